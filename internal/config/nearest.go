@@ -1,0 +1,87 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// longestWord bounds the quadratic comparison of Nearest; no name of this program is longer.
+const longestWord = 96
+
+// Nearest gives the candidates that word may have meant, best first and at most three.
+//
+// Letter case and the difference between "-", "_" and "." do not count. Close spellings come first (edit distance up to a
+// third of the word), then candidates that begin with the word.
+func Nearest(word string, candidates []string) []string {
+	w := fold(word)
+	if w == "" || len(w) > longestWord {
+		return nil
+	}
+	type hit struct {
+		name     string
+		distance int
+	}
+	var hits []hit
+	limit := max(1, len(w)/3)
+	for _, c := range candidates {
+		f := fold(c)
+		if len(f) > longestWord {
+			continue
+		}
+		switch d := editDistance(w, f); {
+		case d <= limit:
+			hits = append(hits, hit{c, d})
+		case len(w) >= 3 && strings.HasPrefix(f, w):
+			hits = append(hits, hit{c, longestWord + d})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return a.distance - b.distance })
+	var names []string
+	for _, h := range hits {
+		if len(names) < 3 && !slices.Contains(names, h.name) {
+			names = append(names, h.name)
+		}
+	}
+	return names
+}
+
+var foldSeparators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
+
+func fold(s string) string {
+	if len(s) > 4*longestWord {
+		s = s[:4*longestWord]
+	}
+	return foldSeparators.Replace(strings.ToLower(s))
+}
+
+// editDistance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b.
+func editDistance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
+
+// didYouMean is the closing half-sentence of an error about an unknown word; empty when nothing is near.
+func didYouMean(word string, candidates []string) string {
+	near := Nearest(word, candidates)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
+}

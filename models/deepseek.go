@@ -1,0 +1,39 @@
+package models
+
+// Counts and limits: spec/models.md §4. Sampling: temperature 0, top_p 1, seed 42, 1..20000 new tokens, no top_k (§7). The longest
+// prompt is 3136 tokens and 4 of the template. Token ids: §10.1; the vocabulary is the model's embedding height.
+var deepseekR1 = Row{
+	Name:         "deepseek-r1",
+	Aliases:      []string{"deepseek_r1", "deepseek"},
+	ServedModels: []string{"deepseek-ai/DeepSeek-R1"},
+	Scenarios: []ScenarioRow{
+		offline("deepseek-r1", 4388),
+		server("deepseek-r1", 2000, 80, 0),
+		interactive("deepseek-r1-interactive", 1500, 15, 0),
+	},
+	UseTokenLatencies: true,
+	DatasetSamples:    4388,
+	PerformanceCount:  4388,
+	MaxInputTokens:    3140,
+	Vocabulary:        129280,
+	BOS:               0,
+	EOS:               []int32{1},
+	MinOutputTokens:   1,
+	Sampling: bothModes(Sampling{
+		MinTokens: 1, MaxTokens: 20000,
+		Temperature: ptr(0.0), TopP: ptr(1.0), Seed: ptr(int64(42)),
+	}),
+	Columns: []Column{
+		{Name: "dataset", Type: "text"},
+		{Name: "ground_truth", Type: "text"},
+		{Name: "metric", Type: "text"},
+		{Name: "question", Type: "text"},
+		{Name: "text_input", Type: "text", Role: "input"},
+		{Name: "tok_input", Type: "ids", Required: true, Role: "input_ids"},
+		{Name: "ref_output", Type: "text", Role: "target"},
+		{Name: "tok_ref_output", Type: "ids"},
+		{Name: "templated_text_input", Type: "text"},
+	},
+	Audits: []string{"TEST06"},
+	Source: "inference rules and reference of v6.1 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)",
+}

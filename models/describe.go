@@ -1,0 +1,157 @@
+package models
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Field is one line of a row's description.
+type Field struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"` // where the value comes from
+}
+
+// Sources of the constants, as Describe names them.
+const (
+	sourceConf    = "mlperf.conf of LoadGen 6.0.17"
+	sourceChecker = "submission checker v6.1"
+	sourceRules   = "inference rules and reference implementation"
+	sourceOurs    = "this program"
+)
+
+// Describe lists everything that a row fixes, with where it comes from, in the order in which it is shown.
+func (r *Row) Describe() []Field {
+	fields := []Field{
+		{"name", r.Name, sourceChecker},
+		{"aliases", list(r.Aliases), sourceOurs},
+		{"served models", list(r.ServedModels), sourceRules},
+		{"data set samples", count(r.DatasetSamples), sourceRules},
+		{"performance sample count", count(r.PerformanceCount), sourceConf},
+		{"accuracy sample count", count(r.AccuracyCount), sourceConf},
+		{"token latencies", strconv.FormatBool(r.UseTokenLatencies), sourceConf},
+		{"longest prompt (tokens)", count(r.MaxInputTokens), sourceRules},
+		{"vocabulary", count(r.Vocabulary), sourceRules},
+		{"first token id", firstToken(r.BOS), sourceRules},
+		{"end token ids", numbers(r.EOS), sourceRules},
+		{"fewest output tokens", strconv.Itoa(r.MinOutputTokens), sourceRules},
+	}
+	for _, m := range modeNames {
+		fields = append(fields, Field{"sampling, " + string(m), r.Sampling[m].String(), sourceRules})
+	}
+	for i := range r.Scenarios {
+		fields = append(fields, Field{"scenario " + string(r.Scenarios[i].Scenario), r.Scenarios[i].String(), sourceConf + "; " + sourceChecker})
+	}
+	fields = append(fields,
+		Field{"columns", describeColumns(r.Columns), sourceRules},
+		Field{"audits", list(r.Audits), sourceChecker})
+	if r.Retired {
+		fields = append(fields, Field{"retired", "true", sourceChecker})
+	}
+	return append(fields, Field{"source", r.Source, ""})
+}
+
+// String gives the parameters as a request names them; "nothing sent" when there is none.
+func (s Sampling) String() string {
+	var parts []string
+	add := func(name, value string) { parts = append(parts, name+" "+value) }
+	if s.Temperature != nil {
+		add("temperature", strconv.FormatFloat(*s.Temperature, 'g', -1, 64))
+	}
+	if s.TopP != nil {
+		add("top_p", strconv.FormatFloat(*s.TopP, 'g', -1, 64))
+	}
+	if s.TopK != nil {
+		add("top_k", strconv.Itoa(*s.TopK))
+	}
+	if s.Seed != nil {
+		add("seed", strconv.FormatInt(*s.Seed, 10))
+	}
+	if s.MinTokens > 0 {
+		add("min_tokens", strconv.Itoa(s.MinTokens))
+	}
+	if s.MaxTokens > 0 {
+		add("max_tokens", strconv.Itoa(s.MaxTokens))
+	}
+	if len(s.StopTokenIDs) > 0 {
+		add("stop_token_ids", numbers(s.StopTokenIDs))
+	}
+	if s.IgnoreEOS {
+		add("ignore_eos", "true")
+	}
+	if len(parts) == 0 {
+		return "nothing sent"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String gives a scenario's LoadGen key, limits and smallest run in one line.
+func (s *ScenarioRow) String() string {
+	parts := []string{fmt.Sprintf("LoadGen %s as %s", s.LoadGenModel, s.LoadGen)}
+	limit := func(name string, d time.Duration) {
+		if d > 0 {
+			parts = append(parts, fmt.Sprintf("p99 %s under %v", name, d))
+		}
+	}
+	limit("TTFT", s.TTFTLimit)
+	limit("TPOT", s.TPOTLimit)
+	limit("latency", s.TargetLatency)
+	unit := "queries"
+	if s.LoadGen == Offline {
+		unit = "samples"
+	}
+	parts = append(parts, fmt.Sprintf("at least %d %s and %v", s.MinQueries, unit, s.MinDuration))
+	if s.Samples > 0 {
+		parts = append(parts, fmt.Sprintf("data set of %d", s.Samples))
+	}
+	if s.Stream {
+		parts = append(parts, "streamed")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func describeColumns(columns []Column) string {
+	texts := make([]string, 0, len(columns))
+	for _, c := range columns {
+		t := c.Name + " " + c.Type
+		if c.Required {
+			t += " required"
+		}
+		if len(c.Aliases) > 0 {
+			t += " (or " + strings.Join(c.Aliases, ", ") + ")"
+		}
+		texts = append(texts, t)
+	}
+	return strings.Join(texts, "; ")
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func count(n int) string {
+	if n == 0 {
+		return "not fixed"
+	}
+	return strconv.Itoa(n)
+}
+
+func firstToken(id int32) string {
+	if id == NoBOS {
+		return "none"
+	}
+	return strconv.Itoa(int(id))
+}
+
+func numbers(ids []int32) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.Itoa(int(id))
+	}
+	return list(texts)
+}

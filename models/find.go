@@ -1,0 +1,161 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+)
+
+// Match is what a name stands for.
+type Match struct {
+	Row         *Row
+	Scenario    Scenario // Interactive when the name was an -interactive one; else empty
+	ServedModel string   // the name as typed when it was a Hugging Face id; else empty
+	Notice      string   // one line to print when the name was not the row's own; else empty
+}
+
+// NameError says that a name stands for no benchmark, or for several.
+type NameError struct {
+	Name       string
+	Ambiguous  bool
+	Candidates []string // nearest names, or the ones that the name may mean
+}
+
+func (e *NameError) Error() string {
+	if e.Ambiguous {
+		return fmt.Sprintf("model %q stands for several benchmarks: say which of %s is meant", e.Name, strings.Join(e.Candidates, ", "))
+	}
+	near := "no known name is near it"
+	if len(e.Candidates) > 0 {
+		near = "the nearest known are " + strings.Join(e.Candidates, ", ")
+	}
+	return fmt.Sprintf("model %q is not in the registry: %s; `mlperf-go models` lists all, and any other served model runs as --model %s --served-model NAME",
+		e.Name, near, Generic)
+}
+
+// servedOwner names the row that a Hugging Face id alone selects where several rows serve that model.
+// The edge benchmark is asked for by its own name.
+var servedOwner = map[string]string{
+	"meta-llama/llama-3.1-8b-instruct":      "llama3.1-8b",
+	"meta-llama/meta-llama-3.1-8b-instruct": "llama3.1-8b",
+}
+
+// Find gives the benchmark that a name stands for.
+//
+// Letter case, "-", "_" and "." do not count. An -interactive name also selects the scenario, a Hugging Face id also the served
+// model's name. An unknown or ambiguous name is a *NameError.
+func Find(name string) (Match, error) {
+	if strings.Contains(name, "/") {
+		return findServed(name)
+	}
+	key := squeeze(name)
+	if hits := named(key); len(hits) > 0 {
+		return oneOf(name, hits, "")
+	}
+	if base, found := withoutInteractive(key); found {
+		if hits := slices.DeleteFunc(named(base), func(r *Row) bool { return !r.has(Interactive) }); len(hits) > 0 {
+			return oneOf(name, hits, Interactive)
+		}
+	}
+	return Match{}, &NameError{Name: name, Candidates: nearest(name)}
+}
+
+func findServed(id string) (Match, error) {
+	var hits []*Row
+	for _, r := range rows {
+		if slices.ContainsFunc(r.ServedModels, func(m string) bool { return strings.EqualFold(m, id) }) {
+			hits = append(hits, r)
+		}
+	}
+	if owner := servedOwner[strings.ToLower(id)]; owner != "" {
+		hits = slices.DeleteFunc(hits, func(r *Row) bool { return r.Name != owner })
+	}
+	if len(hits) == 0 {
+		return Match{}, &NameError{Name: id, Candidates: nearest(id)}
+	}
+	m, err := oneOf(id, hits, "")
+	if err != nil {
+		return Match{}, err
+	}
+	m.ServedModel = id
+	m.Notice = fmt.Sprintf("model %s: benchmark %s, served model name %s", id, m.Row.Name, id)
+	return m, nil
+}
+
+// oneOf refuses more than one row and writes the notice for a name that is not the row's own.
+func oneOf(name string, hits []*Row, s Scenario) (Match, error) {
+	if len(hits) > 1 {
+		e := &NameError{Name: name, Ambiguous: true}
+		for _, r := range hits {
+			e.Candidates = append(e.Candidates, r.Name)
+		}
+		return Match{}, e
+	}
+	m := Match{Row: hits[0], Scenario: s}
+	switch {
+	case s != "":
+		m.Notice = fmt.Sprintf("model %s: benchmark %s, scenario %s", name, m.Row.Name, s)
+	case !strings.EqualFold(name, m.Row.Name):
+		m.Notice = fmt.Sprintf("model %s: benchmark %s", name, m.Row.Name)
+	}
+	return m, nil
+}
+
+// ambiguous lists names that stand for a pair of rows which differ in the accuracy target alone.
+var ambiguous = map[string][]*Row{
+	"llama270b":       {&llama2_70b99, &llama2_70b999},
+	"llama270bchat":   {&llama2_70b99, &llama2_70b999},
+	"llama270bchathf": {&llama2_70b99, &llama2_70b999},
+}
+
+// named gives the rows whose name or alias squeezes to key.
+func named(key string) []*Row {
+	for _, r := range rows {
+		if squeeze(r.Name) == key || slices.ContainsFunc(r.Aliases, func(a string) bool { return squeeze(a) == key }) {
+			return []*Row{r}
+		}
+	}
+	return slices.Clone(ambiguous[key])
+}
+
+// withoutInteractive takes the word out wherever it stands: llama3_1-8b-interactive, llama2-70b-interactive-99.
+func withoutInteractive(key string) (string, bool) {
+	before, after, found := strings.Cut(key, "interactive")
+	return before + after, found
+}
+
+var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
+
+// squeeze brings the spellings of a name together: lower case, without separators.
+func squeeze(s string) string {
+	return separators.Replace(strings.ToLower(s))
+}
+
+// nearest compares a name with every name of the registry and gives the rows' own names for what it finds.
+func nearest(name string) []string {
+	var known []string
+	owner := map[string]string{}
+	for _, r := range rows {
+		names := append([]string{r.Name}, r.Aliases...)
+		names = append(names, r.ServedModels...)
+		for _, n := range names {
+			if _, taken := owner[n]; !taken {
+				owner[n] = r.Name
+				known = append(known, n)
+			}
+		}
+	}
+	found := config.Nearest(name, known)
+	if _, last, isPath := strings.Cut(name, "/"); isPath && len(found) == 0 {
+		found = config.Nearest(last, known)
+	}
+	var candidates []string
+	for _, f := range found {
+		if !slices.Contains(candidates, owner[f]) {
+			candidates = append(candidates, owner[f])
+		}
+	}
+	return candidates
+}

@@ -1,0 +1,25 @@
+package models
+
+// Generic is the name of the row that runs any served model on any file with prompts.
+const Generic = "generic"
+
+// No limits, no equal-issue mode and LoadGen's wildcard settings: design.md §5. The sampling is the default that the harness before
+// this one used for models without a row (spec/harness-features.md §1.9). One of tok_input and input must be in the file.
+var generic = Row{
+	Name: Generic,
+	Scenarios: []ScenarioRow{
+		offline(Generic, confMinQueries),
+		server(Generic, 0, 0, 0),
+		singleStream(Generic),
+	},
+	UseTokenLatencies: true,
+	BOS:               NoBOS,
+	MinOutputTokens:   1,
+	Sampling:          bothModes(greedy(1, 1024)),
+	Columns: []Column{
+		{Name: "tok_input", Aliases: []string{"input_tokens", "input_ids"}, Type: "ids", Role: "input_ids"},
+		{Name: "input", Aliases: []string{"text_input", "prompt"}, Type: "text", Role: "input"},
+		{Name: "output", Aliases: []string{"ref_output", "gt_output"}, Type: "text", Role: "target"},
+	},
+	Source: "design.md §5; mlperf.conf of LoadGen 6.0.17, wildcard rows (spec/loadgen-engine.md Appendix A)",
+}

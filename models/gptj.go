@@ -1,0 +1,29 @@
+package models
+
+// Retired after v5.0 (spec/models.md §2). Beam search of 4 with 30..128 new tokens (§7), which today's servers do not offer through
+// their usual request fields; token latencies are inferred by LoadGen, not measured (§4).
+var gptj = Row{
+	Name:         "gptj",
+	Aliases:      []string{"gpt-j", "gptj-99", "gptj-99.9", "gpt-j-6b"},
+	ServedModels: []string{"EleutherAI/gpt-j-6B"},
+	Scenarios: []ScenarioRow{
+		offline("gptj", 13368),
+		server("gptj", 0, 0, 20000),
+	},
+	DatasetSamples:   13368,
+	PerformanceCount: 13368,
+	MaxInputTokens:   1919,
+	Vocabulary:       50400,
+	BOS:              NoBOS,
+	EOS:              []int32{50256},
+	MinOutputTokens:  30,
+	Sampling:         bothModes(greedy(30, 128)),
+	Columns: []Column{
+		{Name: "instruction", Type: "text"},
+		{Name: "input", Type: "text", Required: true, Role: "input"},
+		{Name: "tok_input", Type: "ids", Role: "input_ids"},
+		{Name: "output", Type: "text", Role: "target"},
+	},
+	Retired: true,
+	Source:  "inference reference of v5.0 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)",
+}

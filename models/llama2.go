@@ -1,0 +1,44 @@
+package models
+
+const llama2Source = "inference rules and reference of v6.1 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)"
+
+// The two accuracy targets share model, data set, LoadGen keys and limits (spec/models.md §2).
+var (
+	llama2_70b99  = llama2_70b("llama2-70b-99", "llama2_70b_99")
+	llama2_70b999 = llama2_70b("llama2-70b-99.9", "llama2_70b_99.9")
+)
+
+// Counts and limits: spec/models.md §4. Sampling and token ids: §7 (greedy, 1..1024 new tokens, end id 2) and §10.1.
+func llama2_70b(name string, aliases ...string) Row {
+	return Row{
+		Name:         name,
+		Aliases:      aliases,
+		ServedModels: []string{"meta-llama/Llama-2-70b-chat-hf"},
+		Scenarios: []ScenarioRow{
+			offline("llama2-70b", 24576),
+			server("llama2-70b", 2000, 200, 0),
+			interactive("llama2-70b-interactive", 450, 40, 0),
+		},
+		UseTokenLatencies: true,
+		DatasetSamples:    24576,
+		PerformanceCount:  24576,
+		MaxInputTokens:    1024,
+		Vocabulary:        32000,
+		BOS:               1,
+		EOS:               []int32{2},
+		MinOutputTokens:   1,
+		Sampling:          bothModes(greedy(1, 1024)),
+		Columns: []Column{
+			{Name: "id", Type: "text", Role: "id"},
+			{Name: "system_prompt", Type: "text"},
+			{Name: "question", Type: "text"},
+			{Name: "input", Type: "text", Role: "input"},
+			{Name: "tok_input", Type: "ids", Required: true, Role: "input_ids"},
+			{Name: "output", Type: "text", Role: "target"},
+			{Name: "tok_output", Type: "ids"},
+			{Name: "origin", Type: "text"},
+		},
+		Audits: []string{"TEST06"},
+		Source: llama2Source,
+	}
+}

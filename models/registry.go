@@ -1,0 +1,75 @@
+package models
+
+import "time"
+
+// rows is the registry in the order in which it is listed.
+var rows = []*Row{
+	&llama31_8b, &llama31_8bEdge, &llama31_405b,
+	&llama2_70b99, &llama2_70b999,
+	&mixtral8x7b, &deepseekR1, &gptOSS120b, &qwen3VL, &gptj,
+	&generic,
+}
+
+// Rows gives every row of the registry in listing order. Rows are shared: callers must not change them.
+func Rows() []*Row {
+	return append([]*Row(nil), rows...)
+}
+
+// The common settings of mlperf.conf (spec/loadgen-engine.md Appendix A): min_duration of every scenario in use, and LoadGen's own
+// min_query_count where mlperf.conf names none.
+const (
+	confMinDuration = 600 * time.Second
+	confMinQueries  = 100
+)
+
+// offline is the Offline row of a benchmark; minQueries is the smallest number of samples of its one query.
+func offline(key string, minQueries int) ScenarioRow {
+	return ScenarioRow{
+		Scenario: Offline, LoadGenModel: key, LoadGen: Offline,
+		MinQueries: minQueries, MinDuration: confMinDuration,
+	}
+}
+
+// server is the Server row of a benchmark with p99 limits in milliseconds; 0 is no limit.
+func server(key string, ttftMS, tpotMS, latencyMS int) ScenarioRow {
+	return ScenarioRow{
+		Scenario: Server, LoadGenModel: key, LoadGen: Server,
+		TTFTLimit: ms(ttftMS), TPOTLimit: ms(tpotMS), TargetLatency: ms(latencyMS),
+		MinQueries: confMinQueries, MinDuration: confMinDuration, Stream: true,
+	}
+}
+
+// interactive is Server under another key and tighter limits, stored under its own name (spec/models.md §2).
+func interactive(key string, ttftMS, tpotMS, latencyMS int) ScenarioRow {
+	s := server(key, ttftMS, tpotMS, latencyMS)
+	s.Scenario = Interactive
+	return s
+}
+
+func singleStream(key string) ScenarioRow {
+	return ScenarioRow{
+		Scenario: SingleStream, LoadGenModel: key, LoadGen: SingleStream,
+		MinQueries: confMinQueries, MinDuration: confMinDuration, Stream: true,
+	}
+}
+
+func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func ptr[T any](v T) *T { return &v }
+
+// greedy is the sampling of most benchmarks: the likeliest token each time (spec/models.md §6, §7).
+func greedy(minTokens, maxTokens int) Sampling {
+	return Sampling{
+		MinTokens: minTokens, MaxTokens: maxTokens,
+		Temperature: ptr(0.0), TopP: ptr(1.0), TopK: ptr(1),
+	}
+}
+
+func (s Sampling) withSeed(seed int64) Sampling {
+	s.Seed = &seed
+	return s
+}
+
+func bothModes(s Sampling) map[Mode]Sampling {
+	return map[Mode]Sampling{Performance: s, Accuracy: s}
+}

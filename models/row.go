@@ -1,0 +1,83 @@
+package models
+
+import "time"
+
+// Scenario is a scenario as a submission names it.
+type Scenario string
+
+// The scenarios of large language model benchmarks. Interactive is LoadGen's Server under another key and tighter limits.
+const (
+	Offline      Scenario = "Offline"
+	Server       Scenario = "Server"
+	Interactive  Scenario = "Interactive"
+	SingleStream Scenario = "SingleStream"
+)
+
+// Mode says what a test is for.
+type Mode string
+
+// The modes of a test.
+const (
+	Performance Mode = "performance"
+	Accuracy    Mode = "accuracy"
+)
+
+// NoBOS stands in Row.BOS where prompts have no first token of their own.
+const NoBOS int32 = -1
+
+// Sampling is what a request asks of the server. Nil pointers and 0 counts are not sent.
+type Sampling struct {
+	MaxTokens    int // largest number of output tokens
+	MinTokens    int // smallest number of output tokens
+	Temperature  *float64
+	TopP         *float64
+	TopK         *int
+	Seed         *int64
+	StopTokenIDs []int32
+	IgnoreEOS    bool
+}
+
+// ScenarioRow is what one scenario of one benchmark fixes.
+type ScenarioRow struct {
+	Scenario      Scenario
+	LoadGenModel  string        // model key of mlperf.conf and user.conf, such as llama3_1-8b-interactive
+	LoadGen       Scenario      // scenario that LoadGen is told: Server for Interactive
+	TTFTLimit     time.Duration // p99 limit of the time to first token; 0: none
+	TPOTLimit     time.Duration // p99 limit of the time per output token; 0: none
+	TargetLatency time.Duration // p99 limit of the whole answer; 0: none
+	MinQueries    int           // smallest query count of a real run (Offline: samples per query)
+	MinDuration   time.Duration // smallest duration of a real run
+	Stream        bool          // answers are streamed
+	Samples       int           // rows of the data set where this scenario has its own; 0: the row's
+}
+
+// Column is one field of a benchmark's data set.
+type Column struct {
+	Name     string   // canonical name
+	Aliases  []string // older names, accepted in this order
+	Type     string   // "ids" (array of integers), "text", "object", "text|object", "messages"
+	Required bool
+	Role     string // "input_ids", "input", "target", "messages", "id" or "" (checked, not kept)
+}
+
+// Row is one benchmark, as data. Every constant's source is the page named in Source.
+type Row struct {
+	Name              string   // submission and checker name, such as llama3.1-8b
+	Aliases           []string // other spellings that users type
+	ServedModels      []string // Hugging Face ids; the first is the default served name
+	Scenarios         []ScenarioRow
+	UseTokenLatencies bool
+	DatasetSamples    int   // rows of the real data set
+	PerformanceCount  int   // performance_sample_count_override of mlperf.conf
+	AccuracyCount     int   // accuracy_sample_count_override of mlperf.conf; 0: none
+	MaxInputTokens    int   // longest prompt of the real data set; 0: unknown
+	Vocabulary        int   // token ids are below this; 0: unknown
+	BOS               int32 // first token of every prompt; NoBOS: none
+	EOS               []int32
+	MinOutputTokens   int // fewer output tokens are a failed sample
+	Sampling          map[Mode]Sampling
+	Columns           []Column
+	Audits            []string
+	Retired           bool
+	Source            string
+}

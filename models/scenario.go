@@ -1,0 +1,67 @@
+package models
+
+import (
+	"fmt"
+	"strings"
+)
+
+// scenarioNames and modeNames list what ParseScenario and ParseMode accept, in the order in which errors show them.
+var (
+	scenarioNames = []Scenario{Offline, Server, Interactive, SingleStream}
+	modeNames     = []Mode{Performance, Accuracy}
+)
+
+// ParseScenario reads a scenario's name; letter case, "-" and "_" do not count.
+func ParseScenario(s string) (Scenario, error) {
+	for _, name := range scenarioNames {
+		if squeeze(s) == squeeze(string(name)) {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("scenario %q is unknown: take one of %s", s, join(scenarioNames))
+}
+
+// ParseMode reads a mode's name in any letter case. The mode "submission" is two runs and no mode of one.
+func ParseMode(s string) (Mode, error) {
+	for _, name := range modeNames {
+		if strings.EqualFold(s, string(name)) {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("mode %q is unknown: take one of %s", s, join(modeNames))
+}
+
+// Scenario gives the row's entry for a scenario's name in any spelling of ParseScenario.
+//
+// A benchmark without that scenario is an error that lists what it has.
+func (r *Row) Scenario(name string) (*ScenarioRow, error) {
+	scenario, err := ParseScenario(name)
+	if err != nil {
+		return nil, err
+	}
+	var has []Scenario
+	for i := range r.Scenarios {
+		if r.Scenarios[i].Scenario == scenario {
+			return &r.Scenarios[i], nil
+		}
+		has = append(has, r.Scenarios[i].Scenario)
+	}
+	return nil, fmt.Errorf("model %s has no scenario %s: it has %s", r.Name, scenario, join(has))
+}
+
+func (r *Row) has(s Scenario) bool {
+	for i := range r.Scenarios {
+		if r.Scenarios[i].Scenario == s {
+			return true
+		}
+	}
+	return false
+}
+
+func join[T ~string](names []T) string {
+	texts := make([]string, len(names))
+	for i, n := range names {
+		texts[i] = string(n)
+	}
+	return strings.Join(texts, ", ")
+}
