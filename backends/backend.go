@@ -1,0 +1,156 @@
+package backends
+
+import (
+	"context"
+	"time"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// Reason says why a sample failed; the empty Reason is success. The codes are those of run.json's failed_by_reason.
+type Reason string
+
+// The failure codes.
+const (
+	OK                   Reason = ""
+	FailConnect          Reason = "connect"
+	FailTLS              Reason = "tls"
+	FailFirstToken       Reason = "timeout_first_token"
+	FailBetweenTokens    Reason = "timeout_between_tokens"
+	FailRequestTimeout   Reason = "timeout_request"
+	FailReset            Reason = "reset"
+	FailTruncated        Reason = "truncated"
+	FailBadChunk         Reason = "bad_chunk"
+	FailBadJSON          Reason = "bad_json"
+	FailBadEvent         Reason = "bad_event"
+	FailServerErrorEvent Reason = "server_error_event"
+	FailAborted          Reason = "aborted"
+	FailEmpty            Reason = "empty"
+	FailTooShort         Reason = "too_short"
+	FailTooLarge         Reason = "too_large"
+	FailNoFirstToken     Reason = "no_first_token"
+	FailTokenCount       Reason = "token_count_mismatch"
+	FailCancelled        Reason = "cancelled"
+)
+
+// TokenSource says where an answer's token count comes from.
+type TokenSource string
+
+// Token sources in the order of trust.
+const (
+	TokensFromIDs       TokenSource = "ids"
+	TokensFromUsage     TokenSource = "usage"
+	TokensFromTokenizer TokenSource = "tokenizer"
+)
+
+// Outcome is what became of one query. Slices are read only during Sink.Complete.
+type Outcome struct {
+	Reason       Reason
+	Tokens       []int32 // every output id in order, EOS included; nil where the server sends none
+	Text         []byte  // the answer's UTF-8 bytes; nil unless Config.KeepText
+	NTokens      int
+	TokenSource  TokenSource
+	UsageTokens  int // usage.completion_tokens; -1: not sent
+	InputTokens  int // usage.prompt_tokens; -1: not sent
+	FinishReason string
+	Endpoint     int // index into Config.Endpoints
+	Retries      int // attempts before this one
+	// Wall clock, ns since 1970; 0: did not happen.
+	DequeuedNS, SentNS, FirstByteNS, FirstTokenNS, LastTokenNS int64
+}
+
+// Attempt is one failed attempt, whether it was repeated or ended its sample.
+type Attempt struct {
+	Query    loadgen.Query
+	Endpoint int
+	Reason   Reason
+	Detail   string // one sentence: what was attempted, what came
+	Body     []byte // at most the first KiB of the server's answer
+	Retried  bool
+	AtNS     int64
+}
+
+// Sink takes what happens to the queries of one shard.
+//
+// FirstToken and Complete for one query come from one OS thread, FirstToken at most once and before Complete, Complete
+// exactly once. The other methods may be called from any goroutine.
+type Sink interface {
+	// FirstToken says that the first output token arrived at atNS. tokens are the ids that came with it.
+	FirstToken(q loadgen.Query, tokens []int32, atNS int64)
+	Complete(q loadgen.Query, o *Outcome)
+	// TokenGap says that n tokens came gapNS after the ones before them, inside one answer.
+	TokenGap(gapNS int64, n int)
+	Failed(a Attempt)
+}
+
+// Endpoint is one server address.
+type Endpoint struct {
+	URL    string // scheme, host, port and an optional path prefix; no trailing slash
+	APIKey string // sent as a bearer token; never logged
+}
+
+// Config is what a backend needs to know.
+type Config struct {
+	Endpoints   []Endpoint
+	API         string // "completions", "chat" or "generate"; empty: the driver's default
+	ServedModel string
+	Sampling    models.Sampling
+	Stream      bool
+	KeepText    bool // LoadGen gets text, not ids
+	NeedIDs     bool // an answer without token ids is a failure
+	MinTokens   int  // fewer output tokens are too_short
+	Vocabulary  int  // ids at or above it are bad_event; 0: not checked
+	// Request gives the encoded body of a loaded sample; the bytes stay valid until the test ends.
+	Request func(index int) []byte
+
+	Concurrency        int // requests in flight; 0: no limit
+	RequestTimeout     time.Duration
+	FirstTokenTimeout  time.Duration
+	TokenTimeout       time.Duration
+	ConnectTimeout     time.Duration
+	Retries            int // further attempts on a fresh connection, before the first byte
+	Balance            string
+	InsecureSkipVerify bool
+	MaxAnswerBytes     int64 // larger answers are too_large; 0: 256 MiB
+}
+
+// Backend answers the queries of one shard.
+type Backend interface {
+	// Serve takes queries from src and reports each one exactly once to sink. It returns when src has ended and every
+	// query is reported. After ctx ends nothing more is sent, and what is outstanding or still comes is reported as
+	// cancelled. Serve has ended all its goroutines when it returns.
+	Serve(ctx context.Context, src loadgen.Source, sink Sink) error
+}
+
+// Driver is one wire protocol family, found by name.
+type Driver interface {
+	// Encode appends the request body of one sample to dst.
+	Encode(dst []byte, s *datasets.Sample, c *Config) ([]byte, error)
+	// Open makes a backend; it connects to nothing yet.
+	Open(c *Config) (Backend, error)
+	// Probe asks one endpoint what it is and, with generate, what it honours in one short answer.
+	Probe(ctx context.Context, e Endpoint, c *Config, sample *datasets.Sample, generate bool) (*Probe, error)
+}
+
+// Probe is what an endpoint said of itself before the first query.
+type Probe struct {
+	URL             string        `json:"url"`
+	Server          string        `json:"server,omitempty"`  // vllm, sglang, ... where it can be told
+	Version         string        `json:"version,omitempty"` // as the server reports it
+	Models          []string      `json:"models"`            // served names
+	MaxModelLen     int           `json:"max_model_len,omitempty"`
+	HealthStatus    int           `json:"health_status"`
+	Client          string        `json:"client"` // which HTTP client will be used
+	Generated       bool          `json:"generated"`
+	TokenIDPrompt   bool          `json:"token_id_prompt"`
+	ReturnsTokenIDs bool          `json:"returns_token_ids"`
+	Usage           bool          `json:"usage"`
+	Streams         bool          `json:"streams"`
+	OutputTokens    int           `json:"output_tokens"`
+	TTFT            time.Duration `json:"ttft_ns"`
+	Latency         time.Duration `json:"latency_ns"`
+	Notes           []string      `json:"notes,omitempty"`
+}

@@ -1,0 +1,267 @@
+//go:build cgo && !noloadgen
+
+// HOT PATH: IssueQuery, lg_complete, lg_first_token. No lock, no allocation, no call into Go.
+#if !__has_include("loadgen.h")
+#error "LoadGen is not built. Run 'make setup' in the top folder (or set LOADGEN_SDIST, LOADGEN_SRC or LOADGEN_ROOT first)."
+#endif
+#if __has_include("loadgen_build_key.h")
+#include "loadgen_build_key.h"
+#endif
+
+#include "bridge.h"
+
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "loadgen.h"
+#include "query_sample_library.h"
+#include "system_under_test.h"
+#include "test_settings.h"
+#include "version.h"
+
+extern "C" {
+void go_load_samples(uintptr_t handle, const uint64_t* indices, size_t n);
+void go_unload_samples(uintptr_t handle, const uint64_t* indices, size_t n);
+}
+
+namespace {
+
+static_assert(sizeof(mlperf::QuerySampleIndex) == sizeof(uint64_t), "sample indices cross as 64-bit words");
+static_assert(sizeof(mlperf::ResponseId) == sizeof(uint64_t), "response ids cross as 64-bit words");
+
+// The clock that LoadGen measures with: libstdc++'s high_resolution_clock is the system clock.
+int64_t NowNS() {
+  timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
+}
+
+void Wake(lg_ring* ring) {
+  const uint64_t one = 1;
+  ring->wakes++;
+  while (write(ring->event_fd, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+
+// Publishes head and wakes the consumer if it sleeps. The fence pairs with the consumer's, which sets parked and then
+// looks at head again.
+void Publish(lg_ring* ring, uint64_t head) {
+  __atomic_store_n(&ring->head, head, __ATOMIC_SEQ_CST);
+  if (__atomic_exchange_n(&ring->parked, 0, __ATOMIC_SEQ_CST) == 1) Wake(ring);
+}
+
+}  // namespace
+
+struct lg_sut : public mlperf::SystemUnderTest {
+  lg_sut(const char* name, size_t n, size_t capacity) : name_(name), rings_(n), pushed_(n) {
+    for (lg_ring*& ring : rings_) {
+      ring = static_cast<lg_ring*>(aligned_alloc(64, (sizeof(lg_ring) + 63) / 64 * 64));
+      *ring = lg_ring{};
+      ring->mask = capacity - 1;
+      ring->slots = static_cast<lg_query*>(calloc(capacity, sizeof(lg_query)));
+      ring->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    }
+  }
+  ~lg_sut() override {
+    for (lg_ring* ring : rings_) {
+      close(ring->event_fd);
+      free(ring->slots);
+      free(ring);
+    }
+  }
+
+  const std::string& Name() override { return name_; }
+
+  void IssueQuery(const std::vector<mlperf::QuerySample>& samples) override {
+    const int64_t now = NowNS();
+    for (const mlperf::QuerySample& sample : samples) {
+      Push(LeastOutstanding(), lg_query{sample.id, sample.index, seq_++, calls_, now});
+    }
+    calls_++;
+    for (size_t i = 0; i < rings_.size(); i++) {
+      if (rings_[i]->head != pushed_[i]) Publish(rings_[i], pushed_[i]);
+    }
+  }
+
+  void FlushQueries() override { flushes_.push_back(calls_); }
+
+  // Says that no query will come any more.
+  void End() {
+    for (lg_ring* ring : rings_) {
+      __atomic_store_n(&ring->ended, 1, __ATOMIC_SEQ_CST);
+      Wake(ring);
+    }
+  }
+
+  size_t LeastOutstanding() const {
+    size_t best = 0;
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < rings_.size() && rings_.size() > 1; i++) {
+      const uint64_t outstanding = pushed_[i] - __atomic_load_n(&rings_[i]->done, __ATOMIC_RELAXED);
+      if (outstanding < least) {
+        least = outstanding;
+        best = i;
+      }
+    }
+    return best;
+  }
+
+  // Only Offline gets to a full ring, where a sleep shifts no schedule.
+  void Push(size_t i, const lg_query& query) {
+    lg_ring* ring = rings_[i];
+    while (pushed_[i] - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) > ring->mask) {
+      Publish(ring, pushed_[i]);
+      ring->full_waits++;
+      usleep(50);
+    }
+    ring->slots[pushed_[i] & ring->mask] = query;
+    pushed_[i]++;
+  }
+
+  const std::string name_;
+  std::vector<lg_ring*> rings_;
+  std::vector<uint64_t> pushed_;
+  std::vector<uint64_t> flushes_;
+  uint64_t seq_ = 0;
+  uint64_t calls_ = 0;
+};
+
+struct lg_qsl : public mlperf::QuerySampleLibrary {
+  lg_qsl(const char* name, size_t total, size_t performance, uintptr_t handle)
+      : name_(name), total_(total), performance_(performance), handle_(handle) {}
+  const std::string& Name() override { return name_; }
+  size_t TotalSampleCount() override { return total_; }
+  size_t PerformanceSampleCount() override { return performance_; }
+  void LoadSamplesToRam(const std::vector<mlperf::QuerySampleIndex>& samples) override {
+    go_load_samples(handle_, samples.data(), samples.size());
+  }
+  void UnloadSamplesFromRam(const std::vector<mlperf::QuerySampleIndex>& samples) override {
+    go_unload_samples(handle_, samples.data(), samples.size());
+  }
+
+  const std::string name_;
+  const size_t total_, performance_;
+  const uintptr_t handle_;
+};
+
+namespace {
+
+void Load(mlperf::TestSettings* to, const lg_settings& from) {
+#define LG_NUMBER(type, name) to->name = from.name;
+#define LG_ENUM(type, name) to->name = static_cast<mlperf::type>(from.name);
+  LG_SETTINGS(LG_NUMBER, LG_ENUM)
+#undef LG_NUMBER
+#undef LG_ENUM
+}
+
+void Store(lg_settings* to, const mlperf::TestSettings& from) {
+#define LG_NUMBER(type, name) to->name = from.name;
+#define LG_ENUM(type, name) to->name = static_cast<int32_t>(from.name);
+  LG_SETTINGS(LG_NUMBER, LG_ENUM)
+#undef LG_NUMBER
+#undef LG_ENUM
+}
+
+[[noreturn]] void Die() {
+  const char* what = "no exception";
+  try {
+    if (std::exception_ptr e = std::current_exception()) std::rethrow_exception(e);
+  } catch (const std::exception& e) {
+    what = e.what();
+  } catch (...) {
+    what = "an exception that is no std::exception";
+  }
+  fprintf(stderr,
+          "mlperf-go: LoadGen stopped with a fatal C++ error: %s. This is a bug: please report it with the run's folder.\n",
+          what);
+  _exit(70);
+}
+
+// LoadGen sleeps until each scheduled time; the default slack of 50 us would be in every latency. Both attributes end with
+// the thread, and threads that it makes (LoadGen's log thread) do not inherit the priority.
+lg_thread_info Sharpen() {
+  prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+  sched_param priority = {};
+  priority.sched_priority = 1;
+  lg_thread_info info;
+  info.realtime = sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0;
+  info.timer_slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  return info;
+}
+
+}  // namespace
+
+lg_sut* lg_sut_new(const char* name, size_t rings, size_t capacity) { return new lg_sut(name, rings, capacity); }
+void lg_sut_free(lg_sut* sut) { delete sut; }
+lg_ring* lg_sut_ring(lg_sut* sut, size_t i) { return sut->rings_[i]; }
+
+size_t lg_sut_flushes(lg_sut* sut, uint64_t* marks, size_t n) {
+  for (size_t i = 0; i < n && i < sut->flushes_.size(); i++) marks[i] = sut->flushes_[i];
+  return sut->flushes_.size();
+}
+
+lg_qsl* lg_qsl_new(const char* name, size_t total, size_t performance, uintptr_t handle) {
+  return new lg_qsl(name, total, performance, handle);
+}
+void lg_qsl_free(lg_qsl* qsl) { delete qsl; }
+
+void lg_default_settings(lg_settings* out) {
+  // LoadGen leaves this one field uninitialised; 1 is what it means to be.
+  mlperf::TestSettings settings = mlperf::TestSettings();
+  settings.token_latency_scaling_factor = 1;
+  Store(out, settings);
+}
+
+int lg_from_config(lg_settings* inout, const char* path, const char* model, const char* scenario, int conf_type) {
+  mlperf::TestSettings settings = mlperf::TestSettings();
+  Load(&settings, *inout);
+  const int rc = settings.FromConfig(path, model, scenario, conf_type);
+  Store(inout, settings);
+  return rc;
+}
+
+void lg_start_test(lg_sut* sut, lg_qsl* qsl, const lg_settings* settings, const lg_log_settings* log,
+                   const char* audit_config, lg_thread_info* info) {
+  std::set_terminate(Die);
+  mlperf::TestSettings test = mlperf::TestSettings();
+  Load(&test, *settings);
+  mlperf::LogSettings logs;
+  logs.log_output.outdir = log->outdir;
+  logs.log_output.prefix = log->prefix;
+  logs.log_output.suffix = log->suffix;
+  logs.log_output.prefix_with_datetime = log->prefix_with_datetime;
+  logs.log_output.copy_detail_to_stdout = log->copy_detail_to_stdout;
+  logs.log_output.copy_summary_to_stdout = log->copy_summary_to_stdout;
+  logs.enable_trace = log->enable_trace;
+  const std::string audit = audit_config;
+  std::thread([&] {
+    *info = Sharpen();
+    mlperf::StartTest(sut, qsl, test, logs, audit);
+  }).join();
+  sut->End();
+}
+
+void lg_complete(uint64_t id, const void* data, size_t size, int64_t n_tokens) {
+  mlperf::QuerySampleResponse response(id, reinterpret_cast<uintptr_t>(data), size, n_tokens);
+  mlperf::QuerySamplesComplete(&response, 1);
+}
+
+void lg_first_token(uint64_t id, const void* data, size_t size) {
+  mlperf::QuerySampleResponse response(id, reinterpret_cast<uintptr_t>(data), size, 0);
+  mlperf::FirstTokenComplete(&response, 1);
+}
+
+const char* lg_version(void) { return mlperf::LoadgenVersion().c_str(); }
+const char* lg_revision(void) { return mlperf::LoadgenGitRevision().c_str(); }
+const char* lg_sha1_of_files(void) { return mlperf::LoadgenSha1OfFiles().c_str(); }

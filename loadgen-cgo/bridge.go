@@ -1,0 +1,189 @@
+//go:build cgo && !noloadgen
+
+package loadgen
+
+// #cgo CPPFLAGS: -I${SRCDIR}/../third_party/loadgen/include
+// #cgo CXXFLAGS: -std=c++17 -O2 -Wall -Wextra -Wno-unused-parameter
+// #cgo LDFLAGS: -L${SRCDIR}/../third_party/loadgen/lib -lmlperf_loadgen -lpthread -lm
+// #cgo noescape lg_complete
+// #cgo nocallback lg_complete
+// #cgo noescape lg_first_token
+// #cgo nocallback lg_first_token
+// #include <stdlib.h>
+// #include "bridge.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime/cgo"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+)
+
+// SUT is LoadGen's system under test: the rings that its issue thread fills.
+type SUT struct {
+	c      *C.lg_sut
+	shards []*Shard
+}
+
+// ConstructSUT makes a system under test with one ring per shard; LoadGen logs name. capacity is the number of samples a
+// ring holds before IssueQuery waits, rounded up to a power of two.
+func ConstructSUT(name string, shards, capacity int) (*SUT, error) {
+	if shards < 1 || capacity < 1 {
+		return nil, fmt.Errorf("a system under test needs at least one shard and one slot, not %d and %d", shards, capacity)
+	}
+	if strings.ContainsAny(name, "\"\\\n\x00") {
+		return nil, fmt.Errorf("the system's name %q holds a quote, backslash, line end or zero byte, which LoadGen writes into its JSON lines as they are", name)
+	}
+	slots := 1
+	for slots < capacity {
+		slots <<= 1
+	}
+	cname := C.CString(name)
+	defer C.free(unsafe.Pointer(cname))
+	s := &SUT{c: C.lg_sut_new(cname, C.size_t(shards), C.size_t(slots))}
+	for i := range shards {
+		s.shards = append(s.shards, newShard(C.lg_sut_ring(s.c, C.size_t(i))))
+	}
+	return s, nil
+}
+
+// DestroySUT frees the rings. StartTest must have returned and every consumer ended.
+func DestroySUT(s *SUT) {
+	C.lg_sut_free(s.c)
+	s.c, s.shards = nil, nil
+}
+
+// Shards are the rings, each for exactly one consumer.
+func (s *SUT) Shards() []*Shard { return s.shards }
+
+// Flushes tells, for each FlushQueries call, how many IssueQuery calls came before it. Only after StartTest has returned.
+func (s *SUT) Flushes() []int {
+	marks := make([]C.uint64_t, C.lg_sut_flushes(s.c, nil, 0))
+	if len(marks) == 0 {
+		return nil
+	}
+	C.lg_sut_flushes(s.c, &marks[0], C.size_t(len(marks)))
+	out := make([]int, len(marks))
+	for i, m := range marks {
+		out[i] = int(m)
+	}
+	return out
+}
+
+// QSL is LoadGen's query sample library.
+type QSL struct {
+	c                  *C.lg_qsl
+	handle             cgo.Handle
+	total, performance int
+}
+
+// sampleLoader holds the Go side of a QSL. An error is kept, because LoadGen's calls can not return one.
+type sampleLoader struct {
+	load, unload func(indices []int) error
+	err          error
+	failed       func(error)
+}
+
+// ConstructQSL makes a sample library of total samples, of which performance fit in memory together. load and unload are
+// called on LoadGen's thread, untimed; the first error of either goes to failed, once, and comes back from StartTest.
+func ConstructQSL(name string, total, performance int, load, unload func(indices []int) error, failed func(error)) (*QSL, error) {
+	if total < 1 || performance < 1 {
+		return nil, fmt.Errorf("the sample library %q has %d samples, %d of them for performance; LoadGen needs at least one of each", name, total, performance)
+	}
+	q := &QSL{total: total, performance: performance}
+	q.handle = cgo.NewHandle(&sampleLoader{load: load, unload: unload, failed: failed})
+	cname := C.CString(name)
+	defer C.free(unsafe.Pointer(cname))
+	q.c = C.lg_qsl_new(cname, C.size_t(total), C.size_t(performance), C.uintptr_t(q.handle))
+	return q, nil
+}
+
+// DestroyQSL frees the library. StartTest must have returned.
+func DestroyQSL(q *QSL) {
+	C.lg_qsl_free(q.c)
+	q.handle.Delete()
+	q.c = nil
+}
+
+// started guards rule 10 of bridge.h.
+var started atomic.Bool
+
+// ErrSecondTest says that this process has run a test already.
+var ErrSecondTest = errors.New("this process has already run a LoadGen test; LoadGen keeps state that a second one would trip over: start another process")
+
+// ThreadInfo is what the thread that issues the queries was given by the system.
+type ThreadInfo struct {
+	TimerSlackNS int64 `json:"timer_slack_ns"`
+	Realtime     bool  `json:"realtime"` // SCHED_FIFO was permitted
+}
+
+// StartTest runs one LoadGen test and returns when it has ended. auditConfig is the path that LoadGen opens instead of an
+// audit.config in the working folder; a path that does not exist means none. Settings that would hang or kill LoadGen are
+// refused before anything starts.
+func StartTest(s *SUT, q *QSL, settings TestSettings, log LogSettings, auditConfig string) (ThreadInfo, error) {
+	if err := settings.Check(q.total, q.performance); err != nil {
+		return ThreadInfo{}, err
+	}
+	if err := log.Check(); err != nil {
+		return ThreadInfo{}, err
+	}
+	if auditConfig == "" {
+		return ThreadInfo{}, errors.New("StartTest needs an explicit audit path: without one LoadGen opens audit.config in the working folder")
+	}
+	if !started.CompareAndSwap(false, true) {
+		return ThreadInfo{}, ErrSecondTest
+	}
+	clog := C.lg_log_settings{
+		outdir: C.CString(log.OutDir), prefix: C.CString(log.Prefix), suffix: C.CString(log.Suffix),
+		prefix_with_datetime: cbool(log.PrefixWithDatetime), copy_detail_to_stdout: cbool(log.CopyDetailToStdout),
+		copy_summary_to_stdout: cbool(log.CopySummaryToStdout), enable_trace: cbool(log.EnableTrace),
+	}
+	caudit := C.CString(auditConfig)
+	for _, p := range []*C.char{clog.outdir, clog.prefix, clog.suffix, caudit} {
+		defer C.free(unsafe.Pointer(p))
+	}
+	cs := settings.c()
+	var info C.lg_thread_info
+	C.lg_start_test(s.c, q.c, &cs, &clog, caudit, &info)
+	out := ThreadInfo{TimerSlackNS: int64(info.timer_slack_ns), Realtime: info.realtime != 0}
+	return out, q.handle.Value().(*sampleLoader).err
+}
+
+// QuerySamplesComplete reports the answer to one sample: its token ids, which LoadGen copies as little-endian 32-bit words,
+// and the number of tokens. LoadGen takes the time of completion on entry.
+func QuerySamplesComplete(id ResponseID, tokens []int32, nTokens int) {
+	C.lg_complete(C.uint64_t(id), unsafe.Pointer(unsafe.SliceData(tokens)), C.size_t(4*len(tokens)), C.int64_t(nTokens))
+}
+
+// QuerySamplesCompleteBytes is QuerySamplesComplete for answers that are no token ids, such as UTF-8 text.
+func QuerySamplesCompleteBytes(id ResponseID, data []byte, nTokens int) {
+	C.lg_complete(C.uint64_t(id), unsafe.Pointer(unsafe.SliceData(data)), C.size_t(len(data)), C.int64_t(nTokens))
+}
+
+// FirstTokenComplete reports a sample's first token. It must come from the OS thread that will complete the sample.
+func FirstTokenComplete(id ResponseID, tokens []int32) {
+	C.lg_first_token(C.uint64_t(id), unsafe.Pointer(unsafe.SliceData(tokens)), C.size_t(4*len(tokens)))
+}
+
+// Version is what the linked LoadGen says of itself.
+func Version() string { return C.GoString(C.lg_version()) }
+
+// Revision is the git revision that the linked LoadGen was made from, ten digits.
+func Revision() string { return C.GoString(C.lg_revision()) }
+
+// SHA1OfFiles maps LoadGen's source files to their SHA-1, as the linked library states them: it is in every detail log.
+func SHA1OfFiles() map[string]string {
+	sums := map[string]string{}
+	for _, line := range strings.Split(C.GoString(C.lg_sha1_of_files()), "\n") {
+		if sum, name, ok := strings.Cut(line, " "); ok {
+			sums[name] = sum
+		}
+	}
+	return sums
+}
+
+// Built says whether LoadGen is linked into this program.
+const Built = true
