@@ -1,0 +1,108 @@
+package atomicfile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// tmpSuffix marks a file that is not complete yet.
+const tmpSuffix = ".tmp"
+
+// Write makes path hold what fill writes. On any error path is as it was before.
+func Write(path string, fill func(io.Writer) error) error {
+	f, err := create(path)
+	if err != nil {
+		return err
+	}
+	if err := fill(f); err != nil {
+		discard(f)
+		return explain(path, err)
+	}
+	return publish(f, path)
+}
+
+// WriteBytes makes path hold data.
+func WriteBytes(path string, data []byte) error {
+	return Write(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteJSON makes path hold v as indented JSON with a final newline.
+func WriteJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encoding %s as JSON: %w", path, err)
+	}
+	return WriteBytes(path, append(data, '\n'))
+}
+
+func create(path string) (*os.File, error) {
+	f, err := os.OpenFile(path+tmpSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	return f, nil
+}
+
+// publish syncs and closes f and gives it its final name.
+func publish(f *os.File, path string) error {
+	if err := f.Sync(); err != nil {
+		discard(f)
+		return explain(path, err)
+	}
+	if err := f.Close(); err != nil {
+		return errors.Join(explain(path, err), os.Remove(f.Name()))
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return errors.Join(explain(path, err), os.Remove(f.Name()))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// discard drops an incomplete file. Its own errors add nothing to the one that led here.
+func discard(f *os.File) {
+	_ = f.Close()
+	_ = os.Remove(f.Name())
+}
+
+// syncDir makes a rename survive a power failure.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return explain(dir, err)
+	}
+	defer d.Close()
+	// Some file systems can not sync a folder; the rename is as durable there as it can be.
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return explain(dir, err)
+	}
+	return nil
+}
+
+// hints says what to try for causes that the user can remove.
+var hints = []struct {
+	cause error
+	hint  string
+}{
+	{syscall.ENOSPC, "free space on that disk or choose an output folder on another one"},
+	{syscall.EDQUOT, "free space in your quota or choose an output folder on another disk"},
+	{syscall.EROFS, "choose an output folder on a file system that is not read-only"},
+	{os.ErrPermission, "choose an output folder that you may write to"},
+	{os.ErrNotExist, "make the folder first"},
+}
+
+func explain(path string, err error) error {
+	for _, h := range hints {
+		if errors.Is(err, h.cause) {
+			return fmt.Errorf("writing %s: %w; %s", path, err, h.hint)
+		}
+	}
+	return fmt.Errorf("writing %s: %w", path, err)
+}

@@ -1,0 +1,167 @@
+package atomicfile
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// linesBuffer holds about a thousand request lines between two writes.
+const linesBuffer = 256 << 10
+
+// Lines is a file of JSON lines that is written during a test. It is visible under its final name only after Close.
+// Its methods may be called from any goroutine.
+type Lines struct {
+	mu    sync.Mutex
+	path  string
+	file  *os.File
+	pack  io.WriteCloser // compressor above file; nil for plain text
+	flush func() error   // of the compressor; nil for plain text
+	out   *bufio.Writer
+	count int
+	err   error // first failure; everything after it is refused
+	ended bool
+}
+
+var errEnded = errors.New("the file is already closed")
+
+// CreateLines begins path. A name that ends in .zst or .gz is compressed.
+func CreateLines(path string) (*Lines, error) {
+	f, err := create(path)
+	if err != nil {
+		return nil, err
+	}
+	l := &Lines{path: path, file: f}
+	below := io.Writer(f)
+	switch {
+	case strings.HasSuffix(path, ".zst"):
+		// One goroutine: the encoder then works inside Write and its errors come back at once.
+		z, err := zstd.NewWriter(f, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		if err != nil {
+			discard(f)
+			return nil, fmt.Errorf("starting compression of %s: %w", path, err)
+		}
+		l.pack, l.flush, below = z, z.Flush, z
+	case strings.HasSuffix(path, ".gz"):
+		z := gzip.NewWriter(f)
+		l.pack, l.flush, below = z, z.Flush, z
+	}
+	l.out = bufio.NewWriterSize(below, linesBuffer)
+	return l, nil
+}
+
+// Append adds v as one line of JSON.
+func (l *Lines) Append(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encoding line %d of %s as JSON: %w", l.Count()+1, l.path, err)
+	}
+	return l.AppendRaw(line)
+}
+
+// AppendRaw adds one line that is JSON already, without its newline.
+func (l *Lines) AppendRaw(line []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	_, err := l.out.Write(line)
+	if err == nil {
+		err = l.out.WriteByte('\n')
+	}
+	if err != nil {
+		return l.fail(err)
+	}
+	l.count++
+	return nil
+}
+
+// Count is the number of lines so far.
+func (l *Lines) Count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.count
+}
+
+// Flush brings every line so far to the unfinished file, where a crash leaves it readable.
+func (l *Lines) Flush() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if err := l.out.Flush(); err != nil {
+		return l.fail(err)
+	}
+	if l.flush != nil {
+		if err := l.flush(); err != nil {
+			return l.fail(err)
+		}
+	}
+	return nil
+}
+
+// Close completes the file and gives it its final name. After a failed write the file is dropped and the failure returned.
+func (l *Lines) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return l.usable()
+	}
+	err := l.err
+	if err == nil {
+		if err = l.out.Flush(); err != nil {
+			err = l.fail(err)
+		}
+	}
+	if l.pack != nil {
+		if packErr := l.pack.Close(); err == nil && packErr != nil {
+			err = l.fail(packErr)
+		}
+	}
+	l.ended = true
+	if err != nil {
+		discard(l.file)
+		return err
+	}
+	l.err = publish(l.file, l.path)
+	return l.err
+}
+
+// Abort drops the file. It may follow Close, where it does nothing.
+func (l *Lines) Abort() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return
+	}
+	l.ended = true
+	if l.pack != nil {
+		_ = l.pack.Close() // frees the compressor; what it writes is dropped below
+	}
+	discard(l.file)
+}
+
+func (l *Lines) usable() error {
+	switch {
+	case l.err != nil:
+		return l.err
+	case l.ended:
+		return fmt.Errorf("writing %s: %w", l.path, errEnded)
+	}
+	return nil
+}
+
+func (l *Lines) fail(err error) error {
+	l.err = explain(l.path, err)
+	return l.err
+}

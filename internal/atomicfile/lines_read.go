@@ -1,0 +1,53 @@
+package atomicfile
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// readWindow bounds the memory that a compressed file of unknown origin can ask for.
+const readWindow = 64 << 20
+
+type linesReader struct {
+	io.Reader
+	file  *os.File
+	close func()
+}
+
+// OpenLines opens a file written by Lines, or any file, and undoes the compression that its name tells of.
+func OpenLines(path string) (io.ReadCloser, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	r := &linesReader{Reader: f, file: f}
+	switch {
+	case strings.HasSuffix(path, ".zst"):
+		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(readWindow))
+		if err != nil {
+			_ = f.Close()
+			return nil, fmt.Errorf("reading %s as zstd: %w", path, err)
+		}
+		r.Reader, r.close = z, z.Close
+	case strings.HasSuffix(path, ".gz"):
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			_ = f.Close()
+			return nil, fmt.Errorf("reading %s as gzip: %w", path, err)
+		}
+		r.Reader = z
+	}
+	return r, nil
+}
+
+func (r *linesReader) Close() error {
+	if r.close != nil {
+		r.close()
+	}
+	return r.file.Close()
+}
