@@ -2,13 +2,12 @@
 
 // HOT PATH: IssueQuery, lg_complete, lg_first_token. No lock, no allocation, no call into Go.
 #if !__has_include("loadgen.h")
-#error "LoadGen is not built. Run 'make setup' in the top folder (or set LOADGEN_SDIST, LOADGEN_SRC or LOADGEN_ROOT first)."
+#error \
+    "LoadGen is not built. Run 'make setup' in the top folder (or set LOADGEN_SDIST, LOADGEN_SRC or LOADGEN_ROOT first)."
 #endif
 #if __has_include("loadgen_build_key.h")
 #include "loadgen_build_key.h"
 #endif
-
-#include "bridge.h"
 
 #include <sched.h>
 #include <sys/eventfd.h>
@@ -24,6 +23,7 @@
 #include <thread>
 #include <vector>
 
+#include "bridge.h"
 #include "loadgen.h"
 #include "query_sample_library.h"
 #include "system_under_test.h"
@@ -182,14 +182,15 @@ void Store(lg_settings* to, const mlperf::TestSettings& from) {
   } catch (...) {
     what = "an exception that is no std::exception";
   }
-  fprintf(stderr,
-          "mlperf-go: LoadGen stopped with a fatal C++ error: %s. This is a bug: please report it with the run's folder.\n",
-          what);
+  fprintf(
+      stderr,
+      "mlperf-go: LoadGen stopped with a fatal C++ error: %s. This is a bug: please report it with the run's folder.\n",
+      what);
   _exit(70);
 }
 
-// LoadGen sleeps until each scheduled time; the default slack of 50 us would be in every latency. Both attributes end with
-// the thread, and threads that it makes (LoadGen's log thread) do not inherit the priority.
+// LoadGen sleeps until each scheduled time; the default slack of 50 us would be in every latency. Both attributes end
+// with the thread, and threads that it makes (LoadGen's log thread) do not inherit the priority.
 lg_thread_info Sharpen() {
   prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
   sched_param priority = {};

@@ -1,15 +1,19 @@
 // The bridge between Go and the official LoadGen: it translates types and nothing else.
 //
 // Ownership and threads. Each rule has a test named after its number (bridge_rules_test.go).
-//  1. IssueQuery never enters Go: it copies {id, index, seq, call, time} into a ring in C memory, wakes the ring's reader
+//  1. IssueQuery never enters Go: it copies {id, index, seq, call, time} into a ring in C memory, wakes the ring's
+//  reader
 //     if that sleeps, and returns.
 //  2. A ring has one producer, the thread that runs StartTest, and one consumer, the goroutine that holds its Shard.
-//  3. Rings are allocated by lg_sut_new and freed by lg_sut_free, which must not be called before StartTest has returned.
+//  3. Rings are allocated by lg_sut_new and freed by lg_sut_free, which must not be called before StartTest has
+//  returned.
 //  4. Answer bytes belong to the caller. LoadGen reads them inside lg_complete and lg_first_token and keeps no pointer.
 //  5. No Go pointer is kept by C, and no C pointer but the rings' is kept by Go.
 //  6. lg_complete and lg_first_token of one sample must come from one OS thread, the first token first.
-//  7. Only the two sample-loading calls enter Go (go_load_samples, go_unload_samples), on the StartTest thread, untimed.
-//  8. StartTest runs on a std::thread of its own, with 1 ns timer slack and, where permitted, SCHED_FIFO; both end with it.
+//  7. Only the two sample-loading calls enter Go (go_load_samples, go_unload_samples), on the StartTest thread,
+//  untimed.
+//  8. StartTest runs on a std::thread of its own, with 1 ns timer slack and, where permitted, SCHED_FIFO; both end with
+//  it.
 //  9. An exception or abort inside LoadGen becomes one line on stderr and exit code 70, never a Go crash dump.
 // 10. One test per process: LoadGen keeps process-wide state that a second test trips over. The second is refused.
 #ifndef MLPERF_GO_BRIDGE_H_
@@ -53,48 +57,48 @@ typedef struct lg_sut lg_sut;
 typedef struct lg_qsl lg_qsl;
 
 // Every field of mlperf::TestSettings, in its order: T(C type, field) for numbers, E(C++ enum, field) for enums.
-#define LG_SETTINGS(T, E)                               \
-  E(TestScenario, scenario)                             \
-  E(TestMode, mode)                                     \
-  T(double, single_stream_expected_latency_ns)          \
-  T(double, single_stream_target_latency_percentile)    \
-  T(double, multi_stream_expected_latency_ns)           \
-  T(double, multi_stream_target_latency_percentile)     \
-  T(uint64_t, multi_stream_samples_per_query)           \
-  T(double, server_target_qps)                          \
-  T(uint64_t, server_target_latency_ns)                 \
-  T(double, server_target_latency_percentile)           \
-  T(uint8_t, server_coalesce_queries)                   \
+#define LG_SETTINGS(T, E)                                \
+  E(TestScenario, scenario)                              \
+  E(TestMode, mode)                                      \
+  T(double, single_stream_expected_latency_ns)           \
+  T(double, single_stream_target_latency_percentile)     \
+  T(double, multi_stream_expected_latency_ns)            \
+  T(double, multi_stream_target_latency_percentile)      \
+  T(uint64_t, multi_stream_samples_per_query)            \
+  T(double, server_target_qps)                           \
+  T(uint64_t, server_target_latency_ns)                  \
+  T(double, server_target_latency_percentile)            \
+  T(uint8_t, server_coalesce_queries)                    \
   T(int32_t, server_find_peak_qps_decimals_of_precision) \
-  T(double, server_find_peak_qps_boundary_step_size)    \
-  T(uint64_t, server_max_async_queries)                 \
-  T(uint64_t, server_num_issue_query_threads)           \
-  T(double, offline_expected_qps)                       \
-  T(uint8_t, sample_concatenate_permutation)            \
-  T(uint64_t, min_duration_ms)                          \
-  T(uint64_t, max_duration_ms)                          \
-  T(uint64_t, min_query_count)                          \
-  T(uint64_t, max_query_count)                          \
-  T(uint64_t, qsl_rng_seed)                             \
-  T(uint64_t, sample_index_rng_seed)                    \
-  T(uint64_t, schedule_rng_seed)                        \
-  T(uint64_t, accuracy_log_rng_seed)                    \
-  T(double, accuracy_log_probability)                   \
-  T(uint64_t, accuracy_log_sampling_target)             \
-  T(uint8_t, test05)                                    \
-  T(uint64_t, test05_qsl_rng_seed)                      \
-  T(uint64_t, test05_sample_index_rng_seed)             \
-  T(uint64_t, test05_schedule_rng_seed)                 \
-  T(uint8_t, print_timestamps)                          \
-  T(uint8_t, performance_issue_unique)                  \
-  T(uint8_t, performance_issue_same)                    \
-  T(uint64_t, performance_issue_same_index)             \
-  T(uint64_t, performance_sample_count_override)        \
-  T(uint64_t, accuracy_sample_count_override)           \
-  T(uint8_t, use_token_latencies)                       \
-  T(uint64_t, server_ttft_latency)                      \
-  T(uint64_t, server_tpot_latency)                      \
-  T(uint8_t, infer_token_latencies)                     \
+  T(double, server_find_peak_qps_boundary_step_size)     \
+  T(uint64_t, server_max_async_queries)                  \
+  T(uint64_t, server_num_issue_query_threads)            \
+  T(double, offline_expected_qps)                        \
+  T(uint8_t, sample_concatenate_permutation)             \
+  T(uint64_t, min_duration_ms)                           \
+  T(uint64_t, max_duration_ms)                           \
+  T(uint64_t, min_query_count)                           \
+  T(uint64_t, max_query_count)                           \
+  T(uint64_t, qsl_rng_seed)                              \
+  T(uint64_t, sample_index_rng_seed)                     \
+  T(uint64_t, schedule_rng_seed)                         \
+  T(uint64_t, accuracy_log_rng_seed)                     \
+  T(double, accuracy_log_probability)                    \
+  T(uint64_t, accuracy_log_sampling_target)              \
+  T(uint8_t, test05)                                     \
+  T(uint64_t, test05_qsl_rng_seed)                       \
+  T(uint64_t, test05_sample_index_rng_seed)              \
+  T(uint64_t, test05_schedule_rng_seed)                  \
+  T(uint8_t, print_timestamps)                           \
+  T(uint8_t, performance_issue_unique)                   \
+  T(uint8_t, performance_issue_same)                     \
+  T(uint64_t, performance_issue_same_index)              \
+  T(uint64_t, performance_sample_count_override)         \
+  T(uint64_t, accuracy_sample_count_override)            \
+  T(uint8_t, use_token_latencies)                        \
+  T(uint64_t, server_ttft_latency)                       \
+  T(uint64_t, server_tpot_latency)                       \
+  T(uint8_t, infer_token_latencies)                      \
   T(uint64_t, token_latency_scaling_factor)
 
 #define LG_NUMBER(type, name) type name;

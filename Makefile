@@ -1,0 +1,66 @@
+# Every target does what it needs first. `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+BIN := bin/mlperf-go
+GO_SOURCES := $(shell git ls-files '*.go' '*.cc' '*.h' 'go.mod' 'go.sum' 2>/dev/null)
+
+# What a run takes; see README.
+MODEL ?= llama3.1-8b
+SCENARIO ?= Offline
+MODE ?= performance
+ENDPOINT ?=
+DATASET ?=
+SYSTEM ?=
+SUBMITTER ?=
+OUT ?=
+ARGS ?=
+FUZZTIME ?= 30s
+
+.PHONY: help build setup run submission test test-short bench lint fuzz clean tools-check
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make build        set-up if needed, then bin/mlperf-go
+build: setup
+	@go build -trimpath -o $(BIN) ./cmd/mlperf-go
+
+## make setup        the official LoadGen into third_party/loadgen (LOADGEN_SDIST=, LOADGEN_SRC=, LOADGEN_ROOT=)
+setup: tools-check
+	@sh third_party/setup.sh
+
+tools-check:
+	@sh third_party/check-tools.sh
+
+flag = $(if $($(1)),--$(2) '$($(1))')
+
+## make run          one test: MODEL= SCENARIO= [MODE=] [ENDPOINT=] [DATASET=] [OUT=] [ARGS='more flags']
+run: build
+	@$(BIN) run --model '$(MODEL)' --scenario '$(SCENARIO)' --mode '$(MODE)' $(call flag,ENDPOINT,endpoint) \
+	  $(call flag,DATASET,dataset) $(call flag,OUT,output-dir) $(ARGS)
+
+## make submission   every scenario of MODEL, performance and accuracy: [ENDPOINT=] [DATASET=] [SYSTEM=] [SUBMITTER=] [OUT=] [ARGS=]
+submission: build
+	@$(BIN) submission run --model '$(MODEL)' $(call flag,ENDPOINT,endpoint) $(call flag,DATASET,dataset) \
+	  $(call flag,SYSTEM,system) $(call flag,SUBMITTER,submitter) $(call flag,OUT,output-dir) $(ARGS)
+
+## make test         everything that CI checks
+test: setup lint
+	@bash scripts/test.sh
+
+## make bench        ratios against reference clients
+bench: build
+	@bash scripts/bench.sh
+
+## make lint         gofmt, go vet, staticcheck, clang-format
+lint: setup
+	@bash scripts/lint.sh
+
+## make fuzz         every fuzzer for FUZZTIME
+fuzz: setup
+	@bash scripts/fuzz.sh '$(FUZZTIME)'
+
+## make clean        what was built here; third_party/loadgen stays (make clean LOADGEN=1 removes it)
+clean:
+	@rm -rf bin .cache
+	@if [ -n "$(LOADGEN)" ]; then rm -rf third_party/loadgen third_party/loadgen.stamp third_party/*.tar.gz loadgen-cgo/loadgen_build_key.h; fi

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# gofmt, go vet (with and without LoadGen), staticcheck, clang-format. The last two are pinned and fetched by package name.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+unformatted=$(git ls-files '*.go' | xargs gofmt -l)
+if [ -n "$unformatted" ]; then
+  printf 'lint: gofmt would change:\n%s\n' "$unformatted" >&2
+  exit 1
+fi
+go vet ./...
+go vet -tags noloadgen ./...
+go build -modfile=tools/go.mod -o .cache/staticcheck honnef.co/go/tools/cmd/staticcheck
+.cache/staticcheck ./...
+version=$(sed -n 's/^clang-format==//p' tools/requirements.txt)
+if [ "$(cat .cache/clang-format/.version 2>/dev/null)" != "$version" ]; then
+  rm -rf .cache/clang-format
+  python3 -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/clang-format -r tools/requirements.txt
+  printf '%s' "$version" >.cache/clang-format/.version
+fi
+git ls-files '*.cc' '*.h' | PYTHONPATH=.cache/clang-format xargs .cache/clang-format/bin/clang-format --dry-run -Werror
