@@ -1,0 +1,88 @@
+package ledger
+
+// Counts is what happened so far. Completed and Failed together are the samples that ended.
+type Counts struct {
+	Issued      int64 // by LoadGen
+	Completed   int64 // ended with an answer
+	Failed      int64 // ended without one
+	FirstTokens int64 // samples whose first token came
+	Retried     int64 // ended samples that took more than one attempt
+	Empty       int64 // completed with 0 output tokens
+	Duplicates  int64 // second first tokens and second completions, all refused
+	Unknown     int64 // events of samples that were never issued, and second issues
+
+	InputTokens, OutputTokens int64 // of completed samples
+}
+
+// InFlight is the number of samples that were issued and have not ended.
+func (c Counts) InFlight() int64 { return c.Issued - c.Completed - c.Failed }
+
+// FailureRate is the share of ended samples that failed; 0 before the first end.
+func (c Counts) FailureRate() float64 {
+	if ended := c.Completed + c.Failed; ended > 0 {
+		return float64(c.Failed) / float64(ended)
+	}
+	return 0
+}
+
+// Counts adds the counters of all shards. Ends are read before issues, so that InFlight is never negative.
+func (l *Ledger) Counts() Counts {
+	var c Counts
+	for _, s := range l.shards {
+		t := &s.tally
+		c.Completed += t.completed.Load()
+		c.Failed += t.failed.Load()
+		c.FirstTokens += t.firstTokens.Load()
+		c.Retried += t.retried.Load()
+		c.Empty += t.empty.Load()
+		c.Duplicates += t.duplicates.Load()
+		c.Unknown += t.unknown.Load()
+		c.InputTokens += t.inputTokens.Load()
+		c.OutputTokens += t.outputTokens.Load()
+	}
+	for _, s := range l.shards {
+		c.Issued += s.tally.issued.Load()
+	}
+	return c
+}
+
+// FailedByReason counts failed samples; reasons that did not occur are absent.
+func (l *Ledger) FailedByReason() map[string]int64 {
+	by := map[string]int64{}
+	for code, name := range l.reasons.all() {
+		n := int64(0)
+		for _, s := range l.shards {
+			n += s.tally.failedBy[code].Load()
+		}
+		if n > 0 {
+			by[name] += n
+		}
+	}
+	return by
+}
+
+// TTFT is a snapshot of the times from issue to first token, in ns.
+func (l *Ledger) TTFT() *Histogram { return l.merged(func(s *Shard) *Histogram { return &s.ttft }) }
+
+// ITL is a snapshot of the gaps between tokens, in ns.
+func (l *Ledger) ITL() *Histogram { return l.merged(func(s *Shard) *Histogram { return &s.itl }) }
+
+func (l *Ledger) merged(of func(*Shard) *Histogram) *Histogram {
+	h := new(Histogram)
+	for _, s := range l.shards {
+		h.Merge(of(s))
+	}
+	return h
+}
+
+// Names gives what the codes of entries stand for.
+func (l *Ledger) Names() Names { return Names{Reasons: l.reasons.all(), Sources: l.sources.all()} }
+
+// Names are the strings behind Entry.Reason and Entry.Source, by code.
+type Names struct{ Reasons, Sources []string }
+
+// Reason is the failure reason of e; empty for success.
+func (n Names) Reason(e *Entry) string { return n.Reasons[e.Reason] }
+
+// Source is where the output count of e comes from.
+func (n Names) Source(e *Entry) string { return n.Sources[e.Source] }

@@ -1,0 +1,38 @@
+package ledger
+
+// Entry is the life of one sample. Times are wall clock, ns since 1970; 0: did not happen.
+type Entry struct {
+	Seq, Index   int32
+	Endpoint     int16
+	Retries      uint16
+	Reason       Code // of Ledger.Reasons; 0: success, or not ended
+	Source       Code // of Ledger.Sources: where the output count comes from; 0: not ended
+	InputTokens  int32
+	OutputTokens int32
+	IssuedNS     int64
+	DequeuedNS   int64
+	SentNS       int64
+	FirstByteNS  int64
+	FirstTokenNS int64
+	LastTokenNS  int64
+	DoneNS       int64
+}
+
+// Succeeded says whether the sample ended with an answer.
+func (e *Entry) Succeeded() bool { return e.DoneNS != 0 && e.Reason == 0 }
+
+// Completion is how a sample ended. Counts that are not known are 0 or less.
+type Completion struct {
+	Reason       string // empty: success
+	Source       string // where OutputTokens comes from: ids, usage, tokenizer
+	Endpoint     int
+	Retries      int
+	InputTokens  int
+	OutputTokens int
+	DequeuedNS   int64
+	SentNS       int64
+	FirstByteNS  int64
+	FirstTokenNS int64 // used where FirstToken was not called before
+	LastTokenNS  int64
+	DoneNS       int64 // when the sample was completed to LoadGen
+}

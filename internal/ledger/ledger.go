@@ -1,0 +1,207 @@
+// Hot path: Shard's methods run per query and per token, take no lock and allocate nothing once a chunk stands.
+
+package ledger
+
+import (
+	"slices"
+	"sync/atomic"
+)
+
+const (
+	chunkBits = 12
+	chunkSize = 1 << chunkBits // entries that are allocated together: 360 KiB
+	maxChunks = 1 << 15        // 134 million samples, ten times the longest official run
+)
+
+// States of an entry. The two that end in -ing are held while fields are written, so that a reader never sees half.
+const (
+	absent uint32 = iota
+	issuing
+	issued
+	firstTokening
+	firstTokened
+	completing
+	done
+)
+
+type chunk struct {
+	state [chunkSize]atomic.Uint32
+	entry [chunkSize]Entry
+}
+
+// Ledger holds the entries of one test. Shards write, anyone may read at any time.
+type Ledger struct {
+	chunks  [maxChunks]atomic.Pointer[chunk]
+	shards  []*Shard
+	reasons names
+	sources names
+}
+
+// Shard is what one thread writes through. A sample may be issued by one shard and completed by another, but only one
+// thread at a time owns a sample, and only one thread calls the methods of a shard.
+type Shard struct {
+	ledger *Ledger
+	tally  tally
+	ttft   Histogram // first token − issue, ns
+	itl    Histogram // gaps between tokens, ns
+	_      [64]byte  // the next shard's counters start on a cache line of their own
+}
+
+type tally struct {
+	issued, completed, failed, firstTokens, retried, empty atomic.Int64
+	duplicates, unknown                                    atomic.Int64
+	inputTokens, outputTokens                              atomic.Int64
+	failedBy                                               [int(overflow) + 1]atomic.Int64
+}
+
+// New makes a ledger for a number of shards. Chunks for expected samples are allocated at once, further ones when they
+// are needed.
+func New(shards, expected int) *Ledger {
+	l := &Ledger{shards: make([]*Shard, max(shards, 1))}
+	for i := range l.shards {
+		l.shards[i] = &Shard{ledger: l}
+	}
+	for first := 0; first < expected && first>>chunkBits < maxChunks; first += chunkSize {
+		l.chunks[first>>chunkBits].Store(new(chunk))
+	}
+	return l
+}
+
+// Shard gives the i-th shard.
+func (l *Ledger) Shard(i int) *Shard { return l.shards[i] }
+
+// slot finds state and entry of a sample; nil when seq is outside of the ledger or its chunk does not stand.
+func (l *Ledger) slot(seq int) (*atomic.Uint32, *Entry) {
+	if uint(seq)>>chunkBits >= maxChunks {
+		return nil, nil
+	}
+	c := l.chunks[seq>>chunkBits].Load()
+	if c == nil {
+		return nil, nil
+	}
+	i := seq & (chunkSize - 1)
+	return &c.state[i], &c.entry[i]
+}
+
+// Issue notes that LoadGen issued sample index as the seq-th of the test. It is false, and counted in Unknown, when seq
+// was issued before or lies outside of the ledger.
+func (s *Shard) Issue(seq, index int, atNS int64) bool {
+	l := s.ledger
+	if uint(seq)>>chunkBits >= maxChunks {
+		s.tally.unknown.Add(1)
+		return false
+	}
+	if l.chunks[seq>>chunkBits].Load() == nil {
+		l.chunks[seq>>chunkBits].CompareAndSwap(nil, new(chunk))
+	}
+	state, e := l.slot(seq)
+	if !state.CompareAndSwap(absent, issuing) {
+		s.tally.unknown.Add(1)
+		return false
+	}
+	e.Seq, e.Index, e.IssuedNS = int32(seq), int32(index), atNS
+	s.tally.issued.Add(1) // before it can end elsewhere: Counts.InFlight is never negative
+	state.Store(issued)
+	return true
+}
+
+// FirstToken notes the first output token of a sample. It is false when the sample was never issued (counted in
+// Unknown), has its first token already or is completed (counted in Duplicates).
+func (s *Shard) FirstToken(seq int, atNS int64) bool {
+	state, e := s.ledger.slot(seq)
+	if state == nil || state.Load() == absent {
+		s.tally.unknown.Add(1)
+		return false
+	}
+	if !state.CompareAndSwap(issued, firstTokening) {
+		s.tally.duplicates.Add(1)
+		return false
+	}
+	e.FirstTokenNS = atNS
+	state.Store(firstTokened)
+	s.tally.firstTokens.Add(1)
+	s.ttft.Record(atNS - e.IssuedNS)
+	return true
+}
+
+// Gap notes n tokens that came gapNS after the ones before them in the same answer.
+func (s *Shard) Gap(gapNS int64, n int) { s.itl.RecordN(gapNS, n) }
+
+// Complete notes the end of a sample. It is false when the sample was never issued (counted in Unknown) or is completed
+// already (counted in Duplicates); then nothing changes.
+func (s *Shard) Complete(seq int, c *Completion) bool {
+	state, e := s.ledger.slot(seq)
+	if state == nil || state.Load() == absent {
+		s.tally.unknown.Add(1)
+		return false
+	}
+	first := state.CompareAndSwap(issued, completing)
+	if !first && !state.CompareAndSwap(firstTokened, completing) {
+		s.tally.duplicates.Add(1)
+		return false
+	}
+	if first {
+		e.FirstTokenNS = c.FirstTokenNS
+	}
+	reason := s.ledger.reasons.code(c.Reason)
+	e.Endpoint, e.Retries = int16(c.Endpoint), uint16(min(max(c.Retries, 0), 1<<16-1))
+	e.Reason, e.Source = reason, s.ledger.sources.code(c.Source)
+	e.InputTokens, e.OutputTokens = int32(max(c.InputTokens, 0)), int32(max(c.OutputTokens, 0))
+	e.DequeuedNS, e.SentNS, e.FirstByteNS = c.DequeuedNS, c.SentNS, c.FirstByteNS
+	e.LastTokenNS, e.DoneNS = c.LastTokenNS, c.DoneNS
+	state.Store(done)
+	s.tally.end(e)
+	return true
+}
+
+func (t *tally) end(e *Entry) {
+	if e.Retries > 0 {
+		t.retried.Add(1)
+	}
+	if e.Reason != 0 {
+		t.failed.Add(1)
+		t.failedBy[e.Reason].Add(1)
+		return
+	}
+	t.completed.Add(1)
+	t.inputTokens.Add(int64(e.InputTokens))
+	t.outputTokens.Add(int64(e.OutputTokens))
+	if e.OutputTokens == 0 {
+		t.empty.Add(1)
+	}
+}
+
+// Entries copies every issued sample in the order of issue. A sample that is being written at this moment appears as it
+// was before.
+func (l *Ledger) Entries() []Entry {
+	entries := make([]Entry, 0, l.Counts().Issued)
+	for i := range l.chunks {
+		c := l.chunks[i].Load()
+		if c == nil {
+			continue
+		}
+		for j := range c.state {
+			if e, ok := c.read(j); ok {
+				entries = append(entries, e)
+			}
+		}
+	}
+	return slices.Clip(entries)
+}
+
+// read copies the fields that are settled in the state the entry is in.
+func (c *chunk) read(i int) (Entry, bool) {
+	e := &c.entry[i]
+	switch state := c.state[i].Load(); state {
+	case absent, issuing:
+		return Entry{}, false
+	case done:
+		return *e, true
+	default:
+		settled := Entry{Seq: e.Seq, Index: e.Index, IssuedNS: e.IssuedNS}
+		if state == firstTokened {
+			settled.FirstTokenNS = e.FirstTokenNS
+		}
+		return settled, true
+	}
+}

@@ -1,0 +1,203 @@
+package ledger
+
+import "slices"
+
+const nsPerS = 1e9
+
+// Stats are the figures of one metric, in seconds: run.json's latency_s.
+type Stats struct {
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
+	P95  float64 `json:"p95"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p99.9"`
+	Max  float64 `json:"max"`
+}
+
+// LagUS are the figures of a lag, in µs: run.json's client.issue_lag_us.
+type LagUS struct {
+	P50  float64 `json:"p50"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p99.9"`
+	Max  float64 `json:"max"`
+}
+
+// LagUS gives s in µs; zeros for nil.
+func (s *Stats) LagUS() LagUS {
+	if s == nil {
+		return LagUS{}
+	}
+	const us = 1e6
+	return LagUS{P50: s.P50 * us, P99: s.P99 * us, P999: s.P999 * us, Max: s.Max * us}
+}
+
+// Origin says from when a sample's latency counts.
+type Origin int
+
+// The origins of the scenarios.
+const (
+	FromSchedule Origin = iota // Server, Interactive: t0 + schedule[seq]
+	FromIssue                  // SingleStream: when it was issued
+	FromStart                  // Offline: t0 for every sample
+)
+
+// Options of Compute.
+type Options struct{ Origin Origin }
+
+// Throughput is per second between the first issue and the last completion.
+type Throughput struct {
+	Requests     float64 `json:"requests_per_s"`
+	InputTokens  float64 `json:"input_tokens_per_s"`
+	OutputTokens float64 `json:"output_tokens_per_s"`
+}
+
+// Metrics are the figures of a test, from successful samples only. A nil Stats had no value to count.
+type Metrics struct {
+	TTFT  *Stats `json:"ttft,omitempty"`  // origin to first token
+	TPOT  *Stats `json:"tpot,omitempty"`  // (last − first token)/(n−1), n > 1
+	E2E   *Stats `json:"e2e,omitempty"`   // origin to completion
+	NTPOT *Stats `json:"ntpot,omitempty"` // E2E/n, n > 0
+
+	IssueLag    *Stats `json:"issue_lag,omitempty"`    // scheduled to issued, all samples
+	DispatchLag *Stats `json:"dispatch_lag,omitempty"` // scheduled to sent, all samples that were sent
+	ReportLag   *Stats `json:"report_lag,omitempty"`   // last token read to completion reported
+
+	Throughput   Throughput `json:"throughput"`
+	InputTokens  int64      `json:"input_tokens"`
+	OutputTokens int64      `json:"output_tokens"`
+	Successes    int64      `json:"successes"`
+	FirstIssueNS int64      `json:"first_issue_ns"` // wall clock; 0 with no entry
+	LastDoneNS   int64      `json:"last_done_ns"`   // wall clock; 0 when nothing ended
+	DurationS    float64    `json:"duration_s"`     // first issue to last completion
+}
+
+// EstimateStart tells when LoadGen started the clock of a series: no query is issued before its time, so the smallest
+// issue time less its schedule is the start, late by the smallest lag. Without a schedule it is the first issue.
+func EstimateStart(entries []Entry, schedule []int64) int64 {
+	t0 := int64(0)
+	for i := range entries {
+		at := entries[i].IssuedNS
+		if seq := int(entries[i].Seq); seq < len(schedule) {
+			at -= schedule[seq]
+		}
+		if i == 0 || at < t0 {
+			t0 = at
+		}
+	}
+	return t0
+}
+
+// ScheduledNS is the wall clock time from which the latency of e counts. A sample beyond the schedule counts from issue.
+func ScheduledNS(e *Entry, schedule []int64, t0 int64, o Origin) int64 {
+	switch {
+	case o == FromStart:
+		return t0
+	case o == FromSchedule && int(e.Seq) < len(schedule):
+		return t0 + schedule[e.Seq]
+	}
+	return e.IssuedNS
+}
+
+// Compute makes the figures of a test from its entries. schedule holds each sample's offset from t0 in ns, by Seq; t0 is
+// wall clock ns. Percentiles are element trunc(n·p) of the sorted values.
+func Compute(entries []Entry, schedule []int64, t0 int64, o Options) Metrics {
+	var m Metrics
+	v := newValues(len(entries))
+	for i := range entries {
+		e := &entries[i]
+		m.extent(e)
+		due := ScheduledNS(e, schedule, t0, o.Origin)
+		v.lags(e, due)
+		if !e.Succeeded() {
+			continue
+		}
+		m.Successes++
+		m.InputTokens += int64(e.InputTokens)
+		m.OutputTokens += int64(e.OutputTokens)
+		v.success(e, due)
+	}
+	m.TTFT, m.TPOT, m.E2E, m.NTPOT = v.ttft.stats(), v.tpot.stats(), v.e2e.stats(), v.ntpot.stats()
+	m.IssueLag, m.DispatchLag, m.ReportLag = v.issue.stats(), v.dispatch.stats(), v.report.stats()
+	m.rates()
+	return m
+}
+
+// extent widens the span from the first issue to the last completion by e.
+func (m *Metrics) extent(e *Entry) {
+	if m.FirstIssueNS == 0 || e.IssuedNS < m.FirstIssueNS {
+		m.FirstIssueNS = e.IssuedNS
+	}
+	m.LastDoneNS = max(m.LastDoneNS, e.DoneNS)
+}
+
+func (m *Metrics) rates() {
+	if m.LastDoneNS <= m.FirstIssueNS {
+		return
+	}
+	s := seconds(m.LastDoneNS - m.FirstIssueNS)
+	m.DurationS = s
+	m.Throughput = Throughput{
+		Requests:     float64(m.Successes) / s,
+		InputTokens:  float64(m.InputTokens) / s,
+		OutputTokens: float64(m.OutputTokens) / s,
+	}
+}
+
+// series is a list of values in seconds.
+type series []float64
+
+type values struct{ ttft, tpot, e2e, ntpot, issue, dispatch, report series }
+
+func newValues(n int) *values {
+	room := func() series { return make(series, 0, n) }
+	return &values{ttft: room(), tpot: room(), e2e: room(), ntpot: room(), issue: room(), dispatch: room(), report: room()}
+}
+
+func (v *values) lags(e *Entry, due int64) {
+	v.issue = append(v.issue, seconds(e.IssuedNS-due))
+	if e.SentNS != 0 {
+		v.dispatch = append(v.dispatch, seconds(e.SentNS-due))
+	}
+	if e.LastTokenNS != 0 && e.DoneNS != 0 {
+		v.report = append(v.report, seconds(e.DoneNS-e.LastTokenNS))
+	}
+}
+
+func (v *values) success(e *Entry, due int64) {
+	e2e := seconds(e.DoneNS - due)
+	v.e2e = append(v.e2e, e2e)
+	n := float64(e.OutputTokens)
+	if n > 0 {
+		v.ntpot = append(v.ntpot, e2e/n)
+	}
+	if e.FirstTokenNS == 0 {
+		return
+	}
+	v.ttft = append(v.ttft, seconds(e.FirstTokenNS-due))
+	last := e.LastTokenNS
+	if last == 0 {
+		last = e.DoneNS
+	}
+	if n > 1 {
+		v.tpot = append(v.tpot, seconds(last-e.FirstTokenNS)/(n-1))
+	}
+}
+
+func seconds(ns int64) float64 { return float64(ns) / nsPerS }
+
+func (s series) stats() *Stats {
+	if len(s) == 0 {
+		return nil
+	}
+	slices.Sort(s)
+	sum := 0.0
+	for _, v := range s {
+		sum += v
+	}
+	at := func(p float64) float64 { return s[percentileIndex(len(s), p)] }
+	return &Stats{
+		Mean: sum / float64(len(s)), P50: at(.5), P90: at(.9), P95: at(.95), P99: at(.99), P999: at(.999),
+		Max: s[len(s)-1],
+	}
+}
