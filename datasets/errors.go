@@ -1,0 +1,88 @@
+package datasets
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Error is what is wrong with a data set, and where.
+type Error struct {
+	Path     string // file; empty for a data set made in memory
+	Record   int    // 1-based; 0: the file as a whole
+	Line     int    // 1-based; 0: unknown
+	Field    string // column; empty: the record as a whole
+	Found    string
+	Expected string
+	Try      string
+	Err      error // cause, where another package reported it
+}
+
+// Error is one paragraph: place, what was found, what was expected, what to try.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("cannot read data set")
+	if e.Path != "" {
+		b.WriteString(" " + e.Path)
+	}
+	if e.Record > 0 {
+		fmt.Fprintf(&b, ", record %d", e.Record)
+	}
+	if e.Line > 0 {
+		fmt.Fprintf(&b, " (line %d)", e.Line)
+	}
+	if e.Field != "" {
+		fmt.Fprintf(&b, ", field %q", e.Field)
+	}
+	fmt.Fprintf(&b, ": found %s, expected %s; %s", e.Found, e.Expected, e.Try)
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// fault is an Error before its record and line are known: offset counts bytes from the record's start.
+type fault struct {
+	offset                      int
+	field, found, expected, try string
+}
+
+// shown returns foreign bytes as an error may print them: quoted, at most 40 bytes.
+func shown(b []byte) string {
+	const most = 40
+	if len(b) > most {
+		return fmt.Sprintf("%q...", b[:most])
+	}
+	return fmt.Sprintf("%q", b)
+}
+
+// nearest returns the candidate with the smallest edit distance to name, or "" where none is close.
+func nearest(name string, candidates []string) string {
+	best, bestDistance := "", len(name)/2+2
+	for _, c := range candidates {
+		if d := distance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

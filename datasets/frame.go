@@ -1,0 +1,209 @@
+package datasets
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// maxRecord bounds the bytes of one record.
+const maxRecord = 64 << 20
+
+var (
+	errCut     = errors.New("the file ends inside a record")
+	errTooLong = errors.New("record too long")
+)
+
+// framer cuts a stream into records: the elements of one JSON array, or objects that follow each other (JSON Lines).
+// It looks at brackets and quotes only; whether a record is valid JSON is the scanner's matter.
+type framer struct {
+	r          io.Reader
+	buf        []byte
+	start, end int // the unread window of buf
+	line       int // line of buf[start], 1-based
+	eof        bool
+	readErr    error // what the stream failed with, where not by its end
+
+	begun, inArray, ended bool
+	records               int
+}
+
+func newFramer(r io.Reader) *framer {
+	return &framer{r: r, buf: make([]byte, 256<<10), line: 1}
+}
+
+// fill reads more bytes into the window; false: there are none, or readErr is set.
+func (f *framer) fill() bool {
+	if f.eof || f.readErr != nil {
+		return false
+	}
+	if f.start > 0 {
+		f.end = copy(f.buf, f.buf[f.start:f.end])
+		f.start = 0
+	}
+	if f.end == len(f.buf) {
+		f.buf = append(f.buf, make([]byte, len(f.buf))...)
+	}
+	n, err := f.r.Read(f.buf[f.end:])
+	f.end += n
+	switch {
+	case err == io.EOF:
+		f.eof = true
+	case err != nil:
+		f.readErr = err
+	}
+	return n > 0 || (err == nil && f.fill())
+}
+
+// take consumes n bytes of the window.
+func (f *framer) take(n int) []byte {
+	b := f.buf[f.start : f.start+n]
+	f.line += bytes.Count(b, []byte{'\n'})
+	f.start += n
+	return b
+}
+
+// peek skips white space and returns the next byte without consuming it; false at the stream's end.
+func (f *framer) peek() (byte, bool) {
+	for {
+		w := f.buf[f.start:f.end]
+		n := 0
+		for n < len(w) && (w[n] == ' ' || w[n] == '\n' || w[n] == '\t' || w[n] == '\r') {
+			n++
+		}
+		f.take(n)
+		if f.start < f.end {
+			return f.buf[f.start], true
+		}
+		if !f.fill() {
+			return 0, false
+		}
+	}
+}
+
+// head returns the stream's first bytes, at most n, without consuming them.
+func (f *framer) head(n int) []byte {
+	for f.end-f.start < n && f.fill() {
+	}
+	return f.buf[f.start:min(f.start+n, f.end)]
+}
+
+// next returns the next record and the line it begins on; io.EOF after the last. The bytes are valid until the next call.
+// With errCut and errTooLong come the bytes that were read of the record.
+func (f *framer) next() (record []byte, line int, err error) {
+	c, more := f.peek()
+	if f.readErr != nil {
+		return nil, f.line, f.readErr
+	}
+	if !f.begun {
+		f.begun = true
+		if f.inArray = more && c == '['; f.inArray {
+			f.take(1)
+			c, more = f.peek()
+			if more && c == ']' {
+				return nil, f.line, f.close()
+			}
+			if !more {
+				return nil, f.line, f.cut()
+			}
+		}
+	} else if f.inArray && !f.ended {
+		switch {
+		case !more:
+			return nil, f.line, f.cut()
+		case c == ']':
+			return nil, f.line, f.close()
+		case c != ',':
+			return nil, f.line, f.unexpected("a comma or the end of the array after the record")
+		}
+		f.take(1)
+		if c, more = f.peek(); !more {
+			return nil, f.line, f.cut()
+		}
+	}
+	if !more {
+		if f.readErr != nil {
+			return nil, f.line, f.readErr
+		}
+		return nil, f.line, io.EOF
+	}
+	if c != '{' {
+		return nil, f.line, f.unexpected("an object as record")
+	}
+	line = f.line
+	n, err := f.measure()
+	f.records++
+	return f.take(n), line, err
+}
+
+// close consumes the array's end, after which only white space may follow.
+func (f *framer) close() error {
+	f.take(1)
+	f.ended = true
+	if _, more := f.peek(); more {
+		return f.unexpected("nothing after the end of the array")
+	}
+	if f.readErr != nil {
+		return f.readErr
+	}
+	return io.EOF
+}
+
+func (f *framer) cut() error {
+	if f.readErr != nil {
+		return f.readErr
+	}
+	return errCut
+}
+
+// measure returns the length of the object that the window begins with, reading as much as it needs.
+func (f *framer) measure() (int, error) {
+	depth, inText, skip := 0, false, false
+	for n := 0; ; {
+		w := f.buf[f.start:f.end]
+		for ; n < len(w); n++ {
+			c := w[n]
+			switch {
+			case skip:
+				skip = false
+			case inText:
+				if c == '"' {
+					inText = false
+				} else if c == '\\' {
+					skip = true
+				}
+			case c == '"':
+				inText = true
+			case c == '{' || c == '[':
+				if depth++; depth > maxDepth {
+					return n, &framingError{tooDeep(n)}
+				}
+			case c == '}' || c == ']':
+				if depth--; depth == 0 {
+					return n + 1, nil
+				}
+			}
+		}
+		if n > maxRecord {
+			return n, errTooLong
+		}
+		if !f.fill() {
+			return n, f.cut()
+		}
+	}
+}
+
+// framingError is a fault between records; its offset counts from the window's start.
+type framingError struct{ fault *fault }
+
+func (e *framingError) Error() string { return e.fault.found }
+
+func (f *framer) unexpected(expected string) error {
+	c := f.buf[f.start]
+	found := shown(f.head(16))
+	if c == '[' || c == '"' {
+		found = kindName(c) + ", " + found
+	}
+	return &framingError{&fault{found: found, expected: expected,
+		try: "a data set is one JSON array of objects, or one object per line (JSON Lines)"}}
+}

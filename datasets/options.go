@@ -1,0 +1,160 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// Options says how a data set is read.
+type Options struct {
+	Columns        []models.Column   // the schema
+	Schema         string            // its name, kept in Dataset.Schema
+	Limit          int               // read only the first Limit records; 0: all
+	MaxInputTokens int               // longest prompt allowed; 0: no limit
+	Vocabulary     int               // token ids must be below this; 0: not checked
+	KeepText       bool              // keep the prompt's text also where the record has ids or messages
+	KeepTarget     bool              // keep the reference output
+	Overrides      map[string]string // role to column name, over the schema's own name
+}
+
+// ForRow returns the options that read a benchmark's data set.
+func ForRow(row *models.Row) Options {
+	return Options{Columns: row.Columns, Schema: row.Name, MaxInputTokens: row.MaxInputTokens, Vocabulary: row.Vocabulary}
+}
+
+// Roles of a column, as models.Column.Role spells them.
+const (
+	roleIDs      = "input_ids"
+	roleInput    = "input"
+	roleTarget   = "target"
+	roleMessages = "messages"
+	roleID       = "id"
+)
+
+// roleTypes gives the type of a column that an override adds to a schema without that role.
+var roleTypes = map[string]string{roleIDs: "ids", roleInput: "text", roleTarget: "text", roleMessages: "messages", roleID: "text|int"}
+
+// kind is a set of JSON value kinds.
+type kind uint8
+
+const (
+	kindText kind = 1 << iota
+	kindInt
+	kindNumber
+	kindBool
+	kindObject
+	kindArray
+	kindIDs
+	kindMessages
+)
+
+// columnTypes maps the words of models.Column.Type (joined by |) to what is accepted and how an error names it.
+var columnTypes = map[string]struct {
+	kind kind
+	name string
+}{
+	"ids":      {kindIDs, "an array of token ids (integers)"},
+	"text":     {kindText, "a string"},
+	"object":   {kindObject, "an object"},
+	"messages": {kindMessages, "an array of chat messages (objects)"},
+	"int":      {kindInt, "an integer"},
+	"number":   {kindInt | kindNumber, "a number"},
+	"bool":     {kindBool, "true or false"},
+	"array":    {kindArray, "an array"},
+	"any":      {kindText | kindInt | kindNumber | kindBool | kindObject | kindArray, "a value"},
+}
+
+// column is one column of the schema, ready to be matched.
+type column struct {
+	models.Column
+	kinds    kind
+	expected string // what an error says was expected
+}
+
+// nameRef points from a name in the file to a column; the smallest rank wins where a record has several names of one column.
+type nameRef struct{ column, rank int }
+
+// plan is a schema with its overrides applied.
+type plan struct {
+	columns []column
+	byName  map[string]nameRef
+}
+
+func newPlan(o Options) (*plan, error) {
+	columns, err := override(o)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{byName: map[string]nameRef{}}
+	for i, c := range columns {
+		col := column{Column: c}
+		var expected []string
+		for word := range strings.SplitSeq(c.Type, "|") {
+			t, ok := columnTypes[word]
+			if !ok {
+				return nil, fmt.Errorf("the schema %q gives its column %q the type %q, which the data set reader does not know; use one of %s, joined by |",
+					o.Schema, c.Name, c.Type, strings.Join(typeNames(), ", "))
+			}
+			col.kinds |= t.kind
+			expected = append(expected, t.name)
+		}
+		col.expected = strings.Join(expected, " or ")
+		p.columns = append(p.columns, col)
+		for rank, name := range append([]string{c.Name}, c.Aliases...) {
+			if _, taken := p.byName[name]; !taken {
+				p.byName[name] = nameRef{i, rank}
+			}
+		}
+	}
+	return p, nil
+}
+
+// override returns the schema's columns with the column of each overridden role renamed, required and stripped of its aliases.
+func override(o Options) ([]models.Column, error) {
+	if len(o.Columns) == 0 {
+		return nil, fmt.Errorf("the schema %q has no columns, so nothing can be read from a data set; give the columns of a row of the model registry", o.Schema)
+	}
+	columns := slices.Clone(o.Columns)
+	for role, name := range o.Overrides {
+		typ, ok := roleTypes[role]
+		if !ok || name == "" {
+			return nil, fmt.Errorf("cannot map column %q onto the role %q: the roles are input_ids, input, target, messages and id, and a column needs a name", name, role)
+		}
+		at := slices.IndexFunc(columns, func(c models.Column) bool { return c.Role == role })
+		if at < 0 {
+			columns = append(columns, models.Column{Type: typ, Role: role})
+			at = len(columns) - 1
+		}
+		columns[at].Name, columns[at].Aliases, columns[at].Required = name, nil, true
+	}
+	// An overriding name must not be caught by another column's alias.
+	sort.SliceStable(columns, func(i, j int) bool {
+		return o.Overrides[columns[i].Role] != "" && o.Overrides[columns[j].Role] == ""
+	})
+	return columns, nil
+}
+
+func typeNames() []string {
+	names := make([]string, 0, len(columnTypes))
+	for name := range columnTypes {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// promptColumns names the columns that can hold the prompt.
+func (p *plan) promptColumns() string {
+	var names []string
+	for _, c := range p.columns {
+		switch c.Role {
+		case roleIDs, roleInput, roleMessages:
+			names = append(names, c.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

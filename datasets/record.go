@@ -1,0 +1,270 @@
+package datasets
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// idChunk is the number of ids in one allocation: ids of thousands of prompts share few large blocks.
+const idChunk = 1 << 20
+
+// decoder turns the JSON text of records into samples.
+type decoder struct {
+	plan    *plan
+	o       Options
+	spans   []span  // per column of the plan, of the current record
+	scratch []byte  // unquoted text
+	ids     []int32 // prompt ids of the current record
+	others  []int32 // ids of its columns that are checked and not kept
+	arena   []int32 // unused rest of the current block of kept ids
+}
+
+// span is where a column's value stands in the record.
+type span struct {
+	start, end int // end 0: absent
+	rank       int
+}
+
+func newDecoder(p *plan, o Options) *decoder {
+	return &decoder{plan: p, o: o, spans: make([]span, len(p.columns))}
+}
+
+// decode checks a record against the schema and returns what is kept of it, and what it has.
+func (d *decoder) decode(record []byte) (Sample, presence, *fault) {
+	if !utf8.Valid(record) {
+		return Sample{}, presence{}, &fault{offset: invalidUTF8(record), found: "bytes that are not UTF-8", expected: "UTF-8 text", try: "write the file again in UTF-8"}
+	}
+	if f := d.locate(record); f != nil {
+		return Sample{}, presence{}, f
+	}
+	for i := range d.plan.columns {
+		if f := d.checkType(record, i); f != nil {
+			return Sample{}, presence{}, f
+		}
+	}
+	return d.sample(record)
+}
+
+// locate walks the record and notes where each column's value stands.
+func (d *decoder) locate(record []byte) *fault {
+	clear(d.spans)
+	s := scanner{b: record}
+	f := s.object(func(raw []byte, at int) *fault {
+		start := s.pos
+		if f := s.value(); f != nil {
+			return f
+		}
+		key := raw
+		if bytes.IndexByte(raw, '\\') >= 0 {
+			key, _ = unquote(nil, raw)
+		}
+		ref, known := d.plan.byName[string(key)]
+		if !known || (d.spans[ref.column].end > 0 && d.spans[ref.column].rank < ref.rank) {
+			return nil
+		}
+		if old := d.spans[ref.column]; old.end > 0 && old.rank == ref.rank {
+			return &fault{offset: at, field: string(key), found: "the field twice in one record", expected: "it once", try: "remove one of them"}
+		}
+		d.spans[ref.column] = span{start, s.pos, ref.rank}
+		return nil
+	})
+	if f != nil {
+		return f
+	}
+	if s.space(); s.pos < len(record) {
+		return s.fail("nothing after the record")
+	}
+	return nil
+}
+
+// checkType checks presence and kind of the value of column i. An optional null counts as absent.
+func (d *decoder) checkType(record []byte, i int) *fault {
+	c, at := &d.plan.columns[i], &d.spans[i]
+	if at.end == 0 {
+		if c.Required {
+			return d.missing(record, c)
+		}
+		return nil
+	}
+	value := record[at.start:at.end]
+	if value[0] == 'n' && !c.Required {
+		*at = span{}
+		return nil
+	}
+	if c.kinds&kindsOf(value) == 0 {
+		return &fault{offset: at.start, field: c.Name, found: kindName(value[0]) + ", " + shown(value), expected: c.expected,
+			try: "correct the field, or name another column in its place"}
+	}
+	return nil
+}
+
+// kindsOf returns the kinds that a valid JSON value may count as.
+func kindsOf(value []byte) kind {
+	switch value[0] {
+	case '"':
+		return kindText
+	case '{':
+		return kindObject
+	case '[':
+		return kindArray | kindIDs | kindMessages
+	case 't', 'f':
+		return kindBool
+	case 'n':
+		return 0
+	}
+	if bytes.ContainsAny(value, ".eE") {
+		return kindNumber
+	}
+	return kindInt
+}
+
+func (d *decoder) missing(record []byte, c *column) *fault {
+	var names []string
+	s := scanner{b: record}
+	s.object(func(raw []byte, _ int) *fault {
+		names = append(names, string(raw[:min(len(raw), 60)]))
+		return s.value()
+	})
+	const most = 12
+	found := "no such field; the record has none at all"
+	if len(names) > most {
+		found = "no such field; the record has " + strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	} else if len(names) > 0 {
+		found = "no such field; the record has " + strings.Join(names, ", ")
+	}
+	try := "rename a column of the file, or name the column that holds it"
+	if near := nearest(c.Name, names); near != "" {
+		try += fmt.Sprintf(" (%q is the nearest)", near)
+	}
+	return &fault{field: c.Name, found: found, expected: c.expected, try: try}
+}
+
+// sample takes the kept values out of a record whose columns have the right types.
+func (d *decoder) sample(record []byte) (Sample, presence, *fault) {
+	var s Sample
+	var has presence
+	var input, target span
+	for i, c := range d.plan.columns {
+		at := d.spans[i]
+		if at.end == 0 {
+			continue
+		}
+		value := record[at.start:at.end]
+		var f *fault
+		switch c.Role {
+		case roleIDs:
+			has.ids = true
+			d.ids, f = appendIDs(d.ids[:0], value)
+			s.InputIDs, s.InputLen = d.ids, len(d.ids)
+		case roleInput:
+			input, has.text = at, true
+			if len(value) == 2 {
+				f = &fault{found: "an empty text", expected: "a prompt", try: "remove the record or give it a prompt"}
+			}
+		case roleTarget:
+			target = at
+		case roleMessages:
+			has.messages = true
+			s.Messages, f = d.messages(value)
+		case roleID:
+			has.id = true
+			s.ID, f = d.text(value)
+		default:
+			if c.kinds&kindIDs != 0 && value[0] == '[' {
+				d.others, f = appendIDs(d.others[:0], value)
+			}
+		}
+		if f != nil {
+			f.field, f.offset = c.Name, f.offset+at.start
+			return s, has, f
+		}
+	}
+	if f := d.keepTexts(record, &s, has, input, target); f != nil {
+		return s, has, f
+	}
+	return s, has, nil
+}
+
+// keepTexts copies prompt and reference output out of the record where the options ask for them.
+func (d *decoder) keepTexts(record []byte, s *Sample, has presence, input, target span) *fault {
+	var f *fault
+	if has.text && (d.o.KeepText || !(has.ids || has.messages)) {
+		if s.Input, f = d.text(record[input.start:input.end]); f != nil {
+			f.field, f.offset = d.fieldOf(roleInput), input.start
+			return f
+		}
+	}
+	if target.end > 0 && d.o.KeepTarget {
+		if s.Target, f = d.text(record[target.start:target.end]); f != nil {
+			f.field, f.offset = d.fieldOf(roleTarget), target.start
+			return f
+		}
+	}
+	return nil
+}
+
+func (d *decoder) fieldOf(role string) string {
+	for _, c := range d.plan.columns {
+		if c.Role == role {
+			return c.Name
+		}
+	}
+	return role
+}
+
+// text returns a string's text, or another value's JSON text.
+func (d *decoder) text(value []byte) (string, *fault) {
+	if value[0] != '"' {
+		return string(value), nil
+	}
+	var ok bool
+	if d.scratch, ok = unquote(d.scratch[:0], value[1:len(value)-1]); !ok {
+		return "", &fault{found: "half of a surrogate pair (\\ud800 to \\udfff alone)", expected: "text that UTF-8 can carry", try: "write the file again from valid text"}
+	}
+	return string(d.scratch), nil
+}
+
+// messages returns chat messages as they stand, after a look at their kinds.
+func (d *decoder) messages(value []byte) (json.RawMessage, *fault) {
+	s := scanner{b: value}
+	n := 0
+	f := s.array(func() *fault {
+		n++
+		if c := s.peek(); c != '{' {
+			return &fault{offset: s.pos, found: kindName(c) + " among the messages", expected: "objects with role and content", try: "write each message as an object"}
+		}
+		return s.value()
+	})
+	if f != nil {
+		return nil, f
+	}
+	if n == 0 {
+		return nil, &fault{found: "no messages", expected: "at least one", try: "remove the record or give it a prompt"}
+	}
+	return bytes.Clone(value), nil
+}
+
+// keepIDs copies the current record's ids into the arena.
+func (d *decoder) keepIDs(ids []int32) []int32 {
+	if len(ids) > len(d.arena) {
+		d.arena = make([]int32, max(idChunk, len(ids)))
+	}
+	kept := d.arena[:len(ids):len(ids)]
+	copy(kept, ids)
+	d.arena = d.arena[len(ids):]
+	return kept
+}
+
+func invalidUTF8(b []byte) int {
+	for at := 0; at < len(b); {
+		r, size := utf8.DecodeRune(b[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
+	return len(b)
+}

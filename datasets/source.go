@@ -1,0 +1,133 @@
+package datasets
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Bounds on compressed files: a file may not grow to more than maxRatio times its size once freeBytes have come out of it.
+const (
+	maxRatio  = 200
+	freeBytes = 64 << 20
+	zstdMax   = 256 << 20 // largest window that a zstd file may ask for
+)
+
+var (
+	errExpansion  = fmt.Errorf("a compressed file that grows to more than %d times its size", maxRatio)
+	errCompressed = errors.New("bad compressed data")
+)
+
+// source is an opened file: its content unpacked, and the hash of its own bytes.
+type source struct {
+	file    *os.File
+	raw     *hashed
+	content io.Reader
+	close   func()
+}
+
+func openSource(path string) (*source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, readFailed(path, err)
+	}
+	switch {
+	case info.IsDir():
+		return nil, &Error{Path: path, Found: "a folder", Expected: "a file", Try: "name the data set file inside it"}
+	case !info.Mode().IsRegular():
+		return nil, &Error{Path: path, Found: "a pipe or a device", Expected: "a regular file", Try: "write the data to a file first"}
+	case info.Size() == 0:
+		return nil, &Error{Path: path, Found: "an empty file", Expected: "a data set", Try: "get or make the file again"}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, readFailed(path, err)
+	}
+	s := &source{file: file, raw: &hashed{r: file, h: sha256.New()}, close: func() {}}
+	if err := s.unpack(); err != nil {
+		s.Close()
+		return nil, readFailed(path, err)
+	}
+	return s, nil
+}
+
+// unpack looks at the first bytes, whatever the file is called.
+func (s *source) unpack() error {
+	var magic [4]byte
+	n, err := s.file.ReadAt(magic[:], 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	switch head := string(magic[:n]); {
+	case n >= 2 && head[:2] == "\x1f\x8b":
+		z, err := gzip.NewReader(s.raw)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errCompressed, err)
+		}
+		s.content = &bounded{r: z, raw: s.raw}
+	case head == "\x28\xb5\x2f\xfd":
+		z, err := zstd.NewReader(s.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdMax), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return fmt.Errorf("%w: %w", errCompressed, err)
+		}
+		s.close = z.Close
+		s.content = &bounded{r: z, raw: s.raw}
+	default:
+		s.content = s.raw
+	}
+	return nil
+}
+
+// sum reads what is left of the file and returns the hash of all its bytes.
+func (s *source) sum() (string, error) {
+	if _, err := io.Copy(io.Discard, s.raw); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(s.raw.h.Sum(nil)), nil
+}
+
+// Close closes the file.
+func (s *source) Close() {
+	s.close()
+	s.file.Close()
+}
+
+// hashed hashes and counts what is read through it.
+type hashed struct {
+	r io.Reader
+	h hash.Hash
+	n int64
+}
+
+func (h *hashed) Read(p []byte) (int, error) {
+	n, err := h.r.Read(p)
+	h.h.Write(p[:n])
+	h.n += int64(n)
+	return n, err
+}
+
+// bounded passes unpacked bytes on as long as they are not out of all proportion to the packed ones.
+type bounded struct {
+	r   io.Reader
+	raw *hashed
+	n   int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	b.n += int64(n)
+	if b.n > freeBytes && b.n > maxRatio*b.raw.n {
+		return 0, errExpansion
+	}
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("%w: %w", errCompressed, err)
+	}
+	return n, err
+}

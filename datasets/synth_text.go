@@ -1,0 +1,114 @@
+package datasets
+
+import "strings"
+
+// generator makes one record. It is a splitmix64 generator of its own, so that no library's change moves a seed's set.
+type generator struct {
+	state uint64
+	topic [topicWords]int
+}
+
+const (
+	topicWords  = 48  // words that an article is about
+	commonWords = 200 // words that every article uses
+)
+
+func (g *generator) next() uint64 {
+	g.state += 0x9e3779b97f4a7c15
+	z := g.state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// between returns a number from low to high, both included.
+func (g *generator) between(low, high int) int { return low + int(g.next()%uint64(high-low+1)) }
+
+func (g *generator) record(template string) SynthRecord {
+	for i := range g.topic {
+		g.topic[i] = g.between(commonWords, SynthWords-1)
+	}
+	v := SynthVocabulary()
+	frame := 1 + len(v.Encode(prompt(template, ""))) // the beginning-of-text id and the template
+	sentences := g.article(max(g.promptLength()-frame, 16))
+	r := SynthRecord{Template: template, Input: layout(sentences), Output: g.summary(sentences)}
+	text := prompt(template, r.Input)
+	r.InputIDs = v.AppendIDs(append(make([]int32, 0, len(text)/5), SynthBOS), text)
+	return r
+}
+
+func (g *generator) promptLength() int {
+	i := g.between(0, len(promptQuantiles)-2)
+	return g.between(promptQuantiles[i], promptQuantiles[i+1])
+}
+
+// article returns sentences of at most so many tokens together: a token for each word and one for each full stop.
+func (g *generator) article(tokens int) [][]int {
+	var sentences [][]int
+	for tokens > 4 {
+		s := make([]int, min(g.between(12, 22), tokens-1))
+		for i := range s {
+			s[i] = g.word()
+		}
+		tokens -= len(s) + 1
+		sentences = append(sentences, s)
+	}
+	return sentences
+}
+
+// word draws a word of the topic or, as often, a common one; low numbers come more often.
+func (g *generator) word() int {
+	if g.next()&1 == 0 {
+		return g.between(0, g.between(0, commonWords-1))
+	}
+	return g.topic[g.between(0, g.between(0, topicWords-1))]
+}
+
+// summary returns lines that each repeat most words of a sentence of the article, 20 to 100 words together.
+func (g *generator) summary(article [][]int) string {
+	var lines []string
+	tokens, want := 0, g.between(20, 84)
+	for words := 0; words < want; {
+		source := article[g.between(0, len(article)-1)]
+		keep := min(g.between(10, 16), max(want-words, 5))
+		var line []int
+		for i := range keep {
+			// Walking the sentence in order and now and then leaving a word out keeps common subsequences long.
+			if at := i + i/5; at < len(source) {
+				line = append(line, source[at])
+			} else {
+				line = append(line, g.word())
+			}
+		}
+		words += len(line)
+		if tokens += len(line) + 2; tokens > synthLongestOutput { // a full stop and a line break
+			break
+		}
+		lines = append(lines, sentence(line))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// layout joins sentences to paragraphs of four, in as many tokens as the sentences have on their own.
+func layout(sentences [][]int) string {
+	var b strings.Builder
+	for i, s := range sentences {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(sentence(s))
+	}
+	return b.String()
+}
+
+func sentence(words []int) string {
+	var b strings.Builder
+	for i, k := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word(k))
+	}
+	b.WriteByte('.')
+	return b.String()
+}

@@ -1,0 +1,94 @@
+package datasets
+
+import (
+	"sync"
+)
+
+// Token ids of the synthetic vocabulary. Bytes and words leave room for the special tokens of the Llama-3 family.
+const (
+	SynthBOS        int32 = 128000 // begins every synthetic prompt
+	SynthWords            = 4096   // number of invented words
+	synthSpacedWord int32 = 1000   // + k: word k with a space before it
+	synthBareWord   int32 = 6000   // + k: word k alone
+	synthLetters          = 6      // shortest word, in bytes; see word
+)
+
+// Syllables of the invented words. The first two have two letters each, so that a word tells its number.
+var (
+	openings = [16]string{"ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "wu", "za"}
+	middles  = [16]string{"la", "me", "ni", "ro", "su", "ta", "ve", "bi", "do", "ku", "pa", "ge", "fi", "mo", "lu", "ne"}
+	endings  = [16]string{"ra", "lin", "do", "sken", "mu", "tor", "vel", "ga", "pin", "bro", "dan", "ke", "lom", "nis", "tu", "zel"}
+)
+
+// word returns the invented word of number k (0 <= k < SynthWords).
+func word(k int) string { return openings[k>>8] + middles[k>>4&15] + endings[k&15] }
+
+// Vocabulary is the synthetic vocabulary: raw bytes (ids 0 to 255) and invented words with and without a space before them.
+// It is immutable and safe for concurrent use.
+type Vocabulary struct {
+	words   [SynthWords]string
+	numbers map[string]int32
+}
+
+// SynthVocabulary returns the one synthetic vocabulary.
+var SynthVocabulary = sync.OnceValue(func() *Vocabulary {
+	v := &Vocabulary{numbers: make(map[string]int32, SynthWords)}
+	for k := range SynthWords {
+		v.words[k] = word(k)
+		v.numbers[v.words[k]] = int32(k)
+	}
+	return v
+})
+
+// Encode returns the token ids of any text; Decode gives exactly the text back. A word of the vocabulary is one id together
+// with the space before it, every other byte is an id. No beginning-of-text id is added.
+func (v *Vocabulary) Encode(text string) []int32 { return v.AppendIDs(make([]int32, 0, len(text)/4+4), text) }
+
+// AppendIDs is Encode onto a slice.
+func (v *Vocabulary) AppendIDs(dst []int32, text string) []int32 {
+	for len(text) > 0 {
+		n := nextPiece(text)
+		dst = v.appendPiece(dst, text[:n])
+		text = text[n:]
+	}
+	return dst
+}
+
+func (v *Vocabulary) appendPiece(dst []int32, piece string) []int32 {
+	if len(piece) >= synthLetters {
+		if k, ok := v.numbers[piece]; ok {
+			return append(dst, synthBareWord+k)
+		}
+		if piece[0] == ' ' {
+			if k, ok := v.numbers[piece[1:]]; ok {
+				return append(dst, synthSpacedWord+k)
+			}
+		}
+	}
+	for i := range len(piece) {
+		dst = append(dst, int32(piece[i]))
+	}
+	return dst
+}
+
+// Decode returns the text of token ids. Ids that the vocabulary does not have, special tokens among them, are passed over.
+func (v *Vocabulary) Decode(ids []int32) string {
+	text := make([]byte, 0, len(ids)*7)
+	for _, id := range ids {
+		text = v.AppendText(text, id)
+	}
+	return string(text)
+}
+
+// AppendText appends the bytes of one token; a token may be a part of a UTF-8 character.
+func (v *Vocabulary) AppendText(dst []byte, id int32) []byte {
+	switch {
+	case id >= 0 && id < 256:
+		return append(dst, byte(id))
+	case id >= synthSpacedWord && id < synthSpacedWord+SynthWords:
+		return append(append(dst, ' '), v.words[id-synthSpacedWord]...)
+	case id >= synthBareWord && id < synthBareWord+SynthWords:
+		return append(dst, v.words[id-synthBareWord]...)
+	}
+	return dst
+}
