@@ -1,0 +1,244 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+const envPrefix = "MLPERF_GO_"
+
+// Layer is a source of values; a higher layer wins.
+type Layer int
+
+// The layers, lowest first.
+const (
+	FromDefault Layer = iota
+	FromRegistry
+	FromFile
+	FromUserConf
+	FromEnvironment
+	FromFlag
+)
+
+var layerNames = [...]string{"default", "model registry", "config file", "user.conf", "environment", "flag"}
+
+func (l Layer) String() string { return layerNames[l] }
+
+// Origin says where a value came from.
+type Origin struct {
+	Layer Layer
+	Where string // flag name, environment name, file with line, or row of the registry
+}
+
+func (o Origin) String() string {
+	if o.Where == "" {
+		return o.Layer.String()
+	}
+	return o.Layer.String() + " " + o.Where
+}
+
+type entry struct {
+	value  value
+	origin Origin
+}
+
+// Effective is the configuration of a run: the settings of a table with their values and origins.
+//
+// It is not safe for concurrent use while values are set.
+type Effective struct {
+	table   Table
+	values  map[string]entry
+	notices []string
+}
+
+// New makes a configuration in which every setting has its default. It panics when a name stands twice in the table.
+func New(table Table) *Effective {
+	if err := table.check(); err != nil {
+		panic(err)
+	}
+	return &Effective{table: table, values: map[string]entry{}}
+}
+
+// Table gives the settings.
+func (e *Effective) Table() Table { return e.table }
+
+// Set reads text as the setting of that name or alias. The value counts unless one of a higher layer stands already; within a
+// layer the later one counts. An unknown name or a text that does not fit the kind is an error.
+func (e *Effective) Set(name, text string, from Origin) error {
+	s, alias, err := e.table.Find(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	if alias != nil && alias.Value != "" {
+		on, err := parseBool(strings.TrimSpace(text))
+		if err != nil {
+			return s.refuse(name, text, from, err)
+		}
+		if on == false {
+			return nil
+		}
+		text = alias.Value
+	}
+	v, err := s.parse(text)
+	if err != nil {
+		return s.refuse(name, text, from, err)
+	}
+	e.put(s, alias, v, from)
+	return nil
+}
+
+// SetList sets a Strings setting from items that may themselves hold commas.
+func (e *Effective) SetList(name string, items []string, from Origin) error {
+	s, alias, err := e.table.Find(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	if s.Kind != Strings {
+		return fmt.Errorf("%s: %s takes one value, not a list", from, name)
+	}
+	if len(items) == 0 || slices.Contains(items, "") {
+		return fmt.Errorf("%s: %s has an empty list or item", from, name)
+	}
+	e.put(s, alias, slices.Clone(items), from)
+	return nil
+}
+
+func (s *Setting) refuse(name, text string, from Origin, why error) error {
+	shown := fmt.Sprintf("%.100q", text)
+	if s.Secret {
+		shown = secretText
+	}
+	return fmt.Errorf("%s: %s %s %w", from, name, shown, why)
+}
+
+func (e *Effective) put(s *Setting, alias *Alias, v value, from Origin) {
+	e.notice(s.Notice)
+	if alias != nil {
+		e.notice(alias.Notice)
+	}
+	if s.Ignored {
+		return
+	}
+	if stands, ok := e.values[s.Name]; ok && stands.origin.Layer > from.Layer {
+		return
+	}
+	e.values[s.Name] = entry{v, from}
+}
+
+func (e *Effective) notice(text string) {
+	if text != "" && !slices.Contains(e.notices, text) {
+		e.notices = append(e.notices, text)
+	}
+}
+
+// Notices gives the lines to print about old names and settings without effect, each once, in the order of use.
+func (e *Effective) Notices() []string { return slices.Clone(e.notices) }
+
+// SetEnviron takes every MLPERF_GO_<SETTING> of environ, which has the form of os.Environ. Empty values count as not set. Names that
+// are neither settings nor among the others, such as the names of global flags, are errors.
+func (e *Effective) SetEnviron(environ []string, others ...string) error {
+	for _, pair := range environ {
+		name, text, _ := strings.Cut(pair, "=")
+		setting, ours := strings.CutPrefix(name, envPrefix)
+		if !ours || text == "" || slices.Contains(others, name) {
+			continue
+		}
+		if err := e.Set(setting, text, Origin{FromEnvironment, name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IsSet says whether any layer above the defaults has a value.
+func (e *Effective) IsSet(name string) bool {
+	e.setting(name)
+	_, ok := e.values[name]
+	return ok
+}
+
+// Has says whether there is a value, be it the default.
+func (e *Effective) Has(name string) bool {
+	_, ok := e.lookup(name)
+	return ok
+}
+
+// Origin says where the value came from.
+func (e *Effective) Origin(name string) Origin {
+	got, _ := e.lookup(name)
+	return got.origin
+}
+
+// Text gives the value as Set would take it; secrets are hidden, and "" is no value.
+func (e *Effective) Text(name string) string {
+	got, ok := e.lookup(name)
+	switch {
+	case !ok:
+		return ""
+	case e.setting(name).Secret:
+		return secretText
+	}
+	return format(got.value)
+}
+
+// The typed getters give a setting's value, or the zero value where it has none. They panic for a name or kind that is not the
+// table's, which is a fault of the calling code.
+
+// String gives a String or Enum.
+func (e *Effective) String(name string) string { return get[string](e, name) }
+
+// Strings gives a Strings.
+func (e *Effective) Strings(name string) []string { return slices.Clone(get[[]string](e, name)) }
+
+// Int gives an Int.
+func (e *Effective) Int(name string) int { return int(get[int64](e, name)) }
+
+// Float gives a Float.
+func (e *Effective) Float(name string) float64 { return get[float64](e, name) }
+
+// Duration gives a Duration.
+func (e *Effective) Duration(name string) time.Duration { return get[time.Duration](e, name) }
+
+// Bool gives a Bool.
+func (e *Effective) Bool(name string) bool { return get[bool](e, name) }
+
+// Bytes gives a Bytes in bytes.
+func (e *Effective) Bytes(name string) int64 { return get[int64](e, name) }
+
+func get[T any](e *Effective, name string) T {
+	var zero T
+	got, ok := e.lookup(name)
+	if !ok {
+		return zero
+	}
+	v, ok := got.value.(T)
+	if !ok {
+		panic(fmt.Sprintf("setting %s is of kind %s, not %T", name, e.setting(name).Kind, zero))
+	}
+	return v
+}
+
+func (e *Effective) lookup(name string) (entry, bool) {
+	s := e.setting(name)
+	if got, ok := e.values[name]; ok {
+		return got, true
+	}
+	if s.Default == "" {
+		return entry{}, false
+	}
+	v, err := s.parse(s.Default)
+	if err != nil {
+		panic(fmt.Sprintf("default of setting %s %v", name, err))
+	}
+	return entry{v, Origin{Layer: FromDefault}}, true
+}
+
+func (e *Effective) setting(name string) *Setting {
+	s, _, err := e.table.Find(name)
+	if err != nil || s.Name != name {
+		panic(fmt.Sprintf("no setting is called %s", name))
+	}
+	return s
+}

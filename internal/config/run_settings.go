@@ -1,0 +1,136 @@
+package config
+
+// Groups of the help text.
+const (
+	groupTest    = "Test"
+	groupServer  = "Server"
+	groupData    = "Data set"
+	groupLoad    = "Load (written to the generated user.conf)"
+	groupLimits  = "Limits and deadlines"
+	groupRequest = "Requests"
+	groupOutput  = "Output"
+	groupOld     = "Old names"
+)
+
+func old(names ...string) []Alias {
+	aliases := make([]Alias, len(names))
+	for i, n := range names {
+		aliases[i] = Alias{Name: n}
+	}
+	return aliases
+}
+
+// RunSettings is the table of everything that a run can be told.
+func RunSettings() Table {
+	var t Table
+	for _, part := range [][]Setting{testSettings, serverSettings, dataSettings, loadSettings, limitSettings, requestSettings, outputSettings, oldSettings} {
+		t = append(t, part...)
+	}
+	return t
+}
+
+var testSettings = []Setting{
+	{Name: "model", Kind: String, Group: groupTest,
+		Aliases: []Alias{{Name: "use-generic", Value: "generic"}},
+		Usage:   "benchmark: a name, alias or Hugging Face id of the registry (`mlperf-go models`)"},
+	{Name: "scenario", Kind: Enum, Enum: []string{"Offline", "Server", "Interactive", "SingleStream"}, Group: groupTest, Default: "Offline",
+		Values: map[string]string{"single-stream": "SingleStream"},
+		Usage:  "how LoadGen issues the samples"},
+	{Name: "mode", Kind: Enum, Enum: []string{"performance", "accuracy", "submission"}, Group: groupTest, Default: "performance",
+		Aliases: old("test-mode"),
+		Values:  map[string]string{"performance-only": "performance", "performanceonly": "performance", "accuracy-only": "accuracy", "accuracyonly": "accuracy"},
+		Usage:   "what the test is for; submission is performance and then accuracy"},
+	{Name: "user-conf", Kind: String, Group: groupTest, Usage: "LoadGen user.conf whose values enter the configuration; a new one is generated and archived"},
+	{Name: "audit-config", Kind: String, Group: groupTest, Usage: "LoadGen audit.config of a compliance test"},
+	{Name: "lg-model-name", Kind: String, Group: groupTest, Usage: "LoadGen model key instead of the registry's"},
+	{Name: "seed-override", Kind: Strings, Group: groupTest, Usage: "three LoadGen seeds qsl,sample-index,schedule instead of the round's; makes the run a rehearsal"},
+	{Name: "enable-trace", Kind: Bool, Group: groupTest, Default: "false", Usage: "LoadGen writes its trace file"},
+}
+
+var serverSettings = []Setting{
+	{Name: "endpoint", Kind: Strings, Group: groupServer, Aliases: old("api-server-url", "api-server-urls"),
+		Usage: "base URLs of the inference servers, repeatable or comma-separated"},
+	{Name: "backend", Kind: Enum, Enum: []string{"vllm", "sglang", "openai", "sim"}, Group: groupServer, Usage: "the server's kind"},
+	{Name: "api", Kind: Enum, Enum: []string{"completions", "chat", "generate"}, Group: groupServer, Aliases: old("endpoint-type"),
+		Values: map[string]string{"chat-completions": "chat", "sglang-generate": "generate"},
+		Usage:  "the server's interface; default from model and backend"},
+	{Name: "served-model", Kind: String, Group: groupServer, Usage: "model name that requests carry; checked at the server's list of models"},
+	{Name: "api-key", Kind: String, Secret: true, Group: groupServer, Usage: "bearer token for the endpoints; better given by environment or file"},
+	{Name: "api-key-file", Kind: String, Group: groupServer, Usage: "file whose first line is the bearer token"},
+	{Name: "ca-file", Kind: String, Group: groupServer, Usage: "PEM file of certificate authorities to trust for the endpoints"},
+	{Name: "insecure-skip-verify", Kind: Bool, Group: groupServer, Default: "false", Usage: "do not verify the endpoints' certificates"},
+	{Name: "lb", Kind: Enum, Enum: []string{"round-robin", "random", "least-inflight", "hash"}, Group: groupServer, Default: "round-robin",
+		Aliases: old("load-balance-strategy"), Usage: "how samples are spread over several endpoints"},
+}
+
+var dataSettings = []Setting{
+	{Name: "dataset", Kind: String, Group: groupData, Aliases: old("dataset-path"), Usage: "data set file; without it a synthetic one is made and the run is a rehearsal"},
+	{Name: "samples", Kind: Int, Range: Range{Positive: true}, Group: groupData, Aliases: old("num-samples"),
+		Usage: "take the first N rows as total and performance sample count; fewer than the benchmark's make a rehearsal"},
+	{Name: "input-column", Kind: String, Group: groupData, Usage: "column of the prompt texts"},
+	{Name: "input-ids-column", Kind: String, Group: groupData, Usage: "column of the prompts as token ids"},
+	{Name: "output-column", Kind: String, Group: groupData, Usage: "column of the reference outputs"},
+	{Name: "request-memory", Kind: Bytes, Range: Range{Positive: true}, Group: groupData, Default: "2GiB", Usage: "memory for prepared request bodies; what is above goes to a mapped scratch file (bytes, or with KiB, MiB, GiB)"},
+}
+
+var loadSettings = []Setting{
+	{Name: "target-qps", Kind: Float, Range: Range{Positive: true}, Group: groupLoad, Aliases: old("server-target-qps"),
+		Usage: "queries per second (Server, Interactive) or expected samples per second (Offline)"},
+	{Name: "expected-latency", Kind: Duration, Range: Range{Positive: true}, Group: groupLoad, Usage: "expected latency of one answer in SingleStream; default: median of three preflight answers"},
+	{Name: "min-duration", Kind: Duration, Group: groupLoad, Usage: "smallest duration of the test; shorter than the rules' makes a rehearsal"},
+	{Name: "max-duration", Kind: Duration, Group: groupLoad, Usage: "LoadGen's longest duration, 0 for none; a Server run that it ends is INVALID"},
+	{Name: "min-queries", Kind: Int, Group: groupLoad, Usage: "smallest number of queries (Offline: samples)"},
+	{Name: "max-queries", Kind: Int, Group: groupLoad, Usage: "LoadGen's largest number of queries, 0 for none; a Server run that it ends is INVALID"},
+	{Name: "ttft-limit", Kind: Duration, Range: Range{Positive: true}, Group: groupLoad, Usage: "p99 limit of the time to first token"},
+	{Name: "tpot-limit", Kind: Duration, Range: Range{Positive: true}, Group: groupLoad, Usage: "p99 limit of the time per output token"},
+	{Name: "server-coalesce-queries", Kind: Bool, NeedsValue: true, Group: groupLoad, Usage: "LoadGen joins Server queries that are due together"},
+}
+
+var limitSettings = []Setting{
+	{Name: "first-token-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Usage: "longest wait from the request to the first token"},
+	{Name: "token-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Usage: "longest wait between tokens of a stream"},
+	{Name: "request-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Usage: "longest time of one request"},
+	{Name: "connect-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Usage: "longest time to open a connection"},
+	{Name: "drain-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Usage: "longest wait for outstanding answers after the last query"},
+	{Name: "max-errors", Kind: Int, Group: groupLimits, Usage: "end the run as INVALID after more than N failed samples; default: run to the end"},
+	{Name: "fail-fast", Kind: Bool, Group: groupLimits, Default: "false", Usage: "end the run at the first failed sample"},
+}
+
+var requestSettings = []Setting{
+	{Name: "concurrency", Kind: Int, Group: groupRequest, Aliases: old("offline-async-concurrency"), Usage: "requests in flight in Offline; 0: no limit"},
+	{Name: "retries", Kind: Int, Group: groupRequest, Aliases: old("max-retries-per-server"), Default: "0",
+		Usage: "further attempts on a fresh connection after a failure before the first byte"},
+	{Name: "max-tokens", Kind: Int, Range: Range{Positive: true}, Group: groupRequest, Usage: "largest number of output tokens; default from the model"},
+	{Name: "min-tokens", Kind: Int, Group: groupRequest, Usage: "smallest number of output tokens; default from the model"},
+	{Name: "temperature", Kind: Float, Group: groupRequest, Usage: "sampling temperature; default from the model"},
+	{Name: "top-p", Kind: Float, Range: Range{Positive: true, Max: 1}, Group: groupRequest, Usage: "nucleus sampling; default from the model"},
+	{Name: "top-k", Kind: Int, Range: Range{Negative: true}, Group: groupRequest, Usage: "candidates per token, 0 or -1 for all; default from the model"},
+	{Name: "warmup", Kind: Bool, Group: groupRequest, Aliases: []Alias{{Name: "no-warmup", Value: "false"}}, Usage: "send untimed requests before the test"},
+	{Name: "preflight-query", Kind: Bool, Group: groupRequest, Default: "true", Aliases: []Alias{{Name: "no-preflight-query", Value: "false"}},
+		Usage: "ask each endpoint for one short answer before the test; without it only GET probes are sent"},
+}
+
+var outputSettings = []Setting{
+	{Name: "output-dir", Kind: String, Group: groupOutput, Usage: "folder of the run; must be new or empty unless --resume or --force"},
+	{Name: "resume", Kind: Bool, Group: groupOutput, Default: "false", Usage: "go on in a folder that was used: what is done and valid is skipped"},
+	{Name: "force", Kind: Bool, Group: groupOutput, Default: "false", Usage: "replace an earlier run in the output folder"},
+	{Name: "request-log", Kind: Bool, Group: groupOutput, Default: "true", Aliases: []Alias{{Name: "no-request-log", Value: "false"}},
+		Usage: "write one line per sample to the request log"},
+}
+
+// oldSettings are flags of the harness before this one that have no counterpart (spec/harness-features.md §4).
+var oldSettings = []Setting{
+	{Name: "model-category", Kind: String, Hidden: true, Group: groupOld,
+		Notice: "--model-category is now --model; a --model beside it is now --served-model",
+		Usage:  "old name of --model"},
+	{Name: "num-workers", Kind: Int, Hidden: true, Ignored: true, Group: groupOld,
+		Notice: "--num-workers is ignored: one loop per shard carries any number of requests", Usage: "ignored"},
+	{Name: "batch-size", Kind: Int, Hidden: true, Ignored: true, Group: groupOld,
+		Notice: "--batch-size is ignored: every sample is its own request, and the server batches", Usage: "ignored"},
+	{Name: "offline-back-to-back", Kind: Bool, Hidden: true, Ignored: true, Group: groupOld,
+		Notice: "--offline-back-to-back is ignored: every sample is its own request already; --concurrency bounds them", Usage: "ignored"},
+	{Name: "server-max-concurrent-queries", Kind: Int, Hidden: true, Ignored: true, Group: groupOld,
+		Notice: "--server-max-concurrent-queries is ignored: a Server test must not hold queries back", Usage: "ignored"},
+	{Name: "mlperf-conf", Kind: String, Hidden: true, Ignored: true, Group: groupOld,
+		Notice: "--mlperf-conf is ignored: the linked LoadGen carries the official one", Usage: "ignored"},
+}
