@@ -1,0 +1,257 @@
+package mllog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// MaxRecord is the longest record of an accuracy log that is read: 128 MiB of answer bytes.
+const MaxRecord = 256 << 20
+
+// AccuracyEntry is one answer of the accuracy log. Its byte slices are valid only during the call that hands it over.
+type AccuracyEntry struct {
+	SeqID      int64
+	QSLIdx     int64
+	Data       []byte // the answer's bytes
+	TokenData  []byte // bytes of the first token report; nil where the log has none
+	TokenCount int64
+	HasTokens  bool // the record has token_count
+	Record     int  // from 1
+}
+
+// Accuracy tells how reading an accuracy log went.
+type Accuracy struct {
+	Records   int
+	Truncated bool // the file has no closing bracket, or its last record is not finished
+}
+
+// ReadAccuracyFile is ReadAccuracy of a file.
+func ReadAccuracyFile(path string, fn func(*AccuracyEntry) error) (Accuracy, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Accuracy{}, fmt.Errorf("reading LoadGen's accuracy log %s: %w", path, err)
+	}
+	defer f.Close()
+	a, err := ReadAccuracy(f, fn)
+	if err != nil {
+		return a, fmt.Errorf("reading LoadGen's accuracy log %s: %w", path, err)
+	}
+	return a, nil
+}
+
+// ReadAccuracy hands every record of an accuracy log to fn, in file order, and stops at fn's first error. A file that
+// ends early is read as far as its last whole record and reported as Truncated; a record that can not be read is an error.
+func ReadAccuracy(r io.Reader, fn func(*AccuracyEntry) error) (Accuracy, error) {
+	s := recordScanner{r: bufio.NewReaderSize(r, readBuffer)}
+	var a Accuracy
+	var d recordDecoder
+	if c, err := s.skip(); err != nil || c != '[' {
+		if errors.Is(err, io.EOF) {
+			return Accuracy{Truncated: true}, nil
+		}
+		return a, s.unexpected(c, err, "the opening [")
+	}
+	for {
+		c, err := s.skip()
+		if err == nil && c == ',' && a.Records > 0 {
+			c, err = s.skip()
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			a.Truncated = true
+			return a, nil
+		case err == nil && c == ']':
+			return a, s.atEnd()
+		case err != nil || c != '{':
+			return a, fmt.Errorf("after record %d: %w", a.Records, s.unexpected(c, err, "a record or the closing ]"))
+		}
+		record, err := s.record()
+		if errors.Is(err, io.EOF) {
+			a.Truncated = true
+			return a, nil
+		}
+		a.Records++
+		if err == nil {
+			err = d.decode(record)
+		}
+		if err == nil {
+			d.entry.Record = a.Records
+			err = fn(&d.entry)
+		}
+		if err != nil {
+			return a, fmt.Errorf("record %d: %w", a.Records, err)
+		}
+	}
+}
+
+// recordScanner finds the records without looking into their strings.
+type recordScanner struct {
+	r   *bufio.Reader
+	buf []byte
+}
+
+// skip gives the next byte that is no blank.
+func (s *recordScanner) skip() (byte, error) {
+	for {
+		c, err := s.r.ReadByte()
+		if err != nil || (c != ' ' && c != '\n' && c != '\t' && c != '\r') {
+			return c, err
+		}
+	}
+}
+
+func (s *recordScanner) unexpected(c byte, err error, want string) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%q stands where %s is expected", c, want)
+}
+
+func (s *recordScanner) atEnd() error {
+	if c, err := s.skip(); !errors.Is(err, io.EOF) {
+		return s.unexpected(c, err, "the end of the file")
+	}
+	return nil
+}
+
+// record gives the bytes between { and }. Records hold no nested objects.
+func (s *recordScanner) record() ([]byte, error) {
+	s.buf = s.buf[:0]
+	for {
+		part, err := s.r.ReadSlice('}')
+		s.buf = append(s.buf, part...)
+		switch {
+		case len(s.buf) > MaxRecord:
+			return nil, fmt.Errorf("it is longer than %d MiB: this is no LoadGen accuracy log", MaxRecord>>20)
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		return s.buf[:len(s.buf)-1], nil
+	}
+}
+
+// recordDecoder reads one record after the other into the same buffers.
+type recordDecoder struct {
+	entry           AccuracyEntry
+	data, tokenData []byte
+}
+
+var errShape = errors.New(`it is not of the form "name" : value, "name" : value`)
+
+func (d *recordDecoder) decode(record []byte) error {
+	d.entry = AccuracyEntry{SeqID: -1, QSLIdx: -1}
+	for {
+		record = bytes.TrimLeft(record, " \t\r\n")
+		name, rest, ok := quoted(record)
+		if !ok {
+			return errShape
+		}
+		rest = bytes.TrimLeft(rest, " \t\r\n")
+		if len(rest) == 0 || rest[0] != ':' {
+			return errShape
+		}
+		rest, err := d.field(string(name), bytes.TrimLeft(rest[1:], " \t\r\n"))
+		if err != nil {
+			return err
+		}
+		rest = bytes.TrimLeft(rest, " \t\r\n")
+		if len(rest) == 0 {
+			return d.whole()
+		}
+		if rest[0] != ',' {
+			return errShape
+		}
+		record = rest[1:]
+	}
+}
+
+func (d *recordDecoder) whole() error {
+	switch {
+	case d.entry.SeqID < 0:
+		return errors.New("it has no seq_id")
+	case d.entry.QSLIdx < 0:
+		return errors.New("it has no qsl_idx")
+	case d.entry.Data == nil:
+		return errors.New("it has no data")
+	}
+	return nil
+}
+
+// field reads the value of one field and gives what stands after it.
+func (d *recordDecoder) field(name string, rest []byte) ([]byte, error) {
+	var err error
+	switch name {
+	case "seq_id":
+		d.entry.SeqID, rest, err = integer(name, rest)
+		return rest, err
+	case "qsl_idx":
+		d.entry.QSLIdx, rest, err = integer(name, rest)
+		return rest, err
+	case "token_count":
+		d.entry.HasTokens = true
+		d.entry.TokenCount, rest, err = integer(name, rest)
+		return rest, err
+	case "data":
+		d.entry.Data, rest, err = hexBytes(&d.data, name, rest)
+		return rest, err
+	case "token_data":
+		d.entry.TokenData, rest, err = hexBytes(&d.tokenData, name, rest)
+		return rest, err
+	}
+	return nil, fmt.Errorf("it has the unknown field %.40q", name)
+}
+
+// quoted cuts a string without escapes: names and hex have none.
+func quoted(b []byte) (inner, rest []byte, ok bool) {
+	if len(b) == 0 || b[0] != '"' {
+		return nil, nil, false
+	}
+	end := bytes.IndexByte(b[1:], '"')
+	if end < 0 {
+		return nil, nil, false
+	}
+	return b[1 : 1+end], b[2+end:], true
+}
+
+func integer(name string, b []byte) (int64, []byte, error) {
+	end, negative := 0, false
+	if len(b) > 0 && b[0] == '-' {
+		end, negative = 1, true
+	}
+	start, v := end, int64(0)
+	for end < len(b) && b[end] >= '0' && b[end] <= '9' && end-start < 19 {
+		v = v*10 + int64(b[end]-'0')
+		end++
+	}
+	if end == start || v < 0 || (end < len(b) && b[end] >= '0' && b[end] <= '9') {
+		return 0, nil, fmt.Errorf("its %s is no whole number: %.40q", name, b)
+	}
+	if negative {
+		v = -v
+	}
+	return v, b[end:], nil
+}
+
+// hexBytes decodes into *buf, which it grows.
+func hexBytes(buf *[]byte, name string, b []byte) (data, rest []byte, err error) {
+	digits, rest, ok := quoted(b)
+	if !ok {
+		return nil, nil, fmt.Errorf("its %s is no string: %.40q", name, b)
+	}
+	n := hex.DecodedLen(len(digits))
+	if cap(*buf) < n || *buf == nil {
+		*buf = make([]byte, max(n, 64), max(n*5/4, 64))
+	}
+	data = (*buf)[:n]
+	if _, err := hex.Decode(data, digits); err != nil {
+		return nil, nil, fmt.Errorf("its %s is not hexadecimal (%d characters): %w", name, len(digits), err)
+	}
+	return data, rest, nil
+}

@@ -1,0 +1,201 @@
+package mllog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+)
+
+// MaxLine is the longest line that is read. A loaded_qsl_set line takes up to 8 bytes per sample of the set.
+const MaxLine = 64 << 20
+
+const readBuffer = 256 << 10
+
+// Detail tells how reading a detail log went.
+type Detail struct {
+	Lines       int  // with the marker, broken ones included
+	Foreign     int  // without the marker; ignored
+	Broken      int  // with the marker but not readable, an unfinished last line not included
+	FirstBroken int  // line number of the first; 0: none
+	Truncated   bool // the last line is not finished
+}
+
+// ReadDetailFile is ReadDetail of a file.
+func ReadDetailFile(path string, fn func(*Entry) error) (Detail, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Detail{}, fmt.Errorf("reading LoadGen's detail log %s: %w", path, err)
+	}
+	defer f.Close()
+	d, err := ReadDetail(f, fn)
+	if err != nil {
+		return d, fmt.Errorf("reading LoadGen's detail log %s: %w", path, err)
+	}
+	return d, nil
+}
+
+// ReadDetail hands every entry of a detail log to fn, in file order, and stops at fn's first error. Broken and foreign
+// lines are counted, not errors; a line above MaxLine is one.
+func ReadDetail(r io.Reader, fn func(*Entry) error) (Detail, error) {
+	var d Detail
+	in := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
+	p := parser{keys: make(map[string]string)}
+	for number := 1; ; number++ {
+		line, ended, err := in.next()
+		if err != nil {
+			return d, fmt.Errorf("line %d: %w", number, err)
+		}
+		if line == nil {
+			return d, nil
+		}
+		body, ours := bytes.CutPrefix(bytes.TrimSpace(line), marker)
+		if !ours {
+			// Before its first newline an unfinished marker can not be told from foreign text.
+			d.Truncated = !ended && len(line) > 0
+			d.Foreign++
+			continue
+		}
+		d.Lines++
+		e, ok := p.parse(body)
+		if !ok {
+			d.broken(number, ended)
+			continue
+		}
+		e.Line = number
+		if err := fn(e); err != nil {
+			return d, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+}
+
+func (d *Detail) broken(number int, ended bool) {
+	if !ended {
+		d.Truncated = true
+		return
+	}
+	d.Broken++
+	if d.FirstBroken == 0 {
+		d.FirstBroken = number
+	}
+}
+
+// lineReader gives lines of any length up to MaxLine without copying those that fit its buffer.
+type lineReader struct {
+	r    *bufio.Reader
+	long []byte
+}
+
+var errLongLine = fmt.Errorf("a line is longer than %d MiB: this is no LoadGen log", MaxLine>>20)
+
+// next gives a line without its newline and says whether it had one; nil at the end.
+func (l *lineReader) next() (line []byte, ended bool, err error) {
+	l.long = l.long[:0]
+	for {
+		part, err := l.r.ReadSlice('\n')
+		switch {
+		case err == nil && len(l.long) == 0:
+			return part[:len(part)-1], true, nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF):
+			return nil, false, err
+		}
+		l.long = append(l.long, part...)
+		if len(l.long) > MaxLine {
+			return nil, false, errLongLine
+		}
+		switch {
+		case err == nil:
+			return l.long[:len(l.long)-1], true, nil
+		case errors.Is(err, io.EOF) && len(l.long) == 0:
+			return nil, false, nil
+		case errors.Is(err, io.EOF):
+			return l.long, false, nil
+		}
+	}
+}
+
+var (
+	marker      = []byte(":::MLLOG ")
+	beforeKey   = []byte(`{"key": "`)
+	beforeValue = []byte(`", "value": `)
+	beforeTime  = []byte(`, "time_ms": `)
+	beforeSpace = []byte(`, "namespace": `)
+	errorTrue   = []byte(`"is_error": true`)
+	warningTrue = []byte(`"is_warning": true`)
+	lineEnd     = []byte(`}}`)
+)
+
+// parser keeps one string per distinct key, so that reading a key allocates once.
+type parser struct {
+	keys  map[string]string
+	entry Entry
+}
+
+// maxKeys bounds what a hostile file can make the parser remember.
+const maxKeys = 4096
+
+func (p *parser) key(b []byte) string {
+	if s, ok := p.keys[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	if len(p.keys) < maxKeys {
+		p.keys[s] = s
+	}
+	return s
+}
+
+// parse reads LoadGen's fixed layout. Values are cut between the first value mark and the last time mark, because an
+// unescaped string may contain anything. Another layout is tried as plain JSON.
+func (p *parser) parse(body []byte) (*Entry, bool) {
+	rest, ok := bytes.CutPrefix(body, beforeKey)
+	if !ok || !bytes.HasSuffix(rest, lineEnd) {
+		return p.parseJSON(body)
+	}
+	keyEnd := bytes.Index(rest, beforeValue)
+	timeAt := bytes.LastIndex(rest, beforeTime)
+	if keyEnd < 0 || timeAt < keyEnd+len(beforeValue) {
+		return p.parseJSON(body)
+	}
+	tail := rest[timeAt+len(beforeTime):]
+	spaceAt := bytes.Index(tail, beforeSpace)
+	if spaceAt < 0 {
+		return p.parseJSON(body)
+	}
+	ms, err := strconv.ParseFloat(string(tail[:spaceAt]), 64)
+	if err != nil {
+		return nil, false
+	}
+	p.entry = Entry{
+		Key:       p.key(rest[:keyEnd]),
+		Value:     Value(rest[keyEnd+len(beforeValue) : timeAt]),
+		IsError:   bytes.Contains(tail, errorTrue),
+		IsWarning: bytes.Contains(tail, warningTrue),
+		TimeMS:    ms,
+	}
+	return &p.entry, true
+}
+
+func (p *parser) parseJSON(body []byte) (*Entry, bool) {
+	var e struct {
+		Key      *string
+		Value    json.RawMessage
+		TimeMS   float64 `json:"time_ms"`
+		Metadata struct {
+			IsError   bool `json:"is_error"`
+			IsWarning bool `json:"is_warning"`
+		}
+	}
+	if json.Unmarshal(body, &e) != nil || e.Key == nil {
+		return nil, false
+	}
+	p.entry = Entry{
+		Key: *e.Key, Value: Value(e.Value), TimeMS: e.TimeMS,
+		IsError: e.Metadata.IsError, IsWarning: e.Metadata.IsWarning,
+	}
+	return &p.entry, true
+}

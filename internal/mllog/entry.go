@@ -1,0 +1,102 @@
+package mllog
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+)
+
+// Value is a value of the detail log as it stands there.
+type Value []byte
+
+// Entry is one line of the detail log. Its Value is valid only during the call that hands it over.
+type Entry struct {
+	Key       string
+	Value     Value
+	IsError   bool
+	IsWarning bool
+	TimeMS    float64 // since the log was opened
+	Line      int     // from 1
+}
+
+// Text is the value without its quotes. LoadGen writes most strings unescaped: what is no JSON string is taken as it is.
+func (v Value) Text() string {
+	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
+		return string(v)
+	}
+	inner := v[1 : len(v)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner)
+	}
+	var s string
+	if json.Unmarshal(v, &s) == nil {
+		return s
+	}
+	return string(inner)
+}
+
+// Any gives bool, int64, uint64 (above int64), float64, string, or for lists and maps a json.RawMessage of its own.
+// What JSON can not hold (-nan, inf, broken text) is its text.
+func (v Value) Any() any {
+	if len(v) == 0 {
+		return ""
+	}
+	switch v[0] {
+	case '"':
+		return v.Text()
+	case '[', '{':
+		if json.Valid(v) {
+			return json.RawMessage(bytes.Clone(v))
+		}
+		return string(v)
+	}
+	switch s := string(v); s {
+	case "true":
+		return true
+	case "false":
+		return false
+	default:
+		return number(s)
+	}
+}
+
+func number(s string) any {
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return i
+	}
+	if u, err := strconv.ParseUint(s, 10, 64); err == nil {
+		return u
+	}
+	// JSON's own grammar, not Go's: "inf" and "0x1p2" stay text.
+	if f, err := strconv.ParseFloat(s, 64); err == nil && json.Valid([]byte(s)) {
+		return f
+	}
+	return s
+}
+
+// Int is the value as a whole number.
+func (v Value) Int() (int64, bool) {
+	i, err := strconv.ParseInt(string(v), 10, 64)
+	return i, err == nil
+}
+
+// Float is the value as a number; NaN and infinities count as numbers here.
+func (v Value) Float() (float64, bool) {
+	text := string(v)
+	if text == "-nan" { // as glibc prints it; Go knows no signed NaN
+		text = "nan"
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil
+}
+
+// Bool is the value as true or false.
+func (v Value) Bool() (value, ok bool) {
+	switch string(v) {
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	}
+	return false, false
+}

@@ -1,0 +1,248 @@
+package mllog
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The names of LoadGen's files in its default settings.
+const (
+	DetailName   = "mlperf_log_detail.txt"
+	SummaryName  = "mlperf_log_summary.txt"
+	AccuracyName = "mlperf_log_accuracy.json"
+	TraceName    = "mlperf_log_trace.json"
+)
+
+// Text is a message of the detail log and how often it came.
+type Text struct {
+	Key   string `json:"key"`
+	Text  string `json:"text"`
+	Count int    `json:"count"`
+}
+
+// Result is what LoadGen's files say about one test.
+type Result struct {
+	Valid    *bool             `json:"valid"`    // nil: no verdict, as in accuracy mode
+	Complete bool              `json:"complete"` // every file has its end
+	Missing  []string          `json:"missing,omitempty"`
+	Errors   int               `json:"errors"`   // entries marked as errors
+	Warnings int               `json:"warnings"` // entries marked as warnings
+	Result   map[string]any    `json:"result"`   // result keys of the detail log; of several values the first
+	Verdict  map[string]string `json:"verdict"`  // verdict lines of the summary, such as "Result is": "VALID"
+
+	ErrorTexts   []Text `json:"error_texts,omitempty"`   // the first maxTexts distinct ones
+	WarningTexts []Text `json:"warning_texts,omitempty"` // likewise
+	Detail       Detail `json:"-"`
+}
+
+// maxTexts bounds the distinct messages that are kept.
+const maxTexts = 20
+
+// maxText bounds one kept message; a hostile log may hold one of megabytes.
+const maxText = 4 << 10
+
+// resultPrefixes are the beginnings of the keys that Result keeps.
+var resultPrefixes = []string{
+	"result_", "effective_", "early_stopping", "requested_", "generated_", "qsl_reported_", "power_",
+	"loadgen_version", "loadgen_git", "test_datetime", "sut_name", "qsl_name", "num_errors",
+}
+
+// Summarize reads the detail log and the summary in dir, and the end of the accuracy log. Files that are absent or have
+// no end are told in Missing; only a folder with neither detail log nor summary is an error (fs.ErrNotExist).
+func Summarize(dir string) (*Result, error) {
+	r := &Result{Result: map[string]any{}, Verdict: map[string]string{}}
+	detailErr := r.readDetail(filepath.Join(dir, DetailName))
+	summaryErr := r.readSummary(filepath.Join(dir, SummaryName))
+	if errors.Is(detailErr, fs.ErrNotExist) && errors.Is(summaryErr, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no LoadGen log in %s: %w", dir, detailErr)
+	}
+	for _, err := range []error{detailErr, summaryErr, r.readAccuracyEnd(filepath.Join(dir, AccuracyName))} {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			r.Missing = append(r.Missing, err.Error())
+		case err != nil:
+			return nil, err
+		}
+	}
+	r.Complete = len(r.Missing) == 0
+	r.judge()
+	return r, nil
+}
+
+func (r *Result) missing(format string, args ...any) {
+	r.Missing = append(r.Missing, fmt.Sprintf(format, args...))
+}
+
+func (r *Result) readDetail(path string) error {
+	detail, err := ReadDetailFile(path, func(e *Entry) error {
+		r.take(e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.Detail = detail
+	switch {
+	case detail.Lines == 0:
+		r.missing("%s has no entry", path)
+	case detail.Truncated:
+		r.missing("the last line of %s is not finished", path)
+	case r.performs() && r.Result["num_errors"] == nil:
+		r.missing("%s has no num_errors, with which a performance test ends", path)
+	case !r.performs() && r.Result["power_end"] == nil:
+		r.missing("%s has no power_end, with which every series ends", path)
+	}
+	if detail.Broken > 0 {
+		r.missing("%s has %d unreadable lines, the first is line %d", path, detail.Broken, detail.FirstBroken)
+	}
+	return nil
+}
+
+// performs says whether the test has a performance part, which ends with num_errors.
+func (r *Result) performs() bool {
+	switch r.Result["effective_test_mode"] {
+	case "PerformanceOnly", "SubmissionRun":
+		return true
+	}
+	return false
+}
+
+func (r *Result) take(e *Entry) {
+	if e.IsError {
+		r.Errors++
+		r.ErrorTexts = addText(r.ErrorTexts, e)
+	}
+	if e.IsWarning {
+		r.Warnings++
+		r.WarningTexts = addText(r.WarningTexts, e)
+	}
+	if !wanted(e.Key) || len(e.Value) > maxText {
+		return
+	}
+	if _, seen := r.Result[e.Key]; !seen {
+		r.Result[e.Key] = e.Value.Any()
+	}
+}
+
+func wanted(key string) bool {
+	for _, p := range resultPrefixes {
+		if strings.HasPrefix(key, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func addText(texts []Text, e *Entry) []Text {
+	text := e.Value.Text()
+	text = text[:min(len(text), maxText)]
+	for i := range texts {
+		if texts[i].Key == e.Key && texts[i].Text == text {
+			texts[i].Count++
+			return texts
+		}
+	}
+	if len(texts) == maxTexts {
+		return texts
+	}
+	return append(texts, Text{Key: e.Key, Text: text, Count: 1})
+}
+
+// verdictLabels are the lines of the summary that make up the verdict.
+var verdictLabels = []string{
+	"Result is", "Performance constraints satisfied", "Min duration satisfied", "Min queries satisfied",
+	"Early stopping satisfied",
+}
+
+// footers are the ends of the two closing lines of the summary; the number before them varies.
+var footers = []string{
+	"No errors encountered during test.", "ERROR encountered. See detailed log.", "ERRORS encountered. See detailed log.",
+}
+
+// maxSummary bounds the summary; LoadGen's own has about a hundred lines.
+const maxSummary = 4 << 20
+
+func (r *Result) readSummary(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("reading LoadGen's summary %s: %w", path, err)
+	}
+	defer f.Close()
+	in := bufio.NewScanner(io.LimitReader(f, maxSummary))
+	in.Buffer(nil, maxSummary)
+	last := ""
+	for in.Scan() {
+		line := strings.TrimSpace(in.Text())
+		if line == "" {
+			continue
+		}
+		last = line
+		label, value, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		r.takeVerdict(strings.TrimSpace(label), strings.TrimSpace(value))
+	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("reading LoadGen's summary %s: %w", path, err)
+	}
+	for _, end := range footers {
+		if strings.HasSuffix(last, end) {
+			return nil
+		}
+	}
+	r.missing("%s does not end with the count of errors", path)
+	return nil
+}
+
+func (r *Result) takeVerdict(label, value string) {
+	for _, known := range verdictLabels {
+		if label == known {
+			if _, seen := r.Verdict[label]; !seen {
+				r.Verdict[label] = value
+			}
+		}
+	}
+}
+
+// accuracyTail is enough to see the closing bracket behind some blanks.
+const accuracyTail = 64
+
+func (r *Result) readAccuracyEnd(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("reading LoadGen's accuracy log %s: %w", path, err)
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("reading the end of LoadGen's accuracy log %s: %w", path, err)
+	}
+	from := max(size-accuracyTail, 0)
+	tail, err := io.ReadAll(io.NewSectionReader(f, from, accuracyTail))
+	if err != nil {
+		return fmt.Errorf("reading the end of LoadGen's accuracy log %s: %w", path, err)
+	}
+	if !bytes.HasSuffix(bytes.TrimSpace(tail), []byte("]")) {
+		r.missing("%s does not end with ]", path)
+	}
+	return nil
+}
+
+// judge is VALID only where both files that carry the verdict and are there say so.
+func (r *Result) judge() {
+	inSummary, summarized := r.Verdict["Result is"]
+	inDetail, detailed := r.Result["result_validity"]
+	if !summarized && !detailed {
+		return
+	}
+	valid := (!summarized || inSummary == "VALID") && (!detailed || inDetail == "VALID")
+	r.Valid = &valid
+}
