@@ -1,0 +1,197 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// confForm is how LoadGen reads a key's value.
+type confForm int
+
+const (
+	formCount   confForm = iota // 64-bit whole number
+	formSmall                   // whole number that LoadGen narrows to 32 bits
+	formSwitch                  // 0 or 1
+	formMode                    // 0 SubmissionRun, 1 AccuracyOnly, 2 PerformanceOnly, 3 FindPeakPerformance
+	formMS                      // whole milliseconds
+	formFloatMS                 // milliseconds with a fraction, above 0
+	formRate                    // number above 0
+	formPercent                 // number above 0 and below 100
+	formAny                     // any number: read by verification scripts alone
+)
+
+// confKey is one key of LoadGen's configuration files (spec/loadgen-engine.md §2.5).
+type confKey struct {
+	name      string
+	scenarios []string // scenarios for which LoadGen looks the key up; nil: the run's
+	form      confForm
+	fractions []string // scenarios of a formMS key that take fractions, as the SingleStream latency does
+	gate      string   // switch without which LoadGen does not read the key
+	readOnly  bool     // LoadGen takes it from its built-in mlperf.conf alone
+	audit     bool     // only in audit.config, for the verification scripts
+}
+
+// The switches that open other keys.
+const (
+	keyTokenLatencies = "use_token_latencies"
+	keyInferLatencies = "infer_token_latencies"
+)
+
+var confKeys = []confKey{
+	{name: "mode", form: formMode},
+	{name: "qsl_rng_seed", form: formCount, readOnly: true},
+	{name: "sample_index_rng_seed", form: formCount, readOnly: true},
+	{name: "schedule_rng_seed", form: formCount, readOnly: true},
+	{name: "accuracy_log_probability", form: formPercent, readOnly: true},
+	{name: "test05", form: formSwitch, readOnly: true},
+	{name: "test05_qsl_rng_seed", form: formCount, readOnly: true},
+	{name: "test05_sample_index_rng_seed", form: formCount, readOnly: true},
+	{name: "test05_schedule_rng_seed", form: formCount, readOnly: true},
+	{name: keyTokenLatencies, form: formSwitch},
+	{name: "ttft_latency", form: formMS, scenarios: []string{"Server"}, gate: keyTokenLatencies},
+	{name: "tpot_latency", form: formMS, scenarios: []string{"Server"}, gate: keyTokenLatencies},
+	{name: keyInferLatencies, form: formSwitch},
+	{name: "token_latency_scaling_factor", form: formCount, gate: keyInferLatencies},
+	{name: "target_latency_percentile", form: formPercent, scenarios: []string{"SingleStream", "MultiStream", "Server"}},
+	{name: "samples_per_query", form: formCount, scenarios: []string{"MultiStream"}},
+	{name: "target_latency", form: formMS, scenarios: []string{"SingleStream", "MultiStream", "Server"}, fractions: []string{"SingleStream", "MultiStream"}},
+	{name: "performance_issue_unique", form: formSwitch},
+	{name: "performance_issue_same", form: formSwitch},
+	{name: "performance_issue_same_index", form: formCount},
+	{name: "sample_concatenate_permutation", form: formSwitch},
+	{name: "coalesce_queries", form: formSwitch, scenarios: []string{"Server"}},
+	{name: "max_async_queries", form: formSmall, scenarios: []string{"Server"}},
+	{name: "min_duration", form: formMS},
+	{name: "max_duration", form: formMS},
+	{name: "min_query_count", form: formCount},
+	{name: "max_query_count", form: formCount},
+	{name: "performance_sample_count_override", form: formCount},
+	{name: "accuracy_sample_count_override", form: formCount},
+	{name: "target_qps", form: formRate, scenarios: []string{"Server", "Offline"}},
+	{name: "print_timestamps", form: formSwitch},
+	{name: "accuracy_log_rng_seed", form: formCount},
+	{name: "accuracy_log_sampling_target", form: formCount},
+	{name: "test07_accuracy_threshold", form: formAny, audit: true},
+	{name: "test09_min_output_tokens", form: formAny, audit: true},
+	{name: "test09_max_output_tokens", form: formAny, audit: true},
+}
+
+var confScenarios = []string{"SingleStream", "MultiStream", "Server", "Offline"}
+
+// confModels are the model keys of LoadGen's mlperf.conf (spec/loadgen-engine.md Appendix A).
+var confModels = []string{
+	"resnet50", "ssd-mobilenet", "retinanet", "bert", "dlrm", "dlrm-v2", "dlrm-v3", "rnnt", "gptj", "mixtral-8x7b",
+	"llama2-70b", "llama2-70b-interactive", "llama3_1-405b", "llama3_1-405b-interactive",
+	"llama3_1-8b", "llama3_1-8b-edge", "llama3_1-8b-interactive", "stable-diffusion-xl", "wan-2.2-t2v-a14b",
+	"rgat", "pointpainting", "deepseek-r1", "deepseek-r1-interactive", "whisper", "qwen3-vl-235b-a22b", "yolo", "3d-unet",
+	"gpt-oss-120b", "gpt-oss-120b-interactive",
+}
+
+// LoadGenModels gives the model keys that LoadGen's built-in mlperf.conf knows.
+func LoadGenModels() []string { return append([]string(nil), confModels...) }
+
+func findConfKey(name string) *confKey {
+	for i := range confKeys {
+		if confKeys[i].name == name {
+			return &confKeys[i]
+		}
+	}
+	return nil
+}
+
+func confKeyNames() []string {
+	names := make([]string, len(confKeys))
+	for i := range confKeys {
+		names[i] = confKeys[i].name
+	}
+	return names
+}
+
+// reads says whether LoadGen ever looks the key up under that scenario of a file.
+func (k *confKey) reads(scenario string) bool {
+	return scenario == "*" || k.scenarios == nil || slices.Contains(k.scenarios, scenario)
+}
+
+// check says why LoadGen would not read text as the number that it looks like.
+func (k *confKey) check(text, scenario string) error {
+	form := k.form
+	if slices.Contains(k.fractions, scenario) {
+		form = formFloatMS
+	}
+	switch form {
+	case formRate, formFloatMS:
+		_, err := parseConfFloat(text, 0, math.Inf(1))
+		return err
+	case formPercent:
+		_, err := parseConfFloat(text, 0, 100)
+		return err
+	case formAny:
+		_, err := parseConfFloat(text, math.Inf(-1), math.Inf(1))
+		return err
+	}
+	n, err := parseConfCount(text)
+	if err != nil {
+		return err
+	}
+	if form == formMS && scenario == "*" && n == 0 && len(k.fractions) > 0 {
+		return fmt.Errorf("would also set the expected latency of SingleStream to 0, which never ends: name the scenario")
+	}
+	if most := confMost[form]; most > 0 && n > most {
+		return fmt.Errorf("is above %d", most)
+	}
+	return nil
+}
+
+// confMost is the largest number of a form. Milliseconds become nanoseconds in 64 bits.
+var confMost = map[confForm]uint64{
+	formSwitch: 1,
+	formMode:   3,
+	formSmall:  math.MaxInt32,
+	formMS:     math.MaxInt64 / 1_000_000,
+}
+
+// parseConfCount reads decimal and 0x numbers, the forms that C reads with base 0 in the same way as a reader does.
+func parseConfCount(text string) (uint64, error) {
+	hex, isHex := strings.CutPrefix(text, "0x")
+	switch {
+	case isHex:
+		if n, err := strconv.ParseUint(hex, 16, 64); err == nil {
+			return n, nil
+		}
+	case len(text) > 1 && text[0] == '0' && strings.Trim(text, "01234567") == "":
+		return 0, fmt.Errorf("has a leading 0, which LoadGen reads as octal")
+	default:
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err == nil {
+			return n, nil
+		}
+		if strings.Trim(text, "0123456789") == "" {
+			return 0, fmt.Errorf("does not fit into 64 bits; LoadGen would take another number without saying so")
+		}
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return 0, fmt.Errorf("must be a whole number without sign; LoadGen would cut off what follows the digits")
+	}
+	return 0, fmt.Errorf("is no whole number")
+}
+
+// parseConfFloat reads a plain decimal number strictly between low and high.
+func parseConfFloat(text string, low, high float64) (float64, error) {
+	if strings.Trim(text, "0123456789.eE+-") != "" {
+		return 0, fmt.Errorf("is no decimal number")
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("is no decimal number")
+	}
+	if f <= low || f >= high {
+		if math.IsInf(high, 1) {
+			return 0, fmt.Errorf("must be above %v", low)
+		}
+		return 0, fmt.Errorf("must be above %v and below %v", low, high)
+	}
+	return f, nil
+}

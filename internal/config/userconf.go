@@ -1,0 +1,174 @@
+package config
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// KV is one key of LoadGen's configuration with its value as text.
+type KV struct {
+	Key  string
+	Text string
+}
+
+// userConfRow ties a key of user.conf to a setting.
+type userConfRow struct {
+	key       string
+	setting   string
+	scenarios []string // LoadGen scenarios in which they mean the same; nil: all
+	toSetting func(text string) string
+	toConf    func(v value) (string, error)
+}
+
+var userConfRows = []userConfRow{
+	{"target_qps", "target-qps", nil, sameText, plainFloat},
+	{"min_duration", "min-duration", nil, appendMS, wholeMS},
+	{"max_duration", "max-duration", nil, appendMS, wholeMS},
+	{"min_query_count", "min-queries", nil, decimal, plainInt},
+	{"max_query_count", "max-queries", nil, decimal, plainInt},
+	{"ttft_latency", "ttft-limit", nil, appendMS, wholeMS},
+	{"tpot_latency", "tpot-limit", nil, appendMS, wholeMS},
+	{"target_latency", "expected-latency", []string{"SingleStream"}, appendMS, fractionMS},
+	{"coalesce_queries", "server-coalesce-queries", nil, decimal, zeroOne},
+}
+
+// userConfModes are the modes of a user.conf that are a mode of this program.
+var userConfModes = map[string]string{"1": "accuracy", "2": "performance"}
+
+// ApplyUserConf puts what the file says for this model key and LoadGen scenario into the FromUserConf layer. Keys without a setting
+// come back unchanged, for the generated user.conf. gates: see Conf.Resolve.
+func (e *Effective) ApplyUserConf(c *Conf, model, scenario string, gates ...string) (rest []KV, err error) {
+	entries, err := c.Resolve(model, scenario, gates...)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		from := Origin{FromUserConf, fmt.Sprintf("%s line %d", c.name, entry.Line)}
+		name, text, err := entry.setting(scenario)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", from, err)
+		case name == "":
+			rest = append(rest, KV{entry.Key, entry.Text})
+		default:
+			if err := e.Set(name, text, from); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rest, nil
+}
+
+// setting gives the setting and its text for an entry; no name where the key has none.
+func (e Entry) setting(scenario string) (name, text string, err error) {
+	if e.Key == "mode" {
+		mode, ok := userConfModes[decimal(e.Text)]
+		if !ok {
+			return "", "", fmt.Errorf("%s = %s asks for a mode that this program runs in no single test: leave the line out and use --mode performance, accuracy or submission", e.name(), e.Text)
+		}
+		return "mode", mode, nil
+	}
+	for _, row := range userConfRows {
+		if row.key == e.Key && (row.scenarios == nil || slices.Contains(row.scenarios, scenario)) {
+			return row.setting, row.toSetting(e.Text), nil
+		}
+	}
+	return "", "", nil
+}
+
+// UserConf gives the keys of the generated user.conf for a LoadGen scenario: every setting that has a value and a key which LoadGen reads
+// there, then the rest whose keys are not among them. A value that LoadGen cannot hold is an error.
+func (e *Effective) UserConf(scenario string, rest []KV) ([]KV, error) {
+	var kvs []KV
+	for _, row := range userConfRows {
+		if row.scenarios != nil && !slices.Contains(row.scenarios, scenario) || !findConfKey(row.key).reads(scenario) {
+			continue
+		}
+		got, ok := e.lookup(row.setting)
+		if !ok {
+			continue
+		}
+		text, err := row.toConf(got.value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s %s %w", got.origin, row.setting, format(got.value), err)
+		}
+		kvs = append(kvs, KV{row.key, text})
+	}
+	for _, kv := range rest {
+		if !slices.ContainsFunc(kvs, func(have KV) bool { return have.Key == kv.Key }) {
+			kvs = append(kvs, kv)
+		}
+	}
+	return kvs, nil
+}
+
+// WriteUserConf writes a user.conf that LoadGen reads as it stands: the header as comments, then one line
+// "model.scenario.key = value" for each key. A key or value that LoadGen would not read so is an error, and nothing is written then.
+func WriteUserConf(w io.Writer, header []string, model, scenario string, kvs []KV) error {
+	var text strings.Builder
+	for _, line := range header {
+		fmt.Fprintf(&text, "# %s\n", oneLine(line))
+	}
+	for _, kv := range kvs {
+		fmt.Fprintf(&text, "%s.%s.%s = %s\n", model, scenario, kv.Key, kv.Text)
+	}
+	if _, err := ParseConf("to be generated", strings.NewReader(text.String()), UserConf, model); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	out.WriteString(text.String()) // a failed write is Flush's error
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write user.conf: %w", err)
+	}
+	return nil
+}
+
+func sameText(text string) string { return text }
+
+// decimal writes a count of the file, which may be hexadecimal, as a decimal number.
+func decimal(text string) string {
+	n, err := parseConfCount(text)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+func appendMS(text string) string {
+	return decimal(text) + "ms"
+}
+
+func plainInt(v value) (string, error) {
+	return strconv.FormatInt(v.(int64), 10), nil
+}
+
+// plainFloat is the shortest text that reads back to the same number, without an exponent that people misread.
+func plainFloat(v value) (string, error) {
+	return strconv.FormatFloat(v.(float64), 'f', -1, 64), nil
+}
+
+func zeroOne(v value) (string, error) {
+	if v.(bool) {
+		return "1", nil
+	}
+	return "0", nil
+}
+
+// wholeMS: LoadGen cuts fractions of a millisecond off these keys.
+func wholeMS(v value) (string, error) {
+	d := v.(time.Duration)
+	if d%time.Millisecond != 0 {
+		return "", fmt.Errorf("is no whole number of milliseconds, which is all that LoadGen takes")
+	}
+	return strconv.FormatInt(d.Milliseconds(), 10), nil
+}
+
+// fractionMS: LoadGen keeps the fraction of the SingleStream latency.
+func fractionMS(v value) (string, error) {
+	return plainFloat(float64(v.(time.Duration)) / float64(time.Millisecond))
+}
