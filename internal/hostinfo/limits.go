@@ -1,0 +1,39 @@
+package hostinfo
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// NoFile is the limit of open files, which is the limit of connections.
+type NoFile struct {
+	Before uint64 `json:"before"` // soft limit as found
+	Now    uint64 `json:"now"`    // soft limit after raising
+	Hard   uint64 `json:"hard"`
+}
+
+// RaiseNoFile raises the soft limit of open files to the hard limit. Where that is below want, it is an error that says
+// what to type, together with the limits as they stand.
+func RaiseNoFile(want uint64) (NoFile, error) {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return NoFile{}, fmt.Errorf("reading the limit of open files: %w", err)
+	}
+	n := NoFile{Before: l.Cur, Now: l.Cur, Hard: l.Max}
+	if l.Cur < l.Max {
+		// Through package syscall: it then keeps the raised limit for child processes too.
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: l.Max, Max: l.Max}); err != nil {
+			return n, fmt.Errorf("raising the limit of open files from %d to %d: %w", l.Cur, l.Max, err)
+		}
+		n.Now = l.Max
+	}
+	if n.Now < want {
+		return n, fmt.Errorf("%d open files are needed and the hard limit is %d: raise it (ulimit -Hn %d as root, LimitNOFILE "+
+			"in the service, --ulimit nofile in the container) or lower the concurrency", want, n.Hard, want)
+	}
+	return n, nil
+}
+
+func describe(what, on string, err error) error {
+	return fmt.Errorf("%s %s: %w", what, on, err)
+}

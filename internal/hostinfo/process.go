@@ -1,0 +1,146 @@
+package hostinfo
+
+import (
+	"fmt"
+	"os"
+	"runtime/metrics"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Process is what this process used since its Sampler was started; the maxima count from the start of the process.
+type Process struct {
+	CPUUserS         float64 `json:"cpu_user_s"`
+	CPUSystemS       float64 `json:"cpu_system_s"`
+	ChildrenCPUS     float64 `json:"children_cpu_s"` // user and system of children that have ended and were waited for
+	RSSMaxBytes      int64   `json:"rss_max_bytes"`
+	ThreadsMax       int     `json:"threads_max"` // largest number seen by the sampler
+	GCPauses         uint64  `json:"gc_pauses"`
+	GCPauseMaxS      float64 `json:"gc_pause_max_s"` // upper end of the longest pause's bucket
+	VoluntarySwitch  int64   `json:"voluntary_switches"`
+	PreemptiveSwitch int64   `json:"preemptive_switches"`
+}
+
+// CPUS is all CPU time: run.json's client.cpu_s.
+func (p Process) CPUS() float64 { return p.CPUUserS + p.CPUSystemS + p.ChildrenCPUS }
+
+// Sampler watches this process. Its one goroutine ends with Stop.
+type Sampler struct {
+	start   usage
+	stop    chan struct{}
+	stopped chan struct{}
+	once    sync.Once
+
+	mu      sync.Mutex
+	threads int
+}
+
+// usage is a reading of the counters that only grow.
+type usage struct {
+	self, children syscall.Rusage
+	pauses         *metrics.Float64Histogram
+}
+
+// StartSampler begins to watch this process; threads are counted every interval.
+func StartSampler(interval time.Duration) (*Sampler, error) {
+	start, err := readUsage()
+	if err != nil {
+		return nil, err
+	}
+	s := &Sampler{start: start, stop: make(chan struct{}), stopped: make(chan struct{})}
+	s.sample()
+	go s.loop(interval)
+	return s, nil
+}
+
+func (s *Sampler) loop(interval time.Duration) {
+	defer close(s.stopped)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-tick.C:
+			s.sample()
+		}
+	}
+}
+
+func (s *Sampler) sample() {
+	n, err := strconv.Atoi(value(read("/", "proc/self/status"), "Threads", ":"))
+	if err != nil {
+		return // no /proc: the count stays unknown
+	}
+	s.mu.Lock()
+	s.threads = max(s.threads, n)
+	s.mu.Unlock()
+}
+
+// Read gives the figures so far.
+func (s *Sampler) Read() (Process, error) {
+	s.sample()
+	now, err := readUsage()
+	if err != nil {
+		return Process{}, err
+	}
+	s.mu.Lock()
+	threads := s.threads
+	s.mu.Unlock()
+	p := Process{
+		CPUUserS:         since(now.self.Utime, s.start.self.Utime),
+		CPUSystemS:       since(now.self.Stime, s.start.self.Stime),
+		ChildrenCPUS:     since(now.children.Utime, s.start.children.Utime) + since(now.children.Stime, s.start.children.Stime),
+		RSSMaxBytes:      now.self.Maxrss << 10,
+		ThreadsMax:       threads,
+		VoluntarySwitch:  now.self.Nvcsw - s.start.self.Nvcsw,
+		PreemptiveSwitch: now.self.Nivcsw - s.start.self.Nivcsw,
+	}
+	p.GCPauses, p.GCPauseMaxS = pausesSince(now.pauses, s.start.pauses)
+	return p, nil
+}
+
+// Stop ends the sampler and gives the last figures. It may be called again.
+func (s *Sampler) Stop() (Process, error) {
+	s.once.Do(func() { close(s.stop) })
+	<-s.stopped
+	return s.Read()
+}
+
+func readUsage() (usage, error) {
+	var u usage
+	for who, into := range map[int]*syscall.Rusage{syscall.RUSAGE_SELF: &u.self, syscall.RUSAGE_CHILDREN: &u.children} {
+		if err := syscall.Getrusage(who, into); err != nil {
+			return usage{}, fmt.Errorf("reading the resource usage of process %d: %w", os.Getpid(), err)
+		}
+	}
+	reading := []metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}}
+	metrics.Read(reading)
+	if reading[0].Value.Kind() == metrics.KindFloat64Histogram {
+		u.pauses = reading[0].Value.Float64Histogram()
+	}
+	return u, nil
+}
+
+func since(now, start syscall.Timeval) float64 {
+	return float64(now.Nano()-start.Nano()) / 1e9
+}
+
+// pausesSince counts the pauses between two readings; longest is the upper end of the last bucket that grew.
+func pausesSince(now, start *metrics.Float64Histogram) (count uint64, longest float64) {
+	if now == nil || start == nil || len(now.Counts) != len(start.Counts) {
+		return 0, 0
+	}
+	for i, n := range now.Counts {
+		grown := n - start.Counts[i]
+		if grown == 0 {
+			continue
+		}
+		count += grown
+		// The last bucket reaches to infinity, which JSON can not hold: its lower end stands for it.
+		longest = now.Buckets[min(i+1, len(now.Buckets)-2)]
+	}
+	return count, longest
+}
