@@ -133,29 +133,33 @@ func squeeze(s string) string {
 	return separators.Replace(strings.ToLower(s))
 }
 
-// nearest compares a name with every name of the registry and gives the rows' own names for what it finds.
+// nearest compares a name, and the last part of an id, with every name of the registry, and gives the names of at most three rows.
 func nearest(name string) []string {
-	var known []string
-	owner := map[string]string{}
-	for _, r := range rows {
-		names := append([]string{r.Name}, r.Aliases...)
-		names = append(names, r.ServedModels...)
-		for _, n := range names {
-			if _, taken := owner[n]; !taken {
-				owner[n] = r.Name
+	if found := nearestRows(name); len(found) > 0 {
+		return found
+	}
+	return nearestRows(name[strings.LastIndex(name, "/")+1:])
+}
+
+func nearestRows(name string) []string {
+	var candidates []string
+	left := Rows()
+	for len(candidates) < 3 {
+		var known []string
+		owner := map[string]string{}
+		for _, r := range left {
+			for _, n := range slices.Concat([]string{r.Name}, r.Aliases, r.ServedModels) {
 				known = append(known, n)
+				owner[n] = r.Name
 			}
 		}
-	}
-	found := config.Nearest(name, known)
-	if _, last, isPath := strings.Cut(name, "/"); isPath && len(found) == 0 {
-		found = config.Nearest(last, known)
-	}
-	var candidates []string
-	for _, f := range found {
-		if !slices.Contains(candidates, owner[f]) {
-			candidates = append(candidates, owner[f])
+		found := config.Nearest(name, known)
+		if len(found) == 0 {
+			break
 		}
+		best := owner[found[0]]
+		candidates = append(candidates, best)
+		left = slices.DeleteFunc(left, func(r *Row) bool { return r.Name == best })
 	}
 	return candidates
 }

@@ -1,0 +1,228 @@
+package models
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+)
+
+func TestFind(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		row      string
+		scenario Scenario
+		served   string
+		notice   string
+	}{
+		{name: "llama3.1-8b", row: "llama3.1-8b"},
+		{name: "LLAMA3.1-8B", row: "llama3.1-8b"},
+		{name: "llama3_1-8b", row: "llama3.1-8b", notice: "model llama3_1-8b: benchmark llama3.1-8b"},
+		{name: "llama31_8b", row: "llama3.1-8b", notice: "model llama31_8b: benchmark llama3.1-8b"},
+		{name: "llama3_1-8b-edge", row: "llama3.1-8b-edge", notice: "model llama3_1-8b-edge: benchmark llama3.1-8b-edge"},
+		{name: "llama3.1-8b-interactive", row: "llama3.1-8b", scenario: Interactive,
+			notice: "model llama3.1-8b-interactive: benchmark llama3.1-8b, scenario Interactive"},
+		{name: "llama3_1-8b-Interactive", row: "llama3.1-8b", scenario: Interactive,
+			notice: "model llama3_1-8b-Interactive: benchmark llama3.1-8b, scenario Interactive"},
+		{name: "qwen3vl", row: "qwen3-vl-235b-a22b", notice: "model qwen3vl: benchmark qwen3-vl-235b-a22b"},
+		{name: "gptoss120b", row: "gpt-oss-120b", notice: "model gptoss120b: benchmark gpt-oss-120b"},
+		{name: "gpt_oss_120b", row: "gpt-oss-120b", notice: "model gpt_oss_120b: benchmark gpt-oss-120b"},
+		{name: "deepseek_r1", row: "deepseek-r1", notice: "model deepseek_r1: benchmark deepseek-r1"},
+		{name: "llama2_70b-99", row: "llama2-70b-99", notice: "model llama2_70b-99: benchmark llama2-70b-99"},
+		{name: "llama2-70b-99.9", row: "llama2-70b-99.9"},
+		{name: "llama2-70b-interactive-99.9", row: "llama2-70b-99.9", scenario: Interactive,
+			notice: "model llama2-70b-interactive-99.9: benchmark llama2-70b-99.9, scenario Interactive"},
+		{name: "openai/gpt-oss-120b", row: "gpt-oss-120b", served: "openai/gpt-oss-120b",
+			notice: "model openai/gpt-oss-120b: benchmark gpt-oss-120b, served model name openai/gpt-oss-120b"},
+		{name: "meta-llama/Llama-3.1-8B-Instruct", row: "llama3.1-8b", served: "meta-llama/Llama-3.1-8B-Instruct",
+			notice: "model meta-llama/Llama-3.1-8B-Instruct: benchmark llama3.1-8b, served model name meta-llama/Llama-3.1-8B-Instruct"},
+		{name: "generic", row: "generic"},
+		{name: "gptj-99.9", row: "gptj", notice: "model gptj-99.9: benchmark gptj"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, "/", ":"), func(t *testing.T) {
+			m, err := Find(c.name)
+			require.NoError(t, err)
+			require.Equal(t, c.row, m.Row.Name)
+			require.Equal(t, c.scenario, m.Scenario)
+			require.Equal(t, c.served, m.ServedModel)
+			require.Equal(t, c.notice, m.Notice)
+		})
+	}
+}
+
+func TestFindRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		ambiguous  bool
+		candidates []string
+		text       string
+	}{
+		{"llama2-70b", true, []string{"llama2-70b-99", "llama2-70b-99.9"},
+			`model "llama2-70b" stands for several benchmarks: say which of llama2-70b-99, llama2-70b-99.9 is meant`},
+		{"llama270b", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "say which"},
+		{"llama2-70b-interactive", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "say which"},
+		{"meta-llama/Llama-2-70b-chat-hf", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "say which"},
+		{"llama3.1-8", false, []string{"llama3.1-8b", "llama3.1-8b-edge"}, "the nearest known are llama3.1-8b"},
+		{"gpt-oss-20b", false, []string{"gpt-oss-120b"}, "gpt-oss-120b"},
+		{"openai/gpt-oss-20b", false, []string{"gpt-oss-120b"}, "gpt-oss-120b"},
+		{"mixtral-interactive", false, nil, "is not in the registry"},
+		{"xyzzy", false, nil, "no known name is near it; `mlperf-go models` lists all, and any other served model runs as --model generic --served-model NAME"},
+		{"", false, nil, "is not in the registry"},
+		{"/", false, nil, "is not in the registry"},
+		{"interactive", false, nil, "is not in the registry"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, "/", ":"), func(t *testing.T) {
+			_, err := Find(c.name)
+			var e *NameError
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, c.ambiguous, e.Ambiguous)
+			for _, want := range c.candidates {
+				require.Contains(t, e.Candidates, want)
+			}
+			require.ErrorContains(t, err, c.text)
+		})
+	}
+}
+
+// No text stands for the generic row but its own name.
+func TestFindNeverFallsBackToGeneric(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.String().Draw(t, "name")
+		m, err := Find(name)
+		if err == nil && m.Row == &generic && squeeze(name) != Generic {
+			t.Fatalf("%q became the generic row", name)
+		}
+	})
+}
+
+func TestAliasesAreUnique(t *testing.T) {
+	owner := map[string]string{}
+	for _, r := range Rows() {
+		for _, n := range append([]string{r.Name}, r.Aliases...) {
+			key := squeeze(n)
+			if other, taken := owner[key]; taken {
+				require.Equal(t, r.Name, other, "%s", n)
+			}
+			owner[key] = r.Name
+			require.NotContains(t, ambiguous, key)
+			require.NotContains(t, n, "/", "Hugging Face ids are served models")
+		}
+	}
+	for id, row := range servedOwner {
+		m, err := Find(id)
+		require.NoError(t, err)
+		require.Equal(t, row, m.Row.Name)
+	}
+}
+
+func TestEveryServedModelSelectsItsRowOrAsks(t *testing.T) {
+	for _, r := range Rows() {
+		for _, id := range r.ServedModels {
+			m, err := Find(strings.ToUpper(id))
+			if err != nil {
+				require.ErrorContains(t, err, r.Name)
+				continue
+			}
+			require.Contains(t, m.Row.ServedModels, id)
+		}
+	}
+}
+
+func TestRowsAreComplete(t *testing.T) {
+	types := []string{"ids", "text", "object", "text|object", "messages"}
+	for _, r := range Rows() {
+		t.Run(r.Name, func(t *testing.T) {
+			require.NotEmpty(t, r.Source)
+			require.NotEmpty(t, r.Scenarios)
+			require.NotEmpty(t, r.Columns)
+			require.Positive(t, r.MinOutputTokens)
+			for _, m := range []Mode{Performance, Accuracy} {
+				require.Contains(t, r.Sampling, m)
+			}
+			seen := map[string]bool{}
+			for _, c := range r.Columns {
+				require.Contains(t, types, c.Type)
+				for _, n := range append([]string{c.Name}, c.Aliases...) {
+					require.False(t, seen[n], "column %s stands twice", n)
+					seen[n] = true
+				}
+			}
+			for _, s := range r.Scenarios {
+				require.Equal(t, s.LoadGen != Offline, s.Stream)
+				require.Equal(t, s.Scenario == Interactive, s.Scenario != s.LoadGen)
+				if r.Name != Generic {
+					require.Contains(t, config.LoadGenModels(), s.LoadGenModel)
+				}
+			}
+			for _, id := range r.EOS {
+				require.Less(t, int(id), r.Vocabulary)
+			}
+		})
+	}
+}
+
+// The constants of the main benchmark, written out once more from spec/models.md.
+func TestLlama31_8b(t *testing.T) {
+	m, err := Find("llama3.1-8b")
+	require.NoError(t, err)
+	r := m.Row
+	require.Equal(t, []int{13368, 13368, 128256, 128000, 1},
+		[]int{r.DatasetSamples, r.PerformanceCount, r.Vocabulary, int(r.BOS), r.MinOutputTokens})
+	require.Equal(t, []int32{128001, 128008, 128009}, r.EOS)
+	for _, mode := range []Mode{Performance, Accuracy} {
+		require.Equal(t, "temperature 0, top_p 1, top_k 1, seed 42, min_tokens 1, max_tokens 128", r.Sampling[mode].String())
+	}
+	s, err := r.Scenario("interactive")
+	require.NoError(t, err)
+	require.Equal(t, ScenarioRow{
+		Scenario: Interactive, LoadGenModel: "llama3_1-8b-interactive", LoadGen: Server,
+		TTFTLimit: 500 * time.Millisecond, TPOTLimit: 30 * time.Millisecond,
+		MinQueries: 100, MinDuration: 10 * time.Minute, Stream: true,
+	}, *s)
+}
+
+func TestScenarioOfRow(t *testing.T) {
+	_, err := llama31_8b.Scenario("single_stream")
+	require.EqualError(t, err, "model llama3.1-8b has no scenario SingleStream: it has Offline, Server, Interactive")
+	_, err = llama31_8b.Scenario("Ofline")
+	require.EqualError(t, err, `scenario "Ofline" is unknown: take one of Offline, Server, Interactive, SingleStream`)
+	s, err := llama31_8bEdge.Scenario("SINGLESTREAM")
+	require.NoError(t, err)
+	require.Equal(t, SingleStream, s.Scenario)
+}
+
+func TestParseMode(t *testing.T) {
+	m, err := ParseMode("Accuracy")
+	require.NoError(t, err)
+	require.Equal(t, Accuracy, m)
+	_, err = ParseMode("submission")
+	require.EqualError(t, err, `mode "submission" is unknown: take one of performance, accuracy`)
+}
+
+func TestRounds(t *testing.T) {
+	require.Len(t, Rounds(), 3)
+	r, ok := FindRound("6.0")
+	require.True(t, ok)
+	require.Equal(t, Round{"v6.0", 2465351861681999779, 14276810075590677512, 3936089224930324775}, r)
+	_, ok = FindRound("v9")
+	require.False(t, ok)
+}
+
+func TestDescribe(t *testing.T) {
+	for _, r := range Rows() {
+		fields := r.Describe()
+		for _, f := range fields {
+			require.NotEmpty(t, f.Name)
+			require.NotEmpty(t, f.Value, "%s %s", r.Name, f.Name)
+		}
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == "scenario Offline" })
+		require.GreaterOrEqual(t, i, 0)
+	}
+	line := llama31_8b.Scenarios[2].String()
+	require.Equal(t, "LoadGen llama3_1-8b-interactive as Server, p99 TTFT under 500ms, p99 TPOT under 30ms, at least 100 queries and 10m0s, streamed", line)
+}
