@@ -1,0 +1,248 @@
+package nethttp
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// trace is what net/http tells of one attempt, from goroutines of its own.
+type trace struct {
+	conns       atomic.Int32
+	reused      atomic.Bool
+	badTLS      atomic.Bool
+	sentNS      atomic.Int64
+	firstByteNS atomic.Int64
+}
+
+func (t *trace) hooks() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GotConn: func(i httptrace.GotConnInfo) {
+			t.sentNS.Store(time.Now().UnixNano())
+			t.reused.Store(i.Reused)
+			t.conns.Add(1)
+		},
+		GotFirstResponseByte: func() { t.firstByteNS.Store(time.Now().UnixNano()) },
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
+			if err != nil {
+				t.badTLS.Store(true)
+			}
+		},
+	}
+}
+
+// body sends the cached bytes of a sample without a copy. It has no GetBody: net/http must not repeat a request behind
+// the record's back.
+type body struct{ bytes.Reader }
+
+func (*body) Close() error { return nil }
+
+// try makes one attempt and leaves its outcome in r.out and a. The answer's body stays open in w.open after a success.
+func (w *worker) try(r *request, a *attempt, deadline time.Time) {
+	c := w.shard.client
+	ctx, cancel := context.WithCancelCause(w.shard.ctx)
+	w.cancel = cancel
+	w.watchdog.arm(cancel, deadline)
+	if c.config.Stream {
+		w.watchdog.expect(time.Now().Add(c.config.FirstTokenTimeout), errFirstToken)
+	}
+	var t trace
+	t.sentNS.Store(time.Now().UnixNano()) // holds where no connection comes
+	response, err := w.send(httptrace.WithClientTrace(ctx, t.hooks()), r, a)
+	r.out.SentNS, r.out.FirstByteNS = t.sentNS.Load(), t.firstByteNS.Load()
+	// net/http takes another connection by itself where the first one was closed before a byte was written.
+	r.out.Retries += max(0, int(t.conns.Load())-1)
+	if err != nil {
+		w.lost(ctx, err, &t, a)
+		r.out.Reason = a.reason
+		w.close(nil)
+		return
+	}
+	if bad := w.refused(response, r, a); bad {
+		r.out.Reason = a.reason
+		w.close(response.Body)
+		return
+	}
+	a.detail = w.read(ctx, response, r)
+	if a.reason = r.out.Reason; a.reason != backends.OK {
+		w.close(response.Body)
+		return
+	}
+	w.open = response.Body
+}
+
+func (w *worker) send(ctx context.Context, r *request, a *attempt) (*http.Response, error) {
+	c := w.shard.client
+	e := &c.endpoints[a.endpoint]
+	b := &body{}
+	content := c.config.Request(r.query.Index)
+	b.Reset(content)
+	request := (&http.Request{
+		Method: http.MethodPost, URL: e.url, Host: e.url.Host, Header: e.header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: b, ContentLength: int64(len(content)),
+	}).WithContext(ctx)
+	if a.fresh {
+		return c.fresh.RoundTrip(request)
+	}
+	return c.pooled.RoundTrip(request)
+}
+
+// lost says why no response came.
+func (w *worker) lost(ctx context.Context, err error, t *trace, a *attempt) {
+	begun := t.firstByteNS.Load() != 0
+	a.reason = classify(ctx, err, begun)
+	if a.reason == backends.FailReset && t.badTLS.Load() {
+		a.reason = backends.FailTLS
+	}
+	a.detail = explain(ctx, a.reason, err)
+	if begun || context.Cause(ctx) != nil {
+		return
+	}
+	a.stale = a.reason == backends.FailReset && t.reused.Load()
+	a.again = a.reason == backends.FailReset || a.reason == backends.FailConnect
+}
+
+// explain is one sentence on a failure of the transport.
+func explain(ctx context.Context, reason backends.Reason, err error) string {
+	var late *deadlineError
+	switch {
+	case errors.As(context.Cause(ctx), &late):
+		return late.detail
+	case reason == backends.FailCancelled:
+		return "the test ended before the answer was complete"
+	case reason == backends.FailConnect:
+		return fmt.Sprintf("no connection: %v", err)
+	case reason == backends.FailTLS:
+		return fmt.Sprintf("no TLS connection: %v", err)
+	case reason == backends.FailTruncated:
+		return fmt.Sprintf("the connection ended inside the answer: %v", err)
+	case reason == backends.FailBadChunk:
+		return fmt.Sprintf("the answer is no proper HTTP: %v", err)
+	}
+	return fmt.Sprintf("the connection broke: %v", err)
+}
+
+// repeatable are the statuses that may be over soon.
+var repeatable = map[int]bool{
+	http.StatusTooManyRequests: true, http.StatusBadGateway: true,
+	http.StatusServiceUnavailable: true, http.StatusGatewayTimeout: true,
+}
+
+// refused tells whether the response is none that can be read, and reads the beginning of its body.
+func (w *worker) refused(response *http.Response, r *request, a *attempt) bool {
+	encoding := response.Header.Get("Content-Encoding")
+	plain := encoding == "" || encoding == "identity"
+	if response.StatusCode == http.StatusOK && plain {
+		return false
+	}
+	w.readHead(response.Body, r)
+	if response.StatusCode == http.StatusOK {
+		a.reason = backends.FailBadJSON
+		a.detail = fmt.Sprintf("the answer came with Content-Encoding %q, identity was asked for", backends.Cut(encoding, 32))
+		return true
+	}
+	a.reason = backends.Reason("http_" + strconv.Itoa(response.StatusCode))
+	a.detail = fmt.Sprintf("the server answered HTTP %d", response.StatusCode)
+	if to := response.Header.Get("Location"); to != "" && response.StatusCode/100 == 3 {
+		a.detail += fmt.Sprintf(" to %q, which is not followed: give the address that answers itself", backends.Cut(to, 200))
+	} else if len(r.body) > 0 {
+		a.detail += ": " + backends.Cut(strings.TrimSpace(string(r.body)), 300)
+	}
+	a.again = repeatable[response.StatusCode]
+	a.wait = retryAfter(response.Header.Get("Retry-After"), time.Now())
+	return true
+}
+
+// readHead keeps the beginning of a refusal and reads a short rest, so that the connection can be used again.
+func (w *worker) readHead(from io.Reader, r *request) {
+	const most = 64 << 10
+	for read := 0; read < most; {
+		n, err := from.Read(w.buf)
+		r.keep(w.buf[:n])
+		if err != nil {
+			return // the status has said it: a cut body adds nothing
+		}
+		read += n
+	}
+}
+
+// keep holds the first KiB of what the server sent.
+func (r *request) keep(p []byte) {
+	if room := answerHead - len(r.body); room > 0 {
+		r.body = append(r.body, p[:min(room, len(p))]...)
+	}
+}
+
+// retryAfter reads a Retry-After header, seconds or a date; 0: none.
+func retryAfter(value string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(value); err == nil {
+		return time.Duration(min(max(seconds, 0), 24*3600)) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// read reads an answer while it comes and reports its first token. It gives one sentence where the answer failed.
+func (w *worker) read(ctx context.Context, response *http.Response, r *request) string {
+	r.answer.Begin(response.Header.Get("Content-Type"))
+	cut, why := backends.OK, ""
+	for {
+		n, err := response.Body.Read(w.buf)
+		if n > 0 {
+			now := time.Now()
+			r.keep(w.buf[:n])
+			w.feed(r, w.buf[:n], now)
+			if r.answer.Settled() {
+				break
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			cut = classify(ctx, err, true)
+			why = explain(ctx, cut, err)
+			break
+		}
+	}
+	detail := r.answer.Finish(&r.out, cut)
+	if detail == "" {
+		detail = why
+	}
+	return detail
+}
+
+// feed reads the tokens of what came in one read, all at the time of that read.
+func (w *worker) feed(r *request, p []byte, now time.Time) {
+	at := now.UnixNano()
+	for {
+		var n int
+		if n, p = r.answer.Feed(p); n == 0 {
+			break
+		}
+		if r.out.FirstTokenNS == 0 {
+			r.out.FirstTokenNS = at
+			w.shard.reports <- report{request: r, first: true, tokens: r.answer.Tokens(), atNS: at}
+		} else {
+			w.shard.sink.TokenGap(at-r.out.LastTokenNS, n)
+		}
+		r.out.LastTokenNS = at
+	}
+	if r.out.LastTokenNS == at {
+		w.watchdog.expect(now.Add(w.shard.client.config.TokenTimeout), errTokenGap)
+	}
+}

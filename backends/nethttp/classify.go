@@ -1,0 +1,97 @@
+package nethttp
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// classify gives the failure code of an error of the transport. began tells whether the response had begun, so that an
+// end of the stream means a cut answer and not a closed connection.
+func classify(ctx context.Context, err error, began bool) backends.Reason {
+	var late *deadlineError
+	if cause := context.Cause(ctx); errors.As(cause, &late) {
+		return late.reason
+	} else if cause != nil {
+		return backends.FailCancelled
+	}
+	for _, rule := range rules {
+		if rule.is(err) {
+			if began && rule.began != "" {
+				return rule.began
+			}
+			return rule.reason
+		}
+	}
+	return backends.FailReset
+}
+
+// rules are looked through from the first to the last. began is the reason inside a response, where it differs.
+var rules = []struct {
+	is     func(error) bool
+	reason backends.Reason
+	began  backends.Reason
+}{
+	{is: isTLS, reason: backends.FailTLS},
+	{is: isDial, reason: backends.FailConnect},
+	{is: textOf("malformed chunked", "invalid byte in chunk length", "chunk length too large", "chunked encoding", "chunked line", "too much overhead", "header line too long", "empty hex number"), reason: backends.FailBadChunk},
+	{is: textOf("malformed HTTP", "malformed MIME", "invalid header", "unsupported transfer encoding", "bad Content-Length", "server response headers exceeded", "Content-Length in"), reason: backends.FailBadChunk},
+	{is: isErrno(syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED), reason: backends.FailReset},
+	{is: isEOF, reason: backends.FailReset, began: backends.FailTruncated},
+	{is: isErrno(syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ETIMEDOUT, syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE), reason: backends.FailConnect, began: backends.FailReset},
+}
+
+func isTLS(err error) bool {
+	var (
+		record      tls.RecordHeaderError
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		host        x509.HostnameError
+		invalid     x509.CertificateInvalidError
+		alert       tls.AlertError
+	)
+	return errors.As(err, &record) || errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &host) ||
+		errors.As(err, &invalid) || errors.As(err, &alert) ||
+		textOf("tls: ", "TLS handshake", "server gave HTTP response to HTTPS client", "x509: ")(err)
+}
+
+func isDial(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return (errors.As(err, &op) && op.Op == "dial") || errors.As(err, &dns)
+}
+
+func isEOF(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || textOf("server closed idle connection")(err)
+}
+
+func isErrno(numbers ...syscall.Errno) func(error) bool {
+	return func(err error) bool {
+		for _, n := range numbers {
+			if errors.Is(err, n) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// textOf finds errors that net/http gives no type to.
+func textOf(parts ...string) func(error) bool {
+	return func(err error) bool {
+		text := err.Error()
+		for _, part := range parts {
+			if strings.Contains(text, part) {
+				return true
+			}
+		}
+		return false
+	}
+}

@@ -1,0 +1,153 @@
+package nethttp
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/balance"
+)
+
+// Limits for what Config leaves 0: no deadline is infinite.
+const (
+	defaultConnect = 10 * time.Second
+	defaultRequest = time.Hour
+)
+
+// endpoint is one server address, ready for use.
+type endpoint struct {
+	url    *url.URL
+	header http.Header // read by all requests, changed by none
+	key    string      // to be kept out of every text
+}
+
+// Client is a backend on net/http.
+type Client struct {
+	config    backends.Config
+	protocol  backends.Protocol
+	endpoints []endpoint
+	balancer  balance.Balancer
+	pooled    *http.Transport
+	fresh     *http.Transport // never reuses a connection
+	requests  sync.Pool       // of *request
+}
+
+// New makes a client for the endpoints of c. It connects to nothing yet.
+func New(c *backends.Config, p backends.Protocol) (*Client, error) {
+	client := &Client{config: *c, protocol: p}
+	setDefaults(&client.config)
+	for _, e := range c.Endpoints {
+		parsed, err := newEndpoint(e, p.Path())
+		if err != nil {
+			return nil, err
+		}
+		client.endpoints = append(client.endpoints, parsed)
+	}
+	var err error
+	if client.balancer, err = balance.New(c.Balance, len(c.Endpoints)); err != nil {
+		return nil, fmt.Errorf("the client can not be set up: %w", err)
+	}
+	client.pooled, client.fresh = newTransport(&client.config, false), newTransport(&client.config, true)
+	client.requests.New = func() any { return &request{answer: p.NewAnswer()} }
+	return client, nil
+}
+
+func setDefaults(c *backends.Config) {
+	if c.ConnectTimeout <= 0 {
+		c.ConnectTimeout = defaultConnect
+	}
+	if c.RequestTimeout <= 0 {
+		c.RequestTimeout = defaultRequest
+	}
+	if c.FirstTokenTimeout <= 0 {
+		c.FirstTokenTimeout = c.RequestTimeout
+	}
+	if c.TokenTimeout <= 0 {
+		c.TokenTimeout = c.RequestTimeout
+	}
+}
+
+func newEndpoint(e backends.Endpoint, path string) (endpoint, error) {
+	u, err := url.Parse(strings.TrimRight(e.URL, "/") + path)
+	switch {
+	case err != nil:
+		return endpoint{}, fmt.Errorf("endpoint URL %q can not be read: expected http://host:port, such as http://127.0.0.1:8000", e.URL)
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return endpoint{}, fmt.Errorf("endpoint URL %q has no http:// or https:// and host: expected something like http://127.0.0.1:8000", u.Redacted())
+	case u.User != nil:
+		return endpoint{}, fmt.Errorf("endpoint URL %q carries a user or password: leave them out and give the API key as such", u.Redacted())
+	}
+	header := http.Header{
+		"Content-Type":    {"application/json"},
+		"Accept-Encoding": {"identity"},
+		"User-Agent":      {"mlperf-go"},
+	}
+	if e.APIKey != "" {
+		header.Set("Authorization", "Bearer "+e.APIKey)
+	}
+	return endpoint{url: u, header: header, key: e.APIKey}, nil
+}
+
+// Serve answers the queries of src. Its own goroutine takes them, locked to an OS thread, since Wait blocks one.
+func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &shard{client: c, ctx: ctx, sink: sink, reports: make(chan report, reportBuffer)}
+	s.queue.init(c.config.Concurrency, s.work)
+	reported := make(chan struct{})
+	go func() {
+		defer close(reported)
+		s.report()
+	}()
+	s.dispatch(src)
+	s.queue.close()
+	s.workers.Wait()
+	close(s.reports)
+	<-reported
+	c.pooled.CloseIdleConnections()
+	c.fresh.CloseIdleConnections()
+	return nil
+}
+
+// shard is one run of Serve.
+type shard struct {
+	client  *Client
+	ctx     context.Context
+	sink    backends.Sink
+	reports chan report
+	queue   queue
+	workers sync.WaitGroup
+}
+
+// dispatch moves queries from the source to the workers until the source has ended. After ctx ended, queries that still
+// come are completed without being sent.
+func (s *shard) dispatch(src loadgen.Source) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var batch [256]loadgen.Query
+	for {
+		n, open := src.Wait(batch[:], time.Second)
+		now := time.Now().UnixNano()
+		for _, q := range batch[:n] {
+			r := s.client.requests.Get().(*request)
+			r.begin(q, now)
+			if s.ctx.Err() != nil {
+				r.out.Reason = backends.FailCancelled
+				s.reports <- report{request: r}
+				continue
+			}
+			s.queue.push(r)
+		}
+		if n == 0 && !open {
+			return
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package nethttp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// deadlineError is the cause of a cancelled attempt.
+type deadlineError struct {
+	reason backends.Reason
+	detail string
+}
+
+func (e *deadlineError) Error() string { return e.detail }
+
+// watchdog cancels one attempt at a time when its request or its present phase takes too long. One timer serves all
+// attempts of a worker; it is set again only for an earlier end, and otherwise finds out when it fires that it is early.
+type watchdog struct {
+	mu      sync.Mutex
+	timer   *time.Timer
+	due     time.Time
+	cancel  context.CancelCauseFunc // nil: no attempt
+	request time.Time
+	phase   time.Time // zero: none
+	over    *deadlineError
+}
+
+// arm watches an attempt until disarm.
+func (w *watchdog) arm(cancel context.CancelCauseFunc, request time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cancel, w.request, w.phase = cancel, request, time.Time{}
+	w.set(request)
+}
+
+// expect begins a phase that has to end before the given time.
+func (w *watchdog) expect(before time.Time, over *deadlineError) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cancel == nil {
+		return
+	}
+	w.phase, w.over = before, over
+	if before.Before(w.due) {
+		w.set(before)
+	}
+}
+
+func (w *watchdog) disarm() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cancel = nil
+	w.timer.Stop()
+}
+
+func (w *watchdog) set(due time.Time) {
+	w.due = due
+	if w.timer == nil {
+		w.timer = time.AfterFunc(time.Until(due), w.fire)
+		return
+	}
+	w.timer.Reset(time.Until(due))
+}
+
+func (w *watchdog) fire() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cancel == nil {
+		return
+	}
+	now := time.Now()
+	switch {
+	case !now.Before(w.request):
+		w.cancel(errRequestTimeout)
+	case !w.phase.IsZero() && !now.Before(w.phase):
+		w.cancel(w.over)
+	case !w.phase.IsZero() && w.phase.Before(w.request):
+		w.set(w.phase)
+	default:
+		w.set(w.request)
+	}
+}
+
+var (
+	errRequestTimeout = &deadlineError{backends.FailRequestTimeout, "the answer was not complete within the request timeout (--request-timeout)"}
+	errFirstToken     = &deadlineError{backends.FailFirstToken, "no output token came within the first-token timeout (--first-token-timeout)"}
+	errTokenGap       = &deadlineError{backends.FailBetweenTokens, "the answer stopped: no further output token came within the token timeout (--token-timeout)"}
+	errDrain          = &deadlineError{backends.OK, "the connection was not given back in time"}
+)

@@ -1,0 +1,13 @@
+// Package nethttp is the compatible HTTP client: it answers the queries of one shard through net/http, which knows TLS,
+// HTTP/2 and every odd server.
+//
+// It owns the worker goroutines (one a request in flight, reused), the deadlines, the repeat on a dead connection, the
+// mapping of transport errors to failure codes, and the one reporting goroutine, locked to its OS thread, through which
+// every first token and every completion goes in order: LoadGen keeps a log per thread and merges them unordered
+// (spec/bridge-prototype.md §3.6).
+//
+// In come a loadgen.Source and Config.Request's bytes, sent as they are; out go Sink calls, Complete exactly once a query.
+//
+// It must not import a wire protocol (backends.Protocol brings it), sut, run or cmd; it reads no environment, also no
+// proxy settings, and follows no redirect.
+package nethttp

@@ -1,0 +1,69 @@
+package nethttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// maxReply bounds the body of a probe's answer, in bytes.
+const maxReply = 4 << 20
+
+// Reply is the answer to a Get.
+type Reply struct {
+	URL    string
+	Status int
+	Header http.Header
+	Body   []byte // at most 4 MiB
+}
+
+// Get asks an endpoint for a path, on a connection of its own, and follows no redirect. Its error is a
+// *backends.EndpointError.
+func Get(ctx context.Context, c *backends.Config, e backends.Endpoint, path string, timeout time.Duration) (*Reply, error) {
+	config := *c
+	setDefaults(&config)
+	target, err := newEndpoint(e, path)
+	if err != nil {
+		return nil, &backends.EndpointError{URL: e.URL, Fault: backends.FaultUnreachable, Text: err.Error(), Err: err}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &deadlineError{backends.FailRequestTimeout, fmt.Sprintf("no answer within %s", timeout)})
+	defer cancel()
+	transport := newTransport(&config, true)
+	defer transport.CloseIdleConnections()
+	request := (&http.Request{
+		Method: http.MethodGet, URL: target.url, Host: target.url.Host, Header: target.header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	reply := &Reply{URL: target.url.String()}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return nil, unreachable(ctx, reply.URL, err)
+	}
+	defer response.Body.Close()
+	reply.Status, reply.Header = response.StatusCode, response.Header
+	if reply.Body, err = io.ReadAll(io.LimitReader(response.Body, maxReply)); err != nil {
+		return nil, unreachable(ctx, reply.URL, err)
+	}
+	return reply, nil
+}
+
+func unreachable(ctx context.Context, url string, err error) error {
+	fault, try := backends.FaultUnreachable, "Is the server started, has it finished loading, and are host and port right?"
+	reason := classify(ctx, err, false)
+	var late *deadlineError
+	switch {
+	case reason == backends.FailTLS:
+		fault, try = backends.FaultTLS, "Does the server speak TLS on this port, and is its certificate trusted here?"
+	case errors.As(context.Cause(ctx), &late):
+		err = late
+	}
+	return &backends.EndpointError{
+		URL: url, Fault: fault, Err: err,
+		Text: fmt.Sprintf("GET %s failed: %v. %s", url, err, try),
+	}
+}

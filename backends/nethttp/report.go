@@ -1,0 +1,49 @@
+package nethttp
+
+import (
+	"runtime"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// reportBuffer is how many reports may wait: LoadGen stamps at the call, so a worker must never be the reason of a wait.
+const reportBuffer = 4096
+
+// request is one query on its way, and what its answer needs. It is used again after its completion was reported.
+type request struct {
+	query  loadgen.Query
+	answer backends.Answer
+	out    backends.Outcome
+	body   []byte // first KiB of what the server sent in this attempt
+}
+
+func (r *request) begin(q loadgen.Query, dequeuedNS int64) {
+	r.query = q
+	r.out = backends.Outcome{UsageTokens: -1, InputTokens: -1, DequeuedNS: dequeuedNS}
+	r.body = r.body[:0]
+}
+
+// report is one call of LoadGen's to come: a first token where first is set, else a completion.
+type report struct {
+	request *request
+	first   bool
+	tokens  []int32
+	atNS    int64
+}
+
+// report makes every FirstToken and Complete call of the shard, in order, from one OS thread. A completed request is
+// ready for the next query when Complete has returned.
+func (s *shard) report() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for r := range s.reports {
+		if r.first {
+			s.sink.FirstToken(r.request.query, r.tokens, r.atNS)
+			continue
+		}
+		s.sink.Complete(r.request.query, &r.request.out)
+		s.client.requests.Put(r.request)
+	}
+}

@@ -1,0 +1,34 @@
+package backends
+
+// Protocol is what an HTTP client must know of a wire protocol: where requests go and who reads the answers.
+type Protocol interface {
+	// Path is appended to the endpoint's URL, such as "/v1/completions".
+	Path() string
+	// NewAnswer makes a reader that is used for one answer after another.
+	NewAnswer() Answer
+}
+
+// Answer reads one answer while its bytes arrive. It is used by one goroutine at a time and reads no clock.
+type Answer interface {
+	// Begin forgets the answer before and starts one of the given Content-Type.
+	Begin(contentType string)
+	// Feed reads p up to and including the next event with output tokens: n is their number (1 where the event has text
+	// and no ids), rest is what was not read yet. n is 0 when all of p was read without such an event. p is not kept.
+	Feed(p []byte) (n int, rest []byte)
+	// Tokens gives the output ids so far. What was given stays as it is until the next Begin.
+	Tokens() []int32
+	// Settled says that nothing more is needed: the answer is complete, or has failed.
+	Settled() bool
+	// Finish ends the answer and fills the fields of o that come from it: reason, ids, text, counts and finish reason.
+	// cut is the failure of the transport, OK where the body ended as it should; it counts only where the answer was
+	// not settled before. detail says in one sentence what was wrong, empty where cut was or nothing was.
+	Finish(o *Outcome, cut Reason) (detail string)
+}
+
+// Cut bounds text that a server sent, for use in a message.
+func Cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return text[:n] + "..."
+}

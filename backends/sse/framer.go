@@ -1,0 +1,173 @@
+package sse
+
+import (
+	"bytes"
+	"errors"
+)
+
+// MaxEvent is the longest line, and the longest data of one event, in bytes.
+const MaxEvent = 64 << 20
+
+// ErrTooLarge says that a line or an event is longer than MaxEvent.
+var ErrTooLarge = errors.New("a server-sent event is longer than 64 MiB")
+
+// window bounds how far a search for a line end looks at once: with line ends of one kind only, the search for the
+// other kind must not run through the whole piece again for each line.
+const window = 512
+
+// Framer holds what is left of the pieces before. The zero value is ready; it is used by one goroutine.
+type Framer struct {
+	line   []byte // a line whose end has not come
+	data   []byte // data lines of an event whose end has not come
+	inData bool   // data holds at least one line
+	skipLF bool   // the line before ended with CR: an LF that follows belongs to it
+	begun  bool   // the first line is over
+	give   bool   // data was given out by the call before
+	err    error
+}
+
+// keepBuffer is the largest buffer, in bytes, that outlives a Reset: one giant event must not cost its memory for ever.
+const keepBuffer = 1 << 20
+
+// Reset forgets everything but the buffers.
+func (f *Framer) Reset() {
+	*f = Framer{line: emptied(f.line), data: emptied(f.data)}
+}
+
+func emptied(b []byte) []byte {
+	if cap(b) > keepBuffer {
+		return nil
+	}
+	return b[:0]
+}
+
+// Err is ErrTooLarge after an event was too large; no event follows it.
+func (f *Framer) Err() error { return f.err }
+
+// Next gives the data of the next event in p and what follows it in p. ok is false when p is used up. The data is valid
+// until the next call and as long as p is.
+func (f *Framer) Next(p []byte) (data, rest []byte, ok bool) {
+	if f.give {
+		f.data, f.inData, f.give = f.data[:0], false, false
+	}
+	for f.err == nil {
+		if f.skipLF && len(p) > 0 {
+			f.skipLF = false
+			if p[0] == '\n' {
+				p = p[1:]
+			}
+		}
+		end := lineEnd(p)
+		if end < 0 {
+			f.keep(p)
+			return nil, nil, false
+		}
+		line := p[:end]
+		f.skipLF = p[end] == '\r'
+		p = p[end+1:]
+		if len(f.line) > 0 {
+			if f.keep(line); f.err != nil {
+				break
+			}
+			line = f.line
+			f.line = f.line[:0]
+		}
+		if data, ok = f.take(line, p); ok {
+			return data, p, true
+		}
+	}
+	return nil, nil, false
+}
+
+// End gives the data of an event that the stream ended in, without its blank line. Call it once, after the last Next.
+func (f *Framer) End() (data []byte, ok bool) {
+	if f.give {
+		f.data, f.inData, f.give = f.data[:0], false, false
+	}
+	if f.err != nil {
+		return nil, false
+	}
+	if len(f.line) > 0 {
+		line := f.line
+		f.line = f.line[:0]
+		f.take(line, nil)
+	}
+	return f.data, f.inData && len(f.data) > 0
+}
+
+// take reads one line. next is what follows it: where the blank line that ends the event is already there, a single data
+// line is given out without a copy, and the blank line then ends nothing.
+func (f *Framer) take(line, next []byte) ([]byte, bool) {
+	if !f.begun {
+		f.begun = true
+		line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
+	}
+	if len(line) == 0 {
+		f.give = f.inData
+		return f.data, f.inData && len(f.data) > 0
+	}
+	value, isData := dataOf(line)
+	if !isData {
+		return nil, false
+	}
+	if !f.inData {
+		if f.skipLF && len(next) > 0 && next[0] == '\n' {
+			next = next[1:]
+		}
+		if len(next) > 0 && (next[0] == '\n' || next[0] == '\r') {
+			return value, len(value) > 0
+		}
+	} else {
+		f.data = append(f.data, '\n')
+	}
+	if len(f.data)+len(value) > MaxEvent {
+		f.err = ErrTooLarge
+		return nil, false
+	}
+	f.data = append(f.data, value...)
+	f.inData = true
+	return nil, false
+}
+
+// keep holds back the beginning of a line.
+func (f *Framer) keep(part []byte) {
+	if len(f.line)+len(part) > MaxEvent {
+		f.err = ErrTooLarge
+		return
+	}
+	f.line = append(f.line, part...)
+}
+
+// dataOf gives the value of a data line: "data:" with at most one blank after it, or "data" alone.
+func dataOf(line []byte) ([]byte, bool) {
+	if len(line) < 4 || string(line[:4]) != "data" {
+		return nil, false
+	}
+	switch {
+	case len(line) == 4:
+		return nil, true
+	case line[4] != ':':
+		return nil, false
+	case len(line) > 5 && line[5] == ' ':
+		return line[6:], true
+	}
+	return line[5:], true
+}
+
+// lineEnd finds the first CR or LF; -1: none.
+func lineEnd(p []byte) int {
+	for from := 0; from < len(p); from += window {
+		part := p[from:min(from+window, len(p))]
+		lf := bytes.IndexByte(part, '\n')
+		if lf >= 0 {
+			part = part[:lf]
+		}
+		if cr := bytes.IndexByte(part, '\r'); cr >= 0 {
+			return from + cr
+		}
+		if lf >= 0 {
+			return from + lf
+		}
+	}
+	return -1
+}
