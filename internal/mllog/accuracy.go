@@ -157,7 +157,7 @@ func (d *recordDecoder) decode(record []byte) error {
 		if len(rest) == 0 || rest[0] != ':' {
 			return errShape
 		}
-		rest, err := d.field(string(name), bytes.TrimLeft(rest[1:], " \t\r\n"))
+		rest, err := d.field(name, bytes.TrimLeft(rest[1:], " \t\r\n"))
 		if err != nil {
 			return err
 		}
@@ -185,27 +185,23 @@ func (d *recordDecoder) whole() error {
 }
 
 // field reads the value of one field and gives what stands after it.
-func (d *recordDecoder) field(name string, rest []byte) ([]byte, error) {
-	var err error
-	switch name {
+func (d *recordDecoder) field(name, rest []byte) (after []byte, err error) {
+	switch string(name) {
 	case "seq_id":
-		d.entry.SeqID, rest, err = integer(name, rest)
-		return rest, err
+		d.entry.SeqID, after, err = integer("seq_id", rest)
 	case "qsl_idx":
-		d.entry.QSLIdx, rest, err = integer(name, rest)
-		return rest, err
+		d.entry.QSLIdx, after, err = integer("qsl_idx", rest)
 	case "token_count":
 		d.entry.HasTokens = true
-		d.entry.TokenCount, rest, err = integer(name, rest)
-		return rest, err
+		d.entry.TokenCount, after, err = integer("token_count", rest)
 	case "data":
-		d.entry.Data, rest, err = hexBytes(&d.data, name, rest)
-		return rest, err
+		d.entry.Data, after, err = hexBytes(&d.data, "data", rest)
 	case "token_data":
-		d.entry.TokenData, rest, err = hexBytes(&d.tokenData, name, rest)
-		return rest, err
+		d.entry.TokenData, after, err = hexBytes(&d.tokenData, "token_data", rest)
+	default:
+		return nil, fmt.Errorf("it has the unknown field %.40q", name)
 	}
-	return nil, fmt.Errorf("it has the unknown field %.40q", name)
+	return after, err
 }
 
 // quoted cuts a string without escapes: names and hex have none.

@@ -1,0 +1,366 @@
+package mllog
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// line writes an entry as LoadGen does.
+func line(key, value string, isError, isWarning bool) string {
+	return fmt.Sprintf(`:::MLLOG {"key": "%s", "value": %s, "time_ms": 12.345678, "namespace": "mlperf::logging", `+
+		`"event_type": "POINT_IN_TIME", "metadata": {"is_error": %t, "is_warning": %t, "file": "x.cc", "line_no": 1, `+
+		`"pid": 2, "tid": 3}}`+"\n", key, value, isError, isWarning)
+}
+
+func readAll(t testing.TB, text string) ([]Entry, Detail) {
+	t.Helper()
+	var entries []Entry
+	d, err := ReadDetail(strings.NewReader(text), func(e *Entry) error {
+		c := *e
+		c.Value = bytes.Clone(e.Value)
+		entries = append(entries, c)
+		return nil
+	})
+	require.NoError(t, err)
+	return entries, d
+}
+
+func TestValues(t *testing.T) {
+	for _, c := range []struct {
+		raw  string
+		want any
+	}{
+		{`"plain"`, "plain"},
+		{`"a "quoted" name"`, `a "quoted" name`},
+		{`"tail \"`, `tail \`},
+		{`"C:\dir"`, `C:\dir`},
+		{`"line\nbreak"`, "line\nbreak"},
+		{`"x", "time_ms": 1, "y"`, `x", "time_ms": 1, "y`},
+		{`12`, int64(12)},
+		{`16159082839903944936`, uint64(16159082839903944936)},
+		{`-5`, int64(-5)},
+		{`1e+06`, 1e6},
+		{`0.99`, .99},
+		{`-nan`, "-nan"},
+		{`inf`, "inf"},
+		{`true`, true},
+		{`false`, false},
+	} {
+		entries, d := readAll(t, line("k", c.raw, false, false))
+		require.Len(t, entries, 1, c.raw)
+		require.Equal(t, c.want, entries[0].Value.Any(), c.raw)
+		require.Zero(t, d.Broken)
+		require.InDelta(t, 12.345678, entries[0].TimeMS, 1e-9)
+	}
+}
+
+func TestTypedValues(t *testing.T) {
+	i, ok := Value("42").Int()
+	require.True(t, ok)
+	require.EqualValues(t, 42, i)
+	_, ok = Value("4.5").Int()
+	require.False(t, ok)
+	f, ok := Value("-nan").Float()
+	require.True(t, ok)
+	require.NotEqual(t, f, f) //nolint:testifylint // NaN differs from itself
+	b, ok := Value("true").Bool()
+	require.True(t, ok && b)
+	_, ok = Value("1").Bool()
+	require.False(t, ok)
+	require.Equal(t, "[1,2,3]", fmt.Sprintf("%s", Value("[1,2,3]").Any()))
+}
+
+func TestDetailOfBrokenLogs(t *testing.T) {
+	good := line("result_validity", `"VALID"`, false, false)
+	for name, c := range map[string]struct {
+		text    string
+		entries int
+		want    Detail
+	}{
+		"empty":                  {"", 0, Detail{}},
+		"whole":                  {good + good, 2, Detail{Lines: 2}},
+		"no final newline":       {strings.TrimSuffix(good+good, "\n"), 2, Detail{Lines: 2}},
+		"cut in the last line":   {good + good[:len(good)/2], 1, Detail{Lines: 2, Truncated: true}},
+		"cut in the last marker": {good + ":::ML", 1, Detail{Lines: 1, Foreign: 1, Truncated: true}},
+		"cut in the middle":      {good + good[:40] + "\n" + good, 2, Detail{Lines: 3, Broken: 1, FirstBroken: 2}},
+		"foreign text":           {"hello\n\n" + good, 1, Detail{Lines: 1, Foreign: 2}},
+		"another layout":         {`:::MLLOG {"value":1,"key":"a","metadata":{"is_error":true}}` + "\n", 1, Detail{Lines: 1}},
+		"zeros of a full disk":   {good + string(make([]byte, 100)), 1, Detail{Lines: 1, Foreign: 1, Truncated: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			entries, d := readAll(t, c.text)
+			require.Len(t, entries, c.entries)
+			require.Equal(t, c.want, d)
+		})
+	}
+}
+
+func TestDetailStopsAtTheCallersError(t *testing.T) {
+	stop := errors.New("enough")
+	_, err := ReadDetail(strings.NewReader(line("a", "1", false, false)), func(*Entry) error { return stop })
+	require.ErrorIs(t, err, stop)
+	require.EqualError(t, err, "line 1: enough")
+}
+
+func TestDetailReadsLongLines(t *testing.T) {
+	list := "[" + strings.Repeat("1234567,", 1<<18) + "1]"
+	entries, _ := readAll(t, line("loaded_qsl_set", list, false, false)+line("b", "1", false, false))
+	require.Len(t, entries, 2)
+	require.Equal(t, list, string(entries[0].Value))
+
+	_, err := ReadDetail(endless{}, func(*Entry) error { return nil })
+	require.ErrorIs(t, err, errLongLine)
+}
+
+// endless is a file of one line that does not end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '{'
+	}
+	return len(p), nil
+}
+
+const footer = "\nNo warnings encountered during test.\n\nNo errors encountered during test.\n"
+
+// performanceLog is the smallest performance log that is complete.
+func performanceLog(validity string) map[string]string {
+	return map[string]string{
+		DetailName: line("loadgen_version", `"6.0.17 @ NA"`, false, false) +
+			line("effective_test_mode", `"PerformanceOnly"`, false, false) +
+			line("result_validity", `"`+validity+`"`, false, false) +
+			line("num_errors", "0", false, false),
+		SummaryName:  "Result is : " + validity + "\n" + footer,
+		AccuracyName: "[\n]\n",
+	}
+}
+
+func writeLogs(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	return dir
+}
+
+func TestSummarizeTellsWhatIsMissing(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(map[string]string)
+		missing string
+		valid   string
+	}{
+		"complete":            {func(map[string]string) {}, "", "true"},
+		"no footer":           {func(f map[string]string) { f[SummaryName] = "Result is : VALID\n" }, "count of errors", "true"},
+		"footer with errors":  {func(f map[string]string) { f[SummaryName] = "3 ERRORS encountered. See detailed log.\n" }, "", "true"},
+		"no closing bracket":  {func(f map[string]string) { f[AccuracyName] = "[\n" }, "does not end with ]", "true"},
+		"empty accuracy file": {func(f map[string]string) { f[AccuracyName] = "" }, "does not end with ]", "true"},
+		"no accuracy file":    {func(f map[string]string) { delete(f, AccuracyName) }, "no such file", "true"},
+		"no summary":          {func(f map[string]string) { delete(f, SummaryName) }, "no such file", "true"},
+		"no detail log":       {func(f map[string]string) { delete(f, DetailName) }, "no such file", "true"},
+		"files disagree": {func(f map[string]string) {
+			f[SummaryName] = "Result is : INVALID\n" + footer
+		}, "", "false"},
+		"cut detail log": {func(f map[string]string) {
+			f[DetailName] = f[DetailName][:len(f[DetailName])-20]
+		}, "is not finished", "true"},
+		"detail log without its last line": {func(f map[string]string) {
+			f[DetailName] = strings.Join(strings.SplitAfter(f[DetailName], "\n")[:3], "")
+		}, "no num_errors", "true"},
+		"interrupted before the result": {func(f map[string]string) {
+			f[DetailName] = line("effective_test_mode", `"PerformanceOnly"`, false, false)
+			f[SummaryName], f[AccuracyName] = "", "[\n"
+		}, "no num_errors", "nil"},
+		"interrupted accuracy test": {func(f map[string]string) {
+			f[DetailName] = line("effective_test_mode", `"AccuracyOnly"`, false, false)
+			f[SummaryName] = footer
+		}, "no power_end", "nil"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := performanceLog("VALID")
+			c.change(files)
+			r, err := Summarize(writeLogs(t, files))
+			require.NoError(t, err)
+			require.Equal(t, c.missing == "", r.Complete, r.Missing)
+			require.Contains(t, strings.Join(r.Missing, "; "), c.missing)
+			valid := "nil"
+			if r.Valid != nil {
+				valid = strconv.FormatBool(*r.Valid)
+			}
+			require.Equal(t, c.valid, valid)
+		})
+	}
+}
+
+func TestSummarizeCountsErrorsAndKeepsTheFirstValue(t *testing.T) {
+	files := performanceLog("INVALID")
+	for i := range 30 {
+		files[DetailName] += line("error_runtime", fmt.Sprintf(`"broken %d"`, i%25), true, false)
+	}
+	files[DetailName] += line("warning_generic_message", `"slow"`, false, true) + line("result_validity", `"VALID"`, false, false)
+	r, err := Summarize(writeLogs(t, files))
+	require.NoError(t, err)
+	require.Equal(t, 30, r.Errors)
+	require.Equal(t, 1, r.Warnings)
+	require.Len(t, r.ErrorTexts, maxTexts)
+	require.Equal(t, Text{"error_runtime", "broken 0", 2}, r.ErrorTexts[0])
+	require.Equal(t, []Text{{"warning_generic_message", "slow", 1}}, r.WarningTexts)
+	require.Equal(t, "INVALID", r.Result["result_validity"])
+	require.False(t, *r.Valid)
+}
+
+func TestSummarizeOfAFolderWithoutLogs(t *testing.T) {
+	_, err := Summarize(t.TempDir())
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorContains(t, err, "no LoadGen log in")
+}
+
+func TestAccuracyOfBrokenLogs(t *testing.T) {
+	const one = `{ "seq_id" : 3, "qsl_idx" : 5, "data" : "DEAD0B", "token_data" : "07000000", "token_count" : 3 }`
+	for name, c := range map[string]struct {
+		text string
+		want Accuracy
+		err  string
+	}{
+		"empty file":          {"", Accuracy{Truncated: true}, ""},
+		"no record":           {"[\n]\n", Accuracy{}, ""},
+		"no bracket":          {"[\n" + one, Accuracy{Records: 1, Truncated: true}, ""},
+		"cut record":          {"[\n" + one + ",\n" + one[:40], Accuracy{Records: 1, Truncated: true}, ""},
+		"cut after the comma": {"[\n" + one + ",\n", Accuracy{Records: 1, Truncated: true}, ""},
+		"one line":            {"[" + one + "," + one + "]", Accuracy{Records: 2}, ""},
+		"no list":             {"hello", Accuracy{}, `'h' stands where the opening [ is expected`},
+		"more after the end":  {"[]x", Accuracy{}, `'x' stands where the end of the file is expected`},
+		"no comma is fine":    {"[" + one + one + "]", Accuracy{Records: 2}, ""},
+		"odd hex":             {strings.Replace("["+one+"]", "DEAD0B", "DEAD0", 1), Accuracy{Records: 1}, "record 1: its data is not hexadecimal"},
+		"no hex":              {strings.Replace("["+one+"]", "DEAD0B", "ZZ", 1), Accuracy{Records: 1}, "record 1: its data is not hexadecimal"},
+		"no seq_id":           {`[{ "qsl_idx" : 5, "data" : "" }]`, Accuracy{Records: 1}, "record 1: it has no seq_id"},
+		"no data":             {`[{ "seq_id" : 5, "qsl_idx" : 5 }]`, Accuracy{Records: 1}, "record 1: it has no data"},
+		"huge number":         {`[{ "seq_id" : 99999999999999999999, "qsl_idx" : 5, "data" : "" }]`, Accuracy{Records: 1}, "seq_id is no whole number"},
+		"unknown field":       {`[{ "x" : 5 }]`, Accuracy{Records: 1}, `unknown field "x"`},
+		"no field":            {`[{ }]`, Accuracy{Records: 1}, "not of the form"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, err := ReadAccuracy(strings.NewReader(c.text), func(e *AccuracyEntry) error {
+				require.Equal(t, []byte{0xde, 0xad, 0x0b}, e.Data)
+				require.Equal(t, []byte{7, 0, 0, 0}, e.TokenData)
+				require.EqualValues(t, 3, e.TokenCount)
+				return nil
+			})
+			require.Equal(t, c.want, a)
+			if c.err == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.err)
+			}
+		})
+	}
+}
+
+func TestAccuracyRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		answers := rapid.SliceOf(rapid.SliceOf(rapid.Byte())).Draw(t, "answers")
+		var b strings.Builder
+		b.WriteByte('[')
+		for i, a := range answers {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, "\n{ \"seq_id\" : %d, \"qsl_idx\" : %d, \"data\" : \"%X\", \"token_count\" : %d }", i, i*2, a, -i)
+		}
+		b.WriteString("\n]\n")
+		text := b.String()
+		cut := rapid.IntRange(0, len(text)).Draw(t, "cut")
+		for _, input := range []string{text, text[:cut]} {
+			got, err := ReadAccuracy(strings.NewReader(input), func(e *AccuracyEntry) error {
+				if i := e.Record - 1; !bytes.Equal(e.Data, answers[i]) || e.SeqID != int64(i) || e.TokenCount != int64(-i) {
+					return fmt.Errorf("read %+v", e)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Only the blanks after the closing bracket may be missing from a whole file.
+			if whole := len(strings.TrimSpace(input)) == len(strings.TrimSpace(text)); got.Truncated == whole {
+				t.Fatalf("truncated %t at %d of %d", got.Truncated, len(input), len(text))
+			}
+		}
+	})
+}
+
+func FuzzReadDetail(f *testing.F) {
+	f.Add([]byte(line("a", `"b"`, false, true)))
+	f.Add([]byte(line("a", `"b"`, true, false)[:50]))
+	f.Add([]byte(`:::MLLOG {"key":"a","value":[1,{"x":2}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		entries := 0
+		d, err := ReadDetail(bytes.NewReader(data), func(e *Entry) error {
+			entries++
+			e.Value.Any()
+			e.Value.Float()
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unread := d.Lines - entries - d.Broken; unread < 0 || unread > 1 || (unread == 1) && !d.Truncated {
+			t.Fatalf("%d entries of %+v", entries, d)
+		}
+	})
+}
+
+func FuzzReadAccuracy(f *testing.F) {
+	f.Add([]byte("[\n{ \"seq_id\" : 3, \"qsl_idx\" : 5, \"data\" : \"DEAD0B\", \"token_data\" : \"07\", \"token_count\" : 3 }\n]\n"))
+	f.Add([]byte("[\n]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, _ = ReadAccuracy(bytes.NewReader(data), func(e *AccuracyEntry) error {
+			if len(e.Data)*2 > len(data) || e.SeqID < 0 || e.QSLIdx < 0 {
+				t.Fatalf("read %+v", e)
+			}
+			return nil
+		})
+	})
+}
+
+func BenchmarkReadDetail(b *testing.B) {
+	text := []byte(strings.Repeat(line("error_runtime", `"something went wrong here"`, true, false), 20000))
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ReadDetail(bytes.NewReader(text), func(*Entry) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkReadAccuracy(b *testing.B) {
+	var t bytes.Buffer
+	t.WriteString("[")
+	answer := hex.EncodeToString(bytes.Repeat([]byte{1, 0xf5, 0, 0}, 1024))
+	for i := range 2000 {
+		if i > 0 {
+			t.WriteByte(',')
+		}
+		fmt.Fprintf(&t, "\n{ \"seq_id\" : %d, \"qsl_idx\" : %d, \"data\" : \"%s\", \"token_data\" : \"01F50000\", \"token_count\" : 1024 }", i, i, answer)
+	}
+	t.WriteString("\n]\n")
+	b.SetBytes(int64(t.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ReadAccuracy(bytes.NewReader(t.Bytes()), func(*AccuracyEntry) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
