@@ -253,12 +253,12 @@ void lg_start_test(lg_sut* sut, lg_qsl* qsl, const lg_settings* settings, const 
   sut->End();
 }
 
-void lg_complete(uint64_t id, const void* data, size_t size, int64_t n_tokens) {
+void lg_complete(uint64_t id, const uint8_t* data, size_t size, int64_t n_tokens) {
   mlperf::QuerySampleResponse response(id, reinterpret_cast<uintptr_t>(data), size, n_tokens);
   mlperf::QuerySamplesComplete(&response, 1);
 }
 
-void lg_first_token(uint64_t id, const void* data, size_t size) {
+void lg_first_token(uint64_t id, const uint8_t* data, size_t size) {
   mlperf::QuerySampleResponse response(id, reinterpret_cast<uintptr_t>(data), size, 0);
   mlperf::FirstTokenComplete(&response, 1);
 }

@@ -155,17 +155,17 @@ func StartTest(s *SUT, q *QSL, settings TestSettings, log LogSettings, auditConf
 // QuerySamplesComplete reports the answer to one sample: its token ids, which LoadGen copies as little-endian 32-bit words,
 // and the number of tokens. LoadGen takes the time of completion on entry.
 func QuerySamplesComplete(id ResponseID, tokens []int32, nTokens int) {
-	C.lg_complete(C.uint64_t(id), unsafe.Pointer(unsafe.SliceData(tokens)), C.size_t(4*len(tokens)), C.int64_t(nTokens))
+	C.lg_complete(C.uint64_t(id), (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(tokens))), C.size_t(4*len(tokens)), C.int64_t(nTokens))
 }
 
 // QuerySamplesCompleteBytes is QuerySamplesComplete for answers that are no token ids, such as UTF-8 text.
 func QuerySamplesCompleteBytes(id ResponseID, data []byte, nTokens int) {
-	C.lg_complete(C.uint64_t(id), unsafe.Pointer(unsafe.SliceData(data)), C.size_t(len(data)), C.int64_t(nTokens))
+	C.lg_complete(C.uint64_t(id), (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(data))), C.size_t(len(data)), C.int64_t(nTokens))
 }
 
 // FirstTokenComplete reports a sample's first token. It must come from the OS thread that will complete the sample.
 func FirstTokenComplete(id ResponseID, tokens []int32) {
-	C.lg_first_token(C.uint64_t(id), unsafe.Pointer(unsafe.SliceData(tokens)), C.size_t(4*len(tokens)))
+	C.lg_first_token(C.uint64_t(id), (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(tokens))), C.size_t(4*len(tokens)))
 }
 
 // Version is what the linked LoadGen says of itself.

@@ -140,8 +140,9 @@ int lg_from_config(lg_settings* inout, const char* path, const char* model, cons
 void lg_start_test(lg_sut* sut, lg_qsl* qsl, const lg_settings* settings, const lg_log_settings* log,
                    const char* audit_config, lg_thread_info* info);
 
-void lg_complete(uint64_t id, const void* data, size_t size, int64_t n_tokens);
-void lg_first_token(uint64_t id, const void* data, size_t size);
+// Bytes, not void: cgo would otherwise search the whole Go object around data for pointers and panic at the first.
+void lg_complete(uint64_t id, const uint8_t* data, size_t size, int64_t n_tokens);
+void lg_first_token(uint64_t id, const uint8_t* data, size_t size);
 
 const char* lg_version(void);
 const char* lg_revision(void);

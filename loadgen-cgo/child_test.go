@@ -1,0 +1,362 @@
+//go:build cgo && !noloadgen
+
+package loadgen_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/loadgen-cgo/internal/cppsut"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// LoadGen runs one test per process, so the test binary starts itself again for each: the job's path comes in this variable.
+const jobVariable = "MLPERF_GO_LOADGEN_TEST_JOB"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(jobVariable); path != "" {
+		os.Exit(child(path))
+	}
+	os.Exit(m.Run())
+}
+
+// A step prepares the settings: an assignment, or a configuration file.
+type step struct {
+	Op         string
+	Field      string
+	Value      any
+	FileText   *string `json:"file_text"`
+	Model      string
+	Scenario   string
+	ConfType   int  `json:"conf_type"`
+	ReturnCode *int `json:"return_code"`
+}
+
+// A job is what one child process does. Its first five fields are those of a golden case.
+type job struct {
+	QSL struct {
+		Name        string
+		Total       int `json:"total_sample_count"`
+		Performance int `json:"performance_sample_count"`
+	}
+	Steps       []step
+	AuditText   *string `json:"audit_config_text"`
+	SUT         behaviour
+	LogSettings struct {
+		EnableTrace bool `json:"enable_trace"`
+		Prefix      *string
+		Suffix      string
+		CopySummary int `json:"copy_summary"`
+	} `json:"log_settings"`
+
+	Dir        string
+	SeriesEnds []int // sample counts at which find-peak probes end
+	Capacity   int
+	Shards     int
+	MaxProcs   int
+	Spin       int    // goroutines that never give their P back
+	Runner     string // "" the bridge, "cpp" the same system under test in C++
+	MemoryCap  uint64 // bytes of address space that may be added
+	StartTwice bool
+	Scribble   bool // overwrite each answer buffer after its call
+	Linger     bool // look at the threads after the test
+}
+
+// A record is what one child process saw.
+type record struct {
+	ReturnCodes []int
+	Settings    map[string]any
+	Loads       [][]int
+	Unloads     [][]int
+	Samples     []int
+	QuerySizes  []int
+	IssuedNS    []int64
+	Shard       []int
+	Flushes     []int
+	Info        loadgen.ThreadInfo
+	Err         string
+	Field       string // of a refused setting
+	SecondErr   string
+	CPU         time.Duration // of the process, during StartTest
+	Wakes       int
+	FullWaits   int
+	ThreadsFIFO int
+}
+
+func child(path string) int {
+	var j job
+	text, err := os.ReadFile(path)
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		err = d.Decode(&j)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 3
+	}
+	r, err := runJob(&j)
+	if err == nil {
+		if text, err = json.Marshal(r); err == nil {
+			err = os.WriteFile(filepath.Join(j.Dir, "record.json"), text, 0o644)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 4
+	}
+	return 0
+}
+
+func runJob(j *job) (*record, error) {
+	if j.MaxProcs > 0 {
+		runtime.GOMAXPROCS(j.MaxProcs)
+	}
+	r := &record{}
+	settings := loadgen.DefaultTestSettings()
+	settings.TokenLatencyScalingFactor = 0 // the golden cases start from a value-initialised struct
+	for _, s := range j.Steps {
+		if s.Op == "set" {
+			if err := setField(&settings, s.Field, s.Value); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		file := filepath.Join(j.Dir, fmt.Sprintf("conf%d", len(r.ReturnCodes)))
+		if s.FileText != nil {
+			if err := os.WriteFile(file, []byte(*s.FileText), 0o644); err != nil {
+				return nil, err
+			}
+		}
+		r.ReturnCodes = append(r.ReturnCodes, settings.FromConfig(file, s.Model, s.Scenario, s.ConfType))
+	}
+	r.Settings = fieldMap(settings)
+	if j.Runner == "config" {
+		return r, nil
+	}
+	audit := filepath.Join(j.Dir, "audit.config")
+	if j.AuditText != nil {
+		if err := os.WriteFile(audit, []byte(*j.AuditText), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	log := loadgen.DefaultLogSettings(j.Dir)
+	log.EnableTrace, log.Suffix, log.CopySummaryToStdout = j.LogSettings.EnableTrace, j.LogSettings.Suffix, j.LogSettings.CopySummary != 0
+	if j.LogSettings.Prefix != nil {
+		log.Prefix = *j.LogSettings.Prefix
+	}
+	for range j.Spin {
+		go func() {
+			for n := 0; ; n++ {
+				_ = make([]byte, 64+n%64)
+			}
+		}()
+	}
+	if j.Runner == "cpp" {
+		start := cpuTime()
+		err := cppsut.Run(j.Dir, audit, settings.ServerTargetQPS, settings.MinQueryCount, j.QSL.Total, j.LogSettings.EnableTrace)
+		r.CPU = cpuTime() - start
+		return r, err
+	}
+	return r, runBridge(j, r, settings, log, audit)
+}
+
+func runBridge(j *job, r *record, settings loadgen.TestSettings, log loadgen.LogSettings, audit string) error {
+	sut, err := loadgen.ConstructSUT(j.SUT.Name, max(j.Shards, 1), max(j.Capacity, 1024))
+	if err != nil {
+		return err
+	}
+	note := func(list *[][]int) func([]int) error {
+		return func(indices []int) error {
+			*list = append(*list, indices)
+			return nil
+		}
+	}
+	qsl, err := loadgen.ConstructQSL(j.QSL.Name, j.QSL.Total, j.QSL.Performance, note(&r.Loads), note(&r.Unloads), nil)
+	if err != nil {
+		return err
+	}
+	var consumers []*consumer
+	for i, s := range sut.Shards() {
+		c := &consumer{shard: s, number: i, b: &j.SUT, ends: j.SeriesEnds, scribble: j.Scribble, ended: make(chan struct{})}
+		consumers = append(consumers, c)
+		go c.run()
+	}
+	if j.MemoryCap > 0 {
+		if err := capMemory(j.MemoryCap); err != nil {
+			return err
+		}
+	}
+	start := cpuTime()
+	r.Info, err = loadgen.StartTest(sut, qsl, settings, log, audit)
+	r.CPU = cpuTime() - start
+	if err != nil {
+		r.Err = err.Error()
+		var refused *loadgen.SettingsError
+		if errors.As(err, &refused) {
+			r.Field = refused.Field
+		}
+		return nil // no test ended, so the consumers still wait: the rings live on until the process ends
+	}
+	if j.StartTwice {
+		if _, err := loadgen.StartTest(sut, qsl, settings, log, audit); err != nil {
+			r.SecondErr = err.Error()
+		}
+	}
+	for _, c := range consumers {
+		<-c.ended
+		r.Wakes, r.FullWaits = r.Wakes+c.shard.Wakes(), r.FullWaits+c.shard.FullWaits()
+	}
+	r.Flushes = sut.Flushes()
+	loadgen.DestroySUT(sut)
+	loadgen.DestroyQSL(qsl)
+	gather(r, consumers)
+	if j.Linger {
+		r.ThreadsFIFO, err = countRealtimeThreads()
+	}
+	return err
+}
+
+// gather puts the samples of all shards back into the order of issue.
+func gather(r *record, consumers []*consumer) {
+	total := 0
+	for _, c := range consumers {
+		total += len(c.seen)
+	}
+	r.Samples, r.IssuedNS, r.Shard = make([]int, total), make([]int64, total), make([]int, total)
+	for i, c := range consumers {
+		for _, q := range c.seen {
+			r.Samples[q.Seq], r.IssuedNS[q.Seq], r.Shard[q.Seq] = q.Index, q.IssuedNS, i
+			for q.Call >= len(r.QuerySizes) {
+				r.QuerySizes = append(r.QuerySizes, 0)
+			}
+			r.QuerySizes[q.Call]++
+		}
+	}
+}
+
+func cpuTime() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// capMemory lets the address space grow by no more than extra bytes.
+func capMemory(extra uint64) error {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return err
+	}
+	var pages uint64
+	if _, err := fmt.Sscan(string(text), &pages); err != nil {
+		return err
+	}
+	limit := pages*uint64(os.Getpagesize()) + extra
+	return unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit})
+}
+
+// countRealtimeThreads counts this process's threads that run under a real-time policy.
+func countRealtimeThreads() (int, error) {
+	stats, err := filepath.Glob("/proc/self/task/*/stat")
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread has ended
+		}
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		if policy := fields[38]; policy == "1" || policy == "2" { // field 41 of stat: SCHED_FIFO, SCHED_RR
+			n++
+		}
+	}
+	return n, nil
+}
+
+// outcome is what the parent learns from a child process.
+type outcome struct {
+	*record
+	dir            string
+	code           int
+	stdout, stderr string
+}
+
+// start runs a job in a process of its own, in a folder of its own, for at most limit.
+func start(t testing.TB, j job, limit time.Duration, env ...string) outcome {
+	t.Helper()
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	return startBinary(t, exe, j, limit, env...)
+}
+
+func startBinary(t testing.TB, exe string, j job, limit time.Duration, env ...string) outcome {
+	t.Helper()
+	if j.Dir == "" {
+		j.Dir = t.TempDir()
+	}
+	if j.SUT.Name == "" {
+		j.SUT.Name, j.QSL.Name = "golden-sut", "golden-qsl"
+	}
+	text, err := json.Marshal(j)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "job.json")
+	require.NoError(t, os.WriteFile(path, text, 0o644))
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(exe)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = j.Dir, &stdout, &stderr
+	cmd.Env = append(append(os.Environ(), jobVariable+"="+path), env...)
+	require.NoError(t, cmd.Start())
+	timer := time.AfterFunc(limit, func() { _ = cmd.Process.Kill() })
+	err = cmd.Wait()
+	if !timer.Stop() {
+		t.Fatalf("the child did not end within %v; stderr: %s", limit, stderr.String())
+	}
+	o := outcome{record: &record{}, dir: j.Dir, stdout: stdout.String(), stderr: stderr.String()}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		o.code = exit.ExitCode()
+		return o
+	}
+	require.NoError(t, err)
+	text, err = os.ReadFile(filepath.Join(j.Dir, "record.json"))
+	require.NoError(t, err)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	require.NoError(t, d.Decode(o.record))
+	return o
+}
+
+// must is start for a job that has to end well.
+func must(t testing.TB, j job, limit time.Duration, env ...string) outcome {
+	t.Helper()
+	o := start(t, j, limit, env...)
+	require.Zero(t, o.code, o.stderr)
+	return o
+}
+
+// set makes a step out of a field and a value.
+func set(field string, value any) step { return step{Op: "set", Field: field, Value: value} }
+
+// steps makes assignments out of field, value, field, value, ...
+func steps(pairs ...any) []step {
+	var out []step
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, set(pairs[i].(string), pairs[i+1]))
+	}
+	return out
+}

@@ -1,0 +1,455 @@
+//go:build cgo && !noloadgen
+
+package loadgen_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// skipped names every golden file that can not be driven through the bridge.
+var skipped = map[string]string{
+	"server_coalesce":               "needs an IssueQuery that blocks its caller: the bridge's returns at once (rule 1)",
+	"table_double_format":           "LoadGen's number formatting by itself: no call leads to it",
+	"table_early_stopping":          "LoadGen's internal early-stopping function",
+	"table_early_stopping_sequence": "LoadGen's internal early-stopping function",
+	"table_mt19937":                 "raw generator outputs, which LoadGen does not show",
+	"table_percentile_index":        "an index inside LoadGen's sorted latencies",
+	"table_uniform_int":             "raw generator outputs, which LoadGen does not show",
+	"table_uniform_real":            "raw generator outputs, which LoadGen does not show",
+	"table_verdicts":                "LoadGen's evaluation of made-up latency lists, which no run can bring about to the nanosecond",
+}
+
+// refused names the cases that the bridge must not let through, with the setting that it names.
+var refused = map[string]string{"server_two_issue_threads": "server_num_issue_query_threads"}
+
+func TestGoldenSkipsAreFew(t *testing.T) {
+	require.LessOrEqual(t, len(skipped), 12)
+	for name := range skipped {
+		_, err := os.Stat(filepath.Join(goldenDir(t), name+".json"))
+		require.NoError(t, err, "a skip without its file")
+	}
+}
+
+// goldenDir is the folder of the recorded figures: the environment's, or the one beside the repository.
+func goldenDir(t testing.TB) string {
+	t.Helper()
+	root := os.Getenv("MLPERF_GO_GOLDEN")
+	if root == "" {
+		dir, err := os.Getwd()
+		require.NoError(t, err)
+		for {
+			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+				break
+			}
+			require.NotEqual(t, dir, filepath.Dir(dir), "no go.mod above the test")
+			dir = filepath.Dir(dir)
+		}
+		root = filepath.Join(filepath.Dir(dir), "shared", "golden")
+	}
+	root = filepath.Join(root, "loadgen")
+	if _, err := os.Stat(root); err != nil {
+		t.Skipf("no recorded figures: %v (MLPERF_GO_GOLDEN names their folder)", err)
+	}
+	return root
+}
+
+// slots bounds the children that run at once.
+var slots = make(chan struct{}, 2)
+
+// sequence is a list of integers as a golden file writes it.
+type sequence struct {
+	Count   *int
+	Uniform *int
+	Hash    *string `json:"fnv1a64"`
+	Full    []int
+	Head    []int
+	Tail    []int
+}
+
+type golden struct {
+	job
+	Settings     map[string]any `json:"settings_at_start_test"`
+	Loads        []sequence
+	Unloads      []sequence
+	UnloadsEqual bool `json:"unloads_equal_loads"`
+	Generated    []struct {
+		QueryCount      int `json:"query_count"`
+		SamplesPerQuery int `json:"samples_per_query"`
+		DurationNS      int `json:"generated_duration_ns"`
+		Samples         sequence
+		DeltaNS         sequence `json:"scheduled_delta_ns"`
+	}
+	Issued struct {
+		QueryCount *int     `json:"query_count"`
+		QuerySizes sequence `json:"query_sizes"`
+		Flush      []*int   `json:"flush_after_queries"`
+		IsPrefix   bool     `json:"is_prefix_of_generated"`
+		Samples    sequence
+	}
+	Detail      []goldenEntry
+	Summary     []*string `json:"summary_lines"`
+	Verdict     map[string]string
+	AccuracyLog struct {
+		Bytes   *int
+		Hash    *string `json:"fnv1a64"`
+		Entries *int
+		SeqIDs  sequence `json:"seq_ids"`
+		Text    *string
+	} `json:"accuracy_log"`
+	Trace      map[string][]string `json:"trace_events"`
+	TraceBytes *int64              `json:"trace_file_bytes"`
+	Stdout     *string
+	Stderr     *string
+}
+
+// goldenEntry is one entry of the recorded detail log, or several like it.
+type goldenEntry struct {
+	Key       string
+	Value     any
+	Volatile  bool
+	EventType string `json:"event_type"`
+	IsError   bool   `json:"is_error"`
+	IsWarning bool   `json:"is_warning"`
+	Repeat    int
+	Hash      *string `json:"value_fnv1a64"`
+	Count     *int
+}
+
+func TestGoldenLoadGen(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(goldenDir(t), "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		if strings.HasPrefix(name, "table_") {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			if why := skipped[name]; why != "" {
+				t.Skip(why)
+			}
+			t.Parallel()
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var g golden
+			require.NoError(t, decode(text, &g))
+			for _, s := range g.Generated {
+				g.SeriesEnds = append(g.SeriesEnds, s.QueryCount*s.SamplesPerQuery)
+			}
+			for i := 1; i < len(g.SeriesEnds); i++ {
+				g.SeriesEnds[i] += g.SeriesEnds[i-1]
+			}
+			runGolden(t, &g, refused[name])
+		})
+	}
+}
+
+// runGolden drives a case. Verdicts hang on latencies, which a stalled machine can spoil, so a difference counts when
+// three runs show one.
+func runGolden(t *testing.T, g *golden, refusedField string) {
+	for attempt := 1; ; attempt++ {
+		o := must(t, g.job, 60*time.Second)
+		if refusedField != "" {
+			require.Equal(t, refusedField, o.Field, o.Err)
+			return
+		}
+		d := &differences{}
+		g.compare(d, o)
+		if len(d.list) == 0 {
+			return
+		}
+		if attempt == 3 {
+			t.Fatalf("differs from the official library's record in %d points:\n%s", len(d.list), strings.Join(d.list[:min(len(d.list), 30)], "\n"))
+		}
+		t.Logf("run %d differs:\n%s", attempt, strings.Join(d.list[:min(len(d.list), 10)], "\n"))
+	}
+}
+
+type differences struct{ list []string }
+
+func (d *differences) check(ok bool, format string, args ...any) {
+	if !ok {
+		d.list = append(d.list, fmt.Sprintf(format, args...))
+	}
+}
+
+func same[T comparable](d *differences, what string, want *T, got T) {
+	if want != nil {
+		d.check(*want == got, "%s: %v, recorded %v", what, got, *want)
+	}
+}
+
+func (g *golden) compare(d *differences, o outcome) {
+	d.check(o.Err == "", "StartTest: %s", o.Err)
+	g.compareSettings(d, o)
+	g.compareLoads(d, o)
+	g.compareIssued(d, o)
+	prefix := "mlperf_log_"
+	if p := g.LogSettings.Prefix; p != nil {
+		prefix = *p
+	}
+	path := func(stem, ext string) string { return filepath.Join(o.dir, prefix+stem+g.LogSettings.Suffix+ext) }
+	entries, warnings, errs, err := readDetail(path("detail", ".txt"))
+	d.check(err == nil, "%v", err)
+	g.compareDetail(d, entries)
+	g.compareSummary(d, path("summary", ".txt"), warnings+errs > 0)
+	g.compareAccuracy(d, path("accuracy", ".json"))
+	g.compareTrace(d, path("trace", ".json"))
+	if g.Stdout != nil {
+		d.check(matches(*g.Stdout, o.stdout), "stdout: %q, recorded %q", o.stdout, *g.Stdout)
+	}
+	if g.Stderr != nil {
+		d.check(matches(*g.Stderr, o.stderr), "stderr: %q, recorded %q", o.stderr, *g.Stderr)
+	}
+}
+
+func (g *golden) compareSettings(d *differences, o outcome) {
+	var codes []int
+	for _, s := range g.Steps {
+		if s.ReturnCode != nil {
+			codes = append(codes, *s.ReturnCode)
+		}
+	}
+	d.check(slices.Equal(codes, o.ReturnCodes), "FromConfig returned %v, recorded %v", o.ReturnCodes, codes)
+	compareFields(d, g.Settings, o.record.Settings)
+}
+
+func compareFields(d *differences, want, got map[string]any) {
+	for name, value := range want {
+		d.check(sameValue(value, got[name]), "setting %s: %v, recorded %v", name, got[name], value)
+	}
+}
+
+func (g *golden) compareLoads(d *differences, o outcome) {
+	compareSequences(d, "load", g.Loads, o.record.Loads)
+	if g.UnloadsEqual {
+		d.check(slices.EqualFunc(o.record.Loads, o.record.Unloads, slices.Equal), "unloads differ from loads")
+	} else {
+		compareSequences(d, "unload", g.Unloads, o.record.Unloads)
+	}
+}
+
+func compareSequences(d *differences, what string, want []sequence, got [][]int) {
+	d.check(len(want) == len(got), "%d %ss, recorded %d", len(got), what, len(want))
+	for i := range min(len(want), len(got)) {
+		want[i].compare(d, fmt.Sprintf("%s %d", what, i), got[i])
+	}
+}
+
+func (s *sequence) compare(d *differences, what string, got []int) {
+	same(d, what+" count", s.Count, len(got))
+	same(d, what+" hash", s.Hash, hashInts(got))
+	if s.Full != nil {
+		d.check(slices.Equal(s.Full, got), "%s: %v, recorded %v", what, cut(got), cut(s.Full))
+	}
+	if len(got) >= len(s.Head) && len(got) >= len(s.Tail) {
+		d.check(slices.Equal(s.Head, got[:len(s.Head)]), "%s begins %v, recorded %v", what, cut(got), cut(s.Head))
+		d.check(slices.Equal(s.Tail, got[len(got)-len(s.Tail):]), "%s ends differently", what)
+	}
+	for i, v := range got {
+		if s.Uniform != nil && v != *s.Uniform {
+			d.check(false, "%s: element %d is %d, recorded %d for all", what, i, v, *s.Uniform)
+			break
+		}
+	}
+}
+
+func cut(list []int) []int { return list[:min(len(list), 12)] }
+
+func hashInts(list []int) string {
+	h := fnv.New64a()
+	var word [8]byte
+	for _, v := range list {
+		binary.LittleEndian.PutUint64(word[:], uint64(v))
+		h.Write(word[:])
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+func (g *golden) compareIssued(d *differences, o outcome) {
+	same(d, "issued queries", g.Issued.QueryCount, len(o.QuerySizes))
+	g.Issued.QuerySizes.compare(d, "query sizes", o.QuerySizes)
+	g.Issued.Samples.compare(d, "issued samples", o.Samples)
+	d.check(len(g.Issued.Flush) == len(o.Flushes), "flushes: %v", o.Flushes)
+	for i := range min(len(g.Issued.Flush), len(o.Flushes)) {
+		same(d, "queries before flush", g.Issued.Flush[i], o.Flushes[i])
+	}
+	if g.Issued.IsPrefix && len(g.Generated) > 0 {
+		list := g.Generated[0].Samples
+		n := min(len(o.Samples), max(len(list.Full), len(list.Head)))
+		d.check(slices.Equal(append(list.Full, list.Head...)[:n], o.Samples[:n]), "issued samples are no prefix of the generated ones")
+	}
+	if g.scenario() != "Server" || len(g.Generated) == 0 || len(o.IssuedNS) == 0 {
+		return
+	}
+	// A query is never issued before its time. The first one's time is at most its issue, less nothing.
+	for i, delta := range g.Generated[0].DeltaNS.Full {
+		if i < len(o.IssuedNS) && o.IssuedNS[i]-o.IssuedNS[0] < int64(delta)-int64(50*time.Millisecond) {
+			d.check(false, "query %d was issued %d ns after the first, its schedule says %d", i, o.IssuedNS[i]-o.IssuedNS[0], delta)
+			break
+		}
+	}
+}
+
+func (g *golden) scenario() string {
+	name, _ := g.Settings["scenario"].(string)
+	return name
+}
+
+func (g *golden) compareDetail(d *differences, entries []entry) {
+	var recorded []goldenEntry
+	for _, e := range g.Detail {
+		if e.EventType == "" {
+			e.EventType = "POINT_IN_TIME"
+		}
+		recorded = append(recorded, slices.Repeat([]goldenEntry{e}, max(e.Repeat, 1))...)
+	}
+	// Messages of a series come from the issuing and from the answering thread, which the recorded system was not.
+	sortRuns(recorded, func(e goldenEntry) (string, any) { return e.Key, e.Value })
+	sortRuns(entries, func(e entry) (string, any) { return e.Key, e.Value })
+	d.check(len(recorded) == len(entries), "%d detail entries, recorded %d", len(entries), len(recorded))
+	for i := range min(len(recorded), len(entries)) {
+		want, got := recorded[i], entries[i]
+		if got.Key != want.Key {
+			d.check(false, "detail entry %d: %s = %v, recorded %s = %v", i, got.Key, got.Value, want.Key, want.Value)
+			break
+		}
+		want.compare(d, got)
+	}
+	g.compareGenerated(d, entries)
+}
+
+func (want *goldenEntry) compare(d *differences, got entry) {
+	d.check(got.Metadata.IsError == want.IsError && got.Metadata.IsWarning == want.IsWarning, "%s: error and warning marks", want.Key)
+	d.check(got.EventType == want.EventType, "%s: event type %s, recorded %s", want.Key, got.EventType, want.EventType)
+	switch list, isList := got.Value.([]any); {
+	case want.Hash != nil:
+		d.check(isList && hashInts(toInts(list)) == *want.Hash && len(list) == *want.Count, "%s: another list", want.Key)
+	case want.Volatile || want.Value == nil:
+	case want.Key == "loadgen_version": // the record's library was built without a revision
+	default:
+		d.check(sameValue(want.Value, got.Value), "%s: %v, recorded %v", want.Key, got.Value, want.Value)
+	}
+}
+
+// sortRuns orders each unbroken run of messages by key and text.
+func sortRuns[T any](list []T, of func(T) (string, any)) {
+	isMessage := func(e T) bool {
+		key, _ := of(e)
+		return key == "error_runtime" || key == "generic_message" || key == "warning_generic_message"
+	}
+	text := func(e T) string { key, value := of(e); return fmt.Sprint(key, value) }
+	for i := 0; i < len(list); i++ {
+		j := i
+		for j < len(list) && isMessage(list[j]) {
+			j++
+		}
+		slices.SortStableFunc(list[i:j], func(a, b T) int { return strings.Compare(text(a), text(b)) })
+		i = max(i, j-1)
+	}
+}
+
+// compareGenerated compares what the log tells of each series of queries that LoadGen prepared.
+func (g *golden) compareGenerated(d *differences, entries []entry) {
+	told := map[string][]int{}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Key, "generated_") {
+			told[e.Key] = append(told[e.Key], toInts([]any{e.Value})...)
+		}
+	}
+	var counts, sizes, durations []int
+	for _, s := range g.Generated {
+		counts, sizes, durations = append(counts, s.QueryCount), append(sizes, s.SamplesPerQuery), append(durations, s.DurationNS)
+	}
+	d.check(slices.Equal(counts, told["generated_query_count"]), "generated queries: %v, recorded %v", told["generated_query_count"], counts)
+	d.check(slices.Equal(sizes, told["generated_samples_per_query"]), "generated samples per query: %v, recorded %v", told["generated_samples_per_query"], sizes)
+	d.check(slices.Equal(durations, told["generated_query_duration"]), "generated durations: %v, recorded %v", told["generated_query_duration"], durations)
+}
+
+func toInts(list []any) []int {
+	out := make([]int, len(list))
+	for i, v := range list {
+		n, _ := v.(json.Number).Int64()
+		out[i] = int(n)
+	}
+	return out
+}
+
+func (g *golden) compareSummary(d *differences, path string, loaded bool) {
+	text, err := os.ReadFile(path)
+	d.check(err == nil, "%v", err)
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	d.check(len(lines) == len(g.Summary), "%d summary lines, recorded %d", len(lines), len(g.Summary))
+	for i := range min(len(lines), len(g.Summary)) {
+		if loaded && strings.Contains(lines[i], "encountered") || g.Summary[i] == nil {
+			continue
+		}
+		d.check(matches(*g.Summary[i], lines[i]), "summary line %d: %q, recorded %q", i+1, lines[i], *g.Summary[i])
+	}
+	verdict := map[string]string{}
+	for _, line := range lines {
+		if name, value, ok := strings.Cut(line, ":"); ok && (strings.HasPrefix(line, "Result is") || strings.HasSuffix(strings.TrimSpace(name), "satisfied")) {
+			verdict[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		}
+	}
+	for name, value := range g.Verdict {
+		d.check(verdict[name] == value, "verdict %q: %q, recorded %q", name, verdict[name], value)
+	}
+}
+
+func (g *golden) compareAccuracy(d *differences, path string) {
+	text, records, err := readAccuracy(path)
+	d.check(err == nil, "%v", err)
+	want := &g.AccuracyLog
+	same(d, "accuracy log bytes", want.Bytes, len(text))
+	same(d, "accuracy log entries", want.Entries, len(records))
+	var ids []int
+	for _, r := range records {
+		ids = append(ids, r.SeqID)
+	}
+	if g.SUT.Complete != "inline" { // answered in another order, the same records
+		return
+	}
+	want.SeqIDs.compare(d, "accuracy log sequence ids", ids)
+	h := fnv.New64a()
+	h.Write(text)
+	same(d, "accuracy log hash", want.Hash, fmt.Sprintf("%016x", h.Sum64()))
+	same(d, "accuracy log", want.Text, string(text))
+}
+
+func (g *golden) compareTrace(d *differences, path string) {
+	if g.TraceBytes != nil {
+		info, err := os.Stat(path)
+		d.check(err == nil && info.Size() == *g.TraceBytes, "trace file: %v %v, recorded %d bytes", info, err, *g.TraceBytes)
+	}
+	if g.Trace == nil {
+		return
+	}
+	got, err := readTrace(path)
+	d.check(err == nil, "%v", err)
+	delete(g.Trace, "FirstAllocation") // a thread's log buffer overflowed: depends on the machine's load
+	delete(got, "FirstAllocation")
+	for name, kinds := range g.Trace {
+		sort.Strings(kinds)
+		d.check(slices.Equal(kinds, got[name]), "trace event %s: %v, recorded %v", name, got[name], kinds)
+	}
+	for name := range got {
+		if _, known := g.Trace[name]; !known {
+			d.check(false, "trace event %s is not recorded", name)
+		}
+	}
+}
