@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,7 +140,11 @@ func decimal(text string) string {
 	return strconv.FormatUint(n, 10)
 }
 
+// appendMS writes milliseconds of the file as a duration.
 func appendMS(text string) string {
+	if f, err := parseConfFloat(text, 0, math.Inf(1)); err == nil {
+		return strconv.FormatFloat(f, 'f', -1, 64) + "ms"
+	}
 	return decimal(text) + "ms"
 }
 

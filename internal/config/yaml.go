@@ -156,7 +156,7 @@ func (e *Effective) WriteYAML(w io.Writer) error {
 	return encoder.Close()
 }
 
-// node writes texts with the string tag, so that the encoder quotes what YAML would read as another type.
+// node writes texts with the string tag, so that the encoder quotes what other readers would take for another type.
 func (s *Setting) node(v value) *yaml.Node {
 	items, isList := v.([]string)
 	switch {
@@ -165,13 +165,22 @@ func (s *Setting) node(v value) *yaml.Node {
 	case isList:
 		list := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, item := range items {
-			list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: item})
+			list.Content = append(list.Content, textNode(item))
 		}
 		return list
 	case s.Kind == String:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: format(v)}
+		return textNode(format(v))
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: format(v)}
+}
+
+// textNode keeps every text on one line: block styles cannot hold a leading tab or a comment behind them.
+func textNode(text string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+	if strings.TrimSpace(text) != text || oneLine(text) != text || text == "" {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
 }
 
 // oneLine keeps a comment from breaking out of its line.
