@@ -31,7 +31,10 @@ type Lines struct {
 	ended bool
 }
 
-var errEnded = errors.New("the file is already closed")
+var (
+	errEnded   = errors.New("the file is already closed")
+	errAborted = errors.New("the file was dropped")
+)
 
 // CreateLines begins path. A name that ends in .zst or .gz is compressed.
 func CreateLines(path string) (*Lines, error) {
@@ -115,7 +118,7 @@ func (l *Lines) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
-		return l.usable()
+		return l.err
 	}
 	err := l.err
 	if err == nil {
@@ -145,6 +148,7 @@ func (l *Lines) Abort() {
 		return
 	}
 	l.ended = true
+	l.err = fmt.Errorf("writing %s: %w", l.path, errAborted)
 	if l.pack != nil {
 		_ = l.pack.Close() // frees the compressor; what it writes is dropped below
 	}
