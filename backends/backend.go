@@ -114,6 +114,7 @@ type Config struct {
 	Retries            int // further attempts on a fresh connection, before the first byte
 	Balance            string
 	InsecureSkipVerify bool
+	CAFile             string // PEM file of authorities to trust beside the system's; empty: none
 	MaxAnswerBytes     int64 // larger answers are too_large; 0: 256 MiB
 }
 

@@ -200,10 +200,11 @@ func retryAfter(value string, now time.Time) time.Duration {
 func (w *worker) read(ctx context.Context, response *http.Response, r *request) string {
 	r.answer.Begin(response.Header.Get("Content-Type"))
 	cut, why := backends.OK, ""
+	var now time.Time
 	for {
 		n, err := response.Body.Read(w.buf)
 		if n > 0 {
-			now := time.Now()
+			now = time.Now()
 			r.keep(w.buf[:n])
 			w.feed(r, w.buf[:n], now)
 			if r.answer.Settled() {
@@ -220,6 +221,9 @@ func (w *worker) read(ctx context.Context, response *http.Response, r *request) 
 		}
 	}
 	detail := r.answer.Finish(&r.out, cut)
+	if r.out.NTokens > 0 && r.out.LastTokenNS == 0 {
+		r.out.LastTokenNS = now.UnixNano() // the tokens of a whole answer come with its last byte
+	}
 	if detail == "" {
 		detail = why
 	}

@@ -33,12 +33,17 @@ func (e *event) reset() {
 //
 // The bytes before "choices" are the same in every event of one answer (id, created, model). They are remembered from
 // the first event and compared with the next ones: equal bytes lead to an equal state, so the walk starts behind them.
+// In the same way the bytes between a choice's text and its token ids are remembered.
 type walker struct {
 	b        []byte
 	i        int
 	keepText bool
 	prefix   []byte // up to and with the colon after "choices"; empty: not learned
 	seen     keys   // keys of the top-level object inside prefix
+
+	middle     []byte // from behind the text of a choice up to and with the colon after "token_ids"
+	middleFrom keys   // keys of the choice before middle
+	middleTo   keys   // and behind it
 }
 
 // keys is a set of the keys that the walk reads; a repeated one makes it give up, since the last would have to win.
@@ -64,7 +69,7 @@ const (
 const maxDepth = 64
 
 // forget drops what was learned from the answer before.
-func (w *walker) forget() { w.prefix = w.prefix[:0] }
+func (w *walker) forget() { w.prefix, w.middle = w.prefix[:0], w.middle[:0] }
 
 // walk reads one document into e; false: not sure.
 func (w *walker) walk(doc []byte, e *event) bool {
@@ -199,8 +204,8 @@ func (w *walker) choice(e *event) bool {
 	if !w.open('{') {
 		return false
 	}
-	var seen keys
-	first := true
+	var seen, atText keys
+	first, behindText := true, 0
 	for {
 		key, more, ok := w.member(&first)
 		if !ok || !more {
@@ -213,7 +218,11 @@ func (w *walker) choice(e *event) bool {
 		case "text":
 			k, ok = keyText, w.textOf(e, true)
 		case "token_ids":
-			k, ok = keyTokenIDs, w.idsOf(e)
+			if k = keyTokenIDs; behindText > 0 && e.finish == nil && seen&^keyFinish == atText&^keyFinish {
+				w.middle = append(w.middle[:0], w.b[behindText:w.i]...)
+				w.middleFrom, w.middleTo = atText, seen
+			}
+			ok = w.idsOf(e)
 		case "finish_reason":
 			k, ok = keyFinish, w.finishOf(e)
 		case "prompt_token_ids":
@@ -228,6 +237,16 @@ func (w *walker) choice(e *event) bool {
 		}
 		if seen |= k; seen&(keyText|keyMessage) == keyText|keyMessage {
 			return false
+		}
+		if k == keyText {
+			behindText, atText = w.i, seen
+			if len(w.middle) > 0 && seen == w.middleFrom && bytes.HasPrefix(w.b[w.i:], w.middle) {
+				w.i += len(w.middle)
+				if !w.idsOf(e) {
+					return false
+				}
+				seen = w.middleTo | keyTokenIDs
+			}
 		}
 	}
 }

@@ -133,7 +133,7 @@ func usable(r *nethttp.Reply) error {
 	switch {
 	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
 		return fault(r, backends.FaultUnauthorized, fmt.Sprintf("the server answered HTTP %d: it wants an API key, or another one", r.Status),
-			"Set MLPERF_GO_API_KEY to the key that the server was started with.")
+			"Give the key that the server was started with (--api-key).")
 	case r.Status/100 == 3:
 		return fault(r, backends.FaultRedirect, fmt.Sprintf("the server redirects (HTTP %d) to %q", r.Status, backends.Cut(r.Header.Get("Location"), 200)),
 			"Redirects are not followed: give the address that answers itself, with the right scheme and without a path.")

@@ -21,7 +21,7 @@ func (p *prober) generate(ctx context.Context, sample *datasets.Sample) error {
 	c.Endpoints = []backends.Endpoint{p.endpoint}
 	c.Sampling.MaxTokens = min(probeTokens, c.Sampling.MaxTokens)
 	c.Sampling.MinTokens = min(c.Sampling.MinTokens, c.Sampling.MaxTokens)
-	c.NeedIDs, c.MinTokens, c.Concurrency, c.Balance = p.config.NeedIDs && !p.driver.vllm, 0, 1, ""
+	c.MinTokens, c.Concurrency, c.Balance = 0, 1, ""
 	body, err := p.driver.Encode(nil, sample, &c)
 	if err != nil {
 		return fmt.Errorf("the generation probe can not be encoded: %w", err)
@@ -53,7 +53,7 @@ func (p *prober) record(o *backends.Outcome, ids bool) {
 	p.found.Streams = p.config.Stream && o.FirstTokenNS != 0
 	p.found.OutputTokens = o.NTokens
 	if ok {
-		p.found.Latency = time.Duration(max(o.LastTokenNS, o.FirstByteNS) - o.SentNS)
+		p.found.Latency = time.Duration(o.LastTokenNS - o.SentNS)
 	}
 	if o.FirstTokenNS != 0 {
 		p.found.TTFT = time.Duration(o.FirstTokenNS - o.SentNS)
@@ -71,7 +71,7 @@ func (p *prober) judge(got *probeSink, url string) error {
 		return refuse(backends.FaultNoStream, "a stream was asked for and one whole answer came",
 			"The scenario needs the time of the first token: use a server or gateway that streams.")
 	case o.Reason == "http_401" || o.Reason == "http_403":
-		return refuse(backends.FaultUnauthorized, got.detail, "Set MLPERF_GO_API_KEY to the key that the server was started with.")
+		return refuse(backends.FaultUnauthorized, got.detail, "Give the key that the server was started with (--api-key).")
 	case o.Reason != backends.OK && !p.found.ReturnsTokenIDs && !p.found.Usage && o.Reason == backends.FailBadEvent:
 		return refuse(backends.FaultNoTokenCount, got.detail, "Use a server that sends one of them.")
 	case o.Reason != backends.OK:

@@ -103,8 +103,9 @@ func (f *Framer) take(line, next []byte) ([]byte, bool) {
 		line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
 	}
 	if len(line) == 0 {
-		f.give = f.inData
-		return f.data, f.inData && len(f.data) > 0
+		f.give = len(f.data) > 0
+		f.inData = f.give
+		return f.data, f.give
 	}
 	value, isData := dataOf(line)
 	if !isData {

@@ -1,0 +1,24 @@
+package backends_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/openai"
+)
+
+func TestRegistry(t *testing.T) {
+	require.Equal(t, []string{"openai", "sim", "vllm"}, backends.Names())
+	for _, name := range backends.Names() {
+		d, err := backends.Lookup(name)
+		require.NoError(t, err)
+		require.IsType(t, &openai.Driver{}, d)
+	}
+	_, err := backends.Lookup("vlm")
+	require.EqualError(t, err, `backend "vlm" is not known: choose one of openai, sim, vllm`)
+	require.PanicsWithValue(t, `backends: the name "vllm" is registered twice`, func() { backends.Register("vllm", &openai.Driver{}) })
+	require.Panics(t, func() { backends.Register("", &openai.Driver{}) })
+	require.Panics(t, func() { backends.Register("none", nil) })
+}
