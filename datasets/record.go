@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
 )
 
 // idChunk is the number of ids in one allocation: ids of thousands of prompts share few large blocks.
@@ -136,8 +138,8 @@ func (d *decoder) missing(record []byte, c *column) *fault {
 		found = "no such field; the record has " + strings.Join(names, ", ")
 	}
 	try := "rename a column of the file, or name the column that holds it"
-	if near := nearest(c.Name, names); near != "" {
-		try += fmt.Sprintf(" (%q is the nearest)", near)
+	if near := config.Nearest(c.Name, names); len(near) > 0 {
+		try += fmt.Sprintf(" (the nearest name is %s)", near[0])
 	}
 	return &fault{field: c.Name, found: found, expected: c.expected, try: try}
 }

@@ -94,7 +94,7 @@ func eachSynth(row *models.Row, n int, seed int64, take func(i int, r SynthRecor
 	template := ""
 	for _, c := range row.Columns {
 		switch {
-		case c.Name == templateColumn:
+		case isTemplate(c):
 			template = synthTemplate
 		case c.Required && c.Role == "", c.Role == roleMessages && c.Required:
 			return fmt.Errorf("no synthetic data set can be made for %s: its column %q cannot be invented; use the benchmark's own data set", row.Name, c.Name)
@@ -110,8 +110,10 @@ func eachSynth(row *models.Row, n int, seed int64, take func(i int, r SynthRecor
 	return nil
 }
 
-// templateColumn is the column that holds the prompt's template, by model family, in the summarisation sets.
-const templateColumn = "instruction"
+// isTemplate tells the column that holds the prompt's template, by model family, in the summarisation sets.
+func isTemplate(c models.Column) bool {
+	return c.Name == "instruction" && strings.Contains(c.Type, "object")
+}
 
 // appendRecord appends a record as JSON, its fields in the order of the schema.
 func appendRecord(dst []byte, row *models.Row, i int, r SynthRecord) []byte {
@@ -136,7 +138,7 @@ func appendRecord(dst []byte, row *models.Row, i int, r SynthRecord) []byte {
 		case c.Role == roleID:
 			field(c.Name)
 			dst = appendText(dst, "synth-"+strconv.Itoa(i))
-		case c.Name == templateColumn:
+		case isTemplate(c):
 			field(c.Name)
 			dst = append(appendText(append(dst, `{"llama": `...), r.Template), '}')
 		}

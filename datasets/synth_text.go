@@ -67,7 +67,7 @@ func (g *generator) word() int {
 // summary returns lines that each repeat most words of a sentence of the article, 20 to 100 words together.
 func (g *generator) summary(article [][]int) string {
 	var lines []string
-	tokens, want := 0, g.between(20, 84)
+	tokens, want := 0, g.between(20, 96)
 	for words := 0; words < want; {
 		source := article[g.between(0, len(article)-1)]
 		keep := min(g.between(10, 16), max(want-words, 5))
@@ -89,7 +89,7 @@ func (g *generator) summary(article [][]int) string {
 	return strings.Join(lines, "\n")
 }
 
-// layout joins sentences to paragraphs of four, in as many tokens as the sentences have on their own.
+// layout joins sentences to a text.
 func layout(sentences [][]int) string {
 	var b strings.Builder
 	for i, s := range sentences {

@@ -42,7 +42,9 @@ var SynthVocabulary = sync.OnceValue(func() *Vocabulary {
 
 // Encode returns the token ids of any text; Decode gives exactly the text back. A word of the vocabulary is one id together
 // with the space before it, every other byte is an id. No beginning-of-text id is added.
-func (v *Vocabulary) Encode(text string) []int32 { return v.AppendIDs(make([]int32, 0, len(text)/4+4), text) }
+func (v *Vocabulary) Encode(text string) []int32 {
+	return v.AppendIDs(make([]int32, 0, len(text)/4+4), text)
+}
 
 // AppendIDs is Encode onto a slice.
 func (v *Vocabulary) AppendIDs(dst []int32, text string) []int32 {

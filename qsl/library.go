@@ -1,0 +1,214 @@
+package qsl
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/mlperf-go/mlperf-go/datasets"
+)
+
+// DefaultMemoryLimit is the memory in bytes that request bytes may take before they go to the scratch file.
+const DefaultMemoryLimit = 2 << 30
+
+// Options says what a library holds and how.
+type Options struct {
+	Dataset     *datasets.Dataset
+	Total       int // samples that LoadGen may ask for; 0: all of the data set
+	Performance int // samples that are in memory at once in performance mode; 0: Total
+
+	// Encode appends the complete request bytes of a sample to dst and returns the result. It is called by Load, one sample at a time.
+	Encode func(dst []byte, s *datasets.Sample) ([]byte, error)
+
+	MemoryLimit int64  // bytes; 0: DefaultMemoryLimit
+	ScratchDir  string // folder of the scratch file; needed only above MemoryLimit
+}
+
+// Library is a query sample library. See the package comment for its thread rules.
+type Library struct {
+	o        Options
+	mu       sync.Mutex // held by Load, Unload and Close against each other
+	requests [][]byte   // by sample index; nil: not loaded
+	refs     []int32    // how often a sample is loaded
+	blocks   []*block   // where its bytes are
+	store    store
+	scratch  []byte // Encode's buffer
+	loaded   int
+	bytes    int64
+	closed   bool
+}
+
+// New returns an empty library. An error says which option cannot be.
+func New(o Options) (*Library, error) {
+	switch {
+	case o.Dataset == nil || len(o.Dataset.Samples) == 0:
+		return nil, errors.New("cannot make a sample library of a data set with 0 samples: read or make a data set with at least one")
+	case o.Encode == nil:
+		return nil, errors.New("cannot make a sample library without Encode: give the function that builds a sample's request bytes")
+	case o.MemoryLimit < 0:
+		return nil, fmt.Errorf("cannot make a sample library with a request memory of %d bytes: give 0 (for the default of 2 GiB) or more", o.MemoryLimit)
+	}
+	have := len(o.Dataset.Samples)
+	if o.Total == 0 {
+		o.Total = have
+	}
+	if o.Performance == 0 {
+		o.Performance = o.Total
+	}
+	if o.Total < 0 || o.Total > have {
+		return nil, fmt.Errorf("cannot make a sample library of %d samples from data set %s: it has %d; ask for 1 to %[3]d", o.Total, name(o.Dataset), have)
+	}
+	if o.Performance < 0 || o.Performance > o.Total {
+		return nil, fmt.Errorf("cannot make a sample library with a performance set of %d samples: the library has %d in all; ask for 1 to %[2]d", o.Performance, o.Total)
+	}
+	if o.MemoryLimit == 0 {
+		o.MemoryLimit = DefaultMemoryLimit
+	}
+	return &Library{
+		o:        o,
+		requests: make([][]byte, o.Total),
+		refs:     make([]int32, o.Total),
+		blocks:   make([]*block, o.Total),
+		store:    store{limit: o.MemoryLimit, dir: o.ScratchDir},
+	}, nil
+}
+
+func name(d *datasets.Dataset) string {
+	switch {
+	case d.Path != "":
+		return filepath.Base(d.Path)
+	case d.Schema != "":
+		return d.Schema
+	}
+	return "in memory"
+}
+
+// Name is the data set's file name, as LoadGen logs it.
+func (l *Library) Name() string { return name(l.o.Dataset) }
+
+// TotalSampleCount is the number of samples that LoadGen may ask for.
+func (l *Library) TotalSampleCount() int { return l.o.Total }
+
+// PerformanceSampleCount is the number of samples that LoadGen loads at once in performance mode.
+func (l *Library) PerformanceSampleCount() int { return l.o.Performance }
+
+// Request returns the request bytes of a loaded sample, nil for any other index. They are read-only and valid until the
+// sample is unloaded. Hot path: it takes no lock and allocates nothing.
+func (l *Library) Request(index int) []byte {
+	if uint(index) >= uint(len(l.requests)) {
+		return nil
+	}
+	return l.requests[index]
+}
+
+// Load builds the request bytes of the samples that are not in memory yet. A sample that is named or loaded several times is
+// held until it was unloaded as often. After an error nothing of the call is loaded.
+func (l *Library) Load(indices []int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for n, index := range indices {
+		if err := l.load(index); err != nil {
+			for _, done := range indices[:n] {
+				l.unload(done)
+			}
+			return err
+		}
+	}
+	l.store.settle()
+	return nil
+}
+
+func (l *Library) load(index int) error {
+	if l.closed {
+		return fmt.Errorf("cannot load sample %d: the sample library is closed", index)
+	}
+	if index < 0 || index >= l.o.Total {
+		return fmt.Errorf("cannot load sample %d: the sample library has the samples 0 to %d; check the total sample count that LoadGen was given", index, l.o.Total-1)
+	}
+	if l.refs[index] == 0 {
+		body, err := l.o.Encode(l.scratch[:0], &l.o.Dataset.Samples[index])
+		if err == nil && len(body) == 0 {
+			err = errors.New("no bytes came out")
+		}
+		if err != nil {
+			return fmt.Errorf("cannot build the request of sample %d (record %d of data set %s): %w; check that record, or the backend's settings",
+				index, index+1, name(l.o.Dataset), err)
+		}
+		l.scratch = body
+		if l.requests[index], l.blocks[index], err = l.store.put(body); err != nil {
+			return fmt.Errorf("cannot keep the request of sample %d: %w", index, err)
+		}
+		l.loaded++
+		l.bytes += int64(len(body))
+	}
+	l.refs[index]++
+	return nil
+}
+
+// Unload releases samples; what was loaded as often as it is now unloaded is freed. An error names the first sample that was
+// not loaded (often enough), and then nothing of the call is unloaded.
+func (l *Library) Unload(indices []int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for n, index := range indices {
+		if index >= 0 && index < l.o.Total && l.refs[index] > 0 {
+			l.refs[index]--
+			continue
+		}
+		for _, done := range indices[:n] {
+			l.refs[done]++
+		}
+		return fmt.Errorf("cannot unload sample %d: it is not loaded; unload each sample as often as it was loaded", index)
+	}
+	for _, index := range indices {
+		l.refs[index]++
+	}
+	for _, index := range indices {
+		l.unload(index)
+	}
+	return nil
+}
+
+func (l *Library) unload(index int) {
+	if l.refs[index]--; l.refs[index] > 0 {
+		return
+	}
+	l.loaded--
+	l.bytes -= int64(len(l.requests[index]))
+	l.store.drop(l.blocks[index])
+	l.requests[index], l.blocks[index] = nil, nil
+}
+
+// Loaded is the number of different samples in memory.
+func (l *Library) Loaded() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.loaded
+}
+
+// Bytes is the size of all loaded request bytes, in memory and in the scratch file.
+func (l *Library) Bytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes
+}
+
+// Spilled says whether a scratch file was needed since New.
+func (l *Library) Spilled() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.store.spilled
+}
+
+// Close frees everything. Request bytes that were handed out must no longer be read. A closed library can load nothing.
+func (l *Library) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	clear(l.requests)
+	clear(l.blocks)
+	clear(l.refs)
+	l.loaded, l.bytes, l.scratch = 0, 0, nil
+	return l.store.close()
+}
