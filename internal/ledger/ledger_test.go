@@ -1,0 +1,287 @@
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const base = int64(1_700_000_000_000_000_000)
+
+// answer is a completion of n tokens, the first at firstNS and done at doneNS after base.
+func answer(n int, firstNS, doneNS int64) *Completion {
+	return &Completion{
+		Source: "ids", InputTokens: 10, OutputTokens: n, SentNS: base + 1, FirstByteNS: base + firstNS,
+		FirstTokenNS: base + firstNS, LastTokenNS: base + doneNS, DoneNS: base + doneNS,
+	}
+}
+
+func TestALifeOfASample(t *testing.T) {
+	l := New(2, 0)
+	a, b := l.Shard(0), l.Shard(1)
+	require.True(t, a.Issue(0, 7, base))
+	require.Equal(t, []Entry{{Seq: 0, Index: 7, IssuedNS: base}}, l.Entries())
+	require.EqualValues(t, 1, l.Counts().InFlight())
+	require.True(t, b.FirstToken(0, base+5))
+	require.Equal(t, base+5, l.Entries()[0].FirstTokenNS)
+	b.Gap(3, 2)
+	require.True(t, b.Complete(0, &Completion{
+		Source: "usage", Endpoint: 1, Retries: 2, InputTokens: 4, OutputTokens: 3,
+		DequeuedNS: base + 1, SentNS: base + 2, FirstByteNS: base + 4, FirstTokenNS: base + 999, LastTokenNS: base + 9, DoneNS: base + 10,
+	}))
+	got := l.Entries()[0]
+	require.Empty(t, cmp.Diff(Entry{
+		Seq: 0, Index: 7, Endpoint: 1, Retries: 2, Source: 1, InputTokens: 4, OutputTokens: 3, IssuedNS: base, DequeuedNS: base + 1,
+		SentNS: base + 2, FirstByteNS: base + 4, FirstTokenNS: base + 5, LastTokenNS: base + 9, DoneNS: base + 10,
+	}, got))
+	require.True(t, got.Succeeded())
+	require.Equal(t, "usage", l.Names().Source(&got))
+	require.Equal(t, Counts{Issued: 1, Completed: 1, FirstTokens: 1, Retried: 1, InputTokens: 4, OutputTokens: 3}, l.Counts())
+	require.EqualValues(t, 5, l.TTFT().Max())
+	require.EqualValues(t, 2, l.ITL().Count())
+}
+
+func TestExactlyOnce(t *testing.T) {
+	l := New(1, 0)
+	s := l.Shard(0)
+	require.False(t, s.Complete(0, answer(1, 1, 2)), "never issued")
+	require.False(t, s.FirstToken(3, base), "never issued")
+	require.False(t, s.Issue(-1, 0, base), "no sequence number")
+	require.False(t, s.Issue(math.MaxInt32, 0, base), "outside of the ledger")
+	require.True(t, s.Issue(0, 0, base))
+	require.False(t, s.Issue(0, 0, base), "issued before")
+	require.False(t, s.Complete(1, answer(1, 1, 2)), "never issued, chunk stands")
+	require.EqualValues(t, 6, l.Counts().Unknown)
+
+	require.True(t, s.FirstToken(0, base))
+	require.False(t, s.FirstToken(0, base), "second first token")
+	require.True(t, s.Complete(0, answer(2, 1, 2)))
+	require.False(t, s.Complete(0, &Completion{Reason: "reset"}), "second completion")
+	require.False(t, s.FirstToken(0, base), "after completion")
+	c := l.Counts()
+	require.EqualValues(t, 3, c.Duplicates)
+	require.EqualValues(t, 1, c.Completed)
+	require.Zero(t, c.Failed)
+	require.True(t, l.Entries()[0].Succeeded())
+}
+
+func TestFailures(t *testing.T) {
+	l := New(1, 0)
+	s := l.Shard(0)
+	for i := range 10 {
+		require.True(t, s.Issue(i, i, base))
+		c := answer(0, 0, 5)
+		if i < 3 {
+			c.Reason = "reset"
+		} else if i < 5 {
+			c.Reason = "http_503"
+		}
+		require.True(t, s.Complete(i, c))
+	}
+	c := l.Counts()
+	require.EqualValues(t, 5, c.Failed)
+	require.EqualValues(t, 5, c.Completed)
+	require.EqualValues(t, 5, c.Empty, "failed samples are not empty ones")
+	require.InDelta(t, .5, c.FailureRate(), 0)
+	require.Zero(t, c.InFlight())
+	require.Equal(t, map[string]int64{"reset": 3, "http_503": 2}, l.FailedByReason())
+	require.Zero(t, New(1, 0).Counts().FailureRate())
+}
+
+func TestAHostileServerCanNotExhaustTheReasons(t *testing.T) {
+	l := New(1, 0)
+	for i := range 1000 {
+		l.Shard(0).Issue(i, 0, base)
+		l.Shard(0).Complete(i, &Completion{Reason: fmt.Sprint("http_", i), DoneNS: base})
+	}
+	by := l.FailedByReason()
+	require.Len(t, by, 255)
+	require.EqualValues(t, 1, by["http_0"])
+	require.EqualValues(t, 1000-254, by["other"])
+}
+
+func TestShardsAndReadersAtTheSameTime(t *testing.T) {
+	const shards, each = 4, 3 * chunkSize
+	l := New(shards, 0)
+	var writers, readers sync.WaitGroup
+	stop := make(chan struct{})
+	readers.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if c := l.Counts(); c.InFlight() < 0 {
+				t.Error("more ended than issued")
+			}
+			for _, e := range l.Entries() {
+				if e.IssuedNS == 0 || (e.DoneNS != 0 && e.OutputTokens != e.Index) {
+					t.Errorf("half an entry: %+v", e)
+				}
+			}
+			l.TTFT().Quantile(.99)
+		}
+	})
+	for i := range shards {
+		writers.Go(func() {
+			s := l.Shard(i)
+			for seq := i; seq < shards*each; seq += shards {
+				s.Issue(seq, seq%9+1, base)
+				s.FirstToken(seq, base+1)
+				s.Gap(5, 3)
+				s.Complete(seq, answer(seq%9+1, 1, 2))
+			}
+		})
+	}
+	writers.Wait()
+	close(stop)
+	readers.Wait()
+	c := l.Counts()
+	require.EqualValues(t, shards*each, c.Issued)
+	require.EqualValues(t, shards*each, c.Completed)
+	require.EqualValues(t, shards*each*3, l.ITL().Count())
+	entries := l.Entries()
+	for i := range entries {
+		require.EqualValues(t, i, entries[i].Seq)
+	}
+}
+
+func TestRequestsFileRebuildsTheFigures(t *testing.T) {
+	for _, origin := range []Origin{FromSchedule, FromIssue, FromStart} {
+		for _, name := range []string{"requests.jsonl.zst", "requests.jsonl.gz", "requests.jsonl"} {
+			test := randomTest(origin)
+			path := filepath.Join(t.TempDir(), name)
+			require.NoError(t, WriteRequests(path, test))
+			again, err := ReadRequests(path)
+			require.NoError(t, err)
+			require.Len(t, again.Entries, len(test.Entries))
+			want, got := test.Metrics(), again.Metrics()
+			require.EqualValues(t, replayStartNS, got.FirstIssueNS)
+			got.LastDoneNS += want.FirstIssueNS - got.FirstIssueNS
+			got.FirstIssueNS = want.FirstIssueNS
+			require.Equal(t, want, got)
+			for i := range test.Entries {
+				require.Equal(t, test.Names.Reason(&test.Entries[i]), again.Names.Reason(&again.Entries[i]))
+				require.Equal(t, test.Names.Source(&test.Entries[i]), again.Names.Source(&again.Entries[i]))
+			}
+		}
+	}
+}
+
+func randomTest(origin Origin) *Test {
+	l := New(1, 0)
+	schedule := make([]int64, 300)
+	for i := range schedule {
+		schedule[i] = int64(i) * 1000
+		at := base + schedule[i] + int64(i%7)
+		l.Shard(0).Issue(i, i%11, at)
+		c := &Completion{
+			Source: "ids", Endpoint: i % 2, InputTokens: i, OutputTokens: i % 5, DequeuedNS: at + 1, SentNS: at + 3, FirstByteNS: at + 50,
+			FirstTokenNS: at + 60, LastTokenNS: at + 100 + int64(i*i), DoneNS: at + 110 + int64(i*i),
+		}
+		switch {
+		case i%10 == 0:
+			c.Reason, c.FirstTokenNS, c.LastTokenNS = "timeout_request", 0, 0
+		case i%17 == 0:
+			continue // never ended
+		}
+		l.Shard(0).Complete(i, c)
+	}
+	entries := l.Entries()
+	return &Test{Entries: entries, Names: l.Names(), Schedule: schedule, T0NS: EstimateStart(entries, schedule), Origin: origin}
+}
+
+func TestRequestLine(t *testing.T) {
+	test := randomTest(FromSchedule)
+	line := appendRequest(nil, test, &test.Entries[10], firstIssueNS(test.Entries))
+	require.JSONEq(t, `{"seq":10,"index":10,"scheduled":10000,"issued":10003,"dequeued":10004,"sent":10006,"first_byte":10053,
+		"done":10213,"input_tokens":10,"output_tokens":0,"endpoint":0,"retries":0,"source":"ids","reason":"timeout_request"}`, string(line))
+}
+
+func TestReadRequestsNamesTheLine(t *testing.T) {
+	const good = `{"seq":0,"scheduled":0,"issued":5}` + "\n"
+	for text, want := range map[string]string{
+		good + "{":                       "line 2: unexpected end",
+		good + `{"seq":1,"scheduled":0}`: "line 2: seq, scheduled and issued are needed",
+		good + good:                      "line 2: seq does not follow",
+		good + `{"seq":2000000000,"scheduled":0,"issued":5}`:          "line 2: seq does not follow",
+		good + `{"seq":1,"scheduled":0,"issued":9223372036854775807}`: "no time may be below",
+	} {
+		path := filepath.Join(t.TempDir(), "requests.jsonl")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		_, err := ReadRequests(path)
+		require.ErrorContains(t, err, want, text)
+		require.ErrorContains(t, err, path)
+	}
+}
+
+func FuzzReadRequests(f *testing.F) {
+	f.Add([]byte(`{"seq":0,"scheduled":0,"issued":5,"done":7,"output_tokens":2,"first_token":6}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "requests.jsonl")
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if test, err := ReadRequests(path); err == nil {
+			if _, err := json.Marshal(test.Metrics()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestHistogramIsWithinItsError(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Int64Range(0, 1<<62), 1, 200).Draw(t, "values")
+		p := rapid.Float64Range(0, 1).Draw(t, "p")
+		half := len(values) / 2
+		var h, other Histogram
+		for _, v := range values[:half] {
+			h.Record(v)
+		}
+		for _, v := range values[half:] {
+			other.Record(v)
+		}
+		h.Merge(&other)
+		s := make(series, len(values))
+		for i, v := range values {
+			s[i] = float64(v)
+		}
+		s.stats() // sorts
+		want, got := s[percentileIndex(len(s), p)], float64(h.Quantile(p))
+		if math.Abs(got-want) > .008*want {
+			t.Fatalf("quantile %g is %g, want %g", p, got, want)
+		}
+		if h.Count() != int64(len(values)) || float64(h.Max()) != s[len(s)-1] {
+			t.Fatalf("count %d, max %d", h.Count(), h.Max())
+		}
+	})
+}
+
+func TestHistogramOfTokens(t *testing.T) {
+	var h Histogram
+	require.Nil(t, h.Stats())
+	require.Zero(t, h.Quantile(.5))
+	h.RecordN(1000, 4)
+	h.RecordN(1000, 0)
+	h.Record(-5)
+	require.EqualValues(t, 5, h.Count())
+	require.InDelta(t, 200, h.Mean(), 0)
+	require.EqualValues(t, 0, h.Quantile(.5))
+	require.EqualValues(t, 1000, h.Quantile(1))
+	require.InDelta(t, 1e-6, h.Stats().Max, 1e-18)
+	h.Record(math.MaxInt64)
+	require.EqualValues(t, math.MaxInt64, h.Max())
+}

@@ -1,0 +1,103 @@
+package ledger
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const ms = int64(1e6)
+
+// threeSamples: two answers of 5 and 1 tokens, one failure.
+func threeSamples() ([]Entry, []int64) {
+	return []Entry{
+		{Seq: 0, IssuedNS: base + 2*ms, SentNS: base + 3*ms, FirstTokenNS: base + 12*ms, LastTokenNS: base + 52*ms, DoneNS: base + 60*ms, InputTokens: 100, OutputTokens: 5},
+		{Seq: 1, IssuedNS: base + 11*ms, SentNS: base + 14*ms, FirstTokenNS: base + 30*ms, LastTokenNS: base + 30*ms, DoneNS: base + 40*ms, InputTokens: 50, OutputTokens: 1},
+		{Seq: 2, IssuedNS: base + 20*ms, DoneNS: base + 102*ms, Reason: 1, InputTokens: 7, OutputTokens: 3},
+	}, []int64{0, 10 * ms, 20 * ms}
+}
+
+func TestMetricsByOrigin(t *testing.T) {
+	entries, schedule := threeSamples()
+	for _, c := range []struct {
+		name            string
+		origin          Origin
+		ttftMax, e2eMax float64
+		lagMax          float64
+	}{
+		{"Server", FromSchedule, .020, .060, .002},
+		{"SingleStream", FromIssue, .019, .058, 0},
+		{"Offline", FromStart, .030, .060, .020},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := Compute(entries, schedule, base, Options{Origin: c.origin})
+			require.InDelta(t, c.ttftMax, m.TTFT.Max, 1e-12)
+			require.InDelta(t, c.e2eMax, m.E2E.Max, 1e-12)
+			require.InDelta(t, c.lagMax, m.IssueLag.Max, 1e-12)
+			require.InDelta(t, .010, m.TPOT.Mean, 1e-12, "40 ms over 4 gaps; one token has no TPOT")
+			require.Equal(t, *m.TPOT, Stats{.01, .01, .01, .01, .01, .01, .01})
+		})
+	}
+}
+
+func TestMetricsTotals(t *testing.T) {
+	entries, schedule := threeSamples()
+	m := Compute(entries, schedule, base, Options{})
+	require.EqualValues(t, 2, m.Successes)
+	require.EqualValues(t, 150, m.InputTokens)
+	require.EqualValues(t, 6, m.OutputTokens)
+	require.InDelta(t, .1, m.DurationS, 1e-12, "first issue at 2 ms to the failure's end at 102 ms")
+	require.InDelta(t, 20, m.Throughput.Requests, 1e-9)
+	require.InDelta(t, 1500, m.Throughput.InputTokens, 1e-9)
+	require.InDelta(t, 60, m.Throughput.OutputTokens, 1e-9)
+	require.InDelta(t, .030, m.NTPOT.Max, 1e-12)
+	require.InDelta(t, .021, m.NTPOT.Mean, 1e-12, "60 ms over 5 tokens and 30 ms over 1")
+	require.InDelta(t, .004, m.DispatchLag.Max, 1e-12)
+	require.InDelta(t, .010, m.ReportLag.Max, 1e-12)
+	require.InDelta(t, 2000, m.IssueLag.LagUS().Max, 1e-6)
+}
+
+func TestMetricsOfNothing(t *testing.T) {
+	m := Compute(nil, nil, 0, Options{})
+	require.Equal(t, Metrics{}, m)
+	require.Equal(t, LagUS{}, m.IssueLag.LagUS())
+	unanswered := Compute([]Entry{{IssuedNS: base}}, nil, 0, Options{})
+	require.Nil(t, unanswered.E2E)
+	require.Zero(t, unanswered.DurationS)
+}
+
+func TestAnswersWithoutAStream(t *testing.T) {
+	m := Compute([]Entry{{IssuedNS: base, DoneNS: base + 10*ms, OutputTokens: 4}}, nil, base, Options{Origin: FromStart})
+	require.Nil(t, m.TTFT)
+	require.Nil(t, m.TPOT)
+	require.InDelta(t, .0025, m.NTPOT.P50, 1e-12)
+}
+
+func TestPercentileIndexIsLoadGens(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		p    float64
+		want int
+	}{
+		{100, .99, 99}, {1000, .999, 999}, {24576, .99, 24330}, {8313, .999, 8304}, {662, .99, 655}, {10, .9, 9}, {1, .5, 0}, {5, 1, 4},
+	} {
+		require.Equal(t, c.want, percentileIndex(c.n, c.p), "%d at %g", c.n, c.p)
+	}
+}
+
+func TestEstimateStart(t *testing.T) {
+	entries, schedule := threeSamples()
+	require.Equal(t, base, EstimateStart(entries, schedule), "the third sample was issued in time")
+	require.Equal(t, base+2*ms, EstimateStart(entries, nil))
+	require.Zero(t, EstimateStart(nil, nil))
+}
+
+func TestStatsJSON(t *testing.T) {
+	text, err := json.Marshal(Stats{1, 2, 3, 4, 5, 6, 7})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"mean":1,"p50":2,"p90":3,"p95":4,"p99":5,"p99.9":6,"max":7}`, string(text))
+	lag, err := json.Marshal((&Stats{P50: 1e-6}).LagUS())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"p50":1,"p99":0,"p99.9":0,"max":0}`, string(lag))
+}

@@ -1,0 +1,105 @@
+package ledger
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+)
+
+// maxRequestLine bounds a line of the requests file; ours are below 400 bytes.
+const maxRequestLine = 64 << 10
+
+// replayStartNS stands for the first issue in a test read from a file, which holds relative times only. It is a day, so
+// that no time comes out as 0, which means that it did not happen.
+const replayStartNS = 24 * 3600 * 1e9
+
+// requestLine is a line of the requests file.
+type requestLine struct {
+	Seq          *int32 `json:"seq"`
+	Index        int32  `json:"index"`
+	Scheduled    *int64 `json:"scheduled"`
+	Issued       *int64 `json:"issued"`
+	Dequeued     *int64 `json:"dequeued"`
+	Sent         *int64 `json:"sent"`
+	FirstByte    *int64 `json:"first_byte"`
+	FirstToken   *int64 `json:"first_token"`
+	LastToken    *int64 `json:"last_token"`
+	Done         *int64 `json:"done"`
+	InputTokens  int32  `json:"input_tokens"`
+	OutputTokens int32  `json:"output_tokens"`
+	Endpoint     int16  `json:"endpoint"`
+	Retries      uint16 `json:"retries"`
+	Source       string `json:"source"`
+	Reason       string `json:"reason"`
+}
+
+// ReadRequests reads a requests file back, so that its figures can be computed again. Absolute times are lost: the first
+// issue is put at an arbitrary moment. Every sample's scheduled time stands in Schedule, whatever the origin was.
+func ReadRequests(path string) (*Test, error) {
+	r, err := atomicfile.OpenLines(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	t := &Test{T0NS: replayStartNS, Origin: FromSchedule}
+	var reasons, sources names
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, maxRequestLine)
+	for number := 1; in.Scan(); number++ {
+		var line requestLine
+		err := json.Unmarshal(in.Bytes(), &line)
+		if err == nil {
+			err = t.add(&line, &reasons, &sources)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the requests file %s, line %d: %w", path, number, err)
+		}
+	}
+	if err := in.Err(); err != nil {
+		return nil, fmt.Errorf("reading the requests file %s after line %d: %w", path, len(t.Entries), err)
+	}
+	t.Names = Names{Reasons: reasons.all(), Sources: sources.all()}
+	return t, nil
+}
+
+// maxRelativeNS bounds a time of the file: a year.
+const maxRelativeNS = 366 * 24 * 3600 * 1e9
+
+var errTimes = errors.New("seq, scheduled and issued are needed, and no time may be below minus a day or above a year")
+
+func (t *Test) add(line *requestLine, reasons, sources *names) error {
+	if line.Seq == nil || line.Scheduled == nil || line.Issued == nil {
+		return errTimes
+	}
+	e := Entry{
+		Seq: *line.Seq, Index: line.Index, Endpoint: line.Endpoint, Retries: line.Retries,
+		Reason: reasons.code(line.Reason), Source: sources.code(line.Source),
+		InputTokens: line.InputTokens, OutputTokens: line.OutputTokens,
+	}
+	times := []*int64{line.Issued, line.Dequeued, line.Sent, line.FirstByte, line.FirstToken, line.LastToken, line.Done}
+	for i, at := range append(times, line.Scheduled) {
+		switch {
+		case at == nil:
+		case *at <= -replayStartNS || *at > maxRelativeNS:
+			return errTimes
+		case i < len(requestTimes):
+			*requestTimes[i].of(&e) = replayStartNS + *at
+		}
+	}
+	// Lines stand in the order of issue.
+	if int(e.Seq) < len(t.Schedule) || int(e.Seq) > len(t.Schedule)+maxSeqGap {
+		return errors.New("seq does not follow the line before")
+	}
+	for len(t.Schedule) < int(e.Seq) {
+		t.Schedule = append(t.Schedule, 0) // of a sample that is not there: never read
+	}
+	t.Schedule = append(t.Schedule, *line.Scheduled)
+	t.Entries = append(t.Entries, e)
+	return nil
+}
+
+// maxSeqGap bounds the samples that may be missing between two lines.
+const maxSeqGap = 1 << 20
