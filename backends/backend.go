@@ -115,7 +115,8 @@ type Config struct {
 	Balance            string
 	InsecureSkipVerify bool
 	CAFile             string // PEM file of authorities to trust beside the system's; empty: none
-	MaxAnswerBytes     int64 // larger answers are too_large; 0: 256 MiB
+	ProbeTokens        int    // longest answer of a probe; 0: 8
+	MaxAnswerBytes     int64  // larger answers are too_large; 0: 256 MiB
 }
 
 // Backend answers the queries of one shard.

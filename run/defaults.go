@@ -1,0 +1,215 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// simBackend names the driver of the simulator: the wire is vLLM's, the run a rehearsal.
+const simBackend = "sim"
+
+// ReadDataset reads the data set of the configuration, or gives the one in memory.
+func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
+	if p.Dataset != nil {
+		return p.Dataset, nil
+	}
+	o := datasets.ForRow(p.Row)
+	o.Limit = p.Config.Int("samples")
+	o.Overrides = map[string]string{}
+	for role, setting := range map[string]string{"input": "input-column", "input_ids": "input-ids-column", "target": "output-column"} {
+		if column := p.Config.String(setting); column != "" {
+			o.Overrides[role] = column
+		}
+	}
+	return datasets.Open(p.Config.String("dataset"), o)
+}
+
+// Bind fixes what depends on the number of rows: sample counts, and whether this is a rehearsal, and then the defaults of
+// every setting that nobody set.
+func (p *Plan) Bind(rows int) error {
+	if err := p.checkRows(rows); err != nil {
+		return err
+	}
+	p.Rehearsal = p.dataReasons(rows)
+	table := realDefaults(p)
+	from := config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}
+	if len(p.Rehearsal) > 0 {
+		table = rehearsalDefaults(p, rows)
+		from.Where = "rehearsal"
+	}
+	for _, d := range append(table, commonDefaults(p)...) {
+		if err := p.suggest(from, d.name, d.text); err != nil {
+			return err
+		}
+	}
+	if p.needsQPS() && !p.Config.Has("target-qps") {
+		return usage("target_qps", fmt.Errorf("a %s test needs the load to offer, and --target-qps is not given", p.Scenario.Scenario),
+			"Give --target-qps QUERIES_PER_SECOND, here or in --user-conf")
+	}
+	if p.Config.String("served-model") == "" {
+		return usage("served_model", errors.New("no --served-model is given, and the model's row names none"), "Give the name that the server lists at /v1/models")
+	}
+	p.Rehearsal = append(p.Rehearsal, p.settingReasons()...)
+	return nil
+}
+
+func (p *Plan) needsQPS() bool { return p.Scenario.LoadGen == models.Server }
+
+// wanted is the number of rows of the real data set; 0: the row has none, any file is the real one.
+func (p *Plan) wanted() int {
+	if p.Scenario.Samples > 0 {
+		return p.Scenario.Samples
+	}
+	return p.Row.DatasetSamples
+}
+
+func (p *Plan) checkRows(rows int) error {
+	if want := p.wanted(); want > 0 && rows > want {
+		return usage("dataset", fmt.Errorf("the data set has %d rows, and that of %s has %d", rows, p.Row.Name, want), "Is it the right file? --samples N takes its first N rows")
+	}
+	if n := p.Config.Int("samples"); n > rows {
+		return usage("samples", fmt.Errorf("--samples asks for %d rows, and the data set has %d", n, rows), "Ask for fewer, or give a larger data set")
+	}
+	return nil
+}
+
+// dataReasons say why the server or the data set makes a run a rehearsal.
+func (p *Plan) dataReasons(rows int) []string {
+	var why []string
+	if !p.HasEndpoint() || p.Config.String("backend") == simBackend {
+		why = append(why, "the server is the simulator")
+	}
+	if !p.HasDataset() || p.Config.Origin("dataset").Layer == config.FromRegistry {
+		why = append(why, "the data set is synthetic")
+	}
+	if want := p.wanted(); rows < want {
+		why = append(why, fmt.Sprintf("%d of %d rows", rows, want))
+	}
+	return why
+}
+
+// settingReasons say which settings make a run a rehearsal: what is below the rules' minimum, and the round's seeds.
+func (p *Plan) settingReasons() []string {
+	if p.Row.Name == models.Generic {
+		return nil
+	}
+	var why []string
+	c, s := p.Config, p.Scenario
+	if d := c.Duration("min-duration"); d < s.MinDuration {
+		why = append(why, fmt.Sprintf("min-duration %v is below %v", d, s.MinDuration))
+	}
+	if n := c.Int("min-queries"); n < s.MinQueries {
+		why = append(why, fmt.Sprintf("min-queries %d is below %d", n, s.MinQueries))
+	}
+	for _, l := range []struct {
+		name  string
+		limit time.Duration
+	}{{"ttft-limit", s.TTFTLimit}, {"tpot-limit", s.TPOTLimit}} {
+		if d := c.Duration(l.name); d != l.limit {
+			why = append(why, fmt.Sprintf("%s %v is not the benchmark's %v", l.name, d, l.limit))
+		}
+	}
+	if p.seeds != nil {
+		why = append(why, "the seeds are not the round's")
+	}
+	if c.String("lg-model-name") != s.LoadGenModel {
+		why = append(why, fmt.Sprintf("the LoadGen model %s is not the benchmark's %s", c.String("lg-model-name"), s.LoadGenModel))
+	}
+	return why
+}
+
+type suggestion struct{ name, text string }
+
+// rehearsalDefaults are cli.md's: short, and enough queries for early stopping.
+func rehearsalDefaults(p *Plan, rows int) []suggestion {
+	list := []suggestion{{"samples", strconv.Itoa(rows)}}
+	switch p.Scenario.LoadGen {
+	case models.Server:
+		return append(list, suggestion{"target-qps", "50"}, suggestion{"min-queries", "512"}, suggestion{"min-duration", "10s"})
+	case models.SingleStream:
+		return append(list, suggestion{"min-queries", "100"}, suggestion{"min-duration", "0"})
+	default:
+		return append(list, suggestion{"target-qps", "1"}, suggestion{"min-queries", "512"}, suggestion{"min-duration", "0"})
+	}
+}
+
+func realDefaults(p *Plan) []suggestion {
+	list := []suggestion{{"min-queries", strconv.Itoa(p.Scenario.MinQueries)}, {"min-duration", p.Scenario.MinDuration.String()}}
+	if p.Scenario.LoadGen == models.Offline {
+		list = append(list, suggestion{"target-qps", "1"})
+	}
+	return list
+}
+
+// Deadlines: long enough for any server that works, so that a silent one can not hang a run (design.md §3).
+const (
+	defaultRequestTimeout    = 30 * time.Minute
+	defaultFirstTokenTimeout = 10 * time.Minute
+	defaultTokenTimeout      = 2 * time.Minute
+	defaultConnectTimeout    = 10 * time.Second
+	defaultDrainTimeout      = 10 * time.Minute
+	offlineWindow            = 1024 // requests in flight per endpoint in Offline: more would wait in the server's or a proxy's queue
+)
+
+func commonDefaults(p *Plan) []suggestion {
+	sampling := p.Row.Sampling[p.Mode]
+	backend := "vllm"
+	if !p.HasEndpoint() {
+		backend = simBackend
+	}
+	list := []suggestion{
+		{"backend", backend}, {"api", "completions"},
+		{"request-timeout", defaultRequestTimeout.String()}, {"first-token-timeout", defaultFirstTokenTimeout.String()},
+		{"token-timeout", defaultTokenTimeout.String()}, {"connect-timeout", defaultConnectTimeout.String()},
+		{"drain-timeout", defaultDrainTimeout.String()},
+		{"ttft-limit", positive(p.Scenario.TTFTLimit)}, {"tpot-limit", positive(p.Scenario.TPOTLimit)},
+		{"max-tokens", strconv.Itoa(sampling.MaxTokens)}, {"min-tokens", strconv.Itoa(sampling.MinTokens)},
+		{"temperature", number(sampling.Temperature)}, {"top-p", number(sampling.TopP)},
+	}
+	if sampling.TopK != nil {
+		list = append(list, suggestion{"top-k", strconv.Itoa(*sampling.TopK)})
+	}
+	if p.Scenario.LoadGen == models.Offline {
+		list = append(list, suggestion{"concurrency", strconv.Itoa(offlineWindow * max(1, len(p.Config.Strings("endpoint"))))})
+	}
+	return list
+}
+
+func positive(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return d.String()
+}
+
+func number(f *float64) string {
+	if f == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*f, 'g', -1, 64)
+}
+
+// Sampling is what requests ask for: the row's, with what the configuration says over it.
+func (p *Plan) Sampling() models.Sampling {
+	s, c := p.Row.Sampling[p.Mode], p.Config
+	s.MaxTokens, s.MinTokens = c.Int("max-tokens"), c.Int("min-tokens")
+	if c.Has("temperature") {
+		t := c.Float("temperature")
+		s.Temperature = &t
+	}
+	if c.Has("top-p") {
+		t := c.Float("top-p")
+		s.TopP = &t
+	}
+	if c.Has("top-k") {
+		k := c.Int("top-k")
+		s.TopK = &k
+	}
+	return s
+}

@@ -1,0 +1,102 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// The program's exit codes (cli.md).
+const (
+	ExitValid       = 0
+	ExitInvalid     = 1
+	ExitUsage       = 2
+	ExitEnvironment = 3
+	ExitBug         = 70
+	ExitInterrupt   = 130 // SIGINT
+	ExitTerminate   = 143 // SIGTERM
+)
+
+// Error is why a run was not started or could not be ended as it should, with the exit code that follows.
+type Error struct {
+	Exit int
+	Code string // a word for scripts
+	Hint string // what to try
+	Err  error
+}
+
+// Error is one paragraph, the hint at its end.
+func (e *Error) Error() string {
+	if e.Hint == "" {
+		return e.Err.Error()
+	}
+	return e.Err.Error() + ". " + e.Hint
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func usage(code string, err error, hint string) *Error {
+	return &Error{Exit: ExitUsage, Code: code, Hint: hint, Err: err}
+}
+
+func environment(code string, err error, hint string) *Error {
+	return &Error{Exit: ExitEnvironment, Code: code, Hint: hint, Err: err}
+}
+
+// Classify gives any error of a run its exit code and word. A nil error gives nil.
+func Classify(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
+	for _, c := range classes {
+		if c.is(err) {
+			return &Error{Exit: c.exit, Code: c.code, Hint: c.hint, Err: err}
+		}
+	}
+	return &Error{Exit: ExitUsage, Code: "usage", Err: err}
+}
+
+var classes = []struct {
+	exit int
+	code string
+	hint string
+	is   func(error) bool
+}{
+	{ExitUsage, "dataset", "", isA[*datasets.Error]},
+	{ExitUsage, "unknown_model", "", isA[*models.NameError]},
+	{ExitUsage, "loadgen_setting", "", isA[*loadgen.SettingsError]},
+	{ExitEnvironment, "endpoint", "", isA[*backends.EndpointError]},
+	{ExitEnvironment, "disk_full", "Free some space, or choose another --output-dir", is(syscall.ENOSPC)},
+	{ExitEnvironment, "disk_full", "Free some space, or choose another --output-dir", is(syscall.EDQUOT)},
+	{ExitEnvironment, "permission", "Change the folder's owner or rights, or choose another --output-dir", is(syscall.EACCES)},
+	{ExitEnvironment, "permission", "Choose another --output-dir", is(syscall.EROFS)},
+	{ExitEnvironment, "interrupted", "", is(context.Canceled)},
+}
+
+func isA[T error](err error) bool {
+	var target T
+	return errors.As(err, &target)
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+// Interrupt is the cause of a context that a signal ended.
+type Interrupt struct{ Signal syscall.Signal }
+
+// Error names the signal.
+func (i Interrupt) Error() string { return "interrupted by " + i.Signal.String() }
+
+// ExitCode is 128 + the signal's number.
+func (i Interrupt) ExitCode() int { return 128 + int(i.Signal) }

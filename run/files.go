@@ -1,0 +1,145 @@
+package run
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+)
+
+// The names in a run's folder (cli.md).
+const (
+	RecordName    = "run.json"
+	ConfigName    = "config.yaml"
+	UserConfName  = "user.conf"
+	PreflightName = "preflight.json"
+	LogFolder     = "mlperf"
+	RequestsName  = "requests.jsonl.zst"
+	FailuresName  = "failures.jsonl"
+)
+
+// ours are the entries of a folder by which a run is recognised.
+var ours = []string{RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName}
+
+// claim makes the run's folder. One that holds an earlier run is refused, unless force says to replace it.
+func claim(folder string, force bool) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return environment("output_dir", fmt.Errorf("the output folder can not be read: %w", err), "Choose another --output-dir")
+	}
+	for _, e := range entries {
+		if !isOurs(e.Name()) {
+			continue
+		}
+		if !force {
+			return usage("output_used", fmt.Errorf("the output folder %s holds an earlier run (%s)", folder, e.Name()), "Choose another --output-dir, or give --resume or --force")
+		}
+		if err := os.RemoveAll(filepath.Join(folder, e.Name())); err != nil {
+			return environment("output_dir", fmt.Errorf("the earlier run can not be removed: %w", err), "Choose another --output-dir")
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(folder, LogFolder), 0o755); err != nil {
+		return environment("output_dir", fmt.Errorf("the output folder can not be made: %w", err), "Choose another --output-dir, or change its rights")
+	}
+	return nil
+}
+
+func isOurs(name string) bool {
+	for _, n := range ours {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// failures writes failures.jsonl. The first failure makes the file: a run without one has none.
+type failures struct {
+	path  string
+	urls  []string
+	start int64
+	mu    sync.Mutex
+	lines *atomicfile.Lines
+	err   error
+}
+
+type failureLine struct {
+	Seq      int     `json:"seq"`
+	Index    int     `json:"index"`
+	Endpoint string  `json:"endpoint"`
+	AtS      float64 `json:"at_s"` // since the run's start
+	Reason   string  `json:"reason"`
+	Retried  bool    `json:"retried"`
+	Detail   string  `json:"detail"`
+	Body     string  `json:"body,omitempty"`
+}
+
+// add may be called from any goroutine. Lines reach the unfinished file at once, where a crash leaves them.
+func (f *failures) add(a backends.Attempt) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return
+	}
+	if f.lines == nil {
+		if f.lines, f.err = atomicfile.CreateLines(f.path); f.err != nil {
+			return
+		}
+	}
+	line := failureLine{Seq: a.Query.Seq, Index: a.Query.Index, AtS: time.Duration(a.AtNS - f.start).Seconds(), Reason: string(a.Reason), Retried: a.Retried, Detail: a.Detail, Body: string(a.Body)}
+	if a.Endpoint >= 0 && a.Endpoint < len(f.urls) {
+		line.Endpoint = f.urls[a.Endpoint]
+	}
+	if f.err = f.lines.Append(line); f.err == nil {
+		f.err = f.lines.Flush()
+	}
+}
+
+func (f *failures) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lines != nil {
+		f.err = errors.Join(f.err, f.lines.Close())
+		f.lines = nil
+	}
+	return f.err
+}
+
+// hashFiles gives the SHA-256 of every regular file under a folder, but for the record itself.
+func hashFiles(folder string) (map[string]string, error) {
+	sums := map[string]string{}
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		if err != nil || name == RecordName {
+			return err
+		}
+		sums[name], err = hashFile(path)
+		return err
+	})
+	return sums, err
+}
+
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,202 @@
+package run
+
+import (
+	"maps"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/schedule"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// auditWarning begins the line by which LoadGen says that it took an audit configuration (spec/loadgen-engine.md §2.7).
+const auditWarning = "Found Audit Config file"
+
+// record makes run.json from ledger, logs and the process's own figures.
+func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.Duration) *Record {
+	p := t.plan
+	data := t.timed()
+	m := data.Metrics()
+	r := &Record{
+		Schema: Schema, Rehearsal: len(p.Rehearsal) > 0, RehearsalReasons: p.Rehearsal,
+		Tool: ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
+		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel,
+		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
+		Started: t.started.UTC(), DurationS: m.DurationS, Notes: t.pre.notes(),
+		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
+		LatencyS:  Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
+		Client:    t.client(&m, process, drift),
+		Endpoints: t.endpoints(data.Entries),
+		Dataset:   DatasetFacts{Path: t.dataset.Path, SHA256: t.dataset.SHA256, Samples: len(t.dataset.Samples)},
+		Sampling:  sampling(t.config.Sampling),
+	}
+	t.count(r, data)
+	e := &evidence{
+		plan: p, record: r, logs: logs, ended: t.ended, drift: drift, audit: audited(logs),
+		tokens: t.firstTokens(), medianN: medianOutput(data.Entries),
+	}
+	r.Verdict, r.Reasons = e.judge()
+	return r
+}
+
+// timed joins the entries with the schedule that LoadGen kept to itself.
+func (t *test) timed() *ledger.Test {
+	data := &ledger.Test{Entries: t.ledger.Entries(), Names: t.ledger.Names(), Origin: ledger.FromIssue}
+	switch t.plan.Scenario.LoadGen {
+	case models.Offline:
+		data.Origin = ledger.FromStart
+	case models.Server:
+		// An accuracy test of several sample sets restarts the schedule with each; from the issue it is right there too.
+		if t.plan.Mode == models.Performance {
+			data.Origin = ledger.FromSchedule
+			data.Schedule = schedule.ServerDeltas(t.settings.ScheduleRNGSeed, t.settings.ServerTargetQPS, len(data.Entries))
+		}
+	}
+	data.T0NS = ledger.EstimateStart(data.Entries, data.Schedule)
+	return data
+}
+
+func (t *test) writeRequests() error {
+	if !t.plan.Config.Bool("request-log") {
+		return nil
+	}
+	return ledger.WriteRequests(t.path(RequestsName), t.timed())
+}
+
+// count fills what the ledger counted.
+func (t *test) count(r *Record, data *ledger.Test) {
+	c := t.ledger.Counts()
+	r.Samples = SampleCounts{
+		Issued: c.Issued, Completed: c.Completed + c.Failed, Failed: c.Failed, Retried: c.Retried, FirstTokens: c.FirstTokens,
+		Empty: c.Empty, FailureRate: c.FailureRate(), FailedByReason: t.ledger.FailedByReason(),
+	}
+	sources := map[string]bool{}
+	for i := range data.Entries {
+		e := &data.Entries[i]
+		if !e.Succeeded() {
+			continue
+		}
+		if source := data.Names.Source(e); source != "" {
+			sources[source] = true
+		}
+		if e.OutputTokens == 1 {
+			r.oneToken++
+		}
+	}
+	r.Tokens = TokenCounts{
+		Input: c.InputTokens, Output: c.OutputTokens, Source: strings.Join(slices.Sorted(maps.Keys(sources)), "+"),
+		Mismatches: r.Samples.FailedByReason[string(backends.FailTokenCount)],
+	}
+}
+
+func (t *test) client(m *ledger.Metrics, process hostinfo.Process, drift time.Duration) Client {
+	c := Client{
+		IssueLagUS: m.IssueLag.LagUS(), DispatchLagUS: m.DispatchLag.LagUS(), ReportLagUS: m.ReportLag.LagUS(),
+		CPUS: process.CPUS(), ThreadsMax: process.ThreadsMax, RSSMaxBytes: process.RSSMaxBytes,
+		GCPauses: process.GCPauses, GCPauseMaxS: process.GCPauseMaxS, ClockDriftUS: float64(drift.Nanoseconds()) / 1e3,
+		IssueThread: t.thread, RingWakes: t.wakes, RingFullWaits: t.full,
+		RequestBytes: t.library.Bytes(), RequestsSpilled: t.library.Spilled(),
+	}
+	if n := t.ledger.Counts().Issued; n > 0 {
+		c.CPUUSPerSample = process.CPUS() * 1e6 / float64(n)
+	}
+	return c
+}
+
+func (t *test) endpoints(entries []ledger.Entry) []EndpointCounts {
+	list := make([]EndpointCounts, len(t.config.Endpoints))
+	for i, e := range t.config.Endpoints {
+		list[i].URL = e.URL
+	}
+	for i := range entries {
+		e := &entries[i]
+		if e.DoneNS == 0 || int(e.Endpoint) >= len(list) || e.Endpoint < 0 {
+			continue
+		}
+		of := &list[e.Endpoint]
+		of.Requests++
+		of.Retried += int64(e.Retries)
+		if !e.Succeeded() {
+			of.Failed++
+		}
+	}
+	return list
+}
+
+func loadgenResult(logs *mllog.Result) LoadGenResult {
+	if logs == nil {
+		return LoadGenResult{Result: map[string]any{}}
+	}
+	r := LoadGenResult{Valid: logs.Valid, Complete: logs.Complete, Errors: logs.Errors, Warnings: logs.Warnings, Missing: logs.Missing, Result: map[string]any{}}
+	for key, v := range logs.Result {
+		if strings.HasPrefix(key, "result_") || strings.HasPrefix(key, "effective_") || strings.HasPrefix(key, "early_stopping") {
+			r.Result[key] = v
+		}
+	}
+	return r
+}
+
+func audited(logs *mllog.Result) bool {
+	return logs != nil && slices.ContainsFunc(logs.WarningTexts, func(t mllog.Text) bool { return strings.HasPrefix(t.Text, auditWarning) })
+}
+
+func medianOutput(entries []ledger.Entry) int {
+	var n []int32
+	for i := range entries {
+		if entries[i].Succeeded() {
+			n = append(n, entries[i].OutputTokens)
+		}
+	}
+	if len(n) == 0 {
+		return 0
+	}
+	slices.Sort(n)
+	return int(n[len(n)/2])
+}
+
+// sampling is what requests asked for, as it was sent.
+func sampling(s models.Sampling) map[string]any {
+	m := map[string]any{"max_tokens": s.MaxTokens, "min_tokens": s.MinTokens}
+	for name, v := range map[string]*float64{"temperature": s.Temperature, "top_p": s.TopP} {
+		if v != nil {
+			m[name] = *v
+		}
+	}
+	if s.TopK != nil {
+		m["top_k"] = *s.TopK
+	}
+	if s.Seed != nil {
+		m["seed"] = *s.Seed
+	}
+	if len(s.StopTokenIDs) > 0 {
+		m["stop_token_ids"] = s.StopTokenIDs
+	}
+	if s.IgnoreEOS {
+		m["ignore_eos"] = true
+	}
+	return m
+}
+
+// ThisTool says what this program is made of.
+func ThisTool() Tool {
+	t := Tool{Version: "unknown", LoadGen: loadgen.Version(), LoadGenRevision: loadgen.Revision(), Go: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return t
+	}
+	t.Version = info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && t.Version == "(devel)" {
+			t.Version = "devel-" + s.Value[:min(10, len(s.Value))]
+		}
+	}
+	return t
+}

@@ -1,0 +1,254 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// Plan is what one test will be, resolved and checked but for what only the data set and the endpoints can tell.
+type Plan struct {
+	Config   *config.Effective
+	Row      *models.Row
+	Scenario *models.ScenarioRow
+	Mode     models.Mode
+	// Dataset is used instead of the file that Config names, when set.
+	Dataset *datasets.Dataset
+	// Command is stored in the record.
+	Command []string
+	// Rehearsal says why the run can not be submitted; empty: it can.
+	Rehearsal []string
+
+	confRest []config.KV // user.conf lines that are no settings of ours
+	seeds    *[3]uint64
+	notices  []string
+}
+
+// Settings are settings by their flag names, for programs that run a test without a command line.
+type Settings map[string]string
+
+// New plans a test from plain settings.
+func New(s Settings) (*Plan, error) {
+	c := config.New(config.RunSettings())
+	for name, text := range s {
+		if err := c.Set(name, text, config.Origin{Layer: config.FromFlag, Where: name}); err != nil {
+			return nil, usage("setting", err, "")
+		}
+	}
+	return NewPlan(c)
+}
+
+// NewPlan resolves a configuration. It reads the user.conf that the configuration names and nothing else.
+func NewPlan(c *config.Effective) (*Plan, error) {
+	p := &Plan{Config: c}
+	for _, step := range []func() error{p.findModel, p.findScenario, p.readUserConf, p.readSeeds, p.checkPaths} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Notices are lines that a user should see once, such as what an alias stands for.
+func (p *Plan) Notices() []string { return append(p.Config.Notices(), p.notices...) }
+
+func (p *Plan) findModel() error {
+	rowOf := func(name string) (string, bool) {
+		m, err := models.Find(name)
+		if err != nil || m.ServedModel != "" {
+			return "", false
+		}
+		return m.Row.Name, true
+	}
+	if err := p.Config.ResolveModelCategory(rowOf); err != nil {
+		return usage("model", err, "")
+	}
+	if !p.Config.Has("model") {
+		return usage("model", errors.New("no --model is given"), "`mlperf-go models` lists the benchmarks; any other served model runs as --model generic --served-model NAME")
+	}
+	m, err := models.Find(p.Config.String("model"))
+	if err != nil {
+		return usage("unknown_model", err, "")
+	}
+	p.Row = m.Row
+	if m.Notice != "" {
+		p.notices = append(p.notices, m.Notice)
+	}
+	registry := config.Origin{Layer: config.FromRegistry, Where: m.Row.Name}
+	if m.Scenario != "" {
+		if p.Config.IsSet("scenario") && p.Config.String("scenario") != string(m.Scenario) && p.Config.String("scenario") != string(models.Server) {
+			return usage("scenario", fmt.Errorf("the model name %q means scenario %s, but --scenario is %s", p.Config.String("model"), m.Scenario, p.Config.String("scenario")), "Use the name without -interactive, or the scenario Interactive")
+		}
+		if err := p.Config.Set("scenario", string(m.Scenario), config.Origin{Layer: config.FromFlag, Where: "--model " + p.Config.String("model")}); err != nil {
+			return usage("scenario", err, "")
+		}
+	}
+	served := m.ServedModel
+	if served == "" && len(m.Row.ServedModels) > 0 {
+		served = m.Row.ServedModels[0]
+	}
+	return p.suggest(registry, "served-model", served)
+}
+
+// suggest sets a value of the registry's layer: anything that the user said stands above it.
+func (p *Plan) suggest(from config.Origin, name, text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := p.Config.Set(name, text, from); err != nil {
+		return fmt.Errorf("the registry's value for --%s: %w", name, err)
+	}
+	return nil
+}
+
+func (p *Plan) findScenario() error {
+	s, err := p.Row.Scenario(p.Config.String("scenario"))
+	if err != nil {
+		return usage("scenario", err, "")
+	}
+	p.Scenario = s
+	mode := p.Config.String("mode")
+	if p.Mode, err = models.ParseMode(mode); err != nil {
+		return usage("mode", err, "")
+	}
+	if err := p.suggest(config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}, "lg-model-name", s.LoadGenModel); err != nil {
+		return err
+	}
+	if known := append(config.LoadGenModels(), models.Generic); !slices.Contains(known, p.LoadGenModel()) {
+		return usage("lg_model_name", fmt.Errorf("LoadGen's mlperf.conf knows no model %q, so its limits and counts would silently be those of no benchmark; near it are %s",
+			p.LoadGenModel(), strings.Join(config.Nearest(p.LoadGenModel(), known), ", ")), "Leave --lg-model-name out: the registry knows the key")
+	}
+	return nil
+}
+
+// readUserConf takes the values of a user.conf that are settings of ours into the configuration and keeps the other lines.
+func (p *Plan) readUserConf() error {
+	path := p.Config.String("user-conf")
+	if path == "" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return usage("user_conf", fmt.Errorf("the user.conf can not be read: %w", err), "Give a readable file with --user-conf")
+	}
+	defer f.Close()
+	conf, err := config.ParseConf(path, f, config.UserConf, p.LoadGenModel())
+	if err != nil {
+		return usage("user_conf", err, "")
+	}
+	p.confRest, err = p.Config.ApplyUserConf(conf, p.LoadGenModel(), string(p.Scenario.LoadGen), p.gates()...)
+	if err != nil {
+		return usage("user_conf", err, "")
+	}
+	return nil
+}
+
+// gates are LoadGen's switches that are on for the model before any user.conf.
+func (p *Plan) gates() []string {
+	if p.Row.UseTokenLatencies {
+		return []string{"use_token_latencies"}
+	}
+	return nil
+}
+
+// LoadGenModel is the model key under which LoadGen looks its settings up.
+func (p *Plan) LoadGenModel() string { return p.Config.String("lg-model-name") }
+
+// readSeeds reads --seed-override: the name of a round, or three numbers.
+func (p *Plan) readSeeds() error {
+	words := p.Config.Strings("seed-override")
+	if len(words) == 0 {
+		return nil
+	}
+	if r, ok := models.FindRound(words[0]); ok && len(words) == 1 {
+		p.seeds = &[3]uint64{r.QSLSeed, r.SampleIndexSeed, r.ScheduleSeed}
+		return nil
+	}
+	var seeds [3]uint64
+	if len(words) != len(seeds) {
+		return usage("seed_override", fmt.Errorf("--seed-override %s is neither a round nor three numbers", strings.Join(words, ",")), "Write v6.0, or qsl,sample_index,schedule")
+	}
+	for i, w := range words {
+		n, err := strconv.ParseUint(w, 10, 64)
+		if err != nil {
+			return usage("seed_override", fmt.Errorf("--seed-override: %q is no unsigned 64-bit number", w), "Write v6.0, or qsl,sample_index,schedule")
+		}
+		seeds[i] = n
+	}
+	p.seeds = &seeds
+	return nil
+}
+
+// checkPaths refuses an audit.config in the working folder: LoadGen would read it, and a run that was changed by it looks
+// like any other.
+func (p *Plan) checkPaths() error {
+	if _, err := os.Lstat("audit.config"); err == nil {
+		return usage("stray_audit_config", errors.New("a file named audit.config lies in the working folder; a LoadGen test started here would take its settings"),
+			"Remove it, or start in another folder; an audit is run with --audit-config FILE")
+	}
+	if path := p.Config.String("audit-config"); path != "" {
+		if _, err := os.Stat(path); err != nil {
+			return usage("audit_config", fmt.Errorf("the audit configuration can not be read: %w", err), "Give a readable file with --audit-config")
+		}
+	}
+	return nil
+}
+
+// HasEndpoint says whether the user named a server; without one the caller starts the simulator and names it.
+func (p *Plan) HasEndpoint() bool { return p.Config.Has("endpoint") }
+
+// HasDataset says whether the user gave a data set; without one the caller makes a synthetic one.
+func (p *Plan) HasDataset() bool { return p.Dataset != nil || p.Config.Has("dataset") }
+
+// RehearsalSamples is the size of a synthetic data set where --samples does not say.
+const RehearsalSamples = 512
+
+// Samples is the number of rows that a synthetic data set for this test should have.
+func (p *Plan) Samples() int {
+	if n := p.Config.Int("samples"); n > 0 {
+		return n
+	}
+	return RehearsalSamples
+}
+
+// Endpoints are the servers of the configuration.
+func (p *Plan) Endpoints() ([]backends.Endpoint, error) {
+	key, err := p.apiKey()
+	if err != nil {
+		return nil, err
+	}
+	var list []backends.Endpoint
+	for _, url := range p.Config.Strings("endpoint") {
+		e, err := backends.ParseEndpoint(url)
+		if err != nil {
+			return nil, usage("endpoint", err, "Write --endpoint http://host:port")
+		}
+		e.APIKey = key
+		list = append(list, e)
+	}
+	if len(list) == 0 {
+		return nil, usage("endpoint", errors.New("no --endpoint is given"), "Write --endpoint http://host:port")
+	}
+	return list, nil
+}
+
+func (p *Plan) apiKey() (string, error) {
+	path := p.Config.String("api-key-file")
+	if path == "" {
+		return p.Config.String("api-key"), nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", usage("api_key", fmt.Errorf("the API key can not be read: %w", err), "Give a file whose first line is the key")
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(line), nil
+}

@@ -1,0 +1,165 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// Preflight is preflight.json: what was probed before the first query.
+type Preflight struct {
+	Endpoints       []*backends.Probe `json:"endpoints"`
+	OpenFiles       hostinfo.NoFile   `json:"open_files"`
+	DiskFreeBytes   uint64            `json:"disk_free_bytes"`
+	ExpectedLatency time.Duration     `json:"expected_latency_ns,omitempty"` // SingleStream: median of the answers
+	Notes           []string          `json:"notes,omitempty"`
+}
+
+// minFreeBytes is what the logs of the longest official run need with room to spare: about 200 bytes a sample and line.
+const minFreeBytes = 256 << 20
+
+// spareFiles are open files beside the connections (spec/backends.md §5.3).
+const spareFiles = 200
+
+// latencyProbes is how often a SingleStream preflight asks for an answer.
+const latencyProbes = 3
+
+// preflight asks every endpoint what it is, before anything is timed. The prompts of its generations are the first samples.
+func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Config, samples []datasets.Sample, folder string) (*Preflight, error) {
+	pre := &Preflight{}
+	var err error
+	if pre.OpenFiles, err = hostinfo.RaiseNoFile(uint64(c.Concurrency) + spareFiles); err != nil {
+		return nil, environment("open_files", err, "")
+	}
+	if pre.DiskFreeBytes, err = hostinfo.FreeBytes(folder); err != nil {
+		return nil, environment("disk", err, "Choose another --output-dir")
+	}
+	if pre.DiskFreeBytes < minFreeBytes {
+		return nil, environment("disk_full", fmt.Errorf("the disk of the output folder has %d MiB left, and a test wants %d", pre.DiskFreeBytes>>20, minFreeBytes>>20), "Free some space, or choose another --output-dir")
+	}
+	generate := p.Config.Bool("preflight-query")
+	var latencies []time.Duration
+	for _, e := range c.Endpoints {
+		for i := range p.probes(generate) {
+			probe, err := d.Probe(ctx, e, c, &samples[i%len(samples)], generate)
+			if err != nil {
+				return nil, err
+			}
+			if len(latencies) == 0 || pre.Endpoints[len(pre.Endpoints)-1].URL != probe.URL {
+				pre.Endpoints = append(pre.Endpoints, probe)
+			}
+			latencies = append(latencies, probe.Latency)
+		}
+	}
+	if err := p.checkLengths(pre); err != nil {
+		return nil, err
+	}
+	return pre, p.expectLatency(pre, latencies, generate)
+}
+
+func (p *Plan) probes(generate bool) int {
+	if generate && p.Scenario.LoadGen == models.SingleStream && !p.Config.Has("expected-latency") {
+		return latencyProbes
+	}
+	return 1
+}
+
+// probeTokens is the length of the preflight's answers: whole ones where their time is what is asked for.
+func (p *Plan) probeTokens() int {
+	if p.Scenario.LoadGen == models.SingleStream {
+		return p.Config.Int("max-tokens")
+	}
+	return 8
+}
+
+// checkLengths refuses a server whose context is shorter than an answer: it would cut every one without a word.
+func (p *Plan) checkLengths(pre *Preflight) error {
+	for _, e := range pre.Endpoints {
+		if e.MaxModelLen > 0 && e.MaxModelLen <= p.Config.Int("max-tokens") {
+			return environment("context_length", fmt.Errorf("the server at %s has a context of %d tokens, and answers may have %d", e.URL, e.MaxModelLen, p.Config.Int("max-tokens")), "Start it with a larger --max-model-len")
+		}
+	}
+	return nil
+}
+
+// expectLatency sets SingleStream's expected latency to the median of what was seen. It must be near the truth: LoadGen asks for
+// twice min-duration/latency queries, so one that is too short makes a test of hours.
+func (p *Plan) expectLatency(pre *Preflight, seen []time.Duration, generate bool) error {
+	if p.Scenario.LoadGen != models.SingleStream || p.Config.Has("expected-latency") {
+		return nil
+	}
+	if !generate || len(seen) == 0 {
+		return usage("expected_latency", errors.New("a SingleStream test needs the expected latency of an answer, and the preflight query is switched off"), "Give --expected-latency D")
+	}
+	slices.Sort(seen)
+	pre.ExpectedLatency = max(seen[len(seen)/2], time.Microsecond)
+	pre.Notes = append(pre.Notes, fmt.Sprintf("expected latency %v: the median of %d answers", pre.ExpectedLatency, len(seen)))
+	return p.suggest(registryOrigin("preflight"), "expected-latency", pre.ExpectedLatency.String())
+}
+
+// openDriver finds the backend's driver and makes its configuration, but for the request bytes.
+func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
+	d, err := backends.Lookup(p.Config.String("backend"))
+	if err != nil {
+		return nil, nil, usage("backend", err, "")
+	}
+	endpoints, err := p.Endpoints()
+	if err != nil {
+		return nil, nil, err
+	}
+	c := p.Config
+	generic := p.Row.Name == models.Generic
+	return d, &backends.Config{
+		Endpoints: endpoints, API: c.String("api"), ServedModel: c.String("served-model"), Sampling: p.Sampling(),
+		Stream: p.Scenario.Stream && p.Row.UseTokenLatencies, KeepText: generic, NeedIDs: !generic,
+		MinTokens: p.Row.MinOutputTokens, Vocabulary: p.Row.Vocabulary,
+		Concurrency: c.Int("concurrency"), Retries: c.Int("retries"), Balance: c.String("lb"),
+		RequestTimeout: c.Duration("request-timeout"), FirstTokenTimeout: c.Duration("first-token-timeout"),
+		TokenTimeout: c.Duration("token-timeout"), ConnectTimeout: c.Duration("connect-timeout"),
+		InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
+		ProbeTokens: p.probeTokens(),
+	}, nil
+}
+
+// PreflightOnly probes the endpoints of a plan and starts no test.
+func PreflightOnly(ctx context.Context, p *Plan) (*Preflight, error) {
+	samples := []datasets.Sample{{InputIDs: []int32{1, 2, 3, 4}, Input: "one two three", InputLen: 4}}
+	rows := p.wanted()
+	if p.HasDataset() {
+		ds, err := p.ReadDataset()
+		if err != nil {
+			return nil, err
+		}
+		samples, rows = ds.Samples, len(ds.Samples)
+	}
+	if err := p.suggest(registryOrigin("preflight"), "target-qps", "1"); err != nil {
+		return nil, err
+	}
+	if err := p.Bind(max(rows, 1)); err != nil {
+		return nil, err
+	}
+	d, c, err := p.openDriver()
+	if err != nil {
+		return nil, err
+	}
+	return p.preflight(ctx, d, c, samples, ".")
+}
+
+// notes are what a user should know of the endpoints.
+func (pre *Preflight) notes() []string {
+	notes := slices.Clone(pre.Notes)
+	for _, e := range pre.Endpoints {
+		for _, n := range e.Notes {
+			notes = append(notes, strings.TrimSpace(e.URL+": "+n))
+		}
+	}
+	return notes
+}

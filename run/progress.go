@@ -1,0 +1,101 @@
+package run
+
+import (
+	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// Progress is a moment of a running test.
+type Progress struct {
+	Elapsed  time.Duration
+	Total    int64 // samples that the test will issue as far as can be told; 0: unknown
+	Issued   int64
+	Done     int64 // completed or failed
+	Failed   int64
+	InFlight int64
+	RatePerS float64       // completions over the last seconds
+	TTFTp99  time.Duration // 0: no first token yet
+	Left     time.Duration // 0: unknown
+}
+
+const progressEvery = 500 * time.Millisecond
+
+// watch tells the observer how the test goes on, until the function that it returns is called.
+func (t *test) watch() (stop func()) {
+	end := make(chan struct{})
+	var done sync.WaitGroup
+	done.Add(1)
+	go func() {
+		defer done.Done()
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		w := &window{}
+		for {
+			select {
+			case <-end:
+				t.observer.Progress(t.progress(w))
+				return
+			case <-tick.C:
+				t.observer.Progress(t.progress(w))
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		done.Wait()
+	}
+}
+
+// window keeps the last few counts, for a rate that follows the test.
+type window struct {
+	at   [8]time.Time
+	done [8]int64
+	n    int
+}
+
+func (w *window) rate(now time.Time, done int64) float64 {
+	last := (w.n + len(w.at) - min(w.n, len(w.at)-1)) % len(w.at)
+	slot := w.n % len(w.at)
+	w.at[slot], w.done[slot] = now, done
+	w.n++
+	if s := now.Sub(w.at[last]).Seconds(); w.n > 1 && s > 0 {
+		return float64(done-w.done[last]) / s
+	}
+	return 0
+}
+
+func (t *test) progress(w *window) Progress {
+	now := time.Now()
+	c := t.ledger.Counts()
+	p := Progress{
+		Elapsed: now.Sub(t.started), Total: t.expected(), Issued: c.Issued, Done: c.Completed + c.Failed, Failed: c.Failed,
+		InFlight: c.InFlight(), TTFTp99: time.Duration(t.ledger.TTFT().Quantile(.99)),
+	}
+	p.RatePerS = w.rate(now, p.Done)
+	if p.Total > p.Done && p.RatePerS > 0 {
+		p.Left = time.Duration(float64(p.Total-p.Done) / p.RatePerS * float64(time.Second))
+	}
+	return p
+}
+
+// expected is about how many samples LoadGen will issue: it prepares its queries without telling.
+func (t *test) expected() int64 {
+	rows := int64(len(t.dataset.Samples))
+	if t.plan.Mode == models.Accuracy {
+		return rows
+	}
+	s := &t.settings
+	n := int64(s.MinQueryCount)
+	switch t.plan.Scenario.LoadGen {
+	case models.Server:
+		n = max(n, int64(s.ServerTargetQPS*float64(s.MinDurationMS)/1000))
+	case models.Offline:
+		n = max(n, int64(1.1*s.OfflineExpectedQPS*float64(s.MinDurationMS)/1000))
+	}
+	if s.SampleConcatenatePermutation && rows > 0 {
+		n = (n + rows - 1) / rows * rows
+	}
+	return n
+}

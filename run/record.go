@@ -1,0 +1,166 @@
+package run
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// Schema names the form of run.json; schema/run.schema.json describes it.
+const Schema = "mlperf-go/run/1"
+
+// Verdict is what a run is worth.
+type Verdict string
+
+// The verdicts.
+const (
+	Valid       Verdict = "VALID"
+	Invalid     Verdict = "INVALID"
+	Interrupted Verdict = "INTERRUPTED"
+)
+
+// Cause is one cause of a verdict other than VALID.
+type Cause struct {
+	Code  string `json:"code"`
+	Text  string `json:"text"`
+	Value any    `json:"value,omitempty"`
+	Limit any    `json:"limit,omitempty"`
+}
+
+// Record is run.json.
+type Record struct {
+	Schema           string         `json:"schema"`
+	Rehearsal        bool           `json:"rehearsal"`
+	RehearsalReasons []string       `json:"rehearsal_reasons,omitempty"`
+	Tool             Tool           `json:"tool"`
+	Host             hostinfo.Facts `json:"host"`
+	Command          []string       `json:"command"`
+	Model            string         `json:"model"`
+	LoadGenModel     string         `json:"loadgen_model"`
+	ServedModel      string         `json:"served_model"`
+	Scenario         string         `json:"scenario"`
+	Mode             string         `json:"mode"`
+	Backend          string         `json:"backend"`
+	Started          time.Time      `json:"started"`
+	DurationS        float64        `json:"duration_s"` // first issue to last completion
+	Verdict          Verdict        `json:"verdict"`
+	Reasons          []Cause        `json:"reasons"`
+	Notes            []string       `json:"notes,omitempty"`
+
+	LoadGen    LoadGenResult     `json:"loadgen"`
+	Samples    SampleCounts      `json:"samples"`
+	Tokens     TokenCounts       `json:"tokens"`
+	Throughput ledger.Throughput `json:"throughput"`
+	LatencyS   Latencies         `json:"latency_s"`
+	Client     Client            `json:"client"`
+	Endpoints  []EndpointCounts  `json:"endpoints"`
+	Dataset    DatasetFacts      `json:"dataset"`
+	Sampling   map[string]any    `json:"sampling"`
+	Files      map[string]string `json:"files"`
+
+	oneToken int // successful answers of one token
+}
+
+// Tool says what made the record.
+type Tool struct {
+	Version         string `json:"version"`
+	LoadGen         string `json:"loadgen"`
+	LoadGenRevision string `json:"loadgen_revision"`
+	Go              string `json:"go"`
+}
+
+// LoadGenResult is what LoadGen's own logs say.
+type LoadGenResult struct {
+	Valid    *bool          `json:"valid"` // null in accuracy mode, and where LoadGen came to no verdict
+	Complete bool           `json:"complete"`
+	Errors   int            `json:"errors"`
+	Warnings int            `json:"warnings"`
+	Missing  []string       `json:"missing,omitempty"`
+	Result   map[string]any `json:"result"`
+}
+
+// SampleCounts count what became of the samples.
+type SampleCounts struct {
+	Issued         int64            `json:"issued"`
+	Completed      int64            `json:"completed"` // successful and failed
+	Failed         int64            `json:"failed"`
+	Retried        int64            `json:"retried"`
+	FirstTokens    int64            `json:"first_tokens"`
+	Empty          int64            `json:"empty"`
+	FailureRate    float64          `json:"failure_rate"`
+	FailedByReason map[string]int64 `json:"failed_by_reason"`
+}
+
+// TokenCounts count tokens of successful samples.
+type TokenCounts struct {
+	Input      int64  `json:"input"`
+	Output     int64  `json:"output"`
+	Source     string `json:"source"` // ids, usage or tokenizer; several joined by +
+	Mismatches int64  `json:"mismatches"`
+}
+
+// Latencies are in seconds, from successful samples; null: nothing to count.
+type Latencies struct {
+	TTFT  *ledger.Stats `json:"ttft"`
+	TPOT  *ledger.Stats `json:"tpot"`
+	ITL   *ledger.Stats `json:"itl"` // from a histogram with 0.8 % error; mean and max are exact
+	E2E   *ledger.Stats `json:"e2e"`
+	NTPOT *ledger.Stats `json:"ntpot"`
+}
+
+// Client says what the measuring side itself took.
+type Client struct {
+	IssueLagUS      ledger.LagUS       `json:"issue_lag_us"`    // scheduled to issued
+	DispatchLagUS   ledger.LagUS       `json:"dispatch_lag_us"` // scheduled to sent
+	ReportLagUS     ledger.LagUS       `json:"report_lag_us"`   // last token read to completion reported
+	CPUS            float64            `json:"cpu_s"`
+	CPUUSPerSample  float64            `json:"cpu_us_per_sample"`
+	ThreadsMax      int                `json:"threads_max"`
+	RSSMaxBytes     int64              `json:"rss_max_bytes"`
+	GCPauses        uint64             `json:"gc_pauses"`
+	GCPauseMaxS     float64            `json:"gc_pause_max_s"`
+	ClockDriftUS    float64            `json:"clock_drift_us"` // wall clock against monotonic clock over the test
+	IssueThread     loadgen.ThreadInfo `json:"issue_thread"`
+	RingWakes       int                `json:"ring_wakes"`
+	RingFullWaits   int                `json:"ring_full_waits"`
+	RequestBytes    int64              `json:"request_bytes"`
+	RequestsSpilled bool               `json:"requests_spilled"`
+}
+
+// EndpointCounts say what one server got.
+type EndpointCounts struct {
+	URL      string `json:"url"`
+	Requests int64  `json:"requests"`
+	Failed   int64  `json:"failed"`
+	Retried  int64  `json:"retried"`
+}
+
+// DatasetFacts name the data set.
+type DatasetFacts struct {
+	Path    string `json:"path"`
+	SHA256  string `json:"sha256"`
+	Samples int    `json:"samples"`
+}
+
+// ExitCode is the program's exit code for the record.
+func (r *Record) ExitCode() int {
+	switch {
+	case r.Verdict == Valid:
+		return ExitValid
+	case r.has("log_incomplete"):
+		return ExitEnvironment
+	default:
+		return ExitInvalid
+	}
+}
+
+func (r *Record) has(code string) bool {
+	for _, c := range r.Reasons {
+		if c.Code == code {
+			return true
+		}
+	}
+	return false
+}

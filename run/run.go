@@ -1,0 +1,313 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/qsl"
+	"github.com/mlperf-go/mlperf-go/sut"
+)
+
+// Observer is told how a run goes on. Its methods are called from one goroutine.
+type Observer interface {
+	// Preflighted comes once, after the endpoints were probed and before the test starts.
+	Preflighted(p *Plan, pre *Preflight, notes []string)
+	// Progress comes about twice a second while the test runs.
+	Progress(Progress)
+}
+
+// How long a test that was ended early gets (design.md §4): StartTest to return, and LoadGen's log thread, which writes every 10 ms.
+const (
+	returnGrace = time.Second
+	flushGrace  = 50 * time.Millisecond
+)
+
+// test is one run on its way.
+type test struct {
+	plan     *Plan
+	observer Observer
+	folder   string
+	dataset  *datasets.Dataset
+	config   *backends.Config
+	settings loadgen.TestSettings
+	audit    string // path that LoadGen is given
+	library  *qsl.Library
+	ledger   *ledger.Ledger
+	sut      *sut.SUT
+	failures *failures
+	sampler  *hostinfo.Sampler
+	clocks   hostinfo.Clocks
+	started  time.Time
+	pre      *Preflight
+	thread   loadgen.ThreadInfo
+	wakes    int
+	full     int
+	ended    error // why the test ended early
+}
+
+// Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing was
+// started, or the record could not be written. After an early end LoadGen may still hold a thread: the process should then end.
+func Run(ctx context.Context, p *Plan, o Observer) (*Record, error) {
+	if o == nil {
+		o = silent{}
+	}
+	t := &test{plan: p, observer: o, folder: p.Folder()}
+	if err := t.prepare(ctx); err != nil {
+		return nil, err
+	}
+	return t.run(ctx)
+}
+
+type silent struct{}
+
+func (silent) Preflighted(*Plan, *Preflight, []string) {}
+func (silent) Progress(Progress)                       {}
+
+// Folder is where the run's files go.
+func (p *Plan) Folder() string {
+	if dir := p.Config.String("output-dir"); dir != "" {
+		return filepath.Clean(dir)
+	}
+	return filepath.Join("results", fmt.Sprintf("%s-%s-%s", p.Row.Name, p.Scenario.Scenario, p.Mode))
+}
+
+func registryOrigin(where string) config.Origin {
+	return config.Origin{Layer: config.FromRegistry, Where: where}
+}
+
+// prepare does everything that can fail before the test: input first, then the machine and the endpoints, and only then files.
+func (t *test) prepare(ctx context.Context) error {
+	if !loadgen.Built {
+		return environment("no_loadgen", errors.New("this program was built without LoadGen"), "Build it with 'make build'")
+	}
+	p := t.plan
+	var err error
+	if t.dataset, err = p.ReadDataset(); err != nil {
+		return err
+	}
+	if err := p.Bind(len(t.dataset.Samples)); err != nil {
+		return err
+	}
+	driver, c, err := p.openDriver()
+	if err != nil {
+		return err
+	}
+	t.config = c
+	if err := claim(t.folder, p.Config.Bool("force")); err != nil {
+		return err
+	}
+	if t.pre, err = p.preflight(ctx, driver, c, t.dataset.Samples, t.folder); err != nil {
+		return t.release(err)
+	}
+	t.observer.Preflighted(p, t.pre, t.pre.notes())
+	if err := t.writeInputs(); err != nil {
+		return err
+	}
+	return t.build(driver)
+}
+
+// release takes the empty folder back when nothing was started.
+func (t *test) release(err error) error {
+	_ = os.Remove(filepath.Join(t.folder, LogFolder)) // neither is removed unless it is empty
+	_ = os.Remove(t.folder)
+	return err
+}
+
+func (t *test) path(name string) string { return filepath.Join(t.folder, name) }
+
+// writeInputs writes what the run was told and found, and lets LoadGen read its part.
+func (t *test) writeInputs() error {
+	p := t.plan
+	if err := p.writeUserConf(t.path(UserConfName)); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(t.path(ConfigName), func(w io.Writer) error { return p.Config.WriteYAML(w) }); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteJSON(t.path(PreflightName), t.pre); err != nil {
+		return err
+	}
+	settings, err := p.testSettings(t.path(UserConfName))
+	if err != nil {
+		return err
+	}
+	t.settings = settings
+	var effective loadgen.TestSettings
+	if effective, t.audit, err = p.auditSettings(settings, t.folder); err != nil {
+		return err
+	}
+	total, performance := len(t.dataset.Samples), t.performanceCount()
+	if err := effective.Check(total, performance); err != nil {
+		return usage("loadgen_setting", err, "")
+	}
+	return nil
+}
+
+// performanceCount is how many samples are in memory at once. TEST07's audit wants the library's own size (design.md §5).
+func (t *test) performanceCount() int {
+	rows := len(t.dataset.Samples)
+	if n := t.plan.Row.PerformanceCount; n > 0 && n < rows {
+		return n
+	}
+	return rows
+}
+
+// build puts library, ledger, backend and LoadGen's objects together.
+func (t *test) build(driver backends.Driver) error {
+	p := t.plan
+	var err error
+	t.library, err = qsl.New(qsl.Options{
+		Dataset: t.dataset, Total: len(t.dataset.Samples), Performance: t.performanceCount(),
+		Encode:      func(dst []byte, s *datasets.Sample) ([]byte, error) { return driver.Encode(dst, s, t.config) },
+		MemoryLimit: p.Config.Bytes("request-memory"), ScratchDir: t.folder,
+	})
+	if err != nil {
+		return err
+	}
+	t.config.Request = t.library.Request
+	backend, err := driver.Open(t.config)
+	if err != nil {
+		return err
+	}
+	t.ledger = ledger.New(1, len(t.dataset.Samples))
+	maxErrors := -1
+	if p.Config.Bool("fail-fast") {
+		maxErrors = 0
+	} else if p.Config.Has("max-errors") {
+		maxErrors = p.Config.Int("max-errors")
+	}
+	t.failures = &failures{path: t.path(FailuresName)}
+	for _, e := range t.config.Endpoints {
+		t.failures.urls = append(t.failures.urls, e.URL)
+	}
+	t.sut, err = sut.New(sut.Options{
+		Name: "mlperf-go " + t.config.ServedModel, Backends: []backends.Backend{backend}, Ledger: t.ledger,
+		FirstTokens: t.firstTokens(), Failed: t.failures.add, MaxErrors: maxErrors, DrainTimeout: p.Config.Duration("drain-timeout"),
+	})
+	return err
+}
+
+// firstTokens says whether LoadGen waits for a first token of every sample.
+func (t *test) firstTokens() bool {
+	return t.plan.Row.UseTokenLatencies && t.plan.Scenario.LoadGen != models.Offline
+}
+
+// run starts the test, waits for its end of whatever kind, and makes the record.
+func (t *test) run(ctx context.Context) (*Record, error) {
+	library, err := loadgen.ConstructQSL(t.library.Name(), t.library.TotalSampleCount(), t.library.PerformanceSampleCount(),
+		t.library.Load, t.library.Unload, t.sut.Stop)
+	if err != nil {
+		return nil, err
+	}
+	if t.sampler, err = hostinfo.StartSampler(100 * time.Millisecond); err != nil {
+		return nil, err
+	}
+	if t.clocks, err = hostinfo.ReadClocks(); err != nil {
+		return nil, err
+	}
+	t.quiet()
+	t.started = time.Now()
+	t.failures.start = t.started.UnixNano()
+	t.sut.Start(ctx)
+	stopProgress := t.watch()
+	returned := make(chan error, 1)
+	go func() {
+		info, err := loadgen.StartTest(t.sut.LoadGen(), library, t.settings, loadgen.LogSettings{
+			OutDir: t.path(LogFolder), Prefix: "mlperf_log_", EnableTrace: t.plan.Config.Bool("enable-trace"),
+		}, t.audit)
+		t.thread = info
+		returned <- err
+	}()
+	err = t.wait(returned)
+	stopProgress()
+	if err != nil {
+		return nil, err
+	}
+	if t.ended == nil {
+		loadgen.DestroyQSL(library)
+		if err := t.library.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return t.finish()
+}
+
+// quiet makes the timed phase free of what the preparation left (spec/performance.md §9).
+func (t *test) quiet() {
+	debug.SetGCPercent(400)
+	runtime.GC()
+}
+
+// wait ends with StartTest, or soon after the test was ended early: LoadGen then may go on issuing for as long as its schedule is,
+// and has no way to be stopped, so it is left behind and the process must end.
+func (t *test) wait(returned <-chan error) error {
+	select {
+	case err := <-returned:
+		return t.join(err)
+	case <-t.sut.Stopped():
+	}
+	t.ended = t.sut.Cause()
+	select {
+	case err := <-returned:
+		return t.join(err)
+	case <-time.After(returnGrace):
+		time.Sleep(flushGrace)
+		return nil
+	}
+}
+
+// join waits for the backends after StartTest has returned.
+func (t *test) join(err error) error {
+	if cause := t.sut.Cause(); cause != nil {
+		t.ended = cause
+	}
+	for _, s := range t.sut.LoadGen().Shards() {
+		t.wakes += s.Wakes()
+		t.full += s.FullWaits()
+	}
+	return errors.Join(err, t.sut.Wait())
+}
+
+// finish reads back what was left and judges it.
+func (t *test) finish() (*Record, error) {
+	process, err := t.sampler.Stop()
+	if err != nil {
+		return nil, err
+	}
+	now, err := hostinfo.ReadClocks()
+	if err != nil {
+		return nil, err
+	}
+	failuresErr := t.failures.close()
+	logs, err := mllog.Summarize(t.path(LogFolder))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	r := t.record(logs, process, now.Drift(t.clocks))
+	if err := t.writeRequests(); err != nil {
+		return nil, errors.Join(err, failuresErr)
+	}
+	if r.Files, err = hashFiles(t.folder); err != nil {
+		return nil, err
+	}
+	if err := atomicfile.WriteJSON(t.path(RecordName), r); err != nil {
+		return nil, err
+	}
+	return r, failuresErr
+}

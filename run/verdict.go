@@ -1,0 +1,223 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// evidence is everything that a verdict rests on.
+type evidence struct {
+	plan    *Plan
+	record  *Record
+	logs    *mllog.Result // nil: LoadGen wrote none
+	ended   error         // why the test ended early; nil: it did not
+	drift   time.Duration
+	audit   bool // LoadGen said that it applied an audit configuration
+	tokens  bool // LoadGen waits for first tokens
+	medianN int  // median output tokens of successful samples
+}
+
+// rules are the conditions of VALID (design.md §5), each a function that gives a cause, or nil.
+var rules = []func(*evidence) *Cause{
+	ruleInterrupted, ruleLogComplete, ruleLoadGen, ruleLoadGenErrors, ruleAudit, ruleFailed, ruleUnfinished, ruleEmpty,
+	ruleFirstTokens, ruleTokenCounts, ruleTTFTLimit, ruleTPOTLimit, ruleDispatchLag, ruleReportLag, ruleClock,
+}
+
+// judge gives the verdict and every cause for it.
+func (e *evidence) judge() (Verdict, []Cause) {
+	causes := []Cause{}
+	for _, rule := range rules {
+		if c := rule(e); c != nil {
+			causes = append(causes, *c)
+		}
+	}
+	switch {
+	case len(causes) == 0:
+		return Valid, causes
+	case causes[0].Code == "interrupted":
+		return Interrupted, causes
+	default:
+		return Invalid, causes
+	}
+}
+
+func (e *evidence) auditRun() bool { return e.plan.Config.Has("audit-config") }
+
+func ruleInterrupted(e *evidence) *Cause {
+	if _, signal := e.ended.(Interrupt); !signal && e.ended != context.Canceled {
+		return nil
+	}
+	return &Cause{Code: "interrupted", Text: fmt.Sprintf("the test ended early: %v", e.ended)}
+}
+
+func ruleLogComplete(e *evidence) *Cause {
+	if e.ended != nil || e.logs != nil && e.logs.Complete {
+		return nil
+	}
+	c := &Cause{Code: "log_incomplete", Text: "LoadGen's logs lack their end, although the test ran to its own; is the disk full?"}
+	if e.logs != nil {
+		c.Value = e.logs.Missing
+	}
+	return c
+}
+
+func ruleLoadGen(e *evidence) *Cause {
+	if e.plan.Mode == models.Accuracy || e.auditRun() || e.logs == nil || e.logs.Valid != nil && *e.logs.Valid {
+		return nil
+	}
+	if e.logs.Valid == nil {
+		if e.ended != nil {
+			return nil // the cause of the early end says more
+		}
+		return &Cause{Code: "loadgen_invalid", Text: "LoadGen came to no verdict"}
+	}
+	text := "LoadGen says INVALID"
+	if why, ok := e.logs.Result["result_invalid_reason"].(string); ok && why != "" {
+		text += ": " + why
+	}
+	return &Cause{Code: "loadgen_invalid", Text: text}
+}
+
+func ruleLoadGenErrors(e *evidence) *Cause {
+	if e.logs == nil || e.logs.Errors == 0 {
+		return nil
+	}
+	c := &Cause{Code: "loadgen_errors", Text: fmt.Sprintf("LoadGen logged %d errors", e.logs.Errors), Value: e.logs.Errors, Limit: 0}
+	if len(e.logs.ErrorTexts) > 0 {
+		first := e.logs.ErrorTexts[0]
+		c.Text += fmt.Sprintf("; the first, %d times: %s", first.Count, first.Text)
+	}
+	if n := e.record.oneToken; n > 0 && e.tokens {
+		c.Text += fmt.Sprintf(". %d answers have one token, which LoadGen counts as an error; set --min-tokens 2 where the rules allow", n)
+	}
+	return c
+}
+
+func ruleAudit(e *evidence) *Cause {
+	if e.audit && !e.auditRun() {
+		return &Cause{Code: "stray_audit_config", Text: "LoadGen took settings from an audit configuration that nobody asked for"}
+	}
+	if e.auditRun() && !e.audit && e.ended == nil {
+		return &Cause{Code: "compliance_failed", Text: "LoadGen did not say that it applied the audit configuration"}
+	}
+	return nil
+}
+
+func ruleFailed(e *evidence) *Cause {
+	s := e.record.Samples
+	if s.Failed == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%d of %d samples failed", s.Failed, s.Issued)
+	for reason, n := range s.FailedByReason {
+		text += fmt.Sprintf(", %s %d", reason, n)
+	}
+	if e.ended != nil {
+		text += fmt.Sprintf("; the test was ended: %v", e.ended)
+	}
+	return &Cause{Code: "failed_samples", Text: text, Value: s.Failed, Limit: 0}
+}
+
+func ruleUnfinished(e *evidence) *Cause {
+	s := e.record.Samples
+	if s.Issued == s.Completed && s.Issued > 0 {
+		return nil
+	}
+	return &Cause{Code: "failed_samples", Text: fmt.Sprintf("%d samples were issued and %d completed", s.Issued, s.Completed), Value: s.Issued - s.Completed, Limit: 0}
+}
+
+func ruleEmpty(e *evidence) *Cause {
+	if n := e.record.Samples.Empty; n > 0 {
+		return &Cause{Code: "empty_outputs", Text: fmt.Sprintf("%d answers have no output token", n), Value: n, Limit: 0}
+	}
+	return nil
+}
+
+func ruleFirstTokens(e *evidence) *Cause {
+	s := e.record.Samples
+	if missing := s.Completed - s.Failed - s.FirstTokens; e.tokens && missing > 0 {
+		return &Cause{Code: "missing_first_tokens", Text: fmt.Sprintf("%d successful samples have no first token", missing), Value: missing, Limit: 0}
+	}
+	return nil
+}
+
+func ruleTokenCounts(e *evidence) *Cause {
+	if n := e.record.Tokens.Mismatches; n > 0 {
+		return &Cause{Code: "token_mismatch", Text: fmt.Sprintf("in %d answers the server's token count is not the number of its ids", n), Value: n, Limit: 0}
+	}
+	return nil
+}
+
+// limitApplies: the scenario's limits are asserted on a test that measured, by us as well as by LoadGen, because LoadGen would test an
+// Interactive run that got the wrong key with Server's limits.
+func (e *evidence) limitApplies() bool {
+	return e.plan.Mode == models.Performance && !e.auditRun() && e.tokens && e.ended == nil && e.logs != nil
+}
+
+func ruleTTFTLimit(e *evidence) *Cause {
+	return e.scenarioLimit("ttft-limit", "time to first token", "result_first_token_99.00_percentile_latency_ns")
+}
+
+func ruleTPOTLimit(e *evidence) *Cause {
+	return e.scenarioLimit("tpot-limit", "time per output token", "result_time_per_output_token_99.00_percentile_ns")
+}
+
+// scenarioLimit wants LoadGen's 99th percentile strictly below the limit, as the submission checker does (spec/models.md §4).
+func (e *evidence) scenarioLimit(setting, what, key string) *Cause {
+	limit := e.plan.Config.Duration(setting)
+	if !e.limitApplies() || limit <= 0 {
+		return nil
+	}
+	ns, ok := number64(e.logs.Result[key])
+	if ok && ns < float64(limit) {
+		return nil
+	}
+	return &Cause{Code: "scenario_limit", Text: fmt.Sprintf("the 99th percentile of the %s is %v, the limit of %s is %v", what, time.Duration(ns), e.plan.Scenario.Scenario, limit),
+		Value: ns / 1e9, Limit: limit.Seconds()}
+}
+
+// lagShare is the part of a limit that the client itself may use up (design.md §5).
+const lagShare = 0.1
+
+func ruleDispatchLag(e *evidence) *Cause {
+	limit := e.plan.Config.Duration("ttft-limit").Seconds() * lagShare * 1e6
+	lag := e.record.Client.DispatchLagUS.P99
+	if !e.limitApplies() || limit <= 0 || lag <= limit {
+		return nil
+	}
+	return &Cause{Code: "client_lag", Text: fmt.Sprintf("the 99th percentile from scheduled to sent is %.0f us, above a tenth of the limit for the first token: the client is too slow for this load", lag), Value: lag, Limit: limit}
+}
+
+func ruleReportLag(e *evidence) *Cause {
+	limit := e.plan.Config.Duration("tpot-limit").Seconds() * lagShare * 1e6 * float64(max(e.medianN-1, 1))
+	lag := e.record.Client.ReportLagUS.P99
+	if !e.limitApplies() || limit <= 0 || lag <= limit {
+		return nil
+	}
+	return &Cause{Code: "client_lag", Text: fmt.Sprintf("the 99th percentile from readable to reported is %.0f us, above a tenth of the time that the tokens may take: the client is too slow for this load", lag), Value: lag, Limit: limit}
+}
+
+func ruleClock(e *evidence) *Cause {
+	if !hostinfo.Stepped(e.drift) {
+		return nil
+	}
+	return &Cause{Code: "clock_step", Text: fmt.Sprintf("the wall clock, with which LoadGen measures, moved by %v against the monotonic clock", e.drift),
+		Value: e.drift.Seconds(), Limit: hostinfo.ClockStepLimit.Seconds()}
+}
+
+func number64(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return float64(n), true
+	case uint64:
+		return float64(n), true
+	case float64:
+		return n, true
+	}
+	return 0, false
+}

@@ -1,0 +1,101 @@
+// HOT PATH: FirstToken, Complete and TokenGap run once a sample or a token. No lock, no channel, no allocation.
+
+package sut
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// sink writes what a backend reports into the ledger and to LoadGen.
+type sink struct {
+	ledger      *ledger.Shard
+	loadgen     loadgen.Reporter
+	firstTokens bool // LoadGen waits for a first token of every sample
+	failed      func(backends.Attempt)
+	ended       func(failed bool)
+	now         func() int64
+}
+
+var _ backends.Sink = (*sink)(nil)
+
+func wallNS() int64 { return time.Now().UnixNano() }
+
+// FirstToken goes to LoadGen only where it is the sample's first: the ledger refuses another.
+func (s *sink) FirstToken(q loadgen.Query, tokens []int32, atNS int64) {
+	if s.ledger.FirstToken(q.Seq, atNS) && s.firstTokens {
+		s.loadgen.FirstTokenComplete(q.ID, tokens)
+	}
+}
+
+// TokenGap counts a gap between tokens.
+func (s *sink) TokenGap(gapNS int64, n int) { s.ledger.Gap(gapNS, n) }
+
+// Failed hands a failed attempt on to whoever keeps the list.
+func (s *sink) Failed(a backends.Attempt) { s.failed(a) }
+
+// Complete ends a sample. The ledger decides whether it is the first completion; LoadGen never sees a second.
+func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
+	reason := o.Reason
+	if reason == backends.OK && s.firstTokens && o.FirstTokenNS == 0 {
+		reason = backends.FailNoFirstToken
+	}
+	first := s.ledger.Complete(q.Seq, &ledger.Completion{
+		Reason: string(reason), Source: string(o.TokenSource), Endpoint: o.Endpoint, Retries: o.Retries,
+		InputTokens: o.InputTokens, OutputTokens: o.NTokens,
+		DequeuedNS: o.DequeuedNS, SentNS: o.SentNS, FirstByteNS: o.FirstByteNS, FirstTokenNS: o.FirstTokenNS,
+		LastTokenNS: o.LastTokenNS, DoneNS: s.now(),
+	})
+	if !first {
+		return
+	}
+	switch {
+	case reason != backends.OK:
+		// A first token that is missing would crash LoadGen's accuracy mode. This empty one stands in no figure of ours.
+		if s.firstTokens && o.FirstTokenNS == 0 {
+			s.loadgen.FirstTokenComplete(q.ID, nil)
+		}
+		s.loadgen.QuerySamplesComplete(q.ID, nil, 0)
+	case o.Tokens == nil && len(o.Text) > 0:
+		s.loadgen.QuerySamplesCompleteBytes(q.ID, o.Text, o.NTokens)
+	default:
+		s.loadgen.QuerySamplesComplete(q.ID, o.Tokens, o.NTokens)
+	}
+	s.ended(reason != backends.OK)
+}
+
+// source notes each query in the ledger as it leaves the ring.
+type source struct {
+	ring   loadgen.Source
+	ledger *ledger.Shard
+	taken  func(n int)
+}
+
+var _ loadgen.Source = (*source)(nil)
+
+// Pop moves queries out of the ring.
+func (s *source) Pop(dst []loadgen.Query) int {
+	n := s.ring.Pop(dst)
+	s.note(dst[:n])
+	return n
+}
+
+// Wait is Pop that blocks.
+func (s *source) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
+	n, open := s.ring.Wait(dst, timeout)
+	s.note(dst[:n])
+	return n, open
+}
+
+func (s *source) note(queries []loadgen.Query) {
+	if len(queries) == 0 {
+		return
+	}
+	for i := range queries {
+		s.ledger.Issue(queries[i].Seq, queries[i].Index, queries[i].IssuedNS)
+	}
+	s.taken(len(queries))
+}

@@ -1,0 +1,146 @@
+package sut
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// Options say what the system under test is made of.
+type Options struct {
+	Name         string // what LoadGen logs as the SUT's name
+	RingCapacity int    // samples a shard's ring holds; 0: 65,536 (only Offline ever fills one)
+	Backends     []backends.Backend
+	Ledger       *ledger.Ledger // with as many shards as there are backends
+	// FirstTokens says that LoadGen waits for a first token of every sample: token latencies on, scenario not Offline.
+	FirstTokens bool
+	// Failed gets every failed attempt, from any goroutine; nil: nobody.
+	Failed func(backends.Attempt)
+	// MaxErrors ends the test after more failed samples than this; negative: never.
+	MaxErrors int
+	// DrainTimeout ends the test when LoadGen has nothing more to issue, samples are outstanding and none has ended for so long;
+	// 0: never.
+	DrainTimeout time.Duration
+}
+
+// The causes for which a SUT ends a test by itself.
+var (
+	ErrTooManyFailures = errors.New("more samples failed than --max-errors allows")
+	ErrDrain           = errors.New("no answer came for as long as --drain-timeout allows, and samples are outstanding")
+)
+
+const defaultRingCapacity = 1 << 16
+
+// SUT drives one backend per shard.
+type SUT struct {
+	o       Options
+	loadgen *loadgen.SUT
+	cancel  context.CancelCauseFunc
+	ctx     context.Context
+	running sync.WaitGroup
+	errs    []error
+
+	taken, endedCount, failedCount atomic.Int64
+	stopWatch                      chan struct{}
+	watching                       sync.WaitGroup
+}
+
+// New makes the system under test. LoadGen gets it from LoadGen().
+func New(o Options) (*SUT, error) {
+	if o.RingCapacity == 0 {
+		o.RingCapacity = defaultRingCapacity
+	}
+	if o.Failed == nil {
+		o.Failed = func(backends.Attempt) {}
+	}
+	l, err := loadgen.ConstructSUT(o.Name, len(o.Backends), o.RingCapacity)
+	if err != nil {
+		return nil, err
+	}
+	return &SUT{o: o, loadgen: l, errs: make([]error, len(o.Backends)), stopWatch: make(chan struct{})}, nil
+}
+
+// LoadGen is what StartTest takes.
+func (s *SUT) LoadGen() *loadgen.SUT { return s.loadgen }
+
+// Start runs the backends. After ctx ends, or Stop, nothing more is sent, and every outstanding query and every one that
+// still comes is completed as cancelled.
+func (s *SUT) Start(ctx context.Context) {
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	for i, shard := range s.loadgen.Shards() {
+		pen := s.o.Ledger.Shard(i)
+		src := &source{ring: shard, ledger: pen, taken: func(n int) { s.taken.Add(int64(n)) }}
+		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, ended: s.ended, now: wallNS}
+		s.running.Add(1)
+		go func() {
+			defer s.running.Done()
+			if err := s.o.Backends[i].Serve(s.ctx, src, out); err != nil {
+				s.errs[i] = fmt.Errorf("shard %d: %w", i, err)
+				s.cancel(s.errs[i])
+			}
+		}()
+	}
+	if s.o.DrainTimeout > 0 {
+		s.watching.Add(1)
+		go s.watch()
+	}
+}
+
+// Stop ends the test early for the given cause.
+func (s *SUT) Stop(cause error) { s.cancel(cause) }
+
+// Stopped is closed once the test is to end early; Cause then tells why.
+func (s *SUT) Stopped() <-chan struct{} { return s.ctx.Done() }
+
+// Cause tells why the test ended early; nil while it has not.
+func (s *SUT) Cause() error { return context.Cause(s.ctx) }
+
+// Wait waits for the backends after StartTest has returned, and frees what was made.
+func (s *SUT) Wait() error {
+	s.running.Wait()
+	close(s.stopWatch)
+	s.watching.Wait()
+	loadgen.DestroySUT(s.loadgen)
+	return errors.Join(s.errs...)
+}
+
+func (s *SUT) ended(failed bool) {
+	s.endedCount.Add(1)
+	if failed && s.o.MaxErrors >= 0 && s.failedCount.Add(1) > int64(s.o.MaxErrors) && s.ctx.Err() == nil {
+		s.cancel(ErrTooManyFailures)
+	}
+}
+
+const watchEvery = 100 * time.Millisecond
+
+// watch looks at counters only. A stall is: samples outstanding, and none taken or ended for DrainTimeout.
+func (s *SUT) watch() {
+	defer s.watching.Done()
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	var seen int64
+	quietSince := time.Now()
+	for {
+		select {
+		case <-s.stopWatch:
+			return
+		case now := <-tick.C:
+			taken, ended := s.taken.Load(), s.endedCount.Load()
+			if taken == ended || taken+ended != seen {
+				seen, quietSince = taken+ended, now
+				continue
+			}
+			if now.Sub(quietSince) > s.o.DrainTimeout {
+				s.cancel(ErrDrain)
+				return
+			}
+		}
+	}
+}
