@@ -1,0 +1,199 @@
+package hostinfo
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// gpuList is a machine with these GPUs.
+type gpuList struct {
+	gpus   []GPU
+	driver string
+	err    error
+}
+
+func (g gpuList) list() ([]GPU, string, error) { return g.gpus, g.driver, g.err }
+
+func TestCollectThisMachine(t *testing.T) {
+	f := Collect()
+	require.NotEmpty(t, f.Kernel)
+	require.Positive(t, f.CPUs)
+	require.Positive(t, f.CPUsAllowed)
+	require.Greater(t, f.MemoryBytes, int64(64<<20))
+	if len(f.GPUs) == 0 {
+		require.NotEmpty(t, f.GPUNote, "says why there are none")
+	} else {
+		require.NotEmpty(t, f.GPUDriver)
+		require.NotEmpty(t, f.GPUs[0].Name)
+		require.True(t, strings.HasPrefix(f.GPUs[0].UUID, "GPU-"), f.GPUs[0].UUID)
+	}
+	require.NotContains(t, f.GPUNote, "\n")
+	text, err := json.Marshal(f)
+	require.NoError(t, err)
+	t.Log(string(text))
+	if name, err := os.Hostname(); err == nil && len(name) > 6 {
+		require.NotContains(t, string(text), name)
+	}
+}
+
+// machine lays out the files of another machine.
+func machine(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	return root
+}
+
+func TestCollectOfAnotherMachine(t *testing.T) {
+	root := machine(t, map[string]string{
+		"etc/os-release":                  "NAME=\"Example\"\nPRETTY_NAME=\"Example Linux 12\"\n",
+		"proc/sys/kernel/osrelease":       "6.1.0-test\n",
+		"proc/cpuinfo":                    "processor\t: 0\nmodel name\t: Example CPU: 3 GHz\nphysical id\t: 0\n\nprocessor\t: 1\nmodel name\t: X\nphysical id\t: 1\n",
+		"proc/meminfo":                    "MemFree: 1 kB\nMemTotal:       2048 kB\n",
+		"sys/devices/system/node/node0/x": "", "sys/devices/system/node/node1/x": "",
+	})
+	gpus := []GPU{{Name: "Example GPU", UUID: "GPU-1", MemoryBytes: 5}}
+	require.Equal(t, Facts{
+		OS: "Example Linux 12", Kernel: "6.1.0-test", Arch: runtime.GOARCH, CPUModel: "Example CPU: 3 GHz", CPUs: 2,
+		CPUsAllowed: runtime.NumCPU(), Sockets: 2, NUMANodes: 2, MemoryBytes: 2 << 20, GPUs: gpus, GPUDriver: "1.2",
+	}, collect(root, gpuList{gpus, "1.2", nil}))
+}
+
+func TestCollectWhereNothingCanBeFound(t *testing.T) {
+	f := collect(t.TempDir(), gpuList{err: errors.New("no driver")})
+	require.Equal(t, Facts{Arch: runtime.GOARCH, CPUsAllowed: runtime.NumCPU(), GPUs: []GPU{}, GPUNote: "no driver"}, f)
+	odd := machine(t, map[string]string{"proc/meminfo": "MemTotal: -7 kB\n", "proc/cpuinfo": ":::\n"})
+	require.Zero(t, collect(odd, gpuList{}).MemoryBytes)
+}
+
+func TestFreeBytes(t *testing.T) {
+	dir := t.TempDir()
+	here, err := FreeBytes(dir)
+	require.NoError(t, err)
+	require.Positive(t, here)
+	_, err = FreeBytes(filepath.Join(dir, "not", "made", "yet"))
+	require.NoError(t, err)
+	_, err = FreeBytes(filepath.Join(dir, "nul\x00"))
+	require.ErrorContains(t, err, "finding the free space of")
+}
+
+func TestRaiseNoFile(t *testing.T) {
+	if os.Getenv("HOSTINFO_LIMIT_TEST") == "" {
+		// Limits are the process's: a child of our own takes them.
+		exe, err := os.Executable()
+		require.NoError(t, err)
+		cmd := exec.Command(exe, "-test.run=^TestRaiseNoFile$")
+		cmd.Env = append(os.Environ(), "HOSTINFO_LIMIT_TEST=1")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		return
+	}
+	var l syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l))
+	hard := min(l.Max, 4096)
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 256, Max: hard}))
+	n, err := RaiseNoFile(hard)
+	require.NoError(t, err)
+	require.Equal(t, NoFile{Before: 256, Now: hard, Hard: hard}, n)
+	n, err = RaiseNoFile(hard + 1)
+	require.ErrorContains(t, err, "raise it (ulimit -Hn")
+	require.Equal(t, hard, n.Now)
+	out, err := exec.Command("sh", "-c", "ulimit -Sn").Output()
+	require.NoError(t, err)
+	require.Equal(t, "4096", strings.TrimSpace(string(out)), "children get the raised limit")
+}
+
+func TestClocks(t *testing.T) {
+	start, err := ReadClocks()
+	require.NoError(t, err)
+	time.Sleep(20 * time.Millisecond)
+	end, err := ReadClocks()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, end.MonotonicNS-start.MonotonicNS, int64(20*time.Millisecond))
+	require.False(t, Stepped(end.Drift(start)), end.Drift(start))
+
+	end.WallNS += int64(2 * time.Millisecond)
+	require.True(t, Stepped(end.Drift(start)))
+	end.WallNS -= int64(4 * time.Millisecond)
+	require.True(t, Stepped(end.Drift(start)))
+	require.Negative(t, end.Drift(start))
+}
+
+func TestSampler(t *testing.T) {
+	s, err := StartSampler(time.Millisecond)
+	require.NoError(t, err)
+	// Threads: ten goroutines blocked on their own threads for some samples.
+	release := make(chan struct{})
+	ready := make(chan struct{})
+	for range 10 {
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			ready <- struct{}{}
+			<-release
+		}()
+		<-ready
+	}
+	require.Eventually(t, func() bool {
+		p, err := s.Read()
+		return err == nil && p.ThreadsMax > 10
+	}, 5*time.Second, time.Millisecond)
+	close(release)
+	// CPU time of our own and of a child, and a collection.
+	for deadline := time.Now().Add(30 * time.Millisecond); time.Now().Before(deadline); {
+	}
+	require.NoError(t, exec.Command("sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done").Run())
+	runtime.GC()
+	p, err := s.Stop()
+	require.NoError(t, err)
+	require.Greater(t, p.CPUUserS, .01)
+	require.Positive(t, p.ChildrenCPUS)
+	require.InDelta(t, p.CPUUserS+p.CPUSystemS+p.ChildrenCPUS, p.CPUS(), 1e-9)
+	require.Greater(t, p.RSSMaxBytes, int64(1<<20))
+	require.Greater(t, p.ThreadsMax, 10)
+	require.Positive(t, p.GCPauses)
+	require.Positive(t, p.GCPauseMaxS)
+	require.Less(t, p.GCPauseMaxS, 10.)
+	again, err := s.Stop()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, again.CPUS(), p.CPUS())
+}
+
+func TestPausesSince(t *testing.T) {
+	inf := []float64{0, 1, 2}
+	start := &metrics.Float64Histogram{Counts: []uint64{1, 1}, Buckets: inf}
+	now := &metrics.Float64Histogram{Counts: []uint64{4, 1}, Buckets: inf}
+	n, longest := pausesSince(now, start)
+	require.EqualValues(t, 3, n)
+	require.InDelta(t, 1, longest, 0)
+	n, _ = pausesSince(now, nil)
+	require.Zero(t, n)
+}
+
+func FuzzValue(f *testing.F) {
+	f.Add([]byte("MemTotal:  12 kB\nprocessor : 0\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if kibibytes(value(data, "MemTotal", ":")) < 0 {
+			t.Fatal("negative memory")
+		}
+		countCPUs(data)
+	})
+}
