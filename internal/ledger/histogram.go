@@ -19,8 +19,8 @@ const (
 // Histogram counts non-negative integers in log-linear buckets of at most 0.8 % error. Any number of goroutines may
 // record and read at the same time; the zero Histogram is empty and ready.
 type Histogram struct {
-	count, sum, max atomic.Int64
-	buckets         [nBuckets]atomic.Int64
+	sum, max atomic.Int64
+	buckets  [nBuckets]atomic.Int64 // their sum is the count, so that a value costs two atomic adds
 }
 
 func bucketOf(v int64) int {
@@ -58,7 +58,6 @@ func (h *Histogram) RecordN(gap int64, n int) {
 func (h *Histogram) add(v, n int64) {
 	v = max(v, 0)
 	h.buckets[bucketOf(v)].Add(n)
-	h.count.Add(n)
 	h.sum.Add(v * n)
 	h.raiseMax(v)
 }
@@ -73,14 +72,20 @@ func (h *Histogram) raiseMax(v int64) {
 }
 
 // Count is the number of values.
-func (h *Histogram) Count() int64 { return h.count.Load() }
+func (h *Histogram) Count() int64 {
+	n := int64(0)
+	for i := range h.buckets {
+		n += h.buckets[i].Load()
+	}
+	return n
+}
 
 // Max is the largest value, exactly; 0 when empty.
 func (h *Histogram) Max() int64 { return h.max.Load() }
 
 // Mean is the exact mean; 0 when empty.
 func (h *Histogram) Mean() float64 {
-	n := h.count.Load()
+	n := h.Count()
 	if n == 0 {
 		return 0
 	}
@@ -89,10 +94,7 @@ func (h *Histogram) Mean() float64 {
 
 // Quantile is the value at index trunc(count·p) of the sorted values, within 0.8 %; 0 when empty.
 func (h *Histogram) Quantile(p float64) int64 {
-	total := int64(0)
-	for i := range h.buckets {
-		total += h.buckets[i].Load()
-	}
+	total := h.Count()
 	if total == 0 {
 		return 0
 	}
@@ -112,7 +114,6 @@ func (h *Histogram) Merge(other *Histogram) {
 			h.buckets[i].Add(n)
 		}
 	}
-	h.count.Add(other.count.Load())
 	h.sum.Add(other.sum.Load())
 	h.raiseMax(other.max.Load())
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
@@ -44,6 +45,14 @@ func ReadRequests(path string) (*Test, error) {
 		return nil, err
 	}
 	defer r.Close()
+	t, err := readRequests(r)
+	if err != nil {
+		return nil, fmt.Errorf("reading the requests file %s, %w", path, err)
+	}
+	return t, nil
+}
+
+func readRequests(r io.Reader) (*Test, error) {
 	t := &Test{T0NS: replayStartNS, Origin: FromSchedule}
 	var reasons, sources names
 	in := bufio.NewScanner(r)
@@ -55,11 +64,11 @@ func ReadRequests(path string) (*Test, error) {
 			err = t.add(&line, &reasons, &sources)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("reading the requests file %s, line %d: %w", path, number, err)
+			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 	}
 	if err := in.Err(); err != nil {
-		return nil, fmt.Errorf("reading the requests file %s after line %d: %w", path, len(t.Entries), err)
+		return nil, fmt.Errorf("after line %d: %w", len(t.Entries), err)
 	}
 	t.Names = Names{Reasons: reasons.all(), Sources: sources.all()}
 	return t, nil
