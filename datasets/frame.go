@@ -160,7 +160,7 @@ func (f *framer) cut() error {
 func (f *framer) measure() (int, error) {
 	depth, inText, skip := 0, false, false
 	for n := 0; ; {
-		w := f.buf[f.start:f.end]
+		w := f.buf[f.start:min(f.end, f.start+maxRecord)]
 		for ; n < len(w); n++ {
 			c := w[n]
 			switch {
@@ -184,7 +184,7 @@ func (f *framer) measure() (int, error) {
 				}
 			}
 		}
-		if n > maxRecord {
+		if n == maxRecord {
 			return n, errTooLong
 		}
 		if !f.fill() {

@@ -111,8 +111,9 @@ func (r *reader) framing(record []byte, line int, err error) {
 		r.report(n, line+bytes.Count(record, []byte{'\n'}), fe.fault, nil)
 	case errors.Is(err, errCut), errors.Is(err, errTooLong):
 		// A quote or bracket missing earlier makes a record run on to the end: that place is the one to name.
+		// The last bytes do not count: a word or an escape that was cut off fails where it begins.
 		s := scanner{b: record}
-		if f := s.value(); len(record) > 0 && f != nil && f.offset < len(record)-12 {
+		if f := s.value(); len(record) > 0 && f != nil && f.offset < len(record)-6 {
 			r.report(n, line+bytes.Count(record[:f.offset], []byte{'\n'}), f, nil)
 		} else if errors.Is(err, errTooLong) {
 			r.report(n, line, &fault{found: fmt.Sprintf("a record of more than %d MiB", maxRecord>>20), expected: "a shorter one", try: "check for a missing bracket or quote"}, nil)

@@ -1,0 +1,95 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Summary describes a set of lengths. The percentile is the element trunc(n*p) of the sorted lengths, as LoadGen takes it.
+type Summary struct {
+	Min    int     `json:"min"`
+	Mean   float64 `json:"mean"`
+	Median int     `json:"median"`
+	P99    int     `json:"p99"`
+	Max    int     `json:"max"`
+}
+
+// Statistics are the figures of a data set. What a data set was not read with (texts, targets) counts as absent.
+type Statistics struct {
+	Samples     int     `json:"samples"`
+	WithIDs     int     `json:"with_ids"`
+	WithText    int     `json:"with_text"`
+	WithTarget  int     `json:"with_target"`
+	InputTokens Summary `json:"input_tokens"` // of the samples whose length is known
+	InputBytes  Summary `json:"input_bytes"`  // of the texts
+	TargetWords Summary `json:"target_words"` // of the reference outputs
+}
+
+// Stats returns the figures of a data set.
+func Stats(d *Dataset) Statistics {
+	s := Statistics{Samples: len(d.Samples)}
+	var bytes, words []int
+	for i := range d.Samples {
+		sample := &d.Samples[i]
+		if len(sample.InputIDs) > 0 {
+			s.WithIDs++
+		}
+		if sample.Input != "" {
+			s.WithText++
+			bytes = append(bytes, len(sample.Input))
+		}
+		if sample.Target != "" {
+			s.WithTarget++
+			words = append(words, len(strings.Fields(sample.Target)))
+		}
+	}
+	s.InputTokens, s.InputBytes, s.TargetWords = summarize(InputLengths(d)), summarize(bytes), summarize(words)
+	return s
+}
+
+// InputLengths returns the prompt lengths in tokens of the samples where they are known, in the order of the samples.
+func InputLengths(d *Dataset) []int {
+	lengths := make([]int, 0, len(d.Samples))
+	for i := range d.Samples {
+		if n := d.Samples[i].InputLen; n > 0 {
+			lengths = append(lengths, n)
+		}
+	}
+	return lengths
+}
+
+func summarize(values []int) Summary {
+	if len(values) == 0 {
+		return Summary{}
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	sum := 0
+	for _, v := range sorted {
+		sum += v
+	}
+	n := len(sorted)
+	return Summary{Min: sorted[0], Mean: float64(sum) / float64(n), Median: sorted[n/2], P99: sorted[n*99/100], Max: sorted[n-1]}
+}
+
+// Histogram draws values as lines of text: at most bins ranges of equal size, each with its count and a bar of at most width marks.
+func Histogram(values []int, bins, width int) []string {
+	if len(values) == 0 || bins < 1 || width < 1 {
+		return nil
+	}
+	low, high := slices.Min(values), slices.Max(values)
+	step := (high-low)/bins + 1
+	counts := make([]int, (high-low)/step+1)
+	for _, v := range values {
+		counts[(v-low)/step]++
+	}
+	digits, most := len(fmt.Sprint(high)), slices.Max(counts)
+	lines := make([]string, len(counts))
+	for i, n := range counts {
+		from := low + i*step
+		// Rounded up: a range with anything in it shows a mark.
+		lines[i] = strings.TrimRight(fmt.Sprintf("%*d..%-*d %*d %s", digits, from, digits, min(from+step-1, high), len(fmt.Sprint(most)), n,
+			strings.Repeat("#", (n*width+most-1)/most)), " ")
+	}
+	return lines
+}

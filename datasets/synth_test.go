@@ -1,0 +1,188 @@
+package datasets
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// llamaRow has the schema of llama3.1-8b without the rest of the registry's row.
+var llamaRow = &models.Row{Name: "llama3.1-8b", Vocabulary: 128256, Columns: testColumns[:4]}
+
+var genericRow = &models.Row{Name: "generic", Columns: []models.Column{
+	{Name: "tok_input", Type: "ids", Role: "input_ids"}, {Name: "input", Type: "text", Role: "input"}, {Name: "output", Type: "text", Role: "target"}}}
+
+func TestVocabularyWords(t *testing.T) {
+	v := SynthVocabulary()
+	require.Len(t, v.numbers, SynthWords, "every word is its own")
+	for w := range v.numbers {
+		require.GreaterOrEqual(t, len(w), synthLetters)
+	}
+	w := word(5)
+	require.Equal(t, []int32{6005, 1005, '.', '\n', 6005, ' ', 1005, '!'}, v.Encode(w+" "+w+".\n"+w+"  "+w+"!"))
+	require.Equal(t, []int32{'a', 'b', ' ', 'b', 'a'}, v.Encode("ab ba"))
+	require.Empty(t, v.Encode(""))
+	require.Equal(t, w, v.Decode([]int32{SynthBOS, 6005, 128009, -1, 999, 256, 5096}), "special tokens have no text")
+}
+
+func TestVocabularyRoundTrip(t *testing.T) {
+	v := SynthVocabulary()
+	piece := rapid.OneOf(rapid.String(), rapid.Map(rapid.IntRange(0, SynthWords-1), word),
+		rapid.SampledFrom([]string{" ", "  ", "\n", "\r\n", ".", "'s", "'", "1", "1234", "\t", "x", "é", "中", "\u00a0", "\xff"}))
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOf(piece).Draw(t, "pieces"), "")
+		ids := v.Encode(text)
+		require.Equal(t, text, v.Decode(ids))
+		for at := 0; at < len(text); {
+			n := nextPiece(text[at:])
+			require.Positive(t, n)
+			at += n
+		}
+	})
+}
+
+func FuzzVocabulary(f *testing.F) {
+	f.Add("badera lin'S \n\n x")
+	f.Fuzz(func(t *testing.T, text string) {
+		require.Equal(t, text, SynthVocabulary().Decode(SynthVocabulary().Encode(text)))
+	})
+}
+
+func TestGoldenPreTokenizer(t *testing.T) {
+	folder := os.Getenv("MLPERF_GO_GOLDEN")
+	if folder == "" {
+		folder = filepath.Join("..", "..", "shared", "golden")
+	}
+	b, err := os.ReadFile(filepath.Join(folder, "accuracy", "pretokenizer_split.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skipf("no recorded values in %s", folder)
+	}
+	require.NoError(t, err)
+	var golden struct {
+		Cases []struct {
+			Pattern, Text string
+			Pieces        []string
+		}
+	}
+	require.NoError(t, json.Unmarshal(b, &golden))
+	n := 0
+	for _, c := range golden.Cases {
+		if c.Pattern != "llama3" {
+			continue
+		}
+		n++
+		t.Run(c.Text, func(t *testing.T) {
+			pieces := []string{}
+			for rest := c.Text; rest != ""; {
+				n := nextPiece(rest)
+				pieces = append(pieces, rest[:n])
+				rest = rest[n:]
+			}
+			require.Equal(t, c.Pieces, pieces)
+		})
+	}
+	require.Positive(t, n)
+}
+
+func TestSynthKeepsItsBounds(t *testing.T) {
+	records, err := Synth(llamaRow, 3000, 7)
+	require.NoError(t, err)
+	v := SynthVocabulary()
+	lengths := make([]int, len(records))
+	shared := 0.0
+	for i, r := range records {
+		lengths[i] = len(r.InputIDs)
+		require.Equal(t, SynthBOS, r.InputIDs[0])
+		require.Equal(t, strings.Replace(r.Template, "{input}", r.Input, 1), v.Decode(r.InputIDs))
+		require.Equal(t, r.InputIDs[1:], v.Encode(v.Decode(r.InputIDs)))
+		words := strings.Fields(r.Output)
+		require.True(t, len(words) >= 20 && len(words) <= 100, "%d words", len(words))
+		tokens := len(v.Encode(r.Output)) + 1
+		require.True(t, tokens >= 2 && tokens < 128, "%d tokens", tokens)
+		shared += sharedWords(r) / float64(len(records))
+	}
+	s := summarize(lengths)
+	require.GreaterOrEqual(t, s.Min, 64)
+	require.LessOrEqual(t, s.Max, synthLongestPrompt)
+	require.InDelta(t, 640, s.Mean, 60)
+	require.Greater(t, s.Mean, float64(s.Median), "skewed to the right")
+	require.Greater(t, shared, 0.7)
+	require.Less(t, shared, 1.0)
+}
+
+// sharedWords is the part of the output's words that its input has.
+func sharedWords(r SynthRecord) float64 {
+	words, found := strings.Fields(r.Output), 0
+	for _, w := range words {
+		if strings.Contains(r.Input, strings.TrimSuffix(w, ".")) {
+			found++
+		}
+	}
+	return float64(found) / float64(len(words))
+}
+
+func TestSynthIsDeterministic(t *testing.T) {
+	short, err := Synth(llamaRow, 5, 42)
+	require.NoError(t, err)
+	long, err := Synth(llamaRow, 9, 42)
+	require.NoError(t, err)
+	require.Equal(t, short, long[:5])
+	other, err := Synth(llamaRow, 5, 43)
+	require.NoError(t, err)
+	require.NotEqual(t, short, other)
+	for _, seed := range []int64{0, -1, 1 << 62} {
+		_, err := Synth(llamaRow, 2, seed)
+		require.NoError(t, err)
+	}
+}
+
+func TestWriteSynthIsReadBack(t *testing.T) {
+	for _, row := range []*models.Row{llamaRow, genericRow} {
+		t.Run(row.Name, func(t *testing.T) {
+			var file bytes.Buffer
+			require.NoError(t, WriteSynth(&file, row, 40, 3))
+			require.True(t, utf8.Valid(file.Bytes()))
+			path := writeFile(t, "synth.json", file.Bytes())
+			o := ForRow(row)
+			o.KeepText, o.KeepTarget = true, true
+			read, err := Open(path, o)
+			require.NoError(t, err)
+			made, err := SynthDataset(row, 40, 3)
+			require.NoError(t, err)
+			require.Equal(t, made.Samples, read.Samples)
+
+			var records []map[string]any
+			require.NoError(t, json.Unmarshal(file.Bytes(), &records))
+			require.Len(t, records[0], len(row.Columns))
+			if row == llamaRow {
+				require.Equal(t, map[string]any{"llama": synthTemplate}, records[0]["instruction"])
+			} else {
+				require.Equal(t, records[0]["input"], SynthVocabulary().Decode(read.Samples[0].InputIDs))
+			}
+		})
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestSynthRefuses(t *testing.T) {
+	_, err := Synth(llamaRow, 0, 1)
+	require.ErrorContains(t, err, "needs at least 1 record, not 0")
+	_, err = Synth(&models.Row{Name: "small", Vocabulary: 32000}, 1, 1)
+	require.ErrorContains(t, err, "its vocabulary of 32000 ids has no room")
+	_, err = Synth(&models.Row{Name: "pictures", Columns: []models.Column{{Name: "image", Type: "text", Required: true}}}, 1, 1)
+	require.ErrorContains(t, err, `its column "image" cannot be invented`)
+	require.ErrorContains(t, WriteSynth(fullDisk{}, llamaRow, 100, 1), "cannot write a synthetic data set of 100 records for llama3.1-8b: no space left")
+}
