@@ -157,7 +157,7 @@ func (c *Conf) splitKey(name string, moreModels []string) (Entry, error) {
 	rest, key, ok := cutLast(name)
 	model, scenario, ok2 := cutLast(rest)
 	if !ok || !ok2 || model == "" {
-		return Entry{}, fmt.Errorf("%.100q is not of the form model.scenario.key; LoadGen never reads it: write *.*.%s for every model and scenario", name, key)
+		return Entry{}, fmt.Errorf("%.100q is not of the form model.scenario.key; LoadGen never reads it: \"*\" stands for every model or scenario", name)
 	}
 	e := Entry{Model: model, Scenario: scenario, Key: key}
 	if err := c.checkKey(e); err != nil {

@@ -32,7 +32,7 @@ func TestParseConfRefuses(t *testing.T) {
 		{"llama3_1-8b.Interactive.target_qps = 5", "LoadGen has no scenario Interactive: it is Server under the model's -interactive key"},
 		{"llama2_70b.Server.target_qps = 5", `model key "llama2_70b" is unknown to LoadGen's mlperf.conf, so the line would never count; did you mean llama2-70b`},
 		{"llama3.1-8b.Server.target_qps = 5", "did you mean llama3_1-8b"},
-		{"target_qps = 5", `"target_qps" is not of the form model.scenario.key; LoadGen never reads it: write *.*.target_qps for every model and scenario`},
+		{"target_qps = 5", `"target_qps" is not of the form model.scenario.key; LoadGen never reads it: "*" stands for every model or scenario`},
 		{"*.*.qsl_rng_seed = 5", "LoadGen takes qsl_rng_seed from its built-in mlperf.conf alone and ignores it here: remove the line"},
 		{"*.Offline.ttft_latency = 5", "LoadGen reads ttft_latency for Server only, never for Offline"},
 		{"*.*.test07_accuracy_threshold = 5", "belongs into an audit.config"},
@@ -228,6 +228,7 @@ func TestUserConfRoundTrip(t *testing.T) {
 func FuzzParseConf(f *testing.F) {
 	f.Add("# c\n*.Server.target_qps = 5\r\n\tgptj.*.min_duration\t=\t0x10\n#x = 4\n", false)
 	f.Add("*.*.mode = 2\n*.*.test07_accuracy_threshold = 60.698\n", true)
+	f.Add("."+strings.Repeat("\xea", 3000)+" = 1\n", false)
 	f.Fuzz(func(t *testing.T, text string, audit bool) {
 		kind := UserConf
 		if audit {

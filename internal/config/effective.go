@@ -76,7 +76,7 @@ func (e *Effective) Set(name, text string, from Origin) error {
 		if err != nil {
 			return s.refuse(name, text, from, err)
 		}
-		if on == false {
+		if !on {
 			return nil
 		}
 		text = alias.Value

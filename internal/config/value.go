@@ -116,10 +116,10 @@ var boolWords = map[string]bool{
 	"false": false, "0": false, "no": false, "off": false,
 }
 
-func parseBool(text string) (value, error) {
+func parseBool(text string) (bool, error) {
 	b, ok := boolWords[strings.ToLower(text)]
 	if !ok {
-		return nil, fmt.Errorf("is neither true nor false")
+		return false, fmt.Errorf("is neither true nor false")
 	}
 	return b, nil
 }
