@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/datasets"
+)
+
+// AnswerMode says what the simulated model answers.
+type AnswerMode string
+
+// The answer modes.
+const (
+	AnswerReference AnswerMode = "reference" // the data set's reference output; a random answer for a prompt that is not in it
+	AnswerEcho      AnswerMode = "echo"      // the prompt's own ids
+	AnswerRandom    AnswerMode = "random"    // pseudo-random ids from seed and prompt
+)
+
+// AnswerModes lists the answer modes in the order of the command line's help.
+func AnswerModes() []AnswerMode { return []AnswerMode{AnswerReference, AnswerEcho, AnswerRandom} }
+
+// Tokenizer turns text into token ids and back. Decode of several ids is the concatenation of Decode of each; an id that
+// stands for part of a character decodes to those bytes. Its methods are called from several goroutines at once.
+type Tokenizer interface {
+	Encode(text string) []int32
+	Decode(ids []int32) string
+}
+
+// Config is what a simulated server is told. DefaultConfig gives the values that the command line starts from; New takes
+// every field as it stands.
+type Config struct {
+	Model       string            // served model name
+	Dataset     *datasets.Dataset // prompts and reference outputs; nil: none
+	Answers     AnswerMode
+	Tokenizer   Tokenizer // nil: datasets' synthetic vocabulary
+	EOS         int32     // id that ends an answer
+	Vocabulary  int       // ids at or above it are refused in a prompt
+	Seed        uint64    // of answers and faults
+	APIKey      string    // required as a bearer token on /v1; empty: none
+	IdleTimeout time.Duration
+
+	TTFT           time.Duration // from the end of the prefill to the first token
+	TPOT           time.Duration // between tokens of one sequence
+	PrefillRate    float64       // prompt tokens per second of the one prefill resource; 0: no prefill time
+	MaxNumSeqs     int           // sequences running at once
+	MaxModelLen    int           // prompt and output tokens of one sequence
+	KVTokens       int           // KV budget in tokens; 0: MaxNumSeqs x MaxModelLen / 4, and MaxModelLen at least
+	TokensPerEvent int           // tokens in one streamed event; the first event always has one
+	OutputTokens   int           // length of a random answer, its EOS included
+
+	Faults Faults
+	// OnDie is called from a goroutine of its own when the fault "die" strikes; nil: Serve resets every connection and
+	// returns ErrDied.
+	OnDie func()
+}
+
+// DefaultConfig gives the defaults of `mlperf-go sim`: no prefill time, so that TTFT is the true time to first token, and
+// limits (256 sequences, 131,072 tokens each) wide enough that only a test that means to meets them.
+func DefaultConfig() Config {
+	return Config{
+		Model:          "meta-llama/Llama-3.1-8B-Instruct",
+		Answers:        AnswerReference,
+		EOS:            128009,
+		Vocabulary:     128256,
+		IdleTimeout:    5 * time.Second, // spec/real-servers.md §2: what uvicorn does
+		TTFT:           5 * time.Millisecond,
+		TPOT:           time.Millisecond,
+		MaxNumSeqs:     256,
+		MaxModelLen:    131072,
+		TokensPerEvent: 1,
+		OutputTokens:   64,
+	}
+}
+
+func (c *Config) check() error {
+	bad := func(name string, got any, want string) error {
+		return fmt.Errorf("simulator settings: %s is %v; it must be %s", name, got, want)
+	}
+	switch {
+	case c.Model == "":
+		return bad("the model name", `""`, "the name that clients ask for")
+	case c.Answers != AnswerReference && c.Answers != AnswerEcho && c.Answers != AnswerRandom:
+		return bad("answers", fmt.Sprintf("%q", c.Answers), "reference, echo or random")
+	case c.TTFT < 0 || c.TTFT > 24*time.Hour:
+		return bad("ttft", c.TTFT, "between 0 and 24h")
+	case c.TPOT < 0 || c.TPOT > time.Hour:
+		return bad("tpot", c.TPOT, "between 0 and 1h")
+	case c.IdleTimeout <= 0:
+		return bad("the idle timeout", c.IdleTimeout, "above 0")
+	case math.IsNaN(c.PrefillRate) || math.IsInf(c.PrefillRate, 0) || c.PrefillRate < 0 || c.PrefillRate > 0 && c.PrefillRate < 1:
+		return bad("prefill-rate", c.PrefillRate, "0 (no prefill time) or at least 1 token per second")
+	case c.MaxNumSeqs < 1:
+		return bad("max-num-seqs", c.MaxNumSeqs, "1 or more")
+	case c.MaxModelLen < 2 || c.MaxModelLen > 1<<24:
+		return bad("max-model-len", c.MaxModelLen, "between 2 and 16777216")
+	case c.KVTokens < 0 || c.KVTokens != 0 && c.KVTokens < c.MaxModelLen:
+		return bad("the KV budget", c.KVTokens, "0 (chosen) or at least max-model-len, so that every sequence fits alone")
+	case c.TokensPerEvent < 1:
+		return bad("tokens-per-event", c.TokensPerEvent, "1 or more")
+	case c.OutputTokens < 1 || c.OutputTokens > c.MaxModelLen:
+		return bad("output-tokens", c.OutputTokens, "between 1 and max-model-len")
+	case c.Vocabulary < randomLow+randomSpan:
+		return bad("the vocabulary", c.Vocabulary, fmt.Sprintf("at least %d", randomLow+randomSpan))
+	case c.EOS < 0 || int(c.EOS) >= c.Vocabulary:
+		return bad("the EOS id", c.EOS, "inside the vocabulary")
+	}
+	return c.Faults.check()
+}
+
+func (c *Config) kvTokens() int {
+	if c.KVTokens > 0 {
+		return c.KVTokens
+	}
+	return max(c.MaxNumSeqs*c.MaxModelLen/4, c.MaxModelLen)
+}
+
+// ErrDied is what Serve returns after the fault "die" when Config.OnDie is nil.
+var ErrDied = errors.New("the simulated server died, as the fault \"die\" asked")

@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Faults says how often each fault strikes: its name and the share of completion requests, 0 to 1.
+type Faults map[string]float64
+
+// Fault describes one fault for help texts.
+type Fault struct{ Name, Effect string }
+
+// FaultNames lists every fault in the order in which they are tried.
+func FaultNames() []Fault {
+	out := make([]Fault, len(faultTable))
+	for i, f := range faultTable {
+		out[i] = Fault{f.name, f.effect}
+	}
+	return out
+}
+
+// ParseFaults reads NAME=RATE[,NAME=RATE...]; an empty string is no fault.
+func ParseFaults(s string) (Faults, error) {
+	out := Faults{}
+	if strings.TrimSpace(s) == "" {
+		return out, nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		name, rate, ok := strings.Cut(strings.TrimSpace(part), "=")
+		v, err := strconv.ParseFloat(rate, 64)
+		if !ok || err != nil {
+			return nil, fmt.Errorf("reading the faults %q: %q is not NAME=RATE; write for example http_500=0.05,no_done=0.01", s, part)
+		}
+		if _, twice := out[name]; twice {
+			return nil, fmt.Errorf("reading the faults %q: %q stands there twice; name it once", s, name)
+		}
+		out[name] = v
+	}
+	return out, out.check()
+}
+
+func (f Faults) check() error {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if !slices.ContainsFunc(faultTable, func(t faultRow) bool { return t.name == name }) {
+			names := make([]string, len(faultTable))
+			for i, t := range faultTable {
+				names[i] = t.name
+			}
+			return fmt.Errorf("fault %q is unknown; the simulator knows %s", name, strings.Join(names, ", "))
+		}
+		if v := f[name]; math.IsNaN(v) || v < 0 || v > 1 {
+			return fmt.Errorf("fault %s has rate %v; it must lie between 0 and 1", name, v)
+		}
+	}
+	return nil
+}
+
+// plan is what the faults make of one answer. The zero plan with wholeTail is a good answer.
+type plan struct {
+	instead    *substitute // sent instead of everything; the engine does not see the request
+	slowdown   int64       // TTFT is multiplied by it; 0: not
+	hideIDs    bool
+	usageError int    // added to usage.completion_tokens
+	finish     string // instead of the true finish_reason
+	half       bool   // the answer ends in its middle, without finish_reason unless finish is set
+	empty      bool   // no token at all
+	noChoices  bool   // nothing but usage
+	strayID    bool   // an id outside the vocabulary in the middle
+	garble     func(payload []byte) []byte
+	tail       tail
+}
+
+// tail is what follows the last token of a stream.
+type tail struct {
+	usage      bool // the usage event, where the request asked for it
+	failure    bool // an error event
+	done       bool // data: [DONE]
+	terminator bool // the chunk of length 0
+	then       after
+}
+
+// after is what becomes of the connection behind an answer.
+type after int
+
+const (
+	keepOpen after = iota
+	hangUp         // closed in good order
+	reset          // RST
+	silence        // open, and nothing more
+	die            // the server goes
+)
+
+var wholeTail = tail{usage: true, done: true, terminator: true}
+
+// substitute is an answer that takes the place of a completion.
+type substitute struct {
+	status  int // 0: no status line at all
+	headers []string
+	body    string
+	head    bool // the head of the true answer is sent
+	then    after
+}
+
+type faultRow struct {
+	name, effect string
+	apply        func(s *Server, p *plan)
+}
+
+// faultTable holds every fault. Each has its own draw, so several may strike one request; they are applied in this order.
+var faultTable = []faultRow{
+	{"http_500", "status 500", failWith(500, "InternalServerError", "The engine failed while it generated.")},
+	{"http_503", "status 503", failWith(503, "Service Unavailable", "The queue is full.")},
+	{"http_429", "status 429 with Retry-After: 1", failWith(429, "TooManyRequestsError", "Too many requests.", "retry-after: 1")},
+	{"http_400", "status 400", failWith(400, "BadRequestError", "The request was refused on purpose.")},
+	{"http_401", "status 401", replaceBy(substitute{status: 401, headers: jsonType, body: unauthorizedBody})},
+	{"http_404", "status 404", func(s *Server, p *plan) {
+		p.instead = &substitute{status: 404, headers: jsonType, body: string(s.unknownModel("another-model").body())}
+	}},
+	{"html", "status 200 with an HTML page", replaceBy(substitute{status: 200, headers: []string{"content-type: text/html; charset=utf-8"},
+		body: "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body><p>Please sign in to the gateway.</p></body></html>\n"})},
+	{"redirect", "status 302 to another path", replaceBy(substitute{status: 302, headers: []string{"location: /elsewhere", "content-type: text/plain; charset=utf-8"}, body: "moved\n"})},
+	{"reset_before", "RST before the first byte", replaceBy(substitute{then: reset})},
+	{"reset_mid", "RST in the middle of the answer", endInTheMiddle(tail{then: reset})},
+	{"cut_mid", "connection closed in the middle of the answer, without the closing chunk", endInTheMiddle(tail{then: hangUp})},
+	{"no_end", "stream ends in the middle without finish_reason and [DONE], its framing intact", endInTheMiddle(tail{terminator: true})},
+	{"no_done", "finish_reason, but no [DONE]", func(_ *Server, p *plan) { p.tail.done = false }},
+	{"stall_header", "never an answer", replaceBy(substitute{then: silence})},
+	{"stall_first", "headers, then silence", replaceBy(substitute{head: true, then: silence})},
+	{"stall_mid", "silence in the middle of the answer", endInTheMiddle(tail{then: silence})},
+	{"error_event", "an error event in the middle of the stream, then [DONE]; status 500 where nothing is streamed",
+		endInTheMiddle(tail{failure: true, done: true, terminator: true})},
+	{"empty", "an answer without tokens", func(_ *Server, p *plan) { p.empty = true }},
+	{"only_usage", "usage and no choice", func(_ *Server, p *plan) { p.noChoices = true }},
+	{"bad_json", "one event cut in its middle", func(_ *Server, p *plan) { p.garble = cutInHalf }},
+	{"bad_utf8", "bytes that are no UTF-8 in a text", func(_ *Server, p *plan) { p.garble = intoText("\xff\xc3\x28\xed\xa0\x80") }},
+	{"huge_line", "one event of 8 MiB", func(_ *Server, p *plan) { p.garble = intoText(strings.Repeat("la ", 8<<20/3)) }},
+	{"no_ids", "return_token_ids is ignored", func(_ *Server, p *plan) { p.hideIDs = true }},
+	{"wrong_count", "usage tells three tokens more than were sent", func(_ *Server, p *plan) { p.usageError = 3 }},
+	{"abort", "finish_reason abort in the middle of the answer", func(_ *Server, p *plan) { p.half, p.finish = true, "abort" }},
+	{"out_of_vocab", "one token id outside the vocabulary", func(_ *Server, p *plan) { p.strayID = true }},
+	{"slow_first", "ten times the time to first token", func(_ *Server, p *plan) { p.slowdown = 10 }},
+	{"die", "the server goes in the middle of the answer", endInTheMiddle(tail{then: die})},
+}
+
+const unauthorizedBody = `{"error":"Unauthorized"}`
+
+var jsonType = []string{"content-type: application/json"}
+
+func failWith(status int, kind, message string, headers ...string) func(*Server, *plan) {
+	e := apiError{status: status, kind: kind, message: message}
+	return replaceBy(substitute{status: status, headers: append(headers, jsonType...), body: string(e.body())})
+}
+
+func replaceBy(x substitute) func(*Server, *plan) { return func(_ *Server, p *plan) { p.instead = &x } }
+
+func endInTheMiddle(t tail) func(*Server, *plan) {
+	return func(_ *Server, p *plan) { p.half, p.tail = true, t }
+}
+
+func cutInHalf(payload []byte) []byte { return payload[:len(payload)/2] }
+
+// intoText puts s at the beginning of the payload's first text.
+func intoText(s string) func([]byte) []byte {
+	return func(payload []byte) []byte {
+		for _, key := range []string{`"text":"`, `"content":"`} {
+			if i := strings.Index(string(payload), key); i >= 0 {
+				return slices.Insert(slices.Clone(payload), i+len(key), []byte(s)...)
+			}
+		}
+		return payload
+	}
+}
+
+// draw gives the plan of the request with this ordinal.
+func (s *Server) draw(ordinal uint64) plan {
+	p := plan{tail: wholeTail}
+	for i, row := range faultTable {
+		rate := s.cfg.Faults[row.name]
+		if rate <= 0 {
+			continue
+		}
+		u := float64(mix(mix(s.cfg.Seed+uint64(i)<<32)^ordinal)>>11) / (1 << 53)
+		if u < rate {
+			row.apply(s, &p)
+		}
+	}
+	return p
+}

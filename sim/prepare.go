@@ -1,0 +1,57 @@
+package sim
+
+import "net/http"
+
+// prepare makes the whole answer to a request, all but its times.
+func (s *Server) prepare(c *conn, r *request, p plan, arrival int64) *reply {
+	rp := &reply{conn: c, plan: p, stream: r.stream, group: r.interval, arrival: arrival, done: make(chan struct{})}
+	rp.enc = newEncoder(r, &p, r.id, s.cfg.Model, s.engine.pace.wall(arrival)/1e9)
+	for i := range r.prompts {
+		rp.seqs = append(rp.seqs, s.sequence(rp, i, r.prompts[i], r.limits[i]))
+	}
+	if !r.stream {
+		rp.plain = rp.plainAnswer()
+	}
+	return rp
+}
+
+func (s *Server) sequence(rp *reply, index int, p prompt, l limits) *sequence {
+	a := s.complete(p.ids, p.row, l)
+	q := &sequence{reply: rp, index: index, prompt: p.ids, tokens: a.tokens, finish: a.finish, stopID: a.stopID, garbleAt: -1, slot: -1}
+	plan := &rp.plan
+	if plan.half {
+		q.tokens = q.tokens[:(len(q.tokens)+1)/2]
+		q.finish, q.stopID = plan.finish, -1
+	}
+	if plan.empty {
+		q.tokens, q.finish, q.stopID = q.tokens[:0], "stop", -1
+	}
+	q.spelling = s.speller.spell(q.tokens)
+	if n := len(q.tokens); plan.strayID && n > 0 {
+		q.tokens[n/2] = int32(s.cfg.Vocabulary) + 7
+	}
+	if plan.garble != nil {
+		q.garbleAt = q.middleEvent()
+	}
+	return q
+}
+
+// middleEvent gives the number of tokens sent behind the event in the middle of the answer.
+func (q *sequence) middleEvent() int {
+	var ends []int
+	for walk := *q; ; {
+		walk.sent = walk.eventEnd()
+		ends = append(ends, walk.sent)
+		if walk.sent == len(walk.tokens) {
+			return ends[len(ends)/2]
+		}
+	}
+}
+
+// plainAnswer builds the bytes of an answer that is not streamed.
+func (r *reply) plainAnswer() []byte {
+	if r.plan.tail.failure {
+		return answer(http.StatusInternalServerError, jsonType, string(engineFailure.body()), false)
+	}
+	return answer(http.StatusOK, jsonType, string(r.enc.body(r)), false)
+}

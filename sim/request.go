@@ -1,0 +1,267 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// apiError is an answer of status 4xx or 5xx in vLLM's nested form (spec/backends.md §1.6).
+type apiError struct {
+	status  int
+	kind    string // type; BadRequestError where empty
+	param   string // null where empty
+	message string
+}
+
+func (e *apiError) Error() string { return e.message }
+
+func (e *apiError) body() []byte {
+	kind := e.kind
+	if kind == "" {
+		kind = "BadRequestError"
+	}
+	b := append([]byte(`{"error":{"message":"`), appendEscaped(nil, e.message)...)
+	b = append(b, `","type":"`+kind+`","param":`...)
+	if e.param == "" {
+		b = append(b, "null"...)
+	} else {
+		b = append(b, `"`...)
+		b = append(appendEscaped(b, e.param), '"')
+	}
+	return fmt.Appendf(b, `,"code":%d}}`, e.status)
+}
+
+func badRequest(param, format string, args ...any) *apiError {
+	return &apiError{status: http.StatusBadRequest, param: param, message: fmt.Sprintf(format, args...)}
+}
+
+// malformed is vLLM's answer to a body that its request model does not take.
+func malformed(err error) *apiError {
+	e := &apiError{status: http.StatusBadRequest, kind: "Bad Request"}
+	var f *fieldError
+	if errors.As(err, &f) {
+		e.param = "body." + f.field
+		e.message = "1 validation error:\n  field " + f.field + ": " + f.reason
+		return e
+	}
+	e.param = "body"
+	e.message = "1 validation error:\n  the body cannot be read as a JSON object"
+	return e
+}
+
+// request is a request that will be answered.
+type request struct {
+	chat       bool
+	id         string // without the prefix cmpl- or chatcmpl-
+	prompts    []prompt
+	limits     []limits // one a prompt
+	stream     bool
+	usage      bool // usage in an event of its own
+	everyUsage bool // and in every event
+	returnIDs  bool
+	interval   int // tokens in one event
+}
+
+type prompt struct {
+	ids []int32
+	row int32 // of the data set, or -1
+}
+
+// accept checks a decoded body against the server's settings, as vLLM's front end does.
+func (s *Server) accept(q *wireRequest, chat bool) (*request, *apiError) {
+	if q.Model != nil && *q.Model != s.cfg.Model {
+		return nil, s.unknownModel(*q.Model)
+	}
+	r := &request{chat: chat, stream: isTrue(q.Stream), returnIDs: isTrue(q.ReturnTokenIDs), interval: s.cfg.TokensPerEvent}
+	if e := r.options(q); e != nil {
+		return nil, e
+	}
+	var e *apiError
+	if chat {
+		r.prompts, e = s.chatPrompt(q.Messages)
+	} else {
+		r.prompts, e = s.textPrompts(q.Prompts)
+	}
+	if e != nil {
+		return nil, e
+	}
+	for i := range r.prompts {
+		l, e := s.limitsOf(q, chat, len(r.prompts[i].ids))
+		if e != nil {
+			return nil, e
+		}
+		r.limits = append(r.limits, l)
+	}
+	return r, nil
+}
+
+func (s *Server) unknownModel(name string) *apiError {
+	return &apiError{http.StatusNotFound, "NotFoundError", "model",
+		fmt.Sprintf("No model `%s` here; served: %s.", name, s.cfg.Model)}
+}
+
+func (r *request) options(q *wireRequest) *apiError {
+	if q.N != nil && *q.N != 1 {
+		return badRequest("n", "n must be 1 on this server, got %d. (parameter=n, value=%d)", *q.N, *q.N)
+	}
+	if o := q.StreamOptions; o != nil {
+		if !r.stream {
+			return badRequest("stream_options", "stream_options need stream to be true.")
+		}
+		r.usage = isTrue(o.IncludeUsage)
+		r.everyUsage = r.usage && isTrue(o.ContinuousUsageStats)
+	}
+	if q.StreamInterval != nil {
+		if *q.StreamInterval < 1 {
+			return badRequest("stream_interval", "stream_interval must be at least 1, got %d.", *q.StreamInterval)
+		}
+		r.interval = max(r.interval, *q.StreamInterval) // the field only raises the server's own
+	}
+	if q.RequestID != nil {
+		r.id = *q.RequestID
+	}
+	return nil
+}
+
+func (s *Server) textPrompts(in []wirePrompt) ([]prompt, *apiError) {
+	if len(in) == 0 {
+		return nil, badRequest("", "At least one prompt is needed.")
+	}
+	if len(in) > maxPrompts {
+		return nil, badRequest("prompt", "%d prompts in one request; the limit is %d.", len(in), maxPrompts)
+	}
+	out := make([]prompt, len(in))
+	for i, p := range in {
+		if p.IDs != nil {
+			out[i] = prompt{p.IDs, s.library.rowOfIDs(p.IDs)}
+		} else {
+			row := s.library.rowOfText(p.Text)
+			out[i] = prompt{s.library.promptIDs(p.Text, row), row}
+		}
+		if e := s.checkIDs(out[i].ids); e != nil {
+			return nil, e
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) checkIDs(ids []int32) *apiError {
+	if len(ids) == 0 {
+		return badRequest("", "A prompt needs at least one token.")
+	}
+	if m := slices.Max(ids); int(m) >= s.cfg.Vocabulary {
+		return badRequest("", "Token id %d is not in the vocabulary of %d ids.", m, s.cfg.Vocabulary)
+	}
+	if len(ids) > s.cfg.MaxModelLen {
+		return badRequest("input_tokens", "The prompt has %d tokens, more than this model's context of %d. Shorten it. (parameter=input_tokens, value=%d)",
+			len(ids), s.cfg.MaxModelLen, len(ids))
+	}
+	return nil
+}
+
+// chatPrompt renders plain-text messages: the simulator's own template, a line a message.
+func (s *Server) chatPrompt(raw json.RawMessage) ([]prompt, *apiError) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, malformed(&fieldError{"messages", "this field is required"})
+	}
+	var messages []struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(raw, &messages); err != nil {
+		return nil, malformed(&fieldError{"messages", "a list of messages is needed"})
+	}
+	if len(messages) == 0 {
+		return nil, badRequest("messages", "At least one message is needed.")
+	}
+	var text strings.Builder
+	last := ""
+	for _, m := range messages {
+		content, err := contentText(m.Content)
+		if err != nil {
+			return nil, malformed(err)
+		}
+		text.WriteString(m.Role + "\n" + content + "\n")
+		last = content
+	}
+	row, ok := s.library.byChat[compactJSON(raw)]
+	if !ok {
+		row = s.library.rowOfText(last)
+	}
+	p := prompt{s.library.tok.Encode(text.String()), row}
+	if e := s.checkIDs(p.ids); e != nil {
+		return nil, e
+	}
+	return []prompt{p}, nil
+}
+
+// contentText gives the text of a message's content: a string, null, or a list of text parts.
+func contentText(raw json.RawMessage) (string, error) {
+	var text *string
+	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
+		if text == nil {
+			return "", nil
+		}
+		return *text, nil
+	}
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(raw, &parts) != nil {
+		return "", &fieldError{"messages", "content must be text or a list of parts"}
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		if p.Type != "text" {
+			return "", &fieldError{"messages", "this server takes text parts only, got type " + p.Type}
+		}
+		b.WriteString(p.Text)
+	}
+	return b.String(), nil
+}
+
+// limitsOf gives the limits of one prompt's answer. max_tokens is capped to the room behind the prompt, silently, as
+// vLLM does; only a value above the whole context is refused.
+func (s *Server) limitsOf(q *wireRequest, chat bool, promptLen int) (limits, *apiError) {
+	room := s.cfg.MaxModelLen - promptLen
+	if room < 1 {
+		return limits{}, badRequest("input_tokens", "The prompt has %d tokens and leaves no room for output in a context of %d. (parameter=input_tokens, value=%d)",
+			promptLen, s.cfg.MaxModelLen, promptLen)
+	}
+	l := limits{maxTokens: min(16, room), ignoreEOS: isTrue(q.IgnoreEOS), stopIDs: q.StopTokenIDs}
+	want := q.MaxTokens
+	if chat {
+		l.maxTokens = room
+		if q.MaxCompletionTokens != nil {
+			want = q.MaxCompletionTokens
+		}
+	}
+	if want != nil {
+		switch {
+		case *want < 1:
+			return l, badRequest("max_tokens", "max_tokens is %d; it must be 1 or more. (parameter=max_tokens, value=%d)", *want, *want)
+		case *want > s.cfg.MaxModelLen:
+			return l, badRequest("max_tokens", "max_tokens=%d is above max_model_len=%d. Ask for fewer output tokens. (parameter=max_tokens, value=%d)",
+				*want, s.cfg.MaxModelLen, *want)
+		}
+		l.maxTokens = min(*want, room)
+	}
+	if q.MinTokens != nil {
+		l.minTokens = *q.MinTokens
+		asked := l.maxTokens
+		if want != nil {
+			asked = *want
+		}
+		if l.minTokens < 0 || l.minTokens > asked {
+			return l, badRequest("", "min_tokens is %d; it must lie between 0 and max_tokens=%d.", l.minTokens, asked)
+		}
+	}
+	return l, nil
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }

@@ -1,0 +1,211 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// handler answers one request and says what becomes of the connection.
+type handler func(s *Server, c *conn, req *http.Request, body []byte, arrival int64) after
+
+// routes holds every path and its methods.
+var routes = map[string]map[string]handler{
+	"/v1/completions": {"POST": func(s *Server, c *conn, req *http.Request, b []byte, at int64) after {
+		return s.generate(c, req, b, at, false)
+	}},
+	"/v1/chat/completions": {"POST": func(s *Server, c *conn, req *http.Request, b []byte, at int64) after {
+		return s.generate(c, req, b, at, true)
+	}},
+	"/v1/models": {"GET": fixed("application/json", (*Server).models)},
+	"/health":    {"GET": fixed("", nothing)},
+	"/ping":      {"GET": fixed("", nothing), "POST": fixed("", nothing)},
+	"/version":   {"GET": fixed("application/json", func(*Server) []byte { return []byte(`{"version":"` + Version + `"}`) })},
+	"/load": {"GET": fixed("application/json", func(s *Server) []byte {
+		return fmt.Appendf(nil, `{"server_load":%d}`, s.meters.inFlight.Load())
+	})},
+	"/metrics":    {"GET": fixed("text/plain; version=0.0.4; charset=utf-8", (*Server).exposition)},
+	"/tokenize":   {"POST": (*Server).tokenize},
+	"/detokenize": {"POST": (*Server).detokenize},
+}
+
+func nothing(*Server) []byte { return nil }
+
+// fixed is a handler that needs nothing of the request.
+func fixed(contentType string, body func(*Server) []byte) handler {
+	return func(s *Server, c *conn, _ *http.Request, _ []byte, _ int64) after {
+		var headers []string
+		if contentType != "" {
+			headers = []string{"content-type: " + contentType}
+		}
+		return c.reply(http.StatusOK, headers, body(s))
+	}
+}
+
+// reply writes a whole answer.
+func (c *conn) reply(status int, headers []string, body []byte) after {
+	c.write(answer(status, headers, string(body), false))
+	c.idleFrom(time.Now())
+	return keepOpen
+}
+
+func (c *conn) fail(e *apiError) after { return c.reply(e.status, jsonType, e.body()) }
+
+// route finds the handler of a request.
+func (s *Server) route(c *conn, req *http.Request, body []byte, arrival int64) after {
+	methods, ok := routes[req.URL.Path]
+	if strings.HasPrefix(req.URL.Path, "/v1") && s.cfg.APIKey != "" && req.Header.Get("Authorization") != "Bearer "+s.cfg.APIKey {
+		return c.reply(http.StatusUnauthorized, jsonType, []byte(unauthorizedBody))
+	}
+	if !ok {
+		return c.detail(req, http.StatusNotFound)
+	}
+	h, ok := methods[req.Method]
+	if !ok {
+		allowed := "GET"
+		if _, get := methods["GET"]; !get {
+			allowed = "POST"
+		}
+		return c.detail(req, http.StatusMethodNotAllowed, "allow: "+allowed)
+	}
+	return h(s, c, req, body, arrival)
+}
+
+// detail is the framework's own error form, without a body for HEAD.
+func (c *conn) detail(req *http.Request, status int, headers ...string) after {
+	body := `{"detail":"` + http.StatusText(status) + `"}`
+	c.write(answer(status, append(headers, jsonType...), body, req.Method == http.MethodHead))
+	c.idleFrom(time.Now())
+	return keepOpen
+}
+
+func (s *Server) models() []byte {
+	name := string(appendEscaped(nil, s.cfg.Model))
+	created := strconv.FormatInt(s.meters.createdNS/1e9, 10)
+	return []byte(`{"object":"list","data":[{"id":"` + name + `","object":"model","created":` + created +
+		`,"owned_by":"vllm","root":"` + name + `","parent":null,"max_model_len":` + strconv.Itoa(s.cfg.MaxModelLen) +
+		`,"permission":[{"id":"modelperm-0","object":"model_permission","created":` + created +
+		`,"allow_create_engine":false,"allow_sampling":true,"allow_logprobs":true,"allow_search_indices":false,"allow_view":true,` +
+		`"allow_fine_tuning":false,"organization":"*","group":null,"is_blocking":false}]}]}`)
+}
+
+// readJSON checks the content type and decodes the body.
+func readJSON(req *http.Request, body []byte) (*wireRequest, *apiError) {
+	if t, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		return nil, &apiError{status: http.StatusBadRequest, kind: "Bad Request", param: "header.content-type",
+			message: "The content type must be application/json."}
+	}
+	q, err := decodeRequest(body)
+	if err != nil {
+		return nil, malformed(err)
+	}
+	return q, nil
+}
+
+func (s *Server) tokenize(c *conn, req *http.Request, body []byte, _ int64) after {
+	q, e := readJSON(req, body)
+	if e != nil {
+		return c.fail(e)
+	}
+	if q.Model != nil && *q.Model != s.cfg.Model {
+		return c.fail(s.unknownModel(*q.Model))
+	}
+	var ids []int32
+	switch {
+	case len(q.Messages) > 0:
+		prompts, e := s.chatPrompt(q.Messages)
+		if e != nil {
+			return c.fail(e)
+		}
+		ids = prompts[0].ids
+	case len(q.Prompts) == 1 && q.Prompts[0].IDs == nil:
+		ids = s.library.promptIDs(q.Prompts[0].Text, s.library.rowOfText(q.Prompts[0].Text))
+	default:
+		return c.fail(malformed(&fieldError{"prompt", "one text is needed"}))
+	}
+	b := appendIDs(fmt.Appendf(nil, `{"count":%d,"max_model_len":%d,"tokens":`, len(ids), s.cfg.MaxModelLen), ids)
+	b = append(b, `,"token_strs":`...)
+	if isTrue(q.TokenStrs) {
+		strs := make([]string, len(ids))
+		for i, id := range ids {
+			strs[i] = s.speller.piece(id)
+		}
+		list, err := json.Marshal(strs)
+		if err != nil {
+			return c.fail(badRequest("", "The token texts cannot be written as JSON."))
+		}
+		b = append(b, list...)
+	} else {
+		b = append(b, "null"...)
+	}
+	return c.reply(http.StatusOK, jsonType, append(b, '}'))
+}
+
+func (s *Server) detokenize(c *conn, req *http.Request, body []byte, _ int64) after {
+	q, e := readJSON(req, body)
+	if e != nil {
+		return c.fail(e)
+	}
+	if q.Model != nil && *q.Model != s.cfg.Model {
+		return c.fail(s.unknownModel(*q.Model))
+	}
+	if q.Tokens == nil {
+		return c.fail(malformed(&fieldError{"tokens", "a list of token ids is needed"}))
+	}
+	b := appendEscaped([]byte(`{"prompt":"`), s.cfg.Tokenizer.Decode(q.Tokens))
+	return c.reply(http.StatusOK, jsonType, append(b, `"}`...))
+}
+
+// generate answers a completion: it checks the request, draws its faults, prepares the whole answer and hands it to the
+// engine, which sends it when it is due.
+func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64, chat bool) after {
+	q, e := readJSON(req, body)
+	if e != nil {
+		return c.fail(e)
+	}
+	r, e := s.accept(q, chat)
+	if e != nil {
+		return c.fail(e)
+	}
+	if h := req.Header.Get("X-Request-Id"); h != "" {
+		r.id = h
+	}
+	ordinal := uint64(s.meters.requests.Add(1))
+	if r.id == "" {
+		r.id = fmt.Sprintf("%016x", mix(s.cfg.Seed^mix(ordinal)))
+	}
+	p := s.draw(ordinal)
+	if p.instead != nil {
+		return c.substitute(r, p.instead)
+	}
+	s.meters.inFlight.Add(1)
+	defer s.meters.inFlight.Add(-1)
+	rp := s.prepare(c, r, p, arrival)
+	if rp.stream {
+		c.write(append(appendHead(nil, http.StatusOK), streamHeaders...))
+	}
+	_ = c.nc.SetReadDeadline(time.Time{}) // a dead connection shows in the next read
+	s.engine.submit(rp)
+	c.watch(rp)
+	return rp.plan.tail.then
+}
+
+// substitute sends what a fault puts in the place of an answer.
+func (c *conn) substitute(r *request, x *substitute) after {
+	switch {
+	case x.status != 0:
+		return c.reply(x.status, x.headers, []byte(x.body))
+	case x.head && r.stream:
+		c.write(append(appendHead(nil, http.StatusOK), streamHeaders...))
+	case x.head:
+		c.write(append(appendHead(nil, http.StatusOK), "content-type: application/json\r\ncontent-length: 4096\r\n\r\n"...))
+	}
+	return x.then
+}
+
+var errServedTwice = errors.New("serving the simulator: Serve was called twice; make a new Server for each listener")
