@@ -55,7 +55,12 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 	if client.balancer, err = balance.New(c.Balance, len(c.Endpoints)); err != nil {
 		return nil, fmt.Errorf("the client can not be set up: %w", err)
 	}
-	client.pooled, client.fresh = newTransport(&client.config, false), newTransport(&client.config, true)
+	if client.pooled, err = newTransport(&client.config, false); err != nil {
+		return nil, err
+	}
+	if client.fresh, err = newTransport(&client.config, true); err != nil {
+		return nil, err
+	}
 	client.requests.New = func() any { return &request{answer: p.NewAnswer()} }
 	return client, nil
 }

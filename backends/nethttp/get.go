@@ -33,7 +33,10 @@ func Get(ctx context.Context, c *backends.Config, e backends.Endpoint, path stri
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &deadlineError{backends.FailRequestTimeout, fmt.Sprintf("no answer within %s", timeout)})
 	defer cancel()
-	transport := newTransport(&config, true)
+	transport, err := newTransport(&config, true)
+	if err != nil {
+		return nil, &backends.EndpointError{URL: e.URL, Fault: backends.FaultTLS, Text: err.Error(), Err: err}
+	}
 	defer transport.CloseIdleConnections()
 	request := (&http.Request{
 		Method: http.MethodGet, URL: target.url, Host: target.url.Host, Header: target.header,

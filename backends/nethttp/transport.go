@@ -2,8 +2,11 @@ package nethttp
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -14,7 +17,11 @@ import (
 const idleTimeout = 4 * time.Second
 
 // newTransport makes a transport for c. A fresh one opens a connection for each request and keeps none.
-func newTransport(c *backends.Config, fresh bool) *http.Transport {
+func newTransport(c *backends.Config, fresh bool) (*http.Transport, error) {
+	authorities, err := trusted(c.CAFile)
+	if err != nil {
+		return nil, err
+	}
 	dialer := &net.Dialer{
 		Timeout: c.ConnectTimeout,
 		// The system's resolver blocks an OS thread per look-up.
@@ -23,7 +30,7 @@ func newTransport(c *backends.Config, fresh bool) *http.Transport {
 	t := &http.Transport{
 		Proxy:                  nil, // no environment
 		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{InsecureSkipVerify: c.InsecureSkipVerify},
+		TLSClientConfig:        &tls.Config{InsecureSkipVerify: c.InsecureSkipVerify, RootCAs: authorities},
 		TLSHandshakeTimeout:    c.ConnectTimeout,
 		DisableCompression:     true,
 		MaxIdleConns:           0,
@@ -37,5 +44,24 @@ func newTransport(c *backends.Config, fresh bool) *http.Transport {
 	if fresh {
 		t.MaxIdleConnsPerHost = -1
 	}
-	return t
+	return t, nil
+}
+
+// trusted gives the system's authorities with those of a PEM file; nil: the system's alone.
+func trusted(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("the file of trusted authorities can not be read: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM form (-----BEGIN CERTIFICATE-----): give the file of the authority that signed the server's certificate", file)
+	}
+	return pool, nil
 }
