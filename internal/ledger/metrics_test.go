@@ -2,9 +2,14 @@ package ledger
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
 const ms = int64(1e6)
@@ -83,6 +88,26 @@ func TestPercentileIndexIsLoadGens(t *testing.T) {
 		{100, .99, 99}, {1000, .999, 999}, {24576, .99, 24330}, {8313, .999, 8304}, {662, .99, 655}, {10, .9, 9}, {1, .5, 0}, {5, 1, 4},
 	} {
 		require.Equal(t, c.want, percentileIndex(c.n, c.p), "%d at %g", c.n, c.p)
+	}
+}
+
+func TestGoldenPercentileIndex(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(golden.Dir(t, "loadgen"), "table_percentile_index.json"))
+	require.NoError(t, err)
+	var table struct {
+		Columns []string
+		Rows    [][]int
+	}
+	require.NoError(t, json.Unmarshal(data, &table))
+	require.NotEmpty(t, table.Rows)
+	for column, name := range table.Columns[1:] {
+		t.Run(name, func(t *testing.T) {
+			p, err := strconv.ParseFloat(name, 64)
+			require.NoError(t, err)
+			for _, row := range table.Rows {
+				require.Equal(t, row[column+1], percentileIndex(row[0], p), "of %d", row[0])
+			}
+		})
 	}
 }
 

@@ -11,30 +11,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-// goldenDir finds the folder of recorded LoadGen results, or skips the test.
-func goldenDir(t testing.TB) string {
-	t.Helper()
-	root := os.Getenv("MLPERF_GO_GOLDEN")
-	if root == "" {
-		dir, err := os.Getwd()
-		require.NoError(t, err)
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-			require.NotEqual(t, filepath.Dir(dir), dir, "no go.mod above the test's folder")
-			dir = filepath.Dir(dir)
-		}
-		root = filepath.Join(dir, "..", "shared", "golden")
-	}
-	root = filepath.Join(root, "loadgen")
-	if _, err := os.Stat(root); err != nil {
-		t.Skipf("no recorded LoadGen results at %s; set MLPERF_GO_GOLDEN", root)
-	}
-	return root
-}
+	"github.com/mlperf-go/mlperf-go/internal/golden"
+)
 
 // goldenCase is the part of a recorded case that concerns the logs.
 type goldenCase struct {
@@ -58,7 +37,7 @@ type goldenCase struct {
 }
 
 func eachLog(t *testing.T, fn func(t *testing.T, dir string, c *goldenCase)) {
-	root := goldenDir(t)
+	root := golden.Dir(t, "loadgen")
 	dirs, err := filepath.Glob(filepath.Join(root, "logs", "*"))
 	require.NoError(t, err)
 	require.NotEmpty(t, dirs)
@@ -197,7 +176,7 @@ func TestGoldenAccuracy(t *testing.T) {
 
 // Every recorded accuracy text, also of cases without raw logs, is read whole and, cut anywhere, as far as it goes.
 func TestGoldenAccuracyTexts(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(goldenDir(t), "*.json"))
+	files, err := filepath.Glob(filepath.Join(golden.Dir(t, "loadgen"), "*.json"))
 	require.NoError(t, err)
 	for _, file := range files {
 		data, err := os.ReadFile(file)

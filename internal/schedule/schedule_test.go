@@ -11,30 +11,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-// goldenDir finds the folder of recorded LoadGen results, or skips the test.
-func goldenDir(t testing.TB) string {
-	t.Helper()
-	root := os.Getenv("MLPERF_GO_GOLDEN")
-	if root == "" {
-		dir, err := os.Getwd()
-		require.NoError(t, err)
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-			require.NotEqual(t, filepath.Dir(dir), dir, "no go.mod above the test's folder")
-			dir = filepath.Dir(dir)
-		}
-		root = filepath.Join(dir, "..", "shared", "golden")
-	}
-	root = filepath.Join(root, "loadgen")
-	if _, err := os.Stat(root); err != nil {
-		t.Skipf("no recorded LoadGen results at %s; set MLPERF_GO_GOLDEN", root)
-	}
-	return root
-}
+	"github.com/mlperf-go/mlperf-go/internal/golden"
+)
 
 func load(t *testing.T, path string, into any) {
 	t.Helper()
@@ -50,7 +29,7 @@ func TestGoldenMersenneTwister(t *testing.T) {
 			Outputs []uint32
 		}
 	}
-	load(t, filepath.Join(goldenDir(t), "table_mt19937.json"), &table)
+	load(t, filepath.Join(golden.Dir(t, "loadgen"), "table_mt19937.json"), &table)
 	require.NotEmpty(t, table.Series)
 	for _, s := range table.Series {
 		t.Run(fmt.Sprint(s.Seed), func(t *testing.T) {
@@ -72,7 +51,7 @@ func TestGoldenInterarrival(t *testing.T) {
 			InterarrivalNS []int64 `json:"interarrival_ns"`
 		}
 	}
-	load(t, filepath.Join(goldenDir(t), "table_poisson_interarrival.json"), &table)
+	load(t, filepath.Join(golden.Dir(t, "loadgen"), "table_poisson_interarrival.json"), &table)
 	require.NotEmpty(t, table.Series)
 	for _, s := range table.Series {
 		t.Run(fmt.Sprintf("%d at %g", s.Seed, s.QPS), func(t *testing.T) {
@@ -108,7 +87,7 @@ func (g goldenSequence) check(t *testing.T, got []int64) {
 }
 
 func TestGoldenServerCases(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(goldenDir(t), "*.json"))
+	files, err := filepath.Glob(filepath.Join(golden.Dir(t, "loadgen"), "*.json"))
 	require.NoError(t, err)
 	for _, file := range files {
 		var c struct {
