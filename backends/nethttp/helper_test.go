@@ -160,7 +160,7 @@ func (r *recorder) exactlyOnce(t require.TestingT, n int) {
 			threads[thread] = true
 		}
 	}
-	require.Len(t, threads, 1, "one OS thread reports everything")
+	require.Len(t, threads, min(n, 1), "one OS thread reports everything")
 	require.Empty(t, r.order)
 }
 
@@ -175,6 +175,13 @@ func config(urls ...string) *backends.Config {
 		c.Endpoints = append(c.Endpoints, backends.Endpoint{URL: u})
 	}
 	return c
+}
+
+// fdLimit is the number of files that this process may open.
+func fdLimit() (uint64, error) {
+	var r syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r)
+	return r.Cur, err
 }
 
 func open(t require.TestingT, c *backends.Config) backends.Backend {
