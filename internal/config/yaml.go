@@ -42,7 +42,7 @@ func (e *Effective) LoadYAML(name string, r io.Reader) error {
 	if err != nil || root == nil {
 		return err
 	}
-	trial := e.clone()
+	trial := e.Clone()
 	if err := trial.setAll(name, root); err != nil {
 		return err
 	}
@@ -117,7 +117,8 @@ func (e *Effective) setNode(s *Setting, key string, node *yaml.Node, from Origin
 	return e.Set(key, node.Value, from)
 }
 
-func (e *Effective) clone() *Effective {
+// Clone gives a copy that is set on its own.
+func (e *Effective) Clone() *Effective {
 	c := &Effective{table: e.table, values: make(map[string]entry, len(e.values)), notices: e.Notices()}
 	for name, v := range e.values {
 		c.values[name] = v
