@@ -1,0 +1,173 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestEncode(t *testing.T) {
+	ids := datasets.Sample{Index: 3, InputIDs: []int32{128000, 7, 90, 1000, 0}, Input: "unused"}
+	text := datasets.Sample{Input: "say \"hé\" <now>\n"}
+	chat := datasets.Sample{Messages: json.RawMessage(`[ {"role": "user", "content": "hi"} ]`)}
+	greedy := models.Sampling{MaxTokens: 128, MinTokens: 1, Temperature: ptr(0.0), TopP: ptr(1.0), TopK: ptr(1), Seed: ptr(int64(42))}
+	full := greedy
+	full.StopTokenIDs, full.IgnoreEOS, full.Temperature = []int32{2, 128009}, true, ptr(1e-7)
+	for _, c := range []struct {
+		name, driver, want string
+		sample             datasets.Sample
+		config             backends.Config
+	}{
+		{"streamed ids", "vllm", `{"model":"m/x","prompt":[128000,7,90,1000,0],"max_tokens":128,"min_tokens":1,"temperature":0,"top_p":1,"top_k":1,"seed":42,"stream":true,"stream_options":{"include_usage":true},"return_token_ids":true}`,
+			ids, backends.Config{ServedModel: "m/x", Sampling: greedy, Stream: true, NeedIDs: true}},
+		{"everything, not streamed", "sim", `{"model":"m","prompt":[128000,7,90,1000,0],"max_tokens":128,"min_tokens":1,"temperature":1e-07,"top_p":1,"top_k":1,"seed":42,"stop_token_ids":[2,128009],"ignore_eos":true,"stream":false,"return_token_ids":true,"skip_special_tokens":false}`,
+			ids, backends.Config{ServedModel: "m", Sampling: full, KeepText: true}},
+		{"text, only what is asked for", "openai", `{"model":"m","prompt":"say \"hé\" <now>\n","max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`,
+			text, backends.Config{ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5}, Stream: true, KeepText: true}},
+		{"generic with ids", "openai", `{"prompt":[128000,7,90,1000,0],"max_tokens":5,"stream":false,"return_token_ids":true}`,
+			ids, backends.Config{Sampling: models.Sampling{MaxTokens: 5}, NeedIDs: true}},
+		{"messages", "vllm", `{"model":"m","messages":[{"role":"user","content":"hi"}],"max_completion_tokens":5,"stream":false,"return_token_ids":true}`,
+			chat, backends.Config{ServedModel: "m", API: "chat", Sampling: models.Sampling{MaxTokens: 5}}},
+		{"text as a message", "openai", `{"model":"m","messages":[{"role":"user","content":"say \"hé\" <now>\n"}],"max_tokens":5,"stream":false}`,
+			text, backends.Config{ServedModel: "m", API: "chat", Sampling: models.Sampling{MaxTokens: 5}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := backends.Lookup(c.driver)
+			require.NoError(t, err)
+			got, err := d.Encode([]byte("x"), &c.sample, &c.config)
+			require.NoError(t, err)
+			require.Equal(t, "x"+c.want, string(got))
+			require.True(t, json.Valid(got[1:]))
+		})
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	d := &Driver{name: "vllm", vllm: true}
+	config := backends.Config{Sampling: models.Sampling{MaxTokens: 5}, Vocabulary: 100}
+	chat := config
+	chat.API = "chat"
+	endless, wild := config, config
+	endless.Sampling.MaxTokens, wild.Sampling.TopP = 0, ptr(math.NaN())
+	for _, c := range []struct {
+		sample datasets.Sample
+		config backends.Config
+		text   string
+	}{
+		{datasets.Sample{Index: 7}, config, "sample 7 has neither prompt ids nor text"},
+		{datasets.Sample{InputIDs: []int32{1, 100}}, config, "prompt id 100 at position 1 is outside the vocabulary of 100 ids"},
+		{datasets.Sample{InputIDs: []int32{-1}}, config, "prompt id -1"},
+		{datasets.Sample{InputIDs: []int32{1}}, chat, "neither messages nor text"},
+		{datasets.Sample{Messages: json.RawMessage(`[{]`)}, chat, "its messages are no JSON"},
+		{datasets.Sample{Input: "x"}, endless, "max_tokens is 0"},
+		{datasets.Sample{Input: "x"}, wild, "top_p is NaN"},
+	} {
+		_, err := d.Encode(nil, &c.sample, &c.config)
+		require.ErrorContains(t, err, c.text)
+	}
+}
+
+func TestAppendID(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := rapid.Uint32Range(0, math.MaxInt32).Draw(t, "id")
+		require.Equal(t, strconv.FormatUint(uint64(id), 10), string(appendID(nil, id)))
+	})
+	for _, id := range []uint32{0, 9, 10, 99, 100, 999, 1000, 1001, 999999, 1000000, 1000001, math.MaxInt32} {
+		require.Equal(t, fmt.Sprint(id), string(appendID(nil, id)))
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	s := datasets.Sample{}
+	for i := range int32(4096) {
+		s.InputIDs = append(s.InputIDs, i*31%128256)
+	}
+	c := backends.Config{ServedModel: "m", Sampling: models.Sampling{MaxTokens: 128}, Vocabulary: 128256}
+	d := &Driver{vllm: true}
+	var buf []byte
+	for b.Loop() {
+		var err error
+		if buf, err = d.Encode(buf[:0], &s, &c); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestAnswerAllocatesNothing reads a whole stream again and again.
+func TestAnswerAllocatesNothing(t *testing.T) {
+	a := newAnswer(&backends.Config{Stream: true, NeedIDs: true})
+	var stream []byte
+	for range 50 {
+		stream = append(append(append(stream, "data: "...), vllmEvent...), "\n\n"...)
+	}
+	var o backends.Outcome
+	require.Zero(t, testing.AllocsPerRun(20, func() {
+		a.Begin("text/event-stream; charset=utf-8")
+		for p := stream; len(p) > 0; {
+			_, p = a.Feed(p)
+		}
+	}))
+	a.Finish(&o, backends.FailCancelled)
+	require.Equal(t, 50, o.NTokens)
+}
+
+func BenchmarkAnswer(b *testing.B) {
+	a := newAnswer(&backends.Config{Stream: true, NeedIDs: true})
+	var stream []byte
+	for range 128 {
+		stream = append(append(append(stream, "data: "...), vllmEvent...), "\n\n"...)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		a.Begin("text/event-stream")
+		for p := stream; len(p) > 0; {
+			_, p = a.Feed(p)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/128, "ns/token")
+}
+
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte("data: "+vllmEvent+"\n\ndata: [DONE]\n\n"), true, 7)
+	f.Add([]byte(`{"choices":[{"text":"a","finish_reason":"stop"}],"usage":{"completion_tokens":1}}`), false, 3)
+	f.Fuzz(func(t *testing.T, body []byte, stream bool, step int) {
+		step = max(step, 1)
+		kind := "application/json"
+		if stream {
+			kind = "text/event-stream"
+		}
+		read := func(step int) (o backends.Outcome, detail string) {
+			a := newAnswer(&backends.Config{Stream: stream, KeepText: true, Vocabulary: 1000})
+			a.Begin(kind)
+			for at := 0; at < len(body); at += min(step, len(body)) {
+				p := body[at:min(at+step, len(body))]
+				for n := 1; n > 0; {
+					n, p = a.Feed(p)
+				}
+			}
+			detail = a.Finish(&o, backends.OK)
+			return o, detail
+		}
+		whole, why := read(len(body) + 1)
+		pieces, _ := read(step)
+		require.Equal(t, whole.Reason, pieces.Reason)
+		require.Equal(t, whole.NTokens, pieces.NTokens)
+		require.Equal(t, string(whole.Text), string(pieces.Text))
+		require.Equal(t, whole.Reason == backends.OK, why == "")
+		if whole.Reason == backends.OK {
+			require.Positive(t, whole.NTokens)
+			require.NotEmpty(t, whole.FinishReason)
+		}
+	})
+}

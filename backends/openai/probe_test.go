@@ -1,0 +1,147 @@
+package openai_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+const (
+	modelList = `{"object":"list","data":[{"id":"other","owned_by":"vllm","max_model_len":10},{"id":"m","owned_by":"vllm","max_model_len":4096}]}`
+	answer    = `{"choices":[{"index":0,"text":"w","finish_reason":"length","token_ids":[5,6]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`
+	stream    = "data: {\"choices\":[{\"index\":0,\"text\":\"w\",\"finish_reason\":null,\"token_ids\":[5]}]}\n\ndata: {\"choices\":[{\"index\":0,\"text\":\"\",\"finish_reason\":\"length\",\"token_ids\":[6]}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n"
+)
+
+// page is what a path answers.
+type page struct {
+	status     int
+	kind, body string
+	location   string
+}
+
+// server answers like vLLM, but for the given pages.
+func server(t *testing.T, bodies *[]string, pages map[string]page) string {
+	all := map[string]page{
+		"/health":         {status: 200},
+		"/version":        {status: 200, kind: "application/json", body: `{"version":"0.23.0"}`},
+		"/v1/models":      {status: 200, kind: "application/json", body: modelList},
+		"/v1/completions": {status: 200, kind: "text/event-stream; charset=utf-8", body: stream},
+	}
+	for path, p := range pages {
+		all[path] = p
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bodies != nil && r.Method == http.MethodPost {
+			*bodies = append(*bodies, string(body))
+		}
+		p, ok := all[r.URL.Path]
+		if !ok {
+			p.status = 404
+		}
+		if p.location != "" {
+			w.Header().Set("Location", p.location)
+		}
+		w.Header().Set("Content-Type", p.kind)
+		w.WriteHeader(p.status)
+		w.Write([]byte(p.body))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func probe(t *testing.T, url string, c *backends.Config, generate bool) (*backends.Probe, error) {
+	d, err := backends.Lookup("vllm")
+	require.NoError(t, err)
+	sample := &datasets.Sample{InputIDs: []int32{1, 2}}
+	return d.Probe(context.Background(), backends.Endpoint{URL: url}, c, sample, generate)
+}
+
+func probeConfig() *backends.Config {
+	return &backends.Config{ServedModel: "m", Stream: true, NeedIDs: true, MinTokens: 100, Vocabulary: 1000, Sampling: models.Sampling{MaxTokens: 128, MinTokens: 100}}
+}
+
+func TestProbe(t *testing.T) {
+	var bodies []string
+	p, err := probe(t, server(t, &bodies, nil), probeConfig(), true)
+	require.NoError(t, err)
+	require.Positive(t, p.TTFT)
+	require.GreaterOrEqual(t, p.Latency, p.TTFT)
+	require.True(t, strings.HasPrefix(p.URL, "http://127.0.0.1:"))
+	p.TTFT, p.Latency, p.URL = 0, 0, ""
+	require.Equal(t, &backends.Probe{
+		Server: "vllm", Version: "0.23.0", Models: []string{"other", "m"}, MaxModelLen: 4096, HealthStatus: 200, Client: "net/http",
+		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true, OutputTokens: 2,
+	}, p)
+	require.Equal(t, []string{`{"model":"m","prompt":[1,2],"max_tokens":8,"min_tokens":8,"stream":true,"stream_options":{"include_usage":true},"return_token_ids":true}`}, bodies)
+
+	c := probeConfig()
+	c.Stream = false
+	p, err = probe(t, server(t, nil, map[string]page{"/v1/completions": {200, "application/json", answer, ""}, "/version": {status: 404}}), c, true)
+	require.NoError(t, err)
+	require.False(t, p.Streams)
+	require.Zero(t, p.TTFT)
+	require.Positive(t, p.Latency)
+	require.Equal(t, []string{"GET /version tells no version (HTTP 404)"}, p.Notes)
+	p, err = probe(t, server(t, &bodies, nil), c, false)
+	require.NoError(t, err)
+	require.False(t, p.Generated)
+	require.Len(t, bodies, 1, "no generation was asked for")
+}
+
+func TestProbeFaults(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	l.Close()
+	html := page{200, "text/html; charset=utf-8", "<html>hello</html>", ""}
+	for _, c := range []struct {
+		name  string
+		url   string
+		pages map[string]page
+		fault backends.Fault
+		texts []string
+	}{
+		{"refused", "http://" + l.Addr().String(), nil, backends.FaultUnreachable, []string{"GET http://127.0.0.1:", "/health failed", "connection refused", "Is the server started"}},
+		{"no TLS", "tls", nil, backends.FaultTLS, []string{"/health failed", "Does the server speak TLS"}},
+		{"still loading", "", map[string]page{"/health": {status: 503}}, backends.FaultNotReady, []string{"HTTP 503", "still loading"}},
+		{"wrong key", "", map[string]page{"/v1/models": {401, "application/json", `{"error":"Unauthorized"}`, ""}}, backends.FaultUnauthorized, []string{"HTTP 401", "API key", "--api-key"}},
+		{"redirect", "", map[string]page{"/v1/models": {302, "", "", "https://elsewhere/"}}, backends.FaultRedirect, []string{"HTTP 302", `"https://elsewhere/"`, "not followed"}},
+		{"HTML", "", map[string]page{"/v1/models": html}, backends.FaultNotJSON, []string{"web page"}},
+		{"not JSON", "", map[string]page{"/v1/models": {200, "text/plain", "hello", ""}}, backends.FaultNotJSON, []string{`"hello"`, "no list of models"}},
+		{"no such route", "", map[string]page{"/v1/models": {status: 404}}, backends.FaultStatus, []string{"HTTP 404", "without /v1"}},
+		{"another model", "", map[string]page{"/v1/models": {200, "application/json", `{"data":[{"id":"a"},{"id":"b"}]}`, ""}}, backends.FaultWrongModel, []string{`does not serve "m", it serves "a", "b"`, "--served-model"}},
+		{"no token ids", "", map[string]page{"/v1/completions": {200, "text/event-stream", strings.NewReplacer(`,"token_ids":[5]`, "", `,"token_ids":[6]`, "").Replace(stream), ""}}, backends.FaultNoTokenIDs, []string{"no token ids", "vLLM >= 0.10.2"}},
+		{"neither ids nor usage", "", map[string]page{"/v1/completions": {200, "text/event-stream", "data: {\"choices\":[{\"text\":\"w\",\"finish_reason\":\"stop\"}]}\n\n", ""}}, backends.FaultNoTokenCount, []string{"number of output tokens is unknown"}},
+		{"not streamed", "", map[string]page{"/v1/completions": {200, "application/json", answer, ""}}, backends.FaultNoStream, []string{"one whole answer came"}},
+		{"generation fails", "", map[string]page{"/v1/completions": {500, "application/json", `{"error":{"message":"boom"}}`, ""}}, backends.FaultGenerate, []string{"HTTP 500", "boom", "(http_500)"}},
+		{"key wanted for generation", "", map[string]page{"/v1/completions": {status: 401}}, backends.FaultUnauthorized, []string{"HTTP 401", "--api-key"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			url := c.url
+			if url == "" || url == "tls" {
+				url = server(t, nil, c.pages)
+			}
+			if c.url == "tls" {
+				url = strings.Replace(url, "http:", "https:", 1)
+			}
+			_, err := probe(t, url, probeConfig(), true)
+			var e *backends.EndpointError
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, c.fault, e.Fault)
+			for _, text := range c.texts {
+				require.Contains(t, e.Error(), text)
+			}
+			require.Contains(t, e.URL, "127.0.0.1")
+		})
+	}
+}
