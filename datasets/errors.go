@@ -20,9 +20,10 @@ type Error struct {
 // Error is one paragraph: place, what was found, what was expected, what to try.
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString("cannot read data set")
 	if e.Path != "" {
-		b.WriteString(" " + e.Path)
+		b.WriteString("cannot read data set " + e.Path)
+	} else {
+		b.WriteString("cannot use the data set in memory")
 	}
 	if e.Record > 0 {
 		fmt.Fprintf(&b, ", record %d", e.Record)

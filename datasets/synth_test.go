@@ -16,11 +16,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// llamaRow has the schema of llama3.1-8b without the rest of the registry's row.
-var llamaRow = &models.Row{Name: "llama3.1-8b", Vocabulary: 128256, Columns: testColumns[:4]}
+var (
+	llamaRow   = row("llama3.1-8b")
+	genericRow = row(models.Generic)
+)
 
-var genericRow = &models.Row{Name: "generic", Columns: []models.Column{
-	{Name: "tok_input", Type: "ids", Role: "input_ids"}, {Name: "input", Type: "text", Role: "input"}, {Name: "output", Type: "text", Role: "target"}}}
+func row(name string) *models.Row {
+	m, err := models.Find(name)
+	if err != nil {
+		panic(err)
+	}
+	return m.Row
+}
 
 func TestVocabularyWords(t *testing.T) {
 	v := SynthVocabulary()

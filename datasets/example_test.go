@@ -1,0 +1,33 @@
+package datasets_test
+
+import (
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/datasets"
+)
+
+// A data set made in memory is checked as a file is.
+func ExampleNew() {
+	d, err := datasets.New([]datasets.Sample{
+		{InputIDs: []int32{128000, 9906, 1917}, Target: "a greeting"},
+		{InputIDs: []int32{128000, 13347}},
+	}, datasets.Options{Schema: "mine", Vocabulary: 128256})
+	fmt.Println(len(d.Samples), d.Samples[1].InputLen, err)
+
+	_, err = datasets.New([]datasets.Sample{{InputIDs: []int32{}}}, datasets.Options{})
+	fmt.Println(err)
+	// Output:
+	// 2 2 <nil>
+	// cannot use the data set in memory, record 1, field "InputIDs": found no token ids, expected a prompt of at least one; remove the record or give it a prompt
+}
+
+// The synthetic vocabulary turns any text into ids and back.
+func ExampleVocabulary() {
+	v := datasets.SynthVocabulary()
+	ids := v.Encode("balara delado, ok")
+	fmt.Println(ids)
+	fmt.Println(v.Decode(ids))
+	// Output:
+	// [6000 1258 44 32 111 107]
+	// balara delado, ok
+}
