@@ -1,9 +1,9 @@
 package loadgen_test
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -17,27 +17,17 @@ import (
 
 var fieldLine = regexp.MustCompile(`(?m)^ +[TE]\(\w+, (\w+)\)`)
 
-// cFields are the fields of mlperf::TestSettings in their order: bridge.h lists them. It is read at build time's place, the
-// package folder, or handed to children through the environment.
+//go:embed bridge.h
+var bridgeHeader string
+
+// cFields are the fields of mlperf::TestSettings in their order: bridge.h lists them.
 var cFields = sync.OnceValue(func() []string {
-	if list := os.Getenv(fieldsVariable); list != "" {
-		return strings.Split(list, ",")
-	}
-	text, err := os.ReadFile("bridge.h")
-	if err != nil {
-		panic(err)
-	}
 	var names []string
-	for _, m := range fieldLine.FindAllStringSubmatch(string(text), -1) {
+	for _, m := range fieldLine.FindAllStringSubmatch(bridgeHeader, -1) {
 		names = append(names, m[1])
-	}
-	if err := os.Setenv(fieldsVariable, strings.Join(names, ",")); err != nil {
-		panic(err)
 	}
 	return names
 })
-
-const fieldsVariable = "MLPERF_GO_LOADGEN_TEST_FIELDS"
 
 func setField(s *loadgen.TestSettings, name string, value any) error {
 	for i, n := range cFields() {
@@ -90,7 +80,7 @@ func fieldMap(s loadgen.TestSettings) map[string]any {
 		case f.Kind() == reflect.Float64:
 			out[name] = json.Number(strconv.FormatFloat(f.Float(), 'g', -1, 64))
 			if _, err := json.Marshal(f.Float()); err != nil {
-				out[name] = fmt.Sprint(f.Float())
+				out[name] = strings.ToLower(strings.TrimPrefix(fmt.Sprint(f.Float()), "+"))
 			}
 		default:
 			out[name] = f.Interface()

@@ -27,6 +27,9 @@ type entry struct {
 // loadDependent are entries that depend on how busy the machine is.
 var loadDependent = regexp.MustCompile(`^(Logging allocation detected|CAS failed|PerfClock and system_clock differ)`)
 
+// bareNaN is what LoadGen writes for 0/0, which is no JSON.
+var bareNaN = regexp.MustCompile(`"value": -?nan\b`)
+
 // readDetail reads a detail log, without the entries that depend on the machine's load, which it counts.
 func readDetail(path string) (entries []entry, warnings, errs int, err error) {
 	text, err := os.ReadFile(path)
@@ -39,7 +42,7 @@ func readDetail(path string) (entries []entry, warnings, errs int, err error) {
 			return nil, 0, 0, fmt.Errorf("%s line %d has no mark", path, i+1)
 		}
 		var e entry
-		if err := decode(line, &e); err != nil {
+		if err := decode(bareNaN.ReplaceAll(line, []byte(`"value": "nan"`)), &e); err != nil {
 			return nil, 0, 0, fmt.Errorf("%s line %d: %w", path, i+1, err)
 		}
 		if s, ok := e.Value.(string); ok && loadDependent.MatchString(s) {
@@ -65,7 +68,7 @@ func decode(text []byte, to any) error {
 	return d.Decode(to)
 }
 
-// answers is one record of an accuracy log.
+// answered is one record of an accuracy log.
 type answered struct {
 	SeqID      int    `json:"seq_id"`
 	Index      int    `json:"qsl_idx"`

@@ -172,34 +172,49 @@ type check struct {
 	why   string
 }
 
+// maxQPS bounds the scheduled rate: LoadGen cuts the time between two queries to whole ns, and steps of 0 never end.
+const maxQPS = 1e8
+
 func (s *TestSettings) checks(total, performance uint64) []check {
-	loaded := performance
+	piece := performance // samples loaded together
 	if s.PerformanceSampleCountOverride != 0 {
-		loaded = s.PerformanceSampleCountOverride
+		piece = s.PerformanceSampleCountOverride
 	}
-	loaded = min(loaded, total)
 	qps := s.qps()
 	seconds := float64(s.MinDurationMS) / 1000
 	generated := math.Max(float64(s.MinQueryCount), 2*seconds*qps)
 	multi := s.Scenario == MultiStream
+	if multi {
+		generated *= float64(s.MultiStreamSamplesPerQuery)
+	}
+	performs := s.Mode != AccuracyOnly || s.Test05 // LoadGen's TEST05 makes every mode a performance one
 	return []check{
 		{s.Scenario < SingleStream || s.Scenario > Offline, "scenario", int32(s.Scenario), "it is none of LoadGen's"},
 		{s.Mode < SubmissionRun || s.Mode > FindPeakPerformance, "mode", int32(s.Mode), "it is none of LoadGen's"},
 		{total == 0, "total sample count", total, "LoadGen would index an empty library"},
 		{performance == 0, "performance sample count", performance, "LoadGen would divide by it"},
 		{math.IsNaN(qps) || math.IsInf(qps, 0) || qps == 0, "target QPS", qps, "LoadGen would prepare queries for ever"},
+		{s.Scenario != Offline && qps > maxQPS, "target QPS", qps, "LoadGen would schedule queries 0 ns apart, for ever"},
 		{s.Scenario == SingleStream && !(s.SingleStreamExpectedLatencyNS > 0), "single_stream_expected_latency_ns",
 			s.SingleStreamExpectedLatencyNS, "LoadGen would prepare queries for ever"},
 		{multi && !(s.MultiStreamExpectedLatencyNS > 0), "multi_stream_expected_latency_ns",
 			s.MultiStreamExpectedLatencyNS, "LoadGen would prepare queries for ever"},
 		{multi && s.MultiStreamSamplesPerQuery == 0, "multi_stream_samples_per_query", 0, "LoadGen would divide by it"},
 		{multi && s.MultiStreamSamplesPerQuery > maxGenerated, "multi_stream_samples_per_query", s.MultiStreamSamplesPerQuery, "LoadGen would run out of memory"},
-		{s.MinQueryCount == 0 && s.MinDurationMS == 0 && s.Mode != AccuracyOnly, "min_query_count", 0,
+		{s.MinQueryCount == 0 && s.MinDurationMS == 0 && performs, "min_query_count", 0,
 			"with min_duration 0 LoadGen would prepare no query and read past an empty list"},
+		{s.Scenario == Offline && performs && !s.PerformanceIssueUnique && max(float64(s.MinQueryCount), 1.1*seconds*qps) < 1, "min_query_count",
+			s.MinQueryCount, "with so short a duration LoadGen would issue a query of no samples and read past its end"},
 		{generated > maxGenerated, "min_query_count, min_duration and target QPS", generated,
 			"LoadGen prepares every query before it starts and would run out of memory"},
-		{s.PerformanceIssueSame && s.PerformanceIssueSameIndex >= loaded, "performance_issue_same_index",
-			s.PerformanceIssueSameIndex, "it is not in the loaded set, and LoadGen would read past its end"},
+		{s.Scenario == Server && s.MinQueryCount == 0 && s.SampleConcatenatePermutation && performs, "min_query_count", 0,
+			"with sample_concatenate_permutation LoadGen would divide by it"},
+		{s.Scenario == Offline && s.PerformanceIssueUnique && piece > total && performs, "performance_issue_unique", true,
+			"the performance sample count is above the total, and LoadGen would prepare no query and read past an empty list"},
+		{multi && s.PerformanceIssueUnique && s.SampleConcatenatePermutation && s.MultiStreamSamplesPerQuery > 1 && performs,
+			"performance_issue_unique", true, "with sample_concatenate_permutation LoadGen would run out of unique samples and throw"},
+		{s.PerformanceIssueSame && s.PerformanceIssueSameIndex >= s.smallestSet(total, piece), "performance_issue_same_index",
+			s.PerformanceIssueSameIndex, "it is not in every loaded set, and LoadGen would read past its end"},
 		{badPercentile(s.SingleStreamTargetLatencyPercentile), "single_stream_target_latency_percentile", s.SingleStreamTargetLatencyPercentile, percentileWhy},
 		{badPercentile(s.MultiStreamTargetLatencyPercentile), "multi_stream_target_latency_percentile", s.MultiStreamTargetLatencyPercentile, percentileWhy},
 		{badPercentile(s.ServerTargetLatencyPercentile), "server_target_latency_percentile", s.ServerTargetLatencyPercentile, percentileWhy},
@@ -210,6 +225,22 @@ func (s *TestSettings) checks(total, performance uint64) []check {
 		{s.ServerFindPeakQPSDecimals < 0 || s.ServerFindPeakQPSDecimals > 9, "server_find_peak_qps_decimals_of_precision",
 			s.ServerFindPeakQPSDecimals, "LoadGen would bisect for ever"},
 	}
+}
+
+// smallestSet is the size of the smallest set that LoadGen loads: in accuracy mode the last one has what is left over.
+func (s *TestSettings) smallestSet(total, piece uint64) uint64 {
+	smallest := min(piece, total)
+	if s.Mode != AccuracyOnly && s.Mode != SubmissionRun || smallest == 0 {
+		return smallest
+	}
+	accuracy := total
+	if s.AccuracySampleCountOverride != 0 {
+		accuracy = min(s.AccuracySampleCountOverride, total)
+	}
+	if rest := accuracy % smallest; rest != 0 {
+		return rest
+	}
+	return smallest
 }
 
 const percentileWhy = "LoadGen would read past the end of its sorted latencies; it must be at least 0 and below 1"
