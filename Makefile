@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 BIN := bin/mlperf-go
+# go-nvml's bindings call functions that NVIDIA has marked as old.
+export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
 GO_SOURCES := $(shell git ls-files '*.go' '*.cc' '*.h' 'go.mod' 'go.sum' 2>/dev/null)
 
 # What a run takes; see README.

@@ -75,7 +75,7 @@ func (p *Plan) unknownModelKeys(have []config.KV) []config.KV {
 			keys = append(keys, config.KV{Key: key, Text: strconv.FormatInt(noLimit.Milliseconds(), 10)})
 		}
 	}
-	return keys
+	return append(keys, config.KV{Key: "target_latency", Text: "0"})
 }
 
 var loadgenModes = map[models.Mode]loadgen.TestMode{

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// settingFlags makes a command-line flag of every setting: the table is the only list.
+func settingFlags() []cli.Flag {
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "config", Usage: "YAML file of settings, by their flag names", EnvVars: []string{"MLPERF_GO_CONFIG"}},
+	}
+	for _, s := range config.RunSettings() {
+		flags = append(flags, settingFlag(s, s.Name, s.Hidden))
+		for _, a := range s.Aliases {
+			flags = append(flags, settingFlag(s, a.Name, true))
+		}
+	}
+	return flags
+}
+
+// settingFlag keeps the text as it was typed: config reads it, and says what is wrong with it.
+func settingFlag(s config.Setting, name string, hidden bool) cli.Flag {
+	takesNone := s.Kind == config.Bool && !s.NeedsValue || isSwitch(s, name)
+	switch {
+	case takesNone:
+		return &cli.BoolFlag{Name: name, Usage: s.Usage, Category: s.Group, Hidden: hidden}
+	case s.Kind == config.Strings:
+		return &cli.StringSliceFlag{Name: name, Usage: s.Usage, Category: s.Group, Hidden: hidden}
+	default:
+		return &cli.StringFlag{Name: name, Usage: s.Usage, Category: s.Group, Hidden: hidden, DefaultText: s.Default}
+	}
+}
+
+func isSwitch(s config.Setting, name string) bool {
+	for _, a := range s.Aliases {
+		if a.Name == name {
+			return a.Value != ""
+		}
+	}
+	return false
+}
+
+// effective layers the configuration file, the environment and the flags of a command.
+func (p *program) effective(c *cli.Context) (*config.Effective, error) {
+	e := config.New(config.RunSettings())
+	if path := c.String("config"); path != "" {
+		if err := e.LoadYAMLFile(path); err != nil {
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "config_file", Err: err}
+		}
+	}
+	if err := e.SetEnviron(p.environ, globalNames...); err != nil {
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "environment", Err: err}
+	}
+	for _, s := range e.Table() {
+		for _, name := range s.Names() {
+			if err := setFlag(e, c, s, name); err != nil {
+				return nil, &run.Error{Exit: run.ExitUsage, Code: "flag_value", Err: err}
+			}
+		}
+	}
+	return e, nil
+}
+
+func setFlag(e *config.Effective, c *cli.Context, s config.Setting, name string) error {
+	if !c.IsSet(name) {
+		return nil
+	}
+	from := config.Origin{Layer: config.FromFlag, Where: "--" + name}
+	switch {
+	case isSwitch(s, name), s.Kind == config.Bool && !s.NeedsValue:
+		return e.Set(name, strconv.FormatBool(c.Bool(name)), from)
+	case s.Kind == config.Strings:
+		return e.SetList(name, c.StringSlice(name), from)
+	default:
+		return e.Set(name, c.String(name), from)
+	}
+}
+
+// cutFlag takes --name=value apart.
+func cutFlag(arg string) (name, value string, inline bool) {
+	name, value, inline = strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return name, value, inline
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+func (p *program) modelsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "models", Usage: "the benchmarks that are known", ArgsUsage: "[NAME]", HideHelpCommand: true, OnUsageError: usageError,
+		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return p.listModels()
+			}
+			m, err := models.Find(c.Args().First())
+			if err != nil {
+				return err
+			}
+			return p.showModel(m.Row)
+		},
+	}
+}
+
+func (p *program) listModels() error {
+	if p.json {
+		p.writeJSON(models.Rows())
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "name\tscenarios\trows\tserved model")
+	for _, r := range models.Rows() {
+		served := "-"
+		if len(r.ServedModels) > 0 {
+			served = r.ServedModels[0]
+		}
+		scenarios := ""
+		for i, s := range r.Scenarios {
+			if i > 0 {
+				scenarios += ", "
+			}
+			scenarios += string(s.Scenario)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", r.Name, scenarios, r.DatasetSamples, served)
+	}
+	return w.Flush()
+}
+
+func (p *program) showModel(r *models.Row) error {
+	if p.json {
+		p.writeJSON(r)
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	for _, f := range r.Describe() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, f.Value, f.Source)
+	}
+	return w.Flush()
+}
+
+func (p *program) versionCommand() *cli.Command {
+	return &cli.Command{
+		Name: "version", Usage: "what this program is made of", HideHelpCommand: true, OnUsageError: usageError,
+		Action: func(c *cli.Context) error {
+			t := run.ThisTool()
+			if p.json {
+				p.writeJSON(t)
+				return nil
+			}
+			fmt.Fprintf(p.stdout, "mlperf-go %s\nLoadGen %s @ %s\n%s\n", t.Version, t.LoadGen, t.LoadGenRevision, t.Go)
+			return nil
+		},
+	}
+}
+
+func (p *program) preflightCommand() *cli.Command {
+	return &cli.Command{
+		Name: "preflight", Usage: "ask endpoints what they are, and start no test", HideHelpCommand: true, OnUsageError: usageError,
+		Flags: settingFlags(),
+		Action: func(c *cli.Context) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			e, err := p.effective(c)
+			if err != nil {
+				return err
+			}
+			plan, err := run.NewPlan(e)
+			if err != nil {
+				return err
+			}
+			if !plan.HasEndpoint() {
+				return &run.Error{Exit: run.ExitUsage, Code: "endpoint", Err: errors.New("no --endpoint is given"), Hint: "Write --endpoint http://host:port"}
+			}
+			p.notice(plan.Notices()...)
+			pre, err := run.PreflightOnly(c.Context, plan)
+			if err != nil {
+				return err
+			}
+			if p.json {
+				p.writeJSON(pre)
+				return nil
+			}
+			return p.printPreflight(pre)
+		},
+	}
+}
+
+func (p *program) printPreflight(pre *run.Preflight) error {
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	for _, e := range pre.Endpoints {
+		fmt.Fprintf(w, "endpoint\t%s\n  server\t%s %s\n  models\t%v\n  context\t%d tokens\n  health\t%d\n  client\t%s\n", e.URL, orUnknown(e.Server), e.Version, e.Models, e.MaxModelLen, e.HealthStatus, e.Client)
+		if e.Generated {
+			fmt.Fprintf(w, "  token ids in\t%t\n  token ids out\t%t\n  usage\t%t\n  streams\t%t\n  first token\t%v\n  answer\t%d tokens in %v\n", e.TokenIDPrompt, e.ReturnsTokenIDs, e.Usage, e.Streams, e.TTFT, e.OutputTokens, e.Latency)
+		}
+		for _, n := range e.Notes {
+			fmt.Fprintf(w, "  note\t%s\n", n)
+		}
+	}
+	fmt.Fprintf(w, "open files\t%d of at most %d\n", pre.OpenFiles.Now, pre.OpenFiles.Hard)
+	return w.Flush()
+}
+
+const bashCompletion = `_mlperf_go() {
+  local words="${COMP_WORDS[*]:0:COMP_CWORD}"
+  COMPREPLY=($(compgen -W "$(${words} --generate-bash-completion 2>/dev/null)" -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o bashdefault -o default -F _mlperf_go mlperf-go
+`
+
+const zshCompletion = `#compdef mlperf-go
+_mlperf_go() {
+  local -a words_so_far
+  words_so_far=("${words[@]:0:$((CURRENT-1))}")
+  compadd -- $(${words_so_far} --generate-bash-completion 2>/dev/null)
+}
+compdef _mlperf_go mlperf-go
+`
+
+func (p *program) completionCommand() *cli.Command {
+	shells := map[string]string{"bash": bashCompletion, "zsh": zshCompletion}
+	return &cli.Command{
+		Name: "completion", Usage: "print a completion script", ArgsUsage: "bash|zsh", HideHelpCommand: true, OnUsageError: usageError,
+		Action: func(c *cli.Context) error {
+			script, ok := shells[c.Args().First()]
+			if !ok || c.NArg() != 1 {
+				return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("completion for %q is not known", c.Args().First()), Hint: "Write `mlperf-go completion bash` or `mlperf-go completion zsh`"}
+			}
+			_, err := fmt.Fprint(p.stdout, script)
+			return err
+		},
+	}
+}

@@ -1,0 +1,211 @@
+// Command mlperf-go runs MLPerf Inference tests of large language models against inference servers.
+//
+// One file per command: flags in, one call, exit code out. The exit codes are those of run.Exit*.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"golang.org/x/term"
+
+	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers vllm, sim and openai
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// The main goroutine keeps the main thread: children are tied to the thread that made them by their parent-death signal.
+func init() { runtime.LockOSThread() }
+
+func main() { os.Exit(mainCode(os.Args, os.Environ(), os.Stdout, os.Stderr)) }
+
+// program is what every command needs.
+type program struct {
+	environ        []string
+	stdout, stderr io.Writer
+	log            *zap.Logger
+	json, quiet    bool
+	noProgress     bool
+	exit           int // of a command that ended without an error
+}
+
+func mainCode(args, environ []string, stdout, stderr io.Writer) int {
+	p := &program{environ: environ, stdout: stdout, stderr: stderr, log: zap.NewNop()}
+	app := p.app()
+	ctx, stop := interruptible()
+	defer stop()
+	err := app.RunContext(ctx, args)
+	_ = p.log.Sync() // stderr may be a terminal, which can not be synced
+	if err == nil {
+		return p.exit
+	}
+	return p.report(err)
+}
+
+// report writes an error as one paragraph, or as JSON, and gives its exit code.
+func (p *program) report(err error) int {
+	e := run.Classify(err)
+	var exit cli.ExitCoder
+	if errors.As(err, &exit) {
+		e = &run.Error{Exit: exit.ExitCode(), Code: "exit", Err: err}
+	}
+	var interrupt run.Interrupt
+	if errors.As(err, &interrupt) {
+		e = &run.Error{Exit: interrupt.ExitCode(), Code: "interrupted", Err: interrupt}
+	}
+	if p.json {
+		p.writeJSON(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Err.Error(), "hint": e.Hint}})
+	}
+	fmt.Fprintf(p.stderr, "mlperf-go: %s\n", strings.TrimSuffix(e.Error(), "\n"))
+	return e.Exit
+}
+
+func (p *program) writeJSON(v any) {
+	enc := json.NewEncoder(p.stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		fmt.Fprintf(p.stderr, "mlperf-go: the result can not be written: %v\n", err)
+		p.exit = run.ExitEnvironment
+	}
+}
+
+// interruptible gives a context that the first SIGINT or SIGTERM ends; the second ends the process at once.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	end := make(chan struct{})
+	go func() {
+		select {
+		case <-end:
+			return
+		case s := <-signals:
+			cancel(run.Interrupt{Signal: s.(syscall.Signal)})
+		}
+		select {
+		case <-end:
+		case s := <-signals:
+			os.Exit(run.Interrupt{Signal: s.(syscall.Signal)}.ExitCode())
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(end)
+		cancel(nil)
+	}
+}
+
+func (p *program) app() *cli.App {
+	return &cli.App{
+		Name: "mlperf-go", HelpName: "mlperf-go", Usage: "MLPerf Inference tests of large language model servers, on the official LoadGen",
+		Writer: p.stdout, ErrWriter: p.stderr,
+		HideVersion: true, EnableBashCompletion: true, Suggest: true, UseShortOptionHandling: false,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", EnvVars: []string{"MLPERF_GO_LOG_LEVEL"}},
+			&cli.StringFlag{Name: "log-format", Value: "console", Usage: "console or json", EnvVars: []string{"MLPERF_GO_LOG_FORMAT"}},
+			&cli.BoolFlag{Name: "quiet", Usage: "print errors only", EnvVars: []string{"MLPERF_GO_QUIET"}},
+			&cli.BoolFlag{Name: "no-progress", Usage: "no progress on stderr", EnvVars: []string{"MLPERF_GO_NO_PROGRESS"}},
+			&cli.BoolFlag{Name: "json", Usage: "the result as one JSON object on stdout", EnvVars: []string{"MLPERF_GO_JSON"}},
+		},
+		Before: p.before,
+		Commands: []*cli.Command{
+			p.runCommand(), p.submissionCommand(), p.preflightCommand(), p.simCommand(), p.datasetCommand(), p.modelsCommand(),
+			p.versionCommand(), p.completionCommand(),
+		},
+		ExitErrHandler:  func(*cli.Context, error) {}, // mainCode does
+		OnUsageError:    usageError,
+		CommandNotFound: nil,
+		Action:          p.noCommand,
+	}
+}
+
+// globalNames are the environment names of the global flags, which are no settings of a run.
+var globalNames = []string{"MLPERF_GO_LOG_LEVEL", "MLPERF_GO_LOG_FORMAT", "MLPERF_GO_QUIET", "MLPERF_GO_NO_PROGRESS", "MLPERF_GO_JSON", "MLPERF_GO_CONFIG", "MLPERF_GO_GOLDEN"}
+
+func (p *program) before(c *cli.Context) error {
+	p.json, p.quiet, p.noProgress = c.Bool("json"), c.Bool("quiet"), c.Bool("no-progress")
+	level, err := zapcore.ParseLevel(c.String("log-level"))
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "log_level", Err: fmt.Errorf("--log-level: %w", err), Hint: "Use debug, info, warn or error"}
+	}
+	if p.quiet {
+		level = max(level, zapcore.ErrorLevel)
+	}
+	encoder := zap.NewProductionEncoderConfig()
+	encoder.EncodeTime = zapcore.ISO8601TimeEncoder
+	encoders := map[string]zapcore.Encoder{"json": zapcore.NewJSONEncoder(encoder), "console": consoleEncoder()}
+	chosen, ok := encoders[c.String("log-format")]
+	if !ok {
+		return &run.Error{Exit: run.ExitUsage, Code: "log_format", Err: fmt.Errorf("--log-format %q is unknown", c.String("log-format")), Hint: "Use console or json"}
+	}
+	p.log = zap.New(zapcore.NewCore(chosen, zapcore.AddSync(p.stderr), level))
+	return nil
+}
+
+// consoleEncoder writes the message alone, as a person wants to read it.
+func consoleEncoder() zapcore.Encoder {
+	e := zapcore.EncoderConfig{MessageKey: "msg", LevelKey: "level", EncodeLevel: shortLevel, ConsoleSeparator: " "}
+	return zapcore.NewConsoleEncoder(e)
+}
+
+func shortLevel(l zapcore.Level, enc zapcore.PrimitiveArrayEncoder) {
+	enc.AppendString(l.String() + ":")
+}
+
+func (p *program) noCommand(c *cli.Context) error {
+	if c.NArg() == 0 {
+		return cli.ShowAppHelp(c)
+	}
+	var names []string
+	for _, command := range c.App.Commands {
+		names = append(names, command.Name)
+	}
+	hint := "`mlperf-go help` lists the commands"
+	if near := config.Nearest(c.Args().First(), names); len(near) > 0 {
+		hint = "Did you mean " + strings.Join(near, ", ") + "? " + hint
+	}
+	return &run.Error{Exit: run.ExitUsage, Code: "unknown_command", Err: fmt.Errorf("the command %q is unknown", c.Args().First()), Hint: hint}
+}
+
+// usageError turns the flag parser's words into ours, with the nearest flag.
+func usageError(c *cli.Context, err error, _ bool) error {
+	e := &run.Error{Exit: run.ExitUsage, Code: "flag", Err: err, Hint: "`mlperf-go " + strings.TrimSpace(c.Command.FullName()+" --help") + "` lists the flags"}
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
+	if !unknown {
+		return e
+	}
+	e.Code, e.Err = "unknown_flag", fmt.Errorf("the flag -%s is unknown", name)
+	var names []string
+	for _, f := range c.Command.Flags {
+		names = append(names, f.Names()...)
+	}
+	if near := config.Nearest(strings.TrimLeft(name, "-"), names); len(near) > 0 {
+		e.Hint = "Did you mean --" + strings.Join(near, ", --") + "? " + e.Hint
+	}
+	return e
+}
+
+// terminal says whether progress may be drawn in place.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// notice prints a line that a user should see once.
+func (p *program) notice(lines ...string) {
+	for _, l := range lines {
+		p.log.Info(l)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// progress shows a running test on stderr: a bar on a terminal, a line every few seconds elsewhere.
+type progress struct {
+	p       *program
+	title   string
+	bars    *mpb.Progress
+	bar     *mpb.Bar
+	text    string
+	lastOut time.Time
+}
+
+const lineEvery = 5 * time.Second
+
+func (p *program) newProgress(plan *run.Plan) *progress {
+	return &progress{p: p, title: fmt.Sprintf("%s %s %s", plan.Row.Name, plan.Scenario.Scenario, plan.Mode)}
+}
+
+// Preflighted tells what will be tested.
+func (g *progress) Preflighted(plan *run.Plan, pre *run.Preflight, notes []string) {
+	for _, e := range pre.Endpoints {
+		g.p.notice(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version, strings.Join(e.Models, ", ")))
+	}
+	for _, n := range notes {
+		g.p.log.Warn(n)
+	}
+	if len(plan.Rehearsal) > 0 {
+		g.p.notice("rehearsal, not for submission: " + strings.Join(plan.Rehearsal, "; "))
+	}
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown server"
+	}
+	return s
+}
+
+// Progress draws a moment.
+func (g *progress) Progress(now run.Progress) {
+	if g.p.quiet || g.p.noProgress {
+		return
+	}
+	g.text = describe(now)
+	if terminal(g.p.stderr) {
+		g.draw(now)
+		return
+	}
+	if time.Since(g.lastOut) >= lineEvery {
+		g.lastOut = time.Now()
+		fmt.Fprintf(g.p.stderr, "%s %d/%d %s\n", g.title, now.Done, now.Total, g.text)
+	}
+}
+
+func describe(now run.Progress) string {
+	text := fmt.Sprintf("%.1f/s, %d in flight, %d failed", now.RatePerS, now.InFlight, now.Failed)
+	if now.TTFTp99 > 0 {
+		text += fmt.Sprintf(", TTFT p99 %v", now.TTFTp99.Round(100*time.Microsecond))
+	}
+	if now.Left > 0 {
+		text += fmt.Sprintf(", %v left", now.Left.Round(time.Second))
+	}
+	return text
+}
+
+func (g *progress) draw(now run.Progress) {
+	if g.bars == nil {
+		g.bars = mpb.New(mpb.WithOutput(g.p.stderr), mpb.WithWidth(40))
+		g.bar = g.bars.AddBar(now.Total,
+			mpb.PrependDecorators(decor.Name(g.title+" "), decor.CountersNoUnit("%d/%d")),
+			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + g.text })))
+	}
+	// The total is a guess: a bar that fills too early would end.
+	g.bar.SetTotal(max(now.Total, now.Done+1), false)
+	g.bar.SetCurrent(now.Done)
+}
+
+// end takes the bar away.
+func (g *progress) end() {
+	if g.bars == nil {
+		return
+	}
+	g.bar.Abort(true)
+	g.bars.Wait()
+}
+
+var _ run.Observer = (*progress)(nil)

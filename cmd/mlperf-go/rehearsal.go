@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// synthSeed makes every synthetic set of this program the same.
+const synthSeed = 1
+
+var forced = config.Origin{Layer: config.FromFlag, Where: "--resume"}
+
+// rehearse gives a plan what the user left out: a synthetic data set, and the simulator in a process of its own. The function that it
+// returns stops and removes both.
+func (p *program) rehearse(ctx context.Context, plan *run.Plan) (stop func(), err error) {
+	stop = func() {}
+	if plan.HasDataset() && plan.HasEndpoint() {
+		return stop, nil
+	}
+	dir, err := os.MkdirTemp("", "mlperf-go-")
+	if err != nil {
+		return nil, err
+	}
+	stop = func() { _ = os.RemoveAll(dir) } // what stays behind is in the system's temporary folder
+	defer func() {
+		if err != nil {
+			stop()
+		}
+	}()
+	if !plan.HasDataset() {
+		if err := makeDataset(plan, filepath.Join(dir, "dataset.json")); err != nil {
+			return stop, err
+		}
+	}
+	if plan.HasEndpoint() {
+		return stop, nil
+	}
+	s, err := startSimulator(ctx, dir, plan)
+	if err != nil {
+		return stop, err
+	}
+	remove := stop
+	stop = func() { s.stop(); remove() }
+	origin := config.Origin{Layer: config.FromRegistry, Where: "simulator"}
+	return stop, errors.Join(plan.Config.Set("endpoint", s.url, origin), plan.Config.Set("backend", "sim", origin))
+}
+
+func makeDataset(plan *run.Plan, path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(datasets.WriteSynth(f, plan.Row, plan.Samples(), synthSeed), f.Close()); err != nil {
+		return fmt.Errorf("the synthetic data set can not be written: %w", err)
+	}
+	return plan.Config.Set("dataset", path, config.Origin{Layer: config.FromRegistry, Where: "synthetic"})
+}
+
+// simulator is a child process of ours that serves the wire of vLLM.
+type simulator struct {
+	cmd    *exec.Cmd
+	url    string
+	exited chan struct{}
+	log    bytes.Buffer
+}
+
+const simulatorStart = 20 * time.Second
+
+func startSimulator(ctx context.Context, dir string, plan *run.Plan) (*simulator, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("the simulator can not be started: %w", err)
+	}
+	ready := filepath.Join(dir, "ready")
+	args := []string{"sim", "--listen", "127.0.0.1:0", "--ready-file", ready, "--model", servedModel(plan)}
+	if path := plan.Config.String("dataset"); path != "" {
+		args = append(args, "--dataset", path, "--benchmark", plan.Row.Name)
+	}
+	s := &simulator{cmd: exec.Command(self, args...), exited: make(chan struct{})}
+	s.cmd.Stderr = &s.log
+	// A group of its own: a Ctrl-C at the terminal is for us. And it must not outlive us, however we end.
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("the simulator can not be started: %w", err)
+	}
+	go func() {
+		defer close(s.exited)
+		_ = s.cmd.Wait() // its exit code says nothing that its silence does not
+	}()
+	deadline := time.NewTimer(simulatorStart)
+	defer deadline.Stop()
+	for {
+		text, err := os.ReadFile(ready)
+		if url := strings.TrimSpace(string(text)); err == nil && url != "" {
+			s.url = url
+			return s, nil
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+			continue
+		case <-s.exited:
+			err = fmt.Errorf("the simulator ended before it served: %s", strings.TrimSpace(s.log.String()))
+		case <-deadline.C:
+			err = fmt.Errorf("the simulator did not serve within %v", simulatorStart)
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		s.stop()
+		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "simulator", Err: err}
+	}
+}
+
+func servedModel(plan *run.Plan) string {
+	if name := plan.Config.String("served-model"); name != "" {
+		return name
+	}
+	_ = plan.Config.Set("served-model", "simulated", config.Origin{Layer: config.FromRegistry, Where: "simulator"}) // a string setting takes every text
+	return "simulated"
+}
+
+// stop ends the simulator: it answers SIGTERM, and SIGKILL is for the case that it does not.
+func (s *simulator) stop() {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+	select {
+	case <-s.exited:
+	case <-time.After(2 * time.Second):
+		_ = s.cmd.Process.Kill()
+		<-s.exited
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission"
+)
+
+func (p *program) runCommand() *cli.Command {
+	return &cli.Command{
+		Name: "run", Usage: "run one test", HideHelpCommand: true,
+		Description: "Runs one LoadGen test and leaves a folder with the official logs, the record (run.json) and a verdict.\n" +
+			"Without --endpoint the simulator is started; without --dataset a synthetic data set is made. Both make a rehearsal.",
+		Flags: append(settingFlags(), &cli.BoolFlag{Name: "print-config", Usage: "print the effective configuration with origins, and stop"}),
+		Action: func(c *cli.Context) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			e, err := p.effective(c)
+			if err != nil {
+				return err
+			}
+			if e.String("mode") == "submission" {
+				return p.runBoth(c)
+			}
+			plan, err := run.NewPlan(e)
+			if err != nil {
+				return err
+			}
+			plan.Command = append([]string{"mlperf-go"}, redacted(os.Args[1:])...)
+			p.notice(plan.Notices()...)
+			if c.Bool("print-config") {
+				return p.printConfig(plan)
+			}
+			return p.runOne(c.Context, plan)
+		},
+		OnUsageError: usageError,
+	}
+}
+
+func noArguments(c *cli.Context) error {
+	if c.NArg() == 0 {
+		return nil
+	}
+	return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%s takes flags only, not %q", c.Command.FullName(), c.Args().First()), Hint: "Is a -- missing before it, or an = in front of its value?"}
+}
+
+// redacted hides keys that were given on the command line.
+func redacted(args []string) []string {
+	out := append([]string(nil), args...)
+	for i := range out {
+		name, _, inline := cutFlag(out[i])
+		switch {
+		case name != "api-key":
+		case inline:
+			out[i] = "--api-key=***"
+		case i+1 < len(out):
+			out[i+1] = "***"
+		}
+	}
+	return out
+}
+
+func (p *program) printConfig(plan *run.Plan) error {
+	rows := plan.Samples()
+	if plan.HasDataset() {
+		ds, err := plan.ReadDataset()
+		if err != nil {
+			return err
+		}
+		rows = len(ds.Samples)
+	}
+	if err := plan.Bind(rows); err != nil {
+		return err
+	}
+	return plan.Config.WriteYAML(p.stdout)
+}
+
+// runOne does a test in this process.
+func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
+	if plan.Config.Bool("resume") {
+		if r, ok := submission.ValidRecord(plan.Folder()); ok {
+			p.notice("skipped: " + plan.Folder() + " holds a valid run")
+			return p.printRecord(r, plan.Folder())
+		}
+		if err := plan.Config.Set("force", "true", forced); err != nil {
+			return err
+		}
+	}
+	stop, err := p.rehearse(ctx, plan)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	progress := p.newProgress(plan)
+	r, err := run.Run(ctx, plan, progress)
+	progress.end()
+	if err != nil {
+		return err
+	}
+	p.exit = r.ExitCode()
+	if i, ok := context.Cause(ctx).(run.Interrupt); ok && r.Verdict == run.Interrupted {
+		p.exit = i.ExitCode()
+	}
+	return p.printRecord(r, plan.Folder())
+}
+
+func (p *program) printRecord(r *run.Record, folder string) error {
+	if p.json {
+		p.writeJSON(r)
+		return nil
+	}
+	if !p.quiet {
+		printSummary(p.stdout, r)
+		fmt.Fprintf(p.stdout, "\nfolder      %s\n", filepath.Clean(folder))
+	}
+	return nil
+}

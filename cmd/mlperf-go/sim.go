@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/sim"
+)
+
+func (p *program) simCommand() *cli.Command {
+	d := sim.DefaultConfig()
+	return &cli.Command{
+		Name: "sim", Usage: "the simulated LLM server", HideHelpCommand: true,
+		Description: "Speaks vLLM's wire, with continuous batching and faults on demand. Deterministic for a seed.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "address; port 0 takes a free one"},
+			&cli.StringFlag{Name: "ready-file", Usage: "file that gets the base URL in one line once it serves"},
+			&cli.StringFlag{Name: "model", Value: d.Model, Usage: "served model name"},
+			&cli.StringFlag{Name: "benchmark", Value: "llama3.1-8b", Usage: "benchmark whose schema the data set has"},
+			&cli.StringFlag{Name: "dataset", Usage: "data set with the prompts and their reference outputs"},
+			&cli.StringFlag{Name: "answers", Value: string(d.Answers), Usage: "reference, echo or random"},
+			&cli.DurationFlag{Name: "ttft", Value: d.TTFT, Usage: "from the end of the prefill to the first token"},
+			&cli.DurationFlag{Name: "tpot", Value: d.TPOT, Usage: "between tokens of one sequence"},
+			&cli.Float64Flag{Name: "prefill-rate", Value: d.PrefillRate, Usage: "prompt tokens per second; 0: no prefill time"},
+			&cli.IntFlag{Name: "max-num-seqs", Value: d.MaxNumSeqs, Usage: "sequences that run at once"},
+			&cli.IntFlag{Name: "max-model-len", Value: d.MaxModelLen, Usage: "prompt and output tokens of one sequence"},
+			&cli.IntFlag{Name: "kv-tokens", Value: d.KVTokens, Usage: "KV budget in tokens; 0: derived"},
+			&cli.IntFlag{Name: "tokens-per-event", Value: d.TokensPerEvent, Usage: "tokens in one streamed event"},
+			&cli.IntFlag{Name: "output-tokens", Value: d.OutputTokens, Usage: "length of a random answer"},
+			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "of answers and faults"},
+			&cli.StringFlag{Name: "fault", Usage: "NAME=RATE[,NAME=RATE...]; `mlperf-go sim --list-faults` names them"},
+			&cli.BoolFlag{Name: "list-faults", Usage: "list the faults, and stop"},
+			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send", EnvVars: []string{"MLPERF_GO_SIM_API_KEY"}},
+		},
+		Action:       func(c *cli.Context) error { return p.simulate(c, d) },
+		OnUsageError: usageError,
+	}
+}
+
+func (p *program) simulate(c *cli.Context, cfg sim.Config) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	if c.Bool("list-faults") {
+		for _, f := range sim.FaultNames() {
+			fmt.Fprintln(p.stdout, f)
+		}
+		return nil
+	}
+	cfg.Model, cfg.Answers, cfg.APIKey, cfg.Seed = c.String("model"), sim.AnswerMode(c.String("answers")), c.String("api-key"), c.Uint64("seed")
+	cfg.TTFT, cfg.TPOT, cfg.PrefillRate = c.Duration("ttft"), c.Duration("tpot"), c.Float64("prefill-rate")
+	cfg.MaxNumSeqs, cfg.MaxModelLen, cfg.KVTokens = c.Int("max-num-seqs"), c.Int("max-model-len"), c.Int("kv-tokens")
+	cfg.TokensPerEvent, cfg.OutputTokens = c.Int("tokens-per-event"), c.Int("output-tokens")
+	var err error
+	if cfg.Faults, err = sim.ParseFaults(c.String("fault")); err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "fault", Err: err}
+	}
+	if err := simDataset(&cfg, c.String("benchmark"), c.String("dataset")); err != nil {
+		return err
+	}
+	cfg.OnDie = func() { os.Exit(1) }
+	return p.serve(c, cfg)
+}
+
+func simDataset(cfg *sim.Config, benchmark, path string) error {
+	m, err := models.Find(benchmark)
+	if err != nil {
+		return err
+	}
+	if m.Row.Vocabulary > 0 {
+		cfg.Vocabulary = m.Row.Vocabulary
+	}
+	if len(m.Row.EOS) > 0 {
+		cfg.EOS = m.Row.EOS[len(m.Row.EOS)-1]
+	}
+	if path == "" {
+		return nil
+	}
+	o := datasets.ForRow(m.Row)
+	o.KeepTarget = true
+	cfg.Dataset, err = datasets.Open(path, o)
+	return err
+}
+
+func (p *program) serve(c *cli.Context, cfg sim.Config) error {
+	s, err := sim.New(cfg)
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "sim", Err: err}
+	}
+	l, err := net.Listen("tcp", c.String("listen"))
+	if err != nil {
+		return &run.Error{Exit: run.ExitEnvironment, Code: "listen", Err: fmt.Errorf("the simulator can not listen: %w", err), Hint: "Choose another --listen, or port 0 for a free one"}
+	}
+	url := "http://" + l.Addr().String()
+	if path := c.String("ready-file"); path != "" {
+		if err := sim.WriteReadyFile(path, url); err != nil {
+			return errors.Join(err, l.Close())
+		}
+	}
+	p.notice("simulator: " + url + " serves " + cfg.Model)
+	if err := s.Serve(c.Context, l); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil // a signal is how a simulator ends
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// printSummary is what a person reads first: the verdict and why, then the ten metrics, then what the client itself took.
+func printSummary(out io.Writer, r *run.Record) {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	kind := "test"
+	if r.Rehearsal {
+		kind = "rehearsal"
+	}
+	fmt.Fprintf(w, "%s %s %s (%s)\t%s\n", r.Model, r.Scenario, r.Mode, kind, r.Verdict)
+	for _, c := range r.Reasons {
+		fmt.Fprintf(w, "  %s\t%s\n", c.Code, c.Text)
+	}
+	for _, why := range r.RehearsalReasons {
+		fmt.Fprintf(w, "  rehearsal\t%s\n", why)
+	}
+	fmt.Fprintf(w, "\nresult\t%s\n", headline(r))
+	t := r.Throughput
+	fmt.Fprintf(w, "output tokens/s\t%.2f\n", t.OutputTokens)
+	fmt.Fprintf(w, "input tokens/s\t%.2f\n", t.InputTokens)
+	fmt.Fprintf(w, "requests/s\t%.2f\n", t.Requests)
+	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", r.Samples.Failed, r.Samples.Issued, 100*r.Samples.FailureRate, reasons(r.Samples.FailedByReason))
+	fmt.Fprintf(w, "duration\t%.2f s\n", r.DurationS)
+	fmt.Fprintf(w, "\nlatency\tmean\tp50\tp90\tp99\tp99.9\tmax\n")
+	for _, row := range latencyRows {
+		printLatency(w, row, row.of(r))
+	}
+	c := r.Client
+	fmt.Fprintf(w, "\nclient\tissue lag p99 %.0f us, dispatch lag p99 %.0f us, %.0f us CPU per sample, %d threads, %d MiB\n",
+		c.IssueLagUS.P99, c.DispatchLagUS.P99, c.CPUUSPerSample, c.ThreadsMax, c.RSSMaxBytes>>20)
+	_ = w.Flush() // to stdout: where that is gone nobody reads it
+}
+
+type latencyRow struct {
+	name  string
+	unit  string
+	scale float64
+	of    func(*run.Record) *ledger.Stats
+}
+
+var latencyRows = []latencyRow{
+	{"TTFT", "ms", 1e3, func(r *run.Record) *ledger.Stats { return r.LatencyS.TTFT }},
+	{"TPOT", "ms/token", 1e3, func(r *run.Record) *ledger.Stats { return r.LatencyS.TPOT }},
+	{"ITL", "ms", 1e3, func(r *run.Record) *ledger.Stats { return r.LatencyS.ITL }},
+	{"time per request", "s", 1, func(r *run.Record) *ledger.Stats { return r.LatencyS.E2E }},
+	{"NTPOT", "ms/token", 1e3, func(r *run.Record) *ledger.Stats { return r.LatencyS.NTPOT }},
+}
+
+func printLatency(w io.Writer, row latencyRow, s *ledger.Stats) {
+	if s == nil {
+		fmt.Fprintf(w, "%s (%s)\tnot measured\n", row.name, row.unit)
+		return
+	}
+	fmt.Fprintf(w, "%s (%s)", row.name, row.unit)
+	for _, v := range []float64{s.Mean, s.P50, s.P90, s.P99, s.P999, s.Max} {
+		fmt.Fprintf(w, "\t%.3f", v*row.scale)
+	}
+	fmt.Fprintln(w)
+}
+
+func reasons(by map[string]int64) string {
+	var parts []string
+	for name, n := range by {
+		parts = append(parts, fmt.Sprintf("%s %d", name, n))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	slices.Sort(parts)
+	return ": " + strings.Join(parts, ", ")
+}
+
+// headlines are LoadGen's own figures, the ones that a submission reports (spec/models.md §4), in the order of preference.
+var headlines = []struct{ key, unit string }{
+	{"result_completed_tokens_per_second", "tokens/s (LoadGen, completed)"},
+	{"result_tokens_per_second", "tokens/s (LoadGen)"},
+	{"result_completed_samples_per_sec", "samples/s (LoadGen, completed)"},
+	{"result_samples_per_second", "samples/s (LoadGen)"},
+}
+
+func headline(r *run.Record) string {
+	if r.Mode == "accuracy" {
+		return fmt.Sprintf("%d answers in the accuracy log", r.Samples.Completed)
+	}
+	if ns, ok := r.LoadGen.Result["result_90.00_percentile_latency_ns"]; ok && r.Scenario == "SingleStream" {
+		return fmt.Sprintf("%v ns 90th percentile latency (LoadGen)", ns)
+	}
+	for _, h := range headlines {
+		if v, ok := r.LoadGen.Result[h.key]; ok {
+			return fmt.Sprintf("%v %s", v, h.unit)
+		}
+	}
+	return "none: LoadGen came to no result"
+}
