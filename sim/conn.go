@@ -34,6 +34,7 @@ type conn struct {
 	flusher bool            // a goroutine writes pending
 	dead    bool
 	closing bool // close when pending is written
+	flushes sync.WaitGroup
 
 	// Arguments and results of try, which is made once so that a write allocates nothing.
 	try  func(fd uintptr) bool
@@ -85,7 +86,7 @@ func (c *conn) write(b []byte) {
 	c.pending = append(c.pending, b...)
 	if !c.flusher {
 		c.flusher = true
-		c.srv.work.Go(c.flush)
+		c.flushes.Go(c.flush)
 	}
 }
 
@@ -148,7 +149,8 @@ func (c *conn) idleFrom(now time.Time) { _ = c.nc.SetReadDeadline(now.Add(c.srv.
 
 // serve answers requests until the client goes, the connection is idle for too long, or the server stops.
 func (c *conn) serve() {
-	defer c.close()
+	defer c.flushes.Wait() // what a slow client has still to take is sent, or the server's stop ends it
+	defer c.after(hangUp)
 	c.idleFrom(time.Now())
 	for {
 		c.limit.N = maxHead
@@ -160,20 +162,17 @@ func (c *conn) serve() {
 		req, err := http.ReadRequest(c.in)
 		if err != nil {
 			c.write(answer(http.StatusBadRequest, []string{"content-type: text/plain; charset=utf-8", "connection: close"}, "The request cannot be read as HTTP.\n", false))
-			c.after(hangUp)
 			return
 		}
 		c.limit.N = 1 << 62
 		body, e := c.body(req)
 		if e != nil {
 			c.write(answer(e.status, append([]string{"connection: close"}, jsonType...), string(e.body()), false))
-			c.after(hangUp)
 			return
 		}
 		switch then := c.srv.route(c, req, body, arrival); then {
 		case keepOpen:
 			if req.Close {
-				c.after(hangUp)
 				return
 			}
 		case silence, die:

@@ -21,7 +21,7 @@ type Server struct {
 
 	used   atomic.Bool
 	engine *engine
-	work   sync.WaitGroup // connections and their flushers
+	work   sync.WaitGroup // connections
 	mu     sync.Mutex
 	conns  map[*conn]struct{}
 }
