@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -81,14 +80,13 @@ func setDefaults(c *backends.Config) {
 }
 
 func newEndpoint(e backends.Endpoint, path string) (endpoint, error) {
-	u, err := url.Parse(strings.TrimRight(e.URL, "/") + path)
-	switch {
-	case err != nil:
-		return endpoint{}, fmt.Errorf("endpoint URL %q can not be read: expected http://host:port, such as http://127.0.0.1:8000", e.URL)
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return endpoint{}, fmt.Errorf("endpoint URL %q has no http:// or https:// and host: expected something like http://127.0.0.1:8000", u.Redacted())
-	case u.User != nil:
-		return endpoint{}, fmt.Errorf("endpoint URL %q carries a user or password: leave them out and give the API key as such", u.Redacted())
+	base, err := backends.ParseEndpoint(e.URL)
+	if err != nil {
+		return endpoint{}, err
+	}
+	u, err := url.Parse(base.URL + path)
+	if err != nil {
+		return endpoint{}, fmt.Errorf("the endpoint %q with the path %q is no URL: %w", base.URL, path, err)
 	}
 	header := http.Header{
 		"Content-Type":    {"application/json"},

@@ -278,10 +278,10 @@ func TestEndpointsThatAreNone(t *testing.T) {
 	d, err := backends.Lookup("vllm")
 	require.NoError(t, err)
 	for url, text := range map[string]string{
-		"localhost:8000":        "has no http:// or https:// and host",
-		"http://":               "has no http:// or https:// and host",
-		"http://me:secret@host": "carries a user or password",
-		"http://[::1":           "can not be read",
+		"ftp://host":            `has the scheme "ftp"`,
+		"http://:8000":          "names no host",
+		"http://me:secret@host": "carries a user name",
+		"http://[::1":           "is no URL",
 	} {
 		_, err := d.Open(config(url))
 		require.ErrorContains(t, err, text)

@@ -12,14 +12,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// probeTokens is the length of the short answer.
+// probeTokens is the length of the short answer where Config.ProbeTokens is 0.
 const probeTokens = 8
 
 // generate sends one short request of the kind that the test will send, on the client that the test will use.
 func (p *prober) generate(ctx context.Context, sample *datasets.Sample) error {
 	c := *p.config
 	c.Endpoints = []backends.Endpoint{p.endpoint}
-	c.Sampling.MaxTokens = min(probeTokens, c.Sampling.MaxTokens)
+	longest := c.ProbeTokens
+	if longest <= 0 {
+		longest = probeTokens
+	}
+	c.Sampling.MaxTokens = min(longest, c.Sampling.MaxTokens)
 	c.Sampling.MinTokens = min(c.Sampling.MinTokens, c.Sampling.MaxTokens)
 	c.MinTokens, c.Concurrency, c.Balance = 0, 1, ""
 	body, err := p.driver.Encode(nil, sample, &c)

@@ -86,6 +86,12 @@ func TestProbe(t *testing.T) {
 	require.Equal(t, []string{`{"model":"m","prompt":[1,2],"max_tokens":8,"min_tokens":8,"stream":true,"stream_options":{"include_usage":true},"return_token_ids":true}`}, bodies)
 
 	c := probeConfig()
+	c.ProbeTokens = 16
+	_, err = probe(t, server(t, &bodies, nil), c, true)
+	require.NoError(t, err)
+	require.Contains(t, bodies[1], `"max_tokens":16,"min_tokens":16`)
+
+	c = probeConfig()
 	c.Stream = false
 	p, err = probe(t, server(t, nil, map[string]page{"/v1/completions": {200, "application/json", answer, ""}, "/version": {status: 404}}), c, true)
 	require.NoError(t, err)
@@ -96,7 +102,7 @@ func TestProbe(t *testing.T) {
 	p, err = probe(t, server(t, &bodies, nil), c, false)
 	require.NoError(t, err)
 	require.False(t, p.Generated)
-	require.Len(t, bodies, 1, "no generation was asked for")
+	require.Len(t, bodies, 2, "no generation was asked for")
 }
 
 func TestProbeFaults(t *testing.T) {
