@@ -167,6 +167,7 @@ func TestDisconnectFreesTheSlot(t *testing.T) {
 	v := serve(t, func(c *Config) { c.MaxNumSeqs, c.TTFT, c.TPOT = 1, 0, time.Hour })
 	for i, stream := range []string{"true", "false", "true"} {
 		c, in := v.dial(`{"prompt":[1],"max_tokens":8,"stream":` + stream + `}`)
+		require.Eventually(t, func() bool { return v.Stats().Running == 1 }, 10*time.Second, time.Millisecond)
 		waiting, _ := v.dial(`{"prompt":[2],"max_tokens":8,"stream":true}`)
 		require.Eventually(t, func() bool { st := v.Stats(); return st.Running == 1 && st.Waiting == 1 }, 10*time.Second, time.Millisecond)
 		if stream == "true" {
