@@ -73,6 +73,7 @@ type job struct {
 	Linger     bool // look at the threads after the test
 	Unable     bool // without the capability to make real-time threads
 	LoadMS     int  // how long loading samples takes
+	Lean       bool // answer and record nothing
 }
 
 // A record is what one child process saw.
@@ -194,7 +195,11 @@ func runBridge(j *job, r *record, settings loadgen.TestSettings, log loadgen.Log
 	for i, s := range sut.Shards() {
 		c := &consumer{shard: s, number: i, b: &j.SUT, ends: j.SeriesEnds, scribble: j.Scribble, ended: make(chan struct{})}
 		consumers = append(consumers, c)
-		go c.run()
+		if j.Lean {
+			go c.runLean()
+		} else {
+			go c.run()
+		}
 	}
 	if j.MemoryCap > 0 {
 		if err := capMemory(j.MemoryCap); err != nil {

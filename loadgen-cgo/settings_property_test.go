@@ -45,7 +45,7 @@ func randomJob(rt *rapid.T) job {
 		{"single_stream_expected_latency_ns", []any{1e6, 1e4, 1e5, 1e6, 0.0}},
 		{"multi_stream_expected_latency_ns", []any{8e6, 1e5, 1e6, 1e7, 0.0}},
 		{"multi_stream_samples_per_query", []any{8, 1, 100, 3, 2, 0}},
-		{"server_target_qps", []any{1000.0, 5000.0, 2000.0, 700.0, -3.0, 0.0}},
+		{"server_target_qps", []any{1000.0, 5000.0, 2000.0, 700.0, 0.0}},
 		{"offline_expected_qps", []any{100.0, 10.0, 1.0, -1.0, 0.0}},
 		{"server_target_latency_percentile", []any{0.99, 0.5, 0.0, 0.9, 0.95, 0.999, 1.0}},
 		{"server_max_async_queries", []any{0, 1, 1000}},
