@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BIN := bin/mlperf-go
 # go-nvml's bindings call functions that NVIDIA has marked as old.
 export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
-GO_SOURCES := $(shell git ls-files '*.go' '*.cc' '*.h' 'go.mod' 'go.sum' 2>/dev/null)
+VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 
 # What a run takes; see README.
 MODEL ?= llama3.1-8b
@@ -25,7 +25,7 @@ help:
 
 ## make build        set-up if needed, then bin/mlperf-go
 build: setup
-	@go build -trimpath -o $(BIN) ./cmd/mlperf-go
+	@go build -trimpath -ldflags "-X github.com/mlperf-go/mlperf-go/run.version=$(VERSION)" -o $(BIN) ./cmd/mlperf-go
 
 ## make setup        the official LoadGen into third_party/loadgen (LOADGEN_SDIST=, LOADGEN_SRC=, LOADGEN_ROOT=)
 setup: tools-check

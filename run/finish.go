@@ -185,18 +185,14 @@ func sampling(s models.Sampling) map[string]any {
 	return m
 }
 
+// version is set by the linker (Makefile); a program that imports this package shows its own build information instead.
+var version = ""
+
 // ThisTool says what this program is made of.
 func ThisTool() Tool {
-	t := Tool{Version: "unknown", LoadGen: loadgen.Version(), LoadGenRevision: loadgen.Revision(), Go: runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return t
-	}
-	t.Version = info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && t.Version == "(devel)" {
-			t.Version = "devel-" + s.Value[:min(10, len(s.Value))]
-		}
+	t := Tool{Version: version, LoadGen: loadgen.Version(), LoadGenRevision: loadgen.Revision(), Go: runtime.Version()}
+	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
+		t.Version = info.Main.Version
 	}
 	return t
 }

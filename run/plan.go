@@ -98,9 +98,9 @@ func (p *Plan) findModel() error {
 	return p.suggest(registry, "served-model", served)
 }
 
-// suggest sets a value of the registry's layer: anything that the user said stands above it.
+// suggest sets a value of the registry's layer where nobody has set one: neither the user nor, for a rehearsal, the caller.
 func (p *Plan) suggest(from config.Origin, name, text string) error {
-	if text == "" {
+	if text == "" || p.Config.IsSet(name) {
 		return nil
 	}
 	if err := p.Config.Set(name, text, from); err != nil {

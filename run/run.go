@@ -115,6 +115,9 @@ func (t *test) prepare(ctx context.Context) error {
 	if t.pre, err = p.preflight(ctx, driver, c, t.dataset.Samples, t.folder); err != nil {
 		return t.release(err)
 	}
+	if err := t.keepDataset(); err != nil {
+		return err
+	}
 	t.observer.Preflighted(p, t.pre, t.pre.notes())
 	if err := t.writeInputs(); err != nil {
 		return err
@@ -127,6 +130,28 @@ func (t *test) release(err error) error {
 	_ = os.Remove(filepath.Join(t.folder, LogFolder)) // neither is removed unless it is empty
 	_ = os.Remove(t.folder)
 	return err
+}
+
+// keepDataset copies a synthetic data set, which lies in a temporary folder, to where it can be scored against later.
+func (t *test) keepDataset() error {
+	c := t.plan.Config
+	if t.plan.Dataset != nil || c.Origin("dataset").Layer != config.FromRegistry {
+		return nil
+	}
+	from, err := os.Open(c.String("dataset"))
+	if err != nil {
+		return fmt.Errorf("the synthetic data set is gone: %w", err)
+	}
+	defer from.Close()
+	err = atomicfile.Write(t.path(DatasetName), func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.dataset.Path = t.path(DatasetName)
+	return c.Set("dataset", t.dataset.Path, registryOrigin("synthetic"))
 }
 
 func (t *test) path(name string) string { return filepath.Join(t.folder, name) }

@@ -37,11 +37,13 @@ type program struct {
 	log            *zap.Logger
 	json, quiet    bool
 	noProgress     bool
+	logLevel       string
+	logFormat      string
 	exit           int // of a command that ended without an error
 }
 
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {
-	p := &program{environ: environ, stdout: stdout, stderr: stderr, log: zap.NewNop()}
+	p := &program{environ: environ, stdout: stdout, stderr: stderr, log: zap.NewNop(), logLevel: "info", logFormat: "console"}
 	app := p.app()
 	ctx, stop := interruptible()
 	defer stop()
@@ -107,36 +109,62 @@ func interruptible() (context.Context, func()) {
 	}
 }
 
+// globalFlags are accepted before and after the command's name.
+func globalFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "log-level", Usage: "debug, info, warn or error", EnvVars: []string{"MLPERF_GO_LOG_LEVEL"}, Category: globalGroup, DefaultText: "info"},
+		&cli.StringFlag{Name: "log-format", Usage: "console or json", EnvVars: []string{"MLPERF_GO_LOG_FORMAT"}, Category: globalGroup, DefaultText: "console"},
+		&cli.BoolFlag{Name: "quiet", Usage: "print errors only", EnvVars: []string{"MLPERF_GO_QUIET"}, Category: globalGroup},
+		&cli.BoolFlag{Name: "no-progress", Usage: "no progress on stderr", EnvVars: []string{"MLPERF_GO_NO_PROGRESS"}, Category: globalGroup},
+		&cli.BoolFlag{Name: "json", Usage: "the result as one JSON object on stdout", EnvVars: []string{"MLPERF_GO_JSON"}, Category: globalGroup},
+	}
+}
+
+const globalGroup = "Global"
+
+// withGlobals adds the global flags to every command below.
+func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
+	for _, c := range commands {
+		c.Flags = append(c.Flags, globalFlags()...)
+		c.Before = p.before
+		c.Subcommands = p.withGlobals(c.Subcommands)
+	}
+	return commands
+}
+
 func (p *program) app() *cli.App {
 	return &cli.App{
 		Name: "mlperf-go", HelpName: "mlperf-go", Usage: "MLPerf Inference tests of large language model servers, on the official LoadGen",
 		Writer: p.stdout, ErrWriter: p.stderr,
 		HideVersion: true, EnableBashCompletion: true, Suggest: true, UseShortOptionHandling: false,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error", EnvVars: []string{"MLPERF_GO_LOG_LEVEL"}},
-			&cli.StringFlag{Name: "log-format", Value: "console", Usage: "console or json", EnvVars: []string{"MLPERF_GO_LOG_FORMAT"}},
-			&cli.BoolFlag{Name: "quiet", Usage: "print errors only", EnvVars: []string{"MLPERF_GO_QUIET"}},
-			&cli.BoolFlag{Name: "no-progress", Usage: "no progress on stderr", EnvVars: []string{"MLPERF_GO_NO_PROGRESS"}},
-			&cli.BoolFlag{Name: "json", Usage: "the result as one JSON object on stdout", EnvVars: []string{"MLPERF_GO_JSON"}},
-		},
+		Flags:  globalFlags(),
 		Before: p.before,
-		Commands: []*cli.Command{
+		Commands: p.withGlobals([]*cli.Command{
 			p.runCommand(), p.submissionCommand(), p.preflightCommand(), p.simCommand(), p.datasetCommand(), p.modelsCommand(),
 			p.versionCommand(), p.completionCommand(),
-		},
-		ExitErrHandler:  func(*cli.Context, error) {}, // mainCode does
-		OnUsageError:    usageError,
-		CommandNotFound: nil,
-		Action:          p.noCommand,
+		}),
+		ExitErrHandler: func(*cli.Context, error) {}, // mainCode does
+		OnUsageError:   usageError,
+		Action:         p.noCommand,
 	}
 }
 
 // globalNames are the environment names of the global flags, which are no settings of a run.
 var globalNames = []string{"MLPERF_GO_LOG_LEVEL", "MLPERF_GO_LOG_FORMAT", "MLPERF_GO_QUIET", "MLPERF_GO_NO_PROGRESS", "MLPERF_GO_JSON", "MLPERF_GO_CONFIG", "MLPERF_GO_GOLDEN"}
 
+// before runs for the program and again for each command: what is set nearer to the command counts.
 func (p *program) before(c *cli.Context) error {
-	p.json, p.quiet, p.noProgress = c.Bool("json"), c.Bool("quiet"), c.Bool("no-progress")
-	level, err := zapcore.ParseLevel(c.String("log-level"))
+	for name, to := range map[string]*bool{"json": &p.json, "quiet": &p.quiet, "no-progress": &p.noProgress} {
+		if c.IsSet(name) {
+			*to = c.Bool(name)
+		}
+	}
+	for name, to := range map[string]*string{"log-level": &p.logLevel, "log-format": &p.logFormat} {
+		if c.IsSet(name) {
+			*to = c.String(name)
+		}
+	}
+	level, err := zapcore.ParseLevel(p.logLevel)
 	if err != nil {
 		return &run.Error{Exit: run.ExitUsage, Code: "log_level", Err: fmt.Errorf("--log-level: %w", err), Hint: "Use debug, info, warn or error"}
 	}
@@ -146,9 +174,9 @@ func (p *program) before(c *cli.Context) error {
 	encoder := zap.NewProductionEncoderConfig()
 	encoder.EncodeTime = zapcore.ISO8601TimeEncoder
 	encoders := map[string]zapcore.Encoder{"json": zapcore.NewJSONEncoder(encoder), "console": consoleEncoder()}
-	chosen, ok := encoders[c.String("log-format")]
+	chosen, ok := encoders[p.logFormat]
 	if !ok {
-		return &run.Error{Exit: run.ExitUsage, Code: "log_format", Err: fmt.Errorf("--log-format %q is unknown", c.String("log-format")), Hint: "Use console or json"}
+		return &run.Error{Exit: run.ExitUsage, Code: "log_format", Err: fmt.Errorf("--log-format %q is unknown", p.logFormat), Hint: "Use console or json"}
 	}
 	p.log = zap.New(zapcore.NewCore(chosen, zapcore.AddSync(p.stderr), level))
 	return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
 )
@@ -22,9 +24,10 @@ const synthSeed = 1
 
 var forced = config.Origin{Layer: config.FromFlag, Where: "--resume"}
 
-// rehearse gives a plan what the user left out: a synthetic data set, and the simulator in a process of its own. The function that it
-// returns stops and removes both.
-func (p *program) rehearse(ctx context.Context, plan *run.Plan) (stop func(), err error) {
+// rehearse gives a plan what the user left out: a synthetic data set, and the simulator in a process of its own. The data set is made in
+// keep, or where that is empty in a temporary folder, from which the run takes its copy. The function that rehearse returns ends what it
+// started.
+func (p *program) rehearse(ctx context.Context, plan *run.Plan, keep string) (stop func(), err error) {
 	stop = func() {}
 	if plan.HasDataset() && plan.HasEndpoint() {
 		return stop, nil
@@ -40,7 +43,10 @@ func (p *program) rehearse(ctx context.Context, plan *run.Plan) (stop func(), er
 		}
 	}()
 	if !plan.HasDataset() {
-		if err := makeDataset(plan, filepath.Join(dir, "dataset.json")); err != nil {
+		if keep == "" {
+			keep = dir
+		}
+		if err := makeDataset(plan, filepath.Join(keep, run.DatasetName)); err != nil {
 			return stop, err
 		}
 	}
@@ -58,11 +64,11 @@ func (p *program) rehearse(ctx context.Context, plan *run.Plan) (stop func(), er
 }
 
 func makeDataset(plan *run.Plan, path string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = atomicfile.Write(path, func(w io.Writer) error { return datasets.WriteSynth(w, plan.Row, plan.Samples(), synthSeed) })
 	}
-	if err := errors.Join(datasets.WriteSynth(f, plan.Row, plan.Samples(), synthSeed), f.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("the synthetic data set can not be written: %w", err)
 	}
 	return plan.Config.Set("dataset", path, config.Origin{Layer: config.FromRegistry, Where: "synthetic"})

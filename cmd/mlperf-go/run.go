@@ -93,7 +93,7 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 			return err
 		}
 	}
-	stop, err := p.rehearse(ctx, plan)
+	stop, err := p.rehearse(ctx, plan, "")
 	if err != nil {
 		return err
 	}

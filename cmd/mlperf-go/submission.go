@@ -105,7 +105,7 @@ func (p *program) campaign(c *cli.Context, e *config.Effective, scenarios []mode
 	if folder == "" {
 		folder = filepath.Join("results", plan.Row.Name)
 	}
-	stop, err := p.rehearse(c.Context, plan)
+	stop, err := p.rehearse(c.Context, plan, folder)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func refuseRehearsal(plan *run.Plan) error {
 
 // stepArgs are the flags of a step's process: what the user typed, then what differs from step to step.
 func (p *program) stepArgs(c *cli.Context, plan *run.Plan, s submission.Step, force bool) []string {
-	args := []string{"--log-format", c.String("log-format"), "--log-level", c.String("log-level")}
+	args := []string{"--log-format", p.logFormat, "--log-level", p.logLevel}
 	if p.quiet {
 		args = append(args, "--quiet")
 	}
