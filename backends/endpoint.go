@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// routes are what people paste along with the base URL, longest first.
+var routes = []string{"/chat/completions", "/completions", "/v1"}
+
 // ParseEndpoint reads a server's base URL: http or https, a host, and perhaps a path prefix. A missing scheme means http.
 func ParseEndpoint(text string) (Endpoint, error) {
 	full := strings.TrimRight(strings.TrimSpace(text), "/")
@@ -14,7 +17,8 @@ func ParseEndpoint(text string) (Endpoint, error) {
 	}
 	u, err := url.Parse(full)
 	if err != nil {
-		return Endpoint{}, fmt.Errorf("the endpoint %q is no URL: %w", Cut(text, 200), err)
+		// The text is not shown: it may hold a password, and the parser's error would repeat it.
+		return Endpoint{}, fmt.Errorf("an endpoint is no URL; write it as http://host:port")
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -26,7 +30,8 @@ func ParseEndpoint(text string) (Endpoint, error) {
 	case u.RawQuery != "" || u.Fragment != "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q has a query or fragment; give the base URL, such as http://host:8000", Cut(text, 200))
 	}
-	// People paste the API's own address.
-	full = strings.TrimSuffix(strings.TrimSuffix(full, "/completions"), "/v1")
+	for _, route := range routes {
+		full = strings.TrimSuffix(full, route)
+	}
 	return Endpoint{URL: full}, nil
 }

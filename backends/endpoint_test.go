@@ -1,0 +1,47 @@
+package backends
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseEndpoint(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://127.0.0.1:8000":              "http://127.0.0.1:8000",
+		"http://127.0.0.1:8000/":             "http://127.0.0.1:8000",
+		" host:8000 ":                        "http://host:8000",
+		"https://gw.example/llm/v1":          "https://gw.example/llm",
+		"http://h:1/v1/completions":          "http://h:1",
+		"http://h:1/v1/chat/completions":     "http://h:1",
+		"http://[::1]:8000":                  "http://[::1]:8000",
+		"https://gw.example/prefix/v1/":      "https://gw.example/prefix",
+		"http://completions.example/v1/":     "http://completions.example",
+		"http://h:1/a/completions/v1/":       "http://h:1/a/completions",
+		"HTTP://h:1":                         "HTTP://h:1",
+		"http://user-less.example:8000/v1/ ": "http://user-less.example:8000",
+	} {
+		e, err := ParseEndpoint(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, e.URL, text)
+	}
+}
+
+func TestParseEndpointRefuses(t *testing.T) {
+	for text, words := range map[string]string{
+		"":                         "no host",
+		"http://":                  "no host",
+		"ftp://h:1":                `scheme "ftp"`,
+		"unix:///tmp/s":            `scheme "unix"`,
+		"http://u:geheim@h:1":      "user name",
+		"http://h:1?key=geheim":    "base URL",
+		"http://u:geheim@h:port":   "no URL",
+		"http://h:1/%zz?t=geheim#": "no URL",
+	} {
+		_, err := ParseEndpoint(text)
+		require.ErrorContains(t, err, words, text)
+		if words == "user name" || words == "no URL" {
+			require.NotContains(t, err.Error(), "geheim")
+		}
+	}
+}
