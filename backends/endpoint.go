@@ -11,16 +11,19 @@ var routes = []string{"/chat/completions", "/completions", "/v1"}
 
 // ParseEndpoint reads a server's base URL: http or https, a host, and perhaps a path prefix. A missing scheme means http.
 func ParseEndpoint(text string) (Endpoint, error) {
-	full := strings.TrimRight(strings.TrimSpace(text), "/")
+	full := strings.TrimSpace(text)
 	if !strings.Contains(full, "://") {
 		full = "http://" + full
 	}
+	full = strings.TrimRight(full, "/")
 	u, err := url.Parse(full)
 	if err != nil {
 		// The text is not shown: it may hold a password, and the parser's error would repeat it.
 		return Endpoint{}, fmt.Errorf("an endpoint is no URL; write it as http://host:port")
 	}
 	switch {
+	case u.Host == "" && u.Opaque == "" && u.Path == "":
+		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", Cut(text, 200))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http and https are known", Cut(text, 200), u.Scheme)
 	case u.Hostname() == "":
