@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"maps"
 	"runtime"
 	"runtime/debug"
@@ -30,7 +31,7 @@ func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.D
 		Tool: ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
 		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
-		Started: t.started.UTC(), DurationS: m.DurationS, Notes: t.pre.notes(),
+		Started: t.started.UTC(), DurationS: m.DurationS, Notes: append(t.pre.notes(), loadgenNote()...),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
 		LatencyS:  Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
 		Client:    t.client(&m, process, drift),
@@ -183,6 +184,17 @@ func sampling(s models.Sampling) map[string]any {
 		m["ignore_eos"] = true
 	}
 	return m
+}
+
+// PinnedLoadGen is the version of third_party/loadgen.lock.
+const PinnedLoadGen = "6.0.17"
+
+// loadgenNote warns of another LoadGen than the pinned one: a submitter's round may want it, but then knowingly.
+func loadgenNote() []string {
+	if v := loadgen.Version(); v != PinnedLoadGen {
+		return []string{fmt.Sprintf("LoadGen %s @ %s is linked, not the pinned %s", v, loadgen.Revision(), PinnedLoadGen)}
+	}
+	return nil
 }
 
 // version is set by the linker (Makefile); a program that imports this package shows its own build information instead.

@@ -34,6 +34,8 @@ if [ -n "${LOADGEN_ROOT:-}" ]; then
 elif [ -n "${LOADGEN_SRC:-}" ]; then
   src=$(absolute "$LOADGEN_SRC")
   [ -f "$src/loadgen.h" ] || fail "LOADGEN_SRC=$LOADGEN_SRC has no loadgen.h. Give the folder 'loadgen' of a checkout of the official repository."
+  src_version=$(cat "$src/VERSION.txt" 2>/dev/null || echo unknown)
+  [ "$src_version" = "$version" ] || say "warning: LOADGEN_SRC has LoadGen $src_version, and loadgen.lock pins $version"
   source="src $src $(cat "$src"/*.cc "$src"/*.h "$src"/bindings/* "$src"/mlperf.conf "$src"/VERSION.txt 2>/dev/null | sha256sum | cut -d' ' -f1) $(git -C "$src" rev-parse HEAD 2>/dev/null || true)"
 elif [ -n "${LOADGEN_SDIST:-}" ]; then
   sdist=$(absolute "$LOADGEN_SDIST")

@@ -73,6 +73,9 @@ func (p *program) versionCommand() *cli.Command {
 				return nil
 			}
 			fmt.Fprintf(p.stdout, "mlperf-go %s\nLoadGen %s @ %s\n%s\n", t.Version, t.LoadGen, t.LoadGenRevision, t.Go)
+			if t.LoadGen != run.PinnedLoadGen {
+				p.log.Warn("this LoadGen is not the pinned " + run.PinnedLoadGen)
+			}
 			return nil
 		},
 	}
