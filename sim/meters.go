@@ -19,7 +19,7 @@ var finishReasons = [...]string{"stop", "length", "abort", "error", "repetition"
 
 // meters counts what the engine does. The engine thread writes, anyone reads: no lock.
 type meters struct {
-	requests, replies, connections      atomic.Int64
+	requests, replies                   atomic.Int64
 	promptTokens, generatedTokens       atomic.Int64
 	running, waiting, kvUsed, inFlight  atomic.Int64
 	peakRunning, peakKV                 atomic.Int64

@@ -96,7 +96,25 @@ func (s *Server) accept(q *wireRequest, chat bool) (*request, *apiError) {
 		}
 		r.limits = append(r.limits, l)
 	}
-	return r, nil
+	return r, r.checkForced()
+}
+
+// maxForced bounds the output tokens that a request can force: whole answers are made before the first token is due.
+const maxForced = 4 << 20
+
+func (r *request) checkForced() *apiError {
+	forced := 0
+	for _, l := range r.limits {
+		if l.ignoreEOS {
+			forced += l.maxTokens
+		} else {
+			forced += l.minTokens
+		}
+	}
+	if forced > maxForced {
+		return badRequest("max_tokens", "This request forces %d output tokens; this server makes at most %d in one request. Send fewer prompts at once.", forced, maxForced)
+	}
+	return nil
 }
 
 func (s *Server) unknownModel(name string) *apiError {

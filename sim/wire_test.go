@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -188,6 +189,15 @@ func TestBadRequests(t *testing.T) {
 			require.Contains(t, e.Error.Message, tc.part)
 		})
 	}
+	t.Run("too many forced tokens", func(t *testing.T) {
+		wide := serve(t, nil)
+		many, err := json.Marshal(slices.Repeat([][]int{{1}}, 40))
+		require.NoError(t, err)
+		status, _, body, err := wide.post("/v1/completions", `{"prompt":`+string(many)+`,"max_tokens":131000,"ignore_eos":true}`)
+		require.NoError(t, err)
+		require.Equal(t, 400, status)
+		require.Contains(t, body, "forces 5240000 output tokens")
+	})
 	t.Run("unknown fields pass", func(t *testing.T) {
 		v.mustPost("/v1/completions", `{"prompt":[1],"no_such":{"a":[1,"}",{}]},"temperature":0}`)
 	})
