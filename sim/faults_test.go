@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,9 +23,20 @@ import (
 func wireOf(t *testing.T, fault, fields string) (all string, err error, v *served) {
 	v = serve(t, func(c *Config) { c.Faults = Faults{fault: 1} })
 	c, in := v.dial(`{"prompt":[1,2],"max_tokens":50,"return_token_ids":true,` + fields + `}`)
-	require.NoError(t, c.SetReadDeadline(time.Now().Add(500*time.Millisecond)))
-	b, err := io.ReadAll(in)
-	return string(b), err, v
+	var b bytes.Buffer
+	for {
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(500*time.Millisecond)))
+		_, err := io.CopyN(&b, in, 1)
+		if err == nil {
+			_, err = io.CopyN(&b, in, int64(in.Buffered()))
+		}
+		if errors.Is(err, io.EOF) {
+			return b.String(), nil, v
+		}
+		if err != nil {
+			return b.String(), err, v
+		}
+	}
 }
 
 const streamed = `"stream":true,"stream_options":{"include_usage":true}`
