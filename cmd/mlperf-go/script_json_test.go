@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+var expectation = regexp.MustCompile(`^([\w.]+)(!=|=|>|~)(.*)$`)
+
+// cmdRecord checks a run's record: record DIR path=value path!=value path>number path~part...
+func cmdRecord(ts *testscript.TestScript, _ bool, args []string) {
+	expect(ts, ts.ReadFile(filepath.Join(args[0], run.RecordName)), args[1:])
+}
+
+// cmdJSON wants one JSON object on the last command's stdout, and nothing else there: json path=value...
+func cmdJSON(ts *testscript.TestScript, _ bool, args []string) { expect(ts, ts.ReadFile("stdout"), args) }
+
+// cmdErrorJSON wants the error object of cli.md on stdout, with a message: errorjson CODE
+func cmdErrorJSON(ts *testscript.TestScript, _ bool, args []string) {
+	expect(ts, ts.ReadFile("stdout"), []string{"error.code=" + args[0], "error.message~" + strings.Join(args[1:], " ")})
+}
+
+func expect(ts *testscript.TestScript, text string, wants []string) {
+	v, err := oneObject(text)
+	if err != nil {
+		ts.Fatalf("%v in:\n%s", err, text)
+	}
+	for _, w := range wants {
+		m := expectation.FindStringSubmatch(w)
+		if m == nil {
+			ts.Fatalf("%q is not path=value, path!=value, path>number or path~part", w)
+		}
+		got := lookup(v, strings.Split(m[1], "."))
+		if !holds(got, m[2], m[3]) {
+			ts.Fatalf("%s does not hold: it is %q in:\n%s", w, got, text)
+		}
+	}
+}
+
+func oneObject(text string) (map[string]any, error) {
+	var v map[string]any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("no JSON object: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("something follows the JSON object (%v)", err)
+	}
+	return v, nil
+}
+
+// lookup walks along a path; a list gives what its elements have there, joined by commas.
+func lookup(v any, path []string) string {
+	if list, ok := v.([]any); ok {
+		var parts []string
+		for _, e := range list {
+			parts = append(parts, lookup(e, path))
+		}
+		return strings.Join(parts, ",")
+	}
+	if len(path) == 0 {
+		if _, ok := v.(map[string]any); ok {
+			return "{}"
+		}
+		return fmt.Sprint(v)
+	}
+	m, _ := v.(map[string]any)
+	return lookup(m[path[0]], path[1:])
+}
+
+func holds(got, op, want string) bool {
+	switch op {
+	case "=":
+		return got == want
+	case "!=":
+		return got != want
+	case "~":
+		return strings.Contains(got, want)
+	}
+	a, err1 := strconv.ParseFloat(got, 64)
+	b, err2 := strconv.ParseFloat(want, 64)
+	return err1 == nil && err2 == nil && a > b
+}
+
+// cmdRequests reads a run's request log to its end and wants one line for each issued sample, and the record's count of failures.
+func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := os.Open(ts.MkAbs(filepath.Join(args[0], run.RequestsName)))
+	ts.Check(err)
+	defer f.Close()
+	z, err := zstd.NewReader(f)
+	ts.Check(err)
+	defer z.Close()
+	samples, failed := 0, 0
+	for lines := bufio.NewScanner(z); ; {
+		if !lines.Scan() {
+			ts.Check(lines.Err())
+			break
+		}
+		var line map[string]any
+		ts.Check(json.Unmarshal(lines.Bytes(), &line))
+		if _, ok := line["seq"]; !ok {
+			continue // the head
+		}
+		samples++
+		if reason, _ := line["reason"].(string); reason != "" {
+			failed++
+		}
+	}
+	if samples == 0 {
+		ts.Fatalf("the request log has no sample")
+	}
+	expect(ts, ts.ReadFile(filepath.Join(args[0], run.RecordName)), []string{
+		fmt.Sprintf("samples.issued=%d", samples), fmt.Sprintf("samples.failed=%d", failed)})
+}
+
+// cmdFailures reads failures.jsonl and wants a line of each reason named: failures DIR REASON...
+func cmdFailures(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(filepath.Join(args[0], run.FailuresName))
+	seen := map[string]bool{}
+	for line := range strings.Lines(text) {
+		v, err := oneObject(line)
+		ts.Check(err)
+		seen[lookup(v, []string{"reason"})] = true
+	}
+	for _, reason := range args[1:] {
+		if !seen[reason] {
+			ts.Fatalf("no failure with reason %s among %v:\n%s", reason, seen, text)
+		}
+	}
+}
+
+// cmdAnswers reads LoadGen's accuracy log and counts answers with and without data: answers DIR
+func cmdAnswers(ts *testscript.TestScript, _ bool, args []string) {
+	var entries []struct{ Data string }
+	text := ts.ReadFile(filepath.Join(args[0], run.LogFolder, "mlperf_log_accuracy.json"))
+	ts.Check(json.NewDecoder(bytes.NewReader([]byte(text))).Decode(&entries))
+	empty, tokens := 0, 0
+	for _, e := range entries {
+		if e.Data == "" {
+			empty++
+		}
+		tokens += len(e.Data) / 8 // four bytes a token, two hexadecimal digits a byte
+	}
+	expect(ts, ts.ReadFile(filepath.Join(args[0], run.RecordName)), []string{
+		fmt.Sprintf("samples.completed=%d", len(entries)), fmt.Sprintf("samples.failed=%d", empty), fmt.Sprintf("tokens.output=%d", tokens)})
+}

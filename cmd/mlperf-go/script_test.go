@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// The test binary is the program too: every script runs real processes of it, and so do they when they start the simulator.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"mlperf-go": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, "NO_PROXY=*")
+			return nil
+		},
+		Condition: condition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": cmdCode, "sim": cmdSim, "serve": cmdServe, "record": cmdRecord, "json": cmdJSON, "errorjson": cmdErrorJSON,
+			"requests": cmdRequests, "failures": cmdFailures, "answers": cmdAnswers, "head": cmdHead, "edit": cmdEdit, "within": cmdWithin,
+		},
+	})
+}
+
+// condition knows [loadgen]: this build has the library, so tests can run.
+func condition(name string) (bool, error) {
+	if name == "loadgen" {
+		return loadgen.Built, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
+}
+
+// cmdCode runs a command and wants an exit code: code N mlperf-go ARGS...
+func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N command args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%s did not run: %v", args[1], err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d\nstdout:\n%s\nstderr:\n%s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+// cmdWithin runs a command and wants it to end in time: within DURATION N command args...
+func cmdWithin(ts *testscript.TestScript, neg bool, args []string) {
+	limit, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	started := time.Now()
+	cmdCode(ts, neg, args[1:])
+	if took := time.Since(started); took > limit {
+		ts.Fatalf("took %v, at most %v was wanted", took, limit)
+	}
+}
+
+// cmdSim starts the simulator and puts its URL into a variable: sim NAME flags...
+func cmdSim(ts *testscript.TestScript, _ bool, args []string) {
+	url, cmd := startSim(ts, filepath.Join(ts.Getenv("WORK"), ".ready-"+args[0]), args[1:]...)
+	ts.Setenv(args[0], url)
+	ts.Setenv(args[0]+"_PID", strconv.Itoa(cmd.Process.Pid))
+}
+
+// failer is what a script and a test have in common.
+type failer interface {
+	Fatalf(format string, args ...any)
+	Defer(func())
+}
+
+func startSim(t failer, ready string, flags ...string) (url string, cmd *exec.Cmd) {
+	cmd = exec.Command("mlperf-go", append([]string{"sim", "--ready-file", ready}, flags...)...)
+	var log strings.Builder
+	cmd.Stderr = &log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("starting the simulator: %v", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // a fault may have ended it on purpose
+		close(ended)
+	}()
+	t.Defer(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	})
+	for range 2000 {
+		text, err := os.ReadFile(ready)
+		if err == nil && strings.HasSuffix(string(text), "\n") {
+			return strings.TrimSpace(string(text)), cmd
+		}
+		select {
+		case <-ended:
+			t.Fatalf("the simulator ended: %s", log.String())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	t.Fatalf("the simulator did not serve: %s", log.String())
+	return "", nil
+}
+
+// cmdHead keeps the first bytes of a file: head FILE N
+func cmdHead(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	path := ts.MkAbs(args[0])
+	ts.Check(os.Truncate(path, int64(n)))
+}
+
+// cmdEdit replaces the first occurrence of a text in a file: edit FILE OLD NEW
+func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s does not contain %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
+}
