@@ -73,7 +73,7 @@ type job struct {
 	Linger     bool // look at the threads after the test
 	Unable     bool // without the capability to make real-time threads
 	LoadMS     int  // how long loading samples takes
-	Lean       bool // answer and record nothing
+	Lean       bool // answer at once, record nothing
 }
 
 // A record is what one child process saw.

@@ -34,7 +34,7 @@ type behaviour struct {
 
 // quiet is how long no query must come before a system that holds its answers until the flush takes it as flushed: the
 // bridge tells the flushes only after the test.
-const quiet = 400 * time.Millisecond
+const quiet = 40 * time.Millisecond
 
 func (b *behaviour) delays(o int, ends []int) (firstToken, answer time.Duration) {
 	us, ttft := b.BaseUS, b.TTFTUS
