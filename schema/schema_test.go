@@ -1,0 +1,173 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/schema"
+)
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	text, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.Run))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	require.NoError(t, c.AddResource("run.schema.json", text))
+	s, err := c.Compile("run.schema.json")
+	require.NoError(t, err)
+	return s
+}
+
+// program builds mlperf-go as a user would have it.
+func program(t *testing.T) string {
+	t.Helper()
+	if !loadgen.Built {
+		t.Skip("built without LoadGen: there is no run to look at")
+	}
+	path := filepath.Join(t.TempDir(), "mlperf-go")
+	out, err := exec.Command("go", "build", "-o", path, "../cmd/mlperf-go").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return path
+}
+
+func records(t *testing.T, program string) map[string]map[string]any {
+	t.Helper()
+	faulty := simulator(t, program, "--fault", "http_500=0.2")
+	runs := map[string]struct {
+		exit int
+		args []string
+	}{
+		"Offline":      {0, []string{"--scenario", "Offline"}},
+		"Server":       {0, []string{"--scenario", "Server", "--target-qps", "200", "--min-queries", "512", "--max-tokens", "8", "--ttft-limit", "30s", "--tpot-limit", "10s"}}, // 512: early stopping wants that many
+		"SingleStream": {0, []string{"--model", "llama3.1-8b-edge", "--scenario", "SingleStream", "--max-tokens", "8", "--expected-latency", "20ms"}},
+		"accuracy":     {0, []string{"--scenario", "Offline", "--mode", "accuracy"}},
+		"INVALID":      {1, []string{"--scenario", "Offline", "--endpoint", faulty, "--no-preflight-query"}},
+	}
+	found := map[string]map[string]any{}
+	for name, r := range runs {
+		folder := filepath.Join(t.TempDir(), "run")
+		args := append([]string{"--quiet", "run", "--model", "llama3.1-8b", "--samples", "64", "--min-queries", "64", "--min-duration", "0", "--output-dir", folder}, r.args...)
+		out, err := exec.Command(program, args...).CombinedOutput()
+		exit := 0
+		if e, ok := err.(*exec.ExitError); ok {
+			exit = e.ExitCode()
+		} else {
+			require.NoError(t, err)
+		}
+		require.Equal(t, r.exit, exit, "%s: %s", name, out)
+		found[name] = read(t, filepath.Join(folder, "run.json"))
+	}
+	found["INTERRUPTED"] = interrupted(t, program)
+	return found
+}
+
+func read(t *testing.T, path string) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	return v.(map[string]any)
+}
+
+// interrupted is the record of a test that got a signal.
+func interrupted(t *testing.T, program string) map[string]any {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command(program, "--quiet", "run", "--model", "llama3.1-8b", "--scenario", "Server", "--samples", "64", "--target-qps", "20", "--output-dir", folder)
+	require.NoError(t, cmd.Start())
+	require.Eventually(t, func() bool {
+		info, err := os.Stat(filepath.Join(folder, "mlperf", "mlperf_log_detail.txt"))
+		return err == nil && info.Size() > 0
+	}, 20*time.Second, 10*time.Millisecond)
+	time.Sleep(300 * time.Millisecond) // into the timed phase
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 130, cmd.ProcessState.ExitCode())
+	return read(t, filepath.Join(folder, "run.json"))
+}
+
+// simulator starts one that lives as long as the test.
+func simulator(t *testing.T, program string, flags ...string) (url string) {
+	t.Helper()
+	ready := filepath.Join(t.TempDir(), "ready")
+	cmd := exec.Command(program, append([]string{"--quiet", "sim", "--ready-file", ready, "--model", "meta-llama/Llama-3.1-8B-Instruct"}, flags...)...)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(ready)
+		url = strings.TrimSpace(string(text))
+		return err == nil && url != ""
+	}, 20*time.Second, 10*time.Millisecond)
+	return url
+}
+
+func TestRecordsOfRealRunsFitTheSchema(t *testing.T) {
+	s, runs := compiled(t), records(t, program(t))
+	for name, r := range runs {
+		require.NoError(t, s.Validate(r), name)
+	}
+	require.Equal(t, "INVALID", runs["INVALID"]["verdict"])
+	require.Equal(t, "INTERRUPTED", runs["INTERRUPTED"]["verdict"])
+	require.Equal(t, "accuracy", runs["accuracy"]["mode"])
+
+	for what, change := range mutations {
+		r := clone(t, runs["Server"])
+		change(r)
+		require.Error(t, s.Validate(r), what)
+	}
+}
+
+func clone(t *testing.T, r map[string]any) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	return v.(map[string]any)
+}
+
+func at(r map[string]any, key string) map[string]any { return r[key].(map[string]any) }
+
+// mutations each make a good record of a VALID Server run a bad one.
+var mutations = map[string]func(map[string]any){
+	"another schema":              func(r map[string]any) { r["schema"] = "mlperf-go/run/2" },
+	"a key that is not known":     func(r map[string]any) { r["extra"] = 1 },
+	"a key below that is unknown": func(r map[string]any) { at(r, "samples")["lost"] = 0 },
+	"no verdict":                  func(r map[string]any) { delete(r, "verdict") },
+	"a verdict in lower case":     func(r map[string]any) { r["verdict"] = "valid" },
+	"INVALID without a reason":    func(r map[string]any) { r["verdict"] = "INVALID" },
+	"VALID with a reason":         func(r map[string]any) { r["reasons"] = []any{map[string]any{"code": "client_lag", "text": "slow"}} },
+	"a reason that is unknown": func(r map[string]any) {
+		r["verdict"], r["reasons"] = "INVALID", []any{map[string]any{"code": "weather", "text": "rain"}}
+	},
+	"VALID with a failed sample":   func(r map[string]any) { at(r, "samples")["failed"] = 1 },
+	"VALID with LoadGen's INVALID": func(r map[string]any) { at(r, "loadgen")["valid"] = false },
+	"VALID with a broken log":      func(r map[string]any) { at(r, "loadgen")["complete"] = false },
+	"a failure code that is unknown": func(r map[string]any) {
+		at(r, "samples")["failed_by_reason"] = map[string]any{"http_99": 1}
+	},
+	"a count that is a text":       func(r map[string]any) { at(r, "samples")["issued"] = "64" },
+	"a count with a fraction":      func(r map[string]any) { at(r, "samples")["issued"] = 1.5 },
+	"no percentile":                func(r map[string]any) { delete(at(at(r, "latency_s"), "ttft"), "p99") },
+	"a rehearsal without a reason": func(r map[string]any) { delete(r, "rehearsal_reasons") },
+	"a start that is no time":      func(r map[string]any) { r["started"] = "yesterday" },
+	"a checksum that is none":      func(r map[string]any) { at(r, "dataset")["sha256"] = "abc" },
+	"a token source that is none":  func(r map[string]any) { at(r, "tokens")["source"] = "guess" },
+	"no endpoint":                  func(r map[string]any) { r["endpoints"] = []any{} },
+}
