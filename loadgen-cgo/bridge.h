@@ -147,6 +147,7 @@ void lg_first_token(uint64_t id, const uint8_t* data, size_t size);
 const char* lg_version(void);
 const char* lg_revision(void);
 const char* lg_sha1_of_files(void);
+const char* lg_build_key(void);
 
 #ifdef __cplusplus
 }

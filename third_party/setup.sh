@@ -105,8 +105,8 @@ root*)
   ;;
 esac
 
-# The go tool does not look into archives outside a package: a changed header inside it makes it compile and link again.
-printf '// Written by third_party/setup.sh: changes when the LoadGen library does.\n// %s\n' "$(sha "$out/lib/libmlperf_loadgen.a")" >"$key_header.part"
+# The go tool does not look into archives outside a package: a changed header whose text is in the object makes it link again.
+printf '// Written by third_party/setup.sh: changes when the LoadGen library does.\n#define LG_BUILD_KEY "%s"\n' "$(sha "$out/lib/libmlperf_loadgen.a")" >"$key_header.part"
 mv "$key_header.part" "$key_header"
 printf '%s' "$stamp_now" >"$stamp.part"
 mv "$stamp.part" "$stamp"
