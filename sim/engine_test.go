@@ -120,8 +120,13 @@ func TestSlots(t *testing.T) {
 	require.EqualValues(t, n, st.Served)
 	require.EqualValues(t, n*6, st.GeneratedTokens)
 	require.Zero(t, st.Running+st.Waiting)
-	for at, i := range order { // those of one batch of three end together
-		require.InDelta(t, i, at, 4, "order %v", order)
+	at := make([]int, n)
+	for place, i := range order {
+		at[i] = place
+	}
+	// A busy client may note its answers late, so only requests far apart are compared: 20 are 50 ms of the server's time.
+	for i := range n - 20 {
+		require.Less(t, at[i], at[i+20], "order %v", order)
 	}
 }
 
@@ -142,9 +147,11 @@ func TestScheduleWithoutSockets(t *testing.T) {
 	require.Zero(t, c.due, "both slots are taken")
 	a.sent = 1
 	require.Equal(t, int64(16e6), e.dueOf(a))
+	d := add(5, 1, 4)
 	e.leave(a)
 	e.admit(18e6)
 	require.Equal(t, 40.0, ms(c), "admitted at 18 ms, prefill from 30 to 35 ms")
+	require.Zero(t, d.due, "the first that waits goes first")
 }
 
 func TestKVBudget(t *testing.T) {
