@@ -58,6 +58,10 @@ func Classify(err error) *Error {
 	if errors.As(err, &known) {
 		return known
 	}
+	var i Interrupt
+	if errors.As(err, &i) {
+		return &Error{Exit: i.ExitCode(), Code: "interrupted", Err: err}
+	}
 	for _, c := range classes {
 		if c.is(err) {
 			return &Error{Exit: c.exit, Code: c.code, Hint: c.hint, Err: err}

@@ -26,10 +26,11 @@ const (
 	RequestsName  = "requests.jsonl.zst"
 	FailuresName  = "failures.jsonl"
 	DatasetName   = "dataset.json" // a synthetic data set
+	AuditName     = "audit.config" // copy of --audit-config
 )
 
 // ours are the entries of a folder by which a run is recognised.
-var ours = []string{RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName, DatasetName}
+var ours = []string{RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName, DatasetName, AuditName}
 
 // claim makes the run's folder. One that holds an earlier run is refused, unless force says to replace it.
 func claim(folder string, force bool) error {

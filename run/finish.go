@@ -41,7 +41,7 @@ func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.D
 	}
 	t.count(r, data)
 	e := &evidence{
-		plan: p, record: r, logs: logs, ended: t.ended, drift: drift, audit: audited(logs),
+		plan: p, record: r, logs: logs, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),
 		tokens: t.firstTokens(), medianN: medianOutput(data.Entries),
 	}
 	r.Verdict, r.Reasons = e.judge()

@@ -43,6 +43,7 @@ type test struct {
 	plan     *Plan
 	observer Observer
 	folder   string
+	claimed  bool // the folder is this run's own
 	dataset  *datasets.Dataset
 	config   *backends.Config
 	settings loadgen.TestSettings
@@ -59,6 +60,7 @@ type test struct {
 	wakes    int
 	full     int
 	ended    error // why the test ended early
+	outside  bool  // it was the caller's context that ended it
 }
 
 // Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing was
@@ -68,8 +70,12 @@ func Run(ctx context.Context, p *Plan, o Observer) (*Record, error) {
 		o = silent{}
 	}
 	t := &test{plan: p, observer: o, folder: p.Folder()}
-	if err := t.prepare(ctx); err != nil {
-		return nil, err
+	err := t.prepare(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, t.release(fmt.Errorf("the run was ended before its test began: %w", cause))
+	}
+	if err != nil {
+		return nil, t.release(err)
 	}
 	return t.run(ctx)
 }
@@ -112,8 +118,9 @@ func (t *test) prepare(ctx context.Context) error {
 	if err := claim(t.folder, p.Config.Bool("force")); err != nil {
 		return err
 	}
+	t.claimed = true
 	if t.pre, err = p.preflight(ctx, driver, c, t.dataset.Samples, t.folder); err != nil {
-		return t.release(err)
+		return err
 	}
 	if err := t.keepDataset(); err != nil {
 		return err
@@ -125,10 +132,15 @@ func (t *test) prepare(ctx context.Context) error {
 	return t.build(driver)
 }
 
-// release takes the empty folder back when nothing was started.
+// release takes back what was written for a test that was not started (cli.md: nothing is written but the message).
 func (t *test) release(err error) error {
-	_ = os.Remove(filepath.Join(t.folder, LogFolder)) // neither is removed unless it is empty
-	_ = os.Remove(t.folder)
+	if !t.claimed {
+		return err
+	}
+	for _, name := range ours {
+		_ = os.RemoveAll(t.path(name)) // what stays is told by the next run into this folder
+	}
+	_ = os.Remove(t.folder) // unless somebody else's files are in it
 	return err
 }
 
@@ -260,6 +272,7 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 		returned <- err
 	}()
 	err = t.wait(returned)
+	t.outside = t.ended != nil && errors.Is(t.ended, context.Cause(ctx))
 	stopProgress()
 	if err != nil {
 		return nil, err
@@ -306,7 +319,8 @@ func (t *test) join(err error) error {
 		t.wakes += s.Wakes()
 		t.full += s.FullWaits()
 	}
-	return errors.Join(err, t.sut.Wait())
+	_ = t.sut.Wait() // a backend's error is the cause already
+	return err
 }
 
 // finish reads back what was left and judges it.

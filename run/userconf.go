@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,7 +138,7 @@ func (p *Plan) limit(setting string) time.Duration {
 func (p *Plan) auditSettings(s loadgen.TestSettings, folder string) (loadgen.TestSettings, string, error) {
 	from := p.Config.String("audit-config")
 	if from == "" {
-		return s, folder + "/no-audit.config", nil
+		return s, filepath.Join(folder, "no-audit.config"), nil
 	}
 	text, err := os.ReadFile(from)
 	if err != nil {
@@ -150,7 +151,7 @@ func (p *Plan) auditSettings(s loadgen.TestSettings, folder string) (loadgen.Tes
 	if _, err := conf.Resolve("*", string(p.Scenario.LoadGen), p.gates()...); err != nil {
 		return s, "", usage("audit_config", err, "")
 	}
-	path := folder + "/audit.config"
+	path := filepath.Join(folder, AuditName)
 	if err := atomicfile.WriteBytes(path, text); err != nil {
 		return s, "", err
 	}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -16,6 +15,7 @@ type evidence struct {
 	record  *Record
 	logs    *mllog.Result // nil: LoadGen wrote none
 	ended   error         // why the test ended early; nil: it did not
+	outside bool          // it was ended from outside: by a signal, or the caller's context
 	drift   time.Duration
 	audit   bool // LoadGen said that it applied an audit configuration
 	tokens  bool // LoadGen waits for first tokens
@@ -24,7 +24,7 @@ type evidence struct {
 
 // rules are the conditions of VALID (design.md §5), each a function that gives a cause, or nil.
 var rules = []func(*evidence) *Cause{
-	ruleInterrupted, ruleLogComplete, ruleLoadGen, ruleLoadGenErrors, ruleAudit, ruleFailed, ruleUnfinished, ruleEmpty,
+	ruleInterrupted, ruleEndedEarly, ruleLogComplete, ruleLoadGen, ruleLoadGenErrors, ruleAudit, ruleFailed, ruleUnfinished, ruleEmpty,
 	ruleFirstTokens, ruleTokenCounts, ruleTTFTLimit, ruleTPOTLimit, ruleDispatchLag, ruleReportLag, ruleClock,
 }
 
@@ -49,10 +49,18 @@ func (e *evidence) judge() (Verdict, []Cause) {
 func (e *evidence) auditRun() bool { return e.plan.Config.Has("audit-config") }
 
 func ruleInterrupted(e *evidence) *Cause {
-	if _, signal := e.ended.(Interrupt); !signal && e.ended != context.Canceled {
+	if e.ended == nil || !e.outside {
 		return nil
 	}
 	return &Cause{Code: "interrupted", Text: fmt.Sprintf("the test ended early: %v", e.ended)}
+}
+
+// ruleEndedEarly: no test that was cut short is valid, be every sample of it answered.
+func ruleEndedEarly(e *evidence) *Cause {
+	if e.ended == nil || e.outside || e.record.Samples.Failed > 0 { // ruleFailed tells the cause too
+		return nil
+	}
+	return &Cause{Code: "failed_samples", Text: fmt.Sprintf("the test was ended: %v", e.ended)}
 }
 
 func ruleLogComplete(e *evidence) *Cause {

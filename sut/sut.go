@@ -36,6 +36,9 @@ var (
 	ErrDrain           = errors.New("no answer came for as long as --drain-timeout allows, and samples are outstanding")
 )
 
+// errUnserved ends a test that would otherwise wait for ever: nobody takes its queries any more.
+var errUnserved = errors.New("the backend returned before the test had ended")
+
 const defaultRingCapacity = 1 << 16
 
 // SUT drives one backend per shard.
@@ -81,7 +84,11 @@ func (s *SUT) Start(ctx context.Context) {
 		s.running.Add(1)
 		go func() {
 			defer s.running.Done()
-			if err := s.o.Backends[i].Serve(s.ctx, src, out); err != nil {
+			err := s.o.Backends[i].Serve(s.ctx, src, out)
+			if err == nil && !src.ended {
+				err = errUnserved
+			}
+			if err != nil {
 				s.errs[i] = fmt.Errorf("shard %d: %w", i, err)
 				s.cancel(s.errs[i])
 			}
@@ -102,7 +109,8 @@ func (s *SUT) Stopped() <-chan struct{} { return s.ctx.Done() }
 // Cause tells why the test ended early; nil while it has not.
 func (s *SUT) Cause() error { return context.Cause(s.ctx) }
 
-// Wait waits for the backends after StartTest has returned, and frees what was made.
+// Wait waits for the backends after StartTest has returned, and frees what was made. An error is a backend's; it has ended the
+// test, so Cause gives it too.
 func (s *SUT) Wait() error {
 	s.running.Wait()
 	close(s.stopWatch)

@@ -124,6 +124,12 @@ func (s *Shard) FirstToken(seq int, atNS int64) bool {
 	return true
 }
 
+// HasFirstToken says whether FirstToken was accepted for a sample that has not ended.
+func (s *Shard) HasFirstToken(seq int) bool {
+	state, _ := s.ledger.slot(seq)
+	return state != nil && state.Load() == firstTokened
+}
+
 // Gap notes n tokens that came gapNS after the ones before them in the same answer.
 func (s *Shard) Gap(gapNS int64, n int) { s.itl.RecordN(gapNS, n) }
 
