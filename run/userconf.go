@@ -116,7 +116,8 @@ func (p *Plan) assertSettings(s *loadgen.TestSettings) error {
 		expect("ttft_latency", time.Duration(s.ServerTTFTLatency), p.limit("ttft-limit"))
 		expect("tpot_latency", time.Duration(s.ServerTPOTLatency), p.limit("tpot-limit"))
 	}
-	if round, ok := models.FindRound(models.CurrentRound); ok && p.seeds == nil && loadgen.Revision() != "none" {
+	// Another LoadGen, of a submitter's own round, carries that round's seeds; the record says that it is another.
+	if round, ok := models.FindRound(models.CurrentRound); ok && p.seeds == nil && loadgen.Version() == PinnedLoadGen {
 		expect("the seeds", [3]uint64{s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed}, [3]uint64{round.QSLSeed, round.SampleIndexSeed, round.ScheduleSeed})
 	}
 	if len(wrong) == 0 {
