@@ -1,0 +1,101 @@
+package arch
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// layers are the rooms of the house from the top down: a room imports from layers below its own only. Inside a room every
+// import is allowed that Go allows. A new room needs a place here.
+var layers = [][]string{
+	{"cmd"},
+	{"submission", "tune", "workload"},
+	{"compliance"},
+	{"run"},
+	{"sut", "qsl", "report", "accuracy"},
+	{"backends"},
+	{"internal/ledger", "datasets"},
+	{"models"},
+	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "tokenizer", "metrics", "loadgen-cgo"},
+	{"internal/atomicfile"},
+}
+
+// apart are the rooms that stand beside the layers, with what they may import.
+var apart = map[string][]string{
+	"sim":             {"datasets", "models", "tokenizer"},
+	"schema":          {},
+	"internal/golden": {},
+	"internal/arch":   {},
+}
+
+// importers are rooms that only some may import. internal/golden and the C++ worker are for tests, whose imports are not looked at.
+var importers = map[string][]string{
+	"sim":                         {"cmd"},
+	"schema":                      {"cmd", "submission"},
+	"internal/golden":             {},
+	"internal/arch":               {},
+	"cmd":                         {},
+	"loadgen-cgo/internal/cppsut": {},
+}
+
+// place gives the layer of a folder, its room, and whether it has one.
+func place(folder string) (layer int, room string, ok bool) {
+	for i, rooms := range layers {
+		for _, r := range rooms {
+			if below(folder, r) {
+				return i, r, true
+			}
+		}
+	}
+	return 0, "", false
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range packages(t) {
+		from, room, inHouse := place(p.Dir)
+		allowed, standsApart := "", false
+		for r := range apart {
+			if below(p.Dir, r) {
+				allowed, standsApart = r, true
+			}
+		}
+		require.True(t, inHouse != standsApart, "package %s has no place (or two) in the table of layers", p.Dir)
+		for _, to := range p.ours() {
+			if standsApart {
+				require.True(t, below(to, append(apart[allowed], allowed)...), "%s imports %s; it may import only %v", p.Dir, to, apart[allowed])
+				continue
+			}
+			if below(to, room) {
+				continue
+			}
+			layer, _, ok := place(to)
+			if !ok { // rooms that stand apart have their own list of importers
+				continue
+			}
+			require.Greater(t, layer, from, "%s imports %s, which is no layer below it", p.Dir, to)
+		}
+	}
+}
+
+func TestRoomsWithFewImporters(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, to := range p.ours() {
+			for room, allowed := range importers {
+				if below(to, room) && !below(p.Dir, room) {
+					require.True(t, below(p.Dir, allowed...), "%s imports %s; only %v may", p.Dir, to, allowed)
+				}
+			}
+		}
+	}
+}
+
+func TestTheBridgeImportsNothingOfTheProject(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.Dir == "loadgen-cgo" {
+			require.Empty(t, p.ours())
+			return
+		}
+	}
+	t.Fatal("there is no package loadgen-cgo")
+}

@@ -1,0 +1,118 @@
+package arch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/mlperf-go/mlperf-go"
+
+// root is the module's folder, seen from this package's.
+const root = "../.."
+
+// listed is what this test needs of `go list -json`. Dir is the package's folder below the module, "" for the module itself.
+type listed struct {
+	ImportPath, Dir, Doc string
+	Imports              []string
+	GoFiles, CgoFiles    []string
+}
+
+// ours gives the folders below the module that p imports.
+func (p *listed) ours() []string {
+	var folders []string
+	for _, i := range p.Imports {
+		if folder, ok := strings.CutPrefix(i, module+"/"); ok {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+var list = sync.OnceValues(func() ([]*listed, error) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Doc,Imports,GoFiles,CgoFiles", "./...")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	var packages []*listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := &listed{}
+		if err := d.Decode(p); errors.Is(err, io.EOF) {
+			return packages, nil
+		} else if err != nil {
+			return nil, err
+		}
+		p.Dir = strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		packages = append(packages, p)
+	}
+})
+
+func packages(t *testing.T) []*listed {
+	t.Helper()
+	all, err := list()
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	return all
+}
+
+// source is one Go file that is no test.
+type source struct {
+	name string // below the module
+	pkg  string // its folder
+	file *ast.File
+	fset *token.FileSet
+}
+
+// sources gives the syntax of every Go file but tests, whatever its build tags.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	for _, p := range packages(t) {
+		names, err := filepath.Glob(filepath.Join(root, p.Dir, "*.go"))
+		require.NoError(t, err)
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+			require.NoError(t, err)
+			all = append(all, source{name: filepath.ToSlash(filepath.Join(p.Dir, filepath.Base(name))), pkg: p.Dir, file: file, fset: fset})
+		}
+	}
+	return all
+}
+
+// at says where a node stands, for messages.
+func (s source) at(n ast.Node) string {
+	p := s.fset.Position(n.Pos())
+	return s.name + ":" + strconv.Itoa(p.Line)
+}
+
+func text(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, name))
+	require.NoError(t, err)
+	return string(b)
+}
+
+// below says whether folder is one of rooms or lies in one.
+func below(folder string, rooms ...string) bool {
+	return slices.ContainsFunc(rooms, func(r string) bool { return folder == r || strings.HasPrefix(folder, r+"/") })
+}

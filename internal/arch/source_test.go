@@ -1,0 +1,135 @@
+package arch
+
+import (
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// theTerminal are the names by which a program reaches its flags, its environment and its terminal.
+var theTerminal = map[string][]string{
+	"os":  {"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Setenv", "Args", "Stdin", "Stdout", "Stderr", "Exit"},
+	"fmt": {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+}
+
+// theirPackages serve nothing else.
+var theirPackages = []string{"flag", "log", "github.com/urfave/cli", "github.com/vbauerster/mpb", "golang.org/x/term"}
+
+// forTests reads the one environment name that tests have; no program imports it.
+const forTests = "internal/golden"
+
+func TestNothingBelowCmdReadsFlagsEnvironmentOrTerminal(t *testing.T) {
+	for _, s := range sources(t) {
+		if below(s.pkg, "cmd", forTests) {
+			continue
+		}
+		for _, i := range s.file.Imports {
+			path, err := strconv.Unquote(i.Path.Value)
+			require.NoError(t, err)
+			require.False(t, below(path, theirPackages...), "%s imports %s; only cmd may", s.at(i), path)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if pkg, ok := sel.X.(*ast.Ident); ok {
+				require.NotContains(t, theTerminal[pkg.Name], sel.Sel.Name, "%s uses %s.%s; only cmd may", s.at(n), pkg.Name, sel.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+// tablesOfNames are the files outside models that list the names of benchmarks as data of another kind.
+var tablesOfNames = []string{
+	"internal/config/confkeys.go", // the model keys of LoadGen's mlperf.conf
+}
+
+// Only the registry tells benchmarks apart: a name anywhere else would be a rule that the next benchmark's row can not bring.
+func TestNoBenchmarkIsNamedOutsideTheRegistry(t *testing.T) {
+	names := map[string]bool{}
+	for _, r := range models.Rows() {
+		if r.Name == models.Generic {
+			continue
+		}
+		for _, n := range append([]string{r.Name}, r.Aliases...) {
+			names[strings.ToLower(n)] = true
+		}
+	}
+	for _, s := range sources(t) {
+		if below(s.pkg, "models") || slices.Contains(tablesOfNames, s.name) {
+			continue
+		}
+		defaults := flagDefaults(s)
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING || defaults[lit] {
+				return true
+			}
+			value, err := strconv.Unquote(lit.Value)
+			require.NoError(t, err)
+			require.False(t, names[strings.ToLower(value)], "%s names the benchmark %q; what differs between benchmarks is a column of the registry", s.at(n), value)
+			return true
+		})
+	}
+}
+
+// flagDefaults are the literals of `Value: "..."` in cmd.
+func flagDefaults(s source) map[*ast.BasicLit]bool {
+	found := map[*ast.BasicLit]bool{}
+	if !below(s.pkg, "cmd") {
+		return found
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if kv, ok := n.(*ast.KeyValueExpr); ok {
+			key, _ := kv.Key.(*ast.Ident)
+			lit, isLit := kv.Value.(*ast.BasicLit)
+			if key != nil && key.Name == "Value" && isLit {
+				found[lit] = true
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestEveryPackageSaysWhatItOwns(t *testing.T) {
+	for _, p := range packages(t) {
+		require.FileExists(t, filepath.Join(root, p.Dir, "doc.go"), "package %s", p.Dir)
+		require.NotEmpty(t, p.Doc, "package %s", p.Dir)
+		for _, s := range sources(t) {
+			if s.pkg == p.Dir && filepath.Base(s.name) != "doc.go" {
+				require.Nil(t, s.file.Doc, "%s has a package comment; it belongs into doc.go", s.name)
+			}
+		}
+	}
+}
+
+// Words that say that something is not done do not stay in the source.
+func TestNothingIsLeftForLater(t *testing.T) {
+	words := []string{"TO" + "DO", "FIX" + "ME", "XX" + "X:"}
+	for _, p := range packages(t) {
+		names, err := filepath.Glob(filepath.Join(root, p.Dir, "*"))
+		require.NoError(t, err)
+		for _, name := range names {
+			if ext := filepath.Ext(name); ext != ".go" && ext != ".cc" && ext != ".h" {
+				continue
+			}
+			b, err := os.ReadFile(name)
+			require.NoError(t, err)
+			for _, w := range words {
+				require.NotContains(t, string(b), w, name)
+			}
+		}
+	}
+}
