@@ -305,6 +305,9 @@ func (e *engine) finish(r *reply, out []byte) {
 	}
 	r.ended = true
 	then := r.plan.tail.then
+	if then == keepOpen {
+		e.meter.replies.Add(1) // before the client can have the answer, so that it never reads an older count
+	}
 	switch {
 	case r.stream:
 		out = r.enc.tail(out, r)
@@ -316,7 +319,6 @@ func (e *engine) finish(r *reply, out []byte) {
 		r.conn.write(r.plain[:len(r.plain)/2])
 	}
 	if then == keepOpen {
-		e.meter.replies.Add(1)
 		r.conn.idleFrom(time.Now())
 	}
 	r.conn.after(then)
