@@ -14,10 +14,14 @@ import (
 // simBackend names the driver of the simulator: the wire is vLLM's, the run a rehearsal.
 const simBackend = "sim"
 
-// ReadDataset reads the data set of the configuration, or gives the one in memory.
+// ReadDataset reads the data set of the configuration, or gives the one in memory. A file is read once.
 func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
-	if p.Dataset != nil {
+	path := p.Config.String("dataset")
+	switch {
+	case p.Dataset != nil:
 		return p.Dataset, nil
+	case p.file != nil && p.file.Path == path:
+		return p.file, nil
 	}
 	o := datasets.ForRow(p.Row)
 	o.Limit = p.Config.Int("samples")
@@ -27,7 +31,9 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 			o.Overrides[role] = column
 		}
 	}
-	return datasets.Open(p.Config.String("dataset"), o)
+	ds, err := datasets.Open(path, o)
+	p.file = ds
+	return ds, err
 }
 
 // Bind fixes what depends on the number of rows: sample counts, and whether this is a rehearsal, and then the defaults of

@@ -27,7 +27,8 @@ type Plan struct {
 	// Rehearsal says why the run can not be submitted; empty: it can.
 	Rehearsal []string
 
-	confRest []config.KV // user.conf lines that are no settings of ours
+	file     *datasets.Dataset // that Config names, once it was read
+	confRest []config.KV       // user.conf lines that are no settings of ours
 	seeds    *[3]uint64
 	notices  []string
 }

@@ -26,7 +26,7 @@ func (p *program) datasetCommand() *cli.Command {
 				Flags: []cli.Flag{model,
 					&cli.IntFlag{Name: "samples", Value: run.RehearsalSamples, Usage: "rows"},
 					&cli.Int64Flag{Name: "seed", Value: synthSeed, Usage: "the same seed makes the same set"},
-					&cli.StringFlag{Name: "output", Required: true, Usage: "file to write"}},
+					&cli.StringFlag{Name: "output", Usage: "file to write"}},
 				Action: p.datasetSynth},
 		},
 	}
@@ -96,6 +96,9 @@ func (p *program) datasetSynth(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.String("output") == "" {
+		return &run.Error{Exit: run.ExitUsage, Code: "output", Err: errors.New("no --output is given"), Hint: "Write --output FILE"}
+	}
 	if c.Int("samples") < 1 {
 		return &run.Error{Exit: run.ExitUsage, Code: "samples", Err: fmt.Errorf("--samples is %d; a data set has at least one row", c.Int("samples"))}
 	}
@@ -104,6 +107,10 @@ func (p *program) datasetSynth(c *cli.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	if p.json {
+		p.writeJSON(map[string]any{"path": c.String("output"), "model": m.Row.Name, "samples": c.Int("samples"), "seed": c.Int64("seed")})
+		return nil
 	}
 	p.notice(fmt.Sprintf("%s: %d synthetic rows in the schema of %s", c.String("output"), c.Int("samples"), m.Row.Name))
 	return nil

@@ -29,7 +29,7 @@ func (p *program) modelsCommand() *cli.Command {
 
 func (p *program) listModels() error {
 	if p.json {
-		p.writeJSON(models.Rows())
+		p.writeJSON(map[string]any{"models": models.Rows()})
 		return nil
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
@@ -145,14 +145,21 @@ _mlperf_go() {
 compdef _mlperf_go mlperf-go
 `
 
+const fishCompletion = `function __mlperf_go
+  set -l words (commandline -opc)
+  $words --generate-bash-completion 2>/dev/null
+end
+complete -c mlperf-go -a '(__mlperf_go)'
+`
+
 func (p *program) completionCommand() *cli.Command {
-	shells := map[string]string{"bash": bashCompletion, "zsh": zshCompletion}
+	shells := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
 	return &cli.Command{
-		Name: "completion", Usage: "print a completion script", ArgsUsage: "bash|zsh", HideHelpCommand: true, OnUsageError: usageError,
+		Name: "completion", Usage: "print a completion script", ArgsUsage: "bash|zsh|fish", HideHelpCommand: true, OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
 			script, ok := shells[c.Args().First()]
 			if !ok || c.NArg() != 1 {
-				return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("completion for %q is not known", c.Args().First()), Hint: "Write `mlperf-go completion bash` or `mlperf-go completion zsh`"}
+				return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("completion for %q is not known", c.Args().First()), Hint: "Write `mlperf-go completion bash`, zsh or fish"}
 			}
 			_, err := fmt.Fprint(p.stdout, script)
 			return err

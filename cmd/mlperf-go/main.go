@@ -1,6 +1,3 @@
-// Command mlperf-go runs MLPerf Inference tests of large language models against inference servers.
-//
-// One file per command: flags in, one call, exit code out. The exit codes are those of run.Exit*.
 package main
 
 import (
@@ -12,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -52,7 +50,20 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return p.exit
 	}
+	// Whatever broke because of a signal, the signal is why the program ends.
+	if i, ok := context.Cause(ctx).(run.Interrupt); ok && !errors.As(err, &i) {
+		err = fmt.Errorf("%w: %w", i, err)
+	}
+	p.json = p.json || asksForJSON(args, environ)
 	return p.report(err)
+}
+
+// asksForJSON looks for --json where the flag parser did not come to it, because it stumbled over another flag.
+func asksForJSON(args, environ []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		name, value, inline := cutFlag(a)
+		return strings.HasPrefix(a, "-") && name == "json" && (!inline || value == "true")
+	}) || slices.Contains(environ, "MLPERF_GO_JSON=true") || slices.Contains(environ, "MLPERF_GO_JSON=1")
 }
 
 // report writes an error as one paragraph, or as JSON, and gives its exit code.
@@ -64,7 +75,7 @@ func (p *program) report(err error) int {
 	}
 	var interrupt run.Interrupt
 	if errors.As(err, &interrupt) {
-		e = &run.Error{Exit: interrupt.ExitCode(), Code: "interrupted", Err: interrupt}
+		e = &run.Error{Exit: interrupt.ExitCode(), Code: "interrupted", Err: err}
 	}
 	if p.json {
 		p.writeJSON(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Err.Error(), "hint": e.Hint}})
@@ -128,6 +139,9 @@ func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
 		c.Flags = append(c.Flags, globalFlags()...)
 		c.Before = p.before
 		c.Subcommands = p.withGlobals(c.Subcommands)
+		if len(c.Subcommands) > 0 {
+			c.Action, c.OnUsageError = p.noCommand, usageError
+		}
 	}
 	return commands
 }
@@ -193,18 +207,22 @@ func shortLevel(l zapcore.Level, enc zapcore.PrimitiveArrayEncoder) {
 }
 
 func (p *program) noCommand(c *cli.Context) error {
+	below, full := c.App.Commands, c.Args().First()
+	if len(c.Command.Subcommands) > 0 && c.Command.Name != c.App.Name {
+		below, full = c.Command.Subcommands, c.Command.Name+" "+full
+	}
 	if c.NArg() == 0 {
-		return cli.ShowAppHelp(c)
+		return cli.ShowSubcommandHelp(c)
 	}
 	var names []string
-	for _, command := range c.App.Commands {
+	for _, command := range below {
 		names = append(names, command.Name)
 	}
 	hint := "`mlperf-go help` lists the commands"
 	if near := config.Nearest(c.Args().First(), names); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, ", ") + "? " + hint
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "unknown_command", Err: fmt.Errorf("the command %q is unknown", c.Args().First()), Hint: hint}
+	return &run.Error{Exit: run.ExitUsage, Code: "unknown_command", Err: fmt.Errorf("the command %q is unknown", full), Hint: hint}
 }
 
 // usageError turns the flag parser's words into ours, with the nearest flag.

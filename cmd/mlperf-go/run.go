@@ -79,7 +79,26 @@ func (p *program) printConfig(plan *run.Plan) error {
 	if err := plan.Bind(rows); err != nil {
 		return err
 	}
+	if p.json {
+		p.writeJSON(configJSON(plan))
+		return nil
+	}
 	return plan.Config.WriteYAML(p.stdout)
+}
+
+// configJSON is the effective configuration, each value as a flag would take it.
+func configJSON(plan *run.Plan) any {
+	type setting struct {
+		Value  string `json:"value"`
+		Origin string `json:"origin"`
+	}
+	settings := map[string]setting{}
+	for _, s := range plan.Config.Table() {
+		if text := plan.Config.Text(s.Name); text != "" && !s.Ignored {
+			settings[s.Name] = setting{text, plan.Config.Origin(s.Name).String()}
+		}
+	}
+	return map[string]any{"settings": settings, "rehearsal": plan.Rehearsal}
 }
 
 // runOne does a test in this process.
@@ -92,6 +111,9 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 		if err := plan.Config.Set("force", "true", forced); err != nil {
 			return err
 		}
+	}
+	if err := checkDataset(plan); err != nil {
+		return err
 	}
 	stop, err := p.rehearse(ctx, plan, "")
 	if err != nil {
@@ -109,6 +131,15 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 		p.exit = i.ExitCode()
 	}
 	return p.printRecord(r, plan.Folder())
+}
+
+// checkDataset reads the user's data set before anything is started, the simulator included.
+func checkDataset(plan *run.Plan) error {
+	if !plan.HasDataset() {
+		return nil
+	}
+	_, err := plan.ReadDataset()
+	return err
 }
 
 func (p *program) printRecord(r *run.Record, folder string) error {

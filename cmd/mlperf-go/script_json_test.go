@@ -26,7 +26,9 @@ func cmdRecord(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdJSON wants one JSON object on the last command's stdout, and nothing else there: json path=value...
-func cmdJSON(ts *testscript.TestScript, _ bool, args []string) { expect(ts, ts.ReadFile("stdout"), args) }
+func cmdJSON(ts *testscript.TestScript, _ bool, args []string) {
+	expect(ts, ts.ReadFile("stdout"), args)
+}
 
 // cmdErrorJSON wants the error object of cli.md on stdout, with a message: errorjson CODE
 func cmdErrorJSON(ts *testscript.TestScript, _ bool, args []string) {

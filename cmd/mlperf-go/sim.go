@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -50,10 +51,7 @@ func (p *program) simulate(c *cli.Context, cfg sim.Config) error {
 		return err
 	}
 	if c.Bool("list-faults") {
-		for _, f := range sim.FaultNames() {
-			fmt.Fprintln(p.stdout, f)
-		}
-		return nil
+		return p.listFaults()
 	}
 	cfg.Model, cfg.Answers, cfg.APIKey, cfg.Seed = c.String("model"), sim.AnswerMode(c.String("answers")), c.String("api-key"), c.Uint64("seed")
 	cfg.TTFT, cfg.TPOT, cfg.PrefillRate = c.Duration("ttft"), c.Duration("tpot"), c.Float64("prefill-rate")
@@ -68,6 +66,22 @@ func (p *program) simulate(c *cli.Context, cfg sim.Config) error {
 	}
 	cfg.OnDie = func() { os.Exit(1) }
 	return p.serve(c, cfg)
+}
+
+func (p *program) listFaults() error {
+	if p.json {
+		faults := map[string]string{}
+		for _, f := range sim.FaultNames() {
+			faults[f.Name] = f.Effect
+		}
+		p.writeJSON(map[string]any{"faults": faults})
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	for _, f := range sim.FaultNames() {
+		fmt.Fprintf(w, "%s\t%s\n", f.Name, f.Effect)
+	}
+	return w.Flush()
 }
 
 func simDataset(cfg *sim.Config, benchmark, path string) error {

@@ -101,6 +101,9 @@ func (p *program) campaign(c *cli.Context, e *config.Effective, scenarios []mode
 	if err := refuseRehearsal(plan); err != nil {
 		return err
 	}
+	if err := checkDataset(plan); err != nil {
+		return err
+	}
 	folder := e.String("output-dir")
 	if folder == "" {
 		folder = filepath.Join("results", plan.Row.Name)
