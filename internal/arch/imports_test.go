@@ -26,6 +26,7 @@ var apart = map[string][]string{
 	"sim":             {"datasets", "models", "tokenizer"},
 	"schema":          {},
 	"internal/golden": {},
+	"scripts":         {},
 	"internal/arch":   {},
 }
 
@@ -36,6 +37,7 @@ var importers = map[string][]string{
 	"internal/golden":             {},
 	"internal/arch":               {},
 	"cmd":                         {},
+	"scripts":                     {},
 	"loadgen-cgo/internal/cppsut": {},
 }
 

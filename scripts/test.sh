@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Everything that CI checks after set-up and lint: all tests, the race detector, the build without LoadGen, real runs.
+# Goes on after a failing part, and ends with the failed tests and their output, then "N passed, N failed, N skipped".
+# CI=true runs every test anew; otherwise results of the go tool's cache count.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+# go-nvml's bindings call functions that NVIDIA has marked as old; CGO_CFLAGS reaches dependencies, #cgo lines do not.
+export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
+work=.cache/test
+rm -rf "$work"
+mkdir -p "$work"
+go build -o "$work/testsum" ./scripts/testsum || exit 1
+fresh=()
+[ "${CI:-}" = true ] && fresh=(-count=1)
+
+# part NAME GO-TEST-ARGUMENT...
+part() {
+  local name=$1 from=$SECONDS
+  shift
+  echo "== $name: go test $*"
+  go test -json "${fresh[@]}" "$@" 2>&1 | tee "$work/$name.json" | "$work/testsum" || true
+  echo "   $((SECONDS - from)) s"
+}
+
+# step NAME COMMAND...: one more test, passed when the command is.
+step() {
+  local name=$1 from=$SECONDS action=pass
+  shift
+  echo "== $name: $*"
+  if ! "$@" >"$work/$name.log" 2>&1; then
+    action=fail
+    cat "$work/$name.log"
+    printf '{"Action":"output","Package":"scripts/test.sh","Test":"%s","Output":"see its output above"}\n' "$name" >>"$work/steps.json"
+  fi
+  printf '{"Action":"%s","Package":"scripts/test.sh","Test":"%s"}\n' "$action" "$name" >>"$work/steps.json"
+  echo "   $action, $((SECONDS - from)) s"
+}
+
+# make_run SCENARIO: a rehearsal through make, whose exit code and own record both say that it is valid.
+make_run() {
+  make -s run MODEL=llama3.1-8b SCENARIO="$1" OUT="$work/run-$1" ARGS='--json --no-progress' >"$work/run-$1.json" &&
+    grep -q '^  "verdict": "VALID"' "$work/run-$1.json" &&
+    grep -q '^  "verdict": "VALID"' "$work/run-$1/run.json"
+}
+
+part all -timeout 15m ./...
+part race -race -timeout 15m ./run/... ./sut/... ./backends/... ./sim/... ./internal/ledger/... ./qsl/... ./loadgen-cgo/...
+step build-noloadgen go build -tags noloadgen ./...
+step build-nocgo env CGO_ENABLED=0 go build ./...
+part noloadgen -tags noloadgen -timeout 10m ./loadgen-cgo/... ./backends/... ./models/... ./internal/...
+step run-Offline make_run Offline
+step run-Server make_run Server
+"$work/testsum" -total "$work"/*.json

@@ -1,0 +1,9 @@
+// Command testsum turns the event streams of `go test -json` into what a person wants to read of them.
+//
+//	go test -json ./... | testsum            a line per package as it ends, and the output of what failed
+//	testsum -total FILE...                   every failed test by name, then "N passed, N failed, N skipped"
+//
+// It owns the counting: a test and each of its subtests are one; a package that fails without a failed test, as when it does
+// not build or its process dies, is one failure. It exits 1 when anything failed. It is a tool of scripts/test.sh, imports
+// nothing of the project and is imported by nothing.
+package main
