@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,38 +31,57 @@ const (
 )
 
 // ours are the entries of a folder by which a run is recognised.
-var ours = []string{RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName, DatasetName, AuditName}
+var ours = []string{reserveName, RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName, DatasetName, AuditName}
 
-// claim makes the run's folder. One that holds an earlier run is refused, unless force says to replace it.
+// claim makes the run's folder. One that holds an earlier run is refused, unless force says that it will be replaced.
 func claim(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return environment("output_dir", fmt.Errorf("the output folder can not be read: %w", err), "Choose another --output-dir")
 	}
 	for _, e := range entries {
-		if !isOurs(e.Name()) {
-			continue
-		}
-		if !force {
+		if slices.Contains(ours, e.Name()) && !force {
 			return usage("output_used", fmt.Errorf("the output folder %s holds an earlier run (%s)", folder, e.Name()), "Choose another --output-dir, or give --resume or --force")
 		}
-		if err := os.RemoveAll(filepath.Join(folder, e.Name())); err != nil {
+	}
+	return makeLogFolder(folder)
+}
+
+// replace takes an earlier run out of a folder.
+func replace(folder string) error {
+	for _, name := range ours {
+		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
 			return environment("output_dir", fmt.Errorf("the earlier run can not be removed: %w", err), "Choose another --output-dir")
 		}
 	}
+	return makeLogFolder(folder)
+}
+
+func makeLogFolder(folder string) error {
 	if err := os.MkdirAll(filepath.Join(folder, LogFolder), 0o755); err != nil {
 		return environment("output_dir", fmt.Errorf("the output folder can not be made: %w", err), "Choose another --output-dir, or change its rights")
 	}
 	return nil
 }
 
-func isOurs(name string) bool {
-	for _, n := range ours {
-		if n == name {
-			return true
-		}
+// reserveName is a file that holds some space while the test runs, so that a disk that fills up meanwhile still takes the record.
+const (
+	reserveName = ".reserve"
+	reserveSize = 1 << 20
+)
+
+func (t *test) reserve() error {
+	if err := os.WriteFile(t.path(reserveName), make([]byte, reserveSize), 0o600); err != nil {
+		return fmt.Errorf("the output folder can not be written: %w", err)
 	}
-	return false
+	return nil
+}
+
+func (t *test) freeReserve() error {
+	if err := os.Remove(t.path(reserveName)); err != nil {
+		return fmt.Errorf("the space that was held for the record can not be freed: %w", err)
+	}
+	return nil
 }
 
 // failures writes failures.jsonl. The first failure makes the file: a run without one has none.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
@@ -153,6 +154,14 @@ func (r *Record) ExitCode() int {
 		return ExitEnvironment
 	default:
 		return ExitInvalid
+	}
+}
+
+// lose notes that a file of ours could not be written whole.
+func (r *Record) lose(why error) {
+	r.Reasons = append(r.Reasons, Cause{Code: "log_incomplete", Text: fmt.Sprintf("a log could not be written: %v", why)})
+	if r.Verdict == Valid {
+		r.Verdict = Invalid
 	}
 }
 

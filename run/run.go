@@ -118,15 +118,26 @@ func (t *test) prepare(ctx context.Context) error {
 	if err := claim(t.folder, p.Config.Bool("force")); err != nil {
 		return err
 	}
-	t.claimed = true
+	t.claimed = !p.Config.Bool("force")
 	if t.pre, err = p.preflight(ctx, driver, c, t.dataset.Samples, t.folder); err != nil {
+		_ = os.Remove(t.path(LogFolder)) // neither goes unless it is empty
+		_ = os.Remove(t.folder)
 		return err
+	}
+	if !t.claimed { // an earlier run is given up only now, when nothing but the test itself can fail
+		if err := replace(t.folder); err != nil {
+			return err
+		}
+		t.claimed = true
 	}
 	if err := t.keepDataset(); err != nil {
 		return err
 	}
 	t.observer.Preflighted(p, t.pre, t.pre.notes())
 	if err := t.writeInputs(); err != nil {
+		return err
+	}
+	if err := t.reserve(); err != nil {
 		return err
 	}
 	return t.build(driver)
@@ -333,14 +344,17 @@ func (t *test) finish() (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	failuresErr := t.failures.close()
+	if err := t.freeReserve(); err != nil {
+		return nil, err
+	}
+	lost := t.failures.close()
 	logs, err := mllog.Summarize(t.path(LogFolder))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	r := t.record(logs, process, now.Drift(t.clocks))
-	if err := t.writeRequests(); err != nil {
-		return nil, errors.Join(err, failuresErr)
+	if lost = errors.Join(lost, t.writeRequests()); lost != nil {
+		r.lose(lost)
 	}
 	if r.Files, err = hashFiles(t.folder); err != nil {
 		return nil, err
@@ -348,5 +362,5 @@ func (t *test) finish() (*Record, error) {
 	if err := atomicfile.WriteJSON(t.path(RecordName), r); err != nil {
 		return nil, err
 	}
-	return r, failuresErr
+	return r, nil
 }
