@@ -18,8 +18,17 @@ part() {
   local name=$1 from=$SECONDS
   shift
   echo "== $name: go test $*"
-  go test -json "${fresh[@]}" "$@" 2>&1 | tee "$work/$name.json" | "$work/testsum" || true
+  go test -json "${fresh[@]}" "$@" 2>&1 | tee "$work/$name.json" | "$work/testsum"
+  local codes=("${PIPESTATUS[@]}")
+  # The go command may fail without an event, as on a flag that it does not know.
+  [ "${codes[0]}" = 0 ] || [ "${codes[2]}" != 0 ] || record "$name" fail "go test ended with ${codes[0]} and named no failed test"
   echo "   $((SECONDS - from)) s"
+}
+
+# record TEST pass|fail [SENTENCE]: an event of this script's own, for the counts.
+record() {
+  [ -z "${3:-}" ] || printf '{"Action":"output","Package":"scripts/test.sh","Test":"%s","Output":"%s\\n"}\n' "$1" "$3" >>"$work/steps.json"
+  printf '{"Action":"%s","Package":"scripts/test.sh","Test":"%s"}\n' "$2" "$1" >>"$work/steps.json"
 }
 
 # step NAME COMMAND...: one more test, passed when the command is.
@@ -30,16 +39,17 @@ step() {
   if ! "$@" >"$work/$name.log" 2>&1; then
     action=fail
     cat "$work/$name.log"
-    printf '{"Action":"output","Package":"scripts/test.sh","Test":"%s","Output":"see its output above"}\n' "$name" >>"$work/steps.json"
+    record "$name" fail "its output stands above"
+  else
+    record "$name" pass
   fi
-  printf '{"Action":"%s","Package":"scripts/test.sh","Test":"%s"}\n' "$action" "$name" >>"$work/steps.json"
   echo "   $action, $((SECONDS - from)) s"
 }
 
 # make_run SCENARIO: a rehearsal through make, whose exit code and own record both say that it is valid.
 make_run() {
-  make -s run MODEL=llama3.1-8b SCENARIO="$1" OUT="$work/run-$1" ARGS='--json --no-progress' >"$work/run-$1.json" &&
-    grep -q '^  "verdict": "VALID"' "$work/run-$1.json" &&
+  make -s run MODEL=llama3.1-8b SCENARIO="$1" OUT="$work/run-$1" ARGS='--json --no-progress' >"$work/run-$1.record" &&
+    grep -q '^  "verdict": "VALID"' "$work/run-$1.record" &&
     grep -q '^  "verdict": "VALID"' "$work/run-$1/run.json"
 }
 
