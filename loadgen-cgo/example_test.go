@@ -1,3 +1,5 @@
+//go:build cgo && !noloadgen
+
 package loadgen_test
 
 import (
