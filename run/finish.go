@@ -31,7 +31,7 @@ func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.D
 		Tool: ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
 		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
-		Started: t.started.UTC(), DurationS: m.DurationS, Notes: append(t.pre.notes(), loadgenNote()...),
+		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), loadgenNote(), t.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
 		LatencyS:  Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
 		Client:    t.client(&m, process, drift),

@@ -60,7 +60,9 @@ type test struct {
 	wakes    int
 	full     int
 	ended    error // why the test ended early
-	outside  bool  // it was the caller's context that ended it
+	backend  backends.Backend
+	notes    []string
+	outside  bool // it was the caller's context that ended it
 }
 
 // Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing was
@@ -229,8 +231,7 @@ func (t *test) build(driver backends.Driver) error {
 		return err
 	}
 	t.config.Request = t.library.Request
-	backend, err := driver.Open(t.config)
-	if err != nil {
+	if t.backend, err = driver.Open(t.config); err != nil {
 		return err
 	}
 	t.ledger = ledger.New(1, len(t.dataset.Samples))
@@ -245,7 +246,7 @@ func (t *test) build(driver backends.Driver) error {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}
 	t.sut, err = sut.New(sut.Options{
-		Name: "mlperf-go " + t.config.ServedModel, Backends: []backends.Backend{backend}, Ledger: t.ledger,
+		Name: "mlperf-go " + t.config.ServedModel, Backends: []backends.Backend{t.backend}, Ledger: t.ledger,
 		FirstTokens: t.firstTokens(), Failed: t.failures.add, MaxErrors: maxErrors, DrainTimeout: p.Config.Duration("drain-timeout"),
 	})
 	return err
@@ -261,6 +262,9 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 	library, err := loadgen.ConstructQSL(t.library.Name(), t.library.TotalSampleCount(), t.library.PerformanceSampleCount(),
 		t.library.Load, t.library.Unload, t.sut.Stop)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.warmUp(ctx, t.backend); err != nil {
 		return nil, err
 	}
 	if t.sampler, err = hostinfo.StartSampler(100 * time.Millisecond); err != nil {

@@ -105,7 +105,8 @@ var requestSettings = []Setting{
 	{Name: "temperature", Kind: Float, Group: groupRequest, Usage: "sampling temperature; default from the model"},
 	{Name: "top-p", Kind: Float, Range: Range{Positive: true, Max: 1}, Group: groupRequest, Usage: "nucleus sampling; default from the model"},
 	{Name: "top-k", Kind: Int, Range: Range{Negative: true}, Group: groupRequest, Usage: "candidates per token, 0 or -1 for all; default from the model"},
-	{Name: "warmup", Kind: Bool, Group: groupRequest, Aliases: []Alias{{Name: "no-warmup", Value: "false"}}, Usage: "send untimed requests before the test"},
+	{Name: "warmup", Kind: Bool, Group: groupRequest, Aliases: []Alias{{Name: "no-warmup", Value: "false"}}, Default: "false",
+		Usage: "send untimed requests before the test"},
 	{Name: "preflight-query", Kind: Bool, Group: groupRequest, Default: "true", Aliases: []Alias{{Name: "no-preflight-query", Value: "false"}},
 		Usage: "ask each endpoint for one short answer before the test; without it only GET probes are sent"},
 }
