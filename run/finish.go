@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"maps"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -139,10 +140,18 @@ func loadgenResult(logs *mllog.Result) LoadGenResult {
 	r := LoadGenResult{Valid: logs.Valid, Complete: logs.Complete, Errors: logs.Errors, Warnings: logs.Warnings, Missing: logs.Missing, Result: map[string]any{}}
 	for key, v := range logs.Result {
 		if strings.HasPrefix(key, "result_") || strings.HasPrefix(key, "effective_") || strings.HasPrefix(key, "early_stopping") {
-			r.Result[key] = v
+			r.Result[key] = jsonValue(v)
 		}
 	}
 	return r
+}
+
+// jsonValue keeps what JSON can not hold, such as LoadGen's -nan for a rate of one query, as its text.
+func jsonValue(v any) any {
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return fmt.Sprint(f)
+	}
+	return v
 }
 
 func audited(logs *mllog.Result) bool {
