@@ -33,8 +33,8 @@ const (
 // ours are the entries of a folder by which a run is recognised.
 var ours = []string{reserveName, RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName, DatasetName, AuditName}
 
-// claim makes the run's folder. One that holds an earlier run is refused, unless force says that it will be replaced.
-func claim(folder string, force bool) error {
+// CheckFolder refuses a folder that can not be read, and one that holds an earlier run, unless force says that it will be replaced.
+func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return environment("output_dir", fmt.Errorf("the output folder can not be read: %w", err), "Choose another --output-dir")
@@ -43,6 +43,14 @@ func claim(folder string, force bool) error {
 		if slices.Contains(ours, e.Name()) && !force {
 			return usage("output_used", fmt.Errorf("the output folder %s holds an earlier run (%s)", folder, e.Name()), "Choose another --output-dir, or give --resume or --force")
 		}
+	}
+	return nil
+}
+
+// claim makes the run's folder.
+func claim(folder string, force bool) error {
+	if err := CheckFolder(folder, force); err != nil {
+		return err
 	}
 	return makeLogFolder(folder)
 }

@@ -69,7 +69,7 @@ func makeDataset(plan *run.Plan, path string) error {
 		err = atomicfile.Write(path, func(w io.Writer) error { return datasets.WriteSynth(w, plan.Row, plan.Samples(), synthSeed) })
 	}
 	if err != nil {
-		return fmt.Errorf("the synthetic data set can not be written: %w", err)
+		return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the synthetic data set can not be written: %w", err), Hint: "Choose another --output-dir"}
 	}
 	return plan.Config.Set("dataset", path, config.Origin{Layer: config.FromRegistry, Where: "synthetic"})
 }

@@ -92,7 +92,7 @@ type failer interface {
 func startSim(t failer, ready string, flags ...string) (url string, cmd *exec.Cmd) {
 	cmd = exec.Command("mlperf-go", append([]string{"sim", "--ready-file", ready}, flags...)...)
 	var log strings.Builder
-	cmd.Stderr = &log
+	cmd.Stderr, cmd.Dir = &log, filepath.Dir(ready)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("starting the simulator: %v", err)

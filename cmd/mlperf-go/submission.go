@@ -108,6 +108,12 @@ func (p *program) campaign(c *cli.Context, e *config.Effective, scenarios []mode
 	if folder == "" {
 		folder = filepath.Join("results", plan.Row.Name)
 	}
+	steps := submission.Steps(scenarios, folder)
+	for _, s := range steps {
+		if err := run.CheckFolder(s.Folder, e.Bool("force") || e.Bool("resume")); err != nil {
+			return err
+		}
+	}
 	stop, err := p.rehearse(c.Context, plan, folder)
 	if err != nil {
 		return err
@@ -117,7 +123,6 @@ func (p *program) campaign(c *cli.Context, e *config.Effective, scenarios []mode
 	if err != nil {
 		return err
 	}
-	steps := submission.Steps(scenarios, folder)
 	campaign := submission.Campaign{
 		Steps: steps, Resume: e.Bool("resume"), Force: e.Bool("force"),
 		Command: func(s submission.Step, force bool) *exec.Cmd {
