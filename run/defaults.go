@@ -19,7 +19,7 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 	path := p.Config.String("dataset")
 	switch {
 	case p.Dataset != nil:
-		return p.Dataset, nil
+		return p.firstRows(), nil
 	case p.file != nil && p.file.Path == path:
 		return p.file, nil
 	}
@@ -34,6 +34,15 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 	ds, err := datasets.Open(path, o)
 	p.file = ds
 	return ds, err
+}
+
+// firstRows is the data set in memory, cut to --samples as a file is.
+func (p *Plan) firstRows() *datasets.Dataset {
+	ds := *p.Dataset
+	if n := p.Config.Int("samples"); n > 0 && n < len(ds.Samples) {
+		ds.Samples = ds.Samples[:n]
+	}
+	return &ds
 }
 
 // Bind fixes what depends on the number of rows: sample counts, and whether this is a rehearsal, and then the defaults of

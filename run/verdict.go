@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
@@ -86,7 +87,13 @@ func ruleLoadGen(e *evidence) *Cause {
 	}
 	text := "LoadGen says INVALID"
 	if why, ok := e.logs.Result["result_invalid_reason"].(string); ok && why != "" {
-		text += ": " + why
+		text += ": " + strings.TrimSpace(why)
+	}
+	// Early stopping has no reason of its own in the log, only its block of advice.
+	for _, key := range []string{"early_stopping_ttft_result", "early_stopping_tpot_result", "early_stopping_result"} {
+		if advice, ok := e.logs.Result[key].(string); ok && !strings.Contains(advice, "successful") && advice != "" && e.logs.Result["early_stopping_met"] == false {
+			text += "; early stopping:" + advice
+		}
 	}
 	return &Cause{Code: "loadgen_invalid", Text: text}
 }
