@@ -89,13 +89,21 @@ func ruleLoadGen(e *evidence) *Cause {
 	if why, ok := e.logs.Result["result_invalid_reason"].(string); ok && why != "" {
 		text += ": " + strings.TrimSpace(why)
 	}
-	// Early stopping has no reason of its own in the log, only its block of advice.
-	for _, key := range []string{"early_stopping_ttft_result", "early_stopping_tpot_result", "early_stopping_result"} {
-		if advice, ok := e.logs.Result[key].(string); ok && !strings.Contains(advice, "successful") && advice != "" && e.logs.Result["early_stopping_met"] == false {
-			text += "; early stopping:" + advice
-		}
+	if e.logs.Result["early_stopping_met"] == false {
+		text += earlyStopping(e.logs)
 	}
 	return &Cause{Code: "loadgen_invalid", Text: text}
+}
+
+// earlyStopping gives LoadGen's advice: its log has no other reason when only early stopping fails.
+func earlyStopping(logs *mllog.Result) string {
+	text := ""
+	for _, key := range []string{"early_stopping_ttft_result", "early_stopping_tpot_result", "early_stopping_result"} {
+		if advice, ok := logs.Result[key].(string); ok && advice != "" && !strings.Contains(advice, "Run successful") {
+			text += "; early stopping: " + strings.Join(strings.Fields(strings.ReplaceAll(advice, "*", "")), " ")
+		}
+	}
+	return text
 }
 
 func ruleLoadGenErrors(e *evidence) *Cause {

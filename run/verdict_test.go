@@ -1,0 +1,194 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/sut"
+)
+
+func yes() *bool { v := true; return &v }
+func no() *bool  { v := false; return &v }
+
+// clean is the evidence of a Server run with nothing to say against it.
+func clean(t *testing.T, settings Settings) *evidence {
+	t.Helper()
+	all := Settings{"model": "llama3.1-8b", "scenario": "Server", "endpoint": "http://host:1", "target-qps": "10"}
+	for k, v := range settings {
+		all[k] = v
+	}
+	p, err := New(all)
+	require.NoError(t, err)
+	require.NoError(t, p.Bind(13368))
+	return &evidence{
+		plan: p, tokens: true, medianN: 101,
+		record: &Record{Samples: SampleCounts{Issued: 100, Completed: 100, FirstTokens: 100}},
+		logs: &mllog.Result{Valid: yes(), Complete: true, Result: map[string]any{
+			"result_first_token_99.00_percentile_latency_ns":   int64(1_999_999_999),
+			"result_time_per_output_token_99.00_percentile_ns": int64(99_999_999),
+		}},
+	}
+}
+
+func accuracy(e *evidence) *evidence {
+	e.plan.Mode = "accuracy"
+	e.logs.Valid = nil
+	e.logs.Result = map[string]any{}
+	return e
+}
+
+// Each row breaks one condition of VALID (design.md §5), and no other.
+func TestEachRuleAlone(t *testing.T) {
+	audit := Settings{"audit-config": "main_test.go"} // any file: LoadGen is not asked
+	for name, c := range map[string]struct {
+		settings Settings
+		change   func(e *evidence)
+		verdict  Verdict
+		codes    []string
+		text     string
+		exit     int
+	}{
+		"good":          {verdict: Valid},
+		"good accuracy": {change: func(e *evidence) { accuracy(e) }, verdict: Valid},
+		"interrupted": {change: func(e *evidence) { e.ended, e.outside = Interrupt{syscall.SIGINT}, true },
+			verdict: Interrupted, codes: []string{"interrupted"}, text: "interrupt", exit: ExitInvalid},
+		"interrupted with samples outstanding": {change: func(e *evidence) {
+			e.ended, e.outside, e.logs.Complete, e.logs.Valid = context.Canceled, true, false, nil
+			e.record.Samples.Failed = 3
+		}, verdict: Interrupted, codes: []string{"interrupted", "failed_samples"}, exit: ExitInvalid},
+		"the caller's own cause": {change: func(e *evidence) { e.ended, e.outside = errors.New("enough"), true },
+			verdict: Interrupted, codes: []string{"interrupted"}, text: "enough", exit: ExitInvalid},
+		"the caller's deadline": {change: func(e *evidence) { e.ended, e.outside, e.logs = context.DeadlineExceeded, true, nil },
+			verdict: Interrupted, codes: []string{"interrupted"}, exit: ExitInvalid},
+		"ended by a backend with every sample answered": {change: func(e *evidence) {
+			e.ended, e.logs.Complete, e.logs.Valid = errors.New("the backend broke"), false, nil
+		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "the backend broke", exit: ExitInvalid},
+		"ended by --max-errors": {change: func(e *evidence) {
+			e.ended, e.logs.Complete, e.logs.Valid = sut.ErrTooManyFailures, false, nil
+			e.record.Samples.Failed, e.record.Samples.FailedByReason = 6, map[string]int64{"http_500": 6}
+		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "http_500 6; the test was ended: more samples failed", exit: ExitInvalid},
+		"log without an end": {change: func(e *evidence) { e.logs.Complete, e.logs.Missing = false, []string{"the summary"} },
+			verdict: Invalid, codes: []string{"log_incomplete"}, text: "disk full", exit: ExitEnvironment},
+		"no log": {change: func(e *evidence) { e.logs = nil }, verdict: Invalid, codes: []string{"log_incomplete"}, exit: ExitEnvironment},
+		"LoadGen says INVALID": {change: func(e *evidence) { e.logs.Valid = no(); e.logs.Result["result_invalid_reason"] = "too few queries" },
+			verdict: Invalid, codes: []string{"loadgen_invalid"}, text: "too few queries", exit: ExitInvalid},
+		"LoadGen says nothing": {change: func(e *evidence) { e.logs.Valid = nil }, verdict: Invalid, codes: []string{"loadgen_invalid"}, text: "no verdict", exit: ExitInvalid},
+		"LoadGen logged an error": {change: func(e *evidence) {
+			e.logs.Errors, e.logs.ErrorTexts = 2, []mllog.Text{{Text: "Multiple complete", Count: 2}}
+		}, verdict: Invalid, codes: []string{"loadgen_errors"}, text: "the first, 2 times: Multiple complete", exit: ExitInvalid},
+		"one-token answers": {change: func(e *evidence) { e.logs.Errors, e.record.oneToken = 1, 4 },
+			verdict: Invalid, codes: []string{"loadgen_errors"}, text: "4 answers have one token, which LoadGen counts as an error; set --min-tokens 2", exit: ExitInvalid},
+		"a stray audit":                 {change: func(e *evidence) { e.audit = true }, verdict: Invalid, codes: []string{"stray_audit_config"}, exit: ExitInvalid},
+		"an audit that was not applied": {settings: audit, verdict: Invalid, codes: []string{"compliance_failed"}, exit: ExitInvalid},
+		"an audit":                      {settings: audit, change: func(e *evidence) { e.audit, e.logs.Valid = true, no() }, verdict: Valid},
+		"an audit above the limits": {settings: audit, change: func(e *evidence) {
+			e.audit, e.logs.Result = true, nil
+			e.record.Client.DispatchLagUS.P99 = 1e9
+		}, verdict: Valid},
+		"an audit with a failure": {settings: audit, change: func(e *evidence) { e.audit, e.record.Samples.Failed = true, 1 },
+			verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
+		"a failed sample": {change: func(e *evidence) {
+			e.record.Samples.Failed, e.record.Samples.FailedByReason = 1, map[string]int64{"reset": 1}
+		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "1 of 100 samples failed, reset 1", exit: ExitInvalid},
+		"a failed sample in accuracy mode": {change: func(e *evidence) { accuracy(e).record.Samples.Failed = 1 },
+			verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
+		"allowed failures are failures": {settings: Settings{"max-errors": "10"}, change: func(e *evidence) { e.record.Samples.Failed = 1 },
+			verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
+		"an unfinished sample": {change: func(e *evidence) { e.record.Samples.Completed--; e.record.Samples.FirstTokens-- },
+			verdict: Invalid, codes: []string{"failed_samples"}, text: "100 samples were issued and 99 completed", exit: ExitInvalid},
+		"no sample at all": {change: func(e *evidence) { e.record.Samples = SampleCounts{} }, verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
+		"an empty answer":  {change: func(e *evidence) { e.record.Samples.Empty = 1 }, verdict: Invalid, codes: []string{"empty_outputs"}, exit: ExitInvalid},
+		"a missing first token": {change: func(e *evidence) { e.record.Samples.FirstTokens = 98 },
+			verdict: Invalid, codes: []string{"missing_first_tokens"}, text: "2 successful samples", exit: ExitInvalid},
+		"first tokens that nobody waits for": {change: func(e *evidence) { e.tokens, e.record.Samples.FirstTokens = false, 0 }, verdict: Valid},
+		"a token mismatch":                   {change: func(e *evidence) { e.record.Tokens.Mismatches = 1 }, verdict: Invalid, codes: []string{"token_mismatch"}, exit: ExitInvalid},
+		"TTFT at its limit": {change: func(e *evidence) { e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9) },
+			verdict: Invalid, codes: []string{"scenario_limit"}, text: "time to first token is 2s, the limit of Server is 2s", exit: ExitInvalid},
+		"TPOT above its limit": {change: func(e *evidence) { e.logs.Result["result_time_per_output_token_99.00_percentile_ns"] = int64(1e8 + 1) },
+			verdict: Invalid, codes: []string{"scenario_limit"}, text: "time per output token", exit: ExitInvalid},
+		"no TTFT in the log": {change: func(e *evidence) { delete(e.logs.Result, "result_first_token_99.00_percentile_latency_ns") },
+			verdict: Invalid, codes: []string{"scenario_limit"}, exit: ExitInvalid},
+		"Interactive's own limit": {settings: Settings{"scenario": "Interactive"}, change: func(e *evidence) {
+			e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(499e6)
+			e.logs.Result["result_time_per_output_token_99.00_percentile_ns"] = int64(30e6)
+		}, verdict: Invalid, codes: []string{"scenario_limit"}, text: "the limit of Interactive is 30ms", exit: ExitInvalid},
+		"sent late": {change: func(e *evidence) { e.record.Client.DispatchLagUS.P99 = 200_001 },
+			verdict: Invalid, codes: []string{"client_lag"}, text: "scheduled to sent", exit: ExitInvalid},
+		"sent just in time": {change: func(e *evidence) { e.record.Client.DispatchLagUS.P99 = 200_000 }, verdict: Valid},
+		"reported late": {change: func(e *evidence) { e.record.Client.ReportLagUS.P99 = 1_000_001 },
+			verdict: Invalid, codes: []string{"client_lag"}, text: "readable to reported", exit: ExitInvalid},
+		"reported just in time": {change: func(e *evidence) { e.record.Client.ReportLagUS.P99 = 1_000_000 }, verdict: Valid},
+		"a clock that was set": {change: func(e *evidence) { e.drift = -1001 * time.Microsecond },
+			verdict: Invalid, codes: []string{"clock_step"}, exit: ExitInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := clean(t, c.settings)
+			if c.change != nil {
+				c.change(e)
+			}
+			verdict, causes := e.judge()
+			var codes []string
+			text := ""
+			for _, cause := range causes {
+				codes = append(codes, cause.Code)
+				text += cause.Text + "\n"
+			}
+			require.Equal(t, c.codes, codes, text)
+			require.Equal(t, c.verdict, verdict)
+			require.Contains(t, text, c.text)
+			r := &Record{Verdict: verdict, Reasons: causes}
+			require.Equal(t, c.exit, r.ExitCode())
+		})
+	}
+}
+
+// A model without limits has none, and its client's lag is only told.
+func TestNoLimitsNoLag(t *testing.T) {
+	p, err := New(Settings{"model": "generic", "scenario": "Server", "endpoint": "http://host:1", "target-qps": "10", "served-model": "m"})
+	require.NoError(t, err)
+	require.NoError(t, p.Bind(10))
+	e := clean(t, nil)
+	e.plan = p
+	e.logs.Result = map[string]any{}
+	e.record.Client.DispatchLagUS.P99, e.record.Client.ReportLagUS.P99 = 1e9, 1e9
+	verdict, causes := e.judge()
+	require.Equal(t, Valid, verdict, causes)
+}
+
+func TestClassify(t *testing.T) {
+	require.Nil(t, Classify(nil))
+	for _, c := range []struct {
+		err  error
+		exit int
+		code string
+	}{
+		{usage("x", errors.New("y"), ""), ExitUsage, "x"},
+		{wrapped(environment("disk", errors.New("y"), "")), ExitEnvironment, "disk"},
+		{wrapped(syscall.ENOSPC), ExitEnvironment, "disk_full"},
+		{wrapped(syscall.EDQUOT), ExitEnvironment, "disk_full"},
+		{wrapped(syscall.EACCES), ExitEnvironment, "permission"},
+		{wrapped(syscall.EROFS), ExitEnvironment, "permission"},
+		{wrapped(context.Canceled), ExitEnvironment, "interrupted"},
+		{wrapped(Interrupt{syscall.SIGINT}), ExitInterrupt, "interrupted"},
+		{wrapped(Interrupt{syscall.SIGTERM}), ExitTerminate, "interrupted"},
+		{errors.New("anything"), ExitUsage, "usage"},
+	} {
+		got := Classify(c.err)
+		require.Equal(t, c.exit, got.Exit, c.err)
+		require.Equal(t, c.code, got.Code, c.err)
+		require.ErrorIs(t, got, c.err)
+	}
+}
+
+func wrapped(err error) error { return errors.Join(errors.New("while it was tried"), err) }
+
+func TestErrorIsOneParagraph(t *testing.T) {
+	require.EqualError(t, usage("x", errors.New("it can not be"), "Try another"), "it can not be. Try another")
+	require.EqualError(t, usage("x", errors.New("it can not be"), ""), "it can not be")
+}
