@@ -169,7 +169,7 @@ func TestClassify(t *testing.T) {
 		code string
 	}{
 		{usage("x", errors.New("y"), ""), ExitUsage, "x"},
-		{wrapped(environment("disk", errors.New("y"), "")), ExitEnvironment, "disk"},
+		{environment("disk", wrapped(syscall.EIO), ""), ExitEnvironment, "disk"},
 		{wrapped(syscall.ENOSPC), ExitEnvironment, "disk_full"},
 		{wrapped(syscall.EDQUOT), ExitEnvironment, "disk_full"},
 		{wrapped(syscall.EACCES), ExitEnvironment, "permission"},

@@ -1,0 +1,164 @@
+package run
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+func TestClaim(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "a", "b")
+	require.NoError(t, claim(folder, false))
+	require.DirExists(t, filepath.Join(folder, LogFolder))
+
+	err := claim(folder, false)
+	require.Equal(t, "output_used", Classify(err).Code)
+	require.Equal(t, ExitUsage, Classify(err).Exit)
+	require.ErrorContains(t, err, "holds an earlier run (mlperf)")
+	require.ErrorContains(t, err, "--resume or --force")
+
+	for _, name := range append(ours, "notes.txt") {
+		if name != LogFolder {
+			require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("old"), 0o644))
+		}
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, LogFolder, "log"), nil, 0o644))
+	require.NoError(t, claim(folder, true))
+	require.FileExists(t, filepath.Join(folder, RecordName), "an earlier run stays until the new one can start")
+	require.NoError(t, replace(folder))
+	left, err := filepath.Glob(filepath.Join(folder, "*"))
+	require.NoError(t, err)
+	require.Equal(t, []string{filepath.Join(folder, LogFolder), filepath.Join(folder, "notes.txt")}, left, "somebody else's file stays")
+	require.NoFileExists(t, filepath.Join(folder, LogFolder, "log"))
+
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	require.Equal(t, ExitEnvironment, Classify(claim(file, false)).Exit)
+	require.Equal(t, ExitEnvironment, Classify(claim(filepath.Join(file, "below"), false)).Exit)
+}
+
+func TestReleaseLeavesNothing(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "run")
+	require.NoError(t, claim(folder, false))
+	for _, name := range []string{UserConfName, ConfigName, AuditName, filepath.Join(LogFolder, "mlperf_log_detail.txt")} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o644))
+	}
+	cause := usage("x", os.ErrInvalid, "")
+	run := &test{folder: folder, claimed: true}
+	require.Equal(t, cause, run.release(cause))
+	require.NoDirExists(t, folder)
+
+	require.NoError(t, claim(folder, false))
+	run.claimed = false // an earlier run's folder
+	require.Equal(t, cause, run.release(cause))
+	require.DirExists(t, folder)
+}
+
+func TestFailuresFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FailuresName)
+	f := &failures{path: path, urls: []string{"http://a", "http://b"}, start: 1e9}
+	require.NoError(t, f.close())
+	require.NoFileExists(t, path, "a run without a failure has no such file")
+
+	var wait sync.WaitGroup
+	for i := range 50 {
+		wait.Go(func() {
+			f.add(backends.Attempt{Query: loadgen.Query{Seq: i, Index: 3}, Endpoint: 1, Reason: "http_500", Detail: "HTTP 500", Body: []byte("\xffoops"), Retried: i%2 == 0, AtNS: 3e9})
+		})
+	}
+	wait.Wait()
+	require.NoError(t, f.close())
+	r, err := atomicfile.OpenLines(path)
+	require.NoError(t, err)
+	defer r.Close()
+	seen := map[int]bool{}
+	for d := json.NewDecoder(r); d.More(); {
+		var line failureLine
+		require.NoError(t, d.Decode(&line))
+		seen[line.Seq] = true
+		require.Equal(t, failureLine{Seq: line.Seq, Index: 3, Endpoint: "http://b", AtS: 2, Reason: "http_500", Retried: line.Seq%2 == 0, Detail: "HTTP 500", Body: "\ufffdoops"}, line)
+	}
+	require.Len(t, seen, 50)
+}
+
+func TestFailuresFileThatCanNotBe(t *testing.T) {
+	f := &failures{path: filepath.Join(t.TempDir(), "missing", FailuresName)}
+	f.add(backends.Attempt{})
+	f.add(backends.Attempt{})
+	require.ErrorIs(t, f.close(), os.ErrNotExist)
+}
+
+func TestExpectedSamples(t *testing.T) {
+	for name, c := range map[string]struct {
+		scenario string
+		mode     string
+		settings loadgen.TestSettings
+		rows     int
+		want     int64
+	}{
+		"Offline by count":      {"Offline", "performance", loadgen.TestSettings{MinQueryCount: 512, OfflineExpectedQPS: 1}, 64, 512},
+		"Offline by duration":   {"Offline", "performance", loadgen.TestSettings{MinQueryCount: 1, OfflineExpectedQPS: 10, MinDurationMS: 60_000}, 64, 660},
+		"Server by duration":    {"Server", "performance", loadgen.TestSettings{MinQueryCount: 100, ServerTargetQPS: 50, MinDurationMS: 10_000}, 64, 500},
+		"Server by count":       {"Server", "performance", loadgen.TestSettings{MinQueryCount: 512, ServerTargetQPS: 50, MinDurationMS: 10_000}, 64, 512},
+		"whole sets":            {"Offline", "performance", loadgen.TestSettings{MinQueryCount: 100, OfflineExpectedQPS: 1, SampleConcatenatePermutation: true}, 64, 128},
+		"accuracy is every row": {"Server", "accuracy", loadgen.TestSettings{MinQueryCount: 512, ServerTargetQPS: 50, MinDurationMS: 10_000}, 64, 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := planned(t, c.rows, Settings{"model": "llama3.1-8b", "scenario": c.scenario, "mode": c.mode})
+			run := &test{plan: p, settings: c.settings, dataset: &datasets.Dataset{Samples: make([]datasets.Sample, c.rows)}}
+			require.Equal(t, c.want, run.expected())
+		})
+	}
+}
+
+func TestProgressFigures(t *testing.T) {
+	p := planned(t, 64, Settings{"model": "llama3.1-8b", "scenario": "Server"})
+	run := &test{plan: p, ledger: ledger.New(1, 100), started: time.Now().Add(-time.Second),
+		settings: loadgen.TestSettings{MinQueryCount: 100, ServerTargetQPS: 50}, dataset: &datasets.Dataset{Samples: make([]datasets.Sample, 64)}}
+	pen := run.ledger.Shard(0)
+	for i := range 40 {
+		pen.Issue(i, i, 1000)
+		pen.FirstToken(i, 1000+int64(i)*1e6)
+	}
+	for i := range 30 {
+		reason := ""
+		if i < 3 {
+			reason = "reset"
+		}
+		pen.Complete(i, &ledger.Completion{Reason: reason, OutputTokens: 2, DoneNS: 5e9})
+	}
+	got := run.progress(&window{})
+	require.EqualValues(t, 100, got.Total)
+	require.EqualValues(t, 40, got.Issued)
+	require.EqualValues(t, 30, got.Done)
+	require.EqualValues(t, 3, got.Failed)
+	require.EqualValues(t, 10, got.InFlight)
+	require.Zero(t, got.Left, "one look gives no rate")
+	require.InEpsilon(t, 39e6, float64(got.TTFTp99), 0.02)
+	require.GreaterOrEqual(t, got.Elapsed, time.Second)
+}
+
+func TestRateOfTheLastSeconds(t *testing.T) {
+	w := &window{}
+	at := time.Unix(0, 0)
+	require.Zero(t, w.rate(at, 0))
+	for i := 1; i <= 20; i++ {
+		require.InDelta(t, 100, w.rate(at.Add(time.Duration(i)*time.Second), int64(100*i)), 1e-9)
+	}
+	for i := 21; i <= 28; i++ { // nothing ends any more: the rate falls to zero within the window
+		w.rate(at.Add(time.Duration(i)*time.Second), 2000)
+	}
+	require.Zero(t, w.rate(at.Add(29*time.Second), 2000))
+}
