@@ -76,9 +76,10 @@ func (t *test) writeRequests() error {
 // count fills what the ledger counted.
 func (t *test) count(r *Record, data *ledger.Test) {
 	c := t.ledger.Counts()
+	failed := t.ledger.FailedByReason()
 	r.Samples = SampleCounts{
 		Issued: c.Issued, Completed: c.Completed + c.Failed, Failed: c.Failed, Retried: c.Retried, FirstTokens: c.FirstTokens,
-		Empty: c.Empty, FailureRate: c.FailureRate(), FailedByReason: t.ledger.FailedByReason(),
+		Empty: c.Empty + failed[string(backends.FailEmpty)], FailureRate: c.FailureRate(), FailedByReason: failed,
 	}
 	sources := map[string]bool{}
 	for i := range data.Entries {

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// endWithin is how long an interrupted test may take to end (design.md §4).
+const endWithin = 3 * time.Second
+
+// long are runs that would go on for minutes.
+var long = map[string][]string{
+	"Server":       {"--scenario", "Server", "--target-qps", "50", "--min-duration", "10m", "--min-queries", "100"},
+	"Offline":      {"--scenario", "Offline", "--min-queries", "100000", "--concurrency", "64"},
+	"SingleStream": {"--model", "llama3.1-8b-edge", "--scenario", "SingleStream", "--min-queries", "100000"},
+}
+
+// process is a run in a process of its own.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	folder string
+	stderr bytes.Buffer
+	ended  chan struct{}
+}
+
+func startRun(t *testing.T, args ...string) *process {
+	t.Helper()
+	if !loadgen.Built {
+		t.Skip("built without LoadGen")
+	}
+	p := &process{t: t, folder: filepath.Join(t.TempDir(), "out"), ended: make(chan struct{})}
+	p.cmd = exec.Command("mlperf-go", append([]string{"run", "--model", "llama3.1-8b", "--samples", "64", "--output-dir", p.folder, "--no-progress"}, args...)...)
+	p.cmd.Stderr, p.cmd.Dir = &p.stderr, t.TempDir()
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(t, p.cmd.Start())
+	go func() {
+		_ = p.cmd.Wait() // the state says how it ended
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	})
+	return p
+}
+
+// started waits until the test issues, and gives the simulator's process.
+func (p *process) started() (simulator int) {
+	p.t.Helper()
+	p.until("the test to start", 20*time.Second, func() bool {
+		info, err := os.Stat(filepath.Join(p.folder, run.LogFolder, "mlperf_log_detail.txt"))
+		return err == nil && info.Size() > 0
+	})
+	time.Sleep(700 * time.Millisecond)
+	children := childrenOf(p.cmd.Process.Pid)
+	require.Len(p.t, children, 1, "the simulator is the only child")
+	return children[0]
+}
+
+func (p *process) until(what string, limit time.Duration, ok func() bool) {
+	p.t.Helper()
+	for deadline := time.Now().Add(limit); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("waited %v for %s; stderr:\n%s", limit, what, p.stderr.String())
+		}
+	}
+}
+
+// end waits for the process and gives its exit code; -1 where a signal ended it.
+func (p *process) end(limit time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(limit):
+		p.t.Fatalf("the run did not end within %v; stderr:\n%s", limit, p.stderr.String())
+		return 0
+	}
+}
+
+func (p *process) record() *run.Record {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.folder, run.RecordName))
+	require.NoError(p.t, err, "the record; stderr:\n%s", p.stderr.String())
+	r := &run.Record{}
+	require.NoError(p.t, json.Unmarshal(text, r))
+	return r
+}
+
+func childrenOf(pid int) []int {
+	var children []int
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
+	for _, path := range stats {
+		if parent, _, ok := procStat(path); ok && parent == pid {
+			child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if err == nil {
+				children = append(children, child)
+			}
+		}
+	}
+	return children
+}
+
+// procStat gives a process's parent and state.
+func procStat(path string) (parent int, state string, ok bool) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, "", false
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	parent, err = strconv.Atoi(fields[1])
+	return parent, fields[0], err == nil
+}
+
+func alive(pid int) bool {
+	_, state, ok := procStat(fmt.Sprintf("/proc/%d/stat", pid))
+	return ok && state != "Z" && state != "X" // a zombie waits for a parent to read its end
+}
+
+func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		for scenario, args := range long {
+			t.Run(scenario+" "+sig.String(), func(t *testing.T) {
+				t.Parallel()
+				p := startRun(t, args...)
+				simulator := p.started()
+				sent := time.Now()
+				require.NoError(t, p.cmd.Process.Signal(sig))
+				require.Equal(t, 128+int(sig), p.end(2*endWithin), "exit code; stderr:\n%s", p.stderr.String())
+				require.Less(t, time.Since(sent), endWithin)
+
+				r := p.record()
+				require.Equal(t, run.Interrupted, r.Verdict)
+				require.Equal(t, "interrupted", r.Reasons[0].Code)
+				require.Positive(t, r.Samples.Completed)
+				require.Equal(t, r.Samples.Issued, r.Samples.Completed, "every issued sample was completed, failed if need be")
+				require.Positive(t, r.Tokens.Output, "what was answered before is counted")
+				require.Equal(t, r.LoadGen.Complete, hasEnd(t, p.folder), "loadgen.complete tells the truth about LoadGen's logs")
+				require.FileExists(t, filepath.Join(p.folder, run.RequestsName))
+				p.until("the simulator to end", 2*time.Second, func() bool { return !alive(simulator) })
+			})
+		}
+	}
+}
+
+// hasEnd says whether LoadGen closed its accuracy log, the last thing that it writes.
+func hasEnd(t *testing.T, folder string) bool {
+	text, err := os.ReadFile(filepath.Join(folder, run.LogFolder, "mlperf_log_summary.txt"))
+	require.NoError(t, err)
+	return len(text) > 0
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	p := startRun(t, long["Server"]...)
+	simulator := p.started()
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+	time.Sleep(50 * time.Millisecond)
+	sent := time.Now()
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	code := p.end(endWithin)
+	require.Contains(t, []int{128 + int(syscall.SIGINT), 128 + int(syscall.SIGTERM)}, code)
+	require.Less(t, time.Since(sent), 500*time.Millisecond)
+	p.until("the simulator to end", 2*time.Second, func() bool { return !alive(simulator) })
+}
+
+func TestSignalBeforeTheTestLeavesNothing(t *testing.T) {
+	t.Parallel()
+	ready := filepath.Join(t.TempDir(), "ready")
+	url, _ := startSim(deferring{t}, ready, "--fault", "stall_header=1")
+	p := startRun(t, "--endpoint", url)
+	time.Sleep(500 * time.Millisecond)
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+	require.Equal(t, run.ExitInterrupt, p.end(endWithin))
+	require.Contains(t, p.stderr.String(), "interrupt")
+	require.NoDirExists(t, p.folder)
+}
+
+// deferring lets a test start what scripts start.
+type deferring struct{ *testing.T }
+
+func (d deferring) Defer(f func()) { d.Cleanup(f) }
+
+func TestKilledRunTakesTheSimulatorAlong(t *testing.T) {
+	t.Parallel()
+	p := startRun(t, long["Server"]...)
+	simulator := p.started()
+	require.NoError(t, p.cmd.Process.Kill())
+	require.Equal(t, -1, p.end(endWithin))
+	p.until("the simulator to end", 2*time.Second, func() bool { return !alive(simulator) })
+	require.NoFileExists(t, filepath.Join(p.folder, run.RecordName), "a folder without a record is a crashed run")
+	require.FileExists(t, filepath.Join(p.folder, run.UserConfName))
+
+	// It is never taken for a result: the next run is refused, and --resume does it again.
+	args := []string{"run", "--model", "llama3.1-8b", "--samples", "16", "--min-queries", "16", "--output-dir", p.folder, "--quiet"}
+	var exit *exec.ExitError
+	require.ErrorAs(t, exec.Command("mlperf-go", args...).Run(), &exit)
+	require.Equal(t, run.ExitUsage, exit.ExitCode())
+	require.NoError(t, exec.Command("mlperf-go", append(args, "--resume")...).Run())
+	require.Equal(t, run.Valid, p.record().Verdict)
+}
