@@ -106,7 +106,7 @@ func (t *test) client(m *ledger.Metrics, process hostinfo.Process, drift time.Du
 		CPUS: process.CPUS(), ThreadsMax: process.ThreadsMax, RSSMaxBytes: process.RSSMaxBytes,
 		GCPauses: process.GCPauses, GCPauseMaxS: process.GCPauseMaxS, ClockDriftUS: float64(drift.Nanoseconds()) / 1e3,
 		IssueThread: t.thread, RingWakes: t.wakes, RingFullWaits: t.full,
-		RequestBytes: t.library.Bytes(), RequestsSpilled: t.library.Spilled(),
+		RequestBytes: t.loaded.Load(), RequestsSpilled: t.library.Spilled(),
 	}
 	if n := t.ledger.Counts().Issued; n > 0 {
 		c.CPUUSPerSample = process.CPUS() * 1e6 / float64(n)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -50,6 +51,7 @@ type test struct {
 	audit    string // path that LoadGen is given
 	library  *qsl.Library
 	ledger   *ledger.Ledger
+	loaded   atomic.Int64 // largest size of the request bytes that were in memory together
 	sut      *sut.SUT
 	failures *failures
 	sampler  *hostinfo.Sampler
@@ -260,7 +262,7 @@ func (t *test) firstTokens() bool {
 // run starts the test, waits for its end of whatever kind, and makes the record.
 func (t *test) run(ctx context.Context) (*Record, error) {
 	library, err := loadgen.ConstructQSL(t.library.Name(), t.library.TotalSampleCount(), t.library.PerformanceSampleCount(),
-		t.library.Load, t.library.Unload, t.sut.Stop)
+		t.load, t.library.Unload, t.sut.Stop)
 	if err != nil {
 		return nil, err
 	}
@@ -299,6 +301,13 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 		}
 	}
 	return t.finish()
+}
+
+// load notes how much the library holds: after the test it is empty.
+func (t *test) load(indices []int) error {
+	err := t.library.Load(indices)
+	t.loaded.Store(max(t.loaded.Load(), t.library.Bytes()))
+	return err
 }
 
 // quiet makes the timed phase free of what the preparation left (spec/performance.md §9).
