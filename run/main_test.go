@@ -22,7 +22,11 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(jobVariable); text != "" {
 		os.Exit(child(text))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir) // a temporary folder
+	}
+	os.Exit(code)
 }
 
 // job is a plan, by the settings of each layer.

@@ -1,0 +1,115 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// built is the program, made once for all tests that run it and the simulator as processes of their own.
+var built struct {
+	once sync.Once
+	dir  string
+	path string
+	err  error
+}
+
+// program gives the path of the program. Tests that need it take seconds, and the race detector does not look into other processes.
+func program(t *testing.T) string {
+	t.Helper()
+	switch {
+	case !loadgen.Built:
+		t.Skip("built without LoadGen")
+	case raceEnabled:
+		t.Skip("the program runs in processes of its own, which the race detector does not see")
+	case testing.Short():
+		t.Skip("runs the program for seconds")
+	}
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "mlperf-go-test-"); built.err != nil {
+			return
+		}
+		built.path = filepath.Join(built.dir, "mlperf-go")
+		var out []byte
+		if out, built.err = exec.Command("go", "build", "-o", built.path, "../cmd/mlperf-go").CombinedOutput(); built.err != nil {
+			built.err = errors.Join(built.err, errors.New(string(out)))
+		}
+	})
+	require.NoError(t, built.err)
+	return built.path
+}
+
+// simulate starts a simulator for the length of the test and gives its address.
+func simulate(t *testing.T, args ...string) string {
+	t.Helper()
+	ready := filepath.Join(t.TempDir(), "ready")
+	cmd := exec.Command(program(t), append([]string{"--quiet", "sim", "--ready-file", ready}, args...)...)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // its end is what counts
+		_ = cmd.Wait()
+	})
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if text, err := os.ReadFile(ready); err == nil {
+			return strings.TrimSpace(string(text))
+		}
+		require.True(t, time.Now().Before(deadline), "the simulator does not serve: %s", log.String())
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// ran is a run of the program.
+type ran struct {
+	*Record
+	Folder string
+	Exit   int
+	Took   time.Duration
+}
+
+// start runs the program to its end.
+func start(t *testing.T, args ...string) *ran {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	folder := filepath.Join(t.TempDir(), "run")
+	cmd := exec.CommandContext(ctx, program(t), append([]string{"run", "--no-progress", "--json", "--output-dir", folder}, args...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Dir = t.TempDir()
+	begun := time.Now()
+	err := cmd.Run()
+	var exit *exec.ExitError
+	require.True(t, err == nil || errors.As(err, &exit), "%v", err)
+	r := &ran{Record: &Record{}, Folder: folder, Exit: cmd.ProcessState.ExitCode(), Took: time.Since(begun)}
+	require.NoError(t, json.Unmarshal(stdout.Bytes(), r.Record), "%s%s", stdout.String(), stderr.String())
+	require.Equal(t, Schema, r.Schema, stderr.String())
+	return r
+}
+
+// sound wants nothing against the run but the lag of a client on a busy machine, and where limits are met, their miss.
+func (r *ran) sound(t *testing.T, allowed ...string) {
+	t.Helper()
+	for _, c := range r.Reasons {
+		require.Contains(t, append(allowed, "client_lag"), c.Code, c.Text)
+	}
+	require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
+	require.Equal(t, r.Samples.Issued, r.Samples.Completed)
+	require.Zero(t, r.LoadGen.Errors, "order errors and all others")
+	require.True(t, r.LoadGen.Complete, r.LoadGen.Missing)
+}
