@@ -20,7 +20,7 @@ import (
 )
 
 // wireOf sends one request under a fault and gives all that comes until the end or half a second of silence.
-func wireOf(t *testing.T, fault, fields string) (all string, err error, v *served) {
+func wireOf(t *testing.T, fault, fields string) (all string, v *served, err error) {
 	v = serve(t, func(c *Config) { c.Faults = Faults{fault: 1} })
 	c, in := v.dial(`{"prompt":[1,2],"max_tokens":50,"return_token_ids":true,` + fields + `}`)
 	var b bytes.Buffer
@@ -31,10 +31,10 @@ func wireOf(t *testing.T, fault, fields string) (all string, err error, v *serve
 			_, err = io.CopyN(&b, in, int64(in.Buffered()))
 		}
 		if errors.Is(err, io.EOF) {
-			return b.String(), nil, v
+			return b.String(), v, nil
 		}
 		if err != nil {
-			return b.String(), err, v
+			return b.String(), v, err
 		}
 	}
 }
@@ -183,7 +183,7 @@ func TestFaultsOnTheWire(t *testing.T) {
 			t.Parallel()
 			check, ok := seen[f.Name]
 			require.True(t, ok, "a fault without a test")
-			all, err, v := wireOf(t, f.Name, streamed)
+			all, v, err := wireOf(t, f.Name, streamed)
 			check(t, all, err)
 			require.Eventually(t, func() bool { return v.Stats().Running == 0 }, 5*time.Second, time.Millisecond, "no fault keeps a slot")
 		})
@@ -210,7 +210,7 @@ func TestFaultsWithoutStream(t *testing.T) {
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all, err, _ := wireOf(t, name, `"stream":false`)
+			all, _, err := wireOf(t, name, `"stream":false`)
 			check(t, all, err)
 		})
 	}
@@ -232,7 +232,7 @@ func TestFaultSlowFirst(t *testing.T) {
 
 func TestDie(t *testing.T) {
 	t.Run("without a callback the server ends", func(t *testing.T) {
-		_, _, v := wireOf(t, "die", streamed)
+		_, v, _ := wireOf(t, "die", streamed)
 		require.ErrorIs(t, v.stop(), ErrDied)
 		_, err := net.Dial("tcp", v.addr)
 		require.Error(t, err)
