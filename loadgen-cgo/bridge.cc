@@ -269,5 +269,6 @@ const char* lg_version(void) { return mlperf::LoadgenVersion().c_str(); }
 const char* lg_revision(void) { return mlperf::LoadgenGitRevision().c_str(); }
 const char* lg_sha1_of_files(void) { return mlperf::LoadgenSha1OfFiles().c_str(); }
 
-// The key is in the object: the go tool links again only when an object has changed, and it does not look into archives.
+// The key is in the object: the go tool links again only when an object has changed, and it does not look into
+// archives.
 const char* lg_build_key(void) { return LG_BUILD_KEY; }

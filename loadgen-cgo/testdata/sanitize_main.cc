@@ -1,4 +1,5 @@
-// One LoadGen test through the bridge's C++ side with a consumer in C++, for the sanitizers: sanitize.sh builds and runs it.
+// One LoadGen test through the bridge's C++ side with a consumer in C++, for the sanitizers: sanitize.sh builds and
+// runs it.
 //   sanitize_main SCENARIO OUTDIR
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -29,7 +30,8 @@ size_t Pop(lg_ring* ring, lg_query* to, size_t n) {
 
 void Sleep(lg_ring* ring) {
   __atomic_store_n(&ring->parked, 1, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&ring->head, __ATOMIC_SEQ_CST) == ring->tail && !__atomic_load_n(&ring->ended, __ATOMIC_SEQ_CST)) {
+  if (__atomic_load_n(&ring->head, __ATOMIC_SEQ_CST) == ring->tail &&
+      !__atomic_load_n(&ring->ended, __ATOMIC_SEQ_CST)) {
     pollfd fd = {ring->event_fd, POLLIN, 0};
     poll(&fd, 1, 1000);
     uint64_t counter;

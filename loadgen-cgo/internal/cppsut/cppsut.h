@@ -1,4 +1,5 @@
-// A Server run against a system under test in C++: IssueQuery hands each query to a worker thread through a locked queue.
+// A Server run against a system under test in C++: IssueQuery hands each query to a worker thread through a locked
+// queue.
 #ifndef MLPERF_GO_CPPSUT_H_
 #define MLPERF_GO_CPPSUT_H_
 #include <stddef.h>
