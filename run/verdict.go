@@ -197,8 +197,11 @@ func (e *evidence) scenarioLimit(setting, what, key string) *Cause {
 		return nil
 	}
 	ns, ok := number64(e.logs.Result[key])
-	if ok && ns < float64(limit) {
+	switch {
+	case ok && ns < float64(limit), !ok && !e.logs.Complete: // of which ruleLogComplete tells
 		return nil
+	case !ok:
+		return &Cause{Code: "scenario_limit", Text: fmt.Sprintf("LoadGen logged no 99th percentile of the %s, which must be under %v in %s", what, limit, e.plan.Scenario.Scenario), Limit: limit.Seconds()}
 	}
 	return &Cause{Code: "scenario_limit", Text: fmt.Sprintf("the 99th percentile of the %s is %v, the limit of %s is %v", what, time.Duration(ns), e.plan.Scenario.Scenario, limit),
 		Value: ns / 1e9, Limit: limit.Seconds()}

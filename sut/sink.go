@@ -3,6 +3,7 @@
 package sut
 
 import (
+	"context"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -68,8 +69,13 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	s.ended(reason != backends.OK)
 }
 
+// stoppedPace slows LoadGen down once a test was ended early: in SingleStream it issues the next query as soon as one ends, which
+// would make tens of thousands of cancelled samples before the process is gone.
+const stoppedPace = 20 * time.Millisecond
+
 // source notes each query in the ledger as it leaves the ring.
 type source struct {
+	ctx    context.Context
 	ring   loadgen.Source
 	ledger *ledger.Shard
 	taken  func(n int)
@@ -96,6 +102,9 @@ func (s *source) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 func (s *source) note(queries []loadgen.Query) {
 	if len(queries) == 0 {
 		return
+	}
+	if s.ctx.Err() != nil {
+		time.Sleep(stoppedPace)
 	}
 	for i := range queries {
 		s.ledger.Issue(queries[i].Seq, queries[i].Index, queries[i].IssuedNS)

@@ -79,7 +79,7 @@ func (s *SUT) Start(ctx context.Context) {
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	for i, shard := range s.loadgen.Shards() {
 		pen := s.o.Ledger.Shard(i)
-		src := &source{ring: shard, ledger: pen, taken: func(n int) { s.taken.Add(int64(n)) }}
+		src := &source{ctx: s.ctx, ring: shard, ledger: pen, taken: func(n int) { s.taken.Add(int64(n)) }}
 		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, ended: s.ended, now: wallNS}
 		s.running.Add(1)
 		go func() {

@@ -147,9 +147,13 @@ func (p *program) printRecord(r *run.Record, folder string) error {
 		p.writeJSON(r)
 		return nil
 	}
-	if !p.quiet {
-		printSummary(p.stdout, r)
-		fmt.Fprintf(p.stdout, "\nfolder      %s\n", filepath.Clean(folder))
+	if p.quiet {
+		for _, c := range r.Reasons { // a VALID run has none
+			p.log.Error(fmt.Sprintf("%s: %s: %s", r.Verdict, c.Code, c.Text))
+		}
+		return nil
 	}
+	printSummary(p.stdout, r)
+	fmt.Fprintf(p.stdout, "\nfolder      %s\n", filepath.Clean(folder))
 	return nil
 }

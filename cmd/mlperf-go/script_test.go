@@ -37,10 +37,13 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition knows [loadgen]: this build has the library, so tests can run.
+// condition knows [loadgen]: this build has the library, so tests can run; and [namespaces]: a small disk can be mounted.
 func condition(name string) (bool, error) {
-	if name == "loadgen" {
+	switch name {
+	case "loadgen":
 		return loadgen.Built, nil
+	case "namespaces":
+		return exec.Command("unshare", "-Urm", "sh", "-c", "mount -t tmpfs -o size=1m none /tmp").Run() == nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }

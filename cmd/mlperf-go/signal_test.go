@@ -148,7 +148,10 @@ func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
 				require.Equal(t, run.Interrupted, r.Verdict)
 				require.Equal(t, "interrupted", r.Reasons[0].Code)
 				require.Positive(t, r.Samples.Completed)
-				require.Equal(t, r.Samples.Issued, r.Samples.Completed, "every issued sample was completed, failed if need be")
+				require.InDelta(t, r.Samples.Issued, r.Samples.Completed, 2, "what was issued was completed, failed if need be; LoadGen goes on issuing")
+				if scenario != "Offline" { // where every sample was issued at the start
+					require.Less(t, r.Samples.Failed, int64(164), "outstanding ones, and those of the last second")
+				}
 				require.Positive(t, r.Tokens.Output, "what was answered before is counted")
 				require.Equal(t, r.LoadGen.Complete, hasEnd(t, p.folder), "loadgen.complete tells the truth about LoadGen's logs")
 				require.FileExists(t, filepath.Join(p.folder, run.RequestsName))
