@@ -16,7 +16,7 @@ go build -modfile=tools/go.mod -o .cache/staticcheck honnef.co/go/tools/cmd/stat
 version=$(sed -n 's/^clang-format==//p' tools/requirements.txt)
 if [ "$(cat .cache/clang-format/.version 2>/dev/null)" != "$version" ]; then
   rm -rf .cache/clang-format
-  python3 -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/clang-format -r tools/requirements.txt
+  PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/clang-format -r tools/requirements.txt
   printf '%s' "$version" >.cache/clang-format/.version
 fi
 git ls-files '*.cc' '*.h' | PYTHONPATH=.cache/clang-format xargs .cache/clang-format/bin/clang-format --dry-run -Werror
