@@ -55,6 +55,7 @@ type Outcome struct {
 
 // Campaign runs steps.
 type Campaign struct {
+	Model  string // whose records count as done; empty: any
 	Steps  []Step
 	Resume bool // skip what is done and valid
 	Force  bool // replace what is there
@@ -79,7 +80,7 @@ func (c *Campaign) Run(ctx context.Context) ([]Outcome, error) {
 			return out, context.Cause(ctx)
 		}
 		if c.Resume {
-			if r, ok := ValidRecord(s.Folder); ok {
+			if r, ok := ValidRecord(s.Folder); ok && c.is(r, s) {
 				out[i] = Outcome{Step: s, State: Skipped, Record: r}
 				continue
 			}
@@ -87,12 +88,12 @@ func (c *Campaign) Run(ctx context.Context) ([]Outcome, error) {
 		if c.Before != nil {
 			c.Before(i, s)
 		}
-		started := time.Now()
+		started, before := time.Now(), stat(s)
 		exit, err := c.child(ctx, s)
 		if err != nil {
 			return out, err
 		}
-		out[i] = read(s, exit, time.Since(started))
+		out[i] = read(s, before, exit, time.Since(started))
 		if exit == run.ExitUsage || exit == run.ExitEnvironment {
 			return out, &run.Error{Exit: exit, Code: "step", Err: fmt.Errorf("%s %s could not be run; the reason stands above", s.Scenario, s.Mode)}
 		}
@@ -101,6 +102,11 @@ func (c *Campaign) Run(ctx context.Context) ([]Outcome, error) {
 		return out, context.Cause(ctx)
 	}
 	return out, nil
+}
+
+// is tells whether a record is of that very test: a folder may have been used for another benchmark.
+func (c *Campaign) is(r *run.Record, s Step) bool {
+	return r.Scenario == string(s.Scenario) && r.Mode == string(s.Mode) && (c.Model == "" || r.Model == c.Model)
 }
 
 // child runs one step's process to its end. It has a group of its own, so that a Ctrl-C at the terminal reaches it once, through us.
@@ -146,8 +152,21 @@ func exitCode(cmd *exec.Cmd, err error) (int, error) {
 	return exit.ExitCode(), nil
 }
 
-func read(s Step, exit int, took time.Duration) Outcome {
+// stat looks at a step's record; nil: there is none.
+func stat(s Step) os.FileInfo {
+	info, err := os.Stat(filepath.Join(s.Folder, run.RecordName))
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// read gives what a step's process left. A record that was there before is an earlier run's, and says nothing about this one.
+func read(s Step, before os.FileInfo, exit int, took time.Duration) Outcome {
 	o := Outcome{Step: s, State: Crashed, Exit: exit, Took: took}
+	if now := stat(s); before != nil && now != nil && os.SameFile(before, now) && before.ModTime().Equal(now.ModTime()) {
+		return o
+	}
 	if r, err := ReadRecord(s.Folder); err == nil {
 		o.State, o.Record = Done, r
 	}
@@ -176,11 +195,11 @@ func ValidRecord(folder string) (*run.Record, bool) {
 	return r, err == nil && r.Verdict == run.Valid
 }
 
-// ExitCode is the campaign's: 0 when every step is valid, else that of the first that is not.
+// ExitCode is the campaign's: 0 when every step is valid and its process says so, else that of the first that is not.
 func ExitCode(outcomes []Outcome) int {
 	for _, o := range outcomes {
 		switch {
-		case o.State == Crashed && o.Exit != 0:
+		case o.Exit != 0:
 			return o.Exit
 		case o.Record == nil:
 			return run.ExitInvalid

@@ -52,7 +52,7 @@ func scenariosOf(e *config.Effective) ([]models.Scenario, error) {
 	if plan.Row.Name == models.Generic {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "model", Err: errors.New("generic is no benchmark, so there is nothing to submit"), Hint: "Use `mlperf-go run --model generic`"}
 	}
-	if e.IsSet("scenario") {
+	if plan.Config.IsSet("scenario") { // by flag, or by a name such as llama3.1-8b-interactive
 		return []models.Scenario{plan.Scenario.Scenario}, nil
 	}
 	var all []models.Scenario
@@ -124,7 +124,7 @@ func (p *program) campaign(c *cli.Context, e *config.Effective, scenarios []mode
 		return err
 	}
 	campaign := submission.Campaign{
-		Steps: steps, Resume: e.Bool("resume"), Force: e.Bool("force"),
+		Model: plan.Row.Name, Steps: steps, Resume: e.Bool("resume"), Force: e.Bool("force"),
 		Command: func(s submission.Step, force bool) *exec.Cmd {
 			cmd := exec.Command(self, p.stepArgs(c, plan, s, force)...)
 			cmd.Stdout, cmd.Stderr = nil, p.stderr
@@ -136,6 +136,9 @@ func (p *program) campaign(c *cli.Context, e *config.Effective, scenarios []mode
 	}
 	outcomes, err := campaign.Run(c.Context)
 	p.exit = submission.ExitCode(outcomes)
+	if err != nil && p.json { // one object: the error. What was done before stands in its folders.
+		return err
+	}
 	p.printCampaign(plan, outcomes)
 	return err
 }

@@ -1,0 +1,210 @@
+package truncate
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+)
+
+// The organisers' form of a truncated log (spec/submission.md §6).
+const (
+	endSize  = 4096  // bytes that stay at each end; a shorter log stays whole
+	doneSize = 10240 // a hashed log below this size counts as truncated
+	gap      = "\n\n...\n\n"
+)
+
+// maxText bounds accuracy.txt: a page of figures, perhaps with the scorer's progress.
+const maxText = 64 << 20
+
+// truncate does one log: copy to the backup, hash into accuracy.txt, cut. Each step is complete before the next begins.
+func (l accuracyLog) truncate(root, backup string) (Target, error) {
+	path := filepath.Join(root, l.dir, logName)
+	t := Target{Path: filepath.ToSlash(filepath.Join(l.dir, logName)), State: Refused}
+	err := l.steps(root, backup, path, &t)
+	if err != nil {
+		t.State, t.Reason = Refused, err.Error()
+		err = fmt.Errorf("truncating %s: %w", path, err)
+	}
+	return t, err
+}
+
+func (l accuracyLog) steps(root, backup, path string, t *Target) error {
+	size, err := regularSize(path)
+	if err != nil {
+		return err
+	}
+	t.Before, t.After = size, size
+	textPath := filepath.Join(root, l.dir, txtName)
+	text, err := readText(textPath, l.kind.needsText)
+	if err != nil {
+		return err
+	}
+	known := firstHash(text)
+	sum, err := hashOf(path)
+	if err != nil {
+		return err
+	}
+	switch {
+	case known == sum: // a death after the hash was written: only the cut is missing
+	case known != "" && size < doneSize:
+		t.State = Hashed
+		return nil
+	case known != "":
+		return fmt.Errorf("%s holds the hash %.64s already, and the log of %d bytes is not the one that it was made of (%s): this log was replaced after truncation; take out the hash line if the new log is the right one, else copy the original back from the backup",
+			textPath, known, size, sum)
+	}
+	if err := l.keep(root, backup, sum); err != nil {
+		return err
+	}
+	if known == "" {
+		if err := atomicfile.WriteBytes(textPath, l.kind.withHash(text, sum)); err != nil {
+			return err
+		}
+	}
+	if err := cut(path, size); err != nil {
+		return err
+	}
+	t.State, t.SHA256 = Truncated, sum
+	t.After, err = regularSize(path)
+	return err
+}
+
+// withHash is accuracy.txt with the hash as the organisers' tool writes it.
+func (k kind) withHash(text []byte, sum string) []byte {
+	line := "hash=" + sum + "\n"
+	if !k.needsText {
+		return []byte(line)
+	}
+	return append(bytes.Clone(text), "\n"+line...)
+}
+
+func regularSize(path string) (int64, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, fmt.Errorf("it can not be looked at: %w; an accuracy run leaves it there", err)
+	}
+	if !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("it is no plain file but %s: put the log itself there", info.Mode().Type())
+	}
+	return info.Size(), nil
+}
+
+func readText(path string, needed bool) ([]byte, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !needed:
+		return nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no %s: score the log before it is cut, and write the scores there", path)
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no plain file but %s: put the scores themselves there", path, info.Mode().Type())
+	case info.Size() > maxText:
+		return nil, fmt.Errorf("%s has %d bytes, more than %d MiB: it should hold the scorer's figures", path, info.Size(), maxText>>20)
+	}
+	return os.ReadFile(path)
+}
+
+var hashLine = regexp.MustCompile(`(?m)^hash=(\w+)\r?$`)
+
+func firstHash(text []byte) string {
+	if m := hashLine.FindSubmatch(text); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+func hashOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("hashing it: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// keep puts the log, and accuracy.txt as it was, into the backup. A copy that is there already must be the same log.
+func (l accuracyLog) keep(root, backup, sum string) error {
+	dir := filepath.Join(backup, l.dir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making the backup folder: %w", err)
+	}
+	copied := filepath.Join(dir, logName)
+	switch old, err := hashOf(copied); {
+	case err == nil && old == sum:
+		return nil
+	case err == nil:
+		return fmt.Errorf("the backup %s holds another log (%s): name a backup folder of its own for this tree", copied, old)
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("looking into the backup: %w", err)
+	}
+	// accuracy.txt first: where the log's copy is found, both are there.
+	text := filepath.Join(root, l.dir, txtName)
+	if err := copyFile(text, filepath.Join(dir, txtName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := copyFile(filepath.Join(root, l.dir, logName), copied); err != nil {
+		return err
+	}
+	if got, err := hashOf(copied); err != nil || got != sum {
+		return fmt.Errorf("the backup %s is not what was copied (hash %s instead of %s): %w", copied, got, sum, err)
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return atomicfile.Write(to, func(w io.Writer) error {
+		_, err := io.Copy(w, f)
+		return err
+	})
+}
+
+// cut leaves both ends of the log. A log of 4096 to 8191 bytes grows: its ends overlap.
+func cut(path string, size int64) error {
+	if size < endSize {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head, tail := make([]byte, endSize), make([]byte, endSize)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return fmt.Errorf("reading its beginning: %w", err)
+	}
+	// The organisers' tool counts characters here; where those are bytes both agree.
+	if i := bytes.IndexFunc(head, func(r rune) bool { return r == '\r' || r > '\x7e' }); i >= 0 {
+		return fmt.Errorf("byte %d is none that LoadGen writes into an accuracy log: look whether this is one", i)
+	}
+	if _, err := f.ReadAt(tail, size-endSize); err != nil {
+		return fmt.Errorf("reading its end: %w", err)
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		out := bufio.NewWriter(w)
+		_, _ = out.Write(head)
+		_, _ = out.WriteString(gap)
+		_, _ = out.Write(tail)
+		return out.Flush()
+	})
+}
