@@ -1,7 +1,6 @@
 package truncate
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
@@ -55,13 +55,17 @@ func (l accuracyLog) steps(root, backup, path string, t *Target) error {
 		return err
 	}
 	switch {
-	case known == sum: // a death after the hash was written: only the cut is missing
+	case known == sum && size >= endSize: // a death after the hash was written: only the cut is missing
 	case known != "" && size < doneSize:
 		t.State = Hashed
 		return nil
 	case known != "":
 		return fmt.Errorf("%s holds the hash %.64s already, and the log of %d bytes is not the one that it was made of (%s): this log was replaced after truncation; take out the hash line if the new log is the right one, else copy the original back from the backup",
 			textPath, known, size, sum)
+	}
+	short, err := shorten(path, size)
+	if err != nil {
+		return err
 	}
 	if err := l.keep(root, backup, sum); err != nil {
 		return err
@@ -71,12 +75,14 @@ func (l accuracyLog) steps(root, backup, path string, t *Target) error {
 			return err
 		}
 	}
-	if err := cut(path, size); err != nil {
-		return err
+	if short != nil {
+		if err := atomicfile.WriteBytes(path, short); err != nil {
+			return err
+		}
+		t.After = int64(len(short))
 	}
 	t.State, t.SHA256 = Truncated, sum
-	t.After, err = regularSize(path)
-	return err
+	return nil
 }
 
 // withHash is accuracy.txt with the hash as the organisers' tool writes it.
@@ -161,8 +167,11 @@ func (l accuracyLog) keep(root, backup, sum string) error {
 	if err := copyFile(filepath.Join(root, l.dir, logName), copied); err != nil {
 		return err
 	}
-	if got, err := hashOf(copied); err != nil || got != sum {
-		return fmt.Errorf("the backup %s is not what was copied (hash %s instead of %s): %w", copied, got, sum, err)
+	switch got, err := hashOf(copied); {
+	case err != nil:
+		return fmt.Errorf("reading the backup again: %w", err)
+	case got != sum:
+		return fmt.Errorf("the backup %s has the hash %s instead of %s: the log changed while it was copied; end what writes it, and start again", copied, got, sum)
 	}
 	return nil
 }
@@ -179,32 +188,27 @@ func copyFile(from, to string) error {
 	})
 }
 
-// cut leaves both ends of the log. A log of 4096 to 8191 bytes grows: its ends overlap.
-func cut(path string, size int64) error {
+// shorten gives both ends of the log around the gap; nil where it stays whole. A log of 4096 to 8191 bytes grows: its ends
+// overlap.
+func shorten(path string, size int64) ([]byte, error) {
 	if size < endSize {
-		return nil
+		return nil, nil
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	head, tail := make([]byte, endSize), make([]byte, endSize)
 	if _, err := f.ReadAt(head, 0); err != nil {
-		return fmt.Errorf("reading its beginning: %w", err)
+		return nil, fmt.Errorf("reading its beginning: %w", err)
 	}
 	// The organisers' tool counts characters here; where those are bytes both agree.
-	if i := bytes.IndexFunc(head, func(r rune) bool { return r == '\r' || r > '\x7e' }); i >= 0 {
-		return fmt.Errorf("byte %d is none that LoadGen writes into an accuracy log: look whether this is one", i)
+	if i := bytes.IndexFunc(head, func(r rune) bool { return r == '\r' || r > '~' }); i >= 0 {
+		return nil, fmt.Errorf("byte %d is none that LoadGen writes into an accuracy log: look whether this is one", i)
 	}
 	if _, err := f.ReadAt(tail, size-endSize); err != nil {
-		return fmt.Errorf("reading its end: %w", err)
+		return nil, fmt.Errorf("reading its end: %w", err)
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		out := bufio.NewWriter(w)
-		_, _ = out.Write(head)
-		_, _ = out.WriteString(gap)
-		_, _ = out.Write(tail)
-		return out.Flush()
-	})
+	return slices.Concat(head, []byte(gap), tail), nil
 }
