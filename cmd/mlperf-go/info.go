@@ -29,7 +29,11 @@ func (p *program) modelsCommand() *cli.Command {
 
 func (p *program) listModels() error {
 	if p.json {
-		p.writeJSON(map[string]any{"models": models.Rows()})
+		list := []modelJSON{}
+		for _, r := range models.Rows() {
+			list = append(list, describeRow(r))
+		}
+		p.writeJSON(map[string]any{"models": list})
 		return nil
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
@@ -51,9 +55,27 @@ func (p *program) listModels() error {
 	return w.Flush()
 }
 
+// modelJSON is a row for scripts: what they look for by name, and everything with its source.
+type modelJSON struct {
+	Name         string            `json:"name"`
+	Aliases      []string          `json:"aliases"`
+	ServedModels []string          `json:"served_models"`
+	Samples      int               `json:"samples"`
+	Scenarios    []models.Scenario `json:"scenarios"`
+	Fields       []models.Field    `json:"fields"`
+}
+
+func describeRow(r *models.Row) modelJSON {
+	m := modelJSON{Name: r.Name, Aliases: r.Aliases, ServedModels: r.ServedModels, Samples: r.DatasetSamples, Fields: r.Describe()}
+	for _, s := range r.Scenarios {
+		m.Scenarios = append(m.Scenarios, s.Scenario)
+	}
+	return m
+}
+
 func (p *program) showModel(r *models.Row) error {
 	if p.json {
-		p.writeJSON(r)
+		p.writeJSON(describeRow(r))
 		return nil
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
@@ -67,6 +89,9 @@ func (p *program) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "what this program is made of", HideHelpCommand: true, OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
 			t := run.ThisTool()
 			if p.json {
 				p.writeJSON(t)

@@ -45,7 +45,7 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	app := p.app()
 	ctx, stop := interruptible()
 	defer stop()
-	err := app.RunContext(ctx, args)
+	err := app.RunContext(ctx, flagsFirst(app.Commands, app.Flags, args))
 	_ = p.log.Sync() // stderr may be a terminal, which can not be synced
 	if err == nil {
 		return p.exit

@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-var expectation = regexp.MustCompile(`^([\w.]+)(!=|=|>|~)(.*)$`)
+var expectation = regexp.MustCompile(`^([\w.-]+)(!=|=|>|~)(.*)$`)
 
 // cmdRecord checks a run's record: record DIR path=value path!=value path>number path~part...
 func cmdRecord(ts *testscript.TestScript, _ bool, args []string) {

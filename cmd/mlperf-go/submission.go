@@ -28,6 +28,9 @@ func (p *program) submissionCommand() *cli.Command {
 				&cli.StringFlag{Name: "system", Usage: "system description file, kept for the package"},
 				&cli.StringFlag{Name: "submitter", Usage: "name of the submitter, kept for the package"}),
 			Action: func(c *cli.Context) error {
+				if err := noArguments(c); err != nil {
+					return err
+				}
 				e, err := p.effective(c)
 				if err != nil {
 					return err

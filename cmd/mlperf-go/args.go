@@ -1,0 +1,56 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// flagsFirst moves the flags of a command that takes arguments before them, because the flag parser stops at the first argument and
+// `dataset info FILE --json` would not see its flag. What stands before the command, and after a --, stays where it is.
+func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []string {
+	var command *cli.Command
+	known, i := global, 1
+	for ; i < len(args); i++ {
+		if strings.HasPrefix(args[i], "-") {
+			i += values(known, args[i])
+			continue
+		}
+		next := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(args[i]) })
+		if next < 0 {
+			break
+		}
+		command = commands[next]
+		known, commands = command.Flags, command.Subcommands
+	}
+	if command == nil || command.ArgsUsage == "" {
+		return args
+	}
+	flags, rest := slices.Clone(args[:min(i, len(args))]), []string{}
+	for ; i < len(args); i++ {
+		if args[i] == "--" {
+			rest = append(rest, args[i:]...)
+			break
+		}
+		if !strings.HasPrefix(args[i], "-") {
+			rest = append(rest, args[i])
+			continue
+		}
+		end := min(i+values(known, args[i]), len(args)-1)
+		flags = append(flags, args[i:end+1]...)
+		i = end
+	}
+	return append(flags, rest...)
+}
+
+// values is the number of arguments that a flag takes after it: one, unless it is a switch or carries its value behind a =.
+func values(known []cli.Flag, arg string) int {
+	name, _, inline := cutFlag(arg)
+	for _, f := range known {
+		if _, isSwitch := f.(*cli.BoolFlag); slices.Contains(f.Names(), name) && !isSwitch && !inline {
+			return 1
+		}
+	}
+	return 0
+}

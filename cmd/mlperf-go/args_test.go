@@ -1,0 +1,26 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFlagsMayFollowArguments(t *testing.T) {
+	app := (&program{}).app()
+	for _, c := range []struct{ typed, parsed string }{
+		{"mlperf-go models llama --json", "mlperf-go models --json llama"},
+		{"mlperf-go --log-level debug dataset info FILE --model m --json", "mlperf-go --log-level debug dataset info --model m --json FILE"},
+		{"mlperf-go dataset check FILE --most=3", "mlperf-go dataset check --most=3 FILE"},
+		{"mlperf-go dataset check FILE --most", "mlperf-go dataset check --most FILE"},
+		{"mlperf-go models -- --json", "mlperf-go models -- --json"},
+		{"mlperf-go run --model m --json", "mlperf-go run --model m --json"},
+		{"mlperf-go run models --json", "mlperf-go run models --json"},
+		{"mlperf-go", "mlperf-go"},
+		{"mlperf-go models", "mlperf-go models"},
+		{"mlperf-go unknown x --json", "mlperf-go unknown x --json"},
+	} {
+		require.Equal(t, c.parsed, strings.Join(flagsFirst(app.Commands, app.Flags, strings.Fields(c.typed)), " "), c.typed)
+	}
+}
