@@ -5,16 +5,14 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
 // trace is what net/http tells of one attempt, from goroutines of its own.
@@ -55,7 +53,7 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	w.cancel = cancel
 	w.watchdog.arm(cancel, deadline)
 	if c.config.Stream {
-		w.watchdog.expect(time.Now().Add(c.config.FirstTokenTimeout), errFirstToken)
+		w.watchdog.expect(time.Now().Add(c.config.FirstTokenTimeout), policy.FirstTokenOver)
 	}
 	var t trace
 	t.sentNS.Store(time.Now().UnixNano()) // holds where no connection comes
@@ -65,17 +63,17 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	r.out.Retries += max(0, int(t.conns.Load())-1)
 	if err != nil {
 		w.lost(ctx, err, &t, a)
-		r.out.Reason = a.reason
+		r.out.Reason = a.Reason
 		w.close(nil)
 		return
 	}
 	if bad := w.refused(response, r, a); bad {
-		r.out.Reason = a.reason
+		r.out.Reason = a.Reason
 		w.close(response.Body)
 		return
 	}
-	a.detail = w.read(ctx, response, r)
-	if a.reason = r.out.Reason; a.reason != backends.OK {
+	a.Detail = w.read(ctx, response, r)
+	if a.Reason = r.out.Reason; a.Reason != backends.OK {
 		w.close(response.Body)
 		return
 	}
@@ -89,7 +87,7 @@ func (w *worker) send(ctx context.Context, r *request, a *attempt) (*http.Respon
 	content := c.config.Request(r.query.Index)
 	b.Reset(content)
 	request := (&http.Request{
-		Method: http.MethodPost, URL: e.url, Host: e.url.Host, Header: e.header,
+		Method: http.MethodPost, URL: e.URL, Host: e.URL.Host, Header: e.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: b, ContentLength: int64(len(content)),
 	}).WithContext(ctx)
@@ -102,98 +100,45 @@ func (w *worker) send(ctx context.Context, r *request, a *attempt) (*http.Respon
 // lost says why no response came.
 func (w *worker) lost(ctx context.Context, err error, t *trace, a *attempt) {
 	begun := t.firstByteNS.Load() != 0
-	a.reason = classify(ctx, err, begun)
-	if a.reason == backends.FailReset && t.badTLS.Load() {
-		a.reason = backends.FailTLS
+	reason := classify(ctx, err, begun)
+	if reason == backends.FailReset && t.badTLS.Load() {
+		reason = backends.FailTLS
 	}
-	a.detail = explain(ctx, a.reason, err)
-	if begun || context.Cause(ctx) != nil {
-		return
-	}
-	a.stale = a.reason == backends.FailReset && t.reused.Load()
-	a.again = a.reason == backends.FailReset || a.reason == backends.FailConnect
+	// What a deadline or the test's end has cut off is over.
+	a.Failure = policy.Lost(reason, explain(ctx, reason, err), begun || context.Cause(ctx) != nil, t.reused.Load())
 }
 
 // explain is one sentence on a failure of the transport.
 func explain(ctx context.Context, reason backends.Reason, err error) string {
-	var late *deadlineError
-	switch {
-	case errors.As(context.Cause(ctx), &late):
-		return late.detail
-	case reason == backends.FailCancelled:
-		return "the test ended before the answer was complete"
-	case reason == backends.FailConnect:
-		return fmt.Sprintf("no connection: %v", err)
-	case reason == backends.FailTLS:
-		return fmt.Sprintf("no TLS connection: %v", err)
-	case reason == backends.FailTruncated:
-		return fmt.Sprintf("the connection ended inside the answer: %v", err)
-	case reason == backends.FailBadChunk:
-		return fmt.Sprintf("the answer is no proper HTTP: %v", err)
+	var late *policy.Deadline
+	if errors.As(context.Cause(ctx), &late) {
+		return late.Detail
 	}
-	return fmt.Sprintf("the connection broke: %v", err)
-}
-
-// repeatable are the statuses that may be over soon.
-var repeatable = map[int]bool{
-	http.StatusTooManyRequests: true, http.StatusBadGateway: true,
-	http.StatusServiceUnavailable: true, http.StatusGatewayTimeout: true,
+	return policy.Explain(reason, err)
 }
 
 // refused tells whether the response is none that can be read, and reads the beginning of its body.
 func (w *worker) refused(response *http.Response, r *request, a *attempt) bool {
-	encoding := response.Header.Get("Content-Encoding")
-	plain := encoding == "" || encoding == "identity"
-	if response.StatusCode == http.StatusOK && plain {
+	h := response.Header
+	is := policy.Response{Status: response.StatusCode, Encoding: h.Get("Content-Encoding"), Location: h.Get("Location"), RetryAfter: h.Get("Retry-After")}
+	if !is.Refused() {
 		return false
 	}
 	w.readHead(response.Body, r)
-	if response.StatusCode == http.StatusOK {
-		a.reason = backends.FailBadJSON
-		a.detail = fmt.Sprintf("the answer came with Content-Encoding %q, identity was asked for", backends.Cut(encoding, 32))
-		return true
-	}
-	a.reason = backends.Reason("http_" + strconv.Itoa(response.StatusCode))
-	a.detail = fmt.Sprintf("the server answered HTTP %d", response.StatusCode)
-	if to := response.Header.Get("Location"); to != "" && response.StatusCode/100 == 3 {
-		a.detail += fmt.Sprintf(" to %q, which is not followed: give the address that answers itself", backends.Cut(to, 200))
-	} else if len(r.body) > 0 {
-		a.detail += ": " + backends.Cut(strings.TrimSpace(string(r.body)), 300)
-	}
-	a.again = repeatable[response.StatusCode]
-	a.wait = retryAfter(response.Header.Get("Retry-After"), time.Now())
+	a.Failure = is.Refusal(r.body, time.Now())
 	return true
 }
 
 // readHead keeps the beginning of a refusal and reads a short rest, so that the connection can be used again.
 func (w *worker) readHead(from io.Reader, r *request) {
-	const most = 64 << 10
-	for read := 0; read < most; {
+	for read := 0; read < policy.DrainBytes; {
 		n, err := from.Read(w.buf)
-		r.keep(w.buf[:n])
+		r.body = policy.Keep(r.body, w.buf[:n])
 		if err != nil {
 			return // the status has said it: a cut body adds nothing
 		}
 		read += n
 	}
-}
-
-// keep holds the first KiB of what the server sent.
-func (r *request) keep(p []byte) {
-	if room := answerHead - len(r.body); room > 0 {
-		r.body = append(r.body, p[:min(room, len(p))]...)
-	}
-}
-
-// retryAfter reads a Retry-After header, seconds or a date; 0: none.
-func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return time.Duration(min(max(seconds, 0), 24*3600)) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 // read reads an answer while it comes and reports its first token. It gives one sentence where the answer failed.
@@ -205,7 +150,7 @@ func (w *worker) read(ctx context.Context, response *http.Response, r *request) 
 		n, err := response.Body.Read(w.buf)
 		if n > 0 {
 			now = time.Now()
-			r.keep(w.buf[:n])
+			r.body = policy.Keep(r.body, w.buf[:n])
 			w.feed(r, w.buf[:n], now)
 			if r.answer.Settled() {
 				break
@@ -247,6 +192,6 @@ func (w *worker) feed(r *request, p []byte, now time.Time) {
 		r.out.LastTokenNS = at
 	}
 	if r.out.LastTokenNS == at {
-		w.watchdog.expect(now.Add(w.shard.client.config.TokenTimeout), errTokenGap)
+		w.watchdog.expect(now.Add(w.shard.client.config.TokenTimeout), policy.TokenOver)
 	}
 }

@@ -11,14 +11,15 @@ import (
 	"syscall"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
 // classify gives the failure code of an error of the transport. began tells whether the response had begun, so that an
 // end of the stream means a cut answer and not a closed connection.
 func classify(ctx context.Context, err error, began bool) backends.Reason {
-	var late *deadlineError
+	var late *policy.Deadline
 	if cause := context.Cause(ctx); errors.As(cause, &late) {
-		return late.reason
+		return late.Reason
 	} else if cause != nil {
 		return backends.FailCancelled
 	}
@@ -42,7 +43,7 @@ var rules = []struct {
 	{is: isTLS, reason: backends.FailTLS},
 	{is: isDial, reason: backends.FailConnect},
 	{is: textOf("malformed chunked", "invalid byte in chunk length", "chunk length too large", "chunked encoding", "chunked line", "too much overhead", "header line too long", "empty hex number"), reason: backends.FailBadChunk},
-	{is: textOf("malformed HTTP", "malformed MIME", "invalid header", "unsupported transfer encoding", "bad Content-Length", "server response headers exceeded", "Content-Length in"), reason: backends.FailBadChunk},
+	{is: textOf("malformed HTTP", "malformed MIME", "invalid header", "transfer encoding", "Content-Length", "server response headers exceeded"), reason: backends.FailBadChunk},
 	{is: isErrno(syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED), reason: backends.FailReset},
 	{is: isEOF, reason: backends.FailReset, began: backends.FailTruncated},
 	{is: isErrno(syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ETIMEDOUT, syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE), reason: backends.FailConnect, began: backends.FailReset},
@@ -69,7 +70,7 @@ func isDial(err error) bool {
 }
 
 func isEOF(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || textOf("server closed idle connection")(err)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || textOf("server closed idle connection", "unexpected EOF reading trailer")(err)
 }
 
 func isErrno(numbers ...syscall.Errno) func(error) bool {

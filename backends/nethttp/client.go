@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"runtime"
 	"sync"
 	"time"
@@ -13,19 +12,13 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/balance"
-)
-
-// Limits for what Config leaves 0: no deadline is infinite.
-const (
-	defaultConnect = 10 * time.Second
-	defaultRequest = time.Hour
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
 // endpoint is one server address, ready for use.
 type endpoint struct {
-	url    *url.URL
+	policy.Endpoint
 	header http.Header // read by all requests, changed by none
-	key    string      // to be kept out of every text
 }
 
 // Client is a backend on net/http.
@@ -42,7 +35,7 @@ type Client struct {
 // New makes a client for the endpoints of c. It connects to nothing yet.
 func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 	client := &Client{config: *c, protocol: p}
-	setDefaults(&client.config)
+	policy.SetDefaults(&client.config)
 	for _, e := range c.Endpoints {
 		parsed, err := newEndpoint(e, p.Path())
 		if err != nil {
@@ -64,39 +57,16 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 	return client, nil
 }
 
-func setDefaults(c *backends.Config) {
-	if c.ConnectTimeout <= 0 {
-		c.ConnectTimeout = defaultConnect
-	}
-	if c.RequestTimeout <= 0 {
-		c.RequestTimeout = defaultRequest
-	}
-	if c.FirstTokenTimeout <= 0 {
-		c.FirstTokenTimeout = c.RequestTimeout
-	}
-	if c.TokenTimeout <= 0 {
-		c.TokenTimeout = c.RequestTimeout
-	}
-}
-
 func newEndpoint(e backends.Endpoint, path string) (endpoint, error) {
-	base, err := backends.ParseEndpoint(e.URL)
+	p, err := policy.NewEndpoint(e, path)
 	if err != nil {
 		return endpoint{}, err
 	}
-	u, err := url.Parse(base.URL + path)
-	if err != nil {
-		return endpoint{}, fmt.Errorf("the endpoint %q with the path %q is no URL: %w", base.URL, path, err)
+	header := http.Header{}
+	for _, f := range p.Fields() {
+		header.Set(f.Name, f.Value)
 	}
-	header := http.Header{
-		"Content-Type":    {"application/json"},
-		"Accept-Encoding": {"identity"},
-		"User-Agent":      {"mlperf-go"},
-	}
-	if e.APIKey != "" {
-		header.Set("Authorization", "Bearer "+e.APIKey)
-	}
-	return endpoint{url: u, header: header, key: e.APIKey}, nil
+	return endpoint{Endpoint: p, header: header}, nil
 }
 
 // Serve answers the queries of src. Its own goroutine takes them, locked to an OS thread, since Wait blocks one.

@@ -6,15 +6,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
-
-// deadlineError is the cause of a cancelled attempt.
-type deadlineError struct {
-	reason backends.Reason
-	detail string
-}
-
-func (e *deadlineError) Error() string { return e.detail }
 
 // watchdog cancels one attempt at a time when its request or its present phase takes too long. One timer serves all
 // attempts of a worker; it is set again only for an earlier end, and otherwise finds out when it fires that it is early.
@@ -25,7 +18,7 @@ type watchdog struct {
 	cancel  context.CancelCauseFunc // nil: no attempt
 	request time.Time
 	phase   time.Time // zero: none
-	over    *deadlineError
+	over    *policy.Deadline
 }
 
 // arm watches an attempt until disarm.
@@ -37,7 +30,7 @@ func (w *watchdog) arm(cancel context.CancelCauseFunc, request time.Time) {
 }
 
 // expect begins a phase that has to end before the given time.
-func (w *watchdog) expect(before time.Time, over *deadlineError) {
+func (w *watchdog) expect(before time.Time, over *policy.Deadline) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.cancel == nil {
@@ -74,7 +67,7 @@ func (w *watchdog) fire() {
 	now := time.Now()
 	switch {
 	case !now.Before(w.request):
-		w.cancel(errRequestTimeout)
+		w.cancel(policy.RequestOver)
 	case !w.phase.IsZero() && !now.Before(w.phase):
 		w.cancel(w.over)
 	case !w.phase.IsZero() && w.phase.Before(w.request):
@@ -84,9 +77,5 @@ func (w *watchdog) fire() {
 	}
 }
 
-var (
-	errRequestTimeout = &deadlineError{backends.FailRequestTimeout, "the answer was not complete within the request timeout (--request-timeout)"}
-	errFirstToken     = &deadlineError{backends.FailFirstToken, "no output token came within the first-token timeout (--first-token-timeout)"}
-	errTokenGap       = &deadlineError{backends.FailBetweenTokens, "the answer stopped: no further output token came within the token timeout (--token-timeout)"}
-	errDrain          = &deadlineError{backends.OK, "the connection was not given back in time"}
-)
+// errDrain ends the wait for the end of an answer that is complete.
+var errDrain = &policy.Deadline{Reason: backends.OK, Detail: "the connection was not given back in time"}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
 // maxReply bounds the body of a probe's answer, in bytes.
@@ -26,12 +27,12 @@ type Reply struct {
 // *backends.EndpointError.
 func Get(ctx context.Context, c *backends.Config, e backends.Endpoint, path string, timeout time.Duration) (*Reply, error) {
 	config := *c
-	setDefaults(&config)
+	policy.SetDefaults(&config)
 	target, err := newEndpoint(e, path)
 	if err != nil {
 		return nil, &backends.EndpointError{URL: e.URL, Fault: backends.FaultUnreachable, Text: err.Error(), Err: err}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &deadlineError{backends.FailRequestTimeout, fmt.Sprintf("no answer within %s", timeout)})
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &policy.Deadline{Reason: backends.FailRequestTimeout, Detail: fmt.Sprintf("no answer within %s", timeout)})
 	defer cancel()
 	transport, err := newTransport(&config, true)
 	if err != nil {
@@ -39,10 +40,10 @@ func Get(ctx context.Context, c *backends.Config, e backends.Endpoint, path stri
 	}
 	defer transport.CloseIdleConnections()
 	request := (&http.Request{
-		Method: http.MethodGet, URL: target.url, Host: target.url.Host, Header: target.header,
+		Method: http.MethodGet, URL: target.URL, Host: target.URL.Host, Header: target.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
-	reply := &Reply{URL: target.url.String()}
+	reply := &Reply{URL: target.URL.String()}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return nil, unreachable(ctx, reply.URL, err)
@@ -58,7 +59,7 @@ func Get(ctx context.Context, c *backends.Config, e backends.Endpoint, path stri
 func unreachable(ctx context.Context, url string, err error) error {
 	fault, try := backends.FaultUnreachable, "Is the server started, has it finished loading, and are host and port right?"
 	reason := classify(ctx, err, false)
-	var late *deadlineError
+	var late *policy.Deadline
 	switch {
 	case reason == backends.FailTLS:
 		fault, try = backends.FaultTLS, "Does the server speak TLS on this port, and is its certificate trusted here?"

@@ -7,14 +7,10 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
-
-// idleTimeout is below the 5 s after which the servers of this field close an idle connection
-// (spec/real-servers.md §2): a request must not race with that.
-const idleTimeout = 4 * time.Second
 
 // newTransport makes a transport for c. A fresh one opens a connection for each request and keeps none.
 func newTransport(c *backends.Config, fresh bool) (*http.Transport, error) {
@@ -35,8 +31,8 @@ func newTransport(c *backends.Config, fresh bool) (*http.Transport, error) {
 		DisableCompression:     true,
 		MaxIdleConns:           0,
 		MaxIdleConnsPerHost:    1 << 20,
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: 256 << 10,
+		IdleConnTimeout:        policy.IdleTimeout,
+		MaxResponseHeaderBytes: policy.MaxHead,
 		WriteBufferSize:        32 << 10,
 		ReadBufferSize:         8 << 10,
 		ForceAttemptHTTP2:      true, // by ALPN, so over TLS only

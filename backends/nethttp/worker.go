@@ -1,21 +1,15 @@
 package nethttp
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-const (
-	readBuffer = 4 << 10 // bytes a worker reads at once
-	answerHead = 1 << 10 // bytes of an answer that a failure record keeps
-	firstPause = 50 * time.Millisecond
-	lastPause  = 2 * time.Second
-)
+const readBuffer = 4 << 10 // bytes a worker reads at once
 
 // worker sends one request after another.
 type worker struct {
@@ -40,25 +34,20 @@ func (s *shard) work() {
 	}()
 }
 
-// attempt is one try of a request.
+// attempt is one try of a request, and how it failed.
 type attempt struct {
 	endpoint int
 	fresh    bool
-	reason   backends.Reason
-	detail   string
-	stale    bool          // a reused connection ended before the first byte of an answer
-	again    bool          // the failure is one that another attempt may heal
-	wait     time.Duration // what the server asked for with Retry-After
+	policy.Failure
 }
 
-// serve brings one request to its outcome, with as many attempts as are allowed. Before the first byte of an answer a
-// dead reused connection is worth one repeat, and further attempts are the user's to allow; after it there is none.
+// serve brings one request to its outcome, with as many attempts as are allowed.
 func (w *worker) serve(r *request) {
 	s := w.shard
 	c := &s.client.config
 	deadline := time.Now().Add(c.RequestTimeout)
 	a := attempt{endpoint: s.client.balancer.Pick(r.query.Index)}
-	repeated, left, pause := false, c.Retries, firstPause
+	retries := policy.NewRetries(c.Retries)
 	for {
 		if s.ctx.Err() != nil {
 			r.out.Reason = backends.FailCancelled
@@ -67,21 +56,12 @@ func (w *worker) serve(r *request) {
 		r.body = r.body[:0]
 		w.try(r, &a, deadline)
 		r.out.Endpoint = a.endpoint
-		if a.reason == backends.OK {
+		if a.Reason == backends.OK {
 			break
 		}
-		var wait time.Duration
-		retry := false
-		switch {
-		case a.stale && !repeated:
-			retry, repeated = true, true
-		case a.again && left > 0:
-			wait = max(pause, a.wait)
-			if retry = time.Now().Add(wait).Before(deadline); retry {
-				left, pause = left-1, min(2*pause, lastPause)
-			}
-		}
-		w.failed(r, &a, retry)
+		wait, retry := retries.Next(&a.Failure, time.Until(deadline))
+		e := &s.client.endpoints[a.endpoint]
+		s.sink.Failed(e.Record(r.query, a.endpoint, &a.Failure, r.body, retry, time.Now().UnixNano()))
 		if !retry {
 			break
 		}
@@ -107,33 +87,14 @@ func (s *shard) pause(d time.Duration) {
 	}
 }
 
-// failed records an attempt, without the key that a server may have sent back.
-func (w *worker) failed(r *request, a *attempt, retried bool) {
-	e := &w.shard.client.endpoints[a.endpoint]
-	detail := fmt.Sprintf("POST %s: %s", e.url, a.detail)
-	w.shard.sink.Failed(backends.Attempt{
-		Query: r.query, Endpoint: a.endpoint, Reason: a.reason, Detail: e.redact(detail),
-		Body: []byte(e.redact(string(r.body))), Retried: retried, AtNS: time.Now().UnixNano(),
-	})
-}
-
-// redact takes the API key out of a text.
-func (e *endpoint) redact(text string) string {
-	if e.key == "" {
-		return text
-	}
-	return string(bytes.ReplaceAll([]byte(text), []byte(e.key), []byte("[key]")))
-}
-
 // giveBack reads a complete answer to its end, so that its connection can be used again, and closes it where that end
 // does not come soon.
 func (w *worker) giveBack() {
 	if w.open == nil {
 		return
 	}
-	const patience, most = 100 * time.Millisecond, 64 << 10
-	w.watchdog.expect(time.Now().Add(patience), errDrain)
-	for read := 0; read < most; {
+	w.watchdog.expect(time.Now().Add(policy.DrainTime), errDrain)
+	for read := 0; read < policy.DrainBytes; {
 		n, err := w.open.Read(w.buf)
 		if err != nil {
 			break

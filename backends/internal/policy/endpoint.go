@@ -1,0 +1,58 @@
+package policy
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// Endpoint is one route of one server.
+type Endpoint struct {
+	URL *url.URL
+	key string // to be kept out of every text
+}
+
+// NewEndpoint joins a server's base URL with a path.
+func NewEndpoint(e backends.Endpoint, path string) (Endpoint, error) {
+	base, err := backends.ParseEndpoint(e.URL)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	u, err := url.Parse(base.URL + path)
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("the endpoint %q with the path %q is no URL: %w", base.URL, path, err)
+	}
+	return Endpoint{URL: u, key: e.APIKey}, nil
+}
+
+// Field is one field of a request's header.
+type Field struct{ Name, Value string }
+
+// Fields are the header fields of every request, but for Host and Content-Length.
+func (e *Endpoint) Fields() []Field {
+	fields := []Field{{"Content-Type", "application/json"}, {"Accept-Encoding", "identity"}, {"User-Agent", "mlperf-go"}}
+	if e.key != "" {
+		fields = append(fields, Field{"Authorization", "Bearer " + e.key})
+	}
+	return fields
+}
+
+// redact takes the API key out of a text.
+func (e *Endpoint) redact(text []byte) []byte {
+	if e.key == "" {
+		return bytes.Clone(text)
+	}
+	return bytes.ReplaceAll(text, []byte(e.key), []byte("[key]"))
+}
+
+// Record is a failed attempt as the record keeps it: a server may have sent the API key back, and it is taken out.
+func (e *Endpoint) Record(q loadgen.Query, endpoint int, f *Failure, body []byte, retried bool, atNS int64) backends.Attempt {
+	return backends.Attempt{
+		Query: q, Endpoint: endpoint, Reason: f.Reason, Detail: string(e.redact(fmt.Appendf(nil, "POST %s: %s", e.URL, f.Detail))),
+		Body: e.redact(body), Retried: retried, AtNS: atNS,
+	}
+}
