@@ -34,18 +34,25 @@ type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	folder string
+	stdout bytes.Buffer
 	stderr bytes.Buffer
 	ended  chan struct{}
 }
 
 func startRun(t *testing.T, args ...string) *process {
 	t.Helper()
+	folder := filepath.Join(t.TempDir(), "out")
+	return start(t, folder, append([]string{"run", "--model", "llama3.1-8b", "--samples", "64", "--output-dir", folder, "--no-progress"}, args...)...)
+}
+
+// start runs the program for a test that goes into a folder.
+func start(t *testing.T, folder string, args ...string) *process {
+	t.Helper()
 	if !loadgen.Built {
 		t.Skip("built without LoadGen")
 	}
-	p := &process{t: t, folder: filepath.Join(t.TempDir(), "out"), ended: make(chan struct{})}
-	p.cmd = exec.Command("mlperf-go", append([]string{"run", "--model", "llama3.1-8b", "--samples", "64", "--output-dir", p.folder, "--no-progress"}, args...)...)
-	p.cmd.Stderr, p.cmd.Dir = &p.stderr, t.TempDir()
+	p := &process{t: t, cmd: exec.Command("mlperf-go", args...), folder: folder, ended: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Dir = &p.stdout, &p.stderr, t.TempDir()
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(t, p.cmd.Start())
 	go func() {
@@ -59,14 +66,20 @@ func startRun(t *testing.T, args ...string) *process {
 	return p
 }
 
-// started waits until the test issues, and gives the simulator's process.
-func (p *process) started() (simulator int) {
+// issuing waits until LoadGen issues, and answers have come.
+func (p *process) issuing() {
 	p.t.Helper()
 	p.until("the test to start", 20*time.Second, func() bool {
 		info, err := os.Stat(filepath.Join(p.folder, run.LogFolder, "mlperf_log_detail.txt"))
 		return err == nil && info.Size() > 0
 	})
 	time.Sleep(700 * time.Millisecond)
+}
+
+// started waits until the test issues, and gives the simulator's process.
+func (p *process) started() (simulator int) {
+	p.t.Helper()
+	p.issuing()
 	children := childrenOf(p.cmd.Process.Pid)
 	require.Len(p.t, children, 1, "the simulator is the only child")
 	return children[0]

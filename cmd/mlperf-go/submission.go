@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -130,7 +131,7 @@ func (p *program) campaign(c *cli.Context, e *config.Effective, scenarios []mode
 		Model: plan.Row.Name, Steps: steps, Resume: e.Bool("resume"), Force: e.Bool("force"),
 		Command: func(s submission.Step, force bool) *exec.Cmd {
 			cmd := exec.Command(self, p.stepArgs(c, plan, s, force)...)
-			cmd.Stdout, cmd.Stderr = nil, p.stderr
+			cmd.Stdout, cmd.Stderr, cmd.Env = nil, p.stderr, p.stepEnviron(c, plan)
 			return cmd
 		},
 		Before: func(i int, s submission.Step) {
@@ -176,7 +177,7 @@ func (p *program) stepArgs(c *cli.Context, plan *run.Plan, s submission.Step, fo
 	}
 	args = append(args, "run")
 	for _, s := range plan.Config.Table() {
-		if perStep[s.Name] {
+		if perStep[s.Name] || s.Secret {
 			continue
 		}
 		for _, name := range s.Names() {
@@ -195,6 +196,17 @@ func (p *program) stepArgs(c *cli.Context, plan *run.Plan, s submission.Step, fo
 		args = append(args, "--force")
 	}
 	return append(args, "--model", plan.Row.Name, "--scenario", string(s.Scenario), "--mode", string(s.Mode), "--output-dir", s.Folder)
+}
+
+// stepEnviron hands on what must not stand in a list of processes.
+func (p *program) stepEnviron(c *cli.Context, plan *run.Plan) []string {
+	env := slices.Clone(p.environ)
+	for _, s := range plan.Config.Table() {
+		if s.Secret && c.IsSet(s.Name) {
+			env = append(env, s.EnvName()+"="+c.String(s.Name))
+		}
+	}
+	return env
 }
 
 // perStep are the settings that the campaign says itself.
