@@ -1,0 +1,69 @@
+package wiretest
+
+import (
+	"sync"
+	"time"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// Queries is a source in memory.
+type Queries struct {
+	mu     sync.Mutex
+	wake   *sync.Cond
+	ready  []loadgen.Query
+	issued int
+	ended  bool
+}
+
+// NewQueries is a source with n queries.
+func NewQueries(n int) *Queries {
+	s := &Queries{}
+	s.wake = sync.NewCond(&s.mu)
+	s.Issue(n)
+	return s
+}
+
+// Issue adds n queries, with indices and sequence numbers that go on from the ones before.
+func (s *Queries) Issue(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range n {
+		s.ready = append(s.ready, loadgen.Query{ID: loadgen.ResponseID(s.issued + 1), Index: s.issued, Seq: s.issued, IssuedNS: time.Now().UnixNano()})
+		s.issued++
+	}
+	s.wake.Broadcast()
+}
+
+// End says that no query follows.
+func (s *Queries) End() *Queries {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.wake.Broadcast()
+	return s
+}
+
+func (s *Queries) take(dst []loadgen.Query) int {
+	n := copy(dst, s.ready)
+	s.ready = s.ready[n:]
+	return n
+}
+
+// Pop is loadgen.Source's.
+func (s *Queries) Pop(dst []loadgen.Query) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.take(dst)
+}
+
+// Wait is loadgen.Source's; it ignores the timeout.
+func (s *Queries) Wait(dst []loadgen.Query, _ time.Duration) (int, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.ready) == 0 && !s.ended {
+		s.wake.Wait()
+	}
+	n := s.take(dst)
+	return n, n > 0 || !s.ended
+}

@@ -1,0 +1,120 @@
+package wiretest
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"syscall"
+
+	"github.com/stretchr/testify/require"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// Result is what became of one query.
+type Result struct {
+	backends.Outcome
+	First       []int32 // ids that came with the first token
+	FirstCalls  int
+	Completions int
+	threads     map[int]bool
+}
+
+// Recorder is a sink that keeps everything.
+type Recorder struct {
+	mu       sync.Mutex
+	Results  map[loadgen.ResponseID]*Result
+	Gaps     int
+	Attempts []backends.Attempt
+	faults   []string
+	done     int
+}
+
+// NewRecorder makes an empty one.
+func NewRecorder() *Recorder { return &Recorder{Results: map[loadgen.ResponseID]*Result{}} }
+
+func (r *Recorder) of(q loadgen.Query) *Result {
+	if r.Results[q.ID] == nil {
+		r.Results[q.ID] = &Result{threads: map[int]bool{}}
+	}
+	r.Results[q.ID].threads[syscall.Gettid()] = true
+	return r.Results[q.ID]
+}
+
+// FirstToken is backends.Sink's.
+func (r *Recorder) FirstToken(q loadgen.Query, tokens []int32, _ int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res := r.of(q)
+	res.First = append([]int32{}, tokens...)
+	if res.FirstCalls++; res.Completions > 0 {
+		r.faults = append(r.faults, fmt.Sprintf("first token of %d after its completion", q.ID))
+	}
+}
+
+// Complete is backends.Sink's.
+func (r *Recorder) Complete(q loadgen.Query, o *backends.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res := r.of(q)
+	res.Outcome = *o
+	res.Tokens, res.Text = append([]int32(nil), o.Tokens...), bytes.Clone(o.Text)
+	res.Completions++
+	r.done++
+}
+
+// TokenGap is backends.Sink's.
+func (r *Recorder) TokenGap(gapNS int64, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if gapNS < 0 || n < 1 {
+		r.faults = append(r.faults, fmt.Sprintf("gap of %d ns for %d tokens", gapNS, n))
+	}
+	r.Gaps++
+}
+
+// Failed is backends.Sink's.
+func (r *Recorder) Failed(a backends.Attempt) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Attempts = append(r.Attempts, a)
+}
+
+// Completed counts completions so far.
+func (r *Recorder) Completed() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.done
+}
+
+// ExactlyOnce checks the promise of every test: each query completed once, first tokens before, all on one thread.
+func (r *Recorder) ExactlyOnce(t require.TestingT, n int) {
+	require.Len(t, r.Results, n)
+	threads := map[int]bool{}
+	for id, res := range r.Results {
+		require.Equal(t, 1, res.Completions, "query %d", id)
+		require.LessOrEqual(t, res.FirstCalls, 1, "query %d", id)
+		for thread := range res.threads {
+			threads[thread] = true
+		}
+	}
+	require.Len(t, threads, min(n, 1), "one OS thread reports everything")
+	require.Empty(t, r.faults)
+}
+
+// Quiet is a sink that keeps nothing.
+type Quiet struct{}
+
+// FirstToken is backends.Sink's.
+func (Quiet) FirstToken(loadgen.Query, []int32, int64) {}
+
+// Complete is backends.Sink's.
+func (Quiet) Complete(loadgen.Query, *backends.Outcome) {}
+
+// TokenGap is backends.Sink's.
+func (Quiet) TokenGap(int64, int) {}
+
+// Failed is backends.Sink's.
+func (Quiet) Failed(backends.Attempt) {}

@@ -1,0 +1,178 @@
+package wiretest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Script answers one request. It gets the number of the connection and of the request on it, from 0; it returns false to
+// close the connection.
+type Script func(c net.Conn, conn, request int) bool
+
+// Raw is a server that answers each request with what script says, byte for byte; it returns its URL.
+func Raw(t testing.TB, script Script) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return RawOn(t, l, script)
+}
+
+// RawOn is Raw on a listener of the test's own.
+func RawOn(t testing.TB, l net.Listener, script Script) string {
+	var all sync.WaitGroup
+	stop := make(chan struct{})
+	all.Go(func() {
+		for conn := 0; ; conn++ {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			number := conn
+			ended := make(chan struct{})
+			all.Go(func() {
+				select {
+				case <-stop:
+				case <-ended:
+				}
+				c.Close()
+			})
+			all.Go(func() {
+				defer close(ended)
+				for request := 0; readRequest(c); request++ {
+					if !script(c, number, request) {
+						return
+					}
+				}
+			})
+		}
+	})
+	t.Cleanup(func() { close(stop); l.Close(); all.Wait() })
+	return "http://" + l.Addr().String()
+}
+
+// readRequest reads one request with its body.
+func readRequest(c net.Conn) bool {
+	var head []byte
+	one := make([]byte, 1)
+	for !bytes.HasSuffix(head, []byte("\r\n\r\n")) {
+		if n, err := c.Read(one); n == 0 || err != nil {
+			return false
+		}
+		head = append(head, one...)
+	}
+	length := 0
+	for line := range strings.SplitSeq(string(head), "\r\n") {
+		if value, ok := strings.CutPrefix(strings.ToLower(line), "content-length: "); ok {
+			fmt.Sscan(value, &length)
+		}
+	}
+	for length > 0 {
+		n, err := c.Read(make([]byte, length))
+		if err != nil {
+			return false
+		}
+		length -= n
+	}
+	return true
+}
+
+// Pieces of answers.
+const (
+	StreamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
+	Done       = "data: [DONE]\n\n"
+	Good       = `{"choices":[{"index":0,"text":"w","finish_reason":"stop","token_ids":[5,6]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`
+)
+
+// Streamed is a good answer of two tokens.
+var Streamed = StreamHead + Chunked(Event("5", "null"), Event("6", `"stop"`), Usage(2), Done)
+
+// Event is one event of a stream.
+func Event(ids, finish string) string {
+	return fmt.Sprintf(`data: {"id":"c","object":"text_completion","choices":[{"index":0,"text":"w","finish_reason":%s,"token_ids":[%s]}]}`+"\n\n", finish, ids)
+}
+
+// Usage is the event that counts.
+func Usage(n int) string {
+	return fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":%d}}`+"\n\n", n)
+}
+
+// Chunked makes one chunk of each part and ends the body.
+func Chunked(parts ...string) string { return Chunks(parts...) + "0\r\n\r\n" }
+
+// Chunks makes one chunk of each part.
+func Chunks(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		fmt.Fprintf(&b, "%x\r\n%s\r\n", len(p), p)
+	}
+	return b.String()
+}
+
+// Whole is an answer with a Content-Length.
+func Whole(status int, contentType, body string) string {
+	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, http.StatusText(status), contentType, len(body), body)
+}
+
+// Answers sends the same bytes to each request.
+func Answers(text string) Script {
+	return func(c net.Conn, _, _ int) bool {
+		_, err := c.Write([]byte(text))
+		return err == nil
+	}
+}
+
+// Closes is Answers, and then the connection ends.
+func Closes(text string) Script {
+	return func(c net.Conn, _, _ int) bool {
+		c.Write([]byte(text))
+		return false
+	}
+}
+
+// Silence answers with some bytes, then says nothing more until the client gives up.
+func Silence(text string) Script {
+	return func(c net.Conn, _, _ int) bool {
+		c.Write([]byte(text))
+		c.Read(make([]byte, 1))
+		return false
+	}
+}
+
+// HalfCloses answers with some bytes and then closes its direction only.
+func HalfCloses(text string) Script {
+	return func(c net.Conn, _, _ int) bool {
+		c.Write([]byte(text))
+		c.(*net.TCPConn).CloseWrite()
+		c.Read(make([]byte, 1))
+		return false
+	}
+}
+
+// Resets answers with some bytes and then resets the connection.
+func Resets(text string) Script {
+	return func(c net.Conn, _, _ int) bool {
+		c.Write([]byte(text))
+		time.Sleep(20 * time.Millisecond) // the bytes have to arrive before the reset
+		c.(*net.TCPConn).SetLinger(0)
+		return false
+	}
+}
+
+// Drip sends a beginning, then the same bytes for ever.
+func Drip(begin, again string) Script {
+	return func(c net.Conn, _, _ int) bool {
+		_, err := c.Write([]byte(begin))
+		for err == nil {
+			time.Sleep(10 * time.Millisecond)
+			_, err = c.Write([]byte(again))
+		}
+		return false
+	}
+}
