@@ -327,3 +327,15 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+func TestKeptColumns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "set.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(`{"text":"one","answer":"A\n","extra":[1, 2]}`+"\n"+`{"text":"two","extra":"x"}`+"\n"), 0o644))
+	columns := []models.Column{{Name: "text", Type: "text", Role: "input"}, {Name: "answer", Type: "text"}, {Name: "extra", Type: "any"}}
+	d, err := Open(path, Options{Columns: columns, Schema: "own", Keep: []string{"extra", "answer"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"[1, 2]", "A\n"}, d.Samples[0].Kept)
+	require.Equal(t, []string{"x", ""}, d.Samples[1].Kept)
+	_, err = Open(path, Options{Columns: columns, Schema: "own", Keep: []string{"answers"}})
+	require.ErrorContains(t, err, `has no column "answers"`)
+}

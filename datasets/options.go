@@ -18,6 +18,7 @@ type Options struct {
 	Vocabulary     int               // token ids must be below this; 0: not checked
 	KeepText       bool              // keep the prompt's text also where the record has ids or messages
 	KeepTarget     bool              // keep the reference output
+	Keep           []string          // columns whose values Sample.Kept holds: a string's text, another value's JSON
 	Overrides      map[string]string // role to column name, over the schema's own name
 }
 
@@ -82,6 +83,7 @@ type nameRef struct{ column, rank int }
 type plan struct {
 	columns []column
 	byName  map[string]nameRef
+	keep    []int // columns of Options.Keep
 }
 
 func newPlan(o Options) (*plan, error) {
@@ -109,6 +111,13 @@ func newPlan(o Options) (*plan, error) {
 				p.byName[name] = nameRef{i, rank}
 			}
 		}
+	}
+	for _, name := range o.Keep {
+		at := slices.IndexFunc(p.columns, func(c column) bool { return c.Name == name })
+		if at < 0 {
+			return nil, fmt.Errorf("the schema %q has no column %q, whose values were to be kept; name a column of the schema", o.Schema, name)
+		}
+		p.keep = append(p.keep, at)
 	}
 	return p, nil
 }

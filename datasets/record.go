@@ -187,7 +187,7 @@ func (d *decoder) sample(record []byte) (Sample, presence, *fault) {
 	if f := d.keepTexts(record, &s, has, input, target); f != nil {
 		return s, has, f
 	}
-	return s, has, nil
+	return s, has, d.keepColumns(record, &s)
 }
 
 // keepTexts copies prompt and reference output out of the record where the options ask for them.
@@ -202,6 +202,26 @@ func (d *decoder) keepTexts(record []byte, s *Sample, has presence, input, targe
 	if target.end > 0 && d.o.KeepTarget {
 		if s.Target, f = d.text(record[target.start:target.end]); f != nil {
 			f.field, f.offset = d.fieldOf(roleTarget), target.start
+			return f
+		}
+	}
+	return nil
+}
+
+// keepColumns copies the values of the columns that the options name.
+func (d *decoder) keepColumns(record []byte, s *Sample) *fault {
+	if len(d.plan.keep) == 0 {
+		return nil
+	}
+	s.Kept = make([]string, len(d.plan.keep))
+	for i, column := range d.plan.keep {
+		at := d.spans[column]
+		if at.end == 0 {
+			continue
+		}
+		var f *fault
+		if s.Kept[i], f = d.text(record[at.start:at.end]); f != nil {
+			f.field, f.offset = d.plan.columns[column].Name, at.start
 			return f
 		}
 	}

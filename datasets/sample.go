@@ -11,6 +11,7 @@ type Sample struct {
 	InputLen int             // tokens of the prompt; 0 where unknown
 	Target   string          // reference output as text; empty where the file has none
 	Messages json.RawMessage // chat messages where the file has them
+	Kept     []string        // values of Options.Keep, in its order; empty where the record has none
 }
 
 // Dataset is a data set in memory.
