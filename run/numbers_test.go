@@ -31,24 +31,62 @@ func text(t *testing.T, v any) string {
 // attempts of a measurement: other work on the machine can spoil some, and one that holds shows what the program can do.
 const attempts = 3
 
+// busy is the 99th percentile of what a sleep of 1 ms takes too long above which nothing can be said about milliseconds. With client
+// and simulator alone on two cores it is a tenth of that.
+const busy = 3 * time.Millisecond
+
+// canary sleeps until the function that it returns is called, which gives the 99th percentile of its delays.
+func canary() (stop func() time.Duration) {
+	end, delays := make(chan struct{}), make(chan []time.Duration)
+	go func() {
+		var seen []time.Duration
+		for {
+			select {
+			case <-end:
+				delays <- seen
+				return
+			default:
+			}
+			before := time.Now()
+			time.Sleep(time.Millisecond)
+			seen = append(seen, time.Since(before)-time.Millisecond)
+		}
+	}()
+	return func() time.Duration {
+		close(end)
+		seen := <-delays
+		slices.Sort(seen)
+		return seen[len(seen)*99/100]
+	}
+}
+
 // 200 queries a second of 128 streamed tokens, on two cores shared with the simulator, whose true TTFT is 5 ms.
 func TestServerAt200QPS(t *testing.T) {
 	url := simulate(t, "--ttft", "5ms", "--answers", "random", "--output-tokens", "128", "--max-num-seqs", "1024")
 	var seen []string
+	spoiled := 0
 	for range attempts {
+		delay := canary()
 		r := start(t, "--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", url, "--samples", "512",
 			"--target-qps", "200", "--min-duration", "15s")
+		late := delay()
 		r.sound(t, "scenario_limit", "loadgen_invalid")
 		require.Equal(t, 128*r.Samples.Completed, r.Tokens.Output)
 		completed, scheduled := r.LoadGen.Result["result_completed_samples_per_sec"].(float64), r.LoadGen.Result["result_scheduled_samples_per_sec"].(float64)
-		line := fmt.Sprintf("TTFT mean %.2f ms p99 %.2f ms, TPOT mean %.3f ms, completed %.2f of %.2f scheduled /s, dispatch lag p99 %.0f us, %.0f us CPU a sample, %d threads, %d MiB",
+		line := fmt.Sprintf("TTFT mean %.2f ms p99 %.2f ms, TPOT mean %.3f ms, completed %.2f of %.2f scheduled /s, dispatch lag p99 %.0f us, %.0f us CPU a sample, %d threads, %d MiB; a bystander was %v late",
 			1e3*r.LatencyS.TTFT.Mean, 1e3*r.LatencyS.TTFT.P99, 1e3*r.LatencyS.TPOT.Mean, completed, scheduled,
-			r.Client.DispatchLagUS.P99, r.Client.CPUUSPerSample, r.Client.ThreadsMax, r.Client.RSSMaxBytes>>20)
+			r.Client.DispatchLagUS.P99, r.Client.CPUUSPerSample, r.Client.ThreadsMax, r.Client.RSSMaxBytes>>20, late)
 		t.Log(line)
 		if r.LatencyS.TTFT.Mean < 0.010 && completed > 0.97*scheduled {
 			return
 		}
 		seen = append(seen, line)
+		if late > busy {
+			spoiled++
+		}
+	}
+	if spoiled == attempts {
+		t.Skip("other work keeps this machine too busy to measure milliseconds")
 	}
 	t.Fatalf("no attempt had a mean TTFT under 10 ms and completed within 3 %% of scheduled:\n%s", strings.Join(seen, "\n"))
 }

@@ -1,0 +1,66 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// mute is a driver whose endpoint never answers a probe.
+type mute struct{}
+
+func init() { backends.Register("mute", mute{}) }
+
+func (mute) Encode(dst []byte, _ *datasets.Sample, _ *backends.Config) ([]byte, error) {
+	return append(dst, 'x'), nil
+}
+
+func (mute) Open(*backends.Config) (backends.Backend, error) { return nil, syscall.ENOTSUP }
+
+func (mute) Probe(ctx context.Context, e backends.Endpoint, _ *backends.Config, _ *datasets.Sample, _ bool) (*backends.Probe, error) {
+	<-ctx.Done()
+	return nil, &backends.EndpointError{URL: e.URL, Fault: backends.FaultUnreachable, Text: "no answer", Err: ctx.Err()}
+}
+
+// A signal during the preflight is a signal, not a fault of the endpoint, and leaves nothing behind.
+func TestInterruptedPreflight(t *testing.T) {
+	if !loadgen.Built {
+		t.Skip("built without LoadGen")
+	}
+	folder := filepath.Join(t.TempDir(), "run")
+	p, err := New(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere", "output-dir": folder})
+	require.NoError(t, err)
+	p.Dataset, err = datasets.New([]datasets.Sample{{InputIDs: []int32{1}}}, datasets.Options{})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(Interrupt{syscall.SIGTERM}) })
+	r, err := Run(ctx, p, nil)
+	require.Nil(t, r)
+	require.ErrorContains(t, err, "ended before its test began: interrupted by terminated")
+	require.Equal(t, ExitTerminate, Classify(err).Exit)
+	require.NoDirExists(t, folder)
+}
+
+// What LoadGen would hang or die of is found after the preflight; nothing of the run is left even so.
+func TestRefusedSettingsLeaveNothing(t *testing.T) {
+	url := simulate(t)
+	folder := filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "llama3.1-8b", "--endpoint", url, "--samples", "16",
+		"--min-queries", "0", "--min-duration", "0", "--output-dir", folder)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	require.Error(t, cmd.Run())
+	require.Equal(t, ExitUsage, cmd.ProcessState.ExitCode(), stderr.String())
+	require.Contains(t, stderr.String(), "is refused")
+	require.NoDirExists(t, folder)
+}
