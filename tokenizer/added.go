@@ -1,0 +1,130 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// matcher finds added tokens in a text: the leftmost one, the longest among those that begin there.
+type matcher struct {
+	tokens []addedToken
+	starts [256]bool       // first bytes of the tokens
+	edges  map[edge]int32  // trie: node and byte to node; the root is 0
+	ends   map[int32]int32 // node to index in tokens
+}
+
+type edge struct {
+	node int32
+	b    byte
+}
+
+// add makes the matcher find content as a token. The first of two equal contents counts.
+func (m *matcher) add(content string, token addedToken) {
+	if content == "" {
+		return
+	}
+	if m.edges == nil {
+		m.edges, m.ends = map[edge]int32{}, map[int32]int32{}
+	}
+	m.starts[content[0]] = true
+	node := int32(0)
+	for i := range len(content) {
+		e := edge{node, content[i]}
+		next, ok := m.edges[e]
+		if !ok {
+			next = int32(len(m.edges)) + 1
+			m.edges[e] = next
+		}
+		node = next
+	}
+	if _, ok := m.ends[node]; !ok {
+		m.ends[node] = int32(len(m.tokens))
+		m.tokens = append(m.tokens, token)
+	}
+}
+
+// next returns the first match at or after from; nil: there is none.
+func (m *matcher) next(text string, from int) (token *addedToken, start, end int) {
+	for ; from < len(text); from++ {
+		if !m.starts[text[from]] {
+			continue
+		}
+		for node, at := int32(0), from; at < len(text); {
+			next, ok := m.edges[edge{node, text[at]}]
+			if !ok {
+				break
+			}
+			node, at = next, at+1
+			if i, ok := m.ends[node]; ok {
+				token, end = &m.tokens[i], at
+			}
+		}
+		if token != nil {
+			return token, from, end
+		}
+	}
+	return nil, len(text), len(text)
+}
+
+// split gives the stretches between added tokens and the tokens' ids, in order.
+func (m *matcher) split(text string, between func(start, end int), take func(id int32)) {
+	done := 0
+	for from := 0; len(m.tokens) > 0; {
+		token, start, end := m.next(text, from)
+		if token == nil {
+			break
+		}
+		from = end
+		if token.SingleWord && (wordBefore(text[:start]) || wordAfter(text[end:])) {
+			continue
+		}
+		if token.LStrip {
+			start = len(strings.TrimRightFunc(text[:start], unicode.IsSpace))
+		}
+		if token.RStrip {
+			end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
+		}
+		if done < start {
+			between(done, start)
+		}
+		take(token.ID)
+		done = max(done, end)
+	}
+	if done < len(text) {
+		between(done, len(text))
+	}
+}
+
+func wordBefore(text string) bool {
+	r, size := utf8.DecodeLastRuneInString(text)
+	return size > 0 && isWord(r)
+}
+
+func wordAfter(text string) bool {
+	r, size := utf8.DecodeRuneInString(text)
+	return size > 0 && isWord(r)
+}
+
+// isWord is \w of Unicode.
+func isWord(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic, unicode.Join_Control)
+}
+
+// loadAdded prepares the search for added tokens; special ones come first.
+func (t *Tokenizer) loadAdded(doc *document) error {
+	for _, special := range []bool{true, false} {
+		for _, a := range doc.AddedTokens {
+			switch {
+			case a.Special != special:
+			case len(a.Content) > mostAddedBytes:
+				return broken("added_tokens", "%s has more than %d bytes", shown(a.Content), mostAddedBytes)
+			case a.Normalized:
+				t.canonical.add(t.normalized(a.Content), a)
+			default:
+				t.verbatim.add(a.Content, a)
+			}
+		}
+	}
+	return nil
+}

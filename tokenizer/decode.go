@@ -1,0 +1,190 @@
+package tokenizer
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// decoding is the decoder of the file, worked out for every id beforehand.
+type decoding struct {
+	texts     []string              // by id: what a token adds to the text; raw bytes where the decoder is ByteLevel
+	bytes     []int16               // by id: the byte of a byte-fallback token, else -1; nil: there is no ByteFallback
+	first     func(id int32) string // what a token adds where it is the first; nil: the same
+	separator string                // between tokens
+	strip     strip
+	cleanUp   bool // tidy up the spaces before marks and contractions
+}
+
+// strip takes so many of a character off the beginning and the end.
+type strip struct {
+	char        string
+	start, stop int
+}
+
+func (s strip) apply(text string) string {
+	for range s.start {
+		rest, ok := strings.CutPrefix(text, s.char)
+		if !ok {
+			break
+		}
+		text = rest
+	}
+	return text[:len(text)-len(s.tail(text))]
+}
+
+// tail returns what strip takes off the end of a text.
+func (s strip) tail(text string) string {
+	at := len(text)
+	for n := 0; n < s.stop && strings.HasSuffix(text[:at], s.char); n++ {
+		at -= len(s.char)
+	}
+	return text[at:]
+}
+
+// tokenStep changes one token; first tells that it is the first of the text.
+type tokenStep func(token string, first bool) string
+
+// decoderLoader reads the decoder's steps: those that change tokens one by one, then at most one that joins them, then those
+// that change the joined text.
+type decoderLoader struct {
+	t          *Tokenizer
+	steps      []tokenStep
+	firstCount bool   // a step looks at whether a token is the first
+	joined     string // type of the step that joined the tokens; empty: none yet
+	bytes      bool   // ByteFallback was there
+}
+
+const decoderPart = "decoder"
+
+func (t *Tokenizer) loadDecoder(doc *document) error {
+	if doc.Decoder == nil {
+		t.decoding.separator = " "
+	}
+	l := decoderLoader{t: t}
+	if err := flatten(doc.Decoder, func(p *part) list[part] { return p.Decoders }, l.take); err != nil {
+		return err
+	}
+	d := &t.decoding
+	text := func(id int32, first bool) string {
+		token := t.tokens[id]
+		for _, s := range l.steps {
+			token = s(token, first)
+		}
+		return token
+	}
+	if l.firstCount {
+		d.first = func(id int32) string { return text(id, true) }
+	}
+	d.texts = make([]string, len(t.tokens))
+	if l.bytes {
+		d.bytes = make([]int16, len(t.tokens))
+	}
+	for id := range t.tokens {
+		if t.known[id] {
+			d.texts[id] = text(int32(id), false)
+		}
+		if l.bytes {
+			d.bytes[id] = fallbackByte(d.texts[id])
+		}
+	}
+	return nil
+}
+
+// take reads one step.
+func (l *decoderLoader) take(p *part) error {
+	read, ok := decoderSteps[p.Type]
+	if !ok {
+		return unsupported(decoderPart, "it has a step of type %q", p.Type)
+	}
+	after := l.joined
+	if after == "" && l.bytes {
+		after = "ByteFallback"
+	}
+	if after != "" && p.Type != "Fuse" && (p.Type != "Strip" || l.joined == "") {
+		return unsupported(decoderPart, "it has a step of type %q after %s", p.Type, after)
+	}
+	return read(l, p)
+}
+
+var decoderSteps = map[string]func(*decoderLoader, *part) error{
+	"ByteLevel": func(l *decoderLoader, _ *part) error {
+		l.joined = "ByteLevel"
+		l.steps = append(l.steps, func(token string, _ bool) string {
+			if raw, ok := rawBytes(token); ok {
+				return raw
+			}
+			return token
+		})
+		return nil
+	},
+	"ByteFallback": func(l *decoderLoader, _ *part) error { l.bytes = true; return nil },
+	"Fuse": func(l *decoderLoader, _ *part) error {
+		if l.joined == "" {
+			l.joined = "Fuse"
+		}
+		return nil
+	},
+	"Replace": func(l *decoderLoader, p *part) error {
+		find, err := p.Pattern.finder(decoderPart)
+		if err != nil {
+			return err
+		}
+		change := replace(find, p.Content)
+		l.steps = append(l.steps, func(token string, _ bool) string { return change(token) })
+		return nil
+	},
+	"Strip": readStrip,
+	"Metaspace": func(l *decoderLoader, p *part) error {
+		m, err := newMetaspace(decoderPart, p)
+		if err != nil {
+			return err
+		}
+		l.firstCount = l.firstCount || m.scheme != "never"
+		l.steps = append(l.steps, func(token string, first bool) string {
+			space := " "
+			if first && m.scheme != "never" {
+				space = ""
+			}
+			return strings.ReplaceAll(token, m.mark, space)
+		})
+		return nil
+	},
+}
+
+func readStrip(l *decoderLoader, p *part) error {
+	s := strip{p.Content, p.Start, p.Stop}
+	switch {
+	case utf8.RuneCountInString(s.char) != 1:
+		return broken(decoderPart, "its Strip has the content %s, expected one character", shown(s.char))
+	case s.start < 0 || s.stop < 0:
+		return broken(decoderPart, "its Strip takes off %d and %d characters", s.start, s.stop)
+	case l.joined == "":
+		l.steps = append(l.steps, func(token string, _ bool) string { return s.apply(token) })
+	case l.t.decoding.strip.char != "":
+		return unsupported(decoderPart, "it has two steps of type \"Strip\" after %s", l.joined)
+	default:
+		l.t.decoding.strip = s
+	}
+	return nil
+}
+
+// fallbackByte returns the byte that a token such as <0x0A> stands for, or -1.
+func fallbackByte(token string) int16 {
+	if len(token) == 6 && strings.HasPrefix(token, "<0x") && token[5] == '>' {
+		if b, err := strconv.ParseUint(token[3:5], 16, 8); err == nil {
+			return int16(b)
+		}
+	}
+	return -1
+}
+
+// Decode returns the text of ids. skipSpecial leaves special tokens out. Ids without a token are passed over. Bytes that are
+// not UTF-8 become U+FFFD, one for each longest beginning of a character, as Python's errors="replace" has it.
+func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
+	s := Stream{t: t, skipSpecial: skipSpecial, strip: t.decoding.strip.start, raw: make([]byte, 0, 6*len(ids))}
+	for _, id := range ids {
+		s.push(id)
+	}
+	return s.Flush()
+}

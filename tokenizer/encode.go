@@ -1,0 +1,56 @@
+package tokenizer
+
+// Hot path: runs per text and per piece; encoders are kept in a pool, so that only the ids are allocated.
+
+// encoder is the memory of one Encode.
+type encoder struct {
+	scratch
+	dst   []int32
+	chain []func(piece) // pre-tokenizers in order, the model last
+}
+
+func newEncoder(t *Tokenizer) *encoder {
+	e := &encoder{chain: make([]func(piece), len(t.steps)+1)}
+	e.chain[len(t.steps)] = func(p piece) {
+		if p.text != "" {
+			e.dst = t.model.appendIDs(e.dst, p.text, &e.scratch)
+		}
+	}
+	for i := len(t.steps) - 1; i >= 0; i-- {
+		cut, emit := t.steps[i], e.chain[i+1]
+		e.chain[i] = func(p piece) {
+			if p.text != "" {
+				cut(p, emit)
+			}
+		}
+	}
+	return e
+}
+
+// Encode returns the ids of a text; addSpecial puts the post-processor's tokens around them, such as the begin-of-text id.
+// Special tokens that are written in the text become their ids either way. Bytes that are not UTF-8 are kept as they are.
+func (t *Tokenizer) Encode(text string, addSpecial bool) []int32 {
+	return t.AppendIDs(make([]int32, 0, len(text)/4+8), text, addSpecial)
+}
+
+// AppendIDs is Encode onto a slice.
+func (t *Tokenizer) AppendIDs(dst []int32, text string, addSpecial bool) []int32 {
+	if addSpecial {
+		dst = append(dst, t.prefix...)
+	}
+	e := t.encoders.Get().(*encoder)
+	e.dst = dst
+	take := func(id int32) { e.dst = append(e.dst, id) }
+	t.verbatim.split(text, func(start, end int) {
+		clean := t.normalized(text[start:end])
+		t.canonical.split(clean, func(from, to int) {
+			e.chain[0](piece{clean[from:to], start == 0 && from == 0})
+		}, take)
+	}, take)
+	dst, e.dst = e.dst, nil
+	t.encoders.Put(e)
+	if addSpecial {
+		dst = append(dst, t.suffix...)
+	}
+	return dst
+}

@@ -1,0 +1,51 @@
+package tokenizer
+
+import "fmt"
+
+// Error is what is wrong with a tokenizer file, and where.
+type Error struct {
+	Path  string // file; empty for a tokenizer parsed from memory
+	Part  string // key of the file, such as "pre_tokenizer"; empty: the file as a whole
+	Found string // what is wrong
+	Try   string
+	Err   error // cause, where another package reported it
+}
+
+// Error is one paragraph: file, part, what was found, what to try.
+func (e *Error) Error() string {
+	where := "the tokenizer in memory"
+	if e.Path != "" {
+		where = "tokenizer " + e.Path
+	}
+	if e.Part != "" {
+		where += ", " + e.Part
+	}
+	return fmt.Sprintf("cannot use %s: %s; %s", where, e.Found, e.Try)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+const (
+	tryDownload = "download the file again from the model's page, or name another with --tokenizer"
+	tryServer   = "use the server's own tokenizer (/tokenize) or ask for this part to be supported"
+)
+
+// broken is a file that breaks the format.
+func broken(part, format string, args ...any) *Error {
+	return &Error{Part: part, Found: fmt.Sprintf(format, args...), Try: tryDownload}
+}
+
+// unsupported is a valid file that asks for what this package does not do.
+func unsupported(part, format string, args ...any) *Error {
+	return &Error{Part: part, Found: fmt.Sprintf(format, args...) + ", which is not supported", Try: tryServer}
+}
+
+// shown returns foreign text as an error may print it: quoted, at most 60 bytes.
+func shown(text string) string {
+	const most = 60
+	if len(text) > most {
+		return fmt.Sprintf("%q...", text[:most])
+	}
+	return fmt.Sprintf("%q", text)
+}

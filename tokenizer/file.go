@@ -1,0 +1,214 @@
+package tokenizer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Bounds of a tokenizer.json. The largest of the public ones have about 35 MB, 260,000 tokens and 600,000 merges.
+const (
+	mostFileBytes   = 128 << 20
+	mostConfigBytes = 16 << 20
+	mostID          = 1<<22 - 1
+	mostMerges      = 1 << 22
+	mostAdded       = 1 << 16
+	mostAddedBytes  = 1 << 10 // one added token
+	mostSteps       = 64      // steps of a Sequence
+	mostDepth       = 8       // Sequences inside one another
+)
+
+// document is a tokenizer.json. Truncation and padding are left out: they are a caller's wish, not the tokenizer's.
+type document struct {
+	AddedTokens   list[addedToken] `json:"added_tokens"`
+	Normalizer    *part            `json:"normalizer"`
+	PreTokenizer  *part            `json:"pre_tokenizer"`
+	PostProcessor *part            `json:"post_processor"`
+	Decoder       *part            `json:"decoder"`
+	Model         *modelPart       `json:"model"`
+}
+
+type modelPart struct {
+	Type                    string          `json:"type"`
+	Dropout                 *float64        `json:"dropout"`
+	UnkToken                *string         `json:"unk_token"`
+	ContinuingSubwordPrefix *string         `json:"continuing_subword_prefix"`
+	EndOfWordSuffix         *string         `json:"end_of_word_suffix"`
+	FuseUnk                 bool            `json:"fuse_unk"`
+	ByteFallback            bool            `json:"byte_fallback"`
+	IgnoreMerges            bool            `json:"ignore_merges"`
+	Vocab                   tokenIDs        `json:"vocab"`
+	Merges                  list[mergePair] `json:"merges"`
+}
+
+type addedToken struct {
+	ID         int32  `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"`
+	LStrip     bool   `json:"lstrip"`
+	RStrip     bool   `json:"rstrip"`
+	Normalized bool   `json:"normalized"`
+	Special    bool   `json:"special"`
+}
+
+// part is a normalizer, pre-tokenizer, post-processor or decoder: the fields of all of them.
+type part struct {
+	Type string `json:"type"`
+
+	Normalizers   list[part] `json:"normalizers"`
+	PreTokenizers list[part] `json:"pretokenizers"`
+	Processors    list[part] `json:"processors"`
+	Decoders      list[part] `json:"decoders"`
+
+	Pattern          *pattern `json:"pattern"`
+	Behavior         string   `json:"behavior"`
+	Invert           bool     `json:"invert"`
+	AddPrefixSpace   *bool    `json:"add_prefix_space"`
+	UseRegex         *bool    `json:"use_regex"`
+	IndividualDigits bool     `json:"individual_digits"`
+	Replacement      string   `json:"replacement"`
+	PrependScheme    *string  `json:"prepend_scheme"`
+	Split            *bool    `json:"split"`
+	Prepend          string   `json:"prepend"`
+	Content          string   `json:"content"`
+	Start            int      `json:"start"`
+	Stop             int      `json:"stop"`
+
+	Single        list[templatePiece]      `json:"single"`
+	SpecialTokens map[string]templateToken `json:"special_tokens"`
+}
+
+type pattern struct {
+	String *string
+	Regex  *string
+}
+
+type templatePiece struct {
+	SpecialToken *struct {
+		ID string `json:"id"`
+	}
+	Sequence *struct {
+		ID string `json:"id"`
+	}
+}
+
+type templateToken struct {
+	IDs []int32 `json:"ids"`
+}
+
+// list is a JSON array that stops at a bound while it is read, so that a hostile file cannot fill the memory.
+type list[T any] []T
+
+// UnmarshalJSON reads the elements one by one.
+func (l *list[T]) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*l = nil
+		return nil
+	}
+	most := mostSteps
+	switch any(l).(type) {
+	case *list[mergePair]:
+		most = mostMerges
+	case *list[addedToken]:
+		most = mostAdded
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return fmt.Errorf("found %s, expected an array", shown(string(b)))
+	}
+	for d.More() {
+		if len(*l) == most {
+			return fmt.Errorf("found an array of more than %d elements", most)
+		}
+		var element T
+		if err := d.Decode(&element); err != nil {
+			return err
+		}
+		*l = append(*l, element)
+	}
+	return nil
+}
+
+// tokenIDs is the vocabulary of the model.
+type tokenIDs map[string]int32
+
+// UnmarshalJSON reads an object of ids; the last of two equal keys counts.
+func (v *tokenIDs) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return fmt.Errorf("found vocabulary %s, expected an object of ids", shown(string(b)))
+	}
+	*v = make(tokenIDs, min(len(b)/20, mostID))
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		token := key.(string) // a key of an object is a string
+		value, err := d.Token()
+		if err != nil {
+			return err
+		}
+		number, ok := value.(json.Number)
+		id, err := number.Int64()
+		if !ok || err != nil || id < 0 || id > mostID {
+			return fmt.Errorf("found id %v of token %s, expected a whole number from 0 to %d", value, shown(token), mostID)
+		}
+		(*v)[token] = int32(id)
+	}
+	return nil
+}
+
+// mergePair is a merge, written as "a b" or as ["a", "b"].
+type mergePair struct{ left, right string }
+
+// UnmarshalJSON reads either spelling.
+func (m *mergePair) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '[' {
+		var two []string
+		if err := json.Unmarshal(b, &two); err != nil {
+			return err
+		}
+		if len(two) != 2 {
+			return fmt.Errorf("found merge of %d tokens, expected 2", len(two))
+		}
+		m.left, m.right = two[0], two[1]
+		return nil
+	}
+	var line string
+	if err := json.Unmarshal(b, &line); err != nil {
+		return err
+	}
+	var ok bool
+	m.left, m.right, ok = strings.Cut(line, " ")
+	if !ok || strings.Contains(m.right, " ") {
+		return fmt.Errorf("found merge %s, expected two tokens with a space between them", shown(line))
+	}
+	return nil
+}
+
+// flatten walks Sequences inside one another and gives each step to take, in order.
+func flatten(p *part, inner func(*part) list[part], take func(*part) error) error {
+	return flattenAt(p, inner, take, 0)
+}
+
+func flattenAt(p *part, inner func(*part) list[part], take func(*part) error, depth int) error {
+	if p == nil {
+		return nil
+	}
+	if p.Type != "Sequence" {
+		return take(p)
+	}
+	if depth == mostDepth {
+		return fmt.Errorf("found Sequences inside one another deeper than %d", mostDepth)
+	}
+	steps := inner(p)
+	for i := range steps {
+		if err := flattenAt(&steps[i], inner, take, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}

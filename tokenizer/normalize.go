@@ -1,0 +1,106 @@
+package tokenizer
+
+import (
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// finder returns the first match of a pattern in text[from:]; start == len(text): there is none.
+type finder func(text string, from int) (start, end int)
+
+// finder makes a scanner search.
+func (s scanner) finder() finder {
+	return func(text string, from int) (int, int) {
+		for from < len(text) {
+			if n := s(text[from:]); n > 0 {
+				return from, from + n
+			}
+			_, size := classAt(text, from)
+			from += size
+		}
+		return from, from
+	}
+}
+
+func findString(wanted string) finder {
+	return func(text string, from int) (int, int) {
+		if at := strings.Index(text[from:], wanted); at >= 0 {
+			return from + at, from + at + len(wanted)
+		}
+		return len(text), len(text)
+	}
+}
+
+// finder returns the search for a pattern, which must be a string or a known regular expression.
+func (p *pattern) finder(where string) (finder, error) {
+	switch {
+	case p == nil, p.String == nil && p.Regex == nil:
+		return nil, broken(where, "a step has no pattern of type String or Regex")
+	case p.Regex != nil:
+		if scan, ok := knownPatterns[*p.Regex]; ok {
+			return scan.finder(), nil
+		}
+		return nil, unsupported(where, "its regular expression %q is none of the known split patterns", *p.Regex)
+	case *p.String == "":
+		return nil, broken(where, "a step has an empty pattern")
+	}
+	return findString(*p.String), nil
+}
+
+// replace returns a function that puts content in place of each match.
+func replace(find finder, content string) func(string) string {
+	return func(text string) string {
+		var b strings.Builder
+		for from := 0; ; {
+			start, end := find(text, from)
+			if start == len(text) {
+				if from == 0 {
+					return text
+				}
+				b.WriteString(text[from:])
+				return b.String()
+			}
+			b.WriteString(text[from:start])
+			b.WriteString(content)
+			from = end
+		}
+	}
+}
+
+var unicodeForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
+
+func (t *Tokenizer) loadNormalizer(doc *document) error {
+	const where = "normalizer"
+	return flatten(doc.Normalizer, func(p *part) list[part] { return p.Normalizers }, func(p *part) error {
+		form, ok := unicodeForms[p.Type]
+		switch {
+		case ok:
+			t.normalize = append(t.normalize, form.String)
+		case p.Type == "Prepend":
+			content := p.Prepend
+			t.normalize = append(t.normalize, func(text string) string {
+				if text == "" {
+					return text
+				}
+				return content + text
+			})
+		case p.Type == "Replace":
+			find, err := p.Pattern.finder(where)
+			if err != nil {
+				return err
+			}
+			t.normalize = append(t.normalize, replace(find, p.Content))
+		default:
+			return unsupported(where, "it has a step of type %q", p.Type)
+		}
+		return nil
+	})
+}
+
+func (t *Tokenizer) normalized(text string) string {
+	for _, n := range t.normalize {
+		text = n(text)
+	}
+	return text
+}

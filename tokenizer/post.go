@@ -1,0 +1,47 @@
+package tokenizer
+
+// loadPostProcessor collects the tokens that go around a text.
+func (t *Tokenizer) loadPostProcessor(doc *document) error {
+	const where = "post_processor"
+	return flatten(doc.PostProcessor, func(p *part) list[part] { return p.Processors }, func(p *part) error {
+		switch p.Type {
+		case "ByteLevel": // moves offsets alone, which are not kept
+			return nil
+		case "TemplateProcessing":
+			return t.addTemplate(p)
+		}
+		return unsupported(where, "it has a step of type %q", p.Type)
+	})
+}
+
+// addTemplate puts a template around what the ones before it gave.
+func (t *Tokenizer) addTemplate(p *part) error {
+	const where = "post_processor"
+	var sides [2][]int32
+	side := 0
+	for _, piece := range p.Single {
+		switch {
+		case piece.Sequence != nil && piece.Sequence.ID == "A" && side == 0:
+			side = 1
+		case piece.SpecialToken != nil:
+			token, ok := p.SpecialTokens[piece.SpecialToken.ID]
+			if !ok {
+				return broken(where, "its template names the token %s, which its special_tokens do not have", shown(piece.SpecialToken.ID))
+			}
+			for _, id := range token.IDs {
+				if !t.has(id) {
+					return broken(where, "its token %s has the id %d, which no token has", shown(piece.SpecialToken.ID), id)
+				}
+			}
+			sides[side] = append(sides[side], token.IDs...)
+		default:
+			return unsupported(where, "its template for single texts has a piece other than special tokens and one sequence A")
+		}
+	}
+	if side == 0 {
+		return broken(where, "its template for single texts has no sequence A")
+	}
+	t.prefix = append(sides[0], t.prefix...)
+	t.suffix = append(t.suffix, sides[1]...)
+	return nil
+}

@@ -1,0 +1,119 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Hot path: Next runs per token of an answer.
+
+// Stream decodes ids as they come. What Next and Flush return, put together, is what Decode returns for all the ids. A Stream
+// is for one answer and one goroutine.
+type Stream struct {
+	t           *Tokenizer
+	skipSpecial bool
+	taken       bool   // a token was taken
+	strip       int    // characters that may still be taken off the beginning
+	run         []byte // byte-fallback tokens, until another token ends them
+	raw         []byte // bytes not yet given out
+	text        []byte // whole characters held back: what follows may change them
+}
+
+// NewStream returns a stream for one answer. skipSpecial leaves special tokens out.
+func (t *Tokenizer) NewStream(skipSpecial bool) *Stream {
+	return &Stream{t: t, skipSpecial: skipSpecial, strip: t.decoding.strip.start}
+}
+
+// Next takes an id and returns the text that is now certain: whole characters, often none.
+func (s *Stream) Next(id int32) string {
+	s.push(id)
+	return s.settle(false)
+}
+
+// Flush returns what was held back and ends the answer; the next id begins another.
+func (s *Stream) Flush() string {
+	s.endRun()
+	text := s.settle(true)
+	s.taken, s.strip = false, s.t.decoding.strip.start
+	return text
+}
+
+// push adds what a token adds to the bytes.
+func (s *Stream) push(id int32) {
+	t, d := s.t, &s.t.decoding
+	if !t.has(id) || s.skipSpecial && t.special[id] {
+		return
+	}
+	if d.bytes != nil {
+		if b := d.bytes[id]; b >= 0 {
+			s.run = append(s.run, byte(b))
+			s.taken = true
+			return
+		}
+		s.endRun()
+	}
+	text := d.texts[id]
+	if s.taken {
+		s.raw = append(s.raw, d.separator...)
+	} else if d.first != nil {
+		text = d.first(id)
+	}
+	s.raw = append(s.raw, text...)
+	s.taken = true
+}
+
+// endRun decodes a run of byte-fallback tokens. The reference library gives up the whole run where a part of it is not UTF-8.
+func (s *Stream) endRun() {
+	if len(s.run) == 0 {
+		return
+	}
+	if utf8.Valid(s.run) {
+		s.raw = append(s.raw, s.run...)
+	} else {
+		for range s.run {
+			s.raw = utf8.AppendRune(s.raw, utf8.RuneError)
+		}
+	}
+	s.run = s.run[:0]
+}
+
+// settle returns the text that nothing to come can change; at the end that is all.
+func (s *Stream) settle(end bool) string {
+	d := &s.t.decoding
+	cut := len(s.raw)
+	if !end {
+		cut -= openTail(s.raw)
+	}
+	if d.strip.char == "" && !d.cleanUp {
+		text := validText(s.raw[:cut])
+		s.raw = append(s.raw[:0], s.raw[cut:]...)
+		return text
+	}
+	s.text = append(s.text, validText(s.raw[:cut])...)
+	s.raw = append(s.raw[:0], s.raw[cut:]...)
+	return s.finish(end)
+}
+
+// finish applies what works on the joined text: strip, then the tidying of spaces.
+func (s *Stream) finish(end bool) string {
+	d := &s.t.decoding
+	text := string(s.text)
+	for s.strip > 0 && text != "" {
+		rest, ok := strings.CutPrefix(text, d.strip.char)
+		s.strip--
+		if !ok {
+			s.strip = 0
+		}
+		text = rest
+	}
+	sure := len(text) - len(d.strip.tail(text))
+	if end {
+		s.text = s.text[:0]
+		return d.tidied(text[:sure])
+	}
+	if d.cleanUp {
+		sure = settled(text[:sure])
+	}
+	s.text = append(s.text[:0], text[sure:]...)
+	return d.tidied(text[:sure])
+}

@@ -1,0 +1,153 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Tokenizer is a loaded tokenizer.json.
+type Tokenizer struct {
+	tokens    []string         // by id; empty where known is false
+	known     []bool           // by id
+	special   []bool           // by id
+	ids       map[string]int32 // every token as the file writes it
+	model     bpe
+	verbatim  matcher // added tokens looked for in the text as it is
+	canonical matcher // added tokens looked for in the normalized text
+	normalize []func(string) string
+	steps     []step // pre-tokenizer
+	prefix    []int32
+	suffix    []int32
+	decoding  decoding
+	encoders  *sync.Pool
+}
+
+// Open loads a tokenizer.json, or the one in a folder, with the tokenizer_config.json beside it where there is one.
+func Open(path string) (*Tokenizer, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, "tokenizer.json")
+	}
+	file, err := readBounded(path, mostFileBytes)
+	if err != nil {
+		return nil, &Error{Path: path, Found: "it cannot be read: " + err.Error(), Try: "name the tokenizer.json of the model", Err: err}
+	}
+	beside := filepath.Join(filepath.Dir(path), "tokenizer_config.json")
+	config, err := readBounded(beside, mostConfigBytes)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &Error{Path: beside, Found: "it cannot be read: " + err.Error(), Try: "make it readable, or move it away", Err: err}
+	}
+	t, err := Parse(file, config)
+	var e *Error
+	if errors.As(err, &e) {
+		e.Path = path
+	}
+	return t, err
+}
+
+// readBounded reads a file of at most so many bytes.
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("it has more than %d bytes", most)
+	}
+	return b, err
+}
+
+// Parse loads a tokenizer from the bytes of a tokenizer.json and of a tokenizer_config.json, which may be nil. Its errors are
+// of type *Error.
+func Parse(file, config []byte) (*Tokenizer, error) {
+	var doc document
+	if err := json.Unmarshal(file, &doc); err != nil {
+		e := broken("", "it is not a valid tokenizer.json: %v", err)
+		e.Err = err
+		return nil, e
+	}
+	var beside struct {
+		CleanUp bool `json:"clean_up_tokenization_spaces"`
+	}
+	if len(config) > 0 {
+		if err := json.Unmarshal(config, &beside); err != nil {
+			e := broken("tokenizer_config.json", "it is not valid: %v", err)
+			e.Err = err
+			return nil, e
+		}
+	}
+	t := &Tokenizer{}
+	for _, load := range []func(*document) error{t.loadTokens, t.loadNormalizer, t.loadPreTokenizer, t.loadModel, t.loadAdded, t.loadPostProcessor, t.loadDecoder} {
+		if err := load(&doc); err != nil {
+			return nil, err
+		}
+	}
+	t.decoding.cleanUp = beside.CleanUp
+	t.encoders = &sync.Pool{New: func() any { return newEncoder(t) }}
+	return t, nil
+}
+
+// loadTokens makes the tables from id to token and back, of the model's and the added tokens.
+func (t *Tokenizer) loadTokens(doc *document) error {
+	if doc.Model == nil {
+		return broken("model", "it is missing")
+	}
+	highest := int32(-1)
+	for _, id := range doc.Model.Vocab {
+		highest = max(highest, id)
+	}
+	for _, a := range doc.AddedTokens {
+		if a.ID < 0 || a.ID > mostID {
+			return broken("added_tokens", "id %d of %s is not from 0 to %d", a.ID, shown(a.Content), mostID)
+		}
+		highest = max(highest, a.ID)
+	}
+	t.tokens, t.known, t.special = make([]string, highest+1), make([]bool, highest+1), make([]bool, highest+1)
+	t.ids = make(map[string]int32, len(doc.Model.Vocab)+len(doc.AddedTokens))
+	for token, id := range doc.Model.Vocab {
+		if t.known[id] {
+			return broken("model", "two tokens of its vocabulary have the id %d", id)
+		}
+		t.tokens[id], t.known[id], t.ids[token] = token, true, id
+	}
+	for _, a := range doc.AddedTokens {
+		if id, ok := t.ids[a.Content]; ok && id != a.ID {
+			return broken("added_tokens", "%s has the ids %d and %d", shown(a.Content), id, a.ID)
+		}
+		if t.known[a.ID] && t.tokens[a.ID] != a.Content {
+			return broken("added_tokens", "%s and %s have the same id %d", shown(t.tokens[a.ID]), shown(a.Content), a.ID)
+		}
+		t.tokens[a.ID], t.known[a.ID], t.ids[a.Content] = a.Content, true, a.ID
+		t.special[a.ID] = t.special[a.ID] || a.Special
+	}
+	return nil
+}
+
+// VocabSize returns the highest id plus 1; ids in between may be unused.
+func (t *Tokenizer) VocabSize() int { return len(t.tokens) }
+
+// ID returns the id of a token as tokenizer.json writes it: byte-level tokens in their printable letters.
+func (t *Tokenizer) ID(token string) (id int32, ok bool) {
+	id, ok = t.ids[token]
+	return id, ok
+}
+
+// Token returns the token of an id as tokenizer.json writes it.
+func (t *Tokenizer) Token(id int32) (token string, ok bool) {
+	if !t.has(id) {
+		return "", false
+	}
+	return t.tokens[id], true
+}
+
+// Special tells whether an id is that of a special token, which decoding may leave out.
+func (t *Tokenizer) Special(id int32) bool { return t.has(id) && t.special[id] }
+
+func (t *Tokenizer) has(id int32) bool { return id >= 0 && int(id) < len(t.known) && t.known[id] }
