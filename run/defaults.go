@@ -184,8 +184,11 @@ func commonDefaults(p *Plan) []suggestion {
 		{"token-timeout", defaultTokenTimeout.String()}, {"connect-timeout", defaultConnectTimeout.String()},
 		{"drain-timeout", defaultDrainTimeout.String()},
 		{"ttft-limit", positive(p.Scenario.TTFTLimit)}, {"tpot-limit", positive(p.Scenario.TPOTLimit)},
-		{"max-tokens", strconv.Itoa(sampling.MaxTokens)}, {"min-tokens", strconv.Itoa(sampling.MinTokens)},
+		{"min-tokens", strconv.Itoa(sampling.MinTokens)},
 		{"temperature", number(sampling.Temperature)}, {"top-p", number(sampling.TopP)},
+	}
+	if sampling.MaxTokens > 0 { // else the rules name none
+		list = append(list, suggestion{"max-tokens", strconv.Itoa(sampling.MaxTokens)})
 	}
 	if sampling.TopK != nil {
 		list = append(list, suggestion{"top-k", strconv.Itoa(*sampling.TopK)})

@@ -92,6 +92,10 @@ func (p *Plan) findModel() error {
 			return usage("scenario", err, "")
 		}
 	}
+	// The effective configuration says which benchmark it is, whatever name it was given by.
+	if err := p.Config.Set("model", m.Row.Name, p.Config.Origin("model")); err != nil {
+		return usage("model", err, "")
+	}
 	served := m.ServedModel
 	if served == "" && len(m.Row.ServedModels) > 0 {
 		served = m.Row.ServedModels[0]

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -159,4 +161,40 @@ func cmdAnswers(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	expect(ts, ts.ReadFile(filepath.Join(args[0], run.RecordName)), []string{
 		fmt.Sprintf("samples.completed=%d", len(entries)), fmt.Sprintf("samples.failed=%d", empty), fmt.Sprintf("tokens.output=%d", tokens)})
+}
+
+// cmdSame wants two spellings to give the same effective configuration, and leaves the first one's notices in stderr:
+// same OLD FLAGS... == NEW FLAGS...
+func cmdSame(ts *testscript.TestScript, _ bool, args []string) {
+	split := slices.Index(args, "==")
+	if split < 0 {
+		ts.Fatalf("usage: same old flags... == new flags...")
+	}
+	want := settingsOf(ts, args[split+1:])
+	got := settingsOf(ts, args[:split])
+	for name := range maps.Keys(want) {
+		if _, ok := got[name]; !ok {
+			got[name] = "nothing"
+		}
+	}
+	for name, value := range got {
+		if want[name] != value {
+			ts.Fatalf("%s is %q in the old spelling and %q in the new", name, value, want[name])
+		}
+	}
+}
+
+func settingsOf(ts *testscript.TestScript, flags []string) map[string]string {
+	ts.Check(ts.Exec("mlperf-go", append([]string{"run", "--print-config", "--json"}, flags...)...))
+	v, err := oneObject(ts.ReadFile("stdout"))
+	ts.Check(err)
+	values := map[string]string{}
+	settings, _ := v["settings"].(map[string]any)
+	for name := range settings {
+		values[name] = lookup(v, []string{"settings", name, "value"})
+	}
+	if len(values) == 0 {
+		ts.Fatalf("no settings in %s", ts.ReadFile("stdout"))
+	}
+	return values
 }
