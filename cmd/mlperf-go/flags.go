@@ -13,7 +13,7 @@ import (
 // settingFlags makes a command-line flag of every setting: the table is the only list.
 func settingFlags() []cli.Flag {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "config", Usage: "YAML file of settings, by their flag names", EnvVars: []string{"MLPERF_GO_CONFIG"}},
+		&cli.StringFlag{Name: "config", Usage: "YAML file of settings, by their flag names"},
 	}
 	for _, s := range config.RunSettings() {
 		flags = append(flags, settingFlag(s, s.Name, s.Hidden))
@@ -54,7 +54,7 @@ func (p *program) effective(c *cli.Context) (*config.Effective, error) {
 			return nil, &run.Error{Exit: run.ExitUsage, Code: "config_file", Err: err}
 		}
 	}
-	if err := e.SetEnviron(p.environ, globalNames...); err != nil {
+	if err := e.SetEnviron(p.environ, otherNames(c.App.Commands)...); err != nil {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "environment", Err: err}
 	}
 	for _, s := range e.Table() {

@@ -43,6 +43,9 @@ type program struct {
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	p := &program{environ: environ, stdout: stdout, stderr: stderr, log: zap.NewNop(), logLevel: "info", logFormat: "console"}
 	app := p.app()
+	if err := dropEmpty(environ); err != nil {
+		return p.report(err)
+	}
 	ctx, stop := interruptible()
 	defer stop()
 	err := app.RunContext(ctx, flagsFirst(app.Commands, app.Flags, args))
@@ -138,6 +141,7 @@ func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
 	for _, c := range commands {
 		c.Flags = append(c.Flags, globalFlags()...)
 		c.Before = p.before
+		withEnviron(c)
 		c.Subcommands = p.withGlobals(c.Subcommands)
 		if len(c.Subcommands) > 0 {
 			c.Action, c.OnUsageError = p.noCommand, usageError
@@ -162,9 +166,6 @@ func (p *program) app() *cli.App {
 		Action:         p.noCommand,
 	}
 }
-
-// globalNames are the environment names of the global flags, which are no settings of a run.
-var globalNames = []string{"MLPERF_GO_LOG_LEVEL", "MLPERF_GO_LOG_FORMAT", "MLPERF_GO_QUIET", "MLPERF_GO_NO_PROGRESS", "MLPERF_GO_JSON", "MLPERF_GO_CONFIG", "MLPERF_GO_GOLDEN"}
 
 // before runs for the program and again for each command: what is set nearer to the command counts.
 func (p *program) before(c *cli.Context) error {

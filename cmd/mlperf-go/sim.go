@@ -39,7 +39,7 @@ func (p *program) simCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "of answers and faults"},
 			&cli.StringFlag{Name: "fault", Usage: "NAME=RATE[,NAME=RATE...]; `mlperf-go sim --list-faults` names them"},
 			&cli.BoolFlag{Name: "list-faults", Usage: "list the faults, and stop"},
-			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send", EnvVars: []string{"MLPERF_GO_SIM_API_KEY"}},
+			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send"},
 		},
 		Action:       func(c *cli.Context) error { return p.simulate(c, d) },
 		OnUsageError: usageError,
