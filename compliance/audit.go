@@ -1,0 +1,186 @@
+package compliance
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+)
+
+// ConfigName is the name that the official tools give an audit's configuration.
+const ConfigName = "audit.config"
+
+// accuracyLogSeed chooses the answers that LoadGen logs; every audit has the same (spec/compliance.md §2).
+const accuracyLogSeed = "720381539243781796"
+
+// Setting is one line of an audit.config, for every model and scenario.
+type Setting struct {
+	Key   string
+	Value string
+	Why   string
+}
+
+// Audit is one test of one benchmark: what LoadGen is told, and what its logs must then hold.
+type Audit struct {
+	Test      string
+	Benchmark string
+	Settings  []Setting
+
+	Records   int  // answers that the accuracy log must hold; 0: no fixed number
+	Distinct  bool // each of another sample
+	Samples   int  // rows of a data set of its own; 0: the benchmark's performance data set
+	Scaled    bool // Scale made it smaller: a rehearsal
+	Threshold float64
+	MinTokens float64 // TEST09: smallest mean number of output tokens
+	MaxTokens float64 // TEST09: largest
+}
+
+// makers build the audit of a benchmark, or say that there is none.
+var makers = map[string]func(benchmark string) (Audit, bool){
+	Test01: audit01, Test04: audit04, Test06: audit06, Test07: audit07, Test08: audit08, Test09: audit09,
+}
+
+// Tests are the names of the tests, in their order.
+func Tests() []string { return []string{Test01, Test04, Test06, Test07, Test08, Test09} }
+
+// Find gives a test's audit for a benchmark by its checker name, such as models.Row.Name. A test that needs figures of the benchmark
+// (TEST01, TEST07, TEST09) is an error where the rules give none.
+func Find(test, benchmark string) (*Audit, error) {
+	settings, ok := makers[test]
+	if !ok {
+		return nil, unknownTest(test)
+	}
+	a, ok := settings(benchmark)
+	if !ok {
+		return nil, fmt.Errorf("%s has no settings for the benchmark %q: the rules name none; `compliance` lists what each benchmark needs", test, benchmark)
+	}
+	a.Test, a.Benchmark = test, benchmark
+	return &a, nil
+}
+
+func unknownTest(test string) error {
+	return fmt.Errorf("compliance test %q is unknown: take one of %s", test, strings.Join(Tests(), ", "))
+}
+
+var (
+	performanceMode = Setting{"mode", "2", "a performance test, whatever the run asks for"}
+	seed            = Setting{"accuracy_log_rng_seed", accuracyLogSeed, "which answers are logged, the same for everybody"}
+	noDuration      = Setting{"min_duration", "0", "the number of queries alone ends the test"}
+	noEqualIssue    = Setting{"sample_concatenate_permutation", "0", "each sample as the data set has it, no equal-issue order"}
+	unique          = Setting{"performance_issue_unique", "1", "every sample once, none twice"}
+)
+
+func logged(n int) Setting {
+	return Setting{"accuracy_log_sampling_target", strconv.Itoa(n), "how many answers are logged; more than are issued means all"}
+}
+
+func queries(n int) Setting {
+	return Setting{"min_query_count", strconv.Itoa(n), "how many samples the audit asks for"}
+}
+
+func audit01(benchmark string) (Audit, bool) {
+	n, ok := sampled01[family(benchmark)]
+	return Audit{Settings: []Setting{performanceMode, seed, logged(n)}}, ok
+}
+
+// family is a benchmark's name without its accuracy target.
+func family(benchmark string) string {
+	for _, target := range []string{"-99.9", "-99", "-95"} {
+		if name, ok := strings.CutSuffix(benchmark, target); ok {
+			return name
+		}
+	}
+	return benchmark
+}
+
+// audit04 leaves out the query counts that the official file gives to single models: LoadGen never reads such lines (spec/compliance.md §1).
+func audit04(string) (Audit, bool) {
+	return Audit{Settings: []Setting{
+		performanceMode,
+		{"performance_issue_unique", "0", "samples may repeat"},
+		{"performance_issue_same", "1", "every query carries the same sample, which a cache of answers would speed up"},
+		{"performance_issue_same_index", "3", "which sample that is"},
+	}}, true
+}
+
+// test06Queries is both what TEST06 issues and what it logs (spec/compliance.md §2).
+const test06Queries = 100
+
+func audit06(string) (Audit, bool) {
+	return Audit{
+		Settings: []Setting{performanceMode, seed, logged(test06Queries), queries(test06Queries), noDuration, noEqualIssue},
+		Records:  test06Queries,
+	}, true
+}
+
+func audit07(benchmark string) (Audit, bool) {
+	b, ok := test07[benchmark]
+	return Audit{
+		Settings: []Setting{performanceMode, seed, logged(b.samples), queries(b.samples), noDuration, unique, noEqualIssue,
+			{"test07_accuracy_threshold", pyFloat(b.threshold), "lowest score in percent; LoadGen does not read it, the verification does"}},
+		Records: b.samples, Distinct: true, Samples: b.samples, Threshold: b.threshold,
+	}, ok
+}
+
+func audit08(string) (Audit, bool) {
+	return Audit{Settings: []Setting{performanceMode, seed, logged(4096)}}, true
+}
+
+// test09Logged is above every data set's size, so that every answer is logged.
+const test09Logged = 10000
+
+func audit09(benchmark string) (Audit, bool) {
+	b, ok := test09[benchmark]
+	s := []Setting{performanceMode, seed, logged(test09Logged), queries(b.queries), noDuration}
+	if b.unique {
+		s = append(s, unique)
+	}
+	return Audit{
+		Settings: append(s, noEqualIssue,
+			Setting{"test09_min_output_tokens", pyFloat(b.min), "smallest mean length; LoadGen does not read it, the verification does"},
+			Setting{"test09_max_output_tokens", pyFloat(b.max), "largest mean length, likewise"}),
+		Records: b.queries, Distinct: b.unique, MinTokens: b.min, MaxTokens: b.max,
+	}, ok
+}
+
+// Scale is the audit with at most n queries, for a rehearsal. Its verdict counts for nothing, and a Result says so.
+func (a *Audit) Scale(n int) *Audit {
+	small := *a
+	small.Settings = slices.Clone(a.Settings)
+	if a.Records <= n {
+		return &small
+	}
+	small.Records, small.Scaled = n, true
+	if a.Samples > n {
+		small.Samples = n
+	}
+	for i, s := range small.Settings {
+		if s.Key == "min_query_count" {
+			small.Settings[i] = Setting{s.Key, strconv.Itoa(n), "a rehearsal: the audit asks for " + s.Value}
+		}
+	}
+	return &small
+}
+
+// Config is the audit.config text. Comments stand on lines of their own: LoadGen drops a file with one behind a value.
+func (a *Audit) Config() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s of %s. LoadGen applies these after every other setting.\n", a.Test, a.Benchmark)
+	for _, s := range a.Settings {
+		fmt.Fprintf(&b, "\n# %s\n*.*.%s = %s\n", s.Why, s.Key, s.Value)
+	}
+	return b.String()
+}
+
+// WriteConfig writes the audit.config into a folder and gives its path. The folder should be the audit's own: LoadGen takes a file of
+// that name from any working folder.
+func (a *Audit) WriteConfig(folder string) (string, error) {
+	path := filepath.Join(folder, ConfigName)
+	if err := atomicfile.WriteBytes(path, []byte(a.Config())); err != nil {
+		return "", fmt.Errorf("the configuration of %s can not be written: %w", a.Test, err)
+	}
+	return path, nil
+}

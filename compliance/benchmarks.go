@@ -1,0 +1,70 @@
+package compliance
+
+// The tests of this package.
+const (
+	Test01 = "TEST01"
+	Test04 = "TEST04"
+	Test06 = "TEST06"
+	Test07 = "TEST07"
+	Test08 = "TEST08"
+	Test09 = "TEST09"
+)
+
+// listing says that a test is named for some benchmarks in some rounds.
+type listing struct {
+	test       string // empty: the rounds name no audit for them
+	rounds     []string
+	benchmarks []string
+}
+
+var (
+	everyRound = []string{"v5.1", "v6.0", "v6.1"}
+	until60    = []string{"v5.1", "v6.0"}
+	since60    = []string{"v6.0", "v6.1"}
+	only61     = []string{"v6.1"}
+)
+
+// listings is the table of spec/compliance.md §1, limited to the rounds in which the checker knows the benchmark (spec/models.md §2, §8).
+// A name without an accuracy target stands for all of the benchmark's targets.
+var listings = []listing{
+	{Test06, everyRound, []string{"llama3.1-8b", "llama2-70b-99.9", "deepseek-r1"}},
+	{Test06, until60, []string{"llama2-70b-99", "llama3.1-405b", "mixtral-8x7b"}},
+	{Test07, since60, []string{"gpt-oss-120b"}},
+	{Test09, since60, []string{"gpt-oss-120b"}},
+	{Test09, only61, []string{"e2e-rag-qna"}},
+	{Test01, everyRound, []string{"resnet", "retinanet", "bert", "3d-unet", "stable-diffusion-xl", "rgat", "pointpainting", "whisper", "yolo", "dlrm-v2"}},
+	{Test04, everyRound, []string{"resnet", "stable-diffusion-xl", "pointpainting", "wan-2.2-t2v-a14b"}},
+	{Test08, since60, []string{"dlrm-v3"}},
+	{"", everyRound, []string{"llama3.1-8b-edge"}},
+	{"", since60, []string{"qwen3-vl-235b-a22b"}},
+	{"", only61, []string{"qwen3.6-27b", "e2e-rag-db"}},
+	{"", nil, []string{"gptj"}},
+}
+
+// lengthBounds are TEST09's, the reference's mean number of output tokens less and plus a tenth (spec/compliance.md §4).
+type lengthBounds struct {
+	queries  int // 0 ends of the data set
+	unique   bool
+	min, max float64
+}
+
+var test09 = map[string]lengthBounds{
+	"gpt-oss-120b": {queries: 6396, unique: true, min: 1150.38, max: 1406.02},
+	"e2e-rag-qna":  {queries: 824, min: 246.43, max: 301.19},
+}
+
+// fullAccuracy is TEST07's data set and score (spec/compliance.md §3).
+type fullAccuracy struct {
+	samples   int
+	threshold float64 // percent
+}
+
+var test07 = map[string]fullAccuracy{
+	"gpt-oss-120b": {samples: 990, threshold: 60.698},
+}
+
+// sampled01 is how many answers TEST01 logs; a benchmark of several targets stands under its name without them (spec/compliance.md §5).
+var sampled01 = map[string]int{
+	"bert": 4096, "dlrm": 4096, "dlrm-v2": 4096, "gptj": 4096, "resnet": 4096, "rgat": 4096, "rnnt": 4096, "whisper": 4096,
+	"pointpainting": 256, "retinanet": 256, "stable-diffusion-xl": 128, "3d-unet": 64, "yolo": 64, "wan-2.2-t2v-a14b": 50,
+}

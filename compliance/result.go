@@ -1,0 +1,136 @@
+package compliance
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+)
+
+// Severity says what a finding does to the strict verdict.
+type Severity string
+
+// The severities.
+const (
+	Fatal   Severity = "error"   // the strict verdict is a failure
+	Warning Severity = "warning" // worth a look, and no failure
+)
+
+// Finding is one thing that the strict reading sees and the official scripts may not.
+type Finding struct {
+	Code     string   `json:"code"`
+	Severity Severity `json:"severity"`
+	File     string   `json:"file,omitempty"`
+	Text     string   `json:"text"`            // what was found, and what was expected
+	Count    int      `json:"count,omitempty"` // how many records have it; Text tells the first
+}
+
+// Log is a log that a submission carries beside the verify files.
+type Log struct {
+	From string // path as it is now
+	To   string // path in the test's folder
+}
+
+// Result is what became of an audit.
+type Result struct {
+	Test    string            `json:"test"`
+	Pass    bool              `json:"pass"` // the official script's verdict
+	Strict  []Finding         `json:"strict"`
+	Figures map[string]any    `json:"figures"` // the numbers that decided
+	Files   map[string]string `json:"-"`       // name in the test's folder → content; none where the official script gives up
+	Logs    []Log             `json:"-"`
+}
+
+// OK says that the official script passes the audit and the strict reading finds no error.
+func (r *Result) OK() bool {
+	return r.Pass && !slices.ContainsFunc(r.Strict, func(f Finding) bool { return f.Severity == Fatal })
+}
+
+// add keeps the first finding of a code in a file and counts the others.
+func (r *Result) add(s Severity, code, file, format string, args ...any) {
+	for i := range r.Strict {
+		if r.Strict[i].Code == code && r.Strict[i].File == file {
+			r.Strict[i].Count++
+			return
+		}
+	}
+	r.Strict = append(r.Strict, Finding{Code: code, Severity: s, File: file, Text: fmt.Sprintf(format, args...), Count: 1})
+}
+
+// giveUp is how an audit ends where the official script would: without a file of that name.
+func (r *Result) giveUp(file string, err error) {
+	r.Pass = false
+	r.add(Fatal, "log_broken", file, "the official script gives up on this and writes no verdict: %v", err)
+}
+
+// logPlaces are the logs that a test's folder holds beside its verify files (spec/submission.md §1.2).
+var logPlaces = map[string][]string{
+	Test01: {mllog.AccuracyName, mllog.SummaryName, mllog.DetailName},
+	Test04: {mllog.SummaryName, mllog.DetailName},
+	Test06: {mllog.AccuracyName},
+	Test07: {mllog.AccuracyName, mllog.SummaryName, mllog.DetailName},
+	Test08: nil,
+	Test09: {mllog.AccuracyName, mllog.SummaryName, mllog.DetailName},
+}
+
+// logsOf gives the logs of a run that exist, with their places.
+func logsOf(test, folder string) []Log {
+	var logs []Log
+	for _, name := range logPlaces[test] {
+		from := filepath.Join(folder, name)
+		if _, err := os.Stat(from); err != nil {
+			continue
+		}
+		to := filepath.Join("performance", "run_1", name)
+		if name == mllog.AccuracyName {
+			to = filepath.Join("accuracy", name)
+		}
+		logs = append(logs, Log{From: from, To: to})
+	}
+	return logs
+}
+
+// Write makes the test's folder, such as OUT/TEST06, below out, with the verify files and copies of the logs. A verification that came to no
+// verdict has nothing to write, which is an error.
+func (r *Result) Write(out string) error {
+	if len(r.Files) == 0 {
+		return fmt.Errorf("%s has no verdict to write below %s: %s", r.Test, out, r.Strict[0].Text)
+	}
+	folder := filepath.Join(out, r.Test)
+	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
+		if err := place(filepath.Join(folder, name), func(w io.Writer) error {
+			_, err := io.WriteString(w, r.Files[name])
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	for _, l := range r.Logs {
+		if err := place(filepath.Join(folder, l.To), func(w io.Writer) error { return copyFrom(w, l.From) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func place(path string, fill func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("the folder of %s can not be made: %w", path, err)
+	}
+	return atomicfile.Write(path, fill)
+}
+
+func copyFrom(w io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
+}

@@ -1,0 +1,237 @@
+package compliance
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// generalCheck tells how the checks that are the same for every test differ.
+type generalCheck int
+
+const (
+	strictErrors   generalCheck = 1 << iota // an error that LoadGen logged is fatal, since the submission check looks at this log
+	detailOptional                          // a submission does not carry this test's detail log
+)
+
+// auditMark begins the warning by which LoadGen says that it took an audit configuration (spec/loadgen-engine.md §2.7).
+const auditMark = "Found Audit Config file"
+
+// detail is what verification needs of a detail log.
+type detail struct {
+	path   string
+	first  map[string]string // first value of each kept key
+	errors int
+	error  string // the first
+	marked bool   // LoadGen took an audit configuration
+	log    mllog.Detail
+}
+
+// kept are the beginnings of the keys that detail keeps.
+var kept = []string{"requested_", "effective_", "result_", "early_stopping"}
+
+// Bounds of what a hostile log can make detail keep.
+const (
+	maxKept  = 1000
+	maxValue = 4 << 10
+)
+
+// readDetail reads a detail log once.
+func (a *audit) readDetail(path string) (*detail, error) {
+	if d := a.facts[path]; d != nil {
+		return d, nil
+	}
+	d := &detail{path: path, first: map[string]string{}}
+	log, err := mllog.ReadDetailFile(path, func(e *mllog.Entry) error {
+		d.take(e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.log = log
+	a.facts[path] = d
+	return d, nil
+}
+
+func (d *detail) take(e *mllog.Entry) {
+	if len(e.Value) > maxValue {
+		return
+	}
+	if e.IsError {
+		if d.errors++; d.errors == 1 {
+			d.error = e.Value.Text()
+		}
+	}
+	if e.IsWarning && strings.HasPrefix(e.Value.Text(), auditMark) {
+		d.marked = true
+	}
+	if _, seen := d.first[e.Key]; seen || len(d.first) >= maxKept {
+		return
+	}
+	for _, p := range kept {
+		if strings.HasPrefix(e.Key, p) {
+			d.first[e.Key] = e.Value.Text()
+			return
+		}
+	}
+}
+
+// general is what every audit's run must show in its detail log: that it was this audit, and of this scenario.
+func (a *audit) general(how generalCheck) error {
+	if a.asked != nil && a.asked.Scaled {
+		a.out.add(Fatal, "rehearsal", "", "the audit ran with %d queries, fewer than %s asks for: this is a rehearsal", a.asked.Records, a.out.Test)
+	}
+	path := a.log(mllog.DetailName)
+	d, err := a.readDetail(path)
+	switch {
+	case err != nil && how&detailOptional != 0 && unreadable(err):
+		a.out.add(Warning, "detail_missing", path, "without the detail log nothing shows that the audit's settings were in force: %v", err)
+		return nil
+	case err != nil && unreadable(err):
+		a.out.add(Fatal, "detail_missing", path, "without the detail log nothing shows that the audit's settings were in force: %v", err)
+		return nil
+	case err != nil:
+		a.out.giveUp(path, err)
+		return nil
+	}
+	a.checkWhole(d)
+	if !d.marked {
+		a.out.add(Fatal, "audit_config_unused", path, "LoadGen does not say that it took an audit.config: give the run the audit's file with --audit-config")
+	}
+	if d.errors > 0 {
+		severity := Warning
+		if how&strictErrors != 0 {
+			severity = Fatal
+		}
+		a.out.add(severity, "loadgen_errors", path, "LoadGen logged %d errors, the first: %.200s", d.errors, d.error)
+	}
+	a.expect(d, "effective_test_mode", "PerformanceOnly", "test_mode")
+	if a.Scenario != "" {
+		a.expect(d, "effective_scenario", string(a.loadGenScenario()), "scenario_differs")
+	}
+	a.checkSettings(d)
+	return nil
+}
+
+func (a *audit) checkWhole(d *detail) {
+	switch {
+	case d.log.Lines == 0:
+		a.out.add(Fatal, "detail_broken", d.path, "the file has no entry of LoadGen")
+	case d.log.Truncated:
+		a.out.add(Fatal, "detail_broken", d.path, "the last line is not finished: the run was cut off")
+	case d.log.Broken > 0:
+		a.out.add(Fatal, "detail_broken", d.path, "%d lines can not be read, the first is line %d", d.log.Broken, d.log.FirstBroken)
+	}
+}
+
+// loadGenScenario is the scenario as LoadGen knows it.
+func (a *audit) loadGenScenario() models.Scenario {
+	if a.Scenario == models.Interactive {
+		return models.Server
+	}
+	return a.Scenario
+}
+
+func (a *audit) expect(d *detail, key, want, code string) {
+	if got, ok := d.first[key]; ok && got != want {
+		a.out.add(Fatal, code, d.path, "%s is %.100s and the audit needs %s", key, got, want)
+	}
+}
+
+// loggedAs are the settings whose name in the detail log is another than in the file. LoadGen logs what was requested after it has
+// read the audit.config; what is effective may be adapted to the scenario.
+var loggedAs = map[string]string{"min_duration": "requested_min_duration_ms", "mode": ""}
+
+func (a *audit) checkSettings(d *detail) {
+	if a.asked == nil {
+		return
+	}
+	for _, s := range a.asked.Settings {
+		key, renamed := loggedAs[s.Key]
+		if !renamed {
+			key = "requested_" + s.Key
+		}
+		got, ok := d.first[key]
+		if !ok || got == s.Value || got == map[string]string{"1": "true", "0": "false"}[s.Value] {
+			continue
+		}
+		a.out.add(Fatal, "setting_"+s.Key, d.path, "%s is %.100s and the audit asks for %s", key, got, s.Value)
+	}
+}
+
+// maxSeen bounds the samples that are told apart.
+const maxSeen = 1 << 21
+
+// samples counts the records of an accuracy log and looks whether they are of different samples.
+type samples struct {
+	records   int
+	sequences map[int64]struct{}
+	distinct  map[int64]struct{}
+}
+
+func newSamples() *samples {
+	return &samples{sequences: map[int64]struct{}{}, distinct: map[int64]struct{}{}}
+}
+
+func (s *samples) take(a *audit, path string, seq, sample int64) {
+	s.records++
+	if _, twice := s.sequences[seq]; twice {
+		a.out.add(Fatal, "sequence_repeated", path, "record %d has the seq_id %d of an earlier one; LoadGen gives each once", s.records, seq)
+	}
+	if len(s.sequences) < maxSeen {
+		s.sequences[seq] = struct{}{}
+	}
+	if len(s.distinct) < maxSeen {
+		s.distinct[sample] = struct{}{}
+	}
+	if n := a.sampleCount(); n > 0 && sample >= int64(n) {
+		a.out.add(Fatal, "sample_unknown", path, "record %d is of sample %d, and the data set has %d", s.records, sample, n)
+	}
+}
+
+// sampleCount is the number of rows of the audit's data set; 0: unknown.
+func (a *audit) sampleCount() int {
+	switch {
+	case a.asked != nil && a.asked.Samples > 0:
+		return a.asked.Samples
+	case a.Row == nil:
+		return 0
+	}
+	for _, s := range a.Row.Scenarios {
+		if s.Scenario == a.Scenario && s.Samples > 0 {
+			return s.Samples
+		}
+	}
+	return a.Row.DatasetSamples
+}
+
+// check says what is wrong with the number of records.
+func (s *samples) check(a *audit, path string) {
+	a.out.Figures["records"], a.out.Figures["distinct_samples"] = s.records, len(s.distinct)
+	want := 0
+	if a.asked != nil {
+		want = a.asked.Records
+	}
+	switch {
+	case s.records == 0:
+		a.out.add(Fatal, "no_records", path, "the accuracy log has no record, so nothing was verified%s", wanted(want))
+	case s.records < want:
+		a.out.add(Fatal, "few_records", path, "the accuracy log has %d records%s", s.records, wanted(want))
+	}
+	switch {
+	case a.asked != nil && a.asked.Distinct && len(s.distinct) < min(s.records, maxSeen):
+		a.out.add(Fatal, "samples_repeated", path, "%d records are of %d samples; the audit wants each sample once", s.records, len(s.distinct))
+	case a.out.Test != Test04 && s.records > 1 && len(s.distinct) == 1:
+		a.out.add(Fatal, "samples_repeated", path, "all %d records are of one sample", s.records)
+	}
+}
+
+func wanted(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the audit wants %d", n)
+}

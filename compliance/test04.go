@@ -1,0 +1,149 @@
+package compliance
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// summaryScore is what the official script of TEST04 takes from a summary log.
+type summaryScore struct {
+	scenario string
+	score    string // as printed
+	invalid  bool
+	errors   []string // counts of the lines that tell errors
+}
+
+// percentileLines are the lines with the latency that stands for the score where queries follow each other.
+var percentileLines = map[string]*regexp.Regexp{
+	string(models.SingleStream): regexp.MustCompile(`Early stopping (90th|90.0th|99.9th) percentile estimate`),
+	"MultiStream":               regexp.MustCompile(`Early stopping (99th|99.0th) percentile estimate`),
+}
+
+// rateLines are the beginnings of the lines with the score of the others.
+var rateLines = map[string]string{
+	string(models.Server):  "Completed samples per second",
+	string(models.Offline): "Samples per second",
+}
+
+// test04 compares a run in which every query is the same with the performance run: a cache would make it faster.
+func (a *audit) test04() error {
+	const name = "verify_performance.txt"
+	text := "Verifying performance.\n"
+	var runs [2]summaryScore
+	for i, who := range []struct{ folder, name, verdict string }{
+		{a.ReferencePerformance, "reference", "TEST FAIL: Reference results are invalid\n"},
+		{a.Compliance, "test", "TEST FAIL: Test results are invalid\n"},
+	} {
+		path := joined(who.folder, mllog.SummaryName)
+		s, err := readSummary(path)
+		if err != nil {
+			if unreadable(err) {
+				return err
+			}
+			a.out.giveUp(path, err)
+			return nil
+		}
+		for _, n := range s.errors {
+			text += "WARNING: " + n + " ERROR reported in " + who.name + " results\n"
+		}
+		if s.invalid {
+			a.out.Files[name] = text + who.verdict
+			a.out.add(Fatal, "run_invalid", path, "LoadGen calls the run invalid")
+			return nil
+		}
+		runs[i] = s
+	}
+	return a.judge04(name, text, runs[0], runs[1])
+}
+
+func (a *audit) judge04(name, text string, ref, test summaryScore) error {
+	path := joined(a.Compliance, mllog.SummaryName)
+	if ref.scenario != test.scenario {
+		a.out.Files[name] = text + "Test and reference scenarios do not match!\n"
+		a.out.add(Fatal, "scenario_differs", path, "the audit ran %q and the performance run %q", test.scenario, ref.scenario)
+		return nil
+	}
+	r, err1 := parsePyFloat(ref.score)
+	t, err2 := parsePyFloat(test.score)
+	if err := errors.Join(err1, err2); err != nil {
+		a.out.giveUp(path, fmt.Errorf("a score can not be read: %w", err))
+		return nil
+	}
+	// The script takes the rate for a latency here, so that the wider bound counts for almost every system of one query at a time.
+	a.out.Pass = t < r*(1+tolerance(ref.scenario, r))
+	verdict := "TEST PASS\n"
+	if !a.out.Pass {
+		verdict = "TEST FAIL: Test score invalid\n"
+		a.out.add(Fatal, "too_fast", path, "with one sample alone the score is %s, against %s with all: answers may come from a cache", test.score, ref.score)
+	}
+	a.out.Files[name] = text + "reference score = " + ref.score + "\ntest score = " + test.score + "\n" + verdict
+	a.out.Figures["reference_score"], a.out.Figures["score"] = r, t
+	return nil
+}
+
+// maxSummary bounds a summary log; LoadGen's own has about a hundred lines.
+const maxSummary = 4 << 20
+
+func readSummary(path string) (summaryScore, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return summaryScore{}, fmt.Errorf("reading LoadGen's summary: %w", err)
+	}
+	defer f.Close()
+	s, err := parseSummary(f)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// parseSummary stops at the line that calls the run invalid, as the official script does.
+func parseSummary(r io.Reader) (summaryScore, error) {
+	s := summaryScore{score: "0"}
+	in := bufio.NewScanner(io.LimitReader(r, maxSummary))
+	in.Buffer(nil, maxSummary)
+	for number := 1; in.Scan() && !s.invalid; number++ {
+		if err := s.take(in.Text()); err != nil {
+			return s, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	return s, in.Err()
+}
+
+func (s *summaryScore) take(line string) error {
+	_, value, hasValue := strings.Cut(line, ": ")
+	value = strings.TrimSpace(value)
+	percentile, rate := percentileLines[s.scenario], rateLines[s.scenario]
+	matched := true
+	switch {
+	case strings.HasPrefix(line, "Scenario"):
+		s.scenario = value
+	case percentile != nil && percentile.MatchString(line):
+		latencyNS, err := parsePyFloat(value)
+		if err != nil || latencyNS == 0 {
+			return fmt.Errorf("the latency %.40q gives no rate", value)
+		}
+		s.score = pyFloat(1e9 / latencyNS)
+	case rate != "" && strings.HasPrefix(line, rate):
+		s.score = value
+	case strings.HasPrefix(line, "Result is"):
+		s.invalid = value == "INVALID"
+	default:
+		matched = false
+		if n, ok := errorsLine(line); ok {
+			s.errors = append(s.errors, n)
+		}
+	}
+	if matched && !hasValue {
+		return fmt.Errorf("%.100q has no value", line)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package compliance
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// officialEOS is the end token that the official script looks for when it is given none.
+const officialEOS = 2
+
+// tokenLog is TEST06's reading of the accuracy log.
+type tokenLog struct {
+	*audit
+	path    string
+	size    int // bytes of an element
+	samples *samples
+
+	first, eos, length bool
+	died               error // where the official script gives up
+}
+
+// test06 checks end tokens, first tokens and token counts.
+func (a *audit) test06() error {
+	size, err := a.Type.size(Int32)
+	if err != nil {
+		return err
+	}
+	t := tokenLog{audit: a, path: a.log(mllog.AccuracyName), size: size, samples: newSamples(), first: true, eos: true, length: true}
+	_, err = readAccuracy(t.path, t.take)
+	if err != nil && unreadable(err) {
+		return err
+	}
+	if err == nil {
+		err = t.died
+	}
+	t.samples.check(a, t.path)
+	if err != nil {
+		a.out.giveUp(t.path, err)
+		return nil
+	}
+	a.out.Pass = t.first && t.eos && t.length
+	a.out.Files["verify_accuracy.txt"] = t.text()
+	return nil
+}
+
+func (t *tokenLog) skipsFirst() bool { return t.Scenario == models.Offline }
+
+func (t *tokenLog) text() string {
+	first, end := pyBool(t.first), "failed"
+	if t.skipsFirst() {
+		first = "Skipped"
+	}
+	if t.out.Pass {
+		end = "complete"
+	}
+	return fmt.Sprintf("First token check pass: %s\nEOS check pass: %s\nSample length check pass: %s\nTEST06 verification %s\n",
+		first, pyBool(t.eos), pyBool(t.length), end)
+}
+
+func (t *tokenLog) take(e *mllog.AccuracyEntry) error {
+	t.samples.take(t.audit, t.path, e.SeqID, e.QSLIdx)
+	if len(e.Data)%t.size != 0 {
+		t.eos = false
+		t.firstFails()
+		t.die(fmt.Errorf("record %d has %d bytes, which are no whole number of %s elements", e.Record, len(e.Data), t.Type))
+		return nil
+	}
+	tokens := len(e.Data) / t.size
+	t.takeEnd(e)
+	if !t.skipsFirst() {
+		t.takeFirst(e)
+	}
+	switch {
+	case !e.HasTokens:
+		t.die(fmt.Errorf("record %d has no token_count: the run was made without token latencies", e.Record))
+	case e.TokenCount != int64(tokens):
+		t.length = false
+		t.out.add(Fatal, "token_count", t.path, "record %d says %d tokens and its answer has %d", e.Record, e.TokenCount, tokens)
+	}
+	t.strictTokens(e, tokens)
+	return nil
+}
+
+// die is remembered while the official length check still runs: it ends at its first difference, and so never sees what comes later.
+func (t *tokenLog) die(err error) {
+	if t.died == nil && t.length {
+		t.died = err
+	}
+	t.out.add(Fatal, "record_broken", t.path, "%v", err)
+}
+
+func (t *tokenLog) firstFails() {
+	if !t.skipsFirst() {
+		t.first = false
+	}
+}
+
+// takeEnd fails on two end tokens in a row at the end, the very first token left out. An id given by option is text to the official
+// script, which no token equals.
+func (t *tokenLog) takeEnd(e *mllog.AccuracyEntry) {
+	if t.EOSOption != "" {
+		return
+	}
+	if n := t.trailing(e.Data[min(t.size, len(e.Data)):], func(id float64) bool { return id == officialEOS }); n >= 2 {
+		t.eos = false
+		t.out.add(Fatal, "eos_official", t.path, "record %d ends with %d tokens of id %d, which the official script takes for the end token", e.Record, n, officialEOS)
+	}
+}
+
+// trailing counts the elements at the end of which is true.
+func (t *tokenLog) trailing(data []byte, is func(id float64) bool) int {
+	n := 0
+	for end := len(data); end >= t.size && is(t.Type.value(data[end-t.size:end])); end -= t.size {
+		n++
+	}
+	return n
+}
+
+func (t *tokenLog) takeFirst(e *mllog.AccuracyEntry) {
+	switch {
+	case len(e.TokenData) == 0:
+		t.out.add(Fatal, "first_token_missing", t.path, "record %d has no first token to compare, which %s needs", e.Record, t.Scenario)
+		if e.TokenData == nil {
+			t.first = false
+		}
+		return
+	case len(e.TokenData)%t.size != 0:
+		t.first = false
+		t.out.add(Fatal, "record_broken", t.path, "record %d has %d bytes of first tokens, which are no whole number of %s elements", e.Record, len(e.TokenData), t.Type)
+		return
+	case len(e.TokenData) > len(e.Data):
+		t.out.add(Fatal, "first_token_differs", t.path, "record %d reports more first tokens than its answer has", e.Record)
+	}
+	for at := 0; at < min(len(e.Data), len(e.TokenData)); at += t.size {
+		if !t.Type.equal(e.Data[at:at+t.size], e.TokenData[at:at+t.size]) {
+			t.first = false
+			t.out.add(Fatal, "first_token_differs", t.path, "record %d was reported with another token %d than its answer has", e.Record, at/t.size)
+			return
+		}
+	}
+}
+
+// strictTokens reads an answer with the model's own end tokens and vocabulary.
+func (t *tokenLog) strictTokens(e *mllog.AccuracyEntry, tokens int) {
+	if tokens == 0 {
+		t.out.add(Fatal, "empty_output", t.path, "record %d is an empty answer", e.Record)
+		return
+	}
+	if t.Row == nil {
+		return
+	}
+	n := t.trailing(e.Data, t.isEOS)
+	if n >= 2 {
+		t.out.add(Fatal, "eos_repeated", t.path, "record %d ends with %d end tokens of %s; one is allowed", e.Record, n, t.Row.Name)
+	}
+	inside := 0
+	for at := 0; at < len(e.Data)-n*t.size; at += t.size {
+		id := t.Type.value(e.Data[at:])
+		if t.isEOS(id) {
+			inside++
+		}
+		if id < 0 || t.Row.Vocabulary > 0 && id >= float64(t.Row.Vocabulary) {
+			t.out.add(Fatal, "token_range", t.path, "record %d has %v where a token id below %d is expected: is the answer encoded as %s?", e.Record, id, t.Row.Vocabulary, t.Type)
+			break
+		}
+	}
+	if inside > 0 {
+		t.out.add(Warning, "eos_inside", t.path, "record %d goes on after an end token of %s, so its length counts more than the answer", e.Record, t.Row.Name)
+	}
+}
+
+func (t *tokenLog) isEOS(id float64) bool {
+	return slices.ContainsFunc(t.Row.EOS, func(e int32) bool { return float64(e) == id })
+}

@@ -1,0 +1,77 @@
+package compliance
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// maxAuditFile bounds an audit.config.
+const maxAuditFile = 1 << 20
+
+// number is a threshold and where it comes from.
+type number struct {
+	value float64
+	from  string
+}
+
+// threshold takes what was given, else the audit.config's line, else the rules' own.
+//
+// comments says that text behind a # is no part of a value: the official script of TEST09 knows such comments, that of TEST07 does not.
+func (a *audit) threshold(key string, given *float64, rules float64, comments bool) (number, error) {
+	if given != nil {
+		return number{*given, "the value given"}, nil
+	}
+	if a.AuditFile != "" {
+		v, found, err := readThreshold(a.AuditFile, key, comments)
+		if err != nil {
+			return number{}, err
+		}
+		if found {
+			return number{v, a.AuditFile}, nil
+		}
+	}
+	if rules != 0 {
+		return number{rules, "the rules"}, nil
+	}
+	return number{}, fmt.Errorf("there is no %s: give the value, an audit.config with a line *.*.%s = NUMBER, or a benchmark for which the rules have one", key, key)
+}
+
+func readThreshold(path, key string, comments bool) (float64, bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, false, fmt.Errorf("reading the thresholds: %w", err)
+	}
+	defer f.Close()
+	v, found, err := parseThreshold(f, key, comments)
+	if err != nil {
+		return 0, false, fmt.Errorf("%s: %w", path, err)
+	}
+	return v, found, nil
+}
+
+// parseThreshold gives the last line of a key that holds a number. The official scripts pass over the others; a value that is no number is
+// an error here, because another threshold would count in its place.
+func parseThreshold(r io.Reader, key string, comments bool) (value float64, found bool, err error) {
+	in := bufio.NewScanner(io.LimitReader(r, maxAuditFile))
+	in.Buffer(nil, maxAuditFile)
+	for number := 1; in.Scan(); number++ {
+		line := strings.TrimSpace(in.Text())
+		name, text, ok := strings.Cut(line, "=")
+		parts := strings.Split(strings.TrimSpace(name), ".")
+		if !ok || line[0] == '#' || len(parts) < 3 || parts[len(parts)-1] != key {
+			continue
+		}
+		if comments {
+			text, _, _ = strings.Cut(text, "#")
+		}
+		v, err := parsePyFloat(text)
+		if err != nil {
+			return 0, false, fmt.Errorf("line %d: %s: %w; a comment needs a line of its own", number, key, err)
+		}
+		value, found = v, true
+	}
+	return value, found, in.Err()
+}
