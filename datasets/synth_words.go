@@ -2,6 +2,8 @@ package datasets
 
 import (
 	"sync"
+
+	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
 // Token ids of the synthetic vocabulary. Bytes and words leave room for the special tokens of the Llama-3 family.
@@ -46,10 +48,10 @@ func (v *Vocabulary) Encode(text string) []int32 {
 	return v.AppendIDs(make([]int32, 0, len(text)/4+4), text)
 }
 
-// AppendIDs is Encode onto a slice.
+// AppendIDs is Encode onto a slice. Texts are cut as Llama-3 cuts them, so that WriteTokenizer's file gives the same ids.
 func (v *Vocabulary) AppendIDs(dst []int32, text string) []int32 {
 	for len(text) > 0 {
-		n := nextPiece(text)
+		n := tokenizer.Llama3Piece(text)
 		dst = v.appendPiece(dst, text[:n])
 		text = text[n:]
 	}
