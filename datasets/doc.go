@@ -11,5 +11,5 @@
 // read as a stream, so that memory holds the kept columns and one record. A finished Dataset is read-only and may be read by
 // any number of goroutines.
 //
-// It imports models and internal/config (nearest names), and nothing that talks to a network or prints.
+// It imports models, tokenizer and internal/config (nearest names), and nothing that talks to a network or prints.
 package datasets
