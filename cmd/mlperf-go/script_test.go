@@ -32,7 +32,7 @@ func TestScripts(t *testing.T) {
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": cmdCode, "sim": cmdSim, "serve": cmdServe, "record": cmdRecord, "json": cmdJSON, "errorjson": cmdErrorJSON,
-			"requests": cmdRequests, "failures": cmdFailures, "answers": cmdAnswers, "head": cmdHead, "edit": cmdEdit, "within": cmdWithin, "same": cmdSame,
+			"requests": cmdRequests, "failures": cmdFailures, "answers": cmdAnswers, "head": cmdHead, "edit": cmdEdit, "within": cmdWithin, "same": cmdSame, "counted": cmdCounted,
 		},
 	})
 }
