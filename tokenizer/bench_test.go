@@ -1,0 +1,83 @@
+package tokenizer
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The benchmarks run on the tokenizer.json that MLPERF_GO_TOKENIZER names, and on a small one made here where it names none.
+
+func benchTokenizer(b *testing.B) *Tokenizer {
+	b.Helper()
+	if path := os.Getenv("MLPERF_GO_TOKENIZER"); path != "" {
+		tok, err := Open(path)
+		require.NoError(b, err)
+		return tok
+	}
+	tok, err := Parse(spelled(b), nil)
+	require.NoError(b, err)
+	return tok
+}
+
+// proseText is about 60 kB of English and program text.
+func proseText() string {
+	return strings.Repeat("The surveyor's notes, taken in the harbour before 7:45, describe twenty-three lighthouses; none of them had been repainted "+
+		"since 1987. \"We'll return,\" she wrote, unbelievably cheerful.\n\nfunc (k *keeper) light(lamp int) error {\n\treturn k.switches[lamp%len(k.switches)].on()\n}\n", 200)
+}
+
+func BenchmarkEncode(b *testing.B) {
+	tok, text := benchTokenizer(b), proseText()
+	var ids []int32
+	b.ReportAllocs()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		ids = tok.AppendIDs(ids[:0], text, false)
+	}
+	perSecond(b, len(ids))
+}
+
+func BenchmarkDecode(b *testing.B) {
+	tok := benchTokenizer(b)
+	ids := tok.Encode(proseText(), false)
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = tok.Decode(ids, true)
+	}
+	perSecond(b, len(ids))
+}
+
+func BenchmarkStream(b *testing.B) {
+	tok := benchTokenizer(b)
+	ids := tok.Encode(proseText(), false)
+	b.ReportAllocs()
+	for b.Loop() {
+		s := tok.NewStream(true)
+		for _, id := range ids {
+			_ = s.Next(id)
+		}
+		_ = s.Flush()
+	}
+	perSecond(b, len(ids))
+}
+
+func BenchmarkParse(b *testing.B) {
+	file := spelled(b)
+	if path := os.Getenv("MLPERF_GO_TOKENIZER"); path != "" {
+		var err error
+		file, err = os.ReadFile(path)
+		require.NoError(b, err)
+	}
+	b.SetBytes(int64(len(file)))
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := Parse(file, nil)
+		require.NoError(b, err)
+	}
+}
+
+func perSecond(b *testing.B, ids int) {
+	b.ReportMetric(float64(ids)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mtokens/s")
+}
