@@ -1,0 +1,62 @@
+package accuracy
+
+import (
+	"regexp"
+	"strings"
+)
+
+const (
+	fence       = "```"
+	pythonFence = "```python"
+)
+
+// PythonBlock is the first fenced block that is marked as Python, stripped.
+func PythonBlock(text string) (string, bool) {
+	blocks := fenced(pyStrip(text), pythonFence)
+	if len(blocks) == 0 {
+		return "", false
+	}
+	return pyStrip(blocks[0]), true
+}
+
+// HarmonyCode is the program in text with harmony markers: in the final section the last block marked as Python, else the last
+// block; without any there, the same in the whole text.
+func HarmonyCode(text string) (string, bool) {
+	text = pyStrip(text)
+	if final := FinalSection(text); final != text {
+		if code, ok := lastBlock(final); ok {
+			return code, true
+		}
+	}
+	return lastBlock(text)
+}
+
+// fenced gives what stands between each opening and the next fence.
+func fenced(text, opening string) []string {
+	var out []string
+	for {
+		_, rest, ok := strings.Cut(text, opening)
+		if !ok {
+			return out
+		}
+		block, after, ok := strings.Cut(rest, fence)
+		if !ok {
+			return out
+		}
+		out = append(out, block)
+		text = after
+	}
+}
+
+// languageLine is the language's name at the start of a block, with the line breaks behind it.
+var languageLine = regexp.MustCompile(`^(?i:python|py)` + spaceClass + `*\n`)
+
+func lastBlock(text string) (string, bool) {
+	if blocks := fenced(text, pythonFence); len(blocks) > 0 {
+		return pyStrip(blocks[len(blocks)-1]), true
+	}
+	if blocks := fenced(text, fence); len(blocks) > 0 {
+		return languageLine.ReplaceAllString(pyStrip(blocks[len(blocks)-1]), ""), true
+	}
+	return "", false
+}

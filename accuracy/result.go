@@ -1,0 +1,142 @@
+package accuracy
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Metric is one figure of a result, and what its target says.
+type Metric struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Text  string  `json:"text"` // as printed
+	Min   float64 `json:"min,omitempty"`
+	Max   float64 `json:"max,omitempty"`
+	Pass  *bool   `json:"pass,omitempty"` // nil: no target
+	Note  string  `json:"note,omitempty"`
+}
+
+// Subset is the mean of the samples' scores over one part of the data set.
+type Subset struct {
+	Name     string             `json:"name"`
+	Samples  int                `json:"samples"`
+	Unscored int                `json:"unscored,omitempty"`
+	Means    map[string]float64 `json:"means"`
+}
+
+// Unscored says which answers have no score, and why.
+type Unscored struct {
+	Subset  string `json:"subset"`
+	Samples int    `json:"samples"`
+	Why     string `json:"why"`
+}
+
+// SampleScore is what one answer got.
+type SampleScore struct {
+	Index    int       `json:"index"` // LoadGen's sample index
+	Subset   string    `json:"subset,omitempty"`
+	Tokens   int       `json:"tokens,omitempty"`
+	Chars    int       `json:"chars,omitempty"`    // code points of the processed text
+	Scores   []float64 `json:"-"`                  // in the order of Result.ScoreNames; NaN: none
+	Answer   string    `json:"answer,omitempty"`   // what was extracted, shortened
+	Unscored string    `json:"unscored,omitempty"` // why there is no score
+	Fallback bool      `json:"fallback,omitempty"` // the built-in stand-in of a reference's part decided
+}
+
+// Result is the score of one accuracy log.
+type Result struct {
+	Benchmark  string        `json:"benchmark"`
+	Scenario   string        `json:"scenario,omitempty"`
+	Scorer     string        `json:"scorer"`
+	Log        string        `json:"log"`
+	Entries    int           `json:"entries"`              // of the log
+	Samples    int           `json:"samples"`              // scored as the reference counts them
+	Duplicates int           `json:"duplicates,omitempty"` // entries left out because their sample came before
+	Missing    int           `json:"missing,omitempty"`    // samples of the data set without an answer
+	Metrics    []Metric      `json:"metrics"`
+	Subsets    []Subset      `json:"subsets,omitempty"`
+	Unscored   []Unscored    `json:"unscored,omitempty"`
+	Fallbacks  int           `json:"fallbacks,omitempty"` // samples that a built-in stand-in of the reference decided
+	Pass       *bool         `json:"pass"`                // nil: not all is scored, so nothing is claimed
+	Notes      []string      `json:"notes,omitempty"`
+	Source     string        `json:"source"`
+	ScoreNames []string      `json:"-"`
+	PerSample  []SampleScore `json:"per_sample,omitempty"`
+
+	line func(*Result) string
+}
+
+// Metric gives a metric by its name.
+func (r *Result) Metric(name string) (Metric, bool) {
+	for _, m := range r.Metrics {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Metric{}, false
+}
+
+// MarshalJSON names a sample's scores.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	type named struct {
+		SampleScore
+		Scores map[string]float64 `json:"scores,omitempty"`
+	}
+	out := struct {
+		*plain
+		PerSample []named `json:"per_sample,omitempty"`
+	}{plain: (*plain)(r)}
+	for _, s := range r.PerSample {
+		n := named{SampleScore: s, Scores: map[string]float64{}}
+		for i, v := range s.Scores {
+			if !math.IsNaN(v) {
+				n.Scores[r.ScoreNames[i]] = v
+			}
+		}
+		out.PerSample = append(out.PerSample, n)
+	}
+	return json.Marshal(out)
+}
+
+// WriteText writes accuracy.txt without the hash line that truncation adds. What was not scored is named, and its metrics are absent.
+func (r *Result) WriteText(w io.Writer) error {
+	text := "Results\n\n" + r.line(r) + "\n"
+	for _, u := range r.Unscored {
+		text += fmt.Sprintf("\nnot scored: %d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("writing the accuracy text: %w", err)
+	}
+	return nil
+}
+
+// judge compares the metrics with their targets.
+func (r *Result) judge(targets []Target, whole int) {
+	pass := true
+	for _, t := range targets {
+		i := -1
+		for j := range r.Metrics {
+			if r.Metrics[j].Name == t.Metric {
+				i = j
+			}
+		}
+		if i < 0 {
+			pass = pass && t.Optional
+			continue
+		}
+		m := &r.Metrics[i]
+		m.Min, m.Max = t.Min, t.Max
+		ok := m.Value >= t.Min && (t.Max == 0 || m.Value <= t.Max)
+		m.Pass = &ok
+		pass = pass && ok
+		if m.Name == sumOfLengths && r.Samples != whole {
+			m.Note = fmt.Sprintf("a sum over %d samples; the target is for %d", r.Samples, whole)
+		}
+	}
+	if len(r.Unscored) == 0 {
+		r.Pass = &pass
+	}
+}
