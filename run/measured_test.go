@@ -13,8 +13,8 @@ import (
 // Ten thousand streams with answers after 1 ms: LoadGen sees every first token before its completion (it logs an error line for each
 // that it does not), and the record, the request log and LoadGen's logs tell the same figures.
 func TestTenThousandStreams(t *testing.T) {
-	url := simulate(t, "--ttft", "1ms", "--tpot", "0", "--answers", "random", "--output-tokens", "8", "--max-num-seqs", "4096")
-	r := start(t, "--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", url, "--samples", "256",
+	server := simulate(t, "--ttft", "1ms", "--tpot", "0", "--answers", "random", "--output-tokens", "8", "--max-num-seqs", "4096")
+	r := start(t, "--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", server.url, "--samples", "256",
 		"--target-qps", "1000", "--min-queries", "10000", "--min-duration", "1s")
 	t.Logf("TTFT mean %.2f ms, dispatch lag p99 %.0f us, report lag p99 %.0f us, %.0f us CPU a sample",
 		1e3*r.LatencyS.TTFT.Mean, r.Client.DispatchLagUS.P99, r.Client.ReportLagUS.P99, r.Client.CPUUSPerSample)

@@ -31,57 +31,28 @@ func text(t *testing.T, v any) string {
 // attempts of a measurement: other work on the machine can spoil some, and one that holds shows what the program can do.
 const attempts = 3
 
-// busy is the 99th percentile of what a sleep of 1 ms takes too long above which nothing can be said about milliseconds. With client
-// and simulator alone on two cores it is a tenth of that.
-const busy = 3 * time.Millisecond
-
-// canary sleeps until the function that it returns is called, which gives the 99th percentile of its delays.
-func canary() (stop func() time.Duration) {
-	end, delays := make(chan struct{}), make(chan []time.Duration)
-	go func() {
-		var seen []time.Duration
-		for {
-			select {
-			case <-end:
-				delays <- seen
-				return
-			default:
-			}
-			before := time.Now()
-			time.Sleep(time.Millisecond)
-			seen = append(seen, time.Since(before)-time.Millisecond)
-		}
-	}()
-	return func() time.Duration {
-		close(end)
-		seen := <-delays
-		slices.Sort(seen)
-		return seen[len(seen)*99/100]
-	}
-}
-
 // 200 queries a second of 128 streamed tokens, on two cores shared with the simulator, whose true TTFT is 5 ms.
 func TestServerAt200QPS(t *testing.T) {
-	url := simulate(t, "--ttft", "5ms", "--answers", "random", "--output-tokens", "128", "--max-num-seqs", "1024")
+	server := simulate(t, "--ttft", "5ms", "--answers", "random", "--output-tokens", "128", "--max-num-seqs", "1024")
 	var seen []string
 	spoiled := 0
 	for range attempts {
-		delay := canary()
-		r := start(t, "--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", url, "--samples", "512",
+		m := watchMachine(t, server.pid)
+		r := start(t, "--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", server.url, "--samples", "512",
 			"--target-qps", "200", "--min-duration", "15s")
-		late := delay()
+		others := m.others(t)
 		r.sound(t, "scenario_limit", "loadgen_invalid")
 		require.Equal(t, 128*r.Samples.Completed, r.Tokens.Output)
 		completed, scheduled := r.LoadGen.Result["result_completed_samples_per_sec"].(float64), r.LoadGen.Result["result_scheduled_samples_per_sec"].(float64)
-		line := fmt.Sprintf("TTFT mean %.2f ms p99 %.2f ms, TPOT mean %.3f ms, completed %.2f of %.2f scheduled /s, dispatch lag p99 %.0f us, %.0f us CPU a sample, %d threads, %d MiB; a bystander was %v late",
+		line := fmt.Sprintf("TTFT mean %.2f ms p99 %.2f ms, TPOT mean %.3f ms, completed %.2f of %.2f scheduled /s, dispatch lag p99 %.0f us, %.0f us CPU a sample, %d threads, %d MiB; others used %.0f %% of the machine",
 			1e3*r.LatencyS.TTFT.Mean, 1e3*r.LatencyS.TTFT.P99, 1e3*r.LatencyS.TPOT.Mean, completed, scheduled,
-			r.Client.DispatchLagUS.P99, r.Client.CPUUSPerSample, r.Client.ThreadsMax, r.Client.RSSMaxBytes>>20, late)
+			r.Client.DispatchLagUS.P99, r.Client.CPUUSPerSample, r.Client.ThreadsMax, r.Client.RSSMaxBytes>>20, 100*others)
 		t.Log(line)
 		if r.LatencyS.TTFT.Mean < 0.010 && completed > 0.97*scheduled {
 			return
 		}
 		seen = append(seen, line)
-		if late > busy {
+		if others > tooBusy {
 			spoiled++
 		}
 	}
@@ -92,8 +63,8 @@ func TestServerAt200QPS(t *testing.T) {
 }
 
 func TestThreadsWithThousandsInFlight(t *testing.T) {
-	url := simulate(t, "--ttft", "5s", "--tpot", "0", "--answers", "random", "--output-tokens", "4", "--max-num-seqs", "16384", "--max-model-len", "4096")
-	r := start(t, "--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", url, "--samples", "256",
+	server := simulate(t, "--ttft", "5s", "--tpot", "0", "--answers", "random", "--output-tokens", "4", "--max-num-seqs", "16384", "--max-model-len", "4096")
+	r := start(t, "--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", server.url, "--samples", "256",
 		"--target-qps", "1300", "--min-queries", "9000", "--min-duration", "1s")
 	r.sound(t, "scenario_limit", "loadgen_invalid")
 	log, err := ledger.ReadRequests(filepath.Join(r.Folder, RequestsName))
@@ -129,8 +100,8 @@ func TestMemoryOfAFullSet(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	info, err := os.Stat(set)
 	require.NoError(t, err)
-	url := simulate(t, "--tpot", "0", "--answers", "random", "--output-tokens", "8", "--max-num-seqs", "1024")
-	r := start(t, "--model", "llama3.1-8b", "--scenario", "Offline", "--endpoint", url, "--dataset", set, "--min-duration", "0", "--min-queries", "13368")
+	server := simulate(t, "--tpot", "0", "--answers", "random", "--output-tokens", "8", "--max-num-seqs", "1024")
+	r := start(t, "--model", "llama3.1-8b", "--scenario", "Offline", "--endpoint", server.url, "--dataset", set, "--min-duration", "0", "--min-queries", "13368")
 	r.sound(t, "loadgen_invalid")
 	require.Equal(t, 13368, r.Dataset.Samples)
 	require.EqualValues(t, 13368, r.Samples.Completed)

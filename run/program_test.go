@@ -52,8 +52,14 @@ func program(t *testing.T) string {
 	return built.path
 }
 
-// simulate starts a simulator for the length of the test and gives its address.
-func simulate(t *testing.T, args ...string) string {
+// simulator is a simulated server, a process of its own.
+type simulator struct {
+	url string
+	pid int
+}
+
+// simulate starts a simulator for the length of the test.
+func simulate(t *testing.T, args ...string) simulator {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
 	cmd := exec.Command(program(t), append([]string{"--quiet", "sim", "--ready-file", ready}, args...)...)
@@ -67,7 +73,7 @@ func simulate(t *testing.T, args ...string) string {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		if text, err := os.ReadFile(ready); err == nil {
-			return strings.TrimSpace(string(text))
+			return simulator{strings.TrimSpace(string(text)), cmd.Process.Pid}
 		}
 		require.True(t, time.Now().Before(deadline), "the simulator does not serve: %s", log.String())
 		time.Sleep(5 * time.Millisecond)

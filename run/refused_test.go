@@ -53,9 +53,9 @@ func TestInterruptedPreflight(t *testing.T) {
 
 // What LoadGen would hang or die of is found after the preflight; nothing of the run is left even so.
 func TestRefusedSettingsLeaveNothing(t *testing.T) {
-	url := simulate(t)
+	server := simulate(t)
 	folder := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "llama3.1-8b", "--endpoint", url, "--samples", "16",
+	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "llama3.1-8b", "--endpoint", server.url, "--samples", "16",
 		"--min-queries", "0", "--min-duration", "0", "--output-dir", folder)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
