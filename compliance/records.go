@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/mlperf-go/mlperf-go/internal/mllog"
 )
 
 // record is an entry of an accuracy log in any of the forms that the official script of TEST09 reads.
@@ -72,6 +70,9 @@ func readRecords(r io.Reader, fn func(*record) error) (form, error) {
 	}
 }
 
+// maxObject bounds a record: four million tokens.
+const maxObject = 32 << 20
+
 // objectReader cuts objects out of a stream without understanding them.
 type objectReader struct {
 	r   *bufio.Reader
@@ -87,8 +88,8 @@ func (o *objectReader) object() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(o.buf) == mllog.MaxRecord {
-			return nil, fmt.Errorf("it is longer than %d MiB", mllog.MaxRecord>>20)
+		if len(o.buf) == maxObject {
+			return nil, fmt.Errorf("it is longer than %d MiB", maxObject>>20)
 		}
 		o.buf = append(o.buf, c)
 		switch {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,8 @@ type Result struct {
 	Figures map[string]any    `json:"figures"` // the numbers that decided
 	Files   map[string]string `json:"-"`       // name in the test's folder → content; none where the official script gives up
 	Logs    []Log             `json:"-"`
+
+	Rehearsal bool `json:"rehearsal,omitempty"` // the Audit was scaled: the verdict counts for nothing
 }
 
 // OK says that the official script passes the audit and the strict reading finds no error.
@@ -62,10 +65,30 @@ func (r *Result) add(s Severity, code, file, format string, args ...any) {
 	r.Strict = append(r.Strict, Finding{Code: code, Severity: s, File: file, Text: fmt.Sprintf(format, args...), Count: 1})
 }
 
+// codeBroken is the finding on which the official script gives up.
+const codeBroken = "log_broken"
+
 // giveUp is how an audit ends where the official script would: without a file of that name.
 func (r *Result) giveUp(file string, err error) {
 	r.Pass = false
-	r.add(Fatal, "log_broken", file, "the official script gives up on this and writes no verdict: %v", err)
+	r.add(Fatal, codeBroken, file, "the official script gives up on this and writes no verdict: %v", err)
+}
+
+// broken is why the official script gave up.
+func (r *Result) broken() string {
+	for _, f := range r.Strict {
+		if f.Code == codeBroken {
+			return f.Text
+		}
+	}
+	return "it was not verified"
+}
+
+// figure keeps a number that decided. JSON has no NaN and no infinity: those become text.
+func (r *Result) figure(name string, f float64) {
+	if r.Figures[name] = f; math.IsNaN(f) || math.IsInf(f, 0) {
+		r.Figures[name] = pyFloat(f)
+	}
 }
 
 // logPlaces are the logs that a test's folder holds beside its verify files (spec/submission.md §1.2).
@@ -99,7 +122,7 @@ func logsOf(test, folder string) []Log {
 // verdict has nothing to write, which is an error.
 func (r *Result) Write(out string) error {
 	if len(r.Files) == 0 {
-		return fmt.Errorf("%s has no verdict to write below %s: %s", r.Test, out, r.Strict[0].Text)
+		return fmt.Errorf("%s has no verdict to write below %s: %s", r.Test, out, r.broken())
 	}
 	folder := filepath.Join(out, r.Test)
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {

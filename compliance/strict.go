@@ -80,40 +80,39 @@ func (d *detail) take(e *mllog.Entry) {
 }
 
 // general is what every audit's run must show in its detail log: that it was this audit, and of this scenario.
-func (a *audit) general(how generalCheck) error {
-	if a.asked != nil && a.asked.Scaled {
-		a.out.add(Fatal, "rehearsal", "", "the audit ran with %d queries, fewer than %s asks for: this is a rehearsal", a.asked.Records, a.out.Test)
+func (a *audit) general(how generalCheck) {
+	if a.out.Rehearsal {
+		a.out.add(Warning, "rehearsal", "", "the audit was scaled to %d queries, fewer than %s asks for: its verdict counts for nothing", a.asked.Records, a.out.Test)
 	}
 	path := a.log(mllog.DetailName)
 	d, err := a.readDetail(path)
 	switch {
-	case err != nil && how&detailOptional != 0 && unreadable(err):
-		a.out.add(Warning, "detail_missing", path, "without the detail log nothing shows that the audit's settings were in force: %v", err)
-		return nil
 	case err != nil && unreadable(err):
-		a.out.add(Fatal, "detail_missing", path, "without the detail log nothing shows that the audit's settings were in force: %v", err)
-		return nil
+		a.out.add(severity(how&detailOptional == 0), "detail_missing", path, "without the detail log nothing shows that the audit's settings were in force: %v", err)
+		return
 	case err != nil:
-		a.out.giveUp(path, err)
-		return nil
+		a.out.add(Fatal, "detail_broken", path, "%v", err)
+		return
 	}
 	a.checkWhole(d)
 	if !d.marked {
 		a.out.add(Fatal, "audit_config_unused", path, "LoadGen does not say that it took an audit.config: give the run the audit's file with --audit-config")
 	}
 	if d.errors > 0 {
-		severity := Warning
-		if how&strictErrors != 0 {
-			severity = Fatal
-		}
-		a.out.add(severity, "loadgen_errors", path, "LoadGen logged %d errors, the first: %.200s", d.errors, d.error)
+		a.out.add(severity(how&strictErrors != 0), "loadgen_errors", path, "LoadGen logged %d errors, the first: %.200s", d.errors, d.error)
 	}
 	a.expect(d, "effective_test_mode", "PerformanceOnly", "test_mode")
 	if a.Scenario != "" {
 		a.expect(d, "effective_scenario", string(a.loadGenScenario()), "scenario_differs")
 	}
 	a.checkSettings(d)
-	return nil
+}
+
+func severity(fatal bool) Severity {
+	if fatal {
+		return Fatal
+	}
+	return Warning
 }
 
 func (a *audit) checkWhole(d *detail) {
@@ -178,6 +177,10 @@ func newSamples() *samples {
 
 func (s *samples) take(a *audit, path string, seq, sample int64) {
 	s.records++
+	if seq < 0 || sample < 0 {
+		a.out.add(Fatal, "record_broken", path, "record %d has no seq_id or no qsl_idx", s.records)
+		return
+	}
 	if _, twice := s.sequences[seq]; twice {
 		a.out.add(Fatal, "sequence_repeated", path, "record %d has the seq_id %d of an earlier one; LoadGen gives each once", s.records, seq)
 	}

@@ -3,7 +3,6 @@ package compliance
 import (
 	"fmt"
 	"hash/maphash"
-	"strconv"
 	"strings"
 	"time"
 
@@ -239,7 +238,8 @@ func (a *audit) speed01() (pass bool, err error) {
 	}
 	rest, pass := compareScores(scores[0], scores[1])
 	a.out.Files[name] = text + rest
-	a.out.Figures["reference_score"], a.out.Figures["score"] = scores[0].value, scores[1].value
+	a.out.figure("reference_score", scores[0].value)
+	a.out.figure("score", scores[1].value)
 	if !pass {
 		a.out.add(Fatal, "speed_differs", a.log(mllog.DetailName), "%s", strings.TrimSpace(rest))
 	}
@@ -278,13 +278,4 @@ func tolerance(scenario string, ref float64) float64 {
 // joined is a path as the official scripts print it.
 func joined(folder, name string) string {
 	return strings.TrimSuffix(folder, "/") + "/" + name
-}
-
-// errorsLine finds the number that begins LoadGen's line about its errors.
-func errorsLine(line string) (string, bool) {
-	count, rest, ok := strings.Cut(line, " ")
-	if _, err := strconv.ParseUint(count, 10, 64); err != nil {
-		return "", false
-	}
-	return count, ok && strings.HasPrefix(rest, "ERROR")
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
@@ -85,7 +86,8 @@ func (a *audit) judge04(name, text string, ref, test summaryScore) error {
 		a.out.add(Fatal, "too_fast", path, "with one sample alone the score is %s, against %s with all: answers may come from a cache", test.score, ref.score)
 	}
 	a.out.Files[name] = text + "reference score = " + ref.score + "\ntest score = " + test.score + "\n" + verdict
-	a.out.Figures["reference_score"], a.out.Figures["score"] = r, t
+	a.out.figure("reference_score", r)
+	a.out.figure("score", t)
 	return nil
 }
 
@@ -146,4 +148,13 @@ func (s *summaryScore) take(line string) error {
 		return fmt.Errorf("%.100q has no value", line)
 	}
 	return nil
+}
+
+// errorsLine finds the number that begins LoadGen's line about its errors.
+func errorsLine(line string) (string, bool) {
+	count, rest, ok := strings.Cut(line, " ")
+	if _, err := strconv.ParseUint(count, 10, 64); err != nil {
+		return "", false
+	}
+	return count, ok && strings.HasPrefix(rest, "ERROR")
 }

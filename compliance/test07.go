@@ -48,7 +48,8 @@ func (a *audit) judge07(printed string, expression *regexp.Regexp, threshold flo
 		a.out.add(Fatal, "score_missing", "", "what the evaluation printed has no score: %v", err)
 	} else {
 		a.out.Pass = score >= threshold
-		a.out.Figures["score"], a.out.Figures["threshold"] = score, threshold
+		a.out.figure("score", score)
+		a.out.figure("threshold", threshold)
 		fmt.Fprintf(&b, "Accuracy score: %s\nAccuracy threshold: %s\nAccuracy check pass: %s\n", pyFloat(score), pyFloat(threshold), pyBool(a.out.Pass))
 		if !a.out.Pass {
 			a.out.add(Fatal, "accuracy_below_target", "", "the score is %s and %s is needed", pyFloat(score), pyFloat(threshold))
@@ -86,7 +87,7 @@ func (a *audit) samples07() error {
 	case err != nil && unreadable(err):
 		return err
 	case err != nil:
-		a.out.add(Fatal, "log_broken", path, "%v", err)
+		a.out.add(Fatal, codeBroken, path, "%v", err)
 	}
 	s.check(a, path)
 	return nil

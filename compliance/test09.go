@@ -20,7 +20,7 @@ type lengths struct {
 }
 
 func (l *lengths) take(n int) {
-	v := int32(n) // a record is at most 256 MiB
+	v := int32(n) // a record is at most maxObject bytes
 	if len(l.each) == 0 || v < l.low {
 		l.low = v
 	}
@@ -62,7 +62,9 @@ func (a *audit) test09() error {
 	mean := l.mean()
 	a.out.Pass = mean >= low.value && mean <= high.value
 	a.out.Files["verify_output_len.txt"] = text09(l, low.value, high.value)
-	a.out.Figures["mean_output_tokens"], a.out.Figures["min_output_tokens"], a.out.Figures["max_output_tokens"] = mean, low.value, high.value
+	a.out.figure("mean_output_tokens", mean)
+	a.out.figure("min_output_tokens", low.value)
+	a.out.figure("max_output_tokens", high.value)
 	if !a.out.Pass {
 		a.out.add(Fatal, "output_length", a.log(mllog.AccuracyName), "the mean output is %.2f tokens, outside of %s to %s", mean, pyFloat(low.value), pyFloat(high.value))
 	}

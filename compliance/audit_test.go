@@ -1,0 +1,158 @@
+package compliance
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// settled is what LoadGen takes from an audit's configuration.
+func settled(t *testing.T, a *Audit, scenario string) map[string]string {
+	t.Helper()
+	conf, err := config.ParseConf(ConfigName, strings.NewReader(a.Config()), config.AuditConf)
+	require.NoError(t, err)
+	entries, err := conf.Resolve("*", scenario)
+	require.NoError(t, err)
+	require.Empty(t, conf.Unmatched())
+	got := map[string]string{}
+	for _, e := range entries {
+		got[e.Key] = e.Text
+	}
+	return got
+}
+
+func TestEveryConfigIsReadAsItIsMeant(t *testing.T) {
+	count := 0
+	for _, test := range Tests() {
+		for _, benchmark := range Benchmarks() {
+			a, err := Find(test, benchmark)
+			if err != nil {
+				require.ErrorContains(t, err, test+" has no settings for the benchmark")
+				continue
+			}
+			count++
+			for _, scenario := range []string{"Offline", "Server", "SingleStream", "MultiStream"} {
+				got := settled(t, a, scenario)
+				for _, s := range a.Settings {
+					require.Equal(t, s.Value, got[s.Key], "%s %s", test, s.Key)
+				}
+				require.Len(t, got, len(a.Settings))
+			}
+		}
+	}
+	require.Greater(t, count, 50)
+}
+
+func TestConfigText(t *testing.T) {
+	a, err := Find(Test07, gptOSS.Name)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{
+		"mode": "2", "accuracy_log_rng_seed": "720381539243781796", "accuracy_log_sampling_target": "990", "min_query_count": "990",
+		"min_duration": "0", "performance_issue_unique": "1", "sample_concatenate_permutation": "0", "test07_accuracy_threshold": "60.698",
+	}, settled(t, a, "Server"))
+	path, err := a.WriteConfig(t.TempDir())
+	require.NoError(t, err)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, a.Config(), string(text))
+	require.True(t, strings.HasPrefix(a.Config(), "# TEST07 of gpt-oss-120b. "))
+
+	_, err = a.WriteConfig("/no/such/folder")
+	require.ErrorContains(t, err, "the configuration of TEST07 can not be written")
+	_, err = Find("TEST05", gptOSS.Name)
+	require.EqualError(t, err, `compliance test "TEST05" is unknown: take one of TEST01, TEST04, TEST06, TEST07, TEST08, TEST09`)
+}
+
+func TestScale(t *testing.T) {
+	a, err := Find(Test07, gptOSS.Name)
+	require.NoError(t, err)
+	small := a.Scale(20)
+	require.Equal(t, "20", settled(t, small, "Offline")["min_query_count"])
+	require.Equal(t, []any{20, 20, true}, []any{small.Records, small.Samples, small.Scaled})
+	require.Contains(t, small.Config(), "# a rehearsal: the audit asks for 990\n")
+	require.Equal(t, "990", settled(t, a, "Offline")["min_query_count"])
+	require.False(t, a.Scale(990).Scaled)
+}
+
+// The registry and the table agree on which language model needs what.
+func TestNeedsAgreeWithTheRegistry(t *testing.T) {
+	for _, row := range models.Rows() {
+		if row.Name == models.Generic {
+			continue
+		}
+		var needed []string
+		for _, round := range models.Rounds() {
+			needs, err := Needs(row.Name, round.Name, "closed")
+			require.NoError(t, err)
+			require.Len(t, needs, len(Tests()))
+			for _, n := range needs {
+				require.NotEmpty(t, n.Why)
+				if n.Needed && !slices.Contains(needed, n.Test) {
+					needed = append(needed, n.Test)
+					_, err := Find(n.Test, row.Name)
+					require.NoError(t, err)
+				}
+			}
+		}
+		require.ElementsMatch(t, row.Audits, needed, row.Name)
+	}
+}
+
+func TestNeeds(t *testing.T) {
+	for _, c := range []struct{ benchmark, round, division, needed string }{
+		{"llama3.1-8b", "v6.1", "closed", "TEST06"},
+		{"llama3.1-8b", "6.1", "network", "TEST06"},
+		{"llama3.1-8b", "v6.1", "open", ""},
+		{"llama2-70b-99", "v6.0", "closed", "TEST06"},
+		{"llama2-70b-99", "v6.1", "closed", ""},
+		{"gpt-oss-120b", "v5.1", "closed", ""},
+		{"gpt-oss-120b", "v6.0", "closed", "TEST07 TEST09"},
+		{"e2e-rag-qna", "v6.1", "closed", "TEST09"},
+		{"qwen3-vl-235b-a22b", "v6.1", "closed", ""},
+		{"bert-99.9", "v5.1", "closed", "TEST01"},
+		{"resnet", "v6.1", "closed", "TEST01 TEST04"},
+		{"dlrm-v3", "v6.1", "closed", "TEST08"},
+	} {
+		needs, err := Needs(c.benchmark, c.round, c.division)
+		require.NoError(t, err)
+		var needed []string
+		for _, n := range needs {
+			if n.Needed {
+				needed = append(needed, n.Test)
+			}
+		}
+		require.Equal(t, c.needed, strings.Join(needed, " "), "%+v", c)
+	}
+	_, err := Needs("llama9", "v6.1", "closed")
+	require.ErrorContains(t, err, `the benchmark "llama9" is in no round`)
+	_, err = Needs("resnet", "v1.0", "closed")
+	require.EqualError(t, err, `round "v1.0" is unknown: take one of v5.1, v6.0, v6.1`)
+	needs, err := Needs("gpt-oss-120b", "v5.1", "closed")
+	require.NoError(t, err)
+	require.Equal(t, "gpt-oss-120b is not in round v5.1", needs[0].Why)
+}
+
+func TestOfficialEOSOption(t *testing.T) {
+	require.Equal(t, "128001", OfficialEOSOption(llama8b))
+	require.Empty(t, OfficialEOSOption(&models.Row{EOS: []int32{2}}))
+	require.Empty(t, OfficialEOSOption(&models.Row{}))
+}
+
+var (
+	gptOSS  = mustRow("gptoss")
+	llama8b = mustRow("llama3.1-8b")
+)
+
+func mustRow(name string) *models.Row {
+	m, err := models.Find(name)
+	if err != nil {
+		panic(err)
+	}
+	return m.Row
+}
