@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"net/url"
+	"strings"
+	"unicode"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 
@@ -25,6 +27,9 @@ func NewEndpoint(e backends.Endpoint, path string) (Endpoint, error) {
 	u, err := url.Parse(base.URL + path)
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("the endpoint %q with the path %q is no URL: %w", base.URL, path, err)
+	}
+	if strings.ContainsFunc(e.APIKey, unicode.IsControl) {
+		return Endpoint{}, fmt.Errorf("the API key for %q holds a line break or another control character: give the key alone", base.URL)
 	}
 	return Endpoint{URL: u, key: e.APIKey}, nil
 }

@@ -1,0 +1,185 @@
+// HOT PATH: next runs for each piece of a chunked body, in streams once a token. No allocation.
+
+package http1
+
+// chunkPhase is where in a chunked body (RFC 9112 §7.1) a reader is.
+type chunkPhase uint8
+
+const (
+	inSize    chunkPhase = iota // hexadecimal digits
+	inBlank                     // blanks behind the digits
+	inExtra                     // an extension, which is not read
+	inSizeLF                    // the LF behind the size
+	inData                      //
+	inDataCR                    // the CR behind the data
+	inDataLF                    // and its LF
+	inTrailer                   // the first byte of a line behind the last chunk
+	inLine                      // the rest of such a line
+	inLastLF                    // the LF of the last line
+)
+
+// Limits of what is no data, in bytes, as net/http has them.
+const (
+	maxSizeLine = 4096
+	maxExcess   = 16 << 10
+	maxTrailer  = 64 << 10
+)
+
+// chunks reads a chunked body.
+type chunks struct {
+	phase  chunkPhase
+	digits int    // of the size so far
+	line   int    // bytes of the size's line, or of the trailer
+	left   uint64 // of the chunk
+	excess int    // bytes that are no data, beyond what short chunks need
+	bad    string
+}
+
+func (c *chunks) reset() { *c = chunks{} }
+
+func (c *chunks) next(b []byte) (ev event, body, rest []byte) {
+	for i := 0; i < len(b); {
+		if c.phase == inData {
+			n := min(uint64(len(b)-i), c.left)
+			if c.left -= n; c.left == 0 {
+				c.phase = inDataCR
+			}
+			return evBody, b[i : i+int(n)], b[i+int(n):]
+		}
+		ch := b[i]
+		i++
+		switch c.phase {
+		case inSize, inBlank, inExtra, inSizeLF:
+			if !c.size(ch) {
+				return evBad, nil, nil
+			}
+		case inDataCR:
+			if ch != '\r' {
+				c.bad = "a chunk is longer than its size says"
+				return evBad, nil, nil
+			}
+			c.phase = inDataLF
+		case inDataLF:
+			if ch != '\n' {
+				c.bad = "a chunk does not end with CR LF"
+				return evBad, nil, nil
+			}
+			c.phase, c.digits, c.line, c.left = inSize, 0, 0, 0
+		default:
+			end, ok := c.trailer(ch)
+			if !ok {
+				return evBad, nil, nil
+			}
+			if end {
+				return evEnd, nil, b[i:]
+			}
+		}
+	}
+	return evMore, nil, nil
+}
+
+// size reads one byte of the line of a chunk's size.
+func (c *chunks) size(ch byte) bool {
+	if c.line++; c.line > maxSizeLine {
+		c.bad = "the line of a chunk's size is longer than 4096 bytes"
+		return false
+	}
+	switch c.phase {
+	case inSizeLF:
+		return c.begin(ch)
+	case inExtra:
+		switch ch {
+		case '\r':
+			c.phase = inSizeLF
+		case '\n':
+			return c.refuse()
+		}
+		return true
+	case inSize:
+		if v := unhex[ch]; v < 16 {
+			if c.digits++; c.digits > 16 {
+				c.bad = "a chunk's size has more than 16 digits"
+				return false
+			}
+			c.left = c.left<<4 | uint64(v)
+			return true
+		}
+	}
+	switch {
+	case c.digits == 0:
+		return c.refuse()
+	case ch == '\r':
+		c.phase = inSizeLF
+	case ch == ';':
+		c.phase = inExtra
+	case ch == ' ' || ch == '\t':
+		c.phase = inBlank
+	default:
+		return c.refuse()
+	}
+	return true
+}
+
+// begin starts a chunk's data, or the trailer behind the last one.
+func (c *chunks) begin(ch byte) bool {
+	if ch != '\n' {
+		return c.refuse()
+	}
+	if c.left == 0 {
+		c.phase, c.line = inTrailer, 0
+		return true
+	}
+	c.phase = inData
+	c.excess = max(0, c.excess+c.line-16-2*int(min(c.left, 1<<20)))
+	if c.excess > maxExcess {
+		c.bad = "the chunks carry more extensions than data"
+		return false
+	}
+	return true
+}
+
+// unhex are the values of hexadecimal digits; 0xff: none.
+var unhex = func() (t [256]uint8) {
+	for i := range t {
+		t[i] = 0xff
+	}
+	for i := range 16 {
+		t["0123456789abcdef"[i]], t["0123456789ABCDEF"[i]] = uint8(i), uint8(i)
+	}
+	return t
+}()
+
+func (c *chunks) refuse() bool {
+	c.bad = "a chunk's size is no hexadecimal number with CR LF behind it"
+	return false
+}
+
+// trailer reads one byte behind the last chunk; what stands there is not looked at.
+func (c *chunks) trailer(ch byte) (end, ok bool) {
+	if c.line++; c.line > maxTrailer {
+		c.bad = "what follows the last chunk is longer than 64 KiB"
+		return false, false
+	}
+	switch c.phase {
+	case inTrailer:
+		switch ch {
+		case '\r':
+			c.phase = inLastLF
+		case '\n':
+			return true, true
+		default:
+			c.phase = inLine
+		}
+	case inLine:
+		if ch == '\n' {
+			c.phase = inTrailer
+		}
+	case inLastLF:
+		if ch != '\n' {
+			c.bad = "the chunked body does not end with CR LF"
+			return false, false
+		}
+		return true, true
+	}
+	return false, true
+}

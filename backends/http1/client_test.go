@@ -1,0 +1,34 @@
+package http1_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/http1"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+	"github.com/mlperf-go/mlperf-go/backends/openai"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func protocol(c *backends.Config) (backends.Protocol, error) {
+	d, err := backends.Lookup("vllm")
+	if err != nil {
+		return nil, err
+	}
+	return d.(*openai.Driver).Protocol(c)
+}
+
+func open(c *backends.Config) (backends.Backend, error) {
+	p, err := protocol(c)
+	if err != nil {
+		return nil, err
+	}
+	return http1.New(c, p)
+}
+
+var contract = wiretest.Contract{Open: open}
+
+func TestContract(t *testing.T) { contract.Run(t) }

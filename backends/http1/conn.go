@@ -1,0 +1,185 @@
+// HOT PATH: start, flush and receive run once a request or a token. They may not allocate, lock or block; what is rare
+// (dialing, failures) is in dial.go and fail.go.
+
+package http1
+
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+)
+
+// state is what a connection is doing.
+type state uint8
+
+const (
+	closed state = iota
+	connecting
+	idle
+	busy     // it carries a request
+	refusing // the answer is a refusal: the beginning of its body is read for the record
+	draining // the request is completed, and the end of its answer has not come
+)
+
+// conn is one connection. It is used again for another socket after it was closed.
+type conn struct {
+	fd         int
+	generation int32 // changes with the socket: events of the one before are void
+	state      state
+	reused     bool // has carried an answer
+	began      bool // the first byte of the present answer has come
+	answering  bool // the present answer is being read
+	endpoint   int
+	first      int // index of the address that was tried first, while connecting
+	tried      int // addresses tried
+	drained    int // bytes read while refusing or draining
+	broken     unix.Errno
+	exchange   *exchange // nil: none is on its way
+	head, body []byte    // of the request, still to be sent
+	parser     parser
+
+	timer    timer
+	deadline int64 // of the request; ns of the loop's clock
+	phase    int64 // of what it is waiting for
+	over     *policy.Deadline
+	next     *conn // in the list of idle ones
+	prev     *conn
+}
+
+// watch sees to it that the connection is looked at when its time is over.
+func (l *loop) watch(c *conn) { l.wheel.by(&c.timer, min(c.deadline, c.phase)) }
+
+// start puts an exchange on a connection that is ready, and sends its request.
+func (l *loop) start(c *conn, x *exchange) {
+	c.state, c.exchange = busy, x
+	c.began, c.answering, c.drained = false, false, 0
+	c.deadline, c.phase, c.over = x.deadline, x.firstBy, policy.FirstTokenOver
+	l.watch(c)
+	body := l.client.config.Request(x.query.Index)
+	head := append(l.head[:0], l.client.targets[c.endpoint].head...)
+	head = append(strconv.AppendInt(head, int64(len(body)), 10), "\r\n\r\n"...)
+	l.head = head
+	l.stamp()
+	x.out.SentNS = l.wall
+	n, errno := l.writer.send(c.fd, head, body)
+	if errno == 0 && n == len(head)+len(body) {
+		return
+	}
+	if errno != 0 {
+		n = 0
+	}
+	c.head, c.body = append([]byte(nil), head[min(n, len(head)):]...), body[max(0, n-len(head)):]
+	l.sent(c, errno)
+}
+
+// flush sends what is left of a request.
+func (l *loop) flush(c *conn) {
+	n, errno := l.writer.send(c.fd, c.head, c.body)
+	if errno == 0 {
+		k := min(n, len(c.head))
+		c.head, c.body = c.head[k:], c.body[n-k:]
+	}
+	l.sent(c, errno)
+}
+
+// sent deals with a request that did not go out whole. An error here may hide an answer that the server gave before it
+// closed: what there is to read decides.
+func (l *loop) sent(c *conn, errno unix.Errno) {
+	if errno == 0 || errno == unix.EAGAIN || errno == unix.EINTR {
+		return
+	}
+	c.head, c.body, c.broken = nil, nil, errno
+	l.receive(c, true)
+}
+
+// receive reads what has come. The events are edge-triggered, so it reads until a short read says that nothing is left;
+// over says that the end of the connection is to be read too.
+func (l *loop) receive(c *conn, over bool) {
+	generation := c.generation
+	for range readsAtOnce {
+		n, errno := recv(c.fd, l.buf)
+		switch {
+		case errno == unix.EINTR:
+			continue
+		case errno == unix.EAGAIN && c.broken == 0:
+			return
+		case errno == unix.EAGAIN:
+			l.broke(c, c.broken)
+			return
+		case errno != 0:
+			l.broke(c, errno)
+			return
+		case n == 0:
+			l.hungUp(c)
+			return
+		}
+		l.stamp()
+		l.read(c, l.buf[:n])
+		if c.generation != generation || (n < len(l.buf) && !over && c.broken == 0) {
+			return
+		}
+	}
+	l.rearm(c)
+}
+
+// read takes the bytes of one read through the parser.
+func (l *loop) read(c *conn, b []byte) {
+	if c.state == idle {
+		l.shut(c) // nothing was asked: whatever it is, it is no answer
+		return
+	}
+	if !c.began && c.exchange != nil {
+		c.began = true
+		c.exchange.out.FirstByteNS = l.wall
+	}
+	generation := c.generation
+	for {
+		ev, body, rest := c.parser.next(b)
+		switch ev {
+		case evMore:
+			return
+		case evHead:
+			l.header(c)
+		case evBody:
+			l.piece(c, body)
+		case evEnd:
+			l.end(c, len(rest) > 0)
+			return
+		case evBad:
+			l.malformed(c)
+			return
+		}
+		if c.generation != generation {
+			return
+		}
+		b = rest
+	}
+}
+
+// rest makes a connection wait for the next request.
+func (l *loop) rest(c *conn) {
+	c.state, c.exchange, c.reused = idle, nil, true
+	c.parser.reset()
+	c.deadline, c.phase = never, l.now+int64(policy.IdleTimeout)
+	l.watch(c)
+	c.prev, c.next = nil, l.idle[c.endpoint]
+	if c.next != nil {
+		c.next.prev = c
+	}
+	l.idle[c.endpoint] = c
+}
+
+// unrest takes a connection out of the list of idle ones.
+func (l *loop) unrest(c *conn) {
+	if c.prev != nil {
+		c.prev.next = c.next
+	} else {
+		l.idle[c.endpoint] = c.next
+	}
+	if c.next != nil {
+		c.next.prev = c.prev
+	}
+	c.next, c.prev = nil, nil
+}

@@ -1,0 +1,123 @@
+// HOT PATH: field runs for each line of each header. It allocates for a value that it has not seen on the connection.
+
+package http1
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// token are the bytes of a field's name (RFC 9110 §5.6.2), and the blank that some servers write before the colon.
+var token = func() (t [256]bool) {
+	for _, c := range " !#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" {
+		t[c] = true
+	}
+	return t
+}()
+
+// field reads one line of a header; false: it is none, and p.bad says why.
+func (p *parser) field(line []byte) bool {
+	if line[0] == ' ' || line[0] == '\t' {
+		return true // a folded line goes on with a value; none that is read here is ever that long
+	}
+	n := 0
+	for n < len(line) && token[line[n]] {
+		n++
+	}
+	if n == 0 || n == len(line) || line[n] != ':' {
+		p.bad = fmt.Sprintf("%.80q is no line of a header", line)
+		return false
+	}
+	switch n { // the length tells most fields that are not read
+	case 8, 10, 11, 12, 14, 16, 17:
+		return p.value(line[:n], bytes.Trim(line[n+1:], " \t"))
+	}
+	return true
+}
+
+func (p *parser) value(name, value []byte) bool {
+	switch {
+	case is(name, "content-length"):
+		return p.contentLength(value)
+	case is(name, "content-type"):
+		if p.typed = true; string(value) != p.contentType {
+			p.contentType = string(value)
+		}
+	case is(name, "connection"):
+		if has(value, "close") {
+			p.keepAlive = false
+		} else if p.old && has(value, "keep-alive") {
+			p.keepAlive = true
+		}
+	case is(name, "transfer-encoding"):
+		if p.old {
+			return true
+		}
+		if p.chunked || !is(value, "chunked") {
+			p.bad = fmt.Sprintf("the transfer encoding %.80q is not known", value)
+			return false
+		}
+		p.chunked = true
+	case is(name, "content-encoding"):
+		p.encoding = string(value)
+	case is(name, "location"):
+		p.location = string(value)
+	case is(name, "retry-after"):
+		p.retryAfter = string(value)
+	}
+	return true
+}
+
+func (p *parser) contentLength(value []byte) bool {
+	n := int64(0)
+	for _, c := range value {
+		if !digit(c) || n > (1<<63-1-9)/10 {
+			n = -1
+			break
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if len(value) == 0 || n < 0 {
+		p.bad = fmt.Sprintf("the Content-Length %.80q is no number", value)
+		return false
+	}
+	if p.length >= 0 && p.length != n {
+		p.bad = fmt.Sprintf("two Content-Length came, %d and %d", p.length, n)
+		return false
+	}
+	p.length = n
+	return true
+}
+
+// is compares with a text in lower case.
+func is(b []byte, lower string) bool {
+	if len(b) != len(lower) {
+		return false
+	}
+	for i := range b {
+		c := b[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// has looks for a word in a list with commas.
+func has(list []byte, word string) bool {
+	for len(list) > 0 {
+		part := list
+		if i := bytes.IndexByte(list, ','); i >= 0 {
+			part, list = list[:i], list[i+1:]
+		} else {
+			list = nil
+		}
+		if is(bytes.Trim(part, " \t"), word) {
+			return true
+		}
+	}
+	return false
+}

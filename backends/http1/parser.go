@@ -1,0 +1,210 @@
+// HOT PATH: next runs for each piece of each answer. No I/O, no clock; it allocates for a header that comes in pieces or
+// says something new.
+
+package http1
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+)
+
+// event is what a parser has found.
+type event uint8
+
+const (
+	evMore event = iota // everything is read
+	evHead              // the header is complete
+	evBody              // a piece of the body
+	evEnd               // the end of the answer
+	evBad               // this is no HTTP; parser.bad says why
+)
+
+// phase is where in an answer a parser is.
+type phase uint8
+
+const (
+	atStatus phase = iota
+	atField
+	atBody  // of known length, or up to the end of the connection
+	atChunk // inside a chunked body; chunks has its own phases
+	atEnd
+	atFault
+)
+
+// maxInterim bounds the interim answers (1xx) before an answer, as net/http does.
+const maxInterim = 5
+
+// parser reads one HTTP/1.1 answer after another from pieces of any length.
+type parser struct {
+	phase     phase
+	keepAlive bool
+	untilEOF  bool // the body ends with the connection
+	chunked   bool
+	old       bool // HTTP/1.0
+	interim   int8
+	status    int
+	length    int64 // Content-Length, then what is left of the body; -1: not sent
+	seen      int   // bytes of the header so far
+	line      []byte
+	chunks    chunks
+	bad       string
+
+	contentType string // kept from answer to answer: the same one costs no allocation
+	typed       bool   // contentType is of this answer
+	encoding    string
+	location    string
+	retryAfter  string
+}
+
+// reset prepares for the next answer of the connection.
+func (p *parser) reset() {
+	p.phase, p.interim, p.seen, p.line = atStatus, 0, 0, p.line[:0]
+	p.clear()
+}
+
+// clear forgets one header.
+func (p *parser) clear() {
+	p.keepAlive, p.untilEOF, p.chunked, p.old, p.typed = true, false, false, false, false
+	p.length = -1
+	if p.encoding != "" || p.location != "" || p.retryAfter != "" {
+		p.encoding, p.location, p.retryAfter = "", "", ""
+	}
+}
+
+// kind is the answer's Content-Type.
+func (p *parser) kind() string {
+	if !p.typed {
+		return ""
+	}
+	return p.contentType
+}
+
+// next reads b up to and including the next event. body is a part of b.
+func (p *parser) next(b []byte) (ev event, body, rest []byte) {
+	for {
+		switch p.phase {
+		case atStatus, atField:
+			end := bytes.IndexByte(b, '\n')
+			if p.seen += end + 1; end < 0 {
+				p.seen += len(b)
+			}
+			if p.seen > policy.MaxHead {
+				return p.fail("the header is longer than 256 KiB")
+			}
+			if end < 0 {
+				p.line = append(p.line, b...)
+				return evMore, nil, nil
+			}
+			line := b[:end]
+			b = b[end+1:]
+			if len(p.line) > 0 {
+				p.line = append(p.line, line...)
+				line, p.line = p.line, p.line[:0]
+			}
+			if n := len(line); n > 0 && line[n-1] == '\r' {
+				line = line[:n-1]
+			}
+			if done := p.header(line); p.phase == atFault {
+				return evBad, nil, nil
+			} else if done {
+				return evHead, nil, b
+			}
+		case atBody:
+			if p.length == 0 {
+				p.phase = atEnd
+				continue
+			}
+			if len(b) == 0 {
+				return evMore, nil, nil
+			}
+			if p.untilEOF {
+				return evBody, b, nil
+			}
+			n := min(int64(len(b)), p.length)
+			p.length -= n
+			return evBody, b[:n], b[n:]
+		case atChunk:
+			ev, body, rest = p.chunks.next(b)
+			if ev == evEnd {
+				p.phase = atEnd
+			} else if ev == evBad {
+				return p.fail(p.chunks.bad)
+			}
+			return ev, body, rest
+		case atEnd:
+			return evEnd, nil, b
+		default:
+			return evBad, nil, nil
+		}
+	}
+}
+
+// ended tells whether an end of the connection is the end of the answer.
+func (p *parser) ended() bool { return p.phase == atEnd || (p.phase == atBody && p.untilEOF) }
+
+func (p *parser) fail(why string) (event, []byte, []byte) {
+	p.phase, p.bad = atFault, why
+	return evBad, nil, nil
+}
+
+// header reads one line; true: it was the last one of the answer's own header.
+func (p *parser) header(line []byte) bool {
+	if p.phase == atStatus {
+		if !p.statusLine(line) {
+			p.fail(fmt.Sprintf("%.80q is no status line of HTTP/1.1", line))
+		}
+		p.phase = max(p.phase, atField)
+		return false
+	}
+	if len(line) > 0 {
+		if !p.field(line) {
+			p.phase = atFault
+		}
+		return false
+	}
+	if p.status/100 == 1 && p.status != 101 {
+		if p.interim++; p.interim > maxInterim {
+			p.fail("more than 5 interim answers came before the answer")
+		} else {
+			p.phase = atStatus
+			p.clear()
+		}
+		return false
+	}
+	p.body()
+	return true
+}
+
+// body decides how the body ends, as RFC 9112 §6.3 says.
+func (p *parser) body() {
+	p.phase = atBody
+	switch {
+	case p.status == 101 || p.status == 204 || p.status == 304:
+		p.length = 0
+		p.keepAlive = p.keepAlive && p.status != 101 // the server now speaks something else
+	case p.chunked && !p.old:
+		p.phase = atChunk
+		p.chunks.reset()
+	case p.length < 0:
+		p.untilEOF, p.keepAlive = true, false
+	}
+}
+
+// statusLine reads "HTTP/1.1 200 OK".
+func (p *parser) statusLine(line []byte) bool {
+	if len(line) < 12 || string(line[:7]) != "HTTP/1." || !digit(line[7]) || line[8] != ' ' {
+		return false
+	}
+	code := bytes.TrimLeft(line[9:], " ")
+	if len(code) < 3 || !digit(code[0]) || !digit(code[1]) || !digit(code[2]) || (len(code) > 3 && code[3] != ' ') {
+		return false
+	}
+	p.status = int(code[0]-'0')*100 + int(code[1]-'0')*10 + int(code[2]-'0')
+	p.old = line[7] == '0'
+	p.keepAlive = !p.old
+	return true
+}
+
+func digit(c byte) bool { return c-'0' < 10 }

@@ -1,0 +1,56 @@
+// HOT PATH: every call here is made without telling Go's scheduler, so none may block but sleep. No allocation.
+
+package http1
+
+import (
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// recv reads what has come, without waiting.
+func recv(fd int, buf []byte) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), unix.MSG_DONTWAIT, 0, 0)
+	return int(n), errno
+}
+
+// writer is the memory of a gathered write, kept so that none is allocated.
+type writer struct {
+	parts  [2]unix.Iovec
+	header unix.Msghdr
+}
+
+// send writes head and body in one call, without waiting and without SIGPIPE.
+func (w *writer) send(fd int, head, body []byte) (int, unix.Errno) {
+	w.parts[0].Base, w.parts[1].Base = unsafe.SliceData(head), unsafe.SliceData(body)
+	w.parts[0].SetLen(len(head))
+	w.parts[1].SetLen(len(body))
+	w.header.Iov = &w.parts[0]
+	w.header.SetIovlen(len(w.parts))
+	n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&w.header)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	return int(n), errno
+}
+
+// ready gives the events that are there already.
+func ready(epoll int, events []unix.EpollEvent) int {
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
+}
+
+// sleep waits for events, at most d (negative: without limit), and lets other goroutines have the processor. An
+// interrupted wait is a short one.
+func sleep(epoll int, events []unix.EpollEvent, d time.Duration) int {
+	ms := -1
+	if d >= 0 {
+		ms = int((d + time.Millisecond - 1) / time.Millisecond)
+	}
+	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(ms), 0, 0)
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
+}
