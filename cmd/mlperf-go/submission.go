@@ -263,14 +263,15 @@ func campaignJSON(plan *run.Plan, outcomes []submission.Outcome) any {
 		Mode     models.Mode      `json:"mode"`
 		State    submission.State `json:"state"`
 		Verdict  string           `json:"verdict"`
+		Reasons  []run.Cause      `json:"reasons"`
 		Exit     int              `json:"exit"`
 		Folder   string           `json:"folder"`
 	}
 	var rows []row
 	for _, o := range outcomes {
-		r := row{o.Step.Scenario, o.Step.Mode, o.State, "", o.Exit, o.Step.Folder}
+		r := row{o.Step.Scenario, o.Step.Mode, o.State, "", []run.Cause{}, o.Exit, o.Step.Folder}
 		if o.Record != nil {
-			r.Verdict = string(o.Record.Verdict)
+			r.Verdict, r.Reasons = string(o.Record.Verdict), o.Record.Reasons
 		}
 		rows = append(rows, r)
 	}
