@@ -1,0 +1,115 @@
+package check
+
+import (
+	"bufio"
+	"io"
+	"math/big"
+	"strings"
+)
+
+// columns are those of the organisers' summary (spec/submission.md §5).
+var columns = strings.Split("Organization,Availability,Division,SystemType,SystemName,Platform,Model,MlperfModel,Scenario,Result,Accuracy,"+
+	"number_of_nodes,host_processor_model_name,host_processors_per_node,host_processor_core_count,accelerator_model_name,"+
+	"accelerators_per_node,total_accelerators,Location,framework,operating_system,notes,compliance,errors,version,inferred,"+
+	"has_power,Units,weight_data_types,design_power_watts,PrivateID", ",")
+
+// row is one line of the summary, by column.
+type row map[string]string
+
+// CSV writes the organisers' summary: every valid result, as their checker prints it. Fields are quoted and, as there, not escaped.
+func (r *Report) CSV(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	_, _ = out.WriteString(strings.Join(columns, ",") + "\n")
+	for _, one := range r.Results {
+		if !one.Valid {
+			continue
+		}
+		for i, c := range columns {
+			if i > 0 {
+				_ = out.WriteByte(',')
+			}
+			_, _ = out.WriteString(`"` + one.row[c] + `"`)
+		}
+		_ = out.WriteByte('\n')
+	}
+	return out.Flush()
+}
+
+// fromSystem are the columns that are copied from the system's description.
+var fromSystem = map[string]string{
+	"Availability": "status", "SystemType": "system_type", "SystemName": "system_name",
+	"number_of_nodes": "number_of_nodes", "host_processor_model_name": "host_processor_model_name",
+	"host_processors_per_node": "host_processors_per_node", "host_processor_core_count": "host_processor_core_count",
+	"accelerator_model_name": "accelerator_model_name", "accelerators_per_node": "accelerators_per_node",
+	"framework": "framework", "operating_system": "operating_system",
+}
+
+// csvRow fills the columns while the folder's files are at hand; nil where they do not suffice.
+func (s *scope) csvRow() row {
+	if s.model() == nil || s.result.metric.err != nil || s.result.measurements.err != nil {
+		return nil
+	}
+	sut := s.sut()
+	r := row{
+		"Organization": s.at(submitterLevel).name, "Division": s.division(), "Platform": s.at(systemLevel).name,
+		"Model": s.at(benchmarkLevel).name, "MlperfModel": s.model().Name, "Scenario": s.name,
+		"Result": pyFloat(s.result.metric.value), "Accuracy": s.scoreText(), "total_accelerators": accelerators(sut),
+		"Location": s.location(), "notes": notes(sut), "compliance": s.division(), "errors": "0", "version": s.round.Name,
+		"inferred": "0", "has_power": pyRepr(s.hasPower()), "Units": s.result.metric.unit,
+		"weight_data_types": pyStr(s.result.measurements.values["weight_data_types"]),
+	}
+	for column, key := range fromSystem {
+		r[column] = pyStr(sut.values[key])
+	}
+	// The official summary compares letter case too, so that Interactive, a Server log, counts as inferred.
+	if ran := s.result.performance.scenario(); ran != s.name && (ran != "server" || s.name != "interactive") {
+		r["inferred"] = "1"
+	}
+	if s.round.Name == "v6.1" {
+		r["design_power_watts"] = "None"
+	}
+	return r
+}
+
+// scoreText is a JSON object of the scores without its commas, quotes and braces.
+func (s *scope) scoreText() string {
+	t := s.result.scores
+	order := sortedKeys(t.found)
+	if !s.result.otherClient {
+		order = nil
+		for _, l := range s.atLeastTargets() {
+			order = append(order, l.Metric)
+		}
+	}
+	var parts []string
+	for _, name := range order {
+		if v, ok := t.found[name]; ok {
+			parts = append(parts, name+": "+v)
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+func notes(sut *document) string {
+	hw, sw := sut.values["hw_notes"], sut.values["sw_notes"]
+	text := ""
+	if sut.has("hw_notes") {
+		text = pyStr(hw)
+	}
+	if truthy(sw) {
+		if text != "" {
+			text += ". "
+		}
+		text += pyStr(sw)
+	}
+	return text
+}
+
+func accelerators(sut *document) string {
+	nodes, ok := pyInt(sut.values["number_of_nodes"])
+	each, ok2 := pyInt(sut.values["accelerators_per_node"])
+	if !ok || !ok2 {
+		return ""
+	}
+	return new(big.Int).Mul(nodes, each).String()
+}

@@ -1,0 +1,143 @@
+package check
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The organisers' tools are Python programs and print values as Python does; these functions do the same.
+
+// truthy is Python's truth of a value.
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	}
+	f, ok := number(v)
+	return !ok || f != 0
+}
+
+// number gives the value of any kind of number that a JSON, YAML or log reader makes.
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case json.Number:
+		f, err := strconv.ParseFloat(string(v), 64)
+		return f, err == nil
+	}
+	return 0, false
+}
+
+// pyFloat is repr(float).
+func pyFloat(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "nan"
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
+	}
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-4 || abs >= 1e16) {
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+// pyInt is int(v): whole numbers, numbers cut at the point, and texts that hold a whole number.
+func pyInt(v any) (*big.Int, bool) {
+	text, isText := v.(string)
+	if n, ok := v.(json.Number); ok {
+		text, isText = string(n), !strings.ContainsAny(string(n), ".eE")
+	}
+	if len(text) > 4300 { // Python's own bound
+		return nil, false
+	}
+	if isText {
+		return new(big.Int).SetString(strings.ReplaceAll(strings.TrimSpace(text), "_", ""), 10)
+	}
+	f, ok := number(v)
+	if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, false
+	}
+	whole, _ := big.NewFloat(math.Trunc(f)).Int(nil)
+	return whole, true
+}
+
+// pyStr is str(v) of a value from a JSON document.
+func pyStr(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return pyRepr(v)
+}
+
+func pyRepr(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "None"
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case string:
+		return pyQuote(v)
+	case json.Number:
+		if f, err := v.Float64(); err == nil && strings.ContainsAny(string(v), ".eE") {
+			return pyFloat(f)
+		}
+		return string(v)
+	case float64:
+		return pyFloat(v)
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = pyRepr(e)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		parts := make([]string, 0, len(v))
+		for k, e := range v {
+			parts = append(parts, pyQuote(k)+": "+pyRepr(e))
+		}
+		slices.Sort(parts)
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return shown(v)
+}
+
+func pyQuote(s string) string {
+	quote := "'"
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = `"`
+	}
+	s = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s)
+	if quote == "'" {
+		s = strings.ReplaceAll(s, "'", `\'`)
+	}
+	return quote + s + quote
+}

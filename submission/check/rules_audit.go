@@ -1,0 +1,142 @@
+package check
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// auditRules look at the compliance tests of the benchmark (spec/submission.md §1.2, §3 C1-C7, §4.6). Open has none.
+var auditRules = []Rule{
+	{ID: "audit-folder", Class: Audit, Severity: Error, level: resultLevel, when: []condition{byLoadGen, enforced},
+		Advice: "run the audit", look: auditFolder},
+	{ID: "audit-text", Class: Audit, Severity: Error, level: resultLevel, when: []condition{byLoadGen, enforced},
+		Advice: "verify the audit's run", look: auditText},
+	{ID: "audit-result", Class: Audit, Severity: Error, level: resultLevel, when: []condition{byLoadGen, enforced},
+		Advice: "look into the text for what failed, and repeat the audit", look: auditResult},
+	{ID: "audit-skipped", Class: Audit, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen, enforced},
+		Advice: "verify the audit's run under its own scenario: only Offline has no first token to compare", look: auditSkipped},
+}
+
+// audit is one compliance test: where its verdict stands, and the lines that must be in it.
+type audit struct {
+	text  string
+	lines [][]string // of each group one must be there as a whole line
+	words string     // or this anywhere
+}
+
+const tokenSkipped = "First token check pass: Skipped"
+
+var audits = map[string]audit{
+	"TEST06": {text: "verify_accuracy.txt", lines: [][]string{
+		{"First token check pass: True", tokenSkipped}, {"EOS check pass: True"}, {"Sample length check pass: True"}}},
+	"TEST07": {text: "verify_accuracy.txt", words: "TEST PASS"},
+	"TEST09": {text: "verify_output_len.txt", words: "TEST PASS"},
+}
+
+// eachAudit gives the benchmark's audits with their folders.
+func (s *scope) eachAudit(do func(name, folder string, a audit)) {
+	if s.model() == nil {
+		return
+	}
+	for _, name := range s.model().Audits {
+		if a, ok := audits[name]; ok {
+			do(name, path.Join(s.layout().audits(s, name), name), a)
+		}
+	}
+}
+
+func auditFolder(s *scope, breach say) {
+	s.eachAudit(func(name, folder string, _ audit) {
+		if _, ok := s.files.size(folder); !ok {
+			breach(folder, name, "no such folder", "the audit "+name)
+		}
+	})
+}
+
+func auditText(s *scope, breach say) {
+	s.eachAudit(func(name, folder string, a audit) {
+		file := path.Join(folder, a.text)
+		if _, ok := s.files.size(file); !ok {
+			breach(file, name, "no such file", "what the verification wrote")
+		}
+	})
+}
+
+func auditResult(s *scope, breach say) {
+	s.eachAudit(func(name, folder string, a audit) {
+		file := path.Join(folder, a.text)
+		seen, err := s.linesOf(file, a)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return
+		case err != nil:
+			breach(file, name, err, "a text that can be read")
+			return
+		}
+		for _, group := range a.lines {
+			if !anyOf(seen, group) {
+				breach(file, name, "no such line", strings.Join(group, " or "))
+			}
+		}
+		if a.words != "" && !seen[a.words] {
+			breach(file, name, "no "+a.words, a.words)
+		}
+	})
+}
+
+func auditSkipped(s *scope, breach say) {
+	if canonical(s.name) == "Offline" {
+		return
+	}
+	s.eachAudit(func(name, folder string, a audit) {
+		file := path.Join(folder, a.text)
+		if seen, err := s.linesOf(file, a); err == nil && seen[tokenSkipped] {
+			breach(file, name, tokenSkipped, a.lines[0][0])
+		}
+	})
+}
+
+func anyOf(seen map[string]bool, lines []string) bool {
+	for _, l := range lines {
+		if seen[l] {
+			return true
+		}
+	}
+	return false
+}
+
+// linesOf streams an audit's text and says which of the lines it asks for are there.
+func (s *scope) linesOf(name string, a audit) (map[string]bool, error) {
+	f, err := s.files.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	asked := map[string]bool{}
+	for _, group := range a.lines {
+		for _, l := range group {
+			asked[l] = true
+		}
+	}
+	seen := map[string]bool{}
+	in := bufio.NewScanner(io.LimitReader(f, maxText))
+	in.Buffer(nil, maxScoreLine)
+	for in.Scan() {
+		line := strings.TrimSpace(in.Text())
+		if asked[line] {
+			seen[line] = true
+		}
+		if a.words != "" && strings.Contains(line, a.words) {
+			seen[a.words] = true
+		}
+	}
+	if err := in.Err(); err != nil {
+		return nil, fmt.Errorf("it can not be read as text: %w", err)
+	}
+	return seen, nil
+}

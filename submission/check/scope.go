@@ -1,0 +1,113 @@
+package check
+
+import (
+	"path"
+)
+
+// scope is one place of the tree: the root, a division, a submitter, a system, a benchmark or a scenario folder.
+type scope struct {
+	*checker
+	level level
+	path  string // below the root; "." is the root
+	name  string // its last element
+	up    *scope
+	down  []*scope
+	here  listing
+
+	system  *document         // of a system: its description
+	mapping map[string]string // of a submitter: own benchmark names
+	bench   *benchmark        // of a benchmark: its rules; nil where none is known
+	result  *result           // of a scenario folder while its rules are asked
+
+	findings []Finding
+	broken   bool     // it has an error of its own
+	row      *summary // of a scenario folder: what the report says about it
+}
+
+// at gives the place of that level which holds s, or s itself.
+func (s *scope) at(l level) *scope {
+	for s.level > l {
+		s = s.up
+	}
+	return s
+}
+
+func (s *scope) division() string { return s.at(divisionLevel).name }
+
+// sut gives the system's description; every document answers, also one that could not be read.
+func (s *scope) sut() *document { return s.at(systemLevel).system }
+
+// model gives the benchmark's rules; nil where none is known.
+func (s *scope) model() *benchmark { return s.at(benchmarkLevel).bench }
+
+// invalid says whether an error here or above spoils what lies here.
+func (s *scope) invalid() bool {
+	for ; s != nil; s = s.up {
+		if s.broken {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scope) each(do func(*scope)) {
+	do(s)
+	for _, d := range s.down {
+		d.each(do)
+	}
+}
+
+func (s *scope) add(level level, name string) *scope {
+	d := &scope{checker: s.checker, level: level, path: path.Join(s.path, name), name: name, up: s}
+	d.here = s.files.list(d.path)
+	s.down = append(s.down, d)
+	return d
+}
+
+// maxFolders bounds the scenario folders: links can make a small tree look endless.
+const maxFolders = 100_000
+
+// divisions are the folders of a tree that are looked into.
+var divisions = map[string]bool{"closed": true, "open": true, "network": true}
+
+// walk finds the places of the tree.
+func (c *checker) walk() *scope {
+	top := &scope{checker: c, level: rootLevel, path: "."}
+	top.here = c.files.list(".")
+	left := maxFolders
+	for _, division := range top.here.folders {
+		if !divisions[division] {
+			continue
+		}
+		d := top.add(divisionLevel, division)
+		for _, name := range d.here.folders {
+			if c.o.Submitter == "" || c.o.Submitter == name {
+				c.walkSubmitter(d.add(submitterLevel, name), &left)
+			}
+		}
+	}
+	return top
+}
+
+func (c *checker) walkSubmitter(s *scope, left *int) {
+	if s.division() == "open" {
+		s.mapping = c.readMapping(path.Join(s.path, "model_mapping.json"))
+	}
+	results := path.Join(s.path, "results")
+	for _, system := range c.files.list(results).folders {
+		y := s.add(systemLevel, path.Join("results", system))
+		y.name = system
+		y.system = c.readDocument(path.Join(s.path, "systems", system+".json"))
+		for _, name := range y.here.folders {
+			b := y.add(benchmarkLevel, name)
+			b.bench = b.find()
+			for _, scenario := range b.here.folders {
+				if *left--; *left < 0 {
+					c.unread.Add(1)
+					continue
+				}
+				b.add(resultLevel, scenario)
+			}
+		}
+	}
+}

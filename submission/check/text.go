@@ -1,0 +1,67 @@
+package check
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// JSON writes the report as one indented object.
+func (r *Report) JSON(w io.Writer) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(r)
+}
+
+// Text writes the report for people: the results as a table, the findings below, the verdict last.
+func (r *Report) Text(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, one := range r.Results {
+		fmt.Fprintf(table, "%s\t%s\t%.6g %s\n", one.word(), one.Path, one.Metric, one.Unit)
+	}
+	_ = table.Flush() // into memory: out has the error
+	for _, f := range r.Findings {
+		fmt.Fprintf(out, "\n%s\n", f)
+	}
+	fmt.Fprintf(out, "\nround %s, %s rules: %d results valid, %d not; %d errors, %d warnings\n",
+		r.Round, r.Mode, r.Counts.Valid, r.Counts.Invalid, r.Counts.Errors, r.Counts.Warnings)
+	fmt.Fprintln(out, r.verdict())
+	return out.Flush()
+}
+
+func (one Result) word() string {
+	switch {
+	case one.Valid:
+		return "valid"
+	case one.Rehearsal:
+		return "rehearsal"
+	}
+	return "invalid"
+}
+
+func (r *Report) verdict() string {
+	switch {
+	case r.Valid:
+		return "The submission is valid."
+	case r.OnlyRehearsal():
+		return "The submission is a rehearsal: durations, counts and totals are those of short runs, and nothing else is wrong."
+	}
+	return "The submission is not valid."
+}
+
+// String is the finding as one paragraph.
+func (f Finding) String() string {
+	where := f.File
+	if f.Key != "" {
+		where += ", " + f.Key
+	}
+	text := fmt.Sprintf("%s [%s, %s] %s: found %s", f.Severity, f.Rule, f.Class, where, f.Found)
+	if f.Expected != "" {
+		text += ", expected " + f.Expected
+	}
+	return text + "; " + f.Advice
+}
