@@ -55,7 +55,7 @@ type Outcome struct {
 
 // Campaign runs steps.
 type Campaign struct {
-	Model  string // whose records count as done; empty: any
+	Wanted Wanted // whose records count as done
 	Steps  []Step
 	Resume bool // skip what is done and valid
 	Force  bool // replace what is there
@@ -80,7 +80,7 @@ func (c *Campaign) Run(ctx context.Context) ([]Outcome, error) {
 			return out, context.Cause(ctx)
 		}
 		if c.Resume {
-			if r, ok := ValidRecord(s.Folder); ok && c.is(r, s) {
+			if r, ok := c.Wanted.Done(s); ok {
 				out[i] = Outcome{Step: s, State: Skipped, Record: r}
 				continue
 			}
@@ -104,9 +104,22 @@ func (c *Campaign) Run(ctx context.Context) ([]Outcome, error) {
 	return out, nil
 }
 
-// is tells whether a record is of that very test: a folder may have been used for another benchmark.
-func (c *Campaign) is(r *run.Record, s Step) bool {
-	return r.Scenario == string(s.Scenario) && r.Mode == string(s.Mode) && (c.Model == "" || r.Model == c.Model)
+// Wanted tells which earlier records a resumed campaign may count as done: a folder may have been used for another benchmark, and a
+// rehearsal is no part of a real submission.
+type Wanted struct {
+	Model   string // benchmark; empty: any
+	Backend string // empty: any
+	Real    bool   // a rehearsal does not count
+}
+
+// Done gives the record of a step's folder when it is VALID and of that very test.
+func (w Wanted) Done(s Step) (*run.Record, bool) {
+	r, err := ReadRecord(s.Folder)
+	if err != nil || r.Verdict != run.Valid || r.Scenario != string(s.Scenario) || r.Mode != string(s.Mode) {
+		return nil, false
+	}
+	same := (w.Model == "" || r.Model == w.Model) && (w.Backend == "" || r.Backend == w.Backend)
+	return r, same && !(w.Real && r.Rehearsal)
 }
 
 // child runs one step's process to its end. It has a group of its own, so that a Ctrl-C at the terminal reaches it once, through us.
@@ -187,12 +200,6 @@ func ReadRecord(folder string) (*run.Record, error) {
 		return nil, fmt.Errorf("the record of %s has the schema %q, and %q is known", folder, r.Schema, run.Schema)
 	}
 	return r, nil
-}
-
-// ValidRecord gives a folder's record when it is there and VALID.
-func ValidRecord(folder string) (*run.Record, bool) {
-	r, err := ReadRecord(folder)
-	return r, err == nil && r.Verdict == run.Valid
 }
 
 // ExitCode is the campaign's: 0 when every step is valid and its process says so, else that of the first that is not.

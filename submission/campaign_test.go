@@ -181,9 +181,9 @@ func TestBadInputEndsTheCampaign(t *testing.T) {
 
 func TestResume(t *testing.T) {
 	c, started := stage(t, "valid")
-	c.Resume, c.Model = true, "llama3.1-8b"
+	c.Resume, c.Wanted = true, Wanted{Model: "llama3.1-8b", Real: true}
 	of := func(i int) run.Record {
-		return run.Record{Schema: run.Schema, Model: c.Model, Scenario: string(c.Steps[i].Scenario), Mode: string(c.Steps[i].Mode), Verdict: run.Valid}
+		return run.Record{Schema: run.Schema, Model: c.Wanted.Model, Scenario: string(c.Steps[i].Scenario), Mode: string(c.Steps[i].Mode), Verdict: run.Valid}
 	}
 	force := map[string]bool{}
 	command := c.Command
@@ -192,14 +192,15 @@ func TestResume(t *testing.T) {
 		return command(s, f)
 	}
 	leave(t, c.Steps[0], of(0))
-	invalid, other := of(1), of(2)
-	invalid.Verdict, other.Model = run.Invalid, "llama2-70b"
+	invalid, other, rehearsal := of(1), of(2), of(3)
+	invalid.Verdict, other.Model, rehearsal.Rehearsal = run.Invalid, "llama2-70b", true
 	leave(t, c.Steps[1], invalid)
 	leave(t, c.Steps[2], other)
+	leave(t, c.Steps[3], rehearsal)
 	out, err := c.Run(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, []State{Skipped, Done, Done, Done}, states(out))
-	require.Equal(t, c.Steps[1:], *started, "an invalid run, one of another benchmark and one that is not there are done")
+	require.Equal(t, c.Steps[1:], *started, "an invalid run, one of another benchmark and a rehearsal are done again")
 	require.Equal(t, map[string]bool{c.Steps[1].Folder: true, c.Steps[2].Folder: true, c.Steps[3].Folder: true}, force)
 	require.NoFileExists(t, filepath.Join(c.Steps[0].Folder, "started"))
 	require.Equal(t, run.ExitValid, ExitCode(out))

@@ -67,7 +67,8 @@ func TestKilledCampaignGoesOn(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Kill())
 	require.Equal(t, -1, p.end(endWithin))
 	p.gone(children)
-	_, valid := submission.ValidRecord(p.folder)
+	r, err := submission.ReadRecord(p.folder)
+	valid := err == nil && r.Verdict == run.Valid
 	require.False(t, valid, "what was cut short is not valid")
 
 	states, verdicts := resume(t, folder)

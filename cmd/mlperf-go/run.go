@@ -104,7 +104,8 @@ func configJSON(plan *run.Plan) any {
 // runOne does a test in this process.
 func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 	if plan.Config.Bool("resume") {
-		if r, ok := submission.ValidRecord(plan.Folder()); ok {
+		step := submission.Step{Scenario: plan.Scenario.Scenario, Mode: plan.Mode, Folder: plan.Folder()}
+		if r, ok := wanted(plan).Done(step); ok {
 			p.notice("skipped: " + plan.Folder() + " holds a valid run")
 			return p.printRecord(r, plan.Folder())
 		}

@@ -128,7 +128,7 @@ func (p *program) campaign(c *cli.Context, e *config.Effective, scenarios []mode
 		return err
 	}
 	campaign := submission.Campaign{
-		Model: plan.Row.Name, Steps: steps, Resume: e.Bool("resume"), Force: e.Bool("force"),
+		Wanted: wanted(plan), Steps: steps, Resume: e.Bool("resume"), Force: e.Bool("force"),
 		Command: func(s submission.Step, force bool) *exec.Cmd {
 			cmd := exec.Command(self, p.stepArgs(c, plan, s, force)...)
 			cmd.Stdout, cmd.Stderr, cmd.Env = nil, p.stderr, p.stepEnviron(c, plan)
@@ -145,6 +145,22 @@ func (p *program) campaign(c *cli.Context, e *config.Effective, scenarios []mode
 	}
 	p.printCampaign(plan, outcomes)
 	return err
+}
+
+// wanted are the records that a resumed plan may count as done. A server and a data set of the user's mean a real test, unless the plan says
+// otherwise by its size; a simulator's record is none of a server's.
+func wanted(plan *run.Plan) submission.Wanted {
+	c := plan.Config
+	given := func(name string) bool { return c.IsSet(name) && c.Origin(name).Layer > config.FromRegistry }
+	w := submission.Wanted{Model: plan.Row.Name, Backend: c.String("backend")}
+	switch {
+	case !given("endpoint"):
+		w.Backend = "sim"
+	case w.Backend == "":
+		w.Backend = "vllm"
+	}
+	w.Real = given("endpoint") && given("dataset") && w.Backend != "sim" && !c.IsSet("samples")
+	return w
 }
 
 // refuseRehearsal: a submission with a real server and a real data set must not be short by a flag (cli.md).
