@@ -30,7 +30,7 @@ func (p *parser) field(line []byte) bool {
 	}
 	switch n { // the length tells most fields that are not read
 	case 8, 10, 11, 12, 14, 16, 17:
-		return p.value(line[:n], bytes.Trim(line[n+1:], " \t"))
+		return p.value(line[:n], trim(line[n+1:]))
 	}
 	return true
 }
@@ -89,6 +89,17 @@ func (p *parser) contentLength(value []byte) bool {
 	return true
 }
 
+// trim takes the blanks off both ends.
+func trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
 // is compares with a text in lower case.
 func is(b []byte, lower string) bool {
 	if len(b) != len(lower) {
@@ -115,7 +126,7 @@ func has(list []byte, word string) bool {
 		} else {
 			list = nil
 		}
-		if is(bytes.Trim(part, " \t"), word) {
+		if is(trim(part), word) {
 			return true
 		}
 	}

@@ -97,7 +97,7 @@ func (w *wheel) collect(slot, target int64) {
 	}
 }
 
-// wait tells how long nothing can go off; negative: no timer is set.
+// wait tells how long nothing can go off, or less; negative: no timer is set.
 func (w *wheel) wait(now int64) int64 {
 	for i := int64(1); i <= slots; {
 		slot := (w.tick + i) % slots
