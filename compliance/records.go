@@ -2,6 +2,8 @@ package compliance
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,30 +84,58 @@ type objectReader struct {
 // object gives the bytes of an object whose opening brace was read; io.EOF where it does not end.
 func (o *objectReader) object() ([]byte, error) {
 	o.buf = append(o.buf[:0], '{')
-	depth, quoted, escaped := 1, false, false
-	for depth > 0 {
-		c, err := o.r.ReadByte()
-		if err != nil {
+	n := nesting{depth: 1}
+	for {
+		if _, err := o.r.Peek(1); err != nil {
 			return nil, err
 		}
-		if len(o.buf) == maxObject {
+		part, _ := o.r.Peek(o.r.Buffered()) // what is buffered can be looked at
+		end := n.end(part)
+		o.buf = append(o.buf, part[:end]...)
+		if len(o.buf) > maxObject {
 			return nil, fmt.Errorf("it is longer than %d MiB", maxObject>>20)
 		}
-		o.buf = append(o.buf, c)
-		switch {
-		case escaped:
-			escaped = false
-		case quoted && c == '\\':
-			escaped = true
-		case c == '"':
-			quoted = !quoted
-		case !quoted && c == '{':
-			depth++
-		case !quoted && c == '}':
-			depth--
+		if _, err := o.r.Discard(end); err != nil {
+			return nil, err
+		}
+		if n.depth == 0 {
+			return o.buf, nil
 		}
 	}
-	return o.buf, nil
+}
+
+// nesting is where in an object the bytes so far have led.
+type nesting struct {
+	depth           int
+	quoted, escaped bool
+}
+
+// end gives how many bytes of the next part belong to the object: all of them where it goes on.
+func (n *nesting) end(part []byte) int {
+	for i := 0; i < len(part); i++ {
+		c := part[i]
+		switch {
+		case n.escaped:
+			n.escaped = false
+		case n.quoted && c != '"' && c != '\\':
+			if skip := bytes.IndexAny(part[i:], `"\`); skip > 0 { // most of a log is inside of quotes
+				i += skip - 1
+			} else {
+				return len(part)
+			}
+		case n.quoted && c == '\\':
+			n.escaped = true
+		case c == '"':
+			n.quoted = !n.quoted
+		case c == '{':
+			n.depth++
+		case c == '}':
+			if n.depth--; n.depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(part)
 }
 
 func decode(object []byte) (record, error) {
@@ -129,10 +159,16 @@ func decode(object []byte) (record, error) {
 }
 
 func decodeData(text json.RawMessage) ([]byte, error) {
-	var digits string
 	if text == nil || string(text) == "null" {
 		return nil, nil
 	}
+	if plain := bytes.Trim(text, `"`); len(plain) == len(text)-2 {
+		data := make([]byte, hex.DecodedLen(len(plain)))
+		if _, err := hex.Decode(data, plain); err == nil {
+			return data, nil
+		}
+	}
+	var digits string
 	if err := json.Unmarshal(text, &digits); err != nil {
 		return nil, fmt.Errorf("its data is no string: %.40q", text)
 	}

@@ -19,8 +19,8 @@ type query struct{ step, query int64 }
 
 func (q query) String() string { return fmt.Sprintf("(%d, %d)", q.step, q.query) }
 
-// shown is one answer of the audit's run. Its entropies are known once the accuracy run's answer of the same query was read.
-type shown struct {
+// shownAnswer is one answer of the audit's run. Its entropies are known once the accuracy run's answer of the same query was read.
+type shownAnswer struct {
 	query       query
 	predictions []float32
 	matched     bool
@@ -29,7 +29,7 @@ type shown struct {
 
 // entropyLog keeps the audit's few answers and goes through the many of the accuracy run, so that neither log has to fit into memory.
 type entropyLog struct {
-	shown   []shown
+	shown   []shownAnswer
 	byQuery map[query][]int
 	kept    int
 	entries int // of the accuracy run
@@ -102,7 +102,7 @@ func (l *entropyLog) take(e *mllog.AccuracyEntry) error {
 		return fmt.Errorf("the log has more than %d predictions: was the audit.config in force?", maxPredictions)
 	}
 	l.byQuery[q] = append(l.byQuery[q], len(l.shown))
-	l.shown = append(l.shown, shown{query: q, predictions: values[2:]})
+	l.shown = append(l.shown, shownAnswer{query: q, predictions: values[2:]})
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (a *audit) judge08(l *entropyLog, share float64) {
 }
 
 // mismatch is empty where two entropies are near enough. One that is 0 has no relative difference.
-func (s *shown) mismatch(share float64) string {
+func (s *shownAnswer) mismatch(share float64) string {
 	switch {
 	case s.ref == 0 && s.test == 0:
 		return ""
