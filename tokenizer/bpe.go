@@ -20,7 +20,6 @@ type bpe struct {
 	unk          int32
 	whole        []uint64 // bit set of the ids whose text, alone in a piece, becomes that id
 	merges       pairs
-	mark         string // pieces may be cut before this, see cutPoint; empty: nowhere
 }
 
 // pairs maps two ids to the rank and the result of their merge: a hash table with open addresses.

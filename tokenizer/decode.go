@@ -53,6 +53,7 @@ type decoderLoader struct {
 	firstCount bool   // a step looks at whether a token is the first
 	joined     string // type of the step that joined the tokens; empty: none yet
 	bytes      bool   // ByteFallback was there
+	grown      int    // see part.replace
 }
 
 const decoderPart = "decoder"
@@ -61,11 +62,22 @@ func (t *Tokenizer) loadDecoder(doc *document) error {
 	if doc.Decoder == nil {
 		t.decoding.separator = " "
 	}
-	l := decoderLoader{t: t}
-	if err := flatten(doc.Decoder, func(p *part) list[part] { return p.Decoders }, l.take); err != nil {
+	parts, err := doc.Decoder.steps(decoderPart)
+	if err != nil {
 		return err
 	}
-	d := &t.decoding
+	l := decoderLoader{t: t, grown: 1}
+	for _, p := range parts {
+		if err := l.take(p); err != nil {
+			return err
+		}
+	}
+	return l.table()
+}
+
+// table works the steps out for every id.
+func (l *decoderLoader) table() error {
+	t, d := l.t, &l.t.decoding
 	text := func(id int32, first bool) string {
 		token := t.tokens[id]
 		for _, s := range l.steps {
@@ -80,9 +92,13 @@ func (t *Tokenizer) loadDecoder(doc *document) error {
 	if l.bytes {
 		d.bytes = make([]int16, len(t.tokens))
 	}
+	total := 0
 	for id := range t.tokens {
 		if t.known[id] {
 			d.texts[id] = text(int32(id), false)
+		}
+		if total += len(d.texts[id]); total > mostDecoded {
+			return broken(decoderPart, "the texts of its tokens have more than %d bytes together", mostDecoded)
 		}
 		if l.bytes {
 			d.bytes[id] = fallbackByte(d.texts[id])
@@ -126,11 +142,10 @@ var decoderSteps = map[string]func(*decoderLoader, *part) error{
 		return nil
 	},
 	"Replace": func(l *decoderLoader, p *part) error {
-		find, err := p.Pattern.finder(decoderPart)
+		change, err := p.replace(decoderPart, &l.grown)
 		if err != nil {
 			return err
 		}
-		change := replace(find, p.Content)
 		l.steps = append(l.steps, func(token string, _ bool) string { return change(token) })
 		return nil
 	},

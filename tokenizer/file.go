@@ -9,14 +9,17 @@ import (
 
 // Bounds of a tokenizer.json. The largest of the public ones have about 35 MB, 260,000 tokens and 600,000 merges.
 const (
-	mostFileBytes   = 128 << 20
+	mostFileBytes   = 64 << 20
 	mostConfigBytes = 16 << 20
-	mostID          = 1<<22 - 1
+	mostID          = 1<<21 - 1
 	mostMerges      = 1 << 22
+	mostTokenBytes  = 1 << 14
 	mostAdded       = 1 << 16
-	mostAddedBytes  = 1 << 10 // one added token
-	mostSteps       = 64      // steps of a Sequence
-	mostDepth       = 8       // Sequences inside one another
+	mostAddedBytes  = 1 << 8   // one added token
+	mostSteps       = 64       // steps of a Sequence, and pieces of a template
+	mostDepth       = 8        // Sequences inside one another
+	mostGrowth      = 64       // how many times longer Replace steps may make a text
+	mostDecoded     = 64 << 20 // bytes of all tokens' texts together
 )
 
 // document is a tokenizer.json. Truncation and padding are left out: they are a caller's wish, not the tokenizer's.
@@ -189,26 +192,33 @@ func (m *mergePair) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// flatten walks Sequences inside one another and gives each step to take, in order.
-func flatten(p *part, inner func(*part) list[part], take func(*part) error) error {
-	return flattenAt(p, inner, take, 0)
+// steps returns the steps of a part, those of Sequences inside one another in order.
+func (p *part) steps(where string) ([]*part, error) {
+	steps, err := p.appendSteps(nil, 0)
+	if err != nil {
+		return nil, broken(where, "%v", err)
+	}
+	return steps, nil
 }
 
-func flattenAt(p *part, inner func(*part) list[part], take func(*part) error, depth int) error {
-	if p == nil {
-		return nil
+func (p *part) appendSteps(steps []*part, depth int) ([]*part, error) {
+	switch {
+	case p == nil:
+		return steps, nil
+	case p.Type != "Sequence" && len(steps) == mostSteps:
+		return nil, fmt.Errorf("it has more than %d steps", mostSteps)
+	case p.Type != "Sequence":
+		return append(steps, p), nil
+	case depth == mostDepth:
+		return nil, fmt.Errorf("its Sequences lie inside one another deeper than %d", mostDepth)
 	}
-	if p.Type != "Sequence" {
-		return take(p)
-	}
-	if depth == mostDepth {
-		return fmt.Errorf("found Sequences inside one another deeper than %d", mostDepth)
-	}
-	steps := inner(p)
-	for i := range steps {
-		if err := flattenAt(&steps[i], inner, take, depth+1); err != nil {
-			return err
+	var err error
+	for _, inner := range []list[part]{p.Normalizers, p.PreTokenizers, p.Processors, p.Decoders} {
+		for i := range inner {
+			if steps, err = inner[i].appendSteps(steps, depth+1); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return nil
+	return steps, nil
 }

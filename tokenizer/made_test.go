@@ -27,7 +27,7 @@ func trained(symbols, words []string) (vocab map[string]int32, merges []string) 
 	for _, word := range words {
 		runes := []rune(word)
 		for n := 2; n <= len(runes); n++ {
-			left, right := string(runes[:n-1]), string(runes[n-1:])
+			left, right := string(runes[:n-1]), string(runes[n-1:n])
 			add(right)
 			if add(left + right) {
 				merges = append(merges, left+" "+right)

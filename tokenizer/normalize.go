@@ -48,8 +48,21 @@ func (p *pattern) finder(where string) (finder, error) {
 	return findString(*p.String), nil
 }
 
-// replace returns a function that puts content in place of each match.
-func replace(find finder, content string) func(string) string {
+// replace returns a function that puts the content of a Replace in place of each match. grown counts how many times longer all
+// of them together may make a text.
+func (p *part) replace(where string, grown *int) (func(string) string, error) {
+	find, err := p.Pattern.finder(where)
+	if err != nil {
+		return nil, err
+	}
+	shortest := 1 // match of a regular expression
+	if p.Pattern.String != nil {
+		shortest = len(*p.Pattern.String)
+	}
+	if *grown *= max(1, (len(p.Content)+shortest-1)/shortest); *grown > mostGrowth {
+		return nil, broken(where, "its Replace steps make a text more than %d times longer", mostGrowth)
+	}
+	content := p.Content
 	return func(text string) string {
 		var b strings.Builder
 		for from := 0; ; {
@@ -65,37 +78,44 @@ func replace(find finder, content string) func(string) string {
 			b.WriteString(content)
 			from = end
 		}
-	}
+	}, nil
 }
 
 var unicodeForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
 
 func (t *Tokenizer) loadNormalizer(doc *document) error {
 	const where = "normalizer"
-	return flatten(doc.Normalizer, func(p *part) list[part] { return p.Normalizers }, func(p *part) error {
+	steps, err := doc.Normalizer.steps(where)
+	if err != nil {
+		return err
+	}
+	grown := 1
+	for _, p := range steps {
 		form, ok := unicodeForms[p.Type]
 		switch {
 		case ok:
 			t.normalize = append(t.normalize, form.String)
 		case p.Type == "Prepend":
-			content := p.Prepend
+			if len(p.Prepend) > mostAddedBytes {
+				return broken(where, "its Prepend puts more than %d bytes before a text", mostAddedBytes)
+			}
 			t.normalize = append(t.normalize, func(text string) string {
 				if text == "" {
 					return text
 				}
-				return content + text
+				return p.Prepend + text
 			})
 		case p.Type == "Replace":
-			find, err := p.Pattern.finder(where)
+			change, err := p.replace(where, &grown)
 			if err != nil {
 				return err
 			}
-			t.normalize = append(t.normalize, replace(find, p.Content))
+			t.normalize = append(t.normalize, change)
 		default:
 			return unsupported(where, "it has a step of type %q", p.Type)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (t *Tokenizer) normalized(text string) string {

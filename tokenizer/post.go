@@ -3,15 +3,22 @@ package tokenizer
 // loadPostProcessor collects the tokens that go around a text.
 func (t *Tokenizer) loadPostProcessor(doc *document) error {
 	const where = "post_processor"
-	return flatten(doc.PostProcessor, func(p *part) list[part] { return p.Processors }, func(p *part) error {
+	steps, err := doc.PostProcessor.steps(where)
+	if err != nil {
+		return err
+	}
+	for _, p := range steps {
 		switch p.Type {
 		case "ByteLevel": // moves offsets alone, which are not kept
-			return nil
 		case "TemplateProcessing":
-			return t.addTemplate(p)
+			if err := t.addTemplate(p); err != nil {
+				return err
+			}
+		default:
+			return unsupported(where, "it has a step of type %q", p.Type)
 		}
-		return unsupported(where, "it has a step of type %q", p.Type)
-	})
+	}
+	return nil
 }
 
 // addTemplate puts a template around what the ones before it gave.

@@ -82,22 +82,26 @@ func isolate(scan scanner) step {
 
 func (t *Tokenizer) loadPreTokenizer(doc *document) error {
 	const where = "pre_tokenizer"
-	return flatten(doc.PreTokenizer, func(p *part) list[part] { return p.PreTokenizers }, func(p *part) error {
-		if t.model.byteLevel {
+	steps, err := doc.PreTokenizer.steps(where)
+	if err != nil {
+		return err
+	}
+	for _, p := range steps {
+		read, ok := preTokenizers[p.Type]
+		switch {
+		case !ok:
+			return unsupported(where, "it has a step of type %q", p.Type)
+		case t.model.byteLevel:
 			return unsupported(where, "it has a step of type %q after ByteLevel", p.Type)
 		}
-		make, ok := preTokenizers[p.Type]
-		if !ok {
-			return unsupported(where, "it has a step of type %q", p.Type)
-		}
-		s, err := make(p)
+		s, err := read(p)
 		if err != nil {
 			return err
 		}
 		t.model.byteLevel = p.Type == "ByteLevel"
 		t.steps = append(t.steps, s)
-		return nil
-	})
+	}
+	return nil
 }
 
 var preTokenizers = map[string]func(*part) (step, error){

@@ -9,13 +9,13 @@ import (
 func openTail(b []byte) int {
 	for n := 1; n <= 3 && n <= len(b); n++ {
 		at := len(b) - n
-		if b[at] >= 0xc0 {
+		if b[at] >= 0xc2 && b[at] <= 0xf4 {
 			if length, whole := charPrefix(b[at:]); !whole && length == n {
 				return n
 			}
 			return 0
 		}
-		if b[at] < 0x80 {
+		if b[at] < 0x80 || b[at] >= 0xc0 {
 			return 0
 		}
 	}

@@ -112,6 +112,9 @@ func (t *Tokenizer) loadTokens(doc *document) error {
 	t.tokens, t.known, t.special = make([]string, highest+1), make([]bool, highest+1), make([]bool, highest+1)
 	t.ids = make(map[string]int32, len(doc.Model.Vocab)+len(doc.AddedTokens))
 	for token, id := range doc.Model.Vocab {
+		if len(token) > mostTokenBytes {
+			return broken("model", "its token %s has more than %d bytes", shown(token), mostTokenBytes)
+		}
 		if t.known[id] {
 			return broken("model", "two tokens of its vocabulary have the id %d", id)
 		}
