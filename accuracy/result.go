@@ -103,7 +103,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 
 // WriteText writes accuracy.txt without the hash line that truncation adds. What was not scored is named, and its metrics are absent.
 func (r *Result) WriteText(w io.Writer) error {
-	text := "Results\n\n" + r.line(r) + "\n"
+	text := "Results\n\n" + r.line(r)
 	for _, u := range r.Unscored {
 		text += fmt.Sprintf("\nnot scored: %d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
 	}

@@ -155,9 +155,9 @@ func harmony() *scorer {
 		line: func(r *Result) string {
 			m, ok := r.Metric("exact_match")
 			if !ok {
-				return "no exact_match: not every answer is scored"
+				return "no exact_match: not every answer is scored\n"
 			}
-			return "'exact_match': " + m.Text
+			return "'exact_match': " + m.Text + "\n"
 		},
 	}
 }

@@ -131,7 +131,7 @@ func dictLine(r *Result) string {
 	for _, m := range r.Metrics {
 		parts = append(parts, fmt.Sprintf("'%s': %s", m.Name, m.Text))
 	}
-	return "{" + strings.Join(parts, ", ") + "}"
+	return "{" + strings.Join(parts, ", ") + "}\n"
 }
 
 // result sums up when every answer is scored.

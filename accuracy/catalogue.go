@@ -1,0 +1,184 @@
+package accuracy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Pieces of the product catalogue's score (spec/accuracy.md §10).
+
+const (
+	levelSeparator = " > "
+	padCategory    = "<|__PRED_CATEGORY_PAD__|>"
+	padBrand       = "<|__PRED_BRAND_PAD__|>"
+)
+
+// Levels compares two category paths: levels of the common start, of the prediction, and of the truth.
+func Levels(predicted, truth string) (common, predictedLevels, trueLevels int) {
+	p, t := strings.Split(predicted, levelSeparator), strings.Split(truth, levelSeparator)
+	for common < min(len(p), len(t)) && pyStrip(p[common]) == pyStrip(t[common]) {
+		common++
+	}
+	return common, len(p), len(t)
+}
+
+// HierarchicalF1 is the harmonic mean of precision and recall over all levels of all samples together.
+func HierarchicalF1(common, predicted, truth int) float64 {
+	if predicted == 0 || truth == 0 {
+		return 0
+	}
+	return fScore(float64(common)/float64(predicted), float64(common)/float64(truth)).F
+}
+
+// brandThreshold is the similarity above which two brands are the same.
+const brandThreshold = 90
+
+// BrandRatio is the similarity of two brands from 0 to 100, letter case and outer white space aside.
+func BrandRatio(predicted, truth string) float64 {
+	a, b := []rune(pyLower(pyStrip(predicted))), []rune(pyLower(pyStrip(truth)))
+	n := len(a) + len(b)
+	if n == 0 {
+		return 100
+	}
+	indel := n - 2*commonSubsequence(a, b)
+	return 100 * (1 - float64(indel)/float64(n))
+}
+
+// BrandMatch tells whether two brands count as the same.
+func BrandMatch(predicted, truth string) bool { return BrandRatio(predicted, truth) > brandThreshold }
+
+// commonSubsequence is the length of the longest one.
+func commonSubsequence(a, b []rune) int {
+	row := make([]int, len(b)+1)
+	for _, r := range a {
+		diagonal := 0
+		for j, other := range b {
+			above := row[j+1]
+			if r == other {
+				row[j+1] = diagonal + 1
+			} else {
+				row[j+1] = max(above, row[j])
+			}
+			diagonal = above
+		}
+	}
+	return row[len(b)]
+}
+
+// SecondhandF1 is the F1 of the positive class; 0 where it is undefined.
+func SecondhandF1(predicted, truth []bool) float64 {
+	var both, wrong int
+	for i, p := range predicted {
+		switch {
+		case p && truth[i]:
+			both++
+		case p != truth[i]:
+			wrong++
+		}
+	}
+	if both == 0 {
+		return 0
+	}
+	return 2 * float64(both) / float64(2*both+wrong)
+}
+
+// Product is an answer about one product.
+type Product struct {
+	Category   string
+	Brand      string
+	Secondhand bool
+}
+
+// maxProductBytes bounds an answer; the real ones have a few hundred bytes.
+const maxProductBytes = 1 << 20
+
+// ParseProduct reads an answer as the reference's strict schema does: one JSON object with exactly the three fields.
+func ParseProduct(answer string) (Product, error) {
+	var p Product
+	switch {
+	case len(answer) > maxProductBytes:
+		return p, errors.New("the answer is longer than 1 MiB")
+	case !utf8.ValidString(answer):
+		return p, errors.New("the answer is no UTF-8")
+	}
+	d := json.NewDecoder(strings.NewReader(answer))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return p, errors.New("the answer is no JSON object")
+	}
+	fields := map[string]bool{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return p, err
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return p, err
+		}
+		key := name.(string)
+		if err := p.set(key, bytes.TrimSpace(raw)); err != nil {
+			return p, err
+		}
+		fields[key] = true
+	}
+	if _, err := d.Token(); err != nil {
+		return p, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return p, errors.New("something stands after the JSON object")
+	}
+	if len(fields) < 3 {
+		return p, errors.New("one of category, brand, is_secondhand is missing")
+	}
+	return p, nil
+}
+
+func (p *Product) set(name string, raw []byte) error {
+	switch name {
+	case "category", "brand":
+		if raw[0] != '"' {
+			return errors.New(name + " is no string")
+		}
+		into := &p.Category
+		if name == "brand" {
+			into = &p.Brand
+		}
+		return json.Unmarshal(raw, into)
+	case "is_secondhand":
+		var ok bool
+		if p.Secondhand, ok = leniently(raw); !ok {
+			return errors.New("is_secondhand is no truth value")
+		}
+		return nil
+	}
+	return errors.New("the field " + strconv.Quote(shortened(name)) + " is not allowed")
+}
+
+// truthWords are the strings that the reference's schema takes for truth values, in any case.
+var truthWords = map[string]bool{
+	"true": true, "t": true, "yes": true, "y": true, "on": true, "1": true,
+	"false": false, "f": false, "no": false, "n": false, "off": false, "0": false,
+}
+
+// leniently reads a JSON value as a truth value.
+func leniently(raw []byte) (value, ok bool) {
+	switch raw[0] {
+	case 't', 'f':
+		return raw[0] == 't', true
+	case '"':
+		var word string
+		if json.Unmarshal(raw, &word) != nil {
+			return false, false
+		}
+		value, ok = truthWords[strings.ToLower(word)]
+		return value, ok
+	}
+	n, err := strconv.ParseFloat(string(raw), 64)
+	return n == 1, err == nil && (n == 0 || n == 1)
+}

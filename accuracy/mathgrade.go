@@ -1,0 +1,99 @@
+package accuracy
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// MathEqual tells whether two MATH answers are the same (spec/accuracy.md §8). fallback is true where the built-in comparison stood
+// in for the reference's symbolic algebra.
+func MathEqual(given, truth string) (equal, fallback bool) {
+	equal, fallback, _ = gradeMath(context.Background(), nil, given, truth)
+	return equal, fallback
+}
+
+func gradeMath(ctx context.Context, judge MathJudge, given, truth string) (equal, fallback bool, err error) {
+	if MathNormal(given) == MathNormal(truth) {
+		return true, false, nil
+	}
+	given, truth = MathPlain(given), MathPlain(truth)
+	if given == truth {
+		return true, false, nil
+	}
+	if given == "" {
+		return false, false, nil
+	}
+	wants, gives := tupleParts(truth), tupleParts(given)
+	if len(wants) != len(gives) || len(wants) == 0 {
+		return false, false, nil
+	}
+	if len(wants) > 1 && (truth[0] != given[0] || truth[len(truth)-1] != given[len(given)-1]) {
+		return false, false, nil
+	}
+	for i := range wants {
+		if ok, decided := comparedAsText(gives[i], wants[i]); decided {
+			equal = ok
+		} else if !mayEvaluate("(" + wants[i] + ")-(" + gives[i] + ")") {
+			equal = false
+		} else if judge != nil {
+			if equal, err = judge.Equal(ctx, gives[i], wants[i]); err != nil {
+				return false, false, err
+			}
+		} else {
+			equal, fallback = sameValue(gives[i], wants[i]), true
+		}
+		if !equal {
+			return false, fallback, nil
+		}
+	}
+	return true, fallback, nil
+}
+
+var fractionForm = regexp.MustCompile(`^-?[0-9]+.?/0*[1-9][0-9]*.?$`)
+
+// comparedAsText decides what needs no algebra: fractions must be written alike, and an integer equals only itself.
+func comparedAsText(given, want string) (equal, decided bool) {
+	if fractionForm.MatchString(want) && fractionForm.MatchString(given) {
+		return given == want, true
+	}
+	if isInteger(want) != isInteger(given) {
+		return false, true
+	}
+	return false, false
+}
+
+const brackets = "()[]"
+
+// tupleParts splits a tuple or an interval at its commas; anything else is one part.
+func tupleParts(s string) []string {
+	s = withoutGroups(s)
+	if s == "" {
+		return nil
+	}
+	if codePoints(s) > 2 && strings.IndexByte(brackets, s[0]) >= 0 && strings.IndexByte(brackets, s[len(s)-1]) >= 0 && !strings.ContainsAny(s[1:len(s)-1], brackets) {
+		parts := strings.Split(s[1:len(s)-1], ",")
+		for i := range parts {
+			parts[i] = pyStrip(parts[i])
+		}
+		return parts
+	}
+	return []string{s}
+}
+
+// maxUnknowns is the number of distinct letters up to which an expression is evaluated.
+const maxUnknowns = 2
+
+var longPower = regexp.MustCompile(`\^[0-9]+\^|\^[0-9][0-9]+`)
+
+// mayEvaluate refuses text, and powers that a computer algebra system might not come back from.
+func mayEvaluate(expr string) bool {
+	letters := map[rune]bool{}
+	for _, r := range strings.ReplaceAll(strings.ReplaceAll(expr, "sqrt", ""), "frac", "") {
+		if unicode.IsLetter(r) {
+			letters[r] = true
+		}
+	}
+	return len(letters) <= maxUnknowns && !strings.Contains(expr, "^{") && !strings.Contains(expr, "^(") && !longPower.MatchString(expr)
+}

@@ -1,0 +1,98 @@
+package accuracy
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+)
+
+// Places of a catalogue sample's scores.
+const (
+	levelsCommon = iota
+	levelsPredicted
+	levelsTrue
+	brandMatches
+	secondhandSays
+	secondhandTrue
+	answerValid
+)
+
+func catalogue() *scorer {
+	return &scorer{
+		text: utf8Text, repeats: true,
+		scores: []string{"common_levels", "predicted_levels", "true_levels", "brand", "secondhand_predicted", "secondhand_true", "valid"},
+		worker: func(*Input) scoreFunc {
+			return func(_ context.Context, s *sample, out *SampleScore) error {
+				scoreProduct(s, out)
+				return nil
+			}
+		},
+		finish: catalogueMetrics,
+		line: func(r *Result) string {
+			m, _ := r.Metric("f1")
+			return catalogueLine(m.Value)
+		},
+	}
+}
+
+// scoreProduct scores one answer. An invalid one counts as a path of padding as deep as the truth; its guess at the truth
+// value, which the reference draws at random, is left out.
+func scoreProduct(s *sample, out *SampleScore) {
+	out.Chars = codePoints(s.text)
+	p, err := ParseProduct(s.text)
+	out.Scores[answerValid] = number01(err == nil)
+	if err != nil {
+		depth := strings.Count(s.ref.Target, levelSeparator) + 1
+		p = Product{Category: strings.TrimSuffix(strings.Repeat(padCategory+levelSeparator, depth), levelSeparator), Brand: padBrand}
+	}
+	out.Answer = shortened(p.Category)
+	common, predicted, truth := Levels(p.Category, s.ref.Target)
+	out.Scores[levelsCommon], out.Scores[levelsPredicted], out.Scores[levelsTrue] = float64(common), float64(predicted), float64(truth)
+	if s.ref.Brand != "" || s.ref.Secondhand != "" {
+		out.Scores[brandMatches] = number01(BrandMatch(p.Brand, s.ref.Brand))
+	}
+	if want, known := truthWords[strings.ToLower(s.ref.Secondhand)]; known && err == nil {
+		out.Scores[secondhandSays], out.Scores[secondhandTrue] = number01(p.Secondhand), number01(want)
+	}
+}
+
+func number01(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func catalogueMetrics(t *tally) []Metric {
+	var common, predicted, truth int
+	var says, want []bool
+	invalid := 0
+	for _, s := range t.scores {
+		common += int(s.Scores[levelsCommon])
+		predicted += int(s.Scores[levelsPredicted])
+		truth += int(s.Scores[levelsTrue])
+		if s.Scores[answerValid] == 0 {
+			invalid++
+		}
+		if v := s.Scores[secondhandSays]; v == v {
+			says, want = append(says, v == 1), append(want, s.Scores[secondhandTrue] == 1)
+		}
+	}
+	out := []Metric{floatMetric("f1", HierarchicalF1(common, predicted, truth)), countMetric("invalid_answers", invalid)}
+	if brand, n := t.mean(brandMatches); n > 0 {
+		out = append(out, floatMetric("brand", brand))
+	}
+	if len(says) > 0 {
+		m := floatMetric("is_secondhand", SecondhandF1(says, want))
+		m.Note = "of the valid answers; the reference draws a value at random for the others"
+		out = append(out, m)
+	}
+	return out
+}
+
+// catalogueLine is the JSON text that the checker reads, and its own hash below.
+func catalogueLine(f1 float64) string {
+	text := `{"f1": ` + pyFloat(f1) + `}`
+	return fmt.Sprintf("%s\n\nhash=%x", text, sha256.Sum256([]byte(text)))
+}
