@@ -25,7 +25,7 @@ const endWithin = 3 * time.Second
 // long are runs that would go on for minutes.
 var long = map[string][]string{
 	"Server":       {"--scenario", "Server", "--target-qps", "50", "--min-duration", "10m", "--min-queries", "100"},
-	"Offline":      {"--scenario", "Offline", "--min-queries", "100000", "--concurrency", "64"},
+	"Offline":      {"--scenario", "Offline", "--min-queries", "20000", "--concurrency", "64"},
 	"SingleStream": {"--model", "llama3.1-8b-edge", "--scenario", "SingleStream", "--min-queries", "100000"},
 }
 
