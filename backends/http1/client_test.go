@@ -1,6 +1,8 @@
 package http1_test
 
 import (
+	"io"
+	"log"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,7 +13,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	log.SetOutput(io.Discard) // net/http, the reference here, logs what it finds odd
+	goleak.VerifyTestMain(m)
+}
 
 func protocol(c *backends.Config) (backends.Protocol, error) {
 	d, err := backends.Lookup("vllm")
