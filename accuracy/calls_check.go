@@ -1,0 +1,393 @@
+package accuracy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The syntax-tree check of function calls (spec/accuracy.md §11).
+
+// CallVerdict says whether calls are what was expected, and which rule failed first.
+type CallVerdict struct {
+	Valid bool
+	Error string // kind of error as the reference names it; "unsupported: ..." where the reference would fail itself
+}
+
+var callsValid = CallVerdict{Valid: true}
+
+func invalid(kind string) CallVerdict { return CallVerdict{Error: kind} }
+
+// CheckCalls compares function calls with what a sample expects. All three are JSON: descriptions of the functions; calls as a list of
+// {name: arguments}; expected calls as a list of {name: {parameter: [allowed values]}}.
+func CheckCalls(subset, descriptions, calls, expected string) (CallVerdict, error) {
+	var lists [3][]any
+	for i, text := range []string{descriptions, calls, expected} {
+		v, err := parseJSON(text)
+		if err != nil {
+			return CallVerdict{}, err
+		}
+		list, ok := v.([]any)
+		if !ok {
+			return CallVerdict{}, fmt.Errorf("%w: a list is expected", errJSON)
+		}
+		lists[i] = list
+	}
+	return checkCalls(subset, lists[0], lists[1], lists[2]), nil
+}
+
+// errUnsupported is what the reference fails at.
+var errUnsupported = errors.New("unsupported")
+
+func checkCalls(subset string, descriptions, calls, expected []any) CallVerdict {
+	c := callChecker{rules: rulesOf(subset), descriptions: descriptions}
+	var v CallVerdict
+	var err error
+	switch {
+	case strings.Contains(subset, "parallel"):
+		v, err = c.anyOrder(calls, expected)
+	case strings.Contains(subset, "multiple"):
+		v, err = c.one("multiple_function_checker", calls, expected, c.described)
+	default:
+		v, err = c.one("simple_function_checker", calls, expected, func(string) (*object, error) { return c.descriptionAt(0) })
+	}
+	if err != nil {
+		return invalid(err.Error())
+	}
+	return v
+}
+
+type callChecker struct {
+	rules        callRules
+	descriptions []any
+}
+
+func (c *callChecker) descriptionAt(i int) (*object, error) {
+	if i < len(c.descriptions) {
+		if o, ok := c.descriptions[i].(*object); ok {
+			return o, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: a function without a description", errUnsupported)
+}
+
+// described finds a function's description by its name.
+func (c *callChecker) described(name string) (*object, error) {
+	for i := range c.descriptions {
+		if o, err := c.descriptionAt(i); err == nil && o.values["name"] == name {
+			return o, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: no description of %.60q", errUnsupported, name)
+}
+
+// expectedCall is the name and the parameters of one expected call.
+func expectedCall(v any) (string, *object, error) {
+	if o, ok := v.(*object); ok && len(o.keys) > 0 {
+		if params, ok := o.values[o.keys[0]].(*object); ok {
+			return o.keys[0], params, nil
+		}
+	}
+	return "", nil, fmt.Errorf("%w: an expected call that is no {name: {parameter: values}}", errUnsupported)
+}
+
+// one checks a single call.
+func (c *callChecker) one(checker string, calls, expected []any, find func(string) (*object, error)) (CallVerdict, error) {
+	want := len(expected)
+	if checker == "simple_function_checker" {
+		want = 1
+	}
+	if len(calls) != want {
+		return invalid(checker + ":wrong_count"), nil
+	}
+	if len(expected) == 0 || len(calls) == 0 {
+		return CallVerdict{}, fmt.Errorf("%w: no expected call", errUnsupported)
+	}
+	name, params, err := expectedCall(expected[0])
+	if err != nil {
+		return CallVerdict{}, err
+	}
+	description, err := find(name)
+	if err != nil {
+		return CallVerdict{}, err
+	}
+	return c.call(description, calls[0], params)
+}
+
+// anyOrder takes for each expected call in turn the first remaining call that fits.
+func (c *callChecker) anyOrder(calls, expected []any) (CallVerdict, error) {
+	if len(calls) != len(expected) {
+		return invalid("parallel_function_checker_no_order:wrong_count"), nil
+	}
+	used := make([]bool, len(calls))
+	for _, e := range expected {
+		name, params, err := expectedCall(e)
+		if err != nil {
+			return CallVerdict{}, err
+		}
+		description, err := c.described(name)
+		if err != nil {
+			return CallVerdict{}, err
+		}
+		found := false
+		for i := 0; i < len(calls) && !found; i++ {
+			if used[i] {
+				continue
+			}
+			v, err := c.call(description, calls[i], params)
+			if err != nil {
+				return CallVerdict{}, err
+			}
+			used[i], found = v.Valid, v.Valid
+		}
+		if !found {
+			return invalid("parallel_function_checker_no_order:cannot_find_match"), nil
+		}
+	}
+	return callsValid, nil
+}
+
+// call checks one call: its name, that nothing required is missing and nothing unknown is there, and each value.
+func (c *callChecker) call(description *object, call any, expected *object) (CallVerdict, error) {
+	const checker = "simple_function_checker"
+	name, _ := description.values["name"].(string)
+	parameters, ok := description.values["parameters"].(*object)
+	if !ok {
+		return CallVerdict{}, fmt.Errorf("%w: a description without parameters", errUnsupported)
+	}
+	details, ok := parameters.values["properties"].(*object)
+	required, isList := parameters.values["required"].([]any)
+	if !ok || !isList {
+		return CallVerdict{}, fmt.Errorf("%w: a description without properties or required", errUnsupported)
+	}
+	made, _ := call.(*object)
+	name = strings.ReplaceAll(name, ".", "_")
+	if made == nil || !slices.Contains(made.keys, name) {
+		return invalid(checker + ":wrong_func_name"), nil
+	}
+	arguments, ok := made.values[name].(*object)
+	if !ok {
+		return CallVerdict{}, fmt.Errorf("%w: arguments that are no object", errUnsupported)
+	}
+	for _, r := range required {
+		if key, _ := r.(string); !slices.Contains(arguments.keys, key) {
+			return invalid(checker + ":missing_required"), nil
+		}
+	}
+	for _, key := range arguments.keys {
+		detail, known := details.values[key]
+		allowed, isAllowed := expected.values[key]
+		if !known || !isAllowed {
+			return invalid(checker + ":unexpected_param"), nil
+		}
+		if v, err := c.argument(arguments.values[key], detail, allowed); err != nil || !v.Valid {
+			return v, err
+		}
+	}
+	for _, key := range expected.keys {
+		list, ok := expected.values[key].([]any)
+		if !ok {
+			return CallVerdict{}, fmt.Errorf("%w: allowed values that are no list", errUnsupported)
+		}
+		if !slices.Contains(arguments.keys, key) && !pyContains(list, "") {
+			return invalid(checker + ":missing_optional"), nil
+		}
+	}
+	return callsValid, nil
+}
+
+// argument checks one value against its description and the values that are allowed.
+func (c *callChecker) argument(value, detail, allowed any) (CallVerdict, error) {
+	d, ok := detail.(*object)
+	list, isList := allowed.([]any)
+	if !ok || !isList {
+		return CallVerdict{}, fmt.Errorf("%w: a parameter without a type or a list of allowed values", errUnsupported)
+	}
+	described, _ := d.values["type"].(string)
+	value, kind, nested, v, err := c.rules.prepare(value, described, d)
+	if err != nil || !v.Valid {
+		return v, err
+	}
+	variable, v := checkType(value, list, kind, nested)
+	if !v.Valid {
+		return v, nil
+	}
+	if !variable {
+		switch {
+		case kind == "dict":
+			return checkDict(value, list)
+		case kind == "list" && nested == "dict":
+			return checkDicts(value, list)
+		case kind == "str":
+			return checkString(value.(string), list), nil
+		case kind == "list":
+			return checkList(value.([]any), list)
+		}
+	}
+	if !pyContains(list, value) {
+		return invalid("value_error:others"), nil
+	}
+	return callsValid, nil
+}
+
+// answerKind is the type of the first allowed value that is not the mark of an optional parameter.
+func answerKind(allowed []any) string {
+	for _, a := range allowed {
+		if a != "" {
+			return pyKind(a)
+		}
+	}
+	return ""
+}
+
+// checkType checks a value's type. A value of the allowed values' type counts as a variable.
+func checkType(value any, allowed []any, kind, nested string) (variable bool, v CallVerdict) {
+	answers := answerKind(allowed)
+	variable = answers != "" && answers != kind
+	if pyKind(value) == kind {
+		if nested == "" || slices.ContainsFunc(allowed, func(a any) bool { return itemsFit(value.([]any), a, nested) }) {
+			return variable, callsValid
+		}
+		if answers == kind {
+			return true, invalid("type_error:nested")
+		}
+		return false, invalid("type_error:simple")
+	}
+	if answers != "" && pyKind(value) == answers {
+		return true, callsValid
+	}
+	return false, invalid("type_error:simple")
+}
+
+// itemsFit checks the items of a list one level deep against one allowed value.
+func itemsFit(items []any, allowed any, nested string) bool {
+	list, ok := allowed.([]any)
+	if !ok {
+		return true
+	}
+	for _, item := range items {
+		if _, v := checkType(item, list, nested, ""); !v.Valid {
+			return false
+		}
+	}
+	return true
+}
+
+var ignoredMarks = strings.NewReplacer(" ", "", ",", "", ".", "", "/", "", "-", "", "_", "", "*", "", "^", "")
+
+// standard is a string in the form in which strings are compared; other values stay.
+func standard(v any) any {
+	if s, ok := v.(string); ok {
+		return strings.ReplaceAll(pyLower(ignoredMarks.Replace(s)), "'", `"`)
+	}
+	return v
+}
+
+func standardAll(list []any) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = standard(v)
+	}
+	return out
+}
+
+func checkString(value string, allowed []any) CallVerdict {
+	if slices.ContainsFunc(allowed, func(a any) bool { _, ok := a.(string); return ok && standard(a) == standard(value) }) {
+		return callsValid
+	}
+	return invalid("value_error:string")
+}
+
+func checkList(value []any, allowed []any) (CallVerdict, error) {
+	value = standardAll(value)
+	for _, a := range allowed {
+		var list []any
+		switch a := a.(type) {
+		case []any:
+			list = standardAll(a)
+		case string:
+			for _, r := range a {
+				list = append(list, standard(string(r)))
+			}
+		default:
+			return CallVerdict{}, fmt.Errorf("%w: an allowed list that is a %s", errUnsupported, pyKind(a))
+		}
+		if pyEqual(value, list) {
+			return callsValid, nil
+		}
+	}
+	return invalid("value_error:list/tuple"), nil
+}
+
+func checkDict(value any, allowed []any) (CallVerdict, error) {
+	v := invalid("dict_checker:unclear")
+	given, ok := value.(*object)
+	for _, a := range allowed {
+		if a == "" {
+			continue
+		}
+		answer, isDict := a.(*object)
+		if !ok || !isDict {
+			return CallVerdict{}, fmt.Errorf("%w: a dict that is compared with something else", errUnsupported)
+		}
+		var err error
+		if v, err = dictFits(given, answer); err != nil || v.Valid {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+func dictFits(given, answer *object) (CallVerdict, error) {
+	verdict := callsValid
+	for _, key := range given.keys {
+		allowed, known := answer.values[key]
+		if !known {
+			verdict = invalid("value_error:dict_key")
+			break
+		}
+		list, ok := allowed.([]any)
+		if !ok {
+			return CallVerdict{}, fmt.Errorf("%w: allowed values of a dict's key that are no list", errUnsupported)
+		}
+		if !pyContains(standardAll(list), standard(given.values[key])) {
+			verdict = invalid("value_error:dict_value")
+			break
+		}
+	}
+	for _, key := range answer.keys {
+		list, _ := answer.values[key].([]any)
+		if !slices.Contains(given.keys, key) && !pyContains(list, "") {
+			return invalid("value_error:dict_key"), nil
+		}
+	}
+	return verdict, nil
+}
+
+func checkDicts(value any, allowed []any) (CallVerdict, error) {
+	v := invalid("list_dict_checker:unclear")
+	given := value.([]any)
+	for _, a := range allowed {
+		answers, _ := a.([]any)
+		if text, isText := a.(string); (isText && codePoints(text) != len(given)) || (!isText && len(answers) != len(given)) {
+			v = invalid("value_error:list_dict_count")
+			continue
+		}
+		fits := true
+		for i := 0; i < len(given) && fits; i++ {
+			if answers == nil {
+				return CallVerdict{}, fmt.Errorf("%w: a list of dicts that is compared with a string", errUnsupported)
+			}
+			var err error
+			if v, err = checkDict(given[i], answers[i:i+1]); err != nil {
+				return v, err
+			}
+			fits = v.Valid
+		}
+		if fits {
+			return callsValid, nil
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,274 @@
+package accuracy
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Function calls in a model's output (spec/accuracy.md §11).
+
+// FunctionCalls finds the calls in an answer and gives them as a JSON list of {name, arguments}; "[]" where there are none. native
+// tells whether they were the structured tool calls of the server.
+func FunctionCalls(text string) (calls string, native bool) {
+	list, native := extractCalls(text)
+	var b strings.Builder
+	pyDump(&b, list)
+	return b.String(), native
+}
+
+func extractCalls(text string) (calls []any, native bool) {
+	text = pyStrip(text)
+	if len(text) > maxJSONBytes {
+		text = ""
+	}
+	if v, err := parseJSON(text); err == nil {
+		items, _ := v.([]any)
+		if calls, ok := eachItem(items, toolCall); ok {
+			return calls, true
+		}
+		if calls, ok := eachItem(items, namedCall); ok {
+			return calls, false
+		}
+	}
+	return textCalls(text), false
+}
+
+// eachItem converts all items of a list, or none.
+func eachItem(items []any, convert func(*object) (*object, bool)) ([]any, bool) {
+	var out []any
+	for _, item := range items {
+		o, ok := item.(*object)
+		if !ok {
+			return nil, false
+		}
+		call, ok := convert(o)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, call)
+	}
+	return out, len(out) > 0
+}
+
+func newCall(name, arguments any) *object {
+	o := newObject()
+	o.set("name", name)
+	o.set("arguments", arguments)
+	return o
+}
+
+// toolCall reads an item of the servers' tool_calls.
+func toolCall(o *object) (*object, bool) {
+	f, ok := o.values["function"].(*object)
+	if !ok {
+		return nil, false
+	}
+	name, known := f.values["name"]
+	if !known {
+		name = ""
+	}
+	arguments, known := f.values["arguments"]
+	if !known {
+		arguments = newObject()
+	}
+	if text, isText := arguments.(string); isText {
+		if v, err := parseJSON(text); err == nil {
+			arguments = v
+		}
+	}
+	return newCall(name, arguments), true
+}
+
+// namedCall reads a plain {name, arguments}.
+func namedCall(o *object) (*object, bool) {
+	name, ok := o.values["name"]
+	if !ok {
+		return nil, false
+	}
+	arguments, known := o.values["arguments"]
+	if !known {
+		arguments = newObject()
+	}
+	return newCall(name, arguments), true
+}
+
+// notFunctions are words before a parenthesis that are no calls.
+var notFunctions = map[string]bool{}
+
+func init() {
+	for word := range strings.FieldsSeq("print return if for while def class import from with assert raise try except len str int float list dict set tuple " +
+		"type isinstance range enumerate zip map filter Note Example Here This The For") {
+		notFunctions[word] = true
+	}
+}
+
+// textCalls finds calls written as text. An unclosed parenthesis is looked for to the end once: behind it no earlier one closes
+// either, unless a quote was open.
+func textCalls(text string) []any {
+	calls := []any{}
+	for at, scans := 0, 0; scans < maxOpenScans; {
+		start, open := nextCall(text, at)
+		if open < 0 {
+			break
+		}
+		name, _, _ := strings.Cut(text[start:open], " ")
+		name = strings.TrimFunc(name, pySpace)
+		at = open + 1
+		if notFunctions[name] {
+			continue
+		}
+		closing := closingParen(text, open)
+		if closing < 0 {
+			scans++
+			continue
+		}
+		at = closing + 1
+		args := pyStrip(text[open+1 : closing])
+		if args != "" && looksDeclared(args) {
+			continue
+		}
+		calls = append(calls, newCall(name, callArguments(args)))
+	}
+	return calls
+}
+
+// maxOpenScans bounds the search for parentheses that are never closed.
+const maxOpenScans = 1000
+
+// nextCall finds the next identifier before an opening parenthesis, from a place on.
+func nextCall(text string, from int) (start, open int) {
+	for at := from; at < len(text); {
+		if c := text[at]; !(c == '_' || (isAlnum(c) && c > '9')) || !boundary(text, at) {
+			_, size := utf8.DecodeRuneInString(text[at:])
+			at += size
+			continue
+		}
+		end := len(text) - len(strings.TrimLeftFunc(text[at:], pyWord))
+		if open := skipSpace(text, end); open < len(text) && text[open] == '(' {
+			return at, open
+		}
+		at = end
+	}
+	return 0, -1
+}
+
+// closingParen finds the parenthesis that closes the one at open, outside of quotes; -1: none.
+func closingParen(text string, open int) int {
+	depth := 0
+	quote := byte(0)
+	for i := open; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quote != 0:
+			if c == '\\' {
+				i++
+			} else if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// looksDeclared tells whether all arguments are bare names, with a type or without: a declaration, no call.
+func looksDeclared(args string) bool {
+	for part := range strings.SplitSeq(args, ",") {
+		part = pyStrip(part)
+		if part == "" {
+			continue
+		}
+		name, typ, typed := strings.Cut(part, ":")
+		if !identifier(pyStrip(name)) || (typed && !wordOnly(pyStrip(typ))) {
+			return false
+		}
+	}
+	return true
+}
+
+func identifier(s string) bool {
+	return s != "" && (s[0] == '_' || (isAlnum(s[0]) && s[0] > '9')) && wordOnly(s)
+}
+
+func wordOnly(s string) bool {
+	return s != "" && strings.TrimFunc(s, pyWord) == "" && strings.IndexFunc(s, func(r rune) bool { return !pyWord(r) }) < 0
+}
+
+// callArguments reads keyword arguments as Python would. Positional ones are left out; a text that Python could not parse is kept
+// whole under _raw.
+func callArguments(args string) *object {
+	o := newObject()
+	parts, ok := splitArguments(args)
+	keywords := false
+	for i, part := range parts {
+		part = pyStrip(part)
+		if part == "" {
+			ok = ok && i == len(parts)-1
+			continue
+		}
+		name, value, isKeyword := strings.Cut(part, "=")
+		name, value = pyStrip(name), pyStrip(value)
+		switch {
+		case isKeyword && identifier(name) && !strings.HasPrefix(value, "="):
+			keywords = true
+			v, known := pythonLiteral(value)
+			if !known {
+				v = value
+			}
+			ok = ok && value != ""
+			o.set(name, v)
+		case strings.HasPrefix(part, "**"):
+			keywords = true
+		case !strings.HasPrefix(part, "*") && keywords:
+			ok = false
+		}
+	}
+	if !ok {
+		raw := newObject()
+		raw.set("_raw", args)
+		return raw
+	}
+	return o
+}
+
+// splitArguments cuts at the commas outside of brackets and quotes; false: brackets or quotes do not match.
+func splitArguments(args string) ([]string, bool) {
+	if args == "" {
+		return nil, true
+	}
+	var parts []string
+	var open []byte
+	start := 0
+	quote := byte(0)
+	for i := 0; i < len(args); i++ {
+		c := args[i]
+		switch {
+		case quote != 0:
+			if c == '\\' {
+				i++
+			} else if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case strings.IndexByte("([{", c) >= 0:
+			open = append(open, c)
+		case strings.IndexByte(")]}", c) >= 0:
+			if len(open) == 0 || "([{"[strings.IndexByte(")]}", c)] != open[len(open)-1] {
+				return nil, false
+			}
+			open = open[:len(open)-1]
+		case c == ',' && len(open) == 0:
+			parts = append(parts, args[start:i])
+			start = i + 1
+		}
+	}
+	return append(parts, args[start:]), quote == 0 && len(open) == 0
+}

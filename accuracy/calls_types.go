@@ -1,0 +1,150 @@
+package accuracy
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Types that descriptions of functions name, by language, and the conversion of Java and JavaScript literals, which models write
+// as strings (spec/accuracy.md §11).
+
+// callRules are the types of one language.
+type callRules struct {
+	kinds   map[string]string // described type to Python type
+	nested  map[string]bool   // types whose items are checked too
+	convert func(value, described, nested string) (any, error)
+	error   string // kind of error where a value is no string and must be one
+}
+
+var pythonRules = callRules{
+	kinds:  map[string]string{"string": "str", "integer": "int", "float": "float", "boolean": "bool", "array": "list", "tuple": "list", "dict": "dict", "any": "str"},
+	nested: map[string]bool{"array": true, "tuple": true},
+}
+
+var javaRules = callRules{
+	kinds: map[string]string{
+		"byte": "int", "short": "int", "integer": "int", "float": "float", "double": "float", "long": "int", "boolean": "bool", "char": "str",
+		"Array": "list", "ArrayList": "list", "Set": "set", "HashMap": "dict", "Hashtable": "dict", "Queue": "list", "Stack": "list",
+		"String": "str", "any": "str",
+	},
+	nested: map[string]bool{"Array": true, "ArrayList": true}, error: "type_error:java", convert: javaValue,
+}
+
+var scriptRules = callRules{
+	kinds:  map[string]string{"String": "str", "integer": "int", "float": "float", "Bigint": "int", "Boolean": "bool", "dict": "dict", "array": "list", "any": "str"},
+	nested: map[string]bool{"array": true}, error: "type_error:js", convert: scriptValue,
+}
+
+// subsetRules are the subsets that are not Python.
+var subsetRules = map[string]callRules{"simple_java": javaRules, "simple_javascript": scriptRules}
+
+func rulesOf(subset string) callRules {
+	if r, ok := subsetRules[subset]; ok {
+		return r
+	}
+	return pythonRules
+}
+
+// maxLiteral bounds a literal that is converted.
+const maxLiteral = 1 << 16
+
+// prepare gives a value in the form in which it is compared, with the Python types of it and of its items.
+func (r *callRules) prepare(value any, described string, detail *object) (any, string, string, CallVerdict, error) {
+	kind, ok := r.kinds[described]
+	if !ok {
+		return nil, "", "", CallVerdict{}, fmt.Errorf("%w: type %.40q", errUnsupported, described)
+	}
+	text, isText := value.(string)
+	if r.convert != nil && !isText {
+		return nil, "", "", invalid(r.error), nil
+	}
+	nestedType, nested := "", ""
+	if r.nested[described] {
+		items, _ := detail.values["items"].(*object)
+		if items != nil {
+			nestedType, _ = items.values["type"].(string)
+		}
+		if nested, ok = r.kinds[nestedType]; !ok {
+			return nil, "", "", CallVerdict{}, fmt.Errorf("%w: items of type %.40q", errUnsupported, nestedType)
+		}
+	}
+	if r.convert != nil {
+		if len(text) > maxLiteral {
+			return nil, "", "", CallVerdict{}, fmt.Errorf("%w: a literal of more than %d bytes", errUnsupported, maxLiteral)
+		}
+		converted, err := r.convert(text, described, nestedType)
+		return converted, kind, nested, callsValid, err
+	}
+	if n, isInt := value.(pyInt); isInt && described == "float" {
+		value, _ = pyNumeric(n)
+	}
+	return value, kind, nested, callsValid, nil
+}
+
+// literalForm is how a literal of a type is written, and how it is read.
+type literalForm struct {
+	form *regexp.Regexp
+	read func(string) any
+}
+
+func readInt(s string) any {
+	n, ok := canonicalInt(asciiDigits(s))
+	if !ok {
+		return s
+	}
+	return n
+}
+
+func readFloat(s string) any {
+	f, _ := pyFloatOf(s)
+	return f
+}
+
+func withoutLast(read func(string) any) func(string) any {
+	return func(s string) any { return read(s[:len(s)-1]) }
+}
+
+func readBool(s string) any { return s == "true" }
+
+var (
+	wholeForm = literalForm{regexp.MustCompile(`^-?\p{Nd}+$`), readInt}
+	truthForm = literalForm{regexp.MustCompile(`^(true|false)$`), readBool}
+)
+
+var javaForms = map[string]literalForm{
+	"byte": wholeForm, "short": wholeForm, "integer": wholeForm, "boolean": truthForm,
+	"float":  {regexp.MustCompile(`^-?\p{Nd}+(\.\p{Nd}+)?([eE][+-]?\p{Nd}+)?[fF]$`), withoutLast(readFloat)},
+	"double": {regexp.MustCompile(`^-?\p{Nd}+(\.\p{Nd}+)?([eE][+-]?\p{Nd}+)?$`), readFloat},
+	"long":   {regexp.MustCompile(`^-?\p{Nd}+[lL]$`), withoutLast(readInt)},
+}
+
+var scriptForms = map[string]literalForm{
+	"integer": wholeForm, "Boolean": truthForm,
+	"float":  {regexp.MustCompile(`^-?\p{Nd}+(\.\p{Nd}+)?$`), readFloat},
+	"Bigint": {regexp.MustCompile(`^-?\p{Nd}+n$`), withoutLast(readInt)},
+}
+
+// inner is a text without its first and last character.
+func inner(s string) string {
+	r := []rune(s)
+	if len(r) < 2 {
+		return ""
+	}
+	return string(r[1 : len(r)-1])
+}
+
+// untyped reads a literal by its looks: truth values and numbers, else the text.
+func untyped(s string) any {
+	if truthForm.form.MatchString(s) {
+		return readBool(s)
+	}
+	plain := strings.ReplaceAll(pyStrip(s), "_", "")
+	if n, ok := canonicalInt(strings.TrimPrefix(asciiDigits(plain), "+")); ok {
+		return n
+	}
+	if f, ok := pyFloatOf(s); ok {
+		return f
+	}
+	return s
+}
