@@ -43,7 +43,7 @@ type checker struct {
 	o      Options
 	round  models.Round
 	tables map[string]*benchmark
-	unread atomic.Int64 // scenario folders that are not looked at any more
+	places int // of the tree, counted while it is walked
 }
 
 // Check walks the rules over the tree below root. What is wrong with the tree is in the report; an error is a root that can

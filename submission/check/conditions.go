@@ -4,11 +4,9 @@ import "strings"
 
 // The conditions of the table's "when" column. All but the first three look at a scenario folder.
 
-func enforced(s *scope) bool { return s.division() == "closed" || s.division() == "network" }
-func isOpen(s *scope) bool   { return !enforced(s) }
-func closedOnly(s *scope) bool {
-	return s.division() == "closed"
-}
+func enforced(s *scope) bool   { return s.division() == "closed" || s.division() == "network" }
+func isOpen(s *scope) bool     { return !enforced(s) }
+func closedOnly(s *scope) bool { return s.division() == "closed" }
 
 // loadgen: LoadGen made the result, and its performance log can be judged.
 func loadgen(s *scope) bool {
@@ -47,5 +45,3 @@ func offlineLog(s *scope) bool {
 func scored(s *scope) bool { return s.result.scores.err == nil && s.model() != nil }
 
 func exceptions(s *scope) bool { return s.o.SubmissionExceptions }
-
-func isStrict(s *scope) bool { return s.o.Mode == Strict }

@@ -65,10 +65,19 @@ func (f files) read(name string, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// size gives the size of a file, links followed, and whether something has that name.
-func (f files) size(name string) (int64, bool) {
+// size gives the size of what has that name, links followed.
+func (f files) size(name string) (bytes int64, there bool) {
 	info, err := os.Stat(f.at(name))
 	if err != nil {
+		return 0, false
+	}
+	return info.Size(), true
+}
+
+// plainSize is size where only a plain file counts.
+func (f files) plainSize(name string) (bytes int64, there bool) {
+	info, err := os.Stat(f.at(name))
+	if err != nil || !info.Mode().IsRegular() {
 		return 0, false
 	}
 	return info.Size(), true

@@ -110,7 +110,7 @@ var reasons = []struct {
 	{regexp.MustCompile(`TEST06 accuracy check failed|TEST07 accuracy check in`), "audit-result"},
 }
 
-// requireReasons: every error that the official checker prints is a finding, and every error of ours is one of its failures.
+// requireReasons: every error that the official checker prints is a finding of the rule that says the same.
 func (c recorded) requireReasons(t *testing.T, r *Report) {
 	t.Helper()
 	have := map[string]bool{}

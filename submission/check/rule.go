@@ -2,6 +2,9 @@ package check
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
 )
 
 // level is the kind of place that a rule looks at.
@@ -82,13 +85,13 @@ func (s *scope) ask(r *Rule) {
 			return
 		}
 		s.findings = append(s.findings, Finding{
-			Rule: r.ID, Class: r.Class, Severity: r.Severity, Place: s.path,
-			File: file, Key: key, Found: shown(found), Expected: shown(expected), Advice: r.Advice,
+			Rule: r.ID, Class: r.Class, Severity: r.Severity, Place: shown(s.path),
+			File: shown(file), Key: shown(key), Found: shown(found), Expected: shown(expected), Advice: r.Advice,
 		})
 	})
 	if breaches > maxBreaches {
 		s.findings = append(s.findings, Finding{
-			Rule: r.ID, Class: r.Class, Severity: r.Severity, Place: s.path, File: s.path,
+			Rule: r.ID, Class: r.Class, Severity: r.Severity, Place: shown(s.path), File: shown(s.path),
 			Found: fmt.Sprintf("%d more of these", breaches-maxBreaches), Advice: r.Advice,
 		})
 	}
@@ -98,15 +101,18 @@ func (s *scope) ask(r *Rule) {
 }
 
 // maxShown bounds a value in a finding: foreign files may hold megabytes in one.
-const maxShown = 200
+const maxShown = 400
 
 func shown(v any) string {
 	text := ""
 	if v != nil {
 		text = fmt.Sprint(v)
 	}
-	if len(text) > maxShown {
-		text = fmt.Sprintf("%.*q... (%d bytes)", maxShown, text, len(text))
+	switch {
+	case len(text) > maxShown:
+		return fmt.Sprintf("%.*q... (%d bytes)", maxShown, text, len(text))
+	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return strconv.Quote(text)
 	}
 	return text
 }

@@ -53,7 +53,7 @@ func measurementsEmpty(s *scope, breach say) {
 
 func (s *scope) documentThere(name string, breach say) {
 	file := path.Join(s.result.measured, name)
-	size, ok := s.files.size(file)
+	size, ok := s.files.plainSize(file)
 	switch {
 	case !ok:
 		breach(file, "", "no such file", "a file "+name)

@@ -63,8 +63,8 @@ func noResult(s *scope, breach say) {
 }
 
 func tooManyFolders(s *scope, breach say) {
-	if n := s.unread.Load(); n > 0 {
-		breach(".", "", fmt.Sprintf("%d scenario folders that are not looked at", n), fmt.Sprintf("at most %d", maxFolders))
+	if s.places > maxFolders {
+		breach(".", "", fmt.Sprintf("more than %d submitters, systems, benchmarks and scenarios; the rest is not looked at", maxFolders), "fewer")
 	}
 }
 

@@ -64,8 +64,8 @@ func (s *scope) add(level level, name string) *scope {
 	return d
 }
 
-// maxFolders bounds the scenario folders: links can make a small tree look endless.
-const maxFolders = 100_000
+// maxFolders bounds the places of a tree. A round's whole tree has some thousands; links can make a small one look endless.
+const maxFolders = 20_000
 
 // divisions are the folders of a tree that are looked into.
 var divisions = map[string]bool{"closed": true, "open": true, "network": true}
@@ -74,37 +74,46 @@ var divisions = map[string]bool{"closed": true, "open": true, "network": true}
 func (c *checker) walk() *scope {
 	top := &scope{checker: c, level: rootLevel, path: "."}
 	top.here = c.files.list(".")
-	left := maxFolders
 	for _, division := range top.here.folders {
 		if !divisions[division] {
 			continue
 		}
 		d := top.add(divisionLevel, division)
 		for _, name := range d.here.folders {
-			if c.o.Submitter == "" || c.o.Submitter == name {
-				c.walkSubmitter(d.add(submitterLevel, name), &left)
+			if (c.o.Submitter == "" || c.o.Submitter == name) && c.room() {
+				c.walkSubmitter(d.add(submitterLevel, name))
 			}
 		}
 	}
 	return top
 }
 
-func (c *checker) walkSubmitter(s *scope, left *int) {
+// room says whether one more place is looked at.
+func (c *checker) room() bool {
+	c.places++
+	return c.places <= maxFolders
+}
+
+func (c *checker) walkSubmitter(s *scope) {
 	if s.division() == "open" {
 		s.mapping = c.readMapping(path.Join(s.path, "model_mapping.json"))
 	}
-	results := path.Join(s.path, "results")
-	for _, system := range c.files.list(results).folders {
+	for _, system := range c.files.list(path.Join(s.path, "results")).folders {
+		if !c.room() {
+			return
+		}
 		y := s.add(systemLevel, path.Join("results", system))
 		y.name = system
 		y.system = c.readDocument(path.Join(s.path, "systems", system+".json"))
 		for _, name := range y.here.folders {
+			if !c.room() {
+				return
+			}
 			b := y.add(benchmarkLevel, name)
 			b.bench = b.find()
 			for _, scenario := range b.here.folders {
-				if *left--; *left < 0 {
-					c.unread.Add(1)
-					continue
+				if !c.room() {
+					return
 				}
 				b.add(resultLevel, scenario)
 			}

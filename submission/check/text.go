@@ -21,7 +21,7 @@ func (r *Report) Text(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, one := range r.Results {
-		fmt.Fprintf(table, "%s\t%s\t%.6g %s\n", one.word(), one.Path, one.Metric, one.Unit)
+		fmt.Fprintf(table, "%s\t%s\t%.6g %s\n", one.word(), shown(one.Path), one.Metric, one.Unit)
 	}
 	_ = table.Flush() // into memory: out has the error
 	for _, f := range r.Findings {

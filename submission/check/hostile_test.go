@@ -1,0 +1,204 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// inTime fails a check that hangs.
+func inTime(t *testing.T, root string) *Report {
+	t.Helper()
+	ctx, end := context.WithTimeout(context.Background(), time.Minute)
+	defer end()
+	r, err := Check(ctx, root, Options{})
+	require.NoError(t, err)
+	require.NoError(t, r.Text(io.Discard))
+	return r
+}
+
+// A pipe never answers: it is refused, not opened.
+func TestPipesInPlaceOfFiles(t *testing.T) {
+	root := baseTree(t)
+	var made []string
+	require.NoError(t, filepath.WalkDir(root, func(name string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			made = append(made, name)
+		}
+		return err
+	}))
+	for _, name := range made {
+		require.NoError(t, os.Remove(name))
+		require.NoError(t, syscall.Mkfifo(name, 0o644))
+	}
+	r := inTime(t, root)
+	require.False(t, r.Valid)
+	require.Contains(t, ruleIDs(r), "system-json")
+	require.Contains(t, ruleIDs(r), "performance-log")
+	require.Contains(t, ruleIDs(r), "scores")
+}
+
+func TestLinksInACircle(t *testing.T) {
+	root := baseTree(t)
+	for link, to := range map[string]string{
+		"closed/Again":          "../closed",
+		"closed/ExampleOrg/me":  ".",
+		home + "results/again":  "../results",
+		bench + "Again":         "../llama3.1-8b",
+		bench + "Offline/again": "../Offline",
+		home + "src/self":       "self",
+	} {
+		require.NoError(t, os.Symlink(to, filepath.Join(root, link)))
+	}
+	r := inTime(t, root)
+	require.False(t, r.Valid)
+	require.Contains(t, fmt.Sprint(r.Findings), "a link that leads nowhere")
+}
+
+// Links that multiply at every level end at the bound of folders.
+func TestLinksThatMultiply(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "closed", "x", "results")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	for i := range 28 {
+		require.NoError(t, os.Symlink(".", filepath.Join(dir, fmt.Sprint(i))))
+	}
+	c, err := newChecker(root, Options{Mode: Compat})
+	require.NoError(t, err)
+	top := c.walk()
+	top.apply(rules)
+	require.Equal(t, "too-many-folders", top.findings[0].Rule)
+}
+
+func TestDeepFolders(t *testing.T) {
+	root := baseTree(t)
+	deep := filepath.Join(root, home, "src", strings.Repeat("d/", 1200))
+	require.NoError(t, os.MkdirAll(deep, 0o755))
+	require.Contains(t, fmt.Sprint(inTime(t, root).Findings), "an empty folder")
+}
+
+func TestManyBreachesOfOneRule(t *testing.T) {
+	root := baseTree(t)
+	for i := range 300 {
+		require.NoError(t, os.WriteFile(filepath.Join(root, home, "src", fmt.Sprintf(".%d", i)), nil, 0o644))
+	}
+	r := inTime(t, root)
+	require.Len(t, r.Findings, maxBreaches+1)
+	require.Equal(t, "250 more of these", r.Findings[maxBreaches].Found)
+}
+
+// What a file holds can not write on the terminal.
+func TestFindingsArePrintable(t *testing.T) {
+	root := baseTree(t)
+	change("json_set", sut, "status", `"\u001b[2Jred"`).apply(t, root)
+	odd := filepath.Join(root, "closed", "ExampleOrg", "src", "a\x1b[1m b\xff\n")
+	require.NoError(t, os.WriteFile(odd, nil, 0o644))
+	var b bytes.Buffer
+	require.NoError(t, inTime(t, root).Text(&b))
+	require.NotContains(t, b.String(), "\x1b")
+	require.Contains(t, b.String(), `found "\x1b[2Jred"`)
+}
+
+func TestOptionsThatMakeNoSense(t *testing.T) {
+	root := t.TempDir()
+	file := filepath.Join(root, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	for text, try := range map[string]struct {
+		root string
+		o    Options
+	}{
+		`round "v9.9" has no rules here: take one of v5.1, v6.0, v6.1`: {root, Options{Round: "v9.9"}},
+		`mode "lax" is unknown: take strict or compat`:                 {root, Options{Mode: "lax"}},
+		"is no folder; give the one that holds closed":                 {file, Options{}},
+		"no such file or directory; give the folder that holds":        {filepath.Join(root, "absent"), Options{}},
+	} {
+		_, err := Check(context.Background(), try.root, try.o)
+		require.ErrorContains(t, err, text)
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	_, err := Check(ended, root, Options{})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// files gives the tree's files below its root, sorted.
+func filesOf(t testing.TB, root string) []string {
+	t.Helper()
+	var names []string
+	require.NoError(t, filepath.WalkDir(root, func(name string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			rel, relErr := filepath.Rel(root, name)
+			require.NoError(t, relErr)
+			names = append(names, rel)
+		}
+		return err
+	}))
+	slices.Sort(names)
+	return names
+}
+
+// seeds are whole files by the ending of the file that they replace.
+var seeds = map[string][]string{
+	".json": {"", "[]", `{"a":1e999,"b":[[[[`, strings.Repeat("[", 20000), `{"accuracy_scores":[1,{"score":1},{"score":{"x":{}}}]}`},
+	".txt":  {"", "\x00\xff\xfe", ":::MLLOG {", "hash=\n'rouge1': ...\r\r"},
+	".yaml": {"a: &a [*a,*a]\nb: *a", "[", "- 1"},
+	".conf": {""},
+}
+
+// FuzzTree puts odd bytes into each file of two trees, LoadGen's and another client's. Nothing panics, every report can be
+// written, and what the strict rules accept the official ones accept too.
+func FuzzTree(f *testing.F) {
+	roots := []string{baseTree(f), recordedCase(f, "endpoints-ok", nil).tree(f)}
+	names := [][]string{filesOf(f, roots[0]), filesOf(f, roots[1])}
+	for tree := range roots {
+		for i := range names[tree] {
+			for _, data := range seeds[filepath.Ext(names[tree][i])] {
+				f.Add(uint8(tree), uint8(i), uint8(0), uint16(0), []byte(data))
+			}
+			f.Add(uint8(tree), uint8(i), uint8(1), uint16(700), []byte{})
+			f.Add(uint8(tree), uint8(i), uint8(2), uint16(300), []byte("-nan\"\n"))
+		}
+	}
+	f.Fuzz(func(t *testing.T, tree, file, how uint8, at uint16, data []byte) {
+		root := roots[int(tree)%len(roots)]
+		list := names[int(tree)%len(roots)]
+		name := filepath.Join(root, list[int(file)%len(list)])
+		before, err := os.ReadFile(name)
+		require.NoError(t, err)
+		cut := min(int(at), len(before))
+		switch how % 3 {
+		case 1:
+			data = before[:cut]
+		case 2:
+			data = slices.Concat(before[:cut], data, before[cut:])
+		}
+		require.NoError(t, os.WriteFile(name, data, 0o644))
+		defer func() { require.NoError(t, os.WriteFile(name, before, 0o644)) }()
+		requireReports(t, root)
+	})
+}
+
+func requireReports(t *testing.T, root string) {
+	t.Helper()
+	strict, err := Check(context.Background(), root, Options{})
+	require.NoError(t, err)
+	compat, err := Check(context.Background(), root, Options{Mode: Compat})
+	require.NoError(t, err)
+	require.True(t, compat.Valid || !strict.Valid, "%v", compat.Findings)
+	for _, r := range []*Report{strict, compat} {
+		require.NoError(t, r.Text(io.Discard))
+		require.NoError(t, r.JSON(io.Discard))
+		require.NoError(t, r.CSV(io.Discard))
+		require.NoError(t, r.FinalReport(io.Discard, FinalOptions{IDs: map[string]int{}}))
+	}
+}
