@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,6 +38,20 @@ func BenchmarkEncode(b *testing.B) {
 		ids = tok.AppendIDs(ids[:0], text, false)
 	}
 	perSecond(b, len(ids))
+}
+
+// BenchmarkEncodeOnePiece is the worst case: nothing cuts the text, so that all of it is merged at once.
+func BenchmarkEncodeOnePiece(b *testing.B) {
+	for _, length := range []int{1 << 10, 1 << 20} {
+		b.Run(strconv.Itoa(length), func(b *testing.B) {
+			tok, text := parsed(b, sentencePiece(b, nil), nil), strings.Repeat("helothe", length/7)
+			b.ReportAllocs()
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				tok.Encode(text, false)
+			}
+		})
+	}
 }
 
 func BenchmarkDecode(b *testing.B) {

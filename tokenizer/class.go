@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 )
 
+// Hot path: runs per character of a text that is encoded.
+
 // class is a set of the character classes that split patterns speak of, one bit each.
 type class uint16
 
