@@ -43,7 +43,8 @@ type checker struct {
 	o      Options
 	round  models.Round
 	tables map[string]*benchmark
-	places int // of the tree, counted while it is walked
+	places int          // of the tree, counted while it is walked
+	ended  func() error // the caller's end of the check
 }
 
 // Check walks the rules over the tree below root. What is wrong with the tree is in the report; an error is a root that can
@@ -53,6 +54,7 @@ func Check(ctx context.Context, root string, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.ended = ctx.Err
 	top := c.walk()
 	if err := c.run(ctx, top); err != nil {
 		return nil, fmt.Errorf("checking the submission below %s: %w", root, err)
@@ -96,7 +98,7 @@ func newChecker(root string, o Options) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checker{files: files{filepath.Clean(root)}, o: o, round: round, tables: tables}, nil
+	return &checker{files: files{filepath.Clean(root)}, o: o, round: round, tables: tables, ended: func() error { return nil }}, nil
 }
 
 // run gives every place to the table of rules. A benchmark and its scenario folders are one piece of work, so that what was

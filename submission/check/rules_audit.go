@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
 )
 
 // auditRules look at the compliance tests of the benchmark (spec/submission.md §1.2, §3 C1-C7, §4.6). Open has none.
@@ -20,6 +22,8 @@ var auditRules = []Rule{
 		Advice: "look into the text for what failed, and repeat the audit", look: auditResult},
 	{ID: "audit-skipped", Class: Audit, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen, enforced},
 		Advice: "verify the audit's run under its own scenario: only Offline has no first token to compare", look: auditSkipped},
+	{ID: "audit-files", Class: Audit, Severity: Warning, Strict: true, level: resultLevel, when: []condition{byLoadGen, enforced},
+		Advice: "put the verification's whole output there: no tool asks for it, a reviewer may", look: auditFiles},
 }
 
 // audit is one compliance test: where its verdict stands, and the lines that must be in it.
@@ -27,15 +31,20 @@ type audit struct {
 	text  string
 	lines [][]string // of each group one must be there as a whole line
 	words string     // or this anywhere
+	files []string   // what the verification leaves beside it
 }
+
+// cutLog are the files of an audit whose accuracy log is truncated.
+var cutLog = []string{"accuracy/" + mllog.AccuracyName, "accuracy/" + scoreFile, runFolder + "/" + mllog.DetailName, runFolder + "/" + mllog.SummaryName}
 
 const tokenSkipped = "First token check pass: Skipped"
 
 var audits = map[string]audit{
 	"TEST06": {text: "verify_accuracy.txt", lines: [][]string{
-		{"First token check pass: True", tokenSkipped}, {"EOS check pass: True"}, {"Sample length check pass: True"}}},
-	"TEST07": {text: "verify_accuracy.txt", words: "TEST PASS"},
-	"TEST09": {text: "verify_output_len.txt", words: "TEST PASS"},
+		{"First token check pass: True", tokenSkipped}, {"EOS check pass: True"}, {"Sample length check pass: True"}},
+		files: []string{"accuracy/" + mllog.AccuracyName}},
+	"TEST07": {text: "verify_accuracy.txt", words: "TEST PASS", files: cutLog},
+	"TEST09": {text: "verify_output_len.txt", words: "TEST PASS", files: cutLog},
 }
 
 // eachAudit gives the benchmark's audits with their folders.
@@ -97,6 +106,19 @@ func auditSkipped(s *scope, breach say) {
 		file := path.Join(folder, a.text)
 		if seen, err := s.linesOf(file, a); err == nil && seen[tokenSkipped] {
 			breach(file, name, tokenSkipped, a.lines[0][0])
+		}
+	})
+}
+
+func auditFiles(s *scope, breach say) {
+	s.eachAudit(func(name, folder string, a audit) {
+		if _, ok := s.files.size(folder); !ok {
+			return // another rule's
+		}
+		for _, f := range a.files {
+			if _, ok := s.files.plainSize(path.Join(folder, f)); !ok {
+				breach(path.Join(folder, f), name, "no such file", f)
+			}
 		}
 	})
 }

@@ -96,6 +96,9 @@ func submitterFiles(s *scope, breach say) {
 			}
 			return nil
 		}
+		if s.ended() != nil {
+			return fs.SkipAll
+		}
 		if seen++; seen > maxFiles {
 			breach(s.path, "", fmt.Sprintf("more than %d files", maxFiles), "fewer")
 			return fs.SkipAll

@@ -91,7 +91,7 @@ func (c *checker) walk() *scope {
 // room says whether one more place is looked at.
 func (c *checker) room() bool {
 	c.places++
-	return c.places <= maxFolders
+	return c.places <= maxFolders && c.ended() == nil
 }
 
 func (c *checker) walkSubmitter(s *scope) {

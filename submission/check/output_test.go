@@ -1,0 +1,127 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/submission/truncate"
+)
+
+func checked(t *testing.T, o Options, changes ...mutation) *Report {
+	t.Helper()
+	r, err := Check(context.Background(), recorded{Mutation: changes}.tree(t), o)
+	require.NoError(t, err)
+	return r
+}
+
+func TestText(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, checked(t, Options{}).Text(&b))
+	require.Equal(t, `valid  closed/ExampleOrg/results/sim-8x/llama3.1-8b/Offline  882.565 Tokens/s
+valid  closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server   1008.82 Tokens/s
+
+round v6.1, strict rules: 2 results valid, 0 not; 0 errors, 0 warnings
+The submission is valid.
+`, b.String())
+
+	b.Reset()
+	require.NoError(t, checked(t, Options{Mode: Compat}, change("log_set", "~/Server"+perfOf, "effective_min_duration_ms", "10000")).Text(&b))
+	require.Equal(t, `valid      closed/ExampleOrg/results/sim-8x/llama3.1-8b/Offline  882.565 Tokens/s
+rehearsal  closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server   1008.82 Tokens/s
+
+error [min-duration, rehearsal] closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server/performance/run_1/mlperf_log_detail.txt, effective_min_duration_ms: found 10000, expected at least 600000; run with min_duration 600000 or more
+
+round v6.1, compat rules: 1 results valid, 1 not; 1 errors, 0 warnings
+The submission is a rehearsal: durations, counts and totals are those of short runs, and nothing else is wrong.
+`, b.String())
+}
+
+func TestJSON(t *testing.T) {
+	r := checked(t, Options{}, change("delete", sut))
+	var b bytes.Buffer
+	require.NoError(t, r.JSON(&b))
+	var back Report
+	require.NoError(t, json.Unmarshal(b.Bytes(), &back))
+	require.Equal(t, Schema, back.Schema)
+	require.False(t, back.Valid)
+	require.Equal(t, r.Findings, back.Findings)
+	require.Equal(t, Counts{Invalid: 2, Errors: r.Counts.Errors}, back.Counts)
+	require.Equal(t, "system-json", r.Findings[len(r.Findings)-1].Rule)
+	require.Equal(t, Finding{
+		Rule: "system-json", Class: Document, Severity: Error, Place: home + "results/sim-8x", File: sut,
+		Found: r.Findings[len(r.Findings)-1].Found, Expected: "a JSON object", Advice: "write the system's description as a JSON object",
+	}, r.Findings[len(r.Findings)-1])
+
+	b.Reset()
+	require.NoError(t, checked(t, Options{Submitter: "Nobody", Mode: Compat}).JSON(&b))
+	require.Contains(t, b.String(), `"results": [],`, "an empty list, not null")
+}
+
+// A tree as the runs leave it is refused until its logs are truncated.
+func TestTruncatedTreeIsAccepted(t *testing.T) {
+	long := "[\n" + strings.Repeat(`{ "seq_id" : 0, "qsl_idx" : 0, "data" : "01020304" },`+"\n", 1000) + "]\n"
+	scores := "{'rouge1': '38.8012', 'rouge2': '15.9231', 'rougeL': '24.5043', 'rougeLsum': '35.8119', 'gen_len': 8166958}\n"
+	var changes []mutation
+	for _, s := range []string{"Offline", "Server"} {
+		changes = append(changes, change("write", "~/"+s+"/accuracy/mlperf_log_accuracy.json", long), change("write", "~/"+s+"/accuracy/accuracy.txt", scores))
+	}
+	root := recorded{Mutation: changes}.tree(t)
+	r, err := Check(context.Background(), root, Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"hash", "accuracy-json-size"}, ruleIDs(r))
+	_, err = truncate.Tree(context.Background(), root, truncate.Options{Submitter: "ExampleOrg", Backup: t.TempDir()})
+	require.NoError(t, err)
+	r, err = Check(context.Background(), root, Options{})
+	require.NoError(t, err)
+	require.True(t, r.Valid, "%v", r.Findings)
+}
+
+// The summary's numbers are those of the organisers' tools: whole columns stay whole, others get their point, missing ones are empty.
+func TestFinalReportColumns(t *testing.T) {
+	r := checked(t, Options{Mode: Compat},
+		change("json_set", sut, "accelerators_per_node", `"0"`), change("json_set", sut, "accelerator_model_name", `"-"`),
+		change("json_set", sut, "framework", `"N/A"`), change("json_set", sut, "hw_notes", `"caf\u00e9 \ud83d\ude00"`),
+		change("json_set", sut, "sw_notes", `"two"`))
+	require.True(t, r.Valid, "%v", r.Findings)
+	var b bytes.Buffer
+	ids := map[string]int{"datacenter/closed/Other/x": 41}
+	require.NoError(t, r.FinalReport(&b, FinalOptions{Version: "6.1", IDs: ids}))
+	require.Equal(t, 42, ids["datacenter/closed/ExampleOrg/sim-8x"])
+	for _, line := range []string{
+		`"ID": "6.1-0042"`, `"a#": ""`, `"Total Accelerators": 0`, `"Accelerator": ""`, `"Software": ""`,
+		`"Notes": "caf\u00e9 \ud83d\ude00. two"`, `"has_power": false`, `"Performance_Result": 1008.82`,
+	} {
+		require.Contains(t, b.String(), line)
+	}
+	require.ErrorContains(t, r.FinalReport(&b, FinalOptions{}), "there is no table of IDs")
+}
+
+func TestPythonsFigures(t *testing.T) {
+	for want, f := range map[string]float64{
+		"1.0": 1, "0.0001": 0.0001, "1e-05": 0.00001, "1e+16": 1e16, "1234567890123456.0": 1234567890123456, "286.068295": 286068295 / 1e6,
+	} {
+		require.Equal(t, want, pyFloat(f))
+	}
+	for text, v := range map[string]any{
+		"['a', 1, 1.5, None, True]": []any{"a", json.Number("1"), json.Number("1.5"), nil, true},
+		"{'k': \"it's\"}":           map[string]any{"k": "it's"},
+		"fp8":                       "fp8",
+		"100.0":                     json.Number("1e2"),
+	} {
+		require.Equal(t, text, pyStr(v))
+	}
+	for text, v := range map[string]any{"8": " 8 ", "7": json.Number("7.9"), "12345678901234567890": json.Number("12345678901234567890")} {
+		n, ok := pyInt(v)
+		require.True(t, ok)
+		require.Equal(t, text, n.String())
+	}
+	for _, v := range []any{"7.9", "", nil, []any{}, json.Number("1e999")} {
+		_, ok := pyInt(v)
+		require.False(t, ok, "%v", v)
+	}
+}
