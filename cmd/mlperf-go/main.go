@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -26,7 +27,15 @@ import (
 // The main goroutine keeps the main thread: children are tied to the thread that made them by their parent-death signal.
 func init() { runtime.LockOSThread() }
 
-func main() { os.Exit(mainCode(os.Args, os.Environ(), os.Stdout, os.Stderr)) }
+func main() {
+	defer func() {
+		if v := recover(); v != nil {
+			fmt.Fprintf(os.Stderr, "mlperf-go: a bug of this program: %v. Please report it with the run's folder and these lines:\n%s", v, debug.Stack())
+			os.Exit(run.ExitBug)
+		}
+	}()
+	os.Exit(mainCode(os.Args, os.Environ(), os.Stdout, os.Stderr))
+}
 
 // program is what every command needs.
 type program struct {
@@ -158,7 +167,7 @@ func (p *program) app() *cli.App {
 		Flags:  globalFlags(),
 		Before: p.before,
 		Commands: p.withGlobals([]*cli.Command{
-			p.runCommand(), p.submissionCommand(), p.preflightCommand(), p.simCommand(), p.datasetCommand(), p.modelsCommand(),
+			p.runCommand(), p.submissionCommand(), p.complianceCommand(), p.preflightCommand(), p.simCommand(), p.datasetCommand(), p.modelsCommand(),
 			p.versionCommand(), p.completionCommand(),
 		}),
 		ExitErrHandler: func(*cli.Context, error) {}, // mainCode does

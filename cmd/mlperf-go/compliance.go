@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/compliance"
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+func (p *program) complianceCommand() *cli.Command {
+	test := &cli.StringFlag{Name: "test", Usage: "TEST01, TEST04, TEST06, TEST07, TEST08 or TEST09"}
+	reference := []cli.Flag{
+		&cli.StringFlag{Name: "reference-accuracy", Usage: "TEST01, TEST08: log folder of the accuracy run"},
+		&cli.StringFlag{Name: "reference-performance", Usage: "TEST01, TEST04: log folder of the performance run"},
+	}
+	return &cli.Command{
+		Name: "compliance", Usage: "the audits: run one, or verify its logs",
+		Subcommands: []*cli.Command{
+			{Name: "run", Usage: "run an audit's test and verify it", HideHelpCommand: true, OnUsageError: usageError,
+				Description: "Runs the test with the audit's configuration, given to LoadGen by path, and verifies its logs. The verify files are written to OUTPUT-DIR/compliance.",
+				Flags:       append(append(settingFlags(), test), reference...), Action: p.complianceRun},
+			{Name: "verify", Usage: "verify the logs of an audit's test", HideHelpCommand: true, OnUsageError: usageError,
+				Flags: append([]cli.Flag{test,
+					&cli.StringFlag{Name: "model", Usage: "benchmark, for the strict reading and its thresholds"},
+					&cli.StringFlag{Name: "scenario", Usage: "scenario of the test"},
+					&cli.StringFlag{Name: "logs", Usage: "log folder of the audit's test", Required: true},
+					&cli.StringFlag{Name: "output-dir", Usage: "folder for the verify files; none: they are not written"}}, reference...),
+				Action: p.complianceVerify},
+			{Name: "needs", Usage: "which audits a benchmark needs, and why the others not", HideHelpCommand: true, OnUsageError: usageError,
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "model", Usage: "benchmark", Required: true},
+					&cli.StringFlag{Name: "round", Value: models.CurrentRound, Usage: "round"},
+					&cli.StringFlag{Name: "division", Value: "closed", Usage: "closed, open or network"}},
+				Action: p.complianceNeeds},
+		},
+	}
+}
+
+func (p *program) complianceNeeds(c *cli.Context) error {
+	m, err := models.Find(c.String("model"))
+	if err != nil {
+		return err
+	}
+	needs, err := compliance.Needs(m.Row.Name, c.String("round"), c.String("division"))
+	if err != nil {
+		return err
+	}
+	if p.json {
+		p.writeJSON(map[string]any{"model": m.Row.Name, "round": c.String("round"), "needs": needs})
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	for _, n := range needs {
+		needed := "-"
+		if n.Needed {
+			needed = "needed"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", n.Test, needed, n.Why)
+	}
+	return w.Flush()
+}
+
+// complianceRun does an audit's test in this process and verifies what it left.
+func (p *program) complianceRun(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	e, err := p.effective(c)
+	if err != nil {
+		return err
+	}
+	if e.IsSet("audit-config") || e.String("mode") != string(models.Performance) {
+		return &run.Error{Exit: run.ExitUsage, Code: "audit_config", Err: errors.New("an audit brings its own audit.config, and measures performance"), Hint: "Leave --audit-config and --mode out"}
+	}
+	plan, err := run.NewPlan(e)
+	if err != nil {
+		return err
+	}
+	audit, err := compliance.Find(c.String("test"), plan.Row.Name)
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err, Hint: "`mlperf-go compliance needs --model " + plan.Row.Name + "` lists what there is"}
+	}
+	private, err := os.MkdirTemp("", "mlperf-go-audit-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(private)
+	path, err := audit.WriteConfig(private)
+	if err != nil {
+		return err
+	}
+	if err := e.Set("audit-config", path, config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
+		return err
+	}
+	p.notice(plan.Notices()...)
+	if err := p.runAudit(c.Context, plan); err != nil || p.exit != run.ExitValid {
+		return err
+	}
+	return p.verify(compliance.Input{
+		Compliance: filepath.Join(plan.Folder(), run.LogFolder), Scenario: plan.Scenario.Scenario, Row: plan.Row, Audit: audit,
+		ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
+		EOSOption: compliance.OfficialEOSOption(plan.Row),
+	}, audit.Test, filepath.Join(plan.Folder(), "compliance"))
+}
+
+// runAudit is runOne without its summary on stdout where one JSON object is wanted: the verification's.
+func (p *program) runAudit(ctx context.Context, plan *run.Plan) error {
+	wantsJSON := p.json
+	p.json = false
+	quiet := p.quiet
+	p.quiet = p.quiet || wantsJSON
+	defer func() { p.json, p.quiet = wantsJSON, quiet }()
+	return p.runOne(ctx, plan)
+}
+
+func (p *program) complianceVerify(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	in := compliance.Input{
+		Compliance: c.String("logs"), ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
+	}
+	if name := c.String("model"); name != "" {
+		m, err := models.Find(name)
+		if err != nil {
+			return err
+		}
+		in.Row, in.Scenario, in.EOSOption = m.Row, m.Scenario, compliance.OfficialEOSOption(m.Row)
+	}
+	if name := c.String("scenario"); name != "" {
+		s, err := models.ParseScenario(name)
+		if err != nil {
+			return &run.Error{Exit: run.ExitUsage, Code: "scenario", Err: err}
+		}
+		in.Scenario = s
+	}
+	return p.verify(in, c.String("test"), c.String("output-dir"))
+}
+
+// verify judges an audit's logs; an audit that fails is exit 1, as an invalid run is.
+func (p *program) verify(in compliance.Input, test, folder string) error {
+	in.Now = time.Now()
+	r, err := compliance.Verify(test, in)
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "compliance", Err: err}
+	}
+	if folder != "" && len(r.Files) > 0 {
+		if err := r.Write(folder); err != nil {
+			return err
+		}
+	}
+	if !r.OK() {
+		p.exit = run.ExitInvalid
+	}
+	if p.json {
+		p.writeJSON(map[string]any{"test": r.Test, "pass": r.Pass, "ok": r.OK(), "strict": r.Strict, "figures": r.Figures})
+		return nil
+	}
+	official, strict := "FAIL", "FAIL"
+	if r.Pass {
+		official = "PASS"
+	}
+	if r.OK() {
+		strict = "PASS"
+	}
+	fmt.Fprintf(p.stdout, "%s  official reading %s, strict reading %s\n", r.Test, official, strict)
+	for _, f := range r.Strict {
+		fmt.Fprintf(p.stdout, "  %s %s: %s\n", f.Severity, f.Code, f.Text)
+	}
+	return nil
+}
