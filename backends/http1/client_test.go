@@ -14,6 +14,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	wiretest.RunCanned()
+	runBenchClient()
 	log.SetOutput(io.Discard) // net/http, the reference here, logs what it finds odd
 	goleak.VerifyTestMain(m)
 }

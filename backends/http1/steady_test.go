@@ -1,0 +1,143 @@
+package http1_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+)
+
+type query = loadgen.Query
+
+// streamOf is an answer of n tokens, each segment with so many events.
+func streamOf(tokens, perSegment int) (segments []string) {
+	events := []string{}
+	for i := range tokens {
+		finish := "null"
+		if i == tokens-1 {
+			finish = `"length"`
+		}
+		events = append(events, wiretest.Chunks(wiretest.Event(fmt.Sprint(i), finish)))
+	}
+	events = append(events, wiretest.Chunked(wiretest.Usage(tokens), wiretest.Done))
+	segments = append(segments, wiretest.StreamHead)
+	for len(events) > perSegment {
+		segments = append(segments, strings.Join(events[:perSegment], ""))
+		events = events[perSegment:]
+	}
+	return append(segments, strings.Join(events, ""))
+}
+
+// fixed is a configuration whose requests are all the same bytes.
+func fixed(url string, stream bool, bytes int) *backends.Config {
+	body := []byte(strings.Repeat("x", bytes))
+	c := wiretest.Config(url)
+	c.Stream, c.Request = stream, func(int) []byte { return body }
+	return c
+}
+
+// TestNoAllocations counts every allocation of the process while a client answers queries.
+func TestNoAllocations(t *testing.T) {
+	for name, c := range map[string]struct {
+		stream   bool
+		segments []string
+	}{
+		"whole answers":              {false, []string{wiretest.Whole(200, "application/json", wiretest.Good)}},
+		"streams, a token a segment": {true, streamOf(32, 1)},
+		"streams, 16 tokens each":    {true, streamOf(32, 16)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const warm, counted = 500, 2000
+			b, err := open(fixed(wiretest.Canned(t, -1, c.segments...), c.stream, 1200))
+			require.NoError(t, err)
+			s := &counting{Closed: wiretest.NewClosed(t, warm+counted, 16), from: warm}
+			require.NoError(t, b.Serve(context.Background(), s, s))
+			require.Zero(t, s.Failures)
+			if c.stream {
+				require.Equal(t, warm+counted, s.FirstSeen)
+				require.Equal(t, 31*(warm+counted), s.Gaps)
+			}
+			// A few are the runtime's and the testing package's own.
+			require.Less(t, s.last-s.first, uint64(40), "allocations in %d requests", counted)
+		})
+	}
+}
+
+// counting reads the allocation counter at two completions.
+type counting struct {
+	*wiretest.Closed
+	from        int
+	first, last uint64
+}
+
+func (s *counting) Pop(dst []query) int {
+	var m runtime.MemStats
+	if s.Done >= s.from && s.first == 0 {
+		runtime.ReadMemStats(&m)
+		s.first = m.Mallocs
+	}
+	if s.Done == s.N && s.last == 0 {
+		runtime.ReadMemStats(&m)
+		s.last = m.Mallocs
+	}
+	return s.Closed.Pop(dst)
+}
+
+// TestManyStreams has 10,000 streams in flight at once, each with a token and waiting for the next.
+func TestManyStreams(t *testing.T) {
+	const streams = 10000
+	if testing.Short() {
+		t.Skip("10,000 connections")
+	}
+	if n, err := wiretest.FDLimit(); err == nil && n < streams+1000 {
+		t.Skipf("%d file descriptors are allowed, %d are needed", n, streams+1000)
+	}
+	segments := streamOf(3, 1)
+	url := wiretest.CannedHeld(t, -1, streams, segments...)
+	c := fixed(url, true, 1200)
+	c.RequestTimeout, c.FirstTokenTimeout, c.TokenTimeout, c.ConnectTimeout = time.Minute, time.Minute, time.Minute, time.Minute
+	b, err := open(c)
+	require.NoError(t, err)
+	runtime.GC()
+	before := resident(t)
+	s := &watching{Closed: wiretest.NewClosed(t, streams+100, streams)}
+	require.NoError(t, b.Serve(context.Background(), s, s))
+	require.Zero(t, s.Failures)
+	require.Equal(t, streams+100, s.FirstSeen)
+	perStream := float64(s.most-before) / streams
+	t.Logf("%.1f KiB of memory per stream", perStream/1024)
+	require.Less(t, perStream, 20.0*1024)
+}
+
+// watching looks at the memory when everything is in flight.
+type watching struct {
+	*wiretest.Closed
+	most int64
+}
+
+func (s *watching) FirstToken(q query, ids []int32, at int64) {
+	if s.Closed.FirstToken(q, ids, at); s.FirstSeen == 10000 {
+		s.most = max(s.most, resident(nil))
+	}
+}
+
+// resident is the memory of this process, in bytes.
+func resident(t *testing.T) int64 {
+	data, err := os.ReadFile("/proc/self/statm")
+	if t != nil {
+		require.NoError(t, err)
+	}
+	var size, pages int64
+	fmt.Sscan(string(data), &size, &pages)
+	return pages * int64(os.Getpagesize())
+}
