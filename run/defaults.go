@@ -32,7 +32,9 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 		}
 	}
 	ds, err := datasets.Open(path, o)
-	p.file = ds
+	if err == nil {
+		p.file, p.synthetic = ds, datasets.Synthetic(ds)
+	}
 	return ds, err
 }
 
@@ -100,7 +102,7 @@ func (p *Plan) dataReasons(rows int) []string {
 	if !p.HasEndpoint() || p.Config.String("backend") == simBackend {
 		why = append(why, "the server is the simulator")
 	}
-	if !p.HasDataset() || p.Config.Origin("dataset").Layer == config.FromRegistry {
+	if !p.HasDataset() || p.synthetic {
 		why = append(why, "the data set is synthetic")
 	}
 	if want := p.wanted(); rows < want {

@@ -31,6 +31,8 @@ type Plan struct {
 	confRest []config.KV       // user.conf lines that are no settings of ours
 	seeds    *[3]uint64
 	notices  []string
+
+	synthetic bool // the file that was read is a synthetic set, whoever made it
 }
 
 // Settings are settings by their flag names, for programs that run a test without a command line.

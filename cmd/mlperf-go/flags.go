@@ -29,7 +29,7 @@ func settingFlag(s config.Setting, name string, hidden bool) cli.Flag {
 	takesNone := s.Kind == config.Bool && !s.NeedsValue || isSwitch(s, name)
 	switch {
 	case takesNone:
-		return &cli.BoolFlag{Name: name, Usage: s.Usage, Category: s.Group, Hidden: hidden}
+		return &cli.BoolFlag{Name: name, Usage: s.Usage, Category: s.Group, Hidden: hidden, DefaultText: s.Default}
 	case s.Kind == config.Strings:
 		return &cli.StringSliceFlag{Name: name, Usage: s.Usage, Category: s.Group, Hidden: hidden}
 	default:

@@ -32,7 +32,7 @@ func RunSettings() Table {
 var testSettings = []Setting{
 	{Name: "model", Kind: String, Group: groupTest,
 		Aliases: []Alias{{Name: "use-generic", Value: "generic"}},
-		Usage:   "benchmark: a name, alias or Hugging Face id of the registry (`mlperf-go models`)"},
+		Usage:   "benchmark: a name, alias or Hugging Face id of the registry; the command models lists them"},
 	{Name: "scenario", Kind: Enum, Enum: []string{"Offline", "Server", "Interactive", "SingleStream"}, Group: groupTest, Default: "Offline",
 		Values: map[string]string{"single-stream": "SingleStream"},
 		Usage:  "how LoadGen issues the samples"},
