@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/check"
+	"github.com/mlperf-go/mlperf-go/submission/truncate"
+)
+
+// truncateCommand cuts the accuracy logs of a tree, as the organisers want them.
+func (p *program) truncateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "truncate", Usage: "cut the accuracy logs of a submission tree, and keep the originals", ArgsUsage: "TREE", HideHelpCommand: true, OnUsageError: usageError,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "submitter", Required: true, Usage: "folder name of the submitter below each division"},
+			&cli.StringFlag{Name: "backup", Required: true, Usage: "folder outside of the tree for the whole logs"},
+			&cli.StringSliceFlag{Name: "skip", Usage: "scenario folders that are left alone"},
+		},
+		Action: func(c *cli.Context) error {
+			root, err := oneTree(c)
+			if err != nil {
+				return err
+			}
+			targets, err := truncate.Tree(c.Context, root, truncate.Options{Submitter: c.String("submitter"), Backup: c.String("backup"), Skip: c.StringSlice("skip")})
+			if err != nil {
+				return &run.Error{Exit: run.ExitUsage, Code: "truncate", Err: err}
+			}
+			if p.json {
+				p.writeJSON(map[string]any{"root": root, "logs": targets})
+				return nil
+			}
+			for _, t := range targets {
+				fmt.Fprintf(p.stdout, "%s  %s  %d -> %d bytes\n", t.State, t.Path, t.Before, t.After)
+			}
+			return nil
+		},
+	}
+}
+
+func oneTree(c *cli.Context) (string, error) {
+	if c.NArg() != 1 {
+		return "", &run.Error{Exit: run.ExitUsage, Code: "argument", Err: errors.New("one submission tree is expected"), Hint: "Write `mlperf-go submission " + c.Command.Name + " TREE`"}
+	}
+	return c.Args().First(), nil
+}
+
+// checkCommand holds a tree against the rules.
+func (p *program) checkCommand() *cli.Command {
+	return &cli.Command{
+		Name: "check", Usage: "hold a submission tree against the rules", ArgsUsage: "TREE", HideHelpCommand: true, OnUsageError: usageError,
+		Description: "Exit code 0: valid, or nothing but a rehearsal's shortness wrong (class rehearsal); 1: findings that are errors.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "round", Value: models.CurrentRound, Usage: "round of the rules"},
+			&cli.BoolFlag{Name: "compat", Usage: "only what the official checker says"},
+			&cli.StringFlag{Name: "submitter", Usage: "only this submitter's folders"},
+			&cli.StringFlag{Name: "csv", Usage: "file for the official summary"},
+			&cli.StringFlag{Name: "location", Usage: "what stands before the paths in the summary"},
+			&cli.BoolFlag{Name: "submission-exceptions", Usage: "the official checker's switch of that name"},
+			&cli.BoolFlag{Name: "skip-meaningful-fields-emptiness-check", Usage: "the official checker's switch of that name"},
+			&cli.BoolFlag{Name: "skip-empty-files-check", Usage: "the official checker's switch of that name"},
+			&cli.BoolFlag{Name: "skip-dataset-size-check", Usage: "the official checker's switch of that name"},
+		},
+		Action: p.checkTree,
+	}
+}
+
+func (p *program) checkTree(c *cli.Context) error {
+	root, err := oneTree(c)
+	if err != nil {
+		return err
+	}
+	o := check.Options{
+		Round: c.String("round"), Mode: check.Strict, Submitter: c.String("submitter"), Location: c.String("location"),
+		SubmissionExceptions: c.Bool("submission-exceptions"), SkipEmptyFields: c.Bool("skip-meaningful-fields-emptiness-check"),
+		SkipEmptyFiles: c.Bool("skip-empty-files-check"), SkipDatasetSize: c.Bool("skip-dataset-size-check"),
+	}
+	if c.Bool("compat") {
+		o.Mode = check.Compat
+	}
+	r, err := check.Check(c.Context, root, o)
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "check", Err: err}
+	}
+	if path := c.String("csv"); path != "" {
+		if err := atomicfile.Write(path, func(w io.Writer) error { return r.CSV(w) }); err != nil {
+			return err
+		}
+	}
+	if !r.Valid && !r.OnlyRehearsal() {
+		p.exit = run.ExitInvalid
+	}
+	if p.json {
+		return r.JSON(p.stdout)
+	}
+	return r.Text(p.stdout)
+}
