@@ -220,13 +220,12 @@ func callArguments(args string) *object {
 			keywords = true
 			v, known := pythonLiteral(value)
 			if !known {
-				v = value
+				v, ok = value, ok && plausible(value)
 			}
-			ok = ok && value != ""
 			o.set(name, v)
 		case strings.HasPrefix(part, "**"):
 			keywords = true
-		case !strings.HasPrefix(part, "*") && keywords:
+		case !strings.HasPrefix(part, "*") && (keywords || !plausible(part)):
 			ok = false
 		}
 	}
@@ -236,6 +235,27 @@ func callArguments(args string) *object {
 		return raw
 	}
 	return o
+}
+
+// plausible refuses what can be no Python expression: nothing, an assignment inside, or an end that asks for more.
+func plausible(expr string) bool {
+	bare := strings.NewReplacer("==", "", "<=", "", ">=", "", "!=", "").Replace(expr)
+	depth := 0
+	for i := 0; i < len(bare); i++ {
+		switch c := bare[i]; {
+		case c == '\'' || c == '"':
+			if end := strings.IndexByte(bare[i+1:], c); end >= 0 {
+				i += end + 1
+			}
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0:
+			depth--
+		case c == '=' && depth == 0:
+			return false
+		}
+	}
+	return expr != "" && strings.IndexByte(`:\`, expr[len(expr)-1]) < 0
 }
 
 // splitArguments cuts at the commas outside of brackets and quotes; false: brackets or quotes do not match.
