@@ -57,12 +57,14 @@ var scorers map[string]*scorer
 
 func init() {
 	scorers = map[string]*scorer{
-		scoreSummaries:   summaries(),
-		scoreAnswers:     answers(),
-		scoreLongContext: longContext(),
-		scoreMixture:     mixture(),
-		scoreReasoning:   reasoning(),
-		scoreHarmony:     harmony(),
+		scoreSummaries:     summaries(),
+		scoreAnswers:       answers(),
+		scoreLongContext:   longContext(),
+		scoreMixture:       mixture(),
+		scoreReasoning:     reasoning(),
+		scoreHarmony:       harmony(),
+		scoreCatalogue:     catalogue(),
+		scoreFunctionCalls: functionCalls(),
 	}
 }
 

@@ -1,0 +1,284 @@
+package accuracy
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/stretchr/testify/require"
+)
+
+// byteDecoder takes each token for a character; 0 is special.
+type byteDecoder struct{}
+
+func (byteDecoder) Decode(ids []int32, skipSpecial bool) string {
+	var b strings.Builder
+	for _, id := range ids {
+		if id != 0 || !skipSpecial {
+			b.WriteRune(rune(id))
+		}
+	}
+	return b.String()
+}
+
+// answer is one entry of a log under test.
+type answer struct {
+	index int
+	text  string
+}
+
+// writeLog writes an accuracy log, texts as tokens of byteDecoder or as bytes.
+func writeLog(t testing.TB, tokens bool, answers ...answer) string {
+	t.Helper()
+	var entries []string
+	for i, a := range answers {
+		data := []byte(a.text)
+		if tokens {
+			data = nil
+			for _, r := range a.text {
+				data = binary.LittleEndian.AppendUint32(data, uint32(r))
+			}
+		}
+		entries = append(entries, fmt.Sprintf(`{"seq_id" : %d, "qsl_idx" : %d, "data" : "%s", "token_count" : 1}`, i, a.index, strings.ToUpper(hex.EncodeToString(data))))
+	}
+	path := filepath.Join(t.TempDir(), "mlperf_log_accuracy.json")
+	require.NoError(t, os.WriteFile(path, []byte("[\n"+strings.Join(entries, ",\n")+"\n]\n"), 0o644))
+	return path
+}
+
+// plainPunkt splits after every full stop.
+func plainPunkt() *Punkt { return newPunkt() }
+
+func scored(t *testing.T, in Input) (*Result, string) {
+	t.Helper()
+	r, err := Score(context.Background(), in)
+	require.NoError(t, err)
+	var text strings.Builder
+	require.NoError(t, r.WriteText(&text))
+	return r, text.String()
+}
+
+func TestEveryModelHasAScorer(t *testing.T) {
+	for _, row := range models.Rows() {
+		if row.Name == models.Generic {
+			continue
+		}
+		b, err := Find(row.Name)
+		require.NoError(t, err)
+		require.Contains(t, scorers, b.Scorer)
+		require.NotEmpty(t, b.Targets)
+		names, _ := b.Columns.fields()
+		for _, name := range names {
+			found := false
+			for _, c := range row.Columns {
+				found = found || c.Name == name
+			}
+			require.True(t, found, "%s reads the column %s, which its row of the registry does not have", row.Name, name)
+		}
+	}
+	_, err := Find("llama9")
+	require.EqualError(t, err, `model "llama9" has no scorer, so its answers can not be scored; the benchmarks with one are llama3.1-8b, llama3.1-8b-edge, `+
+		`llama3.1-405b, llama2-70b-99, llama2-70b-99.9, mixtral-8x7b, deepseek-r1, gpt-oss-120b, qwen3-vl-235b-a22b, qwen3.6-27b, gptj`)
+}
+
+// A perfect answer to every sample is what the reference scripts give 100 for.
+func TestSummariesFromADataset(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "set.json")
+	require.NoError(t, os.WriteFile(path, []byte(`[{"tok_input":[1],"output":"The first one. It is short."},{"tok_input":[2],"output":"Another text\nover two lines."}]`), 0o644))
+	b, err := Find("llama3.1-8b")
+	require.NoError(t, err)
+	m, err := models.Find("llama3.1-8b")
+	require.NoError(t, err)
+	d, err := datasets.Open(path, b.DatasetOptions(datasets.ForRow(m.Row)))
+	require.NoError(t, err)
+	refs, err := b.References(d)
+	require.NoError(t, err)
+	var done, total int
+	r, text := scored(t, Input{Benchmark: b.Name, References: refs, Punkt: plainPunkt(), Decoder: byteDecoder{}, PerSample: true,
+		Log:      writeLog(t, true, answer{1, "Another text over two lines.\x00"}, answer{0, " The first one. It is short. "}, answer{1, "again"}),
+		Progress: func(d, of int) { done, total = d, of }})
+	require.Equal(t, "Results\n\n{'rouge1': '100.0', 'rouge2': '100.0', 'rougeL': '100.0', 'rougeLsum': '100.0', 'gen_len': 55, 'gen_num': 2}\n", text)
+	require.Equal(t, []int{2, 2}, []int{done, total})
+	require.Equal(t, 1, r.Duplicates)
+	require.False(t, *r.Pass)
+	m0, _ := r.Metric("rouge1")
+	require.True(t, *m0.Pass)
+	length, _ := r.Metric("gen_len")
+	require.Equal(t, "a sum over 2 samples; the target is for 13368", length.Note)
+	require.Equal(t, []string{"2 answers were scored; a run for a submission has 13368"}, r.Notes)
+
+	_, err = b.References(&datasets.Dataset{Path: "set.json", Samples: make([]datasets.Sample, 1)})
+	require.EqualError(t, err, "scoring with the data set set.json: its columns output were not kept when it was read; read it with the options of the benchmark llama3.1-8b")
+
+	js, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.Contains(t, string(js), `"scores":{"rouge1":100,"rouge2":100,"rougeL":100,"rougeLsum":100}`)
+	require.Contains(t, string(js), `"pass":false`)
+}
+
+func TestAnswersCountTokens(t *testing.T) {
+	_, text := scored(t, Input{Benchmark: "llama2-70b-99", References: []Reference{{Target: "one two"}}, Punkt: plainPunkt(), Decoder: byteDecoder{},
+		Log: writeLog(t, true, answer{0, "one\x00"})})
+	require.Equal(t, "Results\n\n{'rouge1': 66.6667, 'rouge2': 0.0, 'rougeL': 66.6667, 'rougeLsum': 66.6667, 'gen_len': 3, 'gen_num': 1, 'gen_tok_len': 4, 'tokens_per_sample': 4.0}\n", text)
+}
+
+func TestLongContext(t *testing.T) {
+	refs := []Reference{{Target: "Paris|London", Metric: "qa_em", Subset: "a"}, {Target: "one two", Metric: "rouge", Subset: "b"}, {Target: "x", Metric: "f1"}}
+	in := Input{Benchmark: "llama3.1-405b", References: refs, Punkt: plainPunkt(), Decoder: byteDecoder{},
+		Log: writeLog(t, true, answer{0, "Answer: london"}, answer{1, "two"})}
+	r, text := scored(t, in)
+	require.Equal(t, "Results\n\n{'exact_match': 100.0, 'rougeL': 66.66666666666666, 'gen_len': 17, 'gen_num': 2, 'gen_tok_len': 17, 'tokens_per_sample': 8.5}\n", text)
+	require.Equal(t, []Subset{{Name: "a", Samples: 1, Means: map[string]float64{"exact_match": 100}}, {Name: "b", Samples: 1, Means: map[string]float64{"rougeL": 66.66666666666666}}}, r.Subsets)
+	require.Contains(t, r.Notes, "1 of the data set's 3 samples have no answer")
+	in.Log = writeLog(t, true, answer{2, "x"})
+	_, err := Score(context.Background(), in)
+	require.ErrorContains(t, err, `the answer to sample 2: its metric in the data set is "f1", and only rouge, niah_em and qa_em are known`)
+}
+
+// judged passes the programs that hold a word.
+type judged string
+
+func (j judged) JudgeCode(_ context.Context, task CodeTask) (bool, error) {
+	return strings.Contains(task.Code, string(j)), nil
+}
+
+func TestMixture(t *testing.T) {
+	refs := []Reference{{Target: "one two", Subset: "OpenOrca"}, {Target: "12", Subset: "GSM8K"}, {Target: "assert", Subset: "MBXP", ID: "python_f"}, {Subset: "MBXP", ID: "go_f"}}
+	in := Input{Benchmark: "mixtral-8x7b", References: refs, Punkt: plainPunkt(), Decoder: byteDecoder{},
+		Log: writeLog(t, true, answer{0, "one two"}, answer{1, "The answer is 12."}, answer{2, " good```"}, answer{3, "x"}, answer{3, "x"})}
+	r, text := scored(t, in)
+	require.Nil(t, r.Pass, "nothing is claimed while programs are not judged")
+	require.Equal(t, "Results\n\n{'rouge1': 100.0, 'rouge2': 100.0, 'rougeL': 100.0, 'rougeLsum': 100.0, 'gsm8k': 100.0, 'gen_len': 7, 'gen_num': 5, 'gen_tok_len': 33, 'tokens_per_sample': 6.6}\n"+
+		"\nnot scored: 1 samples of MBXP: the answers are programs, and there is no judge to run them in a sandbox\n", text)
+	in.Code = judged("good")
+	r, text = scored(t, in)
+	require.Contains(t, text, "'gsm8k': 100.0, 'mbxp': 100.0, ")
+	require.NotNil(t, r.Pass)
+}
+
+func TestReasoning(t *testing.T) {
+	refs := []Reference{{Target: "B", Subset: "GPQA_diamond"}, {Target: "\\frac12", Subset: "math500"}, {Target: "7", Subset: "aime1983"}, {Target: "abc", Subset: "livecodebench"}}
+	answers := []answer{{0, "ANSWER: B"}, {1, `\boxed{0.50}`}, {2, `\boxed{8}`}}
+	in := Input{Benchmark: "deepseek-r1", References: refs, Decoder: byteDecoder{}, Log: writeLog(t, true, answers...), PerSample: true}
+	r, text := scored(t, in)
+	require.Equal(t, "Results\n\n{'exact_match': 66.66666666666667, 'tokens_per_sample': 10.0, 'num-samples': 3}\n", text)
+	require.Equal(t, 1, r.Fallbacks)
+	require.Equal(t, "8", r.PerSample[2].Answer)
+
+	in.Log = writeLog(t, true, append(answers, answer{3, "```python\nx\n```"}, answer{9, "beyond"})...)
+	r, text = scored(t, in)
+	require.NotContains(t, text, "exact_match")
+	require.Nil(t, r.Pass)
+	require.Equal(t, []Unscored{{"livecodebench", 1, "the answers are programs, and there is no judge to run them in a sandbox"}}, r.Unscored)
+	require.Contains(t, r.Notes, "1 entries answer samples beyond the data set's 4 and were left out, as the reference does")
+	in.Code = judged("x")
+	_, text = scored(t, in)
+	require.Contains(t, text, "{'exact_match': 75.0, ")
+}
+
+func TestHarmonyRepeats(t *testing.T) {
+	refs := []Reference{{Target: "C", Subset: "gpqa_diamond"}, {Target: "7", Subset: "aime25"}}
+	final := "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>"
+	in := Input{Benchmark: "gpt-oss-120b", References: refs, Decoder: byteDecoder{},
+		Log: writeLog(t, true, answer{0, final + "**C**<|return|>"}, answer{0, final + "B"}, answer{1, final + `\boxed{7}`})}
+	r, text := scored(t, in)
+	require.Equal(t, "Results\n\n'exact_match': 61.905\n", text)
+	require.Equal(t, 3, r.Samples)
+	require.Zero(t, r.Duplicates)
+}
+
+func TestCatalogue(t *testing.T) {
+	refs := []Reference{{Target: "A > B", Brand: "x", Secondhand: "true"}, {Target: "A > C", Brand: "y", Secondhand: "false"}}
+	in := Input{Benchmark: "qwen3-vl-235b-a22b", References: refs, Scenario: models.Interactive,
+		Log: writeLog(t, false, answer{0, `{"category":"A > B","brand":"X","is_secondhand":true}`}, answer{1, "I do not know"})}
+	r, text := scored(t, in)
+	require.True(t, strings.HasPrefix(text, "Results\n\n{\"f1\": 0.5}\n\nhash="))
+	f1, _ := r.Metric("f1")
+	require.Equal(t, 0.7799219999999999, f1.Min)
+	invalid, _ := r.Metric("invalid_answers")
+	require.Equal(t, 1.0, invalid.Value)
+	brand, _ := r.Metric("brand")
+	require.Equal(t, 0.5, brand.Value)
+}
+
+func TestFunctionCallScores(t *testing.T) {
+	describe := `[{"name":"get.x","parameters":{"type":"dict","properties":{"a":{"type":"integer"}},"required":["a"]}}]`
+	refs := []Reference{{Target: `[{"get.x":{"a":[1]}}]`, Function: describe, Subset: "simple_python"}, {Target: `[]`, Function: describe, Subset: "irrelevance"}}
+	in := Input{Benchmark: "qwen3.6-27b", References: refs,
+		Log: writeLog(t, false, answer{0, `[{"function":{"name":"get_x","arguments":"{\"a\": 1}"}}]`}, answer{1, "No function fits."})}
+	r, text := scored(t, in)
+	require.True(t, strings.HasPrefix(text, "Results\n\nmAP=100.00\n{'mAP': 100.00, "), text)
+	require.True(t, *r.Pass)
+}
+
+func TestScoreRefuses(t *testing.T) {
+	refs := []Reference{{Target: "x"}}
+	log := writeLog(t, true, answer{0, "x"})
+	odd := filepath.Join(t.TempDir(), "odd.json")
+	require.NoError(t, os.WriteFile(odd, []byte(`[{"seq_id":0,"qsl_idx":0,"data":"010203"}]`), 0o644))
+	empty := filepath.Join(t.TempDir(), "empty.json")
+	require.NoError(t, os.WriteFile(empty, []byte("[]"), 0o644))
+	for _, c := range []struct {
+		name string
+		in   Input
+		want string
+	}{
+		{"no references", Input{Log: log}, "the data set gave no references; name the benchmark's data set file"},
+		{"no tokenizer", Input{Log: log, References: refs}, "the log holds token ids, and there is no tokenizer to decode them; name the model's tokenizer.json"},
+		{"no sentences", Input{Log: log, References: refs, Decoder: byteDecoder{}}, "there are no parameters to split sentences with; name the folder english of NLTK's punkt_tab data"},
+		{"token type", Input{Log: log, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt(), DType: "int8"}, `the token type "int8" is none of int32, int64, float`},
+		{"odd bytes", Input{Log: odd, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()}, "the answer to sample 0: its 3 bytes are no whole number of 4-byte tokens; the log was written with another token type, so try --dtype"},
+		{"empty", Input{Log: empty, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()}, "the log has no answers; run the test in accuracy mode and name its mlperf_log_accuracy.json"},
+		{"other data set", Input{Log: writeLog(t, true, answer{5, "x"}), References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()}, "it answers sample 5, and the data set has 1; the log belongs to another data set"},
+		{"no log", Input{Log: filepath.Join(t.TempDir(), "none.json"), References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()}, "no such file"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.in.Benchmark = "llama3.1-8b"
+			_, err := Score(context.Background(), c.in)
+			require.ErrorContains(t, err, c.want)
+			require.ErrorContains(t, err, "as llama3.1-8b")
+		})
+	}
+}
+
+func TestCutLogIsScoredAsFarAsItGoes(t *testing.T) {
+	log := writeLog(t, true, answer{0, "one two"}, answer{0, "x"})
+	data, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(log, data[:len(data)-20], 0o644))
+	r, _ := scored(t, Input{Benchmark: "llama3.1-8b", Log: log, References: []Reference{{Target: "one two"}}, Decoder: byteDecoder{}, Punkt: plainPunkt()})
+	require.Contains(t, r.Notes, "the log has no end: it was cut off, and what came before is scored")
+}
+
+var errStop = errors.New("stopped by the test")
+
+func TestScoreStops(t *testing.T) {
+	var answers []answer
+	for range 2000 {
+		answers = append(answers, answer{0, "one two"})
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	_, err := Score(ctx, Input{Benchmark: "gpt-oss-120b", Log: writeLog(t, true, answers...), References: []Reference{{Target: "A", Subset: "gpqa"}}, Decoder: byteDecoder{},
+		Progress: func(int, int) { cancel(errStop) }})
+	require.ErrorIs(t, err, errStop)
+}
+
+func TestTokenTypes(t *testing.T) {
+	ids, err := tokenIDs(binary.LittleEndian.AppendUint32(nil, math.Float32bits(128000)), Float32)
+	require.NoError(t, err)
+	require.Equal(t, []int32{128000}, ids)
+	_, err = tokenIDs(binary.LittleEndian.AppendUint64(nil, 1<<40), Int64)
+	require.EqualError(t, err, "its token 0 is 1099511627776, which is no token id; the log was written with another token type, so try --dtype")
+	_, err = tokenIDs(binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(math.NaN()))), Float32)
+	require.ErrorContains(t, err, "NaN, which is no token id")
+}
