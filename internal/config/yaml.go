@@ -31,14 +31,7 @@ func (e *Effective) LoadYAMLFile(path string) error {
 // errors and origins, with the line. An unknown or double key, an anchor, or a value of another form is an error, and then
 // nothing of the text counts.
 func (e *Effective) LoadYAML(name string, r io.Reader) error {
-	text, err := io.ReadAll(io.LimitReader(r, largestFile+1))
-	if err != nil {
-		return fmt.Errorf("config file %s: %w", name, err)
-	}
-	if len(text) > largestFile {
-		return fmt.Errorf("config file %s is larger than %d bytes", name, largestFile)
-	}
-	root, err := parseYAML(name, text)
+	root, err := ReadYAML(name, r)
 	if err != nil || root == nil {
 		return err
 	}
@@ -48,6 +41,18 @@ func (e *Effective) LoadYAML(name string, r io.Reader) error {
 	}
 	*e = *trial
 	return nil
+}
+
+// ReadYAML gives the top map of the one document in r, which is at most 1 MiB; nil for a text without any value. name stands in errors.
+func ReadYAML(name string, r io.Reader) (*yaml.Node, error) {
+	text, err := io.ReadAll(io.LimitReader(r, largestFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("config file %s: %w", name, err)
+	}
+	if len(text) > largestFile {
+		return nil, fmt.Errorf("config file %s is larger than %d bytes", name, largestFile)
+	}
+	return parseYAML(name, text)
 }
 
 // parseYAML gives the top map of the one document in text; nil for a text without any value.
