@@ -35,6 +35,7 @@ var importers = map[string][]string{
 	"sim":                         {"cmd"},
 	"schema":                      {"cmd", "submission"},
 	"internal/golden":             {},
+	"backends/internal/wiretest":  {},
 	"internal/arch":               {},
 	"cmd":                         {},
 	"scripts":                     {},

@@ -23,12 +23,12 @@ var theTerminal = map[string][]string{
 // theirPackages serve nothing else.
 var theirPackages = []string{"flag", "log", "github.com/urfave/cli", "github.com/vbauerster/mpb", "golang.org/x/term"}
 
-// forTests reads the one environment name that tests have; no program imports it.
-const forTests = "internal/golden"
+// forTests read the environment names that tests have, and start servers for them; no program imports them.
+var forTests = []string{"internal/golden", "backends/internal/wiretest"}
 
 func TestNothingBelowCmdReadsFlagsEnvironmentOrTerminal(t *testing.T) {
 	for _, s := range sources(t) {
-		if below(s.pkg, "cmd", "scripts", forTests) {
+		if below(s.pkg, append(forTests, "cmd", "scripts")...) {
 			continue
 		}
 		for _, i := range s.file.Imports {
