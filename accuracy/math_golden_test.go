@@ -25,3 +25,29 @@ func TestGoldenMath500Grader(t *testing.T) {
 		require.Equal(t, c.Correct, equal, "%q and %q", c.Given, c.Truth)
 	})
 }
+
+// Each line is two answers and whether they are equal; the built-in comparison decides all of them.
+func TestMathFallback(t *testing.T) {
+	for _, c := range []struct {
+		given, truth string
+		equal        bool
+	}{
+		{`2x(x-1)`, `2x^2-2x`, true},
+		{`\frac{\sqrt{2}}{2}`, `\frac{1}{\sqrt{2}}`, true},
+		{`\sqrt{x^2}`, `x`, false},
+		{`x^2-y^2`, `(x-y)(x+y)`, true},
+		{`(1,x+1)`, `(1,1+x)`, true},
+		{`(1,\sqrt{8})`, `(1,2\sqrt{2})`, false}, // brackets inside: the reference takes it for no tuple, and fails to subtract
+		{`x+1`, `x+2`, false},
+		{`2\pi r`, `\pi r2`, false}, // three letters are text for the reference
+		{`9^9^9`, `x`, false},
+		{`1/(x-x)`, `x`, false},
+	} {
+		equal, _ := MathEqual(c.given, c.truth)
+		require.Equal(t, c.equal, equal, "%s and %s", c.given, c.truth)
+	}
+	_, fallback := MathEqual("x+1", "1+x")
+	require.True(t, fallback)
+	_, fallback = MathEqual("0.50", `\frac12`)
+	require.False(t, fallback)
+}

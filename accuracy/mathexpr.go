@@ -27,19 +27,20 @@ var evalPoints = [][2]complex128{
 	{complex(2.345, 0.89), complex(-0.618, 1.7)}, {complex(-0.37, -1.41), complex(-2.13, 0.29)},
 }
 
-// sameValue tells whether two expressions are equal wherever both are looked at. What can not be parsed is not equal.
-func sameValue(a, b string) bool {
+// sameValue tells whether two expressions are equal wherever both are looked at, and whether that is certain: it is for numbers. What
+// can not be parsed is not equal.
+func sameValue(a, b string) (equal, exact bool) {
 	left, err := parseExpression(a)
 	if err != nil {
-		return false
+		return false, false
 	}
 	right, err := parseExpression(b)
 	if err != nil {
-		return false
+		return false, false
 	}
 	if x, ok := left.rational(); ok {
 		if y, ok := right.rational(); ok {
-			return x.Cmp(y) == 0
+			return x.Cmp(y) == 0, true
 		}
 	}
 	names := map[rune]int{}
@@ -48,10 +49,10 @@ func sameValue(a, b string) bool {
 	for _, point := range evalPoints {
 		x, y := left.value(names, point), right.value(names, point)
 		if !(cmplx.Abs(x-y) <= agreement*max(1, cmplx.Abs(x), cmplx.Abs(y))) {
-			return false
+			return false, false
 		}
 	}
-	return true
+	return true, false
 }
 
 // term is a node of an expression.

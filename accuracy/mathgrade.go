@@ -33,22 +33,30 @@ func gradeMath(ctx context.Context, judge MathJudge, given, truth string) (equal
 		return false, false, nil
 	}
 	for i := range wants {
-		if ok, decided := comparedAsText(gives[i], wants[i]); decided {
-			equal = ok
-		} else if !mayEvaluate("(" + wants[i] + ")-(" + gives[i] + ")") {
-			equal = false
-		} else if judge != nil {
-			if equal, err = judge.Equal(ctx, gives[i], wants[i]); err != nil {
-				return false, false, err
-			}
-		} else {
-			equal, fallback = sameValue(gives[i], wants[i]), true
-		}
-		if !equal {
-			return false, fallback, nil
+		var stoodIn bool
+		equal, stoodIn, err = samePart(ctx, judge, gives[i], wants[i])
+		fallback = fallback || stoodIn
+		if err != nil || !equal {
+			return false, fallback, err
 		}
 	}
 	return true, fallback, nil
+}
+
+// samePart compares one part of a tuple, or an answer that is none.
+func samePart(ctx context.Context, judge MathJudge, given, want string) (equal, fallback bool, err error) {
+	if equal, decided := comparedAsText(given, want); decided {
+		return equal, false, nil
+	}
+	if !mayEvaluate("(" + want + ")-(" + given + ")") {
+		return false, false, nil
+	}
+	equal, exact := sameValue(given, want)
+	if exact || judge == nil {
+		return equal, !exact, nil
+	}
+	equal, err = judge.Equal(ctx, given, want)
+	return equal, false, err
 }
 
 var fractionForm = regexp.MustCompile(`^-?[0-9]+.?/0*[1-9][0-9]*.?$`)

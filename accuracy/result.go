@@ -59,7 +59,7 @@ type Result struct {
 	Subsets    []Subset      `json:"subsets,omitempty"`
 	Unscored   []Unscored    `json:"unscored,omitempty"`
 	Fallbacks  int           `json:"fallbacks,omitempty"` // samples that a built-in stand-in of the reference decided
-	Pass       *bool         `json:"pass"`                // nil: not all is scored, so nothing is claimed
+	Pass       *bool         `json:"pass"`                // nil: answers are missing or not scored, so nothing is claimed
 	Notes      []string      `json:"notes,omitempty"`
 	Source     string        `json:"source"`
 	ScoreNames []string      `json:"-"`
@@ -113,8 +113,8 @@ func (r *Result) WriteText(w io.Writer) error {
 	return nil
 }
 
-// judge compares the metrics with their targets.
-func (r *Result) judge(targets []Target, whole int) {
+// judge compares the metrics with their targets. It claims nothing as a whole where answers are missing or not scored.
+func (r *Result) judge(targets []Target, whole int, complete bool) {
 	pass := true
 	for _, t := range targets {
 		i := -1
@@ -136,7 +136,7 @@ func (r *Result) judge(targets []Target, whole int) {
 			m.Note = fmt.Sprintf("a sum over %d samples; the target is for %d", r.Samples, whole)
 		}
 	}
-	if len(r.Unscored) == 0 {
+	if complete && len(r.Unscored) == 0 {
 		r.Pass = &pass
 	}
 }

@@ -156,15 +156,16 @@ func (p *pipeline) result(b *Benchmark) *Result {
 		}
 	}
 	r.Missing = len(in.References) - len(answered)
-	r.judge(b.TargetsFor(in.Scenario), b.Samples)
-	r.addNotes(p, b)
+	whole := b.wholeSet(in.Scenario)
+	r.judge(b.TargetsFor(in.Scenario), whole, r.Missing == 0 && !p.truncated)
+	r.addNotes(p, whole)
 	if in.PerSample {
 		r.PerSample = p.scores
 	}
 	return r
 }
 
-func (r *Result) addNotes(p *pipeline, b *Benchmark) {
+func (r *Result) addNotes(p *pipeline, whole int) {
 	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
 	if p.truncated {
 		note("the log has no end: it was cut off, and what came before is scored")
@@ -175,8 +176,8 @@ func (r *Result) addNotes(p *pipeline, b *Benchmark) {
 	if p.outside > 0 {
 		note("%d entries answer samples beyond the data set's %d and were left out, as the reference does", p.outside, len(p.in.References))
 	}
-	if r.Samples != b.Samples {
-		note("%d answers were scored; a run for a submission has %d", r.Samples, b.Samples)
+	if r.Samples != whole {
+		note("%d answers were scored; a run for a submission has %d", r.Samples, whole)
 	}
 	if r.Fallbacks > 0 {
 		note("%d answers were decided by the built-in stand-in for symbolic algebra, not by the reference's", r.Fallbacks)
