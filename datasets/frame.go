@@ -156,7 +156,7 @@ func (f *framer) cut() error {
 	return errCut
 }
 
-// measure returns the length of the object that the window begins with, reading as much as it needs.
+// measure returns the length of the object, array or string that the window begins with, reading as much as it needs.
 func (f *framer) measure() (int, error) {
 	depth, inText, skip := 0, false, false
 	for n := 0; ; {
@@ -168,7 +168,9 @@ func (f *framer) measure() (int, error) {
 				skip = false
 			case inText:
 				if c == '"' {
-					inText = false
+					if inText = false; depth == 0 {
+						return n + 1, nil
+					}
 				} else if c == '\\' {
 					skip = true
 				}
@@ -191,6 +193,35 @@ func (f *framer) measure() (int, error) {
 			return n, f.cut()
 		}
 	}
+}
+
+// measureValue returns the length of the value of any kind that the window begins with; 0: there is none.
+func (f *framer) measureValue() (int, error) {
+	if c := f.buf[f.start]; c == '{' || c == '[' || c == '"' {
+		return f.measure()
+	}
+	for n := 0; ; {
+		for w := f.buf[f.start:f.end]; n < len(w); n++ {
+			if bytes.IndexByte([]byte(" \t\r\n,]}"), w[n]) >= 0 {
+				return n, nil
+			}
+		}
+		if n > maxRecord {
+			return n, errTooLong
+		}
+		if !f.fill() {
+			return n, f.cut()
+		}
+	}
+}
+
+func (f *framer) passed() int { return f.records }
+
+func (f *framer) shape() string {
+	if f.inArray {
+		return shapeArray
+	}
+	return shapeLines
 }
 
 // framingError is a fault between records; its offset counts from the window's start.

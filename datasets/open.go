@@ -34,11 +34,9 @@ func read(path string, o Options, most int) (*Dataset, []error) {
 		return nil, []error{err}
 	}
 	defer src.Close()
-	r := reader{path: path, o: o, most: most, dec: newDecoder(p, o), frames: newFramer(src.content)}
-	r.check = newValidator(o, p.promptColumns(), presenceNames{
-		ids: r.dec.fieldOf(roleIDs), text: r.dec.fieldOf(roleInput), messages: r.dec.fieldOf(roleMessages), id: r.dec.fieldOf(roleID)})
-	r.all()
-	d := &Dataset{Path: path, Schema: o.Schema, Samples: r.samples}
+	r := newReader(path, o, p, most)
+	r.read(src)
+	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples}
 	if len(r.errs) < most {
 		if d.SHA256, err = src.sum(); err != nil {
 			r.errs = append(r.errs, readFailed(path, err))
@@ -51,59 +49,99 @@ func read(path string, o Options, most int) (*Dataset, []error) {
 type reader struct {
 	path    string
 	o       Options
-	most    int // stop after so many errors
-	frames  *framer
+	most    int  // stop after so many errors
+	all     bool // records carry every column of the file, not only the schema's
+	format  string
+	source  records
 	dec     *decoder
 	check   *validator
+	keep    func(record []byte, s Sample, has presence) error // takes a good record
 	samples []Sample
 	errs    []error
 }
 
-func (r *reader) all() {
-	if f := r.checkHead(); f != nil {
-		r.report(0, 0, f, nil)
+func newReader(path string, o Options, p *plan, most int) *reader {
+	r := &reader{path: path, o: o, most: most, dec: newDecoder(p, o)}
+	r.check = newValidator(o, p.promptColumns(), presenceNames{
+		ids: r.dec.fieldOf(roleIDs), text: r.dec.fieldOf(roleInput), messages: r.dec.fieldOf(roleMessages), id: r.dec.fieldOf(roleID)})
+	r.keep = r.keepSample
+	return r
+}
+
+// read reads a whole file.
+func (r *reader) read(src *source) {
+	var err error
+	if r.source, err = r.begin(src); err != nil {
+		r.failed(nil, 0, err)
 		return
 	}
-	for r.o.Limit <= 0 || r.frames.records < r.o.Limit {
-		record, line, err := r.frames.next()
+	for r.o.Limit <= 0 || r.source.passed() < r.o.Limit {
+		record, line, err := r.source.next()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			r.framing(record, line, err)
+		var bad *recordError
+		switch {
+		case errors.As(err, &bad):
+			r.report(r.source.passed(), line, bad.fault, nil)
+		case err != nil:
+			r.failed(record, line, err)
 			return
+		default:
+			if err := r.record(record, line); err != nil {
+				r.errs = append(r.errs, err)
+				return
+			}
 		}
-		if r.record(record, line); len(r.errs) >= r.most {
+		if len(r.errs) >= r.most {
 			return
 		}
 	}
-	if r.frames.records == 0 {
+	if r.source.passed() == 0 {
 		r.report(0, 0, &fault{found: "0 records", expected: "at least one", try: "check that the file is the data set"}, nil)
 	}
+	r.format = r.source.shape() + src.packing
 }
 
-// record decodes, checks and keeps one record.
-func (r *reader) record(record []byte, line int) {
+// record decodes, checks and keeps one record. The error is the keeper's own.
+func (r *reader) record(record []byte, line int) error {
 	s, has, f := r.dec.decode(record)
 	if f == nil {
 		f = r.check.check(&s, has)
 	}
 	if f != nil {
-		r.report(r.frames.records, line+bytes.Count(record[:min(f.offset, len(record))], []byte{'\n'}), f, nil)
-		return
+		if line > 0 {
+			line += bytes.Count(record[:min(f.offset, len(record))], []byte{'\n'})
+		}
+		r.report(r.source.passed(), line, f, nil)
+		return nil
 	}
+	return r.keep(record, s, has)
+}
+
+// keepSample adds a sample to the data set.
+func (r *reader) keepSample(_ []byte, s Sample, has presence) error {
 	s.Index = len(r.samples)
 	if has.ids {
 		s.InputIDs = r.dec.keepIDs(s.InputIDs)
 	}
 	r.samples = append(r.samples, s)
+	return nil
 }
 
-// framing reports why the stream could not be cut into records. After it nothing more can be read.
-func (r *reader) framing(record []byte, line int, err error) {
-	n := r.frames.records
+// failed reports why the file could not be cut into records. After it nothing more can be read.
+func (r *reader) failed(record []byte, line int, err error) {
+	n := 0
+	if r.source != nil {
+		n = r.source.passed()
+	}
 	var fe *framingError
+	var whole *fileError
 	switch {
+	case errors.As(err, &whole):
+		r.report(n, line, whole.fault, whole.err)
+	case errors.Is(err, errFormat):
+		r.errs = append(r.errs, err)
 	case errors.As(err, &fe):
 		if record == nil {
 			n++
@@ -118,7 +156,7 @@ func (r *reader) framing(record []byte, line int, err error) {
 		} else if errors.Is(err, errTooLong) {
 			r.report(n, line, &fault{found: fmt.Sprintf("a record of more than %d MiB", maxRecord>>20), expected: "a shorter one", try: "check for a missing bracket or quote"}, nil)
 		} else {
-			r.report(n, r.frames.line, &fault{found: "the end of the file inside " + where(record), expected: "a complete file", try: "get the file again: it was cut off"}, io.ErrUnexpectedEOF)
+			r.report(n, line+bytes.Count(record, []byte{'\n'}), &fault{found: "the end of the file inside " + where(record), expected: "a complete file", try: "get the file again: it was cut off"}, io.ErrUnexpectedEOF)
 		}
 	default:
 		r.errs = append(r.errs, readFailed(r.path, err))
@@ -134,36 +172,6 @@ func where(record []byte) string {
 
 func (r *reader) report(record, line int, f *fault, cause error) {
 	r.errs = append(r.errs, &Error{Path: r.path, Record: record, Line: line, Field: f.field, Found: f.found, Expected: f.expected, Try: f.try, Err: cause})
-}
-
-// heads are the beginnings of files that are no JSON, by what they are.
-var heads = []struct{ begins, what, try string }{
-	{"PAR1", "a Parquet file", "turn it into JSON Lines first"},
-	{"\x80\x02", "a Python pickle", "turn it into JSON Lines first (a pickle can run code, so none is opened here)"},
-	{"\x80\x03", "a Python pickle", "turn it into JSON Lines first (a pickle can run code, so none is opened here)"},
-	{"\x80\x04", "a Python pickle", "turn it into JSON Lines first (a pickle can run code, so none is opened here)"},
-	{"\x80\x05", "a Python pickle", "turn it into JSON Lines first (a pickle can run code, so none is opened here)"},
-	{"PK\x03\x04", "a zip archive", "unpack it"},
-	{"\xff\xfe", "UTF-16 text", "write the file again in UTF-8"},
-	{"\xfe\xff", "UTF-16 text", "write the file again in UTF-8"},
-	{"version https://git-lfs", "a Git LFS pointer, not the file itself", "fetch the file with git lfs pull"},
-	{"<", "HTML or XML", "check where the file was downloaded from"},
-	{"\x1f\x8b", "a gzip file inside a compressed file", "unpack it once"},
-	{"\x28\xb5\x2f\xfd", "a zstd file inside a compressed file", "unpack it once"},
-}
-
-// checkHead recognises files that are no JSON at all, and passes a byte order mark.
-func (r *reader) checkHead() *fault {
-	head := r.frames.head(24)
-	for _, h := range heads {
-		if bytes.HasPrefix(head, []byte(h.begins)) {
-			return &fault{found: h.what, expected: "a JSON array of objects, or JSON Lines", try: h.try}
-		}
-	}
-	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
-		r.frames.take(3)
-	}
-	return nil
 }
 
 func readFailed(path string, err error) *Error {

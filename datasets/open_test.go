@@ -57,14 +57,24 @@ func TestOpenShapes(t *testing.T) {
 	const one, two = `{"instruction": {"llama": "x {input}"}, "input": "a\n\u00e9\ud83d\ude00 b", "tok_input": [1, 2,3], "output": "o\"ne", "id": "a", "more": [{"deep": [1.5e3, null, true]}]}`,
 		`{"tok_input":[ 7 ],"input":"c","output":"","id":12}`
 	array := "[" + one + ",\n " + two + "]\n"
-	for name, content := range map[string][]byte{
-		"array":           []byte(array),
-		"byte order mark": []byte("\xef\xbb\xbf" + array),
-		"lines":           []byte(one + "\n" + two),
-		"lines, windows":  []byte(one + "\r\n" + two + "\r\n\r\n"),
-		"gzip":            gzipped(t, []byte(array)),
-		"zstd":            zstded(t, []byte(one+"\n"+two+"\n")),
+	const csv = "id,input,ignored,tok_input,output\r\na,\"a\né😀 b\",x,\"[1, 2,3]\",\"o\"\"ne\"\r\n12,c,,7,\r\n"
+	for name, file := range map[string]struct {
+		format  string
+		content []byte
+	}{
+		"array":           {"JSON array", []byte(array)},
+		"byte order mark": {"JSON array", []byte("\xef\xbb\xbf" + array)},
+		"lines":           {"JSON Lines", []byte(one + "\n" + two)},
+		"lines, windows":  {"JSON Lines", []byte(one + "\r\n" + two + "\r\n\r\n")},
+		"gzip":            {"JSON array, gzip", gzipped(t, []byte(array))},
+		"zstd":            {"JSON Lines, zstd", zstded(t, []byte(one+"\n"+two+"\n"))},
+		"CSV":             {"CSV", []byte(csv)},
+		"CSV, mark":       {"CSV", []byte("\xef\xbb\xbf" + csv)},
+		"CSV, gzip":       {"CSV, gzip", gzipped(t, []byte(csv))},
+		"columns": {"JSON columns", []byte(`{"ignored": [{"tok_input": 1}, []], "tok_input": [[1, 2,3], [7]], "id": ["a", 12],
+			"input": ["a\n\u00e9\ud83d\ude00 b", "c"] , "output":["o\"ne",""]}`)},
 	} {
+		content := file.content
 		t.Run(name, func(t *testing.T) {
 			o := testOptions()
 			o.KeepText, o.KeepTarget = true, true
@@ -72,7 +82,7 @@ func TestOpenShapes(t *testing.T) {
 			d, err := Open(path, o)
 			require.NoError(t, err)
 			sum := sha256.Sum256(content)
-			require.Equal(t, &Dataset{Path: path, SHA256: hex.EncodeToString(sum[:]), Schema: "test", Samples: []Sample{
+			require.Equal(t, &Dataset{Path: path, SHA256: hex.EncodeToString(sum[:]), Schema: "test", Format: file.format, Samples: []Sample{
 				{Index: 0, ID: "a", InputIDs: []int32{1, 2, 3}, InputLen: 3, Input: "a\né😀 b", Target: `o"ne`},
 				{Index: 1, ID: "12", InputIDs: []int32{7}, InputLen: 1, Input: "c"},
 			}}, d)
@@ -175,7 +185,7 @@ var badFiles = []struct {
 	{"wrong type", "[\n{\"tok_input\":\n \"text\"}]", 1, 3, `field "tok_input": found a string, "\"text\"", expected an array of token ids (integers); correct the field`},
 	{"text is a number", `[{"tok_input":[1],"input":5}]`, 1, 1, `field "input": found a number, "5", expected a string`},
 	{"null ids", `[{"tok_input":null}]`, 1, 1, `found null, "null"`},
-	{"column of lists", `{"tok_input":[[1,2],[3]]}`, 1, 1, "one object per record, not one per column"},
+	{"column of lists", `[{"tok_input":[[1,2],[3]]}]`, 1, 1, "one object per record, not one per column"},
 	{"text among ids", `[{"tok_input":[1,"2"]}]`, 1, 1, "an array with a string in it"},
 	{"float id", `[{"tok_input":[1.0]}]`, 1, 1, "the number 1.0 among the ids, expected integers"},
 	{"negative id", `[{"tok_input":[3, -5]}]`, 1, 1, "the negative id -5"},
@@ -309,6 +319,8 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add([]byte(`[{"tok_input":[1,2],"input":"a\u00e9","id":7}]`))
 	f.Add(gzipped(f, []byte(`{"tok_input":[1]}`)))
+	f.Add([]byte("id,tok_input\n1,\"[1,2]\"\n2,3 4\n"))
+	f.Add([]byte(`{"tok_input":[[1],[2,3]],"id":["a","b"]}`))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(dir, fmt.Sprintf("f%d", os.Getpid()))

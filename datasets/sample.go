@@ -19,5 +19,6 @@ type Dataset struct {
 	Path    string // as given; empty for one made in memory
 	SHA256  string // of the file's bytes, lower-case hex
 	Schema  string // models.Schema name it was read with
+	Format  string // what the file is, for people, such as "JSON Lines, gzip"; empty for one made in memory
 	Samples []Sample
 }

@@ -30,6 +30,7 @@ type source struct {
 	file    *os.File
 	raw     *hashed
 	content io.Reader
+	packing string // what Dataset.Format says of the packing
 	close   func()
 }
 
@@ -71,14 +72,14 @@ func (s *source) unpack() error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", errCompressed, err)
 		}
-		s.content = &bounded{r: z, raw: s.raw}
+		s.content, s.packing = &bounded{r: z, raw: s.raw}, ", gzip"
 	case head == "\x28\xb5\x2f\xfd":
 		z, err := zstd.NewReader(s.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdMax), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return fmt.Errorf("%w: %w", errCompressed, err)
 		}
 		s.close = z.Close
-		s.content = &bounded{r: z, raw: s.raw}
+		s.content, s.packing = &bounded{r: z, raw: s.raw}, ", zstd"
 	default:
 		s.content = s.raw
 	}

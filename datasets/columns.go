@@ -1,0 +1,261 @@
+package datasets
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Bounds on a JSON object of columns, which must be held until its last column is read.
+const (
+	maxColumnar = 2 << 30 // bytes of the kept columns
+	columnBlock = 1 << 20 // bytes of one block of kept values
+)
+
+// jsonColumns reads one JSON object whose members are columns: arrays of one value per record.
+type jsonColumns struct {
+	f     *framer
+	plan  *plan
+	all   bool
+	read  bool
+	names []string   // columns in the file's order
+	kept  [][][]byte // per column the JSON text of each value; nil where the schema does not know it
+	rows  int
+	block []byte // unused rest of the current block
+	bytes int    // in all blocks
+	out   []byte
+	n     int
+}
+
+func newColumns(f *framer, p *plan, all bool) *jsonColumns {
+	return &jsonColumns{f: f, plan: p, all: all}
+}
+
+func (c *jsonColumns) passed() int   { return c.n }
+func (c *jsonColumns) shape() string { return shapeColumns }
+
+// columnar tells whether the content is an object of columns: the first value that settles it, of a column that the schema
+// knows, is an array where a record has another kind, or an array of arrays where a record has an array.
+func columnar(f *framer, p *plan) bool {
+	if c, more := f.peek(); !more || c != '{' {
+		return false
+	}
+	for size := 64 << 10; ; size *= 2 {
+		head := f.head(size)
+		columns, settled := settle(head, p)
+		if settled || len(head) < size {
+			return columns
+		}
+		if size >= maxRecord {
+			return true // too long for a record
+		}
+	}
+}
+
+// settle looks at the members of the object that head begins with, as far as they are there.
+func settle(head []byte, p *plan) (columns, settled bool) {
+	done := &fault{offset: len(head)}
+	s := scanner{b: head}
+	f := s.object(func(key []byte, _ int) *fault {
+		kinds, known := p.kindsNamed(string(key))
+		at := s.pos
+		if known && at < len(head) {
+			if columns, settled = settledBy(head[at:], kinds); settled {
+				return done
+			}
+		}
+		return s.value()
+	})
+	// A fault well before the cut end is one of the file, which the record's own reader explains.
+	return columns, settled || f == nil || f.offset < len(head)-16
+}
+
+// settledBy tells whether a value of a column of these kinds is that of one record, or of all.
+func settledBy(value []byte, kinds kind) (columns, settled bool) {
+	if value[0] != '[' {
+		return false, true
+	}
+	if kinds&(kindIDs|kindMessages|kindArray) == 0 {
+		return true, true
+	}
+	inner := bytes.TrimLeft(value[1:], " \t\r\n")
+	if len(inner) == 0 || inner[0] == ']' || kinds&kindArray != 0 {
+		return false, false
+	}
+	return inner[0] == '[', true
+}
+
+func (c *jsonColumns) next() ([]byte, int, error) {
+	if !c.read {
+		c.read = true
+		if err := c.readAll(); err != nil {
+			return nil, c.f.line, explainColumns(err)
+		}
+	}
+	if c.n == c.rows {
+		return nil, 0, io.EOF
+	}
+	c.out = append(c.out[:0], '{')
+	for i, name := range c.names {
+		c.out = appendKey(c.out, name)
+		if c.kept[i] == nil {
+			c.out = append(c.out, "null"...)
+			continue
+		}
+		c.out = append(c.out, c.kept[i][c.n]...)
+		c.kept[i][c.n] = nil // so that its block can go
+	}
+	c.n++
+	c.out = append(c.out, '}')
+	return c.out, 0, nil
+}
+
+// explainColumns makes a fault of the framer, which thinks in records, one of the whole file.
+func explainColumns(err error) error {
+	var fe *framingError
+	switch {
+	case errors.As(err, &fe):
+		return &fileError{fault: fe.fault}
+	case errors.Is(err, errCut):
+		return &fileError{fault: &fault{found: "the end of the file inside the object of columns", expected: "a complete file", try: "get the file again: it was cut off"}, err: io.ErrUnexpectedEOF}
+	}
+	return err
+}
+
+// readAll reads every column.
+func (c *jsonColumns) readAll() error {
+	c.f.take(1)
+	for first := true; ; first = false {
+		b, more := c.f.peek()
+		if more && b == '}' {
+			break
+		}
+		if more && !first {
+			if b != ',' {
+				return c.f.unexpected("a comma or the end of the object after a column")
+			}
+			c.f.take(1)
+			b, more = c.f.peek()
+		}
+		if !more {
+			return c.f.cut()
+		}
+		if b != '"' {
+			return c.f.unexpected("the name of a column")
+		}
+		if err := c.readColumn(); err != nil {
+			return err
+		}
+	}
+	c.f.take(1)
+	if _, more := c.f.peek(); more {
+		return c.f.unexpected("nothing after the object of columns")
+	}
+	return c.f.readErr
+}
+
+func (c *jsonColumns) readColumn() error {
+	raw, err := c.value()
+	if err != nil {
+		return err
+	}
+	s := scanner{b: raw}
+	text, _, f := s.text()
+	if f != nil {
+		return &framingError{f}
+	}
+	key, _ := unquote(nil, text)
+	name := string(key)
+	if b, more := c.f.peek(); !more {
+		return c.f.cut()
+	} else if b != ':' {
+		return c.f.unexpected("a colon after the name of a column")
+	}
+	c.f.take(1)
+	if b, more := c.f.peek(); !more {
+		return c.f.cut()
+	} else if b != '[' {
+		e := c.f.unexpected("an array of one value per record").(*framingError)
+		e.fault.field = name
+		return e
+	}
+	c.f.take(1)
+	_, known := c.plan.byName[name]
+	values, n, err := c.readValues(name, known || c.all)
+	if err != nil {
+		return err
+	}
+	if len(c.names) > 0 && n != c.rows {
+		return &fileError{fault: &fault{field: name, found: fmt.Sprintf("%d values", n), expected: fmt.Sprintf("%d, as column %s has", c.rows, shown([]byte(c.names[0]))),
+			try: "give each record a value in every column"}}
+	}
+	c.rows = n
+	c.names, c.kept = append(c.names, name), append(c.kept, values)
+	return nil
+}
+
+// readValues reads the values of a column up to its closing bracket; keep: their text is kept.
+func (c *jsonColumns) readValues(name string, keep bool) (values [][]byte, n int, err error) {
+	if keep {
+		values = [][]byte{}
+	}
+	for ; ; n++ {
+		b, more := c.f.peek()
+		if more && b == ']' {
+			c.f.take(1)
+			return values, n, nil
+		}
+		if more && n > 0 {
+			if b != ',' {
+				return nil, n, c.f.unexpected("a comma or the end of the column after a value")
+			}
+			c.f.take(1)
+			_, more = c.f.peek()
+		}
+		if !more {
+			return nil, n, c.f.cut()
+		}
+		value, err := c.value()
+		if err != nil {
+			return nil, n, err
+		}
+		if n == maxSamples {
+			return nil, n, &fileError{fault: &fault{field: name, found: "more values than this", expected: fmt.Sprintf("at most %d", maxSamples), try: "split the file"}}
+		}
+		if !keep {
+			continue
+		}
+		if c.bytes += len(value); c.bytes > maxColumnar {
+			return nil, n, &fileError{fault: &fault{found: fmt.Sprintf("columns of more than %d MiB", maxColumnar>>20), expected: "fewer: columns are held until the last one is read",
+				try: "write one object per record (JSON Lines) or a Parquet file"}}
+		}
+		values = append(values, c.hold(value))
+	}
+}
+
+// value returns the next value's text, valid until the next call.
+func (c *jsonColumns) value() ([]byte, error) {
+	n, err := c.f.measureValue()
+	if errors.Is(err, errTooLong) {
+		return nil, &fileError{fault: &fault{found: fmt.Sprintf("a value of more than %d MiB", maxRecord>>20), expected: "a shorter one", try: "check for a missing bracket or quote"}, err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, c.f.unexpected("a JSON value")
+	}
+	return c.f.take(n), nil
+}
+
+// hold copies a value into the blocks.
+func (c *jsonColumns) hold(value []byte) []byte {
+	if len(value) > len(c.block) {
+		c.block = make([]byte, max(columnBlock, len(value)))
+	}
+	kept := c.block[:len(value):len(value)]
+	copy(kept, value)
+	c.block = c.block[len(value):]
+	return kept
+}

@@ -1,0 +1,305 @@
+package datasets
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// badCSV and badColumns are contents that Open must refuse, and what the error must say.
+var badCSV = []struct {
+	name, content string
+	record, line  int
+	says          string
+}{
+	{"header only", "tok_input,id\n", 0, 0, "found 0 records"},
+	{"no known column", "prompt,answer\nx,y\n", 1, 2, `field "tok_input": found no such field; the record has prompt, answer`},
+	{"too few cells", "tok_input,id\n1 2,a\n3\n", 2, 3, "found 1 cells, expected 2, as the header has"},
+	{"too many cells", "tok_input\n1,2,3\n", 1, 2, "found 3 cells, expected 1"},
+	{"text among the ids", "tok_input\n1 x 3\n", 1, 2, `field "tok_input": found "x 3" among the ids`},
+	{"shortened by numpy", "tok_input\n[1 2 ... 8 9]\n", 1, 2, `"... 8 9" among the ids`},
+	{"float ids", "tok_input\n\"[1.0, 2.0]\"\n", 1, 2, "the number 1.0 among the ids"},
+	{"empty ids", "tok_input,id\n,a\n", 1, 2, "found null"},
+	{"empty list", "tok_input\n[]\n", 1, 2, "found no token ids"},
+	{"stray quote", "tok_input,input\n1,a \"b\" c\n", 1, 2, "a double quote inside a cell that does not begin with one"},
+	{"text after a quote", "tok_input,input\n1,\"a\nb\"c\n", 1, 3, `found "c" after a closing quote`},
+	{"quote not closed", "tok_input,input\n1,a\n2,\"b\n", 2, 3, "the end of the file inside a quoted cell"},
+	{"stray quote runs on", "tok_input,input\n1,a \"b\n2,c\n", 1, 2, "a double quote inside a cell that does not begin with one"},
+	{"not UTF-8", "tok_input,input\n1,a\xff\n", 1, 2, "bytes that are not UTF-8"},
+	{"column twice", "tok_input,tok_input\n1,2\n", 1, 2, "the field twice"},
+	{"duplicate id", "tok_input,id\n1,a\n2,a\n", 2, 3, `found the id "a", which record 1 has too`},
+}
+
+var badColumns = []struct {
+	name, content string
+	says          string
+}{
+	{"cut in a value", `{"tok_input":[[1,2],[3`, "the end of the file inside the object of columns, expected a complete file"},
+	{"cut between columns", `{"tok_input":[[1]],`, "the end of the file inside the object of columns"},
+	{"lengths differ", `{"tok_input":[[1],[2]],"input":["a"]}`, `field "input": found 1 values, expected 2, as column "tok_input" has`},
+	{"a scalar column", `{"tok_input":[[1],[2]],"input":"a"}`, `field "input": found a string, "\"a\"}", expected an array of one value per record`},
+	{"wrong type", `{"tok_input":[[1],"x"]}`, `record 2, field "tok_input": found a string`},
+	{"brackets mixed up", `{"tok_input":[[1},[2]]}`, "record 1: found"},
+	{"no comma", `{"tok_input":[[1] [2]]}`, "a comma or the end of the column after a value"},
+	{"no value", `{"tok_input":[[1],,[2]]}`, "expected a JSON value"},
+	{"text after it", `{"tok_input":[[1]]} x`, "nothing after the object of columns"},
+	{"depth bomb", `{"tok_input":[[1],` + strings.Repeat("[", 100_000), "nested more than 64 deep"},
+	{"no rows", `{"tok_input":[],"input":[]}`, "found 0 records, expected at least one"},
+}
+
+func TestOpenRefusesCSV(t *testing.T) {
+	for _, c := range badCSV {
+		t.Run(c.name, func(t *testing.T) {
+			o := testOptions()
+			o.Format = FormatCSV
+			d, err := Open(writeFile(t, "bad", []byte(c.content)), o)
+			require.Nil(t, d)
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			require.ErrorContains(t, err, c.says)
+			require.Equal(t, c.record, e.Record, err)
+			require.Equal(t, c.line, e.Line, err)
+		})
+	}
+}
+
+func TestOpenRefusesColumns(t *testing.T) {
+	for _, c := range badColumns {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := Open(writeFile(t, "bad", []byte(c.content)), testOptions())
+			require.Nil(t, d)
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			require.ErrorContains(t, err, c.says)
+		})
+	}
+}
+
+func TestOverlongRows(t *testing.T) {
+	long := bytes.Repeat([]byte("x"), maxRecord+4096)
+	_, err := Open(writeFile(t, "a.csv", append([]byte("tok_input,input\n1,"), long...)), testOptions())
+	require.ErrorContains(t, err, "record 1 (line 2): found a row of more than 64 MiB")
+	_, err = Open(writeFile(t, "a.json", append([]byte(`{"tok_input":[[1]],"input":["`), long...)), testOptions())
+	require.ErrorContains(t, err, "found a value of more than 64 MiB")
+	_, err = Open(writeFile(t, "a.json", append([]byte(`{"other":[1],"more":[`), bytes.Repeat([]byte("1,"), maxRecord)...)), testOptions())
+	require.ErrorContains(t, err, "found more values than this, expected at most 4194304")
+}
+
+func TestCSVBomb(t *testing.T) {
+	bomb := append([]byte("tok_input,input\n1,\""), bytes.Repeat([]byte("x\n"), freeBytes*2)...)
+	for name, pack := range map[string]func(testing.TB, []byte) []byte{"gzip": gzipped, "zstd": zstded} {
+		_, err := Open(writeFile(t, name, pack(t, bomb)), testOptions())
+		require.Error(t, err)
+		require.Regexp(t, "a row of more than 64 MiB|grows to more than 200 times", err.Error())
+	}
+}
+
+func TestFormatIsToldByContentOrOption(t *testing.T) {
+	o := testOptions()
+	o.Format = "xml"
+	_, err := Open(writeFile(t, "a", []byte("x")), o)
+	require.ErrorContains(t, err, `unknown data set format "xml"; use one of auto, json, csv`)
+
+	// What looks like a record to the schema is one, though all its values are arrays.
+	columns := []models.Column{{Name: "messages", Type: "messages", Role: "messages"}, {Name: "extra", Type: "array"}}
+	for content, n := range map[string]int{
+		`{"extra":[1],"messages":[{"role":"user"}]}`:                     1,
+		`{"extra":[[1],[2]],"messages":[[{"role":"a"}],[{"role":"b"}]]}`: 2,
+		"{\"messages\":[{\"a\":1}]}\n{\"messages\":[{\"a\":2}]}\n":       2,
+	} {
+		d, err := Open(writeFile(t, "a", []byte(content)), Options{Columns: columns})
+		require.NoError(t, err)
+		require.Len(t, d.Samples, n, content)
+	}
+
+	// A column that the schema does not know may be larger than any record.
+	unknown := append(append([]byte(`{"other":["`), bytes.Repeat([]byte("y"), 1<<20)...), `"],"tok_input":[[1]]}`...)
+	d, err := Open(writeFile(t, "a", unknown), testOptions())
+	require.NoError(t, err)
+	require.Equal(t, "JSON columns", d.Format)
+}
+
+func TestCSVCellsByType(t *testing.T) {
+	columns := []models.Column{{Name: "text", Type: "text", Role: "input"}, {Name: "flag", Type: "bool"}, {Name: "n", Type: "number"},
+		{Name: "o", Type: "object"}, {Name: "chat", Type: "messages", Role: "messages"}}
+	keep := []string{"flag", "n", "o"}
+	content := "text,flag,n,o,chat,\n\"a\r\nb\t\",True,1.5,\"{\"\"k\"\":1}\",\"[{\"\"role\"\":\"\"user\"\"}]\",9\n"
+	d, err := Open(writeFile(t, "a", []byte(content)), Options{Columns: columns, Keep: keep, KeepText: true})
+	require.NoError(t, err)
+	require.Equal(t, "a\r\nb\t", d.Samples[0].Input, "nothing in a prompt is changed, line ends included")
+	require.Equal(t, []string{"true", "1.5", `{"k":1}`}, d.Samples[0].Kept)
+	_, err = Open(writeFile(t, "a", []byte("text,n\nx,many\n")), Options{Columns: columns})
+	require.ErrorContains(t, err, `field "n": found a string, "\"many\"", expected a number`)
+}
+
+func TestCheckGoesOnAfterABadRow(t *testing.T) {
+	_, errs := Check(writeFile(t, "a", []byte("tok_input\n1\nx\n2,3\n4\n-5\n")), testOptions(), 10)
+	require.Len(t, errs, 3)
+	for i, record := range []int{2, 3, 5} {
+		var e *Error
+		require.ErrorAs(t, errs[i], &e)
+		require.Equal(t, record, e.Record)
+	}
+}
+
+func TestQuotedTextIsJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.String().Draw(t, "text")
+		var back string
+		require.NoError(t, json.Unmarshal(appendQuoted(nil, text), &back))
+		require.Equal(t, text, back)
+	})
+}
+
+// FuzzCSV compares the rows with encoding/csv's, where that changes nothing (it drops carriage returns).
+func FuzzCSV(f *testing.F) {
+	for _, c := range badCSV {
+		f.Add([]byte(c.content))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if bytes.IndexByte(content, '\r') >= 0 {
+			return
+		}
+		want, wantErr := csvRows(content)
+		c := newCSV(newFramer(bytes.NewReader(content)), &plan{}, true)
+		for i := 0; ; i++ {
+			line, _, err := c.readRow()
+			if err == io.EOF {
+				require.NoError(t, wantErr)
+				require.Len(t, want, i)
+				return
+			}
+			if err != nil || c.row.split(line) != nil {
+				require.Error(t, wantErr)
+				return
+			}
+			if i == len(want) {
+				require.Error(t, wantErr)
+				return
+			}
+			require.Len(t, c.row.cells, len(want[i]))
+			for j, cell := range want[i] {
+				require.Equal(t, cell, string(c.row.cell(j)))
+			}
+		}
+	})
+}
+
+// csvRows returns the rows before the first that encoding/csv refuses.
+func csvRows(content []byte) (rows [][]string, err error) {
+	r := csv.NewReader(bytes.NewReader(content))
+	r.FieldsPerRecord = -1
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return rows, nil
+		}
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, row)
+	}
+}
+
+// Size of the largest token set of the benchmarks (llama2-70b's rows at their longest), and what reading it may cost.
+const (
+	bigRows, bigIDs = 24_576, 1024
+	bigTime         = 10 * time.Second
+	bigMemory       = 600_000_000
+)
+
+// bigID is the id at a place of the big set.
+func bigID(row, i int) int { return (row*7919 + i*104729) % 128_000 }
+
+func bigList(dst []byte, row int, between string) []byte {
+	for i := range bigIDs {
+		if i > 0 {
+			dst = append(dst, between...)
+		}
+		dst = strconv.AppendInt(dst, int64(bigID(row, i)), 10)
+	}
+	return dst
+}
+
+// bigSets write the big set in one format each.
+var bigSets = map[string]func(t *testing.T, f *os.File){
+	"JSON Lines": func(t *testing.T, f *os.File) {
+		writeBig(t, f, "", "{\"tok_input\":[", ", ", "],\"input\":\"text\"}\n", "")
+	},
+	"JSON columns": func(t *testing.T, f *os.File) {
+		writeBig(t, f, `{"tok_input":[[1]`, ",[", ", ", "]", "]}")
+	},
+	"CSV": func(t *testing.T, f *os.File) {
+		writeBig(t, f, "input,tok_input\n", "\"a, text\",\"[", ", ", "]\"\n", "")
+	},
+}
+
+func writeBig(t *testing.T, f *os.File, begin, before, between, after, end string) {
+	row := []byte(begin)
+	for i := range bigRows {
+		row = append(bigList(append(row, before...), i, between), after...)
+		_, err := f.Write(row)
+		require.NoError(t, err)
+		row = row[:0]
+	}
+	_, err := f.WriteString(end)
+	require.NoError(t, err)
+}
+
+// peakMemory finds a process's largest resident size in /proc/self/status. (Rusage's would count the parent's before the exec.)
+var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// TestBigSets reads each big set in a child process of its own, whose time and peak memory are what the kernel says.
+func TestBigSets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads sets of 25 million ids")
+	}
+	if path := os.Getenv("DATASETS_TEST_BIG"); path != "" {
+		d, err := Open(path, Options{Columns: testColumns, Vocabulary: 128_000, MaxInputTokens: bigIDs})
+		require.NoError(t, err)
+		last := d.Samples[len(d.Samples)-1]
+		require.GreaterOrEqual(t, len(d.Samples), bigRows)
+		require.Equal(t, int32(bigID(bigRows-1, bigIDs-1)), last.InputIDs[bigIDs-1])
+		status, err := os.ReadFile("/proc/self/status")
+		require.NoError(t, err)
+		fmt.Println(string(status))
+		return
+	}
+	for name, write := range bigSets {
+		t.Run(name, func(t *testing.T) {
+			f, err := os.CreateTemp(t.TempDir(), "big")
+			require.NoError(t, err)
+			write(t, f)
+			require.NoError(t, f.Close())
+			cmd := exec.Command(os.Args[0], "-test.run=^TestBigSets$", "-test.v")
+			cmd.Env = append(os.Environ(), "DATASETS_TEST_BIG="+f.Name())
+			start := time.Now()
+			out, err := cmd.CombinedOutput()
+			took := time.Since(start)
+			require.NoError(t, err, string(out))
+			found := peakMemory.FindSubmatch(out)
+			require.NotNil(t, found, string(out))
+			peak, err := strconv.ParseInt(string(found[1])+"000", 10, 64)
+			require.NoError(t, err)
+			t.Logf("%d rows of %d ids: %.2f s (CPU %.2f s), peak %d MB", bigRows, bigIDs, took.Seconds(),
+				(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), peak/1e6)
+			require.Less(t, peak, int64(bigMemory))
+			require.Less(t, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), 2*bigTime, "CPU time of the child")
+		})
+	}
+}
