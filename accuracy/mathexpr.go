@@ -48,7 +48,8 @@ func sameValue(a, b string) (equal, exact bool) {
 	right.unknowns(names)
 	for _, point := range evalPoints {
 		x, y := left.value(names, point), right.value(names, point)
-		if !(cmplx.Abs(x-y) <= agreement*max(1, cmplx.Abs(x), cmplx.Abs(y))) {
+		scale := max(1, cmplx.Abs(x), cmplx.Abs(y))
+		if math.IsInf(scale, 0) || !(cmplx.Abs(x-y) <= agreement*scale) {
 			return false, false
 		}
 	}
