@@ -1,0 +1,276 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrGPUs is in the error of a plan that needs more GPUs than there are.
+var ErrGPUs = errors.New("not enough GPUs")
+
+// Options are what a command adds to a file.
+type Options struct {
+	Args           []string // of the engine; each replaces the file's of its name
+	Dir            string   // for logs and state; "": the file's output_dir
+	Replicas       int      // 0: the file's
+	GPUsPerReplica int      // below 0: the file's
+	GPUs           GPUs
+	Environ        []string // of this process, KEY=VALUE
+}
+
+// Plan is what will be started.
+type Plan struct {
+	Backend  string    `json:"backend"`
+	Model    string    `json:"model"`
+	Served   string    `json:"served_model"` // what /v1/models must list; "": anything
+	Dir      string    `json:"dir"`
+	Notes    []string  `json:"notes"`
+	Replicas []Replica `json:"replicas"`
+
+	HeartbeatInterval time.Duration `json:"-"`
+	HeartbeatTimeout  time.Duration `json:"-"`
+	StartupTimeout    time.Duration `json:"-"`
+	StopTimeout       time.Duration `json:"-"`
+	Debug             bool          `json:"-"`
+
+	environ []string // of every replica
+	pre     []string
+	apiKey  string
+}
+
+// Replica is one server of a plan.
+type Replica struct {
+	Index   int               `json:"index"`
+	URL     string            `json:"url"`
+	GPUs    []string          `json:"gpus"` // empty: not restricted
+	Command []string          `json:"command"`
+	Env     map[string]string `json:"env"` // what differs from this process's environment
+	Log     string            `json:"log"`
+
+	address string // that the server binds
+}
+
+// NewPlan places the replicas of a file on ports and GPUs.
+func NewPlan(c *Config, o Options) (*Plan, error) {
+	if len(c.Hosts) > 1 {
+		return nil, fmt.Errorf("server config %s names %d hosts (%s): servers are started on this machine alone, so keep one host, or run the command on each", c.Name, len(c.Hosts), strings.Join(c.Hosts, ", "))
+	}
+	args, err := c.engineArgs(o.Args)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(first(o.Dir, c.OutputDir)) // engines may change their folder, and find their caches all the same
+	if err != nil {
+		return nil, fmt.Errorf("server config %s: output_dir: %w", c.Name, err)
+	}
+	p := &Plan{
+		Backend: c.Backend, Model: c.Model, Dir: dir, Notes: []string{}, pre: c.PreStart, Debug: c.Debug,
+		HeartbeatInterval: c.HeartbeatInterval, HeartbeatTimeout: c.HeartbeatTimeout, StartupTimeout: c.StartupTimeout, StopTimeout: c.StopTimeout,
+	}
+	e, _ := c.engine()
+	served, _ := valueOf(e, args, e.served)
+	p.Served = first(c.ServedModel, served, c.Model)
+	ports, err := c.ports(o.Replicas)
+	if err != nil {
+		return nil, err
+	}
+	gpus := o.GPUs.within(c)
+	per, args, err := c.perReplica(o, gpus, len(ports), args)
+	if err != nil {
+		return nil, err
+	}
+	if gpus.Vendor == "" {
+		p.Notes = append(p.Notes, gpus.Note+": the servers are started without one")
+	} else if per == 0 {
+		p.Notes = append(p.Notes, "GPUs: "+gpus.Note+"; the servers see them all, because gpus_per_replica is 0 or not told")
+	} else {
+		p.Notes = append(p.Notes, fmt.Sprintf("GPUs: %s; %d for each of %d", gpus.Note, per, len(ports)))
+	}
+	p.environ = c.environ(o.Environ, gpus, per)
+	p.apiKey, _ = lookup(p.environ, "VLLM_API_KEY")
+	if key, given := valueOf(e, args, "api-key"); given {
+		p.apiKey = key
+	}
+	for i, port := range ports {
+		p.Replicas = append(p.Replicas, c.replica(p.Dir, i, port, args, gpus, gpus.IDs[:per*len(ports)][per*i:per*(i+1)]))
+	}
+	return p, nil
+}
+
+// ports of as many replicas as the command or the file wants.
+func (c *Config) ports(replicas int) ([]int, error) {
+	n := replicas
+	if n == 0 {
+		n = max(c.Replicas, len(c.Ports))
+	}
+	switch {
+	case n < 1 || n > maxReplicas:
+		return nil, fmt.Errorf("%d replicas can not be started: choose from 1 to %d", n, maxReplicas)
+	case len(c.Ports) > 1 && len(c.Ports) < n:
+		return nil, fmt.Errorf("server config %s has %d ports for %d replicas: give one each, or \"port\" for the first", c.Name, len(c.Ports), n)
+	case len(c.Ports) == 1 && c.Ports[0]+n-1 > math.MaxUint16:
+		return nil, fmt.Errorf("server config %s: %d replicas from port %d on go past port %d: choose a lower port", c.Name, n, c.Ports[0], math.MaxUint16)
+	case n > 1 && len(c.LaunchCommand) > 0 && !c.holds("{port}") && engines[c.Backend].module == "":
+		return nil, fmt.Errorf("server config %s: launch_command has no {port}, so that %d replicas would all take the same: write {port} where the port belongs", c.Name, n)
+	}
+	if len(c.Ports) > 1 {
+		return c.Ports[:n], nil
+	}
+	ports := make([]int, n)
+	for i := range ports {
+		ports[i] = c.Ports[0] + i
+	}
+	return ports, nil
+}
+
+// within narrows the GPUs down to those that the file names.
+func (g GPUs) within(c *Config) GPUs {
+	if len(c.GPUs) > 0 {
+		g.IDs, g.Note = c.GPUs, "those that "+c.Name+" names"
+		if g.Vendor == "" {
+			g.Vendor = "nvidia" // whose variable most engines read
+		}
+		return g
+	}
+	for _, name := range visibleNames[g.Vendor] {
+		if list, ok := c.Environment[name]; ok {
+			g.IDs, g.Note = visible(list), fmt.Sprintf("those of %s=%s in %s", name, list, c.Name)
+			return g
+		}
+	}
+	return g
+}
+
+// perReplica is how many GPUs a replica gets, and the arguments that tell the engine to use them. Not told, an engine's own arguments
+// decide; any other command sees all GPUs.
+func (c *Config) perReplica(o Options, gpus GPUs, replicas int, args []string) (int, []string, error) {
+	e, known := c.engine()
+	per := o.GPUsPerReplica
+	if per < 0 {
+		per = c.GPUsPerReplica
+	}
+	told := per >= 0
+	need, err := c.parallel(e, args)
+	if err != nil {
+		return 0, nil, err
+	}
+	switch {
+	case !told && (!known || gpus.Vendor == ""):
+		return 0, args, nil
+	case !told:
+		per = need
+	case known && per > 0 && need > per:
+		return 0, nil, fmt.Errorf("the engine's arguments spread a replica over %d GPUs, and it gets %d: change gpus_per_replica or --%s", need, per, e.tensor)
+	case known && per > 1 && need == 1:
+		args = append(slices.Clone(args), "--"+e.tensor, strconv.Itoa(per))
+	}
+	if per > len(gpus.IDs)/replicas {
+		return 0, nil, fmt.Errorf("%w: %d replicas of %d need %d, and there are %d: %s", ErrGPUs, replicas, per, per*replicas, len(gpus.IDs), gpus.Note)
+	}
+	return per, args, nil
+}
+
+// parallel is the number of GPUs over which an engine's arguments spread one replica.
+func (c *Config) parallel(e engine, args []string) (int, error) {
+	need := 1
+	for _, name := range append([]string{e.tensor}, e.parallel...) {
+		value, given := valueOf(e, args, name)
+		if !given {
+			continue
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > maxReplicas {
+			return 0, fmt.Errorf("the engine's argument --%s is %q, which is no number of GPUs", name, value)
+		}
+		need = min(need*n, maxReplicas*maxReplicas)
+	}
+	return need, nil
+}
+
+// environ is what every replica gets: ours without our own settings, and without lists of GPUs where the plan has one.
+func (c *Config) environ(ours []string, gpus GPUs, per int) []string {
+	kept := slices.DeleteFunc(slices.Clone(ours), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return strings.HasPrefix(name, "MLPERF_GO_") || per > 0 && slices.Contains(visibleNames[gpus.Vendor], name)
+	})
+	e, _ := c.engine()
+	if c.LoggingLevel != "" && e.logEnv != "" {
+		kept = append(kept, e.logEnv+"="+strings.ToUpper(c.LoggingLevel))
+	}
+	return append(kept, pairs(c.Environment, func(name string) bool { return per == 0 || !slices.Contains(visibleNames[gpus.Vendor], name) })...)
+}
+
+func pairs(m map[string]string, keep func(name string) bool) []string {
+	var list []string
+	for name, value := range m {
+		if keep(name) {
+			list = append(list, name+"="+value)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (c *Config) replica(dir string, i, port int, args []string, gpus GPUs, ids []string) Replica {
+	e, _ := c.engine()
+	r := Replica{
+		Index: i, GPUs: ids, Command: c.command(c.Hosts[0], port, args), Env: map[string]string{}, Log: filepath.Join(dir, fmt.Sprintf("replica-%d.log", i)),
+		address: net.JoinHostPort(strings.Trim(c.Hosts[0], "[]"), strconv.Itoa(port)),
+	}
+	r.URL = "http://" + net.JoinHostPort(reachable(c.Hosts[0]), strconv.Itoa(port))
+	if len(ids) > 0 {
+		r.Env = gpus.devices(ids)
+	}
+	for _, name := range e.caches {
+		if _, set := c.Environment[name]; !set {
+			r.Env[name] = filepath.Join(dir, "cache", fmt.Sprintf("replica-%d", i), strings.ToLower(name))
+		}
+	}
+	return r
+}
+
+// reachable is the host under which a server that binds host is met from this machine.
+func reachable(host string) string {
+	host = strings.Trim(host, "[]")
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		if ip.To4() == nil {
+			return "::1"
+		}
+		return "127.0.0.1"
+	}
+	return host
+}
+
+// Shown is the plan without secrets, for people and files.
+func (p *Plan) Shown() *Plan {
+	shown := *p
+	shown.Replicas = slices.Clone(p.Replicas)
+	for i := range shown.Replicas {
+		shown.Replicas[i].Command = hide(p.Replicas[i].Command)
+	}
+	return &shown
+}
+
+// URLs are the base URLs of the replicas, in order.
+func (p *Plan) URLs() []string {
+	var urls []string
+	for _, r := range p.Replicas {
+		urls = append(urls, r.URL)
+	}
+	return urls
+}
+
+func first(texts ...string) string {
+	i := slices.IndexFunc(texts, func(t string) bool { return t != "" })
+	if i < 0 {
+		return ""
+	}
+	return texts[i]
+}
