@@ -133,7 +133,7 @@ func textCalls(text string) []any {
 }
 
 // maxOpenScans bounds the search for parentheses that are never closed.
-const maxOpenScans = 1000
+const maxOpenScans = 200
 
 // nextCall finds the next identifier before an opening parenthesis, from a place on.
 func nextCall(text string, from int) (start, open int) {

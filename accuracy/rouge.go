@@ -56,6 +56,9 @@ func (r *Rouge) Score(reference, prediction string) RougeScores {
 	}
 }
 
+// Refused tells whether the last pair had sentences too long for ROUGE-Lsum: its value is not to be used.
+func (r *Rouge) Refused() bool { return r.lcs.refused }
+
 // RougeL computes that measure alone.
 func (r *Rouge) RougeL(reference, prediction string) RougeScore {
 	r.load(reference, prediction)

@@ -9,11 +9,15 @@ type lcsTable struct {
 	masks   []uint64 // per distinct token of the reference: where it stands, one bit a position
 	slot    counter  // token to its place in masks, from 1
 	row     []uint64
-	cells   []int32 // table of one pair of sentences, with a border of zeros
+	cells   []uint16 // table of one pair of sentences, with a border of zeros
+	refused bool     // a pair's table would have been larger than maxCells
 	hits    []bool
 	refLeft counter
 	preLeft counter
 }
+
+// maxCells bounds the table of one pair of sentences to 128 MiB. A reference and an answer of 1024 tokens need 1 M cells.
+const maxCells = 1 << 26
 
 // longest is ROUGE-L over whole texts.
 func (r *Rouge) longest(ref, pred []int32) RougeScore {
@@ -77,6 +81,7 @@ func (r *Rouge) summary() RougeScore {
 		return RougeScore{}
 	}
 	t := &r.lcs
+	t.refused = false
 	t.refLeft.add(ref.ids)
 	t.preLeft.add(ref.ids)
 	t.preLeft.reset(ref.ids)
@@ -109,15 +114,19 @@ func (r *Rouge) summary() RougeScore {
 func (t *lcsTable) mark(ref, pred []int32) {
 	width := len(pred) + 1
 	need := (len(ref) + 1) * width
+	if need > maxCells {
+		t.refused = true
+		return
+	}
 	if cap(t.cells) < need {
-		t.cells = make([]int32, need)
+		t.cells = make([]uint16, need)
 	}
 	cells := t.cells[:need]
 	clear(cells[:width])
 	for i, id := range ref {
 		above, row := cells[i*width:(i+1)*width], cells[(i+1)*width:(i+2)*width]
 		row[0] = 0
-		left := int32(0)
+		left := uint16(0)
 		for j, other := range pred {
 			if id == other {
 				left = above[j] + 1

@@ -253,6 +253,13 @@ func TestScoreRefuses(t *testing.T) {
 	}
 }
 
+// One sentence of many words against another would take gigabytes.
+func TestEndlessSentenceIsRefused(t *testing.T) {
+	long := strings.Repeat("a ", 20000)
+	_, err := Score(context.Background(), Input{Benchmark: "llama3.1-8b", Log: writeLog(t, true, answer{0, long}), References: []Reference{{Target: long}}, Decoder: byteDecoder{}, Punkt: plainPunkt()})
+	require.ErrorContains(t, err, "the answer to sample 0: a sentence in it has so many words (20000 in all) that comparing it would take more than 128 MiB")
+}
+
 func TestCutLogIsScoredAsFarAsItGoes(t *testing.T) {
 	log := writeLog(t, true, answer{0, "one two"}, answer{0, "x"})
 	data, err := os.ReadFile(log)
