@@ -31,7 +31,7 @@ func (p *Punkt) Joined(text string) string { return strings.Join(p.Sentences(pyS
 // Sentences splits the text as given.
 func (p *Punkt) Sentences(text string) []string {
 	spans := p.spans(text)
-	var out []string
+	out := []string{}
 	shift := 0
 	for i, s := range spans {
 		from := s.start + shift
