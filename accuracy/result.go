@@ -113,6 +113,14 @@ func (r *Result) WriteText(w io.Writer) error {
 	return nil
 }
 
+// WriteJSON writes the result as one line of JSON, with one score per sample where the input asked for them.
+func (r *Result) WriteJSON(w io.Writer) error {
+	if err := json.NewEncoder(w).Encode(r); err != nil {
+		return fmt.Errorf("writing the scores as JSON: %w", err)
+	}
+	return nil
+}
+
 // judge compares the metrics with their targets. It claims nothing as a whole where answers are missing or not scored.
 func (r *Result) judge(targets []Target, whole int, complete bool) {
 	pass := true

@@ -31,18 +31,18 @@ const (
 
 // Input is what a log is scored with.
 type Input struct {
-	Benchmark  string          // name of a row of Benchmarks
-	Scenario   models.Scenario // selects the targets where scenarios differ
-	Log        string          // path of mlperf_log_accuracy.json
-	References []Reference     // one per sample of the data set, by LoadGen's index
-	Decoder    Decoder         // nil where the log holds text
-	Punkt      *Punkt          // sentence parameters; nil where the scorer splits none
-	DType      DType           // empty: int32
-	Code       CodeJudge       // runs model-written code elsewhere; nil: such answers stay unscored
-	Math       MathJudge       // decides what needs symbolic algebra; nil: the built-in stand-in
-	PerSample  bool            // keep one score per sample in the result
-	Workers    int             // 0: all cores
-	Progress   func(done, total int)
+	Benchmark  string                // name of a row of Benchmarks
+	Scenario   models.Scenario       // selects the targets where scenarios differ
+	Log        string                // path of mlperf_log_accuracy.json
+	References []Reference           // one per sample of the data set, by LoadGen's index
+	Decoder    Decoder               // nil where the log holds text
+	Punkt      *Punkt                // sentence parameters; nil where the scorer splits none
+	DType      DType                 // empty: int32
+	Code       CodeJudge             // runs model-written code elsewhere; nil: such answers stay unscored
+	Math       MathJudge             // decides what needs symbolic algebra; nil: the built-in stand-in
+	PerSample  bool                  // keep one score per sample in the result
+	Workers    int                   // 0: all cores
+	Progress   func(done, total int) // called by one goroutine at a time
 }
 
 // CodeTask is one answer that is a program.

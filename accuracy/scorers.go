@@ -100,7 +100,7 @@ func (t *tally) mean(score int) (float64, int) {
 	return sum / float64(n), n
 }
 
-// complete tells whether no sample of a subset (all: "") stayed unscored.
+// complete tells whether no sample stayed unscored.
 func (t *tally) complete() bool {
 	return !slices.ContainsFunc(t.scores, func(s SampleScore) bool { return s.Unscored != "" })
 }
