@@ -18,7 +18,6 @@ type result struct {
 	scores       *scores   // accuracy.txt
 	measurements *document // how the model was made
 	measured     string    // folder of measurements, user.conf and README.md
-	audits       string    // folder of the TESTxx folders
 	src          string
 	metric       metric
 }
