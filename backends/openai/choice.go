@@ -1,70 +1,76 @@
 package openai
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+)
 
 // choicesOf reads the array of choices.
-func (w *walker) choicesOf(e *event) bool {
-	w.blank()
-	if w.null() {
+func (w *walker) choicesOf(e *reader.Event) bool {
+	w.Blank()
+	if w.Null() {
 		return true
 	}
-	if !w.open('[') {
+	if !w.Open('[') {
 		return false
 	}
-	w.blank()
-	if w.open(']') {
+	w.Blank()
+	if w.Open(']') {
 		return true
 	}
 	for {
-		e.choices++
-		w.blank()
+		e.Choices++
+		w.Blank()
 		if !w.choice(e) {
 			return false
 		}
-		w.blank()
-		if w.open(']') {
+		w.Blank()
+		if w.Open(']') {
 			return true
 		}
-		if !w.open(',') {
+		if !w.Open(',') {
 			return false
 		}
 	}
 }
 
 // choice reads one choice; what an earlier choice said is forgotten, but for the number of choices.
-func (w *walker) choice(e *event) bool {
-	e.index, e.ids, e.hasIDs, e.badID = 0, e.ids[:0], false, false
-	e.text, e.hasText, e.finish = e.text[:0], false, nil
-	if !w.open('{') {
+func (w *walker) choice(e *reader.Event) bool {
+	e.Index, e.IDs, e.HasIDs, e.BadID = 0, e.IDs[:0], false, false
+	e.Text, e.HasText, e.Finish = e.Text[:0], false, nil
+	if !w.Open('{') {
 		return false
 	}
-	var seen, atText keys
+	var seen, atText reader.Keys
 	first, behindText := true, 0
 	for {
-		key, more, ok := w.member(&first)
+		key, more, ok := w.Member(&first)
 		if !ok || !more {
 			return ok
 		}
-		var k keys
+		var k reader.Keys
 		switch string(key) {
 		case "index":
-			k, ok = keyIndex, w.integer(&e.index, 0)
+			k, ok = keyIndex, w.Integer(&e.Index, 0)
 		case "text":
-			k, ok = keyText, w.textOf(e, true)
+			k, ok = keyText, w.Text(e, true)
+		case "response_token_ids": // SGLang's chat (spec/real-servers.md §3)
+			k, ok = keyTokenIDs, w.IDs(e)
 		case "token_ids":
-			if k = keyTokenIDs; behindText > 0 && e.finish == nil && seen&^keyFinish == atText&^keyFinish {
-				w.middle = append(w.middle[:0], w.b[behindText:w.i]...)
+			if k = keyTokenIDs; behindText > 0 && e.Finish == nil && seen&^keyFinish == atText&^keyFinish {
+				w.middle = append(w.middle[:0], w.B[behindText:w.I]...)
 				w.middleFrom, w.middleTo = atText, seen
 			}
-			ok = w.idsOf(e)
+			ok = w.IDs(e)
 		case "finish_reason":
-			k, ok = keyFinish, w.finishOf(e)
+			k, ok = keyFinish, w.Word(&e.Finish)
 		case "prompt_token_ids":
-			ok = w.skipNumbers()
+			ok = w.SkipNumbers()
 		case "delta", "message":
 			k, ok = keyMessage, w.message(e)
 		default:
-			ok = w.skip(0)
+			ok = w.Skip(0)
 		}
 		if !ok || seen&k != 0 {
 			return false
@@ -73,10 +79,10 @@ func (w *walker) choice(e *event) bool {
 			return false
 		}
 		if k == keyText {
-			behindText, atText = w.i, seen
-			if len(w.middle) > 0 && seen == w.middleFrom && bytes.HasPrefix(w.b[w.i:], w.middle) {
-				w.i += len(w.middle)
-				if !w.idsOf(e) {
+			behindText, atText = w.I, seen
+			if len(w.middle) > 0 && seen == w.middleFrom && bytes.HasPrefix(w.B[w.I:], w.middle) {
+				w.I += len(w.middle)
+				if !w.IDs(e) {
 					return false
 				}
 				seen = w.middleTo | keyTokenIDs
@@ -86,30 +92,32 @@ func (w *walker) choice(e *event) bool {
 }
 
 // message reads a chat message or its delta. Reasoning is output, and no part of the answer's text.
-func (w *walker) message(e *event) bool {
-	if w.null() {
+func (w *walker) message(e *reader.Event) bool {
+	if w.Null() {
 		return true
 	}
-	if !w.open('{') {
+	if !w.Open('{') {
 		return false
 	}
-	var seen keys
+	var seen reader.Keys
 	first := true
 	for {
-		key, more, ok := w.member(&first)
+		key, more, ok := w.Member(&first)
 		if !ok || !more {
 			return ok
 		}
-		var k keys
+		var k reader.Keys
 		switch string(key) {
 		case "content":
-			k, ok = keyText, w.textOf(e, true)
+			k, ok = keyText, w.Text(e, true)
 		case "reasoning":
-			k, ok = keyReasoning, w.textOf(e, false)
+			k, ok = keyReasoning, w.Text(e, false)
 		case "reasoning_content":
-			k, ok = keyReasoningContent, w.textOf(e, false)
+			k, ok = keyReasoningContent, w.Text(e, false)
+		case "tool_calls":
+			k, ok = keyToolCalls, w.calls(e)
 		default:
-			ok = w.skip(0)
+			ok = w.Skip(0)
 		}
 		if !ok || seen&k != 0 {
 			return false
@@ -118,28 +126,40 @@ func (w *walker) message(e *event) bool {
 	}
 }
 
-func (w *walker) usageOf(e *event) bool {
-	if w.null() {
-		return true
-	}
-	if !w.open('{') {
+// calls reads the tool calls of a message: output, and no part of the answer's text.
+func (w *walker) calls(e *reader.Event) bool {
+	from := w.I
+	if !w.Skip(0) {
 		return false
 	}
-	var seen keys
+	e.HasText = e.HasText || called(w.B[from:w.I])
+	return true
+}
+
+func called(raw []byte) bool { return string(raw) != "null" && string(raw) != "[]" }
+
+func (w *walker) usageOf(e *reader.Event) bool {
+	if w.Null() {
+		return true
+	}
+	if !w.Open('{') {
+		return false
+	}
+	var seen reader.Keys
 	first := true
 	for {
-		key, more, ok := w.member(&first)
+		key, more, ok := w.Member(&first)
 		if !ok || !more {
 			return ok
 		}
-		var k keys
+		var k reader.Keys
 		switch string(key) {
 		case "prompt_tokens":
-			k, ok = keyPrompt, w.integer(&e.prompt, -1)
+			k, ok = keyPrompt, w.Integer(&e.Prompt, -1)
 		case "completion_tokens":
-			k, ok = keyProduced, w.integer(&e.produced, -1)
+			k, ok = keyProduced, w.Integer(&e.Produced, -1)
 		default:
-			ok = w.skip(0)
+			ok = w.Skip(0)
 		}
 		if !ok || seen&k != 0 {
 			return false

@@ -5,20 +5,25 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
 	"github.com/mlperf-go/mlperf-go/backends/nethttp"
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// Driver speaks the completions and chat routes.
+// Driver speaks the completions and chat routes, and vLLM's generate route.
 type Driver struct {
 	name string
-	vllm bool // vLLM's own fields are sent: return_token_ids, max_completion_tokens
+	dialect
 }
 
+// SGLang is the driver of SGLang's OpenAI routes. Its native route has a package of its own.
+var SGLang = &Driver{name: "sglang", dialect: sglang}
+
 func init() {
-	backends.Register("vllm", &Driver{name: "vllm", vllm: true})
-	backends.Register("sim", &Driver{name: "sim", vllm: true})
-	backends.Register("openai", &Driver{name: "openai"})
+	backends.Register("vllm", &Driver{name: "vllm", dialect: vllm})
+	backends.Register("sim", &Driver{name: "sim", dialect: vllm})
+	backends.Register("openai", &Driver{name: "openai", dialect: generic})
+	backends.Register("trtllm", &Driver{name: "trtllm", dialect: trtllm})
 }
 
 // paths are the routes by the name of their API; the empty name is the default.
@@ -26,6 +31,7 @@ var paths = map[string]string{
 	"":            "/v1/completions",
 	"completions": "/v1/completions",
 	"chat":        "/v1/chat/completions",
+	"generate":    "/inference/v1/generate",
 }
 
 // protocol joins a route with its answers.
@@ -40,8 +46,11 @@ func (p *protocol) NewAnswer() backends.Answer { return newAnswer(p.config) }
 // Protocol gives the route and the answers for an HTTP client.
 func (d *Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
 	path, ok := paths[c.API]
-	if !ok {
+	switch {
+	case !ok || (c.API == "generate" && !d.generate):
 		return nil, fmt.Errorf("backend %q has no API %q: choose completions or chat", d.name, c.API)
+	case c.API == "generate" && c.KeepText:
+		return nil, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this benchmark needs: choose completions or chat", d.name)
 	}
 	return &protocol{path: path, config: c}, nil
 }
@@ -63,6 +72,9 @@ func (d *Driver) Open(c *backends.Config) (backends.Backend, error) {
 // Probe asks one endpoint for its health, version and models and, with generate, for one short answer. Its errors are
 // *backends.EndpointError where the endpoint is at fault.
 func (d *Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
-	p := &prober{driver: d, endpoint: e, config: c}
-	return p.run(ctx, sample, generate)
+	p := &probe.Prober{
+		Wire: d, Endpoint: e, Config: c,
+		NoIDs: "They are asked for with return_token_ids, which vLLM >= 0.10.2 honours and older or other servers ignore: use such a server.",
+	}
+	return p.Run(ctx, sample, generate, p.Health, p.Version, p.Models)
 }

@@ -2,13 +2,10 @@ package openai
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
@@ -54,7 +51,7 @@ func TestEncode(t *testing.T) {
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	d := &Driver{name: "vllm", vllm: true}
+	d := &Driver{name: "vllm", dialect: vllm}
 	config := backends.Config{Sampling: models.Sampling{MaxTokens: 5}, Vocabulary: 100}
 	chat := config
 	chat.API = "chat"
@@ -69,22 +66,12 @@ func TestEncodeRefuses(t *testing.T) {
 		{datasets.Sample{InputIDs: []int32{1, 100}}, config, "prompt id 100 at position 1 is outside the vocabulary of 100 ids"},
 		{datasets.Sample{InputIDs: []int32{-1}}, config, "prompt id -1"},
 		{datasets.Sample{InputIDs: []int32{1}}, chat, "neither messages nor text"},
-		{datasets.Sample{Messages: json.RawMessage(`[{]`)}, chat, "its messages are no JSON"},
+		{datasets.Sample{Messages: json.RawMessage(`[{]`)}, chat, "its messages are no JSON array"},
 		{datasets.Sample{Input: "x"}, endless, "max_tokens is 0"},
 		{datasets.Sample{Input: "x"}, wild, "top_p is NaN"},
 	} {
 		_, err := d.Encode(nil, &c.sample, &c.config)
 		require.ErrorContains(t, err, c.text)
-	}
-}
-
-func TestAppendID(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		id := rapid.Uint32Range(0, math.MaxInt32).Draw(t, "id")
-		require.Equal(t, strconv.FormatUint(uint64(id), 10), string(appendID(nil, id)))
-	})
-	for _, id := range []uint32{0, 9, 10, 99, 100, 999, 1000, 1001, 999999, 1000000, 1000001, math.MaxInt32} {
-		require.Equal(t, fmt.Sprint(id), string(appendID(nil, id)))
 	}
 }
 
@@ -94,7 +81,7 @@ func BenchmarkEncode(b *testing.B) {
 		s.InputIDs = append(s.InputIDs, i*31%128256)
 	}
 	c := backends.Config{ServedModel: "m", Sampling: models.Sampling{MaxTokens: 128}, Vocabulary: 128256}
-	d := &Driver{vllm: true}
+	d := &Driver{dialect: vllm}
 	var buf []byte
 	for b.Loop() {
 		var err error

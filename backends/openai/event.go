@@ -1,27 +1,10 @@
 package openai
 
-import "bytes"
+import (
+	"bytes"
 
-// event is what one JSON document of the server says, an event of a stream or a whole answer. Its slices are valid as
-// long as the document is, and until the next document.
-type event struct {
-	choices  int     // elements of "choices"
-	index    int64   // of the last choice
-	ids      []int32 // token_ids of the last choice
-	hasIDs   bool    // token_ids was there and an array
-	badID    bool    // one id does not fit into 31 bits or is negative
-	text     []byte  // text of the answer, decoded; only where it is wanted
-	hasText  bool    // text, content or reasoning was not empty
-	finish   []byte  // finish_reason; nil: null or not there
-	prompt   int64   // usage.prompt_tokens; -1: not there
-	produced int64   // usage.completion_tokens; -1: not there
-	isError  bool    // an error object
-	message  []byte  // the error, as JSON
-}
-
-func (e *event) reset() {
-	*e = event{ids: e.ids[:0], text: e.text[:0], prompt: -1, produced: -1}
-}
+	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+)
 
 // walker reads documents of one answer. It goes over the JSON once, key by key, respects strings, and gives up (false)
 // wherever it is not sure: then decodeSlow reads the document again.
@@ -30,22 +13,17 @@ func (e *event) reset() {
 // the first event and compared with the next ones: equal bytes lead to an equal state, so the walk starts behind them.
 // In the same way the bytes between a choice's text and its token ids are remembered.
 type walker struct {
-	b        []byte
-	i        int
-	keepText bool
-	prefix   []byte // up to and with the colon after "choices"; empty: not learned
-	seen     keys   // keys of the top-level object inside prefix
+	reader.Scanner
+	prefix []byte      // up to and with the colon after "choices"; empty: not learned
+	seen   reader.Keys // keys of the top-level object inside prefix
 
-	middle     []byte // from behind the text of a choice up to and with the colon after "token_ids"
-	middleFrom keys   // keys of the choice before middle
-	middleTo   keys   // and behind it
+	middle     []byte      // from behind the text of a choice up to and with the colon after "token_ids"
+	middleFrom reader.Keys // keys of the choice before middle
+	middleTo   reader.Keys // and behind it
 }
 
-// keys is a set of the keys that the walk reads; a repeated one makes it give up, since the last would have to win.
-type keys uint16
-
 const (
-	keyChoices keys = 1 << iota
+	keyChoices reader.Keys = 1 << iota
 	keyUsage
 	keyError
 	keyObject
@@ -56,109 +34,61 @@ const (
 	keyMessage
 	keyReasoning
 	keyReasoningContent
+	keyToolCalls
 	keyPrompt
 	keyProduced
 )
 
-// maxDepth bounds the nesting of values that the walk skips; deeper ones go to encoding/json, which has its own bound.
-const maxDepth = 64
-
-// forget drops what was learned from the answer before.
-func (w *walker) forget() { w.prefix, w.middle = w.prefix[:0], w.middle[:0] }
-
-// walk reads one document into e; false: not sure.
-func (w *walker) walk(doc []byte, e *event) bool {
-	e.reset()
-	w.b, w.i = doc, 0
-	if n := len(w.prefix); n > 0 && len(doc) > n && bytes.Equal(doc[:n], w.prefix) {
-		w.i = n
-		return w.choicesOf(e) && w.members(e, w.seen, false) && w.atEnd()
+// Decode reads one document.
+func (w *walker) Decode(doc []byte, e *reader.Event) error {
+	if w.walk(doc, e) {
+		return nil
 	}
-	w.blank()
-	return w.open('{') && w.members(e, 0, true) && w.atEnd()
+	return decodeSlow(doc, w.KeepText, e)
 }
 
-func (w *walker) atEnd() bool {
-	w.blank()
-	return w.i == len(w.b)
+// Forget drops what was learned from the answer before.
+func (w *walker) Forget() { w.prefix, w.middle = w.prefix[:0], w.middle[:0] }
+
+// walk reads one document into e; false: not sure.
+func (w *walker) walk(doc []byte, e *reader.Event) bool {
+	e.Reset()
+	w.Start(doc)
+	if n := len(w.prefix); n > 0 && len(doc) > n && bytes.Equal(doc[:n], w.prefix) {
+		w.I = n
+		return w.choicesOf(e) && w.members(e, w.seen, false) && w.AtEnd()
+	}
+	w.Blank()
+	return w.Open('{') && w.members(e, 0, true) && w.AtEnd()
 }
 
 // members reads the members of the top-level object: from its first on, or from behind a value.
-func (w *walker) members(e *event, seen keys, first bool) bool {
+func (w *walker) members(e *reader.Event, seen reader.Keys, first bool) bool {
 	for {
-		key, more, ok := w.member(&first)
+		key, more, ok := w.Member(&first)
 		if !ok || !more {
 			return ok
 		}
-		var k keys
+		var k reader.Keys
 		switch string(key) {
 		case "choices":
-			k = keyChoices
+			if k = keyChoices; seen&(keyUsage|keyError|k) == 0 && !e.IsError {
+				w.prefix = append(w.prefix[:0], w.B[:w.I]...)
+				w.seen = seen | k
+			}
+			ok = w.choicesOf(e)
 		case "usage":
-			k = keyUsage
+			k, ok = keyUsage, w.usageOf(e)
 		case "error":
-			k = keyError
+			k, ok = keyError, w.Error(e)
 		case "object":
-			k = keyObject
+			k, ok = keyObject, w.Object(e)
+		default:
+			ok = w.Skip(0)
 		}
-		if seen&k != 0 {
+		if !ok || seen&k != 0 {
 			return false
 		}
 		seen |= k
-		from := w.i
-		switch k {
-		case keyChoices:
-			if seen&(keyUsage|keyError) == 0 && !e.isError {
-				w.prefix = append(w.prefix[:0], w.b[:w.i]...)
-				w.seen = seen
-			}
-			ok = w.choicesOf(e)
-		case keyUsage:
-			ok = w.usageOf(e)
-		case keyError:
-			if ok = w.skip(0); ok && string(w.b[from:w.i]) != "null" {
-				e.isError, e.message = true, w.b[from:w.i]
-			}
-		case keyObject:
-			if ok = w.skip(0); ok && string(w.b[from:w.i]) == `"error"` {
-				e.isError, e.message = true, w.b
-			}
-		default:
-			ok = w.skip(0)
-		}
-		if !ok {
-			return false
-		}
 	}
-}
-
-// member steps to the next member of an object and past its colon; more is false behind the closing brace.
-func (w *walker) member(first *bool) (key []byte, more, ok bool) {
-	w.blank()
-	if w.i >= len(w.b) {
-		return nil, false, false
-	}
-	c := w.b[w.i]
-	if c == '}' {
-		w.i++
-		return nil, false, true
-	}
-	if !*first {
-		if c != ',' {
-			return nil, false, false
-		}
-		w.i++
-		w.blank()
-	}
-	*first = false
-	key, escaped, ok := w.str()
-	if !ok || escaped {
-		return nil, false, false
-	}
-	w.blank()
-	if !w.open(':') {
-		return nil, false, false
-	}
-	w.blank()
-	return key, true, true
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
 )
 
 const vllmEvent = `{"id":"cmpl-9d2f8a7be0","object":"text_completion","created":1795176000,"model":"some/model-of-8B","choices":[{"index":0,"text":" word","logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"token_ids":[1097]}]}`
@@ -35,23 +37,25 @@ var documents = []string{
 	`{"choices":[{"text":"a","finish_reason":"st\u006fp"}],"usage":{"prompt_tokens":1e2,"completion_tokens":"5"}}`,
 }
 
+func newWalker(keepText bool) walker { return walker{Scanner: reader.Scanner{KeepText: keepText}} }
+
 // same compares what two readers say of one document.
-func same(t *testing.T, doc string, a, b *event) {
+func same(t *testing.T, doc string, a, b *reader.Event) {
 	t.Helper()
-	require.Equal(t, a.choices, b.choices, doc)
-	require.Equal(t, a.index, b.index, doc)
-	require.True(t, slices.Equal(a.ids, b.ids), "%v %v: %s", a.ids, b.ids, doc)
-	require.Equal(t, []bool{a.hasIDs, a.badID, a.hasText, a.isError, a.finish == nil}, []bool{b.hasIDs, b.badID, b.hasText, b.isError, b.finish == nil}, doc)
-	require.Equal(t, string(a.text), string(b.text), doc)
-	require.Equal(t, string(a.finish), string(b.finish), doc)
-	require.Equal(t, []int64{a.prompt, a.produced}, []int64{b.prompt, b.produced}, doc)
+	require.Equal(t, a.Choices, b.Choices, doc)
+	require.Equal(t, a.Index, b.Index, doc)
+	require.True(t, slices.Equal(a.IDs, b.IDs), "%v %v: %s", a.IDs, b.IDs, doc)
+	require.Equal(t, []bool{a.HasIDs, a.BadID, a.HasText, a.IsError, a.Finish == nil}, []bool{b.HasIDs, b.BadID, b.HasText, b.IsError, b.Finish == nil}, doc)
+	require.Equal(t, string(a.Text), string(b.Text), doc)
+	require.Equal(t, string(a.Finish), string(b.Finish), doc)
+	require.Equal(t, []int64{a.Prompt, a.Produced}, []int64{b.Prompt, b.Produced}, doc)
 }
 
 // checkWalk compares the walk with encoding/json, with and without a learned prefix.
 func checkWalk(t *testing.T, doc string, keepText bool) (sure bool) {
 	t.Helper()
-	var slow, fast, again event
-	w := walker{keepText: keepText}
+	var slow, fast, again reader.Event
+	w := newWalker(keepText)
 	sure = w.walk([]byte(doc), &fast)
 	err := decodeSlow([]byte(doc), keepText, &slow)
 	if sure && strings.Contains(doc, "prompt_token_ids") && !json.Valid([]byte(doc)) {
@@ -77,8 +81,8 @@ func TestWalkAgainstEncodingJSON(t *testing.T) {
 }
 
 func TestLearnedPrefixIsOnlyOneOfEqualBytes(t *testing.T) {
-	w := walker{keepText: true}
-	var e event
+	w := newWalker(true)
+	var e reader.Event
 	require.True(t, w.walk([]byte(vllmEvent), &e))
 	require.NotEmpty(t, w.prefix)
 	for _, doc := range []string{
@@ -87,7 +91,7 @@ func TestLearnedPrefixIsOnlyOneOfEqualBytes(t *testing.T) {
 		`{"usage":null,"choices":[{"text":"z","token_ids":[3]}]}`,
 		`{"error":{"code":1},"choices":[]}`,
 	} {
-		var slow event
+		var slow reader.Event
 		require.NoError(t, decodeSlow([]byte(doc), true, &slow))
 		require.True(t, w.walk([]byte(doc), &e))
 		same(t, doc, &e, &slow)
@@ -108,7 +112,7 @@ func FuzzWalkers(f *testing.F) {
 	f.Add(`{"usage":null,"choices":[]}`, `{"choices":[]}`)
 	f.Fuzz(func(t *testing.T, first, second string) {
 		var w, alone walker
-		var a, b event
+		var a, b reader.Event
 		w.walk([]byte(first), &a)
 		sure := w.walk([]byte(second), &a)
 		require.Equal(t, alone.walk([]byte(second), &b), sure)
@@ -120,7 +124,7 @@ func FuzzWalkers(f *testing.F) {
 
 func TestWalkAllocatesNothing(t *testing.T) {
 	var w walker
-	var e event
+	var e reader.Event
 	doc := []byte(vllmEvent)
 	w.walk(doc, &e)
 	require.Zero(t, testing.AllocsPerRun(100, func() { w.walk(doc, &e) }))
@@ -130,7 +134,7 @@ func BenchmarkEvent(b *testing.B) {
 	doc := []byte(vllmEvent)
 	b.Run("walk", func(b *testing.B) {
 		var w walker
-		var e event
+		var e reader.Event
 		b.ReportAllocs()
 		for b.Loop() {
 			w.walk(doc, &e)
@@ -138,9 +142,9 @@ func BenchmarkEvent(b *testing.B) {
 	})
 	b.Run("walk without prefix", func(b *testing.B) {
 		var w walker
-		var e event
+		var e reader.Event
 		for b.Loop() {
-			w.forget()
+			w.Forget()
 			w.walk(doc, &e)
 		}
 	})

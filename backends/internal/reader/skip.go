@@ -1,39 +1,40 @@
-package openai
+package reader
 
 import "bytes"
 
-// blank steps over white space.
-func (w *walker) blank() {
-	for w.i < len(w.b) {
-		switch w.b[w.i] {
+// Blank steps over white space.
+func (s *Scanner) Blank() {
+	for s.I < len(s.B) {
+		switch s.B[s.I] {
 		case ' ', '\t', '\n', '\r':
-			w.i++
+			s.I++
 		default:
 			return
 		}
 	}
 }
 
-// open steps over c; false: something else is there.
-func (w *walker) open(c byte) bool {
-	if w.i < len(w.b) && w.b[w.i] == c {
-		w.i++
+// Open steps over c; false: something else is there.
+func (s *Scanner) Open(c byte) bool {
+	if s.I < len(s.B) && s.B[s.I] == c {
+		s.I++
 		return true
 	}
 	return false
 }
 
 // literal steps over a word.
-func (w *walker) literal(word string) bool {
-	if len(w.b)-w.i >= len(word) && string(w.b[w.i:w.i+len(word)]) == word {
-		w.i += len(word)
+func (s *Scanner) literal(word string) bool {
+	if len(s.B)-s.I >= len(word) && string(s.B[s.I:s.I+len(word)]) == word {
+		s.I += len(word)
 		return true
 	}
 	return false
 }
 
-func (w *walker) null() bool {
-	return w.i < len(w.b) && w.b[w.i] == 'n' && w.literal("null")
+// Null steps over null, where it is there.
+func (s *Scanner) Null() bool {
+	return s.I < len(s.B) && s.B[s.I] == 'n' && s.literal("null")
 }
 
 // plain are the bytes of a string that need no look: all but the quote, the backslash and control characters.
@@ -44,19 +45,19 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// str steps over a string and gives what is between its quotes, escapes as they are.
-func (w *walker) str() (raw []byte, escaped, ok bool) {
-	if !w.open('"') {
+// Str steps over a string and gives what is between its quotes, escapes as they are.
+func (s *Scanner) Str() (raw []byte, escaped, ok bool) {
+	if !s.Open('"') {
 		return nil, false, false
 	}
-	b, from := w.b, w.i
+	b, from := s.B, s.I
 	for i := from; i < len(b); i++ {
 		if plain[b[i]] {
 			continue
 		}
 		switch b[i] {
 		case '"':
-			w.i = i + 1
+			s.I = i + 1
 			return b[from:i], escaped, true
 		case '\\':
 			n := escapeLen(b[i:])
@@ -94,82 +95,82 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// skip steps over any value and checks its grammar.
-func (w *walker) skip(depth int) bool {
-	if w.i >= len(w.b) || depth > maxDepth {
+// Skip steps over any value and checks its grammar.
+func (s *Scanner) Skip(depth int) bool {
+	if s.I >= len(s.B) || depth > maxDepth {
 		return false
 	}
-	switch c := w.b[w.i]; {
+	switch c := s.B[s.I]; {
 	case c == '"':
-		_, _, ok := w.str()
+		_, _, ok := s.Str()
 		return ok
 	case c == 'n':
-		return w.literal("null")
+		return s.literal("null")
 	case c == 't':
-		return w.literal("true")
+		return s.literal("true")
 	case c == 'f':
-		return w.literal("false")
+		return s.literal("false")
 	case c == '{':
-		return w.skipObject(depth)
+		return s.skipObject(depth)
 	case c == '[':
-		return w.skipArray(depth)
+		return s.skipArray(depth)
 	}
-	return w.skipNumber()
+	return s.skipNumber()
 }
 
-func (w *walker) skipObject(depth int) bool {
-	w.i++
+func (s *Scanner) skipObject(depth int) bool {
+	s.I++
 	first := true
 	for {
-		w.blank()
-		if w.open('}') {
+		s.Blank()
+		if s.Open('}') {
 			return true
 		}
 		if !first {
-			if !w.open(',') {
+			if !s.Open(',') {
 				return false
 			}
-			w.blank()
+			s.Blank()
 		}
 		first = false
-		if _, _, ok := w.str(); !ok {
+		if _, _, ok := s.Str(); !ok {
 			return false
 		}
-		w.blank()
-		if !w.open(':') {
+		s.Blank()
+		if !s.Open(':') {
 			return false
 		}
-		w.blank()
-		if !w.skip(depth + 1) {
+		s.Blank()
+		if !s.Skip(depth + 1) {
 			return false
 		}
 	}
 }
 
-func (w *walker) skipArray(depth int) bool {
-	w.i++
-	w.blank()
-	if w.open(']') {
+func (s *Scanner) skipArray(depth int) bool {
+	s.I++
+	s.Blank()
+	if s.Open(']') {
 		return true
 	}
 	for {
-		w.blank()
-		if !w.skip(depth + 1) {
+		s.Blank()
+		if !s.Skip(depth + 1) {
 			return false
 		}
-		w.blank()
-		if w.open(']') {
+		s.Blank()
+		if s.Open(']') {
 			return true
 		}
-		if !w.open(',') {
+		if !s.Open(',') {
 			return false
 		}
 	}
 }
 
 // skipNumber follows JSON's grammar: minus, digits without a leading zero, fraction, exponent.
-func (w *walker) skipNumber() bool {
-	b, i := w.b, w.i
+func (s *Scanner) skipNumber() bool {
+	b, i := s.B, s.I
 	if i < len(b) && b[i] == '-' {
 		i++
 	}
@@ -194,7 +195,7 @@ func (w *walker) skipNumber() bool {
 			return false
 		}
 	}
-	w.i = i
+	s.I = i
 	return true
 }
 
@@ -205,18 +206,18 @@ func digitsEnd(b []byte, i int) int {
 	return i
 }
 
-// skipNumbers steps over an array of numbers at the speed of memchr: a prompt of 40,000 ids comes back with its answer.
+// SkipNumbers steps over an array of numbers at the speed of memchr: a prompt of 40,000 ids comes back with its answer.
 // Without a quote and an inner bracket before it, the first closing bracket ends the array, whatever else is in it, so
 // the walk can not lose its place; only the numbers' grammar is not checked.
-func (w *walker) skipNumbers() bool {
-	if w.i >= len(w.b) || w.b[w.i] != '[' {
-		return w.skip(0)
+func (s *Scanner) SkipNumbers() bool {
+	if s.I >= len(s.B) || s.B[s.I] != '[' {
+		return s.Skip(0)
 	}
-	rest := w.b[w.i+1:]
+	rest := s.B[s.I+1:]
 	end := bytes.IndexByte(rest, ']')
 	if end < 0 || bytes.IndexByte(rest[:end], '"') >= 0 || bytes.IndexByte(rest[:end], '[') >= 0 {
-		return w.skip(0)
+		return s.Skip(0)
 	}
-	w.i += 1 + end + 1
+	s.I += 1 + end + 1
 	return true
 }

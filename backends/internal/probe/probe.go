@@ -1,6 +1,7 @@
-package openai
+package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,65 +22,90 @@ const (
 	getTimeout    = 15 * time.Second
 )
 
-// prober asks one endpoint what it is.
-type prober struct {
-	driver   *Driver
-	endpoint backends.Endpoint
-	config   *backends.Config
-	found    backends.Probe
+// Wire is what the short answer is asked for with.
+type Wire interface {
+	Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error)
+	Protocol(c *backends.Config) (backends.Protocol, error)
 }
 
-func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
-	p.found = backends.Probe{URL: p.endpoint.URL, Client: "net/http", Models: []string{}}
-	for _, step := range []func(context.Context) error{p.health, p.version, p.models} {
+// Prober asks one endpoint what it is.
+type Prober struct {
+	Wire     Wire
+	Endpoint backends.Endpoint
+	Config   *backends.Config
+	NoIDs    string // what to do where the answer carries no token ids
+	Found    backends.Probe
+}
+
+// Run takes the steps one after another and, with generate, asks for one short answer.
+func (p *Prober) Run(ctx context.Context, sample *datasets.Sample, generate bool, steps ...func(context.Context) error) (*backends.Probe, error) {
+	p.Found.URL, p.Found.Client, p.Found.Models = p.Endpoint.URL, "net/http", []string{}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
-			return &p.found, err
+			return &p.Found, err
 		}
 	}
 	if !generate {
-		return &p.found, nil
+		return &p.Found, nil
 	}
 	if sample == nil {
-		return &p.found, errors.New("the generation probe needs a sample, none was given")
+		return &p.Found, errors.New("the generation probe needs a sample, none was given")
 	}
-	return &p.found, p.generate(ctx, sample)
+	return &p.Found, p.generate(ctx, sample)
 }
 
-func (p *prober) note(format string, args ...any) {
-	p.found.Notes = append(p.found.Notes, fmt.Sprintf(format, args...))
+// Note adds what a user should know of the endpoint.
+func (p *Prober) Note(format string, args ...any) {
+	p.Found.Notes = append(p.Found.Notes, fmt.Sprintf(format, args...))
 }
 
-func (p *prober) health(ctx context.Context) error {
-	r, err := nethttp.Get(ctx, p.config, p.endpoint, "/health", healthTimeout)
+// Health asks whether the server is ready. Some generate a token for it.
+func (p *Prober) Health(ctx context.Context) error {
+	r, err := nethttp.Get(ctx, p.Config, p.Endpoint, "/health", healthTimeout)
 	if err != nil {
 		return err
 	}
-	p.found.HealthStatus = r.Status
+	p.Found.HealthStatus = r.Status
 	if r.Status >= 500 {
 		return fault(r, backends.FaultNotReady, fmt.Sprintf("the server answered HTTP %d%s", r.Status, said(r.Body)),
 			"It is still loading, or its engine has died: look into its log and try again when /health answers 200.")
 	}
 	if r.Status != http.StatusOK {
-		p.note("GET /health answered HTTP %d", r.Status)
+		p.Note("GET /health answered HTTP %d", r.Status)
 	}
 	return nil
 }
 
-// version is optional: not every server has the route.
-func (p *prober) version(ctx context.Context) error {
-	r, err := nethttp.Get(ctx, p.config, p.endpoint, "/version", getTimeout)
-	if err != nil {
-		return err
-	}
+// Version asks for the version; not every server has the route.
+func (p *Prober) Version(ctx context.Context) error {
 	var body struct {
 		Version string `json:"version"`
 	}
-	if r.Status != http.StatusOK || json.Unmarshal(r.Body, &body) != nil || body.Version == "" {
-		p.note("GET /version tells no version (HTTP %d)", r.Status)
+	instead, err := p.Ask(ctx, "/version", &body)
+	if err != nil {
+		return err
+	}
+	if body.Version == "" {
+		p.Note("GET /version tells no version (%s)", cmp.Or(instead, "HTTP 200"))
 		return nil
 	}
-	p.found.Version = backends.Cut(body.Version, 100)
+	p.Found.Version = backends.Cut(body.Version, 100)
 	return nil
+}
+
+// Ask reads the JSON of a route that not every server has into v. instead says what came where it could not be read. The
+// error is of an endpoint that does not answer at all.
+func (p *Prober) Ask(ctx context.Context, path string, v any) (instead string, err error) {
+	r, err := nethttp.Get(ctx, p.Config, p.Endpoint, path, getTimeout)
+	switch {
+	case err != nil:
+		return "", err
+	case r.Status != http.StatusOK:
+		return fmt.Sprintf("HTTP %d", r.Status), nil
+	case json.Unmarshal(r.Body, v) != nil:
+		return fmt.Sprintf("HTTP 200 and no JSON of that kind%s", said(r.Body)), nil
+	}
+	return "", nil
 }
 
 // owners tell the server behind a model list.
@@ -87,8 +113,9 @@ var owners = map[string]string{
 	"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "tensorrt-llm", "llamacpp": "llama.cpp", "library": "ollama",
 }
 
-func (p *prober) models(ctx context.Context) error {
-	r, err := nethttp.Get(ctx, p.config, p.endpoint, "/v1/models", getTimeout)
+// Models asks for the served names, and refuses an endpoint that lacks the wanted one.
+func (p *Prober) Models(ctx context.Context) error {
+	r, err := nethttp.Get(ctx, p.Config, p.Endpoint, "/v1/models", getTimeout)
 	if err != nil {
 		return err
 	}
@@ -110,18 +137,18 @@ func (p *prober) models(ctx context.Context) error {
 			"Does the URL point at an inference server's own port, without a path?")
 	}
 	for _, m := range list.Data {
-		p.found.Models = append(p.found.Models, m.ID)
-		if p.found.Server == "" {
-			p.found.Server = owners[strings.ToLower(m.OwnedBy)]
+		p.Found.Models = append(p.Found.Models, m.ID)
+		if p.Found.Server == "" {
+			p.Found.Server = owners[strings.ToLower(m.OwnedBy)]
 		}
-		if m.ID == p.config.ServedModel || p.found.MaxModelLen == 0 {
-			p.found.MaxModelLen = max(m.MaxModelLen, m.Meta.Context)
+		if m.ID == p.Config.ServedModel || p.Found.MaxModelLen == 0 {
+			p.Found.MaxModelLen = max(m.MaxModelLen, m.Meta.Context)
 		}
 	}
-	if want := p.config.ServedModel; want != "" && !slices.Contains(p.found.Models, want) {
-		e := fault(r, backends.FaultWrongModel, fmt.Sprintf("the server does not serve %q, it serves %s", want, quoted(p.found.Models)),
+	if want := p.Config.ServedModel; want != "" && !slices.Contains(p.Found.Models, want) {
+		e := fault(r, backends.FaultWrongModel, fmt.Sprintf("the server does not serve %q, it serves %s", want, quoted(p.Found.Models)),
 			"Give one of these names with --served-model, or start the server with the benchmark's model.")
-		e.Models = p.found.Models
+		e.Models = p.Found.Models
 		return e
 	}
 	return nil

@@ -1,4 +1,4 @@
-package openai
+package probe
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 const probeTokens = 8
 
 // generate sends one short request of the kind that the test will send, on the client that the test will use.
-func (p *prober) generate(ctx context.Context, sample *datasets.Sample) error {
-	c := *p.config
-	c.Endpoints = []backends.Endpoint{p.endpoint}
+func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
+	c := *p.Config
+	c.Endpoints = []backends.Endpoint{p.Endpoint}
 	longest := c.ProbeTokens
 	if longest <= 0 {
 		longest = probeTokens
@@ -26,13 +26,13 @@ func (p *prober) generate(ctx context.Context, sample *datasets.Sample) error {
 	c.Sampling.MaxTokens = min(longest, c.Sampling.MaxTokens)
 	c.Sampling.MinTokens = min(c.Sampling.MinTokens, c.Sampling.MaxTokens)
 	c.MinTokens, c.Concurrency, c.Balance = 0, 1, ""
-	body, err := p.driver.Encode(nil, sample, &c)
+	body, err := p.Wire.Encode(nil, sample, &c)
 	if err != nil {
 		return fmt.Errorf("the generation probe can not be encoded: %w", err)
 	}
 	c.NeedIDs = false // asked for all the same; whether they come is what the probe finds out
 	c.Request = func(int) []byte { return body }
-	wire, err := p.driver.Protocol(&c)
+	wire, err := p.Wire.Protocol(&c)
 	if err != nil {
 		return err
 	}
@@ -45,28 +45,28 @@ func (p *prober) generate(ctx context.Context, sample *datasets.Sample) error {
 		return err
 	}
 	p.record(&got.outcome, len(sample.InputIDs) > 0 && c.API != "chat")
-	return p.judge(&got, p.endpoint.URL+wire.Path())
+	return p.judge(&got, p.Endpoint.URL+wire.Path())
 }
 
-func (p *prober) record(o *backends.Outcome, ids bool) {
+func (p *Prober) record(o *backends.Outcome, ids bool) {
 	ok := o.Reason == backends.OK || o.Reason == backends.FailNoFirstToken
-	p.found.Generated = ok
-	p.found.TokenIDPrompt = ok && ids
-	p.found.ReturnsTokenIDs = o.TokenSource == backends.TokensFromIDs
-	p.found.Usage = o.UsageTokens >= 0
-	p.found.Streams = p.config.Stream && o.FirstTokenNS != 0
-	p.found.OutputTokens = o.NTokens
+	p.Found.Generated = ok
+	p.Found.TokenIDPrompt = ok && ids
+	p.Found.ReturnsTokenIDs = o.TokenSource == backends.TokensFromIDs
+	p.Found.Usage = o.UsageTokens >= 0
+	p.Found.Streams = p.Config.Stream && o.FirstTokenNS != 0
+	p.Found.OutputTokens = o.NTokens
 	if ok {
-		p.found.Latency = time.Duration(o.LastTokenNS - o.SentNS)
+		p.Found.Latency = time.Duration(o.LastTokenNS - o.SentNS)
 	}
 	if o.FirstTokenNS != 0 {
-		p.found.TTFT = time.Duration(o.FirstTokenNS - o.SentNS)
+		p.Found.TTFT = time.Duration(o.FirstTokenNS - o.SentNS)
 	}
 }
 
-func (p *prober) judge(got *probeSink, url string) error {
+func (p *Prober) judge(got *probeSink, url string) error {
 	refuse := func(f backends.Fault, what, try string) error {
-		return &backends.EndpointError{URL: url, Fault: f, Models: p.found.Models,
+		return &backends.EndpointError{URL: url, Fault: f, Models: p.Found.Models,
 			Text: fmt.Sprintf("The short test request to %s failed: %s. %s", url, what, try)}
 	}
 	o := &got.outcome
@@ -76,13 +76,13 @@ func (p *prober) judge(got *probeSink, url string) error {
 			"The scenario needs the time of the first token: use a server or gateway that streams.")
 	case o.Reason == "http_401" || o.Reason == "http_403":
 		return refuse(backends.FaultUnauthorized, got.detail, "Give the key that the server was started with (--api-key).")
-	case o.Reason != backends.OK && !p.found.ReturnsTokenIDs && !p.found.Usage && o.Reason == backends.FailBadEvent:
+	case o.Reason != backends.OK && !p.Found.ReturnsTokenIDs && !p.Found.Usage && o.Reason == backends.FailBadEvent:
 		return refuse(backends.FaultNoTokenCount, got.detail, "Use a server that sends one of them.")
 	case o.Reason != backends.OK:
 		return refuse(backends.FaultGenerate, fmt.Sprintf("%s (%s)", got.detail, o.Reason), "The server's log tells more; --no-preflight-query leaves this request out.")
-	case p.config.NeedIDs && !p.found.ReturnsTokenIDs:
+	case p.Config.NeedIDs && !p.Found.ReturnsTokenIDs:
 		return refuse(backends.FaultNoTokenIDs, "the answer carries no token ids, which this benchmark hands to LoadGen",
-			"They are asked for with return_token_ids, which vLLM >= 0.10.2 honours and older or other servers ignore: use such a server.")
+			p.NoIDs)
 	}
 	return nil
 }

@@ -1,0 +1,56 @@
+package encode
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mlperf-go/mlperf-go/datasets"
+)
+
+func TestID(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := rapid.Uint32Range(0, math.MaxInt32).Draw(t, "id")
+		require.Equal(t, strconv.FormatUint(uint64(id), 10), string(ID(nil, id)))
+	})
+	for _, id := range []uint32{0, 9, 10, 99, 100, 999, 1000, 1001, 999999, 1000000, 1000001, math.MaxInt32} {
+		require.Equal(t, fmt.Sprint(id), string(ID(nil, id)))
+	}
+}
+
+func TestText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.String().Draw(t, "text")
+		var back string
+		require.NoError(t, json.Unmarshal(Text(nil, text), &back))
+		require.Equal(t, text, back)
+	})
+	require.Equal(t, `x"<a> \"b\" é\n"`, string(Text([]byte("x"), "<a> \"b\" é\n")))
+}
+
+func TestPrompt(t *testing.T) {
+	got, err := Prompt([]byte("x"), &datasets.Sample{InputIDs: []int32{0, 1000, math.MaxInt32}}, 0)
+	require.NoError(t, err)
+	require.Equal(t, "x[0,1000,2147483647]", string(got))
+	for _, id := range []int32{-1, 100} {
+		_, err := Prompt(nil, &datasets.Sample{Index: 3, InputIDs: []int32{99, id}}, 100)
+		require.EqualError(t, err, fmt.Sprintf("sample 3: prompt id %d at position 1 is outside the vocabulary of 100 ids: it is not sent", id))
+	}
+}
+
+func TestMembers(t *testing.T) {
+	small, wild := 1e-7, math.NaN()
+	got, err := Number(Integers(Integer(nil, "a", -3), "b", []int32{1, 2}), "c", &small)
+	require.NoError(t, err)
+	require.Equal(t, `,"a":-3,"b":[1,2],"c":1e-07`, string(got))
+	got, err = Number(Integers(nil, "b", nil), "c", nil)
+	require.NoError(t, err)
+	require.Empty(t, got)
+	_, err = Number(nil, "c", &wild)
+	require.EqualError(t, err, "c is NaN: it has to be a finite number")
+}

@@ -1,0 +1,174 @@
+package reader
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/sse"
+)
+
+// defaultMaxAnswer bounds an answer where Config.MaxAnswerBytes is 0, in bytes.
+const defaultMaxAnswer = 256 << 20
+
+// keepBuffer is the largest buffer, in bytes, that is kept for the next answer.
+const keepBuffer = 1 << 20
+
+// Options are what a protocol says of its answers.
+type Options struct {
+	Decoder Decoder
+	Words   Words
+	// EndsByCount is the number of tokens that were asked for, where a stream of so many may end with [DONE] and without a
+	// finish reason; 0: it may not.
+	EndsByCount int
+}
+
+// Answer reads one answer, streamed or whole, and judges it. It is a backends.Answer.
+type Answer struct {
+	Options
+	stream     bool // asked for
+	needIDs    bool
+	keepText   bool
+	minTokens  int
+	vocabulary int
+	maxBytes   int64
+
+	events  bool // it comes as events, as its Content-Type says
+	plain   bool // its Content-Type is neither JSON nor events nor absent
+	framer  sse.Framer
+	event   Event
+	body    []byte // the answer so far, where it does not come as events
+	read    int64
+	tokens  []int32
+	timed   int  // tokens that were reported
+	mirror  bool // tokens are the ids of the last event, all of them
+	text    []byte
+	finish  string
+	why     string
+	prompt  int64
+	count   int64 // tokens of the answer, as the server counts them; -1: not sent
+	hasIDs  bool
+	bareIDs bool // an event had text and no ids
+	choice  bool // a choice came
+	done    bool // [DONE] came
+	reason  backends.Reason
+	detail  string
+}
+
+// New makes a reader of answers.
+func New(c *backends.Config, o Options) *Answer {
+	a := &Answer{
+		Options: o, stream: c.Stream, needIDs: c.NeedIDs, keepText: c.KeepText,
+		minTokens: c.MinTokens, vocabulary: c.Vocabulary, maxBytes: c.MaxAnswerBytes,
+	}
+	if a.maxBytes <= 0 {
+		a.maxBytes = defaultMaxAnswer
+	}
+	a.Begin("")
+	return a
+}
+
+// Begin starts an answer. Without a Content-Type it is taken for what was asked for.
+func (a *Answer) Begin(contentType string) {
+	kind, _, _ := strings.Cut(contentType, ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	a.events = kind == "text/event-stream" || (a.stream && (kind == "" || kind == "text/plain"))
+	a.plain = !a.events && kind != "" && !strings.HasSuffix(kind, "json")
+	a.framer.Reset()
+	a.Decoder.Forget()
+	a.body, a.text = emptied(a.body), emptied(a.text)
+	a.tokens = a.tokens[:0]
+	a.read, a.finish, a.why, a.prompt, a.count = 0, "", "", -1, -1
+	a.timed, a.mirror, a.hasIDs, a.bareIDs, a.choice, a.done = 0, false, false, false, false, false
+	a.reason, a.detail = backends.OK, ""
+}
+
+func emptied(b []byte) []byte {
+	if cap(b) > keepBuffer {
+		return nil
+	}
+	return b[:0]
+}
+
+// Tokens gives the ids so far.
+func (a *Answer) Tokens() []int32 { return a.tokens }
+
+// Settled is true after a failure, and after [DONE] of an answer that has its finish reason.
+func (a *Answer) Settled() bool {
+	return a.reason != backends.OK || (a.done && a.finish != "")
+}
+
+// Feed reads p up to the next event with output tokens.
+func (a *Answer) Feed(p []byte) (int, []byte) {
+	if a.reason != backends.OK {
+		return 0, nil
+	}
+	if !a.events {
+		if a.grow(len(p)) {
+			a.body = append(a.body, p...)
+		}
+		return 0, nil
+	}
+	for {
+		doc, rest, ok := a.framer.Next(p)
+		if !a.grow(len(p) - len(rest)) {
+			return 0, nil
+		}
+		if !ok {
+			if err := a.framer.Err(); err != nil {
+				a.fail(backends.FailTooLarge, "the answer was given up: "+err.Error())
+			}
+			return 0, nil
+		}
+		if n := a.take(doc); n > 0 {
+			a.timed += n
+			return n, rest
+		}
+		if a.Settled() {
+			return 0, nil
+		}
+		p = rest
+	}
+}
+
+// grow counts bytes of the answer; false: it is too large.
+func (a *Answer) grow(n int) bool {
+	a.read += int64(n)
+	if a.read > a.maxBytes {
+		a.fail(backends.FailTooLarge, fmt.Sprintf("the answer was given up after %d bytes, the limit of one answer", a.maxBytes))
+		return false
+	}
+	return true
+}
+
+func (a *Answer) fail(reason backends.Reason, detail string) {
+	if a.reason == backends.OK {
+		a.reason, a.detail = reason, detail
+	}
+}
+
+// take reads one document and gives the number of its new output tokens.
+func (a *Answer) take(doc []byte) int {
+	if doc = bytes.TrimSpace(doc); string(doc) == "[DONE]" {
+		a.done = true
+		return 0
+	}
+	if err := a.Decoder.Decode(doc, &a.event); err != nil {
+		if string(doc) != "null" { // llama.cpp begins a batch stream with one (spec/real-servers.md §3)
+			a.refuse(doc, err)
+		}
+		return 0
+	}
+	return a.apply(&a.event)
+}
+
+func (a *Answer) refuse(doc []byte, err error) {
+	reason, what := backends.FailBadJSON, "no JSON"
+	var shape *ShapeError
+	if errors.As(err, &shape) {
+		reason, what = backends.FailBadEvent, "JSON of another shape"
+	}
+	a.fail(reason, fmt.Sprintf("the server sent %s (%v): %s", what, err, backends.Cut(string(doc), 200)))
+}

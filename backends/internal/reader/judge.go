@@ -1,0 +1,117 @@
+package reader
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// reasons are the finish reasons that servers use; a known one costs no allocation.
+var reasons = [...]string{"stop", "length", "abort", "error", "cancelled", "content_filter", "tool_calls", "repetition", "eos_token"}
+
+func intern(b []byte) string {
+	for _, r := range reasons {
+		if string(b) == r {
+			return r
+		}
+	}
+	return backends.Cut(string(b), 64)
+}
+
+// aborted are the finish reasons that say that the answer is not whole.
+var aborted = map[string]bool{"abort": true, "error": true, "cancelled": true, "canceled": true, "content_filter": true}
+
+// Finish reads what is left and judges the answer.
+func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
+	if cut == backends.OK && a.reason == backends.OK {
+		a.end()
+	}
+	if a.EndsByCount > 0 && a.finish == "" && a.done && a.hasIDs && len(a.tokens) == a.EndsByCount && a.count == int64(a.EndsByCount) {
+		a.finish = "length"
+	}
+	if a.Settled() && a.reason == backends.OK {
+		cut = backends.OK
+	}
+	reason, detail := a.judge(cut)
+	o.Reason, o.FinishReason = reason, a.finish
+	o.UsageTokens, o.InputTokens = int(a.count), int(a.prompt)
+	o.Tokens, o.Text = nil, nil
+	o.NTokens, o.TokenSource = 0, ""
+	if a.hasIDs {
+		o.Tokens, o.NTokens, o.TokenSource = a.tokens, len(a.tokens), backends.TokensFromIDs
+	} else if a.count >= 0 {
+		o.NTokens, o.TokenSource = int(a.count), backends.TokensFromUsage
+	}
+	if a.keepText {
+		o.Text = a.text
+	}
+	return detail
+}
+
+// end reads the last event without its blank line, or the whole body.
+func (a *Answer) end() {
+	if !a.events {
+		a.whole()
+		return
+	}
+	doc, ok := a.framer.End()
+	if !ok {
+		return
+	}
+	if a.take(doc); a.reason == backends.FailBadJSON {
+		a.reason, a.detail = backends.FailTruncated, "the stream ended inside an event: "+backends.Cut(string(doc), 200)
+	}
+}
+
+func (a *Answer) whole() {
+	body := bytes.TrimSpace(a.body)
+	if len(body) == 0 {
+		return
+	}
+	if a.plain && body[0] != '{' {
+		a.fail(backends.FailBadJSON, "the server answered something else than JSON: "+backends.Cut(string(body), 200))
+		return
+	}
+	a.take(body)
+	if a.reason == backends.OK && !a.choice {
+		a.fail(backends.FailBadEvent, "the answer has no "+a.Words.Parts+": "+backends.Cut(string(body), 200))
+	}
+}
+
+// judge gives the first failure of the answer, in the order of what explains most.
+func (a *Answer) judge(cut backends.Reason) (backends.Reason, string) {
+	n := int(a.count)
+	if a.hasIDs {
+		n = len(a.tokens)
+	}
+	switch {
+	case a.reason != backends.OK:
+		return a.reason, a.detail
+	case cut != backends.OK:
+		return cut, ""
+	case a.read == 0:
+		return backends.FailEmpty, "the server answered 200 with an empty body"
+	case a.finish == "":
+		return backends.FailTruncated, "the answer ended without a finish_reason"
+	case aborted[a.finish] && a.why != "":
+		return backends.FailAborted, fmt.Sprintf("the server ended the answer with finish_reason %q: %s", a.finish, a.why)
+	case aborted[a.finish]:
+		return backends.FailAborted, fmt.Sprintf("the server ended the answer with finish_reason %q", a.finish)
+	case !a.hasIDs && a.needIDs && (a.bareIDs || n > 0):
+		return backends.FailBadEvent, "the answer carries no token ids: " + a.Words.IDs
+	case a.hasIDs && a.count >= 0 && a.count != int64(n):
+		return backends.FailTokenCount, fmt.Sprintf("the answer carries %d token ids and %s says %d", n, a.Words.Count, a.count)
+	case a.hasIDs && a.bareIDs && a.count < 0:
+		return backends.FailTokenCount, "some events carry text without token ids, and there is no usage to count by"
+	case n == 0 || (n < 0 && !a.bareIDs):
+		return backends.FailEmpty, "the answer has no output token"
+	case n < 0:
+		return backends.FailBadEvent, "the number of output tokens is unknown: the answer has neither " + a.Words.Needs
+	case n < a.minTokens:
+		return backends.FailTooShort, fmt.Sprintf("the answer has %d output tokens, the benchmark asks for at least %d", n, a.minTokens)
+	case a.stream && a.timed == 0:
+		return backends.FailNoFirstToken, "a stream was asked for and the tokens came without one: the time of the first token is unknown"
+	}
+	return backends.OK, ""
+}

@@ -1,0 +1,79 @@
+package reader
+
+// Scanner is a place in a JSON document. Its methods step over one thing and report false wherever they are not sure; the
+// document is then read with encoding/json.
+type Scanner struct {
+	B        []byte
+	I        int
+	KeepText bool
+}
+
+// Keys is a set of the keys that a walk reads; a repeated one makes it give up, since the last would have to win.
+type Keys uint16
+
+// maxDepth bounds the nesting of values that a walk skips; deeper ones go to encoding/json, which has its own bound.
+const maxDepth = 64
+
+// Start begins a document.
+func (s *Scanner) Start(doc []byte) { s.B, s.I = doc, 0 }
+
+// AtEnd says that nothing but white space follows.
+func (s *Scanner) AtEnd() bool {
+	s.Blank()
+	return s.I == len(s.B)
+}
+
+// Member steps to the next member of an object and past its colon; more is false behind the closing brace.
+func (s *Scanner) Member(first *bool) (key []byte, more, ok bool) {
+	s.Blank()
+	if s.I >= len(s.B) {
+		return nil, false, false
+	}
+	c := s.B[s.I]
+	if c == '}' {
+		s.I++
+		return nil, false, true
+	}
+	if !*first {
+		if c != ',' {
+			return nil, false, false
+		}
+		s.I++
+		s.Blank()
+	}
+	*first = false
+	key, escaped, ok := s.Str()
+	if !ok || escaped {
+		return nil, false, false
+	}
+	s.Blank()
+	if !s.Open(':') {
+		return nil, false, false
+	}
+	s.Blank()
+	return key, true, true
+}
+
+// Error reads the value of "error": an error of the server where it is not null.
+func (s *Scanner) Error(e *Event) bool {
+	from := s.I
+	if !s.Skip(0) {
+		return false
+	}
+	if string(s.B[from:s.I]) != "null" {
+		e.IsError, e.Message = true, s.B[from:s.I]
+	}
+	return true
+}
+
+// Object reads the value of "object": older servers name an error there, and the document is the error.
+func (s *Scanner) Object(e *Event) bool {
+	from := s.I
+	if !s.Skip(0) {
+		return false
+	}
+	if string(s.B[from:s.I]) == `"error"` {
+		e.IsError, e.Message = true, s.B
+	}
+	return true
+}

@@ -1,0 +1,119 @@
+package reader
+
+import (
+	"encoding/json"
+	"math"
+	"unicode/utf8"
+)
+
+// Text reads a string or null; the text is kept where it is wanted and keep is set.
+func (s *Scanner) Text(e *Event, keep bool) bool {
+	if s.Null() {
+		return true
+	}
+	from := s.I
+	raw, escaped, ok := s.Str()
+	if !ok {
+		return false
+	}
+	e.HasText = e.HasText || len(raw) > 0
+	if !keep || !s.KeepText {
+		return true
+	}
+	e.Text, ok = AppendDecoded(e.Text, s.B[from:s.I], raw, escaped)
+	return ok
+}
+
+// AppendDecoded appends the text of a string; quoted is the string with its quotes and raw without.
+func AppendDecoded(dst, quoted, raw []byte, escaped bool) ([]byte, bool) {
+	if !escaped && utf8.Valid(raw) {
+		return append(dst, raw...), true
+	}
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		return dst, false
+	}
+	return append(dst, text...), true
+}
+
+// Word reads a short string without escapes, or null as nil.
+func (s *Scanner) Word(into *[]byte) bool {
+	if s.Null() {
+		*into = nil
+		return true
+	}
+	raw, escaped, ok := s.Str()
+	if !ok || escaped || !utf8.Valid(raw) {
+		return false
+	}
+	*into = raw
+	return true
+}
+
+// IDs reads an array of whole numbers, or null.
+func (s *Scanner) IDs(e *Event) bool {
+	if s.Null() {
+		return true
+	}
+	if !s.Open('[') {
+		return false
+	}
+	e.HasIDs = true
+	s.Blank()
+	if s.Open(']') {
+		return true
+	}
+	return s.moreIDs(e)
+}
+
+// moreIDs reads numbers up to the closing bracket.
+func (s *Scanner) moreIDs(e *Event) bool {
+	for {
+		var id int64
+		s.Blank()
+		if !s.Integer(&id, -1) {
+			return false
+		}
+		if id < 0 || id > math.MaxInt32 {
+			e.BadID = true
+			id = -1
+		}
+		e.IDs = append(e.IDs, int32(id))
+		s.Blank()
+		if s.Open(',') {
+			continue
+		}
+		return s.Open(']')
+	}
+}
+
+// Integer reads a whole number without fraction or exponent; null gives what is said for it.
+func (s *Scanner) Integer(into *int64, null int64) bool {
+	if s.Null() {
+		*into = null
+		return true
+	}
+	b, i := s.B, s.I
+	negative := i < len(b) && b[i] == '-'
+	if negative {
+		i++
+	}
+	from := i
+	var v int64
+	for i < len(b) && b[i]-'0' <= 9 {
+		v = v*10 + int64(b[i]-'0')
+		i++
+	}
+	digits := i - from
+	if digits == 0 || digits > 18 || (digits > 1 && b[from] == '0') {
+		return false
+	}
+	if i < len(b) && (b[i] == '.' || b[i]|0x20 == 'e') {
+		return false
+	}
+	if negative {
+		v = -v
+	}
+	*into, s.I = v, i
+	return true
+}

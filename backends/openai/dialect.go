@@ -1,0 +1,53 @@
+package openai
+
+import "github.com/mlperf-go/mlperf-go/backends"
+
+// dialect is what a family of servers understands beside OpenAI's fields. Unknown fields are ignored by most servers and
+// refused by TensorRT-LLM, so each gets its own only (spec/backends.md §1.2, §2.5, §3).
+type dialect struct {
+	chatLimit string // the field that bounds a chat answer
+	always    bool   // ids are asked for although nothing needs them
+	askIDs    string // asks for token ids; empty: no field is known
+	chatIDs   string // the same in chat
+	streamIDs string // the same in a chat stream
+	whole     string // keeps special tokens in the text
+	topKOff   *int64 // the one way to switch top_k off; nil: 0 and -1 are both understood
+	generate  bool   // has /inference/v1/generate
+}
+
+const returnIDs = `,"return_token_ids":true`
+
+var minusOne, zero int64 = -1, 0
+
+var (
+	vllm = dialect{
+		chatLimit: "max_completion_tokens", always: true, askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs,
+		whole: `,"skip_special_tokens":false`, generate: true,
+	}
+	// generic is sent nothing that the benchmark did not ask for.
+	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true}
+	// SGLang refuses return_token_ids in a chat stream (spec/real-servers.md §3).
+	sglang = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne}
+	trtllm = dialect{chatLimit: "max_tokens", askIDs: `,"detokenize":false`, topKOff: &zero}
+)
+
+// ids is the member that asks for token ids.
+func (d *dialect) ids(c *backends.Config) string {
+	switch {
+	case !d.always && !c.NeedIDs:
+		return ""
+	case c.API != "chat":
+		return d.askIDs
+	case c.Stream:
+		return d.streamIDs
+	}
+	return d.chatIDs
+}
+
+// topK gives top_k as the server knows it: vLLM takes 0 and -1 for off, SGLang -1 only and TensorRT-LLM 0 only.
+func (d *dialect) topK(k int) int64 {
+	if k <= 0 && d.topKOff != nil {
+		return *d.topKOff
+	}
+	return int64(k)
+}
