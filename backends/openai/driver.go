@@ -47,7 +47,9 @@ func (p *protocol) NewAnswer() backends.Answer { return newAnswer(p.config) }
 func (d *Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
 	path, ok := paths[c.API]
 	switch {
-	case !ok || (c.API == "generate" && !d.generate):
+	case !ok && d.generate:
+		return nil, fmt.Errorf("backend %q has no API %q: choose completions, chat or generate", d.name, c.API)
+	case !ok, c.API == "generate" && !d.generate:
 		return nil, fmt.Errorf("backend %q has no API %q: choose completions or chat", d.name, c.API)
 	case c.API == "generate" && c.KeepText:
 		return nil, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this benchmark needs: choose completions or chat", d.name)
