@@ -2,7 +2,6 @@ package accuracy
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,7 +54,7 @@ func TestGoldenBFCLv4(t *testing.T) {
 			require.Equal(t, c.Result, calls)
 			require.Equal(t, c.Native, native)
 		default:
-			t.Fatal(fmt.Sprintf("kind %q", c.Kind))
+			t.Fatalf("kind %q", c.Kind)
 		}
 	})
 }

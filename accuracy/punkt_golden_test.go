@@ -7,18 +7,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// punktEnv names a folder of NLTK's punkt_tab data, or the JSON file of Go module github.com/neurosnap/sentences.
+// punktEnv names other sentence parameters than the built-in ones: a folder of NLTK's punkt_tab data, or a JSON file.
 const punktEnv = "MLPERF_GO_PUNKT"
 
 func testPunkt(t testing.TB) *Punkt {
 	t.Helper()
-	path := os.Getenv(punktEnv)
-	if path == "" {
-		t.Skipf("no sentence parameters: set %s to a folder of NLTK's punkt_tab data", punktEnv)
+	read := EnglishPunkt
+	if path := os.Getenv(punktEnv); path != "" {
+		read = func() (*Punkt, error) { return ReadPunkt(path) }
 	}
-	p, err := ReadPunkt(path)
+	p, err := read()
 	require.NoError(t, err)
 	return p
+}
+
+func TestEnglishPunkt(t *testing.T) {
+	p, err := EnglishPunkt()
+	require.NoError(t, err)
+	require.Equal(t, []int{156, 37, 20366}, []int{len(p.abbreviations), len(p.collocations), len(p.ortho)})
+	require.False(t, p.starters["she"])
 }
 
 func TestGoldenPunktEnglish(t *testing.T) {

@@ -123,7 +123,6 @@ type pipeline struct {
 
 	mu     sync.Mutex
 	scores []SampleScore
-	values [][]float64
 	done   int
 }
 
