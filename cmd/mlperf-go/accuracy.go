@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission"
+	"github.com/mlperf-go/mlperf-go/tokenizer"
+)
+
+func (p *program) accuracyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "accuracy", Usage: "score an accuracy log as the benchmark's reference does", HideHelpCommand: true, OnUsageError: usageError,
+		Description: "LOG is a run's folder, a folder of LoadGen's logs, or an accuracy log. From a run's folder, model, scenario and data set are known.\n" +
+			"Writes accuracy.txt, which the submission checker reads, and accuracy.json. Exit code 1: below target, or answers are missing.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "log", Required: true, Usage: "run's folder, log folder or accuracy log"},
+			&cli.StringFlag{Name: "model", Usage: "benchmark"},
+			&cli.StringFlag{Name: "scenario", Usage: "scenario, where targets differ"},
+			&cli.StringFlag{Name: "dataset", Usage: "data set with the reference outputs"},
+			&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, or the folder that holds it"},
+			&cli.StringFlag{Name: "output-dir", Usage: "folder for accuracy.txt and accuracy.json; default: the log's"},
+			&cli.BoolFlag{Name: "per-sample", Usage: "keep the score of every sample in accuracy.json"},
+		},
+		Action: p.score,
+	}
+}
+
+// scoring is what a log is scored with, found from flags and, where there is one, the run's record.
+type scoring struct {
+	log, dataset, folder string
+	row                  *models.Row
+	scenario             models.Scenario
+	record               *run.Record // nil: the log is of another program's run
+}
+
+func findScoring(c *cli.Context) (*scoring, error) {
+	s := &scoring{log: c.String("log"), dataset: c.String("dataset"), folder: c.String("output-dir")}
+	model, scenario := c.String("model"), c.String("scenario")
+	if r, err := submission.ReadRecord(s.log); err == nil {
+		s.record = r
+		model, scenario = orElse(model, r.Model), orElse(scenario, r.Scenario)
+		s.dataset = orElse(s.dataset, datasetOf(s.log, r))
+		s.folder = orElse(s.folder, s.log)
+		s.log = filepath.Join(s.log, run.LogFolder)
+	}
+	if info, err := os.Stat(s.log); err == nil && info.IsDir() {
+		s.log = filepath.Join(s.log, mllog.AccuracyName)
+	}
+	s.folder = orElse(s.folder, filepath.Dir(s.log))
+	for _, needed := range []struct{ name, value string }{{"model", model}, {"dataset", s.dataset}} {
+		if needed.value == "" {
+			return nil, &run.Error{Exit: run.ExitUsage, Code: needed.name, Err: fmt.Errorf("no --%s is given, and %s is no run's folder that would tell it", needed.name, c.String("log")), Hint: "Give --" + needed.name}
+		}
+	}
+	m, err := models.Find(model)
+	if err != nil {
+		return nil, err
+	}
+	s.row, s.scenario = m.Row, m.Scenario
+	if scenario != "" {
+		if s.scenario, err = models.ParseScenario(scenario); err != nil {
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "scenario", Err: err}
+		}
+	}
+	return s, nil
+}
+
+func orElse(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// datasetOf is the data set of a run: its own copy, or the path that the record names.
+func datasetOf(folder string, r *run.Record) string {
+	own := filepath.Join(folder, run.DatasetName)
+	if _, err := os.Stat(own); err == nil {
+		return own
+	}
+	return r.Dataset.Path
+}
+
+func (p *program) score(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	s, err := findScoring(c)
+	if err != nil {
+		return err
+	}
+	bench, err := accuracy.Find(s.row.Name)
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "model", Err: err}
+	}
+	o := bench.DatasetOptions(datasets.ForRow(s.row))
+	if s.record != nil {
+		o.Limit = s.record.Dataset.Samples
+	}
+	ds, err := datasets.Open(s.dataset, o)
+	if err != nil {
+		return err
+	}
+	if s.record != nil && s.record.Dataset.SHA256 != "" && s.record.Dataset.SHA256 != ds.SHA256 {
+		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: fmt.Errorf("%s is not the data set of the run: its SHA-256 is %s, and the run's was %s", s.dataset, ds.SHA256, s.record.Dataset.SHA256), Hint: "Give the run's own with --dataset"}
+	}
+	references, err := bench.References(ds)
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err}
+	}
+	decoder, how, err := decoderFor(c.String("tokenizer"), ds)
+	if err != nil {
+		return err
+	}
+	punkt, err := accuracy.EnglishPunkt()
+	if err != nil {
+		return err
+	}
+	r, err := accuracy.Score(c.Context, accuracy.Input{
+		Benchmark: s.row.Name, Scenario: s.scenario, Log: s.log, References: references, Decoder: decoder, Punkt: punkt,
+		PerSample: c.Bool("per-sample"), Progress: p.scored(),
+	})
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "accuracy", Err: err}
+	}
+	r.Notes = append(r.Notes, how)
+	return p.writeScore(s, r)
+}
+
+// decoderFor finds the tokenizer. A synthetic set is written in the synthetic vocabulary, whose tokenizer the program has.
+func decoderFor(path string, ds *datasets.Dataset) (accuracy.Decoder, string, error) {
+	if path == "" && datasets.Synthetic(ds) {
+		var text bytes.Buffer
+		if err := datasets.SynthVocabulary().WriteTokenizer(&text); err != nil {
+			return nil, "", err
+		}
+		t, err := tokenizer.Parse(text.Bytes(), nil)
+		return t, "tokenizer: the synthetic vocabulary's", err
+	}
+	if path == "" {
+		return nil, "", &run.Error{Exit: run.ExitUsage, Code: "tokenizer", Err: errors.New("the answers are token ids, and no --tokenizer is given"), Hint: "Give the model's tokenizer.json, or the folder that holds it"}
+	}
+	t, err := tokenizer.Open(path)
+	if err != nil {
+		return nil, "", &run.Error{Exit: run.ExitUsage, Code: "tokenizer", Err: err}
+	}
+	return t, "tokenizer: " + path, nil
+}
+
+// scored shows how far the scoring is, at most ten lines.
+func (p *program) scored() func(done, total int) {
+	last := 0
+	return func(done, total int) {
+		if tenth := 10 * done / max(total, 1); tenth > last && !p.quiet && !p.noProgress {
+			last = tenth
+			fmt.Fprintf(p.stderr, "scored %d of %d answers\n", done, total)
+		}
+	}
+}
+
+// writeScore leaves accuracy.txt and accuracy.json and gives the exit code.
+func (p *program) writeScore(s *scoring, r *accuracy.Result) error {
+	if err := os.MkdirAll(s.folder, 0o755); err != nil {
+		return err
+	}
+	for name, write := range map[string]func(io.Writer) error{"accuracy.txt": r.WriteText, "accuracy.json": r.WriteJSON} {
+		if err := atomicfile.Write(filepath.Join(s.folder, name), write); err != nil {
+			return err
+		}
+	}
+	if !reached(r, s.record != nil && s.record.Rehearsal) {
+		p.exit = run.ExitInvalid
+	}
+	if p.json {
+		return r.WriteJSON(p.stdout)
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	for _, m := range r.Metrics {
+		verdict := "-"
+		if m.Pass != nil {
+			verdict = map[bool]string{true: "pass", false: "FAIL"}[*m.Pass]
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, m.Text, bounds(m), verdict)
+	}
+	fmt.Fprintf(w, "answers\t%d\tof %d samples, %d missing\t\n", r.Entries, r.Samples+r.Missing, r.Missing)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(p.stdout, n)
+	}
+	return nil
+}
+
+// corpusTotals belong to the whole data set: a rehearsal on a part of it, or on a synthetic one, can not reach them.
+var corpusTotals = map[string]bool{"gen_len": true, "tokens_per_sample": true}
+
+// reached tells whether every target was reached, for a rehearsal but those of the whole data set.
+func reached(r *accuracy.Result, rehearsal bool) bool {
+	if !rehearsal {
+		return r.Pass != nil && *r.Pass
+	}
+	for _, m := range r.Metrics {
+		if m.Pass != nil && !*m.Pass && !corpusTotals[m.Name] {
+			return false
+		}
+	}
+	return r.Missing == 0 && len(r.Unscored) == 0
+}
+
+func bounds(m accuracy.Metric) string {
+	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	switch {
+	case m.Min != 0 && m.Max != 0:
+		return plain(m.Min) + " to " + plain(m.Max)
+	case m.Min != 0:
+		return "at least " + plain(m.Min)
+	case m.Max != 0:
+		return "at most " + plain(m.Max)
+	}
+	return "no target"
+}
