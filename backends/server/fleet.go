@@ -1,0 +1,283 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Fleet are the running servers of a plan. Every replica has one goroutine that starts, watches and stops it.
+type Fleet struct {
+	plan   *Plan
+	notify func(text string)
+	lock   *os.File
+
+	starts  chan func()    // run by the one thread that starts processes
+	starter sync.WaitGroup // that thread
+	stop    context.CancelCauseFunc
+	ends    sync.WaitGroup // the replicas' goroutines
+	ready   chan struct{}  // one value for each replica that serves
+	failed  chan error     // one value for each replica that can not go on
+	once    sync.Once
+	stopErr error
+
+	mu    sync.Mutex
+	state State
+	errs  []error // of stops and of the state file
+}
+
+// errStop is why replicas end that were told to.
+var errStop = errors.New("the servers are stopped")
+
+// Start starts every replica of a plan and returns when all serve the model. When one can not, all are stopped and the error says why, with
+// the end of its log. notify gets a line for each change, from one goroutine at a time.
+func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, error) {
+	lock, err := lockDir(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range p.Replicas {
+		if err := portFree(r.address); err != nil {
+			return nil, errors.Join(fmt.Errorf("replica %d can not listen on %s: %w; end what listens there (ss -ltnp shows it), or choose another port", r.Index, r.address, err), lock.Close())
+		}
+	}
+	self, ok := readProc(os.Getpid())
+	if !ok {
+		return nil, errors.Join(errors.New("servers are supervised through /proc, which is not mounted here"), lock.Close())
+	}
+	f := &Fleet{
+		plan: p, notify: notify, lock: lock, starts: make(chan func()), ready: make(chan struct{}, len(p.Replicas)), failed: make(chan error, len(p.Replicas)),
+		state: State{Schema: Schema, ID: rand.Text(), Supervisor: self.identity, Started: time.Now(), Plan: p.Shown(), StopLimit: p.StopTimeout + groupGrace + killGrace},
+	}
+	for _, r := range p.Replicas {
+		f.state.Replicas = append(f.state.Replicas, ReplicaState{Index: r.Index, URL: r.URL, Health: Starting})
+	}
+	if err := f.state.write(p.Dir); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	f.startAll()
+	if err := f.awaitReady(ctx); err != nil {
+		return nil, errors.Join(err, f.Stop())
+	}
+	return f, nil
+}
+
+func (f *Fleet) startAll() {
+	f.starter.Go(func() {
+		// The kernel ties children to the thread that made them: this one lives until they have ended.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for start := range f.starts {
+			start()
+		}
+	})
+	ctx, stop := context.WithCancelCause(context.Background())
+	f.stop = stop
+	for _, r := range f.plan.Replicas {
+		f.ends.Go(func() { f.run(ctx, r) })
+	}
+}
+
+func (f *Fleet) awaitReady(ctx context.Context) error {
+	for range f.plan.Replicas {
+		select {
+		case <-f.ready:
+		case err := <-f.failed:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("the start of the servers was ended: %w", context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+// Wait returns when a replica has ended by itself, with an error that has the end of its log, or when ctx ends, with nil.
+func (f *Fleet) Wait(ctx context.Context) error {
+	select {
+	case err := <-f.failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Stop ends every server, and proves that no process and no listener of theirs is left. It may be called again.
+func (f *Fleet) Stop() error {
+	f.once.Do(func() {
+		f.stop(errStop)
+		f.ends.Wait()
+		close(f.starts)
+		f.starter.Wait()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.stopErr = errors.Join(append(f.errs, f.lock.Close())...)
+	})
+	return f.stopErr
+}
+
+// State is how the replicas are now.
+func (f *Fleet) State() State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.state
+	s.Replicas = slices.Clone(s.Replicas)
+	return s
+}
+
+// URLs are the base URLs of the replicas.
+func (f *Fleet) URLs() []string { return f.plan.URLs() }
+
+// change records where a replica stands and tells whoever listens.
+func (f *Fleet) change(i int, text string, set func(*ReplicaState)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	set(&f.state.Replicas[i])
+	if err := f.state.write(f.plan.Dir); err != nil {
+		f.errs = append(f.errs, err)
+	}
+	if f.notify != nil && text != "" {
+		f.notify(fmt.Sprintf("replica %d (%s) %s", i, f.plan.Replicas[i].URL, text))
+	}
+}
+
+// run is the life of one replica.
+func (f *Fleet) run(ctx context.Context, r Replica) {
+	p, since, err := f.start(r)
+	if err != nil {
+		f.change(r.Index, "", func(s *ReplicaState) { s.Health = Dead })
+		f.failed <- fmt.Errorf("replica %d (%s) was not started: %w", r.Index, r.URL, err)
+		return
+	}
+	f.change(r.Index, fmt.Sprintf("is starting as process %d; its log is %s", p.PID, r.Log), func(s *ReplicaState) { s.Leader = p.identity })
+	probe := newProber(r.URL, f.plan.apiKey)
+	began := time.Now()
+	err = probe.awaitReady(ctx, f.plan.Served, f.plan.StartupTimeout, p.ended)
+	if err == nil {
+		f.isReady(r, p, time.Since(began))
+		err = f.watch(ctx, r, p, probe)
+	}
+	alive := true
+	select {
+	case <-p.ended:
+		alive = false
+	default:
+	}
+	stopErr := p.stop(f.plan.StopTimeout)
+	if err := awaitFree(r.address); err != nil {
+		stopErr = errors.Join(stopErr, fmt.Errorf("%s is still taken: %w", r.address, err))
+	}
+	if stopErr != nil {
+		f.mu.Lock()
+		f.errs = append(f.errs, fmt.Errorf("replica %d (%s) was not ended as it should: %w", r.Index, r.URL, stopErr))
+		f.mu.Unlock()
+	}
+	if errors.Is(err, errStop) && alive {
+		f.change(r.Index, "is stopped", func(s *ReplicaState) { s.Health, s.Exit = Stopped, p.exitText() })
+		return
+	}
+	what := "is ended, because it does not serve"
+	if !alive {
+		what = "has ended by itself"
+	}
+	f.change(r.Index, what, func(s *ReplicaState) { s.Health, s.Exit = Dead, p.exitText() })
+	f.failed <- f.explain(r, p, err, alive, since)
+}
+
+func (f *Fleet) start(r Replica) (p *process, since int64, err error) {
+	if err := os.MkdirAll(filepath.Dir(r.Log), 0o755); err != nil {
+		return nil, 0, fmt.Errorf("making the folder of its log: %w", err)
+	}
+	log, err := os.OpenFile(r.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, 0, fmt.Errorf("opening its log: %w", err)
+	}
+	defer log.Close() // the child has its own
+	if s, err := log.Stat(); err == nil {
+		since = s.Size()
+	}
+	environ := append(slices.Clone(f.plan.environ), pairs(r.Env, func(string) bool { return true })...)
+	done := make(chan struct{})
+	f.starts <- func() {
+		p, err = startProcess(r.Command, environ, f.plan.pre, cookie(f.state.ID, r.Index), log)
+		close(done)
+	}
+	<-done
+	return p, since, err
+}
+
+func (f *Fleet) isReady(r Replica, p *process, took time.Duration) {
+	var names []string
+	members, err := p.members()
+	for _, m := range members {
+		if f.plan.Debug {
+			names = append(names, m.String())
+		}
+	}
+	f.change(r.Index, fmt.Sprintf("is ready after %v", took.Round(time.Millisecond)), func(s *ReplicaState) {
+		s.Health, s.Processes = Ready, names
+		if err != nil {
+			f.errs = append(f.errs, err)
+		}
+	})
+	f.ready <- struct{}{}
+}
+
+// watch probes a server until it ends or is to end. One that does not answer is marked, and may come back.
+func (f *Fleet) watch(ctx context.Context, r Replica, p *process, probe *prober) error {
+	tick := time.NewTicker(f.plan.HeartbeatInterval)
+	defer tick.Stop()
+	answered, marked := time.Now(), false
+	for {
+		select {
+		case <-p.ended:
+			return errEnded
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+		err := probe.healthy(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case err == nil:
+			answered = time.Now()
+			if marked {
+				marked = false
+				f.change(r.Index, "answers again", func(s *ReplicaState) { s.Health = Ready })
+			}
+		case !marked && time.Since(answered) >= f.plan.HeartbeatTimeout:
+			marked = true
+			f.change(r.Index, fmt.Sprintf("has not answered for %v: %v", time.Since(answered).Round(time.Millisecond), err), func(s *ReplicaState) {
+				s.Health = Unhealthy
+				s.Unhealthy++
+			})
+		}
+	}
+}
+
+// explain is the error of a replica that can not go on, with the end of its log.
+func (f *Fleet) explain(r Replica, p *process, err error, alive bool, since int64) error {
+	what := fmt.Errorf("did not serve %s: %w", first(f.plan.Served, "a model"), err)
+	if !alive {
+		what = fmt.Errorf("ended (%s)", p.exitText())
+		if len(f.plan.pre) > 0 {
+			what = fmt.Errorf("or its pre_start commands ended (%s)", p.exitText())
+		}
+	}
+	lines, logErr := tail(r.Log, since)
+	switch {
+	case logErr != nil:
+		lines = logErr.Error()
+	case lines == "":
+		lines = "its log " + r.Log + " is empty"
+	default:
+		lines = "the end of its log " + r.Log + ":\n" + lines
+	}
+	return fmt.Errorf("replica %d (%s) %w; %s", r.Index, r.URL, what, lines)
+}

@@ -1,0 +1,262 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// notes collects what a fleet says.
+type notes struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (n *notes) add(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.list = append(n.list, text)
+}
+
+func (n *notes) has(text string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Contains(strings.Join(n.list, "\n"), text)
+}
+
+// leftovers are living processes that a plan's children started.
+func leftovers(t *testing.T, p *Plan) []string {
+	t.Helper()
+	var left []string
+	all, err := processes()
+	require.NoError(t, err)
+	for _, q := range all {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", q.PID))
+		if err == nil && !q.gone() && strings.Contains(string(b), "SICK="+p.Dir+"/") {
+			left = append(left, q.String())
+		}
+	}
+	return left
+}
+
+func requireNothingLeft(t *testing.T, p *Plan) {
+	t.Helper()
+	require.Empty(t, leftovers(t, p))
+	for _, r := range p.Replicas {
+		require.NoError(t, portFree(r.address))
+	}
+}
+
+func TestFourReplicasAtOnce(t *testing.T) {
+	p := childPlan(t, "env,slow,fork,serve", 4, "debug_mode: true")
+	var n notes
+	f, err := Start(t.Context(), p, n.add)
+	require.NoError(t, err)
+	s, err := ReadState(p.Dir)
+	require.NoError(t, err)
+	require.True(t, s.AllReady())
+	require.Len(t, s.Replicas, 4)
+	leaders := map[int]bool{}
+	for i, r := range s.Replicas {
+		leaders[r.Leader.PID] = true
+		require.GreaterOrEqual(t, len(r.Processes), 2, "the leader and what it forked")
+		require.True(t, n.has(fmt.Sprintf("replica %d (%s) is ready after", i, r.URL)))
+		log, err := os.ReadFile(p.Replicas[i].Log)
+		require.NoError(t, err)
+		require.NotContains(t, string(log), "MLPERF_GO_")
+		require.Contains(t, string(log), fmt.Sprintf("env TRITON_CACHE_DIR=%s/cache/replica-%d/triton_cache_dir\n", p.Dir, i))
+		now, ok := readProc(r.Leader.PID)
+		require.True(t, ok)
+		require.Equal(t, []int{r.Leader.PID, r.Leader.PID}, []int{now.group, now.session})
+	}
+	require.Len(t, leaders, 4)
+	require.Len(t, f.URLs(), 4)
+
+	_, err = Start(t.Context(), p, nil)
+	require.ErrorContains(t, err, "are running already: end them with `mlperf-go server down`")
+
+	began := time.Now()
+	require.NoError(t, f.Stop())
+	require.NoError(t, f.Stop())
+	require.Less(t, time.Since(began), 9*time.Second)
+	requireNothingLeft(t, p)
+	for _, r := range f.State().Replicas {
+		require.Equal(t, Stopped, r.Health)
+	}
+}
+
+func TestServersThatDoNotServe(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer busy.Close()
+	for _, c := range []struct {
+		name, mode string
+		more       []string
+		want       []string
+		within     time.Duration
+	}{
+		{"dies at once", "die", nil, []string{"replica 0 (http://127.0.0.1:", "ended (exit status 7)", "the end of its log", "\nline 10 before the end\n", "line 59 before the end"}, 5 * time.Second},
+		{"hangs", "hang", []string{"startup_timeout: 0.5"}, []string{"did not serve some-llm: the start-up timeout is over; the last answer was:", "connection refused", "is empty"}, 5 * time.Second},
+		{"hangs and ignores SIGTERM", "ignore,hang", []string{"startup_timeout: 0.5", "stop_timeout: 0.2"}, []string{"start-up timeout"}, 5 * time.Second},
+		{"dies and leaves a child", "fork=session,fork,die", nil, []string{"exit status 7"}, 9 * time.Second},
+		{"another model", "model=other,serve", nil, []string{"another model is served", "lists other and not some-llm; correct model or served_model"}, 5 * time.Second},
+		{"is sick", "serve", []string{"startup_timeout: 0.5"}, []string{"/health: status 503"}, 5 * time.Second},
+		{"wants a key", "serve=key", []string{"startup_timeout: 0.5"}, []string{"/v1/models: status 401"}, 5 * time.Second},
+		{"pre_start fails", "serve", []string{"pre_start: ['echo preparing', 'false']"}, []string{"its pre_start commands ended (exit status 1)", "preparing"}, 5 * time.Second},
+		{"no such program", "serve", []string{"launch_command: [no-such-server]"}, []string{"was not started", `the program "no-such-server" is not in the PATH`}, 5 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := childPlan(t, c.mode, 1, c.more...)
+			if c.name == "is sick" {
+				require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "sick"), nil, 0o644))
+			}
+			began := time.Now()
+			_, err := Start(t.Context(), p, nil)
+			require.Error(t, err)
+			for _, want := range c.want {
+				require.ErrorContains(t, err, want)
+			}
+			require.NotContains(t, err.Error(), "line 9 before the end", "50 lines are enough")
+			require.Less(t, time.Since(began), c.within)
+			requireNothingLeft(t, p)
+			s, err := ReadState(p.Dir)
+			require.NoError(t, err)
+			require.False(t, s.AllReady())
+			require.Equal(t, Dead, s.Replicas[0].Health)
+		})
+	}
+	t.Run("port taken", func(t *testing.T) {
+		p := childPlan(t, "serve", 1)
+		p.Replicas[0].address = busy.Addr().String()
+		_, err := Start(t.Context(), p, nil)
+		require.ErrorContains(t, err, "replica 0 can not listen on "+busy.Addr().String())
+		require.ErrorContains(t, err, "address already in use; end what listens there")
+	})
+}
+
+func TestOneOfFourDiesAtOnce(t *testing.T) {
+	p := childPlan(t, "slow,serve", 4)
+	p.Replicas[2].Env[modeName] = "die"
+	_, err := Start(t.Context(), p, nil)
+	require.ErrorContains(t, err, "replica 2 ")
+	requireNothingLeft(t, p)
+}
+
+func TestAServerThatDiesLater(t *testing.T) {
+	p := childPlan(t, "later,fork,serve", 2)
+	p.Replicas[0].Env[modeName] = "serve"
+	f, err := Start(t.Context(), p, nil)
+	require.NoError(t, err)
+	err = f.Wait(t.Context())
+	require.ErrorContains(t, err, "replica 1 ")
+	require.ErrorContains(t, err, "ended (exit status 9); the end of its log")
+	require.ErrorContains(t, err, "out of memory")
+	s := f.State()
+	require.Equal(t, []Health{Ready, Dead}, []Health{s.Replicas[0].Health, s.Replicas[1].Health})
+	require.Equal(t, "exit status 9", s.Replicas[1].Exit)
+	require.NoError(t, f.Stop())
+	requireNothingLeft(t, p)
+}
+
+func TestStops(t *testing.T) {
+	for _, mode := range []string{"serve", "serve=nohealth", "ignore,serve", "fork,serve", "fork=session,serve", "ignore,fork,fork=session,serve"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			p := childPlan(t, mode, 1)
+			p.StopTimeout = 300 * time.Millisecond
+			f, err := Start(t.Context(), p, nil)
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			require.NoError(t, f.Wait(ctx))
+			require.NotEmpty(t, leftovers(t, p))
+			require.NoError(t, f.Stop())
+			requireNothingLeft(t, p)
+			if strings.HasPrefix(mode, "ignore") {
+				require.Equal(t, "signal: killed", f.State().Replicas[0].Exit)
+			}
+		})
+	}
+}
+
+func TestAStartThatIsInterrupted(t *testing.T) {
+	p := childPlan(t, "fork,hang", 2)
+	cause := errors.New("a signal")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(300*time.Millisecond, func() { cancel(cause) })
+	_, err := Start(ctx, p, nil)
+	require.ErrorIs(t, err, cause)
+	requireNothingLeft(t, p)
+}
+
+func TestHeartbeatMarksAServerThatDoesNotAnswer(t *testing.T) {
+	p := childPlan(t, "serve", 1)
+	var n notes
+	f, err := Start(t.Context(), p, n.add)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Stop()) }()
+	sick := filepath.Join(p.Dir, "sick")
+	require.NoError(t, os.WriteFile(sick, nil, 0o644))
+	require.Eventually(t, func() bool { return f.State().Replicas[0].Health == Unhealthy }, 5*time.Second, 10*time.Millisecond)
+	require.True(t, n.has("has not answered for"))
+	require.True(t, n.has("/health: status 503"))
+	require.NoError(t, os.Remove(sick))
+	require.Eventually(t, func() bool { return n.has("answers again") }, 5*time.Second, 10*time.Millisecond)
+	s, err := ReadState(p.Dir)
+	require.NoError(t, err)
+	require.Equal(t, Ready, s.Replicas[0].Health)
+	require.Equal(t, 1, s.Replicas[0].Unhealthy)
+}
+
+func TestPreStartExportsReachTheServer(t *testing.T) {
+	p := childPlan(t, "env,serve", 1, "pre_start: ['export MADE_BEFORE=\"two words\"', 'echo $SICK > $SICK.seen']")
+	f, err := Start(t.Context(), p, nil)
+	require.NoError(t, err)
+	require.NoError(t, f.Stop())
+	log, err := os.ReadFile(p.Replicas[0].Log)
+	require.NoError(t, err)
+	require.Contains(t, string(log), "env MADE_BEFORE=two words\n")
+	require.FileExists(t, filepath.Join(p.Dir, "sick.seen"))
+}
+
+// The kernel kills the leader when its supervisor dies; the guard kills the group, which the kernel does not.
+func TestNothingOutlivesASupervisorThatIsKilled(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.yaml")
+	text := childFile(t, "ignore,fork,serve", 2)
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	p := plan(t, text, Options{GPUsPerReplica: unset})
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), superviseName+"="+file)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	var out strings.Builder
+	cmd.Stdout = &out
+	require.NoError(t, cmd.Start())
+	require.Eventually(t, func() bool {
+		s, err := ReadState(p.Dir)
+		return err == nil && s.AllReady()
+	}, 20*time.Second, 10*time.Millisecond)
+	require.GreaterOrEqual(t, len(leftovers(t, p)), 4)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.Eventually(t, func() bool { return len(leftovers(t, p)) == 0 }, 5*time.Second, 10*time.Millisecond, out.String())
+	requireNothingLeft(t, p)
+	s, err := ReadState(p.Dir)
+	require.NoError(t, err)
+	require.False(t, s.Running())
+	require.False(t, s.AllReady())
+	_, err = Down(p.Dir)
+	require.NoError(t, err)
+}

@@ -1,0 +1,143 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// identity names a process for as long as the machine runs: numbers are used again, start times are not.
+type identity struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start_ticks"` // since boot
+}
+
+// proc is a line of /proc/PID/stat.
+type proc struct {
+	identity
+	parent, group, session int
+	state                  byte
+	name                   string
+}
+
+// gone says whether only the exit status of a process is left.
+func (p proc) gone() bool { return p.state == 'Z' || p.state == 'X' }
+
+func (p proc) String() string { return fmt.Sprintf("%d (%s)", p.PID, p.name) }
+
+// readProc gives a process as it is now; false where there is none.
+func readProc(pid int) (proc, bool) {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return proc{}, false // it has ended
+	}
+	return parseStat(b)
+}
+
+// parseStat reads "pid (name) state ppid pgrp session ..."; the name may hold blanks and brackets.
+func parseStat(b []byte) (proc, bool) {
+	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 1 || end < open {
+		return proc{}, false
+	}
+	fields := bytes.Fields(b[end+1:])
+	const startTime = 19 // field 22 of proc(5), of which two stand before
+	if len(fields) <= startTime || len(fields[0]) != 1 {
+		return proc{}, false
+	}
+	p := proc{state: fields[0][0], name: string(b[open+1 : end])}
+	var err [5]error
+	p.PID, err[0] = strconv.Atoi(string(bytes.TrimSpace(b[:open])))
+	p.parent, err[1] = strconv.Atoi(string(fields[1]))
+	p.group, err[2] = strconv.Atoi(string(fields[2]))
+	p.session, err[3] = strconv.Atoi(string(fields[3]))
+	p.Start, err[4] = strconv.ParseUint(string(fields[startTime]), 10, 64)
+	return p, errors.Join(err[:]...) == nil
+}
+
+// processes lists every process of the machine.
+func processes() ([]proc, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("listing processes: %w", err)
+	}
+	var all []proc
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			if p, ok := readProc(pid); ok {
+				all = append(all, p)
+			}
+		}
+	}
+	return all, nil
+}
+
+// cookieName is a variable that every process of a replica inherits, by which those are found that left its session.
+const cookieName = "MLPERF_SERVER_REPLICA"
+
+// cookie is the variable's value for one replica of one fleet.
+func cookie(fleet string, replica int) string { return fmt.Sprintf("%s-%d", fleet, replica) }
+
+// carries says whether a process inherited the cookie. One that overwrote its environment, as those do that set their title, does not.
+func (p proc) carries(cookie string) bool {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "environ"))
+	return err == nil && bytes.Contains(b, []byte(cookieName+"="+cookie+"\x00"))
+}
+
+// family are the living processes of a leader: its group, its session, those with its cookie, and the descendants of them all.
+// Of a leader 0 only the cookie counts.
+func family(leader int, cookie string) ([]proc, error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	member := map[int]bool{}
+	for _, p := range all {
+		ofLeader := p.PID == leader || p.group == leader || p.session == leader
+		member[p.PID] = leader > 0 && ofLeader || p.carries(cookie)
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, p := range all {
+			if member[p.parent] && !member[p.PID] {
+				member[p.PID], grown = true, true
+			}
+		}
+	}
+	var found []proc
+	for _, p := range all {
+		if member[p.PID] && !p.gone() {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+// signalGroup sends a signal to a group; a group that has ended is no error.
+func signalGroup(leader int, s syscall.Signal) error {
+	if err := syscall.Kill(-leader, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("sending %v to the process group %d: %w", s, leader, err)
+	}
+	return nil
+}
+
+// signalOne sends a signal to a process unless its number is another's by now.
+func signalOne(id identity, s syscall.Signal) error {
+	if now, ok := readProc(id.PID); !ok || now.Start != id.Start {
+		return nil
+	}
+	if err := syscall.Kill(id.PID, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("sending %v to the process %d: %w", s, id.PID, err)
+	}
+	return nil
+}
+
+// alive says whether a process still runs.
+func (id identity) alive() bool {
+	now, ok := readProc(id.PID)
+	return ok && now.Start == id.Start && !now.gone()
+}

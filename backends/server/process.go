@@ -1,0 +1,202 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	groupGrace = 5 * time.Second  // for the group to end after SIGTERM, when its leader is gone
+	killGrace  = 10 * time.Second // for the kernel to end what got SIGKILL; a process that waits for a device takes its time
+	poll       = 20 * time.Millisecond
+)
+
+// process is the leader of a replica's session and group.
+type process struct {
+	identity
+	cmd    *exec.Cmd
+	ended  chan struct{} // closed when the leader has ended; its status is not collected, so that its number stays its own
+	cookie string
+	guard  *guard
+}
+
+// startProcess starts a server. The thread that calls it must live as long as the server: the kernel kills the server with it.
+func startProcess(line, environ, pre []string, cookie string, log *os.File) (*process, error) {
+	line = slices.Clone(line)
+	program, err := lookPath(line[0], environ)
+	if err != nil {
+		return nil, err
+	}
+	if len(pre) > 0 {
+		if line, err = withPreStart(line, environ, pre); err != nil {
+			return nil, err
+		}
+		program = line[0]
+	}
+	p := &process{ended: make(chan struct{}), cookie: cookie}
+	p.cmd = &exec.Cmd{
+		Path: program, Args: line, Env: append(slices.Clone(environ), cookieName+"="+cookie), Stdout: log, Stderr: log,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", line[0], err)
+	}
+	p.PID = p.cmd.Process.Pid
+	if now, ok := readProc(p.PID); ok { // a zombie has its entry too: its status is not collected yet
+		p.Start = now.Start
+	}
+	go p.watch()
+	if p.guard, err = startGuard(p.PID); err != nil {
+		return nil, errors.Join(err, p.stop(0))
+	}
+	return p, nil
+}
+
+// watch notices the leader's end without collecting its status.
+func (p *process) watch() {
+	defer close(p.ended)
+	for {
+		if err := unix.Waitid(unix.P_PID, p.PID, nil, unix.WEXITED|unix.WNOWAIT, nil); !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// withPreStart makes one shell run the commands and then become the server, so that variables which they export are the server's.
+func withPreStart(line, environ, pre []string) ([]string, error) {
+	shell, err := lookPath("bash", environ)
+	if err != nil {
+		if shell, err = lookPath("sh", environ); err != nil {
+			return nil, fmt.Errorf("the pre_start commands need a shell: %w", err)
+		}
+	}
+	script := "set -e\n" + strings.Join(pre, "\n") + "\nexec \"$@\"\n"
+	return append([]string{shell, "-c", script, "pre_start"}, line...), nil
+}
+
+// lookPath finds a program as the server's own environment would.
+func lookPath(name string, environ []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return exec.LookPath(name)
+	}
+	path, _ := lookup(environ, "PATH")
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, name)
+		if s, err := os.Stat(file); err == nil && s.Mode().IsRegular() && s.Mode()&0o111 != 0 {
+			return filepath.Abs(file)
+		}
+	}
+	return "", fmt.Errorf("the program %q is not in the PATH (%s): activate its environment, or give its path as binary_path or in launch_command", name, path)
+}
+
+func (p *process) members() ([]proc, error) { return family(p.PID, p.cookie) }
+
+// stop ends the server and everything it started: SIGTERM to the leader, which gets grace to end; SIGTERM, then SIGKILL, to the rest.
+// It is an error when something is left.
+func (p *process) stop(grace time.Duration) error {
+	var failed []error
+	if grace > 0 {
+		failed = append(failed, signalOne(p.identity, syscall.SIGTERM))
+		select {
+		case <-p.ended:
+		case <-time.After(grace):
+		}
+	}
+	for _, step := range []struct {
+		signal syscall.Signal
+		wait   time.Duration
+	}{{syscall.SIGTERM, min(grace, groupGrace)}, {syscall.SIGKILL, killGrace}} {
+		members, err := p.signalAll(step.signal)
+		if err == nil && len(members) > 0 {
+			members, err = p.awaitEnd(step.wait)
+		}
+		if failed = append(failed, err); len(members) == 0 {
+			break
+		}
+		if step.signal == syscall.SIGKILL {
+			failed = append(failed, fmt.Errorf("processes of the server are left after SIGKILL: %v; look at what they wait for", members))
+			return errors.Join(append(failed, p.guard.end())...)
+		}
+	}
+	// The number is still the leader's: nothing but it can be hit, whatever could not be read above.
+	failed = append(failed, signalGroup(p.PID, syscall.SIGKILL), p.guard.end())
+	<-p.ended
+	_ = p.cmd.Wait() // how a server ends that was told to does not matter; one that ended by itself is described by exitText
+	return errors.Join(failed...)
+}
+
+func (p *process) signalAll(s syscall.Signal) ([]proc, error) {
+	members, err := p.members()
+	if err != nil || len(members) == 0 {
+		return members, err
+	}
+	failed := []error{signalGroup(p.PID, s)}
+	for _, m := range members {
+		if m.group != p.PID {
+			failed = append(failed, signalOne(m.identity, s))
+		}
+	}
+	return members, errors.Join(failed...)
+}
+
+func (p *process) awaitEnd(limit time.Duration) (left []proc, err error) {
+	for deadline := time.Now().Add(limit); ; time.Sleep(poll) {
+		if left, err = p.members(); err != nil || len(left) == 0 || time.Now().After(deadline) {
+			return left, err
+		}
+	}
+}
+
+// exitText says how the leader ended; it must have.
+func (p *process) exitText() string {
+	if p.cmd.ProcessState == nil {
+		return "unknown"
+	}
+	return p.cmd.ProcessState.String()
+}
+
+// guard kills a group when this process ends without having stopped it: the kernel's parent-death signal reaches the leader alone.
+type guard struct {
+	cmd  *exec.Cmd
+	life io.WriteCloser // the end of a pipe that nobody else has: when it closes, the guard acts
+}
+
+func startGuard(leader int) (*guard, error) {
+	shell, err := exec.LookPath("/bin/sh")
+	if err != nil {
+		return nil, fmt.Errorf("the guard of a server needs a shell: %w", err)
+	}
+	g := &guard{cmd: exec.Command(shell, "-c", `read -r _; kill -s KILL -- "-$1"`, "mlperf-go-guard", strconv.Itoa(leader))}
+	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C at the terminal is not for it
+	g.cmd.Env = []string{}
+	if g.life, err = g.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("the guard of a server: %w", err)
+	}
+	if err := g.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the guard of a server: %w", err)
+	}
+	return g, nil
+}
+
+// end takes the guard away; the group it stands for has ended.
+func (g *guard) end() error {
+	if g == nil {
+		return nil
+	}
+	if err := g.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("ending the guard of a server: %w", err)
+	}
+	_ = g.cmd.Wait() // it was killed
+	return nil
+}
