@@ -167,7 +167,7 @@ func (p *program) app() *cli.App {
 		Flags:  globalFlags(),
 		Before: p.before,
 		Commands: p.withGlobals([]*cli.Command{
-			p.runCommand(), p.submissionCommand(), p.complianceCommand(), p.accuracyCommand(), p.preflightCommand(), p.simCommand(), p.datasetCommand(), p.modelsCommand(),
+			p.runCommand(), p.submissionCommand(), p.complianceCommand(), p.accuracyCommand(), p.preflightCommand(), p.serverCommand(), p.simCommand(), p.datasetCommand(), p.modelsCommand(),
 			p.versionCommand(), p.completionCommand(),
 		}),
 		ExitErrHandler: func(*cli.Context, error) {}, // mainCode does

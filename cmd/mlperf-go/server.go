@@ -1,0 +1,210 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/backends/server"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+func (p *program) serverCommand() *cli.Command {
+	file := []cli.Flag{
+		&cli.StringFlag{Name: "server-config", Usage: "YAML file of the servers"},
+		&cli.StringFlag{Name: "server-dir", Usage: "folder of logs and state; default: the file's output_dir"},
+	}
+	placed := append(slices.Clone(file),
+		&cli.IntFlag{Name: "replicas", Usage: "servers, each on a port of its own", DefaultText: "the file's"},
+		&cli.IntFlag{Name: "gpus-per-replica", Value: -1, Usage: "GPUs of each server", DefaultText: "the file's, else the engine's arguments"},
+	)
+	command := func(name, usage, args string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
+		return &cli.Command{Name: name, Usage: usage, ArgsUsage: args, Flags: slices.Clone(flags), HideHelpCommand: true, Action: do, OnUsageError: usageError}
+	}
+	const engineArgs = "[-- ENGINE ARGUMENTS]"
+	return &cli.Command{
+		Name: "server", Usage: "start and supervise inference servers", HideHelpCommand: true,
+		Subcommands: []*cli.Command{
+			command("up", "start the servers, and stay until a signal ends them", engineArgs, placed, p.serverUp),
+			command("down", "end the servers that `server up` started", "", file, p.serverDown),
+			command("status", "how the servers are; exit code 0 when all are ready", "", file, p.serverStatus),
+			command("plan", "print what `server up` would start", engineArgs, placed, p.serverPlan),
+		},
+	}
+}
+
+// serverError gives an error of the servers its exit code: what a file or flag asks for is usage, what the machine lacks is environment.
+func serverError(code string, err error) error {
+	exit := run.ExitEnvironment
+	if code == "server_config" && !errors.Is(err, server.ErrGPUs) {
+		exit = run.ExitUsage
+	}
+	return &run.Error{Exit: exit, Code: code, Err: err}
+}
+
+func (p *program) planServers(c *cli.Context) (*server.Plan, error) {
+	path := c.String("server-config")
+	if path == "" {
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "server_config", Err: errors.New("no --server-config is given"), Hint: "Give a YAML file with backend and model; docs/servers.md shows one"}
+	}
+	if first := c.Args().First(); c.NArg() > 0 && !strings.HasPrefix(first, "-") {
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%q is no argument of an engine", first), Hint: "Arguments of the engine stand behind -- and begin with a dash; the file is given by --server-config"}
+	}
+	cfg, err := server.Load(path)
+	if err != nil {
+		return nil, serverError("server_config", err)
+	}
+	plan, err := server.NewPlan(cfg, server.Options{
+		Args: c.Args().Slice(), Dir: c.String("server-dir"), Replicas: c.Int("replicas"), GPUsPerReplica: c.Int("gpus-per-replica"),
+		GPUs: server.FindGPUs(hostinfo.Collect(), p.environ), Environ: p.environ,
+	})
+	if err != nil {
+		return nil, serverError("server_config", err)
+	}
+	return plan, nil
+}
+
+func (p *program) serverPlan(c *cli.Context) error {
+	plan, err := p.planServers(c)
+	if err != nil {
+		return err
+	}
+	plan = plan.Shown()
+	if p.json {
+		p.writeJSON(plan)
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(w, "backend\t%s\nmodel\t%s\nfolder\t%s\n", plan.Backend, plan.Model, plan.Dir)
+	for _, n := range plan.Notes {
+		fmt.Fprintf(w, "note\t%s\n", n)
+	}
+	for _, r := range plan.Replicas {
+		fmt.Fprintf(w, "replica %d\t%s\n  command\t%s\n  log\t%s\n", r.Index, r.URL, quoted(r.Command), r.Log)
+		for _, name := range sortedKeys(r.Env) {
+			fmt.Fprintf(w, "  %s\t%s\n", name, r.Env[name])
+		}
+	}
+	return w.Flush()
+}
+
+// quoted writes a command line as a shell takes it.
+func quoted(line []string) string {
+	words := slices.Clone(line)
+	for i, w := range words {
+		if w == "" || strings.ContainsAny(w, " \t\n'\"\\$`&|;<>(){}[]*?#~!") {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func sortedKeys(m map[string]string) []string {
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (p *program) serverUp(c *cli.Context) error {
+	plan, err := p.planServers(c)
+	if err != nil {
+		return err
+	}
+	p.notice(plan.Notes...)
+	fleet, err := server.Start(c.Context, plan, func(text string) { p.notice(text) })
+	if err != nil {
+		return serverError("server_start", err)
+	}
+	urls := strings.Join(fleet.URLs(), ",")
+	if p.json {
+		p.writeJSON(map[string]any{"urls": fleet.URLs(), "model": plan.Served, "state": filepath.Join(plan.Dir, server.StateName)})
+	} else {
+		fmt.Fprintln(p.stdout, urls)
+	}
+	p.notice("serving " + plan.Served + " until SIGINT, SIGTERM or `mlperf-go server down --server-dir " + quoted([]string{plan.Dir}) + "`")
+	if err := errors.Join(fleet.Wait(c.Context), fleet.Stop()); err != nil {
+		return serverError("server_died", err)
+	}
+	return nil // a signal is how servers end
+}
+
+// serverState finds the state of servers by their file or their folder.
+func serverState(c *cli.Context) (dir string, err error) {
+	if err := noArguments(c); err != nil {
+		return "", err
+	}
+	dir = c.String("server-dir")
+	if path := c.String("server-config"); dir == "" && path != "" {
+		cfg, err := server.Load(path)
+		if err != nil {
+			return "", serverError("server_config", err)
+		}
+		dir = cfg.OutputDir
+	}
+	if dir == "" {
+		return "", &run.Error{Exit: run.ExitUsage, Code: "server_config", Err: errors.New("which servers is not told"), Hint: "Give --server-config or --server-dir as they were given to `mlperf-go server up`"}
+	}
+	return dir, nil
+}
+
+func noServers(dir string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return &run.Error{Exit: run.ExitEnvironment, Code: "no_servers", Err: fmt.Errorf("no servers were started in %s: %w", dir, err), Hint: "Start them with `mlperf-go server up`, or give the --server-dir that it had"}
+	}
+	return serverError("server_state", err)
+}
+
+func (p *program) serverDown(c *cli.Context) error {
+	dir, err := serverState(c)
+	if err != nil {
+		return err
+	}
+	state, err := server.Down(dir)
+	if err != nil {
+		return noServers(dir, err)
+	}
+	if p.json {
+		p.writeJSON(map[string]any{"ended": len(state.Replicas)})
+		return nil
+	}
+	fmt.Fprintf(p.stdout, "%d servers of %s have ended\n", len(state.Replicas), dir)
+	return nil
+}
+
+func (p *program) serverStatus(c *cli.Context) error {
+	dir, err := serverState(c)
+	if err != nil {
+		return err
+	}
+	state, err := server.ReadState(dir)
+	if err != nil {
+		return noServers(dir, err)
+	}
+	if !state.AllReady() {
+		p.exit = run.ExitEnvironment
+	}
+	if p.json {
+		p.writeJSON(map[string]any{"running": state.Running(), "ready": state.AllReady(), "servers": state})
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	if state.Running() {
+		fmt.Fprintf(w, "supervisor\tprocess %d since %s\n", state.Supervisor.PID, state.Started.Format("2006-01-02 15:04:05"))
+	} else {
+		fmt.Fprintf(w, "supervisor\thas ended; below is what it saw last\n")
+	}
+	for _, r := range state.Replicas {
+		fmt.Fprintf(w, "replica %d\t%s\t%s\tprocess %d\tnot answering %d times\t%s\n", r.Index, r.URL, r.Health, r.Leader.PID, r.Unhealthy, r.Exit)
+	}
+	return w.Flush()
+}
