@@ -17,30 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 )
-
-// golden finds a folder of recorded cases.
-func golden(t *testing.T, name string) string {
-	root := os.Getenv("MLPERF_GO_GOLDEN")
-	if root == "" {
-		dir, err := os.Getwd()
-		require.NoError(t, err)
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-			require.NotEqual(t, dir, filepath.Dir(dir), "no go.mod above the test")
-			dir = filepath.Dir(dir)
-		}
-		root = filepath.Join(dir, "..", "shared", "golden")
-	}
-	path := filepath.Join(root, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no recorded cases in %s", path)
-	}
-	return path
-}
 
 // asked is the part of a recorded request that matters to the reader of its answer.
 type asked struct {
@@ -75,7 +54,7 @@ func config(api string, stream bool) *backends.Config {
 }
 
 func TestGoldenWire(t *testing.T) {
-	folder := golden(t, "wire")
+	folder := wiretest.Golden(t, "wire")
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	for _, entry := range entries {
@@ -108,7 +87,7 @@ func TestGoldenWire(t *testing.T) {
 			if want.Outcome == "ok" && len(want.Choices) > 1 {
 				return
 			}
-			direct := decode(t, c, contentType(read("response.txt")), read("body.txt"))
+			direct := decode(t, c, wiretest.ContentType(read("response.txt")), read("body.txt"))
 			checkMeaning(t, direct, &want, req.Body.TokensAsIDs)
 			if want.FirstToken != nil {
 				require.Equal(t, *want.FirstToken, firstTokenEvent(t, c, read("body.txt")))
@@ -206,7 +185,7 @@ func firstTokenEvent(t *testing.T, c *backends.Config, body []byte) int {
 
 // TestGoldenWireReal replays what real servers sent; what they meant is read with encoding/json here.
 func TestGoldenWireReal(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(golden(t, "wire-real"), "*.txt"))
+	files, err := filepath.Glob(filepath.Join(wiretest.Golden(t, "wire-real"), "*.txt"))
 	require.NoError(t, err)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
@@ -235,7 +214,7 @@ func TestGoldenWireReal(t *testing.T) {
 			want := reread(t, body, c.Stream)
 			checkMeaning(t, o, want, false)
 			if len(want.Choices) == 1 {
-				checkMeaning(t, decode(t, c, contentType([]byte(sent)), []byte(body)), want, false)
+				checkMeaning(t, decode(t, c, wiretest.ContentType([]byte(sent)), []byte(body)), want, false)
 			}
 		})
 	}
@@ -284,15 +263,6 @@ func reread(t *testing.T, body string, stream bool) *meant {
 		}
 	}
 	return want
-}
-
-func contentType(response []byte) string {
-	for line := range strings.SplitSeq(string(response), "\r\n") {
-		if name, value, _ := strings.Cut(line, ":"); strings.EqualFold(name, "content-type") {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }
 
 // replay sends one query to a server that answers with these bytes, and closes.

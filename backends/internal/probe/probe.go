@@ -141,8 +141,8 @@ func (p *Prober) Models(ctx context.Context) error {
 		if p.Found.Server == "" {
 			p.Found.Server = owners[strings.ToLower(m.OwnedBy)]
 		}
-		if m.ID == p.Config.ServedModel || p.Found.MaxModelLen == 0 {
-			p.Found.MaxModelLen = max(m.MaxModelLen, m.Meta.Context)
+		if n := max(m.MaxModelLen, m.Meta.Context); n > 0 && (m.ID == p.Config.ServedModel || p.Found.MaxModelLen == 0) {
+			p.Found.MaxModelLen = n
 		}
 	}
 	if want := p.Config.ServedModel; want != "" && !slices.Contains(p.Found.Models, want) {

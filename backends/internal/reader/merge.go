@@ -72,7 +72,9 @@ func (a *Answer) running(e *Event) int {
 			a.text = append(a.text, e.Text...)
 		}
 		return a.fresh()
-	case n > 0 && e.Produced < 0:
+	}
+	a.mirror = false
+	if n > 0 && e.Produced < 0 {
 		a.fail(backends.FailBadEvent, fmt.Sprintf("an event has %d token ids behind %d others and no %s: whether they are new can not be told", n, have, a.Words.Count))
 	}
 	return 0

@@ -50,6 +50,11 @@ func (s *Scanner) Str() (raw []byte, escaped, ok bool) {
 	if !s.Open('"') {
 		return nil, false, false
 	}
+	return s.Rest()
+}
+
+// Rest steps over what is left of a string, from a place between two of its characters.
+func (s *Scanner) Rest() (raw []byte, escaped, ok bool) {
 	b, from := s.B, s.I
 	for i := from; i < len(b); i++ {
 		if plain[b[i]] {

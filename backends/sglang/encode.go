@@ -1,0 +1,72 @@
+package sglang
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/encode"
+	"github.com/mlperf-go/mlperf-go/datasets"
+)
+
+// appendRequest writes the body of one sample: its ids where it has them, else its text.
+func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte, err error) {
+	p := &c.Sampling
+	switch {
+	case p.MaxTokens < 1:
+		return dst, fmt.Errorf("sample %d: max_new_tokens is %d: a request needs at least 1, set --max-tokens", s.Index, p.MaxTokens)
+	case len(s.InputIDs) > 0:
+		if dst, err = encode.Prompt(append(dst, `{"input_ids":`...), s, c.Vocabulary); err != nil {
+			return dst, err
+		}
+	case s.Input != "":
+		dst = encode.Text(append(dst, `{"text":`...), s.Input)
+	default:
+		return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a request to /generate needs one of them (messages go with --api chat)", s.Index)
+	}
+	dst = strconv.AppendInt(append(dst, `,"sampling_params":{"max_new_tokens":`...), int64(p.MaxTokens), 10)
+	if dst, err = appendSampling(dst, c); err != nil {
+		return dst, fmt.Errorf("sample %d: %w", s.Index, err)
+	}
+	return append(strconv.AppendBool(append(dst, `},"stream":`...), c.Stream), `}`...), nil
+}
+
+// appendSampling writes what the benchmark fixes and nothing else: SGLang refuses names that it does not know
+// (spec/backends.md §2.2).
+func appendSampling(dst []byte, c *backends.Config) (_ []byte, err error) {
+	p := &c.Sampling
+	if p.MinTokens > 0 {
+		dst = encode.Integer(dst, "min_new_tokens", int64(p.MinTokens))
+	}
+	if dst, err = encode.Number(dst, "temperature", p.Temperature); err != nil {
+		return dst, err
+	}
+	if dst, err = encode.Number(dst, "top_p", p.TopP); err != nil {
+		return dst, err
+	}
+	if p.TopK != nil {
+		k := int64(*p.TopK)
+		if k <= 0 {
+			k = -1 // the one way to switch it off; vLLM's 0 is refused
+		}
+		dst = encode.Integer(dst, "top_k", k)
+	}
+	dst = encode.Integers(dst, "stop_token_ids", p.StopTokenIDs)
+	if p.IgnoreEOS {
+		dst = append(dst, `,"ignore_eos":true`...)
+	}
+	if p.Seed != nil && drawn(c) {
+		dst = encode.Integer(dst, "sampling_seed", *p.Seed)
+	}
+	if c.KeepText {
+		dst = append(dst, `,"skip_special_tokens":false`...)
+	}
+	return dst, nil
+}
+
+// drawn says that tokens are drawn at random, so that a seed matters. Without, it is not sent: servers before 2025-09-21 do
+// not know sampling_seed, and refuse it.
+func drawn(c *backends.Config) bool {
+	t, k := c.Sampling.Temperature, c.Sampling.TopK
+	return (t == nil || *t != 0) && (k == nil || *k != 1)
+}

@@ -1,0 +1,69 @@
+package sglang
+
+import (
+	"context"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
+	"github.com/mlperf-go/mlperf-go/datasets"
+)
+
+// prober asks one server for what SGLang tells beside OpenAI's routes.
+type prober struct{ probe.Prober }
+
+func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
+	return &prober{probe.Prober{
+		Wire: d, Endpoint: e, Config: c,
+		NoIDs: "The route /generate (--api generate) of SGLang >= 0.4 sends them as output_ids: use it.",
+	}}
+}
+
+// run asks for health first: it makes a token and takes a second or more (spec/backends.md §2.1), so it must not be asked
+// while a test runs.
+func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
+	if p.Config.Vocabulary == 0 && sample != nil && len(sample.InputIDs) > 0 {
+		p.Note("the vocabulary is not known, so prompt ids can not be checked against it: one id outside it kills SGLang")
+	}
+	return p.Run(ctx, sample, generate, p.Health, p.info, p.Models)
+}
+
+// info asks for the server's arguments and its model, by the names of today and of before 2025-11-17.
+func (p *prober) info(ctx context.Context) error {
+	var server struct {
+		Version       string `json:"version"`
+		ContextLength int    `json:"context_length"`
+	}
+	var model struct {
+		Path         string `json:"model_path"`
+		IsGeneration *bool  `json:"is_generation"`
+	}
+	if err := p.first(ctx, &server, "/server_info", "/get_server_info"); err != nil {
+		return err
+	}
+	if err := p.first(ctx, &model, "/model_info", "/get_model_info"); err != nil {
+		return err
+	}
+	p.Found.Version = backends.Cut(server.Version, 100)
+	p.Found.MaxModelLen = max(0, server.ContextLength)
+	if server.Version != "" || model.Path != "" {
+		p.Found.Server = "sglang"
+	}
+	if model.IsGeneration != nil && !*model.IsGeneration {
+		return &backends.EndpointError{URL: p.Endpoint.URL, Fault: backends.FaultGenerate,
+			Text: "GET " + p.Endpoint.URL + "/model_info: the server says that its model generates nothing (is_generation is false). Start it with a model for text generation and without --is-embedding."}
+	}
+	return nil
+}
+
+// first reads the first of several names of one route that is there.
+func (p *prober) first(ctx context.Context, v any, paths ...string) error {
+	var instead string
+	for _, path := range paths {
+		var err error
+		if instead, err = p.Ask(ctx, path, v); err != nil || instead == "" {
+			return err
+		}
+	}
+	p.Note("GET %s tells nothing (%s)", paths[0], instead)
+	return nil
+}
