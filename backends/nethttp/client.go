@@ -15,6 +15,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
+// Name is what the preflight calls this client.
+const Name = "net/http"
+
 // endpoint is one server address, ready for use.
 type endpoint struct {
 	policy.Endpoint

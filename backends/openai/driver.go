@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
@@ -62,13 +62,13 @@ func (d *Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]b
 	return d.encode(dst, s, c)
 }
 
-// Open makes a backend on the compatible HTTP client.
+// Open makes a backend on the HTTP client that fits the endpoints.
 func (d *Driver) Open(c *backends.Config) (backends.Backend, error) {
 	p, err := d.Protocol(c)
 	if err != nil {
 		return nil, err
 	}
-	return nethttp.New(c, p)
+	return client.New(c, p)
 }
 
 // Probe asks one endpoint for its health, version and models and, with generate, for one short answer. Its errors are

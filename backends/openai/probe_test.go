@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,8 +31,26 @@ type page struct {
 	location   string
 }
 
+// posted are the bodies of requests that a server got.
+type posted struct {
+	mu     sync.Mutex
+	bodies []string
+}
+
+func (p *posted) add(body string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bodies = append(p.bodies, body)
+}
+
+func (p *posted) all() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.bodies)
+}
+
 // server answers like vLLM, but for the given pages.
-func server(t *testing.T, bodies *[]string, pages map[string]page) string {
+func server(t *testing.T, bodies *posted, pages map[string]page) string {
 	all := map[string]page{
 		"/health":         {status: 200},
 		"/version":        {status: 200, kind: "application/json", body: `{"version":"0.23.0"}`},
@@ -43,7 +63,7 @@ func server(t *testing.T, bodies *[]string, pages map[string]page) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if bodies != nil && r.Method == http.MethodPost {
-			*bodies = append(*bodies, string(body))
+			bodies.add(string(body))
 		}
 		p, ok := all[r.URL.Path]
 		if !ok {
@@ -72,7 +92,7 @@ func probeConfig() *backends.Config {
 }
 
 func TestProbe(t *testing.T) {
-	var bodies []string
+	var bodies posted
 	p, err := probe(t, server(t, &bodies, nil), probeConfig(), true)
 	require.NoError(t, err)
 	require.Positive(t, p.TTFT)
@@ -80,16 +100,16 @@ func TestProbe(t *testing.T) {
 	require.True(t, strings.HasPrefix(p.URL, "http://127.0.0.1:"))
 	p.TTFT, p.Latency, p.URL = 0, 0, ""
 	require.Equal(t, &backends.Probe{
-		Server: "vllm", Version: "0.23.0", Models: []string{"other", "m"}, MaxModelLen: 4096, HealthStatus: 200, Client: "net/http",
+		Server: "vllm", Version: "0.23.0", Models: []string{"other", "m"}, MaxModelLen: 4096, HealthStatus: 200, Client: "epoll",
 		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true, OutputTokens: 2,
 	}, p)
-	require.Equal(t, []string{`{"model":"m","prompt":[1,2],"max_tokens":8,"min_tokens":8,"stream":true,"stream_options":{"include_usage":true},"return_token_ids":true}`}, bodies)
+	require.Equal(t, []string{`{"model":"m","prompt":[1,2],"max_tokens":8,"min_tokens":8,"stream":true,"stream_options":{"include_usage":true},"return_token_ids":true}`}, bodies.all())
 
 	c := probeConfig()
 	c.ProbeTokens = 16
 	_, err = probe(t, server(t, &bodies, nil), c, true)
 	require.NoError(t, err)
-	require.Contains(t, bodies[1], `"max_tokens":16,"min_tokens":16`)
+	require.Contains(t, bodies.all()[1], `"max_tokens":16,"min_tokens":16`)
 
 	c = probeConfig()
 	c.Stream = false
@@ -102,7 +122,7 @@ func TestProbe(t *testing.T) {
 	p, err = probe(t, server(t, &bodies, nil), c, false)
 	require.NoError(t, err)
 	require.False(t, p.Generated)
-	require.Len(t, bodies, 2, "no generation was asked for")
+	require.Len(t, bodies.all(), 2, "no generation was asked for")
 }
 
 func TestProbeFaults(t *testing.T) {

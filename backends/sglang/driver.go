@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
@@ -51,13 +51,13 @@ func (Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte
 	return appendRequest(dst, s, c)
 }
 
-// Open makes a backend on the compatible HTTP client.
+// Open makes a backend on the HTTP client that fits the endpoints.
 func (d Driver) Open(c *backends.Config) (backends.Backend, error) {
 	p, err := d.Protocol(c)
 	if err != nil {
 		return nil, err
 	}
-	return nethttp.New(c, p)
+	return client.New(c, p)
 }
 
 // Probe asks one endpoint for its health, arguments, model and served names and, with generate, for one short answer. Its

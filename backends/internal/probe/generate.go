@@ -8,7 +8,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
@@ -36,12 +36,12 @@ func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 	if err != nil {
 		return err
 	}
-	client, err := nethttp.New(&c, wire)
+	backend, err := client.Named(p.Found.Client, &c, wire)
 	if err != nil {
 		return err
 	}
 	var got probeSink
-	if err := client.Serve(ctx, &oneQuery{}, &got); err != nil {
+	if err := backend.Serve(ctx, &oneQuery{}, &got); err != nil {
 		return err
 	}
 	p.record(&got.outcome, len(sample.InputIDs) > 0 && c.API != "chat")

@@ -1,0 +1,35 @@
+package client
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/http1"
+	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+)
+
+// For names the client that serves all of the endpoints.
+func For(endpoints ...backends.Endpoint) string {
+	secure := func(e backends.Endpoint) bool {
+		base, err := backends.ParseEndpoint(e.URL)
+		return err != nil || !strings.HasPrefix(base.URL, "http://")
+	}
+	if slices.ContainsFunc(endpoints, secure) {
+		return nethttp.Name
+	}
+	return http1.Name
+}
+
+// New makes a backend on the client that fits the endpoints of c.
+func New(c *backends.Config, p backends.Protocol) (backends.Backend, error) {
+	return Named(For(c.Endpoints...), c, p)
+}
+
+// Named makes a backend on the client of that name.
+func Named(name string, c *backends.Config, p backends.Protocol) (backends.Backend, error) {
+	if name == http1.Name {
+		return http1.New(c, p)
+	}
+	return nethttp.New(c, p)
+}

@@ -1,0 +1,42 @@
+package client_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/http1"
+	"github.com/mlperf-go/mlperf-go/backends/internal/client"
+	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+)
+
+type route struct{}
+
+func (route) Path() string               { return "/v1/completions" }
+func (route) NewAnswer() backends.Answer { return nil }
+
+func TestTheURLChooses(t *testing.T) {
+	const plain, secure = "http://127.0.0.1:1", "https://127.0.0.1:1"
+	for _, c := range []struct {
+		urls []string
+		want any
+		name string
+	}{
+		{[]string{plain}, &http1.Client{}, "epoll"},
+		{[]string{"127.0.0.1:1", plain}, &http1.Client{}, "epoll"},
+		{[]string{secure}, &nethttp.Client{}, "net/http"},
+		{[]string{plain, secure}, &nethttp.Client{}, "net/http"},
+	} {
+		var config backends.Config
+		for _, url := range c.urls {
+			config.Endpoints = append(config.Endpoints, backends.Endpoint{URL: url})
+		}
+		require.Equal(t, c.name, client.For(config.Endpoints...))
+		b, err := client.New(&config, route{})
+		require.NoError(t, err)
+		require.IsType(t, c.want, b)
+	}
+	_, err := client.New(&backends.Config{Endpoints: []backends.Endpoint{{URL: "ftp://h"}}}, route{})
+	require.ErrorContains(t, err, `has the scheme "ftp"`)
+}
