@@ -176,12 +176,15 @@ const (
 
 func commonDefaults(p *Plan) []suggestion {
 	sampling := p.Row.Sampling[p.Mode]
-	backend := "vllm"
+	backend, api := "vllm", "completions"
 	if !p.HasEndpoint() {
 		backend = simBackend
 	}
+	if p.Config.String("backend") == "sglang" {
+		api = "generate" // its native route: the others give no token ids
+	}
 	list := []suggestion{
-		{"backend", backend}, {"api", "completions"},
+		{"backend", backend}, {"api", api},
 		{"request-timeout", defaultRequestTimeout.String()}, {"first-token-timeout", defaultFirstTokenTimeout.String()},
 		{"token-timeout", defaultTokenTimeout.String()}, {"connect-timeout", defaultConnectTimeout.String()},
 		{"drain-timeout", defaultDrainTimeout.String()},

@@ -19,7 +19,8 @@ import (
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
-	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers vllm, sim and openai
+	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers vllm, sim, openai and trtllm
+	_ "github.com/mlperf-go/mlperf-go/backends/sglang" // registers sglang
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
 )

@@ -50,7 +50,7 @@ var testSettings = []Setting{
 var serverSettings = []Setting{
 	{Name: "endpoint", Kind: Strings, Group: groupServer, Aliases: old("api-server-url", "api-server-urls"),
 		Usage: "base URLs of the inference servers, repeatable or comma-separated"},
-	{Name: "backend", Kind: String, Group: groupServer, Usage: "the server's kind: vllm, openai or sim, or a registered one"},
+	{Name: "backend", Kind: String, Group: groupServer, Usage: "the server's kind: vllm, sglang, trtllm, openai or sim, or a registered one"},
 	{Name: "api", Kind: Enum, Enum: []string{"completions", "chat", "generate"}, Group: groupServer, Aliases: old("endpoint-type"),
 		Values: map[string]string{"chat-completions": "chat", "sglang-generate": "generate"},
 		Usage:  "the server's interface; default from model and backend"},
