@@ -12,7 +12,7 @@ import (
 func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []string {
 	var command *cli.Command
 	known, i := global, 1
-	for ; i < len(args); i++ {
+	for ; i < len(args) && args[i] != "--"; i++ {
 		if strings.HasPrefix(args[i], "-") {
 			i += values(known, args[i])
 			continue

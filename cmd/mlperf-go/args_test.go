@@ -15,6 +15,7 @@ func TestFlagsMayFollowArguments(t *testing.T) {
 		{"mlperf-go dataset check FILE --most=3", "mlperf-go dataset check --most=3 FILE"},
 		{"mlperf-go dataset check FILE --most", "mlperf-go dataset check --most FILE"},
 		{"mlperf-go models -- --json", "mlperf-go models -- --json"},
+		{"mlperf-go server plan --server-config F -- --x 1 --json y", "mlperf-go server plan --server-config F -- --x 1 --json y"},
 		{"mlperf-go run --model m --json", "mlperf-go run --model m --json"},
 		{"mlperf-go run models --json", "mlperf-go run models --json"},
 		{"mlperf-go", "mlperf-go"},

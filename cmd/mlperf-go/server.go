@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,12 +51,12 @@ func serverError(code string, err error) error {
 }
 
 func (p *program) planServers(c *cli.Context) (*server.Plan, error) {
+	if first := c.Args().First(); c.NArg() > 0 && !strings.HasPrefix(first, "-") {
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%q is no argument of an engine", first), Hint: "Arguments of the engine stand behind -- and begin with a dash; the file is given by --server-config"}
+	}
 	path := c.String("server-config")
 	if path == "" {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "server_config", Err: errors.New("no --server-config is given"), Hint: "Give a YAML file with backend and model; docs/servers.md shows one"}
-	}
-	if first := c.Args().First(); c.NArg() > 0 && !strings.HasPrefix(first, "-") {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%q is no argument of an engine", first), Hint: "Arguments of the engine stand behind -- and begin with a dash; the file is given by --server-config"}
 	}
 	cfg, err := server.Load(path)
 	if err != nil {
@@ -88,7 +89,7 @@ func (p *program) serverPlan(c *cli.Context) error {
 	}
 	for _, r := range plan.Replicas {
 		fmt.Fprintf(w, "replica %d\t%s\n  command\t%s\n  log\t%s\n", r.Index, r.URL, quoted(r.Command), r.Log)
-		for _, name := range sortedKeys(r.Env) {
+		for _, name := range slices.Sorted(maps.Keys(r.Env)) {
 			fmt.Fprintf(w, "  %s\t%s\n", name, r.Env[name])
 		}
 	}
@@ -104,15 +105,6 @@ func quoted(line []string) string {
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-func sortedKeys(m map[string]string) []string {
-	var names []string
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func (p *program) serverUp(c *cli.Context) error {
