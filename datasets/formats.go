@@ -58,6 +58,12 @@ func (r *reader) begin(src *source) (records, error) {
 	switch format {
 	case FormatCSV:
 		return newCSV(frames, r.dec.plan, r.all), nil
+	case FormatParquet:
+		file, size, err := src.whole(frames)
+		if err != nil {
+			return nil, err
+		}
+		return newParquet(file, size, r.dec.plan, r.all)
 	default:
 		if columnar(frames, r.dec.plan) {
 			return newColumns(frames, r.dec.plan, r.all), nil
@@ -68,7 +74,7 @@ func (r *reader) begin(src *source) (records, error) {
 
 // formatOf returns the wanted format, or the one that the content begins like.
 func formatOf(wanted string, frames *framer, p *plan) (string, error) {
-	known := []string{FormatJSON, FormatCSV}
+	known := []string{FormatJSON, FormatCSV, FormatParquet}
 	wanted = strings.ToLower(wanted)
 	if wanted == "jsonl" {
 		wanted = FormatJSON
@@ -79,7 +85,7 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 	head := frames.head(24)
 	for _, h := range heads {
 		if bytes.HasPrefix(head, []byte(h.begins)) {
-			return "", &fileError{fault: &fault{found: h.what, expected: "a data set in JSON, JSON Lines or CSV", try: h.try}}
+			return "", &fileError{fault: &fault{found: h.what, expected: "a data set in JSON, JSON Lines, CSV or Parquet", try: h.try}}
 		}
 	}
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
@@ -87,6 +93,9 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 	}
 	if wanted != "" && wanted != "auto" {
 		return wanted, nil
+	}
+	if bytes.HasPrefix(head, []byte("PAR1")) {
+		return FormatParquet, nil
 	}
 	if looksLikeCSV(frames.head(64<<10), p) {
 		return FormatCSV, nil
@@ -96,7 +105,7 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 
 // heads are the beginnings of files that no reader takes, by what they are.
 var heads = []struct{ begins, what, try string }{
-	{"PAR1", "a Parquet file", "turn it into JSON Lines first"},
+	{"PARE", "an encrypted Parquet file", "write it without encryption"},
 	{"\x80\x02", "a Python pickle", "turn it into JSON Lines first (a pickle can run code, so none is opened here)"},
 	{"\x80\x03", "a Python pickle", "turn it into JSON Lines first (a pickle can run code, so none is opened here)"},
 	{"\x80\x04", "a Python pickle", "turn it into JSON Lines first (a pickle can run code, so none is opened here)"},

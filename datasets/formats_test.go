@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -243,6 +244,22 @@ var bigSets = map[string]func(t *testing.T, f *os.File){
 	},
 	"JSON columns": func(t *testing.T, f *os.File) {
 		writeBig(t, f, `{"tok_input":[[1]`, ",[", ", ", "]", "]}")
+	},
+	"Parquet": func(t *testing.T, f *os.File) {
+		type row struct {
+			TokInput []int64 `parquet:"tok_input,list,plain"`
+			Input    string  `parquet:"input,dict"`
+		}
+		w := parquet.NewGenericWriter[row](f, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(4096))
+		for i := range bigRows {
+			r := row{Input: "text"}
+			for j := range bigIDs {
+				r.TokInput = append(r.TokInput, int64(bigID(i, j)))
+			}
+			_, err := w.Write([]row{r})
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Close())
 	},
 	"CSV": func(t *testing.T, f *os.File) {
 		writeBig(t, f, "input,tok_input\n", "\"a, text\",\"[", ", ", "]\"\n", "")

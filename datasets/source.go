@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -84,6 +85,29 @@ func (s *source) unpack() error {
 		s.content = s.raw
 	}
 	return nil
+}
+
+// whole returns the content for reading at any place: the file itself, or what a packed file holds, unpacked into a file that has
+// no name. The frames have read the beginning.
+func (s *source) whole(frames *framer) (io.ReaderAt, int64, error) {
+	if s.packing == "" {
+		info, err := s.file.Stat()
+		if err != nil {
+			return nil, 0, err
+		}
+		return s.file, info.Size(), nil
+	}
+	f, err := os.CreateTemp("", "mlperf-go-dataset-*")
+	if err != nil {
+		return nil, 0, fmt.Errorf("unpacking it into a temporary file: %w", err)
+	}
+	inner := s.close
+	s.close = func() { inner(); f.Close() }
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, 0, fmt.Errorf("unpacking it into a temporary file: %w", err)
+	}
+	size, err := io.Copy(f, io.MultiReader(bytes.NewReader(frames.buf[frames.start:frames.end]), s.content))
+	return f, size, err
 }
 
 // sum reads what is left of the file and returns the hash of all its bytes.

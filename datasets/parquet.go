@@ -1,0 +1,350 @@
+package datasets
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// maxFooter bounds the footer of a Parquet file. One of thousands of columns and row groups has a few MiB.
+const maxFooter = 16 << 20
+
+// parquetRecords reads a Parquet file row by row: of each wanted column one page is in memory, whatever the file's size. The
+// columns that the schema does not know are not read at all.
+type parquetRecords struct {
+	file    io.ReaderAt
+	size    int64
+	root    *pqNode
+	leaves  []*pqNode
+	groups  []thriftNode
+	group   int   // next row group
+	left    int64 // rows left of the current one
+	columns []*pqColumn
+	out     []byte
+	grown   pqGrowth
+	n       int
+}
+
+// pqGrowth counts what comes out of a file, packed or repeated as it may be.
+type pqGrowth struct{ made, size int64 }
+
+// add tells whether it has become out of all proportion.
+func (g *pqGrowth) add(n int) bool {
+	g.made += int64(n)
+	return g.made > freeBytes && g.made > maxRatio*g.size
+}
+
+// newParquet reads the footer.
+func newParquet(file io.ReaderAt, size int64, p *plan, all bool) (records, error) {
+	footer, f := pqFooter(file, size)
+	if f != nil {
+		return nil, &fileError{fault: f}
+	}
+	r := &parquetRecords{file: file, size: size, groups: footer.get(4).kids, grown: pqGrowth{size: size}}
+	if r.root, r.leaves, f = readSchema(footer.get(2).kids); f != nil {
+		return nil, &fileError{fault: f}
+	}
+	for _, n := range r.root.kids {
+		n.kinds, n.known = p.kindsNamed(n.name)
+		n.taken = n.known || all
+	}
+	r.columns = make([]*pqColumn, len(r.leaves))
+	return r, nil
+}
+
+// pqFooter reads the footer, which the file's last 8 bytes lead to.
+func pqFooter(file io.ReaderAt, size int64) (*thriftNode, *fault) {
+	cut := &fault{found: "no Parquet footer at its end", expected: "a whole Parquet file", try: "get the file again: it was cut off"}
+	var tail [8]byte
+	if size < 12 {
+		return nil, cut
+	}
+	if _, err := file.ReadAt(tail[:], size-8); err != nil || string(tail[4:]) != "PAR1" {
+		return nil, cut
+	}
+	length := int64(binary.LittleEndian.Uint32(tail[:]))
+	if length > size-12 || length > maxFooter {
+		return nil, pqDamaged(fmt.Sprintf("a footer of %d bytes in a file of %d", length, size))
+	}
+	b := make([]byte, length)
+	if _, err := file.ReadAt(b, size-8-length); err != nil {
+		return nil, pqDamaged(fmt.Sprintf("a footer that cannot be read (%v)", err))
+	}
+	footer, _, err := readThrift(b)
+	if err != nil {
+		return nil, pqDamaged("a footer that is none")
+	}
+	return &footer, nil
+}
+
+func (r *parquetRecords) passed() int   { return r.n }
+func (r *parquetRecords) shape() string { return "Parquet" }
+
+func (r *parquetRecords) next() ([]byte, int, error) {
+	for r.left == 0 {
+		if f := r.endGroup(); f != nil {
+			return nil, 0, &fileError{fault: f}
+		}
+		if r.group == len(r.groups) {
+			return nil, 0, io.EOF
+		}
+		if f := r.beginGroup(); f != nil {
+			return nil, 0, &fileError{fault: f}
+		}
+	}
+	r.left--
+	r.n++
+	r.out = append(r.out[:0], '{')
+	for _, n := range r.root.kids {
+		r.out = appendKey(r.out, n.name)
+		if !n.taken {
+			r.out = append(r.out, "null"...)
+			continue
+		}
+		if f := r.column(n); f != nil {
+			if f.field == "" {
+				f.field = n.name
+			}
+			return nil, 0, &fileError{fault: f}
+		}
+	}
+	r.out = append(r.out, '}')
+	if r.grown.add(len(r.out)) {
+		return nil, 0, errExpansion
+	}
+	return r.out, 0, nil
+}
+
+// column appends a top-level column's value, after a look that its row begins here in every leaf.
+func (r *parquetRecords) column(n *pqNode) *fault {
+	for _, c := range r.columns[n.leaf : n.leaf+n.leaves] {
+		rep, _, more, f := c.peek()
+		if f != nil {
+			return f
+		}
+		if !more || rep != 0 {
+			return pqDamaged("fewer values than the footer has rows, or rows that do not end together")
+		}
+	}
+	return r.write(n)
+}
+
+// beginGroup opens the wanted columns of the next row group.
+func (r *parquetRecords) beginGroup() *fault {
+	group := &r.groups[r.group]
+	r.group++
+	if r.left = group.get(3).whole; r.left < 0 || r.left > maxSamples {
+		return pqDamaged(fmt.Sprintf("a row group of %d rows", r.left))
+	}
+	chunks := group.get(1).kids
+	if len(chunks) != len(r.leaves) {
+		return pqDamaged(fmt.Sprintf("a row group of %d columns where the schema has %d", len(chunks), len(r.leaves)))
+	}
+	for _, n := range r.root.kids {
+		for i := n.leaf; n.taken && i < n.leaf+n.leaves; i++ {
+			if f := r.openColumn(i, &chunks[i]); f != nil {
+				f.field = n.name
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func (r *parquetRecords) openColumn(i int, chunk *thriftNode) *fault {
+	meta := chunk.find(3)
+	if meta == nil || chunk.find(1) != nil || chunk.find(8) != nil {
+		return pqRefused("a column that is encrypted or in another file")
+	}
+	start, length := meta.get(9).whole, meta.get(7).whole
+	if dictionary := meta.get(11).whole; dictionary > 0 && dictionary < start {
+		start = dictionary
+	}
+	if start < 4 || length < 0 || start > r.size-8 || length > r.size-8-start {
+		return pqDamaged(fmt.Sprintf("a column of %d bytes from %d on in a file of %d", length, start, r.size))
+	}
+	if physical := meta.get(1).whole; physical != r.leaves[i].physical {
+		return pqDamaged(fmt.Sprintf("a column of type %d where the schema says %d", physical, r.leaves[i].physical))
+	}
+	r.columns[i] = &pqColumn{node: r.leaves[i], file: r.file, codec: meta.get(4).whole, pos: start, end: start + length, grown: &r.grown}
+	return nil
+}
+
+// endGroup closes the columns, none of which may have values left.
+func (r *parquetRecords) endGroup() *fault {
+	for i, c := range r.columns {
+		if c == nil {
+			continue
+		}
+		_, _, more, f := c.peek()
+		c.close()
+		r.columns[i] = nil
+		if f == nil && more {
+			f = pqDamaged("more values than the footer has rows")
+			f.field = c.node.name
+		}
+		if f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// write appends a node's value as JSON (the record assembly of the Dremel encoding).
+func (r *parquetRecords) write(n *pqNode) *fault {
+	if n.repetition == pqRequired {
+		return r.inner(n)
+	}
+	first := r.columns[n.leaf]
+	_, def, more, f := first.peek()
+	switch {
+	case f != nil:
+		return f
+	case !more:
+		return pqDamaged("a row that ends early")
+	case def < n.def && n.repetition == pqOptional:
+		r.out = append(r.out, "null"...)
+		return r.skip(n)
+	case def < n.def:
+		r.out = append(r.out, "[]"...)
+		return r.skip(n)
+	case n.repetition == pqOptional:
+		return r.inner(n)
+	}
+	for r.out = append(r.out, '['); ; r.out = append(r.out, ',') {
+		if f := r.inner(n); f != nil {
+			return f
+		}
+		if len(r.out) > maxRecord {
+			return &fault{found: fmt.Sprintf("a record of more than %d MiB", maxRecord>>20), expected: "a shorter one", try: "check that the column is what it should be"}
+		}
+		rep, _, more, f := first.peek()
+		if f != nil {
+			return f
+		}
+		if !more || rep != n.rep {
+			r.out = append(r.out, ']')
+			return nil
+		}
+	}
+}
+
+// skip passes the one entry that each leaf of an absent node has.
+func (r *parquetRecords) skip(n *pqNode) *fault {
+	for _, c := range r.columns[n.leaf : n.leaf+n.leaves] {
+		_, def, more, f := c.peek()
+		if f != nil {
+			return f
+		}
+		if !more || def >= n.def {
+			return pqDamaged("leaves of one value that do not agree whether it is there")
+		}
+		c.pass(false)
+	}
+	return nil
+}
+
+// inner appends a value that is there.
+func (r *parquetRecords) inner(n *pqNode) *fault {
+	switch {
+	case n.kids == nil:
+		return r.leaf(n)
+	case n.list || n.inner:
+		return r.write(n.kids[0])
+	}
+	r.out = append(r.out, '{')
+	for _, kid := range n.kids {
+		r.out = appendKey(r.out, kid.name)
+		if f := r.write(kid); f != nil {
+			return f
+		}
+	}
+	r.out = append(r.out, '}')
+	return nil
+}
+
+func (r *parquetRecords) leaf(n *pqNode) *fault {
+	c := r.columns[n.leaf]
+	_, def, more, f := c.peek()
+	if f != nil {
+		return f
+	}
+	if !more || def < n.def {
+		return pqDamaged("leaves of one value that do not agree whether it is there")
+	}
+	defer c.pass(true)
+	if n.meaning == pqDecimal {
+		return &fault{found: "decimal numbers", expected: "integers, floating-point numbers, text, bytes or truth values", try: "write the column as another type"}
+	}
+	switch n.physical {
+	case pqBoolean:
+		r.out = strconv.AppendBool(r.out, c.number() == 1)
+	case pqInt32, pqInt64:
+		r.out = appendWhole(r.out, c.number(), n)
+	case pqFloat:
+		return r.float(float64(math.Float32frombits(uint32(c.number()))), 32)
+	case pqDouble:
+		return r.float(math.Float64frombits(c.number()), 64)
+	default:
+		return r.text(n, c.text())
+	}
+	return nil
+}
+
+func appendWhole(dst []byte, bits uint64, n *pqNode) []byte {
+	switch {
+	case n.meaning == pqUnsigned:
+		return strconv.AppendUint(dst, bits, 10)
+	case n.physical == pqInt32:
+		return strconv.AppendInt(dst, int64(int32(bits)), 10)
+	}
+	return strconv.AppendInt(dst, int64(bits), 10)
+}
+
+// float appends a number. NaN is what pandas writes for a missing one.
+func (r *parquetRecords) float(v float64, bits int) *fault {
+	switch {
+	case math.IsNaN(v):
+		r.out = append(r.out, "null"...)
+	case math.IsInf(v, 0):
+		return &fault{found: "an infinite number", expected: "one that JSON can carry", try: "correct the column"}
+	default:
+		r.out = appendFloat(r.out, v, bits)
+	}
+	return nil
+}
+
+// appendFloat appends a finite number in the fewest digits, so that it reads back as one with a fraction or an exponent.
+func appendFloat(dst []byte, v float64, bits int) []byte {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.AppendFloat(dst, v, 'f', 1, bits)
+	}
+	return strconv.AppendFloat(dst, v, 'g', -1, bits)
+}
+
+// text appends a byte string: text, the JSON that it holds, or base64 of what is no text.
+func (r *parquetRecords) text(n *pqNode, b []byte) *fault {
+	if len(b) > maxRecord/2 {
+		return &fault{found: fmt.Sprintf("a value of %d MiB", len(b)>>20), expected: fmt.Sprintf("one of at most %d MiB", maxRecord>>21), try: "check that the column is what it should be"}
+	}
+	switch {
+	case n.meaning == pqJSON:
+		if !utf8.Valid(b) || !validJSON(b) {
+			return &fault{found: "bytes in a JSON column that are no JSON, " + shown(b), expected: "JSON", try: "correct the column"}
+		}
+		r.out = append(r.out, b...)
+	case n.known && n.kinds&kindText == 0 && len(b) > 0:
+		var f *fault
+		r.out, f = appendCell(r.out, b, n.kinds)
+		return f
+	case n.meaning == pqText || (n.known && n.kinds == kindText):
+		r.out = appendQuoted(r.out, b)
+	default:
+		r.out = append(base64.StdEncoding.AppendEncode(append(r.out, '"'), b), '"')
+	}
+	return nil
+}

@@ -1,0 +1,455 @@
+package datasets
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Bounds on one page of a Parquet file. Writers make pages of about 1 MiB.
+const (
+	maxPage       = 128 << 20
+	maxPageValues = 8 << 20
+	maxPageHeader = 1 << 20
+)
+
+// Page types and encodings (parquet.thrift).
+const (
+	pageData, pageDictionary, pageDataV2              = 0, 2, 3
+	encPlain, encDictionaryOld, encRLE, encDictionary = 0, 2, 3, 8
+)
+
+// pqValues are decoded values of a leaf: numbers as their bits, or byte strings.
+type pqValues struct {
+	numbers []uint64
+	strings [][]byte
+}
+
+func (v *pqValues) len() int { return max(len(v.numbers), len(v.strings)) }
+
+// pqColumn walks the values of one leaf in one row group, a page at a time.
+type pqColumn struct {
+	node       *pqNode
+	file       io.ReaderAt
+	codec      int64
+	pos, end   int64  // unread bytes of the chunk
+	window     []byte // page header, and what follows it
+	packed     []byte
+	body       []byte
+	zstd       *zstd.Decoder
+	grown      *pqGrowth
+	dictionary pqValues
+	values     pqValues
+	indices    []uint32 // into the dictionary; nil: values hold the page's own
+	coded      bool
+	reps, defs []uint32
+	n, at      int // entries of the page, and how many have passed
+	valueAt    int
+}
+
+// peek loads the next page where the current one is used up; false: the chunk has no more values.
+func (c *pqColumn) peek() (rep, def int, more bool, f *fault) {
+	for c.at == c.n {
+		if c.pos >= c.end {
+			return 0, 0, false, nil
+		}
+		if f := c.page(); f != nil {
+			f.field = c.node.name
+			return 0, 0, false, f
+		}
+	}
+	def = c.node.def
+	if c.node.def > 0 {
+		def = int(c.defs[c.at])
+	}
+	if c.node.rep > 0 {
+		rep = int(c.reps[c.at])
+	}
+	return rep, def, true, nil
+}
+
+// pass goes on to the next entry; there: the one passed had a value.
+func (c *pqColumn) pass(there bool) {
+	c.at++
+	if there {
+		c.valueAt++
+	}
+}
+
+// number and text return the current value.
+func (c *pqColumn) number() uint64 {
+	if c.coded {
+		return c.dictionary.numbers[c.indices[c.valueAt]]
+	}
+	return c.values.numbers[c.valueAt]
+}
+
+func (c *pqColumn) text() []byte {
+	if c.coded {
+		return c.dictionary.strings[c.indices[c.valueAt]]
+	}
+	return c.values.strings[c.valueAt]
+}
+
+// page reads the next page.
+func (c *pqColumn) page() *fault {
+	head, f := c.header()
+	if f != nil {
+		return f
+	}
+	unpacked, packed := head.get(2).whole, head.get(3).whole
+	if packed < 0 || packed > c.end-c.pos || unpacked < 0 || unpacked > maxPage || packed > maxPage {
+		return pqDamaged(fmt.Sprintf("a page of %d bytes, %d when unpacked, where the column has %d left", packed, unpacked, c.end-c.pos))
+	}
+	c.packed = append(c.packed[:0], make([]byte, packed)...)
+	if _, err := c.file.ReadAt(c.packed, c.pos); err != nil {
+		return pqDamaged(fmt.Sprintf("a page that cannot be read (%v)", err))
+	}
+	c.pos += packed
+	switch head.get(1).whole {
+	case pageDictionary:
+		return c.readDictionary(head.get(7), int(unpacked))
+	case pageData:
+		return c.readData(head.get(5), int(unpacked))
+	case pageDataV2:
+		return c.readDataV2(head.get(8), int(unpacked))
+	}
+	return nil // an index page, or one of a type yet to come, holds no values
+}
+
+// header reads the header at the current position, growing the window as long as it is cut off.
+func (c *pqColumn) header() (*thriftNode, *fault) {
+	for size := int64(512); ; size *= 8 {
+		c.window = slices.Grow(c.window[:0], int(min(size, c.end-c.pos)))[:min(size, c.end-c.pos)]
+		if _, err := c.file.ReadAt(c.window, c.pos); err != nil {
+			return nil, pqDamaged(fmt.Sprintf("a page header that cannot be read (%v)", err))
+		}
+		head, n, err := readThrift(c.window)
+		if err == nil {
+			c.pos += int64(n)
+			return &head, nil
+		}
+		if err != errThriftCut || int64(len(c.window)) == c.end-c.pos || size >= maxPageHeader {
+			return nil, pqDamaged("bytes that are no page header")
+		}
+	}
+}
+
+func pqCount(n int64) (int, *fault) {
+	if n < 0 || n > maxPageValues {
+		return 0, pqDamaged(fmt.Sprintf("a page header that tells of %d values", n))
+	}
+	return int(n), nil
+}
+
+func (c *pqColumn) readDictionary(head *thriftNode, size int) *fault {
+	n, f := pqCount(head.get(1).whole)
+	if f != nil {
+		return f
+	}
+	body, f := c.unpack(nil, c.packed, size)
+	if f != nil {
+		return f
+	}
+	c.dictionary = pqValues{}
+	return c.plain(&c.dictionary, body, n)
+}
+
+func (c *pqColumn) readData(head *thriftNode, size int) *fault {
+	n, f := pqCount(head.get(1).whole)
+	if f != nil {
+		return f
+	}
+	if c.body, f = c.unpack(c.body, c.packed, size); f != nil {
+		return f
+	}
+	body := c.body
+	for _, l := range []struct {
+		most  int
+		field int16
+		dst   *[]uint32
+	}{{c.node.rep, 4, &c.reps}, {c.node.def, 3, &c.defs}} {
+		if l.most == 0 {
+			continue
+		}
+		if head.get(l.field).whole != encRLE {
+			return pqRefused("levels in an old encoding")
+		}
+		if len(body) < 4 || uint64(binary.LittleEndian.Uint32(body)) > uint64(len(body)-4) {
+			return pqDamaged("levels that end early")
+		}
+		end := 4 + int(binary.LittleEndian.Uint32(body))
+		if *l.dst, f = pqLevels((*l.dst)[:0], body[4:end], n, l.most); f != nil {
+			return f
+		}
+		body = body[end:]
+	}
+	return c.data(body, head.get(2).whole, n)
+}
+
+func (c *pqColumn) readDataV2(head *thriftNode, size int) *fault {
+	n, f := pqCount(head.get(1).whole)
+	if f != nil {
+		return f
+	}
+	defs, reps := head.get(5).whole, head.get(6).whole
+	if defs < 0 || reps < 0 || reps > int64(len(c.packed)) || defs > int64(len(c.packed))-reps || int64(size) < defs+reps {
+		return pqDamaged("levels longer than their page")
+	}
+	if c.reps, f = pqLevels(c.reps[:0], c.packed[:reps], n, c.node.rep); f != nil {
+		return f
+	}
+	if c.defs, f = pqLevels(c.defs[:0], c.packed[reps:reps+defs], n, c.node.def); f != nil {
+		return f
+	}
+	body := c.packed[reps+defs:]
+	if packed := head.find(7); packed == nil || packed.whole == 1 {
+		if c.body, f = c.unpack(c.body, body, size-int(defs+reps)); f != nil {
+			return f
+		}
+		body = c.body
+	}
+	return c.data(body, head.get(4).whole, n)
+}
+
+// data decodes the values of a page of n entries.
+func (c *pqColumn) data(body []byte, encoding int64, n int) *fault {
+	values := n
+	if c.node.def > 0 {
+		values = 0
+		for _, d := range c.defs {
+			if int(d) == c.node.def {
+				values++
+			}
+		}
+	}
+	c.n, c.at, c.valueAt, c.coded = n, 0, 0, false
+	switch {
+	case encoding == encPlain:
+		return c.plain(&c.values, body, values)
+	case encoding == encDictionary || encoding == encDictionaryOld:
+		return c.codes(body, values)
+	case encoding == encRLE && c.node.physical == pqBoolean && len(body) >= 4:
+		bits, f := hybrid(c.indices[:0], body[4:], values, 1)
+		c.indices = bits
+		c.values.numbers = c.values.numbers[:0]
+		for _, b := range bits {
+			c.values.numbers = append(c.values.numbers, uint64(b))
+		}
+		return f
+	}
+	return pqRefused(fmt.Sprintf("values in the encoding %d", encoding))
+}
+
+func pqRefused(found string) *fault {
+	return &fault{found: found, expected: "plain or dictionary encoding with no, snappy, gzip or zstd compression", try: "write the file again with the usual settings of pandas or pyarrow"}
+}
+
+// codes decodes positions in the dictionary.
+func (c *pqColumn) codes(body []byte, n int) *fault {
+	c.coded = true
+	if n == 0 {
+		c.indices = c.indices[:0]
+		return nil
+	}
+	if len(body) == 0 || body[0] > 32 {
+		return pqDamaged("positions in a dictionary that cannot be")
+	}
+	var f *fault
+	if c.indices, f = hybrid(c.indices[:0], body[1:], n, int(body[0])); f != nil {
+		return f
+	}
+	for _, i := range c.indices {
+		if int(i) >= c.dictionary.len() {
+			return pqDamaged(fmt.Sprintf("position %d in a dictionary of %d values", i, c.dictionary.len()))
+		}
+	}
+	return nil
+}
+
+// plain decodes n values in the plain encoding. Byte strings stay where they are in body.
+func (c *pqColumn) plain(v *pqValues, body []byte, n int) *fault {
+	v.numbers, v.strings = v.numbers[:0], v.strings[:0]
+	width := map[int64]int{pqInt32: 4, pqFloat: 4, pqInt64: 8, pqDouble: 8, pqFixed: c.node.width}[c.node.physical]
+	if width*n > len(body) || (c.node.physical == pqBoolean && (n+7)/8 > len(body)) {
+		return pqDamaged(fmt.Sprintf("a page of %d bytes for %d values", len(body), n))
+	}
+	switch c.node.physical {
+	case pqBoolean:
+		for i := range n {
+			v.numbers = append(v.numbers, uint64(body[i/8]>>(i%8)&1))
+		}
+	case pqInt32, pqFloat:
+		for i := range n {
+			v.numbers = append(v.numbers, uint64(binary.LittleEndian.Uint32(body[4*i:])))
+		}
+	case pqInt64, pqDouble:
+		for i := range n {
+			v.numbers = append(v.numbers, binary.LittleEndian.Uint64(body[8*i:]))
+		}
+	case pqFixed:
+		for i := range n {
+			v.strings = append(v.strings, body[i*width:(i+1)*width])
+		}
+	case pqBytes:
+		for range n {
+			if len(body) < 4 || uint64(binary.LittleEndian.Uint32(body)) > uint64(len(body)-4) {
+				return pqDamaged("a byte string longer than its page")
+			}
+			end := 4 + int(binary.LittleEndian.Uint32(body))
+			v.strings = append(v.strings, body[4:end])
+			body = body[end:]
+		}
+	default:
+		return pqRefused("96-bit integers")
+	}
+	return nil
+}
+
+// pqLevels decodes n levels of at most most.
+func pqLevels(dst []uint32, src []byte, n, most int) ([]uint32, *fault) {
+	if most == 0 {
+		return dst, nil
+	}
+	width := 0
+	for 1<<width <= most {
+		width++
+	}
+	levels, f := hybrid(dst, src, n, width)
+	if f != nil {
+		return levels, f
+	}
+	for _, l := range levels {
+		if int(l) > most {
+			return levels, pqDamaged(fmt.Sprintf("the level %d where %d is the largest", l, most))
+		}
+	}
+	return levels, nil
+}
+
+// hybrid decodes n numbers of width bits in the hybrid of run lengths and packed bits (Encodings.md, RLE). Runs longer than
+// what is asked for are cut.
+func hybrid(dst []uint32, src []byte, n, width int) ([]uint32, *fault) {
+	for len(dst) < n {
+		head, used := binary.Uvarint(src)
+		if used <= 0 || head > math.MaxUint32 || head < 2 {
+			return dst, pqDamaged("run lengths that end early")
+		}
+		src = src[used:]
+		if head&1 == 0 {
+			size := (width + 7) / 8
+			if len(src) < size {
+				return dst, pqDamaged("run lengths that end early")
+			}
+			var b [4]byte
+			copy(b[:], src[:size])
+			src = src[size:]
+			value := binary.LittleEndian.Uint32(b[:])
+			for range min(int(head>>1), n-len(dst)) {
+				dst = append(dst, value)
+			}
+			continue
+		}
+		count := min(int(head>>1)*8, n-len(dst))
+		size := int(head>>1) * width
+		if len(src) < (count*width+7)/8 {
+			return dst, pqDamaged("packed bits that end early")
+		}
+		dst = unpackBits(dst, src, count, width)
+		src = src[min(size, len(src)):]
+	}
+	return dst, nil
+}
+
+// unpackBits appends count numbers of width bits, the lowest bit first.
+func unpackBits(dst []uint32, src []byte, count, width int) []uint32 {
+	mask := uint64(1)<<width - 1
+	var held uint64
+	bits := 0
+	for range count {
+		for ; bits < width; bits += 8 {
+			held |= uint64(src[0]) << bits
+			src = src[1:]
+		}
+		dst = append(dst, uint32(held&mask))
+		held >>= width
+		bits -= width
+	}
+	return dst
+}
+
+// unpack returns the page's body, which must have exactly size bytes; buf is used where it is large enough.
+func (c *pqColumn) unpack(buf, packed []byte, size int) ([]byte, *fault) {
+	if c.codec == 0 {
+		return append(buf[:0], packed...), nil
+	}
+	if size < 0 || c.grown.add(size) {
+		return nil, &fault{found: errExpansion.Error(), expected: "data", try: "unpack the file yourself if you trust it"}
+	}
+	if cap(buf) < size {
+		buf = make([]byte, size)
+	}
+	buf = buf[:size]
+	var err error
+	switch c.codec {
+	case 1:
+		if n, e := snappy.DecodedLen(packed); e != nil || n != size {
+			return nil, pqDamaged("a snappy page of another size than its header tells")
+		}
+		buf, err = snappy.Decode(buf, packed)
+	case 2:
+		var z *gzip.Reader
+		if z, err = gzip.NewReader(bytes.NewReader(packed)); err == nil {
+			err = readExactly(z, buf)
+		}
+	case 6:
+		if c.zstd == nil {
+			c.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxPage), zstd.WithDecoderLowmem(true))
+		}
+		if err == nil {
+			err = c.zstd.Reset(bytes.NewReader(packed))
+		}
+		if err == nil {
+			err = readExactly(c.zstd, buf)
+		}
+	default:
+		return nil, pqRefused("the compression " + pqCodecName(c.codec))
+	}
+	if err != nil {
+		return nil, pqDamaged(fmt.Sprintf("a page that cannot be unpacked (%v)", err))
+	}
+	return buf, nil
+}
+
+func pqCodecName(codec int64) string {
+	names := []string{"none", "snappy", "gzip", "LZO", "brotli", "LZ4", "zstd", "LZ4_RAW"}
+	if codec >= 0 && codec < int64(len(names)) {
+		return names[codec]
+	}
+	return fmt.Sprint(codec)
+}
+
+// readExactly fills buf and then expects the end.
+func readExactly(r io.Reader, buf []byte) error {
+	if _, err := io.ReadFull(r, buf); err != nil {
+		return err
+	}
+	var more [1]byte
+	if n, err := io.ReadFull(r, more[:]); n > 0 || err != io.EOF {
+		return fmt.Errorf("more bytes than its header tells")
+	}
+	return nil
+}
+
+func (c *pqColumn) close() {
+	if c.zstd != nil {
+		c.zstd.Close()
+	}
+}
