@@ -1,0 +1,157 @@
+package sglang_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+	"github.com/mlperf-go/mlperf-go/backends/sglang"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+const modelInfo = `{"model_path":"some/model","is_generation":true}`
+
+// pages are what SGLang answers by path; none is 404.
+func pages() map[string]string {
+	return map[string]string{
+		"/health":      "",
+		"/server_info": `{"version":"0.5.23","context_length":4096,"internal_states":[{}]}`,
+		"/model_info":  modelInfo,
+		"/v1/models":   `{"object":"list","data":[{"id":"m","owned_by":"sglang","max_model_len":8192}]}`,
+		"/generate":    "stream",
+	}
+}
+
+// posted are the bodies of the requests for an answer.
+type posted struct {
+	mu     sync.Mutex
+	bodies []string
+}
+
+func (p *posted) add(body string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bodies = append(p.bodies, body)
+}
+
+func (p *posted) all() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.bodies)
+}
+
+func server(t *testing.T, pages map[string]string, bodies *posted) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pages[r.URL.Path]
+		switch {
+		case !ok:
+			w.WriteHeader(http.StatusNotFound)
+		case r.URL.Path == "/health":
+			time.Sleep(1100 * time.Millisecond)
+		case page == "stream":
+			body, _ := io.ReadAll(r.Body)
+			bodies.add(string(body))
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, event("5", 1, running)+event("5,6", 2, length)+wiretest.Done)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, page)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func probe(t *testing.T, pages map[string]string, bodies *posted, vocabulary int) (*backends.Probe, error) {
+	c := &backends.Config{ServedModel: "m", Stream: true, NeedIDs: true, Vocabulary: vocabulary, Sampling: models.Sampling{MaxTokens: 128}}
+	return sglang.Driver{}.Probe(context.Background(), backends.Endpoint{URL: server(t, pages, bodies)}, c, &datasets.Sample{InputIDs: []int32{1, 2}}, true)
+}
+
+// TestProbe is patient with a health check of more than a second.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	var bodies posted
+	p, err := probe(t, pages(), &bodies, 1000)
+	require.NoError(t, err)
+	require.Positive(t, p.TTFT)
+	p.TTFT, p.Latency, p.URL = 0, 0, ""
+	require.Equal(t, &backends.Probe{
+		Server: "sglang", Version: "0.5.23", Models: []string{"m"}, MaxModelLen: 8192, HealthStatus: 200, Client: "epoll",
+		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true, OutputTokens: 2,
+	}, p)
+	require.Equal(t, []string{`{"input_ids":[1,2],"sampling_params":{"max_new_tokens":8},"stream":true}`}, bodies.all())
+}
+
+func TestProbeOfOlderAndOtherServers(t *testing.T) {
+	t.Parallel()
+	var bodies posted
+	old := pages()
+	old["/get_server_info"], old["/get_model_info"] = old["/server_info"], old["/model_info"]
+	delete(old, "/server_info")
+	delete(old, "/model_info")
+	p, err := probe(t, old, &bodies, 0)
+	require.NoError(t, err)
+	require.Equal(t, "0.5.23", p.Version)
+	require.Equal(t, []string{"the vocabulary is not known, so prompt ids can not be checked against it: one id outside it kills SGLang"}, p.Notes)
+
+	delete(old, "/get_server_info")
+	delete(old, "/get_model_info")
+	p, err = probe(t, old, &bodies, 10)
+	require.NoError(t, err)
+	require.Equal(t, []string{"GET /server_info tells nothing (HTTP 404)", "GET /model_info tells nothing (HTTP 404)"}, p.Notes)
+	require.Equal(t, "sglang", p.Server, "as its list of models says")
+}
+
+func TestProbeFaults(t *testing.T) {
+	for _, c := range []struct {
+		name, path, page string
+		fault            backends.Fault
+		text             string
+	}{
+		{"another model", "/v1/models", `{"data":[{"id":"other"}]}`, backends.FaultWrongModel, `serves "other"`},
+		{"an embedding model", "/model_info", `{"model_path":"e","is_generation":false}`, backends.FaultGenerate, "is_generation is false"},
+		{"generation fails", "/generate", `{"error":{"message":"unknown parameter"}}`, backends.FaultGenerate, "unknown parameter"},
+		{"no ids", "/generate", "data: {}", backends.FaultGenerate, "/generate"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var bodies posted
+			all := pages()
+			all[c.path] = c.page
+			_, err := probe(t, all, &bodies, 1000)
+			var e *backends.EndpointError
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, c.fault, e.Fault, e.Text)
+			require.Contains(t, e.Text, c.text)
+		})
+	}
+	var bodies posted
+	_, err := probe(t, pages(), &bodies, 2)
+	require.ErrorContains(t, err, "prompt id 2 at position 1 is outside the vocabulary of 2 ids: it is not sent")
+	require.Empty(t, bodies.all(), "it is not sent")
+}
+
+// TestGoldenModelInfo reads the recorded route by its name of today.
+func TestGoldenModelInfo(t *testing.T) {
+	body, err := os.ReadFile(filepath.Join(wiretest.Golden(t, "wire"), "sglang-model-info", "body.txt"))
+	require.NoError(t, err)
+	all, bodies := pages(), posted{}
+	all["/model_info"] = string(body)
+	delete(all, "/server_info")
+	p, err := probe(t, all, &bodies, 1000)
+	require.NoError(t, err)
+	require.Equal(t, "sglang", p.Server)
+	require.Equal(t, []string{"GET /server_info tells nothing (HTTP 404)"}, p.Notes)
+}
