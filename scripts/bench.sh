@@ -24,7 +24,7 @@ for ((i = 1; i <= rounds; i++)); do
 done
 echo "bridge: against a C++ worker thread, in turns of its own" >&2
 (cd loadgen-cgo && "$work/loadgen-cgo.test" -test.run '^(TestBridgeCPUPerQuery|TestScheduleLag)$' -test.v) >>"$work/round$rounds"
+echo "HTTP client: against net/http and, where it is installed, wrk" >&2
+go test -c -o "$work/http1.test" ./backends/http1
+(cd backends/http1 && HTTP1_BENCH=$rounds "$work/http1.test" -test.run '^TestAgainstOthers$' -test.v) >>"$work/round$rounds"
 "$work/benchsum" "$work"/round* | tee "$work/bench.txt"
-if command -v wrk >/dev/null 2>&1; then
-  echo "wrk is here; the comparison with it is not made yet: it is for the event-loop client, and net/http serves every request so far." >&2
-fi

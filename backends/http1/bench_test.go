@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,6 +101,9 @@ func TestAgainstOthers(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("HTTP1_BENCH"))
 	if rounds == 0 {
 		t.Skip("a comparison of processor times; HTTP1_BENCH=5 makes five rounds")
+	}
+	if _, err := exec.LookPath("taskset"); err != nil || runtime.NumCPU() < 2 {
+		t.Skip("the comparison needs two processors, and taskset")
 	}
 	wrk, _ := exec.LookPath("wrk")
 	for row, c := range benchCases {
