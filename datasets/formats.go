@@ -64,6 +64,8 @@ func (r *reader) begin(src *source) (records, error) {
 			return nil, err
 		}
 		return newParquet(file, size, r.dec.plan, r.all)
+	case FormatNPY:
+		return newNPY(frames.rest(), r.dec.fieldOf(roleIDs), r.o.Padding)
 	default:
 		if columnar(frames, r.dec.plan) {
 			return newColumns(frames, r.dec.plan, r.all), nil
@@ -74,7 +76,7 @@ func (r *reader) begin(src *source) (records, error) {
 
 // formatOf returns the wanted format, or the one that the content begins like.
 func formatOf(wanted string, frames *framer, p *plan) (string, error) {
-	known := []string{FormatJSON, FormatCSV, FormatParquet}
+	known := []string{FormatJSON, FormatCSV, FormatParquet, FormatNPY}
 	wanted = strings.ToLower(wanted)
 	if wanted == "jsonl" {
 		wanted = FormatJSON
@@ -85,7 +87,7 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 	head := frames.head(24)
 	for _, h := range heads {
 		if bytes.HasPrefix(head, []byte(h.begins)) {
-			return "", &fileError{fault: &fault{found: h.what, expected: "a data set in JSON, JSON Lines, CSV or Parquet", try: h.try}}
+			return "", &fileError{fault: &fault{found: h.what, expected: "a data set in JSON, JSON Lines, CSV, Parquet or .npy", try: h.try}}
 		}
 	}
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
@@ -96,6 +98,9 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 	}
 	if bytes.HasPrefix(head, []byte("PAR1")) {
 		return FormatParquet, nil
+	}
+	if bytes.HasPrefix(head, []byte("\x93NUMPY")) {
+		return FormatNPY, nil
 	}
 	if looksLikeCSV(frames.head(64<<10), p) {
 		return FormatCSV, nil

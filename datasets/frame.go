@@ -88,6 +88,11 @@ func (f *framer) head(n int) []byte {
 	return f.buf[f.start:min(f.start+n, f.end)]
 }
 
+// rest returns all that is left of the stream, for a reader of another format.
+func (f *framer) rest() io.Reader {
+	return io.MultiReader(bytes.NewReader(f.buf[f.start:f.end]), f.r)
+}
+
 // next returns the next record and the line it begins on; io.EOF after the last. The bytes are valid until the next call.
 // With errCut and errTooLong come the bytes that were read of the record.
 func (f *framer) next() (record []byte, line int, err error) {

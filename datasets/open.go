@@ -137,7 +137,10 @@ func (r *reader) failed(record []byte, line int, err error) {
 	}
 	var fe *framingError
 	var whole *fileError
+	var already *Error
 	switch {
+	case errors.As(err, &already):
+		r.errs = append(r.errs, already)
 	case errors.As(err, &whole):
 		r.report(n, line, whole.fault, whole.err)
 	case errors.Is(err, errFormat):

@@ -14,6 +14,7 @@ type Options struct {
 	Columns        []models.Column   // the schema
 	Schema         string            // its name, kept in Dataset.Schema
 	Format         string            // one of the Format constants; empty: the content tells
+	Padding        Padding           // of a .npy file
 	Limit          int               // read only the first Limit records; 0: all
 	MaxInputTokens int               // longest prompt allowed; 0: no limit
 	Vocabulary     int               // token ids must be below this; 0: not checked

@@ -1,7 +1,6 @@
 package datasets
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -106,7 +105,7 @@ func (s *source) whole(frames *framer) (io.ReaderAt, int64, error) {
 	if err := os.Remove(f.Name()); err != nil {
 		return nil, 0, fmt.Errorf("unpacking it into a temporary file: %w", err)
 	}
-	size, err := io.Copy(f, io.MultiReader(bytes.NewReader(frames.buf[frames.start:frames.end]), s.content))
+	size, err := io.Copy(f, frames.rest())
 	return f, size, err
 }
 

@@ -1,0 +1,264 @@
+package datasets
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Sides of the padding of a .npy table, for Padding.Side.
+const (
+	PadRight = "right"
+	PadLeft  = "left"
+)
+
+// Padding says how a .npy file, which has no column names and rows of one length only, holds prompts of several lengths.
+type Padding struct {
+	Lengths string // .npy file with the number of ids of each prompt; always needed, so that no padding is ever sent
+	Side    string // of a table's padding: PadRight (also when empty) or PadLeft
+	ID      *int32 // id that all padding must be; nil: the first one met
+}
+
+// maxNPYHeader bounds the header, which numpy itself keeps below 10,000 bytes.
+const maxNPYHeader = 64 << 10
+
+// npyHeader is what a .npy file says of its numbers.
+type npyHeader struct {
+	word  int // bytes of one number: 4 or 8
+	shape []int64
+}
+
+// The header is a Python dict of three entries, in any order (NEP 1).
+var (
+	npyDescr   = regexp.MustCompile(`^\{.*'descr': *'([^']*)'`)
+	npyFortran = regexp.MustCompile(`'fortran_order': *(True|False)`)
+	npyShape   = regexp.MustCompile(`'shape': *\(([0-9, ]*)\)`)
+)
+
+// readNPYHeader reads the header of version 1, 2 or 3.
+func readNPYHeader(r io.Reader) (*npyHeader, *fault) {
+	var b [12]byte
+	size := 10
+	if _, err := io.ReadFull(r, b[:size]); err != nil {
+		return nil, npyFault("the end of the file inside its header")
+	}
+	if string(b[:6]) != "\x93NUMPY" || b[6] < 1 || b[6] > 3 {
+		return nil, npyFault(fmt.Sprintf("%s, version %d", shown(b[:6]), b[6]))
+	}
+	length := int64(binary.LittleEndian.Uint16(b[8:]))
+	if b[6] > 1 {
+		if _, err := io.ReadFull(r, b[size:]); err != nil {
+			return nil, npyFault("the end of the file inside its header")
+		}
+		length = int64(binary.LittleEndian.Uint32(b[8:]))
+	}
+	if length > maxNPYHeader {
+		return nil, npyFault(fmt.Sprintf("a header of %d bytes", length))
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return nil, npyFault("the end of the file inside its header")
+	}
+	return parseNPYHeader(string(text))
+}
+
+func parseNPYHeader(text string) (*npyHeader, *fault) {
+	descr, fortran, shape := npyDescr.FindStringSubmatch(text), npyFortran.FindStringSubmatch(text), npyShape.FindStringSubmatch(text)
+	if descr == nil || fortran == nil || shape == nil {
+		return nil, npyFault("the header " + shown([]byte(text)))
+	}
+	h := &npyHeader{word: map[string]int{"<i4": 4, "<i8": 8}[descr[1]]}
+	switch {
+	case h.word == 0:
+		return nil, &fault{found: "numbers of the type " + shown([]byte(descr[1])), expected: "<i4 or <i8 (int32 or int64, little-endian)", try: "save array.astype('<i4')"}
+	case fortran[1] == "True":
+		return nil, &fault{found: "an array in Fortran order", expected: "C order", try: "save numpy.ascontiguousarray(array)"}
+	}
+	for part := range strings.SplitSeq(shape[1], ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(part, 10, 64)
+		if err != nil || len(h.shape) == 2 {
+			return nil, &fault{found: "the shape " + shown([]byte(shape[1])), expected: "one dimension (prompts one after the other) or two (one row per prompt)", try: "reshape the array"}
+		}
+		h.shape = append(h.shape, n)
+	}
+	if len(h.shape) == 0 {
+		return nil, npyFault("a single number")
+	}
+	return h, nil
+}
+
+func npyFault(found string) *fault {
+	return &fault{found: found, expected: "a whole .npy file of version 1, 2 or 3", try: "save the array again with numpy.save"}
+}
+
+// npyNumber reads one number.
+func npyNumber(b []byte, word int) int64 {
+	if word == 4 {
+		return int64(int32(binary.LittleEndian.Uint32(b)))
+	}
+	return int64(binary.LittleEndian.Uint64(b))
+}
+
+// npyRecords reads token ids out of a .npy file, one prompt in memory at a time.
+type npyRecords struct {
+	r       io.Reader
+	h       *npyHeader
+	name    string // of the column that the ids stand for
+	lengths []int64
+	left    bool
+	pad     *int32
+	row     []byte
+	out     []byte
+	n       int
+}
+
+func newNPY(r io.Reader, name string, p Padding) (records, error) {
+	if p.Side != "" && p.Side != PadLeft && p.Side != PadRight {
+		return nil, fmt.Errorf("%w: the padding side %q; use left or right", errFormat, p.Side)
+	}
+	h, f := readNPYHeader(r)
+	if f != nil {
+		return nil, &fileError{fault: f}
+	}
+	n := &npyRecords{r: r, h: h, name: name, left: p.Side == PadLeft, pad: p.ID}
+	if p.Lengths == "" {
+		return nil, &fileError{fault: &fault{found: "an array of ids without the lengths of its prompts", expected: "both: padding must not be sent, and nothing else tells where a prompt ends",
+			try: "name the .npy file of the lengths (--lengths), or convert the data to JSON Lines"}}
+	}
+	var err error
+	if n.lengths, err = readLengths(p.Lengths); err != nil {
+		return nil, err
+	}
+	if f := n.checkLengths(p.Lengths); f != nil {
+		return nil, &fileError{fault: f}
+	}
+	return n, nil
+}
+
+// readLengths reads the file of the prompts' lengths.
+func readLengths(path string) ([]int64, error) {
+	src, err := openSource(path)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	h, f := readNPYHeader(src.content)
+	if f == nil && (len(h.shape) != 1 || h.shape[0] > maxSamples) {
+		f = &fault{found: fmt.Sprintf("lengths of the shape %v", h.shape), expected: fmt.Sprintf("one length per prompt, at most %d", maxSamples), try: "save the lengths as an array of one dimension"}
+	}
+	if f != nil {
+		return nil, &Error{Path: path, Field: f.field, Found: f.found, Expected: f.expected, Try: f.try}
+	}
+	b := make([]byte, h.shape[0]*int64(h.word))
+	if _, err := io.ReadFull(src.content, b); err != nil {
+		return nil, &Error{Path: path, Found: "the end of the file", Expected: fmt.Sprintf("%d lengths", h.shape[0]), Try: "get or save the file again", Err: err}
+	}
+	lengths := make([]int64, h.shape[0])
+	for i := range lengths {
+		lengths[i] = npyNumber(b[i*h.word:], h.word)
+	}
+	return lengths, nil
+}
+
+// checkLengths holds the lengths to the array's shape.
+func (n *npyRecords) checkLengths(path string) *fault {
+	most, sum := int64(maxRecord/n.h.word), int64(0)
+	if len(n.h.shape) == 2 {
+		if n.h.shape[1] > most {
+			return &fault{found: fmt.Sprintf("rows of %d ids", n.h.shape[1]), expected: fmt.Sprintf("at most %d", most), try: "check the shape"}
+		}
+		most = n.h.shape[1]
+	}
+	for i, l := range n.lengths {
+		if l < 1 || l > most {
+			return &fault{found: fmt.Sprintf("the length %d of prompt %d in %s", l, i+1, path), expected: fmt.Sprintf("1 to %d", most), try: "check that the file of lengths belongs to the array"}
+		}
+		sum += l
+	}
+	if len(n.h.shape) == 2 && int64(len(n.lengths)) != n.h.shape[0] {
+		return &fault{found: fmt.Sprintf("%d lengths in %s", len(n.lengths), path), expected: fmt.Sprintf("%d, one per row", n.h.shape[0]), try: "check that the file of lengths belongs to the array"}
+	}
+	if len(n.h.shape) == 1 && sum != n.h.shape[0] {
+		return &fault{found: fmt.Sprintf("lengths in %s that add up to %d", path, sum), expected: fmt.Sprintf("%d, as the array has", n.h.shape[0]), try: "check that the file of lengths belongs to the array"}
+	}
+	return nil
+}
+
+func (n *npyRecords) passed() int   { return n.n }
+func (n *npyRecords) shape() string { return "NumPy array" }
+
+func (n *npyRecords) next() ([]byte, int, error) {
+	if n.n == len(n.lengths) {
+		return nil, 0, n.atEnd()
+	}
+	length := int(n.lengths[n.n])
+	n.n++
+	width := length
+	if len(n.h.shape) == 2 {
+		width = int(n.h.shape[1])
+	}
+	if cap(n.row) < width*n.h.word {
+		n.row = make([]byte, width*n.h.word)
+	}
+	n.row = n.row[:width*n.h.word]
+	if _, err := io.ReadFull(n.r, n.row); err == io.EOF || err == io.ErrUnexpectedEOF {
+		return nil, 0, &fileError{fault: npyFault("the end of the file inside this prompt"), err: err}
+	} else if err != nil {
+		return nil, 0, err
+	}
+	from := 0
+	if n.left {
+		from = width - length
+	}
+	if f := n.checkPadding(0, from); f != nil {
+		return nil, 0, &recordError{f}
+	}
+	if f := n.checkPadding(from+length, width); f != nil {
+		return nil, 0, &recordError{f}
+	}
+	n.out = append(appendKey(append(n.out[:0], '{'), n.name), '[')
+	for i := from; i < from+length; i++ {
+		if i > from {
+			n.out = append(n.out, ',')
+		}
+		n.out = strconv.AppendInt(n.out, npyNumber(n.row[i*n.h.word:], n.h.word), 10)
+	}
+	n.out = append(n.out, ']', '}')
+	return n.out, 0, nil
+}
+
+// atEnd expects nothing after the last prompt.
+func (n *npyRecords) atEnd() error {
+	var more [1]byte
+	got, err := io.ReadFull(n.r, more[:])
+	if got > 0 {
+		return &fileError{fault: npyFault("more bytes than the shape tells")}
+	}
+	return err
+}
+
+// checkPadding holds what is cut off to be padding: ids there mean a wrong length or the wrong side.
+func (n *npyRecords) checkPadding(from, to int) *fault {
+	for i := from; i < to; i++ {
+		id := npyNumber(n.row[i*n.h.word:], n.h.word)
+		if n.pad == nil && id == int64(int32(id)) {
+			pad := int32(id)
+			n.pad = &pad
+		}
+		if n.pad == nil || id != int64(*n.pad) {
+			expected := "one padding id throughout"
+			if n.pad != nil {
+				expected = fmt.Sprintf("the padding id %d", *n.pad)
+			}
+			return &fault{field: n.name, found: fmt.Sprintf("the id %d at place %d, outside the prompt's %d ids", id, i, n.lengths[n.n-1]), expected: expected,
+				try: "check the lengths, the padding id, and on which side the padding is (--pad-side)"}
+		}
+	}
+	return nil
+}
