@@ -127,6 +127,12 @@ type Backend interface {
 	Serve(ctx context.Context, src loadgen.Source, sink Sink) error
 }
 
+// Connected is what a backend may also be: one that counts the connections it opened.
+type Connected interface {
+	// Connections is the count by endpoint. It may be asked at any time.
+	Connections() []int64
+}
+
 // Driver is one wire protocol family, found by name.
 type Driver interface {
 	// Encode appends the request body of one sample to dst.

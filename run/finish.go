@@ -119,6 +119,11 @@ func (t *test) endpoints(entries []ledger.Entry) []EndpointCounts {
 	for i, e := range t.config.Endpoints {
 		list[i].URL = e.URL
 	}
+	if c, ok := t.backend.(backends.Connected); ok {
+		for i, n := range c.Connections() {
+			list[i].Connections = n
+		}
+	}
 	for i := range entries {
 		e := &entries[i]
 		if e.DoneNS == 0 || int(e.Endpoint) >= len(list) || e.Endpoint < 0 {

@@ -132,10 +132,11 @@ type Client struct {
 
 // EndpointCounts say what one server got.
 type EndpointCounts struct {
-	URL      string `json:"url"`
-	Requests int64  `json:"requests"`
-	Failed   int64  `json:"failed"`
-	Retried  int64  `json:"retried"`
+	URL         string `json:"url"`
+	Requests    int64  `json:"requests"`
+	Failed      int64  `json:"failed"`
+	Retried     int64  `json:"retried"`
+	Connections int64  `json:"connections"` // opened; 0 where the backend does not count them
 }
 
 // DatasetFacts name the data set.

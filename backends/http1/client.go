@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 
@@ -21,12 +22,13 @@ type Client struct {
 	protocol backends.Protocol
 	targets  []target
 	balancer balance.Balancer
+	opened   []atomic.Int64 // connections, by endpoint
 }
 
 // New makes a client for the endpoints of c, all of them plain http. It looks their addresses up and connects to nothing
 // yet; a host that can not be found is a *backends.EndpointError.
 func New(c *backends.Config, p backends.Protocol) (*Client, error) {
-	client := &Client{config: *c, protocol: p}
+	client := &Client{config: *c, protocol: p, opened: make([]atomic.Int64, len(c.Endpoints))}
 	policy.SetDefaults(&client.config)
 	for _, e := range c.Endpoints {
 		t, err := newTarget(e, p.Path(), client.config.ConnectTimeout)
@@ -40,6 +42,15 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 		return nil, fmt.Errorf("the client can not be set up: %w", err)
 	}
 	return client, nil
+}
+
+// Connections is the number of connections opened, by endpoint.
+func (c *Client) Connections() []int64 {
+	counts := make([]int64, len(c.opened))
+	for i := range c.opened {
+		counts[i] = c.opened[i].Load()
+	}
+	return counts
 }
 
 // Serve answers the queries of src on the calling goroutine, which is locked to its OS thread meanwhile.

@@ -183,6 +183,7 @@ func (l *loop) connected(c *conn, events uint32) bool {
 	}
 	all := len(l.client.targets[c.endpoint].addresses)
 	l.good[c.endpoint] = (c.first + c.tried - 1) % all
+	l.client.opened[c.endpoint].Add(1)
 	c.parser.reset()
 	l.start(c, c.exchange)
 	return true

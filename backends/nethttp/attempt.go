@@ -22,6 +22,7 @@ type trace struct {
 	badTLS      atomic.Bool
 	sentNS      atomic.Int64
 	firstByteNS atomic.Int64
+	opened      *atomic.Int64 // of the endpoint
 }
 
 func (t *trace) hooks() *httptrace.ClientTrace {
@@ -30,6 +31,9 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 			t.sentNS.Store(time.Now().UnixNano())
 			t.reused.Store(i.Reused)
 			t.conns.Add(1)
+			if !i.Reused {
+				t.opened.Add(1)
+			}
 		},
 		GotFirstResponseByte: func() { t.firstByteNS.Store(time.Now().UnixNano()) },
 		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
@@ -55,7 +59,7 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	if c.config.Stream {
 		w.watchdog.expect(time.Now().Add(c.config.FirstTokenTimeout), policy.FirstTokenOver)
 	}
-	var t trace
+	t := trace{opened: &c.opened[a.endpoint]}
 	t.sentNS.Store(time.Now().UnixNano()) // holds where no connection comes
 	response, err := w.send(httptrace.WithClientTrace(ctx, t.hooks()), r, a)
 	r.out.SentNS, r.out.FirstByteNS = t.sentNS.Load(), t.firstByteNS.Load()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -33,11 +34,12 @@ type Client struct {
 	pooled    *http.Transport
 	fresh     *http.Transport // never reuses a connection
 	requests  sync.Pool       // of *request
+	opened    []atomic.Int64  // connections, by endpoint
 }
 
 // New makes a client for the endpoints of c. It connects to nothing yet.
 func New(c *backends.Config, p backends.Protocol) (*Client, error) {
-	client := &Client{config: *c, protocol: p}
+	client := &Client{config: *c, protocol: p, opened: make([]atomic.Int64, len(c.Endpoints))}
 	policy.SetDefaults(&client.config)
 	for _, e := range c.Endpoints {
 		parsed, err := newEndpoint(e, p.Path())
@@ -70,6 +72,15 @@ func newEndpoint(e backends.Endpoint, path string) (endpoint, error) {
 		header.Set(f.Name, f.Value)
 	}
 	return endpoint{Endpoint: p, header: header}, nil
+}
+
+// Connections is the number of connections opened, by endpoint.
+func (c *Client) Connections() []int64 {
+	counts := make([]int64, len(c.opened))
+	for i := range c.opened {
+		counts[i] = c.opened[i].Load()
+	}
+	return counts
 }
 
 // Serve answers the queries of src. Its own goroutine takes them, locked to an OS thread, since Wait blocks one.

@@ -18,6 +18,7 @@ func TestEncode(t *testing.T) {
 	ids := datasets.Sample{Index: 3, InputIDs: []int32{128000, 7, 90, 1000, 0}, Input: "unused"}
 	text := datasets.Sample{Input: "say \"hé\" <now>\n"}
 	chat := datasets.Sample{Messages: json.RawMessage(`[ {"role": "user", "content": "hi"} ]`)}
+	parts := datasets.Sample{Messages: json.RawMessage(`[{"role":"user", "content":[{"type":"text","text":"what <is> it?"}, {"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}]`)}
 	greedy := models.Sampling{MaxTokens: 128, MinTokens: 1, Temperature: ptr(0.0), TopP: ptr(1.0), TopK: ptr(1), Seed: ptr(int64(42))}
 	full := greedy
 	full.StopTokenIDs, full.IgnoreEOS, full.Temperature = []int32{2, 128009}, true, ptr(1e-7)
@@ -38,6 +39,14 @@ func TestEncode(t *testing.T) {
 			chat, backends.Config{ServedModel: "m", API: "chat", Sampling: models.Sampling{MaxTokens: 5}}},
 		{"text as a message", "openai", `{"model":"m","messages":[{"role":"user","content":"say \"hé\" <now>\n"}],"max_tokens":5,"stream":false}`,
 			text, backends.Config{ServedModel: "m", API: "chat", Sampling: models.Sampling{MaxTokens: 5}}},
+		{"parts of a message", "vllm", `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"what <is> it?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}],"max_completion_tokens":5,"stream":true,"stream_options":{"include_usage":true},"return_token_ids":true}`,
+			parts, backends.Config{ServedModel: "m", API: "chat", Sampling: models.Sampling{MaxTokens: 5}, Stream: true}},
+		{"ids in and out", "vllm", `{"model":"m","token_ids":[128000,7,90,1000,0],"sampling_params":{"max_tokens":128,"min_tokens":1,"temperature":0,"top_p":1,"top_k":1,"seed":42,"detokenize":false},"stream":true,"stream_options":{"include_usage":true}}`,
+			ids, backends.Config{ServedModel: "m", API: "generate", Sampling: greedy, Stream: true, NeedIDs: true}},
+		{"TensorRT-LLM with ids", "trtllm", `{"model":"m","prompt":[128000,7,90,1000,0],"max_tokens":5,"top_k":0,"stream":false,"detokenize":false}`,
+			ids, backends.Config{ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5, TopK: ptr(-1)}, NeedIDs: true}},
+		{"TensorRT-LLM with text", "trtllm", `{"model":"m","prompt":"say \"hé\" <now>\n","max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`,
+			text, backends.Config{ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5}, Stream: true, KeepText: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := backends.Lookup(c.driver)
@@ -55,6 +64,8 @@ func TestEncodeRefuses(t *testing.T) {
 	config := backends.Config{Sampling: models.Sampling{MaxTokens: 5}, Vocabulary: 100}
 	chat := config
 	chat.API = "chat"
+	generate := config
+	generate.API = "generate"
 	endless, wild := config, config
 	endless.Sampling.MaxTokens, wild.Sampling.TopP = 0, ptr(math.NaN())
 	for _, c := range []struct {
@@ -66,6 +77,9 @@ func TestEncodeRefuses(t *testing.T) {
 		{datasets.Sample{InputIDs: []int32{1, 100}}, config, "prompt id 100 at position 1 is outside the vocabulary of 100 ids"},
 		{datasets.Sample{InputIDs: []int32{-1}}, config, "prompt id -1"},
 		{datasets.Sample{InputIDs: []int32{1}}, chat, "neither messages nor text"},
+		{datasets.Sample{Index: 4, Input: "x"}, generate, "sample 4 has no prompt ids"},
+		{datasets.Sample{InputIDs: []int32{100}}, generate, "prompt id 100"},
+		{datasets.Sample{Messages: json.RawMessage(`{"role":"user"}`)}, chat, "no JSON array"},
 		{datasets.Sample{Messages: json.RawMessage(`[{]`)}, chat, "its messages are no JSON array"},
 		{datasets.Sample{Input: "x"}, endless, "max_tokens is 0"},
 		{datasets.Sample{Input: "x"}, wild, "top_p is NaN"},

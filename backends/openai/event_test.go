@@ -34,6 +34,8 @@ var documents = []string{
 	`{"choices":[{"text":"a"}]`, `{"choices":[{"text":"a"}]}x`, `{"a":1,}`, `{,"a":1}`, `[]`, `null`, `"x"`, ``, `{`, "{\"choices\":[{\"text\":\"a\nb\"}]}",
 	`{"x":[1,2,{"y":[{}]}],"n":-1.5e+10,"t":true,"f":false,"choices":[{"text":"a","logprobs":{"tokens":["token_id:5"]}}]}`,
 	"{\"choices\":[{\"text\":\"\xff\",\"finish_reason\":\"s\xff\"}]}", `{"choices":[{"text":"a","delta":{"content":"b"}}]}`,
+	`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}`, `{"choices":[{"message":{"tool_calls":[],"content":""}}]}`, `{"choices":[{"delta":{"tool_calls":null}}]}`,
+	`{"choices":[{"message":{"content":"a"},"response_token_ids":[4,5]}]}`, `{"choices":[{"response_token_ids":[4],"token_ids":null}]}`, `{"choices":[{"response_token_ids":[4],"token_ids":[5]}]}`,
 	`{"choices":[{"text":"a","finish_reason":"st\u006fp"}],"usage":{"prompt_tokens":1e2,"completion_tokens":"5"}}`,
 }
 

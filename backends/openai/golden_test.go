@@ -47,10 +47,10 @@ type meant struct {
 	Message    string         `json:"error_message"`
 }
 
-var routes = map[string]string{"/v1/completions": "completions", "/v1/chat/completions": "chat"}
+var routes = map[string]string{"/v1/completions": "completions", "/v1/chat/completions": "chat", "/inference/v1/generate": "generate"}
 
 func config(api string, stream bool) *backends.Config {
-	return &backends.Config{API: api, Stream: stream, KeepText: true, ServedModel: "m", Request: func(int) []byte { return []byte("{}") }}
+	return &backends.Config{API: api, Stream: stream, KeepText: api != "generate", ServedModel: "m", Request: func(int) []byte { return []byte("{}") }}
 }
 
 func TestGoldenWire(t *testing.T) {
@@ -138,11 +138,18 @@ func checkMeaning(t *testing.T, o *backends.Outcome, want *meant, idsInLogprobs 
 	}
 }
 
+func protocol(t *testing.T, c *backends.Config) backends.Protocol {
+	d, err := backends.Lookup("vllm")
+	require.NoError(t, err)
+	p, err := d.(*openai.Driver).Protocol(c)
+	require.NoError(t, err)
+	return p
+}
+
 // decode reads a body in pieces of random length, several times, always with the same result.
 func decode(t *testing.T, c *backends.Config, kind string, body []byte) *backends.Outcome {
 	t.Helper()
-	p, err := (&openai.Driver{}).Protocol(c)
-	require.NoError(t, err)
+	p := protocol(t, c)
 	answer := p.NewAnswer()
 	var first *backends.Outcome
 	for range 30 {
@@ -167,8 +174,7 @@ func decode(t *testing.T, c *backends.Config, kind string, body []byte) *backend
 
 // firstTokenEvent counts data events up to the first one with a token.
 func firstTokenEvent(t *testing.T, c *backends.Config, body []byte) int {
-	p, err := (&openai.Driver{}).Protocol(c)
-	require.NoError(t, err)
+	p := protocol(t, c)
 	answer := p.NewAnswer()
 	answer.Begin("text/event-stream")
 	at := -1

@@ -58,7 +58,7 @@ func server(t *testing.T, pages map[string]string, bodies *posted) string {
 		switch {
 		case !ok:
 			w.WriteHeader(http.StatusNotFound)
-		case r.URL.Path == "/health":
+		case page == "slow":
 			time.Sleep(1100 * time.Millisecond)
 		case page == "stream":
 			body, _ := io.ReadAll(r.Body)
@@ -83,7 +83,9 @@ func probe(t *testing.T, pages map[string]string, bodies *posted, vocabulary int
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	var bodies posted
-	p, err := probe(t, pages(), &bodies, 1000)
+	slow := pages()
+	slow["/health"] = "slow"
+	p, err := probe(t, slow, &bodies, 1000)
 	require.NoError(t, err)
 	require.Positive(t, p.TTFT)
 	p.TTFT, p.Latency, p.URL = 0, 0, ""

@@ -1,0 +1,161 @@
+package openai_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// TestTolerance is the list of what servers of OpenAI's family do (spec/backends.md §3), one row each.
+func TestTolerance(t *testing.T) {
+	const (
+		id    = `data: {"choices":[{"index":0,"token_ids":[5],"text":"a"}]}`
+		end   = `data: {"choices":[{"index":0,"token_ids":[6],"text":"b","finish_reason":"stop"}]}`
+		usage = `data: {"choices":[],"usage":{"completion_tokens":2}}`
+		done  = `data: [DONE]`
+	)
+	lines := func(events ...string) string { return strings.Join(events, "\n\n") + "\n\n" }
+	chat := func(delta, rest string) string { return `data: {"choices":[{"index":0,"delta":` + delta + rest + `}]}` }
+	for _, c := range []struct {
+		name, api, body string
+		want            backends.Reason
+		tokens          int
+		text, finish    string
+		first           int // data events before the first token
+	}{
+		{"as vLLM does", "", lines(id, end, usage, done), backends.OK, 2, "ab", "stop", 0},
+		{"no [DONE]", "", lines(id, end), backends.OK, 2, "ab", "stop", 0},
+		{"no blank behind data:", "", strings.ReplaceAll(lines(id, end, done), "data: ", "data:"), backends.OK, 2, "ab", "stop", 0},
+		{"CRLF and comments", "", strings.ReplaceAll(": hello\n\n"+lines(id, ": ping", end, done), "\n", "\r\n"), backends.OK, 2, "ab", "stop", 0},
+		{"event and id lines", "", strings.ReplaceAll(lines(id, end, done), "data: {", "event: message\nid: 7\ndata: {"), backends.OK, 2, "ab", "stop", 0},
+		{"null and unknown fields", "", lines(`data: {"choices":[{"index":null,"token_ids":[5],"text":null,"finish_reason":null,"new":{"a":[1,{"token_ids":[9]}]}}],"usage":null,"error":null,"timings":{}}`, end), backends.OK, 2, "b", "stop", 0},
+		{"a stray null", "", lines("data: null", id, end), backends.OK, 2, "ab", "stop", 1},
+		{"usage in each event, from nothing on", "", lines(strings.TrimSuffix(id, "}")+`,"usage":{"completion_tokens":0}}`, end, usage), backends.OK, 2, "ab", "stop", 0},
+		{"whole numbers with a fraction", "", lines(`data: {"choices":[{"index":0.0,"token_ids":[5.0,6e0],"text":"ab","finish_reason":"length"}],"usage":{"completion_tokens":2.0}}`), backends.OK, 2, "ab", "length", 0},
+		{"an unknown finish_reason", "", lines(id, strings.Replace(end, "stop", "eos", 1)), backends.OK, 2, "ab", "eos", 0},
+		{"content_filter", "", lines(id, strings.Replace(end, "stop", "content_filter", 1)), backends.FailAborted, 2, "ab", "content_filter", 0},
+		{"ids of more than 31 bits", "", lines(`data: {"choices":[{"token_ids":[4294967295],"finish_reason":"stop"}]}`), backends.FailBadEvent, 0, "", "stop", -1},
+		{"finish_reason in its own event, fewer events than tokens", "", lines(`data: {"choices":[{"text":"ab"}]}`, `data: {"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":5}}`), backends.OK, 5, "ab", "length", 0},
+		{"chat: a role is no token", "chat", lines(chat(`{"role":"assistant","content":""}`, ""), chat(`{"content":"ab"}`, ""), chat(`{}`, `,"finish_reason":"stop"`), usage, done), backends.OK, 2, "ab", "stop", 1},
+		{"chat: role with null content, and again in each event", "chat", lines(chat(`{"role":"assistant","content":null}`, ""), chat(`{"role":"assistant","content":"ab"}`, ""), chat(`{"role":"assistant"}`, `,"finish_reason":"stop"`), usage), backends.OK, 2, "ab", "stop", 1},
+		{"chat: reasoning is the first token, and no text", "chat", lines(chat(`{"reasoning_content":"hm"}`, ""), chat(`{"content":"b"}`, `,"finish_reason":"stop"`), usage), backends.OK, 2, "b", "stop", 0},
+		{"chat: reasoning under both names counts once", "chat", lines(chat(`{"reasoning":"h","reasoning_content":"h","content":null}`, `,"token_ids":[5]`), chat(`{"content":"b"}`, `,"token_ids":[6],"finish_reason":"stop"`), usage), backends.OK, 2, "b", "stop", 0},
+		{"chat: tool calls are tokens", "chat", lines(chat(`{"tool_calls":[]}`, ""), chat(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":""}}]}`, ""), chat(`{}`, `,"finish_reason":"tool_calls"`), usage), backends.OK, 2, "", "tool_calls", 1},
+		{"generate: the end shows by the count alone", "generate", lines(id, strings.Replace(end, `,"finish_reason":"stop"`, "", 1), usage, done), backends.OK, 2, "", "length", 0},
+		{"completions: it does not", "", lines(id, strings.Replace(end, `,"finish_reason":"stop"`, "", 1), usage, done), backends.FailTruncated, 2, "ab", "", 0},
+		{"generate: fewer than asked for", "generate", lines(id, usage, done), backends.FailTruncated, 1, "", "", 0},
+		{"error as an object", "", lines(id, `data: {"error":{"message":"m","code":500}}`, done), backends.FailServerErrorEvent, 1, "a", "", 0},
+		{"error as a text", "", lines(id, `data: {"error":"Model is overloaded","error_type":"overloaded"}`), backends.FailServerErrorEvent, 1, "a", "", 0},
+		{"a flat error", "", lines(`data: {"object":"error","message":"m"}`), backends.FailServerErrorEvent, 0, "", "", -1},
+		{"a detail ends in no answer", "", lines(id, `data: {"detail":"Internal"}`, done), backends.FailTruncated, 1, "a", "", 0},
+		{"no JSON", "", lines(id, "data: upstream timed out"), backends.FailBadJSON, 1, "a", "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config := config(c.api, true)
+			if c.api == "generate" {
+				config.KeepText = false
+			}
+			config.Sampling = models.Sampling{MaxTokens: 2}
+			o := decode(t, config, "text/event-stream", []byte(c.body))
+			require.Equal(t, c.want, o.Reason)
+			require.Equal(t, c.tokens, o.NTokens)
+			require.Equal(t, c.text, string(o.Text))
+			require.Equal(t, c.finish, o.FinishReason)
+			if !strings.Contains(c.body, "\r") {
+				require.Equal(t, c.first, firstTokenEvent(t, config, []byte(c.body)))
+			}
+		})
+	}
+}
+
+// TestSGLangNamesItsIDs reads a whole chat answer of SGLang.
+func TestSGLangNamesItsIDs(t *testing.T) {
+	body := `{"choices":[{"index":0,"message":{"role":"assistant","content":"ab","reasoning_content":null,"tool_calls":null},"finish_reason":"stop","matched_stop":2,"response_token_ids":[5,2]}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`
+	o := decode(t, config("chat", false), "application/json", []byte(body))
+	require.Equal(t, backends.OK, o.Reason)
+	require.Equal(t, []int32{5, 2}, o.Tokens)
+}
+
+// TestGoldenWireProbe replays what servers answer to the questions of a probe.
+func TestGoldenWireProbe(t *testing.T) {
+	folder := wiretest.Golden(t, "wire")
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	asked := map[string]bool{"/health": true, "/version": true, "/v1/models": true}
+	for _, entry := range entries {
+		read := func(name string) []byte {
+			data, err := os.ReadFile(filepath.Join(folder, entry.Name(), name))
+			require.NoError(t, err)
+			return data
+		}
+		var request struct{ Method, Path string }
+		require.NoError(t, json.Unmarshal(read("request.json"), &request))
+		if request.Method != http.MethodGet || !asked[request.Path] {
+			continue
+		}
+		t.Run(entry.Name(), func(t *testing.T) {
+			response := read("response.txt")
+			status, err := strconv.Atoi(strings.Fields(string(response))[1])
+			require.NoError(t, err)
+			_, body, _ := bytes.Cut(response, []byte("\r\n\r\n"))
+			p, err := replayed(t, request.Path, response)
+			switch request.Path {
+			case "/health":
+				require.Equal(t, status, p.HealthStatus)
+				var e *backends.EndpointError
+				if status >= 500 {
+					require.ErrorAs(t, err, &e)
+					require.Equal(t, backends.FaultNotReady, e.Fault)
+					return
+				}
+			case "/version":
+				require.Contains(t, string(body), `"`+p.Version+`"`)
+				require.NotEmpty(t, p.Version)
+			case "/v1/models":
+				var list struct{ Data []struct{ ID string } }
+				require.NoError(t, json.Unmarshal(body, &list))
+				require.NotEmpty(t, p.Models)
+				require.Equal(t, list.Data[0].ID, p.Models[0])
+			}
+			require.NoError(t, err)
+		})
+	}
+}
+
+// replayed probes a server that answers one path with recorded bytes and the others as vLLM does.
+func replayed(t *testing.T, path string, response []byte) (*backends.Probe, error) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case path:
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				conn.Write(response)
+				conn.Close()
+			}
+		case "/v1/models":
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, modelList)
+		case "/health":
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer s.Close()
+	d, err := backends.Lookup("vllm")
+	require.NoError(t, err)
+	return d.Probe(context.Background(), backends.Endpoint{URL: s.URL}, &backends.Config{}, nil, false)
+}
