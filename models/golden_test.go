@@ -9,28 +9,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
 // goldenFile reads a recorded file, or skips the test where the recordings are absent.
-func goldenFile(t *testing.T, path ...string) []byte {
+func goldenFile(t *testing.T, part, name string) []byte {
 	t.Helper()
-	root := os.Getenv("MLPERF_GO_GOLDEN")
-	if root == "" {
-		dir, err := os.Getwd()
-		require.NoError(t, err)
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-			require.NotEqual(t, dir, filepath.Dir(dir), "no go.mod above the test")
-			dir = filepath.Dir(dir)
-		}
-		root = filepath.Join(dir, "..", "shared", "golden")
-	}
-	text, err := os.ReadFile(filepath.Join(append([]string{root}, path...)...))
-	if os.IsNotExist(err) {
-		t.Skipf("no recorded results: %v", err)
-	}
+	text, err := os.ReadFile(filepath.Join(golden.Dir(t, part), name))
 	require.NoError(t, err)
 	return text
 }

@@ -10,30 +10,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-// goldenDir is the folder of LoadGen's recorded results; the test is skipped where it is absent.
-func goldenDir(t *testing.T) string {
-	t.Helper()
-	root := os.Getenv("MLPERF_GO_GOLDEN")
-	if root == "" {
-		dir, err := os.Getwd()
-		require.NoError(t, err)
-		for {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-			require.NotEqual(t, dir, filepath.Dir(dir), "no go.mod above the test")
-			dir = filepath.Dir(dir)
-		}
-		root = filepath.Join(dir, "..", "shared", "golden")
-	}
-	dir := filepath.Join(root, "loadgen")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no recorded results: %v", err)
-	}
-	return dir
-}
+	"github.com/mlperf-go/mlperf-go/internal/golden"
+)
 
 func readGolden(t *testing.T, path string, into any) {
 	t.Helper()
@@ -141,7 +120,7 @@ func TestGoldenConfigParse(t *testing.T) {
 			Changed  map[string]any `json:"changed"`
 		} `json:"cases"`
 	}
-	readGolden(t, filepath.Join(goldenDir(t), "table_config_parse.json"), &table)
+	readGolden(t, filepath.Join(golden.Dir(t, "loadgen"), "table_config_parse.json"), &table)
 	for _, c := range table.Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			conf, err := ParseConf("user.conf", strings.NewReader(c.Text), UserConf, c.Model, "x")
@@ -169,7 +148,7 @@ func TestGoldenConfigParse(t *testing.T) {
 
 // Every recorded run that read one user.conf: it is refused where LoadGen failed, and else gives LoadGen's settings.
 func TestGoldenUserConfs(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(goldenDir(t), "*.json"))
+	paths, err := filepath.Glob(filepath.Join(golden.Dir(t, "loadgen"), "*.json"))
 	require.NoError(t, err)
 	compared := 0
 	for _, path := range paths {
@@ -216,7 +195,7 @@ var refusedUserConfs = map[string]string{
 }
 
 func TestGoldenAuditConfigs(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(goldenDir(t), "audit_*.json"))
+	paths, err := filepath.Glob(filepath.Join(golden.Dir(t, "loadgen"), "audit_*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	refused := map[string]string{
