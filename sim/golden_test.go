@@ -11,30 +11,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-// goldenDir finds the recorded cases: MLPERF_GO_GOLDEN, or ../shared/golden beside the repository.
-func goldenDir(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("MLPERF_GO_GOLDEN")
-	if dir == "" {
-		at, err := os.Getwd()
-		require.NoError(t, err)
-		for {
-			if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
-				break
-			}
-			up := filepath.Dir(at)
-			require.NotEqual(t, at, up, "no go.mod above the test")
-			at = up
-		}
-		dir = filepath.Join(at, "..", "shared", "golden")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no golden cases at %s; name their folder in MLPERF_GO_GOLDEN", dir)
-	}
-	return dir
-}
+	"github.com/mlperf-go/mlperf-go/internal/golden"
+)
 
 // shape gives the keys of a JSON value in their order and the types of its leaves. Numbers are all alike, and so are the
 // lengths of lists of numbers or strings; lists of other things keep their members.
@@ -89,7 +68,7 @@ func shape(t *testing.T, payload string) string {
 // TestGoldenRecordedShapes sends the request of every recorded case that the simulator can answer and compares status,
 // headers and, key by key, the shape of each event with what vLLM answered.
 func TestGoldenRecordedShapes(t *testing.T) {
-	dir := filepath.Join(goldenDir(t), "wire-real")
+	dir := golden.Dir(t, "wire-real")
 	files, err := filepath.Glob(filepath.Join(dir, "vllm-*.txt"))
 	require.NoError(t, err)
 	// What the simulator does not have: log-probabilities, stop strings, the token-in route, the router's own answer;
@@ -133,7 +112,7 @@ func TestGoldenRecordedShapes(t *testing.T) {
 
 // TestGoldenComposedShapes does the same with the cases that were composed from vLLM's sources.
 func TestGoldenComposedShapes(t *testing.T) {
-	dir := filepath.Join(goldenDir(t), "wire")
+	dir := golden.Dir(t, "wire")
 	for _, name := range []string{"vllm-completions-ids", "vllm-completions-batch", "vllm-completions-batch-stream",
 		"vllm-completions-stream-ids-usage", "vllm-completions-stream-continuous-usage"} {
 		t.Run(name, func(t *testing.T) {

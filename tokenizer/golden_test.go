@@ -2,26 +2,20 @@ package tokenizer
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
 // readGolden reads a file of recorded results, or skips the test.
 func readGolden(t testing.TB, name string, into any) {
 	t.Helper()
-	folder := os.Getenv("MLPERF_GO_GOLDEN")
-	if folder == "" {
-		folder = filepath.Join("..", "..", "shared", "golden")
-	}
-	b, err := os.ReadFile(filepath.Join(folder, "accuracy", name))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skipf("no recorded values in %s", folder)
-	}
+	b, err := os.ReadFile(filepath.Join(golden.Dir(t, "accuracy"), name))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(b, into))
 }

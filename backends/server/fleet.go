@@ -108,6 +108,16 @@ func (f *Fleet) Wait(ctx context.Context) error {
 	}
 }
 
+// Err is why a replica has ended by itself, once for each; nil when none has.
+func (f *Fleet) Err() error {
+	select {
+	case err := <-f.failed:
+		return err
+	default:
+		return nil
+	}
+}
+
 // Stop ends every server, and proves that no process and no listener of theirs is left. It may be called again.
 func (f *Fleet) Stop() error {
 	f.once.Do(func() {

@@ -75,8 +75,7 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 		HeartbeatInterval: c.HeartbeatInterval, HeartbeatTimeout: c.HeartbeatTimeout, StartupTimeout: c.StartupTimeout, StopTimeout: c.StopTimeout,
 	}
 	e, _ := c.engine()
-	served, _ := valueOf(e, args, e.served)
-	p.Served = first(c.ServedModel, served, c.Model)
+	p.Served = c.served(args)
 	ports, err := c.ports(o.Replicas)
 	if err != nil {
 		return nil, err
@@ -102,6 +101,15 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 		p.Replicas = append(p.Replicas, c.replica(p.Dir, i, port, args, gpus, gpus.IDs[:per*len(ports)][per*i:per*(i+1)]))
 	}
 	return p, nil
+}
+
+// Served is the name by which the servers of the file list their model.
+func (c *Config) Served() string { return c.served(c.Args) }
+
+func (c *Config) served(args []string) string {
+	e, _ := c.engine()
+	name, _ := valueOf(e, args, e.served)
+	return first(c.ServedModel, name, c.Model)
 }
 
 // ports of as many replicas as the command or the file wants.
@@ -257,6 +265,9 @@ func (p *Plan) Shown() *Plan {
 	}
 	return &shown
 }
+
+// APIKey is the bearer token that the servers want; "" for none.
+func (p *Plan) APIKey() string { return p.apiKey }
 
 // URLs are the base URLs of the replicas, in order.
 func (p *Plan) URLs() []string {
