@@ -64,7 +64,7 @@ func (p *program) effective(c *cli.Context) (*config.Effective, error) {
 			}
 		}
 	}
-	return e, nil
+	return e, p.readServers(c, e)
 }
 
 func setFlag(e *config.Effective, c *cli.Context, s config.Setting, name string) error {

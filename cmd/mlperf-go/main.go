@@ -20,6 +20,7 @@ import (
 	"golang.org/x/term"
 
 	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers vllm, sim, openai and trtllm
+	"github.com/mlperf-go/mlperf-go/backends/server"
 	_ "github.com/mlperf-go/mlperf-go/backends/sglang" // registers sglang
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -48,6 +49,9 @@ type program struct {
 	logLevel       string
 	logFormat      string
 	exit           int // of a command that ended without an error
+
+	servers      *server.Plan  // what --server-config says is to be started; nil without, and where an endpoint is given
+	serverOrigin config.Origin // of settings that its file made
 }
 
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {

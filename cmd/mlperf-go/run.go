@@ -17,9 +17,9 @@ func (p *program) runCommand() *cli.Command {
 		Name: "run", Usage: "run one test", HideHelpCommand: true,
 		Description: "Runs one LoadGen test and leaves a folder with the official logs, the record (run.json) and a verdict.\n" +
 			"Without --endpoint the simulator is started; without --dataset a synthetic data set is made. Both make a rehearsal.",
-		Flags: append(settingFlags(), &cli.BoolFlag{Name: "print-config", Usage: "print the effective configuration with origins, and stop"}),
+		Flags: append(append(settingFlags(), serverFlags(serverGroup)...), &cli.BoolFlag{Name: "print-config", Usage: "print the effective configuration with origins, and stop"}),
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
+			if err := engineArguments(c); err != nil {
 				return err
 			}
 			e, err := p.effective(c)
@@ -116,6 +116,14 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 	if err := checkDataset(plan); err != nil {
 		return err
 	}
+	if err := run.CheckFolder(plan.Folder(), plan.Config.Bool("force")); err != nil {
+		return err
+	}
+	down, err := p.startServers(ctx)
+	if err != nil {
+		return err
+	}
+	defer down()
 	stop, err := p.rehearse(ctx, plan, "")
 	if err != nil {
 		return err

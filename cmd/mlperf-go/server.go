@@ -18,14 +18,8 @@ import (
 )
 
 func (p *program) serverCommand() *cli.Command {
-	file := []cli.Flag{
-		&cli.StringFlag{Name: "server-config", Usage: "YAML file of the servers"},
-		&cli.StringFlag{Name: "server-dir", Usage: "folder of logs and state; default: the file's output_dir"},
-	}
-	placed := append(slices.Clone(file),
-		&cli.IntFlag{Name: "replicas", Usage: "servers, each on a port of its own", DefaultText: "the file's"},
-		&cli.IntFlag{Name: "gpus-per-replica", Value: -1, Usage: "GPUs of each server", DefaultText: "the file's, else the engine's arguments"},
-	)
+	placed := serverFlags("")
+	file := placed[:2]
 	command := func(name, usage, args string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
 		return &cli.Command{Name: name, Usage: usage, ArgsUsage: args, Flags: slices.Clone(flags), HideHelpCommand: true, Action: do, OnUsageError: usageError}
 	}
@@ -38,6 +32,16 @@ func (p *program) serverCommand() *cli.Command {
 			command("status", "how the servers are; exit code 0 when all are ready", "", file, p.serverStatus),
 			command("plan", "print what `server up` would start", engineArgs, placed, p.serverPlan),
 		},
+	}
+}
+
+// serverFlags say which servers are started, and where; the first two find them again.
+func serverFlags(group string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "server-config", Category: group, Usage: "YAML file of the servers"},
+		&cli.StringFlag{Name: "server-dir", Category: group, Usage: "folder of their logs and state; default: the file's output_dir"},
+		&cli.IntFlag{Name: "replicas", Category: group, Usage: "servers, each on a port of its own", DefaultText: "the file's"},
+		&cli.IntFlag{Name: "gpus-per-replica", Category: group, Value: -1, Usage: "GPUs of each server", DefaultText: "the file's, else the engine's arguments"},
 	}
 }
 

@@ -25,11 +25,11 @@ func (p *program) submissionCommand() *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name: "run", Usage: "performance, then accuracy, of every scenario", HideHelpCommand: true,
 			Description: "Runs each test in a process of its own, into OUTPUT-DIR/<scenario>/<mode>. --resume skips what is done and valid.",
-			Flags: append(settingFlags(),
+			Flags: append(append(settingFlags(), serverFlags(serverGroup)...),
 				&cli.StringFlag{Name: "system", Usage: "system description file, kept for the package"},
 				&cli.StringFlag{Name: "submitter", Usage: "name of the submitter, kept for the package"}),
 			Action: func(c *cli.Context) error {
-				if err := noArguments(c); err != nil {
+				if err := engineArguments(c); err != nil {
 					return err
 				}
 				e, err := p.effective(c)
@@ -118,6 +118,11 @@ func (p *program) campaign(c *cli.Context, e *config.Effective, scenarios []mode
 			return err
 		}
 	}
+	down, err := p.startServers(c.Context)
+	if err != nil {
+		return err
+	}
+	defer down()
 	stop, err := p.rehearse(c.Context, plan, folder)
 	if err != nil {
 		return err
@@ -199,6 +204,9 @@ func (p *program) stepArgs(c *cli.Context, plan *run.Plan, s submission.Step, fo
 		for _, name := range s.Names() {
 			args = appendFlag(args, c, s, name)
 		}
+		if p.fromServers(plan, s.Name) {
+			args = append(args, "--"+s.Name, plan.Config.Text(s.Name))
+		}
 	}
 	if path := c.String("config"); path != "" {
 		args = append(args, "--config", path)
@@ -218,8 +226,8 @@ func (p *program) stepArgs(c *cli.Context, plan *run.Plan, s submission.Step, fo
 func (p *program) stepEnviron(c *cli.Context, plan *run.Plan) []string {
 	env := slices.Clone(p.environ)
 	for _, s := range plan.Config.Table() {
-		if s.Secret && c.IsSet(s.Name) {
-			env = append(env, s.EnvName()+"="+c.String(s.Name))
+		if s.Secret && (c.IsSet(s.Name) || p.fromServers(plan, s.Name)) {
+			env = append(env, s.EnvName()+"="+plan.Config.String(s.Name))
 		}
 	}
 	return env

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/backends/server"
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+const serverGroup = "Servers of our own"
+
+// engineArguments lets arguments stand behind -- where servers are started for a test: they are the engine's.
+func engineArguments(c *cli.Context) error {
+	if c.String("server-config") != "" {
+		return nil
+	}
+	return noArguments(c)
+}
+
+// readServers takes from --server-config what the client has to know. Without an endpoint it also plans the servers, for startServers.
+func (p *program) readServers(c *cli.Context, e *config.Effective) error {
+	path := c.String("server-config")
+	if path == "" {
+		return nil
+	}
+	cfg, err := server.Load(path)
+	if err != nil {
+		return serverError("server_config", err)
+	}
+	values := map[string]string{"backend": cfg.Backend, "api": cfg.EndpointType, "served-model": cfg.Served()}
+	if cfg.MaxPoolSize > 0 {
+		values["concurrency"] = strconv.Itoa(cfg.MaxPoolSize)
+	}
+	if !e.IsSet("endpoint") {
+		if p.servers, err = p.planServers(c); err != nil {
+			return err
+		}
+		values["served-model"], values["api-key"], values["endpoint"] = p.servers.Served, p.servers.APIKey(), strings.Join(p.servers.URLs(), ",")
+	}
+	p.serverOrigin = config.Origin{Layer: config.FromFile, Where: path}
+	for name, value := range values {
+		if value == "" || e.IsSet(name) {
+			continue
+		}
+		if err := e.Set(name, value, p.serverOrigin); err != nil {
+			return serverError("server_config", err)
+		}
+	}
+	return nil
+}
+
+// fromServers says whether a setting has its value from the servers' file.
+func (p *program) fromServers(plan *run.Plan, name string) bool {
+	return p.serverOrigin.Where != "" && plan.Config.IsSet(name) && plan.Config.Origin(name) == p.serverOrigin
+}
+
+// startServers starts what readServers planned; stop ends it, and says what happened to a server during the test.
+func (p *program) startServers(ctx context.Context) (stop func(), err error) {
+	if p.servers == nil {
+		return func() {}, nil
+	}
+	p.notice(p.servers.Notes...)
+	fleet, err := server.Start(ctx, p.servers, func(text string) { p.notice(text) })
+	if err != nil {
+		return nil, serverError("server_start", err)
+	}
+	return func() {
+		for _, r := range fleet.State().Replicas {
+			if r.Unhealthy > 0 {
+				p.log.Warn(fmt.Sprintf("replica %d (%s) stopped to answer %d times during the test", r.Index, r.URL, r.Unhealthy))
+			}
+		}
+		for err := fleet.Err(); err != nil; err = fleet.Err() {
+			p.log.Error("during the test " + err.Error())
+		}
+		if err := fleet.Stop(); err != nil {
+			p.log.Error(err.Error())
+			p.exit = max(p.exit, run.ExitEnvironment)
+		}
+	}, nil
+}
