@@ -42,7 +42,7 @@ func Convert(w io.Writer, path string, o Options, to string) (*Conversion, error
 		}
 		out = newParquetWriter(w, columns)
 	default:
-		return nil, fmt.Errorf("a data set cannot be written as %q; use one of %s", to, strings.Join([]string{FormatJSON, FormatJSONL, FormatParquet}, ", "))
+		return nil, fmt.Errorf("%w: a data set cannot be written as %q; use one of %s", ErrOption, to, strings.Join([]string{FormatJSON, FormatJSONL, FormatParquet}, ", "))
 	}
 	done, err := walk(path, o, out.write)
 	if err != nil {

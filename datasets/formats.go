@@ -23,7 +23,8 @@ const (
 	shapeColumns = "JSON columns"
 )
 
-var errFormat = errors.New("unknown data set format")
+// ErrOption is what is wrong with the options, whatever the file.
+var ErrOption = errors.New("cannot read the data set as asked")
 
 // records is an opened file cut into records, each the JSON text of one object, whatever the file's own format.
 type records interface {
@@ -82,7 +83,7 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 		wanted = FormatJSON
 	}
 	if wanted != "" && wanted != "auto" && !slices.Contains(known, wanted) {
-		return "", fmt.Errorf("%w %q; use one of auto, %s, or leave it out: the content tells", errFormat, wanted, strings.Join(known, ", "))
+		return "", fmt.Errorf("%w: the format %q is unknown; use one of auto, %s, or leave it out: the content tells", ErrOption, wanted, strings.Join(known, ", "))
 	}
 	head := frames.head(24)
 	for _, h := range heads {

@@ -114,7 +114,7 @@ func TestFormatIsToldByContentOrOption(t *testing.T) {
 	o := testOptions()
 	o.Format = "xml"
 	_, err := Open(writeFile(t, "a", []byte("x")), o)
-	require.ErrorContains(t, err, `unknown data set format "xml"; use one of auto, json, csv`)
+	require.ErrorContains(t, err, `the format "xml" is unknown; use one of auto, json, csv`)
 
 	// What looks like a record to the schema is one, though all its values are arrays.
 	columns := []models.Column{{Name: "messages", Type: "messages", Role: "messages"}, {Name: "extra", Type: "array"}}

@@ -120,7 +120,7 @@ type npyRecords struct {
 
 func newNPY(r io.Reader, name string, p Padding) (records, error) {
 	if p.Side != "" && p.Side != PadLeft && p.Side != PadRight {
-		return nil, fmt.Errorf("%w: the padding side %q; use left or right", errFormat, p.Side)
+		return nil, fmt.Errorf("%w: the padding side %q is none; use left or right", ErrOption, p.Side)
 	}
 	h, f := readNPYHeader(r)
 	if f != nil {

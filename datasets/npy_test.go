@@ -92,7 +92,7 @@ func TestNPYRefuses(t *testing.T) {
 		{"sum", ragged, []int64{1, 1}, nil, "that add up to 2"},
 		{"wrong side", table, []int64{1, 1}, nil, `record 2, field "tok_input": found the id 4 at place 1, outside the prompt's 1 ids, expected the padding id 9`},
 		{"other padding", table, []int64{1, 2}, func(o *Options) { o.Padding.ID = &pad }, "expected the padding id 8"},
-		{"unknown side", table, []int64{1, 2}, func(o *Options) { o.Padding.Side = "top" }, `the padding side "top"; use left or right`},
+		{"unknown side", table, []int64{1, 2}, func(o *Options) { o.Padding.Side = "top" }, `the padding side "top" is none; use left or right`},
 		{"cut", table[:len(table)-2], []int64{1, 2}, nil, "record 2: found the end of the file inside this prompt"},
 		{"more", append(table[:len(table):len(table)], 1), []int64{1, 2}, nil, "more bytes than the shape tells"},
 		{"cut header", table[:20], []int64{1, 2}, nil, "the end of the file inside its header"},

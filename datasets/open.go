@@ -143,7 +143,7 @@ func (r *reader) failed(record []byte, line int, err error) {
 		r.errs = append(r.errs, already)
 	case errors.As(err, &whole):
 		r.report(n, line, whole.fault, whole.err)
-	case errors.Is(err, errFormat):
+	case errors.Is(err, ErrOption):
 		r.errs = append(r.errs, err)
 	case errors.As(err, &fe):
 		if record == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -16,12 +17,15 @@ import (
 
 func (p *program) datasetCommand() *cli.Command {
 	model := &cli.StringFlag{Name: "model", Value: "llama3.1-8b", Usage: "benchmark whose schema the data set has"}
+	reading := append([]cli.Flag{model}, readingFlags()...)
 	return &cli.Command{
-		Name: "dataset", Usage: "look at, check and make data sets",
+		Name: "dataset", Usage: "look at, check, convert and make data sets",
 		Subcommands: []*cli.Command{
-			{Name: "info", Usage: "rows, checksum and prompt lengths", ArgsUsage: "FILE", Flags: []cli.Flag{model}, HideHelpCommand: true, Action: p.datasetInfo, OnUsageError: usageError},
+			{Name: "info", Usage: "format, rows, checksum and prompt lengths", ArgsUsage: "FILE", Flags: reading, HideHelpCommand: true, Action: p.datasetInfo, OnUsageError: usageError},
 			{Name: "check", Usage: "every fault of a file, not only the first", ArgsUsage: "FILE", HideHelpCommand: true, OnUsageError: usageError,
-				Flags: []cli.Flag{model, &cli.IntFlag{Name: "most", Value: 50, Usage: "stop after so many faults"}}, Action: p.datasetCheck},
+				Flags: append(slices.Clone(reading), &cli.IntFlag{Name: "most", Value: 50, Usage: "stop after so many faults"}), Action: p.datasetCheck},
+			{Name: "convert", Usage: "write a set in another format, every column kept", ArgsUsage: "IN OUT", HideHelpCommand: true, OnUsageError: usageError,
+				Flags: append(slices.Clone(reading), &cli.StringFlag{Name: "to", Usage: "format of OUT: json, jsonl or parquet; OUT's suffix tells otherwise"}), Action: p.datasetConvert},
 			{Name: "synth", Usage: "write a synthetic set in a benchmark's schema", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: []cli.Flag{model,
 					&cli.IntFlag{Name: "samples", Value: run.RehearsalSamples, Usage: "rows"},
@@ -30,6 +34,35 @@ func (p *program) datasetCommand() *cli.Command {
 				Action: p.datasetSynth},
 		},
 	}
+}
+
+// readingFlags say how a file is read.
+func readingFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "format", Usage: "format of the file: json, csv, parquet or npy; its content tells otherwise"},
+		&cli.StringFlag{Name: "lengths", Usage: ".npy file of the prompts' lengths, for ids in a .npy file"},
+		&cli.StringFlag{Name: "pad-side", Usage: "side of the padding in a .npy table: right or left", Value: datasets.PadRight},
+		&cli.IntFlag{Name: "pad-id", Usage: "id that the padding in a .npy table must be (default: the first one met)"},
+	}
+}
+
+// reading returns the options that read a row's data set as the flags say.
+func reading(c *cli.Context, row *models.Row) datasets.Options {
+	o := datasets.ForRow(row)
+	o.Format, o.Padding = c.String("format"), datasets.Padding{Lengths: c.String("lengths"), Side: c.String("pad-side")}
+	if c.IsSet("pad-id") {
+		id := int32(c.Int("pad-id"))
+		o.Padding.ID = &id
+	}
+	return o
+}
+
+// datasetFailed gives what is wrong with the options the exit code of a wrong command line; a file's fault has its own.
+func datasetFailed(err error) error {
+	if errors.Is(err, datasets.ErrOption) {
+		return &run.Error{Exit: run.ExitUsage, Code: "dataset_option", Err: err}
+	}
+	return err
 }
 
 func (p *program) datasetFile(c *cli.Context) (string, *models.Row, error) {
@@ -48,19 +81,19 @@ func (p *program) datasetInfo(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o := datasets.ForRow(row)
+	o := reading(c, row)
 	o.KeepTarget = true
 	ds, err := datasets.Open(path, o)
 	if err != nil {
-		return err
+		return datasetFailed(err)
 	}
 	stats := datasets.Stats(ds)
 	if p.json {
-		p.writeJSON(map[string]any{"path": path, "sha256": ds.SHA256, "schema": ds.Schema, "samples": len(ds.Samples), "benchmark_samples": row.DatasetSamples, "stats": stats})
+		p.writeJSON(map[string]any{"path": path, "format": ds.Format, "sha256": ds.SHA256, "schema": ds.Schema, "samples": len(ds.Samples), "benchmark_samples": row.DatasetSamples, "stats": stats})
 		return nil
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "file\t%s\nsha256\t%s\nschema\t%s\nrows\t%d (the benchmark has %d)\n", path, ds.SHA256, ds.Schema, len(ds.Samples), row.DatasetSamples)
+	fmt.Fprintf(w, "file\t%s\nformat\t%s\nsha256\t%s\nschema\t%s\nrows\t%d (the benchmark has %d)\n", path, ds.Format, ds.SHA256, ds.Schema, len(ds.Samples), row.DatasetSamples)
 	_ = w.Flush() // to stdout: where that is gone nobody reads it
 	t := stats.InputTokens
 	fmt.Fprintf(p.stdout, "\nprompt tokens: min %d, mean %.1f, median %d, p99 %d, max %d; %d of %d rows have a reference output\n",
@@ -76,7 +109,7 @@ func (p *program) datasetCheck(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	ds, faults := datasets.Check(path, datasets.ForRow(row), c.Int("most"))
+	ds, faults := datasets.Check(path, reading(c, row), c.Int("most"))
 	if len(faults) > 0 {
 		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: errors.Join(faults...)}
 	}
@@ -85,6 +118,42 @@ func (p *program) datasetCheck(c *cli.Context) error {
 		return nil
 	}
 	fmt.Fprintf(p.stdout, "%s: %d rows, no fault\n", path, len(ds.Samples))
+	return nil
+}
+
+func (p *program) datasetConvert(c *cli.Context) error {
+	if c.NArg() != 2 {
+		return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%d arguments are given", c.NArg()), Hint: "Write `mlperf-go dataset convert IN OUT`"}
+	}
+	m, err := models.Find(c.String("model"))
+	if err != nil {
+		return err
+	}
+	from, to := c.Args().Get(0), c.Args().Get(1)
+	format := c.String("to")
+	if format == "" {
+		format = datasets.FormatOfName(to)
+	}
+	if format == "" {
+		return &run.Error{Exit: run.ExitUsage, Code: "format", Err: fmt.Errorf("the suffix of %s tells no format", to), Hint: "End it in .json, .jsonl or .parquet, or write --to FORMAT"}
+	}
+	var done *datasets.Conversion
+	var failed error
+	err = atomicfile.Write(to, func(w io.Writer) error {
+		done, failed = datasets.Convert(w, from, reading(c, m.Row), format)
+		return failed
+	})
+	if fault := (*datasets.Error)(nil); errors.As(failed, &fault) || errors.Is(failed, datasets.ErrOption) {
+		return datasetFailed(failed) // concerns the file read, not the one written
+	}
+	if err != nil {
+		return err
+	}
+	if p.json {
+		p.writeJSON(map[string]any{"path": to, "format": format, "samples": done.Records, "source": from, "source_format": done.From, "source_sha256": done.SHA256})
+		return nil
+	}
+	p.notice(fmt.Sprintf("%s: %d rows of %s (%s) as %s", to, done.Records, from, done.From, format))
 	return nil
 }
 

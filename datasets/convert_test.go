@@ -1,0 +1,123 @@
+package datasets
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// converted returns the set at path in another format.
+func converted(t testing.TB, path, to string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	_, err := Convert(&out, path, Options{Columns: testColumns}, to)
+	require.NoError(t, err)
+	return out.Bytes()
+}
+
+func TestConvertKeepsEveryValue(t *testing.T) {
+	const lines = `{"id":"a","tok_input":[1,2,2147483647],"input":"é\n\"<&>\u0007","big":18446744073709551615,"wide":[1,4294967296],"n":-5,"f":0.1,"g":1e-7,"e":1E5,"yes":true,"list":["x"],"o":{"k":[1,null]},"mixed":1,"nothing":null,"":"no name"}
+{"id":12,"tok_input":[7],"input":"b","big":1,"wide":[],"n":9007199254740993,"f":100.0,"g":-2.5,"e":0,"yes":null,"list":[],"o":null,"mixed":"1","nothing":null,"":"x"}
+`
+	path := writeFile(t, "a", []byte(lines))
+	array := converted(t, path, FormatJSON)
+	require.True(t, json.Valid(array))
+	require.Equal(t, strings.ReplaceAll(lines, "\n{", ",\n{"), strings.TrimPrefix(strings.TrimSuffix(string(array), "]\n"), "[\n"))
+
+	packed := converted(t, path, FormatParquet)
+	back := converted(t, writeFile(t, "a", packed), FormatJSONL)
+	want, got := strings.Split(lines, "\n"), strings.Split(string(back), "\n")
+	for i := range 2 {
+		require.Equal(t, values(t, want[i]), values(t, got[i]))
+	}
+	require.Equal(t, string(back), string(converted(t, writeFile(t, "a", converted(t, writeFile(t, "b", back), FormatParquet)), FormatJSONL)))
+}
+
+// values decodes a line without changing its numbers.
+func values(t testing.TB, line string) (v map[string]any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(line))
+	d.UseNumber()
+	require.NoError(t, d.Decode(&v), line)
+	return v
+}
+
+func TestConvertIsExact(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		var lines bytes.Buffer
+		for i := range rapid.IntRange(1, 20).Draw(t, "rows") {
+			record, err := json.Marshal(map[string]any{"id": fmt.Sprint(i), "tok_input": rapid.SliceOfN(rapid.Int32Range(0, 999), 1, 40).Draw(t, "ids"),
+				"input": rapid.StringN(1, 20, -1).Draw(t, "text"), "w": rapid.SliceOf(rapid.Int64()).Draw(t, "wide"), "f": rapid.Float64().Draw(t, "number"),
+				"n": rapid.Uint64().Draw(t, "whole"), "x": rapid.SampledFrom([]any{nil, 1, "a", true, []string{"x"}}).Draw(t, "any")})
+			require.NoError(t, err)
+			lines.Write(append(record, '\n'))
+		}
+		through := func(content []byte, to string) []byte {
+			path := dir + "/set"
+			require.NoError(t, os.WriteFile(path, content, 0o644))
+			var out bytes.Buffer
+			done, err := Convert(&out, path, testOptions(), to)
+			require.NoError(t, err)
+			require.Equal(t, bytes.Count(lines.Bytes(), []byte{'\n'}), done.Records)
+			return out.Bytes()
+		}
+		back := through(through(through(lines.Bytes(), FormatJSON), FormatParquet), FormatJSONL)
+		want, got := strings.Split(strings.TrimSpace(lines.String()), "\n"), strings.Split(strings.TrimSpace(string(back)), "\n")
+		for i := range want {
+			var w, g map[string]any
+			require.NoError(t, json.Unmarshal([]byte(want[i]), &w))
+			require.NoError(t, json.Unmarshal([]byte(got[i]), &g))
+			require.Equal(t, w, g)
+		}
+	})
+}
+
+func TestConvertOtherFormats(t *testing.T) {
+	o := npyOptions(t, "", 2, 1)
+	var out bytes.Buffer
+	done, err := Convert(&out, writeFile(t, "a", npyFile(1, "<i8", 2, 3, 1, 2, 9, 3, 9, 9)), o, FormatJSONL)
+	require.NoError(t, err)
+	require.Equal(t, "{\"tok_input\":[1,2]}\n{\"tok_input\":[3]}\n", out.String())
+	require.Equal(t, "NumPy array", done.From)
+
+	csv := converted(t, writeFile(t, "a", []byte("tok_input,note,\n\"[1, 2]\",\"a\r\nb\",0\n")), FormatJSONL)
+	require.Equal(t, "{\"tok_input\":[1,2],\"note\":\"a\\u000d\\nb\"}\n", string(csv))
+	columns := converted(t, writeFile(t, "a", []byte(`{"note":["x","y"],"tok_input":[[1],[2]]}`)), FormatJSONL)
+	require.Equal(t, "{\"note\":\"x\",\"tok_input\":[1]}\n{\"note\":\"y\",\"tok_input\":[2]}\n", string(columns))
+}
+
+func TestConvertRefuses(t *testing.T) {
+	good := writeFile(t, "a", []byte(`{"tok_input":[1]}`))
+	_, err := Convert(&bytes.Buffer{}, good, testOptions(), "csv")
+	require.ErrorIs(t, err, ErrOption)
+	require.ErrorContains(t, err, `cannot be written as "csv"; use one of json, jsonl, parquet`)
+	for _, to := range []string{FormatJSON, FormatJSONL, FormatParquet} {
+		_, err = Convert(&bytes.Buffer{}, writeFile(t, "a", []byte("{\"tok_input\":[1]}\n{\"tok_input\":[-1]}")), testOptions(), to)
+		require.ErrorContains(t, err, "record 2 (line 2)", to)
+		_, err = Convert(full{}, good, testOptions(), to)
+		require.ErrorIs(t, err, errFull, to)
+	}
+	_, err = Convert(&bytes.Buffer{}, writeFile(t, "a", []byte(`{"tok_input":[1],"more":"\ud800"}`)), testOptions(), FormatParquet)
+	require.ErrorContains(t, err, "half of a surrogate pair")
+	require.Empty(t, FormatOfName("set.csv"))
+	require.Equal(t, FormatParquet, FormatOfName("Set.Parquet"))
+	_, err = Convert(&bytes.Buffer{}, good, Options{Columns: []models.Column{{Name: "a", Type: "tensor"}}}, FormatJSON)
+	require.ErrorContains(t, err, "tensor")
+}
+
+var errFull = errors.New("full")
+
+// full is a writer that takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
