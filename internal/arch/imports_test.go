@@ -34,7 +34,7 @@ var apart = map[string][]string{
 var importers = map[string][]string{
 	"sim":                         {"cmd"},
 	"schema":                      {"cmd", "submission"},
-	"internal/golden":             {},
+	"internal/golden":             {"backends/internal/wiretest"}, // itself for tests
 	"backends/internal/wiretest":  {},
 	"internal/arch":               {},
 	"cmd":                         {},
