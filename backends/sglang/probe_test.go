@@ -3,6 +3,7 @@ package sglang_test
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -53,6 +54,7 @@ func (p *posted) all() []string {
 }
 
 func server(t *testing.T, pages map[string]string, bodies *posted) string {
+	pages = maps.Clone(pages) // the test goes on with its own while the server still reads
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[r.URL.Path]
 		switch {
