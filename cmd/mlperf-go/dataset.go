@@ -40,16 +40,30 @@ func (p *program) datasetCommand() *cli.Command {
 func readingFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "format", Usage: "format of the file: json, csv, parquet or npy; its content tells otherwise"},
+		&cli.StringFlag{Name: "input-column", Usage: "column that holds the prompt's text, in place of the schema's"},
+		&cli.StringFlag{Name: "input-ids-column", Usage: "column that holds the prompt's token ids"},
+		&cli.StringFlag{Name: "output-column", Usage: "column that holds the reference output"},
 		&cli.StringFlag{Name: "lengths", Usage: ".npy file of the prompts' lengths, for ids in a .npy file"},
 		&cli.StringFlag{Name: "pad-side", Usage: "side of the padding in a .npy table: right or left", Value: datasets.PadRight},
 		&cli.IntFlag{Name: "pad-id", Usage: "id that the padding in a .npy table must be (default: the first one met)"},
 	}
 }
 
+// columnFlags maps the flags that name a column onto the role it takes.
+var columnFlags = map[string]string{"input-column": "input", "input-ids-column": "input_ids", "output-column": "target"}
+
 // reading returns the options that read a row's data set as the flags say.
 func reading(c *cli.Context, row *models.Row) datasets.Options {
 	o := datasets.ForRow(row)
 	o.Format, o.Padding = c.String("format"), datasets.Padding{Lengths: c.String("lengths"), Side: c.String("pad-side")}
+	for flag, role := range columnFlags {
+		if name := c.String(flag); name != "" {
+			if o.Overrides == nil {
+				o.Overrides = map[string]string{}
+			}
+			o.Overrides[role] = name
+		}
+	}
 	if c.IsSet("pad-id") {
 		id := int32(c.Int("pad-id"))
 		o.Padding.ID = &id
