@@ -99,6 +99,11 @@ func serveChild(address, model, kind string) {
 		}
 		fmt.Fprintf(w, `{"object":"list","data":[{"id":%q}]}`, model)
 	})
+	for _, action := range []string{"start", "stop"} {
+		mux.HandleFunc("POST /"+action+"_profile", func(http.ResponseWriter, *http.Request) {
+			fmt.Println(action, "in", os.Getenv("VLLM_TORCH_PROFILER_DIR"))
+		})
+	}
 	panic(http.Serve(l, mux))
 }
 

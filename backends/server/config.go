@@ -46,6 +46,7 @@ type Config struct {
 	Debug             bool     // record the processes of each replica when it is ready
 	EndpointType      string   // completions or chat_completions; "": the backend's own
 	MaxPoolSize       int      // connections of the client; 0: not told
+	Profile           Profile
 }
 
 const unset = -1

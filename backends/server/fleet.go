@@ -169,6 +169,9 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 	probe := newProber(r.URL, f.plan.apiKey)
 	began := time.Now()
 	err = probe.awaitReady(ctx, f.plan.Served, f.plan.StartupTimeout, p.ended)
+	if err == nil && f.plan.torch {
+		err = probe.torch(ctx, "start")
+	}
 	if err == nil {
 		f.isReady(r, p, time.Since(began))
 		err = f.watch(ctx, r, p, probe)
@@ -179,7 +182,11 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 		alive = false
 	default:
 	}
-	stopErr := p.stop(f.plan.StopTimeout)
+	var stopErr error
+	if f.plan.torch && alive && errors.Is(err, errStop) {
+		stopErr = probe.torch(context.Background(), "stop")
+	}
+	stopErr = errors.Join(stopErr, p.stop(f.plan.StopTimeout))
 	if err := awaitFree(r.address); err != nil {
 		stopErr = errors.Join(stopErr, fmt.Errorf("%s is still taken: %w", r.address, err))
 	}
@@ -201,6 +208,9 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 }
 
 func (f *Fleet) start(r Replica) (p *process, since int64, err error) {
+	if err := r.prepare(); err != nil {
+		return nil, 0, err
+	}
 	if err := os.MkdirAll(filepath.Dir(r.Log), 0o755); err != nil {
 		return nil, 0, fmt.Errorf("making the folder of its log: %w", err)
 	}

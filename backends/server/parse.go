@@ -52,6 +52,7 @@ var keys = map[string]reader{
 	"gpus":               texts(func(c *Config) *[]string { return &c.GPUs }),
 	"debug_mode":         flag(func(c *Config) *bool { return &c.Debug }),
 	"endpoint_type":      oneOf(func(c *Config) *string { return &c.EndpointType }, "completions", "chat_completions"),
+	"profile":            profile,
 	"max_pool_size":      count(func(c *Config) *int { return &c.MaxPoolSize }, 1, 1<<20),
 }
 

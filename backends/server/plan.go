@@ -43,6 +43,7 @@ type Plan struct {
 	environ []string // of every replica
 	pre     []string
 	apiKey  string
+	torch   bool // start and stop the torch profiler
 }
 
 // Replica is one server of a plan.
@@ -54,7 +55,8 @@ type Replica struct {
 	Env     map[string]string `json:"env"` // what differs from this process's environment
 	Log     string            `json:"log"`
 
-	address string // that the server binds
+	address    string // that the server binds
+	profileDir string // "" without a profiler
 }
 
 // NewPlan places the replicas of a file on ports and GPUs.
@@ -74,7 +76,10 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 		Backend: c.Backend, Model: c.Model, Dir: dir, Notes: []string{}, pre: c.PreStart, Debug: c.Debug,
 		HeartbeatInterval: c.HeartbeatInterval, HeartbeatTimeout: c.HeartbeatTimeout, StartupTimeout: c.StartupTimeout, StopTimeout: c.StopTimeout,
 	}
-	e, _ := c.engine()
+	if c.Profile.Enabled {
+		p.torch, p.StopTimeout = c.Profile.Tool == "pytorch", max(p.StopTimeout, profileStop)
+		p.Notes = append(p.Notes, "the servers are profiled by "+c.Profile.Tool+": no result of them is to be published")
+	}
 	p.Served = c.served(args)
 	ports, err := c.ports(o.Replicas)
 	if err != nil {
@@ -93,6 +98,7 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 		p.Notes = append(p.Notes, fmt.Sprintf("GPUs: %s; %d for each of %d", gpus.Note, per, len(ports)))
 	}
 	p.environ = c.environ(o.Environ, gpus, per)
+	e, _ := c.engine()
 	p.apiKey, _ = lookup(p.environ, "VLLM_API_KEY")
 	if key, given := valueOf(e, args, "api-key"); given {
 		p.apiKey = key
@@ -241,6 +247,7 @@ func (c *Config) replica(dir string, i, port int, args []string, gpus GPUs, ids 
 			r.Env[name] = filepath.Join(dir, "cache", fmt.Sprintf("replica-%d", i), strings.ToLower(name))
 		}
 	}
+	c.Profile.apply(&r, dir)
 	return r
 }
 

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestProfileBlocksThatAreRefused(t *testing.T) {
+	for block, want := range map[string]string{
+		"3":                       "is no map of enabled",
+		"{enabled: true}":         "is enabled without a tool: choose one of nsys, pytorch, amd",
+		"{tool: perf}":            `none of nsys, pytorch, amd`,
+		"{tol: nsys}":             `has the key "tol" in line 2`,
+		"{tool: nsys, tool: amd}": "each once",
+		"{enabled: maybe}":        "write true or false",
+	} {
+		_, err := Parse("s.yaml", strings.NewReader("model: m\nprofile: "+block))
+		require.ErrorContains(t, err, want, block)
+	}
+	p := plan(t, "model: m\nprofile: {enabled: false, tool: nsys}", Options{GPUsPerReplica: unset})
+	require.Equal(t, "python3", p.Replicas[0].Command[0])
+}
+
+// A stand-in for nsys: it notes its arguments and becomes the command behind --.
+func TestNsysStandsInFrontOfEachServer(t *testing.T) {
+	tool := filepath.Join(t.TempDir(), "nsys")
+	require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\necho profiler \"$@\"\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n"), 0o755))
+	p := childPlan(t, "serve", 2, "profile: {enabled: true, tool: nsys, args: [-t, cuda], binary_path: '"+tool+"'}")
+	require.Equal(t, profileStop, p.StopTimeout)
+	require.Contains(t, strings.Join(p.Notes, "\n"), "profiled by nsys")
+	f, err := Start(t.Context(), p, nil)
+	require.NoError(t, err)
+	require.NoError(t, f.Stop())
+	requireNothingLeft(t, p)
+	log, err := os.ReadFile(p.Replicas[1].Log)
+	require.NoError(t, err)
+	require.Contains(t, string(log), "profiler profile -t cuda --output "+p.Dir+"/profile/replica-1.nsys-rep -- ")
+	require.DirExists(t, filepath.Join(p.Dir, "profile"))
+
+	amd := plan(t, "model: m\nprofile: {enabled: true, tool: amd, args: [--output, mine.csv]}", Options{GPUsPerReplica: unset})
+	require.Equal(t, []string{"rocprof", "--output", "mine.csv", "--", "python3"}, amd.Replicas[0].Command[:5])
+}
+
+func TestTheTorchProfilerIsStartedAndStopped(t *testing.T) {
+	p := childPlan(t, "serve", 1, "profile: {enabled: true, tool: pytorch}")
+	f, err := Start(t.Context(), p, nil)
+	require.NoError(t, err)
+	require.NoError(t, f.Stop())
+	log, err := os.ReadFile(p.Replicas[0].Log)
+	require.NoError(t, err)
+	dir := p.Dir + "/profile/replica-0\n"
+	require.Equal(t, "start in "+dir+"stop in "+dir, string(log))
+}
