@@ -13,22 +13,32 @@ type dialect struct {
 	whole     string // keeps special tokens in the text
 	topKOff   *int64 // the one way to switch top_k off; nil: 0 and -1 are both understood
 	generate  bool   // has /inference/v1/generate
+	needIDs   string // how it is made to send token ids, as a clause
 }
 
-const returnIDs = `,"return_token_ids":true`
+const (
+	returnIDs = `,"return_token_ids":true`
+	fromVLLM  = "they are asked for with return_token_ids, which vLLM >= 0.10.2 honours and older or other servers ignore"
+)
 
 var minusOne, zero int64 = -1, 0
 
 var (
 	vllm = dialect{
 		chatLimit: "max_completion_tokens", always: true, askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs,
-		whole: `,"skip_special_tokens":false`, generate: true,
+		whole: `,"skip_special_tokens":false`, generate: true, needIDs: fromVLLM,
 	}
 	// generic is sent nothing that the benchmark did not ask for.
-	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true}
+	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true, needIDs: fromVLLM}
 	// SGLang refuses return_token_ids in a chat stream (spec/real-servers.md §3).
-	sglang = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne}
-	trtllm = dialect{chatLimit: "max_tokens", askIDs: `,"detokenize":false`, topKOff: &zero}
+	sglang = dialect{
+		chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne,
+		needIDs: "SGLang sends them on its native route (--api generate)",
+	}
+	trtllm = dialect{
+		chatLimit: "max_tokens", askIDs: `,"detokenize":false`, topKOff: &zero,
+		needIDs: "TensorRT-LLM sends them on its completions route (--api completions), asked with detokenize false",
+	}
 )
 
 // ids is the member that asks for token ids.

@@ -36,12 +36,13 @@ var paths = map[string]string{
 
 // protocol joins a route with its answers.
 type protocol struct {
-	path   string
-	config *backends.Config
+	path    string
+	config  *backends.Config
+	dialect *dialect
 }
 
 func (p *protocol) Path() string               { return p.path }
-func (p *protocol) NewAnswer() backends.Answer { return newAnswer(p.config) }
+func (p *protocol) NewAnswer() backends.Answer { return newAnswer(p.dialect, p.config) }
 
 // Protocol gives the route and the answers for an HTTP client.
 func (d *Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
@@ -54,7 +55,7 @@ func (d *Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
 	case c.API == "generate" && c.KeepText:
 		return nil, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this benchmark needs: choose completions or chat", d.name)
 	}
-	return &protocol{path: path, config: c}, nil
+	return &protocol{path: path, config: c, dialect: &d.dialect}, nil
 }
 
 // Encode appends the request body of one sample to dst, as compact JSON. Token ids outside the vocabulary are an error.
@@ -76,7 +77,7 @@ func (d *Driver) Open(c *backends.Config) (backends.Backend, error) {
 func (d *Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
 	p := &probe.Prober{
 		Wire: d, Endpoint: e, Config: c,
-		NoIDs: "They are asked for with return_token_ids, which vLLM >= 0.10.2 honours and older or other servers ignore: use such a server.",
+		NoIDs: "Token ids: " + d.needIDs + ".",
 	}
 	return p.Run(ctx, sample, generate, p.Health, p.Version, p.Models)
 }

@@ -107,7 +107,7 @@ func BenchmarkEncode(b *testing.B) {
 
 // TestAnswerAllocatesNothing reads a whole stream again and again.
 func TestAnswerAllocatesNothing(t *testing.T) {
-	a := newAnswer(&backends.Config{Stream: true, NeedIDs: true})
+	a := newAnswer(&vllm, &backends.Config{Stream: true, NeedIDs: true})
 	var stream []byte
 	for range 50 {
 		stream = append(append(append(stream, "data: "...), vllmEvent...), "\n\n"...)
@@ -124,7 +124,7 @@ func TestAnswerAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkAnswer(b *testing.B) {
-	a := newAnswer(&backends.Config{Stream: true, NeedIDs: true})
+	a := newAnswer(&vllm, &backends.Config{Stream: true, NeedIDs: true})
 	var stream []byte
 	for range 128 {
 		stream = append(append(append(stream, "data: "...), vllmEvent...), "\n\n"...)
@@ -149,7 +149,7 @@ func FuzzAnswer(f *testing.F) {
 			kind = "text/event-stream"
 		}
 		read := func(step int) (o backends.Outcome, detail string) {
-			a := newAnswer(&backends.Config{Stream: stream, KeepText: true, Vocabulary: 1000})
+			a := newAnswer(&vllm, &backends.Config{Stream: stream, KeepText: true, Vocabulary: 1000})
 			a.Begin(kind)
 			for at := 0; at < len(body); at += min(step, len(body)) {
 				p := body[at:min(at+step, len(body))]
@@ -171,4 +171,19 @@ func FuzzAnswer(f *testing.F) {
 			require.NotEmpty(t, whole.FinishReason)
 		}
 	})
+}
+
+func TestEachFamilySaysHowToGetIDs(t *testing.T) {
+	for name, text := range map[string]string{"vllm": "return_token_ids, which vLLM >= 0.10.2", "trtllm": "detokenize false"} {
+		d, err := backends.Lookup(name)
+		require.NoError(t, err)
+		p, err := d.(*Driver).Protocol(&backends.Config{NeedIDs: true})
+		require.NoError(t, err)
+		a := p.NewAnswer()
+		a.Begin("application/json")
+		a.Feed([]byte(`{"choices":[{"text":"a","finish_reason":"stop"}],"usage":{"completion_tokens":1}}`))
+		var o backends.Outcome
+		require.Contains(t, a.Finish(&o, backends.OK), text)
+		require.Equal(t, backends.FailBadEvent, o.Reason)
+	}
 }
