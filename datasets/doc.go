@@ -9,8 +9,8 @@
 // is LoadGen's sample index, or an *Error that names file, record, line and field.
 //
 // Files are foreign bytes: depth, record size, record count and the expansion of compressed files are bounded, and a file is
-// read as a stream, so that memory holds the kept columns and one record (of Parquet, one page of each wanted column). A finished Dataset is read-only and may be read by
-// any number of goroutines.
+// read as a stream, so that memory holds the kept columns and one record (of Parquet, one page of each wanted column). A finished
+// Dataset is read-only and may be read by any number of goroutines.
 //
 // It imports models, tokenizer and internal/config (nearest names), and nothing that talks to a network or prints.
 package datasets
