@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -51,20 +52,26 @@ func noArguments(c *cli.Context) error {
 	return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%s takes flags only, not %q", c.Command.FullName(), c.Args().First()), Hint: "Is a -- missing before it, or an = in front of its value?"}
 }
 
-// redacted hides keys that were given on the command line.
+// redacted hides keys that were given on the command line, ours and those of an engine behind "--".
 func redacted(args []string) []string {
 	out := append([]string(nil), args...)
-	for i := range out {
-		name, _, inline := cutFlag(out[i])
+	for i := 1; i < len(out); i++ {
+		name, _, inline := cutFlag(args[i])
 		switch {
-		case name != "api-key":
+		case !strings.HasPrefix(args[i], "-") || !secretName(name):
 		case inline:
-			out[i] = "--api-key=***"
+			out[i] = "--" + name + "=***"
 		case i+1 < len(out):
 			out[i+1] = "***"
 		}
 	}
 	return out
+}
+
+// secretName tells a flag whose value is a secret by its name: --api-key, --hf-token, --ssl-keyfile-password.
+func secretName(name string) bool {
+	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+	return strings.HasSuffix(name, "-key") || strings.HasSuffix(name, "-token") || strings.Contains(name, "secret") || strings.Contains(name, "password")
 }
 
 func (p *program) printConfig(plan *run.Plan) error {
