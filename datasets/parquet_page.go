@@ -1,15 +1,11 @@
 package datasets
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -309,141 +305,6 @@ func (c *pqColumn) plain(v *pqValues, body []byte, n int) *fault {
 		}
 	default:
 		return pqRefused("96-bit integers")
-	}
-	return nil
-}
-
-// pqLevels decodes n levels of at most most.
-func pqLevels(dst []uint32, src []byte, n, most int) ([]uint32, *fault) {
-	if most == 0 {
-		return dst, nil
-	}
-	width := 0
-	for 1<<width <= most {
-		width++
-	}
-	levels, f := hybrid(dst, src, n, width)
-	if f != nil {
-		return levels, f
-	}
-	for _, l := range levels {
-		if int(l) > most {
-			return levels, pqDamaged(fmt.Sprintf("the level %d where %d is the largest", l, most))
-		}
-	}
-	return levels, nil
-}
-
-// hybrid decodes n numbers of width bits in the hybrid of run lengths and packed bits (Encodings.md, RLE). Runs longer than
-// what is asked for are cut.
-func hybrid(dst []uint32, src []byte, n, width int) ([]uint32, *fault) {
-	for len(dst) < n {
-		head, used := binary.Uvarint(src)
-		if used <= 0 || head > math.MaxUint32 || head < 2 {
-			return dst, pqDamaged("run lengths that end early")
-		}
-		src = src[used:]
-		if head&1 == 0 {
-			size := (width + 7) / 8
-			if len(src) < size {
-				return dst, pqDamaged("run lengths that end early")
-			}
-			var b [4]byte
-			copy(b[:], src[:size])
-			src = src[size:]
-			value := binary.LittleEndian.Uint32(b[:])
-			for range min(int(head>>1), n-len(dst)) {
-				dst = append(dst, value)
-			}
-			continue
-		}
-		count := min(int(head>>1)*8, n-len(dst))
-		size := int(head>>1) * width
-		if len(src) < (count*width+7)/8 {
-			return dst, pqDamaged("packed bits that end early")
-		}
-		dst = unpackBits(dst, src, count, width)
-		src = src[min(size, len(src)):]
-	}
-	return dst, nil
-}
-
-// unpackBits appends count numbers of width bits, the lowest bit first.
-func unpackBits(dst []uint32, src []byte, count, width int) []uint32 {
-	mask := uint64(1)<<width - 1
-	var held uint64
-	bits := 0
-	for range count {
-		for ; bits < width; bits += 8 {
-			held |= uint64(src[0]) << bits
-			src = src[1:]
-		}
-		dst = append(dst, uint32(held&mask))
-		held >>= width
-		bits -= width
-	}
-	return dst
-}
-
-// unpack returns the page's body, which must have exactly size bytes; buf is used where it is large enough.
-func (c *pqColumn) unpack(buf, packed []byte, size int) ([]byte, *fault) {
-	if c.codec == 0 {
-		return append(buf[:0], packed...), nil
-	}
-	if size < 0 || c.grown.add(size) {
-		return nil, &fault{found: errExpansion.Error(), expected: "data", try: "unpack the file yourself if you trust it"}
-	}
-	if cap(buf) < size {
-		buf = make([]byte, size)
-	}
-	buf = buf[:size]
-	var err error
-	switch c.codec {
-	case 1:
-		if n, e := snappy.DecodedLen(packed); e != nil || n != size {
-			return nil, pqDamaged("a snappy page of another size than its header tells")
-		}
-		buf, err = snappy.Decode(buf, packed)
-	case 2:
-		var z *gzip.Reader
-		if z, err = gzip.NewReader(bytes.NewReader(packed)); err == nil {
-			err = readExactly(z, buf)
-		}
-	case 6:
-		if c.zstd == nil {
-			c.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxPage), zstd.WithDecoderLowmem(true))
-		}
-		if err == nil {
-			err = c.zstd.Reset(bytes.NewReader(packed))
-		}
-		if err == nil {
-			err = readExactly(c.zstd, buf)
-		}
-	default:
-		return nil, pqRefused("the compression " + pqCodecName(c.codec))
-	}
-	if err != nil {
-		return nil, pqDamaged(fmt.Sprintf("a page that cannot be unpacked (%v)", err))
-	}
-	return buf, nil
-}
-
-func pqCodecName(codec int64) string {
-	names := []string{"none", "snappy", "gzip", "LZO", "brotli", "LZ4", "zstd", "LZ4_RAW"}
-	if codec >= 0 && codec < int64(len(names)) {
-		return names[codec]
-	}
-	return fmt.Sprint(codec)
-}
-
-// readExactly fills buf and then expects the end.
-func readExactly(r io.Reader, buf []byte) error {
-	if _, err := io.ReadFull(r, buf); err != nil {
-		return err
-	}
-	var more [1]byte
-	if n, err := io.ReadFull(r, more[:]); n > 0 || err != io.EOF {
-		return fmt.Errorf("more bytes than its header tells")
 	}
 	return nil
 }
