@@ -111,7 +111,7 @@ func members(record []byte, take func(name string, value []byte) error) error {
 
 // parquetWriter writes records as Parquet.
 type parquetWriter struct {
-	w     *parquet.Writer
+	w     *parquet.GenericWriter[any]
 	types []cellType
 	place map[string]int // of each column: Parquet's groups are sorted by name
 	row   parquet.Row
@@ -150,7 +150,7 @@ func newParquetWriter(w io.Writer, columns *columnCells) *parquetWriter {
 		p.types = append(p.types, t)
 	}
 	p.cells = make([][]byte, len(names))
-	p.w = parquet.NewWriter(w, parquet.NewSchema("dataset", group), parquet.Compression(&parquet.Zstd))
+	p.w = parquet.NewGenericWriter[any](w, parquet.NewSchema("dataset", group), parquet.Compression(&parquet.Zstd))
 	return p
 }
 
