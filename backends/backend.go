@@ -133,6 +133,12 @@ type Connected interface {
 	Connections() []int64
 }
 
+// Sharpened is what a backend may also be: one that asks for real-time priority for the thread that it reports from.
+type Sharpened interface {
+	// Realtime says whether it was given.
+	Realtime() bool
+}
+
 // Driver is one wire protocol family, found by name.
 type Driver interface {
 	// Encode appends the request body of one sample to dst.

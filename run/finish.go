@@ -108,6 +108,9 @@ func (t *test) client(m *ledger.Metrics, process hostinfo.Process, drift time.Du
 		IssueThread: t.thread, RingWakes: t.wakes, RingFullWaits: t.full,
 		RequestBytes: t.loaded.Load(), RequestsSpilled: t.library.Spilled(),
 	}
+	if b, ok := t.backend.(backends.Sharpened); ok {
+		c.LoopRealtime = b.Realtime()
+	}
 	if n := t.ledger.Counts().Issued; n > 0 {
 		c.CPUUSPerSample = process.CPUS() * 1e6 / float64(n)
 	}

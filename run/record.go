@@ -124,6 +124,7 @@ type Client struct {
 	GCPauseMaxS     float64            `json:"gc_pause_max_s"`
 	ClockDriftUS    float64            `json:"clock_drift_us"` // wall clock against monotonic clock over the test
 	IssueThread     loadgen.ThreadInfo `json:"issue_thread"`
+	LoopRealtime    bool               `json:"loop_realtime"` // the client's loop had real-time priority
 	RingWakes       int                `json:"ring_wakes"`
 	RingFullWaits   int                `json:"ring_full_waits"`
 	RequestBytes    int64              `json:"request_bytes"`

@@ -23,6 +23,7 @@ type Client struct {
 	targets  []target
 	balancer balance.Balancer
 	opened   []atomic.Int64 // connections, by endpoint
+	realtime atomic.Bool    // the loop's thread has real-time priority
 }
 
 // New makes a client for the endpoints of c, all of them plain http. It looks their addresses up and connects to nothing
@@ -53,10 +54,16 @@ func (c *Client) Connections() []int64 {
 	return counts
 }
 
+// Realtime says whether the loop's thread was given real-time priority.
+func (c *Client) Realtime() bool { return c.realtime.Load() }
+
 // Serve answers the queries of src on the calling goroutine, which is locked to its OS thread meanwhile.
 func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	restore, granted := sharpen()
+	defer restore()
+	c.realtime.Store(granted)
 	s, stopSource, err := parkable(src)
 	if err != nil {
 		return err
