@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Everything that CI checks after set-up and lint: all tests, the race detector, the build without LoadGen, real runs.
 # Goes on after a failing part, and ends with the failed tests and their output, then "N passed, N failed, N skipped".
+# A few failed tests run a second time by themselves: the machine may be busy. What passes then is listed as FLAKY.
 # CI=true runs every test anew; otherwise results of the go tool's cache count.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -22,7 +23,27 @@ part() {
   local codes=("${PIPESTATUS[@]}")
   # The go command may fail without an event, as on a flag that it does not know.
   [ "${codes[0]}" = 0 ] || [ "${codes[2]}" != 0 ] || record "$name" fail "go test ended with ${codes[0]} and named no failed test"
+  [ "${codes[2]}" = 0 ] || again "$name" "$@"
   echo "   $((SECONDS - from)) s"
+}
+
+# again NAME GO-TEST-ARGUMENT...: the failed tests of a part a second time, each by itself, where scripts/testsum allows it. What
+# passes then is counted as passed and named FLAKY.
+again() {
+  local name=$1 package test flags=()
+  shift
+  while [ $# -gt 0 ]; do
+    case $1 in
+    -skip) shift ;; # the tests are named
+    ./*) ;;         # and so are their packages
+    *) flags+=("$1") ;;
+    esac
+    shift
+  done
+  while read -r package test; do
+    echo "   again: $package $test"
+    go test -json -count=1 "${flags[@]}" -run "^$test\$" "$package" >>"$work/$name-again.json" 2>&1
+  done < <("$work/testsum" -again "$work/$name.json")
 }
 
 # record TEST pass|fail [SENTENCE]: an event of this script's own, for the counts.
@@ -31,23 +52,27 @@ record() {
   printf '{"Action":"%s","Package":"scripts/test.sh","Test":"%s"}\n' "$2" "$1" >>"$work/steps.json"
 }
 
-# step NAME COMMAND...: one more test, passed when the command is.
+# step NAME COMMAND...: one more test, passed when the command is, the second time at the latest.
 step() {
   local name=$1 from=$SECONDS action=pass
   shift
   echo "== $name: $*"
-  if ! "$@" >"$work/$name.log" 2>&1; then
+  if "$@" >"$work/$name.log" 2>&1; then
+    record "$name" pass
+  elif cat "$work/$name.log" && echo "   again" && "$@" >"$work/$name.log" 2>&1; then
+    action='pass, FLAKY: the first time it failed, as shown above'
+    record "$name" pass
+  else
     action=fail
     cat "$work/$name.log"
     record "$name" fail "its output stands above"
-  else
-    record "$name" pass
   fi
   echo "   $action, $((SECONDS - from)) s"
 }
 
 # make_run SCENARIO: a rehearsal through make, whose exit code and own record both say that it is valid.
 make_run() {
+  rm -rf "$work/run-$1"
   make -s run MODEL=llama3.1-8b SCENARIO="$1" OUT="$work/run-$1" ARGS='--json --no-progress' >"$work/run-$1.record" &&
     grep -q '^  "verdict": "VALID"' "$work/run-$1.record" &&
     grep -q '^  "verdict": "VALID"' "$work/run-$1/run.json"
@@ -62,4 +87,5 @@ step build-nocgo env CGO_ENABLED=0 go build ./...
 part noloadgen -tags noloadgen -timeout 10m -skip "$elsewhere" ./loadgen-cgo/... ./backends/... ./models/... ./internal/...
 step run-Offline make_run Offline
 step run-Server make_run Server
-"$work/testsum" -total "$work"/*.json
+mapfile -t results < <(find "$work" -name '*.json' ! -name '*-again.json' | sort)
+"$work/testsum" -total "${results[@]}"

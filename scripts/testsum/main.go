@@ -19,13 +19,14 @@ func mainCode(args []string, in io.Reader, out io.Writer) int {
 		return s.code()
 	}
 	for _, name := range args[1:] {
-		f, err := os.Open(name)
-		if err != nil {
+		if err := s.readFile(name); err != nil {
 			fmt.Fprintf(out, "testsum: %v\n", err)
 			return 1
 		}
-		s.read(f)
-		_ = f.Close() // read only
+	}
+	if args[0] == "-again" {
+		s.printAgain()
+		return 0
 	}
 	s.total()
 	return s.code()
@@ -48,15 +49,42 @@ type key struct{ pkg, test string }
 type sum struct {
 	out     io.Writer
 	live    bool
+	again   *again // of the file that is being read, where it is a second run
 	output  map[key][]string
 	running map[string]int // failed tests of packages that have not ended
 	failed  []key
+	flaky   []key
 	passed  int
 	skipped int
 }
 
 func newSum(out io.Writer) *sum {
 	return &sum{out: out, output: map[key][]string{}, running: map[string]int{}}
+}
+
+// readFile takes the stream of one part, and then that of its second run (again.go) where there was one.
+func (s *sum) readFile(name string) error {
+	first := len(s.failed)
+	for _, again := range []bool{false, true} {
+		path := name
+		if again {
+			path = strings.TrimSuffix(name, ".json") + againSuffix
+		}
+		f, err := os.Open(path)
+		if again && os.IsNotExist(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if again {
+			s.again = newAgain(s.failed[first:])
+		}
+		s.read(f)
+		_ = f.Close() // read only
+	}
+	s.forgive(first)
+	return nil
 }
 
 // read takes a stream to its end. A line that is no event, such as a message of the go command, is printed as it is.
@@ -80,6 +108,10 @@ func (s *sum) read(in io.Reader) {
 
 func (s *sum) take(e event) {
 	k := key{e.Package, e.Test}
+	if s.again != nil {
+		s.again.take(k, e)
+		return
+	}
 	switch e.Action {
 	case "build-output":
 		s.output[key{pkg: e.ImportPath}] = append(s.output[key{pkg: e.ImportPath}], e.Output)
@@ -140,6 +172,10 @@ func (s *sum) endPackage(k key, e event) {
 func (s *sum) total() {
 	for _, k := range s.failed {
 		fmt.Fprintln(s.out, strings.TrimRight("FAIL "+k.pkg+" "+k.test, " "))
+		s.print(k)
+	}
+	for _, k := range s.flaky {
+		fmt.Fprintln(s.out, strings.TrimRight("FLAKY "+k.pkg+" "+k.test, " ")+": failed, and passed when it ran again by itself")
 		s.print(k)
 	}
 	fmt.Fprintf(s.out, "%d passed, %d failed, %d skipped\n", s.passed, len(s.failed), s.skipped)

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// againSuffix ends the name of the file with a part's second run.
+const againSuffix = "-again.json"
+
+// mostAgain is how many tests may run again: where more fail, it is no accident of a busy machine.
+const mostAgain = 6
+
+// final are the words of failures that time does not explain.
+var final = []string{"DATA RACE", "panic: ", "fatal error: ", "found unexpected goroutines", "Sanitizer", "[build failed]", "race detected"}
+
+// again is the second run of the tests of a part that failed.
+type again struct {
+	first  map[key]bool
+	passed map[key]bool
+	failed map[key]bool
+}
+
+func newAgain(failed []key) *again {
+	a := &again{first: map[key]bool{}, passed: map[key]bool{}, failed: map[key]bool{}}
+	for _, k := range failed {
+		a.first[k] = true
+	}
+	return a
+}
+
+func (a *again) take(k key, e event) {
+	switch e.Action {
+	case "pass":
+		a.passed[k] = true
+	case "fail":
+		a.failed[k] = true
+	}
+}
+
+// forgive moves the tests that failed in a part and passed in its second run, themselves and whatever they belong to. Failures
+// before the given one are of other parts.
+func (s *sum) forgive(first int) {
+	a := s.again
+	s.again = nil
+	if a == nil {
+		return
+	}
+	kept := s.failed[:first]
+	for _, k := range s.failed[first:] {
+		if a.passed[k] && !a.failed[k.top()] && !a.failed[key{pkg: k.pkg}] && s.mayRunAgain(k) {
+			s.flaky = append(s.flaky, k)
+			s.passed++
+			continue
+		}
+		kept = append(kept, k)
+	}
+	s.failed = kept
+}
+
+// top is the test that a subtest belongs to: the one that can be run by itself.
+func (k key) top() key {
+	k.test, _, _ = strings.Cut(k.test, "/")
+	return k
+}
+
+// mayRunAgain says whether nothing in a failure's output, or in that of its package, names a fault that time does not explain.
+func (s *sum) mayRunAgain(k key) bool {
+	for _, of := range []key{k, k.top(), {pkg: k.pkg}} {
+		for _, line := range s.output[of] {
+			if slices.ContainsFunc(final, func(word string) bool { return strings.Contains(line, word) }) {
+				return false
+			}
+		}
+	}
+	return k.test != ""
+}
+
+func (s *sum) printAgain() {
+	var list []key
+	for _, k := range s.failed {
+		if !s.mayRunAgain(k) {
+			return // one fault of the other kind, and the part has failed whatever else passes
+		}
+		if !slices.Contains(list, k.top()) {
+			list = append(list, k.top())
+		}
+	}
+	if len(list) > mostAgain {
+		return
+	}
+	for _, k := range list {
+		fmt.Fprintln(s.out, k.pkg, k.test)
+	}
+}
