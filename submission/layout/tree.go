@@ -1,0 +1,147 @@
+package layout
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// The divisions of a round. Other folders of a tree's root are no part of a submission.
+const (
+	Closed  = "closed"
+	Open    = "open"
+	Network = "network"
+)
+
+// Divisions are their names in the order of the organisers' tools.
+func Divisions() []string { return []string{Closed, Open, Network} }
+
+// The files of a submitter's folder and of a scenario's.
+const (
+	MeasurementsName = "measurements.json" // since v6.0
+	UserConfName     = "user.conf"
+	ReadmeName       = "README.md"
+	MappingName      = "model_mapping.json" // open division: own benchmark names
+	CalibrationName  = "calibration.md"
+	RunName          = "run_1" // the one performance run
+	PowerName        = "power" // below performance, where power was measured
+	RangingName      = "ranging"
+	HashKey          = "hash=" // begins the line of accuracy.txt that truncation writes
+)
+
+// Round is where one round keeps what differs between rounds (spec/submission.md §1.3). Folders are a submitter's.
+type Round struct {
+	Name         string
+	Code         string   // folder of the code
+	Measurements string   // folder of measurements, user.conf and README.md; empty: the scenario's own
+	Compliance   string   // folder of the audits in Moved; empty: the scenario's own
+	Moved        []string // audits that lie in Compliance
+	PowerFile    bool     // systems/<system>_power.yaml is read
+}
+
+var rounds = []Round{
+	{Name: "v5.1", Code: "code", Measurements: "measurements", Compliance: "compliance", Moved: []string{"TEST01", "TEST04", "TEST06"}},
+	{Name: "v6.0", Code: "src"},
+	{Name: "v6.1", Code: "src", PowerFile: true},
+}
+
+// ForRound gives a round's layout; a round that is not known is an error.
+func ForRound(name string) (*Round, error) {
+	var names []string
+	for i := range rounds {
+		if rounds[i].Name == name {
+			return &rounds[i], nil
+		}
+		names = append(names, rounds[i].Name)
+	}
+	return nil, fmt.Errorf("round %q is unknown: take one of %s", name, strings.Join(names, ", "))
+}
+
+// Submitter is a submitter's folder in one division.
+type Submitter struct{ Division, Name string }
+
+// Folder is the submitter's own.
+func (s Submitter) Folder() string { return path.Join(s.Division, s.Name) }
+
+// Results is where the systems' results lie.
+func (s Submitter) Results() string { return path.Join(s.Folder(), "results") }
+
+// System is the description of a system.
+func (s Submitter) System(system string) string {
+	return path.Join(s.Folder(), "systems", system+".json")
+}
+
+// SystemPower is the nameplate power of a system, where the round reads it.
+func (s Submitter) SystemPower(system string) string {
+	return path.Join(s.Folder(), "systems", system+"_power.yaml")
+}
+
+// Calibration are the two places of the calibration document, the usual one first.
+func (s Submitter) Calibration() []string {
+	return []string{path.Join(s.Folder(), "documentation", CalibrationName), path.Join(s.Folder(), CalibrationName)}
+}
+
+// Mapping is the file with own benchmark names.
+func (s Submitter) Mapping() string { return path.Join(s.Folder(), MappingName) }
+
+// Scenario is one scenario's place in a tree.
+type Scenario struct {
+	Submitter
+	Round     *Round
+	SystemID  string // name of the system's folder
+	Benchmark string // name of the benchmark's folder
+	Name      string // name of the scenario's folder
+}
+
+// Place gives the place of a campaign's scenario.
+func (r *Round) Place(s Submitter, system, benchmark string, scenario models.Scenario) Scenario {
+	return Scenario{Submitter: s, Round: r, SystemID: system, Benchmark: benchmark, Name: string(scenario)}
+}
+
+// Folder is the scenario's own, below results.
+func (s Scenario) Folder() string {
+	return path.Join(s.Results(), s.SystemID, s.Benchmark, s.Name)
+}
+
+// Performance is the folder of the performance run's logs.
+func (s Scenario) Performance() string { return path.Join(s.Folder(), PerformanceRun) }
+
+// PerformanceRun is the folder of a performance run's logs below a scenario's or an audit's.
+const PerformanceRun = Performance + "/" + RunName
+
+// Accuracy is the folder of the accuracy run's logs.
+func (s Scenario) Accuracy() string { return path.Join(s.Folder(), Accuracy) }
+
+// Measured is the folder of measurements, user.conf and README.md.
+func (s Scenario) Measured() string { return s.beside(s.Round.Measurements) }
+
+// Measurements is the measurements file. Where the round has a folder of their own the name begins with the system's.
+func (s Scenario) Measurements() string {
+	name := MeasurementsName
+	if s.Round.Measurements != "" {
+		name = s.SystemID + "_" + s.Name + ".json"
+	}
+	return path.Join(s.Measured(), name)
+}
+
+// Audit is the folder of an audit.
+func (s Scenario) Audit(test string) string {
+	if slices.Contains(s.Round.Moved, test) {
+		return path.Join(s.beside(s.Round.Compliance), test)
+	}
+	return path.Join(s.Folder(), test)
+}
+
+// Code is the folder of the code; the rules expect a README.md in it.
+func (s Scenario) Code() string { return path.Join(s.Submitter.Folder(), s.Round.Code, s.Benchmark) }
+
+// beside is the folder of the same system, benchmark and scenario below another folder of the submitter's.
+func (s Scenario) beside(folder string) string {
+	if folder == "" {
+		return s.Folder()
+	}
+	return path.Join(s.Submitter.Folder(), folder, s.SystemID, s.Benchmark, s.Name)
+}
