@@ -8,7 +8,7 @@ VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unkn
 
 # What a run takes; see README.
 MODEL ?= llama3.1-8b
-SCENARIO ?= Offline
+SCENARIO ?=
 MODE ?= performance
 ENDPOINT ?=
 DATASET ?=
@@ -36,9 +36,9 @@ tools-check:
 
 flag = $(if $($(1)),--$(2) '$($(1))')
 
-## make run          one test: MODEL= SCENARIO= [MODE=] [ENDPOINT=] [DATASET=] [OUT=] [ARGS='more flags']
+## make run          one test: MODEL= [SCENARIO=] [MODE=] [ENDPOINT=] [DATASET=] [OUT=] [ARGS='more flags']
 run: build
-	@$(BIN) run --model '$(MODEL)' --scenario '$(SCENARIO)' --mode '$(MODE)' $(call flag,ENDPOINT,endpoint) \
+	@$(BIN) run --model '$(MODEL)' --mode '$(MODE)' $(call flag,SCENARIO,scenario) $(call flag,ENDPOINT,endpoint) \
 	  $(call flag,DATASET,dataset) $(call flag,OUT,output-dir) $(ARGS)
 
 ## make submission   every scenario of MODEL, performance and accuracy: [ENDPOINT=] [DATASET=] [SYSTEM=] [SUBMITTER=] [OUT=] [ARGS=]

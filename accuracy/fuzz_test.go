@@ -128,7 +128,7 @@ func FuzzCheckText(f *testing.F) {
 	f.Add("{'rouge1': '38.7', 'gen_len': 3}\nhash=ab")
 	f.Add("{\"f1\": 0.8}\nmAP=1..2")
 	var targets []Target
-	for _, b := range benchmarks {
+	for _, b := range Benchmarks() {
 		targets = append(targets, b.Targets...)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -6,20 +6,14 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Keys of the scorer table.
+// Metrics that several scorers have.
 const (
-	scoreSummaries     = "rouge-summaries"   // ROUGE, figures printed as strings
-	scoreAnswers       = "rouge-answers"     // ROUGE and token counts
-	scoreLongContext   = "long-context"      // ROUGE-L or exact match, as the sample says
-	scoreMixture       = "mixture"           // ROUGE, numbers and code by subset
-	scoreReasoning     = "reasoning"         // exact match by subset
-	scoreHarmony       = "harmony"           // exact match by subset on harmony text, repeats weighted
-	scoreCatalogue     = "catalogue"         // hierarchical F1 of JSON answers
-	scoreFunctionCalls = "function-calls"    // syntax-tree check of function calls
-	sumOfLengths       = "gen_len"           // code points of all processed answers
-	tokensPerSample    = "tokens_per_sample" // mean length in tokens
+	sumOfLengths    = "gen_len"           // code points of all processed answers
+	tokensPerSample = "tokens_per_sample" // mean length in tokens
 )
 
 // textForm is how an answer's bytes become text.
@@ -57,14 +51,14 @@ var scorers map[string]*scorer
 
 func init() {
 	scorers = map[string]*scorer{
-		scoreSummaries:     summaries(),
-		scoreAnswers:       answers(),
-		scoreLongContext:   longContext(),
-		scoreMixture:       mixture(),
-		scoreReasoning:     reasoning(),
-		scoreHarmony:       harmony(),
-		scoreCatalogue:     catalogue(),
-		scoreFunctionCalls: functionCalls(),
+		models.ScoreSummaries:     summaries(),
+		models.ScoreAnswers:       answers(),
+		models.ScoreLongContext:   longContext(),
+		models.ScoreMixture:       mixture(),
+		models.ScoreReasoning:     reasoning(),
+		models.ScoreHarmony:       harmony(),
+		models.ScoreCatalogue:     catalogue(),
+		models.ScoreFunctionCalls: functionCalls(),
 	}
 }
 

@@ -34,6 +34,18 @@ var deepseekR1 = Row{
 		{Name: "tok_ref_output", Type: "ids"},
 		{Name: "templated_text_input", Type: "text"},
 	},
-	Audits: []string{"TEST06"},
+	Audits:  []string{"TEST06"},
+	Special: []SpecialToken{{0, "<｜begin▁of▁sentence｜>"}, {1, "<｜end▁of▁sentence｜>"}, {128798, "<think>"}, {128803, "<｜User｜>"}, {128804, "<｜Assistant｜>"}},
+	Scoring: Scoring{
+		Scorer: ScoreReasoning, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset"}, Source: scoringSource,
+		Targets: []Target{
+			atLeast("exact_match", 81.3582, 0.99, 80.544618), within("tokens_per_sample", 3886.2274, 3497.6046600000004, 4274.8501400000005),
+		},
+	},
+	Entries: append(both("v5.1"), datacenter("v6.0", "v6.1")...),
+	Decisions: []Decision{
+		{"reference score", "rules: 81.9132; README and checker: 81.3582", "81.3582"},
+		{"seed", "reference: 42; its PyTorch program: 965", "42"},
+	},
 	Source: "inference rules and reference of v6.1 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)",
 }

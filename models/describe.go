@@ -20,6 +20,7 @@ const (
 	sourceChecker = "submission checker v6.1"
 	sourceRules   = "inference rules and reference implementation"
 	sourceOurs    = "this program"
+	sourceSeeds   = "mlperf.conf of the round (spec/models.md §1)"
 )
 
 // Describe lists everything that a row fixes, with where it comes from, in the order in which it is shown.
@@ -46,11 +47,86 @@ func (r *Row) Describe() []Field {
 	}
 	fields = append(fields,
 		Field{"columns", describeColumns(r.Columns), sourceRules},
-		Field{"audits", list(r.Audits), sourceChecker})
+		Field{"answers to LoadGen", answerForm(r), sourceRules})
+	fields = append(fields, r.describeScoring()...)
+	fields = append(fields, Field{"audits", list(r.Audits), sourceChecker})
+	fields = append(fields, r.describeRounds()...)
+	for _, d := range r.Decisions {
+		fields = append(fields, Field{"decided: " + d.Item, d.Taken, "sources disagree: " + d.Values})
+	}
 	if r.Retired {
 		fields = append(fields, Field{"retired", "true", sourceChecker})
 	}
 	return append(fields, Field{"source", r.Source, ""})
+}
+
+func answerForm(r *Row) string {
+	if r.TextAnswers {
+		return "UTF-8 text"
+	}
+	return "token ids, int32 little-endian"
+}
+
+// describeScoring lists the scorer, what it reads, and each target with the product that it is.
+func (r *Row) describeScoring() []Field {
+	s := &r.Scoring
+	if s.Scorer == "" {
+		return []Field{{"scoring", "none", sourceOurs}}
+	}
+	fields := []Field{{"scoring", s.Scorer + " on " + list(s.Columns.Names()), s.Source}}
+	add := func(name string, targets []Target) {
+		for _, t := range targets {
+			fields = append(fields, Field{name + t.Metric, t.String(), s.Source})
+		}
+	}
+	add("target ", s.Targets)
+	for i := range r.Scenarios {
+		name := r.Scenarios[i].Scenario
+		add("target in "+string(name)+" ", s.Scenarios[name])
+	}
+	for _, n := range s.Notes {
+		fields = append(fields, Field{"note", n, s.Source})
+	}
+	return fields
+}
+
+// String gives the limits of a target and how they come from the reference's figure.
+func (t Target) String() string {
+	var parts []string
+	limit := func(word string, value, factor float64) {
+		if value == 0 {
+			return
+		}
+		text := word + " " + plain(value)
+		if factor > 0 {
+			text += " (" + plain(factor) + " x " + plain(t.Reference) + ")"
+		}
+		parts = append(parts, text)
+	}
+	limit("at least", t.Min, t.LowFactor)
+	limit("at most", t.Max, t.HighFactor)
+	if t.Optional {
+		parts = append(parts, "only where it is printed")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// describeRounds lists the seeds of each round that knows the row, and what a submission must hold there.
+func (r *Row) describeRounds() []Field {
+	var fields []Field
+	for _, e := range r.Entries {
+		text := "required " + join(e.Required)
+		if len(e.Optional) > 0 {
+			text += "; optional " + join(e.Optional) + ", one of them at least"
+		}
+		fields = append(fields, Field{"round " + e.Round + ", " + e.System, text, sourceChecker})
+		if round, ok := FindRound(e.Round); ok {
+			fields = append(fields, Field{"seeds of " + e.Round, fmt.Sprintf("qsl %d, sample index %d, schedule %d", round.QSLSeed, round.SampleIndexSeed, round.ScheduleSeed), sourceSeeds})
+		}
+	}
+	return fields
 }
 
 // String gives the parameters as a request names them; "nothing sent" when there is none.
@@ -108,6 +184,9 @@ func (s *ScenarioRow) String() string {
 	}
 	if s.Stream {
 		parts = append(parts, "streamed")
+	}
+	if s.Note != "" {
+		parts = append(parts, s.Note)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -15,6 +15,7 @@ var generic = Row{
 	UseTokenLatencies: true,
 	BOS:               NoBOS,
 	MinOutputTokens:   1,
+	TextAnswers:       true,
 	Sampling:          bothModes(greedy(1, 1024)),
 	Columns: []Column{
 		{Name: "tok_input", Aliases: []string{"input_tokens", "input_ids"}, Type: "ids", Role: "input_ids"},

@@ -31,8 +31,30 @@ var gptOSS120b = Row{
 		{Name: "ground_truth", Type: "text"},
 		{Name: "ref_output", Type: "text", Role: "target"},
 	},
-	Audits: []string{"TEST07", "TEST09"},
+	Audits:  []string{"TEST07", "TEST09"},
+	Special: harmonySpecial,
+	Scoring: Scoring{
+		Scorer: ScoreHarmony, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset"}, Source: scoringSource,
+		Targets: []Target{
+			atLeast("exact_match", 83.13, 0.99, 82.2987),
+			{Metric: "tokens_per_sample", Max: 10998.900000000001, Optional: true, Reference: 9999, HighFactor: 1.1},
+		},
+	},
+	Entries: datacenter("v6.0", "v6.1"),
+	Decisions: []Decision{
+		{"new tokens in performance", "rules: 10000; README, the endpoints client's example and the reference harness: 10240", "10240, and a note in the record"},
+		{"Interactive limit per output token", "rules: 20 ms; mlperf.conf and checker: 15 ms", "15 ms"},
+		{"top_k", "README: 0; generation_config: -1; both switch it off", "nothing is sent"},
+		{"Offline min_query_count", "mlperf.conf: none; checker: 6396 samples", "6396, in the generated user.conf"},
+		{"TEST07's reasoning effort", "card of the data set: high; audit: the performance settings, low", "low, as the audit's text says (spec/compliance.md §3); the effort is part of the compliance data set's prompts"},
+	},
 	Source: "inference rules and reference of v6.1 (spec/models.md §2-§8); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)",
+}
+
+// Special tokens of the harmony format (spec/models.md §10.1); the scorer reads them, so answers keep them.
+var harmonySpecial = []SpecialToken{
+	{199998, "<|startoftext|>"}, {199999, "<|endoftext|>"}, {200002, "<|return|>"}, {200003, "<|constrain|>"}, {200005, "<|channel|>"},
+	{200006, "<|start|>"}, {200007, "<|end|>"}, {200008, "<|message|>"}, {200012, "<|call|>"},
 }
 
 func gptOSSSampling(maxTokens int) Sampling {

@@ -4,15 +4,23 @@ const llama2Source = "inference rules and reference of v6.1 (spec/models.md §2-
 
 // The two accuracy targets share model, data set, LoadGen keys and limits (spec/models.md §2).
 var (
-	llama2_70b99  = llama2_70b("llama2-70b-99", "llama2_70b_99")
-	llama2_70b999 = llama2_70b("llama2-70b-99.9", "llama2_70b_99.9")
+	llama2_70b99 = llama2_70b("llama2-70b-99", "llama2_70b_99", []Target{
+		atLeast("rouge1", 44.4312, 0.99, 43.98688799999999), atLeast("rouge2", 22.0352, 0.99, 21.814847999999998),
+		atLeast("rougeL", 28.6162, 0.99, 28.330038),
+	}, "v5.1", "v6.0")
+	llama2_70b999 = llama2_70b("llama2-70b-99.9", "llama2_70b_99.9", []Target{
+		atLeast("rouge1", 44.4312, 0.999, 44.3867688), atLeast("rouge2", 22.0352, 0.999, 22.0131648),
+		atLeast("rougeL", 28.6162, 0.999, 28.5875838),
+	}, "v5.1", "v6.0", "v6.1")
 )
 
+var llama2Special = []SpecialToken{{0, "<unk>"}, {1, "<s>"}, {2, "</s>"}}
+
 // Counts and limits: spec/models.md §4. Sampling and token ids: §7 (greedy, 1..1024 new tokens, end id 2) and §10.1.
-func llama2_70b(name string, aliases ...string) Row {
+func llama2_70b(name, alias string, targets []Target, rounds ...string) Row {
 	return Row{
 		Name:         name,
-		Aliases:      aliases,
+		Aliases:      []string{alias},
 		ServedModels: []string{"meta-llama/Llama-2-70b-chat-hf"},
 		Scenarios: []ScenarioRow{
 			offline("llama2-70b", 24576),
@@ -38,7 +46,13 @@ func llama2_70b(name string, aliases ...string) Row {
 			{Name: "tok_output", Type: "ids"},
 			{Name: "origin", Type: "text"},
 		},
-		Audits: []string{"TEST06"},
-		Source: llama2Source,
+		Audits:  []string{"TEST06"},
+		Special: llama2Special,
+		Scoring: Scoring{
+			Scorer: ScoreAnswers, Columns: ScoringColumns{Target: "output"}, Source: scoringSource,
+			Targets: append(targets, within("tokens_per_sample", 294.45, 265.005, 323.89500000000004)),
+		},
+		Entries: datacenter(rounds...),
+		Source:  llama2Source,
 	}
 }

@@ -10,6 +10,10 @@ const (
 
 var llama31EOS = []int32{128001, 128008, 128009}
 
+var llama31Special = []SpecialToken{
+	{llama31BOS, "<|begin_of_text|>"}, {128001, "<|end_of_text|>"}, {128008, "<|eom_id|>"}, {128009, "<|eot_id|>"},
+}
+
 // The instruction is a string in the calibration file and an object elsewhere (spec/models.md §7).
 var llama31_8bColumns = []Column{
 	{Name: "instruction", Type: "text|object"},
@@ -39,7 +43,21 @@ var llama31_8b = Row{
 	Sampling:          bothModes(greedy(1, 128).withSeed(42)),
 	Columns:           llama31_8bColumns,
 	Audits:            []string{"TEST06"},
-	Source:            llama31Source,
+	Special:           llama31Special,
+	Scoring: Scoring{
+		Scorer: ScoreSummaries, Columns: ScoringColumns{Target: "output"}, Source: scoringSource,
+		Targets: []Target{
+			atLeast("rouge1", 38.7792, 0.99, 38.391408000000006), atLeast("rouge2", 15.9075, 0.99, 15.748425000000001),
+			atLeast("rougeL", 24.4957, 0.99, 24.250743), atLeast("rougeLsum", 35.793, 0.99, 35.435069999999996),
+			within("gen_len", 8167644, 7350879.600000001, 8984408.4),
+		},
+	},
+	Entries: datacenter("v5.1", "v6.0", "v6.1"),
+	Decisions: []Decision{
+		{"quality in the rules", "rules: the figures of GPT-J at 99.9 %; checker and reference README: their own", "the checker's"},
+		{"temperature", "this reference SUT: temperature 0, top_p 1, top_k 1, seed 42; that of the 405B: temperature 1, top_p 0, top_k 1; both are greedy", "greedy is sent, as temperature 0, top_p 1, top_k 1, with the seed 42"},
+	},
+	Source: llama31Source,
 }
 
 // The edge row is the same model and prompt on 5000 samples (spec/models.md §7); no audit (§8).
@@ -60,7 +78,17 @@ var llama31_8bEdge = Row{
 	MinOutputTokens:   1,
 	Sampling:          bothModes(greedy(1, 128).withSeed(42)),
 	Columns:           llama31_8bColumns,
-	Source:            llama31Source,
+	Special:           llama31Special,
+	Scoring: Scoring{
+		Scorer: ScoreSummaries, Columns: ScoringColumns{Target: "output"}, Source: scoringSource,
+		Targets: []Target{
+			atLeast("rouge1", 39.06, 0.99, 38.6694), atLeast("rouge2", 16.1147, 0.99, 15.953553),
+			atLeast("rougeL", 24.6375, 0.99, 24.391125), atLeast("rougeLsum", 36.124, 0.99, 35.76276),
+			within("gen_len", 3051113, 2746001.7, 3356224.3000000003),
+		},
+	},
+	Entries: edge([]Scenario{SingleStream, Offline}, "v5.1", "v6.0", "v6.1"),
+	Source:  llama31Source,
 }
 
 // Output limits 2..20000 are those of the rules text; the reference SUT has 1..2000 (spec/models.md §6). Retired from v6.1 (§3),
@@ -90,6 +118,20 @@ var llama31_405b = Row{
 		{Name: "metric", Type: "text"},
 		{Name: "dataset", Type: "text"},
 	},
-	Audits: []string{"TEST06"},
+	Audits:  []string{"TEST06"},
+	Special: llama31Special,
+	Scoring: Scoring{
+		Scorer: ScoreLongContext, Columns: ScoringColumns{Target: "gt_output", Metric: "metric", Subset: "dataset"}, Source: scoringSource,
+		Targets: []Target{
+			atLeast("rougeL", 21.6666, 0.99, 21.449934), atLeast("exact_match", 90.1335, 0.99, 89.232165),
+			within("tokens_per_sample", 684.68, 616.212, 753.148),
+		},
+	},
+	Entries: datacenter("v5.1", "v6.0"),
+	Decisions: []Decision{
+		{"output limits", "rules: 2 to 20000 new tokens; reference SUT: 1 to 2000; which of them gave the reference's 684.68 tokens per sample is unknown",
+			"2 to 20000, because the rules text governs the closed division; --min-tokens 1 --max-tokens 2000 gives the other with a warning"},
+		{"model revision", "the README names be673f326cab4cd22ccfef76109faf68e41aa5f1, which is the 8B model's", "no revision is pinned"},
+	},
 	Source: llama31Source,
 }

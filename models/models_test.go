@@ -134,7 +134,7 @@ func TestEveryServedModelSelectsItsRowOrAsks(t *testing.T) {
 }
 
 func TestRowsAreComplete(t *testing.T) {
-	types := []string{"ids", "text", "object", "text|object", "messages"}
+	types := []string{"ids", "text", "object", "text|object", "messages", "any"}
 	for _, r := range Rows() {
 		t.Run(r.Name, func(t *testing.T) {
 			require.NotEmpty(t, r.Source)
@@ -155,13 +155,17 @@ func TestRowsAreComplete(t *testing.T) {
 			for _, s := range r.Scenarios {
 				require.Equal(t, s.LoadGen != Offline, s.Stream)
 				require.Equal(t, s.Scenario == Interactive, s.Scenario != s.LoadGen)
-				if r.Name != Generic {
+				if s.LoadGenModel != Generic {
 					require.Contains(t, config.LoadGenModels(), s.LoadGenModel)
 				}
 			}
 			for _, id := range r.EOS {
 				require.Less(t, int(id), r.Vocabulary)
 			}
+			for _, special := range r.Special {
+				require.Less(t, int(special.ID), r.Vocabulary)
+			}
+			require.Equal(t, r.Retired || r.Name == Generic, len(r.Entries) == 0, "every benchmark in use is in a round")
 		})
 	}
 }
@@ -220,9 +224,59 @@ func TestDescribe(t *testing.T) {
 			require.NotEmpty(t, f.Name)
 			require.NotEmpty(t, f.Value, "%s %s", r.Name, f.Name)
 		}
-		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == "scenario Offline" })
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == "scenario "+string(r.Scenarios[0].Scenario) })
 		require.GreaterOrEqual(t, i, 0)
 	}
 	line := llama31_8b.Scenarios[2].String()
 	require.Equal(t, "LoadGen llama3_1-8b-interactive as Server, p99 TTFT under 500ms, p99 TPOT under 30ms, at least 100 queries and 10m0s, streamed", line)
+}
+
+// Each limit is the product that its source prints, to the last bit.
+func TestTargetsAreTheReferencesTimesTheFactor(t *testing.T) {
+	for _, r := range Rows() {
+		if r.Scoring.Scorer == "" {
+			require.Equal(t, Generic, r.Name)
+			continue
+		}
+		require.Contains(t, Scorings(), r.Scoring.Scorer)
+		require.NotEmpty(t, r.Scoring.Source)
+		require.NotEmpty(t, r.Scoring.Columns.Target)
+		for _, name := range r.Scoring.Columns.Names() {
+			require.True(t, slices.ContainsFunc(r.Columns, func(c Column) bool { return c.Name == name }), "%s: no column %s", r.Name, name)
+		}
+		targets := slices.Clone(r.Scoring.Targets)
+		for _, own := range r.Scoring.Scenarios {
+			targets = append(targets, own...)
+		}
+		require.NotEmpty(t, targets)
+		for _, target := range targets {
+			if target.LowFactor > 0 {
+				require.Equal(t, target.Min, target.LowFactor*target.Reference, "%s %s", r.Name, target.Metric)
+			}
+			if target.HighFactor > 0 {
+				require.Equal(t, target.Max, target.HighFactor*target.Reference, "%s %s", r.Name, target.Metric)
+			}
+		}
+	}
+}
+
+func TestEntriesNameScenariosOfTheRow(t *testing.T) {
+	for _, r := range Rows() {
+		for _, e := range r.Entries {
+			_, known := FindRound(e.Round)
+			require.True(t, known, e.Round)
+			for _, s := range slices.Concat(e.Required, e.Optional) {
+				require.True(t, r.has(s) || s == Interactive && e.Round == "v5.1", "%s %s", r.Name, s)
+			}
+		}
+	}
+}
+
+func TestEdgeAgentic(t *testing.T) {
+	m, err := Find("qwen3.6-27b")
+	require.NoError(t, err)
+	require.Equal(t, "temperature 0, seed 42, max_tokens 1024", m.Row.Sampling[Accuracy].String())
+	require.Equal(t, 995, m.Row.AccuracyCount)
+	require.Equal(t, []Entry{{Round: "v6.1", System: "edge", Required: []Scenario{SingleStream}}}, m.Row.Entries)
+	require.Equal(t, "at least 85.3677 (0.99 x 86.23)", m.Row.Scoring.Targets[2].String())
 }

@@ -49,6 +49,7 @@ type ScenarioRow struct {
 	MinDuration   time.Duration // smallest duration of a real run
 	Stream        bool          // answers are streamed
 	Samples       int           // rows of the data set where this scenario has its own; 0: the row's
+	Note          string        // what a user of this scenario should know
 }
 
 // Column is one field of a benchmark's data set.
@@ -78,6 +79,35 @@ type Row struct {
 	Sampling          map[Mode]Sampling
 	Columns           []Column
 	Audits            []string
+	TextAnswers       bool           // LoadGen gets the answer's UTF-8 text; false: its token ids
+	API               string         // interface that requests go to; empty: completions
+	Special           []SpecialToken // special tokens that answers hold, for the simulator and for decoding without a tokenizer file
+	Scoring           Scoring
+	Entries           []Entry    // what a submission of each round must hold; none: no round knows the benchmark
+	Decisions         []Decision // where sources disagree, and what this row does
 	Retired           bool
 	Source            string
+}
+
+// SpecialToken is a token that stands for itself: no text that a model reads or writes is cut into it.
+type SpecialToken struct {
+	ID   int32
+	Text string
+}
+
+// Entry is what the submission checker of a round demands of closed and network submissions of a system type.
+//
+// Where both Interactive and Server are optional, one of them at least must be there all the same.
+type Entry struct {
+	Round    string // such as v6.1
+	System   string // "datacenter" or "edge"
+	Required []Scenario
+	Optional []Scenario
+}
+
+// Decision is a point on which sources disagree (spec/models.md §6).
+type Decision struct {
+	Item   string // what it is about
+	Values string // who says what
+	Taken  string // what this program does
 }

@@ -49,6 +49,14 @@ func (r *Row) Scenario(name string) (*ScenarioRow, error) {
 	return nil, fmt.Errorf("model %s has no scenario %s: it has %s", r.Name, scenario, join(has))
 }
 
+// DefaultScenario is Offline where the row has it, else its first.
+func (r *Row) DefaultScenario() Scenario {
+	if r.has(Offline) {
+		return Offline
+	}
+	return r.Scenarios[0].Scenario
+}
+
 func (r *Row) has(s Scenario) bool {
 	for i := range r.Scenarios {
 		if r.Scenarios[i].Scenario == s {

@@ -117,6 +117,11 @@ func (p *Plan) suggest(from config.Origin, name, text string) error {
 }
 
 func (p *Plan) findScenario() error {
+	if name := p.Row.DefaultScenario(); !p.Config.IsSet("scenario") && name != models.Offline { // the setting's own default
+		if err := p.Config.Set("scenario", string(name), config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}); err != nil {
+			return usage("scenario", err, "")
+		}
+	}
 	s, err := p.Row.Scenario(p.Config.String("scenario"))
 	if err != nil {
 		return usage("scenario", err, "")

@@ -56,7 +56,7 @@ func scenariosOf(e *config.Effective) ([]models.Scenario, error) {
 	if plan.Row.Name == models.Generic {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "model", Err: errors.New("generic is no benchmark, so there is nothing to submit"), Hint: "Use `mlperf-go run --model generic`"}
 	}
-	if plan.Config.IsSet("scenario") { // by flag, or by a name such as llama3.1-8b-interactive
+	if plan.Config.Origin("scenario").Layer > config.FromRegistry && plan.Config.IsSet("scenario") { // by flag, or by a name such as llama3.1-8b-interactive
 		return []models.Scenario{plan.Scenario.Scenario}, nil
 	}
 	var all []models.Scenario

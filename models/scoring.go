@@ -1,0 +1,79 @@
+package models
+
+// Ways of scoring, the keys of accuracy's table of scorers.
+const (
+	ScoreSummaries     = "rouge-summaries" // ROUGE, figures printed as strings
+	ScoreAnswers       = "rouge-answers"   // ROUGE and token counts
+	ScoreLongContext   = "long-context"    // ROUGE-L or exact match, as the sample says
+	ScoreMixture       = "mixture"         // ROUGE, numbers and code by subset
+	ScoreReasoning     = "reasoning"       // exact match by subset
+	ScoreHarmony       = "harmony"         // exact match by subset on harmony text, repeats weighted
+	ScoreCatalogue     = "catalogue"       // hierarchical F1 of JSON answers
+	ScoreFunctionCalls = "function-calls"  // syntax-tree check of function calls
+)
+
+// Scorings lists the ways of scoring in the order in which errors show them.
+func Scorings() []string {
+	return []string{ScoreSummaries, ScoreAnswers, ScoreLongContext, ScoreMixture, ScoreReasoning, ScoreHarmony, ScoreCatalogue, ScoreFunctionCalls}
+}
+
+// Scoring is how a benchmark's answers are scored and what they must reach. The zero Scoring: they are not.
+type Scoring struct {
+	Scorer    string
+	Columns   ScoringColumns
+	Targets   []Target
+	Scenarios map[Scenario][]Target // targets of scenarios that have their own
+	Notes     []string              // what a reader of the result should know
+	Source    string
+}
+
+// ScoringColumns names the columns of the data set that a scorer reads. Empty: not needed.
+type ScoringColumns struct {
+	Target, Subset, Metric, ID  string
+	Brand, Secondhand, Function string
+}
+
+// Names gives the columns that are named, in a fixed order.
+func (c *ScoringColumns) Names() []string {
+	var names []string
+	for _, n := range []string{c.Target, c.Subset, c.Metric, c.ID, c.Brand, c.Secondhand, c.Function} {
+		if n != "" {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// Target is the range that a metric must lie in, both ends included.
+//
+// The limits are the submission checker's products as Python prints them; Reference times LowFactor or HighFactor gives them again.
+type Target struct {
+	Metric     string
+	Min        float64 // 0: none
+	Max        float64 // 0: none
+	Optional   bool    // holds only where the metric was printed
+	Reference  float64 // the reference implementation's figure; 0: not named
+	LowFactor  float64
+	HighFactor float64
+}
+
+// TargetsFor are the targets in a scenario.
+func (s *Scoring) TargetsFor(scenario Scenario) []Target {
+	if own, ok := s.Scenarios[scenario]; ok {
+		return own
+	}
+	return s.Targets
+}
+
+// Source of the targets and the algorithms.
+const scoringSource = "targets of the submission checker for v6.1 (spec/models.md §5); algorithm: spec/accuracy.md"
+
+// atLeast is a target of factor x reference, printed as limit.
+func atLeast(metric string, reference, factor, limit float64) Target {
+	return Target{Metric: metric, Min: limit, Reference: reference, LowFactor: factor}
+}
+
+// within is a target from 0.9 x reference to 1.1 x reference, printed as low and high.
+func within(metric string, reference, low, high float64) Target {
+	return Target{Metric: metric, Min: low, Max: high, Reference: reference, LowFactor: 0.9, HighFactor: 1.1}
+}
