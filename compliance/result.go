@@ -2,7 +2,6 @@ package compliance
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -126,34 +125,29 @@ func (r *Result) Write(out string) error {
 	}
 	folder := filepath.Join(out, r.Test)
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
-		if err := place(filepath.Join(folder, name), func(w io.Writer) error {
-			_, err := io.WriteString(w, r.Files[name])
+		to := filepath.Join(folder, name)
+		if err := makeFolderOf(to); err != nil {
 			return err
-		}); err != nil {
+		}
+		if err := atomicfile.WriteBytes(to, []byte(r.Files[name])); err != nil {
 			return err
 		}
 	}
 	for _, l := range r.Logs {
-		if err := place(filepath.Join(folder, l.To), func(w io.Writer) error { return copyFrom(w, l.From) }); err != nil {
+		to := filepath.Join(folder, l.To)
+		if err := makeFolderOf(to); err != nil {
+			return err
+		}
+		if _, err := atomicfile.Copy(l.From, to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func place(path string, fill func(io.Writer) error) error {
+func makeFolderOf(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("the folder of %s can not be made: %w", path, err)
 	}
-	return atomicfile.Write(path, fill)
-}
-
-func copyFrom(w io.Writer, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = io.Copy(w, f)
-	return err
+	return nil
 }

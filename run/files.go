@@ -1,11 +1,8 @@
 package run
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -155,21 +152,8 @@ func hashFiles(folder string) (map[string]string, error) {
 		if err != nil || name == RecordName {
 			return err
 		}
-		sums[name], err = hashFile(path)
+		sums[name], err = atomicfile.SHA256(path)
 		return err
 	})
 	return sums, err
-}
-
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

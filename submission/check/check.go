@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // Mode says whose rules are asked.
@@ -43,6 +44,7 @@ type checker struct {
 	o      Options
 	round  models.Round
 	tables map[string]*benchmark
+	layout *layout.Round
 	places int          // of the tree, counted while it is walked
 	ended  func() error // the caller's end of the check
 }
@@ -98,7 +100,11 @@ func newChecker(root string, o Options) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checker{files: files{filepath.Clean(root)}, o: o, round: round, tables: tables, ended: func() error { return nil }}, nil
+	places, err := layout.ForRound(round.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &checker{files: files{filepath.Clean(root)}, o: o, round: round, tables: tables, layout: places, ended: func() error { return nil }}, nil
 }
 
 // run gives every place to the table of rules. A benchmark and its scenario folders are one piece of work, so that what was

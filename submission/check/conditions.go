@@ -1,12 +1,16 @@
 package check
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
 
 // The conditions of the table's "when" column. All but the first three look at a scenario folder.
 
-func enforced(s *scope) bool   { return s.division() == "closed" || s.division() == "network" }
-func isOpen(s *scope) bool     { return !enforced(s) }
-func closedOnly(s *scope) bool { return s.division() == "closed" }
+func enforced(s *scope) bool   { return s.division() != layout.Open }
+func isOpen(s *scope) bool     { return s.division() == layout.Open }
+func closedOnly(s *scope) bool { return s.division() == layout.Closed }
 
 // loadgen: LoadGen made the result, and its performance log can be judged.
 func loadgen(s *scope) bool {

@@ -3,10 +3,10 @@ package check
 import (
 	"context"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // result is what was read of one scenario folder. It lives while the rules are asked.
@@ -22,65 +22,27 @@ type result struct {
 	metric       metric
 }
 
-// The folders and files of a scenario folder.
-const (
-	runFolder = "performance/run_1"
-	scoreFile = "accuracy.txt"
-)
-
-// layout says where a round keeps what is not in the scenario folder (spec/submission.md §1.3).
-type layout struct {
-	measured func(s *scope) string
-	audits   func(s *scope, test string) string
-	src      string
-}
-
-var layouts = map[string]layout{
-	"v5.1": {
-		measured: func(s *scope) string { return s.beside("measurements") },
-		audits: func(s *scope, test string) string {
-			if moved := []string{"TEST01", "TEST04", "TEST06"}; slices.Contains(moved, test) {
-				return s.beside("compliance")
-			}
-			return s.path
-		},
-		src: "code",
-	},
-}
-
-var currentLayout = layout{
-	measured: func(s *scope) string { return s.path },
-	audits:   func(s *scope, _ string) string { return s.path },
-	src:      "src",
-}
-
-func (c *checker) layout() layout {
-	if l, ok := layouts[c.round.Name]; ok {
-		return l
-	}
-	return currentLayout
-}
-
-// beside gives the folder of the same system, benchmark and scenario below another folder of the submitter.
-func (s *scope) beside(folder string) string {
-	return path.Join(s.at(submitterLevel).path, folder, s.at(systemLevel).name, s.at(benchmarkLevel).name, s.name)
+// place gives where the round keeps what belongs to a scenario folder.
+func (s *scope) place() layout.Scenario {
+	at := layout.Submitter{Division: s.division(), Name: s.at(submitterLevel).name}
+	return layout.Scenario{Submitter: at, Round: s.layout, SystemID: s.at(systemLevel).name, Benchmark: s.at(benchmarkLevel).name, Name: s.name}
 }
 
 // load reads a scenario folder.
 func (c *checker) load(ctx context.Context, s *scope) *result {
 	r := &result{
 		dir:         s.path,
-		performance: c.readDetail(ctx, path.Join(s.path, runFolder, mllog.DetailName)),
-		accuracy:    c.readDetail(ctx, path.Join(s.path, "accuracy", mllog.DetailName)),
-		measured:    c.layout().measured(s),
-		src:         path.Join(s.at(submitterLevel).path, c.layout().src),
+		performance: c.readDetail(ctx, path.Join(s.path, layout.PerformanceRun, mllog.DetailName)),
+		accuracy:    c.readDetail(ctx, path.Join(s.path, layout.Accuracy, mllog.DetailName)),
+		measured:    s.place().Measured(),
+		src:         path.Join(s.at(submitterLevel).path, c.layout.Code),
 	}
 	r.measurements = c.readDocument(c.measurementsFile(s, r.measured))
 	if r.performance.absent && r.accuracy.absent {
 		r.otherClient = true
 		c.readOtherClient(s.path, r)
 	} else {
-		r.scores = c.readScores(path.Join(s.path, "accuracy", scoreFile), s)
+		r.scores = c.readScores(path.Join(s.path, layout.Accuracy, layout.ScoreFile), s)
 	}
 	if b := s.model(); b != nil && r.performance.usable() {
 		r.metric = s.measure(r.performance, b)
@@ -88,10 +50,10 @@ func (c *checker) load(ctx context.Context, s *scope) *result {
 	return r
 }
 
-// measurementsFile is measurements.json; in the older layout the first file of the system's name.
+// measurementsFile is measurements.json; where the round has a folder of its own for it, the first file of the system's name.
 func (c *checker) measurementsFile(s *scope, dir string) string {
-	if _, old := layouts[c.round.Name]; !old {
-		return path.Join(dir, "measurements.json")
+	if c.layout.Measurements == "" {
+		return path.Join(dir, layout.MeasurementsName)
 	}
 	system := s.at(systemLevel).name
 	for _, name := range c.files.list(dir).plain {

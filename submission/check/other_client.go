@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // The files of a result that the organisers' newer client made (spec/submission.md §8).
@@ -49,7 +50,7 @@ func (c *checker) readOtherClient(dir string, r *result) {
 	r.accuracy = &detail{path: results.path, absent: results.absent, values: map[string]any{}}
 	if summary.absent && results.absent && err != nil {
 		// Nothing of that client is there: LoadGen's logs are what is missing.
-		r.performance.path = path.Join(dir, runFolder, mllog.DetailName)
+		r.performance.path = path.Join(dir, layout.PerformanceRun, mllog.DetailName)
 		r.accuracy.path = path.Join(dir, "accuracy", mllog.DetailName)
 	}
 	if r.performance.err = summary.err; summary.err == nil {

@@ -2,6 +2,8 @@ package check
 
 import (
 	"path"
+
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // Schema names the form of the JSON report.
@@ -135,5 +137,5 @@ func (s *scope) location() string {
 	if base != "" && base[len(base)-1] != '/' {
 		base += "/"
 	}
-	return base + path.Join(s.path, runFolder)
+	return base + path.Join(s.path, layout.PerformanceRun)
 }

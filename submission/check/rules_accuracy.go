@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // maxAccuracyLog is the size of a truncated accuracy log, in bytes.
@@ -88,14 +89,14 @@ func hashForm(s *scope, breach say) {
 }
 
 func accuracyJSON(s *scope, breach say) {
-	name := path.Join(s.path, "accuracy", mllog.AccuracyName)
+	name := path.Join(s.path, layout.Accuracy, mllog.AccuracyName)
 	if _, ok := s.files.size(name); !ok {
 		breach(name, "", "no such file", "the truncated log")
 	}
 }
 
 func accuracyJSONSize(s *scope, breach say) {
-	name := path.Join(s.path, "accuracy", mllog.AccuracyName)
+	name := path.Join(s.path, layout.Accuracy, mllog.AccuracyName)
 	if size, _ := s.files.size(name); size > maxAccuracyLog {
 		breach(name, "", fmt.Sprintf("%d bytes", size), fmt.Sprintf("at most %d", maxAccuracyLog))
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // auditRules look at the compliance tests of the benchmark (spec/submission.md §1.2, §3 C1-C7, §4.6). Open has none.
@@ -35,7 +36,7 @@ type audit struct {
 }
 
 // cutLog are the files of an audit whose accuracy log is truncated.
-var cutLog = []string{"accuracy/" + mllog.AccuracyName, "accuracy/" + scoreFile, runFolder + "/" + mllog.DetailName, runFolder + "/" + mllog.SummaryName}
+var cutLog = []string{"accuracy/" + mllog.AccuracyName, "accuracy/" + layout.ScoreFile, layout.PerformanceRun + "/" + mllog.DetailName, layout.PerformanceRun + "/" + mllog.SummaryName}
 
 const tokenSkipped = "First token check pass: Skipped"
 
@@ -54,7 +55,7 @@ func (s *scope) eachAudit(do func(name, folder string, a audit)) {
 	}
 	for _, name := range s.model().Audits {
 		if a, ok := audits[name]; ok {
-			do(name, path.Join(s.layout().audits(s, name), name), a)
+			do(name, s.place().Audit(name), a)
 		}
 	}
 }

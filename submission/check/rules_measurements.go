@@ -3,7 +3,8 @@ package check
 import (
 	"fmt"
 	"path"
-	"strings"
+
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 func measured(s *scope) bool { return s.result.measurements.err == nil }
@@ -17,14 +18,12 @@ var measurementRules = []Rule{
 	{ID: "measurements-field-empty", Class: Document, Severity: Error, level: resultLevel, when: []condition{measured},
 		Advice: "fill the field", look: measurementsEmpty},
 	{ID: "user-conf", Class: Document, Severity: Error, level: resultLevel, when: []condition{byLoadGen},
-		Advice: "put the run's user.conf there", look: func(s *scope, b say) { s.documentThere("user.conf", b) }},
+		Advice: "put the run's user.conf there", look: func(s *scope, b say) { s.documentThere(layout.UserConfName, b) }},
 	{ID: "readme", Class: Document, Severity: Error, level: resultLevel,
-		Advice: "write README.md: how to repeat the run", look: func(s *scope, b say) { s.documentThere("README.md", b) }},
+		Advice: "write README.md: how to repeat the run", look: func(s *scope, b say) { s.documentThere(layout.ReadmeName, b) }},
 	{ID: "source", Class: Document, Severity: Error, level: resultLevel,
 		Advice: "put the code that ran the benchmark there", look: sourceThere},
 }
-
-var measurementFields = strings.Fields("input_data_types retraining starting_weights_filename weight_data_types weight_transformations")
 
 func measurementsJSON(s *scope, breach say) {
 	if d := s.result.measurements; d.err != nil {
@@ -33,9 +32,9 @@ func measurementsJSON(s *scope, breach say) {
 }
 
 func measurementsMissing(s *scope, breach say) {
-	for _, name := range measurementFields {
-		if !s.result.measurements.has(name) {
-			breach(s.result.measurements.path, name, "no such field", "a field "+name)
+	for _, f := range layout.MeasurementFields {
+		if !s.result.measurements.has(f.Name) {
+			breach(s.result.measurements.path, f.Name, "no such field", "a field "+f.Name)
 		}
 	}
 }
@@ -44,9 +43,9 @@ func measurementsEmpty(s *scope, breach say) {
 	if s.o.SkipEmptyFields {
 		return
 	}
-	for _, name := range measurementFields {
-		if d := s.result.measurements; d.has(name) && d.empty(name) {
-			breach(d.path, name, fmt.Sprintf("%q", shown(d.values[name])), "something meaningful")
+	for _, f := range layout.MeasurementFields {
+		if d := s.result.measurements; d.has(f.Name) && d.empty(f.Name) {
+			breach(d.path, f.Name, fmt.Sprintf("%q", shown(d.values[f.Name])), "something meaningful")
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // scenarioRules look at the names of benchmark and scenario folders, and at files that every result has (spec/submission.md §3 L4-L6,
@@ -118,11 +119,11 @@ func orScenario(official string) string {
 var tolerated = []string{mllog.TraceName, "results.json", ".gitkeep"}
 
 func accuracyFiles(s *scope, breach say) {
-	s.compareFiles(s.path+"/accuracy", []string{mllog.SummaryName, mllog.DetailName, scoreFile, mllog.AccuracyName}, nil, breach)
+	s.compareFiles(s.path+"/accuracy", []string{mllog.SummaryName, mllog.DetailName, layout.ScoreFile, mllog.AccuracyName}, nil, breach)
 }
 
 func performanceFiles(s *scope, breach say) {
-	s.compareFiles(s.path+"/"+runFolder, []string{mllog.SummaryName, mllog.DetailName}, []string{mllog.AccuracyName}, breach)
+	s.compareFiles(s.path+"/"+layout.PerformanceRun, []string{mllog.SummaryName, mllog.DetailName}, []string{mllog.AccuracyName}, breach)
 }
 
 func (s *scope) compareFiles(folder string, needed, optional []string, breach say) {
@@ -146,7 +147,7 @@ func (s *scope) compareFiles(folder string, needed, optional []string, breach sa
 
 func powerMeasured(s *scope, breach say) {
 	if s.hasPower() {
-		breach(s.path+"/performance/power", "", "a power measurement", fmt.Sprintf("none in round %s as far as this program checks", s.round.Name))
+		breach(s.path+"/"+layout.Performance+"/"+layout.PowerName, "", "a power measurement", fmt.Sprintf("none in round %s as far as this program checks", s.round.Name))
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // described: the system's description could be read.
@@ -35,38 +37,6 @@ var systemRules = []Rule{
 		Advice: "look for a misspelt name; an extra field does no harm", look: systemFieldUnknown},
 }
 
-// A field's name, and whether it must hold something.
-type field struct {
-	name  string
-	empty bool // may be empty
-}
-
-var systemFields = fields(`division submitter status system_name number_of_nodes host_processor_model_name host_processors_per_node
-	host_processor_core_count host_memory_capacity host_storage_capacity host_storage_type accelerators_per_node
-	accelerator_model_name accelerator_memory_capacity framework operating_system system_type other_software_stack
-	host_processor_frequency? host_processor_caches? host_memory_configuration host_processor_interconnect? host_networking
-	host_networking_topology accelerator_frequency? accelerator_host_interconnect accelerator_interconnect
-	accelerator_interconnect_topology? accelerator_memory_configuration accelerator_on-chip_memories? cooling hw_notes? sw_notes?
-	host_network_card_count system_type_detail?`)
-
-var networkFields = fields(`network_type? network_media? network_rate? nic_loadgen? number_nic_loadgen? net_software_stack_loadgen?
-	network_protocol? number_connections? nic_sut? number_nic_sut? net_software_stack_sut? network_topology?`)
-
-// otherFields are known and not asked for: power, and what the policy lists.
-var otherFields = fields(`is_network? power_management? filesystem? boot_firmware_version? management_firmware_version? other_hardware?
-	number_of_type_nics_installed? nics_enabled_firmware? nics_enabled_os? nics_enabled_connected? network_speed_mbit?
-	power_supply_quantity_and_rating_watts? power_supply_details? disk_drives? disk_controllers? system_power_only?
-	system_power_capacity? host_processor_vcpu_count?`)
-
-func fields(names string) []field {
-	var all []field
-	for name := range strings.FieldsSeq(names) {
-		name, empty := strings.CutSuffix(name, "?")
-		all = append(all, field{name, empty})
-	}
-	return all
-}
-
 func systemJSON(s *scope, breach say) {
 	if d := s.sut(); d.err != nil {
 		breach(d.path, "", d.err, "a JSON object")
@@ -74,22 +44,20 @@ func systemJSON(s *scope, breach say) {
 }
 
 func systemStatus(s *scope, breach say) {
-	known := []string{"available", "preview", "rdi"}
-	if v, ok := s.sut().text("status"); !ok || !slices.Contains(known, strings.ToLower(v)) {
-		breach(s.sut().path, "status", s.sut().values["status"], strings.Join(known, ", "))
+	if v, ok := s.sut().text("status"); !ok || !slices.Contains(layout.Statuses, strings.ToLower(v)) {
+		breach(s.sut().path, "status", s.sut().values["status"], strings.Join(layout.Statuses, ", "))
 	}
 }
 
 func systemType(s *scope, breach say) {
-	known := []string{"datacenter", "edge", "datacenter,edge", "edge,datacenter"}
-	if v, ok := s.sut().text("system_type"); !ok || !slices.Contains(known, v) {
-		breach(s.sut().path, "system_type", s.sut().values["system_type"], strings.Join(known, " or "))
+	if v, ok := s.sut().text("system_type"); !ok || !slices.Contains(layout.SystemTypes, v) {
+		breach(s.sut().path, "system_type", s.sut().values["system_type"], strings.Join(layout.SystemTypes, " or "))
 	}
 }
 
 // networked reads is_network as the official checker does: absent, or any text.
 func (s *scope) networked() (yes, ok bool) {
-	v := s.sut().values["is_network"]
+	v := s.sut().values[layout.NetworkFlag]
 	text, isText := v.(string)
 	return isText && strings.EqualFold(text, "true"), isText || v == nil
 }
@@ -97,23 +65,23 @@ func (s *scope) networked() (yes, ok bool) {
 func systemNetwork(s *scope, breach say) {
 	yes, ok := s.networked()
 	division := s.division()
-	if !ok || (division == "network" && !yes) || (division == "closed" && yes) {
-		breach(s.sut().path, "is_network", s.sut().values["is_network"], fmt.Sprintf("%t, as text, in division %s", division == "network", division))
+	if !ok || (division == layout.Network && !yes) || (division == layout.Closed && yes) {
+		breach(s.sut().path, layout.NetworkFlag, s.sut().values[layout.NetworkFlag], fmt.Sprintf("%t, as text, in division %s", division == layout.Network, division))
 	}
 }
 
 // asked gives the fields that this system's description needs.
-func (s *scope) asked() []field {
-	if truthy(s.sut().values["is_network"]) {
-		return slices.Concat(systemFields, networkFields)
+func (s *scope) asked() []layout.Field {
+	if truthy(s.sut().values[layout.NetworkFlag]) {
+		return slices.Concat(layout.SystemFields, layout.NetworkFields)
 	}
-	return systemFields
+	return layout.SystemFields
 }
 
 func systemFieldMissing(s *scope, breach say) {
 	for _, f := range s.asked() {
-		if !s.sut().has(f.name) {
-			breach(s.sut().path, f.name, "no such field", "a field "+f.name)
+		if !s.sut().has(f.Name) {
+			breach(s.sut().path, f.Name, "no such field", "a field "+f.Name)
 		}
 	}
 }
@@ -123,16 +91,16 @@ func systemFieldEmpty(s *scope, breach say) {
 		return
 	}
 	for _, f := range s.asked() {
-		if !f.empty && s.sut().has(f.name) && s.sut().empty(f.name) {
-			breach(s.sut().path, f.name, fmt.Sprintf("%q", shown(s.sut().values[f.name])), "something meaningful")
+		if !f.Empty && s.sut().has(f.Name) && s.sut().empty(f.Name) {
+			breach(s.sut().path, f.Name, fmt.Sprintf("%q", shown(s.sut().values[f.Name])), "something meaningful")
 		}
 	}
 }
 
 func systemNumber(s *scope, breach say) {
-	names := []string{"number_of_nodes", "accelerators_per_node"}
-	if s.o.Mode == Strict { // the final report wants it
-		names = append(names, "host_processors_per_node")
+	names := layout.NumberFields
+	if s.o.Mode == Compat { // the last one only the final report wants
+		names = names[:2]
 	}
 	for _, name := range names {
 		v := s.sut().values[name]
@@ -163,8 +131,8 @@ func systemDivisionSpelling(s *scope, breach say) {
 
 func systemFieldUnknown(s *scope, breach say) {
 	known := map[string]bool{}
-	for _, f := range slices.Concat(systemFields, networkFields, otherFields) {
-		known[f.name] = true
+	for _, f := range slices.Concat(layout.SystemFields, layout.NetworkFields, layout.OtherFields) {
+		known[f.Name] = true
 	}
 	var unknown []string
 	for name := range s.sut().values {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 const (
@@ -52,8 +54,8 @@ var asNetwork = []mutation{
 
 func networkDescribed() []mutation {
 	all := slices.Clone(asNetwork)
-	for _, f := range networkFields {
-		all = append(all, change("json_set", "network/ExampleOrg/systems/sim-8x.json", f.name, `"x"`))
+	for _, f := range layout.NetworkFields {
+		all = append(all, change("json_set", "network/ExampleOrg/systems/sim-8x.json", f.Name, `"x"`))
 	}
 	return all
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // treeRules look at names and sizes. All but none are the older checker's (spec/submission.md §3.1 O1-O9).
@@ -37,7 +39,7 @@ var besideDivisions = []string{".git", ".github", "assets"}
 
 func rootFolders(s *scope, breach say) {
 	for _, name := range s.here.folders {
-		if !divisions[name] && !slices.Contains(besideDivisions, name) {
+		if !slices.Contains(layout.Divisions(), name) && !slices.Contains(besideDivisions, name) {
 			breach(name, "", "a folder "+name, "closed, open or network")
 		}
 	}
@@ -151,12 +153,13 @@ func isEmpty(folder string) bool {
 }
 
 func calibration(s *scope, breach say) {
-	for _, name := range []string{"calibration.md", "documentation/calibration.md"} {
-		if _, ok := s.files.size(path.Join(s.path, name)); ok {
+	places := layout.Submitter{Division: s.division(), Name: s.name}.Calibration()
+	for _, name := range places {
+		if _, ok := s.files.size(name); ok {
 			return
 		}
 	}
-	breach(path.Join(s.path, "documentation/calibration.md"), "", "no such file", "a calibration document")
+	breach(places[0], "", "no such file", "a calibration document")
 }
 
 func systemsWithoutResults(s *scope, breach say) {
@@ -164,7 +167,7 @@ func systemsWithoutResults(s *scope, breach say) {
 	for _, y := range s.down {
 		has = append(has, y.name)
 	}
-	folder := path.Join(s.path, "systems")
+	folder := path.Join(s.path, layout.SystemsName)
 	for _, name := range s.files.list(folder).plain {
 		if system, ok := strings.CutSuffix(name, ".json"); ok && !slices.Contains(has, system) {
 			breach(path.Join(folder, name), "", "no results/"+system, "results of every described system")
@@ -174,6 +177,6 @@ func systemsWithoutResults(s *scope, breach say) {
 
 func noSystem(s *scope, breach say) {
 	if len(s.down) == 0 {
-		breach(path.Join(s.path, "results"), "", "no system", "at least one")
+		breach(path.Join(s.path, layout.ResultsName), "", "no system", "at least one")
 	}
 }

@@ -2,6 +2,9 @@ package check
 
 import (
 	"path"
+	"slices"
+
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // scope is one place of the tree: the root, a division, a submitter, a system, a benchmark or a scenario folder.
@@ -67,15 +70,12 @@ func (s *scope) add(level level, name string) *scope {
 // maxFolders bounds the places of a tree. A round's whole tree has some thousands; links can make a small one look endless.
 const maxFolders = 20_000
 
-// divisions are the folders of a tree that are looked into.
-var divisions = map[string]bool{"closed": true, "open": true, "network": true}
-
 // walk finds the places of the tree.
 func (c *checker) walk() *scope {
 	top := &scope{checker: c, level: rootLevel, path: "."}
 	top.here = c.files.list(".")
 	for _, division := range top.here.folders {
-		if !divisions[division] {
+		if !slices.Contains(layout.Divisions(), division) {
 			continue
 		}
 		d := top.add(divisionLevel, division)
@@ -95,16 +95,16 @@ func (c *checker) room() bool {
 }
 
 func (c *checker) walkSubmitter(s *scope) {
-	if s.division() == "open" {
-		s.mapping = c.readMapping(path.Join(s.path, "model_mapping.json"))
+	if isOpen(s) {
+		s.mapping = c.readMapping(path.Join(s.path, layout.MappingName))
 	}
-	for _, system := range c.files.list(path.Join(s.path, "results")).folders {
+	for _, system := range c.files.list(path.Join(s.path, layout.ResultsName)).folders {
 		if !c.room() {
 			return
 		}
-		y := s.add(systemLevel, path.Join("results", system))
+		y := s.add(systemLevel, path.Join(layout.ResultsName, system))
 		y.name = system
-		y.system = c.readDocument(path.Join(s.path, "systems", system+".json"))
+		y.system = c.readDocument(path.Join(s.path, layout.SystemsName, system+".json"))
 		for _, name := range y.here.folders {
 			if !c.room() {
 				return

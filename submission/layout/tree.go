@@ -21,6 +21,8 @@ func Divisions() []string { return []string{Closed, Open, Network} }
 
 // The files of a submitter's folder and of a scenario's.
 const (
+	ResultsName      = "results"
+	SystemsName      = "systems"
 	MeasurementsName = "measurements.json" // since v6.0
 	UserConfName     = "user.conf"
 	ReadmeName       = "README.md"
@@ -61,22 +63,25 @@ func ForRound(name string) (*Round, error) {
 }
 
 // Submitter is a submitter's folder in one division.
-type Submitter struct{ Division, Name string }
+type Submitter struct {
+	Division string
+	Name     string
+}
 
 // Folder is the submitter's own.
 func (s Submitter) Folder() string { return path.Join(s.Division, s.Name) }
 
 // Results is where the systems' results lie.
-func (s Submitter) Results() string { return path.Join(s.Folder(), "results") }
+func (s Submitter) Results() string { return path.Join(s.Folder(), ResultsName) }
 
 // System is the description of a system.
 func (s Submitter) System(system string) string {
-	return path.Join(s.Folder(), "systems", system+".json")
+	return path.Join(s.Folder(), SystemsName, system+".json")
 }
 
 // SystemPower is the nameplate power of a system, where the round reads it.
 func (s Submitter) SystemPower(system string) string {
-	return path.Join(s.Folder(), "systems", system+"_power.yaml")
+	return path.Join(s.Folder(), SystemsName, system+"_power.yaml")
 }
 
 // Calibration are the two places of the calibration document, the usual one first.

@@ -2,11 +2,8 @@ package truncate
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -50,7 +47,7 @@ func (l accuracyLog) steps(root, backup, path string, t *Target) error {
 		return err
 	}
 	known := firstHash(text)
-	sum, err := hashOf(path)
+	sum, err := atomicfile.SHA256(path)
 	if err != nil {
 		return err
 	}
@@ -131,19 +128,6 @@ func firstHash(text []byte) string {
 	return ""
 }
 
-func hashOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("hashing it: %w", err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
 // keep puts the log, and accuracy.txt as it was, into the backup. A copy that is there already must be the same log.
 func (l accuracyLog) keep(root, backup, sum string) error {
 	dir := filepath.Join(backup, l.dir)
@@ -151,7 +135,7 @@ func (l accuracyLog) keep(root, backup, sum string) error {
 		return fmt.Errorf("making the backup folder: %w", err)
 	}
 	copied := filepath.Join(dir, logName)
-	switch old, err := hashOf(copied); {
+	switch old, err := atomicfile.SHA256(copied); {
 	case err == nil && old == sum:
 		return nil
 	case err == nil:
@@ -161,31 +145,19 @@ func (l accuracyLog) keep(root, backup, sum string) error {
 	}
 	// accuracy.txt first: where the log's copy is found, both are there.
 	text := filepath.Join(root, l.dir, txtName)
-	if err := copyFile(text, filepath.Join(dir, txtName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := atomicfile.Copy(text, filepath.Join(dir, txtName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := copyFile(filepath.Join(root, l.dir, logName), copied); err != nil {
+	if _, err := atomicfile.Copy(filepath.Join(root, l.dir, logName), copied); err != nil {
 		return err
 	}
-	switch got, err := hashOf(copied); {
+	switch got, err := atomicfile.SHA256(copied); {
 	case err != nil:
 		return fmt.Errorf("reading the backup again: %w", err)
 	case got != sum:
 		return fmt.Errorf("the backup %s has the hash %s instead of %s: the log changed while it was copied; end what writes it, and start again", copied, got, sum)
 	}
 	return nil
-}
-
-func copyFile(from, to string) error {
-	f, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return atomicfile.Write(to, func(w io.Writer) error {
-		_, err := io.Copy(w, f)
-		return err
-	})
 }
 
 // shorten gives both ends of the log around the gap; nil where it stays whole. A log of 4096 to 8191 bytes grows: its ends

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // State says what became of one accuracy log.
@@ -38,13 +41,11 @@ type Options struct {
 	Skip      []string // scenario folders that are left alone
 }
 
-// The names of a tree (spec/submission.md §1.1).
+// logName is the log that is cut, and txtName what holds its hash.
 const (
-	logName = "mlperf_log_accuracy.json"
-	txtName = "accuracy.txt"
+	logName = mllog.AccuracyName
+	txtName = layout.ScoreFile
 )
-
-var divisions = []string{"closed", "open", "network"}
 
 // kind says what a folder with an accuracy log asks of accuracy.txt.
 type kind struct {
@@ -68,8 +69,8 @@ func Tree(ctx context.Context, root string, o Options) ([]Target, error) {
 		targets []Target
 		failed  []error
 	)
-	for _, division := range divisions {
-		results := filepath.Join(division, o.Submitter, "results")
+	for _, division := range layout.Divisions() {
+		results := filepath.FromSlash(layout.Submitter{Division: division, Name: o.Submitter}.Results())
 		found, err := logs(root, results, o.Skip)
 		if err != nil {
 			return targets, err
@@ -174,14 +175,14 @@ func logs(root, results string, skip []string) ([]accuracyLog, error) {
 		if slices.Contains(skip, filepath.Base(scenario)) {
 			continue
 		}
-		found = append(found, accuracyLog{filepath.Join(scenario, "accuracy"), kind{needsText: true}})
+		found = append(found, accuracyLog{filepath.Join(scenario, layout.Accuracy), kind{needsText: true}})
 		names, err := folders(filepath.Join(root, scenario))
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
 			if k, ok := audits[name]; ok {
-				found = append(found, accuracyLog{filepath.Join(scenario, name, "accuracy"), k})
+				found = append(found, accuracyLog{filepath.Join(scenario, name, layout.Accuracy), k})
 			}
 		}
 	}
