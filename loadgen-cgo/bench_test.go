@@ -3,7 +3,10 @@
 package loadgen_test
 
 import (
+	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,8 +16,15 @@ import (
 const (
 	maxCPUPerQuery = time.Microsecond // ring and Go, above a C++ worker thread
 	maxLagRatio    = 10               // schedule lag p99 with Go saturated, to that with Go idle
-	repetitions    = 5
 )
+
+// repetitions of a measurement; scripts/bench.sh asks for one at a time, and wants no assertion on it.
+var repetitions = func() int {
+	if n, err := strconv.Atoi(os.Getenv("BENCH_REPETITIONS")); err == nil && n > 0 {
+		return n
+	}
+	return 5
+}()
 
 // TestBridgeCPUPerQuery measures what the ring and Go cost above a C++ worker thread: first token and answer of 200,000
 // Server queries issued as fast as LoadGen can, each run in a process of its own, the two in turns.
@@ -35,7 +45,10 @@ func TestBridgeCPUPerQuery(t *testing.T) {
 	}
 	t.Logf("CPU per query, medians of %d: C++ worker %v, ring and Go %v; median difference %v (%v)",
 		repetitions, median(cppCosts), median(goCosts), median(differences), differences)
-	require.Less(t, median(differences), maxCPUPerQuery)
+	fmt.Printf("MEASURED bridge/go %.4f us\nMEASURED bridge/cpp %.4f us\n", us(median(goCosts)), us(median(cppCosts)))
+	if repetitions > 1 {
+		require.Less(t, median(differences), maxCPUPerQuery)
+	}
 }
 
 // TestScheduleLag measures how late LoadGen issues: idle Go against Go whose Ps are all busy, in turns.
@@ -58,8 +71,13 @@ func TestScheduleLag(t *testing.T) {
 	ratio := float64(median(busy)) / float64(median(idle))
 	t.Logf("schedule lag p99, medians of %d: Go idle %v, saturated %v, ratio %.2f (%v, %v)",
 		repetitions, median(idle), median(busy), ratio, idle, busy)
-	require.LessOrEqual(t, ratio, float64(maxLagRatio))
+	fmt.Printf("MEASURED schedule-lag/idle %.4f us\nMEASURED schedule-lag/saturated %.4f us\n", us(median(idle)), us(median(busy)))
+	if repetitions > 1 {
+		require.LessOrEqual(t, ratio, float64(maxLagRatio))
+	}
 }
+
+func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 func median(values []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(values))

@@ -1,30 +1,49 @@
 #!/usr/bin/env bash
-# Benchmarks of the hot files, in rounds: every benchmark once a round, so that what is compared ran within the same seconds.
-# Prints medians, ratios against references, and the same as JSON (also in .cache/bench/bench.txt). ROUNDS=5 at least.
+# The figures of the hot path against references, with their floors and goals: one table, and .cache/bench/bench.json. What is
+# compared runs in turns within each round. BENCH_ROUNDS=5; fewer are good for a quick look only. BENCH_PARTS chooses among
+# "micro bridge client" (default: all), HTTP1_BENCH_ONLY among the loads and clients of the last (a regular expression for row/kind).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # go-nvml's bindings call functions that NVIDIA has marked as old.
 export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
-rounds=${ROUNDS:-5}
-[ "$rounds" -ge 5 ] || rounds=5
+rounds=${BENCH_ROUNDS:-5}
+parts=${BENCH_PARTS:-micro bridge client}
 work=$PWD/.cache/bench
 rm -rf "$work"
 mkdir -p "$work"
 go build -o "$work/benchsum" ./scripts/benchsum
-packages=(backends/sse backends/openai internal/ledger qsl)
-for p in "${packages[@]}"; do
-  go test -c -o "$work/${p//\//-}.test" "./$p"
-done
-go test -c -o "$work/loadgen-cgo.test" ./loadgen-cgo
+
+# in_package PACKAGE TEST-BINARY-ARGUMENT...: built once, run in the package's folder.
+in_package() {
+  local package=$1 binary=$work/${1//\//-}.test
+  shift
+  [ -x "$binary" ] || go test -c -o "$binary" "./$package"
+  (cd "$package" && "$binary" "$@")
+}
+
+micro() {
+  for p in backends/sse backends/openai internal/ledger qsl; do
+    in_package "$p" -test.run '^$' -test.bench . -test.benchtime 100ms
+  done
+}
+
+bridge() {
+  BENCH_REPETITIONS=1 in_package loadgen-cgo -test.run '^(TestBridgeCPUPerQuery|TestScheduleLag)$' -test.count 1
+}
+
+client() {
+  HTTP1_BENCH=1 in_package backends/http1 -test.run '^(TestAgainstOthers|TestNoAllocations|TestManyStreams)$' -test.count 1
+}
+
+command -v wrk >/dev/null || echo "wrk is not installed: the rows against it are left out (Debian: apt-get install wrk)" >&2
 for ((i = 1; i <= rounds; i++)); do
   echo "round $i of $rounds" >&2
-  for p in "${packages[@]}"; do
-    (cd "$p" && "$work/${p//\//-}.test" -test.run '^$' -test.bench . -test.benchtime 100ms) >>"$work/round$i"
+  for part in $parts; do
+    "$part" >"$work/part" || {
+      cat "$work/part" >&2
+      exit 1
+    }
+    cat "$work/part" >>"$work/round$i"
   done
 done
-echo "bridge: against a C++ worker thread, in turns of its own" >&2
-(cd loadgen-cgo && "$work/loadgen-cgo.test" -test.run '^(TestBridgeCPUPerQuery|TestScheduleLag)$' -test.v) >>"$work/round$rounds"
-echo "HTTP client: against net/http and, where it is installed, wrk" >&2
-go test -c -o "$work/http1.test" ./backends/http1
-(cd backends/http1 && HTTP1_BENCH=$rounds "$work/http1.test" -test.run '^TestAgainstOthers$' -test.v) >>"$work/round$rounds"
-"$work/benchsum" "$work"/round* | tee "$work/bench.txt"
+"$work/benchsum" -json "$work/bench.json" "$work"/round*

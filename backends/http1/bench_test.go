@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,29 +17,78 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+	"github.com/mlperf-go/mlperf-go/backends/nethttp"
 )
 
-// benchCases are the rows of the comparison: what a client costs in processor time.
-var benchCases = []struct {
+// benchRow is one load, and the clients that are measured with it in turns.
+type benchRow struct {
 	name     string
 	stream   bool
 	request  int // bytes
 	conns    int
 	segments []string
-	tokens   int // 0: the unit is a request
+	tokens   int // of an answer; 0: the unit is a request
 	requests int // of one round
-}{
-	{"whole 1.2 KB, 64", false, 1200, 64, []string{wholeAnswer}, 0, 40000},
-	{"whole 1.2 KB, 256", false, 1200, 256, []string{wholeAnswer}, 0, 40000},
-	{"whole 1.2 KB, 1024", false, 1200, 1024, []string{wholeAnswer}, 0, 40000},
-	{"whole 24 KB, 64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 20000},
-	{"stream, 1 token a segment, 64", true, 1200, 64, streamOf(32, 1), 32, 3000},
-	{"stream, 16 tokens a segment, 64", true, 1200, 64, streamOf(32, 16), 32, 10000},
+	kinds    []string
+}
+
+var benchRows = []benchRow{
+	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 50000, []string{"client", "wrk", "path", "client-nethttp", "path-nethttp"}},
+	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 50000, []string{"client", "wrk", "path"}},
+	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 50000, []string{"client", "wrk"}},
+	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 25000, []string{"client", "wrk"}},
+	{"stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000, []string{"client", "wrk", "path", "client-nethttp"}},
+	{"stream-16-64", true, 1200, 64, streamOf(32, 16), 32, 12000, []string{"client", "wrk", "path", "client-nethttp"}},
 }
 
 // wholeAnswer is about as long as the answer of 16 tokens.
 var wholeAnswer = wiretest.Whole(200, "application/json", `{"id":"cmpl-1","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":"`+
 	strings.Repeat("word ", 16)+`","logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}],"usage":{"prompt_tokens":200,"total_tokens":216,"completion_tokens":16,"prompt_tokens_details":null}}`)
+
+// benchKinds are the clients; each drives one load in a process of its own and gives the failures that it counted. What needs
+// LoadGen is added where that is built.
+var benchKinds = map[string]func(c benchRow, url string, m *meter) (failures int, err error){
+	"client":         benchClient,
+	"client-nethttp": benchNetHTTP,
+}
+
+func benchClient(c benchRow, url string, m *meter) (int, error) {
+	b, err := open(fixed(url, c.stream, c.request))
+	if err != nil {
+		return 0, err
+	}
+	s, stop, err := wiretest.OpenClosed(c.requests, c.conns)
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	m.start()
+	err = b.Serve(context.Background(), s, s)
+	return s.Failures, err
+}
+
+func benchNetHTTP(c benchRow, url string, m *meter) (int, error) {
+	config := fixed(url, c.stream, c.request)
+	config.Concurrency = c.conns
+	b, err := nethttp.New(config, jsonProtocol{})
+	if err != nil {
+		return 0, err
+	}
+	m.start()
+	return 0, b.Serve(context.Background(), wiretest.NewQueries(c.requests).End(), wiretest.Quiet{})
+}
+
+// meter takes the processor time of the process from start on.
+type meter struct{ began int64 }
+
+func (m *meter) start() { m.began = processorTime() }
+
+// processorTime is what this process has used, in µs.
+func processorTime() int64 {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Microseconds()
+}
 
 const benchRole = "HTTP1_BENCH_CLIENT"
 
@@ -54,49 +103,18 @@ func runBenchClient() {
 	if _, err := fmt.Sscan(role, &kind, &row, &url); err != nil {
 		panic(err)
 	}
-	c := benchCases[row]
-	b, err := open(fixed(url, c.stream, c.request))
-	if kind == "net/http" {
-		config := fixed(url, c.stream, c.request)
-		config.Concurrency = c.conns
-		b, err = openReference(config)
-	}
+	m := &meter{}
+	failures, err := benchKinds[kind](benchRows[row], url, m)
 	if err != nil {
 		panic(err)
 	}
-	start := processorTime()
-	failures := drive(b, kind, c.requests, c.conns)
-	fmt.Println(processorTime()-start, failures)
-	os.Exit(0)
+	fmt.Println(processorTime()-m.began, failures)
+	syscall.Exit(0)
 }
 
-func drive(b backends.Backend, kind string, n, window int) int {
-	if kind == "net/http" {
-		if err := b.Serve(context.Background(), wiretest.NewQueries(n).End(), wiretest.Quiet{}); err != nil {
-			panic(err)
-		}
-		return 0
-	}
-	s, stop, err := wiretest.OpenClosed(n, window)
-	if err != nil {
-		panic(err)
-	}
-	defer stop()
-	if err := b.Serve(context.Background(), s, s); err != nil {
-		panic(err)
-	}
-	return s.Failures
-}
-
-// processorTime is what this process has used, in µs.
-func processorTime() int64 {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Microseconds()
-}
-
-// TestAgainstOthers measures this client, net/http and, for whole answers, wrk, one after the other in each round, with the
-// server on one processor and the client on the other. HTTP1_BENCH is the number of rounds.
+// TestAgainstOthers measures this client, alone and with LoadGen, net/http, and wrk, one after the other in each round, with the
+// server on one processor and the client on the other. HTTP1_BENCH is the number of rounds, HTTP1_BENCH_ONLY an expression
+// for "row/kind". It prints one line per measurement, for scripts/benchsum.
 func TestAgainstOthers(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("HTTP1_BENCH"))
 	if rounds == 0 {
@@ -105,47 +123,40 @@ func TestAgainstOthers(t *testing.T) {
 	if _, err := exec.LookPath("taskset"); err != nil || runtime.NumCPU() < 2 {
 		t.Skip("the comparison needs two processors, and taskset")
 	}
+	only := regexp.MustCompile(os.Getenv("HTTP1_BENCH_ONLY"))
 	wrk, _ := exec.LookPath("wrk")
-	for row, c := range benchCases {
-		url := wiretest.Canned(t, 0, c.segments...)
-		costs := map[string][]float64{}
-		unit := float64(c.requests)
-		if c.tokens > 0 {
-			unit *= float64(c.tokens)
-		}
-		for range rounds {
-			for _, kind := range []string{"epoll", "net/http"} {
-				costs[kind] = append(costs[kind], benchClient(t, kind, row, url)/unit)
-			}
-			if wrk != "" {
-				per := benchWrk(t, wrk, url, c.request, c.conns)
-				if c.tokens > 0 {
-					per /= float64(c.tokens)
+	urls := make([]string, len(benchRows))
+	for i, c := range benchRows {
+		urls[i] = wiretest.Canned(t, 0, c.segments...)
+	}
+	for range rounds {
+		for i, c := range benchRows {
+			for _, kind := range c.kinds {
+				if _, built := benchKinds[kind]; !only.MatchString(c.name+"/"+kind) || (!built && (kind != "wrk" || wrk == "")) {
+					continue
 				}
-				costs["wrk"] = append(costs["wrk"], per)
+				fmt.Printf("MEASURED %s/%s %.4f us\n", c.name, kind, c.measure(t, kind, i, urls[i], wrk))
 			}
 		}
-		line := fmt.Sprintf("%s: epoll %.2f us", c.name, median(costs["epoll"]))
-		for _, kind := range []string{"wrk", "net/http"} {
-			if len(costs[kind]) == 0 {
-				continue
-			}
-			ratios := []float64{}
-			for i, cost := range costs[kind] {
-				ratios = append(ratios, cost/costs["epoll"][i])
-			}
-			line += fmt.Sprintf("; %s %.2f us, epoll does %.2f times as many (%.2f to %.2f)", kind, median(costs[kind]), median(ratios), slices.Min(ratios), slices.Max(ratios))
-		}
-		t.Logf("medians of %d: %s", rounds, line)
 	}
 }
 
-func median(v []float64) float64 { return slices.Sorted(slices.Values(v))[len(v)/2] }
+// measure gives the µs of a request, or of a token where answers have them.
+func (c *benchRow) measure(t *testing.T, kind string, row int, url, wrk string) float64 {
+	per := 0.0
+	if kind == "wrk" {
+		per = benchWrk(t, wrk, url, c.request, c.conns)
+	} else {
+		per = runKind(t, kind, row, url) / float64(c.requests)
+	}
+	return per / float64(max(1, c.tokens))
+}
 
-// benchClient gives the µs of one round.
-func benchClient(t *testing.T, kind string, row int, url string) float64 {
+// runKind gives the µs of one round.
+func runKind(t *testing.T, kind string, row int, url string) float64 {
 	cmd := exec.Command("taskset", "-c", "1", os.Args[0])
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", benchRole, kind, row, url), "GOMAXPROCS=1")
+	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	var us float64
@@ -171,3 +182,5 @@ func benchWrk(t *testing.T, wrk, url string, request, conns int) float64 {
 	require.NotContains(t, string(out), "Non-2xx")
 	return float64((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Microseconds()) / n
 }
+
+var _ backends.Protocol = jsonProtocol{}

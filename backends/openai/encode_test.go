@@ -123,22 +123,6 @@ func TestAnswerAllocatesNothing(t *testing.T) {
 	require.Equal(t, 50, o.NTokens)
 }
 
-func BenchmarkAnswer(b *testing.B) {
-	a := newAnswer(&vllm, &backends.Config{Stream: true, NeedIDs: true})
-	var stream []byte
-	for range 128 {
-		stream = append(append(append(stream, "data: "...), vllmEvent...), "\n\n"...)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		a.Begin("text/event-stream")
-		for p := stream; len(p) > 0; {
-			_, p = a.Feed(p)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/128, "ns/token")
-}
-
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("data: "+vllmEvent+"\n\ndata: [DONE]\n\n"), true, 7)
 	f.Add([]byte(`{"choices":[{"text":"a","finish_reason":"stop"}],"usage":{"completion_tokens":1}}`), false, 3)

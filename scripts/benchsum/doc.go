@@ -1,8 +1,7 @@
-// Command benchsum reads the output of several rounds of `go test -bench` and prints medians and ratios.
+// Command benchsum reads what rounds of benchmarks printed, one file per round, and prints one table: the figures of the hot
+// path, each with its floor and its goal (goals.go), and whether it meets them. With -json it writes the same, and the median
+// of every measurement, to a file.
 //
-//	benchsum FILE...        a table on stdout, then the same as one line of JSON
-//
-// It owns the table of ratios: which benchmark stands for the program, and which for the reference that ran in the same round,
-// so that a busy or slow machine moves both. Lines of measuring tests ("medians of N: ...") are passed on. It is a tool of
-// scripts/bench.sh, imports nothing of the project and is imported by nothing.
+// In come lines of "go test -bench" and lines "MEASURED name value unit" of tests that measure by themselves; out goes the table.
+// It decides nothing: a figure below its floor is printed, not failed.
 package main

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,124 +14,133 @@ import (
 	"text/tabwriter"
 )
 
-// ratios are what is worth a number that outlives the machine: ours against a reference of the same round, in time per operation.
-var ratios = []struct{ what, ours, reference string }{
-	{"event decoder / encoding/json", "backends/openai.Event/walk", "backends/openai.Event/encoding-json"},
-	{"event decoder, unknown prefix / encoding/json", "backends/openai.Event/walk_without_prefix", "backends/openai.Event/encoding-json"},
-	{"event framing / event decoder", "backends/sse.Framer per event", "backends/openai.Event/walk"},
-}
-
-// report is what the JSON line holds. Times are ns, medians over the rounds.
+// report is what the JSON file holds.
 type report struct {
-	Rounds       int            `json:"rounds"`
-	Benchmarks   []benchmark    `json:"benchmarks"`
-	Ratios       []ratio        `json:"ratios"`
-	Measurements []string       `json:"measurements"`
-	values       map[string]set // by benchmark and unit
-	order        []string
+	Rounds       int                  `json:"rounds"`
+	Figures      []figure             `json:"figures"`
+	Measurements map[string]float64   `json:"measurements"` // medians: ns of benchmarks, else the unit that the figure's name implies
+	measured     map[string][]float64 // by name, one value per round
 }
 
-type set map[string][]float64
-
-type benchmark struct {
-	Name    string             `json:"name"`
-	Medians map[string]float64 `json:"medians"` // by unit
-}
-
-type ratio struct {
-	What   string    `json:"what"`
-	Median float64   `json:"median"`
-	Rounds []float64 `json:"rounds"`
+// figure is one row of the table.
+type figure struct {
+	What     string    `json:"what"`
+	Measured *float64  `json:"measured"` // the median; null: not measured here
+	Unit     string    `json:"unit"`
+	Floor    float64   `json:"floor"`
+	Goal     float64   `json:"goal"`
+	AtMost   bool      `json:"at_most,omitempty"` // floor and goal are upper bounds
+	Met      string    `json:"met"`               // goal, floor, no, or why it was not measured
+	Rounds   []float64 `json:"rounds"`
 }
 
 func main() { os.Exit(mainCode(os.Args[1:], os.Stdout)) }
 
-func mainCode(files []string, out io.Writer) int {
-	r := &report{Rounds: len(files), values: map[string]set{}}
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
+func mainCode(args []string, out io.Writer) int {
+	flags := flag.NewFlagSet("benchsum", flag.ContinueOnError)
+	flags.SetOutput(out)
+	jsonFile := flags.String("json", "", "file for the figures as JSON")
+	if flags.Parse(args) != nil {
+		return 2
+	}
+	r := &report{Rounds: flags.NArg(), Measurements: map[string]float64{}, measured: map[string][]float64{}}
+	for _, name := range flags.Args() {
+		if err := r.readFile(name); err != nil {
 			fmt.Fprintf(out, "benchsum: %v\n", err)
 			return 1
 		}
-		r.read(f)
-		_ = f.Close() // read only
 	}
 	r.sum()
 	r.print(out)
-	line, err := json.Marshal(r)
+	if *jsonFile == "" {
+		return 0
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = os.WriteFile(*jsonFile, append(data, '\n'), 0o644)
+	}
 	if err != nil {
 		fmt.Fprintf(out, "benchsum: %v\n", err)
 		return 1
 	}
-	fmt.Fprintf(out, "%s\n", line)
 	return 0
+}
+
+func (r *report) readFile(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return r.read(f)
 }
 
 var (
 	packageLine = regexp.MustCompile(`^pkg: (?:[^/ ]+/){3}(.+)$`)
 	benchLine   = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.+)$`)
-	measureLine = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*medians of \d+: .*)$`)
-	figure      = regexp.MustCompile(`([0-9.eE+-]+) (\S+)`)
+	measureLine = regexp.MustCompile(`^MEASURED (\S+) (\S+) (\S*)$`)
+	number      = regexp.MustCompile(`([0-9.eE+-]+) (\S+)`)
 )
 
-// read takes one round: "ns/op" and, under a name of its own, what the benchmark reports per event, token and so on.
-func (r *report) read(in io.Reader) {
+// read takes one round: "ns/op" and, under a name of its own, what a benchmark reports per event, token and so on.
+func (r *report) read(in io.Reader) error {
 	pkg := ""
-	for lines := bufio.NewScanner(in); lines.Scan(); {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
 		line := lines.Text()
 		if m := packageLine.FindStringSubmatch(line); m != nil {
 			pkg = m[1]
 		}
 		if m := measureLine.FindStringSubmatch(line); m != nil {
-			r.Measurements = append(r.Measurements, m[1])
+			v, err := strconv.ParseFloat(m[2], 64)
+			if err != nil {
+				return fmt.Errorf("the line %q has no number: %w", line, err)
+			}
+			r.measured[m[1]] = append(r.measured[m[1]], v)
 		}
 		m := benchLine.FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
-		for _, f := range figure.FindAllStringSubmatch(strings.ReplaceAll(m[2], "\t", " "), -1) {
+		for _, f := range number.FindAllStringSubmatch(strings.ReplaceAll(m[2], "\t", " "), -1) {
 			v, err := strconv.ParseFloat(f[1], 64)
-			if err != nil {
+			per, isTime := strings.CutPrefix(f[2], "ns/")
+			if err != nil || !isTime {
 				continue
 			}
-			if per, ok := strings.CutPrefix(f[2], "ns/"); ok && per != "op" {
-				r.add(pkg+"."+m[1]+" per "+per, "ns/op", v)
-				continue
+			name := pkg + "." + m[1]
+			if per != "op" {
+				name += " per " + per
 			}
-			r.add(pkg+"."+m[1], f[2], v)
+			r.measured[name] = append(r.measured[name], v)
 		}
 	}
-}
-
-func (r *report) add(name, unit string, v float64) {
-	if r.values[name] == nil {
-		r.values[name] = set{}
-		r.order = append(r.order, name)
-	}
-	r.values[name][unit] = append(r.values[name][unit], v)
+	return lines.Err()
 }
 
 func (r *report) sum() {
-	for _, name := range r.order {
-		b := benchmark{Name: name, Medians: map[string]float64{}}
-		for unit, v := range r.values[name] {
-			b.Medians[unit] = median(v)
-		}
-		r.Benchmarks = append(r.Benchmarks, b)
+	for name, values := range r.measured {
+		r.Measurements[name] = median(values)
 	}
-	for _, want := range ratios {
-		ours, reference := r.values[want.ours]["ns/op"], r.values[want.reference]["ns/op"]
-		if len(ours) == 0 || len(ours) != len(reference) {
-			continue
+	for i := range goals {
+		g := &goals[i]
+		f := figure{What: g.What, Unit: g.Unit, Floor: g.Floor, Goal: g.Goal, AtMost: g.AtMost, Rounds: g.figures(r.measured)}
+		if len(f.Rounds) > 0 {
+			m := median(f.Rounds)
+			f.Measured, f.Met = &m, g.met(m)
+		} else {
+			f.Met = r.missing(g)
 		}
-		of := ratio{What: want.what}
-		for i := range ours {
-			of.Rounds = append(of.Rounds, ours[i]/reference[i])
-		}
-		of.Median = median(of.Rounds)
-		r.Ratios = append(r.Ratios, of)
+		r.Figures = append(r.Figures, f)
 	}
+}
+
+// missing says why a row has no figure.
+func (r *report) missing(g *goal) string {
+	if strings.HasSuffix(g.Reference, "/wrk") && len(r.measured[g.Ours]) > 0 {
+		return "not measured: wrk is not installed"
+	}
+	return "not measured"
 }
 
 func median(v []float64) float64 {
@@ -140,25 +150,32 @@ func median(v []float64) float64 {
 
 func (r *report) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "benchmark (median of %d)\tns\tMB/s\tallocations\n", r.Rounds)
-	for _, b := range r.Benchmarks {
-		fmt.Fprintf(w, "%s\t%.1f\t%s\t%s\n", b.Name, b.Medians["ns/op"], optional(b.Medians, "MB/s"), optional(b.Medians, "allocs/op"))
-	}
-	fmt.Fprintf(w, "\nratio, rounds in turns\tmedian\tsmallest\tlargest\n")
-	for _, q := range r.Ratios {
-		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\n", q.What, q.Median, slices.Min(q.Rounds), slices.Max(q.Rounds))
+	fmt.Fprintf(w, "median of %d\tmeasured\tof the rounds\tfloor\tgoal\tmet\n", r.Rounds)
+	for _, f := range r.Figures {
+		bound := ""
+		if f.AtMost {
+			bound = "<= "
+		}
+		measured, spread := "-", "-"
+		if f.Measured != nil {
+			measured = short(*f.Measured) + " " + f.Unit
+			spread = short(slices.Min(f.Rounds)) + " to " + short(slices.Max(f.Rounds))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s%g\t%s%g\t%s\n", f.What, measured, spread, bound, f.Floor, bound, f.Goal, f.Met)
 	}
 	_ = w.Flush() // to stdout: where that is gone nobody reads it
-	for _, m := range r.Measurements {
-		fmt.Fprintf(out, "\n%s", m)
-	}
-	fmt.Fprint(out, "\n\n")
 }
 
-func optional(medians map[string]float64, unit string) string {
-	v, ok := medians[unit]
-	if !ok {
-		return "-"
+// short writes a figure with three digits or so.
+func short(v float64) string {
+	switch {
+	case v >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case v >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case v >= 0.1 || v == 0:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	default:
+		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
 }
