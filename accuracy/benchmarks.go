@@ -41,6 +41,9 @@ func Find(name string) (*Benchmark, error) {
 	return nil, fmt.Errorf("model %q has no scorer, so its answers can not be scored; the benchmarks with one are %s", name, strings.Join(names, ", "))
 }
 
+// NeedsTokenizer tells whether the log's answers are token ids that must become text.
+func (b *Benchmark) NeedsTokenizer() bool { return scorers[b.Scorer].text != utf8Text }
+
 // wholeSet is the number of entries of a whole accuracy log: limits of sums hold for it alone.
 func (b *Benchmark) wholeSet(s models.Scenario) int {
 	for _, row := range b.row.Scenarios {

@@ -8,6 +8,6 @@
 // with metrics, subsets and one score per sample. Answers that need a judge which the user did not give are counted as
 // unscored, and then no total is claimed: model-written code is never run here.
 //
-// Adding a benchmark is adding a row to Benchmarks. The package imports internal/mllog, datasets and models, and nothing that talks to a
-// network or prints. Algorithms: spec/accuracy.md; targets: spec/models.md §5.
+// Adding a benchmark is adding a row to Benchmarks. The package imports internal/mllog, datasets, models and tokenizer/finder, and prints nothing.
+// Algorithms: spec/accuracy.md; targets: spec/models.md §5.
 package accuracy

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
 // Metric is one figure of a result, and what its target says.
@@ -47,23 +49,24 @@ type SampleScore struct {
 
 // Result is the score of one accuracy log.
 type Result struct {
-	Benchmark  string        `json:"benchmark"`
-	Scenario   string        `json:"scenario,omitempty"`
-	Scorer     string        `json:"scorer"`
-	Log        string        `json:"log"`
-	Entries    int           `json:"entries"`              // of the log
-	Samples    int           `json:"samples"`              // scored as the reference counts them
-	Duplicates int           `json:"duplicates,omitempty"` // entries left out because their sample came before
-	Missing    int           `json:"missing,omitempty"`    // samples of the data set without an answer
-	Metrics    []Metric      `json:"metrics"`
-	Subsets    []Subset      `json:"subsets,omitempty"`
-	Unscored   []Unscored    `json:"unscored,omitempty"`
-	Fallbacks  int           `json:"fallbacks,omitempty"` // samples that a built-in stand-in of the reference decided
-	Pass       *bool         `json:"pass"`                // nil: answers are missing or not scored, so nothing is claimed
-	Notes      []string      `json:"notes,omitempty"`
-	Source     string        `json:"source"`
-	ScoreNames []string      `json:"-"`
-	PerSample  []SampleScore `json:"per_sample,omitempty"`
+	Benchmark  string         `json:"benchmark"`
+	Scenario   string         `json:"scenario,omitempty"`
+	Scorer     string         `json:"scorer"`
+	Log        string         `json:"log"`
+	Entries    int            `json:"entries"`              // of the log
+	Samples    int            `json:"samples"`              // scored as the reference counts them
+	Duplicates int            `json:"duplicates,omitempty"` // entries left out because their sample came before
+	Missing    int            `json:"missing,omitempty"`    // samples of the data set without an answer
+	Metrics    []Metric       `json:"metrics"`
+	Subsets    []Subset       `json:"subsets,omitempty"`
+	Unscored   []Unscored     `json:"unscored,omitempty"`
+	Fallbacks  int            `json:"fallbacks,omitempty"` // samples that a built-in stand-in of the reference decided
+	Pass       *bool          `json:"pass"`                // nil: answers are missing or not scored, so nothing is claimed
+	Notes      []string       `json:"notes,omitempty"`
+	Tokenizer  *finder.Source `json:"tokenizer,omitempty"` // what decoded the answers
+	Source     string         `json:"source"`
+	ScoreNames []string       `json:"-"`
+	PerSample  []SampleScore  `json:"per_sample,omitempty"`
 
 	line func(*Result) string
 }

@@ -12,11 +12,17 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
 // Decoder turns token ids into text. It must serve any number of goroutines.
 type Decoder interface {
 	Decode(ids []int32, skipSpecial bool) string
+}
+
+// RemoteDecoder is a decoder that may fail, such as a server's. It must serve any number of goroutines.
+type RemoteDecoder interface {
+	Decode(ctx context.Context, ids []int32, skipSpecial bool) (string, error)
 }
 
 // DType is the type of a token in the accuracy log.
@@ -35,7 +41,9 @@ type Input struct {
 	Scenario   models.Scenario       // selects the targets where scenarios differ
 	Log        string                // path of mlperf_log_accuracy.json
 	References []Reference           // one per sample of the data set, by LoadGen's index
-	Decoder    Decoder               // nil where the log holds text
+	Decoder    Decoder               // nil where the log holds text, or Remote decodes
+	Remote     RemoteDecoder         // asked where Decoder is nil
+	Tokenizer  *finder.Source        // kept in the result; nil: not known
 	Punkt      *Punkt                // sentence parameters; nil where the scorer splits none
 	DType      DType                 // empty: int32
 	Code       CodeJudge             // runs model-written code elsewhere; nil: such answers stay unscored
@@ -101,7 +109,7 @@ func (sc *scorer) check(b *Benchmark, in *Input) error {
 	switch {
 	case len(in.References) == 0:
 		return fmt.Errorf("scoring %s as %s: the data set gave no references; name the benchmark's data set file", in.Log, b.Name)
-	case sc.text != utf8Text && in.Decoder == nil:
+	case sc.text != utf8Text && in.Decoder == nil && in.Remote == nil:
 		return fmt.Errorf("scoring %s as %s: the log holds token ids, and there is no tokenizer to decode them; name the model's tokenizer.json", in.Log, b.Name)
 	case sc.sentences && in.Punkt == nil:
 		return fmt.Errorf("scoring %s as %s: there are no parameters to split sentences with; name the folder english of NLTK's punkt_tab data", in.Log, b.Name)
@@ -206,7 +214,7 @@ func (p *pipeline) score(ctx context.Context, score scoreFunc, batch []entry) er
 		}
 		out[i] = SampleScore{Index: e.qsl, Subset: p.in.References[e.qsl].Subset, Scores: p.sc.blank()}
 		s := sample{ref: &p.in.References[e.qsl]}
-		if err := p.decode(&s, e.data, &out[i]); err != nil {
+		if err := p.decode(ctx, &s, e.data, &out[i]); err != nil {
 			return fmt.Errorf("the answer to sample %d: %w", e.qsl, err)
 		}
 		if err := score(ctx, &s, &out[i]); err != nil {
@@ -230,7 +238,7 @@ func (p *pipeline) score(ctx context.Context, score scoreFunc, batch []entry) er
 }
 
 // decode turns the logged bytes into tokens and text.
-func (p *pipeline) decode(s *sample, data []byte, out *SampleScore) error {
+func (p *pipeline) decode(ctx context.Context, s *sample, data []byte, out *SampleScore) error {
 	if p.sc.text == utf8Text {
 		s.text = string(data)
 		return nil
@@ -240,8 +248,13 @@ func (p *pipeline) decode(s *sample, data []byte, out *SampleScore) error {
 		return err
 	}
 	out.Tokens = len(ids)
-	s.text = p.in.Decoder.Decode(ids, p.sc.text == plainText)
-	return nil
+	skipSpecial := p.sc.text == plainText
+	if p.in.Decoder != nil {
+		s.text = p.in.Decoder.Decode(ids, skipSpecial)
+		return nil
+	}
+	s.text, err = p.in.Remote.Decode(ctx, ids, skipSpecial)
+	return err
 }
 
 // tokenIDs reads little-endian tokens.

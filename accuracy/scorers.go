@@ -138,7 +138,7 @@ func (p *pipeline) result(b *Benchmark) *Result {
 		t.answers = p.entries
 	}
 	r := &Result{
-		Benchmark: b.Name, Scenario: string(in.Scenario), Scorer: b.Scorer, Log: in.Log, Source: b.Source, Notes: slices.Clone(b.Notes),
+		Benchmark: b.Name, Scenario: string(in.Scenario), Scorer: b.Scorer, Log: in.Log, Tokenizer: in.Tokenizer, Source: b.Source, Notes: slices.Clone(b.Notes),
 		Entries: p.entries, Samples: len(p.scores), Duplicates: p.entries - p.outside - len(p.scores),
 		Metrics: p.sc.finish(t), Subsets: t.subsets(), Unscored: t.unscored(), ScoreNames: p.sc.scores, line: p.sc.line,
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/internal/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
 // Schema names the form of run.json; schema/run.schema.json describes it.
@@ -58,6 +59,7 @@ type Record struct {
 	Client     Client            `json:"client"`
 	Endpoints  []EndpointCounts  `json:"endpoints"`
 	Dataset    DatasetFacts      `json:"dataset"`
+	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // what counted tokens where the server did not
 	Sampling   map[string]any    `json:"sampling"`
 	Files      map[string]string `json:"files"`
 

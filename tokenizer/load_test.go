@@ -104,55 +104,6 @@ func TestOpen(t *testing.T) {
 	require.ErrorContains(t, err, "it cannot be read: it has more than 67108864 bytes")
 }
 
-func TestFind(t *testing.T) {
-	home := t.TempDir()
-	const commit = "0123456789abcdef"
-	model := filepath.Join(home, "hub", "models--acme--llm-7b")
-	snapshot := filepath.Join(model, "snapshots", commit)
-	require.NoError(t, os.MkdirAll(snapshot, 0o700))
-	require.NoError(t, os.MkdirAll(filepath.Join(model, "refs"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(model, "refs", "main"), []byte(commit+"\n"), 0o600))
-	file := filepath.Join(snapshot, "tokenizer.json")
-	require.NoError(t, os.WriteFile(file, []byte("{}"), 0o600))
-
-	for _, c := range []struct {
-		name string
-		o    FindOptions
-		how  string
-	}{
-		{file, FindOptions{}, FoundByPath},
-		{snapshot, FindOptions{}, FoundByPath},
-		{"acme/llm-7b", FindOptions{HFHome: home}, FoundInCache},
-		{"acme/llm-7b", FindOptions{HFHome: home, Revision: commit}, FoundInCache},
-	} {
-		path, how, err := Find(c.name, c.o)
-		require.NoError(t, err)
-		require.Equal(t, file, path)
-		require.Equal(t, c.how, how)
-	}
-	for _, c := range []struct {
-		name string
-		o    FindOptions
-		want string
-	}{
-		{"acme/llm-8b", FindOptions{}, "no cache folder (HF_HOME) is known"},
-		{"acme/llm-8b", FindOptions{HFHome: home}, "no such file"},
-		{"acme/llm-7b", FindOptions{HFHome: home, Revision: "other"}, "no such file"},
-		{"acme/llm-7b", FindOptions{HFHome: home, Revision: "../x"}, `"../x" is not a branch or a commit`},
-		{"../../etc", FindOptions{HFHome: home}, `is not of the form organisation/model`},
-		{"", FindOptions{HFHome: home}, `the name is empty`},
-	} {
-		_, _, err := Find(c.name, c.o)
-		require.ErrorContains(t, err, c.want)
-		for _, way := range []string{"--tokenizer", "HF_HOME", "/tokenize", "--fetch-tokenizer"} {
-			require.ErrorContains(t, err, way)
-		}
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(model, "refs", "main"), []byte("../../../etc"), 0o600))
-	_, _, err := Find("acme/llm-7b", FindOptions{HFHome: home})
-	require.ErrorContains(t, err, "which is no commit")
-}
-
 func TestWriteWords(t *testing.T) {
 	var file bytes.Buffer
 	words := func(yield func(int32, string) bool) {

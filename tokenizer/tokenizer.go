@@ -28,10 +28,36 @@ type Tokenizer struct {
 	encoders  *sync.Pool
 }
 
+// files are the names that a tokenizer has in a model's folder, the preferred one first.
+var files = []string{"tokenizer.json"}
+
+// InFolder returns the path of the tokenizer in a model's folder.
+func InFolder(folder string) (string, error) {
+	var last error
+	for _, name := range files {
+		path := filepath.Join(folder, name)
+		info, err := os.Stat(path)
+		if err == nil && info.Mode().IsRegular() {
+			return path, nil
+		}
+		if err == nil {
+			err = fmt.Errorf("%s is not a file", path)
+		}
+		if last == nil {
+			last = err
+		}
+	}
+	return "", last
+}
+
 // Open loads a tokenizer.json, or the one in a folder, with the tokenizer_config.json beside it where there is one.
 func Open(path string) (*Tokenizer, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, "tokenizer.json")
+		inside, err := InFolder(path)
+		if err != nil {
+			return nil, &Error{Path: path, Found: "it cannot be read: " + err.Error(), Try: "name the tokenizer.json of the model", Err: err}
+		}
+		path = inside
 	}
 	file, err := readBounded(path, mostFileBytes)
 	if err != nil {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +17,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission"
-	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
 func (p *program) accuracyCommand() *cli.Command {
@@ -27,15 +24,14 @@ func (p *program) accuracyCommand() *cli.Command {
 		Name: "accuracy", Usage: "score an accuracy log as the benchmark's reference does", HideHelpCommand: true, OnUsageError: usageError,
 		Description: "LOG is a run's folder, a folder of LoadGen's logs, or an accuracy log. From a run's folder, model, scenario and data set are known.\n" +
 			"Writes accuracy.txt, which the submission checker reads, and accuracy.json. Exit code 1: below target, or answers are missing.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "log", Required: true, Usage: "run's folder, log folder or accuracy log"},
 			&cli.StringFlag{Name: "model", Usage: "benchmark"},
 			&cli.StringFlag{Name: "scenario", Usage: "scenario, where targets differ"},
 			&cli.StringFlag{Name: "dataset", Usage: "data set with the reference outputs"},
-			&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, or the folder that holds it"},
 			&cli.StringFlag{Name: "output-dir", Usage: "folder for accuracy.txt and accuracy.json; default: the log's"},
 			&cli.BoolFlag{Name: "per-sample", Usage: "keep the score of every sample in accuracy.json"},
-		},
+		}, tokenizerFlags()...),
 		Action: p.score,
 	}
 }
@@ -123,43 +119,22 @@ func (p *program) score(c *cli.Context) error {
 	if err != nil {
 		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err}
 	}
-	decoder, how, err := decoderFor(c.String("tokenizer"), ds)
-	if err != nil {
+	in := accuracy.Input{Benchmark: s.row.Name, Scenario: s.scenario, Log: s.log, References: references, PerSample: c.Bool("per-sample"), Progress: p.scored()}
+	if bench.NeedsTokenizer() {
+		found, err := p.tokenizerOf(c, s.row, ds)
+		if err != nil {
+			return err
+		}
+		in.Remote, in.Tokenizer = found, &found.Source
+	}
+	if in.Punkt, err = accuracy.EnglishPunkt(); err != nil {
 		return err
 	}
-	punkt, err := accuracy.EnglishPunkt()
-	if err != nil {
-		return err
-	}
-	r, err := accuracy.Score(c.Context, accuracy.Input{
-		Benchmark: s.row.Name, Scenario: s.scenario, Log: s.log, References: references, Decoder: decoder, Punkt: punkt,
-		PerSample: c.Bool("per-sample"), Progress: p.scored(),
-	})
+	r, err := accuracy.Score(c.Context, in)
 	if err != nil {
 		return &run.Error{Exit: run.ExitUsage, Code: "accuracy", Err: err}
 	}
-	r.Notes = append(r.Notes, how)
 	return p.writeScore(s, r)
-}
-
-// decoderFor finds the tokenizer. A synthetic set is written in the synthetic vocabulary, whose tokenizer the program has.
-func decoderFor(path string, ds *datasets.Dataset) (accuracy.Decoder, string, error) {
-	if path == "" && datasets.Synthetic(ds) {
-		var text bytes.Buffer
-		if err := datasets.SynthVocabulary().WriteTokenizer(&text); err != nil {
-			return nil, "", err
-		}
-		t, err := tokenizer.Parse(text.Bytes(), nil)
-		return t, "tokenizer: the synthetic vocabulary's", err
-	}
-	if path == "" {
-		return nil, "", &run.Error{Exit: run.ExitUsage, Code: "tokenizer", Err: errors.New("the answers are token ids, and no --tokenizer is given"), Hint: "Give the model's tokenizer.json, or the folder that holds it"}
-	}
-	t, err := tokenizer.Open(path)
-	if err != nil {
-		return nil, "", &run.Error{Exit: run.ExitUsage, Code: "tokenizer", Err: err}
-	}
-	return t, "tokenizer: " + path, nil
 }
 
 // scored shows how far the scoring is, at most ten lines.

@@ -1,0 +1,176 @@
+package finder
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/tokenizer"
+)
+
+// Way is how a tokenizer was found.
+type Way string
+
+// The ways, in the order in which they are tried.
+const (
+	ByPath   Way = "path"
+	ByCache  Way = "hugging-face-cache"
+	ByServer Way = "server"
+	ByFetch  Way = "download"
+)
+
+// Options says what to look for and where.
+type Options struct {
+	Name     string   // file, folder or organisation/model that the user named; empty: Models
+	Models   []string // names that the model is known by, looked up in this order where the user named nothing
+	Revision string   // branch or commit in the cache or the hub; empty: main
+
+	Cache   string  // hub folder of the Hugging Face cache; empty: none is known
+	Server  *Server // server that may answer /tokenize; nil: none
+	Fetch   bool    // a download is allowed
+	Offline bool    // the environment forbids downloads (HF_HUB_OFFLINE)
+	Hub     string  // address of the hub; empty: DefaultHub
+	Token   Secret  // for the hub, where it asks for one
+
+	TokenFile string            // file that holds Token where Token is empty; read for a download alone
+	Transport http.RoundTripper // nil: the standard one, which verifies certificates
+}
+
+// Secret is text that no format verb prints.
+type Secret string
+
+// Format hides the secret.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "(hidden)") }
+
+// MarshalText hides the secret from JSON too.
+func (s Secret) MarshalText() ([]byte, error) { return []byte("(hidden)"), nil }
+
+// Source says which tokenizer was used, for records.
+type Source struct {
+	Way      Way    `json:"way"`
+	Name     string `json:"name,omitempty"`     // model's name, where it was looked up by one
+	Place    string `json:"place"`              // file, or address of the server
+	Revision string `json:"revision,omitempty"` // commit of the model in cache or hub
+	SHA256   string `json:"sha256,omitempty"`   // of the file
+}
+
+// String is one line for people.
+func (s Source) String() string {
+	text := fmt.Sprintf("tokenizer: %s (%s", s.Place, s.Way)
+	if s.Revision != "" {
+		text += ", revision " + s.Revision
+	}
+	return text + ")"
+}
+
+// Found is a tokenizer that is ready: one loaded from a file, or the server's own. It is safe for concurrent use.
+type Found struct {
+	Source
+	Tokenizer *tokenizer.Tokenizer // nil: the server's
+
+	remote *remote
+}
+
+// Count returns the number of tokens of a text, without the ones that a prompt is begun with.
+func (f *Found) Count(ctx context.Context, text string) (int, error) {
+	ids, err := f.Encode(ctx, text, false)
+	return len(ids), err
+}
+
+// Encode returns the ids of a text; addSpecial puts the model's own tokens around them. Only a server's can fail.
+func (f *Found) Encode(ctx context.Context, text string, addSpecial bool) ([]int32, error) {
+	if f.Tokenizer != nil {
+		return f.Tokenizer.Encode(text, addSpecial), nil
+	}
+	return f.remote.encode(ctx, text, addSpecial)
+}
+
+// Decode returns the text of ids; skipSpecial leaves special tokens out. Only a server's can fail.
+func (f *Found) Decode(ctx context.Context, ids []int32, skipSpecial bool) (string, error) {
+	if f.Tokenizer != nil {
+		return f.Tokenizer.Decode(ids, skipSpecial), nil
+	}
+	return f.remote.decode(ctx, ids, skipSpecial)
+}
+
+// Given wraps a tokenizer that the program has already, such as that of synthetic data.
+func Given(t *tokenizer.Tokenizer, place string) *Found {
+	return &Found{Source: Source{Way: ByPath, Place: place}, Tokenizer: t}
+}
+
+// search is one look-up: what was tried, in words, for the error.
+type search struct {
+	o     Options
+	tried []string
+}
+
+func (s *search) note(way string, err error) { s.tried = append(s.tried, way+": "+err.Error()) }
+
+// Find returns the tokenizer of the first way that leads to one. A file that the user named and that is broken is an error at
+// once; otherwise the error tells what was tried and names the four ways.
+func Find(ctx context.Context, o Options) (*Found, error) {
+	s := &search{o: o}
+	names := o.Models
+	if o.Name != "" {
+		names = []string{o.Name}
+		path, err := fileOf(o.Name)
+		if err == nil {
+			return open(path, Source{Way: ByPath, Place: path})
+		}
+		s.note("as a path", err)
+		if !repository.MatchString(o.Name) {
+			return nil, s.notFound()
+		}
+	}
+	for _, way := range []func(context.Context, *search, []string) *Found{inCache, onServer, fromHub} {
+		if f := way(ctx, s, names); f != nil {
+			return f, nil
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("looking for a tokenizer: %w", context.Cause(ctx))
+		}
+	}
+	return nil, s.notFound()
+}
+
+func (s *search) notFound() error {
+	what := "the model"
+	if s.o.Name != "" {
+		what = fmt.Sprintf("%.200q", s.o.Name)
+	} else if len(s.o.Models) > 0 {
+		what = fmt.Sprintf("%.200q", s.o.Models)
+	}
+	return fmt.Errorf("no tokenizer was found for %s (%s); name a tokenizer.json, a tokenizer.model or their folder with --tokenizer, set HF_HOME to a cache that has the model, "+
+		"name a server that answers /tokenize with --endpoint, or allow the download with --fetch-tokenizer", what, strings.Join(s.tried, "; "))
+}
+
+// open loads a file and completes its source.
+func open(path string, from Source) (*Found, error) {
+	t, err := tokenizer.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if from.SHA256, err = sum(path); err != nil {
+		return nil, err
+	}
+	return &Found{Source: from, Tokenizer: t}, nil
+}
+
+func sum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("reading the tokenizer again for its SHA-256: %w", err)
+	}
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("reading the tokenizer %s again for its SHA-256: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,131 @@
+package finder
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Server is a server whose tokenizer may be asked.
+type Server struct {
+	URL   string // without /v1
+	Model string // as the server names it; empty: it serves one
+	Key   Secret // API key; empty: none
+}
+
+// Bounds of what a server may answer.
+const (
+	mostAnswerBytes = 64 << 20
+	serverTimeout   = 60 * time.Second
+)
+
+// remote asks a server for ids and text.
+type remote struct {
+	server Server
+	client *http.Client
+}
+
+// onServer takes the server's tokenizer if it answers for one letter.
+func onServer(ctx context.Context, s *search, _ []string) *Found {
+	const way = "from the server"
+	if s.o.Server == nil {
+		s.note(way, errors.New("no endpoint is named"))
+		return nil
+	}
+	server := *s.o.Server
+	server.URL = strings.TrimSuffix(strings.TrimSuffix(server.URL, "/"), "/v1")
+	r := &remote{server, &http.Client{Transport: s.o.Transport, Timeout: serverTimeout}}
+	ids, err := r.encode(ctx, "a", false)
+	if err == nil && len(ids) == 0 {
+		err = fmt.Errorf("%s/tokenize gives no token for a letter", server.URL)
+	}
+	if err != nil {
+		s.note(way, err)
+		return nil
+	}
+	return &Found{Source: Source{Way: ByServer, Name: server.Model, Place: server.URL}, remote: r}
+}
+
+// encode asks with the fields of all servers at once: vLLM and SGLang read prompt, llama.cpp reads content, and each ignores
+// what it does not know (spec/backends.md §1, spec/real-servers.md).
+func (r *remote) encode(ctx context.Context, text string, addSpecial bool) ([]int32, error) {
+	body := map[string]any{"prompt": text, "content": text, "add_special_tokens": addSpecial, "add_special": addSpecial}
+	var reply struct {
+		Tokens *[]int32 `json:"tokens"`
+	}
+	if err := r.post(ctx, "/tokenize", body, &reply); err != nil {
+		return nil, err
+	}
+	if reply.Tokens == nil {
+		return nil, fmt.Errorf("%s/tokenize answers without the field tokens", r.server.URL)
+	}
+	return *reply.Tokens, nil
+}
+
+// decode asks for the text of ids. vLLM and llama.cpp keep special tokens in it whatever is asked; only a server that is known
+// to leave them out, SGLang by its field text, is believed.
+func (r *remote) decode(ctx context.Context, ids []int32, skipSpecial bool) (string, error) {
+	if len(ids) == 0 {
+		return "", nil
+	}
+	var reply struct {
+		Text    *string `json:"text"`    // SGLang
+		Prompt  *string `json:"prompt"`  // vLLM
+		Content *string `json:"content"` // llama.cpp
+	}
+	if err := r.post(ctx, "/detokenize", map[string]any{"tokens": ids, "skip_special_tokens": skipSpecial}, &reply); err != nil {
+		return "", err
+	}
+	for _, text := range []*string{reply.Text, reply.Prompt, reply.Content} {
+		switch {
+		case text == nil:
+		case skipSpecial && text != reply.Text:
+			return "", fmt.Errorf("%s/detokenize keeps special tokens in the text, which must be left out here; name the model's tokenizer.json with --tokenizer", r.server.URL)
+		default:
+			return *text, nil
+		}
+	}
+	return "", fmt.Errorf("%s/detokenize answers without the fields text, prompt and content", r.server.URL)
+}
+
+func (r *remote) post(ctx context.Context, path string, body map[string]any, into any) error {
+	if r.server.Model != "" {
+		body["model"] = r.server.Model
+	}
+	b, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encoding a request for %s: %w", path, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.URL+path, bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if r.server.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+string(r.server.Key))
+	}
+	reply, err := r.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer reply.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(reply.Body, mostAnswerBytes+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading the answer of %s%s: %w", r.server.URL, path, err)
+	case reply.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s%s answers %s: %.200q", r.server.URL, path, reply.Status, data)
+	case len(data) > mostAnswerBytes:
+		return fmt.Errorf("%s%s answers with more than %d bytes", r.server.URL, path, mostAnswerBytes)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s%s answers with what is no JSON of ids: %w: %.200q", r.server.URL, path, err, data)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package finder
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// dialect is how a server names the text in its requests and answers.
+type dialect struct{ encode, special, decode, text string }
+
+var (
+	vllm     = dialect{"prompt", "add_special_tokens", "tokens", "prompt"}
+	sglang   = dialect{"prompt", "add_special_tokens", "tokens", "text"}
+	llamacpp = dialect{"content", "add_special", "tokens", "content"}
+)
+
+// serve is a server whose tokens are the bytes of a text, 1 begins a text.
+func serve(t *testing.T, d dialect, key string) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	body := func(r *http.Request) map[string]any {
+		var m map[string]any
+		if r.Header.Get("Authorization") != key || json.NewDecoder(r.Body).Decode(&m) != nil {
+			return nil
+		}
+		return m
+	}
+	mux.HandleFunc("POST /tokenize", func(w http.ResponseWriter, r *http.Request) {
+		m := body(r)
+		text, ok := m[d.encode].(string)
+		if !ok {
+			http.Error(w, "no text", http.StatusUnauthorized)
+			return
+		}
+		ids := []int{}
+		if m[d.special] == true {
+			ids = append(ids, 1)
+		}
+		for _, b := range []byte(text) {
+			ids = append(ids, int(b))
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"tokens": ids, "count": len(ids), "max_model_len": 100})
+	})
+	mux.HandleFunc("POST /detokenize", func(w http.ResponseWriter, r *http.Request) {
+		m := body(r)
+		var text strings.Builder
+		for _, id := range m[d.decode].([]any) {
+			if id.(float64) == 1 {
+				if d != sglang || m["skip_special_tokens"] == false {
+					text.WriteString("<begin>")
+				}
+				continue
+			}
+			text.WriteByte(byte(id.(float64)))
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{d.text: text.String()})
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		s.Close()
+	})
+	return s
+}
+
+func TestServersTokenizer(t *testing.T) {
+	for name, d := range map[string]dialect{"vllm": vllm, "sglang": sglang, "llama.cpp": llamacpp} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, d, "Bearer k")
+			f, err := Find(t.Context(), Options{Server: &Server{URL: s.URL + "/v1/", Model: "m", Key: "k"}})
+			require.NoError(t, err)
+			require.Equal(t, Source{Way: ByServer, Name: "m", Place: s.URL}, f.Source)
+			ids, err := f.Encode(t.Context(), "abc", true)
+			require.NoError(t, err)
+			require.Equal(t, []int32{1, 'a', 'b', 'c'}, ids)
+			n, err := f.Count(t.Context(), "abc")
+			require.NoError(t, err)
+			require.Equal(t, 3, n)
+			text, err := f.Decode(t.Context(), ids, false)
+			require.NoError(t, err)
+			require.Equal(t, "<begin>abc", text)
+			text, err = f.Decode(t.Context(), ids, true)
+			if d == sglang {
+				require.NoError(t, err)
+				require.Equal(t, "abc", text)
+			} else {
+				require.ErrorContains(t, err, "keeps special tokens")
+			}
+			text, err = f.Decode(t.Context(), nil, true)
+			require.NoError(t, err)
+			require.Empty(t, text)
+		})
+	}
+}
+
+func TestServersThatAreOfNoUse(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   http.HandlerFunc
+		want string
+	}{
+		{"none", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "what?", http.StatusNotFound) }, "/tokenize answers 404"},
+		{"no tokens", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"count": 3}`)) }, "without the field tokens"},
+		{"empty", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"tokens": []}`)) }, "no token for a letter"},
+		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`<html>`)) }, "no JSON of ids"},
+		{"too high", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"tokens": [99999999999]}`)) }, "no JSON of ids"},
+		{"cut", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write([]byte(`{"tokens":`))
+		}, "reading the answer"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := httptest.NewServer(c.do)
+			defer s.Close()
+			_, err := Find(t.Context(), Options{Server: &Server{URL: s.URL}})
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
