@@ -55,7 +55,7 @@ type test struct {
 	sut      *sut.SUT
 	failures *failures
 	sampler  *hostinfo.Sampler
-	clocks   hostinfo.Clocks
+	clock    *hostinfo.ClockWatch
 	started  time.Time
 	pre      *Preflight
 	thread   loadgen.ThreadInfo
@@ -272,7 +272,7 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 	if t.sampler, err = hostinfo.StartSampler(100 * time.Millisecond); err != nil {
 		return nil, err
 	}
-	if t.clocks, err = hostinfo.ReadClocks(); err != nil {
+	if t.clock, err = hostinfo.WatchClocks(); err != nil {
 		return nil, err
 	}
 	t.quiet()
@@ -366,7 +366,7 @@ func (t *test) finish() (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := hostinfo.ReadClocks()
+	drift, err := t.clock.Stop()
 	if err != nil {
 		return nil, err
 	}
@@ -378,7 +378,7 @@ func (t *test) finish() (*Record, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	r := t.record(logs, process, now.Drift(t.clocks))
+	r := t.record(logs, process, drift)
 	if lost = errors.Join(lost, t.writeRequests()); lost != nil {
 		r.lose(lost)
 	}

@@ -1,0 +1,226 @@
+package run
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+)
+
+// fleet is several servers that count what they are asked.
+func fleet(t *testing.T, n int, reply func(server int, x *call)) []string {
+	t.Helper()
+	urls := make([]string, n)
+	for i := range urls {
+		urls[i] = serveFaults(t, func(x *call) { reply(i, x) }).url
+	}
+	return urls
+}
+
+// One of four servers dies at the first sample that strikes: what it had fails, nothing is lost or doubled, the others go on.
+func TestFaultOneEndpointOfFourDies(t *testing.T) {
+	program(t)
+	t.Parallel()
+	urls := fleet(t, 4, func(i int, x *call) {
+		if i == 1 {
+			x.hangUp = true
+			x.server.close()
+			return
+		}
+		x.good()
+	})
+	r := faultRun(t, "", urls, "--retries", "0", "--lb", "round-robin")
+	log := requestsOf(t, r)
+	r.holdsTogether(t, log)
+	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, ExitInvalid, r.Exit)
+	require.Positive(t, r.Samples.Failed)
+	require.Less(t, r.Samples.Failed, r.Samples.Issued/2, "the others go on")
+	for i := range log.Entries {
+		if e := &log.Entries[i]; !e.Succeeded() {
+			require.EqualValues(t, 1, e.Endpoint)
+		}
+	}
+	require.Len(t, r.Endpoints, 4)
+	require.Equal(t, r.Samples.Failed, r.Endpoints[1].Failed)
+}
+
+// With retries the samples of a dead server go to the others, before the first byte only, and the record counts them.
+func TestFaultOneEndpointOfFourDiesAndOthersTakeOver(t *testing.T) {
+	program(t)
+	t.Parallel()
+	urls := fleet(t, 4, func(i int, x *call) {
+		if i == 1 {
+			x.hangUp = true
+			x.server.close()
+			return
+		}
+		x.good()
+	})
+	r := faultRun(t, "", urls, "--retries", "8", "--lb", "round-robin")
+	r.holdsTogether(t, requestsOf(t, r))
+	require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
+	require.Positive(t, r.Samples.Retried)
+	require.Positive(t, r.Endpoints[1].Requests+r.Endpoints[1].Retried+r.Endpoints[0].Retried+r.Endpoints[2].Retried+r.Endpoints[3].Retried)
+}
+
+func TestFaultAllEndpointsDie(t *testing.T) {
+	program(t)
+	t.Parallel()
+	urls := fleet(t, 2, func(_ int, x *call) { x.hangUp = true; x.server.close() })
+	r := faultRun(t, "", urls, "--request-timeout", "20s")
+	r.holdsTogether(t, requestsOf(t, r))
+	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, ExitInvalid, r.Exit)
+	require.Positive(t, r.Samples.FailedByReason["connect"], r.Samples.FailedByReason)
+}
+
+// away makes a server that goes at the first sample that strikes and listens again after a while, on the same port.
+func away(t *testing.T, gap time.Duration) (url string) {
+	t.Helper()
+	first, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	url = "http://" + first.Addr().String()
+	var once sync.Once
+	gone := make(chan struct{})
+	back := make(chan struct{})
+	serveFaultsOn(t, first, url, func(x *call) {
+		x.hangUp = true
+		once.Do(func() { x.server.close(); close(gone) })
+	})
+	go func() {
+		defer close(back)
+		select {
+		case <-gone:
+		case <-time.After(time.Minute):
+			return
+		}
+		time.Sleep(gap)
+		second, err := net.Listen("tcp", first.Addr().String())
+		if err != nil {
+			return // the run then shows that nobody returned
+		}
+		serveFaultsOn(t, second, url, (*call).good)
+	}()
+	t.Cleanup(func() {
+		once.Do(func() { close(gone) })
+		<-back
+	})
+	return url
+}
+
+// A server that restarts within the run: what came meanwhile fails, what comes after it has returned is answered, and the run is INVALID.
+func TestFaultServerReturns(t *testing.T) {
+	program(t)
+	for _, gap := range []time.Duration{time.Second, 5 * time.Second} {
+		t.Run(gap.String(), func(t *testing.T) {
+			t.Parallel()
+			r := start(t, "--served-model", "m", "--dataset", faultSet(t, "", 16), "--endpoint", away(t, gap), "--min-queries", "150", "--min-duration", "0",
+				"--max-tokens", "16", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "15", "--backend", "vllm")
+			require.Equal(t, Invalid, r.Verdict)
+			require.Equal(t, ExitInvalid, r.Exit)
+			require.Equal(t, r.Samples.Issued, r.Samples.Completed)
+			log := requestsOf(t, r)
+			require.Len(t, log.Entries, int(r.Samples.Issued))
+			last := lastFailed(log)
+			require.GreaterOrEqual(t, last, 0, "nobody met the gap")
+			require.Less(t, last, len(log.Entries)-1, "nobody was answered after it")
+			require.True(t, log.Entries[len(log.Entries)-1].Succeeded(), "the server was back, and was asked again")
+		})
+	}
+}
+
+func lastFailed(log *ledger.Test) int {
+	last := -1
+	for i := range log.Entries {
+		if !log.Entries[i].Succeeded() {
+			last = i
+		}
+	}
+	return last
+}
+
+// certificate is a key and a certificate that signs itself, for the loopback address.
+func certificate(t *testing.T) (tls.Certificate, []byte) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	x := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
+	require.NoError(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// A server that comes back with a certificate that nobody trusts, as after a wrong roll-out.
+func TestFaultTLS(t *testing.T) {
+	program(t)
+	t.Parallel()
+	trusted, authority := certificate(t)
+	other, _ := certificate(t)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(file, authority, 0o644))
+	var changed atomic.Bool
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	secure := tls.NewListener(l, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if changed.Load() {
+			return &other, nil
+		}
+		return &trusted, nil
+	}})
+	s := serveFaultsOn(t, secure, "https://"+l.Addr().String(), func(x *call) {
+		changed.Store(true)
+		x.hangUp = true
+	})
+	r := faultRun(t, "", []string{s.url}, "--ca-file", file)
+	r.holdsTogether(t, requestsOf(t, r))
+	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, ExitInvalid, r.Exit)
+	require.Positive(t, r.Samples.FailedByReason["tls"], r.Samples.FailedByReason)
+}
+
+// In accuracy mode LoadGen writes what it was given: nothing of a struck sample, whatever of it had come, and every token of the others.
+func TestFaultsLeaveNothingInTheAccuracyLog(t *testing.T) {
+	program(t)
+	for _, name := range []string{"half-closed in the middle", "error event in the middle", "an id out of range"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			row := faultRows[slices.IndexFunc(faultRows, func(r faultRow) bool { return r.name == name })]
+			r := faultRun(t, row.kind, []string{serveFaults(t, row.reply).url}, append(row.args, "--mode", "accuracy")...)
+			require.Equal(t, ExitInvalid, r.Exit)
+			seen := map[int64]bool{}
+			_, err := mllog.ReadAccuracyFile(filepath.Join(r.Folder, LogFolder, "mlperf_log_accuracy.json"), func(e *mllog.AccuracyEntry) error {
+				require.False(t, seen[e.QSLIdx], "a sample stands twice in the log")
+				seen[e.QSLIdx] = true
+				if (100+e.QSLIdx)%faultEvery == 0 {
+					require.Empty(t, e.Data, "a struck sample")
+				} else {
+					require.Len(t, e.Data, 4*goodTokens)
+				}
+				return nil
+			})
+			require.NoError(t, err)
+			require.Len(t, seen, 16)
+		})
+	}
+}

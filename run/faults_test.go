@@ -1,0 +1,273 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+)
+
+// faultRow is one fault of the wire, and what becomes of the samples that it strikes.
+type faultRow struct {
+	name  string
+	reply func(*call)
+	want  backends.Reason // OK: the client must bear it
+	args  []string        // beside those of the kind of run
+	kind  string          // "": Server with streams; offline; chat; native (SGLang's route); llama (a row with a vocabulary)
+	cause string          // code of the verdict where it is not failed_samples
+}
+
+// With the prompt repeated on purpose, a failed attempt is struck again, so what stands here is the end of its sample.
+var faultRows = []faultRow{
+	{name: "nothing wrong", reply: (*call).good},
+	{name: "reset before the first byte", reply: (*call).reset, want: backends.FailReset},
+	{name: "reset before the first byte, repeated as often as allowed", reply: (*call).reset, want: backends.FailReset, args: []string{"--retries", "2"}},
+	{name: "reset after the first byte", reply: func(x *call) {
+		x.raw(streamHead, data(token(10, "null")))
+		time.Sleep(50 * time.Millisecond) // a RST overtakes what was not read
+		x.reset()
+	}, want: backends.FailReset},
+	{name: "closed before the first byte", reply: func(x *call) { x.hangUp = true }, want: backends.FailReset},
+	{name: "half-closed before the first byte", reply: (*call).halfClose, want: backends.FailReset},
+	{name: "half-closed in the middle", reply: func(x *call) { x.raw(streamHead, data(token(10, "null"))); x.halfClose() }, want: backends.FailTruncated},
+	{name: "slow header", reply: func(x *call) { x.drip(streamHead, 100*time.Millisecond); x.hangUp = true }, want: backends.FailFirstToken,
+		args: []string{"--first-token-timeout", "1s"}},
+	{name: "byte by byte, in time", reply: func(x *call) { x.drip(streamHead+strings.Join(x.events(), "")+x.trailer(), 50*time.Microsecond) }},
+	{name: "slow body", reply: func(x *call) {
+		x.raw(streamHead, data(token(10, "null")))
+		x.drip(strings.Join(x.events(), ""), 100*time.Millisecond)
+		x.hangUp = true
+	}, want: backends.FailBetweenTokens, args: []string{"--token-timeout", "1s"}},
+	{name: "tokens that never end", reply: func(x *call) {
+		x.raw(streamHead)
+		for range 60 {
+			x.raw(data(token(10, "null")))
+			time.Sleep(100 * time.Millisecond)
+		}
+		x.hangUp = true
+	}, want: backends.FailRequestTimeout, args: []string{"--request-timeout", "2s"}},
+	{name: "no header at all", reply: (*call).silent, want: backends.FailFirstToken, args: []string{"--first-token-timeout", "1s"}},
+	{name: "silence after the header", reply: func(x *call) { x.raw(streamHead); x.silent() }, want: backends.FailFirstToken, args: []string{"--first-token-timeout", "1s"}},
+	{name: "comments, which are no tokens, for ever", reply: func(x *call) {
+		x.raw(streamHead)
+		for range 60 {
+			x.raw(chunk(": keep-alive\n\n"))
+			time.Sleep(100 * time.Millisecond)
+		}
+		x.hangUp = true
+	}, want: backends.FailFirstToken, args: []string{"--first-token-timeout", "1s"}},
+	{name: "silence in the middle", reply: func(x *call) { x.raw(streamHead, data(token(10, "null"))); x.silent() }, want: backends.FailBetweenTokens, args: []string{"--token-timeout", "1s"}},
+	{name: "truncated chunk", reply: func(x *call) { x.raw(streamHead, "50\r\ndata: {\"choi"); x.hangUp = true }, want: backends.FailTruncated},
+	{name: "chunk size that is no number", reply: func(x *call) { x.raw(streamHead, "zz\r\n"); x.hangUp = true }, want: backends.FailBadChunk},
+	{name: "chunk size too small", reply: func(x *call) { x.raw(streamHead, "5\r\n"+strings.Repeat("data: x", 9)); x.hangUp = true }, want: backends.FailBadChunk},
+	{name: "Content-Length too short", reply: func(x *call) {
+		body := x.whole()
+		x.raw(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)-20, body))
+	}, want: backends.FailBadJSON, kind: "offline"},
+	{name: "Content-Length too long", reply: func(x *call) {
+		body := x.whole()
+		x.raw(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)+20, body))
+		x.hangUp = true
+	}, want: backends.FailTruncated, kind: "offline"},
+	{name: "bytes after the end", reply: func(x *call) { x.good(); x.raw("what is this?"); x.hangUp = true }},
+	{name: "gzip although not asked for", reply: func(x *call) {
+		x.status("200 OK", "application/json", "\x1f\x8b\x08\x00\x00", "Content-Encoding: gzip")
+	}, want: backends.FailBadJSON},
+	{name: "HTTP 400", reply: refuse("400 Bad Request"), want: "http_400"},
+	{name: "HTTP 401", reply: refuse("401 Unauthorized"), want: "http_401"},
+	{name: "HTTP 404", reply: refuse("404 Not Found"), want: "http_404"},
+	{name: "HTTP 408", reply: refuse("408 Request Timeout"), want: "http_408"},
+	{name: "HTTP 429 with Retry-After", reply: refuse("429 Too Many Requests", "Retry-After: 1"), want: "http_429"},
+	{name: "HTTP 429 with Retry-After, repeated", reply: refuse("429 Too Many Requests", "Retry-After: 1"), want: "http_429", args: []string{"--retries", "1"}},
+	{name: "HTTP 500", reply: refuse("500 Internal Server Error"), want: "http_500"},
+	{name: "HTTP 502", reply: refuse("502 Bad Gateway"), want: "http_502"},
+	{name: "HTTP 503", reply: refuse("503 Service Unavailable"), want: "http_503"},
+	{name: "HTTP 504", reply: refuse("504 Gateway Timeout"), want: "http_504"},
+	{name: "HTML", reply: func(x *call) { x.status("200 OK", "text/html", "<html><body>Sign in</body></html>") }, want: backends.FailBadJSON},
+	{name: "redirect", reply: func(x *call) { x.status("302 Found", "text/plain", "moved", "Location: /elsewhere") }, want: "http_302"},
+	{name: "empty body", reply: func(x *call) { x.status("200 OK", "application/json", "") }, want: backends.FailEmpty, cause: "empty_outputs"},
+	{name: "empty stream", reply: func(x *call) { x.raw(streamHead, lastChunk) }, want: backends.FailEmpty, cause: "empty_outputs"},
+	{name: "only a role", reply: func(x *call) {
+		x.raw(streamHead, data(`{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`), data("[DONE]"), lastChunk)
+	}, want: backends.FailTruncated, kind: "chat"},
+	{name: "a role and an end", reply: func(x *call) {
+		x.raw(streamHead, data(`{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`),
+			data(`{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":0,"total_tokens":3}}`), data("[DONE]"), lastChunk)
+	}, want: backends.FailEmpty, kind: "chat", cause: "empty_outputs"},
+	{name: "only usage", reply: func(x *call) { x.raw(streamHead, data(usageOf(3, 4)), data("[DONE]"), lastChunk) }, want: backends.FailTruncated},
+	{name: "error event in the middle", reply: func(x *call) {
+		x.raw(streamHead, data(token(10, "null")), data(`{"error":{"message":"EngineCore died","type":"InternalServerError","code":500}}`), data("[DONE]"), lastChunk)
+	}, want: backends.FailServerErrorEvent},
+	{name: "finish_reason abort", reply: func(x *call) {
+		x.raw(streamHead, data(token(10, "null")), data(token(11, "abort")), data("[DONE]"), lastChunk)
+	}, want: backends.FailAborted},
+	{name: "no finish_reason", reply: func(x *call) { x.raw(streamHead, data(token(10, "null")), data("[DONE]"), lastChunk) }, want: backends.FailTruncated},
+	{name: "no [DONE]", reply: func(x *call) { x.raw(streamHead, strings.Join(x.events(), ""), data(usageOf(3, 4)), lastChunk) }},
+	{name: "two [DONE]", reply: func(x *call) {
+		x.raw(streamHead, strings.Join(x.events(), ""), data(usageOf(3, 4)), data("[DONE]"), data("[DONE]"), lastChunk)
+	}},
+	{name: "malformed JSON", reply: func(x *call) {
+		x.raw(streamHead, data(token(10, "null")), data(`{"choices":[{"index":0,`), data("[DONE]"), lastChunk)
+	}, want: backends.FailBadJSON},
+	{name: "broken UTF-8, the ids whole", reply: func(x *call) {
+		x.raw(streamHead, strings.ReplaceAll(strings.Join(x.events(), ""), " t1", " \xff\xc3"), x.trailer())
+	}},
+	{name: "a line of 10 MB", reply: func(x *call) {
+		x.raw(streamHead, data(strings.Replace(token(10, "null"), " t10", strings.Repeat("x", 10<<20), 1)), strings.Join(x.events()[1:], ""), x.trailer())
+	}},
+	{name: "cumulative where increments were expected", reply: func(x *call) {
+		var s strings.Builder
+		for i, ids := range []string{"10", "10,11", "10,11,12", "10,11,12,13"} {
+			finish := "null"
+			if i == 3 {
+				finish = `"length"`
+			}
+			s.WriteString(data(`{"choices":[{"index":0,"text":" t","token_ids":[` + ids + `],"finish_reason":` + finish + `}]}`))
+		}
+		x.raw(streamHead, s.String(), data(usageOf(3, 4)), data("[DONE]"), lastChunk)
+	}, want: backends.FailTokenCount, cause: "token_mismatch"},
+	{name: "a list of ids that shrinks, and is whole at the end", reply: func(x *call) { // as when the engine takes tokens back
+		x.raw(streamHead, native("10,11", 2, "null"), native("10", 1, "null"), native("10,11,12,13", 4, nativeLength), data("[DONE]"), lastChunk)
+	}, kind: "native"},
+	{name: "a list of ids that shrinks against its count", reply: func(x *call) {
+		x.raw(streamHead, native("10,11,12", 3, "null"), native("10", 4, nativeLength), data("[DONE]"), lastChunk)
+	}, kind: "native"},
+	{name: "a list of ids that stays short", reply: func(x *call) {
+		x.raw(streamHead, native("10,11,12", 3, "null"), native("10", 9, nativeLength), data("[DONE]"), lastChunk)
+	}, want: backends.FailTokenCount, kind: "native", cause: "token_mismatch"},
+	{name: "wrong count of tokens", reply: func(x *call) {
+		x.raw(streamHead, strings.Join(x.events(), ""), data(usageOf(3, 7)), data("[DONE]"), lastChunk)
+	}, want: backends.FailTokenCount, cause: "token_mismatch"},
+	{name: "an id out of range", reply: func(x *call) {
+		x.raw(streamHead, data(token(999_999, "null")), strings.Join(x.events()[1:], ""), x.trailer())
+	}, want: backends.FailBadEvent, kind: "llama"},
+}
+
+func refuse(line string, headers ...string) func(*call) {
+	return func(x *call) {
+		x.status(line, "application/json", `{"error":{"message":"no","type":"refused","code":0}}`, headers...)
+	}
+}
+
+// kinds are the runs that rows use.
+var kinds = map[string][]string{
+	"":        {"--model", "generic", "--scenario", "Server", "--target-qps", "200", "--backend", "vllm"},
+	"offline": {"--model", "generic", "--scenario", "Offline", "--backend", "vllm"},
+	"chat":    {"--model", "generic", "--scenario", "Server", "--target-qps", "200", "--backend", "openai", "--api", "chat"},
+	"native":  {"--model", "generic", "--scenario", "Server", "--target-qps", "200", "--backend", "sglang"},
+	"llama":   {"--model", "llama3.1-8b", "--scenario", "Server", "--target-qps", "200", "--backend", "vllm", "--min-tokens", "1"},
+}
+
+// faultSet writes a data set whose prompts tell a server which of them to strike.
+func faultSet(t *testing.T, kind string, rows int) string {
+	t.Helper()
+	var s strings.Builder
+	for i := range rows {
+		if kind == "chat" {
+			fmt.Fprintf(&s, "{\"input\":\"row %d\"}\n", 100+i)
+		} else {
+			fmt.Fprintf(&s, "{\"tok_input\":[%d,5,6]}\n", 100+i)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(s.String()), 0o644))
+	return path
+}
+
+// faultRun does a run of 32 queries against a server.
+func faultRun(t *testing.T, kind string, urls []string, args ...string) *ran {
+	t.Helper()
+	all := append([]string{"--served-model", "m", "--dataset", faultSet(t, kind, 16), "--endpoint", strings.Join(urls, ","), "--min-queries", "32", "--min-duration", "0",
+		"--max-tokens", "16", "--no-preflight-query"}, kinds[kind]...)
+	return start(t, append(all, args...)...)
+}
+
+// TestFaults strikes a quarter of the samples with each fault of the table: they, and they alone, fail with the row's code, no token of
+// theirs is counted, LoadGen gets every sample once, and the run says INVALID with exit 1.
+func TestFaults(t *testing.T) {
+	program(t)
+	for _, row := range faultRows {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			r := faultRun(t, row.kind, []string{serveFaults(t, row.reply).url}, row.args...)
+			log := requestsOf(t, r)
+			struck := int64(0)
+			for _, e := range log.Entries {
+				if hit := (100+e.Index)%faultEvery == 0; hit && row.want != backends.OK {
+					struck++
+					require.Equal(t, string(row.want), log.Names.Reason(&e), "sample %d", e.Seq)
+				} else {
+					require.Empty(t, log.Names.Reason(&e), "sample %d, which nothing struck", e.Seq)
+				}
+			}
+			r.holdsTogether(t, log)
+			r.tells(t, row, struck)
+		})
+	}
+}
+
+// requestsOf reads a run's request log.
+func requestsOf(t *testing.T, r *ran) *ledger.Test {
+	t.Helper()
+	log, err := ledger.ReadRequests(filepath.Join(r.Folder, RequestsName))
+	require.NoError(t, err)
+	return log
+}
+
+// holdsTogether wants every sample once in every account, and no token that no server sent.
+func (r *ran) holdsTogether(t *testing.T, log *ledger.Test) {
+	t.Helper()
+	require.EqualValues(t, 32, r.Samples.Issued)
+	require.Equal(t, r.Samples.Issued, r.Samples.Completed)
+	require.Len(t, log.Entries, 32)
+	failed, tokens := int64(0), int64(0)
+	for i := range log.Entries {
+		e := &log.Entries[i]
+		require.Equal(t, i, int(e.Seq))
+		require.NotZero(t, e.DoneNS)
+		if e.Succeeded() {
+			tokens += int64(e.OutputTokens)
+			require.EqualValues(t, goodTokens, e.OutputTokens)
+		} else {
+			failed++
+		}
+	}
+	require.Equal(t, failed, r.Samples.Failed)
+	require.Equal(t, tokens, r.Tokens.Output, "failed answers add no tokens")
+	require.True(t, r.LoadGen.Complete, "LoadGen came to its own end")
+	require.Less(t, r.Took, 90*time.Second)
+}
+
+// tells wants the fault in verdict, reasons and exit code.
+func (r *ran) tells(t *testing.T, row faultRow, struck int64) {
+	t.Helper()
+	codes := map[string]bool{}
+	for _, c := range r.Reasons {
+		codes[c.Code] = true
+		require.NotEmpty(t, c.Text)
+	}
+	if row.want == backends.OK {
+		require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
+		require.NotContains(t, codes, "failed_samples")
+		require.Zero(t, r.LoadGen.Errors)
+		return
+	}
+	require.Positive(t, struck, "the fault struck nobody: the test shows nothing")
+	require.Equal(t, map[string]int64{string(row.want): struck}, r.Samples.FailedByReason)
+	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, ExitInvalid, r.Exit)
+	require.Contains(t, codes, "failed_samples")
+	if row.cause != "" {
+		require.Contains(t, codes, row.cause)
+	}
+	failures, err := os.ReadFile(filepath.Join(r.Folder, FailuresName))
+	require.NoError(t, err)
+	require.Contains(t, string(failures), `"`+string(row.want)+`"`)
+}

@@ -1,0 +1,301 @@
+package run
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// faultServer is a server of completions that writes its bytes itself, so that a row of the fault table can send what no HTTP
+// library would. Requests whose prompt begins with a multiple of faultEvery get the row's reply, all others a good answer.
+type faultServer struct {
+	url      string
+	reply    func(*call)
+	listener net.Listener
+
+	mu     sync.Mutex
+	conns  map[net.Conn]bool
+	closed bool
+	users  sync.WaitGroup
+}
+
+// faultEvery is the share of samples that a row strikes, by their prompts, so that a repeated request is struck again.
+const faultEvery = 4
+
+// goodTokens are the tokens of every good answer.
+const goodTokens = 4
+
+// call is one request for an answer and the connection that it came on.
+type call struct {
+	server *faultServer
+	conn   net.Conn
+	prompt []int32
+	stream bool
+	usage  bool
+	path   string
+	hangUp bool // the reply ends the connection
+}
+
+func serveFaults(t *testing.T, reply func(*call)) *faultServer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return serveFaultsOn(t, l, "http://"+l.Addr().String(), reply)
+}
+
+func serveFaultsOn(t *testing.T, l net.Listener, url string, reply func(*call)) *faultServer {
+	s := &faultServer{url: url, reply: reply, listener: l, conns: map[net.Conn]bool{}}
+	s.users.Add(1)
+	go s.accept()
+	t.Cleanup(func() { s.close(); s.users.Wait() })
+	return s
+}
+
+func (s *faultServer) accept() {
+	defer s.users.Done()
+	for {
+		c, err := s.listener.Accept()
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			_ = c.Close()
+			continue
+		}
+		s.conns[c] = true
+		s.users.Add(1)
+		s.mu.Unlock()
+		go s.serve(c)
+	}
+}
+
+// close ends the server as a process that dies: nobody listens, and every connection ends.
+func (s *faultServer) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	_ = s.listener.Close()
+	for c := range s.conns {
+		_ = c.Close()
+	}
+}
+
+func (s *faultServer) serve(c net.Conn) {
+	defer s.users.Done()
+	defer func() {
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+		_ = c.Close()
+	}()
+	in := bufio.NewReaderSize(c, 1<<16)
+	for {
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		if r.Method == http.MethodGet {
+			writeFacts(c, r.URL.Path)
+			continue
+		}
+		x, err := s.read(c, r)
+		if err != nil {
+			return
+		}
+		if x.prompt[0]%faultEvery == 0 {
+			s.reply(x)
+		} else {
+			x.good()
+		}
+		if x.hangUp {
+			return
+		}
+	}
+}
+
+// facts are what the probe asks for.
+var facts = map[string]string{
+	"/v1/models":      `{"object":"list","data":[{"id":"m","object":"model","max_model_len":8192}]}`,
+	"/version":        `{"version":"0.32.0"}`,
+	"/get_model_info": `{"model_path":"m","is_generation":true}`,
+	"/health":         "",
+}
+
+func writeFacts(w io.Writer, path string) {
+	text, ok := facts[path]
+	status := "200 OK"
+	if !ok {
+		status = "404 Not Found"
+	}
+	fmt.Fprintf(w, "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(text), text)
+}
+
+func (s *faultServer) read(c net.Conn, r *http.Request) (*call, error) {
+	var body struct {
+		Prompt        json.RawMessage `json:"prompt"`
+		InputIDs      []int32         `json:"input_ids"`
+		Stream        bool            `json:"stream"`
+		StreamOptions struct {
+			IncludeUsage bool `json:"include_usage"`
+		} `json:"stream_options"`
+		Messages []struct {
+			Content string `json:"content"`
+		} `json:"messages"`
+	}
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &body); err != nil {
+		return nil, err
+	}
+	x := &call{server: s, conn: c, prompt: body.InputIDs, stream: body.Stream, usage: body.StreamOptions.IncludeUsage, path: r.URL.Path}
+	if len(body.Prompt) > 0 {
+		if err := json.Unmarshal(body.Prompt, &x.prompt); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range body.Messages { // a chat's text is its row's number
+		var row int32
+		if _, err := fmt.Sscanf(m.Content, "row %d", &row); err == nil {
+			x.prompt = []int32{row}
+		}
+	}
+	if len(x.prompt) == 0 {
+		return nil, fmt.Errorf("a request without a prompt: %s", text)
+	}
+	return x, nil
+}
+
+// raw writes bytes as they are. An error is the client's end of the connection, which the row may have asked for.
+func (x *call) raw(parts ...string) {
+	_, _ = io.WriteString(x.conn, strings.Join(parts, ""))
+}
+
+const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+// chunk frames a part of a body.
+func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
+
+// data is an event in a chunk of its own.
+func data(json string) string { return chunk("data: " + json + "\n\n") }
+
+const lastChunk = "0\r\n\r\n"
+
+// token is an event of vLLM's completions with one id.
+func token(id int, finish string) string {
+	if finish != "null" {
+		finish = `"` + finish + `"`
+	}
+	return fmt.Sprintf(`{"id":"cmpl-1","object":"text_completion","model":"m","choices":[{"index":0,"text":" t%d","token_ids":[%d],"finish_reason":%s}]}`, id, id, finish)
+}
+
+func usageOf(prompt, n int) string {
+	return fmt.Sprintf(`{"id":"cmpl-1","object":"text_completion","model":"m","choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}`, prompt, n, prompt+n)
+}
+
+// events are the tokens of a good answer, the last with its finish_reason.
+func (x *call) events() []string {
+	list := make([]string, goodTokens)
+	for i := range list {
+		finish := "null"
+		if i == goodTokens-1 {
+			finish = "length"
+		}
+		list[i] = data(token(10+i, finish))
+	}
+	return list
+}
+
+// trailer is what follows the last token.
+func (x *call) trailer() string {
+	if x.usage {
+		return data(usageOf(len(x.prompt), goodTokens)) + data("[DONE]") + lastChunk
+	}
+	return data("[DONE]") + lastChunk
+}
+
+// whole is the body of a good answer without a stream.
+func (x *call) whole() string {
+	return fmt.Sprintf(`{"id":"cmpl-1","object":"text_completion","model":"m","choices":[{"index":0,"text":" t","token_ids":[10,11,12,13],"finish_reason":"length"}],"usage":{"prompt_tokens":%d,"completion_tokens":4,"total_tokens":%d}}`,
+		len(x.prompt), len(x.prompt)+goodTokens)
+}
+
+// status writes an answer of another status, or another kind, than was asked for.
+func (x *call) status(line, contentType, body string, headers ...string) {
+	head := ""
+	for _, h := range headers {
+		head += h + "\r\n"
+	}
+	x.raw(fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n%s", line, contentType, len(body), head, body))
+}
+
+func (x *call) good() {
+	switch {
+	case strings.HasSuffix(x.path, "/generate"):
+		x.goodNative()
+	case x.stream:
+		x.raw(streamHead, strings.Join(x.events(), ""), x.trailer())
+	default:
+		x.status("200 OK", "application/json", x.whole())
+	}
+}
+
+// native is an event of SGLang's own route: ids up to here, or since the event before, as the row likes.
+func native(ids string, n int, finish string) string {
+	return data(fmt.Sprintf(`{"text":" t","output_ids":[%s],"meta_info":{"id":"1","finish_reason":%s,"prompt_tokens":3,"completion_tokens":%d}}`, ids, finish, n))
+}
+
+const nativeLength = `{"type":"length","length":4}`
+
+func (x *call) goodNative() {
+	if !x.stream {
+		x.status("200 OK", "application/json", fmt.Sprintf(`{"text":" t","output_ids":[10,11,12,13],"meta_info":{"id":"1","finish_reason":%s,"prompt_tokens":3,"completion_tokens":4}}`, nativeLength))
+		return
+	}
+	x.raw(streamHead, native("10", 1, "null"), native("10,11", 2, "null"), native("10,11,12", 3, "null"), native("10,11,12,13", 4, nativeLength), data("[DONE]"), lastChunk)
+}
+
+// drip writes bytes one by one.
+func (x *call) drip(text string, pause time.Duration) {
+	for i := range len(text) {
+		if _, err := io.WriteString(x.conn, text[i:i+1]); err != nil {
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+// silent waits for the client to give up.
+func (x *call) silent() {
+	x.hangUp = true
+	_ = x.conn.SetReadDeadline(time.Now().Add(time.Minute))
+	_, _ = io.Copy(io.Discard, x.conn)
+}
+
+// reset ends the connection by a RST.
+func (x *call) reset() {
+	x.hangUp = true
+	if c, ok := x.conn.(*net.TCPConn); ok {
+		_ = c.SetLinger(0)
+	}
+}
+
+// halfClose ends what the server sends; it would still read.
+func (x *call) halfClose() {
+	if c, ok := x.conn.(*net.TCPConn); ok {
+		_ = c.CloseWrite()
+	}
+	x.silent()
+}
