@@ -18,7 +18,7 @@ OUT ?=
 ARGS ?=
 FUZZTIME ?= 30s
 
-.PHONY: help build setup run submission test test-short bench lint fuzz clean tools-check
+.PHONY: help build setup run submission test test-real bench lint fuzz clean tools-check
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -49,6 +49,11 @@ submission: build
 ## make test         everything that CI checks
 test: setup lint
 	@bash scripts/test.sh
+
+## make test-real    a real llama.cpp server, from its package, driven through run; CI does it too
+SERVER ?= llamacpp
+test-real: setup
+	@bash scripts/test-real.sh '$(SERVER)' -v
 
 ## make bench        ratios against reference clients
 bench: build

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that CI checks after set-up and lint: all tests, the race detector, the build without LoadGen, real runs.
+# Everything that CI checks after set-up and lint: all tests, the race detector, the build without LoadGen, real runs, a real server.
 # Goes on after a failing part, and ends with the failed tests and their output, then "N passed, N failed, N skipped".
 # A few failed tests run a second time by themselves: the machine may be busy. What passes then is listed as FLAKY.
 # CI=true runs every test anew; otherwise results of the go tool's cache count.
@@ -59,6 +59,7 @@ step() {
   echo "== $name: $*"
   if "$@" >"$work/$name.log" 2>&1; then
     record "$name" pass
+    grep '^skipped: ' "$work/$name.log" || true
   elif cat "$work/$name.log" && echo "   again" && "$@" >"$work/$name.log" 2>&1; then
     action='pass, FLAKY: the first time it failed, as shown above'
     record "$name" pass
@@ -88,5 +89,6 @@ part noloadgen -tags noloadgen -timeout 10m -skip "$elsewhere" ./loadgen-cgo/...
 step clock-steps env TEST_CLOCK_STEPS=1 go test -count=1 -run 'TestFaultClockStep|TestClockWatch' ./run ./internal/hostinfo
 step run-Offline make_run Offline
 step run-Server make_run Server
+step real-llamacpp scripts/test-real.sh llamacpp
 mapfile -t results < <(find "$work" -name '*.json' ! -name '*-again.json' | sort)
 "$work/testsum" -total "${results[@]}"

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -39,28 +40,64 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], s.URL)
 }
 
+// tokenCounters are each kind of server's own counters that together make one figure of the record.
+var tokenCounters = []map[string][]string{
+	{"tokens.output": {"vllm:generation_tokens_total"}, "tokens.input": {"vllm:prompt_tokens_total"}},
+	{"tokens.output": {"llamacpp:tokens_predicted_total"}, "tokens.input": {"llamacpp:prompt_tokens_total", "llamacpp:prompt_tokens_cached_total"}},
+}
+
 // cmdCounted wants the record's token counts to be the growth of the server's own counters since the last call: counted URL DIR
 func cmdCounted(ts *testscript.TestScript, _ bool, args []string) {
-	for name, path := range map[string]string{"vllm:generation_tokens_total": "tokens.output", "vllm:prompt_tokens_total": "tokens.input"} {
-		now := counter(ts, args[0], name)
-		key := "LAST_" + strings.ReplaceAll(name, ":", "_") + args[0]
+	for path := range tokenCounters[0] {
+		key := "LAST_" + path + args[0]
 		last, _ := strconv.ParseFloat(ts.Getenv(key), 64) // 0 at first
+		want, err := strconv.ParseFloat(recorded(ts, args[1], path), 64)
+		ts.Check(err)
+		now := 0.0
+		// A server may count after it has answered.
+		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			if now = tokensOf(ts, args[0], path); now >= last+want || time.Now().After(deadline) {
+				break
+			}
+		}
 		ts.Setenv(key, strconv.FormatFloat(now, 'f', -1, 64))
 		expect(ts, ts.ReadFile(filepath.Join(args[1], run.RecordName)), []string{fmt.Sprintf("%s=%.0f", path, now-last)})
 	}
 }
 
-func counter(ts *testscript.TestScript, url, name string) float64 {
+func recorded(ts *testscript.TestScript, dir, path string) string {
+	record, err := oneObject(ts.ReadFile(filepath.Join(dir, run.RecordName)))
+	ts.Check(err)
+	return lookup(record, strings.Split(path, "."))
+}
+
+// tokensOf is what a server of any kind counted for one figure of the record.
+func tokensOf(ts *testscript.TestScript, url, path string) (sum float64) {
+	for _, kind := range tokenCounters {
+		found := 0
+		for _, name := range kind[path] {
+			if value, ok := counter(ts, url, name); ok {
+				sum, found = sum+value, found+1
+			}
+		}
+		if found == len(kind[path]) {
+			return sum
+		}
+	}
+	ts.Fatalf("%s/metrics has no counter of %s", url, path)
+	return 0
+}
+
+func counter(ts *testscript.TestScript, url, name string) (value float64, ok bool) {
 	response, err := http.Get(url + "/metrics")
 	ts.Check(err)
 	defer response.Body.Close()
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), name+"{") {
-			value, err := strconv.ParseFloat(lines.Text()[strings.LastIndexByte(lines.Text(), ' ')+1:], 64)
+		if rest, found := strings.CutPrefix(lines.Text(), name); found && strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, " ") && found {
+			value, err := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)
 			ts.Check(err)
-			return value
+			return value, true
 		}
 	}
-	ts.Fatalf("%s/metrics has no %s", url, name)
-	return 0
+	return 0, false
 }

@@ -30,11 +30,15 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: condition,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": cmdCode, "sim": cmdSim, "serve": cmdServe, "record": cmdRecord, "json": cmdJSON, "errorjson": cmdErrorJSON,
-			"requests": cmdRequests, "failures": cmdFailures, "answers": cmdAnswers, "head": cmdHead, "edit": cmdEdit, "within": cmdWithin, "same": cmdSame, "counted": cmdCounted,
-		},
+		Cmds:      scriptCommands(),
 	})
+}
+
+func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"code": cmdCode, "sim": cmdSim, "serve": cmdServe, "record": cmdRecord, "json": cmdJSON, "errorjson": cmdErrorJSON,
+		"requests": cmdRequests, "failures": cmdFailures, "answers": cmdAnswers, "head": cmdHead, "edit": cmdEdit, "within": cmdWithin, "same": cmdSame, "counted": cmdCounted,
+	}
 }
 
 // condition knows [loadgen]: this build has the library, so tests can run; and [namespaces]: a small disk can be mounted.

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Drives a real inference server on this machine through `mlperf-go run`: scripts/test-real.sh [llamacpp]
+# The server comes from its Python package, pinned in scripts/real/SERVER.txt, into .cache/real/SERVER; its weights are made here. The runs are
+# the scripts of cmd/mlperf-go/testdata/real/SERVER. Where the package can not be had, the script says why and ends with 0.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+server=${1:-llamacpp}
+home=$PWD/.cache/real/$server
+scripts=$PWD/scripts/real
+export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
+
+skip() {
+  echo "skipped: no real $server server on this machine: $1"
+  exit 0
+}
+
+# packages FILE: what FILE names, unless it is there already.
+packages() {
+  cmp -s "$1" "$home/installed.txt" && return
+  rm -rf "$home"
+  mkdir -p "$home"
+  PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --target "$home/packages" -r "$1" >"$home/pip.log" 2>&1 ||
+    skip "pip could not install $(paste -sd' ' "$1"): $(tail -1 "$home/pip.log")"
+  cp "$1" "$home/installed.txt"
+}
+
+case $server in
+llamacpp)
+  packages "$scripts/llamacpp.txt"
+  export PYTHONPATH=$home/packages
+  python3 -c 'import xllamacpp' 2>"$home/import.log" || skip "its package can not be loaded: $(tail -1 "$home/import.log")"
+  python3 "$scripts/gguf.py" "$home/tiny.gguf"
+  ;;
+*)
+  sed -n '2,5s/^# //p' "$0" >&2
+  exit 2
+  ;;
+esac
+REAL_SERVER=$server REAL_HOME=$home REAL_SCRIPTS=$scripts go test -count=1 -timeout 20m -run '^TestRealServers$' "${@:2}" ./cmd/mlperf-go
