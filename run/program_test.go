@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -89,12 +90,16 @@ type ran struct {
 }
 
 // start runs the program to its end.
-func start(t *testing.T, args ...string) *ran {
+func start(t *testing.T, args ...string) *ran { return startIn(t, nil, args...) }
+
+// startIn is start behind a command that makes its surroundings.
+func startIn(t *testing.T, within []string, args ...string) *ran {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	folder := filepath.Join(t.TempDir(), "run")
-	cmd := exec.CommandContext(ctx, program(t), append([]string{"run", "--no-progress", "--json", "--output-dir", folder}, args...)...)
+	line := append(slices.Concat(within, []string{program(t), "run", "--no-progress", "--json", "--output-dir", folder}), args...)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Dir = t.TempDir()
