@@ -17,7 +17,7 @@ var layers = [][]string{
 	{"backends"},
 	{"internal/ledger", "datasets"},
 	{"models"},
-	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "tokenizer", "metrics", "loadgen-cgo"},
+	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer", "metrics", "loadgen-cgo"},
 	{"internal/atomicfile"},
 }
 

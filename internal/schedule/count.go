@@ -1,0 +1,48 @@
+package schedule
+
+import (
+	"math"
+	"time"
+)
+
+// Load is what decides how many queries LoadGen prepares for a Server test.
+type Load struct {
+	Seed        uint64  // schedule_rng_seed
+	QPS         float64 // server_target_qps
+	MinDuration time.Duration
+	MinQueries  int
+	Set         int // loaded samples in equal-issue mode, where the count is a multiple of it; 0: any count
+}
+
+// most bounds the loop below: no test of the rules has as many queries, and a longer one is not counted.
+const most = 1 << 27
+
+// ServerCount gives how many queries LoadGen prepares, all of which a Server test issues unless it is ended
+// (spec/loadgen-engine.md §4.4). It is 0 where there is no schedule, or none that ends in reasonable time.
+func ServerCount(l Load) int {
+	if l.QPS == 0 || math.IsNaN(l.QPS) || math.IsInf(l.QPS, 0) {
+		return 0
+	}
+	qps := l.QPS
+	if qps < 0 {
+		qps = 1
+	}
+	need := l.MinQueries
+	if l.Set > 0 {
+		need = (need + l.Set - 1) / l.Set * l.Set
+	}
+	t := newTwister(l.Seed)
+	n, previous, at := 0, int64(0), int64(0)
+	for previous < int64(l.MinDuration) || n < need {
+		if n >= most {
+			return 0
+		}
+		n++
+		previous = at
+		at += interarrivalNS(t, qps)
+		if l.Set > 0 && n >= need && previous < int64(l.MinDuration) {
+			need += l.Set
+		}
+	}
+	return n
+}
