@@ -154,8 +154,13 @@ func (p *program) verify(in compliance.Input, test, folder string) error {
 	if err != nil {
 		return &run.Error{Exit: run.ExitUsage, Code: "compliance", Err: err}
 	}
-	if folder != "" && len(r.Files) > 0 {
-		if err := r.Write(folder); err != nil {
+	if folder != "" {
+		if len(r.Files) > 0 {
+			if err := r.Write(folder); err != nil {
+				return err
+			}
+		}
+		if err := r.Verdict().Keep(folder); err != nil {
 			return err
 		}
 	}
@@ -163,7 +168,7 @@ func (p *program) verify(in compliance.Input, test, folder string) error {
 		p.exit = run.ExitInvalid
 	}
 	if p.json {
-		p.writeJSON(map[string]any{"test": r.Test, "pass": r.Pass, "ok": r.OK(), "strict": r.Strict, "figures": r.Figures})
+		p.writeJSON(r.Verdict())
 		return nil
 	}
 	official, strict := "FAIL", "FAIL"

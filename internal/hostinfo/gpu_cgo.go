@@ -65,3 +65,44 @@ func describeGPU(lib nvml.Interface, i int) (GPU, nvml.Return) {
 	}
 	return gpu, nvml.SUCCESS
 }
+
+// details asks for what a system's description says of its accelerators. What the driver does not tell stays 0.
+func (nvidia) details() []Accelerator {
+	lib := nvml.New()
+	if lib.Init() != nvml.SUCCESS {
+		return nil
+	}
+	defer lib.Shutdown()
+	count, ret := lib.DeviceGetCount()
+	if ret != nvml.SUCCESS {
+		return nil
+	}
+	var all []Accelerator
+	for i := range min(count, maxGPUs) {
+		device, ret := lib.DeviceGetHandleByIndex(i)
+		if ret != nvml.SUCCESS {
+			return all
+		}
+		all = append(all, describeAccelerator(device))
+	}
+	return all
+}
+
+func describeAccelerator(device nvml.Device) Accelerator {
+	var a Accelerator
+	if mhz, ret := device.GetMaxClockInfo(nvml.CLOCK_SM); ret == nvml.SUCCESS {
+		a.ClockMHz = int(mhz)
+	}
+	if gen, ret := device.GetMaxPcieLinkGeneration(); ret == nvml.SUCCESS {
+		a.PCIeGen = gen
+	}
+	if lanes, ret := device.GetMaxPcieLinkWidth(); ret == nvml.SUCCESS {
+		a.PCIeLane = lanes
+	}
+	for link := range nvml.NVLINK_MAX_LINKS {
+		if state, ret := device.GetNvLinkState(link); ret == nvml.SUCCESS && state == nvml.FEATURE_ENABLED {
+			a.NVLinks++
+		}
+	}
+	return a
+}

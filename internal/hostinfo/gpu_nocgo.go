@@ -10,3 +10,5 @@ type nvidia struct{}
 func (nvidia) list() ([]GPU, string, error) {
 	return nil, "", errors.New("GPUs are not listed: this program was built without cgo")
 }
+
+func (nvidia) details() []Accelerator { return nil }

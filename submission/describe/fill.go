@@ -1,0 +1,114 @@
+package describe
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// Fill takes facts for fields of the system in which nothing is said yet; of two facts about one field the first counts.
+func (d *Description) Fill(facts []Fact) {
+	for _, f := range facts {
+		if empty(d.System[f.Field]) && !empty(f.Value) {
+			d.System[f.Field], d.From[f.Field] = plain(f.Value), f.From
+		}
+	}
+}
+
+// Missing lists what a tree of the division needs and nobody has said yet, as section.field, in the order of the template.
+func (d *Description) Missing(division string) []string {
+	var missing []string
+	for _, f := range layout.SystemFields {
+		if !f.Empty && empty(d.System[f.Name]) {
+			missing = append(missing, keySystem+"."+f.Name)
+		}
+	}
+	for _, f := range layout.MeasurementFields {
+		if empty(d.Measurements[f.Name]) {
+			missing = append(missing, keyMeasurements+"."+f.Name)
+		}
+	}
+	if division != layout.Open && strings.TrimSpace(d.Calibration) == "" {
+		missing = append(missing, keyCalibration)
+	}
+	return missing
+}
+
+// Wrong lists values that no checker takes.
+func (d *Description) Wrong() []string {
+	var wrong []string
+	for _, one := range []struct {
+		field string
+		known []string
+	}{{"status", layout.Statuses}, {"system_type", layout.SystemTypes}} {
+		if v := said(d.System[one.field]); v != "" && !slices.Contains(one.known, v) {
+			wrong = append(wrong, fmt.Sprintf("%s.%s is %q; take one of %s", keySystem, one.field, v, strings.Join(one.known, " ")))
+		}
+	}
+	for _, field := range layout.NumberFields {
+		if v := d.System[field]; !empty(v) {
+			if _, err := strconv.Atoi(fmt.Sprint(v)); err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s.%s is %v; write a whole number", keySystem, field, v))
+			}
+		}
+	}
+	return wrong
+}
+
+// notDescribed stands in a rehearsal's tree where a real one has a person's words.
+const notDescribed = "rehearsal: not described"
+
+// Rehearse says something in every field that a real submission's people would fill, and marks what must not be taken for a result.
+func (d *Description) Rehearse(systemType string) {
+	const from = "rehearsal"
+	d.Fill([]Fact{{"status", "rdi", from}, {"system_type", systemType, from}, {"number_of_nodes", "1", from}, {"host_processors_per_node", "1", from}, {"accelerators_per_node", "0", from}})
+	for _, f := range layout.SystemFields {
+		if !f.Empty {
+			d.Fill([]Fact{{f.Name, notDescribed, from}})
+		}
+	}
+	for _, f := range layout.MeasurementFields {
+		if empty(d.Measurements[f.Name]) {
+			d.Measurements[f.Name], d.From[f.Name] = notDescribed, from
+		}
+	}
+	if strings.TrimSpace(d.Calibration) == "" {
+		d.Calibration = "A rehearsal: nothing was calibrated."
+	}
+	d.System["sw_notes"] = strings.TrimSpace("REHEARSAL, not for submission. " + said(d.System["sw_notes"]))
+	d.Measurements[layout.RehearsalKey] = true
+}
+
+// SystemJSON is systems/<system>.json.
+func (d *Description) SystemJSON() ([]byte, error) {
+	values := maps.Clone(d.System)
+	for _, f := range layout.SystemFields {
+		if _, ok := values[f.Name]; !ok {
+			values[f.Name] = ""
+		}
+	}
+	values[keySubmitter], values[keyDivision] = d.Submitter, d.Division
+	order := names(layout.SystemFields)
+	delete(values, layout.NetworkFlag)
+	if d.Division == layout.Network {
+		values[layout.NetworkFlag] = "true"
+		for _, f := range layout.NetworkFields {
+			if _, ok := values[f.Name]; !ok {
+				values[f.Name] = ""
+			}
+		}
+		order = slices.Concat(order, []string{layout.NetworkFlag}, names(layout.NetworkFields))
+	}
+	return object(values, order)
+}
+
+// MeasurementsJSON is measurements.json.
+func (d *Description) MeasurementsJSON() ([]byte, error) {
+	return object(d.Measurements, names(layout.MeasurementFields))
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
