@@ -39,6 +39,7 @@ func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.D
 		Endpoints: t.endpoints(data.Entries),
 		Dataset:   DatasetFacts{Path: t.dataset.Path, SHA256: t.dataset.SHA256, Samples: len(t.dataset.Samples)},
 		Sampling:  sampling(t.config.Sampling),
+		Tails:     t.live.look(time.Now().UnixNano()),
 	}
 	t.count(r, data)
 	e := &evidence{

@@ -18,6 +18,7 @@ type Progress struct {
 	RatePerS float64       // completions over the last seconds
 	TTFTp99  time.Duration // 0: no first token yet
 	Left     time.Duration // 0: unknown
+	Tails    []Tail        // of a Server test with limits
 }
 
 const progressEvery = 500 * time.Millisecond
@@ -38,7 +39,9 @@ func (t *test) watch() (stop func()) {
 				t.observer.Progress(t.progress(w))
 				return
 			case <-tick.C:
-				t.observer.Progress(t.progress(w))
+				now := t.progress(w)
+				t.assert(now.Tails)
+				t.observer.Progress(now)
 			}
 		}
 	}()
@@ -71,7 +74,7 @@ func (t *test) progress(w *window) Progress {
 	c := t.ledger.Counts()
 	p := Progress{
 		Elapsed: now.Sub(t.started), Total: t.expected(), Issued: c.Issued, Done: c.Completed + c.Failed, Failed: c.Failed,
-		InFlight: c.InFlight(), TTFTp99: time.Duration(t.ledger.TTFT().Quantile(.99)),
+		InFlight: c.InFlight(), TTFTp99: time.Duration(t.ledger.TTFT().Quantile(.99)), Tails: t.live.look(now.UnixNano()),
 	}
 	p.RatePerS = w.rate(now, p.Done)
 	if p.Total > p.Done && p.RatePerS > 0 {

@@ -61,7 +61,9 @@ type test struct {
 	thread   loadgen.ThreadInfo
 	wakes    int
 	full     int
-	ended    error // why the test ended early
+	live     *live
+	lost     *limitLost // the limit that can not be met any more; nil: none
+	ended    error      // why the test ended early
 	backend  backends.Backend
 	notes    []string
 	outside  bool // it was the caller's context that ended it
@@ -279,6 +281,7 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 	t.started = time.Now()
 	t.failures.start = t.started.UnixNano()
 	t.sut.Start(ctx)
+	t.live = t.newLive()
 	stopProgress := t.watch()
 	returned := make(chan error, 1)
 	go func() {

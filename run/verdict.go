@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ type evidence struct {
 
 // rules are the conditions of VALID (design.md §5), each a function that gives a cause, or nil.
 var rules = []func(*evidence) *Cause{
-	ruleInterrupted, ruleEndedEarly, ruleLogComplete, ruleLoadGen, ruleLoadGenErrors, ruleAudit, ruleFailed, ruleUnfinished, ruleEmpty,
+	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleLogComplete, ruleLoadGen, ruleLoadGenErrors, ruleAudit, ruleFailed, ruleUnfinished, ruleEmpty,
 	ruleFirstTokens, ruleTokenCounts, ruleTTFTLimit, ruleTPOTLimit, ruleDispatchLag, ruleReportLag, ruleClock,
 }
 
@@ -54,6 +55,15 @@ func ruleInterrupted(e *evidence) *Cause {
 		return nil
 	}
 	return &Cause{Code: "interrupted", Text: fmt.Sprintf("the test ended early: %v", e.ended)}
+}
+
+// ruleLimitLost tells of a test that --fail-fast ended because it could not become valid any more.
+func ruleLimitLost(e *evidence) *Cause {
+	var lost *limitLost
+	if e.outside || !errors.As(e.ended, &lost) {
+		return nil
+	}
+	return &Cause{Code: "scenario_limit", Text: lost.Error(), Value: lost.Over, Limit: lost.Bearable}
 }
 
 // ruleEndedEarly: no test that was cut short is valid, be every sample of it answered.

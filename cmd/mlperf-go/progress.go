@@ -68,6 +68,14 @@ func describe(now run.Progress) string {
 	if now.TTFTp99 > 0 {
 		text += fmt.Sprintf(", TTFT p99 %v", now.TTFTp99.Round(100*time.Microsecond))
 	}
+	for _, tail := range now.Tails {
+		if tail.Over > 0 {
+			text += ", " + tail.String()
+		}
+		if tail.Lost() {
+			text += ": INVALID already"
+		}
+	}
 	if now.Left > 0 {
 		text += fmt.Sprintf(", %v left", now.Left.Round(time.Second))
 	}

@@ -93,7 +93,7 @@ var limitSettings = []Setting{
 	{Name: "connect-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Usage: "longest time to open a connection"},
 	{Name: "drain-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Usage: "longest wait for outstanding answers after the last query"},
 	{Name: "max-errors", Kind: Int, Group: groupLimits, Usage: "end the run as INVALID after more than N failed samples; default: run to the end"},
-	{Name: "fail-fast", Kind: Bool, Group: groupLimits, Default: "false", Usage: "end the run at the first failed sample"},
+	{Name: "fail-fast", Kind: Bool, Group: groupLimits, Default: "false", Usage: "end the run at the first failed sample, and a Server run once more queries are over a limit than LoadGen's early-stopping criterion can bear"},
 }
 
 var requestSettings = []Setting{

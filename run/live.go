@@ -1,0 +1,169 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/earlystop"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/internal/schedule"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// Tail is how a running Server test stands against one of its limits.
+type Tail struct {
+	What     string        `json:"what"` // the time that is limited
+	Limit    time.Duration `json:"limit_ns"`
+	Queries  int           `json:"queries"`  // that the whole test has
+	Bearable int           `json:"bearable"` // of them may be over the limit, by LoadGen's early-stopping criterion
+	Over     int           `json:"over"`     // are, for certain
+}
+
+// Lost says that no further answer can make the test valid.
+func (t Tail) Lost() bool { return t.Over > t.Bearable }
+
+func (t Tail) String() string {
+	return fmt.Sprintf("%s: %d over %v, %d may be", t.What, t.Over, t.Limit, t.Bearable)
+}
+
+// limitLost is the end that --fail-fast makes of a test that can no longer become valid.
+type limitLost struct{ Tail }
+
+func (e *limitLost) Error() string {
+	return fmt.Sprintf("%d queries have a %s over %v; of the %d queries of this test at most %d may, by LoadGen's early-stopping criterion: it can no longer become valid (--fail-fast)",
+		e.Over, e.What, e.Limit, e.Queries, e.Bearable)
+}
+
+// reportSlack is how much later than we LoadGen may have seen a first token. A time per token is held against the limit as
+// if it had been so late, because a test must not be ended that LoadGen would have called valid.
+const reportSlack = 20 * time.Millisecond
+
+// tail counts one limit.
+type tail struct {
+	Tail
+	late    func(e *ledger.Entry, nowNS int64, limit int64) bool
+	settled int // of samples that have ended
+}
+
+// live follows a Server test's limits. It reads what the ledger has anyway: samples that have ended once, those in flight
+// each time.
+type live struct {
+	ledger *ledger.Ledger
+	tails  []tail
+	from   int // every sample before it has ended and is counted
+}
+
+// newLive is nil where nothing is asserted: another scenario, a test that measures no performance, or one that is too short
+// for LoadGen's criterion from the beginning.
+func (t *test) newLive() *live {
+	s := &t.settings
+	if t.plan.Scenario.LoadGen != models.Server || t.plan.Mode != models.Performance || t.plan.Config.Has("audit-config") {
+		return nil
+	}
+	count := schedule.Load{
+		Seed: s.ScheduleRNGSeed, QPS: s.ServerTargetQPS, MinDuration: time.Duration(s.MinDurationMS) * time.Millisecond, MinQueries: int(s.MinQueryCount),
+	}
+	if s.SampleConcatenatePermutation {
+		count.Set = t.performanceCount()
+	}
+	n := schedule.ServerCount(count)
+	bearable := earlystop.Bearable(s.ServerTargetLatencyPercentile, n)
+	if n == 0 || bearable < 0 {
+		return nil
+	}
+	l := &live{ledger: t.ledger}
+	for _, limit := range liveLimits(s) {
+		if limit.Limit > 0 {
+			limit.Queries, limit.Bearable = n, bearable
+			l.tails = append(l.tails, limit)
+		}
+	}
+	if len(l.tails) == 0 {
+		return nil
+	}
+	return l
+}
+
+// liveLimits are the limits that LoadGen tests in Server (spec/loadgen-engine.md §7.4).
+func liveLimits(s *loadgen.TestSettings) []tail {
+	if s.UseTokenLatencies {
+		return []tail{
+			{Tail: Tail{What: "time to first token", Limit: time.Duration(s.ServerTTFTLatency)}, late: lateFirstToken},
+			{Tail: Tail{What: "time per output token", Limit: time.Duration(s.ServerTPOTLatency)}, late: lateTokens},
+		}
+	}
+	return []tail{{Tail: Tail{What: "latency", Limit: time.Duration(s.ServerTargetLatencyNS)}, late: lateAnswer}}
+}
+
+// lateFirstToken: LoadGen counts from the schedule and to its own stamp, both of which make it later than this.
+func lateFirstToken(e *ledger.Entry, nowNS, limit int64) bool {
+	switch {
+	case e.FirstTokenNS != 0:
+		return e.FirstTokenNS-e.IssuedNS > limit
+	case e.DoneNS != 0:
+		return false // it failed, which says enough
+	}
+	return nowNS-e.IssuedNS > limit
+}
+
+func lateTokens(e *ledger.Entry, _, limit int64) bool {
+	if e.FirstTokenNS == 0 || e.OutputTokens < 2 || !e.Succeeded() {
+		return false
+	}
+	return e.DoneNS-e.FirstTokenNS-int64(reportSlack) > limit*int64(e.OutputTokens-1)
+}
+
+func lateAnswer(e *ledger.Entry, nowNS, limit int64) bool {
+	end := e.DoneNS
+	if end == 0 {
+		end = nowNS
+	}
+	return end-e.IssuedNS > limit
+}
+
+// look counts anew and gives how each limit stands.
+func (l *live) look(nowNS int64) []Tail {
+	if l == nil {
+		return nil
+	}
+	for i := range l.tails {
+		l.tails[i].Over = l.tails[i].settled
+	}
+	settled := true // everything so far has ended
+	for seq := l.from; ; seq++ {
+		e, ok := l.ledger.Entry(seq)
+		if !ok {
+			break
+		}
+		if settled = settled && e.DoneNS != 0; settled {
+			l.from = seq + 1
+		}
+		for i := range l.tails {
+			if t := &l.tails[i]; t.late(&e, nowNS, int64(t.Limit)) {
+				t.Over++
+				if settled {
+					t.settled++
+				}
+			}
+		}
+	}
+	list := make([]Tail, len(l.tails))
+	for i, t := range l.tails {
+		list[i] = t.Tail
+	}
+	return list
+}
+
+// assert ends the test, where that was asked for, once a limit is lost; it says so in the record in any case.
+func (t *test) assert(tails []Tail) {
+	i := slices.IndexFunc(tails, Tail.Lost)
+	if i < 0 || t.lost != nil {
+		return
+	}
+	t.lost = &limitLost{tails[i]}
+	if t.plan.Config.Bool("fail-fast") {
+		t.sut.Stop(t.lost)
+	}
+}
