@@ -58,54 +58,22 @@ func (b *Benchmark) wholeSet(s models.Scenario) int {
 }
 
 // Reference is what a sample's answer is compared with.
-type Reference struct {
-	Target     string // reference answer
-	Subset     string // the part of the data set that it belongs to
-	Metric     string // how it is scored, where the data set says so
-	ID         string
-	Brand      string
-	Secondhand string
-	Function   string // descriptions of the functions that may be called, as JSON
-}
-
-// fields pairs the named columns with the fields of a reference, in a fixed order.
-func fields(c *models.ScoringColumns) (names []string, set []func(*Reference, string)) {
-	for _, f := range []struct {
-		name string
-		set  func(*Reference, string)
-	}{
-		{c.Target, func(r *Reference, v string) { r.Target = v }},
-		{c.Subset, func(r *Reference, v string) { r.Subset = v }},
-		{c.Metric, func(r *Reference, v string) { r.Metric = v }},
-		{c.ID, func(r *Reference, v string) { r.ID = v }},
-		{c.Brand, func(r *Reference, v string) { r.Brand = v }},
-		{c.Secondhand, func(r *Reference, v string) { r.Secondhand = v }},
-		{c.Function, func(r *Reference, v string) { r.Function = v }},
-	} {
-		if f.name != "" {
-			names, set = append(names, f.name), append(set, f.set)
-		}
-	}
-	return names, set
-}
+type Reference = models.Reference
 
 // DatasetOptions makes a data set reader keep what References needs.
 func (b *Benchmark) DatasetOptions(o datasets.Options) datasets.Options {
-	o.Keep, _ = fields(&b.Columns)
+	o.Keep = b.Columns.Names()
 	return o
 }
 
 // References takes the references out of a data set that was read with DatasetOptions.
 func (b *Benchmark) References(d *datasets.Dataset) ([]Reference, error) {
-	names, set := fields(&b.Columns)
 	refs := make([]Reference, len(d.Samples))
 	for i, s := range d.Samples {
-		if len(s.Kept) != len(names) {
+		var ok bool
+		if refs[i], ok = b.Columns.Reference(s.Kept); !ok {
 			return nil, fmt.Errorf("scoring with the data set %s: its columns %s were not kept when it was read; read it with the options of the benchmark %s",
-				d.Path, strings.Join(names, ", "), b.Name)
-		}
-		for j, v := range s.Kept {
-			set[j](&refs[i], v)
+				d.Path, strings.Join(b.Columns.Names(), ", "), b.Name)
 		}
 	}
 	return refs, nil

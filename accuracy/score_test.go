@@ -77,7 +77,7 @@ func TestEveryModelHasAScorer(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, scorers, b.Scorer)
 		require.NotEmpty(t, b.Targets)
-		names, _ := fields(&b.Columns)
+		names := b.Columns.Names()
 		for _, name := range names {
 			found := false
 			for _, c := range row.Columns {

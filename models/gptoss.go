@@ -18,7 +18,7 @@ var gptOSS120b = Row{
 	AccuracyCount:     4395,
 	Vocabulary:        201088,
 	BOS:               NoBOS,
-	EOS:               []int32{200002, 199999, 200012},
+	EOS:               []int32{199999, 200012, 200002},
 	MinOutputTokens:   1,
 	Sampling: map[Mode]Sampling{
 		Performance: gptOSSSampling(10240),

@@ -24,11 +24,12 @@ var mixtral8x7b = Row{
 		{Name: "input", Type: "text", Role: "input"},
 		{Name: "tok_input", Type: "ids", Required: true, Role: "input_ids"},
 		{Name: "gt_output", Type: "text", Role: "target"},
+		{Name: "ref_solution", Type: "text"}, // not in the real file: a program that passes, for the simulator
 	},
 	Audits:  []string{"TEST06"},
 	Special: llama2Special,
 	Scoring: Scoring{
-		Scorer: ScoreMixture, Columns: ScoringColumns{Target: "gt_output", Subset: "dataset", ID: "id"}, Source: scoringSource,
+		Scorer: ScoreMixture, Columns: ScoringColumns{Target: "gt_output", Subset: "dataset", ID: "id"}, Solution: "ref_solution", Source: scoringSource,
 		Targets: []Target{
 			atLeast("rouge1", 45.5989, 0.99, 45.142911), atLeast("rouge2", 23.3526, 0.99, 23.119073999999998),
 			atLeast("rougeL", 30.4608, 0.99, 30.156191999999997), atLeast("gsm8k", 73.66, 0.99, 72.9234), atLeast("mbxp", 60.16, 0.99, 59.5584),

@@ -16,7 +16,7 @@ var qwen3VL = Row{
 	PerformanceCount: 48289,
 	Vocabulary:       151936,
 	BOS:              NoBOS,
-	EOS:              []int32{151645, 151643},
+	EOS:              []int32{151643, 151645},
 	MinOutputTokens:  1,
 	TextAnswers:      true,
 	API:              "chat",

@@ -68,14 +68,14 @@ type Row struct {
 	ServedModels      []string // Hugging Face ids; the first is the default served name
 	Scenarios         []ScenarioRow
 	UseTokenLatencies bool
-	DatasetSamples    int   // rows of the real data set
-	PerformanceCount  int   // performance_sample_count_override of mlperf.conf
-	AccuracyCount     int   // accuracy_sample_count_override of mlperf.conf; 0: none
-	MaxInputTokens    int   // longest prompt of the real data set; 0: unknown
-	Vocabulary        int   // token ids are below this; 0: unknown
-	BOS               int32 // first token of every prompt; NoBOS: none
-	EOS               []int32
-	MinOutputTokens   int // fewer output tokens are a failed sample
+	DatasetSamples    int     // rows of the real data set
+	PerformanceCount  int     // performance_sample_count_override of mlperf.conf
+	AccuracyCount     int     // accuracy_sample_count_override of mlperf.conf; 0: none
+	MaxInputTokens    int     // longest prompt of the real data set; 0: unknown
+	Vocabulary        int     // token ids are below this; 0: unknown
+	BOS               int32   // first token of every prompt; NoBOS: none
+	EOS               []int32 // ids that end an answer; the last is the one that a chat answer ends with
+	MinOutputTokens   int     // fewer output tokens are a failed sample
 	Sampling          map[Mode]Sampling
 	Columns           []Column
 	Audits            []string

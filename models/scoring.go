@@ -24,6 +24,7 @@ type Scoring struct {
 	Targets   []Target
 	Scenarios map[Scenario][]Target // targets of scenarios that have their own
 	Notes     []string              // what a reader of the result should know
+	Solution  string                // column of programs that pass, which synthetic sets have for the simulator; empty: none
 	Source    string
 }
 
@@ -42,6 +43,38 @@ func (c *ScoringColumns) Names() []string {
 		}
 	}
 	return names
+}
+
+// Reference is what a sample's answer is compared with.
+type Reference struct {
+	Target     string // reference answer
+	Subset     string // the part of the data set that it belongs to
+	Metric     string // how it is scored, where the data set says so
+	ID         string
+	Brand      string
+	Secondhand string
+	Function   string // descriptions of the functions that may be called, as JSON
+}
+
+// Reference puts a record's values of Names' columns, in that order, to where they belong; false where they are not as many.
+func (c *ScoringColumns) Reference(values []string) (Reference, bool) {
+	var r Reference
+	for _, f := range []struct {
+		name string
+		to   *string
+	}{
+		{c.Target, &r.Target}, {c.Subset, &r.Subset}, {c.Metric, &r.Metric}, {c.ID, &r.ID},
+		{c.Brand, &r.Brand}, {c.Secondhand, &r.Secondhand}, {c.Function, &r.Function},
+	} {
+		if f.name == "" {
+			continue
+		}
+		if len(values) == 0 {
+			return r, false
+		}
+		*f.to, values = values[0], values[1:]
+	}
+	return r, len(values) == 0
 }
 
 // Target is the range that a metric must lie in, both ends included.

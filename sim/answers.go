@@ -1,99 +1,12 @@
 package sim
 
-import (
-	"bytes"
-	"encoding/json"
-	"slices"
-	"sync/atomic"
-
-	"github.com/mlperf-go/mlperf-go/datasets"
-)
+import "slices"
 
 // Random answers use ids of [randomLow, randomLow+randomSpan): ordinary words of every vocabulary in use.
 const (
 	randomLow  = 1000
 	randomSpan = 4096
 )
-
-// library finds the data set's row of a prompt and gives its reference answer.
-type library struct {
-	rows   []datasets.Sample
-	byIDs  map[uint64]int32 // hash of the prompt ids -> row; the first of equal prompts wins
-	byText map[string]int32 // prompt text -> row
-	byChat map[string]int32 // messages, without blanks -> row
-	answer []atomic.Pointer[[]int32]
-	tok    Tokenizer
-}
-
-func newLibrary(d *datasets.Dataset, tok Tokenizer) *library {
-	l := &library{tok: tok, byIDs: map[uint64]int32{}, byText: map[string]int32{}, byChat: map[string]int32{}}
-	if d == nil {
-		return l
-	}
-	l.rows = d.Samples
-	l.answer = make([]atomic.Pointer[[]int32], len(l.rows))
-	for i := range l.rows {
-		r := &l.rows[i]
-		if len(r.InputIDs) > 0 {
-			putFirst(l.byIDs, hashIDs(r.InputIDs), int32(i))
-		}
-		if r.Input != "" {
-			putFirst(l.byText, r.Input, int32(i))
-		}
-		if len(r.Messages) > 0 {
-			putFirst(l.byChat, compactJSON(r.Messages), int32(i))
-		}
-	}
-	return l
-}
-
-func putFirst[K comparable](m map[K]int32, k K, v int32) {
-	if _, ok := m[k]; !ok {
-		m[k] = v
-	}
-}
-
-func compactJSON(raw []byte) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
-// rowOfIDs gives the row whose prompt is ids, or -1.
-func (l *library) rowOfIDs(ids []int32) int32 {
-	if i, ok := l.byIDs[hashIDs(ids)]; ok && slices.Equal(l.rows[i].InputIDs, ids) {
-		return i
-	}
-	return -1
-}
-
-// rowOfText gives the row whose prompt text is s, or -1.
-func (l *library) rowOfText(s string) int32 {
-	if i, ok := l.byText[s]; ok {
-		return i
-	}
-	return -1
-}
-
-// promptIDs gives the token ids of a text prompt: the row's own where the data set has them.
-func (l *library) promptIDs(s string, row int32) []int32 {
-	if row >= 0 && len(l.rows[row].InputIDs) > 0 {
-		return l.rows[row].InputIDs
-	}
-	return l.tok.Encode(s)
-}
-
-// reference gives the encoded reference output of a row, without EOS. It is encoded once.
-func (l *library) reference(row int32) []int32 {
-	if p := l.answer[row].Load(); p != nil {
-		return *p
-	}
-	ids := l.tok.Encode(l.rows[row].Target)
-	l.answer[row].Store(&ids)
-	return ids
-}
 
 // hashIDs is a 64-bit hash of a prompt that is the same in every process.
 func hashIDs(ids []int32) uint64 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/models"
 )
 
 // AnswerMode says what the simulated model answers.
@@ -22,19 +23,14 @@ const (
 // AnswerModes lists the answer modes in the order of the command line's help.
 func AnswerModes() []AnswerMode { return []AnswerMode{AnswerReference, AnswerEcho, AnswerRandom} }
 
-// Tokenizer turns text into token ids and back. Decode of several ids is the concatenation of Decode of each; an id that
-// stands for part of a character decodes to those bytes. Its methods are called from several goroutines at once.
-type Tokenizer interface {
-	Encode(text string) []int32
-	Decode(ids []int32) string
-}
-
 // Config is what a simulated server is told. DefaultConfig gives the values that the command line starts from; New takes
 // every field as it stands.
 type Config struct {
 	Model       string            // served model name
 	Dataset     *datasets.Dataset // prompts and reference outputs; nil: none
+	Row         *models.Row       // benchmark, whose form the answers have; nil: reference outputs as they are
 	Answers     AnswerMode
+	Quality     float64   // share of right answers, from 0 to 1, in AnswerReference
 	Tokenizer   Tokenizer // nil: datasets' synthetic vocabulary
 	EOS         int32     // id that ends an answer
 	Vocabulary  int       // ids at or above it are refused in a prompt
@@ -63,6 +59,7 @@ func DefaultConfig() Config {
 	return Config{
 		Model:          "meta-llama/Llama-3.1-8B-Instruct",
 		Answers:        AnswerReference,
+		Quality:        1,
 		EOS:            128009,
 		Vocabulary:     128256,
 		IdleTimeout:    5 * time.Second, // spec/real-servers.md §2: what uvicorn does
@@ -84,6 +81,10 @@ func (c *Config) check() error {
 		return bad("the model name", `""`, "the name that clients ask for")
 	case c.Answers != AnswerReference && c.Answers != AnswerEcho && c.Answers != AnswerRandom:
 		return bad("answers", fmt.Sprintf("%q", c.Answers), "reference, echo or random")
+	case !(c.Quality >= 0 && c.Quality <= 1):
+		return bad("quality", c.Quality, "between 0 (every answer wrong) and 1 (every answer right)")
+	case c.Quality < 1 && (c.Dataset == nil || c.Answers != AnswerReference):
+		return bad("quality", c.Quality, "1 without a data set and its reference answers: --dataset, and --answers reference")
 	case c.TTFT < 0 || c.TTFT > 24*time.Hour:
 		return bad("ttft", c.TTFT, "between 0 and 24h")
 	case c.TPOT < 0 || c.TPOT > time.Hour:

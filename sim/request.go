@@ -206,7 +206,7 @@ func (s *Server) chatPrompt(raw json.RawMessage) ([]prompt, *apiError) {
 		text.WriteString(m.Role + "\n" + content + "\n")
 		last = content
 	}
-	row, ok := s.library.byChat[compactJSON(raw)]
+	row, ok := s.library.byChat[hashJSON(raw)]
 	if !ok {
 		row = s.library.rowOfText(last)
 	}
@@ -217,7 +217,10 @@ func (s *Server) chatPrompt(raw json.RawMessage) ([]prompt, *apiError) {
 	return []prompt{p}, nil
 }
 
-// contentText gives the text of a message's content: a string, null, or a list of text parts.
+// imageText stands in a prompt for an image.
+const imageText = "<image>"
+
+// contentText gives the text of a message's content: a string, null, or a list of parts, text or images.
 func contentText(raw json.RawMessage) (string, error) {
 	var text *string
 	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
@@ -235,10 +238,14 @@ func contentText(raw json.RawMessage) (string, error) {
 	}
 	var b strings.Builder
 	for _, p := range parts {
-		if p.Type != "text" {
-			return "", &fieldError{"messages", "this server takes text parts only, got type " + p.Type}
+		switch p.Type {
+		case "text":
+			b.WriteString(p.Text)
+		case "image_url":
+			b.WriteString(imageText)
+		default:
+			return "", &fieldError{"messages", "this server takes parts of type text and image_url, got type " + p.Type}
 		}
-		b.WriteString(p.Text)
 	}
 	return b.String(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/models"
 )
 
 // Server is a simulated inference server. It serves one listener, once.
@@ -32,11 +33,15 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if cfg.Tokenizer == nil {
-		cfg.Tokenizer = datasets.SynthVocabulary()
+		row := cfg.Row
+		if row == nil {
+			row = &models.Row{}
+		}
+		cfg.Tokenizer = synthTokens{datasets.SynthTokensOf(row)}
 	}
 	return &Server{
 		cfg:     cfg,
-		library: newLibrary(cfg.Dataset, cfg.Tokenizer),
+		library: newLibrary(&cfg),
 		speller: newSpeller(cfg.Tokenizer, cfg.Vocabulary, cfg.EOS),
 		meters:  newMeters(),
 		conns:   map[*conn]struct{}{},

@@ -132,10 +132,10 @@ func TestChat(t *testing.T) {
 	}
 	require.Equal(t, "By the river.", text)
 	require.Equal(t, plain.Usage.Completion, decode(t, ev[len(ev)-2]).Usage.Completion)
-	status, _, body, err := v.post("/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`)
+	status, _, body, err := v.post("/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"video_url"}]}]}`)
 	require.NoError(t, err)
 	require.Equal(t, 400, status)
-	require.Contains(t, body, "text parts only")
+	require.Contains(t, body, "parts of type text and image_url")
 }
 
 func TestBadRequests(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/sim"
+	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
 func (p *program) simCommand() *cli.Command {
@@ -28,6 +29,8 @@ func (p *program) simCommand() *cli.Command {
 			&cli.StringFlag{Name: "benchmark", Value: "llama3.1-8b", Usage: "benchmark whose schema the data set has"},
 			&cli.StringFlag{Name: "dataset", Usage: "data set with the prompts and their reference outputs"},
 			&cli.StringFlag{Name: "answers", Value: string(d.Answers), Usage: "reference, echo or random"},
+			&cli.Float64Flag{Name: "quality", Value: d.Quality, Usage: "share of right answers, 0 to 1, in the benchmark's own form; the score of an accuracy run comes out there"},
+			&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, or the folder that holds it, for a real data set; default: the synthetic vocabulary"},
 			&cli.DurationFlag{Name: "ttft", Value: d.TTFT, Usage: "from the end of the prefill to the first token"},
 			&cli.DurationFlag{Name: "tpot", Value: d.TPOT, Usage: "between tokens of one sequence"},
 			&cli.Float64Flag{Name: "prefill-rate", Value: d.PrefillRate, Usage: "prompt tokens per second; 0: no prefill time"},
@@ -61,8 +64,16 @@ func (p *program) simulate(c *cli.Context, cfg sim.Config) error {
 	if cfg.Faults, err = sim.ParseFaults(c.String("fault")); err != nil {
 		return &run.Error{Exit: run.ExitUsage, Code: "fault", Err: err}
 	}
+	cfg.Quality = c.Float64("quality")
 	if err := simDataset(&cfg, c.String("benchmark"), c.String("dataset")); err != nil {
 		return err
+	}
+	if path := c.String("tokenizer"); path != "" {
+		t, err := tokenizer.Open(path)
+		if err != nil {
+			return &run.Error{Exit: run.ExitUsage, Code: "tokenizer", Err: err}
+		}
+		cfg.Tokenizer, cfg.Vocabulary = sim.FileTokenizer(t), max(cfg.Vocabulary, t.VocabSize())
 	}
 	cfg.OnDie = func() { os.Exit(1) }
 	return p.serve(c, cfg)
@@ -89,6 +100,7 @@ func simDataset(cfg *sim.Config, benchmark, path string) error {
 	if err != nil {
 		return err
 	}
+	cfg.Row = m.Row
 	if m.Row.Vocabulary > 0 {
 		cfg.Vocabulary = m.Row.Vocabulary
 	}
@@ -98,9 +110,7 @@ func simDataset(cfg *sim.Config, benchmark, path string) error {
 	if path == "" {
 		return nil
 	}
-	o := datasets.ForRow(m.Row)
-	o.KeepTarget = true
-	cfg.Dataset, err = datasets.Open(path, o)
+	cfg.Dataset, err = datasets.Open(path, sim.DatasetOptions(m.Row))
 	return err
 }
 

@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"strings"
+	"unicode"
+)
+
+// mostFiller bounds the words that wrong answers are made of.
+const mostFiller = 4096
+
+// filler has words for wrong answers. It is filled once and then only read.
+type filler struct{ words []string }
+
+// newFiller takes words of the references, which the tokenizer surely has, and some of its own for sets that have few.
+func newFiller(texts func(yield func(string) bool)) *filler {
+	f := &filler{}
+	seen := map[string]bool{}
+	for text := range texts {
+		for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+			if len(w) < 5 || seen[w] || strings.IndexFunc(w, func(r rune) bool { return r < 'a' || r > 'z' }) >= 0 {
+				continue
+			}
+			seen[w] = true
+			if f.words = append(f.words, w); len(f.words) == mostFiller {
+				return f
+			}
+		}
+	}
+	for _, w := range []string{"zuzka", "zyxel", "zopfen", "zwirn", "zamzam", "zebu", "zloty", "zydeco"} {
+		if !seen[w] {
+			f.words = append(f.words, w)
+		}
+	}
+	return f
+}
+
+// stemLength is how many letters two words must share to count as related: no stemmer cuts further.
+const stemLength = 3
+
+// unlike writes a text as long as another, of which it has no word, nor one with the same stem.
+func (f *filler) unlike(text string, seed uint64) string {
+	taken := map[string]bool{}
+	fields := strings.Fields(strings.ToLower(text))
+	for _, w := range fields {
+		for part := range strings.FieldsFuncSeq(w, func(r rune) bool { return !unicode.IsLetter(r) }) {
+			taken[stem(part)] = true
+		}
+	}
+	var free []string
+	for i := range f.words {
+		w := f.words[(int(mix(seed)%uint64(len(f.words)))+i)%len(f.words)]
+		if !taken[stem(w)] {
+			if free = append(free, w); len(free) == max(len(fields), 1) {
+				break
+			}
+		}
+	}
+	if len(free) == 0 {
+		return "."
+	}
+	var b strings.Builder
+	for i := range max(len(fields), 1) {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(free[i%len(free)])
+	}
+	return b.String()
+}
+
+func stem(w string) string { return w[:min(len(w), stemLength)] }
+
+// sentence writes so many words.
+func (f *filler) sentence(seed uint64, words int) string {
+	list := make([]string, words)
+	for i := range list {
+		seed = mix(seed)
+		list[i] = f.words[seed%uint64(len(f.words))]
+	}
+	return strings.Join(list, " ")
+}
