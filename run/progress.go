@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -29,6 +30,7 @@ func (t *test) watch() (stop func()) {
 	var done sync.WaitGroup
 	done.Add(1)
 	go func() {
+		defer crash.Catch()
 		defer done.Done()
 		tick := time.NewTicker(progressEvery)
 		defer tick.Stop()

@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/internal/ledger"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
@@ -285,6 +286,7 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 	stopProgress := t.watch()
 	returned := make(chan error, 1)
 	go func() {
+		defer crash.Catch()
 		info, err := loadgen.StartTest(t.sut.LoadGen(), library, t.settings, loadgen.LogSettings{
 			OutDir: t.path(LogFolder), Prefix: "mlperf_log_", EnableTrace: t.plan.Config.Bool("enable-trace"),
 		}, t.audit)
@@ -308,6 +310,7 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 
 // load notes how much the library holds: after the test it is empty.
 func (t *test) load(indices []int) error {
+	defer crash.Catch() // it is called by a thread of LoadGen's
 	err := t.library.Load(indices)
 	t.loaded.Store(max(t.loaded.Load(), t.library.Bytes()))
 	return err
@@ -322,6 +325,7 @@ func (t *test) request(index int) []byte {
 
 // unload comes after the last completion, which in the same way is seen through the ledger's counters.
 func (t *test) unload(indices []int) error {
+	defer crash.Catch()
 	_ = t.ledger.Counts()
 	return t.library.Unload(indices)
 }

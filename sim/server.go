@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 // Server is a simulated inference server. It serves one listener, once.
@@ -69,6 +70,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	}
 	engineEnded := make(chan struct{})
 	go func() {
+		defer crash.Catch()
 		defer close(engineEnded)
 		s.engine.run()
 	}()
@@ -116,6 +118,7 @@ func (s *Server) add(c *conn) {
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
 	s.work.Go(func() {
+		defer crash.Catch()
 		c.serve()
 		s.mu.Lock()
 		delete(s.conns, c)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
@@ -83,6 +84,7 @@ func (s *SUT) Start(ctx context.Context) {
 		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, ended: s.ended, now: wallNS}
 		s.running.Add(1)
 		go func() {
+			defer crash.Catch()
 			defer s.running.Done()
 			err := s.o.Backends[i].Serve(s.ctx, src, out)
 			if err == nil && !src.ended {

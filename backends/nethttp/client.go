@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -91,6 +92,7 @@ func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Si
 	s.queue.init(c.config.Concurrency, s.work)
 	reported := make(chan struct{})
 	go func() {
+		defer crash.Catch()
 		defer close(reported)
 		s.report()
 	}()

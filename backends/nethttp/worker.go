@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 const readBuffer = 4 << 10 // bytes a worker reads at once
@@ -24,6 +25,7 @@ type worker struct {
 func (s *shard) work() {
 	s.workers.Add(1)
 	go func() {
+		defer crash.Catch()
 		defer s.workers.Done()
 		w := &worker{shard: s, buf: make([]byte, readBuffer)}
 		for r := s.queue.pop(); r != nil; r = s.queue.pop() {

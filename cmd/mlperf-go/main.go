@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,6 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/server"
 	_ "github.com/mlperf-go/mlperf-go/backends/sglang" // registers sglang
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -30,12 +30,11 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
-	defer func() {
-		if v := recover(); v != nil {
-			fmt.Fprintf(os.Stderr, "mlperf-go: a bug of this program: %v. Please report it with the run's folder and these lines:\n%s", v, debug.Stack())
-			os.Exit(run.ExitBug)
-		}
-	}()
+	crash.Handle(func(v any, stack []byte) {
+		fmt.Fprintf(os.Stderr, "mlperf-go: a bug of this program: %v. Please report it with the run's folder and these lines:\n%s", v, stack)
+		os.Exit(run.ExitBug)
+	})
+	defer crash.Catch()
 	os.Exit(mainCode(os.Args, os.Environ(), os.Stdout, os.Stderr))
 }
 
@@ -118,6 +117,7 @@ func interruptible() (context.Context, func()) {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	end := make(chan struct{})
 	go func() {
+		defer crash.Catch()
 		select {
 		case <-end:
 			return

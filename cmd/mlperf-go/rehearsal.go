@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -102,6 +103,7 @@ func startSimulator(ctx context.Context, dir string, plan *run.Plan) (*simulator
 		return nil, fmt.Errorf("the simulator can not be started: %w", err)
 	}
 	go func() {
+		defer crash.Catch()
 		defer close(s.exited)
 		_ = s.cmd.Wait() // its exit code says nothing that its silence does not
 	}()

@@ -18,12 +18,12 @@ var layers = [][]string{
 	{"internal/ledger", "datasets"},
 	{"models"},
 	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer", "metrics", "loadgen-cgo"},
-	{"internal/atomicfile"},
+	{"internal/atomicfile", "internal/crash"},
 }
 
 // apart are the rooms that stand beside the layers, with what they may import.
 var apart = map[string][]string{
-	"sim":             {"datasets", "models", "tokenizer"},
+	"sim":             {"datasets", "models", "tokenizer", "internal/crash"},
 	"schema":          {},
 	"internal/golden": {},
 	"scripts":         {},
