@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
-	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/models"
 )
 
 // Server is a simulated inference server. It serves one listener, once.
