@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
 // Bounds on a JSON object of columns, which must be held until its last column is read.
@@ -98,7 +100,7 @@ func (c *jsonColumns) next() ([]byte, int, error) {
 	}
 	c.out = append(c.out[:0], '{')
 	for i, name := range c.names {
-		c.out = appendKey(c.out, name)
+		c.out = jsontext.AppendKey(c.out, name)
 		if c.kept[i] == nil {
 			c.out = append(c.out, "null"...)
 			continue

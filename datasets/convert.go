@@ -15,8 +15,9 @@ const FormatJSONL = "jsonl"
 // Conversion is what Convert did.
 type Conversion struct {
 	Records int
-	From    string // format of the file read, for people
-	SHA256  string // of the file read
+	From    string   // format of the file read, for people
+	SHA256  string   // of the file read
+	Notes   []string // as Dataset.Notes
 }
 
 // recordWriter writes records, each the JSON text of one object.
@@ -82,7 +83,7 @@ func walk(path string, o Options, take func(record []byte) error) (*Conversion, 
 	if r.read(src); len(r.errs) > 0 {
 		return nil, r.errs[0]
 	}
-	done.From = r.format
+	done.From, done.Notes = r.format, r.notes()
 	if done.SHA256, err = src.sum(); err != nil {
 		return nil, readFailed(path, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
 // csvRecords reads comma-separated text (RFC 4180) whose first row names the columns. encoding/csv is not used: it turns a
@@ -72,7 +74,7 @@ func (c *csvRecords) next() ([]byte, int, error) {
 		if column.name == "" { // pandas writes its row numbers in a column without a name
 			continue
 		}
-		c.out = appendKey(c.out, column.name)
+		c.out = jsontext.AppendKey(c.out, column.name)
 		if !column.known && !c.all {
 			c.out = append(c.out, "null"...)
 			continue
@@ -238,7 +240,7 @@ func appendCell(dst, cell []byte, kinds kind) ([]byte, *fault) {
 	case len(cell) == 0:
 		return append(dst, "null"...), nil
 	case kinds&kindText != 0:
-		return appendQuoted(dst, cell), nil
+		return jsontext.AppendQuoted(dst, cell), nil
 	case kinds&kindIDs != 0:
 		return appendCellIDs(dst, cell)
 	case kinds&kindBool != 0 && (string(cell) == "True" || string(cell) == "False"):
@@ -246,7 +248,7 @@ func appendCell(dst, cell []byte, kinds kind) ([]byte, *fault) {
 	case validJSON(cell):
 		return append(dst, cell...), nil
 	}
-	return appendQuoted(dst, cell), nil
+	return jsontext.AppendQuoted(dst, cell), nil
 }
 
 // appendCellIDs appends token ids written as a JSON or Python list, or as numbers with blanks between them.

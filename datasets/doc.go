@@ -1,6 +1,6 @@
 // Package datasets reads, checks and makes the data sets that a test sends.
 //
-// It owns the formats (JSON in its four shapes, CSV, Parquet and .npy, plain or inside gzip or zstd; the content tells which),
+// It owns the formats (JSON in its four shapes, CSV, Parquet, .npy and Python pickles, plain or inside gzip or zstd; the content tells which),
 // the conversion between them, the mapping of a benchmark's columns onto Sample, every check of a record, the figures about a
 // data set, and the synthetic sets in a benchmark's own schema with their vocabulary. Every format's reader makes records of
 // JSON text, so that one decoder and one validator see them all.
@@ -9,7 +9,7 @@
 // is LoadGen's sample index, or an *Error that names file, record, line and field.
 //
 // Files are foreign bytes: depth, record size, record count and the expansion of compressed files are bounded, and a file is
-// read as a stream, so that memory holds the kept columns and one record (of Parquet, one page of each wanted column). A finished
+// read as a stream, so that memory holds the kept columns and one record (of Parquet, one page of each wanted column; of a pickle, all its values). A finished
 // Dataset is read-only and may be read by any number of goroutines.
 //
 // It imports models, tokenizer and internal/config (nearest names), and nothing that talks to a network or prints.

@@ -14,6 +14,7 @@ const (
 	FormatCSV     = "csv"
 	FormatParquet = "parquet"
 	FormatNPY     = "npy"
+	FormatPickle  = "pickle" // pandas DataFrame, list of dicts or dict of columns; "pkl" too
 )
 
 // What Dataset.Format calls the shapes of JSON.
@@ -67,6 +68,8 @@ func (r *reader) begin(src *source) (records, error) {
 		return newParquet(file, size, r.dec.plan, r.all)
 	case FormatNPY:
 		return newNPY(frames.rest(), r.dec.fieldOf(roleIDs), r.o.Padding)
+	case FormatPickle:
+		return newPickle(frames.rest(), r.dec.plan, r.all)
 	default:
 		if columnar(frames, r.dec.plan) {
 			return newColumns(frames, r.dec.plan, r.all), nil
@@ -77,10 +80,10 @@ func (r *reader) begin(src *source) (records, error) {
 
 // formatOf returns the wanted format, or the one that the content begins like.
 func formatOf(wanted string, frames *framer, p *plan) (string, error) {
-	known := []string{FormatJSON, FormatCSV, FormatParquet, FormatNPY}
+	known := []string{FormatJSON, FormatCSV, FormatParquet, FormatNPY, FormatPickle}
 	wanted = strings.ToLower(wanted)
-	if wanted == "jsonl" {
-		wanted = FormatJSON
+	if other, ok := map[string]string{FormatJSONL: FormatJSON, "pkl": FormatPickle}[wanted]; ok {
+		wanted = other
 	}
 	if wanted != "" && wanted != "auto" && !slices.Contains(known, wanted) {
 		return "", fmt.Errorf("%w: the format %q is unknown; use one of auto, %s, or leave it out: the content tells", ErrOption, wanted, strings.Join(known, ", "))
@@ -88,7 +91,7 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 	head := frames.head(24)
 	for _, h := range heads {
 		if bytes.HasPrefix(head, []byte(h.begins)) {
-			return "", &fileError{fault: &fault{found: h.what, expected: "a data set in JSON, JSON Lines, CSV, Parquet or .npy", try: h.try}}
+			return "", &fileError{fault: &fault{found: h.what, expected: "a data set in JSON, JSON Lines, CSV, Parquet, .npy or pickle", try: h.try}}
 		}
 	}
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
@@ -103,6 +106,9 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 	if bytes.HasPrefix(head, []byte("\x93NUMPY")) {
 		return FormatNPY, nil
 	}
+	if len(head) > 1 && head[0] == 0x80 && head[1] <= 9 { // the opcode that tells the protocol, since version 2
+		return FormatPickle, nil
+	}
 	if looksLikeCSV(frames.head(64<<10), p) {
 		return FormatCSV, nil
 	}
@@ -112,10 +118,6 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 // heads are the beginnings of files that no reader takes, by what they are.
 var heads = []struct{ begins, what, try string }{
 	{"PARE", "an encrypted Parquet file", "write it without encryption"},
-	{"\x80\x02", "a Python pickle", "turn it into JSON Lines first (a pickle can run code, so none is opened here)"},
-	{"\x80\x03", "a Python pickle", "turn it into JSON Lines first (a pickle can run code, so none is opened here)"},
-	{"\x80\x04", "a Python pickle", "turn it into JSON Lines first (a pickle can run code, so none is opened here)"},
-	{"\x80\x05", "a Python pickle", "turn it into JSON Lines first (a pickle can run code, so none is opened here)"},
 	{"PK\x03\x04", "a zip archive", "unpack it"},
 	{"\xff\xfe", "UTF-16 text", "write the file again in UTF-8"},
 	{"\xfe\xff", "UTF-16 text", "write the file again in UTF-8"},

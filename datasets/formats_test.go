@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -162,7 +163,7 @@ func TestQuotedTextIsJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		var back string
-		require.NoError(t, json.Unmarshal(appendQuoted(nil, text), &back))
+		require.NoError(t, json.Unmarshal(jsontext.AppendQuoted(nil, text), &back))
 		require.Equal(t, text, back)
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
 // Sides of the padding of a .npy table, for Padding.Side.
@@ -222,7 +224,7 @@ func (n *npyRecords) next() ([]byte, int, error) {
 	if f := n.checkPadding(from+length, width); f != nil {
 		return nil, 0, &recordError{f}
 	}
-	n.out = append(appendKey(append(n.out[:0], '{'), n.name), '[')
+	n.out = append(jsontext.AppendKey(append(n.out[:0], '{'), n.name), '[')
 	for i := from; i < from+length; i++ {
 		if i > from {
 			n.out = append(n.out, ',')

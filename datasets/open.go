@@ -36,7 +36,7 @@ func read(path string, o Options, most int) (*Dataset, []error) {
 	defer src.Close()
 	r := newReader(path, o, p, most)
 	r.read(src)
-	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples}
+	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples, Notes: r.notes()}
 	if len(r.errs) < most {
 		if d.SHA256, err = src.sum(); err != nil {
 			r.errs = append(r.errs, readFailed(path, err))
@@ -101,6 +101,14 @@ func (r *reader) read(src *source) {
 		r.report(0, 0, &fault{found: "0 records", expected: "at least one", try: "check that the file is the data set"}, nil)
 	}
 	r.format = r.source.shape() + src.packing
+}
+
+// notes are what a reader of the file should know.
+func (r *reader) notes() []string {
+	if n, ok := r.source.(interface{ notes() []string }); ok {
+		return n.notes()
+	}
+	return nil
 }
 
 // record decodes, checks and keeps one record. The error is the keeper's own.

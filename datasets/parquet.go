@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
 // maxFooter bounds the footer of a Parquet file. One of thousands of columns and row groups has a few MiB.
@@ -25,17 +27,8 @@ type parquetRecords struct {
 	left    int64 // rows left of the current one
 	columns []*pqColumn
 	out     []byte
-	grown   pqGrowth
+	grown   growth
 	n       int
-}
-
-// pqGrowth counts what comes out of a file, packed or repeated as it may be.
-type pqGrowth struct{ made, size int64 }
-
-// add tells whether it has become out of all proportion.
-func (g *pqGrowth) add(n int) bool {
-	g.made += int64(n)
-	return g.made > freeBytes && g.made > maxRatio*g.size
 }
 
 // newParquet reads the footer.
@@ -44,7 +37,7 @@ func newParquet(file io.ReaderAt, size int64, p *plan, all bool) (records, error
 	if f != nil {
 		return nil, &fileError{fault: f}
 	}
-	r := &parquetRecords{file: file, size: size, groups: footer.get(4).kids, grown: pqGrowth{size: size}}
+	r := &parquetRecords{file: file, size: size, groups: footer.get(4).kids, grown: growth{size: size}}
 	if r.root, r.leaves, f = readSchema(footer.get(2).kids); f != nil {
 		return nil, &fileError{fault: f}
 	}
@@ -100,7 +93,7 @@ func (r *parquetRecords) next() ([]byte, int, error) {
 	r.n++
 	r.out = append(r.out[:0], '{')
 	for _, n := range r.root.kids {
-		r.out = appendKey(r.out, n.name)
+		r.out = jsontext.AppendKey(r.out, n.name)
 		if !n.taken {
 			r.out = append(r.out, "null"...)
 			continue
@@ -258,7 +251,7 @@ func (r *parquetRecords) inner(n *pqNode) *fault {
 	}
 	r.out = append(r.out, '{')
 	for _, kid := range n.kids {
-		r.out = appendKey(r.out, kid.name)
+		r.out = jsontext.AppendKey(r.out, kid.name)
 		if f := r.write(kid); f != nil {
 			return f
 		}
@@ -313,17 +306,9 @@ func (r *parquetRecords) float(v float64, bits int) *fault {
 	case math.IsInf(v, 0):
 		return &fault{found: "an infinite number", expected: "one that JSON can carry", try: "correct the column"}
 	default:
-		r.out = appendFloat(r.out, v, bits)
+		r.out = jsontext.AppendFloat(r.out, v, bits)
 	}
 	return nil
-}
-
-// appendFloat appends a finite number in the fewest digits, so that it reads back as one with a fraction or an exponent.
-func appendFloat(dst []byte, v float64, bits int) []byte {
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return strconv.AppendFloat(dst, v, 'f', 1, bits)
-	}
-	return strconv.AppendFloat(dst, v, 'g', -1, bits)
 }
 
 // text appends a byte string: text, the JSON that it holds, or base64 of what is no text.
@@ -342,7 +327,7 @@ func (r *parquetRecords) text(n *pqNode, b []byte) *fault {
 		r.out, f = appendCell(r.out, b, n.kinds)
 		return f
 	case n.meaning == pqText || (n.known && n.kinds == kindText):
-		r.out = appendQuoted(r.out, b)
+		r.out = jsontext.AppendQuoted(r.out, b)
 	default:
 		r.out = append(base64.StdEncoding.AppendEncode(append(r.out, '"'), b), '"')
 	}

@@ -40,7 +40,7 @@ type pqColumn struct {
 	packed     []byte
 	body       []byte
 	zstd       *zstd.Decoder
-	grown      *pqGrowth
+	grown      *growth
 	dictionary pqValues
 	values     pqValues
 	indices    []uint32 // into the dictionary; nil: values hold the page's own

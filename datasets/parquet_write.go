@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
 // parquetGroup is the JSON size of the records that are held for one row group.
@@ -70,7 +72,7 @@ func cellTypeOf(value []byte) cellType {
 	if _, err := strconv.ParseInt(string(value), 10, 64); err == nil {
 		return cellInt
 	}
-	if v, err := strconv.ParseFloat(string(value), 64); err == nil && string(appendFloat(nil, v, 64)) == string(value) {
+	if v, err := strconv.ParseFloat(string(value), 64); err == nil && string(jsontext.AppendFloat(nil, v, 64)) == string(value) {
 		return cellFloat
 	}
 	return cellJSON

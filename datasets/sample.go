@@ -21,4 +21,5 @@ type Dataset struct {
 	Schema  string // models.Schema name it was read with
 	Format  string // what the file is, for people, such as "JSON Lines, gzip"; empty for one made in memory
 	Samples []Sample
+	Notes   []string // what a user should know of how the file was read, a sentence each
 }

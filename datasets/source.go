@@ -155,3 +155,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// growth counts what comes out of a file, packed or repeated as it may be.
+type growth struct{ made, size int64 }
+
+// add tells whether it has become out of all proportion.
+func (g *growth) add(n int) bool {
+	g.made += int64(n)
+	return g.made > freeBytes && g.made > maxRatio*g.size
+}

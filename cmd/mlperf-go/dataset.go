@@ -39,7 +39,7 @@ func (p *program) datasetCommand() *cli.Command {
 // readingFlags say how a file is read.
 func readingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "format", Usage: "format of the file: json, csv, parquet or npy; its content tells otherwise"},
+		&cli.StringFlag{Name: "format", Usage: "format of the file: json, csv, parquet, npy or pickle; its content tells otherwise"},
 		&cli.StringFlag{Name: "input-column", Usage: "column that holds the prompt's text, in place of the schema's"},
 		&cli.StringFlag{Name: "input-ids-column", Usage: "column that holds the prompt's token ids"},
 		&cli.StringFlag{Name: "output-column", Usage: "column that holds the reference output"},
@@ -103,12 +103,15 @@ func (p *program) datasetInfo(c *cli.Context) error {
 	}
 	stats := datasets.Stats(ds)
 	if p.json {
-		p.writeJSON(map[string]any{"path": path, "format": ds.Format, "sha256": ds.SHA256, "schema": ds.Schema, "samples": len(ds.Samples), "benchmark_samples": row.DatasetSamples, "stats": stats})
+		p.writeJSON(map[string]any{"path": path, "format": ds.Format, "sha256": ds.SHA256, "schema": ds.Schema, "samples": len(ds.Samples), "benchmark_samples": row.DatasetSamples, "stats": stats, "notes": ds.Notes})
 		return nil
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "file\t%s\nformat\t%s\nsha256\t%s\nschema\t%s\nrows\t%d (the benchmark has %d)\n", path, ds.Format, ds.SHA256, ds.Schema, len(ds.Samples), row.DatasetSamples)
 	_ = w.Flush() // to stdout: where that is gone nobody reads it
+	for _, note := range ds.Notes {
+		fmt.Fprintln(p.stdout, "note: "+note)
+	}
 	t := stats.InputTokens
 	fmt.Fprintf(p.stdout, "\nprompt tokens: min %d, mean %.1f, median %d, p99 %d, max %d; %d of %d rows have a reference output\n",
 		t.Min, t.Mean, t.Median, t.P99, t.Max, stats.WithTarget, stats.Samples)
@@ -168,6 +171,9 @@ func (p *program) datasetConvert(c *cli.Context) error {
 		return nil
 	}
 	p.notice(fmt.Sprintf("%s: %d rows of %s (%s) as %s", to, done.Records, from, done.From, format))
+	for _, note := range done.Notes {
+		p.notice(note)
+	}
 	return nil
 }
 

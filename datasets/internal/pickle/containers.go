@@ -1,0 +1,184 @@
+package pickle
+
+import "slices"
+
+// Opcodes that make and fill containers, and those that would call something.
+
+func listOfMark(m *machine) error {
+	values, err := m.popMark()
+	if err != nil {
+		return err
+	}
+	l := &List{}
+	size := l.add(values)
+	return m.push(l, 64+int(size))
+}
+
+func dictOfMark(m *machine) error {
+	values, err := m.popMark()
+	if err != nil {
+		return err
+	}
+	d := &Dict{}
+	if err := d.set(values); err != nil {
+		return err
+	}
+	return m.push(d, 64+16*len(values))
+}
+
+func (d *Dict) set(pairs []any) error {
+	if len(pairs)%2 != 0 {
+		return damaged("a key without a value")
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		d.Keys, d.Values = append(d.Keys, pairs[i]), append(d.Values, pairs[i+1])
+	}
+	return nil
+}
+
+func tupleOfMark(m *machine) error {
+	values, err := m.popMark()
+	if err != nil {
+		return err
+	}
+	return m.push(Tuple(slices.Clone(values)), 24+16*len(values))
+}
+
+func tupleOf(m *machine, n int) error {
+	values, err := m.popN(n)
+	if err != nil {
+		return err
+	}
+	return m.push(Tuple(slices.Clone(values)), 24+16*n)
+}
+
+// extend appends values to the list on the stack.
+func extend(m *machine, values []any, err error) error {
+	if err != nil {
+		return err
+	}
+	v, err := m.top()
+	if err != nil {
+		return err
+	}
+	switch v := v.(type) {
+	case *List:
+		m.held += v.add(values)
+	case *Object:
+		if v.List == nil {
+			v.List = &List{}
+		}
+		m.held += v.List.add(values)
+	default:
+		return damaged("elements for " + kindOf(v))
+	}
+	return nil
+}
+
+// setItems sets pairs of key and value in the dict on the stack.
+func setItems(m *machine, pairs []any, err error) error {
+	if err != nil {
+		return err
+	}
+	v, err := m.top()
+	if err != nil {
+		return err
+	}
+	m.held += int64(16 * len(pairs))
+	switch v := v.(type) {
+	case *Dict:
+		return v.set(pairs)
+	case *Object:
+		if v.Dict == nil {
+			v.Dict = &Dict{}
+		}
+		return v.Dict.set(pairs)
+	}
+	return damaged("entries for " + kindOf(v))
+}
+
+// globalLines reads module and name, a line each.
+func globalLines(m *machine) error {
+	line, err := m.line(maxName)
+	if err != nil {
+		return err
+	}
+	module := string(line)
+	if line, err = m.line(maxName); err != nil {
+		return err
+	}
+	return m.name(module, string(line))
+}
+
+func globalOfStack(m *machine) error {
+	v, err := m.popN(2)
+	if err != nil {
+		return err
+	}
+	module, isText := v[0].(string)
+	name, isName := v[1].(string)
+	if !isText || !isName {
+		return damaged("a name that is no text")
+	}
+	return m.name(module, name)
+}
+
+func (m *machine) name(module, name string) error {
+	g, err := global(module, name)
+	if err != nil {
+		return err
+	}
+	return m.push(g, 0)
+}
+
+// reduce is REDUCE and NEWOBJ: a callable and its arguments.
+func reduce(m *machine) error {
+	v, err := m.popN(2)
+	if err != nil {
+		return err
+	}
+	args, ok := v[1].(Tuple)
+	if !ok {
+		return damaged("a call with " + kindOf(v[1]) + " for arguments")
+	}
+	return m.make(v[0], args)
+}
+
+// newWithKeywords is NEWOBJ_EX: a class, its arguments and its keyword arguments, which no known class needs.
+func newWithKeywords(m *machine) error {
+	v, err := m.popN(3)
+	if err != nil {
+		return err
+	}
+	args, ok := v[1].(Tuple)
+	if !ok {
+		return damaged("a call with " + kindOf(v[1]) + " for arguments")
+	}
+	return m.make(v[0], args)
+}
+
+// build hands an object its state.
+func build(m *machine) error {
+	state, err := m.pop()
+	if err != nil {
+		return err
+	}
+	v, err := m.top()
+	if err != nil {
+		return err
+	}
+	o, ok := v.(*Object)
+	if !ok {
+		return damaged("a state for " + kindOf(v))
+	}
+	o.State = state
+	return nil
+}
+
+func outside(*machine) error {
+	return refused("a reference to something outside the file (persistent id, extension code or buffer)")
+}
+
+func oldInstance(*machine) error {
+	return refused("an instance of a class of Python 2")
+}

@@ -1,0 +1,62 @@
+package pickle
+
+import (
+	"bytes"
+	"encoding/json"
+	"image/color"
+	"image/png"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// checkImage compares the PNG in a row with the pixels that stand beside it, as Pillow sees them.
+func checkImage(t *testing.T, line string) {
+	t.Helper()
+	var row struct {
+		ID     string
+		Image  []byte
+		Pixels [][]json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal([]byte(line), &row))
+	m, err := png.Decode(bytes.NewReader(row.Image))
+	require.NoError(t, err, row.ID)
+	require.Equal(t, 11, m.Bounds().Dx())
+	require.Equal(t, 3, m.Bounds().Dy())
+	for y, pixels := range row.Pixels {
+		for x, p := range pixels {
+			if row.ID == "I;16" {
+				var want uint16
+				require.NoError(t, json.Unmarshal(p, &want))
+				require.Equal(t, color.Gray16{Y: want}, m.At(x, y))
+				continue
+			}
+			var want [4]int
+			require.NoError(t, json.Unmarshal(p, &want))
+			got := color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA)
+			if want[3] > 0 || row.ID != "LA" { // a pixel that can not be seen has no color
+				require.Equal(t, want, [4]int{int(got.R), int(got.G), int(got.B), int(got.A)}, "%s %d %d", row.ID, x, y)
+			}
+		}
+	}
+}
+
+func TestImagesRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		state []any
+		says  string
+	}{
+		"no state":     {nil, "an image without its pixels"},
+		"no size":      {[]any{nil, "L", int64(1), nil, []byte{1}}, "an image without its pixels"},
+		"huge":         {[]any{nil, "L", Tuple{int64(1 << 40), int64(1 << 40)}, nil, []byte{1}}, "pixels"},
+		"short":        {[]any{nil, "RGB", Tuple{int64(2), int64(2)}, nil, []byte{1}}, "not as many as its size tells"},
+		"short bits":   {[]any{nil, "1", Tuple{int64(9), int64(2)}, nil, []byte{1}}, "not as many as its size tells"},
+		"mode":         {[]any{nil, "CMYK", Tuple{int64(1), int64(1)}, nil, []byte{1, 2, 3, 4}}, `an image of the mode "CMYK"`},
+		"no palette":   {[]any{nil, "P", Tuple{int64(1), int64(1)}, nil, []byte{1}}, "without its palette"},
+		"past palette": {[]any{nil, "P", Tuple{int64(1), int64(1)}, &List{Ints: []int32{1, 2, 3}}, []byte{1}}, "a color that its palette has not"},
+	} {
+		w := writer{most: maxRow}
+		err := w.image(&Object{Class: allowed["PIL.Image.Image"], State: &List{Items: c.state}})
+		require.ErrorContains(t, err, c.says, name)
+	}
+}

@@ -1,0 +1,172 @@
+package pickle
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Bounds on what a pickle may build. Writers empty the stack every 1000 elements, and tables are a few levels deep.
+const (
+	maxStack = 1 << 20
+	maxMarks = 1 << 10
+	// Memory that values may take, by a cautious count: freeHeld, and heldPerByte for each byte read.
+	freeHeld    = 64 << 20
+	heldPerByte = 24
+)
+
+// machine runs the opcodes of one pickle. Names are looked up and never called.
+type machine struct {
+	input
+	stack []any
+	marks []int // places in the stack
+	memo  []any
+	far   map[uint64]any // memo entries behind a gap
+	held  int64
+}
+
+// read runs a stream up to its STOP and returns the value left on the stack.
+func read(r io.Reader) (any, error) {
+	m := &machine{input: input{r: r}}
+	for {
+		code, err := m.byte()
+		if err == nil {
+			if code == opStop {
+				break
+			}
+			if run := opcodes[code]; run != nil {
+				err = run(m)
+			} else {
+				err = damaged(fmt.Sprintf("the byte 0x%02x, which is no opcode of protocols 0 to 5", code))
+			}
+		}
+		if err == nil {
+			err = m.check()
+		}
+		if err != nil {
+			var e *Error
+			if errors.As(err, &e) && e.At < 0 {
+				e.At = m.passed
+			}
+			return nil, err
+		}
+	}
+	if len(m.stack) != 1 || len(m.marks) > 0 {
+		return nil, damaged(fmt.Sprintf("%d values left at the end", len(m.stack)))
+	}
+	return m.stack[0], nil
+}
+
+func (m *machine) check() error {
+	switch {
+	case len(m.stack) > maxStack || len(m.marks) > maxMarks:
+		return damaged("a stack deeper than any table needs")
+	case m.held > freeHeld+heldPerByte*m.passed:
+		return damaged(fmt.Sprintf("values of %d MiB in %d MiB of pickle", m.held>>20, m.passed>>20))
+	}
+	return nil
+}
+
+// push puts a value onto the stack; size is the bytes that it takes beside its place.
+func (m *machine) push(v any, size int) error {
+	m.stack = append(m.stack, v)
+	m.held += int64(size)
+	return nil
+}
+
+// base is the place below which the stack belongs to an open mark.
+func (m *machine) base() int {
+	if len(m.marks) == 0 {
+		return 0
+	}
+	return m.marks[len(m.marks)-1]
+}
+
+// pop takes the top value off.
+func (m *machine) pop() (any, error) {
+	if len(m.stack) <= m.base() {
+		return nil, damaged("an opcode that takes a value from an empty stack")
+	}
+	v := m.stack[len(m.stack)-1]
+	m.stack[len(m.stack)-1] = nil
+	m.stack = m.stack[:len(m.stack)-1]
+	return v, nil
+}
+
+// top returns the top value without taking it off.
+func (m *machine) top() (any, error) {
+	if len(m.stack) <= m.base() {
+		return nil, damaged("an opcode that looks at an empty stack")
+	}
+	return m.stack[len(m.stack)-1], nil
+}
+
+// popMark takes off everything above the last mark; the values are valid until the next push.
+func (m *machine) popMark() ([]any, error) {
+	if len(m.marks) == 0 {
+		return nil, damaged("an opcode that takes values up to a mark, and there is none")
+	}
+	at := m.marks[len(m.marks)-1]
+	m.marks = m.marks[:len(m.marks)-1]
+	values := m.stack[at:]
+	m.stack = m.stack[:at]
+	return values, nil
+}
+
+// popN takes n values off; valid until the next push.
+func (m *machine) popN(n int) ([]any, error) {
+	at := len(m.stack) - n
+	if at < m.base() {
+		return nil, damaged("an opcode that takes values from an empty stack")
+	}
+	values := m.stack[at:]
+	m.stack = m.stack[:at]
+	return values, nil
+}
+
+// put notes the top value under a number.
+func (m *machine) put(i uint64) error {
+	v, err := m.top()
+	switch n := uint64(len(m.memo)); {
+	case err != nil:
+		return err
+	case i < n:
+		m.memo[i] = v
+		return nil
+	case i == n && m.far == nil:
+		m.memo = append(m.memo, v)
+	default:
+		if m.far == nil {
+			m.far = map[uint64]any{}
+		}
+		m.far[i] = v
+		m.held += 184
+	}
+	m.held += 16
+	return nil
+}
+
+func (m *machine) get(i uint64) error {
+	if i < uint64(len(m.memo)) {
+		return m.push(m.memo[i], 0)
+	}
+	v, ok := m.far[i]
+	if !ok {
+		return damaged(fmt.Sprintf("a reference to value %d, which was not stored", i))
+	}
+	return m.push(v, 0)
+}
+
+// make notes that a class or function was to be called.
+func (m *machine) make(callee any, args Tuple) error {
+	g, ok := callee.(*Global)
+	if !ok {
+		return damaged("a call of " + kindOf(callee))
+	}
+	if g.class == classCopied && len(args) > 0 {
+		if of, ok := args[0].(*Global); ok {
+			g, args = of, nil
+		}
+	}
+	return m.push(&Object{Class: g, Args: args}, 96)
+}

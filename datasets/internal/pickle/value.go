@@ -1,0 +1,86 @@
+package pickle
+
+import (
+	"math"
+	"math/big"
+)
+
+// Values are nil, bool, int64, *bigInt, float64, string, []byte, Tuple, *List, *Dict, *Global and *Object.
+type bigInt = big.Int
+
+// Tuple is a Python tuple.
+type Tuple []any
+
+// List is a Python list (a set too). While all elements are integers of 32 bits they stand in Ints, else in Items.
+type List struct {
+	Ints  []int32
+	Items []any
+}
+
+// Len is the number of elements.
+func (l *List) Len() int { return len(l.Ints) + len(l.Items) }
+
+// At returns element i.
+func (l *List) At(i int) any {
+	if l.Items != nil {
+		return l.Items[i]
+	}
+	return int64(l.Ints[i])
+}
+
+// add appends elements and returns the bytes they take.
+func (l *List) add(values []any) int64 {
+	if l.Items == nil {
+		for n, v := range values {
+			i, ok := v.(int64)
+			if !ok || i < math.MinInt32 || i > math.MaxInt32 {
+				l.unfold()
+				return int64(4*n) + int64(16*len(l.Ints)) + l.addItems(values[n:])
+			}
+			l.Ints = append(l.Ints, int32(i))
+		}
+		return int64(4 * len(values))
+	}
+	return l.addItems(values)
+}
+
+func (l *List) addItems(values []any) int64 {
+	l.Items = append(l.Items, values...)
+	return int64(16 * len(values))
+}
+
+// unfold gives every integer a value of its own, because another kind comes.
+func (l *List) unfold() {
+	l.Items = make([]any, len(l.Ints), len(l.Ints)+8)
+	for i, n := range l.Ints {
+		l.Items[i] = int64(n)
+	}
+	l.Ints = nil
+}
+
+// Dict is a Python dict in the order of its entries.
+type Dict struct {
+	Keys, Values []any
+}
+
+// Get returns the value of a text key, the last where it was set several times; nil: there is none.
+func (d *Dict) Get(name string) any {
+	if d == nil {
+		return nil
+	}
+	for i := len(d.Keys) - 1; i >= 0; i-- {
+		if k, ok := d.Keys[i].(string); ok && k == name {
+			return d.Values[i]
+		}
+	}
+	return nil
+}
+
+// Object is what a pickle would have made by calling Class with Args and handing it State: nothing was called.
+type Object struct {
+	Class *Global
+	Args  Tuple
+	State any
+	Dict  *Dict // entries set on it; nil: none
+	List  *List // elements appended to it; nil: none
+}
