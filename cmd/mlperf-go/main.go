@@ -23,6 +23,7 @@ import (
 	_ "github.com/mlperf-go/mlperf-go/backends/sglang" // registers sglang
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -30,6 +31,7 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
+	sandbox.Enter(os.Args, os.Environ()) // a child that runs a model's program becomes that program here
 	crash.Handle(func(v any, stack []byte) {
 		fmt.Fprintf(os.Stderr, "mlperf-go: a bug of this program: %v. Please report it with the run's folder and these lines:\n%s", v, stack)
 		os.Exit(run.ExitBug)

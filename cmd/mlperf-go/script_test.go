@@ -14,11 +14,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
 // The test binary is the program too: every script runs real processes of it, and so do they when they start the simulator.
 func TestMain(m *testing.M) {
+	sandbox.Enter(os.Args, os.Environ())
 	testscript.Main(m, map[string]func(){"mlperf-go": main})
 }
 

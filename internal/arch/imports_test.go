@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"internal/ledger", "datasets"},
 	{"models"},
 	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer", "metrics", "loadgen-cgo"},
-	{"internal/atomicfile", "internal/crash"},
+	{"internal/atomicfile", "internal/crash", "internal/sandbox"},
 }
 
 // apart are the rooms that stand beside the layers, with what they may import.
@@ -34,6 +34,7 @@ var apart = map[string][]string{
 var importers = map[string][]string{
 	"sim":                         {"cmd"},
 	"schema":                      {"cmd", "submission"},
+	"internal/sandbox":            {"accuracy", "cmd"},
 	"internal/golden":             {"backends/internal/wiretest"}, // itself for tests
 	"backends/internal/wiretest":  {},
 	"internal/arch":               {},

@@ -1,0 +1,13 @@
+// Package sandbox runs a program that nobody has read, such as code that a model wrote, so that it can hurt nothing.
+//
+// It owns the walls: namespaces of users, mounts, processes, network, IPC and host name; a root file system in memory that
+// shows read-only what the interpreter needs and nothing of the user; a seccomp filter that allows a list of system calls; limits
+// on time, memory, processes, files and output. The program is process 1 of its namespace: when it ends, everything that it
+// started ends.
+//
+// In come a Program and Limits; out comes a Result. Where a wall can not be built the program is not run: the error is an
+// *Unavailable. The child is this program again: a binary that calls Run must call Enter first thing in main, a test binary in
+// TestMain.
+//
+// The package reads no flag and no environment, prints nothing, and imports nothing of the project.
+package sandbox

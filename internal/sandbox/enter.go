@@ -1,0 +1,223 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Descriptors that the parent hands over.
+const (
+	planFD   = 3
+	statusFD = 4
+)
+
+// Enter returns where this process is no sandbox's child. A child builds its walls, becomes the program, and never returns.
+func Enter(args, environ []string) {
+	if len(args) != 1 || args[0] != childName || len(environ) != 0 || os.Getpid() != 1 {
+		return
+	}
+	runtime.LockOSThread()
+	err := enter()
+	// Reached only where a wall or the program's start failed: the parent reads why.
+	_, _ = os.NewFile(statusFD, "status").WriteString(err.Error())
+	syscall.Exit(1) // the process is this package's own: nothing else runs in it
+}
+
+func enter() error {
+	var pl plan
+	if err := json.NewDecoder(os.NewFile(planFD, "plan")).Decode(&pl); err != nil {
+		return fmt.Errorf("reading what to run: %w", err)
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"hiding the file system", pl.buildRoot},
+		{"writing the program's files", pl.writeFiles},
+		{"setting the host's name", func() error { return unix.Sethostname([]byte("sandbox")) }},
+		{"closing the root file system", sealRoot},
+		{"becoming nobody", pl.becomeNobody},
+		{"giving up capabilities", dropCapabilities},
+		{"asking for death with the parent", func() error { return unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0) }},
+		{"closing other files", func() error { return unix.CloseRange(planFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) }},
+	} {
+		if err := step.do(); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	argv := append([]string{pl.Path}, pl.Args...)
+	filter := program()
+	if err := pl.limit(); err != nil {
+		return fmt.Errorf("setting limits: %w", err)
+	}
+	if err := install(filter); err != nil {
+		return fmt.Errorf("filtering system calls: %w", err)
+	}
+	if pl.Path == "" {
+		syscall.Exit(0)
+	}
+	return fmt.Errorf("starting %s: %w", pl.Path, syscall.Exec(pl.Path, argv, pl.Env))
+}
+
+// tmpfs mounts a file system in memory.
+func tmpfs(at string, space int64) error {
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return err
+	}
+	return unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,nr_inodes=4096,mode=1777", space))
+}
+
+// rootSpace bounds the folders and empty files that mounts lie on.
+const rootSpace = 1 << 20
+
+// buildRoot makes a root file system of its own and leaves the machine's behind.
+func (pl *plan) buildRoot() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("making mounts private: %w", err)
+	}
+	if err := tmpfs(pl.Root, rootSpace); err != nil {
+		return fmt.Errorf("mounting a root in memory: %w", err)
+	}
+	if err := os.Chmod(pl.Root, 0o755); err != nil {
+		return err
+	}
+	for _, b := range pl.Binds {
+		if err := b.mount(pl.Root); err != nil {
+			return fmt.Errorf("showing %s: %w", b.Path, err)
+		}
+	}
+	for path, target := range pl.Links {
+		at := filepath.Join(pl.Root, path)
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			return err
+		}
+		if err := os.Symlink(target, at); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	for _, folder := range []string{Home, "/tmp"} {
+		if err := tmpfs(filepath.Join(pl.Root, folder), pl.Space); err != nil {
+			return fmt.Errorf("mounting %s in memory: %w", folder, err)
+		}
+	}
+	return leaveOldRoot(pl.Root)
+}
+
+// mount shows a path of this machine below the new root.
+func (b bind) mount(root string) error {
+	at := filepath.Join(root, b.Path)
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return err
+	}
+	if b.Folder {
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			return err
+		}
+	} else {
+		f, err := os.OpenFile(at, os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	if err := unix.Mount(b.Path, at, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return err
+	}
+	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_RDONLY}
+	if b.Device {
+		attr.Attr_set = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
+	}
+	return unix.MountSetattr(unix.AT_FDCWD, at, unix.AT_RECURSIVE, attr)
+}
+
+// leaveOldRoot makes the new root the root and takes the old one away.
+func leaveOldRoot(root string) error {
+	if err := os.Chdir(root); err != nil {
+		return err
+	}
+	// Both are put at one place, and the old one, which lies on top, is taken off (pivot_root(2), notes).
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("changing the root: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("taking the old root off: %w", err)
+	}
+	return os.Chdir(Home)
+}
+
+func (pl *plan) writeFiles() error {
+	for name, data := range pl.Files {
+		if err := os.WriteFile(filepath.Join(Home, name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sealRoot makes the new root read-only; Home and /tmp are mounts of their own.
+func sealRoot() error {
+	return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, "")
+}
+
+// becomeNobody leaves the user that built the walls, where there is another.
+func (pl *plan) becomeNobody() error {
+	if !pl.Privileged {
+		return nil
+	}
+	return errors.Join(syscall.Setgroups(nil), keepCapabilities(), syscall.Setresgid(1, 1, 1), syscall.Setresuid(1, 1, 1))
+}
+
+// keepCapabilities lets the change of the user not take the right to empty the bounding set.
+func keepCapabilities() error { return unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0) }
+
+// dropCapabilities gives up every right over the namespaces, for good.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return err
+	}
+	// After the change of the user rights are permitted, and not effective until asked for.
+	for i := range data {
+		data[i].Effective, data[i].Inheritable = data[i].Permitted, 0
+	}
+	if err := unix.Capset(&header, &data[0]); err != nil {
+		return err
+	}
+	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+	}
+	data = [2]unix.CapUserData{}
+	return errors.Join(unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), unix.Capset(&header, &data[0]))
+}
+
+// limit sets the limits, the address space last: this process itself may have more.
+func (pl *plan) limit() error {
+	resources := []int{}
+	for r := range pl.Rlimits {
+		resources = append(resources, r)
+	}
+	slices.Sort(resources)
+	if i := slices.Index(resources, rlimitAS); i >= 0 {
+		resources = append(slices.Delete(resources, i, i+1), rlimitAS)
+	}
+	for _, r := range resources {
+		if err := syscall.Setrlimit(r, &syscall.Rlimit{Cur: pl.Rlimits[r], Max: pl.Rlimits[r]}); err != nil {
+			return fmt.Errorf("limit %d: %w", r, err)
+		}
+	}
+	return nil
+}

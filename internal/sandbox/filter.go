@@ -1,0 +1,112 @@
+package sandbox
+
+import (
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The filter is a list of what is allowed. Anything else answers ENOSYS, as an older kernel would, or EPERM for what programs know
+// to be forbidden. A call of another architecture kills.
+
+// Offsets in struct seccomp_data (linux/seccomp.h); arguments are 64 bits each, the low half first on the machines known here.
+const (
+	offsetNumber = 0
+	offsetArch   = 4
+	offsetArgs   = 16
+)
+
+// x32Bit marks calls of the x32 ABI, which have the architecture of x86-64.
+const x32Bit = 0x40000000
+
+const cloneNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+
+func statement(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
+
+func jump(code uint16, k uint32, yes, no uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | code | unix.BPF_K, Jt: yes, Jf: no, K: k}
+}
+
+func load(offset uint32) unix.SockFilter {
+	return statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset)
+}
+
+func answer(action uint32) unix.SockFilter { return statement(unix.BPF_RET|unix.BPF_K, action) }
+
+func refuse(errno unix.Errno) unix.SockFilter {
+	return answer(unix.SECCOMP_RET_ERRNO | uint32(errno)&unix.SECCOMP_RET_DATA)
+}
+
+var allow = answer(unix.SECCOMP_RET_ALLOW)
+
+// program is the filter.
+func program() []unix.SockFilter {
+	f := []unix.SockFilter{
+		load(offsetArch), jump(unix.BPF_JEQ, auditArch, 1, 0), answer(unix.SECCOMP_RET_KILL_PROCESS),
+		load(offsetNumber), jump(unix.BPF_JGE, x32Bit, 0, 1), answer(unix.SECCOMP_RET_KILL_PROCESS),
+	}
+	for _, calls := range [][]uint32{allowed, allowedHere} {
+		for _, n := range calls {
+			f = append(f, jump(unix.BPF_JEQ, n, 0, 1), allow)
+		}
+	}
+	for _, n := range forbidden {
+		f = append(f, jump(unix.BPF_JEQ, n, 0, 1), refuse(unix.EPERM))
+	}
+	for _, c := range examined {
+		f = append(f, c.program()...)
+	}
+	return append(f, refuse(unix.ENOSYS))
+}
+
+// examination allows a call by one of its arguments.
+type examination struct {
+	call     uint32
+	argument uint32
+	values   []uint32 // the low half must be one of them
+	without  uint32   // or, where there are none, have none of these bits
+	errno    unix.Errno
+}
+
+func (e *examination) program() []unix.SockFilter {
+	var tests []unix.SockFilter
+	for _, v := range e.values {
+		tests = append(tests, jump(unix.BPF_JEQ, v, 0, 1), allow)
+	}
+	if e.values == nil {
+		tests = append(tests, jump(unix.BPF_JSET, e.without, 1, 0), allow)
+	}
+	tests = append([]unix.SockFilter{load(offsetArgs + 8*e.argument)}, append(tests, refuse(e.errno))...)
+	return append([]unix.SockFilter{jump(unix.BPF_JEQ, e.call, 0, uint8(len(tests)))}, tests...)
+}
+
+// Requests that package unix does not name (asm-generic/ioctls.h).
+const (
+	ioctlReadable    = 0x541b
+	ioctlNonBlocking = 0x5421
+	ioctlKeepOnExec  = 0x5450
+	ioctlCloseOnExec = 0x5451
+)
+
+var examined = []examination{
+	{call: unix.SYS_CLONE, without: cloneNamespaces, errno: unix.EPERM},
+	{call: unix.SYS_SOCKETPAIR, values: []uint32{unix.AF_UNIX}, errno: unix.EPERM},
+	{call: unix.SYS_IOCTL, argument: 1, values: []uint32{unix.TCGETS, unix.TIOCGWINSZ, ioctlReadable, ioctlNonBlocking, ioctlCloseOnExec, ioctlKeepOnExec}, errno: unix.ENOTTY},
+	{call: unix.SYS_PRCTL, values: []uint32{unix.PR_SET_NAME, unix.PR_GET_NAME, unix.PR_SET_PDEATHSIG, unix.PR_GET_PDEATHSIG, unix.PR_GET_DUMPABLE, unix.PR_SET_DUMPABLE,
+		unix.PR_CAPBSET_READ, unix.PR_GET_NO_NEW_PRIVS, unix.PR_SET_NO_NEW_PRIVS, unix.PR_SET_VMA, unix.PR_SET_THP_DISABLE, unix.PR_GET_THP_DISABLE, unix.PR_GET_SECCOMP}, errno: unix.EPERM},
+}
+
+// install puts the filter on this thread, which then becomes the program; the others end there.
+func install(f []unix.SockFilter) error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	p := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&p)))
+	runtime.KeepAlive(f)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}

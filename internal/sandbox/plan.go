@@ -1,0 +1,120 @@
+package sandbox
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// plan is what the parent tells the child.
+type plan struct {
+	Root       string // empty folder of this machine, on which the root file system is mounted
+	Binds      []bind
+	Links      map[string]string // symbolic links of this machine that lie in the view, and their targets
+	Path       string            // empty: only the walls are tried
+	Args, Env  []string
+	Files      map[string][]byte
+	Space      int64
+	Rlimits    map[int]uint64
+	Privileged bool
+}
+
+// bind is a file or folder that the sandbox shows.
+type bind struct {
+	Path   string
+	Folder bool
+	Device bool
+}
+
+// devices are what programs may expect under /dev.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"}
+
+// Resource numbers that package syscall does not name (asm-generic/resource.h).
+const (
+	rlimitCPU     = 0
+	rlimitFSize   = 1
+	rlimitCore    = 4
+	rlimitNProc   = 6
+	rlimitNoFile  = 7
+	rlimitMemlock = 8
+	rlimitAS      = 9
+	rlimitMsgQ    = 12
+)
+
+func newPlan(root string, p *Program, l *Limits) (*plan, error) {
+	pl := &plan{Root: root, Links: map[string]string{}, Path: p.Path, Args: p.Args, Env: p.Env, Files: p.Files, Space: l.Space, Privileged: realRoot()}
+	for _, d := range devices {
+		pl.Binds = append(pl.Binds, bind{Path: d, Device: true})
+	}
+	for _, path := range slices.Sorted(slices.Values(p.View)) {
+		if err := pl.show(path, 0); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(pl.Binds, func(a, b bind) int { return strings.Compare(a.Path, b.Path) })
+	pl.Rlimits = map[int]uint64{
+		rlimitCPU: uint64(math.Ceil(max(l.CPU, time.Second).Seconds())), rlimitFSize: uint64(l.Space), rlimitCore: 0, rlimitNProc: uint64(l.Processes),
+		rlimitNoFile: uint64(l.Files), rlimitMemlock: 0, rlimitMsgQ: 0,
+	}
+	if l.AddressSpace != Unlimited {
+		pl.Rlimits[rlimitAS] = uint64(l.AddressSpace)
+	}
+	return pl, nil
+}
+
+// mostLinks bounds a chain of symbolic links, as the kernel does.
+const mostLinks = 40
+
+// show adds a path to the view; a symbolic link is shown as one, with what it leads to.
+func (pl *plan) show(path string, links int) error {
+	path = filepath.Clean(path)
+	if !filepath.IsAbs(path) || path == "/" || below(path, Home) || below(path, "/tmp") && links == 0 && path == "/tmp" {
+		return fmt.Errorf("the sandbox can not show %s: the view takes absolute paths other than /, /tmp and %s", path, Home)
+	}
+	if pl.shown(path) {
+		return nil
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil: // left out
+		return nil
+	case info.Mode()&os.ModeSymlink != 0:
+		if links == mostLinks {
+			return fmt.Errorf("the sandbox can not show %s: it leads through more than %d symbolic links", path, mostLinks)
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return fmt.Errorf("the sandbox can not show %s: %w", path, err)
+		}
+		pl.Links[path] = target
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		return pl.show(target, links+1)
+	case info.IsDir() || info.Mode().IsRegular():
+		pl.Binds = slices.DeleteFunc(pl.Binds, func(b bind) bool { return below(b.Path, path) })
+		pl.Binds = append(pl.Binds, bind{Path: path, Folder: info.IsDir()})
+	}
+	return nil
+}
+
+func (pl *plan) shown(path string) bool {
+	_, linked := pl.Links[path]
+	return linked || slices.ContainsFunc(pl.Binds, func(b bind) bool { return below(path, b.Path) })
+}
+
+// below tells whether a path is folder or lies in it.
+func below(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
+
+// realRoot tells whether this process is the root of the whole machine, not of a user namespace.
+func realRoot() bool {
+	if os.Geteuid() != 0 {
+		return false
+	}
+	text, err := os.ReadFile("/proc/self/uid_map")
+	return err != nil || slices.Equal(strings.Fields(string(text)), []string{"0", "0", "4294967295"})
+}

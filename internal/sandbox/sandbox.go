@@ -1,0 +1,276 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Program is what is run and what it sees.
+type Program struct {
+	Path  string            // of the program as the sandbox sees it; it must lie in View or in Files
+	Args  []string          // after the program's own name
+	Env   []string          // the whole environment
+	Stdin []byte            // what it reads; it ends there
+	Files map[string][]byte // put into Home, which is the working folder, before the program starts; plain names
+	View  []string          // files and folders of this machine that are shown read-only at their places; missing ones are left out
+}
+
+// Home is the working folder in the sandbox: in memory, writable, and gone at the end.
+const Home = "/work"
+
+// Limits bound a program. Every one must be set.
+type Limits struct {
+	Wall         time.Duration // from start to end
+	CPU          time.Duration // of one process, in whole seconds
+	Memory       int64         // bytes of all processes together, looked at every few milliseconds
+	AddressSpace int64         // bytes of one process; Unlimited for runtimes that reserve more than they use
+	Space        int64         // bytes of Home, of /tmp, and of one file
+	Files        int           // open in one process
+	Processes    int           // and threads
+	Output       int64         // bytes of standard output, and of standard error
+}
+
+// Unlimited is no limit of AddressSpace.
+const Unlimited = int64(-1)
+
+// DefaultLimits are enough for the tests of an interpreter's small program.
+func DefaultLimits() Limits {
+	return Limits{Wall: 10 * time.Second, CPU: 10 * time.Second, Memory: 1 << 30, AddressSpace: 4 << 30, Space: 64 << 20, Files: 128, Processes: 64, Output: 1 << 20}
+}
+
+// End is why a program ended before its time.
+type End string
+
+// Ends.
+const (
+	ByItself  End = ""
+	AtWall    End = "time"
+	AtMemory  End = "memory"
+	AtOutput  End = "output"
+	BySignal  End = "signal"
+	AtCPUTime End = "cpu"
+)
+
+// Result is what became of a program.
+type Result struct {
+	Stdout, Stderr []byte // cut at the limit
+	Code           int    // exit code; -1 where it did not end by itself
+	End            End
+	Signal         syscall.Signal // where End is BySignal or AtCPUTime
+	CPU            time.Duration  // of all processes that were waited for
+}
+
+// OK tells whether the program ended by itself with exit code 0.
+func (r *Result) OK() bool { return r.End == ByItself && r.Code == 0 }
+
+// Unavailable says why nothing is run here: the kernel, or who set it up, does not allow one of the walls.
+type Unavailable struct{ Err error }
+
+// Error is one paragraph: what failed and what to try.
+func (e *Unavailable) Error() string {
+	return fmt.Sprintf("there is no sandbox here, so the program was not run: %v; this needs Linux 5.14 or newer with user namespaces for this user "+
+		"(sysctl user.max_user_namespaces above 0, kernel.apparmor_restrict_unprivileged_userns 0 where it exists, and in a container a profile that allows unshare and mount)", e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *Unavailable) Unwrap() error { return e.Err }
+
+// causes of an early end, as what cancels the program's context.
+var causes = map[End]error{AtWall: errors.New("time"), AtMemory: errors.New("memory"), AtOutput: errors.New("output")}
+
+// Available tries all walls with no program behind them; an error is an *Unavailable.
+func Available(ctx context.Context) error {
+	_, err := Run(ctx, Program{}, DefaultLimits())
+	return err
+}
+
+// Run runs a program to its end. A program that fails or reaches a limit is a Result; an error is an *Unavailable, a bad
+// Program, or ctx's.
+func Run(ctx context.Context, p Program, l Limits) (*Result, error) {
+	if err := check(&p, &l); err != nil {
+		return nil, err
+	}
+	// The child's parent-death signal is tied to this thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	root, err := os.MkdirTemp("", "sandbox-")
+	if err != nil {
+		return nil, fmt.Errorf("making the place of the sandbox: %w", err)
+	}
+	defer os.Remove(root)
+	plan, err := newPlan(root, &p, &l)
+	if err != nil {
+		return nil, err
+	}
+	timed, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c, err := start(timed, plan, p.Stdin, l.Output, func() { cancel(causes[AtOutput]) })
+	if err != nil {
+		return nil, &Unavailable{err}
+	}
+	wall := time.AfterFunc(l.Wall, func() { cancel(causes[AtWall]) })
+	defer wall.Stop()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		watchMemory(timed, c.cmd.Process.Pid, l.Memory, func() { cancel(causes[AtMemory]) })
+	}()
+	failed, waited := c.wait()
+	cause := context.Cause(timed)
+	cancel(nil)
+	<-watched
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("running a program in the sandbox: %w", context.Cause(ctx))
+	}
+	if failed != "" && cause == nil {
+		return nil, &Unavailable{errors.New(failed)}
+	}
+	return c.result(cause, waited)
+}
+
+func check(p *Program, l *Limits) error {
+	if auditArch == 0 {
+		return &Unavailable{errors.New("its seccomp filter is made for x86-64 and arm64, and this is " + runtime.GOARCH)}
+	}
+	if old, release := oldKernel(); old {
+		return &Unavailable{errors.New("the kernel is " + release + ", which counts processes of all sandboxes together")}
+	}
+	for name := range p.Files {
+		if name == "" || strings.ContainsAny(name, "/\x00") || name == "." || name == ".." {
+			return fmt.Errorf("the sandbox takes files with plain names, and %q is none", name)
+		}
+	}
+	for _, text := range append(append([]string{p.Path}, p.Args...), p.Env...) {
+		if strings.ContainsRune(text, 0) {
+			return fmt.Errorf("an argument of the program has a zero byte: %.40q", text)
+		}
+	}
+	if min(int64(l.Wall), int64(l.CPU), l.Memory, l.Space, int64(l.Files), int64(l.Processes), l.Output) <= 0 || l.AddressSpace == 0 {
+		return fmt.Errorf("a limit of the sandbox is not set: %+v", *l)
+	}
+	return nil
+}
+
+// oldKernel tells whether RLIMIT_NPROC counts per user rather than per user and namespace (before 5.14).
+func oldKernel() (bool, string) {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return true, "unknown"
+	}
+	release := unix.ByteSliceToString(u.Release[:])
+	var major, minor int
+	if _, err := fmt.Sscanf(release, "%d.%d", &major, &minor); err != nil {
+		return true, release
+	}
+	return major < 5 || major == 5 && minor < 14, release
+}
+
+// child is a running sandbox.
+type child struct {
+	cmd            *exec.Cmd
+	stdout, stderr *bounded
+	status         *os.File // what the child says where a wall can not be built
+}
+
+// childName is argument 0 of the child, by which Enter knows it.
+const childName = "sandbox: child"
+
+func start(ctx context.Context, plan *plan, stdin []byte, output int64, full func()) (*child, error) {
+	told, err := json.Marshal(plan)
+	if err != nil {
+		return nil, err
+	}
+	planRead, planWrite, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	statusRead, statusWrite, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, planRead.Close(), planWrite.Close())
+	}
+	c := &child{stdout: &bounded{most: output, full: full}, stderr: &bounded{most: output, full: full}, status: statusRead}
+	c.cmd = exec.CommandContext(ctx, "/proc/self/exe")
+	c.cmd.Args = []string{childName}
+	c.cmd.Env = []string{}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = bytes.NewReader(stdin), c.stdout, c.stderr
+	c.cmd.ExtraFiles = []*os.File{planRead, statusWrite}
+	c.cmd.WaitDelay = 10 * time.Second
+	c.cmd.SysProcAttr = attributes(plan.Privileged)
+	err = c.cmd.Start()
+	_, _ = planRead.Close(), statusWrite.Close()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("starting a process in namespaces of its own: %w", err), planWrite.Close(), statusRead.Close())
+	}
+	// The child reads all of it before it does anything else; one that was killed leaves a broken pipe, and its status says more.
+	go func() {
+		_, _ = planWrite.Write(told)
+		_ = planWrite.Close()
+	}()
+	return c, nil
+}
+
+// attributes are the namespaces. A privileged parent maps a second user, nobody, into them, which the program becomes: the
+// system's own root is exempt from the limit on processes.
+func attributes(privileged bool) *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWCGROUP,
+		Pdeathsig:  syscall.SIGKILL, Setsid: true,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	if privileged {
+		nobody := syscall.SysProcIDMap{ContainerID: 1, HostID: 65534, Size: 1}
+		a.UidMappings, a.GidMappings = append(a.UidMappings, nobody), append(a.GidMappings, nobody)
+		a.GidMappingsEnableSetgroups = true
+	}
+	return a
+}
+
+// wait returns what the child says could not be built, and how the process ended.
+func (c *child) wait() (failed string, err error) {
+	text, readErr := io.ReadAll(io.LimitReader(c.status, 4096))
+	_ = c.status.Close()
+	if readErr != nil {
+		text = []byte(readErr.Error())
+	}
+	err = c.cmd.Wait()
+	return string(text), err
+}
+
+func (c *child) result(cause, waited error) (*Result, error) {
+	r := &Result{Stdout: c.stdout.bytes(), Stderr: c.stderr.bytes(), Code: -1}
+	state := c.cmd.ProcessState
+	if state == nil {
+		return nil, fmt.Errorf("waiting for a program in the sandbox: %w", waited)
+	}
+	r.CPU = state.UserTime() + state.SystemTime()
+	for end, err := range causes {
+		if cause == err {
+			r.End = end
+			return r, nil
+		}
+	}
+	status := state.Sys().(syscall.WaitStatus)
+	switch {
+	case status.Exited():
+		r.Code = status.ExitStatus()
+	case status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL:
+		// Nothing else kills it: this program's own kill has a cause, and process 1 takes none from inside.
+		r.End, r.Signal = AtCPUTime, status.Signal()
+	default:
+		r.End, r.Signal = BySignal, status.Signal()
+	}
+	return r, nil
+}
