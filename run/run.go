@@ -251,10 +251,21 @@ func (t *test) build(driver backends.Driver) error {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}
 	t.sut, err = sut.New(sut.Options{
-		Name: "mlperf-go " + t.config.ServedModel, Backends: []backends.Backend{t.backend}, Ledger: t.ledger,
+		Name: p.sutName(t.config.ServedModel), Backends: []backends.Backend{t.backend}, Ledger: t.ledger,
 		FirstTokens: t.firstTokens(), Failed: t.failures.add, MaxErrors: maxErrors, DrainTimeout: p.Config.Duration("drain-timeout"),
 	})
 	return err
+}
+
+// NetworkSUT stands in the name of a system that is measured over a network, by which the network division's runs are known
+// (spec/submission.md §1.4).
+const NetworkSUT = "Network SUT"
+
+func (p *Plan) sutName(served string) string {
+	if p.Config.Bool("network-sut") {
+		return NetworkSUT + " mlperf-go " + served
+	}
+	return "mlperf-go " + served
 }
 
 // firstTokens says whether LoadGen waits for a first token of every sample.

@@ -102,6 +102,7 @@ func (p *program) complianceRun(c *cli.Context) error {
 	if err := e.Set("audit-config", path, config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
 		return err
 	}
+	plan.Command = append([]string{"mlperf-go"}, redacted(os.Args[1:])...)
 	p.notice(plan.Notices()...)
 	if err := p.runAudit(c.Context, plan); err != nil || p.exit != run.ExitValid {
 		return err

@@ -43,7 +43,7 @@ func (p *program) submissionCommand() *cli.Command {
 				return p.campaign(c, e, scenarios)
 			},
 			OnUsageError: usageError,
-		}, p.truncateCommand(), p.checkCommand()},
+		}, p.initCommand(), p.buildCommand(), p.truncateCommand(), p.checkCommand()},
 	}
 }
 

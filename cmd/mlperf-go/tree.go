@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -44,9 +43,11 @@ func (p *program) truncateCommand() *cli.Command {
 	}
 }
 
-func oneTree(c *cli.Context) (string, error) {
+func oneTree(c *cli.Context) (string, error) { return oneArgument(c, "submission tree", "TREE") }
+
+func oneArgument(c *cli.Context, what, name string) (string, error) {
 	if c.NArg() != 1 {
-		return "", &run.Error{Exit: run.ExitUsage, Code: "argument", Err: errors.New("one submission tree is expected"), Hint: "Write `mlperf-go submission " + c.Command.Name + " TREE`"}
+		return "", &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("one %s is expected", what), Hint: "Write `mlperf-go submission " + c.Command.Name + " " + name + "`"}
 	}
 	return c.Args().First(), nil
 }

@@ -44,6 +44,7 @@ var testSettings = []Setting{
 	{Name: "audit-config", Kind: String, Group: groupTest, Usage: "LoadGen audit.config of a compliance test"},
 	{Name: "lg-model-name", Kind: String, Group: groupTest, Usage: "LoadGen model key instead of the registry's"},
 	{Name: "seed-override", Kind: Strings, Group: groupTest, Usage: "three LoadGen seeds qsl,sample-index,schedule instead of the round's; makes the run a rehearsal"},
+	{Name: "network-sut", Kind: Bool, Group: groupTest, Default: "false", Usage: "the servers are reached over a network, as the network division wants; LoadGen's log then names the system a Network SUT"},
 	{Name: "enable-trace", Kind: Bool, Group: groupTest, Default: "false", Usage: "LoadGen writes its trace file"},
 }
 

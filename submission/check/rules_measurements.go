@@ -17,6 +17,8 @@ var measurementRules = []Rule{
 		Advice: "add the field", look: measurementsMissing},
 	{ID: "measurements-field-empty", Class: Document, Severity: Error, level: resultLevel, when: []condition{measured},
 		Advice: "fill the field", look: measurementsEmpty},
+	{ID: "rehearsal-mark", Class: Rehearsal, Severity: Error, Strict: true, level: resultLevel, when: []condition{measured},
+		Advice: "build the tree of real runs: this one says of itself that it is a rehearsal", look: rehearsalMark},
 	{ID: "user-conf", Class: Document, Severity: Error, level: resultLevel, when: []condition{byLoadGen},
 		Advice: "put the run's user.conf there", look: func(s *scope, b say) { s.documentThere(layout.UserConfName, b) }},
 	{ID: "readme", Class: Document, Severity: Error, level: resultLevel,
@@ -47,6 +49,12 @@ func measurementsEmpty(s *scope, breach say) {
 		if d := s.result.measurements; d.has(f.Name) && d.empty(f.Name) {
 			breach(d.path, f.Name, fmt.Sprintf("%q", shown(d.values[f.Name])), "something meaningful")
 		}
+	}
+}
+
+func rehearsalMark(s *scope, breach say) {
+	if d := s.result.measurements; truthy(d.values[layout.RehearsalKey]) {
+		breach(d.path, layout.RehearsalKey, d.values[layout.RehearsalKey], "no such field")
 	}
 }
 

@@ -27,7 +27,7 @@ var performanceRules = []Rule{
 	{ID: "min-duration", Class: Rehearsal, Severity: Error, level: resultLevel, when: []condition{anyClient},
 		Advice: "run with min_duration 600000 or more", look: minDuration},
 	{ID: "network-sut-name", Class: Run, Severity: Error, level: resultLevel, when: []condition{loadgen},
-		Advice: `name the system under test so that it holds "Network SUT"`, look: networkSUTName},
+		Advice: `run with --network-sut: the name of the system under test holds "Network SUT"`, look: networkSUTName},
 	{ID: "token-latencies", Class: Run, Severity: Error, level: resultLevel, when: []condition{anyClient, isLLM},
 		Advice: "run with use_token_latencies on", look: tokenLatencies},
 	{ID: "equal-issue", Class: Run, Severity: Error, Strict: true, level: resultLevel, when: []condition{loadgen, isLLM},

@@ -93,6 +93,16 @@ func tablesOf(round string) (map[string]*benchmark, error) {
 	return of, nil
 }
 
+// SystemTypes are the kinds of systems that a benchmark of a round is for, as a system's description spells them; none where the round
+// lacks the benchmark.
+func SystemTypes(benchmark, round string) []string {
+	of, err := tablesOf(round)
+	if err != nil || of[benchmark] == nil {
+		return nil
+	}
+	return sortedKeys(of[benchmark].Scenarios)
+}
+
 // fromRegistry fills what the models registry knows about the benchmark.
 func (b *benchmark) fromRegistry() {
 	for _, r := range models.Rows() {

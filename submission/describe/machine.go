@@ -49,6 +49,8 @@ func ofDisks(disks []hostinfo.Disk, from string) []Fact {
 		total += d.Bytes
 		kind := "SSD"
 		switch {
+		case strings.HasPrefix(d.Name, "vd"), strings.HasPrefix(d.Name, "xvd"): // says rotational whatever it is
+			kind = "virtual disk"
 		case d.Rotational:
 			kind = "HDD"
 		case strings.HasPrefix(d.Name, "nvme"):

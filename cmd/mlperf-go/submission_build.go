@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	description "github.com/mlperf-go/mlperf-go/submission/describe"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission/tree"
+)
+
+// buildCommand lays a campaign's runs out as a tree.
+func (p *program) buildCommand() *cli.Command {
+	return &cli.Command{
+		Name: "build", Usage: "lay a campaign's runs out as a submission tree", ArgsUsage: "CAMPAIGN", HideHelpCommand: true, OnUsageError: usageError,
+		Description: "Takes the runs of the folder CAMPAIGN, the words of --system, and what the machine and the endpoint tell of themselves.\n" +
+			"Exit code 1: a run can not be submitted; 2: words are missing. In both cases nothing is written, and each reason is named.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "output", Usage: "root of the tree; default: CAMPAIGN/" + layout.TreeName},
+			&cli.StringFlag{Name: "system", Usage: "file with the description of the system and the submitter's words; `mlperf-go submission init` writes one"},
+			&cli.StringFlag{Name: "submitter", Usage: "name of the submitter's folder; default: the description's"},
+			&cli.StringFlag{Name: "division", Usage: "closed, open or network; default: the description's, else closed"},
+			&cli.StringFlag{Name: "round", Value: models.CurrentRound, Usage: "round whose layout and seeds count"},
+			&cli.BoolFlag{Name: "rehearsal", Usage: "take rehearsals too, and mark the tree as one"},
+			&cli.BoolFlag{Name: "force", Usage: "replace a tree that is there"},
+		},
+		Action: p.buildTree,
+	}
+}
+
+func (p *program) buildTree(c *cli.Context) error {
+	campaign, err := oneArgument(c, "campaign's folder", "CAMPAIGN")
+	if err != nil {
+		return err
+	}
+	o := tree.Options{
+		Campaign: campaign, Output: c.String("output"), Round: c.String("round"), Division: c.String("division"), Submitter: c.String("submitter"),
+		Rehearsal: c.Bool("rehearsal"), Force: c.Bool("force"),
+	}
+	if path := c.String("system"); path != "" {
+		if o.Description, err = description.Read(path); err != nil {
+			return &run.Error{Exit: run.ExitUsage, Code: "system", Err: err}
+		}
+	}
+	machine := hostinfo.Inspect()
+	o.Machine = &machine
+	r, err := tree.Build(c.Context, o)
+	if err != nil {
+		return buildError(err)
+	}
+	if p.json {
+		p.writeJSON(r)
+		return nil
+	}
+	p.printTree(r)
+	return nil
+}
+
+// buildError gives a refusal its exit code: a run that can not be submitted is an invalid result, a missing word bad input.
+func buildError(err error) error {
+	var refused *tree.Refusal
+	var known *run.Error
+	switch {
+	case errors.As(err, &known):
+		return err
+	case !errors.As(err, &refused):
+		return &run.Error{Exit: run.ExitUsage, Code: "build", Err: err}
+	case len(refused.Runs) > 0:
+		return &run.Error{Exit: run.ExitInvalid, Code: "not_submittable", Err: err, Hint: "`mlperf-go submission run` repeats what is not valid"}
+	}
+	return &run.Error{Exit: run.ExitUsage, Code: "description", Err: err, Hint: "`mlperf-go submission init` writes a file with all fields; give it with --system"}
+}
+
+func (p *program) printTree(r *tree.Result) {
+	if p.quiet {
+		return
+	}
+	for _, s := range r.Scenarios {
+		fmt.Fprintln(p.stdout, s)
+	}
+	fmt.Fprintf(p.stdout, "\n%d files, %.1f MB in %s (round %s, %s, %s)\n", r.Files, float64(r.Bytes)/1e6, r.Root, r.Round, r.Division, r.Submitter)
+	if r.Reused > 0 {
+		fmt.Fprintf(p.stdout, "%d of them stood there from a build that was interrupted\n", r.Reused)
+	}
+	var found []string
+	for field, from := range r.Filled {
+		if strings.HasPrefix(from, "the ") {
+			found = append(found, field)
+		}
+	}
+	if slices.Sort(found); len(found) > 0 {
+		fmt.Fprintf(p.stdout, "found by themselves, look at them in systems/: %s\n", strings.Join(found, ", "))
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(p.stdout, n)
+	}
+	if r.Rehearsal {
+		fmt.Fprintln(p.stdout, "A rehearsal: the tree is marked and can not be submitted.")
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/run"
+	description "github.com/mlperf-go/mlperf-go/submission/describe"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// initCommand writes the file in which a person describes a system.
+func (p *program) initCommand() *cli.Command {
+	return &cli.Command{
+		Name: "init", Usage: "write the description of a system to fill in", HideHelpCommand: true, OnUsageError: usageError,
+		Description: "Run it on the machine with the accelerators: what that tells of itself is filled in already. A name that ends in .json gives JSON.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "output", Value: "submission.yaml", Usage: "file to write"},
+			&cli.StringFlag{Name: "submitter", Usage: "name of the submitter's folder"},
+			&cli.StringFlag{Name: "division", Value: layout.Closed, Usage: "closed, open or network"},
+			&cli.BoolFlag{Name: "no-machine", Usage: "leave every field empty"},
+			&cli.BoolFlag{Name: "force", Usage: "replace a file that is there"},
+		},
+		Action: p.initDescription,
+	}
+}
+
+func (p *program) initDescription(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	path := c.String("output")
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !c.Bool("force") {
+		return &run.Error{Exit: run.ExitUsage, Code: "output_used", Err: fmt.Errorf("the description can not be written to %s: something is there already", path), Hint: "Choose another --output, or give --force to replace it"}
+	}
+	d := description.New()
+	d.Submitter, d.Division = c.String("submitter"), c.String("division")
+	if !slices.Contains(layout.Divisions(), d.Division) {
+		return &run.Error{Exit: run.ExitUsage, Code: "division", Err: fmt.Errorf("there is no division %q", d.Division), Hint: "Take one of " + strings.Join(layout.Divisions(), ", ")}
+	}
+	if !c.Bool("no-machine") {
+		d.Fill(description.OfMachine(hostinfo.Inspect(), "this machine"))
+	}
+	write := d.WriteYAML
+	if filepath.Ext(path) == ".json" {
+		write = d.WriteJSON
+	}
+	if err := atomicfile.Write(path, write); err != nil {
+		return err
+	}
+	d.System["submitter"], d.System["division"] = d.Submitter, d.Division
+	missing := d.Missing(d.Division)
+	if p.json {
+		p.writeJSON(map[string]any{"path": path, "missing": missing, "filled": d.From})
+		return nil
+	}
+	if !p.quiet {
+		fmt.Fprintf(p.stdout, "%s is written. To fill in: %s\n", path, strings.Join(missing, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/submission/describe"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// Options say what is built of what.
+type Options struct {
+	Campaign    string // folder of the campaign
+	Output      string // root of the tree; empty: the campaign's own
+	Round       string // empty: models.CurrentRound
+	Division    string // empty: the description's, else closed
+	Submitter   string // empty: the description's
+	Description *describe.Description
+	Machine     *hostinfo.Inventory // this machine; nil: it is not asked
+	Rehearsal   bool                // rehearsals are taken, and the tree is marked as one
+	Force       bool                // a tree that is there is replaced
+}
+
+// Problem is one reason why nothing was built.
+type Problem struct {
+	Where string `json:"where"` // folder below the campaign's, or a field of the description
+	Code  string `json:"code"`
+	Text  string `json:"text"`
+}
+
+// Refusal is why nothing was built. Runs that can not be submitted and words that are missing are told apart: the former cost a run.
+type Refusal struct {
+	Runs  []Problem
+	Words []Problem
+}
+
+func (r *Refusal) Error() string {
+	var b strings.Builder
+	if len(r.Runs) > 0 {
+		fmt.Fprintf(&b, "%d things about the runs can not be submitted:\n", len(r.Runs))
+		for _, p := range r.Runs {
+			fmt.Fprintf(&b, "  %s: %s (%s)\n", p.Where, p.Text, p.Code)
+		}
+	}
+	var empty []string
+	for _, p := range r.Words {
+		if p.Code == codeEmpty {
+			empty = append(empty, p.Where)
+		} else {
+			fmt.Fprintf(&b, "  %s: %s (%s)\n", p.Where, p.Text, p.Code)
+		}
+	}
+	if len(empty) > 0 {
+		fmt.Fprintf(&b, "the description lacks %d fields that nobody says and nothing here tells: %s\n", len(empty), strings.Join(empty, ", "))
+	}
+	return b.String() + "nothing was written"
+}
+
+// codeEmpty is the code of a field without a value.
+const codeEmpty = "empty"
+
+// Result is what was built.
+type Result struct {
+	Root      string            `json:"root"`
+	Round     string            `json:"round"`
+	Division  string            `json:"division"`
+	Submitter string            `json:"submitter"`
+	Rehearsal bool              `json:"rehearsal"`
+	Scenarios []string          `json:"scenarios"` // folders of the tree
+	Files     int               `json:"files"`
+	Reused    int               `json:"reused"` // of an interrupted build
+	Bytes     int64             `json:"bytes"`
+	Filled    map[string]string `json:"filled"` // field of the system to where its value came from
+	Notes     []string          `json:"notes"`
+}
+
+// Build makes the tree. A *Refusal says what stands against it; any other error is of the environment or of the options.
+func Build(ctx context.Context, o Options) (*Result, error) {
+	b, err := newBuilder(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.collect(); err != nil {
+		return nil, err
+	}
+	if err := b.judge(ctx); err != nil {
+		return nil, err
+	}
+	b.describe()
+	if len(b.refusal.Runs)+len(b.refusal.Words) > 0 {
+		return nil, &b.refusal
+	}
+	if err := b.plan(); err != nil {
+		return nil, err
+	}
+	if len(b.refusal.Words) > 0 { // of what the plan reads: the submitter's own code
+		return nil, &b.refusal
+	}
+	if err := b.write(ctx); err != nil {
+		return nil, err
+	}
+	return b.result(), nil
+}
+
+// builder is one build under way.
+type builder struct {
+	o         Options
+	round     *layout.Round
+	seeds     models.Round
+	submitter layout.Submitter
+	words     *describe.Description
+	scenarios []*scenario
+	kind      string // of systems, that a rehearsal is of where nobody says one
+	entries   []entry
+	refusal   Refusal
+	notes     []string
+	reused    int
+	bytes     int64
+}
+
+func newBuilder(o Options) (*builder, error) {
+	if o.Round == "" {
+		o.Round = models.CurrentRound
+	}
+	seeds, _ := models.FindRound(o.Round)
+	round, err := layout.ForRound(seeds.Name)
+	if err != nil {
+		return nil, fmt.Errorf("building a tree of %s: round %q is unknown here: take one of v5.1, v6.0, v6.1", o.Campaign, o.Round)
+	}
+	if o.Description == nil {
+		o.Description = describe.New()
+	}
+	d := o.Description
+	if o.Division = first(o.Division, d.Division, layout.Closed); !slices.Contains(layout.Divisions(), o.Division) {
+		return nil, fmt.Errorf("building a tree of %s: there is no division %q: take one of %s", o.Campaign, o.Division, strings.Join(layout.Divisions(), ", "))
+	}
+	o.Submitter = first(o.Submitter, d.Submitter)
+	if o.Submitter == "" && o.Rehearsal {
+		o.Submitter = "Rehearsal"
+	}
+	if o.Output == "" {
+		o.Output = filepath.Join(o.Campaign, layout.TreeName)
+	}
+	b := &builder{o: o, round: round, seeds: seeds, words: d, submitter: layout.Submitter{Division: o.Division, Name: o.Submitter}}
+	d.Submitter, d.Division = o.Submitter, o.Division
+	d.System["submitter"], d.System["division"] = o.Submitter, o.Division
+	return b, nil
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// folderName says what is wrong with a name that becomes a folder of the tree; empty: nothing.
+func folderName(name string) string {
+	switch {
+	case name == "":
+		return "it is empty"
+	case strings.ContainsAny(name, `/\`+" \t\r\n"):
+		return "it has a blank or a slash in it"
+	case strings.HasPrefix(name, "."):
+		return "it begins with a dot"
+	}
+	return ""
+}
+
+func (b *builder) run(where, code, format string, args ...any) {
+	b.refusal.Runs = append(b.refusal.Runs, Problem{where, code, fmt.Sprintf(format, args...)})
+}
+
+func (b *builder) word(where, code, format string, args ...any) {
+	if p := (Problem{where, code, fmt.Sprintf(format, args...)}); !slices.Contains(b.refusal.Words, p) {
+		b.refusal.Words = append(b.refusal.Words, p)
+	}
+}
+
+func (b *builder) note(format string, args ...any) {
+	b.notes = append(b.notes, fmt.Sprintf(format, args...))
+}
+
+func (b *builder) result() *Result {
+	r := &Result{
+		Root: b.o.Output, Round: b.round.Name, Division: b.o.Division, Submitter: b.o.Submitter, Rehearsal: b.rehearsal(),
+		Scenarios: []string{}, Files: len(b.entries), Reused: b.reused, Bytes: b.bytes, Filled: b.words.From, Notes: append([]string{}, b.notes...),
+	}
+	for _, s := range b.scenarios {
+		r.Scenarios = append(r.Scenarios, s.place.Folder())
+	}
+	return r
+}
+
+// rehearsal says whether any run of the tree is one.
+func (b *builder) rehearsal() bool {
+	return slices.ContainsFunc(b.scenarios, func(s *scenario) bool {
+		return slices.ContainsFunc(s.tests, func(t *test) bool { return t.rehearsal })
+	})
+}
+
+var errNothing = errors.New("there is no run in it: a campaign's folder holds SYSTEM/BENCHMARK/SCENARIO/{performance,accuracy,TESTnn}")

@@ -1,0 +1,401 @@
+package tree
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf-go/compliance"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/check"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission/truncate"
+)
+
+func (e *example) options() Options { return Options{Campaign: e.folder, Description: words(e.t)} }
+
+func (e *example) build(o Options) *Result {
+	e.t.Helper()
+	r, err := Build(context.Background(), o)
+	require.NoError(e.t, err)
+	return r
+}
+
+// refused wants exactly these problems, as code@where.
+func (e *example) refused(o Options, want ...string) *Refusal {
+	e.t.Helper()
+	_, err := Build(context.Background(), o)
+	var r *Refusal
+	require.ErrorAs(e.t, err, &r)
+	var got []string
+	for _, p := range append(r.Runs, r.Words...) {
+		got = append(got, p.Code+"@"+strings.TrimPrefix(p.Where, systemName+"/"+benchmarkName+"/"))
+	}
+	require.ElementsMatch(e.t, want, got, r.Error())
+	require.NoDirExists(e.t, filepath.Join(e.folder, layout.TreeName), "nothing is written")
+	require.NoDirExists(e.t, filepath.Join(e.folder, layout.TreeName+partSuffix))
+	return r
+}
+
+// finish truncates a tree and holds it against all rules.
+func finish(t testing.TB, r *Result, mode check.Mode) *check.Report {
+	t.Helper()
+	_, err := truncate.Tree(context.Background(), r.Root, truncate.Options{Submitter: r.Submitter, Backup: filepath.Join(t.TempDir(), "backup")})
+	require.NoError(t, err)
+	report, err := check.Check(context.Background(), r.Root, check.Options{Round: r.Round, Mode: mode})
+	require.NoError(t, err)
+	return report
+}
+
+// snapshot is every file of a tree with its hash.
+func snapshot(t testing.TB, root string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		files[strings.TrimPrefix(name, root)], err = atomicfile.SHA256(name)
+		return err
+	}))
+	return files
+}
+
+// The runs of the recorded tree, laid out, truncated and checked, come out without a finding in every round and division.
+func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
+	for _, round := range models.Rounds() {
+		for _, division := range layout.Divisions() {
+			t.Run(round.Name+" "+division, func(t *testing.T) {
+				t.Parallel()
+				e := campaign(t)
+				current, _ := models.FindRound(models.CurrentRound)
+				e.eachRun(func(l layout.Leaf) {
+					for old, new := range map[uint64]uint64{current.QSLSeed: round.QSLSeed, current.SampleIndexSeed: round.SampleIndexSeed, current.ScheduleSeed: round.ScheduleSeed} {
+						e.edit(l, run.LogFolder+"/"+mllog.DetailName, fmt.Sprint(old), fmt.Sprint(new))
+					}
+					if division == layout.Network {
+						e.edit(l, run.LogFolder+"/"+mllog.DetailName, `"sut_name", "value": "`, `"sut_name", "value": "Network SUT `)
+					}
+				})
+				o := e.options()
+				o.Round, o.Division = round.Name, division
+				r := e.build(o)
+				require.Equal(t, 2, len(r.Scenarios))
+				require.False(t, r.Rehearsal)
+				for _, mode := range []check.Mode{check.Compat, check.Strict} {
+					report, err := check.Check(context.Background(), r.Root, check.Options{Round: round.Name, Mode: mode})
+					require.NoError(t, err)
+					require.False(t, report.Valid && division != layout.Open, "the logs are whole still")
+				}
+				report := finish(t, r, check.Strict)
+				require.Empty(t, report.Findings)
+				require.Equal(t, 2, report.Counts.Valid)
+				compat, err := check.Check(context.Background(), r.Root, check.Options{Round: round.Name, Mode: check.Compat})
+				require.NoError(t, err)
+				require.Empty(t, compat.Findings)
+				_, err = os.Stat(filepath.Join(r.Root, division, "ExampleOrg", map[bool]string{true: "compliance", false: "results"}[round.Name == "v5.1"], systemName, benchmarkName, "Server/TEST06"))
+				require.Equal(t, division == layout.Open, errors.Is(err, fs.ErrNotExist), "open has no audits")
+			})
+		}
+	}
+}
+
+// What stands against a run is named, and then nothing is written.
+func TestRunsThatAreRefused(t *testing.T) {
+	server := func(test string) layout.Leaf { return leafOf(models.Server, test) }
+	folder := func(e *example, test string) string { return server(test).Folder(e.folder) }
+	detail := run.LogFolder + "/" + mllog.DetailName
+	for _, c := range []struct {
+		name   string
+		change func(*example)
+		want   []string
+		text   string
+	}{
+		{"an accuracy run is missing", func(e *example) { require.NoError(e.t, os.RemoveAll(folder(e, layout.Accuracy))) }, []string{"missing@Server/accuracy"}, "not run"},
+		{"an audit is missing", func(e *example) { require.NoError(e.t, os.RemoveAll(folder(e, compliance.Test06))) }, []string{"missing@Server/TEST06"}, "asks for this audit"},
+		{"a run crashed", func(e *example) {
+			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Performance), run.RecordName)))
+		}, []string{"crashed@Server/performance"}, "CRASHED"},
+		{"a record is cut", func(e *example) { e.write(filepath.Join(folder(e, layout.Performance), run.RecordName), "{") }, []string{"crashed@Server/performance"}, "no JSON"},
+		{"a run is invalid", func(e *example) {
+			e.record(server(layout.Performance), func(r *run.Record) {
+				r.Verdict, r.Reasons = run.Invalid, []run.Cause{{Code: "failed_samples", Text: "3 failed"}}
+			})
+		}, []string{"verdict@Server/performance"}, "INVALID; failed_samples: 3 failed"},
+		{"a run was interrupted", func(e *example) {
+			e.record(server(layout.Accuracy), func(r *run.Record) { r.Verdict = run.Interrupted })
+		}, []string{"verdict@Server/accuracy"}, "INTERRUPTED"},
+		{"a run is of another test", func(e *example) { e.record(server(layout.Accuracy), func(r *run.Record) { r.Mode = "performance" }) }, []string{"other_test@Server/accuracy"}, "performance"},
+		{"a run is a rehearsal", func(e *example) {
+			e.record(server(layout.Performance), func(r *run.Record) { r.Rehearsal, r.RehearsalReasons = true, []string{"64 of 13368 rows"} })
+		}, []string{"rehearsal@Server/performance"}, "64 of 13368 rows"},
+		{"a log has no end", func(e *example) {
+			e.record(server(layout.Performance), func(r *run.Record) { r.LoadGen.Complete = false })
+		}, []string{"log_incomplete@Server/performance"}, "end"},
+		{"a log was altered", func(e *example) {
+			e.write(filepath.Join(folder(e, layout.Performance), run.LogFolder, mllog.SummaryName), "Result is : VALID")
+		}, []string{"log_altered@Server/performance"}, "changed after the run"},
+		{"a log has no hash", func(e *example) {
+			e.record(server(layout.Performance), func(r *run.Record) { delete(r.Files, detail) })
+		}, []string{"log_altered@Server/performance"}, "no hash"},
+		{"a log is gone", func(e *example) {
+			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Performance), detail)))
+		}, []string{"log_altered@Server/performance"}, "no such file"},
+		{"seeds of another round", func(e *example) {
+			e.edit(server(layout.Performance), detail, "2085463073848966840", "2085463073848966841")
+		}, []string{"seeds@Server/performance"}, "qsl_rng_seed is 2085463073848966841"},
+		{"seeds of another round in an audit", func(e *example) { e.edit(server(compliance.Test06), detail, "2085463073848966840", "7") }, []string{"seeds@Server/TEST06"}, "qsl_rng_seed is 7"},
+		{"no score", func(e *example) {
+			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Accuracy), layout.ScoreFile)))
+		}, []string{"score@Server/accuracy"}, "mlperf-go accuracy --log"},
+		{"a broken score", func(e *example) { e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), "{") }, []string{"score@Server/accuracy"}, "can not be read"},
+		{"a score below the target", func(e *example) { e.score(models.Server, false) }, []string{"score@Server/accuracy"}, "below the target: rouge1 is '1'"},
+		{"a score that claims nothing", func(e *example) { e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), `{"missing": 3}`) }, []string{"score@Server/accuracy"}, "3 are missing"},
+		{"a log that was cut already", func(e *example) {
+			e.write(filepath.Join(folder(e, layout.Accuracy), layout.ScoreFile), "Results\n\nhash=00\n")
+		}, []string{"score@Server/accuracy"}, "truncated before"},
+		{"an audit failed", func(e *example) { e.verdict(models.Server, false) }, []string{"audit@Server/TEST06"}, "official reading fails"},
+		{"an audit was not verified", func(e *example) {
+			require.NoError(e.t, os.RemoveAll(filepath.Join(folder(e, compliance.Test06), layout.VerifyFolder)))
+		}, []string{"audit@Server/TEST06"}, "not verified"},
+		{"an audit's copy is another log", func(e *example) {
+			e.write(filepath.Join(server(compliance.Test06).Verified(e.folder), "accuracy", mllog.AccuracyName), "[]")
+		}, []string{"audit@Server/TEST06"}, "not the log that the audit's run left"},
+		{"two configurations", func(e *example) {
+			e.edit(server(layout.Accuracy), run.UserConfName, "target_qps = 25", "target_qps = 26")
+		}, []string{"user_conf@Server/accuracy"}, "target_qps = 26"},
+		{"several at once", func(e *example) {
+			require.NoError(e.t, os.RemoveAll(folder(e, layout.Accuracy)))
+			e.verdict(models.Offline, false)
+		}, []string{"missing@Server/accuracy", "audit@Offline/TEST06"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := campaign(t)
+			c.change(e)
+			require.Contains(t, e.refused(e.options(), c.want...).Error(), c.text)
+		})
+	}
+}
+
+// Open takes a score below the target, needs no audit, and knows benchmarks by own names.
+func TestOpenTakesALowScore(t *testing.T) {
+	e := campaign(t)
+	e.score(models.Server, false)
+	accurate := leafOf(models.Server, layout.Accuracy)
+	e.write(filepath.Join(accurate.Folder(e.folder), layout.ScoreFile), "Results\n\n{'rouge1': '1.0', 'rouge2': '1.0', 'rougeL': '1.0', 'rougeLsum': '1.0', 'gen_len': 7}\n")
+	require.NoError(t, os.RemoveAll(leafOf(models.Server, compliance.Test06).Folder(e.folder)))
+	o := e.options()
+	o.Division = layout.Open
+	o.Description.Names[benchmarkName] = "our-llama"
+	o.Description.Calibration = ""
+	r := e.build(o)
+	report := finish(t, r, check.Strict)
+	require.Equal(t, 2, report.Counts.Valid, "%v", report.Findings)
+	require.Zero(t, report.Counts.Errors)
+	require.FileExists(t, filepath.Join(r.Root, "open/ExampleOrg", layout.MappingName))
+	require.Equal(t, "our-llama", report.Results[0].Benchmark)
+	require.Equal(t, benchmarkName, report.Results[0].Model)
+}
+
+func TestTheNetworkDivisionWantsItsNameInTheLog(t *testing.T) {
+	e := campaign(t)
+	o := e.options()
+	o.Division = layout.Network
+	var want []string
+	for _, s := range []string{"Offline", "Server"} {
+		want = append(want, "seeds@"+s+"/performance", "seeds@"+s+"/TEST06")
+	}
+	require.Contains(t, e.refused(o, want...).Error(), "--network-sut")
+}
+
+func TestWordsThatAreMissingAreAskedForInOneList(t *testing.T) {
+	e := campaign(t)
+	o := e.options()
+	o.Description.Calibration = ""
+	delete(o.Description.System, "cooling")
+	delete(o.Description.Measurements, "retraining")
+	o.Description.System["status"] = "ready"
+	o.Submitter = "Two Words"
+	o.Description.Source = "no-such-folder"
+	refused := e.refused(o, "empty@calibration", "empty@system.cooling", "empty@measurements.retraining", "value@system.status", "submitter@submitter")
+	require.Contains(t, refused.Error(), "3 fields that nobody says and nothing here tells: system.cooling, measurements.retraining, calibration")
+	o = e.options()
+	o.Description.Source = "no-such-folder"
+	e.refused(o, "source@source")
+}
+
+// The machine speaks for the system only where the server ran on it.
+func TestTheMachineFillsTheSystemOfALocalServer(t *testing.T) {
+	e := campaign(t)
+	o := e.options()
+	delete(o.Description.System, "host_processor_model_name")
+	delete(o.Description.System, "framework")
+	delete(o.Description.System, "host_storage_type")
+	e.refused(o, "empty@system.host_processor_model_name", "empty@system.host_storage_type")
+
+	host := hostinfo.Facts{CPUModel: "Measured CPU", CPUs: 4, MemoryBytes: 1 << 34}
+	e.record(leafOf(models.Offline, layout.Performance), func(r *run.Record) {
+		r.Host, r.Endpoints = host, []run.EndpointCounts{{URL: "http://127.0.0.1:8000"}, {URL: "http://localhost:1"}}
+	})
+	o = e.options()
+	delete(o.Description.System, "host_processor_model_name")
+	delete(o.Description.System, "framework")
+	delete(o.Description.System, "host_storage_type")
+	o.Machine = &hostinfo.Inventory{Facts: host, Disks: []hostinfo.Disk{{Name: "nvme0", Bytes: 1e12}}}
+	r := e.build(o)
+	text, err := os.ReadFile(filepath.Join(r.Root, "closed/ExampleOrg/systems", systemName+".json"))
+	require.NoError(t, err)
+	var system map[string]any
+	require.NoError(t, json.Unmarshal(text, &system))
+	require.Equal(t, "Measured CPU", system["host_processor_model_name"])
+	require.Equal(t, "vllm 9.9", system["framework"])
+	require.Equal(t, "1x NVMe SSD", system["host_storage_type"])
+	require.Equal(t, "the machine of the run", r.Filled["host_storage_type"])
+}
+
+// A build that ends anywhere is gone on with, and the tree is that of an undisturbed one.
+func TestAnInterruptedBuildIsGoneOnWith(t *testing.T) {
+	e := campaign(t)
+	whole := e.options()
+	whole.Output = filepath.Join(t.TempDir(), "whole")
+	want := snapshot(t, e.build(whole).Root)
+
+	output := filepath.Join(t.TempDir(), "tree")
+	ctx, end := context.WithCancelCause(context.Background())
+	b, err := newBuilder(Options{Campaign: e.folder, Output: output, Description: words(t)})
+	require.NoError(t, err)
+	require.NoError(t, b.collect())
+	require.NoError(t, b.judge(ctx))
+	b.describe()
+	require.NoError(t, b.plan())
+	all := b.entries
+	b.entries = all[:len(all)/2]
+	part := output + partSuffix
+	require.NoError(t, b.fill(ctx, part))
+	e.write(filepath.Join(part, "closed/stray/file"), "of another build")
+	e.write(filepath.Join(part, all[0].to), "half a fi")
+	end(errors.New("the power went"))
+	require.ErrorContains(t, b.fill(ctx, part), "the power went")
+	require.NoDirExists(t, output)
+
+	o := e.options()
+	o.Output = output
+	r := e.build(o)
+	require.Equal(t, len(all)/2-1, r.Reused)
+	require.Equal(t, want, snapshot(t, output))
+	require.NoDirExists(t, part)
+}
+
+func TestATreeThatIsThereIsReplacedOnlyWithForce(t *testing.T) {
+	e := campaign(t)
+	r := e.build(e.options())
+	e.write(filepath.Join(r.Root, "closed/ExampleOrg/results", systemName, benchmarkName, "Server/performance/power/ptd_out.txt"), "watts")
+	e.write(filepath.Join(r.Root, "closed/ExampleOrg/systems", systemName+"_power.yaml"), "watts")
+	e.write(filepath.Join(r.Root, "closed/ExampleOrg/systems/other.json"), "{}")
+	_, err := Build(context.Background(), e.options())
+	require.ErrorContains(t, err, "not empty")
+
+	o := e.options()
+	o.Force = true
+	again := e.build(o)
+	require.Equal(t, r.Files+2, again.Files, "power files come from other tools, and stay")
+	files := snapshot(t, r.Root)
+	require.Contains(t, files, "/closed/ExampleOrg/results/"+systemName+"/"+benchmarkName+"/Server/performance/power/ptd_out.txt")
+	require.NotContains(t, files, "/closed/ExampleOrg/systems/other.json")
+
+	e.write(filepath.Join(r.Root, "notes.txt"), "mine")
+	_, err = Build(context.Background(), o)
+	require.ErrorContains(t, err, "no part of a submission tree", "what is no tree is not replaced")
+}
+
+func TestTwoBuildsAtOnce(t *testing.T) {
+	e := campaign(t)
+	part := filepath.Join(e.folder, layout.TreeName+partSuffix)
+	require.NoError(t, os.MkdirAll(part, 0o755))
+	d, err := os.Open(part)
+	require.NoError(t, err)
+	defer d.Close()
+	require.NoError(t, unix.Flock(int(d.Fd()), unix.LOCK_EX))
+	_, err = Build(context.Background(), e.options())
+	require.ErrorContains(t, err, "another build")
+}
+
+func TestCodeOfTheSubmitterGoesAlong(t *testing.T) {
+	e := campaign(t)
+	o := e.options()
+	o.Description.Source = t.TempDir()
+	e.write(filepath.Join(o.Description.Source, "serve/launch.sh"), "vllm serve")
+	e.write(filepath.Join(o.Description.Source, ".git/config"), "x")
+	e.write(filepath.Join(o.Description.Source, "__pycache__/x.pyc"), "x")
+	require.NoError(t, os.Symlink("serve", filepath.Join(o.Description.Source, "link")))
+	r := e.build(o)
+	require.FileExists(t, filepath.Join(r.Root, "closed/ExampleOrg/src", benchmarkName, "serve/launch.sh"))
+	require.Len(t, r.Notes, 3, "%v", r.Notes)
+	require.Empty(t, finish(t, r, check.Strict).Findings)
+}
+
+// A rehearsal's tree says so in its documents, and the checker sees it.
+func TestARehearsalIsMarked(t *testing.T) {
+	e := campaign(t)
+	e.eachRun(func(l layout.Leaf) {
+		e.record(l, func(r *run.Record) { r.Rehearsal, r.RehearsalReasons = true, []string{"the server is the simulator"} })
+	})
+	r := e.build(Options{Campaign: e.folder, Rehearsal: true})
+	require.True(t, r.Rehearsal)
+	require.Equal(t, "Rehearsal", r.Submitter)
+	readme, err := os.ReadFile(filepath.Join(r.Root, "closed/Rehearsal/results", systemName, benchmarkName, "Server/README.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(readme), "not for submission")
+	require.Contains(t, string(readme), "- TEST06: the server is the simulator")
+	require.Contains(t, string(readme), "    mlperf-go run --dataset 'a b.json'\n")
+	report := finish(t, r, check.Strict)
+	require.False(t, report.Valid, "the logs alone are those of full runs")
+	require.True(t, report.OnlyRehearsal(), "%v", report.Findings)
+}
+
+func TestFoldersWithoutRuns(t *testing.T) {
+	_, err := Build(context.Background(), Options{Campaign: t.TempDir()})
+	require.ErrorContains(t, err, "there is no run in it")
+	_, err = Build(context.Background(), Options{Campaign: filepath.Join(t.TempDir(), "none")})
+	require.ErrorContains(t, err, "no such file")
+	_, err = Build(context.Background(), Options{Campaign: t.TempDir(), Round: "v1.0"})
+	require.ErrorContains(t, err, "v5.1, v6.0, v6.1")
+	_, err = Build(context.Background(), Options{Campaign: t.TempDir(), Division: "half-open"})
+	require.ErrorContains(t, err, "closed, open, network")
+}
+
+func TestABenchmarkThatTheRoundLacks(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "s", "llama3.1-405b", "Offline"), 0o755))
+	_, err := Build(context.Background(), Options{Campaign: folder})
+	require.ErrorContains(t, err, "round v6.1 has no benchmark of this name")
+}
+
+func TestAReadOnlyPlace(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("nothing is read-only to root")
+	}
+	e := campaign(t)
+	o := e.options()
+	at := t.TempDir()
+	require.NoError(t, os.Chmod(at, 0o555))
+	o.Output = filepath.Join(at, "tree")
+	_, err := Build(context.Background(), o)
+	var known *run.Error
+	require.ErrorAs(t, err, &known)
+	require.Equal(t, run.ExitEnvironment, known.Exit)
+}

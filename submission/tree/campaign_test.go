@@ -1,0 +1,154 @@
+package tree
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/compliance"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/golden"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/describe"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+const (
+	benchmarkName = "llama3.1-8b"
+	systemName    = "sim-8x"
+)
+
+// example is a campaign's folder with the runs of the recorded passing tree: real runs of 600 s of the official LoadGen.
+type example struct {
+	t      testing.TB
+	folder string
+}
+
+func leafOf(s models.Scenario, test string) layout.Leaf {
+	return layout.Leaf{System: systemName, Benchmark: benchmarkName, Scenario: s, Test: test}
+}
+
+func campaign(t testing.TB) *example {
+	t.Helper()
+	e := &example{t, t.TempDir()}
+	base := filepath.Join(golden.Dir(t, "submission"), "base/closed/ExampleOrg/results", systemName, benchmarkName)
+	for _, s := range []models.Scenario{models.Offline, models.Server} {
+		from := filepath.Join(base, string(s))
+		for test, logs := range map[string]string{layout.Performance: "performance/run_1", layout.Accuracy: "accuracy", compliance.Test06: "performance/run_1"} {
+			folder := leafOf(s, test).Folder(e.folder)
+			for _, name := range []string{mllog.DetailName, mllog.SummaryName} {
+				e.copy(filepath.Join(from, logs, name), filepath.Join(folder, run.LogFolder, name))
+			}
+			e.write(filepath.Join(folder, run.LogFolder, mllog.AccuracyName), "[\n"+strings.Repeat("{ \"seq_id\" : 0, \"qsl_idx\" : 0, \"data\" : \"0102\" },\n", 1000)+"]\n")
+			e.copy(filepath.Join(from, layout.UserConfName), filepath.Join(folder, run.UserConfName))
+			e.write(filepath.Join(folder, run.ConfigName), "model: "+benchmarkName+"\n")
+		}
+		e.write(filepath.Join(leafOf(s, layout.Performance).Folder(e.folder), run.PreflightName), encoded(t, run.Preflight{Endpoints: []*backends.Probe{{Server: "vllm", Version: "9.9"}}}))
+		audit := leafOf(s, compliance.Test06)
+		e.copy(filepath.Join(from, "TEST06/verify_accuracy.txt"), filepath.Join(audit.Verified(e.folder), "verify_accuracy.txt"))
+		e.copy(filepath.Join(audit.Folder(e.folder), run.LogFolder, mllog.AccuracyName), filepath.Join(audit.Verified(e.folder), "accuracy", mllog.AccuracyName))
+		e.verdict(s, true)
+		score, err := os.ReadFile(filepath.Join(from, "accuracy", layout.ScoreFile))
+		require.NoError(t, err)
+		text, _, _ := strings.Cut(string(score), "\nhash=")
+		e.write(filepath.Join(leafOf(s, layout.Accuracy).Folder(e.folder), layout.ScoreFile), text)
+		e.score(s, true)
+		for _, test := range []string{layout.Performance, layout.Accuracy, compliance.Test06} {
+			e.record(leafOf(s, test), func(*run.Record) {})
+		}
+	}
+	return e
+}
+
+func encoded(t testing.TB, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func (e *example) write(path, text string) {
+	e.t.Helper()
+	require.NoError(e.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(e.t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func (e *example) copy(from, to string) {
+	e.t.Helper()
+	text, err := os.ReadFile(from)
+	require.NoError(e.t, err)
+	e.write(to, string(text))
+}
+
+func (e *example) verdict(s models.Scenario, ok bool) {
+	e.t.Helper()
+	v := compliance.Verdict{Test: compliance.Test06, Pass: ok, OK: ok}
+	require.NoError(e.t, v.Keep(filepath.Join(leafOf(s, compliance.Test06).Folder(e.folder), layout.VerifyFolder)))
+}
+
+func (e *example) score(s models.Scenario, pass bool) {
+	e.t.Helper()
+	text := `{"benchmark": "` + benchmarkName + `", "pass": ` + strconv.FormatBool(pass) + `, "metrics": [{"name": "rouge1", "text": "'1'", "pass": ` + strconv.FormatBool(pass) + `}]}`
+	e.write(filepath.Join(leafOf(s, layout.Accuracy).Folder(e.folder), scoreRecord), text)
+}
+
+// record writes a run's record, with the hashes of what its folder holds now.
+func (e *example) record(leaf layout.Leaf, change func(*run.Record)) {
+	e.t.Helper()
+	folder := leaf.Folder(e.folder)
+	mode := models.Performance
+	if leaf.Test == layout.Accuracy {
+		mode = models.Accuracy
+	}
+	r := &run.Record{Schema: run.Schema, Verdict: run.Valid, Model: leaf.Benchmark, Scenario: string(leaf.Scenario), Mode: string(mode), Files: map[string]string{},
+		Command: []string{"mlperf-go", "run", "--dataset", "a b.json"}, ServedModel: "example/model", Sampling: map[string]any{"temperature": 0}}
+	r.LoadGen.Complete = true
+	r.Endpoints = []run.EndpointCounts{{URL: "http://10.1.2.3:8000"}}
+	for _, name := range []string{run.UserConfName, run.LogFolder + "/" + mllog.SummaryName, run.LogFolder + "/" + mllog.DetailName, run.LogFolder + "/" + mllog.AccuracyName} {
+		sum, err := atomicfile.SHA256(filepath.Join(folder, name))
+		require.NoError(e.t, err)
+		r.Files[name] = sum
+	}
+	change(r)
+	require.NoError(e.t, atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), r))
+}
+
+// edit replaces a text in a file of a run, as if the run had written it so.
+func (e *example) edit(leaf layout.Leaf, name, old, new string) {
+	e.t.Helper()
+	path := filepath.Join(leaf.Folder(e.folder), name)
+	text, err := os.ReadFile(path)
+	require.NoError(e.t, err)
+	require.Contains(e.t, string(text), old)
+	e.write(path, strings.ReplaceAll(string(text), old, new))
+	e.record(leaf, func(*run.Record) {})
+}
+
+// eachRun calls for every run of the campaign.
+func (e *example) eachRun(do func(layout.Leaf)) {
+	for _, s := range []models.Scenario{models.Offline, models.Server} {
+		for _, test := range []string{layout.Performance, layout.Accuracy, compliance.Test06} {
+			do(leafOf(s, test))
+		}
+	}
+}
+
+// words are a whole description: the recorded system's, with what a person adds.
+func words(t testing.TB) *describe.Description {
+	t.Helper()
+	d, err := describe.Read(filepath.Join(golden.Dir(t, "submission"), "base/closed/ExampleOrg/systems", systemName+".json"))
+	require.NoError(t, err)
+	for _, f := range layout.MeasurementFields {
+		d.Measurements[f.Name] = "x"
+	}
+	d.Calibration, d.Readme = "The weights were not changed.", "Ask us."
+	return d
+}

@@ -1,0 +1,126 @@
+package tree
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/compliance"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/check"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// scenario is one scenario of a campaign and its place in the tree.
+type scenario struct {
+	system, benchmark string // benchmark by its checker name
+	scenario          models.Scenario
+	place             layout.Scenario
+	tests             []*test
+}
+
+// test is one run of a scenario.
+type test struct {
+	leaf      layout.Leaf
+	folder    string
+	record    *run.Record // nil: there is none
+	rehearsal bool
+}
+
+// where names the test as a campaign's user sees it.
+func (t *test) where() string { return t.leaf.Folder("") }
+
+// test gives a scenario's run by its name; nil where it is not wanted.
+func (s *scenario) test(name string) *test {
+	for _, t := range s.tests {
+		if t.leaf.Test == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// collect finds the scenarios of the campaign: folders of a known benchmark's name with folders of scenarios' names in them.
+func (b *builder) collect() error {
+	systems, err := folders(b.o.Campaign)
+	if err != nil {
+		return fmt.Errorf("building a tree of %s: %w", b.o.Campaign, err)
+	}
+	for _, system := range systems {
+		benchmarks, err := folders(filepath.Join(b.o.Campaign, system))
+		if err != nil {
+			return fmt.Errorf("building a tree of %s: %w", b.o.Campaign, err)
+		}
+		for _, name := range benchmarks {
+			if m, err := models.Find(name); err == nil && m.Row.Name == name && name != models.Generic {
+				b.benchmark(system, name)
+			}
+		}
+	}
+	if len(b.scenarios) == 0 && len(b.refusal.Runs) == 0 {
+		return fmt.Errorf("building a tree of %s: %w", b.o.Campaign, errNothing)
+	}
+	return nil
+}
+
+func (b *builder) benchmark(system, name string) {
+	needs, err := compliance.Needs(name, b.round.Name, b.o.Division)
+	kinds := check.SystemTypes(name, b.round.Name)
+	if err != nil || len(kinds) == 0 {
+		b.run(filepath.Join(system, name), "not_in_round", "round %s has no benchmark of this name", b.round.Name)
+		return
+	}
+	if why := folderName(system); why != "" {
+		b.run(system, "system_name", "the system's name becomes a folder of the tree, and %s: rename the folder", why)
+	}
+	b.kind = first(b.kind, kinds[0])
+	has, err := folders(filepath.Join(b.o.Campaign, system, name))
+	if err != nil {
+		b.run(filepath.Join(system, name), "unreadable", "%v", err)
+		return
+	}
+	for _, folder := range has {
+		if s, err := models.ParseScenario(folder); err == nil && string(s) == folder {
+			b.scenarios = append(b.scenarios, b.scenario(system, name, s, needs))
+		}
+	}
+}
+
+// scenario gives the runs that a scenario must have in the tree, and where they lie.
+func (b *builder) scenario(system, benchmark string, name models.Scenario, needs []compliance.Need) *scenario {
+	folder := benchmark
+	if own := b.words.Names[benchmark]; own != "" && b.o.Division == layout.Open {
+		folder = own
+	}
+	s := &scenario{system: system, benchmark: benchmark, scenario: name, place: b.round.Place(b.submitter, system, folder, name)}
+	tests := []string{layout.Performance, layout.Accuracy}
+	for _, n := range needs {
+		if n.Needed {
+			tests = append(tests, n.Test)
+		}
+	}
+	for _, t := range tests {
+		leaf := layout.Leaf{System: system, Benchmark: benchmark, Scenario: name, Test: t}
+		s.tests = append(s.tests, &test{leaf: leaf, folder: leaf.Folder(b.o.Campaign)})
+	}
+	return s
+}
+
+// folders gives the names of the folders in one, sorted; hidden ones are nobody's runs.
+func folders(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}

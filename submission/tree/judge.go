@@ -1,0 +1,299 @@
+package tree
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/compliance"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// objection is one reason not to take a run. look gives the words of it, none where the run may be taken.
+type objection struct {
+	code string
+	look func(*builder, *test) string
+}
+
+// objections are asked in order for every run of a scenario; the first that holds is told, since those behind it would follow from it.
+var objections = []objection{
+	{"missing", (*builder).missing},
+	{"crashed", (*builder).crashed},
+	{"verdict", (*builder).verdict},
+	{"other_test", (*builder).otherTest},
+	{"rehearsal", (*builder).rehearsed},
+	{"log_incomplete", (*builder).incomplete},
+	{"log_altered", (*builder).altered},
+	{"seeds", (*builder).wrongSeeds},
+	{"score", (*builder).score},
+	{"audit", (*builder).audit},
+}
+
+// judge holds every run against the objections, and the runs of a scenario against each other.
+func (b *builder) judge(ctx context.Context) error {
+	for _, s := range b.scenarios {
+		whole := true
+		for _, t := range s.tests {
+			if ctx.Err() != nil {
+				return fmt.Errorf("building a tree of %s: %w", b.o.Campaign, context.Cause(ctx))
+			}
+			for _, o := range objections {
+				if words := o.look(b, t); words != "" {
+					b.run(t.where(), o.code, "%s", words)
+					whole = false
+					break
+				}
+			}
+		}
+		if whole {
+			b.oneUserConf(s)
+		}
+	}
+	return nil
+}
+
+func (b *builder) missing(t *test) string {
+	_, err := os.Stat(t.folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && t.leaf.Audit():
+		return fmt.Sprintf("round %s asks for this audit, and it was not run", b.round.Name)
+	case errors.Is(err, fs.ErrNotExist):
+		return "it was not run"
+	case err != nil:
+		return err.Error()
+	}
+	return ""
+}
+
+func (b *builder) crashed(t *test) string {
+	r, err := run.ReadRecord(t.folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "CRASHED: the folder has no " + run.RecordName
+	case err != nil:
+		return err.Error()
+	}
+	t.record, t.rehearsal = r, r.Rehearsal
+	return ""
+}
+
+func (b *builder) verdict(t *test) string {
+	if t.record.Verdict == run.Valid {
+		return ""
+	}
+	words := []string{string(t.record.Verdict)}
+	for _, c := range t.record.Reasons {
+		words = append(words, c.Code+": "+c.Text)
+	}
+	return strings.Join(words, "; ")
+}
+
+// otherTest: a folder may have been used for something else, or moved.
+func (b *builder) otherTest(t *test) string {
+	mode := models.Performance
+	if t.leaf.Test == layout.Accuracy {
+		mode = models.Accuracy
+	}
+	r := t.record
+	if r.Model == t.leaf.Benchmark && r.Scenario == string(t.leaf.Scenario) && r.Mode == string(mode) {
+		return ""
+	}
+	return fmt.Sprintf("its record is of %s %s %s", r.Model, r.Scenario, r.Mode)
+}
+
+func (b *builder) rehearsed(t *test) string {
+	if !t.record.Rehearsal || b.o.Rehearsal {
+		return ""
+	}
+	return "it is a rehearsal: " + strings.Join(t.record.RehearsalReasons, "; ")
+}
+
+func (b *builder) incomplete(t *test) string {
+	if t.record.LoadGen.Complete {
+		return ""
+	}
+	return "LoadGen's logs lack their end: " + strings.Join(t.record.LoadGen.Missing, "; ")
+}
+
+// logs are the files of a run that a tree takes.
+func (t *test) logs() []string {
+	names := []string{mllog.SummaryName, mllog.DetailName}
+	if t.leaf.Test != layout.Performance {
+		names = append(names, mllog.AccuracyName)
+	}
+	return names
+}
+
+// altered: a log must be the one that the run left, byte for byte.
+func (b *builder) altered(t *test) string {
+	names := []string{run.UserConfName}
+	for _, name := range t.logs() {
+		names = append(names, run.LogFolder+"/"+name)
+	}
+	for _, name := range names {
+		want, noted := t.record.Files[name]
+		sum, err := atomicfile.SHA256(filepath.Join(t.folder, filepath.FromSlash(name)))
+		switch {
+		case err != nil:
+			return err.Error()
+		case !noted:
+			return fmt.Sprintf("its record has no hash of %s", name)
+		case sum != want:
+			return fmt.Sprintf("%s was changed after the run: its SHA-256 is %.16s..., and the record says %.16s...", name, sum, want)
+		}
+	}
+	return ""
+}
+
+// wrongSeeds reads them from the log: the record's numbers are rounded by who reads them.
+func (b *builder) wrongSeeds(t *test) string {
+	want := map[string]uint64{
+		"effective_qsl_rng_seed": b.seeds.QSLSeed, "effective_sample_index_rng_seed": b.seeds.SampleIndexSeed, "effective_schedule_rng_seed": b.seeds.ScheduleSeed,
+	}
+	networked := b.o.Division != layout.Network
+	var wrong []string
+	_, err := mllog.ReadDetailFile(filepath.Join(t.folder, run.LogFolder, mllog.DetailName), func(e *mllog.Entry) error {
+		if seed, ok := want[e.Key]; ok {
+			if e.Value.Text() != fmt.Sprint(seed) {
+				wrong = append(wrong, fmt.Sprintf("%s is %.30s and round %s has %d", strings.TrimPrefix(e.Key, "effective_"), e.Value.Text(), b.round.Name, seed))
+			}
+			delete(want, e.Key)
+		}
+		networked = networked || e.Key == "sut_name" && strings.Contains(e.Value.Text(), run.NetworkSUT)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err.Error()
+	case t.leaf.Test == layout.Accuracy: // the rules ask for seeds where the order of the samples counts
+		return ""
+	case len(wrong) > 0:
+		return strings.Join(wrong, "; ")
+	case len(want) > 0:
+		return "its log does not name the seeds"
+	case !networked:
+		return fmt.Sprintf("its log does not name the system a %s, as the network division wants: run with --network-sut", run.NetworkSUT)
+	}
+	return ""
+}
+
+// scoreRecord is what the accuracy command leaves beside accuracy.txt.
+const scoreRecord = "accuracy.json"
+
+// score: the accuracy run was scored, reached its target (not in open), and its log was not cut yet.
+func (b *builder) score(t *test) string {
+	if t.leaf.Test != layout.Accuracy {
+		return ""
+	}
+	text, err := os.ReadFile(filepath.Join(t.folder, layout.ScoreFile))
+	if err != nil {
+		return fmt.Sprintf("it was not scored: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
+	}
+	if slices.ContainsFunc(strings.Split(string(text), "\n"), func(l string) bool { return strings.HasPrefix(l, layout.HashKey) }) {
+		return fmt.Sprintf("%s has a hash already: the log was truncated before the tree was built", layout.ScoreFile)
+	}
+	var r accuracy.Result
+	text, err = os.ReadFile(filepath.Join(t.folder, scoreRecord))
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	switch {
+	case err != nil:
+		return fmt.Sprintf("its score can not be read: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
+	case b.o.Division == layout.Open || r.Reached(t.rehearsal):
+		return ""
+	}
+	var short []string
+	for _, m := range r.Short(t.rehearsal) {
+		short = append(short, fmt.Sprintf("%s is %s", m.Name, m.Text))
+	}
+	if len(short) == 0 {
+		return fmt.Sprintf("not every answer was scored: %d are missing, %d of the benchmark's parts are not scored", r.Missing, len(r.Unscored))
+	}
+	return "below the target: " + strings.Join(short, ", ") + "; the open division takes it"
+}
+
+// audit: it was verified, the verification passed, and its copies of the logs are the run's.
+func (b *builder) audit(t *test) string {
+	if !t.leaf.Audit() {
+		return ""
+	}
+	v, err := compliance.ReadVerdict(filepath.Join(t.folder, layout.VerifyFolder))
+	switch {
+	case err != nil:
+		return err.Error()
+	case v.Test != t.leaf.Test:
+		return "its verification is of " + v.Test
+	case !v.OK:
+		return v.Why()
+	}
+	t.rehearsal = t.rehearsal || v.Rehearsal
+	if v.Rehearsal && !b.o.Rehearsal {
+		return "its count of queries was scaled down for a rehearsal"
+	}
+	return b.copies(t)
+}
+
+func (b *builder) copies(t *test) string {
+	found := false
+	words := ""
+	_ = filepath.WalkDir(t.leaf.Verified(b.o.Campaign), func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			words = err.Error()
+		case e.IsDir():
+			return nil
+		case !e.Type().IsRegular():
+			words = path + " is no plain file"
+		}
+		if words != "" {
+			return fs.SkipAll
+		}
+		found = true
+		want, isLog := t.record.Files[run.LogFolder+"/"+e.Name()]
+		if !isLog {
+			return nil
+		}
+		if sum, err := atomicfile.SHA256(path); err != nil || sum != want {
+			words = fmt.Sprintf("%s is not the log that the audit's run left", path)
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if words == "" && !found {
+		words = "its verification left no files"
+	}
+	return words
+}
+
+// oneUserConf: performance and accuracy of a scenario ran with one configuration, and that is what the tree holds.
+func (b *builder) oneUserConf(s *scenario) {
+	settings := func(name string) []string {
+		text, err := os.ReadFile(filepath.Join(s.test(name).folder, run.UserConfName))
+		if err != nil {
+			return []string{err.Error()}
+		}
+		return slices.DeleteFunc(strings.Split(string(text), "\n"), func(l string) bool { return l == "" || strings.HasPrefix(l, "#") })
+	}
+	performance, accurate := settings(layout.Performance), settings(layout.Accuracy)
+	for _, line := range accurate {
+		if !slices.Contains(performance, line) {
+			b.run(s.test(layout.Accuracy).where(), "user_conf", "it ran with %q, and the performance run did not: one user.conf is packed for both", line)
+			return
+		}
+	}
+	if len(performance) != len(accurate) {
+		b.run(s.test(layout.Accuracy).where(), "user_conf", "the performance run had %d settings in its user.conf and this one %d: one user.conf is packed for both", len(performance), len(accurate))
+	}
+}

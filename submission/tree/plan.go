@@ -1,0 +1,252 @@
+package tree
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/describe"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// entry is one file of the tree: a copy of a file, or a text.
+type entry struct {
+	to   string // below the root, with slashes
+	from string // empty: text
+	text []byte
+}
+
+func (b *builder) copy(from, to string) { b.entries = append(b.entries, entry{to: to, from: from}) }
+
+func (b *builder) text(to string, text []byte) {
+	b.entries = append(b.entries, entry{to: to, text: text})
+}
+
+// describe completes the description by what the runs and the machine know, and asks for the rest.
+func (b *builder) describe() {
+	if b.o.Submitter == "" {
+		b.word("submitter", codeEmpty, "nobody is named: give --submitter, or write it into the description")
+	} else if why := folderName(b.o.Submitter); why != "" {
+		b.word("submitter", "submitter", "it becomes a folder of the tree, and %s", why)
+	}
+	for benchmark, own := range b.words.Names {
+		if why := folderName(own); why != "" && b.o.Division == layout.Open {
+			b.word("benchmark_names."+benchmark, "benchmark_names", "it becomes a folder of the tree, and %s", why)
+		}
+	}
+	for _, s := range b.scenarios {
+		if t := s.test(layout.Performance); t.record != nil {
+			b.words.Fill(b.facts(t))
+		}
+	}
+	if b.o.Rehearsal && b.rehearsal() {
+		b.words.Rehearse(b.kind)
+	}
+	for _, field := range b.words.Missing(b.o.Division) {
+		if field != "system.submitter" && field != "system.division" {
+			b.word(field, codeEmpty, "nobody says it, and it can not be found here")
+		}
+	}
+	for _, wrong := range b.words.Wrong() {
+		field, text, _ := strings.Cut(wrong, " ")
+		b.word(field, "value", "it %s", text)
+	}
+}
+
+// facts are what a performance run knows of the system. The machine is the system's only where the server was reached on it.
+func (b *builder) facts(t *test) []describe.Fact {
+	var facts []describe.Fact
+	if server := framework(t.folder); server != "" {
+		facts = append(facts, describe.Fact{Field: "framework", Value: server, From: "the endpoint"})
+	}
+	if !slices.ContainsFunc(t.record.Endpoints, func(e run.EndpointCounts) bool { return !loopback(e.URL) }) {
+		inv := hostinfo.Inventory{Facts: t.record.Host}
+		if m := b.o.Machine; m != nil && m.CPUModel == inv.CPUModel && m.CPUs == inv.CPUs && m.MemoryBytes == inv.MemoryBytes {
+			inv = *m
+		}
+		facts = append(facts, describe.OfMachine(inv, "the machine of the run")...)
+	}
+	return facts
+}
+
+func loopback(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// framework is the server that the preflight met, with its version.
+func framework(folder string) string {
+	text, err := os.ReadFile(filepath.Join(folder, run.PreflightName))
+	if err != nil {
+		return ""
+	}
+	var p run.Preflight
+	if err := json.Unmarshal(text, &p); err != nil || len(p.Endpoints) == 0 {
+		return ""
+	}
+	e := p.Endpoints[0]
+	if e == nil || e.Server == "" || e.Version == "" {
+		return ""
+	}
+	return e.Server + " " + e.Version
+}
+
+// plan lists the files of the tree.
+func (b *builder) plan() error {
+	system, err := b.words.SystemJSON()
+	if err != nil {
+		return err
+	}
+	measurements, err := b.words.MeasurementsJSON()
+	if err != nil {
+		return err
+	}
+	mapping := map[string]string{}
+	for _, s := range b.scenarios {
+		b.text(b.submitter.System(s.system), system)
+		b.text(s.place.Measurements(), measurements)
+		b.scenarioFiles(s)
+		b.text(path.Join(s.place.Code(), layout.ReadmeName), b.codeReadme(s.benchmark))
+		if b.words.Power != "" && b.round.PowerFile {
+			b.copy(b.words.Power, b.submitter.SystemPower(s.system))
+		}
+		if err := b.source(s.place.Code()); err != nil {
+			return err
+		}
+		if s.place.Benchmark != s.benchmark {
+			mapping[s.place.Benchmark] = s.benchmark
+		}
+	}
+	if b.words.Calibration != "" {
+		b.text(b.submitter.Calibration()[0], paragraph("# Calibration\n\n"+b.words.Calibration))
+	}
+	if len(mapping) > 0 {
+		text, err := json.MarshalIndent(mapping, "", "  ")
+		if err != nil {
+			return err
+		}
+		b.text(b.submitter.Mapping(), append(text, '\n'))
+	}
+	b.unique()
+	return nil
+}
+
+// unique drops the repetitions of files that several scenarios share.
+func (b *builder) unique() {
+	seen := map[string]bool{}
+	b.entries = slices.DeleteFunc(b.entries, func(e entry) bool {
+		twice := seen[e.to]
+		seen[e.to] = true
+		return twice
+	})
+}
+
+// scenarioFiles are the logs, scores, audits and configurations of one scenario.
+func (b *builder) scenarioFiles(s *scenario) {
+	for _, t := range s.tests {
+		switch {
+		case t.leaf.Audit():
+			b.below(t.leaf.Verified(b.o.Campaign), s.place.Audit(t.leaf.Test))
+		case t.leaf.Test == layout.Accuracy:
+			b.logs(t, s.place.Accuracy())
+			b.copy(filepath.Join(t.folder, layout.ScoreFile), path.Join(s.place.Accuracy(), layout.ScoreFile))
+		default:
+			b.logs(t, s.place.Performance())
+			for _, power := range []string{layout.PowerName, layout.RangingName} {
+				b.below(filepath.Join(t.folder, power), path.Join(s.place.Folder(), layout.Performance, power))
+			}
+		}
+		b.copy(filepath.Join(t.folder, run.ConfigName), path.Join(s.place.Code(), "configs", s.system+"-"+s.place.Name+"-"+t.leaf.Test+".yaml"))
+	}
+	performance := s.test(layout.Performance)
+	b.copy(filepath.Join(performance.folder, run.UserConfName), path.Join(s.place.Measured(), layout.UserConfName))
+	b.text(path.Join(s.place.Measured(), layout.ReadmeName), b.readme(s))
+}
+
+func (b *builder) logs(t *test, to string) {
+	for _, name := range t.logs() {
+		b.copy(filepath.Join(t.folder, run.LogFolder, name), path.Join(to, name))
+	}
+}
+
+// below copies the plain files of a folder, none where there is no such folder.
+func (b *builder) below(folder, to string) {
+	_ = filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			rel, _ := filepath.Rel(folder, name) // both begin alike
+			b.copy(name, path.Join(to, filepath.ToSlash(rel)))
+		}
+		return nil
+	})
+}
+
+// maxSource bounds the submitter's own code.
+const maxSource = 100_000
+
+var errSource = errors.New("the folder of the submitter's code can not be taken")
+
+// source takes the submitter's own code. What no tree may hold is left out and named.
+func (b *builder) source(to string) error {
+	folder := b.words.Source
+	if folder == "" {
+		return nil
+	}
+	n := 0
+	err := filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(folder, name)
+		if err != nil {
+			return err
+		}
+		if name != folder && (folderName(e.Name()) != "" || e.Name() == "__pycache__" || !e.IsDir() && !e.Type().IsRegular()) {
+			b.noteOnce("%s of the code is left out: hidden files, links, names with blanks and __pycache__ have no place in a tree", rel)
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if e.IsDir() {
+			return nil
+		}
+		if n++; n > maxSource {
+			return fmt.Errorf("it has more than %d files", maxSource)
+		}
+		b.copy(name, path.Join(to, filepath.ToSlash(rel)))
+		return nil
+	})
+	if err != nil {
+		b.word("source", "source", "%v: %v", errSource, err)
+	}
+	return nil
+}
+
+func (b *builder) noteOnce(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(b.notes, text) {
+		b.notes = append(b.notes, text)
+	}
+}
+
+// hash is the SHA-256 that the entry's file must have.
+func (e *entry) hash() (string, error) {
+	if e.from == "" {
+		return textHash(e.text), nil
+	}
+	return atomicfile.SHA256(e.from)
+}
