@@ -158,12 +158,36 @@ func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
 		c.Flags = append(c.Flags, globalFlags()...)
 		c.Before = p.before
 		withEnviron(c)
+		withRequired(c)
 		c.Subcommands = p.withGlobals(c.Subcommands)
 		if len(c.Subcommands) > 0 {
 			c.Action, c.OnUsageError = p.noCommand, usageError
 		}
 	}
 	return commands
+}
+
+// withRequired asks for the flags that a command can not do without in one paragraph; cli's own way prints the whole help first.
+func withRequired(c *cli.Command) {
+	var names []string
+	for _, f := range c.Flags {
+		if s, ok := f.(*cli.StringFlag); ok && s.Required {
+			s.Required = false
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	action := c.Action
+	c.Action = func(of *cli.Context) error {
+		for _, name := range names {
+			if of.String(name) == "" {
+				return usageError(of, fmt.Errorf("%s needs --%s", of.Command.HelpName, name), false)
+			}
+		}
+		return action(of)
+	}
 }
 
 func (p *program) app() *cli.App {
@@ -244,7 +268,7 @@ func (p *program) noCommand(c *cli.Context) error {
 
 // usageError turns the flag parser's words into ours, with the nearest flag.
 func usageError(c *cli.Context, err error, _ bool) error {
-	e := &run.Error{Exit: run.ExitUsage, Code: "flag", Err: err, Hint: "`mlperf-go " + strings.TrimSpace(c.Command.FullName()+" --help") + "` lists the flags"}
+	e := &run.Error{Exit: run.ExitUsage, Code: "flag", Err: err, Hint: "`" + c.Command.HelpName + " --help` lists the flags"}
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
 	if !unknown {
 		return e

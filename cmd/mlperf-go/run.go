@@ -49,7 +49,7 @@ func noArguments(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%s takes flags only, not %q", c.Command.FullName(), c.Args().First()), Hint: "Is a -- missing before it, or an = in front of its value?"}
+	return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%s takes flags only, not %q", c.Command.HelpName, c.Args().First()), Hint: "Is a -- missing before it, or an = in front of its value?"}
 }
 
 // redacted hides keys that were given on the command line, ours and those of an engine behind "--".
