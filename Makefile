@@ -41,7 +41,7 @@ run: build
 	@$(BIN) run --model '$(MODEL)' --mode '$(MODE)' $(call flag,SCENARIO,scenario) $(call flag,ENDPOINT,endpoint) \
 	  $(call flag,DATASET,dataset) $(call flag,OUT,output-dir) $(ARGS)
 
-## make submission   every scenario of MODEL, performance and accuracy: [ENDPOINT=] [DATASET=] [SYSTEM=] [SUBMITTER=] [OUT=] [ARGS=]
+## make submission   every test of MODEL's scenarios: [ENDPOINT=] [DATASET=] [SYSTEM=] [SUBMITTER=] [OUT=] [ARGS=]
 submission: build
 	@$(BIN) submission run --model '$(MODEL)' $(call flag,ENDPOINT,endpoint) $(call flag,DATASET,dataset) \
 	  $(call flag,SYSTEM,system) $(call flag,SUBMITTER,submitter) $(call flag,OUT,output-dir) $(ARGS)

@@ -16,7 +16,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
-	"github.com/mlperf-go/mlperf-go/submission"
 )
 
 func (p *program) accuracyCommand() *cli.Command {
@@ -47,7 +46,7 @@ type scoring struct {
 func findScoring(c *cli.Context) (*scoring, error) {
 	s := &scoring{log: c.String("log"), dataset: c.String("dataset"), folder: c.String("output-dir")}
 	model, scenario := c.String("model"), c.String("scenario")
-	if r, err := submission.ReadRecord(s.log); err == nil {
+	if r, err := run.ReadRecord(s.log); err == nil {
 		s.record = r
 		model, scenario = orElse(model, r.Model), orElse(scenario, r.Scenario)
 		s.dataset = orElse(s.dataset, datasetOf(s.log, r))
@@ -100,9 +99,18 @@ func (p *program) score(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	r, err := p.scoreOf(c, s)
+	if err != nil {
+		return err
+	}
+	return p.writeScore(s, r)
+}
+
+// scoreOf scores a log. The tokenizer is the one that the command's flags name, where there is need of one.
+func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) {
 	bench, err := accuracy.Find(s.row.Name)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "model", Err: err}
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "model", Err: err}
 	}
 	o := bench.DatasetOptions(datasets.ForRow(s.row))
 	if s.record != nil {
@@ -110,31 +118,31 @@ func (p *program) score(c *cli.Context) error {
 	}
 	ds, err := datasets.Open(s.dataset, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.record != nil && s.record.Dataset.SHA256 != "" && s.record.Dataset.SHA256 != ds.SHA256 {
-		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: fmt.Errorf("%s is not the data set of the run: its SHA-256 is %s, and the run's was %s", s.dataset, ds.SHA256, s.record.Dataset.SHA256), Hint: "Give the run's own with --dataset"}
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: fmt.Errorf("%s is not the data set of the run: its SHA-256 is %s, and the run's was %s", s.dataset, ds.SHA256, s.record.Dataset.SHA256), Hint: "Give the run's own with --dataset"}
 	}
 	references, err := bench.References(ds)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err}
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err}
 	}
 	in := accuracy.Input{Benchmark: s.row.Name, Scenario: s.scenario, Log: s.log, References: references, PerSample: c.Bool("per-sample"), Progress: p.scored()}
 	if bench.NeedsTokenizer() {
 		found, err := p.tokenizerOf(c, s.row, ds)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		in.Remote, in.Tokenizer = found, &found.Source
 	}
 	if in.Punkt, err = accuracy.EnglishPunkt(); err != nil {
-		return err
+		return nil, err
 	}
 	r, err := accuracy.Score(c.Context, in)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "accuracy", Err: err}
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "accuracy", Err: err}
 	}
-	return p.writeScore(s, r)
+	return r, nil
 }
 
 // scored shows how far the scoring is, at most ten lines.

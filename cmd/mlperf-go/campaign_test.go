@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -12,15 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/run"
-	"github.com/mlperf-go/mlperf-go/submission"
 )
 
 // startCampaign starts Server of llama3.1-8b, performance for about six seconds and then accuracy. Its limits suit a busy machine.
 func startCampaign(t *testing.T, folder string, more ...string) *process {
 	t.Helper()
 	args := append([]string{"submission", "run", "--model", "llama3.1-8b", "--scenario", "Server", "--samples", "32", "--target-qps", "100",
-		"--min-queries", "600", "--min-duration", "0", "--ttft-limit", "60s", "--tpot-limit", "10s", "--output-dir", folder, "--no-progress"}, more...)
-	return start(t, filepath.Join(folder, "Server", "performance"), args...)
+		"--min-queries", "600", "--min-duration", "0", "--ttft-limit", "60s", "--tpot-limit", "10s", "--only", "performance,accuracy", "--output-dir", folder, "--no-progress"}, more...)
+	return start(t, filepath.Join(folder, "simulated", "llama3.1-8b", "Server", "performance"), args...)
 }
 
 // running waits until the test of a step issues, and gives the campaign's children.
@@ -67,14 +67,14 @@ func TestKilledCampaignGoesOn(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Kill())
 	require.Equal(t, -1, p.end(endWithin))
 	p.gone(children)
-	r, err := submission.ReadRecord(p.folder)
+	r, err := run.ReadRecord(p.folder)
 	valid := err == nil && r.Verdict == run.Valid
 	require.False(t, valid, "what was cut short is not valid")
 
 	states, verdicts := resume(t, folder)
 	require.Equal(t, []string{"done", "done"}, states)
 	require.Equal(t, []string{"VALID", "VALID"}, verdicts)
-	require.NoDirExists(t, filepath.Join(folder, "Offline"), "the same set of runs, and no other")
+	require.NoDirExists(t, filepath.Join(filepath.Dir(filepath.Dir(p.folder)), "Offline"), "the same set of runs, and no other")
 }
 
 func TestInterruptedCampaignKeepsWhatWasMeasured(t *testing.T) {
@@ -90,7 +90,7 @@ func TestInterruptedCampaignKeepsWhatWasMeasured(t *testing.T) {
 	r := p.record()
 	require.Equal(t, run.Interrupted, r.Verdict)
 	require.Positive(t, r.Samples.Completed)
-	require.NoDirExists(t, filepath.Join(folder, "Server", "accuracy"), "nothing is started after a signal")
+	require.NoDirExists(t, filepath.Join(filepath.Dir(p.folder), "accuracy"), "nothing is started after a signal")
 
 	_, verdicts := resume(t, folder)
 	require.Equal(t, []string{"VALID", "VALID"}, verdicts)
@@ -100,6 +100,7 @@ func TestCampaignHidesTheKeyFromTheProcessList(t *testing.T) {
 	t.Parallel()
 	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--api-key", "quite-secret")
 	p := startCampaign(t, filepath.Join(t.TempDir(), "out"), "--endpoint", url, "--api-key", "quite-secret")
+	p.folder = strings.Replace(p.folder, "simulated", "system", 1)
 	p.until("the step to start", 20*time.Second, func() bool {
 		_, err := os.Stat(filepath.Join(p.folder, run.UserConfName))
 		return err == nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -13,12 +14,15 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 func (p *program) complianceCommand() *cli.Command {
 	test := &cli.StringFlag{Name: "test", Usage: "TEST01, TEST04, TEST06, TEST07, TEST08 or TEST09"}
+	scale := &cli.IntFlag{Name: "rehearsal-queries", Usage: "at most this many queries, for a rehearsal: the verdict then counts for nothing", DefaultText: "as many as the audit asks for"}
 	reference := []cli.Flag{
 		&cli.StringFlag{Name: "reference-accuracy", Usage: "TEST01, TEST08: log folder of the accuracy run"},
 		&cli.StringFlag{Name: "reference-performance", Usage: "TEST01, TEST04: log folder of the performance run"},
@@ -28,7 +32,7 @@ func (p *program) complianceCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "run", Usage: "run an audit's test and verify it", HideHelpCommand: true, OnUsageError: usageError,
 				Description: "Runs the test with the audit's configuration, given to LoadGen by path, and verifies its logs. The verify files are written to OUTPUT-DIR/compliance.",
-				Flags:       append(append(settingFlags(), test), reference...), Action: p.complianceRun},
+				Flags:       append(append(append(settingFlags(), test, scale), tokenizerNames()...), reference...), Action: p.complianceRun},
 			{Name: "verify", Usage: "verify the logs of an audit's test", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: append([]cli.Flag{test,
 					&cli.StringFlag{Name: "model", Usage: "benchmark, for the strict reading and its thresholds"},
@@ -90,6 +94,11 @@ func (p *program) complianceRun(c *cli.Context) error {
 	if err != nil {
 		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err, Hint: "`mlperf-go compliance needs --model " + plan.Row.Name + "` lists what there is"}
 	}
+	if n := c.Int("rehearsal-queries"); n < 0 {
+		return &run.Error{Exit: run.ExitUsage, Code: "rehearsal", Err: fmt.Errorf("--rehearsal-queries %d is no number of queries", n), Hint: "Leave it out for the whole audit"}
+	} else if n > 0 {
+		audit = audit.Scale(n)
+	}
 	private, err := os.MkdirTemp("", "mlperf-go-audit-")
 	if err != nil {
 		return err
@@ -107,11 +116,35 @@ func (p *program) complianceRun(c *cli.Context) error {
 	if err := p.runAudit(c.Context, plan); err != nil || p.exit != run.ExitValid {
 		return err
 	}
-	return p.verify(compliance.Input{
+	in := compliance.Input{
 		Compliance: filepath.Join(plan.Folder(), run.LogFolder), Scenario: plan.Scenario.Scenario, Row: plan.Row, Audit: audit,
 		ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
 		EOSOption: compliance.OfficialEOSOption(plan.Row),
-	}, audit.Test, filepath.Join(plan.Folder(), "compliance"))
+	}
+	if audit.Threshold > 0 {
+		if in.Evaluator, err = p.evaluation(c, plan); err != nil {
+			return err
+		}
+	}
+	return p.verify(in, audit.Test, filepath.Join(plan.Folder(), layout.VerifyFolder))
+}
+
+// evaluation is what the accuracy evaluation prints about an audit's answers.
+func (p *program) evaluation(c *cli.Context, plan *run.Plan) (string, error) {
+	record, err := run.ReadRecord(plan.Folder())
+	if err != nil {
+		return "", err
+	}
+	r, err := p.scoreOf(c, &scoring{
+		log: filepath.Join(plan.Folder(), run.LogFolder, mllog.AccuracyName), dataset: datasetOf(plan.Folder(), record),
+		row: plan.Row, scenario: plan.Scenario.Scenario, record: record,
+	})
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	err = r.WriteText(&text)
+	return text.String(), err
 }
 
 // runAudit is runOne without its summary on stdout where one JSON object is wanted: the verification's.
@@ -161,6 +194,11 @@ func (p *program) verify(in compliance.Input, test, folder string) error {
 				return err
 			}
 		}
+		if err := r.Verdict().Keep(folder); err != nil {
+			return err
+		}
+	}
+	if folder != "" {
 		if err := r.Verdict().Keep(folder); err != nil {
 			return err
 		}

@@ -27,15 +27,15 @@ var forced = config.Origin{Layer: config.FromFlag, Where: "--resume"}
 
 // rehearse gives a plan what the user left out: a synthetic data set, and the simulator in a process of its own. The data set is made in
 // keep, or where that is empty in a temporary folder, from which the run takes its copy. The function that rehearse returns ends what it
-// started.
-func (p *program) rehearse(ctx context.Context, plan *run.Plan, keep string) (stop func(), err error) {
+// started; the channel is closed when a simulator of ours has ended, and nil where there is none.
+func (p *program) rehearse(ctx context.Context, plan *run.Plan, keep string) (stop func(), gone <-chan struct{}, err error) {
 	stop = func() {}
 	if plan.HasDataset() && plan.HasEndpoint() {
-		return stop, nil
+		return stop, nil, nil
 	}
 	dir, err := os.MkdirTemp("", "mlperf-go-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	stop = func() { _ = os.RemoveAll(dir) } // what stays behind is in the system's temporary folder
 	defer func() {
@@ -48,20 +48,20 @@ func (p *program) rehearse(ctx context.Context, plan *run.Plan, keep string) (st
 			keep = dir
 		}
 		if err := makeDataset(plan, filepath.Join(keep, run.DatasetName)); err != nil {
-			return stop, err
+			return stop, nil, err
 		}
 	}
 	if plan.HasEndpoint() {
-		return stop, nil
+		return stop, nil, nil
 	}
 	s, err := startSimulator(ctx, dir, plan)
 	if err != nil {
-		return stop, err
+		return stop, nil, err
 	}
 	remove := stop
 	stop = func() { s.stop(); remove() }
 	origin := config.Origin{Layer: config.FromRegistry, Where: "simulator"}
-	return stop, errors.Join(plan.Config.Set("endpoint", s.url, origin), plan.Config.Set("backend", "sim", origin))
+	return stop, s.exited, errors.Join(plan.Config.Set("endpoint", s.url, origin), plan.Config.Set("backend", "sim", origin))
 }
 
 func makeDataset(plan *run.Plan, path string) error {

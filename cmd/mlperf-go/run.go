@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/run"
-	"github.com/mlperf-go/mlperf-go/submission"
+	"github.com/mlperf-go/mlperf-go/submission/campaign"
 )
 
 func (p *program) runCommand() *cli.Command {
@@ -28,7 +28,7 @@ func (p *program) runCommand() *cli.Command {
 				return err
 			}
 			if e.String("mode") == "submission" {
-				return p.runBoth(c)
+				return p.runBoth(c, e)
 			}
 			plan, err := run.NewPlan(e)
 			if err != nil {
@@ -111,8 +111,7 @@ func configJSON(plan *run.Plan) any {
 // runOne does a test in this process.
 func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 	if plan.Config.Bool("resume") {
-		step := submission.Step{Scenario: plan.Scenario.Scenario, Mode: plan.Mode, Folder: plan.Folder()}
-		if r, ok := wanted(plan).Done(step); ok {
+		if r := doneBefore(plan); r != nil {
 			p.notice("skipped: " + plan.Folder() + " holds a valid run")
 			return p.printRecord(r, plan.Folder())
 		}
@@ -131,7 +130,7 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 		return err
 	}
 	defer down()
-	stop, err := p.rehearse(ctx, plan, "")
+	stop, _, err := p.rehearse(ctx, plan, "")
 	if err != nil {
 		return err
 	}
@@ -147,6 +146,22 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 		p.exit = i.ExitCode()
 	}
 	return p.printRecord(r, plan.Folder())
+}
+
+// doneBefore is the valid record in a plan's folder, when the settings are the plan's; nil: there is none.
+func doneBefore(plan *run.Plan) *run.Record {
+	e := plan.Config.Clone()
+	k := &theCampaign{base: e, row: plan.Row, hash: map[string]string{}}
+	step := campaign.Step{Scenario: plan.Scenario.Scenario, Test: string(plan.Mode)}
+	bound, sum, err := k.plan(step)
+	if err != nil { // the run itself will tell
+		return nil
+	}
+	f := campaign.Want{Model: plan.Row.Name, Step: step, Settings: campaign.PlanSettings(bound, sum), Real: isReal(plan)}.Judge(plan.Folder())
+	if f.Status != campaign.Done {
+		return nil
+	}
+	return f.Record
 }
 
 // checkDataset reads the user's data set before anything is started, the simulator included.

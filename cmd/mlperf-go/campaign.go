@@ -1,0 +1,400 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/compliance"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/campaign"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// theCampaign is a campaign with what its steps are set to.
+type theCampaign struct {
+	campaign.Campaign
+	p    *program
+	row  *models.Row
+	base *config.Effective // what every step has
+	sets []override
+	size size
+	hash map[string]string // of synthetic data sets, by their rows
+
+	tokenizer []string // flags that name it, for the scores
+}
+
+// override is a --set.
+type override struct {
+	where, name, text string
+}
+
+// newCampaign reads flags and the system's description, and plans the steps. It starts and writes nothing.
+func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign, error) {
+	k := &theCampaign{p: p, base: e, hash: map[string]string{}}
+	if e.String("mode") != string(models.Performance) { // the steps say theirs
+		if err := e.Set("mode", string(models.Performance), forced); err != nil {
+			return nil, err
+		}
+	}
+	plan, err := run.NewPlan(e.Clone())
+	if err != nil {
+		return nil, err
+	}
+	if k.row = plan.Row; k.row.Name == models.Generic {
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "model", Err: errors.New("generic is no benchmark, so there is nothing to submit"), Hint: "Use `mlperf-go run --model generic`"}
+	}
+	p.notice(plan.Notices()...)
+	for _, step := range []func(*cli.Context, *run.Plan) error{k.describe, k.readSets, k.findSize, k.findSteps} {
+		if err := step(c, plan); err != nil {
+			return nil, err
+		}
+	}
+	k.Folder = e.String("output-dir")
+	if k.Folder == "" {
+		k.Folder = filepath.Join("results", k.row.Name)
+	}
+	for _, f := range tokenizerNames() {
+		if name := f.Names()[0]; c.IsSet(name) {
+			k.tokenizer = append(k.tokenizer, fmt.Sprintf("--%s=%v", name, c.Value(name)))
+		}
+	}
+	k.Resume, k.Force = e.Bool("resume"), e.Bool("force")
+	k.Real = isReal(plan)
+	k.AnyScore = strings.EqualFold(k.Division, layout.Open)
+	k.Attempts = max(1, c.Int("attempts"), k.size.attempts)
+	k.Wait = c.Duration("wait-endpoint")
+	k.Command = k.command
+	k.Tell = func(text string) { p.notice(text) }
+	return k, nil
+}
+
+// describe says whose campaign it is: by flags, else by the system's description.
+func (k *theCampaign) describe(c *cli.Context, plan *run.Plan) error {
+	var d struct {
+		Type      string `json:"system_type"`
+		Submitter string `json:"submitter"`
+		Division  string `json:"division"`
+	}
+	k.System = "simulated"
+	if plan.HasEndpoint() {
+		k.System = "system"
+	}
+	if path := c.String("system"); path != "" {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, &d)
+		}
+		if err != nil {
+			return &run.Error{Exit: run.ExitUsage, Code: "system", Err: fmt.Errorf("the description of the system %s can not be read: %w", path, err), Hint: "Give a JSON file with --system"}
+		}
+		k.System = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	}
+	if slices.Contains([]string{layout.TreeName, layout.OriginalsName, "aside"}, k.System) {
+		return &run.Error{Exit: run.ExitUsage, Code: "system", Err: fmt.Errorf("the system can not be called %q: a folder of the campaign has that name", k.System), Hint: "Give the description's file another name"}
+	}
+	k.Model = k.row.Name
+	k.Submitter = orElse(c.String("submitter"), d.Submitter)
+	k.Division = strings.ToLower(orElse(orElse(c.String("division"), d.Division), layout.Closed))
+	k.SystemType = orElse(c.String("system-type"), d.Type)
+	if !slices.Contains(layout.Divisions(), k.Division) {
+		return &run.Error{Exit: run.ExitUsage, Code: "division", Err: fmt.Errorf("the division %q is unknown", k.Division), Hint: "Use " + strings.Join(layout.Divisions(), ", ")}
+	}
+	round, ok := models.FindRound(orElse(c.String("round"), models.CurrentRound))
+	if !ok {
+		return &run.Error{Exit: run.ExitUsage, Code: "round", Err: fmt.Errorf("the round %q is unknown", c.String("round")), Hint: "`mlperf-go models` lists the rounds"}
+	}
+	k.Round = round.Name
+	if round.Name == models.CurrentRound || k.base.IsSet("seed-override") {
+		return nil
+	}
+	if isReal(plan) {
+		return &run.Error{Exit: run.ExitUsage, Code: "round", Err: fmt.Errorf("the linked LoadGen carries the seeds of round %s, so that a submission of round %s can not be measured", models.CurrentRound, round.Name), Hint: "Leave --round out; a rehearsal takes any round"}
+	}
+	return k.base.Set("seed-override", round.Name, config.Origin{Layer: config.FromRegistry, Where: "--round"})
+}
+
+// readSets reads --set WHERE.NAME=VALUE.
+func (k *theCampaign) readSets(c *cli.Context, _ *run.Plan) error {
+	for _, text := range c.StringSlice("set") {
+		name, value, ok := strings.Cut(text, "=")
+		where, name, dotted := strings.Cut(name, ".")
+		s, _, err := k.base.Table().Find(name)
+		switch {
+		case !ok || !dotted:
+			err = fmt.Errorf("--set %s is not of the form WHERE.SETTING=VALUE", text)
+		case err == nil && perStep[s.Name]:
+			err = fmt.Errorf("--set %s: every step has its own %s", text, s.Name)
+		case err == nil && !k.isScenario(where) && strings.HasPrefix(s.Group, "Load"):
+			err = fmt.Errorf("--set %s: all tests of a scenario have one user.conf, so %s belongs to a scenario and not to %s alone", text, s.Name, where)
+		}
+		if err != nil {
+			return &run.Error{Exit: run.ExitUsage, Code: "set", Err: err, Hint: "Write --set Server.target-qps=80, or --set accuracy.dataset=FILE"}
+		}
+		k.sets = append(k.sets, override{where, name, value})
+	}
+	return nil
+}
+
+func (k *theCampaign) isScenario(word string) bool {
+	_, err := k.row.Scenario(word)
+	return err == nil
+}
+
+// findSteps plans the scenarios of the round and the audits that it names.
+func (k *theCampaign) findSteps(c *cli.Context, plan *run.Plan) error {
+	scenarios := []models.Scenario{plan.Scenario.Scenario}
+	if !k.base.IsSet("scenario") && !plan.Config.IsSet("scenario") { // not by a flag, nor by a name such as llama3.1-8b-interactive
+		all, systemType, err := campaign.Scenarios(k.row, k.Round, k.SystemType)
+		if err != nil {
+			return &run.Error{Exit: run.ExitUsage, Code: "scenario", Err: err, Hint: "Choose another --round or --system-type, or a --scenario"}
+		}
+		scenarios, k.SystemType = all, systemType
+	}
+	needs, err := compliance.Needs(k.row.Name, k.Round, k.Division)
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+	}
+	var audits []string
+	for _, n := range needs {
+		if n.Needed {
+			audits = append(audits, n.Test)
+		}
+	}
+	k.All = campaign.Steps(scenarios, audits)
+	chosen, err := campaign.Only(k.All, c.StringSlice("only"))
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "only", Err: err}
+	}
+	for _, s := range chosen {
+		k.Tasks = append(k.Tasks, campaign.Task{Step: s})
+	}
+	for _, o := range k.sets {
+		if !slices.ContainsFunc(k.All, func(s campaign.Step) bool { return o.names(s) }) {
+			return &run.Error{Exit: run.ExitUsage, Code: "set", Err: fmt.Errorf("--set %s.%s: the campaign has no scenario and no test of that name", o.where, o.name), Hint: "Its first step is " + k.All[0].ID()}
+		}
+	}
+	return nil
+}
+
+// names says whether an override is for a step; a score is of the accuracy run.
+func (o override) names(s campaign.Step) bool {
+	return strings.EqualFold(o.where, string(s.Scenario)) || strings.EqualFold(o.where, s.Test) || strings.EqualFold(o.where, s.ID())
+}
+
+func (k *theCampaign) keepTests(tests ...string) {
+	without := func(s campaign.Step) bool { return !slices.Contains(tests, s.Test) }
+	k.All = slices.DeleteFunc(k.All, without)
+	k.Tasks = slices.DeleteFunc(k.Tasks, func(t campaign.Task) bool { return without(t.Step) })
+}
+
+func (k *theCampaign) shortPlace(s campaign.Step) string {
+	return filepath.Join(k.Folder, string(s.Scenario), s.Test)
+}
+
+// config is what a step is set to before its plan adds the defaults.
+func (k *theCampaign) config(s campaign.Step) (*config.Effective, error) {
+	e := k.base.Clone()
+	flag := func(name, text, where string) error {
+		return e.Set(name, text, config.Origin{Layer: config.FromFlag, Where: where})
+	}
+	if err := errors.Join(flag("scenario", string(s.Scenario), s.ID()), flag("mode", string(s.Mode()), s.ID())); err != nil {
+		return nil, err
+	}
+	for _, o := range k.sets {
+		if !o.names(s) {
+			continue
+		}
+		if err := flag(o.name, o.text, "--set "+o.where); err != nil {
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "set", Err: err}
+		}
+	}
+	row, err := k.row.Scenario(string(s.Scenario))
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range k.size.defaults(row, e) {
+		if err := e.Set(d[0], d[1], config.Origin{Layer: config.FromRegistry, Where: "--rehearsal-size"}); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// plan resolves a step to the end, as its own process will.
+func (k *theCampaign) plan(s campaign.Step) (*run.Plan, string, error) {
+	e, err := k.config(s)
+	if err != nil {
+		return nil, "", err
+	}
+	plan, err := run.NewPlan(e)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, sum := plan.Samples(), ""
+	if plan.HasDataset() {
+		ds, err := plan.ReadDataset()
+		if err != nil {
+			return nil, "", err
+		}
+		rows, sum = len(ds.Samples), ds.SHA256
+	} else if sum, err = k.synthetic(plan); err != nil {
+		return nil, "", err
+	}
+	if err := plan.Bind(rows); err != nil {
+		return nil, "", err
+	}
+	return plan, sum, nil
+}
+
+// synthetic is the SHA-256 of the synthetic data set that will be made for a plan.
+func (k *theCampaign) synthetic(plan *run.Plan) (string, error) {
+	key := strconv.Itoa(plan.Samples())
+	if k.hash[key] == "" {
+		h := sha256.New()
+		if err := datasets.WriteSynth(h, plan.Row, plan.Samples(), synthSeed); err != nil {
+			return "", &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err, Hint: "Give the benchmark's own data set with --dataset"}
+		}
+		k.hash[key] = hex.EncodeToString(h.Sum(nil))
+	}
+	return k.hash[key], nil
+}
+
+// bind finds out what every step is set to, and refuses what could not be submitted.
+func (k *theCampaign) bind() error {
+	for i := range k.Tasks {
+		t := &k.Tasks[i]
+		plan, sum, err := k.plan(t.Step)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.ID(), err)
+		}
+		if err := refuseRehearsal(plan); err != nil {
+			return fmt.Errorf("%s: %w", t.ID(), err)
+		}
+		t.Load = loadOf(plan)
+		if t.Audit() {
+			if t.Load, err = k.auditLoad(t.Step, t.Load); err != nil {
+				return err
+			}
+		}
+		if t.IsRun() {
+			t.Settings = campaign.PlanSettings(plan, sum)
+		}
+		if n := k.size.queries; t.Audit() && n > 0 {
+			t.Settings[campaign.KeyAudit] = strconv.Itoa(n)
+		}
+	}
+	return nil
+}
+
+// loadOf is how much a bound plan's test has to do.
+func loadOf(plan *run.Plan) campaign.Load {
+	c := plan.Config
+	l := campaign.Load{Samples: c.Int("min-queries"), MinDuration: c.Duration("min-duration")}
+	if plan.Scenario.LoadGen == models.Server {
+		l.PerS = c.Float("target-qps")
+	}
+	if plan.Mode == models.Accuracy {
+		l.Samples, l.MinDuration = plan.Row.DatasetSamples, 0
+		if n := c.Int("samples"); n > 0 {
+			l.Samples = n
+		}
+	}
+	return l
+}
+
+// auditLoad: the audit's own counts go before the plan's.
+func (k *theCampaign) auditLoad(s campaign.Step, l campaign.Load) (campaign.Load, error) {
+	audit, err := compliance.Find(s.Test, k.row.Name)
+	if err != nil {
+		return l, &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+	}
+	if n := k.size.queries; n > 0 {
+		audit = audit.Scale(n)
+	}
+	if audit.Records > 0 {
+		l.Samples, l.MinDuration = audit.Records, 0
+	}
+	return l, nil
+}
+
+// runCampaign does the steps, with what the user left out started once for all of them.
+func (p *program) runCampaign(ctx context.Context, k *theCampaign) error {
+	if err := k.bind(); err != nil {
+		return err
+	}
+	if err := k.Open(ctx); err != nil {
+		return err
+	}
+	defer k.Close()
+	down, err := p.startServers(ctx)
+	if err != nil {
+		return err
+	}
+	defer down()
+	stop, err := k.rehearse(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	d, sure := k.Estimate(0)
+	p.notice(fmt.Sprintf("%s: %d steps, %s", k.Of, len(k.Tasks), campaign.About(d, sure)))
+	err = k.Run(ctx)
+	outcomes := k.Outcomes()
+	p.exit = campaign.ExitCode(outcomes)
+	if err != nil && p.json { // one object: the error. What was done before stands in its folders.
+		return err
+	}
+	p.printOutcomes(k.State(), outcomes)
+	return err
+}
+
+// rehearse starts the simulator and makes the data set where the user has none; every step then has them.
+func (k *theCampaign) rehearse(ctx context.Context) (func(), error) {
+	e, err := k.config(k.All[0])
+	if err != nil {
+		return nil, err
+	}
+	plan, err := run.NewPlan(e)
+	if err != nil {
+		return nil, err
+	}
+	stop, gone, err := k.p.rehearse(ctx, plan, k.Folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"dataset", "endpoint", "backend", "served-model"} {
+		if text := plan.Config.Text(name); text != "" && plan.Config.Origin(name).Layer == config.FromRegistry {
+			err = errors.Join(err, k.base.Set(name, text, plan.Config.Origin(name)))
+		}
+	}
+	if gone != nil { // it is ours: what has ended will not come back
+		k.Wait = 0
+	}
+	k.Ready = func(ctx context.Context) error {
+		select {
+		case <-gone:
+			return errors.New("the simulator has ended")
+		default:
+			return answers(ctx, plan.Config.Strings("endpoint"))
+		}
+	}
+	return stop, err
+}
+
+// askFor is how long an endpoint has to answer that it is there.
+const askFor = 5 * time.Second

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/campaign"
+)
+
+// printOutcomes is the table at the end, and that of status.
+func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome) {
+	if p.json {
+		p.writeJSON(outcomesJSON(of, outcomes))
+		return
+	}
+	if p.quiet {
+		return
+	}
+	t := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(t, "scenario\ttest\tstate\tverdict\tresult\tfailed\ttook\tfolder\n")
+	for _, o := range outcomes {
+		verdict, result, failed, folder := "-", "-", "-", o.Folder
+		if r := o.Record; r != nil {
+			verdict, result, failed = string(r.Verdict), headline(r), fmt.Sprint(r.Samples.Failed)
+		}
+		if !o.Step.IsRun() {
+			folder = "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", o.Step.Scenario, o.Step.Test, stateWord(o), verdict, result, failed, tookWord(o), folder)
+	}
+	_ = t.Flush() // to stdout: where that is gone nobody reads the table
+	for _, o := range outcomes {
+		if o.Entry.Why != "" {
+			fmt.Fprintf(p.stdout, "%s: %s: %s\n", o.Step.ID(), o.Entry.Code, o.Entry.Why)
+		}
+	}
+	if campaign.ExitCode(outcomes) == run.ExitValid {
+		fmt.Fprintln(p.stdout, "\nEvery step is done.")
+	}
+}
+
+func stateWord(o campaign.Outcome) string {
+	if o.Kept {
+		return string(o.Entry.Status) + " before"
+	}
+	return string(o.Entry.Status)
+}
+
+func tookWord(o campaign.Outcome) string {
+	if o.Entry.TookS == 0 {
+		return "-"
+	}
+	return time.Duration(o.Entry.TookS * float64(time.Second)).Round(100 * time.Millisecond).String()
+}
+
+func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) any {
+	type row struct {
+		ID       string          `json:"id"`
+		Scenario models.Scenario `json:"scenario"`
+		Test     string          `json:"test"`
+		State    campaign.Status `json:"state"`
+		Kept     bool            `json:"kept"` // it was done before
+		Code     string          `json:"code"`
+		Why      string          `json:"why"`
+		Verdict  string          `json:"verdict"`
+		Reasons  []run.Cause     `json:"reasons"`
+		Exit     int             `json:"exit"`
+		Attempts int             `json:"attempts"`
+		TookS    float64         `json:"took_s"`
+		Hash     string          `json:"settings_hash"`
+		Folder   string          `json:"folder"`
+	}
+	rows := []row{}
+	for _, o := range outcomes {
+		r := row{o.Step.ID(), o.Step.Scenario, o.Step.Test, o.Entry.Status, o.Kept, o.Entry.Code, o.Entry.Why, "", []run.Cause{}, o.Entry.Exit, o.Entry.Attempts, o.Entry.TookS, o.Entry.Hash, o.Folder}
+		if o.Record != nil {
+			r.Verdict, r.Reasons = string(o.Record.Verdict), o.Record.Reasons
+		}
+		rows = append(rows, r)
+	}
+	return map[string]any{"model": of.Model, "system": of.System, "round": of.Round, "division": of.Division, "steps": rows}
+}
+
+// submissionStatus shows a campaign's folder, also while it is worked in.
+func (p *program) submissionStatus(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: errors.New("one campaign's folder is expected"), Hint: "Write `mlperf-go submission status OUTPUT-DIR`"}
+	}
+	state, outcomes, err := campaign.Inspect(c.Args().First())
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "campaign", Err: err, Hint: "Give the --output-dir of `submission run`"}
+	}
+	p.exit = min(campaign.ExitCode(outcomes), run.ExitInvalid)
+	p.printOutcomes(state, outcomes)
+	return nil
+}
+
+// dryRun says what a run would do.
+func (p *program) dryRun(k *theCampaign) error {
+	if err := k.bind(); err != nil {
+		return err
+	}
+	plans := k.Preview()
+	left, sure := k.Estimate(0)
+	if p.json {
+		p.writeJSON(map[string]any{"model": k.Model, "system": k.System, "round": k.Round, "division": k.Division, "folder": k.Folder, "steps": plans, "seconds_left": left.Seconds(), "at_least": !sure})
+		return nil
+	}
+	t := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(t, "step\twould be\ttakes\twhy\n")
+	for _, s := range plans {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.ID, s.Action, s.Takes, s.Why)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "\n%s, in %s: %s\n", k.Of, k.Folder, campaign.About(left, sure))
+	return nil
+}
+
+// printScript writes the campaign as a bash script: the same commands in the same order. It stops at nothing that the campaign would
+// go on after, and does not repeat what is done.
+func (p *program) printScript(k *theCampaign) error {
+	if err := k.bind(); err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString(scriptHead)
+	fmt.Fprintf(&b, "out=%s\nmkdir -p \"$out\"\n", shellWord(k.Folder))
+	if !k.base.Has("dataset") {
+		plan, _, err := k.plan(k.All[0])
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(k.Folder, run.DatasetName)
+		fmt.Fprintf(&b, "\n# The synthetic data set.\nmlperf-go dataset synth --model %s --samples %d --seed %d --output %s\n", k.row.Name, plan.Samples(), synthSeed, shellWord(path))
+		if err := k.base.Set("dataset", path, forced); err != nil {
+			return err
+		}
+	}
+	if !k.base.Has("endpoint") {
+		served := orElse(k.base.String("served-model"), k.row.Name)
+		fmt.Fprintf(&b, scriptSimulator, shellWord(k.base.String("dataset")), k.row.Name, shellWord(served))
+		if err := errors.Join(k.base.Set("endpoint", "http://ENDPOINT:1", forced), k.base.Set("backend", "sim", forced), k.base.Set("served-model", served, forced)); err != nil {
+			return err
+		}
+	}
+	for _, t := range k.Tasks {
+		args, err := k.arguments(t)
+		if err != nil {
+			return err
+		}
+		words := make([]string, len(args))
+		for i, a := range args {
+			words[i] = strings.ReplaceAll(shellWord(a), "http://ENDPOINT:1", `"$endpoint"`)
+		}
+		folder := ""
+		if t.IsRun() {
+			folder = k.Path(t.Step)
+		}
+		fmt.Fprintf(&b, "\nstep %s %s mlperf-go %s\n", t.ID(), shellWord(folder), strings.Join(words, " "))
+	}
+	b.WriteString("\nexit $failed\n")
+	_, err := fmt.Fprint(p.stdout, b.String())
+	return err
+}
+
+const scriptHead = `#!/usr/bin/env bash
+# A campaign of mlperf-go as single commands. It needs mlperf-go in PATH. Secrets are not in it: set MLPERF_GO_API_KEY where one is needed.
+set -uo pipefail
+failed=0
+
+# step NAME FOLDER COMMAND...: runs a command unless its folder holds a valid run; goes on after one that is not valid.
+step() {
+  local name=$1 folder=$2 code=0
+  shift 2
+  if [ -n "$folder" ] && grep -qs '^  "verdict": "VALID"' "$folder/run.json"; then
+    echo "$name is done already" >&2
+    return
+  fi
+  if [ -n "$folder" ] && [ -e "$folder" ]; then
+    mv "$folder" "$folder.$(date +%s%N)" || exit 3
+  fi
+  "$@" || code=$?
+  [ "$code" = 0 ] || echo "$name ended with exit code $code" >&2
+  [ "$failed" != 0 ] || failed=$code
+  case $code in 2 | 3) exit "$code" ;; esac
+}
+
+`
+
+const scriptSimulator = `
+# The simulator, which ends with the script.
+ready=$(mktemp)
+rm "$ready"
+mlperf-go sim --listen 127.0.0.1:0 --ready-file "$ready" --dataset %s --benchmark %s --model %s &
+simulator=$!
+trap 'kill "$simulator" 2>/dev/null' EXIT
+for _ in $(seq 600); do [ -s "$ready" ] && break; sleep 0.1; done
+endpoint=$(cat "$ready") || exit 3
+rm -f "$ready"
+`
+
+// shellWord is one word for a shell.
+func shellWord(s string) string { return quoted([]string{s}) }

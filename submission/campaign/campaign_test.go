@@ -1,0 +1,499 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/mlperf-go/mlperf-go/compliance"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// The test binary starts itself as each step's process: what that does comes in this variable, as ACT, FOLDER, SCENARIO, TEST, LIMIT.
+const jobVariable = "MLPERF_GO_CAMPAIGN_TEST_STEP"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(jobVariable); text != "" {
+		os.Exit(job(strings.Split(text, "\n")))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// job is a step that leaves what its kind leaves, without measuring anything.
+func job(words []string) int {
+	act, folder, step, limit := words[0], words[1], Step{models.Scenario(words[2]), words[3]}, words[4]
+	switch step.Test {
+	case Preflight:
+		return map[string]int{"usage": run.ExitUsage, "environment": run.ExitEnvironment}[act]
+	case Score:
+		reached := act != "low score"
+		text := fmt.Sprintf(`{"pass":%t,"metrics":[]}`, reached)
+		err := errors.Join(os.WriteFile(filepath.Join(folder, ScoreRecord), []byte(text), 0o644), os.WriteFile(filepath.Join(folder, layout.ScoreFile), nil, 0o644))
+		return exitOf(err, map[bool]int{false: run.ExitInvalid}[reached])
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	log := filepath.Join(folder, run.LogFolder, "mlperf_log_detail.txt")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(log), 0o755), os.WriteFile(log, []byte("a line\n"), 0o644),
+		os.WriteFile(filepath.Join(folder, run.ConfigName), []byte("tpot-limit: "+limit+"\n"), 0o644)); err != nil {
+		return exitOf(err, 0)
+	}
+	sum, err := atomicfile.SHA256(log)
+	record := &run.Record{Schema: run.Schema, Model: "llama3.1-8b", Scenario: words[2], Mode: string(step.Mode()), Verdict: run.Valid,
+		Started: time.Now(), DurationS: 1, Files: map[string]string{"mlperf/mlperf_log_detail.txt": sum}}
+	exit := exitOf(err, 0)
+	switch act {
+	case "invalid":
+		record.Verdict, record.Reasons = run.Invalid, []run.Cause{{Code: "failed_samples", Text: "three"}}
+		exit = run.ExitInvalid
+	case "crash":
+		return run.ExitBug
+	case "silent crash":
+		return 0
+	case "killed":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		time.Sleep(time.Minute)
+	case "crash after the record":
+		exit = run.ExitBug
+	case "usage", "environment":
+		fmt.Println(`{"error":{"code":"word","message":"the reason"}}`)
+		_ = os.RemoveAll(folder)
+		return map[string]int{"usage": run.ExitUsage, "environment": run.ExitEnvironment}[act]
+	case "no JSON":
+		return exitOf(os.WriteFile(filepath.Join(folder, run.RecordName), []byte("{"), 0o644), 0)
+	case "rehearsal":
+		record.Rehearsal = true
+	case "waits":
+		record.Verdict, exit = run.Interrupted, 128+int((<-signals).(syscall.Signal))
+	case "deaf":
+		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
+		time.Sleep(time.Minute)
+	}
+	if step.Audit() {
+		v := compliance.Verdict{Test: step.Test, Pass: act != "audit fails", OK: act != "audit fails"}
+		if err := v.Keep(filepath.Join(folder, layout.VerifyFolder)); err != nil {
+			return exitOf(err, 0)
+		}
+		exit = map[bool]int{false: run.ExitInvalid}[v.OK]
+	}
+	return exitOf(atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), record), exit)
+}
+
+func exitOf(err error, otherwise int) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return run.ExitEnvironment
+	}
+	return otherwise
+}
+
+// stage is a campaign over two scenarios with one audit. acts say what the steps do, by Scenario/test or by test; without a word a
+// step does well.
+type stage struct {
+	*Campaign
+	t     *testing.T
+	acts  map[string]string
+	limit string // what tpot-limit is set to
+	ran   []string
+	told  []string
+}
+
+func newStage(t *testing.T, acts map[string]string) *stage {
+	t.Helper()
+	s := &stage{t: t, acts: acts, limit: "100ms"}
+	s.again(t.TempDir())
+	return s
+}
+
+// again is the campaign of another process in the same folder.
+func (s *stage) again(folder string) {
+	s.ran, s.told = nil, nil
+	steps := Steps([]models.Scenario{models.Offline, models.Server}, []string{"TEST06"})
+	s.Campaign = &Campaign{Of: Of{"llama3.1-8b", "sys", "v6.1", "closed"}, Folder: folder, All: steps, Tell: func(text string) { s.told = append(s.told, text) }}
+	for _, step := range steps {
+		t := Task{Step: step}
+		if step.IsRun() {
+			t.Settings = s.settings(step.Scenario)
+		}
+		s.Tasks = append(s.Tasks, t)
+	}
+	self, err := os.Executable()
+	require.NoError(s.t, err)
+	s.Command = func(t Task) *exec.Cmd {
+		s.ran = append(s.ran, t.ID())
+		act := s.acts[t.ID()]
+		if act == "" {
+			act = s.acts[t.Test]
+		}
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), jobVariable+"="+strings.Join([]string{act, s.folder(t.Step), string(t.Scenario), t.Test, s.limit}, "\n"))
+		return cmd
+	}
+}
+
+// settings are those of a job's config.yaml, as FolderSettings reads it.
+func (s *stage) settings(scenario models.Scenario) Settings {
+	folder := s.t.TempDir()
+	require.NoError(s.t, os.WriteFile(filepath.Join(folder, run.ConfigName), []byte("tpot-limit: "+s.limit+"\n"), 0o644))
+	settings, err := FolderSettings(folder, &run.Record{Scenario: string(scenario)})
+	require.NoError(s.t, err)
+	return settings
+}
+
+func (s *stage) do(ctx context.Context) ([]Outcome, error) {
+	s.t.Helper()
+	require.NoError(s.t, s.Open(ctx))
+	defer s.Close()
+	err := s.Run(ctx)
+	return s.Outcomes(), err
+}
+
+// resume does the campaign again as another process would, with Resume.
+func (s *stage) resume() []Outcome {
+	s.t.Helper()
+	s.again(s.Folder)
+	s.Resume = true
+	out, err := s.do(context.Background())
+	require.NoError(s.t, err)
+	return out
+}
+
+// states by step, of those that are not done.
+func undone(outcomes []Outcome) map[string]Status {
+	states := map[string]Status{}
+	for _, o := range outcomes {
+		if o.Entry.Status != Done {
+			states[o.Step.ID()] = o.Entry.Status
+		}
+	}
+	return states
+}
+
+// tests are the steps of a list that have a run.
+func tests(ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.HasSuffix(id, "/"+Preflight) || strings.HasSuffix(id, "/"+Score) })
+}
+
+func TestEveryStepInOrder(t *testing.T) {
+	s := newStage(t, nil)
+	out, err := s.do(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"Offline/preflight", "Offline/performance", "Offline/accuracy", "Offline/score", "Offline/TEST06",
+		"Server/preflight", "Server/performance", "Server/accuracy", "Server/score", "Server/TEST06",
+	}, s.ran)
+	require.Empty(t, undone(out))
+	require.Equal(t, run.ExitValid, ExitCode(out))
+	state, err := ReadState(s.Folder)
+	require.NoError(t, err)
+	require.Equal(t, "llama3.1-8b on sys, round v6.1, closed division", state.Of.String())
+	for _, e := range state.Steps {
+		require.Equal(t, Done, e.Status, e.ID)
+		require.Equal(t, 1, e.Attempts, e.ID)
+		require.Positive(t, e.TookS, e.ID)
+	}
+
+	require.Empty(t, undone(s.resume()))
+	require.Empty(t, s.ran, "what is done and valid is not repeated")
+	require.Equal(t, run.ExitValid, ExitCode(s.Outcomes()))
+}
+
+func TestAStepThatIsNotValidCostsOnlyWhatNeedsIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		acts map[string]string
+		want map[string]Status
+		exit int
+		code string
+	}{
+		"invalid performance":    {map[string]string{"Offline/performance": "invalid"}, map[string]Status{"Offline/performance": Invalid, "Offline/TEST06": Pending}, 1, "failed_samples"},
+		"crash":                  {map[string]string{"Offline/accuracy": "crash"}, map[string]Status{"Offline/accuracy": Crashed, "Offline/score": Pending}, 70, "crashed"},
+		"silent crash":           {map[string]string{"Offline/accuracy": "silent crash"}, map[string]Status{"Offline/accuracy": Crashed, "Offline/score": Pending}, 1, "crashed"},
+		"killed":                 {map[string]string{"Server/performance": "killed"}, map[string]Status{"Server/performance": Crashed, "Server/TEST06": Pending}, 128 + 9, "killed"},
+		"crash after the record": {map[string]string{"Server/performance": "crash after the record"}, map[string]Status{"Server/performance": Failed, "Server/TEST06": Pending}, 70, "exit"},
+		"no JSON":                {map[string]string{"Server/performance": "no JSON"}, map[string]Status{"Server/performance": Crashed, "Server/TEST06": Pending}, 1, "crashed"},
+		"score below target":     {map[string]string{"Server/score": "low score"}, map[string]Status{"Server/score": Invalid}, 1, "accuracy_below_target"},
+		"audit fails":            {map[string]string{"Server/TEST06": "audit fails"}, map[string]Status{"Server/TEST06": Invalid}, 1, "compliance_failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, c.acts)
+			out, err := s.do(context.Background())
+			require.NoError(t, err)
+			require.Equal(t, c.want, undone(out))
+			require.Equal(t, c.exit, ExitCode(out))
+			first := slices.IndexFunc(out, func(o Outcome) bool { return o.Entry.Status != Done })
+			require.Equal(t, c.code, out[first].Entry.Code)
+			require.NotEmpty(t, out[first].Entry.Why)
+
+			s.acts = nil
+			require.Empty(t, undone(s.resume()))
+			if name == "crash after the record" { // which stands, and says that all is well
+				delete(c.want, "Server/performance")
+			}
+			for id, was := range c.want {
+				require.Contains(t, s.ran, id)
+				if was != Pending && (Step{Test: filepath.Base(id)}).IsRun() {
+					require.DirExists(t, filepath.Join(s.Folder, asideName, id+"-1"), "what was is kept")
+				}
+			}
+			require.Len(t, tests(s.ran), len(tests(keys(c.want))), "and nothing else was repeated")
+		})
+	}
+}
+
+func keys(m map[string]Status) []string {
+	var list []string
+	for k := range m {
+		list = append(list, k)
+	}
+	return list
+}
+
+func TestAScoreBelowTargetIsAllowedInTheOpenDivision(t *testing.T) {
+	s := newStage(t, map[string]string{Score: "low score"})
+	s.AnyScore = true
+	out, err := s.do(context.Background())
+	require.NoError(t, err)
+	require.Empty(t, undone(out))
+	require.Equal(t, "accuracy_below_target", out[3].Entry.Code, "and the table says so")
+}
+
+// What is wrong with input or machine is so for every step.
+func TestBadInputEndsTheCampaign(t *testing.T) {
+	for act, exit := range map[string]int{"usage": run.ExitUsage, "environment": run.ExitEnvironment} {
+		s := newStage(t, map[string]string{"Offline/accuracy": act})
+		out, err := s.do(context.Background())
+		require.Equal(t, exit, run.Classify(err).Exit)
+		require.EqualError(t, err, "Offline/accuracy could not be run: the reason")
+		require.Equal(t, []string{"Offline/preflight", "Offline/performance", "Offline/accuracy"}, s.ran)
+		require.Equal(t, Failed, out[2].Entry.Status)
+		require.Equal(t, "word", out[2].Entry.Code)
+		require.Equal(t, exit, ExitCode(out))
+	}
+}
+
+func TestAttempts(t *testing.T) {
+	s := newStage(t, map[string]string{"Server/performance": "invalid"})
+	s.Attempts = 3
+	out, err := s.do(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, Invalid, undone(out)["Server/performance"])
+	require.Equal(t, 3, out[6].Entry.Attempts)
+	require.Equal(t, []string{"aside/Server/performance-1", "aside/Server/performance-2"}, out[6].Entry.Aside)
+}
+
+// An earlier run's valid record must not speak for a process that died before it wrote its own.
+func TestAnEarlierRecordIsNotTheCrashedStepsOwn(t *testing.T) {
+	s := newStage(t, nil)
+	_, err := s.do(context.Background())
+	require.NoError(t, err)
+	s.again(s.Folder)
+	s.Force, s.acts = true, map[string]string{"Server/accuracy": "killed"}
+	out, err := s.do(context.Background())
+	require.NoError(t, err)
+	require.Len(t, s.ran, 9, "all but the score that has no answers")
+	require.Equal(t, map[string]Status{"Server/accuracy": Crashed, "Server/score": Pending}, undone(out))
+	require.Nil(t, out[7].Record)
+}
+
+// A setting that only Server feels leaves Offline alone, and the reason is told.
+func TestAChangedSettingTouchesNoMoreThanItMust(t *testing.T) {
+	s := newStage(t, nil)
+	_, err := s.do(context.Background())
+	require.NoError(t, err)
+	for _, lost := range []bool{false, true} { // with campaign.json, and without
+		s.limit = map[bool]string{false: "50ms", true: "70ms"}[lost]
+		if lost {
+			require.NoError(t, os.Remove(filepath.Join(s.Folder, layout.StateName)))
+		}
+		s.again(s.Folder)
+		s.Resume = true
+		s.survey()
+		f := s.Look(s.Tasks[6])
+		require.Equal(t, []Change{{"tpot-limit", map[bool]string{false: "100ms", true: "50ms"}[lost], s.limit}}, f.Changes)
+		out := s.resume()
+		require.Empty(t, undone(out))
+		require.Equal(t, []string{"Server/performance", "Server/accuracy", "Server/TEST06"}, tests(s.ran))
+		require.Contains(t, strings.Join(s.told, "\n"), "Server/performance is done again: tpot-limit was ")
+	}
+}
+
+func TestALostStateIsMadeAgainFromTheRuns(t *testing.T) {
+	s := newStage(t, nil)
+	_, err := s.do(context.Background())
+	require.NoError(t, err)
+	for _, text := range []string{"", "{", `{"schema":"mlperf-go/campaign/9"}`, `{"schema":"mlperf-go/campaign/1","steps":[null]}`} {
+		path := filepath.Join(s.Folder, layout.StateName)
+		require.NoError(t, os.Remove(path))
+		if text != "" {
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+		require.Empty(t, undone(s.resume()))
+		require.Empty(t, s.ran)
+		state, err := ReadState(s.Folder)
+		require.NoError(t, err)
+		require.Len(t, state.Steps, 10)
+	}
+	require.NoError(t, os.Remove(filepath.Join(s.Folder, layout.StateName)))
+	state, out, err := Inspect(s.Folder)
+	require.NoError(t, err)
+	require.Equal(t, "sys", state.System)
+	require.Len(t, out, 6)
+	require.Empty(t, undone(out))
+}
+
+// A log that changed after its run was judged is no log of that run.
+func TestADamagedLogIsMeasuredAgain(t *testing.T) {
+	s := newStage(t, nil)
+	_, err := s.do(context.Background())
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(filepath.Join(s.folder(s.Tasks[6].Step), "mlperf/mlperf_log_detail.txt"), 3))
+	_, out, err := Inspect(s.Folder)
+	require.NoError(t, err)
+	require.Equal(t, map[string]Status{"Server/performance": Crashed}, undone(out))
+	require.Empty(t, undone(s.resume()))
+	require.Equal(t, []string{"Server/performance"}, tests(s.ran))
+	require.Contains(t, strings.Join(s.told, "\n"), "mlperf_log_detail.txt is not what the run has left")
+}
+
+func TestARehearsalIsNoPartOfARealCampaign(t *testing.T) {
+	s := newStage(t, map[string]string{layout.Performance: "rehearsal"})
+	_, err := s.do(context.Background())
+	require.NoError(t, err)
+	s.again(s.Folder)
+	s.Resume, s.Real, s.acts = true, true, nil
+	out, err := s.do(context.Background())
+	require.NoError(t, err)
+	require.Empty(t, undone(out))
+	require.Equal(t, []string{"Offline/performance", "Server/performance"}, tests(s.ran))
+}
+
+func TestAFolderIsOneCampaigns(t *testing.T) {
+	s := newStage(t, nil)
+	_, err := s.do(context.Background())
+	require.NoError(t, err)
+	s.again(s.Folder)
+	require.ErrorContains(t, s.Open(context.Background()), "holds an earlier run (Offline/performance)")
+	s.Resume = true
+	s.Model = "deepseek-r1"
+	require.ErrorContains(t, s.Open(context.Background()), "holds the campaign of llama3.1-8b on sys")
+}
+
+func TestInterruption(t *testing.T) {
+	for name, c := range map[string]struct {
+		act   string
+		cause error
+		exit  int
+		state Status
+	}{
+		"SIGINT":                       {"waits", run.Interrupt{Signal: syscall.SIGINT}, 130, Failed},
+		"SIGTERM":                      {"waits", run.Interrupt{Signal: syscall.SIGTERM}, 143, Failed},
+		"the caller's own cause":       {"waits", errors.New("enough"), 143, Failed},
+		"a child that hears no signal": {"deaf", run.Interrupt{Signal: syscall.SIGINT}, 128 + 9, Crashed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, map[string]string{"Offline/accuracy": c.act})
+			s.grace = time.Second
+			ctx, cancel := context.WithCancelCause(context.Background())
+			defer cancel(nil)
+			mark := filepath.Join(s.folder(s.Tasks[2].Step), run.ConfigName)
+			watched := make(chan struct{})
+			go func() {
+				defer close(watched)
+				for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+					if _, err := os.Stat(mark); err == nil {
+						break
+					}
+				}
+				time.Sleep(300 * time.Millisecond) // deafness comes after the mark
+				cancel(c.cause)
+			}()
+			out, err := s.do(ctx)
+			<-watched
+			require.ErrorIs(t, err, c.cause)
+			require.Equal(t, c.state, out[2].Entry.Status)
+			require.Equal(t, c.exit, out[2].Entry.Exit)
+			require.Len(t, s.ran, 3, "nothing is started after a signal")
+			require.NotZero(t, ExitCode(out))
+			s.acts = nil
+			require.Empty(t, undone(s.resume()))
+		})
+	}
+}
+
+func TestContextThatHasEnded(t *testing.T) {
+	s := newStage(t, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	require.NoError(t, s.Open(ctx))
+	defer s.Close()
+	cancel()
+	require.ErrorIs(t, s.Run(ctx), context.Canceled)
+	require.Empty(t, s.ran)
+}
+
+func TestProgramThatIsNotThere(t *testing.T) {
+	s := newStage(t, nil)
+	s.Command = func(Task) *exec.Cmd { return exec.Command(filepath.Join(t.TempDir(), "missing")) }
+	_, err := s.do(context.Background())
+	require.ErrorContains(t, err, "the process of Offline/preflight can not be started")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// An endpoint that is gone is waited for; a step that fails because of it is done again.
+func TestAnEndpointThatComesBack(t *testing.T) {
+	s := newStage(t, map[string]string{"Server/performance": "invalid"})
+	asked, gone := 0, 0
+	s.Wait = time.Minute
+	s.Ready = func(context.Context) error {
+		if s.acts != nil && slices.Contains(s.ran, "Server/performance") {
+			if gone++; gone == 4 { // it is back, and does well
+				s.acts = nil
+			}
+			return errors.New("connection refused")
+		}
+		asked++
+		return nil
+	}
+	out, err := s.do(context.Background())
+	require.NoError(t, err)
+	require.Empty(t, undone(out))
+	require.Equal(t, 4, gone)
+	require.Equal(t, 2, out[6].Entry.Attempts)
+	require.Contains(t, strings.Join(s.told, "\n"), "Server/performance is invalid, and its endpoint is gone")
+	require.Contains(t, strings.Join(s.told, "\n"), "waits up to 1m0s: connection refused")
+}
+
+func TestAnEndpointThatDoesNotComeBack(t *testing.T) {
+	s := newStage(t, nil)
+	s.Wait = 10 * time.Millisecond
+	s.Ready = func(context.Context) error {
+		if len(s.ran) > 4 {
+			return errors.New("connection refused")
+		}
+		return nil
+	}
+	out, err := s.do(context.Background())
+	require.Equal(t, run.ExitEnvironment, run.Classify(err).Exit)
+	require.EqualError(t, run.Classify(err).Err, "Server/preflight was not started: connection refused")
+	require.Equal(t, Pending, out[5].Entry.Status)
+	require.Equal(t, "endpoint", out[5].Entry.Code)
+	require.Equal(t, run.ExitEnvironment, ExitCode(out))
+	require.Empty(t, undone(s.resume()))
+	require.Equal(t, []string{"Server/performance", "Server/accuracy", "Server/TEST06"}, tests(s.ran), "Offline was done")
+}

@@ -1,0 +1,95 @@
+package campaign
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// killGrace is how long a child may take to end after a signal: its own early end takes up to 3 s.
+const killGrace = 15 * time.Second
+
+// maxOutput bounds what is kept of a child's standard output.
+const maxOutput = 1 << 20
+
+// ended is how a step's process ended.
+type ended struct {
+	exit      int
+	code, why string // of its error, where it told one on standard output
+}
+
+// child runs a process to its end. It has a group of its own, so that a Ctrl-C at the terminal reaches it once, through us; and it
+// holds the lock, so that nobody else works in the folder while it still may.
+func child(ctx context.Context, cmd *exec.Cmd, lock *Lock, grace time.Duration) (ended, error) {
+	var out bounded
+	cmd.Stdout = &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	cmd.ExtraFiles = []*os.File{lock.file}
+	cmd.WaitDelay = time.Second // a grandchild may keep its output open
+	if err := cmd.Start(); err != nil {
+		return ended{}, err
+	}
+	over := make(chan error, 1)
+	go func() { over <- cmd.Wait() }()
+	select {
+	case err := <-over:
+		return out.ended(cmd, err)
+	case <-ctx.Done():
+	}
+	signal := syscall.SIGTERM
+	var i run.Interrupt
+	if errors.As(context.Cause(ctx), &i) {
+		signal = i.Signal
+	}
+	_ = cmd.Process.Signal(signal) // it may have ended just now
+	select {
+	case err := <-over:
+		return out.ended(cmd, err)
+	case <-time.After(cmp.Or(grace, killGrace)):
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		return out.ended(cmd, <-over)
+	}
+}
+
+// bounded keeps the first bytes of what is written to it.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := maxOutput - b.Len(); room > 0 {
+		b.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// ended reads the exit code and, from standard output, the error of a process that was told to write JSON.
+func (b *bounded) ended(cmd *exec.Cmd, err error) (ended, error) {
+	var e ended
+	var exit *exec.ExitError
+	switch {
+	case err == nil || errors.Is(err, exec.ErrWaitDelay):
+		return e, nil
+	case !errors.As(err, &exit):
+		return e, err
+	}
+	e.exit = exit.ExitCode()
+	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		e.exit = 128 + int(s.Signal())
+		e.code, e.why = "killed", fmt.Sprintf("its process was ended by the signal %v", s.Signal())
+	}
+	var said struct {
+		Error struct{ Code, Message string }
+	}
+	if json.Unmarshal(b.Bytes(), &said) == nil && said.Error.Message != "" {
+		e.code, e.why = said.Error.Code, said.Error.Message
+	}
+	return e, nil
+}

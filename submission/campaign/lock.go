@@ -1,0 +1,124 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// LockName is the file that a campaign holds.
+const LockName = ".campaign.lock"
+
+// lockWait is how long the processes of a campaign that was killed get to end by themselves; they are told to at once.
+const lockWait = 30 * time.Second
+
+// Lock is the right to work in a campaign's folder. Every step's process holds it too, so that it outlasts the death of the campaign
+// itself for as long as anything may still write.
+type Lock struct{ file *os.File }
+
+// Acquire makes the folder and takes its lock. Another campaign that is alive is an error of usage; what a dead one has left behind
+// is waited for.
+func Acquire(ctx context.Context, folder string) (*Lock, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the campaign's folder can not be made: %w", err), Hint: "Choose another --output-dir, or change its rights"}
+	}
+	path := filepath.Join(folder, LockName)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the campaign's folder can not be locked: %w", err), Hint: "Choose another --output-dir, or change its rights"}
+	}
+	deadline := time.Now().Add(lockWait)
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			l := &Lock{f}
+			return l, errors.Join(l.sign(), ctx.Err())
+		}
+		holder := holder(f)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || holder.alive() || time.Now().After(deadline) {
+			_ = f.Close() // only read
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "campaign_running", Err: fmt.Errorf("the folder %s is in use by another campaign (%s): %w", folder, holder, err), Hint: "Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows how far it is"}
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Release gives the lock up.
+func (l *Lock) Release() { _ = l.file.Close() }
+
+// sign leaves who holds the lock.
+func (l *Lock) sign() error {
+	if err := l.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := l.file.WriteAt([]byte(self().String()+"\n"), 0)
+	return err
+}
+
+// process is a process that lives, or did: its number alone may have been given again.
+type process struct {
+	pid     int
+	started string // field 22 of /proc/PID/stat: ticks since the machine's start
+}
+
+func self() process { return process{os.Getpid(), startOf(os.Getpid())} }
+
+func (p process) String() string { return fmt.Sprintf("process %d %s", p.pid, p.started) }
+
+func (p process) alive() bool { return p.pid > 0 && p.started != "" && startOf(p.pid) == p.started }
+
+// holder reads who signed a lock file; the zero process: nobody has yet.
+func holder(f io.ReaderAt) process {
+	text := make([]byte, 128)
+	n, _ := f.ReadAt(text, 0) // a file that is empty or short has no name in it
+	words := strings.Fields(string(text[:n]))
+	if len(words) != 3 {
+		return process{}
+	}
+	pid, err := strconv.Atoi(words[1])
+	if err != nil {
+		return process{}
+	}
+	return process{pid, words[2]}
+}
+
+// startOf gives when a process was started; empty: there is none.
+func startOf(pid int) string {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return ""
+	}
+	// The name in brackets may hold blanks and brackets; the fields behind it do not. The state is the first of them.
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(fields) < 20 || fields[0] == "Z" {
+		return ""
+	}
+	return fields[19]
+}
+
+// Running says whether a campaign that is alive holds the folder.
+func Running(folder string) bool {
+	f, err := os.Open(filepath.Join(folder, LockName))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil { // given up again when the file is closed
+		return false
+	}
+	return true
+}

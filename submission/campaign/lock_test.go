@@ -1,0 +1,73 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+func TestTwoCampaignsInOneFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "new")
+	require.False(t, Running(folder))
+	first, err := Acquire(context.Background(), folder)
+	require.NoError(t, err)
+	require.True(t, Running(folder))
+	_, err = Acquire(context.Background(), folder)
+	require.Equal(t, run.ExitUsage, run.Classify(err).Exit)
+	require.ErrorContains(t, err, fmt.Sprintf("is in use by another campaign (process %d", os.Getpid()))
+	first.Release()
+	require.False(t, Running(folder))
+	second, err := Acquire(context.Background(), folder)
+	require.NoError(t, err)
+	second.Release()
+}
+
+// The lock of a campaign that was killed is held by its step's process; that one is waited for.
+func TestTheLockOutlivesItsHolder(t *testing.T) {
+	folder := t.TempDir()
+	dead := exec.Command("true")
+	require.NoError(t, dead.Run())
+	lock, err := Acquire(context.Background(), folder)
+	require.NoError(t, err)
+	child := exec.Command("sleep", "600")
+	child.ExtraFiles = []*os.File{lock.file}
+	require.NoError(t, child.Start())
+	_, err = lock.file.WriteAt([]byte(process{dead.Process.Pid, "1"}.String()+"\n"), 0)
+	require.NoError(t, err)
+	lock.Release()
+	require.True(t, Running(folder))
+
+	short, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	_, err = Acquire(short, folder)
+	require.ErrorIs(t, err, context.DeadlineExceeded, "it waits, and does not refuse")
+	require.NoError(t, child.Process.Kill())
+	_ = child.Wait() // it was killed
+	again, err := Acquire(context.Background(), folder)
+	require.NoError(t, err)
+	again.Release()
+}
+
+func TestProcessIsMoreThanItsNumber(t *testing.T) {
+	me := self()
+	require.True(t, me.alive())
+	require.False(t, process{me.pid, "1"}.alive(), "another process had the number")
+	require.False(t, process{}.alive())
+	require.Equal(t, process{}, holder(mustOpen(t, os.DevNull)))
+}
+
+func mustOpen(t *testing.T, path string) *os.File {
+	t.Helper()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}

@@ -1,0 +1,44 @@
+package campaign
+
+import (
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// Outcome is a step and how it stands, for tables.
+type Outcome struct {
+	Step   Step
+	Entry  Entry
+	Folder string
+	Kept   bool        // it was done before
+	Record *run.Record // nil: the step has none
+}
+
+// Outcomes are the tasks as they stand after Run.
+func (c *Campaign) Outcomes() []Outcome {
+	var list []Outcome
+	for _, t := range c.Tasks {
+		o := Outcome{Step: t.Step, Entry: *c.state.Entry(t.Step), Folder: c.folder(t.Step), Kept: c.kept[t.ID()]}
+		if t.IsRun() {
+			o.Record, _ = run.ReadRecord(o.Folder) // a step without a record has none to show
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+// ExitCode is the campaign's: 0 when every step is done, else that of the first that is not.
+func ExitCode(outcomes []Outcome) int {
+	for _, o := range outcomes {
+		switch {
+		case o.Entry.Status == Done:
+			continue
+		case o.Entry.Exit != 0:
+			return o.Entry.Exit
+		case o.Record != nil && o.Record.Verdict != run.Valid:
+			return o.Record.ExitCode()
+		default:
+			return run.ExitInvalid
+		}
+	}
+	return run.ExitValid
+}

@@ -1,0 +1,123 @@
+package campaign
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+func TestScenariosOfARound(t *testing.T) {
+	for name, c := range map[string]struct {
+		model, round, system string
+		want                 []models.Scenario
+		taken, wrong         string
+	}{
+		"datacenter by default": {"llama3.1-8b", "v6.1", "", []models.Scenario{"Offline", "Server", "Interactive"}, "datacenter", ""},
+		"edge by default":       {"llama3.1-8b-edge", "v6.1", "", []models.Scenario{"SingleStream", "Offline"}, "edge", ""},
+		"both":                  {"llama3.1-8b", "v6.1", "datacenter,edge", []models.Scenario{"Offline", "Server", "Interactive"}, "datacenter,edge", ""},
+		"not on this type":      {"llama3.1-8b", "v6.1", "edge", nil, "", "for datacenter systems only"},
+		"no such type":          {"llama3.1-8b", "v6.1", "cloud", nil, "", `the system type "cloud" is unknown`},
+		"not in this round":     {"mixtral-8x7b", "v6.1", "", nil, "", "round v6.1 has no results for mixtral-8x7b"},
+		"in an older round":     {"mixtral-8x7b", "v6.0", "", []models.Scenario{"Offline", "Server"}, "datacenter", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := models.Find(c.model)
+			require.NoError(t, err)
+			got, taken, err := Scenarios(m.Row, c.round, c.system)
+			if c.wrong != "" {
+				require.ErrorContains(t, err, c.wrong)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+			require.Equal(t, c.taken, taken)
+		})
+	}
+}
+
+func TestOnly(t *testing.T) {
+	steps := Steps([]models.Scenario{models.Offline, models.Server}, []string{"TEST06"})
+	for word, want := range map[string]int{"offline": 5, "performance": 2, "Server/accuracy": 1, "test06": 2} {
+		got, err := Only(steps, []string{word})
+		require.NoError(t, err)
+		require.Len(t, got, want, word)
+	}
+	got, err := Only(steps, []string{"Server/score", "Offline/preflight"})
+	require.NoError(t, err)
+	require.Equal(t, []Step{{models.Offline, Preflight}, {models.Server, Score}}, got, "in the campaign's order")
+	_, err = Only(steps, []string{"TEST09"})
+	require.EqualError(t, err, `the campaign has no step "TEST09": its tests are preflight, performance, accuracy, score, TEST06; a scenario names all of its tests, and Offline/preflight one`)
+}
+
+// What a plan says and what its run's config.yaml says are the same settings.
+func TestSettingsOfAPlanReadBack(t *testing.T) {
+	for _, scenario := range []string{"Offline", "Server", "Interactive"} {
+		p, err := run.New(run.Settings{"model": "llama3.1-8b", "scenario": scenario, "samples": "16", "endpoint": "http://a,http://b", "backend": "sim"})
+		require.NoError(t, err)
+		require.NoError(t, p.Bind(16))
+		folder := t.TempDir()
+		require.NoError(t, writeConfig(folder, p))
+		back, err := FolderSettings(folder, &run.Record{Scenario: scenario, Dataset: run.DatasetFacts{SHA256: "abc"}})
+		require.NoError(t, err)
+		want := PlanSettings(p, "abc")
+		require.Empty(t, changes(back, want), scenario)
+		require.Equal(t, want.Hash(), back.Hash())
+		require.Equal(t, "2", back[keyEndpoints])
+		_, felt := back["tpot-limit"]
+		require.Equal(t, scenario != "Offline", felt)
+	}
+}
+
+func TestEstimate(t *testing.T) {
+	c := &Campaign{Folder: t.TempDir(), state: &State{}, Tasks: []Task{
+		{Step: Step{models.Server, "performance"}, Load: Load{Samples: 100, PerS: 10, MinDuration: time.Minute}},
+		{Step: Step{models.Server, "accuracy"}, Load: Load{Samples: 1000, PerS: 10}},
+	}}
+	d, sure := c.Estimate(0)
+	require.True(t, sure)
+	require.Equal(t, time.Minute+100*time.Second+2*overhead, d)
+	c.Tasks = append(c.Tasks, Task{Step: Step{models.Offline, "performance"}, Load: Load{Samples: 100, MinDuration: time.Minute}})
+	d, sure = c.Estimate(2)
+	require.False(t, sure, "nobody knows the server's own speed yet")
+	require.Equal(t, "at least 1m2s", About(d, sure))
+}
+
+// Reading any text as a state ends, and a state that was read is one whose every step has a name.
+func TestStateOfAnyText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, err := parseState([]byte(rapid.String().Draw(t, "text")))
+		require.Equal(t, err == nil, s != nil)
+	})
+}
+
+func FuzzState(f *testing.F) {
+	for _, seed := range []string{"", "{}", `{"schema":"mlperf-go/campaign/1","steps":[{"id":"Offline/score","state":"done","settings":{"a":"b"}}]}`, `{"schema":"mlperf-go/campaign/1","steps":[null]}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := parseState(text)
+		if err != nil {
+			return
+		}
+		for _, e := range s.Steps {
+			require.NotEmpty(t, e.ID)
+			_ = e.Settings.Hash()
+		}
+	})
+}
+
+func writeConfig(folder string, p *run.Plan) error {
+	f, err := os.Create(filepath.Join(folder, run.ConfigName))
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.Config.WriteYAML(f), f.Close())
+}

@@ -1,0 +1,116 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// State is the campaign's state as it stands.
+func (c *Campaign) State() *State { return c.state }
+
+// Planned is what Run would do with a step.
+type Planned struct {
+	ID     string   `json:"id"`
+	Action string   `json:"action"` // done, again, kept or blocked
+	Why    string   `json:"why"`
+	Takes  string   `json:"takes"`
+	Change []Change `json:"changes"`
+}
+
+// Preview says what Run would do, and changes nothing.
+func (c *Campaign) Preview() []Planned {
+	c.survey()
+	var list []Planned
+	kept := map[string]bool{}
+	for _, t := range c.Tasks {
+		f := c.Look(t)
+		took, sure := c.estimate(t)
+		p := Planned{ID: t.ID(), Action: "done", Takes: About(took, sure), Why: f.Why, Change: f.Changes}
+		switch {
+		case f.Status == Done && !c.Force || t.Test == Preflight && !c.Force && !c.wanted(t):
+			p.Action, p.Takes, kept[t.ID()] = "kept", "-", true
+		case f.Record != nil || f.Status == Crashed:
+			p.Action = "again"
+		}
+		if p.Change == nil {
+			p.Change = []Change{}
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// survey reads the state without the lock.
+func (c *Campaign) survey() {
+	c.state = &State{}
+	if s, err := ReadState(c.Folder); err == nil && s.Of == c.Of {
+		c.state = s
+	}
+}
+
+// Inspect reads a campaign's folder from outside, with its lock or without. Where campaign.json is gone the runs' records are shown.
+func Inspect(folder string) (*State, []Outcome, error) {
+	s, err := ReadState(folder)
+	if errors.Is(err, ErrNoState) {
+		s, err = fromRuns(folder)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &Campaign{Of: s.Of, Folder: folder, state: s}
+	running := Running(folder)
+	for _, e := range s.Steps {
+		scenario, test, _ := strings.Cut(e.ID, "/")
+		t := Task{Step: Step{models.Scenario(scenario), test}}
+		c.Tasks = append(c.Tasks, t)
+		c.refresh(e, t, running)
+	}
+	return s, c.Outcomes(), nil
+}
+
+// refresh corrects an entry by what the step's folder holds.
+func (c *Campaign) refresh(e *Entry, t Task, running bool) {
+	switch {
+	case e.Status == Active && running:
+		return
+	case e.Status == Active && !t.IsRun():
+		e.Status, e.Code, e.Why = Crashed, "crashed", "the campaign ended while it ran"
+		return
+	case !t.IsRun():
+		return
+	}
+	f := Want{Model: c.Model, Step: t.Step}.Judge(c.folder(t.Step))
+	if e.Status == Active || f.Status == Done || f.Status == Crashed || e.Status == Done {
+		e.Status, e.Code, e.Why = f.Status, f.Code, f.Why
+	}
+}
+
+// fromRuns makes a state of the runs that lie in a folder.
+func fromRuns(folder string) (*State, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*", "*", "*", "*", run.RecordName))
+	if err != nil {
+		return nil, err
+	}
+	s := &State{Schema: Schema}
+	for _, path := range paths {
+		words := strings.Split(filepath.ToSlash(filepath.Dir(path)), "/")
+		system, model, scenario, test := words[len(words)-4], words[len(words)-3], words[len(words)-2], words[len(words)-1]
+		if system == asideName || system == layout.TreeName || s.Model != "" && (model != s.Model || system != s.System) {
+			continue
+		}
+		s.Model, s.System = model, system
+		s.Entry(Step{models.Scenario(scenario), test})
+	}
+	if len(s.Steps) == 0 {
+		return nil, fmt.Errorf("%s holds no campaign: neither %s nor a run", folder, layout.StateName)
+	}
+	slices.SortFunc(s.Steps, func(a, b *Entry) int { return strings.Compare(a.ID, b.ID) })
+	return s, nil
+}

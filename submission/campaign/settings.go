@@ -1,0 +1,136 @@
+package campaign
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// Settings are what a step was or will be set to, by setting name, as far as its result depends on it.
+type Settings map[string]string
+
+// Hash is a short name of the settings.
+func (s Settings) Hash() string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		fmt.Fprintf(h, "%s=%s\n", name, s[name])
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// Names of entries that are no settings of a run.
+const (
+	keyDataset   = "dataset-sha256"
+	keyEndpoints = "endpoints" // how many; an address says nothing about the system behind it
+
+	// KeyAudit is to how many queries a rehearsal scales an audit.
+	KeyAudit = "audit-queries"
+)
+
+// touchesNothing are settings on which no valid result depends: where files go, how the client waits and gives up, secrets.
+var touchesNothing = map[string]bool{
+	"output-dir": true, "resume": true, "force": true, "request-log": true, "max-errors": true, "fail-fast": true, "enable-trace": true,
+	"api-key": true, "api-key-file": true, "ca-file": true, "insecure-skip-verify": true, "request-memory": true, "preflight-query": true,
+	"request-timeout": true, "first-token-timeout": true, "token-timeout": true, "connect-timeout": true, "drain-timeout": true,
+	"model": true, "model-category": true, "scenario": true, "mode": true, // a step's name says them
+	"audit-config": true, "user-conf": true, // their values count, whatever file they stood in
+	"endpoint": true, "dataset": true, // counted otherwise
+}
+
+// touches are settings that only some scenarios feel, by LoadGen's scenario; the others feel every scenario.
+var touches = map[string][]models.Scenario{
+	"ttft-limit": {models.Server}, "tpot-limit": {models.Server}, "server-coalesce-queries": {models.Server},
+	"concurrency": {models.Offline}, "expected-latency": {models.SingleStream},
+}
+
+// found are settings that a test finds out by itself where nobody sets them: their absence from a plan is no difference.
+var found = map[string]bool{"expected-latency": true}
+
+// PlanSettings are those of a bound plan, whose data set has the given SHA-256. The settings of the same plan's run, read back from
+// its folder, are equal.
+func PlanSettings(p *run.Plan, sha256 string) Settings {
+	s := of(p.Config, p.Scenario.LoadGen)
+	s[keyDataset] = sha256
+	return s
+}
+
+// FolderSettings reads the settings of a run's folder.
+func FolderSettings(folder string, r *run.Record) (Settings, error) {
+	c := config.New(config.RunSettings())
+	if err := c.LoadYAMLFile(filepath.Join(folder, run.ConfigName)); err != nil {
+		return nil, err
+	}
+	scenario := models.Scenario(r.Scenario)
+	if scenario == models.Interactive {
+		scenario = models.Server
+	}
+	s := of(c, scenario)
+	s[keyDataset] = r.Dataset.SHA256
+	return s, nil
+}
+
+func of(c *config.Effective, scenario models.Scenario) Settings {
+	s := Settings{}
+	for _, row := range c.Table() {
+		if touchesNothing[row.Name] || row.Ignored || row.Secret || !c.Has(row.Name) {
+			continue
+		}
+		if only, some := touches[row.Name]; some && !slices.Contains(only, scenario) {
+			continue
+		}
+		s[row.Name] = c.Text(row.Name)
+	}
+	s[keyEndpoints] = strconv.Itoa(max(1, len(c.Strings("endpoint"))))
+	return s
+}
+
+// Change is one setting that differs.
+type Change struct {
+	Name string `json:"name"`
+	Was  string `json:"was"`
+	Is   string `json:"is"`
+}
+
+func (c Change) String() string {
+	value := func(s string) string {
+		if s == "" {
+			return "not set"
+		}
+		return s
+	}
+	return fmt.Sprintf("%s was %s and is %s", c.Name, value(c.Was), value(c.Is))
+}
+
+// changes lists what differs, in the order of names.
+func changes(was, is Settings) []Change {
+	var list []Change
+	names := maps.Clone(was)
+	maps.Copy(names, is)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if was[name] == is[name] || found[name] && is[name] == "" {
+			continue
+		}
+		if _, had := was[name]; !had && name == KeyAudit { // a folder does not tell
+			continue
+		}
+		list = append(list, Change{name, was[name], is[name]})
+	}
+	return list
+}
+
+func sentence(list []Change) string {
+	var words []string
+	for _, c := range list {
+		words = append(words, c.String())
+	}
+	return strings.Join(words, "; ")
+}

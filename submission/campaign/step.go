@@ -1,0 +1,129 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// The steps of a scenario that have no run of their own.
+const (
+	Preflight = "preflight" // asks the endpoints what they are; never counts as done before
+	Score     = "score"     // scores the accuracy run's answers
+)
+
+// Step is one step of one scenario.
+type Step struct {
+	Scenario models.Scenario
+	Test     string // Preflight, layout.Performance, layout.Accuracy, Score, or an audit's name
+}
+
+// ID names the step, such as Server/accuracy.
+func (s Step) ID() string { return string(s.Scenario) + "/" + s.Test }
+
+// Audit says whether the step is an audit's.
+func (s Step) Audit() bool { return strings.HasPrefix(s.Test, "TEST") }
+
+// IsRun says whether the step is a LoadGen test with a folder of its own.
+func (s Step) IsRun() bool { return s.Test != Preflight && s.Test != Score }
+
+// Mode is what the step's test is for; an audit measures performance.
+func (s Step) Mode() models.Mode {
+	if s.Test == layout.Accuracy || s.Test == Score {
+		return models.Accuracy
+	}
+	return models.Performance
+}
+
+// Needs are the tests of the same scenario that must be done before: a score has its answers, and an audit shows what the
+// performance run has claimed.
+func (s Step) Needs() []string {
+	switch {
+	case s.Test == Score:
+		return []string{layout.Accuracy}
+	case s.Audit():
+		return []string{layout.Performance}
+	default:
+		return nil
+	}
+}
+
+// Steps are the steps of the scenarios in the order in which they run; audits are their names.
+func Steps(scenarios []models.Scenario, audits []string) []Step {
+	var steps []Step
+	for _, s := range scenarios {
+		for _, test := range append([]string{Preflight, layout.Performance, layout.Accuracy, Score}, audits...) {
+			steps = append(steps, Step{s, test})
+		}
+	}
+	return steps
+}
+
+// Only narrows steps to scenarios, tests, or Scenario/test. A word that names no step is an error.
+func Only(steps []Step, words []string) ([]Step, error) {
+	if len(words) == 0 {
+		return steps, nil
+	}
+	var names []string
+	for _, s := range steps {
+		if !slices.Contains(names, s.Test) {
+			names = append(names, s.Test)
+		}
+	}
+	named := func(s Step, word string) bool {
+		return strings.EqualFold(word, s.Test) || strings.EqualFold(word, s.ID()) || strings.EqualFold(word, string(s.Scenario))
+	}
+	for _, w := range words {
+		if !slices.ContainsFunc(steps, func(s Step) bool { return named(s, w) }) {
+			return nil, fmt.Errorf("the campaign has no step %q: its tests are %s; a scenario names all of its tests, and %s one", w, strings.Join(names, ", "), steps[0].ID())
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return named(s, w) })
+	}), nil
+}
+
+// SystemTypes are the kinds of systems as a system's description names them; the last means both.
+var SystemTypes = []string{datacenter, edge, datacenter + "," + edge}
+
+const (
+	datacenter = "datacenter"
+	edge       = "edge"
+)
+
+// Scenarios are a benchmark's in a round on a type of system: what the checker demands and what it allows, as far as the benchmark's
+// row knows it. An empty type is the one that the round has for the benchmark, datacenter before edge; the type that was taken is given too.
+func Scenarios(row *models.Row, round, systemType string) ([]models.Scenario, string, error) {
+	var types, rounds []string
+	for _, e := range row.Entries {
+		if e.Round == round {
+			types = append(types, e.System)
+		} else if !slices.Contains(rounds, e.Round) {
+			rounds = append(rounds, e.Round)
+		}
+	}
+	slices.Sort(types) // datacenter comes first
+	switch {
+	case len(types) == 0:
+		return nil, "", fmt.Errorf("round %s has no results for %s: it is in the rounds [%s]", round, row.Name, strings.Join(rounds, " "))
+	case systemType == "":
+		systemType = types[0]
+	case !slices.Contains(SystemTypes, systemType):
+		return nil, "", fmt.Errorf("the system type %q is unknown: take one of %s", systemType, strings.Join(SystemTypes, " | "))
+	}
+	var list []models.Scenario
+	for _, s := range row.Scenarios {
+		if slices.ContainsFunc(row.Entries, func(e models.Entry) bool {
+			return e.Round == round && strings.Contains(systemType, e.System) && slices.Contains(slices.Concat(e.Required, e.Optional), s.Scenario)
+		}) {
+			list = append(list, s.Scenario)
+		}
+	}
+	if len(list) == 0 {
+		return nil, "", fmt.Errorf("round %s has %s for %s systems only", round, row.Name, strings.Join(types, " and "))
+	}
+	return list, systemType, nil
+}
