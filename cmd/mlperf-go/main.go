@@ -182,6 +182,9 @@ func withRequired(c *cli.Command) {
 	action := c.Action
 	c.Action = func(of *cli.Context) error {
 		for _, name := range names {
+			if of.String(name) == "" && of.Command.ArgsUsage == "" && of.Args().Present() {
+				return noArguments(of)
+			}
 			if of.String(name) == "" {
 				return usageError(of, fmt.Errorf("%s needs --%s", of.Command.HelpName, name), false)
 			}
