@@ -34,6 +34,8 @@ const (
 	FailNoFirstToken     Reason = "no_first_token"
 	FailTokenCount       Reason = "token_count_mismatch"
 	FailCancelled        Reason = "cancelled"
+	FailNoEndpoint       Reason = "no_endpoint"
+	FailBatch            Reason = "batch_mismatch"
 )
 
 // TokenSource says where an answer's token count comes from.
@@ -56,10 +58,18 @@ type Outcome struct {
 	UsageTokens  int // usage.completion_tokens; -1: not sent
 	InputTokens  int // usage.prompt_tokens; -1: not sent
 	FinishReason string
-	Endpoint     int // index into Config.Endpoints
-	Retries      int // attempts before this one
+	Endpoint     int    // index into Config.Endpoints
+	Parts        []Part // the answers of a batch; nil: it was none
+	Retries      int    // attempts before this one
 	// Wall clock, ns since 1970; 0: did not happen.
 	DequeuedNS, SentNS, FirstByteNS, FirstTokenNS, LastTokenNS int64
+}
+
+// Part is one answer of a batch, in its own right.
+type Part struct {
+	Outcome
+	Index  int    // as the server gives it
+	Detail string // one sentence where it failed
 }
 
 // Attempt is one failed attempt, whether it was repeated or ended its sample.
@@ -103,16 +113,20 @@ type Config struct {
 	NeedIDs     bool // an answer without token ids is a failure
 	MinTokens   int  // fewer output tokens are too_short
 	Vocabulary  int  // ids at or above it are bad_event; 0: not checked
+	Batch       int  // prompts in one request; 0: one, as itself
 	// Request gives the encoded body of a loaded sample; the bytes stay valid until the test ends.
 	Request func(index int) []byte
 
 	Concurrency        int // requests in flight; 0: no limit
+	PerEndpoint        int // requests in flight at one endpoint; 0: no limit
 	RequestTimeout     time.Duration
 	FirstTokenTimeout  time.Duration
 	TokenTimeout       time.Duration
 	ConnectTimeout     time.Duration
 	Retries            int // further attempts on a fresh connection, before the first byte
 	Balance            string
+	Key                func(index int) uint64 // what the strategy hash goes by; nil: the index
+	EndpointTimeout    time.Duration          // how long queries wait once every endpoint was left out; 0: 30 s
 	InsecureSkipVerify bool
 	CAFile             string // PEM file of authorities to trust beside the system's; empty: none
 	ProbeTokens        int    // longest answer of a probe; 0: 8
@@ -131,6 +145,8 @@ type Backend interface {
 type Connected interface {
 	// Connections is the count by endpoint. It may be asked at any time.
 	Connections() []int64
+	// Exclusions is how often an endpoint was left out because it was not there.
+	Exclusions() []int64
 }
 
 // Sharpened is what a backend may also be: one that asks for real-time priority for the thread that it reports from.

@@ -171,7 +171,6 @@ const (
 	defaultTokenTimeout      = 2 * time.Minute
 	defaultConnectTimeout    = 10 * time.Second
 	defaultDrainTimeout      = 10 * time.Minute
-	offlineWindow            = 1024 // requests in flight per endpoint in Offline: more would wait in the server's or a proxy's queue
 )
 
 func commonDefaults(p *Plan) []suggestion {
@@ -198,10 +197,7 @@ func commonDefaults(p *Plan) []suggestion {
 	if sampling.TopK != nil {
 		list = append(list, suggestion{"top-k", strconv.Itoa(*sampling.TopK)})
 	}
-	if p.Scenario.LoadGen == models.Offline {
-		list = append(list, suggestion{"concurrency", strconv.Itoa(offlineWindow * max(1, len(p.Config.Strings("endpoint"))))})
-	}
-	return list
+	return append(list, p.offlineDefaults()...)
 }
 
 func positive(d time.Duration) string {

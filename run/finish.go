@@ -127,6 +127,9 @@ func (t *test) endpoints(entries []ledger.Entry) []EndpointCounts {
 		for i, n := range c.Connections() {
 			list[i].Connections = n
 		}
+		for i, n := range c.Exclusions() {
+			list[i].Excluded = n
+		}
 	}
 	for i := range entries {
 		e := &entries[i]

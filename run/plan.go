@@ -52,7 +52,7 @@ func New(s Settings) (*Plan, error) {
 // NewPlan resolves a configuration. It reads the user.conf that the configuration names and nothing else.
 func NewPlan(c *config.Effective) (*Plan, error) {
 	p := &Plan{Config: c}
-	for _, step := range []func() error{p.findModel, p.findScenario, p.readUserConf, p.readSeeds, p.checkPaths} {
+	for _, step := range []func() error{p.findModel, p.findScenario, p.readUserConf, p.readSeeds, p.checkOffline, p.checkPaths} {
 		if err := step(); err != nil {
 			return nil, err
 		}

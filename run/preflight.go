@@ -116,7 +116,7 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 		return nil, nil, err
 	}
 	c := p.Config
-	return d, &backends.Config{
+	config := &backends.Config{
 		Endpoints: endpoints, API: c.String("api"), ServedModel: c.String("served-model"), Sampling: p.Sampling(),
 		Stream: p.Scenario.Stream && p.Row.UseTokenLatencies, KeepText: p.Row.TextAnswers, NeedIDs: !p.Row.TextAnswers,
 		MinTokens: p.Row.MinOutputTokens, Vocabulary: p.Row.Vocabulary,
@@ -124,8 +124,9 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 		RequestTimeout: c.Duration("request-timeout"), FirstTokenTimeout: c.Duration("first-token-timeout"),
 		TokenTimeout: c.Duration("token-timeout"), ConnectTimeout: c.Duration("connect-timeout"),
 		InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
-		ProbeTokens: p.probeTokens(),
-	}, nil
+		EndpointTimeout: c.Duration("endpoint-timeout"), ProbeTokens: p.probeTokens(),
+	}
+	return d, config, p.place(config)
 }
 
 // PreflightOnly probes the endpoints of a plan and starts no test.

@@ -141,6 +141,7 @@ type EndpointCounts struct {
 	Failed      int64  `json:"failed"`
 	Retried     int64  `json:"retried"`
 	Connections int64  `json:"connections"` // opened; 0 where the backend does not count them
+	Excluded    int64  `json:"excluded"`    // times it was left out because it was not there
 }
 
 // DatasetFacts name the data set.

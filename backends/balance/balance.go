@@ -1,99 +1,171 @@
+// HOT PATH: Pick, Done and Well run once a query. No lock, no atomic while every endpoint is in, no allocation.
+
 package balance
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 )
 
-// Balancer chooses endpoints.
-type Balancer interface {
-	// Pick gives the endpoint for a sample; each Pick is followed by one Done.
-	Pick(sample int) int
-	Done(endpoint int)
+// Nowhere is Pick's answer where no endpoint can take the query now.
+const Nowhere = -1
+
+// Options say what a balancer chooses from.
+type Options struct {
+	Strategy    string // one of Names; empty: round-robin
+	Endpoints   int
+	PerEndpoint int    // requests in flight at one endpoint; 0: no limit
+	Health      Health // zero: no endpoint is ever left out
 }
 
-var makers = map[string]func(n int) Balancer{
-	"round-robin":    func(n int) Balancer { return &roundRobin{n: uint64(n)} },
-	"random":         func(n int) Balancer { return random(n) },
-	"least-inflight": func(n int) Balancer { return &leastInflight{inflight: make([]int, n)} },
-	"hash":           func(n int) Balancer { return hash(n) },
-}
-
-// Names lists the balancers in alphabetical order.
-func Names() []string {
-	names := make([]string, 0, len(makers))
-	for name := range makers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// New makes the balancer of that name for n endpoints; the empty name is round-robin.
-func New(name string, n int) (Balancer, error) {
-	if n < 1 {
-		return nil, fmt.Errorf("a balancer needs at least one endpoint, got %d", n)
-	}
-	if name == "" {
-		name = "round-robin"
-	}
-	maker, ok := makers[name]
-	if !ok {
-		return nil, fmt.Errorf("load balancing %q is not known: choose one of %s", name, strings.Join(Names(), ", "))
-	}
-	return maker(n), nil
-}
-
-type roundRobin struct {
-	n    uint64
-	next atomic.Uint64
-}
-
-func (b *roundRobin) Pick(int) int { return int((b.next.Add(1) - 1) % b.n) }
-func (b *roundRobin) Done(int)     {}
-
-type random int
-
-func (b random) Pick(int) int { return rand.IntN(int(b)) }
-func (b random) Done(int)     {}
-
-// hash sends the same sample to the same endpoint always. The multiplier spreads neighbouring indices
-// (2^64 divided by the golden ratio).
-type hash int
-
-func (b hash) Pick(sample int) int {
-	return int((uint64(sample) * 0x9E3779B97F4A7C15 >> 32) % uint64(b))
-}
-func (b hash) Done(int) {}
-
-// leastInflight picks the endpoint with the fewest requests in flight; ties go round.
-type leastInflight struct {
-	mu       sync.Mutex
+// Balancer chooses endpoints for one shard.
+type Balancer struct {
+	choose   func(b *Balancer, key uint64) (endpoint int, room bool)
 	inflight []int
-	turn     int
+	limit    int // of each endpoint
+	turn     int // where round-robin and ties go on
+	health
 }
 
-func (b *leastInflight) Pick(int) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+var strategies = map[string]func(b *Balancer, key uint64) (int, bool){
+	"round-robin":    (*Balancer).roundRobin,
+	"random":         (*Balancer).random,
+	"least-inflight": (*Balancer).leastInflight,
+	"hash":           (*Balancer).hash,
+}
+
+// Names lists the strategies in alphabetical order.
+func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
+
+// Check says what is wrong with options.
+func (o *Options) Check() error {
+	if o.Endpoints < 1 {
+		return fmt.Errorf("a balancer needs at least one endpoint, got %d", o.Endpoints)
+	}
+	if _, ok := strategies[o.Strategy]; !ok && o.Strategy != "" {
+		return fmt.Errorf("load balancing %q is not known: choose one of %s", o.Strategy, strings.Join(Names(), ", "))
+	}
+	return nil
+}
+
+// New makes a balancer of options that pass Check.
+func New(o Options) *Balancer {
+	b := &Balancer{choose: strategies[o.Strategy], inflight: make([]int, o.Endpoints), limit: o.PerEndpoint}
+	if b.choose == nil {
+		b.choose = (*Balancer).roundRobin
+	}
+	if b.limit <= 0 {
+		b.limit = int(^uint(0) >> 1)
+	}
+	b.health.init(o.Endpoints, o.Health)
+	return b
+}
+
+// Pick gives the endpoint for a query and counts it as in flight there, until Done. Without room nothing is counted: the
+// query has to wait, for that endpoint, or, where it is Nowhere, for any.
+func (b *Balancer) Pick(key uint64) (endpoint int, room bool) {
+	if endpoint, room = b.choose(b, key); room {
+		b.inflight[endpoint]++
+	}
+	return endpoint, room
+}
+
+// Take is Pick with the endpoint given.
+func (b *Balancer) Take(endpoint int) (room bool) {
+	if room = b.usable(endpoint); room {
+		b.inflight[endpoint]++
+	}
+	return room
+}
+
+// Done says that a request has left its endpoint.
+func (b *Balancer) Done(endpoint int) { b.inflight[endpoint]-- }
+
+func (b *Balancer) usable(endpoint int) bool {
+	return b.inflight[endpoint] < b.limit && !b.out[endpoint]
+}
+
+func (b *Balancer) roundRobin(uint64) (int, bool) { return b.from(b.turn) }
+
+func (b *Balancer) random(uint64) (int, bool) {
 	n := len(b.inflight)
-	best := b.turn
-	for i := 1; i < n; i++ {
-		if k := (b.turn + i) % n; b.inflight[k] < b.inflight[best] {
-			best = k
+	if e := rand.IntN(n); b.usable(e) {
+		return e, true
+	}
+	usable := 0
+	for e := range n {
+		if b.usable(e) {
+			usable++
 		}
 	}
-	b.inflight[best]++
-	b.turn = (best + 1) % n
-	return best
+	if usable == 0 {
+		return Nowhere, false
+	}
+	nth := rand.IntN(usable)
+	for e := range n {
+		if b.usable(e) {
+			if nth == 0 {
+				return e, true
+			}
+			nth--
+		}
+	}
+	return Nowhere, false
 }
 
-func (b *leastInflight) Done(endpoint int) {
-	b.mu.Lock()
-	b.inflight[endpoint]--
-	b.mu.Unlock()
+// from is the first usable endpoint of a round that begins at first; the next round begins behind it.
+func (b *Balancer) from(first int) (int, bool) {
+	n := len(b.inflight)
+	for e, i := first, 0; i < n; i++ {
+		if b.usable(e) {
+			if b.turn = e + 1; b.turn == n {
+				b.turn = 0
+			}
+			return e, true
+		}
+		if e++; e == n {
+			e = 0
+		}
+	}
+	return Nowhere, false
+}
+
+// leastInflight picks the endpoint with the fewest requests in flight; ties go round.
+func (b *Balancer) leastInflight(uint64) (int, bool) {
+	n, best := len(b.inflight), Nowhere
+	for e, i := b.turn, 0; i < n; i++ {
+		if b.usable(e) && (best < 0 || b.inflight[e] < b.inflight[best]) {
+			best = e
+		}
+		if e++; e == n {
+			e = 0
+		}
+	}
+	if best < 0 {
+		return Nowhere, false
+	}
+	return b.from(best)
+}
+
+// hash sends equal keys to the same endpoint: the one with the highest weight for the key (rendezvous hashing). While an
+// endpoint is out only its own keys go elsewhere, and they come back with it.
+func (b *Balancer) hash(key uint64) (int, bool) {
+	best, highest := Nowhere, uint64(0)
+	for e := range b.inflight {
+		if w := mix(key, uint64(e)); !b.out[e] && (best < 0 || w > highest) {
+			best, highest = e, w
+		}
+	}
+	return best, best >= 0 && b.inflight[best] < b.limit
+}
+
+// mix spreads the bits of a pair over 64 (the finalizer of MurmurHash3 over a multiple of 2^64 / the golden ratio).
+func mix(key, endpoint uint64) uint64 {
+	x := key + (endpoint+1)*0x9E3779B97F4A7C15
+	x = (x ^ x>>33) * 0xFF51AFD7ED558CCD
+	x = (x ^ x>>33) * 0xC4CEB9FE1A85EC53
+	return x ^ x>>33
 }

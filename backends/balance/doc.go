@@ -1,6 +1,13 @@
-// Package balance chooses the endpoint of each query inside one shard.
+// Package balance decides inside one shard which endpoint a query goes to, and when.
 //
-// In come the number of endpoints and sample indices, out goes an endpoint's index; Done says that a request has left
-// its endpoint. All balancers may be used from many goroutines. The package imports nothing of the project and knows
-// nothing of HTTP.
+// It owns the strategies (balance.go), the limit of requests at one endpoint, the queries that wait for room (line.go), and
+// the endpoints that are left out after failures until a connection to them comes about again (health.go).
+//
+// In come the number of endpoints, keys of queries and what became of attempts, out goes an endpoint's index. The caller
+// brings the function that tries a connection.
+//
+// A Balancer and a Line belong to one shard and have no lock: one thread calls them at a time. Only the goroutines that try
+// connections run beside it; they end with Close.
+//
+// The package imports nothing of the project and knows nothing of HTTP.
 package balance

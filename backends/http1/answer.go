@@ -25,8 +25,8 @@ type exchange struct {
 	timer    timer
 }
 
-// begin starts a query.
-func (l *loop) begin(t task) {
+// begin starts a query at an endpoint that has room for it.
+func (l *loop) begin(t task, endpoint int) {
 	l.busy++
 	x := l.exchange()
 	x.query = t.query
@@ -34,7 +34,7 @@ func (l *loop) begin(t task) {
 	x.retries = policy.NewRetries(l.client.config.Retries)
 	x.fresh = false
 	x.deadline = l.now + int64(l.client.config.RequestTimeout)
-	x.endpoint = l.client.balancer.Pick(x.query.Index)
+	x.endpoint = endpoint
 	l.attempt(x)
 }
 
@@ -68,6 +68,7 @@ func (l *loop) attempt(x *exchange) {
 
 // header begins to read an answer, or to refuse it.
 func (l *loop) header(c *conn) {
+	l.line.Well(c.endpoint)
 	if c.parser.status != 200 || c.parser.encoding != "" {
 		if r := response(&c.parser); r.Refused() {
 			c.state = refusing
@@ -147,7 +148,7 @@ func (l *loop) end(c *conn, more bool) {
 		l.failed(x, f)
 		return
 	}
-	l.busy--
+	l.free(c.endpoint)
 	l.part(c, usable)
 }
 
@@ -169,7 +170,7 @@ func (l *loop) finish(c *conn, cut backends.Reason, why string) {
 	good := x.out.Reason == backends.OK && cut == backends.OK
 	l.complete(x)
 	if !good {
-		l.busy--
+		l.free(c.endpoint)
 		l.shut(c)
 	}
 }
@@ -191,10 +192,15 @@ func (x *exchange) judge(l *loop, cut backends.Reason, why string) {
 
 // complete reports a query's outcome. What it used is free when Complete has returned.
 func (l *loop) complete(x *exchange) {
-	l.client.balancer.Done(x.endpoint)
 	l.sink.Complete(x.query, &x.out)
 	l.left--
 	l.spare = append(l.spare, x)
+}
+
+// free gives back a place under the limits: a request has left its endpoint.
+func (l *loop) free(endpoint int) {
+	l.busy--
+	l.line.Done(endpoint)
 }
 
 // untilDeadline is the time that a request has left.

@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/balance"
+	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
@@ -29,6 +32,16 @@ func newLoop(c *Client, src source, sink backends.Sink) (*loop, error) {
 	}
 	l.wheel.init()
 	l.stamp()
+	o := c.balance
+	o.Health = balance.Health{
+		Try: func(ctx context.Context, endpoint int) error {
+			return dial.Try(ctx, c.targets[endpoint].URL, c.config.ConnectTimeout)
+		},
+		Wake:     func() { signal(l.wake) },
+		Out:      func(e int) { c.Out[e].Add(1) },
+		Patience: c.config.EndpointTimeout,
+	}
+	l.line = balance.NewLine(balance.New(o), func(t task) uint64 { return c.config.Key(t.query.Index) })
 	var err error
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
 		l.wake, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
@@ -47,6 +60,7 @@ func newLoop(c *Client, src source, sink backends.Sink) (*loop, error) {
 
 // close gives everything back to the system.
 func (l *loop) close() {
+	l.line.Close()
 	for _, c := range l.conns {
 		if c != nil {
 			l.shut(c)
@@ -78,14 +92,11 @@ func (l *loop) cancelAll() {
 	l.wheel.each(func(t *timer) {
 		if x := t.exchange; x != nil {
 			t.stop()
-			x.endpoint = l.client.balancer.Pick(x.query.Index) // complete gives it back
 			x.out.Reason = backends.FailCancelled
 			l.complete(x)
 		}
 	})
-	for l.waiting.n > 0 {
-		l.refuse(l.waiting.pop())
-	}
+	l.refuseAll(backends.FailCancelled)
 	for _, c := range l.conns {
 		if c != nil {
 			l.shut(c)
@@ -113,12 +124,24 @@ func (l *loop) cancelOne(c *conn) {
 	l.complete(x)
 }
 
-// refuse completes a query that came too late to be sent.
-func (l *loop) refuse(t task) {
+// refuseAll completes every query that waits for its turn.
+func (l *loop) refuseAll(reason backends.Reason) {
+	for {
+		t, ok := l.line.Give()
+		if !ok {
+			return
+		}
+		l.refuse(t, reason)
+	}
+}
+
+// refuse completes a query that is not sent.
+func (l *loop) refuse(t task, reason backends.Reason) {
 	x := l.exchange()
 	x.query = t.query
-	x.out = backends.Outcome{UsageTokens: -1, InputTokens: -1, DequeuedNS: t.dequeuedNS, Reason: backends.FailCancelled}
-	l.sink.Complete(x.query, &x.out)
-	l.left--
-	l.spare = append(l.spare, x)
+	x.out = backends.Outcome{UsageTokens: -1, InputTokens: -1, DequeuedNS: t.dequeuedNS, Reason: reason, Endpoint: balance.Nowhere}
+	if reason == backends.FailNoEndpoint {
+		l.sink.Failed(policy.Homeless(x.query, time.Now().UnixNano()))
+	}
+	l.complete(x)
 }

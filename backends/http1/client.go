@@ -21,15 +21,15 @@ type Client struct {
 	config   backends.Config
 	protocol backends.Protocol
 	targets  []target
-	balancer balance.Balancer
-	opened   []atomic.Int64 // connections, by endpoint
-	realtime atomic.Bool    // the loop's thread has real-time priority
+	balance  balance.Options
+	policy.Counters
+	realtime atomic.Bool // the loop's thread has real-time priority
 }
 
 // New makes a client for the endpoints of c, all of them plain http. It looks their addresses up and connects to nothing
 // yet; a host that can not be found is a *backends.EndpointError.
 func New(c *backends.Config, p backends.Protocol) (*Client, error) {
-	client := &Client{config: *c, protocol: p, opened: make([]atomic.Int64, len(c.Endpoints))}
+	client := &Client{config: *c, protocol: p, Counters: policy.NewCounters(len(c.Endpoints))}
 	policy.SetDefaults(&client.config)
 	for _, e := range c.Endpoints {
 		t, err := newTarget(e, p.Path(), client.config.ConnectTimeout)
@@ -38,20 +38,11 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 		}
 		client.targets = append(client.targets, t)
 	}
-	var err error
-	if client.balancer, err = balance.New(c.Balance, len(c.Endpoints)); err != nil {
+	client.balance = policy.Balance(&client.config)
+	if err := client.balance.Check(); err != nil {
 		return nil, fmt.Errorf("the client can not be set up: %w", err)
 	}
 	return client, nil
-}
-
-// Connections is the number of connections opened, by endpoint.
-func (c *Client) Connections() []int64 {
-	counts := make([]int64, len(c.opened))
-	for i := range c.opened {
-		counts[i] = c.opened[i].Load()
-	}
-	return counts
 }
 
 // Realtime says whether the loop's thread was given real-time priority.

@@ -183,7 +183,7 @@ func (l *loop) connected(c *conn, events uint32) bool {
 	}
 	all := len(l.client.targets[c.endpoint].addresses)
 	l.good[c.endpoint] = (c.first + c.tried - 1) % all
-	l.client.opened[c.endpoint].Add(1)
+	l.client.Opened[c.endpoint].Add(1)
 	c.parser.reset()
 	l.start(c, c.exchange)
 	return true
@@ -221,10 +221,9 @@ func (l *loop) putBack(c *conn) bool {
 		return false
 	}
 	l.release(c)
-	l.busy--
+	l.free(x.endpoint)
 	l.limit = l.busy
-	l.client.balancer.Done(x.endpoint)
-	l.waiting.unpop(task{query: x.query, dequeuedNS: x.out.DequeuedNS})
+	l.line.Unpush(task{query: x.query, dequeuedNS: x.out.DequeuedNS})
 	l.spare = append(l.spare, x)
 	return true
 }

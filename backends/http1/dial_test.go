@@ -8,27 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestQueueIsFirstInFirstOut(t *testing.T) {
-	var q queue
-	in, out := 0, 0
-	for round := range 50 {
-		for range round * 7 % 31 {
-			q.push(task{dequeuedNS: int64(in)})
-			in++
-		}
-		for range min(q.n, round*5%23) {
-			x := q.pop()
-			require.Equal(t, int64(out), x.dequeuedNS)
-			if out%3 == 0 {
-				q.unpop(x)
-				require.Equal(t, x, q.pop())
-			}
-			out++
-		}
-	}
-	require.Equal(t, in-out, q.n)
-}
-
 func TestLookUp(t *testing.T) {
 	for host, want := range map[string]string{"127.0.0.1": "127.0.0.1:80", "::1": "[::1]:80", "::ffff:10.0.0.1": "10.0.0.1:80"} {
 		all, err := lookUp(host, "", time.Second)

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
@@ -24,19 +25,22 @@ func (l *loop) record(x *exchange, f *policy.Failure, retried bool) {
 
 // failed ends an attempt whose answer was not read, and makes another where that is allowed. Its connection is gone.
 func (l *loop) failed(x *exchange, f policy.Failure) {
+	if f.Absent() {
+		l.line.Strike(x.endpoint)
+	}
 	wait, retry := x.retries.Next(&f, l.untilDeadline(x))
 	l.record(x, &f, retry)
 	x.out.Reason = f.Reason
 	switch {
 	case !retry:
-		l.busy--
+		l.free(x.endpoint)
 		l.complete(x)
 	case wait == 0:
 		x.again()
 		l.attempt(x)
 	default:
 		x.again()
-		l.client.balancer.Done(x.endpoint)
+		l.line.Done(x.endpoint)
 		l.wheel.set(&x.timer, l.now+int64(wait))
 	}
 }
@@ -47,10 +51,21 @@ func (x *exchange) again() {
 	x.fresh = true
 }
 
-// resume makes the attempt for which a request has waited.
+// resume makes the attempt for which a request has waited, where there is room for it by now.
 func (l *loop) resume(x *exchange) {
-	x.endpoint = l.client.balancer.Pick(x.query.Index)
-	l.attempt(x)
+	endpoint, room := l.line.Pick(l.client.config.Key(x.query.Index))
+	switch {
+	case room:
+		x.endpoint = endpoint
+		l.attempt(x)
+	case l.line.Hopeless() || l.now >= x.deadline:
+		l.busy--
+		x.out.Endpoint, x.out.Reason = balance.Nowhere, backends.FailNoEndpoint
+		l.sink.Failed(policy.Homeless(x.query, time.Now().UnixNano()))
+		l.complete(x)
+	default:
+		l.wheel.set(&x.timer, l.now+int64(policy.AskAgain))
+	}
 }
 
 // cut ends what is on a connection, because of its transport or its time. repeatable tells whether it is of a kind that
@@ -84,7 +99,7 @@ func (l *loop) stopDraining(c *conn) {
 		l.refused(c, x)
 		return
 	}
-	l.busy--
+	l.free(c.endpoint)
 }
 
 // refused ends an attempt whose answer was refused; the parser of c still knows its header.

@@ -12,6 +12,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/balance"
 )
 
 const (
@@ -40,13 +41,13 @@ type loop struct {
 	now  int64 // ns since base, as of the last stamp: deadlines
 	wall int64 // ns since 1970, of the same moment: reports
 
-	conns   []*conn // by file descriptor; nil where it is none of ours
-	good    []int   // by endpoint, the address that was connected to last
-	idle    []*conn // by endpoint, the most recently used first
-	waiting queue
-	busy    int // requests that hold a place under limit
-	limit   int
-	left    int // queries taken and not yet completed
+	conns []*conn // by file descriptor; nil where it is none of ours
+	good  []int   // by endpoint, the address that was connected to last
+	idle  []*conn // by endpoint, the most recently used first
+	line  *balance.Line[task]
+	busy  int // requests that hold a place under limit
+	limit int
+	left  int // queries taken and not yet completed
 
 	spare      []*exchange
 	spareConn  []*conn
@@ -105,13 +106,20 @@ func (l *loop) admit() int {
 	}
 	n := l.src.Pop(l.batch[:])
 	l.take(n)
-	for l.busy < l.limit && l.waiting.n > 0 {
-		l.begin(l.waiting.pop())
+	if l.line.Heard() && l.line.Hopeless() {
+		l.refuseAll(backends.FailNoEndpoint)
+	}
+	for l.busy < l.limit {
+		t, endpoint, ok := l.line.Next()
+		if !ok {
+			break
+		}
+		l.begin(t, endpoint)
 	}
 	return n
 }
 
-// take begins n queries of the batch, or lets them wait for their turn.
+// take lets n queries of the batch wait for their turn.
 func (l *loop) take(n int) {
 	if n == 0 {
 		return
@@ -123,11 +131,11 @@ func (l *loop) take(n int) {
 		q := task{query: l.batch[i], dequeuedNS: dequeued}
 		switch {
 		case l.cancelled || l.stop.Load():
-			l.refuse(q)
-		case l.busy < l.limit && l.waiting.n == 0:
-			l.begin(q)
+			l.refuse(q, backends.FailCancelled)
+		case l.line.Hopeless():
+			l.refuse(q, backends.FailNoEndpoint)
 		default:
-			l.waiting.push(q)
+			l.line.Push(q)
 		}
 	}
 }
@@ -178,41 +186,4 @@ func (l *loop) expire() {
 type task struct {
 	query      loadgen.Query
 	dequeuedNS int64
-}
-
-// queue is first in, first out; it grows and never shrinks.
-type queue struct {
-	ring    []task // its length is a power of two
-	head, n int
-}
-
-func (q *queue) push(t task) {
-	q.room()
-	q.ring[(q.head+q.n)&(len(q.ring)-1)] = t
-	q.n++
-}
-
-// unpop puts back what was taken last.
-func (q *queue) unpop(t task) {
-	q.room()
-	q.head = (q.head - 1) & (len(q.ring) - 1)
-	q.ring[q.head] = t
-	q.n++
-}
-
-func (q *queue) pop() task {
-	t := q.ring[q.head]
-	q.head = (q.head + 1) & (len(q.ring) - 1)
-	q.n--
-	return t
-}
-
-func (q *queue) room() {
-	if q.n < len(q.ring) {
-		return
-	}
-	more := make([]task, max(64, 2*len(q.ring)))
-	n := copy(more, q.ring[q.head:])
-	copy(more[n:], q.ring[:q.head])
-	q.ring, q.head = more, 0
 }

@@ -59,7 +59,7 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	if c.config.Stream {
 		w.watchdog.expect(time.Now().Add(c.config.FirstTokenTimeout), policy.FirstTokenOver)
 	}
-	t := trace{opened: &c.opened[a.endpoint]}
+	t := trace{opened: &c.Opened[a.endpoint]}
 	t.sentNS.Store(time.Now().UnixNano()) // holds where no connection comes
 	response, err := w.send(httptrace.WithClientTrace(ctx, t.hooks()), r, a)
 	r.out.SentNS, r.out.FirstByteNS = t.sentNS.Load(), t.firstByteNS.Load()
@@ -71,6 +71,7 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 		w.close(nil)
 		return
 	}
+	w.shard.queue.well(a.endpoint)
 	if bad := w.refused(response, r, a); bad {
 		r.out.Reason = a.Reason
 		w.close(response.Body)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/balance"
+	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
@@ -31,16 +31,16 @@ type Client struct {
 	config    backends.Config
 	protocol  backends.Protocol
 	endpoints []endpoint
-	balancer  balance.Balancer
+	balance   balance.Options
 	pooled    *http.Transport
 	fresh     *http.Transport // never reuses a connection
 	requests  sync.Pool       // of *request
-	opened    []atomic.Int64  // connections, by endpoint
+	policy.Counters
 }
 
 // New makes a client for the endpoints of c. It connects to nothing yet.
 func New(c *backends.Config, p backends.Protocol) (*Client, error) {
-	client := &Client{config: *c, protocol: p, opened: make([]atomic.Int64, len(c.Endpoints))}
+	client := &Client{config: *c, protocol: p, Counters: policy.NewCounters(len(c.Endpoints))}
 	policy.SetDefaults(&client.config)
 	for _, e := range c.Endpoints {
 		parsed, err := newEndpoint(e, p.Path())
@@ -49,8 +49,9 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 		}
 		client.endpoints = append(client.endpoints, parsed)
 	}
-	var err error
-	if client.balancer, err = balance.New(c.Balance, len(c.Endpoints)); err != nil {
+	client.balance = policy.Balance(&client.config)
+	err := client.balance.Check()
+	if err != nil {
 		return nil, fmt.Errorf("the client can not be set up: %w", err)
 	}
 	if client.pooled, err = newTransport(&client.config, false); err != nil {
@@ -75,21 +76,23 @@ func newEndpoint(e backends.Endpoint, path string) (endpoint, error) {
 	return endpoint{Endpoint: p, header: header}, nil
 }
 
-// Connections is the number of connections opened, by endpoint.
-func (c *Client) Connections() []int64 {
-	counts := make([]int64, len(c.opened))
-	for i := range c.opened {
-		counts[i] = c.opened[i].Load()
-	}
-	return counts
-}
-
 // Serve answers the queries of src. Its own goroutine takes them, locked to an OS thread, since Wait blocks one.
 func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &shard{client: c, ctx: ctx, sink: sink, reports: make(chan report, reportBuffer)}
-	s.queue.init(c.config.Concurrency, s.work)
+	o := c.balance
+	o.Health = balance.Health{
+		Try: func(ctx context.Context, endpoint int) error {
+			return dial.Try(ctx, c.endpoints[endpoint].URL, c.config.ConnectTimeout)
+		},
+		Wake: s.queue.wake, Out: func(e int) { c.Out[e].Add(1) }, Patience: c.config.EndpointTimeout,
+	}
+	line := balance.NewLine(balance.New(o), func(r *request) uint64 { return r.key })
+	defer line.Close()
+	s.queue.init(c.config.Concurrency, line, s.work)
+	stopped := context.AfterFunc(ctx, s.queue.stop)
+	defer stopped()
 	reported := make(chan struct{})
 	go func() {
 		defer crash.Catch()
@@ -127,7 +130,7 @@ func (s *shard) dispatch(src loadgen.Source) {
 		now := time.Now().UnixNano()
 		for _, q := range batch[:n] {
 			r := s.client.requests.Get().(*request)
-			r.begin(q, now)
+			r.begin(q, s.client.config.Key(q.Index), now)
 			if s.ctx.Err() != nil {
 				r.out.Reason = backends.FailCancelled
 				s.reports <- report{request: r}

@@ -13,14 +13,16 @@ const reportBuffer = 4096
 
 // request is one query on its way, and what its answer needs. It is used again after its completion was reported.
 type request struct {
-	query  loadgen.Query
-	answer backends.Answer
-	out    backends.Outcome
-	body   []byte // first KiB of what the server sent in this attempt
+	query    loadgen.Query
+	key      uint64 // what the choice of an endpoint goes by
+	endpoint int    // where it goes; balance.Nowhere: it is not sent
+	answer   backends.Answer
+	out      backends.Outcome
+	body     []byte // first KiB of what the server sent in this attempt
 }
 
-func (r *request) begin(q loadgen.Query, dequeuedNS int64) {
-	r.query = q
+func (r *request) begin(q loadgen.Query, key uint64, dequeuedNS int64) {
+	r.query, r.key = q, key
 	r.out = backends.Outcome{UsageTokens: -1, InputTokens: -1, DequeuedNS: dequeuedNS}
 	r.body = r.body[:0]
 }

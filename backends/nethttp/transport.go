@@ -4,11 +4,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
@@ -18,14 +18,9 @@ func newTransport(c *backends.Config, fresh bool) (*http.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{
-		Timeout: c.ConnectTimeout,
-		// The system's resolver blocks an OS thread per look-up.
-		Resolver: &net.Resolver{PreferGo: true},
-	}
 	t := &http.Transport{
 		Proxy:                  nil, // no environment
-		DialContext:            dialer.DialContext,
+		DialContext:            dial.New(c.ConnectTimeout).DialContext,
 		TLSClientConfig:        &tls.Config{InsecureSkipVerify: c.InsecureSkipVerify, RootCAs: authorities},
 		TLSHandshakeTimeout:    c.ConnectTimeout,
 		DisableCompression:     true,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
@@ -19,6 +20,7 @@ type worker struct {
 	buf      []byte
 	open     io.ReadCloser // body of an answer that is complete, and whose connection may yet be given back
 	cancel   context.CancelCauseFunc
+	held     int // endpoint whose room the request has; balance.Nowhere: none
 }
 
 // work starts a worker; the queue calls it.
@@ -32,6 +34,9 @@ func (s *shard) work() {
 			w.serve(r)
 			s.reports <- report{request: r}
 			w.giveBack()
+			if w.held != balance.Nowhere {
+				s.queue.done(w.held)
+			}
 		}
 	}()
 }
@@ -48,11 +53,16 @@ func (w *worker) serve(r *request) {
 	s := w.shard
 	c := &s.client.config
 	deadline := time.Now().Add(c.RequestTimeout)
-	a := attempt{endpoint: s.client.balancer.Pick(r.query.Index)}
+	a := attempt{endpoint: r.endpoint}
 	retries := policy.NewRetries(c.Retries)
 	for {
 		if s.ctx.Err() != nil {
-			r.out.Reason = backends.FailCancelled
+			r.out.Reason, r.out.Endpoint = backends.FailCancelled, a.endpoint
+			break
+		}
+		if a.endpoint == balance.Nowhere {
+			r.out.Reason, r.out.Endpoint = backends.FailNoEndpoint, balance.Nowhere
+			s.sink.Failed(policy.Homeless(r.query, time.Now().UnixNano()))
 			break
 		}
 		r.body = r.body[:0]
@@ -60,6 +70,9 @@ func (w *worker) serve(r *request) {
 		r.out.Endpoint = a.endpoint
 		if a.Reason == backends.OK {
 			break
+		}
+		if a.Absent() {
+			s.queue.strike(a.endpoint)
 		}
 		wait, retry := retries.Next(&a.Failure, time.Until(deadline))
 		e := &s.client.endpoints[a.endpoint]
@@ -70,13 +83,27 @@ func (w *worker) serve(r *request) {
 		r.out.Retries++
 		next := attempt{endpoint: a.endpoint, fresh: true}
 		if wait > 0 {
-			s.client.balancer.Done(a.endpoint)
-			s.pause(wait)
-			next.endpoint = s.client.balancer.Pick(r.query.Index)
+			s.queue.done(a.endpoint)
+			next.endpoint = s.elsewhere(r, wait, deadline)
 		}
 		a = next
 	}
-	s.client.balancer.Done(a.endpoint)
+	w.held = a.endpoint
+}
+
+// elsewhere waits and then finds an endpoint with room; balance.Nowhere: none in time.
+func (s *shard) elsewhere(r *request, wait time.Duration, deadline time.Time) int {
+	for {
+		s.pause(wait)
+		endpoint, room, hopeless := s.queue.again(r)
+		if room {
+			return endpoint
+		}
+		if hopeless || s.ctx.Err() != nil || !time.Now().Before(deadline) {
+			return balance.Nowhere
+		}
+		wait = policy.AskAgain
+	}
 }
 
 // pause waits, at most until the end of the context.

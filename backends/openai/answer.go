@@ -17,8 +17,12 @@ func (d *dialect) words() reader.Words {
 
 // newAnswer makes a reader of completions. vLLM's generate route may end a stream without a finish reason where the last
 // step brought no token (spec/backends.md §1.5).
-func newAnswer(d *dialect, c *backends.Config) *reader.Answer {
-	o := reader.Options{Decoder: &walker{Scanner: reader.Scanner{KeepText: c.KeepText}}, Words: d.words()}
+func newAnswer(d *dialect, c *backends.Config) backends.Answer {
+	w := &walker{Scanner: reader.Scanner{KeepText: c.KeepText}}
+	o := reader.Options{Decoder: w, Words: d.words()}
+	if c.Batch > 0 {
+		return reader.NewBatch(c, o, w)
+	}
 	if c.API == "generate" {
 		o.EndsByCount = c.Sampling.MaxTokens
 	}

@@ -25,6 +25,12 @@ func (w *walker) choicesOf(e *reader.Event) bool {
 		if !w.choice(e) {
 			return false
 		}
+		if w.each != nil {
+			prompt, produced := e.Prompt, e.Produced // of the whole batch
+			e.Prompt, e.Produced = -1, -1
+			w.each(e)
+			e.Prompt, e.Produced = prompt, produced
+		}
 		w.Blank()
 		if w.Open(']') {
 			return true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/batch"
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
 	"github.com/mlperf-go/mlperf-go/datasets"
@@ -54,6 +55,10 @@ func (d *Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
 		return nil, fmt.Errorf("backend %q has no API %q: choose completions or chat", d.name, c.API)
 	case c.API == "generate" && c.KeepText:
 		return nil, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this benchmark needs: choose completions or chat", d.name)
+	case c.Batch > 0 && path != paths["completions"]:
+		return nil, fmt.Errorf("backend %q takes several prompts in one request on its completions route only, not on %s: choose --api completions, or another --offline-strategy", d.name, path)
+	case c.Batch > 0 && c.Stream:
+		return nil, batch.ErrStream
 	}
 	return &protocol{path: path, config: c, dialect: &d.dialect}, nil
 }
@@ -65,6 +70,13 @@ func (d *Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]b
 
 // Open makes a backend on the HTTP client that fits the endpoints.
 func (d *Driver) Open(c *backends.Config) (backends.Backend, error) {
+	if c.Batch > 0 {
+		return batch.New(c, batch.Form{Keys: []string{"prompt"}, Encode: d.Encode}, d.open)
+	}
+	return d.open(c)
+}
+
+func (d *Driver) open(c *backends.Config) (backends.Backend, error) {
 	p, err := d.Protocol(c)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,9 @@ import (
 // In the same way the bytes between a choice's text and its token ids are remembered.
 type walker struct {
 	reader.Scanner
-	prefix []byte      // up to and with the colon after "choices"; empty: not learned
-	seen   reader.Keys // keys of the top-level object inside prefix
+	each   func(*reader.Event) // of a batch: gets every choice; nil: the last one counts
+	prefix []byte              // up to and with the colon after "choices"; empty: not learned
+	seen   reader.Keys         // keys of the top-level object inside prefix
 
 	middle     []byte      // from behind the text of a choice up to and with the colon after "token_ids"
 	middleFrom reader.Keys // keys of the choice before middle
@@ -45,6 +46,18 @@ func (w *walker) Decode(doc []byte, e *reader.Event) error {
 		return nil
 	}
 	return decodeSlow(doc, w.KeepText, e)
+}
+
+// DecodeBatch reads one document with the answers to several prompts.
+func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func(*reader.Event)) error {
+	w.each = add
+	defer func() { w.each = nil }()
+	clear()
+	if w.walk(doc, e) {
+		return nil
+	}
+	clear()
+	return decodeChoices(doc, w.KeepText, e, add)
 }
 
 // Forget drops what was learned from the answer before.

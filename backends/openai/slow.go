@@ -8,6 +8,11 @@ import (
 
 // decodeSlow reads a document with encoding/json. Its error is a *reader.ShapeError or encoding/json's own.
 func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
+	return decodeChoices(doc, keepText, e, nil)
+}
+
+// decodeChoices is decodeSlow that gives every choice to each, unless that is nil.
+func decodeChoices(doc []byte, keepText bool, e *reader.Event, each func(*reader.Event)) error {
 	top, err := reader.Members(doc, e)
 	if err != nil {
 		return err
@@ -27,7 +32,24 @@ func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
 	if len(choices) == 0 {
 		return nil
 	}
+	if each != nil {
+		return eachChoice(choices, keepText, e, each)
+	}
 	return slowChoice(choices[len(choices)-1], keepText, e)
+}
+
+func eachChoice(choices []map[string]json.RawMessage, keepText bool, e *reader.Event, each func(*reader.Event)) error {
+	prompt, produced := e.Prompt, e.Produced
+	for _, choice := range choices {
+		e.Reset()
+		e.Choices = 1
+		if err := slowChoice(choice, keepText, e); err != nil {
+			return err
+		}
+		each(e)
+	}
+	e.Prompt, e.Produced = prompt, produced
+	return nil
 }
 
 func slowChoice(choice map[string]json.RawMessage, keepText bool, e *reader.Event) (err error) {

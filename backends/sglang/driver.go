@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/batch"
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
@@ -31,14 +32,22 @@ var words = reader.Words{
 	Parts: "output_ids, text or meta_info",
 }
 
-func newAnswer(c *backends.Config) *reader.Answer {
-	return reader.New(c, reader.Options{Decoder: newWalker(c.KeepText), Words: words})
+func newAnswer(c *backends.Config) backends.Answer {
+	w := newWalker(c.KeepText)
+	o := reader.Options{Decoder: w, Words: words}
+	if c.Batch > 0 {
+		return reader.NewBatch(c, o, w)
+	}
+	return reader.New(c, o)
 }
 
 // Protocol gives the route and the answers for an HTTP client.
 func (Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
-	if !native(c) {
+	switch {
+	case !native(c):
 		return openai.SGLang.Protocol(c)
+	case c.Batch > 0 && c.Stream:
+		return nil, batch.ErrStream
 	}
 	return protocol{c}, nil
 }
@@ -53,6 +62,13 @@ func (Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte
 
 // Open makes a backend on the HTTP client that fits the endpoints.
 func (d Driver) Open(c *backends.Config) (backends.Backend, error) {
+	if c.Batch > 0 {
+		return batch.New(c, batch.Form{Keys: []string{"input_ids", "text", "prompt"}, Encode: d.Encode}, d.open)
+	}
+	return d.open(c)
+}
+
+func (d Driver) open(c *backends.Config) (backends.Backend, error) {
 	p, err := d.Protocol(c)
 	if err != nil {
 		return nil, err

@@ -37,6 +37,46 @@ func (w *walker) Decode(doc []byte, e *reader.Event) error {
 	return decodeSlow(doc, w.KeepText, e)
 }
 
+// DecodeBatch reads one document with the answers to several prompts: an array in the order of the prompts.
+func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func(*reader.Event)) error {
+	clear()
+	if w.walkList(doc, e, add) {
+		return nil
+	}
+	w.Forget()
+	clear()
+	return decodeList(doc, w.KeepText, e, add)
+}
+
+// walkList reads an array of answers; false: not sure.
+func (w *walker) walkList(doc []byte, e *reader.Event, add func(*reader.Event)) bool {
+	w.Start(doc)
+	w.Blank()
+	if !w.Open('[') {
+		return false
+	}
+	first := true
+	for n := int64(0); ; n++ {
+		w.Blank()
+		if w.Open(']') {
+			e.Reset()
+			return w.AtEnd()
+		}
+		if !first && !w.Open(',') {
+			return false
+		}
+		first = false
+		w.Forget()
+		e.Reset()
+		e.Running, e.Index = true, n
+		w.Blank()
+		if !w.Open('{') || !w.members(e) || (e.Choices == 0 && !e.IsError) {
+			return false
+		}
+		add(e)
+	}
+}
+
 // Forget drops what was learned from the answer before.
 func (w *walker) Forget() {
 	w.ids.forget()

@@ -248,7 +248,7 @@ func long(cumulative bool) []byte {
 	return []byte("data: " + strings.Join(s.events(), "\n\ndata: ") + "\n\n")
 }
 
-func readAll(a *reader.Answer, body []byte) {
+func readAll(a backends.Answer, body []byte) {
 	a.Begin("text/event-stream; charset=utf-8")
 	for p := body; len(p) > 0; {
 		_, p = a.Feed(p)

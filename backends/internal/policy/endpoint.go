@@ -10,6 +10,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/balance"
 )
 
 // Endpoint is one route of one server.
@@ -59,5 +60,13 @@ func (e *Endpoint) Record(q loadgen.Query, endpoint int, f *Failure, body []byte
 	return backends.Attempt{
 		Query: q, Endpoint: endpoint, Reason: f.Reason, Detail: string(e.redact(fmt.Appendf(nil, "POST %s: %s", e.URL, f.Detail))),
 		Body: e.redact(body), Retried: retried, AtNS: atNS,
+	}
+}
+
+// Homeless is the record of a query that was not sent because every endpoint was left out.
+func Homeless(q loadgen.Query, atNS int64) backends.Attempt {
+	return backends.Attempt{
+		Query: q, Endpoint: balance.Nowhere, Reason: backends.FailNoEndpoint, AtNS: atNS,
+		Detail: "not sent: every endpoint was left out after failed attempts, and none took a connection again within --endpoint-timeout",
 	}
 }

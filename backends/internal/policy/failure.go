@@ -19,6 +19,11 @@ type Failure struct {
 	Wait   time.Duration // what the server asked for with Retry-After
 }
 
+// Absent says that the endpoint was not there: no connection, or one that ended before the first byte and was not reused.
+func (f *Failure) Absent() bool {
+	return f.Again && !f.Stale && (f.Reason == backends.FailConnect || f.Reason == backends.FailReset)
+}
+
 // Deadline is a limit in time and what its end means.
 type Deadline struct {
 	Reason backends.Reason

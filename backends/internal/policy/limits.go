@@ -1,15 +1,18 @@
 package policy
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/balance"
 )
 
 // Limits for what Config leaves 0: no deadline is infinite.
 const (
-	defaultConnect = 10 * time.Second
-	defaultRequest = time.Hour
+	defaultConnect  = 10 * time.Second
+	defaultRequest  = time.Hour
+	defaultEndpoint = 30 * time.Second
 )
 
 const (
@@ -23,10 +26,13 @@ const (
 	// MaxHead bounds the header of a response, in bytes.
 	MaxHead = 256 << 10
 
+	// AskAgain is how soon a request that is to be repeated, and found no endpoint with room, looks for one again.
+	AskAgain = 50 * time.Millisecond
+
 	answerHead = 1 << 10 // bytes of an answer that a failure record keeps
 )
 
-// SetDefaults fills the deadlines that c leaves 0.
+// SetDefaults fills what c leaves open.
 func SetDefaults(c *backends.Config) {
 	if c.ConnectTimeout <= 0 {
 		c.ConnectTimeout = defaultConnect
@@ -34,12 +40,48 @@ func SetDefaults(c *backends.Config) {
 	if c.RequestTimeout <= 0 {
 		c.RequestTimeout = defaultRequest
 	}
+	if c.EndpointTimeout <= 0 {
+		c.EndpointTimeout = defaultEndpoint
+	}
+	if c.Key == nil {
+		c.Key = func(index int) uint64 { return uint64(index) }
+	}
 	if c.FirstTokenTimeout <= 0 {
 		c.FirstTokenTimeout = c.RequestTimeout
 	}
 	if c.TokenTimeout <= 0 {
 		c.TokenTimeout = c.RequestTimeout
 	}
+}
+
+// Balance is what c says about the choice of endpoints, but for their health.
+func Balance(c *backends.Config) balance.Options {
+	return balance.Options{Strategy: c.Balance, Endpoints: len(c.Endpoints), PerEndpoint: c.PerEndpoint}
+}
+
+// Counters count what happens at each endpoint. Any goroutine may read them.
+type Counters struct {
+	Opened []atomic.Int64 // connections
+	Out    []atomic.Int64 // how often it was left out
+}
+
+// NewCounters makes them for n endpoints.
+func NewCounters(n int) Counters {
+	return Counters{Opened: make([]atomic.Int64, n), Out: make([]atomic.Int64, n)}
+}
+
+// Connections is the number of connections opened, by endpoint.
+func (c *Counters) Connections() []int64 { return loaded(c.Opened) }
+
+// Exclusions is how often each endpoint was left out.
+func (c *Counters) Exclusions() []int64 { return loaded(c.Out) }
+
+func loaded(counters []atomic.Int64) []int64 {
+	counts := make([]int64, len(counters))
+	for i := range counters {
+		counts[i] = counters[i].Load()
+	}
+	return counts
 }
 
 // Keep appends to kept what of p belongs to the first KiB of an answer.

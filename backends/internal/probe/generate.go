@@ -25,7 +25,7 @@ func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 	}
 	c.Sampling.MaxTokens = min(longest, c.Sampling.MaxTokens)
 	c.Sampling.MinTokens = min(c.Sampling.MinTokens, c.Sampling.MaxTokens)
-	c.MinTokens, c.Concurrency, c.Balance = 0, 1, ""
+	c.MinTokens, c.Concurrency, c.Balance, c.Batch = 0, 1, "", 0
 	body, err := p.Wire.Encode(nil, sample, &c)
 	if err != nil {
 		return fmt.Errorf("the generation probe can not be encoded: %w", err)

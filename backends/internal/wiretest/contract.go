@@ -42,6 +42,12 @@ func (k *Contract) Run(t *testing.T) {
 		{"concurrency is bounded", k.concurrencyIsBounded},
 		{"threads", k.threads},
 		{"endpoints share the load", k.endpointsShareTheLoad},
+		{"one endpoint is absent", k.oneEndpointIsAbsent},
+		{"an endpoint returns", k.anEndpointReturns},
+		{"no endpoint returns", k.noEndpointReturns},
+		{"cancel while waiting", k.cancelWhileWaiting},
+		{"one per endpoint", k.onePerEndpoint},
+		{"equal keys meet", k.equalKeysMeet},
 		{"gaps and tokens", k.gapsAndTokens},
 	} {
 		t.Run(c.name, c.test)
@@ -281,15 +287,6 @@ func (k *Contract) threads(t *testing.T) {
 	for _, res := range r.Results {
 		require.Equal(t, backends.OK, res.Reason)
 	}
-}
-
-func (k *Contract) endpointsShareTheLoad(t *testing.T) {
-	a, b := Raw(t, Answers(Streamed)), Raw(t, Answers(Streamed))
-	count := map[int]int{}
-	for _, res := range k.Ask(t, Config(a, b), 40).Results {
-		count[res.Endpoint]++
-	}
-	require.Equal(t, map[int]int{0: 20, 1: 20}, count)
 }
 
 func (k *Contract) gapsAndTokens(t *testing.T) {

@@ -1,0 +1,123 @@
+// HOT PATH: Push and Next run once a query. No lock, no allocation once a queue has its size.
+
+package balance
+
+// Line is the queries of a shard that wait for an endpoint, first in, first out. A query whose strategy binds it to an
+// endpoint without room does not hold up those behind it.
+type Line[T any] struct {
+	*Balancer
+	key     func(T) uint64
+	waiting Queue[T]
+	bound   []Queue[T] // by endpoint: chosen, and without room there
+	held    int        // queries in bound
+}
+
+// NewLine makes a line; key is what a strategy may go by.
+func NewLine[T any](b *Balancer, key func(T) uint64) *Line[T] {
+	return &Line[T]{Balancer: b, key: key, bound: make([]Queue[T], len(b.inflight))}
+}
+
+// Len is the number of queries that wait.
+func (l *Line[T]) Len() int { return l.waiting.Len() + l.held }
+
+// Push adds a query.
+func (l *Line[T]) Push(t T) { l.waiting.Push(t) }
+
+// Unpush puts back what Next gave; Done is the caller's.
+func (l *Line[T]) Unpush(t T) { l.waiting.Unpush(t) }
+
+// Next takes a query for which there is room, and counts it as in flight at its endpoint.
+func (l *Line[T]) Next() (t T, endpoint int, ok bool) {
+	if l.held > 0 {
+		for e := range l.bound {
+			if l.bound[e].Len() > 0 && l.Take(e) {
+				l.held--
+				return l.bound[e].Pop(), e, true
+			}
+		}
+	}
+	for l.waiting.Len() > 0 {
+		t = l.waiting.Pop()
+		e, room := l.Pick(l.key(t))
+		switch {
+		case room:
+			return t, e, true
+		case e == Nowhere:
+			l.waiting.Unpush(t)
+			return t, Nowhere, false
+		}
+		l.bound[e].Push(t)
+		l.held++
+	}
+	return t, Nowhere, false
+}
+
+// Give takes any query, where none of them will be sent.
+func (l *Line[T]) Give() (t T, ok bool) {
+	l.unbind()
+	if l.waiting.Len() == 0 {
+		return t, false
+	}
+	return l.waiting.Pop(), true
+}
+
+// Strike counts a failed attempt; where it was one too many for its endpoint, the queries that are bound to it choose again.
+func (l *Line[T]) Strike(endpoint int) {
+	if l.Balancer.Strike(endpoint) {
+		l.unbind()
+	}
+}
+
+// unbind lets every bound query choose again.
+func (l *Line[T]) unbind() {
+	for e := range l.bound {
+		for l.bound[e].Len() > 0 {
+			l.waiting.Push(l.bound[e].Pop())
+			l.held--
+		}
+	}
+}
+
+// Queue is first in, first out; it grows and never shrinks.
+type Queue[T any] struct {
+	ring    []T // its length is a power of two
+	head, n int
+}
+
+// Len is the number of elements.
+func (q *Queue[T]) Len() int { return q.n }
+
+// Push adds at the end.
+func (q *Queue[T]) Push(t T) {
+	q.room()
+	q.ring[(q.head+q.n)&(len(q.ring)-1)] = t
+	q.n++
+}
+
+// Unpush puts back what was taken last.
+func (q *Queue[T]) Unpush(t T) {
+	q.room()
+	q.head = (q.head - 1) & (len(q.ring) - 1)
+	q.ring[q.head] = t
+	q.n++
+}
+
+// Pop takes the first element; there has to be one.
+func (q *Queue[T]) Pop() T {
+	var none T
+	t := q.ring[q.head]
+	q.ring[q.head] = none
+	q.head = (q.head + 1) & (len(q.ring) - 1)
+	q.n--
+	return t
+}
+
+func (q *Queue[T]) room() {
+	if q.n < len(q.ring) {
+		return
+	}
+	more := make([]T, max(64, 2*len(q.ring)))
+	n := copy(more, q.ring[q.head:])
+	copy(more[n:], q.ring[:q.head])
+	q.ring, q.head = more, 0
+}

@@ -1,0 +1,96 @@
+package balance
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestQueueIsFirstInFirstOut(t *testing.T) {
+	var q Queue[int]
+	in, out := 0, 0
+	for round := range 50 {
+		for range round * 7 % 31 {
+			q.Push(in)
+			in++
+		}
+		for range min(q.Len(), round*5%23) {
+			x := q.Pop()
+			require.Equal(t, out, x)
+			if out%3 == 0 {
+				q.Unpush(x)
+				require.Equal(t, x, q.Pop())
+			}
+			out++
+		}
+	}
+	require.Equal(t, in-out, q.Len())
+}
+
+// Every query comes out once, whatever the strategy, the limit and the order of ends; with a key's endpoint full, others pass.
+func TestEveryQueryLeavesTheLineOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.SampledFrom([]int{0, 1, 2, 3, 7, 31, 64, 65}).Draw(t, "queries")
+		endpoints := rapid.SampledFrom([]int{1, 2, 3, 5}).Draw(t, "endpoints")
+		b := New(Options{Strategy: rapid.SampledFrom(Names()).Draw(t, "strategy"), Endpoints: endpoints, PerEndpoint: rapid.IntRange(0, 2).Draw(t, "limit")})
+		l := NewLine(b, func(i int) uint64 { return uint64(i) })
+		seen, held := map[int]int{}, []int{}
+		for pushed := 0; len(seen) < n || len(held) > 0; {
+			if pushed < n && rapid.Bool().Draw(t, "push") {
+				l.Push(pushed)
+				pushed++
+			}
+			q, e, ok := l.Next()
+			switch {
+			case ok && rapid.IntRange(0, 9).Draw(t, "put back") == 0:
+				b.Done(e)
+				l.Unpush(q)
+			case ok:
+				seen[q]++
+				held = append(held, e)
+			case len(held) > 0:
+				i := rapid.IntRange(0, len(held)-1).Draw(t, "ends")
+				b.Done(held[i])
+				held = append(held[:i], held[i+1:]...)
+			default:
+				require.Zero(t, l.Len(), "nothing is in flight, so everything has room")
+			}
+		}
+		require.Len(t, seen, n)
+		for _, times := range seen {
+			require.Equal(t, 1, times)
+		}
+	})
+}
+
+func TestABoundQueryDoesNotHoldUpOthers(t *testing.T) {
+	b := New(Options{Strategy: "hash", Endpoints: 2, PerEndpoint: 1})
+	keys := map[int]uint64{} // by endpoint
+	for key := uint64(0); len(keys) < 2; key++ {
+		e, _ := b.hash(key)
+		keys[e] = key
+	}
+	l := NewLine(b, func(key uint64) uint64 { return key })
+	for range 3 {
+		l.Push(keys[0])
+	}
+	l.Push(keys[1])
+	_, e, ok := l.Next()
+	require.True(t, ok)
+	require.Equal(t, 0, e)
+	_, e, ok = l.Next()
+	require.True(t, ok, "the queries for endpoint 0 wait beside the line")
+	require.Equal(t, 1, e)
+	_, _, ok = l.Next()
+	require.False(t, ok)
+	require.Equal(t, 2, l.Len())
+	b.Done(0)
+	_, e, ok = l.Next()
+	require.True(t, ok)
+	require.Equal(t, 0, e)
+	_, ok = l.Give()
+	require.True(t, ok, "what is bound is given too")
+	_, ok = l.Give()
+	require.False(t, ok)
+}

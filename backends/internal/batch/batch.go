@@ -1,0 +1,267 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// linger is how long a batch that is not full waits for the next sample. LoadGen hands an Offline test over in one go, so
+// that only its last batch waits for so long.
+const linger = 5 * time.Millisecond
+
+// Backend is a backend of batches.
+type Backend struct {
+	backends.Backend // of whole batches
+	config           *backends.Config
+	frames           []frame
+
+	mu     sync.Mutex
+	groups []*group // by the index that its batch has as a query
+	spare  []int
+}
+
+// group is the samples of one batch. The source fills it; the backend's thread has it from then on until its completion.
+type group struct {
+	queries []loadgen.Query
+	body    []byte
+	lengths []int // ids of each prompt; -1: it is text
+	seen    []bool
+}
+
+// New makes a backend that sends c.Batch samples in each request; open makes the one of whole batches.
+func New(c *backends.Config, f Form, open func(*backends.Config) (backends.Backend, error)) (*Backend, error) {
+	b := &Backend{config: c}
+	inner := *c
+	inner.Request, inner.Key = b.request, b.key
+	var err error
+	if b.Backend, err = open(&inner); err != nil {
+		return nil, err
+	}
+	if b.frames, err = f.frames(c); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Connections is the inner backend's.
+func (b *Backend) Connections() []int64 {
+	if c, ok := b.Backend.(backends.Connected); ok {
+		return c.Connections()
+	}
+	return nil
+}
+
+// Exclusions is the inner backend's.
+func (b *Backend) Exclusions() []int64 {
+	if c, ok := b.Backend.(backends.Connected); ok {
+		return c.Exclusions()
+	}
+	return nil
+}
+
+// Realtime is the inner backend's.
+func (b *Backend) Realtime() bool {
+	s, ok := b.Backend.(backends.Sharpened)
+	return ok && s.Realtime()
+}
+
+// Serve answers the queries of src in batches.
+func (b *Backend) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
+	s := &shard{backend: b, source: src, sink: sink, buf: make([]loadgen.Query, b.config.Batch)}
+	return b.Backend.Serve(ctx, s, s)
+}
+
+// put keeps a batch and gives its index.
+func (b *Backend) put(queries []loadgen.Query) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.spare)
+	if n == 0 {
+		b.groups = append(b.groups, &group{queries: append([]loadgen.Query(nil), queries...)})
+		return len(b.groups) - 1
+	}
+	slot := b.spare[n-1]
+	b.spare = b.spare[:n-1]
+	g := b.groups[slot]
+	g.queries, g.body, g.lengths = append(g.queries[:0], queries...), g.body[:0], g.lengths[:0]
+	return slot
+}
+
+func (b *Backend) group(slot int) *group {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.groups[slot]
+}
+
+func (b *Backend) free(slot int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spare = append(b.spare, slot)
+}
+
+// key is that of the first sample.
+func (b *Backend) key(slot int) uint64 {
+	index := b.group(slot).queries[0].Index
+	if b.config.Key != nil {
+		return b.config.Key(index)
+	}
+	return uint64(index)
+}
+
+// request joins the requests of a batch when it is sent first, so that only batches in flight take memory.
+func (b *Backend) request(slot int) []byte {
+	g := b.group(slot)
+	if len(g.body) > 0 {
+		return g.body
+	}
+	requests := make([][]byte, len(g.queries))
+	for i := range g.queries {
+		requests[i] = b.config.Request(g.queries[i].Index)
+	}
+	for i := range b.frames {
+		f := &b.frames[i]
+		body, ok := f.join(g.body[:0], requests)
+		if !ok {
+			continue
+		}
+		g.body = body
+		for _, r := range requests {
+			prompt, _ := f.prompt(r)
+			g.lengths = append(g.lengths, length(prompt))
+		}
+		return body
+	}
+	// Nothing to join them by: the first goes alone, and the answer will show that the others are missing.
+	g.body = append(g.body, requests[0]...)
+	for range requests {
+		g.lengths = append(g.lengths, -1)
+	}
+	return g.body
+}
+
+// shard is one run of Serve: the source of batches and the sink of their outcomes.
+type shard struct {
+	backend *Backend
+	source  loadgen.Source
+	sink    backends.Sink
+	buf     []loadgen.Query
+}
+
+// Pop gives a batch where there are samples.
+func (s *shard) Pop(dst []loadgen.Query) int {
+	n, _ := s.Wait(dst, 0)
+	return n
+}
+
+// Wait gives at most one batch.
+func (s *shard) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
+	if len(dst) == 0 {
+		return 0, true
+	}
+	have := 0
+	for have < len(s.buf) {
+		n, open := s.source.Wait(s.buf[have:], timeout)
+		if have += n; have == 0 {
+			return 0, open
+		}
+		if n == 0 {
+			break
+		}
+		timeout = linger
+	}
+	first := s.buf[0]
+	first.Index = s.backend.put(s.buf[:have])
+	dst[0] = first
+	return 1, true
+}
+
+// FirstToken and TokenGap do not come: a batch is answered as a whole.
+func (s *shard) FirstToken(loadgen.Query, []int32, int64) {}
+
+// TokenGap does not come either.
+func (s *shard) TokenGap(int64, int) {}
+
+// Failed records an attempt for each of its samples; what the server said stands with the first.
+func (s *shard) Failed(a backends.Attempt) {
+	queries := s.backend.group(a.Query.Index).queries
+	a.Detail += fmt.Sprintf(" (a batch of %d samples)", len(queries))
+	for _, q := range queries {
+		a.Query = q
+		s.sink.Failed(a)
+		a.Body = nil
+	}
+}
+
+// Complete ends every sample of a batch.
+func (s *shard) Complete(batch loadgen.Query, o *backends.Outcome) {
+	g := s.backend.group(batch.Index)
+	detail := ""
+	if o.Reason == backends.OK {
+		if detail = g.mismatch(o.Parts); detail != "" {
+			o.Reason = backends.FailBatch
+		}
+	}
+	if o.Reason == backends.OK {
+		for i := range o.Parts {
+			s.part(g, o, &o.Parts[i])
+		}
+	} else {
+		for _, q := range g.queries {
+			s.end(q, o, detail)
+		}
+	}
+	s.backend.free(batch.Index)
+}
+
+// end completes a sample of a batch that failed as a whole.
+func (s *shard) end(q loadgen.Query, whole *backends.Outcome, detail string) {
+	o := *whole
+	o.Parts, o.Tokens, o.Text, o.NTokens, o.TokenSource = nil, nil, nil, 0, ""
+	o.UsageTokens, o.InputTokens = -1, -1
+	if detail != "" { // else the backend has recorded it
+		s.sink.Failed(backends.Attempt{Query: q, Endpoint: o.Endpoint, Reason: o.Reason, Detail: detail, AtNS: time.Now().UnixNano()})
+	}
+	s.sink.Complete(q, &o)
+}
+
+// part completes one sample with its part of the answer.
+func (s *shard) part(g *group, whole *backends.Outcome, p *backends.Part) {
+	q, o := g.queries[p.Index], p.Outcome
+	o.Endpoint, o.Retries = whole.Endpoint, whole.Retries
+	o.DequeuedNS, o.SentNS, o.FirstByteNS, o.LastTokenNS = whole.DequeuedNS, whole.SentNS, whole.FirstByteNS, whole.LastTokenNS
+	if o.InputTokens < 0 {
+		o.InputTokens = g.lengths[p.Index]
+	}
+	if o.Reason != backends.OK {
+		s.sink.Failed(backends.Attempt{Query: q, Endpoint: o.Endpoint, Reason: o.Reason, Detail: p.Detail + " (in a batch)", AtNS: time.Now().UnixNano()})
+	}
+	s.sink.Complete(q, &o)
+}
+
+// mismatch says in one sentence why parts are not the answers to a batch; empty: they are. Their order is the server's.
+func (g *group) mismatch(parts []backends.Part) string {
+	n := len(g.queries)
+	g.seen = append(g.seen[:0], make([]bool, n)...)
+	for i := range parts {
+		switch at := parts[i].Index; {
+		case at < 0 || at >= n:
+			return fmt.Sprintf("the answer to a batch of %d prompts has one with index %d", n, at)
+		case g.seen[at]:
+			return fmt.Sprintf("the answer to a batch of %d prompts has index %d twice", n, at)
+		default:
+			g.seen[at] = true
+		}
+	}
+	for at, seen := range g.seen {
+		if !seen {
+			return fmt.Sprintf("the answer to a batch of %d prompts has %d parts and none with index %d", n, len(parts), at)
+		}
+	}
+	return ""
+}

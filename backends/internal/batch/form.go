@@ -1,0 +1,91 @@
+package batch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+)
+
+// ErrStream says that a batch comes as one whole answer.
+var ErrStream = errors.New("several prompts in one request are not streamed: choose another --offline-strategy, or a scenario without first tokens")
+
+// Form is how a protocol writes a request.
+type Form struct {
+	Keys   []string // under which a prompt may stand
+	Encode func(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error)
+}
+
+// frame is what all requests have in common: what stands before the prompt and behind it.
+type frame struct{ prefix, suffix []byte }
+
+// samples with the shortest prompts there are, and how those are written.
+var shortest = []struct {
+	sample datasets.Sample
+	text   string
+}{
+	{datasets.Sample{InputIDs: []int32{0}}, `[0]`},
+	{datasets.Sample{Input: "x"}, `"x"`},
+}
+
+// frames are the requests of c without their prompts, one for ids and one for text where the protocol has both.
+func (f *Form) frames(c *backends.Config) ([]frame, error) {
+	var all []frame
+	var failed error
+	for i := range shortest {
+		body, err := f.Encode(nil, &shortest[i].sample, c)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		for _, key := range f.Keys {
+			member := fmt.Sprintf(`"%s":%s`, key, shortest[i].text)
+			if at := bytes.Index(body, []byte(member)); at >= 0 {
+				end := at + len(member)
+				all = append(all, frame{prefix: body[: end-len(shortest[i].text) : end-len(shortest[i].text)], suffix: body[end:]})
+				break
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("requests of this kind can not be joined: %w", errors.Join(failed, errors.New("no prompt was found in one")))
+	}
+	return all, nil
+}
+
+// prompt is the part of a request between prefix and suffix; ok is false where they are not there.
+func (f *frame) prompt(body []byte) (prompt []byte, ok bool) {
+	if len(body) < len(f.prefix)+len(f.suffix) || !bytes.HasPrefix(body, f.prefix) || !bytes.HasSuffix(body, f.suffix) {
+		return nil, false
+	}
+	return body[len(f.prefix) : len(body)-len(f.suffix)], true
+}
+
+// join writes one request with all the prompts; ok is false where a request is not of the frame.
+func (f *frame) join(dst []byte, requests [][]byte) (body []byte, ok bool) {
+	dst = append(append(dst, f.prefix...), '[')
+	for i, r := range requests {
+		prompt, ok := f.prompt(r)
+		if !ok {
+			return dst, false
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, prompt...)
+	}
+	return append(append(dst, ']'), f.suffix...), true
+}
+
+// length is the number of ids of a prompt; -1: it is no list of ids.
+func length(prompt []byte) int {
+	switch {
+	case len(prompt) < 2 || prompt[0] != '[':
+		return -1
+	case len(prompt) == 2:
+		return 0
+	}
+	return 1 + bytes.Count(prompt, []byte{','})
+}

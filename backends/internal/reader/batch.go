@@ -1,0 +1,150 @@
+package reader
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// BatchDecoder reads documents that hold the answers to several prompts.
+type BatchDecoder interface {
+	Decoder
+	// DecodeBatch reads one document: add gets every answer in it, and what stands beside them is left in e. Where it begins
+	// again, because a walk has given up, clear comes before. Its error is a *ShapeError where the document is JSON of
+	// another shape.
+	DecodeBatch(doc []byte, e *Event, clear func(), add func(*Event)) error
+}
+
+// Batch reads one whole answer to several prompts, and judges each of its parts. It is a backends.Answer that has nothing
+// to report before its end.
+type Batch struct {
+	whole   *Answer // body and failures of the request
+	one     *Answer // each part in turn
+	decoder BatchDecoder
+	parts   []backends.Part
+	tokens  [][]int32 // memory of the parts
+	texts   [][]byte
+}
+
+// NewBatch makes a reader of answers to several prompts.
+func NewBatch(c *backends.Config, o Options, d BatchDecoder) *Batch {
+	o.Decoder = d
+	b := &Batch{whole: New(c, o), decoder: d}
+	o.Decoder = nothing{}
+	b.one = New(c, o)
+	b.one.stream = false
+	return b
+}
+
+// nothing is the decoder of parts: they come decoded.
+type nothing struct{}
+
+func (nothing) Forget()                     {}
+func (nothing) Decode([]byte, *Event) error { return nil }
+
+// Begin starts an answer.
+func (b *Batch) Begin(contentType string) {
+	b.whole.Begin(contentType)
+	b.parts = b.parts[:0]
+}
+
+// Feed keeps the body: there is nothing to tell before its end.
+func (b *Batch) Feed(p []byte) (int, []byte) {
+	if b.whole.reason == backends.OK && b.whole.grow(len(p)) {
+		b.whole.body = append(b.whole.body, p...)
+	}
+	return 0, nil
+}
+
+// Tokens are not known before the end.
+func (b *Batch) Tokens() []int32 { return nil }
+
+// Settled is true after a failure.
+func (b *Batch) Settled() bool { return b.whole.reason != backends.OK }
+
+// Finish reads the body. The parts of o are in the order of the answer, each with the index that it carries; whether they are
+// the ones that were asked for is not known here.
+func (b *Batch) Finish(o *backends.Outcome, cut backends.Reason) string {
+	w := b.whole
+	o.UsageTokens, o.InputTokens, o.Parts = -1, -1, nil
+	if cut == backends.OK && w.reason == backends.OK {
+		b.read()
+	}
+	o.UsageTokens, o.InputTokens = int(w.count), int(w.prompt)
+	switch {
+	case w.reason != backends.OK:
+		o.Reason = w.reason
+		return w.detail
+	case cut != backends.OK:
+		o.Reason = cut
+		return ""
+	case w.read == 0:
+		o.Reason = backends.FailEmpty
+		return "the server answered 200 with an empty body"
+	case len(b.parts) == 0:
+		o.Reason = backends.FailBadEvent
+		return "the answer has no " + w.Words.Parts + ": " + backends.Cut(string(w.body), 200)
+	}
+	o.Reason, o.Parts = backends.OK, b.parts
+	o.NTokens = b.sum()
+	return ""
+}
+
+// sum adds the tokens of all parts and compares them with the server's count, which is of the whole batch.
+func (b *Batch) sum() int {
+	total, ids := 0, true
+	for i := range b.parts {
+		total += max(0, b.parts[i].NTokens)
+		ids = ids && b.parts[i].TokenSource == backends.TokensFromIDs
+	}
+	if said := b.whole.count; ids && said >= 0 && said != int64(total) {
+		for i := range b.parts {
+			if p := &b.parts[i]; p.Reason == backends.OK {
+				p.Reason = backends.FailTokenCount
+				p.Detail = fmt.Sprintf("the answers to the batch carry %d token ids and %s says %d", total, b.whole.Words.Count, said)
+			}
+		}
+	}
+	return total
+}
+
+func (b *Batch) read() {
+	w := b.whole
+	body := bytes.TrimSpace(w.body)
+	if len(body) == 0 {
+		return
+	}
+	if err := b.decoder.DecodeBatch(body, &w.event, func() { b.parts = b.parts[:0] }, b.add); err != nil {
+		w.refuse(body, err)
+		return
+	}
+	e := &w.event
+	e.Choices = 0
+	w.apply(e)
+}
+
+// add judges one part.
+func (b *Batch) add(e *Event) {
+	a := b.one
+	index, choices := e.Index, e.Choices
+	a.Begin("application/json")
+	a.read, e.Choices, e.Index = 1, 1, 0
+	a.apply(e)
+	i := len(b.parts)
+	if i == len(b.tokens) {
+		b.tokens, b.texts = append(b.tokens, nil), append(b.texts, nil)
+	}
+	p := backends.Part{Index: int(index)}
+	p.Detail = a.Finish(&p.Outcome, backends.OK)
+	b.tokens[i] = append(b.tokens[i][:0], p.Tokens...)
+	b.texts[i] = append(b.texts[i][:0], p.Text...)
+	if p.Tokens != nil {
+		p.Tokens = b.tokens[i]
+	}
+	if p.Text != nil {
+		p.Text = b.texts[i]
+	}
+	b.parts = append(b.parts, p)
+	e.Index, e.Choices = index, choices
+}

@@ -1,0 +1,180 @@
+package wiretest
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/balance"
+)
+
+// absent is the URL of an endpoint where nobody listens, and the address for a later listener.
+func absent(t *testing.T) (url, address string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address = l.Addr().String()
+	l.Close()
+	return "http://" + address, address
+}
+
+func (k *Contract) endpointsShareTheLoad(t *testing.T) {
+	a, b := Raw(t, Answers(Streamed)), Raw(t, Answers(Streamed))
+	count := map[int]int{}
+	for _, res := range k.Ask(t, Config(a, b), 40).Results {
+		count[res.Endpoint]++
+	}
+	require.Equal(t, map[int]int{0: 20, 1: 20}, count)
+}
+
+// oneEndpointIsAbsent: the first attempts there fail, and with retries heal elsewhere; then it is left out.
+func (k *Contract) oneEndpointIsAbsent(t *testing.T) {
+	for _, name := range balance.Names() {
+		for _, retries := range []int{0, 5} {
+			dead, _ := absent(t)
+			c := Config(Raw(t, Answers(Streamed)), dead, Raw(t, Answers(Streamed)))
+			c.Balance, c.Retries, c.Concurrency = name, retries, 1
+			b := k.open(t, c)
+			r := NewRecorder()
+			require.NoError(t, b.Serve(context.Background(), NewQueries(200).End(), r))
+			r.ExactlyOnce(t, 200)
+			failed := 0
+			for _, res := range r.Results {
+				if res.Reason != backends.OK {
+					failed++
+					require.Equal(t, backends.FailConnect, res.Reason)
+					require.Equal(t, 1, res.Endpoint)
+				}
+			}
+			if retries > 0 {
+				require.Zero(t, failed, "%s", name)
+			} else {
+				require.Equal(t, 3, failed, "%s: the fourth query went elsewhere", name)
+			}
+			require.Equal(t, []int64{0, 1, 0}, b.(backends.Connected).Exclusions(), name)
+		}
+	}
+}
+
+// anEndpointReturns: every endpoint is out, queries wait, and are answered once one of them is back.
+func (k *Contract) anEndpointReturns(t *testing.T) {
+	url, address := absent(t)
+	other, _ := absent(t)
+	c := Config(url, other)
+	c.Concurrency, c.EndpointTimeout, c.RequestTimeout = 1, time.Minute, time.Minute
+	b := k.open(t, c)
+	source, r := NewQueries(30), NewRecorder()
+	served := make(chan error)
+	go func() { served <- b.Serve(context.Background(), source.End(), r) }()
+	const strikes = 3
+	require.Eventually(t, func() bool { return r.Completed() == 2*strikes }, 30*time.Second, time.Millisecond)
+	time.Sleep(20 * time.Millisecond)
+	require.Equal(t, 2*strikes, r.Completed(), "the others wait")
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Skipf("the port is taken by now: %v", err)
+	}
+	RawOn(t, l, Answers(Streamed))
+	require.NoError(t, <-served)
+	r.ExactlyOnce(t, 30)
+	good := 0
+	for _, res := range r.Results {
+		if res.Reason == backends.OK {
+			require.Equal(t, 0, res.Endpoint)
+			good++
+		}
+	}
+	require.Equal(t, 30-2*strikes, good)
+}
+
+// noEndpointReturns: queries wait for as long as is allowed, and those that come later fail at once.
+func (k *Contract) noEndpointReturns(t *testing.T) {
+	url, _ := absent(t)
+	c := Config(url)
+	c.Concurrency, c.EndpointTimeout = 1, 300*time.Millisecond
+	source, r := NewQueries(20), NewRecorder()
+	served := make(chan error)
+	go func() { served <- k.open(t, c).Serve(context.Background(), source, r) }()
+	require.Eventually(t, func() bool { return r.Completed() == 20 }, 30*time.Second, time.Millisecond)
+	source.Issue(5)
+	source.End()
+	require.NoError(t, <-served)
+	r.ExactlyOnce(t, 25)
+	count := map[backends.Reason]int{}
+	for _, res := range r.Results {
+		count[res.Reason]++
+		if res.Reason == backends.FailNoEndpoint {
+			require.Equal(t, balance.Nowhere, res.Endpoint)
+		}
+	}
+	require.Equal(t, map[backends.Reason]int{backends.FailConnect: 3, backends.FailNoEndpoint: 22}, count)
+	require.Len(t, r.Attempts, 25)
+	require.Contains(t, r.Attempts[24].Detail, "every endpoint was left out")
+}
+
+// cancelWhileWaiting ends a test whose queries wait for an endpoint.
+func (k *Contract) cancelWhileWaiting(t *testing.T) {
+	url, _ := absent(t)
+	c := Config(url)
+	c.Concurrency, c.EndpointTimeout = 2, time.Hour
+	source, r := NewQueries(20), NewRecorder()
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() { served <- k.open(t, c).Serve(ctx, source.End(), r) }()
+	require.Eventually(t, func() bool { return r.Completed() >= 3 }, 30*time.Second, time.Millisecond)
+	cancel()
+	require.NoError(t, <-served)
+	r.ExactlyOnce(t, 20)
+}
+
+// onePerEndpoint: with a limit of one, no endpoint ever has two requests at once, and all of them work.
+func (k *Contract) onePerEndpoint(t *testing.T) {
+	for _, name := range balance.Names() {
+		const endpoints = 3
+		var now, most, served [endpoints]atomic.Int32
+		urls := make([]string, endpoints)
+		for i := range urls {
+			urls[i] = Raw(t, func(conn net.Conn, _, _ int) bool {
+				if n := now[i].Add(1); n > most[i].Load() {
+					most[i].Store(n)
+				}
+				served[i].Add(1)
+				time.Sleep(time.Millisecond)
+				now[i].Add(-1) // before the bytes that let the client go on
+				_, err := conn.Write([]byte(Streamed))
+				return err == nil
+			})
+		}
+		c := Config(urls...)
+		c.Balance, c.PerEndpoint = name, 1
+		for _, n := range []int{0, 1, 2, 61} {
+			for _, res := range k.Ask(t, c, n).Results {
+				require.Equal(t, backends.OK, res.Reason)
+			}
+		}
+		for i := range urls {
+			require.EqualValues(t, 1, most[i].Load(), "%s, endpoint %d", name, i)
+			require.Positive(t, served[i].Load(), name)
+		}
+	}
+}
+
+// equalKeysMeet: the strategy hash goes by the key that the configuration gives.
+func (k *Contract) equalKeysMeet(t *testing.T) {
+	c := Config(Raw(t, Answers(Streamed)), Raw(t, Answers(Streamed)), Raw(t, Answers(Streamed)))
+	c.Balance = "hash"
+	c.Key = func(index int) uint64 { return uint64(index % 10) }
+	where := map[int]int{}
+	for id, res := range k.Ask(t, c, 100).Results {
+		key := (int(id) - 1) % 10
+		if home, ok := where[key]; ok {
+			require.Equal(t, home, res.Endpoint)
+		}
+		where[key] = res.Endpoint
+	}
+	require.Greater(t, len(where), 5)
+}

@@ -1,0 +1,87 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// offlineWindow is the number of requests in flight per endpoint in Offline: more would wait in the server's or a proxy's queue.
+const offlineWindow = 1024
+
+// defaultBatch is the number of prompts in one request of the strategy batch: more hide when each was answered
+// (spec/backends.md §5.2).
+const defaultBatch = 64
+
+// strategy is a value of --offline-strategy: how many requests are in flight.
+type strategy struct {
+	concurrency func(endpoints int) int // where --concurrency does not say; 0: no limit
+	perEndpoint int                     // 0: no limit
+	batch       bool
+}
+
+var strategies = map[string]strategy{
+	"window": {concurrency: func(endpoints int) int { return offlineWindow * endpoints }},
+	"all":    {concurrency: func(int) int { return 0 }},
+	"serial": {concurrency: func(endpoints int) int { return endpoints }, perEndpoint: 1},
+	"batch":  {concurrency: func(endpoints int) int { return endpoints }, batch: true},
+}
+
+// offline gives the strategy of an Offline test; false: it is none.
+func (p *Plan) offline() (strategy, bool) {
+	return strategies[p.Config.String("offline-strategy")], p.Scenario.LoadGen == models.Offline
+}
+
+// offlineDefaults are what the strategy says about settings that nobody set.
+func (p *Plan) offlineDefaults() []suggestion {
+	s, ok := p.offline()
+	if !ok {
+		return nil
+	}
+	list := []suggestion{{"concurrency", strconv.Itoa(s.concurrency(max(1, len(p.Config.Strings("endpoint")))))}}
+	if s.batch {
+		list = append(list, suggestion{"batch-size", strconv.Itoa(defaultBatch)})
+	}
+	return list
+}
+
+// checkOffline refuses settings that contradict the strategy, and tells of one that it makes useless.
+func (p *Plan) checkOffline() error {
+	s, ok := p.offline()
+	name := p.Config.String("offline-strategy")
+	if !ok {
+		return nil
+	}
+	if name == "all" && p.Config.IsSet("concurrency") && p.Config.Int("concurrency") > 0 {
+		return usage("offline_strategy", fmt.Errorf("--offline-strategy all has every sample in flight at once, and --concurrency %d bounds them", p.Config.Int("concurrency")),
+			"Leave --concurrency out, or choose --offline-strategy window")
+	}
+	if p.Config.IsSet("batch-size") && !s.batch {
+		p.notices = append(p.notices, "--batch-size does nothing without --offline-strategy batch: every sample is a request of its own, and the server batches")
+	}
+	return nil
+}
+
+// place puts the strategy into a backend's configuration.
+func (p *Plan) place(c *backends.Config) error {
+	s, ok := p.offline()
+	if !ok {
+		return nil
+	}
+	c.PerEndpoint = s.perEndpoint
+	if !s.batch {
+		return nil
+	}
+	if c.Stream {
+		return usage("offline_strategy", errors.New("the strategy batch sends requests that are not streamed, and this test needs a stream"), "Choose another --offline-strategy")
+	}
+	c.Batch = p.Config.Int("batch-size")
+	if !slices.Contains([]string{"completions", "generate"}, c.API) {
+		return usage("offline_strategy", fmt.Errorf("the API %s takes one prompt in a request, and --offline-strategy batch sends several", c.API), "Choose --api completions, or another --offline-strategy")
+	}
+	return nil
+}
