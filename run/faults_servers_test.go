@@ -85,11 +85,11 @@ func TestFaultAllEndpointsDie(t *testing.T) {
 	program(t)
 	t.Parallel()
 	urls := fleet(t, 2, func(_ int, x *call) { x.hangUp = true; x.server.close() })
-	r := faultRun(t, "", urls, "--request-timeout", "20s")
+	r := faultRun(t, "", urls, "--request-timeout", "20s", "--endpoint-timeout", "1s")
 	r.holdsTogether(t, requestsOf(t, r))
 	require.Equal(t, Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)
-	require.Positive(t, r.Samples.FailedByReason["connect"], r.Samples.FailedByReason)
+	require.Positive(t, r.Samples.FailedByReason["connect"]+r.Samples.FailedByReason["no_endpoint"], r.Samples.FailedByReason)
 }
 
 // away makes a server that goes at the first sample that strikes and listens again after a while, on the same port.

@@ -258,9 +258,10 @@ func TestBatchesAreRequests(t *testing.T) {
 }
 
 func TestTextPrompts(t *testing.T) {
-	var body []byte
+	bodies := make(chan []byte, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ = io.ReadAll(r.Body)
+		body, _ := io.ReadAll(r.Body)
+		bodies <- body
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, completions([]part{{index: 1, prompt: 1, finish: "stop"}, {index: 0, finish: "stop"}}))
 	}))
@@ -273,7 +274,7 @@ func TestTextPrompts(t *testing.T) {
 	}
 	ask(t, c, d, 2)
 	var sent struct{ Prompt []string }
-	require.NoError(t, json.Unmarshal(body, &sent))
+	require.NoError(t, json.Unmarshal(<-bodies, &sent))
 	require.Equal(t, []string{`say "0", [0]`, `say "1", [0]`}, sent.Prompt)
 }
 
