@@ -28,7 +28,7 @@ func (p *program) submissionCommand() *cli.Command {
 			Name: "status", Usage: "how far a campaign is", ArgsUsage: "OUTPUT-DIR", HideHelpCommand: true,
 			Description: "Reads the folder of a campaign, also of one that runs. Exit code 0: every step is done; 1: some are not.",
 			Action:      p.submissionStatus, OnUsageError: usageError,
-		}, p.initCommand(), p.buildCommand(), p.truncateCommand(), p.checkCommand()},
+		}, p.initCommand(), p.buildCommand(), p.truncateCommand(), p.checkCommand(), p.packCommand()},
 	}
 }
 

@@ -1,0 +1,129 @@
+package pack
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+)
+
+// archive writes the files, and the folders that they lie in, in their order. Times, owners and rights are the same for every tree, so
+// that the same tree gives the same bytes.
+func archive(ctx context.Context, w io.Writer, root string, files []file, password string) (err error) {
+	closers := []io.Closer{}
+	defer func() {
+		for i := len(closers) - 1; i >= 0; i-- {
+			err = errors.Join(err, closers[i].Close())
+		}
+	}()
+	if password != "" {
+		c, err := encrypt(w, password)
+		if err != nil {
+			return err
+		}
+		closers, w = append(closers, c), c
+	}
+	z := gzip.NewWriter(w)
+	t := tar.NewWriter(z)
+	closers = append(closers, z, t)
+	folders := map[string]bool{".": true}
+	for _, f := range files {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := mkdirs(t, folders, path.Dir(f.path)); err != nil {
+			return err
+		}
+		if err := add(t, root, f); err != nil {
+			return fmt.Errorf("packing %s: %w", f.path, err)
+		}
+	}
+	return nil
+}
+
+// atTime is the time of every entry.
+var atTime = time.Unix(0, 0)
+
+func mkdirs(t *tar.Writer, done map[string]bool, folder string) error {
+	if done[folder] {
+		return nil
+	}
+	if err := mkdirs(t, done, path.Dir(folder)); err != nil {
+		return err
+	}
+	done[folder] = true
+	return t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o755, ModTime: atTime})
+}
+
+func add(t *tar.Writer, root string, f file) error {
+	in, err := os.Open(filepath.Join(root, filepath.FromSlash(f.path)))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.path, Size: f.size, Mode: 0o644, ModTime: atTime}); err != nil {
+		return err
+	}
+	if _, err := io.Copy(t, in); err != nil { // also where the file grew meanwhile
+		return err
+	}
+	return nil
+}
+
+// compare reads a tarball and holds every file against its hash.
+func compare(ctx context.Context, tarball string, files []file, password string) error {
+	f, err := os.Open(tarball)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var in io.Reader = bufio.NewReader(f)
+	if password != "" {
+		if in, err = decrypt(in, password); err != nil {
+			return err
+		}
+	}
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return err
+	}
+	want := map[string]string{}
+	for _, f := range files {
+		want[f.path] = f.sha256
+	}
+	t := tar.NewReader(z)
+	for {
+		h, err := t.Next()
+		switch {
+		case err == io.EOF:
+			if len(want) > 0 {
+				return fmt.Errorf("%d files are not in it", len(want))
+			}
+			_, err := io.Copy(io.Discard, z) // to the checksum at its end
+			return err
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case h.Typeflag == tar.TypeDir:
+			continue
+		}
+		sum := sha256.New()
+		if _, err := io.Copy(sum, t); err != nil {
+			return err
+		}
+		if want[h.Name] != hex.EncodeToString(sum.Sum(nil)) {
+			return fmt.Errorf("%s has other bytes", h.Name)
+		}
+		delete(want, h.Name)
+	}
+}
