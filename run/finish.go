@@ -41,6 +41,8 @@ func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.D
 		Sampling:  sampling(t.config.Sampling),
 		Tails:     t.live.look(time.Now().UnixNano()),
 	}
+	servers, notes := t.servers()
+	r.Servers, r.Notes = servers, append(r.Notes, notes...)
 	t.count(r, data)
 	e := &evidence{
 		plan: p, record: r, logs: logs, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),

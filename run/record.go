@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/backends/server"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/internal/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -58,6 +59,7 @@ type Record struct {
 	LatencyS   Latencies         `json:"latency_s"`
 	Client     Client            `json:"client"`
 	Endpoints  []EndpointCounts  `json:"endpoints"`
+	Servers    *server.Facts     `json:"servers,omitempty"` // where --server-dir told of them
 	Dataset    DatasetFacts      `json:"dataset"`
 	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // what counted tokens where the server did not
 	Sampling   map[string]any    `json:"sampling"`

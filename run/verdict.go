@@ -27,7 +27,7 @@ type evidence struct {
 // rules are the conditions of VALID (design.md §5), each a function that gives a cause, or nil.
 var rules = []func(*evidence) *Cause{
 	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleLogComplete, ruleLoadGen, ruleLoadGenErrors, ruleAudit, ruleFailed, ruleUnfinished, ruleEmpty,
-	ruleFirstTokens, ruleTokenCounts, ruleTTFTLimit, ruleTPOTLimit, ruleDispatchLag, ruleReportLag, ruleClock,
+	ruleFirstTokens, ruleTokenCounts, ruleTTFTLimit, ruleTPOTLimit, ruleDispatchLag, ruleReportLag, ruleClock, ruleServers,
 }
 
 // judge gives the verdict and every cause for it.

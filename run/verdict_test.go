@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/backends/server"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/sut"
 )
@@ -56,6 +57,13 @@ func TestEachRuleAlone(t *testing.T) {
 	}{
 		"good":          {verdict: Valid},
 		"good accuracy": {change: func(e *evidence) { accuracy(e) }, verdict: Valid},
+		"server died": {change: func(e *evidence) {
+			now := time.Now()
+			e.record.Servers = &server.Facts{Replicas: []server.ReplicaFacts{{URL: "http://a:1"}, {Index: 1, URL: "http://b:2", Died: &now, Exit: "signal: killed"}}}
+		}, verdict: Invalid, codes: []string{"server_died"}, text: "replica 1 (http://b:2): signal: killed", exit: ExitInvalid},
+		"servers live": {change: func(e *evidence) {
+			e.record.Servers = &server.Facts{Replicas: []server.ReplicaFacts{{Gaps: []server.Gap{{Error: "timeout"}}}}}
+		}, verdict: Valid},
 		"interrupted": {change: func(e *evidence) { e.ended, e.outside = Interrupt{syscall.SIGINT}, true },
 			verdict: Interrupted, codes: []string{"interrupted"}, text: "interrupt", exit: ExitInvalid},
 		"interrupted with samples outstanding": {change: func(e *evidence) {

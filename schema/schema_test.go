@@ -3,6 +3,8 @@ package schema_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,6 +55,7 @@ func records(t *testing.T, program string) map[string]map[string]any {
 		"Server":       {0, []string{"--scenario", "Server", "--target-qps", "200", "--min-queries", "512", "--max-tokens", "8", "--ttft-limit", "30s", "--tpot-limit", "10s"}}, // 512: early stopping wants that many
 		"SingleStream": {0, []string{"--model", "llama3.1-8b-edge", "--scenario", "SingleStream", "--max-tokens", "8", "--expected-latency", "20ms"}},
 		"accuracy":     {0, []string{"--scenario", "Offline", "--mode", "accuracy"}},
+		"own servers":  {0, []string{"--scenario", "Offline", "--server-config", servers(t, program)}},
 		"INVALID":      {1, []string{"--scenario", "Offline", "--endpoint", faulty, "--no-preflight-query"}},
 	}
 	found := map[string]map[string]any{}
@@ -99,6 +102,20 @@ func interrupted(t *testing.T, program string) map[string]any {
 	return read(t, filepath.Join(folder, "run.json"))
 }
 
+// servers is the file of a simulator that the run starts itself.
+func servers(t *testing.T, program string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	dir := t.TempDir()
+	path := filepath.Join(dir, "servers.yaml")
+	text := fmt.Sprintf("backend: sim\nmodel: some-llm\noutput_dir: %q\nport: %d\npre_start: ['export MADE=1']\nlaunch_command: [%q, sim, --listen, '{host}:{port}', --model, '{model}']\n",
+		dir, l.Addr().(*net.TCPAddr).Port, program)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	return path
+}
+
 // simulator starts one that lives as long as the test.
 func simulator(t *testing.T, program string, flags ...string) (url string) {
 	t.Helper()
@@ -125,6 +142,8 @@ func TestRecordsOfRealRunsFitTheSchema(t *testing.T) {
 	require.Equal(t, "INVALID", runs["INVALID"]["verdict"])
 	require.Equal(t, "INTERRUPTED", runs["INTERRUPTED"]["verdict"])
 	require.Equal(t, "accuracy", runs["accuracy"]["mode"])
+	replica := at(runs["own servers"], "servers")["replicas"].([]any)[0].(map[string]any)
+	require.Equal(t, "1", at(replica, "environment")["MADE"])
 
 	for what, change := range mutations {
 		r := clone(t, runs["Server"])

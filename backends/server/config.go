@@ -36,6 +36,7 @@ type Config struct {
 	Environment       map[string]string
 	LaunchCommand     []string // replaces the command of the backend; {model}, {host} and {port} are filled in
 	Binary            string   // the Python interpreter, or the vllm program
+	Venv              string   // the virtual environment of the interpreter; "": none that was named
 	Args              []string // of the engine, as words
 	PreStart          []string // shell commands before the server, in its environment
 	LoadFormat        string
@@ -61,13 +62,18 @@ func Load(path string) (*Config, error) {
 	return Parse(path, f)
 }
 
-// Parse reads a server's YAML from r; name stands in errors.
-func Parse(name string, r io.Reader) (*Config, error) {
-	c := &Config{
+// Defaults is what a file without a line says, but for the model; name stands in errors and records.
+func Defaults(name string) *Config {
+	return &Config{
 		Name: name, Backend: defaultBackend, Hosts: []string{defaultHost}, Ports: []int{defaultPort}, OutputDir: defaultDir, Binary: defaultBinary,
 		HeartbeatInterval: defaultHeartbeatInterval, HeartbeatTimeout: defaultHeartbeatTimeout,
 		StartupTimeout: defaultStartupTimeout, StopTimeout: defaultStopTimeout, GPUsPerReplica: unset,
 	}
+}
+
+// Parse reads a server's YAML from r; name stands in errors.
+func Parse(name string, r io.Reader) (*Config, error) {
+	c := Defaults(name)
 	p := parser{config: c}
 	if err := p.file(r); err != nil {
 		return nil, err

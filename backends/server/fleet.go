@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -54,7 +55,8 @@ func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, erro
 	}
 	f := &Fleet{
 		plan: p, notify: notify, lock: lock, starts: make(chan func()), ready: make(chan struct{}, len(p.Replicas)), failed: make(chan error, len(p.Replicas)),
-		state: State{Schema: Schema, ID: rand.Text(), Supervisor: self.identity, Started: time.Now(), Plan: p.Shown(), StopLimit: p.StopTimeout + groupGrace + killGrace},
+		state: State{Schema: Schema, ID: rand.Text(), Supervisor: self.identity, Started: time.Now(), Plan: p.Shown(), StopLimit: p.StopTimeout + groupGrace + killGrace,
+			Environment: hideEnviron(p.environ), HeartbeatInterval: p.HeartbeatInterval, HeartbeatTimeout: p.HeartbeatTimeout},
 	}
 	for _, r := range p.Replicas {
 		f.state.Replicas = append(f.state.Replicas, ReplicaState{Index: r.Index, URL: r.URL, Health: Starting})
@@ -180,6 +182,8 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 	select {
 	case <-p.ended:
 		alive = false
+		now := time.Now() // before the rest of it is ended: who reads the state is to know at once
+		f.change(r.Index, "has ended by itself", func(s *ReplicaState) { s.Health, s.Died = Dead, &now })
 	default:
 	}
 	var stopErr error
@@ -190,6 +194,7 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 	if err := awaitFree(r.address); err != nil {
 		stopErr = errors.Join(stopErr, fmt.Errorf("%s is still taken: %w", r.address, err))
 	}
+	f.lookBack(r)
 	if stopErr != nil {
 		f.mu.Lock()
 		f.errs = append(f.errs, fmt.Errorf("replica %d (%s) was not ended as it should: %w", r.Index, r.URL, stopErr))
@@ -201,10 +206,24 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 	}
 	what := "is ended, because it does not serve"
 	if !alive {
-		what = "has ended by itself"
+		what = "" // was told
 	}
-	f.change(r.Index, what, func(s *ReplicaState) { s.Health, s.Exit = Dead, p.exitText() })
-	f.failed <- f.explain(r, p, err, alive, since)
+	lines, logErr := tail(r.Log, since)
+	f.change(r.Index, what, func(s *ReplicaState) { s.Health, s.Exit, s.LogTail = Dead, p.exitText(), lines })
+	f.failed <- errors.Join(f.explain(r, p, err, alive, lines), logErr)
+}
+
+// lookBack notes what a replica that was ended has left of the processes that debug_mode noted.
+func (f *Fleet) lookBack(r Replica) {
+	if !f.plan.Debug {
+		return
+	}
+	noted := f.State().Replicas[r.Index].Processes
+	left := &Leftover{
+		Checked: len(noted), Listening: portFree(r.address) != nil,
+		Alive: slices.DeleteFunc(slices.Clone(noted), func(m Process) bool { return !m.alive() }),
+	}
+	f.change(r.Index, fmt.Sprintf("has left %d of its %d processes", len(left.Alive), left.Checked), func(s *ReplicaState) { s.AfterStop = left })
 }
 
 func (f *Fleet) start(r Replica) (p *process, since int64, err error) {
@@ -225,7 +244,7 @@ func (f *Fleet) start(r Replica) (p *process, since int64, err error) {
 	environ := append(slices.Clone(f.plan.environ), pairs(r.Env, func(string) bool { return true })...)
 	done := make(chan struct{})
 	f.starts <- func() {
-		p, err = startProcess(r.Command, environ, f.plan.pre, cookie(f.state.ID, r.Index), log)
+		p, err = startProcess(r.Command, environ, f.plan.PreStart, cookie(f.state.ID, r.Index), log)
 		close(done)
 	}
 	<-done
@@ -233,15 +252,16 @@ func (f *Fleet) start(r Replica) (p *process, since int64, err error) {
 }
 
 func (f *Fleet) isReady(r Replica, p *process, took time.Duration) {
-	var names []string
+	var noted []Process
 	members, err := p.members()
 	for _, m := range members {
 		if f.plan.Debug {
-			names = append(names, m.String())
+			noted = append(noted, Process{identity: m.identity, Parent: m.parent, Group: m.group, Name: m.name})
 		}
 	}
+	exported := p.exports()
 	f.change(r.Index, fmt.Sprintf("is ready after %v", took.Round(time.Millisecond)), func(s *ReplicaState) {
-		s.Health, s.Processes = Ready, names
+		s.Health, s.Processes, s.ReadyAfter, s.Exported = Ready, noted, took, exported
 		if err != nil {
 			f.errs = append(f.errs, err)
 		}
@@ -262,42 +282,36 @@ func (f *Fleet) watch(ctx context.Context, r Replica, p *process, probe *prober)
 			return context.Cause(ctx)
 		case <-tick.C:
 		}
-		err := probe.healthy(ctx)
+		err := probe.beats(ctx, f.plan.HeartbeatTimeout)
 		switch {
 		case ctx.Err() != nil:
 		case err == nil:
 			answered = time.Now()
 			if marked {
 				marked = false
-				f.change(r.Index, "answers again", func(s *ReplicaState) { s.Health = Ready })
+				f.change(r.Index, "answers again", func(s *ReplicaState) { s.endGap(answered) })
 			}
 		case !marked && time.Since(answered) >= f.plan.HeartbeatTimeout:
 			marked = true
 			f.change(r.Index, fmt.Sprintf("has not answered for %v: %v", time.Since(answered).Round(time.Millisecond), err), func(s *ReplicaState) {
-				s.Health = Unhealthy
-				s.Unhealthy++
+				s.beginGap(answered, err)
 			})
 		}
 	}
 }
 
 // explain is the error of a replica that can not go on, with the end of its log.
-func (f *Fleet) explain(r Replica, p *process, err error, alive bool, since int64) error {
+func (f *Fleet) explain(r Replica, p *process, err error, alive bool, lines []string) error {
 	what := fmt.Errorf("did not serve %s: %w", first(f.plan.Served, "a model"), err)
 	if !alive {
 		what = fmt.Errorf("ended (%s)", p.exitText())
-		if len(f.plan.pre) > 0 {
+		if len(f.plan.PreStart) > 0 {
 			what = fmt.Errorf("or its pre_start commands ended (%s)", p.exitText())
 		}
 	}
-	lines, logErr := tail(r.Log, since)
-	switch {
-	case logErr != nil:
-		lines = logErr.Error()
-	case lines == "":
-		lines = "its log " + r.Log + " is empty"
-	default:
-		lines = "the end of its log " + r.Log + ":\n" + lines
+	said := "its log " + r.Log + " is empty"
+	if len(lines) > 0 {
+		said = "the end of its log " + r.Log + ":\n" + strings.Join(lines, "\n")
 	}
-	return fmt.Errorf("replica %d (%s) %w; %s", r.Index, r.URL, what, lines)
+	return fmt.Errorf("replica %d (%s) %w; %s", r.Index, r.URL, what, said)
 }

@@ -27,11 +27,14 @@ type Options struct {
 
 // Plan is what will be started.
 type Plan struct {
+	Config   string    `json:"config"` // the file, or the folder of the model
 	Backend  string    `json:"backend"`
 	Model    string    `json:"model"`
 	Served   string    `json:"served_model"` // what /v1/models must list; "": anything
 	Dir      string    `json:"dir"`
 	Notes    []string  `json:"notes"`
+	Profiler string    `json:"profiler,omitempty"`
+	PreStart []string  `json:"pre_start,omitempty"`
 	Replicas []Replica `json:"replicas"`
 
 	HeartbeatInterval time.Duration `json:"-"`
@@ -41,7 +44,6 @@ type Plan struct {
 	Debug             bool          `json:"-"`
 
 	environ []string // of every replica
-	pre     []string
 	apiKey  string
 	torch   bool // start and stop the torch profiler
 }
@@ -73,11 +75,11 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 		return nil, fmt.Errorf("server config %s: output_dir: %w", c.Name, err)
 	}
 	p := &Plan{
-		Backend: c.Backend, Model: c.Model, Dir: dir, Notes: []string{}, pre: c.PreStart, Debug: c.Debug,
+		Config: c.Name, Backend: c.Backend, Model: c.Model, Dir: dir, Notes: []string{}, PreStart: c.PreStart, Debug: c.Debug,
 		HeartbeatInterval: c.HeartbeatInterval, HeartbeatTimeout: c.HeartbeatTimeout, StartupTimeout: c.StartupTimeout, StopTimeout: c.StopTimeout,
 	}
 	if c.Profile.Enabled {
-		p.torch, p.StopTimeout = c.Profile.Tool == "pytorch", max(p.StopTimeout, profileStop)
+		p.Profiler, p.torch, p.StopTimeout = c.Profile.Tool, c.Profile.Tool == "pytorch", max(p.StopTimeout, profileStop)
 		p.Notes = append(p.Notes, "the servers are profiled by "+c.Profile.Tool+": no result of them is to be published")
 	}
 	p.Served = c.served(args)
@@ -217,6 +219,10 @@ func (c *Config) environ(ours []string, gpus GPUs, per int) []string {
 	e, _ := c.engine()
 	if c.LoggingLevel != "" && e.logEnv != "" {
 		kept = append(kept, e.logEnv+"="+strings.ToUpper(c.LoggingLevel))
+	}
+	if c.Venv != "" { // as its activate script does: engines call compilers by name
+		path, _ := lookup(ours, "PATH")
+		kept = append(kept, "VIRTUAL_ENV="+c.Venv, "PATH="+filepath.Join(c.Venv, "bin")+string(filepath.ListSeparator)+path)
 	}
 	return append(kept, pairs(c.Environment, func(name string) bool { return per == 0 || !slices.Contains(visibleNames[gpus.Vendor], name) })...)
 }

@@ -71,6 +71,13 @@ func (p *prober) healthy(ctx context.Context) error {
 	return fmt.Errorf("%s has neither /health nor /v1/models", p.url)
 }
 
+// beats asks for health as a heartbeat does: who is slower than the time after which it counts as unhealthy has not answered.
+func (p *prober) beats(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, min(limit, probeTimeout))
+	defer cancel()
+	return p.healthy(ctx)
+}
+
 // serves asks whether the model is listed. A folder may be listed by its last name.
 func (p *prober) serves(ctx context.Context, model string) error {
 	status, body, err := p.get(ctx, "/v1/models")

@@ -29,6 +29,9 @@ type process struct {
 	ended  chan struct{} // closed when the leader has ended; its status is not collected, so that its number stays its own
 	cookie string
 	guard  *guard
+
+	environ  []string      // that it was started with
+	exported chan []string // the environment that pre_start left, at most once; closed then
 }
 
 // startProcess starts a server. The thread that calls it must live as long as the server: the kernel kills the server with it.
@@ -38,18 +41,32 @@ func startProcess(line, environ, pre []string, cookie string, log *os.File) (*pr
 	if err != nil {
 		return nil, err
 	}
+	p := &process{ended: make(chan struct{}), cookie: cookie, environ: environ, exported: make(chan []string, 1)}
+	var told, tell *os.File // by the shell of pre_start: its environment
 	if len(pre) > 0 {
 		if line, err = withPreStart(line, environ, pre); err != nil {
 			return nil, err
 		}
 		program = line[0]
+		if told, tell, err = os.Pipe(); err != nil {
+			return nil, fmt.Errorf("a pipe for the pre_start commands: %w", err)
+		}
 	}
-	p := &process{ended: make(chan struct{}), cookie: cookie}
 	p.cmd = &exec.Cmd{
 		Path: program, Args: line, Env: append(slices.Clone(environ), cookieName+"="+cookie), Stdout: log, Stderr: log,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	}
-	if err := p.cmd.Start(); err != nil {
+	if tell != nil {
+		p.cmd.ExtraFiles = []*os.File{tell} // descriptor 3
+	}
+	err = p.cmd.Start()
+	if tell == nil {
+		close(p.exported)
+	} else {
+		err = errors.Join(err, tell.Close())
+		go p.readExports(told)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", line[0], err)
 	}
 	p.PID = p.cmd.Process.Pid
@@ -73,6 +90,34 @@ func (p *process) watch() {
 	}
 }
 
+// largestEnviron bounds what is read of an environment; the kernel's own limit is lower.
+const largestEnviron = 8 << 20
+
+// readExports takes the environment that the shell of pre_start hands to the server. It ends when that shell has become the server, or has ended.
+func (p *process) readExports(from io.ReadCloser) {
+	defer close(p.exported)
+	defer from.Close()
+	b, err := io.ReadAll(io.LimitReader(from, largestEnviron))
+	if err == nil && len(b) > 0 {
+		p.exported <- strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
+	}
+}
+
+// shellOwn are variables that every shell sets, whatever its commands export.
+var shellOwn = []string{"_", "PWD", "OLDPWD", "SHLVL"}
+
+// exports are the variables that pre_start made or changed, without secrets. The server must be ready, or have ended.
+func (p *process) exports() map[string]string {
+	made := map[string]string{}
+	for _, pair := range <-p.exported {
+		name, value, _ := strings.Cut(pair, "=")
+		if before, had := lookup(p.environ, name); (!had || before != value) && name != cookieName && !slices.Contains(shellOwn, name) {
+			made[name] = hideValue(name, value)
+		}
+	}
+	return made
+}
+
 // withPreStart makes one shell run the commands and then become the server, so that variables which they export are the server's.
 func withPreStart(line, environ, pre []string) ([]string, error) {
 	shell, err := lookPath("bash", environ)
@@ -81,7 +126,8 @@ func withPreStart(line, environ, pre []string) ([]string, error) {
 			return nil, fmt.Errorf("the pre_start commands need a shell: %w", err)
 		}
 	}
-	script := "set -e\n" + strings.Join(pre, "\n") + "\nexec \"$@\"\n"
+	// Descriptor 3 is for the environment alone: what the commands leave running must not keep it open.
+	script := "set -e\n{\n" + strings.Join(pre, "\n") + "\n} 3>&-\nenv -0 >&3\nexec 3>&-\nexec \"$@\"\n"
 	return append([]string{shell, "-c", script, "pre_start"}, line...), nil
 }
 

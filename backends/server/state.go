@@ -39,13 +39,18 @@ const (
 
 // State is what the supervisor writes at each change.
 type State struct {
-	Schema     string         `json:"schema"`
-	ID         string         `json:"id"` // of this start, which every process of it carries
-	Supervisor identity       `json:"supervisor"`
-	Started    time.Time      `json:"started"`
-	Plan       *Plan          `json:"plan"`
-	StopLimit  time.Duration  `json:"stop_limit_ns"` // within which the supervisor ends every server
-	Replicas   []ReplicaState `json:"replicas"`
+	Schema     string    `json:"schema"`
+	ID         string    `json:"id"` // of this start, which every process of it carries
+	Supervisor identity  `json:"supervisor"`
+	Started    time.Time `json:"started"`
+	Plan       *Plan     `json:"plan"`
+
+	Environment       map[string]string `json:"environment"` // of every replica, secrets hidden
+	HeartbeatInterval time.Duration     `json:"heartbeat_interval_ns"`
+	HeartbeatTimeout  time.Duration     `json:"heartbeat_timeout_ns"`
+
+	StopLimit time.Duration  `json:"stop_limit_ns"` // within which the supervisor ends every server
+	Replicas  []ReplicaState `json:"replicas"`
 }
 
 // ReplicaState is one server as the supervisor saw it last.
@@ -54,10 +59,36 @@ type ReplicaState struct {
 	URL       string   `json:"url"`
 	Leader    identity `json:"leader"` // also the number of its session and group; 0 before it is started
 	Health    Health   `json:"health"`
-	Unhealthy int      `json:"unhealthy_spells"`    // times that it stopped to answer
-	Exit      string   `json:"exit,omitempty"`      // how it ended
-	Processes []string `json:"processes,omitempty"` // when it was ready; with debug_mode
+	Unhealthy int      `json:"unhealthy_spells"` // times that it stopped to answer
+	Gaps      []Gap    `json:"gaps,omitempty"`   // the first maxGaps of them
+	Exit      string   `json:"exit,omitempty"`   // how it ended
+
+	ReadyAfter time.Duration     `json:"ready_after_ns,omitempty"`
+	Exported   map[string]string `json:"exported,omitempty"` // by the pre_start commands, secrets hidden
+	Died       *time.Time        `json:"died,omitempty"`     // when it was seen to have ended by itself
+	LogTail    []string          `json:"log_tail,omitempty"` // of one that died
+
+	Processes []Process `json:"processes,omitempty"`  // when it was ready; with debug_mode
+	AfterStop *Leftover `json:"after_stop,omitempty"` // with debug_mode
 }
+
+// Process is one of a replica, as debug_mode notes it.
+type Process struct {
+	identity
+	Parent int    `json:"parent"`
+	Group  int    `json:"group"`
+	Name   string `json:"name"`
+}
+
+// Leftover is what debug_mode finds after a stop; of a stop as it should be, it is nothing.
+type Leftover struct {
+	Checked   int       `json:"checked"`   // processes that were noted before
+	Alive     []Process `json:"alive"`     // of them
+	Listening bool      `json:"listening"` // something still listens on the port
+}
+
+// maxGaps bounds the gaps that are kept of one replica.
+const maxGaps = 1000
 
 // Running says whether the supervisor that wrote the state still runs.
 func (s *State) Running() bool { return s.Supervisor.alive() }
@@ -97,6 +128,9 @@ func parseState(path string, b []byte) (*State, error) {
 	}
 	if len(s.ID) < len(rand.Text()) {
 		return nil, fmt.Errorf("state of the servers %s has the id %q, which names no start", path, s.ID)
+	}
+	if s.Plan != nil && len(s.Plan.Replicas) != len(s.Replicas) {
+		return nil, fmt.Errorf("state of the servers %s has %d replicas and a plan of %d", path, len(s.Replicas), len(s.Plan.Replicas))
 	}
 	for _, r := range s.Replicas {
 		// What is signalled is read from here: neither all processes (-1) nor our own group (0) nor the system's first one.

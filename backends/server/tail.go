@@ -15,31 +15,31 @@ const (
 )
 
 // tail gives the last lines that were written to a log since a position: what a server said before it ended.
-func tail(path string, since int64) (string, error) {
+func tail(path string, since int64) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("reading the server's log: %w", err)
+		return nil, fmt.Errorf("reading the server's log: %w", err)
 	}
 	defer f.Close()
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return "", fmt.Errorf("reading the server's log %s: %w", path, err)
+		return nil, fmt.Errorf("reading the server's log %s: %w", path, err)
 	}
 	from := max(since, size-tailBytes)
 	b, err := io.ReadAll(io.NewSectionReader(f, from, tailBytes))
 	if err != nil {
-		return "", fmt.Errorf("reading the server's log %s: %w", path, err)
+		return nil, fmt.Errorf("reading the server's log %s: %w", path, err)
 	}
 	text := strings.TrimRight(strings.ToValidUTF8(string(b), "?"), "\n")
 	if text == "" {
-		return "", nil
+		return nil, nil
 	}
 	lines := strings.Split(text, "\n")
 	lines = lines[max(0, len(lines)-tailLines):]
 	for i, l := range lines {
 		lines[i] = harmless(l)
 	}
-	return strings.Join(lines, "\n"), nil
+	return lines, nil
 }
 
 // harmless keeps a server's log from steering the terminal; of a progress bar, the last state is kept.

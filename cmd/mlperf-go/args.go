@@ -10,6 +10,7 @@ import (
 // flagsFirst moves the flags of a command that takes arguments before them, because the flag parser stops at the first argument and
 // `dataset info FILE --json` would not see its flag. What stands before the command, and after a --, stays where it is.
 func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []string {
+	args = dashed(args)
 	var command *cli.Command
 	known, i := global, 1
 	for ; i < len(args) && args[i] != "--"; i++ {
@@ -42,6 +43,23 @@ func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []str
 		i = end
 	}
 	return append(flags, rest...)
+}
+
+// dashed spells the names of flags with dashes: older harnesses wrote --num_replicas.
+func dashed(args []string) []string {
+	spelled := slices.Clone(args)
+	for i, a := range spelled {
+		if a == "--" {
+			break
+		}
+		if name, value, inline := strings.Cut(a, "="); strings.HasPrefix(a, "--") {
+			spelled[i] = strings.ReplaceAll(name, "_", "-")
+			if inline {
+				spelled[i] += "=" + value
+			}
+		}
+	}
+	return spelled
 }
 
 // values is the number of arguments that a flag takes after it: one, unless it is a switch or carries its value behind a =.

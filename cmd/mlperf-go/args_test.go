@@ -7,6 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestUnderscoresInNamesOfFlags(t *testing.T) {
+	require.Equal(t, []string{"mlperf-go", "run", "--num-replicas", "2_0", "--model-name=a_b", "x_y", "-a_b", "--", "--tensor_parallel_size"},
+		dashed([]string{"mlperf-go", "run", "--num_replicas", "2_0", "--model_name=a_b", "x_y", "-a_b", "--", "--tensor_parallel_size"}))
+}
+
 func TestFlagsMayFollowArguments(t *testing.T) {
 	app := (&program{}).app()
 	for _, c := range []struct{ typed, parsed string }{

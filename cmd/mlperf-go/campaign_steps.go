@@ -84,8 +84,11 @@ func (s size) defaults(row *models.ScenarioRow, e *config.Effective) [][2]string
 	})
 }
 
-// perStep are the settings that the campaign says itself.
-var perStep = map[string]bool{"model": true, "model-category": true, "scenario": true, "mode": true, "output-dir": true, "resume": true, "force": true, "audit-config": true}
+// perStep are the settings that the campaign says itself, and those of servers that run by the time of a step.
+var perStep = map[string]bool{
+	"model": true, "model-category": true, "scenario": true, "mode": true, "output-dir": true, "resume": true, "force": true, "audit-config": true,
+	"server-config": true, "model-path": true, "replicas": true, "gpus-per-replica": true, "python": true,
+}
 
 // arguments are a step's command line without the program's name.
 func (k *theCampaign) arguments(t campaign.Task) ([]string, error) {

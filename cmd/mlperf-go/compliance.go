@@ -76,10 +76,10 @@ func (p *program) complianceNeeds(c *cli.Context) error {
 
 // complianceRun does an audit's test in this process and verifies what it left.
 func (p *program) complianceRun(c *cli.Context) error {
-	if err := noArguments(c); err != nil {
-		return err
-	}
 	e, err := p.effective(c)
+	if err == nil {
+		err = p.engineArguments(c)
+	}
 	if err != nil {
 		return err
 	}

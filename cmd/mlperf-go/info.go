@@ -122,6 +122,9 @@ func (p *program) preflightCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if p.servers != nil {
+				return &run.Error{Exit: run.ExitUsage, Code: "endpoint", Err: errors.New("preflight starts no servers"), Hint: "Start them with `mlperf-go server up`, and give their --endpoint"}
+			}
 			if !plan.HasEndpoint() {
 				return &run.Error{Exit: run.ExitUsage, Code: "endpoint", Err: errors.New("no --endpoint is given"), Hint: "Write --endpoint http://host:port"}
 			}

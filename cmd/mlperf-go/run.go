@@ -18,12 +18,12 @@ func (p *program) runCommand() *cli.Command {
 		Name: "run", Usage: "run one test", HideHelpCommand: true,
 		Description: "Runs one LoadGen test and leaves a folder with the official logs, the record (run.json) and a verdict.\n" +
 			"Without --endpoint the simulator is started; without --dataset a synthetic data set is made. Both make a rehearsal.",
-		Flags: append(append(settingFlags(), serverFlags(serverGroup)...), &cli.BoolFlag{Name: "print-config", Usage: "print the effective configuration with origins, and stop"}),
+		Flags: append(settingFlags(), &cli.BoolFlag{Name: "print-config", Usage: "print the effective configuration with origins, and stop"}),
 		Action: func(c *cli.Context) error {
-			if err := engineArguments(c); err != nil {
-				return err
-			}
 			e, err := p.effective(c)
+			if err == nil {
+				err = p.engineArguments(c)
+			}
 			if err != nil {
 				return err
 			}

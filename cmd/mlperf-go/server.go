@@ -13,12 +13,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/backends/server"
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
 func (p *program) serverCommand() *cli.Command {
-	placed := serverFlags("")
+	placed := serverFlags()
 	file := placed[:2]
 	command := func(name, usage, args string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
 		return &cli.Command{Name: name, Usage: usage, ArgsUsage: args, Flags: slices.Clone(flags), HideHelpCommand: true, Action: do, OnUsageError: usageError}
@@ -35,14 +36,17 @@ func (p *program) serverCommand() *cli.Command {
 	}
 }
 
-// serverFlags say which servers are started, and where; the first two find them again.
-func serverFlags(group string) []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "server-config", Category: group, Usage: "YAML file of the servers"},
-		&cli.StringFlag{Name: "server-dir", Category: group, Usage: "folder of their logs and state; default: the file's output_dir"},
-		&cli.IntFlag{Name: "replicas", Category: group, Usage: "servers, each on a port of its own", DefaultText: "the file's"},
-		&cli.IntFlag{Name: "gpus-per-replica", Category: group, Value: -1, Usage: "GPUs of each server", DefaultText: "the file's, else the engine's arguments"},
+// serverFlags say which servers are started, and where; the first two find them again. For a run they are settings.
+func serverFlags() []cli.Flag {
+	var flags []cli.Flag
+	for _, name := range []string{"server-config", "server-dir", "model-path", "backend", "replicas", "gpus-per-replica", "python"} {
+		s, _, err := config.RunSettings().Find(name)
+		if err != nil {
+			panic(err) // the table is code
+		}
+		flags = append(flags, settingFlag(*s, name, false))
 	}
+	return flags
 }
 
 // serverError gives an error of the servers its exit code: what a file or flag asks for is usage, what the machine lacks is environment.
@@ -54,20 +58,42 @@ func serverError(code string, err error) error {
 	return &run.Error{Exit: exit, Code: code, Err: err}
 }
 
-func (p *program) planServers(c *cli.Context) (*server.Plan, error) {
-	if first := c.Args().First(); c.NArg() > 0 && !strings.HasPrefix(first, "-") {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%q is no argument of an engine", first), Hint: "Arguments of the engine stand behind -- and begin with a dash; the file is given by --server-config"}
+// readServerConfig reads the file of the servers, or makes what a file would say of a model's folder; nil: neither is given.
+func readServerConfig(e *config.Effective) (*server.Config, error) {
+	path, folder := e.String("server-config"), e.String("model-path")
+	if path == "" && folder == "" {
+		return nil, nil
 	}
-	path := c.String("server-config")
-	if path == "" {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "server_config", Err: errors.New("no --server-config is given"), Hint: "Give a YAML file with backend and model; docs/servers.md shows one"}
+	cfg, err := server.Defaults(folder), error(nil)
+	if path != "" {
+		cfg, err = server.Load(path)
 	}
-	cfg, err := server.Load(path)
+	if err == nil && folder != "" {
+		err = cfg.SetModel(folder)
+	}
+	if err == nil && path == "" && e.Has("backend") {
+		err = cfg.SetBackend(e.String("backend"))
+	}
+	if err == nil && e.Has("python") {
+		err = cfg.SetPython(e.String("python"))
+	}
 	if err != nil {
 		return nil, serverError("server_config", err)
 	}
+	return cfg, nil
+}
+
+// planServers places the servers that are to be started, with the words behind -- as arguments of the engine.
+func (p *program) planServers(c *cli.Context, e *config.Effective, cfg *server.Config) (*server.Plan, error) {
+	if err := dashedArguments(c); err != nil {
+		return nil, err
+	}
+	perReplica := -1
+	if e.Has("gpus-per-replica") {
+		perReplica = e.Int("gpus-per-replica")
+	}
 	plan, err := server.NewPlan(cfg, server.Options{
-		Args: c.Args().Slice(), Dir: c.String("server-dir"), Replicas: c.Int("replicas"), GPUsPerReplica: c.Int("gpus-per-replica"),
+		Args: c.Args().Slice(), Dir: e.String("server-dir"), Replicas: e.Int("replicas"), GPUsPerReplica: perReplica,
 		GPUs: server.FindGPUs(hostinfo.Collect(), p.environ), Environ: p.environ,
 	})
 	if err != nil {
@@ -76,8 +102,41 @@ func (p *program) planServers(c *cli.Context) (*server.Plan, error) {
 	return plan, nil
 }
 
+func dashedArguments(c *cli.Context) error {
+	first := c.Args().First()
+	if c.NArg() == 0 || strings.HasPrefix(first, "-") {
+		return nil
+	}
+	return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%q is no argument of an engine", first), Hint: "Arguments of the engine stand behind -- and begin with a dash; the file is given by --server-config"}
+}
+
+// planOnly is planServers for the commands that start servers and no test.
+func (p *program) planOnly(c *cli.Context) (*server.Plan, error) {
+	if err := dashedArguments(c); err != nil {
+		return nil, err
+	}
+	e := config.New(config.RunSettings())
+	for _, f := range serverFlags() {
+		s, _, err := e.Table().Find(f.Names()[0])
+		if err == nil {
+			err = setFlag(e, c, *s, s.Name)
+		}
+		if err != nil {
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "flag_value", Err: err}
+		}
+	}
+	cfg, err := readServerConfig(e)
+	if err != nil {
+		return nil, err
+	}
+	if cfg == nil {
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "server_config", Err: errors.New("neither --server-config nor --model-path is given"), Hint: "Give a YAML file with backend and model, or the folder of a model; docs/servers.md shows both"}
+	}
+	return p.planServers(c, e, cfg)
+}
+
 func (p *program) serverPlan(c *cli.Context) error {
-	plan, err := p.planServers(c)
+	plan, err := p.planOnly(c)
 	if err != nil {
 		return err
 	}
@@ -112,7 +171,7 @@ func quoted(line []string) string {
 }
 
 func (p *program) serverUp(c *cli.Context) error {
-	plan, err := p.planServers(c)
+	plan, err := p.planOnly(c)
 	if err != nil {
 		return err
 	}

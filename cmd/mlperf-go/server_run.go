@@ -13,37 +13,33 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-const serverGroup = "Servers of our own"
-
 // engineArguments lets arguments stand behind -- where servers are started for a test: they are the engine's.
-func engineArguments(c *cli.Context) error {
-	if c.String("server-config") != "" {
+func (p *program) engineArguments(c *cli.Context) error {
+	if p.serverOrigin.Where != "" {
 		return nil
 	}
 	return noArguments(c)
 }
 
-// readServers takes from --server-config what the client has to know. Without an endpoint it also plans the servers, for startServers.
+// readServers takes from --server-config or --model-path what the client has to know. Without an endpoint it also plans the servers, for
+// startServers, and has requests sent before the test: a server that was just started is cold.
 func (p *program) readServers(c *cli.Context, e *config.Effective) error {
-	path := c.String("server-config")
-	if path == "" {
-		return nil
-	}
-	cfg, err := server.Load(path)
-	if err != nil {
-		return serverError("server_config", err)
+	cfg, err := readServerConfig(e)
+	if err != nil || cfg == nil {
+		return err
 	}
 	values := map[string]string{"backend": cfg.Backend, "api": cfg.EndpointType, "served-model": cfg.Served()}
 	if cfg.MaxPoolSize > 0 {
 		values["concurrency"] = strconv.Itoa(cfg.MaxPoolSize)
 	}
 	if !e.IsSet("endpoint") {
-		if p.servers, err = p.planServers(c); err != nil {
+		if p.servers, err = p.planServers(c, e, cfg); err != nil {
 			return err
 		}
 		values["served-model"], values["api-key"], values["endpoint"] = p.servers.Served, p.servers.APIKey(), strings.Join(p.servers.URLs(), ",")
+		values["server-dir"], values["warmup"] = p.servers.Dir, "true"
 	}
-	p.serverOrigin = config.Origin{Layer: config.FromFile, Where: path}
+	p.serverOrigin = config.Origin{Layer: config.FromFile, Where: cfg.Name}
 	for name, value := range values {
 		if value == "" || e.IsSet(name) {
 			continue

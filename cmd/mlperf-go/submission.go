@@ -21,7 +21,7 @@ func (p *program) submissionCommand() *cli.Command {
 			Name: "run", Usage: "every test of every scenario: preflight, performance, accuracy, score, audits", HideHelpCommand: true,
 			Description: "Runs each test in a process of its own, into OUTPUT-DIR/<system>/<benchmark>/<scenario>/<test>. --resume goes on after any kind of end:\n" +
 				"what is done and valid is not repeated, and what a changed setting touches is. docs/campaigns.md tells more.",
-			Flags:        append(append(settingFlags(), serverFlags(serverGroup)...), campaignFlags()...),
+			Flags:        append(settingFlags(), campaignFlags()...),
 			Action:       p.submissionRun,
 			OnUsageError: usageError,
 		}, {
@@ -51,10 +51,10 @@ func campaignFlags() []cli.Flag {
 }
 
 func (p *program) submissionRun(c *cli.Context) error {
-	if err := engineArguments(c); err != nil {
-		return err
-	}
 	e, err := p.effective(c)
+	if err == nil {
+		err = p.engineArguments(c)
+	}
 	if err != nil {
 		return err
 	}

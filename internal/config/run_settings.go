@@ -4,6 +4,7 @@ package config
 const (
 	groupTest    = "Test"
 	groupServer  = "Server"
+	groupOwn     = "Servers of our own"
 	groupData    = "Data set"
 	groupLoad    = "Load (written to the generated user.conf)"
 	groupLimits  = "Limits and deadlines"
@@ -23,7 +24,7 @@ func old(names ...string) []Alias {
 // RunSettings is the table of everything that a run can be told.
 func RunSettings() Table {
 	var t Table
-	for _, part := range [][]Setting{testSettings, serverSettings, dataSettings, loadSettings, limitSettings, requestSettings, outputSettings, oldSettings} {
+	for _, part := range [][]Setting{testSettings, serverSettings, ownServerSettings, dataSettings, loadSettings, limitSettings, requestSettings, outputSettings, oldSettings} {
 		t = append(t, part...)
 	}
 	return t
@@ -62,6 +63,16 @@ var serverSettings = []Setting{
 	{Name: "insecure-skip-verify", Kind: Bool, Group: groupServer, Default: "false", Usage: "do not verify the endpoints' certificates"},
 	{Name: "lb", Kind: Enum, Enum: []string{"round-robin", "random", "least-inflight", "hash"}, Group: groupServer, Default: "round-robin",
 		Aliases: old("load-balance-strategy"), Usage: "how samples are spread over several endpoints"},
+}
+
+// ownServerSettings say which servers are started for the run; package backends/server reads them.
+var ownServerSettings = []Setting{
+	{Name: "server-config", Kind: String, Group: groupOwn, Usage: "YAML file of the servers to start; with an endpoint only backend, model, endpoint type and limits are read from it"},
+	{Name: "server-dir", Kind: String, Group: groupOwn, Usage: "folder of the servers' logs and state, default the file's output_dir; with an endpoint: of servers that run, for the record"},
+	{Name: "model-path", Kind: String, Group: groupOwn, Aliases: old("model-name"), Usage: "folder of the model that the servers are started with; instead of server-config's, or without one"},
+	{Name: "replicas", Kind: Int, Range: Range{Positive: true}, Group: groupOwn, Aliases: old("num-replicas"), Usage: "servers to start, each on a port of its own; default the file's, else 1"},
+	{Name: "gpus-per-replica", Kind: Int, Group: groupOwn, Aliases: old("num-gpus"), Usage: "GPUs of each server; default the file's, else as the engine's arguments want"},
+	{Name: "python", Kind: String, Group: groupOwn, Usage: "the servers' Python: a virtual environment or an interpreter; default the file's binary_path, else python3"},
 }
 
 var dataSettings = []Setting{

@@ -1,0 +1,101 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/server"
+)
+
+// settleLimit is how long the record waits for the supervisor to say how a server ended that has died.
+const settleLimit = 10 * time.Second
+
+// servers gives what the supervisor in --server-dir saw of the endpoints during the test, and notes for the user. Without a supervisor
+// it is nil.
+func (t *test) servers() (*server.Facts, []string) {
+	dir := t.plan.Config.String("server-dir")
+	if dir == "" {
+		return nil, nil
+	}
+	ended := time.Now()
+	state, err := server.ReadState(dir)
+	for deadline := ended.Add(settleLimit); err == nil && !state.Settled() && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+		state, err = server.ReadState(dir)
+	}
+	if err == nil {
+		err = matches(state, t.config.Endpoints)
+	}
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("no servers were started in %s", dir)
+		}
+		return nil, []string{fmt.Sprintf("the record has no servers: %v", err)}
+	}
+	facts := state.Facts(t.started, ended)
+	for i, r := range facts.Replicas {
+		for _, p := range t.pre.Endpoints {
+			if sameServer(p.URL, r.URL) {
+				facts.Replicas[i].Version = p.Version
+			}
+		}
+	}
+	return facts, gapNotes(facts, t.started, ended)
+}
+
+// matches says whether every endpoint is one of the supervisor's servers.
+func matches(s *server.State, endpoints []backends.Endpoint) error {
+	for _, e := range endpoints {
+		found := false
+		for _, r := range s.Replicas {
+			found = found || sameServer(e.URL, r.URL)
+		}
+		if !found {
+			return fmt.Errorf("%s is none of those that --server-dir tells of", e.URL)
+		}
+	}
+	return nil
+}
+
+// sameServer compares base URLs; an endpoint may carry the path of its interface.
+func sameServer(endpoint, base string) bool {
+	rest, ok := strings.CutPrefix(endpoint, base)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// gapNotes tell of servers that stopped to answer while they were measured.
+func gapNotes(f *server.Facts, from, to time.Time) []string {
+	var notes []string
+	for _, r := range f.Replicas {
+		for _, g := range r.Gaps {
+			until, end := to, "and had not answered again at the end"
+			if g.Until != nil {
+				until, end = *g.Until, "and answered again"
+			}
+			notes = append(notes, fmt.Sprintf("replica %d (%s) did not answer its heartbeat for %.1f s, from %.1f s after the start of the test on, %s: %s",
+				r.Index, r.URL, until.Sub(g.From).Seconds(), g.From.Sub(from).Seconds(), end, g.Error))
+		}
+	}
+	return notes
+}
+
+// ruleServers: a test that lost one of its servers measured fewer than it says, whatever became of the samples.
+func ruleServers(e *evidence) *Cause {
+	if e.record.Servers == nil {
+		return nil
+	}
+	var died []string
+	for _, r := range e.record.Servers.Replicas {
+		if r.Died != nil {
+			died = append(died, fmt.Sprintf("replica %d (%s): %s", r.Index, r.URL, r.Exit))
+		}
+	}
+	if len(died) == 0 {
+		return nil
+	}
+	return &Cause{Code: "server_died", Text: fmt.Sprintf("servers of the test ended by themselves (%s); servers.replicas has the ends of their logs", strings.Join(died, "; ")), Value: len(died), Limit: 0}
+}
