@@ -79,7 +79,7 @@ func (s *State) Facts(from, to time.Time) *Facts {
 	for i, r := range s.Replicas {
 		of := p.Replicas[i]
 		facts := ReplicaFacts{
-			Index: r.Index, URL: r.URL, PID: r.Leader.PID, GPUs: slices.Concat([]string{}, of.GPUs), Command: of.Command, Environment: map[string]string{}, Log: of.Log,
+			Index: r.Index, URL: r.URL, PID: r.Leader.PID, GPUs: append([]string{}, of.GPUs...), Command: of.Command, Environment: map[string]string{}, Log: of.Log,
 			ReadyAfterS: r.ReadyAfter.Seconds(), Health: r.Health, Gaps: []Gap{}, Died: r.Died, Exit: r.Exit, LogTail: r.LogTail,
 		}
 		for _, set := range []map[string]string{of.Env, r.Exported} {
