@@ -51,11 +51,6 @@ func (p *program) readServers(c *cli.Context, e *config.Effective) error {
 	return nil
 }
 
-// fromServers says whether a setting has its value from the servers' file.
-func (p *program) fromServers(plan *run.Plan, name string) bool {
-	return p.serverOrigin.Where != "" && plan.Config.IsSet(name) && plan.Config.Origin(name) == p.serverOrigin
-}
-
 // startServers starts what readServers planned; stop ends it, and says what happened to a server during the test.
 func (p *program) startServers(ctx context.Context) (stop func(), err error) {
 	if p.servers == nil {

@@ -44,6 +44,7 @@ var touchesNothing = map[string]bool{
 	"model": true, "model-category": true, "scenario": true, "mode": true, // a step's name says them
 	"audit-config": true, "user-conf": true, // their values count, whatever file they stood in
 	"endpoint": true, "dataset": true, // counted otherwise
+	"server-config": true, "server-dir": true, "model-path": true, "replicas": true, "gpus-per-replica": true, "python": true, // as the endpoints they make
 }
 
 // touches are settings that only some scenarios feel, by LoadGen's scenario; the others feel every scenario.
