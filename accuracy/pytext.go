@@ -14,6 +14,12 @@ func pySpace(r rune) bool {
 	return unicode.IsSpace(r) || (r >= 0x1c && r <= 0x1f)
 }
 
+// IsSpace is Python's str.isspace of one character.
+func IsSpace(r rune) bool { return pySpace(r) }
+
+// Strip is Python's str.strip.
+func Strip(s string) string { return pyStrip(s) }
+
 // pyStrip is str.strip.
 func pyStrip(s string) string { return strings.TrimFunc(s, pySpace) }
 

@@ -53,9 +53,16 @@ type Input struct {
 	Progress   func(done, total int) // called by one goroutine at a time
 }
 
+// Kinds of programs.
+const (
+	LiveCodeBench      = "livecodebench"
+	LiveCodeBenchQuick = "livecodebench-quick" // with gpt-oss's limit on all tests of an answer
+	MBXP               = "mbxp"
+)
+
 // CodeTask is one answer that is a program.
 type CodeTask struct {
-	Benchmark string // "livecodebench" or "mbxp"
+	Benchmark string // kind of program
 	Question  string // the question's id, or the row's id with its language
 	Code      string
 	Tests     string // test code where the data set has it
@@ -65,6 +72,12 @@ type CodeTask struct {
 type CodeJudge interface {
 	JudgeCode(ctx context.Context, task CodeTask) (passed bool, err error)
 }
+
+// Unjudged is what a judge returns for an answer that it can not decide; the answer stays unscored.
+type Unjudged struct{ Why string }
+
+// Error says why.
+func (u *Unjudged) Error() string { return u.Why }
 
 // MathJudge tells whether two normalised mathematical expressions are equal.
 type MathJudge interface {
@@ -162,6 +175,10 @@ func (p *pipeline) read(ctx context.Context) error {
 	seen := make([]bool, len(p.in.References))
 	var batch []entry
 	var size, slots int
+	most := batchEntries
+	if p.in.Code != nil {
+		most = 1 // one program may take longer than a thousand other answers
+	}
 	send := func() error {
 		select {
 		case p.work <- batch:
@@ -187,7 +204,7 @@ func (p *pipeline) read(ctx context.Context) error {
 		batch = append(batch, entry{slots, int(e.QSLIdx), slices.Clone(e.Data)})
 		slots++
 		size += len(e.Data)
-		if len(batch) == batchEntries || size >= batchBytes {
+		if len(batch) == most || size >= batchBytes {
 			return send()
 		}
 		return ctx.Err()

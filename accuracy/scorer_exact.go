@@ -2,6 +2,7 @@ package accuracy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,8 +24,9 @@ type exactSet struct {
 
 // extraction is what differs between the two families: where in the text an answer is looked for.
 type extraction struct {
-	choice func(text string, last byte) (string, bool)
-	code   func(text string) (string, bool)
+	choice    func(text string, last byte) (string, bool)
+	code      func(text string) (string, bool)
+	codeJudge string // CodeTask.Benchmark of its programs
 }
 
 // exactSets are the parts in the order in which their names are tried (spec/accuracy.md §6, §7).
@@ -45,7 +47,7 @@ func exactSets(from extraction) []exactSet {
 			if !ok || code == "" || ref.Target == "" {
 				return verdict{}, nil
 			}
-			return judgeCode(ctx, in, CodeTask{Benchmark: "livecodebench", Question: ref.Target, Code: code})
+			return judgeCode(ctx, in, CodeTask{Benchmark: from.codeJudge, Question: ref.Target, Code: code})
 		}},
 		{"mmlu", choices(TenOptions)},
 	}
@@ -79,7 +81,13 @@ func judgeCode(ctx context.Context, in *Input, task CodeTask) (verdict, error) {
 		return v, nil
 	}
 	var err error
-	if v.correct, err = in.Code.JudgeCode(ctx, task); err != nil {
+	v.correct, err = in.Code.JudgeCode(ctx, task)
+	var u *Unjudged
+	if errors.As(err, &u) {
+		v.unscored = u.Why
+		return v, nil
+	}
+	if err != nil {
 		return v, fmt.Errorf("judging the program for question %s: %w", task.Question, err)
 	}
 	return v, nil
@@ -127,7 +135,7 @@ var exactScores = []string{"exact_match"}
 func reasoning() *scorer {
 	return &scorer{
 		dropsOutside: true, scores: exactScores, line: dictLine,
-		worker: exactWorker(exactSets(extraction{Choice, PythonBlock})),
+		worker: exactWorker(exactSets(extraction{Choice, PythonBlock, LiveCodeBench})),
 		finish: func(t *tally) []Metric {
 			var out []Metric
 			if mean, _ := t.mean(0); t.complete() {
@@ -142,7 +150,7 @@ func reasoning() *scorer {
 func harmony() *scorer {
 	return &scorer{
 		text: specialText, repeats: true, dropsOutside: true, scores: exactScores,
-		worker: exactWorker(exactSets(extraction{HarmonyChoice, HarmonyCode})),
+		worker: exactWorker(exactSets(extraction{HarmonyChoice, HarmonyCode, LiveCodeBenchQuick})),
 		finish: func(t *tally) []Metric {
 			if !t.complete() {
 				return nil
@@ -222,7 +230,7 @@ func scoreMBXP(ctx context.Context, in *Input, s *sample, out *SampleScore) erro
 	if !slices.Contains(codeLanguages, language) {
 		return nil
 	}
-	v, err := judgeCode(ctx, in, CodeTask{Benchmark: "mbxp", Question: s.ref.ID, Code: MBXPSolution(language, s.text), Tests: s.ref.Target})
+	v, err := judgeCode(ctx, in, CodeTask{Benchmark: MBXP, Question: s.ref.ID, Code: MBXPSolution(language, s.text), Tests: s.ref.Target})
 	v.record(out, mixtureMBXP)
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,6 +31,11 @@ func (p *program) accuracyCommand() *cli.Command {
 			&cli.StringFlag{Name: "dataset", Usage: "data set with the reference outputs"},
 			&cli.StringFlag{Name: "output-dir", Usage: "folder for accuracy.txt and accuracy.json; default: the log's"},
 			&cli.BoolFlag{Name: "per-sample", Usage: "keep the score of every sample in accuracy.json"},
+			&cli.StringFlag{Name: "dtype", Usage: "type of a token in the log: int32, int64 or float", Value: string(accuracy.Int32)},
+			&cli.StringFlag{Name: "punkt", Usage: "folder english of NLTK's punkt_tab data; default: the data that the program has"},
+			&cli.BoolFlag{Name: "run-code", Usage: "run the programs among the answers in a sandbox; without it they are not scored, and no total is claimed"},
+			&cli.StringFlag{Name: "code-tests", Usage: "LiveCodeBench's tests: a JSONL file or a folder of them"},
+			&cli.StringFlag{Name: "math-grader", Usage: "command that decides which mathematical expressions are equal, in place of the built-in comparison"},
 		}, tokenizerFlags()...),
 		Action: p.score,
 	}
@@ -135,13 +141,19 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 		}
 		in.Remote, in.Tokenizer = found, &found.Source
 	}
-	if in.Punkt, err = accuracy.EnglishPunkt(); err != nil {
+	if in.Punkt, err = punktOf(c.String("punkt")); err != nil {
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "punkt", Err: err}
+	}
+	in.DType = accuracy.DType(c.String("dtype"))
+	judges, err := p.judges(c, &in)
+	if err != nil {
 		return nil, err
 	}
 	r, err := accuracy.Score(c.Context, in)
-	if err != nil {
+	if err = errors.Join(err, judges.close()); err != nil {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "accuracy", Err: err}
 	}
+	r.Notes = append(r.Notes, judges.notes...)
 	return r, nil
 }
 
@@ -183,6 +195,9 @@ func (p *program) writeScore(s *scoring, r *accuracy.Result) error {
 	fmt.Fprintf(w, "answers\t%d\tof %d samples, %d missing\t\n", r.Entries, r.Samples+r.Missing, r.Missing)
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	for _, u := range r.Unscored {
+		fmt.Fprintf(p.stdout, "not scored: %d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintln(p.stdout, n)

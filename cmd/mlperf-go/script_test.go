@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -43,11 +44,14 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// condition knows [loadgen]: this build has the library, so tests can run; and [namespaces]: a small disk can be mounted.
+// condition knows [loadgen]: this build has the library, so tests can run; [sandbox]: programs can be judged; and [namespaces]: a small disk can be mounted.
 func condition(name string) (bool, error) {
 	switch name {
 	case "loadgen":
 		return loadgen.Built, nil
+	case "sandbox":
+		_, err := exec.LookPath("python3")
+		return err == nil && sandbox.Available(context.Background()) == nil, nil
 	case "namespaces":
 		return exec.Command("unshare", "-Urm", "sh", "-c", "mount -t tmpfs -o size=1m none /tmp").Run() == nil, nil
 	}

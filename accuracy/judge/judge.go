@@ -1,0 +1,166 @@
+package judge
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/internal/sandbox"
+)
+
+// Options say what the judge may use.
+type Options struct {
+	Tests   string   // file or folder of LiveCodeBench's tests; empty: none
+	Environ []string // of the command: PATH, NODE_PATH
+}
+
+// Judge runs programs against their tests. It is safe for concurrent use.
+type Judge struct {
+	runtimes map[string]*runtime // by MBXP's name of the language
+	tests    *testFile           // nil: no file was named
+}
+
+// New finds and tries the runtimes, and reads where each question's tests lie. Without a sandbox the error is an
+// *sandbox.Unavailable.
+func New(ctx context.Context, o Options) (*Judge, error) {
+	if err := sandbox.Available(ctx); err != nil {
+		return nil, err
+	}
+	j := &Judge{runtimes: findRuntimes(ctx, o.Environ)}
+	if o.Tests == "" {
+		return j, nil
+	}
+	var err error
+	j.tests, err = openTests(ctx, o.Tests)
+	return j, err
+}
+
+// Close closes the file of tests.
+func (j *Judge) Close() error {
+	if j.tests == nil {
+		return nil
+	}
+	return j.tests.close()
+}
+
+// Describe says for each language what runs it, or what is missing.
+func (j *Judge) Describe() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(j.runtimes)) {
+		out = append(out, name+": "+j.runtimes[name].describe())
+	}
+	if j.tests != nil {
+		out = append(out, fmt.Sprintf("tests: %d questions of %s", len(j.tests.places), j.tests.path))
+	}
+	return out
+}
+
+// JudgeCode runs one program.
+func (j *Judge) JudgeCode(ctx context.Context, task accuracy.CodeTask) (bool, error) {
+	if task.Benchmark == accuracy.MBXP {
+		return j.mbxp(ctx, task)
+	}
+	return j.questions(ctx, task)
+}
+
+func unjudged(format string, args ...any) error {
+	return &accuracy.Unjudged{Why: fmt.Sprintf(format, args...)}
+}
+
+// mbxpSeconds is the reference's limit of one program (spec/accuracy.md §5).
+const mbxpSeconds = 20
+
+// mbxp runs a program with the asserts of its row.
+func (j *Judge) mbxp(ctx context.Context, task accuracy.CodeTask) (bool, error) {
+	language, entry, _ := strings.Cut(task.Question, "_")
+	r := j.runtimes[language]
+	switch {
+	case r == nil:
+		return false, unjudged("programs in %s can not be run here", language)
+	case r.missing != "":
+		return false, unjudged("%s: %s", language, r.missing)
+	case task.Tests == "":
+		return false, unjudged("the data set has no tests for them")
+	}
+	result, err := sandbox.Run(ctx, r.program(r.join(task.Code, task.Tests, entry)), r.limits(mbxpSeconds*time.Second))
+	if err != nil {
+		return false, err
+	}
+	if module := r.lacks(result.Stderr, task.Tests); module != "" {
+		return false, unjudged("%s: the tests need the module %s, which is not installed", language, module)
+	}
+	return result.OK(), nil
+}
+
+// Times of LiveCodeBench (spec/accuracy.md §7, §9).
+const (
+	testSeconds   = 60
+	sampleSeconds = 80 // of the gpt-oss reference, for all tests of an answer
+)
+
+//go:embed questions.py
+var questionsProgram []byte
+
+// questions runs a program with the tests of its question: all must pass.
+func (j *Judge) questions(ctx context.Context, task accuracy.CodeTask) (bool, error) {
+	python := j.runtimes["python"]
+	switch {
+	case j.tests == nil:
+		return false, unjudged("there is no file with LiveCodeBench's tests")
+	case python.missing != "":
+		return false, unjudged("python: %s", python.missing)
+	}
+	q, err := j.tests.question(task.Question)
+	if errors.Is(err, errNoQuestion) {
+		return false, unjudged("the file of tests has no question %.60q", task.Question)
+	}
+	if err != nil {
+		return false, err
+	}
+	told, err := json.Marshal(map[string]any{"code": task.Code, "function": q.function, "inputs": q.inputs, "seconds": testSeconds})
+	if err != nil {
+		return false, err
+	}
+	wall := time.Duration((testSeconds+1)*len(q.inputs)+5) * time.Second
+	if task.Benchmark == accuracy.LiveCodeBenchQuick {
+		wall = min(wall, sampleSeconds*time.Second)
+	}
+	p := python.program(map[string][]byte{"main.py": questionsProgram, "tests.json": told})
+	l := python.limits(wall)
+	l.Output = 64 << 20
+	result, err := sandbox.Run(ctx, p, l)
+	if err != nil {
+		return false, err
+	}
+	return result.OK() && q.passed(result.Stdout), nil
+}
+
+// passed compares what each test printed or returned with what is expected.
+func (q *question) passed(printed []byte) bool {
+	lines := strings.Split(strings.TrimSuffix(string(printed), "\n"), "\n")
+	if len(lines) != len(q.outputs) {
+		return false
+	}
+	for i, line := range lines {
+		var got struct {
+			Text  *string         `json:"text"`
+			Value json.RawMessage `json:"value"`
+		}
+		switch err := json.Unmarshal([]byte(line), &got); {
+		case err != nil:
+			return false
+		case q.function == "" && (got.Text == nil || !sameText(*got.Text, q.outputs[i])):
+			return false
+		case q.function != "" && !sameReturned(got.Value, q.outputs[i]):
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,250 @@
+package judge
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/sandbox"
+)
+
+// language is how the programs of one language are run, as data.
+type language struct {
+	command string   // what is looked for in PATH
+	ask     []string // arguments with which it tells its own file and, on a second line, its folder; nil: the file in PATH is it
+	also    string   // another language's command that it needs
+	view    []string // what it needs to see beside its own folder
+	file    string   // name of the program
+	args    []string // how it is run; {self}, {also} stand for the commands
+	shell   bool     // args is one line for a shell: it compiles first
+	join    func(code, tests, entry string) map[string][]byte
+	hello   string // prints hello
+	heavy   bool   // reserves more addresses than it uses
+	env     []string
+}
+
+// libraries are what nearly every program of a Linux machine needs.
+var libraries = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/libexec", "/etc/ld.so.cache", "/etc/alternatives"}
+
+// nodeModules are where distributions and npm put modules for all programs.
+var nodeModules = []string{"/usr/share/nodejs", "/usr/share/javascript", "/usr/lib/node_modules", "/usr/local/lib/node_modules"}
+
+// tools are what a compiler calls.
+var tools = []string{"/bin", "/usr/bin", "/usr/include", "/usr/local/include"}
+
+// languages are those of MBXP that the reference runs, by its names (spec/accuracy.md §5). Commands as of mxeval's executor.
+var languages = map[string]*language{
+	"python": {
+		command: "python3", ask: []string{"-I", "-c", "import sys; print(sys.executable); print(sys.base_prefix); print(sys.prefix)"}, file: "main.py", args: []string{"-B", "main.py"},
+		join: joinPython, hello: "print('hello')", env: []string{"PYTHONHASHSEED=0", "PYTHONUTF8=1"},
+	},
+	"javascript": {command: "node", ask: []string{"-p", "process.execPath"}, view: nodeModules, file: "main.js", args: []string{"main.js"}, join: joined("main.js"), hello: "console.log('hello')", heavy: true},
+	"typescript": {
+		command: "tsc", also: "node", view: append(slices.Clone(nodeModules), tools...), file: "main.ts", shell: true, join: joined("main.ts"), hello: "console.log('hello')", heavy: true,
+		// The compiler ends with 2 where it wrote the program in spite of type errors, which the tests' own calls of require make.
+		args: []string{"{also} {self} main.ts --target es5 --lib es2016 >&2; [ $? = 0 -o $? = 2 ] || exit 1; exec timeout 20 {also} main.js"},
+	},
+	"cpp": {
+		command: "g++", view: tools, file: "main.cpp", shell: true, join: joined("main.cpp"), hello: "#include <cstdio>\nint main() { puts(\"hello\"); }",
+		args: []string{"{self} main.cpp -o main_cpp && exec timeout 20 ./main_cpp"},
+	},
+	"ruby": {command: "ruby", ask: []string{"-e", "puts RbConfig.ruby, RbConfig::CONFIG['prefix']"}, view: []string{"/usr/share/ruby", "/usr/share/rubygems-integration"}, file: "main.rb", args: []string{"main.rb"}, join: joined("main.rb"), hello: "puts 'hello'"},
+	"php":  {command: "php", ask: []string{"-r", "echo PHP_BINARY;"}, view: []string{"/usr/share/php", "/etc/php"}, file: "main.php", args: []string{"main.php"}, join: joined("main.php"), hello: "<?php echo \"hello\\n\";"},
+}
+
+// joined puts a program and its tests into one file, as the reference does.
+func joined(file string) func(code, tests, entry string) map[string][]byte {
+	return func(code, tests, _ string) map[string][]byte { return map[string][]byte{file: []byte(code + tests)} }
+}
+
+// runMain runs a program as the reference does: as text in an empty module, where leaving early is failing too.
+const runMain = `import os
+try:
+    exec(compile(open("program.py").read(), "program.py", "exec"), {})
+except BaseException:
+    import traceback
+    traceback.print_exc()
+    os._exit(1)
+os._exit(0)
+`
+
+func joinPython(code, tests, entry string) map[string][]byte {
+	program := code + "\n" + tests
+	if entry != "" {
+		program += "\ncheck(" + entry + ")"
+	}
+	return map[string][]byte{"main.py": []byte(runMain), "program.py": []byte(program)}
+}
+
+// runtime is a language as it is on this machine.
+type runtime struct {
+	*language
+	path    string   // what is run
+	args    []string // with the commands in their places
+	view    []string
+	env     []string
+	missing string // why programs can not be run; empty: they can
+}
+
+func (r *runtime) describe() string {
+	if r.missing != "" {
+		return r.missing
+	}
+	return r.path
+}
+
+// findRuntimes looks every language up and tries each on one small program.
+func findRuntimes(ctx context.Context, environ []string) map[string]*runtime {
+	found := map[string]*runtime{}
+	for name, l := range languages {
+		r := &runtime{language: l}
+		if r.missing = r.locate(ctx, environ); r.missing == "" {
+			r.missing = r.try(ctx)
+		}
+		found[name] = r
+	}
+	return found
+}
+
+// trial is enough for a compiler on a machine that is busy.
+const trial = 2 * time.Minute
+
+// try runs the language's hello.
+func (r *runtime) try(ctx context.Context) string {
+	result, err := sandbox.Run(ctx, r.program(map[string][]byte{r.file: []byte(r.hello)}), r.limits(trial))
+	switch {
+	case err != nil:
+		return r.command + " can not be run in the sandbox: " + err.Error()
+	case !result.OK() || strings.TrimSpace(string(result.Stdout)) != "hello":
+		text := strings.Join(strings.Fields(string(result.Stderr)), " ")
+		return r.command + " does not run in the sandbox: " + text[:min(len(text), 200)]
+	}
+	return ""
+}
+
+// program is a program of the language with these files.
+func (r *runtime) program(files map[string][]byte) sandbox.Program {
+	return sandbox.Program{Path: r.path, Args: r.args, Env: r.env, Files: files, View: r.view}
+}
+
+// The reference gives programs 4 GB.
+const memory = 4 << 30
+
+// limits are those of one program; a compiler has time of its own before it.
+func (r *runtime) limits(wall time.Duration) sandbox.Limits {
+	const compileSeconds = 100 // as the reference's executor
+	l := sandbox.DefaultLimits()
+	if r.shell {
+		wall += compileSeconds * time.Second
+	}
+	l.Wall, l.CPU, l.Memory, l.AddressSpace, l.Space = wall, wall, memory, memory, 256<<20
+	if r.heavy {
+		l.AddressSpace = sandbox.Unlimited
+	}
+	return l
+}
+
+// locate fills in where the language's commands lie; the text says what is missing.
+func (r *runtime) locate(ctx context.Context, environ []string) string {
+	self, folders := which(ctx, environ, r.command, r.ask)
+	if self == "" {
+		return r.command + " is not installed"
+	}
+	r.view = append(append(slices.Clone(libraries), r.language.view...), own(self, folders, environ)...)
+	also := ""
+	if r.also != "" {
+		var alsoFolders []string
+		if also, alsoFolders = which(ctx, environ, r.also, languages["javascript"].ask); also == "" {
+			return r.also + ", which " + r.command + " needs, is not installed"
+		}
+		r.view = append(r.view, own(also, alsoFolders, environ)...)
+	}
+	r.path, r.args = self, r.language.args
+	if r.shell {
+		line := strings.NewReplacer("{self}", quoted(self), "{also}", quoted(also)).Replace(r.language.args[0])
+		r.path, r.args = "/bin/sh", []string{"-c", line}
+	}
+	modules := append(slices.Clone(nodeModules), filepath.SplitList(value(environ, "NODE_PATH"))...)
+	r.view = append(r.view, slices.DeleteFunc(filepath.SplitList(value(environ, "NODE_PATH")), func(p string) bool { return !filepath.IsAbs(p) || p == "/" })...)
+	r.env = append([]string{"PATH=/usr/bin:/bin", "HOME=" + sandbox.Home, "LANG=C.UTF-8", "NODE_PATH=" + strings.Join(modules, ":")}, r.language.env...)
+	return ""
+}
+
+func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+
+func value(environ []string, name string) string {
+	for _, pair := range environ {
+		if text, ok := strings.CutPrefix(pair, name+"="); ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// which finds a command in PATH and, where it is a shim, asks it for its own file; further lines are folders that it needs.
+func which(ctx context.Context, environ []string, command string, ask []string) (self string, folders []string) {
+	for _, folder := range filepath.SplitList(value(environ, "PATH")) {
+		path := filepath.Join(folder, command)
+		if info, err := os.Stat(path); err != nil || info.IsDir() || info.Mode()&0o111 == 0 || !filepath.IsAbs(path) {
+			continue
+		}
+		if ask == nil {
+			real, err := filepath.EvalSymlinks(path)
+			if err != nil {
+				return "", nil
+			}
+			return real, nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, trial)
+		defer cancel()
+		asked := exec.CommandContext(ctx, path, ask...)
+		asked.Env = environ
+		out, err := asked.Output()
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		if err != nil || !filepath.IsAbs(lines[0]) {
+			return "", nil
+		}
+		return lines[0], lines[1:]
+	}
+	return "", nil
+}
+
+// own is what a command needs of its own: its file, and the folder that it was installed into where that is no folder of the
+// system's or the user's.
+func own(self string, folders, environ []string) []string {
+	view := []string{self}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		view = append(view, real)
+		folders = append(folders, filepath.Dir(filepath.Dir(real)))
+	}
+	home := value(environ, "HOME")
+	for _, f := range folders {
+		f = filepath.Clean(f)
+		shared := slices.Contains([]string{"/", "/usr", "/usr/local", "/opt", "/root", "/home", "/tmp", "/var", "/srv", "."}, f)
+		if !shared && (home == "" || f != filepath.Clean(home) && !strings.HasPrefix(filepath.Clean(home), f+"/")) {
+			view = append(view, f)
+		} else if f == "/usr/local" {
+			view = append(view, "/usr/local/lib")
+		}
+	}
+	return view
+}
+
+var noModule = regexp.MustCompile(`Cannot find module '([^']+)'`)
+
+// lacks names the module that tests ask for and that is not there: the program is not to blame.
+func (r *runtime) lacks(stderr []byte, tests string) string {
+	m := noModule.FindSubmatch(stderr)
+	if m == nil {
+		return ""
+	}
+	if name := string(m[1]); strings.Contains(tests, `require("`+name+`")`) || strings.Contains(tests, `require('`+name+`')`) {
+		return name
+	}
+	return ""
+}

@@ -1,0 +1,245 @@
+package judge
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Bounds of a file of tests: the largest public rows have some 100 MB.
+const (
+	mostRowBytes     = 512 << 20
+	mostPrivateBytes = 1 << 30
+)
+
+// testFile is LiveCodeBench's file of questions, one JSON object a line. Only the places of the rows are kept; a row is read when
+// it is asked for.
+type testFile struct {
+	path   string
+	files  []*os.File
+	places map[string]place // by question id
+}
+
+type place struct {
+	file   int
+	offset int64
+	length int64
+}
+
+// question is what a program is tested with.
+type question struct {
+	function string   // name of the function that is called; empty: the program reads and prints
+	inputs   []string // arguments, one JSON value a line, or standard input
+	outputs  []string
+}
+
+var errNoQuestion = errors.New("no such question")
+
+// openTests reads where each question lies, in a JSONL file or in every JSONL file of a folder.
+func openTests(ctx context.Context, path string) (*testFile, error) {
+	names := []string{path}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if names, err = filepath.Glob(filepath.Join(path, "*.jsonl")); err != nil || len(names) == 0 {
+			return nil, fmt.Errorf("looking for tests: the folder %s has no *.jsonl; name LiveCodeBench's test.jsonl files or their folder with --code-tests", path)
+		}
+	}
+	slices.Sort(names)
+	t := &testFile{path: path, places: map[string]place{}}
+	for i, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("reading tests: %w; name LiveCodeBench's test.jsonl files or their folder with --code-tests", err), t.close())
+		}
+		t.files = append(t.files, f)
+		if err := t.index(ctx, i); err != nil {
+			return nil, errors.Join(err, t.close())
+		}
+	}
+	return t, nil
+}
+
+func (t *testFile) close() error {
+	var err error
+	for _, f := range t.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// index notes the lines of one file.
+func (t *testFile) index(ctx context.Context, file int) error {
+	r := bufio.NewReaderSize(t.files[file], 1<<20)
+	offset := int64(0)
+	for line := 1; ; line++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		id, length, err := rowID(r)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading tests from %s, line %d: %w; expected a JSON object with question_id, public_test_cases, private_test_cases and metadata", t.files[file].Name(), line, err)
+		}
+		if id != "" {
+			t.places[id] = place{file, offset, length}
+		}
+		offset += length
+	}
+}
+
+// rowID reads one line and gives its question's id.
+func rowID(r *bufio.Reader) (id string, length int64, err error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if len(line) > mostRowBytes {
+			return "", 0, fmt.Errorf("it has more than %d bytes", mostRowBytes)
+		}
+		if err == io.EOF && len(line) == 0 {
+			return "", 0, io.EOF
+		}
+		if err == nil || err == io.EOF {
+			break
+		}
+		if err != bufio.ErrBufferFull {
+			return "", 0, err
+		}
+	}
+	if len(bytes.TrimSpace(line)) == 0 {
+		return "", int64(len(line)), nil
+	}
+	var row struct {
+		ID string `json:"question_id"`
+	}
+	if err := json.Unmarshal(line, &row); err != nil {
+		return "", 0, err
+	}
+	if row.ID == "" {
+		return "", 0, errors.New("it has no question_id")
+	}
+	return row.ID, int64(len(line)), nil
+}
+
+// testCase is one test as the file has it.
+type testCase struct {
+	Input  string `json:"input"`
+	Output string `json:"output"`
+}
+
+// question reads the tests of one question, the public ones first.
+func (t *testFile) question(id string) (*question, error) {
+	at, ok := t.places[id]
+	if !ok {
+		return nil, errNoQuestion
+	}
+	fail := func(what string, err error) error {
+		return fmt.Errorf("reading the tests of question %s from %s: %s: %w", id, t.files[at.file].Name(), what, err)
+	}
+	line := make([]byte, at.length)
+	if _, err := t.files[at.file].ReadAt(line, at.offset); err != nil && err != io.EOF {
+		return nil, fail("its line", err)
+	}
+	var row struct {
+		Public   string `json:"public_test_cases"`
+		Private  string `json:"private_test_cases"`
+		Metadata string `json:"metadata"`
+	}
+	if err := json.Unmarshal(line, &row); err != nil {
+		return nil, fail("its line", err)
+	}
+	var public, private []testCase
+	var meta struct {
+		Function string `json:"func_name"`
+	}
+	if err := json.Unmarshal([]byte(row.Public), &public); err != nil {
+		return nil, fail("public_test_cases", err)
+	}
+	if row.Private != "" {
+		var err error
+		if private, err = privateTests(row.Private); err != nil {
+			return nil, fail("private_test_cases", err)
+		}
+	}
+	if row.Metadata != "" {
+		if err := json.Unmarshal([]byte(row.Metadata), &meta); err != nil {
+			return nil, fail("metadata", err)
+		}
+	}
+	q := &question{function: meta.Function}
+	for _, c := range append(public, private...) {
+		q.inputs, q.outputs = append(q.inputs, c.Input), append(q.outputs, c.Output)
+	}
+	if len(q.inputs) == 0 {
+		return nil, fail("tests", errors.New("it has none"))
+	}
+	return q, nil
+}
+
+// privateTests reads JSON, or base64 of zlib of a pickled string of JSON.
+func privateTests(text string) ([]testCase, error) {
+	var cases []testCase
+	if json.Unmarshal([]byte(text), &cases) == nil {
+		return cases, nil
+	}
+	z, err := zlib.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
+	if err != nil {
+		return nil, err
+	}
+	pickled, err := io.ReadAll(io.LimitReader(z, mostPrivateBytes+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(pickled) > mostPrivateBytes:
+		return nil, fmt.Errorf("they have more than %d bytes", mostPrivateBytes)
+	}
+	plain, err := pickledText(pickled)
+	if err != nil {
+		return nil, err
+	}
+	return cases, json.Unmarshal(plain, &cases)
+}
+
+// Opcodes of a pickle that holds one string (Python's pickletools).
+const (
+	opProto, opFrame, opStop, opMemoize      = 0x80, 0x95, '.', 0x94
+	opShortText, opText, opLongText          = 0x8c, 'X', 0x8d
+	opPut, opLongPut                    byte = 'q', 'r'
+)
+
+// pickledText takes the string out of a pickle of one string. Anything else is refused: nothing of a pickle is ever executed.
+func pickledText(p []byte) (text []byte, err error) {
+	sizes := map[byte]int{opProto: 1, opFrame: 8, opMemoize: 0, opShortText: 1, opText: 4, opLongText: 8, opPut: 1, opLongPut: 4}
+	for len(p) > 0 {
+		op := p[0]
+		if op == opStop && text != nil {
+			return text, nil
+		}
+		size, known := sizes[op]
+		if !known || len(p) < 1+size {
+			return nil, fmt.Errorf("the pickle holds more than one string (opcode %#x)", op)
+		}
+		argument := append(slices.Clone(p[1:1+size]), make([]byte, 8-size)...)
+		p = p[1+size:]
+		if op == opShortText || op == opText || op == opLongText {
+			n := binary.LittleEndian.Uint64(argument)
+			if text != nil || n > uint64(len(p)) {
+				return nil, errors.New("the pickle is cut off")
+			}
+			text, p = p[:n:n], p[n:]
+		}
+	}
+	return nil, errors.New("the pickle has no end")
+}
