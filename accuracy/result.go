@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
@@ -18,6 +19,20 @@ type Metric struct {
 	Max   float64 `json:"max,omitempty"`
 	Pass  *bool   `json:"pass,omitempty"` // nil: no target
 	Note  string  `json:"note,omitempty"`
+}
+
+// Bounds says in words what the metric's target is.
+func (m Metric) Bounds() string {
+	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	switch {
+	case m.Min != 0 && m.Max != 0:
+		return plain(m.Min) + " to " + plain(m.Max)
+	case m.Min != 0:
+		return "at least " + plain(m.Min)
+	case m.Max != 0:
+		return "at most " + plain(m.Max)
+	}
+	return "no target"
 }
 
 // Subset is the mean of the samples' scores over one part of the data set.

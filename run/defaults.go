@@ -31,7 +31,7 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 			o.Overrides[role] = column
 		}
 	}
-	ds, err := datasets.Open(path, o)
+	ds, err := datasets.Open(path, p.keep(o))
 	if err == nil {
 		p.file, p.synthetic = ds, datasets.Synthetic(ds)
 	}
@@ -80,8 +80,13 @@ func (p *Plan) needsQPS() bool { return p.Scenario.LoadGen == models.Server }
 
 // wanted is the number of rows of the real data set; 0: the row has none, any file is the real one.
 func (p *Plan) wanted() int {
-	if p.Scenario.Samples > 0 {
+	switch {
+	case p.AuditRows > 0:
+		return p.AuditRows
+	case p.Scenario.Samples > 0:
 		return p.Scenario.Samples
+	case p.Mode == models.Accuracy && p.Row.AccuracyCount > 0:
+		return p.Row.AccuracyCount
 	}
 	return p.Row.DatasetSamples
 }
@@ -179,7 +184,9 @@ func commonDefaults(p *Plan) []suggestion {
 	if !p.HasEndpoint() {
 		backend = simBackend
 	}
-	if p.Config.String("backend") == "sglang" {
+	if p.Row.API != "" {
+		api = p.Row.API
+	} else if p.Config.String("backend") == "sglang" {
 		api = "generate" // its native route: the others give no token ids
 	}
 	list := []suggestion{
@@ -193,6 +200,9 @@ func commonDefaults(p *Plan) []suggestion {
 	}
 	if sampling.MaxTokens > 0 { // else the rules name none
 		list = append(list, suggestion{"max-tokens", strconv.Itoa(sampling.MaxTokens)})
+	}
+	if sampling.Seed != nil {
+		list = append(list, suggestion{"seed", strconv.FormatInt(*sampling.Seed, 10)})
 	}
 	if sampling.TopK != nil {
 		list = append(list, suggestion{"top-k", strconv.Itoa(*sampling.TopK)})
@@ -212,23 +222,4 @@ func number(f *float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(*f, 'g', -1, 64)
-}
-
-// Sampling is what requests ask for: the row's, with what the configuration says over it.
-func (p *Plan) Sampling() models.Sampling {
-	s, c := p.Row.Sampling[p.Mode], p.Config
-	s.MaxTokens, s.MinTokens = c.Int("max-tokens"), c.Int("min-tokens")
-	if c.Has("temperature") {
-		t := c.Float("temperature")
-		s.Temperature = &t
-	}
-	if c.Has("top-p") {
-		t := c.Float("top-p")
-		s.TopP = &t
-	}
-	if c.Has("top-k") {
-		k := c.Int("top-k")
-		s.TopK = &k
-	}
-	return s
 }

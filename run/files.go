@@ -25,10 +25,13 @@ const (
 	FailuresName  = "failures.jsonl"
 	DatasetName   = "dataset.json" // a synthetic data set
 	AuditName     = "audit.config" // copy of --audit-config
+	// What the submission checker reads of a score, and the whole of it.
+	AccuracyTextName = "accuracy.txt"
+	AccuracyName     = "accuracy.json"
 )
 
 // ours are the entries of a folder by which a run is recognised.
-var ours = []string{reserveName, RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName, DatasetName, AuditName}
+var ours = []string{reserveName, RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName, DatasetName, AuditName, AccuracyTextName, AccuracyName}
 
 // CheckFolder refuses a folder that can not be read, and one that holds an earlier run, unless force says that it will be replaced.
 func CheckFolder(folder string, force bool) error {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/internal/ledger"
@@ -23,7 +24,7 @@ import (
 const auditWarning = "Found Audit Config file"
 
 // record makes run.json from ledger, logs and the process's own figures.
-func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.Duration) *Record {
+func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.Duration, score *accuracy.Result) *Record {
 	p := t.plan
 	data := t.timed()
 	m := data.Metrics()
@@ -39,13 +40,14 @@ func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.D
 		Endpoints: t.endpoints(data.Entries),
 		Dataset:   DatasetFacts{Path: t.dataset.Path, SHA256: t.dataset.SHA256, Samples: len(t.dataset.Samples)},
 		Sampling:  sampling(t.config.Sampling),
+		Breaches:  p.Breaches(),
 		Tails:     t.live.look(time.Now().UnixNano()),
 	}
 	servers, notes := t.servers()
 	r.Servers, r.Notes = servers, append(r.Notes, notes...)
 	t.count(r, data)
 	e := &evidence{
-		plan: p, record: r, logs: logs, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),
+		plan: p, record: r, logs: logs, score: score, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),
 		tokens: t.firstTokens(), medianN: medianOutput(data.Entries),
 	}
 	r.Verdict, r.Reasons = e.judge()
@@ -185,29 +187,6 @@ func medianOutput(entries []ledger.Entry) int {
 	}
 	slices.Sort(n)
 	return int(n[len(n)/2])
-}
-
-// sampling is what requests asked for, as it was sent.
-func sampling(s models.Sampling) map[string]any {
-	m := map[string]any{"max_tokens": s.MaxTokens, "min_tokens": s.MinTokens}
-	for name, v := range map[string]*float64{"temperature": s.Temperature, "top_p": s.TopP} {
-		if v != nil {
-			m[name] = *v
-		}
-	}
-	if s.TopK != nil {
-		m["top_k"] = *s.TopK
-	}
-	if s.Seed != nil {
-		m["seed"] = *s.Seed
-	}
-	if len(s.StopTokenIDs) > 0 {
-		m["stop_token_ids"] = s.StopTokenIDs
-	}
-	if s.IgnoreEOS {
-		m["ignore_eos"] = true
-	}
-	return m
 }
 
 // PinnedLoadGen is the version of third_party/loadgen.lock.

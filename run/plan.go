@@ -22,6 +22,10 @@ type Plan struct {
 	Mode     models.Mode
 	// Dataset is used instead of the file that Config names, when set.
 	Dataset *datasets.Dataset
+	// AuditRows is the size of an audit's own data set, such as TEST07's; 0: the audit has none of its own.
+	AuditRows int
+	// Scoring is how an accuracy test's answers are scored at its end; nil: they are not.
+	Scoring *Scoring
 	// Command is stored in the record.
 	Command []string
 	// Rehearsal says why the run can not be submitted; empty: it can.
@@ -52,7 +56,7 @@ func New(s Settings) (*Plan, error) {
 // NewPlan resolves a configuration. It reads the user.conf that the configuration names and nothing else.
 func NewPlan(c *config.Effective) (*Plan, error) {
 	p := &Plan{Config: c}
-	for _, step := range []func() error{p.findModel, p.findScenario, p.readUserConf, p.readSeeds, p.checkOffline, p.checkPaths} {
+	for _, step := range []func() error{p.findModel, p.findScenario, p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkPaths} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -63,7 +63,9 @@ type Record struct {
 	Dataset    DatasetFacts      `json:"dataset"`
 	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // what counted tokens where the server did not
 	Sampling   map[string]any    `json:"sampling"`
-	Tails      []Tail            `json:"tails,omitempty"` // of a Server test: how it stands against LoadGen's early-stopping criterion
+	Breaches   []Breach          `json:"breaches,omitempty"` // what the closed division does not allow
+	Accuracy   *Score            `json:"accuracy,omitempty"` // of an accuracy test whose answers were to be scored
+	Tails      []Tail            `json:"tails,omitempty"`    // of a Server test: how it stands against LoadGen's early-stopping criterion
 	Files      map[string]string `json:"files"`
 
 	oneToken int // successful answers of one token

@@ -67,6 +67,7 @@ type test struct {
 	ended    error      // why the test ended early
 	backend  backends.Backend
 	notes    []string
+	scorer   *scorer
 	outside  bool // it was the caller's context that ended it
 }
 
@@ -115,6 +116,9 @@ func (t *test) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := p.Bind(len(t.dataset.Samples)); err != nil {
+		return err
+	}
+	if t.scorer, err = p.newScorer(ctx, t.dataset); err != nil {
 		return err
 	}
 	driver, c, err := p.openDriver()
@@ -316,7 +320,7 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 			return nil, err
 		}
 	}
-	return t.finish()
+	return t.finish(ctx)
 }
 
 // load notes how much the library holds: after the test it is empty.
@@ -379,7 +383,7 @@ func (t *test) join(err error) error {
 }
 
 // finish reads back what was left and judges it.
-func (t *test) finish() (*Record, error) {
+func (t *test) finish(ctx context.Context) (*Record, error) {
 	process, err := t.sampler.Stop()
 	if err != nil {
 		return nil, err
@@ -396,7 +400,10 @@ func (t *test) finish() (*Record, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	r := t.record(logs, process, drift)
+	result, score, unwritten := t.score(ctx, logs)
+	lost = errors.Join(lost, unwritten)
+	r := t.record(logs, process, drift, result)
+	r.Accuracy = score
 	if lost = errors.Join(lost, t.writeRequests()); lost != nil {
 		r.lose(lost)
 	}

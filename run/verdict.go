@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -15,9 +16,10 @@ import (
 type evidence struct {
 	plan    *Plan
 	record  *Record
-	logs    *mllog.Result // nil: LoadGen wrote none
-	ended   error         // why the test ended early; nil: it did not
-	outside bool          // it was ended from outside: by a signal, or the caller's context
+	logs    *mllog.Result    // nil: LoadGen wrote none
+	score   *accuracy.Result // nil: none
+	ended   error            // why the test ended early; nil: it did not
+	outside bool             // it was ended from outside: by a signal, or the caller's context
 	drift   time.Duration
 	audit   bool // LoadGen said that it applied an audit configuration
 	tokens  bool // LoadGen waits for first tokens
@@ -28,6 +30,7 @@ type evidence struct {
 var rules = []func(*evidence) *Cause{
 	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleLogComplete, ruleLoadGen, ruleLoadGenErrors, ruleAudit, ruleFailed, ruleUnfinished, ruleEmpty,
 	ruleFirstTokens, ruleTokenCounts, ruleTTFTLimit, ruleTPOTLimit, ruleDispatchLag, ruleReportLag, ruleClock, ruleServers,
+	ruleAccuracy, ruleUnanswered,
 }
 
 // judge gives the verdict and every cause for it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/backends/server"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/sut"
@@ -37,7 +38,7 @@ func clean(t *testing.T, settings Settings) *evidence {
 	}
 }
 
-func accuracy(e *evidence) *evidence {
+func ofAccuracy(e *evidence) *evidence {
 	e.plan.Mode = "accuracy"
 	e.logs.Valid = nil
 	e.logs.Result = map[string]any{}
@@ -56,7 +57,7 @@ func TestEachRuleAlone(t *testing.T) {
 		exit     int
 	}{
 		"good":          {verdict: Valid},
-		"good accuracy": {change: func(e *evidence) { accuracy(e) }, verdict: Valid},
+		"good accuracy": {change: func(e *evidence) { ofAccuracy(e) }, verdict: Valid},
 		"server died": {change: func(e *evidence) {
 			now := time.Now()
 			e.record.Servers = &server.Facts{Replicas: []server.ReplicaFacts{{URL: "http://a:1"}, {Index: 1, URL: "http://b:2", Died: &now, Exit: "signal: killed"}}}
@@ -104,7 +105,7 @@ func TestEachRuleAlone(t *testing.T) {
 		"a failed sample": {change: func(e *evidence) {
 			e.record.Samples.Failed, e.record.Samples.FailedByReason = 1, map[string]int64{"reset": 1}
 		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "1 of 100 samples failed, reset 1", exit: ExitInvalid},
-		"a failed sample in accuracy mode": {change: func(e *evidence) { accuracy(e).record.Samples.Failed = 1 },
+		"a failed sample in accuracy mode": {change: func(e *evidence) { ofAccuracy(e).record.Samples.Failed = 1 },
 			verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
 		"allowed failures are failures": {settings: Settings{"max-errors": "10"}, change: func(e *evidence) { e.record.Samples.Failed = 1 },
 			verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
@@ -132,6 +133,14 @@ func TestEachRuleAlone(t *testing.T) {
 		"reported late": {change: func(e *evidence) { e.record.Client.ReportLagUS.P99 = 1_000_001 },
 			verdict: Invalid, codes: []string{"client_lag"}, text: "readable to reported", exit: ExitInvalid},
 		"reported just in time": {change: func(e *evidence) { e.record.Client.ReportLagUS.P99 = 1_000_000 }, verdict: Valid},
+		"a score below target": {change: func(e *evidence) {
+			ofAccuracy(e).score = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 30, Text: "30.0", Min: 38.39, Pass: no()}}}
+		}, verdict: Invalid, codes: []string{"accuracy_below_target"}, text: "rouge1 is 30.0 and must be at least 38.39", exit: ExitInvalid},
+		"a score in reach": {change: func(e *evidence) {
+			ofAccuracy(e).score = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 39, Min: 38.39, Pass: yes()}}}
+		}, verdict: Valid},
+		"samples without an answer": {change: func(e *evidence) { ofAccuracy(e).score = &accuracy.Result{Missing: 2} },
+			verdict: Invalid, codes: []string{"accuracy_below_target"}, text: "2 samples", exit: ExitInvalid},
 		"a clock that was set": {change: func(e *evidence) { e.drift = -1001 * time.Microsecond },
 			verdict: Invalid, codes: []string{"clock_step"}, exit: ExitInvalid},
 	} {

@@ -13,7 +13,7 @@ import (
 
 // encode appends the body of one sample, as compact JSON.
 func (d *Driver) encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error) {
-	if c.Sampling.MaxTokens < 1 {
+	if c.Sampling.MaxTokens < 1 && c.API != "chat" { // where nothing is said, a chat goes to the end of the context, and other routes to 16 tokens
 		return dst, fmt.Errorf("sample %d: max_tokens is %d: a request needs at least 1, set --max-tokens", s.Index, c.Sampling.MaxTokens)
 	}
 	dst = append(dst, '{')
@@ -34,7 +34,9 @@ func (d *Driver) encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]b
 	if err != nil {
 		return dst, err
 	}
-	dst = encode.Integer(dst, limit, int64(c.Sampling.MaxTokens))
+	if c.Sampling.MaxTokens > 0 {
+		dst = encode.Integer(dst, limit, int64(c.Sampling.MaxTokens))
+	}
 	if dst, err = d.appendSampling(dst, s, c); err != nil {
 		return dst, err
 	}

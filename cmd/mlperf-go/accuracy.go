@@ -3,17 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/datasets"
-	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -135,11 +132,9 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 	}
 	in := accuracy.Input{Benchmark: s.row.Name, Scenario: s.scenario, Log: s.log, References: references, PerSample: c.Bool("per-sample"), Progress: p.scored()}
 	if bench.NeedsTokenizer() {
-		found, err := p.tokenizerOf(c, s.row, ds)
-		if err != nil {
+		if in.Remote, in.Tokenizer, err = p.tokensOf(c, s.row, ds); err != nil {
 			return nil, err
 		}
-		in.Remote, in.Tokenizer = found, &found.Source
 	}
 	if in.Punkt, err = punktOf(c.String("punkt")); err != nil {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "punkt", Err: err}
@@ -173,10 +168,8 @@ func (p *program) writeScore(s *scoring, r *accuracy.Result) error {
 	if err := os.MkdirAll(s.folder, 0o755); err != nil {
 		return err
 	}
-	for name, write := range map[string]func(io.Writer) error{"accuracy.txt": r.WriteText, "accuracy.json": r.WriteJSON} {
-		if err := atomicfile.Write(filepath.Join(s.folder, name), write); err != nil {
-			return err
-		}
+	if err := run.WriteScore(s.folder, r); err != nil {
+		return err
 	}
 	if !r.Reached(s.record != nil && s.record.Rehearsal) {
 		p.exit = run.ExitInvalid
@@ -184,18 +177,10 @@ func (p *program) writeScore(s *scoring, r *accuracy.Result) error {
 	if p.json {
 		return r.WriteJSON(p.stdout)
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	for _, m := range r.Metrics {
-		verdict := "-"
-		if m.Pass != nil {
-			verdict = map[bool]string{true: "pass", false: "FAIL"}[*m.Pass]
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, m.Text, bounds(m), verdict)
-	}
-	fmt.Fprintf(w, "answers\t%d\tof %d samples, %d missing\t\n", r.Entries, r.Samples+r.Missing, r.Missing)
-	if err := w.Flush(); err != nil {
+	if err := p.printMetrics(r.Metrics); err != nil {
 		return err
 	}
+	fmt.Fprintf(p.stdout, "answers  %d of %d samples, %d missing\n", r.Entries, r.Samples+r.Missing, r.Missing)
 	for _, u := range r.Unscored {
 		fmt.Fprintf(p.stdout, "not scored: %d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
 	}
@@ -205,15 +190,15 @@ func (p *program) writeScore(s *scoring, r *accuracy.Result) error {
 	return nil
 }
 
-func bounds(m accuracy.Metric) string {
-	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	switch {
-	case m.Min != 0 && m.Max != 0:
-		return plain(m.Min) + " to " + plain(m.Max)
-	case m.Min != 0:
-		return "at least " + plain(m.Min)
-	case m.Max != 0:
-		return "at most " + plain(m.Max)
+// printMetrics shows each metric with its target and whether it is reached.
+func (p *program) printMetrics(metrics []accuracy.Metric) error {
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	for _, m := range metrics {
+		verdict := "-"
+		if m.Pass != nil {
+			verdict = map[bool]string{true: "pass", false: "FAIL"}[*m.Pass]
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, m.Text, m.Bounds(), verdict)
 	}
-	return "no target"
+	return w.Flush()
 }

@@ -109,10 +109,12 @@ func (k *theCampaign) arguments(t campaign.Task) ([]string, error) {
 		return append([]string{"preflight"}, args...), nil
 	case t.Audit():
 		args = append([]string{"compliance", "run", "--test", t.Test}, args...)
-		args = append(append(args, k.tokenizer...), "--reference-performance", logs(layout.Performance), "--reference-accuracy", logs(layout.Accuracy))
+		args = append(args, "--reference-performance", logs(layout.Performance), "--reference-accuracy", logs(layout.Accuracy))
 		if n := k.size.queries; n > 0 {
 			args = append(args, "--rehearsal-queries", strconv.Itoa(n))
 		}
+	case t.Mode() == models.Accuracy: // scoring is a step of its own
+		args = append(append([]string{"run"}, args...), "--mode", string(models.Accuracy), "--no-score")
 	default:
 		args = append([]string{"run"}, append(args, "--mode", string(t.Mode()))...)
 	}

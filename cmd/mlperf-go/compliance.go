@@ -32,7 +32,7 @@ func (p *program) complianceCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "run", Usage: "run an audit's test and verify it", HideHelpCommand: true, OnUsageError: usageError,
 				Description: "Runs the test with the audit's configuration, given to LoadGen by path, and verifies its logs. The verify files are written to OUTPUT-DIR/compliance.",
-				Flags:       append(append(append(settingFlags(), test, scale), tokenizerNames()...), reference...), Action: p.complianceRun},
+				Flags:       append(append(settingFlags(), test, scale), reference...), Action: p.complianceRun},
 			{Name: "verify", Usage: "verify the logs of an audit's test", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: append([]cli.Flag{test,
 					&cli.StringFlag{Name: "model", Usage: "benchmark, for the strict reading and its thresholds"},
@@ -94,6 +94,7 @@ func (p *program) complianceRun(c *cli.Context) error {
 	if err != nil {
 		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err, Hint: "`mlperf-go compliance needs --model " + plan.Row.Name + "` lists what there is"}
 	}
+	plan.AuditRows = audit.Samples
 	if n := c.Int("rehearsal-queries"); n < 0 {
 		return &run.Error{Exit: run.ExitUsage, Code: "rehearsal", Err: fmt.Errorf("--rehearsal-queries %d is no number of queries", n), Hint: "Leave it out for the whole audit"}
 	} else if n > 0 {

@@ -35,6 +35,9 @@ func (g *progress) Preflighted(plan *run.Plan, pre *run.Preflight, notes []strin
 	for _, n := range notes {
 		g.p.log.Warn(n)
 	}
+	for _, b := range plan.Breaches() {
+		g.p.log.Warn(b.String())
+	}
 	if len(plan.Rehearsal) > 0 {
 		g.p.notice("rehearsal, not for submission: " + strings.Join(plan.Rehearsal, "; "))
 	}

@@ -110,6 +110,7 @@ func configJSON(plan *run.Plan) any {
 
 // runOne does a test in this process.
 func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
+	plan.Scoring = p.scoring(plan)
 	if plan.Config.Bool("resume") {
 		if r := doneBefore(plan); r != nil {
 			p.notice("skipped: " + plan.Folder() + " holds a valid run")

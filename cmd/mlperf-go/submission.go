@@ -34,7 +34,7 @@ func (p *program) submissionCommand() *cli.Command {
 
 // campaignFlags are those of a campaign beside the settings of its tests.
 func campaignFlags() []cli.Flag {
-	return append(tokenizerNames(),
+	return []cli.Flag{
 		&cli.StringFlag{Name: "system", Category: campaignGroup, Usage: "description of the system; its file name names the system, and its system_type tells which scenarios there are"},
 		&cli.StringFlag{Name: "system-type", Category: campaignGroup, Usage: "datacenter, edge, or datacenter,edge; default: the description's, or the benchmark's own"},
 		&cli.StringFlag{Name: "submitter", Category: campaignGroup, Usage: "name of the submitter; default: the description's"},
@@ -47,7 +47,7 @@ func campaignFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "wait-endpoint", Category: campaignGroup, Value: 10 * time.Minute, Usage: "how long an endpoint that does not answer is waited for before a test"},
 		&cli.BoolFlag{Name: "dry-run", Category: campaignGroup, Usage: "say what would be done, why, and how long it takes; start nothing"},
 		&cli.BoolFlag{Name: "print-script", Category: campaignGroup, Usage: "print a bash script that runs the same tests; start nothing"},
-	)
+	}
 }
 
 func (p *program) submissionRun(c *cli.Context) error {

@@ -26,6 +26,7 @@ func printSummary(out io.Writer, r *run.Record) {
 		fmt.Fprintf(w, "  rehearsal\t%s\n", why)
 	}
 	fmt.Fprintf(w, "\nresult\t%s\n", headline(r))
+	printScore(w, r.Accuracy)
 	t := r.Throughput
 	fmt.Fprintf(w, "output tokens/s\t%.2f\n", t.OutputTokens)
 	fmt.Fprintf(w, "input tokens/s\t%.2f\n", t.InputTokens)
@@ -40,6 +41,26 @@ func printSummary(out io.Writer, r *run.Record) {
 	fmt.Fprintf(w, "\nclient\tissue lag p99 %.0f us, dispatch lag p99 %.0f us, %.0f us CPU per sample, %d threads, %d MiB\n",
 		c.IssueLagUS.P99, c.DispatchLagUS.P99, c.CPUUSPerSample, c.ThreadsMax, c.RSSMaxBytes>>20)
 	_ = w.Flush() // to stdout: where that is gone nobody reads it
+}
+
+// printScore shows each metric with its target, and what was not scored.
+func printScore(w io.Writer, s *run.Score) {
+	if s == nil {
+		return
+	}
+	if s.NotScored != "" {
+		fmt.Fprintf(w, "score\tnone: %s\n", s.NotScored)
+	}
+	for _, m := range s.Metrics {
+		verdict := ""
+		if m.Pass != nil {
+			verdict = map[bool]string{true: "pass", false: "FAIL"}[*m.Pass]
+		}
+		fmt.Fprintf(w, "score %s\t%s\t%s\t%s\n", m.Name, m.Text, m.Bounds(), verdict)
+	}
+	for _, u := range s.Unscored {
+		fmt.Fprintf(w, "not scored\t%d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
+	}
 }
 
 type latencyRow struct {

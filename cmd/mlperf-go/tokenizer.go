@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
-	"github.com/mlperf-go/mlperf-go/tokenizer"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
@@ -30,34 +28,17 @@ func tokenizerNames() []cli.Flag {
 	}
 }
 
-// findTokenizer finds the tokenizer that the flags or else the benchmark's row name.
-func (p *program) findTokenizer(c *cli.Context, row *models.Row) (*finder.Found, error) {
+// tokensOf finds what decodes the answers to a data set's prompts.
+func (p *program) tokensOf(c *cli.Context, row *models.Row, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error) {
 	o := finder.FromEnviron(p.environ)
 	o.Name, o.Revision, o.Fetch = c.String("tokenizer"), c.String("tokenizer-revision"), c.Bool("fetch-tokenizer")
 	o.Models = row.ServedModels
 	if url := c.String("endpoint"); url != "" {
 		o.Server = &finder.Server{URL: url, Model: c.String("served-model"), Key: finder.Secret(c.String("api-key"))}
 	}
-	found, err := finder.Find(c.Context, o)
+	decoder, source, err := findDecoder(c.Context, o, row, ds)
 	if err != nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "tokenizer", Err: err}
+		return nil, nil, &run.Error{Exit: run.ExitUsage, Code: "tokenizer", Err: err}
 	}
-	return found, nil
-}
-
-// tokenizerOf finds the tokenizer for a data set. A synthetic set is written in the synthetic vocabulary, whose tokenizer the
-// program has.
-func (p *program) tokenizerOf(c *cli.Context, row *models.Row, ds *datasets.Dataset) (*finder.Found, error) {
-	if c.String("tokenizer") != "" || !datasets.Synthetic(ds) {
-		return p.findTokenizer(c, row)
-	}
-	var text bytes.Buffer
-	if err := datasets.SynthVocabulary().WriteTokenizer(&text); err != nil {
-		return nil, err
-	}
-	t, err := tokenizer.Parse(text.Bytes(), nil)
-	if err != nil {
-		return nil, err
-	}
-	return finder.Given(t, "the synthetic vocabulary"), nil
+	return decoder, source, nil
 }

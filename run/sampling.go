@@ -1,0 +1,264 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// parameter is one sampling parameter: its setting, its twin for accuracy tests, and its name in a request and in a generation config file.
+type parameter struct {
+	setting string
+	wire    string
+	file    string
+	of      func(models.Sampling) string // as text; "" where nothing is sent
+}
+
+// accuracyTwin is what the name of a setting that holds in accuracy tests alone begins with.
+const accuracyTwin = "accuracy-"
+
+// parameters are in the order in which breaches are told.
+var parameters = []parameter{
+	{"max-tokens", "max_tokens", "max_new_tokens", func(s models.Sampling) string { return someCount(s.MaxTokens) }},
+	{"min-tokens", "min_tokens", "min_new_tokens", func(s models.Sampling) string { return someCount(s.MinTokens) }},
+	{"temperature", "temperature", "temperature", func(s models.Sampling) string { return number(s.Temperature) }},
+	{"top-p", "top_p", "top_p", func(s models.Sampling) string { return number(s.TopP) }},
+	{"top-k", "top_k", "top_k", topKText},
+	{"seed", "seed", "seed", func(s models.Sampling) string { return wholeText(s.Seed) }},
+}
+
+func someCount(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func wholeText(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(*n, 10)
+}
+
+// topKText: 0, -1 and nothing all mean that every candidate is looked at (spec/models.md §6).
+func topKText(s models.Sampling) string {
+	if s.TopK == nil || *s.TopK <= 0 {
+		return ""
+	}
+	return strconv.Itoa(*s.TopK)
+}
+
+// readSampling takes the twins of an accuracy test to the settings that they stand for, and fills what nobody has set from the generation
+// config file.
+func (p *Plan) readSampling() error {
+	c := p.Config
+	if p.Mode == models.Accuracy {
+		for _, d := range parameters {
+			twin := accuracyTwin + d.setting
+			if !c.IsSet(twin) {
+				continue
+			}
+			// A flag's layer, whatever set the twin: it is the more special of the two.
+			from := config.Origin{Layer: config.FromFlag, Where: "--" + twin + " (" + c.Origin(twin).String() + ")"}
+			if err := c.Set(d.setting, c.Text(twin), from); err != nil {
+				return usage("setting", err, "")
+			}
+		}
+	}
+	path := c.String("generation-config")
+	if path == "" {
+		return nil
+	}
+	values, notices, err := readGenerationConfig(path)
+	if err != nil {
+		return usage("generation_config", err, "")
+	}
+	p.notices = append(p.notices, notices...)
+	from := config.Origin{Layer: config.FromFile, Where: path}
+	for _, d := range parameters {
+		text, ok := values[d.file]
+		if !ok || c.IsSet(d.setting) {
+			continue
+		}
+		if err := c.Set(d.setting, text, from); err != nil {
+			return usage("generation_config", fmt.Errorf("the generation config: %w", err), "")
+		}
+	}
+	return nil
+}
+
+// largestGenerationConfig bounds the file.
+const largestGenerationConfig = 1 << 20
+
+// withoutEffect are keys of Hugging Face's generation_config.json that no request carries: the server reads them itself.
+var withoutEffect = []string{
+	"bos_token_id", "do_sample", "eos_token_id", "pad_token_id", "repetition_penalty", "transformers_version",
+}
+
+// readGenerationConfig reads a JSON object of sampling parameters, by their names in Hugging Face's file. Keys that begin with "_" are
+// comments (spec/harness-features.md §1.9). An unknown or double key is an error that names it.
+func readGenerationConfig(path string) (values map[string]string, notices []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the generation config can not be read: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, largestGenerationConfig+1))
+	if err != nil || len(text) > largestGenerationConfig {
+		return nil, nil, fmt.Errorf("the generation config %s can not be read, or has more than %d bytes: %w", path, largestGenerationConfig, errors.Join(err))
+	}
+	values, ignored, err := generationValues(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the generation config %s: %w", path, err)
+	}
+	if len(ignored) > 0 {
+		notices = append(notices, fmt.Sprintf("the generation config %s: %s are the server's business and are not sent", path, strings.Join(ignored, ", ")))
+	}
+	return values, notices, nil
+}
+
+// generationValues reads the object. Values are given as a setting takes them.
+func generationValues(text []byte) (values map[string]string, ignored []string, err error) {
+	var known []string
+	for _, d := range parameters {
+		known = append(known, d.file)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, nil, errors.New("it is no JSON object of parameters, such as {\"max_new_tokens\": 1024}")
+	}
+	values = map[string]string{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, nil, fmt.Errorf("it is no JSON: %w", err)
+		}
+		key := t.(string) // the decoder gives no other key
+		var v any
+		if err := d.Decode(&v); err != nil {
+			return nil, nil, fmt.Errorf("the value of %.60q is no JSON: %w", key, err)
+		}
+		n, isNumber := v.(json.Number)
+		switch _, double := values[key]; {
+		case strings.HasPrefix(key, "_"):
+		case slices.Contains(withoutEffect, key):
+			ignored = append(ignored, key)
+		case !slices.Contains(known, key):
+			return nil, nil, fmt.Errorf("the key %.60q is not known; the known ones are %s", key, strings.Join(known, ", "))
+		case double:
+			return nil, nil, fmt.Errorf("the key %s stands twice", key)
+		case !isNumber:
+			return nil, nil, fmt.Errorf("the value of %s is no number", key)
+		default:
+			values[key] = n.String()
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, nil, fmt.Errorf("it is no JSON: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, nil, errors.New("something stands behind its object")
+	}
+	return values, ignored, nil
+}
+
+// Breach is a setting that the closed division does not allow.
+type Breach struct {
+	Code     string `json:"code"`
+	Sent     string `json:"sent"` // "nothing" where no such field is sent
+	Required string `json:"required"`
+	Source   string `json:"source"`
+}
+
+// String is one sentence.
+func (b Breach) String() string {
+	return fmt.Sprintf("%s: %s is sent, and the closed division wants %s (%s)", b.Code, b.Sent, b.Required, b.Source)
+}
+
+// Breaches are the settings of the plan, as they stand, that the closed division does not allow for its benchmark. A row that is in no round has
+// no such rules.
+//
+// Values are known once the plan is bound to its data set.
+func (p *Plan) Breaches() []Breach {
+	if len(p.Row.Entries) == 0 {
+		return nil
+	}
+	var list []Breach
+	sent, required := p.Sampling(), p.Row.Sampling[p.Mode]
+	source := "sampling of " + p.Row.Name + " in " + string(p.Mode) + ": " + p.Row.Source
+	for _, d := range parameters {
+		if a, b := d.of(sent), d.of(required); a != b {
+			list = append(list, Breach{"sampling_" + d.wire, orNothing(a), orNothing(b), source})
+		}
+	}
+	return list
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
+
+// Sampling is what requests ask for: the row's, with what the configuration says over it.
+func (p *Plan) Sampling() models.Sampling {
+	s, c := p.Row.Sampling[p.Mode], p.Config
+	s.MaxTokens, s.MinTokens = c.Int("max-tokens"), c.Int("min-tokens")
+	if c.Has("temperature") {
+		t := c.Float("temperature")
+		s.Temperature = &t
+	}
+	if c.Has("top-p") {
+		t := c.Float("top-p")
+		s.TopP = &t
+	}
+	if c.Has("top-k") {
+		k := c.Int("top-k")
+		s.TopK = &k
+	}
+	if c.Has("seed") {
+		n := int64(c.Int("seed"))
+		s.Seed = &n
+	}
+	return s
+}
+
+// sampling is what requests asked for, as it was sent.
+func sampling(s models.Sampling) map[string]any {
+	m := map[string]any{}
+	for name, n := range map[string]int{"max_tokens": s.MaxTokens, "min_tokens": s.MinTokens} {
+		if n > 0 {
+			m[name] = n
+		}
+	}
+	for name, v := range map[string]*float64{"temperature": s.Temperature, "top_p": s.TopP} {
+		if v != nil {
+			m[name] = *v
+		}
+	}
+	if s.TopK != nil {
+		m["top_k"] = *s.TopK
+	}
+	if s.Seed != nil {
+		m["seed"] = *s.Seed
+	}
+	if len(s.StopTokenIDs) > 0 {
+		m["stop_token_ids"] = s.StopTokenIDs
+	}
+	if s.IgnoreEOS {
+		m["ignore_eos"] = true
+	}
+	return m
+}

@@ -1,0 +1,163 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
+)
+
+// Scoring is what the answers of an accuracy test are scored with at its end.
+type Scoring struct {
+	// Tokens finds what decodes the answers; it is asked before the test starts, and only where answers are token ids.
+	Tokens func(ctx context.Context, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error)
+	// Code runs programs that the model wrote; nil: they stay unscored.
+	Code accuracy.CodeJudge
+	// Math decides what needs symbolic algebra; nil: the built-in stand-in.
+	Math accuracy.MathJudge
+	// Progress is told how many answers are scored.
+	Progress func(done, total int)
+}
+
+// Score is what a run's record says of its answers.
+type Score struct {
+	NotScored string              `json:"not_scored,omitempty"` // why there is no score
+	Pass      *bool               `json:"pass"`                 // null: nothing is claimed
+	Metrics   []accuracy.Metric   `json:"metrics"`
+	Samples   int                 `json:"samples"`
+	Missing   int                 `json:"missing,omitempty"`
+	Unscored  []accuracy.Unscored `json:"unscored,omitempty"` // answers that only a judge could score
+	Notes     []string            `json:"notes,omitempty"`
+}
+
+// scorer is a scoring that is ready, made before the test starts so that what is missing is told before hours are spent.
+type scorer struct {
+	input     accuracy.Input
+	notScored string
+}
+
+// keep makes the data set's reader keep what scoring and the simulator read; a column that the user has renamed is kept under its name.
+func (p *Plan) keep(o datasets.Options) datasets.Options {
+	if p.Mode != models.Accuracy || p.Scoring == nil {
+		return o
+	}
+	for _, name := range p.Row.Scoring.Columns.Names() {
+		at := slices.IndexFunc(p.Row.Columns, func(c models.Column) bool { return c.Name == name })
+		if renamed := o.Overrides[p.Row.Columns[at].Role]; renamed != "" {
+			name = renamed
+		}
+		o.Keep = append(o.Keep, name)
+	}
+	return o
+}
+
+// newScorer gets references, sentence parameters and the tokenizer. It is nil where nothing is to be scored.
+func (p *Plan) newScorer(ctx context.Context, ds *datasets.Dataset) (*scorer, error) {
+	if p.Mode != models.Accuracy || p.Scoring == nil {
+		return nil, nil
+	}
+	bench, err := accuracy.Find(p.Row.Name)
+	if err != nil {
+		return &scorer{notScored: "the model " + p.Row.Name + " has no scorer"}, nil
+	}
+	refs, err := bench.References(ds)
+	if err != nil || !slices.ContainsFunc(refs, func(r accuracy.Reference) bool { return r.Target != "" }) {
+		return &scorer{notScored: fmt.Sprintf("the data set has no references in its column %s", p.Row.Scoring.Columns.Target)}, nil
+	}
+	s := &scorer{input: accuracy.Input{
+		Benchmark: p.Row.Name, Scenario: p.Scenario.Scenario, References: refs,
+		Code: p.Scoring.Code, Math: p.Scoring.Math, Progress: p.Scoring.Progress,
+	}}
+	if s.input.Punkt, err = accuracy.EnglishPunkt(); err != nil {
+		return nil, err
+	}
+	if !bench.NeedsTokenizer() {
+		return s, nil
+	}
+	if s.input.Remote, s.input.Tokenizer, err = p.Scoring.Tokens(ctx, ds); err == nil {
+		return s, nil
+	}
+	if p.Config.Has("tokenizer") || ctx.Err() != nil {
+		return nil, usage("tokenizer", err, "")
+	}
+	return &scorer{notScored: err.Error()}, nil
+}
+
+// score scores the log of a test that ran to its end and leaves accuracy.txt and accuracy.json; nil where nothing was to be scored.
+func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result, *Score, error) {
+	s := t.scorer
+	switch {
+	case s == nil:
+		return nil, nil, nil
+	case s.notScored != "":
+		return nil, notScored(s.notScored), nil
+	case t.ended != nil || logs == nil || !logs.Complete:
+		return nil, notScored("the test did not run to its end"), nil
+	}
+	s.input.Log = filepath.Join(t.path(LogFolder), mllog.AccuracyName)
+	r, err := accuracy.Score(ctx, s.input)
+	if err != nil {
+		return nil, notScored(err.Error()), nil
+	}
+	if err := WriteScore(t.folder, r); err != nil {
+		return nil, nil, err
+	}
+	return r, &Score{
+		Pass: r.Pass, Metrics: r.Metrics, Samples: r.Samples, Missing: r.Missing, Unscored: r.Unscored, Notes: r.Notes,
+	}, nil
+}
+
+func notScored(why string) *Score { return &Score{NotScored: why, Metrics: []accuracy.Metric{}} }
+
+// WriteScore writes accuracy.txt and accuracy.json into a folder.
+func WriteScore(folder string, r *accuracy.Result) error {
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{{AccuracyTextName, r.WriteText}, {AccuracyName, r.WriteJSON}} {
+		if err := atomicfile.Write(filepath.Join(folder, f.name), f.write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ruleAccuracy: a test whose score is below the benchmark's target is done and not valid. What could not be scored claims nothing.
+func ruleAccuracy(e *evidence) *Cause {
+	if e.score == nil {
+		return nil
+	}
+	short := e.score.Short(len(e.plan.Rehearsal) > 0)
+	if len(short) == 0 {
+		return nil
+	}
+	text := "the answers are below target:"
+	for i, m := range short {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf(" %s is %s and must be %s", m.Name, strings.Trim(m.Text, "'"), m.Bounds())
+	}
+	c := &Cause{Code: "accuracy_below_target", Text: text, Value: short[0].Value, Limit: short[0].Min}
+	if short[0].Value >= short[0].Min {
+		c.Limit = short[0].Max
+	}
+	return c
+}
+
+// ruleUnanswered: a score over a part of the data set is none.
+func ruleUnanswered(e *evidence) *Cause {
+	if e.score == nil || e.score.Missing == 0 {
+		return nil
+	}
+	return &Cause{Code: "accuracy_below_target", Text: fmt.Sprintf("%d samples of the data set have no answer in the accuracy log", e.score.Missing), Value: e.score.Missing, Limit: 0}
+}
