@@ -63,6 +63,8 @@ type Outcome struct {
 	Retries      int    // attempts before this one
 	// Wall clock, ns since 1970; 0: did not happen.
 	DequeuedNS, SentNS, FirstByteNS, FirstTokenNS, LastTokenNS int64
+	// ReadableNS is the earliest time at which the bytes of the last token can have been there to read; 0: not known.
+	ReadableNS int64
 }
 
 // Part is one answer of a batch, in its own right.
@@ -123,7 +125,10 @@ type Config struct {
 	FirstTokenTimeout  time.Duration
 	TokenTimeout       time.Duration
 	ConnectTimeout     time.Duration
-	Retries            int // further attempts on a fresh connection, before the first byte
+	CoalesceWakeups    time.Duration // pause between wake-ups where they come thick and fast; 0: none
+	PinLoop            int           // processor of the thread that reports, counted from 1; 0: any
+	Loops              int           // backends beside each other, which share the files of the process; 0: 1
+	Retries            int           // further attempts on a fresh connection, before the first byte
 	Balance            string
 	Key                func(index int) uint64 // what the strategy hash goes by; nil: the index
 	EndpointTimeout    time.Duration          // how long queries wait once every endpoint was left out; 0: 30 s
@@ -149,10 +154,16 @@ type Connected interface {
 	Exclusions() []int64
 }
 
-// Sharpened is what a backend may also be: one that asks for real-time priority for the thread that it reports from.
-type Sharpened interface {
-	// Realtime says whether it was given.
-	Realtime() bool
+// Looped is what a backend may also be: one whose queries are carried by one event loop.
+type Looped interface {
+	// Loop says what the loop of the last Serve did, once that has returned; false: there is none after all.
+	Loop() (LoopStats, bool)
+}
+
+// Warmed is what a backend may also be: one that can keep what it has opened.
+type Warmed interface {
+	// WarmUp is a Serve whose connections stay open for the next Serve.
+	WarmUp(ctx context.Context, src loadgen.Source, sink Sink) error
 }
 
 // Driver is one wire protocol family, found by name.

@@ -65,9 +65,12 @@ func (s *Shard) Park() bool {
 	return false
 }
 
-// Unpark takes the announcement back and swallows the wake-up, after FD became readable or the wait was given up.
+// Unpark takes the announcement back, after FD became readable or the wait was given up, and swallows the wake-up where there
+// was one. The issue thread may still be about to write it: then FD becomes readable once more, for nothing.
 func (s *Shard) Unpark() {
-	atomic.StoreUint32(s.park, 0)
+	if atomic.SwapUint32(s.park, 0) == 1 {
+		return
+	}
 	var counter [8]byte
 	_, _ = unix.Read(int(s.ring.event_fd), counter[:]) // EAGAIN: nobody had woken us
 }

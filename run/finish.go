@@ -36,7 +36,7 @@ func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.D
 		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), loadgenNote(), t.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
 		LatencyS:  Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
-		Client:    t.client(&m, process, drift),
+		Client:    t.client(data, &m, process, drift),
 		Endpoints: t.endpoints(data.Entries),
 		Dataset:   DatasetFacts{Path: t.dataset.Path, SHA256: t.dataset.SHA256, Samples: len(t.dataset.Samples)},
 		Sampling:  sampling(t.config.Sampling),
@@ -105,34 +105,21 @@ func (t *test) count(r *Record, data *ledger.Test) {
 	}
 }
 
-func (t *test) client(m *ledger.Metrics, process hostinfo.Process, drift time.Duration) Client {
-	c := Client{
-		IssueLagUS: m.IssueLag.LagUS(), DispatchLagUS: m.DispatchLag.LagUS(), ReportLagUS: m.ReportLag.LagUS(),
-		CPUS: process.CPUS(), ThreadsMax: process.ThreadsMax, RSSMaxBytes: process.RSSMaxBytes,
-		GCPauses: process.GCPauses, GCPauseMaxS: process.GCPauseMaxS, ClockDriftUS: float64(drift.Nanoseconds()) / 1e3,
-		IssueThread: t.thread, RingWakes: t.wakes, RingFullWaits: t.full,
-		RequestBytes: t.loaded.Load(), RequestsSpilled: t.library.Spilled(),
-	}
-	if b, ok := t.backend.(backends.Sharpened); ok {
-		c.LoopRealtime = b.Realtime()
-	}
-	if n := t.ledger.Counts().Issued; n > 0 {
-		c.CPUUSPerSample = process.CPUS() * 1e6 / float64(n)
-	}
-	return c
-}
-
 func (t *test) endpoints(entries []ledger.Entry) []EndpointCounts {
 	list := make([]EndpointCounts, len(t.config.Endpoints))
 	for i, e := range t.config.Endpoints {
 		list[i].URL = e.URL
 	}
-	if c, ok := t.backend.(backends.Connected); ok {
+	for _, b := range t.backends {
+		c, ok := b.(backends.Connected)
+		if !ok {
+			continue
+		}
 		for i, n := range c.Connections() {
-			list[i].Connections = n
+			list[i].Connections += n
 		}
 		for i, n := range c.Exclusions() {
-			list[i].Excluded = n
+			list[i].Excluded += n
 		}
 	}
 	for i := range entries {

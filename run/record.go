@@ -7,7 +7,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/server"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/internal/ledger"
-	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
@@ -116,26 +115,6 @@ type Latencies struct {
 	ITL   *ledger.Stats `json:"itl"` // from a histogram with 0.8 % error; mean and max are exact
 	E2E   *ledger.Stats `json:"e2e"`
 	NTPOT *ledger.Stats `json:"ntpot"`
-}
-
-// Client says what the measuring side itself took.
-type Client struct {
-	IssueLagUS      ledger.LagUS       `json:"issue_lag_us"`    // scheduled to issued
-	DispatchLagUS   ledger.LagUS       `json:"dispatch_lag_us"` // scheduled to sent
-	ReportLagUS     ledger.LagUS       `json:"report_lag_us"`   // last token read to completion reported
-	CPUS            float64            `json:"cpu_s"`
-	CPUUSPerSample  float64            `json:"cpu_us_per_sample"`
-	ThreadsMax      int                `json:"threads_max"`
-	RSSMaxBytes     int64              `json:"rss_max_bytes"`
-	GCPauses        uint64             `json:"gc_pauses"`
-	GCPauseMaxS     float64            `json:"gc_pause_max_s"`
-	ClockDriftUS    float64            `json:"clock_drift_us"` // wall clock against monotonic clock over the test
-	IssueThread     loadgen.ThreadInfo `json:"issue_thread"`
-	LoopRealtime    bool               `json:"loop_realtime"` // the client's loop had real-time priority
-	RingWakes       int                `json:"ring_wakes"`
-	RingFullWaits   int                `json:"ring_full_waits"`
-	RequestBytes    int64              `json:"request_bytes"`
-	RequestsSpilled bool               `json:"requests_spilled"`
 }
 
 // EndpointCounts say what one server got.

@@ -63,9 +63,10 @@ type test struct {
 	wakes    int
 	full     int
 	live     *live
-	lost     *limitLost // the limit that can not be met any more; nil: none
-	ended    error      // why the test ended early
-	backend  backends.Backend
+	lost     *limitLost         // the limit that can not be met any more; nil: none
+	ended    error              // why the test ended early
+	backends []backends.Backend // one per shard
+	joined   bool               // and all of them have returned
 	notes    []string
 	scorer   *scorer
 	outside  bool // it was the caller's context that ended it
@@ -240,10 +241,10 @@ func (t *test) build(driver backends.Driver) error {
 		return err
 	}
 	t.config.Request = t.request
-	if t.backend, err = driver.Open(t.config); err != nil {
+	if err := t.openBackends(driver); err != nil {
 		return err
 	}
-	t.ledger = ledger.New(1, len(t.dataset.Samples))
+	t.ledger = ledger.New(len(t.backends), int(min(max(t.expected(), int64(len(t.dataset.Samples))), largestBook)))
 	maxErrors := -1
 	if p.Config.Bool("fail-fast") {
 		maxErrors = 0
@@ -255,7 +256,7 @@ func (t *test) build(driver backends.Driver) error {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}
 	t.sut, err = sut.New(sut.Options{
-		Name: p.sutName(t.config.ServedModel), Backends: []backends.Backend{t.backend}, Ledger: t.ledger,
+		Name: p.sutName(t.config.ServedModel), Backends: t.backends, Ledger: t.ledger,
 		FirstTokens: t.firstTokens(), Failed: t.failures.add, MaxErrors: maxErrors, DrainTimeout: p.Config.Duration("drain-timeout"),
 	})
 	return err
@@ -284,7 +285,7 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.warmUp(ctx, t.backend); err != nil {
+	if err := t.warmUp(ctx); err != nil {
 		return nil, err
 	}
 	if t.sampler, err = hostinfo.StartSampler(100 * time.Millisecond); err != nil {
@@ -347,6 +348,7 @@ func (t *test) unload(indices []int) error {
 
 // quiet makes the timed phase free of what the preparation left (spec/performance.md §9).
 func (t *test) quiet() {
+	roomToRun(len(t.backends))
 	debug.SetGCPercent(400)
 	runtime.GC()
 }
@@ -379,6 +381,7 @@ func (t *test) join(err error) error {
 		t.full += s.FullWaits()
 	}
 	_ = t.sut.Wait() // a backend's error is the cause already
+	t.joined = true
 	return err
 }
 

@@ -2,8 +2,10 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -13,9 +15,10 @@ import (
 // warmupQueries opens enough connections and grows enough buffers for the first seconds of a test, in one wave.
 const warmupQueries = 32
 
-// warmUp sends untimed requests through the test's own backend. They come before LoadGen starts and stand in no count of it or of
-// the ledger; a failure is told and ends nothing, because the test itself will meet it.
-func (t *test) warmUp(ctx context.Context, backend backends.Backend) error {
+// warmUp sends untimed requests through the test's own backends, each with its own connections, which stay open for the test. They
+// come before LoadGen starts and stand in no count of it or of the ledger; a failure is told and ends nothing, because the test
+// itself will meet it.
+func (t *test) warmUp(ctx context.Context) error {
 	if !t.plan.Config.Bool("warmup") {
 		return nil
 	}
@@ -26,18 +29,31 @@ func (t *test) warmUp(ctx context.Context, backend backends.Backend) error {
 	if err := t.library.Load(indices); err != nil {
 		return err
 	}
-	wave := &wave{}
-	for i, index := range indices {
-		wave.queries = append(wave.queries, loadgen.Query{ID: loadgen.ResponseID(i + 1), Index: index, Seq: i, IssuedNS: time.Now().UnixNano()})
+	waves, errs := make([]wave, len(t.backends)), make([]error, len(t.backends))
+	var all sync.WaitGroup
+	for i, b := range t.backends {
+		serve := b.Serve
+		if w, ok := b.(backends.Warmed); ok {
+			serve = w.WarmUp
+		}
+		for j, index := range indices {
+			waves[i].queries = append(waves[i].queries, loadgen.Query{ID: loadgen.ResponseID(j + 1), Index: index, Seq: j, IssuedNS: time.Now().UnixNano()})
+		}
+		all.Go(func() { errs[i] = serve(ctx, &waves[i], &waves[i]) })
 	}
-	if err := backend.Serve(ctx, wave, wave); err != nil {
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("the warm-up failed: %w", err)
 	}
-	if wave.failed > 0 {
-		t.notes = append(t.notes, fmt.Sprintf("warm-up: %d of %d requests failed", wave.failed, len(indices)))
-	} else {
-		t.notes = append(t.notes, fmt.Sprintf("warm-up: %d requests", len(indices)))
+	failed := 0
+	for i := range waves {
+		failed += waves[i].failed
 	}
+	note := fmt.Sprintf("warm-up: %d requests", len(indices)*len(t.backends))
+	if failed > 0 {
+		note = fmt.Sprintf("warm-up: %d of %d requests failed", failed, len(indices)*len(t.backends))
+	}
+	t.notes = append(t.notes, note)
 	return t.library.Unload(indices)
 }
 

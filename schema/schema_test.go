@@ -190,3 +190,26 @@ var mutations = map[string]func(map[string]any){
 	"a token source that is none":  func(r map[string]any) { at(r, "tokens")["source"] = "guess" },
 	"no endpoint":                  func(r map[string]any) { r["endpoints"] = []any{} },
 }
+
+// Every field of the client's part is explained.
+func TestTheClientsFieldsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/run-record.md")
+	require.NoError(t, err)
+	var form map[string]any
+	require.NoError(t, json.Unmarshal(schema.Run, &form))
+	var walk func(node any)
+	walk = func(node any) {
+		m, _ := node.(map[string]any)
+		for name, child := range m {
+			if properties, ok := child.(map[string]any); ok && name == "properties" {
+				for field := range properties {
+					if field != "timer_slack_ns" { // of issue_thread, in words
+						require.Contains(t, string(page), "`"+field+"`")
+					}
+				}
+			}
+			walk(child)
+		}
+	}
+	walk(form["properties"].(map[string]any)["client"])
+}

@@ -78,10 +78,11 @@ func (s *SUT) LoadGen() *loadgen.SUT { return s.loadgen }
 // still comes is completed as cancelled.
 func (s *SUT) Start(ctx context.Context) {
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	now := wallClock()
 	for i, shard := range s.loadgen.Shards() {
 		pen := s.o.Ledger.Shard(i)
 		src := &source{ctx: s.ctx, ring: shard, ledger: pen, taken: func(n int) { s.taken.Add(int64(n)) }}
-		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, ended: s.ended, now: wallNS}
+		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, ended: s.ended, now: now}
 		s.running.Add(1)
 		go func() {
 			defer crash.Catch()

@@ -113,6 +113,7 @@ func (l *loop) feed(c *conn, b []byte) {
 			l.sink.TokenGap(at-x.out.LastTokenNS, n)
 		}
 		x.out.LastTokenNS = at
+		x.out.ReadableNS = l.since
 		if len(rest) == 0 {
 			break
 		}
@@ -179,7 +180,7 @@ func (l *loop) finish(c *conn, cut backends.Reason, why string) {
 func (x *exchange) judge(l *loop, cut backends.Reason, why string) {
 	detail := x.answer.Finish(&x.out, cut)
 	if x.out.NTokens > 0 && x.out.LastTokenNS == 0 {
-		x.out.LastTokenNS = l.wall // the tokens of a whole answer come with its last byte
+		x.out.LastTokenNS, x.out.ReadableNS = l.wall, l.since // the tokens of a whole answer come with its last byte
 	}
 	if x.out.Reason == backends.OK {
 		return

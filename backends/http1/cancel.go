@@ -18,38 +18,20 @@ import (
 // spareFiles are left to the rest of the process: logs, results, probes.
 const spareFiles = 200
 
-func newLoop(c *Client, src source, sink backends.Sink) (*loop, error) {
+func newLoop(c *Client) (*loop, error) {
 	l := &loop{
-		client: c, sink: sink, src: src, srcFD: src.FD(), epoll: -1, wake: -1, base: time.Now(), buf: make([]byte, readBuffer),
-		idle: make([]*conn, len(c.targets)), good: make([]int, len(c.targets)), limit: c.config.Concurrency,
+		client: c, epoll: -1, wake: -1, base: time.Now(), buf: make([]byte, readBuffer),
+		idle: make([]*conn, len(c.targets)), good: make([]int, len(c.targets)),
 	}
-	if l.limit <= 0 {
-		l.limit = math.MaxInt
-	}
-	var files unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur < math.MaxInt32 {
-		l.limit = min(l.limit, max(1, int(files.Cur)-spareFiles))
-	}
+	l.baseWall = l.base.UnixNano()
 	l.wheel.init()
 	l.stamp()
-	o := c.balance
-	o.Health = balance.Health{
-		Try: func(ctx context.Context, endpoint int) error {
-			return dial.Try(ctx, c.targets[endpoint].URL, c.config.ConnectTimeout)
-		},
-		Wake:     func() { signal(l.wake) },
-		Out:      func(e int) { c.Out[e].Add(1) },
-		Patience: c.config.EndpointTimeout,
-	}
-	l.line = balance.NewLine(balance.New(o), func(t task) uint64 { return c.config.Key(t.query.Index) })
 	var err error
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
 		l.wake, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
 	}
-	for _, fd := range []int{l.wake, l.srcFD} {
-		if err == nil {
-			err = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
-		}
+	if err == nil {
+		err = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, l.wake, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(l.wake)})
 	}
 	if err != nil {
 		l.close()
@@ -58,9 +40,59 @@ func newLoop(c *Client, src source, sink backends.Sink) (*loop, error) {
 	return l, nil
 }
 
+// attach prepares for one Serve. Connections of the one before are still there.
+func (l *loop) attach(src source, sink backends.Sink) error {
+	config := &l.client.config
+	l.src, l.sink, l.srcFD = src, sink, src.FD()
+	l.ended, l.cancelled = false, false
+	l.stop.Store(false)
+	l.limit = allowed(config)
+	l.pace = pace{length: config.CoalesceWakeups}
+	l.did = deeds{open: l.did.open, openMax: l.did.open, processor: -1}
+	if l.limit < math.MaxInt {
+		l.did.limit = l.limit
+	}
+	o := l.client.balance
+	o.Health = balance.Health{
+		Try: func(ctx context.Context, endpoint int) error {
+			return dial.Try(ctx, l.client.targets[endpoint].URL, l.client.config.ConnectTimeout)
+		},
+		Wake:     func() { signal(l.wake) },
+		Out:      func(e int) { l.client.Out[e].Add(1) },
+		Patience: l.client.config.EndpointTimeout,
+	}
+	l.line = balance.NewLine(balance.New(o), func(t task) uint64 { return l.client.config.Key(t.query.Index) })
+	l.stamp()
+	l.looked = l.wall
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(l.srcFD)}
+	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, l.srcFD, &event); err != nil {
+		l.line.Close()
+		return fmt.Errorf("the event loop of the HTTP client can not watch its source: %w", os.NewSyscallError("epoll_ctl", err))
+	}
+	return nil
+}
+
+func (l *loop) detach() {
+	l.line.Close()
+	_ = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, l.srcFD, nil) // the source closes it next
+	l.src, l.sink = nil, nil
+}
+
+// allowed is the number of requests that may be in flight: what was asked for, within the files that this process may open.
+func allowed(c *backends.Config) int {
+	limit := math.MaxInt
+	if c.Concurrency > 0 {
+		limit = c.Concurrency
+	}
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur < math.MaxInt32 {
+		limit = min(limit, max(1, (int(files.Cur)-spareFiles)/max(1, c.Loops)))
+	}
+	return limit
+}
+
 // close gives everything back to the system.
 func (l *loop) close() {
-	l.line.Close()
 	for _, c := range l.conns {
 		if c != nil {
 			l.shut(c)

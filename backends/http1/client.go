@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync/atomic"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 
@@ -23,7 +22,8 @@ type Client struct {
 	targets  []target
 	balance  balance.Options
 	policy.Counters
-	realtime atomic.Bool // the loop's thread has real-time priority
+	kept *loop // of a warm-up, with its connections
+	did  backends.LoopStats
 }
 
 // New makes a client for the endpoints of c, all of them plain http. It looks their addresses up and connects to nothing
@@ -45,26 +45,54 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 	return client, nil
 }
 
-// Realtime says whether the loop's thread was given real-time priority.
-func (c *Client) Realtime() bool { return c.realtime.Load() }
+// Loop says what the loop did during the Serve before; only after that has returned.
+func (c *Client) Loop() (backends.LoopStats, bool) { return c.did, true }
 
 // Serve answers the queries of src on the calling goroutine, which is locked to its OS thread meanwhile.
 func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
+	l := c.kept
+	c.kept = nil
+	if l == nil {
+		var err error
+		if l, err = newLoop(c); err != nil {
+			return err
+		}
+	}
+	defer l.close()
+	return c.serve(ctx, l, src, sink)
+}
+
+// WarmUp is Serve, but for the connections: they stay open for the Serve that has to follow, as does the memory that was grown.
+func (c *Client) WarmUp(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
+	l, err := newLoop(c)
+	if err != nil {
+		return err
+	}
+	if err := c.serve(ctx, l, src, sink); err != nil {
+		l.close()
+		return err
+	}
+	c.kept = l
+	return nil
+}
+
+func (c *Client) serve(ctx context.Context, l *loop, src loadgen.Source, sink backends.Sink) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	restore, granted := sharpen()
 	defer restore()
-	c.realtime.Store(granted)
+	unpin, processor := pin(c.config.PinLoop)
+	defer unpin()
 	s, stopSource, err := parkable(src)
 	if err != nil {
 		return err
 	}
 	defer stopSource()
-	l, err := newLoop(c, s, sink)
-	if err != nil {
+	if err := l.attach(s, sink); err != nil {
 		return err
 	}
-	defer l.close()
+	defer l.detach()
+	l.did.realtime, l.did.processor = granted, processor
 	told := make(chan struct{})
 	stopWatching := context.AfterFunc(ctx, func() {
 		defer close(told)
@@ -75,6 +103,9 @@ func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Si
 			<-told
 		}
 	}()
+	cpu, delay := threadTimes()
 	l.run()
+	cpuEnd, delayEnd := threadTimes()
+	c.did = l.did.stats(&l.pace, cpuEnd-cpu, delayEnd-delay)
 	return nil
 }

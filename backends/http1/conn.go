@@ -176,10 +176,12 @@ func (l *loop) rest(c *conn) {
 		c.next.prev = c
 	}
 	l.idle[c.endpoint] = c
+	l.resting++
 }
 
 // unrest takes a connection out of the list of idle ones.
 func (l *loop) unrest(c *conn) {
+	l.resting--
 	if c.prev != nil {
 		c.prev.next = c.next
 	} else {

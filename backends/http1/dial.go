@@ -161,6 +161,9 @@ func (l *loop) open(c *conn, a *address) error {
 		l.conns = append(l.conns, make([]*conn, fd+64-len(l.conns))...)
 	}
 	l.conns[fd] = c
+	l.dialing++
+	l.did.open++
+	l.did.openMax = max(l.did.openMax, l.did.open)
 	share := l.client.config.ConnectTimeout / time.Duration(len(l.client.targets[c.endpoint].addresses)-c.tried+1)
 	x := c.exchange
 	c.deadline, c.phase, c.over = x.deadline, x.firstBy, policy.FirstTokenOver
@@ -183,6 +186,7 @@ func (l *loop) connected(c *conn, events uint32) bool {
 	}
 	all := len(l.client.targets[c.endpoint].addresses)
 	l.good[c.endpoint] = (c.first + c.tried - 1) % all
+	l.dialing--
 	l.client.Opened[c.endpoint].Add(1)
 	c.parser.reset()
 	l.start(c, c.exchange)
@@ -223,6 +227,7 @@ func (l *loop) putBack(c *conn) bool {
 	l.release(c)
 	l.free(x.endpoint)
 	l.limit = l.busy
+	l.did.limit = l.limit
 	l.line.Unpush(task{query: x.query, dequeuedNS: x.out.DequeuedNS})
 	l.spare = append(l.spare, x)
 	return true
@@ -238,6 +243,10 @@ func (l *loop) shut(c *conn) {
 }
 
 func (l *loop) disconnect(c *conn) {
+	if c.state == connecting {
+		l.dialing--
+	}
+	l.did.open--
 	c.timer.stop()
 	l.conns[c.fd] = nil
 	c.generation = 0

@@ -40,6 +40,7 @@ func taleOf(r *wiretest.Recorder) tale {
 	if o.SentNS > 0 && o.DequeuedNS > 0 {
 		o.SentNS, o.DequeuedNS = 1, 1
 	}
+	o.ReadableNS = 0 // net/http does not know it
 	for _, at := range []*int64{&o.FirstByteNS, &o.FirstTokenNS, &o.LastTokenNS} {
 		*at = min(*at, 1)
 	}

@@ -1,5 +1,5 @@
 // HOT PATH: run goes round once for what is ready. It may not allocate, lock, use a channel or a map, or block anywhere but
-// in sleep.
+// in sleep and pause.
 
 package http1
 
@@ -21,7 +21,7 @@ const (
 	readsAtOnce = 16 // of one connection before the others have their turn
 )
 
-// loop is one run of Serve. Everything in it is its thread's own, but for stop and wake.
+// loop carries queries from sockets to the sink. Everything in it is its thread's own, but for stop and wake.
 type loop struct {
 	client *Client
 	sink   backends.Sink
@@ -36,18 +36,25 @@ type loop struct {
 	head   []byte // a request's header under way
 	writer writer
 	wheel  wheel
+	pace   pace
+	did    deeds
 
-	base time.Time
-	now  int64 // ns since base, as of the last stamp: deadlines
-	wall int64 // ns since 1970, of the same moment: reports
+	base     time.Time
+	baseWall int64 // of base, ns since 1970
+	now      int64 // ns since base, as of the last stamp: deadlines
+	wall     int64 // ns since 1970, of the same moment: reports
+	looked   int64 // wall, when what is ready was last asked for
+	since    int64 // wall: what is being handled was not ready before
 
-	conns []*conn // by file descriptor; nil where it is none of ours
-	good  []int   // by endpoint, the address that was connected to last
-	idle  []*conn // by endpoint, the most recently used first
-	line  *balance.Line[task]
-	busy  int // requests that hold a place under limit
-	limit int
-	left  int // queries taken and not yet completed
+	conns   []*conn // by file descriptor; nil where it is none of ours
+	good    []int   // by endpoint, the address that was connected to last
+	idle    []*conn // by endpoint, the most recently used first
+	resting int     // connections in idle
+	dialing int     // connections on their way
+	line    *balance.Line[task]
+	busy    int // requests that hold a place under limit
+	limit   int
+	left    int // queries taken and not yet completed
 
 	spare      []*exchange
 	spareConn  []*conn
@@ -56,20 +63,17 @@ type loop struct {
 	cancelled  bool
 }
 
-// stamp reads the clocks.
+// stamp reads the clock, once: the wall clock is followed from base on, and a step of it is found by other means.
 func (l *loop) stamp() {
-	t := time.Now()
-	l.now, l.wall = int64(t.Sub(l.base)), t.UnixNano()
+	l.now = int64(time.Since(l.base))
+	l.wall = l.baseWall + l.now
 }
 
 // run works until the source has ended and all its queries are completed.
 func (l *loop) run() {
+	more := false // there is surely something to do
 	for !l.ended || l.left > 0 {
-		n := ready(l.epoll, l.events[:])
-		if n == 0 && l.admit() == 0 {
-			n = l.sleep()
-		}
-		l.stamp()
+		n := l.poll(more)
 		l.expire()
 		for i := range n {
 			l.handle(&l.events[i])
@@ -77,13 +81,47 @@ func (l *loop) run() {
 				l.admit()
 			}
 		}
-		l.admit()
+		more = l.admit() > 0 || n == len(l.events)
 	}
+}
+
+// asleep is how long a wait has to take, in ns, to show that nothing was ready when it began.
+const asleep = 20_000
+
+// poll ends one round and gives the events of the next.
+func (l *loop) poll(more bool) int {
+	l.stamp()
+	l.did.round(l.now)
+	asked, paused, n := l.wall, false, 0
+	switch {
+	case more:
+		n = ready(l.epoll, l.events[:])
+	case l.pace.on:
+		paused = true
+		pause(l.pace.length)
+		l.did.pauses++
+		if n = ready(l.epoll, l.events[:]); n == 0 {
+			n = l.sleep()
+		}
+	default:
+		n = l.sleep()
+	}
+	l.stamp()
+	l.since = l.looked
+	if !more && !paused && l.wall-asked > asleep {
+		l.since, asked = l.wall, l.wall
+	}
+	l.looked = asked
+	if !more {
+		l.pace.look(l.now, n)
+	}
+	l.did.begin(l.now, n)
+	return n
 }
 
 // sleep waits until there is something to do. It also finds out that the source has ended.
 func (l *loop) sleep() int {
-	l.stamp()
+	l.did.sleeps++
 	limit := time.Duration(l.wheel.wait(l.now))
 	if l.ended {
 		return sleep(l.epoll, l.events[:], limit)
@@ -109,15 +147,24 @@ func (l *loop) admit() int {
 	if l.line.Heard() && l.line.Hopeless() {
 		l.refuseAll(backends.FailNoEndpoint)
 	}
-	for l.busy < l.limit {
+	for l.room() {
 		t, endpoint, ok := l.line.Next()
 		if !ok {
 			break
 		}
 		l.begin(t, endpoint)
 	}
+	l.did.queueMax = max(l.did.queueMax, l.line.Len())
 	return n
 }
+
+// dialsAtOnce bounds the connections on their way, so that a burst does not overflow the queue in which the server has them
+// wait to be accepted (2048 and more in the servers of this field): what does not fit there waits for seconds.
+const dialsAtOnce = 256
+
+// room says whether one more request can be begun: what has no place waits here, in the order of issue, and its wait stands
+// between its stamps dequeued and sent.
+func (l *loop) room() bool { return l.busy < l.limit && (l.resting > 0 || l.dialing < dialsAtOnce) }
 
 // take lets n queries of the batch wait for their turn.
 func (l *loop) take(n int) {
@@ -144,8 +191,7 @@ func (l *loop) take(n int) {
 func (l *loop) handle(e *unix.EpollEvent) {
 	fd := int(e.Fd)
 	if fd == l.srcFD {
-		l.src.Unpark()
-		return
+		return // edge-triggered: it has done its work
 	}
 	if fd == l.wake {
 		swallow(fd)

@@ -43,6 +43,7 @@ func fixed(url string, stream bool, bytes int) *backends.Config {
 	body := []byte(strings.Repeat("x", bytes))
 	c := wiretest.Config(url)
 	c.Stream, c.Request = stream, func(int) []byte { return body }
+	c.CoalesceWakeups = 50 * time.Microsecond // run's default
 	return c
 }
 

@@ -1,5 +1,7 @@
 package config
 
+import "time"
+
 // Groups of the help text.
 const (
 	groupTest    = "Test"
@@ -9,6 +11,7 @@ const (
 	groupLoad    = "Load (written to the generated user.conf)"
 	groupLimits  = "Limits and deadlines"
 	groupRequest = "Requests"
+	groupClient  = "Client"
 	groupOutput  = "Output"
 	groupOld     = "Old names"
 )
@@ -24,7 +27,7 @@ func old(names ...string) []Alias {
 // RunSettings is the table of everything that a run can be told.
 func RunSettings() Table {
 	var t Table
-	for _, part := range [][]Setting{testSettings, serverSettings, ownServerSettings, dataSettings, loadSettings, limitSettings, requestSettings, outputSettings, oldSettings} {
+	for _, part := range [][]Setting{testSettings, serverSettings, ownServerSettings, dataSettings, loadSettings, limitSettings, requestSettings, clientSettings, outputSettings, oldSettings} {
 		t = append(t, part...)
 	}
 	return t
@@ -141,6 +144,15 @@ var requestSettings = []Setting{
 		Usage: "send untimed requests before the test"},
 	{Name: "preflight-query", Kind: Bool, Group: groupRequest, Default: "true", Aliases: []Alias{{Name: "no-preflight-query", Value: "false"}},
 		Usage: "ask each endpoint for one short answer before the test; without it only GET probes are sent"},
+}
+
+var clientSettings = []Setting{
+	{Name: "shards", Kind: Int, Range: Range{Positive: true, Max: 64}, Group: groupClient, Default: "1",
+		Usage: "event loops, each with a thread, a ring and connections of its own; one carries 100,000 requests per second and more"},
+	{Name: "coalesce-wakeups", Kind: Duration, Range: Range{Max: float64(time.Millisecond)}, Group: groupClient, Default: "50us",
+		Usage: "pause that lets tokens of several streams come together, made only while they wake the client more often than that; recorded; 0: never"},
+	{Name: "pin-loop", Kind: String, Group: groupClient, Default: "off",
+		Usage: "processors of the event loops: off, auto (the last ones where there are four or more), or one number per shard with commas"},
 }
 
 var outputSettings = []Setting{

@@ -39,6 +39,9 @@ func (s *Setting) parse(text string) (value, error) {
 		if err != nil {
 			return nil, err
 		}
+		if limit := time.Duration(s.Range.Max); limit != 0 && d > limit {
+			return nil, fmt.Errorf("is above %v", limit)
+		}
 		return d, s.Range.check(float64(d))
 	case Bool:
 		return parseBool(trimmed)

@@ -3,6 +3,7 @@ package hostinfo
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -181,15 +182,16 @@ func TestSampler(t *testing.T) {
 	require.GreaterOrEqual(t, again.CPUS(), p.CPUS())
 }
 
-func TestPausesSince(t *testing.T) {
-	inf := []float64{0, 1, 2}
-	start := &metrics.Float64Histogram{Counts: []uint64{1, 1}, Buckets: inf}
-	now := &metrics.Float64Histogram{Counts: []uint64{4, 1}, Buckets: inf}
-	n, longest := pausesSince(now, start)
-	require.EqualValues(t, 3, n)
-	require.InDelta(t, 1, longest, 0)
-	n, _ = pausesSince(now, nil)
-	require.Zero(t, n)
+func TestWhatHistogramsGrewBy(t *testing.T) {
+	bounds := []float64{0, 1, 2, math.Inf(1)}
+	start := &metrics.Float64Histogram{Counts: []uint64{1, 1, 0}, Buckets: bounds}
+	g := grown(&metrics.Float64Histogram{Counts: []uint64{4, 2, 0}, Buckets: bounds}, start)
+	require.EqualValues(t, 4, g.count())
+	require.InDelta(t, 1, g.quantile(.5), 0)
+	require.InDelta(t, 2, g.quantile(1), 0)
+	require.InDelta(t, 2, grown(&metrics.Float64Histogram{Counts: []uint64{1, 1, 5}, Buckets: bounds}, start).quantile(1), 0, "the lower end of the last bucket")
+	require.Zero(t, grown(nil, start).count())
+	require.Zero(t, grown(start, start).quantile(1))
 }
 
 func FuzzValue(f *testing.F) {

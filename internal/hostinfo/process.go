@@ -2,6 +2,7 @@ package hostinfo
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime/metrics"
 	"strconv"
@@ -19,6 +20,10 @@ type Process struct {
 	ThreadsMax       int     `json:"threads_max"` // largest number seen by the sampler
 	GCPauses         uint64  `json:"gc_pauses"`
 	GCPauseMaxS      float64 `json:"gc_pause_max_s"` // upper end of the longest pause's bucket
+	OtherPauses      uint64  `json:"other_pauses"`   // stops of all goroutines for other reasons
+	OtherPauseMaxS   float64 `json:"other_pause_max_s"`
+	SchedLatencyP99S float64 `json:"sched_latency_p99_s"` // upper end of the bucket: how long goroutines that could run waited
+	SchedLatencyMaxS float64 `json:"sched_latency_max_s"`
 	VoluntarySwitch  int64   `json:"voluntary_switches"`
 	PreemptiveSwitch int64   `json:"preemptive_switches"`
 }
@@ -40,8 +45,11 @@ type Sampler struct {
 // usage is a reading of the counters that only grow.
 type usage struct {
 	self, children syscall.Rusage
-	pauses         *metrics.Float64Histogram
+	runtime        [len(runtimeMetrics)]*metrics.Float64Histogram // nil: this Go has it not
 }
+
+// runtimeMetrics are histograms of the Go runtime, in s.
+var runtimeMetrics = [...]string{"/sched/pauses/total/gc:seconds", "/sched/pauses/total/other:seconds", "/sched/latencies:seconds"}
 
 // StartSampler begins to watch this process; threads are counted every interval.
 func StartSampler(interval time.Duration) (*Sampler, error) {
@@ -98,7 +106,10 @@ func (s *Sampler) Read() (Process, error) {
 		VoluntarySwitch:  now.self.Nvcsw - s.start.self.Nvcsw,
 		PreemptiveSwitch: now.self.Nivcsw - s.start.self.Nivcsw,
 	}
-	p.GCPauses, p.GCPauseMaxS = pausesSince(now.pauses, s.start.pauses)
+	gc, other, latency := grown(now.runtime[0], s.start.runtime[0]), grown(now.runtime[1], s.start.runtime[1]), grown(now.runtime[2], s.start.runtime[2])
+	p.GCPauses, p.GCPauseMaxS = gc.count(), gc.quantile(1)
+	p.OtherPauses, p.OtherPauseMaxS = other.count(), other.quantile(1)
+	p.SchedLatencyP99S, p.SchedLatencyMaxS = latency.quantile(.99), latency.quantile(1)
 	return p, nil
 }
 
@@ -116,10 +127,15 @@ func readUsage() (usage, error) {
 			return usage{}, fmt.Errorf("reading the resource usage of process %d: %w", os.Getpid(), err)
 		}
 	}
-	reading := []metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}}
+	reading := make([]metrics.Sample, len(runtimeMetrics))
+	for i, name := range runtimeMetrics {
+		reading[i].Name = name
+	}
 	metrics.Read(reading)
-	if reading[0].Value.Kind() == metrics.KindFloat64Histogram {
-		u.pauses = reading[0].Value.Float64Histogram()
+	for i := range reading {
+		if reading[i].Value.Kind() == metrics.KindFloat64Histogram {
+			u.runtime[i] = reading[i].Value.Float64Histogram()
+		}
 	}
 	return u, nil
 }
@@ -128,19 +144,43 @@ func since(now, start syscall.Timeval) float64 {
 	return float64(now.Nano()-start.Nano()) / 1e9
 }
 
-// pausesSince counts the pauses between two readings; longest is the upper end of the last bucket that grew.
-func pausesSince(now, start *metrics.Float64Histogram) (count uint64, longest float64) {
+// growth is what came to a histogram between two readings.
+type growth struct {
+	counts []uint64
+	bounds []float64 // one more than counts
+}
+
+func grown(now, start *metrics.Float64Histogram) growth {
 	if now == nil || start == nil || len(now.Counts) != len(start.Counts) {
-		return 0, 0
+		return growth{}
 	}
+	g := growth{counts: make([]uint64, len(now.Counts)), bounds: now.Buckets}
 	for i, n := range now.Counts {
-		grown := n - start.Counts[i]
-		if grown == 0 {
-			continue
-		}
-		count += grown
-		// The last bucket reaches to infinity, which JSON can not hold: its lower end stands for it.
-		longest = now.Buckets[min(i+1, len(now.Buckets)-2)]
+		g.counts[i] = n - start.Counts[i]
 	}
-	return count, longest
+	return g
+}
+
+func (g growth) count() uint64 {
+	total := uint64(0)
+	for _, n := range g.counts {
+		total += n
+	}
+	return total
+}
+
+// quantile is the upper end of the bucket in which the share p of the values ends; 0 without values.
+func (g growth) quantile(p float64) float64 {
+	total := g.count()
+	if total == 0 {
+		return 0
+	}
+	want, seen := uint64(math.Ceil(p*float64(total))), uint64(0)
+	for i, n := range g.counts {
+		if seen += n; seen >= want {
+			// The last bucket reaches to infinity, which JSON can not hold: its lower end stands for it.
+			return g.bounds[min(i+1, len(g.bounds)-2)]
+		}
+	}
+	return 0
 }

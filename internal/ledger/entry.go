@@ -15,6 +15,7 @@ type Entry struct {
 	FirstByteNS  int64
 	FirstTokenNS int64
 	LastTokenNS  int64
+	ReadableNS   int64 // earliest time at which the last token's bytes can have been there
 	DoneNS       int64
 }
 
@@ -34,5 +35,6 @@ type Completion struct {
 	FirstByteNS  int64
 	FirstTokenNS int64 // used where FirstToken was not called before
 	LastTokenNS  int64
+	ReadableNS   int64
 	DoneNS       int64 // when the sample was completed to LoadGen
 }

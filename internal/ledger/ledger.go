@@ -154,7 +154,7 @@ func (s *Shard) Complete(seq int, c *Completion) bool {
 	e.Reason, e.Source = reason, s.ledger.sources.code(c.Source)
 	e.InputTokens, e.OutputTokens = int32(max(c.InputTokens, 0)), int32(max(c.OutputTokens, 0))
 	e.DequeuedNS, e.SentNS, e.FirstByteNS = c.DequeuedNS, c.SentNS, c.FirstByteNS
-	e.LastTokenNS, e.DoneNS = c.LastTokenNS, c.DoneNS
+	e.LastTokenNS, e.ReadableNS, e.DoneNS = c.LastTokenNS, c.ReadableNS, c.DoneNS
 	state.Store(done)
 	s.tally.end(e)
 	return true

@@ -61,7 +61,7 @@ type Metrics struct {
 
 	IssueLag    *Stats `json:"issue_lag,omitempty"`    // scheduled to issued, all samples
 	DispatchLag *Stats `json:"dispatch_lag,omitempty"` // scheduled to sent, all samples that were sent
-	ReportLag   *Stats `json:"report_lag,omitempty"`   // last token read to completion reported
+	ReportLag   *Stats `json:"report_lag,omitempty"`   // last token readable, at the earliest, to completion reported
 
 	Throughput   Throughput `json:"throughput"`
 	InputTokens  int64      `json:"input_tokens"`
@@ -160,7 +160,11 @@ func (v *values) lags(e *Entry, due int64) {
 		v.dispatch = append(v.dispatch, seconds(e.SentNS-due))
 	}
 	if e.LastTokenNS != 0 && e.DoneNS != 0 {
-		v.report = append(v.report, seconds(e.DoneNS-e.LastTokenNS))
+		readable := e.ReadableNS
+		if readable == 0 {
+			readable = e.LastTokenNS
+		}
+		v.report = append(v.report, seconds(e.DoneNS-readable))
 	}
 }
 

@@ -34,6 +34,7 @@ var requestTimes = []requestTime{
 	{"first_byte", func(e *Entry) *int64 { return &e.FirstByteNS }},
 	{"first_token", func(e *Entry) *int64 { return &e.FirstTokenNS }},
 	{"last_token", func(e *Entry) *int64 { return &e.LastTokenNS }},
+	{"readable", func(e *Entry) *int64 { return &e.ReadableNS }},
 	{"done", func(e *Entry) *int64 { return &e.DoneNS }},
 }
 

@@ -28,6 +28,7 @@ type requestLine struct {
 	FirstByte    *int64 `json:"first_byte"`
 	FirstToken   *int64 `json:"first_token"`
 	LastToken    *int64 `json:"last_token"`
+	Readable     *int64 `json:"readable"`
 	Done         *int64 `json:"done"`
 	InputTokens  int32  `json:"input_tokens"`
 	OutputTokens int32  `json:"output_tokens"`
@@ -88,7 +89,7 @@ func (t *Test) add(line *requestLine, reasons, sources *names) error {
 		Reason: reasons.code(line.Reason), Source: sources.code(line.Source),
 		InputTokens: line.InputTokens, OutputTokens: line.OutputTokens,
 	}
-	times := []*int64{line.Issued, line.Dequeued, line.Sent, line.FirstByte, line.FirstToken, line.LastToken, line.Done}
+	times := []*int64{line.Issued, line.Dequeued, line.Sent, line.FirstByte, line.FirstToken, line.LastToken, line.Readable, line.Done}
 	for i, at := range append(times, line.Scheduled) {
 		switch {
 		case at == nil:

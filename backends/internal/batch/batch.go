@@ -65,16 +65,31 @@ func (b *Backend) Exclusions() []int64 {
 	return nil
 }
 
-// Realtime is the inner backend's.
-func (b *Backend) Realtime() bool {
-	s, ok := b.Backend.(backends.Sharpened)
-	return ok && s.Realtime()
+// Loop is the inner backend's.
+func (b *Backend) Loop() (backends.LoopStats, bool) {
+	if l, ok := b.Backend.(backends.Looped); ok {
+		return l.Loop()
+	}
+	return backends.LoopStats{}, false
 }
 
 // Serve answers the queries of src in batches.
 func (b *Backend) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
-	s := &shard{backend: b, source: src, sink: sink, buf: make([]loadgen.Query, b.config.Batch)}
+	s := b.shard(src, sink)
 	return b.Backend.Serve(ctx, s, s)
+}
+
+// WarmUp is Serve, and the inner backend keeps its connections if it can.
+func (b *Backend) WarmUp(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
+	s := b.shard(src, sink)
+	if w, ok := b.Backend.(backends.Warmed); ok {
+		return w.WarmUp(ctx, s, s)
+	}
+	return b.Backend.Serve(ctx, s, s)
+}
+
+func (b *Backend) shard(src loadgen.Source, sink backends.Sink) *shard {
+	return &shard{backend: b, source: src, sink: sink, buf: make([]loadgen.Query, b.config.Batch)}
 }
 
 // put keeps a batch and gives its index.

@@ -1,0 +1,50 @@
+package http1
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// spin looks n times, each interval ns after the one before and with so many events.
+func (p *pace) spin(at *int64, n int, interval int64, events int) {
+	for range n {
+		*at += interval
+		p.look(*at, events)
+	}
+}
+
+func TestPace(t *testing.T) {
+	at := int64(1)
+	never := pace{}
+	never.spin(&at, 100, 1000, 1)
+	require.False(t, never.on, "0 means never")
+
+	p := pace{length: 50 * time.Microsecond}
+	p.spin(&at, 32, 200_000, 1)
+	require.False(t, p.on, "5,000 wake-ups per second are borne")
+	p.spin(&at, 16, 10_000, 1)
+	require.True(t, p.on, "100,000 are not")
+	p.spin(&at, 32, 60_000, 6)
+	require.True(t, p.on, "each pause brings six")
+	p.spin(&at, 16, 60_000, 1)
+	require.False(t, p.on, "a pause that brings one is for nothing")
+	p.spin(&at, 32, 10_000, 20)
+	require.False(t, p.on, "a loop that has enough to do waits for nobody")
+}
+
+func TestDeeds(t *testing.T) {
+	var d deeds
+	d.round(50)
+	require.Zero(t, d.turns, "none has begun")
+	d.begin(1000, 3)
+	d.round(5000)
+	d.begin(6000, 2)
+	d.round(6500)
+	s := d.stats(&pace{}, 1, 2)
+	require.EqualValues(t, 2, s.Turns)
+	require.EqualValues(t, 5, s.Events)
+	require.InDelta(t, 4, s.StallMaxUS, 1e-9)
+	require.Len(t, s.Stalls, 3)
+}

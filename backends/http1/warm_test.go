@@ -1,0 +1,104 @@
+package http1_test
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/http1"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+)
+
+// The connections of a warm-up serve the test behind it, and only they.
+func TestWarmUpKeepsItsConnections(t *testing.T) {
+	var most atomic.Int64
+	url := wiretest.Raw(t, func(c net.Conn, conn, _ int) bool {
+		most.Store(max(most.Load(), int64(conn)+1))
+		_, err := c.Write([]byte(wiretest.Streamed))
+		return err == nil
+	})
+	config := wiretest.Config(url)
+	config.Concurrency = 8
+	b, err := open(config)
+	require.NoError(t, err)
+	client := b.(*http1.Client)
+	warm, test := wiretest.NewRecorder(), wiretest.NewRecorder()
+	require.NoError(t, client.WarmUp(context.Background(), wiretest.NewQueries(20).End(), warm))
+	warm.ExactlyOnce(t, 20)
+	opened := client.Connections()[0]
+	require.LessOrEqual(t, opened, int64(8))
+	require.NoError(t, client.Serve(context.Background(), wiretest.NewQueries(200).End(), test))
+	test.ExactlyOnce(t, 200)
+	for _, res := range test.Results {
+		require.Equal(t, backends.OK, res.Reason)
+	}
+	require.Equal(t, opened, client.Connections()[0], "as many as the warm-up had")
+	require.Equal(t, opened, most.Load())
+	did, _ := client.Loop()
+	require.LessOrEqual(t, did.ConnectionsMax, 8)
+	// A third one begins with nothing: the second has closed what it had.
+	again := wiretest.NewRecorder()
+	require.NoError(t, client.Serve(context.Background(), wiretest.NewQueries(5).End(), again))
+	again.ExactlyOnce(t, 5)
+	require.Greater(t, client.Connections()[0], opened)
+}
+
+// A connection that the server closes between warm-up and test costs no sample.
+func TestWarmUpConnectionsMayDie(t *testing.T) {
+	url := wiretest.Raw(t, func(c net.Conn, _, _ int) bool {
+		c.Write([]byte(wiretest.Streamed))
+		return false
+	})
+	b, err := open(wiretest.Config(url))
+	require.NoError(t, err)
+	client := b.(*http1.Client)
+	warm, test := wiretest.NewRecorder(), wiretest.NewRecorder()
+	require.NoError(t, client.WarmUp(context.Background(), wiretest.NewQueries(10).End(), warm))
+	time.Sleep(20 * time.Millisecond)
+	require.NoError(t, client.Serve(context.Background(), wiretest.NewQueries(30).End(), test))
+	test.ExactlyOnce(t, 30)
+	for _, res := range test.Results {
+		require.Equal(t, backends.OK, res.Reason)
+	}
+}
+
+// What has no place waits, and how much did stands in the loop's figures.
+func TestAQueueIsShown(t *testing.T) {
+	const burst = 1000
+	c := wiretest.Config(wiretest.Canned(t, -1, streamOf(2, 2)...))
+	c.Concurrency = 10
+	b, err := open(c)
+	require.NoError(t, err)
+	r := wiretest.NewRecorder()
+	require.NoError(t, b.Serve(context.Background(), wiretest.NewQueries(burst).End(), r))
+	r.ExactlyOnce(t, burst)
+	for _, res := range r.Results {
+		require.Equal(t, backends.OK, res.Reason)
+	}
+	loop, _ := b.(*http1.Client).Loop()
+	require.GreaterOrEqual(t, loop.QueueMax, 200)
+	require.Equal(t, 10, loop.LimitMax)
+	require.LessOrEqual(t, loop.ConnectionsMax, 10)
+}
+
+// A burst is not dialled at once: the queue in which a server has connections wait is not endless.
+func TestABurstIsDialledInParts(t *testing.T) {
+	c := wiretest.Config(fullQueue(t))
+	c.ConnectTimeout, c.EndpointTimeout = 100*time.Millisecond, 200*time.Millisecond
+	b, err := open(c)
+	require.NoError(t, err)
+	r := wiretest.NewRecorder()
+	require.NoError(t, b.Serve(context.Background(), wiretest.NewQueries(600).End(), r))
+	r.ExactlyOnce(t, 600)
+	for _, res := range r.Results {
+		require.Contains(t, []backends.Reason{backends.FailConnect, backends.FailNoEndpoint}, res.Reason)
+	}
+	loop, _ := b.(*http1.Client).Loop()
+	require.LessOrEqual(t, loop.ConnectionsMax, 256)
+	require.GreaterOrEqual(t, loop.QueueMax, 600-2*256)
+}
