@@ -83,6 +83,12 @@ func (y *tally) add(n int) {
 	y.total, y.largest = y.total+n, max(y.largest, n)
 }
 
+func (y *tally) read() (total, largest int) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.total, y.largest
+}
+
 func completions(parts []part) string {
 	var choices []string
 	produced := 0
@@ -142,8 +148,9 @@ func TestEverySampleGetsItsOwnPart(t *testing.T) {
 					require.NotZero(t, res.SentNS)
 					require.NotZero(t, res.LastTokenNS)
 				}
-				require.Equal(t, n, seen.total)
-				require.LessOrEqual(t, seen.largest, size)
+				total, largest := seen.read()
+				require.Equal(t, n, total)
+				require.LessOrEqual(t, largest, size)
 			}
 		}
 	}
