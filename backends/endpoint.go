@@ -9,9 +9,39 @@ import (
 // routes are what people paste along with the base URL, longest first.
 var routes = []string{"/chat/completions", "/completions", "/v1"}
 
-// ParseEndpoint reads a server's base URL: http or https, a host, and perhaps a path prefix. A missing scheme means http.
+// unixScheme begins the URL of a server that listens on a Unix socket; the socket's absolute path follows.
+const unixScheme = "unix://"
+
+// longestSocket is the longest path that a socket can have on Linux (unix(7): sun_path).
+const longestSocket = 107
+
+// Socket is the path of the Unix socket that the server listens on; empty: it has a host.
+func (e Endpoint) Socket() string {
+	path, ok := strings.CutPrefix(e.URL, unixScheme)
+	if !ok {
+		return ""
+	}
+	return path
+}
+
+func parseSocket(full string) (Endpoint, error) {
+	e := Endpoint{URL: full}
+	switch path := e.Socket(); {
+	case !strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/"):
+		return Endpoint{}, fmt.Errorf("the endpoint %q names no socket: write unix:// and its absolute path, such as unix:///run/server.sock", Cut(full, 200))
+	case len(path) > longestSocket:
+		return Endpoint{}, fmt.Errorf("the endpoint %q has a path of %d bytes, and that of a socket can have %d", Cut(full, 200), len(path), longestSocket)
+	}
+	return e, nil
+}
+
+// ParseEndpoint reads a server's base URL: http or https, a host, and perhaps a path prefix; or a Unix socket. A missing
+// scheme means http.
 func ParseEndpoint(text string) (Endpoint, error) {
 	full := strings.TrimSpace(text)
+	if strings.HasPrefix(full, unixScheme) {
+		return parseSocket(full)
+	}
 	if !strings.Contains(full, "://") {
 		full = "http://" + full
 	}
@@ -25,7 +55,7 @@ func ParseEndpoint(text string) (Endpoint, error) {
 	case u.Host == "" && u.Opaque == "" && u.Path == "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", Cut(text, 200))
 	case u.Scheme != "http" && u.Scheme != "https":
-		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http and https are known", Cut(text, 200), u.Scheme)
+		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http, https and unix are known", Cut(text, 200), u.Scheme)
 	case u.Hostname() == "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", Cut(text, 200))
 	case u.User != nil:

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,7 @@ func TestParseEndpoint(t *testing.T) {
 		"http://completions.example/v1/":     "http://completions.example",
 		"http://h:1/a/completions/v1/":       "http://h:1/a/completions",
 		"HTTP://h:1":                         "HTTP://h:1",
+		" unix:///run/v1/server.sock":        "unix:///run/v1/server.sock",
 		"http://user-less.example:8000/v1/ ": "http://user-less.example:8000",
 	} {
 		e, err := ParseEndpoint(text)
@@ -29,14 +31,17 @@ func TestParseEndpoint(t *testing.T) {
 
 func TestParseEndpointRefuses(t *testing.T) {
 	for text, words := range map[string]string{
-		"":                         "no host",
-		"http://":                  "no host",
-		"ftp://h:1":                `scheme "ftp"`,
-		"unix:///tmp/s":            `scheme "unix"`,
-		"http://u:geheim@h:1":      "user name",
-		"http://h:1?key=geheim":    "base URL",
-		"http://u:geheim@h:port":   "no URL",
-		"http://h:1/%zz?t=geheim#": "no URL",
+		"":                                    "no host",
+		"http://":                             "no host",
+		"ftp://h:1":                           `scheme "ftp"`,
+		"unix://tmp/s":                        "names no socket",
+		"unix:///":                            "names no socket",
+		"unix:///tmp/":                        "names no socket",
+		"unix:///" + strings.Repeat("x", 107): "of 108 bytes",
+		"http://u:geheim@h:1":                 "user name",
+		"http://h:1?key=geheim":               "base URL",
+		"http://u:geheim@h:port":              "no URL",
+		"http://h:1/%zz?t=geheim#":            "no URL",
 	} {
 		_, err := ParseEndpoint(text)
 		require.ErrorContains(t, err, words, text)

@@ -18,6 +18,7 @@ import (
 type Preflight struct {
 	Endpoints       []*backends.Probe `json:"endpoints"`
 	OpenFiles       hostinfo.NoFile   `json:"open_files"`
+	LocalPorts      int               `json:"local_ports"` // that connections to one address can come from
 	DiskFreeBytes   uint64            `json:"disk_free_bytes"`
 	ExpectedLatency time.Duration     `json:"expected_latency_ns,omitempty"` // SingleStream: median of the answers
 	Notes           []string          `json:"notes,omitempty"`
@@ -26,9 +27,6 @@ type Preflight struct {
 // minFreeBytes is what the logs of the longest official run need with room to spare: about 200 bytes a sample and line.
 const minFreeBytes = 256 << 20
 
-// spareFiles are open files beside the connections (spec/backends.md §5.3).
-const spareFiles = 200
-
 // latencyProbes is how often a SingleStream preflight asks for an answer.
 const latencyProbes = 3
 
@@ -36,8 +34,8 @@ const latencyProbes = 3
 func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Config, samples []datasets.Sample, folder string) (*Preflight, error) {
 	pre := &Preflight{}
 	var err error
-	if pre.OpenFiles, err = hostinfo.RaiseNoFile(uint64(c.Concurrency) + spareFiles); err != nil {
-		return nil, environment("open_files", err, "")
+	if err = p.reserveConnections(pre, c); err != nil {
+		return nil, err
 	}
 	if pre.DiskFreeBytes, err = hostinfo.FreeBytes(folder); err != nil {
 		return nil, environment("disk", err, "Choose another --output-dir")

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
@@ -37,11 +38,15 @@ func newTarget(e backends.Endpoint, path string, timeout time.Duration) (target,
 		return target{}, fmt.Errorf("the endpoint %q is no plain http, which is all that this client speaks", p.URL)
 	}
 	t := target{Endpoint: p}
-	t.head = fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\n", p.URL.RequestURI(), p.URL.Host)
+	t.head = fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\n", p.URL.RequestURI(), p.Host)
 	for _, f := range p.Fields() {
 		t.head = fmt.Appendf(t.head, "%s: %s\r\n", f.Name, f.Value)
 	}
 	t.head = append(t.head, "Content-Length: "...)
+	if network, path := dial.Target(p.URL); network == "unix" {
+		t.addresses = []address{{family: unix.AF_UNIX, sockaddr: &unix.SockaddrUnix{Name: path}, name: path}}
+		return t, nil
+	}
 	if t.addresses, err = lookUp(p.URL.Hostname(), p.URL.Port(), timeout); err != nil {
 		return target{}, &backends.EndpointError{
 			URL: p.URL.String(), Fault: backends.FaultUnreachable, Err: err,

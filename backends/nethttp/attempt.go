@@ -92,7 +92,7 @@ func (w *worker) send(ctx context.Context, r *request, a *attempt) (*http.Respon
 	content := c.config.Request(r.query.Index)
 	b.Reset(content)
 	request := (&http.Request{
-		Method: http.MethodPost, URL: e.URL, Host: e.URL.Host, Header: e.header,
+		Method: http.MethodPost, URL: e.URL, Host: e.Host, Header: e.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: b, ContentLength: int64(len(content)),
 	}).WithContext(ctx)

@@ -40,10 +40,10 @@ func Get(ctx context.Context, c *backends.Config, e backends.Endpoint, path stri
 	}
 	defer transport.CloseIdleConnections()
 	request := (&http.Request{
-		Method: http.MethodGet, URL: target.URL, Host: target.URL.Host, Header: target.header,
+		Method: http.MethodGet, URL: target.URL, Host: target.Host, Header: target.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
-	reply := &Reply{URL: target.URL.String()}
+	reply := &Reply{URL: target.String()}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return nil, unreachable(ctx, reply.URL, err)

@@ -20,7 +20,7 @@ func newTransport(c *backends.Config, fresh bool) (*http.Transport, error) {
 	}
 	t := &http.Transport{
 		Proxy:                  nil, // no environment
-		DialContext:            dial.New(c.ConnectTimeout).DialContext,
+		DialContext:            dial.Func(c.ConnectTimeout),
 		TLSClientConfig:        &tls.Config{InsecureSkipVerify: c.InsecureSkipVerify, RootCAs: authorities},
 		TLSHandshakeTimeout:    c.ConnectTimeout,
 		DisableCompression:     true,

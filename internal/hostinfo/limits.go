@@ -2,6 +2,7 @@ package hostinfo
 
 import (
 	"fmt"
+	"os"
 	"syscall"
 )
 
@@ -32,6 +33,26 @@ func RaiseNoFile(want uint64) (NoFile, error) {
 			"in the service, --ulimit nofile in the container) or lower the concurrency", want, n.Hard, want)
 	}
 	return n, nil
+}
+
+// portRange is the range of ports that the kernel gives to outgoing connections.
+const portRange = "/proc/sys/net/ipv4/ip_local_port_range"
+
+// LocalPorts is the number of connections that this machine can have to one address and port.
+func LocalPorts() (int, error) {
+	text, err := os.ReadFile(portRange)
+	if err != nil {
+		return 0, err
+	}
+	return portsIn(string(text))
+}
+
+func portsIn(text string) (int, error) {
+	var first, last int
+	if _, err := fmt.Sscan(text, &first, &last); err != nil || first < 1 || last < first || last > 65535 {
+		return 0, fmt.Errorf("%s holds %q, which is no range of ports", portRange, text)
+	}
+	return last - first + 1, nil
 }
 
 func describe(what, on string, err error) error {

@@ -13,7 +13,7 @@ import (
 func For(endpoints ...backends.Endpoint) string {
 	secure := func(e backends.Endpoint) bool {
 		base, err := backends.ParseEndpoint(e.URL)
-		return err != nil || !strings.HasPrefix(base.URL, "http://")
+		return err != nil || !(strings.HasPrefix(base.URL, "http://") || base.Socket() != "")
 	}
 	if slices.ContainsFunc(endpoints, secure) {
 		return nethttp.Name

@@ -11,12 +11,15 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/balance"
+	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 )
 
 // Endpoint is one route of one server.
 type Endpoint struct {
-	URL *url.URL
-	key string // to be kept out of every text
+	URL  *url.URL // what is connected to, as package dial reads it
+	Host string   // of the header
+	name string   // for texts
+	key  string   // to be kept out of every text
 }
 
 // NewEndpoint joins a server's base URL with a path.
@@ -25,15 +28,27 @@ func NewEndpoint(e backends.Endpoint, path string) (Endpoint, error) {
 	if err != nil {
 		return Endpoint{}, err
 	}
+	if socket := base.Socket(); socket != "" {
+		e := Endpoint{URL: dial.Socket(socket, path), Host: "localhost", name: base.URL + " " + path, key: e.APIKey}
+		return e, e.checkKey(base.URL)
+	}
 	u, err := url.Parse(base.URL + path)
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("the endpoint %q with the path %q is no URL: %w", base.URL, path, err)
 	}
-	if strings.ContainsFunc(e.APIKey, unicode.IsControl) {
-		return Endpoint{}, fmt.Errorf("the API key for %q holds a line break or another control character: give the key alone", base.URL)
-	}
-	return Endpoint{URL: u, key: e.APIKey}, nil
+	known := Endpoint{URL: u, Host: u.Host, name: u.String(), key: e.APIKey}
+	return known, known.checkKey(base.URL)
 }
+
+func (e *Endpoint) checkKey(url string) error {
+	if strings.ContainsFunc(e.key, unicode.IsControl) {
+		return fmt.Errorf("the API key for %q holds a line break or another control character: give the key alone", url)
+	}
+	return nil
+}
+
+// String is the endpoint's name for people.
+func (e *Endpoint) String() string { return e.name }
 
 // Field is one field of a request's header.
 type Field struct{ Name, Value string }
@@ -58,7 +73,7 @@ func (e *Endpoint) redact(text []byte) []byte {
 // Record is a failed attempt as the record keeps it: a server may have sent the API key back, and it is taken out.
 func (e *Endpoint) Record(q loadgen.Query, endpoint int, f *Failure, body []byte, retried bool, atNS int64) backends.Attempt {
 	return backends.Attempt{
-		Query: q, Endpoint: endpoint, Reason: f.Reason, Detail: string(e.redact(fmt.Appendf(nil, "POST %s: %s", e.URL, f.Detail))),
+		Query: q, Endpoint: endpoint, Reason: f.Reason, Detail: string(e.redact(fmt.Appendf(nil, "POST %s: %s", e, f.Detail))),
 		Body: e.redact(body), Retried: retried, AtNS: atNS,
 	}
 }

@@ -48,6 +48,7 @@ func (k *Contract) Run(t *testing.T) {
 		{"cancel while waiting", k.cancelWhileWaiting},
 		{"one per endpoint", k.onePerEndpoint},
 		{"equal keys meet", k.equalKeysMeet},
+		{"sockets", k.sockets},
 		{"gaps and tokens", k.gapsAndTokens},
 	} {
 		t.Run(c.name, c.test)

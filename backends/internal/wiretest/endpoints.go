@@ -3,6 +3,7 @@ package wiretest
 import (
 	"context"
 	"net"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -177,4 +178,38 @@ func (k *Contract) equalKeysMeet(t *testing.T) {
 		where[key] = res.Endpoint
 	}
 	require.Greater(t, len(where), 5)
+}
+
+// sockets: a server on a Unix socket or an IPv6 address is a server like others.
+func (k *Contract) sockets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "server sock")
+	for network, address := range map[string]string{"unix": path, "tcp6": "[::1]:0"} {
+		l, err := net.Listen(network, address)
+		if err != nil && network == "tcp6" {
+			t.Logf("no IPv6 here: %v", err)
+			continue
+		}
+		require.NoError(t, err)
+		url := RawOn(t, l, Answers(Streamed))
+		if network == "unix" {
+			url = "unix://" + path
+		}
+		c := Config(url)
+		c.Concurrency = 4
+		b := k.open(t, c)
+		r := NewRecorder()
+		require.NoError(t, b.Serve(context.Background(), NewQueries(40).End(), r))
+		r.ExactlyOnce(t, 40)
+		for _, res := range r.Results {
+			require.Equal(t, backends.OK, res.Reason, r.Attempts)
+		}
+		opened := b.(backends.Connected).Connections()[0]
+		require.Positive(t, opened)
+		require.LessOrEqual(t, opened, int64(8), "connections are used again")
+	}
+	c := Config("unix://" + path + ".gone")
+	a := k.Ask(t, c, 1).Attempts[0]
+	require.Equal(t, backends.FailConnect, a.Reason)
+	require.Contains(t, a.Detail, "POST unix://"+path+".gone /v1/completions: no connection")
+	require.NotContains(t, a.Detail, ".invalid")
 }

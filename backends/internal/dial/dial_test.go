@@ -1,0 +1,51 @@
+package dial
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTarget(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"http://host/x":        {"tcp", "host:80"},
+		"https://host":         {"tcp", "host:443"},
+		"http://host:8000":     {"tcp", "host:8000"},
+		"http://[::1]:8000":    {"tcp", "[::1]:8000"},
+		"http://[fe80::1%25e]": {"tcp", "[fe80::1%e]:80"},
+	} {
+		u, err := url.Parse(text)
+		require.NoError(t, err)
+		network, address := Target(u)
+		require.Equal(t, want, [2]string{network, address}, text)
+	}
+	network, address := Target(Socket("/run/a b.sock", "/v1"))
+	require.Equal(t, [2]string{"unix", "/run/a b.sock"}, [2]string{network, address})
+}
+
+func TestTryAndFunc(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": path} {
+		l, err := net.Listen(network, address)
+		require.NoError(t, err)
+		u := &url.URL{Scheme: "http", Host: l.Addr().String()}
+		if network == "unix" {
+			u = Socket(path, "/")
+		}
+		require.NoError(t, Try(context.Background(), u, time.Minute))
+		c, err := Func(time.Minute)(context.Background(), "tcp", u.Host+map[string]string{"unix": ":80"}[network])
+		require.NoError(t, err)
+		require.Equal(t, network, c.RemoteAddr().Network())
+		require.NoError(t, c.Close())
+		require.NoError(t, l.Close())
+		require.Error(t, Try(context.Background(), u, time.Minute), "nobody listens any more")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.ErrorIs(t, Try(ctx, &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, time.Minute), context.Canceled)
+}

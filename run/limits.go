@@ -1,0 +1,59 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// spareFiles are open files beside the connections (spec/backends.md §5.3).
+const spareFiles = 200
+
+// offlineSlack is what LoadGen adds to target QPS times duration for the samples of an Offline query (spec/loadgen-engine.md).
+const offlineSlack = 1.1
+
+// connections is how many the test may have open at once; 0: that depends on the server.
+func (p *Plan) connections(c *backends.Config) int {
+	if c.Concurrency > 0 || p.Scenario.LoadGen != models.Offline {
+		return c.Concurrency
+	}
+	if p.Mode != models.Performance {
+		return p.Config.Int("samples")
+	}
+	byTime := p.Config.Float("target-qps") * offlineSlack * p.Config.Duration("min-duration").Seconds()
+	return max(p.Config.Int("min-queries"), int(byTime))
+}
+
+// reserveConnections raises the limit of open files, and refuses a test whose connections this machine can not have.
+func (p *Plan) reserveConnections(pre *Preflight, c *backends.Config) error {
+	need := p.connections(c)
+	var err error
+	if pre.OpenFiles, err = hostinfo.RaiseNoFile(uint64(need) + spareFiles); err != nil {
+		return environment("open_files", err, p.fewer())
+	}
+	if pre.LocalPorts, err = hostinfo.LocalPorts(); err != nil {
+		pre.Notes = append(pre.Notes, fmt.Sprintf("the number of local ports is not known: %v", err))
+		return nil
+	}
+	addresses := map[string]bool{}
+	for _, e := range c.Endpoints {
+		if e.Socket() == "" {
+			addresses[e.URL] = true
+		}
+	}
+	if len(addresses) == 0 || need <= pre.LocalPorts*len(addresses) {
+		return nil
+	}
+	return environment("local_ports", fmt.Errorf("%d connections to %d addresses are needed, and this machine has %d local ports for each (net.ipv4.ip_local_port_range)", need, len(addresses), pre.LocalPorts),
+		`Widen the range (sysctl -w net.ipv4.ip_local_port_range="1024 65535"), give more endpoints, or `+p.fewer())
+}
+
+// fewer says how a test takes fewer connections.
+func (p *Plan) fewer() string {
+	if p.Config.String("offline-strategy") == "all" {
+		return "choose --offline-strategy window"
+	}
+	return "lower --concurrency"
+}
