@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -49,7 +51,8 @@ type program struct {
 	noProgress     bool
 	logLevel       string
 	logFormat      string
-	exit           int // of a command that ended without an error
+	modelFile      string // that was added to the registry
+	exit           int    // of a command that ended without an error
 
 	servers      *server.Plan  // what --server-config says is to be started; nil without, and where an endpoint is given
 	serverOrigin config.Origin // of settings that its file made
@@ -146,11 +149,32 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "log-format", Usage: "console or json", EnvVars: []string{"MLPERF_GO_LOG_FORMAT"}, Category: globalGroup, DefaultText: "console"},
 		&cli.BoolFlag{Name: "quiet", Usage: "print errors only", EnvVars: []string{"MLPERF_GO_QUIET"}, Category: globalGroup},
 		&cli.BoolFlag{Name: "no-progress", Usage: "no progress on stderr", EnvVars: []string{"MLPERF_GO_NO_PROGRESS"}, Category: globalGroup},
+		&cli.StringFlag{Name: "model-file", Usage: "YAML file that adds a row to the registry of benchmarks", EnvVars: []string{modelFileEnv}, Category: globalGroup},
 		&cli.BoolFlag{Name: "json", Usage: "the result as one JSON object on stdout", EnvVars: []string{"MLPERF_GO_JSON"}, Category: globalGroup},
 	}
 }
 
 const globalGroup = "Global"
+
+// modelFileEnv is how processes that this one starts learn of --model-file.
+const modelFileEnv = "MLPERF_GO_MODEL_FILE"
+
+// addModel adds the row of a model file, once, and hands its name on.
+func (p *program) addModel(path string) error {
+	if path == "" {
+		return nil
+	}
+	whole, err := filepath.Abs(path)
+	if err != nil || whole == p.modelFile {
+		return err
+	}
+	if _, err := models.AddFile(whole); err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "model_file", Err: err}
+	}
+	p.modelFile = whole
+	p.environ = append(slices.Clone(p.environ), modelFileEnv+"="+whole)
+	return os.Setenv(modelFileEnv, whole)
+}
 
 // withGlobals adds the global flags to every command below.
 func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
@@ -221,6 +245,9 @@ func (p *program) before(c *cli.Context) error {
 		if c.IsSet(name) {
 			*to = c.String(name)
 		}
+	}
+	if err := p.addModel(c.String("model-file")); err != nil {
+		return err
 	}
 	level, err := zapcore.ParseLevel(p.logLevel)
 	if err != nil {
