@@ -35,12 +35,17 @@ func Needs(benchmark, round, division string) ([]Need, error) {
 	if !slices.ContainsFunc(listings, func(l listing) bool { return l.names(benchmark) }) {
 		return nil, fmt.Errorf("the benchmark %q is in no round: audits are known for %s", benchmark, strings.Join(Benchmarks(), ", "))
 	}
-	present := slices.ContainsFunc(listings, func(l listing) bool { return l.holds(benchmark, r.Name) })
+	present := InRound(benchmark, r.Name)
 	needs := make([]Need, 0, len(purposes))
 	for _, test := range Tests() {
 		needs = append(needs, need(test, benchmark, r.Name, division, present))
 	}
 	return needs, nil
+}
+
+// InRound says whether a round has a benchmark.
+func InRound(benchmark, round string) bool {
+	return slices.ContainsFunc(listings, func(l listing) bool { return l.holds(benchmark, round) })
 }
 
 func need(test, benchmark, round, division string, present bool) Need {

@@ -62,13 +62,10 @@ var verifiers = map[string]verifier{
 //
 // What is wrong inside a log is a failed Result with a finding; an error is a file that is absent or can not be read, or a missing field of in.
 func Verify(test string, in Input) (*Result, error) {
-	v, ok := verifiers[test]
-	if !ok {
-		return nil, unknownTest(test)
-	}
-	if err := in.complete(test, v.needs); err != nil {
+	if err := in.Complete(test); err != nil {
 		return nil, err
 	}
+	v := verifiers[test]
 	a := &audit{Input: in, asked: in.Audit, facts: map[string]*detail{}}
 	a.out = &Result{Test: test, Strict: []Finding{}, Figures: map[string]any{}, Files: map[string]string{}}
 	if a.asked == nil && in.Row != nil {
@@ -86,7 +83,12 @@ func Verify(test string, in Input) (*Result, error) {
 	return a.out, nil
 }
 
-func (in *Input) complete(test string, needs []string) error {
+// Complete says what a test's verification lacks in the input. It opens no file.
+func (in *Input) Complete(test string) error {
+	v, ok := verifiers[test]
+	if !ok {
+		return unknownTest(test)
+	}
 	given := map[string]bool{
 		"ReferenceAccuracy": in.ReferenceAccuracy != "", "ReferencePerformance": in.ReferencePerformance != "", "Scenario": in.Scenario != "",
 	}
@@ -96,7 +98,7 @@ func (in *Input) complete(test string, needs []string) error {
 	if in.Compliance == "" {
 		return fmt.Errorf("%s needs the folder with the logs of its run", test)
 	}
-	for _, n := range needs {
+	for _, n := range v.needs {
 		if !given[n] {
 			return fmt.Errorf("%s compares with other runs or scenarios: name %s", test, names[n])
 		}

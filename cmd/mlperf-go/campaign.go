@@ -76,6 +76,11 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 	k.Resume, k.Force = e.Bool("resume"), e.Bool("force")
 	k.Real = isReal(plan)
 	k.AnyScore = strings.EqualFold(k.Division, layout.Open)
+	if k.Division == layout.Network {
+		if err := e.Set("network-sut", "true", config.Origin{Layer: config.FromRegistry, Where: "the network division"}); err != nil {
+			return nil, err
+		}
+	}
 	k.Attempts = max(1, c.Int("attempts"), k.size.attempts)
 	k.Wait = c.Duration("wait-endpoint")
 	k.Command = k.command

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -21,57 +20,16 @@ import (
 )
 
 func (p *program) complianceCommand() *cli.Command {
-	test := &cli.StringFlag{Name: "test", Usage: "TEST01, TEST04, TEST06, TEST07, TEST08 or TEST09"}
 	scale := &cli.IntFlag{Name: "rehearsal-queries", Usage: "at most this many queries, for a rehearsal: the verdict then counts for nothing", DefaultText: "as many as the audit asks for"}
-	reference := []cli.Flag{
-		&cli.StringFlag{Name: "reference-accuracy", Usage: "TEST01, TEST08: log folder of the accuracy run"},
-		&cli.StringFlag{Name: "reference-performance", Usage: "TEST01, TEST04: log folder of the performance run"},
-	}
 	return &cli.Command{
 		Name: "compliance", Usage: "the audits: run one, or verify its logs",
 		Subcommands: []*cli.Command{
 			{Name: "run", Usage: "run an audit's test and verify it", HideHelpCommand: true, OnUsageError: usageError,
 				Description: "Runs the test with the audit's configuration, given to LoadGen by path, and verifies its logs. The verify files are written to OUTPUT-DIR/compliance.",
-				Flags:       append(append(settingFlags(), test, scale), reference...), Action: p.complianceRun},
-			{Name: "verify", Usage: "verify the logs of an audit's test", HideHelpCommand: true, OnUsageError: usageError,
-				Flags: append([]cli.Flag{test,
-					&cli.StringFlag{Name: "model", Usage: "benchmark, for the strict reading and its thresholds"},
-					&cli.StringFlag{Name: "scenario", Usage: "scenario of the test"},
-					&cli.StringFlag{Name: "logs", Usage: "log folder of the audit's test", Required: true},
-					&cli.StringFlag{Name: "output-dir", Usage: "folder for the verify files; none: they are not written"}}, reference...),
-				Action: p.complianceVerify},
-			{Name: "needs", Usage: "which audits a benchmark needs, and why the others not", HideHelpCommand: true, OnUsageError: usageError,
-				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "model", Usage: "benchmark", Required: true},
-					&cli.StringFlag{Name: "round", Value: models.CurrentRound, Usage: "round"},
-					&cli.StringFlag{Name: "division", Value: "closed", Usage: "closed, open or network"}},
-				Action: p.complianceNeeds},
+				Flags:       append(append(settingFlags(), testFlag(), scale), referenceFlags()...), Action: p.complianceRun},
+			p.verifyCommand(), p.needsCommand(),
 		},
 	}
-}
-
-func (p *program) complianceNeeds(c *cli.Context) error {
-	m, err := models.Find(c.String("model"))
-	if err != nil {
-		return err
-	}
-	needs, err := compliance.Needs(m.Row.Name, c.String("round"), c.String("division"))
-	if err != nil {
-		return err
-	}
-	if p.json {
-		p.writeJSON(map[string]any{"model": m.Row.Name, "round": c.String("round"), "needs": needs})
-		return nil
-	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	for _, n := range needs {
-		needed := "-"
-		if n.Needed {
-			needed = "needed"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", n.Test, needed, n.Why)
-	}
-	return w.Flush()
 }
 
 // complianceRun does an audit's test in this process and verifies what it left.
@@ -100,6 +58,14 @@ func (p *program) complianceRun(c *cli.Context) error {
 	} else if n > 0 {
 		audit = audit.Scale(n)
 	}
+	in := compliance.Input{
+		Compliance: filepath.Join(plan.Folder(), run.LogFolder), Scenario: plan.Scenario.Scenario, Row: plan.Row, Audit: audit,
+		ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
+		EOSOption: compliance.OfficialEOSOption(plan.Row),
+	}
+	if err := in.Complete(audit.Test); err != nil { // said before hours of a run, not after
+		return &run.Error{Exit: run.ExitUsage, Code: "compliance", Err: err, Hint: "Give --reference-accuracy or --reference-performance"}
+	}
 	private, err := os.MkdirTemp("", "mlperf-go-audit-")
 	if err != nil {
 		return err
@@ -116,11 +82,6 @@ func (p *program) complianceRun(c *cli.Context) error {
 	p.notice(plan.Notices()...)
 	if err := p.runAudit(c.Context, plan); err != nil || p.exit != run.ExitValid {
 		return err
-	}
-	in := compliance.Input{
-		Compliance: filepath.Join(plan.Folder(), run.LogFolder), Scenario: plan.Scenario.Scenario, Row: plan.Row, Audit: audit,
-		ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
-		EOSOption: compliance.OfficialEOSOption(plan.Row),
 	}
 	if audit.Threshold > 0 {
 		if in.Evaluator, err = p.evaluation(c, plan); err != nil {
@@ -158,30 +119,6 @@ func (p *program) runAudit(ctx context.Context, plan *run.Plan) error {
 	return p.runOne(ctx, plan)
 }
 
-func (p *program) complianceVerify(c *cli.Context) error {
-	if err := noArguments(c); err != nil {
-		return err
-	}
-	in := compliance.Input{
-		Compliance: c.String("logs"), ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
-	}
-	if name := c.String("model"); name != "" {
-		m, err := models.Find(name)
-		if err != nil {
-			return err
-		}
-		in.Row, in.Scenario, in.EOSOption = m.Row, m.Scenario, compliance.OfficialEOSOption(m.Row)
-	}
-	if name := c.String("scenario"); name != "" {
-		s, err := models.ParseScenario(name)
-		if err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "scenario", Err: err}
-		}
-		in.Scenario = s
-	}
-	return p.verify(in, c.String("test"), c.String("output-dir"))
-}
-
 // verify judges an audit's logs; an audit that fails is exit 1, as an invalid run is.
 func (p *program) verify(in compliance.Input, test, folder string) error {
 	in.Now = time.Now()
@@ -195,11 +132,6 @@ func (p *program) verify(in compliance.Input, test, folder string) error {
 				return err
 			}
 		}
-		if err := r.Verdict().Keep(folder); err != nil {
-			return err
-		}
-	}
-	if folder != "" {
 		if err := r.Verdict().Keep(folder); err != nil {
 			return err
 		}

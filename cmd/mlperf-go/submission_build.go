@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	campaigns "github.com/mlperf-go/mlperf-go/submission/campaign"
 	description "github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/tree"
@@ -26,8 +27,8 @@ func (p *program) buildCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Usage: "root of the tree; default: CAMPAIGN/" + layout.TreeName},
 			&cli.StringFlag{Name: "system", Usage: "file with the description of the system and the submitter's words; `mlperf-go submission init` writes one"},
 			&cli.StringFlag{Name: "submitter", Usage: "name of the submitter's folder; default: the description's"},
-			&cli.StringFlag{Name: "division", Usage: "closed, open or network; default: the description's, else closed"},
-			&cli.StringFlag{Name: "round", Value: models.CurrentRound, Usage: "round whose layout and seeds count"},
+			&cli.StringFlag{Name: "division", Usage: "closed, open or network; default: the description's, else the campaign's"},
+			&cli.StringFlag{Name: "round", Usage: "round whose layout and seeds count", DefaultText: "the campaign's, else " + models.CurrentRound},
 			&cli.BoolFlag{Name: "rehearsal", Usage: "take rehearsals too, and mark the tree as one"},
 			&cli.BoolFlag{Name: "force", Usage: "replace a tree that is there"},
 		},
@@ -48,6 +49,9 @@ func (p *program) buildTree(c *cli.Context) error {
 		if o.Description, err = description.Read(path); err != nil {
 			return &run.Error{Exit: run.ExitUsage, Code: "system", Err: err}
 		}
+	}
+	if state, err := campaigns.ReadState(campaign); err == nil { // runs may also have been put there by hand
+		o.Round, o.Campaigned = orElse(o.Round, state.Round), tree.Campaigned{Division: state.Division, Submitter: state.Submitter}
 	}
 	machine := hostinfo.Inspect()
 	o.Machine = &machine

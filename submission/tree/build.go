@@ -19,12 +19,19 @@ type Options struct {
 	Campaign    string // folder of the campaign
 	Output      string // root of the tree; empty: the campaign's own
 	Round       string // empty: models.CurrentRound
-	Division    string // empty: the description's, else closed
-	Submitter   string // empty: the description's
+	Division    string // empty: the description's, else the campaign's, else closed
+	Submitter   string // empty: the description's, else the campaign's
+	Campaigned  Campaigned
 	Description *describe.Description
 	Machine     *hostinfo.Inventory // this machine; nil: it is not asked
 	Rehearsal   bool                // rehearsals are taken, and the tree is marked as one
 	Force       bool                // a tree that is there is replaced
+}
+
+// Campaigned is what the campaign was told of the submission.
+type Campaigned struct {
+	Division  string
+	Submitter string
 }
 
 // Problem is one reason why nothing was built.
@@ -137,10 +144,10 @@ func newBuilder(o Options) (*builder, error) {
 		o.Description = describe.New()
 	}
 	d := o.Description
-	if o.Division = first(o.Division, d.Division, layout.Closed); !slices.Contains(layout.Divisions(), o.Division) {
+	if o.Division = first(o.Division, d.Division, o.Campaigned.Division, layout.Closed); !slices.Contains(layout.Divisions(), o.Division) {
 		return nil, fmt.Errorf("building a tree of %s: there is no division %q: take one of %s", o.Campaign, o.Division, strings.Join(layout.Divisions(), ", "))
 	}
-	o.Submitter = first(o.Submitter, d.Submitter)
+	o.Submitter = first(o.Submitter, d.Submitter, o.Campaigned.Submitter)
 	if o.Submitter == "" && o.Rehearsal {
 		o.Submitter = "Rehearsal"
 	}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/compliance"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+func (p *program) needsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "needs", Usage: "which audits a benchmark needs, and why the others not", HideHelpCommand: true, OnUsageError: usageError,
+		Description: "Without --model: a table of every benchmark and round.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "model", Usage: "benchmark; default: all of them"},
+			&cli.StringFlag{Name: "round", Value: models.CurrentRound, Usage: "round"},
+			&cli.StringFlag{Name: "division", Value: "closed", Usage: "closed, open or network"}},
+		Action: p.complianceNeeds,
+	}
+}
+
+func (p *program) complianceNeeds(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	name := c.String("model")
+	if name == "" {
+		return p.allNeeds(c.String("division"))
+	}
+	if m, err := models.Find(name); err == nil { // audits are known of more benchmarks than this program runs
+		name = m.Row.Name
+	}
+	needs, err := compliance.Needs(name, c.String("round"), c.String("division"))
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+	}
+	if p.json {
+		p.writeJSON(map[string]any{"model": name, "round": c.String("round"), "needs": needs})
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	for _, n := range needs {
+		needed := "-"
+		if n.Needed {
+			needed = "needed"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", n.Test, needed, n.Why)
+	}
+	return w.Flush()
+}
+
+// allNeeds is the table of every benchmark and round: the audits, none, or - where the round lacks the benchmark.
+func (p *program) allNeeds(division string) error {
+	type cell struct {
+		Model string            `json:"model"`
+		Round string            `json:"round"`
+		Needs []compliance.Need `json:"needs"`
+	}
+	var cells []cell
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	header := []string{"benchmark"}
+	for _, r := range models.Rounds() {
+		header = append(header, r.Name)
+	}
+	lines := []string{strings.Join(header, "\t")}
+	for _, name := range compliance.Benchmarks() {
+		line := []string{name}
+		for _, r := range models.Rounds() {
+			needs, err := compliance.Needs(name, r.Name, division)
+			if err != nil {
+				return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+			}
+			cells = append(cells, cell{name, r.Name, needs})
+			line = append(line, inShort(needs, compliance.InRound(name, r.Name)))
+		}
+		lines = append(lines, strings.Join(line, "\t"))
+	}
+	if p.json {
+		p.writeJSON(map[string]any{"division": division, "benchmarks": cells})
+		return nil
+	}
+	for _, l := range lines {
+		fmt.Fprintln(w, l)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(p.stdout, "\n-: the round lacks the benchmark. `mlperf-go compliance needs --model NAME --round ROUND` tells why the others are skipped.")
+	return nil
+}
+
+func inShort(needs []compliance.Need, inRound bool) string {
+	var tests []string
+	for _, n := range needs {
+		if n.Needed {
+			tests = append(tests, n.Test)
+		}
+	}
+	switch {
+	case len(tests) > 0:
+		return strings.Join(tests, " ")
+	case inRound:
+		return "none"
+	}
+	return "-"
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/compliance"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// referenceFlags name the runs with which some audits compare.
+func referenceFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "reference-accuracy", Usage: "TEST01, TEST08: log folder of the accuracy run"},
+		&cli.StringFlag{Name: "reference-performance", Usage: "TEST01, TEST04: log folder of the performance run"},
+	}
+}
+
+func testFlag() cli.Flag {
+	return &cli.StringFlag{Name: "test", Usage: "TEST01, TEST04, TEST06, TEST07, TEST08 or TEST09"}
+}
+
+func (p *program) verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "verify", Usage: "verify the logs of an audit's test", HideHelpCommand: true, OnUsageError: usageError,
+		Description: "The flags below --output-dir are those of the official scripts. Exit code 1: the official or the strict reading fails.",
+		Flags: append([]cli.Flag{testFlag(),
+			&cli.StringFlag{Name: "model", Usage: "benchmark, for the strict reading and its thresholds"},
+			&cli.StringFlag{Name: "scenario", Usage: "scenario of the test"},
+			&cli.StringFlag{Name: "logs", Usage: "log folder of the audit's test", Required: true},
+			&cli.StringFlag{Name: "output-dir", Usage: "folder for the verify files; none: they are not written"},
+			&cli.StringFlag{Name: "audit-file", Usage: "TEST07, TEST09: audit.config with the thresholds"},
+			&cli.StringFlag{Name: "evaluation", Usage: "TEST07: file with what the accuracy evaluation printed, such as accuracy.txt"},
+			&cli.StringFlag{Name: "score-pattern", Usage: "TEST07: expression whose first group is the score in it"},
+			&cli.Float64Flag{Name: "accuracy-threshold", Usage: "TEST07: lowest score in percent"},
+			&cli.Float64Flag{Name: "min-output-tokens", Usage: "TEST09: smallest mean number of output tokens"},
+			&cli.Float64Flag{Name: "max-output-tokens", Usage: "TEST09: largest mean number of output tokens"},
+			&cli.Float64Flag{Name: "tolerance", Usage: "TEST08: largest relative difference"},
+			&cli.StringFlag{Name: "dtype", Usage: "TEST01, TEST06: how answers are logged: byte, int16, int32, int64 or float32"},
+		}, referenceFlags()...),
+		Action: p.complianceVerify,
+	}
+}
+
+func (p *program) complianceVerify(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	in := compliance.Input{
+		Compliance: c.String("logs"), ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
+		AuditFile: c.String("audit-file"), ScoreMatch: c.String("score-pattern"), Tolerance: c.Float64("tolerance"), Type: compliance.DType(c.String("dtype")),
+	}
+	for name, to := range map[string]**float64{"accuracy-threshold": &in.Threshold, "min-output-tokens": &in.MinTokens, "max-output-tokens": &in.MaxTokens} {
+		if c.IsSet(name) {
+			value := c.Float64(name)
+			*to = &value
+		}
+	}
+	if path := c.String("evaluation"); path != "" {
+		text, err := smallFile(path)
+		if err != nil {
+			return &run.Error{Exit: run.ExitUsage, Code: "evaluation", Err: err}
+		}
+		in.Evaluator = text
+	}
+	if name := c.String("model"); name != "" {
+		m, err := models.Find(name)
+		if err != nil {
+			return err
+		}
+		in.Row, in.Scenario, in.EOSOption = m.Row, m.Scenario, compliance.OfficialEOSOption(m.Row)
+	}
+	if name := c.String("scenario"); name != "" {
+		s, err := models.ParseScenario(name)
+		if err != nil {
+			return &run.Error{Exit: run.ExitUsage, Code: "scenario", Err: err}
+		}
+		in.Scenario = s
+	}
+	return p.verify(in, c.String("test"), c.String("output-dir"))
+}
+
+// maxEvaluation bounds what an evaluation printed, in bytes.
+const maxEvaluation = 16 << 20
+
+func smallFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxEvaluation+1))
+	if err == nil && len(text) > maxEvaluation {
+		err = fmt.Errorf("%s has more than %d bytes: it should hold what an evaluation printed", path, maxEvaluation)
+	}
+	return string(text), err
+}
