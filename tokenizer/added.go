@@ -47,24 +47,29 @@ func (m *matcher) add(content string, token addedToken) {
 // next returns the first match at or after from; nil: there is none.
 func (m *matcher) next(text string, from int) (token *addedToken, start, end int) {
 	for ; from < len(text); from++ {
-		if !m.starts[text[from]] {
-			continue
-		}
-		for node, at := int32(0), from; at < len(text); {
-			next, ok := m.edges[edge{node, text[at]}]
-			if !ok {
-				break
-			}
-			node, at = next, at+1
-			if i, ok := m.ends[node]; ok {
-				token, end = &m.tokens[i], at
-			}
-		}
-		if token != nil {
+		if token, end = m.at(text, from); token != nil {
 			return token, from, end
 		}
 	}
 	return nil, len(text), len(text)
+}
+
+// at returns the longest token that begins at a place, and where it ends; nil: there is none.
+func (m *matcher) at(text string, from int) (token *addedToken, end int) {
+	if from == len(text) || !m.starts[text[from]] {
+		return nil, 0
+	}
+	for node, at := int32(0), from; at < len(text); {
+		next, ok := m.edges[edge{node, text[at]}]
+		if !ok {
+			break
+		}
+		node, at = next, at+1
+		if i, ok := m.ends[node]; ok {
+			token, end = &m.tokens[i], at
+		}
+	}
+	return token, end
 }
 
 // split gives the stretches between added tokens and the tokens' ids, in order.

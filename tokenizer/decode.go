@@ -12,8 +12,11 @@ type decoding struct {
 	bytes     []int16               // by id: the byte of a byte-fallback token, else -1; nil: there is no ByteFallback
 	first     func(id int32) string // what a token adds where it is the first; nil: the same
 	separator string                // between tokens
-	strip     strip
-	cleanUp   bool // tidy up the spaces before marks and contractions
+
+	firstText  bool // what is first is the first that adds any text
+	byteByByte bool // a run of bytes that is not UTF-8 loses only the wrong ones
+	strip      strip
+	cleanUp    bool // tidy up the spaces before marks and contractions
 }
 
 // strip takes so many of a character off the beginning and the end.

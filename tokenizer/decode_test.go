@@ -140,3 +140,20 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestCutsChangeNothing encodes with and without the cuts that make merging faster.
+func TestCutsChangeNothing(t *testing.T) {
+	fast := parsed(t, sentencePiece(t, nil), nil)
+	require.Len(t, fast.steps, 1)
+	slow := parsed(t, sentencePiece(t, nil), nil)
+	slow.steps = nil
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.SampledFrom([]rune("helothe world harbour  ▁é世\n"))).Draw(t, "text")
+		require.Equal(t, slow.Encode(text, true), fast.Encode(text, true))
+	})
+	// A token across a mark forbids them.
+	across := parsed(t, sentencePiece(t, func(_, model object) {
+		model["vocab"].(map[string]int32)["e▁"] = 5000
+	}), nil)
+	require.Empty(t, across.steps)
+}

@@ -7,10 +7,18 @@ type encoder struct {
 	scratch
 	dst   []int32
 	chain []func(piece) // pre-tokenizers in order, the model last
+
+	// Of a tokenizer.model:
+	sp      *spModel
+	model   *bpe
+	normal  []byte
+	ways    []way
+	back    []int32
+	unknown bool // the last id is the unknown token's
 }
 
 func newEncoder(t *Tokenizer) *encoder {
-	e := &encoder{chain: make([]func(piece), len(t.steps)+1)}
+	e := &encoder{chain: make([]func(piece), len(t.steps)+1), sp: t.sp, model: &t.model}
 	e.chain[len(t.steps)] = func(p piece) {
 		if p.text != "" {
 			e.dst = t.model.appendIDs(e.dst, p.text, &e.scratch)
@@ -40,6 +48,10 @@ func (t *Tokenizer) AppendIDs(dst []int32, text string, addSpecial bool) []int32
 	}
 	e := t.encoders.Get().(*encoder)
 	e.dst = dst
+	if t.sp != nil {
+		t.appendPieces(e, text)
+		return t.finishIDs(e, addSpecial)
+	}
 	take := func(id int32) { e.dst = append(e.dst, id) }
 	t.verbatim.split(text, func(start, end int) {
 		clean := t.normalized(text[start:end])
@@ -47,7 +59,13 @@ func (t *Tokenizer) AppendIDs(dst []int32, text string, addSpecial bool) []int32
 			e.chain[0](piece{clean[from:to], start == 0 && from == 0})
 		}, take)
 	}, take)
-	dst, e.dst = e.dst, nil
+	return t.finishIDs(e, addSpecial)
+}
+
+// finishIDs takes the ids out of an encoder and gives it back.
+func (t *Tokenizer) finishIDs(e *encoder, addSpecial bool) []int32 {
+	dst := e.dst
+	e.dst = nil
 	t.encoders.Put(e)
 	if addSpecial {
 		dst = append(dst, t.suffix...)

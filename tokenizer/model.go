@@ -28,6 +28,9 @@ func (t *Tokenizer) loadModel(doc *document) error {
 		return err
 	}
 	m.findWhole(len(t.tokens), p.IgnoreMerges)
+	if !m.byteLevel && !p.IgnoreMerges && len(t.steps) == 0 && mayCutMarks(p.Vocab) {
+		t.steps = append(t.steps, cutMarks)
+	}
 	return nil
 }
 

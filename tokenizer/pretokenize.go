@@ -104,6 +104,36 @@ func (t *Tokenizer) loadPreTokenizer(doc *document) error {
 	return nil
 }
 
+// cutMarks cuts a text before each mark that follows another character. It changes no id where no token lies across such a
+// place, and merging short pieces is faster.
+func cutMarks(p piece, emit func(piece)) {
+	from := 0
+	for {
+		at := from
+		for strings.HasPrefix(p.text[at:], spaceMark) {
+			at += len(spaceMark)
+		}
+		next := strings.Index(p.text[at:], spaceMark)
+		if next < 0 {
+			break
+		}
+		emit(piece{p.text[from : at+next], p.first && from == 0})
+		from = at + next
+	}
+	emit(piece{p.text[from:], p.first && from == 0})
+}
+
+// mayCutMarks tells whether a vocabulary of characters has the mark, and no token with a mark behind another character.
+func mayCutMarks(vocab tokenIDs) bool {
+	for token := range vocab {
+		if strings.Contains(strings.TrimLeft(token, spaceMark), spaceMark) {
+			return false
+		}
+	}
+	_, ok := vocab[spaceMark]
+	return ok
+}
+
 var preTokenizers = map[string]func(*part) (step, error){
 	"Split":     splitStep,
 	"ByteLevel": byteLevelStep,

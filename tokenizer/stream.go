@@ -59,7 +59,7 @@ func (s *Stream) push(id int32) {
 		text = d.first(id)
 	}
 	s.raw = append(s.raw, text...)
-	s.taken = true
+	s.taken = text != "" || !d.firstText
 }
 
 // endRun decodes a run of byte-fallback tokens. The reference library gives up the whole run where a part of it is not UTF-8.
@@ -67,9 +67,14 @@ func (s *Stream) endRun() {
 	if len(s.run) == 0 {
 		return
 	}
-	if utf8.Valid(s.run) {
+	switch {
+	case utf8.Valid(s.run):
 		s.raw = append(s.raw, s.run...)
-	} else {
+	case s.t.decoding.byteByByte:
+		for _, r := range string(s.run) { // U+FFFD for each wrong byte
+			s.raw = utf8.AppendRune(s.raw, r)
+		}
+	default:
 		for range s.run {
 			s.raw = utf8.AppendRune(s.raw, utf8.RuneError)
 		}

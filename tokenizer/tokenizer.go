@@ -11,15 +11,16 @@ import (
 	"sync"
 )
 
-// Tokenizer is a loaded tokenizer.json.
+// Tokenizer is a loaded tokenizer.json or tokenizer.model.
 type Tokenizer struct {
 	tokens    []string         // by id; empty where known is false
 	known     []bool           // by id
 	special   []bool           // by id
 	ids       map[string]int32 // every token as the file writes it
 	model     bpe
-	verbatim  matcher // added tokens looked for in the text as it is
-	canonical matcher // added tokens looked for in the normalized text
+	sp        *spModel // of a tokenizer.model; nil: it is a tokenizer.json
+	verbatim  matcher  // added tokens looked for in the text as it is
+	canonical matcher  // added tokens looked for in the normalized text
 	normalize []func(string) string
 	steps     []step // pre-tokenizer
 	prefix    []int32
@@ -29,7 +30,7 @@ type Tokenizer struct {
 }
 
 // files are the names that a tokenizer has in a model's folder, the preferred one first.
-var files = []string{"tokenizer.json"}
+var files = []string{"tokenizer.json", "tokenizer.model"}
 
 // InFolder returns the path of the tokenizer in a model's folder.
 func InFolder(folder string) (string, error) {
@@ -50,7 +51,8 @@ func InFolder(folder string) (string, error) {
 	return "", last
 }
 
-// Open loads a tokenizer.json, or the one in a folder, with the tokenizer_config.json beside it where there is one.
+// Open loads a tokenizer.json or a tokenizer.model, which it tells apart by what they hold, or the one in a folder, with the
+// tokenizer_config.json beside it where there is one.
 func Open(path string) (*Tokenizer, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		inside, err := InFolder(path)
@@ -68,7 +70,13 @@ func Open(path string) (*Tokenizer, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &Error{Path: beside, Found: "it cannot be read: " + err.Error(), Try: "make it readable, or move it away", Err: err}
 	}
-	t, err := Parse(file, config)
+	parse := Parse
+	if isModel(file) {
+		parse = ParseModel
+	} else if looksLikeRanks(file) {
+		return nil, &Error{Path: path, Found: "it holds ranks of byte pairs in tiktoken's form, which is not supported", Try: "name the tokenizer.json of the same model"}
+	}
+	t, err := parse(file, config)
 	var e *Error
 	if errors.As(err, &e) {
 		e.Path = path
@@ -99,15 +107,9 @@ func Parse(file, config []byte) (*Tokenizer, error) {
 		e.Err = err
 		return nil, e
 	}
-	var beside struct {
-		CleanUp bool `json:"clean_up_tokenization_spaces"`
-	}
-	if len(config) > 0 {
-		if err := json.Unmarshal(config, &beside); err != nil {
-			e := broken("tokenizer_config.json", "it is not valid: %v", err)
-			e.Err = err
-			return nil, e
-		}
+	beside, err := readConfig(config)
+	if err != nil {
+		return nil, err
 	}
 	t := &Tokenizer{}
 	for _, load := range []func(*document) error{t.loadTokens, t.loadNormalizer, t.loadPreTokenizer, t.loadModel, t.loadAdded, t.loadPostProcessor, t.loadDecoder} {

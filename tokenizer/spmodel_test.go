@@ -1,0 +1,199 @@
+package tokenizer
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// spCases are what the sentencepiece package made of some texts (testdata/sentencepiece/make.py).
+type spCases struct {
+	Encode []struct {
+		Text string  `json:"text"`
+		IDs  []int32 `json:"ids"`
+	} `json:"encode"`
+	Decode []struct {
+		IDs  []int32 `json:"ids"`
+		Text string  `json:"text"`
+	} `json:"decode"`
+}
+
+const spFolder = "testdata/sentencepiece"
+
+func compareModels(t *testing.T, folder string) {
+	t.Helper()
+	models, err := filepath.Glob(filepath.Join(folder, "*.model"))
+	require.NoError(t, err)
+	require.NotEmpty(t, models)
+	for _, path := range models {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".model"), func(t *testing.T) {
+			tok, err := Open(path)
+			require.NoError(t, err)
+			text, err := os.ReadFile(strings.TrimSuffix(path, ".model") + ".json")
+			require.NoError(t, err)
+			var cases spCases
+			require.NoError(t, json.Unmarshal(text, &cases))
+			require.NotEmpty(t, cases.Encode)
+			for _, c := range cases.Encode {
+				require.Equal(t, c.IDs, append([]int32{}, tok.Encode(c.Text, false)...), "%q", c.Text)
+			}
+			for _, c := range cases.Decode {
+				require.Equal(t, c.Text, tok.Decode(c.IDs, true), "%v", c.IDs)
+				require.Equal(t, c.Text, streamed(tok, c.IDs, true), "%v", c.IDs)
+			}
+		})
+	}
+}
+
+func TestModelsAsSentencePiece(t *testing.T) { compareModels(t, spFolder) }
+
+// TestModelsTrainedHere compares with the package itself, where it is installed: on models whose table of characters is too
+// large to keep here.
+func TestModelsTrainedHere(t *testing.T) {
+	if out, err := exec.Command("python3", "-c", "import sentencepiece").CombinedOutput(); err != nil {
+		t.Skipf("the package sentencepiece is not installed (pip install sentencepiece): %s", out)
+	}
+	folder := t.TempDir()
+	out, err := exec.Command("python3", filepath.Join(spFolder, "make.py"), folder, "unigram_nmt", "bpe_nfkc_cf", "bpe", "unigram").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	compareModels(t, folder)
+}
+
+// message writes protobuf fields: numbers as varints, floats as 32 bits, texts and messages with their lengths.
+func message(fields ...any) []byte {
+	var b []byte
+	for i := 0; i < len(fields); i += 2 {
+		number := uint64(fields[i].(int))
+		switch v := fields[i+1].(type) {
+		case int:
+			b = binary.AppendUvarint(binary.AppendUvarint(b, number<<3), uint64(v))
+		case float64:
+			b = binary.LittleEndian.AppendUint32(binary.AppendUvarint(b, number<<3|5), math.Float32bits(float32(v)))
+		case string:
+			b = append(binary.AppendUvarint(binary.AppendUvarint(b, number<<3|2), uint64(len(v))), v...)
+		case []byte:
+			b = append(binary.AppendUvarint(binary.AppendUvarint(b, number<<3|2), uint64(len(v))), v...)
+		}
+	}
+	return b
+}
+
+func TestModelRefusals(t *testing.T) {
+	unk := message(1, "<unk>", 3, pieceUnknown)
+	table := func(units []uint32, texts string) []byte {
+		b := binary.LittleEndian.AppendUint32(nil, uint32(4*len(units)))
+		for _, u := range units {
+			b = binary.LittleEndian.AppendUint32(b, u)
+		}
+		return append(b, texts...)
+	}
+	for _, c := range []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"cut", []byte{0x0a, 0x05, 0x0a}, "it is not a valid tokenizer.model"},
+		{"no message", []byte{0x0f}, "no protobuf message"},
+		{"no pieces", message(2, message(3, kindBPE)), "it has no pieces"},
+		{"no unknown", message(1, message(1, "a")), "no piece for what is unknown"},
+		{"empty piece", message(1, message(2, 1.5)), "its piece 0 is empty or no UTF-8"},
+		{"no UTF-8", message(1, message(1, "\xff")), "its piece 0 is empty or no UTF-8"},
+		{"twice", message(1, unk, 1, unk), `its pieces 0 and 1 are both "<unk>"`},
+		{"long", message(1, message(1, strings.Repeat("a", 300))), "has more than 256 bytes"},
+		{"score", message(1, message(1, "a", 2, math.NaN())), `the score of its piece "a" is no number`},
+		{"unused", message(1, unk, 1, message(1, "a", 3, pieceUnused)), `its piece "a" is of type 5, which is not supported`},
+		{"kind", message(1, unk, 2, message(3, 4)), "its model is of type 4, neither unigram (1) nor BPE (2), which is not supported"},
+		{"bytes", message(1, unk, 2, message(35, 1)), "it falls back to bytes and has no piece <0x00>"},
+		{"no byte", message(1, unk, 1, message(1, "x", 3, pieceByte)), `its piece "x" is of the type of bytes and names none`},
+		{"character", message(1, unk, 1, message(1, "ab"), 1, message(1, "a"), 2, message(3, kindBPE)), `its piece "ab" has the character "b", which is no piece`},
+		{"denormalizer", message(1, unk, 5, message(2, "x")), "it has a denormalizer"},
+		{"table", message(1, unk, 3, message(2, "abc")), "it has 3 bytes"},
+		{"table's array", message(1, unk, 3, message(2, "\xff\xff\x00\x00a")), "its array has 65535 of 1 bytes"},
+		{"replacement", message(1, unk, 3, message(2, table([]uint32{0}, strings.Repeat("x", 300)))), "a replacement has 300 bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := ParseModel(c.file, nil)
+			require.ErrorContains(t, err, c.want)
+			var e *Error
+			require.ErrorAs(t, err, &e)
+		})
+	}
+	_, err := ParseModel(message(1, unk), []byte("{"))
+	require.ErrorContains(t, err, "tokenizer_config.json: it is not valid")
+}
+
+func TestModelsOwnTokens(t *testing.T) {
+	file, err := os.ReadFile(filepath.Join(spFolder, "bpe.model"))
+	require.NoError(t, err)
+	for config, want := range map[string][2]bool{"": {true, false}, `{"add_bos_token": false}`: {}, `{"add_bos_token": true, "add_eos_token": true}`: {true, true}} {
+		tok, err := ParseModel(file, []byte(config))
+		require.NoError(t, err)
+		plain, full := tok.Encode("the keeper", false), tok.Encode("the keeper", true)
+		if want[0] {
+			plain = append([]int32{1}, plain...)
+		}
+		if want[1] {
+			plain = append(plain, 2)
+		}
+		require.Equal(t, plain, full, config)
+	}
+	folder := t.TempDir()
+	path := filepath.Join(folder, "tokenizer.model")
+	require.NoError(t, os.WriteFile(path, file, 0o600))
+	tok, err := Open(folder)
+	require.NoError(t, err)
+	require.Equal(t, "<s> the keeper</s>", tok.Decode(append(append([]int32{1}, tok.Encode("the keeper", false)...), 2), false))
+	require.Equal(t, "the keeper", tok.Decode(append([]int32{1}, tok.Encode("the keeper", false)...), true))
+	require.NoError(t, os.WriteFile(path, []byte("IQ== 0\nIg== 1\n"), 0o600))
+	_, err = Open(path)
+	require.ErrorContains(t, err, "it holds ranks of byte pairs in tiktoken's form")
+}
+
+func FuzzParseModel(f *testing.F) {
+	models, err := filepath.Glob(filepath.Join(spFolder, "*.model"))
+	require.NoError(f, err)
+	for _, path := range models {
+		file, err := os.ReadFile(path)
+		require.NoError(f, err)
+		f.Add(file, " the  keeper 灯x\xff▁ light<b>")
+	}
+	f.Add(message(1, message(1, "<unk>", 3, pieceUnknown), 1, message(1, "▁a", 2, -1.5), 3, message(2, "\x04\x00\x00\x00\x00\x00\x00\x00a\x00")), "a b")
+	f.Fuzz(func(t *testing.T, file []byte, text string) {
+		tok, err := ParseModel(file, nil)
+		if err != nil {
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			return
+		}
+		ids := append(tok.Encode(text[:min(len(text), 1000)], true), 0, 1, -1, int32(tok.VocabSize()))
+		for _, id := range ids[:len(ids)-4] {
+			require.True(t, tok.has(id))
+		}
+		require.Equal(t, tok.Decode(ids, true), streamed(tok, ids, true))
+	})
+}
+
+// BenchmarkModelEncode encodes with small models of both kinds.
+func BenchmarkModelEncode(b *testing.B) {
+	for _, name := range []string{"bpe", "unigram_bytes"} {
+		b.Run(name, func(b *testing.B) {
+			tok, err := Open(filepath.Join(spFolder, name+".model"))
+			require.NoError(b, err)
+			text := strings.Repeat("the keeper of a lighthouse writes down what he sees: ships, gulls, weather and the price of oil. ", 600)
+			var ids []int32
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				ids = tok.AppendIDs(ids[:0], text, false)
+			}
+			perSecond(b, len(ids))
+		})
+	}
+}
