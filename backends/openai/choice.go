@@ -60,7 +60,7 @@ func (w *walker) choice(e *reader.Event) bool {
 		case "index":
 			k, ok = keyIndex, w.Integer(&e.Index, 0)
 		case "text":
-			k, ok = keyText, w.Text(e, true)
+			k, ok = keyText, w.text(e)
 		case "response_token_ids": // SGLang's chat (spec/real-servers.md §3)
 			k, ok = keyTokenIDs, w.IDs(e)
 		case "token_ids":
@@ -68,7 +68,7 @@ func (w *walker) choice(e *reader.Event) bool {
 				w.middle = append(w.middle[:0], w.B[behindText:w.I]...)
 				w.middleFrom, w.middleTo = atText, seen
 			}
-			ok = w.IDs(e)
+			ok = w.ids(e)
 		case "finish_reason":
 			k, ok = keyFinish, w.Word(&e.Finish)
 		case "prompt_token_ids":
@@ -88,13 +88,29 @@ func (w *walker) choice(e *reader.Event) bool {
 			behindText, atText = w.I, seen
 			if len(w.middle) > 0 && seen == w.middleFrom && bytes.HasPrefix(w.B[w.I:], w.middle) {
 				w.I += len(w.middle)
-				if !w.IDs(e) {
+				if !w.ids(e) {
 					return false
 				}
 				seen = w.middleTo | keyTokenIDs
 			}
 		}
 	}
+}
+
+// text reads the text of the answer, and marks where it stands.
+func (w *walker) text(e *reader.Event) bool {
+	w.marks.text = w.I
+	ok := w.Text(e, true)
+	w.marks.behindText = w.I
+	return ok
+}
+
+// ids reads the token ids, and marks where they stand.
+func (w *walker) ids(e *reader.Event) bool {
+	w.marks.ids = w.I
+	ok := w.IDs(e)
+	w.marks.behindIDs = w.I
+	return ok
 }
 
 // message reads a chat message or its delta. Reasoning is output, and no part of the answer's text.
@@ -115,13 +131,13 @@ func (w *walker) message(e *reader.Event) bool {
 		var k reader.Keys
 		switch string(key) {
 		case "content":
-			k, ok = keyText, w.Text(e, true)
+			k, ok = keyText, w.text(e)
 		case "reasoning":
-			k, ok = keyReasoning, w.Text(e, false)
+			k, ok, w.marks.more = keyReasoning, w.Text(e, false), true
 		case "reasoning_content":
-			k, ok = keyReasoningContent, w.Text(e, false)
+			k, ok, w.marks.more = keyReasoningContent, w.Text(e, false), true
 		case "tool_calls":
-			k, ok = keyToolCalls, w.calls(e)
+			k, ok, w.marks.more = keyToolCalls, w.calls(e), true
 		default:
 			ok = w.Skip(0)
 		}

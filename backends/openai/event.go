@@ -11,7 +11,8 @@ import (
 //
 // The bytes before "choices" are the same in every event of one answer (id, created, model). They are remembered from
 // the first event and compared with the next ones: equal bytes lead to an equal state, so the walk starts behind them.
-// In the same way the bytes between a choice's text and its token ids are remembered.
+// In the same way the bytes between a choice's text and its token ids are remembered, and, where that is all that differs
+// between two events, everything but these (shape.go).
 type walker struct {
 	reader.Scanner
 	each   func(*reader.Event) // of a batch: gets every choice; nil: the last one counts
@@ -21,6 +22,9 @@ type walker struct {
 	middle     []byte      // from behind the text of a choice up to and with the colon after "token_ids"
 	middleFrom reader.Keys // keys of the choice before middle
 	middleTo   reader.Keys // and behind it
+
+	shape shape
+	marks marks
 }
 
 const (
@@ -61,12 +65,28 @@ func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func
 }
 
 // Forget drops what was learned from the answer before.
-func (w *walker) Forget() { w.prefix, w.middle = w.prefix[:0], w.middle[:0] }
+func (w *walker) Forget() {
+	w.prefix, w.middle, w.shape.before = w.prefix[:0], w.middle[:0], w.shape.before[:0]
+}
 
 // walk reads one document into e; false: not sure.
 func (w *walker) walk(doc []byte, e *reader.Event) bool {
 	e.Reset()
 	w.Start(doc)
+	if w.known(doc, e) {
+		return true
+	}
+	w.marks = marks{}
+	if !w.whole(doc, e) {
+		return false
+	}
+	w.learn(doc, e)
+	return true
+}
+
+// whole reads every byte of a document, but for those before the choices where they are known.
+func (w *walker) whole(doc []byte, e *reader.Event) bool {
+	w.I = 0
 	if n := len(w.prefix); n > 0 && len(doc) > n && bytes.Equal(doc[:n], w.prefix) {
 		w.I = n
 		return w.choicesOf(e) && w.members(e, w.seen, false) && w.AtEnd()

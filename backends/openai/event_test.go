@@ -101,6 +101,32 @@ func TestLearnedPrefixIsOnlyOneOfEqualBytes(t *testing.T) {
 	require.False(t, w.walk([]byte(strings.TrimSuffix(vllmEvent, "}")+`,"choices":[]}`), &e), "a second list of choices")
 }
 
+func TestLearnedShape(t *testing.T) {
+	chat := `{"id":"x","choices":[{"index":0,"delta":{"content":"Hel"},"logprobs":null,"finish_reason":null,"token_ids":[33813,385]}],"usage":null}`
+	for _, ordinary := range []string{vllmEvent, chat} {
+		w := newWalker(true)
+		var e reader.Event
+		require.True(t, w.walk([]byte(ordinary), &e))
+		require.NotEmpty(t, w.shape.before, "it is learned")
+		for _, change := range [][2]string{
+			{"1097", "7,8"}, {" word", ""}, {" word", `a\"]}\u00e9`}, {"[1097]", "[]"}, {"[1097]", "null"}, {"1097", "-1"}, {"1097", "01"}, {"[1097]", "[1097"},
+			{" word", `"`}, {`"finish_reason":null`, `"finish_reason":"stop"`}, {`[1097]}]`, `[1097]},{"text":"b"}]`}, {"[1097]", `[1097],"usage":{"completion_tokens":3}`},
+			{"33813,385", "5"}, {"Hel", "lo\n"}, {"Hel", "lo\\n"}, {`"usage":null`, `"usage":{"completion_tokens":3}`}, {"[33813,385]", "null"},
+		} {
+			doc := strings.Replace(ordinary, change[0], change[1], 1)
+			alone, slow := newWalker(true), reader.Event{}
+			var want reader.Event
+			sure := alone.walk([]byte(doc), &want)
+			require.Equal(t, sure, w.walk([]byte(doc), &e), doc)
+			if sure {
+				same(t, doc, &e, &want)
+				require.NoError(t, decodeSlow([]byte(doc), true, &slow), doc)
+				same(t, doc, &e, &slow)
+			}
+		}
+	}
+}
+
 func FuzzEvent(f *testing.F) {
 	for _, doc := range documents {
 		f.Add(doc, true)
