@@ -41,9 +41,9 @@ run: build
 	@$(BIN) run --model '$(MODEL)' --mode '$(MODE)' $(call flag,SCENARIO,scenario) $(call flag,ENDPOINT,endpoint) \
 	  $(call flag,DATASET,dataset) $(call flag,OUT,output-dir) $(ARGS)
 
-## make submission   every test of MODEL's scenarios: [ENDPOINT=] [DATASET=] [SYSTEM=] [SUBMITTER=] [OUT=] [ARGS=]
+## make submission   every test of MODEL's scenarios, to a checked tree: [ENDPOINT=] [DATASET=] [SYSTEM=] [SUBMITTER=] [OUT=] [ARGS=]
 submission: build
-	@$(BIN) submission run --model '$(MODEL)' $(call flag,ENDPOINT,endpoint) $(call flag,DATASET,dataset) \
+	@$(BIN) submission --model '$(MODEL)' $(call flag,ENDPOINT,endpoint) $(call flag,DATASET,dataset) \
 	  $(call flag,SYSTEM,system) $(call flag,SUBMITTER,submitter) $(call flag,OUT,output-dir) $(ARGS)
 
 ## make test         everything that CI checks

@@ -129,6 +129,9 @@ func audit08(string) (Audit, bool) {
 	return Audit{Settings: []Setting{performanceMode, seed, logged(4096)}}, true
 }
 
+// minTokensKey is the line with the smallest mean length.
+const minTokensKey = "test09_min_output_tokens"
+
 // test09Logged is above every data set's size, so that every answer is logged.
 const test09Logged = 10000
 
@@ -140,11 +143,14 @@ func audit09(benchmark string) (Audit, bool) {
 	}
 	return Audit{
 		Settings: append(s, noEqualIssue,
-			Setting{"test09_min_output_tokens", pyFloat(b.min), "smallest mean length; LoadGen does not read it, the verification does"},
+			Setting{minTokensKey, pyFloat(b.min), "smallest mean length; LoadGen does not read it, the verification does"},
 			Setting{"test09_max_output_tokens", pyFloat(b.max), "largest mean length, likewise"}),
 		Records: b.queries, Distinct: b.unique, MinTokens: b.min, MaxTokens: b.max,
 	}, ok
 }
+
+// rehearsalTokens is TEST09's smallest mean length in a rehearsal, whose answers are not the benchmark's: there is an answer at all.
+const rehearsalTokens = 1
 
 // Scale is the audit with at most n queries, for a rehearsal. Its verdict counts for nothing, and a Result says so.
 func (a *Audit) Scale(n int) *Audit {
@@ -157,9 +163,13 @@ func (a *Audit) Scale(n int) *Audit {
 	if a.Samples > n {
 		small.Samples = n
 	}
+	if a.MinTokens > 0 {
+		small.MinTokens = rehearsalTokens
+	}
+	scaled := map[string]string{"min_query_count": strconv.Itoa(n), minTokensKey: pyFloat(small.MinTokens)}
 	for i, s := range small.Settings {
-		if s.Key == "min_query_count" {
-			small.Settings[i] = Setting{s.Key, strconv.Itoa(n), "a rehearsal: the audit asks for " + s.Value}
+		if value, ok := scaled[s.Key]; ok {
+			small.Settings[i] = Setting{s.Key, value, "a rehearsal: the audit asks for " + s.Value}
 		}
 	}
 	return &small

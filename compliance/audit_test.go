@@ -78,6 +78,14 @@ func TestScale(t *testing.T) {
 	require.Contains(t, small.Config(), "# a rehearsal: the audit asks for 990\n")
 	require.Equal(t, "990", settled(t, a, "Offline")["min_query_count"])
 	require.False(t, a.Scale(990).Scaled)
+
+	// A rehearsal's answers have not the benchmark's length.
+	a, err = Find(Test09, gptOSS.Name)
+	require.NoError(t, err)
+	small = a.Scale(20)
+	require.Equal(t, 1.0, small.MinTokens)
+	require.Contains(t, small.Config(), "# a rehearsal: the audit asks for 1150.38\n*.*.test09_min_output_tokens = 1.0\n")
+	require.Equal(t, 1150.38, a.MinTokens)
 }
 
 // The registry and the table agree on which language model needs what.

@@ -241,7 +241,7 @@ func TestStrictTEST07AndTEST09(t *testing.T) {
 		"TEST09 scaled": {test: Test09, change: func(in *Input) {
 			a, _ := Find(Test09, gptOSS.Name)
 			in.Audit = a.Scale(10)
-		}, log: func(e []entry) []entry { return e[:10] }, pass: true, codes: "(rehearsal) setting_min_query_count"},
+		}, log: func(e []entry) []entry { return e[:10] }, pass: true, codes: "(rehearsal) setting_min_query_count setting_test09_min_output_tokens"},
 		"TEST09 empty":        {test: Test09, log: func(e []entry) []entry { e[5].tokens = nil; return e }, pass: true, codes: "empty_output"},
 		"TEST09 text":         {test: Test09, log: func(e []entry) []entry { e[5].tokens[3] = 0x6c6c6548; return e }, pass: true, codes: "token_range"},
 		"TEST09 count":        {test: Test09, log: func(e []entry) []entry { e[5].count = 3; return e }, pass: true, codes: "token_count"},

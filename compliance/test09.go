@@ -47,7 +47,7 @@ func (a *audit) test09() error {
 	if a.asked != nil {
 		rules = *a.asked
 	}
-	low, err := a.threshold("test09_min_output_tokens", a.MinTokens, rules.MinTokens, true)
+	low, err := a.threshold(minTokensKey, a.MinTokens, rules.MinTokens, true)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,19 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 	return ds, err
 }
 
+// ShareDataset takes the data set that another plan has read, where this one would read the same file in the same way.
+func (p *Plan) ShareDataset(other *Plan) {
+	if other == nil || other.file == nil || p.Row != other.Row {
+		return
+	}
+	for _, name := range []string{"dataset", "samples", "input-column", "input-ids-column", "output-column"} {
+		if p.Config.Text(name) != other.Config.Text(name) {
+			return
+		}
+	}
+	p.file, p.synthetic = other.file, other.synthetic
+}
+
 // firstRows is the data set in memory, cut to --samples as a file is.
 func (p *Plan) firstRows() *datasets.Dataset {
 	ds := *p.Dataset

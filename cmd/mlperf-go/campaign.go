@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,20 +20,24 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
+	description "github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // theCampaign is a campaign with what its steps are set to.
 type theCampaign struct {
 	campaign.Campaign
-	p    *program
-	row  *models.Row
-	base *config.Effective // what every step has
-	sets []override
-	size size
-	hash map[string]string // of synthetic data sets, by their rows
+	p      *program
+	row    *models.Row
+	base   *config.Effective // what every step has
+	sets   []override
+	size   size
+	script bool                 // the steps are printed, not run
+	hash   map[string]string    // of synthetic data sets, by their rows
+	read   map[string]*run.Plan // that has read a data set, by the file
 
-	tokenizer []string // flags that name it, for the scores
+	words     *description.Description // of the system; empty where there is no file
+	tokenizer []string                 // flags that name it, for the scores
 }
 
 // override is a --set.
@@ -45,7 +47,7 @@ type override struct {
 
 // newCampaign reads flags and the system's description, and plans the steps. It starts and writes nothing.
 func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign, error) {
-	k := &theCampaign{p: p, base: e, hash: map[string]string{}}
+	k := &theCampaign{p: p, base: e, hash: map[string]string{}, read: map[string]*run.Plan{}}
 	if e.String("mode") != string(models.Performance) { // the steps say theirs
 		if err := e.Set("mode", string(models.Performance), forced); err != nil {
 			return nil, err
@@ -69,8 +71,8 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 		k.Folder = filepath.Join("results", k.row.Name)
 	}
 	for _, f := range tokenizerNames() {
-		if name := f.Names()[0]; c.IsSet(name) {
-			k.tokenizer = append(k.tokenizer, fmt.Sprintf("--%s=%v", name, c.Value(name)))
+		if name := f.Names()[0]; e.IsSet(name) {
+			k.tokenizer = append(k.tokenizer, "--"+name+"="+e.Text(name))
 		}
 	}
 	k.Resume, k.Force = e.Bool("resume"), e.Bool("force")
@@ -90,32 +92,32 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 
 // describe says whose campaign it is: by flags, else by the system's description.
 func (k *theCampaign) describe(c *cli.Context, plan *run.Plan) error {
-	var d struct {
-		Type      string `json:"system_type"`
-		Submitter string `json:"submitter"`
-		Division  string `json:"division"`
-	}
+	d := description.New()
+	defer func() { k.words = d }()
 	k.System = "simulated"
 	if plan.HasEndpoint() {
 		k.System = "system"
 	}
 	if path := c.String("system"); path != "" {
-		text, err := os.ReadFile(path)
-		if err == nil {
-			err = json.Unmarshal(text, &d)
+		var err error
+		if d, err = description.Read(path); err != nil {
+			return &run.Error{Exit: run.ExitUsage, Code: "system", Err: err}
 		}
-		if err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "system", Err: fmt.Errorf("the description of the system %s can not be read: %w", path, err), Hint: "Give a JSON file with --system"}
+		if k.System = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)); k.System == layout.TreeName { // as init names the file
+			k.System = "system"
 		}
-		k.System = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	}
-	if slices.Contains([]string{layout.TreeName, layout.OriginalsName, "aside"}, k.System) {
-		return &run.Error{Exit: run.ExitUsage, Code: "system", Err: fmt.Errorf("the system can not be called %q: a folder of the campaign has that name", k.System), Hint: "Give the description's file another name"}
+	if name := c.String("system-name"); name != "" {
+		k.System = name
+	}
+	if slices.Contains([]string{layout.OriginalsName, campaign.AsideName, ".", ".."}, k.System) || strings.ContainsAny(k.System, "/\\ ") {
+		return &run.Error{Exit: run.ExitUsage, Code: "system", Err: fmt.Errorf("the system can not be called %q: its folder would have that name", k.System), Hint: "Name it with --system-name"}
 	}
 	k.Model = k.row.Name
 	k.Submitter = orElse(c.String("submitter"), d.Submitter)
 	k.Division = strings.ToLower(orElse(orElse(c.String("division"), d.Division), layout.Closed))
-	k.SystemType = orElse(c.String("system-type"), d.Type)
+	systemType, _ := d.System["system_type"].(string)
+	k.SystemType = orElse(c.String("system-type"), systemType)
 	if !slices.Contains(layout.Divisions(), k.Division) {
 		return &run.Error{Exit: run.ExitUsage, Code: "division", Err: fmt.Errorf("the division %q is unknown", k.Division), Hint: "Use " + strings.Join(layout.Divisions(), ", ")}
 	}
@@ -244,12 +246,21 @@ func (k *theCampaign) plan(s campaign.Step) (*run.Plan, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	if s.Audit() {
+		audit, err := compliance.Find(s.Test, k.row.Name)
+		if err != nil {
+			return nil, "", &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+		}
+		plan.AuditRows = audit.Samples
+	}
 	rows, sum := plan.Samples(), ""
 	if plan.HasDataset() {
+		plan.ShareDataset(k.read[e.String("dataset")])
 		ds, err := plan.ReadDataset()
 		if err != nil {
 			return nil, "", err
 		}
+		k.read[e.String("dataset")] = plan
 		rows, sum = len(ds.Samples), ds.SHA256
 	} else if sum, err = k.synthetic(plan); err != nil {
 		return nil, "", err
@@ -281,7 +292,7 @@ func (k *theCampaign) bind() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.ID(), err)
 		}
-		if err := refuseRehearsal(plan); err != nil {
+		if err := errors.Join(refuseRehearsal(plan), k.refuseBreaches(plan)); err != nil {
 			return fmt.Errorf("%s: %w", t.ID(), err)
 		}
 		t.Load = loadOf(plan)
@@ -298,6 +309,16 @@ func (k *theCampaign) bind() error {
 		}
 	}
 	return nil
+}
+
+// refuseBreaches: what the closed division does not allow is found hours later otherwise. A rehearsal is told by its tests.
+func (k *theCampaign) refuseBreaches(plan *run.Plan) error {
+	breaches := plan.Breaches()
+	if !k.Real || k.Division == layout.Open || len(breaches) == 0 {
+		return nil
+	}
+	return &run.Error{Exit: run.ExitUsage, Code: "breach", Err: fmt.Errorf("the %s division does not allow this: %s", k.Division, breaches[0]),
+		Hint: "Leave the setting out, or submit with --division open"}
 }
 
 // loadOf is how much a bound plan's test has to do.
@@ -331,23 +352,33 @@ func (k *theCampaign) auditLoad(s campaign.Step, l campaign.Load) (campaign.Load
 	return l, nil
 }
 
-// runCampaign does the steps, with what the user left out started once for all of them.
+// runCampaign does the steps and shows what became of them.
 func (p *program) runCampaign(ctx context.Context, k *theCampaign) error {
-	if err := k.bind(); err != nil {
+	outcomes, err := p.measure(ctx, k)
+	if k.State() == nil || err != nil && p.json { // one object: the error. What was done before stands in its folders.
 		return err
 	}
+	p.printOutcomes(k.State(), outcomes)
+	return err
+}
+
+// measure does the steps, with what the user left out started once for all of them, and sets the exit code.
+func (p *program) measure(ctx context.Context, k *theCampaign) ([]campaign.Outcome, error) {
+	if err := k.bind(); err != nil {
+		return nil, err
+	}
 	if err := k.Open(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	defer k.Close()
 	down, err := p.startServers(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer down()
 	stop, err := k.rehearse(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer stop()
 	d, sure := k.Estimate(0)
@@ -355,11 +386,7 @@ func (p *program) runCampaign(ctx context.Context, k *theCampaign) error {
 	err = k.Run(ctx)
 	outcomes := k.Outcomes()
 	p.exit = campaign.ExitCode(outcomes)
-	if err != nil && p.json { // one object: the error. What was done before stands in its folders.
-		return err
-	}
-	p.printOutcomes(k.State(), outcomes)
-	return err
+	return outcomes, err
 }
 
 // rehearse starts the simulator and makes the data set where the user has none; every step then has them.

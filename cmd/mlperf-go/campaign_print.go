@@ -132,6 +132,7 @@ func (p *program) printScript(k *theCampaign) error {
 	if err := k.bind(); err != nil {
 		return err
 	}
+	k.script = true
 	var b strings.Builder
 	b.WriteString(scriptHead)
 	fmt.Fprintf(&b, "out=%s\nmkdir -p \"$out\"\n", shellWord(k.Folder))
@@ -147,7 +148,11 @@ func (p *program) printScript(k *theCampaign) error {
 		}
 	}
 	if !k.base.Has("endpoint") {
-		served := orElse(k.base.String("served-model"), k.row.Name)
+		plan, _, err := k.plan(k.All[0])
+		if err != nil {
+			return err
+		}
+		served := plan.Config.String("served-model")
 		fmt.Fprintf(&b, scriptSimulator, shellWord(k.base.String("dataset")), k.row.Name, shellWord(served))
 		if err := errors.Join(k.base.Set("endpoint", "http://ENDPOINT:1", forced), k.base.Set("backend", "sim", forced), k.base.Set("served-model", served, forced)); err != nil {
 			return err

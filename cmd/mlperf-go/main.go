@@ -185,7 +185,10 @@ func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
 		withRequired(c)
 		c.Subcommands = p.withGlobals(c.Subcommands)
 		if len(c.Subcommands) > 0 {
-			c.Action, c.OnUsageError = p.noCommand, usageError
+			c.OnUsageError = usageError
+			if c.Action == nil {
+				c.Action = p.noCommand
+			}
 		}
 	}
 	return commands

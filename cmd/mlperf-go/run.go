@@ -152,7 +152,7 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 // doneBefore is the valid record in a plan's folder, when the settings are the plan's; nil: there is none.
 func doneBefore(plan *run.Plan) *run.Record {
 	e := plan.Config.Clone()
-	k := &theCampaign{base: e, row: plan.Row, hash: map[string]string{}}
+	k := &theCampaign{base: e, row: plan.Row, hash: map[string]string{}, read: map[string]*run.Plan{}}
 	step := campaign.Step{Scenario: plan.Scenario.Scenario, Test: string(plan.Mode)}
 	bound, sum, err := k.plan(step)
 	if err != nil { // the run itself will tell

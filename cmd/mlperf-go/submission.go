@@ -17,11 +17,13 @@ const campaignGroup = "Campaign"
 func (p *program) submissionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "submission", Usage: "a benchmark's tests, its submission tree, and the tree's check",
+		Description: "Without a word behind it: run, build, truncate and check, in this order, to a tree in OUTPUT-DIR/submission.",
+		Flags:       campaignCommandFlags(), Action: p.chain,
 		Subcommands: []*cli.Command{{
 			Name: "run", Usage: "every test of every scenario: preflight, performance, accuracy, score, audits", HideHelpCommand: true,
 			Description: "Runs each test in a process of its own, into OUTPUT-DIR/<system>/<benchmark>/<scenario>/<test>. --resume goes on after any kind of end:\n" +
 				"what is done and valid is not repeated, and what a changed setting touches is. docs/campaigns.md tells more.",
-			Flags:        append(settingFlags(), campaignFlags()...),
+			Flags:        campaignCommandFlags(),
 			Action:       p.submissionRun,
 			OnUsageError: usageError,
 		}, {
@@ -32,10 +34,15 @@ func (p *program) submissionCommand() *cli.Command {
 	}
 }
 
+func campaignCommandFlags() []cli.Flag {
+	return append(settingFlags(), campaignFlags()...)
+}
+
 // campaignFlags are those of a campaign beside the settings of its tests.
 func campaignFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "system", Category: campaignGroup, Usage: "description of the system; its file name names the system, and its system_type tells which scenarios there are"},
+		&cli.StringFlag{Name: "system", Category: campaignGroup, Usage: "description of the system, as submission init writes it; its system_type tells which scenarios there are"},
+		&cli.StringFlag{Name: "system-name", Category: campaignGroup, Usage: "name of the system's folders; default: the description's file name"},
 		&cli.StringFlag{Name: "system-type", Category: campaignGroup, Usage: "datacenter, edge, or datacenter,edge; default: the description's, or the benchmark's own"},
 		&cli.StringFlag{Name: "submitter", Category: campaignGroup, Usage: "name of the submitter; default: the description's"},
 		&cli.StringFlag{Name: "division", Category: campaignGroup, Usage: "closed, open or network; default: the description's, or closed"},

@@ -121,8 +121,9 @@ func (o Of) String() string {
 	return fmt.Sprintf("%s on %s, round %s, %s division", o.Model, o.System, o.Round, o.Division)
 }
 
-// Look says how a task stands, from what its folder holds. With force only this process's own work counts.
+// Look says how a task stands, from what its folder holds.
 func (c *Campaign) Look(t Task) Finding {
+	t = c.follow(t)
 	entry := c.state.Entry(t.Step)
 	switch {
 	case t.Test == Preflight:
@@ -161,6 +162,7 @@ const belowTarget = "accuracy_below_target"
 func (c *Campaign) Run(ctx context.Context) error {
 	own := map[string]bool{} // done by this process, or found done
 	for i, t := range c.Tasks {
+		t = c.follow(t)
 		entry := c.state.Entry(t.Step)
 		if !c.Force || own[t.ID()] {
 			f := c.Look(t)
@@ -366,8 +368,8 @@ func (c *Campaign) ready(ctx context.Context, t Task, entry *Entry) error {
 	return &run.Error{Exit: run.ExitEnvironment, Code: "endpoint", Err: fmt.Errorf("%s was not started: %w", t.ID(), err), Hint: "Start the server again, and go on with --resume; --wait-endpoint D waits for it"}
 }
 
-// asideName is the folder for what was done and is done again.
-const asideName = "aside"
+// AsideName is the folder of a campaign for what was done and is done again.
+const AsideName = "aside"
 
 // moveAside takes a step's earlier folder out of the way. It is kept: an hour of measurement is nobody's to throw away.
 func (c *Campaign) moveAside(t Task, entry *Entry) error {
@@ -376,7 +378,7 @@ func (c *Campaign) moveAside(t Task, entry *Entry) error {
 		return nil
 	}
 	for n := 1; ; n++ {
-		name := filepath.Join(asideName, string(t.Scenario), t.Test+"-"+strconv.Itoa(n))
+		name := filepath.Join(AsideName, string(t.Scenario), t.Test+"-"+strconv.Itoa(n))
 		to := filepath.Join(c.Folder, name)
 		if _, err := os.Lstat(to); err == nil {
 			continue

@@ -248,7 +248,7 @@ func TestAStepThatIsNotValidCostsOnlyWhatNeedsIt(t *testing.T) {
 			for id, was := range c.want {
 				require.Contains(t, s.ran, id)
 				if was != Pending && (Step{Test: filepath.Base(id)}).IsRun() {
-					require.DirExists(t, filepath.Join(s.Folder, asideName, id+"-1"), "what was is kept")
+					require.DirExists(t, filepath.Join(s.Folder, AsideName, id+"-1"), "what was is kept")
 				}
 			}
 			require.Len(t, tests(s.ran), len(tests(keys(c.want))), "and nothing else was repeated")

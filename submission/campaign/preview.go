@@ -102,7 +102,7 @@ func fromRuns(folder string) (*State, error) {
 	for _, path := range paths {
 		words := strings.Split(filepath.ToSlash(filepath.Dir(path)), "/")
 		system, model, scenario, test := words[len(words)-4], words[len(words)-3], words[len(words)-2], words[len(words)-1]
-		if system == asideName || system == layout.TreeName || s.Model != "" && (model != s.Model || system != s.System) {
+		if system == AsideName || system == layout.TreeName || s.Model != "" && (model != s.Model || system != s.System) {
 			continue
 		}
 		s.Model, s.System = model, system

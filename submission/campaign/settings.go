@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // Settings are what a step was or will be set to, by setting name, as far as its result depends on it.
@@ -54,11 +55,11 @@ var touchesNothing = map[string]bool{
 // touches are settings that only some scenarios feel, by LoadGen's scenario; the others feel every scenario.
 var touches = map[string][]models.Scenario{
 	"ttft-limit": {models.Server}, "tpot-limit": {models.Server}, "server-coalesce-queries": {models.Server},
-	"concurrency": {models.Offline}, "expected-latency": {models.SingleStream},
+	"concurrency": {models.Offline}, KeyExpectedLatency: {models.SingleStream},
 }
 
 // found are settings that a test finds out by itself where nobody sets them: their absence from a plan is no difference.
-var found = map[string]bool{"expected-latency": true}
+var found = map[string]bool{KeyExpectedLatency: true}
 
 // PlanSettings are those of a bound plan, whose data set has the given SHA-256. The settings of the same plan's run, read back from
 // its folder, are equal.
@@ -139,3 +140,29 @@ func sentence(list []Change) string {
 	}
 	return strings.Join(words, "; ")
 }
+
+// follow gives a task what its scenario's performance run has found out by itself: all tests of a scenario have one user.conf.
+func (c *Campaign) follow(t Task) Task {
+	if !t.IsRun() || t.Test == layout.Performance || t.Scenario != models.SingleStream {
+		return t
+	}
+	folder := c.folder(Step{t.Scenario, layout.Performance})
+	r, err := run.ReadRecord(folder)
+	if err != nil {
+		return t
+	}
+	was, err := FolderSettings(folder, r)
+	if err != nil {
+		return t
+	}
+	for name := range found {
+		if t.Settings[name] == "" && was[name] != "" {
+			t.Settings = maps.Clone(t.Settings)
+			t.Settings[name] = was[name]
+		}
+	}
+	return t
+}
+
+// KeyExpectedLatency is the setting that a SingleStream performance run finds out by itself.
+const KeyExpectedLatency = "expected-latency"
