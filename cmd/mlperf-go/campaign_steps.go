@@ -107,8 +107,8 @@ func (k *theCampaign) arguments(t campaign.Task) ([]string, error) {
 	if found := t.Settings[campaign.KeyExpectedLatency]; found != "" && !e.IsSet(campaign.KeyExpectedLatency) {
 		args = append(args, "--"+campaign.KeyExpectedLatency+"="+found)
 	}
-	if k.script && t.Scenario == models.SingleStream && t.IsRun() && t.Test != layout.Performance && !e.IsSet("user-conf") { // what performance finds out
-		args = append(args, "--user-conf", filepath.Join(k.Path(campaign.Step{Scenario: t.Scenario, Test: layout.Performance}), run.UserConfName))
+	if k.script && t.Scenario == models.SingleStream && t.IsRun() && t.Test != layout.Performance && !e.IsSet(campaign.KeyExpectedLatency) {
+		args = append(args, "--"+campaign.KeyExpectedLatency+"="+scriptLatency)
 	}
 	switch {
 	case t.Test == campaign.Preflight:

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/campaign"
+)
+
+// What the closed division does not allow is refused before hours are spent, and is the submitter's own affair in the open one.
+func TestBreachesAreRefusedWhereTheyCount(t *testing.T) {
+	plan, err := run.New(run.Settings{"model": "llama3.1-8b", "max-tokens": "64", "endpoint": "http://a"})
+	require.NoError(t, err)
+	require.NoError(t, plan.Bind(13368))
+	for division, refused := range map[string]bool{"closed": true, "network": true, "open": false} {
+		k := &theCampaign{Campaign: campaign.Campaign{Of: campaign.Of{Division: division}, Real: true}}
+		err := k.refuseBreaches(plan)
+		require.Equal(t, refused, err != nil, division)
+		if refused {
+			require.Equal(t, run.ExitUsage, run.Classify(err).Exit)
+			require.ErrorContains(t, err, "the "+division+" division does not allow this: ")
+			require.ErrorContains(t, err, "64")
+		}
+		k.Real = false
+		require.NoError(t, k.refuseBreaches(plan), "a rehearsal's tests warn themselves")
+	}
+}
