@@ -142,6 +142,11 @@ func TestRunsThatAreRefused(t *testing.T) {
 		{"a run is a rehearsal", func(e *example) {
 			e.record(server(layout.Performance), func(r *run.Record) { r.Rehearsal, r.RehearsalReasons = true, []string{"64 of 13368 rows"} })
 		}, []string{"rehearsal@Server/performance"}, "64 of 13368 rows"},
+		{"settings that the division does not allow", func(e *example) {
+			e.record(server(layout.Performance), func(r *run.Record) {
+				r.Breaches = []run.Breach{{Code: "sampling_temperature", Sent: "0.7", Required: "0", Source: "the rules"}}
+			})
+		}, []string{"breach@Server/performance"}, "0.7 is sent, and the closed division wants 0"},
 		{"a log has no end", func(e *example) {
 			e.record(server(layout.Performance), func(r *run.Record) { r.LoadGen.Complete = false })
 		}, []string{"log_incomplete@Server/performance"}, "end"},

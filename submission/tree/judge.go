@@ -33,6 +33,7 @@ var objections = []objection{
 	{"verdict", (*builder).verdict},
 	{"other_test", (*builder).otherTest},
 	{"rehearsal", (*builder).rehearsed},
+	{"breach", (*builder).breached},
 	{"log_incomplete", (*builder).incomplete},
 	{"log_altered", (*builder).altered},
 	{"seeds", (*builder).wrongSeeds},
@@ -89,7 +90,8 @@ func (b *builder) crashed(t *test) string {
 }
 
 func (b *builder) verdict(t *test) string {
-	if t.record.Verdict == run.Valid {
+	low := func(c run.Cause) bool { return c.Code == "accuracy_below_target" }
+	if t.record.Verdict == run.Valid || b.o.Division == layout.Open && !slices.ContainsFunc(t.record.Reasons, func(c run.Cause) bool { return !low(c) }) {
 		return ""
 	}
 	words := []string{string(t.record.Verdict)}
@@ -117,6 +119,18 @@ func (b *builder) rehearsed(t *test) string {
 		return ""
 	}
 	return "it is a rehearsal: " + strings.Join(t.record.RehearsalReasons, "; ")
+}
+
+// breached: the closed and network divisions fix what requests ask for.
+func (b *builder) breached(t *test) string {
+	if b.o.Division == layout.Open || t.rehearsal {
+		return ""
+	}
+	var words []string
+	for _, breach := range t.record.Breaches {
+		words = append(words, breach.String())
+	}
+	return strings.Join(words, "; ")
 }
 
 func (b *builder) incomplete(t *test) string {
