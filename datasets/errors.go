@@ -8,6 +8,7 @@ import (
 // Error is what is wrong with a data set, and where.
 type Error struct {
 	Path     string // file; empty for a data set made in memory
+	What     string // what the file is; empty: a data set
 	Record   int    // 1-based; 0: the file as a whole
 	Line     int    // 1-based; 0: unknown
 	Field    string // column; empty: the record as a whole
@@ -21,7 +22,11 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Path != "" {
-		b.WriteString("cannot read data set " + e.Path)
+		what := e.What
+		if what == "" {
+			what = "data set"
+		}
+		b.WriteString("cannot read " + what + " " + e.Path)
 	} else {
 		b.WriteString("cannot use the data set in memory")
 	}

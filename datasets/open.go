@@ -36,7 +36,7 @@ func read(path string, o Options, most int) (*Dataset, []error) {
 	defer src.Close()
 	r := newReader(path, o, p, most)
 	r.read(src)
-	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples, Notes: r.notes()}
+	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples, Notes: r.notes(), Store: o.Store}
 	if len(r.errs) < most {
 		if d.SHA256, err = src.sum(); err != nil {
 			r.errs = append(r.errs, readFailed(path, err))
@@ -57,6 +57,7 @@ type reader struct {
 	check   *validator
 	keep    func(record []byte, s Sample, has presence) error // takes a good record
 	samples []Sample
+	images  int // records whose messages were made of raw fields
 	errs    []error
 }
 
@@ -105,10 +106,14 @@ func (r *reader) read(src *source) {
 
 // notes are what a reader of the file should know.
 func (r *reader) notes() []string {
+	var notes []string
 	if n, ok := r.source.(interface{ notes() []string }); ok {
-		return n.notes()
+		notes = n.notes()
 	}
-	return nil
+	if r.o.Template == nil && r.images > 0 {
+		notes = append(notes, fmt.Sprintf("%d prompts are made of raw fields without a prompt template: the wording is not the benchmark's (--prompt-template)", r.images))
+	}
+	return notes
 }
 
 // record decodes, checks and keeps one record. The error is the keeper's own.
@@ -124,12 +129,19 @@ func (r *reader) record(record []byte, line int) error {
 		r.report(r.source.passed(), line, f, nil)
 		return nil
 	}
+	if s.ImageBytes > 0 {
+		r.images++
+	}
 	return r.keep(record, s, has)
 }
 
 // keepSample adds a sample to the data set.
 func (r *reader) keepSample(_ []byte, s Sample, has presence) error {
 	s.Index = len(r.samples)
+	var err error
+	if s.Messages, err = r.keepMessages(s.Messages); err != nil {
+		return fmt.Errorf("cannot keep the messages of record %d of data set %s: %w", s.Index+1, r.path, err)
+	}
 	if has.ids {
 		s.InputIDs = r.dec.keepIDs(s.InputIDs)
 	}

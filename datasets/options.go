@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/spill"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -22,6 +23,9 @@ type Options struct {
 	KeepTarget     bool              // keep the reference output
 	Keep           []string          // columns whose values Sample.Kept holds: a string's text, another value's JSON
 	Overrides      map[string]string // role to column name, over the schema's own name
+	Template       *Template         // makes the prompts, in place of what the file has
+	Store          *spill.Store      // keeps messages; nil: in memory. Who made it closes it, when the data set is no longer used
+	SizesOnly      bool              // messages are checked and measured, and not kept
 }
 
 // ForRow returns the options that read a benchmark's data set.
@@ -36,6 +40,12 @@ const (
 	roleTarget   = "target"
 	roleMessages = "messages"
 	roleID       = "id"
+	roleTemplate = "template"    // wraps the prompt's text: {input} stands for it; an object has one for each model family
+	roleImage    = "image"       // image file in base64, or an object that holds it as bytes
+	roleSystem   = "system"      // text of the system message
+	rolePart     = "part"        // part of the user's text, in the schema's order
+	roleTools    = "tools"       // functions that may be called, sent with the messages
+	roleChoice   = "tool_choice" // whether one must be
 )
 
 // roleTypes gives the type of a column that an override adds to a schema without that role.
@@ -130,6 +140,13 @@ func override(o Options) ([]models.Column, error) {
 		return nil, fmt.Errorf("the schema %q has no columns, so nothing can be read from a data set; give the columns of a row of the model registry", o.Schema)
 	}
 	columns := slices.Clone(o.Columns)
+	if o.Template != nil {
+		for _, name := range o.Template.fields {
+			if !slices.ContainsFunc(columns, func(c models.Column) bool { return c.Name == name || slices.Contains(c.Aliases, name) }) {
+				columns = append(columns, models.Column{Name: name, Type: "any"})
+			}
+		}
+	}
 	for role, name := range o.Overrides {
 		typ, ok := roleTypes[role]
 		if !ok || name == "" {
@@ -163,7 +180,7 @@ func (p *plan) promptColumns() string {
 	var names []string
 	for _, c := range p.columns {
 		switch c.Role {
-		case roleIDs, roleInput, roleMessages:
+		case roleIDs, roleInput, roleMessages, roleImage:
 			names = append(names, c.Name)
 		}
 	}

@@ -22,6 +22,7 @@ type decoder struct {
 	ids     []int32 // prompt ids of the current record
 	others  []int32 // ids of its columns that are checked and not kept
 	arena   []int32 // unused rest of the current block of kept ids
+	body    []byte  // messages of the current record
 }
 
 // span is where a column's value stands in the record.
@@ -171,6 +172,10 @@ func (d *decoder) sample(record []byte) (Sample, presence, *fault) {
 		case roleMessages:
 			has.messages = true
 			s.Messages, f = d.messages(value)
+		case roleTools:
+			s.Tools, f = d.embedded(value)
+		case roleChoice:
+			s.ToolChoice = bytes.Clone(value)
 		case roleID:
 			has.id = true
 			s.ID, f = d.text(value)
@@ -187,6 +192,10 @@ func (d *decoder) sample(record []byte) (Sample, presence, *fault) {
 	if f := d.keepTexts(record, &s, has, input, target); f != nil {
 		return s, has, f
 	}
+	if f := d.compose(record, &s, &has); f != nil {
+		return s, has, f
+	}
+	s.MessageBytes = len(s.Messages)
 	return s, has, d.keepColumns(record, &s)
 }
 
@@ -196,6 +205,10 @@ func (d *decoder) keepTexts(record []byte, s *Sample, has presence, input, targe
 	if has.text && (d.o.KeepText || !(has.ids || has.messages)) {
 		if s.Input, f = d.text(record[input.start:input.end]); f != nil {
 			f.field, f.offset = d.fieldOf(roleInput), input.start
+			return f
+		}
+		if s.Input, f = d.wrapped(record, s.Input); f != nil {
+			f.field = d.fieldOf(roleTemplate)
 			return f
 		}
 	}
@@ -249,7 +262,7 @@ func (d *decoder) text(value []byte) (string, *fault) {
 	return string(d.scratch), nil
 }
 
-// messages returns chat messages as they stand, after a look at their kinds.
+// messages returns chat messages without blanks between their parts, after a look at their kinds; valid until the next record.
 func (d *decoder) messages(value []byte) (json.RawMessage, *fault) {
 	s := scanner{b: value}
 	n := 0
@@ -266,7 +279,24 @@ func (d *decoder) messages(value []byte) (json.RawMessage, *fault) {
 	if n == 0 {
 		return nil, &fault{found: "no messages", expected: "at least one", try: "remove the record or give it a prompt"}
 	}
-	return bytes.Clone(value), nil
+	var b bytes.Buffer
+	b.Grow(len(value))
+	if err := json.Compact(&b, value); err != nil {
+		return nil, &fault{found: err.Error(), expected: "JSON", try: "write the messages with a JSON encoder"}
+	}
+	return b.Bytes(), nil
+}
+
+// embedded returns a JSON value that may stand in a text, as in files whose columns are all texts.
+func (d *decoder) embedded(value []byte) (json.RawMessage, *fault) {
+	if value[0] != '"' {
+		return bytes.Clone(value), nil
+	}
+	text, f := d.text(value)
+	if f == nil && !validJSON([]byte(text)) {
+		f = &fault{found: "a text that is no JSON, " + shown([]byte(text)), expected: "a list of functions", try: "write the column as JSON"}
+	}
+	return json.RawMessage(text), f
 }
 
 // keepIDs copies the current record's ids into the arena.

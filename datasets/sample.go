@@ -1,17 +1,24 @@
 package datasets
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/mlperf-go/mlperf-go/internal/spill"
+)
 
 // Sample is one record of a data set. Its position in Dataset.Samples is LoadGen's sample index.
 type Sample struct {
-	Index    int
-	ID       string          // the record's own id where the file has one
-	InputIDs []int32         // prompt as token ids; nil where the file has none
-	Input    string          // prompt as text; empty where it was not kept
-	InputLen int             // tokens of the prompt; 0 where unknown
-	Target   string          // reference output as text; empty where the file has none
-	Messages json.RawMessage // chat messages where the file has them
-	Kept     []string        // values of Options.Keep, in its order; empty where the record has none
+	Index             int
+	ID                string          // the record's own id where the file has one
+	InputIDs          []int32         // prompt as token ids; nil where the file has none
+	Input             string          // prompt as text; empty where it was not kept
+	InputLen          int             // tokens of the prompt; 0 where unknown
+	Target            string          // reference output as text; empty where the file has none
+	Messages          json.RawMessage // chat messages, without blanks: the file's own, or made of its raw fields
+	Tools, ToolChoice json.RawMessage // of a chat request, where the file has them
+	MessageBytes      int             // size of Messages, also where they were not kept
+	ImageBytes        int             // size of the image file that Messages carry in base64
+	Kept              []string        // values of Options.Keep, in its order; empty where the record has none
 }
 
 // Dataset is a data set in memory.
@@ -21,5 +28,6 @@ type Dataset struct {
 	Schema  string // models.Schema name it was read with
 	Format  string // what the file is, for people, such as "JSON Lines, gzip"; empty for one made in memory
 	Samples []Sample
-	Notes   []string // what a user should know of how the file was read, a sentence each
+	Store   *spill.Store // where messages are kept, as Options.Store; nil: in memory
+	Notes   []string     // what a user should know of how the file was read, a sentence each
 }

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,14 +10,14 @@ import (
 )
 
 func TestSynthetic(t *testing.T) {
-	for _, name := range []string{"llama3.1-8b", "generic"} {
-		m, err := models.Find(name)
+	for _, row := range models.Rows() {
+		var file bytes.Buffer
+		require.NoError(t, WriteSynth(&file, row, 100, 7))
+		d, err := Open(writeFile(t, "synth", file.Bytes()), ForRow(row))
 		require.NoError(t, err)
-		d, err := SynthDataset(m.Row, 100, 7)
-		require.NoError(t, err)
-		require.True(t, Synthetic(d), name)
+		require.True(t, Synthetic(d), row.Name)
 		d.Samples[3].InputIDs = append(d.Samples[3].InputIDs, 15339) // a word of a real vocabulary
-		require.False(t, Synthetic(d), name)
+		require.False(t, Synthetic(d), row.Name)
 	}
 	text, err := New([]Sample{{Input: "a prompt without ids"}}, Options{})
 	require.NoError(t, err)

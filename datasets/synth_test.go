@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -110,30 +111,32 @@ func TestSynthIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestWriteSynthIsReadBack(t *testing.T) {
-	for _, row := range []*models.Row{llamaRow, genericRow} {
-		t.Run(row.Name, func(t *testing.T) {
-			var file bytes.Buffer
-			require.NoError(t, WriteSynth(&file, row, 40, 3))
-			require.True(t, utf8.Valid(file.Bytes()))
-			path := writeFile(t, "synth.json", file.Bytes())
-			o := ForRow(row)
-			o.KeepText, o.KeepTarget = true, true
-			read, err := Open(path, o)
-			require.NoError(t, err)
-			made, err := SynthDataset(row, 40, 3)
-			require.NoError(t, err)
-			require.Equal(t, made.Samples, read.Samples)
-
-			var records []map[string]any
-			require.NoError(t, json.Unmarshal(file.Bytes(), &records))
-			require.Len(t, records[0], len(row.Columns))
-			if row == llamaRow {
-				require.Equal(t, map[string]any{"llama": synthTemplate}, records[0]["instruction"])
-			} else {
-				require.Equal(t, records[0]["input"], SynthVocabulary().Decode(read.Samples[0].InputIDs))
-			}
-		})
+// TestSynthOfEveryBenchmark makes a set in every schema of the registry and reads it back as a run does.
+func TestSynthOfEveryBenchmark(t *testing.T) {
+	for _, row := range models.Rows() {
+		for _, code := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s code %v", row.Name, code), func(t *testing.T) {
+				const n = 60
+				set := SynthSet{Row: row, Samples: n, Seed: 3, Code: code}
+				var file bytes.Buffer
+				require.NoError(t, set.Write(&file))
+				require.True(t, utf8.Valid(file.Bytes()))
+				o := ForRow(row)
+				o.KeepText, o.KeepTarget, o.Keep = true, true, row.Scoring.Columns.Names()
+				d, err := Open(writeFile(t, "synth.json", file.Bytes()), o)
+				require.NoError(t, err)
+				require.Len(t, d.Samples, n)
+				require.True(t, Synthetic(d), "it is told from a real one")
+				for _, s := range d.Samples {
+					ref, ok := row.Scoring.Columns.Reference(s.Kept)
+					require.True(t, ok)
+					require.True(t, row.Scoring.Columns.Target == "" || ref.Target != "", "record %d has no truth", s.Index)
+				}
+				var records []map[string]json.RawMessage
+				require.NoError(t, json.Unmarshal(file.Bytes(), &records))
+				require.NotEmpty(t, records[0])
+			})
+		}
 	}
 }
 
@@ -144,9 +147,9 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 func TestSynthRefuses(t *testing.T) {
 	_, err := Synth(llamaRow, 0, 1)
 	require.ErrorContains(t, err, "needs at least 1 record, not 0")
-	_, err = Synth(&models.Row{Name: "small", Vocabulary: 32000}, 1, 1)
-	require.ErrorContains(t, err, "its vocabulary of 32000 ids has no room")
-	_, err = Synth(&models.Row{Name: "pictures", Columns: []models.Column{{Name: "image", Type: "text", Required: true}}}, 1, 1)
-	require.ErrorContains(t, err, `its column "image" cannot be invented`)
+	_, err = Synth(&models.Row{Name: "small", Vocabulary: 8000}, 1, 1)
+	require.ErrorContains(t, err, "its vocabulary of 8000 ids has no room")
+	_, err = Synth(&models.Row{Name: "pictures", Columns: []models.Column{{Name: "sound", Type: "text", Required: true}}}, 1, 1)
+	require.ErrorContains(t, err, `its column "sound" cannot be invented`)
 	require.ErrorContains(t, WriteSynth(fullDisk{}, llamaRow, 100, 1), "cannot write a synthetic data set of 100 records for llama3.1-8b: no space left")
 }

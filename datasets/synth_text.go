@@ -4,8 +4,10 @@ import "strings"
 
 // generator makes one record. It is a splitmix64 generator of its own, so that no library's change moves a seed's set.
 type generator struct {
-	state uint64
-	topic [topicWords]int
+	state   uint64
+	bos     int32 // begins every prompt
+	longest int   // prompt, in tokens
+	topic   [topicWords]int
 }
 
 const (
@@ -32,14 +34,15 @@ func (g *generator) record(template string) SynthRecord {
 	frame := 1 + len(v.Encode(prompt(template, ""))) // the beginning-of-text id and the template
 	sentences := g.article(max(g.promptLength()-frame, 16))
 	r := SynthRecord{Template: template, Input: layout(sentences), Output: g.summary(sentences)}
+	r.Fields = map[string]string{}
 	text := prompt(template, r.Input)
-	r.InputIDs = v.AppendIDs(append(make([]int32, 0, len(text)/5), SynthBOS), text)
+	r.InputIDs = v.AppendIDs(append(make([]int32, 0, len(text)/5), g.bos), text)
 	return r
 }
 
 func (g *generator) promptLength() int {
 	i := g.between(0, len(promptQuantiles)-2)
-	return g.between(promptQuantiles[i], promptQuantiles[i+1])
+	return min(g.between(promptQuantiles[i], promptQuantiles[i+1]), g.longest)
 }
 
 // article returns sentences of at most so many tokens together: a token for each word and one for each full stop.

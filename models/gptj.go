@@ -19,7 +19,7 @@ var gptj = Row{
 	MinOutputTokens:  30,
 	Sampling:         bothModes(greedy(30, 128)),
 	Columns: []Column{
-		{Name: "instruction", Type: "text"},
+		{Name: "instruction", Type: "text", Role: "template"},
 		{Name: "input", Type: "text", Required: true, Role: "input"},
 		{Name: "tok_input", Type: "ids", Role: "input_ids"},
 		{Name: "output", Type: "text", Role: "target"},

@@ -45,6 +45,8 @@ func llama2_70b(name, alias string, targets []Target, rounds ...string) Row {
 			{Name: "output", Type: "text", Role: "target"},
 			{Name: "tok_output", Type: "ids"},
 			{Name: "origin", Type: "text"},
+			{Name: "tok_input_length", Type: "int"},
+			{Name: "tok_output_length", Type: "int"},
 		},
 		Audits:  []string{"TEST06"},
 		Special: llama2Special,

@@ -16,7 +16,7 @@ var llama31Special = []SpecialToken{
 
 // The instruction is a string in the calibration file and an object elsewhere (spec/models.md §7).
 var llama31_8bColumns = []Column{
-	{Name: "instruction", Type: "text|object"},
+	{Name: "instruction", Type: "text|object", Role: "template"},
 	{Name: "input", Type: "text", Role: "input"},
 	{Name: "tok_input", Type: "ids", Required: true, Role: "input_ids"},
 	{Name: "output", Type: "text", Role: "target"},
@@ -114,6 +114,7 @@ var llama31_405b = Row{
 	Columns: []Column{
 		{Name: "input", Type: "text", Role: "input"},
 		{Name: "tok_input", Type: "ids", Required: true, Role: "input_ids"},
+		{Name: "tok_input_len", Type: "int"},
 		{Name: "gt_output", Type: "text", Role: "target"},
 		{Name: "metric", Type: "text"},
 		{Name: "dataset", Type: "text"},

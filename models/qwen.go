@@ -1,8 +1,8 @@
 package models
 
 // Limits are end to end: 12 s in Server, 1.5 s in Interactive, which has no key of its own and a data set of 8000 rows
-// (spec/models.md §2, §4, §7). Nothing is sent for sampling: the server's generation_config applies (§6). Columns are those of the converted
-// file with base64 images. Token ids: §10.1.
+// (spec/models.md §2, §4, §7). Nothing is sent for sampling: the server's generation_config applies (§6). Columns are those of the original file
+// (images as bytes) and of the converted one (images in base64). Token ids: §10.1.
 var qwen3VL = Row{
 	Name:         "qwen3-vl-235b-a22b",
 	Aliases:      []string{"qwen3_vl_235b_a22b", "qwen3vl", "qwen3-vl", "qwen3-vl-235b", "qwen3-vl-235b-a22b-instruct"},
@@ -22,14 +22,16 @@ var qwen3VL = Row{
 	API:              "chat",
 	Sampling:         bothModes(Sampling{}),
 	Columns: []Column{
-		{Name: "product_title", Type: "text", Required: true},
-		{Name: "product_description", Type: "text", Required: true},
-		{Name: "product_image_base64", Type: "text", Required: true},
-		{Name: "product_image_format", Type: "text", Required: true},
-		{Name: "potential_product_categories", Type: "text", Required: true},
+		{Name: "messages", Type: "messages", Role: "messages"},
+		{Name: "system_message", Type: "text", Role: "system"},
+		{Name: "product_title", Type: "text", Role: "part"},
+		{Name: "product_description", Type: "text", Role: "part"},
+		{Name: "product_image", Aliases: []string{"product_image_base64"}, Type: "text|object", Role: "image"},
+		{Name: "product_image_format", Type: "text"}, // of the converted file; the bytes tell it
+		{Name: "potential_product_categories", Type: "text|array"},
 		{Name: "ground_truth_category", Type: "text"},
 		{Name: "ground_truth_brand", Type: "text"},
-		{Name: "ground_truth_is_secondhand", Type: "text"},
+		{Name: "ground_truth_is_secondhand", Type: "text|bool"},
 	},
 	Special: qwenSpecial,
 	Scoring: Scoring{
@@ -71,8 +73,8 @@ var qwen36_27b = Row{
 	Columns: []Column{
 		{Name: "sample_id", Type: "text", Role: "id"},
 		{Name: "messages", Type: "messages", Required: true, Role: "messages"},
-		{Name: "tools", Type: "any"},
-		{Name: "tool_choice", Type: "any"},
+		{Name: "tools", Type: "text|array", Role: "tools"},
+		{Name: "tool_choice", Type: "text|object", Role: "tool_choice"},
 		{Name: "ground_truth", Type: "any"},
 		{Name: "func_description", Type: "any"},
 		{Name: "subset", Type: "text"},

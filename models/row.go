@@ -58,7 +58,7 @@ type Column struct {
 	Aliases  []string // older names, accepted in this order
 	Type     string   // "ids" (array of integers), "text", "object", "text|object", "messages"
 	Required bool
-	Role     string // "input_ids", "input", "target", "messages", "id" or "" (checked, not kept)
+	Role     string // one of the roles of package datasets, such as "input_ids" and "input"; "": checked, not kept
 }
 
 // Row is one benchmark, as data. Every constant's source is the page named in Source.

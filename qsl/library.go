@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/spill"
 )
 
 // DefaultMemoryLimit is the memory in bytes that request bytes may take before they go to the scratch file.
@@ -23,16 +24,20 @@ type Options struct {
 
 	MemoryLimit int64  // bytes; 0: DefaultMemoryLimit
 	ScratchDir  string // folder of the scratch file; needed only above MemoryLimit
+
+	// Store is used in place of one of the library's own, where the data set's messages stand in one already: both then share its
+	// memory and its file. Who made it closes it.
+	Store *spill.Store
 }
 
 // Library is a query sample library. See the package comment for its thread rules.
 type Library struct {
 	o        Options
-	mu       sync.Mutex // held by Load, Unload and Close against each other
-	requests [][]byte   // by sample index; nil: not loaded
-	refs     []int32    // how often a sample is loaded
-	blocks   []*block   // where its bytes are
-	store    store
+	mu       sync.Mutex     // held by Load, Unload and Close against each other
+	requests [][]byte       // by sample index; nil: not loaded
+	refs     []int32        // how often a sample is loaded
+	blocks   []*spill.Block // where its bytes are
+	store    *spill.Store
 	scratch  []byte // Encode's buffer
 	loaded   int
 	bytes    int64
@@ -65,12 +70,16 @@ func New(o Options) (*Library, error) {
 	if o.MemoryLimit == 0 {
 		o.MemoryLimit = DefaultMemoryLimit
 	}
+	store := o.Store
+	if store == nil {
+		store = spill.New(o.MemoryLimit, o.ScratchDir)
+	}
 	return &Library{
 		o:        o,
 		requests: make([][]byte, o.Total),
 		refs:     make([]int32, o.Total),
-		blocks:   make([]*block, o.Total),
-		store:    store{limit: o.MemoryLimit, dir: o.ScratchDir},
+		blocks:   make([]*spill.Block, o.Total),
+		store:    store,
 	}, nil
 }
 
@@ -115,7 +124,7 @@ func (l *Library) Load(indices []int) error {
 			return err
 		}
 	}
-	l.store.settle()
+	l.store.Settle()
 	return nil
 }
 
@@ -136,7 +145,7 @@ func (l *Library) load(index int) error {
 				index, index+1, name(l.o.Dataset), err)
 		}
 		l.scratch = body
-		if l.requests[index], l.blocks[index], err = l.store.put(body); err != nil {
+		if l.requests[index], l.blocks[index], err = l.store.Put(body); err != nil {
 			return fmt.Errorf("cannot keep the request of sample %d: %w", index, err)
 		}
 		l.loaded++
@@ -176,7 +185,7 @@ func (l *Library) unload(index int) {
 	}
 	l.loaded--
 	l.bytes -= int64(len(l.requests[index]))
-	l.store.drop(l.blocks[index])
+	l.store.Drop(l.blocks[index])
 	l.requests[index], l.blocks[index] = nil, nil
 }
 
@@ -198,7 +207,7 @@ func (l *Library) Bytes() int64 {
 func (l *Library) Spilled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.store.spilled
+	return l.store.Spilled()
 }
 
 // Close frees everything. Request bytes that were handed out must no longer be read. A closed library can load nothing.
@@ -210,5 +219,8 @@ func (l *Library) Close() error {
 	clear(l.blocks)
 	clear(l.refs)
 	l.loaded, l.bytes, l.scratch = 0, 0, nil
-	return l.store.close()
+	if l.o.Store != nil {
+		return nil
+	}
+	return l.store.Close()
 }

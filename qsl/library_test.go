@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/spill"
 )
 
 // dataset returns n samples whose prompts differ in length and content.
@@ -159,23 +160,21 @@ func TestSpillToScratch(t *testing.T) {
 		for i := range n {
 			require.Equal(t, want(size, i), l.Request(i))
 		}
-		require.Greater(t, used(t, l), int64((n-30)*size))
+		require.Greater(t, sizes(t, l).Disk, int64((n-30)*size))
 		late := l.Request(n - 1)
 		require.NoError(t, l.Unload(sequence(0, n)))
 		require.Zero(t, l.Bytes())
-		require.Less(t, used(t, l), int64(scratchBlock/8), "the disk space is given back")
+		require.Less(t, sizes(t, l).Disk, int64(4<<20), "the disk space is given back")
 		require.Zero(t, late[100], "a late reader gets zeros, not a fault")
 	}
-	require.LessOrEqual(t, l.store.file.size, int64(scratchBlock), "the second load uses the blocks of the first")
+	require.LessOrEqual(t, sizes(t, l).File, int64(32<<20), "the second load uses the blocks of the first")
 	require.NoError(t, l.Close())
 }
 
-// used returns the bytes that the scratch file takes on its disk.
-func used(t *testing.T, l *Library) int64 {
-	t.Helper()
-	n, err := diskBytes(l.store.file.f)
+func sizes(t require.TestingT, l *Library) spill.Sizes {
+	s, err := l.store.Sizes()
 	require.NoError(t, err)
-	return n
+	return s
 }
 
 func TestSpillErrors(t *testing.T) {
@@ -253,9 +252,9 @@ func TestLibraryProperty(t *testing.T) {
 			}
 			require.Equal(t, loaded, l.Loaded())
 			require.Equal(t, held, l.Bytes())
-			require.LessOrEqual(t, l.store.memory, limit)
+			require.LessOrEqual(t, sizes(t, l).Memory, limit)
 			if loaded == 0 {
-				require.Zero(t, l.store.memory)
+				require.Zero(t, sizes(t, l).Memory)
 			}
 		}
 	})

@@ -10,13 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskBytes returns the bytes that an open file takes on its disk.
-func diskBytes(f *os.File) (int64, error) {
-	var st unix.Stat_t
-	err := unix.Fstat(int(f.Fd()), &st)
-	return st.Blocks * 512, err
-}
-
 // TestFullDisk fills a small file system, which only root can mount; a child in namespaces of its own does.
 func TestFullDisk(t *testing.T) {
 	const child = "MLPERF_GO_TEST_FULL_DISK"

@@ -85,6 +85,9 @@ func appendPrompt(dst []byte, s *datasets.Sample, vocabulary int) ([]byte, error
 // appendMessages writes the sample's messages, or its text as one message of the user.
 func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
 	dst = append(dst, `"messages":`...)
+	if len(s.Messages) > 0 && s.MessageBytes == len(s.Messages) { // checked and compact: images make them too large to be looked at twice
+		return appendTools(append(dst, s.Messages...), s), nil
+	}
 	if len(s.Messages) > 0 {
 		if !json.Valid(s.Messages) || bytes.TrimLeft(s.Messages, " \t\r\n")[0] != '[' {
 			return dst, fmt.Errorf("sample %d: its messages are no JSON array: check the data set", s.Index)
@@ -93,13 +96,25 @@ func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
 		if err := json.Compact(buf, s.Messages); err != nil {
 			return dst, fmt.Errorf("sample %d: its messages are no JSON: %w", s.Index, err)
 		}
-		return buf.Bytes(), nil
+		return appendTools(buf.Bytes(), s), nil
 	}
 	if s.Input == "" {
 		return dst, fmt.Errorf("sample %d has neither messages nor text: a chat request needs one of them (ids go with --api completions)", s.Index)
 	}
 	dst = append(dst, `[{"role":"user","content":`...)
 	return append(encode.Text(dst, s.Input), "}]"...), nil
+}
+
+// appendTools writes the functions that the model may call, where the sample has some.
+func appendTools(dst []byte, s *datasets.Sample) []byte {
+	if len(s.Tools) == 0 {
+		return dst
+	}
+	dst = append(append(dst, `,"tools":`...), s.Tools...)
+	if len(s.ToolChoice) > 0 {
+		dst = append(append(dst, `,"tool_choice":`...), s.ToolChoice...)
+	}
+	return dst
 }
 
 // appendSampling writes what the benchmark fixes: a server's own defaults must not leak in (spec/backends.md §1.2).

@@ -1,4 +1,4 @@
-package qsl
+package spill
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scratchFile holds request bytes that memory shall not. The file is unlinked as soon as it is open, so that nothing of it
+// scratchFile holds bytes that memory shall not. The file is unlinked as soon as it is open, so that nothing of it
 // stays behind, whatever ends the process. It is written with write(2), which reports a full disk, and read through shared
 // read-only maps: a full disk never becomes a SIGBUS.
 type scratchFile struct {
@@ -16,8 +16,8 @@ type scratchFile struct {
 	name  string
 	size  int64
 	maps  [][]byte
-	spare []*block // released and not yet used again
-	fresh []*block // not yet prefaulted
+	spare []*Block // released and not yet used again
+	fresh []*Block // not yet prefaulted
 }
 
 func newScratchFile(dir string, limit int64) (*scratchFile, error) {
@@ -37,7 +37,7 @@ func newScratchFile(dir string, limit int64) (*scratchFile, error) {
 }
 
 // block returns a block of at least size bytes, mapped.
-func (s *scratchFile) block(size int) (*block, error) {
+func (s *scratchFile) block(size int) (*Block, error) {
 	for i, b := range s.spare {
 		if len(b.b) >= size {
 			s.spare = append(s.spare[:i], s.spare[i+1:]...)
@@ -54,7 +54,7 @@ func (s *scratchFile) block(size int) (*block, error) {
 	if err != nil {
 		return nil, s.failed("could not be mapped", err)
 	}
-	b := &block{b: m, offset: s.size}
+	b := &Block{b: m, offset: s.size}
 	s.size += int64(size)
 	s.maps = append(s.maps, m)
 	s.fresh = append(s.fresh, b)
@@ -78,7 +78,7 @@ func (s *scratchFile) failed(what string, err error) error {
 
 // release gives a block's disk space and page cache back. Its map stays until close and then reads as zeros, so that a late
 // reader gets wrong bytes and not a fault. A file system that cannot punch holes keeps the space for the next load.
-func (s *scratchFile) release(b *block) {
+func (s *scratchFile) release(b *Block) {
 	_ = unix.Fallocate(int(s.f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, b.offset, int64(len(b.b)))
 	b.used = 0
 	s.spare = append(s.spare, b)
@@ -112,4 +112,13 @@ func (s *scratchFile) close() error {
 		return fmt.Errorf("cannot free the scratch file %s: %w", s.name, err)
 	}
 	return nil
+}
+
+// disk returns the bytes that the file takes on its disk: holes take none.
+func (s *scratchFile) disk() (int64, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(s.f.Fd()), &st); err != nil {
+		return 0, s.failed("could not be measured", err)
+	}
+	return st.Blocks * 512, nil
 }

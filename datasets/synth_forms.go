@@ -1,0 +1,151 @@
+package datasets
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// synthForms make what a benchmark's scorer compares answers with, by models.Scoring.Scorer. A benchmark without one has a summary of
+// its prompt for reference output, and nothing else.
+var synthForms = map[string]func(g *generator, i int, s SynthSet, r *SynthRecord){
+	models.ScoreLongContext:   longContextRow,
+	models.ScoreMixture:       mixtureRow,
+	models.ScoreReasoning:     reasoningRow,
+	models.ScoreHarmony:       reasoningRow,
+	models.ScoreCatalogue:     catalogueRow,
+	models.ScoreFunctionCalls: functionCallRow,
+}
+
+// set gives a column a text.
+func (r *SynthRecord) set(column, text string) {
+	if column != "" {
+		r.Fields[column] = string(appendText(nil, text))
+	}
+}
+
+// words are n invented words.
+func (g *generator) words(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = word(g.word())
+	}
+	return strings.Join(list, " ")
+}
+
+// longContextRow is scored by ROUGE, by ids that are to be found, or by words that the answer must have (spec/accuracy.md §4).
+func longContextRow(g *generator, i int, s SynthSet, r *SynthRecord) {
+	metric, part := "rouge", "synthetic_reports"
+	switch i % 3 {
+	case 1:
+		metric, part = "niah_em", "synthetic_needles"
+		r.Output = g.uuid() + ", " + g.uuid()
+	case 2:
+		metric, part = "qa_em", "synthetic_questions"
+		r.Output = g.words(2) + "|" + g.words(1)
+	}
+	c := &s.Row.Scoring.Columns
+	r.set(c.Metric, metric)
+	r.set(c.Subset, part)
+	r.set(c.Target, r.Output)
+}
+
+// uuid is an id in the form that the scorer looks for.
+func (g *generator) uuid() string {
+	a, b := g.next(), g.next()
+	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", uint32(a>>32), uint16(a>>16), uint16(a), uint16(b>>48), b&(1<<48-1))
+}
+
+// mixtureRow is a summary, a number or a program (spec/accuracy.md §5).
+func mixtureRow(g *generator, i int, s SynthSet, r *SynthRecord) {
+	parts := []string{"OpenOrca", "GSM8K", "MBXP"}
+	if !s.Code {
+		parts = parts[:2]
+	}
+	c := &s.Row.Scoring.Columns
+	part := parts[i%len(parts)]
+	r.set(c.Subset, part)
+	switch part {
+	case "GSM8K":
+		r.Output = strconv.Itoa(g.between(1, 5000))
+	case "MBXP":
+		name, n := fmt.Sprintf("add_%d", i), g.between(2, 99)
+		r.set(c.ID, fmt.Sprintf("python_%s", name))
+		r.set(s.Row.Scoring.Solution, fmt.Sprintf("def %s(x):\n    return x + %d\n", name, n))
+		r.Output = fmt.Sprintf("assert %s(1) == %d\nassert %s(-5) == %d\n", name, n+1, name, n-5)
+	}
+	r.set(c.Target, r.Output)
+}
+
+// synthSubset is a part of a reasoning set: its name, and how its answers are compared.
+type synthSubset struct {
+	name   string
+	answer func(g *generator, i int) (truth, answer string)
+	code   bool
+}
+
+// synthSubsets are the parts of the reasoning sets (spec/accuracy.md §6, §7).
+var synthSubsets = map[string][]synthSubset{
+	models.ScoreReasoning: {
+		{name: "gpqa", answer: letterOf("ABCD")}, {name: "mmlu_pro", answer: letterOf("ABCDEFGHIJ")}, {name: "math500", answer: expression},
+		{name: "aime1983", answer: smallNumber}, {name: "livecodebench", answer: program, code: true},
+	},
+	models.ScoreHarmony: {
+		{name: "gpqa_diamond", answer: letterOf("ABCD")}, {name: "aime25", answer: smallNumber}, {name: "livecodebench_v6", answer: program, code: true},
+	},
+}
+
+// reasoningRow is a question with one right answer.
+func reasoningRow(g *generator, i int, s SynthSet, r *SynthRecord) {
+	var parts []synthSubset
+	for _, p := range synthSubsets[s.Row.Scoring.Scorer] {
+		if s.Code || !p.code {
+			parts = append(parts, p)
+		}
+	}
+	part := parts[i%len(parts)]
+	truth, answer := part.answer(g, i)
+	c := &s.Row.Scoring.Columns
+	r.set(c.Subset, part.name)
+	r.set(c.Target, truth)
+	metric := "exact_match"
+	if part.code {
+		metric = "code_execute_verify"
+	}
+	r.set("metric", metric)
+	r.set("ref_extracted_answer", truth)
+	thoughts := r.Output
+	r.Output = thoughts + "\n" + answer
+	if s.Row.Scoring.Scorer == models.ScoreHarmony {
+		r.Output = "<|channel|>analysis<|message|>" + thoughts + "<|end|><|start|>assistant<|channel|>final<|message|>" + answer
+	}
+}
+
+func letterOf(options string) func(*generator, int) (string, string) {
+	return func(g *generator, _ int) (string, string) {
+		at := g.between(0, len(options)-1)
+		return options[at : at+1], "Answer: " + options[at:at+1]
+	}
+}
+
+func smallNumber(g *generator, _ int) (string, string) {
+	n := strconv.Itoa(g.between(0, 900))
+	return n, `\boxed{` + n + `}`
+}
+
+// expression is a number or a fraction in lowest terms.
+func expression(g *generator, i int) (string, string) {
+	truth := strconv.Itoa(g.between(-500, 900))
+	if i%2 == 0 {
+		n := g.between(2, 60)
+		truth = fmt.Sprintf(`\frac{%d}{%d}`, n, n+1)
+	}
+	return truth, `\boxed{` + truth + `}`
+}
+
+// program has the question's id for truth: its tests stand in the judge's own files.
+func program(g *generator, i int) (string, string) {
+	return fmt.Sprintf("synth-%d", i), fmt.Sprintf("```python\nprint(int(input()) + %d)\n```", g.between(1, 99))
+}

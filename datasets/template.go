@@ -1,0 +1,122 @@
+package datasets
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// maxTemplate bounds a template file, in bytes.
+const maxTemplate = 1 << 20
+
+// Template makes a prompt of a record's fields. It is immutable.
+//
+// {name} stands for the field name: a text as it is, another value as Python's json.dumps writes it; {name!r} for what Python's repr writes
+// of it. {{name}} is the text {name}; every other brace is itself. Lines that are [system], [user] or [assistant] alone begin a message of that role; the
+// line break before such a line, and one at the file's end, belong to no text.
+type Template struct {
+	messages []templateMessage
+	fields   []string
+}
+
+// templateMessage is one message; role is empty where the template is one text.
+type templateMessage struct {
+	role  string
+	parts []templatePart
+}
+
+// templatePart is a text and the field behind it; an empty name: none.
+type templatePart struct {
+	text, field string
+	repr        bool
+}
+
+var (
+	templateRole  = regexp.MustCompile(`(?m)^\[(system|user|assistant)\]\r?$\n?`)
+	templateField = regexp.MustCompile(`\{\{[A-Za-z_][A-Za-z0-9_]*(?:!r)?\}\}|\{([A-Za-z_][A-Za-z0-9_]*)(!r)?\}`)
+)
+
+// ReadTemplate reads a template file.
+func ReadTemplate(path string) (*Template, error) {
+	failed := func(found string, err error) error {
+		return &Error{Path: path, What: "prompt template", Found: found, Expected: "a text file with fields such as {input}", Try: "check the path and the file", Err: err}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, failed(fmt.Sprintf("a failure (%v)", err), err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxTemplate {
+		return nil, failed(fmt.Sprintf("no regular file of at most %d KiB", maxTemplate>>10), nil)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, failed(fmt.Sprintf("a failure (%v)", err), err)
+	}
+	t, f := ParseTemplate(string(text))
+	if f != nil {
+		return nil, &Error{Path: path, What: "prompt template", Found: f.Found, Expected: f.Expected, Try: f.Try}
+	}
+	return t, nil
+}
+
+// ParseTemplate reads a template's text.
+func ParseTemplate(text string) (*Template, *Error) {
+	t := &Template{}
+	marks := templateRole.FindAllStringSubmatchIndex(text, -1)
+	if marks == nil {
+		t.add("", text)
+	} else if strings.TrimSpace(text[:marks[0][0]]) != "" {
+		return nil, &Error{Found: "text before the first message", Expected: "a line such as [user] first", Try: "move the text into a message"}
+	}
+	for i, m := range marks {
+		end := len(text)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		t.add(text[m[2]:m[3]], text[m[1]:end])
+	}
+	if len(t.fields) == 0 {
+		return nil, &Error{Found: "no field", Expected: "at least one, such as {input}: all prompts would be the same", Try: "name a column of the data set in braces"}
+	}
+	return t, nil
+}
+
+// add cuts a text at its fields.
+func (t *Template) add(role, text string) {
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	m := templateMessage{role: role}
+	from, literal := 0, ""
+	for _, at := range templateField.FindAllStringSubmatchIndex(text, -1) {
+		literal += text[from:at[0]]
+		from = at[1]
+		if at[2] < 0 { // doubled braces
+			literal += text[at[0]+1 : at[1]-1]
+			continue
+		}
+		name := text[at[2]:at[3]]
+		m.parts = append(m.parts, templatePart{literal, name, at[4] >= 0})
+		t.fields, literal = append(t.fields, name), ""
+	}
+	m.parts = append(m.parts, templatePart{text: literal + text[from:]})
+	t.messages = append(t.messages, m)
+}
+
+// appendText appends a message's text; value gives a field's JSON text, nil where the record has none.
+func (m *templateMessage) appendText(dst []byte, value func(name string) []byte) ([]byte, *fault) {
+	for _, p := range m.parts {
+		dst = append(dst, p.text...)
+		if p.field == "" {
+			continue
+		}
+		v := value(p.field)
+		if v == nil {
+			return dst, &fault{field: p.field, found: "no such field", expected: "it, because the prompt template names it", try: "correct the template, or write {{" + p.field + "}} for the braces themselves"}
+		}
+		var ok bool
+		if dst, ok = appendPython(dst, v, p.repr, 0); !ok {
+			return dst, &fault{field: p.field, found: "half of a surrogate pair", expected: "text that UTF-8 can carry", try: "write the file again from valid text"}
+		}
+	}
+	return dst, nil
+}

@@ -1,0 +1,68 @@
+package spill
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func body(i, size int) []byte {
+	return bytes.Repeat([]byte(fmt.Sprintf("%08d", i)), size/8+1)[:size]
+}
+
+// TestStoreKeepsWhatIsPut puts and drops at random against a map of copies.
+func TestStoreKeepsWhatIsPut(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.Int64Range(0, 20_000).Draw(t, "limit")
+		s := New(limit, dir)
+		defer func() { require.NoError(t, s.Close()) }()
+		type kept struct {
+			i, size int
+			b       []byte
+			block   *Block
+		}
+		var live []kept
+		total := 0
+		for i := range rapid.IntRange(1, 40).Draw(t, "steps") {
+			if len(live) > 0 && rapid.Bool().Draw(t, "drop") {
+				at := rapid.IntRange(0, len(live)-1).Draw(t, "which")
+				s.Drop(live[at].block)
+				live = append(live[:at], live[at+1:]...)
+				continue
+			}
+			size := rapid.IntRange(1, 5000).Draw(t, "size")
+			b, block, err := s.Put(body(i, size))
+			require.NoError(t, err)
+			live = append(live, kept{i, size, b, block})
+			total += size
+		}
+		s.Settle()
+		for _, k := range live {
+			require.Equal(t, body(k.i, k.size), k.b)
+		}
+		sizes, err := s.Sizes()
+		require.NoError(t, err)
+		require.LessOrEqual(t, sizes.Memory, limit)
+		require.Equal(t, s.Spilled(), sizes.File > 0)
+		require.True(t, s.Spilled() || int64(total) <= 40*limit)
+	})
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left, "the scratch file has no name")
+}
+
+func TestStoreWithoutAFolder(t *testing.T) {
+	s := New(10, "")
+	_, _, err := s.Put(body(1, 100))
+	require.ErrorContains(t, err, "no folder for a scratch file was given")
+	s = New(10, t.TempDir()+"/none")
+	_, _, err = s.Put(body(1, 100))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "name a writable folder, or allow more request memory")
+	require.NoError(t, s.Close())
+}
