@@ -172,6 +172,7 @@ func (r *reader) keepMessages(messages []byte) (json.RawMessage, error) {
 		return bytes.Clone(messages), nil
 	}
 	kept, _, err := r.o.Store.Put(messages)
+	r.stored = true
 	return kept, err
 }
 

@@ -36,7 +36,10 @@ func read(path string, o Options, most int) (*Dataset, []error) {
 	defer src.Close()
 	r := newReader(path, o, p, most)
 	r.read(src)
-	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples, Notes: r.notes(), Store: o.Store}
+	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples, Notes: r.notes()}
+	if r.stored {
+		d.Store = o.Store
+	}
 	if len(r.errs) < most {
 		if d.SHA256, err = src.sum(); err != nil {
 			r.errs = append(r.errs, readFailed(path, err))
@@ -57,6 +60,7 @@ type reader struct {
 	check   *validator
 	keep    func(record []byte, s Sample, has presence) error // takes a good record
 	samples []Sample
+	stored  bool // messages went to the store
 	images  int // records whose messages were made of raw fields
 	errs    []error
 }

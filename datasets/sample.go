@@ -28,6 +28,6 @@ type Dataset struct {
 	Schema  string // models.Schema name it was read with
 	Format  string // what the file is, for people, such as "JSON Lines, gzip"; empty for one made in memory
 	Samples []Sample
-	Store   *spill.Store // where messages are kept, as Options.Store; nil: in memory
+	Store   *spill.Store // where messages are kept, Options.Store; nil: there are none, or they are in memory
 	Notes   []string     // what a user should know of how the file was read, a sentence each
 }

@@ -6,59 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
 // simBackend names the driver of the simulator: the wire is vLLM's, the run a rehearsal.
 const simBackend = "sim"
-
-// ReadDataset reads the data set of the configuration, or gives the one in memory. A file is read once.
-func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
-	path := p.Config.String("dataset")
-	switch {
-	case p.Dataset != nil:
-		return p.firstRows(), nil
-	case p.file != nil && p.file.Path == path:
-		return p.file, nil
-	}
-	o := datasets.ForRow(p.Row)
-	o.Limit = p.Config.Int("samples")
-	o.Overrides = map[string]string{}
-	for role, setting := range map[string]string{"input": "input-column", "input_ids": "input-ids-column", "target": "output-column"} {
-		if column := p.Config.String(setting); column != "" {
-			o.Overrides[role] = column
-		}
-	}
-	ds, err := datasets.Open(path, p.keep(o))
-	if err == nil {
-		p.file, p.synthetic = ds, datasets.Synthetic(ds)
-	}
-	return ds, err
-}
-
-// ShareDataset takes the data set that another plan has read, where this one would read the same file in the same way.
-func (p *Plan) ShareDataset(other *Plan) {
-	if other == nil || other.file == nil || p.Row != other.Row {
-		return
-	}
-	for _, name := range []string{"dataset", "samples", "input-column", "input-ids-column", "output-column"} {
-		if p.Config.Text(name) != other.Config.Text(name) {
-			return
-		}
-	}
-	p.file, p.synthetic = other.file, other.synthetic
-}
-
-// firstRows is the data set in memory, cut to --samples as a file is.
-func (p *Plan) firstRows() *datasets.Dataset {
-	ds := *p.Dataset
-	if n := p.Config.Int("samples"); n > 0 && n < len(ds.Samples) {
-		ds.Samples = ds.Samples[:n]
-	}
-	return &ds
-}
 
 // Bind fixes what depends on the number of rows: sample counts, and whether this is a rehearsal, and then the defaults of
 // every setting that nobody set.

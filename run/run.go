@@ -235,7 +235,7 @@ func (t *test) build(driver backends.Driver) error {
 	t.library, err = qsl.New(qsl.Options{
 		Dataset: t.dataset, Total: len(t.dataset.Samples), Performance: t.performanceCount(),
 		Encode:      func(dst []byte, s *datasets.Sample) ([]byte, error) { return driver.Encode(dst, s, t.config) },
-		MemoryLimit: p.Config.Bytes("request-memory"), ScratchDir: t.folder,
+		MemoryLimit: p.Config.Bytes("request-memory"), ScratchDir: t.folder, Store: t.dataset.Store,
 	})
 	if err != nil {
 		return err
@@ -319,6 +319,11 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 		loadgen.DestroyQSL(library)
 		if err := t.library.Close(); err != nil {
 			return nil, err
+		}
+		if t.dataset.Store != nil {
+			if err := t.dataset.Store.Close(); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return t.finish(ctx)

@@ -30,6 +30,7 @@ func (p *program) datasetCommand() *cli.Command {
 				Flags: []cli.Flag{model,
 					&cli.IntFlag{Name: "samples", Value: run.RehearsalSamples, Usage: "rows"},
 					&cli.Int64Flag{Name: "seed", Value: synthSeed, Usage: "the same seed makes the same set"},
+					&cli.BoolFlag{Name: "code", Usage: "with the parts whose answers are programs, which only a judge in a sandbox can score"},
 					&cli.StringFlag{Name: "output", Usage: "file to write"}},
 				Action: p.datasetSynth},
 		},
@@ -43,6 +44,7 @@ func readingFlags() []cli.Flag {
 		&cli.StringFlag{Name: "input-column", Usage: "column that holds the prompt's text, in place of the schema's"},
 		&cli.StringFlag{Name: "input-ids-column", Usage: "column that holds the prompt's token ids"},
 		&cli.StringFlag{Name: "output-column", Usage: "column that holds the reference output"},
+		&cli.StringFlag{Name: "prompt-template", Usage: "text file that makes the prompts of a row's fields, such as {input}"},
 		&cli.StringFlag{Name: "lengths", Usage: ".npy file of the prompts' lengths, for ids in a .npy file"},
 		&cli.StringFlag{Name: "pad-side", Usage: "side of the padding in a .npy table: right or left", Value: datasets.PadRight},
 		&cli.IntFlag{Name: "pad-id", Usage: "id that the padding in a .npy table must be (default: the first one met)"},
@@ -53,7 +55,7 @@ func readingFlags() []cli.Flag {
 var columnFlags = map[string]string{"input-column": "input", "input-ids-column": "input_ids", "output-column": "target"}
 
 // reading returns the options that read a row's data set as the flags say.
-func reading(c *cli.Context, row *models.Row) datasets.Options {
+func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 	o := datasets.ForRow(row)
 	o.Format, o.Padding = c.String("format"), datasets.Padding{Lengths: c.String("lengths"), Side: c.String("pad-side")}
 	for flag, role := range columnFlags {
@@ -68,7 +70,12 @@ func reading(c *cli.Context, row *models.Row) datasets.Options {
 		id := int32(c.Int("pad-id"))
 		o.Padding.ID = &id
 	}
-	return o
+	o.SizesOnly = true
+	var err error
+	if path := c.String("prompt-template"); path != "" {
+		o.Template, err = datasets.ReadTemplate(path)
+	}
+	return o, err
 }
 
 // datasetFailed gives what is wrong with the options the exit code of a wrong command line; a file's fault has its own.
@@ -95,7 +102,10 @@ func (p *program) datasetInfo(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o := reading(c, row)
+	o, err := reading(c, row)
+	if err != nil {
+		return err
+	}
 	o.KeepTarget = true
 	ds, err := datasets.Open(path, o)
 	if err != nil {
@@ -126,7 +136,11 @@ func (p *program) datasetCheck(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	ds, faults := datasets.Check(path, reading(c, row), c.Int("most"))
+	o, err := reading(c, row)
+	if err != nil {
+		return err
+	}
+	ds, faults := datasets.Check(path, o, c.Int("most"))
 	if len(faults) > 0 {
 		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: errors.Join(faults...)}
 	}
@@ -154,10 +168,14 @@ func (p *program) datasetConvert(c *cli.Context) error {
 	if format == "" {
 		return &run.Error{Exit: run.ExitUsage, Code: "format", Err: fmt.Errorf("the suffix of %s tells no format", to), Hint: "End it in .json, .jsonl or .parquet, or write --to FORMAT"}
 	}
+	o, err := reading(c, m.Row)
+	if err != nil {
+		return err
+	}
 	var done *datasets.Conversion
 	var failed error
 	err = atomicfile.Write(to, func(w io.Writer) error {
-		done, failed = datasets.Convert(w, from, reading(c, m.Row), format)
+		done, failed = datasets.Convert(w, from, o, format)
 		return failed
 	})
 	if fault := (*datasets.Error)(nil); errors.As(failed, &fault) || errors.Is(failed, datasets.ErrOption) {
@@ -192,7 +210,7 @@ func (p *program) datasetSynth(c *cli.Context) error {
 		return &run.Error{Exit: run.ExitUsage, Code: "samples", Err: fmt.Errorf("--samples is %d; a data set has at least one row", c.Int("samples"))}
 	}
 	err = atomicfile.Write(c.String("output"), func(w io.Writer) error {
-		return datasets.WriteSynth(w, m.Row, c.Int("samples"), c.Int64("seed"))
+		return datasets.SynthSet{Row: m.Row, Samples: c.Int("samples"), Seed: c.Int64("seed"), Code: c.Bool("code")}.Write(w)
 	})
 	if err != nil {
 		return err

@@ -94,6 +94,9 @@ func startSimulator(ctx context.Context, dir string, plan *run.Plan) (*simulator
 	args := []string{"sim", "--listen", "127.0.0.1:0", "--ready-file", ready, "--model", servedModel(plan)}
 	if path := plan.Config.String("dataset"); path != "" {
 		args = append(args, "--dataset", path, "--benchmark", plan.Row.Name, "--quality", plan.Config.Text("sim-quality"))
+		if template := plan.Config.String("prompt-template"); template != "" {
+			args = append(args, "--prompt-template", template)
+		}
 	}
 	s := &simulator{cmd: exec.Command(self, args...), exited: make(chan struct{})}
 	s.cmd.Stderr = &s.log

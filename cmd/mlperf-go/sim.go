@@ -11,7 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/spill"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/sim"
 	"github.com/mlperf-go/mlperf-go/tokenizer"
@@ -26,6 +28,7 @@ func (p *program) simCommand() *cli.Command {
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "address; port 0 takes a free one"},
 			&cli.StringFlag{Name: "ready-file", Usage: "file that gets the base URL in one line once it serves"},
 			&cli.StringFlag{Name: "model", Value: d.Model, Usage: "served model name"},
+			&cli.StringFlag{Name: "prompt-template", Usage: "text file that makes the prompts of a row's fields, as the client's"},
 			&cli.StringFlag{Name: "benchmark", Value: "llama3.1-8b", Usage: "benchmark whose schema the data set has"},
 			&cli.StringFlag{Name: "dataset", Usage: "data set with the prompts and their reference outputs"},
 			&cli.StringFlag{Name: "answers", Value: string(d.Answers), Usage: "reference, echo or random"},
@@ -65,7 +68,7 @@ func (p *program) simulate(c *cli.Context, cfg sim.Config) error {
 		return &run.Error{Exit: run.ExitUsage, Code: "fault", Err: err}
 	}
 	cfg.Quality = c.Float64("quality")
-	if err := simDataset(&cfg, c.String("benchmark"), c.String("dataset")); err != nil {
+	if err := simDataset(&cfg, c.String("benchmark"), c.String("dataset"), c.String("prompt-template")); err != nil {
 		return err
 	}
 	if path := c.String("tokenizer"); path != "" {
@@ -95,7 +98,7 @@ func (p *program) listFaults() error {
 	return w.Flush()
 }
 
-func simDataset(cfg *sim.Config, benchmark, path string) error {
+func simDataset(cfg *sim.Config, benchmark, path, template string) error {
 	m, err := models.Find(benchmark)
 	if err != nil {
 		return err
@@ -110,7 +113,14 @@ func simDataset(cfg *sim.Config, benchmark, path string) error {
 	if path == "" {
 		return nil
 	}
-	cfg.Dataset, err = datasets.Open(path, sim.DatasetOptions(m.Row))
+	o := sim.DatasetOptions(m.Row)
+	o.Store = spill.New(qsl.DefaultMemoryLimit, os.TempDir())
+	if template != "" {
+		if o.Template, err = datasets.ReadTemplate(template); err != nil {
+			return err
+		}
+	}
+	cfg.Dataset, err = datasets.Open(path, o)
 	return err
 }
 

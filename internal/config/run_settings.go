@@ -91,6 +91,11 @@ var dataSettings = []Setting{
 	{Name: "input-column", Kind: String, Group: groupData, Usage: "column of the prompt texts"},
 	{Name: "input-ids-column", Kind: String, Group: groupData, Usage: "column of the prompts as token ids"},
 	{Name: "output-column", Kind: String, Group: groupData, Usage: "column of the reference outputs"},
+	{Name: "dataset-format", Kind: Enum, Enum: []string{"auto", "json", "csv", "parquet", "npy", "pickle"}, Group: groupData, Usage: "format of the data set file; its content tells otherwise"},
+	{Name: "prompt-template", Kind: String, Group: groupData, Usage: "text file that makes the prompts of a row's fields, such as {input}"},
+	{Name: "lengths", Kind: String, Group: groupData, Usage: ".npy file of the prompts' lengths, for a data set in a .npy file"},
+	{Name: "pad-side", Kind: Enum, Enum: []string{"right", "left"}, Group: groupData, Usage: "side of the padding in a .npy table; default: right"},
+	{Name: "pad-id", Kind: Int, Group: groupData, Usage: "id that the padding in a .npy table must be; default: the first one met"},
 	{Name: "request-memory", Kind: Bytes, Range: Range{Positive: true}, Group: groupData, Default: "2GiB", Usage: "memory for prepared request bodies; what is above goes to a mapped scratch file (bytes, or with KiB, MiB, GiB)"},
 }
 
