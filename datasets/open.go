@@ -61,7 +61,7 @@ type reader struct {
 	keep    func(record []byte, s Sample, has presence) error // takes a good record
 	samples []Sample
 	stored  bool // messages went to the store
-	images  int // records whose messages were made of raw fields
+	images  int  // records whose messages were made of raw fields
 	errs    []error
 }
 
