@@ -141,6 +141,7 @@ type pipeline struct {
 
 	entries, outside int
 	truncated        bool
+	unreadable       int // lines of a damaged log that were left out
 
 	mu     sync.Mutex
 	scores []SampleScore
@@ -188,7 +189,7 @@ func (p *pipeline) read(ctx context.Context) error {
 		batch, size = nil, 0
 		return nil
 	}
-	log, err := mllog.ReadAccuracyFile(p.in.Log, func(e *mllog.AccuracyEntry) error {
+	err := p.readLog(func(e *mllog.AccuracyEntry) error {
 		p.entries++
 		if e.QSLIdx >= int64(len(seen)) {
 			if p.sc.dropsOutside {
@@ -212,7 +213,6 @@ func (p *pipeline) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.truncated = log.Truncated
 	if len(batch) > 0 {
 		return send()
 	}
@@ -220,6 +220,19 @@ func (p *pipeline) read(ctx context.Context) error {
 		return errors.New("the log has no answers; run the test in accuracy mode and name its mlperf_log_accuracy.json")
 	}
 	return nil
+}
+
+// readLog hands over the log's entries, line by line where it is no whole array and the reference reads it so.
+func (p *pipeline) readLog(take func(*mllog.AccuracyEntry) error) error {
+	if p.sc.damagedLogs {
+		if _, err := mllog.ReadAccuracyFile(p.in.Log, func(*mllog.AccuracyEntry) error { return nil }); err != nil {
+			_, p.unreadable, err = mllog.ReadAccuracyLines(p.in.Log, take)
+			return err
+		}
+	}
+	log, err := mllog.ReadAccuracyFile(p.in.Log, take)
+	p.truncated = log.Truncated
+	return err
 }
 
 // score scores a batch and puts the scores at their places.

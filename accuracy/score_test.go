@@ -188,6 +188,31 @@ func TestReasoning(t *testing.T) {
 	require.Contains(t, text, "{'exact_match': 75.0, ")
 }
 
+// TestDamagedLogs reads what is no whole array line by line, for the benchmark whose reference does.
+func TestDamagedLogs(t *testing.T) {
+	refs := []Reference{{Target: "7", Subset: "aime1983"}, {Target: "8", Subset: "aime1983"}}
+	in := Input{Benchmark: "deepseek-r1", References: refs, Decoder: byteDecoder{}}
+	whole := writeLog(t, true, answer{0, `\boxed{7}`}, answer{1, `\boxed{7}`})
+	text, err := os.ReadFile(whole)
+	require.NoError(t, err)
+	lines := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(string(text)), "["), "]")
+	for name, log := range map[string]string{
+		"one object a line": strings.ReplaceAll(strings.TrimSpace(lines), ",\n", "\n"),
+		"no opening":        lines + "]",
+		"a bad line":        "[\n{\"seq_id\": 1, oops\n" + lines + "\n",
+	} {
+		require.NoError(t, os.WriteFile(whole, []byte(log), 0o644))
+		in.Log = whole
+		r, text := scored(t, in)
+		require.Contains(t, text, "{'exact_match': 50.0,", name)
+		require.Equal(t, name == "a bad line", r.Pass == nil, "what could not be read is no whole result")
+		other := in
+		other.Benchmark = "gpt-oss-120b"
+		_, err := Score(context.Background(), other)
+		require.Error(t, err, "%s: only one reference reads it", name)
+	}
+}
+
 func TestHarmonyRepeats(t *testing.T) {
 	refs := []Reference{{Target: "C", Subset: "gpqa_diamond"}, {Target: "7", Subset: "aime25"}}
 	final := "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>"

@@ -134,7 +134,7 @@ var exactScores = []string{"exact_match"}
 
 func reasoning() *scorer {
 	return &scorer{
-		dropsOutside: true, scores: exactScores, line: dictLine,
+		damagedLogs: true, dropsOutside: true, scores: exactScores, line: dictLine,
 		worker: exactWorker(exactSets(extraction{Choice, PythonBlock, LiveCodeBench})),
 		finish: func(t *tally) []Metric {
 			var out []Metric

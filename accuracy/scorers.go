@@ -40,6 +40,7 @@ type scorer struct {
 	sentences    bool     // text is split into sentences
 	repeats      bool     // every entry counts, also of a sample that was answered before
 	countsAll    bool     // the number of answers includes those left out as duplicates
+	damagedLogs  bool     // a log that is no whole array is read line by line
 	dropsOutside bool     // entries beyond the data set are left out, not an error
 	scores       []string // names of a sample's scores
 	worker       func(in *Input) scoreFunc
@@ -151,7 +152,7 @@ func (p *pipeline) result(b *Benchmark) *Result {
 	}
 	r.Missing = len(in.References) - len(answered)
 	whole := b.wholeSet(in.Scenario)
-	r.judge(b.TargetsFor(in.Scenario), whole, r.Missing == 0 && !p.truncated)
+	r.judge(b.TargetsFor(in.Scenario), whole, r.Missing == 0 && !p.truncated && p.unreadable == 0)
 	r.addNotes(p, whole)
 	if in.PerSample {
 		r.PerSample = p.scores
@@ -163,6 +164,9 @@ func (r *Result) addNotes(p *pipeline, whole int) {
 	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
 	if p.truncated {
 		note("the log has no end: it was cut off, and what came before is scored")
+	}
+	if p.unreadable > 0 {
+		note("%d lines of the log can not be read and were left out, as the reference does", p.unreadable)
 	}
 	if r.Missing > 0 {
 		note("%d of the data set's %d samples have no answer", r.Missing, len(p.in.References))

@@ -27,7 +27,7 @@ func (p *program) accuracyCommand() *cli.Command {
 			&cli.StringFlag{Name: "scenario", Usage: "scenario, where targets differ"},
 			&cli.StringFlag{Name: "dataset", Usage: "data set with the reference outputs"},
 			&cli.StringFlag{Name: "output-dir", Usage: "folder for accuracy.txt and accuracy.json; default: the log's"},
-			&cli.BoolFlag{Name: "per-sample", Usage: "keep the score of every sample in accuracy.json"},
+			&cli.BoolFlag{Name: "per-sample", Usage: "keep the score of every sample in accuracy.json", Value: true},
 			&cli.StringFlag{Name: "dtype", Usage: "type of a token in the log: int32, int64 or float", Value: string(accuracy.Int32)},
 			&cli.StringFlag{Name: "punkt", Usage: "folder english of NLTK's punkt_tab data; default: the data that the program has"},
 			&cli.BoolFlag{Name: "run-code", Usage: "run the programs among the answers in a sandbox; without it they are not scored, and no total is claimed"},
@@ -175,6 +175,7 @@ func (p *program) writeScore(s *scoring, r *accuracy.Result) error {
 		p.exit = run.ExitInvalid
 	}
 	if p.json {
+		r.PerSample = nil // the file has it
 		return r.WriteJSON(p.stdout)
 	}
 	if err := p.printMetrics(r.Metrics); err != nil {

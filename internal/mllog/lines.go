@@ -1,0 +1,65 @@
+package mllog
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// ReadAccuracyLines hands over the records of an accuracy log that is no whole array: one record a line, a comma behind it or
+// not. Lines that can not be read are left out and counted, as the reference for deepseek-r1 does (spec/accuracy.md §1).
+func ReadAccuracyLines(path string, fn func(*AccuracyEntry) error) (a Accuracy, left int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return a, 0, fmt.Errorf("reading LoadGen's accuracy log %s: %w", path, err)
+	}
+	defer f.Close()
+	r := bufio.NewReaderSize(f, readBuffer)
+	var d recordDecoder
+	for {
+		line, err := nextLine(r)
+		if errors.Is(err, io.EOF) {
+			return a, left, nil
+		}
+		if err != nil {
+			return a, left, fmt.Errorf("reading LoadGen's accuracy log %s: %w", path, err)
+		}
+		line = bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(line), []byte(",")))
+		if len(line) == 0 || string(line) == "[" || string(line) == "]" {
+			continue
+		}
+		if line[0] != '{' || line[len(line)-1] != '}' || d.decode(line[1:len(line)-1]) != nil {
+			left++
+			continue
+		}
+		a.Records++
+		d.entry.Record = a.Records
+		if err := fn(&d.entry); err != nil {
+			return a, left, fmt.Errorf("reading LoadGen's accuracy log %s: record %d: %w", path, a.Records, err)
+		}
+	}
+}
+
+// nextLine gives a line with its end; the last one may have none.
+func nextLine(r *bufio.Reader) ([]byte, error) {
+	var long []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		switch {
+		case len(long)+len(part) > MaxRecord:
+			return nil, fmt.Errorf("a line is longer than %d MiB: this is no LoadGen accuracy log", MaxRecord>>20)
+		case errors.Is(err, bufio.ErrBufferFull):
+			long = append(long, part...)
+			continue
+		case errors.Is(err, io.EOF) && len(long)+len(part) > 0:
+			err = nil
+		}
+		if long == nil {
+			return part, err
+		}
+		return append(long, part...), err
+	}
+}
