@@ -32,6 +32,7 @@ func (p *program) accuracyCommand() *cli.Command {
 			&cli.StringFlag{Name: "punkt", Usage: "folder english of NLTK's punkt_tab data; default: the data that the program has"},
 			&cli.BoolFlag{Name: "run-code", Usage: "run the programs among the answers in a sandbox; without it they are not scored, and no total is claimed"},
 			&cli.StringFlag{Name: "code-tests", Usage: "LiveCodeBench's tests: a JSONL file or a folder of them"},
+			&cli.StringFlag{Name: "code-service", Usage: "address (ws://...) of a service that runs LiveCodeBench's programs, in place of the sandbox"},
 			&cli.StringFlag{Name: "math-grader", Usage: "command that decides which mathematical expressions are equal, in place of the built-in comparison"},
 		}, tokenizerFlags()...),
 		Action: p.score,

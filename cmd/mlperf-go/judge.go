@@ -29,6 +29,18 @@ func (p *program) judges(c *cli.Context, in *accuracy.Input) (*judges, error) {
 		js.math, in.Math = g, g
 		js.notes = append(js.notes, "mathematics that needs algebra was decided by: "+command)
 	}
+	if address := c.String("code-service"); address != "" {
+		s, err := judge.NewService(address)
+		if err == nil && c.Bool("run-code") {
+			err = errors.New("--code-service and --run-code are both given, and one of them decides")
+		}
+		if err != nil {
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "code_service", Err: err}
+		}
+		in.Code = s
+		js.notes = append(js.notes, "programs were run by the service "+address)
+		return js, nil
+	}
 	if !c.Bool("run-code") {
 		if c.String("code-tests") != "" {
 			return nil, &run.Error{Exit: run.ExitUsage, Code: "code_tests", Err: errors.New("--code-tests is given, and programs are only run with --run-code"), Hint: "Give both, or neither"}

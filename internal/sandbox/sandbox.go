@@ -92,9 +92,17 @@ var causes = map[End]error{AtWall: errors.New("time"), AtMemory: errors.New("mem
 
 // Available tries all walls with no program behind them; an error is an *Unavailable.
 func Available(ctx context.Context) error {
-	_, err := Run(ctx, Program{}, DefaultLimits())
+	l := DefaultLimits()
+	l.Wall = availableTime
+	r, err := Run(ctx, Program{}, l)
+	if err == nil && !r.OK() {
+		err = &Unavailable{fmt.Errorf("building the walls ended early (%s, exit code %d, %v)", r.End, r.Code, r.Signal)}
+	}
 	return err
 }
+
+// availableTime is enough to build the walls on a machine that is busy.
+const availableTime = 2 * time.Minute
 
 // Run runs a program to its end. A program that fails or reaches a limit is a Result; an error is an *Unavailable, a bad
 // Program, or ctx's.
@@ -117,6 +125,9 @@ func Run(ctx context.Context, p Program, l Limits) (*Result, error) {
 	timed, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c, err := start(timed, plan, p.Stdin, l.Output, func() { cancel(causes[AtOutput]) })
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("running a program in the sandbox: %w", context.Cause(ctx))
+	}
 	if err != nil {
 		return nil, &Unavailable{err}
 	}
