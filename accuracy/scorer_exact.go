@@ -217,13 +217,16 @@ func mixture() *scorer {
 			out = append(out, floatMetric("gsm8k", gsm8k))
 			if mbxp, n := t.mean(mixtureMBXP); t.complete() && n > 0 {
 				out = append(out, floatMetric("mbxp", mbxp))
-			} else if t.complete() {
+			} else if t.complete() && t.has(isProgram) { // a set without programs, as a rehearsal's, claims nothing about them
 				out = append(out, countMetric("mbxp", 0))
 			}
 			return append(out, tokenMetrics(t)...)
 		},
 	}
 }
+
+// isProgram tells whether a sample of the mixture asks for a program.
+func isProgram(ref *Reference) bool { return ref.Subset != "OpenOrca" && ref.Subset != "GSM8K" }
 
 func scoreMBXP(ctx context.Context, in *Input, s *sample, out *SampleScore) error {
 	language, _, _ := strings.Cut(s.ref.ID, "_")

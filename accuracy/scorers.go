@@ -100,6 +100,16 @@ func (t *tally) complete() bool {
 	return !slices.ContainsFunc(t.scores, func(s SampleScore) bool { return s.Unscored != "" })
 }
 
+// has tells whether the data set has a sample of a kind.
+func (t *tally) has(kind func(*Reference) bool) bool {
+	for i := range t.refs {
+		if kind(&t.refs[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 func (t *tally) chars() (sum int) {
 	for _, s := range t.scores {
 		sum += s.Chars

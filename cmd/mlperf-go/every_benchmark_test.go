@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/accuracy"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// checkerNames are what the submission checker calls the metrics that a quality sets, with their perfect score; empty: it does not read it.
+var checkerNames = map[string]struct {
+	name string
+	full float64
+}{
+	"rouge1": {"ROUGE1", 100}, "rouge2": {"ROUGE2", 100}, "rougeL": {"ROUGEL", 100}, "rougeLsum": {"ROUGELSUM", 100}, "gsm8k": {"gsm8k_accuracy", 100},
+	"exact_match": {"exact_match", 100}, "f1": {"F1_HIERARCHICAL", 1}, "mAP": {"mAP", 100}, "overall_accuracy": {"", 100}, "normalized_single_turn_score": {"", 100},
+}
+
+// rehearsed runs a benchmark's accuracy rehearsal and gives its record and exit code.
+func rehearsed(t *testing.T, row *models.Row, folder string, more ...string) (*run.Record, int) {
+	t.Helper()
+	args := append([]string{"run", "--model", row.Name, "--mode", "accuracy", "--no-progress", "--output-dir", folder}, more...)
+	cmd := exec.Command("mlperf-go", args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s: %v", row.Name, err)
+	}
+	r, err := run.ReadRecord(folder)
+	require.NoError(t, err, out.String())
+	require.NotNil(t, r.Accuracy, out.String())
+	require.Empty(t, r.Accuracy.NotScored, out.String())
+	return r, cmd.ProcessState.ExitCode()
+}
+
+// Every benchmark's accuracy rehearsal ends with the score that the simulator was set to, an accuracy.txt that the checker reads the same from,
+// and exit 1 exactly where that is below a target.
+func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
+	if !loadgen.Built {
+		t.Skip("built without LoadGen")
+	}
+	const quality, samples = 0.75, 48
+	for _, row := range models.Rows() {
+		if row.Scoring.Scorer == "" {
+			continue
+		}
+		t.Run(row.Name, func(t *testing.T) {
+			folder := filepath.Join(t.TempDir(), "run")
+			r, exit := rehearsed(t, row, folder, "--samples", strconv.Itoa(samples), "--sim-quality", strconv.FormatFloat(quality, 'f', -1, 64))
+			text, err := os.ReadFile(filepath.Join(folder, run.AccuracyTextName))
+			require.NoError(t, err)
+			read, err := accuracy.CheckText(bytes.NewReader(text), row.Scoring.TargetsFor(models.Scenario(r.Scenario)), false)
+			require.NoError(t, err)
+			below, checked := false, 0
+			for _, m := range r.Accuracy.Metrics {
+				known, ok := checkerNames[m.Name]
+				if !ok {
+					continue
+				}
+				// A row of each part of the data set may be rounded away; the statistical error of 48 answers is twice as much.
+				require.InDelta(t, quality*known.full, m.Value, 0.06*known.full, m.Name)
+				below = below || m.Pass != nil && !*m.Pass
+				if m.Pass != nil && known.name != "" {
+					require.Equal(t, strings.Trim(m.Text, "'"), read.Values[known.name], "accuracy.txt:\n%s", text)
+				}
+				checked++
+			}
+			require.Positive(t, checked)
+			codes := ""
+			for _, c := range r.Reasons {
+				codes += c.Code
+			}
+			if below {
+				require.Equal(t, []any{run.ExitInvalid, "accuracy_below_target"}, []any{exit, codes})
+			} else {
+				require.Equal(t, []any{run.ExitValid, ""}, []any{exit, codes})
+			}
+			require.EqualValues(t, samples, r.Samples.Completed)
+			require.Empty(t, r.Breaches)
+
+			// As it is without any setting, every target is reached.
+			_, exit = rehearsed(t, row, filepath.Join(t.TempDir(), "right"), "--samples", "12")
+			require.Equal(t, run.ExitValid, exit)
+		})
+	}
+}
