@@ -20,7 +20,7 @@ func TestRealServers(t *testing.T) {
 		t.Skip("a real server is driven by `make test-real`")
 	}
 	commands := scriptCommands()
-	commands["grows"] = cmdGrows
+	commands["grows"], commands["histograms"], commands["idle"] = cmdGrows, cmdHistograms, cmdIdle
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata/real", name), RequireExplicitExec: true, RequireUniqueNames: true, Condition: condition, Cmds: commands,
 		Setup: func(e *testscript.Env) error {
