@@ -123,6 +123,9 @@ func (r *reader) notes() []string {
 // record decodes, checks and keeps one record. The error is the keeper's own.
 func (r *reader) record(record []byte, line int) error {
 	s, has, f := r.dec.decode(record)
+	if f == nil && r.o.lengths {
+		f = cut(&s)
+	}
 	if f == nil {
 		f = r.check.check(&s, has)
 	}

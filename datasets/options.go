@@ -26,6 +26,8 @@ type Options struct {
 	Template       *Template         // makes the prompts, in place of what the file has
 	Store          *spill.Store      // keeps messages; nil: in memory. Who made it closes it, when the data set is no longer used
 	SizesOnly      bool              // messages are checked and measured, and not kept
+
+	lengths bool // the last of Keep is the number of ids that are the prompt
 }
 
 // ForRow returns the options that read a benchmark's data set.

@@ -24,7 +24,11 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	ds, err := datasets.Open(path, p.keep(o))
+	o = p.keep(o)
+	if p.description != nil {
+		p.description.Apply(&o)
+	}
+	ds, err := datasets.Open(path, o)
 	if err == nil {
 		p.file, p.synthetic = ds, datasets.Synthetic(ds)
 		p.notices = append(p.notices, ds.Notes...)

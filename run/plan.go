@@ -36,6 +36,8 @@ type Plan struct {
 	seeds    *[3]uint64
 	notices  []string
 
+	description *datasets.Description // of --dataset-config; nil without
+
 	synthetic bool // the file that was read is a synthetic set, whoever made it
 }
 
@@ -53,10 +55,10 @@ func New(s Settings) (*Plan, error) {
 	return NewPlan(c)
 }
 
-// NewPlan resolves a configuration. It reads the user.conf that the configuration names and nothing else.
+// NewPlan resolves a configuration. It reads the user.conf and the dataset config that the configuration names and nothing else.
 func NewPlan(c *config.Effective) (*Plan, error) {
 	p := &Plan{Config: c}
-	for _, step := range []func() error{p.findModel, p.findScenario, p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkPaths} {
+	for _, step := range []func() error{p.readDescription, p.findModel, p.findScenario, p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkPaths} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -66,6 +68,32 @@ func NewPlan(c *config.Effective) (*Plan, error) {
 
 // Notices are lines that a user should see once, such as what an alias stands for.
 func (p *Plan) Notices() []string { return append(p.Config.Notices(), p.notices...) }
+
+// readDescription takes from --dataset-config what nobody has set.
+func (p *Plan) readDescription() error {
+	path := p.Config.String("dataset-config")
+	if path == "" {
+		return nil
+	}
+	d, err := datasets.ReadDescription(path)
+	if err != nil {
+		return usage("dataset_config", err, "docs/datasets.md lists the keys")
+	}
+	p.description = d
+	tokens := ""
+	if d.MaxTokens > 0 {
+		tokens = strconv.Itoa(d.MaxTokens)
+	}
+	for _, s := range [][2]string{{"model", d.Model}, {"dataset", d.File}, {"max-tokens", tokens}} {
+		if s[1] == "" || p.Config.IsSet(s[0]) {
+			continue
+		}
+		if err := p.Config.Set(s[0], s[1], config.Origin{Layer: config.FromFile, Where: path}); err != nil {
+			return usage("dataset_config", err, "")
+		}
+	}
+	return nil
+}
 
 func (p *Plan) findModel() error {
 	rowOf := func(name string) (string, bool) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -45,9 +47,13 @@ type Config struct {
 	GPUsPerReplica    int      // unset: not told
 	GPUs              []string // unset: what the machine has
 	Debug             bool     // record the processes of each replica when it is ready
-	EndpointType      string   // completions or chat_completions; "": the backend's own
+	EndpointType      string   // completions, chat_completions or generate; "": the backend's own
+	Endpoints         []string // types that the server has; empty: not told
+	Title, Text       string   // for people
 	MaxPoolSize       int      // connections of the client; 0: not told
 	Profile           Profile
+
+	defaultEndpoint string
 }
 
 const unset = -1
@@ -94,5 +100,22 @@ func (c *Config) check(p *parser) error {
 	case c.Replicas > 0 && p.seen["ports"] > 0 && len(c.Ports) != c.Replicas:
 		return fmt.Errorf("server config %s line %d: %d ports for %d replicas: give one each, or \"port\" for the first", c.Name, p.seen["ports"], len(c.Ports), c.Replicas)
 	}
+	for _, e := range c.Endpoints {
+		if !slices.Contains(endpointTypes, e) {
+			return fmt.Errorf("server config %s line %d: endpoints has %q, which is none of %s", c.Name, p.seen["endpoints"], e, strings.Join(endpointTypes, ", "))
+		}
+	}
+	c.EndpointType = first(c.EndpointType, c.defaultEndpoint)
+	if err := c.CheckEndpoint(c.EndpointType); c.EndpointType != "" && err != nil {
+		return err
+	}
 	return nil
+}
+
+// CheckEndpoint refuses an endpoint type that the servers do not have, where the file says which they have.
+func (c *Config) CheckEndpoint(name string) error {
+	if len(c.Endpoints) == 0 || slices.Contains(c.Endpoints, name) {
+		return nil
+	}
+	return fmt.Errorf("server config %s: the endpoint %s is none of its endpoints: %s; choose one of them, or correct the list", c.Name, name, strings.Join(c.Endpoints, ", "))
 }

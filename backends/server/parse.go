@@ -51,12 +51,19 @@ var keys = map[string]reader{
 	"gpus_per_replica":   count(func(c *Config) *int { return &c.GPUsPerReplica }, 0, maxReplicas),
 	"gpus":               texts(func(c *Config) *[]string { return &c.GPUs }),
 	"debug_mode":         flag(func(c *Config) *bool { return &c.Debug }),
-	"endpoint_type":      oneOf(func(c *Config) *string { return &c.EndpointType }, "completions", "chat_completions"),
+	"endpoint_type":      oneOf(func(c *Config) *string { return &c.EndpointType }, endpointTypes...),
+	"name":               text(func(c *Config) *string { return &c.Title }),
+	"description":        text(func(c *Config) *string { return &c.Text }),
+	"endpoints":          texts(func(c *Config) *[]string { return &c.Endpoints }),
+	"default_endpoint":   oneOf(func(c *Config) *string { return &c.defaultEndpoint }, endpointTypes...),
 	"profile":            profile,
 	"max_pool_size":      count(func(c *Config) *int { return &c.MaxPoolSize }, 1, 1<<20),
 }
 
 var below = []string{"server_args", "api_server_args", "binary_path", "load_format", "logging_level", "max_pool_size", "pre_start"}
+
+// endpointTypes are the routes that requests may go to, by their names in files.
+var endpointTypes = []string{"completions", "chat_completions", "generate"}
 
 // maxReplicas bounds the processes that one file can start.
 const maxReplicas = 1024

@@ -40,6 +40,7 @@ func (p *program) datasetCommand() *cli.Command {
 // readingFlags say how a file is read.
 func readingFlags() []cli.Flag {
 	return []cli.Flag{
+		&cli.StringFlag{Name: "dataset-config", Usage: "YAML file that says which columns hold what, and the format; other flags stand above it"},
 		&cli.StringFlag{Name: "format", Usage: "format of the file: json, csv, parquet, npy or pickle; its content tells otherwise"},
 		&cli.StringFlag{Name: "input-column", Usage: "column that holds the prompt's text, in place of the schema's"},
 		&cli.StringFlag{Name: "input-ids-column", Usage: "column that holds the prompt's token ids"},
@@ -73,9 +74,18 @@ func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 	o.SizesOnly = true
 	var err error
 	if path := c.String("prompt-template"); path != "" {
-		o.Template, err = datasets.ReadTemplate(path)
+		if o.Template, err = datasets.ReadTemplate(path); err != nil {
+			return o, err
+		}
 	}
-	return o, err
+	if path := c.String("dataset-config"); path != "" {
+		d, err := datasets.ReadDescription(path)
+		if err != nil {
+			return o, &run.Error{Exit: run.ExitUsage, Code: "dataset_config", Err: err, Hint: "docs/datasets.md lists the keys"}
+		}
+		d.Apply(&o)
+	}
+	return o, nil
 }
 
 // datasetFailed gives what is wrong with the options the exit code of a wrong command line; a file's fault has its own.

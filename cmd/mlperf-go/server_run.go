@@ -13,6 +13,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
+// endpointOf gives the values of --api the names that files of servers have.
+var endpointOf = map[string]string{"completions": "completions", "chat": "chat_completions", "generate": "generate"}
+
 // engineArguments lets arguments stand behind -- where servers are started for a test: they are the engine's.
 func (p *program) engineArguments(c *cli.Context) error {
 	if p.serverOrigin.Where != "" {
@@ -38,6 +41,11 @@ func (p *program) readServers(c *cli.Context, e *config.Effective) error {
 		}
 		values["served-model"], values["api-key"], values["endpoint"] = p.servers.Served, p.servers.APIKey(), strings.Join(p.servers.URLs(), ",")
 		values["server-dir"], values["warmup"] = p.servers.Dir, "true"
+	}
+	if e.IsSet("api") {
+		if err := cfg.CheckEndpoint(endpointOf[e.String("api")]); err != nil {
+			return serverError("server_config", err)
+		}
 	}
 	p.serverOrigin = config.Origin{Layer: config.FromFile, Where: cfg.Name}
 	for name, value := range values {

@@ -88,6 +88,8 @@ var dataSettings = []Setting{
 	{Name: "dataset", Kind: String, Group: groupData, Aliases: old("dataset-path"), Usage: "data set file; without it a synthetic one is made and the run is a rehearsal"},
 	{Name: "samples", Kind: Int, Range: Range{Positive: true}, Group: groupData, Aliases: old("num-samples"),
 		Usage: "take the first N rows as total and performance sample count; fewer than the benchmark's make a rehearsal"},
+	{Name: "dataset-config", Kind: String, Group: groupData, Aliases: old("dataset-config-file"),
+		Usage: "YAML file that says which columns of the data set hold what, its format, rows, file and model; what a flag sets stands above it"},
 	{Name: "input-column", Kind: String, Group: groupData, Usage: "column of the prompt texts"},
 	{Name: "input-ids-column", Kind: String, Group: groupData, Usage: "column of the prompts as token ids"},
 	{Name: "output-column", Kind: String, Group: groupData, Usage: "column of the reference outputs"},

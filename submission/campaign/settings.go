@@ -43,7 +43,7 @@ var touchesNothing = map[string]bool{
 	"api-key": true, "api-key-file": true, "ca-file": true, "insecure-skip-verify": true, "request-memory": true, "preflight-query": true,
 	"request-timeout": true, "first-token-timeout": true, "token-timeout": true, "connect-timeout": true, "drain-timeout": true,
 	"model": true, "model-category": true, "scenario": true, "mode": true, // a step's name says them
-	"audit-config": true, "user-conf": true, // their values count, whatever file they stood in
+	"audit-config": true, "user-conf": true, "dataset-config": true, // their values count, whatever file they stood in
 	"endpoint": true, "dataset": true, // counted otherwise
 	"server-config": true, "server-dir": true, "model-path": true, "replicas": true, "gpus-per-replica": true, "python": true, // as the endpoints they make
 	"score": true, "tokenizer": true, "tokenizer-revision": true, "fetch-tokenizer": true, // a score is a step of its own

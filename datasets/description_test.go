@@ -1,0 +1,142 @@
+package datasets
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+func describe(t testing.TB, text string) (*Description, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "d.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	return ReadDescription(path)
+}
+
+// Every file that is shipped names a benchmark, columns and a count that the registry knows, and reads a set in that benchmark's schema.
+func TestShippedDescriptions(t *testing.T) {
+	files, err := filepath.Glob("../configs/datasets/*.yaml")
+	require.NoError(t, err)
+	described := map[string]bool{}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			d, err := ReadDescription(file)
+			require.NoError(t, err)
+			require.NotEmpty(t, d.Name)
+			require.NotEmpty(t, d.Text)
+			m, err := models.Find(d.Model)
+			require.NoError(t, err)
+			described[m.Row.Name] = true
+			parts := []int{m.Row.DatasetSamples, m.Row.AccuracyCount, 990} // 990: the rows of gpt-oss-120b's audit (spec/harness-features.md §1.3)
+			require.Contains(t, parts, d.Rows)
+
+			for role, name := range map[string]string{roleInput: d.InputColumn, roleIDs: d.IDsColumn, roleTarget: d.TargetColumn} {
+				require.True(t, name == "" || slices.ContainsFunc(m.Row.Columns, func(c models.Column) bool {
+					return c.Role == role && slices.Contains(append([]string{c.Name}, c.Aliases...), name)
+				}), "%s has no column %s of the role %s", m.Row.Name, name, role)
+			}
+
+			set := filepath.Join(t.TempDir(), "set")
+			var text bytes.Buffer
+			if err := WriteSynth(&text, m.Row, 8, 1); err != nil {
+				return // of this benchmark no row can be invented
+			}
+			require.NoError(t, os.WriteFile(set, text.Bytes(), 0o644))
+			o := ForRow(m.Row)
+			plain, err := Open(set, o)
+			require.NoError(t, err)
+			d.Apply(&o)
+			mapped, err := Open(set, o)
+			require.NoError(t, err)
+			require.Equal(t, plain.Samples, mapped.Samples)
+		})
+	}
+	for _, name := range []string{"llama3.1-8b", "llama2-70b-99", "llama3.1-405b", "mixtral-8x7b", "deepseek-r1", "gpt-oss-120b", "qwen3-vl-235b-a22b", "qwen3.6-27b", "gptj"} {
+		require.True(t, described[name], "%s has no file in configs/datasets", name)
+	}
+}
+
+func TestADescriptionMapsColumns(t *testing.T) {
+	d, err := describe(t, "name: mine\nfields: {input_ids_column: prompt_ids, output_column: answer, input_lens_column: n}\nfile_format: json\ntotal_sample_count: 2\n"+
+		"model_specific: {default_model_name: generic, default_dataset: all, dataset_file: set.json, max_tokens: 7}\n")
+	require.NoError(t, err)
+	require.Equal(t, []any{"generic", "all", "set.json", 7}, []any{d.Model, d.Dataset, d.File, d.MaxTokens})
+	m, err := models.Find("generic")
+	require.NoError(t, err)
+	o := ForRow(m.Row)
+	o.KeepTarget = true
+	d.Apply(&o)
+	open := func(text string) (*Dataset, error) {
+		path := filepath.Join(t.TempDir(), "set.json")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		return Open(path, o)
+	}
+	ds, err := open(`[{"prompt_ids":[5,6,0,0],"n":2,"answer":"a"},{"prompt_ids":[7],"n":1,"answer":"b"},{"prompt_ids":"not read"}]`)
+	require.NoError(t, err)
+	require.Len(t, ds.Samples, 2)
+	require.Equal(t, []int32{5, 6}, ds.Samples[0].InputIDs)
+	require.Equal(t, 2, ds.Samples[0].InputLen)
+	require.Equal(t, "a", ds.Samples[0].Target)
+	require.Empty(t, ds.Samples[0].Kept)
+	for text, want := range map[string]string{
+		`[{"prompt_ids":[5],"n":2,"answer":""}]`:   "found the length 2 of a prompt that has 1 ids",
+		`[{"prompt_ids":[5],"n":0,"answer":""}]`:   "found the length 0",
+		`[{"prompt_ids":[5],"n":"x","answer":""}]`: "an integer",
+		`[{"prompt_ids":[5],"answer":""}]`:         `field "n"`,
+		`[{"tok_input":[5],"n":1,"answer":""}]`:    `field "prompt_ids"`,
+	} {
+		_, err := open(text)
+		require.ErrorContains(t, err, want, text)
+	}
+
+	// What the options have already stands above the description.
+	o = ForRow(m.Row)
+	o.Overrides, o.Format, o.Limit = map[string]string{"input_ids": "ids"}, FormatCSV, 1
+	d.Apply(&o)
+	require.Equal(t, map[string]string{"input_ids": "ids", "target": "answer"}, o.Overrides)
+	require.Equal(t, []any{FormatCSV, 1}, []any{o.Format, o.Limit})
+}
+
+func TestDescriptionsThatAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"fields: [a]":                      "line 1: a map of input_column, input_ids_column, input_lens_column, output_column is expected",
+		"feilds: {}":                       `line 1: the key "feilds" is unknown or stands twice; did you mean fields`,
+		"name: a\nfields:\n  input: x":     `line 3: the key "input" is unknown`,
+		"total_sample_count: none":         `total_sample_count is "none"`,
+		"total_sample_count: 0":            "above 0",
+		"file_format: xml":                 "none of auto, csv, json, npy, parquet, pickle, pkl",
+		"name:":                            "takes one value that is not empty",
+		"model_specific: {max_tokens: []}": "takes one value",
+		"a\nb":                             "no map",
+	} {
+		_, err := describe(t, text)
+		require.ErrorContains(t, err, want, text)
+	}
+	_, err := ReadDescription("nowhere.yaml")
+	require.ErrorContains(t, err, "dataset config: open nowhere.yaml")
+	_, err = describe(t, "")
+	require.NoError(t, err)
+}
+
+func FuzzDescription(f *testing.F) {
+	f.Add("name: a\nfields: {input_column: x}\nfile_format: pkl\ntotal_sample_count: 3\n")
+	f.Add("model_specific:\n  max_tokens: 9\n  default_model_name: m")
+	path := filepath.Join(f.TempDir(), "d.yaml")
+	f.Fuzz(func(t *testing.T, text string) {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		if d, err := ReadDescription(path); err == nil {
+			var o Options
+			d.Apply(&o)
+			require.GreaterOrEqual(t, o.Limit, 0)
+		} else {
+			require.False(t, strings.HasSuffix(err.Error(), "\n"))
+		}
+	})
+}
