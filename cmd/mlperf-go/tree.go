@@ -62,6 +62,11 @@ func (p *program) checkCommand() *cli.Command {
 			&cli.BoolFlag{Name: "compat", Usage: "only what the official checker says"},
 			&cli.StringFlag{Name: "submitter", Usage: "only this submitter's folders"},
 			&cli.StringFlag{Name: "csv", Usage: "file for the official summary"},
+			&cli.StringFlag{Name: "final-report", Usage: "file for the JSON of the organisers' final report"},
+			&cli.StringFlag{Name: "ids", Usage: "file with the numbers that earlier reports gave, in the form of ids.json; new ones are added"},
+			&cli.StringFlag{Name: "repository", Usage: "repository of the submissions, for the report's links", DefaultText: "submissions_inference_ROUND"},
+			&cli.StringFlag{Name: "repository-owner", Value: "mlcommons", Usage: "owner of that repository"},
+			&cli.StringFlag{Name: "repository-branch", Value: "main", Usage: "branch of that repository"},
 			&cli.StringFlag{Name: "location", Usage: "what stands before the paths in the summary"},
 			&cli.BoolFlag{Name: "submission-exceptions", Usage: "the official checker's switch of that name"},
 			&cli.BoolFlag{Name: "skip-meaningful-fields-emptiness-check", Usage: "the official checker's switch of that name"},
@@ -91,6 +96,11 @@ func (p *program) checkTree(c *cli.Context) error {
 	}
 	if path := c.String("csv"); path != "" {
 		if err := atomicfile.Write(path, func(w io.Writer) error { return r.CSV(w) }); err != nil {
+			return err
+		}
+	}
+	if c.String("final-report") != "" || c.String("ids") != "" {
+		if err := finalReport(c, r); err != nil {
 			return err
 		}
 	}

@@ -201,12 +201,18 @@ func TestOpenTakesALowScore(t *testing.T) {
 	e := campaign(t)
 	e.score(models.Server, false)
 	accurate := leafOf(models.Server, layout.Accuracy)
+	e.record(accurate, func(r *run.Record) {
+		r.Verdict, r.Reasons = run.Invalid, []run.Cause{{Code: "accuracy_below_target", Text: "rouge1 is 1"}}
+	})
 	e.write(filepath.Join(accurate.Folder(e.folder), layout.ScoreFile), "Results\n\n{'rouge1': '1.0', 'rouge2': '1.0', 'rougeL': '1.0', 'rougeLsum': '1.0', 'gen_len': 7}\n")
 	require.NoError(t, os.RemoveAll(leafOf(models.Server, compliance.Test06).Folder(e.folder)))
 	o := e.options()
 	o.Division = layout.Open
 	o.Description.Names[benchmarkName] = "our-llama"
 	o.Description.Calibration = ""
+	e.write(filepath.Join(leafOf(models.Offline, layout.Accuracy).Folder(e.folder), scoreRecord), `{"missing": 3}`)
+	e.refused(o, "score@Offline/accuracy")
+	e.score(models.Offline, false)
 	r := e.build(o)
 	report := finish(t, r, check.Strict)
 	require.Equal(t, 2, report.Counts.Valid, "%v", report.Findings)

@@ -89,9 +89,13 @@ func (b *builder) crashed(t *test) string {
 	return ""
 }
 
+// lowScore is the reason of a run whose answers are below the benchmark's target, which the open division takes.
+const lowScore = "accuracy_below_target"
+
 func (b *builder) verdict(t *test) string {
-	low := func(c run.Cause) bool { return c.Code == "accuracy_below_target" }
-	if t.record.Verdict == run.Valid || b.o.Division == layout.Open && !slices.ContainsFunc(t.record.Reasons, func(c run.Cause) bool { return !low(c) }) {
+	other := slices.ContainsFunc(t.record.Reasons, func(c run.Cause) bool { return c.Code != lowScore })
+	low := t.record.Verdict == run.Invalid && len(t.record.Reasons) > 0 && !other
+	if t.record.Verdict == run.Valid || low && b.o.Division == layout.Open {
 		return ""
 	}
 	words := []string{string(t.record.Verdict)}
@@ -225,7 +229,7 @@ func (b *builder) score(t *test) string {
 	switch {
 	case err != nil:
 		return fmt.Sprintf("its score can not be read: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
-	case b.o.Division == layout.Open || r.Reached(t.rehearsal):
+	case b.o.Division == layout.Open && r.Missing == 0 || r.Reached(t.rehearsal):
 		return ""
 	}
 	var short []string
