@@ -2,6 +2,8 @@ package backends
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"time"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -111,11 +113,20 @@ type Config struct {
 	ServedModel string
 	Sampling    models.Sampling
 	Stream      bool
-	KeepText    bool // LoadGen gets text, not ids
-	NeedIDs     bool // an answer without token ids is a failure
-	MinTokens   int  // fewer output tokens are too_short
-	Vocabulary  int  // ids at or above it are bad_event; 0: not checked
-	Batch       int  // prompts in one request; 0: one, as itself
+	KeepText    bool    // LoadGen gets text, not ids
+	NeedIDs     bool    // an answer without token ids is a failure
+	MinTokens   int     // fewer output tokens are too_short
+	Vocabulary  int     // ids at or above it are bad_event; 0: not checked
+	Batch       int     // prompts in one request; 0: one, as itself
+	Format      *Format // that answers have to have; nil: any
+	// ServerVersion is what the servers say of themselves; empty: not known.
+	ServerVersion string
+	// Drop are fields that a server has refused: they are left out of requests.
+	Drop []string
+	// IDsInLogprobs says that token ids are asked for, and read, among the log probabilities.
+	IDsInLogprobs bool
+	// CountText counts the tokens of an answer's text where the server sends neither ids nor a count; nil: nobody can.
+	CountText func(text []byte) (int, error)
 	// Request gives the encoded body of a loaded sample; the bytes stay valid until the test ends.
 	Request func(index int) []byte
 
@@ -136,6 +147,22 @@ type Config struct {
 	CAFile             string // PEM file of authorities to trust beside the system's; empty: none
 	ProbeTokens        int    // longest answer of a probe; 0: 8
 	MaxAnswerBytes     int64  // larger answers are too_large; 0: 256 MiB
+}
+
+// Drops says whether a field is left out of requests.
+func (c *Config) Drops(field string) bool { return slices.Contains(c.Drop, field) }
+
+// Format is a form of answers: JSON.
+type Format struct {
+	Schema json.RawMessage // compact; nil: any object
+}
+
+// SchemaText is the schema; that of any object where there is none.
+func (f *Format) SchemaText() string {
+	if f.Schema == nil {
+		return `{"type":"object"}`
+	}
+	return string(f.Schema)
 }
 
 // Backend answers the queries of one shard.
@@ -189,6 +216,8 @@ type Probe struct {
 	TokenIDPrompt   bool          `json:"token_id_prompt"`
 	ReturnsTokenIDs bool          `json:"returns_token_ids"`
 	Usage           bool          `json:"usage"`
+	IDsInLogprobs   bool          `json:"ids_in_logprobs,omitempty"` // ids come among the log probabilities only
+	Dropped         []string      `json:"dropped,omitempty"`         // fields that it refuses and that are left out
 	Streams         bool          `json:"streams"`
 	OutputTokens    int           `json:"output_tokens"`
 	TTFT            time.Duration `json:"ttft_ns"`

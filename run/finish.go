@@ -46,6 +46,7 @@ func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.D
 	servers, notes := t.servers()
 	r.Servers, r.Notes = servers, append(r.Notes, notes...)
 	t.count(r, data)
+	r.Tokenizer = t.countedBy(r)
 	e := &evidence{
 		plan: p, record: r, logs: logs, score: score, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),
 		tokens: t.firstTokens(), medianN: medianOutput(data.Entries),

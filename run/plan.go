@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
 // Plan is what one test will be, resolved and checked but for what only the data set and the endpoints can tell.
@@ -26,6 +28,8 @@ type Plan struct {
 	AuditRows int
 	// Scoring is how an accuracy test's answers are scored at its end; nil: they are not.
 	Scoring *Scoring
+	// Counter finds the tokenizer of --tokenizer; nil: there is no way to.
+	Counter func(ctx context.Context) (*finder.Found, error)
 	// Command is stored in the record.
 	Command []string
 	// Rehearsal says why the run can not be submitted; empty: it can.

@@ -60,6 +60,7 @@ func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Con
 	if err := p.checkLengths(pre); err != nil {
 		return nil, err
 	}
+	pre.adapt(c)
 	return pre, p.expectLatency(pre, latencies, generate)
 }
 
@@ -123,6 +124,9 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 		TokenTimeout: c.Duration("token-timeout"), ConnectTimeout: c.Duration("connect-timeout"),
 		InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
 		EndpointTimeout: c.Duration("endpoint-timeout"), ProbeTokens: p.probeTokens(),
+	}
+	if config.Format, err = p.format(); err != nil {
+		return nil, nil, err
 	}
 	return d, config, p.place(config)
 }

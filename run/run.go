@@ -24,6 +24,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/sut"
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
 // Observer is told how a run goes on. Its methods are called from one goroutine.
@@ -69,7 +70,8 @@ type test struct {
 	joined   bool               // and all of them have returned
 	notes    []string
 	scorer   *scorer
-	outside  bool // it was the caller's context that ended it
+	counter  *finder.Source // of the tokenizer that counts answers nobody else counts; nil: there is none
+	outside  bool           // it was the caller's context that ended it
 }
 
 // Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing was
@@ -127,6 +129,9 @@ func (t *test) prepare(ctx context.Context) error {
 		return err
 	}
 	t.config = c
+	if err := t.findCounter(ctx); err != nil {
+		return err
+	}
 	if err := claim(t.folder, p.Config.Bool("force")); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (d *dialect) words() reader.Words {
 // newAnswer makes a reader of completions. vLLM's generate route may end a stream without a finish reason where the last
 // step brought no token (spec/backends.md §1.5).
 func newAnswer(d *dialect, c *backends.Config) backends.Answer {
-	w := &walker{Scanner: reader.Scanner{KeepText: c.KeepText}}
+	w := &walker{Scanner: reader.NewScanner(c)}
 	o := reader.Options{Decoder: w, Words: d.words()}
 	if c.Batch > 0 {
 		return reader.NewBatch(c, o, w)

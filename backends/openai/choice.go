@@ -63,7 +63,13 @@ func (w *walker) choice(e *reader.Event) bool {
 			k, ok = keyText, w.text(e)
 		case "response_token_ids": // SGLang's chat (spec/real-servers.md §3)
 			k, ok = keyTokenIDs, w.IDs(e)
+		case "logprobs":
+			ok = w.logprobs(e)
 		case "token_ids":
+			if w.IDsInLogprobs {
+				ok = w.Skip(0)
+				break
+			}
 			if k = keyTokenIDs; behindText > 0 && e.Finish == nil && seen&^keyFinish == atText&^keyFinish {
 				w.middle = append(w.middle[:0], w.B[behindText:w.I]...)
 				w.middleFrom, w.middleTo = atText, seen
@@ -154,7 +160,9 @@ func (w *walker) calls(e *reader.Event) bool {
 	if !w.Skip(0) {
 		return false
 	}
-	e.HasText = e.HasText || called(w.B[from:w.I])
+	if called(w.B[from:w.I]) {
+		e.HasText, e.Aside = true, true
+	}
 	return true
 }
 

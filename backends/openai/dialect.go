@@ -13,6 +13,8 @@ type dialect struct {
 	whole     string // keeps special tokens in the text
 	topKOff   *int64 // the one way to switch top_k off; nil: 0 and -1 are both understood
 	generate  bool   // has /inference/v1/generate
+	logprobs  bool   // can name ids among the log probabilities
+	grammar   grammar
 	needIDs   string // how it is made to send token ids, as a clause
 }
 
@@ -26,13 +28,13 @@ var minusOne, zero int64 = -1, 0
 var (
 	vllm = dialect{
 		chatLimit: "max_completion_tokens", always: true, askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs,
-		whole: `,"skip_special_tokens":false`, generate: true, needIDs: fromVLLM,
+		whole: `,"skip_special_tokens":false`, generate: true, logprobs: true, grammar: vllmGrammar, needIDs: fromVLLM,
 	}
 	// generic is sent nothing that the benchmark did not ask for.
-	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true, needIDs: fromVLLM}
+	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true, logprobs: true, needIDs: fromVLLM}
 	// SGLang refuses return_token_ids in a chat stream (spec/real-servers.md §3).
 	sglang = dialect{
-		chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne,
+		chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne, grammar: sglangGrammar,
 		needIDs: "SGLang sends them on its native route (--api generate)",
 	}
 	trtllm = dialect{
@@ -44,7 +46,11 @@ var (
 // ids is the member that asks for token ids.
 func (d *dialect) ids(c *backends.Config) string {
 	switch {
-	case !d.always && !c.NeedIDs:
+	case c.IDsInLogprobs && c.API == "chat":
+		return `,"logprobs":true,"top_logprobs":0,"return_tokens_as_token_ids":true`
+	case c.IDsInLogprobs:
+		return `,"logprobs":0,"return_tokens_as_token_ids":true`
+	case !d.always && !c.NeedIDs, c.Drops("return_token_ids"):
 		return ""
 	case c.API != "chat":
 		return d.askIDs

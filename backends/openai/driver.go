@@ -89,7 +89,7 @@ func (d *Driver) open(c *backends.Config) (backends.Backend, error) {
 func (d *Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
 	p := &probe.Prober{
 		Wire: d, Endpoint: e, Config: c,
-		NoIDs: "Token ids: " + d.needIDs + ".",
+		NoIDs: "Token ids: " + d.needIDs + ".", InLogprobs: d.logprobs,
 	}
 	return p.Run(ctx, sample, generate, p.Health, p.Version, p.Models)
 }

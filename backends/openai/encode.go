@@ -64,7 +64,10 @@ func (d *Driver) appendGenerate(dst []byte, s *datasets.Sample, c *backends.Conf
 }
 
 func appendStream(dst []byte, c *backends.Config) []byte {
-	if c.Stream {
+	switch {
+	case c.Stream && c.Drops("stream_options"):
+		return append(dst, `,"stream":true`...)
+	case c.Stream:
 		return append(dst, `,"stream":true,"stream_options":{"include_usage":true}`...)
 	}
 	return append(dst, `,"stream":false`...)
@@ -126,18 +129,20 @@ func (d *Driver) appendSampling(dst []byte, s *datasets.Sample, c *backends.Conf
 	if dst, err = encode.Number(dst, "temperature", p.Temperature); err != nil {
 		return dst, fmt.Errorf("sample %d: %w", s.Index, err)
 	}
-	if dst, err = encode.Number(dst, "top_p", p.TopP); err != nil {
-		return dst, fmt.Errorf("sample %d: %w", s.Index, err)
+	if !c.Drops("top_p") {
+		if dst, err = encode.Number(dst, "top_p", p.TopP); err != nil {
+			return dst, fmt.Errorf("sample %d: %w", s.Index, err)
+		}
 	}
-	if p.TopK != nil {
+	if p.TopK != nil && !c.Drops("top_k") {
 		dst = encode.Integer(dst, "top_k", d.topK(*p.TopK))
 	}
-	if p.Seed != nil {
+	if p.Seed != nil && !c.Drops("seed") {
 		dst = encode.Integer(dst, "seed", *p.Seed)
 	}
 	dst = encode.Integers(dst, "stop_token_ids", p.StopTokenIDs)
 	if p.IgnoreEOS {
 		dst = append(dst, `,"ignore_eos":true`...)
 	}
-	return dst, nil
+	return d.appendFormat(dst, c), nil
 }

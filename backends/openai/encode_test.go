@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,6 +88,71 @@ func TestEncodeRefuses(t *testing.T) {
 		_, err := d.Encode(nil, &c.sample, &c.config)
 		require.ErrorContains(t, err, c.text)
 	}
+}
+
+func TestResponseFormats(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object"}`)
+	const inQuotes = `"{\"type\":\"object\"}"`
+	const asSchema = `"response_format":{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":{"type":"object"}}}`
+	for _, c := range []struct {
+		dialect      dialect
+		api, version string
+		schema       json.RawMessage
+		want         string
+	}{
+		{vllm, "completions", "0.32.0", schema, `"structured_outputs":{"json":{"type":"object"}}`},
+		{vllm, "chat", "0.11.0rc2", schema, `"structured_outputs":{"json":{"type":"object"}}`},
+		{vllm, "chat", "1.0", nil, `"structured_outputs":{"json_object":true}`},
+		{vllm, "completions", "0.10.2", schema, `"guided_json":{"type":"object"}`},
+		{vllm, "completions", "0.9.1", nil, `"response_format":{"type":"json_object"}`},
+		{vllm, "completions", "", schema, asSchema},
+		{vllm, "completions", "main", schema, asSchema},
+		{vllm, "generate", "", schema, `"structured_outputs":{"json":{"type":"object"}}`},
+		{generic, "chat", "0.32.0", schema, asSchema},
+		{generic, "chat", "", nil, `"response_format":{"type":"json_object"}`},
+		{trtllm, "completions", "", schema, asSchema},
+		{sglang, "completions", "", schema, `"json_schema":` + inQuotes},
+		{sglang, "chat", "", schema, asSchema},
+	} {
+		d := &Driver{name: "d", dialect: c.dialect}
+		s := &datasets.Sample{InputIDs: []int32{1}}
+		if c.api == "chat" {
+			s = &datasets.Sample{Input: "x"}
+		}
+		body, err := d.Encode(nil, s, &backends.Config{
+			API: c.api, ServerVersion: c.version, Format: &backends.Format{Schema: c.schema}, Sampling: models.Sampling{MaxTokens: 5},
+		})
+		require.NoError(t, err)
+		require.True(t, json.Valid(body), "%s", body)
+		require.Contains(t, string(body), c.want)
+		require.Equal(t, 1, strings.Count(string(body), "structured_outputs")+strings.Count(string(body), "guided_json")+
+			strings.Count(string(body), "response_format")+strings.Count(string(body), `"json_schema":"{`))
+	}
+}
+
+func TestFieldsThatAreDropped(t *testing.T) {
+	d := &Driver{name: "vllm", dialect: vllm}
+	s, k, seed := &datasets.Sample{InputIDs: []int32{1}}, 1, int64(7)
+	c := &backends.Config{Stream: true, NeedIDs: true, Sampling: models.Sampling{MaxTokens: 5, TopP: ptr(1.0), TopK: &k, Seed: &seed}}
+	body, err := d.Encode(nil, s, c)
+	require.NoError(t, err)
+	for _, field := range []string{"return_token_ids", "stream_options", "top_p", "top_k", "seed"} {
+		require.Contains(t, string(body), field)
+		c.Drop = append(c.Drop, field)
+		body, err = d.Encode(nil, s, c)
+		require.NoError(t, err)
+		require.True(t, json.Valid(body))
+		require.NotContains(t, string(body), field)
+	}
+	require.Equal(t, `{"prompt":[1],"max_tokens":5,"stream":true}`, string(body))
+	c.IDsInLogprobs = true
+	body, err = d.Encode(nil, s, c)
+	require.NoError(t, err)
+	require.Contains(t, string(body), `"logprobs":0,"return_tokens_as_token_ids":true`)
+	c.API = "chat"
+	body, err = d.Encode(nil, &datasets.Sample{Input: "x"}, c)
+	require.NoError(t, err)
+	require.Contains(t, string(body), `"logprobs":true,"top_logprobs":0,"return_tokens_as_token_ids":true`)
 }
 
 func BenchmarkEncode(b *testing.B) {

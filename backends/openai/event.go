@@ -49,7 +49,7 @@ func (w *walker) Decode(doc []byte, e *reader.Event) error {
 	if w.walk(doc, e) {
 		return nil
 	}
-	return decodeSlow(doc, w.KeepText, e)
+	return decodeChoices(doc, &w.Scanner, e, nil)
 }
 
 // DecodeBatch reads one document with the answers to several prompts.
@@ -61,7 +61,7 @@ func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func
 		return nil
 	}
 	clear()
-	return decodeChoices(doc, w.KeepText, e, add)
+	return decodeChoices(doc, &w.Scanner, e, add)
 }
 
 // Forget drops what was learned from the answer before.

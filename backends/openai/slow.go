@@ -8,11 +8,11 @@ import (
 
 // decodeSlow reads a document with encoding/json. Its error is a *reader.ShapeError or encoding/json's own.
 func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
-	return decodeChoices(doc, keepText, e, nil)
+	return decodeChoices(doc, &reader.Scanner{KeepText: keepText}, e, nil)
 }
 
 // decodeChoices is decodeSlow that gives every choice to each, unless that is nil.
-func decodeChoices(doc []byte, keepText bool, e *reader.Event, each func(*reader.Event)) error {
+func decodeChoices(doc []byte, s *reader.Scanner, e *reader.Event, each func(*reader.Event)) error {
 	top, err := reader.Members(doc, e)
 	if err != nil {
 		return err
@@ -33,26 +33,25 @@ func decodeChoices(doc []byte, keepText bool, e *reader.Event, each func(*reader
 		return nil
 	}
 	if each != nil {
-		return eachChoice(choices, keepText, e, each)
+		return eachChoice(choices, s, each)
 	}
-	return slowChoice(choices[len(choices)-1], keepText, e)
+	return slowChoice(choices[len(choices)-1], s, e)
 }
 
-func eachChoice(choices []map[string]json.RawMessage, keepText bool, e *reader.Event, each func(*reader.Event)) error {
-	prompt, produced := e.Prompt, e.Produced
+func eachChoice(choices []map[string]json.RawMessage, s *reader.Scanner, each func(*reader.Event)) error {
+	var part reader.Event
 	for _, choice := range choices {
-		e.Reset()
-		e.Choices = 1
-		if err := slowChoice(choice, keepText, e); err != nil {
+		part.Reset()
+		part.Choices = 1
+		if err := slowChoice(choice, s, &part); err != nil {
 			return err
 		}
-		each(e)
+		each(&part)
 	}
-	e.Prompt, e.Produced = prompt, produced
 	return nil
 }
 
-func slowChoice(choice map[string]json.RawMessage, keepText bool, e *reader.Event) (err error) {
+func slowChoice(choice map[string]json.RawMessage, s *reader.Scanner, e *reader.Event) (err error) {
 	if choice == nil {
 		return &reader.ShapeError{Text: "a choice is null"}
 	}
@@ -66,7 +65,12 @@ func slowChoice(choice map[string]json.RawMessage, keepText bool, e *reader.Even
 	if finish != nil {
 		e.Finish = []byte(*finish)
 	}
-	if err := reader.SlowIDs(choice, "token_ids", e); err != nil {
+	if s.IDsInLogprobs {
+		err = slowLogprobs(choice, e)
+	} else {
+		err = reader.SlowIDs(choice, "token_ids", e)
+	}
+	if err != nil {
 		return err
 	}
 	if !e.HasIDs {
@@ -74,7 +78,7 @@ func slowChoice(choice map[string]json.RawMessage, keepText bool, e *reader.Even
 			return err
 		}
 	}
-	if err := reader.SlowText(choice, "text", keepText, e); err != nil {
+	if err := reader.SlowText(choice, "text", s.KeepText, e); err != nil {
 		return err
 	}
 	for _, key := range []string{"delta", "message"} {
@@ -82,16 +86,19 @@ func slowChoice(choice map[string]json.RawMessage, keepText bool, e *reader.Even
 		if err := reader.Into(choice, key, &message); err != nil {
 			return err
 		}
-		if err := reader.SlowText(message, "content", keepText, e); err != nil {
+		if err := reader.SlowText(message, "content", s.KeepText, e); err != nil {
 			return err
 		}
 		if raw, ok := message["tool_calls"]; ok && called(raw) {
-			e.HasText = true
+			e.HasText, e.Aside = true, true
 		}
 		for _, key := range []string{"reasoning", "reasoning_content"} {
+			had := e.HasText
+			e.HasText = false
 			if err := reader.SlowText(message, key, false, e); err != nil {
 				return err
 			}
+			e.HasText, e.Aside = had || e.HasText, e.Aside || e.HasText
 		}
 	}
 	return nil

@@ -33,7 +33,7 @@ var words = reader.Words{
 }
 
 func newAnswer(c *backends.Config) backends.Answer {
-	w := newWalker(c.KeepText)
+	w := &walker{Scanner: reader.NewScanner(c)}
 	o := reader.Options{Decoder: w, Words: words}
 	if c.Batch > 0 {
 		return reader.NewBatch(c, o, w)

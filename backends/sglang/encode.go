@@ -61,6 +61,9 @@ func appendSampling(dst []byte, c *backends.Config) (_ []byte, err error) {
 	if c.KeepText {
 		dst = append(dst, `,"skip_special_tokens":false`...)
 	}
+	if f := c.Format; f != nil {
+		dst = encode.Text(append(dst, `,"json_schema":`...), f.SchemaText())
+	}
 	return dst, nil
 }
 

@@ -10,10 +10,6 @@ type walker struct {
 	text grownText
 }
 
-func newWalker(keepText bool) *walker {
-	return &walker{Scanner: reader.Scanner{KeepText: keepText}}
-}
-
 const (
 	keyText reader.Keys = 1 << iota
 	keyIDs

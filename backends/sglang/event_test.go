@@ -43,7 +43,7 @@ func same(t require.TestingT, doc string, a, b *reader.Event) {
 
 // checkWalk reads documents one after another with one walker, and compares each with encoding/json.
 func checkWalk(t require.TestingT, keepText bool, docs ...string) (sure bool) {
-	w := newWalker(keepText)
+	w := &walker{Scanner: reader.Scanner{KeepText: keepText}}
 	var before []int32
 	for _, doc := range docs {
 		var slow, fast reader.Event

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
 func (p *program) runCommand() *cli.Command {
@@ -111,6 +112,7 @@ func configJSON(plan *run.Plan) any {
 // runOne does a test in this process.
 func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 	plan.Scoring = p.scoring(plan)
+	plan.Counter = func(ctx context.Context) (*finder.Found, error) { return finder.Find(ctx, p.finding(plan)) }
 	if plan.Config.Bool("resume") {
 		if r := doneBefore(plan); r != nil {
 			p.notice("skipped: " + plan.Folder() + " holds a valid run")

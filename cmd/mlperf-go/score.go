@@ -19,15 +19,20 @@ func (p *program) scoring(plan *run.Plan) *run.Scoring {
 	return &run.Scoring{
 		Progress: p.scored(),
 		Tokens: func(ctx context.Context, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error) {
-			c := plan.Config
-			o := finder.FromEnviron(p.environ)
-			o.Name, o.Revision, o.Fetch, o.Models = c.String("tokenizer"), c.String("tokenizer-revision"), c.Bool("fetch-tokenizer"), plan.Row.ServedModels
-			if endpoints, err := plan.Endpoints(); err == nil && len(endpoints) > 0 && o.Name == "" {
-				o.Server = &finder.Server{URL: endpoints[0].URL, Model: c.String("served-model"), Key: finder.Secret(endpoints[0].APIKey)}
-			}
-			return findDecoder(ctx, o, plan.Row, ds)
+			return findDecoder(ctx, p.finding(plan), plan.Row, ds)
 		},
 	}
+}
+
+// finding says where a run's tokenizer is looked for.
+func (p *program) finding(plan *run.Plan) finder.Options {
+	c := plan.Config
+	o := finder.FromEnviron(p.environ)
+	o.Name, o.Revision, o.Fetch, o.Models = c.String("tokenizer"), c.String("tokenizer-revision"), c.Bool("fetch-tokenizer"), plan.Row.ServedModels
+	if endpoints, err := plan.Endpoints(); err == nil && len(endpoints) > 0 && o.Name == "" {
+		o.Server = &finder.Server{URL: endpoints[0].URL, Model: c.String("served-model"), Key: finder.Secret(endpoints[0].APIKey)}
+	}
+	return o
 }
 
 // findDecoder finds what turns the answers' token ids into text. A synthetic set is written in the synthetic vocabulary, which the program

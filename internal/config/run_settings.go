@@ -147,6 +147,7 @@ var requestSettings = []Setting{
 	{Name: "accuracy-top-p", Kind: Float, Range: Range{Positive: true, Max: 1}, Group: groupRequest, Usage: "top-p in an accuracy test"},
 	{Name: "accuracy-top-k", Kind: Int, Range: Range{Negative: true}, Group: groupRequest, Usage: "top-k in an accuracy test"},
 	{Name: "accuracy-seed", Kind: Int, Group: groupRequest, Usage: "seed in an accuracy test"},
+	{Name: "response-format", Kind: String, Group: groupRequest, Default: "text", Usage: "form of the answers: text, json_object, or the file of a JSON schema; asked for in the words of the server's version"},
 	{Name: "warmup", Kind: Bool, Group: groupRequest, Aliases: []Alias{{Name: "no-warmup", Value: "false"}}, Default: "false",
 		Usage: "send untimed requests before the test"},
 	{Name: "preflight-query", Kind: Bool, Group: groupRequest, Default: "true", Aliases: []Alias{{Name: "no-preflight-query", Value: "false"}},

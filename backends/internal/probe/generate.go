@@ -1,8 +1,11 @@
 package probe
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -15,7 +18,8 @@ import (
 // probeTokens is the length of the short answer where Config.ProbeTokens is 0.
 const probeTokens = 8
 
-// generate sends one short request of the kind that the test will send, on the client that the test will use.
+// generate sends one short request of the kind that the test will send, on the client that the test will use. A field that
+// the server refuses and that the test can do without is left out, and ids that do not come are asked for in another way.
 func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 	c := *p.Config
 	c.Endpoints = []backends.Endpoint{p.Endpoint}
@@ -25,27 +29,73 @@ func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 	}
 	c.Sampling.MaxTokens = min(longest, c.Sampling.MaxTokens)
 	c.Sampling.MinTokens = min(c.Sampling.MinTokens, c.Sampling.MaxTokens)
-	c.MinTokens, c.Concurrency, c.Balance, c.Batch = 0, 1, "", 0
-	body, err := p.Wire.Encode(nil, sample, &c)
-	if err != nil {
-		return fmt.Errorf("the generation probe can not be encoded: %w", err)
-	}
-	c.NeedIDs = false // asked for all the same; whether they come is what the probe finds out
-	c.Request = func(int) []byte { return body }
-	wire, err := p.Wire.Protocol(&c)
-	if err != nil {
+	c.MinTokens, c.Concurrency, c.PerEndpoint, c.Balance, c.Batch = 0, 1, 0, "", 0
+	c.ServerVersion = p.Found.Version
+	for {
+		got, url, err := p.ask(ctx, sample, &c)
+		if err != nil {
+			return err
+		}
+		if field := refusedField(got, &c); field != "" {
+			c.Drop = append(slices.Clone(c.Drop), field)
+			p.Found.Dropped = append(p.Found.Dropped, field)
+			p.Note("the server refuses %s (%s): it is left out of requests", field, got.outcome.Reason)
+			continue
+		}
+		if c.IDsInLogprobs && got.outcome.TokenSource != backends.TokensFromIDs {
+			return p.noIDs // nor there
+		}
+		p.record(&got.outcome, len(sample.InputIDs) > 0 && c.API != "chat")
+		err = p.judge(got, url)
+		var e *backends.EndpointError
+		if p.InLogprobs && !c.IDsInLogprobs && c.API != "generate" && errors.As(err, &e) && e.Fault == backends.FaultNoTokenIDs {
+			p.noIDs, c.IDsInLogprobs = err, true
+			continue
+		}
+		if p.Found.IDsInLogprobs = c.IDsInLogprobs; c.IDsInLogprobs {
+			p.Note("token ids come among the log probabilities only (return_tokens_as_token_ids), which costs the server time: use one that honours return_token_ids for performance runs")
+		}
 		return err
 	}
-	backend, err := client.Named(p.Found.Client, &c, wire)
+}
+
+// ask sends the request once.
+func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.Config) (got *probeSink, url string, err error) {
+	body, err := p.Wire.Encode(nil, sample, c)
 	if err != nil {
-		return err
+		return nil, "", fmt.Errorf("the generation probe can not be encoded: %w", err)
 	}
-	var got probeSink
-	if err := backend.Serve(ctx, &oneQuery{}, &got); err != nil {
-		return err
+	own := *c
+	own.NeedIDs = false // asked for all the same; whether they come is what the probe finds out
+	own.Request = func(int) []byte { return body }
+	wire, err := p.Wire.Protocol(&own)
+	if err != nil {
+		return nil, "", err
 	}
-	p.record(&got.outcome, len(sample.InputIDs) > 0 && c.API != "chat")
-	return p.judge(&got, p.Endpoint.URL+wire.Path())
+	backend, err := client.Named(p.Found.Client, &own, wire)
+	if err != nil {
+		return nil, "", err
+	}
+	got = &probeSink{}
+	return got, p.Endpoint.URL + wire.Path(), backend.Serve(ctx, &oneQuery{}, got)
+}
+
+// refusedField is the field that a refusal names and that the test can do without; empty: there is none. Sampling may go where
+// the most likely token is taken anyway.
+func refusedField(got *probeSink, c *backends.Config) string {
+	if got.outcome.Reason != "http_400" && got.outcome.Reason != "http_422" {
+		return ""
+	}
+	fields := []string{"return_token_ids", "stream_options"}
+	if t, k := c.Sampling.Temperature, c.Sampling.TopK; t != nil && *t == 0 || k != nil && *k == 1 {
+		fields = append(fields, "top_p", "top_k", "seed")
+	}
+	for _, field := range fields {
+		if !c.Drops(field) && bytes.Contains(got.body, []byte(field)) {
+			return field
+		}
+	}
+	return ""
 }
 
 func (p *Prober) record(o *backends.Outcome, ids bool) {
@@ -108,6 +158,7 @@ func (s *oneQuery) Wait(dst []loadgen.Query, _ time.Duration) (int, bool) {
 type probeSink struct {
 	outcome backends.Outcome
 	detail  string
+	body    []byte // beginning of a refusal
 }
 
 func (s *probeSink) FirstToken(loadgen.Query, []int32, int64) {}
@@ -118,4 +169,4 @@ func (s *probeSink) Complete(_ loadgen.Query, o *backends.Outcome) {
 	s.outcome.Tokens, s.outcome.Text = nil, nil
 }
 
-func (s *probeSink) Failed(a backends.Attempt) { s.detail = a.Detail }
+func (s *probeSink) Failed(a backends.Attempt) { s.detail, s.body = a.Detail, a.Body }

@@ -35,7 +35,11 @@ type Prober struct {
 	Endpoint backends.Endpoint
 	Config   *backends.Config
 	NoIDs    string // what to do where the answer carries no token ids
-	Found    backends.Probe
+	// InLogprobs says that the server may name ids among the log probabilities.
+	InLogprobs bool
+
+	noIDs error // what was said before they were asked for there
+	Found backends.Probe
 }
 
 // Run takes the steps one after another and, with generate, asks for one short answer.

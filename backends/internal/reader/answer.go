@@ -31,6 +31,8 @@ type Answer struct {
 	stream     bool // asked for
 	needIDs    bool
 	keepText   bool
+	giveText   bool // the text is the answer, and not only counted
+	countText  func([]byte) (int, error)
 	minTokens  int
 	vocabulary int
 	maxBytes   int64
@@ -51,6 +53,8 @@ type Answer struct {
 	count   int64 // tokens of the answer, as the server counts them; -1: not sent
 	hasIDs  bool
 	bareIDs bool // an event had text and no ids
+	hidden  bool // an event had output that is no part of the text, such as reasoning
+	counted int  // tokens of the text, as a tokenizer counts them; -1: they were not
 	choice  bool // a choice came
 	done    bool // [DONE] came
 	reason  backends.Reason
@@ -60,7 +64,7 @@ type Answer struct {
 // New makes a reader of answers.
 func New(c *backends.Config, o Options) *Answer {
 	a := &Answer{
-		Options: o, stream: c.Stream, needIDs: c.NeedIDs, keepText: c.KeepText,
+		Options: o, stream: c.Stream, needIDs: c.NeedIDs, keepText: c.KeepText || c.CountText != nil, giveText: c.KeepText, countText: c.CountText,
 		minTokens: c.MinTokens, vocabulary: c.Vocabulary, maxBytes: c.MaxAnswerBytes,
 	}
 	if a.maxBytes <= 0 {
@@ -83,6 +87,7 @@ func (a *Answer) Begin(contentType string) {
 	a.read, a.finish, a.why, a.prompt, a.count = 0, "", "", -1, -1
 	a.timed, a.mirror, a.hasIDs, a.bareIDs, a.choice, a.done = 0, false, false, false, false, false
 	a.reason, a.detail = backends.OK, ""
+	a.hidden, a.counted = false, -1
 }
 
 func emptied(b []byte) []byte {

@@ -10,6 +10,7 @@ type Event struct {
 	BadID    bool    // one id does not fit into 31 bits or is negative
 	Text     []byte  // text of the answer, decoded; only where it is wanted
 	HasText  bool    // text, content or reasoning was not empty
+	Aside    bool    // there was output that is no part of the text: reasoning, tool calls
 	Finish   []byte  // finish reason; nil: null or not there
 	Why      []byte  // what the server said to its finish reason, as it stands in the JSON
 	Prompt   int64   // tokens of the prompt; -1: not there

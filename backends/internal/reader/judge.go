@@ -33,6 +33,7 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 	if a.Settled() && a.reason == backends.OK {
 		cut = backends.OK
 	}
+	a.countIfNobodyDid(cut)
 	reason, detail := a.judge(cut)
 	o.Reason, o.FinishReason = reason, a.finish
 	o.UsageTokens, o.InputTokens = int(a.count), int(a.prompt)
@@ -42,11 +43,24 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 		o.Tokens, o.NTokens, o.TokenSource = a.tokens, len(a.tokens), backends.TokensFromIDs
 	} else if a.count >= 0 {
 		o.NTokens, o.TokenSource = int(a.count), backends.TokensFromUsage
+	} else if a.counted >= 0 {
+		o.NTokens, o.TokenSource = a.counted, backends.TokensFromTokenizer
 	}
-	if a.keepText {
+	if a.giveText {
 		o.Text = a.text
 	}
 	return detail
+}
+
+// countIfNobodyDid counts the text with a tokenizer, where the server said neither ids nor their number. It takes the time of
+// the thread that reads answers: a server that counts is always better.
+func (a *Answer) countIfNobodyDid(cut backends.Reason) {
+	if a.countText == nil || cut != backends.OK || a.reason != backends.OK || a.hasIDs || a.count >= 0 || !a.bareIDs || a.hidden {
+		return
+	}
+	if n, err := a.countText(a.text); err == nil {
+		a.counted = n
+	}
 }
 
 // end reads the last event without its blank line, or the whole body.
@@ -84,6 +98,8 @@ func (a *Answer) judge(cut backends.Reason) (backends.Reason, string) {
 	n := int(a.count)
 	if a.hasIDs {
 		n = len(a.tokens)
+	} else if n < 0 && a.counted >= 0 {
+		n = a.counted
 	}
 	switch {
 	case a.reason != backends.OK:
@@ -107,7 +123,7 @@ func (a *Answer) judge(cut backends.Reason) (backends.Reason, string) {
 	case n == 0 || (n < 0 && !a.bareIDs):
 		return backends.FailEmpty, "the answer has no output token"
 	case n < 0:
-		return backends.FailBadEvent, "the number of output tokens is unknown: the answer has neither " + a.Words.Needs
+		return backends.FailBadEvent, "the number of output tokens is unknown: the answer has neither " + a.Words.Needs + ", and no --tokenizer counts its text"
 	case n < a.minTokens:
 		return backends.FailTooShort, fmt.Sprintf("the answer has %d output tokens, the benchmark asks for at least %d", n, a.minTokens)
 	case a.stream && a.timed == 0:

@@ -42,6 +42,7 @@ func (a *Answer) apply(e *Event) int {
 	}
 	if !e.HasIDs && e.HasText {
 		a.bareIDs = true
+		a.hidden = a.hidden || e.Aside
 		return 1
 	}
 	if !a.valid(e, e.IDs) {

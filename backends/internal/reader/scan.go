@@ -1,11 +1,20 @@
 package reader
 
+import "github.com/mlperf-go/mlperf-go/backends"
+
 // Scanner is a place in a JSON document. Its methods step over one thing and report false wherever they are not sure; the
 // document is then read with encoding/json.
 type Scanner struct {
 	B        []byte
 	I        int
 	KeepText bool
+
+	IDsInLogprobs bool // Config's
+}
+
+// NewScanner makes one for answers that c asks for.
+func NewScanner(c *backends.Config) Scanner {
+	return Scanner{KeepText: c.KeepText || c.CountText != nil, IDsInLogprobs: c.IDsInLogprobs}
 }
 
 // Keys is a set of the keys that a walk reads; a repeated one makes it give up, since the last would have to win.

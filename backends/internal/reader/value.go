@@ -17,6 +17,7 @@ func (s *Scanner) Text(e *Event, keep bool) bool {
 		return false
 	}
 	e.HasText = e.HasText || len(raw) > 0
+	e.Aside = e.Aside || !keep && len(raw) > 0
 	if !keep || !s.KeepText {
 		return true
 	}

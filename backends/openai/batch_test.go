@@ -1,0 +1,61 @@
+package openai
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+)
+
+// kept are the parts of a batch as a decoder gives them.
+type kept struct {
+	Index           int64
+	IDs             []int32
+	HasIDs, HasText bool
+	Text, Finish    string
+	Produced        int64
+}
+
+func collect(parts *[]kept) (clear func(), add func(*reader.Event)) {
+	return func() { *parts = (*parts)[:0] }, func(e *reader.Event) {
+		*parts = append(*parts, kept{e.Index, append([]int32{}, e.IDs...), e.HasIDs, e.HasText, string(e.Text), string(e.Finish), e.Produced})
+	}
+}
+
+// bothWays reads a document by the walk and with encoding/json.
+func bothWays(t *testing.T, doc []byte) {
+	w := &walker{Scanner: reader.Scanner{KeepText: true}}
+	var fast, slow []kept
+	var e, f reader.Event
+	clear, add := collect(&fast)
+	err := w.DecodeBatch(doc, &e, clear, add)
+	_, add = collect(&slow)
+	slowErr := decodeChoices(doc, &w.Scanner, &f, add)
+	require.Equal(t, slowErr == nil, err == nil, "%s", doc)
+	if err != nil {
+		return
+	}
+	require.Equal(t, slow, fast, "%s", doc)
+	require.Equal(t, []any{f.Prompt, f.Produced, f.IsError}, []any{e.Prompt, e.Produced, e.IsError}, "%s", doc)
+}
+
+var batches = []string{
+	`{"choices":[{"index":0,"text":"a","token_ids":[1,2],"finish_reason":"stop"},{"index":1,"text":"b","token_ids":[3],"finish_reason":"length"}],"usage":{"prompt_tokens":4,"completion_tokens":3}}`,
+	`{"usage":{"prompt_tokens":4,"completion_tokens":3},"choices":[{"index":1,"text":"","token_ids":null,"finish_reason":null},{"index":0}]}`,
+	`{"choices":[{"index":1.0,"text":"\u00e9"},{"text":"x","text":"y"}]}`,
+	`{"choices":[]}`, `{"choices":null}`, `{"error":{"message":"no"}}`, `{"choices":[null]}`, `{"choices":[1]}`, `[]`,
+}
+
+func TestBatchesBothWays(t *testing.T) {
+	for _, doc := range batches {
+		bothWays(t, []byte(doc))
+	}
+}
+
+func FuzzBatch(f *testing.F) {
+	for _, doc := range batches {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(bothWays)
+}

@@ -1,0 +1,154 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+
+	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+)
+
+// Servers that send no token ids may name them among the log probabilities, as "token_id:5" where the text of the token would
+// stand (return_tokens_as_token_ids; vLLM 0.6 and later). Completions have a list of tokens, chat a list of objects.
+
+var tokenID = []byte("token_id:")
+
+// asID reads "token_id:5"; named: it has that form.
+func asID(token []byte) (id int32, named, ok bool) {
+	digits, named := bytes.CutPrefix(token, tokenID)
+	if !named || len(digits) == 0 || len(digits) > 10 {
+		return 0, named, false
+	}
+	v := int64(0)
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, true, false
+		}
+		v = v*10 + int64(c-'0')
+	}
+	return int32(min(v, math.MaxInt32)), true, v <= math.MaxInt32
+}
+
+// logprobs reads the ids in a choice's log probabilities.
+func (w *walker) logprobs(e *reader.Event) bool {
+	if !w.IDsInLogprobs {
+		return w.Skip(0)
+	}
+	if w.Null() {
+		return true
+	}
+	if !w.Open('{') {
+		return false
+	}
+	first := true
+	for {
+		key, more, ok := w.Member(&first)
+		if !ok || !more {
+			return ok
+		}
+		switch string(key) {
+		case "tokens":
+			ok = w.list(e, w.named)
+		case "content":
+			ok = w.list(e, w.entry)
+		default:
+			ok = w.Skip(0)
+		}
+		if !ok {
+			return false
+		}
+	}
+}
+
+// list reads an array of tokens, or null.
+func (w *walker) list(e *reader.Event, element func(*reader.Event) bool) bool {
+	if w.Null() {
+		return true
+	}
+	if !w.Open('[') {
+		return false
+	}
+	w.Blank()
+	if w.Open(']') {
+		return true
+	}
+	for {
+		w.Blank()
+		if !element(e) {
+			return false
+		}
+		w.Blank()
+		if w.Open(']') {
+			return true
+		}
+		if !w.Open(',') {
+			return false
+		}
+	}
+}
+
+// named reads one token.
+func (w *walker) named(e *reader.Event) bool {
+	raw, escaped, ok := w.Str()
+	if !ok || escaped {
+		return false
+	}
+	addNamed(e, raw)
+	return true
+}
+
+func addNamed(e *reader.Event, token []byte) {
+	id, named, ok := asID(token)
+	if !named {
+		return // the server sends texts: there are no ids to be had
+	}
+	e.HasIDs = true
+	if !ok {
+		e.BadID, id = true, -1
+	}
+	e.IDs = append(e.IDs, id)
+}
+
+// entry reads one object of a chat answer.
+func (w *walker) entry(e *reader.Event) bool {
+	if !w.Open('{') {
+		return false
+	}
+	first, seen := true, false
+	for {
+		key, more, ok := w.Member(&first)
+		if !ok || !more {
+			return ok
+		}
+		if string(key) == "token" {
+			if seen {
+				return false
+			}
+			seen = true
+			ok = w.named(e)
+		} else {
+			ok = w.Skip(0)
+		}
+		if !ok {
+			return false
+		}
+	}
+}
+
+// slowLogprobs is logprobs with encoding/json.
+func slowLogprobs(choice map[string]json.RawMessage, e *reader.Event) error {
+	var l *struct {
+		Tokens  []string
+		Content []struct{ Token string }
+	}
+	if err := reader.Into(choice, "logprobs", &l); err != nil || l == nil {
+		return err
+	}
+	for _, t := range l.Tokens {
+		addNamed(e, []byte(t))
+	}
+	for i := range l.Content {
+		addNamed(e, []byte(l.Content[i].Token))
+	}
+	return nil
+}

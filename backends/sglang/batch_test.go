@@ -1,0 +1,55 @@
+package sglang
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+)
+
+// kept are the parts of a batch as a decoder gives them.
+type kept struct {
+	Index            int64
+	IDs              []int32
+	Text, Finish     string
+	Prompt, Produced int64
+	IsError          bool
+}
+
+// bothWays reads a document by the walk and with encoding/json.
+func bothWays(t *testing.T, doc []byte) {
+	w := &walker{Scanner: reader.Scanner{KeepText: true}}
+	var fast, slow []kept
+	keep := func(parts *[]kept) func(*reader.Event) {
+		return func(e *reader.Event) {
+			*parts = append(*parts, kept{e.Index, append([]int32{}, e.IDs...), string(e.Text), string(e.Finish), e.Prompt, e.Produced, e.IsError})
+		}
+	}
+	var e, f reader.Event
+	err := w.DecodeBatch(doc, &e, func() { fast = fast[:0] }, keep(&fast))
+	slowErr := decodeList(doc, true, &f, keep(&slow))
+	require.Equal(t, slowErr == nil, err == nil, "%s", doc)
+	if err == nil {
+		require.Equal(t, slow, fast, "%s", doc)
+		require.Equal(t, f.IsError, e.IsError)
+	}
+}
+
+var batches = []string{
+	`[{"text":"a","output_ids":[1,2],"meta_info":{"finish_reason":{"type":"stop"},"prompt_tokens":1,"completion_tokens":2}},{"text":"b","output_ids":[1,2,3],"meta_info":{"completion_tokens":3}}]`,
+	`[{"index":1,"text":"a"},{"index":0,"text":"ab"}]`, `[{"error":{"message":"no"}}]`, `{"error":{"message":"no"}}`, `{"text":"alone"}`, `[]`, `[{}]`, `[1]`, `null`,
+}
+
+func TestBatchesBothWays(t *testing.T) {
+	for _, doc := range batches {
+		bothWays(t, []byte(doc))
+	}
+}
+
+func FuzzBatch(f *testing.F) {
+	for _, doc := range batches {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(bothWays)
+}
