@@ -1,0 +1,286 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/campaign"
+)
+
+// pointsVariable is how many random points of a campaign are tried for each kind of death; one seed more, CAMPAIGN_FAULT_SEED, repeats them.
+const pointsVariable, seedVariable = "CAMPAIGN_FAULT_POINTS", "CAMPAIGN_FAULT_SEED"
+
+func points(t *testing.T) (int, *rand.Rand) {
+	t.Helper()
+	n, seed := 2, uint64(time.Now().UnixNano())
+	if text := os.Getenv(pointsVariable); text != "" {
+		var err error
+		n, err = strconv.Atoi(text)
+		require.NoError(t, err)
+	}
+	if text := os.Getenv(seedVariable); text != "" {
+		var err error
+		seed, err = strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err)
+	}
+	t.Logf("%s=%d %s=%d", pointsVariable, n, seedVariable, seed)
+	return n, rand.New(rand.NewPCG(seed, 0))
+}
+
+// small starts a campaign of five steps, each under a second on a quiet machine.
+func small(t *testing.T, folder string, more ...string) *process {
+	t.Helper()
+	return start(t, folder, append([]string{"submission", "run", "--model", "llama3.1-8b", "--scenario", "Offline", "--samples", "16", "--min-queries", "3000",
+		"--concurrency", "256", "--resume", "--output-dir", folder, "--no-progress"}, more...)...)
+}
+
+const faultWait = 2 * time.Minute
+
+// at waits until the campaign is at a step. A campaign that ends before is past it.
+func (p *process) at(step int) {
+	p.t.Helper()
+	p.until("the campaign to come to step "+strconv.Itoa(step), faultWait, func() bool {
+		select {
+		case <-p.ended:
+			return true
+		default:
+		}
+		s, err := campaign.ReadState(p.folder)
+		return err == nil && len(s.Steps) > step && s.Steps[step].Attempts > 0
+	})
+}
+
+// built resumes a campaign until it is done, which more than one resume must not take, and gives what its tree has beside times.
+func built(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	p := small(t, folder)
+	require.Equal(t, 0, p.end(faultWait), "stdout:\n%s\nstderr:\n%s", p.stdout.String(), p.stderr.String())
+	out, err := exec.Command("mlperf-go", "submission", "build", folder, "--rehearsal", "--submitter", "Acme", "--quiet").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return treeOf(t, filepath.Join(folder, "submission"))
+}
+
+// timed are files of a tree that hold times, addresses or rates; that they are there is what can be compared.
+var timed = []string{"mlperf_log_detail.txt", "mlperf_log_summary.txt", "mlperf_log_accuracy.json", "README.md"}
+
+// place is what differs from process to process: the simulator's address, an audit's private folder.
+var place = regexp.MustCompile(`http://127[.]0[.]0[.]1:\d+|\S*mlperf-go-audit-\d+`)
+
+func treeOf(t *testing.T, root string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		text := []byte("there")
+		if !slices.Contains(timed, d.Name()) {
+			if text, err = os.ReadFile(path); err != nil {
+				return err
+			}
+		}
+		files[name] = place.ReplaceAllString(strings.ReplaceAll(string(text), filepath.Dir(root), "OUT"), "PLACE")
+		return nil
+	}))
+	require.NotEmpty(t, files)
+	return files
+}
+
+// victims gives the processes to kill: the campaign itself, its step's process, or the simulator.
+var victims = map[string]func(p *process) []int{
+	"campaign": func(p *process) []int { return []int{p.cmd.Process.Pid} },
+	"step": func(p *process) []int {
+		return p.childrenThat(func(line string) bool { return !strings.Contains(line, "\x00sim\x00") })
+	},
+	"simulator": func(p *process) []int {
+		return p.childrenThat(func(line string) bool { return strings.Contains(line, "\x00sim\x00") })
+	},
+}
+
+func (p *process) childrenThat(are func(line string) bool) []int {
+	var list []int
+	for _, pid := range childrenOf(p.cmd.Process.Pid) {
+		if line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline")); err == nil && are(string(line)) {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+// A death of whatever process at whatever moment costs what it met, and no more: resumed, the campaign ends with the tree of one that nobody disturbed.
+func TestDeathAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	undisturbed := built(t, filepath.Join(t.TempDir(), "undisturbed"))
+	for _, name := range []string{"campaign", "step", "simulator"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n, random := points(t)
+			for i := range n {
+				folder := filepath.Join(t.TempDir(), "out"+strconv.Itoa(i))
+				step, wait := random.IntN(5), time.Duration(random.IntN(400))*time.Millisecond
+				t.Logf("kill the %s %v after the start of step %d", name, wait, step)
+				p := small(t, folder)
+				p.at(step)
+				time.Sleep(wait)
+				for _, pid := range victims[name](p) {
+					_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended just now
+				}
+				code := p.end(faultWait)
+				valid := validRuns(t, folder)
+				require.Equal(t, undisturbed, built(t, folder), "the campaign ended with %d; its stderr:\n%s", code, p.stderr.String())
+				for path, was := range valid {
+					now, err := os.ReadFile(path)
+					require.NoError(t, err)
+					require.Equal(t, was, string(now), "what was valid is not measured again")
+				}
+			}
+		})
+	}
+}
+
+// validRuns are the records of a campaign's folder that are VALID, by path. An audit is more than its run: it may be verified or not.
+func validRuns(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	paths, err := filepath.Glob(filepath.Join(folder, "simulated", "*", "*", "*", run.RecordName))
+	require.NoError(t, err)
+	for _, path := range paths {
+		r, err := run.ReadRecord(filepath.Dir(path))
+		if err != nil || r.Verdict != run.Valid || strings.HasPrefix(filepath.Base(filepath.Dir(path)), "TEST") {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		found[path] = string(text)
+	}
+	return found
+}
+
+func TestTwoCampaignsInOneFolder(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "out")
+	first := small(t, folder)
+	first.at(1)
+	_ = syscall.Kill(first.cmd.Process.Pid, syscall.SIGSTOP) // so that it is there for as long as the second looks
+	second := small(t, folder, "--json")
+	require.Equal(t, run.ExitUsage, second.end(faultWait))
+	require.Contains(t, second.stdout.String(), `"campaign_running"`)
+	require.NoError(t, syscall.Kill(first.cmd.Process.Pid, syscall.SIGCONT))
+	require.Equal(t, 0, first.end(faultWait), "the first is not disturbed; its stderr:\n%s", first.stderr.String())
+}
+
+// relay is a server's address that stays while the servers behind it come and go.
+type relay struct {
+	listener net.Listener
+	mu       sync.Mutex
+	to       string // address of the server; empty: it is gone
+	open     map[net.Conn]bool
+	work     sync.WaitGroup
+}
+
+func newRelay(t *testing.T) *relay {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	r := &relay{listener: l, open: map[net.Conn]bool{}}
+	r.work.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			r.work.Go(func() { r.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		r.connect("")
+		r.work.Wait()
+	})
+	return r
+}
+
+// connect sends what comes from now on to another server; what is open is cut.
+func (r *relay) connect(to string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.to = strings.TrimPrefix(to, "http://")
+	for c := range r.open {
+		_ = c.Close() // its copies end
+	}
+}
+
+func (r *relay) serve(in net.Conn) {
+	defer in.Close()
+	r.mu.Lock()
+	out, err := net.Dial("tcp", r.to)
+	if r.to == "" || err != nil {
+		r.mu.Unlock()
+		return
+	}
+	r.open[in], r.open[out] = true, true
+	r.mu.Unlock()
+	var both sync.WaitGroup
+	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+		both.Go(func() {
+			_, err := io.Copy(way[0], way[1])
+			_ = errors.Join(err, way[0].Close(), way[1].Close()) // one end is gone: so is the other
+		})
+	}
+	both.Wait()
+	r.mu.Lock()
+	delete(r.open, in)
+	delete(r.open, out)
+	r.mu.Unlock()
+}
+
+// An endpoint that goes in the middle of a test and is back later: the campaign waits and does again what that cost. One that stays away ends it,
+// with a state that says why; resumed, it goes on.
+func TestEndpointGoneForAWhile(t *testing.T) {
+	t.Parallel()
+	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"))
+	r := newRelay(t)
+	r.connect(url)
+	folder := filepath.Join(t.TempDir(), "out")
+	endpoint := []string{"--endpoint", "http://" + r.listener.Addr().String(), "--backend", "sim", "--wait-endpoint"}
+	p := small(t, folder, append(endpoint, "2m")...)
+	p.at(1)
+	r.connect("")
+	time.Sleep(2 * time.Second)
+	r.connect(url)
+	require.Equal(t, 0, p.end(faultWait), "stdout:\n%s\nstderr:\n%s", p.stdout.String(), p.stderr.String())
+
+	r.connect("")
+	p = small(t, folder, append(endpoint, "100ms", "--set", "accuracy.max-tokens=100")...)
+	require.Equal(t, run.ExitEnvironment, p.end(faultWait))
+	state, outcomes, err := campaign.Inspect(folder)
+	require.NoError(t, err)
+	require.Equal(t, campaign.Pending, state.Steps[0].Status)
+	require.Equal(t, "endpoint", state.Steps[0].Code)
+	require.Equal(t, campaign.Done, outcomes[1].Entry.Status, "what is valid stays so")
+
+	r.connect(url)
+	p = small(t, folder, append(endpoint, "1m", "--set", "accuracy.max-tokens=100")...)
+	require.Equal(t, 0, p.end(faultWait), "stderr:\n%s", p.stderr.String())
+}
