@@ -263,7 +263,7 @@ func TestEndpointGoneForAWhile(t *testing.T) {
 	r := newRelay(t)
 	r.connect(url)
 	folder := filepath.Join(t.TempDir(), "out")
-	endpoint := []string{"--endpoint", "http://" + r.listener.Addr().String(), "--backend", "sim", "--wait-endpoint"}
+	endpoint := []string{"--endpoint", "http://" + r.listener.Addr().String(), "--backend", "sim", "--only", "preflight,performance,accuracy", "--wait-endpoint"}
 	p := small(t, folder, append(endpoint, "2m")...)
 	p.at(1)
 	r.connect("")
