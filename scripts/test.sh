@@ -96,7 +96,7 @@ make_submission() {
 
 step run-Offline make_run Offline
 step run-Server make_run Server
-for model in llama3.1-8b; do
+for model in llama3.1-8b deepseek-r1 gpt-oss-120b; do
   step "submission-$model" make_submission "$model"
 done
 step real-llamacpp scripts/test-real.sh llamacpp
