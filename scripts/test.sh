@@ -90,8 +90,9 @@ step clock-steps env TEST_CLOCK_STEPS=1 go test -count=1 -run 'TestFaultClockSte
 # make_submission MODEL: the whole of a submission as a tiny rehearsal, of which nothing but its shortness is wrong. What a busy machine made
 # invalid is measured again.
 make_submission() {
-  local args="--rehearsal-size tiny --resume --no-progress"
-  make -s submission MODEL="$1" OUT="$work/submission-$1" ARGS="$args" || make -s submission MODEL="$1" OUT="$work/submission-$1" ARGS="$args"
+  local out=.cache/rehearsal/$1 args="--rehearsal-size tiny --resume --no-progress"
+  rm -rf "$out"
+  make -s submission MODEL="$1" OUT="$out" ARGS="$args" || make -s submission MODEL="$1" OUT="$out" ARGS="$args"
 }
 
 step run-Offline make_run Offline
