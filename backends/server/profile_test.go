@@ -1,10 +1,12 @@
 package server
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -25,21 +27,25 @@ func TestProfileBlocksThatAreRefused(t *testing.T) {
 	require.Equal(t, "python3", p.Replicas[0].Command[0])
 }
 
-// A stand-in for nsys: it notes its arguments and becomes the command behind --.
-func TestNsysStandsInFrontOfEachServer(t *testing.T) {
-	tool := filepath.Join(t.TempDir(), "nsys")
+// A stand-in for nsys and rocprof: it notes its arguments and becomes the command behind --.
+func TestAProfilerStandsInFrontOfEachServer(t *testing.T) {
+	tool := filepath.Join(t.TempDir(), "profiler")
 	require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\necho profiler \"$@\"\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n"), 0o755))
-	p := childPlan(t, "serve", 2, "profile: {enabled: true, tool: nsys, args: [-t, cuda], binary_path: '"+tool+"'}")
-	require.Equal(t, profileStop, p.StopTimeout)
-	require.Contains(t, strings.Join(p.Notes, "\n"), "profiled by nsys")
-	f, err := Start(t.Context(), p, nil)
-	require.NoError(t, err)
-	require.NoError(t, f.Stop())
-	requireNothingLeft(t, p)
-	log, err := os.ReadFile(p.Replicas[1].Log)
-	require.NoError(t, err)
-	require.Contains(t, string(log), "profiler profile -t cuda --output "+p.Dir+"/profile/replica-1.nsys-rep -- ")
-	require.DirExists(t, filepath.Join(p.Dir, "profile"))
+	for name, want := range map[string]string{"nsys": "profiler profile -t cuda --output %s/profile/replica-1.nsys-rep -- ", "amd": "profiler -t cuda --output %s/profile/replica-1.csv -- "} {
+		p := childPlan(t, "serve", 2, "profile: {enabled: true, tool: "+name+", args: [-t, cuda], binary_path: '"+tool+"'}")
+		require.Equal(t, profileStop, p.StopTimeout)
+		require.Contains(t, strings.Join(p.Notes, "\n"), "profiled by "+name)
+		f, err := Start(t.Context(), p, nil)
+		require.NoError(t, err)
+		state := f.State()
+		require.Equal(t, name, state.Facts(time.Time{}, time.Now()).Profiler)
+		require.NoError(t, f.Stop())
+		requireNothingLeft(t, p)
+		log, err := os.ReadFile(p.Replicas[1].Log)
+		require.NoError(t, err)
+		require.Contains(t, string(log), fmt.Sprintf(want, p.Dir))
+		require.DirExists(t, filepath.Join(p.Dir, "profile"))
+	}
 
 	amd := plan(t, "model: m\nprofile: {enabled: true, tool: amd, args: [--output, mine.csv]}", Options{GPUsPerReplica: unset})
 	require.Equal(t, []string{"rocprof", "--output", "mine.csv", "--", "python3"}, amd.Replicas[0].Command[:5])
