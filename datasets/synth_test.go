@@ -15,10 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-var (
-	llamaRow   = row("llama3.1-8b")
-	genericRow = row(models.Generic)
-)
+var llamaRow = row("llama3.1-8b")
 
 func row(name string) *models.Row {
 	m, err := models.Find(name)
