@@ -13,10 +13,10 @@ import (
 
 // Ten thousand streams with answers after 1 ms: LoadGen sees every first token before its completion (it logs an error line for each
 // that it does not), and the record, the request log and LoadGen's logs tell the same figures.
-// MLPERF_GO_STREAMS=100000 makes it as many.
+// TEST_STREAMS=100000 makes it as many.
 func TestTenThousandStreams(t *testing.T) {
 	streams := 10000
-	if n, err := strconv.Atoi(os.Getenv("MLPERF_GO_STREAMS")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv("TEST_STREAMS")); err == nil {
 		streams = n
 	}
 	server := simulate(t, "--ttft", "1ms", "--tpot", "0", "--answers", "random", "--output-tokens", "8", "--max-num-seqs", "4096")
