@@ -17,7 +17,8 @@ type sink struct {
 	loadgen     loadgen.Reporter
 	firstTokens bool // LoadGen waits for a first token of every sample
 	failed      func(backends.Attempt)
-	ended       func(failed bool)
+	counts      *counts
+	oneFailed   func()
 	now         func() int64
 }
 
@@ -72,7 +73,11 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	default:
 		s.loadgen.QuerySamplesComplete(q.ID, o.Tokens, o.NTokens)
 	}
-	s.ended(reason != backends.OK)
+	s.counts.ended.Add(1)
+	if reason != backends.OK {
+		s.counts.failed.Add(1)
+		s.oneFailed()
+	}
 }
 
 // stoppedPace slows LoadGen down once a test was ended early: in SingleStream it issues the next query as soon as one ends, which
@@ -84,7 +89,7 @@ type source struct {
 	ctx    context.Context
 	ring   loadgen.Source
 	ledger *ledger.Shard
-	taken  func(n int)
+	counts *counts
 	ended  bool // the backend was told that nothing more comes
 }
 
@@ -115,5 +120,5 @@ func (s *source) note(queries []loadgen.Query) {
 	for i := range queries {
 		s.ledger.Issue(queries[i].Seq, queries[i].Index, queries[i].IssuedNS)
 	}
-	s.taken(len(queries))
+	s.counts.taken.Add(int64(len(queries)))
 }

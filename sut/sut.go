@@ -51,10 +51,27 @@ type SUT struct {
 	running sync.WaitGroup
 	errs    []error
 
-	taken, endedCount, failedCount atomic.Int64
-	stopWatch                      chan struct{}
-	watching                       sync.WaitGroup
+	counts    []counts // by shard
+	stopWatch chan struct{}
+	watching  sync.WaitGroup
 }
+
+// counts are what a shard has done. Each is written by one thread, on cache lines of its own.
+type counts struct {
+	taken, ended, failed atomic.Int64
+	_                    [128 - 24]byte
+}
+
+func (s *SUT) sum(of func(*counts) *atomic.Int64) (n int64) {
+	for i := range s.counts {
+		n += of(&s.counts[i]).Load()
+	}
+	return n
+}
+
+func taken(c *counts) *atomic.Int64  { return &c.taken }
+func ended(c *counts) *atomic.Int64  { return &c.ended }
+func failed(c *counts) *atomic.Int64 { return &c.failed }
 
 // New makes the system under test. LoadGen gets it from LoadGen().
 func New(o Options) (*SUT, error) {
@@ -68,7 +85,7 @@ func New(o Options) (*SUT, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &SUT{o: o, loadgen: l, errs: make([]error, len(o.Backends)), stopWatch: make(chan struct{})}, nil
+	return &SUT{o: o, loadgen: l, errs: make([]error, len(o.Backends)), counts: make([]counts, len(o.Backends)), stopWatch: make(chan struct{})}, nil
 }
 
 // LoadGen is what StartTest takes.
@@ -81,8 +98,8 @@ func (s *SUT) Start(ctx context.Context) {
 	now := wallClock()
 	for i, shard := range s.loadgen.Shards() {
 		pen := s.o.Ledger.Shard(i)
-		src := &source{ctx: s.ctx, ring: shard, ledger: pen, taken: func(n int) { s.taken.Add(int64(n)) }}
-		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, ended: s.ended, now: now}
+		src := &source{ctx: s.ctx, ring: shard, ledger: pen, counts: &s.counts[i]}
+		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, counts: &s.counts[i], oneFailed: s.oneFailed, now: now}
 		s.running.Add(1)
 		go func() {
 			defer crash.Catch()
@@ -122,9 +139,9 @@ func (s *SUT) Wait() error {
 	return errors.Join(s.errs...)
 }
 
-func (s *SUT) ended(failed bool) {
-	s.endedCount.Add(1)
-	if failed && s.o.MaxErrors >= 0 && s.failedCount.Add(1) > int64(s.o.MaxErrors) && s.ctx.Err() == nil {
+// oneFailed comes behind each failed sample.
+func (s *SUT) oneFailed() {
+	if s.o.MaxErrors >= 0 && s.sum(failed) > int64(s.o.MaxErrors) && s.ctx.Err() == nil {
 		s.cancel(ErrTooManyFailures)
 	}
 }
@@ -143,9 +160,9 @@ func (s *SUT) watch() {
 		case <-s.stopWatch:
 			return
 		case now := <-tick.C:
-			taken, ended := s.taken.Load(), s.endedCount.Load()
-			if taken == ended || taken+ended != seen {
-				seen, quietSince = taken+ended, now
+			in, out := s.sum(taken), s.sum(ended)
+			if in == out || in+out != seen {
+				seen, quietSince = in+out, now
 				continue
 			}
 			if now.Sub(quietSince) > s.o.DrainTimeout {
