@@ -73,9 +73,10 @@ except BaseException:
 os._exit(0)
 `
 
+// joinPython also calls the function check, which the tests of the real set define and do not call.
 func joinPython(code, tests, entry string) map[string][]byte {
 	program := code + "\n" + tests
-	if entry != "" {
+	if strings.Contains(tests, "def check(") {
 		program += "\ncheck(" + entry + ")"
 	}
 	return map[string][]byte{"main.py": []byte(runMain), "program.py": []byte(program)}
@@ -84,7 +85,8 @@ func joinPython(code, tests, entry string) map[string][]byte {
 // runtime is a language as it is on this machine.
 type runtime struct {
 	*language
-	path    string   // what is run
+	self    string   // the language's command
+	path    string   // what is run: the command, or a shell that compiles first
 	args    []string // with the commands in their places
 	view    []string
 	env     []string
@@ -95,7 +97,7 @@ func (r *runtime) describe() string {
 	if r.missing != "" {
 		return r.missing
 	}
-	return r.path
+	return r.self
 }
 
 // findRuntimes looks every language up and tries each on one small program.
@@ -164,7 +166,7 @@ func (r *runtime) locate(ctx context.Context, environ []string) string {
 		}
 		r.view = append(r.view, own(also, alsoFolders, environ)...)
 	}
-	r.path, r.args = self, r.language.args
+	r.self, r.path, r.args = self, self, r.language.args
 	if r.shell {
 		line := strings.NewReplacer("{self}", quoted(self), "{also}", quoted(also)).Replace(r.language.args[0])
 		r.path, r.args = "/bin/sh", []string{"-c", line}
