@@ -74,7 +74,7 @@ func mixtureRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 		name, n := fmt.Sprintf("add_%d", i), g.between(2, 99)
 		r.set(c.ID, fmt.Sprintf("python_%s", name))
 		r.set(s.Row.Scoring.Solution, fmt.Sprintf("def %s(x):\n    return x + %d\n", name, n))
-		r.Output = fmt.Sprintf("assert %s(1) == %d\nassert %s(-5) == %d\n", name, n+1, name, n-5)
+		r.Output = fmt.Sprintf("\ndef check(candidate):\n    assert candidate(1) == %d\n    assert candidate(-5) == %d\n", n+1, n-5)
 	}
 	r.set(c.Target, r.Output)
 }

@@ -162,6 +162,7 @@ func (t *test) prepare(ctx context.Context) error {
 
 // release takes back what was written for a test that was not started (cli.md: nothing is written but the message).
 func (t *test) release(err error) error {
+	err = errors.Join(err, t.scorer.close())
 	if !t.claimed {
 		return err
 	}
@@ -414,7 +415,7 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 		return nil, err
 	}
 	result, score, unwritten := t.score(ctx, logs)
-	lost = errors.Join(lost, unwritten)
+	lost = errors.Join(lost, unwritten, t.scorer.close())
 	r := t.record(logs, process, drift, result)
 	r.Accuracy = score
 	if lost = errors.Join(lost, t.writeRequests()); lost != nil {

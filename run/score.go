@@ -20,12 +20,16 @@ import (
 type Scoring struct {
 	// Tokens finds what decodes the answers; it is asked before the test starts, and only where answers are token ids.
 	Tokens func(ctx context.Context, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error)
-	// Code runs programs that the model wrote; nil: they stay unscored.
-	Code accuracy.CodeJudge
-	// Math decides what needs symbolic algebra; nil: the built-in stand-in.
-	Math accuracy.MathJudge
+	// Judges sets what decides what the scorers can not, before the test starts; nil: programs stay unscored.
+	Judges func(ctx context.Context, in *accuracy.Input) (Judges, error)
 	// Progress is told how many answers are scored.
 	Progress func(done, total int)
+}
+
+// Judges are what a scoring has open.
+type Judges struct {
+	Close func() error
+	Notes []string // how they judge
 }
 
 // Score is what a run's record says of its answers.
@@ -42,6 +46,7 @@ type Score struct {
 // scorer is a scoring that is ready, made before the test starts so that what is missing is told before hours are spent.
 type scorer struct {
 	input     accuracy.Input
+	judges    Judges
 	notScored string
 }
 
@@ -75,21 +80,34 @@ func (p *Plan) newScorer(ctx context.Context, ds *datasets.Dataset) (*scorer, er
 	}
 	s := &scorer{input: accuracy.Input{
 		Benchmark: p.Row.Name, Scenario: p.Scenario.Scenario, References: refs,
-		Code: p.Scoring.Code, Math: p.Scoring.Math, Progress: p.Scoring.Progress,
+		Progress: p.Scoring.Progress,
 	}}
 	if s.input.Punkt, err = accuracy.EnglishPunkt(); err != nil {
 		return nil, err
 	}
-	if !bench.NeedsTokenizer() {
-		return s, nil
+	if bench.NeedsTokenizer() {
+		s.input.Remote, s.input.Tokenizer, err = p.Scoring.Tokens(ctx, ds)
+		switch {
+		case err != nil && (p.Config.Has("tokenizer") || ctx.Err() != nil):
+			return nil, usage("tokenizer", err, "")
+		case err != nil:
+			return &scorer{notScored: err.Error()}, nil
+		}
 	}
-	if s.input.Remote, s.input.Tokenizer, err = p.Scoring.Tokens(ctx, ds); err == nil {
-		return s, nil
+	if p.Scoring.Judges != nil {
+		s.judges, err = p.Scoring.Judges(ctx, &s.input)
 	}
-	if p.Config.Has("tokenizer") || ctx.Err() != nil {
-		return nil, usage("tokenizer", err, "")
+	return s, err
+}
+
+// close ends what the judges hold. It may be called twice, and of no scorer.
+func (s *scorer) close() error {
+	if s == nil || s.judges.Close == nil {
+		return nil
 	}
-	return &scorer{notScored: err.Error()}, nil
+	end := s.judges.Close
+	s.judges.Close = nil
+	return end()
 }
 
 // score scores the log of a test that ran to its end and leaves accuracy.txt and accuracy.json; nil where nothing was to be scored.
@@ -108,6 +126,7 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 	if err != nil {
 		return nil, notScored(err.Error()), nil
 	}
+	r.Notes = append(r.Notes, s.judges.Notes...)
 	if err := WriteScore(t.folder, r); err != nil {
 		return nil, nil, err
 	}

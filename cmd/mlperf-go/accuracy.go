@@ -141,7 +141,7 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "punkt", Err: err}
 	}
 	in.DType = accuracy.DType(c.String("dtype"))
-	judges, err := p.judges(c, &in)
+	judges, err := p.judges(c.Context, func(name string) string { return fmt.Sprint(c.Value(name)) }, &in)
 	if err != nil {
 		return nil, err
 	}

@@ -66,8 +66,12 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 	if k.Folder == "" {
 		k.Folder = filepath.Join("results", k.row.Name)
 	}
+	names := slices.Clone(judgeFlags)
 	for _, f := range tokenizerNames() {
-		if name := f.Names()[0]; e.IsSet(name) {
+		names = append(names, f.Names()[0])
+	}
+	for _, name := range names {
+		if e.IsSet(name) {
 			k.tokenizer = append(k.tokenizer, "--"+name+"="+e.Text(name))
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/mlperf-go/mlperf-go/compliance"
-	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
@@ -55,7 +54,7 @@ func (k *theCampaign) synthetic(plan *run.Plan) (string, error) {
 	key := strconv.Itoa(plan.Samples())
 	if k.hash[key] == "" {
 		h := sha256.New()
-		if err := datasets.WriteSynth(h, plan.Row, plan.Samples(), synthSeed); err != nil {
+		if err := synthSet(plan).Write(h); err != nil {
 			return "", &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err, Hint: "Give the benchmark's own data set with --dataset"}
 		}
 		k.hash[key] = hex.EncodeToString(h.Sum(nil))

@@ -1,10 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/accuracy/judge"
@@ -19,9 +18,13 @@ type judges struct {
 	notes []string
 }
 
-func (p *program) judges(c *cli.Context, in *accuracy.Input) (*judges, error) {
+// judgeFlags are the names of the settings by which judges are asked for.
+var judgeFlags = []string{"run-code", "code-tests", "code-service", "math-grader"}
+
+// judges makes what the flags or settings ask for; value gives the text of one by its name.
+func (p *program) judges(ctx context.Context, value func(name string) string, in *accuracy.Input) (*judges, error) {
 	js := &judges{}
-	if command := c.String("math-grader"); command != "" {
+	if command := value("math-grader"); command != "" {
 		g, err := judge.NewGrader(command)
 		if err != nil {
 			return nil, &run.Error{Exit: run.ExitUsage, Code: "math_grader", Err: err, Hint: "Name a program that reads and answers lines of JSON (docs/accuracy.md)"}
@@ -29,9 +32,9 @@ func (p *program) judges(c *cli.Context, in *accuracy.Input) (*judges, error) {
 		js.math, in.Math = g, g
 		js.notes = append(js.notes, "mathematics that needs algebra was decided by: "+command)
 	}
-	if address := c.String("code-service"); address != "" {
+	if address := value("code-service"); address != "" {
 		s, err := judge.NewService(address)
-		if err == nil && c.Bool("run-code") {
+		if err == nil && value("run-code") == "true" {
 			err = errors.New("--code-service and --run-code are both given, and one of them decides")
 		}
 		if err != nil {
@@ -41,13 +44,13 @@ func (p *program) judges(c *cli.Context, in *accuracy.Input) (*judges, error) {
 		js.notes = append(js.notes, "programs were run by the service "+address)
 		return js, nil
 	}
-	if !c.Bool("run-code") {
-		if c.String("code-tests") != "" {
+	if value("run-code") != "true" {
+		if value("code-tests") != "" {
 			return nil, &run.Error{Exit: run.ExitUsage, Code: "code_tests", Err: errors.New("--code-tests is given, and programs are only run with --run-code"), Hint: "Give both, or neither"}
 		}
 		return js, nil
 	}
-	j, err := judge.New(c.Context, judge.Options{Tests: c.String("code-tests"), Environ: p.environ})
+	j, err := judge.New(ctx, judge.Options{Tests: value("code-tests"), Environ: p.environ})
 	var u *sandbox.Unavailable
 	switch {
 	case errors.As(err, &u):

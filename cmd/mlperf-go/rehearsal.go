@@ -64,10 +64,15 @@ func (p *program) rehearse(ctx context.Context, plan *run.Plan, keep string) (st
 	return stop, s.exited, errors.Join(plan.Config.Set("endpoint", s.url, origin), plan.Config.Set("backend", "sim", origin))
 }
 
+// synthSet is the synthetic data set of a plan. Programs are among its answers where they can be judged.
+func synthSet(plan *run.Plan) datasets.SynthSet {
+	return datasets.SynthSet{Row: plan.Row, Samples: plan.Samples(), Seed: synthSeed, Code: plan.Config.Bool("run-code")}
+}
+
 func makeDataset(plan *run.Plan, path string) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
-		err = atomicfile.Write(path, func(w io.Writer) error { return datasets.WriteSynth(w, plan.Row, plan.Samples(), synthSeed) })
+		err = atomicfile.Write(path, func(w io.Writer) error { return synthSet(plan).Write(w) })
 	}
 	if err != nil {
 		return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the synthetic data set can not be written: %w", err), Hint: "Choose another --output-dir"}

@@ -18,6 +18,13 @@ func (p *program) scoring(plan *run.Plan) *run.Scoring {
 	}
 	return &run.Scoring{
 		Progress: p.scored(),
+		Judges: func(ctx context.Context, in *accuracy.Input) (run.Judges, error) {
+			js, err := p.judges(ctx, plan.Config.Text, in)
+			if err != nil {
+				return run.Judges{}, err
+			}
+			return run.Judges{Close: js.close, Notes: js.notes}, nil
+		},
 		Tokens: func(ctx context.Context, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error) {
 			return findDecoder(ctx, p.finding(plan), plan.Row, ds)
 		},

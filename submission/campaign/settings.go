@@ -46,7 +46,7 @@ var touchesNothing = map[string]bool{
 	"audit-config": true, "user-conf": true, "dataset-config": true, // their values count, whatever file they stood in
 	"endpoint": true, "dataset": true, // counted otherwise
 	"server-config": true, "server-dir": true, "model-path": true, "replicas": true, "gpus-per-replica": true, "python": true, // as the endpoints they make
-	"score": true, "tokenizer": true, "tokenizer-revision": true, "fetch-tokenizer": true, // a score is a step of its own
+	"score": true, "tokenizer": true, "tokenizer-revision": true, "fetch-tokenizer": true, "run-code": true, "code-tests": true, "code-service": true, "math-grader": true, // a score is a step of its own
 	// What they say stands in the settings that they stand for.
 	"generation-config": true, "accuracy-max-tokens": true, "accuracy-min-tokens": true, "accuracy-temperature": true,
 	"accuracy-top-p": true, "accuracy-top-k": true, "accuracy-seed": true,
