@@ -17,7 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/http1"
+	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+	"github.com/mlperf-go/mlperf-go/backends/nethttp"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 )
 
@@ -85,6 +88,9 @@ func TestGoldenWire(t *testing.T) {
 			}
 			checkMeaning(t, o, &want, req.Body.TokensAsIDs)
 			if want.Outcome == "ok" && len(want.Choices) > 1 {
+				if !c.Stream {
+					checkParts(t, c, read("body.txt"), want.Choices)
+				}
 				return
 			}
 			direct := decode(t, c, wiretest.ContentType(read("response.txt")), read("body.txt"))
@@ -135,6 +141,23 @@ func checkMeaning(t *testing.T, o *backends.Outcome, want *meant, idsInLogprobs 
 		require.Equal(t, backends.FailBadEvent, o.Reason, "the number of tokens is unknown, and never that of the events")
 	default:
 		require.Equal(t, backends.OK, o.Reason)
+	}
+}
+
+// checkParts reads an answer to several prompts as one.
+func checkParts(t *testing.T, c *backends.Config, body []byte, want []choice) {
+	c.Batch = len(want)
+	answer := protocol(t, c).NewAnswer()
+	answer.Begin("application/json")
+	answer.Feed(body)
+	var o backends.Outcome
+	require.Empty(t, answer.Finish(&o, backends.OK))
+	require.Len(t, o.Parts, len(want))
+	for i, p := range o.Parts {
+		require.Equal(t, i, p.Index)
+		require.Equal(t, *want[i].Text, string(p.Text))
+		require.Equal(t, want[i].IDs, p.Tokens)
+		require.Equal(t, *want[i].Finish, p.FinishReason)
 	}
 }
 
@@ -271,8 +294,18 @@ func reread(t *testing.T, body string, stream bool) *meant {
 	return want
 }
 
-// replay sends one query to a server that answers with these bytes, and closes.
+// replay is replayed through both clients, which have to come to the same outcome.
 func replay(t *testing.T, c *backends.Config, response []byte) (*backends.Outcome, backends.Attempt) {
+	t.Helper()
+	o, attempt := replayOn(t, http1.Name, c, response)
+	other, _ := replayOn(t, nethttp.Name, c, response)
+	require.Equal(t, []any{o.Reason, o.Tokens, string(o.Text), o.NTokens, o.TokenSource, o.UsageTokens, o.InputTokens, o.FinishReason},
+		[]any{other.Reason, other.Tokens, string(other.Text), other.NTokens, other.TokenSource, other.UsageTokens, other.InputTokens, other.FinishReason})
+	return o, attempt
+}
+
+// replayOn sends one query to a server that answers with these bytes, and closes.
+func replayOn(t *testing.T, name string, c *backends.Config, response []byte) (*backends.Outcome, backends.Attempt) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -295,10 +328,8 @@ func replay(t *testing.T, c *backends.Config, response []byte) (*backends.Outcom
 		conn.(*net.TCPConn).CloseWrite()
 		conn.Read(make([]byte, 1))
 	}()
-	d, err := backends.Lookup("vllm")
-	require.NoError(t, err)
 	c.Endpoints = []backends.Endpoint{{URL: "http://" + l.Addr().String()}}
-	b, err := d.Open(c)
+	b, err := client.Named(name, c, protocol(t, c))
 	require.NoError(t, err)
 	var k keeper
 	require.NoError(t, b.Serve(context.Background(), &one{}, &k))

@@ -1,0 +1,113 @@
+package policy
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+func TestRetries(t *testing.T) {
+	stale := Lost(backends.FailReset, "", false, true)
+	again := Lost(backends.FailConnect, "", false, false)
+	r := NewRetries(2)
+	wait, ok := r.Next(&stale, time.Hour)
+	require.True(t, ok)
+	require.Zero(t, wait, "a dead reused connection is replaced at once")
+	_, ok = r.Next(&stale, time.Hour)
+	require.True(t, ok, "the second one costs a retry")
+	wait, ok = r.Next(&again, time.Hour)
+	require.True(t, ok)
+	require.Equal(t, 2*firstPause, wait)
+	_, ok = r.Next(&again, time.Hour)
+	require.False(t, ok, "none is left")
+	r = NewRetries(5)
+	_, ok = r.Next(&again, time.Millisecond)
+	require.False(t, ok, "it would begin after the deadline")
+	over := Lost(backends.FailReset, "", true, true)
+	_, ok = r.Next(&over, time.Hour)
+	require.False(t, ok, "the answer had begun")
+	asked := Failure{Again: true, Wait: time.Minute}
+	wait, ok = r.Next(&asked, time.Hour)
+	require.True(t, ok)
+	require.Equal(t, time.Minute, wait)
+	none := NewRetries(0)
+	_, ok = none.Next(&again, time.Hour)
+	require.False(t, ok)
+}
+
+// Only what shows that nobody is there counts against an endpoint.
+func TestAbsent(t *testing.T) {
+	for want, list := range map[bool][]Failure{
+		true: {Lost(backends.FailConnect, "", false, false), Lost(backends.FailReset, "", false, false)},
+		false: {
+			Lost(backends.FailReset, "", false, true), Lost(backends.FailReset, "", true, false), Lost(backends.FailTLS, "", false, false),
+			Lost(backends.FailFirstToken, "", false, false), {Reason: "http_503", Again: true},
+		},
+	} {
+		for _, f := range list {
+			require.Equal(t, want, f.Absent(), f)
+		}
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, c := range []struct {
+		r      Response
+		reason backends.Reason
+		again  bool
+		wait   time.Duration
+		text   string
+	}{
+		{Response{Status: 503, RetryAfter: "7"}, "http_503", true, 7 * time.Second, "HTTP 503: busy"},
+		{Response{Status: 429, RetryAfter: now.Add(time.Minute).Format(http.TimeFormat)}, "http_429", true, time.Minute, ""},
+		{Response{Status: 503, RetryAfter: "-5"}, "http_503", true, 0, ""},
+		{Response{Status: 503, RetryAfter: "999999999"}, "http_503", true, 24 * time.Hour, ""},
+		{Response{Status: 503, RetryAfter: "soon"}, "http_503", true, 0, ""},
+		{Response{Status: 500}, "http_500", false, 0, ""},
+		{Response{Status: 400}, "http_400", false, 0, ""},
+		{Response{Status: 307, Location: "http://b/"}, "http_307", false, 0, `to "http://b/", which is not followed`},
+		{Response{Status: 200, Encoding: "gzip"}, backends.FailBadJSON, false, 0, `"gzip", identity was asked for`},
+	} {
+		require.True(t, c.r.Refused())
+		f := c.r.Refusal([]byte(" busy\n"), now)
+		require.Equal(t, []any{c.reason, c.again, c.wait}, []any{f.Reason, f.Again, f.Wait}, c.r)
+		require.Contains(t, f.Detail, c.text)
+	}
+	for _, r := range []Response{{Status: 200}, {Status: 200, Encoding: "identity"}} {
+		require.False(t, r.Refused())
+	}
+}
+
+func TestEndpoints(t *testing.T) {
+	e, err := NewEndpoint(backends.Endpoint{URL: "http://h:1/p", APIKey: "k3y"}, "/v1/completions")
+	require.NoError(t, err)
+	require.Equal(t, []string{"http://h:1/p/v1/completions", "h:1", "http://h:1/p/v1/completions"}, []string{e.URL.String(), e.Host, e.String()})
+	a := e.Record(loadgen.Query{}, 0, &Failure{Reason: "http_401", Detail: "who is k3y"}, []byte("k3y?"), false, 1)
+	require.Equal(t, "POST http://h:1/p/v1/completions: who is [key]", a.Detail)
+	require.Equal(t, "[key]?", string(a.Body))
+	e, err = NewEndpoint(backends.Endpoint{URL: "unix:///run/s"}, "/v1")
+	require.NoError(t, err)
+	require.Equal(t, []string{"localhost", "unix:///run/s /v1"}, []string{e.Host, e.String()})
+	_, err = NewEndpoint(backends.Endpoint{URL: "unix:///run/s", APIKey: "a\nb"}, "/v1")
+	require.ErrorContains(t, err, "control character")
+	require.NotContains(t, err.Error(), "a\nb")
+}
+
+func TestDefaultsAndKeep(t *testing.T) {
+	c := &backends.Config{RequestTimeout: time.Minute, Endpoints: make([]backends.Endpoint, 2), PerEndpoint: 3, Balance: "hash"}
+	SetDefaults(c)
+	require.Equal(t, []time.Duration{time.Minute, time.Minute, defaultConnect, defaultEndpoint}, []time.Duration{c.FirstTokenTimeout, c.TokenTimeout, c.ConnectTimeout, c.EndpointTimeout})
+	require.EqualValues(t, 7, c.Key(7))
+	o := Balance(c)
+	require.NoError(t, o.Check())
+	require.Equal(t, []int{2, 3}, []int{o.Endpoints, o.PerEndpoint})
+	kept := Keep(nil, make([]byte, 1000))
+	require.Len(t, Keep(kept, make([]byte, 1000)), answerHead)
+}

@@ -1,0 +1,101 @@
+package probe_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+	_ "github.com/mlperf-go/mlperf-go/backends/openai"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// old is a server that refuses some fields by their names, and sends ids among the log probabilities only.
+func old(t *testing.T, logprobs bool, refuses ...string) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/version":
+			io.WriteString(w, `{"version":"0.8.5"}`)
+		case "/v1/models":
+			io.WriteString(w, `{"data":[{"id":"m","owned_by":"vllm"}]}`)
+		case "/v1/completions":
+			body, _ := io.ReadAll(r.Body)
+			for _, field := range refuses {
+				if strings.Contains(string(body), `"`+field+`"`) {
+					w.WriteHeader(http.StatusBadRequest)
+					io.WriteString(w, `{"detail":[{"loc":["body","`+field+`"],"msg":"extra fields not permitted"}]}`)
+					return
+				}
+			}
+			more := ""
+			if logprobs && strings.Contains(string(body), "return_tokens_as_token_ids") {
+				more = `,"logprobs":{"tokens":["token_id:5"]}`
+			}
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"choices":[{"index":0,"text":"w","finish_reason":"length"`+more+`}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func ask(t *testing.T, c *backends.Config) (*backends.Probe, error) {
+	d, err := backends.Lookup("vllm")
+	require.NoError(t, err)
+	return d.Probe(context.Background(), c.Endpoints[0], c, &datasets.Sample{InputIDs: []int32{1}}, true)
+}
+
+func config(url string) *backends.Config {
+	c := wiretest.Config(url)
+	zero, one, seed := 0.0, 1.0, int64(3)
+	c.Stream, c.Sampling = false, models.Sampling{MaxTokens: 4, Temperature: &zero, TopP: &one, Seed: &seed}
+	return c
+}
+
+func TestRefusedFieldsAreLeftOut(t *testing.T) {
+	url := old(t, true, "return_token_ids", "seed")
+	p, err := ask(t, config(url))
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"return_token_ids", "seed"}, p.Dropped)
+	require.True(t, p.IDsInLogprobs)
+	require.True(t, p.ReturnsTokenIDs)
+	require.Contains(t, strings.Join(p.Notes, "\n"), "refuses return_token_ids (http_400)")
+	require.Contains(t, strings.Join(p.Notes, "\n"), "among the log probabilities only")
+	require.Equal(t, "0.8.5", p.Version)
+}
+
+func TestWhatTheTestNeedsIsNotLeftOut(t *testing.T) {
+	for field, set := range map[string]func(*backends.Config){
+		"min_tokens": func(c *backends.Config) { c.Sampling.MinTokens = 2 },
+		"seed":       func(c *backends.Config) { hot := 0.7; c.Sampling.Temperature = &hot },
+	} {
+		url := old(t, true, field)
+		c := config(url)
+		set(c)
+		p, err := ask(t, c)
+		require.ErrorContains(t, err, "extra fields not permitted", field)
+		require.Empty(t, p.Dropped)
+	}
+}
+
+func TestIDsThatAreNowhere(t *testing.T) {
+	url := old(t, false)
+	p, err := ask(t, config(url))
+	var e *backends.EndpointError
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, backends.FaultNoTokenIDs, e.Fault)
+	require.False(t, p.IDsInLogprobs)
+	c := config(url)
+	c.NeedIDs = false
+	p, err = ask(t, c)
+	require.NoError(t, err, "the count is enough where the text is the answer")
+	require.False(t, p.ReturnsTokenIDs)
+	require.True(t, p.Usage)
+}

@@ -1,0 +1,70 @@
+package reader
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// given is a decoder that finds the same parts in every document.
+type given []Event
+
+func (given) Forget()                     {}
+func (given) Decode([]byte, *Event) error { return nil }
+
+func (g given) DecodeBatch(doc []byte, e *Event, clear func(), add func(*Event)) error {
+	clear()
+	e.Reset()
+	for i := range g {
+		part := g[i]
+		part.Prompt, part.Produced, part.Choices = -1, -1, 1
+		add(&part)
+	}
+	e.Produced = int64(len(doc))
+	return nil
+}
+
+func parts(t *testing.T, c *backends.Config, g given, body string) (*backends.Outcome, string) {
+	b := NewBatch(c, Options{Words: Words{Count: "usage", Parts: "choices"}}, g)
+	b.Begin("application/json")
+	for piece := range strings.SplitSeq(body, "|") {
+		b.Feed([]byte(piece))
+	}
+	var o backends.Outcome
+	return &o, b.Finish(&o, backends.OK)
+}
+
+func TestBatchJudgesEachPart(t *testing.T) {
+	stop, abort := []byte("stop"), []byte("abort")
+	g := given{
+		{Index: 2, IDs: []int32{1, 2}, HasIDs: true, Finish: stop}, {Index: 0, IDs: []int32{3}, HasIDs: true, Finish: abort},
+		{Index: 1, IDs: []int32{4}, HasIDs: true}, {Index: 9, IDs: []int32{200}, HasIDs: true, Finish: stop},
+	}
+	o, _ := parts(t, &backends.Config{Vocabulary: 100}, g, "ab|cd")
+	require.Equal(t, backends.OK, o.Reason)
+	var reasons []backends.Reason
+	var indices []int
+	for _, p := range o.Parts {
+		reasons, indices = append(reasons, p.Reason), append(indices, p.Index)
+	}
+	require.Equal(t, []int{2, 0, 1, 9}, indices)
+	require.Equal(t, []backends.Reason{backends.OK, backends.FailAborted, backends.FailTruncated, backends.FailBadEvent}, reasons)
+	require.Equal(t, []int32{1, 2}, o.Parts[0].Tokens)
+}
+
+func TestBatchIsBounded(t *testing.T) {
+	b := NewBatch(&backends.Config{MaxAnswerBytes: 3}, Options{}, given{})
+	b.Begin("")
+	b.Feed([]byte("abcd"))
+	require.True(t, b.Settled())
+	var o backends.Outcome
+	b.Finish(&o, backends.OK)
+	require.Equal(t, backends.FailTooLarge, o.Reason)
+	o2, _ := parts(t, &backends.Config{}, given{}, "{}")
+	require.Equal(t, backends.FailBadEvent, o2.Reason)
+	o3, _ := parts(t, &backends.Config{}, given{}, "")
+	require.Equal(t, backends.FailEmpty, o3.Reason)
+}
