@@ -18,43 +18,70 @@ type Conversion struct {
 	From    string   // format of the file read, for people
 	SHA256  string   // of the file read
 	Notes   []string // as Dataset.Notes
+
+	lengths []int64 // of the prompts, to FormatNPY
 }
 
 // recordWriter writes records, each the JSON text of one object.
 type recordWriter interface {
-	write(record []byte) error
+	write(record []byte, s *Sample) error
 	close() error
 }
 
-// Convert writes the data set at path to w in the format FormatJSON, FormatJSONL or FormatParquet. Every record is checked as
-// Open checks it, and carries every column of the file, those that the schema does not know included. Numbers, token ids among
-// them, keep their text in JSON and their value in Parquet. The first thing wrong is returned, an *Error where it is the file.
+// Convert writes the data set at path to w in the format FormatJSON, FormatJSONL, FormatCSV, FormatParquet or FormatNPY. Every record is
+// checked as Open checks it, and carries every column of the file, those that the schema does not know included; a .npy file has the token ids
+// alone, and Conversion.WriteLengths writes the file that belongs to it. Numbers, token ids among them, keep their text in JSON and CSV and
+// their value in Parquet and .npy. The first thing wrong is returned, an *Error where it is the file.
 func Convert(w io.Writer, path string, o Options, to string) (*Conversion, error) {
-	var out recordWriter
-	switch to {
-	case FormatJSON:
-		out = &jsonWriter{w: bufio.NewWriterSize(w, 1<<20), begin: "[\n", between: ",\n", end: "\n]\n"}
-	case FormatJSONL:
-		out = &jsonWriter{w: bufio.NewWriterSize(w, 1<<20), between: "\n", end: "\n"}
-	case FormatParquet:
-		columns := &columnCells{}
-		if _, err := walk(path, o, columns.look); err != nil {
-			return nil, err
-		}
-		out = newParquetWriter(w, columns)
-	default:
-		return nil, fmt.Errorf("%w: a data set cannot be written as %q; use one of %s", ErrOption, to, strings.Join([]string{FormatJSON, FormatJSONL, FormatParquet}, ", "))
+	out, lengths, err := newRecordWriter(w, path, o, to)
+	if err != nil {
+		return nil, err
 	}
 	done, err := walk(path, o, out.write)
 	if err != nil {
 		return nil, err
 	}
+	done.lengths = lengths
 	return done, out.close()
 }
 
+// newRecordWriter opens a writer. A format that must know all columns or lengths before its first record has the file read once before.
+func newRecordWriter(w io.Writer, path string, o Options, to string) (recordWriter, []int64, error) {
+	columns := &columnCells{}
+	switch to {
+	case FormatJSON:
+		return &jsonWriter{w: bufio.NewWriterSize(w, 1<<20), begin: "[\n", between: ",\n", end: "\n]\n"}, nil, nil
+	case FormatJSONL:
+		return &jsonWriter{w: bufio.NewWriterSize(w, 1<<20), between: "\n", end: "\n"}, nil, nil
+	case FormatParquet, FormatCSV:
+		if _, err := walk(path, o, columns.look); err != nil {
+			return nil, nil, err
+		}
+		if to == FormatCSV {
+			return newCSVWriter(w, columns), nil, nil
+		}
+		return newParquetWriter(w, columns), nil, nil
+	case FormatNPY:
+		lengths := []int64{}
+		_, err := walk(path, o, func(_ []byte, s *Sample) error {
+			lengths = append(lengths, int64(len(s.InputIDs)))
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		out, err := newNPYWriter(w, lengths)
+		return out, lengths, err
+	}
+	return nil, nil, fmt.Errorf("%w: a data set cannot be written as %q; use one of %s", ErrOption, to, strings.Join(writable, ", "))
+}
+
+// writable are the formats that Convert writes.
+var writable = []string{FormatJSON, FormatJSONL, FormatCSV, FormatParquet, FormatNPY}
+
 // FormatOfName returns the format that a file called name is written in, by its suffix; empty where that tells nothing.
 func FormatOfName(name string) string {
-	for _, format := range []string{FormatJSON, FormatJSONL, FormatParquet} {
+	for _, format := range writable {
 		if strings.HasSuffix(strings.ToLower(name), "."+format) {
 			return format
 		}
@@ -63,7 +90,7 @@ func FormatOfName(name string) string {
 }
 
 // walk reads and checks a file and hands each record on, with every column.
-func walk(path string, o Options, take func(record []byte) error) (*Conversion, error) {
+func walk(path string, o Options, take func(record []byte, s *Sample) error) (*Conversion, error) {
 	p, err := newPlan(o)
 	if err != nil {
 		return nil, err
@@ -76,9 +103,9 @@ func walk(path string, o Options, take func(record []byte) error) (*Conversion, 
 	r := newReader(path, o, p, 1)
 	r.all = true
 	done := &Conversion{}
-	r.keep = func(record []byte, _ Sample, _ presence) error {
+	r.keep = func(record []byte, s Sample, _ presence) error {
 		done.Records++
-		return take(record)
+		return take(record, &s)
 	}
 	if r.read(src); len(r.errs) > 0 {
 		return nil, r.errs[0]
@@ -98,7 +125,7 @@ type jsonWriter struct {
 	n                   int
 }
 
-func (j *jsonWriter) write(record []byte) error {
+func (j *jsonWriter) write(record []byte, _ *Sample) error {
 	before := j.between
 	if j.n == 0 {
 		before = j.begin

@@ -96,12 +96,49 @@ func TestConvertOtherFormats(t *testing.T) {
 	require.Equal(t, "{\"note\":\"x\",\"tok_input\":[1]}\n{\"note\":\"y\",\"tok_input\":[2]}\n", string(columns))
 }
 
+// TestConvertToText writes CSV and reads it back: texts as they are, other values of known columns too.
+func TestConvertToText(t *testing.T) {
+	const lines = `{"id":"a","tok_input":[1,2,2147483647],"input":"é\n\"<&>, \r\n","note":"x,\"y\"","more":{"k":[1,null]}}
+{"id":"b","tok_input":[7],"input":"b","note":null,"more":null}
+`
+	csv := converted(t, writeFile(t, "a", []byte(lines)), FormatCSV)
+	require.Equal(t, "id,tok_input,input,note,more\na,\"[1,2,2147483647]\",\"é\n\"\"<&>, \r\n\",\"x,\"\"y\"\"\",\"{\"\"k\"\":[1,null]}\"\nb,[7],b,,\n", string(csv))
+	o := Options{Columns: testColumns, KeepText: true}
+	want, err := Open(writeFile(t, "a", []byte(lines)), o)
+	require.NoError(t, err)
+	got, err := Open(writeFile(t, "a", csv), o)
+	require.NoError(t, err)
+	require.Equal(t, want.Samples, got.Samples)
+}
+
+// TestConvertToArray writes ids and lengths as .npy and reads both back.
+func TestConvertToArray(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var lines bytes.Buffer
+		for range rapid.IntRange(1, 10).Draw(rt, "rows") {
+			text, _ := json.Marshal(map[string]any{"tok_input": rapid.SliceOfN(rapid.Int32Range(0, 1<<31-1), 1, 50).Draw(rt, "ids")})
+			lines.Write(append(text, '\n'))
+		}
+		path := writeFile(t, "a", lines.Bytes())
+		var ids, lengths bytes.Buffer
+		done, err := Convert(&ids, path, Options{Columns: testColumns}, FormatNPY)
+		require.NoError(rt, err)
+		require.NoError(rt, done.WriteLengths(&lengths))
+		want, err := Open(path, Options{Columns: testColumns})
+		require.NoError(rt, err)
+		got, err := Open(writeFile(t, "ids.npy", ids.Bytes()), Options{Columns: testColumns, Padding: Padding{Lengths: writeFile(t, "lengths.npy", lengths.Bytes())}})
+		require.NoError(rt, err)
+		require.Equal(rt, want.Samples, got.Samples)
+	})
+	require.Error(t, (&Conversion{}).WriteLengths(&bytes.Buffer{}))
+}
+
 func TestConvertRefuses(t *testing.T) {
 	good := writeFile(t, "a", []byte(`{"tok_input":[1]}`))
-	_, err := Convert(&bytes.Buffer{}, good, testOptions(), "csv")
+	_, err := Convert(&bytes.Buffer{}, good, testOptions(), "xml")
 	require.ErrorIs(t, err, ErrOption)
-	require.ErrorContains(t, err, `cannot be written as "csv"; use one of json, jsonl, parquet`)
-	for _, to := range []string{FormatJSON, FormatJSONL, FormatParquet} {
+	require.ErrorContains(t, err, `cannot be written as "xml"; use one of json, jsonl, csv, parquet, npy`)
+	for _, to := range writable {
 		_, err = Convert(&bytes.Buffer{}, writeFile(t, "a", []byte("{\"tok_input\":[1]}\n{\"tok_input\":[-1]}")), testOptions(), to)
 		require.ErrorContains(t, err, "record 2 (line 2)", to)
 		_, err = Convert(full{}, good, testOptions(), to)
@@ -109,7 +146,7 @@ func TestConvertRefuses(t *testing.T) {
 	}
 	_, err = Convert(&bytes.Buffer{}, writeFile(t, "a", []byte(`{"tok_input":[1],"more":"\ud800"}`)), testOptions(), FormatParquet)
 	require.ErrorContains(t, err, "half of a surrogate pair")
-	require.Empty(t, FormatOfName("set.csv"))
+	require.Empty(t, FormatOfName("set.xml"))
 	require.Equal(t, FormatParquet, FormatOfName("Set.Parquet"))
 	_, err = Convert(&bytes.Buffer{}, good, Options{Columns: []models.Column{{Name: "a", Type: "tensor"}}}, FormatJSON)
 	require.ErrorContains(t, err, "tensor")

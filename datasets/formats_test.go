@@ -1,7 +1,9 @@
 package datasets
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -261,6 +263,19 @@ var bigSets = map[string]func(t *testing.T, f *os.File){
 			require.NoError(t, err)
 		}
 		require.NoError(t, w.Close())
+	},
+	"pickle": func(t *testing.T, f *os.File) {
+		w := bufio.NewWriter(f)
+		w.WriteString("\x80\x02](")
+		for i := range bigRows {
+			w.WriteString("}(X\x05\x00\x00\x00inputX\x04\x00\x00\x00textX\x09\x00\x00\x00tok_input](")
+			for j := range bigIDs {
+				w.Write(binary.LittleEndian.AppendUint32([]byte{'J'}, uint32(bigID(i, j))))
+			}
+			w.WriteString("eu")
+		}
+		w.WriteString("e.")
+		require.NoError(t, w.Flush())
 	},
 	"CSV": func(t *testing.T, f *os.File) {
 		writeBig(t, f, "input,tok_input\n", "\"a, text\",\"[", ", ", "]\"\n", "")

@@ -31,14 +31,18 @@ const (
 // columnCells finds the type of each column.
 type columnCells struct {
 	types map[string]cellType
+	order []string // names as they were first seen
 }
 
 // look takes note of a record's values.
-func (c *columnCells) look(record []byte) error {
+func (c *columnCells) look(record []byte, _ *Sample) error {
 	if c.types == nil {
 		c.types = map[string]cellType{}
 	}
 	return members(record, func(name string, value []byte) error {
+		if _, seen := c.types[name]; !seen {
+			c.order = append(c.order, name)
+		}
 		c.types[name] = joinCells(c.types[name], cellTypeOf(value))
 		return nil
 	})
@@ -156,7 +160,7 @@ func newParquetWriter(w io.Writer, columns *columnCells) *parquetWriter {
 	return p
 }
 
-func (p *parquetWriter) write(record []byte) error {
+func (p *parquetWriter) write(record []byte, _ *Sample) error {
 	p.n++
 	clear(p.cells)
 	err := members(record, func(name string, value []byte) error {

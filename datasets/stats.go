@@ -24,12 +24,17 @@ type Statistics struct {
 	InputTokens Summary `json:"input_tokens"` // of the samples whose length is known
 	InputBytes  Summary `json:"input_bytes"`  // of the texts
 	TargetWords Summary `json:"target_words"` // of the reference outputs
+
+	TargetTokens *Summary `json:"target_tokens,omitempty"` // where a tokenizer counted them
+	Images       int      `json:"images"`
+	ImageBytes   Summary  `json:"image_bytes"`   // of the image files
+	MessageBytes Summary  `json:"message_bytes"` // of the messages, with images in base64
 }
 
 // Stats returns the figures of a data set.
 func Stats(d *Dataset) Statistics {
 	s := Statistics{Samples: len(d.Samples)}
-	var bytes, words []int
+	var bytes, words, messages []int
 	for i := range d.Samples {
 		sample := &d.Samples[i]
 		if len(sample.InputIDs) > 0 {
@@ -44,8 +49,41 @@ func Stats(d *Dataset) Statistics {
 			words = append(words, len(strings.Fields(sample.Target)))
 		}
 	}
-	s.InputTokens, s.InputBytes, s.TargetWords = summarize(InputLengths(d)), summarize(bytes), summarize(words)
+	for i := range d.Samples {
+		if n := d.Samples[i].MessageBytes; n > 0 {
+			messages = append(messages, n)
+		}
+	}
+	images := ImageSizes(d)
+	s.InputTokens, s.InputBytes, s.TargetWords = Summarize(InputLengths(d)), Summarize(bytes), Summarize(words)
+	s.Images, s.ImageBytes, s.MessageBytes = len(images), Summarize(images), Summarize(messages)
 	return s
+}
+
+// CountTokens has prompts without ids counted, and returns the lengths of the reference outputs in tokens.
+func CountTokens(d *Dataset, count func(text string) int) []int {
+	var targets []int
+	for i := range d.Samples {
+		s := &d.Samples[i]
+		if s.InputLen == 0 && s.Input != "" {
+			s.InputLen = count(s.Input)
+		}
+		if s.Target != "" {
+			targets = append(targets, count(s.Target))
+		}
+	}
+	return targets
+}
+
+// ImageSizes returns the sizes of the image files in bytes, in the order of the samples that have one.
+func ImageSizes(d *Dataset) []int {
+	var sizes []int
+	for i := range d.Samples {
+		if n := d.Samples[i].ImageBytes; n > 0 {
+			sizes = append(sizes, n)
+		}
+	}
+	return sizes
 }
 
 // InputLengths returns the prompt lengths in tokens of the samples where they are known, in the order of the samples.
@@ -59,7 +97,8 @@ func InputLengths(d *Dataset) []int {
 	return lengths
 }
 
-func summarize(values []int) Summary {
+// Summarize describes values; of none it is the zero Summary.
+func Summarize(values []int) Summary {
 	if len(values) == 0 {
 		return Summary{}
 	}
@@ -72,17 +111,28 @@ func summarize(values []int) Summary {
 	return Summary{Min: sorted[0], Mean: float64(sum) / float64(n), Median: sorted[n/2], P99: sorted[n*99/100], Max: sorted[n-1]}
 }
 
-// Histogram draws values as lines of text: at most bins ranges of equal size, each with its count and a bar of at most width marks.
-func Histogram(values []int, bins, width int) []string {
-	if len(values) == 0 || bins < 1 || width < 1 {
-		return nil
+// Bins counts values in at most n ranges of equal size from low on. Without values there are no ranges.
+func Bins(values []int, n int) (low, step int, counts []int) {
+	if len(values) == 0 || n < 1 {
+		return 0, 1, nil
 	}
-	low, high := slices.Min(values), slices.Max(values)
-	step := (high-low)/bins + 1
-	counts := make([]int, (high-low)/step+1)
+	low = slices.Min(values)
+	high := slices.Max(values)
+	step = (high-low)/n + 1
+	counts = make([]int, (high-low)/step+1)
 	for _, v := range values {
 		counts[(v-low)/step]++
 	}
+	return low, step, counts
+}
+
+// Histogram draws values as lines of text: at most bins ranges of equal size, each with its count and a bar of at most width marks.
+func Histogram(values []int, bins, width int) []string {
+	low, step, counts := Bins(values, bins)
+	if len(counts) == 0 || width < 1 {
+		return nil
+	}
+	high := slices.Max(values)
 	digits, most := len(fmt.Sprint(high)), slices.Max(counts)
 	lines := make([]string, len(counts))
 	for i, n := range counts {

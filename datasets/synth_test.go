@@ -73,7 +73,7 @@ func TestSynthKeepsItsBounds(t *testing.T) {
 		require.True(t, tokens >= 2 && tokens < 128, "%d tokens", tokens)
 		shared += sharedWords(r) / float64(len(records))
 	}
-	s := summarize(lengths)
+	s := Summarize(lengths)
 	require.GreaterOrEqual(t, s.Min, 64)
 	require.LessOrEqual(t, s.Max, synthLongestPrompt)
 	require.InDelta(t, 640, s.Mean, 60)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,11 +21,11 @@ func (p *program) datasetCommand() *cli.Command {
 	return &cli.Command{
 		Name: "dataset", Usage: "look at, check, convert and make data sets",
 		Subcommands: []*cli.Command{
-			{Name: "info", Usage: "format, rows, checksum and prompt lengths", ArgsUsage: "FILE", Flags: reading, HideHelpCommand: true, Action: p.datasetInfo, OnUsageError: usageError},
+			{Name: "info", Usage: "format, rows, checksum and prompt lengths", ArgsUsage: "FILE", HideHelpCommand: true, Action: p.datasetInfo, Flags: append(slices.Clone(reading), infoFlags()...), OnUsageError: usageError},
 			{Name: "check", Usage: "every fault of a file, not only the first", ArgsUsage: "FILE", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: append(slices.Clone(reading), &cli.IntFlag{Name: "most", Value: 50, Usage: "stop after so many faults"}), Action: p.datasetCheck},
 			{Name: "convert", Usage: "write a set in another format, every column kept", ArgsUsage: "IN OUT", HideHelpCommand: true, OnUsageError: usageError,
-				Flags: append(slices.Clone(reading), &cli.StringFlag{Name: "to", Usage: "format of OUT: json, jsonl or parquet; OUT's suffix tells otherwise"}), Action: p.datasetConvert},
+				Flags: append(slices.Clone(reading), &cli.StringFlag{Name: "to", Usage: "format of OUT: json, jsonl, csv, parquet or npy; OUT's suffix tells otherwise"}), Action: p.datasetConvert},
 			{Name: "synth", Usage: "write a synthetic set in a benchmark's schema", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: []cli.Flag{model,
 					&cli.IntFlag{Name: "samples", Value: run.RehearsalSamples, Usage: "rows"},
@@ -107,40 +107,6 @@ func (p *program) datasetFile(c *cli.Context) (string, *models.Row, error) {
 	return c.Args().First(), m.Row, nil
 }
 
-func (p *program) datasetInfo(c *cli.Context) error {
-	path, row, err := p.datasetFile(c)
-	if err != nil {
-		return err
-	}
-	o, err := reading(c, row)
-	if err != nil {
-		return err
-	}
-	o.KeepTarget = true
-	ds, err := datasets.Open(path, o)
-	if err != nil {
-		return datasetFailed(err)
-	}
-	stats := datasets.Stats(ds)
-	if p.json {
-		p.writeJSON(map[string]any{"path": path, "format": ds.Format, "sha256": ds.SHA256, "schema": ds.Schema, "samples": len(ds.Samples), "benchmark_samples": row.DatasetSamples, "stats": stats, "notes": ds.Notes})
-		return nil
-	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "file\t%s\nformat\t%s\nsha256\t%s\nschema\t%s\nrows\t%d (the benchmark has %d)\n", path, ds.Format, ds.SHA256, ds.Schema, len(ds.Samples), row.DatasetSamples)
-	_ = w.Flush() // to stdout: where that is gone nobody reads it
-	for _, note := range ds.Notes {
-		fmt.Fprintln(p.stdout, "note: "+note)
-	}
-	t := stats.InputTokens
-	fmt.Fprintf(p.stdout, "\nprompt tokens: min %d, mean %.1f, median %d, p99 %d, max %d; %d of %d rows have a reference output\n",
-		t.Min, t.Mean, t.Median, t.P99, t.Max, stats.WithTarget, stats.Samples)
-	for _, line := range datasets.Histogram(datasets.InputLengths(ds), 16, 50) {
-		fmt.Fprintln(p.stdout, "  "+line)
-	}
-	return nil
-}
-
 func (p *program) datasetCheck(c *cli.Context) error {
 	path, row, err := p.datasetFile(c)
 	if err != nil {
@@ -176,7 +142,7 @@ func (p *program) datasetConvert(c *cli.Context) error {
 		format = datasets.FormatOfName(to)
 	}
 	if format == "" {
-		return &run.Error{Exit: run.ExitUsage, Code: "format", Err: fmt.Errorf("the suffix of %s tells no format", to), Hint: "End it in .json, .jsonl or .parquet, or write --to FORMAT"}
+		return &run.Error{Exit: run.ExitUsage, Code: "format", Err: fmt.Errorf("the suffix of %s tells no format", to), Hint: "End it in .json, .jsonl, .csv, .parquet or .npy, or write --to FORMAT"}
 	}
 	o, err := reading(c, m.Row)
 	if err != nil {
@@ -190,6 +156,12 @@ func (p *program) datasetConvert(c *cli.Context) error {
 	})
 	if fault := (*datasets.Error)(nil); errors.As(failed, &fault) || errors.Is(failed, datasets.ErrOption) {
 		return datasetFailed(failed) // concerns the file read, not the one written
+	}
+	if err == nil && format == datasets.FormatNPY {
+		lengths := strings.TrimSuffix(to, ".npy") + ".lengths.npy"
+		if err = atomicfile.Write(lengths, done.WriteLengths); err == nil {
+			p.notice(lengths + ": the prompts' lengths, for --lengths")
+		}
 	}
 	if err != nil {
 		return err

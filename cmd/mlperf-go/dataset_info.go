@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/plot"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/tokenizer"
+)
+
+func infoFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "plot", Usage: "draw the histograms into this file, .svg or .png"},
+		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json or its folder: counts the tokens of texts"},
+	}
+}
+
+// lengths are values of a data set that are worth a histogram.
+type lengths struct {
+	name, unit string
+	values     []int
+}
+
+func (p *program) datasetInfo(c *cli.Context) error {
+	path, row, err := p.datasetFile(c)
+	if err != nil {
+		return err
+	}
+	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.String("plot"))), ".")
+	if c.IsSet("plot") && format != plot.SVG && format != plot.PNG {
+		return &run.Error{Exit: run.ExitUsage, Code: "plot", Err: fmt.Errorf("the suffix of --plot %s tells no format", c.String("plot")), Hint: "End it in .svg or .png"}
+	}
+	o, err := reading(c, row)
+	if err != nil {
+		return err
+	}
+	o.KeepTarget, o.KeepText = true, c.IsSet("tokenizer")
+	ds, err := datasets.Open(path, o)
+	if err != nil {
+		return datasetFailed(err)
+	}
+	targets, err := countTokens(c, ds)
+	if err != nil {
+		return err
+	}
+	stats := datasets.Stats(ds)
+	sets := []lengths{{"prompt tokens", "tokens", datasets.InputLengths(ds)}, {"reference tokens", "tokens", targets}, {"image bytes", "bytes", datasets.ImageSizes(ds)}}
+	if targets != nil {
+		summary := datasets.Summarize(targets)
+		stats.TargetTokens = &summary
+	}
+	if c.IsSet("plot") {
+		if err := plotLengths(c.String("plot"), format, filepath.Base(path), sets); err != nil {
+			return err
+		}
+	}
+	if p.json {
+		p.writeJSON(map[string]any{"path": path, "format": ds.Format, "sha256": ds.SHA256, "schema": ds.Schema, "samples": len(ds.Samples), "benchmark_samples": row.DatasetSamples,
+			"stats": stats, "notes": ds.Notes, "plot": c.String("plot")})
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(w, "file\t%s\nformat\t%s\nsha256\t%s\nschema\t%s\nrows\t%d (the benchmark has %d)\n", path, ds.Format, ds.SHA256, ds.Schema, len(ds.Samples), row.DatasetSamples)
+	fmt.Fprintf(w, "references\t%d of %d rows have a reference output\n", stats.WithTarget, stats.Samples)
+	if stats.Images > 0 {
+		total := stats.ImageBytes.Mean * float64(stats.Images)
+		fmt.Fprintf(w, "images\t%d, %.1f MiB in files, %.1f MiB in messages\n", stats.Images, total/(1<<20), stats.MessageBytes.Mean*float64(stats.Samples)/(1<<20))
+	}
+	_ = w.Flush() // to stdout: where that is gone nobody reads it
+	for _, note := range ds.Notes {
+		fmt.Fprintln(p.stdout, "note: "+note)
+	}
+	for _, s := range sets {
+		if len(s.values) == 0 {
+			continue
+		}
+		t := datasets.Summarize(s.values)
+		fmt.Fprintf(p.stdout, "\n%s: min %d, mean %.1f, median %d, p99 %d, max %d\n", s.name, t.Min, t.Mean, t.Median, t.P99, t.Max)
+		for _, line := range datasets.Histogram(s.values, 16, 50) {
+			fmt.Fprintln(p.stdout, "  "+line)
+		}
+	}
+	return nil
+}
+
+// countTokens counts with the tokenizer that the user names; nil: none is named.
+func countTokens(c *cli.Context, ds *datasets.Dataset) ([]int, error) {
+	if !c.IsSet("tokenizer") {
+		return nil, nil
+	}
+	t, err := tokenizer.Open(c.String("tokenizer"))
+	if err != nil {
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "tokenizer", Err: err}
+	}
+	var ids []int32
+	return datasets.CountTokens(ds, func(text string) int {
+		ids = t.AppendIDs(ids[:0], text, false)
+		return len(ids)
+	}), nil
+}
+
+// plotBins is the number of bars of a drawing.
+const plotBins = 60
+
+func plotLengths(path, format, name string, sets []lengths) error {
+	var panels []plot.Panel
+	for _, s := range sets {
+		if len(s.values) == 0 {
+			continue
+		}
+		t := datasets.Summarize(s.values)
+		low, step, counts := datasets.Bins(s.values, plotBins)
+		panels = append(panels, plot.Panel{
+			Title: fmt.Sprintf("%s: %s of %d rows", name, s.name, len(s.values)), Axis: s.unit, Low: low, Step: step, Counts: counts,
+			Marks: []plot.Mark{{Name: "median", Value: t.Median}, {Name: "p99", Value: t.P99}},
+		})
+	}
+	if len(panels) == 0 {
+		return &run.Error{Exit: run.ExitUsage, Code: "plot", Err: errors.New("the data set has nothing to draw: no token ids and no images"), Hint: "Give --tokenizer, which counts the tokens of texts"}
+	}
+	return atomicfile.Write(path, func(w io.Writer) error { return plot.Write(w, format, panels) })
+}

@@ -1,0 +1,62 @@
+package datasets
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// npyWriter writes the prompts' ids one after the other as a flat array of 32-bit integers. Their lengths are another file's.
+type npyWriter struct {
+	w *bufio.Writer
+	n int
+}
+
+func newNPYWriter(w io.Writer, lengths []int64) (*npyWriter, error) {
+	total := int64(0)
+	for _, n := range lengths {
+		total += n
+	}
+	out := bufio.NewWriterSize(w, 1<<20)
+	_, err := out.WriteString(npyHeaderText("<i4", total))
+	return &npyWriter{w: out}, err
+}
+
+// npyHeaderText is the header of a file of version 1 for one dimension, filled up so that the numbers begin at a multiple of 64 bytes (NEP 1).
+func npyHeaderText(kind string, n int64) string {
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }", kind, n)
+	const before = 10
+	text += strings.Repeat(" ", 63-(before+len(text))%64) + "\n"
+	return "\x93NUMPY\x01\x00" + string(binary.LittleEndian.AppendUint16(nil, uint16(len(text)))) + text
+}
+
+func (n *npyWriter) write(_ []byte, s *Sample) error {
+	n.n++
+	if len(s.InputIDs) == 0 {
+		return &Error{Record: n.n, Found: "no token ids", Expected: "ids, which is all that a .npy file holds", Try: "convert to another format"}
+	}
+	for _, id := range s.InputIDs {
+		if _, err := n.w.Write(binary.LittleEndian.AppendUint32(n.w.AvailableBuffer(), uint32(id))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *npyWriter) close() error { return n.w.Flush() }
+
+// WriteLengths writes the prompts' lengths of a Conversion to FormatNPY, without which its array can not be read.
+func (c *Conversion) WriteLengths(w io.Writer) error {
+	if c.lengths == nil {
+		return errors.New("the conversion has no lengths: only one to .npy has")
+	}
+	out := bufio.NewWriter(w)
+	out.WriteString(npyHeaderText("<i8", int64(len(c.lengths))))
+	for _, n := range c.lengths {
+		out.Write(binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	}
+	return out.Flush()
+}

@@ -1,0 +1,140 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// Formats that Write knows.
+const (
+	SVG = "svg"
+	PNG = "png"
+)
+
+// Panel is one histogram: Counts[i] values lie from Low+i*Step to below Low+(i+1)*Step.
+type Panel struct {
+	Title  string
+	Axis   string // what the values are, with their unit
+	Low    int
+	Step   int
+	Counts []int
+	Marks  []Mark
+}
+
+// Mark is a value with a name, drawn as a line.
+type Mark struct {
+	Name  string
+	Value int
+}
+
+// Measures of the drawing, in pixels.
+const (
+	width, panelHeight             = 860, 300
+	left, right, top, bottom       = 80, 20, 40, 50
+	tick, textHeight, textBaseline = 5, 13, 4
+)
+
+var (
+	ink   = color.NRGBA{40, 40, 40, 255}
+	bars  = color.NRGBA{70, 110, 170, 255}
+	lines = color.NRGBA{220, 220, 220, 255}
+	marks = color.NRGBA{190, 70, 50, 255}
+)
+
+// align says which part of a text stands at its place.
+type align int
+
+const (
+	atStart align = iota
+	atMiddle
+	atEnd
+)
+
+// canvas is what a panel is drawn on.
+type canvas interface {
+	rect(x, y, w, h float64, c color.NRGBA)
+	text(x, y float64, a align, c color.NRGBA, s string)
+	write(w io.Writer) error
+}
+
+// Write draws the panels in a format.
+func Write(w io.Writer, format string, panels []Panel) error {
+	height := panelHeight * max(len(panels), 1)
+	var c canvas
+	switch format {
+	case SVG:
+		c = newSVG(width, height)
+	case PNG:
+		c = newPNG(width, height)
+	default:
+		return fmt.Errorf("a plot can not be written as %q; the formats are %s and %s", format, SVG, PNG)
+	}
+	for i := range panels {
+		drawPanel(c, &panels[i], float64(i*panelHeight))
+	}
+	return c.write(w)
+}
+
+// drawPanel draws one panel from y on.
+func drawPanel(c canvas, p *Panel, y float64) {
+	plotW, plotH := float64(width-left-right), float64(panelHeight-top-bottom)
+	floor := y + top + plotH
+	c.text(left, y+top/2, atStart, ink, p.Title)
+	c.text(left+plotW/2, floor+bottom-textHeight+textBaseline, atMiddle, ink, p.Axis)
+	if len(p.Counts) == 0 || p.Step < 1 {
+		c.text(left+plotW/2, y+top+plotH/2, atMiddle, ink, "no values")
+		return
+	}
+	most := slices.Max(p.Counts)
+	grid := niceStep(most, 5)
+	for v := 0; v <= most; v += grid {
+		at := floor - plotH*float64(v)/float64(max(most, 1))
+		c.rect(left, at, plotW, 1, lines)
+		c.text(left-tick-2, at+textBaseline, atEnd, ink, strconv.Itoa(v))
+	}
+	bar := plotW / float64(len(p.Counts))
+	for i, n := range p.Counts {
+		h := plotH * float64(n) / float64(max(most, 1))
+		if n > 0 {
+			h = max(h, 1) // what is there is seen
+		}
+		c.rect(left+float64(i)*bar, floor-h, max(bar-1, 0.5), h, bars)
+	}
+	c.rect(left, floor, plotW, 1, ink)
+	span := p.Step * len(p.Counts)
+	x := func(v int) float64 { return left + plotW*float64(v-p.Low)/float64(span) }
+	for v := roundUp(p.Low, niceStep(span, 8)); v <= p.Low+span; v += niceStep(span, 8) {
+		c.rect(x(v), floor, 1, tick, ink)
+		c.text(x(v), floor+tick+textHeight, atMiddle, ink, strconv.Itoa(v))
+	}
+	for i, m := range p.Marks {
+		c.rect(x(m.Value), y+top, 1, plotH, marks)
+		at, a := beside(x(m.Value))
+		c.text(at, y+top+float64((i+1)*textHeight), a, marks, fmt.Sprintf("%s %d", m.Name, m.Value))
+	}
+}
+
+// beside is where a mark's name stands: behind its line, or before it where the drawing ends.
+func beside(x float64) (float64, align) {
+	if x > width*3/4 {
+		return x - 3, atEnd
+	}
+	return x + 3, atStart
+}
+
+// niceStep is the smallest of 1, 2, 5, 10, 20, ... that divides a span into at most so many parts.
+func niceStep(span, parts int) int {
+	for ten := 1; ; ten *= 10 {
+		for _, f := range []int{1, 2, 5} {
+			if f*ten*parts >= span || ten > 1<<50 {
+				return f * ten
+			}
+		}
+	}
+}
+
+// roundUp is the smallest multiple of step from v on.
+func roundUp(v, step int) int { return (v + step - 1) / step * step }

@@ -1,0 +1,70 @@
+package plot
+
+import (
+	"bytes"
+	"encoding/xml"
+	"image/color"
+	"image/png"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var panels = []Panel{
+	{Title: "prompts <of> a set", Axis: "tokens", Low: 60, Step: 100, Counts: []int{3, 17, 0, 5, 1}, Marks: []Mark{{"median", 190}, {"p99", 555}}},
+	{Title: "none", Axis: "bytes"},
+	{Title: "one", Axis: "words", Low: 7, Step: 1, Counts: []int{1}},
+}
+
+func TestSVG(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, Write(&b, SVG, panels))
+	d := xml.NewDecoder(bytes.NewReader(b.Bytes()))
+	for {
+		_, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+	}
+	text := b.String()
+	for _, want := range []string{"prompts &lt;of&gt; a set", ">median 190<", ">p99 555<", ">no values<", `height="900"`} {
+		require.Contains(t, text, want)
+	}
+	require.Equal(t, 6, strings.Count(text, `fill="#466eaa"`), "a bar for each range of the first and the last panel")
+}
+
+func TestPNG(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, Write(&b, PNG, panels))
+	m, err := png.Decode(&b)
+	require.NoError(t, err)
+	require.Equal(t, width, m.Bounds().Dx())
+	require.Equal(t, 3*panelHeight, m.Bounds().Dy())
+	blue, red := 0, 0
+	for y := range panelHeight {
+		for x := range width {
+			switch color.NRGBAModel.Convert(m.At(x, y)) {
+			case bars:
+				blue++
+			case marks:
+				red++
+			}
+		}
+	}
+	require.Greater(t, blue, 10_000)
+	require.Greater(t, red, 2*(panelHeight-top-bottom)-10)
+}
+
+func TestOtherFormats(t *testing.T) {
+	require.ErrorContains(t, Write(io.Discard, "gif", panels), "the formats are svg and png")
+}
+
+func TestSteps(t *testing.T) {
+	for _, c := range [][3]int{{0, 5, 1}, {4, 5, 1}, {6, 5, 2}, {99, 5, 20}, {101, 5, 50}, {13368, 8, 2000}} {
+		require.Equal(t, c[2], niceStep(c[0], c[1]), c)
+	}
+	require.Equal(t, 200, roundUp(101, 100))
+}

@@ -1,0 +1,37 @@
+package plot
+
+import (
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"io"
+	"math"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/basicfont"
+	"golang.org/x/image/math/fixed"
+)
+
+// pixels is a canvas of pixels.
+type pixels struct{ m *image.NRGBA }
+
+func newPNG(w, h int) *pixels {
+	p := &pixels{image.NewNRGBA(image.Rect(0, 0, w, h))}
+	p.rect(0, 0, float64(w), float64(h), color.NRGBA{255, 255, 255, 255})
+	return p
+}
+
+func (p *pixels) rect(x, y, w, h float64, c color.NRGBA) {
+	r := image.Rect(int(math.Round(x)), int(math.Round(y)), int(math.Round(x+max(w, 1))), int(math.Round(y+h)))
+	draw.Draw(p.m, r, image.NewUniform(c), image.Point{}, draw.Src)
+}
+
+func (p *pixels) text(x, y float64, a align, c color.NRGBA, s string) {
+	d := font.Drawer{Dst: p.m, Src: image.NewUniform(c), Face: basicfont.Face7x13}
+	x -= float64(d.MeasureString(s).Ceil()) * float64(a) / 2
+	d.Dot = fixed.P(int(math.Round(x)), int(math.Round(y)))
+	d.DrawString(s)
+}
+
+func (p *pixels) write(w io.Writer) error { return png.Encode(w, p.m) }
