@@ -137,6 +137,7 @@ var ruleCases = []struct {
 	{name: "a score that is no number", changes: []mutation{change("replace", "~/Offline/accuracy/accuracy.txt", "'38.8012'", "'38.80.12'")}, rules: "scores"},
 	{name: "no user.conf but a folder", changes: []mutation{change("delete", "~/Server/user.conf"), change("write", "~/Server/user.conf/x", "x")}, rules: "user-conf"},
 	{name: "empty user.conf", changes: []mutation{change("write", "~/Server/user.conf", "")}, rules: "user-conf"},
+	{name: "a rehearsal that says so", changes: []mutation{change("json_set", "~/Server/measurements.json", "rehearsal", `true`)}, rules: "rehearsal-mark", compat: true, only: true},
 	{name: "measurements in a list", changes: []mutation{change("write", "~/Server/measurements.json", "[]")}, rules: "measurements-json"},
 	{name: "log without its end", changes: []mutation{change("append", "~/Server"+perfOf, `:::MLLOG {"key": "num_err`)}, rules: "performance-log"},
 	{name: "log with a broken line", changes: []mutation{change("append", "~/Server"+accOf, ":::MLLOG {\n")}, rules: "accuracy-log"},

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // rounds.yaml
 	"fmt"
 	"slices"
@@ -113,7 +114,7 @@ func (b *benchmark) fromRegistry() {
 	if b.row == nil {
 		return
 	}
-	b.PerformanceCount = b.row.PerformanceCount
+	b.PerformanceCount = cmp.Or(b.row.PerformanceCount, b.PerformanceCount) // a row without a count leaves it to the table
 	b.Audits = b.row.Audits
 	if offline, err := b.row.Scenario(string(models.Offline)); err == nil {
 		b.OfflineSamples = offline.MinQueries
