@@ -63,6 +63,16 @@ void Publish(lg_ring* ring, uint64_t head) {
   if (__atomic_exchange_n(&ring->parked, 0, __ATOMIC_SEQ_CST) == 1) Wake(ring);
 }
 
+// LoadGen's log thread asks for the library's name, which tells us which one it is. It writes into the log buffers of
+// the threads that report; one of these that takes its processor away just then recurses in LoadGen's logger until its
+// stack is used up. Threads of the same real-time priority do not take the processor from each other.
+void LevelLogThread(bool realtime) {
+  if (!realtime) return;
+  sched_param priority = {};
+  priority.sched_priority = 1;
+  sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority);
+}
+
 }  // namespace
 
 struct lg_sut : public mlperf::SystemUnderTest {
@@ -119,8 +129,8 @@ struct lg_sut : public mlperf::SystemUnderTest {
     return best;
   }
 
-  // Only Offline gets to a full ring, where a sleep shifts no schedule. It is far shorter than a full ring lasts, and long
-  // enough not to be a load itself.
+  // Only Offline gets to a full ring, where a sleep shifts no schedule. It is far shorter than a full ring lasts, and
+  // long enough not to be a load itself.
   void Push(size_t i, const lg_query& query) {
     lg_ring* ring = rings_[i];
     while (pushed_[i] - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) > ring->mask) {
@@ -143,7 +153,10 @@ struct lg_sut : public mlperf::SystemUnderTest {
 struct lg_qsl : public mlperf::QuerySampleLibrary {
   lg_qsl(const char* name, size_t total, size_t performance, uintptr_t handle)
       : name_(name), total_(total), performance_(performance), handle_(handle) {}
-  const std::string& Name() override { return name_; }
+  const std::string& Name() override {
+    if (std::this_thread::get_id() != test_thread_) LevelLogThread(realtime_);
+    return name_;
+  }
   size_t TotalSampleCount() override { return total_; }
   size_t PerformanceSampleCount() override { return performance_; }
   void LoadSamplesToRam(const std::vector<mlperf::QuerySampleIndex>& samples) override {
@@ -154,6 +167,8 @@ struct lg_qsl : public mlperf::QuerySampleLibrary {
   }
 
   const std::string name_;
+  std::thread::id test_thread_;  // that runs StartTest
+  bool realtime_ = false;        // and has real-time priority
   const size_t total_, performance_;
   const uintptr_t handle_;
 };
@@ -251,6 +266,8 @@ void lg_start_test(lg_sut* sut, lg_qsl* qsl, const lg_settings* settings, const 
   const std::string audit = audit_config;
   std::thread([&] {
     *info = Sharpen();
+    qsl->test_thread_ = std::this_thread::get_id();
+    qsl->realtime_ = info->realtime != 0;
     mlperf::StartTest(sut, qsl, test, logs, audit);
   }).join();
   sut->End();

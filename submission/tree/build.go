@@ -192,10 +192,6 @@ func (b *builder) word(where, code, format string, args ...any) {
 	}
 }
 
-func (b *builder) note(format string, args ...any) {
-	b.notes = append(b.notes, fmt.Sprintf(format, args...))
-}
-
 func (b *builder) result() *Result {
 	r := &Result{
 		Root: b.o.Output, Round: b.round.Name, Division: b.o.Division, Submitter: b.o.Submitter, Rehearsal: b.rehearsal(),
