@@ -57,8 +57,11 @@ func Acquire(ctx context.Context, folder string) (*Lock, error) {
 	}
 }
 
-// Release gives the lock up.
-func (l *Lock) Release() { _ = l.file.Close() }
+// Release gives the lock up, whoever else still has its file open, as a child does between its fork and its exec.
+func (l *Lock) Release() {
+	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN) // closing does it too where nobody else has the file
+	_ = l.file.Close()
+}
 
 // sign leaves who holds the lock.
 func (l *Lock) sign() error {
