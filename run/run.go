@@ -162,7 +162,9 @@ func (t *test) prepare(ctx context.Context) error {
 
 // release takes back what was written for a test that was not started (cli.md: nothing is written but the message).
 func (t *test) release(err error) error {
-	err = errors.Join(err, t.scorer.close())
+	if closing := t.scorer.close(); closing != nil {
+		err = errors.Join(err, closing)
+	}
 	if !t.claimed {
 		return err
 	}
