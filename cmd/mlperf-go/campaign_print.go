@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
@@ -29,6 +31,9 @@ func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome)
 		if r := o.Record; r != nil {
 			verdict, result, failed = string(r.Verdict), headline(r), fmt.Sprint(r.Samples.Failed)
 		}
+		if o.Score != nil {
+			result = scoreLine(o.Score)
+		}
 		if !o.Step.IsRun() {
 			folder = "-"
 		}
@@ -43,6 +48,17 @@ func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome)
 	if campaign.ExitCode(outcomes) == run.ExitValid {
 		fmt.Fprintln(p.stdout, "\nEvery step is done.")
 	}
+}
+
+// scoreLine is the metrics that have a target, as accuracy.txt prints them.
+func scoreLine(s *accuracy.Result) string {
+	var words []string
+	for _, m := range s.Metrics {
+		if m.Min != 0 || m.Max != 0 {
+			words = append(words, m.Name+" "+strings.Trim(m.Text, "'"))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 func stateWord(o campaign.Outcome) string {

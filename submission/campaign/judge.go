@@ -136,14 +136,23 @@ func reasons(r *run.Record) string {
 	return strings.Join(words, "; ")
 }
 
-// scored tells whether an accuracy run's folder has its score, and whether that reaches the target.
-func scored(folder string) (done, reached bool) {
+// readScore gives the score that lies in an accuracy run's folder; nil: there is none that can be read.
+func readScore(folder string) *accuracy.Result {
 	text, err := os.ReadFile(filepath.Join(folder, ScoreRecord))
 	if err != nil {
-		return false, false
+		return nil
 	}
 	var score accuracy.Result
 	if err := json.Unmarshal(text, &score); err != nil {
+		return nil
+	}
+	return &score
+}
+
+// scored tells whether an accuracy run's folder has its score, and whether that reaches the target.
+func scored(folder string) (done, reached bool) {
+	score := readScore(folder)
+	if score == nil {
 		return false, false
 	}
 	if _, err := os.Stat(filepath.Join(folder, layout.ScoreFile)); err != nil {

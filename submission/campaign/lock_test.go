@@ -42,7 +42,7 @@ func TestTheLockOutlivesItsHolder(t *testing.T) {
 	require.NoError(t, child.Start())
 	_, err = lock.file.WriteAt([]byte(process{dead.Process.Pid, "1"}.String()+"\n"), 0)
 	require.NoError(t, err)
-	lock.Release()
+	require.NoError(t, lock.file.Close()) // as the death of its process does
 	require.True(t, Running(folder))
 
 	short, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -11,6 +12,7 @@ type Outcome struct {
 	Folder string
 	Kept   bool        // it was done before
 	Record *run.Record // nil: the step has none
+	Score  *accuracy.Result
 }
 
 // Outcomes are the tasks as they stand after Run.
@@ -20,6 +22,8 @@ func (c *Campaign) Outcomes() []Outcome {
 		o := Outcome{Step: t.Step, Entry: *c.state.Entry(t.Step), Folder: c.folder(t.Step), Kept: c.kept[t.ID()]}
 		if t.IsRun() {
 			o.Record, _ = run.ReadRecord(o.Folder) // a step without a record has none to show
+		} else if t.Test == Score && o.Entry.Status != Pending {
+			o.Score = readScore(o.Folder)
 		}
 		list = append(list, o)
 	}
