@@ -42,6 +42,7 @@ const (
 	roleTarget   = "target"
 	roleMessages = "messages"
 	roleID       = "id"
+	roleSession  = "session"     // rows of one value belong together; only an override names its column
 	roleTemplate = "template"    // wraps the prompt's text: {input} stands for it; an object has one for each model family
 	roleImage    = "image"       // image file in base64, or an object that holds it as bytes
 	roleSystem   = "system"      // text of the system message
@@ -51,7 +52,7 @@ const (
 )
 
 // roleTypes gives the type of a column that an override adds to a schema without that role.
-var roleTypes = map[string]string{roleIDs: "ids", roleInput: "text", roleTarget: "text", roleMessages: "messages", roleID: "text|int"}
+var roleTypes = map[string]string{roleIDs: "ids", roleInput: "text", roleTarget: "text", roleMessages: "messages", roleID: "text|int", roleSession: "text|int"}
 
 // kind is a set of JSON value kinds.
 type kind uint8
@@ -152,7 +153,7 @@ func override(o Options) ([]models.Column, error) {
 	for role, name := range o.Overrides {
 		typ, ok := roleTypes[role]
 		if !ok || name == "" {
-			return nil, fmt.Errorf("cannot map column %q onto the role %q: the roles are input_ids, input, target, messages and id, and a column needs a name", name, role)
+			return nil, fmt.Errorf("cannot map column %q onto the role %q: the roles are input_ids, input, target, messages, id and session, and a column needs a name", name, role)
 		}
 		at := slices.IndexFunc(columns, func(c models.Column) bool { return c.Role == role })
 		if at < 0 {

@@ -179,6 +179,8 @@ func (d *decoder) sample(record []byte) (Sample, presence, *fault) {
 		case roleID:
 			has.id = true
 			s.ID, f = d.text(value)
+		case roleSession:
+			s.Session, f = d.text(value)
 		default:
 			if c.kinds&kindIDs != 0 && value[0] == '[' {
 				d.others, f = appendIDs(d.others[:0], value)

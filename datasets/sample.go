@@ -10,6 +10,7 @@ import (
 type Sample struct {
 	Index             int
 	ID                string          // the record's own id where the file has one
+	Session           string          // what the rows that belong together share; empty where no column was named for it
 	InputIDs          []int32         // prompt as token ids; nil where the file has none
 	Input             string          // prompt as text; empty where it was not kept
 	InputLen          int             // tokens of the prompt; 0 where unknown

@@ -9,7 +9,7 @@ import (
 )
 
 // columnSettings are the settings that name a column, by the role that it takes.
-var columnSettings = map[string]string{"input": "input-column", "input_ids": "input-ids-column", "target": "output-column"}
+var columnSettings = map[string]string{"input": "input-column", "input_ids": "input-ids-column", "target": "output-column", "session": "session-column"}
 
 // ReadDataset reads the data set of the configuration, or gives the one in memory. A file is read once.
 func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
@@ -77,7 +77,7 @@ func existing(folder string) string {
 }
 
 // readingSettings are the settings that say how a data set is read.
-var readingSettings = []string{"dataset", "dataset-format", "samples", "input-column", "input-ids-column", "output-column", "lengths", "pad-side", "pad-id", "prompt-template"}
+var readingSettings = []string{"dataset", "dataset-format", "samples", "input-column", "input-ids-column", "output-column", "session-column", "lengths", "pad-side", "pad-id", "prompt-template"}
 
 // ShareDataset takes the data set that another plan has read, where this one would read the same file in the same way.
 func (p *Plan) ShareDataset(other *Plan) {

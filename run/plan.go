@@ -62,7 +62,7 @@ func New(s Settings) (*Plan, error) {
 // NewPlan resolves a configuration. It reads the user.conf and the dataset config that the configuration names and nothing else.
 func NewPlan(c *config.Effective) (*Plan, error) {
 	p := &Plan{Config: c}
-	for _, step := range []func() error{p.readDescription, p.findModel, p.findScenario, p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkPaths} {
+	for _, step := range []func() error{p.readDescription, p.findModel, p.findScenario, p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkBalance, p.checkPaths} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -49,6 +49,7 @@ type test struct {
 	claimed  bool // the folder is this run's own
 	dataset  *datasets.Dataset
 	config   *backends.Config
+	keys     []uint64 // of the samples, for the strategy hash; nil: their indices
 	settings loadgen.TestSettings
 	audit    string // path that LoadGen is given
 	library  *qsl.Library
@@ -129,6 +130,9 @@ func (t *test) prepare(ctx context.Context) error {
 		return err
 	}
 	t.config = c
+	if err := t.findKeys(); err != nil {
+		return err
+	}
 	if err := t.findCounter(ctx); err != nil {
 		return err
 	}
@@ -249,6 +253,9 @@ func (t *test) build(driver backends.Driver) error {
 		return err
 	}
 	t.config.Request = t.request
+	if t.keys != nil {
+		t.config.Key = func(index int) uint64 { return t.keys[index] }
+	}
 	if err := t.openBackends(driver); err != nil {
 		return err
 	}

@@ -79,16 +79,9 @@ func benchNetHTTP(c benchRow, url string, m *meter) (int, error) {
 }
 
 // meter takes the processor time of the process from start on.
-type meter struct{ began int64 }
+type meter struct{ began time.Duration }
 
-func (m *meter) start() { m.began = processorTime() }
-
-// processorTime is what this process has used, in µs.
-func processorTime() int64 {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Microseconds()
-}
+func (m *meter) start() { m.began = wiretest.ProcessorTime() }
 
 const benchRole = "HTTP1_BENCH_CLIENT"
 
@@ -108,7 +101,7 @@ func runBenchClient() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(processorTime()-m.began, failures)
+	fmt.Println((wiretest.ProcessorTime()-m.began).Microseconds(), failures)
 	syscall.Exit(0)
 }
 

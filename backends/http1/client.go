@@ -2,7 +2,6 @@ package http1
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -38,9 +37,9 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 		}
 		client.targets = append(client.targets, t)
 	}
-	client.balance = policy.Balance(&client.config)
-	if err := client.balance.Check(); err != nil {
-		return nil, fmt.Errorf("the client can not be set up: %w", err)
+	var err error
+	if client.balance, err = policy.Balance(&client.config); err != nil {
+		return nil, err
 	}
 	return client, nil
 }

@@ -2,7 +2,6 @@ package nethttp
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"runtime"
 	"sync"
@@ -49,10 +48,9 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 		}
 		client.endpoints = append(client.endpoints, parsed)
 	}
-	client.balance = policy.Balance(&client.config)
-	err := client.balance.Check()
-	if err != nil {
-		return nil, fmt.Errorf("the client can not be set up: %w", err)
+	var err error
+	if client.balance, err = policy.Balance(&client.config); err != nil {
+		return nil, err
 	}
 	if client.pooled, err = newTransport(&client.config, false); err != nil {
 		return nil, err

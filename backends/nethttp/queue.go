@@ -104,12 +104,7 @@ func (q *queue) strike(endpoint int) {
 }
 
 // stop makes pop give out what waits without an endpoint.
-func (q *queue) stop() {
-	q.mu.Lock()
-	q.stopped = true
-	q.mu.Unlock()
-	q.ready.Broadcast()
-}
+func (q *queue) stop() { q.raise(&q.stopped) }
 
 // wake lets the workers look again.
 func (q *queue) wake() {
@@ -118,9 +113,13 @@ func (q *queue) wake() {
 	q.mu.Unlock()
 }
 
-func (q *queue) close() {
+// close says that nothing more is pushed.
+func (q *queue) close() { q.raise(&q.closed) }
+
+// raise sets one of its flags, and lets the workers look again.
+func (q *queue) raise(flag *bool) {
 	q.mu.Lock()
-	q.closed = true
+	*flag = true
 	q.mu.Unlock()
 	q.ready.Broadcast()
 }

@@ -9,36 +9,22 @@ import (
 // choicesOf reads the array of choices.
 func (w *walker) choicesOf(e *reader.Event) bool {
 	w.Blank()
-	if w.Null() {
-		return true
-	}
-	if !w.Open('[') {
+	return w.list(e, w.counted)
+}
+
+// counted reads one choice of the array, and gives it to who wants each of them.
+func (w *walker) counted(e *reader.Event) bool {
+	e.Choices++
+	if !w.choice(e) {
 		return false
 	}
-	w.Blank()
-	if w.Open(']') {
-		return true
+	if w.each != nil {
+		prompt, produced := e.Prompt, e.Produced // of the whole batch
+		e.Prompt, e.Produced = -1, -1
+		w.each(e)
+		e.Prompt, e.Produced = prompt, produced
 	}
-	for {
-		e.Choices++
-		w.Blank()
-		if !w.choice(e) {
-			return false
-		}
-		if w.each != nil {
-			prompt, produced := e.Prompt, e.Produced // of the whole batch
-			e.Prompt, e.Produced = -1, -1
-			w.each(e)
-			e.Prompt, e.Produced = prompt, produced
-		}
-		w.Blank()
-		if w.Open(']') {
-			return true
-		}
-		if !w.Open(',') {
-			return false
-		}
-	}
+	return true
 }
 
 // choice reads one choice; what an earlier choice said is forgotten, but for the number of choices.

@@ -60,7 +60,7 @@ func (w *walker) logprobs(e *reader.Event) bool {
 	}
 }
 
-// list reads an array of tokens, or null.
+// list reads an array, or null.
 func (w *walker) list(e *reader.Event, element func(*reader.Event) bool) bool {
 	if w.Null() {
 		return true

@@ -144,10 +144,6 @@ func flagsOf(e *config.Effective) []string {
 		if perStep[s.Name] || s.Secret || s.Ignored || !e.IsSet(s.Name) {
 			continue
 		}
-		if s.Kind == config.Bool && s.NeedsValue {
-			args = append(args, "--"+s.Name, e.Text(s.Name))
-			continue
-		}
 		args = append(args, "--"+s.Name+"="+e.Text(s.Name))
 	}
 	return args

@@ -26,7 +26,7 @@ func settingFlags() []cli.Flag {
 
 // settingFlag keeps the text as it was typed: config reads it, and says what is wrong with it.
 func settingFlag(s config.Setting, name string, hidden bool) cli.Flag {
-	takesNone := s.Kind == config.Bool && !s.NeedsValue || isSwitch(s, name)
+	takesNone := s.Kind == config.Bool || isSwitch(s, name)
 	switch {
 	case takesNone:
 		return &cli.BoolFlag{Name: name, Usage: s.Usage, Category: s.Group, Hidden: hidden, DefaultText: s.Default}
@@ -73,7 +73,7 @@ func setFlag(e *config.Effective, c *cli.Context, s config.Setting, name string)
 	}
 	from := config.Origin{Layer: config.FromFlag, Where: "--" + name}
 	switch {
-	case isSwitch(s, name), s.Kind == config.Bool && !s.NeedsValue:
+	case isSwitch(s, name), s.Kind == config.Bool:
 		return e.Set(name, strconv.FormatBool(c.Bool(name)), from)
 	case s.Kind == config.Strings:
 		return e.SetList(name, c.StringSlice(name), from)

@@ -124,7 +124,7 @@ llama3_1-8b.Server.ttft_latency = 1500
 	require.Equal(t, 10*time.Minute, e.Duration("min-duration"))
 	require.Equal(t, 5, e.Int("min-queries"))
 	require.Equal(t, 1500*time.Millisecond, e.Duration("ttft-limit"))
-	require.True(t, e.Bool("server-coalesce-queries"))
+	require.Equal(t, "1", e.String("server-coalesce-queries"))
 	require.Equal(t, "accuracy", e.String("mode"))
 
 	kvs, err := e.UserConf("Server", append(rest, KV{"min_query_count", "1"}))
@@ -133,6 +133,29 @@ llama3_1-8b.Server.ttft_latency = 1500
 	kvs, err = e.UserConf("Offline", nil)
 	require.NoError(t, err)
 	require.Equal(t, []KV{{"target_qps", "12.5"}, {"min_duration", "600000"}, {"min_query_count", "5"}}, kvs)
+}
+
+// LoadGen takes every other number than 0 for true; one that nobody means is refused.
+func TestCoalesceQueries(t *testing.T) {
+	for text, want := range map[string]string{"0": "0", "1": "1", "2": "2", "0x2": "2"} {
+		c, err := ParseConf("f", strings.NewReader("*.Server.coalesce_queries = "+text+"\n"), UserConf)
+		require.NoError(t, err)
+		e := New(RunSettings())
+		rest, err := e.ApplyUserConf(c, "gptj", "Server")
+		require.NoError(t, err)
+		require.Empty(t, rest)
+		kvs, err := e.UserConf("Server", nil)
+		require.NoError(t, err)
+		require.Equal(t, []KV{{"coalesce_queries", want}}, kvs)
+	}
+	_, err := ParseConf("f", strings.NewReader("*.Server.coalesce_queries = 3\n"), UserConf)
+	require.ErrorContains(t, err, "is above 2")
+	for text, want := range map[string]string{"false": "0", "No": "0", "off": "0", "TRUE": "1", "yes": "1", "on": "1", "2": "2"} {
+		e := New(RunSettings())
+		require.NoError(t, e.Set("server-coalesce-queries", text, Origin{FromFlag, "test"}))
+		require.Equal(t, want, e.String("server-coalesce-queries"))
+	}
+	require.ErrorContains(t, New(RunSettings()).Set("server-coalesce-queries", "3", Origin{FromFlag, "test"}), "is none of 0, 1, 2")
 }
 
 func TestApplyUserConfRefusesModesOfNoTest(t *testing.T) {
@@ -204,7 +227,7 @@ func TestUserConfRoundTrip(t *testing.T) {
 		put("max-duration", time.Duration(duration.Draw(t, "max"))*time.Millisecond)
 		put("min-queries", rapid.Int64Min(0).Draw(t, "queries"))
 		put("ttft-limit", time.Duration(duration.Draw(t, "ttft"))*time.Millisecond)
-		put("server-coalesce-queries", rapid.Bool().Draw(t, "coalesce"))
+		put("server-coalesce-queries", rapid.SampledFrom([]string{"0", "1", "2"}).Draw(t, "coalesce"))
 		put("expected-latency", time.Duration(rapid.Int64Range(1, 1e12).Draw(t, "expected")))
 
 		kvs, err := e.UserConf(scenario, nil)

@@ -15,6 +15,7 @@ const (
 	formCount   confForm = iota // 64-bit whole number
 	formSmall                   // whole number that LoadGen narrows to 32 bits
 	formSwitch                  // 0 or 1
+	formNonzero                 // 0, 1 or 2, of which LoadGen takes both others than 0 for true
 	formMode                    // 0 SubmissionRun, 1 AccuracyOnly, 2 PerformanceOnly, 3 FindPeakPerformance
 	formMS                      // whole milliseconds
 	formFloatMS                 // milliseconds with a fraction, above 0
@@ -62,7 +63,7 @@ var confKeys = []confKey{
 	{name: "performance_issue_same", form: formSwitch},
 	{name: "performance_issue_same_index", form: formCount},
 	{name: "sample_concatenate_permutation", form: formSwitch},
-	{name: "coalesce_queries", form: formSwitch, scenarios: []string{"Server"}},
+	{name: "coalesce_queries", form: formNonzero, scenarios: []string{"Server"}},
 	{name: "max_async_queries", form: formSmall, scenarios: []string{"Server"}},
 	{name: "min_duration", form: formMS},
 	{name: "max_duration", form: formMS},
@@ -147,10 +148,11 @@ func (k *confKey) check(text, scenario string) error {
 
 // confMost is the largest number of a form. Milliseconds become nanoseconds in 64 bits.
 var confMost = map[confForm]uint64{
-	formSwitch: 1,
-	formMode:   3,
-	formSmall:  math.MaxInt32,
-	formMS:     math.MaxInt64 / 1_000_000,
+	formSwitch:  1,
+	formNonzero: 2,
+	formMode:    3,
+	formSmall:   math.MaxInt32,
+	formMS:      math.MaxInt64 / 1_000_000,
 }
 
 // parseConfCount reads decimal and 0x numbers, the forms that C reads with base 0 in the same way as a reader does.

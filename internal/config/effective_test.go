@@ -89,7 +89,7 @@ func TestSetReadsEveryKind(t *testing.T) {
 	require.Equal(t, "SingleStream", e.String("scenario"))
 	require.Equal(t, "chat", e.String("api"))
 	require.Equal(t, "round-robin", e.String("lb"))
-	require.True(t, e.Bool("server-coalesce-queries"))
+	require.Equal(t, "1", e.String("server-coalesce-queries"))
 	require.Equal(t, -1, e.Int("top-k"))
 	for text, want := range map[string]int64{"7": 7, "2GiB": 2 << 30, "3 kB": 3000, "1tib": 1 << 40, "9B": 9} {
 		got, err := parseBytes(text)

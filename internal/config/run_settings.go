@@ -76,6 +76,10 @@ var serverSettings = []Setting{
 	{Name: "insecure-skip-verify", Kind: Bool, Group: groupServer, Default: "false", Usage: "do not verify the endpoints' certificates"},
 	{Name: "lb", Kind: Enum, Enum: []string{"round-robin", "random", "least-inflight", "hash"}, Group: groupServer, Default: "round-robin",
 		Aliases: old("load-balance-strategy"), Usage: "how samples are spread over several endpoints"},
+	{Name: "lb-key", Kind: Enum, Enum: []string{"index", "prefix", "session"}, Group: groupServer, Default: "index",
+		Usage: "what --lb hash goes by: the sample, the beginning of its prompt (--lb-prefix-tokens), or its session (--session-column)"},
+	{Name: "lb-prefix-tokens", Kind: Int, Range: Range{Positive: true}, Group: groupServer, Default: "128",
+		Usage: "token ids of a prompt's beginning that --lb-key prefix looks at; of a prompt without ids four bytes for each"},
 }
 
 // ownServerSettings say which servers are started for the run; package backends/server reads them.
@@ -97,6 +101,7 @@ var dataSettings = []Setting{
 	{Name: "input-column", Kind: String, Group: groupData, Usage: "column of the prompt texts"},
 	{Name: "input-ids-column", Kind: String, Group: groupData, Usage: "column of the prompts as token ids"},
 	{Name: "output-column", Kind: String, Group: groupData, Usage: "column of the reference outputs"},
+	{Name: "session-column", Kind: String, Group: groupData, Usage: "column that says which rows belong together, such as the turns of a conversation, for --lb-key session"},
 	{Name: "dataset-format", Kind: Enum, Enum: []string{"auto", "json", "csv", "parquet", "npy", "pickle"}, Group: groupData, Usage: "format of the data set file; its content tells otherwise"},
 	{Name: "prompt-template", Kind: String, Group: groupData, Usage: "text file that makes the prompts of a row's fields, such as {input}"},
 	{Name: "lengths", Kind: String, Group: groupData, Usage: ".npy file of the prompts' lengths, for a data set in a .npy file"},
@@ -115,7 +120,9 @@ var loadSettings = []Setting{
 	{Name: "max-queries", Kind: Int, Group: groupLoad, Usage: "LoadGen's largest number of queries, 0 for none; a Server run that it ends is INVALID"},
 	{Name: "ttft-limit", Kind: Duration, Range: Range{Positive: true}, Group: groupLoad, Usage: "p99 limit of the time to first token"},
 	{Name: "tpot-limit", Kind: Duration, Range: Range{Positive: true}, Group: groupLoad, Usage: "p99 limit of the time per output token"},
-	{Name: "server-coalesce-queries", Kind: Bool, NeedsValue: true, Group: groupLoad, Usage: "LoadGen joins Server queries that are due together"},
+	{Name: "server-coalesce-queries", Kind: Enum, Enum: []string{"0", "1", "2"}, Group: groupLoad,
+		Values: map[string]string{"false": "0", "no": "0", "off": "0", "true": "1", "yes": "1", "on": "1"},
+		Usage:  "LoadGen joins Server queries that are due together: 0 or false, 1 or true; 2 is another 1, as LoadGen reads its key coalesce_queries"},
 }
 
 var limitSettings = []Setting{

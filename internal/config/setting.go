@@ -47,11 +47,10 @@ type Setting struct {
 	Group   string // heading in the help text
 	Default string // "": none, or decided by the run
 
-	Secret     bool // never shown
-	NeedsValue bool // a Bool that takes its value as the next argument, as the old harness's flag did
-	Ignored    bool // accepted and without effect; Notice says why
-	Hidden     bool // not in the help text
-	Notice     string
+	Secret  bool // never shown
+	Ignored bool // accepted and without effect; Notice says why
+	Hidden  bool // not in the help text
+	Notice  string
 }
 
 // EnvName is the environment name of the setting, such as MLPERF_GO_TARGET_QPS.

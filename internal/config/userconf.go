@@ -35,7 +35,7 @@ var userConfRows = []userConfRow{
 	{"ttft_latency", "ttft-limit", nil, appendMS, wholeMS},
 	{"tpot_latency", "tpot-limit", nil, appendMS, wholeMS},
 	{"target_latency", "expected-latency", []string{"SingleStream"}, appendMS, fractionMS},
-	{"coalesce_queries", "server-coalesce-queries", nil, decimal, zeroOne},
+	{"coalesce_queries", "server-coalesce-queries", nil, decimal, plainText},
 }
 
 // userConfModes are the modes of a user.conf that are a mode of this program.
@@ -157,12 +157,7 @@ func plainFloat(v value) (string, error) {
 	return strconv.FormatFloat(v.(float64), 'f', -1, 64), nil
 }
 
-func zeroOne(v value) (string, error) {
-	if v.(bool) {
-		return "1", nil
-	}
-	return "0", nil
-}
+func plainText(v value) (string, error) { return v.(string), nil }
 
 // wholeMS: LoadGen cuts fractions of a millisecond off these keys.
 func wholeMS(v value) (string, error) {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -55,8 +56,12 @@ func SetDefaults(c *backends.Config) {
 }
 
 // Balance is what c says about the choice of endpoints, but for their health.
-func Balance(c *backends.Config) balance.Options {
-	return balance.Options{Strategy: c.Balance, Endpoints: len(c.Endpoints), PerEndpoint: c.PerEndpoint}
+func Balance(c *backends.Config) (balance.Options, error) {
+	o := balance.Options{Strategy: c.Balance, Endpoints: len(c.Endpoints), PerEndpoint: c.PerEndpoint}
+	if err := o.Check(); err != nil {
+		return o, fmt.Errorf("the client can not be set up: %w", err)
+	}
+	return o, nil
 }
 
 // Counters count what happens at each endpoint. Any goroutine may read them.

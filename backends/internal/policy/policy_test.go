@@ -105,9 +105,12 @@ func TestDefaultsAndKeep(t *testing.T) {
 	SetDefaults(c)
 	require.Equal(t, []time.Duration{time.Minute, time.Minute, defaultConnect, defaultEndpoint}, []time.Duration{c.FirstTokenTimeout, c.TokenTimeout, c.ConnectTimeout, c.EndpointTimeout})
 	require.EqualValues(t, 7, c.Key(7))
-	o := Balance(c)
-	require.NoError(t, o.Check())
+	o, err := Balance(c)
+	require.NoError(t, err)
 	require.Equal(t, []int{2, 3}, []int{o.Endpoints, o.PerEndpoint})
+	c.Balance = "fastest"
+	_, err = Balance(c)
+	require.ErrorContains(t, err, `the client can not be set up: load balancing "fastest" is not known`)
 	kept := Keep(nil, make([]byte, 1000))
 	require.Len(t, Keep(kept, make([]byte, 1000)), answerHead)
 }

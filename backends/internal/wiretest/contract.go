@@ -43,6 +43,7 @@ func (k *Contract) Run(t *testing.T) {
 		{"threads", k.threads},
 		{"endpoints share the load", k.endpointsShareTheLoad},
 		{"one endpoint is absent", k.oneEndpointIsAbsent},
+		{"a refusing endpoint stays", k.aRefusingEndpointStays},
 		{"an endpoint returns", k.anEndpointReturns},
 		{"no endpoint returns", k.noEndpointReturns},
 		{"cancel while waiting", k.cancelWhileWaiting},

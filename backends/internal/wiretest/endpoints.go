@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"path/filepath"
 	"sync/atomic"
@@ -58,6 +59,28 @@ func (k *Contract) oneEndpointIsAbsent(t *testing.T) {
 			}
 			require.Equal(t, []int64{0, 1, 0}, b.(backends.Connected).Exclusions(), name)
 		}
+	}
+}
+
+// aRefusingEndpointStays: an answer, even HTTP 502 or 503, says that somebody is there; its endpoint keeps its share of the load.
+func (k *Contract) aRefusingEndpointStays(t *testing.T) {
+	for _, status := range []int{500, 502, 503, 504} {
+		c := Config(Raw(t, Answers(Streamed)), Raw(t, Answers(Whole(status, "text/plain", "busy"))))
+		c.Concurrency = 1
+		b := k.open(t, c)
+		r := NewRecorder()
+		require.NoError(t, b.Serve(context.Background(), NewQueries(40).End(), r))
+		r.ExactlyOnce(t, 40)
+		failed := map[backends.Reason]int{}
+		for _, res := range r.Results {
+			if res.Endpoint == 1 {
+				failed[res.Reason]++
+			} else {
+				require.Equal(t, backends.OK, res.Reason)
+			}
+		}
+		require.Equal(t, map[backends.Reason]int{backends.Reason(fmt.Sprintf("http_%d", status)): 20}, failed)
+		require.Equal(t, []int64{0, 0}, b.(backends.Connected).Exclusions())
 	}
 }
 
