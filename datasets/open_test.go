@@ -352,3 +352,22 @@ func TestKeptColumns(t *testing.T) {
 	_, err = Open(path, Options{Columns: columns, Schema: "own", Keep: []string{"answers"}})
 	require.ErrorContains(t, err, `has no column "answers"`)
 }
+
+func TestSessions(t *testing.T) {
+	columns := []models.Column{{Name: "text", Type: "text", Role: "input"}}
+	for name, content := range map[string]string{
+		"set.jsonl": `{"text":"one","talk":"a\n"}` + "\n" + `{"text":"two","talk":7}` + "\n",
+		"set.csv":   "text,talk\none,\"a\n\"\ntwo,7\n",
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+		d, err := Open(path, Options{Columns: columns, Schema: "own", Overrides: map[string]string{"session": "talk"}})
+		require.NoError(t, err)
+		require.Equal(t, []string{"a\n", "7"}, []string{d.Samples[0].Session, d.Samples[1].Session})
+		d, err = Open(path, Options{Columns: columns, Schema: "own"})
+		require.NoError(t, err)
+		require.Empty(t, d.Samples[0].Session)
+		_, err = Open(path, Options{Columns: columns, Schema: "own", Overrides: map[string]string{"session": "thread"}})
+		require.ErrorContains(t, err, `"thread"`)
+	}
+}

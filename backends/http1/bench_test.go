@@ -101,7 +101,7 @@ func runBenchClient() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println((wiretest.ProcessorTime()-m.began).Microseconds(), failures)
+	fmt.Println((wiretest.ProcessorTime() - m.began).Microseconds(), failures)
 	syscall.Exit(0)
 }
 
