@@ -15,11 +15,18 @@ const FormatJSONL = "jsonl"
 // Conversion is what Convert did.
 type Conversion struct {
 	Records int
-	From    string   // format of the file read, for people
-	SHA256  string   // of the file read
-	Notes   []string // as Dataset.Notes
+	From    []ConvertedFile // in the order in which they were read
+	Notes   []string        // as Dataset.Notes
 
 	lengths []int64 // of the prompts, to FormatNPY
+}
+
+// ConvertedFile is a file that Convert has read.
+type ConvertedFile struct {
+	Path    string `json:"path"`
+	Format  string `json:"format"` // for people
+	SHA256  string `json:"sha256"`
+	Records int    `json:"samples"`
 }
 
 // recordWriter writes records, each the JSON text of one object.
@@ -28,16 +35,17 @@ type recordWriter interface {
 	close() error
 }
 
-// Convert writes the data set at path to w in the format FormatJSON, FormatJSONL, FormatCSV, FormatParquet or FormatNPY. Every record is
-// checked as Open checks it, and carries every column of the file, those that the schema does not know included; a .npy file has the token ids
-// alone, and Conversion.WriteLengths writes the file that belongs to it. Numbers, token ids among them, keep their text in JSON and CSV and
-// their value in Parquet and .npy. The first thing wrong is returned, an *Error where it is the file.
-func Convert(w io.Writer, path string, o Options, to string) (*Conversion, error) {
-	out, lengths, err := newRecordWriter(w, path, o, to)
+// Convert writes the data set in the files at paths, one file after the other, to w in the format FormatJSON, FormatJSONL, FormatCSV,
+// FormatParquet or FormatNPY. Every record is checked as Open checks it, as one set over all files, and carries every column of its file,
+// those that the schema does not know included; a .npy file has the token ids alone, and Conversion.WriteLengths writes the file that
+// belongs to it. Numbers, token ids among them, keep their text in JSON and CSV and their value in Parquet and .npy. The first thing wrong is
+// returned, an *Error where it is a file.
+func Convert(w io.Writer, paths []string, o Options, to string) (*Conversion, error) {
+	out, lengths, err := newRecordWriter(w, paths, o, to)
 	if err != nil {
 		return nil, err
 	}
-	done, err := walk(path, o, out.write)
+	done, err := walk(paths, o, out.write)
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +53,8 @@ func Convert(w io.Writer, path string, o Options, to string) (*Conversion, error
 	return done, out.close()
 }
 
-// newRecordWriter opens a writer. A format that must know all columns or lengths before its first record has the file read once before.
-func newRecordWriter(w io.Writer, path string, o Options, to string) (recordWriter, []int64, error) {
+// newRecordWriter opens a writer. A format that must know all columns or lengths before its first record has the files read once before.
+func newRecordWriter(w io.Writer, paths []string, o Options, to string) (recordWriter, []int64, error) {
 	columns := &columnCells{}
 	switch to {
 	case FormatJSON:
@@ -54,7 +62,7 @@ func newRecordWriter(w io.Writer, path string, o Options, to string) (recordWrit
 	case FormatJSONL:
 		return &jsonWriter{w: bufio.NewWriterSize(w, 1<<20), between: "\n", end: "\n"}, nil, nil
 	case FormatParquet, FormatCSV:
-		if _, err := walk(path, o, columns.look); err != nil {
+		if _, err := walk(paths, o, columns.look); err != nil {
 			return nil, nil, err
 		}
 		if to == FormatCSV {
@@ -63,7 +71,7 @@ func newRecordWriter(w io.Writer, path string, o Options, to string) (recordWrit
 		return newParquetWriter(w, columns), nil, nil
 	case FormatNPY:
 		lengths := []int64{}
-		_, err := walk(path, o, func(_ []byte, s *Sample) error {
+		_, err := walk(paths, o, func(_ []byte, s *Sample) error {
 			lengths = append(lengths, int64(len(s.InputIDs)))
 			return nil
 		})
@@ -89,32 +97,62 @@ func FormatOfName(name string) string {
 	return ""
 }
 
-// walk reads and checks a file and hands each record on, with every column.
-func walk(path string, o Options, take func(record []byte, s *Sample) error) (*Conversion, error) {
+// walk reads and checks files and hands each record on, with every column of its file.
+func walk(paths []string, o Options, take func(record []byte, s *Sample) error) (*Conversion, error) {
 	p, err := newPlan(o)
 	if err != nil {
 		return nil, err
 	}
-	src, err := openSource(path)
+	done := &Conversion{}
+	var check *validator // one for all files, whose records together are the set
+	for _, path := range paths {
+		r := newReader(path, o, p, 1)
+		if check != nil {
+			r.check = check
+		}
+		check = r.check
+		from, err := r.walk(take)
+		if err != nil {
+			return nil, err
+		}
+		done.From = append(done.From, *from)
+		done.Records += from.Records
+		for _, note := range r.notes() {
+			if len(paths) > 1 {
+				note = path + ": " + note
+			}
+			done.Notes = append(done.Notes, note)
+		}
+		if o.Limit > 0 {
+			if o.Limit -= from.Records; o.Limit <= 0 {
+				break
+			}
+		}
+	}
+	return done, nil
+}
+
+// walk reads and checks one file of a conversion.
+func (r *reader) walk(take func(record []byte, s *Sample) error) (*ConvertedFile, error) {
+	src, err := openSource(r.path)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	r := newReader(path, o, p, 1)
+	from := &ConvertedFile{Path: r.path}
 	r.all = true
-	done := &Conversion{}
 	r.keep = func(record []byte, s Sample, _ presence) error {
-		done.Records++
+		from.Records++
 		return take(record, &s)
 	}
 	if r.read(src); len(r.errs) > 0 {
 		return nil, r.errs[0]
 	}
-	done.From, done.Notes = r.format, r.notes()
-	if done.SHA256, err = src.sum(); err != nil {
-		return nil, readFailed(path, err)
+	from.Format = r.format
+	if from.SHA256, err = src.sum(); err != nil {
+		return nil, readFailed(r.path, err)
 	}
-	return done, nil
+	return from, nil
 }
 
 // jsonWriter writes records as JSON text.

@@ -19,7 +19,7 @@ import (
 func converted(t testing.TB, path, to string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	_, err := Convert(&out, path, Options{Columns: testColumns}, to)
+	_, err := Convert(&out, []string{path}, Options{Columns: testColumns}, to)
 	require.NoError(t, err)
 	return out.Bytes()
 }
@@ -66,7 +66,7 @@ func TestConvertIsExact(t *testing.T) {
 			path := dir + "/set"
 			require.NoError(t, os.WriteFile(path, content, 0o644))
 			var out bytes.Buffer
-			done, err := Convert(&out, path, testOptions(), to)
+			done, err := Convert(&out, []string{path}, testOptions(), to)
 			require.NoError(t, err)
 			require.Equal(t, bytes.Count(lines.Bytes(), []byte{'\n'}), done.Records)
 			return out.Bytes()
@@ -85,10 +85,10 @@ func TestConvertIsExact(t *testing.T) {
 func TestConvertOtherFormats(t *testing.T) {
 	o := npyOptions(t, "", 2, 1)
 	var out bytes.Buffer
-	done, err := Convert(&out, writeFile(t, "a", npyFile(1, "<i8", 2, 3, 1, 2, 9, 3, 9, 9)), o, FormatJSONL)
+	done, err := Convert(&out, []string{writeFile(t, "a", npyFile(1, "<i8", 2, 3, 1, 2, 9, 3, 9, 9))}, o, FormatJSONL)
 	require.NoError(t, err)
 	require.Equal(t, "{\"tok_input\":[1,2]}\n{\"tok_input\":[3]}\n", out.String())
-	require.Equal(t, "NumPy array", done.From)
+	require.Equal(t, "NumPy array", done.From[0].Format)
 
 	csv := converted(t, writeFile(t, "a", []byte("tok_input,note,\n\"[1, 2]\",\"a\r\nb\",0\n")), FormatJSONL)
 	require.Equal(t, "{\"tok_input\":[1,2],\"note\":\"a\\u000d\\nb\"}\n", string(csv))
@@ -121,7 +121,7 @@ func TestConvertToArray(t *testing.T) {
 		}
 		path := writeFile(t, "a", lines.Bytes())
 		var ids, lengths bytes.Buffer
-		done, err := Convert(&ids, path, Options{Columns: testColumns}, FormatNPY)
+		done, err := Convert(&ids, []string{path}, Options{Columns: testColumns}, FormatNPY)
 		require.NoError(rt, err)
 		require.NoError(rt, done.WriteLengths(&lengths))
 		want, err := Open(path, Options{Columns: testColumns})
@@ -135,21 +135,65 @@ func TestConvertToArray(t *testing.T) {
 
 func TestConvertRefuses(t *testing.T) {
 	good := writeFile(t, "a", []byte(`{"tok_input":[1]}`))
-	_, err := Convert(&bytes.Buffer{}, good, testOptions(), "xml")
+	_, err := Convert(&bytes.Buffer{}, []string{good}, testOptions(), "xml")
 	require.ErrorIs(t, err, ErrOption)
 	require.ErrorContains(t, err, `cannot be written as "xml"; use one of json, jsonl, csv, parquet, npy`)
 	for _, to := range writable {
-		_, err = Convert(&bytes.Buffer{}, writeFile(t, "a", []byte("{\"tok_input\":[1]}\n{\"tok_input\":[-1]}")), testOptions(), to)
+		_, err = Convert(&bytes.Buffer{}, []string{writeFile(t, "a", []byte("{\"tok_input\":[1]}\n{\"tok_input\":[-1]}"))}, testOptions(), to)
 		require.ErrorContains(t, err, "record 2 (line 2)", to)
-		_, err = Convert(full{}, good, testOptions(), to)
+		_, err = Convert(full{}, []string{good}, testOptions(), to)
 		require.ErrorIs(t, err, errFull, to)
 	}
-	_, err = Convert(&bytes.Buffer{}, writeFile(t, "a", []byte(`{"tok_input":[1],"more":"\ud800"}`)), testOptions(), FormatParquet)
+	_, err = Convert(&bytes.Buffer{}, []string{writeFile(t, "a", []byte(`{"tok_input":[1],"more":"\ud800"}`))}, testOptions(), FormatParquet)
 	require.ErrorContains(t, err, "half of a surrogate pair")
 	require.Empty(t, FormatOfName("set.xml"))
 	require.Equal(t, FormatParquet, FormatOfName("Set.Parquet"))
-	_, err = Convert(&bytes.Buffer{}, good, Options{Columns: []models.Column{{Name: "a", Type: "tensor"}}}, FormatJSON)
+	_, err = Convert(&bytes.Buffer{}, []string{good}, Options{Columns: []models.Column{{Name: "a", Type: "tensor"}}}, FormatJSON)
 	require.ErrorContains(t, err, "tensor")
+}
+
+// TestConvertJoins makes one set of several files, of several formats, and checks it as one.
+func TestConvertJoins(t *testing.T) {
+	one := writeFile(t, "one", []byte(`{"id":"a","tok_input":[1],"note":"x"}`))
+	two := writeFile(t, "two", converted(t, writeFile(t, "a", []byte(`[{"id":"b","tok_input":[2]},{"id":"c","tok_input":[3],"n":1}]`)), FormatParquet))
+	for to, want := range map[string]string{
+		FormatJSONL: "{\"id\":\"a\",\"tok_input\":[1],\"note\":\"x\"}\n{\"id\":\"b\",\"n\":null,\"tok_input\":[2]}\n{\"id\":\"c\",\"n\":1,\"tok_input\":[3]}\n",
+		FormatCSV:   "id,tok_input,note,n\na,[1],x,\nb,[2],,\nc,[3],,1\n",
+	} {
+		var out bytes.Buffer
+		done, err := Convert(&out, []string{one, two}, testOptions(), to)
+		require.NoError(t, err)
+		require.Equal(t, want, out.String())
+		require.Equal(t, 3, done.Records)
+		require.Len(t, done.From, 2)
+		require.Equal(t, "JSON Lines", done.From[0].Format)
+		require.Equal(t, ConvertedFile{Path: two, Format: "Parquet", SHA256: done.From[1].SHA256, Records: 2}, done.From[1])
+		require.Len(t, done.From[1].SHA256, 64)
+	}
+	var ids, lengths bytes.Buffer
+	done, err := Convert(&ids, []string{two, one}, testOptions(), FormatNPY)
+	require.NoError(t, err)
+	require.NoError(t, done.WriteLengths(&lengths))
+	d, err := Open(writeFile(t, "ids", ids.Bytes()), Options{Columns: testColumns, Padding: Padding{Lengths: writeFile(t, "lengths", lengths.Bytes())}})
+	require.NoError(t, err)
+	require.Len(t, d.Samples, 3)
+	require.Equal(t, []int32{1}, d.Samples[2].InputIDs)
+
+	o := testOptions()
+	o.Limit = 2
+	done, err = Convert(&bytes.Buffer{}, []string{one, two}, o, FormatJSON)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1, 2}, []int{done.From[0].Records, done.From[1].Records, done.Records})
+
+	for says, files := range map[string][]string{
+		`record 1 (line 1), field "id": found the id "a", which record 1 has too`:       {one, one},
+		`record 1 (line 1), field "id": found no such field, expected it here, because`: {one, writeFile(t, "three", []byte(`{"tok_input":[4]}`))},
+		`four, record 1 (line 1), field "tok_input": found no such field`:               {one, two, writeFile(t, "four", []byte(`{"other":[4]}`))},
+		`none: found no such file`: {one, t.TempDir() + "/none"},
+	} {
+		_, err := Convert(&bytes.Buffer{}, files, testOptions(), FormatJSONL)
+		require.ErrorContains(t, err, says)
+	}
 }
 
 var errFull = errors.New("full")

@@ -67,7 +67,7 @@ func (r *reader) begin(src *source) (records, error) {
 		}
 		return newParquet(file, size, r.dec.plan, r.all)
 	case FormatNPY:
-		return newNPY(frames.rest(), r.dec.fieldOf(roleIDs), r.o.Padding)
+		return newNPY(frames.rest(), src.mapped(), r.dec.fieldOf(roleIDs), r.o.Padding)
 	case FormatPickle:
 		return newPickle(frames.rest(), r.dec.plan, r.all)
 	default:

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -277,10 +278,25 @@ var bigSets = map[string]func(t *testing.T, f *os.File){
 		w.WriteString("e.")
 		require.NoError(t, w.Flush())
 	},
+	"NumPy": func(t *testing.T, f *os.File) {
+		w := bufio.NewWriter(f)
+		w.Write(npyFile(1, "<i8", bigRows, bigIDs))
+		for i := range bigRows {
+			for j := range bigIDs {
+				w.Write(binary.LittleEndian.AppendUint64(nil, uint64(bigID(i, j))))
+			}
+		}
+		require.NoError(t, w.Flush())
+		lengths := slices.Repeat([]int64{bigIDs}, bigRows)
+		require.NoError(t, os.WriteFile(f.Name()+bigLengths, npyFile(1, "<i4", bigRows, 0, lengths...), 0o644))
+	},
 	"CSV": func(t *testing.T, f *os.File) {
 		writeBig(t, f, "input,tok_input\n", "\"a, text\",\"[", ", ", "]\"\n", "")
 	},
 }
+
+// bigLengths ends the name of the file of lengths beside a set that needs one.
+const bigLengths = ".lengths"
 
 func writeBig(t *testing.T, f *os.File, begin, before, between, after, end string) {
 	row := []byte(begin)
@@ -303,7 +319,7 @@ func TestBigSets(t *testing.T) {
 		t.Skip("reads sets of 25 million ids")
 	}
 	if path := os.Getenv("DATASETS_TEST_BIG"); path != "" {
-		d, err := Open(path, Options{Columns: testColumns, Vocabulary: 128_000, MaxInputTokens: bigIDs})
+		d, err := Open(path, Options{Columns: testColumns, Vocabulary: 128_000, MaxInputTokens: bigIDs, Padding: Padding{Lengths: path + bigLengths}})
 		require.NoError(t, err)
 		last := d.Samples[len(d.Samples)-1]
 		require.GreaterOrEqual(t, len(d.Samples), bigRows)

@@ -29,7 +29,8 @@ const maxNPYHeader = 64 << 10
 
 // npyHeader is what a .npy file says of its numbers.
 type npyHeader struct {
-	word  int // bytes of one number: 4 or 8
+	word  int   // bytes of one number: 4 or 8
+	begin int64 // of the numbers, in bytes from the file's beginning
 	shape []int64
 }
 
@@ -55,6 +56,7 @@ func readNPYHeader(r io.Reader) (*npyHeader, *fault) {
 		if _, err := io.ReadFull(r, b[size:]); err != nil {
 			return nil, npyFault("the end of the file inside its header")
 		}
+		size = len(b)
 		length = int64(binary.LittleEndian.Uint32(b[8:]))
 	}
 	if length > maxNPYHeader {
@@ -64,7 +66,12 @@ func readNPYHeader(r io.Reader) (*npyHeader, *fault) {
 	if _, err := io.ReadFull(r, text); err != nil {
 		return nil, npyFault("the end of the file inside its header")
 	}
-	return parseNPYHeader(string(text))
+	h, f := parseNPYHeader(string(text))
+	if f != nil {
+		return nil, f
+	}
+	h.begin = int64(size) + length
+	return h, nil
 }
 
 func parseNPYHeader(text string) (*npyHeader, *fault) {
@@ -107,20 +114,21 @@ func npyNumber(b []byte, word int) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-// npyRecords reads token ids out of a .npy file, one prompt in memory at a time.
+// npyRecords reads token ids out of a .npy file, one prompt at a time.
 type npyRecords struct {
-	r       io.Reader
+	content npyContent
 	h       *npyHeader
 	name    string // of the column that the ids stand for
 	lengths []int64
 	left    bool
 	pad     *int32
-	row     []byte
+	row     []byte // of the current prompt, with its padding
 	out     []byte
 	n       int
 }
 
-func newNPY(r io.Reader, name string, p Padding) (records, error) {
+// newNPY reads the header from r, and the numbers from whole, the map of the same file; nil: from r too.
+func newNPY(r io.Reader, whole []byte, name string, p Padding) (records, error) {
 	if p.Side != "" && p.Side != PadLeft && p.Side != PadRight {
 		return nil, fmt.Errorf("%w: the padding side %q is none; use left or right", ErrOption, p.Side)
 	}
@@ -128,7 +136,7 @@ func newNPY(r io.Reader, name string, p Padding) (records, error) {
 	if f != nil {
 		return nil, &fileError{fault: f}
 	}
-	n := &npyRecords{r: r, h: h, name: name, left: p.Side == PadLeft, pad: p.ID}
+	n := &npyRecords{content: &npyStream{r: r}, h: h, name: name, left: p.Side == PadLeft, pad: p.ID}
 	if p.Lengths == "" {
 		return nil, &fileError{fault: &fault{found: "an array of ids without the lengths of its prompts", expected: "both: padding must not be sent, and nothing else tells where a prompt ends",
 			try: "name the .npy file of the lengths (--lengths), or convert the data to JSON Lines"}}
@@ -140,7 +148,25 @@ func newNPY(r io.Reader, name string, p Padding) (records, error) {
 	if f := n.checkLengths(p.Lengths); f != nil {
 		return nil, &fileError{fault: f}
 	}
+	if whole != nil {
+		if f := h.checkSize(int64(len(whole))); f != nil {
+			return nil, &fileError{fault: f}
+		}
+		n.content = &npyMap{b: whole, at: int(h.begin)}
+	}
 	return n, nil
+}
+
+// checkSize holds the size of a whole file, in bytes, to its shape, whose numbers checkLengths has bounded.
+func (h *npyHeader) checkSize(size int64) *fault {
+	want := int64(h.word)
+	for _, n := range h.shape {
+		want *= n
+	}
+	if got := max(size-h.begin, 0); got != want {
+		return npyFault(fmt.Sprintf("%d bytes of numbers, and not %d as its shape tells", got, want))
+	}
+	return nil
 }
 
 // readLengths reads the file of the prompts' lengths.
@@ -150,22 +176,31 @@ func readLengths(path string) ([]int64, error) {
 		return nil, err
 	}
 	defer src.Close()
-	h, f := readNPYHeader(src.content)
+	lengths, f, err := lengthsOf(src.content)
+	if f != nil {
+		return nil, &Error{Path: path, Field: f.field, Found: f.found, Expected: f.expected, Try: f.try, Err: err}
+	}
+	return lengths, nil
+}
+
+// lengthsOf reads the content of such a file. Memory grows with what is there, not with what the header tells.
+func lengthsOf(r io.Reader) ([]int64, *fault, error) {
+	h, f := readNPYHeader(r)
 	if f == nil && (len(h.shape) != 1 || h.shape[0] > maxSamples) {
 		f = &fault{found: fmt.Sprintf("lengths of the shape %v", h.shape), expected: fmt.Sprintf("one length per prompt, at most %d", maxSamples), try: "save the lengths as an array of one dimension"}
 	}
 	if f != nil {
-		return nil, &Error{Path: path, Field: f.field, Found: f.found, Expected: f.expected, Try: f.try}
+		return nil, f, nil
 	}
-	b := make([]byte, h.shape[0]*int64(h.word))
-	if _, err := io.ReadFull(src.content, b); err != nil {
-		return nil, &Error{Path: path, Found: "the end of the file", Expected: fmt.Sprintf("%d lengths", h.shape[0]), Try: "get or save the file again", Err: err}
+	b, err := (&npyStream{r: r}).take(int(h.shape[0]) * h.word)
+	if err != nil {
+		return nil, &fault{found: "the end of the file", expected: fmt.Sprintf("%d lengths", h.shape[0]), try: "get or save the file again"}, err
 	}
 	lengths := make([]int64, h.shape[0])
 	for i := range lengths {
 		lengths[i] = npyNumber(b[i*h.word:], h.word)
 	}
-	return lengths, nil
+	return lengths, nil, nil
 }
 
 // checkLengths holds the lengths to the array's shape.
@@ -195,7 +230,8 @@ func (n *npyRecords) checkLengths(path string) *fault {
 func (n *npyRecords) passed() int   { return n.n }
 func (n *npyRecords) shape() string { return "NumPy array" }
 
-func (n *npyRecords) next() ([]byte, int, error) {
+func (n *npyRecords) next() (record []byte, line int, err error) {
+	defer recoverCutMap(&err)()
 	if n.n == len(n.lengths) {
 		return nil, 0, n.atEnd()
 	}
@@ -205,11 +241,7 @@ func (n *npyRecords) next() ([]byte, int, error) {
 	if len(n.h.shape) == 2 {
 		width = int(n.h.shape[1])
 	}
-	if cap(n.row) < width*n.h.word {
-		n.row = make([]byte, width*n.h.word)
-	}
-	n.row = n.row[:width*n.h.word]
-	if _, err := io.ReadFull(n.r, n.row); err == io.EOF || err == io.ErrUnexpectedEOF {
+	if n.row, err = n.content.take(width * n.h.word); err == io.EOF || err == io.ErrUnexpectedEOF {
 		return nil, 0, &fileError{fault: npyFault("the end of the file inside this prompt"), err: err}
 	} else if err != nil {
 		return nil, 0, err
@@ -237,9 +269,8 @@ func (n *npyRecords) next() ([]byte, int, error) {
 
 // atEnd expects nothing after the last prompt.
 func (n *npyRecords) atEnd() error {
-	var more [1]byte
-	got, err := io.ReadFull(n.r, more[:])
-	if got > 0 {
+	more, err := n.content.take(1)
+	if len(more) > 0 {
 		return &fileError{fault: npyFault("more bytes than the shape tells")}
 	}
 	return err

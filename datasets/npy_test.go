@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -83,6 +84,9 @@ func TestNPYRefuses(t *testing.T) {
 		{"lengths cut", table, nil, func(o *Options) {
 			o.Padding.Lengths = writeFile(t, "l", npyFile(1, "<i4", 9, 0, 1))
 		}, "found the end of the file, expected 9 lengths"},
+		{"lengths cut short", table, nil, func(o *Options) {
+			o.Padding.Lengths = writeFile(t, "l", npyFile(1, "<i8", maxSamples, 0, 1))
+		}, "found the end of the file, expected 4194304 lengths"},
 		{"lengths lie", table, nil, func(o *Options) {
 			o.Padding.Lengths = writeFile(t, "l", npyFile(1, "<i8", 1<<60, 0, 1))
 		}, "lengths of the shape [1152921504606846976]"},
@@ -93,8 +97,11 @@ func TestNPYRefuses(t *testing.T) {
 		{"wrong side", table, []int64{1, 1}, nil, `record 2, field "tok_input": found the id 4 at place 1, outside the prompt's 1 ids, expected the padding id 9`},
 		{"other padding", table, []int64{1, 2}, func(o *Options) { o.Padding.ID = &pad }, "expected the padding id 8"},
 		{"unknown side", table, []int64{1, 2}, func(o *Options) { o.Padding.Side = "top" }, `the padding side "top" is none; use left or right`},
-		{"cut", table[:len(table)-2], []int64{1, 2}, nil, "record 2: found the end of the file inside this prompt"},
-		{"more", append(table[:len(table):len(table)], 1), []int64{1, 2}, nil, "more bytes than the shape tells"},
+		{"cut", table[:len(table)-2], []int64{1, 2}, nil, "found 14 bytes of numbers, and not 16 as its shape tells"},
+		{"more", append(table[:len(table):len(table)], 1), []int64{1, 2}, nil, "found 17 bytes of numbers, and not 16 as its shape tells"},
+		{"cut, packed", gzipped(t, table[:len(table)-2]), []int64{1, 2}, nil, "record 2: found the end of the file inside this prompt"},
+		{"more, packed", gzipped(t, append(table[:len(table):len(table)], 1)), []int64{1, 2}, nil, "more bytes than the shape tells"},
+		{"huge row, packed", gzipped(t, npyFile(1, "<i4", 1, maxRecord/4, 1)), []int64{1}, nil, "the end of the file inside this prompt"},
 		{"cut header", table[:20], []int64{1, 2}, nil, "the end of the file inside its header"},
 		{"version", npyFile(9, "<i4", 1, 0, 1), []int64{1}, nil, "version 9"},
 		{"header without end", append([]byte("\x93NUMPY\x02\x00"), 0xff, 0xff, 0xff, 0x7f), []int64{1}, nil, "a header of 2147483647 bytes"},
@@ -127,17 +134,75 @@ func FuzzNPY(f *testing.F) {
 	f.Add(npyFile(3, "<i8", 3, 0, 1, 2, 3))
 	f.Add([]byte("\x93NUMPY\x01\x00\x10\x00{'descr': '<i4'}"))
 	lengths := writeFile(f, "lengths", npyFile(1, "<i8", 2, 0, 1, 2))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		r, err := newNPY(bytes.NewReader(content), "ids", Padding{Lengths: lengths})
-		for n := 0; err == nil; n++ {
-			require.Less(t, n, 3)
-			_, _, err = r.next()
+	all := func(content, whole []byte) (rows []string, err error) {
+		r, err := newNPY(bytes.NewReader(content), whole, "ids", Padding{Lengths: lengths})
+		for err == nil {
+			var row []byte
+			if row, _, err = r.next(); err == nil {
+				rows = append(rows, string(row))
+			}
 		}
-		path := writeFile(t, "l", content)
-		if lengths, err := readLengths(path); err == nil {
-			info, err := os.Stat(path)
-			require.NoError(t, err)
-			require.LessOrEqual(t, int64(len(lengths))*4, info.Size()*maxRatio)
+		return rows, err
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		streamed, wantErr := all(content, nil)
+		require.LessOrEqual(t, len(streamed), 2)
+		if mapped, err := all(content, content); err == io.EOF {
+			require.Equal(t, io.EOF, wantErr)
+			require.Equal(t, streamed, mapped)
+		} else {
+			require.NotEqual(t, io.EOF, wantErr, "only the map is refused: %v", err)
+		}
+		if lengths, fault, _ := lengthsOf(bytes.NewReader(content)); fault == nil {
+			require.LessOrEqual(t, len(lengths)*4, len(content))
 		}
 	})
+}
+
+// TestNPYIsMapped cuts a file after it was opened: the read behind its end is an error, which it could not be without the map, and no signal.
+func TestNPYIsMapped(t *testing.T) {
+	const rows, columns = 4, 64 << 10
+	o := npyOptions(t, "", columns, columns, columns, columns)
+	path := writeFile(t, "ids", npyFile(1, "<i4", rows, columns, make([]int64, rows*columns)...))
+	src, err := openSource(path)
+	require.NoError(t, err)
+	defer src.Close()
+	whole := src.mapped()
+	require.Len(t, whole, len(npyFile(1, "<i4", rows, columns))+rows*columns*4)
+	r, err := newNPY(src.content, whole, "ids", o.Padding)
+	require.NoError(t, err)
+	_, _, err = r.next()
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(path, columns))
+	_, _, err = r.next()
+	require.ErrorContains(t, err, "fewer bytes than when it was opened")
+
+	packed, err := openSource(writeFile(t, "ids.gz", gzipped(t, []byte("x"))))
+	require.NoError(t, err)
+	defer packed.Close()
+	require.Nil(t, packed.mapped())
+}
+
+// TestNPYWindow reads a map that is longer than its window twice over: every number is there.
+func TestNPYWindow(t *testing.T) {
+	b := make([]byte, 3*npyWindow+5)
+	for i := range b {
+		b[i] = byte(i >> 12)
+	}
+	path := writeFile(t, "numbers", b)
+	src, err := openSource(path)
+	require.NoError(t, err)
+	defer src.Close()
+	m := &npyMap{b: src.mapped()}
+	got := []byte{}
+	for {
+		piece, err := m.take(npyWindow / 3)
+		got = append(got, piece...)
+		if err != nil {
+			require.Equal(t, io.ErrUnexpectedEOF, err)
+			break
+		}
+	}
+	require.True(t, bytes.Equal(b, got))
+	require.GreaterOrEqual(t, m.dropped, 2*npyWindow)
 }

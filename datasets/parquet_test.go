@@ -87,9 +87,9 @@ func TestParquetOfOtherWriters(t *testing.T) {
 				}
 			}
 			var out bytes.Buffer
-			done, err := Convert(&out, writeFile(t, "a", gzipped(t, file)), op, FormatJSONL)
+			done, err := Convert(&out, []string{writeFile(t, "a", gzipped(t, file))}, op, FormatJSONL)
 			require.NoError(t, err)
-			require.Equal(t, "Parquet, gzip", done.From)
+			require.Equal(t, "Parquet, gzip", done.From[0].Format)
 			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 			require.Len(t, lines, len(rows))
 			require.JSONEq(t, `{"id":"q4","tok_input":[4,7,999],"input":"a\n\"é\" 1","output":"o4","image":{"bytes":"/wQ=","path":null},"classes":["x"],

@@ -94,10 +94,10 @@ func TestPickleBomb(t *testing.T) {
 func TestConvertPickle(t *testing.T) {
 	path := writeFile(t, "set.pkl", recorded(t, "pandas3", "frame-p5"))
 	var out bytes.Buffer
-	done, err := Convert(&out, path, pickleOptions(), FormatJSONL)
+	done, err := Convert(&out, []string{path}, pickleOptions(), FormatJSONL)
 	require.NoError(t, err)
 	require.Equal(t, 3, done.Records)
-	require.Equal(t, "Python pickle", done.From)
+	require.Equal(t, "Python pickle", done.From[0].Format)
 	lines := strings.Split(out.String(), "\n")
 	require.Equal(t, `{"id":"bé\n","tok_input":[4,70000,128255,2],"n":2,"m":20,"f":null,"b":false,"array":[[3],[4]],"none":"x","nested":{},"bytes":"","big":-1180591620717411303424}`, lines[1])
 	images := writeFile(t, "images.pkl", recorded(t, "pandas1", "images-p4"))
@@ -106,7 +106,7 @@ func TestConvertPickle(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, d.Notes, 1)
 	require.Contains(t, d.Notes[0], "7 images were pickled as pixels: they are encoded as PNG")
-	done, err = Convert(io.Discard, images, o, FormatParquet)
+	done, err = Convert(io.Discard, []string{images}, o, FormatParquet)
 	require.NoError(t, err)
 	require.Equal(t, d.Notes, done.Notes)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ func (p *program) datasetCommand() *cli.Command {
 			{Name: "info", Usage: "format, rows, checksum and prompt lengths", ArgsUsage: "FILE", HideHelpCommand: true, Action: p.datasetInfo, Flags: append(slices.Clone(reading), infoFlags()...), OnUsageError: usageError},
 			{Name: "check", Usage: "every fault of a file, not only the first", ArgsUsage: "FILE", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: append(slices.Clone(reading), &cli.IntFlag{Name: "most", Value: 50, Usage: "stop after so many faults"}), Action: p.datasetCheck},
-			{Name: "convert", Usage: "write a set in another format, every column kept", ArgsUsage: "IN OUT", HideHelpCommand: true, OnUsageError: usageError,
+			{Name: "convert", Usage: "write a set in another format, every column kept; several files become one set", ArgsUsage: "IN... OUT", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: append(slices.Clone(reading), &cli.StringFlag{Name: "to", Usage: "format of OUT: json, jsonl, csv, parquet or npy; OUT's suffix tells otherwise"}), Action: p.datasetConvert},
 			{Name: "synth", Usage: "write a synthetic set in a benchmark's schema", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: []cli.Flag{model,
@@ -128,21 +129,34 @@ func (p *program) datasetCheck(c *cli.Context) error {
 	return nil
 }
 
-func (p *program) datasetConvert(c *cli.Context) error {
-	if c.NArg() != 2 {
-		return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%d arguments are given", c.NArg()), Hint: "Write `mlperf-go dataset convert IN OUT`"}
+// conversion returns the files that dataset convert reads, the one that it writes, and its format.
+func conversion(c *cli.Context) (from []string, to, format string, err error) {
+	last := c.NArg() - 1
+	if last < 1 {
+		return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%d arguments are given", c.NArg()), Hint: "Write `mlperf-go dataset convert IN... OUT`"}
 	}
-	m, err := models.Find(c.String("model"))
-	if err != nil {
-		return err
-	}
-	from, to := c.Args().Get(0), c.Args().Get(1)
-	format := c.String("to")
+	from, to, format = c.Args().Slice()[:last], c.Args().Get(last), c.String("to")
 	if format == "" {
 		format = datasets.FormatOfName(to)
 	}
 	if format == "" {
-		return &run.Error{Exit: run.ExitUsage, Code: "format", Err: fmt.Errorf("the suffix of %s tells no format", to), Hint: "End it in .json, .jsonl, .csv, .parquet or .npy, or write --to FORMAT"}
+		return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "format", Err: fmt.Errorf("the suffix of %s tells no format", to), Hint: "End it in .json, .jsonl, .csv, .parquet or .npy, or write --to FORMAT"}
+	}
+	// A pattern of the shell without OUT behind it would have the last of the files that were to be read written over.
+	if _, err := os.Lstat(to); err == nil && len(from) > 1 {
+		return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%s is there already, and a set of several files is written to a new one", to), Hint: "Name OUT behind the files to read, or remove it"}
+	}
+	return from, to, format, nil
+}
+
+func (p *program) datasetConvert(c *cli.Context) error {
+	from, to, format, err := conversion(c)
+	if err != nil {
+		return err
+	}
+	m, err := models.Find(c.String("model"))
+	if err != nil {
+		return err
 	}
 	o, err := reading(c, m.Row)
 	if err != nil {
@@ -167,10 +181,14 @@ func (p *program) datasetConvert(c *cli.Context) error {
 		return err
 	}
 	if p.json {
-		p.writeJSON(map[string]any{"path": to, "format": format, "samples": done.Records, "source": from, "source_format": done.From, "source_sha256": done.SHA256})
+		p.writeJSON(map[string]any{"path": to, "format": format, "samples": done.Records, "sources": done.From})
 		return nil
 	}
-	p.notice(fmt.Sprintf("%s: %d rows of %s (%s) as %s", to, done.Records, from, done.From, format))
+	source := fmt.Sprintf("%s (%s)", from[0], done.From[0].Format)
+	if len(done.From) > 1 {
+		source = fmt.Sprintf("%d files, %s to %s,", len(done.From), from[0], done.From[len(done.From)-1].Path)
+	}
+	p.notice(fmt.Sprintf("%s: %d rows of %s as %s", to, done.Records, source, format))
 	for _, note := range done.Notes {
 		p.notice(note)
 	}

@@ -1,0 +1,104 @@
+package datasets
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// npyContent hands out the numbers of a .npy file from the first to the last.
+type npyContent interface {
+	// take returns the next n bytes, valid until the next call; with io.EOF none were left, with io.ErrUnexpectedEOF fewer.
+	take(n int) ([]byte, error)
+}
+
+// npyPiece bounds by how much a stream's buffer grows before its bytes have come.
+const npyPiece = 256 << 10
+
+// npyStream reads the numbers of a packed file.
+type npyStream struct {
+	r io.Reader
+	b []byte
+}
+
+func (s *npyStream) take(n int) ([]byte, error) {
+	s.b = s.b[:0]
+	for len(s.b) < n {
+		have, piece := len(s.b), min(n-len(s.b), npyPiece)
+		s.b = slices.Grow(s.b, piece)
+		got, err := io.ReadFull(s.r, s.b[have:have+piece])
+		if s.b = s.b[:have+got]; err == io.EOF && have > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return s.b, err
+		}
+	}
+	return s.b, nil
+}
+
+// npyWindow is how many bytes of a map stay in memory behind the place that is read.
+const npyWindow = 8 << 20
+
+// npyMap reads the numbers out of a mapped file without a copy.
+type npyMap struct {
+	b       []byte // the whole file
+	at      int
+	dropped int // bytes from the beginning that the map no longer holds in memory
+}
+
+func (m *npyMap) take(n int) ([]byte, error) {
+	if done := m.at &^ (os.Getpagesize() - 1); done-m.dropped >= npyWindow {
+		_ = unix.Madvise(m.b[m.dropped:done], unix.MADV_DONTNEED) // advice: without it the pages only stay longer
+		m.dropped = done
+	}
+	switch left := len(m.b) - m.at; {
+	case n > 0 && left == 0:
+		return nil, io.EOF
+	case n > left:
+		return m.b[m.at:], io.ErrUnexpectedEOF
+	}
+	m.at += n
+	return m.b[m.at-n : m.at], nil
+}
+
+// mapped returns the bytes of the file as a read-only map that lives as long as the source; nil where the file is packed, or where its
+// file system has no maps: then it is read as a stream.
+func (s *source) mapped() []byte {
+	info, err := s.file.Stat()
+	if s.packing != "" || err != nil {
+		return nil
+	}
+	b, err := unix.Mmap(int(s.file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil
+	}
+	inner := s.close
+	s.close = func() { inner(); _ = unix.Munmap(b) }
+	return b
+}
+
+// recoverCutMap turns the signal that answers a read of a mapped file behind its end, because the file was cut after it was mapped, into an
+// error of the caller, who defers what it returns.
+func recoverCutMap(err *error) func() {
+	before := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(before)
+		caught := recover()
+		if caught == nil {
+			return
+		}
+		fault, ok := caught.(interface {
+			runtime.Error
+			Addr() uintptr
+		})
+		if !ok {
+			panic(caught)
+		}
+		*err = &fileError{fault: npyFault("fewer bytes than when it was opened: it was cut, or its disk failed, while it was read"), err: fault}
+	}
+}
