@@ -69,11 +69,15 @@ func (b *Benchmark) DatasetOptions(o datasets.Options) datasets.Options {
 // References takes the references out of a data set that was read with DatasetOptions.
 func (b *Benchmark) References(d *datasets.Dataset) ([]Reference, error) {
 	refs := make([]Reference, len(d.Samples))
+	synthetic := datasets.Synthetic(d)
 	for i, s := range d.Samples {
 		var ok bool
 		if refs[i], ok = b.Columns.Reference(s.Kept); !ok {
 			return nil, fmt.Errorf("scoring with the data set %s: its columns %s were not kept when it was read; read it with the options of the benchmark %s",
 				d.Path, strings.Join(b.Columns.Names(), ", "), b.Name)
+		}
+		if !synthetic {
+			refs[i].Tests = "" // a real set's programs are tested by the benchmark's own file
 		}
 	}
 	return refs, nil

@@ -166,6 +166,17 @@ func TestMixture(t *testing.T) {
 	r, text = scored(t, in)
 	require.Contains(t, text, "'gsm8k': 100.0, 'mbxp': 100.0, ")
 	require.NotNil(t, r.Pass)
+
+	// A part without rows has no figure, and what has no figure is not reached.
+	for part, lacks := range map[int][]string{0: {"gsm8k", "mbxp"}, 1: {"rouge1", "mbxp"}, 2: {"rouge1", "gsm8k"}} {
+		in.References, in.Log = refs[part:part+1], writeLog(t, true, answer{0, "The answer is 12. good"})
+		r, _ = scored(t, in)
+		for _, name := range lacks {
+			_, there := r.Metric(name)
+			require.False(t, there, "%s of %s alone", name, refs[part].Subset)
+		}
+		require.False(t, *r.Pass)
+	}
 }
 
 func TestReasoning(t *testing.T) {

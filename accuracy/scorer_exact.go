@@ -47,7 +47,7 @@ func exactSets(from extraction) []exactSet {
 			if !ok || code == "" || ref.Target == "" {
 				return verdict{}, nil
 			}
-			return judgeCode(ctx, in, CodeTask{Benchmark: from.codeJudge, Question: ref.Target, Code: code})
+			return judgeCode(ctx, in, CodeTask{Benchmark: from.codeJudge, Question: ref.Target, Code: code, Tests: ref.Tests})
 		}},
 		{"mmlu", choices(TenOptions)},
 	}
@@ -213,8 +213,9 @@ func mixture() *scorer {
 			if _, n := t.mean(0); n > 0 {
 				out = rougeMetrics(t, "")
 			}
-			gsm8k, _ := t.mean(mixtureGSM8K)
-			out = append(out, floatMetric("gsm8k", gsm8k))
+			if gsm8k, n := t.mean(mixtureGSM8K); n > 0 {
+				out = append(out, floatMetric("gsm8k", gsm8k))
+			}
 			if mbxp, n := t.mean(mixtureMBXP); t.complete() && n > 0 {
 				out = append(out, floatMetric("mbxp", mbxp))
 			} else if t.complete() && t.has(isProgram) { // a set without programs, as a rehearsal's, claims nothing about them

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -79,10 +80,16 @@ func mixtureRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	r.set(c.Target, r.Output)
 }
 
+// synthAnswer is what a question's answer is compared with, and an answer that is right.
+type synthAnswer struct {
+	truth, text string
+	tests       string // of an answer that is a program: a line of LiveCodeBench's file
+}
+
 // synthSubset is a part of a reasoning set: its name, and how its answers are compared.
 type synthSubset struct {
 	name   string
-	answer func(g *generator, i int) (truth, answer string)
+	answer func(g *generator, i int) synthAnswer
 	code   bool
 }
 
@@ -106,46 +113,62 @@ func reasoningRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 		}
 	}
 	part := parts[i%len(parts)]
-	truth, answer := part.answer(g, i)
+	a := part.answer(g, i)
 	c := &s.Row.Scoring.Columns
 	r.set(c.Subset, part.name)
-	r.set(c.Target, truth)
+	r.set(c.Target, a.truth)
 	metric := "exact_match"
 	if part.code {
 		metric = "code_execute_verify"
+		r.set(c.Tests, a.tests)
 	}
 	r.set("metric", metric)
-	r.set("ref_extracted_answer", truth)
+	r.set("ref_extracted_answer", a.truth)
 	thoughts := r.Output
-	r.Output = thoughts + "\n" + answer
+	r.Output = thoughts + "\n" + a.text
 	if s.Row.Scoring.Scorer == models.ScoreHarmony {
-		r.Output = "<|channel|>analysis<|message|>" + thoughts + "<|end|><|start|>assistant<|channel|>final<|message|>" + answer
+		r.Output = "<|channel|>analysis<|message|>" + thoughts + "<|end|><|start|>assistant<|channel|>final<|message|>" + a.text
 	}
 }
 
-func letterOf(options string) func(*generator, int) (string, string) {
-	return func(g *generator, _ int) (string, string) {
+func letterOf(options string) func(*generator, int) synthAnswer {
+	return func(g *generator, _ int) synthAnswer {
 		at := g.between(0, len(options)-1)
-		return options[at : at+1], "Answer: " + options[at:at+1]
+		return synthAnswer{truth: options[at : at+1], text: "Answer: " + options[at:at+1]}
 	}
 }
 
-func smallNumber(g *generator, _ int) (string, string) {
-	n := strconv.Itoa(g.between(0, 900))
-	return n, `\boxed{` + n + `}`
+func inABox(truth string) synthAnswer {
+	return synthAnswer{truth: truth, text: `\boxed{` + truth + `}`}
 }
+
+func smallNumber(g *generator, _ int) synthAnswer { return inABox(strconv.Itoa(g.between(0, 900))) }
 
 // expression is a number or a fraction in lowest terms.
-func expression(g *generator, i int) (string, string) {
+func expression(g *generator, i int) synthAnswer {
 	truth := strconv.Itoa(g.between(-500, 900))
 	if i%2 == 0 {
 		n := g.between(2, 60)
 		truth = fmt.Sprintf(`\frac{%d}{%d}`, n, n+1)
 	}
-	return truth, `\boxed{` + truth + `}`
+	return inABox(truth)
 }
 
-// program has the question's id for truth: its tests stand in the judge's own files.
-func program(g *generator, i int) (string, string) {
-	return fmt.Sprintf("synth-%d", i), fmt.Sprintf("```python\nprint(int(input()) + %d)\n```", g.between(1, 99))
+// program adds a number to the one that it reads. Its truth is the question's id, as in LiveCodeBench's rows; the tests say what it prints.
+func program(g *generator, i int) synthAnswer {
+	n := g.between(1, 99)
+	type test struct {
+		Input  string `json:"input"`
+		Output string `json:"output"`
+	}
+	cases := func(inputs ...int) string {
+		var list []test
+		for _, x := range inputs {
+			list = append(list, test{strconv.Itoa(x), strconv.Itoa(x + n)})
+		}
+		text, _ := json.Marshal(list) // texts
+		return string(text)
+	}
+	tests, _ := json.Marshal(map[string]string{"public_test_cases": cases(1), "private_test_cases": cases(-5, 400), "metadata": "{}"}) // texts
+	return synthAnswer{fmt.Sprintf("synth-%d", i), fmt.Sprintf("```python\nprint(int(input()) + %d)\n```", n), string(tests)}
 }

@@ -128,6 +128,7 @@ func TestSynthOfEveryBenchmark(t *testing.T) {
 					ref, ok := row.Scoring.Columns.Reference(s.Kept)
 					require.True(t, ok)
 					require.True(t, row.Scoring.Columns.Target == "" || ref.Target != "", "record %d has no truth", s.Index)
+					require.Equal(t, strings.HasPrefix(ref.Subset, "livecodebench"), ref.Tests != "", "record %d: a program brings its tests, and nothing else does", s.Index)
 				}
 				var records []map[string]json.RawMessage
 				require.NoError(t, json.Unmarshal(file.Bytes(), &records))

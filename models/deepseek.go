@@ -37,11 +37,12 @@ var deepseekR1 = Row{
 		{Name: "ref_accuracy", Type: "number"},
 		{Name: "ref_extracted_answer", Type: "any"},
 		{Name: "templated_text_input", Type: "text"},
+		{Name: "ref_tests", Type: "text"}, // not in the real file: tests of a program, for rehearsals
 	},
 	Audits:  []string{"TEST06"},
 	Special: []SpecialToken{{0, "<｜begin▁of▁sentence｜>"}, {1, "<｜end▁of▁sentence｜>"}, {128798, "<think>"}, {128803, "<｜User｜>"}, {128804, "<｜Assistant｜>"}},
 	Scoring: Scoring{
-		Scorer: ScoreReasoning, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset"}, Source: scoringSource,
+		Scorer: ScoreReasoning, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset", Tests: "ref_tests"}, Source: scoringSource,
 		Targets: []Target{
 			atLeast("exact_match", 81.3582, 0.99, 80.544618), within("tokens_per_sample", 3886.2274, 3497.6046600000004, 4274.8501400000005),
 		},

@@ -49,6 +49,9 @@ func (r *Row) Describe() []Field {
 		Field{"columns", describeColumns(r.Columns), sourceRules},
 		Field{"answers to LoadGen", answerForm(r), sourceRules})
 	fields = append(fields, r.describeScoring()...)
+	if g := r.Guided; g.Schema != "" {
+		fields = append(fields, Field{"guided decoding", "off; allowed in the closed division of " + list(g.Rounds) + "; schema " + g.Schema, sourceRules})
+	}
 	fields = append(fields, Field{"audits", list(r.Audits), sourceChecker})
 	fields = append(fields, r.describeRounds()...)
 	for _, d := range r.Decisions {

@@ -105,8 +105,14 @@ func checkRow(path string, row *Row) error {
 	if row.Scoring.Columns.Target == "" {
 		return bad("scoring names no column for its target; write columns: {target: NAME}")
 	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(row.Columns, func(c Column) bool { return c.Name == name })
+	}
+	if !has(row.Scoring.Columns.Tests) {
+		row.Scoring.Columns.Tests = "" // of the row that it is like: only synthetic sets have it
+	}
 	for _, name := range row.Scoring.Columns.Names() {
-		if !slices.ContainsFunc(row.Columns, func(c Column) bool { return c.Name == name }) {
+		if !has(name) {
 			return bad("scoring reads the column %q, which is not among columns", name)
 		}
 	}

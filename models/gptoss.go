@@ -30,11 +30,12 @@ var gptOSS120b = Row{
 		{Name: "dataset", Type: "text"},
 		{Name: "ground_truth", Type: "text"},
 		{Name: "ref_output", Type: "text", Role: "target"},
+		{Name: "ref_tests", Type: "text"}, // not in the real file: tests of a program, for rehearsals
 	},
 	Audits:  []string{"TEST07", "TEST09"},
 	Special: harmonySpecial,
 	Scoring: Scoring{
-		Scorer: ScoreHarmony, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset"}, Source: scoringSource,
+		Scorer: ScoreHarmony, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset", Tests: "ref_tests"}, Source: scoringSource,
 		Targets: []Target{
 			atLeast("exact_match", 83.13, 0.99, 82.2987),
 			{Metric: "tokens_per_sample", Max: 10998.900000000001, Optional: true, Reference: 9999, HighFactor: 1.1},

@@ -34,6 +34,7 @@ var qwen3VL = Row{
 		{Name: "ground_truth_is_secondhand", Type: "text|bool"},
 	},
 	Special: qwenSpecial,
+	Guided:  Guided{Schema: productSchema, Rounds: []string{"v6.0"}},
 	Scoring: Scoring{
 		Scorer: ScoreCatalogue, Source: scoringSource,
 		Columns:   ScoringColumns{Target: "ground_truth_category", Brand: "ground_truth_brand", Secondhand: "ground_truth_is_secondhand"},
@@ -45,11 +46,15 @@ var qwen3VL = Row{
 		{"sampling", "rules FAQ: temperature 1.0 and top_p 1.0; README of v6.1: nothing is sent, so the server's generation_config applies (0.7, 0.8, top_k 20)", "nothing is sent"},
 		{"prompt", "v6.0 has two typos and categories as a Python list; v6.1 is corrected and has them as JSON", "the template is the user's: one file per round"},
 		{"new tokens", "the endpoints client's interactive example: 150; v6.0: no limit is sent", "no limit is sent; --max-tokens sets one"},
-		{"guided decoding", "v6.0: an option; v6.1: off", "off; a response format is sent only where the user names one"},
+		{"guided decoding", "v6.0: an option; v6.1: off", "off; --response-format benchmark asks for the schema of an answer, which in v6.1 is a breach"},
 		{"v6.0 on systems of both types", "datacenter: Server and Offline; \"datacenter,edge\": Offline, and Interactive or Server", "both are in the checker's table; this row shows the datacenter one"},
 	},
 	Source: "inference rules and reference of v6.1 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)",
 }
+
+// productSchema allows what the scorer takes for valid: these three members and no other (spec/accuracy.md §10).
+const productSchema = `{"type":"object","properties":{"category":{"type":"string"},"brand":{"type":"string"},"is_secondhand":{"type":"boolean"}},` +
+	`"required":["category","brand","is_secondhand"],"additionalProperties":false}`
 
 var qwenSpecial = []SpecialToken{
 	{151643, "<|endoftext|>"}, {151644, "<|im_start|>"}, {151645, "<|im_end|>"}, {151652, "<|vision_start|>"}, {151653, "<|vision_end|>"}, {151655, "<|image_pad|>"},

@@ -83,10 +83,17 @@ type Row struct {
 	API               string         // interface that requests go to; empty: completions
 	Special           []SpecialToken // special tokens that answers hold, for the simulator and for decoding without a tokenizer file
 	Scoring           Scoring
+	Guided            Guided
 	Entries           []Entry    // what a submission of each round must hold; none: no round knows the benchmark
 	Decisions         []Decision // where sources disagree, and what this row does
 	Retired           bool
 	Source            string
+}
+
+// Guided is what a benchmark says of guided decoding, by which a server holds answers to a form. The zero Guided: it knows none.
+type Guided struct {
+	Schema string   // JSON schema of an answer
+	Rounds []string // rounds whose closed division leaves it to the submitter
 }
 
 // SpecialToken is a token that stands for itself: no text that a model reads or writes is cut into it.

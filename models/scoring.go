@@ -32,12 +32,13 @@ type Scoring struct {
 type ScoringColumns struct {
 	Target, Subset, Metric, ID  string
 	Brand, Secondhand, Function string
+	Tests                       string // what a program must pass; synthetic sets have it, real ones have files of their own
 }
 
 // Names gives the columns that are named, in a fixed order.
 func (c *ScoringColumns) Names() []string {
 	var names []string
-	for _, n := range []string{c.Target, c.Subset, c.Metric, c.ID, c.Brand, c.Secondhand, c.Function} {
+	for _, n := range []string{c.Target, c.Subset, c.Metric, c.ID, c.Brand, c.Secondhand, c.Function, c.Tests} {
 		if n != "" {
 			names = append(names, n)
 		}
@@ -54,6 +55,7 @@ type Reference struct {
 	Brand      string
 	Secondhand string
 	Function   string // descriptions of the functions that may be called, as JSON
+	Tests      string // of a program, as a line of LiveCodeBench's file
 }
 
 // Reference puts a record's values of Names' columns, in that order, to where they belong; false where they are not as many.
@@ -64,7 +66,7 @@ func (c *ScoringColumns) Reference(values []string) (Reference, bool) {
 		to   *string
 	}{
 		{c.Target, &r.Target}, {c.Subset, &r.Subset}, {c.Metric, &r.Metric}, {c.ID, &r.ID},
-		{c.Brand, &r.Brand}, {c.Secondhand, &r.Secondhand}, {c.Function, &r.Function},
+		{c.Brand, &r.Brand}, {c.Secondhand, &r.Secondhand}, {c.Function, &r.Function}, {c.Tests, &r.Tests},
 	} {
 		if f.name == "" {
 			continue

@@ -9,23 +9,50 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// format reads --response-format: text, json_object, or the file of a JSON schema.
+// Values of response-format that are no file.
+const (
+	formatText      = "text"
+	formatObject    = "json_object"
+	formatBenchmark = "benchmark"
+)
+
+// formatBreach: answers that a server holds to a form are others than the benchmark's, where its rules do not leave that to the submitter.
+func (p *Plan) formatBreach() []Breach {
+	sent := p.Config.String("response-format")
+	switch {
+	case sent == "" || sent == formatText || slices.Contains(p.Row.Guided.Rounds, models.CurrentRound):
+		return nil
+	case sent == formatBenchmark:
+		sent = "the benchmark's JSON schema"
+	case sent != formatObject:
+		sent = "a JSON schema"
+	}
+	return []Breach{{"response_format", sent, orNothing(""), "guided decoding of " + p.Row.Name + " in " + models.CurrentRound + ": " + p.Row.Source}}
+}
+
+// format reads --response-format: text, json_object, the benchmark's own schema, or the file of one.
 func (p *Plan) format() (*backends.Format, error) {
 	switch name := p.Config.String("response-format"); name {
-	case "", "text":
+	case "", formatText:
 		return nil, nil
-	case "json_object":
+	case formatObject:
 		return &backends.Format{}, nil
+	case formatBenchmark:
+		if p.Row.Guided.Schema == "" {
+			return nil, usage("response_format", fmt.Errorf("--response-format benchmark asks for the schema of %s, and the benchmark has none", p.Row.Name), "Write text, json_object, or the file of a JSON schema")
+		}
+		return &backends.Format{Schema: []byte(p.Row.Guided.Schema)}, nil
 	default:
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return nil, usage("response_format", fmt.Errorf("the JSON schema of --response-format can not be read: %w", err), "Write text, json_object, or a readable file")
+			return nil, usage("response_format", fmt.Errorf("the JSON schema of --response-format can not be read: %w", err), "Write text, json_object, benchmark, or a readable file")
 		}
 		var schema bytes.Buffer
 		if err := json.Compact(&schema, text); err != nil || !strings.HasPrefix(schema.String(), "{") {
-			return nil, usage("response_format", fmt.Errorf("%s holds no JSON object (%v), and a JSON schema is one", name, err), "Write text, json_object, or the file of a JSON schema")
+			return nil, usage("response_format", fmt.Errorf("%s holds no JSON object (%v), and a JSON schema is one", name, err), "Write text, json_object, benchmark, or the file of a JSON schema")
 		}
 		return &backends.Format{Schema: schema.Bytes()}, nil
 	}

@@ -202,7 +202,7 @@ func (p *Plan) Breaches() []Breach {
 			list = append(list, Breach{"sampling_" + d.wire, orNothing(a), orNothing(b), source})
 		}
 	}
-	return list
+	return append(list, p.formatBreach()...)
 }
 
 func orNothing(text string) string {

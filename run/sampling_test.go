@@ -45,6 +45,19 @@ func TestBreaches(t *testing.T) {
 	require.Contains(t, b.Source, "llama3.1-8b in performance")
 	require.Contains(t, p.Breaches()[4].String(), "nothing is sent, and the closed division wants 1")
 
+	// Guided decoding is off in the current round, whatever asks for it; a schema of its own has one benchmark alone.
+	for format, sent := range map[string]string{"json_object": "json_object", "benchmark": "the benchmark's JSON schema", "some.json": "a JSON schema"} {
+		p := withServer(t, 48289, Settings{"model": "qwen3-vl-235b-a22b", "response-format": format})
+		require.Equal(t, []string{"response_format"}, codes(p))
+		require.Equal(t, []string{sent, "nothing"}, []string{p.Breaches()[0].Sent, p.Breaches()[0].Required})
+	}
+	p = withServer(t, 48289, Settings{"model": "qwen3-vl-235b-a22b", "use-guided-decoding": "true"})
+	form, err := p.format()
+	require.NoError(t, err)
+	require.JSONEq(t, p.Row.Guided.Schema, string(form.Schema))
+	_, err = withServer(t, 13368, Settings{"model": "llama3.1-8b", "response-format": "benchmark"}).format()
+	require.ErrorContains(t, err, "the benchmark has none")
+
 	// top_k 0, -1 and none are one thing; what the rules leave to the server must not be sent.
 	require.Empty(t, codes(withServer(t, 6396, Settings{"model": "gpt-oss-120b", "top-k": "0"})))
 	require.Equal(t, []string{"sampling_temperature"}, codes(withServer(t, 48289, Settings{"model": "qwen3-vl-235b-a22b", "temperature": "1"})))

@@ -19,6 +19,8 @@ type wireRequest struct {
 	Model               *string
 	Prompts             []wirePrompt
 	Messages            json.RawMessage
+	Tools               json.RawMessage
+	ToolChoice          json.RawMessage
 	MaxTokens           *int
 	MaxCompletionTokens *int
 	MinTokens           *int
@@ -47,6 +49,8 @@ type wirePrompt struct {
 var requestFields = map[string]func(*wireRequest) any{
 	"model":                 func(q *wireRequest) any { return &q.Model },
 	"messages":              func(q *wireRequest) any { return &q.Messages },
+	"tools":                 func(q *wireRequest) any { return &q.Tools },
+	"tool_choice":           func(q *wireRequest) any { return &q.ToolChoice },
 	"max_tokens":            func(q *wireRequest) any { return &q.MaxTokens },
 	"max_completion_tokens": func(q *wireRequest) any { return &q.MaxCompletionTokens },
 	"min_tokens":            func(q *wireRequest) any { return &q.MinTokens },

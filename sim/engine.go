@@ -19,7 +19,8 @@ type sequence struct {
 	prompt   []int32
 	tokens   []int32 // the answer, EOS included
 	spelling spelling
-	finish   string // finish_reason; empty: none is sent
+	calls    *wireCalls // where the answer is function calls and the request has tools
+	finish   string     // finish_reason; empty: none is sent
 	stopID   int32
 	garbleAt int // the event that ends behind this token is garbled; -1: none
 

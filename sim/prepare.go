@@ -8,6 +8,9 @@ func (s *Server) prepare(c *conn, r *request, p plan, arrival int64) *reply {
 	rp.enc = newEncoder(r, &p, r.id, s.cfg.Model, s.engine.pace.wall(arrival)/1e9)
 	for i := range r.prompts {
 		rp.seqs = append(rp.seqs, s.sequence(rp, i, r.prompts[i], r.limits[i]))
+		if q := rp.seqs[i]; r.tools && q.finish == finishStop {
+			q.calls = q.spelling.callsIn()
+		}
 	}
 	if !r.stream {
 		rp.plain = rp.plainAnswer()

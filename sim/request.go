@@ -63,7 +63,8 @@ type request struct {
 	usage      bool // usage in an event of its own
 	everyUsage bool // and in every event
 	returnIDs  bool
-	interval   int // tokens in one event
+	interval   int  // tokens in one event
+	tools      bool // answers may be function calls
 }
 
 type prompt struct {
@@ -83,6 +84,7 @@ func (s *Server) accept(q *wireRequest, chat bool) (*request, *apiError) {
 	var e *apiError
 	if chat {
 		r.prompts, e = s.chatPrompt(q.Messages)
+		r.tools = len(q.Tools) > 2 && string(q.Tools) != "null" && string(q.ToolChoice) != `"none"`
 	} else {
 		r.prompts, e = s.textPrompts(q.Prompts)
 	}

@@ -111,9 +111,14 @@ func (e *encoder) chatDelta(dst []byte, q *sequence, from, to int) []byte {
 	dst = append(dst, e.stream...)
 	dst = append(dst, `{"index":`...)
 	dst = strconv.AppendInt(dst, int64(q.index), 10)
-	dst = append(dst, `,"delta":{"content":"`...)
-	dst = append(dst, q.spelling.between(from, to)...)
-	dst = append(dst, `"},"logprobs":null,`...)
+	dst = append(dst, `,"delta":{`...)
+	if q.calls != nil {
+		dst = q.calls.appendDelta(dst, from, to, len(q.tokens))
+	} else {
+		dst = append(dst, `"content":"`...)
+		dst = append(append(dst, q.spelling.between(from, to)...), '"')
+	}
+	dst = append(dst, `},"logprobs":null,`...)
 	if to == len(q.tokens) && q.finish != "" {
 		dst = q.appendFinish(dst, to)
 	} else {
@@ -222,9 +227,14 @@ func (e *encoder) choice(b []byte, q *sequence) []byte {
 	b = append(b, `{"index":`...)
 	b = strconv.AppendInt(b, int64(q.index), 10)
 	if e.chat {
-		b = append(b, `,"message":{"role":"assistant","content":"`...)
-		b = append(b, q.spelling.between(0, n)...)
-		b = append(b, `","refusal":null,"annotations":null,"audio":null,"function_call":null,"reasoning":null},"logprobs":null,`...)
+		b = append(b, `,"message":{"role":"assistant","content":`...)
+		if q.calls != nil {
+			b = append(append(b, `null,"tool_calls":`...), q.calls.text...)
+		} else {
+			b = append(b, '"')
+			b = append(append(b, q.spelling.between(0, n)...), '"')
+		}
+		b = append(b, `,"refusal":null,"annotations":null,"audio":null,"function_call":null,"reasoning":null},"logprobs":null,`...)
 	} else {
 		b = append(b, `,"text":"`...)
 		b = append(b, q.spelling.between(0, n)...)
@@ -251,7 +261,11 @@ func (q *sequence) appendFinish(dst []byte, to int) []byte {
 	if to < len(q.tokens) || q.finish == "" {
 		return append(dst, `"finish_reason":null,"stop_reason":null`...)
 	}
-	dst = append(append(append(dst, `"finish_reason":"`...), q.finish...), `","stop_reason":`...)
+	finish := q.finish
+	if q.calls != nil {
+		finish = finishCalls
+	}
+	dst = append(append(append(dst, `"finish_reason":"`...), finish...), `","stop_reason":`...)
 	if q.stopID < 0 {
 		return append(dst, "null"...)
 	}

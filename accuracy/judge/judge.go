@@ -105,6 +105,18 @@ const (
 	sampleSeconds = 80 // of the gpt-oss reference, for all tests of an answer
 )
 
+// question gives a program's tests: those of the file, or the row's own where none was named.
+func (j *Judge) question(task accuracy.CodeTask) (*question, error) {
+	if j.tests != nil {
+		return j.tests.question(task.Question)
+	}
+	q, what, err := parseQuestion([]byte(task.Tests))
+	if err != nil {
+		return nil, fmt.Errorf("reading the tests of question %.60q from its row: %s: %w", task.Question, what, err)
+	}
+	return q, nil
+}
+
 //go:embed questions.py
 var questionsProgram []byte
 
@@ -112,12 +124,12 @@ var questionsProgram []byte
 func (j *Judge) questions(ctx context.Context, task accuracy.CodeTask) (bool, error) {
 	python := j.runtimes["python"]
 	switch {
-	case j.tests == nil:
+	case j.tests == nil && task.Tests == "":
 		return false, unjudged("there is no file with LiveCodeBench's tests")
 	case python.missing != "":
 		return false, unjudged("python: %s", python.missing)
 	}
-	q, err := j.tests.question(task.Question)
+	q, err := j.question(task)
 	if errors.Is(err, errNoQuestion) {
 		return false, unjudged("the file of tests has no question %.60q", task.Question)
 	}

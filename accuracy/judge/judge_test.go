@@ -175,6 +175,16 @@ func TestLiveCodeBench(t *testing.T) {
 			require.Equal(t, c.passed, passed)
 		})
 	}
+	// Where no file was named, the row's own tests decide; they are read as a line of the file.
+	rows := &Judge{runtimes: j.runtimes}
+	const own = `{"public_test_cases":"[{\"input\":\"1\",\"output\":\"3\"}]","private_test_cases":"[{\"input\":\"5\",\"output\":\"7\"}]"}`
+	for code, want := range map[string]bool{"print(int(input()) + 2)": true, "print(3)": false} {
+		passed, err := rows.JudgeCode(t.Context(), accuracy.CodeTask{Benchmark: accuracy.LiveCodeBench, Question: "own", Code: code, Tests: own})
+		require.NoError(t, err)
+		require.Equal(t, want, passed)
+	}
+	_, err = rows.JudgeCode(t.Context(), accuracy.CodeTask{Benchmark: accuracy.LiveCodeBench, Question: "own", Tests: "{}"})
+	require.ErrorContains(t, err, `reading the tests of question "own" from its row: public_test_cases`)
 	for question, want := range map[string]string{"empty": "it has none", "broken": "public_test_cases"} {
 		_, err := j.JudgeCode(t.Context(), accuracy.CodeTask{Benchmark: accuracy.LiveCodeBench, Question: question})
 		require.ErrorContains(t, err, want)

@@ -139,53 +139,60 @@ type testCase struct {
 	Output string `json:"output"`
 }
 
-// question reads the tests of one question, the public ones first.
+// question reads the tests of one question.
 func (t *testFile) question(id string) (*question, error) {
 	at, ok := t.places[id]
 	if !ok {
 		return nil, errNoQuestion
 	}
-	fail := func(what string, err error) error {
-		return fmt.Errorf("reading the tests of question %s from %s: %s: %w", id, t.files[at.file].Name(), what, err)
-	}
 	line := make([]byte, at.length)
-	if _, err := t.files[at.file].ReadAt(line, at.offset); err != nil && err != io.EOF {
-		return nil, fail("its line", err)
+	what := "its line"
+	_, err := t.files[at.file].ReadAt(line, at.offset)
+	var q *question
+	if err == nil || err == io.EOF {
+		q, what, err = parseQuestion(line)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the tests of question %s from %s: %s: %w", id, t.files[at.file].Name(), what, err)
+	}
+	return q, nil
+}
+
+// parseQuestion reads a line of LiveCodeBench's file, the public tests first. With an error comes the part that it is about.
+func parseQuestion(line []byte) (q *question, what string, err error) {
 	var row struct {
 		Public   string `json:"public_test_cases"`
 		Private  string `json:"private_test_cases"`
 		Metadata string `json:"metadata"`
 	}
 	if err := json.Unmarshal(line, &row); err != nil {
-		return nil, fail("its line", err)
+		return nil, "its line", err
 	}
 	var public, private []testCase
 	var meta struct {
 		Function string `json:"func_name"`
 	}
 	if err := json.Unmarshal([]byte(row.Public), &public); err != nil {
-		return nil, fail("public_test_cases", err)
+		return nil, "public_test_cases", err
 	}
 	if row.Private != "" {
-		var err error
 		if private, err = privateTests(row.Private); err != nil {
-			return nil, fail("private_test_cases", err)
+			return nil, "private_test_cases", err
 		}
 	}
 	if row.Metadata != "" {
 		if err := json.Unmarshal([]byte(row.Metadata), &meta); err != nil {
-			return nil, fail("metadata", err)
+			return nil, "metadata", err
 		}
 	}
-	q := &question{function: meta.Function}
+	q = &question{function: meta.Function}
 	for _, c := range append(public, private...) {
 		q.inputs, q.outputs = append(q.inputs, c.Input), append(q.outputs, c.Output)
 	}
 	if len(q.inputs) == 0 {
-		return nil, fail("tests", errors.New("it has none"))
+		return nil, "tests", errors.New("it has none")
 	}
-	return q, nil
+	return q, "", nil
 }
 
 // privateTests reads JSON, or base64 of zlib of a pickled string of JSON.

@@ -30,7 +30,7 @@ func (w *walker) counted(e *reader.Event) bool {
 // choice reads one choice; what an earlier choice said is forgotten, but for the number of choices.
 func (w *walker) choice(e *reader.Event) bool {
 	e.Index, e.IDs, e.HasIDs, e.BadID = 0, e.IDs[:0], false, false
-	e.Text, e.HasText, e.Finish = e.Text[:0], false, nil
+	e.Text, e.HasText, e.Finish, e.Calls = e.Text[:0], false, nil, nil
 	if !w.Open('{') {
 		return false
 	}
@@ -140,14 +140,14 @@ func (w *walker) message(e *reader.Event) bool {
 	}
 }
 
-// calls reads the tool calls of a message: output, and no part of the answer's text.
+// calls finds the tool calls of a message: output beside the text.
 func (w *walker) calls(e *reader.Event) bool {
 	from := w.I
 	if !w.Skip(0) {
 		return false
 	}
-	if called(w.B[from:w.I]) {
-		e.HasText, e.Aside = true, true
+	if raw := w.B[from:w.I]; called(raw) {
+		e.HasText, e.Aside, e.Calls = true, true, raw
 	}
 	return true
 }

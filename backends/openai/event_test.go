@@ -50,6 +50,7 @@ func same(t *testing.T, doc string, a, b *reader.Event) {
 	require.Equal(t, []bool{a.HasIDs, a.BadID, a.HasText, a.IsError, a.Finish == nil}, []bool{b.HasIDs, b.BadID, b.HasText, b.IsError, b.Finish == nil}, doc)
 	require.Equal(t, string(a.Text), string(b.Text), doc)
 	require.Equal(t, string(a.Finish), string(b.Finish), doc)
+	require.Equal(t, string(a.Calls), string(b.Calls), doc)
 	require.Equal(t, []int64{a.Prompt, a.Produced}, []int64{b.Prompt, b.Produced}, doc)
 }
 

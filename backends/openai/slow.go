@@ -90,7 +90,7 @@ func slowChoice(choice map[string]json.RawMessage, s *reader.Scanner, e *reader.
 			return err
 		}
 		if raw, ok := message["tool_calls"]; ok && called(raw) {
-			e.HasText, e.Aside = true, true
+			e.HasText, e.Aside, e.Calls = true, true, raw
 		}
 		for _, key := range []string{"reasoning", "reasoning_content"} {
 			had := e.HasText

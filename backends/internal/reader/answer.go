@@ -47,6 +47,7 @@ type Answer struct {
 	timed   int  // tokens that were reported
 	mirror  bool // tokens are the ids of the last event, all of them
 	text    []byte
+	calls   []*call // function calls so far; where there are any, they are the answer
 	finish  string
 	why     string
 	prompt  int64
@@ -87,7 +88,7 @@ func (a *Answer) Begin(contentType string) {
 	a.read, a.finish, a.why, a.prompt, a.count = 0, "", "", -1, -1
 	a.timed, a.mirror, a.hasIDs, a.bareIDs, a.choice, a.done = 0, false, false, false, false, false
 	a.reason, a.detail = backends.OK, ""
-	a.hidden, a.counted = false, -1
+	a.hidden, a.counted, a.calls = false, -1, nil
 }
 
 func emptied(b []byte) []byte {

@@ -11,6 +11,7 @@ type Event struct {
 	Text     []byte  // text of the answer, decoded; only where it is wanted
 	HasText  bool    // text, content or reasoning was not empty
 	Aside    bool    // there was output that is no part of the text: reasoning, tool calls
+	Calls    []byte  // tool calls of the last choice, as JSON; nil: none
 	Finish   []byte  // finish reason; nil: null or not there
 	Why      []byte  // what the server said to its finish reason, as it stands in the JSON
 	Prompt   int64   // tokens of the prompt; -1: not there

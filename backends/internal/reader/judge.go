@@ -48,6 +48,9 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 	}
 	if a.giveText {
 		o.Text = a.text
+		if len(a.calls) > 0 {
+			o.Text = a.callsText()
+		}
 	}
 	return detail
 }

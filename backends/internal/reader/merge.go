@@ -33,6 +33,9 @@ func (a *Answer) apply(e *Event) int {
 			a.why = backends.Cut(string(e.Why), 400)
 		}
 	}
+	if a.giveText && e.Calls != nil {
+		a.addCalls(e.Calls)
+	}
 	a.hasIDs = a.hasIDs || e.HasIDs
 	if e.Running {
 		return a.running(e)
