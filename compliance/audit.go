@@ -2,16 +2,10 @@ package compliance
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
-
-// ConfigName is the name that the official tools give an audit's configuration.
-const ConfigName = "audit.config"
 
 // accuracyLogSeed chooses the answers that LoadGen logs; every audit has the same (spec/compliance.md §2).
 const accuracyLogSeed = "720381539243781796"
@@ -183,14 +177,4 @@ func (a *Audit) Config() string {
 		fmt.Fprintf(&b, "\n# %s\n*.*.%s = %s\n", s.Why, s.Key, s.Value)
 	}
 	return b.String()
-}
-
-// WriteConfig writes the audit.config into a folder and gives its path. The folder should be the audit's own: LoadGen takes a file of
-// that name from any working folder.
-func (a *Audit) WriteConfig(folder string) (string, error) {
-	path := filepath.Join(folder, ConfigName)
-	if err := atomicfile.WriteBytes(path, []byte(a.Config())); err != nil {
-		return "", fmt.Errorf("the configuration of %s can not be written: %w", a.Test, err)
-	}
-	return path, nil
 }

@@ -183,7 +183,7 @@ func TestThresholds(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, found, text)
 	}
-	path := filepath.Join(t.TempDir(), ConfigName)
+	path := filepath.Join(t.TempDir(), "audit.config")
 	require.NoError(t, os.WriteFile(path, []byte("\n*.*.test07_accuracy_threshold = 60 # percent\n"), 0o644))
 	_, err := Verify(Test07, Input{Compliance: "x", AuditFile: path})
 	require.ErrorContains(t, err, `line 2: test07_accuracy_threshold: "60 # percent" is no number; a comment needs a line of its own`)

@@ -26,6 +26,8 @@ type Plan struct {
 	Dataset *datasets.Dataset
 	// AuditRows is the size of an audit's own data set, such as TEST07's; 0: the audit has none of its own.
 	AuditRows int
+	// AuditText is an audit.config that is in no file yet; empty: --audit-config names one, or there is none.
+	AuditText string
 	// Scoring is how an accuracy test's answers are scored at its end; nil: they are not.
 	Scoring *Scoring
 	// Counter finds the tokenizer of --tokenizer; nil: there is no way to.

@@ -53,7 +53,30 @@ func (p *Plan) userConfKeys() ([]config.KV, error) {
 	if !slices.Contains(config.LoadGenModels(), p.LoadGenModel()) {
 		head = append(head, p.unknownModelKeys(kvs)...)
 	}
-	return append(head, kvs...), nil
+	return joined(head, kvs)
+}
+
+// joined puts what this program says before what a user.conf says. A line of the file that says the same, as in one that an earlier run has
+// generated, is dropped, because LoadGen must find each key once; one that says something else is an error.
+func joined(own, file []config.KV) ([]config.KV, error) {
+	for _, kv := range own {
+		i := slices.IndexFunc(file, func(f config.KV) bool { return f.Key == kv.Key })
+		switch {
+		case i < 0:
+			continue
+		case !sameNumber(file[i].Text, kv.Text):
+			return nil, fmt.Errorf("the user.conf has %s = %s, and this test needs %s, as --samples and the benchmark say: remove the line, or let both say the same", kv.Key, file[i].Text, kv.Text)
+		}
+		file = slices.Delete(slices.Clone(file), i, i+1)
+	}
+	return append(own, file...), nil
+}
+
+// sameNumber compares counts of a user.conf, which may be hexadecimal.
+func sameNumber(a, b string) bool {
+	x, errX := strconv.ParseUint(a, 0, 64)
+	y, errY := strconv.ParseUint(b, 0, 64)
+	return a == b || errX == nil && errY == nil && x == y
 }
 
 // isOfficialLimit: a limit that is the benchmark's own stands in mlperf.conf already, and a submission should not repeat it.
@@ -134,16 +157,19 @@ func (p *Plan) limit(setting string) time.Duration {
 	return noLimit
 }
 
-// auditSettings gives the settings as LoadGen will have them under an audit configuration, and copies it into the run's folder. Without
-// an audit it names a file that does not exist, because LoadGen would otherwise look into the working folder.
+// auditSettings gives the settings as LoadGen will have them under an audit configuration, and puts it into the run's own folder, where
+// no other test looks. Without an audit it names a file that does not exist, because LoadGen would otherwise look into the working folder.
 func (p *Plan) auditSettings(s loadgen.TestSettings, folder string) (loadgen.TestSettings, string, error) {
 	from := p.Config.String("audit-config")
 	if from == "" {
 		return s, filepath.Join(folder, "no-audit.config"), nil
 	}
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return s, "", usage("audit_config", fmt.Errorf("the audit configuration can not be read: %w", err), "")
+	text := []byte(p.AuditText)
+	if len(text) == 0 {
+		var err error
+		if text, err = os.ReadFile(from); err != nil {
+			return s, "", usage("audit_config", fmt.Errorf("the audit configuration can not be read: %w", err), "")
+		}
 	}
 	conf, err := config.ParseConf(from, strings.NewReader(string(text)), config.AuditConf)
 	if err != nil {

@@ -3,6 +3,7 @@ package run
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,31 @@ generic.Server.tpot_latency = 20
 		p := planned(t, 5000, Settings{"model": "llama3.1-8b-edge", "scenario": "SingleStream", "endpoint": "http://a:1", "dataset": "f", "expected-latency": "1500us"})
 		require.Contains(t, userConf(t, p), "llama3_1-8b-edge.SingleStream.target_latency = 1.5\n")
 	})
+}
+
+// A user.conf that an earlier run has generated makes the same file again, with the settings of that run given once more or without.
+func TestUserConfOfAnEarlierRun(t *testing.T) {
+	for name, s := range map[string]Settings{
+		"samples": {"model": "llama3.1-8b", "scenario": "Server", "samples": "64", "endpoint": "http://a:1", "dataset": "f", "target-qps": "7"},
+		"generic": {"model": "generic", "served-model": "m", "scenario": "Server", "endpoint": "http://a:1", "dataset": "f", "target-qps": "7", "samples": "64", "tpot-limit": "20ms"},
+		"Offline": {"model": "llama3.1-8b", "scenario": "Offline", "samples": "64"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := userConf(t, planned(t, 64, s))
+			path := filepath.Join(t.TempDir(), "old.conf")
+			require.NoError(t, os.WriteFile(path, []byte(first), 0o644))
+			s["user-conf"] = path
+			require.ElementsMatch(t, strings.Split(first, "\n"), strings.Split(userConf(t, planned(t, 64, s)), "\n"))
+
+			require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(first, "override = 64", "override = 0x40")), 0o644))
+			require.Contains(t, userConf(t, planned(t, 64, s)), "accuracy_sample_count_override = 64")
+
+			require.NoError(t, os.WriteFile(path, []byte(strings.Replace(first, "override = 64", "override = 65", 1)), 0o644))
+			err := planned(t, 64, s).writeUserConf(filepath.Join(t.TempDir(), UserConfName))
+			require.Equal(t, ExitUsage, Classify(err).Exit)
+			require.ErrorContains(t, err, "the user.conf has performance_sample_count_override = 65, and this test needs 64")
+		})
+	}
 }
 
 // What LoadGen's own parser makes of the generated file.

@@ -71,6 +71,7 @@ type plan struct {
 	empty      bool   // no token at all
 	noChoices  bool   // nothing but usage
 	strayID    bool   // an id outside the vocabulary in the middle
+	twoEnds    bool   // the end token stands twice
 	garble     func(payload []byte) []byte
 	tail       tail
 }
@@ -145,6 +146,7 @@ var faultTable = []faultRow{
 	{"out_of_vocab", "one token id outside the vocabulary", func(_ *Server, p *plan) { p.strayID = true }},
 	{"slow_first", "ten times the time to first token", func(_ *Server, p *plan) { p.slowdown = 10 }},
 	{"die", "the server goes in the middle of the answer", endInTheMiddle(tail{then: die})},
+	{"two_ends", "the end token twice, in place of the answer's last token: what TEST06 looks for", func(_ *Server, p *plan) { p.twoEnds = true }},
 }
 
 const unauthorizedBody = `{"error":"Unauthorized"}`

@@ -181,6 +181,13 @@ func TestFaultsOnTheWire(t *testing.T) {
 		}),
 		"slow_first": whole(func(t *testing.T, _ []string, ids []int32, _ string) { require.Len(t, ids, 8) }),
 		"die":        middle(wasReset),
+		"two_ends": whole(func(t *testing.T, ev []string, ids []int32, finish string) {
+			require.Len(t, ids, 8)
+			require.Equal(t, []int32{128009, 128009}, ids[6:])
+			require.NotEqual(t, int32(128009), ids[5])
+			require.Equal(t, "stop", finish)
+			require.Equal(t, 8, decode(t, ev[8]).Usage.Completion)
+		}),
 	}
 	for _, f := range FaultNames() {
 		t.Run(f.Name, func(t *testing.T) {

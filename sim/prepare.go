@@ -29,6 +29,9 @@ func (s *Server) sequence(rp *reply, index int, p prompt, l limits) *sequence {
 	if plan.empty {
 		q.tokens, q.finish, q.stopID = q.tokens[:0], "stop", -1
 	}
+	if n := len(q.tokens); plan.twoEnds && n > 1 && q.tokens[n-1] == s.cfg.EOS {
+		q.tokens[n-2] = s.cfg.EOS
+	}
 	q.spelling = s.speller.spell(q.tokens)
 	if n := len(q.tokens); plan.strayID && n > 0 {
 		q.tokens[n/2] = int32(s.cfg.Vocabulary) + 7

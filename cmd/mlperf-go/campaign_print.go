@@ -75,7 +75,7 @@ func tookWord(o campaign.Outcome) string {
 	return time.Duration(o.Entry.TookS * float64(time.Second)).Round(100 * time.Millisecond).String()
 }
 
-func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) any {
+func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]any {
 	type row struct {
 		ID       string          `json:"id"`
 		Scenario models.Scenario `json:"scenario"`
@@ -113,7 +113,17 @@ func (p *program) submissionStatus(c *cli.Context) error {
 		return &run.Error{Exit: run.ExitUsage, Code: "campaign", Err: err, Hint: "Give the --output-dir of `submission run`"}
 	}
 	p.exit = min(campaign.ExitCode(outcomes), run.ExitInvalid)
+	left, sure := campaign.Remaining(outcomes, time.Now())
+	if p.json {
+		o := outcomesJSON(state, outcomes)
+		o["seconds_left"], o["at_least"] = left.Seconds(), !sure
+		p.writeJSON(o)
+		return nil
+	}
 	p.printOutcomes(state, outcomes)
+	if p.exit != run.ExitValid && !p.quiet {
+		fmt.Fprintf(p.stdout, "\n%s left\n", campaign.About(left, sure))
+	}
 	return nil
 }
 

@@ -66,16 +66,9 @@ func (p *program) complianceRun(c *cli.Context) error {
 	if err := in.Complete(audit.Test); err != nil { // said before hours of a run, not after
 		return &run.Error{Exit: run.ExitUsage, Code: "compliance", Err: err, Hint: "Give --reference-accuracy or --reference-performance"}
 	}
-	private, err := os.MkdirTemp("", "mlperf-go-audit-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(private)
-	path, err := audit.WriteConfig(private)
-	if err != nil {
-		return err
-	}
-	if err := e.Set("audit-config", path, config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
+	// It is written with the run's other files, so that nothing stays behind elsewhere, however this process ends.
+	plan.AuditText = audit.Config()
+	if err := e.Set("audit-config", filepath.Join(plan.Folder(), run.AuditName), config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
 		return err
 	}
 	plan.Command = append([]string{"mlperf-go"}, redacted(os.Args[1:])...)

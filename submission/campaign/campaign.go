@@ -174,7 +174,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 			c.announce(entry, t, f)
 		}
 		if why := c.blocked(t); why != "" {
-			*entry = Entry{ID: entry.ID, Status: Pending, Code: "blocked", Why: why, Attempts: entry.Attempts, Aside: entry.Aside}
+			*entry = Entry{ID: entry.ID, Status: Pending, Code: "blocked", Why: why, Attempts: entry.Attempts, TakesS: entry.TakesS, AtLeast: entry.AtLeast, Aside: entry.Aside}
 			c.tell("%s is left out: %s", t.ID(), why)
 			continue
 		}
@@ -182,6 +182,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 			continue
 		}
 		c.tell("[%d/%d] %s%s%s", i+1, len(c.Tasks), t.ID(), c.where(t), c.left(i))
+		c.reckon(i)
 		if err := c.attempt(ctx, t, entry); err != nil {
 			return errors.Join(err, c.state.write(c.Folder))
 		}

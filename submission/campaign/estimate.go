@@ -57,6 +57,36 @@ func (c *Campaign) measured(t Task) float64 {
 	return 0
 }
 
+// reckon notes how long each task from the given one on will take, for whoever looks at the folder meanwhile.
+func (c *Campaign) reckon(from int) {
+	for _, t := range c.Tasks[from:] {
+		took, sure := c.estimate(t)
+		e := c.state.Entry(t.Step)
+		e.TakesS, e.AtLeast = took.Seconds(), !sure
+	}
+}
+
+// Remaining is how long the steps that are not done will take, by what the campaign has noted of them, at a time of day. The clock of the
+// machine may have been set since a step was started: it changes the share of that one step, between nothing and the whole.
+func Remaining(outcomes []Outcome, now time.Time) (left time.Duration, sure bool) {
+	sure = true
+	for _, o := range outcomes {
+		e := &o.Entry
+		if e.Status == Done {
+			continue
+		}
+		takes := time.Duration(e.TakesS * float64(time.Second))
+		sure = sure && !e.AtLeast && takes > 0
+		if e.Status == Active {
+			gone := min(max(now.Sub(e.Started), 0), takes)
+			sure = sure && gone < takes
+			takes -= gone
+		}
+		left += takes
+	}
+	return left, sure
+}
+
 // left is the estimate as words behind a line; empty where there is nothing to say.
 func (c *Campaign) left(from int) string {
 	d, sure := c.Estimate(from)

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -88,6 +89,54 @@ func TestEstimate(t *testing.T) {
 	d, sure = c.Estimate(2)
 	require.False(t, sure, "nobody knows the server's own speed yet")
 	require.Equal(t, "at least 1m2s", About(d, sure))
+}
+
+// What the state tells of the rest, also under a clock that was set back or forward while a step runs.
+func TestRemaining(t *testing.T) {
+	started := time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC)
+	outcomes := []Outcome{
+		{Entry: Entry{Status: Done, TakesS: 100}},
+		{Entry: Entry{Status: Active, TakesS: 60, Started: started}},
+		{Entry: Entry{Status: Pending, TakesS: 30}},
+	}
+	for ago, want := range map[time.Duration]struct {
+		left time.Duration
+		sure bool
+	}{
+		0:                   {90 * time.Second, true},
+		20 * time.Second:    {70 * time.Second, true},
+		time.Hour:           {30 * time.Second, false}, // longer than was reckoned
+		-time.Hour:          {90 * time.Second, true},  // the clock went back
+		-240000 * time.Hour: {90 * time.Second, true},
+	} {
+		left, sure := Remaining(outcomes, started.Add(ago))
+		require.Equal(t, want.left, left, ago)
+		require.Equal(t, want.sure, sure, ago)
+	}
+	outcomes[2].Entry.AtLeast = true
+	_, sure := Remaining(outcomes, started)
+	require.False(t, sure)
+	_, sure = Remaining([]Outcome{{Entry: Entry{Status: Crashed}}}, started)
+	require.False(t, sure, "nobody has reckoned it")
+	left, sure := Remaining(outcomes[:1], started)
+	require.True(t, sure)
+	require.Zero(t, left)
+}
+
+// Every step that was not done when the last was started has its time in the state, for `submission status`.
+func TestTheStateTellsWhatEachStepTakes(t *testing.T) {
+	s := newStage(t, map[string]string{"Server/performance": "invalid"})
+	for i := range s.Tasks {
+		s.Tasks[i].Load = Load{Samples: 1000, PerS: 10}
+	}
+	_, err := s.do(context.Background())
+	require.NoError(t, err)
+	state, out, err := Inspect(s.Folder)
+	require.NoError(t, err)
+	require.InDelta(t, 102, state.Entry(Step{models.Server, "TEST06"}).TakesS, 0.01)
+	left, sure := Remaining(out, time.Now())
+	require.True(t, sure)
+	require.Equal(t, 204*time.Second, left, "performance again, and the audit that needs it")
 }
 
 // Reading any text as a state ends, and a state that was read is one whose every step has a name.
