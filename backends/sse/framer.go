@@ -157,6 +157,9 @@ func dataOf(line []byte) ([]byte, bool) {
 
 // lineEnd finds the first CR or LF; -1: none.
 func lineEnd(p []byte) int {
+	if len(p) > 0 && (p[0] == '\n' || p[0] == '\r') { // every second line of a stream is blank
+		return 0
+	}
 	for from := 0; from < len(p); from += window {
 		part := p[from:min(from+window, len(p))]
 		lf := bytes.IndexByte(part, '\n')
