@@ -34,18 +34,21 @@ func fleet(t *testing.T, n int, reply func(server int, x *call)) []string {
 	return urls
 }
 
+// secondDies is the reply of a fleet whose second server goes at the first sample that strikes it.
+func secondDies(server int, x *call) {
+	if server == 1 {
+		x.hangUp = true
+		x.server.close()
+		return
+	}
+	x.good()
+}
+
 // One of four servers dies at the first sample that strikes: what it had fails, nothing is lost or doubled, the others go on.
 func TestFaultOneEndpointOfFourDies(t *testing.T) {
 	program(t)
 	t.Parallel()
-	urls := fleet(t, 4, func(i int, x *call) {
-		if i == 1 {
-			x.hangUp = true
-			x.server.close()
-			return
-		}
-		x.good()
-	})
+	urls := fleet(t, 4, secondDies)
 	r := faultRun(t, "", urls, "--retries", "0", "--lb", "round-robin")
 	log := requestsOf(t, r)
 	r.holdsTogether(t, log)
@@ -66,19 +69,11 @@ func TestFaultOneEndpointOfFourDies(t *testing.T) {
 func TestFaultOneEndpointOfFourDiesAndOthersTakeOver(t *testing.T) {
 	program(t)
 	t.Parallel()
-	urls := fleet(t, 4, func(i int, x *call) {
-		if i == 1 {
-			x.hangUp = true
-			x.server.close()
-			return
-		}
-		x.good()
-	})
+	urls := fleet(t, 4, secondDies)
 	r := faultRun(t, "", urls, "--retries", "8", "--lb", "round-robin")
 	r.holdsTogether(t, requestsOf(t, r))
 	require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
 	require.Positive(t, r.Samples.Retried)
-	require.Positive(t, r.Endpoints[1].Requests+r.Endpoints[1].Retried+r.Endpoints[0].Retried+r.Endpoints[2].Retried+r.Endpoints[3].Retried)
 }
 
 func TestFaultAllEndpointsDie(t *testing.T) {

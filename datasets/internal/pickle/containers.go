@@ -131,17 +131,22 @@ func (m *machine) name(module, name string) error {
 	return m.push(g, 0)
 }
 
+// call makes what a known name makes of arguments, which have to be a tuple.
+func (m *machine) call(name, arguments any) error {
+	args, ok := arguments.(Tuple)
+	if !ok {
+		return damaged("a call with " + kindOf(arguments) + " for arguments")
+	}
+	return m.make(name, args)
+}
+
 // reduce is REDUCE and NEWOBJ: a callable and its arguments.
 func reduce(m *machine) error {
 	v, err := m.popN(2)
 	if err != nil {
 		return err
 	}
-	args, ok := v[1].(Tuple)
-	if !ok {
-		return damaged("a call with " + kindOf(v[1]) + " for arguments")
-	}
-	return m.make(v[0], args)
+	return m.call(v[0], v[1])
 }
 
 // newWithKeywords is NEWOBJ_EX: a class, its arguments and its keyword arguments, which no known class needs.
@@ -150,11 +155,7 @@ func newWithKeywords(m *machine) error {
 	if err != nil {
 		return err
 	}
-	args, ok := v[1].(Tuple)
-	if !ok {
-		return damaged("a call with " + kindOf(v[1]) + " for arguments")
-	}
-	return m.make(v[0], args)
+	return m.call(v[0], v[1])
 }
 
 // build hands an object its state.
