@@ -17,6 +17,7 @@ SUBMITTER ?=
 OUT ?=
 ARGS ?=
 FUZZTIME ?= 30s
+FUZZ ?=
 
 .PHONY: help build setup run submission test test-real bench lint fuzz clean tools-check
 
@@ -63,9 +64,9 @@ bench: build
 lint: setup
 	@bash scripts/lint.sh
 
-## make fuzz         every fuzzer for FUZZTIME
+## make fuzz         every fuzzer for FUZZTIME, or those that FUZZ=REGEX matches, and a table of them
 fuzz: setup
-	@bash scripts/fuzz.sh '$(FUZZTIME)'
+	@FUZZ='$(FUZZ)' bash scripts/fuzz.sh '$(FUZZTIME)'
 
 ## make clean        what was built here; third_party/loadgen stays (make clean LOADGEN=1 removes it)
 clean:

@@ -1,27 +1,37 @@
 package run
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// asAnother turns the project's go.mod into that of the module in ../example, which needs the project and whatever the project needs.
+// With every version named there, the go command asks for no module that building the project has not fetched.
+func asAnother(t *testing.T, project, root string) string {
+	t.Helper()
+	const old = "module github.com/mlperf-go/mlperf-go\n"
+	require.True(t, strings.HasPrefix(project, old))
+	return "module example.org/mine\n" + strings.TrimPrefix(project, old) +
+		"\nrequire github.com/mlperf-go/mlperf-go v0.0.0\n\nreplace github.com/mlperf-go/mlperf-go => " + root + "\n"
+}
 
 // The module in ../example sees what any other program sees: it builds against the exported names alone, and gets a verdict.
 func TestASecondModule(t *testing.T) {
 	program(t) // or skip
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
-	// A copy, so that a version that has changed in the project's go.mod is taken over without a change in the tree.
 	dir := t.TempDir()
-	for from, to := range map[string]string{"example/main.go": "main.go", "example/go.mod": "go.mod", "go.sum": "go.sum"} {
+	for from, to := range map[string]string{"example/main.go": "main.go", "go.mod": "go.mod", "go.sum": "go.sum"} {
 		text, err := os.ReadFile(filepath.Join(root, from))
 		require.NoError(t, err)
 		if to == "go.mod" {
-			text = bytes.Replace(text, []byte("=> ../"), []byte("=> "+root), 1)
+			text = []byte(asAnother(t, string(text), root))
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(dir, to), text, 0o644))
 	}
@@ -36,4 +46,32 @@ func TestASecondModule(t *testing.T) {
 	out, err = cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, "VALID: 500 of 500 samples answered, 1500 tokens\n", string(out))
+}
+
+var required = regexp.MustCompile(`(?m)^\s*(?:require )?([a-z][\w./-]*\.[a-z]+/\S+) (v\S+)`)
+
+// versions are the modules that a go.mod names, each with its version.
+func versions(t *testing.T, name string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	all := map[string]string{}
+	for _, m := range required.FindAllStringSubmatch(string(text), -1) {
+		all[m[1]] = m[2]
+	}
+	require.Greater(t, len(all), 10, name)
+	return all
+}
+
+// Whoever builds ../example as it stands gets the versions that the project is tested with.
+func TestTheExampleNamesTheSameVersions(t *testing.T) {
+	project := versions(t, "../go.mod")
+	shared := 0
+	for module, version := range versions(t, "../example/go.mod") {
+		if known, ok := project[module]; ok {
+			shared++
+			require.Equal(t, known, version, "%s in example/go.mod and go.mod; type 'go mod tidy' in example", module)
+		}
+	}
+	require.Greater(t, shared, 10)
 }

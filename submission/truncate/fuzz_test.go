@@ -1,57 +1,64 @@
 package truncate
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"os"
-	"path/filepath"
+	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever a log and its scores hold: the original is in the backup or the log is as it was, and a second call changes nothing.
+// Whatever a log and its scores hold: a plan keeps both ends of the log and every line of the scores, its hash is that of the whole
+// log, and what is left at any step is taken up at that step. The files themselves, each synced, are the other tests' business.
 func FuzzTruncate(f *testing.F) {
 	f.Add([]byte("[\n]\n"), []byte("Results\n"))
 	f.Add([]byte(strings.Repeat("x", endSize)), []byte("hash=00\n"))
 	f.Add([]byte(strings.Repeat("{}", 3*endSize)), []byte(""))
 	f.Add([]byte("ä"), []byte("\r\nhash=zz\r\n"))
+	f.Add([]byte(strings.Repeat("[]\n", endSize)), []byte("rouge 1"))
 	f.Fuzz(func(t *testing.T, log, text []byte) {
-		root, backup := t.TempDir(), filepath.Join(t.TempDir(), "backup")
-		folder := "closed/Me/results/s/b/Server/accuracy"
-		at := filepath.Join(root, folder)
-		require.NoError(t, os.MkdirAll(at, 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(at, logName), log, 0o644))
-		require.NoError(t, os.WriteFile(filepath.Join(at, txtName), text, 0o644))
-		o := Options{Submitter: "Me", Backup: backup}
-		_, err := Tree(context.Background(), root, o)
-		now, scores := read(t, filepath.Join(at, logName)), read(t, filepath.Join(at, txtName))
-		if err != nil {
-			require.Equal(t, string(log), now)
-			require.Equal(t, string(text), scores)
-			return
+		for _, k := range []kind{{needsText: true}, {}} {
+			truncateWhole(t, k, log, text)
 		}
-		if now != string(log) {
-			require.Len(t, now, 2*endSize+len(gap))
-			require.Equal(t, string(log), read(t, filepath.Join(backup, folder, logName)))
-			require.Equal(t, string(text), read(t, filepath.Join(backup, folder, txtName)))
-		}
-		if scores != string(text) {
-			sum := sha256.Sum256(log)
-			require.Equal(t, string(text)+"\nhash="+hex.EncodeToString(sum[:])+"\n", scores)
-		}
-		if _, err := Tree(context.Background(), root, o); err == nil {
-			require.Equal(t, scores, read(t, filepath.Join(at, txtName)), "nothing is hashed twice")
-		}
-		require.Equal(t, now, read(t, filepath.Join(at, logName)))
 	})
 }
 
-func read(t testing.TB, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
+func planned(k kind, log, text []byte) (change, error) {
+	return k.plan(bytes.NewReader(log), int64(len(log)), sum(string(log)), text)
+}
+
+// truncateWhole follows a log from its first plan to the end.
+func truncateWhole(t *testing.T, k kind, log, text []byte) {
+	c, err := planned(k, log, text)
+	if err != nil || c.state == Hashed {
+		require.Nil(t, c.text)
+		require.Nil(t, c.log)
+		require.True(t, err == nil || c.state == "", "an error leaves no plan")
+		return
+	}
+	require.Equal(t, Truncated, c.state)
+	scores := text
+	if c.text != nil {
+		scores = c.text
+		require.Empty(t, firstHash(text), "nothing is hashed twice")
+		if k.needsText {
+			require.True(t, bytes.HasPrefix(scores, text), "the scores stay")
+		}
+	}
+	require.Equal(t, sum(string(log)), firstHash(scores))
+	rest := log
+	if c.log != nil {
+		rest = c.log
+		require.Len(t, rest, 2*endSize+len(gap))
+		require.Equal(t, log[:endSize], rest[:endSize])
+		require.Equal(t, log[len(log)-endSize:], rest[len(rest)-endSize:])
+	}
+
+	again, err := planned(k, log, scores)
+	require.NoError(t, err, "after a death between the hash and the cut")
+	require.Nil(t, again.text)
+	require.Equal(t, c.log, again.log)
+	done, err := planned(k, rest, scores)
 	require.NoError(t, err)
-	return string(b)
+	require.Equal(t, change{state: Hashed}, done, "after the end")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,40 +47,67 @@ func (l accuracyLog) steps(root, backup, path string, t *Target) error {
 	if err != nil {
 		return err
 	}
-	known := firstHash(text)
 	sum, err := atomicfile.SHA256(path)
 	if err != nil {
 		return err
 	}
-	switch {
-	case known == sum && size >= endSize: // a death after the hash was written: only the cut is missing
-	case known != "" && size < doneSize:
-		t.State = Hashed
-		return nil
-	case known != "":
-		return fmt.Errorf("%s holds the hash %.64s already, and the log of %d bytes is not the one that it was made of (%s): this log was replaced after truncation; take out the hash line if the new log is the right one, else copy the original back from the backup",
-			textPath, known, size, sum)
-	}
-	short, err := shorten(path, size)
+	f, err := os.Open(path)
 	if err != nil {
 		return err
+	}
+	defer f.Close()
+	c, err := l.kind.plan(f, size, sum, text)
+	if err != nil {
+		return err
+	}
+	if c.state == Hashed {
+		t.State = Hashed
+		return nil
 	}
 	if err := l.keep(root, backup, sum); err != nil {
 		return err
 	}
-	if known == "" {
-		if err := atomicfile.WriteBytes(textPath, l.kind.withHash(text, sum)); err != nil {
+	if c.text != nil {
+		if err := atomicfile.WriteBytes(textPath, c.text); err != nil {
 			return err
 		}
 	}
-	if short != nil {
-		if err := atomicfile.WriteBytes(path, short); err != nil {
+	if c.log != nil {
+		if err := atomicfile.WriteBytes(path, c.log); err != nil {
 			return err
 		}
-		t.After = int64(len(short))
+		t.After = int64(len(c.log))
 	}
 	t.State, t.SHA256 = Truncated, sum
 	return nil
+}
+
+// change is what becomes of a log and its accuracy.txt; nil where one stays as it is.
+type change struct {
+	state     State
+	text, log []byte
+}
+
+// plan says what to do with a log of size bytes whose hash is sum, beside an accuracy.txt that holds text. It touches no file.
+func (k kind) plan(log io.ReaderAt, size int64, sum string, text []byte) (change, error) {
+	known := firstHash(text)
+	switch {
+	case known == sum && size >= endSize: // a death after the hash was written: only the cut is missing
+	case known != "" && size < doneSize:
+		return change{state: Hashed}, nil
+	case known != "":
+		return change{}, fmt.Errorf("%s beside it holds the hash %.64s already, and the log of %d bytes is not the one that it was made of (%s): this log was replaced after truncation; take out the hash line if the new log is the right one, else copy the original back from the backup",
+			txtName, known, size, sum)
+	}
+	short, err := shorten(log, size)
+	if err != nil {
+		return change{}, err
+	}
+	c := change{state: Truncated, log: short}
+	if known == "" {
+		c.text = k.withHash(text, sum)
+	}
+	return c, nil
 }
 
 // withHash is accuracy.txt with the hash as the organisers' tool writes it.
@@ -162,24 +190,19 @@ func (l accuracyLog) keep(root, backup, sum string) error {
 
 // shorten gives both ends of the log around the gap; nil where it stays whole. A log of 4096 to 8191 bytes grows: its ends
 // overlap.
-func shorten(path string, size int64) ([]byte, error) {
+func shorten(log io.ReaderAt, size int64) ([]byte, error) {
 	if size < endSize {
 		return nil, nil
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	head, tail := make([]byte, endSize), make([]byte, endSize)
-	if _, err := f.ReadAt(head, 0); err != nil {
+	if _, err := log.ReadAt(head, 0); err != nil {
 		return nil, fmt.Errorf("reading its beginning: %w", err)
 	}
 	// The organisers' tool counts characters here; where those are bytes both agree.
 	if i := bytes.IndexFunc(head, func(r rune) bool { return r == '\r' || r > '~' }); i >= 0 {
 		return nil, fmt.Errorf("byte %d is none that LoadGen writes into an accuracy log: look whether this is one", i)
 	}
-	if _, err := f.ReadAt(tail, size-endSize); err != nil {
+	if _, err := log.ReadAt(tail, size-endSize); err != nil {
 		return nil, fmt.Errorf("reading its end: %w", err)
 	}
 	return slices.Concat(head, []byte(gap), tail), nil
