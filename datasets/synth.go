@@ -104,7 +104,7 @@ func (s SynthSet) each(take func(i int, r *SynthRecord) error) error {
 		}
 	}
 	for i := range s.Samples {
-		g := generator{state: uint64(s.Seed)*0x9e3779b97f4a7c15 + uint64(i), bos: synthBOS(row), longest: synthLongestPrompt}
+		g := generator{state: uint64(s.Seed)*0x9e3779b97f4a7c15 + uint64(i), bos: synthBOS(row), longest: synthLongestPrompt, least: row.MinOutputTokens}
 		if row.MaxInputTokens > 0 {
 			g.longest = min(g.longest, row.MaxInputTokens)
 		}

@@ -127,6 +127,7 @@ func TestSynthOfEveryBenchmark(t *testing.T) {
 				for _, s := range d.Samples {
 					ref, ok := row.Scoring.Columns.Reference(s.Kept)
 					require.True(t, ok)
+					require.True(t, s.Target == "" || len(SynthTokensOf(row).Encode(s.Target)) >= row.MinOutputTokens, "record %d: what a server must add to it would be wrong", s.Index)
 					require.True(t, row.Scoring.Columns.Target == "" || ref.Target != "", "record %d has no truth", s.Index)
 					require.Equal(t, strings.HasPrefix(ref.Subset, "livecodebench"), ref.Tests != "", "record %d: a program brings its tests, and nothing else does", s.Index)
 				}

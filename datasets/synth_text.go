@@ -7,6 +7,7 @@ type generator struct {
 	state   uint64
 	bos     int32 // begins every prompt
 	longest int   // prompt, in tokens
+	least   int   // tokens of a reference output: a server gives no shorter answer
 	topic   [topicWords]int
 }
 
@@ -67,10 +68,11 @@ func (g *generator) word() int {
 	return g.topic[g.between(0, g.between(0, topicWords-1))]
 }
 
-// summary returns lines that each repeat most words of a sentence of the article, 20 to 100 words together.
+// summary returns lines that each repeat most words of a sentence of the article, 20 to 100 words together. A word is a token, so that so many
+// words have as many tokens at least.
 func (g *generator) summary(article [][]int) string {
 	var lines []string
-	tokens, want := 0, g.between(20, 96)
+	tokens, want := 0, max(g.between(20, 96), g.least)
 	for words := 0; words < want; {
 		source := article[g.between(0, len(article)-1)]
 		keep := min(g.between(10, 16), max(want-words, 5))
