@@ -103,6 +103,7 @@ func (p *Plan) settingReasons() []string {
 			why = append(why, fmt.Sprintf("%s %v is not the benchmark's %v", l.name, d, l.limit))
 		}
 	}
+	why = append(why, p.confReasons()...)
 	if p.seeds != nil {
 		why = append(why, "the seeds are not the round's")
 	}

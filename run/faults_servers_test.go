@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -218,4 +219,26 @@ func TestFaultsLeaveNothingInTheAccuracyLog(t *testing.T) {
 			require.Len(t, seen, 16)
 		})
 	}
+}
+
+// A server that answers shorter prompts than it was sent says so in its usage: every answer is good, and the run is not.
+func TestServerThatCutsPrompts(t *testing.T) {
+	program(t)
+	server := serveFaults(t, func(x *call) {
+		x.raw(streamHead, strings.Join(x.events(), ""), data(usageOf(len(x.prompt)-1, goodTokens)), data("[DONE]"), lastChunk)
+	})
+	r := faultRun(t, "", []string{server.url})
+	struck := int64(0)
+	for _, e := range requestsOf(t, r).Entries {
+		if (100+e.Index)%faultEvery == 0 {
+			struck++
+		}
+	}
+	require.Positive(t, struck)
+	require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
+	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, ExitInvalid, r.Exit)
+	i := slices.IndexFunc(r.Reasons, func(c Cause) bool { return c.Code == "token_mismatch" })
+	require.GreaterOrEqual(t, i, 0, r.Reasons)
+	require.EqualValues(t, struck, r.Reasons[i].Value)
 }

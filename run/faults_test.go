@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,15 @@ var faultRows = []faultRow{
 	{name: "wrong count of tokens", reply: func(x *call) {
 		x.raw(streamHead, strings.Join(x.events(), ""), data(usageOf(3, 7)), data("[DONE]"), lastChunk)
 	}, want: backends.FailTokenCount, cause: "token_mismatch"},
+	{name: "cut shorter than was asked for", reply: func(x *call) {
+		x.raw(streamHead, data(token(10, "null")), data(token(11, "length")), data(usageOf(3, 2)), data("[DONE]"), lastChunk)
+	}, want: backends.FailTooShort},
+	{name: "longer than was allowed", reply: func(x *call) {
+		x.raw(streamHead, data(token(10, "null")), strings.Join(x.events(), ""), data(usageOf(3, 5)), data("[DONE]"), lastChunk)
+	}, want: backends.FailTooLarge},
+	{name: "ended by a deadline of the server", reply: func(x *call) {
+		x.raw(streamHead, data(token(10, "null")), data(token(11, "timeout")), data(usageOf(3, 2)), data("[DONE]"), lastChunk)
+	}, want: backends.FailAborted},
 	{name: "an id out of range", reply: func(x *call) {
 		x.raw(streamHead, data(token(999_999, "null")), strings.Join(x.events()[1:], ""), x.trailer())
 	}, want: backends.FailBadEvent, kind: "llama"},
@@ -185,7 +195,7 @@ func faultSet(t *testing.T, kind string, rows int) string {
 func faultRun(t *testing.T, kind string, urls []string, args ...string) *ran {
 	t.Helper()
 	all := append([]string{"--served-model", "m", "--dataset", faultSet(t, kind, 16), "--endpoint", strings.Join(urls, ","), "--min-queries", "32", "--min-duration", "0",
-		"--max-tokens", "16", "--no-preflight-query"}, kinds[kind]...)
+		"--max-tokens", strconv.Itoa(goodTokens), "--no-preflight-query"}, kinds[kind]...)
 	return start(t, append(all, args...)...)
 }
 

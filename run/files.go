@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
@@ -53,6 +55,21 @@ func claim(folder string, force bool) error {
 		return err
 	}
 	return makeLogFolder(folder)
+}
+
+// lock makes a folder this process's until the file is closed: of two runs into one folder that begin at the same moment, or are both
+// told to replace what is there, one would judge the other's logs.
+func lock(folder string) (*os.File, error) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return nil, environment("output_dir", fmt.Errorf("the output folder can not be opened: %w", err), "Choose another --output-dir, or change its rights")
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		_ = f.Close() // a folder that was only looked at
+		return nil, usage("output_used", fmt.Errorf("another run is writing into the output folder %s", folder), "Wait for its end, or choose another --output-dir")
+	}
+	return f, nil // a file system without locks can not tell
 }
 
 // replace takes an earlier run out of a folder.

@@ -99,11 +99,23 @@ func (t *test) count(r *Record, data *ledger.Test) {
 		if e.OutputTokens == 1 {
 			r.oneToken++
 		}
+		if sent := t.promptTokens(int(e.Index)); sent > 0 && e.InputTokens > 0 && int(e.InputTokens) != sent {
+			r.otherPrompts++
+		}
 	}
+	r.misreported = c.Duplicates + c.Unknown
 	r.Tokens = TokenCounts{
 		Input: c.InputTokens, Output: c.OutputTokens, Source: strings.Join(slices.Sorted(maps.Keys(sources)), "+"),
 		Mismatches: r.Samples.FailedByReason[string(backends.FailTokenCount)],
 	}
+}
+
+// promptTokens is how many token ids are in a sample's request; 0: it carries text, whose tokens are the server's to count.
+func (t *test) promptTokens(index int) int {
+	if t.config.API == "chat" || index < 0 || index >= len(t.dataset.Samples) {
+		return 0
+	}
+	return len(t.dataset.Samples[index].InputIDs)
 }
 
 func (t *test) endpoints(entries []ledger.Entry) []EndpointCounts {

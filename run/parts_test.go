@@ -49,6 +49,22 @@ func TestClaim(t *testing.T) {
 	require.Equal(t, ExitEnvironment, Classify(claim(filepath.Join(file, "below"), false)).Exit)
 }
 
+func TestFolderIsHeldByOneRun(t *testing.T) {
+	folder := t.TempDir()
+	first, err := lock(folder)
+	require.NoError(t, err)
+	_, err = lock(folder)
+	require.Equal(t, "output_used", Classify(err).Code)
+	require.Equal(t, ExitUsage, Classify(err).Exit)
+	require.ErrorContains(t, err, "another run is writing")
+	require.NoError(t, first.Close())
+	again, err := lock(folder)
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
+	_, err = lock(filepath.Join(folder, "missing"))
+	require.Equal(t, ExitEnvironment, Classify(err).Exit)
+}
+
 func TestReleaseLeavesNothing(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "run")
 	require.NoError(t, claim(folder, false))

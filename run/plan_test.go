@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -89,6 +90,39 @@ func TestDefaultsOfARehearsal(t *testing.T) {
 	p := planned(t, 512, Settings{"model": "llama3.1-8b-edge", "scenario": "SingleStream"})
 	require.Equal(t, 100, p.Config.Int("min-queries"))
 	require.Zero(t, p.Config.Duration("min-duration"))
+}
+
+// A user.conf can have LoadGen measure something else than the benchmark and call it VALID: such a run is a rehearsal, and says why.
+func TestUserConfThatMeasuresSomethingElse(t *testing.T) {
+	for line, reason := range map[string]string{
+		"*.Server.target_latency_percentile = 50":              "the user.conf's target_latency_percentile 50 is not the benchmark's 99",
+		"*.*.performance_issue_same = 1":                       "the user.conf's performance_issue_same 1 is not the benchmark's 0",
+		"*.*.performance_issue_unique = 1":                     "the user.conf's performance_issue_unique 1 is not the benchmark's 0",
+		"*.*.sample_concatenate_permutation = 0":               "the user.conf's sample_concatenate_permutation 0 is not the benchmark's 1",
+		"*.*.performance_sample_count_override = 10":           "the user.conf's performance_sample_count_override 10 is not the benchmark's 13368",
+		"*.*.infer_token_latencies = 1":                        "the user.conf's infer_token_latencies 1 is not the benchmark's 0",
+		"llama3_1-8b.Server.target_latency = 5":                "the user.conf's target_latency 5 is not the benchmark's 0",
+		"*.Server.target_latency_percentile = 99":              "",
+		"*.*.performance_sample_count_override = 0x3438":       "",
+		"*.*.sample_concatenate_permutation = 1":               "",
+		"*.*.print_timestamps = 1":                             "",
+		"*.Server.max_async_queries = 7":                       "",
+		"llama3_1-8b-interactive.*.performance_issue_same = 1": "",
+	} {
+		t.Run(line, func(t *testing.T) {
+			if !loadgen.Built {
+				t.Skip("built without LoadGen")
+			}
+			s := real8b("Server")
+			s["user-conf"] = filepath.Join(t.TempDir(), "user.conf")
+			require.NoError(t, os.WriteFile(s["user-conf"], []byte(line+"\n"), 0o644))
+			var want []string
+			if reason != "" {
+				want = []string{reason}
+			}
+			require.Equal(t, want, planned(t, 13368, s).Rehearsal)
+		})
+	}
 }
 
 // What makes a run with a real server and the real data set a rehearsal.

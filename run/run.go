@@ -46,7 +46,8 @@ type test struct {
 	plan     *Plan
 	observer Observer
 	folder   string
-	claimed  bool // the folder is this run's own
+	claimed  bool     // the folder is this run's own
+	held     *os.File // the folder, locked
 	dataset  *datasets.Dataset
 	config   *backends.Config
 	keys     []uint64 // of the samples, for the strategy hash; nil: their indices
@@ -82,6 +83,7 @@ func Run(ctx context.Context, p *Plan, o Observer) (*Record, error) {
 		o = silent{}
 	}
 	t := &test{plan: p, observer: o, folder: p.Folder()}
+	defer func() { _ = t.held.Close() }() // of no file it is an error that says so
 	err := t.prepare(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, t.release(fmt.Errorf("the run was ended before its test began: %w", cause))
@@ -137,6 +139,9 @@ func (t *test) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := claim(t.folder, p.Config.Bool("force")); err != nil {
+		return err
+	}
+	if t.held, err = lock(t.folder); err != nil {
 		return err
 	}
 	t.claimed = !p.Config.Bool("force")

@@ -45,15 +45,24 @@ func (p *Plan) userConfKeys() ([]config.KV, error) {
 	kvs = slices.DeleteFunc(kvs, p.isOfficialLimit)
 	var head []config.KV
 	if n := p.Config.Int("samples"); n > 0 {
-		// Both, or LoadGen's built-in counts would ask for rows that are not there.
-		for _, key := range []string{"performance_sample_count_override", "accuracy_sample_count_override"} {
+		for _, key := range sampleCounts {
 			head = append(head, config.KV{Key: key, Text: strconv.Itoa(n)})
 		}
 	}
-	if !slices.Contains(config.LoadGenModels(), p.LoadGenModel()) {
+	switch {
+	case !slices.Contains(config.LoadGenModels(), p.LoadGenModel()):
 		head = append(head, p.unknownModelKeys(kvs)...)
+	case p.writesLatencyLimit():
+		head = append(head, latencyKey(p.latencyLimit()))
 	}
 	return joined(head, kvs)
+}
+
+// sampleCounts are both set by --samples, or LoadGen's built-in counts would ask for rows that are not there.
+var sampleCounts = []string{"performance_sample_count_override", "accuracy_sample_count_override"}
+
+func latencyKey(limit time.Duration) config.KV {
+	return config.KV{Key: keyTargetLatency, Text: strconv.FormatInt(limit.Milliseconds(), 10)}
 }
 
 // joined puts what this program says before what a user.conf says. A line of the file that says the same, as in one that an earlier run has
@@ -87,8 +96,13 @@ func (p *Plan) isOfficialLimit(kv config.KV) bool {
 
 // unknownModelKeys say what mlperf.conf says for the benchmarks it knows.
 func (p *Plan) unknownModelKeys(have []config.KV) []config.KV {
-	if !p.Row.UseTokenLatencies {
+	switch {
+	case !p.Row.UseTokenLatencies && p.Scenario.LoadGen != models.Server:
 		return nil
+	case !p.Row.UseTokenLatencies && p.latencyLimit() > 0:
+		return []config.KV{latencyKey(p.latencyLimit())}
+	case !p.Row.UseTokenLatencies:
+		return []config.KV{latencyKey(noLimit)} // LoadGen's own for a model that it does not know are 10 ms
 	}
 	keys := []config.KV{{Key: "use_token_latencies", Text: "1"}}
 	if p.Scenario.LoadGen != models.Server {
@@ -99,7 +113,7 @@ func (p *Plan) unknownModelKeys(have []config.KV) []config.KV {
 			keys = append(keys, config.KV{Key: key, Text: strconv.FormatInt(noLimit.Milliseconds(), 10)})
 		}
 	}
-	return append(keys, config.KV{Key: "target_latency", Text: "0"})
+	return append(keys, latencyKey(0))
 }
 
 var loadgenModes = map[models.Mode]loadgen.TestMode{
@@ -138,6 +152,9 @@ func (p *Plan) assertSettings(s *loadgen.TestSettings) error {
 	if p.Scenario.LoadGen == models.Server && p.Row.UseTokenLatencies {
 		expect("ttft_latency", time.Duration(s.ServerTTFTLatency), p.limit("ttft-limit"))
 		expect("tpot_latency", time.Duration(s.ServerTPOTLatency), p.limit("tpot-limit"))
+	}
+	if limit, known := p.expectedLatencyLimit(); known && p.Scenario.LoadGen == models.Server {
+		expect("target_latency", time.Duration(s.ServerTargetLatencyNS), limit)
 	}
 	// Another LoadGen, of a submitter's own round, carries that round's seeds; the record says that it is another.
 	if round, ok := models.FindRound(models.CurrentRound); ok && p.seeds == nil && loadgen.Version() == PinnedLoadGen {

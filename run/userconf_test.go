@@ -149,6 +149,16 @@ func TestSettingsThatLoadGenReads(t *testing.T) {
 			require.Zero(t, s.PerformanceIssueSame)
 			require.False(t, s.SampleConcatenatePermutation)
 		}},
+		"a limit of the whole answer": {job{Settings: Settings{"model": "qwen3-vl-235b-a22b", "scenario": "Server"}, Rows: 10}, func(t *testing.T, s loadgen.TestSettings) {
+			require.False(t, s.UseTokenLatencies)
+			require.Equal(t, ms(12000), s.ServerTargetLatencyNS)
+		}},
+		"Interactive without a key of its own": {job{Settings: Settings{"model": "qwen3-vl-235b-a22b", "scenario": "Interactive"}, Rows: 10}, func(t *testing.T, s loadgen.TestSettings) {
+			require.Equal(t, ms(1500), s.ServerTargetLatencyNS)
+		}},
+		"another limit of the whole answer, told": {job{Settings: Settings{"model": "qwen3-vl-235b-a22b", "scenario": "Server"}, Rows: 10, UserConf: "*.Server.target_latency = 9000\n"}, func(t *testing.T, s loadgen.TestSettings) {
+			require.Equal(t, ms(9000), s.ServerTargetLatencyNS)
+		}},
 		"SingleStream": {job{Settings: Settings{"model": "llama3.1-8b-edge", "scenario": "SingleStream", "expected-latency": "20ms"}, Rows: 10}, func(t *testing.T, s loadgen.TestSettings) {
 			require.Equal(t, loadgen.SingleStream, s.Scenario)
 			require.Equal(t, 20e6, s.SingleStreamExpectedLatencyNS)
@@ -172,6 +182,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"no query and no duration":                         {job{Settings: Settings{"model": "llama3.1-8b", "min-queries": "0", "min-duration": "0"}, Rows: 10}, "LoadGen would"},
 		"more than memory holds":                           {job{Settings: Settings{"model": "llama3.1-8b", "scenario": "Server", "target-qps": "1e7", "min-duration": "1000"}, Rows: 10}, "out of memory"},
 		"an unknown user.conf key":                         {job{Settings: Settings{"model": "llama3.1-8b"}, Rows: 10, UserConf: "*.*.target_qsp = 3\n"}, "target_qps"},
+		"a limit that user.conf loosens":                   {job{Settings: Settings{"model": "qwen3-vl-235b-a22b", "scenario": "Interactive"}, Rows: 10, UserConf: "*.Server.target_latency = 12000\n"}, "the user.conf has target_latency = 12000, and this test needs 1500"},
 		"a limit that user.conf loosens under another key": {job{Settings: Settings{"model": "llama3.1-8b", "scenario": "Server"}, Rows: 10, UserConf: "llama3_1-8b.Server.use_token_latencies = 0\n"}, "use_token_latencies is false instead of true"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ type evidence struct {
 // rules are the conditions of VALID (design.md §5), each a function that gives a cause, or nil.
 var rules = []func(*evidence) *Cause{
 	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleLogComplete, ruleLoadGen, ruleLoadGenErrors, ruleAudit, ruleFailed, ruleUnfinished, ruleEmpty,
-	ruleFirstTokens, ruleTokenCounts, ruleTTFTLimit, ruleTPOTLimit, ruleDispatchLag, ruleReportLag, ruleClock, ruleServers,
+	ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported, ruleTTFTLimit, ruleTPOTLimit, ruleLatencyLimit, ruleDispatchLag, ruleReportLag, ruleClock, ruleServers,
 	ruleAccuracy, ruleUnanswered,
 }
 
@@ -189,23 +189,51 @@ func ruleTokenCounts(e *evidence) *Cause {
 	return nil
 }
 
+// rulePrompts: a server that cuts prompts, or puts tokens before them, answers another benchmark.
+func rulePrompts(e *evidence) *Cause {
+	if n := e.record.otherPrompts; n > 0 {
+		return &Cause{Code: "token_mismatch", Text: fmt.Sprintf("in %d answers the server counted another number of prompt tokens than the token ids that it was sent: does it cut prompts, or put a token before them?", n), Value: n, Limit: 0}
+	}
+	return nil
+}
+
+// ruleMisreported: every sample has one first token at most and one end. What was refused did not reach LoadGen, but whoever reported it is wrong
+// about something else too.
+func ruleMisreported(e *evidence) *Cause {
+	if n := e.record.misreported; n > 0 {
+		return &Cause{Code: "misreported", Text: fmt.Sprintf("%d times a first token or an end was reported again, or of a sample that LoadGen had not issued: this is a bug, please report it with the run's folder", n), Value: n, Limit: 0}
+	}
+	return nil
+}
+
 // limitApplies: the scenario's limits are asserted on a test that measured, by us as well as by LoadGen, because LoadGen would test an
 // Interactive run that got the wrong key with Server's limits.
 func (e *evidence) limitApplies() bool {
-	return e.plan.Mode == models.Performance && !e.auditRun() && e.tokens && e.ended == nil && e.logs != nil
+	return e.plan.Mode == models.Performance && !e.auditRun() && e.ended == nil && e.logs != nil
 }
 
 func ruleTTFTLimit(e *evidence) *Cause {
-	return e.scenarioLimit("ttft-limit", "time to first token", "result_first_token_99.00_percentile_latency_ns")
+	return e.tokenLimit("ttft-limit", "time to first token", "result_first_token_99.00_percentile_latency_ns")
 }
 
 func ruleTPOTLimit(e *evidence) *Cause {
-	return e.scenarioLimit("tpot-limit", "time per output token", "result_time_per_output_token_99.00_percentile_ns")
+	return e.tokenLimit("tpot-limit", "time per output token", "result_time_per_output_token_99.00_percentile_ns")
+}
+
+func (e *evidence) tokenLimit(setting, what, key string) *Cause {
+	if !e.tokens {
+		return nil
+	}
+	return e.scenarioLimit(e.plan.Config.Duration(setting), what, key)
+}
+
+// ruleLatencyLimit is for benchmarks that limit the whole answer and not its tokens.
+func ruleLatencyLimit(e *evidence) *Cause {
+	return e.scenarioLimit(e.plan.latencyLimit(), "whole answer", "result_99.00_percentile_latency_ns")
 }
 
 // scenarioLimit wants LoadGen's 99th percentile strictly below the limit, as the submission checker does (spec/models.md §4).
-func (e *evidence) scenarioLimit(setting, what, key string) *Cause {
-	limit := e.plan.Config.Duration(setting)
+func (e *evidence) scenarioLimit(limit time.Duration, what, key string) *Cause {
 	if !e.limitApplies() || limit <= 0 {
 		return nil
 	}
@@ -223,22 +251,32 @@ func (e *evidence) scenarioLimit(setting, what, key string) *Cause {
 // lagShare is the part of a limit that the client itself may use up (design.md §5).
 const lagShare = 0.1
 
+// ruleDispatchLag goes by the limit of the first token, or of the whole answer where that is what is limited.
 func ruleDispatchLag(e *evidence) *Cause {
-	limit := e.plan.Config.Duration("ttft-limit").Seconds() * lagShare * 1e6
-	lag := e.record.Client.DispatchLagUS.P99
-	if !e.limitApplies() || limit <= 0 || lag <= limit {
-		return nil
-	}
-	return &Cause{Code: "client_lag", Text: fmt.Sprintf("the 99th percentile from scheduled to sent is %.0f us, above a tenth of the limit for the first token: the client is too slow for this load", lag), Value: lag, Limit: limit}
+	tolerance := max(e.tokenTime("ttft-limit"), e.plan.latencyLimit())
+	return e.lag(e.record.Client.DispatchLagUS.P99, tolerance, "from scheduled to sent", "the limit for the first token")
 }
 
 func ruleReportLag(e *evidence) *Cause {
-	limit := e.plan.Config.Duration("tpot-limit").Seconds() * lagShare * 1e6 * float64(max(e.medianN-1, 1))
-	lag := e.record.Client.ReportLagUS.P99
-	if !e.limitApplies() || limit <= 0 || lag <= limit {
+	tolerance := e.tokenTime("tpot-limit") * time.Duration(max(e.medianN-1, 1))
+	return e.lag(e.record.Client.ReportLagUS.P99, tolerance, "from readable to reported", "the time that the tokens may take")
+}
+
+// tokenTime is a limit per token; 0 where none is measured.
+func (e *evidence) tokenTime(setting string) time.Duration {
+	if !e.tokens {
+		return 0
+	}
+	return e.plan.Config.Duration(setting)
+}
+
+// lag wants the client's own share below a tenth of a limit.
+func (e *evidence) lag(us float64, limit time.Duration, what, of string) *Cause {
+	most := limit.Seconds() * lagShare * 1e6
+	if !e.limitApplies() || limit <= 0 || us <= most {
 		return nil
 	}
-	return &Cause{Code: "client_lag", Text: fmt.Sprintf("the 99th percentile from readable to reported is %.0f us, above a tenth of the time that the tokens may take: the client is too slow for this load", lag), Value: lag, Limit: limit}
+	return &Cause{Code: "client_lag", Text: fmt.Sprintf("the 99th percentile %s is %.0f us, above a tenth of %s: the client is too slow for this load", what, us, of), Value: us, Limit: most}
 }
 
 func ruleClock(e *evidence) *Cause {

@@ -115,8 +115,11 @@ func TestEachRuleAlone(t *testing.T) {
 		"an empty answer":  {change: func(e *evidence) { e.record.Samples.Empty = 1 }, verdict: Invalid, codes: []string{"empty_outputs"}, exit: ExitInvalid},
 		"a missing first token": {change: func(e *evidence) { e.record.Samples.FirstTokens = 98 },
 			verdict: Invalid, codes: []string{"missing_first_tokens"}, text: "2 successful samples", exit: ExitInvalid},
-		"first tokens that nobody waits for": {change: func(e *evidence) { e.tokens, e.record.Samples.FirstTokens = false, 0 }, verdict: Valid},
-		"a token mismatch":                   {change: func(e *evidence) { e.record.Tokens.Mismatches = 1 }, verdict: Invalid, codes: []string{"token_mismatch"}, exit: ExitInvalid},
+		"first tokens that nobody waits for":     {change: func(e *evidence) { e.tokens, e.record.Samples.FirstTokens = false, 0 }, verdict: Valid},
+		"a token mismatch":                       {change: func(e *evidence) { e.record.Tokens.Mismatches = 1 }, verdict: Invalid, codes: []string{"token_mismatch"}, exit: ExitInvalid},
+		"prompts that the server cuts":           {change: func(e *evidence) { e.record.otherPrompts = 3 }, verdict: Invalid, codes: []string{"token_mismatch"}, text: "in 3 answers", exit: ExitInvalid},
+		"an end that was told twice":             {change: func(e *evidence) { e.record.misreported = 1 }, verdict: Invalid, codes: []string{"misreported"}, exit: ExitInvalid},
+		"a long answer where tokens are limited": {change: func(e *evidence) { e.logs.Result["result_99.00_percentile_latency_ns"] = int64(3600e9) }, verdict: Valid},
 		"TTFT at its limit": {change: func(e *evidence) { e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9) },
 			verdict: Invalid, codes: []string{"scenario_limit"}, text: "time to first token is 2s, the limit of Server is 2s", exit: ExitInvalid},
 		"TPOT above its limit": {change: func(e *evidence) { e.logs.Result["result_time_per_output_token_99.00_percentile_ns"] = int64(1e8 + 1) },
@@ -161,6 +164,42 @@ func TestEachRuleAlone(t *testing.T) {
 			require.Contains(t, text, c.text)
 			r := &Record{Verdict: verdict, Reasons: causes}
 			require.Equal(t, c.exit, r.ExitCode())
+		})
+	}
+}
+
+// A benchmark that limits the whole answer is held against that, and its tokens against nothing (spec/models.md §4).
+func TestLimitOfTheWholeAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		scenario string
+		ns       any
+		lagUS    float64
+		codes    []string
+	}{
+		"Server":                  {"Server", int64(11_999_999_999), 1_200_000, nil},
+		"Server at its limit":     {"Server", int64(12e9), 0, []string{"scenario_limit"}},
+		"Server, sent late":       {"Server", int64(5e9), 1_200_001, []string{"client_lag"}},
+		"Interactive":             {"Interactive", int64(1_499_999_999), 150_000, nil},
+		"Interactive, as Server":  {"Interactive", int64(11e9), 0, []string{"scenario_limit"}},
+		"Interactive, sent late":  {"Interactive", int64(1e9), 150_001, []string{"client_lag"}},
+		"Interactive, no latency": {"Interactive", nil, 0, []string{"scenario_limit"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := New(Settings{"model": "qwen3-vl-235b-a22b", "scenario": c.scenario, "endpoint": "http://host:1", "target-qps": "10"})
+			require.NoError(t, err)
+			require.NoError(t, p.Bind(8000))
+			e := clean(t, nil)
+			e.plan, e.tokens, e.logs.Result = p, false, map[string]any{}
+			if c.ns != nil {
+				e.logs.Result["result_99.00_percentile_latency_ns"] = c.ns
+			}
+			e.record.Client.DispatchLagUS.P99 = c.lagUS
+			_, causes := e.judge()
+			var codes []string
+			for _, cause := range causes {
+				codes = append(codes, cause.Code)
+			}
+			require.Equal(t, c.codes, codes, causes)
 		})
 	}
 }

@@ -68,7 +68,7 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 			s.loadgen.FirstTokenComplete(q.ID, nil)
 		}
 		s.loadgen.QuerySamplesComplete(q.ID, nil, 0)
-	case len(o.Text) > 0: // kept only where answers are texts, whether the server gave ids too or not
+	case o.Text != nil: // kept only where answers are texts, be they empty, whether the server gave ids too or not
 		s.loadgen.QuerySamplesCompleteBytes(q.ID, o.Text, o.NTokens)
 	default:
 		s.loadgen.QuerySamplesComplete(q.ID, o.Tokens, o.NTokens)

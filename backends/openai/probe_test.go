@@ -20,8 +20,8 @@ import (
 
 const (
 	modelList = `{"object":"list","data":[{"id":"other","owned_by":"vllm","max_model_len":10},{"id":"m","owned_by":"vllm","max_model_len":4096}]}`
-	answer    = `{"choices":[{"index":0,"text":"w","finish_reason":"length","token_ids":[5,6]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`
-	stream    = "data: {\"choices\":[{\"index\":0,\"text\":\"w\",\"finish_reason\":null,\"token_ids\":[5]}]}\n\ndata: {\"choices\":[{\"index\":0,\"text\":\"\",\"finish_reason\":\"length\",\"token_ids\":[6]}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n"
+	answer    = `{"choices":[{"index":0,"text":"w","finish_reason":"stop","token_ids":[5,6]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`
+	stream    = "data: {\"choices\":[{\"index\":0,\"text\":\"w\",\"finish_reason\":null,\"token_ids\":[5]}]}\n\ndata: {\"choices\":[{\"index\":0,\"text\":\"\",\"finish_reason\":\"stop\",\"token_ids\":[6]}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n"
 )
 
 // page is what a path answers.

@@ -49,7 +49,13 @@ func TestTolerance(t *testing.T) {
 		{"an unknown finish_reason", "", lines(id, strings.Replace(end, "stop", "eos", 1)), backends.OK, 2, "ab", "eos", 0},
 		{"content_filter", "", lines(id, strings.Replace(end, "stop", "content_filter", 1)), backends.FailAborted, 2, "ab", "content_filter", 0},
 		{"ids of more than 31 bits", "", lines(`data: {"choices":[{"token_ids":[4294967295],"finish_reason":"stop"}]}`), backends.FailBadEvent, 0, "", "stop", -1},
-		{"finish_reason in its own event, fewer events than tokens", "", lines(`data: {"choices":[{"text":"ab"}]}`, `data: {"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":5}}`), backends.OK, 5, "ab", "length", 0},
+		{"finish_reason in its own event, fewer events than tokens", "", lines(`data: {"choices":[{"text":"ab"}]}`, `data: {"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":2}}`), backends.OK, 2, "ab", "length", 0},
+		{"cut shorter than was asked for", "", lines(`data: {"choices":[{"text":"ab"}]}`, `data: {"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":1}}`), backends.FailTooShort, 1, "ab", "length", 0},
+		{"longer than was allowed", "", lines(id, id, id, strings.Replace(end, "stop", "length", 1)), backends.FailTooLarge, 4, "aaab", "length", 0},
+		{"longer than was allowed, by the count", "", lines(`data: {"choices":[{"text":"ab"}]}`, `data: {"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":3}}`), backends.FailTooLarge, 3, "ab", "stop", 0},
+		{"ended by a deadline of the server", "", lines(id, strings.Replace(end, "stop", "timeout", 1)), backends.FailAborted, 2, "ab", "timeout", 0},
+		{"chat: tokens and no text", "chat", lines(chat(`{"content":""}`, `,"finish_reason":"stop"`), usage), backends.FailNoFirstToken, 2, "", "stop", -1},
+		{"chat: reasoning alone is an answer without text", "chat", lines(chat(`{"reasoning":"hm"}`, `,"finish_reason":"stop"`), usage), backends.OK, 2, "", "stop", 0},
 		{"chat: a role is no token", "chat", lines(chat(`{"role":"assistant","content":""}`, ""), chat(`{"content":"ab"}`, ""), chat(`{}`, `,"finish_reason":"stop"`), usage, done), backends.OK, 2, "ab", "stop", 1},
 		{"chat: role with null content, and again in each event", "chat", lines(chat(`{"role":"assistant","content":null}`, ""), chat(`{"role":"assistant","content":"ab"}`, ""), chat(`{"role":"assistant"}`, `,"finish_reason":"stop"`), usage), backends.OK, 2, "ab", "stop", 1},
 		{"chat: reasoning is the first token, and no text", "chat", lines(chat(`{"reasoning_content":"hm"}`, ""), chat(`{"content":"b"}`, `,"finish_reason":"stop"`), usage), backends.OK, 2, "b", "stop", 0},
@@ -91,6 +97,33 @@ func TestSGLangNamesItsIDs(t *testing.T) {
 	o := decode(t, config("chat", false), "application/json", []byte(body))
 	require.Equal(t, backends.OK, o.Reason)
 	require.Equal(t, []int32{5, 2}, o.Tokens)
+}
+
+// A count without a text is no answer where the text is what counts; an id is one, and so is reasoning that was cut.
+func TestTextThatDoesNotCome(t *testing.T) {
+	answer := func(choice string) []byte {
+		return []byte(`{"choices":[{"index":0,"finish_reason":"stop",` + choice + `}],"usage":{"completion_tokens":2}}`)
+	}
+	for _, c := range []struct {
+		name, choice string
+		want         backends.Reason
+	}{
+		{"no content", `"message":{"role":"assistant","content":""}`, backends.FailEmpty},
+		{"null", `"message":{"role":"assistant","content":null}`, backends.FailEmpty},
+		{"the end at once, as an id", `"message":{"content":""},"token_ids":[2,2]`, backends.OK},
+		{"reasoning alone", `"message":{"content":null,"reasoning":"hm"}`, backends.OK},
+		{"a call alone", `"message":{"content":null,"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}`, backends.OK},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			keep := config("chat", false)
+			keep.KeepText, keep.NeedIDs = true, false
+			o := decode(t, keep, "application/json", answer(c.choice))
+			require.Equal(t, c.want, o.Reason)
+			if c.want == backends.OK {
+				require.NotNil(t, o.Text, "LoadGen gets a text, be it empty, and no ids")
+			}
+		})
+	}
 }
 
 // TestGoldenWireProbe replays what servers answer to the questions of a probe.

@@ -66,7 +66,7 @@ func server(t *testing.T, pages map[string]string, bodies *posted) string {
 			body, _ := io.ReadAll(r.Body)
 			bodies.add(string(body))
 			w.Header().Set("Content-Type", "text/event-stream")
-			io.WriteString(w, event("5", 1, running)+event("5,6", 2, length)+wiretest.Done)
+			io.WriteString(w, event("5", 1, running)+event("5,6", 2, `{"type":"stop","matched":6}`)+wiretest.Done)
 		default:
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, page)

@@ -204,6 +204,37 @@ func TestSummarizeTellsWhatIsMissing(t *testing.T) {
 	}
 }
 
+// Lines that LoadGen wrote nowhere are in its own count all the same, and of the two files one may have lost some.
+func TestSummarizeBelievesTheLargestCountOfErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(map[string]string)
+		want   int
+	}{
+		"none": {func(map[string]string) {}, 0},
+		"in num_errors": {func(f map[string]string) {
+			f[DetailName] = strings.Replace(f[DetailName], `"value": 0`, `"value": 2`, 1)
+		}, 2},
+		"in the summary": {func(f map[string]string) {
+			f[SummaryName] = "Result is : VALID\n3 ERRORS encountered. See detailed log.\n"
+		}, 3},
+		"one in the summary": {func(f map[string]string) {
+			f[SummaryName] = "Result is : VALID\n1 ERROR encountered. See detailed log.\n"
+		}, 1},
+		"in the lines": {func(f map[string]string) {
+			f[DetailName] = line("error_runtime", `"a"`, true, false) + line("error_runtime", `"a"`, true, false) + f[DetailName]
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := performanceLog("VALID")
+			c.change(files)
+			r, err := Summarize(writeLogs(t, files))
+			require.NoError(t, err)
+			require.True(t, r.Complete, r.Missing)
+			require.Equal(t, c.want, r.Errors)
+		})
+	}
+}
+
 func TestSummarizeCountsErrorsAndKeepsTheFirstValue(t *testing.T) {
 	files := performanceLog("INVALID")
 	for i := range 30 {

@@ -34,6 +34,7 @@ type Answer struct {
 	giveText   bool // the text is the answer, and not only counted
 	countText  func([]byte) (int, error)
 	minTokens  int
+	maxTokens  int // that were asked for; 0: no number was
 	vocabulary int
 	maxBytes   int64
 
@@ -66,7 +67,7 @@ type Answer struct {
 func New(c *backends.Config, o Options) *Answer {
 	a := &Answer{
 		Options: o, stream: c.Stream, needIDs: c.NeedIDs, keepText: c.KeepText || c.CountText != nil, giveText: c.KeepText, countText: c.CountText,
-		minTokens: c.MinTokens, vocabulary: c.Vocabulary, maxBytes: c.MaxAnswerBytes,
+		minTokens: c.MinTokens, maxTokens: c.Sampling.MaxTokens, vocabulary: c.Vocabulary, maxBytes: c.MaxAnswerBytes,
 	}
 	if a.maxBytes <= 0 {
 		a.maxBytes = defaultMaxAnswer

@@ -133,7 +133,7 @@ func (b *Batch) add(e *Event) {
 	a.apply(e)
 	i := len(b.parts)
 	if i == len(b.tokens) {
-		b.tokens, b.texts = append(b.tokens, nil), append(b.texts, nil)
+		b.tokens, b.texts = append(b.tokens, nil), append(b.texts, []byte{}) // a text may be empty, and is none where it is nil
 	}
 	p := backends.Part{Index: int(index)}
 	p.Detail = a.Finish(&p.Outcome, backends.OK)

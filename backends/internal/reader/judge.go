@@ -20,7 +20,13 @@ func intern(b []byte) string {
 }
 
 // aborted are the finish reasons that say that the answer is not whole.
-var aborted = map[string]bool{"abort": true, "error": true, "cancelled": true, "canceled": true, "content_filter": true}
+var aborted = map[string]bool{
+	"abort": true, "error": true, "cancelled": true, "canceled": true, "content_filter": true,
+	"timeout": true, "timed_out": true, "not_finished": true, // TensorRT-LLM's
+}
+
+// byLength are those that say that the answer was ended for its length.
+var byLength = map[string]bool{"length": true, "max_tokens": true}
 
 // Finish reads what is left and judges the answer.
 func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
@@ -47,12 +53,20 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 		o.NTokens, o.TokenSource = a.counted, backends.TokensFromTokenizer
 	}
 	if a.giveText {
-		o.Text = a.text
+		o.Text = a.given()
 		if len(a.calls) > 0 {
 			o.Text = a.callsText()
 		}
 	}
 	return detail
+}
+
+// given is the text, never nil: that nothing was said is an answer too, where the output was reasoning alone.
+func (a *Answer) given() []byte {
+	if a.text == nil {
+		a.text = []byte{}
+	}
+	return a.text
 }
 
 // countIfNobodyDid counts the text with a tokenizer, where the server said neither ids nor their number. It takes the time of
@@ -98,11 +112,11 @@ func (a *Answer) whole() {
 
 // judge gives the first failure of the answer, in the order of what explains most.
 func (a *Answer) judge(cut backends.Reason) (backends.Reason, string) {
-	n := int(a.count)
+	n, exact := int(a.count), true
 	if a.hasIDs {
 		n = len(a.tokens)
 	} else if n < 0 && a.counted >= 0 {
-		n = a.counted
+		n, exact = a.counted, false
 	}
 	switch {
 	case a.reason != backends.OK:
@@ -131,6 +145,12 @@ func (a *Answer) judge(cut backends.Reason) (backends.Reason, string) {
 		return backends.FailTooShort, fmt.Sprintf("the answer has %d output tokens, the benchmark asks for at least %d", n, a.minTokens)
 	case a.stream && a.timed == 0:
 		return backends.FailNoFirstToken, "a stream was asked for and the tokens came without one: the time of the first token is unknown"
+	case exact && byLength[a.finish] && n < a.maxTokens:
+		return backends.FailTooShort, fmt.Sprintf("the server ended the answer at %d output tokens for its length, and %d were allowed: its context or a limit of its own is shorter", n, a.maxTokens)
+	case exact && a.maxTokens > 0 && n > a.maxTokens:
+		return backends.FailTooLarge, fmt.Sprintf("the answer has %d output tokens, and %d were allowed: the server does not honour max_tokens", n, a.maxTokens)
+	case a.giveText && !a.hasIDs && len(a.text) == 0 && !a.hidden: // an id without a text is an answer: one that ends at once
+		return backends.FailEmpty, fmt.Sprintf("the server counts %d output tokens, and no text came, which is what this benchmark is about", n)
 	}
 	return backends.OK, ""
 }

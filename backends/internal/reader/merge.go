@@ -37,6 +37,7 @@ func (a *Answer) apply(e *Event) int {
 		a.addCalls(e.Calls)
 	}
 	a.hasIDs = a.hasIDs || e.HasIDs
+	a.hidden = a.hidden || e.Aside
 	if e.Running {
 		return a.running(e)
 	}
@@ -45,7 +46,6 @@ func (a *Answer) apply(e *Event) int {
 	}
 	if !e.HasIDs && e.HasText {
 		a.bareIDs = true
-		a.hidden = a.hidden || e.Aside
 		return 1
 	}
 	if !a.valid(e, e.IDs) {

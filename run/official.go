@@ -1,0 +1,123 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// fixedKey is a key of LoadGen's configuration that the rules fix and that is no setting of ours: a user.conf may carry it, and LoadGen
+// then measures something else than the benchmark and says VALID all the same (spec/loadgen-engine.md §2.5).
+type fixedKey struct {
+	name     string
+	official func(s *loadgen.TestSettings) float64 // in the file's unit
+}
+
+func oneIf(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// fixedKeys are looked up in what a user.conf says beyond the settings. Keys that end a test early with an error (max_async_queries) or that
+// only log more (print_timestamps, accuracy_log_*) change no result and are not among them.
+var fixedKeys = []fixedKey{
+	{keyTargetLatency, func(s *loadgen.TestSettings) float64 {
+		return float64(s.ServerTargetLatencyNS) / float64(time.Millisecond)
+	}},
+	{"performance_issue_unique", func(s *loadgen.TestSettings) float64 { return oneIf(s.PerformanceIssueUnique) }},
+	{"performance_issue_same", func(s *loadgen.TestSettings) float64 { return oneIf(s.PerformanceIssueSame) }},
+	{"sample_concatenate_permutation", func(s *loadgen.TestSettings) float64 { return oneIf(s.SampleConcatenatePermutation) }},
+	{"performance_sample_count_override", func(s *loadgen.TestSettings) float64 { return float64(s.PerformanceSampleCountOverride) }},
+	{"accuracy_sample_count_override", func(s *loadgen.TestSettings) float64 { return float64(s.AccuracySampleCountOverride) }},
+	{"infer_token_latencies", func(s *loadgen.TestSettings) float64 { return oneIf(s.InferTokenLatencies) }},
+	{"token_latency_scaling_factor", func(s *loadgen.TestSettings) float64 { return float64(s.TokenLatencyScalingFactor) }},
+}
+
+// keyTargetLatency is the limit of the whole answer in Server.
+const keyTargetLatency = "target_latency"
+
+// percentileKey has a field of its own in each scenario.
+const percentileKey = "target_latency_percentile"
+
+func percentile(s *loadgen.TestSettings, scenario models.Scenario) float64 {
+	const percent = 100
+	if scenario == models.Server {
+		return s.ServerTargetLatencyPercentile * percent
+	}
+	return s.SingleStreamTargetLatencyPercentile * percent
+}
+
+// confReasons say which lines of a user.conf make a run a rehearsal: they measure otherwise than LoadGen's built-in mlperf.conf would.
+func (p *Plan) confReasons() []string {
+	if len(p.confRest) == 0 || !loadgen.Built {
+		return nil
+	}
+	official := loadgen.DefaultTestSettings()
+	official.FromConfig("", p.LoadGenModel(), string(p.Scenario.LoadGen), loadgen.ConfBuiltIn)
+	if limit := p.Scenario.TargetLatency; limit > 0 {
+		official.ServerTargetLatencyNS = uint64(limit)
+	}
+	fixed := append(slices.Clone(fixedKeys), fixedKey{percentileKey, func(s *loadgen.TestSettings) float64 { return percentile(s, p.Scenario.LoadGen) }})
+	var why []string
+	for _, k := range fixed {
+		i := slices.IndexFunc(p.confRest, func(kv config.KV) bool { return kv.Key == k.name })
+		if i < 0 || p.restFollows(k.name) {
+			continue
+		}
+		if is, want := p.confRest[i].Text, k.official(&official); !isNumber(is, want) {
+			why = append(why, fmt.Sprintf("the user.conf's %s %s is not the benchmark's %s", k.name, is, strconv.FormatFloat(want, 'g', 6, 64)))
+		}
+	}
+	return why
+}
+
+// restFollows: with --samples both counts follow from it, and fewer rows are a reason of their own.
+func (p *Plan) restFollows(key string) bool {
+	return p.Config.Int("samples") > 0 && slices.Contains(sampleCounts, key)
+}
+
+// isNumber compares a number of a user.conf, which may be hexadecimal, with one of LoadGen's, which has gone through a multiplication.
+func isNumber(text string, want float64) bool {
+	const rounding = 1e-9
+	n, err := strconv.ParseUint(text, 0, 64)
+	is := float64(n)
+	if err != nil {
+		if is, err = strconv.ParseFloat(text, 64); err != nil {
+			return false
+		}
+	}
+	return is >= want-rounding*want && is <= want+rounding*want
+}
+
+// latencyLimit is what LoadGen is to hold the whole answer against in Server; 0: the benchmark has limits per token instead, or none.
+func (p *Plan) latencyLimit() time.Duration {
+	if p.Scenario.LoadGen != models.Server || p.Row.UseTokenLatencies {
+		return 0
+	}
+	return p.Scenario.TargetLatency
+}
+
+// writesLatencyLimit: the limit stands in no mlperf.conf. Interactive of a benchmark without an interactive key would get Server's
+// (spec/models.md §2).
+func (p *Plan) writesLatencyLimit() bool {
+	return p.latencyLimit() > 0 && p.Scenario.Scenario == models.Interactive
+}
+
+// expectedLatencyLimit is what LoadGen has to hold the whole answer against; false: nothing is known of it.
+func (p *Plan) expectedLatencyLimit() (time.Duration, bool) {
+	for _, kv := range p.confRest {
+		if kv.Key == keyTargetLatency {
+			n, err := strconv.ParseUint(kv.Text, 0, 63)
+			return time.Duration(n) * time.Millisecond, err == nil
+		}
+	}
+	limit := p.latencyLimit()
+	return limit, limit > 0
+}
