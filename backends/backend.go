@@ -63,6 +63,8 @@ type Outcome struct {
 	Endpoint     int    // index into Config.Endpoints
 	Parts        []Part // the answers of a batch; nil: it was none
 	Retries      int    // attempts before this one
+	Events       int    // of a stream, that brought tokens
+	Merged       int    // of them, with more than one token
 	// Wall clock, ns since 1970; 0: did not happen.
 	DequeuedNS, SentNS, FirstByteNS, FirstTokenNS, LastTokenNS int64
 	// ReadableNS is the earliest time at which the bytes of the last token can have been there to read; 0: not known.
@@ -98,6 +100,12 @@ type Sink interface {
 	// TokenGap says that n tokens came gapNS after the ones before them, inside one answer.
 	TokenGap(gapNS int64, n int)
 	Failed(a Attempt)
+}
+
+// BatchSink is what a Sink may also be: one that takes streamed tokens by the parts of a batch, in place of FirstToken and
+// TokenGap. The calls for one query come from the thread of its Complete, and before it.
+type BatchSink interface {
+	Streamed(q loadgen.Query, news []News, atNS int64)
 }
 
 // Endpoint is one server address.

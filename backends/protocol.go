@@ -25,6 +25,19 @@ type Answer interface {
 	Finish(o *Outcome, cut Reason) (detail string)
 }
 
+// Batched is what an Answer may also be: the answers to several prompts, streamed.
+type Batched interface {
+	// News are the parts for which the last Feed found its tokens. They stand until the next Feed.
+	News() []News
+}
+
+// News is what one event brought for one part of a batch.
+type News struct {
+	Part   int // index, as the server gives it
+	N      int // tokens that are new, counted as Feed does
+	Tokens []int32
+}
+
 // Cut bounds text that a server sent, for use in a message.
 func Cut(text string, n int) string {
 	if len(text) <= n {

@@ -106,7 +106,7 @@ func (t *test) count(r *Record, data *ledger.Test) {
 	r.misreported = c.Duplicates + c.Unknown
 	r.Tokens = TokenCounts{
 		Input: c.InputTokens, Output: c.OutputTokens, Source: strings.Join(slices.Sorted(maps.Keys(sources)), "+"),
-		Mismatches: r.Samples.FailedByReason[string(backends.FailTokenCount)],
+		Mismatches: r.Samples.FailedByReason[string(backends.FailTokenCount)], Events: c.Events, Merged: c.Merged,
 	}
 }
 

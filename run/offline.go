@@ -1,7 +1,6 @@
 package run
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -75,9 +74,6 @@ func (p *Plan) place(c *backends.Config) error {
 	c.PerEndpoint = s.perEndpoint
 	if !s.batch {
 		return nil
-	}
-	if c.Stream {
-		return usage("offline_strategy", errors.New("the strategy batch sends requests that are not streamed, and this test needs a stream"), "Choose another --offline-strategy")
 	}
 	c.Batch = p.Config.Int("batch-size")
 	if !slices.Contains([]string{"completions", "generate"}, c.API) {

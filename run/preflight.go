@@ -117,7 +117,7 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 	c := p.Config
 	config := &backends.Config{
 		Endpoints: endpoints, API: c.String("api"), ServedModel: c.String("served-model"), Sampling: p.Sampling(),
-		Stream: p.Scenario.Stream && p.Row.UseTokenLatencies, KeepText: p.Row.TextAnswers, NeedIDs: !p.Row.TextAnswers,
+		Stream: p.Scenario.Stream && p.Row.UseTokenLatencies || c.Bool("stream"), KeepText: p.Row.TextAnswers, NeedIDs: !p.Row.TextAnswers,
 		MinTokens: p.Row.MinOutputTokens, Vocabulary: p.Row.Vocabulary,
 		Concurrency: c.Int("concurrency"), Retries: c.Int("retries"), Balance: c.String("lb"),
 		RequestTimeout: c.Duration("request-timeout"), FirstTokenTimeout: c.Duration("first-token-timeout"),

@@ -108,6 +108,8 @@ type TokenCounts struct {
 	Output     int64  `json:"output"`
 	Source     string `json:"source"` // ids, usage or tokenizer; several joined by +
 	Mismatches int64  `json:"mismatches"`
+	Events     int64  `json:"events"`        // of streams, that brought tokens
+	Merged     int64  `json:"merged_events"` // of them, with more than one token
 }
 
 // Latencies are in seconds, from successful samples; null: nothing to count.

@@ -128,7 +128,7 @@ func ruleLoadGenErrors(e *evidence) *Cause {
 		first := e.logs.ErrorTexts[0]
 		c.Text += fmt.Sprintf("; the first, %d times: %s", first.Count, first.Text)
 	}
-	if n := e.record.oneToken; n > 0 && e.tokens {
+	if n := e.record.oneToken; n > 0 && e.plan.Row.UseTokenLatencies { // in Offline too, where no first token is reported
 		c.Text += fmt.Sprintf(". %d answers have one token, which LoadGen counts as an error; set --min-tokens 2 where the rules allow", n)
 	}
 	return c

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Drives a real inference server on this machine through `mlperf-go run`: scripts/test-real.sh [llamacpp|vllm]
 # llamacpp takes seconds and 34 MB; vllm, its build for CPUs, ten minutes and 7 GB.
-# The server comes from its Python package, pinned in scripts/real/SERVER.txt, into .cache/real/SERVER; its weights are made here. The runs are
+# The server comes from its Python package, pinned in scripts/real/SERVER.txt, into REAL_HOME (.cache/real/SERVER); its weights are made here. The runs are
 # the scripts of cmd/mlperf-go/testdata/real/SERVER. Where the package can not be had, the script says why and ends with 0.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 server=${1:-llamacpp}
-home=$PWD/.cache/real/$server
+home=${REAL_HOME:-$PWD/.cache/real/$server}
 scripts=$PWD/scripts/real
 export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
 

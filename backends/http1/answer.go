@@ -106,10 +106,17 @@ func (l *loop) feed(c *conn, b []byte) {
 		return
 	}
 	for n > 0 {
-		if x.out.FirstTokenNS == 0 {
+		switch first := x.out.FirstTokenNS == 0; {
+		case l.parts != nil:
+			x.out.FirstTokenNS = at
+			l.parts.Streamed(x.query, x.answer.(backends.Batched).News(), at)
+		case first:
 			x.out.FirstTokenNS = at
 			l.sink.FirstToken(x.query, x.answer.Tokens(), at)
-		} else {
+			if n > 1 {
+				l.sink.TokenGap(0, n-1)
+			}
+		default:
 			l.sink.TokenGap(at-x.out.LastTokenNS, n)
 		}
 		x.out.LastTokenNS = at

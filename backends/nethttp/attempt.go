@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -188,10 +189,18 @@ func (w *worker) feed(r *request, p []byte, now time.Time) {
 		if n, p = r.answer.Feed(p); n == 0 {
 			break
 		}
-		if r.out.FirstTokenNS == 0 {
+		batched, several := r.answer.(backends.Batched)
+		switch first := r.out.FirstTokenNS == 0; {
+		case several:
+			r.out.FirstTokenNS = at
+			w.shard.reports <- report{request: r, news: slices.Clone(batched.News()), atNS: at}
+		case first:
 			r.out.FirstTokenNS = at
 			w.shard.reports <- report{request: r, first: true, tokens: r.answer.Tokens(), atNS: at}
-		} else {
+			if n > 1 {
+				w.shard.sink.TokenGap(0, n-1)
+			}
+		default:
 			w.shard.sink.TokenGap(at-r.out.LastTokenNS, n)
 		}
 		r.out.LastTokenNS = at

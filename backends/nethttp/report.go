@@ -27,11 +27,13 @@ func (r *request) begin(q loadgen.Query, key uint64, dequeuedNS int64) {
 	r.body = r.body[:0]
 }
 
-// report is one call of LoadGen's to come: a first token where first is set, else a completion.
+// report is one call of LoadGen's to come: a first token where first is set, tokens of a batch where there are some, else a
+// completion.
 type report struct {
 	request *request
 	first   bool
 	tokens  []int32
+	news    []backends.News // tokens of a streamed batch; nil: this is none
 	atNS    int64
 }
 
@@ -40,9 +42,14 @@ type report struct {
 func (s *shard) report() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	parts, _ := s.sink.(backends.BatchSink)
 	for r := range s.reports {
-		if r.first {
+		switch {
+		case r.first:
 			s.sink.FirstToken(r.request.query, r.tokens, r.atNS)
+			continue
+		case r.news != nil:
+			parts.Streamed(r.request.query, r.news, r.atNS)
 			continue
 		}
 		s.sink.Complete(r.request.query, &r.request.out)

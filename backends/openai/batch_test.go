@@ -5,7 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
 // kept are the parts of a batch as a decoder gives them.
@@ -58,4 +60,30 @@ func FuzzBatch(f *testing.F) {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(bothWays)
+}
+
+var streams = []string{
+	(&wiretest.Piece{Index: 1, IDs: []int{5}}).CompletionEvent() + (&wiretest.Piece{Index: 0, IDs: []int{5, 6}, Finish: "stop"}).CompletionEvent() +
+		(&wiretest.Piece{Index: 1, IDs: []int{5, 8}, Finish: "length"}).CompletionEvent() + "data: [DONE]\n\n",
+	(&wiretest.Piece{Index: 1, IDs: []int{5}, Finish: "stop"}).CompletionEvent() + (&wiretest.Piece{Index: 1, IDs: []int{5}}).CompletionEvent(),
+	(&wiretest.Piece{Index: 7, IDs: []int{5}}).CompletionEvent(), (&wiretest.Piece{Index: -1}).CompletionEvent(), "data: null\n\n: ping\n\ndata: [DONE]",
+	"data: {\"choices\":[{\"index\":0,\"text\":\"a\",\"token_ids\":[1,2]},{\"index\":2,\"text\":\"b\",\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":3}}\n\n",
+	"data: {\"error\":{\"message\":\"no\"}}\n\n", "data: {\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":9}}\n\n",
+}
+
+func streamed(t *testing.T, body []byte) {
+	wiretest.SameInPieces(t, newAnswer(&vllm, &backends.Config{Batch: 3, Stream: true, KeepText: true, API: "completions"}), 3, body)
+}
+
+func TestStreamedBatchesInPieces(t *testing.T) {
+	for _, body := range streams {
+		streamed(t, []byte(body))
+	}
+}
+
+func FuzzBatchStream(f *testing.F) {
+	for _, body := range streams {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(streamed)
 }

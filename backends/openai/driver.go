@@ -57,8 +57,6 @@ func (d *Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
 		return nil, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this benchmark needs: choose completions or chat", d.name)
 	case c.Batch > 0 && path != paths["completions"]:
 		return nil, fmt.Errorf("backend %q takes several prompts in one request on its completions route only, not on %s: choose --api completions, or another --offline-strategy", d.name, path)
-	case c.Batch > 0 && c.Stream:
-		return nil, batch.ErrStream
 	}
 	return &protocol{path: path, config: c, dialect: &d.dialect}, nil
 }

@@ -88,9 +88,7 @@ func TestGoldenWire(t *testing.T) {
 			}
 			checkMeaning(t, o, &want, req.Body.TokensAsIDs)
 			if want.Outcome == "ok" && len(want.Choices) > 1 {
-				if !c.Stream {
-					checkParts(t, c, read("body.txt"), want.Choices)
-				}
+				checkParts(t, c, wiretest.ContentType(read("response.txt")), read("body.txt"), want.Choices)
 				return
 			}
 			direct := decode(t, c, wiretest.ContentType(read("response.txt")), read("body.txt"))
@@ -145,19 +143,22 @@ func checkMeaning(t *testing.T, o *backends.Outcome, want *meant, idsInLogprobs 
 }
 
 // checkParts reads an answer to several prompts as one.
-func checkParts(t *testing.T, c *backends.Config, body []byte, want []choice) {
+func checkParts(t *testing.T, c *backends.Config, kind string, body []byte, want []choice) {
 	c.Batch = len(want)
-	answer := protocol(t, c).NewAnswer()
-	answer.Begin("application/json")
-	answer.Feed(body)
-	var o backends.Outcome
-	require.Empty(t, answer.Finish(&o, backends.OK))
-	require.Len(t, o.Parts, len(want))
-	for i, p := range o.Parts {
-		require.Equal(t, i, p.Index)
-		require.Equal(t, *want[i].Text, string(p.Text))
-		require.Equal(t, want[i].IDs, p.Tokens)
-		require.Equal(t, *want[i].Finish, p.FinishReason)
+	for _, length := range []int{1, 100, len(body)} {
+		read := wiretest.ReadBatch(protocol(t, c).NewAnswer(), kind, body, length)
+		require.Equal(t, backends.OK, read.Reason)
+		require.Len(t, read.Parts, len(want))
+		for i, p := range read.Parts {
+			require.Equal(t, i, p.Index)
+			require.Equal(t, *want[i].Text, p.Text)
+			require.Equal(t, want[i].IDs, p.Tokens)
+			require.Equal(t, *want[i].Finish, p.Finish)
+			if c.Stream && want[i].IDs != nil {
+				require.Equal(t, len(want[i].IDs), read.News[i])
+			}
+			require.Equal(t, c.Stream, read.News[i] > 0)
+		}
 	}
 }
 
@@ -242,7 +243,9 @@ func TestGoldenWireReal(t *testing.T) {
 			}
 			want := reread(t, body, c.Stream)
 			checkMeaning(t, o, want, false)
-			if len(want.Choices) == 1 {
+			if len(want.Choices) > 1 {
+				checkParts(t, c, wiretest.ContentType([]byte(sent)), []byte(body), want.Choices)
+			} else if len(want.Choices) == 1 {
 				checkMeaning(t, decode(t, c, wiretest.ContentType([]byte(sent)), []byte(body)), want, false)
 			}
 		})

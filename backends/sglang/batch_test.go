@@ -5,7 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
 // kept are the parts of a batch as a decoder gives them.
@@ -52,4 +54,30 @@ func FuzzBatch(f *testing.F) {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(bothWays)
+}
+
+var streams = []string{
+	(&wiretest.Piece{Index: 1, IDs: []int{5}}).NativeEvent() + (&wiretest.Piece{Index: 0, IDs: []int{5, 6}, Finish: "stop"}).NativeEvent() +
+		(&wiretest.Piece{Index: 1, IDs: []int{5, 8}, Finish: "length"}).NativeEvent() + "data: [DONE]\n\n",
+	(&wiretest.Piece{Index: 1, IDs: []int{5}, Finish: "stop"}).NativeEvent() + (&wiretest.Piece{Index: 1, IDs: []int{5}}).NativeEvent(),
+	(&wiretest.Piece{Index: 7, IDs: []int{5}}).NativeEvent(), (&wiretest.Piece{Index: -1}).NativeEvent(), "data: null\n\n: ping\n\ndata: [DONE]",
+	"data: [{\"text\":\"a\",\"output_ids\":[1]},{\"text\":\"b\",\"output_ids\":[1,2],\"index\":1}]\n\n",
+	"data: {\"error\":{\"message\":\"no\"}}\n\n", "data: {\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":9}}\n\n",
+}
+
+func streamed(t *testing.T, body []byte) {
+	wiretest.SameInPieces(t, newAnswer(&backends.Config{Batch: 3, Stream: true, KeepText: true}), 3, body)
+}
+
+func TestStreamedBatchesInPieces(t *testing.T) {
+	for _, body := range streams {
+		streamed(t, []byte(body))
+	}
+}
+
+func FuzzBatchStream(f *testing.F) {
+	for _, body := range streams {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(streamed)
 }

@@ -43,11 +43,8 @@ func newAnswer(c *backends.Config) backends.Answer {
 
 // Protocol gives the route and the answers for an HTTP client.
 func (Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
-	switch {
-	case !native(c):
+	if !native(c) {
 		return openai.SGLang.Protocol(c)
-	case c.Batch > 0 && c.Stream:
-		return nil, batch.ErrStream
 	}
 	return protocol{c}, nil
 }

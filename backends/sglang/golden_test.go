@@ -98,6 +98,9 @@ func TestGoldenWire(t *testing.T) {
 				r := client.Ask(t, c, 1)
 				check(t, name, &r.Results[1].Outcome, r.Attempts, &want)
 			}
+			if want.Outcome == "ok" && api == "generate" && len(want.Choices) > 1 {
+				parts(t, read(t, "body.txt"), wiretest.ContentType(read(t, "response.txt")), request.Body.Stream, &want)
+			}
 			if want.Outcome == "ok" && api == "generate" {
 				counts(t, read(t, "body.txt"), request.Body.Stream, &want)
 			}
@@ -132,6 +135,24 @@ func check(t *testing.T, client string, o *backends.Outcome, attempts []backends
 		require.Equal(t, answer.IDs, o.Tokens, client)
 		require.Equal(t, answer.Finish, o.FinishReason, client)
 		require.Equal(t, []int{want.Usage.Prompt, want.Usage.Produced, want.Usage.Produced}, []int{o.InputTokens, o.UsageTokens, o.NTokens}, client)
+	}
+}
+
+// parts reads an answer to several prompts as one.
+func parts(t *testing.T, body []byte, kind string, stream bool, want *meant) {
+	p, err := sglang.Driver{}.Protocol(&backends.Config{Stream: stream, Batch: len(want.Choices), KeepText: true})
+	require.NoError(t, err)
+	for _, length := range []int{1, 100, len(body)} {
+		read := wiretest.ReadBatch(p.NewAnswer(), kind, body, length)
+		require.Equal(t, backends.OK, read.Reason)
+		require.Len(t, read.Parts, len(want.Choices))
+		for i, got := range read.Parts {
+			answer := want.Choices[i]
+			require.Equal(t, []any{i, backends.OK, answer.IDs, *answer.Text, answer.Finish}, []any{got.Index, got.Reason, got.Tokens, got.Text, got.Finish})
+			if stream {
+				require.Equal(t, len(answer.IDs), read.News[i])
+			}
+		}
 	}
 }
 

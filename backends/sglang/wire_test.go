@@ -87,7 +87,8 @@ func TestTimesOfAStream(t *testing.T) {
 			require.Equal(t, backends.OK, res.Reason, r.Attempts)
 			require.Equal(t, []int32{1, 2}, res.First)
 			require.Equal(t, []int32{1, 2, 3, 4, 5}, res.Tokens)
-			require.Equal(t, []int{2, 5, 5, 4}, []int{r.Gaps, res.NTokens, res.UsageTokens, res.InputTokens})
+			require.Equal(t, []int{3, 5, 5, 4}, []int{r.Gaps, res.NTokens, res.UsageTokens, res.InputTokens}, "the second token of the first event has a gap too: none")
+			require.Equal(t, []int{3, 2}, []int{res.Events, res.Merged})
 			require.Greater(t, res.LastTokenNS-res.FirstTokenNS, int64(40*time.Millisecond))
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +13,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/run"
 )
 
 // histogram is one of an engine's: how often each bucket was hit.
@@ -73,18 +77,23 @@ func (h histogram) median() (from, to float64) {
 
 func (h histogram) mean() float64 { return h.Sum / h.Count[len(h.Count)-1] }
 
-// latencyHistograms are the figures of a record that vLLM counts too.
-var latencyHistograms = map[string]string{"ttft": "vllm:time_to_first_token_seconds", "itl": "vllm:inter_token_latency_seconds"}
+// engineHistograms are the engine's own, by the figure that a client can see too.
+var engineHistograms = map[string]string{"ttft": "vllm:time_to_first_token_seconds", "itl": "vllm:inter_token_latency_seconds"}
 
-// cmdHistograms holds the record's TTFT and ITL against the engine's histograms since the last call, which it notes: mean and median must
-// be no further from the engine's than the bucket is wide: histograms URL [DIR]
+// cmdHistograms holds what a client saw against the engine's histograms since the last call, which it notes: histograms URL [DIR [crowd]]
+//
+// The engine counts a first token from the arrival of its request, so the figure to compare is that of the request log, sent to first
+// token; latency_s.ttft counts from the schedule, with what stood in line before. Mean and median may be no further from the engine's
+// than the bucket is wide. Of the gaps between tokens the engine notes one for each token but the first, and so does the record,
+// whatever came together in one event: the number must be the same, exactly. A crowd waits before the engine's front end, which counts
+// from when it has read a request: then the engine's mean may only not be above the client's.
 func cmdHistograms(ts *testscript.TestScript, _ bool, args []string) {
-	for figure, name := range latencyHistograms {
+	for figure, name := range engineHistograms {
 		now, key := readHistogram(ts, args[0], name), "HISTOGRAM_"+figure
 		if len(args) > 1 {
 			var before histogram
 			ts.Check(json.Unmarshal([]byte(ts.Getenv(key)), &before))
-			compareHistogram(ts, args[1], figure, now.since(before))
+			seen[figure](ts, args[1], now.since(before), len(args) > 2)
 		}
 		text, err := json.Marshal(now)
 		ts.Check(err)
@@ -92,23 +101,81 @@ func cmdHistograms(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-func compareHistogram(ts *testscript.TestScript, dir, figure string, engine histogram) {
+var seen = map[string]func(ts *testscript.TestScript, dir string, engine histogram, crowd bool){"ttft": seenTTFT, "itl": seenITL}
+
+// seenTTFT compares the times from a request's last byte to its first token.
+func seenTTFT(ts *testscript.TestScript, dir string, engine histogram, crowd bool) {
+	var times []float64
+	header := 0.0
+	for _, e := range requestLog(ts, dir) {
+		if e.FirstTokenNS != 0 {
+			times = append(times, float64(e.FirstTokenNS-e.SentNS)/1e9)
+			header += float64(e.FirstByteNS-e.SentNS) / 1e9
+		}
+	}
+	slices.Sort(times)
+	sum := 0.0
+	for _, t := range times {
+		sum += t
+	}
+	if n := engine.Count[len(engine.Count)-1]; n != float64(len(times)) {
+		ts.Fatalf("the client saw %d first tokens, and the engine %v", len(times), n)
+	}
+	mean := sum / float64(len(times))
+	ts.Logf("ttft of %s: record, from its schedule, mean %s s; sent to header %.2f ms, sent to first token %.2f ms", dir, recorded(ts, dir, "latency_s.ttft.mean"),
+		header/float64(len(times))*1e3, mean*1e3)
+	if !crowd {
+		engine.near(ts, dir, "ttft", mean, times[len(times)/2])
+		return
+	}
+	ts.Logf("ttft of %s: engine, once its front end has read the request, mean %.2f ms", dir, engine.mean()*1e3)
+	if engine.mean() > mean {
+		ts.Fatalf("the engine's mean of ttft is %g s, and the client's only %g s", engine.mean(), mean)
+	}
+}
+
+// seenITL compares the gaps between tokens, of which several may have come in one event.
+func seenITL(ts *testscript.TestScript, dir string, engine histogram, _ bool) {
+	gaps, events, merged := 0, 0, 0
+	for _, e := range requestLog(ts, dir) {
+		gaps += int(e.OutputTokens) - 1
+		events, merged = events+int(e.Events), merged+int(e.Merged)
+	}
+	ts.Logf("%s: %d gaps, %d events, %d of them with several tokens", dir, gaps, events, merged)
+	if n := engine.Count[len(engine.Count)-1]; n != float64(gaps) {
+		ts.Fatalf("the client's tokens have %d gaps, and the engine's %v", gaps, n)
+	}
 	number := func(of string) float64 {
-		v, err := strconv.ParseFloat(recorded(ts, dir, "latency_s."+figure+"."+of), 64)
+		v, err := strconv.ParseFloat(recorded(ts, dir, "latency_s.itl."+of), 64)
 		ts.Check(err)
 		return v
 	}
-	mean, median := number("mean"), number("p50")
-	from, to := engine.bucket(engine.mean())
-	ts.Logf("%s of %s: mean %.2f ms, engine %.2f ms (bucket %g to %g)", figure, dir, mean*1e3, engine.mean()*1e3, from, to)
-	if math.Abs(mean-engine.mean()) > to-from {
-		ts.Fatalf("the mean of %s is %g s, and the engine's %g s", figure, mean, engine.mean())
+	median := number("p50")
+	if merged*20 > events { // tokens that came together have gaps of 0, and the engine's do not: the means are still the same
+		median = math.NaN()
 	}
-	from, to = engine.median()
+	engine.near(ts, dir, "itl", number("mean"), median)
+}
+
+// near wants a mean and a median, unless that is NaN, within the width of the histogram's bucket.
+func (h histogram) near(ts *testscript.TestScript, dir, figure string, mean, median float64) {
+	from, to := h.bucket(h.mean())
+	ts.Logf("%s of %s: mean %.2f ms, engine %.2f ms (bucket %g to %g)", figure, dir, mean*1e3, h.mean()*1e3, from, to)
+	if math.Abs(mean-h.mean()) > to-from {
+		ts.Fatalf("the mean of %s is %g s, and the engine's %g s", figure, mean, h.mean())
+	}
+	from, to = h.median()
 	ts.Logf("%s of %s: median %.2f ms, engine's bucket %g to %g", figure, dir, median*1e3, from, to)
 	if median < from-(to-from) || median > to+(to-from) {
 		ts.Fatalf("the median of %s is %g s, and the engine's between %g and %g s", figure, median, from, to)
 	}
+}
+
+// requestLog reads a run's request log.
+func requestLog(ts *testscript.TestScript, dir string) []ledger.Entry {
+	log, err := ledger.ReadRequests(ts.MkAbs(filepath.Join(dir, run.RequestsName)))
+	ts.Check(err)
+	return log.Entries
 }
 
 // cmdIdle waits until an engine runs and holds no request: idle URL

@@ -142,6 +142,8 @@ var requestSettings = []Setting{
 		Aliases: []Alias{{Name: "offline-back-to-back", Value: "window", Notice: "--offline-back-to-back is now --offline-strategy window, the default: every sample is a request of its own, --concurrency of them in flight"}},
 		Usage:   "how Offline sends its samples: window keeps --concurrency requests in flight, all sends everything at once, batch puts --batch-size prompts in one request, serial has one request in flight at each endpoint"},
 	{Name: "batch-size", Kind: Int, Range: Range{Positive: true}, Group: groupRequest, Usage: "prompts in one request of --offline-strategy batch; default 64"},
+	{Name: "stream", Kind: Bool, Group: groupRequest, Default: "false",
+		Usage: "stream the answers where the scenario needs no first tokens too: an Offline test, so that its record has times of first tokens"},
 	{Name: "retries", Kind: Int, Group: groupRequest, Aliases: old("max-retries-per-server"), Default: "0",
 		Usage: "further attempts on a fresh connection after a failure before the first byte"},
 	{Name: "max-tokens", Kind: Int, Range: Range{Positive: true}, Group: groupRequest, Usage: "largest number of output tokens; default from the model"},

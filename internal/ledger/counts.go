@@ -12,6 +12,7 @@ type Counts struct {
 	Unknown     int64 // events of samples that were never issued, and second issues
 
 	InputTokens, OutputTokens int64 // of completed samples
+	Events, Merged            int64 // theirs: events with tokens, and those with more than one
 }
 
 // InFlight is the number of samples that were issued and have not ended.
@@ -39,6 +40,8 @@ func (l *Ledger) Counts() Counts {
 		c.Unknown += t.unknown.Load()
 		c.InputTokens += t.inputTokens.Load()
 		c.OutputTokens += t.outputTokens.Load()
+		c.Events += t.events.Load()
+		c.Merged += t.merged.Load()
 	}
 	for _, s := range l.shards {
 		c.Issued += s.tally.issued.Load()

@@ -9,6 +9,8 @@ type Entry struct {
 	Source       Code // of Ledger.Sources: where the output count comes from; 0: not ended
 	InputTokens  int32
 	OutputTokens int32
+	Events       int32 // of a stream, that brought tokens
+	Merged       int32 // of them, with more than one token
 	IssuedNS     int64
 	DequeuedNS   int64
 	SentNS       int64
@@ -30,6 +32,8 @@ type Completion struct {
 	Retries      int
 	InputTokens  int
 	OutputTokens int
+	Events       int // of a stream, that brought tokens
+	Merged       int // of them, with more than one token
 	DequeuedNS   int64
 	SentNS       int64
 	FirstByteNS  int64

@@ -9,7 +9,7 @@ import (
 
 const (
 	chunkBits = 12
-	chunkSize = 1 << chunkBits // entries that are allocated together: 360 KiB
+	chunkSize = 1 << chunkBits // entries that are allocated together: 400 KiB
 	maxChunks = 1 << 15        // 134 million samples, ten times the longest official run
 )
 
@@ -50,7 +50,7 @@ type Shard struct {
 type tally struct {
 	issued, completed, failed, firstTokens, retried, empty atomic.Int64
 	duplicates, unknown                                    atomic.Int64
-	inputTokens, outputTokens                              atomic.Int64
+	inputTokens, outputTokens, events, merged              atomic.Int64
 	failedBy                                               [int(overflow) + 1]atomic.Int64
 }
 
@@ -153,6 +153,7 @@ func (s *Shard) Complete(seq int, c *Completion) bool {
 	e.Endpoint, e.Retries = int16(c.Endpoint), uint16(min(max(c.Retries, 0), 1<<16-1))
 	e.Reason, e.Source = reason, s.ledger.sources.code(c.Source)
 	e.InputTokens, e.OutputTokens = int32(max(c.InputTokens, 0)), int32(max(c.OutputTokens, 0))
+	e.Events, e.Merged = int32(c.Events), int32(c.Merged)
 	e.DequeuedNS, e.SentNS, e.FirstByteNS = c.DequeuedNS, c.SentNS, c.FirstByteNS
 	e.LastTokenNS, e.ReadableNS, e.DoneNS = c.LastTokenNS, c.ReadableNS, c.DoneNS
 	state.Store(done)
@@ -172,6 +173,8 @@ func (t *tally) end(e *Entry) {
 	t.completed.Add(1)
 	t.inputTokens.Add(int64(e.InputTokens))
 	t.outputTokens.Add(int64(e.OutputTokens))
+	t.events.Add(int64(e.Events))
+	t.merged.Add(int64(e.Merged))
 	if e.OutputTokens == 0 {
 		t.empty.Add(1)
 	}

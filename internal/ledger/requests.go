@@ -39,7 +39,7 @@ var requestTimes = []requestTime{
 }
 
 // WriteRequests writes one JSON line per sample: seq, index, times in ns relative to the first issue, input_tokens,
-// output_tokens, source, endpoint, retries, reason. The ending of path (.zst, .gz) chooses the compression.
+// output_tokens, of a stream events and merged, source, endpoint, retries, reason. The ending of path (.zst, .gz) chooses the compression.
 func WriteRequests(path string, t *Test) error {
 	lines, err := atomicfile.CreateLines(path)
 	if err != nil {
@@ -79,6 +79,10 @@ func appendRequest(b []byte, t *Test, e *Entry, first int64) []byte {
 	}
 	b = appendInt(b, "input_tokens", int64(e.InputTokens))
 	b = appendInt(b, "output_tokens", int64(e.OutputTokens))
+	if e.Events > 0 {
+		b = appendInt(b, "events", int64(e.Events))
+		b = appendInt(b, "merged", int64(e.Merged))
+	}
 	b = appendInt(b, "endpoint", int64(e.Endpoint))
 	b = appendInt(b, "retries", int64(e.Retries))
 	b = appendString(b, "source", t.Names.Source(e))

@@ -32,6 +32,8 @@ type requestLine struct {
 	Done         *int64 `json:"done"`
 	InputTokens  int32  `json:"input_tokens"`
 	OutputTokens int32  `json:"output_tokens"`
+	Events       int32  `json:"events"`
+	Merged       int32  `json:"merged"`
 	Endpoint     int16  `json:"endpoint"`
 	Retries      uint16 `json:"retries"`
 	Source       string `json:"source"`
@@ -87,7 +89,7 @@ func (t *Test) add(line *requestLine, reasons, sources *names) error {
 	e := Entry{
 		Seq: *line.Seq, Index: line.Index, Endpoint: line.Endpoint, Retries: line.Retries,
 		Reason: reasons.code(line.Reason), Source: sources.code(line.Source),
-		InputTokens: line.InputTokens, OutputTokens: line.OutputTokens,
+		InputTokens: line.InputTokens, OutputTokens: line.OutputTokens, Events: line.Events, Merged: line.Merged,
 	}
 	times := []*int64{line.Issued, line.Dequeued, line.Sent, line.FirstByte, line.FirstToken, line.LastToken, line.Readable, line.Done}
 	for i, at := range append(times, line.Scheduled) {

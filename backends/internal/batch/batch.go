@@ -3,7 +3,9 @@ package batch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -21,8 +23,8 @@ type Backend struct {
 	config           *backends.Config
 	frames           []frame
 
-	mu     sync.Mutex
-	groups []*group // by the index that its batch has as a query
+	groups atomic.Pointer[[]*group] // by the index that its batch has as a query
+	mu     sync.Mutex               // of what follows, and of a change to groups
 	spare  []int
 }
 
@@ -32,13 +34,18 @@ type group struct {
 	body    []byte
 	lengths []int // ids of each prompt; -1: it is text
 	seen    []bool
+	times   []span // of a stream, by sample
 }
+
+// span is when the tokens of one sample came; wall clock, ns since 1970, 0: none came.
+type span struct{ first, last int64 }
 
 // New makes a backend that sends c.Batch samples in each request; open makes the one of whole batches.
 func New(c *backends.Config, f Form, open func(*backends.Config) (backends.Backend, error)) (*Backend, error) {
 	b := &Backend{config: c}
 	inner := *c
 	inner.Request, inner.Key = b.request, b.key
+	b.groups.Store(new([]*group))
 	var err error
 	if b.Backend, err = open(&inner); err != nil {
 		return nil, err
@@ -96,23 +103,23 @@ func (b *Backend) shard(src loadgen.Source, sink backends.Sink) *shard {
 func (b *Backend) put(queries []loadgen.Query) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := len(b.spare)
-	if n == 0 {
-		b.groups = append(b.groups, &group{queries: append([]loadgen.Query(nil), queries...)})
-		return len(b.groups) - 1
+	groups, slot := *b.groups.Load(), 0
+	if n := len(b.spare); n > 0 {
+		slot = b.spare[n-1]
+		b.spare = b.spare[:n-1]
+	} else {
+		slot = len(groups)
+		groups = append(slices.Clip(groups), &group{}) // readers have the list of before
+		b.groups.Store(&groups)
 	}
-	slot := b.spare[n-1]
-	b.spare = b.spare[:n-1]
-	g := b.groups[slot]
+	g := groups[slot]
 	g.queries, g.body, g.lengths = append(g.queries[:0], queries...), g.body[:0], g.lengths[:0]
+	g.times = append(g.times[:0], make([]span, len(queries))...)
 	return slot
 }
 
-func (b *Backend) group(slot int) *group {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.groups[slot]
-}
+// group is asked for once an event of a stream: it takes no lock.
+func (b *Backend) group(slot int) *group { return (*b.groups.Load())[slot] }
 
 func (b *Backend) free(slot int) {
 	b.mu.Lock()
@@ -196,7 +203,31 @@ func (s *shard) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 	return 1, true
 }
 
-// FirstToken and TokenGap do not come: a batch is answered as a whole.
+// Streamed hands tokens on to the samples that they are of. An index that nobody asked for is told of at the end.
+func (s *shard) Streamed(batch loadgen.Query, news []backends.News, atNS int64) {
+	g := s.backend.group(batch.Index)
+	for i := range news {
+		n := &news[i]
+		if n.Part >= len(g.times) {
+			continue
+		}
+		t := &g.times[n.Part]
+		switch {
+		case t.first != 0:
+			s.sink.TokenGap(atNS-t.last, n.N)
+		case n.N > 1:
+			s.sink.FirstToken(g.queries[n.Part], n.Tokens, atNS)
+			s.sink.TokenGap(0, n.N-1)
+		default:
+			s.sink.FirstToken(g.queries[n.Part], n.Tokens, atNS)
+		}
+		if t.last = atNS; t.first == 0 {
+			t.first = atNS
+		}
+	}
+}
+
+// FirstToken and TokenGap do not come: tokens of a batch come as Streamed.
 func (s *shard) FirstToken(loadgen.Query, []int32, int64) {}
 
 // TokenGap does not come either.
@@ -237,6 +268,7 @@ func (s *shard) Complete(batch loadgen.Query, o *backends.Outcome) {
 // end completes a sample of a batch that failed as a whole.
 func (s *shard) end(q loadgen.Query, whole *backends.Outcome, detail string) {
 	o := *whole
+	o.FirstTokenNS, o.LastTokenNS, o.Events, o.Merged = 0, 0, 0, 0
 	o.Parts, o.Tokens, o.Text, o.NTokens, o.TokenSource = nil, nil, nil, 0, ""
 	o.UsageTokens, o.InputTokens = -1, -1
 	if detail != "" { // else the backend has recorded it
@@ -249,7 +281,11 @@ func (s *shard) end(q loadgen.Query, whole *backends.Outcome, detail string) {
 func (s *shard) part(g *group, whole *backends.Outcome, p *backends.Part) {
 	q, o := g.queries[p.Index], p.Outcome
 	o.Endpoint, o.Retries = whole.Endpoint, whole.Retries
-	o.DequeuedNS, o.SentNS, o.FirstByteNS, o.LastTokenNS = whole.DequeuedNS, whole.SentNS, whole.FirstByteNS, whole.LastTokenNS
+	o.DequeuedNS, o.SentNS, o.FirstByteNS = whole.DequeuedNS, whole.SentNS, whole.FirstByteNS
+	o.LastTokenNS, o.ReadableNS = whole.LastTokenNS, whole.ReadableNS // of the batch, which is what the completion waits for
+	if t := g.times[p.Index]; t.first != 0 {
+		o.FirstTokenNS, o.LastTokenNS = t.first, t.last
+	}
 	if o.InputTokens < 0 {
 		o.InputTokens = g.lengths[p.Index]
 	}

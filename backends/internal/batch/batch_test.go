@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 	_ "github.com/mlperf-go/mlperf-go/backends/openai"
@@ -23,6 +25,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/models"
 )
+
+type query = loadgen.Query
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -293,8 +297,7 @@ func TestWhatCanNotBeABatch(t *testing.T) {
 	}{
 		{"vllm", "chat", false, "on its completions route only, not on /v1/chat/completions"},
 		{"vllm", "generate", false, "not on /inference/v1/generate"},
-		{"vllm", "completions", true, "are not streamed"},
-		{"sglang", "generate", true, "are not streamed"},
+		{"vllm", "chat", true, "on its completions route only"},
 		{"sglang", "chat", false, "on its completions route only"},
 	} {
 		c, d := config(t, x.backend, "http://127.0.0.1:1", 2)

@@ -9,9 +9,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// ErrStream says that a batch comes as one whole answer.
-var ErrStream = errors.New("several prompts in one request are not streamed: choose another --offline-strategy, or a scenario without first tokens")
-
 // Form is how a protocol writes a request.
 type Form struct {
 	Keys   []string // under which a prompt may stand

@@ -38,14 +38,17 @@ type Answer struct {
 	vocabulary int
 	maxBytes   int64
 
-	events  bool // it comes as events, as its Content-Type says
-	plain   bool // its Content-Type is neither JSON nor events nor absent
+	reads   func(doc []byte) int // takes a document: take, or that of a batch
+	events  bool                 // it comes as events, as its Content-Type says
+	plain   bool                 // its Content-Type is neither JSON nor events nor absent
 	framer  sse.Framer
 	event   Event
 	body    []byte // the answer so far, where it does not come as events
 	read    int64
 	tokens  []int32
 	timed   int  // tokens that were reported
+	pieces  int  // events with tokens
+	merged  int  // of them, with more than one
 	mirror  bool // tokens are the ids of the last event, all of them
 	text    []byte
 	calls   []*call // function calls so far; where there are any, they are the answer
@@ -72,6 +75,7 @@ func New(c *backends.Config, o Options) *Answer {
 	if a.maxBytes <= 0 {
 		a.maxBytes = defaultMaxAnswer
 	}
+	a.reads = a.take
 	a.Begin("")
 	return a
 }
@@ -87,6 +91,7 @@ func (a *Answer) Begin(contentType string) {
 	a.body, a.text = emptied(a.body), emptied(a.text)
 	a.tokens = a.tokens[:0]
 	a.read, a.finish, a.why, a.prompt, a.count = 0, "", "", -1, -1
+	a.pieces, a.merged = 0, 0
 	a.timed, a.mirror, a.hasIDs, a.bareIDs, a.choice, a.done = 0, false, false, false, false, false
 	a.reason, a.detail = backends.OK, ""
 	a.hidden, a.counted, a.calls = false, -1, nil
@@ -129,14 +134,23 @@ func (a *Answer) Feed(p []byte) (int, []byte) {
 			}
 			return 0, nil
 		}
-		if n := a.take(doc); n > 0 {
-			a.timed += n
+		if n := a.reads(doc); n > 0 {
+			a.report(n)
 			return n, rest
 		}
 		if a.Settled() {
 			return 0, nil
 		}
 		p = rest
+	}
+}
+
+// report counts an event whose n tokens are reported.
+func (a *Answer) report(n int) {
+	a.timed += n
+	a.pieces++
+	if n > 1 {
+		a.merged++
 	}
 }
 
@@ -158,17 +172,25 @@ func (a *Answer) fail(reason backends.Reason, detail string) {
 
 // take reads one document and gives the number of its new output tokens.
 func (a *Answer) take(doc []byte) int {
+	if !a.decode(doc) {
+		return 0
+	}
+	return a.apply(&a.event)
+}
+
+// decode reads one document into the event; false: it says nothing of the answer.
+func (a *Answer) decode(doc []byte) bool {
 	if doc = bytes.TrimSpace(doc); string(doc) == "[DONE]" {
 		a.done = true
-		return 0
+		return false
 	}
 	if err := a.Decoder.Decode(doc, &a.event); err != nil {
 		if string(doc) != "null" { // llama.cpp begins a batch stream with one (spec/real-servers.md §3)
 			a.refuse(doc, err)
 		}
-		return 0
+		return false
 	}
-	return a.apply(&a.event)
+	return true
 }
 
 func (a *Answer) refuse(doc []byte, err error) {

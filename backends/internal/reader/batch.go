@@ -16,24 +16,35 @@ type BatchDecoder interface {
 	DecodeBatch(doc []byte, e *Event, clear func(), add func(*Event)) error
 }
 
-// Batch reads one whole answer to several prompts, and judges each of its parts. It is a backends.Answer that has nothing
-// to report before its end.
+// Batch reads the answers to several prompts, streamed (stream.go) or in one body, and judges each of them. It is a
+// backends.Answer and a backends.Batched; of a body it has nothing to report before the end.
 type Batch struct {
-	whole   *Answer // body and failures of the request
-	one     *Answer // each part in turn
+	whole   *Answer // body, framing and failures of the request
+	one     *Answer // of a body: each part in turn
 	decoder BatchDecoder
 	parts   []backends.Part
 	tokens  [][]int32 // memory of the parts
 	texts   [][]byte
+
+	live     []*Answer // of a stream: the parts by index; nil: none came with it yet
+	came     []bool    // of live, in this answer
+	seen     int       // parts that came
+	open     int       // of them, without a finish reason
+	last     int64     // index of the event before; -1: it had none
+	news     []backends.News
+	held     []Event // the choices of a document with several
+	newPart  func() *Answer
+	maxParts int
 }
 
 // NewBatch makes a reader of answers to several prompts.
 func NewBatch(c *backends.Config, o Options, d BatchDecoder) *Batch {
 	o.Decoder = d
-	b := &Batch{whole: New(c, o), decoder: d}
+	b := &Batch{whole: New(c, o), decoder: d, maxParts: c.Batch}
+	b.whole.reads = b.take
 	o.Decoder = nothing{}
-	b.one = New(c, o)
-	b.one.stream = false
+	b.newPart = func() *Answer { return New(c, o) }
+	b.one = b.newPart()
 	return b
 }
 
@@ -47,29 +58,32 @@ func (nothing) Decode([]byte, *Event) error { return nil }
 func (b *Batch) Begin(contentType string) {
 	b.whole.Begin(contentType)
 	b.parts = b.parts[:0]
+	b.forget()
 }
 
-// Feed keeps the body: there is nothing to tell before its end.
-func (b *Batch) Feed(p []byte) (int, []byte) {
-	if b.whole.reason == backends.OK && b.whole.grow(len(p)) {
-		b.whole.body = append(b.whole.body, p...)
-	}
-	return 0, nil
-}
-
-// Tokens are not known before the end.
+// Tokens are those of the parts: News has them.
 func (b *Batch) Tokens() []int32 { return nil }
 
-// Settled is true after a failure.
-func (b *Batch) Settled() bool { return b.whole.reason != backends.OK }
+// Settled is true after a failure, and after [DONE] of a stream all of whose parts have their finish reason.
+func (b *Batch) Settled() bool {
+	return b.whole.reason != backends.OK || (b.whole.done && b.seen > 0 && b.open == 0)
+}
 
-// Finish reads the body. The parts of o are in the order of the answer, each with the index that it carries; whether they are
-// the ones that were asked for is not known here.
+// Finish reads what is left. The parts of o are in the order of a body, or of their indices, each with the index that it
+// carries; whether they are the ones that were asked for is not known here. An answer that was cut has none.
 func (b *Batch) Finish(o *backends.Outcome, cut backends.Reason) string {
 	w := b.whole
 	o.UsageTokens, o.InputTokens, o.Parts = -1, -1, nil
+	if b.Settled() {
+		cut = backends.OK
+	}
 	if cut == backends.OK && w.reason == backends.OK {
-		b.read()
+		if w.events {
+			w.end()
+			b.gather()
+		} else {
+			b.read()
+		}
 	}
 	o.UsageTokens, o.InputTokens = int(w.count), int(w.prompt)
 	switch {

@@ -45,6 +45,7 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 	o.UsageTokens, o.InputTokens = int(a.count), int(a.prompt)
 	o.Tokens, o.Text = nil, nil
 	o.NTokens, o.TokenSource = 0, ""
+	o.Events, o.Merged = a.pieces, a.merged
 	if a.hasIDs {
 		o.Tokens, o.NTokens, o.TokenSource = a.tokens, len(a.tokens), backends.TokensFromIDs
 	} else if a.count >= 0 {
@@ -90,7 +91,7 @@ func (a *Answer) end() {
 	if !ok {
 		return
 	}
-	if a.take(doc); a.reason == backends.FailBadJSON {
+	if a.reads(doc); a.reason == backends.FailBadJSON {
 		a.reason, a.detail = backends.FailTruncated, "the stream ended inside an event: "+backends.Cut(string(doc), 200)
 	}
 }

@@ -303,7 +303,8 @@ func (k *Contract) gapsAndTokens(t *testing.T) {
 	res := r.Results[1]
 	require.Equal(t, []int32{1, 2}, res.First)
 	require.Equal(t, []int32{1, 2, 3, 4, 5}, res.Tokens)
-	require.Equal(t, 2, r.Gaps)
+	require.Equal(t, 3, r.Gaps, "the second token of the first event came at once behind the first")
+	require.Equal(t, []int{3, 2}, []int{res.Events, res.Merged})
 	require.Equal(t, backends.TokensFromIDs, res.TokenSource)
 	require.Equal(t, []int{5, 5, 1}, []int{res.NTokens, res.UsageTokens, res.InputTokens})
 	require.Greater(t, res.LastTokenNS-res.FirstTokenNS, int64(40*time.Millisecond))
