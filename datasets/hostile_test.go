@@ -11,6 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/race"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
 )
 
@@ -51,7 +52,7 @@ func sparse(t *testing.T, text string, size int64) string {
 
 // TestGigabyteLines reads one line of 1 GiB in each text format: one error, and memory of a few records.
 func TestGigabyteLines(t *testing.T) {
-	if raceDetector || testing.Short() {
+	if race.Enabled || testing.Short() {
 		t.Skip("measures memory")
 	}
 	open := func(path string) string {
@@ -85,7 +86,7 @@ const (
 )
 
 func TestImagesAreNotReadWhole(t *testing.T) {
-	if raceDetector || testing.Short() {
+	if race.Enabled || testing.Short() {
 		t.Skip("measures memory")
 	}
 	read := func(path string) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/race"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -30,7 +31,7 @@ func TestFullSetMemory(t *testing.T) {
 		loadFullSet(t, path)
 		return
 	}
-	if testing.Short() || raceDetector {
+	if testing.Short() || race.Enabled {
 		t.Skip("writes a file of 130 MB and measures memory, which the race detector multiplies")
 	}
 	path := filepath.Join(t.TempDir(), "full.json")

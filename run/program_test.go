@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/race"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
@@ -34,7 +35,7 @@ func program(t *testing.T) string {
 	switch {
 	case !loadgen.Built:
 		t.Skip("built without LoadGen")
-	case raceEnabled:
+	case race.Enabled:
 		t.Skip("the program runs in processes of its own, which the race detector does not see")
 	case testing.Short():
 		t.Skip("runs the program for seconds")

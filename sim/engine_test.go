@@ -96,23 +96,15 @@ func TestAnswerLengths(t *testing.T) {
 	})
 }
 
-// TestSlots fills the server far beyond its slots: never more than the limit runs, and the queue is served in order.
+// TestSlots fills the server far beyond its slots: never more than the limit runs, and everything is answered.
 func TestSlots(t *testing.T) {
 	v := serve(t, func(c *Config) {
 		c.MaxNumSeqs, c.TTFT, c.TPOT, c.OutputTokens = 3, 2*time.Millisecond, time.Millisecond, 6
 	})
 	const n = 40
-	var mu sync.Mutex
-	var order []int
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() {
-			v.mustPost("/v1/completions", fmt.Sprintf(`{"prompt":[%d],"max_tokens":6}`, i))
-			mu.Lock()
-			order = append(order, i)
-			mu.Unlock()
-		})
-		require.Eventually(t, func() bool { return v.Stats().Requests == int64(i+1) }, time.Minute, 50*time.Microsecond)
+		wg.Go(func() { v.mustPost("/v1/completions", fmt.Sprintf(`{"prompt":[%d],"max_tokens":6}`, i)) })
 	}
 	wg.Wait()
 	st := v.Stats()
@@ -120,13 +112,28 @@ func TestSlots(t *testing.T) {
 	require.EqualValues(t, n, st.Served)
 	require.EqualValues(t, n*6, st.GeneratedTokens)
 	require.Zero(t, st.Running+st.Waiting)
-	at := make([]int, n)
-	for place, i := range order {
-		at[i] = place
+}
+
+// Whoever waits longest gets the next free slot.
+func TestTheQueueIsServedInOrder(t *testing.T) {
+	cfg := fastConfig()
+	cfg.MaxNumSeqs = 1
+	e := &engine{cfg: &cfg, meter: newMeters()}
+	var all []*sequence
+	for i := range 20 {
+		q := &sequence{reply: &reply{arrival: int64(i+1) * 1e6, group: 1}, prompt: make([]int32, 1), tokens: make([]int32, 1)}
+		q.reply.seqs = []*sequence{q}
+		e.arrive(q.reply)
+		all = append(all, q)
 	}
-	// A busy client may note its answers late, so only requests far apart are compared: 20 are 50 ms of the server's time.
-	for i := range n - 20 {
-		require.Less(t, at[i], at[i+20], "order %v", order)
+	for i, q := range all {
+		require.NotZero(t, q.due, "query %d has the slot", i)
+		for _, later := range all[i+1:] {
+			require.Zero(t, later.due)
+		}
+		q.sent = 1
+		e.leave(q)
+		e.admit(int64(i+30) * 1e6)
 	}
 }
 
@@ -174,17 +181,17 @@ func TestDisconnectFreesTheSlot(t *testing.T) {
 	v := serve(t, func(c *Config) { c.MaxNumSeqs, c.TTFT, c.TPOT = 1, 0, time.Hour })
 	for i, stream := range []string{"true", "false", "true"} {
 		c, in := v.dial(`{"prompt":[1],"max_tokens":8,"stream":` + stream + `}`)
-		require.Eventually(t, func() bool { return v.Stats().Running == 1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return v.Stats().Running == 1 }, time.Minute, time.Millisecond)
 		waiting, _ := v.dial(`{"prompt":[2],"max_tokens":8,"stream":true}`)
-		require.Eventually(t, func() bool { st := v.Stats(); return st.Running == 1 && st.Waiting == 1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { st := v.Stats(); return st.Running == 1 && st.Waiting == 1 }, time.Minute, time.Millisecond)
 		if stream == "true" {
 			_, err := in.ReadString('}')
 			require.NoError(t, err)
 		}
 		require.NoError(t, waiting.Close())
-		require.Eventually(t, func() bool { return v.Stats().Waiting == 0 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return v.Stats().Waiting == 0 }, time.Minute, time.Millisecond)
 		require.NoError(t, c.Close())
-		require.Eventually(t, func() bool { return v.Stats().Running == 0 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return v.Stats().Running == 0 }, time.Minute, time.Millisecond)
 		require.EqualValues(t, 2*(i+1), v.Stats().Aborted)
 	}
 }
@@ -216,12 +223,12 @@ func TestThousandsInFlight(t *testing.T) {
 	require.LessOrEqual(t, v.Stats().PeakRunning, int64(64))
 }
 
-// TestTimes checks the schedule from the client's side. The machine may be busy: only the lower bound is sharp, the upper
-// one must hold for the best of many.
+// TestTimes checks the schedule from the client's side. The machine may be busy: the lower bound holds always, the upper one for the
+// best of as many attempts as it takes.
 func TestTimes(t *testing.T) {
 	v := serve(t, func(c *Config) { c.TTFT, c.TPOT, c.OutputTokens = 5*time.Millisecond, 2*time.Millisecond, 20 })
 	best, bestLast := time.Hour, time.Hour
-	for range 30 {
+	for deadline := time.Now().Add(time.Minute); (best > 7*time.Millisecond || bestLast > 46*time.Millisecond) && time.Now().Before(deadline); {
 		begin := time.Now()
 		c, in := v.dial(`{"prompt":[1],"max_tokens":20,"stream":true}`)
 		_, err := in.ReadString('}')
@@ -241,16 +248,16 @@ func TestTimes(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 	t.Logf("best first token %v, best last token %v, mean lateness %v, worst %v", best, bestLast, v.Stats().MeanLateness, v.Stats().WorstLateness)
-	require.Less(t, best, 7*time.Millisecond)
-	require.Less(t, bestLast, 46*time.Millisecond)
+	require.LessOrEqual(t, best, 7*time.Millisecond)
+	require.LessOrEqual(t, bestLast, 46*time.Millisecond)
 }
 
 func TestSlowReaderDoesNotHoldUpOthers(t *testing.T) {
 	v := serve(t, func(c *Config) { c.OutputTokens = 100000 })
 	lazy, in := v.dial(`{"prompt":[1],"max_tokens":100000,"stream":true}`)
-	require.Eventually(t, func() bool { return v.Stats().Running == 1 || v.Stats().Served == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return v.Stats().Running == 1 || v.Stats().Served == 1 }, time.Minute, time.Millisecond)
 	v.mustPost("/v1/completions", `{"prompt":[2],"max_tokens":5}`)
-	require.Eventually(t, func() bool { return v.Stats().Served == 2 }, 30*time.Second, time.Millisecond, "the engine is done before the reader")
+	require.Eventually(t, func() bool { return v.Stats().Served == 2 }, time.Minute, time.Millisecond, "the engine is done before the reader")
 	_, err := io.WriteString(lazy, "GET /health HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n\r\n")
 	require.NoError(t, err)
 	all, err := io.ReadAll(in)

@@ -31,6 +31,7 @@ func fastConfig() Config {
 	c := DefaultConfig()
 	c.Model, c.Answers = "toy", AnswerRandom
 	c.TTFT, c.TPOT, c.OutputTokens = 0, 0, 8
+	c.IdleTimeout = time.Minute // a busy client may be late with its next request
 	return c
 }
 
@@ -180,7 +181,7 @@ func (v *served) dial(body string) (net.Conn, *bufio.Reader) {
 	c, err := net.Dial("tcp", v.addr)
 	require.NoError(v.t, err)
 	v.t.Cleanup(func() { _ = c.Close() })
-	require.NoError(v.t, c.SetDeadline(time.Now().Add(30*time.Second)))
+	require.NoError(v.t, c.SetDeadline(time.Now().Add(2*time.Minute)))
 	_, err = io.WriteString(c, rawRequest("/v1/completions", body))
 	require.NoError(v.t, err)
 	return c, bufio.NewReader(c)

@@ -24,7 +24,7 @@ func TestConnection(t *testing.T) {
 	c, err := net.Dial("tcp", v.addr)
 	require.NoError(t, err)
 	defer c.Close()
-	require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(2*time.Minute)))
 	in := bufio.NewReader(c)
 	send := func(s string) { _, err := io.WriteString(c, s); require.NoError(t, err) }
 	answer := func() (int, string) {
@@ -64,10 +64,21 @@ func TestConnection(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// TestOneChunkPerEvent looks at the framing itself, and at the head that comes before the first token.
+// The head of a stream comes before its first token, however long that takes.
+func TestTheHeadWaitsForNoToken(t *testing.T) {
+	v := serve(t, func(c *Config) { c.TTFT = time.Hour })
+	_, in := v.dial(`{"prompt":[1],"stream":true}`)
+	for line := ""; line != "\r\n"; {
+		var err error
+		line, err = in.ReadString('\n')
+		require.NoError(t, err)
+	}
+	require.Zero(t, v.Stats().GeneratedTokens)
+}
+
+// TestOneChunkPerEvent looks at the framing itself.
 func TestOneChunkPerEvent(t *testing.T) {
-	v := serve(t, func(c *Config) { c.OutputTokens, c.TTFT = 5, 300*time.Millisecond })
-	begin := time.Now()
+	v := serve(t, func(c *Config) { c.OutputTokens = 5 })
 	_, in := v.dial(`{"prompt":[1],"stream":true,"stream_options":{"include_usage":true}}`)
 	var head []string
 	for {
@@ -78,7 +89,6 @@ func TestOneChunkPerEvent(t *testing.T) {
 		}
 		head = append(head, strings.TrimSpace(line))
 	}
-	require.Less(t, time.Since(begin), 250*time.Millisecond, "the head does not wait for the first token")
 	require.Equal(t, "HTTP/1.1 200 OK", head[0])
 	require.Contains(t, head, "content-type: text/event-stream; charset=utf-8")
 	require.Contains(t, head, "transfer-encoding: chunked")
@@ -109,7 +119,7 @@ func TestHostileConnections(t *testing.T) {
 		c, err := net.Dial("tcp", v.addr)
 		require.NoError(t, err)
 		defer c.Close()
-		require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+		require.NoError(t, c.SetDeadline(time.Now().Add(2*time.Minute)))
 		go func() { _, _ = io.WriteString(c, s) }() // the server may hang up before it has read all
 		b, _ := io.ReadAll(c)
 		return string(b)

@@ -155,8 +155,8 @@ func TestScoreIsTheQuality(t *testing.T) {
 			continue
 		}
 		t.Run(row.Name, func(t *testing.T) {
-			d := knownDataset(t, row, 240)
-			for _, quality := range []float64{0, 0.83, 1} {
+			some, many := knownDataset(t, row, 40), knownDataset(t, row, 240)
+			for quality, d := range map[float64]*datasets.Dataset{0: some, 0.83: many, 1: some} {
 				r := scored(t, row, d, quality)
 				checked := 0
 				for _, target := range row.Scoring.Targets {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/http1"
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
@@ -24,9 +25,10 @@ func TestFaults(t *testing.T) {
 	}
 	two := wiretest.Chunks(wiretest.Event("5", "null"), wiretest.Event("6", "null"))
 	offline := func(c *backends.Config) { c.Stream = false }
-	short := func(c *backends.Config) {
-		c.FirstTokenTimeout, c.TokenTimeout, c.RequestTimeout = 100*time.Millisecond, 100*time.Millisecond, 400*time.Millisecond
-	}
+	// What is to come before the limit has this long: the tests run side by side.
+	const limit = 700 * time.Millisecond
+	short := func(c *backends.Config) { c.FirstTokenTimeout, c.TokenTimeout = limit, limit }
+	whole := func(c *backends.Config) { c.Stream, c.RequestTimeout = false, limit }
 	for _, c := range []struct {
 		name   string
 		script wiretest.Script
@@ -40,8 +42,8 @@ func TestFaults(t *testing.T) {
 		{"cut in the header", wiretest.Closes("HTTP/1.1 200 OK\r\nContent-Ty"), nil, "truncated"},
 		{"reset in the header", wiretest.Resets("HTTP/1.1 200 OK\r\n"), nil, "reset"},
 		{"a slow header", wiretest.Drip("HTTP/1.1 200 OK\r\n", "X: y\r\n"), short, "timeout_first_token"},
-		{"a slow header, not streamed", wiretest.Drip("HTTP/1.1 200 OK\r\n", "X: y\r\n"), func(c *backends.Config) { short(c); offline(c) }, "timeout_request"},
-		{"a slow body", wiretest.Drip(body(1000), " "), func(c *backends.Config) { short(c); offline(c) }, "timeout_request"},
+		{"a slow header, not streamed", wiretest.Drip("HTTP/1.1 200 OK\r\n", "X: y\r\n"), whole, "timeout_request"},
+		{"a slow body", wiretest.Drip(body(1000), " "), whole, "timeout_request"},
 		{"truncated chunk", wiretest.Closes(wiretest.StreamHead + "ff\r\ndata:"), nil, "truncated"},
 		{"chunk size too small", wiretest.Closes(wiretest.StreamHead + "5\r\ndata: {}\n\n\r\n"), nil, "bad_chunk"},
 		{"Content-Length too long", wiretest.Closes(body(500)), offline, "truncated"},
@@ -107,19 +109,17 @@ func TestKeepAliveRace(t *testing.T) {
 
 // TestIdleConnections are closed before the server closes them, and used again before.
 func TestIdleConnections(t *testing.T) {
+	t.Parallel() // it waits
 	var conns atomic.Int32
-	closed := make(chan time.Time, 10)
+	closed := make(chan time.Time, 1)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	url := wiretest.RawOn(t, l, func(c net.Conn, conn, request int) bool {
 		conns.Store(int32(conn + 1))
 		c.Write([]byte(wiretest.Streamed))
 		if request == 1 {
-			go func() { // nobody asks any more: the next bytes are the end
-				c.Read(make([]byte, 1))
-				closed <- time.Now()
-			}()
-			time.Sleep(6 * time.Second)
+			c.Read(make([]byte, 1)) // nobody asks any more: what comes next is the end
+			closed <- time.Now()
 			return false
 		}
 		return true
@@ -127,13 +127,13 @@ func TestIdleConnections(t *testing.T) {
 	source, r := wiretest.NewQueries(1), wiretest.NewRecorder()
 	b, err := open(wiretest.Config(url))
 	require.NoError(t, err)
-	served := make(chan error)
+	served := make(chan error, 1)
 	go func() { served <- b.Serve(context.Background(), source, r) }()
-	require.Eventually(t, func() bool { return r.Completed() == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Completed() == 1 }, wiretest.Patience, time.Millisecond)
 	time.Sleep(100 * time.Millisecond)
 	start := time.Now()
 	source.Issue(1)
-	require.WithinRange(t, <-closed, start.Add(3900*time.Millisecond), start.Add(4900*time.Millisecond))
+	require.WithinRange(t, <-closed, start.Add(policy.IdleTimeout*9/10), start.Add(wiretest.Patience), "not before its time, and by the client")
 	require.Equal(t, int32(1), conns.Load())
 	source.End()
 	require.NoError(t, <-served)
@@ -253,7 +253,7 @@ func TestConnectTimeout(t *testing.T) {
 	require.Len(t, r.Attempts, 2)
 	require.Contains(t, r.Attempts[1].Detail, "no connection: connect to 127.0.0.1:")
 	require.Contains(t, r.Attempts[1].Detail, "timed out")
-	require.Less(t, time.Since(start), 2*time.Second)
+	require.Less(t, time.Since(start), wiretest.Patience/2, "not the limit of a request")
 }
 
 func TestEndpointsThatAreNone(t *testing.T) {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/pem"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +40,25 @@ var contract = wiretest.Contract{Open: open}
 
 func TestContract(t *testing.T) { contract.Run(t) }
 
+// hangsUp is the address of a server that closes each connection after its first byte.
+func hangsUp(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var accepting sync.WaitGroup
+	accepting.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Read(make([]byte, 1))
+			c.Close()
+		}
+	})
+	t.Cleanup(func() { l.Close(); accepting.Wait() })
+	return l.Addr().String()
+}
+
 func TestTLS(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -59,8 +80,7 @@ func TestTLS(t *testing.T) {
 	defer plain.Close()
 	c = wiretest.Config(strings.Replace(plain.URL, "http:", "https:", 1))
 	require.Equal(t, backends.FailTLS, contract.Ask(t, c, 1).Results[1].Reason, "a server without TLS")
-	c = wiretest.Config(wiretest.Raw(t, wiretest.Closes("")))
-	c.Endpoints[0].URL = strings.Replace(c.Endpoints[0].URL, "http:", "https:", 1)
+	c = wiretest.Config("https://" + hangsUp(t))
 	require.Contains(t, []backends.Reason{backends.FailTLS, backends.FailReset}, contract.Ask(t, c, 1).Results[1].Reason)
 }
 

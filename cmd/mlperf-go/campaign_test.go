@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,7 +33,7 @@ func (p *process) running() []int {
 
 func (p *process) gone(pids []int) {
 	p.t.Helper()
-	p.until("the children to end", 2*endWithin, func() bool {
+	p.until("the children to end", patience, func() bool {
 		for _, pid := range pids {
 			if alive(pid) {
 				return false
@@ -48,7 +47,7 @@ func (p *process) gone(pids []int) {
 func resume(t *testing.T, folder string) (states, verdicts []string) {
 	t.Helper()
 	p := startCampaign(t, folder, "--resume", "--json")
-	require.Equal(t, 0, p.end(60*time.Second), "stdout:\n%s\nstderr:\n%s", p.stdout.String(), p.stderr.String())
+	require.Equal(t, 0, p.end(2*patience), "stdout:\n%s\nstderr:\n%s", p.stdout.String(), p.stderr.String())
 	var out struct {
 		Steps []struct{ State, Verdict string }
 	}
@@ -82,10 +81,8 @@ func TestInterruptedCampaignKeepsWhatWasMeasured(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "out")
 	p := startCampaign(t, folder)
 	children := p.running()
-	sent := time.Now()
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
-	require.Equal(t, run.ExitInterrupt, p.end(2*endWithin), "stderr:\n%s", p.stderr.String())
-	require.Less(t, time.Since(sent), endWithin)
+	require.Equal(t, run.ExitInterrupt, p.end(endWithin), "stderr:\n%s", p.stderr.String())
 	p.gone(children)
 	r := p.record()
 	require.Equal(t, run.Interrupted, r.Verdict)
@@ -101,7 +98,7 @@ func TestCampaignHidesTheKeyFromTheProcessList(t *testing.T) {
 	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--api-key", "quite-secret")
 	p := startCampaign(t, filepath.Join(t.TempDir(), "out"), "--endpoint", url, "--api-key", "quite-secret")
 	p.folder = strings.Replace(p.folder, "simulated", "system", 1)
-	p.until("the step to start", 20*time.Second, func() bool {
+	p.until("the step to start", patience, func() bool {
 		_, err := os.Stat(filepath.Join(p.folder, run.UserConfName))
 		return err == nil
 	})

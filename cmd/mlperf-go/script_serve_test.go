@@ -55,7 +55,7 @@ func cmdCounted(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		now := 0.0
 		// A server may count after it has answered.
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 			if now = tokensOf(ts, args[0], path); now >= last+want || time.Now().After(deadline) {
 				break
 			}

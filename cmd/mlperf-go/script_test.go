@@ -119,7 +119,7 @@ func startSim(t failer, ready string, flags ...string) (url string, cmd *exec.Cm
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	for range 2000 {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		text, err := os.ReadFile(ready)
 		if err == nil && strings.HasSuffix(string(text), "\n") {
 			return strings.TrimSpace(string(text)), cmd

@@ -2,6 +2,6 @@
 // environment or terminal, that benchmarks are told apart in the registry only, that every package says what it owns, and that
 // README, docs and configs speak of what the program really has.
 //
-// In comes the source of the whole module, read as text and syntax and through `go list`; nothing goes out. There is no code
+// In comes the source of the whole module, read as text and syntax; nothing goes out. There is no code
 // here beside tests, and no package may import this one.
 package arch

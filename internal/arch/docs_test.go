@@ -5,17 +5,14 @@ import (
 	"go/ast"
 	"go/token"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/schema"
 )
 
@@ -109,90 +106,6 @@ func TestTheSchemaKnowsEveryCode(t *testing.T) {
 	require.NoError(t, json.Unmarshal(schema.Run, &s))
 	require.ElementsMatch(t, failureCodes(t), s.Defs.FailureCode.AnyOf[0].Enum)
 	require.Subset(t, s.Defs.Reason.Properties.Code.Enum, verdictCodes(t))
-}
-
-// program builds mlperf-go; -tags noloadgen, because help needs no LoadGen.
-func program(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "mlperf-go")
-	cmd := exec.Command("go", "build", "-tags", "noloadgen", "-o", path, "./cmd/mlperf-go")
-	cmd.Dir = root
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return path
-}
-
-var helpCommand = regexp.MustCompile(`(?m)^   ([a-z]+)(?:, \w+)*  +\S`)
-
-// help gives the help text of a command and of every command below it.
-func help(t *testing.T, program string, command ...string) string {
-	t.Helper()
-	out, err := exec.Command(program, append(command, "--help")...).Output()
-	require.NoError(t, err, "%v", command)
-	all := string(out)
-	_, list, _ := strings.Cut(all, "COMMANDS:")
-	list, _, _ = strings.Cut(list, "OPTIONS:")
-	for _, m := range helpCommand.FindAllStringSubmatch(list, -1) {
-		if m[1] != "help" {
-			all += help(t, program, append(slices.Clone(command), m[1])...)
-		}
-	}
-	return all
-}
-
-var longFlag = regexp.MustCompile("(?:^|[\\s`'(])--([a-z][a-z0-9-]+)")
-
-func flagsIn(text string) []string {
-	var names []string
-	for _, m := range longFlag.FindAllStringSubmatch(text, -1) {
-		names = append(names, m[1])
-	}
-	return names
-}
-
-// foreignFlags are flags of other programs that the pages mention.
-var foreignFlags = []string{"max-model-len", "enable-force-include-usage"}
-
-func TestHelpAndPagesSpeakOfTheSameFlags(t *testing.T) {
-	p := program(t)
-	known := flagsIn(help(t, p))
-	shown := flagsIn(help(t, p, "run"))
-	for _, s := range config.RunSettings() {
-		if !s.Hidden {
-			require.Contains(t, shown, s.Name, "`mlperf-go run --help`")
-		}
-		known = append(known, s.Names()...)
-	}
-	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", troubleshooting} {
-		for _, f := range flagsIn(text(t, page)) {
-			require.True(t, slices.Contains(known, f) || slices.Contains(foreignFlags, f), "%s speaks of --%s, which no command has", page, f)
-		}
-	}
-}
-
-// The page for those who come from the older harness has every name of it that is accepted, and on the right-hand side only flags
-// that are there.
-func TestMigrationPageIsComplete(t *testing.T) {
-	page := text(t, "docs/migration.md")
-	known := flagsIn(help(t, program(t)))
-	for _, s := range config.RunSettings() {
-		known = append(known, s.Names()...)
-		for _, a := range s.Aliases {
-			if a.Value == "" {
-				require.Contains(t, page, "`--"+a.Name, "alias of --%s", s.Name)
-			}
-		}
-		if s.Hidden {
-			require.Contains(t, page, "`--"+s.Name)
-		}
-	}
-	for _, line := range strings.Split(page, "\n") {
-		if columns := strings.Split(line, " | "); strings.HasPrefix(line, "| ") && len(columns) > 1 {
-			for _, f := range flagsIn(columns[1]) {
-				require.Contains(t, known, f, line)
-			}
-		}
-	}
 }
 
 var (

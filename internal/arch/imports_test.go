@@ -26,16 +26,18 @@ var apart = map[string][]string{
 	"sim":             {"datasets", "models", "tokenizer", "internal/crash"},
 	"schema":          {},
 	"internal/golden": {},
+	"internal/race":   {},
 	"scripts":         {},
 	"internal/arch":   {},
 }
 
-// importers are rooms that only some may import. internal/golden and the C++ worker are for tests, whose imports are not looked at.
+// importers are rooms that only some may import. internal/golden, internal/race and the C++ worker are for tests, whose imports are not looked at.
 var importers = map[string][]string{
 	"sim":                         {"cmd"},
 	"schema":                      {"cmd", "submission"},
 	"internal/sandbox":            {"accuracy", "cmd"},
 	"internal/golden":             {"backends/internal/wiretest"}, // itself for tests
+	"internal/race":               {},
 	"backends/internal/wiretest":  {},
 	"internal/arch":               {},
 	"cmd":                         {},

@@ -1,15 +1,13 @@
 package arch
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
-	"io"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,11 +23,10 @@ const module = "github.com/mlperf-go/mlperf-go"
 // root is the module's folder, seen from this package's.
 const root = "../.."
 
-// listed is what this test needs of `go list -json`. Dir is the package's folder below the module, "" for the module itself.
+// listed is one package of the module. Dir is its folder below the module, "" for the module itself.
 type listed struct {
-	ImportPath, Dir, Doc string
-	Imports              []string
-	GoFiles, CgoFiles    []string
+	*build.Package
+	Dir string
 }
 
 // ours gives the folders below the module that p imports.
@@ -43,25 +40,38 @@ func (p *listed) ours() []string {
 	return folders
 }
 
+// list reads every folder of the module as the go command does for "./...", without building anything.
 var list = sync.OnceValues(func() ([]*listed, error) {
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Doc,Imports,GoFiles,CgoFiles", "./...")
-	cmd.Dir = root
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, err
-	}
 	var packages []*listed
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		p := &listed{}
-		if err := d.Decode(p); errors.Is(err, io.EOF) {
-			return packages, nil
-		} else if err != nil {
-			return nil, err
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
 		}
-		p.Dir = strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
-		packages = append(packages, p)
-	}
+		dir, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if dir != "." && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "testdata" || isModule(path)) {
+			return filepath.SkipDir
+		}
+		p, err := build.ImportDir(path, 0)
+		if none := (*build.NoGoError)(nil); errors.As(err, &none) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		packages = append(packages, &listed{p, strings.TrimPrefix(filepath.ToSlash(dir), ".")})
+		return nil
+	})
+	return packages, err
 })
+
+// isModule says whether a folder is the root of a module of its own.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
 
 func packages(t *testing.T) []*listed {
 	t.Helper()

@@ -22,18 +22,19 @@ type Failure struct {
 
 // Failures are the ways of a server to fail one request.
 func Failures() []Failure {
-	short := func(c *backends.Config) {
-		c.FirstTokenTimeout, c.TokenTimeout, c.RequestTimeout = 150*time.Millisecond, 100*time.Millisecond, 3*time.Second
-	}
-	request := func(c *backends.Config) { c.RequestTimeout = 150 * time.Millisecond }
+	// What is to come before the limit has this long: the tests run side by side.
+	const limit = 700 * time.Millisecond
+	first := func(c *backends.Config) { c.FirstTokenTimeout = limit }
+	between := func(c *backends.Config) { c.TokenTimeout = limit }
+	request := func(c *backends.Config) { c.RequestTimeout = limit }
 	offline := func(c *backends.Config) { c.Stream = false }
 	two := Chunks(Event("5", "null"), Event("6", "null"))
 	return []Failure{
-		{"silence before the header", Silence(""), short, "timeout_first_token", "--first-token-timeout", ""},
-		{"silence behind the header", Silence(StreamHead), short, "timeout_first_token", "", ""},
-		{"comments are no tokens", Silence(StreamHead + Chunks(": keep-alive\n\n", Usage(0))), short, "timeout_first_token", "", "keep-alive"},
-		{"silence in the stream", Silence(StreamHead + two), short, "timeout_between_tokens", "--token-timeout", `"token_ids":[5]`},
-		{"comments keep no stream alive", Drip(StreamHead+two, Chunks(": ping\n\n")), short, "timeout_between_tokens", "", ""},
+		{"silence before the header", Silence(""), first, "timeout_first_token", "--first-token-timeout", ""},
+		{"silence behind the header", Silence(StreamHead), first, "timeout_first_token", "", ""},
+		{"comments are no tokens", Silence(StreamHead + Chunks(": keep-alive\n\n", Usage(0))), first, "timeout_first_token", "", "keep-alive"},
+		{"silence in the stream", Silence(StreamHead + two), between, "timeout_between_tokens", "--token-timeout", `"token_ids":[5]`},
+		{"comments keep no stream alive", Drip(StreamHead+two, Chunks(": ping\n\n")), between, "timeout_between_tokens", "", ""},
 		{"tokens for ever", Drip(StreamHead, Chunks(Event("5", "null"))), request, "timeout_request", "--request-timeout", ""},
 		{"silence, not streamed", Silence(""), func(c *backends.Config) { offline(c); request(c) }, "timeout_request", "", ""},
 		{"500", Answers(Whole(500, "application/json", `{"error":{"message":"boom"}}`)), nil, "http_500", "HTTP 500: {\"error\":{\"message\":\"boom\"}}", "boom"},

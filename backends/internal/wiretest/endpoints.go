@@ -4,24 +4,35 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/balance"
 )
 
-// absent is the URL of an endpoint where nobody listens, and the address for a later listener.
-func absent(t *testing.T) (url, address string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// absent is the URL of an endpoint where nobody listens before listen is called. The port is kept all the while: nobody else takes it.
+func absent(t *testing.T) (url string, listen func() net.Listener) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
-	address = l.Addr().String()
-	l.Close()
-	return "http://" + address, address
+	f := os.NewFile(uintptr(fd), "port")
+	t.Cleanup(func() { f.Close() })
+	require.NoError(t, unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	name, err := unix.Getsockname(fd)
+	require.NoError(t, err)
+	return fmt.Sprintf("http://127.0.0.1:%d", name.(*unix.SockaddrInet4).Port), func() net.Listener {
+		require.NoError(t, unix.Listen(fd, unix.SOMAXCONN))
+		l, err := net.FileListener(f)
+		require.NoError(t, err)
+		f.Close() // else the port would stay open behind the listener's back
+		return l
+	}
 }
 
 func (k *Contract) endpointsShareTheLoad(t *testing.T) {
@@ -86,23 +97,19 @@ func (k *Contract) aRefusingEndpointStays(t *testing.T) {
 
 // anEndpointReturns: every endpoint is out, queries wait, and are answered once one of them is back.
 func (k *Contract) anEndpointReturns(t *testing.T) {
-	url, address := absent(t)
+	url, listen := absent(t)
 	other, _ := absent(t)
 	c := Config(url, other)
-	c.Concurrency, c.EndpointTimeout, c.RequestTimeout = 1, time.Minute, time.Minute
+	c.Concurrency, c.EndpointTimeout, c.RequestTimeout = 1, 3*Patience, 3*Patience
 	b := k.open(t, c)
 	source, r := NewQueries(30), NewRecorder()
-	served := make(chan error)
+	served := make(chan error, 1)
 	go func() { served <- b.Serve(context.Background(), source.End(), r) }()
 	const strikes = 3
-	require.Eventually(t, func() bool { return r.Completed() == 2*strikes }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Completed() == 2*strikes }, Patience, time.Millisecond)
 	time.Sleep(20 * time.Millisecond)
 	require.Equal(t, 2*strikes, r.Completed(), "the others wait")
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Skipf("the port is taken by now: %v", err)
-	}
-	RawOn(t, l, Answers(Streamed))
+	RawOn(t, listen(), Answers(Streamed))
 	require.NoError(t, <-served)
 	r.ExactlyOnce(t, 30)
 	good := 0
@@ -121,9 +128,9 @@ func (k *Contract) noEndpointReturns(t *testing.T) {
 	c := Config(url)
 	c.Concurrency, c.EndpointTimeout = 1, 300*time.Millisecond
 	source, r := NewQueries(20), NewRecorder()
-	served := make(chan error)
+	served := make(chan error, 1)
 	go func() { served <- k.open(t, c).Serve(context.Background(), source, r) }()
-	require.Eventually(t, func() bool { return r.Completed() == 20 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Completed() == 20 }, Patience, time.Millisecond)
 	source.Issue(5)
 	source.End()
 	require.NoError(t, <-served)
@@ -147,9 +154,9 @@ func (k *Contract) cancelWhileWaiting(t *testing.T) {
 	c.Concurrency, c.EndpointTimeout = 2, time.Hour
 	source, r := NewQueries(20), NewRecorder()
 	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error)
+	served := make(chan error, 1)
 	go func() { served <- k.open(t, c).Serve(ctx, source.End(), r) }()
-	require.Eventually(t, func() bool { return r.Completed() >= 3 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Completed() >= 3 }, Patience, time.Millisecond)
 	cancel()
 	require.NoError(t, <-served)
 	r.ExactlyOnce(t, 20)

@@ -1,6 +1,0 @@
-//go:build race
-
-package qsl
-
-// raceDetector says that this test binary's memory is not the program's.
-const raceDetector = true
