@@ -41,6 +41,19 @@ func Find(name string) (*Benchmark, error) {
 	return nil, fmt.Errorf("model %q has no scorer, so its answers can not be scored; the benchmarks with one are %s", name, strings.Join(names, ", "))
 }
 
+// FindIn gives the row of a benchmark as a round has it; an empty round is the newest that has it.
+func FindIn(name, round string) (*Benchmark, error) {
+	b, err := Find(name)
+	if err != nil || round == "" {
+		return b, err
+	}
+	row, err := b.row.In(round)
+	if err != nil {
+		return nil, err
+	}
+	return &Benchmark{row.Scoring, row.Name, row}, nil
+}
+
 // NeedsTokenizer tells whether the log's answers are token ids that must become text.
 func (b *Benchmark) NeedsTokenizer() bool { return scorers[b.Scorer].text != utf8Text }
 

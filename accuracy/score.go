@@ -38,6 +38,7 @@ const (
 // Input is what a log is scored with.
 type Input struct {
 	Benchmark  string                // name of a row of Benchmarks
+	Round      string                // selects the targets where rounds differ; empty: the newest that has the benchmark
 	Scenario   models.Scenario       // selects the targets where scenarios differ
 	Log        string                // path of mlperf_log_accuracy.json
 	References []Reference           // one per sample of the data set, by LoadGen's index
@@ -99,7 +100,7 @@ type entry struct {
 
 // Score reads an accuracy log and scores every answer as the benchmark's reference script does.
 func Score(ctx context.Context, in Input) (*Result, error) {
-	b, err := Find(in.Benchmark)
+	b, err := FindIn(in.Benchmark, in.Round)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -126,8 +127,18 @@ func (r *Row) describeRounds() []Field {
 		}
 		fields = append(fields, Field{"round " + e.Round + ", " + e.System, text, sourceChecker})
 		if round, ok := FindRound(e.Round); ok {
-			fields = append(fields, Field{"seeds of " + e.Round, fmt.Sprintf("qsl %d, sample index %d, schedule %d", round.QSLSeed, round.SampleIndexSeed, round.ScheduleSeed), sourceSeeds})
+			seeds := Field{"seeds of " + e.Round, fmt.Sprintf("qsl %d, sample index %d, schedule %d", round.QSLSeed, round.SampleIndexSeed, round.ScheduleSeed), sourceSeeds}
+			if !slices.Contains(fields, seeds) {
+				fields = append(fields, seeds)
+			}
 		}
+	}
+	for _, b := range r.Before {
+		text := b.Scenario.String() + "; targets as in the other scenarios"
+		if len(b.Targets) > 0 {
+			text = b.Scenario.String() + "; targets of its own"
+		}
+		fields = append(fields, Field{"before: " + string(b.Scenario.Scenario) + " in " + b.Round, text, sourceChecker})
 	}
 	return fields
 }

@@ -5,6 +5,6 @@
 // counts, sampling parameters, data set columns, token ids. A name that fits no row, or more than one, is a NameError with
 // candidates; nothing falls back to a generic row by itself.
 //
-// Rows are data and are never changed after start-up. Adding a benchmark is adding a row. The package reads no file, no flag and
-// no environment, and imports nothing but internal/config (for nearest names).
+// Rows are data and are never changed after start-up. Adding a benchmark is adding a row; Row.In gives it as a round has it. The
+// package reads no file, no flag and no environment, and imports nothing but internal/config (for nearest names).
 package models

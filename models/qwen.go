@@ -1,5 +1,7 @@
 package models
 
+import "slices"
+
 // Limits are end to end: 12 s in Server, 1.5 s in Interactive, which has no key of its own and a data set of 8000 rows
 // (spec/models.md §2, §4, §7). Nothing is sent for sampling: the server's generation_config applies (§6). Columns are those of the original file
 // (images as bytes) and of the converted one (images in base64). Token ids: §10.1.
@@ -41,13 +43,15 @@ var qwen3VL = Row{
 		Targets:   []Target{atLeast("f1", 0.7903, 0.99, 0.782397)},
 		Scenarios: map[Scenario][]Target{Interactive: {atLeast("f1", 0.7878, 0.99, 0.7799219999999999)}},
 	},
-	Entries: append(both("v6.0"), datacenter("v6.1")...),
+	Entries: slices.Concat(both("v6.0"), []Entry{{Round: "v6.0", System: "datacenter,edge", Required: []Scenario{Offline}, Optional: offlineAndOne}}, datacenter("v6.1")),
+	// Before v6.1 Interactive had neither a data set nor a limit of its own: it is Server under another name.
+	Before: []Before{{Round: "v6.0", Scenario: interactive("qwen3-vl-235b-a22b", 0, 0, 12000)}},
 	Decisions: []Decision{
 		{"sampling", "rules FAQ: temperature 1.0 and top_p 1.0; README of v6.1: nothing is sent, so the server's generation_config applies (0.7, 0.8, top_k 20)", "nothing is sent"},
 		{"prompt", "v6.0 has two typos and categories as a Python list; v6.1 is corrected and has them as JSON", "the template is the user's: one file per round"},
 		{"new tokens", "the endpoints client's interactive example: 150; v6.0: no limit is sent", "no limit is sent; --max-tokens sets one"},
 		{"guided decoding", "v6.0: an option; v6.1: off", "off; --response-format benchmark asks for the schema of an answer, which in v6.1 is a breach"},
-		{"v6.0 on systems of both types", "datacenter: Server and Offline; \"datacenter,edge\": Offline, and Interactive or Server", "both are in the checker's table; this row shows the datacenter one"},
+		{"Interactive in v6.0", "rules and mlperf.conf: no such scenario; checker: optional on systems of both types", "Server's limit, data set and target, under the folder's name"},
 	},
 	Source: "inference rules and reference of v6.1 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)",
 }

@@ -85,6 +85,7 @@ type Row struct {
 	Scoring           Scoring
 	Guided            Guided
 	Entries           []Entry    // what a submission of each round must hold; none: no round knows the benchmark
+	Before            []Before   // what earlier rounds have otherwise than the newest, which the fields above say
 	Decisions         []Decision // where sources disagree, and what this row does
 	Retired           bool
 	Source            string
@@ -110,6 +111,13 @@ type Entry struct {
 	System   string // "datacenter" or "edge"
 	Required []Scenario
 	Optional []Scenario
+}
+
+// Before is a scenario as an earlier round has it, where that is not the row's.
+type Before struct {
+	Round    string
+	Scenario ScenarioRow
+	Targets  []Target // none: the row's, for all scenarios
 }
 
 // Decision is a point on which sources disagree (spec/models.md §6).

@@ -81,7 +81,7 @@ var readingSettings = []string{"dataset", "dataset-format", "samples", "input-co
 
 // ShareDataset takes the data set that another plan has read, where this one would read the same file in the same way.
 func (p *Plan) ShareDataset(other *Plan) {
-	if other == nil || other.file == nil || p.Row != other.Row {
+	if other == nil || other.file == nil || p.Row.Name != other.Row.Name {
 		return
 	}
 	for _, name := range readingSettings {

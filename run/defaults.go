@@ -104,7 +104,7 @@ func (p *Plan) settingReasons() []string {
 		}
 	}
 	why = append(why, p.confReasons()...)
-	if p.seeds != nil {
+	if c.IsSet("seed-override") {
 		why = append(why, "the seeds are not the round's")
 	}
 	if c.String("lg-model-name") != s.LoadGenModel {

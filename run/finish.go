@@ -31,9 +31,9 @@ func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.D
 	r := &Record{
 		Schema: Schema, Rehearsal: len(p.Rehearsal) > 0, RehearsalReasons: p.Rehearsal,
 		Tool: ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
-		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel,
+		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel, Round: p.Round.Name,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
-		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), loadgenNote(), t.notes),
+		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
 		LatencyS:  Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
 		Client:    t.client(data, &m, process, drift),
@@ -192,12 +192,17 @@ func medianOutput(entries []ledger.Entry) int {
 // PinnedLoadGen is the version of third_party/loadgen.lock.
 const PinnedLoadGen = "6.0.17"
 
-// loadgenNote warns of another LoadGen than the pinned one: a submitter's round may want it, but then knowingly.
-func loadgenNote() []string {
+// loadgenNotes warn of another LoadGen than the pinned one, and of another round than the pinned one's: a submitter may want either, but
+// then knowingly.
+func (p *Plan) loadgenNotes() []string {
+	var notes []string
 	if v := loadgen.Version(); v != PinnedLoadGen {
-		return []string{fmt.Sprintf("LoadGen %s @ %s is linked, not the pinned %s", v, loadgen.Revision(), PinnedLoadGen)}
+		notes = append(notes, fmt.Sprintf("LoadGen %s @ %s is linked, not the pinned %s", v, loadgen.Revision(), PinnedLoadGen))
 	}
-	return nil
+	if p.Round.Name != models.CurrentRound {
+		notes = append(notes, fmt.Sprintf("the run is for round %s: its seeds are given to LoadGen %s, whose own are those of %s", p.Round.Name, loadgen.Version(), models.CurrentRound))
+	}
+	return notes
 }
 
 // version is set by the linker (Makefile); a program that imports this package shows its own build information instead.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/models"
 )
 
 // Values of response-format that are no file.
@@ -23,14 +22,14 @@ const (
 func (p *Plan) formatBreach() []Breach {
 	sent := p.Config.String("response-format")
 	switch {
-	case sent == "" || sent == formatText || slices.Contains(p.Row.Guided.Rounds, models.CurrentRound):
+	case sent == "" || sent == formatText || slices.Contains(p.Row.Guided.Rounds, p.Round.Name):
 		return nil
 	case sent == formatBenchmark:
 		sent = "the benchmark's JSON schema"
 	case sent != formatObject:
 		sent = "a JSON schema"
 	}
-	return []Breach{{"response_format", sent, orNothing(""), "guided decoding of " + p.Row.Name + " in " + models.CurrentRound + ": " + p.Row.Source}}
+	return []Breach{{"response_format", sent, orNothing(""), "guided decoding of " + p.Row.Name + " in " + p.Round.Name + ": " + p.Row.Source}}
 }
 
 // format reads --response-format: text, json_object, the benchmark's own schema, or the file of one.

@@ -19,7 +19,8 @@ import (
 // Plan is what one test will be, resolved and checked but for what only the data set and the endpoints can tell.
 type Plan struct {
 	Config   *config.Effective
-	Row      *models.Row
+	Row      *models.Row // as the round has it
+	Round    models.Round
 	Scenario *models.ScenarioRow
 	Mode     models.Mode
 	// Dataset is used instead of the file that Config names, when set.
@@ -39,7 +40,7 @@ type Plan struct {
 
 	file     *datasets.Dataset // that Config names, once it was read
 	confRest []config.KV       // user.conf lines that are no settings of ours
-	seeds    *[3]uint64
+	seeds    *[3]uint64        // that LoadGen is given; nil: it has the round's
 	notices  []string
 
 	description *datasets.Description // of --dataset-config; nil without
@@ -64,7 +65,7 @@ func New(s Settings) (*Plan, error) {
 // NewPlan resolves a configuration. It reads the user.conf and the dataset config that the configuration names and nothing else.
 func NewPlan(c *config.Effective) (*Plan, error) {
 	p := &Plan{Config: c}
-	for _, step := range []func() error{p.readDescription, p.findModel, p.findScenario, p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkBalance, p.checkPaths} {
+	for _, step := range []func() error{p.readDescription, p.findModel, p.findRound, p.findScenario, p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkBalance, p.checkPaths} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -154,6 +155,36 @@ func (p *Plan) suggest(from config.Origin, name, text string) error {
 	return nil
 }
 
+// findRound takes the benchmark as its round has it: the one of --round, else the newest that has it.
+func (p *Plan) findRound() error {
+	name, newest := p.Config.String("round"), p.Row.LastRound()
+	if name == "" {
+		name = newest
+		if name != models.CurrentRound {
+			p.notices = append(p.notices, fmt.Sprintf("%s is not in round %s: this is for round %s, the last that has it", p.Row.Name, models.CurrentRound, newest))
+		}
+	}
+	row, err := p.Row.In(name)
+	if err != nil {
+		return usage("round", fmt.Errorf("--round %s: %w", name, err), "`mlperf-go models "+p.Row.Name+"` tells what each round has; without --round it is "+newest)
+	}
+	p.Row = row
+	p.Round, _ = models.FindRound(name)
+	// The effective configuration has the name as the registry spells it.
+	from := config.Origin{Layer: config.FromRegistry, Where: row.Name}
+	if p.Config.IsSet("round") {
+		from = p.Config.Origin("round")
+	}
+	if err := p.Config.Set("round", p.Round.Name, from); err != nil {
+		return usage("round", err, "")
+	}
+	if from.Layer > config.FromRegistry || p.Round.Name != models.CurrentRound {
+		seeds := p.Round.Seeds()
+		p.seeds = &seeds
+	}
+	return nil
+}
+
 func (p *Plan) findScenario() error {
 	if name := p.Row.DefaultScenario(); !p.Config.IsSet("scenario") && name != models.Offline { // the setting's own default
 		if err := p.Config.Set("scenario", string(name), config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}); err != nil {
@@ -162,7 +193,7 @@ func (p *Plan) findScenario() error {
 	}
 	s, err := p.Row.Scenario(p.Config.String("scenario"))
 	if err != nil {
-		return usage("scenario", err, "")
+		return usage("scenario", fmt.Errorf("round %s: %w", p.Round.Name, err), "`mlperf-go models "+p.Row.Name+"` tells what each round has")
 	}
 	p.Scenario = s
 	mode := p.Config.String("mode")
@@ -219,7 +250,8 @@ func (p *Plan) readSeeds() error {
 		return nil
 	}
 	if r, ok := models.FindRound(words[0]); ok && len(words) == 1 {
-		p.seeds = &[3]uint64{r.QSLSeed, r.SampleIndexSeed, r.ScheduleSeed}
+		seeds := r.Seeds()
+		p.seeds = &seeds
 		return nil
 	}
 	var seeds [3]uint64

@@ -42,6 +42,7 @@ type Record struct {
 	Model            string         `json:"model"`
 	LoadGenModel     string         `json:"loadgen_model"`
 	ServedModel      string         `json:"served_model"`
+	Round            string         `json:"round"` // of the rules: its limits, counts and targets, and, without --seed-override, its seeds
 	Scenario         string         `json:"scenario"`
 	Mode             string         `json:"mode"`
 	Backend          string         `json:"backend"`

@@ -79,7 +79,7 @@ func (p *Plan) newScorer(ctx context.Context, ds *datasets.Dataset) (*scorer, er
 		return &scorer{notScored: fmt.Sprintf("the data set has no references in its column %s", p.Row.Scoring.Columns.Target)}, nil
 	}
 	s := &scorer{input: accuracy.Input{
-		Benchmark: p.Row.Name, Scenario: p.Scenario.Scenario, References: refs,
+		Benchmark: p.Row.Name, Round: p.Round.Name, Scenario: p.Scenario.Scenario, References: refs,
 		Progress: p.Scoring.Progress,
 	}}
 	if s.input.Punkt, err = accuracy.EnglishPunkt(); err != nil {

@@ -157,8 +157,8 @@ func (p *Plan) assertSettings(s *loadgen.TestSettings) error {
 		expect("target_latency", time.Duration(s.ServerTargetLatencyNS), limit)
 	}
 	// Another LoadGen, of a submitter's own round, carries that round's seeds; the record says that it is another.
-	if round, ok := models.FindRound(models.CurrentRound); ok && p.seeds == nil && loadgen.Version() == PinnedLoadGen {
-		expect("the seeds", [3]uint64{s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed}, [3]uint64{round.QSLSeed, round.SampleIndexSeed, round.ScheduleSeed})
+	if p.seeds == nil && loadgen.Version() == PinnedLoadGen {
+		expect("the seeds", [3]uint64{s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed}, p.Round.Seeds())
 	}
 	if len(wrong) == 0 {
 		return nil

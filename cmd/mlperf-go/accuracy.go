@@ -25,6 +25,7 @@ func (p *program) accuracyCommand() *cli.Command {
 			&cli.StringFlag{Name: "log", Required: true, Usage: "run's folder, log folder or accuracy log"},
 			&cli.StringFlag{Name: "model", Usage: "benchmark"},
 			&cli.StringFlag{Name: "scenario", Usage: "scenario, where targets differ"},
+			&cli.StringFlag{Name: "round", Usage: "round whose targets hold; default: the run's, else the newest that has the benchmark"},
 			&cli.StringFlag{Name: "dataset", Usage: "data set with the reference outputs"},
 			&cli.StringFlag{Name: "output-dir", Usage: "folder for accuracy.txt and accuracy.json; default: the log's"},
 			&cli.BoolFlag{Name: "per-sample", Usage: "keep the score of every sample in accuracy.json", Value: true},
@@ -44,15 +45,16 @@ type scoring struct {
 	log, dataset, folder string
 	row                  *models.Row
 	scenario             models.Scenario
+	round                string
 	record               *run.Record // nil: the log is of another program's run
 }
 
 func findScoring(c *cli.Context) (*scoring, error) {
 	s := &scoring{log: c.String("log"), dataset: c.String("dataset"), folder: c.String("output-dir")}
-	model, scenario := c.String("model"), c.String("scenario")
+	model, scenario, round := c.String("model"), c.String("scenario"), c.String("round")
 	if r, err := run.ReadRecord(s.log); err == nil {
 		s.record = r
-		model, scenario = orElse(model, r.Model), orElse(scenario, r.Scenario)
+		model, scenario, round = orElse(model, r.Model), orElse(scenario, r.Scenario), orElse(round, r.Round)
 		s.dataset = orElse(s.dataset, datasetOf(s.log, r))
 		s.folder = orElse(s.folder, s.log)
 		s.log = filepath.Join(s.log, run.LogFolder)
@@ -70,7 +72,11 @@ func findScoring(c *cli.Context) (*scoring, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.row, s.scenario = m.Row, m.Scenario
+	s.round = orElse(round, m.Row.LastRound())
+	if s.row, err = m.Row.In(s.round); err != nil {
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "round", Err: fmt.Errorf("--round %s: %w", s.round, err)}
+	}
+	s.scenario = m.Scenario
 	if scenario != "" {
 		if s.scenario, err = models.ParseScenario(scenario); err != nil {
 			return nil, &run.Error{Exit: run.ExitUsage, Code: "scenario", Err: err}
@@ -131,7 +137,7 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 	if err != nil {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err}
 	}
-	in := accuracy.Input{Benchmark: s.row.Name, Scenario: s.scenario, Log: s.log, References: references, PerSample: c.Bool("per-sample"), Progress: p.scored()}
+	in := accuracy.Input{Benchmark: s.row.Name, Round: s.round, Scenario: s.scenario, Log: s.log, References: references, PerSample: c.Bool("per-sample"), Progress: p.scored()}
 	if bench.NeedsTokenizer() {
 		if in.Remote, in.Tokenizer, err = p.tokensOf(c, s.row, ds); err != nil {
 			return nil, err

@@ -121,18 +121,8 @@ func (k *theCampaign) describe(c *cli.Context, plan *run.Plan) error {
 	if !slices.Contains(layout.Divisions(), k.Division) {
 		return &run.Error{Exit: run.ExitUsage, Code: "division", Err: fmt.Errorf("the division %q is unknown", k.Division), Hint: "Use " + strings.Join(layout.Divisions(), ", ")}
 	}
-	round, ok := models.FindRound(orElse(c.String("round"), models.CurrentRound))
-	if !ok {
-		return &run.Error{Exit: run.ExitUsage, Code: "round", Err: fmt.Errorf("the round %q is unknown", c.String("round")), Hint: "`mlperf-go models` lists the rounds"}
-	}
-	k.Round = round.Name
-	if round.Name == models.CurrentRound || k.base.IsSet("seed-override") {
-		return nil
-	}
-	if isReal(plan) {
-		return &run.Error{Exit: run.ExitUsage, Code: "round", Err: fmt.Errorf("the linked LoadGen carries the seeds of round %s, so that a submission of round %s can not be measured", models.CurrentRound, round.Name), Hint: "Leave --round out; a rehearsal takes any round"}
-	}
-	return k.base.Set("seed-override", round.Name, config.Origin{Layer: config.FromRegistry, Where: "--round"})
+	k.Round = plan.Round.Name
+	return nil
 }
 
 // readSets reads --set WHERE.NAME=VALUE.

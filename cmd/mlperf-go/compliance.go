@@ -53,6 +53,9 @@ func (p *program) complianceRun(c *cli.Context) error {
 		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err, Hint: "`mlperf-go compliance needs --model " + plan.Row.Name + "` lists what there is"}
 	}
 	plan.AuditRows = audit.Samples
+	if err := p.tellNeed(audit.Test, plan); err != nil {
+		return err
+	}
 	if n := c.Int("rehearsal-queries"); n < 0 {
 		return &run.Error{Exit: run.ExitUsage, Code: "rehearsal", Err: fmt.Errorf("--rehearsal-queries %d is no number of queries", n), Hint: "Leave it out for the whole audit"}
 	} else if n > 0 {
@@ -84,6 +87,23 @@ func (p *program) complianceRun(c *cli.Context) error {
 	return p.verify(in, audit.Test, filepath.Join(plan.Folder(), layout.VerifyFolder))
 }
 
+// tellNeed says where the round does not ask for an audit.
+func (p *program) tellNeed(test string, plan *run.Plan) error {
+	if len(plan.Row.Entries) == 0 { // a row of the user's own
+		return nil
+	}
+	needs, err := compliance.Needs(plan.Row.Name, plan.Round.Name, layout.Closed)
+	if err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+	}
+	for _, n := range needs {
+		if n.Test == test && !n.Needed {
+			p.notice(n.Why)
+		}
+	}
+	return nil
+}
+
 // evaluation is what the accuracy evaluation prints about an audit's answers.
 func (p *program) evaluation(c *cli.Context, plan *run.Plan) (string, error) {
 	record, err := run.ReadRecord(plan.Folder())
@@ -92,7 +112,7 @@ func (p *program) evaluation(c *cli.Context, plan *run.Plan) (string, error) {
 	}
 	r, err := p.scoreOf(c, &scoring{
 		log: filepath.Join(plan.Folder(), run.LogFolder, mllog.AccuracyName), dataset: datasetOf(plan.Folder(), record),
-		row: plan.Row, scenario: plan.Scenario.Scenario, record: record,
+		row: plan.Row, round: plan.Round.Name, scenario: plan.Scenario.Scenario, record: record,
 	})
 	if err != nil {
 		return "", err

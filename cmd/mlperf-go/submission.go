@@ -7,7 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
-	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -46,7 +45,6 @@ func campaignFlags() []cli.Flag {
 		&cli.StringFlag{Name: "system-type", Category: campaignGroup, Usage: "datacenter, edge, or datacenter,edge; default: the description's, or the benchmark's own"},
 		&cli.StringFlag{Name: "submitter", Category: campaignGroup, Usage: "name of the submitter; default: the description's"},
 		&cli.StringFlag{Name: "division", Category: campaignGroup, Usage: "closed, open or network; default: the description's, or closed"},
-		&cli.StringFlag{Name: "round", Category: campaignGroup, Usage: "round of the rules; one that is not the linked LoadGen's is a rehearsal", DefaultText: models.CurrentRound},
 		&cli.StringSliceFlag{Name: "only", Category: campaignGroup, Usage: "do these steps alone: a scenario, a test (performance, accuracy, score, TEST06), or Server/accuracy; repeatable"},
 		&cli.StringSliceFlag{Name: "set", Category: campaignGroup, Usage: "a setting of one scenario or test, as in Server.target-qps=80 or accuracy.dataset=FILE; repeatable"},
 		&cli.StringFlag{Name: "rehearsal-size", Category: campaignGroup, Usage: "tiny or normal: how long a rehearsal's tests are", DefaultText: "normal"},

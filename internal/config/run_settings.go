@@ -44,6 +44,7 @@ var testSettings = []Setting{
 		Aliases: old("test-mode"),
 		Values:  map[string]string{"performance-only": "performance", "performanceonly": "performance", "accuracy-only": "accuracy", "accuracyonly": "accuracy"},
 		Usage:   "what the test is for; submission is performance and then accuracy"},
+	{Name: "round", Kind: String, Group: groupTest, Usage: "round of the rules, such as v6.0: its seeds, limits, counts and targets; default: the newest that has the benchmark"},
 	{Name: "user-conf", Kind: String, Group: groupTest, Usage: "LoadGen user.conf whose values enter the configuration; a new one is generated and archived"},
 	{Name: "audit-config", Kind: String, Group: groupTest, Usage: "LoadGen audit.config of a compliance test"},
 	{Name: "lg-model-name", Kind: String, Group: groupTest, Usage: "LoadGen model key instead of the registry's"},

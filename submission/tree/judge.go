@@ -37,6 +37,7 @@ var objections = []objection{
 	{"log_incomplete", (*builder).incomplete},
 	{"log_altered", (*builder).altered},
 	{"seeds", (*builder).wrongSeeds},
+	{"round", (*builder).otherRound},
 	{"score", (*builder).score},
 	{"audit", (*builder).audit},
 }
@@ -202,6 +203,14 @@ func (b *builder) wrongSeeds(t *test) string {
 		return "its log does not name the seeds"
 	case !networked:
 		return fmt.Sprintf("its log does not name the system a %s, as the network division wants: run with --network-sut", run.NetworkSUT)
+	}
+	return ""
+}
+
+// otherRound: a run that another round's limits and targets have judged. A log without a record has only its seeds.
+func (b *builder) otherRound(t *test) string {
+	if r := t.record.Round; r != "" && r != b.round.Name {
+		return fmt.Sprintf("it was run for round %s, whose limits and targets have judged it, and the tree is of round %s", r, b.round.Name)
 	}
 	return ""
 }
