@@ -26,6 +26,7 @@ type parquetRecords struct {
 	group   int   // next row group
 	left    int64 // rows left of the current one
 	columns []*pqColumn
+	spare   []buffers // of columns that are closed, by leaf
 	out     []byte
 	grown   growth
 	n       int
@@ -45,7 +46,7 @@ func newParquet(file io.ReaderAt, size int64, p *plan, all bool) (records, error
 		n.kinds, n.known = p.kindsNamed(n.name)
 		n.taken = n.known || all
 	}
-	r.columns = make([]*pqColumn, len(r.leaves))
+	r.columns, r.spare = make([]*pqColumn, len(r.leaves)), make([]buffers, len(r.leaves))
 	return r, nil
 }
 
@@ -163,7 +164,7 @@ func (r *parquetRecords) openColumn(i int, chunk *thriftNode) *fault {
 	if physical := meta.get(1).whole; physical != r.leaves[i].physical {
 		return pqDamaged(fmt.Sprintf("a column of type %d where the schema says %d", physical, r.leaves[i].physical))
 	}
-	r.columns[i] = &pqColumn{node: r.leaves[i], file: r.file, codec: meta.get(4).whole, pos: start, end: start + length, grown: &r.grown}
+	r.columns[i] = &pqColumn{node: r.leaves[i], file: r.file, codec: meta.get(4).whole, pos: start, end: start + length, grown: &r.grown, buffers: r.spare[i]}
 	return nil
 }
 
@@ -175,7 +176,7 @@ func (r *parquetRecords) endGroup() *fault {
 		}
 		_, _, more, f := c.peek()
 		c.close()
-		r.columns[i] = nil
+		r.columns[i], r.spare[i] = nil, c.buffers
 		if f == nil && more {
 			f = pqDamaged("more values than the footer has rows")
 			f.field = c.node.name

@@ -110,7 +110,7 @@ func (c *pqColumn) unpack(buf, packed []byte, size int) ([]byte, *fault) {
 		}
 	case 6:
 		if c.zstd == nil {
-			c.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxPage), zstd.WithDecoderLowmem(true))
+			c.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxPageWindow), zstd.WithDecoderLowmem(true))
 		}
 		if err == nil {
 			err = c.zstd.Reset(bytes.NewReader(packed))

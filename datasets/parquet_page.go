@@ -4,16 +4,19 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// Bounds on one page of a Parquet file. Writers make pages of about 1 MiB.
+// Bounds on one page of a Parquet file. Writers make pages of about 1 MiB, but pyarrow looks at a page's size only after every 1024 values, so
+// that a page of images has all those of a row group of its usual size.
 const (
-	maxPage       = 128 << 20
+	maxPage       = 512 << 20
+	maxPageWindow = 128 << 20 // of zstd
 	maxPageValues = 8 << 20
-	maxPageHeader = 1 << 20
+	maxPageHeader = 16 << 20 // some writers put a page's least and greatest value there
 )
 
 // Page types and encodings (parquet.thrift).
@@ -30,15 +33,20 @@ type pqValues struct {
 
 func (v *pqValues) len() int { return max(len(v.numbers), len(v.strings)) }
 
+// buffers are what a column reads its pages into; those of the next row group take them over.
+type buffers struct {
+	packed, body []byte
+	words        []byte // of the dictionary
+}
+
 // pqColumn walks the values of one leaf in one row group, a page at a time.
 type pqColumn struct {
-	node       *pqNode
-	file       io.ReaderAt
-	codec      int64
-	pos, end   int64  // unread bytes of the chunk
-	window     []byte // page header, and what follows it
-	packed     []byte
-	body       []byte
+	node     *pqNode
+	file     io.ReaderAt
+	codec    int64
+	pos, end int64  // unread bytes of the chunk
+	window   []byte // page header, and what follows it
+	buffers
 	zstd       *zstd.Decoder
 	grown      *growth
 	dictionary pqValues
@@ -101,10 +109,16 @@ func (c *pqColumn) page() *fault {
 		return f
 	}
 	unpacked, packed := head.get(2).whole, head.get(3).whole
-	if packed < 0 || packed > c.end-c.pos || unpacked < 0 || unpacked > maxPage || packed > maxPage {
+	if packed < 0 || packed > c.end-c.pos || unpacked < 0 || unpacked > math.MaxInt32 {
 		return pqDamaged(fmt.Sprintf("a page of %d bytes, %d when unpacked, where the column has %d left", packed, unpacked, c.end-c.pos))
 	}
-	c.packed = append(c.packed[:0], make([]byte, packed)...)
+	if max(packed, unpacked) > maxPage {
+		return &fault{found: fmt.Sprintf("a page of %d bytes, %d when unpacked", packed, unpacked), expected: fmt.Sprintf("pages of at most %d MiB", maxPage>>20), try: "write the file again with smaller row groups, such as 100 rows"}
+	}
+	if int64(cap(c.packed)) < packed {
+		c.packed = make([]byte, packed)
+	}
+	c.packed = c.packed[:packed]
 	if _, err := c.file.ReadAt(c.packed, c.pos); err != nil {
 		return pqDamaged(fmt.Sprintf("a page that cannot be read (%v)", err))
 	}
@@ -150,12 +164,10 @@ func (c *pqColumn) readDictionary(head *thriftNode, size int) *fault {
 	if f != nil {
 		return f
 	}
-	body, f := c.unpack(nil, c.packed, size)
-	if f != nil {
+	if c.words, f = c.unpack(c.words, c.packed, size); f != nil {
 		return f
 	}
-	c.dictionary = pqValues{}
-	return c.plain(&c.dictionary, body, n)
+	return c.plain(&c.dictionary, c.words, n)
 }
 
 func (c *pqColumn) readData(head *thriftNode, size int) *fault {

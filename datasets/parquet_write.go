@@ -144,19 +144,21 @@ func newParquetWriter(w io.Writer, columns *columnCells) *parquetWriter {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	group := parquet.Group{}
+	group, options := parquet.Group{}, []parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.DataPageStatistics(false)}
 	for i, name := range names {
 		t := columns.types[name]
 		node := parquetNodes[t]()
 		if t != cellIDs && t != cellInts { // a list's element has its encoding
 			node = parquet.Encoded(node, &parquet.Plain)
 		}
+		// The least and the greatest of a column of images would stand in every page's header and in the footer, which readers hold.
+		options = append(options, parquet.SkipPageBounds(name))
 		group[name] = parquet.Optional(node)
 		p.place[name] = i
 		p.types = append(p.types, t)
 	}
 	p.cells = make([][]byte, len(names))
-	p.w = parquet.NewGenericWriter[any](w, parquet.NewSchema("dataset", group), parquet.Compression(&parquet.Zstd))
+	p.w = parquet.NewGenericWriter[any](w, append(options, parquet.NewSchema("dataset", group))...)
 	return p
 }
 

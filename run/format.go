@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -32,6 +33,23 @@ func (p *Plan) formatBreach() []Breach {
 	return []Breach{{"response_format", sent, orNothing(""), "guided decoding of " + p.Row.Name + " in " + p.Round.Name + ": " + p.Row.Source}}
 }
 
+// largestSchema bounds the file of a JSON schema, in bytes: it is sent with every request.
+const largestSchema = 1 << 20
+
+// readAtMost reads a small file, which may be a pipe; one of more bytes is an error.
+func readAtMost(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s has more than %d bytes", path, most)
+	}
+	return text, err
+}
+
 // format reads --response-format: text, json_object, the benchmark's own schema, or the file of one.
 func (p *Plan) format() (*backends.Format, error) {
 	switch name := p.Config.String("response-format"); name {
@@ -45,7 +63,7 @@ func (p *Plan) format() (*backends.Format, error) {
 		}
 		return &backends.Format{Schema: []byte(p.Row.Guided.Schema)}, nil
 	default:
-		text, err := os.ReadFile(name)
+		text, err := readAtMost(name, largestSchema)
 		if err != nil {
 			return nil, usage("response_format", fmt.Errorf("the JSON schema of --response-format can not be read: %w", err), "Write text, json_object, benchmark, or a readable file")
 		}

@@ -322,12 +322,15 @@ func (p *Plan) Endpoints() ([]backends.Endpoint, error) {
 	return list, nil
 }
 
+// largestKey bounds the file of an API key, in bytes.
+const largestKey = 1 << 16
+
 func (p *Plan) apiKey() (string, error) {
 	path := p.Config.String("api-key-file")
 	if path == "" {
 		return p.Config.String("api-key"), nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := readAtMost(path, largestKey)
 	if err != nil {
 		return "", usage("api_key", fmt.Errorf("the API key can not be read: %w", err), "Give a file whose first line is the key")
 	}

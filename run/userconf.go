@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -174,6 +173,9 @@ func (p *Plan) limit(setting string) time.Duration {
 	return noLimit
 }
 
+// largestAudit bounds an audit.config, in bytes.
+const largestAudit = 1 << 20
+
 // auditSettings gives the settings as LoadGen will have them under an audit configuration, and puts it into the run's own folder, where
 // no other test looks. Without an audit it names a file that does not exist, because LoadGen would otherwise look into the working folder.
 func (p *Plan) auditSettings(s loadgen.TestSettings, folder string) (loadgen.TestSettings, string, error) {
@@ -184,7 +186,7 @@ func (p *Plan) auditSettings(s loadgen.TestSettings, folder string) (loadgen.Tes
 	text := []byte(p.AuditText)
 	if len(text) == 0 {
 		var err error
-		if text, err = os.ReadFile(from); err != nil {
+		if text, err = readAtMost(from, largestAudit); err != nil {
 			return s, "", usage("audit_config", fmt.Errorf("the audit configuration can not be read: %w", err), "")
 		}
 	}

@@ -57,7 +57,7 @@ type Config struct {
 // limits (256 sequences, 131,072 tokens each) wide enough that only a test that means to meets them.
 func DefaultConfig() Config {
 	return Config{
-		Model:          "meta-llama/Llama-3.1-8B-Instruct",
+		Model:          models.Rows()[0].ServedModels[0],
 		Answers:        AnswerReference,
 		Quality:        1,
 		EOS:            128009,

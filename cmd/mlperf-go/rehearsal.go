@@ -88,7 +88,8 @@ type simulator struct {
 	log    bytes.Buffer
 }
 
-const simulatorStart = 20 * time.Second
+// simulatorStart is how long the simulator has to read its data set, as long as it lives: one of 2 GB of images takes a minute of a core.
+const simulatorStart = 15 * time.Minute
 
 func startSimulator(ctx context.Context, dir string, plan *run.Plan) (*simulator, error) {
 	self, err := os.Executable()

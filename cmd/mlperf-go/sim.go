@@ -13,7 +13,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/sim"
 	"github.com/mlperf-go/mlperf-go/tokenizer"
@@ -98,6 +97,9 @@ func (p *program) listFaults() error {
 	return w.Flush()
 }
 
+// simMemory is the memory in bytes for messages: each is looked at once, and the client beside has need of its own.
+const simMemory = 256 << 20
+
 func simDataset(cfg *sim.Config, benchmark, path, template string) error {
 	m, err := models.Find(benchmark)
 	if err != nil {
@@ -114,7 +116,7 @@ func simDataset(cfg *sim.Config, benchmark, path, template string) error {
 		return nil
 	}
 	o := sim.DatasetOptions(m.Row)
-	o.Store = spill.New(qsl.DefaultMemoryLimit, os.TempDir())
+	o.Store = spill.New(simMemory, os.TempDir())
 	if template != "" {
 		if o.Template, err = datasets.ReadTemplate(template); err != nil {
 			return err

@@ -2,9 +2,12 @@ package arch
 
 import (
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,8 +65,13 @@ func TestNoBenchmarkIsNamedOutsideTables(t *testing.T) {
 		if r.Name == models.Generic {
 			continue
 		}
-		for _, n := range append([]string{r.Name}, r.Aliases...) {
+		for _, n := range slices.Concat([]string{r.Name}, r.Aliases, r.ServedModels) {
 			names[strings.ToLower(n)] = true
+		}
+		for i := range r.Scenarios {
+			if key := r.Scenarios[i].LoadGenModel; key != models.Generic {
+				names[strings.ToLower(key)] = true
+			}
 		}
 	}
 	for _, s := range sources(t) {
@@ -74,6 +82,7 @@ func TestNoBenchmarkIsNamedOutsideTables(t *testing.T) {
 		if isTable(s) {
 			allowed = data(s)
 		}
+		compared := comparisons(s)
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			lit, ok := n.(*ast.BasicLit)
 			if !ok || lit.Kind != token.STRING || allowed[lit] {
@@ -81,10 +90,61 @@ func TestNoBenchmarkIsNamedOutsideTables(t *testing.T) {
 			}
 			value, err := strconv.Unquote(lit.Value)
 			require.NoError(t, err)
-			require.False(t, names[strings.ToLower(value)], "%s names the benchmark %q; what differs between benchmarks is a column of the registry, or of a package's benchmarks.go", s.at(n), value)
+			require.False(t, names[strings.ToLower(value)] || compared[lit] && family.MatchString(value), "%s names the benchmark %q; what differs between benchmarks is a column of the registry, or of a package's benchmarks.go", s.at(n), value)
 			return true
 		})
 	}
+}
+
+// family is how a part of a benchmark's name begins: a test for it would be a rule for several of them.
+var family = regexp.MustCompile(`^(?i)[^a-z]*(llama|gpt-?j|gpt[-_]?oss|mixtral|deepseek|qwen|[0-9.]+b\b)`)
+
+// comparisons are the literals that something is held against: by an operator, a case, or a function of strings.
+func comparisons(s source) map[*ast.BasicLit]bool {
+	found := map[*ast.BasicLit]bool{}
+	add := func(list ...ast.Expr) {
+		for _, e := range list {
+			if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				found[lit] = true
+			}
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			add(n.X, n.Y)
+		case *ast.CaseClause:
+			add(n.List...)
+		case *ast.IndexExpr:
+			add(n.Index)
+		case *ast.CallExpr:
+			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
+				if pkg, ok := sel.X.(*ast.Ident); ok && (pkg.Name == "strings" || pkg.Name == "slices" || pkg.Name == "regexp" || pkg.Name == "bytes") {
+					add(n.Args...)
+				}
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// The test above would see each of these.
+func TestWhatNamesABenchmark(t *testing.T) {
+	for text, want := range map[string]bool{"llama": true, "gpt-oss": true, "GPTJ": true, "-70b": true, "405b": true, "deepseek": true, "qwen3": true, "gpt2": false, "gptme": false, "b": false, "mix": false, "ball": false} {
+		require.Equal(t, want, family.MatchString(text), text)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "a.go", `package a
+func f(s string, m map[string]int) bool {
+	switch s { case "one": }
+	return s == "two" || strings.HasPrefix(s, "three") || m["four"] > 0 || g("five")
+}`, 0)
+	require.NoError(t, err)
+	var got []string
+	for lit := range comparisons(source{file: file}) {
+		got = append(got, lit.Value)
+	}
+	require.ElementsMatch(t, []string{`"one"`, `"two"`, `"three"`, `"four"`}, got)
 }
 
 // data are the literals of a file's package-level variables.

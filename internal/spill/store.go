@@ -1,5 +1,13 @@
 package spill
 
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
 // Sizes of blocks in bytes: thousands of byte strings share few of them.
 const (
 	memoryBlock  = 4 << 20
@@ -21,6 +29,8 @@ type Store struct {
 	dir     string
 	memory  int64 // bytes of the memory blocks
 	current *Block
+	spare   []*Block // of memory, released and not yet used again
+	maps    [][]byte // of memory
 	file    *scratchFile
 	spilled bool
 }
@@ -57,8 +67,7 @@ func (s *Store) Put(body []byte) ([]byte, *Block, error) {
 func (s *Store) newBlock(atLeast int) (*Block, error) {
 	size := max(int(min(memoryBlock, s.limit)), atLeast)
 	if s.memory+int64(size) <= s.limit {
-		s.memory += int64(size)
-		return &Block{b: make([]byte, size), offset: -1}, nil
+		return s.memoryBlock(size)
 	}
 	if s.file == nil {
 		file, err := newScratchFile(s.dir, s.limit)
@@ -68,6 +77,25 @@ func (s *Store) newBlock(atLeast int) (*Block, error) {
 		s.file, s.spilled = file, true
 	}
 	return s.file.block(max(scratchBlock, atLeast))
+}
+
+// memoryBlock returns a block of memory of at least size bytes. It is mapped, not of Go's heap: the garbage collector lets a heap double
+// before it looks, so that a limit of 2 GiB would be one of 4.
+func (s *Store) memoryBlock(size int) (*Block, error) {
+	at := slices.IndexFunc(s.spare, func(b *Block) bool { return len(b.b) >= size && s.memory+int64(len(b.b)) <= s.limit })
+	if at >= 0 {
+		b := s.spare[at]
+		s.spare = slices.Delete(s.spare, at, at+1)
+		s.memory += int64(len(b.b))
+		return b, nil
+	}
+	m, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return nil, fmt.Errorf("cannot get %d MiB more memory for the requests, of which %d MiB are held: %w; allow less request memory, so that a scratch file holds the rest", size>>20, s.memory>>20, err)
+	}
+	s.maps = append(s.maps, m)
+	s.memory += int64(size)
+	return &Block{b: m, offset: -1}, nil
 }
 
 // Drop takes a byte string out of its block.
@@ -90,8 +118,12 @@ func (s *Store) retire() {
 
 func (s *Store) free(b *Block) {
 	if b.offset < 0 {
+		// The memory is given back, and the map stays: a late reader gets zeros and no fault, as of the scratch file.
 		s.memory -= int64(len(b.b))
-		return // the garbage collector takes it when the last reader is gone
+		_ = unix.Madvise(b.b, unix.MADV_DONTNEED)
+		b.used = 0
+		s.spare = append(s.spare, b)
+		return
 	}
 	s.file.release(b)
 }
@@ -105,13 +137,16 @@ func (s *Store) Settle() {
 
 // Close frees everything. Bytes that were handed out must no longer be read.
 func (s *Store) Close() error {
-	s.current, s.memory = nil, 0
-	if s.file == nil {
-		return nil
+	var errs []error
+	for _, m := range s.maps {
+		errs = append(errs, unix.Munmap(m))
 	}
-	file := s.file
-	s.file = nil
-	return file.close()
+	s.current, s.memory, s.maps, s.spare = nil, 0, nil, nil
+	if s.file != nil {
+		errs = append(errs, s.file.close())
+		s.file = nil
+	}
+	return errors.Join(errs...)
 }
 
 // Sizes are the bytes of a store's memory blocks, the length of its scratch file, and what that takes on its disk.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,4 +66,36 @@ func TestStoreWithoutAFolder(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "name a writable folder, or allow more request memory")
 	require.NoError(t, s.Close())
+}
+
+// Memory of the store is none of Go's heap, is given back when nothing of it is held, and is used again.
+func TestMemoryIsNotHeap(t *testing.T) {
+	const size, count = 1 << 20, 64
+	s := New(size*count, "")
+	defer func() { require.NoError(t, s.Close()) }()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	one := body(1, size)
+	for range 3 {
+		var blocks []*Block
+		var all [][]byte
+		for range count {
+			b, block, err := s.Put(one)
+			require.NoError(t, err)
+			blocks, all = append(blocks, block), append(all, b)
+		}
+		sizes, err := s.Sizes()
+		require.NoError(t, err)
+		require.EqualValues(t, size*count, sizes.Memory)
+		for _, b := range blocks {
+			s.Drop(b)
+		}
+		sizes, err = s.Sizes()
+		require.NoError(t, err)
+		require.Zero(t, sizes.Memory)
+		require.NotPanics(t, func() { _ = all[0][0] }, "a late reader")
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*size))
+	require.False(t, s.Spilled())
 }
