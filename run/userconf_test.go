@@ -53,12 +53,6 @@ qwen3-vl-235b-a22b.Server.target_qps = 7
 qwen3-vl-235b-a22b.Server.min_duration = 600000
 qwen3-vl-235b-a22b.Server.min_query_count = 100
 `, userConf(t, planned(t, 8000, s)))
-		path := filepath.Join(t.TempDir(), "looser.conf")
-		require.NoError(t, os.WriteFile(path, []byte("*.Server.target_latency = 9000\n"), 0o644))
-		s["user-conf"] = path
-		p := planned(t, 8000, s)
-		require.Contains(t, userConf(t, p), "target_latency = 9000\n")
-		require.Equal(t, []string{"the user.conf's target_latency 9000 is not the benchmark's 1500"}, p.Rehearsal)
 	})
 	t.Run("a model that LoadGen does not know", func(t *testing.T) {
 		p := planned(t, 9, Settings{"model": "generic", "served-model": "m", "scenario": "Server", "endpoint": "http://a:1", "dataset": "f", "target-qps": "2.5", "tpot-limit": "20ms"})
