@@ -11,28 +11,32 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// exchange is one query on its way, and what its answer needs. It is used again after the completion.
+// exchange is one query on its way. It is used again after the completion. It is kept small, as conn is: with a thousand of them
+// in flight each one has left the processor's caches by the time its answer comes.
 type exchange struct {
-	query    loadgen.Query
-	answer   backends.Answer
-	out      backends.Outcome
-	kept     []byte // first KiB of what the server sent in this attempt
-	retries  policy.Retries
+	query       loadgen.Query
+	dequeuedNS  int64
+	sentNS      int64
+	firstByteNS int64
+
 	deadline int64 // ns of the loop's clock
 	firstBy  int64 // and of the first token of this attempt
 	endpoint int
+	again    int  // attempts before this one
 	fresh    bool // takes no connection that was used before
-	timer    timer
+	retries  policy.Retries
+
+	timer timer // of the wait before another attempt
+	_     [24]byte
 }
 
 // begin starts a query at an endpoint that has room for it.
 func (l *loop) begin(t task, endpoint int) {
 	l.busy++
 	x := l.exchange()
-	x.query = t.query
-	x.out = backends.Outcome{UsageTokens: -1, InputTokens: -1, DequeuedNS: t.dequeuedNS}
+	x.query, x.dequeuedNS = t.query, t.dequeuedNS
 	x.retries = policy.NewRetries(l.client.config.Retries)
-	x.fresh = false
+	x.again, x.fresh = 0, false
 	x.deadline = l.now + int64(l.client.config.RequestTimeout)
 	x.endpoint = endpoint
 	l.attempt(x)
@@ -41,7 +45,7 @@ func (l *loop) begin(t task, endpoint int) {
 func (l *loop) exchange() *exchange {
 	n := len(l.spare)
 	if n == 0 {
-		x := &exchange{answer: l.client.protocol.NewAnswer()}
+		x := &exchange{}
 		x.timer.exchange = x
 		return x
 	}
@@ -52,8 +56,7 @@ func (l *loop) exchange() *exchange {
 
 // attempt sends a request on the connection that was used last, or on a new one.
 func (l *loop) attempt(x *exchange) {
-	x.kept = x.kept[:0]
-	x.out.Endpoint, x.out.SentNS, x.out.FirstByteNS = x.endpoint, l.wall, 0
+	x.sentNS, x.firstByteNS = l.wall, 0
 	x.firstBy = never
 	if l.client.config.Stream {
 		x.firstBy = l.now + int64(l.client.config.FirstTokenTimeout)
@@ -69,28 +72,30 @@ func (l *loop) attempt(x *exchange) {
 // header begins to read an answer, or to refuse it.
 func (l *loop) header(c *conn) {
 	l.line.Well(c.endpoint)
-	if c.parser.status != 200 || c.parser.encoding != "" {
-		if r := response(&c.parser); r.Refused() {
+	r := c.reading
+	if r.parser.status != 200 || r.parser.encoding != "" {
+		if seen := response(&r.parser); seen.Refused() {
 			c.state = refusing
 			return
 		}
 	}
 	c.answering = true
-	c.exchange.answer.Begin(c.parser.kind())
+	r.answer.Begin(r.parser.kind())
 }
 
 // piece takes a part of a body.
 func (l *loop) piece(c *conn, b []byte) {
+	r := c.reading
 	switch c.state {
 	case busy:
-		c.exchange.kept = policy.Keep(c.exchange.kept, b)
+		r.kept = policy.Keep(r.kept, b)
 		l.feed(c, b)
-		if c.exchange.answer.Settled() {
+		if r.answer.Settled() {
 			l.settle(c)
 		}
 	default:
 		if c.drained += len(b); c.state == refusing {
-			c.exchange.kept = policy.Keep(c.exchange.kept, b)
+			r.kept = policy.Keep(r.kept, b)
 		}
 		if c.drained > policy.DrainBytes {
 			l.stopDraining(c)
@@ -100,31 +105,31 @@ func (l *loop) piece(c *conn, b []byte) {
 
 // feed reads the tokens of what came in one read, all at the time of that read.
 func (l *loop) feed(c *conn, b []byte) {
-	x, at := c.exchange, l.wall
-	n, rest := x.answer.Feed(b)
+	r, at := c.reading, l.wall
+	n, rest := r.answer.Feed(b)
 	if n == 0 {
 		return
 	}
 	for n > 0 {
-		switch first := x.out.FirstTokenNS == 0; {
+		switch first := r.out.FirstTokenNS == 0; {
 		case l.parts != nil:
-			x.out.FirstTokenNS = at
-			l.parts.Streamed(x.query, x.answer.(backends.Batched).News(), at)
+			r.out.FirstTokenNS = at
+			l.parts.Streamed(c.exchange.query, r.answer.(backends.Batched).News(), at)
 		case first:
-			x.out.FirstTokenNS = at
-			l.sink.FirstToken(x.query, x.answer.Tokens(), at)
+			r.out.FirstTokenNS = at
+			l.sink.FirstToken(c.exchange.query, r.answer.Tokens(), at)
 			if n > 1 {
 				l.sink.TokenGap(0, n-1)
 			}
 		default:
-			l.sink.TokenGap(at-x.out.LastTokenNS, n)
+			l.sink.TokenGap(at-r.out.LastTokenNS, n)
 		}
-		x.out.LastTokenNS = at
-		x.out.ReadableNS = l.since
+		r.out.LastTokenNS = at
+		r.out.ReadableNS = l.since
 		if len(rest) == 0 {
 			break
 		}
-		n, rest = x.answer.Feed(rest)
+		n, rest = r.answer.Feed(rest)
 	}
 	c.phase, c.over = l.now+int64(l.client.config.TokenTimeout), policy.TokenOver
 	l.watch(c)
@@ -143,17 +148,17 @@ func (l *loop) settle(c *conn) {
 
 // end is the end of an answer; more tells whether bytes follow that nobody asked for.
 func (l *loop) end(c *conn, more bool) {
-	usable := c.parser.keepAlive && !more && len(c.head)+len(c.body) == 0 && c.broken == 0
+	usable := c.reading.parser.keepAlive && !more && !c.unsent && c.broken == 0
 	x := c.exchange
 	switch c.state {
 	case busy:
-		x.judge(l, backends.OK, "")
-		l.complete(x)
+		l.judge(c, backends.OK, "")
+		l.complete(x, &c.reading.out)
 	case refusing:
-		r := response(&c.parser)
-		f := r.Refusal(x.kept, time.Now())
+		r := c.reading
+		c.reading = nil
 		l.part(c, usable)
-		l.failed(x, f)
+		l.refused(x, r)
 		return
 	}
 	l.free(c.endpoint)
@@ -172,35 +177,40 @@ func (l *loop) part(c *conn, usable bool) {
 // finish ends an answer before its bytes have ended: cut is why, OK where it is settled. Its connection is closed unless
 // the answer was good.
 func (l *loop) finish(c *conn, cut backends.Reason, why string) {
+	l.judge(c, cut, why)
+	o := &c.reading.out
+	good := o.Reason == backends.OK && cut == backends.OK
 	x := c.exchange
 	c.exchange = nil
-	x.judge(l, cut, why)
-	good := x.out.Reason == backends.OK && cut == backends.OK
-	l.complete(x)
+	l.complete(x, o)
 	if !good {
 		l.free(c.endpoint)
 		l.shut(c)
 	}
 }
 
-// judge asks the protocol for the outcome, and records it where it is a failure.
-func (x *exchange) judge(l *loop, cut backends.Reason, why string) {
-	detail := x.answer.Finish(&x.out, cut)
-	if x.out.NTokens > 0 && x.out.LastTokenNS == 0 {
-		x.out.LastTokenNS, x.out.ReadableNS = l.wall, l.since // the tokens of a whole answer come with its last byte
+// judge asks the protocol for the outcome of an answer, and records it where it is a failure.
+func (l *loop) judge(c *conn, cut backends.Reason, why string) {
+	r := c.reading
+	o := &r.out
+	detail := r.answer.Finish(o, cut)
+	if o.NTokens > 0 && o.LastTokenNS == 0 {
+		o.LastTokenNS, o.ReadableNS = l.wall, l.since // the tokens of a whole answer come with its last byte
 	}
-	if x.out.Reason == backends.OK {
+	if o.Reason == backends.OK {
 		return
 	}
 	if detail == "" {
 		detail = why
 	}
-	l.record(x, &policy.Failure{Reason: x.out.Reason, Detail: detail}, false)
+	l.record(c.exchange, &policy.Failure{Reason: o.Reason, Detail: detail}, r.kept, false)
 }
 
 // complete reports a query's outcome. What it used is free when Complete has returned.
-func (l *loop) complete(x *exchange) {
-	l.sink.Complete(x.query, &x.out)
+func (l *loop) complete(x *exchange, o *backends.Outcome) {
+	o.Endpoint, o.Retries = x.endpoint, x.again
+	o.DequeuedNS, o.SentNS, o.FirstByteNS = x.dequeuedNS, x.sentNS, x.firstByteNS
+	l.sink.Complete(x.query, o)
 	l.left--
 	l.spare = append(l.spare, x)
 }

@@ -28,15 +28,15 @@ type benchRow struct {
 	conns    int
 	segments []string
 	tokens   int // of an answer; 0: the unit is a request
-	requests int // of one round
+	requests int // of one round: about a second of it, as wrk gets, so that opening connections weighs the same in both
 	kinds    []string
 }
 
 var benchRows = []benchRow{
-	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 50000, []string{"client", "wrk", "path", "client-nethttp", "path-nethttp"}},
-	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 50000, []string{"client", "wrk", "path"}},
-	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 50000, []string{"client", "wrk"}},
-	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 25000, []string{"client", "wrk"}},
+	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path", "client-nethttp", "path-nethttp"}},
+	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path"}},
+	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk"}},
+	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 60000, []string{"client", "wrk"}},
 	{"stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000, []string{"client", "wrk", "path", "client-nethttp"}},
 	{"stream-16-64", true, 1200, 64, streamOf(32, 16), 32, 12000, []string{"client", "wrk", "path", "client-nethttp"}},
 }
@@ -148,7 +148,7 @@ func (c *benchRow) measure(t *testing.T, kind string, row int, url, wrk string) 
 // runKind gives the µs of one round.
 func runKind(t *testing.T, kind string, row int, url string) float64 {
 	cmd := exec.Command("taskset", "-c", "1", os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", benchRole, kind, row, url), "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", benchRole, kind, row, url), "GOMAXPROCS=1", "GOGC=400") // as a run has it
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err)

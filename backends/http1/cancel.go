@@ -125,8 +125,7 @@ func (l *loop) cancelAll() {
 	l.wheel.each(func(t *timer) {
 		if x := t.exchange; x != nil {
 			t.stop()
-			x.out.Reason = backends.FailCancelled
-			l.complete(x)
+			l.lose(x, backends.FailCancelled)
 		}
 	})
 	l.refuseAll(backends.FailCancelled)
@@ -139,22 +138,21 @@ func (l *loop) cancelAll() {
 }
 
 func (l *loop) cancelOne(c *conn) {
-	x := c.exchange
-	c.exchange = nil
+	x, r := c.exchange, c.reading
 	why := policy.Explain(backends.FailCancelled, nil)
 	switch {
 	case c.state == refusing:
-		r := response(&c.parser)
-		f := r.Refusal(x.kept, time.Now())
-		l.record(x, &f, false)
-		x.out.Reason = f.Reason
+		f := r.refusal()
+		l.record(x, &f, r.kept, false)
+		l.lose(x, f.Reason)
 	case c.answering:
-		x.judge(l, backends.FailCancelled, why)
+		l.judge(c, backends.FailCancelled, why)
+		l.complete(x, &r.out)
 	default:
-		l.record(x, &policy.Failure{Reason: backends.FailCancelled, Detail: why}, false)
-		x.out.Reason = backends.FailCancelled
+		l.record(x, &policy.Failure{Reason: backends.FailCancelled, Detail: why}, nil, false)
+		l.lose(x, backends.FailCancelled)
 	}
-	l.complete(x)
+	c.exchange = nil
 }
 
 // refuseAll completes every query that waits for its turn.
@@ -171,10 +169,10 @@ func (l *loop) refuseAll(reason backends.Reason) {
 // refuse completes a query that is not sent.
 func (l *loop) refuse(t task, reason backends.Reason) {
 	x := l.exchange()
-	x.query = t.query
-	x.out = backends.Outcome{UsageTokens: -1, InputTokens: -1, DequeuedNS: t.dequeuedNS, Reason: reason, Endpoint: balance.Nowhere}
+	x.query, x.dequeuedNS = t.query, t.dequeuedNS
+	x.sentNS, x.firstByteNS, x.again, x.endpoint = 0, 0, 0, balance.Nowhere
 	if reason == backends.FailNoEndpoint {
 		l.sink.Failed(policy.Homeless(x.query, time.Now().UnixNano()))
 	}
-	l.complete(x)
+	l.lose(x, reason)
 }

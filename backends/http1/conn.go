@@ -23,29 +23,32 @@ const (
 	draining // the request is completed, and the end of its answer has not come
 )
 
-// conn is one connection. It is used again for another socket after it was closed.
+// conn is one connection. It is used again for another socket after it was closed. What an ordinary request touches of it stands
+// in its first 128 bytes, two cache lines: TestConnectionsAreSmall.
 type conn struct {
 	fd         int
 	generation int32 // changes with the socket: events of the one before are void
 	state      state
 	reused     bool // has carried an answer
-	began      bool // the first byte of the present answer has come
 	answering  bool // the present answer is being read
+	unsent     bool // head and body are not empty
 	endpoint   int
-	first      int // index of the address that was tried first, while connecting
-	tried      int // addresses tried
-	drained    int // bytes read while refusing or draining
-	broken     unix.Errno
 	exchange   *exchange // nil: none is on its way
-	head, body []byte    // of the request, still to be sent
-	parser     parser
+	reading    *reading  // of the present answer; nil: its first byte has not come
+	deadline   int64     // of the request; ns of the loop's clock
+	phase      int64     // of what it is waiting for
+	over       *policy.Deadline
 
-	timer    timer
-	deadline int64 // of the request; ns of the loop's clock
-	phase    int64 // of what it is waiting for
-	over     *policy.Deadline
-	next     *conn // in the list of idle ones
-	prev     *conn
+	timer  timer
+	next   *conn // in the list of idle ones
+	prev   *conn
+	broken unix.Errno
+
+	head, body []byte // of the request, still to be sent
+	first      int    // index of the address that was tried first, while connecting
+	tried      int    // addresses tried
+	drained    int    // bytes read while refusing or draining
+	_          [56]byte
 }
 
 // gatherFrom is the length of a body, in bytes, up to which copying it behind the header is 3 to 5 % cheaper than a gathered
@@ -58,7 +61,7 @@ func (l *loop) watch(c *conn) { l.wheel.by(&c.timer, min(c.deadline, c.phase)) }
 // start puts an exchange on a connection that is ready, and sends its request.
 func (l *loop) start(c *conn, x *exchange) {
 	c.state, c.exchange = busy, x
-	c.began, c.answering, c.drained = false, false, 0
+	c.answering, c.drained = false, 0
 	c.deadline, c.phase, c.over = x.deadline, x.firstBy, policy.FirstTokenOver
 	l.watch(c)
 	body := l.client.config.Request(x.query.Index)
@@ -69,7 +72,7 @@ func (l *loop) start(c *conn, x *exchange) {
 	}
 	l.head = head
 	l.stamp()
-	x.out.SentNS = l.wall
+	x.sentNS = l.wall
 	n, errno := l.writer.send(c.fd, head, body)
 	if errno == 0 && n == len(head)+len(body) {
 		return
@@ -77,7 +80,7 @@ func (l *loop) start(c *conn, x *exchange) {
 	if errno != 0 {
 		n = 0
 	}
-	c.head, c.body = append([]byte(nil), head[min(n, len(head)):]...), body[max(0, n-len(head)):]
+	c.head, c.body, c.unsent = append([]byte(nil), head[min(n, len(head)):]...), body[max(0, n-len(head)):], true
 	l.sent(c, errno)
 }
 
@@ -87,6 +90,7 @@ func (l *loop) flush(c *conn) {
 	if errno == 0 {
 		k := min(n, len(c.head))
 		c.head, c.body = c.head[k:], c.body[n-k:]
+		c.unsent = len(c.head)+len(c.body) > 0
 	}
 	l.sent(c, errno)
 }
@@ -97,7 +101,7 @@ func (l *loop) sent(c *conn, errno unix.Errno) {
 	if errno == 0 || errno == unix.EAGAIN || errno == unix.EINTR {
 		return
 	}
-	c.head, c.body, c.broken = nil, nil, errno
+	c.head, c.body, c.unsent, c.broken = nil, nil, false, errno
 	l.receive(c, true)
 }
 
@@ -137,13 +141,13 @@ func (l *loop) read(c *conn, b []byte) {
 		l.shut(c) // nothing was asked: whatever it is, it is no answer
 		return
 	}
-	if !c.began && c.exchange != nil {
-		c.began = true
-		c.exchange.out.FirstByteNS = l.wall
+	if c.reading == nil {
+		c.reading = l.openReading()
+		c.exchange.firstByteNS = l.wall
 	}
 	generation := c.generation
 	for {
-		ev, body, rest := c.parser.next(b)
+		ev, body, rest := c.reading.parser.next(b)
 		switch ev {
 		case evMore:
 			return
@@ -168,7 +172,7 @@ func (l *loop) read(c *conn, b []byte) {
 // rest makes a connection wait for the next request.
 func (l *loop) rest(c *conn) {
 	c.state, c.exchange, c.reused = idle, nil, true
-	c.parser.reset()
+	l.closeReading(c)
 	c.deadline, c.phase = never, l.now+int64(policy.IdleTimeout)
 	l.watch(c)
 	c.prev, c.next = nil, l.idle[c.endpoint]

@@ -109,7 +109,7 @@ func (l *loop) dial(x *exchange) {
 		c.timer.conn = c
 	}
 	c.state, c.exchange, c.endpoint = connecting, x, x.endpoint
-	c.reused, c.began, c.answering = false, false, false
+	c.reused, c.answering = false, false
 	c.first, c.tried = l.good[x.endpoint], 0
 	l.connect(c, errors.New("no address"))
 }
@@ -137,7 +137,7 @@ func (l *loop) connect(c *conn, last error) {
 	}
 	x := c.exchange
 	l.release(c)
-	l.failed(x, policy.Lost(backends.FailConnect, policy.Explain(backends.FailConnect, last), false, false))
+	l.failed(x, policy.Lost(backends.FailConnect, policy.Explain(backends.FailConnect, last), false, false), nil)
 }
 
 // open begins to connect a socket. It does not wait.
@@ -193,7 +193,6 @@ func (l *loop) connected(c *conn, events uint32) bool {
 	l.good[c.endpoint] = (c.first + c.tried - 1) % all
 	l.dialing--
 	l.client.Opened[c.endpoint].Add(1)
-	c.parser.reset()
 	l.start(c, c.exchange)
 	return true
 }
@@ -226,14 +225,14 @@ func (l *loop) evict() bool {
 // are now for the limit. It is false where waiting would not help.
 func (l *loop) putBack(c *conn) bool {
 	x := c.exchange
-	if l.busy < 2 || x.out.Retries > 0 {
+	if l.busy < 2 || x.again > 0 {
 		return false
 	}
 	l.release(c)
 	l.free(x.endpoint)
 	l.limit = l.busy
 	l.did.limit = l.limit
-	l.line.Unpush(task{query: x.query, dequeuedNS: x.out.DequeuedNS})
+	l.line.Unpush(task{query: x.query, dequeuedNS: x.dequeuedNS})
 	l.spare = append(l.spare, x)
 	return true
 }
@@ -258,16 +257,11 @@ func (l *loop) disconnect(c *conn) {
 	_ = unix.Close(c.fd) // nothing is lost: what was sent is answered or given up
 }
 
-// keepLine is the longest header line, in bytes, whose memory is kept for other connections.
-const keepLine = 4 << 10
-
 // release keeps a connection's memory for the next one.
 func (l *loop) release(c *conn) {
 	c.state, c.exchange, c.broken = closed, nil, 0
-	c.head, c.body = nil, nil
-	if cap(c.parser.line) > keepLine {
-		c.parser.line = nil
-	}
+	c.head, c.body, c.unsent = nil, nil, false
+	l.closeReading(c)
 	l.spareConn = append(l.spareConn, c)
 }
 

@@ -7,7 +7,7 @@
 // In come a loadgen.Source and Config.Request's bytes, sent as they are; out go Sink calls, Complete exactly once a query.
 // What it decides about refusals, repeats and deadlines is backends/internal/policy's, as it is nethttp's.
 //
-// loop.go, pace.go, conn.go, answer.go, parser.go, chunk.go, wheel.go and syscall.go are the hot path: each says what it may not do.
+// loop.go, pace.go, conn.go, answer.go, reading.go, parser.go, field.go, chunk.go, wheel.go and syscall.go are the hot path: each says what it may not do.
 // client.go, dial.go, fail.go, cancel.go and source.go run once a connection, a failure or a test.
 //
 // It speaks no TLS and no HTTP/2 and knows no proxy: nethttp does. It must not import a wire protocol, sut, run or cmd.

@@ -17,37 +17,41 @@ func response(p *parser) policy.Response {
 	return policy.Response{Status: p.status, Encoding: p.encoding, Location: p.location, RetryAfter: p.retryAfter}
 }
 
-// record tells of a failed attempt.
-func (l *loop) record(x *exchange, f *policy.Failure, retried bool) {
-	t := &l.client.targets[x.out.Endpoint]
-	l.sink.Failed(t.Record(x.query, x.out.Endpoint, f, x.kept, retried, time.Now().UnixNano()))
+// record tells of a failed attempt; kept is the first KiB of what came as its answer.
+func (l *loop) record(x *exchange, f *policy.Failure, kept []byte, retried bool) {
+	t := &l.client.targets[x.endpoint]
+	l.sink.Failed(t.Record(x.query, x.endpoint, f, kept, retried, time.Now().UnixNano()))
+}
+
+// lose completes a query without an answer to judge.
+func (l *loop) lose(x *exchange, reason backends.Reason) {
+	l.lost = backends.Outcome{UsageTokens: -1, InputTokens: -1, Reason: reason}
+	l.complete(x, &l.lost)
 }
 
 // failed ends an attempt whose answer was not read, and makes another where that is allowed. Its connection is gone.
-func (l *loop) failed(x *exchange, f policy.Failure) {
+func (l *loop) failed(x *exchange, f policy.Failure, kept []byte) {
 	if f.Absent() {
 		l.line.Strike(x.endpoint)
 	}
 	wait, retry := x.retries.Next(&f, l.untilDeadline(x))
-	l.record(x, &f, retry)
-	x.out.Reason = f.Reason
+	l.record(x, &f, kept, retry)
 	switch {
 	case !retry:
 		l.free(x.endpoint)
-		l.complete(x)
+		l.lose(x, f.Reason)
 	case wait == 0:
-		x.again()
+		x.repeat()
 		l.attempt(x)
 	default:
-		x.again()
+		x.repeat()
 		l.line.Done(x.endpoint)
 		l.wheel.set(&x.timer, l.now+int64(wait))
 	}
 }
 
-func (x *exchange) again() {
-	x.out.Reason = backends.OK
-	x.out.Retries++
+func (x *exchange) repeat() {
+	x.again++
 	x.fresh = true
 }
 
@@ -60,9 +64,9 @@ func (l *loop) resume(x *exchange) {
 		l.attempt(x)
 	case l.line.Hopeless() || l.now >= x.deadline:
 		l.busy--
-		x.out.Endpoint, x.out.Reason = balance.Nowhere, backends.FailNoEndpoint
+		x.endpoint = balance.Nowhere
 		l.sink.Failed(policy.Homeless(x.query, time.Now().UnixNano()))
-		l.complete(x)
+		l.lose(x, backends.FailNoEndpoint)
 	default:
 		l.wheel.set(&x.timer, l.now+int64(policy.AskAgain))
 	}
@@ -82,30 +86,30 @@ func (l *loop) cut(c *conn, reason backends.Reason, why string, repeatable bool)
 	case c.answering:
 		l.finish(c, reason, why)
 	default:
-		f := policy.Lost(reason, why, c.began || !repeatable, c.reused)
+		f := policy.Lost(reason, why, c.reading != nil || !repeatable, c.reused)
 		c.exchange = nil
 		l.shut(c)
-		l.failed(x, f)
+		l.failed(x, f, nil)
 	}
 }
 
 // stopDraining gives up the rest of an answer that is complete or refused.
 func (l *loop) stopDraining(c *conn) {
-	x := c.exchange
-	refused := c.state == refusing
-	c.exchange = nil
-	l.shut(c)
-	if refused {
-		l.refused(c, x)
+	if c.state == draining {
+		l.shut(c)
+		l.free(c.endpoint)
 		return
 	}
-	l.free(c.endpoint)
+	x, r := c.exchange, c.reading
+	c.exchange, c.reading = nil, nil
+	l.shut(c)
+	l.refused(x, r)
 }
 
-// refused ends an attempt whose answer was refused; the parser of c still knows its header.
-func (l *loop) refused(c *conn, x *exchange) {
-	r := response(&c.parser)
-	l.failed(x, r.Refusal(x.kept, time.Now()))
+// refused ends an attempt whose answer was refused; its connection is gone, or rests.
+func (l *loop) refused(x *exchange, r *reading) {
+	l.failed(x, r.refusal(), r.kept)
+	l.unread = append(l.unread, r)
 }
 
 // late ends what has taken too long.
@@ -127,14 +131,14 @@ func (l *loop) hungUp(c *conn) {
 	switch {
 	case (c.state == busy || c.state == refusing) && c.answersUntilEOF():
 		l.end(c, false)
-	case c.began:
+	case c.reading != nil:
 		l.cut(c, backends.FailTruncated, policy.Explain(backends.FailTruncated, io.ErrUnexpectedEOF), true)
 	default:
 		l.cut(c, backends.FailReset, policy.Explain(backends.FailReset, errClosed), true)
 	}
 }
 
-func (c *conn) answersUntilEOF() bool { return c.began && c.parser.ended() }
+func (c *conn) answersUntilEOF() bool { return c.reading != nil && c.reading.parser.ended() }
 
 var errClosed = errors.New("the server closed it before its answer began")
 
@@ -146,7 +150,7 @@ var unreached = map[unix.Errno]bool{
 // broke is an error of a socket.
 func (l *loop) broke(c *conn, errno unix.Errno) {
 	reason := backends.FailReset
-	if unreached[errno] && !c.began {
+	if unreached[errno] && c.reading == nil {
 		reason = backends.FailConnect
 	}
 	l.cut(c, reason, policy.Explain(reason, errno), true)
@@ -154,5 +158,5 @@ func (l *loop) broke(c *conn, errno unix.Errno) {
 
 // malformed is an answer that is no HTTP.
 func (l *loop) malformed(c *conn) {
-	l.cut(c, backends.FailBadChunk, policy.Explain(backends.FailBadChunk, errors.New(c.parser.bad)), true)
+	l.cut(c, backends.FailBadChunk, policy.Explain(backends.FailBadChunk, errors.New(c.reading.parser.bad)), true)
 }

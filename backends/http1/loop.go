@@ -59,8 +59,10 @@ type loop struct {
 
 	spare      []*exchange
 	spareConn  []*conn
-	generation int32 // of the newest connection
-	ended      bool  // the source has
+	unread     []*reading       // the most recently used last
+	lost       backends.Outcome // of a query without an answer
+	generation int32            // of the newest connection
+	ended      bool             // the source has
 	cancelled  bool
 }
 
@@ -206,7 +208,7 @@ func (l *loop) handle(e *unix.EpollEvent) {
 		if !l.connected(c, e.Events) {
 			return
 		}
-	} else if e.Events&unix.EPOLLOUT != 0 && len(c.head)+len(c.body) > 0 {
+	} else if c.unsent && e.Events&unix.EPOLLOUT != 0 {
 		l.flush(c)
 	}
 	const input, over = unix.EPOLLIN, unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR

@@ -197,7 +197,10 @@ func (p *parser) statusLine(line []byte) bool {
 	if len(line) < 12 || string(line[:7]) != "HTTP/1." || !digit(line[7]) || line[8] != ' ' {
 		return false
 	}
-	code := bytes.TrimLeft(line[9:], " ")
+	code := line[9:]
+	if code[0] == ' ' {
+		code = bytes.TrimLeft(code, " ")
+	}
 	if len(code) < 3 || !digit(code[0]) || !digit(code[1]) || !digit(code[2]) || (len(code) > 3 && code[3] != ' ') {
 		return false
 	}

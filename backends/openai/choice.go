@@ -125,11 +125,11 @@ func (w *walker) message(e *reader.Event) bool {
 		case "content":
 			k, ok = keyText, w.text(e)
 		case "reasoning":
-			k, ok, w.marks.more = keyReasoning, w.Text(e, false), true
+			k, ok = keyReasoning, w.Text(e, false)
 		case "reasoning_content":
-			k, ok, w.marks.more = keyReasoningContent, w.Text(e, false), true
+			k, ok = keyReasoningContent, w.Text(e, false)
 		case "tool_calls":
-			k, ok, w.marks.more = keyToolCalls, w.calls(e), true
+			k, ok = keyToolCalls, w.calls(e)
 		default:
 			ok = w.Skip(0)
 		}

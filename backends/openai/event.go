@@ -66,7 +66,8 @@ func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func
 
 // Forget drops what was learned from the answer before.
 func (w *walker) Forget() {
-	w.prefix, w.middle, w.shape.before = w.prefix[:0], w.middle[:0], w.shape.before[:0]
+	w.prefix, w.middle = w.prefix[:0], w.middle[:0]
+	w.shape.forget()
 }
 
 // walk reads one document into e; false: not sure.

@@ -79,6 +79,12 @@ func (f *Framer) Next(p []byte) (data, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
+// Between tells whether nothing of an event, and of the line that ended it, is held back: what comes next begins a line. Who then
+// steps over a whole event with its blank line, by other means than Next, leaves the framer right.
+func (f *Framer) Between() bool {
+	return f.begun && !f.inData && !f.give && !f.skipLF && len(f.line) == 0 && f.err == nil
+}
+
 // End gives the data of an event that the stream ended in, without its blank line. Call it once, after the last Next.
 func (f *Framer) End() (data []byte, ok bool) {
 	if f.give {

@@ -39,6 +39,8 @@ type Answer struct {
 	maxBytes   int64
 
 	reads   func(doc []byte) int // takes a document: take, or that of a batch
+	repeat  Repeater             // nil: every document is decoded
+	kind    string               // its Content-Type
 	events  bool                 // it comes as events, as its Content-Type says
 	plain   bool                 // its Content-Type is neither JSON nor events nor absent
 	framer  sse.Framer
@@ -76,16 +78,26 @@ func New(c *backends.Config, o Options) *Answer {
 		a.maxBytes = defaultMaxAnswer
 	}
 	a.reads = a.take
+	a.repeat, _ = o.Decoder.(Repeater)
+	a.classify("")
 	a.Begin("")
 	return a
 }
 
-// Begin starts an answer. Without a Content-Type it is taken for what was asked for.
-func (a *Answer) Begin(contentType string) {
+// classify says how an answer comes. Without a Content-Type it is taken for what was asked for.
+func (a *Answer) classify(contentType string) {
 	kind, _, _ := strings.Cut(contentType, ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))
+	a.kind = contentType
 	a.events = kind == "text/event-stream" || (a.stream && (kind == "" || kind == "text/plain"))
 	a.plain = !a.events && kind != "" && !strings.HasSuffix(kind, "json")
+}
+
+// Begin starts an answer.
+func (a *Answer) Begin(contentType string) {
+	if contentType != a.kind {
+		a.classify(contentType)
+	}
 	a.framer.Reset()
 	a.Decoder.Forget()
 	a.body, a.text = emptied(a.body), emptied(a.text)
@@ -114,7 +126,7 @@ func (a *Answer) Settled() bool {
 
 // Feed reads p up to the next event with output tokens.
 func (a *Answer) Feed(p []byte) (int, []byte) {
-	if a.reason != backends.OK {
+	if a.Settled() {
 		return 0, nil
 	}
 	if !a.events {
@@ -124,24 +136,29 @@ func (a *Answer) Feed(p []byte) (int, []byte) {
 		return 0, nil
 	}
 	for {
-		doc, rest, ok := a.framer.Next(p)
-		if !a.grow(len(p) - len(rest)) {
-			return 0, nil
-		}
-		if !ok {
-			if err := a.framer.Err(); err != nil {
-				a.fail(backends.FailTooLarge, "the answer was given up: "+err.Error())
+		tokens := 0
+		if n := a.ordinary(p); n > 0 {
+			tokens, p = a.add(&a.event), p[n:]
+		} else {
+			doc, rest, ok := a.framer.Next(p)
+			if !a.grow(len(p) - len(rest)) {
+				return 0, nil
 			}
-			return 0, nil
+			if !ok {
+				if err := a.framer.Err(); err != nil {
+					a.fail(backends.FailTooLarge, "the answer was given up: "+err.Error())
+				}
+				return 0, nil
+			}
+			tokens, p = a.reads(doc), rest
 		}
-		if n := a.reads(doc); n > 0 {
-			a.report(n)
-			return n, rest
+		if tokens > 0 {
+			a.report(tokens)
+			return tokens, p
 		}
 		if a.Settled() {
 			return 0, nil
 		}
-		p = rest
 	}
 }
 
@@ -152,6 +169,23 @@ func (a *Answer) report(n int) {
 	if n > 1 {
 		a.merged++
 	}
+}
+
+// ordinary reads the event that p begins with, where the decoder knows it: neither its end nor its fields are searched for
+// then. n are its bytes; 0: the framer and the decoder read it.
+func (a *Answer) ordinary(p []byte) (n int) {
+	if a.repeat == nil || len(p) == 0 || !a.framer.Between() {
+		return 0
+	}
+	blank := 0
+	if p[0] == '\n' {
+		blank = 1 // the line that ended the event before
+	}
+	if n = a.repeat.Repeat(p[blank:], &a.event); n == 0 || a.read+int64(blank+n) > a.maxBytes {
+		return 0
+	}
+	a.read += int64(blank + n)
+	return blank + n
 }
 
 // grow counts bytes of the answer; false: it is too large.

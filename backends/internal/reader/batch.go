@@ -41,7 +41,7 @@ type Batch struct {
 func NewBatch(c *backends.Config, o Options, d BatchDecoder) *Batch {
 	o.Decoder = d
 	b := &Batch{whole: New(c, o), decoder: d, maxParts: c.Batch}
-	b.whole.reads = b.take
+	b.whole.reads, b.whole.repeat = b.take, nil
 	o.Decoder = nothing{}
 	b.newPart = func() *Answer { return New(c, o) }
 	b.one = b.newPart()

@@ -31,12 +31,26 @@ func (e *Event) Reset() {
 	e.IDs, e.Text, e.Prompt, e.Produced = ids, text, -1, -1
 }
 
+// ResetPiece empties it for text and ids alone.
+func (e *Event) ResetPiece() {
+	e.IDs, e.Text = e.IDs[:0], e.Text[:0]
+	e.HasIDs, e.BadID, e.HasText, e.Aside = false, false, false, false
+}
+
 // Decoder reads the documents of a protocol.
 type Decoder interface {
 	// Forget drops what was learned from the answer before.
 	Forget()
 	// Decode reads one document into e. Its error is a *ShapeError where the document is JSON of another shape.
 	Decode(doc []byte, e *Event) error
+}
+
+// Repeater is what a Decoder may also be: one that knows the ordinary events of an answer but for what changes in them.
+type Repeater interface {
+	// Repeat reads the event with which p, bytes of a stream between two events, begins: "data: ", a document without a line
+	// break, and an empty line. It is about choice 0 and says nothing but text and ids; the other fields of e are void. n are its
+	// bytes; 0: it is of no known form, or not all of it is in p, and e is void.
+	Repeat(p []byte, e *Event) (n int)
 }
 
 // Words are what a protocol calls its parts, for sentences.

@@ -3,6 +3,7 @@ package reader
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 )
@@ -20,13 +21,13 @@ func intern(b []byte) string {
 }
 
 // aborted are the finish reasons that say that the answer is not whole.
-var aborted = map[string]bool{
-	"abort": true, "error": true, "cancelled": true, "canceled": true, "content_filter": true,
-	"timeout": true, "timed_out": true, "not_finished": true, // TensorRT-LLM's
+var aborted = []string{
+	"abort", "error", "cancelled", "canceled", "content_filter",
+	"timeout", "timed_out", "not_finished", // TensorRT-LLM's
 }
 
 // byLength are those that say that the answer was ended for its length.
-var byLength = map[string]bool{"length": true, "max_tokens": true}
+var byLength = []string{"length", "max_tokens"}
 
 // Finish reads what is left and judges the answer.
 func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
@@ -128,9 +129,9 @@ func (a *Answer) judge(cut backends.Reason) (backends.Reason, string) {
 		return backends.FailEmpty, "the server answered 200 with an empty body"
 	case a.finish == "":
 		return backends.FailTruncated, "the answer ended without a finish_reason"
-	case aborted[a.finish] && a.why != "":
+	case slices.Contains(aborted, a.finish) && a.why != "":
 		return backends.FailAborted, fmt.Sprintf("the server ended the answer with finish_reason %q: %s", a.finish, a.why)
-	case aborted[a.finish]:
+	case slices.Contains(aborted, a.finish):
 		return backends.FailAborted, fmt.Sprintf("the server ended the answer with finish_reason %q", a.finish)
 	case !a.hasIDs && a.needIDs && (a.bareIDs || n > 0):
 		return backends.FailBadEvent, "the answer carries no token ids: " + a.Words.IDs
@@ -146,7 +147,7 @@ func (a *Answer) judge(cut backends.Reason) (backends.Reason, string) {
 		return backends.FailTooShort, fmt.Sprintf("the answer has %d output tokens, the benchmark asks for at least %d", n, a.minTokens)
 	case a.stream && a.timed == 0:
 		return backends.FailNoFirstToken, "a stream was asked for and the tokens came without one: the time of the first token is unknown"
-	case exact && byLength[a.finish] && n < a.maxTokens:
+	case exact && n < a.maxTokens && slices.Contains(byLength, a.finish):
 		return backends.FailTooShort, fmt.Sprintf("the server ended the answer at %d output tokens for its length, and %d were allowed: its context or a limit of its own is shorter", n, a.maxTokens)
 	case exact && a.maxTokens > 0 && n > a.maxTokens:
 		return backends.FailTooLarge, fmt.Sprintf("the answer has %d output tokens, and %d were allowed: the server does not honour max_tokens", n, a.maxTokens)

@@ -41,6 +41,11 @@ func (a *Answer) apply(e *Event) int {
 	if e.Running {
 		return a.running(e)
 	}
+	return a.add(e)
+}
+
+// add adds the text and the ids of an event to the answer.
+func (a *Answer) add(e *Event) int {
 	if a.keepText {
 		a.text = append(a.text, e.Text...)
 	}

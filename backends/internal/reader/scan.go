@@ -34,6 +34,9 @@ func (s *Scanner) AtEnd() bool {
 
 // Member steps to the next member of an object and past its colon; more is false behind the closing brace.
 func (s *Scanner) Member(first *bool) (key []byte, more, ok bool) {
+	if key = s.nextKey(*first); key != nil {
+		return key, true, true
+	}
 	s.Blank()
 	if s.I >= len(s.B) {
 		return nil, false, false
@@ -61,6 +64,22 @@ func (s *Scanner) Member(first *bool) (key []byte, more, ok bool) {
 	}
 	s.Blank()
 	return key, true, true
+}
+
+// nextKey steps over ,"key": where it stands there without a blank and a value follows at once; nil: it does not.
+func (s *Scanner) nextKey(first bool) []byte {
+	b, i := s.B, s.I
+	if first || i+1 >= len(b) || b[i] != ',' || b[i+1] != '"' {
+		return nil
+	}
+	from := i + 2
+	for i = from; i < len(b) && plain[b[i]]; i++ {
+	}
+	if i+2 >= len(b) || b[i] != '"' || b[i+1] != ':' || b[i+2] <= ' ' {
+		return nil
+	}
+	s.I = i + 2
+	return b[from:i:i]
 }
 
 // Error reads the value of "error": an error of the server where it is not null.

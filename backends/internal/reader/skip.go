@@ -1,6 +1,10 @@
 package reader
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // Blank steps over white space.
 func (s *Scanner) Blank() {
@@ -56,10 +60,7 @@ func (s *Scanner) Str() (raw []byte, escaped, ok bool) {
 // Rest steps over what is left of a string, from a place between two of its characters.
 func (s *Scanner) Rest() (raw []byte, escaped, ok bool) {
 	b, from := s.B, s.I
-	for i := from; i < len(b); i++ {
-		if plain[b[i]] {
-			continue
-		}
+	for i := plainEnd(b, from); i < len(b); i = plainEnd(b, i+1) {
 		switch b[i] {
 		case '"':
 			s.I = i + 1
@@ -76,6 +77,30 @@ func (s *Scanner) Rest() (raw []byte, escaped, ok bool) {
 		}
 	}
 	return nil, false, false
+}
+
+// plainEnd finds the first byte from i on that is not plain, eight at a time; the length of b: there is none.
+func plainEnd(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		if m := notPlain(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)/8
+		}
+	}
+	for i < len(b) && plain[b[i]] {
+		i++
+	}
+	return min(i, len(b))
+}
+
+// notPlain sets the highest bit of the lowest byte of eight that is not plain, and none below it: a borrow can only disturb the
+// bytes above one that was found.
+func notPlain(eight uint64) uint64 {
+	const (
+		each    = 0x0101010101010101
+		highest = 0x80 * each
+	)
+	quote, backslash := eight^('"'*each), eight^('\\'*each)
+	return ((quote-each)&^quote | (backslash-each)&^backslash | (eight-' '*each)&^eight) & highest
 }
 
 // escapeLen is the length of the escape at the start of b; 0: it is none.

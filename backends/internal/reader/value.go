@@ -25,6 +25,20 @@ func (s *Scanner) Text(e *Event, keep bool) bool {
 	return ok
 }
 
+// PlainText reads a string that has no escapes, where its text is not kept; false: it is another, and nothing is read.
+func (s *Scanner) PlainText(e *Event) bool {
+	b, i := s.B, s.I
+	if s.KeepText || i >= len(b) || b[i] != '"' {
+		return false
+	}
+	end := plainEnd(b, i+1)
+	if end == len(b) || b[end] != '"' {
+		return false
+	}
+	e.HasText, s.I = e.HasText || end > i+1, end+1
+	return true
+}
+
 // AppendDecoded appends the text of a string; quoted is the string with its quotes and raw without.
 func AppendDecoded(dst, quoted, raw []byte, escaped bool) ([]byte, bool) {
 	if !escaped && utf8.Valid(raw) {
@@ -53,7 +67,7 @@ func (s *Scanner) Word(into *[]byte) bool {
 
 // IDs reads an array of whole numbers, or null.
 func (s *Scanner) IDs(e *Event) bool {
-	if s.Null() {
+	if s.PlainIDs(e) || s.Null() {
 		return true
 	}
 	if !s.Open('[') {
@@ -65,6 +79,32 @@ func (s *Scanner) IDs(e *Event) bool {
 		return true
 	}
 	return s.moreIDs(e)
+}
+
+// PlainIDs reads an array of numbers as servers write them: at least one, up to nine digits each, no blank. false: it is another, and
+// nothing is read.
+func (s *Scanner) PlainIDs(e *Event) bool {
+	b, i, ids := s.B, s.I, e.IDs
+	if i >= len(b) || b[i] != '[' {
+		return false
+	}
+	for {
+		i++
+		from, id := i, int64(0)
+		for i < len(b) && b[i]-'0' <= 9 {
+			id = id*10 + int64(b[i]-'0')
+			i++
+		}
+		digits := i - from
+		if i == len(b) || digits == 0 || digits > 9 || (digits > 1 && b[from] == '0') || (b[i] != ',' && b[i] != ']') {
+			return false
+		}
+		ids = append(ids, int32(id))
+		if b[i] == ']' {
+			e.IDs, e.HasIDs, s.I = ids, true, i+1
+			return true
+		}
+	}
 }
 
 // moreIDs reads numbers up to the closing bracket.

@@ -1,0 +1,62 @@
+// HOT PATH: openReading and closeReading run once a request. No allocation once there are as many as answers come in pieces.
+
+package http1
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+)
+
+// reading is what one answer is read with. A connection has one from the first byte of an answer to its last, and the one that
+// was used last is used next: an answer that comes whole, however many requests are in flight, is read with memory that the
+// processor still has at hand.
+type reading struct {
+	parser parser
+	answer backends.Answer
+	out    backends.Outcome
+	kept   []byte // first KiB of the answer's body
+}
+
+// openReading gives one that has read nothing.
+func (l *loop) openReading() *reading {
+	n := len(l.unread)
+	if n == 0 {
+		r := &reading{answer: l.client.protocol.NewAnswer()}
+		r.reset()
+		return r
+	}
+	r := l.unread[n-1]
+	l.unread = l.unread[:n-1]
+	r.reset()
+	return r
+}
+
+func (r *reading) reset() {
+	r.parser.reset()
+	r.out = backends.Outcome{UsageTokens: -1, InputTokens: -1}
+	r.kept = r.kept[:0]
+}
+
+// keepLine is the longest header line, in bytes, whose memory is kept for other answers.
+const keepLine = 4 << 10
+
+// closeReading takes it from a connection, where it has one.
+func (l *loop) closeReading(c *conn) {
+	r := c.reading
+	if r == nil {
+		return
+	}
+	c.reading = nil
+	if cap(r.parser.line) > keepLine {
+		r.parser.line = nil
+	}
+	l.unread = append(l.unread, r)
+}
+
+// refusal says why an answer was refused; it is rare.
+func (r *reading) refusal() policy.Failure {
+	seen := response(&r.parser)
+	return seen.Refusal(r.kept, time.Now())
+}
