@@ -3,7 +3,6 @@
 package loadgen_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"os"
@@ -148,9 +147,7 @@ func TestCgoCheck2AccuracyLog(t *testing.T) {
 		t.Skip("builds a test binary of its own")
 	}
 	exe := filepath.Join(t.TempDir(), "cgocheck2.test")
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", exe, ".")
+	build := exec.CommandContext(whileTestsRun(t), "go", "test", "-c", "-o", exe, ".")
 	build.Env = append(os.Environ(), "GOEXPERIMENT=cgocheck2")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))

@@ -92,22 +92,36 @@ type source struct {
 // sources gives the syntax of every Go file but tests, whatever its build tags.
 func sources(t *testing.T) []source {
 	t.Helper()
+	all, err := parsed()
+	require.NoError(t, err)
+	return all
+}
+
+var parsed = sync.OnceValues(func() ([]source, error) {
+	packages, err := list()
+	if err != nil {
+		return nil, err
+	}
 	var all []source
-	for _, p := range packages(t) {
+	for _, p := range packages {
 		names, err := filepath.Glob(filepath.Join(root, p.Dir, "*.go"))
-		require.NoError(t, err)
+		if err != nil {
+			return nil, err
+		}
 		for _, name := range names {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
 			fset := token.NewFileSet()
 			file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
-			require.NoError(t, err)
+			if err != nil {
+				return nil, err
+			}
 			all = append(all, source{name: filepath.ToSlash(filepath.Join(p.Dir, filepath.Base(name))), pkg: p.Dir, file: file, fset: fset})
 		}
 	}
-	return all
-}
+	return all, nil
+})
 
 // at says where a node stands, for messages.
 func (s source) at(n ast.Node) string {

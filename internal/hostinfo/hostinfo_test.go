@@ -3,6 +3,7 @@ package hostinfo
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -157,7 +158,7 @@ func TestSampler(t *testing.T) {
 	require.Eventually(t, func() bool {
 		p, err := s.Read()
 		return err == nil && p.ThreadsMax > 10
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	close(release)
 	// CPU time of our own and of a child, and a collection.
 	for used := 0.; used < .02; {
@@ -180,6 +181,35 @@ func TestSampler(t *testing.T) {
 	again, err := s.Stop()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, again.CPUS(), p.CPUS())
+}
+
+// A large parent is not the child's memory: the kernel's own count has it so.
+func TestTheParentsMemoryIsNotOurs(t *testing.T) {
+	const child = "HOSTINFO_TEST_CHILD"
+	if os.Getenv(child) != "" {
+		s, err := StartSampler(time.Hour)
+		require.NoError(t, err)
+		p, err := s.Stop()
+		require.NoError(t, err)
+		fmt.Printf("PEAK %d\n", p.RSSMaxBytes)
+		return
+	}
+	const large = 256 << 20
+	ballast := make([]byte, large)
+	for i := 0; i < len(ballast); i += os.Getpagesize() {
+		ballast[i] = 1
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestTheParentsMemoryIsNotOurs$")
+	cmd.Env = append(os.Environ(), child+"=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	runtime.KeepAlive(ballast)
+	_, peak, found := strings.Cut(string(out), "PEAK ")
+	require.True(t, found, "%s", out)
+	bytes, err := strconv.ParseInt(strings.Fields(peak)[0], 10, 64)
+	require.NoError(t, err)
+	require.Positive(t, bytes)
+	require.Less(t, bytes, int64(large))
 }
 
 func TestWhatHistogramsGrewBy(t *testing.T) {

@@ -101,7 +101,7 @@ func (s *Sampler) Read() (Process, error) {
 		CPUUserS:         since(now.self.Utime, s.start.self.Utime),
 		CPUSystemS:       since(now.self.Stime, s.start.self.Stime),
 		ChildrenCPUS:     since(now.children.Utime, s.start.children.Utime) + since(now.children.Stime, s.start.children.Stime),
-		RSSMaxBytes:      now.self.Maxrss << 10,
+		RSSMaxBytes:      peakRSS(now.self),
 		ThreadsMax:       threads,
 		VoluntarySwitch:  now.self.Nvcsw - s.start.self.Nvcsw,
 		PreemptiveSwitch: now.self.Nivcsw - s.start.self.Nivcsw,
@@ -111,6 +111,15 @@ func (s *Sampler) Read() (Process, error) {
 	p.OtherPauses, p.OtherPauseMaxS = other.count(), other.quantile(1)
 	p.SchedLatencyP99S, p.SchedLatencyMaxS = latency.quantile(.99), latency.quantile(1)
 	return p, nil
+}
+
+// peakRSS is the largest resident size of this process since it became this program, in bytes. The kernel's usage counts what the
+// parent had before the exec, too, and serves where there is no /proc.
+func peakRSS(u syscall.Rusage) int64 {
+	if n := kibibytes(value(read("/", "proc/self/status"), "VmHWM", ":")); n > 0 {
+		return n
+	}
+	return u.Maxrss << 10
 }
 
 // Stop ends the sampler and gives the last figures. It may be called again.
