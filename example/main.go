@@ -1,5 +1,3 @@
-// Command example measures a server of one's own with mlperf-go as a library: a data set made in memory, and a backend that is
-// registered by name. It is a module of its own, as a program of yours would be.
 package main
 
 import (

@@ -1,9 +1,12 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/internal/ledger"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
@@ -22,6 +26,40 @@ import (
 
 // auditWarning begins the line by which LoadGen says that it took an audit configuration (spec/loadgen-engine.md §2.7).
 const auditWarning = "Found Audit Config file"
+
+// finish reads back what was left and judges it.
+func (t *test) finish(ctx context.Context) (*Record, error) {
+	process, err := t.sampler.Stop()
+	if err != nil {
+		return nil, err
+	}
+	drift, err := t.clock.Stop()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.freeReserve(); err != nil {
+		return nil, err
+	}
+	lost := t.failures.close()
+	logs, err := mllog.Summarize(t.path(LogFolder))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	result, score, unwritten := t.score(ctx, logs)
+	lost = errors.Join(lost, unwritten, t.scorer.close())
+	r := t.record(logs, process, drift, result)
+	r.Accuracy = score
+	if lost = errors.Join(lost, t.writeRequests()); lost != nil {
+		r.lose(lost)
+	}
+	if r.Files, err = hashFiles(t.folder); err != nil {
+		return nil, err
+	}
+	if err := atomicfile.WriteJSON(t.path(RecordName), r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
 
 // record makes run.json from ledger, logs and the process's own figures.
 func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.Duration, score *accuracy.Result) *Record {

@@ -115,6 +115,8 @@ func TestEachRuleAlone(t *testing.T) {
 		"an empty answer":  {change: func(e *evidence) { e.record.Samples.Empty = 1 }, verdict: Invalid, codes: []string{"empty_outputs"}, exit: ExitInvalid},
 		"a missing first token": {change: func(e *evidence) { e.record.Samples.FirstTokens = 98 },
 			verdict: Invalid, codes: []string{"missing_first_tokens"}, text: "2 successful samples", exit: ExitInvalid},
+		"a failed sample needs no first token": {change: func(e *evidence) { e.record.Samples.Failed, e.record.Samples.FirstTokens = 10, 90 },
+			verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
 		"first tokens that nobody waits for":     {change: func(e *evidence) { e.tokens, e.record.Samples.FirstTokens = false, 0 }, verdict: Valid},
 		"a token mismatch":                       {change: func(e *evidence) { e.record.Tokens.Mismatches = 1 }, verdict: Invalid, codes: []string{"token_mismatch"}, exit: ExitInvalid},
 		"prompts that the server cuts":           {change: func(e *evidence) { e.record.otherPrompts = 3 }, verdict: Invalid, codes: []string{"token_mismatch"}, text: "in 3 answers", exit: ExitInvalid},

@@ -1,3 +1,5 @@
+// HOT PATH: choice runs once an event. No allocation; what it is not sure of goes to slow.go.
+
 package openai
 
 import (

@@ -1,3 +1,5 @@
+// HOT PATH: Decode runs once an event. No allocation; what it is not sure of goes to slow.go.
+
 package sglang
 
 import "github.com/mlperf-go/mlperf-go/backends/internal/reader"

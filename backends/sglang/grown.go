@@ -1,3 +1,5 @@
+// HOT PATH: idsOf and textOf run once an event. No allocation but for the growth of what came before.
+
 package sglang
 
 import (

@@ -1,3 +1,5 @@
+// HOT PATH: Next, take and lineEnd run once an event. No I/O, no clock, no lock; a buffer grows only for an event that comes in pieces.
+
 package sse
 
 import (

@@ -45,3 +45,17 @@ func stepClock(t *testing.T, by time.Duration) {
 		t.Skipf("the clock can not be set here: %v", err)
 	}
 }
+
+// The largest drift counts, back as well as forward, and keeps its sign.
+func TestClockWatchKeepsTheLargestDrift(t *testing.T) {
+	now, err := ReadClocks()
+	require.NoError(t, err)
+	w := &ClockWatch{}
+	for _, step := range []struct{ ms, want float64 }{{3, 3}, {-5, -5}, {4, -5}, {-1, -5}, {8, 8}, {-8.5, -8.5}} {
+		w.start = Clocks{WallNS: now.WallNS - int64(step.ms*float64(time.Millisecond)), MonotonicNS: now.MonotonicNS}
+		w.look()
+		require.NoError(t, w.failed)
+		require.InDelta(t, step.want, float64(w.worst)/float64(time.Millisecond), 0.25)
+		require.True(t, Stepped(w.worst))
+	}
+}

@@ -1,4 +1,4 @@
-// Hot path: Record and RecordN run per token and allocate nothing.
+// HOT PATH: Record and RecordN run per token. No lock, no allocation.
 
 package ledger
 

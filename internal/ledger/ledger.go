@@ -1,4 +1,4 @@
-// Hot path: Shard's methods run per query and per token, take no lock and allocate nothing once a chunk stands.
+// HOT PATH: Shard's methods run per query and per token. No lock, and no allocation once a chunk stands.
 
 package ledger
 

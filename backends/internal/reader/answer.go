@@ -1,3 +1,5 @@
+// HOT PATH: Feed, take and grow run once a read and once an event. No I/O, no clock, no lock; buffers outlive the answer.
+
 package reader
 
 import (

@@ -1,3 +1,5 @@
+// HOT PATH: apply and what it calls run once an event. No I/O, no clock, no lock, no allocation but for the growth of the answer itself.
+
 package reader
 
 import (

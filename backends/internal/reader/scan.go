@@ -1,3 +1,5 @@
+// HOT PATH: Member runs once a key of an event. No allocation; what it is not sure of goes to slow.go.
+
 package reader
 
 import "github.com/mlperf-go/mlperf-go/backends"

@@ -1,3 +1,5 @@
+// HOT PATH: Text, IDs and Integer run once an event. No allocation but for a text with escapes.
+
 package reader
 
 import (

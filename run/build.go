@@ -1,0 +1,95 @@
+package run
+
+import (
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/qsl"
+	"github.com/mlperf-go/mlperf-go/sut"
+)
+
+// performanceCount is how many samples are in memory at once. TEST07's audit wants the library's own size (design.md §5).
+func (t *test) performanceCount() int {
+	rows := len(t.dataset.Samples)
+	if n := t.plan.Row.PerformanceCount; n > 0 && n < rows {
+		return n
+	}
+	return rows
+}
+
+// build puts library, ledger, backend and LoadGen's objects together.
+func (t *test) build(driver backends.Driver) error {
+	p := t.plan
+	var err error
+	t.library, err = qsl.New(qsl.Options{
+		Dataset: t.dataset, Total: len(t.dataset.Samples), Performance: t.performanceCount(),
+		Encode:      func(dst []byte, s *datasets.Sample) ([]byte, error) { return driver.Encode(dst, s, t.config) },
+		MemoryLimit: p.Config.Bytes("request-memory"), ScratchDir: t.folder, Store: t.dataset.Store,
+	})
+	if err != nil {
+		return err
+	}
+	t.config.Request = t.request
+	if t.keys != nil {
+		t.config.Key = func(index int) uint64 { return t.keys[index] }
+	}
+	if err := t.openBackends(driver); err != nil {
+		return err
+	}
+	t.ledger = ledger.New(len(t.backends), int(min(max(t.expected(), int64(len(t.dataset.Samples))), largestBook)))
+	maxErrors := -1
+	if p.Config.Bool("fail-fast") {
+		maxErrors = 0
+	} else if p.Config.Has("max-errors") {
+		maxErrors = p.Config.Int("max-errors")
+	}
+	t.failures = &failures{path: t.path(FailuresName)}
+	for _, e := range t.config.Endpoints {
+		t.failures.urls = append(t.failures.urls, e.URL)
+	}
+	t.sut, err = sut.New(sut.Options{
+		Name: p.sutName(t.config.ServedModel), Backends: t.backends, Ledger: t.ledger,
+		FirstTokens: t.firstTokens(), Failed: t.failures.add, MaxErrors: maxErrors, DrainTimeout: p.Config.Duration("drain-timeout"),
+	})
+	return err
+}
+
+// NetworkSUT stands in the name of a system that is measured over a network, by which the network division's runs are known
+// (spec/submission.md §1.4).
+const NetworkSUT = "Network SUT"
+
+func (p *Plan) sutName(served string) string {
+	if p.Config.Bool("network-sut") {
+		return NetworkSUT + " mlperf-go " + served
+	}
+	return "mlperf-go " + served
+}
+
+// firstTokens says whether LoadGen waits for a first token of every sample.
+func (t *test) firstTokens() bool {
+	return t.plan.Row.UseTokenLatencies && t.plan.Scenario.LoadGen != models.Offline
+}
+
+// load notes how much the library holds: after the test it is empty.
+func (t *test) load(indices []int) error {
+	defer crash.Catch() // it is called by a thread of LoadGen's
+	err := t.library.Load(indices)
+	t.loaded.Store(max(t.loaded.Load(), t.library.Bytes()))
+	return err
+}
+
+// request gives the bytes of a sample. That LoadGen issues it after it was loaded is an order that C++ makes and the Go memory model
+// does not see; the atomic that load sets at its end shows it.
+func (t *test) request(index int) []byte {
+	_ = t.loaded.Load()
+	return t.library.Request(index)
+}
+
+// unload comes after the last completion, which in the same way is seen through the ledger's counters.
+func (t *test) unload(indices []int) error {
+	defer crash.Catch()
+	_ = t.ledger.Counts()
+	return t.library.Unload(indices)
+}

@@ -1,0 +1,64 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// keepDataset copies a synthetic data set, which lies in a temporary folder, to where it can be scored against later.
+func (t *test) keepDataset() error {
+	c := t.plan.Config
+	if t.plan.Dataset != nil || c.Origin("dataset").Layer != config.FromRegistry {
+		return nil
+	}
+	from, err := os.Open(c.String("dataset"))
+	if err != nil {
+		return fmt.Errorf("the synthetic data set is gone: %w", err)
+	}
+	defer from.Close()
+	err = atomicfile.Write(t.path(DatasetName), func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.dataset.Path = t.path(DatasetName)
+	return c.Set("dataset", t.dataset.Path, registryOrigin("synthetic"))
+}
+
+func (t *test) path(name string) string { return filepath.Join(t.folder, name) }
+
+// writeInputs writes what the run was told and found, and lets LoadGen read its part.
+func (t *test) writeInputs() error {
+	p := t.plan
+	if err := p.writeUserConf(t.path(UserConfName)); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(t.path(ConfigName), func(w io.Writer) error { return p.Config.WriteYAML(w) }); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteJSON(t.path(PreflightName), t.pre); err != nil {
+		return err
+	}
+	settings, err := p.testSettings(t.path(UserConfName))
+	if err != nil {
+		return err
+	}
+	t.settings = settings
+	var effective loadgen.TestSettings
+	if effective, t.audit, err = p.auditSettings(settings, t.folder); err != nil {
+		return err
+	}
+	total, performance := len(t.dataset.Samples), t.performanceCount()
+	if err := effective.Check(total, performance); err != nil {
+		return usage("loadgen_setting", err, "")
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// How long a test that was ended early gets (design.md §4): StartTest to return, and LoadGen's log thread, which writes every 10 ms.
+const (
+	returnGrace = time.Second
+	flushGrace  = 50 * time.Millisecond
+)
+
+// run starts the test, waits for its end of whatever kind, and makes the record.
+func (t *test) run(ctx context.Context) (*Record, error) {
+	library, err := loadgen.ConstructQSL(t.library.Name(), t.library.TotalSampleCount(), t.library.PerformanceSampleCount(),
+		t.load, t.unload, t.sut.Stop)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.warmUp(ctx); err != nil {
+		return nil, err
+	}
+	if t.sampler, err = hostinfo.StartSampler(100 * time.Millisecond); err != nil {
+		return nil, err
+	}
+	if t.clock, err = hostinfo.WatchClocks(); err != nil {
+		return nil, err
+	}
+	t.quiet()
+	t.started = time.Now()
+	t.failures.start = t.started.UnixNano()
+	t.sut.Start(ctx)
+	t.live = t.newLive()
+	stopProgress := t.watch()
+	returned := make(chan error, 1)
+	go func() {
+		defer crash.Catch()
+		info, err := loadgen.StartTest(t.sut.LoadGen(), library, t.settings, loadgen.LogSettings{
+			OutDir: t.path(LogFolder), Prefix: "mlperf_log_", EnableTrace: t.plan.Config.Bool("enable-trace"),
+		}, t.audit)
+		t.thread = info
+		returned <- err
+	}()
+	err = t.wait(returned)
+	t.outside = t.ended != nil && errors.Is(t.ended, context.Cause(ctx))
+	stopProgress()
+	if err != nil {
+		return nil, err
+	}
+	if t.ended == nil {
+		loadgen.DestroyQSL(library)
+		if err := t.library.Close(); err != nil {
+			return nil, err
+		}
+		if t.dataset.Store != nil {
+			if err := t.dataset.Store.Close(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return t.finish(ctx)
+}
+
+// garbageRoom is how many bytes may be allocated in the timed phase before a collection. A busy machine lets collections come
+// late, so a share of what is alive alone would bound nothing.
+const garbageRoom = 64 << 20
+
+// quiet makes the timed phase free of what the preparation left (spec/performance.md §9): few collections, which have little to do.
+func (t *test) quiet() {
+	roomToRun(len(t.backends))
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	debug.SetGCPercent(int(min(400, max(25, garbageRoom*100/max(m.HeapAlloc, 1)))))
+}
+
+// wait ends with StartTest, or soon after the test was ended early: LoadGen then may go on issuing for as long as its schedule is,
+// and has no way to be stopped, so it is left behind and the process must end.
+func (t *test) wait(returned <-chan error) error {
+	select {
+	case err := <-returned:
+		return t.join(err)
+	case <-t.sut.Stopped():
+	}
+	t.ended = t.sut.Cause()
+	select {
+	case err := <-returned:
+		return t.join(err)
+	case <-time.After(returnGrace):
+		time.Sleep(flushGrace)
+		return nil
+	}
+}
+
+// join waits for the backends after StartTest has returned.
+func (t *test) join(err error) error {
+	if cause := t.sut.Cause(); cause != nil {
+		t.ended = cause
+	}
+	for _, s := range t.sut.LoadGen().Shards() {
+		t.wakes += s.Wakes()
+		t.full += s.FullWaits()
+	}
+	_ = t.sut.Wait() // a backend's error is the cause already
+	t.joined = true
+	return err
+}
