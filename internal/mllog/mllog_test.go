@@ -235,6 +235,19 @@ func TestSummarizeBelievesTheLargestCountOfErrors(t *testing.T) {
 	}
 }
 
+// What a message says of errors is no error; what stands behind its time is.
+func TestErrorsAreMarkedBehindTheTime(t *testing.T) {
+	said := `"the server sent {\"is_error\": true}, \"is_warning\": true"`
+	files := performanceLog("VALID")
+	files[DetailName] = line("generic_message", said, false, false) + line("error_runtime", said, true, false) + files[DetailName]
+	files[DetailName] = strings.ReplaceAll(files[DetailName], `\"`, `"`) // LoadGen escapes nothing
+	r, err := Summarize(writeLogs(t, files))
+	require.NoError(t, err)
+	require.True(t, r.Complete, r.Missing)
+	require.Equal(t, 1, r.Errors)
+	require.Zero(t, r.Warnings)
+}
+
 func TestSummarizeCountsErrorsAndKeepsTheFirstValue(t *testing.T) {
 	files := performanceLog("INVALID")
 	for i := range 30 {
