@@ -102,7 +102,7 @@ func TestOverlongRows(t *testing.T) {
 	require.ErrorContains(t, err, "record 1 (line 2): found a row of more than 64 MiB")
 	_, err = Open(writeFile(t, "a.json", append([]byte(`{"tok_input":[[1]],"input":["`), long...)), testOptions())
 	require.ErrorContains(t, err, "found a value of more than 64 MiB")
-	_, err = Open(writeFile(t, "a.json", append([]byte(`{"other":[1],"more":[`), bytes.Repeat([]byte("1,"), maxSamples+1)...)), testOptions())
+	_, err = Open(writeFile(t, "a.json", append([]byte(`{"other":[1],"more":[`), bytes.Repeat([]byte("1,"), maxRecord/2+4096)...)), testOptions())
 	require.ErrorContains(t, err, "found more values than this, expected at most 4194304")
 }
 
