@@ -75,8 +75,7 @@ func (s *Scanner) nextKey(first bool) []byte {
 		return nil
 	}
 	from := i + 2
-	for i = from; i < len(b) && plain[b[i]]; i++ {
-	}
+	i = plainEnd(b, from)
 	if i+2 >= len(b) || b[i] != '"' || b[i+1] != ':' || b[i+2] <= ' ' {
 		return nil
 	}
