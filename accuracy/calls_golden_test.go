@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 func TestGoldenBFCLv4(t *testing.T) {
@@ -24,7 +26,7 @@ func TestGoldenBFCLv4(t *testing.T) {
 		Native                     bool `json:"native_tool_calls"`
 	}
 	rounded := func(v float64) json.Number {
-		return json.Number(pyFloat(pyRound(v*100, 2)))
+		return json.Number(pyrepr.Float(pyRound(v*100, 2)))
 	}
 	all := func(in map[string]float64) map[string]json.Number {
 		out := map[string]json.Number{}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // checkerPatterns are how the submission checker finds each metric at the start of a line, and what it calls it (spec/accuracy.md §2).
@@ -89,9 +91,9 @@ func (c *Checked) line(line string, targets []Target) {
 		case err != nil:
 			c.fail("%s is %s, which is no number", p.name, m[1])
 		case v < t.Min:
-			c.fail("%s is %s, below the target %s", p.name, m[1], pyFloat(t.Min))
+			c.fail("%s is %s, below the target %s", p.name, m[1], pyrepr.Float(t.Min))
 		case t.Max > 0 && v > t.Max:
-			c.fail("%s is %s, above the limit %s", p.name, m[1], pyFloat(t.Max))
+			c.fail("%s is %s, above the limit %s", p.name, m[1], pyrepr.Float(t.Max))
 		}
 	}
 	if m := hashLine.FindStringSubmatch(line); m != nil {

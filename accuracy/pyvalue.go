@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // Values as Python's json module reads them: nil, bool, pyInt, float64, string, []any and *object. The function-call checker tells
@@ -229,7 +231,7 @@ func pyDump(b *strings.Builder, v any) {
 	case pyInt:
 		b.WriteString(string(v))
 	case float64:
-		b.WriteString(pyFloat(v))
+		b.WriteString(pyrepr.Float(v))
 	case string:
 		dumpString(b, v)
 	case []any:

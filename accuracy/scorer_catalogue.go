@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // Places of a catalogue sample's scores.
@@ -93,6 +95,6 @@ func catalogueMetrics(t *tally) []Metric {
 
 // catalogueLine is the JSON text that the checker reads, and its own hash below.
 func catalogueLine(f1 float64) string {
-	text := `{"f1": ` + pyFloat(f1) + `}`
+	text := `{"f1": ` + pyrepr.Float(f1) + `}`
 	return fmt.Sprintf("%s\n\nhash=%x", text, sha256.Sum256([]byte(text)))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -125,7 +126,7 @@ func (t *tally) tokens() (sum int) {
 }
 
 func floatMetric(name string, v float64) Metric {
-	return Metric{Name: name, Value: v, Text: pyFloat(v)}
+	return Metric{Name: name, Value: v, Text: pyrepr.Float(v)}
 }
 
 func countMetric(name string, n int) Metric {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // accuracyLogSeed chooses the answers that LoadGen logs; every audit has the same (spec/compliance.md §2).
@@ -114,7 +116,7 @@ func audit07(benchmark string) (Audit, bool) {
 	b, ok := test07[benchmark]
 	return Audit{
 		Settings: []Setting{performanceMode, seed, logged(b.samples), queries(b.samples), noDuration, unique, noEqualIssue,
-			{"test07_accuracy_threshold", pyFloat(b.threshold), "lowest score in percent; LoadGen does not read it, the verification does"}},
+			{"test07_accuracy_threshold", pyrepr.Float(b.threshold), "lowest score in percent; LoadGen does not read it, the verification does"}},
 		Records: b.samples, Distinct: true, Samples: b.samples, Threshold: b.threshold,
 	}, ok
 }
@@ -137,8 +139,8 @@ func audit09(benchmark string) (Audit, bool) {
 	}
 	return Audit{
 		Settings: append(s, noEqualIssue,
-			Setting{minTokensKey, pyFloat(b.min), "smallest mean length; LoadGen does not read it, the verification does"},
-			Setting{"test09_max_output_tokens", pyFloat(b.max), "largest mean length, likewise"}),
+			Setting{minTokensKey, pyrepr.Float(b.min), "smallest mean length; LoadGen does not read it, the verification does"},
+			Setting{"test09_max_output_tokens", pyrepr.Float(b.max), "largest mean length, likewise"}),
 		Records: b.queries, Distinct: b.unique, MinTokens: b.min, MaxTokens: b.max,
 	}, ok
 }
@@ -160,7 +162,7 @@ func (a *Audit) Scale(n int) *Audit {
 	if a.MinTokens > 0 {
 		small.MinTokens = rehearsalTokens
 	}
-	scaled := map[string]string{"min_query_count": strconv.Itoa(n), minTokensKey: pyFloat(small.MinTokens)}
+	scaled := map[string]string{"min_query_count": strconv.Itoa(n), minTokensKey: pyrepr.Float(small.MinTokens)}
 	for i, s := range small.Settings {
 		if value, ok := scaled[s.Key]; ok {
 			small.Settings[i] = Setting{s.Key, value, "a rehearsal: the audit asks for " + s.Value}

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -78,16 +79,16 @@ func TestPythonFloats(t *testing.T) {
 		62.15: "62.15", 65: "65.0", 1e16: "1e+16", 1e15: "1000000000000000.0", 1e-5: "1e-05", 0.0001: "0.0001", 0: "0.0",
 		526.3157894736842: "526.3157894736842", math.Inf(1): "inf", math.Inf(-1): "-inf", -2.5e-7: "-2.5e-07",
 	} {
-		require.Equal(t, want, pyFloat(f))
+		require.Equal(t, want, pyrepr.Float(f))
 	}
-	require.Equal(t, "nan", pyFloat(math.NaN()))
+	require.Equal(t, "nan", pyrepr.Float(math.NaN()))
 	for _, text := range []string{"", "x", "0x10", "1_0", "1p3", "1.2.3", "9 # c"} {
 		_, err := parsePyFloat(text)
 		require.ErrorIs(t, err, errNoNumber, text)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.Float64().Draw(t, "f")
-		if got, err := parsePyFloat(" " + pyFloat(f) + "\n"); err != nil || got != f {
+		if got, err := parsePyFloat(" " + pyrepr.Float(f) + "\n"); err != nil || got != f {
 			t.Fatalf("%v came back as %v, %v", f, got, err)
 		}
 	})

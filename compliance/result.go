@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // Severity says what a finding does to the strict verdict.
@@ -86,7 +87,7 @@ func (r *Result) broken() string {
 // figure keeps a number that decided. JSON has no NaN and no infinity: those become text.
 func (r *Result) figure(name string, f float64) {
 	if r.Figures[name] = f; math.IsNaN(f) || math.IsInf(f, 0) {
-		r.Figures[name] = pyFloat(f)
+		r.Figures[name] = pyrepr.Float(f)
 	}
 }
 

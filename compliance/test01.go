@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -260,7 +261,7 @@ func compareScores(ref, test score) (text string, pass bool) {
 	}
 	share := tolerance(ref.scenario, ref.value)
 	low, high := ref.value*(1-share), ref.value*(1+share)
-	text = "Reference score = " + pyFloat(ref.value) + "\nTest score = " + pyFloat(test.value) + "\n"
+	text = "Reference score = " + pyrepr.Float(ref.value) + "\nTest score = " + pyrepr.Float(test.value) + "\n"
 	if low <= test.value && test.value <= high {
 		return text + "TEST PASS\n", true
 	}

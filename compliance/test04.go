@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -133,7 +134,7 @@ func (s *summaryScore) take(line string) error {
 		if err != nil || latencyNS == 0 {
 			return fmt.Errorf("the latency %.40q gives no rate", value)
 		}
-		s.score = pyFloat(1e9 / latencyNS)
+		s.score = pyrepr.Float(1e9 / latencyNS)
 	case rate != "" && strings.HasPrefix(line, rate):
 		s.score = value
 	case strings.HasPrefix(line, "Result is"):

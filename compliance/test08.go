@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // officialTolerance is the largest relative difference of two entropies that passes.
@@ -175,7 +176,7 @@ func (s *shownAnswer) mismatch(share float64) string {
 	case s.ref == 0 && s.test == 0:
 		return ""
 	case s.ref == 0 || s.test == 0:
-		return "acc_ne=" + pyFloat(s.ref) + ", perf_ne=" + pyFloat(s.test)
+		return "acc_ne=" + pyrepr.Float(s.ref) + ", perf_ne=" + pyrepr.Float(s.test)
 	}
 	diff := math.Abs(s.test-s.ref) / math.Abs(s.ref)
 	if diff <= share || diff != diff {

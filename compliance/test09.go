@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // tokenSize is the size of a token id in TEST09, whatever the system writes.
@@ -66,11 +67,11 @@ func (a *audit) test09() error {
 	a.out.figure("min_output_tokens", low.value)
 	a.out.figure("max_output_tokens", high.value)
 	if !a.out.Pass {
-		a.out.add(Fatal, "output_length", a.log(mllog.AccuracyName), "the mean output is %.2f tokens, outside of %s to %s", mean, pyFloat(low.value), pyFloat(high.value))
+		a.out.add(Fatal, "output_length", a.log(mllog.AccuracyName), "the mean output is %.2f tokens, outside of %s to %s", mean, pyrepr.Float(low.value), pyrepr.Float(high.value))
 	}
 	if rules.MinTokens > 0 && (low.value < rules.MinTokens || high.value > rules.MaxTokens) {
 		a.out.add(Fatal, "threshold_weakened", a.AuditFile, "the bounds are %s (%s) and %s (%s); the rules have %s and %s",
-			pyFloat(low.value), low.from, pyFloat(high.value), high.from, pyFloat(rules.MinTokens), pyFloat(rules.MaxTokens))
+			pyrepr.Float(low.value), low.from, pyrepr.Float(high.value), high.from, pyrepr.Float(rules.MinTokens), pyrepr.Float(rules.MaxTokens))
 	}
 	return nil
 }
@@ -144,7 +145,7 @@ func text09(l *lengths, low, high float64) string {
 		len(l.each), mean, l.low, l.high, l.deviation())
 	b.WriteString("\n" + ruler + "\nVerification Results\n" + ruler + "\n")
 	fmt.Fprintf(&b, "Mean output tokens: %.2f\nMin threshold: %s\nMax threshold: %s\nMin check pass: %s\nMax check pass: %s\n",
-		mean, pyFloat(low), pyFloat(high), pyBool(mean >= low), pyBool(mean <= high))
+		mean, pyrepr.Float(low), pyrepr.Float(high), pyBool(mean >= low), pyBool(mean <= high))
 	b.WriteString("\n" + verdict(mean >= low && mean <= high) + "\n")
 	return b.String()
 }

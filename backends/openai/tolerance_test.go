@@ -53,6 +53,7 @@ func TestTolerance(t *testing.T) {
 		{"cut shorter than was asked for", "", lines(`data: {"choices":[{"text":"ab"}]}`, `data: {"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":1}}`), backends.FailTooShort, 1, "ab", "length", 0},
 		{"longer than was allowed", "", lines(id, id, id, strings.Replace(end, "stop", "length", 1)), backends.FailTooLarge, 4, "aaab", "length", 0},
 		{"longer than was allowed, by the count", "", lines(`data: {"choices":[{"text":"ab"}]}`, `data: {"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":3}}`), backends.FailTooLarge, 3, "ab", "stop", 0},
+		{"text without ids behind ids, and no count", "", lines(id, `data: {"choices":[{"index":0,"text":"b","finish_reason":"stop"}]}`), backends.FailTokenCount, 1, "ab", "stop", 0},
 		{"ended by a deadline of the server", "", lines(id, strings.Replace(end, "stop", "timeout", 1)), backends.FailAborted, 2, "ab", "timeout", 0},
 		{"chat: tokens and no text", "chat", lines(chat(`{"content":""}`, `,"finish_reason":"stop"`), usage), backends.FailNoFirstToken, 2, "", "stop", -1},
 		{"chat: reasoning alone is an answer without text", "chat", lines(chat(`{"reasoning":"hm"}`, `,"finish_reason":"stop"`), usage), backends.OK, 2, "", "stop", 0},
@@ -97,6 +98,15 @@ func TestSGLangNamesItsIDs(t *testing.T) {
 	o := decode(t, config("chat", false), "application/json", []byte(body))
 	require.Equal(t, backends.OK, o.Reason)
 	require.Equal(t, []int32{5, 2}, o.Tokens)
+}
+
+func TestFewestTokens(t *testing.T) {
+	const answer = `{"choices":[{"index":0,"text":"ab","token_ids":[5,6],"finish_reason":"stop"}],"usage":{"completion_tokens":2}}`
+	for fewest, want := range map[int]backends.Reason{0: backends.OK, 2: backends.OK, 3: backends.FailTooShort} {
+		c := config("", false)
+		c.MinTokens = fewest
+		require.Equal(t, want, decode(t, c, "application/json", []byte(answer)).Reason, fewest)
+	}
 }
 
 // A count without a text is no answer where the text is what counts; an id is one, and so is reasoning that was cut.

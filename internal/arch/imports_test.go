@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"internal/ledger", "datasets"},
 	{"models"},
 	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer", "metrics", "loadgen-cgo"},
-	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/crash", "internal/sandbox"},
+	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/crash", "internal/sandbox", "internal/pyrepr"},
 }
 
 // apart are the rooms that stand beside the layers, with what they may import.

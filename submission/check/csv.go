@@ -5,6 +5,8 @@ import (
 	"io"
 	"math/big"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // columns are those of the organisers' summary (spec/submission.md §5).
@@ -53,7 +55,7 @@ func (s *scope) csvRow() row {
 	r := row{
 		"Organization": s.at(submitterLevel).name, "Division": s.division(), "Platform": s.at(systemLevel).name,
 		"Model": s.at(benchmarkLevel).name, "MlperfModel": s.model().Name, "Scenario": s.name,
-		"Result": pyFloat(s.result.metric.value), "Accuracy": s.scoreText(), "total_accelerators": accelerators(sut),
+		"Result": pyrepr.Float(s.result.metric.value), "Accuracy": s.scoreText(), "total_accelerators": accelerators(sut),
 		"Location": s.location(), "notes": notes(sut), "compliance": s.division(), "errors": "0", "version": s.round.Name,
 		"inferred": "0", "has_power": pyRepr(s.hasPower()), "Units": s.result.metric.unit,
 		"weight_data_types": pyStr(s.result.measurements.values["weight_data_types"]),

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // FinalOptions choose what the final report says beside the summary.
@@ -129,7 +131,7 @@ func (t finalTable) value(r row, column string) json.RawMessage {
 	case "float":
 		f, _ := strconv.ParseFloat(v, 64)
 		f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'f', 10, 64), 64) // the reader keeps ten decimals
-		return json.RawMessage(pyFloat(f))
+		return json.RawMessage(pyrepr.Float(f))
 	case "bool":
 		return json.RawMessage(strings.ToLower(v))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/internal/golden"
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 func TestGoldenMutations(t *testing.T) {
@@ -49,7 +50,7 @@ func (c recorded) requireCompat(t *testing.T, r *Report) {
 	var results []string
 	for _, one := range r.Results {
 		if one.Valid {
-			results = append(results, "Results "+one.Path+detailSuffix+" "+pyFloat(one.Metric))
+			results = append(results, "Results "+one.Path+detailSuffix+" "+pyrepr.Float(one.Metric))
 		}
 	}
 	require.ElementsMatch(t, c.Expect.Results, results)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 	"github.com/mlperf-go/mlperf-go/submission/truncate"
 )
 
@@ -105,7 +106,7 @@ func TestPythonsFigures(t *testing.T) {
 	for want, f := range map[string]float64{
 		"1.0": 1, "0.0001": 0.0001, "1e-05": 0.00001, "1e+16": 1e16, "1234567890123456.0": 1234567890123456, "286.068295": 286068295 / 1e6,
 	} {
-		require.Equal(t, want, pyFloat(f))
+		require.Equal(t, want, pyrepr.Float(f))
 	}
 	for text, v := range map[string]any{
 		"['a', 1, 1.5, None, True]": []any{"a", json.Number("1"), json.Number("1.5"), nil, true},

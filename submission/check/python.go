@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // The organisers' tools are Python programs and print values as Python does; these functions do the same.
@@ -45,26 +47,6 @@ func number(v any) (float64, bool) {
 		return f, err == nil
 	}
 	return 0, false
-}
-
-// pyFloat is repr(float).
-func pyFloat(f float64) string {
-	switch {
-	case math.IsNaN(f):
-		return "nan"
-	case math.IsInf(f, 1):
-		return "inf"
-	case math.IsInf(f, -1):
-		return "-inf"
-	}
-	if abs := math.Abs(f); abs != 0 && (abs < 1e-4 || abs >= 1e16) {
-		return strconv.FormatFloat(f, 'e', -1, 64)
-	}
-	s := strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.Contains(s, ".") {
-		s += ".0"
-	}
-	return s
 }
 
 // pyInt is int(v): whole numbers, numbers cut at the point, and texts that hold a whole number.
@@ -108,11 +90,11 @@ func pyRepr(v any) string {
 		return pyQuote(v)
 	case json.Number:
 		if f, err := v.Float64(); err == nil && strings.ContainsAny(string(v), ".eE") {
-			return pyFloat(f)
+			return pyrepr.Float(f)
 		}
 		return string(v)
 	case float64:
-		return pyFloat(v)
+		return pyrepr.Float(v)
 	case []any:
 		parts := make([]string, len(v))
 		for i, e := range v {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // otherClientRules look at results of the organisers' newer client (spec/submission.md §3 P19, C7; §8).
@@ -41,7 +43,7 @@ func clientScore(s *scope, breach say) {
 	for _, v := range s.result.scores.found {
 		bound := s.atLeastTargets()[0].Bound
 		if f, err := strconv.ParseFloat(v, 64); err != nil || f < bound {
-			breach(s.result.scores.path, "score", v, "at least "+pyFloat(bound))
+			breach(s.result.scores.path, "score", v, "at least "+pyrepr.Float(bound))
 		}
 	}
 }
