@@ -11,6 +11,19 @@ func (r *Result) Reached(rehearsal bool) bool {
 	return len(r.Short(true)) == 0 && r.Missing == 0 && len(r.Unscored) == 0
 }
 
+// Word says whether a metric's target was reached: pass, FAIL, that there is none, or that a rehearsal is not held to it.
+func (m Metric) Word(rehearsal bool) string {
+	switch {
+	case m.Pass == nil:
+		return "-"
+	case *m.Pass:
+		return "pass"
+	case rehearsal && corpusTotals[m.Name]:
+		return "not judged: a total of the whole data set, and this is a rehearsal"
+	}
+	return "FAIL"
+}
+
 // Short are the metrics whose target was not reached, without those that a rehearsal can not reach.
 func (r *Result) Short(rehearsal bool) []Metric {
 	var short []Metric

@@ -23,7 +23,7 @@ type Metric struct {
 
 // Bounds says in words what the metric's target is.
 func (m Metric) Bounds() string {
-	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	plain := func(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) } // a product's last digits say nothing
 	switch {
 	case m.Min != 0 && m.Max != 0:
 		return plain(m.Min) + " to " + plain(m.Max)

@@ -3,6 +3,7 @@ package backends
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -35,6 +36,11 @@ func parseSocket(full string) (Endpoint, error) {
 	return e, nil
 }
 
+func badPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return text != "" && (err != nil || n == 0)
+}
+
 // ParseEndpoint reads a server's base URL: http or https, a host, and perhaps a path prefix; or a Unix socket. A missing
 // scheme means http.
 func ParseEndpoint(text string) (Endpoint, error) {
@@ -58,6 +64,8 @@ func ParseEndpoint(text string) (Endpoint, error) {
 		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http, https and unix are known", Cut(text, 200), u.Scheme)
 	case u.Hostname() == "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", Cut(text, 200))
+	case badPort(u.Port()):
+		return Endpoint{}, fmt.Errorf("the endpoint %q has the port %s, and ports go from 1 to 65535", Cut(text, 200), u.Port())
 	case u.User != nil:
 		return Endpoint{}, fmt.Errorf("the endpoint for host %q carries a user name; keys are given with --api-key or --api-key-file", u.Host)
 	case u.RawQuery != "" || u.Fragment != "":

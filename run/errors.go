@@ -18,7 +18,9 @@ const (
 	ExitUsage       = 2
 	ExitEnvironment = 3
 	ExitBug         = 70
+	ExitHangup      = 129 // SIGHUP
 	ExitInterrupt   = 130 // SIGINT
+	ExitQuit        = 131 // SIGQUIT
 	ExitTerminate   = 143 // SIGTERM
 )
 
@@ -99,8 +101,18 @@ func is(target error) func(error) bool {
 // Interrupt is the cause of a context that a signal ended.
 type Interrupt struct{ Signal syscall.Signal }
 
+// signalNames are the words that people know signals by.
+var signalNames = map[syscall.Signal]string{
+	syscall.SIGHUP: "SIGHUP (the terminal is gone)", syscall.SIGINT: "SIGINT (Ctrl-C)", syscall.SIGQUIT: "SIGQUIT", syscall.SIGTERM: "SIGTERM",
+}
+
 // Error names the signal.
-func (i Interrupt) Error() string { return "interrupted by " + i.Signal.String() }
+func (i Interrupt) Error() string {
+	if name, ok := signalNames[i.Signal]; ok {
+		return "interrupted by " + name
+	}
+	return "interrupted by " + i.Signal.String()
+}
 
 // ExitCode is 128 + the signal's number.
 func (i Interrupt) ExitCode() int { return 128 + int(i.Signal) }

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
@@ -33,43 +31,42 @@ const (
 )
 
 // ours are the entries of a folder by which a run is recognised.
-var ours = []string{reserveName, RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName, DatasetName, AuditName, AccuracyTextName, AccuracyName}
+var ours = []string{RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName, DatasetName, AuditName, AccuracyTextName, AccuracyName, reserveName}
 
-// CheckFolder refuses a folder that can not be read, and one that holds an earlier run, unless force says that it will be replaced.
+// CheckFolder refuses a folder that can not be read, one that a run is writing, and one that holds an earlier run, unless force says
+// that it will be replaced.
 func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return environment("output_dir", fmt.Errorf("the output folder can not be read: %w", err), "Choose another --output-dir")
 	}
-	for _, e := range entries {
-		if slices.Contains(ours, e.Name()) && !force {
-			return usage("output_used", fmt.Errorf("the output folder %s holds an earlier run (%s)", folder, e.Name()), "Choose another --output-dir, or give --resume or --force")
+	if err := idle(folder); err != nil {
+		return err
+	}
+	if force {
+		return nil
+	}
+	for _, name := range ours {
+		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name }) {
+			return used(folder, name)
 		}
 	}
 	return nil
 }
 
-// claim makes the run's folder.
-func claim(folder string, force bool) error {
-	if err := CheckFolder(folder, force); err != nil {
-		return err
-	}
-	return makeLogFolder(folder)
+func used(folder, name string) error {
+	return usage("output_used", fmt.Errorf("the output folder %s holds an earlier run (%s)", folder, name), "Choose another --output-dir, or give --resume or --force (with make: OUT=folder, ARGS=--force)")
 }
 
-// lock makes a folder this process's until the file is closed: of two runs into one folder that begin at the same moment, or are both
-// told to replace what is there, one would judge the other's logs.
-func lock(folder string) (*os.File, error) {
-	f, err := os.Open(folder)
-	if err != nil {
-		return nil, environment("output_dir", fmt.Errorf("the output folder can not be opened: %w", err), "Choose another --output-dir, or change its rights")
+// claim makes the run's folder, and holds it until the lock is released.
+func claim(folder string, force bool) (*folderLock, error) {
+	if err := CheckFolder(folder, force); err != nil {
+		return nil, err
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		_ = f.Close() // a folder that was only looked at
-		return nil, usage("output_used", fmt.Errorf("another run is writing into the output folder %s", folder), "Wait for its end, or choose another --output-dir")
+	if err := makeLogFolder(folder); err != nil {
+		return nil, err
 	}
-	return f, nil // a file system without locks can not tell
+	return lockFolder(folder)
 }
 
 // replace takes an earlier run out of a folder.

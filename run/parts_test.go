@@ -20,10 +20,10 @@ import (
 func TestClaim(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "a", "b")
-	require.NoError(t, claim(folder, false))
+	claimed(t, folder, false).release()
 	require.DirExists(t, filepath.Join(folder, LogFolder))
 
-	err := claim(folder, false)
+	_, err := claim(folder, false)
 	require.Equal(t, "output_used", Classify(err).Code)
 	require.Equal(t, ExitUsage, Classify(err).Exit)
 	require.ErrorContains(t, err, "holds an earlier run (mlperf)")
@@ -35,7 +35,7 @@ func TestClaim(t *testing.T) {
 		}
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(folder, LogFolder, "log"), nil, 0o644))
-	require.NoError(t, claim(folder, true))
+	claimed(t, folder, true).release()
 	require.FileExists(t, filepath.Join(folder, RecordName), "an earlier run stays until the new one can start")
 	require.NoError(t, replace(folder))
 	left, err := filepath.Glob(filepath.Join(folder, "*"))
@@ -45,29 +45,38 @@ func TestClaim(t *testing.T) {
 
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	require.Equal(t, ExitEnvironment, Classify(claim(file, false)).Exit)
-	require.Equal(t, ExitEnvironment, Classify(claim(filepath.Join(file, "below"), false)).Exit)
+	for _, bad := range []string{file, filepath.Join(file, "below")} {
+		_, err := claim(bad, false)
+		require.Equal(t, ExitEnvironment, Classify(err).Exit)
+	}
 }
 
-func TestFolderIsHeldByOneRun(t *testing.T) {
-	folder := t.TempDir()
-	first, err := lock(folder)
+func claimed(t *testing.T, folder string, force bool) *folderLock {
+	t.Helper()
+	l, err := claim(folder, force)
 	require.NoError(t, err)
-	_, err = lock(folder)
-	require.Equal(t, "output_used", Classify(err).Code)
-	require.Equal(t, ExitUsage, Classify(err).Exit)
-	require.ErrorContains(t, err, "another run is writing")
-	require.NoError(t, first.Close())
-	again, err := lock(folder)
-	require.NoError(t, err)
-	require.NoError(t, again.Close())
-	_, err = lock(filepath.Join(folder, "missing"))
-	require.Equal(t, ExitEnvironment, Classify(err).Exit)
+	t.Cleanup(l.release)
+	return l
+}
+
+// Two tests in one folder would mix their logs, and the mixture could pass for one run.
+func TestAFolderIsOneRunsAtATime(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "run")
+	first := claimed(t, folder, false)
+	for _, force := range []bool{false, true} {
+		_, err := claim(folder, force)
+		require.Equal(t, "run_active", Classify(err).Code)
+		require.Equal(t, ExitUsage, Classify(err).Exit)
+		require.ErrorContains(t, err, "another run is writing the output folder "+folder)
+		require.ErrorContains(t, err, "Wait for its end, or choose another --output-dir")
+	}
+	first.release()
+	claimed(t, folder, true)
 }
 
 func TestReleaseLeavesNothing(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "run")
-	require.NoError(t, claim(folder, false))
+	claimed(t, folder, false).release()
 	for _, name := range []string{UserConfName, ConfigName, AuditName, filepath.Join(LogFolder, "mlperf_log_detail.txt")} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o644))
 	}
@@ -76,7 +85,7 @@ func TestReleaseLeavesNothing(t *testing.T) {
 	require.Equal(t, cause, run.release(cause))
 	require.NoDirExists(t, folder)
 
-	require.NoError(t, claim(folder, false))
+	claimed(t, folder, false).release()
 	run.claimed = false // an earlier run's folder
 	require.Equal(t, cause, run.release(cause))
 	require.DirExists(t, folder)

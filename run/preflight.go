@@ -128,6 +128,9 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 	if config.Format, err = p.format(); err != nil {
 		return nil, nil, err
 	}
+	if err := readable(config.CAFile); err != nil {
+		return nil, nil, usage("ca_file", fmt.Errorf("the certificate authorities of --ca-file can not be read: %w", err), "Give a readable file in PEM form")
+	}
 	return d, config, p.place(config)
 }
 

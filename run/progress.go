@@ -34,7 +34,8 @@ func (t *test) watch() (stop func()) {
 		defer done.Done()
 		tick := time.NewTicker(progressEvery)
 		defer tick.Stop()
-		w := &window{}
+		w := &window{n: 1} // the first rate counts from the start
+		w.at[0] = t.started
 		for {
 			select {
 			case <-end:

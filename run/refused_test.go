@@ -46,7 +46,7 @@ func TestInterruptedPreflight(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, func() { cancel(Interrupt{syscall.SIGTERM}) })
 	r, err := Run(ctx, p, nil)
 	require.Nil(t, r)
-	require.ErrorContains(t, err, "ended before its test began: interrupted by terminated")
+	require.ErrorContains(t, err, "ended before its test began: interrupted by SIGTERM")
 	require.Equal(t, ExitTerminate, Classify(err).Exit)
 	require.NoDirExists(t, folder)
 }

@@ -33,8 +33,7 @@ type test struct {
 	plan     *Plan
 	observer Observer
 	folder   string
-	claimed  bool     // the folder is this run's own
-	held     *os.File // the folder, locked
+	claimed  bool // the folder is this run's own
 	dataset  *datasets.Dataset
 	config   *backends.Config
 	keys     []uint64 // of the samples, for the strategy hash; nil: their indices
@@ -61,6 +60,7 @@ type test struct {
 	scorer   *scorer
 	counter  *finder.Source // of the tokenizer that counts answers nobody else counts; nil: there is none
 	outside  bool           // it was the caller's context that ended it
+	lock     *folderLock    // on the output folder; nil: not had yet
 }
 
 // Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing was
@@ -70,7 +70,7 @@ func Run(ctx context.Context, p *Plan, o Observer) (*Record, error) {
 		o = silent{}
 	}
 	t := &test{plan: p, observer: o, folder: p.Folder()}
-	defer func() { _ = t.held.Close() }() // of no file it is an error that says so
+	defer func() { t.lock.release() }()
 	err := t.prepare(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, t.release(fmt.Errorf("the run was ended before its test began: %w", cause))
@@ -125,10 +125,7 @@ func (t *test) prepare(ctx context.Context) error {
 	if err := t.findCounter(ctx); err != nil {
 		return err
 	}
-	if err := claim(t.folder, p.Config.Bool("force")); err != nil {
-		return err
-	}
-	if t.held, err = lock(t.folder); err != nil {
+	if t.lock, err = claim(t.folder, p.Config.Bool("force")); err != nil {
 		return err
 	}
 	t.claimed = !p.Config.Bool("force")

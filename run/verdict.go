@@ -244,7 +244,7 @@ func (e *evidence) scenarioLimit(limit time.Duration, what, key string) *Cause {
 	case !ok:
 		return &Cause{Code: "scenario_limit", Text: fmt.Sprintf("LoadGen logged no 99th percentile of the %s, which must be under %v in %s", what, limit, e.plan.Scenario.Scenario), Limit: limit.Seconds()}
 	}
-	return &Cause{Code: "scenario_limit", Text: fmt.Sprintf("the 99th percentile of the %s is %v, the limit of %s is %v", what, time.Duration(ns), e.plan.Scenario.Scenario, limit),
+	return &Cause{Code: "scenario_limit", Text: fmt.Sprintf("the 99th percentile of the %s is %v, the limit of %s is %v", what, time.Duration(ns).Round(10*time.Microsecond), e.plan.Scenario.Scenario, limit),
 		Value: ns / 1e9, Limit: limit.Seconds()}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -62,9 +63,14 @@ func unreachable(ctx context.Context, url string, err error) error {
 	var late *policy.Deadline
 	switch {
 	case reason == backends.FailTLS:
-		fault, try = backends.FaultTLS, "Does the server speak TLS on this port, and is its certificate trusted here?"
+		fault, try = backends.FaultTLS, "Does the server speak TLS on this port, and is its certificate trusted here? One of your own authority, or a self-signed one, is given with --ca-file; --insecure-skip-verify takes any, for a look"
 	case errors.As(context.Cause(ctx), &late):
 		err = late
+	case strings.Contains(err.Error(), "readLoopPeekFailLocked"), strings.Contains(err.Error(), "malformed HTTP"): // the first are bytes that came before it had asked
+		err = errors.New("the server sent bytes that are no HTTP answer")
+		try = "Is it an inference server's port, and not another service's?"
+	case errors.Is(err, io.EOF):
+		err = errors.New("the server closed the connection without an answer (EOF)")
 	}
 	return &backends.EndpointError{
 		URL: url, Fault: fault, Err: err,

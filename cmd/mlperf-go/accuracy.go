@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -52,8 +54,13 @@ type scoring struct {
 func findScoring(c *cli.Context) (*scoring, error) {
 	s := &scoring{log: c.String("log"), dataset: c.String("dataset"), folder: c.String("output-dir")}
 	model, scenario, round := c.String("model"), c.String("scenario"), c.String("round")
+	if _, err := os.Stat(s.log); err != nil {
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "log", Err: fmt.Errorf("the log to score can not be read: %w", err), Hint: "Give --log the folder of an accuracy run, a folder of LoadGen's logs, or a " + mllog.AccuracyName}
+	}
 	if r, err := run.ReadRecord(s.log); err == nil {
-		s.record = r
+		if s.record = r; r.Mode != string(models.Accuracy) {
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "log", Err: fmt.Errorf("%s holds a %s run, whose log has no answers to score", s.log, r.Mode), Hint: "Give the folder of an accuracy run (run --mode accuracy)"}
+		}
 		model, scenario, round = orElse(model, r.Model), orElse(scenario, r.Scenario), orElse(round, r.Round)
 		s.dataset = orElse(s.dataset, datasetOf(s.log, r))
 		s.folder = orElse(s.folder, s.log)
@@ -67,6 +74,9 @@ func findScoring(c *cli.Context) (*scoring, error) {
 		if needed.value == "" {
 			return nil, &run.Error{Exit: run.ExitUsage, Code: needed.name, Err: fmt.Errorf("no --%s is given, and %s is no run's folder that would tell it", needed.name, c.String("log")), Hint: "Give --" + needed.name}
 		}
+	}
+	if _, err := os.Stat(s.dataset); err != nil && s.record != nil && c.String("dataset") == "" {
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: fmt.Errorf("the run's data set, %s as its record names it, is not found from this folder: %w", s.dataset, err), Hint: "Start where the run was started, or give --dataset"}
 	}
 	m, err := models.Find(model)
 	if err != nil {
@@ -159,12 +169,12 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 	return r, nil
 }
 
-// scored shows how far the scoring is, at most ten lines.
+// scored shows how far a scoring is that takes long: nothing for one that ends at once.
 func (p *program) scored() func(done, total int) {
-	last := 0
+	last := time.Now()
 	return func(done, total int) {
-		if tenth := 10 * done / max(total, 1); tenth > last && !p.quiet && !p.noProgress {
-			last = tenth
+		if time.Since(last) >= lineEvery && !p.quiet && !p.noProgress {
+			last = time.Now()
 			fmt.Fprintf(p.stderr, "scored %d of %d answers\n", done, total)
 		}
 	}
@@ -178,14 +188,15 @@ func (p *program) writeScore(s *scoring, r *accuracy.Result) error {
 	if err := run.WriteScore(s.folder, r); err != nil {
 		return err
 	}
-	if !r.Reached(s.record != nil && s.record.Rehearsal) {
+	rehearsal := s.record != nil && s.record.Rehearsal
+	if !r.Reached(rehearsal) {
 		p.exit = run.ExitInvalid
 	}
 	if p.json {
 		r.PerSample = nil // the file has it
 		return r.WriteJSON(p.stdout)
 	}
-	if err := p.printMetrics(r.Metrics); err != nil {
+	if err := p.printMetrics(r.Metrics, rehearsal); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "answers  %d of %d samples, %d missing\n", r.Entries, r.Samples+r.Missing, r.Missing)
@@ -199,14 +210,10 @@ func (p *program) writeScore(s *scoring, r *accuracy.Result) error {
 }
 
 // printMetrics shows each metric with its target and whether it is reached.
-func (p *program) printMetrics(metrics []accuracy.Metric) error {
+func (p *program) printMetrics(metrics []accuracy.Metric, rehearsal bool) error {
 	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
 	for _, m := range metrics {
-		verdict := "-"
-		if m.Pass != nil {
-			verdict = map[bool]string{true: "pass", false: "FAIL"}[*m.Pass]
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, m.Text, m.Bounds(), verdict)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, strings.Trim(m.Text, "'"), m.Bounds(), m.Word(rehearsal))
 	}
 	return w.Flush()
 }

@@ -83,7 +83,9 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 			return nil, err
 		}
 	}
-	k.Attempts = max(1, c.Int("attempts"), k.size.attempts)
+	if k.Attempts = max(1, k.size.attempts); c.IsSet("attempts") {
+		k.Attempts = max(1, c.Int("attempts"))
+	}
 	k.Wait = c.Duration("wait-endpoint")
 	k.Command = k.command
 	k.Tell = func(text string) { p.notice(text) }
@@ -229,7 +231,7 @@ func (k *theCampaign) config(s campaign.Step) (*config.Effective, error) {
 // runCampaign does the steps and shows what became of them.
 func (p *program) runCampaign(ctx context.Context, k *theCampaign) error {
 	outcomes, err := p.measure(ctx, k)
-	if k.State() == nil || err != nil && p.json { // one object: the error. What was done before stands in its folders.
+	if outcomes == nil || err != nil && p.json { // nothing was begun; or one object: the error. What was done before stands in its folders.
 		return err
 	}
 	p.printOutcomes(k.State(), outcomes)

@@ -42,7 +42,7 @@ func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome)
 	_ = t.Flush() // to stdout: where that is gone nobody reads the table
 	for _, o := range outcomes {
 		if o.Entry.Why != "" {
-			fmt.Fprintf(p.stdout, "%s: %s: %s\n", o.Step.ID(), o.Entry.Code, o.Entry.Why)
+			fmt.Fprintf(p.stdout, "%s: %s: %s\n", o.Step.ID(), o.Entry.Code, strings.TrimPrefix(o.Entry.Why, o.Entry.Code+": "))
 		}
 	}
 	if campaign.ExitCode(outcomes) == run.ExitValid {

@@ -32,7 +32,7 @@ type size struct {
 // sizes: a tiny rehearsal has as many queries as LoadGen's early stopping wants for its percentiles (spec/loadgen-engine.md), and as
 // few rows as a score can be made of.
 var sizes = []size{
-	{name: "normal", queries: 512},
+	{name: "normal", queries: 512, attempts: 2},
 	{name: "tiny", queries: 64, attempts: 3, table: map[models.Scenario][][2]string{
 		models.Offline:      {{"samples", "64"}, {"min-queries", "128"}},
 		models.Server:       {{"samples", "64"}, {"min-queries", "512"}, {"min-duration", "0"}, {"target-qps", "150"}},

@@ -28,6 +28,9 @@ func (p *program) complianceNeeds(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
+	if _, known := models.FindRound(c.String("round")); !known {
+		return &run.Error{Exit: run.ExitUsage, Code: "round", Err: fmt.Errorf("the round %q is unknown", c.String("round")), Hint: "Use " + rounds()}
+	}
 	name := c.String("model")
 	if name == "" {
 		return p.allNeeds(c.String("division"))
@@ -52,6 +55,15 @@ func (p *program) complianceNeeds(c *cli.Context) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", n.Test, needed, n.Why)
 	}
 	return w.Flush()
+}
+
+// rounds are the names of those that are known.
+func rounds() string {
+	var names []string
+	for _, r := range models.Rounds() {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // allNeeds is the table of every benchmark and round: the audits, none, or - where the round lacks the benchmark.

@@ -50,6 +50,9 @@ func (p *program) complianceVerify(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
+	if _, err := os.Stat(c.String("logs")); err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "logs", Err: fmt.Errorf("the audit's logs can not be read: %w", err), Hint: "Give --logs the folder of LoadGen's logs of the audit's test"}
+	}
 	in := compliance.Input{
 		Compliance: c.String("logs"), ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
 		AuditFile: c.String("audit-file"), ScoreMatch: c.String("score-pattern"), Tolerance: c.Float64("tolerance"), Type: compliance.DType(c.String("dtype")),

@@ -49,7 +49,7 @@ func readingFlags() []cli.Flag {
 		&cli.StringFlag{Name: "prompt-template", Usage: "text file that makes the prompts of a row's fields, such as {input}"},
 		&cli.StringFlag{Name: "lengths", Usage: ".npy file of the prompts' lengths, for ids in a .npy file"},
 		&cli.StringFlag{Name: "pad-side", Usage: "side of the padding in a .npy table: right or left", Value: datasets.PadRight},
-		&cli.IntFlag{Name: "pad-id", Usage: "id that the padding in a .npy table must be (default: the first one met)"},
+		&cli.IntFlag{Name: "pad-id", Usage: "id that the padding in a .npy table must be", DefaultText: "the first one met"},
 	}
 }
 
@@ -195,6 +195,19 @@ func (p *program) datasetConvert(c *cli.Context) error {
 	return nil
 }
 
+// ownSet refuses to write over a file that is no synthetic set of the benchmark's: a real data set may lie there.
+func ownSet(path string, row *models.Row) error {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
+		return nil // there is nothing to lose
+	}
+	o := datasets.ForRow(row)
+	o.Limit = 1
+	if ds, err := datasets.Open(path, o); err == nil && datasets.Synthetic(ds) {
+		return nil
+	}
+	return &run.Error{Exit: run.ExitUsage, Code: "output", Err: fmt.Errorf("%s is there already, and is no synthetic set of %s", path, row.Name), Hint: "Choose another --output, or remove it"}
+}
+
 func (p *program) datasetSynth(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
@@ -208,6 +221,9 @@ func (p *program) datasetSynth(c *cli.Context) error {
 	}
 	if c.Int("samples") < 1 {
 		return &run.Error{Exit: run.ExitUsage, Code: "samples", Err: fmt.Errorf("--samples is %d; a data set has at least one row", c.Int("samples"))}
+	}
+	if err := ownSet(c.String("output"), m.Row); err != nil {
+		return err
 	}
 	err = atomicfile.Write(c.String("output"), func(w io.Writer) error {
 		return datasets.SynthSet{Row: m.Row, Samples: c.Int("samples"), Seed: c.Int64("seed"), Code: c.Bool("code")}.Write(w)

@@ -24,16 +24,27 @@ func settingFlags() []cli.Flag {
 	return flags
 }
 
+// usageOf is a setting's help with the words that it takes.
+func usageOf(s config.Setting) string {
+	if s.Kind == config.Enum {
+		return s.Usage + ": " + strings.Join(s.Enum, ", ")
+	}
+	if s.Kind == config.Bool && s.Default == "true" {
+		return s.Usage + "; --no-" + s.Name + ": not"
+	}
+	return s.Usage
+}
+
 // settingFlag keeps the text as it was typed: config reads it, and says what is wrong with it.
 func settingFlag(s config.Setting, name string, hidden bool) cli.Flag {
 	takesNone := s.Kind == config.Bool || isSwitch(s, name)
 	switch {
 	case takesNone:
-		return &cli.BoolFlag{Name: name, Usage: s.Usage, Category: s.Group, Hidden: hidden, DefaultText: s.Default}
+		return &cli.BoolFlag{Name: name, Usage: usageOf(s), Category: s.Group, Hidden: hidden, DefaultText: s.Default}
 	case s.Kind == config.Strings:
-		return &cli.StringSliceFlag{Name: name, Usage: s.Usage, Category: s.Group, Hidden: hidden}
+		return &cli.StringSliceFlag{Name: name, Usage: usageOf(s), Category: s.Group, Hidden: hidden}
 	default:
-		return &cli.StringFlag{Name: name, Usage: s.Usage, Category: s.Group, Hidden: hidden, DefaultText: s.Default}
+		return &cli.StringFlag{Name: name, Usage: usageOf(s), Category: s.Group, Hidden: hidden, DefaultText: s.Default}
 	}
 }
 
@@ -51,7 +62,7 @@ func (p *program) effective(c *cli.Context) (*config.Effective, error) {
 	e := config.New(config.RunSettings())
 	if path := c.String("config"); path != "" {
 		if err := e.LoadYAMLFile(path); err != nil {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "config_file", Err: err}
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "config_file", Err: err, Hint: "Its keys are the flags of `mlperf-go run --help` without their dashes"}
 		}
 	}
 	if err := e.SetEnviron(p.environ, otherNames(c.App.Commands)...); err != nil {

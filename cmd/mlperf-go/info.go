@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -17,6 +18,9 @@ func (p *program) modelsCommand() *cli.Command {
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return p.listModels()
+			}
+			if c.NArg() > 1 {
+				return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%d names are given, and one benchmark is shown at a time", c.NArg()), Hint: "Write `mlperf-go models NAME`"}
 			}
 			m, err := models.Find(c.Args().First())
 			if err != nil {
@@ -50,7 +54,11 @@ func (p *program) listModels() error {
 			}
 			scenarios += string(s.Scenario)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", r.Name, scenarios, r.DatasetSamples, served)
+		rows := "any"
+		if r.DatasetSamples > 0 {
+			rows = strconv.Itoa(r.DatasetSamples)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, scenarios, rows, served)
 	}
 	return w.Flush()
 }

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 	"go.uber.org/zap"
@@ -39,6 +38,7 @@ func main() {
 		os.Exit(run.ExitBug)
 	})
 	defer crash.Catch()
+	log.SetOutput(io.Discard) // net/http writes there what a strange server sent; the error that follows says it in one paragraph
 	os.Exit(mainCode(os.Args, os.Environ(), os.Stdout, os.Stderr))
 }
 
@@ -59,7 +59,8 @@ type program struct {
 }
 
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {
-	p := &program{environ: environ, stdout: stdout, stderr: stderr, log: zap.NewNop(), logLevel: "info", logFormat: "console"}
+	out := &output{to: stdout}
+	p := &program{environ: environ, stdout: out, stderr: stderr, log: zap.NewNop(), logLevel: "info", logFormat: "console"}
 	app := p.app()
 	if err := dropEmpty(environ); err != nil {
 		return p.report(err)
@@ -69,7 +70,7 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	err := app.RunContext(ctx, flagsFirst(app.Commands, app.Flags, args))
 	_ = p.log.Sync() // stderr may be a terminal, which can not be synced
 	if err == nil {
-		return p.exit
+		return p.written(out)
 	}
 	// Whatever broke because of a signal, the signal is why the program ends.
 	if i, ok := context.Cause(ctx).(run.Interrupt); ok && !errors.As(err, &i) {
@@ -109,36 +110,9 @@ func (p *program) writeJSON(v any) {
 	enc := json.NewEncoder(p.stdout)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := enc.Encode(v); err != nil && !gone(err) {
 		fmt.Fprintf(p.stderr, "mlperf-go: the result can not be written: %v\n", err)
 		p.exit = run.ExitEnvironment
-	}
-}
-
-// interruptible gives a context that the first SIGINT or SIGTERM ends; the second ends the process at once.
-func interruptible() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	end := make(chan struct{})
-	go func() {
-		defer crash.Catch()
-		select {
-		case <-end:
-			return
-		case s := <-signals:
-			cancel(run.Interrupt{Signal: s.(syscall.Signal)})
-		}
-		select {
-		case <-end:
-		case s := <-signals:
-			os.Exit(run.Interrupt{Signal: s.(syscall.Signal)}.ExitCode())
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(end)
-		cancel(nil)
 	}
 }
 

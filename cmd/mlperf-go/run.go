@@ -18,7 +18,8 @@ func (p *program) runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run one test", HideHelpCommand: true,
 		Description: "Runs one LoadGen test and leaves a folder with the official logs, the record (run.json) and a verdict.\n" +
-			"Without --endpoint the simulator is started; without --dataset a synthetic data set is made. Both make a rehearsal.",
+			"Without --endpoint the simulator is started; without --dataset a synthetic data set is made. Both make a rehearsal.\n" +
+			"Every flag has an environment name too, such as MLPERF_GO_TARGET_QPS, and a line of --config FILE, such as target-qps: 40. docs/flags.md lists them.",
 		Flags: append(settingFlags(), &cli.BoolFlag{Name: "print-config", Usage: "print the effective configuration with origins, and stop"}),
 		Action: func(c *cli.Context) error {
 			e, err := p.effective(c)

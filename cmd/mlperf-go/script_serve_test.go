@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|redirect|closed
+// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|redirect|closed|ssh
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {
@@ -35,9 +35,34 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(l.Close())
 		return
 	}
+	if args[1] == "ssh" {
+		ts.Setenv(args[0], greeter(ts))
+		return
+	}
 	s := httptest.NewServer(handlers[args[1]])
 	ts.Defer(s.Close)
 	ts.Setenv(args[0], s.URL)
+}
+
+// greeter speaks first, as SSH does, and then listens for as long as the other side stays.
+func greeter(ts *testscript.TestScript) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") // a client that left does not matter
+				_, _ = io.Copy(io.Discard, c)
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String()
 }
 
 // tokenCounters are each kind of server's own counters that together make one figure of the record.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -223,6 +224,24 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		}
 	}
 	t.Fatal("every second signal found the record written")
+}
+
+// A closed terminal or connection is the most common end of a long test: what was measured is kept then too.
+func TestAHangupKeepsWhatWasMeasured(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("started with nohup, where a hangup means nothing")
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGQUIT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			p := startRun(t, long["Server"]...)
+			p.issuing()
+			require.NoError(t, p.cmd.Process.Signal(sig))
+			require.Equal(t, 128+int(sig), p.end(2*endWithin), "exit code; stderr:\n%s", p.stderr.String())
+			require.Equal(t, run.Interrupted, p.record().Verdict)
+			require.NotContains(t, p.stderr.String(), "goroutine ")
+		})
+	}
 }
 
 func TestSignalBeforeTheTestLeavesNothing(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -42,7 +43,7 @@ func (p *program) simCommand() *cli.Command {
 			&cli.IntFlag{Name: "tokens-per-event", Value: d.TokensPerEvent, Usage: "tokens in one streamed event"},
 			&cli.IntFlag{Name: "output-tokens", Value: d.OutputTokens, Usage: "length of a random answer"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "of answers and faults"},
-			&cli.StringFlag{Name: "fault", Usage: "NAME=RATE[,NAME=RATE...]; `mlperf-go sim --list-faults` names them"},
+			&cli.StringFlag{Name: "fault", Usage: "`NAME=RATE[,...]`, a fault and the share of requests that meet it; --list-faults names them"},
 			&cli.BoolFlag{Name: "list-faults", Usage: "list the faults, and stop"},
 			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send"},
 		},
@@ -126,10 +127,18 @@ func simDataset(cfg *sim.Config, benchmark, path, template string) error {
 	return err
 }
 
+func portNumber(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
+}
+
 func (p *program) serve(c *cli.Context, cfg sim.Config) error {
 	s, err := sim.New(cfg)
 	if err != nil {
 		return &run.Error{Exit: run.ExitUsage, Code: "sim", Err: err}
+	}
+	if _, port, err := net.SplitHostPort(c.String("listen")); err != nil || !portNumber(port) {
+		return &run.Error{Exit: run.ExitUsage, Code: "listen", Err: fmt.Errorf("--listen %q is no address with a port", c.String("listen")), Hint: "Write --listen 127.0.0.1:8000, or port 0 for a free one"}
 	}
 	l, err := net.Listen("tcp", c.String("listen"))
 	if err != nil {

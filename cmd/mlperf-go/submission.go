@@ -48,7 +48,7 @@ func campaignFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "only", Category: campaignGroup, Usage: "do these steps alone: a scenario, a test (performance, accuracy, score, TEST06), or Server/accuracy; repeatable"},
 		&cli.StringSliceFlag{Name: "set", Category: campaignGroup, Usage: "a setting of one scenario or test, as in Server.target-qps=80 or accuracy.dataset=FILE; repeatable"},
 		&cli.StringFlag{Name: "rehearsal-size", Category: campaignGroup, Usage: "tiny or normal: how long a rehearsal's tests are", DefaultText: "normal"},
-		&cli.IntFlag{Name: "attempts", Category: campaignGroup, Usage: "how often a test that ends INVALID is tried", DefaultText: "1; of a tiny rehearsal 3"},
+		&cli.IntFlag{Name: "attempts", Category: campaignGroup, Usage: "how often a test that ends INVALID is tried", DefaultText: "1; of a rehearsal 2, of a tiny one 3"},
 		&cli.DurationFlag{Name: "wait-endpoint", Category: campaignGroup, Value: 10 * time.Minute, Usage: "how long an endpoint that does not answer is waited for before a test"},
 		&cli.BoolFlag{Name: "dry-run", Category: campaignGroup, Usage: "say what would be done, why, and how long it takes; start nothing"},
 		&cli.BoolFlag{Name: "print-script", Category: campaignGroup, Usage: "print a bash script that runs the same tests; start nothing"},

@@ -25,7 +25,7 @@ func (p *program) buildCommand() *cli.Command {
 			"Exit code 1: a run can not be submitted; 2: words are missing. In both cases nothing is written, and each reason is named.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Usage: "root of the tree; default: CAMPAIGN/" + layout.TreeName},
-			&cli.StringFlag{Name: "system", Usage: "file with the description of the system and the submitter's words; `mlperf-go submission init` writes one"},
+			&cli.StringFlag{Name: "system", Usage: "file with the description of the system and the submitter's words; mlperf-go submission init writes one"},
 			&cli.StringFlag{Name: "submitter", Usage: "name of the submitter's folder; default: the description's"},
 			&cli.StringFlag{Name: "division", Usage: "closed, open or network; default: the description's, else the campaign's"},
 			&cli.StringFlag{Name: "round", Usage: "round whose layout and seeds count", DefaultText: "the campaign's, else " + models.CurrentRound},

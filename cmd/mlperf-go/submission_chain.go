@@ -48,7 +48,7 @@ func (p *program) chain(c *cli.Context) error {
 		return &run.Error{Exit: run.ExitUsage, Code: "submitter", Err: errors.New("nobody is named who submits"), Hint: "Give --submitter, or a description with --system; `mlperf-go submission run` only measures"}
 	}
 	outcomes, err := p.measure(c.Context, k)
-	if err != nil && p.json {
+	if outcomes == nil || err != nil && p.json { // nothing was begun, or one object: the error
 		return err
 	}
 	if err != nil || p.exit != run.ExitValid {
@@ -135,7 +135,7 @@ func printVerdict(w io.Writer, r *check.Report) error {
 	fmt.Fprintf(w, "Nothing is wrong with the tree but that it is a rehearsal:\n")
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, l := range lines {
-		fmt.Fprintf(t, "  %s\t%s\t%s, and a submission has %s\t%d places\n", l.Rule, l.Key, l.Found, l.Expected, l.places)
+		fmt.Fprintf(t, "  %s\t%s\t%s, and a submission has %s\t%s\n", l.Rule, l.Key, l.Found, l.Expected, count(l.places, "place"))
 	}
 	return t.Flush()
 }
@@ -160,4 +160,11 @@ func freshFolder(root, name string) (string, error) {
 		}
 		return path, nil
 	}
+}
+
+func count(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
 }

@@ -26,7 +26,7 @@ func printSummary(out io.Writer, r *run.Record) {
 		fmt.Fprintf(w, "  rehearsal\t%s\n", why)
 	}
 	fmt.Fprintf(w, "\nresult\t%s\n", headline(r))
-	printScore(w, r.Accuracy)
+	printScore(w, r.Accuracy, r.Rehearsal)
 	t := r.Throughput
 	fmt.Fprintf(w, "output tokens/s\t%.2f\n", t.OutputTokens)
 	fmt.Fprintf(w, "input tokens/s\t%.2f\n", t.InputTokens)
@@ -44,7 +44,7 @@ func printSummary(out io.Writer, r *run.Record) {
 }
 
 // printScore shows each metric with its target, and what was not scored.
-func printScore(w io.Writer, s *run.Score) {
+func printScore(w io.Writer, s *run.Score, rehearsal bool) {
 	if s == nil {
 		return
 	}
@@ -52,11 +52,7 @@ func printScore(w io.Writer, s *run.Score) {
 		fmt.Fprintf(w, "score\tnone: %s\n", s.NotScored)
 	}
 	for _, m := range s.Metrics {
-		verdict := ""
-		if m.Pass != nil {
-			verdict = map[bool]string{true: "pass", false: "FAIL"}[*m.Pass]
-		}
-		fmt.Fprintf(w, "score %s\t%s\t%s\t%s\n", m.Name, m.Text, m.Bounds(), verdict)
+		fmt.Fprintf(w, "score %s\t%s\t%s\t%s\n", m.Name, strings.Trim(m.Text, "'"), m.Bounds(), m.Word(rehearsal))
 	}
 	for _, u := range s.Unscored {
 		fmt.Fprintf(w, "not scored\t%d samples of %s: %s\n", u.Samples, u.Subset, u.Why)

@@ -43,12 +43,23 @@ func WriteJSON(path string, v any) error {
 	return WriteBytes(path, append(data, '\n'))
 }
 
+// create makes the unfinished file. A rename onto a device or a pipe (/dev/stdout, /dev/full) would put a file in its place.
 func create(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("writing %s: found %s, expected a regular file or none; give the name of a file", path, kind(info.Mode()))
+	}
 	f, err := os.OpenFile(path+tmpSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, explain(path, err)
 	}
 	return f, nil
+}
+
+func kind(m os.FileMode) string {
+	if m.IsDir() {
+		return "a folder"
+	}
+	return "a pipe, a socket or a device"
 }
 
 // publish syncs and closes f and gives it its final name.

@@ -47,6 +47,18 @@ func TestWriteSaysWhatToTry(t *testing.T) {
 	require.ErrorContains(t, err, "make the folder first")
 }
 
+// A rename would put a file in the place of /dev/stdout.
+func TestWriteLeavesDevicesAlone(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.ErrorContains(t, WriteBytes(pipe, nil), "writing "+pipe+": found a pipe, a socket or a device, expected a regular file or none")
+	require.ErrorContains(t, WriteBytes(dir, nil), "found a folder")
+	info, err := os.Lstat(pipe)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeNamedPipe)
+}
+
 // fullDisk makes path's unfinished file one that never has room.
 func fullDisk(t *testing.T, name string) string {
 	t.Helper()

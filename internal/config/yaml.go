@@ -21,7 +21,7 @@ const secretText = "***"
 func (e *Effective) LoadYAMLFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("config file: %w", err)
+		return fmt.Errorf("the config file can not be read: %w; give a readable YAML file", err)
 	}
 	defer f.Close()
 	return e.LoadYAML(path, f)

@@ -127,7 +127,7 @@ func (p *Prober) judge(got *probeSink, url string) error {
 	case o.Reason == "http_401" || o.Reason == "http_403":
 		return refuse(backends.FaultUnauthorized, got.detail, "Give the key that the server was started with (--api-key).")
 	case o.Reason != backends.OK && !p.Found.ReturnsTokenIDs && !p.Found.Usage && o.Reason == backends.FailBadEvent:
-		return refuse(backends.FaultNoTokenCount, got.detail, "Use a server that sends one of them.")
+		return refuse(backends.FaultNoTokenCount, got.detail, "Is it the inference server's own port and route (--backend, --api)? An answer of this route has the tokens' ids, or usage, by which tokens are counted.")
 	case o.Reason != backends.OK:
 		return refuse(backends.FaultGenerate, fmt.Sprintf("%s (%s)", got.detail, o.Reason), "The server's log tells more; --no-preflight-query leaves this request out.")
 	case p.Config.NeedIDs && !p.Found.ReturnsTokenIDs:

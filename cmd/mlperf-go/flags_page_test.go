@@ -1,0 +1,108 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+)
+
+var updateFlags = flag.Bool("update-flags", false, "write docs/flags.md anew")
+
+const flagsPage = "../../docs/flags.md"
+
+// Every flag stands on a page: docs/flags.md is what the commands themselves say.
+func TestTheFlagsPageIsWhatTheCommandsSay(t *testing.T) {
+	want := flagsText()
+	if *updateFlags {
+		require.NoError(t, os.WriteFile(flagsPage, []byte(want), 0o644))
+	}
+	got, err := os.ReadFile(flagsPage)
+	require.NoError(t, err)
+	require.Equal(t, want, string(got), "go test ./cmd/mlperf-go -run TestTheFlagsPage -update-flags writes it anew")
+}
+
+func flagsText() string {
+	app := (&program{stdout: io.Discard, stderr: io.Discard}).app()
+	var b strings.Builder
+	b.WriteString("# Every flag\n\nWritten from the program's own words (`mlperf-go COMMAND --help`); a test keeps it so. Every flag is also read from the environment: " +
+		"`--target-qps` is\n`MLPERF_GO_TARGET_QPS`. A flag stands above the environment, that above a file of `--config`. Durations are Go's, such as `90s`; a bare number is seconds.\n" +
+		"Names of the older harness are in [migration.md](migration.md).\n\n## All commands\n\n")
+	table(&b, globalFlags(), nil)
+	b.WriteString("\n## Settings of a test\n\nOf `run`, `submission`, `submission run`, `compliance run` and `preflight`; `--config FILE` takes the same names as YAML.\n")
+	group, settings := "", map[string]bool{"config": true}
+	for _, s := range config.RunSettings() {
+		for _, name := range s.Names() {
+			settings[name] = true
+		}
+		if s.Hidden || s.Ignored {
+			continue
+		}
+		if s.Group != group {
+			group = s.Group
+			fmt.Fprintf(&b, "\n### %s\n\n| flag | default | meaning |\n| --- | --- | --- |\n", group)
+		}
+		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", s.Name, s.Default, cell(usageOf(s)))
+	}
+	each(app.Commands, "", func(name string, c *cli.Command) {
+		skip := map[string]bool{"help": true}
+		for _, f := range globalFlags() {
+			skip[f.Names()[0]] = true
+		}
+		if has(c, "target-qps") {
+			for name := range settings {
+				skip[name] = true
+			}
+		}
+		var own strings.Builder
+		if table(&own, c.Flags, skip) > 0 {
+			fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n%s", name, c.Usage, own.String())
+		}
+	})
+	return b.String()
+}
+
+func each(commands []*cli.Command, above string, do func(string, *cli.Command)) {
+	for _, c := range commands {
+		do(above+c.Name, c)
+		each(c.Subcommands, above+c.Name+" ", do)
+	}
+}
+
+func has(c *cli.Command, name string) bool {
+	for _, f := range c.Flags {
+		if f.Names()[0] == name {
+			return true
+		}
+	}
+	return false
+}
+
+// table writes the flags that are not skipped, and says how many there are.
+func table(b *strings.Builder, flags []cli.Flag, skip map[string]bool) int {
+	n := 0
+	for _, f := range flags {
+		d, ok := f.(cli.DocGenerationFlag)
+		if v, hides := f.(cli.VisibleFlag); !ok || skip[f.Names()[0]] || hides && !v.IsVisible() {
+			continue
+		}
+		if n++; n == 1 {
+			b.WriteString("| flag | default | meaning |\n| --- | --- | --- |\n")
+		}
+		standard := d.GetDefaultText()
+		if _, isSwitch := f.(*cli.BoolFlag); isSwitch && standard == "false" {
+			standard = ""
+		}
+		fmt.Fprintf(b, "| `--%s` | %s | %s |\n", f.Names()[0], cell(strings.Trim(standard, `"`)), cell(d.GetUsage()))
+	}
+	return n
+}
+
+func cell(text string) string { return strings.ReplaceAll(strings.ReplaceAll(text, "`", ""), "|", "\\|") }
