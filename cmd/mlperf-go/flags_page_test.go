@@ -105,4 +105,6 @@ func table(b *strings.Builder, flags []cli.Flag, skip map[string]bool) int {
 	return n
 }
 
-func cell(text string) string { return strings.ReplaceAll(strings.ReplaceAll(text, "`", ""), "|", "\\|") }
+func cell(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "`", ""), "|", "\\|")
+}
