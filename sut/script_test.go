@@ -121,6 +121,10 @@ var scripts = map[string]*script{
 		first(q, sink)
 		sink.Complete(q, &backends.Outcome{Text: []byte("grüße"), NTokens: 2})
 	}},
+	"text that is empty": {take: func(q loadgen.Query, sink backends.Sink) {
+		first(q, sink)
+		sink.Complete(q, &backends.Outcome{Text: []byte{}, Tokens: []int32{2}, NTokens: 2})
+	}},
 	"empty":    {take: func(q loadgen.Query, sink backends.Sink) { first(q, sink); sink.Complete(q, &backends.Outcome{}) }},
 	"all fail": {take: func(q loadgen.Query, sink backends.Sink) { sink.Complete(q, failed(backends.FailConnect)) }},
 	"silent":   {hold: true},

@@ -171,6 +171,17 @@ func TestTextAnswers(t *testing.T) {
 	})
 }
 
+// An answer without a text is no list of ids where answers are texts: a scorer would read those as characters.
+func TestTextThatIsEmpty(t *testing.T) {
+	t.Parallel()
+	j := with(server("text that is empty"), func(j *job) { j.Dir, j.Mode = t.TempDir(), loadgen.AccuracyOnly })
+	require.True(t, doIn(t, j).Returned)
+	checkAnswers(t, j, func(e *mllog.AccuracyEntry) {
+		require.Empty(t, e.Data)
+		require.EqualValues(t, 2, e.TokenCount)
+	})
+}
+
 func TestEmptyAnswersAreCounted(t *testing.T) {
 	t.Parallel()
 	s := do(t, server("empty"))

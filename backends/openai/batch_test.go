@@ -87,3 +87,18 @@ func FuzzBatchStream(f *testing.F) {
 	}
 	f.Fuzz(streamed)
 }
+
+// The server counts a whole batch: fewer than its ids are as wrong as more.
+func TestCountOfABatch(t *testing.T) {
+	for counted, want := range map[string]backends.Reason{"3": backends.OK, "2": backends.FailTokenCount, "4": backends.FailTokenCount, "0": backends.FailTokenCount, "null": backends.OK} {
+		a := newAnswer(&vllm, &backends.Config{Batch: 2, API: "completions"})
+		a.Begin("application/json")
+		a.Feed([]byte(`{"choices":[{"index":0,"text":"a","token_ids":[1,2],"finish_reason":"stop"},{"index":1,"text":"b","token_ids":[3],"finish_reason":"stop"}],"usage":{"prompt_tokens":4,"completion_tokens":` + counted + `}}`))
+		var o backends.Outcome
+		a.Finish(&o, backends.OK)
+		require.Len(t, o.Parts, 2)
+		for i := range o.Parts {
+			require.Equal(t, want, o.Parts[i].Reason, "%s counted", counted)
+		}
+	}
+}
