@@ -6,14 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // printScript writes the campaign as a bash script: the same commands in the same order. It stops at nothing that the campaign would
-// go on after, and does not repeat what is done.
-func (p *program) printScript(k *theCampaign) error {
+// go on after, and does not repeat what is done. engine are the arguments of servers that the campaign would start.
+func (p *program) printScript(k *theCampaign, engine []string) error {
 	if err := k.bind(); err != nil {
 		return err
 	}
@@ -31,6 +32,9 @@ func (p *program) printScript(k *theCampaign) error {
 		if err := k.base.Set("dataset", path, forced); err != nil {
 			return err
 		}
+	}
+	if p.servers != nil {
+		fmt.Fprintf(&b, scriptServers, quoted(p.serverWords(k.base, engine)), shellWord(p.servers.Dir))
 	}
 	if !k.base.Has("endpoint") {
 		served := plan.Config.String("served-model")
@@ -57,6 +61,21 @@ func (p *program) printScript(k *theCampaign) error {
 	b.WriteString("\nexit $failed\n")
 	_, err = fmt.Fprint(p.stdout, b.String())
 	return err
+}
+
+// serverWords are the arguments by which `server up` starts the same servers.
+func (p *program) serverWords(e *config.Effective, engine []string) []string {
+	var words []string
+	for _, f := range serverFlags() {
+		name := f.Names()[0]
+		if o := e.Origin(name); name == "server-dir" || e.IsSet(name) && o.Layer > config.FromRegistry && o != p.serverOrigin {
+			words = append(words, "--"+name, e.Text(name))
+		}
+	}
+	if len(engine) > 0 {
+		words = append(append(words, "--"), engine...)
+	}
+	return words
 }
 
 // userConf is that of a scenario's performance run.
@@ -106,6 +125,15 @@ trap 'kill "$simulator" 2>/dev/null' EXIT
 for _ in $(seq 600); do [ -s "$ready" ] && break; sleep 0.1; done
 endpoint=$(cat "$ready") || exit 3
 rm -f "$ready"
+`
+
+const scriptServers = `
+# The servers, which end with the script.
+mlperf-go server up %s &
+servers=$!
+trap 'kill "$servers" 2>/dev/null; wait "$servers"' EXIT
+while kill -0 "$servers" 2>/dev/null && ! mlperf-go server status --server-dir %s >/dev/null 2>&1; do sleep 0.2; done
+kill -0 "$servers" 2>/dev/null || exit 3
 `
 
 // shellWord is one word for a shell.

@@ -69,7 +69,7 @@ func (p *program) submissionRun(c *cli.Context) error {
 	}
 	switch {
 	case c.Bool("print-script"):
-		return p.printScript(k)
+		return p.printScript(k, c.Args().Slice())
 	case c.Bool("dry-run"):
 		return p.dryRun(k)
 	}
