@@ -54,4 +54,4 @@ vllm)
   exit 2
   ;;
 esac
-REAL_SERVER=$server REAL_HOME=$home REAL_SCRIPTS=$scripts go test -count=1 -timeout 60m -run '^TestRealServers$' "${@:2}" ./cmd/mlperf-go
+REAL_SERVER=$server REAL_HOME=$home REAL_SCRIPTS=$scripts go test -count=1 -timeout 100m -parallel 1 -run '^TestRealServers$' "${@:2}" ./cmd/mlperf-go

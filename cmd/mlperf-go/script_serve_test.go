@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|redirect|closed|ssh
+// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|redirect|closed|later|ssh
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {
@@ -28,8 +30,11 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 			http.Redirect(w, r, "http://login.example/"+r.URL.Path, http.StatusFound)
 		},
 	}
-	if args[1] == "closed" {
+	if args[1] == "closed" || args[1] == "later" {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if args[1] == "later" {
+			l, err = net.Listen("tcp", unusedLater())
+		}
 		ts.Check(err)
 		ts.Setenv(args[0], "http://"+l.Addr().String())
 		ts.Check(l.Close())
@@ -63,6 +68,23 @@ func greeter(ts *testscript.TestScript) string {
 		}
 	}()
 	return "http://" + l.Addr().String()
+}
+
+// unusedLater is an address for a server that listens minutes from now: its port is below those that the kernel gives to connections, one
+// of which would otherwise have it by then.
+func unusedLater() string {
+	low := 32768 // where the kernel does not tell
+	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		_, _ = fmt.Sscan(string(text), &low)
+	}
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", low/2+rand.IntN(max(low/2, 1)))
+		if l, err := net.Listen("tcp", address); err == nil {
+			_ = l.Close() // nobody came
+			return address
+		}
+	}
+	return "127.0.0.1:0"
 }
 
 // tokenCounters are each kind of server's own counters that together make one figure of the record.
