@@ -211,6 +211,13 @@ type Driver interface {
 	Probe(ctx context.Context, e Endpoint, c *Config, sample *datasets.Sample, generate bool) (*Probe, error)
 }
 
+// CacheEmptier is what a driver may also be: one whose servers can be told to forget the prompts they have seen.
+type CacheEmptier interface {
+	// EmptyCache tells one endpoint, and waits for it to have no request that holds on to a prompt. offered is false where the
+	// server has no such route.
+	EmptyCache(ctx context.Context, e Endpoint, c *Config) (offered bool, err error)
+}
+
 // Probe is what an endpoint said of itself before the first query.
 type Probe struct {
 	URL             string        `json:"url"`
@@ -219,7 +226,8 @@ type Probe struct {
 	Models          []string      `json:"models"`            // served names
 	MaxModelLen     int           `json:"max_model_len,omitempty"`
 	HealthStatus    int           `json:"health_status"`
-	Client          string        `json:"client"` // which HTTP client will be used
+	InFlight        *int          `json:"in_flight,omitempty"` // requests that the server had already; nil: it does not tell
+	Client          string        `json:"client"`              // which HTTP client will be used
 	Generated       bool          `json:"generated"`
 	TokenIDPrompt   bool          `json:"token_id_prompt"`
 	ReturnsTokenIDs bool          `json:"returns_token_ids"`

@@ -145,6 +145,10 @@ const (
 	defaultDrainTimeout      = 10 * time.Minute
 )
 
+// nativeFirst are the backends whose native route is the default: SGLang's and llama.cpp's give token ids, which their other routes do
+// not, and Ollama's keep a prompt as it is.
+var nativeFirst = map[string]bool{"sglang": true, "llamacpp": true, "ollama": true}
+
 func commonDefaults(p *Plan) []suggestion {
 	sampling := p.Row.Sampling[p.Mode]
 	backend, api := "vllm", "completions"
@@ -153,8 +157,8 @@ func commonDefaults(p *Plan) []suggestion {
 	}
 	if p.Row.API != "" {
 		api = p.Row.API
-	} else if p.Config.String("backend") == "sglang" {
-		api = "generate" // its native route: the others give no token ids
+	} else if nativeFirst[p.Config.String("backend")] {
+		api = "generate"
 	}
 	list := []suggestion{
 		{"backend", backend}, {"api", api},

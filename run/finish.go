@@ -160,6 +160,9 @@ func (t *test) endpoints(entries []ledger.Entry) []EndpointCounts {
 	list := make([]EndpointCounts, len(t.config.Endpoints))
 	for i, e := range t.config.Endpoints {
 		list[i].URL = e.URL
+		if t.caches != nil {
+			list[i].PrefixCache = t.caches[i]
+		}
 	}
 	for _, b := range t.backends {
 		c, ok := b.(backends.Connected)

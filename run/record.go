@@ -128,8 +128,9 @@ type EndpointCounts struct {
 	Requests    int64  `json:"requests"`
 	Failed      int64  `json:"failed"`
 	Retried     int64  `json:"retried"`
-	Connections int64  `json:"connections"` // opened; 0 where the backend does not count them
-	Excluded    int64  `json:"excluded"`    // times it was left out because it was not there
+	Connections int64  `json:"connections"`            // opened; 0 where the backend does not count them
+	Excluded    int64  `json:"excluded"`               // times it was left out because it was not there
+	PrefixCache string `json:"prefix_cache,omitempty"` // before the timed phase: emptied, not_offered or failed; empty: nothing was asked
 }
 
 // DatasetFacts name the data set.

@@ -56,6 +56,8 @@ type test struct {
 	ended    error              // why the test ended early
 	backends []backends.Backend // one per shard
 	joined   bool               // and all of them have returned
+	driver   backends.Driver
+	caches   []string // what became of each endpoint's prefix cache; nil: nothing was asked
 	notes    []string
 	scorer   *scorer
 	counter  *finder.Source // of the tokenizer that counts answers nobody else counts; nil: there is none
@@ -118,7 +120,7 @@ func (t *test) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.config = c
+	t.config, t.driver = c, driver
 	if err := t.findKeys(); err != nil {
 		return err
 	}

@@ -28,6 +28,9 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 	if err := t.warmUp(ctx); err != nil {
 		return nil, err
 	}
+	if err := t.emptyCaches(ctx); err != nil {
+		return nil, t.release(err)
+	}
 	if t.sampler, err = hostinfo.StartSampler(100 * time.Millisecond); err != nil {
 		return nil, err
 	}

@@ -27,6 +27,15 @@ type Reply struct {
 // Get asks an endpoint for a path, on a connection of its own, and follows no redirect. Its error is a
 // *backends.EndpointError.
 func Get(ctx context.Context, c *backends.Config, e backends.Endpoint, path string, timeout time.Duration) (*Reply, error) {
+	return ask(ctx, c, e, http.MethodGet, path, timeout)
+}
+
+// Post is Get with the method that lets a server do something; there is no body.
+func Post(ctx context.Context, c *backends.Config, e backends.Endpoint, path string, timeout time.Duration) (*Reply, error) {
+	return ask(ctx, c, e, http.MethodPost, path, timeout)
+}
+
+func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, path string, timeout time.Duration) (*Reply, error) {
 	config := *c
 	policy.SetDefaults(&config)
 	target, err := newEndpoint(e, path)
@@ -41,23 +50,23 @@ func Get(ctx context.Context, c *backends.Config, e backends.Endpoint, path stri
 	}
 	defer transport.CloseIdleConnections()
 	request := (&http.Request{
-		Method: http.MethodGet, URL: target.URL, Host: target.Host, Header: target.header,
+		Method: method, URL: target.URL, Host: target.Host, Header: target.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
 	reply := &Reply{URL: target.String()}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return nil, unreachable(ctx, reply.URL, err)
+		return nil, unreachable(ctx, method, reply.URL, err)
 	}
 	defer response.Body.Close()
 	reply.Status, reply.Header = response.StatusCode, response.Header
 	if reply.Body, err = io.ReadAll(io.LimitReader(response.Body, maxReply)); err != nil {
-		return nil, unreachable(ctx, reply.URL, err)
+		return nil, unreachable(ctx, method, reply.URL, err)
 	}
 	return reply, nil
 }
 
-func unreachable(ctx context.Context, url string, err error) error {
+func unreachable(ctx context.Context, method, url string, err error) error {
 	fault, try := backends.FaultUnreachable, "Is the server started, has it finished loading, and are host and port right?"
 	reason := classify(ctx, err, false)
 	var late *policy.Deadline
@@ -74,6 +83,6 @@ func unreachable(ctx context.Context, url string, err error) error {
 	}
 	return &backends.EndpointError{
 		URL: url, Fault: fault, Err: err,
-		Text: fmt.Sprintf("GET %s failed: %v. %s", url, err, try),
+		Text: fmt.Sprintf("%s %s failed: %v. %s", method, url, err, try),
 	}
 }

@@ -131,7 +131,7 @@ func (w *walker) message(e *reader.Event) bool {
 		case "reasoning_content":
 			k, ok = keyReasoningContent, w.Text(e, false)
 		case "tool_calls":
-			k, ok = keyToolCalls, w.calls(e)
+			k, ok = keyToolCalls, w.Calls(e)
 		default:
 			ok = w.Skip(0)
 		}
@@ -141,20 +141,6 @@ func (w *walker) message(e *reader.Event) bool {
 		seen |= k
 	}
 }
-
-// calls finds the tool calls of a message: output beside the text.
-func (w *walker) calls(e *reader.Event) bool {
-	from := w.I
-	if !w.Skip(0) {
-		return false
-	}
-	if raw := w.B[from:w.I]; called(raw) {
-		e.HasText, e.Aside, e.Calls = true, true, raw
-	}
-	return true
-}
-
-func called(raw []byte) bool { return string(raw) != "null" && string(raw) != "[]" }
 
 func (w *walker) usageOf(e *reader.Event) bool {
 	if w.Null() {

@@ -15,7 +15,9 @@ type dialect struct {
 	generate  bool   // has /inference/v1/generate
 	logprobs  bool   // can name ids among the log probabilities
 	grammar   grammar
-	needIDs   string // how it is made to send token ids, as a clause
+	// emptyCache is the route that empties the prefix cache; empty: none is known.
+	emptyCache string
+	needIDs    string // how it is made to send token ids, as a clause
 }
 
 const (
@@ -29,6 +31,7 @@ var (
 	vllm = dialect{
 		chatLimit: "max_completion_tokens", always: true, askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs,
 		whole: `,"skip_special_tokens":false`, generate: true, logprobs: true, grammar: vllmGrammar, needIDs: fromVLLM,
+		emptyCache: "/reset_prefix_cache",
 	}
 	// generic is sent nothing that the benchmark did not ask for.
 	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true, logprobs: true, needIDs: fromVLLM}
@@ -37,7 +40,10 @@ var (
 		chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne, grammar: sglangGrammar,
 		needIDs: "SGLang sends them on its native route (--api generate)",
 	}
-	trtllm = dialect{
+	// llama.cpp and Ollama name no token ids on these routes.
+	llamaCpp = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "llama.cpp sends them on its native route (--api generate)"}
+	ollama   = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "Ollama sends none on any route"}
+	trtllm   = dialect{
 		chatLimit: "max_tokens", askIDs: `,"detokenize":false`, topKOff: &zero,
 		needIDs: "TensorRT-LLM sends them on its completions route (--api completions), asked with detokenize false",
 	}

@@ -17,8 +17,12 @@ type Driver struct {
 	dialect
 }
 
-// SGLang is the driver of SGLang's OpenAI routes. Its native route has a package of its own.
-var SGLang = &Driver{name: "sglang", dialect: sglang}
+// SGLang, LlamaCpp and Ollama are the drivers of these servers' OpenAI routes. Their native routes have packages of their own.
+var (
+	SGLang   = &Driver{name: "sglang", dialect: sglang}
+	LlamaCpp = &Driver{name: "llamacpp", dialect: llamaCpp}
+	Ollama   = &Driver{name: "ollama", dialect: ollama}
+)
 
 func init() {
 	backends.Register("vllm", &Driver{name: "vllm", dialect: vllm})
@@ -82,6 +86,14 @@ func (d *Driver) open(c *backends.Config) (backends.Backend, error) {
 	return client.New(c, p)
 }
 
+// EmptyCache tells one endpoint to forget the prompts that it has seen. It is vLLM's route, offered in its development mode only.
+func (d *Driver) EmptyCache(ctx context.Context, e backends.Endpoint, c *backends.Config) (bool, error) {
+	if d.emptyCache == "" {
+		return false, nil
+	}
+	return probe.EmptyCache(ctx, c, e, d.emptyCache)
+}
+
 // Probe asks one endpoint for its health, version and models and, with generate, for one short answer. Its errors are
 // *backends.EndpointError where the endpoint is at fault.
 func (d *Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
@@ -89,5 +101,5 @@ func (d *Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Con
 		Wire: d, Endpoint: e, Config: c,
 		NoIDs: "Token ids: " + d.needIDs + ".", InLogprobs: d.logprobs,
 	}
-	return p.Run(ctx, sample, generate, p.Health, p.Version, p.Models)
+	return p.Run(ctx, sample, generate, p.Health, p.Version, p.Models, p.Busy)
 }

@@ -2,48 +2,69 @@ package openai_test
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"testing"
-	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
-
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/openai"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// one is a source of one query.
-type one struct{ popped bool }
+func config(api string, stream bool) *backends.Config {
+	return &backends.Config{API: api, Stream: stream, KeepText: api != "generate", ServedModel: "m", Request: func(int) []byte { return []byte("{}") }}
+}
 
-func (s *one) Pop(dst []loadgen.Query) int {
-	if s.popped {
-		return 0
+func protocol(t *testing.T, c *backends.Config) backends.Protocol {
+	d, err := backends.Lookup("vllm")
+	require.NoError(t, err)
+	p, err := d.(*openai.Driver).Protocol(c)
+	require.NoError(t, err)
+	return p
+}
+
+// decode reads a body in pieces of random length, several times, always with the same result.
+func decode(t *testing.T, c *backends.Config, kind string, body []byte) *backends.Outcome {
+	t.Helper()
+	p := protocol(t, c)
+	answer := p.NewAnswer()
+	var first *backends.Outcome
+	for range 30 {
+		answer.Begin(kind)
+		for rest := body; len(rest) > 0; {
+			piece := rest[:1+rand.IntN(min(len(rest), 100))]
+			rest = rest[len(piece):]
+			for n := 1; n > 0; {
+				n, piece = answer.Feed(piece)
+			}
+		}
+		var o backends.Outcome
+		answer.Finish(&o, backends.OK)
+		o.Tokens, o.Text = append([]int32(nil), o.Tokens...), bytes.Clone(o.Text)
+		if first == nil {
+			first = &o
+		}
+		require.Equal(t, *first, o)
 	}
-	s.popped = true
-	dst[0] = loadgen.Query{ID: 1}
-	return 1
+	return first
 }
 
-func (s *one) Wait(dst []loadgen.Query, _ time.Duration) (int, bool) {
-	n := s.Pop(dst)
-	return n, n > 0
-}
-
-// keeper is a sink for one query.
-type keeper struct {
-	outcome     backends.Outcome
-	attempt     backends.Attempt
-	completions int
-}
-
-func (k *keeper) FirstToken(loadgen.Query, []int32, int64) {}
-func (k *keeper) TokenGap(int64, int)                      {}
-func (k *keeper) Failed(a backends.Attempt)                { k.attempt = a }
-
-func (k *keeper) Complete(_ loadgen.Query, o *backends.Outcome) {
-	k.outcome = *o
-	k.outcome.Tokens, k.outcome.Text = append([]int32(nil), o.Tokens...), bytes.Clone(o.Text)
-	k.completions++
+// firstTokenEvent counts data events up to the first one with a token.
+func firstTokenEvent(t *testing.T, c *backends.Config, body []byte) int {
+	p := protocol(t, c)
+	answer := p.NewAnswer()
+	answer.Begin("text/event-stream")
+	at := -1
+	for part := range bytes.SplitSeq(body, []byte("\n\n")) {
+		if bytes.Contains(part, []byte("data:")) {
+			at++
+		}
+		if n, _ := answer.Feed(append(part[:len(part):len(part)], "\n\n"...)); n > 0 {
+			return at
+		}
+	}
+	return -1
 }

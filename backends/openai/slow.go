@@ -89,16 +89,11 @@ func slowChoice(choice map[string]json.RawMessage, s *reader.Scanner, e *reader.
 		if err := reader.SlowText(message, "content", s.KeepText, e); err != nil {
 			return err
 		}
-		if raw, ok := message["tool_calls"]; ok && called(raw) {
-			e.HasText, e.Aside, e.Calls = true, true, raw
-		}
+		reader.SlowCalls(message, e)
 		for _, key := range []string{"reasoning", "reasoning_content"} {
-			had := e.HasText
-			e.HasText = false
-			if err := reader.SlowText(message, key, false, e); err != nil {
+			if err := reader.SlowAside(message, key, e); err != nil {
 				return err
 			}
-			e.HasText, e.Aside = had || e.HasText, e.Aside || e.HasText
 		}
 	}
 	return nil

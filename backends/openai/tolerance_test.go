@@ -1,22 +1,12 @@
 package openai_test
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -135,74 +125,4 @@ func TestTextThatDoesNotCome(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestGoldenWireProbe replays what servers answer to the questions of a probe.
-func TestGoldenWireProbe(t *testing.T) {
-	folder := wiretest.Golden(t, "wire")
-	entries, err := os.ReadDir(folder)
-	require.NoError(t, err)
-	asked := map[string]bool{"/health": true, "/version": true, "/v1/models": true}
-	for _, entry := range entries {
-		read := func(name string) []byte {
-			data, err := os.ReadFile(filepath.Join(folder, entry.Name(), name))
-			require.NoError(t, err)
-			return data
-		}
-		var request struct{ Method, Path string }
-		require.NoError(t, json.Unmarshal(read("request.json"), &request))
-		if request.Method != http.MethodGet || !asked[request.Path] {
-			continue
-		}
-		t.Run(entry.Name(), func(t *testing.T) {
-			response := read("response.txt")
-			status, err := strconv.Atoi(strings.Fields(string(response))[1])
-			require.NoError(t, err)
-			_, body, _ := bytes.Cut(response, []byte("\r\n\r\n"))
-			p, err := replayed(t, request.Path, response)
-			switch request.Path {
-			case "/health":
-				require.Equal(t, status, p.HealthStatus)
-				var e *backends.EndpointError
-				if status >= 500 {
-					require.ErrorAs(t, err, &e)
-					require.Equal(t, backends.FaultNotReady, e.Fault)
-					return
-				}
-			case "/version":
-				require.Contains(t, string(body), `"`+p.Version+`"`)
-				require.NotEmpty(t, p.Version)
-			case "/v1/models":
-				var list struct{ Data []struct{ ID string } }
-				require.NoError(t, json.Unmarshal(body, &list))
-				require.NotEmpty(t, p.Models)
-				require.Equal(t, list.Data[0].ID, p.Models[0])
-			}
-			require.NoError(t, err)
-		})
-	}
-}
-
-// replayed probes a server that answers one path with recorded bytes and the others as vLLM does.
-func replayed(t *testing.T, path string, response []byte) (*backends.Probe, error) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case path:
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if err == nil {
-				conn.Write(response)
-				conn.Close()
-			}
-		case "/v1/models":
-			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, modelList)
-		case "/health":
-		default:
-			w.WriteHeader(http.StatusNotFound)
-		}
-	}))
-	defer s.Close()
-	d, err := backends.Lookup("vllm")
-	require.NoError(t, err)
-	return d.Probe(context.Background(), backends.Endpoint{URL: s.URL}, &backends.Config{}, nil, false)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/batch"
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
+	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
 	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 	"github.com/mlperf-go/mlperf-go/datasets"
@@ -71,6 +72,11 @@ func (d Driver) open(c *backends.Config) (backends.Backend, error) {
 		return nil, err
 	}
 	return client.New(c, p)
+}
+
+// EmptyCache tells one endpoint to forget the prompts that it has seen; it does so where no request is running.
+func (Driver) EmptyCache(ctx context.Context, e backends.Endpoint, c *backends.Config) (bool, error) {
+	return probe.EmptyCache(ctx, c, e, "/flush_cache")
 }
 
 // Probe asks one endpoint for its health, arguments, model and served names and, with generate, for one short answer. Its

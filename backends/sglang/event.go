@@ -2,7 +2,11 @@
 
 package sglang
 
-import "github.com/mlperf-go/mlperf-go/backends/internal/reader"
+import (
+	"encoding/json"
+
+	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+)
 
 // walker reads documents of one answer. It goes over the JSON once, key by key, respects strings, and gives up (false)
 // wherever it is not sure: then decodeSlow reads the document again.
@@ -37,42 +41,18 @@ func (w *walker) Decode(doc []byte, e *reader.Event) error {
 
 // DecodeBatch reads one document with the answers to several prompts: an array in the order of the prompts.
 func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func(*reader.Event)) error {
+	l := reader.List{
+		Begin:   func(e *reader.Event) { w.Forget(); e.Running = true },
+		Members: w.members,
+		Slow:    func(top map[string]json.RawMessage, e *reader.Event) error { return slowAnswer(top, w.KeepText, e) },
+	}
 	clear()
-	if w.walkList(doc, e, add) {
+	if l.Walk(&w.Scanner, doc, e, add) {
 		return nil
 	}
 	w.Forget()
 	clear()
-	return decodeList(doc, w.KeepText, e, add)
-}
-
-// walkList reads an array of answers; false: not sure.
-func (w *walker) walkList(doc []byte, e *reader.Event, add func(*reader.Event)) bool {
-	w.Start(doc)
-	w.Blank()
-	if !w.Open('[') {
-		return false
-	}
-	first := true
-	for n := int64(0); ; n++ {
-		w.Blank()
-		if w.Open(']') {
-			e.Reset()
-			return w.AtEnd()
-		}
-		if !first && !w.Open(',') {
-			return false
-		}
-		first = false
-		w.Forget()
-		e.Reset()
-		e.Running, e.Index = true, n
-		w.Blank()
-		if !w.Open('{') || !w.members(e) || (e.Choices == 0 && !e.IsError) {
-			return false
-		}
-		add(e)
-	}
+	return l.Decode(doc, e, func(doc []byte, e *reader.Event) error { return decodeSlow(doc, w.KeepText, e) }, add)
 }
 
 // Forget drops what was learned from the answer before.

@@ -24,7 +24,7 @@ func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool
 	if p.Config.Vocabulary == 0 && sample != nil && len(sample.InputIDs) > 0 {
 		p.Note("the vocabulary is not known, so prompt ids can not be checked against it: one id outside it kills SGLang")
 	}
-	return p.Run(ctx, sample, generate, p.Health, p.info, p.Models)
+	return p.Run(ctx, sample, generate, p.Health, p.info, p.Models, p.Busy)
 }
 
 // info asks for the server's arguments and its model, by the names of today and of before 2025-11-17.

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -145,17 +143,4 @@ func TestProbeFaults(t *testing.T) {
 	_, err := probe(t, pages(), &bodies, 2)
 	require.ErrorContains(t, err, "prompt id 2 at position 1 is outside the vocabulary of 2 ids: it is not sent")
 	require.Empty(t, bodies.all(), "it is not sent")
-}
-
-// TestGoldenModelInfo reads the recorded route by its name of today.
-func TestGoldenModelInfo(t *testing.T) {
-	body, err := os.ReadFile(filepath.Join(wiretest.Golden(t, "wire"), "sglang-model-info", "body.txt"))
-	require.NoError(t, err)
-	all, bodies := pages(), posted{}
-	all["/model_info"] = string(body)
-	delete(all, "/server_info")
-	p, err := probe(t, all, &bodies, 1000)
-	require.NoError(t, err)
-	require.Equal(t, "sglang", p.Server)
-	require.Equal(t, []string{"GET /server_info tells nothing (HTTP 404)"}, p.Notes)
 }

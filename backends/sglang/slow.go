@@ -25,37 +25,6 @@ func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
 	return nil
 }
 
-// decodeList reads an array of answers and gives each one to add. A document that is no array says something about the
-// whole batch.
-func decodeList(doc []byte, keepText bool, e *reader.Event, add func(*reader.Event)) error {
-	var list []json.RawMessage
-	if json.Unmarshal(doc, &list) != nil {
-		if err := decodeSlow(doc, keepText, e); err != nil || e.IsError {
-			return err
-		}
-		return &reader.ShapeError{Text: "a list of answers was expected"}
-	}
-	for n, item := range list {
-		top, err := reader.Members(item, e)
-		if err != nil {
-			return err
-		}
-		e.Running, e.Index = true, int64(n)
-		if err := slowAnswer(top, keepText, e); err != nil {
-			return err
-		}
-		if _, own := top["index"]; !own {
-			e.Index = int64(n)
-		}
-		if e.Choices == 0 && !e.IsError {
-			return &reader.ShapeError{Text: "an element of the list is no answer"}
-		}
-		add(e)
-	}
-	e.Reset()
-	return nil
-}
-
 func slowAnswer(top map[string]json.RawMessage, keepText bool, e *reader.Event) (err error) {
 	for _, key := range []string{"text", "output_ids", "meta_info"} {
 		if _, ok := top[key]; ok {

@@ -12,10 +12,31 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/sglang"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// clients are the two HTTP clients that carry the protocol.
+var clients = map[string]wiretest.Contract{
+	"net/http": {Open: func(c *backends.Config) (backends.Backend, error) {
+		p, err := sglang.Driver{}.Protocol(c)
+		if err != nil {
+			return nil, err
+		}
+		return nethttp.New(c, p)
+	}},
+	"epoll": {Open: func(c *backends.Config) (backends.Backend, error) {
+		p, err := sglang.Driver{}.Protocol(c)
+		if err != nil {
+			return nil, err
+		}
+		return http1.New(c, p)
+	}},
+}
 
 const head = wiretest.StreamHead
 

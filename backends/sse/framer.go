@@ -25,6 +25,7 @@ type Framer struct {
 	skipLF bool   // the line before ended with CR: an LF that follows belongs to it
 	begun  bool   // the first line is over
 	give   bool   // data was given out by the call before
+	failed []byte // the value of the first line "error:"
 	err    error
 }
 
@@ -45,6 +46,13 @@ func emptied(b []byte) []byte {
 
 // Err is ErrTooLarge after an event was too large; no event follows it.
 func (f *Framer) Err() error { return f.err }
+
+// maxFailure bounds what is kept of an error line, in bytes.
+const maxFailure = 1 << 10
+
+// Failure is the beginning of what a line "error:" said; nil: none came. No standard knows that field: older llama.cpp servers
+// end a stream with it (spec/backends.md §3).
+func (f *Framer) Failure() []byte { return f.failed }
 
 // Next gives the data of the next event in p and what follows it in p. ok is false when p is used up. The data is valid
 // until the next call and as long as p is.
@@ -117,6 +125,9 @@ func (f *Framer) take(line, next []byte) ([]byte, bool) {
 	}
 	value, isData := dataOf(line)
 	if !isData {
+		if said, ok := bytes.CutPrefix(line, errorField); ok && f.failed == nil {
+			f.failed = append([]byte{}, bytes.TrimSpace(said[:min(len(said), maxFailure)])...)
+		}
 		return nil, false
 	}
 	if !f.inData {
@@ -146,6 +157,8 @@ func (f *Framer) keep(part []byte) {
 	}
 	f.line = append(f.line, part...)
 }
+
+var errorField = []byte("error:")
 
 // dataOf gives the value of a data line: "data:" with at most one blank after it, or "data" alone.
 func dataOf(line []byte) ([]byte, bool) {

@@ -102,6 +102,32 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// TestErrorLines keeps what a line "error:" says, in whatever pieces it comes, and nothing of the stream's data.
+func TestErrorLines(t *testing.T) {
+	stream := "data: a\n\nerror: {\"code\":500}\n\nerror: second\n\ndata: [DONE]\n\n"
+	for n := 1; n <= len(stream); n++ {
+		var f Framer
+		var got []string
+		for at := 0; at < len(stream); at += n {
+			p := []byte(stream[at:min(at+n, len(stream))])
+			for {
+				data, rest, ok := f.Next(p)
+				if !ok {
+					break
+				}
+				got, p = append(got, string(data)), rest
+			}
+		}
+		require.Equal(t, []string{"a", "[DONE]"}, got)
+		require.Equal(t, `{"code":500}`, string(f.Failure()))
+		f.Reset()
+		require.Nil(t, f.Failure())
+	}
+	var f Framer
+	f.Next([]byte("errors: no\nerror:" + strings.Repeat("x", 5000) + "\n"))
+	require.Len(t, f.Failure(), maxFailure)
+}
+
 func TestNoAllocation(t *testing.T) {
 	stream := []byte(strings.Repeat("data: {\"a\":1}\n\n", 8))
 	var f Framer

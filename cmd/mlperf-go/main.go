@@ -18,7 +18,9 @@ import (
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
-	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers vllm, sim, openai and trtllm
+	_ "github.com/mlperf-go/mlperf-go/backends/llamacpp" // registers llamacpp
+	_ "github.com/mlperf-go/mlperf-go/backends/ollama"   // registers ollama
+	_ "github.com/mlperf-go/mlperf-go/backends/openai"   // registers vllm, sim, openai and trtllm
 	"github.com/mlperf-go/mlperf-go/backends/server"
 	_ "github.com/mlperf-go/mlperf-go/backends/sglang" // registers sglang
 	"github.com/mlperf-go/mlperf-go/internal/config"

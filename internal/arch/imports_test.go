@@ -36,9 +36,10 @@ var importers = map[string][]string{
 	"sim":                         {"cmd"},
 	"schema":                      {"cmd", "submission"},
 	"internal/sandbox":            {"accuracy", "cmd"},
-	"internal/golden":             {"backends/internal/wiretest"}, // itself for tests
+	"internal/golden":             {"backends/internal/wiretest", "backends/internal/wirecase"}, // themselves for tests
 	"internal/race":               {},
 	"backends/internal/wiretest":  {},
+	"backends/internal/wirecase":  {},
 	"internal/arch":               {},
 	"cmd":                         {},
 	"scripts":                     {},

@@ -27,7 +27,7 @@ var theTerminal = map[string][]string{
 var theirPackages = []string{"flag", "log", "github.com/urfave/cli", "github.com/vbauerster/mpb", "golang.org/x/term"}
 
 // forTests read the environment names that tests have, and start servers for them; no program imports them.
-var forTests = []string{"internal/golden", "backends/internal/wiretest"}
+var forTests = []string{"internal/golden", "backends/internal/wiretest", "backends/internal/wirecase"}
 
 func TestNothingBelowCmdReadsFlagsEnvironmentOrTerminal(t *testing.T) {
 	for _, s := range sources(t) {

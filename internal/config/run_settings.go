@@ -66,7 +66,7 @@ var testSettings = []Setting{
 var serverSettings = []Setting{
 	{Name: "endpoint", Kind: Strings, Group: groupServer, Aliases: old("api-server-url", "api-server-urls"),
 		Usage: "base URLs of the inference servers, repeatable or comma-separated"},
-	{Name: "backend", Kind: String, Group: groupServer, Usage: "the server's kind: vllm, sglang, trtllm, openai or sim, or a registered one"},
+	{Name: "backend", Kind: String, Group: groupServer, Usage: "the server's kind: vllm, sglang, trtllm, llamacpp, ollama, openai or sim, or a registered one"},
 	{Name: "api", Kind: Enum, Enum: []string{"completions", "chat", "generate"}, Group: groupServer, Aliases: old("endpoint-type"),
 		Values: map[string]string{"chat-completions": "chat", "sglang-generate": "generate"},
 		Usage:  "the server's interface; default from model and backend"},
@@ -74,6 +74,8 @@ var serverSettings = []Setting{
 	{Name: "api-key", Kind: String, Secret: true, Group: groupServer, Usage: "bearer token for the endpoints; better given by environment or file"},
 	{Name: "api-key-file", Kind: String, Group: groupServer, Usage: "file whose first line is the bearer token"},
 	{Name: "ca-file", Kind: String, Group: groupServer, Usage: "PEM file of certificate authorities to trust for the endpoints"},
+	{Name: "reset-cache", Kind: Enum, Enum: []string{"auto", "off", "require"}, Group: groupServer, Default: "auto",
+		Usage: "have the servers empty their prefix caches before the timed phase: where they offer it, never, or else start no test"},
 	{Name: "insecure-skip-verify", Kind: Bool, Group: groupServer, Default: "false", Usage: "do not verify the endpoints' certificates"},
 	{Name: "lb", Kind: Enum, Enum: []string{"round-robin", "random", "least-inflight", "hash"}, Group: groupServer, Default: "round-robin",
 		Aliases: old("load-balance-strategy"), Usage: "how samples are spread over several endpoints"},

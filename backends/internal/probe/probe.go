@@ -65,19 +65,33 @@ func (p *Prober) Note(format string, args ...any) {
 	p.Found.Notes = append(p.Found.Notes, fmt.Sprintf(format, args...))
 }
 
-// Health asks whether the server is ready. Some generate a token for it.
+// Health asks whether the server is ready. Some generate a token for it. Where /health is not known, servers and gateways have
+// other names for it (llm-d, NIM, SageMaker).
 func (p *Prober) Health(ctx context.Context) error {
-	r, err := nethttp.Get(ctx, p.Config, p.Endpoint, "/health", healthTimeout)
-	if err != nil {
-		return err
+	return p.HealthAt(ctx, "/health", "/health/ready", "/v1/health/ready", "/ping")
+}
+
+// HealthAt asks the first of several paths that the server knows.
+func (p *Prober) HealthAt(ctx context.Context, paths ...string) error {
+	for _, path := range paths {
+		r, err := nethttp.Get(ctx, p.Config, p.Endpoint, path, healthTimeout)
+		if err != nil {
+			return err
+		}
+		if p.Found.HealthStatus == 0 || r.Status == http.StatusOK {
+			p.Found.HealthStatus = r.Status
+		}
+		if r.Status >= 500 {
+			p.Found.HealthStatus = r.Status
+			return fault(r, backends.FaultNotReady, fmt.Sprintf("the server answered HTTP %d%s", r.Status, said(r.Body)),
+				"It is still loading, or its engine has died: look into its log and try again when "+path+" answers 200.")
+		}
+		if r.Status != http.StatusNotFound {
+			break
+		}
 	}
-	p.Found.HealthStatus = r.Status
-	if r.Status >= 500 {
-		return fault(r, backends.FaultNotReady, fmt.Sprintf("the server answered HTTP %d%s", r.Status, said(r.Body)),
-			"It is still loading, or its engine has died: look into its log and try again when /health answers 200.")
-	}
-	if r.Status != http.StatusOK {
-		p.Note("GET /health answered HTTP %d", r.Status)
+	if p.Found.HealthStatus != http.StatusOK {
+		p.Note("GET %s answered HTTP %d", paths[0], p.Found.HealthStatus)
 	}
 	return nil
 }
@@ -121,13 +135,6 @@ var owners = map[string]string{
 
 // Models asks for the served names, and refuses an endpoint that lacks the wanted one.
 func (p *Prober) Models(ctx context.Context) error {
-	r, err := nethttp.Get(ctx, p.Config, p.Endpoint, "/v1/models", getTimeout)
-	if err != nil {
-		return err
-	}
-	if err := usable(r); err != nil {
-		return err
-	}
 	var list struct {
 		Data []struct {
 			ID          string `json:"id"`
@@ -138,9 +145,9 @@ func (p *Prober) Models(ctx context.Context) error {
 			} `json:"meta"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(r.Body, &list); err != nil {
-		return fault(r, backends.FaultNotJSON, fmt.Sprintf("the answer is no list of models (%v)%s", err, said(r.Body)),
-			"Does the URL point at an inference server's own port, without a path?")
+	r, err := p.Must(ctx, "/v1/models", &list)
+	if err != nil {
+		return err
 	}
 	for _, m := range list.Data {
 		p.Found.Models = append(p.Found.Models, m.ID)
@@ -151,6 +158,27 @@ func (p *Prober) Models(ctx context.Context) error {
 			p.Found.MaxModelLen = n
 		}
 	}
+	return p.Serves(r)
+}
+
+// Must reads the JSON of a list of models into v.
+func (p *Prober) Must(ctx context.Context, path string, v any) (*nethttp.Reply, error) {
+	r, err := nethttp.Get(ctx, p.Config, p.Endpoint, path, getTimeout)
+	if err != nil {
+		return nil, err
+	}
+	if err := usable(r); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		return nil, fault(r, backends.FaultNotJSON, fmt.Sprintf("the answer is no list of models (%v)%s", err, said(r.Body)),
+			"Does the URL point at an inference server's own port, without a path?")
+	}
+	return r, nil
+}
+
+// Serves refuses an endpoint whose models, which r named, lack the wanted one.
+func (p *Prober) Serves(r *nethttp.Reply) error {
 	if want := p.Config.ServedModel; want != "" && !slices.Contains(p.Found.Models, want) {
 		e := fault(r, backends.FaultWrongModel, fmt.Sprintf("the server does not serve %q, it serves %s", want, quoted(p.Found.Models)),
 			"Give one of these names with --served-model, or start the server with the benchmark's model.")

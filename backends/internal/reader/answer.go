@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/ndjson"
 	"github.com/mlperf-go/mlperf-go/backends/sse"
 )
 
@@ -25,6 +26,10 @@ type Options struct {
 	// EndsByCount is the number of tokens that were asked for, where a stream of so many may end with [DONE] and without a
 	// finish reason; 0: it may not.
 	EndsByCount int
+	// Lines says that a stream is JSON, one document to a line, and no server-sent events.
+	Lines bool
+	// MayHoldBack says that a server leaves ids out of a stream: fewer of them than it counted are then as good as none.
+	MayHoldBack bool
 }
 
 // Answer reads one answer, streamed or whole, and judges it. It is a backends.Answer.
@@ -43,9 +48,11 @@ type Answer struct {
 	reads   func(doc []byte) int // takes a document: take, or that of a batch
 	repeat  Repeater             // nil: every document is decoded
 	kind    string               // its Content-Type
-	events  bool                 // it comes as events, as its Content-Type says
+	events  bool                 // it comes in parts, as its Content-Type says: events, or
+	lines   bool                 // lines of JSON
 	plain   bool                 // its Content-Type is neither JSON nor events nor absent
 	framer  sse.Framer
+	ndjson  ndjson.Framer
 	event   Event
 	body    []byte // the answer so far, where it does not come as events
 	read    int64
@@ -91,7 +98,10 @@ func (a *Answer) classify(contentType string) {
 	kind, _, _ := strings.Cut(contentType, ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))
 	a.kind = contentType
-	a.events = kind == "text/event-stream" || (a.stream && (kind == "" || kind == "text/plain"))
+	bare := kind == "" || kind == "text/plain"
+	a.lines = kind == "application/x-ndjson" || kind == "application/jsonl" ||
+		(a.Lines && a.stream && (bare || kind == "application/json"))
+	a.events = a.lines || kind == "text/event-stream" || (a.stream && bare)
 	a.plain = !a.events && kind != "" && !strings.HasSuffix(kind, "json")
 }
 
@@ -101,6 +111,7 @@ func (a *Answer) Begin(contentType string) {
 		a.classify(contentType)
 	}
 	a.framer.Reset()
+	a.ndjson.Reset()
 	a.Decoder.Forget()
 	a.body, a.text = emptied(a.body), emptied(a.text)
 	a.tokens = a.tokens[:0]
@@ -142,14 +153,8 @@ func (a *Answer) Feed(p []byte) (int, []byte) {
 		if n := a.ordinary(p); n > 0 {
 			tokens, p = a.add(&a.event), p[n:]
 		} else {
-			doc, rest, ok := a.framer.Next(p)
-			if !a.grow(len(p) - len(rest)) {
-				return 0, nil
-			}
-			if !ok {
-				if err := a.framer.Err(); err != nil {
-					a.fail(backends.FailTooLarge, "the answer was given up: "+err.Error())
-				}
+			doc, rest, ok := a.next(p)
+			if !a.grow(len(p)-len(rest)) || !ok {
 				return 0, nil
 			}
 			tokens, p = a.reads(doc), rest
@@ -176,7 +181,7 @@ func (a *Answer) report(n int) {
 // ordinary reads the event that p begins with, where the decoder knows it: neither its end nor its fields are searched for
 // then. n are its bytes; 0: the framer and the decoder read it.
 func (a *Answer) ordinary(p []byte) (n int) {
-	if a.repeat == nil || len(p) == 0 || !a.framer.Between() {
+	if a.repeat == nil || a.lines || len(p) == 0 || !a.framer.Between() {
 		return 0
 	}
 	blank := 0
@@ -188,6 +193,32 @@ func (a *Answer) ordinary(p []byte) (n int) {
 	}
 	a.read += int64(blank + n)
 	return blank + n
+}
+
+// next gives the next document of a stream. ok is false when p is used up, or the stream has failed.
+func (a *Answer) next(p []byte) (doc, rest []byte, ok bool) {
+	if a.lines {
+		if doc, rest, ok = a.ndjson.Next(p); !ok && a.ndjson.Err() != nil {
+			a.fail(backends.FailTooLarge, "the answer was given up: "+a.ndjson.Err().Error())
+		}
+		return doc, rest, ok
+	}
+	if doc, rest, ok = a.framer.Next(p); !ok && a.framer.Err() != nil {
+		a.fail(backends.FailTooLarge, "the answer was given up: "+a.framer.Err().Error())
+	}
+	if said := a.framer.Failure(); said != nil {
+		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+backends.Cut(string(said), 400))
+		return nil, rest, false
+	}
+	return doc, rest, ok
+}
+
+// last gives the document that a stream ended in.
+func (a *Answer) last() ([]byte, bool) {
+	if a.lines {
+		return a.ndjson.End()
+	}
+	return a.framer.End()
 }
 
 // grow counts bytes of the answer; false: it is too large.

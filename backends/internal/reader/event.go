@@ -18,6 +18,7 @@ type Event struct {
 	Produced int64   // tokens of the answer so far; -1: not there
 	IsError  bool    // an error object
 	Message  []byte  // the error, as JSON
+	Last     bool    // no event follows, whatever else comes
 
 	// Running says that IDs and Text are either new or all of the answer so far: Produced tells which.
 	Running bool
@@ -59,4 +60,11 @@ type Words struct {
 	IDs   string // how to get token ids, as a clause behind "the answer carries no token ids: "
 	Needs string // what an answer can be counted by
 	Parts string // what an answer consists of: "choices"
+}
+
+// called notes tool calls, as JSON, where there are any.
+func (e *Event) called(raw []byte) {
+	if string(raw) != "null" && string(raw) != "[]" {
+		e.HasText, e.Aside, e.Calls = true, true, raw
+	}
 }

@@ -24,7 +24,11 @@ func intern(b []byte) string {
 var aborted = []string{
 	"abort", "error", "cancelled", "canceled", "content_filter",
 	"timeout", "timed_out", "not_finished", // TensorRT-LLM's
+	Truncated,
 }
+
+// Truncated is the finish reason of an answer, or of a prompt, that did not fit into the server's context.
+const Truncated = "truncated"
 
 // byLength are those that say that the answer was ended for its length.
 var byLength = []string{"length", "max_tokens"}
@@ -39,6 +43,9 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 	}
 	if a.Settled() && a.reason == backends.OK {
 		cut = backends.OK
+	}
+	if a.MayHoldBack && a.hasIDs && a.count > int64(len(a.tokens)) {
+		a.hasIDs, a.bareIDs = false, true
 	}
 	a.countIfNobodyDid(cut)
 	reason, detail := a.judge(cut)
@@ -88,7 +95,7 @@ func (a *Answer) end() {
 		a.whole()
 		return
 	}
-	doc, ok := a.framer.End()
+	doc, ok := a.last()
 	if !ok {
 		return
 	}

@@ -29,6 +29,7 @@ func (a *Answer) apply(e *Event) int {
 		a.fail(backends.FailBadEvent, fmt.Sprintf("one choice with index 0 was asked for, %d came, the last with index %d", e.Choices, e.Index))
 		return 0
 	}
+	a.done = a.done || e.Last
 	if e.Finish != nil {
 		a.finish = intern(e.Finish)
 		if len(e.Why) > 0 {

@@ -76,6 +76,29 @@ func SlowText(object map[string]json.RawMessage, key string, keep bool, e *Event
 	return nil
 }
 
+// SlowAside reads output that is no part of the text, such as reasoning, or null.
+func SlowAside(object map[string]json.RawMessage, key string, e *Event) error {
+	had := e.HasText
+	e.HasText = false
+	err := SlowText(object, key, false, e)
+	e.HasText, e.Aside = had || e.HasText, e.Aside || e.HasText
+	return err
+}
+
+// SlowCalls reads the tool calls of a message.
+func SlowCalls(message map[string]json.RawMessage, e *Event) {
+	if raw, ok := message["tool_calls"]; ok {
+		e.called(raw)
+	}
+}
+
+// SlowBool reads true or false; absent and null are false.
+func SlowBool(object map[string]json.RawMessage, key string) (bool, error) {
+	var b *bool
+	err := Into(object, key, &b)
+	return b != nil && *b, err
+}
+
 // Into decodes one member, where it is there.
 func Into(object map[string]json.RawMessage, key string, v any) error {
 	raw, ok := object[key]

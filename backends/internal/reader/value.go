@@ -53,6 +53,31 @@ func AppendDecoded(dst, quoted, raw []byte, escaped bool) ([]byte, bool) {
 	return append(dst, text...), true
 }
 
+// Calls reads the tool calls of a message: output beside the text.
+func (s *Scanner) Calls(e *Event) bool {
+	from := s.I
+	if !s.Skip(0) {
+		return false
+	}
+	e.called(s.B[from:s.I])
+	return true
+}
+
+// Bool reads true or false; null is false.
+func (s *Scanner) Bool(into *bool) bool {
+	*into = false
+	switch {
+	case s.I >= len(s.B):
+		return false
+	case s.B[s.I] == 't':
+		*into = true
+		return s.literal("true")
+	case s.B[s.I] == 'f':
+		return s.literal("false")
+	}
+	return s.Null()
+}
+
 // Word reads a short string without escapes, or null as nil.
 func (s *Scanner) Word(into *[]byte) bool {
 	if s.Null() {

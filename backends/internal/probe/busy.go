@@ -1,0 +1,77 @@
+package probe
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+)
+
+// inFlight are the gauges of requests that a server works on or keeps waiting, as vLLM, SGLang and llama.cpp name them
+// (spec/backends.md §1.8, §2.6, §3).
+var inFlight = []string{
+	"vllm:num_requests_running", "vllm:num_requests_waiting",
+	"sglang:num_running_reqs", "sglang:num_queue_reqs",
+	"llamacpp:requests_processing", "llamacpp:requests_deferred",
+}
+
+// Busy asks how many requests the server has before the first of the test: what others send is measured with it. Servers tell it
+// in their metrics, some in /load; one that tells nothing is taken at its silence.
+func (p *Prober) Busy(ctx context.Context) error {
+	n, where, err := p.requests(ctx)
+	if err != nil || where == "" {
+		return err
+	}
+	p.Found.InFlight = &n
+	if n > 0 {
+		p.Note("GET %s says that the server has %d other requests in flight: what they take is missing in the figures of the test", where, n)
+	}
+	return nil
+}
+
+// requests reads the number from the first route that has it; where is empty: none has.
+func (p *Prober) requests(ctx context.Context) (n int, where string, err error) {
+	const metrics, load = "/metrics", "/load"
+	r, err := nethttp.Get(ctx, p.Config, p.Endpoint, metrics, getTimeout)
+	if err != nil {
+		return 0, "", err
+	}
+	if r.Status == http.StatusOK {
+		if n, ok := sumGauges(r.Body); ok {
+			return n, metrics, nil
+		}
+	}
+	var body struct {
+		Load *int `json:"server_load"`
+	}
+	if _, err := p.Ask(ctx, load, &body); err != nil || body.Load == nil {
+		return 0, "", err
+	}
+	return max(0, *body.Load), load, nil
+}
+
+// sumGauges adds the gauges over all engines of an exposition in Prometheus' text format; ok: there was one of them.
+func sumGauges(exposition []byte) (n int, ok bool) {
+	lines := bufio.NewScanner(bytes.NewReader(exposition))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		name, rest, _ := strings.Cut(lines.Text(), " ")
+		name, _, labelled := strings.Cut(name, "{")
+		if !slices.Contains(inFlight, name) {
+			continue
+		}
+		if labelled { // a label's value may hold blanks
+			_, rest, _ = strings.Cut(lines.Text(), "} ")
+		}
+		value, _, _ := strings.Cut(strings.TrimSpace(rest), " ") // a time may follow
+		if v, err := strconv.ParseFloat(value, 64); err == nil && v >= 0 && v < 1<<31 {
+			n, ok = n+int(v), true
+		}
+	}
+	return n, ok
+}

@@ -1,0 +1,47 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+)
+
+// A server whose last requests still hold on to their prompts says so, and is asked again.
+const (
+	emptyPatience = 10 * time.Second
+	emptyPause    = 200 * time.Millisecond
+)
+
+// EmptyCache posts to the route of a server that empties its prefix cache. vLLM says {"success": false}, and SGLang 400, as long
+// as requests are running; older ones of both answer 200 whatever comes of it (spec/backends.md §1.1, §2.1).
+func EmptyCache(ctx context.Context, c *backends.Config, e backends.Endpoint, path string) (offered bool, err error) {
+	for until := time.Now().Add(emptyPatience); ; {
+		r, err := nethttp.Post(ctx, c, e, path, getTimeout)
+		if err != nil {
+			return true, err
+		}
+		if r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed {
+			return false, nil
+		}
+		var body struct {
+			Success *bool `json:"success"`
+		}
+		if r.Status == http.StatusOK && (json.Unmarshal(r.Body, &body) != nil || body.Success == nil || *body.Success) {
+			return true, nil
+		}
+		busy := r.Status == http.StatusOK || r.Status == http.StatusBadRequest
+		if !busy || time.Now().After(until) {
+			return true, fmt.Errorf("POST %s: the server did not empty its prefix cache (HTTP %d%s); is anyone else using it, and does the key allow it?", r.URL, r.Status, said(r.Body))
+		}
+		select {
+		case <-ctx.Done():
+			return true, context.Cause(ctx)
+		case <-time.After(emptyPause):
+		}
+	}
+}

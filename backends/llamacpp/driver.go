@@ -1,0 +1,80 @@
+package llamacpp
+
+import (
+	"context"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/batch"
+	"github.com/mlperf-go/mlperf-go/backends/internal/client"
+	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/openai"
+	"github.com/mlperf-go/mlperf-go/datasets"
+)
+
+// Driver speaks llama.cpp's native route, and its OpenAI routes by way of package openai.
+type Driver struct{}
+
+func init() { backends.Register("llamacpp", Driver{}) }
+
+// native says that a configuration means /completion, which is the default.
+func native(c *backends.Config) bool { return c.API == "" || c.API == "generate" }
+
+// protocol joins the native route with its answers.
+type protocol struct{ config *backends.Config }
+
+func (p protocol) Path() string               { return "/completion" }
+func (p protocol) NewAnswer() backends.Answer { return newAnswer(p.config) }
+
+var words = reader.Words{
+	Count: "tokens_predicted",
+	IDs:   "llama.cpp leaves out of a stream the ids of tokens that are no whole character, and older servers know no return_tokens; whole answers (Offline, SingleStream without token latencies) have all ids",
+	Needs: "tokens nor tokens_predicted",
+	Parts: "content, tokens or stop",
+}
+
+func newAnswer(c *backends.Config) backends.Answer {
+	w := &walker{Scanner: reader.NewScanner(c)}
+	o := reader.Options{Decoder: w, Words: words, MayHoldBack: true}
+	if c.Batch > 0 {
+		return reader.NewBatch(c, o, w)
+	}
+	return reader.New(c, o)
+}
+
+// Protocol gives the route and the answers for an HTTP client.
+func (Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
+	if !native(c) {
+		return openai.LlamaCpp.Protocol(c)
+	}
+	return protocol{c}, nil
+}
+
+// Encode appends the request body of one sample to dst, as compact JSON. Token ids outside the vocabulary are an error.
+func (Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error) {
+	if !native(c) {
+		return openai.LlamaCpp.Encode(dst, s, c)
+	}
+	return appendRequest(dst, s, c)
+}
+
+// Open makes a backend on the HTTP client that fits the endpoints.
+func (d Driver) Open(c *backends.Config) (backends.Backend, error) {
+	if c.Batch > 0 {
+		return batch.New(c, batch.Form{Keys: []string{"prompt"}, Encode: d.Encode}, d.open)
+	}
+	return d.open(c)
+}
+
+func (d Driver) open(c *backends.Config) (backends.Backend, error) {
+	p, err := d.Protocol(c)
+	if err != nil {
+		return nil, err
+	}
+	return client.New(c, p)
+}
+
+// Probe asks one endpoint for its health, its properties and its served names and, with generate, for one short answer. Its
+// errors are *backends.EndpointError where the endpoint is at fault.
+func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
+	return newProber(d, e, c).run(ctx, sample, generate)
+}

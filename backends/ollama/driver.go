@@ -1,0 +1,82 @@
+package ollama
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/client"
+	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/openai"
+	"github.com/mlperf-go/mlperf-go/datasets"
+)
+
+// Driver speaks Ollama's native routes, and its OpenAI route of completions by way of package openai.
+type Driver struct{}
+
+func init() { backends.Register("ollama", Driver{}) }
+
+// paths are the native routes by the name of their API; the empty name is the default.
+var paths = map[string]string{"": "/api/generate", "generate": "/api/generate", "chat": "/api/chat"}
+
+// protocol joins a native route with its answers.
+type protocol struct {
+	path   string
+	config *backends.Config
+}
+
+func (p protocol) Path() string               { return p.path }
+func (p protocol) NewAnswer() backends.Answer { return newAnswer(p.config) }
+
+const noIDs = "Ollama sends none on any route: a benchmark whose answers are token ids needs another server"
+
+var words = reader.Words{Count: "eval_count", IDs: noIDs, Needs: "eval_count", Parts: "response, message or done"}
+
+func newAnswer(c *backends.Config) backends.Answer {
+	return reader.New(c, reader.Options{Decoder: &walker{Scanner: reader.NewScanner(c)}, Words: words, Lines: true})
+}
+
+var errBatch = errors.New("backend \"ollama\" takes one prompt in a request: choose another --offline-strategy")
+
+// Protocol gives the route and the answers for an HTTP client.
+func (Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
+	path, native := paths[c.API]
+	switch {
+	case c.Batch > 0:
+		return nil, errBatch
+	case native:
+		return protocol{path, c}, nil
+	case c.API == "completions":
+		return openai.Ollama.Protocol(c)
+	}
+	return nil, fmt.Errorf("backend %q has no API %q: choose generate, chat or completions", "ollama", c.API)
+}
+
+// Encode appends the request body of one sample to dst, as compact JSON.
+func (Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error) {
+	if len(s.InputIDs) > 0 && s.Input == "" && len(s.Messages) == 0 {
+		return dst, fmt.Errorf("sample %d has prompt ids and no text, and Ollama takes text only: use a data set with the prompts' text, or another server", s.Index)
+	}
+	if _, native := paths[c.API]; native {
+		return appendRequest(dst, s, c)
+	}
+	text := *s
+	text.InputIDs = nil
+	return openai.Ollama.Encode(dst, &text, c)
+}
+
+// Open makes a backend on the HTTP client that fits the endpoints.
+func (d Driver) Open(c *backends.Config) (backends.Backend, error) {
+	p, err := d.Protocol(c)
+	if err != nil {
+		return nil, err
+	}
+	return client.New(c, p)
+}
+
+// Probe asks one endpoint for its version and its models and, with generate, for one short answer. Its errors are
+// *backends.EndpointError where the endpoint is at fault.
+func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
+	return newProber(d, e, c).run(ctx, sample, generate)
+}

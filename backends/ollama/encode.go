@@ -1,0 +1,79 @@
+package ollama
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/encode"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// appendRequest writes the body of one sample: its messages or its text. raw keeps the server's own template away from a prompt,
+// and without truncate and shift it would cut one that does not fit into its context, without a word.
+func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte, err error) {
+	p := &c.Sampling
+	dst = append(encode.Text(append(dst, `{"model":`...), c.ServedModel), ',')
+	if c.API == "chat" {
+		if dst, err = appendMessages(dst, s); err != nil {
+			return dst, err
+		}
+	} else if s.Input == "" {
+		return dst, fmt.Errorf("sample %d has no text: a request to /api/generate needs it (messages go with --api chat)", s.Index)
+	} else {
+		dst = append(encode.Text(append(dst, `"prompt":`...), s.Input), `,"raw":true`...)
+	}
+	if p.MaxTokens < 1 { // without a limit an answer may go on for ever
+		return dst, fmt.Errorf("sample %d: num_predict is %d: a request needs at least 1, set --max-tokens", s.Index, p.MaxTokens)
+	}
+	dst = strconv.AppendBool(append(dst, `,"stream":`...), c.Stream)
+	if f := c.Format; f != nil && f.Schema != nil {
+		dst = append(append(dst, `,"format":`...), f.Schema...)
+	} else if f != nil {
+		dst = append(dst, `,"format":"json"`...)
+	}
+	dst = strconv.AppendInt(append(dst, `,"truncate":false,"shift":false,"options":{"num_predict":`...), int64(p.MaxTokens), 10)
+	if dst, err = appendSampling(dst, p); err != nil {
+		return dst, fmt.Errorf("sample %d: %w", s.Index, err)
+	}
+	return append(dst, '}', '}'), nil
+}
+
+// appendMessages writes the sample's messages and functions, or its text as one message of the user.
+func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
+	switch {
+	case len(s.Messages) > 0 && s.MessageBytes != len(s.Messages) && !json.Valid(s.Messages):
+		return dst, fmt.Errorf("sample %d: its messages are no JSON: check the data set", s.Index)
+	case len(s.Messages) > 0:
+		dst = append(append(dst, `"messages":`...), s.Messages...)
+	case s.Input != "":
+		dst = append(encode.Text(append(dst, `"messages":[{"role":"user","content":`...), s.Input), "}]"...)
+	default:
+		return dst, fmt.Errorf("sample %d has neither messages nor text: a request to /api/chat needs one of them", s.Index)
+	}
+	if len(s.Tools) > 0 {
+		dst = append(append(dst, `,"tools":`...), s.Tools...)
+	}
+	return dst, nil
+}
+
+// appendSampling writes what the benchmark fixes, and switches off what the server would do by itself: it drops unlikely tokens
+// (min_p) and punishes repeated ones (repeat_penalty 1.1). It knows neither min_tokens, stop_token_ids nor ignore_eos.
+func appendSampling(dst []byte, p *models.Sampling) (_ []byte, err error) {
+	if dst, err = encode.Number(dst, "temperature", p.Temperature); err != nil {
+		return dst, err
+	}
+	if dst, err = encode.Number(dst, "top_p", p.TopP); err != nil {
+		return dst, err
+	}
+	if p.TopK != nil {
+		dst = encode.Integer(dst, "top_k", int64(max(*p.TopK, 0))) // 0 is off
+	}
+	dst = append(dst, `,"min_p":0,"repeat_penalty":1`...)
+	if p.Seed != nil {
+		dst = encode.Integer(dst, "seed", *p.Seed)
+	}
+	return dst, nil
+}

@@ -1,0 +1,66 @@
+package ollama
+
+import (
+	"context"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
+	"github.com/mlperf-go/mlperf-go/datasets"
+)
+
+// prober asks one server for what Ollama tells.
+type prober struct{ probe.Prober }
+
+func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
+	return &prober{probe.Prober{Wire: d, Endpoint: e, Config: c, NoIDs: noIDs + "."}}
+}
+
+func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
+	if s := &p.Config.Sampling; s.MinTokens > 1 || len(s.StopTokenIDs) > 0 || s.IgnoreEOS {
+		p.Note("Ollama knows neither min_tokens, stop_token_ids nor ignore_eos: answers end where the model's file says, and one shorter than the benchmark's minimum fails")
+	}
+	return p.Run(ctx, sample, generate, p.version, p.models)
+}
+
+// version asks for the version, which is the health, too: there is no /health.
+func (p *prober) version(ctx context.Context) error {
+	if err := p.HealthAt(ctx, "/api/version"); err != nil {
+		return err
+	}
+	var body struct {
+		Version string `json:"version"`
+	}
+	instead, err := p.Ask(ctx, "/api/version", &body)
+	if err != nil {
+		return err
+	}
+	if body.Version == "" {
+		p.Note("GET /api/version tells no version (%s)", instead)
+		return nil
+	}
+	p.Found.Version, p.Found.Server = backends.Cut(body.Version, 100), "ollama"
+	return nil
+}
+
+// models asks for the models. One whose name has no tag is the one tagged "latest".
+func (p *prober) models(ctx context.Context) error {
+	var list struct {
+		Models []struct {
+			Name  string `json:"name"`
+			Model string `json:"model"`
+		} `json:"models"`
+	}
+	r, err := p.Must(ctx, "/api/tags", &list)
+	if err != nil {
+		return err
+	}
+	want := p.Config.ServedModel
+	for _, m := range list.Models {
+		name := m.Name
+		if m.Model == want || name == want+":latest" {
+			name = want
+		}
+		p.Found.Models = append(p.Found.Models, name)
+	}
+	return p.Serves(r)
+}

@@ -1,0 +1,60 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// What became of a server's prefix cache before the timed phase, as endpoints[].prefix_cache says it.
+const (
+	cacheEmptied    = "emptied"
+	cacheNotOffered = "not_offered"
+	cacheFailed     = "failed"
+)
+
+// emptyCaches has every server forget the prompts that the preflight, the warm-up or a test before have shown it: what is computed
+// already would be served faster than it is for anyone else (spec/backends.md §5.4). A server that does not offer it is told of in the
+// record; with --reset-cache require it ends the run before its test.
+func (t *test) emptyCaches(ctx context.Context) error {
+	mode := t.plan.Config.String("reset-cache")
+	if mode == "off" {
+		return nil
+	}
+	endpoints := t.config.Endpoints
+	t.caches = make([]string, len(endpoints))
+	errs := make([]error, len(endpoints))
+	var all sync.WaitGroup
+	for i, e := range endpoints {
+		all.Go(func() { t.caches[i], errs[i] = emptyCache(ctx, t.driver, e, t.config) })
+	}
+	all.Wait()
+	for i, e := range endpoints {
+		switch {
+		case mode == "require" && t.caches[i] == cacheNotOffered:
+			return environment("reset_cache", fmt.Errorf("the server at %s offers no way to empty its prefix cache, and --reset-cache require wants one", e.URL),
+				"Start vLLM with VLLM_SERVER_DEV_MODE=1 (SGLang always offers it), restart the server before each test, or give --reset-cache auto")
+		case mode == "require" && errs[i] != nil:
+			return environment("reset_cache", errs[i], "Give --reset-cache auto to go on without")
+		case errs[i] != nil:
+			t.notes = append(t.notes, fmt.Sprintf("%s: %v", e.URL, errs[i]))
+		}
+	}
+	return nil
+}
+
+func emptyCache(ctx context.Context, d backends.Driver, e backends.Endpoint, c *backends.Config) (string, error) {
+	emptier, ok := d.(backends.CacheEmptier)
+	if !ok {
+		return cacheNotOffered, nil
+	}
+	switch offered, err := emptier.EmptyCache(ctx, e, c); {
+	case err != nil:
+		return cacheFailed, err
+	case !offered:
+		return cacheNotOffered, nil
+	}
+	return cacheEmptied, nil
+}
