@@ -37,6 +37,9 @@ type wireRequest struct {
 	RequestID      *string
 	Tokens         []int32 // of /detokenize
 	TokenStrs      *bool   // of /tokenize
+	Options        *struct {
+		NumPredict *int `json:"num_predict"`
+	} // of Ollama
 }
 
 // wirePrompt is one prompt: text, or ids where IDs is not nil.
@@ -75,9 +78,9 @@ type fieldError struct {
 
 func (e *fieldError) Error() string { return e.field + ": " + e.reason }
 
-// decodeRequest reads a request body. Prompt ids, nearly all of its bytes, are read in place; the rest goes through
+// decodeRequest reads a request body for a route that knows some fields, and any prompt. Prompt ids, nearly all of its bytes, are read in place; the rest goes through
 // encoding/json field by field.
-func decodeRequest(body []byte) (*wireRequest, error) {
+func decodeRequest(body []byte, fields map[string]func(*wireRequest) any) (*wireRequest, error) {
 	q := new(wireRequest)
 	c := cursor{b: body}
 	if !c.take('{') {
@@ -91,7 +94,7 @@ func decodeRequest(body []byte) (*wireRequest, error) {
 		if !ok {
 			return nil, errNotJSON
 		}
-		if err := q.field(key, &c); err != nil {
+		if err := q.field(key, &c, fields); err != nil {
 			return nil, classify(err, body)
 		}
 		switch {
@@ -112,7 +115,7 @@ func classify(err error, body []byte) error {
 	return err
 }
 
-func (q *wireRequest) field(key string, c *cursor) error {
+func (q *wireRequest) field(key string, c *cursor, fields map[string]func(*wireRequest) any) error {
 	if key == "prompt" {
 		return q.prompt(c)
 	}
@@ -120,7 +123,7 @@ func (q *wireRequest) field(key string, c *cursor) error {
 	if !ok {
 		return errNotJSON
 	}
-	target, known := requestFields[key]
+	target, known := fields[key]
 	if !known {
 		if !json.Valid(raw) {
 			return errNotJSON

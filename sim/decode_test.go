@@ -21,11 +21,11 @@ func TestDecodeRequest(t *testing.T) {
 		`{"prompt":null}`:                        nil,
 		`{}`:                                     nil,
 	} {
-		q, err := decodeRequest([]byte(in))
+		q, err := decodeRequest([]byte(in), requestFields)
 		require.NoError(t, err, in)
 		require.Equal(t, want, q.Prompts, in)
 	}
-	q, err := decodeRequest([]byte(`{"max_tokens":3,"stream":true,"stream_options":{"include_usage":true},"stop_token_ids":[4,5],"model":null}`))
+	q, err := decodeRequest([]byte(`{"max_tokens":3,"stream":true,"stream_options":{"include_usage":true},"stop_token_ids":[4,5],"model":null}`), requestFields)
 	require.NoError(t, err)
 	require.Equal(t, 3, *q.MaxTokens)
 	require.True(t, *q.Stream && *q.StreamOptions.IncludeUsage)
@@ -41,7 +41,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		q, err := decodeRequest(body)
+		q, err := decodeRequest(body, requestFields)
 		isObject := json.Valid(body) && bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{"))
 		var field *fieldError
 		switch {
@@ -79,7 +79,7 @@ func BenchmarkDecodeRequest(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := decodeRequest(body); err != nil {
+		if _, err := decodeRequest(body, requestFields); err != nil {
 			b.Fatal(err)
 		}
 	}

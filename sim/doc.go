@@ -1,4 +1,5 @@
-// Package sim is a simulated LLM inference server: a continuous-batching engine on a clock, behind vLLM's wire.
+// Package sim is a simulated LLM inference server: a continuous-batching engine on a clock, behind vLLM's wire
+// and the native routes of llama.cpp and Ollama.
 //
 // It owns the engine (arrival queue, sequence slots, KV budget, one serial prefill resource, decode schedule), the
 // HTTP/1.1 connections, the answers and the faults. In comes a net.Listener and a Config; out go HTTP responses whose

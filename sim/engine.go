@@ -39,7 +39,8 @@ func (q *sequence) kv() int { return len(q.prompt) + len(q.tokens) }
 // reply is one HTTP answer on its way.
 type reply struct {
 	conn    *conn
-	enc     *encoder
+	enc     encoder
+	fail    func(*apiError) []byte
 	plan    plan
 	seqs    []*sequence
 	stream  bool

@@ -169,7 +169,7 @@ func cutInHalf(payload []byte) []byte { return payload[:len(payload)/2] }
 // intoText puts s at the beginning of the payload's first text.
 func intoText(s string) func([]byte) []byte {
 	return func(payload []byte) []byte {
-		for _, key := range []string{`"text":"`, `"content":"`} {
+		for _, key := range []string{`"text":"`, `"content":"`, `"response":"`} {
 			if i := strings.Index(string(payload), key); i >= 0 {
 				return slices.Insert(slices.Clone(payload), i+len(key), []byte(s)...)
 			}

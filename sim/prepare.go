@@ -4,8 +4,8 @@ import "net/http"
 
 // prepare makes the whole answer to a request, all but its times.
 func (s *Server) prepare(c *conn, r *request, p plan, arrival int64) *reply {
-	rp := &reply{conn: c, plan: p, stream: r.stream, group: r.interval, arrival: arrival, done: make(chan struct{})}
-	rp.enc = newEncoder(r, &p, r.id, s.cfg.Model, s.engine.pace.wall(arrival)/1e9)
+	rp := &reply{conn: c, fail: r.dialect.fail, plan: p, stream: r.stream, group: r.interval, arrival: arrival, done: make(chan struct{})}
+	rp.enc = r.dialect.encoder(s, r, &p, s.engine.pace.wall(arrival)/1e9)
 	for i := range r.prompts {
 		rp.seqs = append(rp.seqs, s.sequence(rp, i, r.prompts[i], r.limits[i]))
 		if q := rp.seqs[i]; r.tools && q.finish == finishStop {
@@ -57,7 +57,7 @@ func (q *sequence) middleEvent() int {
 // plainAnswer builds the bytes of an answer that is not streamed.
 func (r *reply) plainAnswer() []byte {
 	if r.plan.tail.failure {
-		return answer(http.StatusInternalServerError, jsonType, string(engineFailure.body()), false)
+		return answer(http.StatusInternalServerError, jsonType, string(r.fail(engineFailure)), false)
 	}
 	return answer(http.StatusOK, jsonType, string(r.enc.body(r)), false)
 }

@@ -55,7 +55,7 @@ func malformed(err error) *apiError {
 
 // request is a request that will be answered.
 type request struct {
-	chat       bool
+	dialect    *dialect
 	id         string // without the prefix cmpl- or chatcmpl-
 	prompts    []prompt
 	limits     []limits // one a prompt
@@ -73,16 +73,16 @@ type prompt struct {
 }
 
 // accept checks a decoded body against the server's settings, as vLLM's front end does.
-func (s *Server) accept(q *wireRequest, chat bool) (*request, *apiError) {
-	if q.Model != nil && *q.Model != s.cfg.Model {
+func (s *Server) accept(q *wireRequest, d *dialect) (*request, *apiError) {
+	if !d.anyModel && q.Model != nil && *q.Model != s.cfg.Model {
 		return nil, s.unknownModel(*q.Model)
 	}
-	r := &request{chat: chat, stream: isTrue(q.Stream), returnIDs: isTrue(q.ReturnTokenIDs), interval: s.cfg.TokensPerEvent}
+	r := &request{dialect: d, stream: isTrue(q.Stream), returnIDs: isTrue(q.ReturnTokenIDs), interval: s.cfg.TokensPerEvent}
 	if e := r.options(q); e != nil {
 		return nil, e
 	}
 	var e *apiError
-	if chat {
+	if d.chat {
 		r.prompts, e = s.chatPrompt(q.Messages)
 		r.tools = len(q.Tools) > 2 && string(q.Tools) != "null" && string(q.ToolChoice) != `"none"`
 	} else {
@@ -92,7 +92,7 @@ func (s *Server) accept(q *wireRequest, chat bool) (*request, *apiError) {
 		return nil, e
 	}
 	for i := range r.prompts {
-		l, e := s.limitsOf(q, chat, len(r.prompts[i].ids))
+		l, e := s.limitsOf(q, d.unlimited, len(r.prompts[i].ids))
 		if e != nil {
 			return nil, e
 		}
@@ -252,9 +252,9 @@ func contentText(raw json.RawMessage) (string, error) {
 	return b.String(), nil
 }
 
-// limitsOf gives the limits of one prompt's answer. max_tokens is capped to the room behind the prompt, silently, as
+// limitsOf gives the limits of one prompt's answer, which may go to the end of the context without one. max_tokens is capped to the room behind the prompt, silently, as
 // vLLM does; only a value above the whole context is refused.
-func (s *Server) limitsOf(q *wireRequest, chat bool, promptLen int) (limits, *apiError) {
+func (s *Server) limitsOf(q *wireRequest, unlimited bool, promptLen int) (limits, *apiError) {
 	room := s.cfg.MaxModelLen - promptLen
 	if room < 1 {
 		return limits{}, badRequest("input_tokens", "The prompt has %d tokens and leaves no room for output in a context of %d. (parameter=input_tokens, value=%d)",
@@ -262,7 +262,7 @@ func (s *Server) limitsOf(q *wireRequest, chat bool, promptLen int) (limits, *ap
 	}
 	l := limits{maxTokens: min(16, room), ignoreEOS: isTrue(q.IgnoreEOS), stopIDs: q.StopTokenIDs}
 	want := q.MaxTokens
-	if chat {
+	if unlimited {
 		l.maxTokens = room
 		if q.MaxCompletionTokens != nil {
 			want = q.MaxCompletionTokens

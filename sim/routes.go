@@ -16,16 +16,19 @@ type handler func(s *Server, c *conn, req *http.Request, body []byte, arrival in
 
 // routes holds every path and its methods.
 var routes = map[string]map[string]handler{
-	"/v1/completions": {"POST": func(s *Server, c *conn, req *http.Request, b []byte, at int64) after {
-		return s.generate(c, req, b, at, false)
-	}},
-	"/v1/chat/completions": {"POST": func(s *Server, c *conn, req *http.Request, b []byte, at int64) after {
-		return s.generate(c, req, b, at, true)
-	}},
-	"/v1/models": {"GET": fixed("application/json", (*Server).models)},
-	"/health":    {"GET": fixed("", nothing)},
-	"/ping":      {"GET": fixed("", nothing), "POST": fixed("", nothing)},
-	"/version":   {"GET": fixed("application/json", func(*Server) []byte { return []byte(`{"version":"` + Version + `"}`) })},
+	"/v1/completions":      generating(completions),
+	"/v1/chat/completions": generating(chat),
+	"/completion":          generating(llamaCpp),
+	"/api/generate":        generating(ollama),
+	"/api/chat":            generating(ollamaChat),
+	"/props":               {"GET": fixed("application/json", (*Server).props)},
+	"/api/version":         {"GET": fixed("application/json", func(*Server) []byte { return []byte(`{"version":"` + Version + `"}`) })},
+	"/api/tags":            {"GET": fixed("application/json", (*Server).tags)},
+	"/reset_prefix_cache":  {"POST": fixed("application/json", (*Server).emptyCache)},
+	"/v1/models":           {"GET": fixed("application/json", (*Server).models)},
+	"/health":              {"GET": fixed("", nothing)},
+	"/ping":                {"GET": fixed("", nothing), "POST": fixed("", nothing)},
+	"/version":             {"GET": fixed("application/json", func(*Server) []byte { return []byte(`{"version":"` + Version + `"}`) })},
 	"/load": {"GET": fixed("application/json", func(s *Server) []byte {
 		return fmt.Appendf(nil, `{"server_load":%d}`, s.meters.inFlight.Load())
 	})},
@@ -95,12 +98,12 @@ func (s *Server) models() []byte {
 }
 
 // readJSON checks the content type and decodes the body.
-func readJSON(req *http.Request, body []byte) (*wireRequest, *apiError) {
+func readJSON(req *http.Request, body []byte, fields map[string]func(*wireRequest) any) (*wireRequest, *apiError) {
 	if t, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		return nil, &apiError{status: http.StatusBadRequest, kind: "Bad Request", param: "header.content-type",
 			message: "The content type must be application/json."}
 	}
-	q, err := decodeRequest(body)
+	q, err := decodeRequest(body, fields)
 	if err != nil {
 		return nil, malformed(err)
 	}
@@ -108,7 +111,7 @@ func readJSON(req *http.Request, body []byte) (*wireRequest, *apiError) {
 }
 
 func (s *Server) tokenize(c *conn, req *http.Request, body []byte, _ int64) after {
-	q, e := readJSON(req, body)
+	q, e := readJSON(req, body, requestFields)
 	if e != nil {
 		return c.fail(e)
 	}
@@ -147,7 +150,7 @@ func (s *Server) tokenize(c *conn, req *http.Request, body []byte, _ int64) afte
 }
 
 func (s *Server) detokenize(c *conn, req *http.Request, body []byte, _ int64) after {
-	q, e := readJSON(req, body)
+	q, e := readJSON(req, body, requestFields)
 	if e != nil {
 		return c.fail(e)
 	}
@@ -163,14 +166,17 @@ func (s *Server) detokenize(c *conn, req *http.Request, body []byte, _ int64) af
 
 // generate answers a completion: it checks the request, draws its faults, prepares the whole answer and hands it to the
 // engine, which sends it when it is due.
-func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64, chat bool) after {
-	q, e := readJSON(req, body)
-	if e != nil {
-		return c.fail(e)
+func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64, d *dialect) after {
+	q, e := readJSON(req, body, d.fields)
+	if e == nil && d.adopt != nil {
+		e = d.adopt(q)
 	}
-	r, e := s.accept(q, chat)
+	var r *request
+	if e == nil {
+		r, e = s.accept(q, d)
+	}
 	if e != nil {
-		return c.fail(e)
+		return c.reply(e.status, jsonType, d.fail(e))
 	}
 	if h := req.Header.Get("X-Request-Id"); h != "" {
 		r.id = h
@@ -187,7 +193,7 @@ func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64
 	defer s.meters.inFlight.Add(-1)
 	rp := s.prepare(c, r, p, arrival)
 	if rp.stream {
-		c.write(append(appendHead(nil, http.StatusOK), streamHeaders...))
+		c.write(append(appendHead(nil, http.StatusOK), d.head...))
 	}
 	_ = c.nc.SetReadDeadline(time.Time{}) // a dead connection shows in the next read
 	s.engine.submit(rp)
@@ -201,7 +207,7 @@ func (c *conn) substitute(r *request, x *substitute) after {
 	case x.status != 0:
 		return c.reply(x.status, x.headers, []byte(x.body))
 	case x.head && r.stream:
-		c.write(append(appendHead(nil, http.StatusOK), streamHeaders...))
+		c.write(append(appendHead(nil, http.StatusOK), r.dialect.head...))
 	case x.head:
 		c.write(append(appendHead(nil, http.StatusOK), "content-type: application/json\r\ncontent-length: 4096\r\n\r\n"...))
 	}

@@ -13,8 +13,8 @@ const (
 	fingerprint = `"system_fingerprint":"vllm-0.32.0-sim"`
 )
 
-// encoder writes the JSON of one reply: vLLM's completions or chat route.
-type encoder struct {
+// openAI writes the JSON of one reply: vLLM's completions or chat route.
+type openAI struct {
 	chat       bool
 	returnIDs  bool
 	usage      bool
@@ -25,18 +25,18 @@ type encoder struct {
 	plain      []byte // the same for an answer that is not streamed
 }
 
-func newEncoder(r *request, p *plan, id, model string, created int64) *encoder {
-	e := &encoder{chat: r.chat, returnIDs: r.returnIDs && !p.hideIDs, usage: r.usage, everyUsage: r.everyUsage,
+func newOpenAI(s *Server, r *request, p *plan, created int64) encoder {
+	e := &openAI{chat: r.dialect.chat, returnIDs: r.returnIDs && !p.hideIDs, usage: r.usage, everyUsage: r.everyUsage,
 		usageError: p.usageError, garble: p.garble}
 	prefix, object, chunk := "cmpl-", "text_completion", "text_completion"
-	if r.chat {
+	if e.chat {
 		prefix, object, chunk = "chatcmpl-", "chat.completion", "chat.completion.chunk"
 	}
 	head := func(object string) []byte {
-		b := append([]byte(`{"id":"`+prefix), appendEscaped(nil, id)...)
+		b := append([]byte(`{"id":"`+prefix), appendEscaped(nil, r.id)...)
 		b = append(b, `","object":"`+object+`","created":`...)
 		b = strconv.AppendInt(b, created, 10)
-		b = append(append(b, `,"model":"`...), appendEscaped(nil, model)...)
+		b = append(append(b, `,"model":"`...), appendEscaped(nil, s.cfg.Model)...)
 		return append(b, `","choices":[`...)
 	}
 	e.stream, e.plain = head(chunk), head(object)
@@ -48,12 +48,19 @@ const room = 10
 
 // openEvent begins a chunk that holds one event; closeEvent ends it.
 func openEvent(dst []byte) ([]byte, int) {
-	mark := len(dst)
-	return append(dst, "          data: "...), mark
+	dst, mark := openChunk(dst)
+	return append(dst, "data: "...), mark
 }
 
-func closeEvent(dst []byte, mark int) []byte {
-	dst = append(dst, "\n\n"...)
+func closeEvent(dst []byte, mark int) []byte { return closeChunk(append(dst, "\n\n"...), mark) }
+
+// openChunk begins a chunk; closeChunk ends it.
+func openChunk(dst []byte) ([]byte, int) {
+	mark := len(dst)
+	return append(dst, "          "...), mark
+}
+
+func closeChunk(dst []byte, mark int) []byte {
 	n := len(dst) - mark - room
 	var size [room]byte
 	head := append(strconv.AppendInt(size[:0], int64(n), 16), "\r\n"...)
@@ -63,7 +70,7 @@ func closeEvent(dst []byte, mark int) []byte {
 }
 
 // event appends the event of tokens [from, to) of q, before it the role event of a chat stream's first token.
-func (e *encoder) event(dst []byte, q *sequence, from, to int) []byte {
+func (e *openAI) event(dst []byte, q *sequence, from, to int) []byte {
 	if from == 0 && e.chat {
 		dst = e.roleEvent(dst, q)
 	}
@@ -90,7 +97,7 @@ func (e *encoder) event(dst []byte, q *sequence, from, to int) []byte {
 	return closeEvent(dst, mark)
 }
 
-func (e *encoder) textDelta(dst []byte, q *sequence, from, to int) []byte {
+func (e *openAI) textDelta(dst []byte, q *sequence, from, to int) []byte {
 	dst = append(dst, e.stream...)
 	dst = append(dst, `{"index":`...)
 	dst = strconv.AppendInt(dst, int64(q.index), 10)
@@ -107,7 +114,7 @@ func (e *encoder) textDelta(dst []byte, q *sequence, from, to int) []byte {
 	return e.appendTokens(dst, q.tokens[from:to])
 }
 
-func (e *encoder) chatDelta(dst []byte, q *sequence, from, to int) []byte {
+func (e *openAI) chatDelta(dst []byte, q *sequence, from, to int) []byte {
 	dst = append(dst, e.stream...)
 	dst = append(dst, `{"index":`...)
 	dst = strconv.AppendInt(dst, int64(q.index), 10)
@@ -127,7 +134,7 @@ func (e *encoder) chatDelta(dst []byte, q *sequence, from, to int) []byte {
 	return e.appendTokens(dst, q.tokens[from:to])
 }
 
-func (e *encoder) roleEvent(dst []byte, q *sequence) []byte {
+func (e *openAI) roleEvent(dst []byte, q *sequence) []byte {
 	dst, mark := openEvent(dst)
 	dst = append(dst, e.stream...)
 	dst = append(dst, `{"index":`...)
@@ -146,7 +153,7 @@ func (e *encoder) roleEvent(dst []byte, q *sequence) []byte {
 	return closeEvent(append(dst, `,"prompt_text":null}`...), mark)
 }
 
-func (e *encoder) appendTokens(dst []byte, ids []int32) []byte {
+func (e *openAI) appendTokens(dst []byte, ids []int32) []byte {
 	dst = append(dst, `,"token_ids":`...)
 	if !e.returnIDs {
 		return append(dst, "null"...)
@@ -154,7 +161,7 @@ func (e *encoder) appendTokens(dst []byte, ids []int32) []byte {
 	return appendIDs(dst, ids)
 }
 
-func (e *encoder) appendUsage(dst []byte, promptTokens, tokens int) []byte {
+func (e *openAI) appendUsage(dst []byte, promptTokens, tokens int) []byte {
 	tokens += e.usageError
 	dst = append(dst, `"usage":{"prompt_tokens":`...)
 	dst = strconv.AppendInt(dst, int64(promptTokens), 10)
@@ -166,7 +173,7 @@ func (e *encoder) appendUsage(dst []byte, promptTokens, tokens int) []byte {
 }
 
 // tail appends what follows the last token of a stream.
-func (e *encoder) tail(dst []byte, r *reply) []byte {
+func (e *openAI) tail(dst []byte, r *reply) []byte {
 	t := &r.plan.tail
 	var mark int
 	if t.usage && (e.usage || r.plan.noChoices) {
@@ -195,7 +202,7 @@ func (e *encoder) tail(dst []byte, r *reply) []byte {
 var engineFailure = &apiError{status: 500, kind: "InternalServerError", message: "The engine failed while it generated."}
 
 // body gives the JSON of a reply that is not streamed.
-func (e *encoder) body(r *reply) []byte {
+func (e *openAI) body(r *reply) []byte {
 	b := append([]byte(nil), e.plain...)
 	for i, q := range r.seqs {
 		if r.plan.noChoices {
@@ -222,7 +229,7 @@ func (e *encoder) body(r *reply) []byte {
 	return b
 }
 
-func (e *encoder) choice(b []byte, q *sequence) []byte {
+func (e *openAI) choice(b []byte, q *sequence) []byte {
 	n := len(q.tokens)
 	b = append(b, `{"index":`...)
 	b = strconv.AppendInt(b, int64(q.index), 10)
@@ -249,7 +256,7 @@ func (e *encoder) choice(b []byte, q *sequence) []byte {
 	return append(b, `,"routed_experts":null}`...)
 }
 
-func (e *encoder) promptIDs(b []byte, q *sequence) []byte {
+func (e *openAI) promptIDs(b []byte, q *sequence) []byte {
 	if !e.returnIDs {
 		return append(b, "null"...)
 	}

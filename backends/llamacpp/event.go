@@ -52,10 +52,19 @@ func (w *walker) Decode(doc []byte, e *reader.Event) error {
 	return decodeSlow(doc, w.KeepText, e)
 }
 
-// DecodeBatch reads one document with the answers to several prompts: an array in the order of the prompts.
+// DecodeBatch reads one document with the answers to several prompts: an array in the order of the prompts, or, where a list of one
+// prompt was sent, its answer alone.
 func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func(*reader.Event)) error {
 	l := list(w)
 	clear()
+	if doc[0] == '{' {
+		err := w.Decode(doc, e)
+		if err == nil && !e.IsError && e.Choices == 1 {
+			add(e)
+			e.Reset()
+		}
+		return err
+	}
 	if l.Walk(&w.Scanner, doc, e, add) {
 		return nil
 	}

@@ -1,0 +1,154 @@
+package sim
+
+// Hot path: appends one event per token to the engine's buffer and allocates nothing.
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// llamaFields are the fields of llama.cpp's native route that have a meaning here.
+var llamaFields = map[string]func(*wireRequest) any{
+	"n_predict":     func(q *wireRequest) any { return &q.MaxTokens },
+	"ignore_eos":    func(q *wireRequest) any { return &q.IgnoreEOS },
+	"stream":        func(q *wireRequest) any { return &q.Stream },
+	"return_tokens": func(q *wireRequest) any { return &q.ReturnTokenIDs },
+}
+
+// adoptLlama takes -1 for no limit, and makes one token where none is asked for, as llama.cpp does (spec/real-servers.md §3).
+func adoptLlama(q *wireRequest) *apiError {
+	if q.MaxTokens = limitOf(q.MaxTokens); q.MaxTokens != nil && *q.MaxTokens == 0 {
+		one := 1
+		q.MaxTokens = &one
+	}
+	return nil
+}
+
+// llamaError is llama.cpp's form of an error.
+func llamaError(e *apiError) []byte {
+	b := fmt.Appendf(nil, `{"error":{"code":%d,"message":"`, e.status)
+	return append(appendEscaped(b, e.message), `","type":"invalid_request_error"}}`...)
+}
+
+// llamaEncoder writes the native route of llama.cpp.
+type llamaEncoder struct {
+	ids        bool
+	usageError int
+	garble     func([]byte) []byte
+	model      []byte // escaped
+}
+
+func newLlama(s *Server, r *request, p *plan, _ int64) encoder {
+	return &llamaEncoder{ids: r.returnIDs && !p.hideIDs, usageError: p.usageError, garble: p.garble, model: appendEscaped(nil, s.cfg.Model)}
+}
+
+func (e *llamaEncoder) event(dst []byte, q *sequence, from, to int) []byte {
+	dst, mark := openEvent(dst)
+	body := len(dst)
+	dst = append(dst, `{"index":`...)
+	dst = strconv.AppendInt(dst, int64(q.index), 10)
+	dst = e.appendText(dst, q, from, to)
+	dst = append(dst, `,"stop":false,"id_slot":-1,"tokens_predicted":`...)
+	dst = strconv.AppendInt(dst, int64(to), 10)
+	dst = append(dst, `,"tokens_evaluated":`...)
+	dst = append(strconv.AppendInt(dst, int64(len(q.prompt)), 10), '}')
+	if q.garbleAt == to && e.garble != nil {
+		dst = append(dst[:body], e.garble(dst[body:])...)
+	}
+	dst = closeEvent(dst, mark)
+	if to < len(q.tokens) || q.finish == "" {
+		return dst
+	}
+	dst, mark = openEvent(dst)
+	return closeEvent(e.appendEnd(dst, q, to, to), mark)
+}
+
+func (e *llamaEncoder) appendText(dst []byte, q *sequence, from, to int) []byte {
+	dst = append(dst, `,"content":"`...)
+	if from < to {
+		dst = append(dst, q.spelling.between(from, to)...)
+	}
+	dst = append(dst, `","tokens":`...)
+	if !e.ids {
+		return append(dst, '[', ']')
+	}
+	return appendIDs(dst, q.tokens[from:to])
+}
+
+// appendEnd appends the document that ends an answer, with tokens [from, to) in it.
+func (e *llamaEncoder) appendEnd(dst []byte, q *sequence, from, to int) []byte {
+	dst = append(dst, `{"index":`...)
+	dst = strconv.AppendInt(dst, int64(q.index), 10)
+	dst = e.appendText(dst, q, from, to)
+	dst = append(append(append(dst, `,"id_slot":0,"stop":true,"model":"`...), e.model...), `","tokens_predicted":`...)
+	dst = strconv.AppendInt(dst, int64(len(q.tokens)+e.usageError), 10)
+	dst = append(dst, `,"tokens_evaluated":`...)
+	dst = strconv.AppendInt(dst, int64(len(q.prompt)), 10)
+	dst = append(dst, `,"has_new_line":false,"truncated":false,"stop_type":"`...)
+	dst = append(dst, stopTypeOf(q.finish)...)
+	dst = append(dst, `","stopping_word":"","tokens_cached":`...)
+	dst = strconv.AppendInt(dst, int64(q.kv()), 10)
+	dst = append(dst, `,"timings":{"cache_n":0,"prompt_n":`...)
+	dst = strconv.AppendInt(dst, int64(len(q.prompt)), 10)
+	dst = append(dst, `,"predicted_n":`...)
+	return append(strconv.AppendInt(dst, int64(len(q.tokens)), 10), `}}`...)
+}
+
+// stopTypeOf is llama.cpp's name of a finish reason.
+func stopTypeOf(finish string) string {
+	switch finish {
+	case "stop":
+		return "eos"
+	case "length":
+		return "limit"
+	case "":
+		return "none"
+	}
+	return finish
+}
+
+// tail ends a stream: there is no [DONE].
+func (e *llamaEncoder) tail(dst []byte, r *reply) []byte {
+	t := &r.plan.tail
+	var mark int
+	if r.plan.noChoices && t.usage {
+		dst, mark = openEvent(dst)
+		dst = closeEvent(e.appendEnd(dst, r.seqs[0], 0, 0), mark)
+	}
+	if t.failure {
+		dst, mark = openEvent(dst)
+		dst = closeEvent(append(dst, llamaError(engineFailure)...), mark)
+	}
+	if t.terminator {
+		dst = append(dst, "0\r\n\r\n"...)
+	}
+	return dst
+}
+
+// body is one document, or a list of them where several prompts were asked for.
+func (e *llamaEncoder) body(r *reply) []byte {
+	var b []byte
+	for i, q := range r.seqs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		to := len(q.tokens)
+		if r.plan.noChoices {
+			to = 0
+		}
+		b = e.appendEnd(b, q, 0, to)
+	}
+	if len(r.seqs) > 1 {
+		b = append(append([]byte{'['}, b...), ']')
+	}
+	if e.garble != nil {
+		b = e.garble(b)
+	}
+	return b
+}
+
+// props are what llama.cpp says of itself.
+func (s *Server) props() []byte {
+	b := fmt.Appendf(nil, `{"default_generation_settings":{"n_ctx":%d},"total_slots":%d,"model_path":"`, s.cfg.MaxModelLen, s.cfg.MaxNumSeqs)
+	return append(appendEscaped(b, s.cfg.Model), `","build_info":"`+Version+`"}`...)
+}
