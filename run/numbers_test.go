@@ -128,7 +128,7 @@ func TestMakeRunIsOverSoon(t *testing.T) {
 			require.NoError(t, json.Unmarshal(out, r.Record), "%v", err)
 			r.sound(t, "scenario_limit", "loadgen_invalid")
 			t.Logf("%s %s: %s after %.1f s", c[0], c[1], r.Verdict, took.Seconds())
-			require.Less(t, took, 90*time.Second)
+			require.Less(t, took, 4*time.Minute)
 		})
 	}
 }

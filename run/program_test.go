@@ -72,7 +72,7 @@ func simulate(t *testing.T, args ...string) simulator {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // its end is what counts
 		_ = cmd.Wait()
 	})
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		if text, err := os.ReadFile(ready); err == nil {
 			return simulator{strings.TrimSpace(string(text)), cmd.Process.Pid}
@@ -96,7 +96,7 @@ func start(t *testing.T, args ...string) *ran { return startIn(t, nil, args...) 
 // startIn is start behind a command that makes its surroundings.
 func startIn(t *testing.T, within []string, args ...string) *ran {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	folder := filepath.Join(t.TempDir(), "run")
 	line := append(slices.Concat(within, []string{program(t), "run", "--no-progress", "--json", "--output-dir", folder}), args...)

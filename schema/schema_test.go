@@ -94,7 +94,7 @@ func interrupted(t *testing.T, program string) map[string]any {
 	require.Eventually(t, func() bool {
 		info, err := os.Stat(filepath.Join(folder, "mlperf", "mlperf_log_detail.txt"))
 		return err == nil && info.Size() > 0
-	}, 20*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 	time.Sleep(300 * time.Millisecond) // into the timed phase
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	require.Error(t, cmd.Wait())
@@ -130,7 +130,7 @@ func simulator(t *testing.T, program string, flags ...string) (url string) {
 		text, err := os.ReadFile(ready)
 		url = strings.TrimSpace(string(text))
 		return err == nil && url != ""
-	}, 20*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 	return url
 }
 

@@ -4,6 +4,7 @@ package sut_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,6 +49,7 @@ type job struct {
 	MaxErrors int // negative: never
 	Drain     time.Duration
 	CancelAt  time.Duration // the caller ends the test then; 0: never
+	Grace     time.Duration // how long StartTest has to return after an early end; 0: a second
 }
 
 // seen is what one child process saw.
@@ -60,7 +62,6 @@ type seen struct {
 	Counts   ledger.Counts
 	Reasons  map[string]int64
 	Attempts int // failed attempts that were handed on
-	Stopping time.Duration
 }
 
 const samples = 64 // of the library
@@ -124,7 +125,7 @@ func runJob(j *job) (*seen, error) {
 		_, err := loadgen.StartTest(s.LoadGen(), library, j.settings(), loadgen.DefaultLogSettings(j.Dir), j.Dir+"/none")
 		returned <- err
 	}()
-	out.wait(s, returned)
+	out.wait(s, returned, cmp.Or(j.Grace, time.Second))
 	out.Counts, out.Reasons, out.Attempts = book.Counts(), book.FailedByReason(), len(attempts)
 	if out.Returned {
 		loadgen.DestroyQSL(library)
@@ -136,8 +137,8 @@ func runJob(j *job) (*seen, error) {
 	return out, nil
 }
 
-// wait does what a run does: a test that ended early gets a second to return.
-func (o *seen) wait(s *sut.SUT, returned <-chan error) {
+// wait does what a run does: a test that ended early gets some time to return, a second in a run.
+func (o *seen) wait(s *sut.SUT, returned <-chan error, grace time.Duration) {
 	ended := func(err error) {
 		o.Returned = true
 		if err != nil {
@@ -157,13 +158,11 @@ func (o *seen) wait(s *sut.SUT, returned <-chan error) {
 	case <-s.Stopped():
 	}
 	o.Cause = s.Cause().Error()
-	stopped := time.Now()
 	select {
 	case err := <-returned:
 		ended(err)
-	case <-time.After(time.Second):
+	case <-time.After(grace):
 	}
-	o.Stopping = time.Since(stopped)
 }
 
 // do runs a job in a process of its own; one that does not end by itself fails the test.
@@ -180,7 +179,7 @@ func doIn(t *testing.T, j job) *seen {
 	require.NoError(t, err)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), jobVariable+"="+string(text))

@@ -19,7 +19,7 @@ import (
 // inTime fails a check that hangs.
 func inTime(t *testing.T, root string) *Report {
 	t.Helper()
-	ctx, end := context.WithTimeout(context.Background(), time.Minute)
+	ctx, end := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer end()
 	r, err := Check(ctx, root, Options{})
 	require.NoError(t, err)
