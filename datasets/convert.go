@@ -123,13 +123,13 @@ func walk(paths []string, o Options, take func(record []byte, s *Sample) error) 
 			}
 			done.Notes = append(done.Notes, note)
 		}
-		if o.Limit > 0 {
+		if o.Limit > 0 && o.Only == nil {
 			if o.Limit -= from.Records; o.Limit <= 0 {
 				break
 			}
 		}
 	}
-	return done, nil
+	return done, o.Only.whole()
 }
 
 // walk reads and checks one file of a conversion.
@@ -142,6 +142,9 @@ func (r *reader) walk(take func(record []byte, s *Sample) error) (*ConvertedFile
 	from := &ConvertedFile{Path: r.path}
 	r.all = true
 	r.keep = func(record []byte, s Sample, _ presence) error {
+		if !r.o.Only.takes(record) {
+			return nil
+		}
 		from.Records++
 		return take(record, &s)
 	}

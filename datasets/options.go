@@ -17,6 +17,7 @@ type Options struct {
 	Format         string            // one of the Format constants; empty: the content tells
 	Padding        Padding           // of a .npy file
 	Limit          int               // read only the first Limit records; 0: all
+	Only           *Only             // records that Convert writes; nil: all
 	MaxInputTokens int               // longest prompt allowed; 0: no limit
 	Vocabulary     int               // token ids must be below this; 0: not checked
 	KeepText       bool              // keep the prompt's text also where the record has ids or messages

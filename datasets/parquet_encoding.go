@@ -93,7 +93,7 @@ func (c *pqColumn) unpack(buf, packed []byte, size int) ([]byte, *fault) {
 		return nil, &fault{found: errExpansion.Error(), expected: "data", try: "unpack the file yourself if you trust it"}
 	}
 	if cap(buf) < size {
-		buf = make([]byte, size)
+		buf = make([]byte, size, size+size/4)
 	}
 	buf = buf[:size]
 	var err error

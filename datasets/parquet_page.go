@@ -116,7 +116,7 @@ func (c *pqColumn) page() *fault {
 		return &fault{found: fmt.Sprintf("a page of %d bytes, %d when unpacked", packed, unpacked), expected: fmt.Sprintf("pages of at most %d MiB", maxPage>>20), try: "write the file again with smaller row groups, such as 100 rows"}
 	}
 	if int64(cap(c.packed)) < packed {
-		c.packed = make([]byte, packed)
+		c.packed = make([]byte, packed, packed+packed/4) // the pages of the next groups are about as large
 	}
 	c.packed = c.packed[:packed]
 	if _, err := c.file.ReadAt(c.packed, c.pos); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ func (p *program) datasetCommand() *cli.Command {
 			{Name: "check", Usage: "every fault of a file, not only the first", ArgsUsage: "FILE", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: append(slices.Clone(reading), &cli.IntFlag{Name: "most", Value: 50, Usage: "stop after so many faults"}), Action: p.datasetCheck},
 			{Name: "convert", Usage: "write a set in another format, every column kept; several files become one set", ArgsUsage: "IN... OUT", HideHelpCommand: true, OnUsageError: usageError,
-				Flags: append(slices.Clone(reading), &cli.StringFlag{Name: "to", Usage: "format of OUT: json, jsonl, csv, parquet or npy; OUT's suffix tells otherwise"}), Action: p.datasetConvert},
+				Flags: append(slices.Clone(reading), convertFlags()...), Action: p.datasetConvert},
 			{Name: "synth", Usage: "write a synthetic set in a benchmark's schema", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: []cli.Flag{model,
 					&cli.IntFlag{Name: "samples", Value: run.RehearsalSamples, Usage: "rows"},
@@ -51,6 +52,31 @@ func readingFlags() []cli.Flag {
 		&cli.StringFlag{Name: "pad-side", Usage: "side of the padding in a .npy table: right or left", Value: datasets.PadRight},
 		&cli.IntFlag{Name: "pad-id", Usage: "id that the padding in a .npy table must be", DefaultText: "the first one met"},
 	}
+}
+
+// convertFlags are those of dataset convert beside them.
+func convertFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "to", Usage: "format of OUT: json, jsonl, csv, parquet or npy; OUT's suffix tells otherwise"},
+		&cli.StringFlag{Name: "form", Usage: "what IN has in place of rows: calls (questions of BFCL) or turns (one message of a conversation on each line)"},
+		&cli.StringFlag{Name: "answers", Usage: "file of the right answers, for --form calls"},
+		&cli.StringFlag{Name: "ids", Usage: "text file with one id on each line: only the rows that have one of them"},
+		&cli.StringFlag{Name: "id-column", Value: "id", Usage: "column of the ids, for --ids"},
+	}
+}
+
+// recast makes rows of files that have none, and gives the file that holds them, in a folder to be removed.
+func recast(c *cli.Context, from []string) (folder string, rows []string, err error) {
+	if folder, err = os.MkdirTemp("", "mlperf-go-rows-*"); err != nil {
+		return "", nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("no folder can be made for the rows: %w", err)}
+	}
+	path := filepath.Join(folder, filepath.Base(from[0]))
+	f, err := os.Create(path)
+	if err == nil {
+		_, err = datasets.Recast(f, c.String("form"), from, c.String("answers"))
+		err = errors.Join(err, f.Close())
+	}
+	return folder, []string{path}, err
 }
 
 // columnFlags maps the flags that name a column onto the role it takes.
@@ -162,10 +188,26 @@ func (p *program) datasetConvert(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if path := c.String("ids"); path != "" {
+		if o.Only, err = datasets.ReadOnly(path, c.String("id-column")); err != nil {
+			return err
+		}
+	}
+	read := from
+	if c.String("form") != "" {
+		folder, rows, err := recast(c, from)
+		defer os.RemoveAll(folder)
+		if err != nil {
+			return datasetFailed(err)
+		}
+		read = rows
+	} else if c.String("answers") != "" {
+		return &run.Error{Exit: run.ExitUsage, Code: "dataset_option", Err: errors.New("--answers is given without --form calls"), Hint: "Give both, or neither"}
+	}
 	var done *datasets.Conversion
 	var failed error
 	err = atomicfile.Write(to, func(w io.Writer) error {
-		done, failed = datasets.Convert(w, from, o, format)
+		done, failed = datasets.Convert(w, read, o, format)
 		return failed
 	})
 	if fault := (*datasets.Error)(nil); errors.As(failed, &fault) || errors.Is(failed, datasets.ErrOption) {
