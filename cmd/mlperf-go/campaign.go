@@ -231,7 +231,7 @@ func (k *theCampaign) config(s campaign.Step) (*config.Effective, error) {
 // runCampaign does the steps and shows what became of them.
 func (p *program) runCampaign(ctx context.Context, k *theCampaign) error {
 	outcomes, err := p.measure(ctx, k)
-	if outcomes == nil || err != nil && p.json { // nothing was begun; or one object: the error. What was done before stands in its folders.
+	if len(outcomes) == 0 || err != nil && p.json { // nothing was begun; or one object: the error. What was done before stands in its folders.
 		return err
 	}
 	p.printOutcomes(k.State(), outcomes)

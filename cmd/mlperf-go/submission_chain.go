@@ -48,7 +48,7 @@ func (p *program) chain(c *cli.Context) error {
 		return &run.Error{Exit: run.ExitUsage, Code: "submitter", Err: errors.New("nobody is named who submits"), Hint: "Give --submitter, or a description with --system; `mlperf-go submission run` only measures"}
 	}
 	outcomes, err := p.measure(c.Context, k)
-	if outcomes == nil || err != nil && p.json { // nothing was begun, or one object: the error
+	if len(outcomes) == 0 || err != nil && p.json { // nothing was begun, or one object: the error
 		return err
 	}
 	if err != nil || p.exit != run.ExitValid {
