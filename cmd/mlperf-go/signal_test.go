@@ -117,9 +117,16 @@ func (p *process) until(what string, limit time.Duration, ok func() bool) {
 	p.t.Helper()
 	for deadline := time.Now().Add(limit); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			p.t.Fatalf("waited %v for %s; stderr:\n%s", limit, what, p.stderr.String())
+			p.t.Fatalf("waited %v for %s; stderr:\n%s", limit, what, p.lastWords())
 		}
 	}
+}
+
+// lastWords ends a process that should have ended, or come further, and gives what it wrote: while it lives, it may write more.
+func (p *process) lastWords() string {
+	_ = p.cmd.Process.Kill() // its end is what counts
+	<-p.ended
+	return p.stderr.String()
 }
 
 // end waits for the process and gives its exit code; -1 where a signal ended it.
@@ -129,7 +136,7 @@ func (p *process) end(limit time.Duration) int {
 	case <-p.ended:
 		return p.cmd.ProcessState.ExitCode()
 	case <-time.After(limit):
-		p.t.Fatalf("the run did not end within %v; stderr:\n%s", limit, p.stderr.String())
+		p.t.Fatalf("the run did not end within %v; stderr:\n%s", limit, p.lastWords())
 		return 0
 	}
 }
