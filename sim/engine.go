@@ -306,6 +306,7 @@ func (e *engine) finish(r *reply, out []byte) {
 		}
 	}
 	r.ended = true
+	e.meter.inFlight.Add(-1)
 	then := r.plan.tail.then
 	if then == keepOpen {
 		e.meter.replies.Add(1) // before the client can have the answer, so that it never reads an older count
@@ -343,6 +344,7 @@ func (e *engine) giveUp(r *reply) {
 		}
 	}
 	r.ended = true
+	e.meter.inFlight.Add(-1)
 	close(r.done)
 	e.admit(now)
 }

@@ -189,8 +189,7 @@ func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64
 	if p.instead != nil {
 		return c.substitute(r, p.instead)
 	}
-	s.meters.inFlight.Add(1)
-	defer s.meters.inFlight.Add(-1)
+	s.meters.inFlight.Add(1) // until the engine has ended the reply
 	rp := s.prepare(c, r, p, arrival)
 	if rp.stream {
 		c.write(append(appendHead(nil, http.StatusOK), d.head...))
