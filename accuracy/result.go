@@ -54,12 +54,14 @@ type Unscored struct {
 type SampleScore struct {
 	Index    int       `json:"index"` // LoadGen's sample index
 	Subset   string    `json:"subset,omitempty"`
+	Empty    bool      `json:"empty,omitempty"` // the log has no byte of it
 	Tokens   int       `json:"tokens,omitempty"`
 	Chars    int       `json:"chars,omitempty"`    // code points of the processed text
 	Scores   []float64 `json:"-"`                  // in the order of Result.ScoreNames; NaN: none
 	Answer   string    `json:"answer,omitempty"`   // what was extracted, shortened
 	Unscored string    `json:"unscored,omitempty"` // why there is no score
 	Fallback bool      `json:"fallback,omitempty"` // the built-in stand-in of a reference's part decided
+	credit   bool      // it has no text and a score above 0 all the same
 }
 
 // Result is the score of one accuracy log.
@@ -70,13 +72,16 @@ type Result struct {
 	Log        string         `json:"log"`
 	Entries    int            `json:"entries"`              // of the log
 	Samples    int            `json:"samples"`              // scored as the reference counts them
-	Duplicates int            `json:"duplicates,omitempty"` // entries left out because their sample came before
+	Duplicates int            `json:"duplicates,omitempty"` // entries whose sample came before
 	Missing    int            `json:"missing,omitempty"`    // samples of the data set without an answer
+	Empty      int            `json:"empty,omitempty"`      // answers without a byte
 	Metrics    []Metric       `json:"metrics"`
 	Subsets    []Subset       `json:"subsets,omitempty"`
 	Unscored   []Unscored     `json:"unscored,omitempty"`
 	Fallbacks  int            `json:"fallbacks,omitempty"` // samples that a built-in stand-in of the reference decided
-	Pass       *bool          `json:"pass"`                // nil: answers are missing or not scored, so nothing is claimed
+	Rehearsal  bool           `json:"rehearsal,omitempty"`
+	Pass       *bool          `json:"pass"`                // nil: nothing is claimed, because of Unscored or Unclaimed
+	Unclaimed  []string       `json:"unclaimed,omitempty"` // why the score is none that may be claimed, whatever its figures
 	Notes      []string       `json:"notes,omitempty"`
 	Tokenizer  *finder.Source `json:"tokenizer,omitempty"` // what decoded the answers
 	Source     string         `json:"source"`
@@ -139,8 +144,8 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// judge compares the metrics with their targets. It claims nothing as a whole where answers are missing or not scored.
-func (r *Result) judge(targets []Target, whole int, complete bool) {
+// judge compares the metrics with their targets. It claims nothing as a whole where the log is in doubt or answers are not scored.
+func (r *Result) judge(targets []Target, whole int) {
 	pass := true
 	for _, t := range targets {
 		i := -1
@@ -162,7 +167,7 @@ func (r *Result) judge(targets []Target, whole int, complete bool) {
 			m.Note = fmt.Sprintf("a sum over %d samples; the target is for %d", r.Samples, whole)
 		}
 	}
-	if complete && len(r.Unscored) == 0 {
+	if len(r.Unclaimed) == 0 && len(r.Unscored) == 0 {
 		r.Pass = &pass
 	}
 }

@@ -50,6 +50,7 @@ type Input struct {
 	Code       CodeJudge             // runs model-written code elsewhere; nil: such answers stay unscored
 	Math       MathJudge             // decides what needs symbolic algebra; nil: the built-in stand-in
 	PerSample  bool                  // keep one score per sample in the result
+	Rehearsal  bool                  // a part of the data set is all that was to be scored
 	Workers    int                   // 0: all cores
 	Progress   func(done, total int) // called by one goroutine at a time
 }
@@ -93,9 +94,10 @@ const (
 
 // entry is one answer on its way to a worker.
 type entry struct {
-	slot int // place in the list of scores
-	qsl  int
-	data []byte
+	slot   int // place in the list of scores
+	qsl    int
+	data   []byte
+	tokens int64 // as LoadGen was told; -1: it was not
 }
 
 // Score reads an accuracy log and scores every answer as the benchmark's reference script does.
@@ -110,7 +112,7 @@ func Score(ctx context.Context, in Input) (*Result, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &pipeline{in: &in, sc: sc, cancel: cancel, work: make(chan []entry)}
+	p := &pipeline{in: &in, sc: sc, vocabulary: b.row.Vocabulary, cancel: cancel, work: make(chan []entry)}
 	p.run(ctx)
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("scoring %s as %s: %w", in.Log, b.Name, err)
@@ -135,18 +137,22 @@ func (sc *scorer) check(b *Benchmark, in *Input) error {
 
 // pipeline is one reader and several workers.
 type pipeline struct {
-	in     *Input
-	sc     *scorer
-	cancel context.CancelCauseFunc
-	work   chan []entry
+	in         *Input
+	sc         *scorer
+	vocabulary int // token ids are below this; 0: unknown
+	cancel     context.CancelCauseFunc
+	work       chan []entry
 
 	entries, outside int
 	truncated        bool
 	unreadable       int // lines of a damaged log that were left out
 
-	mu     sync.Mutex
-	scores []SampleScore
-	done   int
+	mu           sync.Mutex
+	scores       []SampleScore
+	done         int
+	foreign      int // answers with token ids beyond the vocabulary
+	firstForeign foreignID
+	miscounted   int // answers with another number of tokens than LoadGen was told
 }
 
 func (p *pipeline) run(ctx context.Context) {
@@ -203,7 +209,11 @@ func (p *pipeline) read(ctx context.Context) error {
 			return nil
 		}
 		seen[e.QSLIdx] = true
-		batch = append(batch, entry{slots, int(e.QSLIdx), slices.Clone(e.Data)})
+		tokens := int64(-1)
+		if e.HasTokens {
+			tokens = e.TokenCount
+		}
+		batch = append(batch, entry{slots, int(e.QSLIdx), slices.Clone(e.Data), tokens})
 		slots++
 		size += len(e.Data)
 		if len(batch) == most || size >= batchBytes {
@@ -243,14 +253,15 @@ func (p *pipeline) score(ctx context.Context, score scoreFunc, batch []entry) er
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		out[i] = SampleScore{Index: e.qsl, Subset: p.in.References[e.qsl].Subset, Scores: p.sc.blank()}
+		out[i] = SampleScore{Index: e.qsl, Subset: p.in.References[e.qsl].Subset, Empty: len(e.data) == 0, Scores: p.sc.blank()}
 		s := sample{ref: &p.in.References[e.qsl]}
-		if err := p.decode(ctx, &s, e.data, &out[i]); err != nil {
+		if err := p.decode(ctx, &s, &e, &out[i]); err != nil {
 			return fmt.Errorf("the answer to sample %d: %w", e.qsl, err)
 		}
 		if err := score(ctx, &s, &out[i]); err != nil {
 			return fmt.Errorf("the answer to sample %d: %w", e.qsl, err)
 		}
+		out[i].credit = pyStrip(s.text) == "" && slices.ContainsFunc(out[i].Scores, func(v float64) bool { return v > 0 })
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -269,16 +280,17 @@ func (p *pipeline) score(ctx context.Context, score scoreFunc, batch []entry) er
 }
 
 // decode turns the logged bytes into tokens and text.
-func (p *pipeline) decode(ctx context.Context, s *sample, data []byte, out *SampleScore) error {
+func (p *pipeline) decode(ctx context.Context, s *sample, e *entry, out *SampleScore) error {
 	if p.sc.text == utf8Text {
-		s.text = string(data)
+		s.text = string(e.data)
 		return nil
 	}
-	ids, err := tokenIDs(data, p.in.DType)
+	ids, err := tokenIDs(e.data, p.in.DType)
 	if err != nil {
 		return err
 	}
 	out.Tokens = len(ids)
+	p.look(ids, e)
 	skipSpecial := p.sc.text == plainText
 	if p.in.Decoder != nil {
 		s.text = p.in.Decoder.Decode(ids, skipSpecial)
@@ -286,6 +298,26 @@ func (p *pipeline) decode(ctx context.Context, s *sample, data []byte, out *Samp
 	}
 	s.text, err = p.in.Remote.Decode(ctx, ids, skipSpecial)
 	return err
+}
+
+// look notes what an answer's ids have that those of an accuracy test have not.
+func (p *pipeline) look(ids []int32, e *entry) {
+	id, foreign := foreignIn(ids, p.vocabulary)
+	miscounted := e.tokens >= 0 && e.tokens != int64(len(ids))
+	if !foreign && !miscounted {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if foreign {
+		if p.foreign == 0 || e.slot < p.firstForeign.slot {
+			p.firstForeign = foreignID{e.slot, e.qsl, id}
+		}
+		p.foreign++
+	}
+	if miscounted {
+		p.miscounted++
+	}
 }
 
 // tokenIDs reads little-endian tokens.

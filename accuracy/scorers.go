@@ -151,7 +151,7 @@ func (p *pipeline) result(b *Benchmark) *Result {
 	}
 	r := &Result{
 		Benchmark: b.Name, Scenario: string(in.Scenario), Scorer: b.Scorer, Log: in.Log, Tokenizer: in.Tokenizer, Source: b.Source, Notes: slices.Clone(b.Notes),
-		Entries: p.entries, Samples: len(p.scores), Duplicates: p.entries - p.outside - len(p.scores),
+		Entries: p.entries, Samples: len(p.scores), Rehearsal: in.Rehearsal,
 		Metrics: p.sc.finish(t), Subsets: t.subsets(), Unscored: t.unscored(), ScoreNames: p.sc.scores, line: p.sc.line,
 	}
 	answered := map[int]bool{}
@@ -160,10 +160,14 @@ func (p *pipeline) result(b *Benchmark) *Result {
 		if s.Fallback {
 			r.Fallbacks++
 		}
+		if s.Empty {
+			r.Empty++
+		}
 	}
-	r.Missing = len(in.References) - len(answered)
+	r.Missing, r.Duplicates = len(in.References)-len(answered), p.entries-p.outside-len(answered)
 	whole := b.wholeSet(in.Scenario)
-	r.judge(b.TargetsFor(in.Scenario), whole, r.Missing == 0 && !p.truncated && p.unreadable == 0)
+	r.Unclaimed = p.doubts(r, whole)
+	r.judge(b.TargetsFor(in.Scenario), whole)
 	r.addNotes(p, whole)
 	if in.PerSample {
 		r.PerSample = p.scores
@@ -173,20 +177,11 @@ func (p *pipeline) result(b *Benchmark) *Result {
 
 func (r *Result) addNotes(p *pipeline, whole int) {
 	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
-	if p.truncated {
-		note("the log has no end: it was cut off, and what came before is scored")
-	}
-	if p.unreadable > 0 {
-		note("%d lines of the log can not be read and were left out, as the reference does", p.unreadable)
-	}
-	if r.Missing > 0 {
-		note("%d of the data set's %d samples have no answer", r.Missing, len(p.in.References))
-	}
-	if p.outside > 0 {
-		note("%d entries answer samples beyond the data set's %d and were left out, as the reference does", p.outside, len(p.in.References))
-	}
-	if r.Samples != whole {
+	if p.in.Rehearsal && r.Samples != whole {
 		note("%d answers were scored; a run for a submission has %d", r.Samples, whole)
+	}
+	if p.miscounted > 0 {
+		note("%d answers have another number of tokens than the log's token_count says", p.miscounted)
 	}
 	if r.Fallbacks > 0 {
 		note("%d answers were decided by the built-in stand-in for symbolic algebra, not by the reference's", r.Fallbacks)

@@ -39,7 +39,8 @@ type Score struct {
 	Metrics   []accuracy.Metric   `json:"metrics"`
 	Samples   int                 `json:"samples"`
 	Missing   int                 `json:"missing,omitempty"`
-	Unscored  []accuracy.Unscored `json:"unscored,omitempty"` // answers that only a judge could score
+	Unscored  []accuracy.Unscored `json:"unscored,omitempty"`  // answers that only a judge could score
+	Unclaimed []string            `json:"unclaimed,omitempty"` // why nothing is claimed, whatever the figures
 	Notes     []string            `json:"notes,omitempty"`
 }
 
@@ -121,7 +122,7 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 	case t.ended != nil || logs == nil || !logs.Complete:
 		return nil, notScored("the test did not run to its end"), nil
 	}
-	s.input.Log = filepath.Join(t.path(LogFolder), mllog.AccuracyName)
+	s.input.Log, s.input.Rehearsal = filepath.Join(t.path(LogFolder), mllog.AccuracyName), len(t.plan.Rehearsal) > 0
 	r, err := accuracy.Score(ctx, s.input)
 	if err != nil {
 		return nil, notScored(err.Error()), nil
@@ -131,7 +132,7 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 		return nil, nil, err
 	}
 	return r, &Score{
-		Pass: r.Pass, Metrics: r.Metrics, Samples: r.Samples, Missing: r.Missing, Unscored: r.Unscored, Notes: r.Notes,
+		Pass: r.Pass, Metrics: r.Metrics, Samples: r.Samples, Missing: r.Missing, Unscored: r.Unscored, Unclaimed: r.Unclaimed, Notes: r.Notes,
 	}, nil
 }
 
@@ -173,10 +174,10 @@ func ruleAccuracy(e *evidence) *Cause {
 	return c
 }
 
-// ruleUnanswered: a score over a part of the data set is none.
-func ruleUnanswered(e *evidence) *Cause {
-	if e.score == nil || e.score.Missing == 0 {
+// ruleUnclaimed: a score over a part of the data set, or of a log that is none of one accuracy test, is none.
+func ruleUnclaimed(e *evidence) *Cause {
+	if e.score == nil || len(e.score.Unclaimed) == 0 {
 		return nil
 	}
-	return &Cause{Code: "accuracy_below_target", Text: fmt.Sprintf("%d samples of the data set have no answer in the accuracy log", e.score.Missing), Value: e.score.Missing, Limit: 0}
+	return &Cause{Code: "accuracy_below_target", Text: strings.Join(e.score.Unclaimed, "; "), Value: len(e.score.Unclaimed), Limit: 0}
 }

@@ -30,7 +30,7 @@ type evidence struct {
 var rules = []func(*evidence) *Cause{
 	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleLogComplete, ruleLoadGen, ruleLoadGenErrors, ruleAudit, ruleFailed, ruleUnfinished, ruleEmpty,
 	ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported, ruleTTFTLimit, ruleTPOTLimit, ruleLatencyLimit, ruleDispatchLag, ruleReportLag, ruleClock, ruleServers,
-	ruleAccuracy, ruleUnanswered,
+	ruleAccuracy, ruleUnclaimed,
 }
 
 // judge gives the verdict and every cause for it.

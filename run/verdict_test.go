@@ -144,7 +144,9 @@ func TestEachRuleAlone(t *testing.T) {
 		"a score in reach": {change: func(e *evidence) {
 			ofAccuracy(e).score = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 39, Min: 38.39, Pass: yes()}}}
 		}, verdict: Valid},
-		"samples without an answer": {change: func(e *evidence) { ofAccuracy(e).score = &accuracy.Result{Missing: 2} },
+		"samples without an answer": {change: func(e *evidence) {
+			ofAccuracy(e).score = &accuracy.Result{Missing: 2, Unclaimed: []string{"2 samples have no answer"}}
+		},
 			verdict: Invalid, codes: []string{"accuracy_below_target"}, text: "2 samples", exit: ExitInvalid},
 		"a clock that was set": {change: func(e *evidence) { e.drift = -1001 * time.Microsecond },
 			verdict: Invalid, codes: []string{"clock_step"}, exit: ExitInvalid},

@@ -80,8 +80,37 @@ func TestGoldenSplit(t *testing.T) {
 	for _, c := range golden.Cases {
 		t.Run(c.Pattern+"/"+strconv.Quote(c.Text), func(t *testing.T) {
 			require.Equal(t, c.Pieces, pieces(t, golden.Patterns[c.Pattern], c.Text))
+			require.Equal(t, c.Pieces, encodedPieces(t, golden.Patterns[c.Pattern], c.Text, c.Pieces))
 		})
 	}
+}
+
+// encodedPieces encodes a text with a tokenizer whose tokens are the pieces that are expected: what is cut elsewhere has no token.
+func encodedPieces(t testing.TB, expressions []string, text string, vocabulary []string) []string {
+	t.Helper()
+	ids, steps := map[string]int{}, []any{}
+	for _, p := range vocabulary {
+		if _, known := ids[p]; !known {
+			ids[p] = len(ids)
+		}
+	}
+	for _, e := range expressions {
+		steps = append(steps, map[string]any{"type": "Split", "pattern": map[string]string{"Regex": e}, "behavior": "Isolated", "invert": false})
+	}
+	file, err := json.Marshal(map[string]any{
+		"model":         map[string]any{"type": "BPE", "vocab": ids, "merges": []string{}, "ignore_merges": true},
+		"pre_tokenizer": map[string]any{"type": "Sequence", "pretokenizers": steps},
+	})
+	require.NoError(t, err)
+	tok, err := Parse(file, nil)
+	require.NoError(t, err)
+	found := []string{}
+	for _, id := range tok.Encode(text, false) {
+		token, ok := tok.Token(id)
+		require.True(t, ok)
+		found = append(found, token)
+	}
+	return found
 }
 
 // pieces cuts a text by regular expressions, one after the other.

@@ -49,6 +49,7 @@ type scoring struct {
 	scenario             models.Scenario
 	round                string
 	record               *run.Record // nil: the log is of another program's run
+	audit                bool        // the log is an audit's, which holds a part of a performance test
 }
 
 func findScoring(c *cli.Context) (*scoring, error) {
@@ -132,6 +133,9 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 	if err != nil {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "model", Err: err}
 	}
+	if err := s.checkLogs(); err != nil {
+		return nil, err
+	}
 	o := bench.DatasetOptions(datasets.ForRow(s.row))
 	if s.record != nil {
 		o.Limit = s.record.Dataset.Samples
@@ -143,11 +147,14 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 	if s.record != nil && s.record.Dataset.SHA256 != "" && s.record.Dataset.SHA256 != ds.SHA256 {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: fmt.Errorf("%s is not the data set of the run: its SHA-256 is %s, and the run's was %s", s.dataset, ds.SHA256, s.record.Dataset.SHA256), Hint: "Give the run's own with --dataset"}
 	}
+	if err := s.checkCount(len(ds.Samples)); err != nil {
+		return nil, err
+	}
 	references, err := bench.References(ds)
 	if err != nil {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err}
 	}
-	in := accuracy.Input{Benchmark: s.row.Name, Round: s.round, Scenario: s.scenario, Log: s.log, References: references, PerSample: c.Bool("per-sample"), Progress: p.scored()}
+	in := accuracy.Input{Benchmark: s.row.Name, Round: s.round, Scenario: s.scenario, Log: s.log, References: references, PerSample: c.Bool("per-sample"), Progress: p.scored(), Rehearsal: s.record != nil && s.record.Rehearsal}
 	if bench.NeedsTokenizer() {
 		if in.Remote, in.Tokenizer, err = p.tokensOf(c, s.row, ds); err != nil {
 			return nil, err
@@ -200,6 +207,9 @@ func (p *program) writeScore(s *scoring, r *accuracy.Result) error {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "answers  %d of %d samples, %d missing\n", r.Entries, r.Samples+r.Missing, r.Missing)
+	for _, u := range r.Unclaimed {
+		fmt.Fprintln(p.stdout, "not claimed:", u)
+	}
 	for _, u := range r.Unscored {
 		fmt.Fprintf(p.stdout, "not scored: %d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
 	}

@@ -112,7 +112,7 @@ func (p *program) evaluation(c *cli.Context, plan *run.Plan) (string, error) {
 	}
 	r, err := p.scoreOf(c, &scoring{
 		log: filepath.Join(plan.Folder(), run.LogFolder, mllog.AccuracyName), dataset: datasetOf(plan.Folder(), record),
-		row: plan.Row, round: plan.Round.Name, scenario: plan.Scenario.Scenario, record: record,
+		row: plan.Row, round: plan.Round.Name, scenario: plan.Scenario.Scenario, record: record, audit: true,
 	})
 	if err != nil {
 		return "", err

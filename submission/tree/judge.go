@@ -238,15 +238,18 @@ func (b *builder) score(t *test) string {
 	switch {
 	case err != nil:
 		return fmt.Sprintf("its score can not be read: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
-	case b.o.Division == layout.Open && r.Missing == 0 || r.Reached(t.rehearsal):
+	case b.o.Division == layout.Open && r.Missing == 0 && len(r.Unclaimed) == 0 || r.Reached(t.rehearsal):
 		return ""
 	}
 	var short []string
 	for _, m := range r.Short(t.rehearsal) {
 		short = append(short, fmt.Sprintf("%s is %s", m.Name, m.Text))
 	}
-	if len(short) == 0 {
-		return fmt.Sprintf("not every answer was scored: %d are missing, %d of the benchmark's parts are not scored", r.Missing, len(r.Unscored))
+	switch {
+	case len(r.Unclaimed) > 0:
+		return "its score can not be claimed: " + strings.Join(r.Unclaimed, "; ")
+	case len(short) == 0:
+		return fmt.Sprintf("not every answer was scored: %d of the benchmark's parts are not", len(r.Unscored))
 	}
 	return "below the target: " + strings.Join(short, ", ") + "; the open division takes it"
 }

@@ -1,0 +1,177 @@
+package accuracy
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/stretchr/testify/require"
+)
+
+// Logs by which a score could be made better than the run was: the figures are the reference's, and nothing is claimed of them.
+func TestWhatIsNoAccuracyLogClaimsNothing(t *testing.T) {
+	words := []Reference{{Target: "one two"}, {Target: "three four"}}
+	contest := []Reference{{Target: "7", Subset: "aime25"}, {Target: "8", Subset: "aime25"}}
+	long := []Reference{{Target: "Paris", Metric: "qa_em"}, {Target: "Rome", Metric: "qa_em"}}
+	tools := []Reference{{Target: "[]", Function: "[]", Subset: "irrelevance"}, {Target: "[]", Function: "[]", Subset: "live_irrelevance"}}
+	const final = "<|channel|>final<|message|>"
+	seven, eight := answer{0, final + `\boxed{7}`}, answer{1, final + `\boxed{8}`}
+	for _, c := range []struct {
+		name, model string
+		refs        []Reference
+		log         []answer
+		want        string // in Unclaimed; empty: the score may be claimed
+	}{
+		{"as it should be", "llama3.1-8b", words, []answer{{1, "three four"}, {0, "one two"}}, ""},
+		{"hard samples left out", "llama3.1-8b", words, []answer{{0, "one two"}}, "1 of the data set's 2 samples have no answer"},
+		{"repeats missing", "gpt-oss-120b", contest, []answer{seven}, "1 of the data set's 2 samples have no answer"},
+		{"right answers many times", "gpt-oss-120b", contest, []answer{seven, {1, "x"}, seven, seven}, "2 entries answer a sample that was answered before and count, as in the reference"},
+		{"the better answer first", "llama3.1-8b", words, []answer{{0, "one two"}, {1, "three four"}, {1, "x"}}, "1 entries answer a sample that was answered before and were left out"},
+		{"a data set of its easy samples", "gpt-oss-120b", contest[:1], []answer{seven, eight}, "1 entries answer samples beyond the data set's 1"},
+		{"no answer at all is inside every label", "llama3.1-405b", long, []answer{{0, ""}, {1, ""}}, "2 answers are empty: those samples failed"},
+		{"a blank is inside every label", "llama3.1-405b", long, []answer{{0, "Rome, Paris"}, {1, " "}}, "1 answers are blank and count as right, as in the reference"},
+		{"no answer at all is no call", "qwen3.6-27b", tools, []answer{{0, ""}, {1, "No."}}, "1 answers are empty: those samples failed"},
+		{"ids that no model has", "llama3.1-8b", words, []answer{{1, "three four"}, {0, "one two\U000f0000"}}, "1 answers have token ids that the model does not have (sample 0: 983040)"},
+		{"ids of another vocabulary", "llama2-70b-99", words, []answer{{0, "one two"}, {1, "three four\U0001f600"}}, "1 answers have token ids that the model does not have (sample 1: 128512)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := Input{Benchmark: c.model, References: c.refs, Decoder: byteDecoder{}, Punkt: plainPunkt(), Rehearsal: true}
+			in.Log = writeLog(t, scorers[mustFind(t, c.model).Scorer].text != utf8Text, c.log...)
+			r, _ := scored(t, in)
+			if c.want == "" {
+				require.Empty(t, r.Unclaimed)
+				require.True(t, r.Reached(true))
+				return
+			}
+			require.Contains(t, strings.Join(r.Unclaimed, "\n"), c.want)
+			require.Nil(t, r.Pass)
+			require.False(t, r.Reached(true))
+			require.False(t, r.Reached(false))
+		})
+	}
+	// Outside of a rehearsal a part of the data set is none.
+	in := Input{Benchmark: "llama3.1-8b", References: words, Decoder: byteDecoder{}, Punkt: plainPunkt(), Log: writeLog(t, true, answer{0, "one two"}, answer{1, "three four"})}
+	r, _ := scored(t, in)
+	require.Equal(t, []string{"2 answers were scored; a run for a submission has 13368"}, r.Unclaimed)
+	require.False(t, r.Reached(false))
+}
+
+func mustFind(t *testing.T, model string) *Benchmark {
+	t.Helper()
+	b, err := Find(model)
+	require.NoError(t, err)
+	return b
+}
+
+func TestTokenCountOfTheLogIsCompared(t *testing.T) {
+	log := writeLog(t, true, answer{0, "one two"})
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(log, []byte(strings.Replace(string(text), `"token_count" : 7`, `"token_count" : 700`, 1)), 0o644))
+	r, _ := scored(t, Input{Benchmark: "llama3.1-8b", References: []Reference{{Target: "one two"}}, Decoder: byteDecoder{}, Punkt: plainPunkt(), Rehearsal: true, Log: log})
+	require.Contains(t, r.Notes, "1 answers have another number of tokens than the log's token_count says")
+}
+
+// Digits of other scripts are digits in the references too; what is none of them, or no number at all, is wrong.
+func TestDigitsThatAreNotASCII(t *testing.T) {
+	for text, want := range map[string]int{`\boxed{7}`: 7, `\boxed{७}`: 7, `\boxed{１２}`: 12, `\boxed{𝟕}`: 7, `\boxed{007}`: 7} {
+		n, ok := AIMEAnswer(text)
+		require.True(t, ok, text)
+		require.Equal(t, want, n, text)
+	}
+	for _, text := range []string{`\boxed{²}`, `\boxed{Ⅶ}`, `\boxed{七}`, `\boxed{½}`, `\boxed{NaN}`, `\boxed{-7}`, `\boxed{7.0}`, `\boxed{1e1}`, `\boxed{1000}`, `\boxed{` + strings.Repeat("9", 5000) + `}`} {
+		_, ok := AIMEAnswer(text)
+		require.False(t, ok, "%.40s", text)
+	}
+	for _, text := range []string{"The answer is NaN", "The answer is inf", "The answer is ∞", "nan", ""} {
+		require.False(t, GSM8KCorrect(GSM8KNumber(text), "12"), text)
+		require.False(t, GSM8KCorrect(GSM8KNumber(text), "nan"), "nan equals nothing, itself among it")
+	}
+}
+
+// hostilePieces are what patterns and parsers could walk through again and again.
+var hostilePieces = []string{
+	`\boxed{`, "Answer: ", "ANSWER: A ", "f(", "f(a=1)", "f(a='", "[", `{"a":`, "```python\n", "**", "<|channel|>final", "<|channel|>final<|message|>",
+	". . ", "a.", "\"\\", " ", "\n", "१", "1,", "x^", `\frac{`, `\sqrt`, "((", "İΣ.", "A B ", "12345678-1234-1234-1234-123456789012", "The answer is ", "new ArrayList<>(", "1/", "a ",
+}
+
+// Answers of a megabyte end in a score of nothing or in a refusal, in bounded time, whatever they are made of.
+func TestAnswersOfAMegabyte(t *testing.T) {
+	refs := map[string]Reference{
+		models.ScoreSummaries: {Target: "one two"}, models.ScoreAnswers: {Target: "one two"}, models.ScoreLongContext: {Target: "Paris", Metric: "qa_em"},
+		models.ScoreMixture: {Target: "12", Subset: "GSM8K"}, models.ScoreReasoning: {Target: `x+\sqrt{2}`, Subset: "math500"}, models.ScoreHarmony: {Target: "13", Subset: "aime25"},
+		models.ScoreCatalogue: {Target: "A > B", Brand: "x", Secondhand: "true"},
+		models.ScoreFunctionCalls: {Target: `[{"g":{"a":[1]}}]`, Subset: "simple_python",
+			Function: `[{"name":"g","parameters":{"type":"dict","properties":{"a":{"type":"integer"}},"required":["a"]}}]`},
+	}
+	length := 1 << 20
+	if testing.Short() || raceDetector {
+		length = 1 << 14
+	}
+	seen := map[string]bool{}
+	for _, b := range Benchmarks() {
+		if seen[b.Scorer] {
+			continue
+		}
+		seen[b.Scorer] = true
+		require.Contains(t, refs, b.Scorer)
+		t.Run(b.Scorer, func(t *testing.T) {
+			for i, piece := range hostilePieces {
+				if (i+len(b.Scorer))%3 != 0 && piece != "Answer: " && length > 1<<14 {
+					piece = piece[:0] // a third of the pieces for each scorer, others for the next
+				}
+				if piece == "" {
+					continue
+				}
+				in := Input{Benchmark: b.Name, References: []Reference{refs[b.Scorer]}, Decoder: byteDecoder{}, Punkt: plainPunkt(), Rehearsal: true, Workers: 1}
+				in.Log = writeLog(t, scorers[b.Scorer].text != utf8Text, answer{0, strings.Repeat(piece, length/len(piece))})
+				from := processTime(t)
+				r, err := Score(context.Background(), in)
+				took := processTime(t) - from
+				require.Less(t, took, 20*time.Second, "%q again and again", piece)
+				if err != nil {
+					require.ErrorContains(t, err, "the answer to sample 0")
+					continue
+				}
+				for _, m := range r.Metrics {
+					require.True(t, len(r.Unclaimed) > 0 || m.Pass == nil || !*m.Pass || corpusTotals[m.Name], "%q again and again: %s is %v", piece, m.Name, m.Value)
+				}
+			}
+		})
+	}
+	require.Len(t, seen, len(refs))
+}
+
+// processTime is the CPU time of this process so far.
+func processTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// A log of one long line, of another form, or of numbers that are none is refused with the record that is to blame.
+func TestLogsOfAnotherForm(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": 1}`: "the opening [",
+		`[{"seq_id" : 0, "qsl_idx" : NaN, "data" : ""}]`:                           "its qsl_idx is no whole number",
+		`[{"seq_id" : 0, "qsl_idx" : -1, "data" : ""}]`:                            "it has no qsl_idx",
+		`[{"seq_id" : 0, "qsl_idx" : 99999999999999999999, "data" : ""}]`:          "its qsl_idx is no whole number",
+		`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "0G"}]`:                           "not hexadecimal",
+		`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "00", "score" : 100}]`:            "unknown field",
+		fmt.Sprintf(`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "%06d"}]`, 0):         "no whole number of 4-byte tokens",
+		`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "00"}] [{"seq_id" : 1}]`:          "the end of the file is expected",
+		`[{"seq_id" : 0, "qsl_idx" : 0, "qsl_idx" : 1, "data" : "61000000"}, nan]`: "",
+	} {
+		path := filepath.Join(t.TempDir(), "mlperf_log_accuracy.json")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		_, err := Score(context.Background(), Input{Benchmark: "llama3.1-8b", Log: path, References: []Reference{{Target: "one"}}, Decoder: byteDecoder{}, Punkt: plainPunkt()})
+		require.ErrorContains(t, err, want, text)
+	}
+}
