@@ -104,6 +104,17 @@ var synthSubsets = map[string][]synthSubset{
 	},
 }
 
+// AsksForPrograms tells whether a part of a benchmark's data set is answered with programs, which its synthetic sets have only where
+// SynthSet.Code says so.
+func AsksForPrograms(row *models.Row) bool {
+	for _, part := range synthSubsets[row.Scoring.Scorer] {
+		if part.code {
+			return true
+		}
+	}
+	return row.Scoring.Scorer == models.ScoreMixture
+}
+
 // reasoningRow is a question with one right answer.
 func reasoningRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	var parts []synthSubset

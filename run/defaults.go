@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 )
@@ -75,6 +76,10 @@ func (p *Plan) dataReasons(rows int) []string {
 	}
 	if !p.HasDataset() || p.synthetic {
 		why = append(why, "the data set is synthetic")
+	}
+	own := !p.HasDataset() || p.Config.Origin("dataset") == registryOrigin("synthetic")
+	if own && p.Mode == models.Accuracy && datasets.AsksForPrograms(p.Row) && !p.Config.Bool("run-code") {
+		why = append(why, "it has no questions for programs: --run-code adds them, and runs the answers in the sandbox")
 	}
 	if want := p.wanted(); rows < want {
 		why = append(why, fmt.Sprintf("%d of %d rows", rows, want))
