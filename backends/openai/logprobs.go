@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 
 	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
@@ -34,6 +35,9 @@ func (w *walker) logprobs(e *reader.Event) bool {
 	if !w.IDsInLogprobs {
 		return w.Skip(0)
 	}
+	if e.HasIDs {
+		return false // said twice: encoding/json decides
+	}
 	if w.Null() {
 		return true
 	}
@@ -48,9 +52,9 @@ func (w *walker) logprobs(e *reader.Event) bool {
 		}
 		switch string(key) {
 		case "tokens":
-			ok = w.list(e, w.named)
+			ok = !e.HasIDs && w.list(e, w.named)
 		case "content":
-			ok = w.list(e, w.entry)
+			ok = !e.HasIDs && w.list(e, w.entry)
 		default:
 			ok = w.Skip(0)
 		}
@@ -135,20 +139,26 @@ func (w *walker) entry(e *reader.Event) bool {
 	}
 }
 
-// slowLogprobs is logprobs with encoding/json.
+// slowLogprobs is logprobs with encoding/json. Keys are read into maps: fields would take them in any case of their letters.
 func slowLogprobs(choice map[string]json.RawMessage, e *reader.Event) error {
-	var l *struct {
-		Tokens  []string
-		Content []struct{ Token string }
-	}
-	if err := reader.Into(choice, "logprobs", &l); err != nil || l == nil {
+	var l map[string]json.RawMessage
+	if err := reader.Into(choice, "logprobs", &l); err != nil {
 		return err
 	}
-	for _, t := range l.Tokens {
-		addNamed(e, []byte(t))
+	var tokens []string
+	var content []map[string]json.RawMessage
+	if err := errors.Join(reader.Into(l, "tokens", &tokens), reader.Into(l, "content", &content)); err != nil {
+		return err
 	}
-	for i := range l.Content {
-		addNamed(e, []byte(l.Content[i].Token))
+	for _, entry := range content {
+		var token string
+		if err := reader.Into(entry, "token", &token); err != nil {
+			return err
+		}
+		tokens = append(tokens, token)
+	}
+	for _, t := range tokens {
+		addNamed(e, []byte(t))
 	}
 	return nil
 }

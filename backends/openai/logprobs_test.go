@@ -79,3 +79,27 @@ func TestTheTokenizerCountsWhatNobodyElseDid(t *testing.T) {
 	require.Equal(t, backends.FailBadEvent, feed(c, &generic, "application/json", bare).Reason)
 	require.Equal(t, backends.FailBadEvent, feed(&backends.Config{}, &generic, "application/json", bare).Reason)
 }
+
+// FuzzLogprobs reads documents whose ids stand among the log probabilities, by the walk and with encoding/json.
+func FuzzLogprobs(f *testing.F) {
+	for _, logprobs := range []string{
+		`{"tokens":["token_id:1","token_id:x","b",""],"top_logprobs":[{"token_id:1":-1}]}`, `{"tokens":["token_id:2147483648","token_id:-1","token_id:"]}`, `null`, `{}`, `7`,
+		`{"content":[{"token":"token_id:5","bytes":[1]},{}]}`, `{"content":[{"token":"a","token":"token_id:5"}]}`, `{"tokens":["token_\u0069d:5"]}`, `{"tokens":null,"content":[null]}`,
+		`{"tokens":["token_id:1"],"tokens":["token_id:2"]}`, `{"Tokens":["token_id:3"]}`, `{"tokens":[5]}`,
+		`{"tokens":["token_id:1"],"content":[{"token":"token_id:2"}]}`, `{"tokens":["token_id:1"],"tokens":null}`, `{"tokens":["token_id:1"]},"logprobs":null`,
+	} {
+		f.Add(`{"choices":[{"index":0,"text":"a","logprobs":` + logprobs + `,"finish_reason":null}]}`)
+	}
+	f.Fuzz(func(t *testing.T, doc string) {
+		w := &walker{Scanner: reader.Scanner{IDsInLogprobs: true, KeepText: true}}
+		var fast, slow reader.Event
+		if !w.walk([]byte(doc), &fast) {
+			return
+		}
+		if err := decodeChoices([]byte(doc), &w.Scanner, &slow, nil); err != nil {
+			require.Contains(t, doc, "prompt_token_ids", "the one list whose numbers are not checked: %v", err)
+			return
+		}
+		same(t, doc, &fast, &slow)
+	})
+}

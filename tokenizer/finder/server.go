@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -29,7 +30,11 @@ const (
 type remote struct {
 	server Server
 	client *http.Client
+	base   string // of the requests' URLs: the server's, or, behind a Unix socket, any host
 }
+
+// unixScheme begins the URL of a server that listens on a Unix socket, whose path follows.
+const unixScheme = "unix://"
 
 // onServer takes the server's tokenizer if it answers for one letter.
 func onServer(ctx context.Context, s *search, _ []string) *Found {
@@ -40,7 +45,13 @@ func onServer(ctx context.Context, s *search, _ []string) *Found {
 	}
 	server := *s.o.Server
 	server.URL = strings.TrimSuffix(strings.TrimSuffix(server.URL, "/"), "/v1")
-	r := &remote{server, &http.Client{Transport: s.o.Transport, Timeout: serverTimeout}}
+	r := &remote{server, &http.Client{Transport: s.o.Transport, Timeout: serverTimeout}, server.URL}
+	if socket, ok := strings.CutPrefix(server.URL, unixScheme); ok {
+		t := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		}}
+		r.client.Transport, r.base = t, "http://localhost"
+	}
 	ids, err := r.encode(ctx, "a", false)
 	if err == nil && len(ids) == 0 {
 		err = fmt.Errorf("%s/tokenize gives no token for a letter", server.URL)
@@ -102,7 +113,7 @@ func (r *remote) post(ctx context.Context, path string, body map[string]any, int
 	if err != nil {
 		return fmt.Errorf("encoding a request for %s: %w", path, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.URL+path, bytes.NewReader(b))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+path, bytes.NewReader(b))
 	if err != nil {
 		return err
 	}

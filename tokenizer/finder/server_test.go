@@ -2,8 +2,10 @@ package finder
 
 import (
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -96,6 +98,26 @@ func TestServersTokenizer(t *testing.T) {
 			require.Empty(t, text)
 		})
 	}
+}
+
+// A server behind a Unix socket is asked as any other.
+func TestServerBehindASocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	s := httptest.NewUnstartedServer(serve(t, vllm, "").Config.Handler)
+	s.Listener.Close()
+	s.Listener = l
+	s.Start()
+	defer s.Close()
+	f, err := Find(t.Context(), Options{Server: &Server{URL: "unix://" + path}})
+	require.NoError(t, err)
+	require.Equal(t, "unix://"+path, f.Source.Place)
+	n, err := f.Count(t.Context(), "abc")
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	_, err = Find(t.Context(), Options{Server: &Server{URL: "unix://" + path + "x"}})
+	require.ErrorContains(t, err, "no such file")
 }
 
 func TestServersThatAreOfNoUse(t *testing.T) {
