@@ -111,7 +111,7 @@ func TestAffinity(t *testing.T) {
 	} {
 		for _, scenario := range []string{"Server", "Offline"} {
 			args := append([]string{"--model", "generic", "--scenario", scenario, "--backend", "vllm", "--target-qps", "300", "--served-model", "m", "--dataset", path,
-				"--endpoint", strings.Join(urls, ","), "--min-queries", "120", "--min-duration", "0", "--max-tokens", "16", "--no-preflight-query", "--lb", "hash"}, c.args...)
+				"--endpoint", strings.Join(urls, ","), "--min-queries", "120", "--min-duration", "0", "--max-tokens", "4", "--no-preflight-query", "--lb", "hash"}, c.args...)
 			r := start(t, args...)
 			require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
 			home, used := map[int]int16{}, map[int16]bool{}

@@ -46,7 +46,7 @@ func TestFaultClockStep(t *testing.T) {
 		moved <- errors.Join(forth, stepClock(-20*time.Millisecond))
 	}()
 	r := start(t, "--served-model", "m", "--dataset", faultSet(t, "", 16), "--endpoint", s.url, "--min-queries", "60", "--min-duration", "0",
-		"--max-tokens", "16", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "30", "--backend", "vllm")
+		"--max-tokens", "4", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "30", "--backend", "vllm")
 	require.NoError(t, <-moved)
 	require.Equal(t, Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)

@@ -129,7 +129,7 @@ func TestFaultServerReturns(t *testing.T) {
 		t.Run(gap.String(), func(t *testing.T) {
 			t.Parallel()
 			r := start(t, "--served-model", "m", "--dataset", faultSet(t, "", 16), "--endpoint", away(t, gap), "--min-queries", "150", "--min-duration", "0",
-				"--max-tokens", "16", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "15", "--backend", "vllm")
+				"--max-tokens", "4", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "15", "--backend", "vllm")
 			require.Equal(t, Invalid, r.Verdict)
 			require.Equal(t, ExitInvalid, r.Exit)
 			require.Equal(t, r.Samples.Issued, r.Samples.Completed)

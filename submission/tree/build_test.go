@@ -168,7 +168,9 @@ func TestRunsThatAreRefused(t *testing.T) {
 		}, []string{"score@Server/accuracy"}, "mlperf-go accuracy --log"},
 		{"a broken score", func(e *example) { e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), "{") }, []string{"score@Server/accuracy"}, "can not be read"},
 		{"a score below the target", func(e *example) { e.score(models.Server, false) }, []string{"score@Server/accuracy"}, "below the target: rouge1 is '1'"},
-		{"a score that claims nothing", func(e *example) { e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), `{"missing": 3}`) }, []string{"score@Server/accuracy"}, "3 are missing"},
+		{"a score that claims nothing", func(e *example) {
+			e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), `{"missing": 3, "unclaimed": ["3 samples have no answer"]}`)
+		}, []string{"score@Server/accuracy"}, "can not be claimed: 3 samples"},
 		{"a log that was cut already", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Accuracy), layout.ScoreFile), "Results\n\nhash=00\n")
 		}, []string{"score@Server/accuracy"}, "truncated before"},
