@@ -47,9 +47,10 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 	}
 	result, score, unwritten := t.score(ctx, logs)
 	lost = errors.Join(lost, unwritten, t.scorer.close())
-	r := t.record(logs, process, drift, result)
+	data := t.timed() // once: after an early end LoadGen may go on issuing
+	r := t.record(data, logs, process, drift, result)
 	r.Accuracy = score
-	if lost = errors.Join(lost, t.writeRequests()); lost != nil {
+	if lost = errors.Join(lost, t.writeRequests(data)); lost != nil {
 		r.lose(lost)
 	}
 	if r.Files, err = hashFiles(t.folder); err != nil {
@@ -62,9 +63,8 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 }
 
 // record makes run.json from ledger, logs and the process's own figures.
-func (t *test) record(logs *mllog.Result, process hostinfo.Process, drift time.Duration, score *accuracy.Result) *Record {
+func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Process, drift time.Duration, score *accuracy.Result) *Record {
 	p := t.plan
-	data := t.timed()
 	m := data.Metrics()
 	r := &Record{
 		Schema: Schema, Rehearsal: len(p.Rehearsal) > 0, RehearsalReasons: p.Rehearsal,
@@ -110,27 +110,27 @@ func (t *test) timed() *ledger.Test {
 	return data
 }
 
-func (t *test) writeRequests() error {
+func (t *test) writeRequests(data *ledger.Test) error {
 	if !t.plan.Config.Bool("request-log") {
 		return nil
 	}
-	return ledger.WriteRequests(t.path(RequestsName), t.timed())
+	return ledger.WriteRequests(t.path(RequestsName), data)
 }
 
-// count fills what the ledger counted.
+// count fills what the ledger counted. Samples are counted as the request log has them.
 func (t *test) count(r *Record, data *ledger.Test) {
-	c := t.ledger.Counts()
-	failed := t.ledger.FailedByReason()
-	r.Samples = SampleCounts{
-		Issued: c.Issued, Completed: c.Completed + c.Failed, Failed: c.Failed, Retried: c.Retried, FirstTokens: c.FirstTokens,
-		Empty: c.Empty + failed[string(backends.FailEmpty)], FailureRate: c.FailureRate(), FailedByReason: failed,
-	}
-	sources := map[string]bool{}
+	c := ledger.Counts{Issued: int64(len(data.Entries))}
+	failed, sources := map[string]int64{}, map[string]bool{}
 	for i := range data.Entries {
 		e := &data.Entries[i]
 		if !e.Succeeded() {
+			if e.DoneNS != 0 {
+				c.Failed++
+				failed[data.Names.Reason(e)]++
+			}
 			continue
 		}
+		c.Completed++
 		if source := data.Names.Source(e); source != "" {
 			sources[source] = true
 		}
@@ -141,10 +141,15 @@ func (t *test) count(r *Record, data *ledger.Test) {
 			r.otherPrompts++
 		}
 	}
-	r.misreported = c.Duplicates + c.Unknown
+	all := t.ledger.Counts()
+	r.Samples = SampleCounts{
+		Issued: c.Issued, Completed: c.Completed + c.Failed, Failed: c.Failed, Retried: all.Retried, FirstTokens: all.FirstTokens,
+		Empty: all.Empty + failed[string(backends.FailEmpty)], FailureRate: c.FailureRate(), FailedByReason: failed,
+	}
+	r.misreported = all.Duplicates + all.Unknown
 	r.Tokens = TokenCounts{
-		Input: c.InputTokens, Output: c.OutputTokens, Source: strings.Join(slices.Sorted(maps.Keys(sources)), "+"),
-		Mismatches: r.Samples.FailedByReason[string(backends.FailTokenCount)], Events: c.Events, Merged: c.Merged,
+		Input: all.InputTokens, Output: all.OutputTokens, Source: strings.Join(slices.Sorted(maps.Keys(sources)), "+"),
+		Mismatches: failed[string(backends.FailTokenCount)], Events: all.Events, Merged: all.Merged,
 	}
 }
 
