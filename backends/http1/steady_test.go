@@ -58,18 +58,19 @@ func TestNoAllocations(t *testing.T) {
 		"streams, 16 tokens each":    {true, streamOf(32, 16)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const warm, counted = 500, 2000
+			const warm, counted, connections = 500, 2000, 16
 			b, err := open(fixed(wiretest.Canned(t, -1, c.segments...), c.stream, 1200))
 			require.NoError(t, err)
-			s := &counting{Closed: wiretest.NewClosed(t, warm+counted, 16), from: warm}
+			s := &counting{Closed: wiretest.NewClosed(t, warm+counted, connections), from: warm}
 			require.NoError(t, b.Serve(context.Background(), s, s))
 			require.Zero(t, s.Failures)
 			if c.stream {
 				require.Equal(t, warm+counted, s.FirstSeen)
 				require.Equal(t, 31*(warm+counted), s.Gaps)
 			}
-			// A few are the runtime's and the testing package's own.
-			require.Less(t, s.last-s.first, uint64(40), "allocations in %d requests", counted)
+			// A few are the runtime's and the testing package's own. And more answers than in the warm-up may be in pieces at one time:
+			// what each of a connection's is read with is made once.
+			require.Less(t, s.last-s.first, uint64(40+8*connections), "allocations in %d requests", counted)
 			perQuery := float64(s.last-s.first) / counted
 			if name == "whole answers" {
 				fmt.Printf("MEASURED allocations/query %.5f each\n", perQuery)
