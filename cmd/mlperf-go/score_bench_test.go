@@ -38,7 +38,6 @@ func BenchmarkAccuracyCommand(b *testing.B) {
 		cmd.Stderr = &progress
 		out, err := cmd.Output()
 		require.Equal(b, 1, cmd.ProcessState.ExitCode(), "half of each answer is wrong: %s%s%v", out, progress.String(), err)
-		require.Contains(b, progress.String(), fmt.Sprintf("scored %d of %d answers", wholeSet, wholeSet))
 		require.Contains(b, string(out), "24576 of 24576 samples, 0 missing")
 		cpu += (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 		rss = max(rss, float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1024)
