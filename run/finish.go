@@ -79,7 +79,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Dataset:   DatasetFacts{Path: t.dataset.Path, SHA256: t.dataset.SHA256, Samples: len(t.dataset.Samples)},
 		Sampling:  sampling(t.config.Sampling),
 		Breaches:  p.Breaches(),
-		Tails:     t.live.look(time.Now().UnixNano()),
+		Tails:     t.tails(),
 	}
 	servers, notes := t.servers()
 	r.Servers, r.Notes = servers, append(r.Notes, notes...)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,7 +30,10 @@ func (t Tail) String() string {
 }
 
 // limitLost is the end that --fail-fast makes of a test that can no longer become valid.
-type limitLost struct{ Tail }
+type limitLost struct {
+	Tail
+	all []Tail // the other limits too
+}
 
 func (e *limitLost) Error() string {
 	return fmt.Sprintf("%d queries have a %s over %v; of the %d queries of this test at most %d may, by LoadGen's early-stopping criterion: it can no longer become valid (--fail-fast)",
@@ -162,8 +166,17 @@ func (t *test) assert(tails []Tail) {
 	if i < 0 || t.lost != nil {
 		return
 	}
-	t.lost = &limitLost{tails[i]}
+	t.lost = &limitLost{tails[i], tails}
 	if t.plan.Config.Bool("fail-fast") {
 		t.sut.Stop(t.lost)
 	}
+}
+
+// tails is how the limits stand at the end. Where they ended the test it is what decided: samples that were late then and cancelled
+// since would not count any more.
+func (t *test) tails() []Tail {
+	if t.lost != nil && errors.Is(t.ended, t.lost) {
+		return t.lost.all
+	}
+	return t.live.look(time.Now().UnixNano())
 }
