@@ -261,6 +261,10 @@ func (p *program) datasetSynth(c *cli.Context) error {
 	if c.String("output") == "" {
 		return &run.Error{Exit: run.ExitUsage, Code: "output", Err: errors.New("no --output is given"), Hint: "Write --output FILE"}
 	}
+	if format := datasets.FormatOfName(c.String("output")); format != "" && format != datasets.FormatJSON {
+		return &run.Error{Exit: run.ExitUsage, Code: "output", Err: fmt.Errorf("--output %s is named as %s, and a synthetic set is written as JSON", c.String("output"), format),
+			Hint: "End it in .json; `mlperf-go dataset convert` makes the other formats of it"}
+	}
 	if c.Int("samples") < 1 {
 		return &run.Error{Exit: run.ExitUsage, Code: "samples", Err: fmt.Errorf("--samples is %d; a data set has at least one row", c.Int("samples"))}
 	}
