@@ -37,14 +37,18 @@ func (t *test) servers() (*server.Facts, []string) {
 		return nil, []string{fmt.Sprintf("the record has no servers: %v", err)}
 	}
 	facts := state.Facts(t.started, ended)
+	var notes []string
 	for i, r := range facts.Replicas {
+		if facts.Replicas[i].Heartbeat, err = server.ReadBeats(dir, r.Index, t.started, ended); err != nil {
+			notes = append(notes, fmt.Sprintf("the record has no count of heartbeats: %v", err))
+		}
 		for _, p := range t.pre.Endpoints {
 			if sameServer(p.URL, r.URL) {
 				facts.Replicas[i].Version = p.Version
 			}
 		}
 	}
-	return facts, gapNotes(facts, t.started, ended)
+	return facts, append(notes, gapNotes(facts, t.started, ended)...)
 }
 
 // matches says whether every endpoint is one of the supervisor's servers.

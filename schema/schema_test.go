@@ -144,6 +144,7 @@ func TestRecordsOfRealRunsFitTheSchema(t *testing.T) {
 	require.Equal(t, "accuracy", runs["accuracy"]["mode"])
 	replica := at(runs["own servers"], "servers")["replicas"].([]any)[0].(map[string]any)
 	require.Equal(t, "1", at(replica, "environment")["MADE"])
+	require.NotZero(t, at(replica, "heartbeat")["longest_gap_s"])
 
 	for what, change := range mutations {
 		r := clone(t, runs["Server"])

@@ -34,7 +34,8 @@ type ReplicaFacts struct {
 	Log         string            `json:"log"`
 	ReadyAfterS float64           `json:"ready_after_s"` // from the start of its process to the model being listed
 	Health      Health            `json:"health"`
-	Gaps        []Gap             `json:"gaps"` // of the heartbeat, during the test
+	Heartbeat   *Beats            `json:"heartbeat,omitempty"` // during the test
+	Gaps        []Gap             `json:"gaps"`                // of the heartbeat, during the test
 	Died        *time.Time        `json:"died,omitempty"`
 	Exit        string            `json:"exit,omitempty"`
 	LogTail     []string          `json:"log_tail,omitempty"` // of one that died

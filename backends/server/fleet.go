@@ -175,8 +175,11 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 		err = probe.torch(ctx, "start")
 	}
 	if err == nil {
+		beats, noteErr := createBeats(f.plan.Dir, r.Index) // before anybody learns that there is a server to be tested
+		f.complain(noteErr)
 		f.isReady(r, p, time.Since(began))
-		err = f.watch(ctx, r, p, probe)
+		err = f.watch(ctx, r, p, probe, beats)
+		f.complain(beats.close())
 	}
 	alive := true
 	select {
@@ -196,9 +199,7 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 	}
 	f.lookBack(r)
 	if stopErr != nil {
-		f.mu.Lock()
-		f.errs = append(f.errs, fmt.Errorf("replica %d (%s) was not ended as it should: %w", r.Index, r.URL, stopErr))
-		f.mu.Unlock()
+		f.complain(fmt.Errorf("replica %d (%s) was not ended as it should: %w", r.Index, r.URL, stopErr))
 	}
 	if errors.Is(err, errStop) && alive {
 		f.change(r.Index, "is stopped", func(s *ReplicaState) { s.Health, s.Exit = Stopped, p.exitText() })
@@ -269,8 +270,8 @@ func (f *Fleet) isReady(r Replica, p *process, took time.Duration) {
 	f.ready <- struct{}{}
 }
 
-// watch probes a server until it ends or is to end. One that does not answer is marked, and may come back.
-func (f *Fleet) watch(ctx context.Context, r Replica, p *process, probe *prober) error {
+// watch probes a server until it ends or is to end, and notes each answer. One that does not answer is marked, and may come back.
+func (f *Fleet) watch(ctx context.Context, r Replica, p *process, probe *prober, beats *beatsFile) error {
 	tick := time.NewTicker(f.plan.HeartbeatInterval)
 	defer tick.Stop()
 	answered, marked := time.Now(), false
@@ -282,11 +283,16 @@ func (f *Fleet) watch(ctx context.Context, r Replica, p *process, probe *prober)
 			return context.Cause(ctx)
 		case <-tick.C:
 		}
+		began := time.Now()
 		err := probe.beats(ctx, f.plan.HeartbeatTimeout)
+		if ctx.Err() != nil {
+			continue
+		}
+		ended := time.Now()
+		f.complain(beats.note(began, ended, err))
 		switch {
-		case ctx.Err() != nil:
 		case err == nil:
-			answered = time.Now()
+			answered = ended
 			if marked {
 				marked = false
 				f.change(r.Index, "answers again", func(s *ReplicaState) { s.endGap(answered) })
@@ -298,6 +304,16 @@ func (f *Fleet) watch(ctx context.Context, r Replica, p *process, probe *prober)
 			})
 		}
 	}
+}
+
+// complain keeps an error for the end; nil is none.
+func (f *Fleet) complain(err error) {
+	if err == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.errs = append(f.errs, err)
 }
 
 // explain is the error of a replica that can not go on, with the end of its log.

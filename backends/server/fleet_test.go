@@ -207,6 +207,13 @@ func TestHeartbeatMarksAServerThatDoesNotAnswer(t *testing.T) {
 	f, err := Start(t.Context(), p, n.add)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Stop()) }()
+	began := time.Now()
+	beats := func() *Beats {
+		b, err := ReadBeats(p.Dir, 0, began, time.Now())
+		require.NoError(t, err)
+		return b
+	}
+	require.Eventually(t, func() bool { b := beats(); return b.Sent >= 3 && b.Failed == 0 }, 30*time.Second, 10*time.Millisecond)
 	sick := filepath.Join(p.Dir, "sick")
 	require.NoError(t, os.WriteFile(sick, nil, 0o644))
 	require.Eventually(t, func() bool { return f.State().Replicas[0].Health == Unhealthy }, 30*time.Second, 10*time.Millisecond)
@@ -219,6 +226,15 @@ func TestHeartbeatMarksAServerThatDoesNotAnswer(t *testing.T) {
 	require.Equal(t, Ready, s.Replicas[0].Health)
 	require.Equal(t, 1, s.Replicas[0].Unhealthy)
 	require.Len(t, s.Replicas[0].Gaps, 1)
+	all := beats()
+	require.Positive(t, all.Failed)
+	require.GreaterOrEqual(t, all.Sent, 3+all.Failed+1)
+	gap := s.Replicas[0].Gaps[0]
+	require.GreaterOrEqual(t, all.LongestGapS, gap.Until.Sub(gap.From).Seconds())
+	require.GreaterOrEqual(t, all.LongestGapS, p.HeartbeatTimeout.Seconds())
+	none, err := ReadBeats(p.Dir, 0, began.Add(-time.Hour), began.Add(-time.Minute))
+	require.NoError(t, err)
+	require.Equal(t, &Beats{LongestGapS: 59 * 60}, none, "of a test that was over before")
 }
 
 // A process that is stopped still has its port: the kernel takes the connection, and nobody answers.

@@ -25,7 +25,7 @@ func NewQueries(n int) *Queries {
 }
 
 // Issue adds n queries, with indices and sequence numbers that go on from the ones before.
-func (s *Queries) Issue(n int) {
+func (s *Queries) Issue(n int) *Queries {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range n {
@@ -33,6 +33,7 @@ func (s *Queries) Issue(n int) {
 		s.issued++
 	}
 	s.wake.Broadcast()
+	return s
 }
 
 // End says that no query follows.
