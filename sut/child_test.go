@@ -126,7 +126,13 @@ func runJob(j *job) (*seen, error) {
 		returned <- err
 	}()
 	out.wait(s, returned, cmp.Or(j.Grace, time.Second))
-	out.Counts, out.Reasons, out.Attempts = book.Counts(), book.FailedByReason(), len(attempts)
+	out.Counts, out.Reasons, out.Attempts = book.Counts(), map[string]int64{}, len(attempts)
+	names := book.Names()
+	for _, e := range book.Entries() {
+		if reason := names.Reason(&e); reason != "" {
+			out.Reasons[reason]++
+		}
+	}
 	if out.Returned {
 		loadgen.DestroyQSL(library)
 		cancel(nil)

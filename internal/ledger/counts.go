@@ -49,21 +49,6 @@ func (l *Ledger) Counts() Counts {
 	return c
 }
 
-// FailedByReason counts failed samples; reasons that did not occur are absent.
-func (l *Ledger) FailedByReason() map[string]int64 {
-	by := map[string]int64{}
-	for code, name := range l.reasons.all() {
-		n := int64(0)
-		for _, s := range l.shards {
-			n += s.tally.failedBy[code].Load()
-		}
-		if n > 0 {
-			by[name] += n
-		}
-	}
-	return by
-}
-
 // TTFT is a snapshot of the times from issue to first token, in ns.
 func (l *Ledger) TTFT() *Histogram { return l.merged(func(s *Shard) *Histogram { return &s.ttft }) }
 

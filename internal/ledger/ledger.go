@@ -51,7 +51,6 @@ type tally struct {
 	issued, completed, failed, firstTokens, retried, empty atomic.Int64
 	duplicates, unknown                                    atomic.Int64
 	inputTokens, outputTokens, events, merged              atomic.Int64
-	failedBy                                               [int(overflow) + 1]atomic.Int64
 }
 
 // New makes a ledger for a number of shards. Chunks for expected samples are allocated at once, further ones when they
@@ -167,7 +166,6 @@ func (t *tally) end(e *Entry) {
 	}
 	if e.Reason != 0 {
 		t.failed.Add(1)
-		t.failedBy[e.Reason].Add(1)
 		return
 	}
 	t.completed.Add(1)
