@@ -60,6 +60,38 @@ func TestEncode(t *testing.T) {
 	}
 }
 
+// trtllmFields are those of TensorRT-LLM's two routes that this program may send: every other is answered 400 (spec/backends.md §3).
+var trtllmFields = []string{
+	"model", "prompt", "messages", "max_tokens", "min_tokens", "temperature", "top_p", "top_k", "seed", "stop_token_ids", "ignore_eos", "stream",
+	"stream_options", "detokenize", "response_format",
+}
+
+// TestTensorRTLLMIsSentWhatItKnows: no setting makes a field that this server refuses.
+func TestTensorRTLLMIsSentWhatItKnows(t *testing.T) {
+	d, err := backends.Lookup("trtllm")
+	require.NoError(t, err)
+	sample := datasets.Sample{InputIDs: []int32{1, 2}, Input: "a b", Messages: json.RawMessage(`[{"role":"user","content":"a b"}]`)}
+	full := models.Sampling{MaxTokens: 5, MinTokens: 2, Temperature: ptr(0.5), TopP: ptr(0.9), TopK: ptr(7), Seed: ptr(int64(1)), StopTokenIDs: []int32{2}, IgnoreEOS: true}
+	for _, api := range []string{"completions", "chat"} {
+		for bits := range 16 {
+			c := backends.Config{
+				ServedModel: "m", API: api, Sampling: full, Stream: bits&1 != 0, NeedIDs: bits&2 != 0 && api == "completions", KeepText: bits&4 != 0,
+			}
+			if bits&8 != 0 {
+				c.Format = &backends.Format{}
+			}
+			body, err := d.Encode(nil, &sample, &c)
+			require.NoError(t, err)
+			var fields map[string]json.RawMessage
+			require.NoError(t, json.Unmarshal(body, &fields))
+			for name := range fields {
+				require.Contains(t, trtllmFields, name, "%s", body)
+			}
+			require.Contains(t, fields, "max_tokens", "its own default is the engine's limit, and TGI's 20 or 100")
+		}
+	}
+}
+
 func TestEncodeRefuses(t *testing.T) {
 	d := &Driver{name: "vllm", dialect: vllm}
 	config := backends.Config{Sampling: models.Sampling{MaxTokens: 5}, Vocabulary: 100}

@@ -125,6 +125,36 @@ func TestProbe(t *testing.T) {
 	require.Len(t, bodies.all(), 2, "no generation was asked for")
 }
 
+// TestProbeOfOtherServers: what servers of OpenAI's family lack or have elsewhere is no fault (spec/backends.md §3).
+func TestProbeOfOtherServers(t *testing.T) {
+	none, text := page{status: 404}, page{404, "text/plain", "Not Found", ""}
+	owned := func(by string) page {
+		return page{200, "application/json", `{"object":"list","data":[{"id":"m","object":"model","owned_by":"` + by + `"}]}`, ""}
+	}
+	for name, c := range map[string]struct {
+		pages  map[string]page
+		server string
+		health int
+		notes  []string
+	}{
+		"TensorRT-LLM: metrics are a list of JSON": {map[string]page{"/v1/models": owned("tensorrt_llm"), "/metrics": {200, "application/json", `[{"iter":1,"numActiveRequests":3}]`, ""}}, "tensorrt-llm", 200, nil},
+		"NIM: the health routes are below /v1":     {map[string]page{"/health": none, "/v1/health/ready": {status: 200}, "/version": none, "/v1/models": owned("nim")}, "", 200, []string{"GET /version tells no version (HTTP 404)"}},
+		"llm-d: no version and no load, as text":   {map[string]page{"/health": text, "/health/ready": {status: 200}, "/version": text, "/load": text}, "vllm", 200, []string{"GET /version tells no version (HTTP 404)"}},
+		"SageMaker's ping":                         {map[string]page{"/health": none, "/ping": {status: 200}}, "vllm", 200, nil},
+		"no health route at all":                   {map[string]page{"/health": none}, "vllm", 404, []string{"GET /health answered HTTP 404"}},
+		"a version that is no object":              {map[string]page{"/version": {200, "application/json", `"3.1"`, ""}}, "vllm", 200, []string{`GET /version tells no version (HTTP 200 and no JSON of that kind: "\"3.1\"")`}},
+		"metrics only with a flag, as llama.cpp":   {map[string]page{"/v1/models": owned("llamacpp"), "/metrics": {501, "application/json", `{"error":{"code":501,"message":"This server does not support metrics endpoint.","type":"not_supported_error"}}`, ""}}, "llama.cpp", 200, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := probe(t, server(t, nil, c.pages), probeConfig(), true)
+			require.NoError(t, err)
+			require.Equal(t, []any{c.server, c.health, true}, []any{p.Server, p.HealthStatus, p.Generated})
+			require.Equal(t, c.notes, p.Notes)
+			require.Nil(t, p.InFlight)
+		})
+	}
+}
+
 func TestProbeFaults(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

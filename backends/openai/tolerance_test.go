@@ -33,10 +33,17 @@ func TestTolerance(t *testing.T) {
 		{"CRLF and comments", "", strings.ReplaceAll(": hello\n\n"+lines(id, ": ping", end, done), "\n", "\r\n"), backends.OK, 2, "ab", "stop", 0},
 		{"event and id lines", "", strings.ReplaceAll(lines(id, end, done), "data: {", "event: message\nid: 7\ndata: {"), backends.OK, 2, "ab", "stop", 0},
 		{"null and unknown fields", "", lines(`data: {"choices":[{"index":null,"token_ids":[5],"text":null,"finish_reason":null,"new":{"a":[1,{"token_ids":[9]}]}}],"usage":null,"error":null,"timings":{}}`, end), backends.OK, 2, "b", "stop", 0},
+		{"absent fields", "", lines(`data: {"choices":[{"token_ids":[5]}]}`, `data: {"choices":[{"token_ids":[6],"finish_reason":"stop"}]}`), backends.OK, 2, "", "stop", 0},
+		{"two [DONE]", "", lines(id, end, usage, done, done), backends.OK, 2, "ab", "stop", 0},
+		{"choices: [] before, between and behind", "", lines(`data: {"choices":[]}`, id, `data: {"choices":[],"usage":null}`, end, `data: {"choices":[]}`, done), backends.OK, 2, "ab", "stop", 1},
+		{"the end in an event without text, usage null in each", "", lines(strings.TrimSuffix(id, "}")+`,"usage":null}`, strings.TrimSuffix(strings.Replace(end, `,"finish_reason":"stop"`, "", 1), "}")+`,"usage":null}`, `data: {"choices":[{"index":0,"finish_reason":"stop","text":""}],"usage":null}`, usage, done), backends.OK, 2, "ab", "stop", 0},
 		{"a stray null", "", lines("data: null", id, end), backends.OK, 2, "ab", "stop", 1},
 		{"usage in each event, from nothing on", "", lines(strings.TrimSuffix(id, "}")+`,"usage":{"completion_tokens":0}}`, end, usage), backends.OK, 2, "ab", "stop", 0},
 		{"whole numbers with a fraction", "", lines(`data: {"choices":[{"index":0.0,"token_ids":[5.0,6e0],"text":"ab","finish_reason":"length"}],"usage":{"completion_tokens":2.0}}`), backends.OK, 2, "ab", "length", 0},
 		{"an unknown finish_reason", "", lines(id, strings.Replace(end, "stop", "eos", 1)), backends.OK, 2, "ab", "eos", 0},
+		{"abort", "", lines(id, strings.Replace(end, "stop", "abort", 1)), backends.FailAborted, 2, "ab", "abort", 0},
+		{"error", "", lines(id, strings.Replace(end, "stop", "error", 1)), backends.FailAborted, 2, "ab", "error", 0},
+		{"cancelled", "", lines(id, strings.Replace(end, "stop", "cancelled", 1)), backends.FailAborted, 2, "ab", "cancelled", 0},
 		{"content_filter", "", lines(id, strings.Replace(end, "stop", "content_filter", 1)), backends.FailAborted, 2, "ab", "content_filter", 0},
 		{"ids of more than 31 bits", "", lines(`data: {"choices":[{"token_ids":[4294967295],"finish_reason":"stop"}]}`), backends.FailBadEvent, 0, "", "stop", -1},
 		{"finish_reason in its own event, fewer events than tokens", "", lines(`data: {"choices":[{"text":"ab"}]}`, `data: {"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":2}}`), backends.OK, 2, "ab", "length", 0},
@@ -79,6 +86,44 @@ func TestTolerance(t *testing.T) {
 			if !strings.Contains(c.body, "\r") {
 				require.Equal(t, c.first, firstTokenEvent(t, config, []byte(c.body)))
 			}
+		})
+	}
+}
+
+// TestToleranceOfWholeAnswers is the same list for answers that are not streamed.
+func TestToleranceOfWholeAnswers(t *testing.T) {
+	const good = `{"choices":[{"index":0,"text":"ab","token_ids":[5,6],"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`
+	for name, c := range map[string]struct {
+		body   string
+		want   backends.Reason
+		tokens int
+	}{
+		"as vLLM does":                   {good, backends.OK, 2},
+		"white space and line feeds":     {"\r\n " + strings.ReplaceAll(good, ",", " ,\r\n\t") + "\n\n", backends.OK, 2},
+		"null fields":                    {`{"id":null,"choices":[{"index":null,"text":null,"logprobs":null,"token_ids":[5,6],"finish_reason":"stop","stop_reason":null}],"usage":null,"error":null}`, backends.OK, 2},
+		"absent fields":                  {`{"choices":[{"token_ids":[5,6],"finish_reason":"stop"}]}`, backends.OK, 2},
+		"unknown fields":                 {`{"timings":{"choices":[1]},"choices":[{"new":[{"token_ids":[9]}],"text":"ab","token_ids":[5,6],"finish_reason":"stop"}],"nvext":{}}`, backends.OK, 2},
+		"no ids, but a count":            {strings.Replace(good, `"token_ids":[5,6],`, "", 1), backends.OK, 2},
+		"neither ids nor a count":        {`{"choices":[{"text":"ab","finish_reason":"stop"}]}`, backends.FailBadEvent, 0},
+		"whole numbers with a fraction":  {strings.NewReplacer("[5,6]", "[5.0,6e0]", `tokens":2`, `tokens":2.0`).Replace(good), backends.OK, 2},
+		"ids of more than 31 bits":       {strings.Replace(good, "[5,6]", "[5,2147483648]", 1), backends.FailBadEvent, 0},
+		"the largest id":                 {strings.Replace(good, "[5,6]", "[5,2147483647]", 1), backends.OK, 2},
+		"an unknown finish_reason":       {strings.Replace(good, "stop", "eos", 1), backends.OK, 2},
+		"finish_reason null":             {strings.Replace(good, `"stop"`, "null", 1), backends.FailTruncated, 2},
+		"abort":                          {strings.Replace(good, "stop", "abort", 1), backends.FailAborted, 2},
+		"choices: []":                    {`{"choices":[],"usage":{"completion_tokens":0}}`, backends.FailBadEvent, 0},
+		"error: an object in an object":  {`{"error":{"message":"m","code":500}}`, backends.FailServerErrorEvent, 0},
+		"error: a text":                  {`{"error":"Model is overloaded","error_type":"overloaded"}`, backends.FailServerErrorEvent, 0},
+		"error: flat":                    {`{"object":"error","message":"m","code":40001}`, backends.FailServerErrorEvent, 0},
+		"error: a detail is no answer":   {`{"detail":"Internal"}`, backends.FailBadEvent, 0},
+		"error: no JSON":                 {"Internal Server Error", backends.FailBadJSON, 0},
+		"an object behind the answer":    {good + `{"choices":[]}`, backends.FailBadJSON, 0},
+		"a list is no answer to a query": {"[" + good + "]", backends.FailBadEvent, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := decode(t, config("", false), "application/json", []byte(c.body))
+			require.Equal(t, c.want, o.Reason)
+			require.Equal(t, c.tokens, o.NTokens)
 		})
 	}
 }
