@@ -7,9 +7,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
+	"fmt"
+	"io"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -241,4 +246,32 @@ func TestServerThatCutsPrompts(t *testing.T) {
 	i := slices.IndexFunc(r.Reasons, func(c Cause) bool { return c.Code == "token_mismatch" })
 	require.GreaterOrEqual(t, i, 0, r.Reasons)
 	require.EqualValues(t, struck, r.Reasons[i].Value)
+}
+
+// In a batch the count is of all its prompts together, and tells no sample from another: each of them fails.
+func TestServerThatCutsPromptsOfABatch(t *testing.T) {
+	program(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, facts[r.URL.Path]) // empty where there is nothing to tell
+			return
+		}
+		var asked struct{ Prompt [][]int }
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		var choices []string
+		for i := range asked.Prompt {
+			choices = append(choices, fmt.Sprintf(`{"index":%d,"text":" t","token_ids":[10,11,12,13],"finish_reason":"length"}`, i))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"choices":[%s],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, strings.Join(choices, ","), 2*len(choices), goodTokens*len(choices))
+	}))
+	defer server.Close()
+	r := faultRun(t, "offline", []string{server.URL}, "--offline-strategy", "batch", "--batch-size", "8")
+	require.EqualValues(t, 32, r.Samples.Completed)
+	require.Equal(t, map[string]int64{"token_count_mismatch": 32}, r.Samples.FailedByReason)
+	require.Equal(t, Invalid, r.Verdict)
+	require.True(t, r.has("token_mismatch"), r.Reasons)
 }

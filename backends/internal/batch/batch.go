@@ -251,6 +251,8 @@ func (s *shard) Complete(batch loadgen.Query, o *backends.Outcome) {
 	if o.Reason == backends.OK {
 		if detail = g.mismatch(o.Parts); detail != "" {
 			o.Reason = backends.FailBatch
+		} else if detail = g.otherPrompts(o); detail != "" {
+			o.Reason = backends.FailTokenCount
 		}
 	}
 	if o.Reason == backends.OK {
@@ -315,4 +317,20 @@ func (g *group) mismatch(parts []backends.Part) string {
 		}
 	}
 	return ""
+}
+
+// otherPrompts says in one sentence that the server counted other prompts than it was sent; empty: it did not, or does not tell. Its count is
+// of all prompts together. llama.cpp's is of one of them, as the count of tokens beside it shows, which is not that of all parts.
+func (g *group) otherPrompts(o *backends.Outcome) string {
+	sent := 0
+	for _, n := range g.lengths {
+		if n < 0 {
+			return ""
+		}
+		sent += n
+	}
+	if o.InputTokens <= 0 || o.InputTokens == sent || o.UsageTokens != o.NTokens {
+		return ""
+	}
+	return fmt.Sprintf("the server counted %d prompt tokens in a batch whose prompts have %d: does it cut prompts, or put a token before them?", o.InputTokens, sent)
 }

@@ -36,6 +36,7 @@ type part struct {
 	prompt int // the id of the prompt that it answers
 	finish string
 	usage  int // what is added to the number of its tokens in the server's count
+	cut    int // tokens that the server has taken off its prompt
 }
 
 // request is what the two kinds of servers get.
@@ -95,12 +96,13 @@ func (y *tally) read() (total, largest int) {
 
 func completions(parts []part) string {
 	var choices []string
-	produced := 0
+	produced, read := 0, 0
 	for _, p := range parts {
+		read += 2 - p.cut
 		choices = append(choices, fmt.Sprintf(`{"index":%d,"text":"t%d","logprobs":null,"finish_reason":%q,"token_ids":[%d,7]}`, p.index, p.prompt, p.finish, p.prompt))
 		produced += 2 + p.usage
 	}
-	return fmt.Sprintf(`{"id":"c","choices":[%s],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, strings.Join(choices, ","), 2*len(parts), produced)
+	return fmt.Sprintf(`{"id":"c","choices":[%s],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, strings.Join(choices, ","), read, produced)
 }
 
 func nativeAnswer(parts []part) string {
@@ -178,6 +180,11 @@ func TestFaults(t *testing.T) {
 		{"none", false, func([]part) []part { return nil }, backends.FailBadEvent, 3, "no choices"},
 		{"one aborted", true, func(p []part) []part { p[1].finish = "abort"; return p }, backends.FailAborted, 1, `"abort"`},
 		{"the count differs", false, func(p []part) []part { p[1].usage = 1; return p }, backends.FailTokenCount, 3, "6 token ids and usage.completion_tokens says 7"},
+		{"a prompt is cut", false, func(p []part) []part { p[1].cut = 1; return p }, backends.FailTokenCount, 3, "counted 5 prompt tokens in a batch whose prompts have 6"},
+		{"the count is of one prompt alone", false, func(p []part) []part { // as llama.cpp's is
+			p[1].cut, p[2].cut, p[1].usage, p[2].usage = 2, 2, -2, -2
+			return p
+		}, backends.FailTokenCount, 3, "6 token ids and usage.completion_tokens says 2"},
 		{"the count of one differs", true, func(p []part) []part { p[1].usage = 1; return p }, backends.FailTokenCount, 1, "2 token ids and meta_info.completion_tokens says 3"},
 	} {
 		for _, backend := range []string{"vllm", "sglang"} {

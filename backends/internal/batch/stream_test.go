@@ -18,15 +18,16 @@ import (
 
 // stream is what a server sends of a batch: events, a count of all tokens and [DONE].
 type stream struct {
-	pieces []wiretest.Piece
-	count  int    // of tokens; negative: not sent
-	raw    string // before the count
-	done   bool
+	pieces  []wiretest.Piece
+	prompts int    // tokens of them, as the server counts
+	count   int    // of tokens; negative: not sent
+	raw     string // before the count
+	done    bool
 }
 
 // good is a stream of two events a prompt, the first token of the last prompt first.
 func good(prompts [][]int, native bool) *stream {
-	s := &stream{count: 2 * len(prompts), done: true}
+	s := &stream{prompts: 2 * len(prompts), count: 2 * len(prompts), done: true}
 	for i, p := range slices.Backward(prompts) {
 		s.pieces = append(s.pieces, wiretest.Piece{Index: i, IDs: []int{p[0]}})
 	}
@@ -51,7 +52,7 @@ func (s *stream) text(native bool) string {
 	}
 	b.WriteString(s.raw)
 	if s.count >= 0 && !native {
-		fmt.Fprintf(&b, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d}}\n\n", s.count, s.count)
+		fmt.Fprintf(&b, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d}}\n\n", s.prompts, s.count)
 	}
 	if s.done {
 		b.WriteString("data: [DONE]\n\n")
