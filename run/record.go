@@ -152,6 +152,22 @@ func (r *Record) ExitCode() int {
 	}
 }
 
+// Audit says whether LoadGen was given an audit configuration: the test then is no performance result, however well it went. Its verdict does
+// not ask LoadGen's, and its counts, order and samples are the audit's.
+func (r *Record) Audit() bool {
+	_, given := r.Files[AuditName]
+	return given
+}
+
+// Test says in words which test it was.
+func (r *Record) Test() string {
+	kind := r.Mode
+	if r.Audit() {
+		kind = "an audit"
+	}
+	return fmt.Sprintf("%s of %s, %s", kind, r.Model, r.Scenario)
+}
+
 // lose notes that a file of ours could not be written whole.
 func (r *Record) lose(why error) {
 	r.Reasons = append(r.Reasons, Cause{Code: "log_incomplete", Text: fmt.Sprintf("a log could not be written: %v", why)})

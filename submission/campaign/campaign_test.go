@@ -78,6 +78,8 @@ func job(words []string) int {
 		return exitOf(os.WriteFile(filepath.Join(folder, run.RecordName), []byte("{"), 0o644), 0)
 	case "rehearsal":
 		record.Rehearsal = true
+	case "audit in its place":
+		record.Files[run.AuditName] = sum
 	case "waits":
 		record.Verdict, exit = run.Interrupted, 128+int((<-signals).(syscall.Signal))
 	case "deaf":
@@ -85,6 +87,7 @@ func job(words []string) int {
 		time.Sleep(time.Minute)
 	}
 	if step.Audit() {
+		record.Files[run.AuditName] = sum
 		v := compliance.Verdict{Test: step.Test, Pass: act != "audit fails", OK: act != "audit fails"}
 		if err := v.Keep(filepath.Join(folder, layout.VerifyFolder)); err != nil {
 			return exitOf(err, 0)
@@ -381,6 +384,20 @@ func TestARehearsalIsNoPartOfARealCampaign(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, undone(out))
 	require.Equal(t, []string{"Offline/performance", "Server/performance"}, tests(s.ran))
+}
+
+// An audit measures in a mode of its own kind, and its verdict leaves out what LoadGen says: it is no performance result.
+func TestAnAuditIsNoPerformanceRun(t *testing.T) {
+	s := newStage(t, map[string]string{layout.Performance: "audit in its place"})
+	out, err := s.do(context.Background())
+	require.NoError(t, err)
+	require.Contains(t, undone(out), "Offline/performance")
+	s.again(s.Folder)
+	s.Resume, s.acts = true, nil
+	out, err = s.do(context.Background())
+	require.NoError(t, err)
+	require.Empty(t, undone(out))
+	require.Contains(t, strings.Join(s.told, "\n"), "its folder holds an audit of llama3.1-8b, Offline")
 }
 
 func TestAFolderIsOneCampaigns(t *testing.T) {

@@ -49,8 +49,8 @@ func (w Want) Judge(folder string) Finding {
 	}
 	f := Finding{Status: Done, Record: r}
 	switch {
-	case r.Model != w.Model || r.Scenario != string(w.Step.Scenario) || r.Mode != string(w.Step.Mode()):
-		f.Status, f.Code, f.Why = Pending, "other_test", fmt.Sprintf("its folder holds %s of %s, %s", r.Mode, r.Model, r.Scenario)
+	case r.Model != w.Model || r.Scenario != string(w.Step.Scenario) || r.Mode != string(w.Step.Mode()) || r.Audit() != w.Step.Audit():
+		f.Status, f.Code, f.Why = Pending, "other_test", "its folder holds "+r.Test()
 	case r.Verdict == run.Interrupted:
 		f.Status, f.Code, f.Why = Failed, "interrupted", reasons(r)
 	case r.Verdict != run.Valid:
@@ -93,6 +93,8 @@ func (w Want) audited(folder string, f *Finding) {
 		f.Status, f.Code, f.Why = Crashed, "not_verified", err.Error()
 	case v.Test != w.Step.Test:
 		f.Status, f.Code, f.Why = Pending, "other_test", "its folder holds the verification of "+v.Test
+	case w.Real && v.Rehearsal:
+		f.Status, f.Code, f.Why = Pending, "rehearsal", "its folder holds an audit of fewer queries than "+v.Test+" asks for"
 	case !v.OK:
 		f.Status, f.Code, f.Why = Invalid, "compliance_failed", v.Why()
 	}

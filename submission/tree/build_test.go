@@ -138,6 +138,12 @@ func TestRunsThatAreRefused(t *testing.T) {
 		{"a run was interrupted", func(e *example) {
 			e.record(server(layout.Accuracy), func(r *run.Record) { r.Verdict = run.Interrupted })
 		}, []string{"verdict@Server/accuracy"}, "INTERRUPTED"},
+		{"an audit lies where the performance run should", func(e *example) {
+			e.record(server(layout.Performance), func(r *run.Record) { r.Files[run.AuditName] = "of some audit" })
+		}, []string{"other_test@Server/performance"}, "an audit of"},
+		{"an audit was run without its configuration", func(e *example) {
+			e.record(server(compliance.Test06), func(r *run.Record) { delete(r.Files, run.AuditName) })
+		}, []string{"other_test@Server/TEST06"}, "performance of"},
 		{"a run is of another test", func(e *example) { e.record(server(layout.Accuracy), func(r *run.Record) { r.Mode = "performance" }) }, []string{"other_test@Server/accuracy"}, "performance"},
 		{"a run is a rehearsal", func(e *example) {
 			e.record(server(layout.Performance), func(r *run.Record) { r.Rehearsal, r.RehearsalReasons = true, []string{"64 of 13368 rows"} })

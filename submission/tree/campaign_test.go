@@ -117,6 +117,9 @@ func (e *example) record(leaf layout.Leaf, change func(*run.Record)) {
 		require.NoError(e.t, err)
 		r.Files[name] = sum
 	}
+	if leaf.Audit() {
+		r.Files[run.AuditName] = "of the audit's configuration"
+	}
 	change(r)
 	require.NoError(e.t, atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), r))
 }

@@ -113,10 +113,10 @@ func (b *builder) otherTest(t *test) string {
 		mode = models.Accuracy
 	}
 	r := t.record
-	if r.Model == t.leaf.Benchmark && r.Scenario == string(t.leaf.Scenario) && r.Mode == string(mode) {
+	if r.Model == t.leaf.Benchmark && r.Scenario == string(t.leaf.Scenario) && r.Mode == string(mode) && r.Audit() == t.leaf.Audit() {
 		return ""
 	}
-	return fmt.Sprintf("its record is of %s %s %s", r.Model, r.Scenario, r.Mode)
+	return "its record is of " + r.Test()
 }
 
 func (b *builder) rehearsed(t *test) string {
