@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
+	"github.com/mlperf-go/mlperf-go/internal/spill"
 )
 
 // compose makes the prompt of a record that has none, from its raw fields: a system and a user message with an image, or what the
@@ -161,19 +162,18 @@ func firstText(object []byte) []byte {
 	return found
 }
 
-// keepMessages gives messages a place of their own: in the store where there is one, else in memory.
-func (r *reader) keepMessages(messages []byte) (json.RawMessage, error) {
+// keepMessages gives messages a place of their own: in the store where there is one, which also gives their block, else in memory.
+func (r *reader) keepMessages(messages []byte) (json.RawMessage, *spill.Block, error) {
 	switch {
 	case len(messages) == 0:
-		return nil, nil
+		return nil, nil, nil
 	case r.o.SizesOnly:
-		return sizesOnly, nil
+		return sizesOnly, nil, nil
 	case r.o.Store == nil:
-		return bytes.Clone(messages), nil
+		return bytes.Clone(messages), nil, nil
 	}
-	kept, _, err := r.o.Store.Put(messages)
 	r.stored = true
-	return kept, err
+	return r.o.Store.Put(messages)
 }
 
 // sizesOnly stands for messages that nobody will send.

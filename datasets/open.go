@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/mlperf-go/mlperf-go/internal/spill"
 )
 
 // Open reads and checks a data set file. The first thing wrong is returned as an *Error (an error of another type concerns
@@ -38,7 +40,7 @@ func read(path string, o Options, most int) (*Dataset, []error) {
 	r.read(src)
 	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples, Notes: r.notes()}
 	if r.stored {
-		d.Store = o.Store
+		d.Store, d.blocks = o.Store, r.blocks
 	}
 	if len(r.errs) < most {
 		if d.SHA256, err = src.sum(); err != nil {
@@ -60,8 +62,9 @@ type reader struct {
 	check   *validator
 	keep    func(record []byte, s Sample, has presence) error // takes a good record
 	samples []Sample
-	stored  bool // messages went to the store
-	images  int  // records whose messages were made of raw fields
+	blocks  []*spill.Block // of their messages
+	stored  bool           // messages went to the store
+	images  int            // records whose messages were made of raw fields
 	errs    []error
 }
 
@@ -145,14 +148,15 @@ func (r *reader) record(record []byte, line int) error {
 // keepSample adds a sample to the data set.
 func (r *reader) keepSample(_ []byte, s Sample, has presence) error {
 	s.Index = len(r.samples)
+	var block *spill.Block
 	var err error
-	if s.Messages, err = r.keepMessages(s.Messages); err != nil {
+	if s.Messages, block, err = r.keepMessages(s.Messages); err != nil {
 		return fmt.Errorf("cannot keep the messages of record %d of data set %s: %w", s.Index+1, r.path, err)
 	}
 	if has.ids {
 		s.InputIDs = r.dec.keepIDs(s.InputIDs)
 	}
-	r.samples = append(r.samples, s)
+	r.samples, r.blocks = append(r.samples, s), append(r.blocks, block)
 	return nil
 }
 

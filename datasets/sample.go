@@ -31,4 +31,18 @@ type Dataset struct {
 	Samples []Sample
 	Store   *spill.Store // where messages are kept, Options.Store; nil: there are none, or they are in memory
 	Notes   []string     // what a user should know of how the file was read, a sentence each
+
+	blocks []*spill.Block // of Store, by sample: where its messages stand
+}
+
+// MoveMessages has a sample's messages be another copy of them, which its caller keeps in the same store, and frees their first one:
+// so a request and the messages in it are held once. False: they have no place of their own in a store, and nothing has changed.
+func (d *Dataset) MoveMessages(index int, to []byte) bool {
+	if d.Store == nil || index >= len(d.blocks) || d.blocks[index] == nil {
+		return false
+	}
+	d.Samples[index].Messages = to[:len(to):len(to)]
+	d.Store.Drop(d.blocks[index])
+	d.blocks[index] = nil
+	return true
 }

@@ -1,9 +1,11 @@
 package qsl
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
@@ -26,7 +28,7 @@ type Options struct {
 	ScratchDir  string // folder of the scratch file; needed only above MemoryLimit
 
 	// Store is used in place of one of the library's own, where the data set's messages stand in one already: both then share its
-	// memory and its file. Who made it closes it.
+	// memory and its file, and messages that stand in a request as they are take no place beside it. Who made it closes it.
 	Store *spill.Store
 }
 
@@ -37,6 +39,7 @@ type Library struct {
 	requests [][]byte       // by sample index; nil: not loaded
 	refs     []int32        // how often a sample is loaded
 	blocks   []*spill.Block // where its bytes are
+	homes    [][]byte       // requests in which the data set's messages stand from their first load on, which stay when they are unloaded
 	store    *spill.Store
 	scratch  []byte // Encode's buffer
 	loaded   int
@@ -79,6 +82,7 @@ func New(o Options) (*Library, error) {
 		requests: make([][]byte, o.Total),
 		refs:     make([]int32, o.Total),
 		blocks:   make([]*spill.Block, o.Total),
+		homes:    make([][]byte, o.Total),
 		store:    store,
 	}, nil
 }
@@ -116,9 +120,10 @@ func (l *Library) Request(index int) []byte {
 func (l *Library) Load(indices []int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for n, index := range indices {
+	order := slices.Sorted(slices.Values(indices)) // messages were put into their store in this order, so that its blocks are freed one by one
+	for n, index := range order {
 		if err := l.load(index); err != nil {
-			for _, done := range indices[:n] {
+			for _, done := range order[:n] {
 				l.unload(done)
 			}
 			return err
@@ -135,7 +140,11 @@ func (l *Library) load(index int) error {
 	if index < 0 || index >= l.o.Total {
 		return fmt.Errorf("cannot load sample %d: the sample library has the samples 0 to %d; check the total sample count that LoadGen was given", index, l.o.Total-1)
 	}
-	if l.refs[index] == 0 {
+	if l.refs[index] == 0 && l.homes[index] != nil {
+		l.requests[index] = l.homes[index]
+		l.loaded++
+		l.bytes += int64(len(l.homes[index]))
+	} else if l.refs[index] == 0 {
 		body, err := l.o.Encode(l.scratch[:0], &l.o.Dataset.Samples[index])
 		if err == nil && len(body) == 0 {
 			err = errors.New("no bytes came out")
@@ -150,9 +159,21 @@ func (l *Library) load(index int) error {
 		}
 		l.loaded++
 		l.bytes += int64(len(body))
+		l.house(index)
 	}
 	l.refs[index]++
 	return nil
+}
+
+// house makes a request the place of its sample's messages, where both are in one store and it has them as they are.
+func (l *Library) house(index int) {
+	messages, request := l.o.Dataset.Samples[index].Messages, l.requests[index]
+	if l.o.Store == nil || l.o.Store != l.o.Dataset.Store || len(messages) == 0 {
+		return
+	}
+	if at := bytes.Index(request, messages); at >= 0 && l.o.Dataset.MoveMessages(index, request[at:at+len(messages)]) {
+		l.homes[index] = request
+	}
 }
 
 // Unload releases samples; what was loaded as often as it is now unloaded is freed. An error names the first sample that was
@@ -185,8 +206,11 @@ func (l *Library) unload(index int) {
 	}
 	l.loaded--
 	l.bytes -= int64(len(l.requests[index]))
-	l.store.Drop(l.blocks[index])
-	l.requests[index], l.blocks[index] = nil, nil
+	l.requests[index] = nil
+	if l.homes[index] == nil {
+		l.store.Drop(l.blocks[index])
+		l.blocks[index] = nil
+	}
 }
 
 // Loaded is the number of different samples in memory.
@@ -210,6 +234,13 @@ func (l *Library) Spilled() bool {
 	return l.store.Spilled()
 }
 
+// ScratchBytes is the largest length that the scratch file had; 0: none was needed.
+func (l *Library) ScratchBytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.store.ScratchBytes()
+}
+
 // Close frees everything. Request bytes that were handed out must no longer be read. A closed library can load nothing.
 func (l *Library) Close() error {
 	l.mu.Lock()
@@ -217,6 +248,7 @@ func (l *Library) Close() error {
 	l.closed = true
 	clear(l.requests)
 	clear(l.blocks)
+	clear(l.homes)
 	clear(l.refs)
 	l.loaded, l.bytes, l.scratch = 0, 0, nil
 	if l.o.Store != nil {

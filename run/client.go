@@ -30,6 +30,7 @@ type Client struct {
 	CPUUSPerSample   float64 `json:"cpu_us_per_sample"`
 	ThreadsMax       int     `json:"threads_max"`
 	RSSMaxBytes      int64   `json:"rss_max_bytes"`
+	RSSAnonMaxBytes  int64   `json:"rss_anon_max_bytes"` // the part that no file backs
 	PreemptiveSwitch int64   `json:"preemptive_switches"`
 
 	GCPauses         uint64  `json:"gc_pauses"`
@@ -47,18 +48,19 @@ type Client struct {
 	RingFullWaits   int                  `json:"ring_full_waits"`
 	RequestBytes    int64                `json:"request_bytes"`
 	RequestsSpilled bool                 `json:"requests_spilled"`
+	ScratchBytes    int64                `json:"scratch_bytes"` // largest length of the scratch file
 }
 
 func (t *test) client(data *ledger.Test, m *ledger.Metrics, process hostinfo.Process, drift time.Duration) Client {
 	c := Client{
 		IssueLagUS: m.IssueLag.LagUS(), DispatchLagUS: m.DispatchLag.LagUS(), ReportLagUS: m.ReportLag.LagUS(), StagesUS: data.Stages(),
 		CPUS: process.CPUS(), CPUUserS: process.CPUUserS, CPUSystemS: process.CPUSystemS,
-		ThreadsMax: process.ThreadsMax, RSSMaxBytes: process.RSSMaxBytes, PreemptiveSwitch: process.PreemptiveSwitch,
+		ThreadsMax: process.ThreadsMax, RSSMaxBytes: process.RSSMaxBytes, RSSAnonMaxBytes: process.RSSAnonMaxBytes, PreemptiveSwitch: process.PreemptiveSwitch,
 		GCPauses: process.GCPauses, GCPauseMaxS: process.GCPauseMaxS,
 		OtherPauses: process.OtherPauses, OtherPauseMaxS: process.OtherPauseMaxS,
 		SchedLatencyP99S: process.SchedLatencyP99S, SchedLatencyMaxS: process.SchedLatencyMaxS,
 		ClockDriftUS: float64(drift.Nanoseconds()) / 1e3, IssueThread: t.thread, RingWakes: t.wakes, RingFullWaits: t.full,
-		RequestBytes: t.loaded.Load(), RequestsSpilled: t.library.Spilled(), Loops: []backends.LoopStats{},
+		RequestBytes: t.loaded.Load(), RequestsSpilled: t.library.Spilled(), ScratchBytes: t.library.ScratchBytes(), Loops: []backends.LoopStats{},
 	}
 	c.IssueLagCounts, c.DispatchLagCounts = data.LagHistograms()
 	for _, b := range t.backends {

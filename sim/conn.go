@@ -17,7 +17,7 @@ import (
 
 const (
 	maxHead     = 256 << 10        // bytes of a request's head
-	readTimeout = 60 * time.Second // for one whole request
+	readTimeout = 10 * time.Minute // for one whole request, which a busy machine may take long to bring; real servers wait without end
 )
 
 // conn is one client connection. Its goroutine reads requests; whoever owns the reply (the goroutine before submit, the

@@ -62,6 +62,7 @@ func convertFlags() []cli.Flag {
 		&cli.StringFlag{Name: "answers", Usage: "file of the right answers, for --form calls"},
 		&cli.StringFlag{Name: "ids", Usage: "text file with one id on each line: only the rows that have one of them"},
 		&cli.StringFlag{Name: "id-column", Value: "id", Usage: "column of the ids, for --ids"},
+		&cli.BoolFlag{Name: "force", Usage: "replace a file that is there"},
 	}
 }
 
@@ -168,11 +169,27 @@ func conversion(c *cli.Context) (from []string, to, format string, err error) {
 	if format == "" {
 		return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "format", Err: fmt.Errorf("the suffix of %s tells no format", to), Hint: "End it in .json, .jsonl, .csv, .parquet or .npy, or write --to FORMAT"}
 	}
-	// A pattern of the shell without OUT behind it would have the last of the files that were to be read written over.
-	if _, err := os.Lstat(to); err == nil && len(from) > 1 {
-		return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%s is there already, and a set of several files is written to a new one", to), Hint: "Name OUT behind the files to read, or remove it"}
+	writes := []string{to}
+	if format == datasets.FormatNPY {
+		writes = append(writes, lengthsOf(to))
+	}
+	for _, path := range writes {
+		// A pattern of the shell without OUT behind it would have the last of the files that were to be read written over.
+		if !c.Bool("force") && something(path) {
+			return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "output_used", Err: fmt.Errorf("the data set can not be written to %s: something is there already", path),
+				Hint: "Name a new OUT behind the files to read, or give --force to replace it"}
+		}
 	}
 	return from, to, format, nil
+}
+
+// lengthsOf names the file of the prompts' lengths that goes with a .npy file of ids.
+func lengthsOf(ids string) string { return strings.TrimSuffix(ids, ".npy") + ".lengths.npy" }
+
+// something says whether writing to a path would lose what is there: an empty file has nothing to lose.
+func something(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > 0 && info.Mode().IsRegular()
 }
 
 func (p *program) datasetConvert(c *cli.Context) error {
@@ -214,7 +231,7 @@ func (p *program) datasetConvert(c *cli.Context) error {
 		return datasetFailed(failed) // concerns the file read, not the one written
 	}
 	if err == nil && format == datasets.FormatNPY {
-		lengths := strings.TrimSuffix(to, ".npy") + ".lengths.npy"
+		lengths := lengthsOf(to)
 		if err = atomicfile.Write(lengths, done.WriteLengths); err == nil {
 			p.notice(lengths + ": the prompts' lengths, for --lengths")
 		}
@@ -239,8 +256,8 @@ func (p *program) datasetConvert(c *cli.Context) error {
 
 // ownSet refuses to write over a file that is no synthetic set of the benchmark's: a real data set may lie there.
 func ownSet(path string, row *models.Row) error {
-	if info, err := os.Stat(path); err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
-		return nil // there is nothing to lose
+	if !something(path) {
+		return nil
 	}
 	o := datasets.ForRow(row)
 	o.Limit = 1

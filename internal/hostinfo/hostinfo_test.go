@@ -174,6 +174,8 @@ func TestSampler(t *testing.T) {
 	require.Positive(t, p.ChildrenCPUS)
 	require.InDelta(t, p.CPUUserS+p.CPUSystemS+p.ChildrenCPUS, p.CPUS(), 1e-9)
 	require.Greater(t, p.RSSMaxBytes, int64(1<<20))
+	require.Greater(t, p.RSSAnonMaxBytes, int64(1<<20))
+	require.Less(t, p.RSSAnonMaxBytes, p.RSSMaxBytes, "the program itself is a file")
 	require.Greater(t, p.ThreadsMax, 10)
 	require.Positive(t, p.GCPauses)
 	require.Positive(t, p.GCPauseMaxS)

@@ -17,7 +17,8 @@ type Process struct {
 	CPUSystemS       float64 `json:"cpu_system_s"`
 	ChildrenCPUS     float64 `json:"children_cpu_s"` // user and system of children that have ended and were waited for
 	RSSMaxBytes      int64   `json:"rss_max_bytes"`
-	ThreadsMax       int     `json:"threads_max"` // largest number seen by the sampler
+	RSSAnonMaxBytes  int64   `json:"rss_anon_max_bytes"` // largest part of it that no file backs, seen by the sampler
+	ThreadsMax       int     `json:"threads_max"`        // largest number seen by the sampler
 	GCPauses         uint64  `json:"gc_pauses"`
 	GCPauseMaxS      float64 `json:"gc_pause_max_s"` // upper end of the longest pause's bucket
 	OtherPauses      uint64  `json:"other_pauses"`   // stops of all goroutines for other reasons
@@ -40,6 +41,7 @@ type Sampler struct {
 
 	mu      sync.Mutex
 	threads int
+	anon    int64 // bytes
 }
 
 // usage is a reading of the counters that only grow.
@@ -51,7 +53,7 @@ type usage struct {
 // runtimeMetrics are histograms of the Go runtime, in s.
 var runtimeMetrics = [...]string{"/sched/pauses/total/gc:seconds", "/sched/pauses/total/other:seconds", "/sched/latencies:seconds"}
 
-// StartSampler begins to watch this process; threads are counted every interval.
+// StartSampler begins to watch this process; threads and memory are looked at every interval.
 func StartSampler(interval time.Duration) (*Sampler, error) {
 	start, err := readUsage()
 	if err != nil {
@@ -78,12 +80,13 @@ func (s *Sampler) loop(interval time.Duration) {
 }
 
 func (s *Sampler) sample() {
-	n, err := strconv.Atoi(value(read("/", "proc/self/status"), "Threads", ":"))
+	status := read("/", "proc/self/status")
+	n, err := strconv.Atoi(value(status, "Threads", ":"))
 	if err != nil {
-		return // no /proc: the count stays unknown
+		return // no /proc: the counts stay unknown
 	}
 	s.mu.Lock()
-	s.threads = max(s.threads, n)
+	s.threads, s.anon = max(s.threads, n), max(s.anon, kibibytes(value(status, "RssAnon", ":")))
 	s.mu.Unlock()
 }
 
@@ -95,13 +98,14 @@ func (s *Sampler) Read() (Process, error) {
 		return Process{}, err
 	}
 	s.mu.Lock()
-	threads := s.threads
+	threads, anon := s.threads, s.anon
 	s.mu.Unlock()
 	p := Process{
 		CPUUserS:         since(now.self.Utime, s.start.self.Utime),
 		CPUSystemS:       since(now.self.Stime, s.start.self.Stime),
 		ChildrenCPUS:     since(now.children.Utime, s.start.children.Utime) + since(now.children.Stime, s.start.children.Stime),
 		RSSMaxBytes:      peakRSS(now.self),
+		RSSAnonMaxBytes:  anon,
 		ThreadsMax:       threads,
 		VoluntarySwitch:  now.self.Nvcsw - s.start.self.Nvcsw,
 		PreemptiveSwitch: now.self.Nivcsw - s.start.self.Nivcsw,

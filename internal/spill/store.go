@@ -32,14 +32,17 @@ type Store struct {
 	spare   []*Block // of memory, released and not yet used again
 	maps    [][]byte // of memory
 	file    *scratchFile
-	spilled bool
+	scratch int64 // largest length of the file
 }
 
 // New returns an empty store of at most limit bytes of memory. dir is the folder of the scratch file; it is needed only above the limit.
 func New(limit int64, dir string) *Store { return &Store{limit: limit, dir: dir} }
 
 // Spilled says whether a scratch file was needed since New.
-func (s *Store) Spilled() bool { return s.spilled }
+func (s *Store) Spilled() bool { return s.scratch > 0 }
+
+// ScratchBytes is the largest length in bytes that the scratch file has had since New; 0: none was needed.
+func (s *Store) ScratchBytes() int64 { return s.scratch }
 
 // Put keeps a copy of body and returns it, with the block that it stands in.
 func (s *Store) Put(body []byte) ([]byte, *Block, error) {
@@ -74,9 +77,11 @@ func (s *Store) newBlock(atLeast int) (*Block, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.file, s.spilled = file, true
+		s.file = file
 	}
-	return s.file.block(max(scratchBlock, atLeast))
+	b, err := s.file.block(max(scratchBlock, atLeast))
+	s.scratch = max(s.scratch, s.file.size)
+	return b, err
 }
 
 // memoryBlock returns a block of memory of at least size bytes. It is mapped, not of Go's heap: the garbage collector lets a heap double
