@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
@@ -163,6 +164,7 @@ func (p *pipeline) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
+			defer crash.Catch()
 			score := p.sc.worker(p.in)
 			for batch := range p.work {
 				if err := p.score(ctx, score, batch); err != nil {

@@ -16,9 +16,6 @@ const (
 	detailOptional                          // a submission does not carry this test's detail log
 )
 
-// auditMark begins the warning by which LoadGen says that it took an audit configuration (spec/loadgen-engine.md §2.7).
-const auditMark = "Found Audit Config file"
-
 // detail is what verification needs of a detail log.
 type detail struct {
 	path   string
@@ -57,15 +54,16 @@ func (a *audit) readDetail(path string) (*detail, error) {
 }
 
 func (d *detail) take(e *mllog.Entry) {
+	if e.IsError {
+		if d.errors++; d.errors == 1 {
+			text := e.Value.Text()
+			d.error = text[:min(len(text), maxValue)]
+		}
+	}
 	if len(e.Value) > maxValue {
 		return
 	}
-	if e.IsError {
-		if d.errors++; d.errors == 1 {
-			d.error = e.Value.Text()
-		}
-	}
-	if e.IsWarning && strings.HasPrefix(e.Value.Text(), auditMark) {
+	if e.IsWarning && strings.HasPrefix(e.Value.Text(), mllog.AuditTaken) {
 		d.marked = true
 	}
 	if _, seen := d.first[e.Key]; seen || len(d.first) >= maxKept {

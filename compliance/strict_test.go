@@ -24,7 +24,7 @@ func line(key string, value any, isError, isWarning bool) string {
 
 // auditRun is the detail log of a run that took the audit's settings.
 func auditRun(a *Audit, scenario string) string {
-	text := line("warning_generic_message", auditMark+" (audit.config).", false, true) +
+	text := line("warning_generic_message", mllog.AuditTaken+" (audit.config).", false, true) +
 		line("effective_test_mode", "PerformanceOnly", false, false) + line("effective_scenario", scenario, false, false)
 	for _, s := range a.Settings {
 		key := "requested_" + s.Key
@@ -124,7 +124,8 @@ func TestStrictTEST06(t *testing.T) {
 		"more first tokens":        {change: one(func(x *entry) { x.first = append(slices.Clone(x.tokens), 1) }), pass: true, codes: "first_token_differs"},
 		"count":                    {change: one(func(x *entry) { x.count = 17 }), codes: "token_count"},
 		"no detail log":            {detail: func(string) string { return "" }, pass: true, codes: "(detail_missing)"},
-		"no audit":                 {detail: func(s string) string { return strings.Replace(s, auditMark, "Nothing", 1) }, pass: true, codes: "audit_config_unused"},
+		"an error of many words":   {detail: func(s string) string { return s + line("error_runtime", strings.Repeat("x", 2*maxValue), true, false) }, pass: true, codes: "(loadgen_errors)"},
+		"no audit":                 {detail: func(s string) string { return strings.Replace(s, mllog.AuditTaken, "Nothing", 1) }, pass: true, codes: "audit_config_unused"},
 		"accuracy mode":            {detail: func(s string) string { return strings.Replace(s, "PerformanceOnly", "AccuracyOnly", 1) }, pass: true, codes: "test_mode"},
 		"other scenario":           {detail: func(s string) string { return strings.Replace(s, "Server", "Offline", 1) }, pass: true, codes: "scenario_differs"},
 		"other seed":               {detail: func(s string) string { return strings.Replace(s, accuracyLogSeed, "1", 1) }, pass: true, codes: "setting_accuracy_log_rng_seed"},

@@ -34,8 +34,8 @@ func ConstructSUT(name string, shards, capacity int) (*SUT, error) {
 	if shards < 1 || capacity < 1 {
 		return nil, fmt.Errorf("a system under test needs at least one shard and one slot, not %d and %d", shards, capacity)
 	}
-	if strings.ContainsAny(name, "\"\\\n\x00") {
-		return nil, fmt.Errorf("the system's name %q holds a quote, backslash, line end or zero byte, which LoadGen writes into its JSON lines as they are", name)
+	if err := checkName("the system's name", name); err != nil {
+		return nil, err
 	}
 	slots := 1
 	for slots < capacity {
@@ -48,6 +48,14 @@ func ConstructSUT(name string, shards, capacity int) (*SUT, error) {
 		s.shards = append(s.shards, newShard(C.lg_sut_ring(s.c, C.size_t(i))))
 	}
 	return s, nil
+}
+
+// checkName refuses what would break, or forge, a line of LoadGen's logs.
+func checkName(what, name string) error {
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
+		return fmt.Errorf("%s %q holds a quote, a backslash or a control character, which LoadGen writes into its JSON lines as they are", what, name)
+	}
+	return nil
 }
 
 // DestroySUT frees the rings. StartTest must have returned and every consumer ended.
@@ -90,6 +98,9 @@ type sampleLoader struct {
 // ConstructQSL makes a sample library of total samples, of which performance fit in memory together. load and unload are
 // called on LoadGen's thread, untimed; the first error of either goes to failed, once, and comes back from StartTest.
 func ConstructQSL(name string, total, performance int, load, unload func(indices []int) error, failed func(error)) (*QSL, error) {
+	if err := checkName("the sample library's name", name); err != nil {
+		return nil, err
+	}
 	if total < 1 || performance < 1 {
 		return nil, fmt.Errorf("the sample library %q has %d samples, %d of them for performance; LoadGen needs at least one of each", name, total, performance)
 	}

@@ -249,3 +249,14 @@ func TestEveryRuleHasATest(t *testing.T) {
 	require.Len(t, numbers, 10)
 	require.False(t, slices.ContainsFunc(numbers, func(name string) bool { return !strings.Contains(string(tests), name) }))
 }
+
+// What LoadGen writes into its lines as it is must not break, or forge, one.
+func TestNamesThatWouldBreakALine(t *testing.T) {
+	nothing := func([]int) error { return nil }
+	for _, name := range []string{`a"b`, `a\b`, "a\nb", "a\tb", "a\x00b"} {
+		_, err := loadgen.ConstructSUT(name, 1, 1)
+		require.ErrorContains(t, err, "holds a quote", name)
+		_, err = loadgen.ConstructQSL(name, 1, 1, nothing, nothing, nil)
+		require.ErrorContains(t, err, "holds a quote", name)
+	}
+}

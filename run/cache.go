@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 // What became of a server's prefix cache before the timed phase, as endpoints[].prefix_cache says it.
@@ -28,7 +29,10 @@ func (t *test) emptyCaches(ctx context.Context) error {
 	errs := make([]error, len(endpoints))
 	var all sync.WaitGroup
 	for i, e := range endpoints {
-		all.Go(func() { t.caches[i], errs[i] = emptyCache(ctx, t.driver, e, t.config) })
+		all.Go(func() {
+			defer crash.Catch()
+			t.caches[i], errs[i] = emptyCache(ctx, t.driver, e, t.config)
+		})
 	}
 	all.Wait()
 	for i, e := range endpoints {

@@ -59,6 +59,9 @@ func (p *Plan) wanted() int {
 }
 
 func (p *Plan) checkRows(rows int) error {
+	if rows < 1 {
+		return usage("dataset", errors.New("the data set has no rows"), "Give one that has some")
+	}
 	if want := p.wanted(); want > 0 && rows > want {
 		return usage("dataset", fmt.Errorf("the data set has %d rows, and that of %s has %d", rows, p.Row.Name, want), "Is it the right file? --samples N takes its first N rows")
 	}

@@ -100,7 +100,7 @@ func (t *test) reserve() error {
 }
 
 func (t *test) freeReserve() error {
-	if err := os.Remove(t.path(reserveName)); err != nil {
+	if err := os.Remove(t.path(reserveName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the space that was held for the record can not be freed: %w", err)
 	}
 	return nil

@@ -24,9 +24,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// auditWarning begins the line by which LoadGen says that it took an audit configuration (spec/loadgen-engine.md §2.7).
-const auditWarning = "Found Audit Config file"
-
 // finish reads back what was left and judges it.
 func (t *test) finish(ctx context.Context) (*Record, error) {
 	process, err := t.sampler.Stop()
@@ -218,7 +215,7 @@ func jsonValue(v any) any {
 }
 
 func audited(logs *mllog.Result) bool {
-	return logs != nil && slices.ContainsFunc(logs.WarningTexts, func(t mllog.Text) bool { return strings.HasPrefix(t.Text, auditWarning) })
+	return logs != nil && slices.ContainsFunc(logs.WarningTexts, func(t mllog.Text) bool { return strings.HasPrefix(t.Text, mllog.AuditTaken) })
 }
 
 func medianOutput(entries []ledger.Entry) int {

@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/server"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
@@ -63,4 +65,47 @@ func TestRefusedSettingsLeaveNothing(t *testing.T) {
 	require.Equal(t, ExitUsage, cmd.ProcessState.ExitCode(), stderr.String())
 	require.Contains(t, stderr.String(), "is refused")
 	require.NoDirExists(t, folder)
+}
+
+// A name that LoadGen can not write into its lines is found before hours are spent, and leaves nothing.
+func TestADataSetWhoseNameBreaksLoadGensLog(t *testing.T) {
+	program(t)
+	rows := filepath.Join(t.TempDir(), "rows\".jsonl")
+	require.NoError(t, os.WriteFile(rows, []byte("{\"tok_input\":[4,5,6]}\n"), 0o644))
+	folder := filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "generic", "--served-model", "m", "--endpoint", serveFaults(t, (*call).good).url, "--dataset", rows,
+		"--max-tokens", "4", "--min-queries", "4", "--min-duration", "0", "--no-preflight-query", "--output-dir", folder)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	require.Error(t, cmd.Run())
+	require.Equal(t, ExitUsage, cmd.ProcessState.ExitCode(), stderr.String())
+	require.Contains(t, stderr.String(), "holds a quote")
+	require.NoDirExists(t, folder)
+}
+
+func TestADataSetWithoutRows(t *testing.T) {
+	if !loadgen.Built {
+		t.Skip("built without LoadGen")
+	}
+	folder := filepath.Join(t.TempDir(), "run")
+	p, err := New(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere", "output-dir": folder})
+	require.NoError(t, err)
+	p.Dataset = &datasets.Dataset{}
+	_, err = Run(context.Background(), p, nil)
+	require.ErrorContains(t, err, "no rows")
+	require.Equal(t, ExitUsage, Classify(err).Exit)
+	require.NoDirExists(t, folder)
+}
+
+// The space for the record may be gone: somebody tidied up. The hours that were measured are not lost for it.
+func TestAReserveThatIsGone(t *testing.T) {
+	x := &test{folder: t.TempDir()}
+	require.NoError(t, x.reserve())
+	require.NoError(t, x.freeReserve())
+	require.NoFileExists(t, x.path(reserveName))
+	require.NoError(t, x.freeReserve())
+}
+
+func TestServersOfWhichLittleIsKnown(t *testing.T) {
+	require.ErrorContains(t, matches(&server.State{}, nil), "does not tell how they were started")
 }

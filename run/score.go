@@ -76,7 +76,10 @@ func (p *Plan) newScorer(ctx context.Context, ds *datasets.Dataset) (*scorer, er
 		return &scorer{notScored: "the model " + p.Row.Name + " has no scorer"}, nil
 	}
 	refs, err := bench.References(ds)
-	if err != nil || !slices.ContainsFunc(refs, func(r accuracy.Reference) bool { return r.Target != "" }) {
+	if err != nil {
+		return &scorer{notScored: err.Error()}, nil
+	}
+	if !slices.ContainsFunc(refs, func(r accuracy.Reference) bool { return r.Target != "" }) {
 		return &scorer{notScored: fmt.Sprintf("the data set has no references in its column %s", p.Row.Scoring.Columns.Target)}, nil
 	}
 	s := &scorer{input: accuracy.Input{

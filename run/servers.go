@@ -53,6 +53,9 @@ func (t *test) servers() (*server.Facts, []string) {
 
 // matches says whether every endpoint is one of the supervisor's servers.
 func matches(s *server.State, endpoints []backends.Endpoint) error {
+	if s.Plan == nil {
+		return errors.New("their state does not tell how they were started")
+	}
 	for _, e := range endpoints {
 		found := false
 		for _, r := range s.Replicas {

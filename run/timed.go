@@ -20,22 +20,9 @@ const (
 
 // run starts the test, waits for its end of whatever kind, and makes the record.
 func (t *test) run(ctx context.Context) (*Record, error) {
-	library, err := loadgen.ConstructQSL(t.library.Name(), t.library.TotalSampleCount(), t.library.PerformanceSampleCount(),
-		t.load, t.unload, t.sut.Stop)
+	library, err := t.ready(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := t.warmUp(ctx); err != nil {
-		return nil, err
-	}
-	if err := t.emptyCaches(ctx); err != nil {
 		return nil, t.release(err)
-	}
-	if t.sampler, err = hostinfo.StartSampler(100 * time.Millisecond); err != nil {
-		return nil, err
-	}
-	if t.clock, err = hostinfo.WatchClocks(); err != nil {
-		return nil, err
 	}
 	t.quiet()
 	t.started = time.Now()
@@ -70,6 +57,26 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 		}
 	}
 	return t.finish(ctx)
+}
+
+// ready does what comes last before the timed phase.
+func (t *test) ready(ctx context.Context) (*loadgen.QSL, error) {
+	library, err := loadgen.ConstructQSL(t.library.Name(), t.library.TotalSampleCount(), t.library.PerformanceSampleCount(),
+		t.load, t.unload, t.sut.Stop)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.warmUp(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.emptyCaches(ctx); err != nil {
+		return nil, err
+	}
+	if t.sampler, err = hostinfo.StartSampler(100 * time.Millisecond); err != nil {
+		return nil, err
+	}
+	t.clock, err = hostinfo.WatchClocks()
+	return library, err
 }
 
 // garbageRoom is how many bytes may be allocated in the timed phase before a collection. A busy machine lets collections come

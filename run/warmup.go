@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
@@ -39,7 +40,10 @@ func (t *test) warmUp(ctx context.Context) error {
 		for j, index := range indices {
 			waves[i].queries = append(waves[i].queries, loadgen.Query{ID: loadgen.ResponseID(j + 1), Index: index, Seq: j, IssuedNS: time.Now().UnixNano()})
 		}
-		all.Go(func() { errs[i] = serve(ctx, &waves[i], &waves[i]) })
+		all.Go(func() {
+			defer crash.Catch()
+			errs[i] = serve(ctx, &waves[i], &waves[i])
+		})
 	}
 	all.Wait()
 	if err := errors.Join(errs...); err != nil {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 const (
@@ -92,6 +94,7 @@ func (c *conn) write(b []byte) {
 
 // flush writes what is pending, and ends when nothing is.
 func (c *conn) flush() {
+	defer crash.Catch()
 	for {
 		c.mu.Lock()
 		b := c.pending

@@ -59,7 +59,10 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	defer stop(nil)
 	onDie := func() {
 		if s.cfg.OnDie != nil {
-			go s.cfg.OnDie()
+			go func() {
+				defer crash.Catch()
+				s.cfg.OnDie()
+			}()
 			return
 		}
 		stop(ErrDied)

@@ -150,6 +150,7 @@ const watchEvery = 100 * time.Millisecond
 
 // watch looks at counters only. A stall is: samples outstanding, and none taken or ended for DrainTimeout.
 func (s *SUT) watch() {
+	defer crash.Catch()
 	defer s.watching.Done()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

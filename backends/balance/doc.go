@@ -9,5 +9,5 @@
 // A Balancer and a Line belong to one shard and have no lock: one thread calls them at a time. Only the goroutines that try
 // connections run beside it; they end with Close.
 //
-// The package imports nothing of the project and knows nothing of HTTP.
+// The package imports internal/crash and nothing else of the project, and knows nothing of HTTP.
 package balance

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 // An endpoint is left out after so many failed attempts in a row.
@@ -85,6 +87,7 @@ func (h *health) Strike(endpoint int) bool {
 
 // expire ends the patience with endpoints that are all out, unless one returns before.
 func (h *health) expire(ctx context.Context) {
+	defer crash.Catch()
 	defer h.trying.Done()
 	select {
 	case <-ctx.Done():
@@ -96,6 +99,7 @@ func (h *health) expire(ctx context.Context) {
 
 // bringBack tries connections until one comes about.
 func (h *health) bringBack(endpoint int, first time.Duration) {
+	defer crash.Catch()
 	defer h.trying.Done()
 	for pause := first; ; pause = min(2*pause, lastTry) {
 		select {

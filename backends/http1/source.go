@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
@@ -43,6 +44,7 @@ type bridged struct {
 }
 
 func (b *bridged) pump(src loadgen.Source) {
+	defer crash.Catch()
 	defer close(b.over)
 	var batch [256]loadgen.Query
 	for open := true; open; {

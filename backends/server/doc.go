@@ -8,5 +8,5 @@
 // logs, base URLs that serve the model. Each replica leads a session and process group of its own, is killed by the kernel
 // when the thread of the supervisor dies, and has a guard that kills its group when the supervisor is gone without a word.
 //
-// Linux only. It imports internal/config, internal/hostinfo and internal/atomicfile; it reads no environment and prints nothing.
+// Linux only. It imports internal/config, internal/hostinfo, internal/atomicfile and internal/crash; it reads no environment and prints nothing.
 package server

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 // Fleet are the running servers of a plan. Every replica has one goroutine that starts, watches and stops it.
@@ -73,6 +75,7 @@ func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, erro
 
 func (f *Fleet) startAll() {
 	f.starter.Go(func() {
+		defer crash.Catch()
 		// The kernel ties children to the thread that made them: this one lives until they have ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -83,7 +86,10 @@ func (f *Fleet) startAll() {
 	ctx, stop := context.WithCancelCause(context.Background())
 	f.stop = stop
 	for _, r := range f.plan.Replicas {
-		f.ends.Go(func() { f.run(ctx, r) })
+		f.ends.Go(func() {
+			defer crash.Catch()
+			f.run(ctx, r)
+		})
 	}
 }
 

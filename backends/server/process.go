@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 const (
@@ -82,6 +84,7 @@ func startProcess(line, environ, pre []string, cookie string, log *os.File) (*pr
 
 // watch notices the leader's end without collecting its status.
 func (p *process) watch() {
+	defer crash.Catch()
 	defer close(p.ended)
 	for {
 		if err := unix.Waitid(unix.P_PID, p.PID, nil, unix.WEXITED|unix.WNOWAIT, nil); !errors.Is(err, unix.EINTR) {
@@ -95,6 +98,7 @@ const largestEnviron = 8 << 20
 
 // readExports takes the environment that the shell of pre_start hands to the server. It ends when that shell has become the server, or has ended.
 func (p *process) readExports(from io.ReadCloser) {
+	defer crash.Catch()
 	defer close(p.exported)
 	defer from.Close()
 	b, err := io.ReadAll(io.LimitReader(from, largestEnviron))

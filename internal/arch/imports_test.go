@@ -18,7 +18,8 @@ var layers = [][]string{
 	{"internal/ledger", "datasets"},
 	{"models"},
 	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer", "metrics", "loadgen-cgo"},
-	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/crash", "internal/sandbox", "internal/pyrepr"},
+	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr"},
+	{"internal/crash"},
 }
 
 // apart are the rooms that stand beside the layers, with what they may import.

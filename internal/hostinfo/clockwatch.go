@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 // ClockWatch looks for steps of the wall clock while something is measured, also for one that is taken back before the end.
@@ -40,6 +42,7 @@ func WatchClocks() (*ClockWatch, error) {
 }
 
 func (w *ClockWatch) watch() {
+	defer crash.Catch()
 	defer close(w.done)
 	expirations := make([]byte, 8)
 	for {

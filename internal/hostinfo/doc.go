@@ -7,5 +7,5 @@
 // In: /proc, /sys, system calls, NVIDIA's management library, opened when it is there. Out: plain structs; what can not
 // be found is empty and noted, never an error that ends a test. No host name is read.
 //
-// Linux only. It imports nothing of the project.
+// Linux only. It imports internal/crash alone of the project.
 package hostinfo

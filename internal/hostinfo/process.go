@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 // Process is what this process used since its Sampler was started; the maxima count from the start of the process.
@@ -66,6 +68,7 @@ func StartSampler(interval time.Duration) (*Sampler, error) {
 }
 
 func (s *Sampler) loop(interval time.Duration) {
+	defer crash.Catch()
 	defer close(s.stopped)
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

@@ -21,6 +21,9 @@ const (
 	TraceName    = "mlperf_log_trace.json"
 )
 
+// AuditTaken begins the warning by which LoadGen says that it took an audit configuration (spec/loadgen-engine.md §2.7).
+const AuditTaken = "Found Audit Config file"
+
 // Text is a message of the detail log and how often it came.
 type Text struct {
 	Key   string `json:"key"`

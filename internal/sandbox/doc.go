@@ -9,5 +9,5 @@
 // *Unavailable. The child is this program again: a binary that calls Run must call Enter first thing in main, a test binary in
 // TestMain.
 //
-// The package reads no flag and no environment, prints nothing, and imports nothing of the project.
+// The package reads no flag and no environment, prints nothing, and imports internal/crash alone of the project.
 package sandbox

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 // Program is what is run and what it sees.
@@ -135,6 +137,7 @@ func Run(ctx context.Context, p Program, l Limits) (*Result, error) {
 	defer wall.Stop()
 	watched := make(chan struct{})
 	go func() {
+		defer crash.Catch()
 		defer close(watched)
 		watchMemory(timed, c.cmd.Process.Pid, l.Memory, func() { cancel(causes[AtMemory]) })
 	}()
@@ -226,6 +229,7 @@ func start(ctx context.Context, plan *plan, stdin []byte, output int64, full fun
 	}
 	// The child reads all of it before it does anything else; one that was killed leaves a broken pipe, and its status says more.
 	go func() {
+		defer crash.Catch()
 		_, _ = planWrite.Write(told)
 		_ = planWrite.Close()
 	}()

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -39,7 +40,10 @@ func child(ctx context.Context, cmd *exec.Cmd, lock *Lock, grace time.Duration) 
 		return ended{}, err
 	}
 	over := make(chan error, 1)
-	go func() { over <- cmd.Wait() }()
+	go func() {
+		defer crash.Catch()
+		over <- cmd.Wait()
+	}()
 	select {
 	case err := <-over:
 		return out.ended(cmd, err)

@@ -41,7 +41,11 @@ func Acquire(ctx context.Context, folder string) (*Lock, error) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			l := &Lock{f}
-			return l, errors.Join(l.sign(), ctx.Err())
+			if err := errors.Join(l.sign(), ctx.Err()); err != nil {
+				l.Release()
+				return nil, err
+			}
+			return l, nil
 		}
 		holder := holder(f)
 		if !errors.Is(err, syscall.EWOULDBLOCK) || holder.alive() || time.Now().After(deadline) {

@@ -28,6 +28,12 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	second, err := Acquire(context.Background(), folder)
 	require.NoError(t, err)
 	second.Release()
+
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = Acquire(over, folder)
+	require.ErrorIs(t, err, context.Canceled)
+	require.False(t, Running(folder), "who does not get it does not hold it")
 }
 
 // The lock of a campaign that was killed is held by its step's process; that one is waited for.

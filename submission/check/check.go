@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -122,6 +123,7 @@ func (c *checker) run(ctx context.Context, top *scope) error {
 	)
 	for range min(c.o.Workers, len(work)) {
 		workers.Go(func() {
+			defer crash.Catch()
 			for ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
 				if i >= len(work) {
