@@ -30,16 +30,6 @@ func Rounds() []Round {
 	return append([]Round(nil), rounds...)
 }
 
-// RoundOfSeeds finds a round by its seeds, in LoadGen's order: qsl, sample index, schedule.
-func RoundOfSeeds(seeds [3]uint64) (Round, bool) {
-	for _, r := range rounds {
-		if r.Seeds() == seeds {
-			return r, true
-		}
-	}
-	return Round{}, false
-}
-
 // Seeds are the round's in LoadGen's order: qsl, sample index, schedule.
 func (r Round) Seeds() [3]uint64 { return [3]uint64{r.QSLSeed, r.SampleIndexSeed, r.ScheduleSeed} }
 

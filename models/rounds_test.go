@@ -77,13 +77,3 @@ func TestRoundsWithoutTheBenchmark(t *testing.T) {
 	_, err := llama31_8b.In("v9")
 	require.EqualError(t, err, `round "v9" is unknown: take one of v5.1, v6.0, v6.1`)
 }
-
-func TestRoundOfSeeds(t *testing.T) {
-	for _, r := range Rounds() {
-		found, ok := RoundOfSeeds(r.Seeds())
-		require.True(t, ok)
-		require.Equal(t, r, found)
-	}
-	_, ok := RoundOfSeeds([3]uint64{1, 2, 3})
-	require.False(t, ok)
-}

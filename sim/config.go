@@ -20,9 +20,6 @@ const (
 	AnswerRandom    AnswerMode = "random"    // pseudo-random ids from seed and prompt
 )
 
-// AnswerModes lists the answer modes in the order of the command line's help.
-func AnswerModes() []AnswerMode { return []AnswerMode{AnswerReference, AnswerEcho, AnswerRandom} }
-
 // Config is what a simulated server is told. DefaultConfig gives the values that the command line starts from; New takes
 // every field as it stands.
 type Config struct {

@@ -111,12 +111,15 @@ func TestServersThatDoNotServe(t *testing.T) {
 		{"hangs and ignores SIGTERM", "ignore,hang", []string{"startup_timeout: 0.5", "stop_timeout: 0.2"}, []string{"start-up timeout"}},
 		{"dies and leaves a child", "fork=session,fork,die", nil, []string{"exit status 7"}},
 		{"another model", "model=other,serve", nil, []string{"another model is served", "lists other and not some-llm; correct model or served_model"}},
-		{"is sick", "serve", []string{"startup_timeout: 0.5"}, []string{"/health: status 503"}},
-		{"wants a key", "serve=key", []string{"startup_timeout: 0.5"}, []string{"/v1/models: status 401"}},
+		{"is sick", "serve", []string{"startup_timeout: 5"}, []string{"/health: status 503"}},
+		{"wants a key", "serve=key", []string{"startup_timeout: 5"}, []string{"/v1/models: status 401"}},
 		{"pre_start fails", "serve", []string{"pre_start: ['echo preparing', 'false']"}, []string{"its pre_start commands ended (exit status 1)", "preparing"}},
 		{"no such program", "serve", []string{"launch_command: [no-such-server]"}, []string{"was not started", `the program "no-such-server" is not in the PATH`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if strings.HasPrefix(c.mode, "serve") && c.more != nil { // it must come up on the busiest machine, so its time is long
+				t.Parallel()
+			}
 			p := childPlan(t, c.mode, 1, c.more...)
 			if c.name == "is sick" {
 				require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "sick"), nil, 0o644))

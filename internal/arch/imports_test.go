@@ -37,7 +37,7 @@ var importers = map[string][]string{
 	"sim":                         {"cmd"},
 	"schema":                      {"cmd", "submission"},
 	"internal/sandbox":            {"accuracy", "cmd"},
-	"internal/golden":             {"backends/internal/wiretest", "backends/internal/wirecase"}, // themselves for tests
+	"internal/golden":             {"backends/internal/wirecase"}, // itself for tests
 	"internal/race":               {},
 	"backends/internal/wiretest":  {},
 	"backends/internal/wirecase":  {},

@@ -73,30 +73,3 @@ func number(s string) any {
 	}
 	return s
 }
-
-// Int is the value as a whole number.
-func (v Value) Int() (int64, bool) {
-	i, err := strconv.ParseInt(string(v), 10, 64)
-	return i, err == nil
-}
-
-// Float is the value as a number; NaN and infinities count as numbers here.
-func (v Value) Float() (float64, bool) {
-	text := string(v)
-	if text == "-nan" { // as glibc prints it; Go knows no signed NaN
-		text = "nan"
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	return f, err == nil
-}
-
-// Bool is the value as true or false.
-func (v Value) Bool() (value, ok bool) {
-	switch string(v) {
-	case "true":
-		return true, true
-	case "false":
-		return false, true
-	}
-	return false, false
-}

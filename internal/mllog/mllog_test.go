@@ -65,22 +65,6 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestTypedValues(t *testing.T) {
-	i, ok := Value("42").Int()
-	require.True(t, ok)
-	require.EqualValues(t, 42, i)
-	_, ok = Value("4.5").Int()
-	require.False(t, ok)
-	f, ok := Value("-nan").Float()
-	require.True(t, ok)
-	require.NotEqual(t, f, f) //nolint:testifylint // NaN differs from itself
-	b, ok := Value("true").Bool()
-	require.True(t, ok && b)
-	_, ok = Value("1").Bool()
-	require.False(t, ok)
-	require.Equal(t, "[1,2,3]", fmt.Sprintf("%s", Value("[1,2,3]").Any()))
-}
-
 func TestDetailOfBrokenLogs(t *testing.T) {
 	good := line("result_validity", `"VALID"`, false, false)
 	for name, c := range map[string]struct {
@@ -353,7 +337,6 @@ func FuzzReadDetail(f *testing.F) {
 		d, err := ReadDetail(bytes.NewReader(data), func(e *Entry) error {
 			entries++
 			e.Value.Any()
-			e.Value.Float()
 			return nil
 		})
 		if err != nil {
