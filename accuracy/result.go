@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
@@ -23,14 +23,13 @@ type Metric struct {
 
 // Bounds says in words what the metric's target is.
 func (m Metric) Bounds() string {
-	plain := func(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) } // a product's last digits say nothing
 	switch {
 	case m.Min != 0 && m.Max != 0:
-		return plain(m.Min) + " to " + plain(m.Max)
+		return models.Figure(m.Min) + " to " + models.Figure(m.Max)
 	case m.Min != 0:
-		return "at least " + plain(m.Min)
+		return "at least " + models.Figure(m.Min)
 	case m.Max != 0:
-		return "at most " + plain(m.Max)
+		return "at most " + models.Figure(m.Max)
 	}
 	return "no target"
 }

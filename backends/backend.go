@@ -154,7 +154,9 @@ type Config struct {
 	InsecureSkipVerify bool
 	CAFile             string // PEM file of authorities to trust beside the system's; empty: none
 	ProbeTokens        int    // longest answer of a probe; 0: 8
-	MaxAnswerBytes     int64  // larger answers are too_large; 0: 256 MiB
+	// Asking is called before an answer is waited for outside of a test: with the request, and how long that may take; nil: nobody listens.
+	Asking         func(request string, longest time.Duration)
+	MaxAnswerBytes int64 // larger answers are too_large; 0: 256 MiB
 }
 
 // Drops says whether a field is left out of requests.

@@ -52,5 +52,5 @@ var deepseekR1 = Row{
 		{"reference score", "rules: 81.9132; README and checker: 81.3582", "81.3582"},
 		{"seed", "reference: 42; its PyTorch program: 965", "42"},
 	},
-	Source: "inference rules and reference of v6.1 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)",
+	Source: sourceRow,
 }

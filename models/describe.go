@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,11 +18,12 @@ type Field struct {
 
 // Sources of the constants, as Describe names them.
 const (
-	sourceConf    = "mlperf.conf of LoadGen 6.0.17"
-	sourceChecker = "submission checker v6.1"
-	sourceRules   = "inference rules and reference implementation"
-	sourceOurs    = "this program"
-	sourceSeeds   = "mlperf.conf of the round (spec/models.md §1)"
+	sourceConf    = "loadgen/mlperf.conf of mlcommons/inference, LoadGen 6.0.17"
+	sourceChecker = "tools/submission/submission_checker/constants.py of mlcommons/inference, v6.1"
+	sourceRules   = "inference_rules.adoc of mlcommons/inference_policies, and the benchmark's reference in mlcommons/inference"
+	sourceOurs    = "this program, docs/models.md"
+	sourceRow     = sourceRules + "; " + sourceConf
+	sourceSeeds   = "loadgen/mlperf.conf of mlcommons/inference at the round's tag"
 )
 
 // Describe lists everything that a row fixes, with where it comes from, in the order in which it is shown.
@@ -101,9 +103,9 @@ func (t Target) String() string {
 		if value == 0 {
 			return
 		}
-		text := word + " " + plain(value)
+		text := word + " " + Figure(value)
 		if factor > 0 {
-			text += " (" + plain(factor) + " x " + plain(t.Reference) + ")"
+			text += " (" + Figure(factor) + " x " + Figure(t.Reference) + ")"
 		}
 		parts = append(parts, text)
 	}
@@ -115,7 +117,8 @@ func (t Target) String() string {
 	return strings.Join(parts, ", ")
 }
 
-func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// Figure prints a number for people: six digits behind the point at most, as the last ones of a product say nothing.
+func Figure(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
 
 // describeRounds lists the seeds of each round that knows the row, and what a submission must hold there.
 func (r *Row) describeRounds() []Field {

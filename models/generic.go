@@ -22,5 +22,5 @@ var generic = Row{
 		{Name: "input", Aliases: []string{"text_input", "prompt"}, Type: "text", Role: "input"},
 		{Name: "output", Aliases: []string{"ref_output", "gt_output"}, Type: "text", Role: "target"},
 	},
-	Source: "design.md §5; mlperf.conf of LoadGen 6.0.17, wildcard rows (spec/loadgen-engine.md Appendix A)",
+	Source: "this program, docs/models.md; wildcard rows of " + sourceConf,
 }

@@ -25,12 +25,12 @@ var gptj = Row{
 		{Name: "output", Type: "text", Role: "target"},
 	},
 	Scoring: Scoring{
-		Scorer: ScoreSummaries, Columns: ScoringColumns{Target: "output"}, Source: "targets of gptj-99 in v5.0 (spec/models.md §5)",
+		Scorer: ScoreSummaries, Columns: ScoringColumns{Target: "output"}, Source: "targets of gptj-99 in v5.0's submission checker, tools/submission of mlcommons/inference",
 		Targets: []Target{
 			atLeast("rouge1", 42.9865, 0.99, 42.556635), atLeast("rouge2", 20.1235, 0.99, 19.922265), atLeast("rougeL", 29.9881, 0.99, 29.688219),
 			atLeast("gen_len", 4016878, 0.9, 3615190.2),
 		},
 	},
 	Retired: true,
-	Source:  "inference reference of v5.0 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)",
+	Source:  "reference of v5.0 in mlcommons/inference, language/gpt-j; " + sourceConf,
 }

@@ -47,9 +47,9 @@ var gptOSS120b = Row{
 		{"Interactive limit per output token", "rules: 20 ms; mlperf.conf and checker: 15 ms", "15 ms"},
 		{"top_k", "README: 0; generation_config: -1; both switch it off", "nothing is sent"},
 		{"Offline min_query_count", "mlperf.conf: none; checker: 6396 samples", "6396, in the generated user.conf"},
-		{"TEST07's reasoning effort", "card of the data set: high; audit: the performance settings, low", "low, as the audit's text says (spec/compliance.md §3); the effort is part of the compliance data set's prompts"},
+		{"TEST07's reasoning effort", "card of the data set: high; audit: the performance settings, low", "low, as the audit's text says (compliance/TEST07 of mlcommons/inference); the effort is part of the compliance data set's prompts"},
 	},
-	Source: "inference rules and reference of v6.1 (spec/models.md §2-§8); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)",
+	Source: sourceRow,
 }
 
 // Special tokens of the harmony format (spec/models.md §10.1); the scorer reads them, so answers keep them.

@@ -1,7 +1,5 @@
 package models
 
-const llama2Source = "inference rules and reference of v6.1 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)"
-
 // The two accuracy targets share model, data set, LoadGen keys and limits (spec/models.md §2).
 var (
 	llama2_70b99 = llama2_70b("llama2-70b-99", "llama2_70b_99", []Target{
@@ -55,6 +53,6 @@ func llama2_70b(name, alias string, targets []Target, rounds ...string) Row {
 			Targets: append(targets, within("tokens_per_sample", 294.45, 265.005, 323.89500000000004)),
 		},
 		Entries: datacenter(rounds...),
-		Source:  llama2Source,
+		Source:  sourceRow,
 	}
 }

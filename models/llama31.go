@@ -1,7 +1,5 @@
 package models
 
-const llama31Source = "inference rules and reference of v6.1 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)"
-
 // Token ids of the Llama 3.1 family: spec/models.md §10.1; the end ids are those of the model's generation_config.
 const (
 	llama31Vocabulary = 128256
@@ -57,7 +55,7 @@ var llama31_8b = Row{
 		{"quality in the rules", "rules: the figures of GPT-J at 99.9 %; checker and reference README: their own", "the checker's"},
 		{"temperature", "this reference SUT: temperature 0, top_p 1, top_k 1, seed 42; that of the 405B: temperature 1, top_p 0, top_k 1; both are greedy", "greedy is sent, as temperature 0, top_p 1, top_k 1, with the seed 42"},
 	},
-	Source: llama31Source,
+	Source: sourceRow,
 }
 
 // The edge row is the same model and prompt on 5000 samples (spec/models.md §7); no audit (§8).
@@ -88,7 +86,7 @@ var llama31_8bEdge = Row{
 		},
 	},
 	Entries: edge([]Scenario{SingleStream, Offline}, "v5.1", "v6.0", "v6.1"),
-	Source:  llama31Source,
+	Source:  sourceRow,
 }
 
 // Output limits 2..20000 are those of the rules text; the reference SUT has 1..2000 (spec/models.md §6). Retired from v6.1 (§3),
@@ -134,5 +132,5 @@ var llama31_405b = Row{
 			"2 to 20000, because the rules text governs the closed division; --min-tokens 1 --max-tokens 2000 gives the other with a warning"},
 		{"model revision", "the README names be673f326cab4cd22ccfef76109faf68e41aa5f1, which is the 8B model's", "no revision is pinned"},
 	},
-	Source: llama31Source,
+	Source: sourceRow,
 }

@@ -40,5 +40,5 @@ var mixtral8x7b = Row{
 	Decisions: []Decision{
 		{"upper bound of tokens per sample", "1.1 x 145.9 in the checker; the lower bound is 0.9 x 144.84", "the checker's bounds"},
 	},
-	Source: "inference rules and reference of v6.0 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)",
+	Source: "inference_rules.adoc of mlcommons/inference_policies, reference of v6.0 in mlcommons/inference; " + sourceConf,
 }

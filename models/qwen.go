@@ -53,7 +53,7 @@ var qwen3VL = Row{
 		{"guided decoding", "v6.0: an option; v6.1: off", "off; --response-format benchmark asks for the schema of an answer, which in v6.1 is a breach"},
 		{"Interactive in v6.0", "rules and mlperf.conf: no such scenario; checker: optional on systems of both types", "Server's limit, data set and target, under the folder's name"},
 	},
-	Source: "inference rules and reference of v6.1 (spec/models.md §2-§7); mlperf.conf of LoadGen 6.0.17 (spec/loadgen-engine.md Appendix A)",
+	Source: sourceRow,
 }
 
 // productSchema allows what the scorer takes for valid: these three members and no other (spec/accuracy.md §10).
@@ -96,14 +96,14 @@ var qwen36_27b = Row{
 		},
 		Notes: []string{"the sources disagree: the benchmark's own gate is 0.97 of 86.23 overall and of 87.96 normalised, the submission checker " +
 			"wants 0.99 of 86.23 overall under the name mAP; all are shown, and all must be met"},
-		Source: scoringSource + "; conflict: spec/models.md §6",
+		Source: scoringSource,
 	},
 	Entries: edge([]Scenario{SingleStream}, "v6.1"),
 	Decisions: []Decision{
 		{"factor and name of the target", "README and endpoints client: 0.97 of overall and normalised; checker: 0.99 of overall on a line mAP=", "all are reported, and all must be met"},
 		{"LoadGen key", "none: the official run is the endpoints client's", "the generic key; performance with LoadGen is no official run"},
 	},
-	Source: "inference rules and the endpoints client's edge-agentic example, v6.1 (spec/models.md §2-§7)",
+	Source: "inference_rules.adoc of mlcommons/inference_policies, and the edge-agentic example of mlcommons/endpoints",
 }
 
 func qwen36SingleStream() ScenarioRow {

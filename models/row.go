@@ -61,7 +61,7 @@ type Column struct {
 	Role     string // one of the roles of package datasets, such as "input_ids" and "input"; "": checked, not kept
 }
 
-// Row is one benchmark, as data. Every constant's source is the page named in Source.
+// Row is one benchmark, as data. Describe names the source of every constant.
 type Row struct {
 	Name              string   // submission and checker name, such as llama3.1-8b
 	Aliases           []string // other spellings that users type

@@ -101,7 +101,7 @@ func (s *Scoring) TargetsFor(scenario Scenario) []Target {
 }
 
 // Source of the targets and the algorithms.
-const scoringSource = "targets of the submission checker for v6.1 (spec/models.md §5); algorithm: spec/accuracy.md"
+const scoringSource = "targets: " + sourceChecker + "; algorithm: docs/accuracy.md"
 
 // atLeast is a target of factor x reference, printed as limit.
 func atLeast(metric string, reference, factor, limit float64) Target {

@@ -25,13 +25,15 @@ func (t *test) emptyCaches(ctx context.Context) error {
 		return nil
 	}
 	endpoints := t.config.Endpoints
+	asking, stop := narrate(t.config, t.observer)
+	defer stop()
 	t.caches = make([]string, len(endpoints))
 	errs := make([]error, len(endpoints))
 	var all sync.WaitGroup
 	for i, e := range endpoints {
 		all.Go(func() {
 			defer crash.Catch()
-			t.caches[i], errs[i] = emptyCache(ctx, t.driver, e, t.config)
+			t.caches[i], errs[i] = emptyCache(ctx, t.driver, e, asking)
 		})
 	}
 	all.Wait()

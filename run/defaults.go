@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,15 +22,17 @@ func (p *Plan) Bind(rows int) error {
 		return err
 	}
 	p.Rehearsal = p.dataReasons(rows)
-	table := realDefaults(p)
-	from := config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}
+	row := config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}
+	size := defaults{row, realDefaults(p)}
 	if len(p.Rehearsal) > 0 {
-		table = rehearsalDefaults(p, rows)
-		from.Where = "rehearsal"
+		size = defaults{programOrigin("default of a rehearsal"), rehearsalDefaults(p, rows)}
 	}
-	for _, d := range append(table, commonDefaults(p)...) {
-		if err := p.suggest(from, d.name, d.text); err != nil {
-			return err
+	common := slices.Concat(deadlines, p.wireDefaults(), p.offlineDefaults())
+	for _, of := range []defaults{size, {row, rowDefaults(p)}, p.simulated(), {config.Origin{}, common}} {
+		for _, d := range of.list {
+			if err := p.suggest(of.from, d.name, d.text); err != nil {
+				return err
+			}
 		}
 	}
 	if p.needsQPS() && !p.Config.Has("target-qps") {
@@ -80,7 +83,7 @@ func (p *Plan) dataReasons(rows int) []string {
 	if !p.HasDataset() || p.synthetic {
 		why = append(why, "the data set is synthetic")
 	}
-	own := !p.HasDataset() || p.Config.Origin("dataset") == registryOrigin("synthetic")
+	own := !p.HasDataset() || p.Config.Origin("dataset") == SyntheticDataset
 	if own && p.Mode == models.Accuracy && datasets.AsksForPrograms(p.Row) && !p.Config.Bool("run-code") {
 		why = append(why, "it has no questions for programs: --run-code adds them, and runs the answers in the sandbox")
 	}
@@ -123,6 +126,12 @@ func (p *Plan) settingReasons() []string {
 
 type suggestion struct{ name, text string }
 
+// defaults are what one source says about settings that nobody set.
+type defaults struct {
+	from config.Origin
+	list []suggestion
+}
+
 // rehearsalDefaults are cli.md's: short, and enough queries for early stopping.
 func rehearsalDefaults(p *Plan, rows int) []suggestion {
 	list := []suggestion{{"samples", strconv.Itoa(rows)}}
@@ -157,22 +166,35 @@ const (
 // not, and Ollama's keep a prompt as it is.
 var nativeFirst = map[string]bool{"sglang": true, "llamacpp": true, "ollama": true}
 
-func commonDefaults(p *Plan) []suggestion {
+var deadlines = []suggestion{
+	{"request-timeout", defaultRequestTimeout.String()}, {"first-token-timeout", defaultFirstTokenTimeout.String()},
+	{"token-timeout", defaultTokenTimeout.String()}, {"connect-timeout", defaultConnectTimeout.String()},
+	{"drain-timeout", defaultDrainTimeout.String()},
+}
+
+// SimulatorOrigin is that of settings by which the simulator is used.
+var SimulatorOrigin = programOrigin("the simulator, as there is no --endpoint")
+
+func (p *Plan) simulated() defaults {
+	if p.HasEndpoint() {
+		return defaults{}
+	}
+	return defaults{SimulatorOrigin, []suggestion{{"backend", simBackend}}}
+}
+
+// wireDefaults are how the server is spoken to.
+func (p *Plan) wireDefaults() []suggestion {
+	if nativeFirst[p.Config.String("backend")] {
+		return []suggestion{{"backend", "vllm"}, {"api", "generate"}}
+	}
+	return []suggestion{{"backend", "vllm"}, {"api", "completions"}}
+}
+
+// rowDefaults are what the benchmark fixes.
+func rowDefaults(p *Plan) []suggestion {
 	sampling := p.Row.Sampling[p.Mode]
-	backend, api := "vllm", "completions"
-	if !p.HasEndpoint() {
-		backend = simBackend
-	}
-	if p.Row.API != "" {
-		api = p.Row.API
-	} else if nativeFirst[p.Config.String("backend")] {
-		api = "generate"
-	}
 	list := []suggestion{
-		{"backend", backend}, {"api", api},
-		{"request-timeout", defaultRequestTimeout.String()}, {"first-token-timeout", defaultFirstTokenTimeout.String()},
-		{"token-timeout", defaultTokenTimeout.String()}, {"connect-timeout", defaultConnectTimeout.String()},
-		{"drain-timeout", defaultDrainTimeout.String()},
+		{"api", p.Row.API},
 		{"ttft-limit", positive(p.Scenario.TTFTLimit)}, {"tpot-limit", positive(p.Scenario.TPOTLimit)},
 		{"min-tokens", strconv.Itoa(sampling.MinTokens)},
 		{"temperature", number(sampling.Temperature)}, {"top-p", number(sampling.TopP)},
@@ -186,7 +208,7 @@ func commonDefaults(p *Plan) []suggestion {
 	if sampling.TopK != nil {
 		list = append(list, suggestion{"top-k", strconv.Itoa(*sampling.TopK)})
 	}
-	return append(list, p.offlineDefaults()...)
+	return list
 }
 
 func positive(d time.Duration) string {

@@ -56,38 +56,58 @@ func Classify(err error) *Error {
 	if err == nil {
 		return nil
 	}
+	disk := onDisk(err)
 	var known *Error
 	if errors.As(err, &known) {
+		if disk != nil && known.Exit == ExitUsage { // nothing that was typed fills a disk
+			return disk
+		}
 		return known
 	}
 	var i Interrupt
 	if errors.As(err, &i) {
 		return &Error{Exit: i.ExitCode(), Code: "interrupted", Err: err}
 	}
-	for _, c := range classes {
-		if c.is(err) {
-			return &Error{Exit: c.exit, Code: c.code, Hint: c.hint, Err: err}
-		}
+	if disk != nil {
+		return disk
 	}
-	return &Error{Exit: ExitUsage, Code: "usage", Err: err}
+	return firstOf(classes, err, &Error{Exit: ExitUsage, Code: "usage", Err: err})
 }
 
-var classes = []struct {
+// class is a kind of error that is known by its type or its cause.
+type class struct {
 	exit int
 	code string
 	hint string
 	is   func(error) bool
-}{
+}
+
+func firstOf(list []class, err error, otherwise *Error) *Error {
+	for _, c := range list {
+		if c.is(err) {
+			return &Error{Exit: c.exit, Code: c.code, Hint: c.hint, Err: err}
+		}
+	}
+	return otherwise
+}
+
+var classes = []class{
 	{ExitUsage, "dataset", "", isA[*datasets.Error]},
 	{ExitUsage, "unknown_model", "", isA[*models.NameError]},
 	{ExitUsage, "loadgen_setting", "", isA[*loadgen.SettingsError]},
 	{ExitEnvironment, "endpoint", "", isA[*backends.EndpointError]},
-	{ExitEnvironment, "disk_full", "Free some space, or choose another --output-dir", is(syscall.ENOSPC)},
-	{ExitEnvironment, "disk_full", "Free some space, or choose another --output-dir", is(syscall.EDQUOT)},
-	{ExitEnvironment, "permission", "Change the folder's owner or rights, or choose another --output-dir", is(syscall.EACCES)},
-	{ExitEnvironment, "permission", "Choose another --output-dir", is(syscall.EROFS)},
+	{ExitEnvironment, "permission", "Change its owner or rights, or name another place", is(syscall.EACCES)},
 	{ExitEnvironment, "interrupted", "", is(context.Canceled)},
 }
+
+// diskFaults are the environment's, whatever was being done.
+var diskFaults = []class{
+	{ExitEnvironment, "disk_full", "Free some space on that disk, or write to another one", is(syscall.ENOSPC)},
+	{ExitEnvironment, "disk_full", "Free some space in your quota, or write to another disk", is(syscall.EDQUOT)},
+	{ExitEnvironment, "permission", "That disk is mounted read-only: write to another one", is(syscall.EROFS)},
+}
+
+func onDisk(err error) *Error { return firstOf(diskFaults, err, nil) }
 
 func isA[T error](err error) bool {
 	var target T

@@ -7,14 +7,13 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/internal/config"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
 // keepDataset copies a synthetic data set, which lies in a temporary folder, to where it can be scored against later.
 func (t *test) keepDataset() error {
 	c := t.plan.Config
-	if t.plan.Dataset != nil || c.Origin("dataset").Layer != config.FromRegistry {
+	if t.plan.Dataset != nil || c.Origin("dataset") != SyntheticDataset {
 		return nil
 	}
 	from, err := os.Open(c.String("dataset"))
@@ -30,7 +29,7 @@ func (t *test) keepDataset() error {
 		return err
 	}
 	t.dataset.Path = t.path(DatasetName)
-	return c.Set("dataset", t.dataset.Path, registryOrigin("synthetic"))
+	return c.Set("dataset", t.dataset.Path, SyntheticDataset)
 }
 
 func (t *test) path(name string) string { return filepath.Join(t.folder, name) }

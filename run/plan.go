@@ -276,6 +276,11 @@ func (p *Plan) checkPaths() error {
 		return usage("stray_audit_config", errors.New("a file named audit.config lies in the working folder; a LoadGen test started here would take its settings"),
 			"Remove it, or start in another folder; an audit is run with --audit-config FILE")
 	}
+	if name := p.Config.String("tokenizer"); name != "" { // also where it is not used: what scores the answers later has the same settings
+		if err := finder.Check(name); err != nil {
+			return usage("tokenizer", fmt.Errorf("--tokenizer: %w", err), "")
+		}
+	}
 	if path := p.Config.String("audit-config"); path != "" {
 		if _, err := os.Stat(path); err != nil {
 			return usage("audit_config", fmt.Errorf("the audit configuration can not be read: %w", err), "Give a readable file with --audit-config")

@@ -31,7 +31,7 @@ const minFreeBytes = 256 << 20
 const latencyProbes = 3
 
 // preflight asks every endpoint what it is, before anything is timed. The prompts of its generations are the first samples.
-func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Config, samples []datasets.Sample, folder string) (*Preflight, error) {
+func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Config, samples []datasets.Sample, folder string, o Observer) (*Preflight, error) {
 	pre := &Preflight{}
 	var err error
 	if err = p.reserveConnections(pre, c); err != nil {
@@ -44,10 +44,12 @@ func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Con
 		return nil, environment("disk_full", fmt.Errorf("the disk of the output folder has %d MiB left, and a test wants %d", pre.DiskFreeBytes>>20, minFreeBytes>>20), "Free some space, or choose another --output-dir")
 	}
 	generate := p.Config.Bool("preflight-query")
+	asking, stop := narrate(c, o)
+	defer stop()
 	var latencies []time.Duration
 	for _, e := range c.Endpoints {
 		for i := range p.probes(generate) {
-			probe, err := d.Probe(ctx, e, c, &samples[i%len(samples)], generate)
+			probe, err := d.Probe(ctx, e, asking, &samples[i%len(samples)], generate)
 			if err != nil {
 				return nil, err
 			}
@@ -101,7 +103,7 @@ func (p *Plan) expectLatency(pre *Preflight, seen []time.Duration, generate bool
 	slices.Sort(seen)
 	pre.ExpectedLatency = max(seen[len(seen)/2], time.Microsecond)
 	pre.Notes = append(pre.Notes, fmt.Sprintf("expected latency %v: the median of %d answers", pre.ExpectedLatency, len(seen)))
-	return p.suggest(registryOrigin("preflight"), "expected-latency", pre.ExpectedLatency.String())
+	return p.suggest(programOrigin("measured by the preflight"), "expected-latency", pre.ExpectedLatency.String())
 }
 
 // openDriver finds the backend's driver and makes its configuration, but for the request bytes.
@@ -128,14 +130,14 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 	if config.Format, err = p.format(); err != nil {
 		return nil, nil, err
 	}
-	if err := readable(config.CAFile); err != nil {
-		return nil, nil, usage("ca_file", fmt.Errorf("the certificate authorities of --ca-file can not be read: %w", err), "Give a readable file in PEM form")
+	if _, err := backends.Authorities(config.CAFile); err != nil {
+		return nil, nil, usage("ca_file", fmt.Errorf("--ca-file: %w", err), "Give the PEM file of the authority that signed the server's certificate")
 	}
 	return d, config, p.place(config)
 }
 
-// PreflightOnly probes the endpoints of a plan and starts no test.
-func PreflightOnly(ctx context.Context, p *Plan) (*Preflight, error) {
+// PreflightOnly probes the endpoints of a plan and starts no test. Of the observer it needs Waiting alone.
+func PreflightOnly(ctx context.Context, p *Plan, o Observer) (*Preflight, error) {
 	samples := []datasets.Sample{{InputIDs: []int32{1, 2, 3, 4}, Input: "one two three", InputLen: 4}}
 	rows := p.wanted()
 	if p.HasDataset() {
@@ -145,7 +147,7 @@ func PreflightOnly(ctx context.Context, p *Plan) (*Preflight, error) {
 		}
 		samples, rows = ds.Samples, len(ds.Samples)
 	}
-	if err := p.suggest(registryOrigin("preflight"), "target-qps", "1"); err != nil {
+	if err := p.suggest(programOrigin("not used by a preflight"), "target-qps", "1"); err != nil {
 		return nil, err
 	}
 	if err := p.Bind(max(rows, 1)); err != nil {
@@ -155,7 +157,7 @@ func PreflightOnly(ctx context.Context, p *Plan) (*Preflight, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.preflight(ctx, d, c, samples, ".")
+	return p.preflight(ctx, d, c, samples, ".", o)
 }
 
 // notes are what a user should know of the endpoints.

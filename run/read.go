@@ -31,15 +31,3 @@ func ReadRecord(folder string) (*Record, error) {
 	}
 	return r, nil
 }
-
-// readable says whether a file that a setting names can be read; an empty name names none.
-func readable(path string) error {
-	if path == "" {
-		return nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}

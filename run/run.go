@@ -20,8 +20,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-// Observer is told how a run goes on. Its methods are called from one goroutine.
+// Observer is told how a run goes on. Its methods are never called two at a time.
 type Observer interface {
+	// Waiting comes when an endpoint takes long to answer a question that stands between the user and the test.
+	Waiting(text string)
 	// Preflighted comes once, after the endpoints were probed and before the test starts.
 	Preflighted(p *Plan, pre *Preflight, notes []string)
 	// Progress comes about twice a second while the test runs.
@@ -85,6 +87,7 @@ func Run(ctx context.Context, p *Plan, o Observer) (*Record, error) {
 
 type silent struct{}
 
+func (silent) Waiting(string)                          {}
 func (silent) Preflighted(*Plan, *Preflight, []string) {}
 func (silent) Progress(Progress)                       {}
 
@@ -96,8 +99,11 @@ func (p *Plan) Folder() string {
 	return filepath.Join("results", fmt.Sprintf("%s-%s-%s", p.Row.Name, p.Scenario.Scenario, p.Mode))
 }
 
-func registryOrigin(where string) config.Origin {
-	return config.Origin{Layer: config.FromRegistry, Where: where}
+// SyntheticDataset is the origin of a data set that was made for the run.
+var SyntheticDataset = programOrigin("a synthetic set, as there is no --dataset")
+
+func programOrigin(where string) config.Origin {
+	return config.Origin{Layer: config.FromProgram, Where: where}
 }
 
 // prepare does everything that can fail before the test: input first, then the machine and the endpoints, and only then files.
@@ -131,7 +137,7 @@ func (t *test) prepare(ctx context.Context) error {
 		return err
 	}
 	t.claimed = !p.Config.Bool("force")
-	if t.pre, err = p.preflight(ctx, driver, c, t.dataset.Samples, t.folder); err != nil {
+	if t.pre, err = p.preflight(ctx, driver, c, t.dataset.Samples, t.folder, t.observer); err != nil {
 		_ = os.Remove(t.path(LogFolder)) // neither goes unless it is empty
 		_ = os.Remove(t.folder)
 		return err

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/sut"
 )
 
 // How long a test that was ended early gets (design.md §4): StartTest to return, and LoadGen's log thread, which writes every 10 ms.
@@ -100,7 +102,7 @@ func (t *test) wait(returned <-chan error) error {
 		return t.join(err)
 	case <-t.sut.Stopped():
 	}
-	t.ended = t.sut.Cause()
+	t.ended = t.cause()
 	select {
 	case err := <-returned:
 		return t.join(err)
@@ -110,9 +112,21 @@ func (t *test) wait(returned <-chan error) error {
 	}
 }
 
+// cause is why the SUT ended the test by itself, with the setting that made it; nil: it did not.
+func (t *test) cause() error {
+	err, c := t.sut.Cause(), t.plan.Config
+	switch {
+	case !errors.Is(err, sut.ErrTooManyFailures):
+		return err
+	case c.Bool("fail-fast"):
+		return fmt.Errorf("%w: --fail-fast ends it at the first that fails", err)
+	}
+	return fmt.Errorf("%w: --max-errors %d", err, c.Int("max-errors"))
+}
+
 // join waits for the backends after StartTest has returned.
 func (t *test) join(err error) error {
-	if cause := t.sut.Cause(); cause != nil {
+	if cause := t.cause(); cause != nil {
 		t.ended = cause
 	}
 	for _, s := range t.sut.LoadGen().Shards() {

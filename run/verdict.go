@@ -1,8 +1,11 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,11 +29,13 @@ type evidence struct {
 	medianN int  // median output tokens of successful samples
 }
 
-// rules are the conditions of VALID (design.md §5), each a function that gives a cause, or nil.
+// rules are the conditions of VALID (design.md §5), each a function that gives a cause, or nil. What causes others stands before them: a
+// server that died fails samples, which LoadGen logs as errors, for which it says INVALID.
 var rules = []func(*evidence) *Cause{
-	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleLogComplete, ruleLoadGen, ruleLoadGenErrors, ruleAudit, ruleFailed, ruleUnfinished, ruleEmpty,
-	ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported, ruleTTFTLimit, ruleTPOTLimit, ruleLatencyLimit, ruleDispatchLag, ruleReportLag, ruleClock, ruleServers,
-	ruleAccuracy, ruleUnclaimed,
+	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleServers,
+	ruleFailed, ruleUnfinished, ruleEmpty, ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported,
+	ruleClock, ruleDispatchLag, ruleReportLag, ruleTTFTLimit, ruleTPOTLimit, ruleLatencyLimit,
+	ruleLogComplete, ruleLoadGenErrors, ruleLoadGen, ruleAudit, ruleAccuracy, ruleUnclaimed,
 }
 
 // judge gives the verdict and every cause for it.
@@ -150,13 +155,20 @@ func ruleFailed(e *evidence) *Cause {
 		return nil
 	}
 	text := fmt.Sprintf("%d of %d samples failed", s.Failed, s.Issued)
-	for reason, n := range s.FailedByReason {
-		text += fmt.Sprintf(", %s %d", reason, n)
+	for _, reason := range mostFirst(s.FailedByReason) {
+		text += fmt.Sprintf(", %s %d", reason, s.FailedByReason[reason])
 	}
 	if e.ended != nil {
 		text += fmt.Sprintf("; the test was ended: %v", e.ended)
 	}
 	return &Cause{Code: "failed_samples", Text: text, Value: s.Failed, Limit: 0}
+}
+
+// mostFirst gives the keys, those of large counts first.
+func mostFirst(counts map[string]int64) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
 }
 
 func ruleUnfinished(e *evidence) *Cause {

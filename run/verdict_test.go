@@ -82,6 +82,16 @@ func TestEachRuleAlone(t *testing.T) {
 			e.ended, e.logs.Complete, e.logs.Valid = sut.ErrTooManyFailures, false, nil
 			e.record.Samples.Failed, e.record.Samples.FailedByReason = 6, map[string]int64{"http_500": 6}
 		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "http_500 6; the test was ended: more samples failed", exit: ExitInvalid},
+		"failed in several ways": {change: func(e *evidence) {
+			e.record.Samples.Failed, e.record.Samples.FailedByReason = 12, map[string]int64{"reset": 3, "http_500": 6, "connect": 3}
+		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "samples failed, http_500 6, connect 3, reset 3", exit: ExitInvalid},
+		"what causes others stands before them": {change: func(e *evidence) {
+			now := time.Now()
+			e.record.Servers = &server.Facts{Replicas: []server.ReplicaFacts{{URL: "http://a:1", Died: &now}}}
+			e.record.Samples.Failed, e.record.Samples.FailedByReason = 2, map[string]int64{"reset": 2}
+			e.logs.Errors, e.logs.ErrorTexts, e.logs.Valid = 2, []mllog.Text{{Text: "no token", Count: 2}}, no()
+			e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(3e9)
+		}, verdict: Invalid, codes: []string{"server_died", "failed_samples", "scenario_limit", "loadgen_errors", "loadgen_invalid"}, exit: ExitInvalid},
 		"log without an end": {change: func(e *evidence) { e.logs.Complete, e.logs.Missing = false, []string{"the summary"} },
 			verdict: Invalid, codes: []string{"log_incomplete"}, text: "disk full", exit: ExitEnvironment},
 		"no log": {change: func(e *evidence) { e.logs = nil }, verdict: Invalid, codes: []string{"log_incomplete"}, exit: ExitEnvironment},

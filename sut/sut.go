@@ -33,7 +33,7 @@ type Options struct {
 
 // The causes for which a SUT ends a test by itself.
 var (
-	ErrTooManyFailures = errors.New("more samples failed than --max-errors allows")
+	ErrTooManyFailures = errors.New("more samples failed than the run allows")
 	ErrDrain           = errors.New("no answer came for as long as --drain-timeout allows, and samples are outstanding")
 )
 

@@ -54,6 +54,9 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
 	reply := &Reply{URL: target.String()}
+	if c.Asking != nil {
+		c.Asking(method+" "+reply.URL, timeout)
+	}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return nil, unreachable(ctx, method, reply.URL, err)

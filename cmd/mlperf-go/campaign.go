@@ -79,7 +79,7 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 	k.Real = isReal(plan)
 	k.AnyScore = strings.EqualFold(k.Division, layout.Open)
 	if k.Division == layout.Network {
-		if err := e.Set("network-sut", "true", config.Origin{Layer: config.FromRegistry, Where: "the network division"}); err != nil {
+		if err := e.Set("network-sut", "true", config.Origin{Layer: config.FromProgram, Where: "the network division"}); err != nil {
 			return nil, err
 		}
 	}
@@ -221,7 +221,7 @@ func (k *theCampaign) config(s campaign.Step) (*config.Effective, error) {
 		return nil, err
 	}
 	for _, d := range k.size.defaults(row, e) {
-		if err := e.Set(d[0], d[1], config.Origin{Layer: config.FromRegistry, Where: "--rehearsal-size"}); err != nil {
+		if err := e.Set(d[0], d[1], config.Origin{Layer: config.FromProgram, Where: "default of a rehearsal of --rehearsal-size " + k.size.name}); err != nil {
 			return nil, err
 		}
 	}
@@ -280,7 +280,7 @@ func (k *theCampaign) rehearse(ctx context.Context) (func(), error) {
 		return nil, err
 	}
 	for _, name := range []string{"dataset", "endpoint", "backend", "served-model"} {
-		if text := plan.Config.Text(name); text != "" && plan.Config.Origin(name).Layer == config.FromRegistry {
+		if text := plan.Config.Text(name); text != "" && plan.Config.Origin(name).Layer <= config.FromRegistry {
 			err = errors.Join(err, k.base.Set(name, text, plan.Config.Origin(name)))
 		}
 	}

@@ -139,7 +139,7 @@ func (p *program) dryRun(k *theCampaign) error {
 		return nil
 	}
 	t := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(t, "step\twould be\ttakes\twhy\n")
+	fmt.Fprintf(t, "step\tstate\ttakes\twhy\n")
 	for _, s := range plans {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.ID, s.Action, s.Takes, s.Why)
 	}

@@ -21,7 +21,7 @@ func referenceFlags() []cli.Flag {
 }
 
 func testFlag() cli.Flag {
-	return &cli.StringFlag{Name: "test", Usage: "TEST01, TEST04, TEST06, TEST07, TEST08 or TEST09"}
+	return &cli.StringFlag{Name: "test", Required: true, Usage: "TEST01, TEST04, TEST06, TEST07, TEST08 or TEST09"}
 }
 
 func (p *program) verifyCommand() *cli.Command {

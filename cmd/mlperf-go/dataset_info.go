@@ -26,8 +26,8 @@ func infoFlags() []cli.Flag {
 
 // lengths are values of a data set that are worth a histogram.
 type lengths struct {
-	name, unit string
-	values     []int
+	name, unit, of string // of says what has these lengths
+	values         []int
 }
 
 func (p *program) datasetInfo(c *cli.Context) error {
@@ -53,7 +53,7 @@ func (p *program) datasetInfo(c *cli.Context) error {
 		return err
 	}
 	stats := datasets.Stats(ds)
-	sets := []lengths{{"prompt tokens", "tokens", datasets.InputLengths(ds)}, {"reference tokens", "tokens", targets}, {"image bytes", "bytes", datasets.ImageSizes(ds)}}
+	sets := []lengths{{"prompt tokens", "tokens", "rows", datasets.InputLengths(ds)}, {"reference tokens", "tokens", "rows", targets}, {"image bytes", "bytes", "images", datasets.ImageSizes(ds)}}
 	if targets != nil {
 		summary := datasets.Summarize(targets)
 		stats.TargetTokens = &summary
@@ -120,7 +120,7 @@ func plotLengths(path, format, name string, sets []lengths) error {
 		t := datasets.Summarize(s.values)
 		low, step, counts := datasets.Bins(s.values, plotBins)
 		panels = append(panels, plot.Panel{
-			Title: fmt.Sprintf("%s: %s of %d rows", name, s.name, len(s.values)), Axis: s.unit, Low: low, Step: step, Counts: counts,
+			Title: fmt.Sprintf("%s: %s of %d %s", name, s.name, len(s.values), s.of), Axis: s.unit, Count: s.of, Low: low, Step: step, Counts: counts,
 			Marks: []plot.Mark{{Name: "median", Value: t.Median}, {Name: "p99", Value: t.P99}},
 		})
 	}

@@ -3,95 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 )
-
-func (p *program) modelsCommand() *cli.Command {
-	return &cli.Command{
-		Name: "models", Usage: "the benchmarks that are known", ArgsUsage: "[NAME]", HideHelpCommand: true, OnUsageError: usageError,
-		Action: func(c *cli.Context) error {
-			if c.NArg() == 0 {
-				return p.listModels()
-			}
-			if c.NArg() > 1 {
-				return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%d names are given, and one benchmark is shown at a time", c.NArg()), Hint: "Write `mlperf-go models NAME`"}
-			}
-			m, err := models.Find(c.Args().First())
-			if err != nil {
-				return err
-			}
-			return p.showModel(m.Row)
-		},
-	}
-}
-
-func (p *program) listModels() error {
-	if p.json {
-		list := []modelJSON{}
-		for _, r := range models.Rows() {
-			list = append(list, describeRow(r))
-		}
-		p.writeJSON(map[string]any{"models": list})
-		return nil
-	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "name\tscenarios\trows\tserved model")
-	for _, r := range models.Rows() {
-		served := "-"
-		if len(r.ServedModels) > 0 {
-			served = r.ServedModels[0]
-		}
-		scenarios := ""
-		for i, s := range r.Scenarios {
-			if i > 0 {
-				scenarios += ", "
-			}
-			scenarios += string(s.Scenario)
-		}
-		rows := "any"
-		if r.DatasetSamples > 0 {
-			rows = strconv.Itoa(r.DatasetSamples)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, scenarios, rows, served)
-	}
-	return w.Flush()
-}
-
-// modelJSON is a row for scripts: what they look for by name, and everything with its source.
-type modelJSON struct {
-	Name         string            `json:"name"`
-	Aliases      []string          `json:"aliases"`
-	ServedModels []string          `json:"served_models"`
-	Samples      int               `json:"samples"`
-	Scenarios    []models.Scenario `json:"scenarios"`
-	Fields       []models.Field    `json:"fields"`
-}
-
-func describeRow(r *models.Row) modelJSON {
-	m := modelJSON{Name: r.Name, Aliases: r.Aliases, ServedModels: r.ServedModels, Samples: r.DatasetSamples, Fields: r.Describe()}
-	for _, s := range r.Scenarios {
-		m.Scenarios = append(m.Scenarios, s.Scenario)
-	}
-	return m
-}
-
-func (p *program) showModel(r *models.Row) error {
-	if p.json {
-		p.writeJSON(describeRow(r))
-		return nil
-	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	for _, f := range r.Describe() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, f.Value, f.Source)
-	}
-	return w.Flush()
-}
 
 func (p *program) versionCommand() *cli.Command {
 	return &cli.Command{
@@ -137,7 +54,7 @@ func (p *program) preflightCommand() *cli.Command {
 				return &run.Error{Exit: run.ExitUsage, Code: "endpoint", Err: errors.New("no --endpoint is given"), Hint: "Write --endpoint http://host:port"}
 			}
 			p.notice(plan.Notices()...)
-			pre, err := run.PreflightOnly(c.Context, plan)
+			pre, err := run.PreflightOnly(c.Context, plan, p.newProgress(plan))
 			if err != nil {
 				return err
 			}

@@ -27,6 +27,9 @@ func (p *program) newProgress(plan *run.Plan) *progress {
 	return &progress{p: p, title: fmt.Sprintf("%s %s %s", plan.Row.Name, plan.Scenario.Scenario, plan.Mode)}
 }
 
+// Waiting says what takes so long.
+func (g *progress) Waiting(text string) { g.p.notice(text) }
+
 // Preflighted tells what will be tested.
 func (g *progress) Preflighted(plan *run.Plan, pre *run.Preflight, notes []string) {
 	for _, e := range pre.Endpoints {

@@ -44,10 +44,11 @@ func (p *program) rehearse(ctx context.Context, plan *run.Plan, keep string) (st
 		}
 	}()
 	if !plan.HasDataset() {
+		hint := "Choose another --output-dir"
 		if keep == "" {
-			keep = dir
+			keep, hint = dir, "Make room there, or name another folder for temporary files with TMPDIR"
 		}
-		if err := makeDataset(plan, filepath.Join(keep, run.DatasetName)); err != nil {
+		if err := makeDataset(plan, filepath.Join(keep, run.DatasetName), hint); err != nil {
 			return stop, nil, err
 		}
 	}
@@ -60,7 +61,7 @@ func (p *program) rehearse(ctx context.Context, plan *run.Plan, keep string) (st
 	}
 	remove := stop
 	stop = func() { s.stop(); remove() }
-	origin := config.Origin{Layer: config.FromRegistry, Where: "simulator"}
+	origin := run.SimulatorOrigin
 	return stop, s.exited, errors.Join(plan.Config.Set("endpoint", s.url, origin), plan.Config.Set("backend", "sim", origin))
 }
 
@@ -69,15 +70,15 @@ func synthSet(plan *run.Plan) datasets.SynthSet {
 	return datasets.SynthSet{Row: plan.Row, Samples: plan.Samples(), Seed: synthSeed, Code: plan.Config.Bool("run-code")}
 }
 
-func makeDataset(plan *run.Plan, path string) error {
+func makeDataset(plan *run.Plan, path, hint string) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
 		err = atomicfile.Write(path, func(w io.Writer) error { return synthSet(plan).Write(w) })
 	}
 	if err != nil {
-		return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the synthetic data set can not be written: %w", err), Hint: "Choose another --output-dir"}
+		return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the synthetic data set can not be written: %w", err), Hint: hint}
 	}
-	return plan.Config.Set("dataset", path, config.Origin{Layer: config.FromRegistry, Where: "synthetic"})
+	return plan.Config.Set("dataset", path, run.SyntheticDataset)
 }
 
 // simulator is a child process of ours that serves the wire of vLLM.
@@ -143,7 +144,7 @@ func servedModel(plan *run.Plan) string {
 	if name := plan.Config.String("served-model"); name != "" {
 		return name
 	}
-	_ = plan.Config.Set("served-model", "simulated", config.Origin{Layer: config.FromRegistry, Where: "simulator"}) // a string setting takes every text
+	_ = plan.Config.Set("served-model", "simulated", run.SimulatorOrigin) // a string setting takes every text
 	return "simulated"
 }
 

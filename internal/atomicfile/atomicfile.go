@@ -97,23 +97,10 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// hints says what to try for causes that the user can remove.
-var hints = []struct {
-	cause error
-	hint  string
-}{
-	{syscall.ENOSPC, "free space on that disk or choose an output folder on another one"},
-	{syscall.EDQUOT, "free space in your quota or choose an output folder on another disk"},
-	{syscall.EROFS, "choose an output folder on a file system that is not read-only"},
-	{os.ErrPermission, "choose an output folder that you may write to"},
-	{os.ErrNotExist, "make the folder first"},
-}
-
+// explain names the file. What to try against a full or read-only disk is for the caller to say: it knows what chose the path.
 func explain(path string, err error) error {
-	for _, h := range hints {
-		if errors.Is(err, h.cause) {
-			return fmt.Errorf("writing %s: %w; %s", path, err, h.hint)
-		}
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("writing %s: %w; make the folder first", path, err)
 	}
 	return fmt.Errorf("writing %s: %w", path, err)
 }

@@ -15,6 +15,7 @@ type Layer int
 // The layers, lowest first.
 const (
 	FromDefault Layer = iota
+	FromProgram       // what a run decides by itself; Where says by what
 	FromRegistry
 	FromFile
 	FromUserConf
@@ -22,21 +23,21 @@ const (
 	FromFlag
 )
 
-var layerNames = [...]string{"default", "model registry", "config file", "user.conf", "environment", "flag"}
+var layerNames = [...]string{"default", "", "model registry", "config file", "user.conf", "environment", "flag"}
 
 func (l Layer) String() string { return layerNames[l] }
 
 // Origin says where a value came from.
 type Origin struct {
 	Layer Layer
-	Where string // flag name, environment name, file with line, or row of the registry
+	Where string // flag name, environment name, file with line, row of the registry, or plain words
 }
 
 func (o Origin) String() string {
 	if o.Where == "" {
 		return o.Layer.String()
 	}
-	return o.Layer.String() + " " + o.Where
+	return strings.TrimLeft(o.Layer.String()+" "+o.Where, " ")
 }
 
 type entry struct {

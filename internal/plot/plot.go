@@ -18,6 +18,7 @@ const (
 type Panel struct {
 	Title  string
 	Axis   string // what the values are, with their unit
+	Count  string // what is counted
 	Low    int
 	Step   int
 	Counts []int
@@ -57,6 +58,7 @@ const (
 type canvas interface {
 	rect(x, y, w, h float64, c color.NRGBA)
 	text(x, y float64, a align, c color.NRGBA, s string)
+	upright(x, y float64, c color.NRGBA, s string) // reads from below to above, its middle at y
 	write(w io.Writer) error
 }
 
@@ -83,6 +85,7 @@ func drawPanel(c canvas, p *Panel, y float64) {
 	plotW, plotH := float64(width-left-right), float64(panelHeight-top-bottom)
 	floor := y + top + plotH
 	c.text(left, y+top/2, atStart, ink, p.Title)
+	c.upright(textHeight+textBaseline, y+top+plotH/2, ink, p.Count)
 	c.text(left+plotW/2, floor+bottom-textHeight+textBaseline, atMiddle, ink, p.Axis)
 	if len(p.Counts) == 0 || p.Step < 1 {
 		c.text(left+plotW/2, y+top+plotH/2, atMiddle, ink, "no values")

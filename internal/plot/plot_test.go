@@ -13,7 +13,7 @@ import (
 )
 
 var panels = []Panel{
-	{Title: "prompts <of> a set", Axis: "tokens", Low: 60, Step: 100, Counts: []int{3, 17, 0, 5, 1}, Marks: []Mark{{"median", 190}, {"p99", 555}}},
+	{Title: "prompts <of> a set", Axis: "tokens", Count: "rows", Low: 60, Step: 100, Counts: []int{3, 17, 0, 5, 1}, Marks: []Mark{{"median", 190}, {"p99", 555}}},
 	{Title: "none", Axis: "bytes"},
 	{Title: "one", Axis: "words", Low: 7, Step: 1, Counts: []int{1}},
 }
@@ -33,6 +33,7 @@ func TestSVG(t *testing.T) {
 	for _, want := range []string{"prompts &lt;of&gt; a set", ">median 190<", ">p99 555<", ">no values<", `height="900"`} {
 		require.Contains(t, text, want)
 	}
+	require.Contains(t, text, `transform="rotate(-90 17.0 145.0)" fill="#282828">rows<`)
 	require.Equal(t, 6, strings.Count(text, `fill="#466eaa"`), "a bar for each range of the first and the last panel")
 }
 
@@ -43,6 +44,15 @@ func TestPNG(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, width, m.Bounds().Dx())
 	require.Equal(t, 3*panelHeight, m.Bounds().Dy())
+	label := 0 // dark pixels left of the first panel's figures, which begin 7 pixels before the axis
+	for y := range panelHeight {
+		for x := range left / 2 {
+			if color.NRGBAModel.Convert(m.At(x, y)) == ink {
+				label++
+			}
+		}
+	}
+	require.Greater(t, label, 20, "what is counted stands at the axis")
 	blue, red := 0, 0
 	for y := range panelHeight {
 		for x := range width {

@@ -34,4 +34,19 @@ func (p *pixels) text(x, y float64, a align, c color.NRGBA, s string) {
 	d.DrawString(s)
 }
 
+// upright draws the text lying and turns it by a quarter.
+func (p *pixels) upright(x, y float64, c color.NRGBA, s string) {
+	long := font.MeasureString(basicfont.Face7x13, s).Ceil()
+	lying := &pixels{image.NewNRGBA(image.Rect(0, 0, long, textHeight))}
+	lying.text(0, textHeight-textBaseline, atStart, c, s)
+	left, low := int(math.Round(x))-textHeight+textBaseline, int(math.Round(y))+long/2
+	for i := range long {
+		for j := range textHeight {
+			if at := lying.m.NRGBAAt(i, j); at.A > 0 {
+				p.m.SetNRGBA(left+j, low-i, at)
+			}
+		}
+	}
+}
+
 func (p *pixels) write(w io.Writer) error { return png.Encode(w, p.m) }

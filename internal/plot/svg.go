@@ -28,6 +28,12 @@ func (s *svg) text(x, y float64, a align, c color.NRGBA, text string) {
 	s.b.WriteString("</text>\n")
 }
 
+func (s *svg) upright(x, y float64, c color.NRGBA, text string) {
+	fmt.Fprintf(&s.b, `<text x="%.1f" y="%.1f" text-anchor="middle" transform="rotate(-90 %.1f %.1f)" fill="#%02x%02x%02x">`, x, y, x, y, c.R, c.G, c.B)
+	_ = xml.EscapeText(&s.b, []byte(text)) // into memory
+	s.b.WriteString("</text>\n")
+}
+
 func (s *svg) write(w io.Writer) error {
 	s.b.WriteString("</svg>\n")
 	_, err := w.Write(s.b.Bytes())

@@ -18,7 +18,7 @@ func (c *Campaign) State() *State { return c.state }
 // Planned is what Run would do with a step.
 type Planned struct {
 	ID     string   `json:"id"`
-	Action string   `json:"action"` // done, again, kept or blocked
+	Action string   `json:"action"` // to do, to do again or done
 	Why    string   `json:"why"`
 	Takes  string   `json:"takes"`
 	Change []Change `json:"changes"`
@@ -32,12 +32,12 @@ func (c *Campaign) Preview() []Planned {
 	for _, t := range c.Tasks {
 		f := c.Look(t)
 		took, sure := c.estimate(t)
-		p := Planned{ID: t.ID(), Action: "done", Takes: About(took, sure), Why: f.Why, Change: f.Changes}
+		p := Planned{ID: t.ID(), Action: "to do", Takes: About(took, sure), Why: f.Why, Change: f.Changes}
 		switch {
 		case f.Status == Done && !c.Force || t.Test == Preflight && !c.Force && !c.wanted(t):
-			p.Action, p.Takes, kept[t.ID()] = "kept", "-", true
+			p.Action, p.Takes, kept[t.ID()] = "done", "-", true
 		case f.Record != nil || f.Status == Crashed:
-			p.Action = "again"
+			p.Action = "to do again"
 		}
 		if p.Change == nil {
 			p.Change = []Change{}

@@ -2,7 +2,9 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,6 +98,9 @@ func newChecker(root string, o Options) (*checker, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("checking a submission: %s is no folder; give the one that holds closed, open or network", root)
 	}
+	if err := listable(root); err != nil {
+		return nil, fmt.Errorf("checking a submission: the folder can not be read: %w; change its rights, or do it as its owner", err)
+	}
 	o.Round = round.Name
 	tables, err := tablesOf(round.Name)
 	if err != nil {
@@ -106,6 +111,19 @@ func newChecker(root string, o Options) (*checker, error) {
 		return nil, err
 	}
 	return &checker{files: files{filepath.Clean(root)}, o: o, round: round, tables: tables, layout: places, ended: func() error { return nil }}, nil
+}
+
+// listable says whether a folder's names can be read.
+func listable(folder string) error {
+	f, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	_, err = f.Readdirnames(1)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
 }
 
 // run gives every place to the table of rules. A benchmark and its scenario folders are one piece of work, so that what was

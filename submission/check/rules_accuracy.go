@@ -6,7 +6,7 @@ import (
 	"regexp"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
-	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -53,7 +53,7 @@ func (s *scope) atLeastTargets() targets { return s.model().atLeast(canonical(s.
 func scoreMissing(s *scope, breach say) {
 	for _, t := range s.atLeastTargets() {
 		if _, found := s.result.scores.found[t.Metric]; !found {
-			breach(s.result.scores.path, t.Metric, "no line with it", fmt.Sprintf("at least %s", pyrepr.Float(t.Bound)))
+			breach(s.result.scores.path, t.Metric, "no line with it", "at least "+models.Figure(t.Bound))
 		}
 	}
 }
@@ -63,7 +63,7 @@ func scoreLow(lengths bool) func(*scope, say) {
 	return func(s *scope, breach say) {
 		for _, b := range s.result.scores.low {
 			if ofTheCorpus[b.metric] == lengths {
-				breach(s.result.scores.path, b.metric, b.found, fmt.Sprintf("at least %s", pyrepr.Float(b.bound)))
+				breach(s.result.scores.path, b.metric, b.found, "at least "+models.Figure(b.bound))
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func scoreLow(lengths bool) func(*scope, say) {
 
 func scoreHigh(s *scope, breach say) {
 	for _, b := range s.result.scores.high {
-		breach(s.result.scores.path, b.metric, b.found, fmt.Sprintf("at most %s", pyrepr.Float(b.bound)))
+		breach(s.result.scores.path, b.metric, b.found, "at most "+models.Figure(b.bound))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strconv"
 
-	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
+	"github.com/mlperf-go/mlperf-go/models"
 )
 
 // otherClientRules look at results of the organisers' newer client (spec/submission.md §3 P19, C7; §8).
@@ -43,7 +43,7 @@ func clientScore(s *scope, breach say) {
 	for _, v := range s.result.scores.found {
 		bound := s.atLeastTargets()[0].Bound
 		if f, err := strconv.ParseFloat(v, 64); err != nil || f < bound {
-			breach(s.result.scores.path, "score", v, "at least "+pyrepr.Float(bound))
+			breach(s.result.scores.path, "score", v, "at least "+models.Figure(bound))
 		}
 	}
 }

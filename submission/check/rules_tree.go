@@ -26,7 +26,7 @@ var treeRules = []Rule{
 	{ID: "division-file", Class: Tree, Severity: Error, Strict: true, level: divisionLevel,
 		Advice: "move it below a submitter's folder", look: divisionFiles},
 	{ID: "submitter-files", Class: Tree, Severity: Error, Strict: true, level: submitterLevel,
-		Advice: "rename, shorten or remove it: folders must hold something, links must lead somewhere, files have at most 50 MB, names neither begin with a dot nor hold a blank", look: submitterFiles},
+		Advice: "rename, shorten or remove it: folders must hold something, links must lead somewhere, files have at most 50 MB, names neither begin with a dot nor hold a blank, and all must be readable", look: submitterFiles},
 	{ID: "calibration", Class: Document, Severity: Error, Strict: true, level: submitterLevel, when: []condition{enforced},
 		Advice: "write documentation/calibration.md: how the weights were quantised, or that they were not", look: calibration},
 	{ID: "system-without-results", Class: Tree, Severity: Error, Strict: true, level: submitterLevel,

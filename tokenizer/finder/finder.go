@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/tokenizer"
@@ -137,6 +138,19 @@ func Find(ctx context.Context, o Options) (*Found, error) {
 		}
 	}
 	return nil, s.notFound()
+}
+
+// Check refuses a name that can be a path only, where nothing that is a tokenizer lies there. What may be the name of a model is not
+// looked up.
+func Check(name string) error {
+	_, err := fileOf(name)
+	ending := filepath.Ext(name)
+	if err == nil || repository.MatchString(name) && ending != ".json" && ending != ".model" {
+		return nil
+	}
+	s := &search{o: Options{Name: name}}
+	s.note("as a path", err)
+	return s.notFound()
 }
 
 func (s *search) notFound() error {

@@ -76,8 +76,11 @@ func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.C
 	if err != nil {
 		return nil, "", err
 	}
-	got = &probeSink{}
-	return got, p.Endpoint.URL + wire.Path(), backend.Serve(ctx, &oneQuery{}, got)
+	got, url = &probeSink{}, p.Endpoint.URL+wire.Path()
+	if c.Asking != nil {
+		c.Asking("POST "+url, c.RequestTimeout)
+	}
+	return got, url, backend.Serve(ctx, &oneQuery{}, got)
 }
 
 // refusedField is the field that a refusal names and that the test can do without; empty: there is none. Sampling may go where

@@ -1,0 +1,26 @@
+package backends
+
+import (
+	"crypto/x509"
+	"fmt"
+	"os"
+)
+
+// Authorities gives the system's certificate authorities with those of a PEM file; nil: the system's alone.
+func Authorities(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("the file of trusted authorities can not be read: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)", file)
+	}
+	return pool, nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+func (p *program) modelsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "models", Usage: "the benchmarks that are known", ArgsUsage: "[NAME]", HideHelpCommand: true, OnUsageError: usageError,
+		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return p.listModels()
+			}
+			if c.NArg() > 1 {
+				return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%d names are given, and one benchmark is shown at a time", c.NArg()), Hint: "Write `mlperf-go models NAME`"}
+			}
+			m, err := models.Find(c.Args().First())
+			if err != nil {
+				return err
+			}
+			return p.showModel(m.Row)
+		},
+	}
+}
+
+func (p *program) listModels() error {
+	if p.json {
+		list := []modelJSON{}
+		for _, r := range models.Rows() {
+			list = append(list, describeRow(r))
+		}
+		p.writeJSON(map[string]any{"models": list})
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "name\tscenarios\trows\tserved model")
+	for _, r := range models.Rows() {
+		served := "-"
+		if len(r.ServedModels) > 0 {
+			served = r.ServedModels[0]
+		}
+		scenarios := ""
+		for i, s := range r.Scenarios {
+			if i > 0 {
+				scenarios += ", "
+			}
+			scenarios += string(s.Scenario)
+		}
+		rows := "any"
+		if r.DatasetSamples > 0 {
+			rows = strconv.Itoa(r.DatasetSamples)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, scenarios, rows, served)
+	}
+	return w.Flush()
+}
+
+// modelJSON is a row for scripts: what they look for by name, and everything with its source.
+type modelJSON struct {
+	Name         string            `json:"name"`
+	Aliases      []string          `json:"aliases"`
+	ServedModels []string          `json:"served_models"`
+	Samples      int               `json:"samples"`
+	Scenarios    []models.Scenario `json:"scenarios"`
+	Fields       []models.Field    `json:"fields"`
+}
+
+func describeRow(r *models.Row) modelJSON {
+	m := modelJSON{Name: r.Name, Aliases: r.Aliases, ServedModels: r.ServedModels, Samples: r.DatasetSamples, Fields: r.Describe()}
+	for _, s := range r.Scenarios {
+		m.Scenarios = append(m.Scenarios, s.Scenario)
+	}
+	return m
+}
+
+func (p *program) showModel(r *models.Row) error {
+	if p.json {
+		p.writeJSON(describeRow(r))
+		return nil
+	}
+	_, err := io.WriteString(p.stdout, describeText(r.Describe()))
+	return err
+}
+
+// pageWidth is the longest line of a description, in characters.
+const pageWidth = 100
+
+// describeText sets fields in two columns. A source of several fields is a number behind the value and a line at the end.
+func describeText(fields []models.Field) string {
+	column, uses := 0, map[string]int{}
+	for _, f := range fields {
+		column = max(column, utf8.RuneCountInString(f.Name)+2)
+		uses[f.Source]++
+	}
+	var b strings.Builder
+	var sources []string
+	for _, f := range fields {
+		text := f.Value
+		if n := uses[f.Source]; n > 1 && f.Source != "" {
+			if !slices.Contains(sources, f.Source) {
+				sources = append(sources, f.Source)
+			}
+			text += fmt.Sprintf(" [%d]", 1+slices.Index(sources, f.Source))
+		} else if f.Source != "" {
+			text += " (" + f.Source + ")"
+		}
+		hang(&b, f.Name, column, text)
+	}
+	b.WriteString("\nsources\n")
+	for i, s := range sources {
+		hang(&b, fmt.Sprintf("  [%d]", i+1), 6, s)
+	}
+	return b.String()
+}
+
+// hang writes a text in a column of its own behind a word, in lines of at most pageWidth where its words allow.
+func hang(b *strings.Builder, word string, column int, text string) {
+	b.WriteString(word + strings.Repeat(" ", column-utf8.RuneCountInString(word)))
+	at := column
+	for i, w := range strings.Fields(text) {
+		n := utf8.RuneCountInString(w)
+		switch {
+		case i == 0:
+		case at+1+n > pageWidth:
+			b.WriteString("\n" + strings.Repeat(" ", column))
+			at = column
+		default:
+			b.WriteString(" ")
+			at++
+		}
+		b.WriteString(w)
+		at += n
+	}
+	b.WriteString("\n")
+}

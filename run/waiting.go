@@ -1,0 +1,63 @@
+package run
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+)
+
+// How long an answer is awaited without a word, and how long after each word.
+const (
+	patience      = 2500 * time.Millisecond
+	patienceAgain = 15 * time.Second
+)
+
+// question is what a server was asked last.
+type question struct {
+	request string
+	asked   time.Time
+	longest time.Duration
+}
+
+// narrate gives a configuration by which the observer is told of answers that are long in coming, until stop is called.
+func narrate(c *backends.Config, o Observer) (asking *backends.Config, stop func()) {
+	questions, end := make(chan question), make(chan struct{})
+	own := *c
+	own.Asking = func(request string, longest time.Duration) {
+		select {
+		case questions <- question{request, time.Now(), longest}:
+		case <-end:
+		}
+	}
+	var done sync.WaitGroup
+	done.Add(1)
+	go func() {
+		defer crash.Catch()
+		defer done.Done()
+		var q question
+		late := time.NewTimer(patience)
+		late.Stop()
+		defer late.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case next := <-questions:
+				if next.request != q.request { // else a server that is asked again and again has not answered as it should
+					q = next
+					late.Reset(patience)
+				}
+			case <-late.C:
+				o.Waiting(fmt.Sprintf("waiting for an answer to %s, for %.0f s so far and %v at most", q.request, time.Since(q.asked).Seconds(), q.longest))
+				late.Reset(patienceAgain)
+			}
+		}
+	}()
+	return &own, func() {
+		close(end)
+		done.Wait()
+	}
+}

@@ -1,0 +1,57 @@
+package run
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	_ "github.com/mlperf-go/mlperf-go/backends/openai"
+)
+
+// listener keeps the first thing that it is told.
+type listener struct {
+	silent
+	once  sync.Once
+	heard chan struct{}
+	text  string
+}
+
+func (l *listener) Waiting(text string) {
+	l.once.Do(func() {
+		l.text = text
+		close(l.heard)
+	})
+}
+
+// A server that takes a connection and says nothing is told of, with what it was asked and how long that may take.
+func TestSilentEndpointIsToldOf(t *testing.T) {
+	l := &listener{heard: make(chan struct{})}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		select { // it answers once the user knows
+		case <-l.heard:
+		case <-time.After(time.Minute):
+		}
+		http.Error(w, "no", http.StatusTeapot)
+	}))
+	defer s.Close()
+	p, err := New(Settings{"model": "llama3.1-8b", "endpoint": s.URL})
+	require.NoError(t, err)
+	_, err = PreflightOnly(context.Background(), p, l)
+	require.ErrorContains(t, err, "HTTP 418")
+	require.Regexp(t, "^waiting for an answer to GET "+s.URL+`/health, for \d+ s so far and 25s at most$`, l.text)
+}
+
+func TestNarrateEnds(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	asking, stop := narrate(&backends.Config{}, silent{})
+	asking.Asking("GET http://host/health", time.Second)
+	stop()
+	asking.Asking("GET http://host/late", time.Second) // nobody listens, and nobody is held up
+}
