@@ -288,7 +288,7 @@ func (e *evidence) lag(us float64, limit time.Duration, what, of string) *Cause 
 	if !e.limitApplies() || limit <= 0 || us <= most {
 		return nil
 	}
-	return &Cause{Code: "client_lag", Text: fmt.Sprintf("the 99th percentile %s is %.0f us, above a tenth of %s: the client is too slow for this load", what, us, of), Value: us, Limit: most}
+	return &Cause{Code: "client_lag", Text: fmt.Sprintf("the 99th percentile %s is %.0f us, above a tenth of %s: the client is too slow for this load. Is another program using this machine, or the server? Give the client cores of its own", what, us, of), Value: us, Limit: most}
 }
 
 func ruleClock(e *evidence) *Cause {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -72,7 +73,7 @@ func (p *program) printPreflight(pre *run.Preflight) error {
 	for _, e := range pre.Endpoints {
 		fmt.Fprintf(w, "endpoint\t%s\n  server\t%s %s\n  models\t%v\n  context\t%d tokens\n  health\t%d\n  client\t%s\n", e.URL, orUnknown(e.Server), e.Version, e.Models, e.MaxModelLen, e.HealthStatus, e.Client)
 		if e.Generated {
-			fmt.Fprintf(w, "  token ids in\t%t\n  token ids out\t%t\n  usage\t%t\n  streams\t%t\n  first token\t%v\n  answer\t%d tokens in %v\n", e.TokenIDPrompt, e.ReturnsTokenIDs, e.Usage, e.Streams, e.TTFT, e.OutputTokens, e.Latency)
+			fmt.Fprintf(w, "  token ids in\t%t\n  token ids out\t%t\n  usage\t%t\n  streams\t%s\n  answer\t%d tokens in %v\n", e.TokenIDPrompt, e.ReturnsTokenIDs, e.Usage, streaming(e), e.OutputTokens, e.Latency)
 		}
 		for _, n := range e.Notes {
 			fmt.Fprintf(w, "  note\t%s\n", n)
@@ -80,6 +81,14 @@ func (p *program) printPreflight(pre *run.Preflight) error {
 	}
 	fmt.Fprintf(w, "open files\t%d of at most %d\n", pre.OpenFiles.Now, pre.OpenFiles.Hard)
 	return w.Flush()
+}
+
+// streaming tells of the first token. A server that was asked for a stream and gave none has not come this far.
+func streaming(e *backends.Probe) string {
+	if !e.Streams {
+		return "not asked for in this scenario"
+	}
+	return fmt.Sprintf("true, the first token after %v", e.TTFT)
 }
 
 const bashCompletion = `_mlperf_go() {

@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -94,8 +95,9 @@ func asksForJSON(args, environ []string) bool {
 func (p *program) report(err error) int {
 	e := run.Classify(err)
 	var exit cli.ExitCoder
-	if errors.As(err, &exit) {
-		e = &run.Error{Exit: exit.ExitCode(), Code: "exit", Err: err}
+	if errors.As(err, &exit) { // the flag parser has one of its own for `help WORD` alone
+		text, _, _ := strings.Cut(err.Error(), ".")
+		e = &run.Error{Exit: run.ExitUsage, Code: "unknown_command", Err: errors.New(text), Hint: "`mlperf-go help` lists the commands"}
 	}
 	var interrupt run.Interrupt
 	if errors.As(err, &interrupt) {
@@ -280,6 +282,7 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	e := &run.Error{Exit: run.ExitUsage, Code: "flag", Err: err, Hint: "`" + c.Command.HelpName + " --help` lists the flags"}
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
 	if !unknown {
+		e.Err = wrongValue(c.Command.Flags, err)
 		return e
 	}
 	e.Code, e.Err = "unknown_flag", fmt.Errorf("the flag -%s is unknown", name)
@@ -291,6 +294,40 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		e.Hint = "Did you mean --" + strings.Join(near, ", --") + "? " + e.Hint
 	}
 	return e
+}
+
+// The flag parser's words for a value that does not fit, and for one that is not there.
+var (
+	badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value "(.*)" for (?:flag )?-+([^ :]+): .*$`)
+	noValue  = regexp.MustCompile(`^flag needs an argument: -+(.*)$`)
+)
+
+// wrongValue says what kind of value a flag takes.
+func wrongValue(flags []cli.Flag, err error) error {
+	if m := noValue.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Errorf("--%s needs a value", m[1])
+	}
+	m := badValue.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	kind := "no value that fits"
+	for _, f := range flags {
+		if !slices.Contains(f.Names(), m[2]) {
+			continue
+		}
+		switch f.(type) {
+		case *cli.IntFlag, *cli.Int64Flag, *cli.Uint64Flag:
+			kind = "no whole number"
+		case *cli.Float64Flag:
+			kind = "no number"
+		case *cli.DurationFlag:
+			kind = "no duration: write 90s, 10m, 1.5h or 250ms"
+		case *cli.BoolFlag:
+			kind = "neither true nor false"
+		}
+	}
+	return fmt.Errorf("--%s %.100q is %s", m[2], m[1], kind)
 }
 
 // terminal says whether progress may be drawn in place.

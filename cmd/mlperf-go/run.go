@@ -115,9 +115,13 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 	plan.Scoring = p.scoring(plan)
 	plan.Counter = func(ctx context.Context) (*finder.Found, error) { return finder.Find(ctx, p.finding(plan)) }
 	if plan.Config.Bool("resume") {
-		if r := doneBefore(plan); r != nil {
-			p.notice("skipped: " + plan.Folder() + " holds a valid run")
-			return p.printRecord(r, plan.Folder())
+		before := doneBefore(plan)
+		if before.Status == campaign.Done {
+			p.notice("skipped: " + plan.Folder() + " holds a valid run of these settings")
+			return p.printRecord(before.Record, plan.Folder())
+		}
+		if before.Why != "" {
+			p.notice("the test is done again: " + before.Why)
 		}
 		if err := plan.Config.Set("force", "true", forced); err != nil {
 			return err
@@ -152,20 +156,16 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 	return p.printRecord(r, plan.Folder())
 }
 
-// doneBefore is the valid record in a plan's folder, when the settings are the plan's; nil: there is none.
-func doneBefore(plan *run.Plan) *run.Record {
+// doneBefore says whether a plan's folder holds a valid run with the plan's settings.
+func doneBefore(plan *run.Plan) campaign.Finding {
 	e := plan.Config.Clone()
 	k := &theCampaign{base: e, row: plan.Row, hash: map[string]string{}, read: map[string]*run.Plan{}}
 	step := campaign.Step{Scenario: plan.Scenario.Scenario, Test: string(plan.Mode)}
 	bound, sum, err := k.plan(step)
 	if err != nil { // the run itself will tell
-		return nil
+		return campaign.Finding{}
 	}
-	f := campaign.Want{Model: plan.Row.Name, Step: step, Settings: campaign.PlanSettings(bound, sum), Real: isReal(plan)}.Judge(plan.Folder())
-	if f.Status != campaign.Done {
-		return nil
-	}
-	return f.Record
+	return campaign.Want{Model: plan.Row.Name, Step: step, Settings: campaign.PlanSettings(bound, sum), Real: len(bound.Rehearsal) == 0}.Judge(plan.Folder())
 }
 
 // checkDataset reads the user's data set before anything is started, the simulator included.

@@ -32,7 +32,7 @@ func printSummary(out io.Writer, r *run.Record) {
 	fmt.Fprintf(w, "input tokens/s\t%.2f\n", t.InputTokens)
 	fmt.Fprintf(w, "requests/s\t%.2f\n", t.Requests)
 	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", r.Samples.Failed, r.Samples.Issued, 100*r.Samples.FailureRate, reasons(r.Samples.FailedByReason))
-	fmt.Fprintf(w, "duration\t%.2f s\n", r.DurationS)
+	fmt.Fprintf(w, "duration\t%.2f s from the first query to the last answer, by which these rates go\n", r.DurationS)
 	fmt.Fprintf(w, "\nlatency\tmean\tp50\tp90\tp99\tp99.9\tmax\n")
 	for _, row := range latencyRows {
 		printLatency(w, row, row.of(r))
