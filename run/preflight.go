@@ -157,7 +157,11 @@ func PreflightOnly(ctx context.Context, p *Plan, o Observer) (*Preflight, error)
 	if err != nil {
 		return nil, err
 	}
-	return p.preflight(ctx, d, c, samples, ".", o)
+	pre, err := p.preflight(ctx, d, c, samples, ".", o)
+	if cause := context.Cause(ctx); cause != nil { // the endpoint is not to blame
+		return nil, fmt.Errorf("the preflight was ended: %w", cause)
+	}
+	return pre, err
 }
 
 // notes are what a user should know of the endpoints.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,6 +47,17 @@ func TestSilentEndpointIsToldOf(t *testing.T) {
 	_, err = PreflightOnly(context.Background(), p, l)
 	require.ErrorContains(t, err, "HTTP 418")
 	require.Regexp(t, "^waiting for an answer to GET "+s.URL+`/health, for \d+ s so far and 25s at most$`, l.text)
+}
+
+// Who ends a preflight is not told that the endpoint is wrong.
+func TestEndedPreflight(t *testing.T) {
+	p, err := New(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(Interrupt{syscall.SIGINT})
+	_, err = PreflightOnly(ctx, p, silent{})
+	require.EqualError(t, err, "the preflight was ended: interrupted by SIGINT (Ctrl-C)")
+	require.Equal(t, ExitInterrupt, Classify(err).Exit)
 }
 
 func TestNarrateEnds(t *testing.T) {

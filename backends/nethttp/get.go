@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -83,6 +84,11 @@ func unreachable(ctx context.Context, method, url string, err error) error {
 		try = "Is it an inference server's port, and not another service's?"
 	case errors.Is(err, io.EOF):
 		err = errors.New("the server closed the connection without an answer (EOF)")
+		fallthrough
+	case errors.Is(err, syscall.ECONNRESET):
+		if strings.HasPrefix(url, "http:") {
+			try = "Does the server want https on this port, or is it still loading?"
+		}
 	}
 	return &backends.EndpointError{
 		URL: url, Fault: fault, Err: err,

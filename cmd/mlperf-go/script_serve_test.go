@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|redirect|closed|later|ssh
+// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|redirect|closed|later|ssh|tls
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {
@@ -40,6 +40,10 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(l.Close())
 		return
 	}
+	if args[1] == "tls" {
+		ts.Setenv(args[0], resetter(ts))
+		return
+	}
 	if args[1] == "ssh" {
 		ts.Setenv(args[0], greeter(ts))
 		return
@@ -47,6 +51,17 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	s := httptest.NewServer(handlers[args[1]])
 	ts.Defer(s.Close)
 	ts.Setenv(args[0], s.URL)
+}
+
+// resetter does with plain words what many TLS servers do: it closes.
+func resetter(ts *testscript.TestScript) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			_ = c.Close()
+		}
+	}))
+	ts.Defer(s.Close)
+	return s.URL
 }
 
 // greeter speaks first, as SSH does, and then listens for as long as the other side stays.
