@@ -126,9 +126,9 @@ func batch(t *testing.T, c *wirecase.Case, d backends.Driver, k *backends.Config
 	k.Batch, k.Sampling.MaxTokens = n, max(1, k.Sampling.MaxTokens)
 	k.Endpoints = []backends.Endpoint{{URL: wiretest.Raw(t, pieces(c.Response))}}
 	bodies := make([][]byte, n)
-	for i := range bodies {
+	for i, ids := range promptIDs(c, n) { // whose lengths the server has counted
 		var err error
-		bodies[i], err = d.Encode(nil, &datasets.Sample{Index: i, InputIDs: []int32{int32(i)}}, k)
+		bodies[i], err = d.Encode(nil, &datasets.Sample{Index: i, InputIDs: ids}, k)
 		require.NoError(t, err)
 	}
 	k.Request = func(i int) []byte { return bodies[i] }
@@ -138,6 +138,26 @@ func batch(t *testing.T, c *wirecase.Case, d backends.Driver, k *backends.Config
 		checkChoice(t, &got.Outcome, &want.Choices[int(id)-1])
 		require.Equal(t, meant(&got.Outcome), got.Reason, r.Attempts)
 	}
+}
+
+// promptIDs are the prompts of a request; one of text stands as an id.
+func promptIDs(c *wirecase.Case, n int) [][]int32 {
+	var sent struct {
+		Prompt   json.RawMessage
+		InputIDs json.RawMessage `json:"input_ids"`
+	}
+	_ = json.Unmarshal(c.Request, &sent) // its caller has counted the prompts in it
+	for _, raw := range []json.RawMessage{sent.Prompt, sent.InputIDs} {
+		var ids [][]int32
+		if json.Unmarshal(raw, &ids) == nil && len(ids) == n {
+			return ids
+		}
+	}
+	ids := make([][]int32, n)
+	for i := range ids {
+		ids[i] = []int32{int32(i)}
+	}
+	return ids
 }
 
 // decoded reads a body in pieces of random length, several times, always with the same result.

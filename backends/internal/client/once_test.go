@@ -87,12 +87,13 @@ func (s *replica) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, wiretest.Event(id, "null")+wiretest.Event("7", `"stop"`)+wiretest.Usage(2)+wiretest.Done)
 		return
 	}
-	choices := make([]string, len(prompts))
+	choices, tokens := make([]string, len(prompts)), 0
 	for i, p := range prompts {
+		tokens += len(p)
 		choices[len(prompts)-1-i] = fmt.Sprintf(`{"index":%d,"text":"w","finish_reason":"stop","token_ids":[%d,7]}`, i, p[0])
 	}
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"choices":[%s],"usage":{"prompt_tokens":1,"completion_tokens":%d}}`, strings.Join(choices, ","), 2*len(prompts))
+	fmt.Fprintf(w, `{"choices":[%s],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, strings.Join(choices, ","), tokens, 2*len(prompts))
 }
 
 // fleet is three replicas that all cases use.
