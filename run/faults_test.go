@@ -146,6 +146,9 @@ var faultRows = []faultRow{
 	{name: "wrong count of tokens", reply: func(x *call) {
 		x.raw(streamHead, strings.Join(x.events(), ""), data(usageOf(3, 7)), data("[DONE]"), lastChunk)
 	}, want: backends.FailTokenCount, cause: "token_mismatch"},
+	{name: "a first text that no token is of", reply: func(x *call) { // it would be the first token, before there is one
+		x.raw(streamHead, data(`{"choices":[{"index":0,"text":" ","finish_reason":null}]}`), strings.Join(x.events(), ""), x.trailer())
+	}, want: backends.FailTokenCount, cause: "token_mismatch"},
 	{name: "cut shorter than was asked for", reply: func(x *call) {
 		x.raw(streamHead, data(token(10, "null")), data(token(11, "length")), data(usageOf(3, 2)), data("[DONE]"), lastChunk)
 	}, want: backends.FailTooShort},

@@ -69,6 +69,7 @@ type Answer struct {
 	count   int64 // tokens of the answer, as the server counts them; -1: not sent
 	hasIDs  bool
 	bareIDs bool // an event had text and no ids
+	early   bool // the first one with output had
 	hidden  bool // an event had output that is no part of the text, such as reasoning
 	counted int  // tokens of the text, as a tokenizer counts them; -1: they were not
 	choice  bool // a choice came
@@ -119,7 +120,7 @@ func (a *Answer) Begin(contentType string) {
 	a.pieces, a.merged = 0, 0
 	a.timed, a.mirror, a.hasIDs, a.bareIDs, a.choice, a.done = 0, false, false, false, false, false
 	a.reason, a.detail = backends.OK, ""
-	a.hidden, a.counted, a.calls = false, -1, nil
+	a.hidden, a.early, a.counted, a.calls = false, false, -1, nil
 }
 
 func emptied(b []byte) []byte {

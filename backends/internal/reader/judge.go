@@ -146,6 +146,8 @@ func (a *Answer) judge(cut backends.Reason) (backends.Reason, string) {
 		return backends.FailTokenCount, fmt.Sprintf("the answer carries %d token ids and %s says %d", n, a.Words.Count, a.count)
 	case a.hasIDs && a.bareIDs && a.count < 0:
 		return backends.FailTokenCount, "some events carry text without token ids, and there is no usage to count by"
+	case a.hasIDs && a.early:
+		return backends.FailTokenCount, "its first output is text without a token id, and later events carry ids: when its first token came is not known"
 	case n == 0 || (n < 0 && !a.bareIDs):
 		return backends.FailEmpty, "the answer has no output token"
 	case n < 0:

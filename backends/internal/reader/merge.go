@@ -53,7 +53,7 @@ func (a *Answer) add(e *Event) int {
 		a.text = append(a.text, e.Text...)
 	}
 	if !e.HasIDs && e.HasText {
-		a.bareIDs = true
+		a.bareIDs, a.early = true, a.early || a.timed == 0
 		return 1
 	}
 	if !a.valid(e, e.IDs) {
@@ -123,7 +123,7 @@ func (a *Answer) runningText(e *Event) int {
 	if !e.HasText && e.Produced <= int64(a.timed) {
 		return 0
 	}
-	a.bareIDs = a.bareIDs || e.HasText
+	a.bareIDs, a.early = a.bareIDs || e.HasText, a.early || e.HasText && a.timed == 0
 	if a.keepText {
 		if have := len(a.text); len(e.Text) >= have && string(e.Text[:have]) == string(a.text) {
 			a.text = append(a.text, e.Text[have:]...)
