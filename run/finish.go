@@ -78,9 +78,13 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Breaches:  p.Breaches(),
 		Tails:     t.tails(),
 	}
+	var err error
 	servers, notes := t.servers()
 	r.Servers, r.Notes = servers, append(r.Notes, notes...)
 	t.count(r, data)
+	if r.Tokens.Recount, err = t.recount(r, data); err != nil {
+		r.Notes = append(r.Notes, "the servers' token counts could not be compared with the tokenizer's: "+err.Error())
+	}
 	r.Tokenizer = t.countedBy(r)
 	e := &evidence{
 		plan: p, record: r, logs: logs, score: score, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),

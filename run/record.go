@@ -61,7 +61,7 @@ type Record struct {
 	Endpoints  []EndpointCounts  `json:"endpoints"`
 	Servers    *server.Facts     `json:"servers,omitempty"` // where --server-dir told of them
 	Dataset    DatasetFacts      `json:"dataset"`
-	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // what counted tokens where the server did not
+	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // what counted tokens where the server did not, or after it
 	Sampling   map[string]any    `json:"sampling"`
 	Breaches   []Breach          `json:"breaches,omitempty"` // what the closed division does not allow
 	Accuracy   *Score            `json:"accuracy,omitempty"` // of an accuracy test whose answers were to be scored
@@ -111,6 +111,8 @@ type TokenCounts struct {
 	Mismatches int64  `json:"mismatches"`
 	Events     int64  `json:"events"`        // of streams, that brought tokens
 	Merged     int64  `json:"merged_events"` // of them, with more than one token
+
+	Recount *Recount `json:"recount,omitempty"` // of an accuracy test whose texts the server counted, where a tokenizer is named
 }
 
 // Latencies are in seconds, from successful samples; null: nothing to count.

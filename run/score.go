@@ -42,6 +42,7 @@ type Score struct {
 	Unscored  []accuracy.Unscored `json:"unscored,omitempty"`  // answers that only a judge could score
 	Unclaimed []string            `json:"unclaimed,omitempty"` // why nothing is claimed, whatever the figures
 	Notes     []string            `json:"notes,omitempty"`
+	Tokenizer *finder.Source      `json:"tokenizer,omitempty"` // what decoded the answers
 }
 
 // scorer is a scoring that is ready, made before the test starts so that what is missing is told before hours are spent.
@@ -135,7 +136,7 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 		return nil, nil, err
 	}
 	return r, &Score{
-		Pass: r.Pass, Metrics: r.Metrics, Samples: r.Samples, Missing: r.Missing, Unscored: r.Unscored, Unclaimed: r.Unclaimed, Notes: r.Notes,
+		Pass: r.Pass, Metrics: r.Metrics, Samples: r.Samples, Missing: r.Missing, Unscored: r.Unscored, Unclaimed: r.Unclaimed, Notes: r.Notes, Tokenizer: r.Tokenizer,
 	}, nil
 }
 

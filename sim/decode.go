@@ -36,6 +36,7 @@ type wireRequest struct {
 	ReturnTokenIDs *bool
 	RequestID      *string
 	Tokens         []int32 // of /detokenize
+	SkipSpecial    *bool   // of SGLang's /detokenize
 	TokenStrs      *bool   // of /tokenize
 	Options        *struct {
 		NumPredict *int `json:"num_predict"`
@@ -66,6 +67,7 @@ var requestFields = map[string]func(*wireRequest) any{
 	"return_token_ids":      func(q *wireRequest) any { return &q.ReturnTokenIDs },
 	"request_id":            func(q *wireRequest) any { return &q.RequestID },
 	"tokens":                func(q *wireRequest) any { return &q.Tokens },
+	"skip_special_tokens":   func(q *wireRequest) any { return &q.SkipSpecial },
 	"return_token_strs":     func(q *wireRequest) any { return &q.TokenStrs },
 }
 

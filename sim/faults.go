@@ -65,6 +65,7 @@ type plan struct {
 	instead    *substitute // sent instead of everything; the engine does not see the request
 	slowdown   int64       // TTFT is multiplied by it; 0: not
 	hideIDs    bool
+	hideUsage  bool
 	usageError int    // added to usage.completion_tokens
 	finish     string // instead of the true finish_reason
 	half       bool   // the answer ends in its middle, without finish_reason unless finish is set
@@ -141,6 +142,7 @@ var faultTable = []faultRow{
 	{"bad_utf8", "bytes that are no UTF-8 in a text", func(_ *Server, p *plan) { p.garble = intoText("\xff\xc3\x28\xed\xa0\x80") }},
 	{"huge_line", "one event of 8 MiB", func(_ *Server, p *plan) { p.garble = intoText(strings.Repeat("la ", 8<<20/3)) }},
 	{"no_ids", "return_token_ids is ignored", func(_ *Server, p *plan) { p.hideIDs = true }},
+	{"no_usage", "no usage in the OpenAI routes' answers", func(_ *Server, p *plan) { p.hideUsage = true }},
 	{"wrong_count", "usage tells three tokens more than were sent", func(_ *Server, p *plan) { p.usageError = 3 }},
 	{"abort", "finish_reason abort in the middle of the answer", func(_ *Server, p *plan) { p.half, p.finish = true, "abort" }},
 	{"out_of_vocab", "one token id outside the vocabulary", func(_ *Server, p *plan) { p.strayID = true }},

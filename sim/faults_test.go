@@ -185,6 +185,10 @@ func TestFaultsOnTheWire(t *testing.T) {
 			require.Contains(t, ev[0], `"prompt_token_ids":null,"token_ids":null`)
 			require.Equal(t, 8, decode(t, ev[8]).Usage.Completion)
 		}),
+		"no_usage": whole(func(t *testing.T, ev []string, ids []int32, _ string) {
+			require.Len(t, ids, 8)
+			require.NotContains(t, strings.Join(ev, ""), "usage")
+		}),
 		"wrong_count": whole(func(t *testing.T, ev []string, ids []int32, _ string) {
 			require.Len(t, ids, 8)
 			require.Equal(t, 11, decode(t, ev[8]).Usage.Completion)

@@ -161,6 +161,9 @@ func (s *Server) detokenize(c *conn, req *http.Request, body []byte, _ int64) af
 		return c.fail(malformed(&fieldError{"tokens", "a list of token ids is needed"}))
 	}
 	b := appendEscaped([]byte(`{"prompt":"`), s.cfg.Tokenizer.Decode(q.Tokens))
+	if isTrue(q.SkipSpecial) { // only SGLang knows it, and answers in a field of another name
+		b = appendEscaped(append(b, `","text":"`...), s.cfg.Tokenizer.Decode(withoutSpecial(s.cfg.Tokenizer, q.Tokens)))
+	}
 	return c.reply(http.StatusOK, jsonType, append(b, `"}`...))
 }
 

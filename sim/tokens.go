@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
@@ -19,11 +21,20 @@ type fileTokens struct{ t *tokenizer.Tokenizer }
 
 func (f fileTokens) Encode(text string) []int32 { return f.t.Encode(text, false) }
 func (f fileTokens) Decode(ids []int32) string  { return joinPieces(f.t, ids) }
+func (f fileTokens) Special(id int32) bool      { return f.t.Special(id) }
 
 // synthTokens is the synthetic vocabulary with a benchmark's special tokens.
 type synthTokens struct{ *datasets.SynthTokens }
 
 func (s synthTokens) Decode(ids []int32) string { return joinPieces(s.SynthTokens, ids) }
+
+// withoutSpecial leaves special tokens out, where the tokenizer tells which are.
+func withoutSpecial(t Tokenizer, ids []int32) []int32 {
+	if t, ok := t.(interface{ Special(id int32) bool }); ok {
+		ids = slices.DeleteFunc(slices.Clone(ids), t.Special)
+	}
+	return ids
+}
 
 func joinPieces(t interface{ Piece(id int32) []byte }, ids []int32) string {
 	var text []byte

@@ -19,6 +19,7 @@ type openAI struct {
 	returnIDs  bool
 	usage      bool
 	everyUsage bool
+	noUsage    bool
 	usageError int
 	garble     func([]byte) []byte
 	stream     []byte // {"id":...,"model":"...","choices":[
@@ -26,8 +27,8 @@ type openAI struct {
 }
 
 func newOpenAI(s *Server, r *request, p *plan, created int64) encoder {
-	e := &openAI{chat: r.dialect.chat, returnIDs: r.returnIDs && !p.hideIDs, usage: r.usage, everyUsage: r.everyUsage,
-		usageError: p.usageError, garble: p.garble}
+	e := &openAI{chat: r.dialect.chat, returnIDs: r.returnIDs && !p.hideIDs, usage: r.usage && !p.hideUsage, everyUsage: r.everyUsage && !p.hideUsage,
+		noUsage: p.hideUsage, usageError: p.usageError, garble: p.garble}
 	prefix, object, chunk := "cmpl-", "text_completion", "text_completion"
 	if e.chat {
 		prefix, object, chunk = "chatcmpl-", "chat.completion", "chat.completion.chunk"
@@ -214,9 +215,13 @@ func (e *openAI) body(r *reply) []byte {
 		b = e.choice(b, q)
 	}
 	b = append(b, `],"service_tier":null,`+fingerprint+`,`...)
-	promptTokens, tokens := r.counts()
-	b = e.appendUsage(b, promptTokens, tokens)
-	b = append(b[:len(b)-1], `,"prompt_tokens_details":null,"completion_tokens_details":null}`...)
+	if e.noUsage {
+		b = append(b, `"usage":null`...)
+	} else {
+		promptTokens, tokens := r.counts()
+		b = e.appendUsage(b, promptTokens, tokens)
+		b = append(b[:len(b)-1], `,"prompt_tokens_details":null,"completion_tokens_details":null}`...)
+	}
 	if e.chat {
 		b = append(b, `,"prompt_logprobs":null,"prompt_token_ids":`...)
 		b = e.promptIDs(b, r.seqs[0])

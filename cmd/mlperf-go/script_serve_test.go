@@ -19,7 +19,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|redirect|closed|later|ssh|tls
+// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|redirect|hub|closed|later|ssh|tls.
+// A hub publishes the files of the folder published, to who has its token.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {
@@ -28,6 +29,14 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 		},
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://login.example/"+r.URL.Path, http.StatusFound)
+		},
+		"hub": func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer quite-secret" {
+				http.Error(w, "who are you?", http.StatusUnauthorized)
+				return
+			}
+			w.Header().Set("X-Repo-Commit", strings.Repeat("c0", 20))
+			http.ServeFile(w, r, ts.MkAbs(filepath.Join("published", filepath.Clean(r.URL.Path))))
 		},
 	}
 	if args[1] == "closed" || args[1] == "later" {
