@@ -31,6 +31,7 @@ llamacpp)
   export PYTHONPATH=$home/packages
   python3 -c 'import xllamacpp' 2>"$home/import.log" || skip "its package can not be loaded: $(tail -1 "$home/import.log")"
   python3 "$scripts/gguf.py" "$home/tiny.gguf"
+  python3 "$scripts/gguf.py" "$home/calls.gguf" calls
   ;;
 vllm)
   python=$home/venv/bin/python

@@ -30,15 +30,17 @@ type benchRow struct {
 	tokens   int // of an answer; 0: the unit is a request
 	requests int // of one round: about a second of it, as wrk gets, so that opening connections weighs the same in both
 	kinds    []string
+	pace     time.Duration // between the segments; 0: as fast as the client takes them
 }
 
 var benchRows = []benchRow{
-	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path", "client-nethttp", "path-nethttp"}},
-	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path"}},
-	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk"}},
-	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 60000, []string{"client", "wrk"}},
-	{"stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000, []string{"client", "wrk", "path", "client-nethttp"}},
-	{"stream-16-64", true, 1200, 64, streamOf(32, 16), 32, 12000, []string{"client", "wrk", "path", "client-nethttp"}},
+	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path", "client-nethttp", "path-nethttp"}, 0},
+	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path"}, 0},
+	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk"}, 0},
+	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 60000, []string{"client", "wrk"}, 0},
+	{"stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000, []string{"client", "wrk", "path", "client-nethttp"}, 0},
+	{"stream-16-64", true, 1200, 64, streamOf(32, 16), 32, 12000, []string{"client", "wrk", "path", "client-nethttp"}, 0},
+	{"slow-1", true, 1200, 1, streamOf(32, 1), 32, 4, []string{"client", "path", "client-nethttp"}, 20 * time.Millisecond},
 }
 
 // wholeAnswer is about as long as the answer of 16 tokens.
@@ -120,7 +122,7 @@ func TestAgainstOthers(t *testing.T) {
 	wrk, _ := exec.LookPath("wrk")
 	urls := make([]string, len(benchRows))
 	for i, c := range benchRows {
-		urls[i] = wiretest.Canned(t, 0, c.segments...)
+		urls[i] = wiretest.CannedPaced(t, 0, c.pace, c.segments...)
 	}
 	for range rounds {
 		for i, c := range benchRows {

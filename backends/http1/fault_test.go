@@ -38,6 +38,7 @@ func TestFaults(t *testing.T) {
 		{"half-closed before the header", wiretest.HalfCloses(""), nil, "reset"},
 		{"half-closed in the stream", wiretest.HalfCloses(wiretest.StreamHead + two), nil, "truncated"},
 		{"half-closed behind a good answer", wiretest.HalfCloses(wiretest.Streamed), nil, backends.OK},
+		{"open behind a good answer", wiretest.Silence(strings.TrimSuffix(wiretest.Streamed, "0\r\n\r\n")), nil, backends.OK},
 		{"cut in the status line", wiretest.Closes("HTTP/1.1 2"), nil, "truncated"},
 		{"cut in the header", wiretest.Closes("HTTP/1.1 200 OK\r\nContent-Ty"), nil, "truncated"},
 		{"reset in the header", wiretest.Resets("HTTP/1.1 200 OK\r\n"), nil, "reset"},

@@ -1,4 +1,4 @@
-"""A llama.cpp server from the package xllamacpp. usage: llamacpp.py MODEL.gguf HOST PORT SLOTS"""
+"""A llama.cpp server from the package xllamacpp. usage: llamacpp.py MODEL.gguf HOST PORT SLOTS [TEMPLATE.jinja]"""
 
 import signal
 import sys
@@ -16,6 +16,9 @@ params.n_ctx = 512 * slots
 params.n_threads_http = 96  # each connection that is kept open holds one of them
 params.endpoint_metrics = True
 params.warmup = False
+if len(sys.argv) > 5:
+    with open(sys.argv[5]) as f:
+        params.chat_template = f.read()
 params.cpuparams.n_threads = 1
 params.cpuparams_batch.n_threads = 1
 server = xllamacpp.Server(params)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -17,24 +18,34 @@ import (
 const (
 	cannedRole = "WIRETEST_CANNED"
 	cannedHeld = "WIRETEST_CANNED_HELD"
+	cannedPace = "WIRETEST_CANNED_PACE"
 )
 
 // Canned runs a server in a process of its own that gives every request the same answer, in the given segments, one write
 // each, in turn with those of other connections. The test binary calls RunCanned in its TestMain. cpu pins the server to a
 // processor; -1: it runs where it likes.
 func Canned(t testing.TB, cpu int, segments ...string) (url string) {
-	return CannedHeld(t, cpu, 0, segments...)
+	return startCanned(t, cpu, 0, 0, segments)
 }
 
 // CannedHeld is Canned that stops before the third segment of each answer until held answers have come so far.
 func CannedHeld(t testing.TB, cpu, held int, segments ...string) (url string) {
+	return startCanned(t, cpu, held, 0, segments)
+}
+
+// CannedPaced is Canned with a time between the segments, in whole ms.
+func CannedPaced(t testing.TB, cpu int, pace time.Duration, segments ...string) (url string) {
+	return startCanned(t, cpu, 0, pace, segments)
+}
+
+func startCanned(t testing.TB, cpu, held int, pace time.Duration, segments []string) (url string) {
 	file, err := os.CreateTemp(t.TempDir(), "answer")
 	require.NoError(t, err)
 	_, err = file.WriteString(strings.Join(segments, "\x00"))
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), cannedRole+"="+file.Name(), cannedHeld+"="+strconv.Itoa(held), "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), cannedRole+"="+file.Name(), cannedHeld+"="+strconv.Itoa(held), cannedPace+"="+strconv.FormatInt(pace.Milliseconds(), 10), "GOMAXPROCS=1")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	in, err := cmd.StdinPipe() // the server ends with it
@@ -81,7 +92,8 @@ func RunCanned() {
 	data, err := os.ReadFile(name)
 	if err == nil {
 		held, _ := strconv.Atoi(os.Getenv(cannedHeld))
-		err = (&canned{segments: bytes.Split(data, []byte{0}), held: held}).serve()
+		pace, _ := strconv.Atoi(os.Getenv(cannedPace))
+		err = (&canned{segments: bytes.Split(data, []byte{0}), held: held, pace: pace}).serve()
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
@@ -94,6 +106,7 @@ type canned struct {
 	clients  map[int]*cannedClient
 	active   []*cannedClient
 	held     int // 0: nobody is, any more
+	pace     int // ms before each segment
 }
 
 type cannedClient struct {
@@ -131,7 +144,7 @@ func (s *canned) serve() error {
 		if s.held > 0 {
 			wait = 1
 		} else if len(s.active) > 0 {
-			wait = 0
+			wait = s.pace
 		}
 		n, err := unix.EpollWait(s.epoll, events, wait)
 		if err != nil && err != unix.EINTR {

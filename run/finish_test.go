@@ -1,0 +1,205 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/qsl"
+)
+
+// ended is a test whose samples have ended, and of which LoadGen has left no logs.
+func ended(t *testing.T, settings Settings) *test {
+	t.Helper()
+	ds := &datasets.Dataset{Samples: []datasets.Sample{{InputIDs: []int32{1, 2, 3}}, {Index: 1, InputIDs: []int32{1}}}}
+	library, err := qsl.New(qsl.Options{Dataset: ds, Encode: func(dst []byte, _ *datasets.Sample) ([]byte, error) { return dst, nil }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, library.Close()) })
+	e := clean(t, settings)
+	folder := t.TempDir()
+	run := &test{
+		plan: e.plan, folder: folder, dataset: ds, library: library, started: time.Now(), pre: &Preflight{}, ledger: ledger.New(1, 0),
+		config:   &backends.Config{Endpoints: []backends.Endpoint{{URL: "http://a"}, {URL: "http://b"}}},
+		failures: &failures{path: filepath.Join(folder, FailuresName)}, backends: []backends.Backend{connected{}, connected{}},
+	}
+	run.sampler, err = hostinfo.StartSampler(time.Hour)
+	require.NoError(t, err)
+	run.clock, err = hostinfo.WatchClocks()
+	require.NoError(t, err)
+	require.NoError(t, run.reserve())
+	return run
+}
+
+// connected is a backend that has opened connections, and left an endpoint out.
+type connected struct{ backends.Backend }
+
+func (connected) Connections() []int64 { return []int64{3, 4} }
+func (connected) Exclusions() []int64  { return []int64{0, 1} }
+
+// complete ends a sample.
+func (t *test) complete(seq, index int, c ledger.Completion) {
+	s := t.ledger.Shard(0)
+	s.Issue(seq, index, 100)
+	if c.Reason == "" && c.OutputTokens > 0 {
+		s.FirstToken(seq, 200)
+	}
+	c.DoneNS = 300
+	s.Complete(seq, &c)
+}
+
+// Everything that a run should have written and could not is told, whatever else is wrong with it.
+func TestWhatCouldNotBeWrittenIsTold(t *testing.T) {
+	full := errors.New("the disk is full")
+	for name, c := range map[string]struct {
+		spoil func(t *test) error
+		want  string
+	}{
+		"nothing": {func(*test) error { return nil }, ""},
+		"the list of failures": {func(r *test) error {
+			r.failures.path = filepath.Join(r.folder, "none", FailuresName)
+			r.failures.add(backends.Attempt{Reason: "reset"})
+			return nil
+		}, FailuresName},
+		"the request log": {func(r *test) error { return os.MkdirAll(filepath.Join(r.folder, RequestsName, "x"), 0o755) }, RequestsName},
+		"what judges programs": {func(r *test) error {
+			r.scorer = &scorer{notScored: "no tokenizer", judges: Judges{Close: func() error { return full }}}
+			return nil
+		}, full.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := ended(t, Settings{"scenario": "Offline"})
+			run.complete(0, 0, ledger.Completion{OutputTokens: 5})
+			require.NoError(t, c.spoil(run))
+			r, err := run.finish(context.Background())
+			require.NoError(t, err)
+			require.Equal(t, Invalid, r.Verdict, "there are no logs")
+			told := ""
+			for _, reason := range r.Reasons {
+				if reason.Code == "log_incomplete" && reason.Value == nil && reason.Text != ruleLogComplete(&evidence{}).Text {
+					told = reason.Text
+				}
+			}
+			if c.want == "" {
+				require.Empty(t, told)
+			} else {
+				require.Contains(t, told, "a log could not be written: ")
+				require.Contains(t, told, c.want)
+			}
+			require.FileExists(t, run.path(RecordName))
+			require.NotContains(t, r.Files, RecordName)
+			if name != "the request log" {
+				require.Len(t, r.Files[RequestsName], 64)
+			}
+			require.NoFileExists(t, run.path(reserveName))
+		})
+	}
+}
+
+// What the record counts, from a ledger in which everything happened.
+func TestCountsOfTheRecord(t *testing.T) {
+	run := ended(t, Settings{"scenario": "Offline"})
+	ids, usage := string(backends.TokensFromIDs), string(backends.TokensFromUsage)
+	run.complete(0, 0, ledger.Completion{OutputTokens: 5, InputTokens: 3, Source: ids, Endpoint: 0, Events: 4, Merged: 1})
+	run.complete(1, 0, ledger.Completion{OutputTokens: 5, InputTokens: 4, Source: usage, Endpoint: 1, Retries: 2}) // another prompt than was sent
+	run.complete(2, 1, ledger.Completion{OutputTokens: 1, InputTokens: 1, Source: ids, Endpoint: 1})
+	run.complete(3, 1, ledger.Completion{OutputTokens: 0, Source: ids})
+	run.complete(4, 1, ledger.Completion{Reason: "empty"})
+	run.complete(5, 0, ledger.Completion{Reason: "token_count_mismatch", Endpoint: 1, Retries: 1})
+	run.complete(6, 0, ledger.Completion{Reason: "no_endpoint", Endpoint: -1})
+	shard := run.ledger.Shard(0)
+	shard.FirstToken(0, 400)                               // again
+	shard.Complete(1, &ledger.Completion{OutputTokens: 9}) // again
+	shard.Complete(1, &ledger.Completion{OutputTokens: 9})
+	for range 4 {
+		shard.FirstToken(99, 100) // never issued
+	}
+	shard.Issue(7, 0, 100) // not ended
+	r, err := run.finish(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, SampleCounts{
+		Issued: 8, Completed: 7, Failed: 3, Retried: 2, FirstTokens: 3, Empty: 2, FailureRate: 3. / 7,
+		FailedByReason: map[string]int64{"empty": 1, "token_count_mismatch": 1, "no_endpoint": 1},
+	}, r.Samples)
+	require.Equal(t, TokenCounts{Input: 8, Output: 11, Source: "ids+usage", Mismatches: 1, Events: 4, Merged: 1}, r.Tokens)
+	require.Equal(t, []any{1, 1, int64(7)}, []any{r.oneToken, r.otherPrompts, r.misreported})
+	require.Equal(t, []EndpointCounts{
+		{URL: "http://a", Requests: 3, Failed: 1, Connections: 6},
+		{URL: "http://b", Requests: 3, Failed: 1, Retried: 3, Connections: 8, Excluded: 2},
+	}, r.Endpoints)
+	require.False(t, r.LoadGen.Complete)
+	require.NotNil(t, r.LoadGen.Result)
+}
+
+// A chat's prompt is the template's to make: its tokens are not those of the row.
+func TestPromptsOfAChatAreNotCompared(t *testing.T) {
+	run := ended(t, Settings{"scenario": "Offline"})
+	run.config.API = "chat"
+	run.complete(0, 0, ledger.Completion{OutputTokens: 5, InputTokens: 40})
+	run.complete(1, 77, ledger.Completion{OutputTokens: 5, InputTokens: 40}) // no row of the data set
+	r, err := run.finish(context.Background())
+	require.NoError(t, err)
+	require.Zero(t, r.otherPrompts)
+}
+
+// Latencies count from what LoadGen counts from.
+func TestOriginOfLatencies(t *testing.T) {
+	for _, c := range []struct {
+		scenario, mode string
+		want           ledger.Origin
+		scheduled      bool
+	}{
+		{"Offline", "performance", ledger.FromStart, false},
+		{"Offline", "accuracy", ledger.FromStart, false},
+		{"Server", "performance", ledger.FromSchedule, true},
+		{"Server", "accuracy", ledger.FromIssue, false},
+	} {
+		run := ended(t, Settings{"scenario": c.scenario, "mode": c.mode})
+		run.settings = loadgen.DefaultTestSettings()
+		run.complete(0, 0, ledger.Completion{OutputTokens: 5})
+		data := run.timed()
+		require.Equal(t, c.want, data.Origin, "%s %s", c.scenario, c.mode)
+		require.Equal(t, c.scheduled, len(data.Schedule) > 0)
+		_, err := run.finish(context.Background())
+		require.NoError(t, err)
+	}
+}
+
+func TestPartsOfTheRecord(t *testing.T) {
+	entry := func(tokens int32, done int64, reason ledger.Code) ledger.Entry {
+		return ledger.Entry{OutputTokens: tokens, DoneNS: done, Reason: reason}
+	}
+	require.Equal(t, 3, medianOutput([]ledger.Entry{entry(9, 1, 0), entry(3, 1, 0), entry(1, 1, 0), entry(50, 1, 2), entry(70, 0, 0)}))
+	require.Equal(t, 8, medianOutput([]ledger.Entry{entry(8, 1, 0), entry(2, 1, 0)}))
+	require.Zero(t, medianOutput(nil))
+
+	require.Equal(t, []any{"NaN", "+Inf", "-Inf", 1.5, "x", int64(3)}, []any{
+		jsonValue(math.NaN()), jsonValue(math.Inf(1)), jsonValue(math.Inf(-1)), jsonValue(1.5), jsonValue("x"), jsonValue(int64(3))})
+
+	warned := func(texts ...string) *mllog.Result {
+		logs := &mllog.Result{}
+		for _, text := range texts {
+			logs.WarningTexts = append(logs.WarningTexts, mllog.Text{Text: text, Count: 1})
+		}
+		return logs
+	}
+	require.True(t, audited(warned("another", auditWarning+" (audit.config). Overwriting TestSettings.")))
+	require.False(t, audited(warned("another", "no "+auditWarning)))
+	require.False(t, audited(nil))
+
+	r := loadgenResult(&mllog.Result{Complete: true, Errors: 2, Warnings: 3, Missing: []string{"x"}, Result: map[string]any{
+		"result_a": 1, "effective_b": 2, "early_stopping_c": 3, "requested_d": 4, "result_nan": math.NaN()}})
+	require.Equal(t, LoadGenResult{Complete: true, Errors: 2, Warnings: 3, Missing: []string{"x"}, Result: map[string]any{
+		"result_a": 1, "effective_b": 2, "early_stopping_c": 3, "result_nan": "NaN"}}, r)
+}
