@@ -194,8 +194,8 @@ func TestPartsOfTheRecord(t *testing.T) {
 		}
 		return logs
 	}
-	require.True(t, audited(warned("another", auditWarning+" (audit.config). Overwriting TestSettings.")))
-	require.False(t, audited(warned("another", "no "+auditWarning)))
+	require.True(t, audited(warned("another", mllog.AuditTaken+" (audit.config). Overwriting TestSettings.")))
+	require.False(t, audited(warned("another", "no "+mllog.AuditTaken)))
 	require.False(t, audited(nil))
 
 	r := loadgenResult(&mllog.Result{Complete: true, Errors: 2, Warnings: 3, Missing: []string{"x"}, Result: map[string]any{

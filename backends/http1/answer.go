@@ -1,4 +1,5 @@
-// HOT PATH: begin, header, piece, feed, end and complete run once a query or a token. They may not allocate, lock or block.
+// HOT PATH: begin, header, piece, feed, end and complete run once a query or a token. They may not lock or block, nor allocate but for
+// more queries in flight than ever before, and for the words of a failure.
 
 package http1
 

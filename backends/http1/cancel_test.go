@@ -9,21 +9,25 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+	"github.com/mlperf-go/mlperf-go/internal/race"
 )
+
+// raceFactor is how much more processor time the race detector needs.
+var raceFactor = time.Duration(map[bool]int{false: 1, true: 10}[race.Enabled])
 
 // ending is a Closed that ends the test by itself when so many first tokens have come.
 type ending struct {
 	*wiretest.Closed
 	after     int
 	cancel    func()
-	cancelled time.Time
-	last      time.Time
+	cancelled time.Duration // processor time of the process
+	last      time.Duration
 	reasons   map[backends.Reason]int
 }
 
 func (s *ending) FirstToken(q query, ids []int32, at int64) {
 	if s.Closed.FirstToken(q, ids, at); s.FirstSeen == s.after {
-		s.cancelled = time.Now()
+		s.cancelled = wiretest.ProcessorTime()
 		s.cancel()
 	}
 }
@@ -31,7 +35,9 @@ func (s *ending) FirstToken(q query, ids []int32, at int64) {
 func (s *ending) Complete(q query, o *backends.Outcome) {
 	s.Closed.Complete(q, o)
 	s.reasons[o.Reason]++
-	s.last = time.Now()
+	if s.Done == s.N {
+		s.last = wiretest.ProcessorTime()
+	}
 }
 
 // TestCancelManyStreams ends a test with thousands of streams in flight.
@@ -47,7 +53,8 @@ func TestCancelManyStreams(t *testing.T) {
 	s := &ending{Closed: wiretest.NewClosed(t, streams, streams), after: streams, cancel: cancel, reasons: map[backends.Reason]int{}}
 	require.NoError(t, b.Serve(ctx, s, s))
 	require.Equal(t, map[backends.Reason]int{backends.FailCancelled: streams}, s.reasons)
-	require.Less(t, s.last.Sub(s.cancelled), wiretest.Patience/2, "before any other limit ends them")
+	// LoadGen gets a second to come to its end. A machine that does other things gives this process less time, and takes none of its own.
+	require.Less(t, s.last-s.cancelled, 300*time.Millisecond*raceFactor, "each is completed without a look at the others")
 }
 
 // TestCancelWhileConnecting ends a test in which no connection comes about, with queries that wait for their turn and for

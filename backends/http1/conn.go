@@ -1,5 +1,5 @@
-// HOT PATH: start, flush and receive run once a request or a token. They may not allocate, lock or block; what is rare
-// (dialing, failures) is in dial.go and fail.go.
+// HOT PATH: start, flush and receive run once a request or a token. They may not lock or block, nor allocate but to keep what a full
+// socket did not take of a request; what is rare (dialing, failures) is in dial.go and fail.go.
 
 package http1
 

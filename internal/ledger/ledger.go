@@ -1,4 +1,5 @@
-// HOT PATH: Shard's methods run per query and per token. No lock, and no allocation once a chunk stands.
+// HOT PATH: Shard's methods run per query and per token. No lock but for a
+// reason that is new, and no allocation once a chunk stands.
 
 package ledger
 
