@@ -281,6 +281,11 @@ func (p *Plan) checkPaths() error {
 			return usage("tokenizer", fmt.Errorf("--tokenizer: %w", err), "")
 		}
 	}
+	if path := p.Config.String("prompt-template"); path != "" {
+		if _, err := datasets.ReadTemplate(path); err != nil {
+			return err
+		}
+	}
 	if path := p.Config.String("audit-config"); path != "" {
 		if _, err := os.Stat(path); err != nil {
 			return usage("audit_config", fmt.Errorf("the audit configuration can not be read: %w", err), "Give a readable file with --audit-config")

@@ -62,7 +62,7 @@ const unset = -1
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("server config: %w", err)
+		return nil, fmt.Errorf("server config: %w; give a readable YAML file, as docs/servers.md shows one", err)
 	}
 	defer f.Close()
 	return Parse(path, f)

@@ -235,6 +235,7 @@ func (p *program) runCampaign(ctx context.Context, k *theCampaign) error {
 		return err
 	}
 	p.printOutcomes(k.State(), outcomes)
+	p.printWayOn()
 	return err
 }
 

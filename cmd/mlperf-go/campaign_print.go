@@ -47,9 +47,14 @@ func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome)
 	}
 	if campaign.ExitCode(outcomes) == run.ExitValid {
 		fmt.Fprintln(p.stdout, "\nEvery step is done.")
-		return
 	}
-	fmt.Fprintln(p.stdout, "\nThe same command with --resume does what is missing, and keeps what is done (with make: ARGS=--resume).")
+}
+
+// printWayOn says how what is not done yet gets done.
+func (p *program) printWayOn() {
+	if p.exit != run.ExitValid && !p.json && !p.quiet {
+		fmt.Fprintln(p.stdout, "\nThe same command with --resume does what is missing, and keeps what is done (with make: ARGS=--resume).")
+	}
 }
 
 // scoreLine is the metrics that have a target, as accuracy.txt prints them.

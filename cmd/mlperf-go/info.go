@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"text/tabwriter"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -73,7 +74,7 @@ func (p *program) printPreflight(pre *run.Preflight) error {
 	for _, e := range pre.Endpoints {
 		fmt.Fprintf(w, "endpoint\t%s\n  server\t%s %s\n  models\t%v\n  context\t%d tokens\n  health\t%d\n  client\t%s\n", e.URL, orUnknown(e.Server), e.Version, e.Models, e.MaxModelLen, e.HealthStatus, e.Client)
 		if e.Generated {
-			fmt.Fprintf(w, "  token ids in\t%t\n  token ids out\t%t\n  usage\t%t\n  streams\t%s\n  answer\t%d tokens in %v\n", e.TokenIDPrompt, e.ReturnsTokenIDs, e.Usage, streaming(e), e.OutputTokens, e.Latency)
+			fmt.Fprintf(w, "  token ids in\t%t\n  token ids out\t%t\n  usage\t%t\n  streams\t%s\n  answer\t%d tokens in %v\n", e.TokenIDPrompt, e.ReturnsTokenIDs, e.Usage, streaming(e), e.OutputTokens, e.Latency.Round(10*time.Microsecond))
 		}
 		for _, n := range e.Notes {
 			fmt.Fprintf(w, "  note\t%s\n", n)
@@ -88,7 +89,7 @@ func streaming(e *backends.Probe) string {
 	if !e.Streams {
 		return "not asked for in this scenario"
 	}
-	return fmt.Sprintf("true, the first token after %v", e.TTFT)
+	return fmt.Sprintf("true, the first token after %v", e.TTFT.Round(10*time.Microsecond))
 }
 
 const bashCompletion = `_mlperf_go() {

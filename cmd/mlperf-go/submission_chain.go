@@ -53,6 +53,7 @@ func (p *program) chain(c *cli.Context) error {
 	}
 	if err != nil || p.exit != run.ExitValid {
 		p.printOutcomes(k.State(), outcomes)
+		p.printWayOn()
 		return err
 	}
 	return p.handIn(c.Context, k, outcomes)
