@@ -113,6 +113,7 @@ type failures struct {
 	start int64
 	mu    sync.Mutex
 	lines *atomicfile.Lines
+	ended bool // what comes later is of a test that has its record
 	err   error
 }
 
@@ -131,7 +132,7 @@ type failureLine struct {
 func (f *failures) add(a backends.Attempt) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.err != nil {
+	if f.err != nil || f.ended {
 		return
 	}
 	if f.lines == nil {
@@ -151,6 +152,7 @@ func (f *failures) add(a backends.Attempt) {
 func (f *failures) close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.ended = true
 	if f.lines != nil {
 		f.err = errors.Join(f.err, f.lines.Close())
 		f.lines = nil

@@ -93,10 +93,10 @@ func TestReleaseLeavesNothing(t *testing.T) {
 
 func TestFailuresFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FailuresName)
-	f := &failures{path: path, urls: []string{"http://a", "http://b"}, start: 1e9}
-	require.NoError(t, f.close())
+	require.NoError(t, (&failures{path: path}).close())
 	require.NoFileExists(t, path, "a run without a failure has no such file")
 
+	f := &failures{path: path, urls: []string{"http://a", "http://b"}, start: 1e9}
 	var wait sync.WaitGroup
 	for i := range 50 {
 		wait.Go(func() {
@@ -105,6 +105,11 @@ func TestFailuresFile(t *testing.T) {
 	}
 	wait.Wait()
 	require.NoError(t, f.close())
+	f.add(backends.Attempt{Query: loadgen.Query{Seq: 50}}) // of a test that was ended early, and whose loops run on
+	require.NoError(t, f.close())
+	files, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Len(t, files, 1, "what comes behind the record begins no file of its own")
 	r, err := atomicfile.OpenLines(path)
 	require.NoError(t, err)
 	defer r.Close()
