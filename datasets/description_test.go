@@ -114,7 +114,9 @@ func TestDescriptionsThatAreRefused(t *testing.T) {
 		"file_format: xml":                 "none of auto, csv, json, npy, parquet, pickle, pkl",
 		"name:":                            "takes one value that is not empty",
 		"model_specific: {max_tokens: []}": "takes one value",
-		"a\nb":                             "no map",
+		"name: &b [x, x, x, x, x, x, x]\ndescription: &c [*b, *b, *b, *b, *b]\nfile_format: [*c, *c, *c]": "takes one value",
+		"name: [a": "line 1",
+		"a\nb":     "no map",
 	} {
 		_, err := describe(t, text)
 		require.ErrorContains(t, err, want, text)

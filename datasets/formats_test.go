@@ -3,12 +3,14 @@ package datasets
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -18,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -252,6 +255,19 @@ func bigList(dst []byte, row int, between string) []byte {
 
 // bigSets write the big set in one format each.
 var bigSets = map[string]func(t *testing.T, f *os.File){
+	"JSON array": func(t *testing.T, f *os.File) { writeBigArray(t, f) },
+	"JSON array, gzip": func(t *testing.T, f *os.File) {
+		w, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
+		require.NoError(t, err)
+		writeBigArray(t, w)
+		require.NoError(t, w.Close())
+	},
+	"JSON array, zstd": func(t *testing.T, f *os.File) {
+		w, err := zstd.NewWriter(f, zstd.WithEncoderLevel(zstd.SpeedFastest))
+		require.NoError(t, err)
+		writeBigArray(t, w)
+		require.NoError(t, w.Close())
+	},
 	"JSON Lines": func(t *testing.T, f *os.File) {
 		writeBig(t, f, "", "{\"tok_input\":[", ", ", "],\"input\":\"text\"}\n", "")
 	},
@@ -307,7 +323,11 @@ var bigSets = map[string]func(t *testing.T, f *os.File){
 // bigLengths ends the name of the file of lengths beside a set that needs one.
 const bigLengths = ".lengths"
 
-func writeBig(t *testing.T, f *os.File, begin, before, between, after, end string) {
+func writeBigArray(t *testing.T, w io.Writer) {
+	writeBig(t, w, `[{"tok_input":[1],"input":"text"}`, `,{"tok_input":[`, ", ", "],\"input\":\"text\"}", "]")
+}
+
+func writeBig(t *testing.T, f io.Writer, begin, before, between, after, end string) {
 	row := []byte(begin)
 	for i := range bigRows {
 		row = append(bigList(append(row, before...), i, between), after...)
@@ -315,7 +335,7 @@ func writeBig(t *testing.T, f *os.File, begin, before, between, after, end strin
 		require.NoError(t, err)
 		row = row[:0]
 	}
-	_, err := f.WriteString(end)
+	_, err := io.WriteString(f, end)
 	require.NoError(t, err)
 }
 
@@ -338,7 +358,10 @@ func TestBigSets(t *testing.T) {
 		fmt.Println(string(status))
 		return
 	}
-	for name, write := range bigSets {
+	table := fmt.Sprintf("%d rows of %d ids       s  CPU s   MB of file  peak MB", bigRows, bigIDs)
+	defer func() { t.Log(table) }()
+	for _, name := range slices.Sorted(maps.Keys(bigSets)) {
+		write := bigSets[name]
 		t.Run(name, func(t *testing.T) {
 			f, err := os.CreateTemp(t.TempDir(), "big")
 			require.NoError(t, err)
@@ -354,8 +377,10 @@ func TestBigSets(t *testing.T) {
 			require.NotNil(t, found, string(out))
 			peak, err := strconv.ParseInt(string(found[1])+"000", 10, 64)
 			require.NoError(t, err)
-			t.Logf("%d rows of %d ids: %.2f s (CPU %.2f s), peak %d MB", bigRows, bigIDs, took.Seconds(),
-				(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), peak/1e6)
+			info, err := os.Stat(f.Name())
+			require.NoError(t, err)
+			table += fmt.Sprintf("\n%-20s %7.2f %6.2f %12d %8d", name, took.Seconds(),
+				(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), info.Size()/1e6, peak/1e6)
 			if race.Enabled {
 				return
 			}

@@ -144,7 +144,8 @@ func TestModelFileRefuses(t *testing.T) {
 		"name: a\nscoring: {scorer: reasoning}":                       "scoring names no column for its target",
 		"name: a\nscoring: {scorer: reasoning, columns: {target: t}}": `the column "t", which is not among columns`,
 		"name: a\nscoring: {scorer: reasoning, targets: [{min: 1}]}":  "a target has no metric",
-		"name: &x a\naliases: [*x]":                                   "a text is expected",
+		"name: a\naliases:\n  - &b [x, x, x, x, x, x, x, x, x]\n  - &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\n  - &d [*c, *c, *c, *c, *c, *c, *c, *c, *c]\n  - [*d, *d, *d, *d]": "a text is expected",
+		"name: &x a\naliases: [*x]": "a text is expected",
 	} {
 		_, err := readText(text)
 		require.ErrorContains(t, err, why, text)

@@ -84,6 +84,10 @@ func TestNoBenchmarkIsNamedOutsideTables(t *testing.T) {
 		}
 		compared := comparisons(s)
 		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sum, ok := n.(*ast.BinaryExpr); ok {
+				value, _ := concatenated(sum)
+				require.False(t, names[strings.ToLower(value)] || family.MatchString(value), "%s puts the name of the benchmark %q together", s.at(n), value)
+			}
 			lit, ok := n.(*ast.BasicLit)
 			if !ok || lit.Kind != token.STRING || allowed[lit] {
 				return true
@@ -99,7 +103,24 @@ func TestNoBenchmarkIsNamedOutsideTables(t *testing.T) {
 // family is how a part of a benchmark's name begins: a test for it would be a rule for several of them.
 var family = regexp.MustCompile(`^(?i)[^a-z]*(llama|gpt-?j|gpt[-_]?oss|mixtral|deepseek|qwen|[0-9.]+b\b)`)
 
-// comparisons are the literals that something is held against: by an operator, a case, or a function of strings.
+// concatenated is the text that literals make together.
+func concatenated(e ast.Expr) (text string, ok bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, e.Kind == token.STRING && err == nil
+	case *ast.BinaryExpr:
+		left, ok := concatenated(e.X)
+		right, also := concatenated(e.Y)
+		if ok && also && e.Op == token.ADD {
+			return left + right, true
+		}
+	}
+	return "", false
+}
+
+// comparisons are the literals that something is held against: by an operator, a case, or a function of strings, or by the name of a
+// constant.
 func comparisons(s source) map[*ast.BasicLit]bool {
 	found := map[*ast.BasicLit]bool{}
 	add := func(list ...ast.Expr) {
@@ -115,6 +136,8 @@ func comparisons(s source) map[*ast.BasicLit]bool {
 			add(n.X, n.Y)
 		case *ast.CaseClause:
 			add(n.List...)
+		case *ast.ValueSpec:
+			add(n.Values...)
 		case *ast.IndexExpr:
 			add(n.Index)
 		case *ast.CallExpr:
@@ -135,16 +158,22 @@ func TestWhatNamesABenchmark(t *testing.T) {
 		require.Equal(t, want, family.MatchString(text), text)
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), "a.go", `package a
+const c = "zero"
 func f(s string, m map[string]int) bool {
 	switch s { case "one": }
 	return s == "two" || strings.HasPrefix(s, "three") || m["four"] > 0 || g("five")
 }`, 0)
 	require.NoError(t, err)
+	sum, err := parser.ParseExpr(`"a" + "b" + "c"`)
+	require.NoError(t, err)
+	text, ok := concatenated(sum)
+	require.True(t, ok)
+	require.Equal(t, "abc", text)
 	var got []string
 	for lit := range comparisons(source{file: file}) {
 		got = append(got, lit.Value)
 	}
-	require.ElementsMatch(t, []string{`"one"`, `"two"`, `"three"`, `"four"`}, got)
+	require.ElementsMatch(t, []string{`"zero"`, `"one"`, `"two"`, `"three"`, `"four"`}, got)
 }
 
 // data are the literals of a file's package-level variables.

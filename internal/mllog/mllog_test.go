@@ -5,14 +5,18 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/race"
 	"pgregory.net/rapid"
 )
 
@@ -294,6 +298,21 @@ func TestAccuracyOfBrokenLogs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A record without an end is given up at the bound.
+func TestAccuracyRecordWithoutEnd(t *testing.T) {
+	if testing.Short() || race.Enabled {
+		t.Skip("reads a record of 256 MiB")
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := ReadAccuracy(io.MultiReader(strings.NewReader(`[{ "seq_id" : 3, "qsl_idx" : 5, "data" : "`), endless{}), func(*AccuracyEntry) error { return nil })
+	runtime.ReadMemStats(&after)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "\n")
+	require.Less(t, len(err.Error()), 1000)
+	require.Less(t, after.Sys-before.Sys, uint64(4*MaxRecord))
 }
 
 func TestAccuracyRoundTrip(t *testing.T) {
