@@ -62,6 +62,9 @@ func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Con
 	if err := p.checkLengths(pre); err != nil {
 		return nil, err
 	}
+	if note := p.foreignPrompts(samples); note != "" {
+		pre.Notes = append(pre.Notes, note)
+	}
 	pre.adapt(c)
 	return pre, p.expectLatency(pre, latencies, generate)
 }
@@ -89,6 +92,25 @@ func (p *Plan) checkLengths(pre *Preflight) error {
 		}
 	}
 	return nil
+}
+
+// foreignPrompts tells of token ids of another model: ids of one vocabulary are valid ids of every larger one.
+func (p *Plan) foreignPrompts(samples []datasets.Sample) string {
+	if p.Row.BOS == models.NoBOS || !p.HasDataset() || p.Row.Name == models.Generic {
+		return ""
+	}
+	n := 0
+	for i := range samples {
+		ids := samples[i].InputIDs
+		if len(ids) > 0 && (ids[0] == p.Row.BOS || ids[0] == datasets.SynthBOS) {
+			return ""
+		}
+		n += min(len(ids), 1)
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no prompt of the data set begins with token %d, as those of %s do: is it the data set of another model?", p.Row.BOS, p.Row.Name)
 }
 
 // expectLatency sets SingleStream's expected latency to the median of what was seen. It must be near the truth: LoadGen asks for

@@ -80,6 +80,9 @@ func (p *program) printPreflight(pre *run.Preflight) error {
 			fmt.Fprintf(w, "  note\t%s\n", n)
 		}
 	}
+	for _, n := range pre.Notes {
+		fmt.Fprintf(w, "note\t%s\n", n)
+	}
 	fmt.Fprintf(w, "open files\t%d of at most %d\n", pre.OpenFiles.Now, pre.OpenFiles.Hard)
 	return w.Flush()
 }
