@@ -90,7 +90,9 @@ func TestFaultAllEndpointsDie(t *testing.T) {
 	r.holdsTogether(t, requestsOf(t, r))
 	require.Equal(t, Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)
-	require.Positive(t, r.Samples.FailedByReason["connect"]+r.Samples.FailedByReason["no_endpoint"], r.Samples.FailedByReason)
+	by := r.Samples.FailedByReason // on a busy machine every sample may be in flight before the first server is gone: then all are reset
+	require.Positive(t, r.Samples.Failed)
+	require.Equal(t, r.Samples.Failed, by["connect"]+by["no_endpoint"]+by["reset"], by)
 }
 
 // away makes a server that goes at the first sample that strikes and listens again after a while, on the same port.
