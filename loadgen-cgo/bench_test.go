@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/race"
 )
 
 const (
@@ -46,7 +48,7 @@ func TestBridgeCPUPerQuery(t *testing.T) {
 	t.Logf("CPU per query, medians of %d: C++ worker %v, ring and Go %v; median difference %v (%v)",
 		repetitions, median(cppCosts), median(goCosts), median(differences), differences)
 	fmt.Printf("MEASURED bridge/go %.4f us\nMEASURED bridge/cpp %.4f us\n", us(median(goCosts)), us(median(cppCosts)))
-	if repetitions > 1 {
+	if repetitions > 1 && !race.Enabled {
 		require.Less(t, median(differences), maxCPUPerQuery)
 	}
 }

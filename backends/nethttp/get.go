@@ -67,6 +67,7 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 	if reply.Body, err = io.ReadAll(io.LimitReader(response.Body, maxReply)); err != nil {
 		return nil, unreachable(ctx, method, reply.URL, err)
 	}
+	reply.Body = target.Redact(reply.Body) // parts of it stand in messages
 	return reply, nil
 }
 

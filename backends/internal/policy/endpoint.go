@@ -62,19 +62,29 @@ func (e *Endpoint) Fields() []Field {
 	return fields
 }
 
-// redact takes the API key out of a text.
-func (e *Endpoint) redact(text []byte) []byte {
+// leastOfKey is how much of a key at a text's end, in bytes, is taken for the beginning of the key.
+const leastOfKey = 4
+
+// Redact takes the API key out of a text, also the beginning of it at the end of a text that was cut there.
+func (e *Endpoint) Redact(text []byte) []byte {
 	if e.key == "" {
-		return bytes.Clone(text)
+		return text
 	}
-	return bytes.ReplaceAll(text, []byte(e.key), []byte("[key]"))
+	text = bytes.ReplaceAll(text, []byte(e.key), []byte("[key]"))
+	whole := bytes.TrimSuffix(text, []byte("...")) // what backends.Cut leaves
+	for n := min(len(e.key)-1, len(whole)); n >= leastOfKey; n-- {
+		if rest, is := bytes.CutSuffix(whole, []byte(e.key[:n])); is {
+			return append(bytes.Clone(rest), "[key]"...)
+		}
+	}
+	return text
 }
 
 // Record is a failed attempt as the record keeps it: a server may have sent the API key back, and it is taken out.
 func (e *Endpoint) Record(q loadgen.Query, endpoint int, f *Failure, body []byte, retried bool, atNS int64) backends.Attempt {
 	return backends.Attempt{
-		Query: q, Endpoint: endpoint, Reason: f.Reason, Detail: string(e.redact(fmt.Appendf(nil, "POST %s: %s", e, f.Detail))),
-		Body: e.redact(body), Retried: retried, AtNS: atNS,
+		Query: q, Endpoint: endpoint, Reason: f.Reason, Detail: string(e.Redact(fmt.Appendf(nil, "POST %s: %s", e, f.Detail))),
+		Body: bytes.Clone(e.Redact(body)), Retried: retried, AtNS: atNS,
 	}
 }
 

@@ -92,6 +92,14 @@ func TestEndpoints(t *testing.T) {
 	a := e.Record(loadgen.Query{}, 0, &Failure{Reason: "http_401", Detail: "who is k3y"}, []byte("k3y?"), false, 1)
 	require.Equal(t, "POST http://h:1/p/v1/completions: who is [key]", a.Detail)
 	require.Equal(t, "[key]?", string(a.Body))
+	long, err := NewEndpoint(backends.Endpoint{URL: "http://h:1", APIKey: "sk-0123456789"}, "/v1")
+	require.NoError(t, err)
+	for text, want := range map[string]string{
+		"": "", "nothing of it": "nothing of it", "sk-": "sk-", "a sk-0123456789 b": "a [key] b", "a sk-012345678": "a [key]",
+		"a sk-0...": "a [key]", "sk-0123456789sk-01": "[key][key]", "a sk-0123...b": "a sk-0123...b",
+	} {
+		require.Equal(t, want, string(long.Redact([]byte(text))), text)
+	}
 	e, err = NewEndpoint(backends.Endpoint{URL: "unix:///run/s"}, "/v1")
 	require.NoError(t, err)
 	require.Equal(t, []string{"localhost", "unix:///run/s /v1"}, []string{e.Host, e.String()})
