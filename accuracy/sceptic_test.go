@@ -12,6 +12,8 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/race"
 )
 
 // Logs by which a score could be made better than the run was: the figures are the reference's, and nothing is claimed of them.
@@ -111,7 +113,7 @@ func TestAnswersOfAMegabyte(t *testing.T) {
 			Function: `[{"name":"g","parameters":{"type":"dict","properties":{"a":{"type":"integer"}},"required":["a"]}}]`},
 	}
 	length := 1 << 20
-	if testing.Short() || raceDetector {
+	if testing.Short() || race.Enabled {
 		length = 1 << 14
 	}
 	seen := map[string]bool{}
