@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -108,8 +109,9 @@ func runBenchClient() {
 }
 
 // TestAgainstOthers measures this client, alone and with LoadGen, net/http, and wrk, one after the other in each round, with the
-// server on one processor and the client on the other. HTTP1_BENCH is the number of rounds, HTTP1_BENCH_ONLY an expression
-// for "row/kind". It prints one line per measurement, for scripts/benchsum.
+// server on one processor and the client on the other. Every second round goes through the kinds backwards, so that what drifts on
+// the machine favours nobody. HTTP1_BENCH is the number of rounds, HTTP1_BENCH_ONLY an expression for "row/kind". It prints one line
+// per measurement, for scripts/benchsum.
 func TestAgainstOthers(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("HTTP1_BENCH"))
 	if rounds == 0 {
@@ -124,9 +126,13 @@ func TestAgainstOthers(t *testing.T) {
 	for i, c := range benchRows {
 		urls[i] = wiretest.CannedPaced(t, 0, c.pace, c.segments...)
 	}
-	for range rounds {
+	for round := range rounds {
 		for i, c := range benchRows {
-			for _, kind := range c.kinds {
+			kinds := slices.Clone(c.kinds)
+			if round%2 == 1 {
+				slices.Reverse(kinds)
+			}
+			for _, kind := range kinds {
 				if _, built := benchKinds[kind]; !only.MatchString(c.name+"/"+kind) || (!built && (kind != "wrk" || wrk == "")) {
 					continue
 				}

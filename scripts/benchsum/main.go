@@ -19,7 +19,7 @@ type report struct {
 	Rounds       int                  `json:"rounds"`
 	Figures      []figure             `json:"figures"`
 	Measurements map[string]float64   `json:"measurements"` // medians: ns of benchmarks, else the unit that the figure's name implies
-	measured     map[string][]float64 // by name, one value per round
+	measured     map[string][]float64 // by name, as the rounds have them
 }
 
 // figure is one row of the table.
@@ -145,12 +145,13 @@ func (r *report) missing(g *goal) string {
 
 func median(v []float64) float64 {
 	sorted := slices.Sorted(slices.Values(v))
-	return sorted[len(sorted)/2]
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 func (r *report) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "median of %d\tmeasured\tof the rounds\tfloor\tgoal\tmet\n", r.Rounds)
+	fmt.Fprintf(w, "median of %d rounds\tmeasured\tof the rounds\tfloor\tgoal\tmet\n", r.Rounds)
 	for _, f := range r.Figures {
 		bound := ""
 		if f.AtMost {

@@ -41,7 +41,7 @@ func TestTable(t *testing.T) {
 	var out bytes.Buffer
 	require.Equal(t, 0, mainCode(append([]string{"-json", path}, rounds(t, "MEASURED whole-1.2KB-64/wrk 20 us\n")...), &out))
 	for _, row := range []string{
-		`median of 3 +measured +of the rounds +floor +goal +met\n`,
+		`median of 3 rounds +measured +of the rounds +floor +goal +met\n`,
 		`HTTP client alone / wrk, 1.2 KB, 64 connections +1.00 x +0.67 to 2.00 +0.95 +1.1 +floor\n`,
 		`whole path with LoadGen / wrk, 64 connections +2.00 x +2.00 to 2.00 +0.85 +1.05 +goal\n`,
 		`whole path with LoadGen / wrk, 256 connections +- +- +0.85 +1.05 +not measured\n`,
@@ -87,5 +87,11 @@ func TestMarks(t *testing.T) {
 	for _, g := range goals {
 		require.NotEqual(t, "no", g.met(g.Floor), g.What)
 		require.Equal(t, "goal", g.met(g.Goal), g.What)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for want, of := range map[float64][]float64{3: {3}, 2: {1, 3}, 5: {9, 5, 1}, 4: {100, 3, 5, 1}} {
+		require.InDelta(t, want, median(of), 0, of)
 	}
 }
