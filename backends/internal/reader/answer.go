@@ -74,6 +74,7 @@ type Answer struct {
 	counted int  // tokens of the text, as a tokenizer counts them; -1: they were not
 	choice  bool // a choice came
 	done    bool // [DONE] came
+	over    bool // of a batch: [DONE] came, and every part that began has its end
 	reason  backends.Reason
 	detail  string
 }
@@ -120,7 +121,7 @@ func (a *Answer) Begin(contentType string) {
 	a.pieces, a.merged = 0, 0
 	a.timed, a.mirror, a.hasIDs, a.bareIDs, a.choice, a.done = 0, false, false, false, false, false
 	a.reason, a.detail = backends.OK, ""
-	a.hidden, a.early, a.counted, a.calls = false, false, -1, nil
+	a.hidden, a.early, a.over, a.counted, a.calls = false, false, false, -1, nil
 }
 
 func emptied(b []byte) []byte {
@@ -135,7 +136,7 @@ func (a *Answer) Tokens() []int32 { return a.tokens }
 
 // Settled is true after a failure, and after [DONE] of an answer that has its finish reason.
 func (a *Answer) Settled() bool {
-	return a.reason != backends.OK || (a.done && a.finish != "")
+	return a.reason != backends.OK || a.over || (a.done && a.finish != "")
 }
 
 // Feed reads p up to the next event with output tokens.

@@ -65,9 +65,7 @@ func (b *Batch) Begin(contentType string) {
 func (b *Batch) Tokens() []int32 { return nil }
 
 // Settled is true after a failure, and after [DONE] of a stream all of whose parts have their finish reason.
-func (b *Batch) Settled() bool {
-	return b.whole.reason != backends.OK || (b.whole.done && b.seen > 0 && b.open == 0)
-}
+func (b *Batch) Settled() bool { return b.whole.Settled() }
 
 // Finish reads what is left. The parts of o are in the order of a body, or of their indices, each with the index that it
 // carries; whether they are the ones that were asked for is not known here. An answer that was cut has none.

@@ -31,13 +31,21 @@ func (b *Batch) Feed(p []byte) (int, []byte) {
 // News are the parts for which the last Feed found tokens.
 func (b *Batch) News() []backends.News { return b.news }
 
-// take reads one document and gives the number of new output tokens of all parts.
+// take reads one document and gives the number of new output tokens of all parts. What comes behind the one that settles the
+// batch is not read, whether the same bytes brought it or later ones.
 func (b *Batch) take(doc []byte) int {
 	b.news = b.news[:0]
-	w := b.whole
-	if !w.decode(doc) {
-		return 0
+	n := 0
+	if b.whole.decode(doc) {
+		n = b.spread(doc)
 	}
+	b.whole.over = b.whole.done && b.seen > 0 && b.open == 0
+	return n
+}
+
+// spread gives the event, which doc is, to the parts that it is of.
+func (b *Batch) spread(doc []byte) int {
+	w := b.whole
 	switch e := &w.event; {
 	case e.IsError || e.Choices == 0: // of the whole batch
 		return w.apply(e)
