@@ -128,7 +128,11 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 	}
 	s.input.Log, s.input.Rehearsal = filepath.Join(t.path(LogFolder), mllog.AccuracyName), len(t.plan.Rehearsal) > 0
 	r, err := accuracy.Score(ctx, s.input)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil: // nobody takes a test for done whose score was wanted and was not waited for
+		t.ended, t.outside = fmt.Errorf("its answers were not scored: %w", context.Cause(ctx)), true
+		return nil, notScored("the scoring was ended early; 'mlperf-go accuracy' scores the log that the test left"), nil
+	case err != nil:
 		return nil, notScored(err.Error()), nil
 	}
 	r.Notes = append(r.Notes, s.judges.Notes...)
