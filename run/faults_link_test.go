@@ -174,10 +174,11 @@ func TestFaultLossyLink(t *testing.T) {
 		url = strings.TrimSpace(string(text))
 		return err == nil && url != ""
 	}, 30*time.Second, 10*time.Millisecond)
-	r := startIn(t, []string{"ip", "netns", "exec", l.names[0]}, "--served-model", "m", "--dataset", faultSet(t, "", 64), "--endpoint", url, "--min-queries", "300", "--min-duration", "0",
-		"--max-tokens", "64", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "60", "--backend", "vllm")
+	r := startIn(t, []string{"ip", "netns", "exec", l.names[0]}, "--served-model", "m", "--dataset", faultSet(t, "", 64), "--endpoint", url, "--min-queries", "600", "--min-duration", "0",
+		"--max-tokens", "64", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "100", "--backend", "vllm")
 	t.Logf("TTFT mean %.0f ms p99 %.0f ms, %d repeated", 1e3*r.LatencyS.TTFT.Mean, 1e3*r.LatencyS.TTFT.P99, r.Samples.Retried)
-	r.sound(t, "loadgen_invalid", "scenario_limit")
+	r.isValid(t) // no limits: the line is slow, and nothing is wrong with the answers
+	require.Equal(t, r.Samples.Issued, r.Samples.Completed)
 	require.EqualValues(t, 64*r.Samples.Issued, r.Tokens.Output)
 	require.Greater(t, r.LatencyS.TTFT.P50, 0.100)
 }

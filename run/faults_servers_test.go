@@ -7,9 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -50,6 +48,92 @@ func secondDies(server int, x *call) {
 	x.good()
 }
 
+// failedBy wants the run to be INVALID with exit 1 for failed samples, all of them for one of these reasons, and each written down.
+func (r *ran) failedBy(t *testing.T, reasons ...string) {
+	t.Helper()
+	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, ExitInvalid, r.Exit)
+	require.True(t, r.has("failed_samples"), r.Reasons)
+	sum := int64(0)
+	for _, reason := range reasons {
+		sum += r.Samples.FailedByReason[reason]
+	}
+	require.Positive(t, sum, r.Samples.FailedByReason)
+	require.Equal(t, r.Samples.Failed, sum, "only %v: %v", reasons, r.Samples.FailedByReason)
+	failures, err := os.ReadFile(filepath.Join(r.Folder, FailuresName))
+	require.NoError(t, err)
+	for _, reason := range reasons {
+		if r.Samples.FailedByReason[reason] > 0 {
+			require.Contains(t, string(failures), `"`+reason+`"`)
+		}
+	}
+}
+
+// A server that takes no further connection after its first answer: three queries in a row are refused, and the others find no endpoint.
+func TestFaultRefused(t *testing.T) {
+	program(t)
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/completions" {
+			_, _ = io.WriteString(w, facts[r.URL.Path]) // empty where there is nothing to tell
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		_ = l.Close() // before the bytes that let the client go on
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, (&call{prompt: []int32{1, 2, 3}}).whole())
+	}))
+	require.NoError(t, server.Listener.Close())
+	server.Listener = l
+	server.Start()
+	defer server.Close()
+	r := faultRun(t, "offline", []string{server.URL}, "--concurrency", "1", "--endpoint-timeout", "1s")
+	r.holdsTogether(t, requestsOf(t, r))
+	r.failedBy(t, "connect", "no_endpoint")
+	require.Equal(t, map[string]int64{"connect": 3, "no_endpoint": 28}, r.Samples.FailedByReason)
+	require.EqualValues(t, 1, r.Endpoints[0].Excluded)
+}
+
+// A server that is busy for a second: the repeats come when Retry-After allows it and not before, when they would be refused for good,
+// and the run is VALID.
+func TestFaultRetryAfterIsKept(t *testing.T) {
+	program(t)
+	t.Parallel()
+	var mu sync.Mutex
+	var busyUntil time.Time
+	refused := int64(0)
+	server := serveFaults(t, func(x *call) {
+		mu.Lock()
+		defer mu.Unlock()
+		if busyUntil.IsZero() {
+			busyUntil = time.Now().Add(time.Second)
+		}
+		if time.Now().Before(busyUntil) {
+			refused++
+			refuse("429 Too Many Requests", "Retry-After: 1")(x)
+			return
+		}
+		x.good()
+	})
+	r := faultRun(t, "calm", []string{server.url}, "--retries", "1")
+	log := requestsOf(t, r)
+	r.holdsTogether(t, log)
+	r.isValid(t)
+	for _, e := range log.Entries {
+		if e.Retries > 0 {
+			require.Greater(t, e.FirstTokenNS-e.IssuedNS, int64(time.Second), "the wait is part of the latency")
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	require.Positive(t, refused)
+	require.Equal(t, refused, r.Samples.Retried)
+	require.Equal(t, refused, r.Endpoints[0].Retried)
+}
+
 // One of four servers dies at the first sample that strikes: what it had fails, nothing is lost or doubled, the others go on.
 func TestFaultOneEndpointOfFourDies(t *testing.T) {
 	program(t)
@@ -58,9 +142,7 @@ func TestFaultOneEndpointOfFourDies(t *testing.T) {
 	r := faultRun(t, "", urls, "--retries", "0", "--lb", "round-robin")
 	log := requestsOf(t, r)
 	r.holdsTogether(t, log)
-	require.Equal(t, Invalid, r.Verdict)
-	require.Equal(t, ExitInvalid, r.Exit)
-	require.Positive(t, r.Samples.Failed)
+	r.failedBy(t, "reset", "connect")
 	require.Less(t, r.Samples.Failed, r.Samples.Issued/2, "the others go on")
 	for i := range log.Entries {
 		if e := &log.Entries[i]; !e.Succeeded() {
@@ -76,9 +158,9 @@ func TestFaultOneEndpointOfFourDiesAndOthersTakeOver(t *testing.T) {
 	program(t)
 	t.Parallel()
 	urls := fleet(t, 4, secondDies)
-	r := faultRun(t, "", urls, "--retries", "8", "--lb", "round-robin")
+	r := faultRun(t, "calm", urls, "--retries", "8", "--lb", "round-robin")
 	r.holdsTogether(t, requestsOf(t, r))
-	require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
+	r.isValid(t)
 	require.Positive(t, r.Samples.Retried)
 }
 
@@ -88,11 +170,7 @@ func TestFaultAllEndpointsDie(t *testing.T) {
 	urls := fleet(t, 2, func(_ int, x *call) { x.hangUp = true; x.server.close() })
 	r := faultRun(t, "", urls, "--request-timeout", "20s", "--endpoint-timeout", "1s")
 	r.holdsTogether(t, requestsOf(t, r))
-	require.Equal(t, Invalid, r.Verdict)
-	require.Equal(t, ExitInvalid, r.Exit)
-	by := r.Samples.FailedByReason // on a busy machine every sample may be in flight before the first server is gone: then all are reset
-	require.Positive(t, r.Samples.Failed)
-	require.Equal(t, r.Samples.Failed, by["connect"]+by["no_endpoint"]+by["reset"], by)
+	r.failedBy(t, "connect", "no_endpoint", "reset") // on a busy machine every sample may be in flight before the first server is gone: then all are reset
 }
 
 // away makes a server that goes at the first sample that strikes and listens again after a while, on the same port.
@@ -137,8 +215,7 @@ func TestFaultServerReturns(t *testing.T) {
 			t.Parallel()
 			r := start(t, "--served-model", "m", "--dataset", faultSet(t, "", 16), "--endpoint", away(t, gap), "--min-queries", "150", "--min-duration", "0",
 				"--max-tokens", "4", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "15", "--backend", "vllm")
-			require.Equal(t, Invalid, r.Verdict)
-			require.Equal(t, ExitInvalid, r.Exit)
+			r.failedBy(t, "reset", "connect")
 			require.Equal(t, r.Samples.Issued, r.Samples.Completed)
 			log := requestsOf(t, r)
 			require.Len(t, log.Entries, int(r.Samples.Issued))
@@ -197,8 +274,7 @@ func TestFaultTLS(t *testing.T) {
 	})
 	r := faultRun(t, "", []string{s.url}, "--ca-file", file)
 	r.holdsTogether(t, requestsOf(t, r))
-	require.Equal(t, Invalid, r.Verdict)
-	require.Equal(t, ExitInvalid, r.Exit)
+	r.failedBy(t, "tls", "reset") // the second on the connection that brought the change
 	require.Positive(t, r.Samples.FailedByReason["tls"], r.Samples.FailedByReason)
 }
 
@@ -248,32 +324,4 @@ func TestServerThatCutsPrompts(t *testing.T) {
 	i := slices.IndexFunc(r.Reasons, func(c Cause) bool { return c.Code == "token_mismatch" })
 	require.GreaterOrEqual(t, i, 0, r.Reasons)
 	require.EqualValues(t, struck, r.Reasons[i].Value)
-}
-
-// In a batch the count is of all its prompts together, and tells no sample from another: each of them fails.
-func TestServerThatCutsPromptsOfABatch(t *testing.T) {
-	program(t)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			_, _ = io.WriteString(w, facts[r.URL.Path]) // empty where there is nothing to tell
-			return
-		}
-		var asked struct{ Prompt [][]int }
-		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		var choices []string
-		for i := range asked.Prompt {
-			choices = append(choices, fmt.Sprintf(`{"index":%d,"text":" t","token_ids":[10,11,12,13],"finish_reason":"length"}`, i))
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"choices":[%s],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, strings.Join(choices, ","), 2*len(choices), goodTokens*len(choices))
-	}))
-	defer server.Close()
-	r := faultRun(t, "offline", []string{server.URL}, "--offline-strategy", "batch", "--batch-size", "8")
-	require.EqualValues(t, 32, r.Samples.Completed)
-	require.Equal(t, map[string]int64{"token_count_mismatch": 32}, r.Samples.FailedByReason)
-	require.Equal(t, Invalid, r.Verdict)
-	require.True(t, r.has("token_mismatch"), r.Reasons)
 }

@@ -176,6 +176,10 @@ var kinds = map[string][]string{
 	"chat":    {"--model", "generic", "--scenario", "Server", "--target-qps", "200", "--backend", "openai", "--api", "chat"},
 	"native":  {"--model", "generic", "--scenario", "Server", "--target-qps", "200", "--backend", "sglang"},
 	"llama":   {"--model", "llama3.1-8b", "--scenario", "Server", "--target-qps", "200", "--backend", "vllm", "--min-tokens", "1"},
+
+	// Streams in Offline, where LoadGen wants no 459 queries before it says VALID.
+	"calm":        {"--model", "generic", "--scenario", "Offline", "--backend", "vllm", "--stream"},
+	"calm native": {"--model", "generic", "--scenario", "Offline", "--backend", "sglang", "--stream"},
 }
 
 // faultSet writes a data set whose prompts tell a server which of them to strike.
@@ -224,6 +228,35 @@ func TestFaults(t *testing.T) {
 			r.tells(t, row, struck)
 		})
 	}
+}
+
+// What the client must bear leaves nothing behind: the run is VALID with exit 0, each answer whole and with a first token.
+func TestFaultsThatAreBorne(t *testing.T) {
+	program(t)
+	for _, row := range faultRows {
+		if row.want != backends.OK {
+			continue
+		}
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			r := faultRun(t, strings.TrimSpace("calm "+row.kind), []string{serveFaults(t, row.reply).url}, row.args...)
+			r.holdsTogether(t, requestsOf(t, r))
+			r.isValid(t)
+			require.EqualValues(t, 32, r.Samples.FirstTokens)
+			require.EqualValues(t, 32*goodTokens, r.Tokens.Output)
+			require.Equal(t, "ids", r.Tokens.Source)
+		})
+	}
+}
+
+// isValid wants the verdict, the exit code and nothing against either.
+func (r *ran) isValid(t *testing.T) {
+	t.Helper()
+	require.Empty(t, r.Reasons)
+	require.Equal(t, Valid, r.Verdict)
+	require.Zero(t, r.Exit)
+	require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
+	require.Zero(t, r.LoadGen.Errors)
 }
 
 // requestsOf reads a run's request log.
