@@ -51,7 +51,7 @@ func (t *test) build(driver backends.Driver) error {
 	}
 	t.sut, err = sut.New(sut.Options{
 		Name: p.sutName(t.config.ServedModel), Backends: t.backends, Ledger: t.ledger,
-		FirstTokens: t.firstTokens(), Failed: t.failures.add, MaxErrors: maxErrors, DrainTimeout: p.Config.Duration("drain-timeout"),
+		FirstTokens: t.firstTokens(), Failed: t.failures.add, Unusual: t.finishes.add, MaxErrors: maxErrors, DrainTimeout: p.Config.Duration("drain-timeout"),
 	})
 	return err
 }

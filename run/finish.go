@@ -80,7 +80,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 	}
 	var err error
 	servers, notes := t.servers()
-	r.Servers, r.Notes = servers, append(r.Notes, notes...)
+	r.Servers, r.Notes = servers, slices.Concat(r.Notes, notes, t.finishes.notes())
 	t.count(r, data)
 	if r.Tokens.Recount, err = t.recount(r, data); err != nil {
 		r.Notes = append(r.Notes, "the servers' token counts could not be compared with the tokenizer's: "+err.Error())

@@ -46,6 +46,7 @@ type test struct {
 	loaded   atomic.Int64 // largest size of the request bytes that were in memory together
 	sut      *sut.SUT
 	failures *failures
+	finishes finishes
 	sampler  *hostinfo.Sampler
 	clock    *hostinfo.ClockWatch
 	started  time.Time

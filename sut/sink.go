@@ -17,6 +17,7 @@ type sink struct {
 	loadgen     loadgen.Reporter
 	firstTokens bool // LoadGen waits for a first token of every sample
 	failed      func(backends.Attempt)
+	unusual     func(finishReason string)
 	counts      *counts
 	oneFailed   func()
 	now         func() int64
@@ -74,6 +75,9 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 		s.loadgen.QuerySamplesComplete(q.ID, o.Tokens, o.NTokens)
 	}
 	s.counts.ended.Add(1)
+	if reason == backends.OK && !backends.UsualFinish(o.FinishReason) {
+		s.unusual(o.FinishReason)
+	}
 	if reason != backends.OK {
 		s.counts.failed.Add(1)
 		s.oneFailed()

@@ -24,6 +24,8 @@ type Options struct {
 	FirstTokens bool
 	// Failed gets every failed attempt, from any goroutine; nil: nobody.
 	Failed func(backends.Attempt)
+	// Unusual gets the finish reason of every good answer that is none of the usual ones, from any goroutine; nil: nobody.
+	Unusual func(finishReason string)
 	// MaxErrors ends the test after more failed samples than this; negative: never.
 	MaxErrors int
 	// DrainTimeout ends the test when LoadGen has nothing more to issue, samples are outstanding and none has ended for so long;
@@ -81,6 +83,9 @@ func New(o Options) (*SUT, error) {
 	if o.Failed == nil {
 		o.Failed = func(backends.Attempt) {}
 	}
+	if o.Unusual == nil {
+		o.Unusual = func(string) {}
+	}
 	l, err := loadgen.ConstructSUT(o.Name, len(o.Backends), o.RingCapacity)
 	if err != nil {
 		return nil, err
@@ -99,7 +104,7 @@ func (s *SUT) Start(ctx context.Context) {
 	for i, shard := range s.loadgen.Shards() {
 		pen := s.o.Ledger.Shard(i)
 		src := &source{ctx: s.ctx, ring: shard, ledger: pen, counts: &s.counts[i]}
-		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, counts: &s.counts[i], oneFailed: s.oneFailed, now: now}
+		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, unusual: s.o.Unusual, counts: &s.counts[i], oneFailed: s.oneFailed, now: now}
 		s.running.Add(1)
 		go func() {
 			defer crash.Catch()
