@@ -116,10 +116,14 @@ func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 	return o, nil
 }
 
-// datasetFailed gives what is wrong with the options the exit code of a wrong command line; a file's fault has its own.
-func datasetFailed(err error) error {
+// datasetFailed gives what is wrong with the options the exit code of a wrong command line; a file's fault has its own. Whose first
+// row lacks a column may be the set of another benchmark than the one that nobody named.
+func datasetFailed(c *cli.Context, err error) error {
 	if errors.Is(err, datasets.ErrOption) {
 		return &run.Error{Exit: run.ExitUsage, Code: "dataset_option", Err: err}
+	}
+	if fault := (*datasets.Error)(nil); errors.As(err, &fault) && fault.Record <= 1 && fault.Field != "" && !c.IsSet("model") {
+		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err, Hint: "The columns are looked for that " + c.String("model") + " has, the default: name the benchmark of this set with --model"}
 	}
 	return err
 }
@@ -146,7 +150,7 @@ func (p *program) datasetCheck(c *cli.Context) error {
 	}
 	ds, faults := datasets.Check(path, o, c.Int("most"))
 	if len(faults) > 0 {
-		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: errors.Join(faults...)}
+		return datasetFailed(c, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: errors.Join(faults...)})
 	}
 	if p.json {
 		p.writeJSON(map[string]any{"path": path, "samples": len(ds.Samples), "sha256": ds.SHA256, "faults": 0})
@@ -215,7 +219,7 @@ func (p *program) datasetConvert(c *cli.Context) error {
 		folder, rows, err := recast(c, from)
 		defer os.RemoveAll(folder)
 		if err != nil {
-			return datasetFailed(err)
+			return datasetFailed(c, err)
 		}
 		read = rows
 	} else if c.String("answers") != "" {
@@ -228,7 +232,7 @@ func (p *program) datasetConvert(c *cli.Context) error {
 		return failed
 	})
 	if fault := (*datasets.Error)(nil); errors.As(failed, &fault) || errors.Is(failed, datasets.ErrOption) {
-		return datasetFailed(failed) // concerns the file read, not the one written
+		return datasetFailed(c, failed) // concerns the file read, not the one written
 	}
 	if err == nil && format == datasets.FormatNPY {
 		lengths := lengthsOf(to)

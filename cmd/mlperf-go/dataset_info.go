@@ -46,7 +46,7 @@ func (p *program) datasetInfo(c *cli.Context) error {
 	o.KeepTarget, o.KeepText = true, c.IsSet("tokenizer")
 	ds, err := datasets.Open(path, o)
 	if err != nil {
-		return datasetFailed(err)
+		return datasetFailed(c, err)
 	}
 	targets, err := countTokens(c, ds)
 	if err != nil {
