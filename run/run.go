@@ -143,6 +143,9 @@ func (t *test) prepare(ctx context.Context) error {
 		_ = os.Remove(t.folder)
 		return err
 	}
+	if t.scorer != nil && t.scorer.notScored != "" {
+		t.pre.Notes = append(t.pre.Notes, "the answers will not be scored: "+t.scorer.notScored)
+	}
 	if !t.claimed { // an earlier run is given up only now, when nothing but the test itself can fail
 		if err := replace(t.folder); err != nil {
 			return err

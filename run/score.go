@@ -131,9 +131,10 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 	switch {
 	case err != nil && ctx.Err() != nil: // nobody takes a test for done whose score was wanted and was not waited for
 		t.ended, t.outside = fmt.Errorf("its answers were not scored: %w", context.Cause(ctx)), true
-		return nil, notScored("the scoring was ended early; 'mlperf-go accuracy' scores the log that the test left"), nil
+		return nil, notScored("the scoring was ended early; " + later), nil
 	case err != nil:
-		return nil, notScored(err.Error()), nil
+		why := fmt.Sprintf("the answers could not be scored: %v; %s", err, later)
+		return &accuracy.Result{Unclaimed: []string{why}}, notScored(why), nil
 	}
 	r.Notes = append(r.Notes, s.judges.Notes...)
 	if err := WriteScore(t.folder, r); err != nil {
@@ -143,6 +144,9 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 		Pass: r.Pass, Metrics: r.Metrics, Samples: r.Samples, Missing: r.Missing, Unscored: r.Unscored, Unclaimed: r.Unclaimed, Notes: r.Notes, Tokenizer: r.Tokenizer,
 	}, nil
 }
+
+// later is what can be done about a score that did not come about.
+const later = "'mlperf-go accuracy' scores the log that the test left"
 
 func notScored(why string) *Score { return &Score{NotScored: why, Metrics: []accuracy.Metric{}} }
 

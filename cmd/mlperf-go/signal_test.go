@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -269,49 +266,6 @@ func TestSignalBeforeTheTestLeavesNothing(t *testing.T) {
 	require.Equal(t, run.ExitInterrupt, p.end(endWithin))
 	require.Contains(t, p.stderr.String(), "interrupt")
 	require.NoDirExists(t, p.folder)
-}
-
-// The answers are there and their score is not: the test is interrupted, not done.
-func TestSignalWhileScoringIsNoEndOfTheTest(t *testing.T) {
-	t.Parallel()
-	rows := filepath.Join(t.TempDir(), "rows.json")
-	require.NoError(t, os.WriteFile(rows, []byte(`[{"input": "a", "tok_input": [1, 900, 1019], "output": "b"}]`), 0o600))
-	simulator, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--model", "meta-llama/Llama-2-70b-chat-hf",
-		"--benchmark", "llama2-70b-99", "--answers", "random")
-	target, err := url.Parse(simulator)
-	require.NoError(t, err)
-	answers := httputil.NewSingleHostReverseProxy(target)
-	asked := make(chan struct{})
-	ask := sync.OnceFunc(func() { close(asked) })
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/tokenize":
-			_, _ = io.WriteString(w, `{"tokens": [5]}`) // the client tells what it misses
-		case "/detokenize":
-			ask()
-			_, _ = io.Copy(io.Discard, r.Body) // only then is the end of the connection seen
-			<-r.Context().Done()
-		default:
-			answers.ServeHTTP(w, r)
-		}
-	}))
-	defer server.Close()
-	folder := filepath.Join(t.TempDir(), "out")
-	p := start(t, folder, "run", "--model", "llama2-70b-99", "--mode", "accuracy", "--dataset", rows, "--endpoint", server.URL,
-		"--output-dir", folder, "--no-progress")
-	select {
-	case <-asked:
-	case <-p.ended:
-		t.Fatal(p.stdout.String(), p.stderr.String())
-	}
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
-	require.Equal(t, run.ExitInterrupt, p.end(endWithin), p.stderr.String())
-	r := p.record()
-	require.Equal(t, run.Interrupted, r.Verdict)
-	require.Equal(t, "interrupted", r.Reasons[0].Code)
-	require.Contains(t, r.Accuracy.NotScored, "mlperf-go accuracy")
-	require.True(t, r.LoadGen.Complete, "the log can still be scored")
-	require.NoFileExists(t, filepath.Join(folder, run.AccuracyName))
 }
 
 // deferring lets a test start what scripts start.
