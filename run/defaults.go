@@ -27,7 +27,7 @@ func (p *Plan) Bind(rows int) error {
 	if len(p.Rehearsal) > 0 {
 		size = defaults{programOrigin("default of a rehearsal"), rehearsalDefaults(p, rows)}
 	}
-	common := slices.Concat(deadlines, p.wireDefaults(), p.offlineDefaults())
+	common := slices.Concat(deadlines, []suggestion{p.drainDefault()}, p.wireDefaults(), p.offlineDefaults())
 	for _, of := range []defaults{size, {row, rowDefaults(p)}, p.simulated(), {config.Origin{}, common}} {
 		for _, d := range of.list {
 			if err := p.suggest(of.from, d.name, d.text); err != nil {
@@ -159,8 +159,10 @@ const (
 	defaultFirstTokenTimeout = 10 * time.Minute
 	defaultTokenTimeout      = 2 * time.Minute
 	defaultConnectTimeout    = 10 * time.Second
-	defaultDrainTimeout      = 10 * time.Minute
 )
+
+// drainSlack is how much longer than every other deadline the drain deadline is, so that a request ends by its own, with a code of its own.
+const drainSlack = time.Minute
 
 // nativeFirst are the backends whose native route is the default: SGLang's and llama.cpp's give token ids, which their other routes do
 // not, and Ollama's keep a prompt as it is.
@@ -169,7 +171,17 @@ var nativeFirst = map[string]bool{"sglang": true, "llamacpp": true, "ollama": tr
 var deadlines = []suggestion{
 	{"request-timeout", defaultRequestTimeout.String()}, {"first-token-timeout", defaultFirstTokenTimeout.String()},
 	{"token-timeout", defaultTokenTimeout.String()}, {"connect-timeout", defaultConnectTimeout.String()},
-	{"drain-timeout", defaultDrainTimeout.String()},
+}
+
+// drainDefault lets requests take as long as they may, and an endpoint return for as long as it may: only what no other deadline ends is for
+// the drain deadline to end.
+func (p *Plan) drainDefault() suggestion {
+	longest := defaultRequestTimeout
+	if p.Config.Has("request-timeout") {
+		longest = p.Config.Duration("request-timeout")
+	}
+	longest = max(longest, p.Config.Duration("endpoint-timeout"))
+	return suggestion{"drain-timeout", max(longest, longest+drainSlack).String()} // the first where the sum is too large for a duration
 }
 
 // SimulatorOrigin is that of settings by which the simulator is used.

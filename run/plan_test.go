@@ -1,6 +1,7 @@
 package run
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,8 +56,9 @@ func TestDefaultsOfARealRun(t *testing.T) {
 			require.Equal(t, "completions", c.String("api"))
 			require.Equal(t, "meta-llama/Llama-3.1-8B-Instruct", c.String("served-model"))
 			require.Zero(t, c.Int("samples"), "LoadGen's own counts stand")
-			for _, deadline := range []string{"request-timeout", "first-token-timeout", "token-timeout", "connect-timeout", "drain-timeout"} {
+			for _, deadline := range []string{"request-timeout", "first-token-timeout", "token-timeout", "connect-timeout"} {
 				require.Positive(t, c.Duration(deadline), deadline)
+				require.Greater(t, c.Duration("drain-timeout"), c.Duration(deadline), "a request ends by a deadline of its own")
 			}
 			s := p.Sampling()
 			require.Equal(t, 128, s.MaxTokens)
@@ -66,6 +68,26 @@ func TestDefaultsOfARealRun(t *testing.T) {
 			require.Equal(t, 1, *s.TopK)
 			require.EqualValues(t, 42, *s.Seed)
 		})
+	}
+}
+
+// The drain deadline never ends a request that may go on, nor a wait for an endpoint that may return, unless it was set to.
+func TestTheDrainDeadlineIsTheLongest(t *testing.T) {
+	for _, c := range []struct {
+		more Settings
+		want time.Duration
+	}{
+		{nil, 31 * time.Minute},
+		{Settings{"request-timeout": "5m"}, 6 * time.Minute},
+		{Settings{"request-timeout": "2h"}, 121 * time.Minute},
+		{Settings{"request-timeout": "20s"}, 90 * time.Second},
+		{Settings{"endpoint-timeout": "3h"}, 181 * time.Minute},
+		{Settings{"request-timeout": "2562047h47m"}, 2562047*time.Hour + 47*time.Minute},
+		{Settings{"request-timeout": "2h", "drain-timeout": "90s"}, 90 * time.Second},
+	} {
+		settings := real8b("Offline")
+		maps.Copy(settings, c.more)
+		require.Equal(t, c.want, planned(t, 13368, settings).Config.Duration("drain-timeout"), c.more)
 	}
 }
 

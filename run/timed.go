@@ -116,6 +116,8 @@ func (t *test) wait(returned <-chan error) error {
 func (t *test) cause() error {
 	err, c := t.sut.Cause(), t.plan.Config
 	switch {
+	case errors.Is(err, sut.ErrDrain):
+		return fmt.Errorf("%w: --drain-timeout %v", err, c.Duration("drain-timeout"))
 	case !errors.Is(err, sut.ErrTooManyFailures):
 		return err
 	case c.Bool("fail-fast"):

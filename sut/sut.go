@@ -36,7 +36,7 @@ type Options struct {
 // The causes for which a SUT ends a test by itself.
 var (
 	ErrTooManyFailures = errors.New("more samples failed than the run allows")
-	ErrDrain           = errors.New("no answer came for as long as --drain-timeout allows, and samples are outstanding")
+	ErrDrain           = errors.New("no answer came for as long as the drain deadline allows, and samples are outstanding")
 )
 
 // errUnserved ends a test that would otherwise wait for ever: nobody takes its queries any more.

@@ -134,7 +134,7 @@ var limitSettings = []Setting{
 	{Name: "request-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Usage: "longest time of one request"},
 	{Name: "connect-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Usage: "longest time to open a connection"},
 	{Name: "endpoint-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Default: "30s", Usage: "longest wait for an endpoint to return once all of them were left out after failures"},
-	{Name: "drain-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Usage: "longest wait for outstanding answers after the last query"},
+	{Name: "drain-timeout", Kind: Duration, Range: Range{Positive: true}, Group: groupLimits, Usage: "longest time in which no answer ends and no query comes, while answers are outstanding; default: one minute more than the longer of --request-timeout and --endpoint-timeout"},
 	{Name: "max-errors", Kind: Int, Group: groupLimits, Usage: "end the run as INVALID after more than N failed samples; default: run to the end"},
 	{Name: "fail-fast", Kind: Bool, Group: groupLimits, Default: "false", Usage: "end the run at the first failed sample, and a Server run once more queries are over a limit than LoadGen's early-stopping criterion can bear"},
 }
