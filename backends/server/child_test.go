@@ -50,9 +50,12 @@ func child(mode, address, model string) {
 			time.Sleep(time.Hour)
 		case "ignore":
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
-		case "fork": // value: of what the grandchild differs, none or a session of its own
+		case "fork": // value: how the grandchild differs: not, by a session of its own, or as a stranger by an environment of its own too
 			cmd := exec.Command("sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: value == "session"}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: value != ""}
+			if value == "stranger" {
+				cmd.Env = []string{"SICK=" + os.Getenv("SICK"), "PATH=" + os.Getenv("PATH")} // by the first of them the tests find it
+			}
 			if err := cmd.Start(); err != nil {
 				panic(err)
 			}

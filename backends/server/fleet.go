@@ -231,6 +231,10 @@ func (f *Fleet) lookBack(r Replica) {
 		Alive: slices.DeleteFunc(slices.Clone(noted), func(m Process) bool { return !m.alive() }),
 	}
 	f.change(r.Index, fmt.Sprintf("has left %d of its %d processes", len(left.Alive), left.Checked), func(s *ReplicaState) { s.AfterStop = left })
+	if len(left.Alive) > 0 || left.Listening {
+		f.complain(fmt.Errorf("replica %d (%s) has left %v of its processes after its end, and something listens on its port: %t; end them by their numbers (%s has them)",
+			r.Index, r.URL, left.Alive, left.Listening, filepath.Join(f.plan.Dir, StateName)))
+	}
 }
 
 func (f *Fleet) start(r Replica) (p *process, since int64, err error) {

@@ -60,7 +60,9 @@ func requireNothingLeft(t *testing.T, p *Plan) {
 }
 
 func TestFourReplicasAtOnce(t *testing.T) {
-	p := childPlan(t, "env,slow,fork,serve", 4, "debug_mode: true")
+	t.Setenv("CUDA_VISIBLE_DEVICES", "7") // ours; a replica sees its own alone
+	t.Setenv("FLEET_TEST_OURS", "ours")
+	p := childPlan(t, "env,slow,fork,serve", 4, "debug_mode: true", "gpus: [g0, g1, g2, g3]", "gpus_per_replica: 1")
 	var n notes
 	f, err := Start(t.Context(), p, n.add)
 	require.NoError(t, err)
@@ -76,6 +78,10 @@ func TestFourReplicasAtOnce(t *testing.T) {
 		log, err := os.ReadFile(p.Replicas[i].Log)
 		require.NoError(t, err)
 		require.NotContains(t, string(log), "MLPERF_GO_")
+		require.Contains(t, string(log), "env FLEET_TEST_OURS=ours\n")
+		require.Contains(t, string(log), "env SICK="+p.Dir+"/sick\n", "of env_vars")
+		require.Equal(t, 1, strings.Count(string(log), "CUDA_VISIBLE_DEVICES="))
+		require.Contains(t, string(log), fmt.Sprintf("env CUDA_VISIBLE_DEVICES=g%d\n", i))
 		require.Contains(t, string(log), fmt.Sprintf("env TRITON_CACHE_DIR=%s/cache/replica-%d/triton_cache_dir\n", p.Dir, i))
 		now, ok := readProc(r.Leader.PID)
 		require.True(t, ok)
@@ -97,6 +103,23 @@ func TestFourReplicasAtOnce(t *testing.T) {
 	}
 }
 
+// debug_mode looks for what it noted, whatever the stop believes: here nothing was stopped.
+func TestDebugModeTellsWhatIsLeft(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	self, ok := readProc(os.Getpid())
+	require.True(t, ok)
+	alive, ended := Process{identity: self.identity, Name: "alive"}, Process{identity: identity{self.PID, self.Start + 1}, Name: "ended"}
+	r := Replica{URL: "http://" + l.Addr().String(), address: l.Addr().String()}
+	var n notes
+	f := &Fleet{plan: &Plan{Dir: t.TempDir(), Debug: true, Replicas: []Replica{r}}, notify: n.add, state: State{Replicas: []ReplicaState{{Processes: []Process{ended, alive}}}}}
+	f.lookBack(r)
+	require.Equal(t, &Leftover{Checked: 2, Alive: []Process{alive}, Listening: true}, f.State().Replicas[0].AfterStop)
+	require.True(t, n.has("has left 1 of its 2 processes"))
+	require.ErrorContains(t, errors.Join(f.errs...), "has left [alive")
+}
+
 func TestServersThatDoNotServe(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -107,7 +130,7 @@ func TestServersThatDoNotServe(t *testing.T) {
 		want       []string
 	}{
 		{"dies at once", "die", nil, []string{"replica 0 (http://127.0.0.1:", "ended (exit status 7)", "the end of its log", "\nline 10 before the end\n", "line 59 before the end"}},
-		{"hangs", "hang", []string{"startup_timeout: 0.5"}, []string{"did not serve some-llm: the start-up timeout is over; the last answer was:", "connection refused", "is empty"}},
+		{"hangs", "hang", []string{"startup_timeout: 0.5"}, []string{"did not serve some-llm: the start-up timeout is over (startup_timeout; a large model may need longer); the last answer was:", "connection refused", "is empty"}},
 		{"hangs and ignores SIGTERM", "ignore,hang", []string{"startup_timeout: 0.5", "stop_timeout: 0.2"}, []string{"start-up timeout"}},
 		{"dies and leaves a child", "fork=session,fork,die", nil, []string{"exit status 7"}},
 		{"another model", "model=other,serve", nil, []string{"another model is served", "lists other and not some-llm; correct model or served_model"}},
@@ -155,7 +178,7 @@ func TestOneOfFourDiesAtOnce(t *testing.T) {
 }
 
 func TestAServerThatDiesLater(t *testing.T) {
-	p := childPlan(t, "later,fork,serve", 2)
+	p := childPlan(t, "later,fork,fork=stranger,serve", 2)
 	p.Replicas[0].Env[modeName] = "serve"
 	f, err := Start(t.Context(), p, nil)
 	require.NoError(t, err)
@@ -174,7 +197,7 @@ func TestAServerThatDiesLater(t *testing.T) {
 }
 
 func TestStops(t *testing.T) {
-	for _, mode := range []string{"serve", "serve=nohealth", "ignore,serve", "fork,serve", "fork=session,serve", "ignore,fork,fork=session,serve"} {
+	for _, mode := range []string{"serve", "serve=nohealth", "ignore,serve", "fork,serve", "fork=session,serve", "fork=stranger,serve", "ignore,fork,fork=session,fork=stranger,serve"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			p := childPlan(t, mode, 1)

@@ -39,7 +39,7 @@ func (c *Config) SetPython(path string) error {
 	}
 	s, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("the servers' Python can not be used: %w", err)
+		return fmt.Errorf("the servers' Python can not be used: %w; give the folder of a virtual environment (`python3 -m venv` makes one), or an interpreter", err)
 	}
 	if !s.IsDir() {
 		c.Binary = path

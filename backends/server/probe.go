@@ -108,10 +108,14 @@ func (p *prober) serves(ctx context.Context, model string) error {
 func (p *prober) awaitReady(ctx context.Context, model string, limit time.Duration, ended <-chan struct{}) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errDeadline)
 	defer cancel()
+	var last error // that the server itself made, not the end of the wait
 	for {
 		err := p.healthy(ctx)
 		if err == nil {
 			err = p.serves(ctx, model)
+		}
+		if ctx.Err() == nil || last == nil {
+			last = err
 		}
 		select {
 		case <-ended: // whoever answered was another server
@@ -125,14 +129,14 @@ func (p *prober) awaitReady(ctx context.Context, model string, limit time.Durati
 		case <-ended:
 			return errEnded
 		case <-ctx.Done():
-			return fmt.Errorf("%w; the last answer was: %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w; the last answer was: %w", context.Cause(ctx), last)
 		case <-time.After(probePause):
 		}
 	}
 }
 
 var (
-	errDeadline = errors.New("the start-up timeout is over")
+	errDeadline = errors.New("the start-up timeout is over (startup_timeout; a large model may need longer)")
 	errEnded    = errors.New("the process has ended")
 )
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -88,17 +89,26 @@ func (p proc) carries(cookie string) bool {
 	return err == nil && bytes.Contains(b, []byte(cookieName+"="+cookie+"\x00"))
 }
 
-// family are the living processes of a leader: its group, its session, those with its cookie, and the descendants of them all.
-// Of a leader 0 only the cookie counts.
-func family(leader int, cookie string) ([]proc, error) {
+// family are the living processes of a leader: its group, its session, those with its cookie, those that were known to be its own, with the
+// groups and sessions that they made, and the descendants of them all. Of a leader 0 only cookie and known ones count.
+func family(leader int, cookie string, known []identity) ([]proc, error) {
 	all, err := processes()
 	if err != nil {
 		return nil, err
 	}
+	starts := map[int]uint64{}
+	for _, p := range all {
+		starts[p.PID] = p.Start
+	}
+	// A number stays its process's own for as long as it names a group or a session, also when the process has ended.
+	wasKnown := func(number int) bool {
+		start, alive := starts[number]
+		return slices.ContainsFunc(known, func(k identity) bool { return k.PID == number && (!alive || k.Start == start) })
+	}
 	member := map[int]bool{}
 	for _, p := range all {
 		ofLeader := p.PID == leader || p.group == leader || p.session == leader
-		member[p.PID] = leader > 0 && ofLeader || p.carries(cookie)
+		member[p.PID] = leader > 0 && ofLeader || wasKnown(p.PID) || wasKnown(p.group) || wasKnown(p.session) || p.carries(cookie)
 	}
 	for grown := true; grown; {
 		grown = false

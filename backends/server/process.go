@@ -30,6 +30,7 @@ type process struct {
 	cmd    *exec.Cmd
 	ended  chan struct{} // closed when the leader has ended; its status is not collected, so that its number stays its own
 	cookie string
+	known  []identity // what members has found so far: a child with a session and an environment of its own is found by its parent alone
 	guard  *guard
 
 	environ  []string      // that it was started with
@@ -150,14 +151,24 @@ func lookPath(name string, environ []string) (string, error) {
 	return "", fmt.Errorf("the program %q is not in the PATH (%s): activate its environment, or give its path as binary_path or in launch_command", name, path)
 }
 
-func (p *process) members() ([]proc, error) { return family(p.PID, p.cookie) }
+// members are the living processes of the server. It is asked from one goroutine at a time.
+func (p *process) members() ([]proc, error) {
+	found, err := family(p.PID, p.cookie, p.known)
+	for _, m := range found {
+		if !slices.Contains(p.known, m.identity) {
+			p.known = append(p.known, m.identity)
+		}
+	}
+	return found, err
+}
 
 // stop ends the server and everything it started: SIGTERM to the leader, which gets grace to end; SIGTERM, then SIGKILL, to the rest.
 // It is an error when something is left.
 func (p *process) stop(grace time.Duration) error {
 	var failed []error
 	if grace > 0 {
-		failed = append(failed, signalOne(p.identity, syscall.SIGTERM))
+		_, err := p.members() // while the leader lives, its children are found by it
+		failed = append(failed, err, signalOne(p.identity, syscall.SIGTERM))
 		select {
 		case <-p.ended:
 		case <-time.After(grace):
@@ -169,7 +180,7 @@ func (p *process) stop(grace time.Duration) error {
 	}{{syscall.SIGTERM, min(grace, groupGrace)}, {syscall.SIGKILL, killGrace}} {
 		members, err := p.signalAll(step.signal)
 		if err == nil && len(members) > 0 {
-			members, err = p.awaitEnd(step.wait)
+			members, err = p.awaitEnd(step.signal, step.wait)
 		}
 		if failed = append(failed, err); len(members) == 0 {
 			break
@@ -200,10 +211,16 @@ func (p *process) signalAll(s syscall.Signal) ([]proc, error) {
 	return members, errors.Join(failed...)
 }
 
-func (p *process) awaitEnd(limit time.Duration) (left []proc, err error) {
+// awaitEnd waits for the members to end. What one of them started in the moment of its own end is killed too.
+func (p *process) awaitEnd(sent syscall.Signal, limit time.Duration) (left []proc, err error) {
 	for deadline := time.Now().Add(limit); ; time.Sleep(poll) {
 		if left, err = p.members(); err != nil || len(left) == 0 || time.Now().After(deadline) {
 			return left, err
+		}
+		for i := 0; sent == syscall.SIGKILL && i < len(left); i++ {
+			if err := signalOne(left[i].identity, sent); err != nil {
+				return left, err
+			}
 		}
 	}
 }

@@ -80,6 +80,8 @@ type Process struct {
 	Name   string `json:"name"`
 }
 
+func (p Process) String() string { return fmt.Sprintf("%s (%d)", p.Name, p.PID) }
+
 // Leftover is what debug_mode finds after a stop; of a stop as it should be, it is nothing.
 type Leftover struct {
 	Checked   int       `json:"checked"`   // processes that were noted before
@@ -193,20 +195,24 @@ func (s *State) sweep() error {
 		if r.Leader.PID == 0 {
 			continue
 		}
-		failed = append(failed, killFamily(r.Leader, cookie(s.ID, r.Index)))
+		var known []identity
+		for _, m := range r.Processes {
+			known = append(known, m.identity)
+		}
+		failed = append(failed, killFamily(r.Leader, cookie(s.ID, r.Index), known))
 	}
 	return errors.Join(failed...)
 }
 
-// killFamily kills a replica until nothing of it is left. Where the leader's number is another's by now, its group has ended, and the
-// cookie alone counts.
-func killFamily(leader identity, cookie string) error {
+// killFamily kills a replica until nothing of it is left. Where the leader's number is another's by now, its group has ended, and only the
+// cookie and what was noted of it count.
+func killFamily(leader identity, cookie string, known []identity) error {
 	for deadline := time.Now().Add(killGrace); ; time.Sleep(poll) {
 		number := leader.PID
 		if now, ok := readProc(number); ok && now.Start != leader.Start {
 			number = 0
 		}
-		members, err := family(number, cookie)
+		members, err := family(number, cookie, known)
 		if err != nil || len(members) == 0 {
 			return err
 		}

@@ -32,7 +32,7 @@ func TestParseStat(t *testing.T) {
 }
 
 func TestFamilyOfNobodyIsEmpty(t *testing.T) {
-	members, err := family(0, cookie("there-is-no-such-fleet", 0))
+	members, err := family(0, cookie("there-is-no-such-fleet", 0), nil)
 	require.NoError(t, err)
 	require.Empty(t, members, "leader 0 is neither the kernel's group nor the parent of init")
 }

@@ -1,0 +1,32 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a server said last is told, not that the probe after it was cut off by the end of the wait.
+func TestTheEndOfAWaitIsNoAnswer(t *testing.T) {
+	over := errors.New("the wait is over")
+	ctx, end := context.WithCancelCause(t.Context())
+	defer end(nil)
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		end(over)
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	err := newProber(s.URL, "").awaitReady(ctx, "m", time.Hour, nil)
+	require.ErrorIs(t, err, over)
+	require.ErrorContains(t, err, "the last answer was: GET "+s.URL+"/health: status 503")
+}
