@@ -20,4 +20,6 @@ func TestMoreQueriesThanConnections(t *testing.T) {
 	require.Positive(t, loop.QueueMax, "what had no place waited")
 	require.Greater(t, r.Client.StagesUS["dequeued_to_sent"].Max, 1e3, "and the wait is shown, in us")
 	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, ExitInvalid, r.Exit)
+	require.True(t, r.has("client_lag"), "a second's wait is above a tenth of the limit of 2 s: %v, p99 %.0f us", r.Reasons, r.Client.DispatchLagUS.P99)
 }
