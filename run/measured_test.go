@@ -33,6 +33,7 @@ func TestTenThousandStreams(t *testing.T) {
 
 	t.Run("figures from the request log", func(t *testing.T) { checkFigures(t, r) })
 	t.Run("LoadGen's figures", func(t *testing.T) { checkLoadGen(t, r) })
+	t.Run("the client's figures", func(t *testing.T) { checkClient(t, r) })
 }
 
 func checkFigures(t *testing.T, r *ran) {
@@ -52,7 +53,7 @@ func checkFigures(t *testing.T, r *ran) {
 	first, last, tokens := int64(0), int64(0), int64(0)
 	for i, e := range log.Entries {
 		require.Equal(t, i, int(e.Seq))
-		require.True(t, e.IssuedNS <= e.DequeuedNS && e.DequeuedNS <= e.SentNS && e.SentNS <= e.FirstTokenNS && e.FirstTokenNS <= e.LastTokenNS && e.LastTokenNS <= e.DoneNS, e)
+		require.True(t, e.IssuedNS <= e.DequeuedNS && e.DequeuedNS <= e.SentNS && e.SentNS <= e.FirstByteNS && e.FirstByteNS <= e.FirstTokenNS && e.FirstTokenNS <= e.LastTokenNS && e.LastTokenNS <= e.DoneNS, e)
 		if i == 0 {
 			first = e.IssuedNS
 		}
@@ -62,6 +63,36 @@ func checkFigures(t *testing.T, r *ran) {
 	require.InDelta(t, seconds, r.DurationS, 1e-9)
 	require.InDelta(t, float64(len(log.Entries))/seconds, r.Throughput.Requests, 1e-6)
 	require.InDelta(t, float64(tokens)/seconds, r.Throughput.OutputTokens, 1e-3)
+}
+
+// checkClient wants what the client says of itself to be of every sample, and to add up: the parts of a way are its length.
+func checkClient(t *testing.T, r *ran) {
+	c := r.Client
+	for name, counts := range map[string][]ledger.Bucket{"issue": c.IssueLagCounts, "dispatch": c.DispatchLagCounts} {
+		n := int64(0)
+		for _, b := range counts {
+			n += b.Count
+		}
+		require.Equal(t, r.Samples.Issued, n, name)
+	}
+	require.Len(t, c.StagesUS, 7)
+	way := 0.0
+	for name, part := range c.StagesUS {
+		require.True(t, part.P50 <= part.P99 && part.P99 <= part.P999 && part.P999 <= part.Max, "%s: %+v", name, part)
+		way += part.Max
+	}
+	require.GreaterOrEqual(t, way, r.LatencyS.E2E.Max*1e6-1, "no part of a sample's way is missing")
+	require.InDelta(t, c.IssueLagUS.Max, c.StagesUS["scheduled_to_issued"].Max, 1e-6)
+
+	require.Positive(t, c.GCPauses, "one collection comes before the first query")
+	require.Positive(t, c.GCPauseMaxS)
+	require.Positive(t, c.SchedLatencyMaxS)
+	require.LessOrEqual(t, c.SchedLatencyP99S, c.SchedLatencyMaxS)
+	require.InDelta(t, c.CPUS/float64(r.Samples.Issued)*1e6, c.CPUUSPerSample, 1e-6)
+	require.Positive(t, c.ThreadsMax)
+	require.LessOrEqual(t, c.IssueThread.TimerSlackNS, int64(1))
+	require.Len(t, c.Loops, 1)
+	require.Equal(t, c.Loops[0].Realtime, c.LoopRealtime)
 }
 
 // checkLoadGen wants LoadGen's percentiles within 1 ms of ours. LoadGen stamps when it is told, we when the token could be read, so on

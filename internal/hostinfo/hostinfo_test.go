@@ -168,6 +168,8 @@ func TestSampler(t *testing.T) {
 	}
 	require.NoError(t, exec.Command("sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done").Run())
 	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
 	p, err := s.Stop()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, p.CPUUserS+p.CPUSystemS, .02)
@@ -180,6 +182,10 @@ func TestSampler(t *testing.T) {
 	require.Positive(t, p.GCPauses)
 	require.Positive(t, p.GCPauseMaxS)
 	require.Less(t, p.GCPauseMaxS, 10.)
+	require.Positive(t, p.SchedLatencyMaxS, "goroutines were woken")
+	require.LessOrEqual(t, p.SchedLatencyP99S, p.SchedLatencyMaxS)
+	require.Positive(t, p.OtherPauses, "reading the memory's figures stops all goroutines too")
+	require.Positive(t, p.OtherPauseMaxS)
 	again, err := s.Stop()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, again.CPUS(), p.CPUS())
