@@ -153,6 +153,7 @@ type Config struct {
 	EndpointTimeout    time.Duration          // how long queries wait once every endpoint was left out; 0: 30 s
 	InsecureSkipVerify bool
 	CAFile             string // PEM file of authorities to trust beside the system's; empty: none
+	Proxy              string // URL of the HTTP proxy that all endpoints are reached through; empty: none
 	ProbeTokens        int    // longest answer of a probe; 0: 8
 	// Asking is called before an answer is waited for outside of a test: with the request, and how long that may take; nil: nobody listens.
 	Asking         func(request string, longest time.Duration)

@@ -274,6 +274,9 @@ func TestFaultTLS(t *testing.T) {
 	})
 	r := faultRun(t, "", []string{s.url}, "--ca-file", file)
 	r.holdsTogether(t, requestsOf(t, r))
+	probed, err := os.ReadFile(filepath.Join(r.Folder, PreflightName))
+	require.NoError(t, err)
+	require.Contains(t, string(probed), `"client": "net/http"`)
 	r.failedBy(t, "tls", "reset") // the second on the connection that brought the change
 	require.Positive(t, r.Samples.FailedByReason["tls"], r.Samples.FailedByReason)
 }

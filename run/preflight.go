@@ -65,6 +65,9 @@ func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Con
 	if note := p.foreignPrompts(samples); note != "" {
 		pre.Notes = append(pre.Notes, note)
 	}
+	if c.Proxy != "" {
+		pre.Notes = append(pre.Notes, fmt.Sprintf("requests go through the proxy %s, and its time counts as the server's", c.Proxy))
+	}
 	pre.adapt(c)
 	return pre, p.expectLatency(pre, latencies, generate)
 }
@@ -146,7 +149,7 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 		Concurrency: c.Int("concurrency"), Retries: c.Int("retries"), Balance: c.String("lb"),
 		RequestTimeout: c.Duration("request-timeout"), FirstTokenTimeout: c.Duration("first-token-timeout"),
 		TokenTimeout: c.Duration("token-timeout"), ConnectTimeout: c.Duration("connect-timeout"),
-		InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
+		InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"), Proxy: c.String("proxy"),
 		EndpointTimeout: c.Duration("endpoint-timeout"), ProbeTokens: p.probeTokens(),
 	}
 	if config.Format, err = p.format(); err != nil {
@@ -155,7 +158,23 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 	if _, err := backends.Authorities(config.CAFile); err != nil {
 		return nil, nil, usage("ca_file", fmt.Errorf("--ca-file: %w", err), "Give the PEM file of the authority that signed the server's certificate")
 	}
+	if err := checkProxy(config); err != nil {
+		return nil, nil, usage("proxy", fmt.Errorf("--proxy: %w", err), "Give it as http://host:port, and no endpoint on a Unix socket with it")
+	}
 	return d, config, p.place(config)
+}
+
+// checkProxy refuses a proxy that is none, and sockets, which no proxy reaches.
+func checkProxy(c *backends.Config) error {
+	if proxy, err := backends.ParseProxy(c.Proxy); proxy == nil {
+		return err
+	}
+	for _, e := range c.Endpoints {
+		if e.Socket() != "" {
+			return fmt.Errorf("the endpoint %s is a socket of this machine", e.URL)
+		}
+	}
+	return nil
 }
 
 // PreflightOnly probes the endpoints of a plan and starts no test. Of the observer it needs Waiting alone.

@@ -3,6 +3,7 @@ package nethttp
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"runtime"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ type Client struct {
 	config    backends.Config
 	protocol  backends.Protocol
 	endpoints []endpoint
+	proxy     *url.URL // nil: there is none
 	balance   balance.Options
 	pooled    *http.Transport
 	fresh     *http.Transport // never reuses a connection
@@ -52,6 +54,9 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 	if client.balance, err = policy.Balance(&client.config); err != nil {
 		return nil, err
 	}
+	if client.proxy, err = backends.ParseProxy(c.Proxy); err != nil {
+		return nil, err
+	}
 	if client.pooled, err = newTransport(&client.config, false); err != nil {
 		return nil, err
 	}
@@ -60,6 +65,14 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 	}
 	client.requests.New = func() any { return &request{answer: p.NewAnswer()} }
 	return client, nil
+}
+
+// way is what a connection to an endpoint is made to.
+func (c *Client) way(endpoint int) *url.URL {
+	if c.proxy != nil {
+		return c.proxy
+	}
+	return c.endpoints[endpoint].URL
 }
 
 func newEndpoint(e backends.Endpoint, path string) (endpoint, error) {
@@ -82,7 +95,7 @@ func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Si
 	o := c.balance
 	o.Health = balance.Health{
 		Try: func(ctx context.Context, endpoint int) error {
-			return dial.Try(ctx, c.endpoints[endpoint].URL, c.config.ConnectTimeout)
+			return dial.Try(ctx, c.way(endpoint), c.config.ConnectTimeout)
 		},
 		Wake: s.queue.wake, Out: func(e int) { c.Out[e].Add(1) }, Patience: c.config.EndpointTimeout,
 	}

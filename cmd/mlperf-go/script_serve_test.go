@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|redirect|hub|closed|later|ssh|tls.
+// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|redirect|hub|proxy|closed|later|ssh|tls.
 // A hub publishes the files of the folder published, to who has its token.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	handlers := map[string]http.HandlerFunc{
@@ -30,6 +30,7 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://login.example/"+r.URL.Path, http.StatusFound)
 		},
+		"proxy": forward,
 		"hub": func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer quite-secret" {
 				http.Error(w, "who are you?", http.StatusUnauthorized)
@@ -60,6 +61,20 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	s := httptest.NewServer(handlers[args[1]])
 	ts.Defer(s.Close)
 	ts.Setenv(args[0], s.URL)
+}
+
+// forward is what a proxy does with a request that carries a whole address.
+func forward(w http.ResponseWriter, r *http.Request) {
+	r.RequestURI = ""
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer answer.Body.Close()
+	w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
+	w.WriteHeader(answer.StatusCode)
+	_, _ = io.Copy(w, answer.Body) // a client that left does not matter
 }
 
 // resetter does with plain words what many TLS servers do: it closes.

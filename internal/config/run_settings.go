@@ -74,6 +74,8 @@ var serverSettings = []Setting{
 	{Name: "api-key", Kind: String, Secret: true, Group: groupServer, Usage: "bearer token for the endpoints; better given by environment or file"},
 	{Name: "api-key-file", Kind: String, Group: groupServer, Usage: "file whose first line is the bearer token"},
 	{Name: "ca-file", Kind: String, Group: groupServer, Usage: "PEM file of certificate authorities to trust for the endpoints"},
+	{Name: "proxy", Kind: String, Group: groupServer,
+		Usage: "HTTP proxy through which the endpoints are reached, http://host:port; none is taken from the environment, and its time is measured too"},
 	{Name: "reset-cache", Kind: Enum, Enum: []string{"auto", "off", "require"}, Group: groupServer, Default: "auto",
 		Usage: "have the servers empty their prefix caches before the timed phase: where they offer it, never, or else start no test"},
 	{Name: "insecure-skip-verify", Kind: Bool, Group: groupServer, Default: "false", Usage: "do not verify the endpoints' certificates"},

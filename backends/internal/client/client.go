@@ -9,13 +9,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/nethttp"
 )
 
-// For names the client that serves all of the endpoints.
-func For(endpoints ...backends.Endpoint) string {
+// For names the client that serves all of the endpoints, through a proxy unless that is empty.
+func For(proxy string, endpoints ...backends.Endpoint) string {
 	secure := func(e backends.Endpoint) bool {
 		base, err := backends.ParseEndpoint(e.URL)
 		return err != nil || !(strings.HasPrefix(base.URL, "http://") || base.Socket() != "")
 	}
-	if slices.ContainsFunc(endpoints, secure) {
+	if proxy != "" || slices.ContainsFunc(endpoints, secure) {
 		return nethttp.Name
 	}
 	return http1.Name
@@ -23,7 +23,7 @@ func For(endpoints ...backends.Endpoint) string {
 
 // New makes a backend on the client that fits the endpoints of c.
 func New(c *backends.Config, p backends.Protocol) (backends.Backend, error) {
-	return Named(For(c.Endpoints...), c, p)
+	return Named(For(c.Proxy, c.Endpoints...), c, p)
 }
 
 // Named makes a backend on the client of that name.

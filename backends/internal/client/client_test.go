@@ -32,11 +32,16 @@ func TestTheURLChooses(t *testing.T) {
 		for _, url := range c.urls {
 			config.Endpoints = append(config.Endpoints, backends.Endpoint{URL: url})
 		}
-		require.Equal(t, c.name, client.For(config.Endpoints...))
+		require.Equal(t, c.name, client.For("", config.Endpoints...))
 		b, err := client.New(&config, route{})
 		require.NoError(t, err)
 		require.IsType(t, c.want, b)
 	}
-	_, err := client.New(&backends.Config{Endpoints: []backends.Endpoint{{URL: "ftp://h"}}}, route{})
+	config := backends.Config{Endpoints: []backends.Endpoint{{URL: plain}}, Proxy: "http://p:1"}
+	require.Equal(t, "net/http", client.For(config.Proxy, config.Endpoints...))
+	through, err := client.New(&config, route{})
+	require.NoError(t, err)
+	require.IsType(t, &nethttp.Client{}, through)
+	_, err = client.New(&backends.Config{Endpoints: []backends.Endpoint{{URL: "ftp://h"}}}, route{})
 	require.ErrorContains(t, err, `has the scheme "ftp"`)
 }

@@ -1,5 +1,5 @@
 // Package client chooses the HTTP client for a set of endpoints: http1's event loop for plain http, nethttp where one of
-// them needs TLS.
+// them needs TLS or a proxy stands between.
 //
 // In come a Config and a wire protocol, out goes a backend; every driver opens its backends here, and the probe shows the name.
 //

@@ -45,7 +45,7 @@ type Prober struct {
 // Run takes the steps one after another and, with generate, asks for one short answer.
 func (p *Prober) Run(ctx context.Context, sample *datasets.Sample, generate bool, steps ...func(context.Context) error) (*backends.Probe, error) {
 	p.Found.URL, p.Found.Models = p.Endpoint.URL, []string{}
-	p.Found.Client = client.For(append(slices.Clone(p.Config.Endpoints), p.Endpoint)...)
+	p.Found.Client = client.For(p.Config.Proxy, append(slices.Clone(p.Config.Endpoints), p.Endpoint)...)
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return &p.Found, err

@@ -317,7 +317,7 @@ func (k *Contract) gapsAndTokens(t *testing.T) {
 }
 
 func (k *Contract) refusedConnection(t *testing.T) {
-	url, _ := absent(t)
+	url, _ := Absent(t)
 	c := Config(url)
 	c.Retries = 2
 	r := k.Ask(t, c, 1)

@@ -17,8 +17,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/balance"
 )
 
-// absent is the URL of an endpoint where nobody listens before listen is called. The port is kept all the while: nobody else takes it.
-func absent(t *testing.T) (url string, listen func() net.Listener) {
+// Absent is the URL of an endpoint where nobody listens before listen is called. The port is kept all the while: nobody else takes it.
+func Absent(t *testing.T) (url string, listen func() net.Listener) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
 	f := os.NewFile(uintptr(fd), "port")
@@ -48,7 +48,7 @@ func (k *Contract) endpointsShareTheLoad(t *testing.T) {
 func (k *Contract) oneEndpointIsAbsent(t *testing.T) {
 	for _, name := range balance.Names() {
 		for _, retries := range []int{0, 5} {
-			dead, _ := absent(t)
+			dead, _ := Absent(t)
 			c := Config(Raw(t, Answers(Streamed)), dead, Raw(t, Answers(Streamed)))
 			c.Balance, c.Retries, c.Concurrency = name, retries, 1
 			b := k.open(t, c)
@@ -97,8 +97,8 @@ func (k *Contract) aRefusingEndpointStays(t *testing.T) {
 
 // anEndpointReturns: every endpoint is out, queries wait, and are answered once one of them is back.
 func (k *Contract) anEndpointReturns(t *testing.T) {
-	url, listen := absent(t)
-	other, _ := absent(t)
+	url, listen := Absent(t)
+	other, _ := Absent(t)
 	c := Config(url, other)
 	c.Concurrency, c.EndpointTimeout, c.RequestTimeout = 1, 3*Patience, 3*Patience
 	b := k.open(t, c)
@@ -124,7 +124,7 @@ func (k *Contract) anEndpointReturns(t *testing.T) {
 
 // noEndpointReturns: queries wait for as long as is allowed, and those that come later fail at once.
 func (k *Contract) noEndpointReturns(t *testing.T) {
-	url, _ := absent(t)
+	url, _ := Absent(t)
 	c := Config(url)
 	c.Concurrency, c.EndpointTimeout = 1, 300*time.Millisecond
 	source, r := NewQueries(20), NewRecorder()
@@ -149,7 +149,7 @@ func (k *Contract) noEndpointReturns(t *testing.T) {
 
 // cancelWhileWaiting ends a test whose queries wait for an endpoint.
 func (k *Contract) cancelWhileWaiting(t *testing.T) {
-	url, _ := absent(t)
+	url, _ := Absent(t)
 	c := Config(url)
 	c.Concurrency, c.EndpointTimeout = 2, time.Hour
 	source, r := NewQueries(20), NewRecorder()

@@ -1,0 +1,87 @@
+package nethttp_test
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+)
+
+// serveHTTP2 answers over TLS, and fails the test where a request comes in another version of HTTP.
+func serveHTTP2(t *testing.T, answer func(w http.ResponseWriter)) *backends.Config {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("a request came as %s", r.Proto)
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		answer(w)
+	}))
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that were not needed, and of aborts that are meant
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	c := wiretest.Config(s.URL)
+	c.InsecureSkipVerify = true
+	return c
+}
+
+// HTTP/2 is spoken where the server offers it, by streams that are all under way at once.
+func TestHTTP2(t *testing.T) {
+	release := make(chan struct{})
+	var waiting atomic.Int32
+	c := serveHTTP2(t, func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, wiretest.Event("5", "null"))
+		w.(http.Flusher).Flush()
+		if waiting.Add(1) == 20 {
+			close(release)
+		}
+		<-release // all of them are under way at once
+		_, _ = io.WriteString(w, wiretest.Event("6", `"stop"`)+wiretest.Usage(2)+wiretest.Done)
+	})
+	b := contract.Ask(t, c, 20)
+	require.Empty(t, b.Attempts)
+	require.Equal(t, 20, b.Gaps)
+	for _, res := range b.Results {
+		require.Equal(t, backends.OK, res.Reason)
+		require.Equal(t, []int32{5}, res.First)
+		require.Equal(t, []int32{5, 6}, res.Tokens)
+	}
+}
+
+// What a server breaks off over HTTP/2 has the same reasons as over HTTP/1.1, and no token of it is made up.
+func TestHTTP2Faults(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(w http.ResponseWriter)
+		want   backends.Reason
+		tokens int
+	}{
+		"reset before the header": {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, backends.FailReset, 0},
+		"reset in the stream": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, wiretest.Event("5", "null"))
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, backends.FailReset, 1},
+		"503": {func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }, "http_503", 0},
+		"truncated": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, wiretest.Event("5", "null"))
+		}, backends.FailTruncated, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := contract.Ask(t, serveHTTP2(t, c.answer), 3)
+			for _, res := range r.Results {
+				require.Equal(t, c.want, res.Reason, "%v", r.Attempts)
+				require.Len(t, res.Tokens, c.tokens)
+			}
+		})
+	}
+}
