@@ -60,11 +60,15 @@ func child(mode, address, model string) {
 				panic(err)
 			}
 			fmt.Println("grandchild", cmd.Process.Pid)
+		case "say":
+			fmt.Print("loading weights 1%\rloading weights 99%\r\n")
 		case "slow":
 			time.Sleep(500 * time.Millisecond)
-		case "later":
+		case "later": // when it is told to, by a file
 			go func() {
-				time.Sleep(700 * time.Millisecond)
+				for _, err := os.Stat(os.Getenv("SICK") + ".end"); err != nil; _, err = os.Stat(os.Getenv("SICK") + ".end") {
+					time.Sleep(10 * time.Millisecond)
+				}
 				fmt.Println("out of memory")
 				os.Exit(9)
 			}()
@@ -102,7 +106,11 @@ func serveChild(address, model, kind string) {
 		}
 		fmt.Fprintf(w, `{"object":"list","data":[{"id":%q}]}`, model)
 	})
-	for _, action := range []string{"start", "stop"} {
+	actions := []string{"start", "stop"}
+	if kind == "unprofiled" {
+		actions = nil
+	}
+	for _, action := range actions {
 		mux.HandleFunc("POST /"+action+"_profile", func(http.ResponseWriter, *http.Request) {
 			fmt.Println(action, "in", os.Getenv("VLLM_TORCH_PROFILER_DIR"))
 		})

@@ -176,7 +176,7 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 	f.change(r.Index, fmt.Sprintf("is starting as process %d; its log is %s", p.PID, r.Log), func(s *ReplicaState) { s.Leader = p.identity })
 	probe := newProber(r.URL, f.plan.apiKey)
 	began := time.Now()
-	err = probe.awaitReady(ctx, f.plan.Served, f.plan.StartupTimeout, p.ended)
+	err = probe.awaitReady(ctx, f.plan.Served, f.plan.StartupTimeout, p.ended, f.plan.WordEvery, func(last error) { f.stillStarts(r, time.Since(began), since, last) })
 	if err == nil && f.plan.torch {
 		err = probe.torch(ctx, "start")
 	}
@@ -218,6 +218,17 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 	lines, logErr := tail(r.Log, since)
 	f.change(r.Index, what, func(s *ReplicaState) { s.Health, s.Exit, s.LogTail = Dead, p.exitText(), lines })
 	f.failed <- errors.Join(f.explain(r, p, err, alive, lines), logErr)
+}
+
+// stillStarts tells of a replica that is not ready yet, with the last words of its log since a position.
+func (f *Fleet) stillStarts(r Replica, took time.Duration, since int64, last error) {
+	lines, err := tail(r.Log, since)
+	f.complain(err)
+	said := "has written nothing to its log"
+	if len(lines) > 0 {
+		said = "wrote to its log last: " + lines[len(lines)-1]
+	}
+	f.change(r.Index, fmt.Sprintf("has been starting for %v of at most %v (%v) and %s", took.Round(time.Second), f.plan.StartupTimeout, last, said), func(*ReplicaState) {})
 }
 
 // lookBack notes what a replica that was ended has left of the processes that debug_mode noted.

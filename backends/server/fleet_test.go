@@ -182,6 +182,7 @@ func TestAServerThatDiesLater(t *testing.T) {
 	p.Replicas[0].Env[modeName] = "serve"
 	f, err := Start(t.Context(), p, nil)
 	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "sick.end"), nil, 0o644))
 	err = f.Wait(t.Context())
 	require.ErrorContains(t, err, "replica 1 ")
 	require.ErrorContains(t, err, "ended (exit status 9); the end of its log")
@@ -215,6 +216,24 @@ func TestStops(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A large model loads for many minutes: meanwhile there is a word about it now and then.
+func TestALongStartIsTold(t *testing.T) {
+	p := childPlan(t, "say,hang", 1)
+	p.WordEvery = 10 * time.Millisecond
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var n notes
+	_, err := Start(ctx, p, func(text string) {
+		n.add(text)
+		if n.has("wrote to its log last: loading weights 99%") {
+			cancel(errDeadline)
+		}
+	})
+	require.ErrorIs(t, err, errDeadline)
+	require.True(t, n.has("has been starting for 0s of at most 1m0s (Get "), n.list)
+	require.True(t, n.has("connection refused"))
+	requireNothingLeft(t, p)
 }
 
 func TestAStartThatIsInterrupted(t *testing.T) {

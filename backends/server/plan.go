@@ -41,6 +41,7 @@ type Plan struct {
 	HeartbeatTimeout  time.Duration `json:"-"`
 	StartupTimeout    time.Duration `json:"-"`
 	StopTimeout       time.Duration `json:"-"`
+	WordEvery         time.Duration `json:"-"` // of a replica that starts
 	Debug             bool          `json:"-"`
 
 	environ []string // of every replica
@@ -77,6 +78,7 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 	p := &Plan{
 		Config: c.Name, Backend: c.Backend, Model: c.Model, Dir: dir, Notes: []string{}, PreStart: c.PreStart, Debug: c.Debug,
 		HeartbeatInterval: c.HeartbeatInterval, HeartbeatTimeout: c.HeartbeatTimeout, StartupTimeout: c.StartupTimeout, StopTimeout: c.StopTimeout,
+		WordEvery: time.Minute,
 	}
 	if c.Profile.Enabled {
 		p.Profiler, p.torch, p.StopTimeout = c.Profile.Tool, c.Profile.Tool == "pytorch", max(p.StopTimeout, profileStop)

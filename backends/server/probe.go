@@ -105,10 +105,13 @@ func (p *prober) serves(ctx context.Context, model string) error {
 }
 
 // awaitReady returns nil when the server is healthy and serves the model, or why it will not: wrong model, deadline, its end, a stop.
-func (p *prober) awaitReady(ctx context.Context, model string, limit time.Duration, ended <-chan struct{}) error {
+// still gets the last answer behind each pause of the length between.
+func (p *prober) awaitReady(ctx context.Context, model string, limit time.Duration, ended <-chan struct{}, between time.Duration, still func(error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errDeadline)
 	defer cancel()
 	var last error // that the server itself made, not the end of the wait
+	word := time.NewTicker(between)
+	defer word.Stop()
 	for {
 		err := p.healthy(ctx)
 		if err == nil {
@@ -130,6 +133,8 @@ func (p *prober) awaitReady(ctx context.Context, model string, limit time.Durati
 			return errEnded
 		case <-ctx.Done():
 			return fmt.Errorf("%w; the last answer was: %w", context.Cause(ctx), last)
+		case <-word.C:
+			still(last)
 		case <-time.After(probePause):
 		}
 	}

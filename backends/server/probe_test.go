@@ -26,7 +26,7 @@ func TestTheEndOfAWaitIsNoAnswer(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer s.Close()
-	err := newProber(s.URL, "").awaitReady(ctx, "m", time.Hour, nil)
+	err := newProber(s.URL, "").awaitReady(ctx, "m", time.Hour, nil, time.Hour, nil)
 	require.ErrorIs(t, err, over)
 	require.ErrorContains(t, err, "the last answer was: GET "+s.URL+"/health: status 503")
 }

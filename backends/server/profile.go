@@ -124,7 +124,12 @@ func (p *prober) torch(ctx context.Context, action string) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the torch profiler did not %s: POST %s answered status %d", action, request.URL, response.StatusCode)
+		err := fmt.Errorf("the torch profiler did not %s: POST %s answered status %d", action, request.URL, response.StatusCode)
+		if response.StatusCode == http.StatusNotFound {
+			// spec/backends.md §4.5: the variable counts no more
+			err = fmt.Errorf(`%w; vLLM since 0.13 has the route only with the engine's argument --profiler-config '{"profiler":"torch","torch_profiler_dir":"FOLDER"}': put it into server_args`, err)
+		}
+		return err
 	}
 	return nil
 }

@@ -60,4 +60,10 @@ func TestTheTorchProfilerIsStartedAndStopped(t *testing.T) {
 	require.NoError(t, err)
 	dir := p.Dir + "/profile/replica-0\n"
 	require.Equal(t, "start in "+dir+"stop in "+dir, string(log))
+
+	p = childPlan(t, "serve=unprofiled", 1, "profile: {enabled: true, tool: pytorch}")
+	p.StopTimeout = time.Second
+	_, err = Start(t.Context(), p, nil)
+	require.ErrorContains(t, err, "the torch profiler did not start: POST "+p.URLs()[0]+"/start_profile answered status 404; vLLM since 0.13")
+	requireNothingLeft(t, p)
 }

@@ -15,8 +15,9 @@ type nvidia struct{}
 // maxGPUs bounds what a broken driver can make us ask for.
 const maxGPUs = 1024
 
-func (nvidia) list() ([]GPU, string, error) {
-	lib := nvml.New()
+func (nvidia) list() ([]GPU, string, error) { return listGPUs(nvml.New()) }
+
+func listGPUs(lib nvml.Interface) ([]GPU, string, error) {
 	switch ret := lib.Init(); ret {
 	case nvml.SUCCESS:
 	case nvml.ERROR_LIBRARY_NOT_FOUND:

@@ -1,0 +1,75 @@
+//go:build cgo
+
+package hostinfo
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+	"github.com/NVIDIA/go-nvml/pkg/nvml/mock"
+	"github.com/stretchr/testify/require"
+)
+
+// gpuLibrary is NVIDIA's library on a machine with so many GPUs, as the driver would have it: few machines that run this test have one.
+// refused are the calls that it answers with an error.
+func gpuLibrary(count int, refused ...string) *mock.Interface {
+	answer := func(call string) nvml.Return {
+		for _, r := range refused {
+			if r == call {
+				return nvml.ERROR_NOT_SUPPORTED
+			}
+		}
+		return nvml.SUCCESS
+	}
+	return &mock.Interface{
+		InitFunc:                   func() nvml.Return { return answer("init") },
+		ShutdownFunc:               func() nvml.Return { return nvml.SUCCESS },
+		ErrorStringFunc:            func(nvml.Return) string { return "it will not" },
+		SystemGetDriverVersionFunc: func() (string, nvml.Return) { return "570.1", answer("version") },
+		DeviceGetCountFunc:         func() (int, nvml.Return) { return count, answer("count") },
+		DeviceGetHandleByIndexFunc: func(i int) (nvml.Device, nvml.Return) {
+			return &mock.Device{
+				GetNameFunc:       func() (string, nvml.Return) { return "Example GPU", answer("name") },
+				GetUUIDFunc:       func() (string, nvml.Return) { return fmt.Sprintf("GPU-%d", i), answer("uuid") },
+				GetMemoryInfoFunc: func() (nvml.Memory, nvml.Return) { return nvml.Memory{Total: 80 << 30}, answer("memory") },
+			}, answer("handle")
+		},
+	}
+}
+
+func TestGPUsOfADriver(t *testing.T) {
+	two := []GPU{{Name: "Example GPU", UUID: "GPU-0", MemoryBytes: 80 << 30}, {Name: "Example GPU", UUID: "GPU-1", MemoryBytes: 80 << 30}}
+	for name, c := range map[string]struct {
+		lib    *mock.Interface
+		gpus   []GPU
+		driver string
+		err    string
+	}{
+		"two":                {gpuLibrary(2), two, "570.1", ""},
+		"without a version":  {gpuLibrary(2, "version"), two, "", ""},
+		"whose memory hides": {gpuLibrary(1, "memory"), []GPU{{Name: "Example GPU", UUID: "GPU-0"}}, "570.1", ""},
+		"none":               {gpuLibrary(0), nil, "570.1", "an NVIDIA driver, but no GPU"},
+		"that does not run":  {gpuLibrary(2, "init"), nil, "", "NVIDIA's management library does not start: it will not"},
+		"that can not count": {gpuLibrary(2, "count"), nil, "570.1", "does not count its GPUs: it will not"},
+		"that lost one":      {gpuLibrary(2, "handle"), nil, "570.1", "does not describe GPU 0: it will not"},
+		"without a name":     {gpuLibrary(2, "name"), nil, "570.1", "does not describe GPU 0: it will not"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gpus, driver, err := listGPUs(c.lib)
+			require.Equal(t, c.gpus, gpus)
+			require.Equal(t, c.driver, driver)
+			if c.err == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.err)
+			}
+			if c.lib.Init() == nvml.SUCCESS {
+				require.Len(t, c.lib.ShutdownCalls(), 1, "what was opened is closed")
+			}
+		})
+	}
+	many, _, err := listGPUs(gpuLibrary(1 << 20))
+	require.NoError(t, err)
+	require.Len(t, many, maxGPUs)
+}
