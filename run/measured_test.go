@@ -13,7 +13,7 @@ import (
 
 // Ten thousand streams with answers after 1 ms: LoadGen sees every first token before its completion (it logs an error line for each
 // that it does not), and the record, the request log and LoadGen's logs tell the same figures.
-// TEST_STREAMS=100000 makes it as many.
+// TEST_STREAMS=100000 makes it as many, as scripts/test.sh does once.
 func TestTenThousandStreams(t *testing.T) {
 	streams := 10000
 	if n, err := strconv.Atoi(os.Getenv("TEST_STREAMS")); err == nil {
