@@ -55,9 +55,13 @@ func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, erro
 	if !ok {
 		return nil, errors.Join(errors.New("servers are supervised through /proc, which is not mounted here"), lock.Close())
 	}
+	space, err := numberSpace()
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	f := &Fleet{
 		plan: p, notify: notify, lock: lock, starts: make(chan func()), ready: make(chan struct{}, len(p.Replicas)), failed: make(chan error, len(p.Replicas)),
-		state: State{Schema: Schema, ID: rand.Text(), Supervisor: self.identity, Started: time.Now(), Plan: p.Shown(), StopLimit: p.StopTimeout + groupGrace + killGrace,
+		state: State{Schema: Schema, ID: rand.Text(), Space: space, Supervisor: self.identity, Started: time.Now(), Plan: p.Shown(), StopLimit: p.StopTimeout + groupGrace + killGrace,
 			Environment: hideEnviron(p.environ), HeartbeatInterval: p.HeartbeatInterval, HeartbeatTimeout: p.HeartbeatTimeout},
 	}
 	for _, r := range p.Replicas {

@@ -17,6 +17,20 @@ type identity struct {
 	Start uint64 `json:"start_ticks"` // since boot
 }
 
+// numberSpace names what process numbers mean here: the kernel's start and the PID namespace. Elsewhere, and after the next start, they are
+// the numbers of other processes.
+func numberSpace() (string, error) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("the kernel's start: %w", err)
+	}
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return "", fmt.Errorf("the space of process numbers: %w", err)
+	}
+	return string(bytes.TrimSpace(boot)) + " " + namespace, nil
+}
+
 // proc is a line of /proc/PID/stat.
 type proc struct {
 	identity

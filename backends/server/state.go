@@ -40,7 +40,8 @@ const (
 // State is what the supervisor writes at each change.
 type State struct {
 	Schema     string    `json:"schema"`
-	ID         string    `json:"id"` // of this start, which every process of it carries
+	ID         string    `json:"id"`            // of this start, which every process of it carries
+	Space      string    `json:"process_space"` // in which the numbers below are those of processes
 	Supervisor identity  `json:"supervisor"`
 	Started    time.Time `json:"started"`
 	Plan       *Plan     `json:"plan"`
@@ -93,7 +94,13 @@ type Leftover struct {
 const maxGaps = 1000
 
 // Running says whether the supervisor that wrote the state still runs.
-func (s *State) Running() bool { return s.Supervisor.alive() }
+func (s *State) Running() bool { return s.here() && s.Supervisor.alive() }
+
+// here says whether the processes of the state are, or were, among those that this process sees.
+func (s *State) here() bool {
+	space, err := numberSpace()
+	return err == nil && s.Space == space
+}
 
 // AllReady says whether the supervisor runs and each replica was ready when it looked last.
 func (s *State) AllReady() bool {
@@ -139,6 +146,11 @@ func parseState(path string, b []byte) (*State, error) {
 		if r.Leader.PID != 0 && r.Leader.PID < 2 || s.Supervisor.PID < 2 || r.Leader.PID == s.Supervisor.PID {
 			return nil, fmt.Errorf("state of the servers %s names process %d, which is no server", path, r.Leader.PID)
 		}
+		for _, m := range r.Processes {
+			if m.PID < 2 || m.PID == s.Supervisor.PID {
+				return nil, fmt.Errorf("state of the servers %s names process %d, which is no server's", path, m.PID)
+			}
+		}
 	}
 	return &s, nil
 }
@@ -173,6 +185,9 @@ func Down(dir string) (*State, error) {
 	s, err := ReadState(dir)
 	if err != nil {
 		return nil, err
+	}
+	if !s.here() {
+		return s, fmt.Errorf("the servers of %s were started on another machine, in another container, or before the last start of this one, so none of the processes here is theirs; end them where they run, or remove %s if they are gone", dir, filepath.Join(dir, StateName))
 	}
 	if s.Running() {
 		if err := signalOne(s.Supervisor, syscall.SIGTERM); err != nil {

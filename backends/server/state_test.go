@@ -42,11 +42,13 @@ func TestStatesThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                "remove it when no server of it runs",
 		`{"schema":"x/1"}`: `has the schema "x/1"`,
-		`{"schema":"mlperf-go/server/1","supervisor":{"pid":9}}`:                                                      "names no start",
-		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":9},"replicas":[{"leader":{"pid":-1}}]}`: "names process -1, which is no server",
-		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":9},"replicas":[{"leader":{"pid":1}}]}`:  "names process 1",
-		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":1},"replicas":[{"leader":{"pid":5}}]}`:  "is no server",
-		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":5},"replicas":[{"leader":{"pid":5}}]}`:  "names process 5",
+		`{"schema":"mlperf-go/server/1","supervisor":{"pid":9}}`:                                                          "names no start",
+		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":9},"replicas":[{"leader":{"pid":-1}}]}`:     "names process -1, which is no server",
+		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":9},"replicas":[{"leader":{"pid":1}}]}`:      "names process 1",
+		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":1},"replicas":[{"leader":{"pid":5}}]}`:      "is no server",
+		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":5},"replicas":[{"leader":{"pid":5}}]}`:      "names process 5",
+		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":5},"replicas":[{"processes":[{"pid":0}]}]}`: "names process 0",
+		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":5},"replicas":[{"processes":[{"pid":5}]}]}`: "names process 5",
 	} {
 		_, err := parseState("state", []byte(text))
 		require.ErrorContains(t, err, want, text)
@@ -73,8 +75,15 @@ func TestDownSweepsWhatADeadSupervisorLeft(t *testing.T) {
 		return left.PID > 0
 	}, 5*time.Second, 10*time.Millisecond)
 	s := State{Schema: Schema, ID: id, Supervisor: identity{PID: 1 << 22, Start: 1}, Replicas: []ReplicaState{{Leader: identity{PID: leader.Process.Pid, Start: 1}}, {}}}
+	s.Space = "another start, another container"
 	require.NoError(t, s.write(dir))
+	_, err := Down(dir)
+	require.ErrorContains(t, err, "before the last start of this one")
 	require.True(t, left.alive())
+
+	s.Space, err = numberSpace()
+	require.NoError(t, err)
+	require.NoError(t, s.write(dir))
 	got, err := Down(dir)
 	require.NoError(t, err)
 	require.Len(t, got.Replicas, 2)
@@ -113,6 +122,9 @@ func FuzzParseState(f *testing.F) {
 		}
 		for _, r := range s.Replicas {
 			require.True(t, r.Leader.PID == 0 || r.Leader.PID > 1)
+			for _, m := range r.Processes {
+				require.Greater(t, m.PID, 1)
+			}
 		}
 	})
 }
