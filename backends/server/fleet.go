@@ -130,6 +130,16 @@ func (f *Fleet) Err() error {
 	}
 }
 
+// Ended says which replica has ended by itself, as often as it is asked; nil: none has. Nobody starts it again.
+func (f *Fleet) Ended() error {
+	for i, r := range f.State().Replicas {
+		if r.Died != nil {
+			return fmt.Errorf("replica %d (%s) has ended by itself; its log is %s", i, r.URL, f.plan.Replicas[i].Log)
+		}
+	}
+	return nil
+}
+
 // Stop ends every server, and proves that no process and no listener of theirs is left. It may be called again.
 func (f *Fleet) Stop() error {
 	f.once.Do(func() {

@@ -182,9 +182,13 @@ func TestAServerThatDiesLater(t *testing.T) {
 	p.Replicas[0].Env[modeName] = "serve"
 	f, err := Start(t.Context(), p, nil)
 	require.NoError(t, err)
+	require.NoError(t, f.Ended())
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "sick.end"), nil, 0o644))
 	err = f.Wait(t.Context())
 	require.ErrorContains(t, err, "replica 1 ")
+	for range 2 {
+		require.ErrorContains(t, f.Ended(), "has ended by itself; its log is "+p.Replicas[1].Log)
+	}
 	require.ErrorContains(t, err, "ended (exit status 9); the end of its log")
 	require.ErrorContains(t, err, "out of memory")
 	s := f.State()

@@ -289,6 +289,11 @@ func (k *theCampaign) rehearse(ctx context.Context) (func(), error) {
 		k.Wait = 0
 	}
 	k.Ready = func(ctx context.Context) error {
+		if k.p.fleet != nil {
+			if err := k.p.fleet.Ended(); err != nil {
+				return fmt.Errorf("%w: %w", campaign.ErrEnded, err)
+			}
+		}
 		select {
 		case <-gone:
 			return errors.New("the simulator has ended")

@@ -58,6 +58,7 @@ type program struct {
 	exit           int    // of a command that ended without an error
 
 	servers      *server.Plan  // what --server-config says is to be started; nil without, and where an endpoint is given
+	fleet        *server.Fleet // the servers that were started; nil until then
 	serverOrigin config.Origin // of settings that its file made
 }
 

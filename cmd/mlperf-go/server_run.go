@@ -69,6 +69,7 @@ func (p *program) startServers(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, serverError("server_start", err)
 	}
+	p.fleet = fleet
 	return func() {
 		for _, r := range fleet.State().Replicas {
 			if r.Unhealthy > 0 {

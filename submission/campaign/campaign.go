@@ -39,7 +39,7 @@ type Campaign struct {
 
 	// Command makes the process of a task; the campaign sets its group, its output and its end.
 	Command func(Task) *exec.Cmd
-	// Ready says whether the endpoints answer; nil: nobody asks. It is asked before every step.
+	// Ready says whether the endpoints answer; nil: nobody asks. It is asked before every step. ErrEnded in its error: they never will.
 	Ready func(context.Context) error
 	// Wait is how long endpoints that do not answer are waited for.
 	Wait time.Duration
@@ -252,6 +252,9 @@ func (c *Campaign) wanted(preflight Task) bool {
 	return false
 }
 
+// ErrEnded is in the error of endpoints that are not waited for: nobody will start them again while the campaign runs.
+var ErrEnded = errors.New("the server of an endpoint has ended")
+
 // regained is how often a step is done again because its endpoint was gone meanwhile.
 const regained = 5
 
@@ -261,7 +264,7 @@ func (c *Campaign) attempt(ctx context.Context, t Task, entry *Entry) error {
 	lost := 0
 	for n := 1; ; n++ {
 		err := c.once(ctx, t, entry)
-		gone := entry.Status != Done && c.Wait > 0 && lost < regained && ctx.Err() == nil && t.Test != Score && c.Ready != nil && c.Ready(ctx) != nil
+		gone := entry.Status != Done && c.Wait > 0 && lost < regained && ctx.Err() == nil && t.Test != Score && c.Ready != nil && c.away(ctx)
 		switch {
 		case gone && (err == nil || entry.Status == Failed):
 			lost, n = lost+1, n-1
@@ -344,16 +347,26 @@ func (c *Campaign) read(t Task, entry *Entry, end ended) {
 // readyPause is between two questions whether endpoints answer.
 const readyPause = 500 * time.Millisecond
 
+// away says whether endpoints do not answer now, and may answer again.
+func (c *Campaign) away(ctx context.Context) bool {
+	err := c.Ready(ctx)
+	return err != nil && !errors.Is(err, ErrEnded)
+}
+
 // ready waits for endpoints that do not answer.
 func (c *Campaign) ready(ctx context.Context, t Task, entry *Entry) error {
 	if c.Ready == nil || t.Test == Score {
 		return nil
 	}
 	err := c.Ready(ctx)
-	if err != nil && c.Wait > 0 {
+	wait := c.Wait
+	if errors.Is(err, ErrEnded) {
+		wait = 0
+	}
+	if err != nil && wait > 0 {
 		c.tell("%s waits up to %v: %v", t.ID(), c.Wait, err)
 	}
-	for deadline := time.Now().Add(c.Wait); err != nil && time.Now().Before(deadline) && ctx.Err() == nil; err = c.Ready(ctx) {
+	for deadline := time.Now().Add(wait); err != nil && !errors.Is(err, ErrEnded) && time.Now().Before(deadline) && ctx.Err() == nil; err = c.Ready(ctx) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(readyPause):

@@ -496,6 +496,24 @@ func TestAnEndpointThatComesBack(t *testing.T) {
 	require.Contains(t, strings.Join(s.told, "\n"), "waits up to 1m0s: connection refused")
 }
 
+// A server that nobody will start again is not waited for, neither before a step nor to do one again.
+func TestAnEndpointThatHasEnded(t *testing.T) {
+	s := newStage(t, map[string]string{"Offline/performance": "invalid"})
+	s.Wait = time.Hour
+	s.Ready = func(context.Context) error {
+		if slices.Contains(s.ran, "Offline/performance") {
+			return fmt.Errorf("%w: out of memory", ErrEnded)
+		}
+		return nil
+	}
+	out, err := s.do(context.Background())
+	require.Equal(t, run.ExitEnvironment, run.Classify(err).Exit)
+	require.ErrorContains(t, err, "was not started: the server of an endpoint has ended: out of memory")
+	require.Equal(t, Invalid, out[slices.IndexFunc(out, func(o Outcome) bool { return o.Step.ID() == "Offline/performance" })].Entry.Status)
+	require.NotContains(t, strings.Join(s.told, "\n"), "waits up to")
+	require.NotContains(t, strings.Join(s.told, "\n"), "its endpoint is gone")
+}
+
 func TestAnEndpointThatDoesNotComeBack(t *testing.T) {
 	s := newStage(t, nil)
 	s.Wait = 10 * time.Millisecond
