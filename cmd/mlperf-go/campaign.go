@@ -298,7 +298,7 @@ func (k *theCampaign) rehearse(ctx context.Context) (func(), error) {
 		case <-gone:
 			return errors.New("the simulator has ended")
 		default:
-			return answers(ctx, plan.Config.Strings("endpoint"))
+			return answers(ctx, plan.Config)
 		}
 	}
 	return stop, err

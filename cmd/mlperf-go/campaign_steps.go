@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/nethttp"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -182,22 +182,13 @@ func (k *theCampaign) environ() []string {
 	return env
 }
 
-// answers asks every endpoint whether it is there at all; what it is, its own preflight tells.
-func answers(ctx context.Context, urls []string) error {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // nothing is sent, and nothing believed
-	client := http.Client{Transport: transport, Timeout: askFor}
-	defer client.CloseIdleConnections()
-	for _, url := range urls {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
-		if err != nil {
-			return err
+// answers asks every endpoint whether it is there at all, on the way that a run takes; what it is, its own preflight tells.
+func answers(ctx context.Context, e *config.Effective) error {
+	way := &backends.Config{InsecureSkipVerify: true, Proxy: e.String("proxy")} // nothing is sent, and nothing believed
+	for _, url := range e.Strings("endpoint") {
+		if _, err := nethttp.Get(ctx, way, backends.Endpoint{URL: url}, "/health", askFor); err != nil {
+			return fmt.Errorf("an endpoint does not answer: %w", err)
 		}
-		reply, err := client.Do(r)
-		if err != nil {
-			return fmt.Errorf("the endpoint %s does not answer: %w", url, err)
-		}
-		_ = reply.Body.Close() // nothing was read
 	}
 	return nil
 }
