@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,9 +17,9 @@ func TestTheEndOfAWaitIsNoAnswer(t *testing.T) {
 	over := errors.New("the wait is over")
 	ctx, end := context.WithCancelCause(t.Context())
 	defer end(nil)
-	asked := 0
+	var asked atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked++; asked == 1 {
+		if asked.Add(1) == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
