@@ -359,6 +359,9 @@ func (f *Fleet) explain(r Replica, p *process, err error, alive bool, lines []st
 		if len(f.plan.PreStart) > 0 {
 			what = fmt.Errorf("or its pre_start commands ended (%s)", p.exitText())
 		}
+		if p.cmd.ProcessState != nil && p.cmd.ProcessState.Success() {
+			what = fmt.Errorf("%w: a server has to stay in the foreground, and what it left behind was ended", what)
+		}
 	}
 	said := "its log " + r.Log + " is empty"
 	if len(lines) > 0 {

@@ -132,6 +132,7 @@ func TestServersThatDoNotServe(t *testing.T) {
 		{"dies at once", "die", nil, []string{"replica 0 (http://127.0.0.1:", "ended (exit status 7)", "the end of its log", "\nline 10 before the end\n", "line 59 before the end"}},
 		{"hangs", "hang", []string{"startup_timeout: 0.5"}, []string{"did not serve some-llm: the start-up timeout is over (startup_timeout; a large model may need longer); the last answer was:", "connection refused", "is empty"}},
 		{"hangs and ignores SIGTERM", "ignore,hang", []string{"startup_timeout: 0.5", "stop_timeout: 0.2"}, []string{"start-up timeout"}},
+		{"goes to the background", "fork=session,env", nil, []string{"ended (exit status 0): a server has to stay in the foreground", "the end of its log"}},
 		{"dies and leaves a child", "fork=session,fork,die", nil, []string{"exit status 7"}},
 		{"another model", "model=other,serve", nil, []string{"another model is served", "lists other and not some-llm; correct model or served_model"}},
 		{"is sick", "serve", []string{"startup_timeout: 5"}, []string{"/health: status 503"}},
