@@ -18,4 +18,5 @@ type LoopStats struct {
 	ConnectionsMax int             `json:"connections_max"` // open together
 	LimitMax       int             `json:"limit"`           // requests in flight that were allowed; 0: no limit
 	QueueMax       int             `json:"queue_max"`       // queries that waited for a connection together
+	Unasked        int64           `json:"unasked"`         // answers that came although nothing was asked
 }

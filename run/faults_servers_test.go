@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -67,6 +68,24 @@ func (r *ran) failedBy(t *testing.T, reasons ...string) {
 			require.Contains(t, string(failures), `"`+reason+`"`)
 		}
 	}
+}
+
+// A server that answers twice: each request has a good answer, and nobody knows which of them was meant for it.
+func TestFaultAnsweredTwice(t *testing.T) {
+	program(t)
+	t.Parallel()
+	server := serveFaults(t, func(x *call) {
+		body := x.whole()
+		answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		x.raw(answer + answer)
+	})
+	r := faultRun(t, "offline", []string{server.url})
+	r.holdsTogether(t, requestsOf(t, r))
+	require.Equal(t, ExitInvalid, r.Exit)
+	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, "unasked_answers", r.Reasons[0].Code, r.Reasons)
+	require.Positive(t, r.Client.Loops[0].Unasked)
+	require.Zero(t, r.Samples.Failed, "they were all answered")
 }
 
 // A server that takes no further connection after its first answer: three queries in a row are refused, and the others find no endpoint.

@@ -33,7 +33,7 @@ type evidence struct {
 // server that died fails samples, which LoadGen logs as errors, for which it says INVALID.
 var rules = []func(*evidence) *Cause{
 	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleServers,
-	ruleFailed, ruleUnfinished, ruleEmpty, ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported,
+	ruleFailed, ruleUnfinished, ruleEmpty, ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported, ruleUnasked,
 	ruleClock, ruleDispatchLag, ruleReportLag, ruleTTFTLimit, ruleTPOTLimit, ruleLatencyLimit,
 	ruleLogComplete, ruleLoadGenErrors, ruleLoadGen, ruleAudit, ruleAccuracy, ruleUnclaimed,
 }
@@ -216,6 +216,18 @@ func ruleMisreported(e *evidence) *Cause {
 		return &Cause{Code: "misreported", Text: fmt.Sprintf("%d times a first token or an end was reported again, or of a sample that LoadGen had not issued: this is a bug, please report it with the run's folder", n), Value: n, Limit: 0}
 	}
 	return nil
+}
+
+// ruleUnasked: of a server that answers what nobody asked it is not known which answer belongs to which request.
+func ruleUnasked(e *evidence) *Cause {
+	n := int64(0)
+	for _, loop := range e.record.Client.Loops {
+		n += loop.Unasked
+	}
+	if n == 0 {
+		return nil
+	}
+	return &Cause{Code: "unasked_answers", Text: fmt.Sprintf("%d answers came that nobody had asked for, and one that comes when the next request is out is taken for the answer to that", n), Value: n, Limit: 0}
 }
 
 // limitApplies: the scenario's limits are asserted on a test that measured, by us as well as by LoadGen, because LoadGen would test an

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/server"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/sut"
@@ -130,6 +131,7 @@ func TestEachRuleAlone(t *testing.T) {
 		"first tokens that nobody waits for":     {change: func(e *evidence) { e.tokens, e.record.Samples.FirstTokens = false, 0 }, verdict: Valid},
 		"a token mismatch":                       {change: func(e *evidence) { e.record.Tokens.Mismatches = 1 }, verdict: Invalid, codes: []string{"token_mismatch"}, exit: ExitInvalid},
 		"prompts that the server cuts":           {change: func(e *evidence) { e.record.otherPrompts = 3 }, verdict: Invalid, codes: []string{"token_mismatch"}, text: "in 3 answers", exit: ExitInvalid},
+		"an answer that nobody asked for":        {change: func(e *evidence) { e.record.Client.Loops = []backends.LoopStats{{}, {Unasked: 1}} }, verdict: Invalid, codes: []string{"unasked_answers"}, exit: ExitInvalid},
 		"an end that was told twice":             {change: func(e *evidence) { e.record.misreported = 1 }, verdict: Invalid, codes: []string{"misreported"}, exit: ExitInvalid},
 		"a long answer where tokens are limited": {change: func(e *evidence) { e.logs.Result["result_99.00_percentile_latency_ns"] = int64(3600e9) }, verdict: Valid},
 		"TTFT at its limit": {change: func(e *evidence) { e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9) },

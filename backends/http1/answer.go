@@ -147,9 +147,12 @@ func (l *loop) settle(c *conn) {
 	l.watch(c)
 }
 
-// end is the end of an answer; more tells whether bytes follow that nobody asked for.
-func (l *loop) end(c *conn, more bool) {
-	usable := c.reading.parser.keepAlive && !more && !c.unsent && c.broken == 0
+// end is the end of an answer; more are bytes that follow, and that nobody asked for.
+func (l *loop) end(c *conn, more []byte) {
+	usable := c.reading.parser.keepAlive && len(more) == 0 && !c.unsent && c.broken == 0
+	if len(more) > 0 {
+		l.stray(more)
+	}
 	x := c.exchange
 	switch c.state {
 	case busy:

@@ -138,6 +138,7 @@ func (l *loop) receive(c *conn, over bool) {
 // read takes the bytes of one read through the parser.
 func (l *loop) read(c *conn, b []byte) {
 	if c.state == idle {
+		l.stray(b)
 		l.shut(c) // nothing was asked: whatever it is, it is no answer
 		return
 	}
@@ -156,7 +157,7 @@ func (l *loop) read(c *conn, b []byte) {
 		case evBody:
 			l.piece(c, body)
 		case evEnd:
-			l.end(c, len(rest) > 0)
+			l.end(c, rest)
 			return
 		case evBad:
 			l.malformed(c)

@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"time"
@@ -21,6 +22,16 @@ func response(p *parser) policy.Response {
 func (l *loop) record(x *exchange, f *policy.Failure, kept []byte, retried bool) {
 	t := &l.client.targets[x.endpoint]
 	l.sink.Failed(t.Record(x.query, x.endpoint, f, kept, retried, time.Now().UnixNano()))
+}
+
+// stray looks at bytes that nobody asked for, and counts them if an answer begins with them. One that comes when the next request is out is
+// taken for that request's, so a server that sends such answers is not to be believed. Interim answers (1xx) are none, and with a 408 some
+// servers part from an idle connection.
+func (l *loop) stray(b []byte) {
+	code, found := bytes.CutPrefix(b, []byte("HTTP/1."))
+	if found && !bytes.HasPrefix(code, []byte("1 1")) && !bytes.HasPrefix(code, []byte("1 408")) {
+		l.did.unasked++
+	}
 }
 
 // lose completes a query without an answer to judge.
@@ -130,7 +141,7 @@ func (l *loop) late(c *conn) {
 func (l *loop) hungUp(c *conn) {
 	switch {
 	case (c.state == busy || c.state == refusing) && c.answersUntilEOF():
-		l.end(c, false)
+		l.end(c, nil)
 	case c.reading != nil:
 		l.cut(c, backends.FailTruncated, policy.Explain(backends.FailTruncated, io.ErrUnexpectedEOF), true)
 	default:

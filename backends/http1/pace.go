@@ -53,6 +53,7 @@ type deeds struct {
 	open      int // connections
 	openMax   int
 	queueMax  int
+	unasked   int64
 	limit     int
 	realtime  bool
 	processor int // -1: any
@@ -80,5 +81,6 @@ func (d *deeds) stats(p *pace, cpu, delay float64) backends.LoopStats {
 		Realtime: d.realtime, CPU: d.processor, CoalesceUS: float64(p.length) / float64(time.Microsecond), Pauses: d.pauses,
 		Turns: d.turns, Sleeps: d.sleeps, Events: d.events, StallMaxUS: float64(d.longest) / 1e3, Stalls: d.rounds.Buckets(),
 		CPUSeconds: cpu, RunDelayS: delay, ConnectionsMax: d.openMax, LimitMax: d.limit, QueueMax: d.queueMax,
+		Unasked: d.unasked,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
@@ -17,21 +18,28 @@ import (
 // stray is a whole good answer that nobody asked for: its tokens are in no answer of these tests.
 var stray = wiretest.StreamHead + wiretest.Chunked(wiretest.Event("77", "null"), wiretest.Event("78", `"stop"`), wiretest.Usage(2), wiretest.Done)
 
-// TestStrayBytesBetweenRequests: what comes on a connection that waits for its next request ends the connection, and is in no answer.
+// TestStrayBytesBetweenRequests: what comes on a connection that waits for its next request ends the connection, and is in no answer. An
+// answer among it is counted.
 func TestStrayBytesBetweenRequests(t *testing.T) {
-	for name, bytes := range map[string]string{
-		"an answer":         stray,
-		"half an answer":    stray[:len(stray)/2],
-		"a byte":            "\n",
-		"an empty line":     "\r\n",
-		"the last chunk":    "0\r\n\r\n",
-		"an interim answer": "HTTP/1.1 100 Continue\r\n\r\n",
+	for name, c := range map[string]struct {
+		bytes   string
+		unasked int64
+	}{
+		"an answer":         {stray, 1},
+		"half an answer":    {stray[:len(stray)/2], 1},
+		"a refusal":         {"HTTP/1.0 503 Service Unavailable\r\n\r\n", 1},
+		"a parting":         {"HTTP/1.1 408 Request Timeout\r\n\r\n", 0},
+		"a byte":            {"\n", 0},
+		"an empty line":     {"\r\n", 0},
+		"the last chunk":    {"0\r\n\r\n", 0},
+		"an interim answer": {"HTTP/1.1 100 Continue\r\n\r\n", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A connection that nobody closes ends with its time of idleness, 4 s. A busy machine may need as long for the other: not three times.
 			for attempt := 0; ; attempt++ {
 				require.Less(t, attempt, 3, "the connection was closed for its idleness only")
-				if askTwice(t, bytes) < policy.IdleTimeout/2 {
+				if took, unasked := askTwice(t, c.bytes); took < policy.IdleTimeout/2 {
+					require.Equal(t, c.unasked, unasked)
 					break
 				}
 			}
@@ -40,8 +48,8 @@ func TestStrayBytesBetweenRequests(t *testing.T) {
 }
 
 // askTwice sends a query, and another when the first connection is closed, which gets an answer and then bytes; it tells how long the client
-// took to close it.
-func askTwice(t *testing.T, bytes string) time.Duration {
+// took to close it, and how many answers it counted that nobody had asked for.
+func askTwice(t *testing.T, bytes string) (took time.Duration, unasked int64) {
 	source, r := wiretest.NewQueries(1), wiretest.NewRecorder()
 	closed := make(chan time.Duration, 1)
 	url := wiretest.Raw(t, func(c net.Conn, conn, _ int) bool {
@@ -62,13 +70,14 @@ func askTwice(t *testing.T, bytes string) time.Duration {
 	require.NoError(t, err)
 	served := make(chan error, 1)
 	go func() { served <- b.Serve(context.Background(), source, r) }()
-	took := <-closed
+	took = <-closed
 	source.Issue(1).End()
 	require.NoError(t, <-served)
 	r.ExactlyOnce(t, 2)
 	requireOwnTokens(t, r)
 	require.Empty(t, r.Attempts, "the second request was not sent where nothing could answer it")
-	return took
+	did, _ := b.(*http1.Client).Loop()
+	return took, did.Unasked
 }
 
 // TestStrayBytesBehindAnAnswer: what comes in one segment with the end of an answer ends the connection too.
