@@ -57,6 +57,9 @@ func FindIn(name, round string) (*Benchmark, error) {
 // NeedsTokenizer tells whether the log's answers are token ids that must become text.
 func (b *Benchmark) NeedsTokenizer() bool { return scorers[b.Scorer].text != utf8Text }
 
+// LeavesOutSpecial tells whether special tokens are left out of that text.
+func (b *Benchmark) LeavesOutSpecial() bool { return scorers[b.Scorer].text == plainText }
+
 // wholeSet is the number of entries of a whole accuracy log: limits of sums hold for it alone.
 func (b *Benchmark) wholeSet(s models.Scenario) int {
 	for _, row := range b.row.Scenarios {

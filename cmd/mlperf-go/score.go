@@ -48,6 +48,9 @@ func findDecoder(ctx context.Context, o finder.Options, row *models.Row, ds *dat
 	if o.Name == "" && datasets.Synthetic(ds) {
 		return local{datasets.SynthTokensOf(row)}, &finder.Source{Way: finder.ByPath, Place: "the synthetic vocabulary"}, nil
 	}
+	if bench, err := accuracy.Find(row.Name); err == nil {
+		o.Plain = bench.LeavesOutSpecial()
+	}
 	found, err := finder.Find(ctx, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the answers are token ids: %w", err)

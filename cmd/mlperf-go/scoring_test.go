@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -17,7 +18,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// startScored starts an accuracy test whose answers are token ids that only the server can turn into text, as detokenize does it.
+// startScored starts an accuracy test whose answers are token ids that only the server can turn into text: before the test it can, and after it
+// as detokenize does it.
 func startScored(t *testing.T, detokenize http.HandlerFunc) *process {
 	t.Helper()
 	rows := filepath.Join(t.TempDir(), "rows.json")
@@ -26,6 +28,7 @@ func startScored(t *testing.T, detokenize http.HandlerFunc) *process {
 		"--benchmark", "llama2-70b-99", "--answers", "random")
 	target, err := url.Parse(simulator)
 	require.NoError(t, err)
+	var asked atomic.Int64
 	answers := httputil.NewSingleHostReverseProxy(target)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -33,6 +36,10 @@ func startScored(t *testing.T, detokenize http.HandlerFunc) *process {
 			_, _ = io.WriteString(w, `{"tokens": [5]}`) // the client tells what it misses
 		case "/detokenize":
 			_, _ = io.Copy(io.Discard, r.Body) // only then is the end of the connection seen
+			if asked.Add(1) == 1 {
+				_, _ = io.WriteString(w, `{"text": "a"}`)
+				return
+			}
 			detokenize(w, r)
 		default:
 			answers.ServeHTTP(w, r)

@@ -34,6 +34,7 @@ type Options struct {
 
 	Cache   string  // hub folder of the Hugging Face cache; empty: none is known
 	Server  *Server // server that may answer /tokenize; nil: none
+	Plain   bool    // text without special tokens is wanted, which not every server can give
 	Fetch   bool    // a download is allowed
 	Offline bool    // the environment forbids downloads (HF_HUB_OFFLINE)
 	Hub     string  // address of the hub; empty: DefaultHub

@@ -93,6 +93,12 @@ func TestServersTokenizer(t *testing.T) {
 			} else {
 				require.ErrorContains(t, err, "keeps special tokens")
 			}
+			_, err = Find(t.Context(), Options{Server: &Server{URL: s.URL, Model: "m", Key: "k"}, Plain: true})
+			if d == sglang {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, "keeps special tokens")
+			}
 			text, err = f.Decode(t.Context(), nil, true)
 			require.NoError(t, err)
 			require.Empty(t, text)
