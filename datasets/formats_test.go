@@ -225,19 +225,21 @@ func csvRows(content []byte) (rows [][]string, err error) {
 	}
 }
 
-// Size of the largest token set of the benchmarks (llama2-70b's rows at their longest), and what reading it may cost.
-const (
-	bigIDs    = 1024
-	bigTime   = 10 * time.Second
-	bigMemory = 600_000_000
-)
+// bigIDs is the length of a row in the big sets.
+const bigIDs = 1024
 
-// bigRows are few under the race detector, which multiplies time and memory.
-var bigRows = func() int {
-	if race.Enabled {
-		return 512
+// bigRows is the number of rows in the big sets: a few, or with DATASETS_BENCH=1, as make bench sets it, the largest token set of
+// the benchmarks (llama2-70b's rows at their longest). bigMemory bounds the resident size in bytes of a process that reads one:
+// 16 bytes per id, for pickles, and 40 MB for the process itself.
+var bigRows, bigMemory = func() (rows int, memory int64) {
+	rows = 2048
+	if os.Getenv("DATASETS_BENCH") != "" {
+		rows = 24_576
 	}
-	return 24_576
+	if race.Enabled {
+		rows = 512
+	}
+	return rows, int64(rows)*bigIDs*16 + 40_000_000
 }()
 
 // bigID is the id at a place of the big set.
@@ -342,11 +344,8 @@ func writeBig(t *testing.T, f io.Writer, begin, before, between, after, end stri
 // peakMemory finds a process's largest resident size in /proc/self/status. (Rusage's would count the parent's before the exec.)
 var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// TestBigSets reads each big set in a child process of its own, whose time and peak memory are what the kernel says.
+// TestBigSets reads each big set in a child process of its own, and takes time and peak memory from the kernel.
 func TestBigSets(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads sets of 25 million ids")
-	}
 	if path := os.Getenv("DATASETS_TEST_BIG"); path != "" {
 		d, err := Open(path, Options{Columns: testColumns, Vocabulary: 128_000, MaxInputTokens: bigIDs, Padding: Padding{Lengths: path + bigLengths}})
 		require.NoError(t, err)
@@ -359,7 +358,7 @@ func TestBigSets(t *testing.T) {
 		return
 	}
 	table := fmt.Sprintf("%d rows of %d ids       s  CPU s   MB of file  peak MB", bigRows, bigIDs)
-	defer func() { t.Log(table) }()
+	mostCPU, mostMemory := 0.0, int64(0)
 	for _, name := range slices.Sorted(maps.Keys(bigSets)) {
 		write := bigSets[name]
 		t.Run(name, func(t *testing.T) {
@@ -379,13 +378,14 @@ func TestBigSets(t *testing.T) {
 			require.NoError(t, err)
 			info, err := os.Stat(f.Name())
 			require.NoError(t, err)
-			table += fmt.Sprintf("\n%-20s %7.2f %6.2f %12d %8d", name, took.Seconds(),
-				(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), info.Size()/1e6, peak/1e6)
-			if race.Enabled {
-				return
+			cpu := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+			table += fmt.Sprintf("\n%-20s %7.2f %6.2f %12d %8d", name, took.Seconds(), cpu, info.Size()/1e6, peak/1e6)
+			mostCPU, mostMemory = max(mostCPU, cpu), max(mostMemory, peak)
+			if !race.Enabled {
+				require.Less(t, peak, bigMemory)
 			}
-			require.Less(t, peak, int64(bigMemory))
-			require.Less(t, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), 2*bigTime, "CPU time of the child")
 		})
 	}
+	t.Log(table)
+	fmt.Printf("MEASURED datasets/cpu %.2f s\nMEASURED datasets/memory %d MB\n", mostCPU, mostMemory/1e6)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// recorded returns a pickle that pandas wrote (internal/pickle's TestRealPickles records them).
+// recorded returns a pickle that pandas wrote (internal/pickle's TestRecordPickles records them).
 func recorded(t testing.TB, version, name string) []byte {
 	t.Helper()
 	z, err := zip.OpenReader(filepath.Join("internal", "pickle", "testdata", version+".zip"))

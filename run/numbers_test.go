@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -107,28 +105,4 @@ func TestMemoryOfAFullSet(t *testing.T) {
 	require.EqualValues(t, 13368, r.Samples.Completed)
 	t.Logf("set of %d MiB, request bytes %d MiB, largest RSS %d MiB, %.1f s", info.Size()>>20, r.Client.RequestBytes>>20, r.Client.RSSMaxBytes>>20, r.Took.Seconds())
 	require.Less(t, r.Client.RSSMaxBytes, int64(400<<20))
-}
-
-// From a built tree to a verdict, as a person types it.
-func TestMakeRunIsOverSoon(t *testing.T) {
-	program(t)
-	const root = ".."
-	if _, err := os.Stat(filepath.Join(root, "bin", "mlperf-go")); err != nil {
-		t.Skip("the tree is not built; type 'make build'")
-	}
-	for _, c := range [][2]string{{"llama3.1-8b", "Offline"}, {"llama3.1-8b", "Server"}, {"llama3.1-8b", "Interactive"}, {"llama3.1-8b-edge", "SingleStream"}} {
-		t.Run(c[1], func(t *testing.T) {
-			folder := filepath.Join(t.TempDir(), "run")
-			begun := time.Now()
-			cmd := exec.Command("make", "-s", "run", "MODEL="+c[0], "SCENARIO="+c[1], "OUT="+folder, "ARGS=--no-progress --json")
-			cmd.Dir = root
-			out, err := cmd.Output()
-			took := time.Since(begun)
-			r := &ran{Record: &Record{}}
-			require.NoError(t, json.Unmarshal(out, r.Record), "%v", err)
-			r.sound(t, "scenario_limit", "loadgen_invalid")
-			t.Logf("%s %s: %s after %.1f s", c[0], c[1], r.Verdict, took.Seconds())
-			require.Less(t, took, 4*time.Minute)
-		})
-	}
 }
