@@ -5,96 +5,108 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
 )
 
-// tmpSuffix marks a file that is not complete yet.
-const tmpSuffix = ".tmp"
+// Access is the mode of a new file: who may read it.
+type Access fs.FileMode
 
-// Write makes path hold what fill writes. On any error path is as it was before.
-func Write(path string, fill func(io.Writer) error) error {
-	f, err := create(path)
+// Shared lets everybody read a file, as far as the umask permits. Private lets only the owner read it.
+const (
+	Shared  Access = 0o644
+	Private Access = 0o600
+)
+
+// Folder is the mode of a folder with the same readers.
+func (a Access) Folder() fs.FileMode { return fs.FileMode(a) | 0o100 | fs.FileMode(a)&0o044>>2 }
+
+// Write makes path hold what fill writes, readable by everybody. On any error path is as it was before.
+func Write(path string, fill func(io.Writer) error) error { return Shared.Write(path, fill) }
+
+// WriteBytes makes path hold data, readable by everybody.
+func WriteBytes(path string, data []byte) error { return Shared.WriteBytes(path, data) }
+
+// WriteJSON makes path hold v as indented JSON with a final newline, readable by everybody.
+func WriteJSON(path string, v any) error { return Shared.WriteJSON(path, v) }
+
+// Write makes path hold what fill writes. On any error path is as it was before. A link at path is replaced, not followed.
+func (a Access) Write(path string, fill func(io.Writer) error) error {
+	f, err := a.create(path)
 	if err != nil {
 		return err
 	}
-	if err := fill(f); err != nil {
-		discard(f)
-		return explain(path, err)
-	}
-	return publish(f, path)
+	return f.finish(fill)
 }
 
 // WriteBytes makes path hold data.
-func WriteBytes(path string, data []byte) error {
-	return Write(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
-}
+func (a Access) WriteBytes(path string, data []byte) error { return a.Write(path, bytesFill(data)) }
 
 // WriteJSON makes path hold v as indented JSON with a final newline.
-func WriteJSON(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
+func (a Access) WriteJSON(path string, v any) error {
+	data, err := encodeJSON(path, v)
 	if err != nil {
-		return fmt.Errorf("encoding %s as JSON: %w", path, err)
+		return err
 	}
-	return WriteBytes(path, append(data, '\n'))
+	return a.WriteBytes(path, data)
 }
 
-// create makes the unfinished file. A rename onto a device or a pipe (/dev/stdout, /dev/full) would put a file in its place.
-func create(path string) (*os.File, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("writing %s: found %s, expected a regular file or none; give the name of a file", path, kind(info.Mode()))
+func bytesFill(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
 	}
-	f, err := os.OpenFile(path+tmpSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+}
+
+func encodeJSON(path string, v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s as JSON: %w", path, err)
+	}
+	return append(data, '\n'), nil
+}
+
+// create begins the unfinished file of a path that the user chose: the folders in it may be links.
+func (a Access) create(path string) (*unfinished, error) {
+	if err := replaceable(path); err != nil {
+		return nil, err
+	}
+	dir, err := os.OpenRoot(filepath.Dir(filepath.Clean(path)))
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	return f, nil
+	return a.begin(dir, filepath.Base(path), path)
 }
 
-func kind(m os.FileMode) string {
-	if m.IsDir() {
+// replaceable refuses what a rename must not replace: a folder, a device, a pipe, and links to open files such as /dev/stdout.
+func replaceable(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	found := ""
+	if link, err := os.Readlink(path); err == nil && strings.HasPrefix(link, "/proc/") {
+		found = "a link to an open file"
+	}
+	if !info.Mode().IsRegular() {
+		found = kind(info.Mode())
+	}
+	if found == "" {
+		return nil
+	}
+	return fmt.Errorf("writing %s: found %s, expected a regular file or none; give the name of a file", path, found)
+}
+
+func kind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
 		return "a folder"
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
 	}
 	return "a pipe, a socket or a device"
-}
-
-// publish syncs and closes f and gives it its final name.
-func publish(f *os.File, path string) error {
-	if err := f.Sync(); err != nil {
-		discard(f)
-		return explain(path, err)
-	}
-	if err := f.Close(); err != nil {
-		return errors.Join(explain(path, err), os.Remove(f.Name()))
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return errors.Join(explain(path, err), os.Remove(f.Name()))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// discard drops an incomplete file. Its own errors add nothing to the one that led here.
-func discard(f *os.File) {
-	_ = f.Close()
-	_ = os.Remove(f.Name())
-}
-
-// syncDir makes a rename survive a power failure.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return explain(dir, err)
-	}
-	defer d.Close()
-	// Some file systems can not sync a folder; the rename is as durable there as it can be.
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
-		return explain(dir, err)
-	}
-	return nil
 }
 
 // explain names the file. What to try against a full or read-only disk is for the caller to say: it knows what chose the path.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -22,7 +24,7 @@ func TestWriteReplacesWhole(t *testing.T) {
 	require.NoError(t, WriteBytes(path, []byte("old")))
 	require.NoError(t, WriteJSON(path, map[string]int{"a": 1}))
 	require.Equal(t, "{\n  \"a\": 1\n}\n", readFile(t, path))
-	require.NoFileExists(t, path+tmpSuffix)
+	require.Equal(t, []string{"run.json"}, names(t, filepath.Dir(path)))
 }
 
 func TestWriteKeepsTheOldFileOnError(t *testing.T) {
@@ -35,7 +37,7 @@ func TestWriteKeepsTheOldFileOnError(t *testing.T) {
 	})
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, "old", readFile(t, path))
-	require.NoFileExists(t, path+tmpSuffix)
+	require.Equal(t, []string{"run.json"}, names(t, filepath.Dir(path)))
 	require.ErrorContains(t, WriteJSON(path, func() {}), "encoding "+path+" as JSON")
 }
 
@@ -54,40 +56,144 @@ func TestWriteLeavesDevicesAlone(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	require.ErrorContains(t, WriteBytes(pipe, nil), "writing "+pipe+": found a pipe, a socket or a device, expected a regular file or none")
 	require.ErrorContains(t, WriteBytes(dir, nil), "found a folder")
+	open := filepath.Join(dir, "stdout")
+	require.NoError(t, os.Symlink("/proc/self/exe", open))
+	require.ErrorContains(t, WriteBytes(open, nil), "found a link to an open file")
 	info, err := os.Lstat(pipe)
 	require.NoError(t, err)
 	require.NotZero(t, info.Mode()&os.ModeNamedPipe)
 }
 
-// fullDisk makes path's unfinished file one that never has room.
-func fullDisk(t *testing.T, name string) string {
+// onFullDisk lets every unfinished file of the test be /dev/full, which never has room.
+func onFullDisk(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("this system has no /dev/full")
 	}
-	path := filepath.Join(t.TempDir(), name)
-	require.NoError(t, os.Symlink("/dev/full", path+tmpSuffix))
-	return path
+	real := system
+	t.Cleanup(func() { system = real })
+	system.create = func(*os.Root, string, fs.FileMode) (*os.File, error) { return os.OpenFile("/dev/full", os.O_WRONLY, 0) }
 }
 
 func TestFullDisk(t *testing.T) {
-	path := fullDisk(t, "run.json")
+	onFullDisk(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "run.json")
 	err := WriteBytes(path, []byte("data"))
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.ErrorContains(t, err, "writing "+path+": ")
-	require.NoFileExists(t, path)
 
 	for _, name := range []string{"a.jsonl", "a.jsonl.zst", "a.jsonl.gz"} {
-		path := fullDisk(t, name)
-		l, err := CreateLines(path)
+		l, err := CreateLines(filepath.Join(dir, name))
 		require.NoError(t, err)
 		require.NoError(t, l.Append(1), "one line fits the buffer")
 		require.ErrorIs(t, l.Flush(), syscall.ENOSPC, name)
 		require.ErrorIs(t, l.Append(2), syscall.ENOSPC, "the first failure stays")
 		require.ErrorIs(t, l.Close(), syscall.ENOSPC)
 		require.ErrorIs(t, l.Close(), syscall.ENOSPC)
+	}
+	require.Empty(t, names(t, dir))
+}
+
+// What a compressor still holds reaches the disk when it is closed: the disk may be full only then.
+func TestFullDiskAtTheEndOfCompression(t *testing.T) {
+	onFullDisk(t)
+	system.sync = func(*os.File) error { return nil } // would fail on /dev/full, for another reason
+	for _, name := range []string{"a.jsonl", "a.jsonl.zst", "a.jsonl.gz"} {
+		path := filepath.Join(t.TempDir(), name)
+		l, err := CreateLines(path)
+		require.NoError(t, err)
+		require.NoError(t, l.Append(1))
+		require.ErrorIs(t, l.Close(), syscall.ENOSPC, name)
+		require.ErrorIs(t, l.Append(2), syscall.ENOSPC)
 		require.NoFileExists(t, path)
-		require.NoFileExists(t, path+tmpSuffix)
+	}
+}
+
+// record notes the calls that make a file durable, and lets them through.
+func record(t *testing.T) *[]string {
+	t.Helper()
+	calls := &[]string{}
+	real := system
+	t.Cleanup(func() { system = real })
+	system.sync = func(f *os.File) error {
+		info, err := f.Stat()
+		require.NoError(t, err)
+		if info.IsDir() {
+			*calls = append(*calls, "sync folder")
+		} else {
+			*calls = append(*calls, fmt.Sprintf("sync %d bytes", info.Size()))
+		}
+		return real.sync(f)
+	}
+	system.rename = func(dir *os.Root, from, to string) error {
+		*calls = append(*calls, "rename to "+to)
+		return real.rename(dir, from, to)
+	}
+	return calls
+}
+
+// Bytes, name and folder reach the disk in this order, or a power failure leaves a name without its bytes.
+func TestFilesAreDurable(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	defer root.Close()
+	for name, write := range map[string]func() error{
+		"a.json":  func() error { return WriteBytes(filepath.Join(dir, "a.json"), []byte("1234")) },
+		"b.json":  func() error { return WriteBytesIn(root, "b.json", []byte("1234")) },
+		"c.jsonl": func() error { return writeLines(filepath.Join(dir, "c.jsonl"), "1234") },
+	} {
+		calls := record(t)
+		require.NoError(t, write())
+		size := 4
+		if name == "c.jsonl" {
+			size++ // its newline
+		}
+		require.Equal(t, []string{fmt.Sprintf("sync %d bytes", size), "rename to " + name, "sync folder"}, *calls, name)
+	}
+}
+
+func writeLines(path, line string) error {
+	l, err := CreateLines(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(l.AppendRaw([]byte(line)), l.Close())
+}
+
+func TestWhatCanNotBeMadeDurableIsAnError(t *testing.T) {
+	broken := errors.New("broken")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "run.json")
+	for _, write := range []func() error{
+		func() error { return WriteBytes(path, []byte("new")) },
+		func() error { return writeLines(path, "new") },
+	} {
+		require.NoError(t, WriteBytes(path, []byte("old")))
+		real := system
+		system.sync = func(*os.File) error { return broken }
+		err := write()
+		system = real
+		require.ErrorIs(t, err, broken)
+		require.Equal(t, "old", readFile(t, path))
+
+		system.rename = func(*os.Root, string, string) error { return broken }
+		err = write()
+		system = real
+		require.ErrorIs(t, err, broken)
+		require.Equal(t, "old", readFile(t, path))
+
+		system.sync = func(f *os.File) error {
+			if info, err := f.Stat(); err == nil && info.IsDir() {
+				return broken
+			}
+			return nil
+		}
+		err = write()
+		system = real
+		require.ErrorIs(t, err, broken, "the folder")
+		require.Equal(t, []string{"run.json"}, names(t, dir))
 	}
 }
 
@@ -114,7 +220,7 @@ func TestLines(t *testing.T) {
 			require.NoError(t, l.Close())
 			require.NoError(t, l.Close())
 			l.Abort()
-			require.NoFileExists(t, path+tmpSuffix)
+			require.Equal(t, []string{name}, names(t, filepath.Dir(path)))
 			require.ErrorIs(t, l.Append(1), errEnded)
 
 			r, err := OpenLines(path)
@@ -141,11 +247,13 @@ func TestFlushedLinesSurviveACrash(t *testing.T) {
 	require.NoError(t, l.Append("kept"))
 	require.NoError(t, l.Flush())
 	crashed := filepath.Join(t.TempDir(), "crashed.zst")
-	data, err := os.ReadFile(path + tmpSuffix)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(crashed, data, 0o644))
+	left := names(t, filepath.Dir(path))
+	require.Len(t, left, 1)
+	require.Regexp(t, `^a\.jsonl\.zst\.[A-Z2-7]{26}\.tmp$`, left[0])
+	data := readFile(t, filepath.Join(filepath.Dir(path), left[0]))
+	require.NoError(t, os.WriteFile(crashed, []byte(data), 0o644))
 	l.Abort()
-	require.NoFileExists(t, path+tmpSuffix)
+	require.Empty(t, names(t, filepath.Dir(path)))
 	require.ErrorIs(t, l.Close(), errAborted)
 
 	r, err := OpenLines(crashed)
@@ -161,4 +269,64 @@ func readFile(t *testing.T, path string) string {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(data)
+}
+
+// names are the entries of a folder.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// A writer that dies leaves its unfinished file; the next writer of the same name removes it, and no other file.
+func TestLeftoversAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	random := strings.Repeat("A", 26)
+	others := []string{"run.json.mine.tmp", "run.json." + strings.ToLower(random) + tmpSuffix, "other." + random + tmpSuffix, random + tmpSuffix}
+	for _, name := range append(others, "run.json."+random+tmpSuffix) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	require.NoError(t, WriteBytes(filepath.Join(dir, "run.json"), nil))
+	require.ElementsMatch(t, append(others, "run.json"), names(t, dir))
+}
+
+func TestLongNames(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{strings.Repeat("a", longestName), "short"} {
+		require.NoError(t, WriteBytes(filepath.Join(dir, name), nil))
+	}
+	require.Len(t, names(t, dir), 2)
+}
+
+func TestAccess(t *testing.T) {
+	old := syscall.Umask(0o022)
+	defer syscall.Umask(old)
+	dir := t.TempDir()
+	for access, want := range map[Access][2]fs.FileMode{Private: {0o600, 0o700}, Shared: {0o644, 0o755}} {
+		require.Equal(t, want[1], access.Folder())
+		for i, write := range []func(path string) error{
+			func(path string) error { return access.WriteBytes(path, nil) },
+			func(path string) error { return access.WriteJSON(path, 1) },
+			func(path string) error { _, err := access.Copy("/dev/null", path); return err },
+			func(path string) error {
+				l, err := access.CreateLines(path)
+				if err != nil {
+					return err
+				}
+				return l.Close()
+			},
+		} {
+			path := filepath.Join(dir, fmt.Sprint(access, i))
+			require.NoError(t, os.WriteFile(path, nil, 0o666), "an earlier file's mode does not stay")
+			require.NoError(t, write(path))
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			require.Equal(t, want[0], info.Mode(), "%d", i)
+		}
+	}
 }

@@ -14,26 +14,35 @@ func SHA256(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	sum, fill := copyFill(f)
+	if err := fill(io.Discard); err != nil {
 		return "", err
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return sum(), nil
 }
 
-// Copy makes to hold the bytes of from, and gives the SHA-256 of what was copied.
-func Copy(from, to string) (string, error) {
+// Copy makes to hold the bytes of from, readable by everybody, and returns the SHA-256 of what was copied.
+func Copy(from, to string) (string, error) { return Shared.Copy(from, to) }
+
+// Copy makes to hold the bytes of from, and returns the SHA-256 of what was copied.
+func (a Access) Copy(from, to string) (string, error) {
 	f, err := os.Open(from)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	h := sha256.New()
-	if err := Write(to, func(w io.Writer) error {
-		_, err := io.Copy(io.MultiWriter(w, h), f)
-		return err
-	}); err != nil {
+	sum, fill := copyFill(f)
+	if err := a.Write(to, fill); err != nil {
 		return "", err
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return sum(), nil
+}
+
+// copyFill writes what from holds and hashes it on the way.
+func copyFill(from io.Reader) (sum func() string, fill func(io.Writer) error) {
+	h := sha256.New()
+	return func() string { return hex.EncodeToString(h.Sum(nil)) }, func(w io.Writer) error {
+		_, err := io.Copy(io.MultiWriter(w, h), from)
+		return err
+	}
 }

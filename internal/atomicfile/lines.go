@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 
@@ -22,7 +21,7 @@ const linesBuffer = 256 << 10
 type Lines struct {
 	mu    sync.Mutex
 	path  string
-	file  *os.File
+	file  *unfinished
 	pack  io.WriteCloser // compressor above file; nil for plain text
 	flush func() error   // of the compressor; nil for plain text
 	out   *bufio.Writer
@@ -36,9 +35,12 @@ var (
 	errAborted = errors.New("the file was dropped")
 )
 
+// CreateLines begins path, readable by everybody. A name that ends in .zst or .gz is compressed.
+func CreateLines(path string) (*Lines, error) { return Shared.CreateLines(path) }
+
 // CreateLines begins path. A name that ends in .zst or .gz is compressed.
-func CreateLines(path string) (*Lines, error) {
-	f, err := create(path)
+func (a Access) CreateLines(path string) (*Lines, error) {
+	f, err := a.create(path)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +51,7 @@ func CreateLines(path string) (*Lines, error) {
 		// One goroutine: the encoder then works inside Write and its errors come back at once.
 		z, err := zstd.NewWriter(f, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
 		if err != nil {
-			discard(f)
+			f.discard()
 			return nil, fmt.Errorf("starting compression of %s: %w", path, err)
 		}
 		l.pack, l.flush, below = z, z.Flush, z
@@ -133,10 +135,10 @@ func (l *Lines) Close() error {
 	}
 	l.ended = true
 	if err != nil {
-		discard(l.file)
+		l.file.discard()
 		return err
 	}
-	l.err = publish(l.file, l.path)
+	l.err = l.file.publish()
 	return l.err
 }
 
@@ -152,7 +154,7 @@ func (l *Lines) Abort() {
 	if l.pack != nil {
 		_ = l.pack.Close() // frees the compressor; what it writes is dropped below
 	}
-	discard(l.file)
+	l.file.discard()
 }
 
 func (l *Lines) usable() error {

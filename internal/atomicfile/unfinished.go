@@ -1,0 +1,129 @@
+package atomicfile
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+const (
+	tmpSuffix   = ".tmp" // marks a file that is not complete yet
+	longestName = 255    // of a file, in bytes, on every common file system
+)
+
+// unfinished is a file that is still being written. It lies in the folder of its final name, under a random name that nobody else
+// can have placed there, and every operation on it is relative to the opened folder.
+type unfinished struct {
+	*os.File
+	dir  *os.Root // closed with the file
+	temp string   // name in dir until publish
+	name string   // name in dir from publish on
+	path string   // for messages
+}
+
+// system is what makes a file durable. Tests record the calls and let them fail.
+var system = struct {
+	create func(dir *os.Root, name string, mode fs.FileMode) (*os.File, error)
+	sync   func(*os.File) error
+	rename func(dir *os.Root, from, to string) error
+}{
+	create: func(dir *os.Root, name string, mode fs.FileMode) (*os.File, error) {
+		return dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	},
+	sync:   (*os.File).Sync,
+	rename: (*os.Root).Rename,
+}
+
+// begin makes the unfinished file of name in dir. It takes over dir, which finish, publish and discard close.
+func (a Access) begin(dir *os.Root, name, path string) (*unfinished, error) {
+	removeLeftovers(dir, name)
+	temp := tempPrefix(name) + rand.Text() + tmpSuffix
+	f, err := system.create(dir, temp, fs.FileMode(a))
+	if err != nil {
+		_ = dir.Close() // only read
+		return nil, explain(path, err)
+	}
+	return &unfinished{File: f, dir: dir, temp: temp, name: name, path: path}, nil
+}
+
+// tempPrefix begins the temporary names of name: a crash leaves a file that shows what it was to become.
+func tempPrefix(name string) string {
+	return name[:min(len(name), longestName-1-len(rand.Text())-len(tmpSuffix))] + "."
+}
+
+// removeLeftovers removes the unfinished files of writers of the same name that died. A path has one writer at a time.
+func removeLeftovers(dir *os.Root, name string) {
+	d, err := dir.Open(".")
+	if err != nil {
+		return // create reports what is wrong with the folder
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1) // a leftover that stays costs space only
+	for _, n := range names {
+		rest, ours := strings.CutPrefix(n, tempPrefix(name))
+		random, unfinished := strings.CutSuffix(rest, tmpSuffix)
+		if ours && unfinished && isRandom(random) {
+			_ = dir.Remove(n)
+		}
+	}
+}
+
+// isRandom reports whether s has the form of rand.Text.
+func isRandom(s string) bool {
+	return len(s) == len(rand.Text()) && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}
+
+// finish fills the file and publishes it, or discards it.
+func (u *unfinished) finish(fill func(io.Writer) error) error {
+	if err := fill(u.File); err != nil {
+		u.discard()
+		return explain(u.path, err)
+	}
+	return u.publish()
+}
+
+// publish syncs the file, gives it its final name and syncs the folder. After an error there is no unfinished file.
+func (u *unfinished) publish() error {
+	if err := system.sync(u.File); err != nil {
+		u.discard()
+		return explain(u.path, err)
+	}
+	if err := u.Close(); err != nil {
+		u.discard()
+		return explain(u.path, err)
+	}
+	if err := system.rename(u.dir, u.temp, u.name); err != nil {
+		u.discard()
+		return explain(u.path, err)
+	}
+	defer u.dir.Close()
+	if err := syncFolder(u.dir); err != nil {
+		return explain(u.path, err)
+	}
+	return nil
+}
+
+// discard drops the file. Its own errors add nothing to the one that led here.
+func (u *unfinished) discard() {
+	_ = u.Close()
+	_ = u.dir.Remove(u.temp)
+	_ = u.dir.Close()
+}
+
+// syncFolder makes a rename survive a power failure.
+func syncFolder(dir *os.Root) error {
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	// Some file systems can not sync a folder; the rename is as durable there as it can be.
+	if err := system.sync(d); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return err
+	}
+	return nil
+}
