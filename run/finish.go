@@ -45,8 +45,7 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 	result, score, unwritten := t.score(ctx, logs)
 	lost = errors.Join(lost, unwritten, t.scorer.close())
 	data := t.timed() // once: after an early end LoadGen may go on issuing
-	r := t.record(data, logs, process, drift, result)
-	r.Accuracy = score
+	r := t.record(data, logs, process, drift, result, score)
 	if lost = errors.Join(lost, t.writeRequests(data)); lost != nil {
 		r.lose(lost)
 	}
@@ -60,7 +59,7 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 }
 
 // record makes run.json from ledger, logs and the process's own figures.
-func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Process, drift time.Duration, score *accuracy.Result) *Record {
+func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Process, drift time.Duration, result *accuracy.Result, score *Score) *Record {
 	p := t.plan
 	m := data.Metrics()
 	r := &Record{
@@ -77,6 +76,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Sampling:  sampling(t.config.Sampling),
 		Breaches:  p.Breaches(),
 		Tails:     t.tails(),
+		Accuracy:  score,
 	}
 	var err error
 	servers, notes := t.servers()
@@ -87,7 +87,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 	}
 	r.Tokenizer = t.countedBy(r)
 	e := &evidence{
-		plan: p, record: r, logs: logs, score: score, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),
+		plan: p, record: r, logs: logs, score: result, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),
 		tokens: t.firstTokens(), medianN: medianOutput(data.Entries),
 	}
 	r.Verdict, r.Reasons = e.judge()

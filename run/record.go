@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends/server"
@@ -64,7 +65,7 @@ type Record struct {
 	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // what counted tokens where the server did not, or after it
 	Sampling   map[string]any    `json:"sampling"`
 	Breaches   []Breach          `json:"breaches,omitempty"` // what the closed division does not allow
-	Accuracy   *Score            `json:"accuracy,omitempty"` // of an accuracy test whose answers were to be scored
+	Accuracy   *Score            `json:"accuracy,omitempty"` // of an accuracy test
 	Tails      []Tail            `json:"tails,omitempty"`    // of a Server test: how it stands against LoadGen's early-stopping criterion
 	Files      map[string]string `json:"files"`
 
@@ -152,6 +153,12 @@ func (r *Record) ExitCode() int {
 	default:
 		return ExitInvalid
 	}
+}
+
+// ValidBut reports whether the run is VALID, or INVALID for nothing but reasons of the given codes.
+func (r *Record) ValidBut(codes ...string) bool {
+	return r.Verdict == Valid || r.Verdict == Invalid && len(r.Reasons) > 0 &&
+		!slices.ContainsFunc(r.Reasons, func(c Cause) bool { return !slices.Contains(codes, c.Code) })
 }
 
 // Audit says whether LoadGen was given an audit configuration: the test then is no performance result, however well it went. Its verdict does

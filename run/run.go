@@ -144,7 +144,7 @@ func (t *test) prepare(ctx context.Context) error {
 		return err
 	}
 	if t.scorer != nil && t.scorer.notScored != "" {
-		t.pre.Notes = append(t.pre.Notes, "the answers will not be scored: "+t.scorer.notScored)
+		t.pre.Notes = append(t.pre.Notes, "the answers will not be scored, which makes the run INVALID (not_scored): "+t.scorer.notScored+"; --no-score asks for the log only")
 	}
 	if !t.claimed { // an earlier run is given up only now, when nothing but the test itself can fail
 		if err := replace(t.folder); err != nil {

@@ -115,12 +115,17 @@ func (s *scorer) close() error {
 	return end()
 }
 
-// score scores the log of a test that ran to its end and leaves accuracy.txt and accuracy.json; nil where nothing was to be scored.
+// score scores the log of a test that ran to its end and leaves accuracy.txt and accuracy.json. It returns no Score for other tests than
+// accuracy tests, and one without figures where nothing was scored.
 func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result, *Score, error) {
 	s := t.scorer
 	switch {
-	case s == nil:
+	case t.plan.Mode != models.Accuracy:
 		return nil, nil, nil
+	case !t.plan.Config.Bool("score"):
+		return nil, notScored(LogOnly), nil
+	case s == nil:
+		return nil, notScored("the caller gave nothing to score with; " + later), nil
 	case s.notScored != "":
 		return nil, notScored(s.notScored), nil
 	case t.ended != nil || logs == nil || !logs.Complete:
@@ -134,7 +139,7 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 		return nil, notScored("the scoring was ended early; " + later), nil
 	case err != nil:
 		why := fmt.Sprintf("the answers could not be scored: %v; %s", err, later)
-		return &accuracy.Result{Unclaimed: []string{why}}, notScored(why), nil
+		return nil, notScored(why), nil
 	}
 	r.Notes = append(r.Notes, s.judges.Notes...)
 	if err := WriteScore(t.folder, r); err != nil {
@@ -147,6 +152,15 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 
 // later is what can be done about a score that did not come about.
 const later = "'mlperf-go accuracy' scores the log that the test left"
+
+// CodeNotScored is the verdict's code for answers without a score. A score that is made later takes its place.
+const CodeNotScored = "not_scored"
+
+// LogOnly stands in the record of an accuracy test that was asked for its log alone.
+const LogOnly = "--no-score asks for the log only"
+
+// LogOnly reports whether the record is of an accuracy test whose answers were not to be scored.
+func (r *Record) LogOnly() bool { return r.Accuracy != nil && r.Accuracy.NotScored == LogOnly }
 
 func notScored(why string) *Score { return &Score{NotScored: why, Metrics: []accuracy.Metric{}} }
 
@@ -192,4 +206,30 @@ func ruleUnclaimed(e *evidence) *Cause {
 		return nil
 	}
 	return &Cause{Code: "accuracy_below_target", Text: strings.Join(e.score.Unclaimed, "; "), Value: len(e.score.Unclaimed), Limit: 0}
+}
+
+// ruleNotScored: an accuracy test is worth its score. Without --no-score, answers that nothing has scored make it INVALID. Where the test
+// did not run to its end, other rules report why.
+func ruleNotScored(e *evidence) *Cause {
+	if e.plan.Mode != models.Accuracy || !e.plan.Config.Bool("score") || e.ended != nil || e.logs == nil || !e.logs.Complete {
+		return nil
+	}
+	const logOnly = "; --no-score asks for the log only"
+	s := e.record.Accuracy
+	if s == nil || s.NotScored != "" {
+		why := "nothing was there to score them with"
+		if s != nil {
+			why = s.NotScored
+		}
+		return &Cause{Code: "not_scored", Text: "the answers were not scored: " + why + logOnly, Value: e.record.Samples.Completed, Limit: 0}
+	}
+	n, parts := 0, ""
+	for _, u := range s.Unscored {
+		n += u.Samples
+		parts += fmt.Sprintf("; %d of %s: %s", u.Samples, u.Subset, u.Why)
+	}
+	if n == 0 {
+		return nil
+	}
+	return &Cause{Code: "not_scored", Text: fmt.Sprintf("%d of %d answers were not scored%s%s", n, e.record.Samples.Completed, parts, logOnly), Value: n, Limit: 0}
 }

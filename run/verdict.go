@@ -35,7 +35,7 @@ var rules = []func(*evidence) *Cause{
 	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleServers,
 	ruleFailed, ruleUnfinished, ruleEmpty, ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported, ruleUnasked,
 	ruleClock, ruleDispatchLag, ruleReportLag, ruleTTFTLimit, ruleTPOTLimit, ruleLatencyLimit,
-	ruleLogComplete, ruleLoadGenErrors, ruleLoadGen, ruleAudit, ruleAccuracy, ruleUnclaimed,
+	ruleLogComplete, ruleLoadGenErrors, ruleLoadGen, ruleAudit, ruleAccuracy, ruleUnclaimed, ruleNotScored,
 }
 
 // judge gives the verdict and every cause for it.

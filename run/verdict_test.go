@@ -43,6 +43,7 @@ func ofAccuracy(e *evidence) *evidence {
 	e.plan.Mode = "accuracy"
 	e.logs.Valid = nil
 	e.logs.Result = map[string]any{}
+	e.record.Accuracy = &Score{Samples: 100}
 	return e
 }
 
@@ -153,6 +154,17 @@ func TestEachRuleAlone(t *testing.T) {
 		"a score below target": {change: func(e *evidence) {
 			ofAccuracy(e).score = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 30, Text: "30.0", Min: 38.39, Pass: no()}}}
 		}, verdict: Invalid, codes: []string{"accuracy_below_target"}, text: "rouge1 is 30.0 and must be at least 38.39", exit: ExitInvalid},
+		"no score": {change: func(e *evidence) { ofAccuracy(e).record.Accuracy = notScored("there is no tokenizer") },
+			verdict: Invalid, codes: []string{"not_scored"}, text: "the answers were not scored: there is no tokenizer", exit: ExitInvalid},
+		"nothing to score with": {change: func(e *evidence) { ofAccuracy(e).record.Accuracy = nil },
+			verdict: Invalid, codes: []string{"not_scored"}, text: "--no-score asks for the log only", exit: ExitInvalid},
+		"a part of the answers was scored": {change: func(e *evidence) {
+			ofAccuracy(e).record.Accuracy.Unscored = []accuracy.Unscored{{Subset: "mbxp", Samples: 7, Why: "no sandbox"}, {Subset: "lcb", Samples: 5, Why: "no tests"}}
+		}, verdict: Invalid, codes: []string{"not_scored"}, text: "12 of 100 answers were not scored; 7 of mbxp: no sandbox; 5 of lcb: no tests", exit: ExitInvalid},
+		"the log alone was asked for": {settings: Settings{"score": "false"}, change: func(e *evidence) { ofAccuracy(e).record.Accuracy = notScored(LogOnly) }, verdict: Valid},
+		"no score of a test that lacks its log's end": {change: func(e *evidence) {
+			ofAccuracy(e).record.Accuracy, e.logs.Complete = notScored("the test did not run to its end"), false
+		}, verdict: Invalid, codes: []string{"log_incomplete"}, exit: ExitEnvironment},
 		"a score in reach": {change: func(e *evidence) {
 			ofAccuracy(e).score = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 39, Min: 38.39, Pass: yes()}}}
 		}, verdict: Valid},

@@ -117,6 +117,9 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 	if plan.Config.Bool("resume") {
 		before := doneBefore(plan)
 		if before.Status == campaign.Done {
+			if err := wantsScore(plan, before.Record); err != nil {
+				return err
+			}
 			p.notice("skipped: " + plan.Folder() + " holds a valid run of these settings")
 			return p.printRecord(before.Record, plan.Folder())
 		}
@@ -154,6 +157,15 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 		p.exit = i.ExitCode()
 	}
 	return p.printRecord(r, plan.Folder())
+}
+
+// wantsScore refuses to take a log for a scored test: a run that was asked for its log only is valid without a score.
+func wantsScore(plan *run.Plan, r *run.Record) error {
+	if !plan.Config.Bool("score") || !r.LogOnly() || campaign.HasScore(plan.Folder()) {
+		return nil
+	}
+	return &run.Error{Exit: run.ExitInvalid, Code: "not_scored", Err: fmt.Errorf("%s holds the log of a valid accuracy test, whose answers were not scored (%s)", plan.Folder(), run.LogOnly),
+		Hint: "Score them with `mlperf-go accuracy --log " + plan.Folder() + "`"}
 }
 
 // doneBefore says whether a plan's folder holds a valid run with the plan's settings.

@@ -1,11 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
-	"net/url"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -22,33 +23,41 @@ import (
 // as detokenize does it.
 func startScored(t *testing.T, detokenize http.HandlerFunc) *process {
 	t.Helper()
+	var asked atomic.Int64
+	rows, url := scored(t, func(w http.ResponseWriter, r *http.Request) {
+		switch _, _ = io.Copy(io.Discard, r.Body); { // only then is the end of the connection seen
+		case r.URL.Path == "/tokenize":
+			_, _ = io.WriteString(w, `{"tokens": [5]}`) // the client tells what it misses
+		case asked.Add(1) == 1:
+			_, _ = io.WriteString(w, `{"text": "a"}`)
+		default:
+			detokenize(w, r)
+		}
+	})
+	folder := filepath.Join(t.TempDir(), "out")
+	return start(t, folder, "run", "--model", "llama2-70b-99", "--mode", "accuracy", "--dataset", rows, "--endpoint", url,
+		"--output-dir", folder, "--no-progress")
+}
+
+// scored gives a data set whose answers are token ids and a server whose tokenizer's routes are tokenize.
+func scored(t *testing.T, tokenize http.HandlerFunc) (rowsPath, url string) {
+	t.Helper()
 	rows := filepath.Join(t.TempDir(), "rows.json")
 	require.NoError(t, os.WriteFile(rows, []byte(`[{"input": "a", "tok_input": [1, 900, 1019], "output": "b"}]`), 0o600))
 	simulator, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--model", "meta-llama/Llama-2-70b-chat-hf",
 		"--benchmark", "llama2-70b-99", "--answers", "random")
-	target, err := url.Parse(simulator)
+	target, err := neturl.Parse(simulator)
 	require.NoError(t, err)
-	var asked atomic.Int64
 	answers := httputil.NewSingleHostReverseProxy(target)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/tokenize":
-			_, _ = io.WriteString(w, `{"tokens": [5]}`) // the client tells what it misses
-		case "/detokenize":
-			_, _ = io.Copy(io.Discard, r.Body) // only then is the end of the connection seen
-			if asked.Add(1) == 1 {
-				_, _ = io.WriteString(w, `{"text": "a"}`)
-				return
-			}
-			detokenize(w, r)
-		default:
-			answers.ServeHTTP(w, r)
+		if r.URL.Path == "/tokenize" || r.URL.Path == "/detokenize" {
+			tokenize(w, r)
+			return
 		}
+		answers.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	folder := filepath.Join(t.TempDir(), "out")
-	return start(t, folder, "run", "--model", "llama2-70b-99", "--mode", "accuracy", "--dataset", rows, "--endpoint", server.URL,
-		"--output-dir", folder, "--no-progress")
+	return rows, server.URL
 }
 
 // The answers are there and their score is not: the test is interrupted, not done.
@@ -82,8 +91,34 @@ func TestScoringThatFailsIsNoScore(t *testing.T) {
 	require.Equal(t, run.ExitInvalid, p.end(patience), p.stderr.String())
 	r := p.record()
 	require.Equal(t, run.Invalid, r.Verdict)
-	require.Equal(t, "accuracy_below_target", r.Reasons[0].Code)
+	require.Len(t, r.Reasons, 1)
+	require.Equal(t, run.CodeNotScored, r.Reasons[0].Code)
 	require.Contains(t, r.Reasons[0].Text, "500")
 	require.Contains(t, r.Accuracy.NotScored, "mlperf-go accuracy")
 	require.Nil(t, r.Accuracy.Pass)
+}
+
+// Answers that are token ids have no score without a tokenizer: INVALID, alone and in a campaign of any division.
+func TestNoTokenizerIsNoScore(t *testing.T) {
+	t.Parallel()
+	rows, url := scored(t, http.NotFound)
+	of := []string{"--model", "llama2-70b-99", "--dataset", rows, "--endpoint", url, "--no-progress", "--output-dir"}
+
+	folder := filepath.Join(t.TempDir(), "run")
+	p := start(t, folder, append([]string{"run", "--mode", "accuracy"}, append(of, folder)...)...)
+	require.Equal(t, run.ExitInvalid, p.end(patience), p.stderr.String())
+	r := p.record()
+	require.Len(t, r.Reasons, 1)
+	require.Equal(t, run.CodeNotScored, r.Reasons[0].Code)
+	require.Contains(t, r.Reasons[0].Text, "tokenizer")
+
+	folder = filepath.Join(t.TempDir(), "campaign")
+	p = start(t, folder, append([]string{"submission", "run", "--json", "--division", "open", "--scenario", "Offline", "--only", "accuracy,score", "--backend", "sim"}, append(of, folder)...)...)
+	require.Equal(t, run.ExitInvalid, p.end(patience), p.stderr.String())
+	var steps struct {
+		Steps []struct{ State, Code, Why string }
+	}
+	require.NoError(t, json.Unmarshal(p.stdout.Bytes(), &steps), p.stdout.String())
+	require.Equal(t, []string{"done", "invalid", run.CodeNotScored}, []string{steps.Steps[0].State, steps.Steps[1].State, steps.Steps[1].Code})
+	require.Contains(t, steps.Steps[1].Why, "tokenizer")
 }

@@ -18,7 +18,7 @@ func printSummary(out io.Writer, r *run.Record) {
 	if r.Rehearsal {
 		kind = "rehearsal"
 	}
-	fmt.Fprintf(w, "%s %s %s (%s)\t%s\n", r.Model, r.Scenario, r.Mode, kind, r.Verdict)
+	fmt.Fprintf(w, "%s %s %s (%s)\t%s\n", r.Model, r.Scenario, r.Mode, kind, verdictWords(r))
 	for _, c := range r.Reasons {
 		fmt.Fprintf(w, "  %s\t%s\n", c.Code, c.Text)
 	}
@@ -43,12 +43,20 @@ func printSummary(out io.Writer, r *run.Record) {
 	_ = w.Flush() // to stdout: where that is gone nobody reads it
 }
 
+// verdictWords are the verdict, and what it does not cover.
+func verdictWords(r *run.Record) string {
+	if r.LogOnly() {
+		return string(r.Verdict) + " (log only, not scored: --no-score)"
+	}
+	return string(r.Verdict)
+}
+
 // printScore shows each metric with its target, and what was not scored.
 func printScore(w io.Writer, s *run.Score, rehearsal bool) {
 	if s == nil {
 		return
 	}
-	if s.NotScored != "" {
+	if s.NotScored != "" && s.NotScored != run.LogOnly { // which the verdict's line says
 		fmt.Fprintf(w, "score\tnone: %s\n", s.NotScored)
 	}
 	for _, m := range s.Metrics {

@@ -129,7 +129,7 @@ func (c *Campaign) Look(t Task) Finding {
 	case t.Test == Preflight:
 		return Finding{Status: Pending}
 	case t.Test == Score:
-		return c.lookScore(t)
+		return lookScored(c.folder(t.Step), c.AnyScore)
 	}
 	f := Want{Model: c.Model, Step: t.Step, Settings: t.Settings, Real: c.Real}.Judge(c.folder(t.Step))
 	if f.Status == Done && entry.Settings != nil && len(changes(entry.Settings, t.Settings)) > 0 { // what a folder does not tell
@@ -138,23 +138,6 @@ func (c *Campaign) Look(t Task) Finding {
 	}
 	return f
 }
-
-func (c *Campaign) lookScore(t Task) Finding {
-	done, reached := scored(c.folder(t.Step))
-	switch {
-	case !done:
-		return Finding{Status: Pending}
-	case reached:
-		return Finding{Status: Done}
-	case c.AnyScore:
-		return Finding{Status: Done, Code: belowTarget, Why: "the score is below the closed division's target"}
-	default:
-		return Finding{Status: Invalid, Code: belowTarget, Why: "the score is below the target: see " + filepath.Join(c.folder(t.Step), ScoreRecord)}
-	}
-}
-
-// belowTarget is the word of the verdict's list for a score that is too low (cli.md).
-const belowTarget = "accuracy_below_target"
 
 // Run does the tasks in order. It goes on after a step that is not valid: the others' results are worth having. After ctx ends, the
 // running child gets the signal and the rest is not run. An error is one of environment or input, which the other steps would meet too;
@@ -322,8 +305,14 @@ func (c *Campaign) read(t Task, entry *Entry, end ended) {
 	case t.IsRun():
 		f = Want{Model: c.Model, Step: t.Step, Settings: t.Settings, Real: c.Real}.Judge(c.folder(t.Step))
 	case t.Test == Score:
-		if f = c.lookScore(t); f.Status != Pending && end.exit == run.ExitInvalid {
+		f = lookScored(c.folder(t.Step), c.AnyScore)
+		switch {
+		case f.Status != Pending && end.exit == run.ExitInvalid:
 			end.exit, entry.Exit = 0, map[Status]int{Invalid: run.ExitInvalid}[f.Status] // the file says what the code says
+		case f.Status == Pending && end.exit == run.ExitUsage: // such as a tokenizer that is not there: the log is, and has no score
+			f = Finding{Status: Invalid, Code: run.CodeNotScored, Why: "the answers were not scored: " + end.why}
+			end = ended{}
+			entry.Exit = run.ExitInvalid
 		}
 	}
 	switch {

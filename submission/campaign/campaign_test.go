@@ -41,8 +41,15 @@ func job(words []string) int {
 	case Preflight:
 		return map[string]int{"usage": run.ExitUsage, "environment": run.ExitEnvironment}[act]
 	case Score:
-		reached := act != "low score"
+		if act == "no tokenizer" {
+			fmt.Println(`{"error":{"code":"tokenizer","message":"there is no tokenizer"}}`)
+			return run.ExitUsage
+		}
+		reached := act != "low score" && act != "half scored"
 		text := fmt.Sprintf(`{"pass":%t,"metrics":[]}`, reached)
+		if act == "half scored" {
+			text = `{"pass":null,"metrics":[],"entries":9,"unscored":[{"subset":"a","samples":3,"why":"x"},{"subset":"b","samples":1,"why":"y"}]}`
+		}
 		err := errors.Join(os.WriteFile(filepath.Join(folder, ScoreRecord), []byte(text), 0o644), os.WriteFile(filepath.Join(folder, layout.ScoreFile), nil, 0o644))
 		return exitOf(err, map[bool]int{false: run.ExitInvalid}[reached])
 	}
@@ -230,6 +237,8 @@ func TestAStepThatIsNotValidCostsOnlyWhatNeedsIt(t *testing.T) {
 		"crash after the record": {map[string]string{"Server/performance": "crash after the record"}, map[string]Status{"Server/performance": Failed, "Server/TEST06": Pending}, 70, "exit"},
 		"no JSON":                {map[string]string{"Server/performance": "no JSON"}, map[string]Status{"Server/performance": Crashed, "Server/TEST06": Pending}, 1, "crashed"},
 		"score below target":     {map[string]string{"Server/score": "low score"}, map[string]Status{"Server/score": Invalid}, 1, "accuracy_below_target"},
+		"half scored":            {map[string]string{"Server/score": "half scored"}, map[string]Status{"Server/score": Invalid}, 1, "not_scored"},
+		"no tokenizer":           {map[string]string{"Server/score": "no tokenizer"}, map[string]Status{"Server/score": Invalid}, 1, "not_scored"},
 		"audit fails":            {map[string]string{"Server/TEST06": "audit fails"}, map[string]Status{"Server/TEST06": Invalid}, 1, "compliance_failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -274,6 +283,19 @@ func TestAScoreBelowTargetIsAllowedInTheOpenDivision(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, undone(out))
 	require.Equal(t, "accuracy_below_target", out[3].Entry.Code, "and the table says so")
+}
+
+// A score over a part of the answers is none, in the open division too.
+func TestAnswersWithoutAScoreCountInNoDivision(t *testing.T) {
+	for act, why := range map[string]string{"half scored": "4 of 9 answers were not scored", "no tokenizer": "there is no tokenizer"} {
+		s := newStage(t, map[string]string{Score: act})
+		s.AnyScore = true
+		out, err := s.do(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, map[string]Status{"Offline/score": Invalid, "Server/score": Invalid}, undone(out))
+		require.Contains(t, out[3].Entry.Why, why)
+		require.Equal(t, run.ExitInvalid, ExitCode(out))
+	}
 }
 
 // What is wrong with input or machine is so for every step.

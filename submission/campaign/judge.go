@@ -53,7 +53,7 @@ func (w Want) Judge(folder string) Finding {
 		f.Status, f.Code, f.Why = Pending, "other_test", "its folder holds "+r.Test()
 	case r.Verdict == run.Interrupted:
 		f.Status, f.Code, f.Why = Failed, "interrupted", reasons(r)
-	case r.Verdict != run.Valid:
+	case !r.ValidBut(run.CodeNotScored): // the log counts; its score is a step of its own
 		f.Status, f.Code, f.Why = Invalid, firstCode(r), reasons(r)
 	case w.Real && r.Rehearsal:
 		f.Status, f.Code, f.Why = Pending, "rehearsal", "its folder holds a rehearsal: "+strings.Join(r.RehearsalReasons, "; ")
@@ -151,18 +151,43 @@ func readScore(folder string) *accuracy.Result {
 	return &score
 }
 
-// scored tells whether an accuracy run's folder has its score, and whether that reaches the target.
-func scored(folder string) (done, reached bool) {
+// lookScored judges the score of an accuracy run's folder. anyScore accepts one below the target: the open division. A score over a part of
+// the answers is none, in no division.
+func lookScored(folder string, anyScore bool) Finding {
 	score := readScore(folder)
 	if score == nil {
-		return false, false
+		return Finding{Status: Pending}
 	}
 	if _, err := os.Stat(filepath.Join(folder, layout.ScoreFile)); err != nil {
-		return false, false
+		return Finding{Status: Pending}
 	}
 	r, err := run.ReadRecord(folder)
-	return err == nil, err == nil && score.Reached(r.Rehearsal)
+	if err != nil {
+		return Finding{Status: Pending}
+	}
+	unscored := 0
+	for _, u := range score.Unscored {
+		unscored += u.Samples
+	}
+	see := ": see " + filepath.Join(folder, ScoreRecord)
+	switch {
+	case unscored > 0:
+		return Finding{Status: Invalid, Code: run.CodeNotScored, Why: fmt.Sprintf("%d of %d answers were not scored%s", unscored, score.Entries, see)}
+	case len(score.Unclaimed) > 0:
+		return Finding{Status: Invalid, Code: belowTarget, Why: "the score can not be claimed: " + strings.Join(score.Unclaimed, "; ")}
+	case score.Reached(r.Rehearsal):
+		return Finding{Status: Done}
+	case anyScore:
+		return Finding{Status: Done, Code: belowTarget, Why: "the score is below the closed division's target"}
+	}
+	return Finding{Status: Invalid, Code: belowTarget, Why: "the score is below the target" + see}
 }
+
+// HasScore reports whether an accuracy run's folder holds a score that may be claimed.
+func HasScore(folder string) bool { return lookScored(folder, false).Status == Done }
+
+// belowTarget is the word of the verdict's list for a score that is too low (cli.md).
+const belowTarget = "accuracy_below_target"
 
 // ScoreRecord is the score with its details, beside accuracy.txt.
 const ScoreRecord = "accuracy.json"

@@ -177,6 +177,15 @@ func TestRunsThatAreRefused(t *testing.T) {
 		{"a score that claims nothing", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), `{"missing": 3, "unclaimed": ["3 samples have no answer"]}`)
 		}, []string{"score@Server/accuracy"}, "can not be claimed: 3 samples"},
+		{"answers that were not scored", func(e *example) {
+			e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), `{"unscored": [{"subset": "code", "samples": 3, "why": "nothing runs them"}]}`)
+		}, []string{"score@Server/accuracy"}, "not every answer was scored"},
+		{"a test that could not be scored, and was not since", func(e *example) {
+			e.record(server(layout.Accuracy), func(r *run.Record) {
+				r.Verdict, r.Reasons = run.Invalid, []run.Cause{{Code: run.CodeNotScored, Text: "no tokenizer"}}
+			})
+			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Accuracy), layout.ScoreFile)))
+		}, []string{"score@Server/accuracy"}, "mlperf-go accuracy --log"},
 		{"a log that was cut already", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Accuracy), layout.ScoreFile), "Results\n\nhash=00\n")
 		}, []string{"score@Server/accuracy"}, "truncated before"},

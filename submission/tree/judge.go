@@ -94,9 +94,11 @@ func (b *builder) crashed(t *test) string {
 const lowScore = "accuracy_below_target"
 
 func (b *builder) verdict(t *test) string {
-	other := slices.ContainsFunc(t.record.Reasons, func(c run.Cause) bool { return c.Code != lowScore })
-	low := t.record.Verdict == run.Invalid && len(t.record.Reasons) > 0 && !other
-	if t.record.Verdict == run.Valid || low && b.o.Division == layout.Open {
+	allowed := []string{run.CodeNotScored} // a score may have been made since: another objection looks for it
+	if b.o.Division == layout.Open {
+		allowed = append(allowed, lowScore)
+	}
+	if t.record.ValidBut(allowed...) {
 		return ""
 	}
 	words := []string{string(t.record.Verdict)}
@@ -238,7 +240,7 @@ func (b *builder) score(t *test) string {
 	switch {
 	case err != nil:
 		return fmt.Sprintf("its score can not be read: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
-	case b.o.Division == layout.Open && r.Missing == 0 && len(r.Unclaimed) == 0 || r.Reached(t.rehearsal):
+	case b.o.Division == layout.Open && r.Missing == 0 && len(r.Unclaimed) == 0 && len(r.Unscored) == 0 || r.Reached(t.rehearsal):
 		return ""
 	}
 	var short []string
@@ -248,7 +250,7 @@ func (b *builder) score(t *test) string {
 	switch {
 	case len(r.Unclaimed) > 0:
 		return "its score can not be claimed: " + strings.Join(r.Unclaimed, "; ")
-	case len(short) == 0:
+	case len(r.Unscored) > 0:
 		return fmt.Sprintf("not every answer was scored: %d of the benchmark's parts are not", len(r.Unscored))
 	}
 	return "below the target: " + strings.Join(short, ", ") + "; the open division takes it"
