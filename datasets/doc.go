@@ -12,5 +12,9 @@
 // read as a stream, so that memory holds the kept columns and one record (of Parquet, one page of each wanted column; of a pickle, all its values). A finished
 // Dataset is read-only and may be read by any number of goroutines.
 //
+// The Parquet reader is our own because parquet-go v0.32.0, which writes our files, trusts a page's header: a gzip page of
+// 33 KB whose header claims 64 bytes is unpacked to its full 32 MiB (so a page of 10 MB would take 10 GB), and files whose
+// footer counts more, fewer or 2^60 rows are read without an error. TestParquetLies holds these cases.
+//
 // It imports models, tokenizer and internal/config (nearest names), and nothing that talks to a network or prints.
 package datasets

@@ -10,5 +10,10 @@
 // Pickles are foreign bytes: stack, nesting, marks and memory are bounded, the last in proportion to what was read. A Table holds the
 // whole file's values; lists of small integers take four bytes each.
 //
+// The machine is our own because gopickle v0.3.0 does not bound what a stream claims: a frame opcode that announces 2^40
+// bytes ends the process with "out of memory", which no caller can recover from, and a string of 2^62 bytes panics. On a
+// frame of 24,576 rows with 12.9 million ids (108 MB) it peaked at 743 MiB, where "dataset info" with this package, decoding
+// and statistics included, peaked at 346 MiB.
+//
 // It imports datasets/internal/jsontext and nothing else of the project.
 package pickle
