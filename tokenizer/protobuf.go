@@ -1,18 +1,18 @@
 package tokenizer
 
 import (
-	"encoding/binary"
 	"errors"
 	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// field is one field of a protobuf message: what a tokenizer.model is made of.
+// field is one field of a protobuf message. Only the member that fits its wire type is set.
 type field struct {
-	number int
-	varint uint64 // of wire type 0
-	bytes  []byte // of wire type 2
-	bits   uint32 // of wire type 5
-	wire   int
+	number protowire.Number
+	varint uint64
+	bytes  []byte
+	bits   uint32 // of a 32-bit field
 }
 
 func (f field) float() float32 { return math.Float32frombits(f.bits) }
@@ -21,37 +21,29 @@ func (f field) truth() bool { return f.varint != 0 }
 
 var errMessage = errors.New("it is cut off, or no protobuf message")
 
-// eachField gives the fields of a message in order. Fields of wire types that the format does not use end it.
+// eachField calls fn with the fields of a message in order and stops at fn's first error. Its own error is errMessage,
+// for bytes that are cut off or that hold a group, which tokenizer.model files do not use.
 func eachField(message []byte, fn func(f field) error) error {
 	for len(message) > 0 {
-		key, n := binary.Uvarint(message)
-		if n <= 0 || key>>3 == 0 || key>>3 > math.MaxInt32 {
+		number, wire, n := protowire.ConsumeTag(message)
+		if n < 0 {
 			return errMessage
 		}
 		message = message[n:]
-		f := field{number: int(key >> 3), wire: int(key & 7)}
-		switch f.wire {
-		case 0:
-			if f.varint, n = binary.Uvarint(message); n <= 0 {
-				return errMessage
-			}
-		case 1:
-			n = 8
-		case 2:
-			size, sizeBytes := binary.Uvarint(message)
-			if sizeBytes <= 0 || size > uint64(len(message)-sizeBytes) {
-				return errMessage
-			}
-			n = sizeBytes + int(size)
-			f.bytes = message[sizeBytes:n]
-		case 5:
-			if n = 4; len(message) >= n {
-				f.bits = binary.LittleEndian.Uint32(message)
-			}
+		f := field{number: number}
+		switch wire {
+		case protowire.VarintType:
+			f.varint, n = protowire.ConsumeVarint(message)
+		case protowire.Fixed64Type:
+			_, n = protowire.ConsumeFixed64(message)
+		case protowire.BytesType:
+			f.bytes, n = protowire.ConsumeBytes(message)
+		case protowire.Fixed32Type:
+			f.bits, n = protowire.ConsumeFixed32(message)
 		default:
 			return errMessage
 		}
-		if n > len(message) {
+		if n < 0 {
 			return errMessage
 		}
 		message = message[n:]
