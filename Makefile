@@ -19,7 +19,7 @@ ARGS ?=
 FUZZTIME ?= 30s
 FUZZ ?=
 
-.PHONY: help build setup run submission test test-real bench lint fuzz clean tools-check
+.PHONY: help build setup run submission test test-real bench mutate lint fuzz clean tools-check
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -60,6 +60,15 @@ test-real: setup
 ## make bench        ratios against reference clients
 bench: build
 	@bash scripts/bench.sh
+
+## make mutate       changes PACKAGE's code in N places by SEED; lists the changes that no test notices [TESTS='./other ...'] [TEST=REGEX]
+PACKAGE ?=
+N ?= 20
+SEED ?= 1
+TESTS ?=
+TEST ?=
+mutate: setup
+	@go run ./scripts/mutate -n '$(N)' -seed '$(SEED)' -tests '$(TESTS)' -run '$(TEST)' $(PACKAGE)
 
 ## make lint         gofmt, go vet, staticcheck, clang-format
 lint: setup

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strings"
+)
+
+// mutant is one change of one file: source[start:end] becomes text.
+type mutant struct {
+	path       string // of the file, below the module's root
+	line, col  int
+	start, end int
+	text       string
+	kind       string
+}
+
+// The kinds of mutants, as the report names them.
+const (
+	kindNegate   = "negate condition"
+	kindBoundary = "move boundary"
+	kindOperand  = "drop operand"
+	kindCheck    = "drop error check"
+	kindSwallow  = "swallow error"
+	kindDrop     = "drop statement"
+	kindReturn   = "return early"
+	kindMath     = "arithmetic"
+	kindConstant = "change constant"
+)
+
+// swaps are the operators that one mutant replaces by another, and its kind.
+var swaps = map[token.Token][]struct{ by, kind string }{
+	token.EQL:     {{"!=", kindNegate}},
+	token.NEQ:     {{"==", kindNegate}},
+	token.LSS:     {{"<=", kindBoundary}, {">=", kindNegate}},
+	token.LEQ:     {{"<", kindBoundary}, {">", kindNegate}},
+	token.GTR:     {{">=", kindBoundary}, {"<=", kindNegate}},
+	token.GEQ:     {{">", kindBoundary}, {"<", kindNegate}},
+	token.ADD:     {{"-", kindMath}},
+	token.SUB:     {{"+", kindMath}},
+	token.MUL:     {{"/", kindMath}},
+	token.QUO:     {{"*", kindMath}},
+	token.REM:     {{"*", kindMath}},
+	token.SHL:     {{">>", kindMath}},
+	token.SHR:     {{"<<", kindMath}},
+	token.AND:     {{"|", kindMath}},
+	token.OR:      {{"&", kindMath}},
+	token.AND_NOT: {{"&", kindMath}},
+
+	token.ADD_ASSIGN: {{"-=", kindMath}},
+	token.SUB_ASSIGN: {{"+=", kindMath}},
+	token.MUL_ASSIGN: {{"/=", kindMath}},
+	token.QUO_ASSIGN: {{"*=", kindMath}},
+	token.OR_ASSIGN:  {{"&=", kindMath}},
+	token.AND_ASSIGN: {{"|=", kindMath}},
+	token.INC:        {{"--", kindMath}},
+	token.DEC:        {{"++", kindMath}},
+}
+
+// finder collects the mutants of one file.
+type finder struct {
+	path   string
+	source string
+	fset   *token.FileSet
+	logs   *regexp.Regexp // calls that match are left as they are
+	found  []mutant
+	checks map[ast.Expr]bool // conditions that kindCheck mutates
+}
+
+// find returns the mutants of a file in the order of their places. Not every one compiles.
+func find(path, source string, logs *regexp.Regexp) ([]mutant, error) {
+	f := &finder{path: path, source: source, fset: token.NewFileSet(), logs: logs, checks: map[ast.Expr]bool{}}
+	file, err := parser.ParseFile(f.fset, path, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	ast.Inspect(file, f.visit)
+	return f.found, nil
+}
+
+func (f *finder) offset(p token.Pos) int { return f.fset.Position(p).Offset }
+
+func (f *finder) of(n ast.Node) string { return f.source[f.offset(n.Pos()):f.offset(n.End())] }
+
+// add notes a mutant that replaces the source between two places.
+func (f *finder) add(kind string, from, to token.Pos, text string) {
+	at := f.fset.Position(from)
+	f.found = append(f.found, mutant{f.path, at.Line, at.Column, at.Offset, f.offset(to), text, kind})
+}
+
+func (f *finder) replace(kind string, n ast.Node, text string) { f.add(kind, n.Pos(), n.End(), text) }
+
+func (f *finder) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.ImportSpec:
+		return false
+	case *ast.CallExpr:
+		return !f.logs.MatchString(f.of(n))
+	case *ast.ExprStmt:
+		return !f.logs.MatchString(f.of(n))
+	case *ast.FuncDecl:
+		f.returnEarly(n)
+	case *ast.BlockStmt:
+		f.drop(n.List)
+	case *ast.CaseClause:
+		f.drop(n.Body)
+	case *ast.CommClause:
+		f.drop(n.Body)
+	case *ast.IfStmt:
+		f.condition(n.Cond)
+	case *ast.SwitchStmt:
+		f.cases(n)
+	case *ast.ReturnStmt:
+		f.swallow(n)
+	case *ast.BinaryExpr:
+		f.binary(n)
+	case *ast.UnaryExpr:
+		f.unary(n)
+	case *ast.AssignStmt:
+		f.swap(n.TokPos, n.Tok)
+	case *ast.IncDecStmt:
+		f.swap(n.TokPos, n.Tok)
+	case *ast.BasicLit:
+		f.literal(n)
+	case *ast.Ident:
+		if other, ok := map[string]string{"true": "false", "false": "true"}[n.Name]; ok {
+			f.replace(kindConstant, n, other)
+		}
+	}
+	return true
+}
+
+func (f *finder) swap(at token.Pos, op token.Token) {
+	for _, s := range swaps[op] {
+		f.add(s.kind, at, at+token.Pos(len(op.String())), s.by)
+	}
+}
+
+func (f *finder) binary(n *ast.BinaryExpr) {
+	switch {
+	case n.Op == token.LAND || n.Op == token.LOR:
+		f.replace(kindOperand, n, f.of(n.X))
+		f.replace(kindOperand, n, f.of(n.Y))
+	case f.checks[n]:
+	case n.Op == token.ADD && (isText(n.X) || isText(n.Y)):
+	default:
+		f.swap(n.OpPos, n.Op)
+	}
+}
+
+// isText reports whether an expression is a string by its looks.
+func isText(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return e.Kind == token.STRING
+	case *ast.BinaryExpr:
+		return isText(e.X) || isText(e.Y)
+	}
+	return false
+}
+
+func (f *finder) unary(n *ast.UnaryExpr) {
+	switch n.Op {
+	case token.NOT:
+		f.replace(kindNegate, n, f.of(n.X))
+	case token.SUB:
+		f.replace(kindMath, n, f.of(n.X))
+	}
+}
+
+// condition mutates what decides a branch. Comparisons and negations have mutants of their own; the check of an error is dropped
+// instead of negated, since a negated one fails everywhere.
+func (f *finder) condition(e ast.Expr) {
+	switch e := e.(type) {
+	case *ast.BinaryExpr:
+		if y, ok := e.Y.(*ast.Ident); ok && y.Name == "nil" && e.Op == token.NEQ {
+			f.checks[e] = true
+			f.replace(kindCheck, e, "false && "+f.of(e))
+		}
+		return
+	case *ast.UnaryExpr:
+		return
+	}
+	f.replace(kindNegate, e, "!("+f.of(e)+")")
+}
+
+// cases mutates the conditions of a switch without a tag.
+func (f *finder) cases(n *ast.SwitchStmt) {
+	if n.Tag != nil {
+		return
+	}
+	for _, s := range n.Body.List {
+		for _, e := range s.(*ast.CaseClause).List {
+			f.condition(e)
+		}
+	}
+}
+
+// literal makes a number more than twice as large. Numbers with a leading zero are file modes.
+func (f *finder) literal(n *ast.BasicLit) {
+	isMode := len(n.Value) > 1 && n.Value[0] == '0' && strings.Trim(n.Value, "01234567o_") == ""
+	if n.Kind == token.INT && !isMode || n.Kind == token.FLOAT {
+		f.replace(kindConstant, n, "("+n.Value+"*2 + 1)")
+	}
+}
+
+// drop removes the statements that do something, each by itself. Declarations and branches stay: without them nothing compiles.
+func (f *finder) drop(list []ast.Stmt) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ast.AssignStmt:
+			if s.Tok == token.DEFINE {
+				continue
+			}
+		case *ast.ExprStmt:
+			if f.logs.MatchString(f.of(s)) {
+				continue
+			}
+		case *ast.BranchStmt:
+			if s.Label != nil || s.Tok == token.FALLTHROUGH {
+				continue
+			}
+		case *ast.IncDecStmt, *ast.SendStmt, *ast.DeferStmt, *ast.GoStmt:
+		default:
+			continue
+		}
+		f.replace(kindDrop, s, "")
+	}
+}
+
+// returnEarly returns zero values before a function does anything.
+func (f *finder) returnEarly(n *ast.FuncDecl) {
+	if n.Body == nil || len(n.Body.List) == 0 {
+		return
+	}
+	var zeros []string
+	if n.Type.Results != nil {
+		for _, r := range n.Type.Results.List {
+			if len(r.Names) == 0 { // named results are returned by the bare word
+				zeros = append(zeros, "*new("+f.of(r.Type)+")")
+			}
+		}
+	}
+	at := n.Body.Lbrace + 1
+	f.add(kindReturn, at, at, fmt.Sprintf("return %s;", strings.Join(zeros, ", ")))
+}
+
+// makers are calls whose result is an error.
+var makers = regexp.MustCompile(`^(fmt\.Errorf|errors\.(New|Join))\(|^&\w*\.?Error\{`)
+
+// swallow returns no error where an error is returned.
+func (f *finder) swallow(n *ast.ReturnStmt) {
+	if len(n.Results) == 0 {
+		return
+	}
+	last := n.Results[len(n.Results)-1]
+	if name, ok := last.(*ast.Ident); ok && name.Name == "err" || makers.MatchString(f.of(last)) {
+		f.replace(kindSwallow, last, "nil")
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// outcome of a mutant's tests.
+type outcome int
+
+const (
+	survived outcome = iota
+	killed
+	timedOut
+	unviable // it does not compile
+)
+
+func (o outcome) String() string {
+	return [...]string{"SURVIVED", "killed", "timed out", "does not compile"}[o]
+}
+
+// tester runs tests against one mutant at a time.
+type tester struct {
+	root     string // of the module
+	work     string // a folder of its own for overlays
+	goflags  string
+	run      string   // -run of go test
+	more     []string // packages whose tests run after the mutated package's own
+	isolated bool
+	limits   map[string]time.Duration // by test package
+}
+
+// namespace starts a command as the first process of a new process namespace. A mutant may signal any number, and its processes may
+// outlive the test: in there it meets none but its own, and all of them end with the first.
+var namespace = []string{"unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child", "--"}
+
+// canIsolate reports whether this machine lets a user make such a namespace.
+func canIsolate() bool {
+	return exec.Command(namespace[0], append(namespace[1:], "true")...).Run() == nil
+}
+
+// packages are the test packages of a mutant's package: its own, then the others.
+func (t *tester) packages(of string) []string {
+	list := []string{of}
+	for _, p := range t.more {
+		if p != of {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// buildSlack is for compiling and linking, which the limit of the tests does not cover.
+const buildSlack = 10 * time.Minute
+
+// goTest runs a package's tests with an overlay (empty: without), and returns how they ended and their output.
+func (t *tester) goTest(ctx context.Context, pkg, overlay string, limit time.Duration) (outcome, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit+buildSlack)
+	defer cancel()
+	args := []string{"go", "test", "-count=1", "-failfast", "-vet=off", "-ldflags=-w", "-timeout=" + limit.String()}
+	if t.run != "" {
+		args = append(args, "-run="+t.run)
+	}
+	args = append(args, pkg)
+	if t.isolated {
+		args = append(append([]string{}, namespace...), args...)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = t.root
+	cmd.Env = os.Environ()
+	if overlay != "" { // by the environment, so that a test that builds a program builds the mutant
+		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(t.goflags+" -overlay="+overlay))
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 10 * time.Second
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) || strings.Contains(out.String(), "panic: test timed out after"):
+		return timedOut, out.String(), nil
+	case ctx.Err() != nil:
+		return 0, "", context.Cause(ctx)
+	case strings.Contains(out.String(), "[build failed]") || strings.Contains(out.String(), "[setup failed]"):
+		return unviable, out.String(), nil
+	case err == nil || errors.Is(err, exec.ErrWaitDelay):
+		return survived, out.String(), nil
+	case errors.As(err, &exit):
+		return killed, out.String(), nil
+	}
+	return 0, "", err
+}
+
+// Limits of the tests: a mutant may take longer than its original, as a busy machine may.
+const (
+	firstLimit  = 20 * time.Minute
+	limitFactor = 3
+)
+
+// limitSlack is added to every limit; the tests shorten it.
+var limitSlack = 30 * time.Second
+
+// testTime is the time of a package's tests in the output of go test, without that of compiling them.
+var testTime = regexp.MustCompile(`(?m)^ok\s+\S+\s+(\S+s)\b`)
+
+// baseline runs a package's tests without a mutant, and takes the limit for those with one from their time.
+func (t *tester) baseline(ctx context.Context, pkg string) (time.Duration, error) {
+	o, out, err := t.goTest(ctx, pkg, "", firstLimit)
+	if err != nil {
+		return 0, err
+	}
+	if o != survived {
+		return 0, fmt.Errorf("the tests of %s fail without a mutant (%v); repair them, choose tests with -run, or leave the namespace with -isolate=false:\n%s", pkg, o, out)
+	}
+	var took time.Duration
+	if m := testTime.FindStringSubmatch(out); m != nil {
+		if took, err = time.ParseDuration(m[1]); err != nil {
+			return 0, fmt.Errorf("the time that go test reports: %w", err)
+		}
+	}
+	t.limits[pkg] = limitFactor*took + limitSlack
+	return took, nil
+}
+
+// try runs the tests of a mutant until one notices it.
+func (t *tester) try(ctx context.Context, m *mutant, source string) (outcome, error) {
+	file := filepath.Join(t.work, "mutant.go")
+	overlay := filepath.Join(t.work, "overlay.json")
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(t.root, m.path): file}})
+	if err != nil {
+		return 0, err
+	}
+	if err := errors.Join(os.WriteFile(file, []byte(m.apply(source)), 0o644), os.WriteFile(overlay, text, 0o644)); err != nil {
+		return 0, err
+	}
+	for _, pkg := range t.packages(m.pkg()) {
+		if o, _, err := t.goTest(ctx, pkg, overlay, t.limits[pkg]); err != nil || o != survived {
+			return o, err
+		}
+	}
+	return survived, nil
+}
+
+// apply returns the source with the mutant in it.
+func (m *mutant) apply(source string) string { return source[:m.start] + m.text + source[m.end:] }
+
+// pkg is the mutant's package as the go command takes it.
+func (m *mutant) pkg() string { return "./" + filepath.ToSlash(filepath.Dir(m.path)) }

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Exit codes.
+const (
+	exitGoal  = 0
+	exitBelow = 1 // too many mutants survived
+	exitError = 2 // nothing was measured
+)
+
+// logCalls are calls whose text only a person reads.
+const logCalls = `^(log|slog)\.|^fmt\.Fprint\w*\(os\.Stderr|^[\w.]+\.(tell|Tell|Logf?|Debugf?|Infof?|Warnf?)\(`
+
+type options struct {
+	n       int
+	seed    uint64
+	goal    float64
+	tests   string
+	run     string
+	logs    string
+	isolate bool
+	list    bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := mainCode(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func mainCode(ctx context.Context, args []string, out, progress io.Writer) int {
+	var o options
+	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
+	flags.SetOutput(progress)
+	flags.IntVar(&o.n, "n", 20, "how many mutants to try, chosen by the seed; 0: all")
+	flags.Uint64Var(&o.seed, "seed", 1, "which mutants are chosen, and in which order")
+	flags.Float64Var(&o.goal, "goal", 95, "percent of the mutants that must be noticed for exit code 0")
+	flags.StringVar(&o.tests, "tests", "", "packages whose tests run after the mutated package's own, separated by spaces")
+	flags.StringVar(&o.run, "run", "", "run only the tests that match, as go test -run")
+	flags.StringVar(&o.logs, "logs", logCalls, "calls that are left as they are, with their arguments: a regular expression on their text")
+	flags.BoolVar(&o.isolate, "isolate", canIsolate(), "run tests in a process namespace; the default is whether the machine allows it")
+	flags.BoolVar(&o.list, "list", false, "list the mutants and try none")
+	flags.Usage = func() {
+		fmt.Fprintln(progress, "usage: mutate [flags] PACKAGE-FOLDER | FILE.go | FILE.go:LINE ...")
+		flags.PrintDefaults()
+	}
+	if flags.Parse(args) != nil {
+		return exitError
+	}
+	if flags.NArg() == 0 {
+		flags.Usage()
+		return exitError
+	}
+	all, err := mutate(ctx, o, flags.Args(), out, progress)
+	switch {
+	case err != nil:
+		fmt.Fprintf(progress, "mutate: %v\n", err)
+		return exitError
+	case all.percent() < o.goal:
+		return exitBelow
+	}
+	return exitGoal
+}
+
+// mutate tries a sample of the mutants of places, which are below the module of the working folder, and reports.
+func mutate(ctx context.Context, o options, places []string, out, progress io.Writer) (tally, error) {
+	logs, err := regexp.Compile(o.logs)
+	if err != nil {
+		return tally{}, fmt.Errorf("-logs: %w", err)
+	}
+	root, goflags, err := module()
+	if err != nil {
+		return tally{}, err
+	}
+	sources := map[string]string{}
+	var mutants []mutant
+	for _, place := range places {
+		found, err := mutantsOf(root, place, logs, sources)
+		if err != nil {
+			return tally{}, err
+		}
+		mutants = append(mutants, found...)
+	}
+	if len(mutants) == 0 {
+		return tally{}, fmt.Errorf("no code to mutate in %s", strings.Join(places, " "))
+	}
+	if o.list {
+		for _, m := range mutants {
+			fmt.Fprintf(out, "%s\n%s", m.String(), diff(sources[m.path], &m))
+		}
+		return tally{}, nil
+	}
+	shuffle(mutants, o.seed)
+	if o.n <= 0 || o.n > len(mutants) {
+		o.n = len(mutants)
+	}
+	work, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return tally{}, err
+	}
+	defer os.RemoveAll(work)
+	t := &tester{root: root, work: work, goflags: goflags, run: o.run, more: strings.Fields(o.tests), isolated: o.isolate, limits: map[string]time.Duration{}}
+	if !o.isolate {
+		fmt.Fprintln(progress, "mutate: without a process namespace; a mutant that signals a wrong number may hit a process of yours")
+	}
+	results, err := sample(ctx, t, mutants, o.n, sources, progress)
+	if err != nil && (len(results) == 0 || ctx.Err() == nil) {
+		return tally{}, err
+	}
+	fmt.Fprintf(out, "mutants of %s: %d places, %d tried, seed %d\n", strings.Join(places, " "), len(mutants), len(results), o.seed)
+	return report(out, results), nil
+}
+
+// shuffle orders mutants by a seed. The first n are the seed's sample of n.
+func shuffle(mutants []mutant, seed uint64) {
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
+}
+
+// sample tries mutants in their order until n of them compile. After an interruption it returns what there is, with the error.
+func sample(ctx context.Context, t *tester, mutants []mutant, n int, sources map[string]string, progress io.Writer) ([]result, error) {
+	var results []result
+	for _, m := range mutants {
+		if len(results) == n {
+			break
+		}
+		for _, pkg := range t.packages(m.pkg()) {
+			if _, ok := t.limits[pkg]; ok {
+				continue
+			}
+			took, err := t.baseline(ctx, pkg)
+			if err != nil {
+				return results, err
+			}
+			fmt.Fprintf(progress, "tests of %s: %.1f s without a mutant, at most %.0f s with one\n", pkg, took.Seconds(), t.limits[pkg].Seconds())
+		}
+		begun := time.Now()
+		o, err := t.try(ctx, &m, sources[m.path])
+		if err != nil {
+			return results, err
+		}
+		if o == unviable {
+			continue
+		}
+		results = append(results, result{m, o, sources[m.path]})
+		fmt.Fprintf(progress, "[%d/%d] %s: %v, %.1f s\n", len(results), n, m.String(), o, time.Since(begun).Seconds())
+	}
+	return results, nil
+}
+
+// module returns the folder of the module that the working folder belongs to, and the GOFLAGS in force.
+func module() (root, goflags string, err error) {
+	out, err := exec.Command("go", "env", "GOMOD", "GOFLAGS").Output()
+	lines := strings.Split(string(out), "\n")
+	if err != nil || len(lines) < 2 || filepath.Base(lines[0]) != "go.mod" {
+		return "", "", errors.Join(errors.New("the working folder belongs to no module; go to the repository"), err)
+	}
+	return filepath.Dir(lines[0]), lines[1], nil
+}
+
+// atLine is a place with a line number.
+var atLine = regexp.MustCompile(`^(.+\.go):(\d+)$`)
+
+// mutantsOf finds the mutants of a package's folder, a file, or a line of one, and keeps the sources. Tests are left out, as are files
+// that this machine does not build.
+func mutantsOf(root, place string, logs *regexp.Regexp, sources map[string]string) ([]mutant, error) {
+	folder, file, line := place, "", 0
+	if m := atLine.FindStringSubmatch(place); m != nil {
+		place = m[1]
+		line, _ = strconv.Atoi(m[2]) // digits; a number too large names no line
+	}
+	if strings.HasSuffix(place, ".go") {
+		folder, file = filepath.Dir(place), filepath.Base(place)
+	}
+	cmd := exec.Command("go", "list", "-json=Dir,GoFiles,CgoFiles", "./"+filepath.ToSlash(filepath.Clean(folder)))
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a package of this module, named from its root: %w", folder, err)
+	}
+	var p struct {
+		Dir               string
+		GoFiles, CgoFiles []string
+	}
+	if err := json.Unmarshal(out, &p); err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var list []mutant
+	for _, name := range append(p.GoFiles, p.CgoFiles...) {
+		if file != "" && name != file {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(p.Dir, name))
+		if err != nil {
+			return nil, err
+		}
+		path, err := filepath.Rel(root, filepath.Join(p.Dir, name))
+		if err != nil {
+			return nil, err
+		}
+		sources[path] = string(text)
+		found, err := find(path, string(text), logs)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			if line == 0 || m.line == line {
+				list = append(list, m)
+			}
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// texts returns the mutated sources of a function's body, by kind.
+func texts(t *testing.T, body string) []string {
+	t.Helper()
+	source := "package p\n\nfunc f(a, b int, ok bool, err error) (int, error) {\n" + body + "\n}\n"
+	found, err := find("p.go", source, regexp.MustCompile(logCalls))
+	require.NoError(t, err)
+	var list []string
+	for _, m := range found {
+		if m.kind == kindReturn {
+			require.Contains(t, m.apply(source), "{return *new(int), *new(error);\n")
+			continue
+		}
+		lines := strings.Split(m.apply(source), "\n")
+		list = append(list, m.kind+": "+strings.Join(lines[3:len(lines)-2], "\n"))
+	}
+	return list
+}
+
+func TestMutantsOfEachKind(t *testing.T) {
+	for body, want := range map[string][]string{
+		"if a < b { g() }": {
+			"move boundary: if a <= b { g() }", "negate condition: if a >= b { g() }", "drop statement: if a < b {  }",
+		},
+		"if ok && !h() { }":               {"drop operand: if ok { }", "drop operand: if !h() { }", "negate condition: if ok && h() { }"},
+		"if ok { }":                       {"negate condition: if !(ok) { }"},
+		"if err != nil { return a, err }": {"drop error check: if false && err != nil { return a, err }", "swallow error: if err != nil { return a, nil }"},
+		"if err == nil { }":               {"negate condition: if err != nil { }"},
+		"switch { case ok: a++ }": {
+			"negate condition: switch { case !(ok): a++ }", "drop statement: switch { case ok:  }", "arithmetic: switch { case ok: a-- }",
+		},
+		"switch a { case b: }":              nil,
+		"_ = -a":                            {"drop statement: ", "arithmetic: _ = a"},
+		"a = 8":                             {"drop statement: ", "change constant: a = (8*2 + 1)"},
+		"const mode = 0o644":                nil,
+		"c := true":                         {"change constant: c := false"},
+		"c := \"x\" + s":                    nil,
+		"a -= b % 2":                        {"drop statement: ", "arithmetic: a += b % 2", "arithmetic: a -= b * 2", "change constant: a -= b % (2*2 + 1)"},
+		"defer g()":                         {"drop statement: "},
+		"go g()":                            {"drop statement: "},
+		"c <- a":                            {"drop statement: "},
+		"for { break }":                     {"drop statement: for {  }"},
+		"select { case <-c: g() }":          {"drop statement: select { case <-c:  }"},
+		"log.Printf(\"%d\", a+b)":           nil,
+		"c.tell(\"%d\", a+b)":               nil,
+		"return a, fmt.Errorf(\"%w\", err)": {"swallow error: return a, nil"},
+		"return a, &run.Error{Err: err}":    {"swallow error: return a, nil"},
+	} {
+		t.Run(body, func(t *testing.T) { require.ElementsMatch(t, want, texts(t, body)) })
+	}
+}
+
+// The module of the tests below: a package whose tests see everything but the edge of Less, which the other package's test sees, and
+// an endless loop as a mutant.
+var files = map[string]string{
+	"go.mod": "module example.org/m\n\ngo 1.24\n",
+	"calc/calc.go": `package calc
+
+func Less(a, b int) bool { return a < b }
+
+func Count(n int) (c int) {
+	for c < n {
+		c++
+	}
+	return c
+}
+`,
+	"calc/calc_test.go": `package calc
+
+import "testing"
+
+func TestLess(t *testing.T) {
+	if !Less(1, 2) || Less(2, 1) {
+		t.Fatal("wrong")
+	}
+}
+
+func TestCount(t *testing.T) {
+	if Count(3) != 3 || Count(0) != 0 {
+		t.Fatal("wrong")
+	}
+}
+`,
+	"edge/edge_test.go": `package edge
+
+import (
+	"testing"
+
+	"example.org/m/calc"
+)
+
+func TestEdge(t *testing.T) {
+	if calc.Less(1, 1) {
+		t.Fatal("wrong")
+	}
+}
+`,
+	"broken/broken.go":      "package broken\n\nfunc F() int { return 1 }\n",
+	"broken/broken_test.go": "package broken\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) { t.Fatal(F()) }\n",
+}
+
+// inModule makes the module and works in it.
+func inModule(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+	}
+}
+
+func runTool(t *testing.T, args ...string) (code int, out, progress string) {
+	t.Helper()
+	var o, p bytes.Buffer
+	code = mainCode(context.Background(), args, &o, &p)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, files[name], string(text), "the tree is as it was")
+	}
+	return code, o.String(), p.String()
+}
+
+func TestASurvivorIsListedWithItsChange(t *testing.T) {
+	inModule(t)
+	code, out, progress := runTool(t, "-n", "0", "calc/calc.go:3")
+	require.Equal(t, exitBelow, code, progress)
+	require.Contains(t, out, `
+calc/calc.go:3:37: move boundary survived
+-func Less(a, b int) bool { return a < b }
++func Less(a, b int) bool { return a <= b }
+`)
+	require.Equal(t, 1, strings.Count(out, " survived\n"), out)
+	require.Regexp(t, `calc/calc.go +3 +2 +1 +67 %`, out)
+	require.Contains(t, out, "2 of 3 mutants noticed (67 %)\n")
+	require.Contains(t, progress, "[3/3] calc/calc.go:3:")
+
+	code, out, _ = runTool(t, "-n", "1", "-goal", "0", "calc/calc.go:3")
+	require.Equal(t, exitGoal, code, out)
+	require.Contains(t, out, "3 places, 1 tried, seed 1\n")
+}
+
+func TestTestsOfOtherPackagesCount(t *testing.T) {
+	inModule(t)
+	code, out, progress := runTool(t, "-n", "0", "-tests", "./edge", "calc/calc.go:3")
+	require.Equal(t, exitGoal, code, out+progress)
+	require.Contains(t, out, "3 of 3 mutants noticed (100 %)\n")
+}
+
+func TestTheSeedChoosesTheSample(t *testing.T) {
+	order := func(seed uint64) string {
+		found, err := find("calc.go", files["calc/calc.go"], regexp.MustCompile(logCalls))
+		require.NoError(t, err)
+		shuffle(found, seed)
+		return fmt.Sprint(found)
+	}
+	require.Equal(t, order(1), order(1))
+	require.NotEqual(t, order(1), order(2))
+}
+
+// A mutant whose tests do not end is noticed, at the limit and not later.
+func TestAnEndlessMutantIsNoticed(t *testing.T) {
+	inModule(t)
+	restore := limitSlack
+	t.Cleanup(func() { limitSlack = restore })
+	limitSlack = 0
+	code, out, progress := runTool(t, "-n", "0", "calc/calc.go:7")
+	require.Equal(t, exitGoal, code, out+progress)
+	require.Contains(t, progress, "drop statement: timed out")
+}
+
+func TestNothingIsMeasured(t *testing.T) {
+	inModule(t)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{nil, "usage: mutate"},
+		{[]string{"-n", "many", "calc"}, "invalid value"},
+		{[]string{"broken"}, "the tests of ./broken fail without a mutant"},
+		{[]string{"-logs", "(", "calc"}, "-logs: error parsing regexp"},
+		{[]string{"missing"}, "missing is not a package of this module"},
+		{[]string{"edge"}, "no code to mutate in edge"},
+	} {
+		code, out, progress := runTool(t, c.args...)
+		require.Equal(t, exitError, code)
+		require.Empty(t, out)
+		require.Contains(t, progress, c.says)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.Equal(t, exitError, mainCode(ctx, []string{"calc"}, &bytes.Buffer{}, &bytes.Buffer{}))
+}
