@@ -38,6 +38,8 @@ const (
 	FailCancelled        Reason = "cancelled"
 	FailNoEndpoint       Reason = "no_endpoint"
 	FailBatch            Reason = "batch_mismatch"
+	FailWrongAnswer      Reason = "wrong_answer"
+	FailWrongModel       Reason = "wrong_model"
 )
 
 // TokenSource says where an answer's token count comes from.
@@ -60,6 +62,8 @@ type Outcome struct {
 	UsageTokens  int // usage.completion_tokens; -1: not sent
 	InputTokens  int // usage.prompt_tokens; -1: not sent
 	FinishReason string
+	Identified   bool   // every event carried the request's id
+	Model        string // that the answer names; filled only where Expected.Learn is set
 	Endpoint     int    // index into Config.Endpoints
 	Parts        []Part // the answers of a batch; nil: it was none
 	Retries      int    // attempts before this one
@@ -112,7 +116,21 @@ type BatchSink interface {
 type Endpoint struct {
 	URL    string // scheme, host, port and an optional path prefix; no trailing slash
 	APIKey string // sent as a bearer token; never logged
+	// IDs says whether requests carry an id. It takes effect where the protocol is Identifying.
+	IDs IDUse
+	// Model is the name that answers of this endpoint carry; empty: the first answer decides.
+	Model string
 }
+
+// IDUse says what a client does with request ids at one endpoint.
+type IDUse uint8
+
+// The uses of request ids.
+const (
+	IDsOff      IDUse = iota // requests carry none
+	IDsTried                 // requests carry one, and Outcome.Identified reports whether it came back
+	IDsRequired              // requests carry one, and an answer without it is FailWrongAnswer
+)
 
 // Config is what a backend needs to know.
 type Config struct {
@@ -238,6 +256,8 @@ type Probe struct {
 	IDsInLogprobs   bool          `json:"ids_in_logprobs,omitempty"` // ids come among the log probabilities only
 	Dropped         []string      `json:"dropped,omitempty"`         // fields that it refuses and that are left out
 	Streams         bool          `json:"streams"`
+	Identified      bool          `json:"identified"`             // the answer carries the id of its request
+	AnswerModel     string        `json:"answer_model,omitempty"` // the model that the answer names
 	OutputTokens    int           `json:"output_tokens"`
 	TTFT            time.Duration `json:"ttft_ns"`
 	Latency         time.Duration `json:"latency_ns"`

@@ -8,10 +8,32 @@ type Protocol interface {
 	NewAnswer() Answer
 }
 
+// Identifying is what a Protocol may also be: one whose servers send the id of a request back in its answer.
+type Identifying interface {
+	// RequestID names the place of the id in a request.
+	RequestID() RequestIDField
+}
+
+// RequestIDField is the place of the id in a request: a header, or a member of the body. One of the two is set.
+type RequestIDField struct {
+	Header string // name of the header
+	Member string // key of the body's member, whose value is a string
+}
+
+// Expected is what an answer must say about itself.
+type Expected struct {
+	ID    []byte // of the request; nil: it carried none. The bytes stay as they are until the next Begin.
+	Must  bool   // an event without the ID makes the answer FailWrongAnswer
+	Model string // another one makes the answer FailWrongModel; empty: every model is taken
+	Learn bool   // Outcome.Model is asked for
+}
+
 // Answer reads one answer while its bytes arrive. It is used by one goroutine at a time and reads no clock.
 type Answer interface {
 	// Begin forgets the answer before and starts one of the given Content-Type.
 	Begin(contentType string)
+	// Expect sets what the answer must say about itself. It follows Begin; without it nothing is checked.
+	Expect(want Expected)
 	// Feed reads p up to and including the next event with output tokens: n is their number (1 where the event has text
 	// and no ids), rest is what was not read yet. n is 0 when all of p was read without such an event. p is not kept.
 	Feed(p []byte) (n int, rest []byte)

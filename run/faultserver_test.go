@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ type faultServer struct {
 	conns  map[net.Conn]bool
 	closed bool
 	users  sync.WaitGroup
+	echo   atomic.Bool // answers carry the ids of their requests, as vLLM's do
 }
 
 // faultEvery is the share of samples that a row strikes, by their prompts, so that a repeated request is struck again.
@@ -42,7 +44,8 @@ type call struct {
 	stream bool
 	usage  bool
 	path   string
-	hangUp bool // the reply ends the connection
+	id     string // X-Request-Id or rid
+	hangUp bool   // the reply ends the connection
 }
 
 func serveFaults(t *testing.T, reply func(*call)) *faultServer {
@@ -146,6 +149,7 @@ func (s *faultServer) read(c net.Conn, r *http.Request) (*call, error) {
 		Prompt        json.RawMessage `json:"prompt"`
 		InputIDs      []int32         `json:"input_ids"`
 		Stream        bool            `json:"stream"`
+		RID           string          `json:"rid"`
 		StreamOptions struct {
 			IncludeUsage bool `json:"include_usage"`
 		} `json:"stream_options"`
@@ -160,7 +164,7 @@ func (s *faultServer) read(c net.Conn, r *http.Request) (*call, error) {
 	if err := json.Unmarshal(text, &body); err != nil {
 		return nil, err
 	}
-	x := &call{server: s, conn: c, prompt: body.InputIDs, stream: body.Stream, usage: body.StreamOptions.IncludeUsage, path: r.URL.Path}
+	x := &call{server: s, conn: c, prompt: body.InputIDs, stream: body.Stream, usage: body.StreamOptions.IncludeUsage, path: r.URL.Path, id: r.Header.Get("X-Request-Id") + body.RID}
 	if len(body.Prompt) > 0 {
 		if err := json.Unmarshal(body.Prompt, &x.prompt); err != nil {
 			return nil, err
@@ -213,23 +217,31 @@ func (x *call) events() []string {
 		if i == goodTokens-1 {
 			finish = "length"
 		}
-		list[i] = data(token(10+i, finish))
+		list[i] = data(x.named(token(10+i, finish)))
 	}
 	return list
+}
+
+// named puts the request's id into a document, where the server does so.
+func (x *call) named(document string) string {
+	if !x.server.echo.Load() {
+		return document
+	}
+	return strings.ReplaceAll(document, `"id":"cmpl-1"`, `"id":"cmpl-`+x.id+`"`)
 }
 
 // trailer is what follows the last token.
 func (x *call) trailer() string {
 	if x.usage {
-		return data(usageOf(len(x.prompt), goodTokens)) + data("[DONE]") + lastChunk
+		return data(x.named(usageOf(len(x.prompt), goodTokens))) + data("[DONE]") + lastChunk
 	}
 	return data("[DONE]") + lastChunk
 }
 
 // whole is the body of a good answer without a stream.
 func (x *call) whole() string {
-	return fmt.Sprintf(`{"id":"cmpl-1","object":"text_completion","model":"m","choices":[{"index":0,"text":" t","token_ids":[10,11,12,13],"finish_reason":"length"}],"usage":{"prompt_tokens":%d,"completion_tokens":4,"total_tokens":%d}}`,
-		len(x.prompt), len(x.prompt)+goodTokens)
+	return x.named(fmt.Sprintf(`{"id":"cmpl-1","object":"text_completion","model":"m","choices":[{"index":0,"text":" t","token_ids":[10,11,12,13],"finish_reason":"length"}],"usage":{"prompt_tokens":%d,"completion_tokens":4,"total_tokens":%d}}`,
+		len(x.prompt), len(x.prompt)+goodTokens))
 }
 
 // status writes an answer of another status, or another kind, than was asked for.

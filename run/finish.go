@@ -70,6 +70,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
 		LatencyS:  Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
+		Answers:   t.answers(),
 		Client:    t.client(data, &m, process, drift),
 		Endpoints: t.endpoints(data.Entries),
 		Dataset:   DatasetFacts{Path: t.dataset.Path, SHA256: t.dataset.SHA256, Samples: len(t.dataset.Samples)},
@@ -160,6 +161,11 @@ func (t *test) promptTokens(index int) int {
 		return 0
 	}
 	return len(t.dataset.Samples[index].InputIDs)
+}
+
+func (t *test) answers() Answers {
+	unidentified := func(e backends.Endpoint) bool { return e.IDs != backends.IDsRequired }
+	return Answers{Identified: !slices.ContainsFunc(t.config.Endpoints, unidentified)}
 }
 
 func (t *test) endpoints(entries []ledger.Entry) []EndpointCounts {

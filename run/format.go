@@ -77,6 +77,17 @@ func (p *Plan) format() (*backends.Format, error) {
 
 // adapt makes requests as the probed servers understand them: what one of them refuses goes to none of them.
 func (pre *Preflight) adapt(c *backends.Config) {
+	c.Endpoints = slices.Clone(c.Endpoints)
+	for i := range c.Endpoints {
+		c.Endpoints[i].IDs = backends.IDsOff
+		at := slices.IndexFunc(pre.Endpoints, func(p *backends.Probe) bool { return p.URL == c.Endpoints[i].URL })
+		if at < 0 {
+			continue
+		}
+		if c.Endpoints[i].Model = pre.Endpoints[at].AnswerModel; pre.Endpoints[at].Identified {
+			c.Endpoints[i].IDs = backends.IDsRequired
+		}
+	}
 	for i, e := range pre.Endpoints {
 		if i == 0 {
 			c.ServerVersion = e.Version

@@ -58,6 +58,7 @@ type Record struct {
 	Tokens     TokenCounts       `json:"tokens"`
 	Throughput ledger.Throughput `json:"throughput"`
 	LatencyS   Latencies         `json:"latency_s"`
+	Answers    Answers           `json:"answers"`
 	Client     Client            `json:"client"`
 	Endpoints  []EndpointCounts  `json:"endpoints"`
 	Servers    *server.Facts     `json:"servers,omitempty"` // where --server-dir told of them
@@ -102,6 +103,12 @@ type SampleCounts struct {
 	Empty          int64            `json:"empty"`
 	FailureRate    float64          `json:"failure_rate"`
 	FailedByReason map[string]int64 `json:"failed_by_reason"`
+}
+
+// Answers say how it is known to which requests the answers belong.
+type Answers struct {
+	// Identified says that every endpoint sends the id of a request back in its answer, and that every answer was compared with it.
+	Identified bool `json:"identified"`
 }
 
 // TokenCounts count tokens of successful samples.

@@ -27,8 +27,9 @@ type exchange struct {
 	fresh    bool // takes no connection that was used before
 	retries  policy.Retries
 
-	timer timer // of the wait before another attempt
-	_     [24]byte
+	timer  timer  // of the wait before another attempt
+	number uint64 // of the present attempt, in its request id; 0: it carries none
+	_      [16]byte
 }
 
 // begin starts a query at an endpoint that has room for it.
@@ -82,6 +83,7 @@ func (l *loop) header(c *conn) {
 	}
 	c.answering = true
 	r.answer.Begin(r.parser.kind())
+	l.expect(c)
 }
 
 // piece takes a part of a body.
@@ -202,6 +204,9 @@ func (l *loop) judge(c *conn, cut backends.Reason, why string) {
 		o.LastTokenNS, o.ReadableNS = l.wall, l.since // the tokens of a whole answer come with its last byte
 	}
 	if o.Reason == backends.OK {
+		if o.Model != "" {
+			l.client.targets[c.endpoint].model = o.Model // the first answer decides
+		}
 		return
 	}
 	if detail == "" {

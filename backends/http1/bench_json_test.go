@@ -36,8 +36,9 @@ type jsonDocument struct {
 func (a *jsonAnswer) Begin(kind string) {
 	*a = jsonAnswer{events: kind != "application/json", body: a.body[:0], tokens: a.tokens[:0]}
 }
-func (a *jsonAnswer) Tokens() []int32 { return a.tokens }
-func (a *jsonAnswer) Settled() bool   { return a.done }
+func (a *jsonAnswer) Expect(backends.Expected) {}
+func (a *jsonAnswer) Tokens() []int32          { return a.tokens }
+func (a *jsonAnswer) Settled() bool            { return a.done }
 
 func (a *jsonAnswer) Feed(p []byte) (int, []byte) {
 	a.body = append(a.body, p...)

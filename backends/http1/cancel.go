@@ -20,7 +20,7 @@ const spareFiles = 200
 
 func newLoop(c *Client) (*loop, error) {
 	l := &loop{
-		client: c, epoll: -1, wake: -1, base: time.Now(), buf: make([]byte, readBuffer),
+		client: c, ids: policy.NewRequestIDs(), epoll: -1, wake: -1, base: time.Now(), buf: make([]byte, readBuffer),
 		idle: make([]*conn, len(c.targets)), good: make([]int, len(c.targets)),
 	}
 	l.baseWall = l.base.UnixNano()

@@ -31,7 +31,7 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 	client := &Client{config: *c, protocol: p, Counters: policy.NewCounters(len(c.Endpoints))}
 	policy.SetDefaults(&client.config)
 	for _, e := range c.Endpoints {
-		t, err := newTarget(e, p.Path(), client.config.ConnectTimeout)
+		t, err := newTarget(e, p, client.config.ConnectTimeout)
 		if err != nil {
 			return nil, err
 		}

@@ -64,9 +64,7 @@ func (l *loop) start(c *conn, x *exchange) {
 	c.answering, c.drained = false, 0
 	c.deadline, c.phase, c.over = x.deadline, x.firstBy, policy.FirstTokenOver
 	l.watch(c)
-	body := l.client.config.Request(x.query.Index)
-	head := append(l.head[:0], l.client.targets[c.endpoint].head...)
-	head = append(strconv.AppendInt(head, int64(len(body)), 10), "\r\n\r\n"...)
+	head, body := l.request(x, &l.client.targets[c.endpoint])
 	if len(body) <= gatherFrom {
 		head, body = append(head, body...), nil
 	}
@@ -83,6 +81,28 @@ func (l *loop) start(c *conn, x *exchange) {
 	c.head, c.body, c.unsent = append([]byte(nil), head[min(n, len(head)):]...), body[max(0, n-len(head)):], true
 	l.sent(c, errno)
 }
+
+// request returns the bytes of a request in two parts. The first is the loop's own: the header, with the request's id in it or behind
+// it. The second is the prepared body, which requests share, or all but its first byte.
+func (l *loop) request(x *exchange, t *target) (head, body []byte) {
+	body = l.client.config.Request(x.query.Index)
+	head = append(l.head[:0], t.head...)
+	if x.number = 0; !t.identified {
+		return append(strconv.AppendInt(head, int64(len(body)), 10), "\r\n\r\n"...), body
+	}
+	l.requests++
+	x.number = l.requests
+	if t.member == nil {
+		head = append(l.ids.Append(head, x.number), "\r\nContent-Length: "...)
+		return append(strconv.AppendInt(head, int64(len(body)), 10), "\r\n\r\n"...), body
+	}
+	head = append(strconv.AppendInt(head, int64(len(t.member)+policy.IDLength+len(behindMember)+len(body)-1), 10), "\r\n\r\n"...)
+	head = l.ids.Append(append(head, t.member...), x.number)
+	return append(head, behindMember...), body[1:]
+}
+
+// behindMember ends the member of a body that holds the request's id. The other members follow: no request has none.
+const behindMember = `",`
 
 // flush sends what is left of a request.
 func (l *loop) flush(c *conn) {

@@ -18,8 +18,13 @@ import (
 // target is one endpoint, ready for use.
 type target struct {
 	policy.Endpoint
-	head      []byte // of a request, up to the number behind "Content-Length: "
+	head      []byte // of a request, up to the number behind "Content-Length: ", or up to the id behind the name of its header
 	addresses []address
+
+	identified bool   // requests carry an id
+	must       bool   // and answers have to
+	member     []byte // of the body, up to the id; nil: the id is in the header
+	model      string // that answers name; empty: none has come
 }
 
 // address is where a socket can be connected to.
@@ -29,8 +34,8 @@ type address struct {
 	name     string
 }
 
-func newTarget(e backends.Endpoint, path string, timeout time.Duration) (target, error) {
-	p, err := policy.NewEndpoint(e, path)
+func newTarget(e backends.Endpoint, protocol backends.Protocol, timeout time.Duration) (target, error) {
+	p, err := policy.NewEndpoint(e, protocol.Path())
 	if err != nil {
 		return target{}, err
 	}
@@ -42,7 +47,19 @@ func newTarget(e backends.Endpoint, path string, timeout time.Duration) (target,
 	for _, f := range p.Fields() {
 		t.head = fmt.Appendf(t.head, "%s: %s\r\n", f.Name, f.Value)
 	}
-	t.head = append(t.head, "Content-Length: "...)
+	field := policy.RequestID(&e, protocol)
+	t.must, t.model = e.IDs == backends.IDsRequired, e.Model
+	switch {
+	case field.Header != "":
+		t.identified = true
+		t.head = fmt.Appendf(t.head, "%s: ", field.Header)
+	case field.Member != "":
+		t.identified = true
+		t.member = fmt.Appendf(nil, `{"%s":"`, field.Member)
+		fallthrough
+	default:
+		t.head = append(t.head, "Content-Length: "...)
+	}
 	if network, path := dial.Target(p.URL); network == "unix" {
 		t.addresses = []address{{family: unix.AF_UNIX, sockaddr: &unix.SockaddrUnix{Name: path}, name: path}}
 		return t, nil

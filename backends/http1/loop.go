@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/balance"
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
 const (
@@ -23,22 +24,24 @@ const (
 
 // loop carries queries from sockets to the sink. Everything in it is its thread's own, but for stop and wake.
 type loop struct {
-	client *Client
-	sink   backends.Sink
-	parts  backends.BatchSink // the sink, where it takes tokens by the parts of a batch; nil: it does not
-	src    source
-	stop   atomic.Bool // the test is to end early
-	srcFD  int
-	wake   int // eventfd that says so
-	epoll  int
-	events [64]unix.EpollEvent
-	batch  [256]loadgen.Query
-	buf    []byte // of all connections: what has to outlive a read is copied
-	head   []byte // a request's header under way
-	writer writer
-	wheel  wheel
-	pace   pace
-	did    deeds
+	client   *Client
+	sink     backends.Sink
+	parts    backends.BatchSink // the sink, where it takes tokens by the parts of a batch; nil: it does not
+	src      source
+	stop     atomic.Bool // the test is to end early
+	srcFD    int
+	wake     int // eventfd that says so
+	epoll    int
+	events   [64]unix.EpollEvent
+	batch    [256]loadgen.Query
+	buf      []byte // of all connections: what has to outlive a read is copied
+	head     []byte // a request's header under way
+	ids      policy.RequestIDs
+	requests uint64 // with an id, so far
+	writer   writer
+	wheel    wheel
+	pace     pace
+	did      deeds
 
 	base     time.Time
 	baseWall int64 // of base, ns since 1970

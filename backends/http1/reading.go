@@ -16,7 +16,8 @@ type reading struct {
 	parser parser
 	answer backends.Answer
 	out    backends.Outcome
-	kept   []byte // first KiB of the answer's body
+	kept   []byte                // first KiB of the answer's body
+	id     [policy.IDLength]byte // of the request
 }
 
 // openReading gives one that has read nothing.
@@ -37,6 +38,16 @@ func (r *reading) reset() {
 	r.parser.reset()
 	r.out = backends.Outcome{UsageTokens: -1, InputTokens: -1}
 	r.kept = r.kept[:0]
+}
+
+// expect tells the reader of an answer which request and which model it must be of.
+func (l *loop) expect(c *conn) {
+	r, t := c.reading, &l.client.targets[c.endpoint]
+	want := backends.Expected{Model: t.model, Learn: t.model == ""}
+	if number := c.exchange.number; number != 0 {
+		want.ID, want.Must = l.ids.Append(r.id[:0], number), t.must
+	}
+	r.answer.Expect(want)
 }
 
 // keepLine is the longest header line, in bytes, whose memory is kept for other answers.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -45,9 +46,29 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 	}
 }
 
-// body sends the cached bytes of a sample without a copy. It has no GetBody: net/http must not repeat a request behind
-// the record's back.
-type body struct{ bytes.Reader }
+// body sends the cached bytes of a sample without a copy, behind a few bytes of the attempt's own. It has no GetBody: net/http must not
+// repeat a request behind the record's back.
+type body struct {
+	own bytes.Reader
+	bytes.Reader
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if n, err := b.own.Read(p); n > 0 {
+		return n, err
+	}
+	return b.Reader.Read(p)
+}
+
+// WriteTo is what io.Copy calls.
+func (b *body) WriteTo(w io.Writer) (int64, error) {
+	n, err := b.own.WriteTo(w)
+	if err != nil {
+		return n, err
+	}
+	rest, err := b.Reader.WriteTo(w)
+	return n + rest, err
+}
 
 func (*body) Close() error { return nil }
 
@@ -78,7 +99,7 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 		w.close(response.Body)
 		return
 	}
-	a.Detail = w.read(ctx, response, r)
+	a.Detail = w.read(ctx, response, r, c.endpoints[a.endpoint])
 	if a.Reason = r.out.Reason; a.Reason != backends.OK {
 		w.close(response.Body)
 		return
@@ -88,19 +109,51 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 
 func (w *worker) send(ctx context.Context, r *request, a *attempt) (*http.Response, error) {
 	c := w.shard.client
-	e := &c.endpoints[a.endpoint]
-	b := &body{}
-	content := c.config.Request(r.query.Index)
-	b.Reset(content)
+	e := c.endpoints[a.endpoint]
+	header, b := e.identify(c, r)
 	request := (&http.Request{
-		Method: http.MethodPost, URL: e.URL, Host: e.Host, Header: e.header,
+		Method: http.MethodPost, URL: e.URL, Host: e.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Body: b, ContentLength: int64(len(content)),
+		Body: b, ContentLength: int64(b.own.Len() + b.Len()),
 	}).WithContext(ctx)
 	if a.fresh {
 		return c.fresh.RoundTrip(request)
 	}
 	return c.pooled.RoundTrip(request)
+}
+
+// identify gives an attempt its id, where the endpoint's requests carry one, and returns the header and the body with it.
+func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
+	content := c.config.Request(r.query.Index)
+	header, b := e.header, &body{}
+	r.id = r.id[:0]
+	if e.id != (backends.RequestIDField{}) {
+		r.id = c.ids.Append(r.id, c.sent.Add(1))
+	}
+	switch {
+	case e.id.Header != "":
+		header = header.Clone()
+		header.Set(e.id.Header, string(r.id))
+	case e.id.Member != "":
+		b.own.Reset(fmt.Appendf(nil, `{"%s":"%s",`, e.id.Member, r.id))
+		content = content[1:]
+	}
+	b.Reset(content)
+	return header, b
+}
+
+// expect tells the reader of an answer which request and which model it must be of.
+func (e *endpoint) expect(r *request) {
+	var want backends.Expected
+	if model := e.model.Load(); model != nil {
+		want.Model = *model
+	} else {
+		want.Learn = true
+	}
+	if len(r.id) > 0 {
+		want.ID, want.Must = r.id, e.must
+	}
+	r.answer.Expect(want)
 }
 
 // lost says why no response came.
@@ -148,8 +201,9 @@ func (w *worker) readHead(from io.Reader, r *request) {
 }
 
 // read reads an answer while it comes and reports its first token. It gives one sentence where the answer failed.
-func (w *worker) read(ctx context.Context, response *http.Response, r *request) string {
+func (w *worker) read(ctx context.Context, response *http.Response, r *request, e *endpoint) string {
 	r.answer.Begin(response.Header.Get("Content-Type"))
+	e.expect(r)
 	cut, why := backends.OK, ""
 	var now time.Time
 	for {
@@ -174,6 +228,10 @@ func (w *worker) read(ctx context.Context, response *http.Response, r *request) 
 	detail := r.answer.Finish(&r.out, cut)
 	if r.out.NTokens > 0 && r.out.LastTokenNS == 0 {
 		r.out.LastTokenNS = now.UnixNano() // the tokens of a whole answer come with its last byte
+	}
+	if r.out.Reason == backends.OK && r.out.Model != "" {
+		model := r.out.Model
+		e.model.CompareAndSwap(nil, &model) // the first answer decides
 	}
 	if detail == "" {
 		detail = why

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
@@ -24,14 +25,19 @@ const Name = "net/http"
 type endpoint struct {
 	policy.Endpoint
 	header http.Header // read by all requests, changed by none
+	id     backends.RequestIDField
+	must   bool                   // answers have to carry the request's id
+	model  atomic.Pointer[string] // that answers name; nil: none has come
 }
 
 // Client is a backend on net/http.
 type Client struct {
 	config    backends.Config
 	protocol  backends.Protocol
-	endpoints []endpoint
-	proxy     *url.URL // nil: there is none
+	endpoints []*endpoint
+	ids       policy.RequestIDs
+	sent      atomic.Uint64 // requests with an id
+	proxy     *url.URL      // nil: there is none
 	balance   balance.Options
 	pooled    *http.Transport
 	fresh     *http.Transport // never reuses a connection
@@ -41,12 +47,16 @@ type Client struct {
 
 // New makes a client for the endpoints of c. It connects to nothing yet.
 func New(c *backends.Config, p backends.Protocol) (*Client, error) {
-	client := &Client{config: *c, protocol: p, Counters: policy.NewCounters(len(c.Endpoints))}
+	client := &Client{config: *c, protocol: p, ids: policy.NewRequestIDs(), Counters: policy.NewCounters(len(c.Endpoints))}
 	policy.SetDefaults(&client.config)
 	for _, e := range c.Endpoints {
 		parsed, err := newEndpoint(e, p.Path())
 		if err != nil {
 			return nil, err
+		}
+		parsed.id, parsed.must = policy.RequestID(&e, p), e.IDs == backends.IDsRequired
+		if e.Model != "" {
+			parsed.model.Store(&e.Model)
 		}
 		client.endpoints = append(client.endpoints, parsed)
 	}
@@ -75,16 +85,16 @@ func (c *Client) way(endpoint int) *url.URL {
 	return c.endpoints[endpoint].URL
 }
 
-func newEndpoint(e backends.Endpoint, path string) (endpoint, error) {
+func newEndpoint(e backends.Endpoint, path string) (*endpoint, error) {
 	p, err := policy.NewEndpoint(e, path)
 	if err != nil {
-		return endpoint{}, err
+		return nil, err
 	}
 	header := http.Header{}
 	for _, f := range p.Fields() {
 		header.Set(f.Name, f.Value)
 	}
-	return endpoint{Endpoint: p, header: header}, nil
+	return &endpoint{Endpoint: p, header: header}, nil
 }
 
 // Serve answers the queries of src. Its own goroutine takes them, locked to an OS thread, since Wait blocks one.

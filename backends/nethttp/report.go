@@ -19,6 +19,7 @@ type request struct {
 	answer   backends.Answer
 	out      backends.Outcome
 	body     []byte // first KiB of what the server sent in this attempt
+	id       []byte // of this attempt; empty: it carries none
 }
 
 func (r *request) begin(q loadgen.Query, key uint64, dequeuedNS int64) {

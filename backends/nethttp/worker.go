@@ -75,7 +75,7 @@ func (w *worker) serve(r *request) {
 			s.queue.strike(a.endpoint)
 		}
 		wait, retry := retries.Next(&a.Failure, time.Until(deadline))
-		e := &s.client.endpoints[a.endpoint]
+		e := s.client.endpoints[a.endpoint]
 		s.sink.Failed(e.Record(r.query, a.endpoint, &a.Failure, r.body, retry, time.Now().UnixNano()))
 		if !retry {
 			break

@@ -18,6 +18,8 @@ type dialect struct {
 	// emptyCache is the route that empties the prefix cache; empty: none is known.
 	emptyCache string
 	needIDs    string // how it is made to send token ids, as a clause
+	// requestID is the place of a request's id. Servers that do not know the header ignore it.
+	requestID backends.RequestIDField
 }
 
 const (
@@ -27,25 +29,29 @@ const (
 
 var minusOne, zero int64 = -1, 0
 
+var byHeader = backends.RequestIDField{Header: "X-Request-Id"}
+
 var (
 	vllm = dialect{
 		chatLimit: "max_completion_tokens", always: true, askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs,
 		whole: `,"skip_special_tokens":false`, generate: true, logprobs: true, grammar: vllmGrammar, needIDs: fromVLLM,
-		emptyCache: "/reset_prefix_cache",
+		emptyCache: "/reset_prefix_cache", requestID: byHeader,
 	}
 	// generic is sent nothing that the benchmark did not ask for.
-	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true, logprobs: true, needIDs: fromVLLM}
+	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true, logprobs: true, needIDs: fromVLLM, requestID: byHeader}
 	// SGLang refuses return_token_ids in a chat stream (spec/real-servers.md §3).
 	sglang = dialect{
 		chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne, grammar: sglangGrammar,
-		needIDs: "SGLang sends them on its native route (--api generate)",
+		needIDs:   "SGLang sends them on its native route (--api generate)",
+		requestID: backends.RequestIDField{Member: "rid"}, // it does not use the header (spec/real-servers.md)
 	}
 	// llama.cpp and Ollama name no token ids on these routes.
-	llamaCpp = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "llama.cpp sends them on its native route (--api generate)"}
-	ollama   = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "Ollama sends none on any route"}
+	llamaCpp = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "llama.cpp sends them on its native route (--api generate)", requestID: byHeader}
+	ollama   = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "Ollama sends none on any route", requestID: byHeader}
 	trtllm   = dialect{
 		chatLimit: "max_tokens", askIDs: `,"detokenize":false`, topKOff: &zero,
-		needIDs: "TensorRT-LLM sends them on its completions route (--api completions), asked with detokenize false",
+		needIDs:   "TensorRT-LLM sends them on its completions route (--api completions), asked with detokenize false",
+		requestID: byHeader,
 	}
 )
 

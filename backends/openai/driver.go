@@ -49,6 +49,9 @@ type protocol struct {
 func (p *protocol) Path() string               { return p.path }
 func (p *protocol) NewAnswer() backends.Answer { return newAnswer(p.dialect, p.config) }
 
+// RequestID names the place of the id, which comes back in the member id, or request_id of vLLM's generate route, of every event.
+func (p *protocol) RequestID() backends.RequestIDField { return p.dialect.requestID }
+
 // Protocol gives the route and the answers for an HTTP client.
 func (d *Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
 	path, ok := paths[c.API]

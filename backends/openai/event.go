@@ -19,6 +19,7 @@ type walker struct {
 	reader.Scanner
 	each   func(*reader.Event) // of a batch: gets every choice; nil: the last one counts
 	prefix []byte              // up to and with the colon after "choices"; empty: not learned
+	head   names               // that stand in prefix
 	seen   reader.Keys         // keys of the top-level object inside prefix
 
 	middle     []byte      // from behind the text of a choice up to and with the colon after "token_ids"
@@ -28,6 +29,15 @@ type walker struct {
 	shape shape
 	marks marks
 }
+
+// names are the request's id and the model of an event that others are compared with.
+type names struct{ id, model []byte }
+
+func (n *names) learn(e *reader.Event) {
+	n.id, n.model = append(n.id[:0], e.ID...), append(n.model[:0], e.Model...)
+}
+
+func (n *names) give(e *reader.Event) { e.ID, e.Model = n.id, n.model }
 
 const (
 	keyChoices reader.Keys = 1 << iota
@@ -44,6 +54,8 @@ const (
 	keyToolCalls
 	keyPrompt
 	keyProduced
+	keyID
+	keyModel
 )
 
 // Decode reads one document.
@@ -92,6 +104,7 @@ func (w *walker) whole(doc []byte, e *reader.Event) bool {
 	w.I = 0
 	if n := len(w.prefix); n > 0 && len(doc) > n && bytes.Equal(doc[:n], w.prefix) {
 		w.I = n
+		w.head.give(e)
 		return w.choicesOf(e) && w.members(e, w.seen, false) && w.AtEnd()
 	}
 	w.Blank()
@@ -111,6 +124,7 @@ func (w *walker) members(e *reader.Event, seen reader.Keys, first bool) bool {
 			if k = keyChoices; seen&(keyUsage|keyError|k) == 0 && !e.IsError {
 				w.prefix = append(w.prefix[:0], w.B[:w.I]...)
 				w.seen = seen | k
+				w.head.learn(e)
 			}
 			ok = w.choicesOf(e)
 		case "usage":
@@ -119,6 +133,10 @@ func (w *walker) members(e *reader.Event, seen reader.Keys, first bool) bool {
 			k, ok = keyError, w.Error(e)
 		case "object":
 			k, ok = keyObject, w.Object(e)
+		case "id", "request_id": // the latter on vLLM's generate route
+			k, ok = keyID, w.Name(&e.ID)
+		case "model":
+			k, ok = keyModel, w.Name(&e.Model)
 		default:
 			ok = w.Skip(0)
 		}

@@ -22,7 +22,8 @@ type shape struct {
 	between []byte // from behind the text up to the list of ids; up to the end where there is none
 	after   []byte // from behind the ids to the end, with frameEnd
 	ids     bool
-	learned int // times in this answer
+	names   names // that stand in it
+	learned int   // times in this answer
 }
 
 // maxLearned bounds how often a shape is learned in one answer: a first event may say more than those behind it, and events
@@ -62,6 +63,7 @@ func (w *walker) known(doc []byte, e *reader.Event) bool {
 		return false
 	}
 	e.Choices = 1
+	s.names.give(e)
 	return true
 }
 
@@ -88,6 +90,7 @@ func (w *walker) learn(doc []byte, e *reader.Event) {
 		return
 	}
 	s.learned++
+	s.names.learn(e)
 	ids, behind := len(doc), len(doc)
 	if s.ids {
 		ids, behind = m.ids, m.behindIDs

@@ -17,6 +17,10 @@ func decodeChoices(doc []byte, s *reader.Scanner, e *reader.Event, each func(*re
 	if err != nil {
 		return err
 	}
+	if e.ID = reader.SlowName(top, "id"); e.ID == nil {
+		e.ID = reader.SlowName(top, "request_id")
+	}
+	e.Model = reader.SlowName(top, "model")
 	var usage map[string]json.RawMessage
 	if err := reader.Into(top, "usage", &usage); err != nil {
 		return err

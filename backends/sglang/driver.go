@@ -26,6 +26,9 @@ type protocol struct{ config *backends.Config }
 func (p protocol) Path() string               { return "/generate" }
 func (p protocol) NewAnswer() backends.Answer { return newAnswer(p.config) }
 
+// RequestID names the member rid, which comes back as meta_info.id; in a batch with the number of the prompt behind it.
+func (protocol) RequestID() backends.RequestIDField { return backends.RequestIDField{Member: "rid"} }
+
 var words = reader.Words{
 	Count: "meta_info.completion_tokens",
 	IDs:   "/generate sends them as output_ids since SGLang 0.4; older servers only with --skip-tokenizer-init",

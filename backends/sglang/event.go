@@ -28,6 +28,7 @@ const (
 	keyProduced
 	keyType
 	keyMessage
+	keyID
 )
 
 // Decode reads one document.
@@ -129,6 +130,8 @@ func (w *walker) meta(e *reader.Event) bool {
 			k, ok = keyPrompt, w.Integer(&e.Prompt, -1)
 		case "completion_tokens":
 			k, ok = keyProduced, w.Integer(&e.Produced, -1)
+		case "id":
+			k, ok = keyID, w.Name(&e.ID)
 		default:
 			ok = w.Skip(0)
 		}

@@ -44,6 +44,7 @@ func slowAnswer(top map[string]json.RawMessage, keepText bool, e *reader.Event) 
 	if err := reader.Into(top, "meta_info", &meta); err != nil {
 		return err
 	}
+	e.ID = reader.SlowName(meta, "id")
 	if err := reader.Counts(meta, e); err != nil {
 		return err
 	}

@@ -62,6 +62,15 @@ func (e *Endpoint) Fields() []Field {
 	return fields
 }
 
+// RequestID returns the place of the id in the requests to an endpoint; the zero value: they carry none.
+func RequestID(e *backends.Endpoint, p backends.Protocol) backends.RequestIDField {
+	identifying, ok := p.(backends.Identifying)
+	if !ok || e.IDs == backends.IDsOff {
+		return backends.RequestIDField{}
+	}
+	return identifying.RequestID()
+}
+
 // leastOfKey is how much of a key at a text's end, in bytes, is taken for the beginning of the key.
 const leastOfKey = 4
 

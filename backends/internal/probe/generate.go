@@ -23,6 +23,7 @@ const probeTokens = 8
 func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 	c := *p.Config
 	c.Endpoints = []backends.Endpoint{p.Endpoint}
+	c.Endpoints[0].IDs = backends.IDsTried
 	longest := c.ProbeTokens
 	if longest <= 0 {
 		longest = probeTokens
@@ -40,6 +41,10 @@ func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 			c.Drop = append(slices.Clone(c.Drop), field)
 			p.Found.Dropped = append(p.Found.Dropped, field)
 			p.Note("the server refuses %s (%s): it is left out of requests", field, got.outcome.Reason)
+			continue
+		}
+		if c.Endpoints[0].IDs == backends.IDsTried && slices.Contains(refusals, got.outcome.Reason) {
+			c.Endpoints[0].IDs = backends.IDsOff // it may be the id that the server, or a gateway before it, refuses
 			continue
 		}
 		if c.IDsInLogprobs && got.outcome.TokenSource != backends.TokensFromIDs {
@@ -83,10 +88,13 @@ func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.C
 	return got, url, backend.Serve(ctx, &oneQuery{}, got)
 }
 
+// refusals are the failures by which a server refuses a part of a request.
+var refusals = []backends.Reason{"http_400", "http_422", "http_431"}
+
 // refusedField is the field that a refusal names and that the test can do without; empty: there is none. Sampling may go where
 // the most likely token is taken anyway.
 func refusedField(got *probeSink, c *backends.Config) string {
-	if got.outcome.Reason != "http_400" && got.outcome.Reason != "http_422" {
+	if !slices.Contains(refusals, got.outcome.Reason) {
 		return ""
 	}
 	fields := []string{"return_token_ids", "stream_options"}
@@ -109,6 +117,7 @@ func (p *Prober) record(o *backends.Outcome, ids bool) {
 	p.Found.Usage = o.UsageTokens >= 0
 	p.Found.Streams = p.Config.Stream && o.FirstTokenNS != 0
 	p.Found.OutputTokens = o.NTokens
+	p.Found.Identified, p.Found.AnswerModel = ok && o.Identified, o.Model
 	if ok {
 		p.Found.Latency = time.Duration(o.LastTokenNS - o.SentNS)
 	}

@@ -77,6 +77,11 @@ type Answer struct {
 	over    bool // of a batch: [DONE] came, and every part that began has its end
 	reason  backends.Reason
 	detail  string
+
+	want      backends.Expected
+	nameless  bool   // an event that had to carry the request's id carried none
+	named     bool   // an event carried it
+	modelName string // that the answer names, where want.Learn is set
 }
 
 // New makes a reader of answers.
@@ -122,6 +127,7 @@ func (a *Answer) Begin(contentType string) {
 	a.timed, a.mirror, a.hasIDs, a.bareIDs, a.choice, a.done = 0, false, false, false, false, false
 	a.reason, a.detail = backends.OK, ""
 	a.hidden, a.early, a.over, a.counted, a.calls = false, false, false, -1, nil
+	a.want, a.nameless, a.named, a.modelName = backends.Expected{}, false, false, ""
 }
 
 func emptied(b []byte) []byte {
@@ -130,6 +136,9 @@ func emptied(b []byte) []byte {
 	}
 	return b[:0]
 }
+
+// Expect sets what the answer must say about itself.
+func (a *Answer) Expect(want backends.Expected) { a.want = want }
 
 // Tokens gives the ids so far.
 func (a *Answer) Tokens() []int32 { return a.tokens }
@@ -259,7 +268,7 @@ func (a *Answer) decode(doc []byte) bool {
 		}
 		return false
 	}
-	return true
+	return a.belongs(&a.event)
 }
 
 func (a *Answer) refuse(doc []byte, err error) {

@@ -23,6 +23,7 @@ type Batch struct {
 	one     *Answer // of a body: each part in turn
 	decoder BatchDecoder
 	parts   []backends.Part
+	unnamed int       // parts of a body without an id of their own
 	tokens  [][]int32 // memory of the parts
 	texts   [][]byte
 
@@ -57,9 +58,12 @@ func (nothing) Decode([]byte, *Event) error { return nil }
 // Begin starts an answer.
 func (b *Batch) Begin(contentType string) {
 	b.whole.Begin(contentType)
-	b.parts = b.parts[:0]
+	b.parts, b.unnamed = b.parts[:0], 0
 	b.forget()
 }
+
+// Expect sets what the answer must say about itself. The parts of a batch are of one request.
+func (b *Batch) Expect(want backends.Expected) { b.whole.Expect(want) }
 
 // Tokens are those of the parts: News has them.
 func (b *Batch) Tokens() []int32 { return nil }
@@ -84,6 +88,7 @@ func (b *Batch) Finish(o *backends.Outcome, cut backends.Reason) string {
 		}
 	}
 	o.UsageTokens, o.InputTokens = int(w.count), int(w.prompt)
+	o.Identified, o.Model = w.identified(), w.modelName
 	switch {
 	case w.reason != backends.OK:
 		o.Reason = w.reason
@@ -94,6 +99,9 @@ func (b *Batch) Finish(o *backends.Outcome, cut backends.Reason) string {
 	case w.read == 0:
 		o.Reason = backends.FailEmpty
 		return "the server answered 200 with an empty body"
+	case w.want.Must && !w.identified():
+		o.Reason = backends.FailWrongAnswer
+		return unidentified
 	case len(b.parts) == 0:
 		o.Reason = backends.FailBadEvent
 		return "the answer has no " + w.Words.Parts + ": " + backends.Cut(string(w.body), 200)
@@ -127,12 +135,15 @@ func (b *Batch) read() {
 	if len(body) == 0 {
 		return
 	}
-	if err := b.decoder.DecodeBatch(body, &w.event, func() { b.parts = b.parts[:0] }, b.add); err != nil {
+	if err := b.decoder.DecodeBatch(body, &w.event, func() { b.parts, b.unnamed = b.parts[:0], 0 }, b.add); err != nil {
 		w.refuse(body, err)
 		return
 	}
 	e := &w.event
-	e.Choices = 0
+	if e.Choices = 0; !w.belongs(e) {
+		return
+	}
+	w.nameless = w.nameless || (len(e.ID) == 0 && b.unnamed > 0) // the id stands beside the parts, or in each of them
 	w.apply(e)
 }
 
@@ -140,6 +151,11 @@ func (b *Batch) read() {
 func (b *Batch) add(e *Event) {
 	a := b.one
 	index, choices := e.Index, e.Choices
+	if len(e.ID) == 0 {
+		b.unnamed++
+	} else if !b.whole.belongs(e) {
+		return
+	}
 	a.Begin("application/json")
 	a.read, e.Choices, e.Index = 1, 1, 0
 	a.apply(e)

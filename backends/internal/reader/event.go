@@ -19,6 +19,8 @@ type Event struct {
 	IsError  bool    // an error object
 	Message  []byte  // the error, as JSON
 	Last     bool    // no event follows, whatever else comes
+	ID       []byte  // of the request, with what the server puts around it; empty: not there
+	Model    []byte  // name of the model; empty: not there
 
 	// Running says that IDs and Text are either new or all of the answer so far: Produced tells which.
 	Running bool

@@ -54,6 +54,7 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 	o.Tokens, o.Text = nil, nil
 	o.NTokens, o.TokenSource = 0, ""
 	o.Events, o.Merged = a.pieces, a.merged
+	o.Identified, o.Model = a.identified(), a.modelName
 	if a.hasIDs {
 		o.Tokens, o.NTokens, o.TokenSource = a.tokens, len(a.tokens), backends.TokensFromIDs
 	} else if a.count >= 0 {
@@ -136,6 +137,8 @@ func (a *Answer) judge(cut backends.Reason) (backends.Reason, string) {
 		return backends.FailEmpty, "the server answered 200 with an empty body"
 	case a.finish == "":
 		return backends.FailTruncated, "the answer ended without a finish_reason"
+	case a.want.Must && !a.identified():
+		return backends.FailWrongAnswer, unidentified
 	case slices.Contains(aborted, a.finish) && a.why != "":
 		return backends.FailAborted, fmt.Sprintf("the server ended the answer with finish_reason %q: %s", a.finish, a.why)
 	case slices.Contains(aborted, a.finish):

@@ -76,6 +76,15 @@ func SlowText(object map[string]json.RawMessage, key string, keep bool, e *Event
 	return nil
 }
 
+// SlowName reads a string. Another value gives nil, as an empty string does.
+func SlowName(object map[string]json.RawMessage, key string) []byte {
+	var name string
+	if json.Unmarshal(object[key], &name) != nil || name == "" {
+		return nil
+	}
+	return []byte(name)
+}
+
 // SlowAside reads output that is no part of the text, such as reasoning, or null.
 func SlowAside(object map[string]json.RawMessage, key string, e *Event) error {
 	had := e.HasText

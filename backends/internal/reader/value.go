@@ -92,6 +92,19 @@ func (s *Scanner) Word(into *[]byte) bool {
 	return true
 }
 
+// Name reads a string without escapes. Another value is skipped and gives nil, as an empty string does.
+func (s *Scanner) Name(into *[]byte) bool {
+	if s.I < len(s.B) && s.B[s.I] == '"' {
+		ok := s.Word(into)
+		if len(*into) == 0 {
+			*into = nil
+		}
+		return ok
+	}
+	*into = nil
+	return s.Skip(0)
+}
+
 // IDs reads an array of whole numbers, or null.
 func (s *Scanner) IDs(e *Event) bool {
 	if s.PlainIDs(e) || s.Null() {

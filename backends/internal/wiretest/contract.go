@@ -52,6 +52,10 @@ func (k *Contract) Run(t *testing.T) {
 		{"equal keys meet", k.equalKeysMeet},
 		{"sockets", k.sockets},
 		{"gaps and tokens", k.gapsAndTokens},
+		{"answers belong to their requests", k.answersBelong},
+		{"ids are compared", k.idsAreCompared},
+		{"ids are unlike", k.idsAreUnlike},
+		{"the first answer names the model", k.theFirstAnswerNamesTheModel},
 	} {
 		t.Run(c.name, c.test)
 	}

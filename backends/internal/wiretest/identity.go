@@ -1,0 +1,312 @@
+package wiretest
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// Named is a request that carries an id, as a Naming server has read it.
+type Named struct {
+	ID     string
+	Prompt int
+	Stream bool
+	Conn   int // number of its connection, from 0
+	Number int // of the request on its connection, from 0
+}
+
+// Answer is the right answer to the request: two tokens, the first of which tells the prompt.
+func (n *Named) Answer() string {
+	event := func(id int, finish string) string {
+		return fmt.Sprintf(`data: {"id":"cmpl-%s","object":"text_completion","model":"m","choices":[{"index":0,"text":"w","finish_reason":%s,"token_ids":[%d]}]}`+"\n\n", n.ID, finish, id)
+	}
+	if !n.Stream {
+		return Whole(200, "application/json", fmt.Sprintf(`{"id":"cmpl-%s","model":"m","choices":[{"index":0,"text":"w","finish_reason":"stop","token_ids":[%d,6]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`, n.ID, OwnToken(n.Prompt)))
+	}
+	return StreamHead + Chunked(event(OwnToken(n.Prompt), "null"), event(6, `"stop"`), Usage(2), Done)
+}
+
+// OwnToken is the first token of the right answer to a prompt.
+func OwnToken(prompt int) int { return 100 + prompt }
+
+// Naming is a server that answers each request with the bytes that reply returns; with secure over TLS, for whose certificate
+// Config.InsecureSkipVerify is set. An empty answer closes the connection.
+func Naming(t testing.TB, secure bool, reply func(*Named) string) *backends.Config {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	url := "http://" + l.Addr().String()
+	if secure {
+		s := httptest.NewUnstartedServer(nil)
+		s.StartTLS()
+		certificates := s.TLS.Certificates
+		s.Close()
+		l, url = tls.NewListener(l, &tls.Config{Certificates: certificates}), "https://"+l.Addr().String()
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	open := map[net.Conn]bool{}
+	all.Go(func() {
+		for conn := 0; ; conn++ {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open[c] = true
+			mu.Unlock()
+			number := conn
+			all.Go(func() {
+				defer c.Close()
+				serveNamed(c, number, reply)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for c := range open {
+			c.Close()
+		}
+		mu.Unlock()
+		all.Wait()
+	})
+	config := Config(url)
+	config.InsecureSkipVerify = secure
+	config.Endpoints[0].IDs = backends.IDsRequired
+	return config
+}
+
+func serveNamed(c net.Conn, conn int, reply func(*Named) string) {
+	in := bufio.NewReader(c)
+	for number := 0; ; number++ {
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		var asked struct {
+			Prompt []int
+			Stream bool
+			RID    string
+		}
+		if json.Unmarshal(body, &asked) != nil || len(asked.Prompt) == 0 {
+			return
+		}
+		answer := reply(&Named{ID: r.Header.Get("X-Request-Id") + asked.RID, Prompt: asked.Prompt[0], Stream: asked.Stream, Conn: conn, Number: number})
+		if _, err := io.WriteString(c, answer); err != nil || answer == "" {
+			return
+		}
+	}
+}
+
+// Mixed are replies of servers that mix up their answers; each is for one test.
+func Mixed() map[string]func(*Named) string {
+	var mu sync.Mutex
+	before := map[int]*Named{} // by connection
+	late := func(n *Named) string {
+		mu.Lock()
+		defer mu.Unlock()
+		last := before[n.Conn]
+		if before[n.Conn] = n; last != nil {
+			return last.Answer()
+		}
+		return n.Answer()
+	}
+	waiting := make(chan *Named, 1)
+	swapped := make(chan *Named, 1)
+	var odd bool
+	return map[string]func(*Named) string{
+		"twice": func(n *Named) string { return n.Answer() + n.Answer() },
+		"twice, and closed": func(n *Named) string {
+			if n.Number == 20 {
+				return ""
+			}
+			return n.Answer() + n.Answer()
+		},
+		"late": late,
+		"swapped": func(n *Named) string {
+			mu.Lock()
+			odd = !odd
+			second := !odd
+			mu.Unlock()
+			if second {
+				other := <-waiting
+				swapped <- n
+				return other.Answer()
+			}
+			waiting <- n
+			return (<-swapped).Answer()
+		},
+	}
+}
+
+// answersBelong: an answer with another request's id fails its sample, and no answer is taken for another request's.
+func (k *Contract) answersBelong(t *testing.T) {
+	const n = 40
+	for name, reply := range Mixed() {
+		for _, stream := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, stream %t", name, stream), func(t *testing.T) {
+				var mu sync.Mutex
+				wrong := 0 // answers whose request came before on the connection, or on another
+				config := Naming(t, false, func(asked *Named) string {
+					answer := reply(asked)
+					if name == "late" || name == "swapped" {
+						mu.Lock()
+						defer mu.Unlock()
+						if answer != asked.Answer() {
+							wrong++
+						}
+					}
+					return answer
+				})
+				config.Stream, config.Concurrency = stream, 2
+				config.Request = func(i int) []byte { return fmt.Appendf(nil, `{"prompt":[%d],"stream":%t}`, i, stream) }
+				r := k.Ask(t, config, n)
+				failed := r.requireOwn(t)
+				if name == "late" || name == "swapped" {
+					require.Equal(t, wrong, failed, "exactly the wrong ones fail")
+					require.Positive(t, failed)
+				}
+			})
+			if name == "late" {
+				break // its state is of the first run's connections
+			}
+		}
+	}
+}
+
+// requireOwn wants each answer to be its own request's, or FailWrongAnswer, and counts the latter.
+func (r *Recorder) requireOwn(t require.TestingT) (failed int) {
+	for id, res := range r.Results {
+		if res.Reason == backends.FailWrongAnswer {
+			failed++
+			continue
+		}
+		require.Equal(t, backends.OK, res.Reason, "query %d: %v", id, r.Attempts)
+		require.Equal(t, []int32{int32(OwnToken(int(id) - 1)), 6}, res.Tokens, "query %d", id)
+	}
+	return failed
+}
+
+// idsAreCompared: what the first event or a later one says of itself decides.
+func (k *Contract) idsAreCompared(t *testing.T) {
+	event := func(id, model, finish string, token int) string {
+		return fmt.Sprintf(`data: {"id":%q,"model":%q,"choices":[{"index":0,"text":"w","finish_reason":%s,"token_ids":[%d]}]}`+"\n\n", id, model, finish, token)
+	}
+	stream := func(events ...string) string { return StreamHead + Chunked(append(events, Usage(2), Done)...) }
+	other := "00000000000000000000000000000000"
+	for name, c := range map[string]struct {
+		reply  func(id string) string
+		want   backends.Reason
+		detail string
+	}{
+		"its own": {func(id string) string {
+			return stream(event("cmpl-"+id, "m", "null", 5), event("cmpl-"+id, "m", `"stop"`, 6))
+		}, "", ""},
+		"with a suffix": {func(id string) string {
+			return stream(event(id+"_0", "m", "null", 5), event(id+"_0", "m", `"stop"`, 6))
+		}, "", ""},
+		"another's": {func(string) string {
+			return stream(event("cmpl-"+other, "m", "null", 5), event("cmpl-"+other, "m", `"stop"`, 6))
+		}, "wrong_answer", "belongs to another request"},
+		"another's later": {func(id string) string {
+			return stream(event("cmpl-"+id, "m", "null", 5), event("cmpl-"+other, "m", `"stop"`, 6))
+		}, "wrong_answer", "belongs to another request"},
+		"without":      {func(string) string { return stream(event("", "m", "null", 5), event("", "m", `"stop"`, 6)) }, "wrong_answer", "lacks the id"},
+		"half without": {func(id string) string { return stream(event("cmpl-"+id, "m", "null", 5), event("", "m", `"stop"`, 6)) }, "wrong_answer", "lacks the id"},
+		"another model": {func(id string) string {
+			return stream(event("cmpl-"+id, "n", "null", 5), event("cmpl-"+id, "n", `"stop"`, 6))
+		}, "wrong_model", `by the model "n"`},
+		"a model later": {func(id string) string {
+			return stream(event("cmpl-"+id, "m", "null", 5), event("cmpl-"+id, "n", `"stop"`, 6))
+		}, "wrong_model", `by the model "n"`},
+		"no model": {func(id string) string {
+			return stream(event("cmpl-"+id, "", "null", 5), event("cmpl-"+id, "", `"stop"`, 6))
+		}, "", ""},
+		"an error": {func(string) string { return stream(`data: {"error":{"message":"gone"}}` + "\n\n") }, "server_error_event", "gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := Naming(t, false, func(asked *Named) string { return c.reply(asked.ID) })
+			config.Endpoints[0].Model = "m"
+			r := k.Ask(t, config, 2)
+			for id, res := range r.Results {
+				require.Equal(t, c.want, res.Reason, "query %d: %v", id, r.Attempts)
+			}
+			if c.want != "" {
+				require.Contains(t, r.Attempts[0].Detail, c.detail)
+			}
+		})
+	}
+}
+
+// idsAreUnlike: no two attempts have the same id, and all have the same length. Without IDs there is none.
+func (k *Contract) idsAreUnlike(t *testing.T) {
+	for _, use := range []backends.IDUse{backends.IDsOff, backends.IDsTried, backends.IDsRequired} {
+		var mu sync.Mutex
+		seen := map[string]int{}
+		config := Naming(t, false, func(asked *Named) string {
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[asked.ID]++; asked.Number > 0 {
+				return "" // another attempt on a fresh connection follows
+			}
+			return asked.Answer()
+		})
+		config.Endpoints[0].IDs, config.Concurrency, config.Stream = use, 1, false
+		for range 2 { // two clients, as of two processes
+			r := k.Ask(t, config, 10)
+			for id, res := range r.Results {
+				require.Equal(t, backends.OK, res.Reason, "query %d: %v", id, r.Attempts)
+				require.Equal(t, use != backends.IDsOff, res.Identified)
+			}
+		}
+		if use == backends.IDsOff {
+			require.Len(t, seen, 1)
+			require.Contains(t, seen, "")
+			continue
+		}
+		require.Greater(t, len(seen), 20, "the repeats among them")
+		for id, times := range seen {
+			require.Equal(t, 1, times, id)
+			require.Len(t, id, 32)
+		}
+	}
+}
+
+// theFirstAnswerNamesTheModel where nothing is known of it before.
+func (k *Contract) theFirstAnswerNamesTheModel(t *testing.T) {
+	var answered int
+	var mu sync.Mutex
+	config := Naming(t, false, func(asked *Named) string {
+		mu.Lock()
+		defer mu.Unlock()
+		model := "m"
+		if answered++; answered > 3 {
+			model = "n"
+		}
+		return StreamHead + Chunked(fmt.Sprintf(`data: {"model":%q,"choices":[{"index":0,"text":"w","finish_reason":"stop","token_ids":[5,6]}]}`+"\n\n", model), Usage(2), Done)
+	})
+	config.Endpoints[0].IDs, config.Concurrency = backends.IDsOff, 1
+	r := k.Ask(t, config, 8)
+	for id, res := range r.Results {
+		if id <= 3 {
+			require.Equal(t, backends.OK, res.Reason, "query %d: %v", id, r.Attempts)
+		} else {
+			require.Equal(t, backends.FailWrongModel, res.Reason, "query %d", id)
+		}
+	}
+}

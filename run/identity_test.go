@@ -1,0 +1,68 @@
+package run
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A server that sends ids back and answers some requests with what an earlier one was due: exactly these samples fail.
+func TestFaultOtherRequestsAnswer(t *testing.T) {
+	program(t)
+	t.Parallel()
+	for _, kind := range []string{"offline", "calm"} {
+		var asked atomic.Int64
+		server := serveFaults(t, func(x *call) {
+			other := *x
+			if asked.Add(1) == 1 { // the preflight's
+				x.good()
+				return
+			}
+			other.id = fmt.Sprintf("%032d", 7)
+			other.good()
+		})
+		server.echo.Store(true)
+		r := askedRun(t, kind, []string{server.url})
+		r.holdsTogether(t, requestsOf(t, r))
+		r.failedBy(t, "wrong_answer")
+		require.EqualValues(t, asked.Load()-1, r.Samples.Failed)
+		require.True(t, r.Answers.Identified)
+	}
+}
+
+// A gateway that replaces the header: the preflight sees that ids do not come back, the record says so, and no answer fails for it.
+func TestFaultGatewayReplacesTheID(t *testing.T) {
+	program(t)
+	t.Parallel()
+	server := serveFaults(t, (*call).good)
+	server.echo.Store(true)
+	to, err := url.Parse(server.url)
+	require.NoError(t, err)
+	gateway := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Header.Set("X-Request-Id", "gateway-1")
+	}})
+	defer gateway.Close()
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Request-Id") != "" {
+			http.Error(w, "what header is that", http.StatusBadRequest)
+			return
+		}
+		httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, r)
+	}))
+	defer refusing.Close()
+	for _, url := range []string{gateway.URL, refusing.URL} {
+		r := askedRun(t, "offline", []string{server.url, url})
+		r.holdsTogether(t, requestsOf(t, r))
+		require.Equal(t, Valid, r.Verdict, r.Reasons)
+		require.False(t, r.Answers.Identified, "one of the two endpoints sends no ids back")
+	}
+	r := askedRun(t, "offline", []string{server.url})
+	require.True(t, r.Answers.Identified)
+}
