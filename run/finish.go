@@ -34,14 +34,18 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.freeReserve(); err != nil {
+	lost := errors.Join(t.failures.close(), t.freeReserve())
+	gone := t.folderLost()
+	if gone != nil {
+		if err := t.rescue(gone); err != nil {
+			return nil, err
+		}
+	}
+	logs, states, err := t.readLogs(gone)
+	if err != nil {
 		return nil, err
 	}
-	lost := t.failures.close()
-	logs, err := mllog.Summarize(t.path(LogFolder))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
+	lost = errors.Join(t.unsaved, lost)
 	result, score, unwritten := t.score(ctx, logs)
 	lost = errors.Join(lost, unwritten, t.scorer.close())
 	data := t.timed() // once: after an early end LoadGen may go on issuing
@@ -52,10 +56,38 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 	if r.Files, err = hashFiles(t.folder); err != nil {
 		return nil, err
 	}
+	if !slices.Equal(states, t.logs.states()) {
+		r.lose(errors.New("another program changed LoadGen's logs after the test had ended"))
+	}
 	if err := atomicfile.WriteJSON(t.path(RecordName), r); err != nil {
 		return nil, err
 	}
+	if gone != nil {
+		return nil, environment("output_lost", fmt.Errorf("%s; what was measured is saved in %s, and is not valid", gone.words(), t.folder), "Leave a folder alone while a test writes it, and run again")
+	}
 	return r, nil
+}
+
+// readLogs reads what LoadGen has left, and the states of its files at that moment. A log that somebody else changed while the test ran, or
+// whose folder was lost, is not whole, whatever is in it.
+func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, err error) {
+	faults := t.logs.stop()
+	if gone != nil {
+		faults = []string{gone.words()} // from which the others follow
+	} else if len(faults) > 0 {
+		t.unsaved = errors.Join(t.unsaved, os.MkdirAll(t.path(LogFolder), 0o755), t.logs.restore(t.path(LogFolder)))
+	}
+	states = t.logs.states()
+	logs, err = mllog.Summarize(t.path(LogFolder))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, states, nil
+	case err != nil:
+		return nil, nil, err
+	case len(faults) > 0:
+		logs.Complete, logs.Missing = false, append(faults, logs.Missing...)
+	}
+	return logs, states, nil
 }
 
 // record makes run.json from ledger, logs and the process's own figures.

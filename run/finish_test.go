@@ -39,6 +39,8 @@ func ended(t *testing.T, settings Settings) *test {
 	run.clock, err = hostinfo.WatchClocks()
 	require.NoError(t, err)
 	require.NoError(t, run.reserve())
+	run.logs = watchLogs(run.path(LogFolder))
+	t.Cleanup(run.logs.close)
 	return run
 }
 

@@ -40,7 +40,7 @@ func (t *test) writeInputs() error {
 	if err := p.writeUserConf(t.path(UserConfName)); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(t.path(ConfigName), func(w io.Writer) error { return p.Config.WriteYAML(w) }); err != nil {
+	if err := p.writeConfig(t.path(ConfigName)); err != nil {
 		return err
 	}
 	if err := atomicfile.WriteJSON(t.path(PreflightName), t.pre); err != nil {
@@ -60,4 +60,9 @@ func (t *test) writeInputs() error {
 		return usage("loadgen_setting", err, "")
 	}
 	return nil
+}
+
+// writeConfig writes the effective configuration with its origins.
+func (p *Plan) writeConfig(path string) error {
+	return atomicfile.Write(path, func(w io.Writer) error { return p.Config.WriteYAML(w) })
 }

@@ -2,8 +2,10 @@ package run
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -121,6 +123,23 @@ func TestFailuresFile(t *testing.T) {
 		require.Equal(t, failureLine{Seq: line.Seq, Index: 3, Endpoint: "http://b", AtS: 2, Reason: "http_500", Retried: line.Seq%2 == 0, Detail: "HTTP 500", Body: "\ufffdoops"}, line)
 	}
 	require.Len(t, seen, 50)
+}
+
+// A process that is killed leaves the failures that came before: each line reaches the unfinished file at once.
+func TestFailuresAreOnDiskAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	f := &failures{path: filepath.Join(dir, FailuresName), urls: []string{"http://a"}}
+	for i := range 3 {
+		f.add(backends.Attempt{Query: loadgen.Query{Seq: i}, Reason: "reset"})
+		unfinished, err := filepath.Glob(filepath.Join(dir, FailuresName+"*"))
+		require.NoError(t, err)
+		require.Len(t, unfinished, 1)
+		text, err := os.ReadFile(unfinished[0])
+		require.NoError(t, err)
+		require.Equal(t, i+1, strings.Count(string(text), "\n"))
+		require.Contains(t, string(text), fmt.Sprintf(`"seq":%d,`, i))
+	}
+	require.NoError(t, f.close())
 }
 
 func TestFailuresFileThatCanNotBe(t *testing.T) {

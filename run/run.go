@@ -66,6 +66,8 @@ type test struct {
 	counter  *finder.Source // of the tokenizer that counts answers nobody else counts; nil: there is none
 	outside  bool           // it was the caller's context that ended it
 	lock     *folderLock    // on the output folder; nil: not had yet
+	logs     *logWatch      // on LoadGen's logs; nil: the test was not started
+	unsaved  error          // what could not be closed or written after the test
 }
 
 // Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing was

@@ -32,6 +32,8 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 	t.sut.Start(ctx)
 	t.live = t.newLive()
 	stopProgress := t.watch()
+	t.logs = watchLogs(t.path(LogFolder))
+	defer t.logs.close()
 	returned := make(chan error, 1)
 	go func() {
 		defer crash.Catch()
@@ -45,20 +47,18 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 	t.outside = t.ended != nil && errors.Is(t.ended, context.Cause(ctx))
 	stopProgress()
 	if err != nil {
-		return nil, err
+		t.logs.stop()
+		return nil, t.notStarted(err)
 	}
 	if t.ended == nil {
 		loadgen.DestroyQSL(library)
-		if err := t.library.Close(); err != nil {
-			return nil, err
-		}
+		t.unsaved = t.library.Close()
 		if t.dataset.Store != nil {
-			if err := t.dataset.Store.Close(); err != nil {
-				return nil, err
-			}
+			t.unsaved = errors.Join(t.unsaved, t.dataset.Store.Close())
 		}
 	}
-	return t.finish(ctx)
+	r, err := t.finish(ctx)
+	return r, t.afterTest(err)
 }
 
 // ready does what comes last before the timed phase.
@@ -108,6 +108,10 @@ func (t *test) wait(returned <-chan error) error {
 		return t.join(err)
 	case <-time.After(returnGrace):
 		time.Sleep(flushGrace)
+		if err := t.logs.freeze(); err != nil {
+			t.unsaved = errors.Join(t.unsaved, err)
+		}
+		time.Sleep(flushGrace) // a write that had begun ends
 		return nil
 	}
 }

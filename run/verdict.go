@@ -86,11 +86,10 @@ func ruleLogComplete(e *evidence) *Cause {
 	if e.ended != nil || e.logs != nil && e.logs.Complete {
 		return nil
 	}
-	c := &Cause{Code: "log_incomplete", Text: "LoadGen's logs lack their end, although the test ran to its own; is the disk full?"}
-	if e.logs != nil {
-		c.Value = e.logs.Missing
+	if e.logs == nil || len(e.logs.Missing) == 0 {
+		return &Cause{Code: "log_incomplete", Text: "LoadGen left no logs, although the test ran to its end"}
 	}
-	return c
+	return &Cause{Code: "log_incomplete", Text: "LoadGen's logs are not whole, although the test ran to its end: " + e.logs.Missing[0] + ". Is the disk full, or did another program change them?", Value: e.logs.Missing}
 }
 
 func ruleLoadGen(e *evidence) *Cause {

@@ -23,6 +23,9 @@ type Detail struct {
 	Broken      int  // with the marker but not readable, an unfinished last line not included
 	FirstBroken int  // line number of the first; 0: none
 	Truncated   bool // the last line is not finished
+
+	FirstForeign int // line number of the first; 0: none
+	NULs         int // lines with a NUL byte
 }
 
 // ReadDetailFile is ReadDetail of a file.
@@ -53,11 +56,16 @@ func ReadDetail(r io.Reader, fn func(*Entry) error) (Detail, error) {
 		if line == nil {
 			return d, nil
 		}
+		if bytes.IndexByte(line, 0) >= 0 {
+			d.NULs++
+		}
 		body, ours := bytes.CutPrefix(bytes.TrimSpace(line), marker)
 		if !ours {
 			// Before its first newline an unfinished marker can not be told from foreign text.
 			d.Truncated = !ended && len(line) > 0
-			d.Foreign++
+			if d.Foreign++; d.FirstForeign == 0 {
+				d.FirstForeign = number
+			}
 			continue
 		}
 		d.Lines++

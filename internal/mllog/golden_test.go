@@ -199,3 +199,50 @@ func TestGoldenAccuracyTexts(t *testing.T) {
 		})
 	}
 }
+
+// A recorded log is whole, and without any of the lines that every such test has it is not: one line less, the first lines, the last lines,
+// or zeros where a truncation from outside took the beginning.
+func TestGoldenLogsAreWhole(t *testing.T) {
+	eachLog(t, func(t *testing.T, dir string, _ *goldenCase) {
+		detail, err := os.ReadFile(filepath.Join(dir, DetailName))
+		require.NoError(t, err)
+		lines := strings.SplitAfter(strings.TrimSuffix(string(detail), "\n"), "\n")
+		work := t.TempDir()
+		require.NoError(t, os.CopyFS(work, os.DirFS(dir)))
+		whole := func(text string) *Result {
+			require.NoError(t, os.WriteFile(filepath.Join(work, DetailName), []byte(text), 0o600))
+			r, err := Summarize(work)
+			require.NoError(t, err)
+			return r
+		}
+		r := whole(string(detail))
+		require.True(t, r.Complete, r.Missing)
+		count := map[string]int{}
+		keyOf := func(l string) string {
+			_, rest, _ := strings.Cut(l, `{"key": "`)
+			key, _, _ := strings.Cut(rest, `"`)
+			return key
+		}
+		for _, l := range lines {
+			count[keyOf(l)]++
+		}
+		tried := 0
+		for i, l := range lines {
+			key := keyOf(l)
+			settings := strings.HasPrefix(key, "effective_")
+			if count[key] > 1 || !settings && !isMandatory[key] || key == "loaded_qsl_set" && !r.hasSeries() {
+				continue
+			}
+			tried++
+			without := strings.Join(lines[:i], "") + strings.Join(lines[i+1:], "")
+			require.False(t, whole(without).Complete, key)
+		}
+		require.GreaterOrEqual(t, tried, 31, "the entries of every test")
+		for _, n := range []int{1, len(lines) / 4, len(lines) / 2, len(lines) - 1} {
+			first, last := strings.Join(lines[:n], ""), strings.Join(lines[n:], "")
+			require.False(t, whole(first).Complete, "the first %d lines of %d", n, len(lines))
+			require.False(t, whole(last).Complete, "all but the first %d lines of %d", n, len(lines))
+			require.False(t, whole(strings.Repeat("\x00", len(first))+last).Complete, "zeros for the first %d lines", n)
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -80,11 +81,11 @@ func TestDetailOfBrokenLogs(t *testing.T) {
 		"whole":                  {good + good, 2, Detail{Lines: 2}},
 		"no final newline":       {strings.TrimSuffix(good+good, "\n"), 2, Detail{Lines: 2}},
 		"cut in the last line":   {good + good[:len(good)/2], 1, Detail{Lines: 2, Truncated: true}},
-		"cut in the last marker": {good + ":::ML", 1, Detail{Lines: 1, Foreign: 1, Truncated: true}},
+		"cut in the last marker": {good + ":::ML", 1, Detail{Lines: 1, Foreign: 1, FirstForeign: 2, Truncated: true}},
 		"cut in the middle":      {good + good[:40] + "\n" + good, 2, Detail{Lines: 3, Broken: 1, FirstBroken: 2}},
-		"foreign text":           {"hello\n\n" + good, 1, Detail{Lines: 1, Foreign: 2}},
+		"foreign text":           {"hello\n\n" + good, 1, Detail{Lines: 1, Foreign: 2, FirstForeign: 1}},
 		"another layout":         {`:::MLLOG {"value":1,"key":"a","metadata":{"is_error":true}}` + "\n", 1, Detail{Lines: 1}},
-		"zeros of a full disk":   {good + string(make([]byte, 100)), 1, Detail{Lines: 1, Foreign: 1, Truncated: true}},
+		"zeros of a full disk":   {good + string(make([]byte, 100)), 1, Detail{Lines: 1, Foreign: 1, FirstForeign: 2, NULs: 1, Truncated: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			entries, d := readAll(t, c.text)
@@ -123,13 +124,36 @@ func (endless) Read(p []byte) (int, error) {
 
 const footer = "\nNo warnings encountered during test.\n\nNo errors encountered during test.\n"
 
-// performanceLog is the smallest performance log that is complete.
+// begun are the lines of a test before its first query.
+func begun(mode string) string {
+	text := ""
+	for _, k := range mandatory[0].keys {
+		value := "1"
+		switch k {
+		case "effective_test_mode":
+			value = strconv.Quote(mode)
+		case "effective_scenario":
+			value = `"Offline"`
+		}
+		text += line(k, value, false, false)
+	}
+	return text
+}
+
+// performanceLog is the smallest performance log that is complete: TestGoldenLogsAreWhole holds the table of keys against real ones.
 func performanceLog(validity string) map[string]string {
+	detail := begun("PerformanceOnly")
+	for _, k := range slices.Concat(mandatory[1].keys, mandatory[2].keys, []string{"result_samples_per_second"}) {
+		switch k {
+		case "result_validity":
+			detail += line(k, strconv.Quote(validity), false, false)
+		case "num_errors":
+		default:
+			detail += line(k, "1", false, false)
+		}
+	}
 	return map[string]string{
-		DetailName: line("loadgen_version", `"6.0.17 @ NA"`, false, false) +
-			line("effective_test_mode", `"PerformanceOnly"`, false, false) +
-			line("result_validity", `"`+validity+`"`, false, false) +
-			line("num_errors", "0", false, false),
+		DetailName:   detail + line("num_errors", "0", false, false),
 		SummaryName:  "Result is : " + validity + "\n" + footer,
 		AccuracyName: "[\n]\n",
 	}
@@ -150,14 +174,24 @@ func TestSummarizeTellsWhatIsMissing(t *testing.T) {
 		missing string
 		valid   string
 	}{
-		"complete":            {func(map[string]string) {}, "", "true"},
-		"no footer":           {func(f map[string]string) { f[SummaryName] = "Result is : VALID\n" }, "count of errors", "true"},
-		"footer with errors":  {func(f map[string]string) { f[SummaryName] = "3 ERRORS encountered. See detailed log.\n" }, "", "true"},
-		"no closing bracket":  {func(f map[string]string) { f[AccuracyName] = "[\n" }, "does not end with ]", "true"},
-		"empty accuracy file": {func(f map[string]string) { f[AccuracyName] = "" }, "does not end with ]", "true"},
-		"no accuracy file":    {func(f map[string]string) { delete(f, AccuracyName) }, "no such file", "true"},
-		"no summary":          {func(f map[string]string) { delete(f, SummaryName) }, "no such file", "true"},
-		"no detail log":       {func(f map[string]string) { delete(f, DetailName) }, "no such file", "true"},
+		"complete":  {func(map[string]string) {}, "", "true"},
+		"no footer": {func(f map[string]string) { f[SummaryName] = "Result is : VALID\n" }, "count of errors", "true"},
+		"footer with errors": {func(f map[string]string) {
+			f[SummaryName] = "Result is : VALID\n3 ERRORS encountered. See detailed log.\n"
+		}, "", "true"},
+		"no verdict":         {func(f map[string]string) { f[SummaryName] = footer }, "has no verdict", "true"},
+		"no opening bracket": {func(f map[string]string) { f[AccuracyName] = "{}]\n" }, "does not begin with [", "true"},
+		"a foreign line":     {func(f map[string]string) { f[DetailName] = "hello\n" + f[DetailName] }, "1 lines that are not LoadGen's, the first is line 1", "true"},
+		"zeros in the detail log": {func(f map[string]string) {
+			f[DetailName] = strings.Repeat("\x00", 100) + f[DetailName]
+		}, "NUL bytes", "true"},
+		"zeros in the summary":      {func(f map[string]string) { f[SummaryName] = "\x00\x00\n" + f[SummaryName] }, "NUL bytes", "true"},
+		"zeros in the accuracy log": {func(f map[string]string) { f[AccuracyName] = "[" + strings.Repeat("\x00", readBuffer) + "]" }, "NUL bytes", "true"},
+		"no closing bracket":        {func(f map[string]string) { f[AccuracyName] = "[\n" }, "does not end with ]", "true"},
+		"empty accuracy file":       {func(f map[string]string) { f[AccuracyName] = "" }, "does not end with ]", "true"},
+		"no accuracy file":          {func(f map[string]string) { delete(f, AccuracyName) }, "no such file", "true"},
+		"no summary":                {func(f map[string]string) { delete(f, SummaryName) }, "no such file", "true"},
+		"no detail log":             {func(f map[string]string) { delete(f, DetailName) }, "no such file", "true"},
 		"files disagree": {func(f map[string]string) {
 			f[SummaryName] = "Result is : INVALID\n" + footer
 		}, "", "false"},
@@ -165,16 +199,16 @@ func TestSummarizeTellsWhatIsMissing(t *testing.T) {
 			f[DetailName] = f[DetailName][:len(f[DetailName])-20]
 		}, "is not finished", "true"},
 		"detail log without its last line": {func(f map[string]string) {
-			f[DetailName] = strings.Join(strings.SplitAfter(f[DetailName], "\n")[:3], "")
-		}, "no num_errors", "true"},
+			f[DetailName] = f[DetailName][:strings.LastIndex(f[DetailName], ":::MLLOG")]
+		}, "lacks 1 entries that LoadGen writes in every such test: num_errors", "true"},
 		"interrupted before the result": {func(f map[string]string) {
-			f[DetailName] = line("effective_test_mode", `"PerformanceOnly"`, false, false)
+			f[DetailName] = begun("PerformanceOnly")
 			f[SummaryName], f[AccuracyName] = "", "[\n"
-		}, "no num_errors", "nil"},
+		}, "lacks 22 entries that LoadGen writes in every such test: loaded_qsl_set,", "nil"},
 		"interrupted accuracy test": {func(f map[string]string) {
-			f[DetailName] = line("effective_test_mode", `"AccuracyOnly"`, false, false)
+			f[DetailName] = begun("AccuracyOnly")
 			f[SummaryName] = footer
-		}, "no power_end", "nil"},
+		}, "lacks 6 entries", "nil"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := performanceLog("VALID")
@@ -200,7 +234,7 @@ func TestSummarizeBelievesTheLargestCountOfErrors(t *testing.T) {
 	}{
 		"none": {func(map[string]string) {}, 0},
 		"in num_errors": {func(f map[string]string) {
-			f[DetailName] = strings.Replace(f[DetailName], `"value": 0`, `"value": 2`, 1)
+			f[DetailName] = strings.Replace(f[DetailName], `"num_errors", "value": 0`, `"num_errors", "value": 2`, 1)
 		}, 2},
 		"in the summary": {func(f map[string]string) {
 			f[SummaryName] = "Result is : VALID\n3 ERRORS encountered. See detailed log.\n"

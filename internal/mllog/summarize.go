@@ -34,7 +34,7 @@ type Text struct {
 // Result is what LoadGen's files say about one test.
 type Result struct {
 	Valid    *bool             `json:"valid"`    // nil: no verdict, as in accuracy mode
-	Complete bool              `json:"complete"` // every file has its end
+	Complete bool              `json:"complete"` // every file has its beginning, its end and what LoadGen always writes between them
 	Missing  []string          `json:"missing,omitempty"`
 	Errors   int               `json:"errors"`   // entries marked as errors
 	Warnings int               `json:"warnings"` // entries marked as warnings
@@ -44,6 +44,8 @@ type Result struct {
 	ErrorTexts   []Text `json:"error_texts,omitempty"`   // the first maxTexts distinct ones
 	WarningTexts []Text `json:"warning_texts,omitempty"` // likewise
 	Detail       Detail `json:"-"`
+
+	seen map[string]int // mandatory keys of the detail log, and how often each came
 }
 
 // maxTexts bounds the distinct messages that are kept.
@@ -58,16 +60,15 @@ var resultPrefixes = []string{
 	"loadgen_version", "loadgen_git", "test_datetime", "sut_name", "qsl_name", "num_errors",
 }
 
-// Summarize reads the detail log and the summary in dir, and the end of the accuracy log. Files that are absent or have
-// no end are told in Missing; only a folder with neither detail log nor summary is an error (fs.ErrNotExist).
+// Summarize reads the detail log, the summary and the accuracy log in dir. Files that are absent, or not whole, are told in Missing; only a folder with neither detail log nor summary is an error (fs.ErrNotExist).
 func Summarize(dir string) (*Result, error) {
-	r := &Result{Result: map[string]any{}, Verdict: map[string]string{}}
+	r := &Result{Result: map[string]any{}, Verdict: map[string]string{}, seen: map[string]int{}}
 	detailErr := r.readDetail(filepath.Join(dir, DetailName))
 	summaryErr := r.readSummary(filepath.Join(dir, SummaryName))
 	if errors.Is(detailErr, fs.ErrNotExist) && errors.Is(summaryErr, fs.ErrNotExist) {
 		return nil, fmt.Errorf("no LoadGen log in %s: %w", dir, detailErr)
 	}
-	for _, err := range []error{detailErr, summaryErr, r.readAccuracyEnd(filepath.Join(dir, AccuracyName))} {
+	for _, err := range []error{detailErr, summaryErr, r.checkAccuracy(filepath.Join(dir, AccuracyName))} {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			r.Missing = append(r.Missing, err.Error())
@@ -98,10 +99,17 @@ func (r *Result) readDetail(path string) error {
 		r.missing("%s has no entry", path)
 	case detail.Truncated:
 		r.missing("the last line of %s is not finished", path)
-	case r.performs() && r.Result["num_errors"] == nil:
-		r.missing("%s has no num_errors, with which a performance test ends", path)
-	case !r.performs() && r.Result["power_end"] == nil:
-		r.missing("%s has no power_end, with which every series ends", path)
+	}
+	if keys := r.lacking(); detail.Lines > 0 && len(keys) > 0 {
+		r.missing("%s lacks %d entries that LoadGen writes in every such test: %s", path, len(keys), shortList(keys))
+	}
+	if begun, ended := r.seen[seriesBegin], r.seen[seriesEnd]; ended < begun {
+		r.missing("%s has %d series of queries and the end of %d", path, begun, ended)
+	}
+	if detail.NULs > 0 {
+		r.missing("%s has NUL bytes: it was truncated while LoadGen wrote it", path)
+	} else if detail.Foreign > 0 {
+		r.missing("%s has %d lines that are not LoadGen's, the first is line %d", path, detail.Foreign, detail.FirstForeign)
 	}
 	// LoadGen's own count has lines that never reached the file: those from before it was opened, when that took long
 	// (spec/loadgen-engine.md §2.6).
@@ -114,15 +122,6 @@ func (r *Result) readDetail(path string) error {
 	return nil
 }
 
-// performs says whether the test has a performance part, which ends with num_errors.
-func (r *Result) performs() bool {
-	switch r.Result["effective_test_mode"] {
-	case "PerformanceOnly", "SubmissionRun":
-		return true
-	}
-	return false
-}
-
 func (r *Result) take(e *Entry) {
 	if e.IsError {
 		r.Errors++
@@ -131,6 +130,9 @@ func (r *Result) take(e *Entry) {
 	if e.IsWarning {
 		r.Warnings++
 		r.WarningTexts = addText(r.WarningTexts, e)
+	}
+	if isMandatory[e.Key] {
+		r.seen[e.Key]++
 	}
 	if !wanted(e.Key) || len(e.Value) > maxText {
 		return
@@ -186,8 +188,9 @@ func (r *Result) readSummary(path string) error {
 	defer f.Close()
 	in := bufio.NewScanner(io.LimitReader(f, maxSummary))
 	in.Buffer(nil, maxSummary)
-	last := ""
+	last, nul := "", false
 	for in.Scan() {
+		nul = nul || bytes.IndexByte(in.Bytes(), 0) >= 0
 		line := strings.TrimSpace(in.Text())
 		if line == "" {
 			continue
@@ -201,6 +204,12 @@ func (r *Result) readSummary(path string) error {
 	}
 	if err := in.Err(); err != nil {
 		return fmt.Errorf("reading LoadGen's summary %s: %w", path, err)
+	}
+	if nul {
+		r.missing("%s has NUL bytes: it was truncated while LoadGen wrote it", path)
+	}
+	if r.performs() && r.Verdict[verdictLabels[0]] == "" {
+		r.missing("%s has no verdict, which a performance test has", path)
 	}
 	for _, end := range footers {
 		if strings.HasSuffix(last, end) {
@@ -223,28 +232,48 @@ func (r *Result) takeVerdict(label, value string) {
 	}
 }
 
-// accuracyTail is enough to see the closing bracket behind some blanks.
-const accuracyTail = 64
+// accuracyEdge is enough to see a bracket beside some blanks.
+const accuracyEdge = 64
 
-func (r *Result) readAccuracyEnd(path string) error {
+// checkAccuracy wants the brackets around an accuracy log, and no NUL byte between them.
+func (r *Result) checkAccuracy(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("reading LoadGen's accuracy log %s: %w", path, err)
 	}
 	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return fmt.Errorf("reading the end of LoadGen's accuracy log %s: %w", path, err)
+	info, err := f.Stat()
+	var head, tail []byte
+	if err == nil {
+		head, err = io.ReadAll(io.NewSectionReader(f, 0, accuracyEdge))
 	}
-	from := max(size-accuracyTail, 0)
-	tail, err := io.ReadAll(io.NewSectionReader(f, from, accuracyTail))
-	if err != nil {
-		return fmt.Errorf("reading the end of LoadGen's accuracy log %s: %w", path, err)
+	if err == nil {
+		tail, err = io.ReadAll(io.NewSectionReader(f, max(info.Size()-accuracyEdge, 0), accuracyEdge))
 	}
-	if !bytes.HasSuffix(bytes.TrimSpace(tail), []byte("]")) {
+	nul := false
+	if err == nil {
+		nul, err = hasNUL(f)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading LoadGen's accuracy log %s: %w", path, err)
+	case nul:
+		r.missing("%s has NUL bytes: it was truncated while LoadGen wrote it", path)
+	case !bytes.HasSuffix(bytes.TrimSpace(tail), []byte("]")):
 		r.missing("%s does not end with ]", path)
+	case !bytes.HasPrefix(bytes.TrimSpace(head), []byte("[")):
+		r.missing("%s does not begin with [", path)
 	}
 	return nil
+}
+
+// shortList names the first few of many.
+func shortList(words []string) string {
+	const shown = 3
+	if len(words) <= shown {
+		return strings.Join(words, ", ")
+	}
+	return strings.Join(words[:shown], ", ") + ", ..."
 }
 
 // judge is VALID only where both files that carry the verdict and are there say so.

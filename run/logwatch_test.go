@@ -1,0 +1,285 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+)
+
+// writing is a folder of logs that are being written, and the watch on them.
+func writing(t *testing.T) (*logWatch, map[string]*os.File) {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]*os.File{}
+	for _, name := range logNames {
+		f, err := os.Create(filepath.Join(dir, name))
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = f.Close() })
+		_, err = f.WriteString("first line\n")
+		require.NoError(t, err)
+		files[name] = f
+	}
+	w := watchLogs(dir)
+	t.Cleanup(w.close)
+	require.Eventually(t, func() bool { return w.look() == len(logNames) }, 5*time.Second, time.Millisecond)
+	return w, files
+}
+
+// What somebody else does to a log while it is written is seen, and what only LoadGen does is not.
+func TestChangesFromOutsideAreSeen(t *testing.T) {
+	for _, name := range logNames {
+		for what, change := range map[string]func(path string) error{
+			"":          func(string) error { return nil },
+			"truncated": func(path string) error { return os.Truncate(path, 3) },
+			"removed":   os.Remove,
+			"replaced": func(path string) error {
+				text, err := os.ReadFile(path)
+				if err == nil {
+					err = os.Rename(path, path+".old")
+				}
+				if err == nil {
+					err = os.WriteFile(path, text, 0o600)
+				}
+				return err
+			},
+		} {
+			w, files := writing(t)
+			require.NoError(t, change(filepath.Join(w.folder, name)))
+			for _, f := range files {
+				_, err := f.WriteString("a")
+				require.NoError(t, err)
+			}
+			faults := w.stop()
+			if what == "" {
+				require.Empty(t, faults)
+				continue
+			}
+			if what == "truncated" { // LoadGen wrote on before anybody looked: the hole tells
+				text, err := os.ReadFile(filepath.Join(w.folder, name))
+				require.NoError(t, err)
+				require.Contains(t, string(text), "\x00")
+				continue
+			}
+			require.Len(t, faults, 1)
+			require.Contains(t, faults[0], name+" was "+what)
+		}
+	}
+	w, _ := writing(t)
+	require.NoError(t, os.Truncate(filepath.Join(w.folder, mllog.DetailName), 3))
+	require.Equal(t, []string{"mlperf_log_detail.txt was truncated from 11 to 3 bytes while LoadGen wrote it"}, w.stop())
+}
+
+// Logs that lost their names are written again, and no other.
+func TestRemovedLogsAreRestored(t *testing.T) {
+	w, files := writing(t)
+	_, err := files[mllog.DetailName].WriteString("second line\n")
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(w.folder, mllog.DetailName)))
+	require.NoError(t, os.WriteFile(filepath.Join(w.folder, mllog.SummaryName), []byte("kept"), 0o600))
+	require.NotEmpty(t, w.stop())
+	require.NoError(t, w.restore(w.folder))
+	text, err := os.ReadFile(filepath.Join(w.folder, mllog.DetailName))
+	require.NoError(t, err)
+	require.Equal(t, "first line\nsecond line\n", string(text))
+	text, err = os.ReadFile(filepath.Join(w.folder, mllog.SummaryName))
+	require.NoError(t, err)
+	require.Equal(t, "kept", string(text))
+}
+
+// After freeze, what is still written reaches no log; other files of the process are not touched.
+func TestFrozenLogsDoNotChange(t *testing.T) {
+	w, files := writing(t)
+	other, err := os.Create(filepath.Join(t.TempDir(), "other"))
+	require.NoError(t, err)
+	defer other.Close()
+	require.NoError(t, w.freeze())
+	before := w.states()
+	for _, f := range files {
+		_, err := f.WriteString("late\n")
+		require.NoError(t, err)
+	}
+	_, err = other.WriteString("kept")
+	require.NoError(t, err)
+	require.Equal(t, before, w.states())
+	require.Empty(t, w.stop())
+	text, err := os.ReadFile(other.Name())
+	require.NoError(t, err)
+	require.Equal(t, "kept", string(text))
+	require.NoError(t, os.WriteFile(filepath.Join(w.folder, mllog.DetailName), []byte("changed"), 0o600))
+	require.NotEqual(t, before, w.states())
+}
+
+// running is a Server test in a process of its own.
+type running struct {
+	*exec.Cmd
+	folder    string
+	temporary string // the system's folder for temporary files
+	stderr    strings.Builder
+}
+
+// runLong starts a Server test of some seconds and returns when LoadGen issues.
+func runLong(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := &running{folder: filepath.Join(t.TempDir(), "out"), temporary: t.TempDir()}
+	r.Cmd = exec.Command(program(t), append([]string{"run", "--quiet", "--model", "llama3.1-8b", "--scenario", "Server", "--samples", "16", "--target-qps", "400",
+		"--min-queries", "512", "--min-duration", "0", "--max-tokens", "4", "--output-dir", r.folder}, args...)...)
+	r.Stderr = &r.stderr
+	r.Dir, r.Env = t.TempDir(), append(os.Environ(), "TMPDIR="+r.temporary)
+	require.NoError(t, r.Start())
+	t.Cleanup(func() { _ = r.Process.Kill() })
+	detail := filepath.Join(r.folder, LogFolder, mllog.DetailName)
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(detail)
+		return err == nil && strings.Contains(string(text), "generated_query_duration")
+	}, time.Minute, 5*time.Millisecond)
+	time.Sleep(50 * time.Millisecond)
+	return r
+}
+
+func (r *running) end() int {
+	_ = r.Wait() // the state says how it ended
+	return r.ProcessState.ExitCode()
+}
+
+// A test whose log somebody else changes is not valid, however well it went; its exit code is the environment's.
+func TestALogThatIsChangedInATest(t *testing.T) {
+	program(t)
+	for name, c := range map[string]struct {
+		change func(logs string) error
+		text   string
+	}{
+		"truncated": {func(logs string) error { return os.Truncate(filepath.Join(logs, mllog.DetailName), 0) }, "mlperf_log_detail.txt"},
+		"replaced": {func(logs string) error {
+			path := filepath.Join(logs, mllog.AccuracyName)
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			return os.WriteFile(path, []byte("[\n]\n"), 0o600)
+		}, "mlperf_log_accuracy.json was replaced"},
+		"removed": {os.RemoveAll, "was removed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := runLong(t)
+			require.NoError(t, c.change(filepath.Join(r.folder, LogFolder)))
+			require.Equal(t, ExitEnvironment, r.end(), r.stderr.String())
+			record, err := ReadRecord(r.folder)
+			require.NoError(t, err)
+			require.Equal(t, Invalid, record.Verdict)
+			require.False(t, record.LoadGen.Complete)
+			require.Equal(t, "log_incomplete", record.Reasons[0].Code)
+			require.Contains(t, fmt.Sprint(record.Reasons[0].Value), c.text)
+			hashed(t, r.folder, record)
+		})
+	}
+}
+
+// hashed wants the hash of every file of a run but the record's, as the files are now.
+func hashed(t *testing.T, folder string, r *Record) {
+	t.Helper()
+	now := map[string]string{}
+	require.NoError(t, filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() == RecordName {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		if err == nil {
+			now[name], err = atomicfile.SHA256(path)
+		}
+		return err
+	}))
+	require.Equal(t, now, r.Files)
+	for _, name := range logNames {
+		require.Contains(t, r.Files, LogFolder+"/"+name)
+	}
+	for _, name := range []string{UserConfName, ConfigName, PreflightName, RequestsName} {
+		require.Contains(t, r.Files, name)
+	}
+}
+
+// LoadGen goes on issuing after a signal: the hashes of its logs in the record are those of the logs that stay.
+func TestHashesAfterASignal(t *testing.T) {
+	program(t)
+	r := runLong(t, "--target-qps", "2000", "--min-duration", "10m", "--max-tokens", "2")
+	require.NoError(t, r.Process.Signal(syscall.SIGINT))
+	require.Equal(t, ExitInterrupt, r.end(), r.stderr.String())
+	record, err := ReadRecord(r.folder)
+	require.NoError(t, err)
+	require.Equal(t, Interrupted, record.Verdict)
+	hashed(t, r.folder, record)
+}
+
+// An output folder that is renamed or deleted in the middle of a test costs its place, not what was measured.
+func TestALostOutputFolder(t *testing.T) {
+	program(t)
+	for name, lose := range map[string]func(folder string) error{
+		"renamed":         func(folder string) error { return os.Rename(folder, folder+".moved") },
+		"deleted":         os.RemoveAll,
+		"parent deleted":  func(folder string) error { return os.RemoveAll(filepath.Dir(folder)) },
+		"another instead": func(folder string) error { return os.Rename(folder, folder+".moved") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := runLong(t)
+			require.NoError(t, lose(r.folder))
+			if name == "another instead" {
+				require.NoError(t, os.Mkdir(r.folder, 0o755))
+			}
+			require.Equal(t, ExitEnvironment, r.end(), r.stderr.String())
+			beside := r.folder
+			if name == "parent deleted" {
+				beside = filepath.Join(r.temporary, filepath.Base(r.folder))
+			}
+			found, err := filepath.Glob(beside + rescuedInfix + "*")
+			require.NoError(t, err)
+			require.Len(t, found, 1, r.stderr.String())
+			require.Contains(t, r.stderr.String(), "the output folder "+r.folder+" was ")
+			require.Contains(t, r.stderr.String(), "saved in "+found[0])
+			require.Equal(t, 1, strings.Count(r.stderr.String(), "the output folder "), "one sentence")
+			record, err := ReadRecord(found[0])
+			require.NoError(t, err)
+			require.Equal(t, Invalid, record.Verdict)
+			require.Equal(t, "log_incomplete", record.Reasons[0].Code)
+			require.Contains(t, record.Reasons[0].Text, r.folder)
+			require.EqualValues(t, 512, record.Samples.Completed)
+			hashed(t, found[0], record)
+			logs, err := mllog.Summarize(filepath.Join(found[0], LogFolder))
+			require.NoError(t, err)
+			require.True(t, logs.Complete, logs.Missing)
+			if name == "renamed" || name == "another instead" {
+				require.Contains(t, r.stderr.String(), r.folder+".moved")
+				require.NoFileExists(t, filepath.Join(r.folder+".moved", RecordName))
+			}
+		})
+	}
+}
+
+// What can not be recorded after a test is the environment's fault or a bug, and never bad usage: that would say that nothing was started.
+func TestErrorsAfterATestAreNotUsage(t *testing.T) {
+	run := &test{folder: "out"}
+	require.NoError(t, run.afterTest(nil))
+	err := Classify(run.afterTest(errors.New("odd")))
+	require.Equal(t, ExitEnvironment, err.Exit)
+	require.ErrorContains(t, err, "What was measured is in out")
+	full := environment("disk_full", errors.New("full"), "")
+	require.Equal(t, error(full), run.afterTest(full))
+
+	run = ended(t, Settings{"scenario": "Offline"})
+	run.complete(0, 0, ledger.Completion{OutputTokens: 5})
+	require.NoError(t, os.MkdirAll(filepath.Join(run.folder, RecordName, "x"), 0o755)) // a folder in the record's place
+	_, failed := run.finish(context.Background())
+	require.Equal(t, ExitEnvironment, Classify(run.afterTest(failed)).Exit)
+}

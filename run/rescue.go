@@ -1,0 +1,117 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+)
+
+// lostFolder is what became of an output folder that is no longer where it was; nil: it is.
+type lostFolder struct {
+	was string // its path
+	now string // where it is, "" where it was deleted
+}
+
+func (l *lostFolder) words() string {
+	if l.now == "" {
+		return fmt.Sprintf("the output folder %s was deleted while the test ran", l.was)
+	}
+	return fmt.Sprintf("the output folder %s was renamed to %s while the test ran", l.was, l.now)
+}
+
+// folderLost compares the folder that the lock holds open with what has its path now.
+func (t *test) folderLost() *lostFolder {
+	if t.lock == nil {
+		return nil
+	}
+	held, err := t.lock.dir.Stat()
+	if err != nil {
+		return nil
+	}
+	if named, err := os.Stat(t.folder); err == nil && os.SameFile(held, named) {
+		return nil
+	}
+	l := &lostFolder{was: t.folder}
+	if path, err := os.Readlink(t.heldPath()); err == nil {
+		if named, err := os.Stat(path); err == nil && os.SameFile(held, named) {
+			l.now = path
+		}
+	}
+	return l
+}
+
+// heldPath leads to the folder itself, whatever it is called.
+func (t *test) heldPath() string {
+	return filepath.Join("/proc/self/fd", strconv.Itoa(int(t.lock.dir.Fd())))
+}
+
+// rescuedInfix stands between the name of an output folder that was lost and the time at which another one took its place.
+const rescuedInfix = ".rescued-"
+
+// rescue makes a folder beside the lost one, or where its parent is gone too in the system's temporary folder, and puts what there is of the
+// run into it: what the lost folder still has, the logs that are held open, and the inputs, written again. The test goes on in it.
+func (t *test) rescue(l *lostFolder) error {
+	at := time.Now().UTC().Format("20060102T150405Z")
+	folder := l.was + rescuedInfix + at
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		if folder, err = os.MkdirTemp("", filepath.Base(l.was)+rescuedInfix+at+"-"); err != nil {
+			return environment("output_dir", fmt.Errorf("%s, and no other folder can be made for what was measured: %w", l.words(), err), "")
+		}
+	}
+	var lost error
+	if l.now != "" {
+		lost = os.CopyFS(folder, os.DirFS(t.heldPath()))
+		_ = os.Remove(filepath.Join(folder, reserveName)) // it is not there where the disk is full
+	}
+	t.folder = folder
+	lost = errors.Join(lost, os.MkdirAll(t.path(LogFolder), 0o700), t.logs.restore(t.path(LogFolder)), t.restoreInputs())
+	if rest, ok := strings.CutPrefix(t.dataset.Path, l.was+string(filepath.Separator)); ok {
+		t.dataset.Path = t.path(rest)
+	}
+	if lost != nil {
+		t.notes = append(t.notes, "not everything could be saved from the lost output folder: "+strings.ReplaceAll(lost.Error(), "\n", "; "))
+	}
+	return nil
+}
+
+// restoreInputs writes again what the run was told and found, where it is missing.
+func (t *test) restoreInputs() error {
+	p := t.plan
+	var lost error
+	for _, f := range []struct {
+		name  string
+		write func(path string) error
+	}{
+		{UserConfName, p.writeUserConf},
+		{ConfigName, p.writeConfig},
+		{PreflightName, func(path string) error { return atomicfile.WriteJSON(path, t.pre) }},
+	} {
+		if _, err := os.Lstat(t.path(f.name)); errors.Is(err, fs.ErrNotExist) {
+			lost = errors.Join(lost, f.write(t.path(f.name)))
+		}
+	}
+	return lost
+}
+
+// notStarted names the lost output folder as the reason why LoadGen refused to start in it.
+func (t *test) notStarted(err error) error {
+	if l := t.folderLost(); l != nil {
+		return environment("output_lost", fmt.Errorf("%s, and LoadGen was not started: %w", l.words(), err), "Leave a folder alone while a test writes it, and run again")
+	}
+	return err
+}
+
+// afterTest is an error of a test that had run: it is never one of usage, which would say that nothing was started.
+func (t *test) afterTest(err error) error {
+	if known := Classify(err); known != nil && known.Exit == ExitUsage {
+		return environment("after_test", fmt.Errorf("the test ran, and its record could not be made: %w", err), "What was measured is in "+t.folder)
+	}
+	return err
+}
