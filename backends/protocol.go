@@ -1,5 +1,7 @@
 package backends
 
+import "github.com/mlperf-go/mlperf-go/internal/foreign"
+
 // Protocol is what an HTTP client must know of a wire protocol: where requests go and who reads the answers.
 type Protocol interface {
 	// Path is appended to the endpoint's URL, such as "/v1/completions".
@@ -60,10 +62,5 @@ type News struct {
 	Tokens []int32
 }
 
-// Cut bounds text that a server sent, for use in a message.
-func Cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return text[:n] + "..."
-}
+// Cut makes text that a server sent fit for a message: one line of at most n bytes that no terminal obeys.
+func Cut(text string, n int) string { return foreign.Line(text, n) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
 )
@@ -56,8 +57,7 @@ func (a *audit) readDetail(path string) (*detail, error) {
 func (d *detail) take(e *mllog.Entry) {
 	if e.IsError {
 		if d.errors++; d.errors == 1 {
-			text := e.Value.Text()
-			d.error = text[:min(len(text), maxValue)]
+			d.error = foreign.Line(e.Value.Text(), maxValue)
 		}
 	}
 	if len(e.Value) > maxValue {

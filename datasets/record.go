@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // idChunk is the number of ids in one allocation: ids of thousands of prompts share few large blocks.
@@ -128,7 +129,7 @@ func (d *decoder) missing(record []byte, c *column) *fault {
 	var names []string
 	s := scanner{b: record}
 	s.object(func(raw []byte, _ int) *fault {
-		names = append(names, string(raw[:min(len(raw), 60)]))
+		names = append(names, foreign.Line(string(raw), 60))
 		return s.value()
 	})
 	const most = 12

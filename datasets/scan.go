@@ -5,6 +5,8 @@ import (
 	"math"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // maxDepth bounds the nesting of a record's values.
@@ -277,7 +279,7 @@ func element(b []byte) string {
 	if end := bytes.IndexAny(b, ", ]\n\t\r"); end >= 0 {
 		b = b[:end]
 	}
-	return string(b[:min(len(b), 24)])
+	return foreign.Line(string(b), 24)
 }
 
 func hexValue(c byte) rune {

@@ -45,7 +45,7 @@ func unsupported(part, format string, args ...any) *Error {
 func shown(text string) string {
 	const most = 60
 	if len(text) > most {
-		return fmt.Sprintf("%q...", text[:most])
+		return fmt.Sprintf("%.60q...", text)
 	}
 	return fmt.Sprintf("%q", text)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 )
 
@@ -124,7 +125,7 @@ func (r *runtime) try(ctx context.Context) string {
 		return r.command + " can not be run in the sandbox: " + err.Error()
 	case !result.OK() || strings.TrimSpace(string(result.Stdout)) != "hello":
 		text := strings.Join(strings.Fields(string(result.Stderr)), " ")
-		return r.command + " does not run in the sandbox: " + text[:min(len(text), 200)]
+		return r.command + " does not run in the sandbox: " + foreign.Line(text, 200)
 	}
 	return ""
 }

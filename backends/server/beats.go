@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 const (
@@ -53,8 +55,7 @@ func (b *beatsFile) note(began, ended time.Time, failed error) error {
 	}
 	line := beat{At: ended, TookNS: ended.Sub(began)}
 	if failed != nil {
-		text := harmless(failed.Error())
-		line.Error = text[:min(len(text), longestWhy)]
+		line.Error = foreign.Line(failed.Error(), longestWhy)
 	}
 	text, err := json.Marshal(line)
 	if err == nil {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // Facts are what the record of a test says of the servers behind it: how they were started, and what happened to them meanwhile.
@@ -57,7 +59,7 @@ func (g Gap) within(from, to time.Time) bool {
 func (r *ReplicaState) beginGap(since time.Time, err error) {
 	r.Health = Unhealthy
 	if r.Unhealthy++; r.Unhealthy <= maxGaps {
-		r.Gaps = append(slices.Clone(r.Gaps), Gap{From: since, Error: harmless(err.Error())})
+		r.Gaps = append(slices.Clone(r.Gaps), Gap{From: since, Error: foreign.Line(err.Error(), longestWhy)})
 	}
 }
 
@@ -124,10 +126,7 @@ func hideValue(name, value string) string {
 			}
 		}
 	}
-	if len(value) > longestValue {
-		value = value[:longestValue] + " ..."
-	}
-	return strings.ToValidUTF8(value, "?")
+	return foreign.Line(value, longestValue)
 }
 
 // hideEnviron is an environment for files; the last of a name counts, as it does for exec.

@@ -14,7 +14,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	long := strings.Repeat("x", 2000)
 	require.Equal(t, map[string]string{
 		"PATH": "/bin", "HF_TOKEN": hidden, "vllm_api_key": hidden, "DB_PASSWORD": hidden, "EMPTY_KEY": "", "HTTPS_PROXY": "http://***@proxy:3128/x", "INDEX": "http://host/a@b",
-		"LONG": long[:longestValue] + " ...", "BYTES": "a?", "LATE": "2",
+		"LONG": long[:longestValue] + "...", "BYTES": "a\ufffd", "LATE": "2",
 	}, hideEnviron([]string{
 		"PATH=/bin", "HF_TOKEN=hf_abc", "vllm_api_key=k", "DB_PASSWORD=p=q", "EMPTY_KEY=", "HTTPS_PROXY=http://me:word@proxy:3128/x", "INDEX=http://host/a@b", "LONG=" + long,
 		"BYTES=a\xff", "LATE=1", "LATE=2", "no variable",

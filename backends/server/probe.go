@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 const (
@@ -101,7 +103,7 @@ func (p *prober) serves(ctx context.Context, model string) error {
 	if len(ids) == 0 {
 		return fmt.Errorf("GET %s/v1/models lists no model", p.url)
 	}
-	return fmt.Errorf("%w: %s/v1/models lists %s and not %s; correct model or served_model", errWrongModel, p.url, strings.Join(ids[:min(len(ids), 8)], ", "), model)
+	return fmt.Errorf("%w: %s/v1/models lists %s and not %s; correct model or served_model", errWrongModel, p.url, foreign.Line(strings.Join(ids, ", "), 400), model)
 }
 
 // awaitReady returns nil when the server is healthy and serves the model, or why it will not: wrong model, deadline, its end, a stop.

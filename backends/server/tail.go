@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
-	"unicode"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 const (
@@ -30,29 +32,24 @@ func tail(path string, since int64) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the server's log %s: %w", path, err)
 	}
-	text := strings.TrimRight(strings.ToValidUTF8(string(b), "?"), "\n")
+	text := strings.TrimRight(string(b), "\n")
 	if text == "" {
 		return nil, nil
 	}
 	lines := strings.Split(text, "\n")
 	lines = lines[max(0, len(lines)-tailLines):]
 	for i, l := range lines {
-		lines[i] = harmless(l)
+		lines[i] = lastState(l)
 	}
 	return lines, nil
 }
 
-// harmless keeps a server's log from steering the terminal; of a progress bar, the last state is kept.
-func harmless(line string) string {
+// colour matches the sequences by which programs colour their logs.
+var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// lastState is a line of a log without its colours; of a progress bar, it is the last state.
+func lastState(line string) string {
 	line = strings.TrimRight(line, "\r")
 	line = line[strings.LastIndexByte(line, '\r')+1:]
-	if len(line) > lineBytes {
-		line = strings.ToValidUTF8(line[:lineBytes], "") + " ..."
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' {
-			return '?'
-		}
-		return r
-	}, line)
+	return foreign.Line(strings.ReplaceAll(colour.ReplaceAllString(line, ""), "\t", " "), lineBytes)
 }

@@ -182,7 +182,7 @@ func (p *program) scored() func(done, total int) {
 	return func(done, total int) {
 		if time.Since(last) >= lineEvery && !p.quiet && !p.noProgress {
 			last = time.Now()
-			fmt.Fprintf(p.stderr, "scored %d of %d answers\n", done, total)
+			fmt.Fprintf(p.messages, "scored %d of %d answers\n", done, total)
 		}
 	}
 }

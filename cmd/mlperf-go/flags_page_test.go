@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 var updateFlags = flag.Bool("update-flags", false, "write docs/flags.md anew")
@@ -30,7 +31,7 @@ func TestTheFlagsPageIsWhatTheCommandsSay(t *testing.T) {
 }
 
 func flagsText() string {
-	app := (&program{stdout: io.Discard, stderr: io.Discard}).app()
+	app := (&program{stdout: foreign.Writer(io.Discard), stderr: io.Discard}).app()
 	var b strings.Builder
 	b.WriteString("# Every flag\n\nWritten from the program's own words (`mlperf-go COMMAND --help`); a test keeps it so. Every flag is also read from the environment: " +
 		"`--target-qps` is\n`MLPERF_GO_TARGET_QPS`. A flag stands above the environment, that above a file of `--config`. Durations are Go's, such as `90s`; a bare number is seconds.\n" +

@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -72,7 +74,7 @@ func (p *program) preflightCommand() *cli.Command {
 func (p *program) printPreflight(pre *run.Preflight) error {
 	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
 	for _, e := range pre.Endpoints {
-		fmt.Fprintf(w, "endpoint\t%s\n  server\t%s %s\n  models\t%v\n  context\t%d tokens\n  health\t%d\n  client\t%s\n", e.URL, orUnknown(e.Server), e.Version, e.Models, e.MaxModelLen, e.HealthStatus, e.Client)
+		fmt.Fprintf(w, "endpoint\t%s\n  server\t%s %s\n  models\t%s\n  context\t%d tokens\n  health\t%d\n  client\t%s\n", e.URL, orUnknown(e.Server), e.Version, foreign.Line(strings.Join(e.Models, ", "), 400), e.MaxModelLen, e.HealthStatus, e.Client)
 		if e.Generated {
 			fmt.Fprintf(w, "  token ids in\t%t\n  token ids out\t%t\n  usage\t%t\n  streams\t%s\n  answer\t%d tokens in %v\n", e.TokenIDPrompt, e.ReturnsTokenIDs, e.Usage, streaming(e), e.OutputTokens, e.Latency.Round(10*time.Microsecond))
 		}

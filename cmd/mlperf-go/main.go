@@ -26,6 +26,7 @@ import (
 	_ "github.com/mlperf-go/mlperf-go/backends/sglang" // registers sglang
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -37,7 +38,7 @@ func init() { runtime.LockOSThread() }
 func main() {
 	sandbox.Enter(os.Args, os.Environ()) // a child that runs a model's program becomes that program here
 	crash.Handle(func(v any, stack []byte) {
-		fmt.Fprintf(os.Stderr, "mlperf-go: a bug of this program: %v. Please report it with the run's folder and these lines:\n%s", v, stack)
+		fmt.Fprintf(os.Stderr, "mlperf-go: a bug of this program: %s. Please report it with the run's folder and these lines:\n%s", foreign.Lines(fmt.Sprint(v), longestError), stack)
 		os.Exit(run.ExitBug)
 	})
 	defer crash.Catch()
@@ -47,15 +48,17 @@ func main() {
 
 // program is what every command needs.
 type program struct {
-	environ        []string
-	stdout, stderr io.Writer
-	log            *zap.Logger
-	json, quiet    bool
-	noProgress     bool
-	logLevel       string
-	logFormat      string
-	modelFile      string // that was added to the registry
-	exit           int    // of a command that ended without an error
+	environ     []string
+	stdout      *foreign.LineWriter // results
+	messages    *foreign.LineWriter // errors, logs and lines of progress, to stderr
+	stderr      io.Writer           // for what draws on a terminal, and for children, which make their own messages safe
+	log         *zap.Logger
+	json, quiet bool
+	noProgress  bool
+	logLevel    string
+	logFormat   string
+	modelFile   string // that was added to the registry
+	exit        int    // of a command that ended without an error
 
 	servers      *server.Plan  // what --server-config says is to be started; nil without, and where an endpoint is given
 	fleet        *server.Fleet // the servers that were started; nil until then
@@ -64,7 +67,11 @@ type program struct {
 
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	out := &output{to: stdout}
-	p := &program{environ: environ, stdout: out, stderr: stderr, log: zap.NewNop(), logLevel: "info", logFormat: "console"}
+	p := &program{
+		environ: environ, stdout: foreign.Writer(out), messages: foreign.Writer(stderr), stderr: stderr,
+		log: zap.NewNop(), logLevel: "info", logFormat: "console",
+	}
+	defer func() { _ = p.messages.Flush() }() // nothing is left to say where stderr is gone
 	app := p.app()
 	if err := dropEmpty(environ); err != nil {
 		return p.report(err)
@@ -92,6 +99,9 @@ func asksForJSON(args, environ []string) bool {
 	}) || slices.Contains(environ, "MLPERF_GO_JSON=true") || slices.Contains(environ, "MLPERF_GO_JSON=1")
 }
 
+// longestError bounds an error, in bytes: the ends of the logs of some servers may be in it.
+const longestError = 256 << 10
+
 // report writes an error as one paragraph, or as JSON, and gives its exit code.
 func (p *program) report(err error) int {
 	e := run.Classify(err)
@@ -107,7 +117,8 @@ func (p *program) report(err error) int {
 	if p.json {
 		p.writeJSON(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Err.Error(), "hint": e.Hint}})
 	}
-	fmt.Fprintf(p.stderr, "mlperf-go: %s\n", strings.TrimSuffix(e.Error(), "\n"))
+	_ = p.stdout.Flush() // the error is what counts
+	fmt.Fprintf(p.messages, "mlperf-go: %s\n", strings.TrimSuffix(foreign.Lines(e.Error(), longestError), "\n"))
 	return e.Exit
 }
 
@@ -116,7 +127,7 @@ func (p *program) writeJSON(v any) {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil && !gone(err) {
-		fmt.Fprintf(p.stderr, "mlperf-go: the result can not be written: %v\n", err)
+		fmt.Fprintf(p.messages, "mlperf-go: the result can not be written: %v\n", err)
 		p.exit = run.ExitEnvironment
 	}
 }
@@ -202,7 +213,7 @@ func withRequired(c *cli.Command) {
 func (p *program) app() *cli.App {
 	return &cli.App{
 		Name: "mlperf-go", HelpName: "mlperf-go", Usage: "MLPerf Inference tests of large language model servers, on the official LoadGen",
-		Writer: p.stdout, ErrWriter: p.stderr,
+		Writer: p.stdout, ErrWriter: p.messages,
 		HideVersion: true, EnableBashCompletion: true, Suggest: true, UseShortOptionHandling: false,
 		Flags:  globalFlags(),
 		Before: p.before,
@@ -245,7 +256,7 @@ func (p *program) before(c *cli.Context) error {
 	if !ok {
 		return &run.Error{Exit: run.ExitUsage, Code: "log_format", Err: fmt.Errorf("--log-format %q is unknown", p.logFormat), Hint: "Use console or json"}
 	}
-	p.log = zap.New(zapcore.NewCore(chosen, zapcore.AddSync(p.stderr), level))
+	p.log = zap.New(zapcore.NewCore(chosen, zapcore.AddSync(p.messages), level))
 	return nil
 }
 

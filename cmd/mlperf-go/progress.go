@@ -8,6 +8,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -33,7 +34,7 @@ func (g *progress) Waiting(text string) { g.p.notice(text) }
 // Preflighted tells what will be tested.
 func (g *progress) Preflighted(plan *run.Plan, pre *run.Preflight, notes []string) {
 	for _, e := range pre.Endpoints {
-		g.p.notice(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version, strings.Join(e.Models, ", ")))
+		g.p.notice(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version, foreign.Line(strings.Join(e.Models, ", "), 400)))
 	}
 	for _, n := range notes {
 		g.p.log.Warn(n)
@@ -65,7 +66,7 @@ func (g *progress) Progress(now run.Progress) {
 	}
 	if time.Since(g.lastOut) >= lineEvery {
 		g.lastOut = time.Now()
-		fmt.Fprintf(g.p.stderr, "%s %d/%d %s\n", g.title, now.Done, now.Total, g.text)
+		fmt.Fprintf(g.p.messages, "%s %d/%d %s\n", g.title, now.Done, now.Total, g.text)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|redirect|hub|proxy|closed|later|ssh|tls.
+// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|escape|redirect|hub|proxy|closed|later|ssh|tls.
 // A hub publishes the files of the folder published, to who has its token.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	handlers := map[string]http.HandlerFunc{
@@ -27,6 +27,7 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, "<!DOCTYPE html><html><body>Welcome, please sign in</body></html>") // a client that left does not matter
 		},
+		"escape": escaping,
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://login.example/"+r.URL.Path, http.StatusFound)
 		},
@@ -61,6 +62,25 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	s := httptest.NewServer(handlers[args[1]])
 	ts.Defer(s.Close)
 	ts.Setenv(args[0], s.URL)
+}
+
+// steering clears the screen, names the window, hides and turns what follows, and goes on in a line that looks like the program's own.
+const steering = "\x1b[2J\x1b]0;owned\x07\u009b8m\u202e\r\nVALID\xff"
+
+// escaping answers every question as an inference server does, with text that steers terminals in every place.
+func escaping(w http.ResponseWriter, r *http.Request) {
+	escaped := strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\r", `\r`, "\n", `\n`).Replace(steering)
+	switch r.URL.Path {
+	case "/health":
+	case "/version":
+		_, _ = io.WriteString(w, `{"version":"1`+escaped+`"}`) // a client that left does not matter
+	case "/v1/models":
+		_, _ = io.WriteString(w, `{"data":[{"id":"some`+escaped+`llm"},{"id":"meta-llama/Llama-3.1-8B-Instruct"}]}`)
+	default:
+		w.Header().Set("Content-Type", "text/plain"+strings.Repeat("x", 100))
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, "no "+steering+strings.Repeat("ä", 1000))
+	}
 }
 
 // forward is what a proxy does with a request that carries a whole address.

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/check"
@@ -36,7 +37,7 @@ func (p *program) truncateCommand() *cli.Command {
 				return nil
 			}
 			for _, t := range targets {
-				fmt.Fprintf(p.stdout, "%s  %s  %d -> %d bytes\n", t.State, t.Path, t.Before, t.After)
+				fmt.Fprintf(p.stdout, "%s  %s  %d -> %d bytes\n", t.State, foreign.Line(t.Path, 4096), t.Before, t.After)
 			}
 			return nil
 		},

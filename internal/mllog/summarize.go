@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // The names of LoadGen's files in its default settings.
@@ -152,8 +154,7 @@ func wanted(key string) bool {
 }
 
 func addText(texts []Text, e *Entry) []Text {
-	text := e.Value.Text()
-	text = text[:min(len(text), maxText)]
+	text := foreign.Line(e.Value.Text(), maxText)
 	for i := range texts {
 		if texts[i].Key == e.Key && texts[i].Text == text {
 			texts[i].Count++

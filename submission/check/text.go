@@ -55,7 +55,7 @@ func (r *Report) verdict() string {
 
 // String is the finding as one paragraph.
 func (f Finding) String() string {
-	where := f.File
+	where := shown(f.File)
 	if f.Key != "" {
 		where += ", " + f.Key
 	}

@@ -6,12 +6,12 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
-
-	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
 // Endpoint is one route of one server.
@@ -41,8 +41,8 @@ func NewEndpoint(e backends.Endpoint, path string) (Endpoint, error) {
 }
 
 func (e *Endpoint) checkKey(url string) error {
-	if strings.ContainsFunc(e.key, unicode.IsControl) {
-		return fmt.Errorf("the API key for %q holds a line break or another control character: give the key alone", url)
+	if !utf8.ValidString(e.key) || strings.ContainsFunc(e.key, unicode.IsControl) {
+		return fmt.Errorf("the API key for %q holds a line break, another control character or bytes that are no text: give the key alone", url)
 	}
 	return nil
 }

@@ -77,14 +77,14 @@ var repeatable = map[int]bool{
 // Refusal says why a response was refused; body is the beginning of what came with it.
 func (r *Response) Refusal(body []byte, now time.Time) Failure {
 	if r.Status == http.StatusOK {
-		return Failure{Reason: backends.FailBadJSON, Detail: fmt.Sprintf("the answer came with Content-Encoding %q, identity was asked for", backends.Cut(r.Encoding, 32))}
+		return Failure{Reason: backends.FailBadJSON, Detail: fmt.Sprintf("the answer came with Content-Encoding %.32q, identity was asked for", r.Encoding)}
 	}
 	f := Failure{
 		Reason: backends.Reason("http_" + strconv.Itoa(r.Status)), Detail: fmt.Sprintf("the server answered HTTP %d", r.Status),
 		Again: repeatable[r.Status], Wait: retryAfter(r.RetryAfter, now),
 	}
 	if r.Location != "" && r.Status/100 == 3 {
-		f.Detail += fmt.Sprintf(" to %q, which is not followed: give the address that answers itself", backends.Cut(r.Location, 200))
+		f.Detail += fmt.Sprintf(" to %.200q, which is not followed: give the address that answers itself", r.Location)
 	} else if len(body) > 0 {
 		f.Detail += ": " + backends.Cut(strings.TrimSpace(string(body)), 300)
 	}

@@ -196,7 +196,7 @@ func usable(r *nethttp.Reply) error {
 		return fault(r, backends.FaultUnauthorized, fmt.Sprintf("the server answered HTTP %d: it wants an API key, or another one", r.Status),
 			"Give the key that the server was started with (--api-key).")
 	case r.Status/100 == 3:
-		return fault(r, backends.FaultRedirect, fmt.Sprintf("the server redirects (HTTP %d) to %q", r.Status, backends.Cut(r.Header.Get("Location"), 200)),
+		return fault(r, backends.FaultRedirect, fmt.Sprintf("the server redirects (HTTP %d) to %.200q", r.Status, r.Header.Get("Location")),
 			"Redirects are not followed: give the address that answers itself, with the right scheme and without a path.")
 	case r.Status == http.StatusOK && strings.HasPrefix(contentType, "text/html"):
 		return fault(r, backends.FaultNotJSON, "the server answered a web page (text/html)",
@@ -217,7 +217,7 @@ func said(body []byte) string {
 	if len(body) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(": %q", backends.Cut(string(body), 200))
+	return fmt.Sprintf(": %.200q", body)
 }
 
 func quoted(names []string) string {

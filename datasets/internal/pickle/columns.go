@@ -3,6 +3,8 @@ package pickle
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // column is the values of one name, a row each.
@@ -258,7 +260,7 @@ func arrowArray(o *Object) (column, error) {
 	}
 	width := map[string]int{"string": 4, "utf8": 4, "large_string": 8, "large_utf8": 8}[name]
 	if width == 0 {
-		return nil, refused(fmt.Sprintf("a column of pyarrow's type %q", clean(name, 20)))
+		return nil, refused(fmt.Sprintf("a column of pyarrow's type %q", foreign.Line(name, 20)))
 	}
 	n, ok1 := args[1].(int64)
 	from, ok2 := args[3].(int64)

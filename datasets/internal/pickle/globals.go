@@ -1,6 +1,10 @@
 package pickle
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
+)
 
 // class is what a name stands for to the readers of tables.
 type class uint8
@@ -116,22 +120,8 @@ func global(module, name string) (*Global, error) {
 		return g, nil
 	}
 	const most = 80
-	return nil, &Error{At: -1, Found: "the name " + clean(full, most) + ", which the pickle wants called", Expected: "names of tables only (pandas, numpy, plain Python)",
+	return nil, &Error{At: -1, Found: "the name " + foreign.Line(full, most) + ", which the pickle wants called", Expected: "names of tables only (pandas, numpy, plain Python)",
 		Try: "nothing was run; if you trust the file, open it in Python and " + tryTable}
-}
-
-// clean makes foreign text fit for an error.
-func clean(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == 0xfffd {
-			return '?'
-		}
-		return r
-	}, s)
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
 }
 
 // classOf returns the class of an object; classOther for any other value.

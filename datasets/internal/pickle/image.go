@@ -6,6 +6,8 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // maxPixels bounds an image.
@@ -50,7 +52,7 @@ func picture(mode string, width, height int, data []byte, palette any) (image.Im
 		return bits(area, data)
 	}
 	if bands == 0 {
-		return nil, refused(fmt.Sprintf("an image of the mode %q", clean(mode, 10)))
+		return nil, refused(fmt.Sprintf("an image of the mode %q", foreign.Line(mode, 10)))
 	}
 	if len(data) != n*bands {
 		return nil, damaged("an image whose bytes are not as many as its size tells")

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // Opcodes of protocol 0, whose arguments are lines of text.
@@ -51,7 +53,7 @@ func (m *machine) decimal(digits string) error {
 	}
 	n, ok := new(big.Int).SetString(digits, 10)
 	if !ok {
-		return damaged("an integer that is none, " + strconv.Quote(clean(digits, 40)))
+		return damaged("an integer that is none, " + strconv.Quote(foreign.Line(digits, 40)))
 	}
 	return m.push(n, len(digits))
 }
@@ -63,7 +65,7 @@ func floatLine(m *machine) error {
 	}
 	v, err := strconv.ParseFloat(string(line), 64)
 	if err != nil {
-		return damaged("a number that is none, " + strconv.Quote(clean(string(line), 40)))
+		return damaged("a number that is none, " + strconv.Quote(foreign.Line(string(line), 40)))
 	}
 	return m.push(v, 8)
 }

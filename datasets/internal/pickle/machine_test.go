@@ -69,7 +69,7 @@ func TestNothingIsRun(t *testing.T) {
 		"\x80\x02cbuiltins\neval\nX\x01\x00\x00\x001\x85R.":     "the name builtins.eval",
 		"\x80\x02cnumpy\nload\nX\x01\x00\x00\x001\x85R.":        "the name numpy.load",
 		"\x80\x02cpandas\nDataFrame.query\n.":                   "the name pandas.DataFrame.query",
-		"c\x00\x1b[2J\n" + strings.Repeat("x", 200) + "\n.":     "the name ??[2J.xxx",
+		"c\x00\x1b[2J\n" + strings.Repeat("x", 200) + "\n.":     "the name \\u0000\\u001b[2J.xxx",
 		"ios\nsystem\n.":               "an instance of a class of Python 2",
 		"\x80\x02X\x01\x00\x00\x001Q.": "a reference to something outside the file",
 		"\x80\x02\x82\x01.":            "a reference to something outside the file",

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // Bounds on an array.
@@ -42,7 +43,7 @@ func dtypeOf(v any) (dtype, error) {
 	name = strings.TrimLeft(name, "<>|=")
 	size, err := strconv.Atoi(name[min(1, len(name)):])
 	if err != nil || size < 0 || size > 1<<16 || name == "" {
-		return dtype{}, refused("an array of the type " + strconv.Quote(clean(name, 20)))
+		return dtype{}, refused("an array of the type " + strconv.Quote(foreign.Line(name, 20)))
 	}
 	d := dtype{name[0], size, order == ">"}
 	if d.kind == 'U' {
@@ -61,7 +62,7 @@ func dtypeOf(v any) (dtype, error) {
 		ok = false
 	}
 	if !ok {
-		return dtype{}, refused("an array of the type " + strconv.Quote(clean(name, 20)))
+		return dtype{}, refused("an array of the type " + strconv.Quote(foreign.Line(name, 20)))
 	}
 	return d, nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // frameOf reads a DataFrame.
@@ -32,7 +34,7 @@ func frameOf(o *Object) (*Table, error) {
 	}
 	for i, c := range t.columns {
 		if c == nil {
-			return nil, damaged("a column without values, " + strconv.Quote(clean(t.names[i], 40)))
+			return nil, damaged("a column without values, " + strconv.Quote(foreign.Line(t.names[i], 40)))
 		}
 	}
 	return t, t.checkRows()

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // Bounds on one row.
@@ -161,7 +162,7 @@ func (t *Table) Append(dst []byte, i int, wanted func(name string) bool) ([]byte
 			if !wanted(t.names[k]) {
 				_ = w.null()
 			} else if err = c.append(&w, i); err != nil {
-				err = fmt.Errorf("column %q: %w", clean(t.names[k], 40), err)
+				err = fmt.Errorf("column %q: %w", foreign.Line(t.names[k], 40), err)
 				break
 			}
 		}
