@@ -34,22 +34,28 @@ func Enter(args, environ []string) {
 
 func enter() error {
 	var pl plan
-	if err := json.NewDecoder(os.NewFile(planFD, "plan")).Decode(&pl); err != nil {
+	told := os.NewFile(planFD, "plan")
+	defer runtime.KeepAlive(told) // its end stays open until the program starts
+	if err := json.NewDecoder(told).Decode(&pl); err != nil {
 		return fmt.Errorf("reading what to run: %w", err)
 	}
 	for _, step := range []struct {
 		name string
+		wall wall // empty: nothing leaves it out
 		do   func() error
 	}{
-		{"hiding the file system", pl.buildRoot},
-		{"writing the program's files", pl.writeFiles},
-		{"setting the host's name", func() error { return unix.Sethostname([]byte("sandbox")) }},
-		{"closing the root file system", sealRoot},
-		{"becoming nobody", pl.becomeNobody},
-		{"giving up capabilities", dropCapabilities},
-		{"asking for death with the parent", func() error { return unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0) }},
-		{"closing other files", func() error { return unix.CloseRange(planFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) }},
+		{"hiding the file system", "", pl.buildRoot},
+		{"writing the program's files", "", pl.writeFiles},
+		{"setting the host's name", "", func() error { return unix.Sethostname([]byte("sandbox")) }},
+		{"closing the root file system", "", sealRoot},
+		{"becoming nobody", wallUser, pl.becomeNobody},
+		{"giving up capabilities", wallCapabilities, dropCapabilities},
+		{"asking for death with the parent", "", dieWithParent},
+		{"closing other files", wallDescriptors, func() error { return unix.CloseRange(planFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) }},
 	} {
+		if pl.lacks(step.wall) {
+			continue
+		}
 		if err := step.do(); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
@@ -59,8 +65,10 @@ func enter() error {
 	if err := pl.limit(); err != nil {
 		return fmt.Errorf("setting limits: %w", err)
 	}
-	if err := install(filter); err != nil {
-		return fmt.Errorf("filtering system calls: %w", err)
+	if !pl.lacks(wallFilter) {
+		if err := install(filter); err != nil {
+			return fmt.Errorf("filtering system calls: %w", err)
+		}
 	}
 	if pl.Path == "" {
 		syscall.Exit(0)
@@ -202,6 +210,22 @@ func dropCapabilities() error {
 	}
 	data = [2]unix.CapUserData{}
 	return errors.Join(unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), unix.Capset(&header, &data[0]))
+}
+
+// dieWithParent asks for a signal at the parent's death, which a change of the user has taken back, and looks whether it came before:
+// the parent holds the other end of the plan's pipe as long as it lives.
+func dieWithParent() error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return err
+	}
+	poll := []unix.PollFd{{Fd: planFD, Events: unix.POLLIN}}
+	if _, err := unix.Poll(poll, 0); err != nil {
+		return err
+	}
+	if poll[0].Revents&unix.POLLHUP != 0 {
+		return errors.New("the parent has ended")
+	}
+	return nil
 }
 
 // limit sets the limits, the address space last: this process itself may have more.

@@ -66,6 +66,7 @@ type examination struct {
 	argument uint32
 	values   []uint32 // the low half must be one of them
 	without  uint32   // or, where there are none, have none of these bits
+	together uint32   // or, where that is 0, not have all of these bits
 	errno    unix.Errno
 }
 
@@ -74,7 +75,10 @@ func (e *examination) program() []unix.SockFilter {
 	for _, v := range e.values {
 		tests = append(tests, jump(unix.BPF_JEQ, v, 0, 1), allow)
 	}
-	if e.values == nil {
+	switch {
+	case e.together != 0:
+		tests = append(tests, statement(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, e.together), jump(unix.BPF_JEQ, e.together, 1, 0), allow)
+	case e.values == nil:
 		tests = append(tests, jump(unix.BPF_JSET, e.without, 1, 0), allow)
 	}
 	tests = append([]unix.SockFilter{load(offsetArgs + 8*e.argument)}, append(tests, refuse(e.errno))...)
@@ -89,11 +93,20 @@ const (
 	ioctlCloseOnExec = 0x5451
 )
 
+// fcntlOwnedBy is F_GETOWN, which package unix names on some machines only (asm-generic/fcntl.h).
+const fcntlOwnedBy = 9
+
 var examined = []examination{
 	{call: unix.SYS_CLONE, without: cloneNamespaces, errno: unix.EPERM},
 	{call: unix.SYS_SOCKETPAIR, values: []uint32{unix.AF_UNIX}, errno: unix.EPERM},
 	{call: unix.SYS_IOCTL, argument: 1, values: []uint32{unix.TCGETS, unix.TIOCGWINSZ, ioctlReadable, ioctlNonBlocking, ioctlCloseOnExec, ioctlKeepOnExec}, errno: unix.ENOTTY},
-	{call: unix.SYS_PRCTL, values: []uint32{unix.PR_SET_NAME, unix.PR_GET_NAME, unix.PR_SET_PDEATHSIG, unix.PR_GET_PDEATHSIG, unix.PR_GET_DUMPABLE, unix.PR_SET_DUMPABLE,
+	// Memory that is shared and has no file stays when no process maps its pages any more, and no process's count has it.
+	{call: unix.SYS_MMAP, argument: 3, together: unix.MAP_SHARED | unix.MAP_ANONYMOUS, errno: unix.ENOMEM},
+	// F_SETPIPE_SZ, which lets a pipe hold more, is none of them.
+	{call: unix.SYS_FCNTL, argument: 1, values: []uint32{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL, unix.F_GETLK, unix.F_SETLK,
+		unix.F_SETLKW, unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW, fcntlOwnedBy, unix.F_GETPIPE_SZ}, errno: unix.EPERM},
+	// Not PR_SET_PDEATHSIG: the program ends with the process that started it.
+	{call: unix.SYS_PRCTL, values: []uint32{unix.PR_SET_NAME, unix.PR_GET_NAME, unix.PR_GET_PDEATHSIG, unix.PR_GET_DUMPABLE, unix.PR_SET_DUMPABLE,
 		unix.PR_CAPBSET_READ, unix.PR_GET_NO_NEW_PRIVS, unix.PR_SET_NO_NEW_PRIVS, unix.PR_SET_VMA, unix.PR_SET_THP_DISABLE, unix.PR_GET_THP_DISABLE, unix.PR_GET_SECCOMP}, errno: unix.EPERM},
 }
 

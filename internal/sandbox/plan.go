@@ -21,7 +21,27 @@ type plan struct {
 	Space      int64
 	Rlimits    map[int]uint64
 	Privileged bool
+	Without    []wall
 }
+
+// wall names a wall that runWithout can leave out.
+type wall string
+
+// The walls that runWithout can leave out.
+const (
+	wallFilter       wall = "filter"       // of system calls
+	wallNetwork      wall = "network"      // the namespace
+	wallUser         wall = "user"         // becoming nobody
+	wallCapabilities wall = "capabilities" // giving them up
+	wallDescriptors  wall = "descriptors"  // closing files that this process has open
+	wallFileSize     wall = "file size"    // the limit of one file
+	wallSpace        wall = "space"        // the size of the file systems in memory
+	wallGroup        wall = "group"        // the control group
+	wallWatch        wall = "watch"        // looking at the memory
+	wallData         wall = "data"         // the limit of one process's data
+)
+
+func (pl *plan) lacks(w wall) bool { return slices.Contains(pl.Without, w) }
 
 // bind is a file or folder that the sandbox shows.
 type bind struct {
@@ -30,13 +50,14 @@ type bind struct {
 	Device bool
 }
 
-// devices are what programs may expect under /dev.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"}
+// devices are what programs may expect under /dev. /dev/zero is none of them: mapping it makes shared memory.
+var devices = []string{"/dev/null", "/dev/urandom", "/dev/random"}
 
 // Resource numbers that package syscall does not name (asm-generic/resource.h).
 const (
 	rlimitCPU     = 0
 	rlimitFSize   = 1
+	rlimitData    = 2
 	rlimitCore    = 4
 	rlimitNProc   = 6
 	rlimitNoFile  = 7
@@ -45,8 +66,8 @@ const (
 	rlimitMsgQ    = 12
 )
 
-func newPlan(root string, p *Program, l *Limits) (*plan, error) {
-	pl := &plan{Root: root, Links: map[string]string{}, Path: p.Path, Args: p.Args, Env: p.Env, Files: p.Files, Space: l.Space, Privileged: realRoot()}
+func newPlan(root string, p *Program, l *Limits, without []wall) (*plan, error) {
+	pl := &plan{Root: root, Links: map[string]string{}, Path: p.Path, Args: p.Args, Env: p.Env, Files: p.Files, Space: l.Space, Privileged: realRoot(), Without: without}
 	for _, d := range devices {
 		pl.Binds = append(pl.Binds, bind{Path: d, Device: true})
 	}
@@ -58,7 +79,15 @@ func newPlan(root string, p *Program, l *Limits) (*plan, error) {
 	slices.SortFunc(pl.Binds, func(a, b bind) int { return strings.Compare(a.Path, b.Path) })
 	pl.Rlimits = map[int]uint64{
 		rlimitCPU: uint64(math.Ceil(max(l.CPU, time.Second).Seconds())), rlimitFSize: uint64(l.Space), rlimitCore: 0, rlimitNProc: uint64(l.Processes),
-		rlimitNoFile: uint64(l.Files), rlimitMemlock: 0, rlimitMsgQ: 0,
+		rlimitNoFile: uint64(l.Files), rlimitMemlock: 0, rlimitMsgQ: 0, rlimitData: uint64(l.Memory),
+	}
+	for w, resource := range map[wall]int{wallFileSize: rlimitFSize, wallData: rlimitData} {
+		if pl.lacks(w) {
+			delete(pl.Rlimits, resource)
+		}
+	}
+	if pl.lacks(wallSpace) {
+		pl.Space = math.MaxInt32
 	}
 	if l.AddressSpace != Unlimited {
 		pl.Rlimits[rlimitAS] = uint64(l.AddressSpace)

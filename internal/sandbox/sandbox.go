@@ -36,7 +36,7 @@ const Home = "/work"
 type Limits struct {
 	Wall         time.Duration // from start to end
 	CPU          time.Duration // of one process, in whole seconds
-	Memory       int64         // bytes of all processes together, looked at every few milliseconds
+	Memory       int64         // bytes of all processes together with their files, pipes and sockets; and of one process's own data
 	AddressSpace int64         // bytes of one process; Unlimited for runtimes that reserve more than they use
 	Space        int64         // bytes of Home, of /tmp, and of one file
 	Files        int           // open in one process
@@ -108,7 +108,10 @@ const availableTime = 2 * time.Minute
 
 // Run runs a program to its end. A program that fails or reaches a limit is a Result; an error is an *Unavailable, a bad
 // Program, or ctx's.
-func Run(ctx context.Context, p Program, l Limits) (*Result, error) {
+func Run(ctx context.Context, p Program, l Limits) (*Result, error) { return runWithout(ctx, p, l) }
+
+// runWithout is Run without some walls. Tests leave walls out to see that another one holds by itself; nothing else does.
+func runWithout(ctx context.Context, p Program, l Limits, without ...wall) (*Result, error) {
 	if err := check(&p, &l); err != nil {
 		return nil, err
 	}
@@ -120,13 +123,13 @@ func Run(ctx context.Context, p Program, l Limits) (*Result, error) {
 		return nil, fmt.Errorf("making the place of the sandbox: %w", err)
 	}
 	defer os.Remove(root)
-	plan, err := newPlan(root, &p, &l)
+	plan, err := newPlan(root, &p, &l, without)
 	if err != nil {
 		return nil, err
 	}
 	timed, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c, err := start(timed, plan, p.Stdin, l.Output, func() { cancel(causes[AtOutput]) })
+	c, err := start(timed, plan, p.Stdin, &l, func() { cancel(causes[AtOutput]) })
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("running a program in the sandbox: %w", context.Cause(ctx))
 	}
@@ -139,12 +142,16 @@ func Run(ctx context.Context, p Program, l Limits) (*Result, error) {
 	go func() {
 		defer crash.Catch()
 		defer close(watched)
-		watchMemory(timed, c.cmd.Process.Pid, l.Memory, func() { cancel(causes[AtMemory]) })
+		watchMemory(timed, c, l.Memory, func() { cancel(causes[AtMemory]) })
 	}()
 	failed, waited := c.wait()
 	cause := context.Cause(timed)
 	cancel(nil)
 	<-watched
+	if cause == nil && c.group.exceeded() {
+		cause = causes[AtMemory]
+	}
+	_ = c.group.remove() // one that stays is empty, and the next process of this program sweeps it away
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("running a program in the sandbox: %w", context.Cause(ctx))
 	}
@@ -196,12 +203,15 @@ type child struct {
 	cmd            *exec.Cmd
 	stdout, stderr *bounded
 	status         *os.File // what the child says where a wall can not be built
+	life           *os.File // of which the child reads its plan, and that this process is alive
+	group          *group   // nil: there is no control group to put it in
+	watched        bool     // its memory is looked at
 }
 
 // childName is argument 0 of the child, by which Enter knows it.
 const childName = "sandbox: child"
 
-func start(ctx context.Context, plan *plan, stdin []byte, output int64, full func()) (*child, error) {
+func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()) (*child, error) {
 	told, err := json.Marshal(plan)
 	if err != nil {
 		return nil, err
@@ -214,38 +224,57 @@ func start(ctx context.Context, plan *plan, stdin []byte, output int64, full fun
 	if err != nil {
 		return nil, errors.Join(err, planRead.Close(), planWrite.Close())
 	}
-	c := &child{stdout: &bounded{most: output, full: full}, stderr: &bounded{most: output, full: full}, status: statusRead}
+	c := &child{stdout: &bounded{most: l.Output, full: full}, stderr: &bounded{most: l.Output, full: full}, status: statusRead, life: planWrite, watched: !plan.lacks(wallWatch)}
 	c.cmd = exec.CommandContext(ctx, "/proc/self/exe")
 	c.cmd.Args = []string{childName}
 	c.cmd.Env = []string{}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = bytes.NewReader(stdin), c.stdout, c.stderr
 	c.cmd.ExtraFiles = []*os.File{planRead, statusWrite}
 	c.cmd.WaitDelay = 10 * time.Second
-	c.cmd.SysProcAttr = attributes(plan.Privileged)
+	c.cmd.SysProcAttr = attributes(plan)
 	err = c.cmd.Start()
 	_, _ = planRead.Close(), statusWrite.Close()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting a process in namespaces of its own: %w", err), planWrite.Close(), statusRead.Close())
 	}
+	// The child does nothing before it has read the plan, so it is in the group before the program is.
+	if !plan.lacks(wallGroup) {
+		c.group = grouped(c.cmd.Process.Pid, l.Memory)
+	}
 	// The child reads all of it before it does anything else; one that was killed leaves a broken pipe, and its status says more.
 	go func() {
 		defer crash.Catch()
 		_, _ = planWrite.Write(told)
-		_ = planWrite.Close()
 	}()
 	return c, nil
 }
 
+// grouped puts a process into a control group of its own; nil where none can be made. The other limits of memory hold there, too.
+func grouped(pid int, most int64) *group {
+	g, err := newGroup(most)
+	if err != nil {
+		return nil
+	}
+	if err := g.join(pid); err != nil {
+		_ = g.remove() // nothing is in it
+		return nil
+	}
+	return g
+}
+
 // attributes are the namespaces. A privileged parent maps a second user, nobody, into them, which the program becomes: the
 // system's own root is exempt from the limit on processes.
-func attributes(privileged bool) *syscall.SysProcAttr {
+func attributes(plan *plan) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWCGROUP,
 		Pdeathsig:  syscall.SIGKILL, Setsid: true,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
-	if privileged {
+	if plan.lacks(wallNetwork) {
+		a.Cloneflags &^= syscall.CLONE_NEWNET
+	}
+	if plan.Privileged {
 		nobody := syscall.SysProcIDMap{ContainerID: 1, HostID: 65534, Size: 1}
 		a.UidMappings, a.GidMappings = append(a.UidMappings, nobody), append(a.GidMappings, nobody)
 		a.GidMappingsEnableSetgroups = true
@@ -261,6 +290,7 @@ func (c *child) wait() (failed string, err error) {
 		text = []byte(readErr.Error())
 	}
 	err = c.cmd.Wait()
+	_ = c.life.Close()
 	return string(text), err
 }
 
@@ -282,7 +312,7 @@ func (c *child) result(cause, waited error) (*Result, error) {
 	case status.Exited():
 		r.Code = status.ExitStatus()
 	case status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL:
-		// Nothing else kills it: this program's own kill has a cause, and process 1 takes none from inside.
+		// Nothing else kills it: this program's own kill and the kernel's for memory have a cause, and process 1 takes none from inside.
 		r.End, r.Signal = AtCPUTime, status.Signal()
 	default:
 		r.End, r.Signal = BySignal, status.Signal()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // bounded keeps the beginning of a stream, and tells once that there was more.
@@ -40,11 +42,12 @@ func (b *bounded) bytes() []byte {
 	return b.kept.Bytes()
 }
 
-// memoryEvery is how often the memory of all processes is looked at. A process writes some 10 MB of fresh memory in that time.
+// memoryEvery is how often the memory of all processes is looked at. A process writes some 10 MB of fresh memory in that time, and
+// never more than the limit of its own data.
 const memoryEvery = 10 * time.Millisecond
 
-// watchMemory tells once when a process and everything below it have more than so many bytes.
-func watchMemory(ctx context.Context, pid int, most int64, over func()) {
+// watchMemory tells once when a sandbox has more than so many bytes, or the kernel has ended one of its processes for that.
+func watchMemory(ctx context.Context, c *child, most int64, over func()) {
 	tick := time.NewTicker(memoryEvery)
 	defer tick.Stop()
 	for {
@@ -52,7 +55,7 @@ func watchMemory(ctx context.Context, pid int, most int64, over func()) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if treeBytes(pid, map[int]bool{}) > most {
+			if c.group.exceeded() || c.watched && heldBytes(c.cmd.Process.Pid) > most {
 				over()
 				return
 			}
@@ -60,16 +63,64 @@ func watchMemory(ctx context.Context, pid int, most int64, over func()) {
 	}
 }
 
-// treeBytes sums the memory of a process and of those below it that only they have. What ended meanwhile counts nothing.
-func treeBytes(pid int, seen map[int]bool) int64 {
-	if seen[pid] {
+// What a pipe and a socket may hold; no program can raise it here.
+const pipeBytes = 64 << 10
+
+var socketBytes = sync.OnceValue(func() int64 {
+	const kernel = 212992
+	text, err := os.ReadFile("/proc/sys/net/core/wmem_default")
+	if err != nil {
+		return kernel
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return kernel
+	}
+	return n
+})
+
+// heldBytes is the memory that a sandbox holds: its processes, its files, and at most what its pipes and sockets hold.
+func heldBytes(pid int) int64 {
+	t := tally{processes: map[int]bool{}, objects: map[string]bool{}}
+	t.tree(pid)
+	for _, folder := range []string{Home, "/tmp"} {
+		t.sum += fileBytes(pid, folder)
+	}
+	return t.sum
+}
+
+// fileBytes is what the file system in memory at a folder of the sandbox holds; nothing before the sandbox has a root of its own.
+func fileBytes(pid int, folder string) int64 {
+	inside := fmt.Sprintf("/proc/%d/root%s", pid, folder)
+	var there, here unix.Stat_t
+	if unix.Stat(inside, &there) != nil || unix.Stat(folder, &here) == nil && here.Dev == there.Dev {
 		return 0
 	}
-	seen[pid] = true
-	sum := processBytes(pid)
+	var s unix.Statfs_t
+	if unix.Statfs(inside, &s) != nil {
+		return 0
+	}
+	return int64(s.Blocks-s.Bfree) * s.Bsize
+}
+
+// tally adds memory up. What ended meanwhile counts nothing.
+type tally struct {
+	sum       int64
+	processes map[int]bool
+	objects   map[string]bool // pipes and sockets: processes share them
+}
+
+// tree adds a process and those below it.
+func (t *tally) tree(pid int) {
+	if t.processes[pid] {
+		return
+	}
+	t.processes[pid] = true
+	t.sum += processBytes(pid)
+	t.descriptors(pid)
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
-		return sum
+		return
 	}
 	for _, task := range tasks {
 		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
@@ -78,15 +129,38 @@ func treeBytes(pid int, seen map[int]bool) int64 {
 		}
 		for _, field := range strings.Fields(string(children)) {
 			if child, err := strconv.Atoi(field); err == nil {
-				sum += treeBytes(child, seen)
+				t.tree(child)
 			}
 		}
 	}
-	return sum
 }
 
-// counted are the lines of /proc/PID/status that are a process's own memory, in kB.
-var counted = []string{"RssAnon:", "RssShmem:", "VmSwap:"}
+// descriptors adds a process's pipes and sockets.
+func (t *tally) descriptors(pid int) {
+	folder := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		name, err := os.Readlink(folder + "/" + e.Name())
+		if err != nil || t.objects[name] {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(name, "pipe:"):
+			t.sum += pipeBytes
+		case strings.HasPrefix(name, "socket:"):
+			t.sum += socketBytes()
+		default:
+			continue
+		}
+		t.objects[name] = true
+	}
+}
+
+// counted are the lines of /proc/PID/status that are a process's own memory, in kB; VmPTE are the tables of its pages.
+var counted = []string{"RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"}
 
 func processBytes(pid int) (sum int64) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

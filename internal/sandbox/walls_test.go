@@ -1,0 +1,265 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// through is what a probe prints where it gets through a wall.
+const through = "THROUGH"
+
+// TestEachWallHolds probes every wall twice: with the other walls off that would stop the probe as well, and with this wall off, too.
+// The second run shows that the probe gets through where nothing stops it.
+func TestEachWallHolds(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() }) // after the parallel tests
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	// A file that this process has open and that its children inherit.
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("inherited"), 0o600))
+	inherited, err := unix.Open(secret, unix.O_RDONLY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = unix.Close(inherited) })
+
+	const libc = "import ctypes, mmap, os, socket\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.syscall.restype = ctypes.c_long\n"
+	const hold = 300 << 20
+	small := roomy()
+	small.Memory, small.AddressSpace = 128<<20, 8<<30
+	for _, c := range []struct {
+		name, code string
+		limits     Limits
+		off        []wall // what would stop it as well
+		wall       wall
+		ends       []End // how the wall stops it; by itself: it fails
+	}{
+		{"network namespace", fmt.Sprintf("socket.create_connection(('127.0.0.1', %d), 5)", listener.Addr().(*net.TCPAddr).Port), roomy(), []wall{wallFilter}, wallNetwork, []End{ByItself}},
+		{"capabilities", "assert libc.sethostname(b'mine', 4) == 0", roomy(), []wall{wallFilter, wallUser}, wallCapabilities, []End{ByItself}},
+		{"file descriptors", fmt.Sprintf("assert os.pread(%d, 100, 0) == b'inherited'", inherited), roomy(), nil, wallDescriptors, []End{ByItself}},
+		{"file size", "open('big', 'wb').write(b'x' * (65 << 20))", roomy(), []wall{wallSpace}, wallFileSize, []End{ByItself}},
+		{"space", "for i in range(3): open(f'f{i}', 'wb').write(b'x' * (30 << 20))", roomy(), []wall{wallFileSize, wallGroup, wallWatch}, wallSpace, []End{ByItself}},
+		// A mapping that nobody maps any more: its pages are in no process's count.
+		{"shared memory, by the filter", fmt.Sprintf("m = mmap.mmap(-1, %d)", hold), roomy(), []wall{wallGroup, wallWatch, wallData}, wallFilter, []End{ByItself}},
+		{"shared memory, by the group", shares(hold), small, []wall{wallFilter, wallWatch, wallData}, wallGroup, []End{AtMemory}},
+		{"own memory, by the watch", takes(hold), small, []wall{wallGroup, wallData}, wallWatch, []End{AtMemory}},
+		{"own memory, by the group", takes(hold), small, []wall{wallWatch, wallData}, wallGroup, []End{AtMemory}},
+		{"own memory, by the limit of a process", takes(hold), small, []wall{wallWatch, wallGroup}, wallData, []End{ByItself}},
+		{"files in memory, by the watch", "for i in range(3): open(f'/tmp/f{i}', 'wb').write(b'x' * (60 << 20))\ntime.sleep(0.5)", small, []wall{wallGroup, wallSpace}, wallWatch, []End{AtMemory}},
+		{"sockets, by the watch", sockets, small, []wall{wallGroup}, wallWatch, []End{AtMemory}},
+		{"sockets, by the group", sockets, small, []wall{wallWatch}, wallGroup, []End{AtMemory, ByItself}}, // the kernel may refuse, too
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.wall == wallGroup {
+				g, err := newGroup(1 << 30)
+				if err != nil {
+					t.Skip("there is no control group for memory here: ", err)
+				}
+				require.NoError(t, g.remove())
+			}
+			code := libc + "import time\n" + c.code + "\nprint('" + through + "', flush=True)"
+			r, err := runWithout(t.Context(), python(t, code), c.limits, c.off...)
+			require.NoError(t, err)
+			require.NotContains(t, string(r.Stdout), through, "the wall has a hole")
+			require.Contains(t, c.ends, r.End, "%s", r.Stderr)
+			require.False(t, r.OK())
+			r, err = runWithout(t.Context(), python(t, code), c.limits, append(slices.Clone(c.off), c.wall)...)
+			require.NoError(t, err)
+			require.Contains(t, string(r.Stdout), through, "the probe is stopped by something else: %s %s", r.End, r.Stderr)
+		})
+	}
+}
+
+// shares holds shared memory that no process maps.
+func shares(bytes int) string {
+	return fmt.Sprintf("m = mmap.mmap(-1, %d)\nfor i in range(0, len(m), 10 << 20):\n  m[i:i + (10 << 20)] = b'x' * (10 << 20)\n  m.madvise(mmap.MADV_DONTNEED)\ntime.sleep(0.2)\nassert m[1] == ord('x')", bytes)
+}
+
+func takes(bytes int) string {
+	return fmt.Sprintf("a = []\nfor i in range(%d):\n  a.append(bytearray(b'x' * (1 << 20)))\ntime.sleep(0.2)", bytes>>20)
+}
+
+// sockets holds some 400 MB in pairs of sockets.
+const sockets = `read, write = os.pipe()
+def hold():
+  pairs = []
+  for i in range(60):
+    pair = socket.socketpair()
+    pairs.append(pair)
+    for s in pair:
+      s.setblocking(False)
+      try:
+        while True: s.send(b'x' * 30000)
+      except BlockingIOError: pass
+  os.write(write, b'x')
+  time.sleep(30)
+for i in range(16):
+  if os.fork() == 0:
+    try: hold()
+    except OSError: os.write(write, b'-')
+    os._exit(0)
+for i in range(16): assert os.read(read, 1) == b'x'
+time.sleep(0.2)`
+
+// TestForeignCallsKill: calls of another architecture or ABI have other numbers, which the filter does not know.
+func TestForeignCallsKill(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("x32 and i386 are of x86-64")
+	}
+	const call = "import ctypes, mmap\nlibc = ctypes.CDLL(None)\n"
+	r := run(t, python(t, call+"libc.syscall(0x40000000 | 39)\nprint('"+through+"')"), roomy())
+	require.Equal(t, []any{BySignal, syscall.SIGSYS}, []any{r.End, r.Signal}, "x32: %s %s", r.Stdout, r.Stderr)
+	// mov eax, 20; int 0x80; ret: getpid of i386, whose number is that of writev.
+	machine := "m = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)\nm.write(bytes.fromhex('b814000000cd80c3'))\n" +
+		"ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))()\nprint('" + through + "')"
+	r = run(t, python(t, call+machine), roomy())
+	require.Equal(t, BySignal, r.End, "i386: %s %s", r.Stdout, r.Stderr)
+	require.Contains(t, []syscall.Signal{syscall.SIGSYS, syscall.SIGSEGV}, r.Signal, "SIGSEGV: the kernel has no i386")
+}
+
+// TestMemoryIsGivenBack: no group stays behind, however a program ended.
+func TestMemoryIsGivenBack(t *testing.T) {
+	place, err := findGroups()
+	if err != nil {
+		t.Skip(err)
+	}
+	l := roomy()
+	l.Memory, l.Wall = 64<<20, 2*time.Second
+	for _, code := range []string{"pass", takes(200 << 20), "import os, time\nif os.fork() == 0: time.sleep(100)\ntime.sleep(100)"} {
+		_ = run(t, python(t, code), l)
+	}
+	left, err := filepath.Glob(filepath.Join(place.folder, groupPrefix+strconv.Itoa(os.Getpid())+"-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+	// What a killed process of this program has left is swept.
+	gone := exec.Command("true")
+	require.NoError(t, gone.Run())
+	stale := filepath.Join(place.folder, groupPrefix+strconv.Itoa(gone.Process.Pid)+"-x")
+	require.NoError(t, os.Mkdir(stale, 0o755))
+	sweepGroups(place.folder)
+	require.NoDirExists(t, stale)
+}
+
+func TestGroupFolder(t *testing.T) {
+	root := t.TempDir()
+	own := filepath.Join(root, "v2/user.slice/app.slice/one.scope")
+	require.NoError(t, os.MkdirAll(own, 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "v1/docker/x"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(own, "cgroup.type"), nil, 0o644))
+	handed := filepath.Join(filepath.Dir(own), "cgroup.subtree_control")
+	require.NoError(t, os.WriteFile(handed, []byte("memory pids\n"), 0o644))
+	const line = "31 23 0:27 %s %s rw,nosuid - %s cgroup rw,%s\n"
+	v1, v2 := fmt.Sprintf(line, "/", root+"/v1", "cgroup", "memory"), fmt.Sprintf(line, "/", root+"/v2", "cgroup2", "nsdelegate")
+	for _, c := range []struct{ name, own, mounts, want string }{
+		{"v1", "4:memory:/docker/x\n0::/\n", v1, "v1/docker/x"},
+		{"v1 below a mounted part", "4:cpu,memory:/docker/x\n", fmt.Sprintf(line, "/docker", root+"/v1/docker", "cgroup", "memory"), "v1/docker/x"},
+		{"v2 beside its own", "0::/user.slice/app.slice/one.scope\n", v2, "v2/user.slice/app.slice"},
+		{"another controller", "4:cpu:/docker/x\n", fmt.Sprintf(line, "/", root+"/v1", "cgroup", "cpu"), ""},
+		{"not mounted", "4:memory:/docker/x\n", "", ""},
+		{"above the mounted part", "4:memory:/other\n", fmt.Sprintf(line, "/docker", root+"/v1", "cgroup", "memory"), ""},
+		{"v2 without memory", "0::/user.slice\n", v2, ""},
+	} {
+		place, err := groupFolder(c.own, c.mounts)
+		if c.want == "" {
+			require.Error(t, err, c.name)
+			continue
+		}
+		require.NoError(t, err, c.name)
+		require.Equal(t, filepath.Join(root, c.want), place.folder, c.name)
+	}
+}
+
+// parentName makes this test binary a process that runs a sandbox and is killed.
+const parentName = "sandbox test: parent"
+
+// TestEndsWithItsParent kills the process that runs a sandbox, whose program has asked for no signal at its parent's death.
+func TestEndsWithItsParent(t *testing.T) {
+	walls(t)
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{parentName}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	if strings.HasPrefix(line, "skip") {
+		_ = cmd.Wait()
+		t.Skip(line)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	ended := func() bool { return errors.Is(syscall.Kill(child, 0), syscall.ESRCH) }
+	defer func() {
+		if !ended() {
+			_ = syscall.Kill(child, syscall.SIGKILL)
+		}
+	}()
+	require.Eventually(t, ended, 20*time.Second, 10*time.Millisecond, "the program has outlived its parent")
+}
+
+// beParent runs a program that wants to stay, and tells its number when it has done what it can.
+func beParent() {
+	const code = "import ctypes, time\nlibc = ctypes.CDLL(None)\nlibc.prctl(1, 0, 0, 0, 0)\nprint('asked', flush=True)\ntime.sleep(1000)"
+	p := pythonHere()
+	if p == nil {
+		fmt.Println("skip: there is no python3 here")
+		return
+	}
+	p.Files = map[string][]byte{"main.py": []byte(code)}
+	go func() {
+		for {
+			if child, sleeps := sleepingChild(); sleeps {
+				fmt.Println(child)
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	_, _ = Run(context.Background(), *p, roomy())
+}
+
+// sleepingChild gives the only child of this process, and whether it is a python that sleeps.
+func sleepingChild() (string, bool) {
+	threads, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		return "", false
+	}
+	for _, name := range threads {
+		text, _ := os.ReadFile(name) // the thread may have ended
+		child := strings.TrimSpace(string(text))
+		if child == "" {
+			continue
+		}
+		name, _ := os.ReadFile("/proc/" + child + "/comm")
+		waits, _ := os.ReadFile("/proc/" + child + "/wchan")
+		return child, strings.HasPrefix(string(name), "python") && strings.Contains(string(waits), "nanosleep")
+	}
+	return "", false
+}
