@@ -40,6 +40,7 @@ const (
 	FailBatch            Reason = "batch_mismatch"
 	FailWrongAnswer      Reason = "wrong_answer"
 	FailWrongModel       Reason = "wrong_model"
+	FailUnsent           Reason = "unsent"
 )
 
 // TokenSource says where an answer's token count comes from.

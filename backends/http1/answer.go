@@ -25,6 +25,7 @@ type exchange struct {
 	endpoint int
 	again    int  // attempts before this one
 	fresh    bool // takes no connection that was used before
+	large    bool // its request may still be in the socket although it was written
 	retries  policy.Retries
 
 	timer  timer  // of the wait before another attempt
@@ -200,6 +201,9 @@ func (l *loop) judge(c *conn, cut backends.Reason, why string) {
 	r := c.reading
 	o := &r.out
 	detail := r.answer.Finish(o, cut)
+	if o.Reason == backends.OK && c.unwritten() {
+		o.Reason, detail = backends.FailUnsent, policy.Unsent
+	}
 	if o.NTokens > 0 && o.LastTokenNS == 0 {
 		o.LastTokenNS, o.ReadableNS = l.wall, l.since // the tokens of a whole answer come with its last byte
 	}
@@ -213,6 +217,12 @@ func (l *loop) judge(c *conn, cut backends.Reason, why string) {
 		detail = why
 	}
 	l.record(c.exchange, &policy.Failure{Reason: o.Reason, Detail: detail}, r.kept, false)
+}
+
+// unwritten reports whether the server can not have read the whole request yet. A segment of an answer confirms all that the server has
+// received, so that nothing is unconfirmed once an answer to the whole request has come.
+func (c *conn) unwritten() bool {
+	return c.unsent || c.broken != 0 || c.exchange.large && unconfirmed(c.fd)
 }
 
 // complete reports a query's outcome. What it used is free when Complete has returned.

@@ -39,3 +39,6 @@ func open(c *backends.Config) (backends.Backend, error) {
 var contract = wiretest.Contract{Open: open}
 
 func TestContract(t *testing.T) { contract.Run(t) }
+
+// TestUnsent: a request that the socket took whole, and that the server did not.
+func TestUnsent(t *testing.T) { contract.Unsent(t, 1<<20) }

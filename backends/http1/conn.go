@@ -55,6 +55,10 @@ type conn struct {
 // write (measured with 1.2 KB).
 const gatherFrom = 2 << 10
 
+// largeFrom is the length of a body, in bytes, from which a socket may hold a part that the server does not take: it is below the smallest
+// buffer that a server can be expected to have (Linux: 128 KiB).
+const largeFrom = 32 << 10
+
 // watch sees to it that the connection is looked at when its time is over.
 func (l *loop) watch(c *conn) { l.wheel.by(&c.timer, min(c.deadline, c.phase)) }
 
@@ -65,6 +69,7 @@ func (l *loop) start(c *conn, x *exchange) {
 	c.deadline, c.phase, c.over = x.deadline, x.firstBy, policy.FirstTokenOver
 	l.watch(c)
 	head, body := l.request(x, &l.client.targets[c.endpoint])
+	x.large = len(body) > largeFrom
 	if len(body) <= gatherFrom {
 		head, body = append(head, body...), nil
 	}

@@ -37,6 +37,13 @@ func (w *writer) send(fd int, head, body []byte) (int, unix.Errno) {
 	return int(n), errno
 }
 
+// unconfirmed reports whether a socket holds bytes that the other end has not confirmed.
+func unconfirmed(fd int) bool {
+	var n int32
+	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCOUTQ, uintptr(unsafe.Pointer(&n)))
+	return errno == 0 && n > 0
+}
+
 // ready gives the events that are there already.
 func ready(epoll int, events []unix.EpollEvent) int {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)

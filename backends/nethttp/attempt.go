@@ -25,6 +25,8 @@ type trace struct {
 	sentNS      atomic.Int64
 	firstByteNS atomic.Int64
 	opened      *atomic.Int64 // of the endpoint
+	written     chan struct{} // gets a value once a request was written whole
+	body        *body
 }
 
 func (t *trace) hooks() *httptrace.ClientTrace {
@@ -37,6 +39,14 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 				t.opened.Add(1)
 			}
 		},
+		WroteRequest: func(i httptrace.WroteRequestInfo) {
+			if i.Err == nil {
+				select {
+				case t.written <- struct{}{}:
+				default:
+				}
+			}
+		},
 		GotFirstResponseByte: func() { t.firstByteNS.Store(time.Now().UnixNano()) },
 		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
 			if err != nil {
@@ -46,28 +56,41 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 	}
 }
 
+// sent reports whether the whole request was written. What net/http has read of it may still be in a buffer, and the report that it was
+// written may come a moment behind the answer.
+func (t *trace) sent() bool {
+	if t.body.left.Load() > 0 {
+		return false
+	}
+	select {
+	case <-t.written:
+		return true
+	case <-time.After(policy.DrainTime):
+		return false
+	}
+}
+
 // body sends the cached bytes of a sample without a copy, behind a few bytes of the attempt's own. It has no GetBody: net/http must not
 // repeat a request behind the record's back.
 type body struct {
-	own bytes.Reader
-	bytes.Reader
+	own, shared bytes.Reader
+	left        atomic.Int64 // bytes that were not read yet
 }
 
-func (b *body) Read(p []byte) (int, error) {
-	if n, err := b.own.Read(p); n > 0 {
-		return n, err
-	}
-	return b.Reader.Read(p)
+func newBody(own, shared []byte) *body {
+	b := &body{}
+	b.own.Reset(own)
+	b.shared.Reset(shared)
+	b.left.Store(int64(len(own) + len(shared)))
+	return b
 }
 
-// WriteTo is what io.Copy calls.
-func (b *body) WriteTo(w io.Writer) (int64, error) {
-	n, err := b.own.WriteTo(w)
-	if err != nil {
-		return n, err
+func (b *body) Read(p []byte) (n int, err error) {
+	if n, err = b.own.Read(p); n == 0 {
+		n, err = b.shared.Read(p)
 	}
-	rest, err := b.Reader.WriteTo(w)
-	return n + rest, err
+	b.left.Add(-int64(n))
+	return n, err
 }
 
 func (*body) Close() error { return nil }
@@ -81,9 +104,9 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	if c.config.Stream {
 		w.watchdog.expect(time.Now().Add(c.config.FirstTokenTimeout), policy.FirstTokenOver)
 	}
-	t := trace{opened: &c.Opened[a.endpoint]}
+	t := trace{opened: &c.Opened[a.endpoint], written: make(chan struct{}, 1)}
 	t.sentNS.Store(time.Now().UnixNano()) // holds where no connection comes
-	response, err := w.send(httptrace.WithClientTrace(ctx, t.hooks()), r, a)
+	response, err := w.send(httptrace.WithClientTrace(ctx, t.hooks()), r, a, &t)
 	r.out.SentNS, r.out.FirstByteNS = t.sentNS.Load(), t.firstByteNS.Load()
 	// net/http takes another connection by itself where the first one was closed before a byte was written.
 	r.out.Retries += max(0, int(t.conns.Load())-1)
@@ -100,6 +123,9 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 		return
 	}
 	a.Detail = w.read(ctx, response, r, c.endpoints[a.endpoint])
+	if r.out.Reason == backends.OK && !t.sent() {
+		r.out.Reason, a.Detail = backends.FailUnsent, policy.Unsent
+	}
 	if a.Reason = r.out.Reason; a.Reason != backends.OK {
 		w.close(response.Body)
 		return
@@ -107,14 +133,15 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	w.open = response.Body
 }
 
-func (w *worker) send(ctx context.Context, r *request, a *attempt) (*http.Response, error) {
+func (w *worker) send(ctx context.Context, r *request, a *attempt, t *trace) (*http.Response, error) {
 	c := w.shard.client
 	e := c.endpoints[a.endpoint]
 	header, b := e.identify(c, r)
+	t.body = b
 	request := (&http.Request{
 		Method: http.MethodPost, URL: e.URL, Host: e.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Body: b, ContentLength: int64(b.own.Len() + b.Len()),
+		Body: b, ContentLength: b.left.Load(),
 	}).WithContext(ctx)
 	if a.fresh {
 		return c.fresh.RoundTrip(request)
@@ -125,7 +152,7 @@ func (w *worker) send(ctx context.Context, r *request, a *attempt) (*http.Respon
 // identify gives an attempt its id, where the endpoint's requests carry one, and returns the header and the body with it.
 func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 	content := c.config.Request(r.query.Index)
-	header, b := e.header, &body{}
+	header, own := e.header, []byte(nil)
 	r.id = r.id[:0]
 	if e.id != (backends.RequestIDField{}) {
 		r.id = c.ids.Append(r.id, c.sent.Add(1))
@@ -135,11 +162,10 @@ func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 		header = header.Clone()
 		header.Set(e.id.Header, string(r.id))
 	case e.id.Member != "":
-		b.own.Reset(fmt.Appendf(nil, `{"%s":"%s",`, e.id.Member, r.id))
+		own = fmt.Appendf(nil, `{"%s":"%s",`, e.id.Member, r.id)
 		content = content[1:]
 	}
-	b.Reset(content)
-	return header, b
+	return header, newBody(own, content)
 }
 
 // expect tells the reader of an answer which request and which model it must be of.

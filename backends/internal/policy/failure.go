@@ -57,6 +57,9 @@ func Explain(reason backends.Reason, err error) string {
 	return fmt.Sprintf("the connection broke: %v", err)
 }
 
+// Unsent is the detail of an answer that ended before its request was written whole.
+const Unsent = "the answer ended before its request was written whole: whatever it answers, it is not this request"
+
 // Response is what of a response's header decides whether it is read.
 type Response struct {
 	Status                         int

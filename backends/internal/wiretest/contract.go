@@ -56,6 +56,7 @@ func (k *Contract) Run(t *testing.T) {
 		{"ids are compared", k.idsAreCompared},
 		{"ids are unlike", k.idsAreUnlike},
 		{"the first answer names the model", k.theFirstAnswerNamesTheModel},
+		{"unsent", k.unsent},
 	} {
 		t.Run(c.name, c.test)
 	}

@@ -1,0 +1,74 @@
+package wiretest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+)
+
+// hasty is a server that answers when it has read the beginning of a request, and reads no further until the test ends.
+func hasty(t testing.TB, answer string) (url string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	done := make(chan struct{})
+	all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer c.Close()
+				if _, err := io.ReadFull(c, make([]byte, 4<<10)); err != nil {
+					return
+				}
+				_, _ = io.WriteString(c, answer)
+				<-done
+			})
+		}
+	})
+	t.Cleanup(func() { close(done); l.Close(); all.Wait() })
+	return "http://" + l.Addr().String()
+}
+
+// Unsent wants answers to requests of a length, of which the server reads the beginning only, to be failures.
+func (k *Contract) Unsent(t *testing.T, length int) {
+	body := fmt.Appendf(nil, `{"prompt":"%s"}`, bytes.Repeat([]byte("x"), length))
+	for _, c := range []struct {
+		name, answer string
+		stream       bool
+		want         backends.Reason
+	}{
+		{"whole", Whole(200, "application/json", Good), false, "unsent"},
+		{"a stream", Streamed, true, "unsent"},
+		{"an error event", StreamHead + Chunked(`data: {"error":{"message":"gone"}}`+"\n\n"), true, "server_error_event"},
+		{"too large", Whole(413, "application/json", `{"error":"too large"}`), true, "http_413"},
+		{"unauthorized", Whole(401, "application/json", `{"error":"no"}`), false, "http_401"},
+	} {
+		t.Run(fmt.Sprintf("%s, %d bytes", c.name, length), func(t *testing.T) {
+			t.Parallel()
+			config := Config(hasty(t, c.answer))
+			config.Stream, config.Request = c.stream, func(int) []byte { return body }
+			r := k.Ask(t, config, 1)
+			require.Equal(t, c.want, r.Results[1].Reason, r.Attempts[0].Detail)
+		})
+	}
+	t.Run("read whole", func(t *testing.T) {
+		config := Config(Raw(t, Answers(Streamed)))
+		config.Request = func(int) []byte { return body }
+		r := k.Ask(t, config, 5)
+		for _, res := range r.Results {
+			require.Equal(t, backends.OK, res.Reason)
+		}
+	})
+}
+
+func (k *Contract) unsent(t *testing.T) { k.Unsent(t, 12<<20) }
