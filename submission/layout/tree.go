@@ -31,7 +31,6 @@ const (
 	RunName          = "run_1" // the one performance run
 	PowerName        = "power" // below performance, where power was measured
 	RangingName      = "ranging"
-	HashKey          = "hash=" // begins the line of accuracy.txt that truncation writes
 )
 
 // Round is where one round keeps what differs between rounds (spec/submission.md §1.3). Folders are a submitter's.

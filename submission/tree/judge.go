@@ -229,7 +229,7 @@ func (b *builder) score(t *test) string {
 	if err != nil {
 		return fmt.Sprintf("it was not scored: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
 	}
-	if slices.ContainsFunc(strings.Split(string(text), "\n"), func(l string) bool { return strings.HasPrefix(l, layout.HashKey) }) {
+	if layout.TruncationHash(text) != "" {
 		return fmt.Sprintf("%s has a hash already: the log was truncated before the tree was built", layout.ScoreFile)
 	}
 	var r accuracy.Result

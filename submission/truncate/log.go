@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // The organisers' form of a truncated log (spec/submission.md §6).
@@ -90,7 +90,7 @@ type change struct {
 
 // plan says what to do with a log of size bytes whose hash is sum, beside an accuracy.txt that holds text. It touches no file.
 func (k kind) plan(log io.ReaderAt, size int64, sum string, text []byte) (change, error) {
-	known := firstHash(text)
+	known := layout.TruncationHash(text)
 	switch {
 	case known == sum && size >= endSize: // a death after the hash was written: only the cut is missing
 	case known != "" && size < doneSize:
@@ -145,15 +145,6 @@ func readText(path string, needed bool) ([]byte, error) {
 		return nil, fmt.Errorf("%s has %d bytes, more than %d MiB: it should hold the scorer's figures", path, info.Size(), maxText>>20)
 	}
 	return os.ReadFile(path)
-}
-
-var hashLine = regexp.MustCompile(`(?m)^hash=(\w+)\r?$`)
-
-func firstHash(text []byte) string {
-	if m := hashLine.FindSubmatch(text); m != nil {
-		return string(m[1])
-	}
-	return ""
 }
 
 // keep puts the log, and accuracy.txt as it was, into the backup. A copy that is there already must be the same log.

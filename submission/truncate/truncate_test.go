@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/internal/golden"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 const submitter = "ExampleOrg"
@@ -139,14 +141,32 @@ func TestIsDoneOnce(t *testing.T) {
 			at.write(t, logName, input)
 			if test == "" {
 				at.write(t, txtName, "{'rouge1': 1.0}\n")
-				require.Equal(t, "", firstHash([]byte(at.read(t, txtName))))
+				require.Equal(t, "", layout.TruncationHash([]byte(at.read(t, txtName))))
 			}
 			for i := range 3 {
 				got, _ := at.run(t)
 				require.Equal(t, []State{Truncated, Hashed, Hashed}[i], got.State, got.Reason)
-				require.Equal(t, 1, len(hashLine.FindAllString(at.read(t, txtName), -1)))
-				require.Equal(t, sum(input), firstHash([]byte(at.read(t, txtName))))
+				require.Equal(t, 1, strings.Count(at.read(t, txtName), "hash="))
+				require.Equal(t, sum(input), layout.TruncationHash([]byte(at.read(t, txtName))))
 			}
+		}
+	}
+}
+
+// A scorer's own hash, which qwen3-vl's reference prints below its scores, is no mark of truncation.
+func TestAScorersHashIsNoMark(t *testing.T) {
+	const scores = `{"f1": 0.7824}`
+	for _, size := range []int{100, 9000, 30000} {
+		at := newTree(t, "")
+		input := pattern(size)
+		at.write(t, logName, input)
+		text := scores + "\n\nhash=" + sum(scores)
+		at.write(t, txtName, text)
+		for i := range 2 {
+			got, err := at.run(t)
+			require.NoError(t, err)
+			require.Equal(t, []State{Truncated, Hashed}[i], got.State)
+			require.Equal(t, text+"\nhash="+sum(input)+"\n", at.read(t, txtName))
 		}
 	}
 }
