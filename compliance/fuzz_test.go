@@ -82,13 +82,13 @@ func TestPythonFloats(t *testing.T) {
 		require.Equal(t, want, pyrepr.Float(f))
 	}
 	require.Equal(t, "nan", pyrepr.Float(math.NaN()))
-	for _, text := range []string{"", "x", "0x10", "1_0", "1p3", "1.2.3", "9 # c"} {
-		_, err := parsePyFloat(text)
-		require.ErrorIs(t, err, errNoNumber, text)
+	for _, text := range []string{"", "x", "0x10", "1p3", "1.2.3", "9 # c"} {
+		_, err := pyrepr.ParseFloat(text)
+		require.ErrorIs(t, err, pyrepr.ErrNoNumber, text)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.Float64().Draw(t, "f")
-		if got, err := parsePyFloat(" " + pyrepr.Float(f) + "\n"); err != nil || got != f {
+		if got, err := pyrepr.ParseFloat(" " + pyrepr.Float(f) + "\n"); err != nil || got != f {
 			t.Fatalf("%v came back as %v, %v", f, got, err)
 		}
 	})

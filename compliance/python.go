@@ -2,9 +2,6 @@ package compliance
 
 import (
 	"encoding/hex"
-	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -13,21 +10,6 @@ func pyBool(b bool) string {
 		return "True"
 	}
 	return "False"
-}
-
-var errNoNumber = errors.New("is no number")
-
-// parsePyFloat reads what Python's float() does, underscores between digits left out.
-func parsePyFloat(text string) (float64, error) {
-	text = strings.TrimSpace(text)
-	if strings.ContainsAny(text, "xXpP_") {
-		return 0, fmt.Errorf("%.40q %w", text, errNoNumber)
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, fmt.Errorf("%.40q %w", text, errNoNumber)
-	}
-	return f, nil
 }
 
 // pyHex reads hex as Python's bytes.fromhex does: blanks may stand between bytes, not inside one.

@@ -65,6 +65,15 @@ func (r *Result) add(s Severity, code, file, format string, args ...any) {
 	r.Strict = append(r.Strict, Finding{Code: code, Severity: s, File: file, Text: fmt.Sprintf(format, args...), Count: 1})
 }
 
+// explain adds words to a finding.
+func (r *Result) explain(code, file, words string) {
+	for i := range r.Strict {
+		if r.Strict[i].Code == code && r.Strict[i].File == file {
+			r.Strict[i].Text += words
+		}
+	}
+}
+
 // codeBroken is the finding on which the official script gives up.
 const codeBroken = "log_broken"
 

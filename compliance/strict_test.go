@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -319,5 +320,77 @@ func TestGoldenAuditSettings(t *testing.T) {
 				require.Contains(t, []string{"no_records", "score_missing"}, f.Code, f.Text)
 			}
 		})
+	}
+}
+
+// wide is a log of 64-bit tokens.
+func wide(entries []entry) string {
+	return regexp.MustCompile(`[0-9A-F]{8}`).ReplaceAllString(accuracyLog(entries), "${0}00000000")
+}
+
+// Answers of 64 bits read as 32 have twice the tokens that were counted: the finding says what to give.
+func TestDoubleCountsSuggestTheEncoding(t *testing.T) {
+	const hint = "--dtype int64"
+	for text, want := range map[string]bool{
+		wide(hundred()):        true,
+		accuracyLog(hundred()): false,
+		strings.Replace(wide(hundred()), `"token_count" : 3`, `"token_count" : 4`, 1):        false,
+		strings.Replace(accuracyLog(hundred()), `"token_count" : 3`, `"token_count" : 4`, 1): false,
+	} {
+		in := Input{Compliance: folder(t, text, ""), Scenario: models.Server, Row: llama8b}
+		r, err := Verify(Test06, in)
+		require.NoError(t, err)
+		require.Equal(t, want, strings.Contains(fmt.Sprint(r.Strict), hint), "%v", r.Strict)
+		if in.Type = Int64; want {
+			r, err = Verify(Test06, in)
+			require.NoError(t, err)
+			require.True(t, r.Pass, "%v", r.Strict)
+		}
+	}
+}
+
+// A submission's log is read under each encoding that its text may have been written with.
+func TestReadTest06(t *testing.T) {
+	good := accuracyLog(hundred())
+	for name, c := range map[string]struct {
+		text     string
+		pass     bool
+		encoding DType
+		codes    string
+	}{
+		"good":              {good, true, Int32, ""},
+		"64 bits":           {wide(hundred()), true, Int64, ""},
+		"empty":             {"[\n]\n", true, Int32, "no_records"},
+		"no bytes":          {"", false, Int32, "log_broken no_records"},
+		"cut":               {good[:len(good)-2], false, Int32, "log_broken"},
+		"several end marks": {accuracyLog(one(func(x *entry) { x.tokens = []int32{150, 2, 2} })(hundred())), true, Int32, ""},
+		"two ends inside": {accuracyLog(each(hundred(), func(x *entry) { x.tokens = []int32{x.tokens[0], 128009, 5} })),
+			true, Int32, "(eos_inside)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, encoding := ReadTest06(strings.NewReader(c.text), "the log", models.Server, llama8b)
+			require.Equal(t, c.pass, r.Pass)
+			require.Equal(t, c.encoding, encoding)
+			require.Equal(t, c.codes, codes(r), "%v", r.Strict)
+		})
+	}
+}
+
+// A tolerance of 0 is one, and not the lack of one.
+func TestToleranceOfTEST08(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(golden.Dir(t, "compliance"), "test08.json"))
+	require.NoError(t, err)
+	var file struct{ Cases []goldenCase }
+	require.NoError(t, json.Unmarshal(text, &file))
+	for _, c := range file.Cases {
+		in := Input{Compliance: folder(t, c.Files["perf.json"], ""), ReferenceAccuracy: folder(t, c.Files["acc.json"], "")}
+		for tolerance, line := range map[float64]string{0: "tolerance = 0.00%", 0.6: "tolerance = 60.00%", -1: "tolerance = -100.00%"} {
+			in.Tolerance = &tolerance
+			r, err := Verify(Test08, in)
+			require.NoError(t, err)
+			require.Contains(t, r.Files["verify_accuracy.txt"], line)
+			require.Equal(t, c.Name != "unmatched" && tolerance >= 0 && (c.Name == "ok" || tolerance > 0.598410), r.Pass, "%s, %v", c.Name, tolerance)
+			require.Equal(t, tolerance > officialTolerance, strings.Contains(codes(r), "threshold_weakened"))
+		}
 	}
 }

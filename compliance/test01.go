@@ -198,7 +198,7 @@ func (d *detail) score() (score, error) {
 		return s, fmt.Errorf("there is no %s, which %s needs", key, s.scenario)
 	}
 	var err error
-	if s.value, err = parsePyFloat(text); err != nil {
+	if s.value, err = pyrepr.ParseFloat(text); err != nil {
 		return s, fmt.Errorf("%s: %w", key, err)
 	}
 	if s.valid && d.errors > 0 {

@@ -73,8 +73,8 @@ func (a *audit) judge04(name, text string, ref, test summaryScore) error {
 		a.out.add(Fatal, "scenario_differs", path, "the audit ran %q and the performance run %q", test.scenario, ref.scenario)
 		return nil
 	}
-	r, err1 := parsePyFloat(ref.score)
-	t, err2 := parsePyFloat(test.score)
+	r, err1 := pyrepr.ParseFloat(ref.score)
+	t, err2 := pyrepr.ParseFloat(test.score)
 	if err := errors.Join(err1, err2); err != nil {
 		a.out.giveUp(path, fmt.Errorf("a score can not be read: %w", err))
 		return nil
@@ -130,7 +130,7 @@ func (s *summaryScore) take(line string) error {
 	case strings.HasPrefix(line, "Scenario"):
 		s.scenario = value
 	case percentile != nil && percentile.MatchString(line):
-		latencyNS, err := parsePyFloat(value)
+		latencyNS, err := pyrepr.ParseFloat(value)
 		if err != nil || latencyNS == 0 {
 			return fmt.Errorf("the latency %.40q gives no rate", value)
 		}

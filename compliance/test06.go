@@ -2,6 +2,7 @@ package compliance
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
@@ -29,31 +30,76 @@ type tokenLog struct {
 	samples *samples
 
 	first, eos, length bool
+	miscounted, halved int   // records whose token_count is another than the answer's length; of these, those in which it is half of it
 	died               error // where the official script gives up
+}
+
+func (a *audit) newTokenLog(path string) (*tokenLog, error) {
+	size, err := a.Type.size(Int32)
+	return &tokenLog{audit: a, path: path, size: size, samples: newSamples(), first: true, eos: true, length: true}, err
 }
 
 // test06 checks end tokens, first tokens and token counts.
 func (a *audit) test06() error {
-	size, err := a.Type.size(Int32)
+	t, err := a.newTokenLog(a.log(mllog.AccuracyName))
 	if err != nil {
 		return err
 	}
-	t := tokenLog{audit: a, path: a.log(mllog.AccuracyName), size: size, samples: newSamples(), first: true, eos: true, length: true}
-	_, err = readAccuracy(t.path, t.take)
-	if err != nil && unreadable(err) {
+	if _, err = readAccuracy(t.path, t.take); err != nil && unreadable(err) {
 		return err
 	}
+	t.judge(err)
+	return nil
+}
+
+// judge ends the reading, with the error that the log ended in.
+func (t *tokenLog) judge(err error) {
 	if err == nil {
 		err = t.died
 	}
-	t.samples.check(a, t.path)
-	if err != nil {
-		a.out.giveUp(t.path, err)
-		return nil
+	t.samples.check(t.audit, t.path)
+	if t.size == sizes[Int32] && t.miscounted > 0 && t.halved == t.miscounted {
+		t.out.explain("token_count", t.path, "; every count that differs is half of the answer's length: with --dtype int64 the answers are read as 64-bit tokens")
 	}
-	a.out.Pass = t.first && t.eos && t.length
-	a.out.Files["verify_accuracy.txt"] = t.text()
-	return nil
+	if err != nil {
+		t.out.giveUp(t.path, err)
+		return
+	}
+	t.out.Pass = t.first && t.eos && t.length
+	t.out.Files["verify_accuracy.txt"] = t.text()
+}
+
+// test06Types are the encodings of different size that the official script can be told, its default first.
+var test06Types = []DType{Int32, Int64, Int16}
+
+// ReadTest06 reads the accuracy log that a submission carries for TEST06, under each encoding that its text may have been written with,
+// and returns the reading of the first that passes, or of the default. The end token of the official script is not looked for, because the
+// option that it was given is in no file. name is what findings call the log.
+func ReadTest06(log io.Reader, name string, scenario models.Scenario, row *models.Row) (*Result, DType) {
+	asked, _ := audit06("")
+	var readings []*tokenLog
+	for _, d := range test06Types {
+		a := newAudit(Test06, Input{Scenario: scenario, Row: row, Audit: &asked, Type: d, EOSOption: "unknown"})
+		t, _ := a.newTokenLog(name) // its encoding is known
+		readings = append(readings, t)
+	}
+	read, err := mllog.ReadAccuracy(log, func(e *mllog.AccuracyEntry) error {
+		for _, t := range readings {
+			if err := t.take(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && read.Truncated {
+		err = fmt.Errorf("it ends after record %d without its closing bracket", read.Records)
+	}
+	for _, t := range readings {
+		if t.judge(err); t.out.Pass {
+			return t.out, t.Type
+		}
+	}
+	return readings[0].out, readings[0].Type
 }
 
 func (t *tokenLog) skipsFirst() bool { return t.Scenario == models.Offline }
@@ -88,6 +134,10 @@ func (t *tokenLog) take(e *mllog.AccuracyEntry) error {
 		t.die(fmt.Errorf("record %d has no token_count: the run was made without token latencies", e.Record))
 	case e.TokenCount != int64(tokens):
 		t.length = false
+		t.miscounted++
+		if int64(tokens) == 2*e.TokenCount {
+			t.halved++
+		}
 		t.out.add(Fatal, "token_count", t.path, "record %d says %d tokens and its answer has %d", e.Record, e.TokenCount, tokens)
 	}
 	t.strictTokens(e, tokens)

@@ -71,7 +71,7 @@ func findScore(expression *regexp.Regexp, printed string) (float64, error) {
 	case len(found) < 2:
 		return 0, fmt.Errorf("%s has no group for the score", expression)
 	}
-	return parsePyFloat(found[1])
+	return pyrepr.ParseFloat(found[1])
 }
 
 // samples07 is the strict reading: the official script never opens the log.

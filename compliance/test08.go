@@ -10,7 +10,7 @@ import (
 )
 
 // officialTolerance is the largest relative difference of two entropies that passes.
-const officialTolerance = 0.001
+const officialTolerance float64 = 0.001
 
 // maxPredictions bounds what is kept of the audit's run, 256 MiB; TEST08 logs about 4096 answers.
 const maxPredictions = 64 << 20
@@ -38,9 +38,9 @@ type entropyLog struct {
 
 // test08 compares the normalised entropy of logged answers with the accuracy run's.
 func (a *audit) test08() error {
-	share := a.Tolerance
-	if share == 0 {
-		share = officialTolerance
+	share := officialTolerance
+	if a.Tolerance != nil {
+		share = *a.Tolerance
 	}
 	l := &entropyLog{byQuery: map[query][]int{}}
 	for _, part := range []struct {

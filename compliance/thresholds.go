@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // maxAuditFile bounds an audit.config.
@@ -67,7 +69,7 @@ func parseThreshold(r io.Reader, key string, comments bool) (value float64, foun
 		if comments {
 			text, _, _ = strings.Cut(text, "#")
 		}
-		v, err := parsePyFloat(text)
+		v, err := pyrepr.ParseFloat(text)
 		if err != nil {
 			return 0, false, fmt.Errorf("line %d: %s: %w; a comment needs a line of its own", number, key, err)
 		}

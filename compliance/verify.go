@@ -29,7 +29,7 @@ type Input struct {
 	MaxTokens  *float64 // TEST09
 	Evaluator  string   // TEST07: what the accuracy evaluation printed
 	ScoreMatch string   // TEST07: expression whose first group is the score; empty: the official one
-	Tolerance  float64  // TEST08: largest relative difference; 0: the official one
+	Tolerance  *float64 // TEST08: largest relative difference; nil: the official one
 
 	Now time.Time // the time that TEST01's files carry
 }
@@ -66,8 +66,7 @@ func Verify(test string, in Input) (*Result, error) {
 		return nil, err
 	}
 	v := verifiers[test]
-	a := &audit{Input: in, asked: in.Audit, facts: map[string]*detail{}}
-	a.out = &Result{Test: test, Strict: []Finding{}, Figures: map[string]any{}, Files: map[string]string{}}
+	a := newAudit(test, in)
 	if a.asked == nil && in.Row != nil {
 		var err error
 		if a.asked, err = Find(test, in.Row.Name); err != nil {
@@ -81,6 +80,13 @@ func Verify(test string, in Input) (*Result, error) {
 	a.general(v.general)
 	a.out.Logs = logsOf(test, in.Compliance)
 	return a.out, nil
+}
+
+func newAudit(test string, in Input) *audit {
+	return &audit{
+		Input: in, asked: in.Audit, facts: map[string]*detail{},
+		out: &Result{Test: test, Strict: []Finding{}, Figures: map[string]any{}, Files: map[string]string{}},
+	}
 }
 
 // Complete says what a test's verification lacks in the input. It opens no file.

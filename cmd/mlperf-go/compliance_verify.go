@@ -55,9 +55,9 @@ func (p *program) complianceVerify(c *cli.Context) error {
 	}
 	in := compliance.Input{
 		Compliance: c.String("logs"), ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
-		AuditFile: c.String("audit-file"), ScoreMatch: c.String("score-pattern"), Tolerance: c.Float64("tolerance"), Type: compliance.DType(c.String("dtype")),
+		AuditFile: c.String("audit-file"), ScoreMatch: c.String("score-pattern"), Type: compliance.DType(c.String("dtype")),
 	}
-	for name, to := range map[string]**float64{"accuracy-threshold": &in.Threshold, "min-output-tokens": &in.MinTokens, "max-output-tokens": &in.MaxTokens} {
+	for name, to := range map[string]**float64{"accuracy-threshold": &in.Threshold, "min-output-tokens": &in.MinTokens, "max-output-tokens": &in.MaxTokens, "tolerance": &in.Tolerance} {
 		if c.IsSet(name) {
 			value := c.Float64(name)
 			*to = &value

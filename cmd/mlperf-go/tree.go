@@ -57,10 +57,12 @@ func oneArgument(c *cli.Context, what, name string) (string, error) {
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "hold a submission tree against the rules", ArgsUsage: "TREE", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "Exit code 0: valid, or nothing but a rehearsal's shortness wrong (class rehearsal); 1: findings that are errors.",
+		Description: "Exit code 0: valid, or a tree that says that it is a rehearsal and has no other error than class rehearsal; 1: anything else.\n" +
+			"With --compat the official checker's: 1 for a rehearsal too.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "round", Value: models.CurrentRound, Usage: "round of the rules"},
 			&cli.BoolFlag{Name: "compat", Usage: "only what the official checker says"},
+			&cli.BoolFlag{Name: "only-known", Usage: "leave out benchmarks that generate no text, instead of counting them as not judged"},
 			&cli.StringFlag{Name: "submitter", Usage: "only this submitter's folders"},
 			&cli.StringFlag{Name: "csv", Usage: "file for the official summary"},
 			&cli.StringFlag{Name: "final-report", Usage: "file for the JSON of the organisers' final report"},
@@ -84,7 +86,7 @@ func (p *program) checkTree(c *cli.Context) error {
 		return err
 	}
 	o := check.Options{
-		Round: c.String("round"), Mode: check.Strict, Submitter: c.String("submitter"), Location: c.String("location"),
+		Round: c.String("round"), Mode: check.Strict, Submitter: c.String("submitter"), Location: c.String("location"), OnlyKnown: c.Bool("only-known"),
 		SubmissionExceptions: c.Bool("submission-exceptions"), SkipEmptyFields: c.Bool("skip-meaningful-fields-emptiness-check"),
 		SkipEmptyFiles: c.Bool("skip-empty-files-check"), SkipDatasetSize: c.Bool("skip-dataset-size-check"),
 	}

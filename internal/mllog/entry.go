@@ -35,7 +35,7 @@ func (v Value) Text() string {
 	return string(inner)
 }
 
-// Any gives bool, int64, uint64 (above int64), float64, string, or for lists and maps a json.RawMessage of its own.
+// Any gives bool, int64, uint64 (above int64), float64, string, nil for null, or for lists and maps a json.RawMessage of its own.
 // What JSON can not hold (-nan, inf, broken text) is its text.
 func (v Value) Any() any {
 	if len(v) == 0 {
@@ -55,6 +55,8 @@ func (v Value) Any() any {
 		return true
 	case "false":
 		return false
+	case "null":
+		return nil
 	default:
 		return number(s)
 	}

@@ -2,11 +2,8 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +30,7 @@ type Options struct {
 	Submitter string // only this one's folders; empty: everyone's
 	Location  string // what stands before the paths in the summary CSV; empty: the root as it was given
 	Workers   int    // benchmarks that are read at a time; 0: 2
+	OnlyKnown bool   // benchmarks that generate no text are left out, and not counted either
 
 	// The official checker's switches of the same names.
 	SubmissionExceptions bool // performance logs must have no LoadGen error but the one about uncommitted changes
@@ -59,6 +57,7 @@ func Check(ctx context.Context, root string, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer c.files.close()
 	c.ended = ctx.Err
 	top := c.walk()
 	if err := c.run(ctx, top); err != nil {
@@ -98,9 +97,6 @@ func newChecker(root string, o Options) (*checker, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("checking a submission: %s is no folder; give the one that holds closed, open or network", root)
 	}
-	if err := listable(root); err != nil {
-		return nil, fmt.Errorf("checking a submission: the folder can not be read: %w; change its rights, or do it as its owner", err)
-	}
 	o.Round = round.Name
 	tables, err := tablesOf(round.Name)
 	if err != nil {
@@ -110,20 +106,11 @@ func newChecker(root string, o Options) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checker{files: files{filepath.Clean(root)}, o: o, round: round, tables: tables, layout: places, ended: func() error { return nil }}, nil
-}
-
-// listable says whether a folder's names can be read.
-func listable(folder string) error {
-	f, err := os.Open(folder)
+	opened, err := openFiles(root)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("checking a submission: the folder can not be read: %w; change its rights, or do it as its owner", err)
 	}
-	_, err = f.Readdirnames(1)
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return errors.Join(err, f.Close())
+	return &checker{files: opened, o: o, round: round, tables: tables, layout: places, ended: func() error { return nil }}, nil
 }
 
 // run gives every place to the table of rules. A benchmark and its scenario folders are one piece of work, so that what was
@@ -131,7 +118,7 @@ func listable(folder string) error {
 func (c *checker) run(ctx context.Context, top *scope) error {
 	var work []*scope
 	top.each(func(s *scope) {
-		if s.level <= benchmarkLevel {
+		if s.level <= benchmarkLevel && !s.skipped {
 			work = append(work, s)
 		}
 	})

@@ -52,11 +52,12 @@ func (s *scope) csvRow() row {
 		return nil
 	}
 	sut := s.sut()
+	note, _ := notes(sut)
 	r := row{
 		"Organization": s.at(submitterLevel).name, "Division": s.division(), "Platform": s.at(systemLevel).name,
 		"Model": s.at(benchmarkLevel).name, "MlperfModel": s.model().Name, "Scenario": s.name,
 		"Result": pyrepr.Float(s.result.metric.value), "Accuracy": s.scoreText(), "total_accelerators": accelerators(sut),
-		"Location": s.location(), "notes": notes(sut), "compliance": s.division(), "errors": "0", "version": s.round.Name,
+		"Location": s.location(), "notes": note, "compliance": s.division(), "errors": "0", "version": s.round.Name,
 		"inferred": "0", "has_power": pyRepr(s.hasPower()), "Units": s.result.metric.unit,
 		"weight_data_types": pyStr(s.result.measurements.values["weight_data_types"]),
 	}
@@ -73,39 +74,41 @@ func (s *scope) csvRow() row {
 	return r
 }
 
-// scoreText is a JSON object of the scores without its commas, quotes and braces.
+// scoreText is a JSON object of the scores, in the order in which accuracy.txt has them, without its commas, quotes and braces.
 func (s *scope) scoreText() string {
 	t := s.result.scores
-	order := sortedKeys(t.found)
-	if !s.result.otherClient {
-		order = nil
-		for _, l := range s.atLeastTargets() {
-			order = append(order, l.Metric)
-		}
-	}
-	var parts []string
-	for _, name := range order {
-		if v, ok := t.found[name]; ok {
-			parts = append(parts, name+": "+v)
-		}
+	parts := make([]string, len(t.order))
+	for i, name := range t.order {
+		parts[i] = name + ": " + t.found[name]
 	}
 	return strings.Join(parts, "  ")
 }
 
-func notes(sut *document) string {
-	hw, sw := sut.values["hw_notes"], sut.values["sw_notes"]
-	text := ""
-	if sut.has("hw_notes") {
-		text = pyStr(hw)
-	}
-	if truthy(sw) {
-		if text != "" {
-			text += ". "
+// notes joins both notes of a system as the official summary does; ok is false where it gives up, since it adds texts alone.
+func notes(sut *document) (text string, ok bool) {
+	hw, sw := sut.values[hardwareNotes], sut.values[softwareNotes]
+	if !truthy(sw) {
+		if !sut.has(hardwareNotes) {
+			return "", true
 		}
-		text += pyStr(sw)
+		return pyStr(hw), true
 	}
-	return text
+	first, isText := hw.(string)
+	second, isToo := sw.(string)
+	switch {
+	case !isToo, truthy(hw) && !isText:
+		return "", false
+	case first != "":
+		return first + ". " + second, true
+	}
+	return second, true
 }
+
+// The fields that make the summary's column of notes.
+const (
+	hardwareNotes = "hw_notes"
+	softwareNotes = "sw_notes"
+)
 
 func accelerators(sut *document) string {
 	nodes, ok := pyInt(sut.values["number_of_nodes"])

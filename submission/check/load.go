@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -20,6 +21,7 @@ type result struct {
 	measured     string    // folder of measurements, user.conf and README.md
 	src          string
 	metric       metric
+	test06       []compliance.Finding // about the log of TEST06; nil: not read yet
 }
 
 // place gives where the round keeps what belongs to a scenario folder.

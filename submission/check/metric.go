@@ -72,8 +72,9 @@ func (s *scope) measure(d *detail, b *benchmark) metric {
 	return m
 }
 
+// take reads a figure as the official checker does, which accepts a number in a text too.
 func (m *metric) take(d *detail, key string) {
-	v, ok := d.number(key)
+	v, ok := pyFloat(d.value(key))
 	if !ok {
 		m.key = key
 		m.err = fmt.Errorf("the log has no number for %s", key)

@@ -138,8 +138,8 @@ func clientScores(results *document, accuracy *detail) *scores {
 		}
 		total, counted = total+n, counted || ok
 		if score, ok := entry["score"].(map[string]any); ok && len(t.found) == 0 {
-			for k, v := range score {
-				t.found[k] = pyStr(v)
+			for _, k := range sortedKeys(score) {
+				t.put(k, pyStr(score[k]))
 			}
 		}
 	}

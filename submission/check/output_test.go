@@ -32,14 +32,91 @@ The submission is valid.
 
 	b.Reset()
 	require.NoError(t, checked(t, Options{Mode: Compat}, change("log_set", "~/Server"+perfOf, "effective_min_duration_ms", "10000")).Text(&b))
-	require.Equal(t, `valid      closed/ExampleOrg/results/sim-8x/llama3.1-8b/Offline  882.565 Tokens/s
-rehearsal  closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server   1008.82 Tokens/s
+	require.Equal(t, `valid    closed/ExampleOrg/results/sim-8x/llama3.1-8b/Offline  882.565 Tokens/s
+invalid  closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server   1008.82 Tokens/s
 
 error [min-duration, rehearsal] closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server/performance/run_1/mlperf_log_detail.txt, effective_min_duration_ms: found 10000, expected at least 600000; run with min_duration 600000 or more
 
 round v6.1, compat rules: 1 results valid, 1 not; 1 errors, 0 warnings
-The submission is a rehearsal: durations, counts and totals are those of short runs, and nothing else is wrong.
+The submission is not valid.
 `, b.String())
+}
+
+// A shortened tree is a rehearsal where it says so, and then for the strict rules alone: the official checker rejects both.
+func TestARehearsalSaysThatItIsOne(t *testing.T) {
+	short := change("log_set", "~/Server"+perfOf, "effective_min_duration_ms", "10000")
+	mark := change("json_set", "~/Server/measurements.json", "rehearsal", "true")
+	for _, c := range []struct {
+		mode    Mode
+		changes []mutation
+		only    bool
+		word    string
+		verdict string
+	}{
+		{Strict, []mutation{short, mark}, true, "rehearsal  closed", "The submission is a rehearsal"},
+		{Strict, []mutation{short}, false, "invalid  closed", "it does not say that it is a rehearsal."},
+		{Compat, []mutation{short, mark}, false, "invalid  closed", "The submission is not valid.\n"},
+	} {
+		r := checked(t, Options{Mode: c.mode}, c.changes...)
+		require.False(t, r.Valid)
+		require.Equal(t, c.only, r.OnlyRehearsal(), c.mode)
+		require.Equal(t, c.only, r.Rehearsal)
+		var b bytes.Buffer
+		require.NoError(t, r.Text(&b))
+		require.Contains(t, b.String(), c.word)
+		require.Contains(t, b.String(), c.verdict)
+	}
+}
+
+// What has no rules is counted, and left out where that is asked for.
+func TestBenchmarksWithoutRules(t *testing.T) {
+	other := change("copy", strings.TrimSuffix(bench, "/"), home+"results/sim-8x/resnet")
+	r := checked(t, Options{}, other)
+	require.Equal(t, Counts{Valid: 2, NotJudged: 2, Warnings: 1}, r.Counts)
+	require.Equal(t, "2 results of resnet", r.Findings[0].Found)
+	require.Len(t, r.Results, 2)
+	var b bytes.Buffer
+	require.NoError(t, r.Text(&b))
+	require.Contains(t, b.String(), "2 results valid, 0 not, 2 not judged; 0 errors, 1 warnings\nThe submission is valid as far as it was judged.")
+	r = checked(t, Options{OnlyKnown: true}, other)
+	require.Equal(t, Counts{Valid: 2}, r.Counts)
+	require.Empty(t, r.Findings)
+
+	mapping := change("write", "open/ExampleOrg/model_mapping.json", `{"mine": "bert-99", "yours": "llama3.1-8b"}`)
+	open := []mutation{change("rename", "closed", "open"), change("json_set", "open/ExampleOrg/systems/sim-8x.json", "division", `"open"`), mapping,
+		change("copy", "open/ExampleOrg/results/sim-8x/llama3.1-8b", "open/ExampleOrg/results/sim-8x/mine"),
+		change("rename", "open/ExampleOrg/results/sim-8x/llama3.1-8b", "open/ExampleOrg/results/sim-8x/yours")}
+	require.Equal(t, Counts{Valid: 2, NotJudged: 2, Warnings: 1}, checked(t, Options{Mode: Compat}, open...).Counts)
+}
+
+// The summary's scores stand in the order in which accuracy.txt has them.
+func TestScoresInTheOrderOfTheFile(t *testing.T) {
+	text := "'gen_len': 8166958 'rougeLsum': '35.8119'\n'rouge1': '38.8012' 'rouge2': '15.9231'\n'rougeL': '24.5043'\nhash=" + strings.Repeat("0", 64) + "\n"
+	r := checked(t, Options{}, change("write", "~/Offline/accuracy/accuracy.txt", text))
+	require.True(t, r.Valid, "%v", r.Findings)
+	require.Equal(t, "ROUGELSUM: 35.8119  GEN_LEN: 8166958  ROUGE1: 38.8012  ROUGE2: 15.9231  ROUGEL: 24.5043", r.Results[0].row["Accuracy"])
+}
+
+// Notes are joined as Python joins texts: what it can not join, the summary can not have.
+func TestNotes(t *testing.T) {
+	for _, c := range []struct {
+		values map[string]any
+		text   string
+		ok     bool
+	}{
+		{map[string]any{}, "", true},
+		{map[string]any{"hw_notes": nil}, "None", true},
+		{map[string]any{"hw_notes": nil, "sw_notes": "b"}, "b", true},
+		{map[string]any{"hw_notes": "a", "sw_notes": "b"}, "a. b", true},
+		{map[string]any{"hw_notes": "a", "sw_notes": json.Number("0")}, "a", true},
+		{map[string]any{"hw_notes": true}, "True", true},
+		{map[string]any{"hw_notes": true, "sw_notes": "b"}, "", false},
+		{map[string]any{"sw_notes": []any{"b"}}, "", false},
+	} {
+		text, ok := notes(&document{values: c.values})
+		require.Equal(t, c.text, text, "%v", c.values)
+		require.Equal(t, c.ok, ok, "%v", c.values)
+	}
 }
 
 func TestJSON(t *testing.T) {

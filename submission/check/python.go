@@ -31,9 +31,14 @@ func truthy(v any) bool {
 	return !ok || f != 0
 }
 
-// number gives the value of any kind of number that a JSON, YAML or log reader makes.
+// number gives the value of any kind of number that a JSON, YAML or log reader makes. Python counts with true as with 1.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
+	case bool:
+		if v {
+			return 1, true
+		}
+		return 0, true
 	case int:
 		return float64(v), true
 	case int64:
@@ -49,17 +54,43 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
+// pyFloat is float(v): numbers, and texts that hold one.
+func pyFloat(v any) (float64, bool) {
+	if text, ok := v.(string); ok {
+		f, err := pyrepr.ParseFloat(text)
+		return f, err == nil
+	}
+	return number(v)
+}
+
+// equalsInt compares as Python does: exactly, and never with a text.
+func equalsInt(v any, want uint64) bool {
+	switch v := v.(type) {
+	case int:
+		return v >= 0 && uint64(v) == want
+	case int64:
+		return v >= 0 && uint64(v) == want
+	case uint64:
+		return v == want
+	case float64:
+		if math.IsNaN(v) {
+			return false
+		}
+		whole, accuracy := big.NewFloat(v).Uint64()
+		return accuracy == big.Exact && whole == want
+	}
+	return false
+}
+
 // pyInt is int(v): whole numbers, numbers cut at the point, and texts that hold a whole number.
 func pyInt(v any) (*big.Int, bool) {
 	text, isText := v.(string)
-	if n, ok := v.(json.Number); ok {
-		text, isText = string(n), !strings.ContainsAny(string(n), ".eE")
-	}
-	if len(text) > 4300 { // Python's own bound
-		return nil, false
+	if n, ok := v.(json.Number); ok && !strings.ContainsAny(string(n), ".eE") {
+		text, isText = string(n), true
 	}
 	if isText {
-		return new(big.Int).SetString(strings.ReplaceAll(strings.TrimSpace(text), "_", ""), 10)
+		n, err := pyrepr.ParseInt(text)
+		return n, err == nil
 	}
 	f, ok := number(v)
 	if !ok || math.IsNaN(f) || math.IsInf(f, 0) {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"path"
+	"slices"
 
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -11,22 +12,24 @@ const Schema = "mlperf-go/check/1"
 
 // Report is what a check found.
 type Report struct {
-	Schema   string    `json:"schema"`
-	Root     string    `json:"root"`
-	Round    string    `json:"round"`
-	Mode     Mode      `json:"mode"`
-	Valid    bool      `json:"valid"`
-	Counts   Counts    `json:"counts"`
-	Results  []Result  `json:"results"`
-	Findings []Finding `json:"findings"`
+	Schema    string    `json:"schema"`
+	Root      string    `json:"root"`
+	Round     string    `json:"round"`
+	Mode      Mode      `json:"mode"`
+	Valid     bool      `json:"valid"`
+	Rehearsal bool      `json:"rehearsal"` // not valid, and OnlyRehearsal
+	Counts    Counts    `json:"counts"`
+	Results   []Result  `json:"results"`
+	Findings  []Finding `json:"findings"`
 }
 
 // Counts are the totals of a report.
 type Counts struct {
-	Valid    int `json:"valid"`   // scenario folders with a valid result
-	Invalid  int `json:"invalid"` // and without
-	Errors   int `json:"errors"`
-	Warnings int `json:"warnings"`
+	Valid     int `json:"valid"`      // scenario folders with a valid result
+	Invalid   int `json:"invalid"`    // and without
+	NotJudged int `json:"not_judged"` // scenario folders of benchmarks that this program has no rules for
+	Errors    int `json:"errors"`
+	Warnings  int `json:"warnings"`
 }
 
 // Result is one scenario folder.
@@ -41,7 +44,7 @@ type Result struct {
 	Valid     bool    `json:"valid"`
 	Metric    float64 `json:"metric"` // 0 where there is none
 	Unit      string  `json:"unit"`
-	Rehearsal bool    `json:"rehearsal"` // its only errors are of class rehearsal
+	Rehearsal bool    `json:"rehearsal"` // it carries a rehearsal's mark, and its only errors are of class rehearsal
 
 	row row // of the summary CSV; empty where the result is not valid
 }
@@ -50,11 +53,15 @@ type Result struct {
 type summary struct {
 	metric float64
 	unit   string
+	marked bool // measurements.json says that the result is a rehearsal's
 	row    row
 }
 
 func (s *scope) summary() *summary {
-	return &summary{metric: finite(s.result.metric.value), unit: s.result.metric.unit, row: s.csvRow()}
+	return &summary{
+		metric: finite(s.result.metric.value), unit: s.result.metric.unit, row: s.csvRow(),
+		marked: truthy(s.result.measurements.values[layout.RehearsalKey]),
+	}
 }
 
 // finite gives 0 for what JSON can not hold.
@@ -65,14 +72,19 @@ func finite(f float64) float64 {
 	return f
 }
 
-// OnlyRehearsal is true where nothing is wrong but what a full run would have: no error of another class.
+// OnlyRehearsal reports whether the only thing wrong with the tree is that it is a rehearsal and says so: every error is of class
+// rehearsal, and every result that has one carries the mark (layout.RehearsalKey). A valid tree has no error. Under Compat a rehearsal
+// is as wrong as for the official checker, which knows none.
 func (r *Report) OnlyRehearsal() bool {
-	for _, f := range r.Findings {
-		if f.Severity == Error && f.Class != Rehearsal {
-			return false
-		}
+	if r.Valid || r.Mode == Compat {
+		return r.Valid
 	}
-	return true
+	return r.shortened() && !slices.ContainsFunc(r.Results, func(one Result) bool { return !one.Valid && !one.Rehearsal })
+}
+
+// shortened reports whether every error is of class rehearsal, whether or not the tree says that it is one.
+func (r *Report) shortened() bool {
+	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Error && f.Class != Rehearsal })
 }
 
 func (c *checker) report(top *scope) *Report {
@@ -97,14 +109,16 @@ func (c *checker) report(top *scope) *Report {
 			r.Counts.Invalid++
 		}
 	}
+	r.Counts.NotJudged = top.notJudged()
 	r.Valid = r.Counts.Errors == 0
+	r.Rehearsal = !r.Valid && r.OnlyRehearsal()
 	return r
 }
 
 func (s *scope) asResult() Result {
 	one := Result{
 		Path: s.path, Division: s.division(), Submitter: s.at(submitterLevel).name, System: s.at(systemLevel).name,
-		Benchmark: s.at(benchmarkLevel).name, Scenario: s.name, Valid: !s.invalid(), Rehearsal: s.onlyRehearsal(),
+		Benchmark: s.at(benchmarkLevel).name, Scenario: s.name, Valid: !s.invalid(), Rehearsal: s.o.Mode == Strict && s.onlyRehearsal(),
 		Metric: s.row.metric, Unit: s.row.unit,
 	}
 	if b := s.model(); b != nil {
@@ -116,9 +130,9 @@ func (s *scope) asResult() Result {
 	return one
 }
 
-// onlyRehearsal: something is wrong here or above, and all of it of that class.
+// onlyRehearsal reports whether the result carries a rehearsal's mark, and something is wrong here or above, all of it of that class.
 func (s *scope) onlyRehearsal() bool {
-	if !s.invalid() {
+	if !s.invalid() || !s.row.marked {
 		return false
 	}
 	for ; s != nil; s = s.up {

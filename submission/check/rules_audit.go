@@ -9,7 +9,9 @@ import (
 	"path"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -23,6 +25,10 @@ var auditRules = []Rule{
 		Advice: "look into the text for what failed, and repeat the audit", look: auditResult},
 	{ID: "audit-skipped", Class: Audit, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen, enforced},
 		Advice: "verify the audit's run under its own scenario: only Offline has no first token to compare", look: auditSkipped},
+	{ID: "audit-log", Class: Audit, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen, enforced},
+		Advice: "put the whole log there that the text was written about; if it is that one, repeat the audit", look: auditLog(compliance.Fatal)},
+	{ID: "audit-log-notes", Class: Audit, Severity: Warning, Strict: true, level: resultLevel, when: []condition{byLoadGen, enforced},
+		Advice: "look into the log: no official tool asks, a reviewer may", look: auditLog(compliance.Warning)},
 	{ID: "audit-files", Class: Audit, Severity: Warning, Strict: true, level: resultLevel, when: []condition{byLoadGen, enforced},
 		Advice: "put the verification's whole output there: no tool asks for it, a reviewer may", look: auditFiles},
 }
@@ -122,6 +128,50 @@ func auditFiles(s *scope, breach say) {
 			}
 		}
 	})
+}
+
+// deniesText are the findings about a log under which the official script could not have written a text that passes.
+var deniesText = map[string]bool{"log_broken": true, "no_records": true, "token_count": true, "first_token_differs": true, "first_token_missing": true, "record_broken": true}
+
+// auditLog reads the log of TEST06 itself: its text may hide that there is none. It reports what denies the text as Fatal, else the rest,
+// each kind of finding once.
+func auditLog(severity compliance.Severity) func(*scope, say) {
+	return func(s *scope, breach say) {
+		s.eachAudit(func(name, folder string, _ audit) {
+			file := path.Join(folder, layout.Accuracy, mllog.AccuracyName)
+			if name != compliance.Test06 {
+				return
+			}
+			findings := s.test06Log(file)
+			for _, f := range findings {
+				if deniesText[f.Code] == (severity == compliance.Fatal) {
+					breach(file, f.Code, f.Text, nil)
+				}
+			}
+		})
+	}
+}
+
+// test06Log is read once for a scenario folder.
+func (s *scope) test06Log(file string) []compliance.Finding {
+	if s.result.test06 != nil {
+		return s.result.test06
+	}
+	s.result.test06 = []compliance.Finding{}
+	f, err := s.files.open(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // another rule's
+	case err != nil:
+		s.result.test06 = append(s.result.test06, compliance.Finding{Code: "log_broken", Text: err.Error()})
+		return s.result.test06
+	}
+	defer f.Close()
+	r, encoding := compliance.ReadTest06(io.LimitReader(f, maxLog), file, models.Scenario(canonical(s.name)), s.model().row)
+	if s.result.test06 = r.Strict; encoding != compliance.Int32 {
+		s.result.test06 = append(s.result.test06, compliance.Finding{Code: "encoding", Text: fmt.Sprintf("the answers are %s, not the official script's default", encoding)})
+	}
+	return s.result.test06
 }
 
 func anyOf(seen map[string]bool, lines []string) bool {

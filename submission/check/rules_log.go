@@ -27,6 +27,8 @@ var logRules = []Rule{
 		Advice: "repeat the accuracy run after removing what the error names", look: accuracyErrors},
 	{ID: "accuracy-test-mode", Class: Run, Severity: Error, Strict: true, level: resultLevel, when: []condition{accuracyLog},
 		Advice: "put the accuracy run's files there", look: func(s *scope, b say) { testMode(s.result.accuracy, "AccuracyOnly", b) }},
+	{ID: "accuracy-scenario", Class: Run, Severity: Warning, Strict: true, level: resultLevel, when: []condition{accuracyLog},
+		Advice: "put the files of the folder's own accuracy run there: no official tool asks, a reviewer may", look: accuracyScenario},
 	{ID: "log-repeated-key", Class: Log, Severity: Warning, Strict: true, level: resultLevel, when: []condition{loadgen},
 		Advice: "look whether two runs wrote into one log; the first value counts", look: repeatedKeys},
 }
@@ -82,6 +84,12 @@ func accuracyErrors(s *scope, breach say) {
 	d := s.result.accuracy
 	if d.errors > 0 && (d.grave > 0 || !s.o.SubmissionExceptions || s.o.Mode == Strict) {
 		breach(d.path, "is_error", d.errorList(), "no error")
+	}
+}
+
+func accuracyScenario(s *scope, breach say) {
+	if d := s.result.accuracy; !s.mayHold(d) {
+		breach(d.path, "effective_scenario", orNothing(d.value("effective_scenario")), s.name)
 	}
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -22,12 +23,12 @@ var scenarioRules = []Rule{
 		Advice: "remove the folder, or submit in open", look: scenarioUnknown},
 	{ID: "scenario-spelling", Class: Tree, Severity: Error, level: resultLevel,
 		Advice: "rename the folder", look: scenarioSpelling},
-	{ID: "scenario-case", Class: Tree, Severity: Error, Strict: true, level: resultLevel,
-		Advice: "rename the folder", look: scenarioCase},
+	{ID: "scenario-case", Class: Tree, Severity: Warning, Strict: true, level: resultLevel,
+		Advice: "rename the folder: the official checkers accept lower case, and their summary prints it", look: scenarioCase},
 	{ID: "accuracy-files", Class: Tree, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen},
 		Advice: "leave LoadGen's files and accuracy.txt alone in the folder", look: accuracyFiles},
 	{ID: "performance-files", Class: Tree, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen},
-		Advice: "leave LoadGen's files alone in the folder", look: performanceFiles},
+		Advice: "leave LoadGen's files alone in the folder, and spl.txt where power was measured", look: performanceFiles},
 	{ID: "power", Class: Run, Severity: Warning, level: resultLevel,
 		Advice: "check power measurements with the Power working group's tools; this program knows no rule about them", look: powerMeasured},
 }
@@ -123,8 +124,15 @@ func accuracyFiles(s *scope, breach say) {
 }
 
 func performanceFiles(s *scope, breach say) {
-	s.compareFiles(s.path+"/"+layout.PerformanceRun, []string{mllog.SummaryName, mllog.DetailName}, []string{mllog.AccuracyName}, breach)
+	optional := []string{mllog.AccuracyName}
+	if s.hasPower() {
+		optional = append(optional, powerLogName)
+	}
+	s.compareFiles(s.path+"/"+layout.PerformanceRun, []string{mllog.SummaryName, mllog.DetailName}, optional, breach)
 }
+
+// powerLogName is the power analyzer's log, which lies beside LoadGen's where power was measured.
+const powerLogName = "spl.txt"
 
 func (s *scope) compareFiles(folder string, needed, optional []string, breach say) {
 	l := s.files.list(folder)
@@ -152,6 +160,6 @@ func powerMeasured(s *scope, breach say) {
 }
 
 func (s *scope) hasPower() bool {
-	_, ok := s.files.size(s.path + "/performance/power")
+	_, ok := s.files.size(path.Join(s.path, layout.Performance, layout.PowerName))
 	return ok
 }

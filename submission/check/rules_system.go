@@ -27,6 +27,8 @@ var systemRules = []Rule{
 		Advice: `fill the field; where there is nothing to say write "N/A", for a count of none the string "0"`, look: systemFieldEmpty},
 	{ID: "system-number", Class: Document, Severity: Error, level: systemLevel, when: []condition{described},
 		Advice: "write a whole number: the summary multiplies it", look: systemNumber},
+	{ID: "system-notes", Class: Document, Severity: Error, level: systemLevel, when: []condition{described},
+		Advice: "write both notes as texts: the summary joins them", look: systemNotes},
 	{ID: "system-submitter", Class: Document, Severity: Error, level: systemLevel, when: []condition{described},
 		Advice: "name the submitter as its folder is called", look: systemSubmitter},
 	{ID: "system-division", Class: Document, Severity: Error, level: systemLevel, when: []condition{described},
@@ -104,9 +106,16 @@ func systemNumber(s *scope, breach say) {
 	}
 	for _, name := range names {
 		v := s.sut().values[name]
-		if _, ok := pyInt(v); !ok && truthy(v) {
+		if _, ok := pyInt(v); !ok && s.sut().has(name) && (truthy(v) || s.o.SkipEmptyFields) {
 			breach(s.sut().path, name, v, "a whole number")
 		}
+	}
+}
+
+func systemNotes(s *scope, breach say) {
+	if _, ok := notes(s.sut()); !ok {
+		hw, sw := s.sut().values[hardwareNotes], s.sut().values[softwareNotes]
+		breach(s.sut().path, softwareNotes, shown(pyRepr(hw)+" and "+pyRepr(sw)), "two texts")
 	}
 }
 

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,6 +19,10 @@ var treeRules = []Rule{
 		Advice: "move it out of the tree; only .md and .pdf files may lie beside the divisions", look: rootFiles},
 	{ID: "no-result", Class: Tree, Severity: Error, Strict: true, level: rootLevel,
 		Advice: "give the folder that holds closed, open or network, with at least one results/<system>/<benchmark>/<scenario>", look: noResult},
+	{ID: "link-outside", Class: Tree, Severity: Error, level: rootLevel,
+		Advice: "put the folder itself there: nothing outside of the tree is read, and only what lies in it is packed", look: linksOutside},
+	{ID: "benchmark-not-judged", Class: Tree, Severity: Warning, level: rootLevel,
+		Advice: "check these results with the official checker; --only-known leaves them out", look: benchmarksNotJudged},
 	{ID: "too-many-folders", Class: Tree, Severity: Error, level: rootLevel,
 		Advice: "check a part of the tree; look for links that lead in a circle", look: tooManyFolders},
 	{ID: "division-file", Class: Tree, Severity: Error, Strict: true, level: divisionLevel,
@@ -58,13 +60,37 @@ func rootFiles(s *scope, breach say) {
 
 func noResult(s *scope, breach say) {
 	found := false
-	s.each(func(d *scope) { found = found || d.level == resultLevel })
+	s.each(func(d *scope) { found = found || d.level == resultLevel || d.skipped })
 	if !found {
 		breach(".", "", "no scenario folder", "at least one")
 	}
 }
 
+// linksOutside looks at every folder in which the walk looked for results: a link that it does not follow would hide some.
+func linksOutside(s *scope, breach say) {
+	s.each(func(d *scope) {
+		for _, name := range d.here.outside {
+			breach(path.Join(d.path, name), "", errOutside, "the folder itself")
+		}
+	})
+}
+
+func benchmarksNotJudged(s *scope, breach say) {
+	names := map[string]bool{}
+	s.each(func(d *scope) {
+		if d.skipped {
+			names[d.name] = true
+		}
+	})
+	if len(names) > 0 {
+		breach(s.path, "", fmt.Sprintf("%d results of %s", s.notJudged(), strings.Join(sortedKeys(names), ", ")), "language and vision-language benchmarks")
+	}
+}
+
 func tooManyFolders(s *scope, breach say) {
+	if s.files.links.Load() > maxLinks {
+		breach(".", "", fmt.Sprintf("more than %d links; the rest is not looked at", maxLinks), "fewer")
+	}
 	if s.places > maxFolders {
 		breach(".", "", fmt.Sprintf("more than %d submitters, systems, benchmarks and scenarios; the rest is not looked at", maxFolders), "fewer")
 	}
@@ -84,72 +110,50 @@ const maxFiles = 2_000_000
 
 func submitterFiles(s *scope, breach say) {
 	seen := 0
-	base := s.files.at(s.path)
-	_ = filepath.WalkDir(base, func(name string, e fs.DirEntry, err error) error {
-		rel, relErr := filepath.Rel(s.files.root, name)
-		if relErr != nil {
-			rel = name
-		}
-		rel = filepath.ToSlash(rel)
-		if err != nil {
-			breach(rel, "", err, "a file or folder that can be read")
-			if e != nil && e.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if s.ended() != nil {
-			return fs.SkipAll
-		}
+	err := s.files.walk(s.path, maxFiles+1, func(at found) bool {
 		if seen++; seen > maxFiles {
 			breach(s.path, "", fmt.Sprintf("more than %d files", maxFiles), "fewer")
-			return fs.SkipAll
+			return false
 		}
-		if name != base {
-			s.oneFile(name, rel, e, breach)
-		}
-		return nil
+		s.oneFile(at, breach)
+		return s.ended() == nil
 	})
-}
-
-func (s *scope) oneFile(name, rel string, e fs.DirEntry, breach say) {
-	if strings.HasPrefix(e.Name(), ".") {
-		breach(rel, "", "a name that begins with a dot", "another name")
-	}
-	if strings.Contains(e.Name(), " ") {
-		breach(rel, "", "a name with a blank", "another name")
-	}
-	switch {
-	case e.IsDir():
-		if strings.HasSuffix(e.Name(), "__pycache__") {
-			breach(rel, "", "a __pycache__ folder", "none")
-		}
-		if isEmpty(name) {
-			breach(rel, "", "an empty folder", "a file in it, or no such folder")
-		}
-	case e.Type()&fs.ModeSymlink != 0:
-		info, err := os.Stat(name)
-		switch {
-		case err != nil:
-			breach(rel, "", "a link that leads nowhere", "the file itself")
-		case info.Size() > maxFileSize && !info.IsDir():
-			breach(rel, "", fmt.Sprintf("%d bytes", info.Size()), fmt.Sprintf("at most %d", maxFileSize))
-		}
-	default:
-		if info, err := e.Info(); err == nil && info.Size() > maxFileSize {
-			breach(rel, "", fmt.Sprintf("%d bytes", info.Size()), fmt.Sprintf("at most %d", maxFileSize))
-		}
-	}
-}
-
-func isEmpty(folder string) bool {
-	d, err := os.Open(folder)
 	if err != nil {
-		return false // the walk names it
+		breach(s.path, "", err, "a folder that can be read")
 	}
-	defer d.Close()
-	names, err := d.Readdirnames(1)
-	return len(names) == 0 && !errors.Is(err, fs.ErrPermission)
+}
+
+func (s *scope) oneFile(at found, breach say) {
+	if strings.HasPrefix(at.Name(), ".") {
+		breach(at.name, "", "a name that begins with a dot", "another name")
+	}
+	if strings.Contains(at.Name(), " ") {
+		breach(at.name, "", "a name with a blank", "another name")
+	}
+	if at.IsDir() {
+		if strings.HasSuffix(at.Name(), "__pycache__") {
+			breach(at.name, "", "a __pycache__ folder", "none")
+		}
+		switch {
+		case at.err != nil:
+			breach(at.name, "", at.err, "a folder that can be read")
+		case at.empty:
+			breach(at.name, "", "an empty folder", "a file in it, or no such folder")
+		}
+		return
+	}
+	info, err := at.dir.Lstat(at.Name())
+	if at.Type()&fs.ModeSymlink != 0 {
+		switch info, err = s.files.stat(at.name); {
+		case errors.Is(err, errOutside):
+			breach(at.name, "", err, "the file itself")
+		case err != nil:
+			breach(at.name, "", "a link that leads nowhere", "the file itself")
+		}
+	}
+	if err == nil && !info.IsDir() && info.Size() > maxFileSize {
+		breach(at.name, "", fmt.Sprintf("%d bytes", info.Size()), fmt.Sprintf("at most %d", maxFileSize))
+	}
 }
 
 func calibration(s *scope, breach say) {

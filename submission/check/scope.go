@@ -20,6 +20,7 @@ type scope struct {
 	system  *document         // of a system: its description
 	mapping map[string]string // of a submitter: own benchmark names
 	bench   *benchmark        // of a benchmark: its rules; nil where none is known
+	skipped bool              // of a benchmark: an official one that generates no text, for which there are no rules here
 	result  *result           // of a scenario folder while its rules are asked
 
 	findings []Finding
@@ -67,6 +68,17 @@ func (s *scope) add(level level, name string) *scope {
 	return d
 }
 
+// notJudged counts the scenario folders of benchmarks without rules.
+func (s *scope) notJudged() int {
+	n := 0
+	s.each(func(d *scope) {
+		if d.skipped {
+			n += len(d.here.folders)
+		}
+	})
+	return n
+}
+
 // maxFolders bounds the places of a tree. A round's whole tree has some thousands; links can make a small one look endless.
 const maxFolders = 20_000
 
@@ -91,14 +103,18 @@ func (c *checker) walk() *scope {
 // room says whether one more place is looked at.
 func (c *checker) room() bool {
 	c.places++
-	return c.places <= maxFolders && c.ended() == nil
+	return c.places <= maxFolders && c.files.links.Load() <= maxLinks && c.ended() == nil
 }
 
 func (c *checker) walkSubmitter(s *scope) {
 	if isOpen(s) {
 		s.mapping = c.readMapping(path.Join(s.path, layout.MappingName))
 	}
-	for _, system := range c.files.list(path.Join(s.path, layout.ResultsName)).folders {
+	results := c.files.list(path.Join(s.path, layout.ResultsName))
+	for _, link := range results.outside {
+		s.here.outside = append(s.here.outside, path.Join(layout.ResultsName, link))
+	}
+	for _, system := range results.folders {
 		if !c.room() {
 			return
 		}
@@ -109,8 +125,14 @@ func (c *checker) walkSubmitter(s *scope) {
 			if !c.room() {
 				return
 			}
+			bench, other := y.find(name)
+			if other && c.o.OnlyKnown {
+				continue
+			}
 			b := y.add(benchmarkLevel, name)
-			b.bench = b.find()
+			if b.bench, b.skipped = bench, other; other {
+				continue
+			}
 			for _, scenario := range b.here.folders {
 				if !c.room() {
 					return

@@ -38,6 +38,7 @@ type scores struct {
 	absent bool
 	err    error
 	found  map[string]string // of each metric the last value, as it stands there
+	order  []string          // its keys, as they were found first
 	passed map[string]bool   // seen at or above its target
 	low    []breach
 	high   []breach
@@ -100,7 +101,7 @@ func (t *scores) take(line string, low, high targets) {
 		if !ok {
 			continue
 		}
-		t.found[l.Metric] = text
+		t.put(l.Metric, text)
 		if value >= l.Bound {
 			t.passed[l.Metric] = true
 		} else {
@@ -112,6 +113,13 @@ func (t *scores) take(line string, low, high targets) {
 			t.high = append(t.high, breach{h.Metric, text, h.Bound})
 		}
 	}
+}
+
+func (t *scores) put(metric, text string) {
+	if _, seen := t.found[metric]; !seen {
+		t.order = append(t.order, metric)
+	}
+	t.found[metric] = text
 }
 
 func (t *scores) value(metric, line string) (text string, value float64, ok bool) {

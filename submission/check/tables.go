@@ -63,11 +63,18 @@ func (t *targets) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-var tables = sync.OnceValues(func() ([]*benchmark, error) {
-	var file struct {
-		Summary, Both map[string]scenarioSet // only anchors
-		Benchmarks    []*benchmark
-	}
+// roundTables is the file's content.
+type roundTables struct {
+	Summary, Both map[string]scenarioSet // only anchors
+	Benchmarks    []*benchmark
+	NotJudged     struct {
+		Names []string
+		Parts []string // of the names that the official checker guesses a benchmark from
+	} `yaml:"not_judged"`
+}
+
+var tables = sync.OnceValues(func() (*roundTables, error) {
+	var file roundTables
 	in := yaml.NewDecoder(bytes.NewReader(roundsYAML))
 	in.KnownFields(true)
 	if err := in.Decode(&file); err != nil {
@@ -76,7 +83,7 @@ var tables = sync.OnceValues(func() ([]*benchmark, error) {
 	for _, b := range file.Benchmarks {
 		b.fromRegistry()
 	}
-	return file.Benchmarks, nil
+	return &file, nil
 })
 
 // tablesOf gives the benchmarks of a round by name.
@@ -86,7 +93,7 @@ func tablesOf(round string) (map[string]*benchmark, error) {
 		return nil, err
 	}
 	of := map[string]*benchmark{}
-	for _, b := range all {
+	for _, b := range all.Benchmarks {
 		if slices.Contains(b.Rounds, round) {
 			of[b.Name] = b
 		}
@@ -157,17 +164,29 @@ func (b *benchmark) atLeast(scenario string) targets {
 	return b.AtLeast
 }
 
-// find gives the rules of a benchmark folder: by its name, its alias, or in open by the submitter's own mapping.
-func (s *scope) find() *benchmark {
-	if b := s.tables[s.name]; b != nil {
-		return b
+// find returns the rules of a benchmark folder: by its name, its alias, or in open by the submitter's own mapping. Where there are none,
+// other reports whether the name is that of an official benchmark that generates no text.
+func (s *scope) find(name string) (rules *benchmark, other bool) {
+	if b := s.tables[name]; b != nil {
+		return b, false
 	}
 	for _, b := range s.tables {
-		if b.Alias == s.name {
-			return b
+		if b.Alias == name {
+			return b, false
 		}
 	}
-	return s.tables[s.at(submitterLevel).mapping[s.name]]
+	mapped := s.at(submitterLevel).mapping[name]
+	b := s.tables[mapped]
+	return b, b == nil && (generatesNoText(name) || generatesNoText(mapped))
+}
+
+func generatesNoText(name string) bool {
+	all, err := tables()
+	if err != nil || name == "" {
+		return false
+	}
+	return slices.Contains(all.NotJudged.Names, name) ||
+		slices.ContainsFunc(all.NotJudged.Parts, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // set gives the scenarios of the benchmark for the kind of system that it ran on; ok is false where that has none.

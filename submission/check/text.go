@@ -27,8 +27,8 @@ func (r *Report) Text(w io.Writer) error {
 	for _, f := range r.Findings {
 		fmt.Fprintf(out, "\n%s\n", f)
 	}
-	fmt.Fprintf(out, "\nround %s, %s rules: %d results valid, %d not; %d errors, %d warnings\n",
-		r.Round, r.Mode, r.Counts.Valid, r.Counts.Invalid, r.Counts.Errors, r.Counts.Warnings)
+	fmt.Fprintf(out, "\nround %s, %s rules: %d results valid, %d not%s; %d errors, %d warnings\n",
+		r.Round, r.Mode, r.Counts.Valid, r.Counts.Invalid, r.notJudged(), r.Counts.Errors, r.Counts.Warnings)
 	fmt.Fprintln(out, r.verdict())
 	return out.Flush()
 }
@@ -43,12 +43,23 @@ func (one Result) word() string {
 	return "invalid"
 }
 
+func (r *Report) notJudged() string {
+	if r.Counts.NotJudged == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d not judged", r.Counts.NotJudged)
+}
+
 func (r *Report) verdict() string {
 	switch {
+	case r.Valid && r.Counts.NotJudged > 0:
+		return "The submission is valid as far as it was judged."
 	case r.Valid:
 		return "The submission is valid."
 	case r.OnlyRehearsal():
 		return "The submission is a rehearsal: durations, counts and totals are those of short runs, and nothing else is wrong."
+	case r.Mode == Strict && r.shortened():
+		return "The submission is not valid: its errors are those of shortened runs, and it does not say that it is a rehearsal."
 	}
 	return "The submission is not valid."
 }

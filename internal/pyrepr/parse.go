@@ -1,0 +1,47 @@
+package pyrepr
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Underscores may stand between two digits. Go's own parsers accept them elsewhere too, or nowhere.
+const digits = `\d+(?:_\d+)*`
+
+var (
+	wholeNumber   = regexp.MustCompile(`^[+-]?` + digits + `$`)
+	decimalNumber = regexp.MustCompile(`(?i)^[+-]?(?:(?:` + digits + `\.?(?:` + digits + `)?|\.` + digits + `)(?:e[+-]?` + digits + `)?|inf|infinity|nan)$`)
+)
+
+// maxDigits is Python's own bound of the digits of an integer.
+const maxDigits = 4300
+
+// ErrNoNumber is the error of a text that is no number.
+var ErrNoNumber = errors.New("is no number")
+
+// ParseFloat returns float(text) of Python: a decimal number between blanks, inf or nan, and infinity for what is too large.
+func ParseFloat(text string) (float64, error) {
+	text = strings.TrimSpace(text)
+	if !decimalNumber.MatchString(text) {
+		return 0, fmt.Errorf("%.40q %w", text, ErrNoNumber)
+	}
+	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, fmt.Errorf("%.40q %w", text, ErrNoNumber)
+	}
+	return f, nil
+}
+
+// ParseInt returns int(text) of Python for decimal digits between blanks.
+func ParseInt(text string) (*big.Int, error) {
+	text = strings.TrimSpace(text)
+	if len(text) > maxDigits || !wholeNumber.MatchString(text) {
+		return nil, fmt.Errorf("%.40q %w", text, ErrNoNumber)
+	}
+	n, _ := new(big.Int).SetString(strings.ReplaceAll(text, "_", ""), 10) // digits alone
+	return n, nil
+}

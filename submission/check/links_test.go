@@ -1,0 +1,101 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// secret is in the content and in the names of everything that lies outside of the tree.
+const secret = "LEAKED"
+
+// entriesOf gives every file and folder below the root, folders first.
+func entriesOf(t testing.TB, root string) []string {
+	t.Helper()
+	var names []string
+	require.NoError(t, filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
+		if rel, _ := filepath.Rel(root, name); rel != "." {
+			names = append(names, rel)
+		}
+		return err
+	}))
+	return names
+}
+
+// poisoned makes a copy of a file or folder that holds the secret in each file, and a result of its own name in each folder.
+func poisoned(t testing.TB, from, to string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		rel, err := filepath.Rel(from, name)
+		require.NoError(t, err)
+		if e.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel, secret), 0o755)
+		}
+		return os.WriteFile(filepath.Join(to, rel), []byte(secret+` {"status": "`+secret+`"}`), 0o644)
+	}))
+}
+
+// Whatever component of whatever path is a link that leads out of the tree: nothing behind it is read, and the strict rules refuse it.
+func TestNoLinkLeadsOutOfTheTree(t *testing.T) {
+	for _, name := range entriesOf(t, baseTree(t)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root, outside := baseTree(t), filepath.Join(t.TempDir(), "outside")
+			at := filepath.Join(root, name)
+			poisoned(t, at, outside)
+			require.NoError(t, os.RemoveAll(at))
+			relative, err := filepath.Rel(filepath.Dir(at), outside)
+			require.NoError(t, err)
+			for _, target := range []string{outside, relative} {
+				require.NoError(t, os.RemoveAll(at))
+				require.NoError(t, os.Symlink(target, at))
+				for _, mode := range []Mode{Strict, Compat} {
+					r, err := Check(context.Background(), root, Options{Mode: mode})
+					require.NoError(t, err)
+					var all bytes.Buffer
+					require.NoError(t, r.JSON(&all))
+					require.NotContains(t, all.String(), secret)
+					require.False(t, r.Valid && mode == Strict)
+					// A folder that is looked for results in hides them.
+					if depth := strings.Count(name, "/"); depth < 2 || strings.HasPrefix(name, home+"results") && depth < 5 {
+						require.Contains(t, ruleIDs(r), "link-outside", "%s", mode)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Links inside of the tree are followed, as the official checker follows them.
+func TestLinksInsideOfTheTreeAreFollowed(t *testing.T) {
+	for _, name := range entriesOf(t, baseTree(t)) {
+		if strings.Count(name, "/") < 2 {
+			continue // a link to a folder below itself
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := baseTree(t)
+			at, moved := filepath.Join(root, name), filepath.Join(root, home, "documentation", "moved")
+			if strings.HasPrefix(name, home+"documentation") {
+				t.Skip("it is where the others are moved to")
+			}
+			require.NoError(t, os.Rename(at, moved))
+			relative, err := filepath.Rel(filepath.Dir(at), moved)
+			require.NoError(t, err)
+			require.NoError(t, os.Symlink(relative, at))
+			for _, mode := range []Mode{Strict, Compat} {
+				r, err := Check(context.Background(), root, Options{Mode: mode})
+				require.NoError(t, err)
+				require.True(t, r.Valid, "%s: %v", mode, r.Findings)
+				require.Len(t, r.Results, 2)
+			}
+		})
+	}
+}
