@@ -19,7 +19,7 @@ ARGS ?=
 FUZZTIME ?= 30s
 FUZZ ?=
 
-.PHONY: help build setup run submission test test-real bench mutate lint fuzz clean tools-check
+.PHONY: help build setup run submission test test-real chaos bench mutate lint fuzz clean tools-check
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -56,6 +56,13 @@ test: setup lint
 SERVER ?= llamacpp
 test-real: setup
 	@bash scripts/test-real.sh '$(SERVER)' -v
+
+## make chaos        RUNS=1000 tests against servers with random faults, judged by what the servers did: [SEED=N] [JOBS=N]
+RUNS ?= 1000
+SEED ?=
+JOBS ?=
+chaos: build
+	@go run ./scripts/chaos -runs '$(RUNS)' $(if $(SEED),-seed '$(SEED)') $(if $(JOBS),-j '$(JOBS)')
 
 ## make bench        ratios against reference clients
 bench: build

@@ -95,6 +95,8 @@ make_submission() {
   make -s submission MODEL="$1" OUT="$out" ARGS="$args" || make -s submission MODEL="$1" OUT="$out" ARGS="$args"
 }
 
+# The same 60 tests every time; make chaos draws others.
+step chaos make -s chaos RUNS=60 SEED=1
 step run-Offline make_run Offline
 step run-Server make_run Server
 for model in llama3.1-8b deepseek-r1 gpt-oss-120b; do

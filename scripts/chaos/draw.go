@@ -1,0 +1,268 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// struck is a fault of a scenario and the share of requests that it strikes.
+type struck struct {
+	Name  string
+	Rate  float64
+	fault *fault
+}
+
+// scenario is one test, drawn from its seed.
+type scenario struct {
+	Seed     uint64
+	Protocol protocol
+	Client   string // loop, unix, https, proxy or https+proxy
+	Test     string // LoadGen's scenario
+	Accuracy bool
+	Stream   bool
+	Batch    int // prompts in a request; 0: --offline-strategy batch is off
+	Strategy string
+
+	Rows, Queries        int
+	QPS                  int
+	Concurrency, Retries int
+	Shards, Endpoints    int
+	Balance              string
+	NoPreflight, JSON    bool
+	ExpectedLatency      bool
+	MaxErrors            int // -1: not given
+	FailFast             bool
+
+	Echo       bool // the server returns ids of requests
+	NoUsage    bool // it counts no tokens
+	Cumulative bool // SGLang repeats everything so far
+	OneToken   float64
+	Habits
+
+	Faults   []struck
+	Early    bool   // faults strike the preflight too
+	Action   string // name of the action; empty: none
+	ActionAt int    // request of the timed phase that it comes with
+}
+
+// Habits are what servers may do and clients must bear.
+type Habits struct {
+	Group      int  // most tokens in an event
+	LateFinish bool // the finish reason has an event of its own
+	NoDone     bool
+	Comment    string
+	DataField  string
+	Extension  string // of chunk sizes
+	Fields     []string
+	Framing    framing
+	Pace       time.Duration // between the parts of an answer
+	CloseEvery int           // the connection ends, unannounced, with every such answer; 0: never
+	ConnLimit  int           // further connections are closed at once; 0: no limit
+}
+
+// pick draws one of a list.
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+
+// draw makes the scenario of a seed.
+func draw(seed uint64) *scenario {
+	r := rand.New(rand.NewPCG(seed, 1))
+	sc := &scenario{Seed: seed, MaxErrors: -1}
+	sc.Protocol = pick(r, protocols...)
+	sc.Client = pick(r, "loop", "loop", "loop", "loop", "unix", "https", "https", "https", "proxy", "https+proxy")
+	sc.Test = pick(r, "Offline", "Offline", "Server", "Server", "SingleStream")
+	sc.Accuracy = r.IntN(3) == 0
+	sc.drawLoad(r)
+	sc.Echo = r.IntN(3) > 0
+	sc.NoPreflight = r.IntN(10) == 0
+	sc.Cumulative = r.IntN(2) == 0
+	sc.NoUsage = sc.Protocol.Ids && sc.Protocol.openAI() && r.IntN(8) == 0
+	sc.JSON = r.IntN(2) == 0
+	if r.IntN(25) == 0 {
+		sc.OneToken = 0.05
+	}
+	sc.drawHabits(r)
+	sc.drawFaults(r)
+	sc.drawAction(r)
+	return sc
+}
+
+func (sc *scenario) drawLoad(r *rand.Rand) {
+	sc.Rows = 12 + r.IntN(60)
+	sc.Endpoints = pick(r, 1, 1, 1, 2, 3)
+	sc.Balance = pick(r, "round-robin", "round-robin", "random", "least-inflight", "hash")
+	sc.Retries = pick(r, 0, 0, 0, 1, 3)
+	sc.Shards = pick(r, 1, 1, 1, 2)
+	sc.Strategy = "window"
+	sc.ExpectedLatency = r.IntN(3) > 0
+	switch sc.Test {
+	case "Offline":
+		sc.Queries = 60 + r.IntN(240)
+		sc.Concurrency = pick(r, 1, 2, 8, 16, 32)
+		sc.Stream = r.IntN(2) == 0
+		sc.Strategy = pick(r, "window", "window", "window", "all", "serial", "batch")
+		if sc.Strategy == "batch" {
+			if sc.Strategy = "window"; sc.Protocol.Batches {
+				sc.Strategy, sc.Batch = "batch", 2+r.IntN(7)
+			}
+		}
+	case "Server":
+		sc.Queries = 520 // early stopping wants 512
+		sc.QPS = 300 + r.IntN(400)
+		sc.Stream = true
+	default:
+		sc.Queries = 70 + r.IntN(30)
+		sc.Stream = true
+	}
+	if sc.Accuracy {
+		sc.Rows += r.IntN(100)
+		sc.Queries = sc.Rows
+	}
+}
+
+func (sc *scenario) drawHabits(r *rand.Rand) {
+	sc.Habits = Habits{Group: 1 + r.IntN(4), DataField: "data: "}
+	sc.LateFinish = sc.Protocol.openAI() && r.IntN(3) == 0
+	sc.NoDone = r.IntN(6) == 0 && sc.Protocol.wire.kind != "generate" // where it is the end
+	sc.Pace = pick(r, 0, 0, 100*time.Microsecond, time.Millisecond)
+	if r.IntN(5) == 0 {
+		sc.DataField = "data:"
+	}
+	if r.IntN(5) == 0 {
+		sc.Comment = ": keep-alive\n\n"
+	}
+	if r.IntN(5) == 0 {
+		sc.Extension = ";name=value"
+	}
+	if r.IntN(3) == 0 {
+		sc.Fields = pick(r, []string{"Server: uvicorn", "Date: Mon, 01 Jan 2026 00:00:00 GMT"}, []string{"Keep-Alive: timeout=5, max=100"}, []string{"x-empty:", "VARY:  a , b "})
+	}
+	sc.Framing = pick(r, byChunks, byChunks, byChunks, byLength, byClose)
+	if r.IntN(4) == 0 {
+		sc.CloseEvery = pick(r, 1, 2, 20)
+	}
+	if r.IntN(20) == 0 && sc.Test == "Server" {
+		sc.ConnLimit = 4 + r.IntN(20)
+	}
+}
+
+func (sc *scenario) drawFaults(r *rand.Rand) {
+	n := pick(r, 0, 0, 1, 1, 1, 1, 2, 2, 4)
+	requests := float64(sc.Queries) / float64(max(sc.Batch, 1))
+	for range n {
+		f := &faults[r.IntN(len(faults))]
+		rate := max(pick(r, 0.002, 0.01, 0.03), 2/requests)
+		if f.can == nil || f.can(sc) {
+			sc.Faults = append(sc.Faults, struck{f.name, min(rate, 1), f})
+		}
+	}
+	if sc.Early = len(sc.Faults) > 0 && r.IntN(30) == 0; sc.Early {
+		sc.Faults[0].Rate = 0.5
+	}
+	switch r.IntN(25) {
+	case 0:
+		sc.MaxErrors = r.IntN(3)
+	case 1:
+		sc.FailFast = true
+	}
+}
+
+func (sc *scenario) drawAction(r *rand.Rand) {
+	if r.IntN(10) < 7 {
+		return
+	}
+	sc.Action = pick(r, actionNames()...)
+	requests := sc.Queries / max(sc.Batch, 1)
+	sc.ActionAt = 2 + r.IntN(max(1, requests/2))
+}
+
+// then is what becomes of the connection behind a good answer.
+func (sc *scenario) then(n int) after {
+	if sc.CloseEvery > 0 && n%sc.CloseEvery == 0 {
+		return hangUp
+	}
+	return keepOpen
+}
+
+// The five ways to a server.
+func (sc *scenario) tunnelled() bool { return sc.Client == "https+proxy" }
+func (sc *scenario) tls() bool       { return strings.HasPrefix(sc.Client, "https") }
+func (sc *scenario) proxied() bool   { return strings.HasSuffix(sc.Client, "proxy") }
+
+// model is the benchmark's name in the registry.
+func (sc *scenario) model() string {
+	if sc.Test == "SingleStream" && sc.Protocol.Model == idsModel {
+		return edgeModel
+	}
+	return sc.Protocol.Model
+}
+
+// Deadlines of a test. They are long against what a good answer takes on a busy machine, and short against the patience of the runner.
+const (
+	firstTokenTimeout = 3 * time.Second
+	requestTimeout    = 8 * time.Second
+)
+
+// args are the words of the command behind the program's name. urls are the servers', proxy is the address of the proxy.
+func (sc *scenario) args(folder string, urls []string, proxy, ca string) []string {
+	list := []string{
+		"run", "--no-progress", "--model", sc.model(), "--scenario", sc.Test, "--backend", sc.Protocol.Backend, "--api", sc.Protocol.API,
+		"--served-model", servedModel, "--dataset", filepath.Join(folder, "rows.jsonl"), "--output-dir", filepath.Join(folder, runFolder),
+		"--endpoint", strings.Join(urls, ","), "--lb", sc.Balance, "--min-duration", "0", "--min-queries", strconv.Itoa(sc.Queries),
+		"--max-tokens", strconv.Itoa(maxTokens), "--retries", strconv.Itoa(sc.Retries), "--shards", strconv.Itoa(sc.Shards),
+		"--first-token-timeout", firstTokenTimeout.String(), "--token-timeout", firstTokenTimeout.String(), "--request-timeout", requestTimeout.String(),
+		"--connect-timeout", "3s", "--endpoint-timeout", "3s", "--drain-timeout", "15s",
+	}
+	add := func(when bool, words ...string) {
+		if when {
+			list = append(list, words...)
+		}
+	}
+	add(sc.JSON, "--json")
+	add(sc.Accuracy, "--mode", "accuracy", "--no-score")
+	add(sc.Test == "Offline", "--offline-strategy", sc.Strategy)
+	add(sc.Test == "Offline" && (sc.Strategy == "window" || sc.Strategy == "batch"), "--concurrency", strconv.Itoa(sc.Concurrency))
+	add(sc.Test == "Offline" && sc.Stream, "--stream")
+	add(sc.Batch > 0, "--batch-size", strconv.Itoa(sc.Batch))
+	add(sc.Test == "Server", "--target-qps", strconv.Itoa(sc.QPS), "--ttft-limit", "30s", "--tpot-limit", "10s")
+	add(sc.Test == "SingleStream" && (sc.ExpectedLatency || sc.NoPreflight), "--expected-latency", "10ms")
+	add(sc.NoPreflight, "--no-preflight-query")
+	add(sc.MaxErrors >= 0, "--max-errors", strconv.Itoa(sc.MaxErrors))
+	add(sc.FailFast, "--fail-fast")
+	add(sc.tls(), "--ca-file", ca)
+	add(sc.proxied(), "--proxy", proxy)
+	return list
+}
+
+// String is the scenario in a few words.
+func (sc *scenario) String() string {
+	mode, kind := "performance", "whole"
+	if sc.Accuracy {
+		mode = "accuracy"
+	}
+	if sc.Stream {
+		kind = "stream"
+	}
+	text := fmt.Sprintf("%s %s %s %s, %s %s, %s x%d, %d rows %d queries", sc.Protocol.Backend, sc.Protocol.API, sc.model(), kind, sc.Test, mode, sc.Client, sc.Endpoints, sc.Rows, sc.Queries)
+	add := func(when bool, format string, args ...any) {
+		if when {
+			text += ", " + fmt.Sprintf(format, args...)
+		}
+	}
+	add(sc.Batch > 0, "batches of %d", sc.Batch)
+	add(sc.Retries > 0, "%d retries", sc.Retries)
+	add(!sc.Echo && sc.Protocol.Echo, "no ids")
+	add(sc.NoUsage, "no usage")
+	add(sc.OneToken > 0, "answers of one token")
+	for _, f := range sc.Faults {
+		add(true, "%s %.3g", f.Name, f.Rate)
+	}
+	add(sc.Early, "from the preflight on")
+	add(sc.Action != "", "%s at %d", sc.Action, sc.ActionAt)
+	add(sc.MaxErrors >= 0, "--max-errors %d", sc.MaxErrors)
+	add(sc.FailFast, "--fail-fast")
+	return text
+}

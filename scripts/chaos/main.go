@@ -1,0 +1,218 @@
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+func main() {
+	runs := flag.Int("runs", 1000, "number of tests")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "what the seeds of the tests are drawn from")
+	only := flag.Uint64("only", 0, "do the one test of this seed, and keep its folder")
+	jobs := flag.Int("j", runtime.NumCPU(), "tests at a time")
+	program := flag.String("program", "bin/mlperf-go", "the program")
+	form := flag.String("schema", "schema/run.schema.json", "schema of run.json")
+	folder := flag.String("folder", ".cache/chaos", "where the folders of the tests go; those that hold are removed")
+	patience := flag.Duration("patience", 2*time.Minute, "after which a test hangs")
+	flag.Parse()
+	c := &campaign{keep: *only != 0, table: map[string]map[string]int{}}
+	code, err := c.main(*runs, *seed, *only, *jobs, *form, &options{program: *program, folder: *folder, patience: *patience})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", err)
+	}
+	os.Exit(code)
+}
+
+// campaign is many trials and what came of them.
+type campaign struct {
+	options *options
+	form    *jsonschema.Schema
+	keep    bool
+
+	mu         sync.Mutex
+	done       int
+	violations int
+	slow       int
+	table      map[string]map[string]int // runs by class and verdict
+}
+
+func (c *campaign) main(runs int, seed, only uint64, jobs int, form string, o *options) (code int, err error) {
+	if c.form, err = schemaOf(form); err != nil {
+		return 2, err
+	}
+	for _, path := range []*string{&o.program, &o.folder} {
+		if *path, err = filepath.Abs(*path); err != nil {
+			return 2, err
+		}
+	}
+	if err := os.MkdirAll(o.folder, 0o755); err != nil {
+		return 2, err
+	}
+	o.ca = filepath.Join(o.folder, "ca.pem")
+	if o.tls, err = authority(o.ca); err != nil {
+		return 2, err
+	}
+	c.options = o
+	seeds := []uint64{only}
+	if only == 0 {
+		seeds = nil
+		for i := range runs {
+			seeds = append(seeds, mix(seed, 1, uint64(i))>>16) // short enough to be typed
+		}
+		fmt.Printf("chaos: %d tests, -seed %d\n", runs, seed)
+	}
+	begun := time.Now()
+	if err := c.all(seeds, jobs); err != nil {
+		return 2, err
+	}
+	c.summary(os.Stdout)
+	fmt.Printf("chaos: %d tests, %d violations, %d slow, %.0f s\n", c.done, c.violations, c.slow, time.Since(begun).Seconds())
+	if c.violations > 0 {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// all does the tests, several at a time.
+func (c *campaign) all(seeds []uint64, jobs int) error {
+	next := make(chan uint64)
+	failed := make(chan error, jobs)
+	var workers sync.WaitGroup
+	for range jobs {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			for seed := range next {
+				if err := c.one(seed); err != nil {
+					failed <- fmt.Errorf("the test of seed %d: %w", seed, err)
+					return
+				}
+			}
+		}()
+	}
+	for _, seed := range seeds {
+		select {
+		case next <- seed:
+		case err := <-failed:
+			return err
+		}
+	}
+	close(next)
+	workers.Wait()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+// one does the test of a seed, and reports it where it does not hold.
+func (c *campaign) one(seed uint64) error {
+	sc := draw(seed)
+	t, err := try(sc, c.options)
+	if err != nil {
+		return err
+	}
+	var j judgement
+	if r, err := readResult(t.run(), c.form); err != nil {
+		j = judgement{verdict: "unreadable", violations: []string{err.Error()}}
+	} else {
+		j = judgeTrial(t, r)
+	}
+	c.count(t, &j)
+	if len(j.violations) == 0 && !c.keep {
+		return os.RemoveAll(t.folder)
+	}
+	return t.keep(j.violations)
+}
+
+func (c *campaign) count(t *trial, j *judgement) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done++
+	class := t.class()
+	if c.table[class] == nil {
+		c.table[class] = map[string]int{}
+	}
+	verdict := j.verdict
+	if len(j.slow) > 0 {
+		verdict = "slow"
+		c.slow++
+	}
+	c.table[class][verdict]++
+	if len(j.violations) == 0 && !c.keep {
+		return
+	}
+	c.violations += min(1, len(j.violations))
+	fmt.Printf("\nseed %d: %s\n", t.sc.Seed, t.sc)
+	fmt.Printf("  verdict %s, exit %d, %.1f s\n", j.verdict, t.exit, t.took.Seconds())
+	for i, v := range j.violations {
+		if i == 5 {
+			fmt.Printf("  ... and %d more\n", len(j.violations)-i)
+			break
+		}
+		fmt.Printf("  VIOLATION: %s\n", v)
+	}
+	for _, s := range j.slow[:min(3, len(j.slow))] {
+		fmt.Printf("  slow: %s\n", s)
+	}
+	fmt.Printf("  folder %s; again with: go run ./scripts/chaos -only %d\n", t.folder, t.sc.Seed)
+}
+
+// class is the row of the table that a test counts in: what went wrong in it.
+func (t *trial) class() string {
+	t.truth.mu.Lock()
+	defer t.truth.mu.Unlock()
+	struck := map[string]bool{}
+	for _, e := range t.truth.entries {
+		if e.Fault != "" {
+			struck[e.Fault] = true
+		}
+	}
+	names := slices.Sorted(maps.Keys(struck))
+	if t.sc.Action != "" && t.truth.action == nil {
+		names = []string{t.sc.Action}
+	}
+	switch len(names) {
+	case 0:
+		return "no fault"
+	case 1:
+		return names[0]
+	}
+	return "several faults"
+}
+
+// verdicts are the columns of the table.
+var verdicts = []string{"VALID", "INVALID", "INTERRUPTED", "none", "slow", "unreadable"}
+
+// summary prints runs by class and verdict.
+func (c *campaign) summary(out io.Writer) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "\nfault\t%s\t\n", strings.Join(verdicts, "\t"))
+	names := slices.SortedFunc(maps.Keys(c.table), func(a, b string) int { return cmp.Compare(a, b) })
+	for _, name := range names {
+		fmt.Fprintf(w, "%s\t", name)
+		for _, v := range verdicts {
+			if n := c.table[name][v]; n > 0 {
+				fmt.Fprintf(w, "%d", n)
+			}
+			fmt.Fprint(w, "\t")
+		}
+		fmt.Fprintln(w)
+	}
+	_ = w.Flush() // to the terminal
+}

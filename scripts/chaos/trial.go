@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// trial is one test on its way: servers, the program, its end.
+type trial struct {
+	sc      *scenario
+	folder  string // of the trial; the run's is below it
+	servers []*server
+	truth   *truth
+	cmd     *exec.Cmd
+	later   sync.WaitGroup // of actions
+	lost    bool           // an action took away something of the run's folder
+
+	stdout, stderr bytes.Buffer
+	exit           int // of the program; negative: the signal that ended it
+	took           time.Duration
+	hung           bool
+	leftover       bool // processes of its group outlived it
+}
+
+const runFolder = "run"
+
+func (t *trial) run() string { return filepath.Join(t.folder, runFolder) }
+
+// options are the same for every trial.
+type options struct {
+	program  string
+	folder   string
+	patience time.Duration
+	tls      *tls.Config
+	ca       string
+}
+
+// try does one trial in a folder of its own.
+func try(sc *scenario, o *options) (*trial, error) {
+	t := &trial{sc: sc, folder: filepath.Join(o.folder, fmt.Sprint(sc.Seed))}
+	t.truth = &truth{attempts: map[int]int{}, events: map[string]bool{}, actionAt: sc.ActionAt}
+	if err := os.RemoveAll(t.folder); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(t.folder, 0o755); err != nil {
+		return nil, err
+	}
+	if err := sc.writeSet(filepath.Join(t.folder, "rows.jsonl")); err != nil {
+		return nil, err
+	}
+	sockets, err := os.MkdirTemp("", "chaos") // the names of sockets are short
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(sockets)
+	if err := t.listen(sockets, o); err != nil {
+		return nil, err
+	}
+	defer t.close()
+	return t, t.start(o)
+}
+
+// listen starts the servers.
+func (t *trial) listen(sockets string, o *options) error {
+	preflight, armed := filepath.Join(t.run(), "preflight.json"), false
+	var mu sync.Mutex
+	hasBegun := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		armed = armed || exists(preflight)
+		return armed
+	}
+	for i := range t.sc.Endpoints {
+		s := &server{sc: t.sc, truth: t.truth, network: "tcp", address: "127.0.0.1:0", armed: hasBegun, conns: map[net.Conn]bool{}, model: servedModel, index: i}
+		if t.sc.Client == "unix" {
+			s.network, s.address = "unix", filepath.Join(sockets, fmt.Sprint(i))
+		}
+		if t.sc.tls() {
+			s.secure = o.tls
+		}
+		if err := s.up(); err != nil {
+			return err
+		}
+		t.servers = append(t.servers, s)
+	}
+	return nil
+}
+
+// close ends the servers and waits for them.
+func (t *trial) close() {
+	t.later.Wait()
+	for _, s := range t.servers {
+		s.down()
+		s.users.Wait()
+	}
+}
+
+// urls are the endpoints, and the proxy before them. A proxy is the first server: it answers for every host.
+func (t *trial) urls() (urls []string, proxy string) {
+	for i, s := range t.servers {
+		switch t.sc.Client {
+		case "unix":
+			urls = append(urls, "unix://"+s.address)
+		case "proxy":
+			urls = append(urls, fmt.Sprintf("http://server-%d.example:8000", i))
+		default:
+			scheme := "http://"
+			if t.sc.tls() {
+				scheme = "https://"
+			}
+			urls = append(urls, scheme+s.address)
+		}
+	}
+	return urls, "http://" + t.servers[0].address
+}
+
+// start runs the program to its end.
+func (t *trial) start(o *options) error {
+	urls, proxy := t.urls()
+	t.cmd = exec.Command(o.program, t.sc.args(t.folder, urls, proxy, o.ca)...)
+	t.cmd.Dir = t.folder
+	t.cmd.Stdout, t.cmd.Stderr = &t.stdout, &t.stderr
+	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	t.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.folder, "TMPDIR=" + os.TempDir()}
+	for i := range actions {
+		if a := &actions[i]; a.name == t.sc.Action {
+			t.truth.action = func() { a.do(t) }
+		}
+	}
+	runtime.LockOSThread() // the child's parent-death signal comes with the end of the thread that started it
+	defer runtime.UnlockOSThread()
+	begun := time.Now()
+	if err := t.cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- t.cmd.Wait() }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-time.After(o.patience):
+		t.hung = true
+		_ = t.cmd.Process.Signal(syscall.SIGABRT) // a dump of its goroutines
+		select {
+		case err = <-ended:
+		case <-time.After(5 * time.Second):
+			_ = syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL)
+			err = <-ended
+		}
+	}
+	t.took = time.Since(begun)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	t.exit = t.cmd.ProcessState.ExitCode()
+	if status, ok := t.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		t.exit = -int(status.Signal())
+	}
+	t.leftover = t.outlived()
+	return nil
+}
+
+// outlived reports whether a process of the program's group is left a second after its end, and ends it.
+func (t *trial) outlived() bool {
+	for range 50 {
+		if syscall.Kill(-t.cmd.Process.Pid, 0) != nil {
+			return false
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	_ = syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL)
+	return true
+}
+
+// keep writes what a trial that did not hold leaves for its reader.
+func (t *trial) keep(violations []string) error {
+	text := t.sc.String() + "\n\n" + strings.Join(t.cmd.Args, " ") + "\n\n" + strings.Join(violations, "\n") + "\n"
+	for name, content := range map[string][]byte{"why.txt": []byte(text), "stdout.txt": t.stdout.Bytes(), "stderr.txt": t.stderr.Bytes()} {
+		if err := os.WriteFile(filepath.Join(t.folder, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return t.truth.write(filepath.Join(t.folder, "truth.jsonl"))
+}
+
+// authority makes a key and a certificate that signs itself, and writes it to a file.
+func authority(path string) (*tls.Config, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	x := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "chaos"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	file := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	if err := os.WriteFile(path, file, 0o644); err != nil {
+		return nil, err
+	}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, nil
+}
