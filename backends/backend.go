@@ -176,7 +176,7 @@ type Config struct {
 	ProbeTokens        int    // longest answer of a probe; 0: 8
 	// Asking is called before an answer is waited for outside of a test: with the request, and how long that may take; nil: nobody listens.
 	Asking         func(request string, longest time.Duration)
-	MaxAnswerBytes int64 // larger answers are too_large; 0: 256 MiB
+	MaxAnswerBytes int64 // larger answers are too_large; 0: 256 MiB of a stream, and of one body what its tokens can take
 }
 
 // Drops says whether a field is left out of requests.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -32,6 +33,7 @@ const (
 const (
 	socketGUID     = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" // RFC 6455 §1.3
 	mostMessage    = 16 << 20
+	mostHandshake  = 64 << 10
 	socketSilence  = 20 * time.Minute // the reference's limit of a whole batch
 	dialTimeout    = 30 * time.Second
 	finalFrame     = 0x80
@@ -65,12 +67,14 @@ func dialSocket(ctx context.Context, to *url.URL) (*socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &socket{conn: conn, r: bufio.NewReader(conn)}
+	bounded := &io.LimitedReader{R: conn, N: mostHandshake}
+	c := &socket{conn: conn, r: bufio.NewReader(bounded)}
 	c.stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
 	if err := c.shakeHands(to); err != nil {
 		c.close()
 		return nil, err
 	}
+	bounded.N = math.MaxInt64 // messages have a bound of their own
 	return c, nil
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // MaxLine is the longest line, in bytes.
-const MaxLine = 64 << 20
+const MaxLine = 16 << 20
 
 // ErrTooLarge says that a line is longer than MaxLine.
 var ErrTooLarge = errors.New("a line of JSON is longer than 64 MiB")

@@ -224,7 +224,8 @@ func (c *Config) environ(ours []string, gpus GPUs, per int) []string {
 	}
 	if c.Venv != "" { // as its activate script does: engines call compilers by name
 		path, _ := lookup(ours, "PATH")
-		kept = append(kept, "VIRTUAL_ENV="+c.Venv, "PATH="+filepath.Join(c.Venv, "bin")+string(filepath.ListSeparator)+path)
+		bin := filepath.Join(c.Venv, "bin") + string(filepath.ListSeparator) + path
+		kept = append(kept, "VIRTUAL_ENV="+c.Venv, "PATH="+strings.TrimSuffix(bin, string(filepath.ListSeparator))) // an empty element is the working folder
 	}
 	return append(kept, pairs(c.Environment, func(name string) bool { return per == 0 || !slices.Contains(visibleNames[gpus.Vendor], name) })...)
 }

@@ -103,26 +103,35 @@ func (p proc) carries(cookie string) bool {
 	return err == nil && bytes.Contains(b, []byte(cookieName+"="+cookie+"\x00"))
 }
 
-// family are the living processes of a leader: its group, its session, those with its cookie, those that were known to be its own, with the
-// groups and sessions that they made, and the descendants of them all. Of a leader 0 only cookie and known ones count.
-func family(leader int, cookie string, known []identity) ([]proc, error) {
+// family are the living processes of a replica. Its leader, what was known of it before and what carries its cookie prove by start time or
+// cookie that they are its own. The groups and sessions in which one of these is are its own too, with everything in them: the kernel gives a
+// number to nothing else for as long as a process, a group or a session has it. So are the descendants of them all. A number alone proves
+// nothing.
+func family(leader identity, cookie string, known []identity) ([]proc, error) {
 	all, err := processes()
 	if err != nil {
 		return nil, err
 	}
-	starts := map[int]uint64{}
-	for _, p := range all {
-		starts[p.PID] = p.Start
-	}
-	// A number stays its process's own for as long as it names a group or a session, also when the process has ended.
-	wasKnown := func(number int) bool {
-		start, alive := starts[number]
-		return slices.ContainsFunc(known, func(k identity) bool { return k.PID == number && (!alive || k.Start == start) })
+	numbers := map[int]bool{leader.PID: false} // that its processes had; true: a witness is in that group or session now
+	for _, k := range known {
+		numbers[k.PID] = false
 	}
 	member := map[int]bool{}
 	for _, p := range all {
-		ofLeader := p.PID == leader || p.group == leader || p.session == leader
-		member[p.PID] = leader > 0 && ofLeader || wasKnown(p.PID) || wasKnown(p.group) || wasKnown(p.session) || p.carries(cookie)
+		if p.identity != leader && !slices.Contains(known, p.identity) && !p.carries(cookie) {
+			continue
+		}
+		member[p.PID] = true
+		for _, n := range []int{p.group, p.session} {
+			if _, had := numbers[n]; had {
+				numbers[n] = true
+			}
+		}
+	}
+	for _, p := range all {
+		if numbers[p.group] || numbers[p.session] {
+			member[p.PID] = true
+		}
 	}
 	for grown := true; grown; {
 		grown = false
@@ -151,10 +160,15 @@ func signalGroup(leader int, s syscall.Signal) error {
 
 // signalOne sends a signal to a process unless its number is another's by now.
 func signalOne(id identity, s syscall.Signal) error {
+	p, err := os.FindProcess(id.PID) // a handle: what comes after is about this process, whatever becomes of its number
+	if err != nil {
+		return fmt.Errorf("looking for the process %d: %w", id.PID, err)
+	}
+	defer p.Release()
 	if now, ok := readProc(id.PID); !ok || now.Start != id.Start {
 		return nil
 	}
-	if err := syscall.Kill(id.PID, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := p.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("sending %v to the process %d: %w", s, id.PID, err)
 	}
 	return nil

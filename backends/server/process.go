@@ -77,7 +77,7 @@ func startProcess(line, environ, pre []string, cookie string, log *os.File) (*pr
 		p.Start = now.Start
 	}
 	go p.watch()
-	if p.guard, err = startGuard(p.PID); err != nil {
+	if p.guard, err = startGuard(p.identity); err != nil {
 		return nil, errors.Join(err, p.stop(0))
 	}
 	return p, nil
@@ -136,24 +136,27 @@ func withPreStart(line, environ, pre []string) ([]string, error) {
 	return append([]string{shell, "-c", script, "pre_start"}, line...), nil
 }
 
-// lookPath finds a program as the server's own environment would.
+// lookPath finds a program in the absolute folders of the server's own PATH.
 func lookPath(name string, environ []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return exec.LookPath(name)
 	}
 	path, _ := lookup(environ, "PATH")
 	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue // an empty element is the working folder, where anybody may have put a program of that name
+		}
 		file := filepath.Join(dir, name)
 		if s, err := os.Stat(file); err == nil && s.Mode().IsRegular() && s.Mode()&0o111 != 0 {
-			return filepath.Abs(file)
+			return file, nil
 		}
 	}
-	return "", fmt.Errorf("the program %q is not in the PATH (%s): activate its environment, or give its path as binary_path or in launch_command", name, path)
+	return "", fmt.Errorf("the program %q is not in the PATH (%s), of which only absolute folders count: activate its environment, or give its path as binary_path or in launch_command", name, path)
 }
 
 // members are the living processes of the server. It is asked from one goroutine at a time.
 func (p *process) members() ([]proc, error) {
-	found, err := family(p.PID, p.cookie, p.known)
+	found, err := family(p.identity, p.cookie, p.known)
 	for _, m := range found {
 		if !slices.Contains(p.known, m.identity) {
 			p.known = append(p.known, m.identity)
@@ -190,7 +193,7 @@ func (p *process) stop(grace time.Duration) error {
 			return errors.Join(append(failed, p.guard.end())...)
 		}
 	}
-	// The number is still the leader's: nothing but it can be hit, whatever could not be read above.
+	// The number is still the leader's, whose status is not collected: nothing but it can be hit, whatever could not be read above.
 	failed = append(failed, signalGroup(p.PID, syscall.SIGKILL), p.guard.end())
 	<-p.ended
 	_ = p.cmd.Wait() // how a server ends that was told to does not matter; one that ended by itself is described by exitText
@@ -239,12 +242,20 @@ type guard struct {
 	life io.WriteCloser // the end of a pipe that nobody else has: when it closes, the guard acts
 }
 
-func startGuard(leader int) (*guard, error) {
+// guardScript gets the leader's number and start time. It kills the group unless the number is another process's by now.
+const guardScript = `read -r _
+if read -r stat 2>/dev/null </proc/$1/stat; then
+	set -- "$1" "$2" ${stat##*\) }
+	[ "${22}" = "$2" ] || exit 0
+fi
+kill -s KILL -- "-$1"`
+
+func startGuard(leader identity) (*guard, error) {
 	shell, err := exec.LookPath("/bin/sh")
 	if err != nil {
 		return nil, fmt.Errorf("the guard of a server needs a shell: %w", err)
 	}
-	g := &guard{cmd: exec.Command(shell, "-c", `read -r _; kill -s KILL -- "-$1"`, "mlperf-go-guard", strconv.Itoa(leader))}
+	g := &guard{cmd: exec.Command(shell, "-c", guardScript, "mlperf-go-guard", strconv.Itoa(leader.PID), strconv.FormatUint(leader.Start, 10))}
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C at the terminal is not for it
 	g.cmd.Env = []string{}
 	if g.life, err = g.cmd.StdinPipe(); err != nil {

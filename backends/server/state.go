@@ -186,6 +186,9 @@ func Down(dir string) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := owned(filepath.Join(dir, StateName)); err != nil {
+		return s, err
+	}
 	if !s.here() {
 		return s, fmt.Errorf("the servers of %s were started on another machine, in another container, or before the last start of this one, so none of the processes here is theirs; end them where they run, or remove %s if they are gone", dir, filepath.Join(dir, StateName))
 	}
@@ -201,6 +204,19 @@ func Down(dir string) (*State, error) {
 		return s, fmt.Errorf("the supervisor %d of %s did not end within %v of SIGTERM; look at its log, then send it SIGKILL: its guards end the servers", s.Supervisor.PID, dir, s.StopLimit+freeGrace)
 	}
 	return s, s.sweep()
+}
+
+// owned refuses a state that another user wrote, or may have changed: it says which processes are to be killed.
+func owned(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("state of the servers: %w", err)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() || int(stat.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("the state of the servers %s is no file of this user's that others can not change, and it would name the processes to end; end them as the user who started them", path)
+	}
+	return nil
 }
 
 // sweep kills what a supervisor left behind that did not end as it should.
@@ -219,15 +235,10 @@ func (s *State) sweep() error {
 	return errors.Join(failed...)
 }
 
-// killFamily kills a replica until nothing of it is left. Where the leader's number is another's by now, its group has ended, and only the
-// cookie and what was noted of it count.
+// killFamily kills a replica until nothing of it is left.
 func killFamily(leader identity, cookie string, known []identity) error {
 	for deadline := time.Now().Add(killGrace); ; time.Sleep(poll) {
-		number := leader.PID
-		if now, ok := readProc(number); ok && now.Start != leader.Start {
-			number = 0
-		}
-		members, err := family(number, cookie, known)
+		members, err := family(leader, cookie, known)
 		if err != nil || len(members) == 0 {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -33,7 +34,7 @@ func TestParseStat(t *testing.T) {
 }
 
 func TestFamilyOfNobodyIsEmpty(t *testing.T) {
-	members, err := family(0, cookie("there-is-no-such-fleet", 0), nil)
+	members, err := family(identity{}, cookie("there-is-no-such-fleet", 0), nil)
 	require.NoError(t, err)
 	require.Empty(t, members, "leader 0 is neither the kernel's group nor the parent of init")
 }
@@ -89,6 +90,134 @@ func TestDownSweepsWhatADeadSupervisorLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got.Replicas, 2)
 	require.False(t, left.alive())
+}
+
+// stranger starts a process that is of no server: a session whose leader has ended, with a child that is left in it. It returns the number of
+// the leader, which nothing but that session has now, and the child.
+func stranger(t *testing.T) (leader int, child proc) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command("sh", "-c", "sleep 60 & echo $! > "+file+".new; mv "+file+".new "+file)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	require.NoError(t, cmd.Run())
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	require.NoError(t, err)
+	child, ok := readProc(pid)
+	require.True(t, ok)
+	require.Equal(t, cmd.Process.Pid, child.session)
+	t.Cleanup(func() { _ = signalOne(child.identity, syscall.SIGKILL) })
+	return cmd.Process.Pid, child
+}
+
+// A number that is used again names another process, group or session: whatever a state file says, Down leaves them alone.
+func TestDownSparesWhatUsesANumberAgain(t *testing.T) {
+	space, err := numberSpace()
+	require.NoError(t, err)
+	leader, child := stranger(t)
+	_, other := stranger(t)
+	reused := func(p proc) identity { return identity{PID: p.PID, Start: p.Start - 1} }
+	for name, s := range map[string]State{
+		"the leader's number is a session's":     {Replicas: []ReplicaState{{Leader: identity{PID: leader, Start: 1}}}},
+		"the leader's number is a process's":     {Replicas: []ReplicaState{{Leader: reused(child)}}},
+		"a noted number is a session's":          {Replicas: []ReplicaState{{Leader: identity{PID: 1 << 22, Start: 1}, Processes: []Process{{identity: identity{PID: leader, Start: 1}}}}}},
+		"a noted number is a process's":          {Replicas: []ReplicaState{{Leader: identity{PID: 1 << 22, Start: 1}, Processes: []Process{{identity: reused(child)}}}}},
+		"the supervisor's number is a process's": {Supervisor: reused(other), Replicas: []ReplicaState{{}}},
+	} {
+		dir := t.TempDir()
+		s.Schema, s.ID, s.Space = Schema, strings.Repeat("C", 26), space
+		if s.Supervisor.PID == 0 {
+			s.Supervisor = identity{PID: 1<<22 - 1, Start: 1}
+		}
+		require.NoError(t, s.write(dir))
+		_, err := Down(dir)
+		require.NoError(t, err, name)
+		require.True(t, child.alive(), name)
+		require.True(t, other.alive(), name)
+	}
+	require.NoError(t, signalOne(reused(child), syscall.SIGKILL))
+	require.True(t, child.alive())
+	require.NoError(t, signalOne(child.identity, syscall.SIGKILL))
+	require.Eventually(t, func() bool { return !child.alive() }, 5*time.Second, time.Millisecond)
+}
+
+// While one process of a session proves that it is a replica's, all of the session are: those too that overwrote their environment.
+func TestDownEndsASessionWithAWitness(t *testing.T) {
+	space, err := numberSpace()
+	require.NoError(t, err)
+	leader, child := stranger(t)
+	s := State{Schema: Schema, ID: strings.Repeat("D", 26), Space: space, Supervisor: identity{PID: 1 << 22, Start: 1}}
+	s.Replicas = []ReplicaState{{Leader: identity{PID: leader, Start: 1}, Processes: []Process{{identity: child.identity}}}}
+	dir := t.TempDir()
+	require.NoError(t, s.write(dir))
+	_, err = Down(dir)
+	require.NoError(t, err)
+	require.False(t, child.alive())
+}
+
+func TestDownBelievesNoStateOfOthers(t *testing.T) {
+	_, child := stranger(t)
+	space, err := numberSpace()
+	require.NoError(t, err)
+	s := State{Schema: Schema, ID: strings.Repeat("E", 26), Space: space, Supervisor: child.identity, Replicas: []ReplicaState{{}}}
+	dir := t.TempDir()
+	path := filepath.Join(dir, StateName)
+	require.NoError(t, s.write(dir))
+	require.NoError(t, os.Chmod(path, 0o666))
+	_, err = Down(dir)
+	require.ErrorContains(t, err, "end them as the user who started them")
+	require.NoError(t, os.Chmod(path, 0o600))
+	require.NoError(t, os.Rename(path, path+".real"))
+	require.NoError(t, os.Symlink(path+".real", path))
+	_, err = Down(dir)
+	require.ErrorContains(t, err, "end them as the user who started them")
+	require.True(t, child.alive())
+}
+
+// The guard looks once more whose number it is.
+func TestGuardSparesAnotherProcess(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	require.NoError(t, cmd.Start())
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it is killed
+	}()
+	self, ok := readProc(cmd.Process.Pid)
+	require.True(t, ok)
+	for _, start := range []uint64{self.Start + 1, self.Start} {
+		g, err := startGuard(identity{PID: self.PID, Start: start})
+		require.NoError(t, err)
+		require.NoError(t, g.life.Close()) // as when this process ends
+		require.NoError(t, g.cmd.Wait())
+		if start != self.Start {
+			require.True(t, self.alive())
+		}
+	}
+	require.Eventually(t, func() bool { return !self.alive() }, 5*time.Second, time.Millisecond)
+}
+
+// An empty element of PATH, and a relative one, is a folder that others may write to.
+func TestProgramsComeFromAbsoluteFolders(t *testing.T) {
+	folder, good := t.TempDir(), t.TempDir()
+	t.Chdir(folder)
+	for _, at := range []string{folder, filepath.Join(folder, "bin"), good} {
+		require.NoError(t, os.MkdirAll(at, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(at, "bash"), []byte("#!/bin/sh\n"), 0o755))
+	}
+	for _, path := range []string{"", ":", ".", "bin", ":" + "bin" + ":.:"} {
+		_, err := lookPath("bash", []string{"PATH=" + path})
+		require.ErrorContains(t, err, "of which only absolute folders count", "%q", path)
+		got, err := lookPath("bash", []string{"PATH=" + path + ":" + good})
+		require.NoError(t, err)
+		require.Equal(t, filepath.Join(good, "bash"), got)
+	}
+	c := Config{Venv: "/venv"}
+	for _, ours := range [][]string{nil, {"PATH="}, {"PATH=/bin"}} {
+		path, _ := lookup(c.environ(ours, GPUs{}, 0), "PATH")
+		require.NotContains(t, filepath.SplitList(path), "", path)
+	}
 }
 
 func TestTail(t *testing.T) {

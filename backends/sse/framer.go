@@ -8,7 +8,7 @@ import (
 )
 
 // MaxEvent is the longest line, and the longest data of one event, in bytes.
-const MaxEvent = 64 << 20
+const MaxEvent = 16 << 20
 
 // ErrTooLarge says that a line or an event is longer than MaxEvent.
 var ErrTooLarge = errors.New("a server-sent event is longer than 64 MiB")

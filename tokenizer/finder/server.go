@@ -22,7 +22,7 @@ type Server struct {
 
 // Bounds of what a server may answer.
 const (
-	mostAnswerBytes = 64 << 20
+	mostAnswerBytes = 16 << 20
 	serverTimeout   = 60 * time.Second
 )
 

@@ -16,6 +16,13 @@ import (
 // defaultMaxAnswer bounds an answer where Config.MaxAnswerBytes is 0, in bytes.
 const defaultMaxAnswer = 256 << 20
 
+// What a body that is not streamed may have, in bytes: it is kept whole until its end, so that its bound follows from what was asked for.
+// A token with its id, its text and several log probabilities takes less than 2 KiB of JSON.
+const (
+	bodyBytes    = 16 << 20
+	bytesOfToken = 2 << 10
+)
+
 // keepBuffer is the largest buffer, in bytes, that is kept for the next answer.
 const keepBuffer = 1 << 20
 
@@ -44,6 +51,7 @@ type Answer struct {
 	maxTokens  int // that were asked for; 0: no number was
 	vocabulary int
 	maxBytes   int64
+	maxBody    int64 // of a body that is kept
 
 	reads   func(doc []byte) int // takes a document: take, or that of a batch
 	repeat  Repeater             // nil: every document is decoded
@@ -93,6 +101,7 @@ func New(c *backends.Config, o Options) *Answer {
 	if a.maxBytes <= 0 {
 		a.maxBytes = defaultMaxAnswer
 	}
+	a.maxBody = min(a.maxBytes, bodyBytes+bytesOfToken*int64(c.Sampling.MaxTokens)*int64(max(c.Batch, 1)))
 	a.reads = a.take
 	a.repeat, _ = o.Decoder.(Repeater)
 	a.classify("")
@@ -154,7 +163,7 @@ func (a *Answer) Feed(p []byte) (int, []byte) {
 		return 0, nil
 	}
 	if !a.events {
-		if a.grow(len(p)) {
+		if a.grow(len(p), a.maxBody) {
 			a.body = append(a.body, p...)
 		}
 		return 0, nil
@@ -165,7 +174,7 @@ func (a *Answer) Feed(p []byte) (int, []byte) {
 			tokens, p = a.add(&a.event), p[n:]
 		} else {
 			doc, rest, ok := a.next(p)
-			if !a.grow(len(p)-len(rest)) || !ok {
+			if !a.grow(len(p)-len(rest), a.maxBytes) || !ok {
 				return 0, nil
 			}
 			tokens, p = a.reads(doc), rest
@@ -232,11 +241,11 @@ func (a *Answer) last() ([]byte, bool) {
 	return a.framer.End()
 }
 
-// grow counts bytes of the answer; false: it is too large.
-func (a *Answer) grow(n int) bool {
+// grow counts bytes of the answer; false: it has more than most.
+func (a *Answer) grow(n int, most int64) bool {
 	a.read += int64(n)
-	if a.read > a.maxBytes {
-		a.fail(backends.FailTooLarge, fmt.Sprintf("the answer was given up after %d bytes, the limit of one answer", a.maxBytes))
+	if a.read > most {
+		a.fail(backends.FailTooLarge, fmt.Sprintf("the answer was given up after %d bytes, the limit of one answer", most))
 		return false
 	}
 	return true
