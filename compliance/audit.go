@@ -148,6 +148,19 @@ func audit09(benchmark string) (Audit, bool) {
 // rehearsalTokens is TEST09's smallest mean length in a rehearsal, whose answers are not the benchmark's: there is an answer at all.
 const rehearsalTokens = 1
 
+// Over returns the audit for a data set of that many rows. Where each sample is asked once, a smaller set than the rules' has fewer answers
+// than they ask for: the audit is then a rehearsal.
+func (a *Audit) Over(rows int) *Audit {
+	if !a.Distinct || rows >= a.Records {
+		return a
+	}
+	small := a.Scale(rows)
+	if small.Samples > 0 {
+		small.Samples = rows
+	}
+	return small
+}
+
 // Scale is the audit with at most n queries, for a rehearsal. Its verdict counts for nothing, and a Result says so.
 func (a *Audit) Scale(n int) *Audit {
 	small := *a
@@ -156,16 +169,17 @@ func (a *Audit) Scale(n int) *Audit {
 		return &small
 	}
 	small.Records, small.Scaled = n, true
-	if a.Samples > n {
-		small.Samples = n
-	}
 	if a.MinTokens > 0 {
 		small.MinTokens = rehearsalTokens
 	}
 	scaled := map[string]string{"min_query_count": strconv.Itoa(n), minTokensKey: pyrepr.Float(small.MinTokens)}
 	for i, s := range small.Settings {
 		if value, ok := scaled[s.Key]; ok {
-			small.Settings[i] = Setting{s.Key, value, "a rehearsal: the audit asks for " + s.Value}
+			why := "a rehearsal: the audit asks for " + s.Value
+			if a.Scaled {
+				why = s.Why
+			}
+			small.Settings[i] = Setting{s.Key, value, why}
 		}
 	}
 	return &small

@@ -56,6 +56,11 @@ func (p *program) complianceRun(c *cli.Context) error {
 	if err := p.tellNeed(audit.Test, plan); err != nil {
 		return err
 	}
+	rows, err := rowsOf(plan)
+	if err != nil {
+		return err
+	}
+	audit = audit.Over(rows)
 	if n := c.Int("rehearsal-queries"); n < 0 {
 		return &run.Error{Exit: run.ExitUsage, Code: "rehearsal", Err: fmt.Errorf("--rehearsal-queries %d is no number of queries", n), Hint: "Leave it out for the whole audit"}
 	} else if n > 0 {
@@ -85,6 +90,18 @@ func (p *program) complianceRun(c *cli.Context) error {
 		}
 	}
 	return p.verify(in, audit.Test, filepath.Join(plan.Folder(), layout.VerifyFolder))
+}
+
+// rowsOf is the number of rows that a plan's test will have.
+func rowsOf(plan *run.Plan) (int, error) {
+	if !plan.HasDataset() {
+		return plan.Samples(), nil
+	}
+	ds, err := plan.ReadDataset()
+	if err != nil {
+		return 0, err
+	}
+	return len(ds.Samples), nil
 }
 
 // tellNeed says where the round does not ask for an audit.
