@@ -26,14 +26,23 @@ func (p *Plan) connections(c *backends.Config) int {
 	return max(p.Config.Int("min-queries"), int(byTime))
 }
 
-// reserveConnections raises the limit of open files, and refuses a test whose connections this machine can not have.
-func (p *Plan) reserveConnections(pre *Preflight, c *backends.Config) error {
+// hostLimits are the limits of a machine on connections.
+type hostLimits struct {
+	raiseNoFile func(want uint64) (hostinfo.NoFile, error)
+	localPorts  func() (int, error)
+}
+
+// thisHost has the limits that the kernel reports.
+var thisHost = hostLimits{hostinfo.RaiseNoFile, hostinfo.LocalPorts}
+
+// reserveConnections raises the limit of open files, and rejects a test that needs more connections than the host can open.
+func (p *Plan) reserveConnections(pre *Preflight, c *backends.Config, host hostLimits) error {
 	need := p.connections(c)
 	var err error
-	if pre.OpenFiles, err = hostinfo.RaiseNoFile(uint64(need) + spareFiles); err != nil {
+	if pre.OpenFiles, err = host.raiseNoFile(uint64(need) + spareFiles); err != nil {
 		return environment("open_files", err, p.fewer())
 	}
-	if pre.LocalPorts, err = hostinfo.LocalPorts(); err != nil {
+	if pre.LocalPorts, err = host.localPorts(); err != nil {
 		pre.Notes = append(pre.Notes, fmt.Sprintf("the number of local ports is not known: %v", err))
 		return nil
 	}

@@ -1,11 +1,15 @@
 package run
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -50,6 +54,7 @@ func TestConnectionsThatATestNeeds(t *testing.T) {
 		want int
 	}{
 		{Settings{"concurrency": "9"}, models.Performance, 9},
+		{Settings{"concurrency": "1"}, models.Performance, 1},
 		{Settings{"offline-strategy": "all", "min-queries": "300", "target-qps": "1", "min-duration": "10"}, models.Performance, 300},
 		{Settings{"offline-strategy": "all", "min-queries": "300", "target-qps": "1000", "min-duration": "10"}, models.Performance, 11000},
 		{Settings{"offline-strategy": "all", "mode": "accuracy", "samples": "50"}, models.Accuracy, 50},
@@ -64,25 +69,65 @@ func TestConnectionsThatATestNeeds(t *testing.T) {
 func TestConnectionsAreReserved(t *testing.T) {
 	p, c := offlinePlan(t, Settings{"concurrency": "10"})
 	pre := &Preflight{}
-	require.NoError(t, p.reserveConnections(pre, c))
+	require.NoError(t, p.reserveConnections(pre, c, thisHost))
 	require.Positive(t, pre.LocalPorts)
 
 	p, c = offlinePlan(t, Settings{"offline-strategy": "all", "min-queries": "9000000000"})
-	err := p.reserveConnections(pre, c)
+	err := p.reserveConnections(pre, c, thisHost)
 	require.ErrorContains(t, err, "open files are needed")
 	require.ErrorContains(t, err, "choose --offline-strategy window")
 	require.Equal(t, "open_files", Classify(err).Code)
+}
 
-	if need := pre.LocalPorts + 1; uint64(need)+spareFiles <= pre.OpenFiles.Hard {
-		p, c = offlinePlan(t, Settings{})
-		c.Concurrency = need
-		err = p.reserveConnections(pre, c)
-		require.Equal(t, "local_ports", Classify(err).Code)
-		require.Equal(t, ExitEnvironment, Classify(err).Exit)
-		require.ErrorContains(t, err, "ip_local_port_range")
-		c.Endpoints = append(c.Endpoints, backends.Endpoint{URL: "http://127.0.0.2:1"})
-		require.NoError(t, p.reserveConnections(pre, c), "another address has ports of its own")
-		c.Endpoints = []backends.Endpoint{{URL: "unix:///run/s"}}
-		require.NoError(t, p.reserveConnections(pre, c), "a socket needs none")
+// withPorts is a host of any number of open files.
+func withPorts(n int, err error) hostLimits {
+	return hostLimits{
+		func(want uint64) (hostinfo.NoFile, error) { return hostinfo.NoFile{Now: want}, nil },
+		func() (int, error) { return n, err },
 	}
+}
+
+func TestLocalPortsBoundConnections(t *testing.T) {
+	const ports = 100
+	for name, x := range map[string]struct {
+		endpoints []string
+		most      int // connections; 0: any number
+	}{
+		"one address":                   {[]string{"http://a:1"}, ports},
+		"two addresses":                 {[]string{"http://a:1", "http://b:1"}, 2 * ports},
+		"one address twice":             {[]string{"http://a:1", "http://a:1"}, ports},
+		"two ports of a host":           {[]string{"http://a:1", "http://a:2", "http://a:3"}, 3 * ports},
+		"a socket has no port":          {[]string{"unix:///run/s"}, 0},
+		"a socket beside an address":    {[]string{"unix:///run/s", "http://a:1"}, ports},
+		"no endpoint, as with parrot":   {nil, 0},
+		"two sockets beside an address": {[]string{"unix:///run/s", "unix:///run/t", "http://a:1"}, ports},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, c := offlinePlan(t, nil)
+			c.Endpoints = nil
+			for _, url := range x.endpoints {
+				c.Endpoints = append(c.Endpoints, backends.Endpoint{URL: url})
+			}
+			pre := &Preflight{}
+			c.Concurrency = cmp.Or(x.most, 1_000_000)
+			require.NoError(t, p.reserveConnections(pre, c, withPorts(ports, nil)))
+			require.Equal(t, ports, pre.LocalPorts)
+			require.EqualValues(t, c.Concurrency+spareFiles, pre.OpenFiles.Now, "files are needed beside the connections")
+			require.Empty(t, pre.Notes)
+			if x.most == 0 {
+				return
+			}
+			c.Concurrency++
+			err := p.reserveConnections(pre, c, withPorts(ports, nil))
+			require.Equal(t, "local_ports", Classify(err).Code)
+			require.Equal(t, ExitEnvironment, Classify(err).Exit)
+			require.ErrorContains(t, err, "ip_local_port_range")
+			require.ErrorContains(t, err, fmt.Sprintf("%d connections to %d addresses are needed, and this machine has %d local ports", c.Concurrency, x.most/ports, ports))
+			require.ErrorContains(t, err, "lower --concurrency")
+		})
+	}
+	p, c := offlinePlan(t, nil)
+	pre := &Preflight{}
+	require.NoError(t, p.reserveConnections(pre, c, withPorts(0, errors.New("no /proc"))), "an unknown number rejects no test")
+	require.Equal(t, []string{"the number of local ports is not known: no /proc"}, pre.Notes)
 }

@@ -41,6 +41,8 @@ type job struct {
 // settled is what LoadGen makes of a plan, before and after the audit configuration.
 type settled struct {
 	Settings, Audited loadgen.TestSettings
+	Official          loadgen.TestSettings // by the model's key and the built-in mlperf.conf alone
+	Unlisted          loadgen.TestSettings // likewise, by a key that mlperf.conf does not have
 	AuditPath         string
 	Error             string
 	Exit              int
@@ -81,7 +83,7 @@ func (j *job) settle() (*settled, error) {
 	if err := p.writeUserConf(path); err != nil {
 		return nil, err
 	}
-	s := &settled{}
+	s := &settled{Official: builtIn(p, p.LoadGenModel()), Unlisted: builtIn(p, "unlisted")}
 	if s.Settings, err = p.testSettings(path); err != nil {
 		return nil, err
 	}
@@ -92,6 +94,13 @@ func (j *job) settle() (*settled, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// builtIn is what the linked LoadGen's own mlperf.conf makes of a key.
+func builtIn(p *Plan, key string) loadgen.TestSettings {
+	s := loadgen.DefaultTestSettings()
+	s.FromConfig("", key, string(p.Scenario.LoadGen), loadgen.ConfBuiltIn)
+	return s
 }
 
 func child(text string) int {

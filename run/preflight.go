@@ -34,7 +34,7 @@ const latencyProbes = 3
 func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Config, samples []datasets.Sample, folder string, o Observer) (*Preflight, error) {
 	pre := &Preflight{}
 	var err error
-	if err = p.reserveConnections(pre, c); err != nil {
+	if err = p.reserveConnections(pre, c, thisHost); err != nil {
 		return nil, err
 	}
 	if pre.DiskFreeBytes, err = hostinfo.FreeBytes(folder); err != nil {
