@@ -23,7 +23,7 @@ func (d *decoder) compose(record []byte, s *Sample, has *presence) *fault {
 		if d.body, f = template.messages[0].appendText(d.body[:0], d.field(record)); f != nil {
 			return f
 		}
-		*s, *has = Sample{ID: s.ID, Input: string(d.body)}, presence{text: true, id: has.id}
+		*s, *has = Sample{ID: s.ID, Input: string(d.body)}, presence{text: true, id: has.id, mark: has.mark}
 		return nil
 	}
 	d.body = append(d.body[:0], '[')
@@ -51,7 +51,7 @@ func (d *decoder) compose(record []byte, s *Sample, has *presence) *fault {
 	d.body = append(d.body, ']')
 	s.InputIDs, s.InputLen, s.Input = nil, 0, ""
 	s.Messages = d.body // kept by the reader, when the record is found to be good
-	*has = presence{messages: true, id: has.id}
+	*has = presence{messages: true, id: has.id, mark: has.mark}
 	return nil
 }
 

@@ -38,7 +38,7 @@ func read(path string, o Options, most int) (*Dataset, []error) {
 	defer src.Close()
 	r := newReader(path, o, p, most)
 	r.read(src)
-	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples, Notes: r.notes()}
+	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples, Notes: r.notes(), WithoutTemplate: r.withoutTemplate(), marked: r.marked}
 	if r.stored {
 		d.Store, d.blocks = o.Store, r.blocks
 	}
@@ -64,6 +64,7 @@ type reader struct {
 	samples []Sample
 	blocks  []*spill.Block // of their messages
 	stored  bool           // messages went to the store
+	marked  bool           // a record has the mark of a synthetic set
 	images  int            // records whose messages were made of raw fields
 	errs    []error
 }
@@ -111,13 +112,21 @@ func (r *reader) read(src *source) {
 	r.format = r.source.shape() + src.packing
 }
 
+// withoutTemplate is how many prompts were made of raw fields in a wording of the reader's.
+func (r *reader) withoutTemplate() int {
+	if r.o.Template != nil {
+		return 0
+	}
+	return r.images
+}
+
 // notes are what a reader of the file should know.
 func (r *reader) notes() []string {
 	var notes []string
 	if n, ok := r.source.(interface{ notes() []string }); ok {
 		notes = n.notes()
 	}
-	if r.o.Template == nil && r.images > 0 {
+	if r.withoutTemplate() > 0 {
 		notes = append(notes, fmt.Sprintf("%d prompts are made of raw fields without a prompt template: the wording is not the benchmark's (--prompt-template)", r.images))
 	}
 	return notes
@@ -147,6 +156,7 @@ func (r *reader) record(record []byte, line int) error {
 
 // keepSample adds a sample to the data set.
 func (r *reader) keepSample(_ []byte, s Sample, has presence) error {
+	r.marked = r.marked || has.mark
 	s.Index = len(r.samples)
 	var block *spill.Block
 	var err error

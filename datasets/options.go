@@ -108,6 +108,7 @@ func newPlan(o Options) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{byName: map[string]nameRef{}}
+	columns = append(columns, models.Column{Name: synthMark, Type: "any", Role: roleMark})
 	for i, c := range columns {
 		col := column{Column: c}
 		var expected []string

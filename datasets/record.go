@@ -177,6 +177,8 @@ func (d *decoder) sample(record []byte) (Sample, presence, *fault) {
 			s.Tools, f = d.embedded(value)
 		case roleChoice:
 			s.ToolChoice = bytes.Clone(value)
+		case roleMark:
+			has.mark = isMark(value)
 		case roleID:
 			has.id = true
 			s.ID, f = d.text(value)

@@ -32,7 +32,10 @@ type Dataset struct {
 	Store   *spill.Store // where messages are kept, Options.Store; nil: there are none, or they are in memory
 	Notes   []string     // what a user should know of how the file was read, a sentence each
 
+	WithoutTemplate int // prompts that were made of raw fields without a prompt template: their wording is not the benchmark's
+
 	blocks []*spill.Block // of Store, by sample: where its messages stand
+	marked bool           // a record has the mark of a synthetic set
 }
 
 // MoveMessages has a sample's messages be another copy of them, which its caller keeps in the same store, and frees their first one:

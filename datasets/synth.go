@@ -156,7 +156,10 @@ func appendRecord(dst []byte, row *models.Row, i int, r *SynthRecord) []byte {
 		}
 		dst = append(append(appendText(dst, c.Name), ": "...), value...)
 	}
-	return append(dst, '}')
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ", "...)
+	}
+	return append(append(appendText(dst, synthMark), ": true"...), '}')
 }
 
 // synthValue is a column's value as JSON text; nil: there is none.

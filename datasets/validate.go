@@ -9,7 +9,7 @@ import (
 const maxSamples = 4 << 20
 
 // presence says what a record carries, whether it is kept or not.
-type presence struct{ ids, text, messages, id bool }
+type presence struct{ ids, text, messages, id, mark bool }
 
 // validator checks samples as they come, those of a file and those made in memory alike.
 type validator struct {

@@ -16,6 +16,7 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 	path := p.Config.String("dataset")
 	switch {
 	case p.Dataset != nil:
+		p.synthetic = datasets.Synthetic(p.Dataset) // now: after the test its messages may be gone
 		return p.firstRows(), nil
 	case p.file != nil && p.file.Path == path:
 		return p.file, nil
@@ -31,7 +32,6 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 	ds, err := datasets.Open(path, o)
 	if err == nil {
 		p.file, p.synthetic = ds, datasets.Synthetic(ds)
-		p.notices = append(p.notices, ds.Notes...)
 	}
 	return ds, err
 }

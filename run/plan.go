@@ -45,7 +45,7 @@ type Plan struct {
 
 	description *datasets.Description // of --dataset-config; nil without
 
-	synthetic bool // the file that was read is a synthetic set, whoever made it
+	synthetic bool // the data set that was read is a synthetic one, whoever made it
 }
 
 // Settings are settings by their flag names, for programs that run a test without a command line.

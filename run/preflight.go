@@ -181,12 +181,13 @@ func checkProxy(c *backends.Config) error {
 func PreflightOnly(ctx context.Context, p *Plan, o Observer) (*Preflight, error) {
 	samples := []datasets.Sample{{InputIDs: []int32{1, 2, 3, 4}, Input: "one two three", InputLen: 4}}
 	rows := p.wanted()
+	var notes []string
 	if p.HasDataset() {
 		ds, err := p.ReadDataset()
 		if err != nil {
 			return nil, err
 		}
-		samples, rows = ds.Samples, len(ds.Samples)
+		samples, rows, notes = ds.Samples, len(ds.Samples), ds.Notes
 	}
 	if err := p.suggest(programOrigin("not used by a preflight"), "target-qps", "1"); err != nil {
 		return nil, err
@@ -201,6 +202,9 @@ func PreflightOnly(ctx context.Context, p *Plan, o Observer) (*Preflight, error)
 	pre, err := p.preflight(ctx, d, c, samples, ".", o)
 	if cause := context.Cause(ctx); cause != nil { // the endpoint is not to blame
 		return nil, fmt.Errorf("the preflight was ended: %w", cause)
+	}
+	if err == nil {
+		pre.Notes = append(pre.Notes, notes...)
 	}
 	return pre, err
 }

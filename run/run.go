@@ -145,6 +145,7 @@ func (t *test) prepare(ctx context.Context) error {
 		_ = os.Remove(t.folder)
 		return err
 	}
+	t.pre.Notes = append(t.pre.Notes, t.dataset.Notes...)
 	if t.scorer != nil && t.scorer.notScored != "" {
 		t.pre.Notes = append(t.pre.Notes, "the answers will not be scored, which makes the run INVALID (not_scored): "+t.scorer.notScored+"; --no-score asks for the log only")
 	}

@@ -202,7 +202,20 @@ func (p *Plan) Breaches() []Breach {
 			list = append(list, Breach{"sampling_" + d.wire, orNothing(a), orNothing(b), source})
 		}
 	}
-	return append(list, p.formatBreach()...)
+	return slices.Concat(list, p.formatBreach(), p.templateBreach())
+}
+
+// templateBreach: a data set of raw fields has no prompts of its own, and the rules fix their wording. A synthetic set has no wording to fix.
+func (p *Plan) templateBreach() []Breach {
+	ds := p.Dataset
+	if ds == nil {
+		ds = p.file
+	}
+	if ds == nil || ds.WithoutTemplate == 0 || p.synthetic {
+		return nil
+	}
+	return []Breach{{"prompt_template", fmt.Sprintf("%d prompts in the program's own wording", ds.WithoutTemplate), "the benchmark's prompt template (--prompt-template)",
+		"prompts of " + p.Row.Name + ": " + p.Row.Source}}
 }
 
 func orNothing(text string) string {

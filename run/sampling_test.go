@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -106,6 +110,59 @@ func TestGenerationConfig(t *testing.T) {
 	}
 	_, err := New(Settings{"model": "llama3.1-8b", "generation-config": path + "x"})
 	require.ErrorContains(t, err, "can not be read")
+}
+
+// A generation config fills what nobody has set: every other place of a setting stands above it, the config file too.
+func TestTheGenerationConfigIsBelowEverySetting(t *testing.T) {
+	dir := t.TempDir()
+	path, file := filepath.Join(dir, "generation_config.json"), filepath.Join(dir, "run.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(`{"max_new_tokens": 77, "temperature": 0.5}`), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("max-tokens: 66\ngeneration-config: "+path+"\n"), 0o600))
+	for layer, set := range map[string]func(c *config.Effective) error{
+		file:          func(*config.Effective) error { return nil },
+		"environment": func(c *config.Effective) error { return c.SetEnviron([]string{"MLPERF_GO_MAX_TOKENS=66"}) },
+		"flag": func(c *config.Effective) error {
+			return c.Set("max-tokens", "66", config.Origin{Layer: config.FromFlag, Where: "flag"})
+		},
+	} {
+		c := config.New(config.RunSettings())
+		if layer == file {
+			require.NoError(t, c.LoadYAMLFile(file))
+		} else {
+			require.NoError(t, c.Set("generation-config", path, config.Origin{Layer: config.FromFlag, Where: "flag"}))
+		}
+		require.NoError(t, set(c))
+		require.NoError(t, c.Set("model", "llama3.1-8b", config.Origin{Layer: config.FromFlag, Where: "flag"}))
+		p, err := NewPlan(c)
+		require.NoError(t, err)
+		require.NoError(t, p.Bind(13368))
+		require.Equal(t, 66, p.Config.Int("max-tokens"), layer)
+		require.NotContains(t, p.Config.Origin("max-tokens").String(), "generation_config.json", layer)
+		require.Equal(t, 0.5, p.Config.Float("temperature"), layer)
+		require.Contains(t, p.Config.Origin("temperature").String(), "generation_config.json", layer)
+	}
+}
+
+// Prompts made of raw fields are a breach: the rules fix their wording. A template, or a synthetic set, is none.
+func TestPromptsOfTheProgramsOwnWordingAreABreach(t *testing.T) {
+	p := withServer(t, 48289, Settings{"model": "qwen3-vl-235b-a22b"})
+	require.Empty(t, p.Breaches())
+	p.Dataset = &datasets.Dataset{WithoutTemplate: 3, Samples: []datasets.Sample{{Input: "What is this?"}}}
+	require.Len(t, p.Breaches(), 1)
+	require.Equal(t, "prompt_template", p.Breaches()[0].Code)
+	require.Contains(t, p.Breaches()[0].String(), "3 prompts in the program's own wording is sent, and the closed division wants the benchmark's prompt template")
+	p.Dataset.WithoutTemplate = 0
+	require.Empty(t, p.Breaches())
+
+	path := filepath.Join(t.TempDir(), "synthetic.json")
+	require.NoError(t, atomicfile.Write(path, func(w io.Writer) error { return datasets.WriteSynth(w, p.Row, 4, 1) }))
+	p, err := New(Settings{"model": "qwen3-vl-235b-a22b", "endpoint": "http://host:1", "dataset": path})
+	require.NoError(t, err)
+	_, err = p.ReadDataset()
+	require.NoError(t, err)
+	require.NoError(t, p.Bind(4))
+	require.Contains(t, p.Rehearsal, "the data set is synthetic")
+	require.Empty(t, p.Breaches())
 }
 
 // Values are numbers of known parameters. (The checks are plain and in one order: what they reach is coverage too, and where it changes

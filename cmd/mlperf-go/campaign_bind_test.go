@@ -5,9 +5,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 )
+
+// A closed submission of qwen3-vl wants the benchmark's prompt template.
+func TestACampaignWithoutItsPromptTemplateIsRefused(t *testing.T) {
+	plan, err := run.New(run.Settings{"model": "qwen3-vl-235b-a22b", "endpoint": "http://a", "dataset": "f"})
+	require.NoError(t, err)
+	plan.Dataset = &datasets.Dataset{WithoutTemplate: 48289, Samples: []datasets.Sample{{Input: "What is this?"}}}
+	require.NoError(t, plan.Bind(48289))
+	k := &theCampaign{Campaign: campaign.Campaign{Of: campaign.Of{Division: "closed"}, Real: true}}
+	err = k.refuseBreaches(plan)
+	require.Equal(t, run.ExitUsage, run.Classify(err).Exit)
+	require.ErrorContains(t, err, "the closed division does not allow this: prompt_template: 48289 prompts")
+	k.Division = "open"
+	require.NoError(t, k.refuseBreaches(plan))
+}
 
 // What the closed division does not allow is refused before hours are spent, and is the submitter's own affair in the open one.
 func TestBreachesAreRefusedWhereTheyCount(t *testing.T) {
