@@ -63,13 +63,14 @@ type Outcome struct {
 	UsageTokens  int // usage.completion_tokens; -1: not sent
 	InputTokens  int // usage.prompt_tokens; -1: not sent
 	FinishReason string
-	Identified   bool   // every event carried the request's id
-	Model        string // that the answer names; filled only where Expected.Learn is set
-	Endpoint     int    // index into Config.Endpoints
-	Parts        []Part // the answers of a batch; nil: it was none
-	Retries      int    // attempts before this one
-	Events       int    // of a stream, that brought tokens
-	Merged       int    // of them, with more than one token
+	Identified   bool       // every event carried the request's id
+	Model        string     // that the answer names; filled only where Expected.Learn is set
+	Endpoint     int        // index into Config.Endpoints
+	Parts        []Part     // the answers of a batch; nil: it was none
+	Retries      int        // attempts before this one
+	Events       int        // of a stream, that brought tokens
+	Merged       int        // of them, with more than one token
+	StreamMode   StreamMode // that a stream has shown; empty: none, or its events fit several
 	// Wall clock, ns since 1970; 0: did not happen.
 	DequeuedNS, SentNS, FirstByteNS, FirstTokenNS, LastTokenNS int64
 	// ReadableNS is the earliest time at which the bytes of the last token can have been there to read; 0: not known.
@@ -121,6 +122,8 @@ type Endpoint struct {
 	IDs IDUse
 	// Model is the name that answers of this endpoint carry; empty: the first answer decides.
 	Model string
+	// StreamMode is what the server's streams repeat, as a probe found it; empty: not known, each stream shows it.
+	StreamMode StreamMode
 }
 
 // IDUse says what a client does with request ids at one endpoint.
@@ -131,6 +134,16 @@ const (
 	IDsOff      IDUse = iota // requests carry none
 	IDsTried                 // requests carry one, and Outcome.Identified reports whether it came back
 	IDsRequired              // requests carry one, and an answer without it is FailWrongAnswer
+)
+
+// StreamMode says what an event of a stream repeats of the events before it. SGLang's arguments choose it for all streams of a server.
+type StreamMode string
+
+// The modes of streams.
+const (
+	StreamCumulative     StreamMode = "cumulative"      // all ids and all text so far
+	StreamIncremental    StreamMode = "incremental"     // new ids and new text
+	StreamIncrementalIDs StreamMode = "incremental_ids" // new ids and all text so far: SGLang before March 2026
 )
 
 // Config is what a backend needs to know.
@@ -259,6 +272,7 @@ type Probe struct {
 	Streams         bool          `json:"streams"`
 	Identified      bool          `json:"identified"`             // the answer carries the id of its request
 	AnswerModel     string        `json:"answer_model,omitempty"` // the model that the answer names
+	StreamMode      StreamMode    `json:"stream_mode,omitempty"`  // as the server's arguments say, or else the short answer showed
 	OutputTokens    int           `json:"output_tokens"`
 	TTFT            time.Duration `json:"ttft_ns"`
 	Latency         time.Duration `json:"latency_ns"`

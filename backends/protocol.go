@@ -28,6 +28,8 @@ type Expected struct {
 	Must  bool   // an event without the ID makes the answer FailWrongAnswer
 	Model string // another one makes the answer FailWrongModel; empty: every model is taken
 	Learn bool   // Outcome.Model is asked for
+	// StreamMode is what the endpoint's streams repeat; empty: the stream shows it.
+	StreamMode StreamMode
 }
 
 // Answer reads one answer while its bytes arrive. It is used by one goroutine at a time and reads no clock.

@@ -134,10 +134,19 @@ var faultRows = []faultRow{
 		}
 		x.raw(streamHead, s.String(), data(usageOf(3, 4)), data("[DONE]"), lastChunk)
 	}, want: backends.FailTokenCount, cause: "token_mismatch"},
-	{name: "a list of ids that shrinks, and is whole at the end", reply: func(x *call) { // as when the engine takes tokens back
+	{name: "a list of ids that shrinks, and is whole at the end", reply: func(x *call) { // tokens that were taken back have been timed
 		x.raw(streamHead, native("10,11", 2, "null"), native("10", 1, "null"), native("10,11,12,13", 4, nativeLength), data("[DONE]"), lastChunk)
-	}, kind: "native"},
-	{name: "a list of ids that shrinks against its count", reply: func(x *call) {
+	}, want: backends.FailBadEvent, kind: "native"},
+	{name: "increments behind cumulative events", reply: func(x *call) {
+		x.raw(streamHead, native("10", 1, "null"), native("10,11", 2, "null"), native("12,13", 4, nativeLength), data("[DONE]"), lastChunk)
+	}, want: backends.FailBadEvent, kind: "native"},
+	{name: "an error event by its type", reply: func(x *call) {
+		x.raw(streamHead, data(token(10, "null")), chunk("event: error\ndata: {\"message\": \"engine died\"}\n\n"), strings.Join(x.events()[1:], ""), x.trailer())
+	}, want: backends.FailServerErrorEvent},
+	{name: "a detail inside a stream that goes on", reply: func(x *call) {
+		x.raw(streamHead, data(token(10, "null")), data(`{"detail":"engine died"}`), strings.Join(x.events()[1:], ""), x.trailer())
+	}, want: backends.FailServerErrorEvent},
+	{name: "increments of ids", reply: func(x *call) {
 		x.raw(streamHead, native("10,11,12", 3, "null"), native("10", 4, nativeLength), data("[DONE]"), lastChunk)
 	}, kind: "native"},
 	{name: "a list of ids that stays short", reply: func(x *call) {

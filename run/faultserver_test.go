@@ -266,7 +266,8 @@ func (x *call) good() {
 
 // native is an event of SGLang's own route: ids up to here, or since the event before, as the row likes.
 func native(ids string, n int, finish string) string {
-	return data(fmt.Sprintf(`{"text":" t","output_ids":[%s],"meta_info":{"id":"1","finish_reason":%s,"prompt_tokens":3,"completion_tokens":%d}}`, ids, finish, n))
+	text := " t" + strings.ReplaceAll(ids, ",", " t")
+	return data(fmt.Sprintf(`{"text":"%s","output_ids":[%s],"meta_info":{"id":"1","finish_reason":%s,"prompt_tokens":3,"completion_tokens":%d}}`, text, ids, finish, n))
 }
 
 const nativeLength = `{"type":"length","length":4}`

@@ -75,7 +75,8 @@ func (p *Plan) format() (*backends.Format, error) {
 	}
 }
 
-// adapt makes requests as the probed servers understand them: what one of them refuses goes to none of them.
+// adapt makes requests as the probed servers understand them: what one of them refuses goes to none of them. It notes with each
+// endpoint what its streams repeat.
 func (pre *Preflight) adapt(c *backends.Config) {
 	c.Endpoints = slices.Clone(c.Endpoints)
 	for i := range c.Endpoints {
@@ -84,6 +85,7 @@ func (pre *Preflight) adapt(c *backends.Config) {
 		if at < 0 {
 			continue
 		}
+		c.Endpoints[i].StreamMode = pre.Endpoints[at].StreamMode
 		if c.Endpoints[i].Model = pre.Endpoints[at].AnswerModel; pre.Endpoints[at].Identified {
 			c.Endpoints[i].IDs = backends.IDsRequired
 		}

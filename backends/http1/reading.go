@@ -43,7 +43,7 @@ func (r *reading) reset() {
 // expect tells the reader of an answer which request and which model it must be of.
 func (l *loop) expect(c *conn) {
 	r, t := c.reading, &l.client.targets[c.endpoint]
-	want := backends.Expected{Model: t.model, Learn: t.model == ""}
+	want := backends.Expected{Model: t.model, Learn: t.model == "", StreamMode: l.client.config.Endpoints[c.endpoint].StreamMode}
 	if number := c.exchange.number; number != 0 {
 		want.ID, want.Must = l.ids.Append(r.id[:0], number), t.must
 	}

@@ -39,6 +39,7 @@ const (
 	keyError
 	keyObject
 	keyCached
+	keyErrors
 )
 
 // Forget drops nothing: each document is read by itself.
@@ -101,7 +102,7 @@ func (w *walker) members(e *reader.Event) bool {
 				e.Choices = 1
 			}
 			d.judge(e)
-			return ok
+			return ok && (e.Choices > 0 || e.IsError) // else encoding/json decides what the document is
 		}
 		var k reader.Keys
 		switch string(key) {
@@ -114,9 +115,9 @@ func (w *walker) members(e *reader.Event) bool {
 		case "index":
 			k, ok = keyIndex, w.Integer(&e.Index, 0)
 		case "tokens_predicted":
-			k, ok = keyPredicted, w.Integer(&e.Produced, -1)
+			k, ok = keyPredicted, w.Count(&e.Produced)
 		case "tokens_evaluated":
-			k, ok = keyEvaluated, w.Integer(&e.Prompt, -1)
+			k, ok = keyEvaluated, w.Count(&e.Prompt)
 		case "stop_type":
 			k, ok = keyKind, w.Word(&d.kind)
 		case "stopped_limit":
@@ -127,6 +128,8 @@ func (w *walker) members(e *reader.Event) bool {
 			k, ok = keyTimings, w.timings(d)
 		case "error":
 			k, ok = keyError, w.Error(e)
+		case "errors":
+			k, ok = keyErrors, w.Errors(e)
 		case "object":
 			k, ok = keyObject, w.Object(e)
 		default:
@@ -160,11 +163,11 @@ func (w *walker) timings(d *end) bool {
 		var k reader.Keys
 		switch string(key) {
 		case "predicted_n":
-			k, ok = keyPredicted, w.Integer(&d.timed, -1)
+			k, ok = keyPredicted, w.Count(&d.timed)
 		case "prompt_n":
-			k, ok = keyEvaluated, w.Integer(&prompt, -1)
+			k, ok = keyEvaluated, w.Count(&prompt)
 		case "cache_n":
-			k, ok = keyCached, w.Integer(&cached, 0)
+			k, ok = keyCached, w.Count(&cached)
 		default:
 			ok = w.Skip(0)
 		}

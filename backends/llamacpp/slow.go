@@ -6,9 +6,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
 )
 
+// parts are what an answer consists of.
+var parts = []string{"content", "tokens", "stop"}
+
 // decodeSlow reads a document with encoding/json. Its error is a *reader.ShapeError or encoding/json's own.
 func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
-	top, err := reader.Members(doc, e)
+	top, err := reader.Members(doc, e, parts...)
 	if err != nil {
 		return err
 	}
@@ -16,7 +19,7 @@ func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
 }
 
 func slowAnswer(top map[string]json.RawMessage, keepText bool, e *reader.Event) (err error) {
-	for _, key := range []string{"content", "tokens", "stop"} {
+	for _, key := range parts {
 		if _, ok := top[key]; ok {
 			e.Choices = 1
 		}
@@ -30,14 +33,14 @@ func slowAnswer(top map[string]json.RawMessage, keepText bool, e *reader.Event) 
 			return err
 		}
 	}
-	for _, number := range []struct {
-		key    string
-		into   *int64
-		absent int64
-	}{{"index", &e.Index, 0}, {"tokens_predicted", &e.Produced, -1}, {"tokens_evaluated", &e.Prompt, -1}} {
-		if *number.into, err = reader.Whole(top, number.key, number.absent); err != nil {
-			return err
-		}
+	if e.Index, err = reader.Whole(top, "index", 0); err != nil {
+		return err
+	}
+	if e.Produced, err = reader.Count(top, "tokens_predicted"); err != nil {
+		return err
+	}
+	if e.Prompt, err = reader.Count(top, "tokens_evaluated"); err != nil {
+		return err
 	}
 	if err := reader.SlowText(top, "content", keepText, e); err != nil {
 		return err
@@ -65,14 +68,14 @@ func slowTimings(top map[string]json.RawMessage, d *end) error {
 	if err != nil {
 		return err
 	}
-	if d.timed, err = reader.Whole(timings, "predicted_n", -1); err != nil {
+	if d.timed, err = reader.Count(timings, "predicted_n"); err != nil {
 		return err
 	}
-	prompt, err := reader.Whole(timings, "prompt_n", -1)
+	prompt, err := reader.Count(timings, "prompt_n")
 	if err != nil {
 		return err
 	}
-	cached, err := reader.Whole(timings, "cache_n", 0)
+	cached, err := reader.Count(timings, "cache_n")
 	if err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 
 // expect tells the reader of an answer which request and which model it must be of.
 func (e *endpoint) expect(r *request) {
-	var want backends.Expected
+	want := backends.Expected{StreamMode: e.stream}
 	if model := e.model.Load(); model != nil {
 		want.Model = *model
 	} else {

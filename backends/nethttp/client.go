@@ -26,7 +26,8 @@ type endpoint struct {
 	policy.Endpoint
 	header http.Header // read by all requests, changed by none
 	id     backends.RequestIDField
-	must   bool                   // answers have to carry the request's id
+	must   bool // answers have to carry the request's id
+	stream backends.StreamMode
 	model  atomic.Pointer[string] // that answers name; nil: none has come
 }
 
@@ -94,7 +95,7 @@ func newEndpoint(e backends.Endpoint, path string) (*endpoint, error) {
 	for _, f := range p.Fields() {
 		header.Set(f.Name, f.Value)
 	}
-	return &endpoint{Endpoint: p, header: header}, nil
+	return &endpoint{Endpoint: p, header: header, stream: e.StreamMode}, nil
 }
 
 // Serve answers the queries of src. Its own goroutine takes them, locked to an OS thread, since Wait blocks one.

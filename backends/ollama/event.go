@@ -19,6 +19,7 @@ const (
 	keyError
 	keyContent
 	keyToolCalls
+	keyErrors
 )
 
 // Forget drops nothing: each document is read by itself.
@@ -54,7 +55,8 @@ func (w *walker) members(e *reader.Event) bool {
 				e.Choices = 1
 			}
 			finish(e, done, reason)
-			return ok && seen&(keyResponse|keyMessage) != keyResponse|keyMessage
+			// Where it is neither a part nor an error, encoding/json decides what the document is.
+			return ok && seen&(keyResponse|keyMessage) != keyResponse|keyMessage && (e.Choices > 0 || e.IsError)
 		}
 		var k reader.Keys
 		switch string(key) {
@@ -69,11 +71,13 @@ func (w *walker) members(e *reader.Event) bool {
 		case "done_reason":
 			k, ok = keyReason, w.Word(&reason)
 		case "prompt_eval_count":
-			k, ok = keyPrompt, w.Integer(&e.Prompt, -1)
+			k, ok = keyPrompt, w.Count(&e.Prompt)
 		case "eval_count":
-			k, ok = keyProduced, w.Integer(&e.Produced, -1)
+			k, ok = keyProduced, w.Count(&e.Produced)
 		case "error":
 			k, ok = keyError, w.Error(e)
+		case "errors":
+			k, ok = keyErrors, w.Errors(e)
 		case "context":
 			ok = w.SkipNumbers()
 		case "object": // no key of Ollama's; a gateway's error has it

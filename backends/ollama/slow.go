@@ -8,19 +8,20 @@ import (
 
 // decodeSlow reads a document with encoding/json. Its error is a *reader.ShapeError or encoding/json's own.
 func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
-	top, err := reader.Members(doc, e)
+	parts := []string{"response", "message", "done"}
+	top, err := reader.Members(doc, e, parts...)
 	if err != nil {
 		return err
 	}
-	for _, key := range []string{"response", "message", "done"} {
+	for _, key := range parts {
 		if _, ok := top[key]; ok {
 			e.Choices = 1
 		}
 	}
-	if e.Prompt, err = reader.Whole(top, "prompt_eval_count", -1); err != nil {
+	if e.Prompt, err = reader.Count(top, "prompt_eval_count"); err != nil {
 		return err
 	}
-	if e.Produced, err = reader.Whole(top, "eval_count", -1); err != nil {
+	if e.Produced, err = reader.Count(top, "eval_count"); err != nil {
 		return err
 	}
 	if err := slowText(top, "response", keepText, e); err != nil {

@@ -67,6 +67,8 @@ func (w *walker) choice(e *reader.Event) bool {
 			k, ok = keyFinish, w.Word(&e.Finish)
 		case "prompt_token_ids":
 			ok = w.SkipNumbers()
+		case "error": // of one choice, as OpenRouter sends it: encoding/json reads the choices apart
+			k, ok = keyError, w.Null()
 		case "delta", "message":
 			k, ok = keyMessage, w.message(e)
 		default:
@@ -159,9 +161,9 @@ func (w *walker) usageOf(e *reader.Event) bool {
 		var k reader.Keys
 		switch string(key) {
 		case "prompt_tokens":
-			k, ok = keyPrompt, w.Integer(&e.Prompt, -1)
+			k, ok = keyPrompt, w.Count(&e.Prompt)
 		case "completion_tokens":
-			k, ok = keyProduced, w.Integer(&e.Produced, -1)
+			k, ok = keyProduced, w.Count(&e.Produced)
 		default:
 			ok = w.Skip(0)
 		}

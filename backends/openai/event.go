@@ -56,6 +56,7 @@ const (
 	keyProduced
 	keyID
 	keyModel
+	keyErrors
 )
 
 // Decode reads one document.
@@ -116,12 +117,12 @@ func (w *walker) members(e *reader.Event, seen reader.Keys, first bool) bool {
 	for {
 		key, more, ok := w.Member(&first)
 		if !ok || !more {
-			return ok
+			return ok && (seen&(keyChoices|keyUsage) != 0 || e.IsError) // else encoding/json decides what the document is
 		}
 		var k reader.Keys
 		switch string(key) {
 		case "choices":
-			if k = keyChoices; seen&(keyUsage|keyError|k) == 0 && !e.IsError {
+			if k = keyChoices; seen&(keyUsage|keyError|keyErrors|k) == 0 && !e.IsError {
 				w.prefix = append(w.prefix[:0], w.B[:w.I]...)
 				w.seen = seen | k
 				w.head.learn(e)
@@ -131,6 +132,8 @@ func (w *walker) members(e *reader.Event, seen reader.Keys, first bool) bool {
 			k, ok = keyUsage, w.usageOf(e)
 		case "error":
 			k, ok = keyError, w.Error(e)
+		case "errors":
+			k, ok = keyErrors, w.Errors(e)
 		case "object":
 			k, ok = keyObject, w.Object(e)
 		case "id", "request_id": // the latter on vLLM's generate route

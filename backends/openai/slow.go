@@ -13,7 +13,7 @@ func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
 
 // decodeChoices is decodeSlow that gives every choice to each, unless that is nil.
 func decodeChoices(doc []byte, s *reader.Scanner, e *reader.Event, each func(*reader.Event)) error {
-	top, err := reader.Members(doc, e)
+	top, err := reader.Members(doc, e, "choices", "usage")
 	if err != nil {
 		return err
 	}
@@ -58,6 +58,9 @@ func eachChoice(choices []map[string]json.RawMessage, s *reader.Scanner, each fu
 func slowChoice(choice map[string]json.RawMessage, s *reader.Scanner, e *reader.Event) (err error) {
 	if choice == nil {
 		return &reader.ShapeError{Text: "a choice is null"}
+	}
+	if raw := choice["error"]; raw != nil && string(raw) != "null" {
+		e.IsError, e.Message = true, raw
 	}
 	if e.Index, err = reader.Whole(choice, "index", 0); err != nil {
 		return err

@@ -69,7 +69,7 @@ func TestTolerance(t *testing.T) {
 		{"error as an object", "", lines(id, `data: {"error":{"message":"m","code":500}}`, done), backends.FailServerErrorEvent, 1, "a", "", 0},
 		{"error as a text", "", lines(id, `data: {"error":"Model is overloaded","error_type":"overloaded"}`), backends.FailServerErrorEvent, 1, "a", "", 0},
 		{"a flat error", "", lines(`data: {"object":"error","message":"m"}`), backends.FailServerErrorEvent, 0, "", "", -1},
-		{"a detail ends in no answer", "", lines(id, `data: {"detail":"Internal"}`, done), backends.FailTruncated, 1, "a", "", 0},
+		{"a detail is an error", "", lines(id, `data: {"detail":"Internal"}`, done), backends.FailServerErrorEvent, 1, "a", "", 0},
 		{"no JSON", "", lines(id, "data: upstream timed out"), backends.FailBadJSON, 1, "a", "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestToleranceOfWholeAnswers(t *testing.T) {
 		"error: an object in an object":  {`{"error":{"message":"m","code":500}}`, backends.FailServerErrorEvent, 0},
 		"error: a text":                  {`{"error":"Model is overloaded","error_type":"overloaded"}`, backends.FailServerErrorEvent, 0},
 		"error: flat":                    {`{"object":"error","message":"m","code":40001}`, backends.FailServerErrorEvent, 0},
-		"error: a detail is no answer":   {`{"detail":"Internal"}`, backends.FailBadEvent, 0},
+		"error: a detail is no answer":   {`{"detail":"Internal"}`, backends.FailServerErrorEvent, 0},
 		"error: no JSON":                 {"Internal Server Error", backends.FailBadJSON, 0},
 		"an object behind the answer":    {good + `{"choices":[]}`, backends.FailBadJSON, 0},
 		"a list is no answer to a query": {"[" + good + "]", backends.FailBadEvent, 0},

@@ -29,6 +29,7 @@ const (
 	keyType
 	keyMessage
 	keyID
+	keyErrors
 )
 
 // Decode reads one document.
@@ -81,7 +82,7 @@ func (w *walker) members(e *reader.Event) bool {
 			if seen&(keyText|keyIDs|keyMeta) != 0 {
 				e.Choices = 1
 			}
-			return ok
+			return ok && (e.Choices > 0 || e.IsError) // else encoding/json decides what the document is
 		}
 		var k reader.Keys
 		switch string(key) {
@@ -95,6 +96,8 @@ func (w *walker) members(e *reader.Event) bool {
 			k, ok = keyIndex, w.Integer(&e.Index, 0)
 		case "error":
 			k, ok = keyError, w.Error(e)
+		case "errors":
+			k, ok = keyErrors, w.Errors(e)
 		case "object":
 			k, ok = keyObject, w.Object(e)
 		default:
@@ -127,9 +130,9 @@ func (w *walker) meta(e *reader.Event) bool {
 		case "finish_reason":
 			k, ok = keyFinish, w.finish(e)
 		case "prompt_tokens":
-			k, ok = keyPrompt, w.Integer(&e.Prompt, -1)
+			k, ok = keyPrompt, w.Count(&e.Prompt)
 		case "completion_tokens":
-			k, ok = keyProduced, w.Integer(&e.Produced, -1)
+			k, ok = keyProduced, w.Count(&e.Produced)
 		case "id":
 			k, ok = keyID, w.Name(&e.ID)
 		default:

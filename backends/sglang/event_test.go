@@ -83,44 +83,52 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second string, keepText bool) { checkWalk(t, keepText, first, second, second) })
 }
 
-// stream is an answer in events of some tokens each, cumulative or not.
+// stream is an answer in events of some tokens each, in one of the modes.
 type stream struct {
-	ids        []int32
-	text       string
-	sizes      []int
-	cumulative bool
+	ids   []int32
+	words []string // the text of each
+	sizes []int
+	mode  backends.StreamMode
+	index int // of its prompt in a batch
 }
 
+func (s *stream) text() string { return strings.Join(s.words, "") }
+
 func (s *stream) events() (docs []string) {
-	at, textAt := 0, 0
+	at := 0
 	for i, n := range s.sizes {
-		from, textFrom := at, textAt
+		from, textFrom := at, at
 		at += n
-		if textAt = len(s.text) * at / len(s.ids); s.cumulative {
+		switch s.mode {
+		case backends.StreamCumulative:
 			from, textFrom = 0, 0
+		case backends.StreamIncrementalIDs:
+			textFrom = 0
 		}
 		finish := "null"
 		if i == len(s.sizes)-1 {
 			finish = `{"type":"length"}`
 		}
 		ids, _ := json.Marshal(s.ids[from:at])
-		text, _ := json.Marshal(s.text[textFrom:textAt])
-		docs = append(docs, fmt.Sprintf(`{"text":%s,"output_ids":%s,"meta_info":{"finish_reason":%s,"prompt_tokens":1,"completion_tokens":%d}}`, text, ids, finish, at))
+		text, _ := json.Marshal(strings.Join(s.words[textFrom:at], ""))
+		docs = append(docs, fmt.Sprintf(`{"text":%s,"output_ids":%s,"meta_info":{"finish_reason":%s,"prompt_tokens":1,"completion_tokens":%d},"index":%d}`, text, ids, finish, at, s.index))
 	}
 	return docs
+}
+
+// mode is that of a stream which repeats ids and text, or neither.
+func mode(cumulative bool) backends.StreamMode {
+	if cumulative {
+		return backends.StreamCumulative
+	}
+	return backends.StreamIncremental
 }
 
 // TestAnswerOfAnyEvents makes streams of events of any size in both modes: the answer is the same, and the tokens of its
 // events are all its tokens.
 func TestAnswerOfAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := stream{ids: rapid.SliceOfN(rapid.Int32Range(0, 30), 1, 40).Draw(t, "ids"), cumulative: rapid.Bool().Draw(t, "cumulative")}
-		s.text = strings.Repeat(rapid.SampledFrom([]string{"a", "ab\n", `"q"`, "xyz"}).Draw(t, "word"), len(s.ids))
-		for left := len(s.ids); left > 0; {
-			n := rapid.IntRange(1, left).Draw(t, "size")
-			s.sizes = append(s.sizes, n)
-			left -= n
-		}
+		s := drawStream(t, mode(rapid.Bool().Draw(t, "cumulative")))
 		a := newAnswer(&backends.Config{Stream: true, NeedIDs: true, KeepText: true, Vocabulary: 31})
 		a.Begin("text/event-stream")
 		body := "data: " + strings.Join(s.events(), "\n\ndata: ") + "\n\ndata: [DONE]\n\n"
@@ -136,7 +144,7 @@ func TestAnswerOfAnyEvents(t *testing.T) {
 		require.Empty(t, a.Finish(&o, backends.OK))
 		require.Equal(t, backends.OK, o.Reason)
 		require.Equal(t, s.ids, o.Tokens)
-		require.Equal(t, s.text, string(o.Text))
+		require.Equal(t, s.text(), string(o.Text))
 		require.Equal(t, []int{len(s.ids), len(s.ids)}, []int{counted, o.UsageTokens})
 		require.Equal(t, kept, given, "what was given stays as it is")
 	})
@@ -155,15 +163,21 @@ func TestAnswersThatDoNotAddUp(t *testing.T) {
 		tokens     []int32
 		text       string
 	}{
-		{"taken back and sent again", event("1,2,3", "3") + event("1,9", "2") + last("1,9,4,5", "4"), backends.OK, []int32{1, 9, 4, 5}, ""},
-		{"taken back at the end", event("1,2,3", "3") + last("1,2", "2"), backends.OK, []int32{1, 2}, ""},
-		{"an event was lost", event("1", "1") + event("3", "3") + last("4", "4"), backends.FailTokenCount, []int32{1}, "1 token ids and meta_info.completion_tokens says 4"},
-		{"cumulative after increments", event("1", "1") + event("2", "2") + last("1,2,3", "3"), backends.OK, []int32{1, 2, 3}, ""},
+		{"taken back and sent again", event("1,2,3", "3") + event("1,9", "2") + last("1,9,4,5", "4"), backends.FailBadEvent, []int32{1, 2, 3}, "replaces ids that were sent before"},
+		{"taken back at the end", event("1,2,3", "3") + last("1,2", "2"), backends.FailBadEvent, []int32{1, 2, 3}, "replaces ids that were sent before"},
+		{"other ids of the same number", event("1,2,3", "3") + last("4,5,6", "3"), backends.FailBadEvent, []int32{1, 2, 3}, "replaces"},
+		{"the count comes before the ids", event("1,2", "1") + event("1,2,3", "2") + last("1,2,3,4", "4"), backends.OK, []int32{1, 2, 3, 4}, ""},
+		{"an event twice, incremental", event("1", "1") + event("2", "2") + event("2", "2") + last("3", "3"), backends.FailTokenCount, []int32{1, 2}, "came twice"},
+		{"an event twice, cumulative", event("1", "1") + event("1,2", "2") + event("1,2", "2") + last("1,2,3", "3"), backends.OK, []int32{1, 2, 3}, ""},
+		{"increments after a cumulative event", event("1", "1") + event("1,2", "2") + last("3", "3"), backends.FailBadEvent, []int32{1, 2}, "as the events before it showed"},
+		{"an end without ids", event("1", "1") + event("2", "2") + last("", "2"), backends.OK, []int32{1, 2}, ""},
+		{"an event was lost", event("1", "1") + event("3", "3") + last("4", "4"), backends.FailTokenCount, []int32{1}, "1 token ids behind 1 others, and its meta_info.completion_tokens is 3: events are missing"},
+		{"cumulative after increments", event("1", "1") + event("2", "2") + last("1,2,3", "3"), backends.FailBadEvent, []int32{1, 2}, "they are all so far"},
 		{"no counts", event("1", "null") + last("2", "null"), backends.FailBadEvent, []int32{1}, "no meta_info.completion_tokens"},
 		{"no counts, one event", strings.ReplaceAll(last("1", "-"), "-", "null"), backends.OK, []int32{1}, ""},
 		{"one beyond the vocabulary", event("1", "1") + last("1,100", "2"), backends.FailBadEvent, []int32{1}, "token id 100"},
 		{"more than counted", last("1,2,3", "2"), backends.FailTokenCount, []int32{1, 2, 3}, ""},
-		{"fewer than counted", last("1", "2"), backends.FailTokenCount, []int32{1}, ""},
+		{"fewer than counted", last("1", "2"), backends.FailTokenCount, nil, "events are missing"},
 		{"nothing", last("", "0"), backends.FailEmpty, nil, "no output token"},
 		{"abort keeps what came", event("1", "1") + strings.Replace(last("", "0"), `"length"`, `"abort","message":"shut down"`, 1), backends.FailAborted, []int32{1}, "shut down"},
 		{"another answer", strings.Replace(event("1", "1"), `{"output`, `{"index":1,"output`, 1), backends.FailBadEvent, nil, "index 1"},
@@ -190,7 +204,11 @@ func TestOldServers(t *testing.T) {
 		a := newAnswer(&backends.Config{Stream: true, KeepText: true})
 		a.Begin("text/event-stream")
 		for i, text := range texts {
-			n, _ := a.Feed(fmt.Appendf(nil, `data: {"text":%q,"meta_info":{"finish_reason":{"type":"stop"},"completion_tokens":%d}}`+"\n\n", text, 2*i+1))
+			finish := "null"
+			if i == len(texts)-1 {
+				finish = `{"type":"stop"}`
+			}
+			n, _ := a.Feed(fmt.Appendf(nil, `data: {"text":%q,"meta_info":{"finish_reason":%s,"completion_tokens":%d}}`+"\n\n", text, finish, 2*i+1))
 			require.Equal(t, min(i+1, 2), n)
 		}
 		var o backends.Outcome
@@ -204,7 +222,7 @@ func TestOldServers(t *testing.T) {
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("data: "+usual+"\n\ndata: [DONE]\n\n"), true, 7)
 	for _, cumulative := range []bool{true, false} {
-		s := stream{ids: []int32{1, 2, 3}, text: "abc", sizes: []int{1, 2}, cumulative: cumulative}
+		s := stream{ids: []int32{1, 2, 3}, words: []string{"a", "b", "c"}, sizes: []int{1, 2}, mode: mode(cumulative)}
 		f.Add([]byte("data: "+strings.Join(s.events(), "\n\ndata: ")+"\n\n"), true, 3)
 	}
 	f.Add([]byte(usual), false, 3)
@@ -241,9 +259,9 @@ func FuzzAnswer(f *testing.F) {
 
 // long is a stream of 1000 tokens, one in each event.
 func long(cumulative bool) []byte {
-	s := stream{cumulative: cumulative, text: strings.Repeat("word ", 1000)}
+	s := stream{mode: mode(cumulative)}
 	for i := range int32(1000) {
-		s.ids, s.sizes = append(s.ids, 1000+i), append(s.sizes, 1)
+		s.ids, s.words, s.sizes = append(s.ids, 1000+i), append(s.words, "word "), append(s.sizes, 1)
 	}
 	return []byte("data: " + strings.Join(s.events(), "\n\ndata: ") + "\n\n")
 }

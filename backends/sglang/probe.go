@@ -32,6 +32,8 @@ func (p *prober) info(ctx context.Context) error {
 	var server struct {
 		Version       string `json:"version"`
 		ContextLength int    `json:"context_length"`
+		Incremental   *bool  `json:"incremental_streaming_output"`
+		StreamOutput  *bool  `json:"stream_output"`
 	}
 	var model struct {
 		Path         string `json:"model_path"`
@@ -45,6 +47,7 @@ func (p *prober) info(ctx context.Context) error {
 	}
 	p.Found.Version = backends.Cut(server.Version, 100)
 	p.Found.MaxModelLen = max(0, server.ContextLength)
+	p.Endpoint.StreamMode = streamMode(server.Incremental, server.StreamOutput)
 	if server.Version != "" || model.Path != "" {
 		p.Found.Server = "sglang"
 	}
@@ -53,6 +56,20 @@ func (p *prober) info(ctx context.Context) error {
 			Text: "GET " + p.Endpoint.URL + "/model_info: the server says that its model generates nothing (is_generation is false). Start it with a model for text generation and without --is-embedding."}
 	}
 	return nil
+}
+
+// streamMode is what the server's arguments say of its streams; empty: nothing. --incremental-streaming-output has replaced
+// --stream-output in March 2026, whose events had new ids and yet all text.
+func streamMode(incremental, output *bool) backends.StreamMode {
+	switch {
+	case incremental != nil && *incremental:
+		return backends.StreamIncremental
+	case incremental == nil && output != nil && *output:
+		return backends.StreamIncrementalIDs
+	case incremental != nil || output != nil:
+		return backends.StreamCumulative
+	}
+	return ""
 }
 
 // first reads the first of several names of one route that is there.

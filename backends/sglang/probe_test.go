@@ -65,6 +65,9 @@ func server(t *testing.T, pages map[string]string, bodies *posted) string {
 			bodies.add(string(body))
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, event("5", 1, running)+event("5,6", 2, `{"type":"stop","matched":6}`)+wiretest.Done)
+		case page == "increments":
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, event("5", 1, running)+event("6", 2, `{"type":"stop","matched":6}`)+wiretest.Done)
 		default:
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, page)
@@ -91,7 +94,7 @@ func TestProbe(t *testing.T) {
 	p.TTFT, p.Latency, p.URL = 0, 0, ""
 	require.Equal(t, &backends.Probe{
 		Server: "sglang", Version: "0.5.23", Models: []string{"m"}, MaxModelLen: 8192, HealthStatus: 200, Client: "epoll",
-		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true, OutputTokens: 2,
+		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true, StreamMode: backends.StreamCumulative, OutputTokens: 2,
 	}, p)
 	require.Len(t, bodies.all(), 1)
 	require.Regexp(t, `^{"rid":"[0-9a-f]{32}","input_ids":\[1,2\],"sampling_params":{"max_new_tokens":8},"stream":true}$`, bodies.all()[0])
@@ -115,6 +118,39 @@ func TestProbeOfOlderAndOtherServers(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"GET /server_info tells nothing (HTTP 404)", "GET /model_info tells nothing (HTTP 404)"}, p.Notes)
 	require.Equal(t, "sglang", p.Server, "as its list of models says")
+}
+
+// TestProbeOfStreams finds out what a server's streams repeat: from its arguments, or else from its short answer, which has to fit them.
+func TestProbeOfStreams(t *testing.T) {
+	const increments = "increments"
+	for _, c := range []struct {
+		name, info, answer string
+		want               backends.StreamMode
+		fault              string
+	}{
+		{"cumulative by argument", `"incremental_streaming_output":false`, "stream", backends.StreamCumulative, ""},
+		{"the older argument, off", `"stream_output":false`, "stream", backends.StreamCumulative, ""},
+		{"incremental by argument", `"incremental_streaming_output":true`, increments, backends.StreamIncremental, ""},
+		{"the older argument", `"stream_output":true`, increments, backends.StreamIncrementalIDs, ""},
+		{"no argument, cumulative", `"x":1`, "stream", backends.StreamCumulative, ""},
+		{"no argument, incremental", `"x":1`, increments, backends.StreamIncremental, ""},
+		{"an answer against the argument", `"incremental_streaming_output":true`, "stream", "", "new ids only"},
+		{"and the other way round", `"incremental_streaming_output":false`, increments, "", "repeats all ids"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var bodies posted
+			all := pages()
+			all["/server_info"], all["/generate"] = `{"version":"0.5.23",`+c.info+`}`, c.answer
+			p, err := probe(t, all, &bodies, 1000)
+			if c.fault != "" {
+				require.ErrorContains(t, err, c.fault)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, p.StreamMode)
+		})
+	}
 }
 
 func TestProbeFaults(t *testing.T) {

@@ -6,6 +6,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
 )
 
+// parts are what an answer consists of.
+var parts = []string{"text", "output_ids", "meta_info"}
+
 // decodeSlow reads a document with encoding/json. Its error is a *reader.ShapeError or encoding/json's own. A list of
 // answers is what a batch gets: it counts as its last one.
 func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
@@ -13,7 +16,7 @@ func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
 	if len(doc) > 0 && doc[0] == '[' && json.Unmarshal(doc, &list) == nil && len(list) > 0 {
 		doc = list[len(list)-1]
 	}
-	top, err := reader.Members(doc, e)
+	top, err := reader.Members(doc, e, parts...)
 	if err != nil {
 		return err
 	}
@@ -26,7 +29,7 @@ func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
 }
 
 func slowAnswer(top map[string]json.RawMessage, keepText bool, e *reader.Event) (err error) {
-	for _, key := range []string{"text", "output_ids", "meta_info"} {
+	for _, key := range parts {
 		if _, ok := top[key]; ok {
 			e.Choices = 1
 		}

@@ -71,7 +71,7 @@ func TestFaults(t *testing.T) {
 		{"a batch that nobody asked for", wiretest.Answers(wiretest.Whole(200, "application/json", `[{"output_ids":[1]},{"output_ids":[2]}]`)), offline, backends.FailBadEvent, "2 came"},
 		{"something else", wiretest.Answers(wiretest.Whole(200, "application/json", `{"choices":[]}`)), offline, backends.FailBadEvent, "no output_ids, text or meta_info"},
 		{"no JSON", wiretest.Answers(head + wiretest.Chunked("data: {oops\n\n")), nil, backends.FailBadJSON, "{oops"},
-		{"ids and count differ", wiretest.Answers(head + wiretest.Chunked(event("5", 1, running), event("6", 3, length), wiretest.Done)), nil, backends.FailTokenCount, "meta_info.completion_tokens says 3"},
+		{"ids and count differ", wiretest.Answers(head + wiretest.Chunked(event("5", 1, running), event("6", 3, length), wiretest.Done)), nil, backends.FailTokenCount, "meta_info.completion_tokens is 3"},
 		{"no stream", wiretest.Answers(wiretest.Whole(200, "application/json", strings.TrimPrefix(event("5,6", 2, length), "data: "))), nil, backends.FailNoFirstToken, ""},
 		{"silence in the stream", wiretest.Silence(head + wiretest.Chunks(event("5", 1, running))), func(c *backends.Config) { c.TokenTimeout = 100 * time.Millisecond }, backends.FailBetweenTokens, ""},
 		{"the same tokens for ever", wiretest.Drip(head, wiretest.Chunks(event("5", 1, running))), func(c *backends.Config) { c.TokenTimeout = 100 * time.Millisecond }, backends.FailBetweenTokens, ""},
@@ -111,6 +111,32 @@ func TestTimesOfAStream(t *testing.T) {
 			require.Equal(t, []int{3, 5, 5, 4}, []int{r.Gaps, res.NTokens, res.UsageTokens, res.InputTokens}, "the second token of the first event has a gap too: none")
 			require.Equal(t, []int{3, 2}, []int{res.Events, res.Merged})
 			require.Greater(t, res.LastTokenNS-res.FirstTokenNS, int64(40*time.Millisecond))
+		})
+	}
+}
+
+// TestEachEndpointHasItsMode holds the streams of each endpoint against the mode of its own server.
+func TestEachEndpointHasItsMode(t *testing.T) {
+	answers := func(second string) string {
+		return wiretest.Raw(t, wiretest.Answers(head+wiretest.Chunked(event("1", 1, running), event(second, 2, length), wiretest.Done)))
+	}
+	whole, pieces := answers("1,2"), answers("2")
+	for name, client := range clients {
+		t.Run(name, func(t *testing.T) {
+			c := wiretest.Config(whole, pieces)
+			c.Endpoints[0].StreamMode, c.Endpoints[1].StreamMode = backends.StreamCumulative, backends.StreamIncremental
+			r := client.Ask(t, c, 20)
+			require.Empty(t, r.Attempts)
+			c = wiretest.Config(whole, pieces)
+			c.Endpoints[0].StreamMode, c.Endpoints[1].StreamMode = backends.StreamIncremental, backends.StreamIncremental
+			failed := map[int]int{}
+			for _, res := range client.Ask(t, c, 20).Results {
+				if res.Reason == backends.FailBadEvent {
+					failed[res.Endpoint]++
+				}
+			}
+			require.Positive(t, failed[0])
+			require.Zero(t, failed[1])
 		})
 	}
 }

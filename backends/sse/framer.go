@@ -25,7 +25,8 @@ type Framer struct {
 	skipLF bool   // the line before ended with CR: an LF that follows belongs to it
 	begun  bool   // the first line is over
 	give   bool   // data was given out by the call before
-	failed []byte // the value of the first line "error:"
+	fault  bool   // the event has a line "event: error"
+	failed []byte // the first error that the stream reported
 	err    error
 }
 
@@ -50,9 +51,17 @@ func (f *Framer) Err() error { return f.err }
 // maxFailure bounds what is kept of an error line, in bytes.
 const maxFailure = 1 << 10
 
-// Failure is the beginning of what a line "error:" said; nil: none came. No standard knows that field: older llama.cpp servers
-// end a stream with it (spec/backends.md §3).
+// Failure is the beginning of what the stream reported as an error; nil: nothing. That is the data of an event of type "error"
+// (NVIDIA Dynamo, gateways), or a line "error:", which no standard knows: older llama.cpp servers end a stream with it
+// (spec/backends.md §3). Next gives no event behind it.
 func (f *Framer) Failure() []byte { return f.failed }
+
+// fail keeps the first error.
+func (f *Framer) fail(said []byte) {
+	if f.failed == nil {
+		f.failed = append([]byte{}, said[:min(len(said), maxFailure)]...)
+	}
+}
 
 // Next gives the data of the next event in p and what follows it in p. ok is false when p is used up. The data is valid
 // until the next call and as long as p is.
@@ -60,7 +69,7 @@ func (f *Framer) Next(p []byte) (data, rest []byte, ok bool) {
 	if f.give {
 		f.data, f.inData, f.give = f.data[:0], false, false
 	}
-	for f.err == nil {
+	for f.err == nil && f.failed == nil {
 		if f.skipLF && len(p) > 0 {
 			f.skipLF = false
 			if p[0] == '\n' {
@@ -92,7 +101,7 @@ func (f *Framer) Next(p []byte) (data, rest []byte, ok bool) {
 // Between tells whether nothing of an event, and of the line that ended it, is held back: what comes next begins a line. Who then
 // steps over a whole event with its blank line, by other means than Next, leaves the framer right.
 func (f *Framer) Between() bool {
-	return f.begun && !f.inData && !f.give && !f.skipLF && len(f.line) == 0 && f.err == nil
+	return f.begun && !f.inData && !f.give && !f.skipLF && !f.fault && len(f.line) == 0 && f.err == nil && f.failed == nil
 }
 
 // End gives the data of an event that the stream ended in, without its blank line. Call it once, after the last Next.
@@ -108,7 +117,10 @@ func (f *Framer) End() (data []byte, ok bool) {
 		f.line = f.line[:0]
 		f.take(line, nil)
 	}
-	return f.data, f.inData && len(f.data) > 0
+	if f.fault {
+		f.fail(f.message())
+	}
+	return f.data, f.inData && len(f.data) > 0 && f.failed == nil
 }
 
 // take reads one line. next is what follows it: where the blank line that ends the event is already there, a single data
@@ -119,25 +131,32 @@ func (f *Framer) take(line, next []byte) ([]byte, bool) {
 		line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
 	}
 	if len(line) == 0 {
+		if f.fault {
+			f.fail(f.message())
+			return nil, false
+		}
 		f.give = len(f.data) > 0
 		f.inData = f.give
 		return f.data, f.give
 	}
 	value, isData := dataOf(line)
 	if !isData {
-		if said, ok := bytes.CutPrefix(line, errorField); ok && f.failed == nil {
-			f.failed = append([]byte{}, bytes.TrimSpace(said[:min(len(said), maxFailure)])...)
+		if said, ok := bytes.CutPrefix(line, errorField); ok {
+			f.fail(bytes.TrimSpace(said))
+		}
+		if kind, ok := bytes.CutPrefix(line, eventField); ok {
+			f.fault = bytes.EqualFold(bytes.TrimSpace(kind), errorKind)
 		}
 		return nil, false
 	}
-	if !f.inData {
+	if !f.inData && !f.fault {
 		if f.skipLF && len(next) > 0 && next[0] == '\n' {
 			next = next[1:]
 		}
 		if len(next) > 0 && (next[0] == '\n' || next[0] == '\r') {
 			return value, len(value) > 0
 		}
-	} else {
+	} else if f.inData {
 		f.data = append(f.data, '\n')
 	}
 	if len(f.data)+len(value) > MaxEvent {
@@ -158,7 +177,19 @@ func (f *Framer) keep(part []byte) {
 	f.line = append(f.line, part...)
 }
 
-var errorField = []byte("error:")
+var (
+	errorField = []byte("error:")
+	eventField = []byte("event:")
+	errorKind  = []byte("error")
+)
+
+// message is the data of an event of type "error"; where it has none, its type.
+func (f *Framer) message() []byte {
+	if len(f.data) == 0 {
+		return []byte("event: error")
+	}
+	return f.data
+}
 
 // dataOf gives the value of a data line: "data:" with at most one blank after it, or "data" alone.
 func dataOf(line []byte) ([]byte, bool) {

@@ -118,7 +118,7 @@ func TestErrorLines(t *testing.T) {
 				got, p = append(got, string(data)), rest
 			}
 		}
-		require.Equal(t, []string{"a", "[DONE]"}, got)
+		require.Equal(t, []string{"a"}, got, "no event follows an error")
 		require.Equal(t, `{"code":500}`, string(f.Failure()))
 		f.Reset()
 		require.Nil(t, f.Failure())
@@ -126,6 +126,44 @@ func TestErrorLines(t *testing.T) {
 	var f Framer
 	f.Next([]byte("errors: no\nerror:" + strings.Repeat("x", 5000) + "\n"))
 	require.Len(t, f.Failure(), maxFailure)
+}
+
+// TestErrorEvents fails a stream for an event of type "error", wherever its type stands and however the bytes are cut.
+func TestErrorEvents(t *testing.T) {
+	for _, c := range []struct {
+		name, in string
+		want     []string
+		said     string
+	}{
+		{"type first", "data: a\n\nevent: error\ndata: {\"message\":\"m\"}\n\ndata: b\n\n", []string{"a"}, `{"message":"m"}`},
+		{"data first", "data: m\nevent: error\n\ndata: b\n\n", []string{}, "m"},
+		{"no data", "data: a\n\nevent: error\n: m\n\ndata: b\n\n", []string{"a"}, "event: error"},
+		{"CRLF, no blank, upper case", "event:ERROR\r\ndata:m\r\n\r\ndata: b\r\n\r\n", []string{}, "m"},
+		{"the stream ends in it", "data: a\n\nevent: error\ndata: m", []string{"a"}, "m"},
+		{"several lines", "event: error\ndata: m\ndata: n\n\n", []string{}, "m\nn"},
+		{"the last type counts", "event: error\nevent: message\ndata: a\n\n", []string{"a"}, ""},
+		{"another type", "event: errors\ndata: a\n\nevent: x-error\ndata: b\n\n", []string{"a", "b"}, ""},
+	} {
+		for n := 1; n <= len(c.in); n++ {
+			var f Framer
+			got := []string{}
+			for at := 0; at < len(c.in); at += n {
+				for p := []byte(c.in[at:min(at+n, len(c.in))]); ; {
+					data, rest, ok := f.Next(p)
+					if !ok {
+						break
+					}
+					got, p = append(got, string(data)), rest
+				}
+				require.False(t, f.fault && f.Between(), "the rest of such an event is nobody else's")
+			}
+			if data, ok := f.End(); ok {
+				got = append(got, string(data))
+			}
+			require.Equal(t, c.want, got, "%s, in pieces of %d", c.name, n)
+			require.Equal(t, c.said, string(f.Failure()), "%s, in pieces of %d", c.name, n)
+		}
+	}
 }
 
 func TestNoAllocation(t *testing.T) {

@@ -118,6 +118,9 @@ func (p *Prober) record(o *backends.Outcome, ids bool) {
 	p.Found.Streams = p.Config.Stream && o.FirstTokenNS != 0
 	p.Found.OutputTokens = o.NTokens
 	p.Found.Identified, p.Found.AnswerModel = ok && o.Identified, o.Model
+	if p.Found.StreamMode = p.Endpoint.StreamMode; p.Found.StreamMode == "" && ok {
+		p.Found.StreamMode = o.StreamMode
+	}
 	if ok {
 		p.Found.Latency = time.Duration(o.LastTokenNS - o.SentNS)
 	}

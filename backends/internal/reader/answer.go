@@ -65,10 +65,10 @@ type Answer struct {
 	body    []byte // the answer so far, where it does not come as events
 	read    int64
 	tokens  []int32
-	timed   int  // tokens that were reported
-	pieces  int  // events with tokens
-	merged  int  // of them, with more than one
-	mirror  bool // tokens are the ids of the last event, all of them
+	timed   int // tokens that were reported
+	pieces  int // events with tokens
+	merged  int // of them, with more than one
+	grown   grown
 	text    []byte
 	calls   []*call // function calls so far; where there are any, they are the answer
 	finish  string
@@ -133,7 +133,8 @@ func (a *Answer) Begin(contentType string) {
 	a.tokens = a.tokens[:0]
 	a.read, a.finish, a.why, a.prompt, a.count = 0, "", "", -1, -1
 	a.pieces, a.merged = 0, 0
-	a.timed, a.mirror, a.hasIDs, a.bareIDs, a.choice, a.done = 0, false, false, false, false, false
+	a.timed, a.hasIDs, a.bareIDs, a.choice, a.done = 0, false, false, false, false
+	a.grown.begin("")
 	a.reason, a.detail = backends.OK, ""
 	a.hidden, a.early, a.over, a.counted, a.calls = false, false, false, -1, nil
 	a.want, a.nameless, a.named, a.modelName = backends.Expected{}, false, false, ""
@@ -147,7 +148,10 @@ func emptied(b []byte) []byte {
 }
 
 // Expect sets what the answer must say about itself.
-func (a *Answer) Expect(want backends.Expected) { a.want = want }
+func (a *Answer) Expect(want backends.Expected) {
+	a.want = want
+	a.grown.begin(want.StreamMode)
+}
 
 // Tokens gives the ids so far.
 func (a *Answer) Tokens() []int32 { return a.tokens }
@@ -201,7 +205,7 @@ func (a *Answer) report(n int) {
 // ordinary reads the event that p begins with, where the decoder knows it: neither its end nor its fields are searched for
 // then. n are its bytes; 0: the framer and the decoder read it.
 func (a *Answer) ordinary(p []byte) (n int) {
-	if a.repeat == nil || a.lines || len(p) == 0 || !a.framer.Between() {
+	if a.repeat == nil || a.lines || len(p) == 0 || a.finish != "" || !a.framer.Between() {
 		return 0
 	}
 	blank := 0
@@ -226,11 +230,16 @@ func (a *Answer) next(p []byte) (doc, rest []byte, ok bool) {
 	if doc, rest, ok = a.framer.Next(p); !ok && a.framer.Err() != nil {
 		a.fail(backends.FailTooLarge, "the answer was given up: "+a.framer.Err().Error())
 	}
-	if said := a.framer.Failure(); said != nil {
+	return doc, rest, !a.reported() && ok
+}
+
+// reported fails the answer where the stream itself named an error.
+func (a *Answer) reported() bool {
+	said := a.framer.Failure()
+	if said != nil {
 		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+backends.Cut(string(said), 400))
-		return nil, rest, false
 	}
-	return doc, rest, ok
+	return said != nil
 }
 
 // last gives the document that a stream ended in.
@@ -238,7 +247,8 @@ func (a *Answer) last() ([]byte, bool) {
 	if a.lines {
 		return a.ndjson.End()
 	}
-	return a.framer.End()
+	doc, ok := a.framer.End()
+	return doc, !a.reported() && ok
 }
 
 // grow counts bytes of the answer; false: it has more than most.
@@ -271,7 +281,7 @@ func (a *Answer) decode(doc []byte) bool {
 		a.done = true
 		return false
 	}
-	if err := a.Decoder.Decode(doc, &a.event); err != nil {
+	if err := a.Decoder.Decode(doc, &a.event); err != nil && !a.event.IsError { // the rest of an error may have any shape
 		if string(doc) != "null" { // llama.cpp begins a batch stream with one (spec/real-servers.md §3)
 			a.refuse(doc, err)
 		}

@@ -27,6 +27,9 @@ var aborted = []string{
 	Truncated,
 }
 
+// isAborted reports whether a finish reason says that the answer is not whole.
+func isAborted(reason string) bool { return reason != "" && slices.Contains(aborted, reason) }
+
 // Truncated is the finish reason of an answer, or of a prompt, that did not fit into the server's context.
 const Truncated = "truncated"
 
@@ -44,6 +47,9 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 	if a.Settled() && a.reason == backends.OK {
 		cut = backends.OK
 	}
+	if a.reason == backends.OK {
+		a.settleText()
+	}
 	if a.MayHoldBack && a.hasIDs && a.count > int64(len(a.tokens)) {
 		a.hasIDs, a.bareIDs = false, true
 	}
@@ -55,6 +61,7 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 	o.NTokens, o.TokenSource = 0, ""
 	o.Events, o.Merged = a.pieces, a.merged
 	o.Identified, o.Model = a.identified(), a.modelName
+	o.StreamMode = a.shown()
 	if a.hasIDs {
 		o.Tokens, o.NTokens, o.TokenSource = a.tokens, len(a.tokens), backends.TokensFromIDs
 	} else if a.count >= 0 {
@@ -139,9 +146,9 @@ func (a *Answer) judge(cut backends.Reason) (backends.Reason, string) {
 		return backends.FailTruncated, "the answer ended without a finish_reason"
 	case a.want.Must && !a.identified():
 		return backends.FailWrongAnswer, unidentified
-	case slices.Contains(aborted, a.finish) && a.why != "":
+	case isAborted(a.finish) && a.why != "":
 		return backends.FailAborted, fmt.Sprintf("the server ended the answer with finish_reason %q: %s", a.finish, a.why)
-	case slices.Contains(aborted, a.finish):
+	case isAborted(a.finish):
 		return backends.FailAborted, fmt.Sprintf("the server ended the answer with finish_reason %q", a.finish)
 	case !a.hasIDs && a.needIDs && (a.bareIDs || n > 0):
 		return backends.FailBadEvent, "the answer carries no token ids: " + a.Words.IDs

@@ -20,7 +20,7 @@ func NewScanner(c *backends.Config) Scanner {
 }
 
 // Keys is a set of the keys that a walk reads; a repeated one makes it give up, since the last would have to win.
-type Keys uint16
+type Keys uint32
 
 // maxDepth bounds the nesting of values that a walk skips; deeper ones go to encoding/json, which has its own bound.
 const maxDepth = 64
@@ -91,6 +91,18 @@ func (s *Scanner) Error(e *Event) bool {
 	}
 	if string(s.B[from:s.I]) != "null" {
 		e.IsError, e.Message = true, s.B[from:s.I]
+	}
+	return true
+}
+
+// Errors reads the value of "errors": errors of the server where it holds anything.
+func (s *Scanner) Errors(e *Event) bool {
+	from := s.I
+	if !s.Skip(0) {
+		return false
+	}
+	if raw := s.B[from:s.I]; !empty(raw) {
+		e.IsError, e.Message = true, raw
 	}
 	return true
 }

@@ -98,6 +98,7 @@ func (b *Batch) part(index int) *Answer {
 	a := b.live[index]
 	if !b.came[index] {
 		a.Begin("")
+		a.grown.begin(b.whole.want.StreamMode)
 		a.read = 1 // what there is was read as the whole's
 		b.came[index] = true
 		b.seen++

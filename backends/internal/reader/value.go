@@ -168,6 +168,19 @@ func (s *Scanner) moreIDs(e *Event) bool {
 	}
 }
 
+// maxCount bounds the tokens that a server may count in one answer or prompt.
+const maxCount = math.MaxInt32
+
+// Count reads a number of tokens; null is -1. A negative one and a huge one are left to encoding/json, which refuses them.
+func (s *Scanner) Count(into *int64) bool {
+	return s.Null() && set(into, -1) || s.Integer(into, -1) && *into >= 0 && *into <= maxCount
+}
+
+func set(into *int64, v int64) bool {
+	*into = v
+	return true
+}
+
 // Integer reads a whole number without fraction or exponent; null gives what is said for it.
 func (s *Scanner) Integer(into *int64, null int64) bool {
 	if s.Null() {
