@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // errWrongModel is an answer that waiting does not change.
 var errWrongModel = errors.New("another model is served")
 
-// prober asks one server how it is. No proxy stands between: the server runs on this machine.
+// prober asks one server how it is. No proxy stands between, since the server runs on this machine. Each request has a connection of its own.
 type prober struct {
 	client *http.Client
 	url    string
@@ -33,28 +33,34 @@ type prober struct {
 }
 
 func newProber(url, apiKey string) *prober {
-	t := &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{}).DialContext}
-	return &prober{client: &http.Client{Transport: t, Timeout: probeTimeout}, url: url, apiKey: apiKey}
+	return &prober{client: httpclient.New(httpclient.Options{}), url: url, apiKey: apiKey}
 }
 
 func (p *prober) get(ctx context.Context, path string) (status int, body []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, nil)
-	if err != nil {
-		return 0, nil, err
-	}
-	if p.apiKey != "" {
-		request.Header.Set("Authorization", "Bearer "+p.apiKey)
-	}
-	response, err := p.client.Do(request)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	response, err := p.ask(ctx, http.MethodGet, path)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer response.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(response.Body, largestProbe))
-	if err != nil {
+	if body, err = httpclient.ReadBody(response, largestProbe); err != nil {
 		return 0, nil, fmt.Errorf("GET %s%s: %w", p.url, path, err)
 	}
 	return response.StatusCode, body, nil
+}
+
+// ask sends a request without a body.
+func (p *prober) ask(ctx context.Context, method, path string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, p.url+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Close = true
+	if p.apiKey != "" {
+		request.Header.Set("Authorization", "Bearer "+p.apiKey)
+	}
+	return p.client.Do(request)
 }
 
 // healthy asks /health. Servers without that route answer 404, and are healthy when they list models.

@@ -31,3 +31,17 @@ func TestTheEndOfAWaitIsNoAnswer(t *testing.T) {
 	require.ErrorIs(t, err, over)
 	require.ErrorContains(t, err, "the last answer was: GET "+s.URL+"/health: status 503")
 }
+
+func TestProbeFollowsNoRedirect(t *testing.T) {
+	asked := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	t.Cleanup(other.Close)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(s.Close)
+	p := newProber(s.URL, "k")
+	require.ErrorContains(t, p.healthy(t.Context()), "status 307")
+	require.ErrorContains(t, p.torch(t.Context(), "start"), "status 307")
+	require.Zero(t, asked)
+}

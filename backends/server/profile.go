@@ -111,20 +111,14 @@ func (r Replica) prepare() error {
 func (p *prober) torch(ctx context.Context, action string) error {
 	ctx, cancel := context.WithTimeout(ctx, profileStop)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/"+action+"_profile", nil)
-	if err != nil {
-		return err
-	}
-	if p.apiKey != "" {
-		request.Header.Set("Authorization", "Bearer "+p.apiKey)
-	}
-	response, err := (&http.Client{Transport: p.client.Transport}).Do(request)
+	path := "/" + action + "_profile"
+	response, err := p.ask(ctx, http.MethodPost, path)
 	if err != nil {
 		return fmt.Errorf("the torch profiler did not %s: %w", action, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		err := fmt.Errorf("the torch profiler did not %s: POST %s answered status %d", action, request.URL, response.StatusCode)
+		err := fmt.Errorf("the torch profiler did not %s: POST %s answered status %d", action, p.url+path, response.StatusCode)
 		if response.StatusCode == http.StatusNotFound {
 			// spec/backends.md §4.5: the variable counts no more
 			err = fmt.Errorf(`%w; vLLM since 0.13 has the route only with the engine's argument --profiler-config '{"profiler":"torch","torch_profiler_dir":"FOLDER"}': put it into server_args`, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -36,6 +37,10 @@ func (p *program) finding(plan *run.Plan) finder.Options {
 	c := plan.Config
 	o := finder.FromEnviron(p.environ)
 	o.Name, o.Revision, o.Fetch, o.Models = c.String("tokenizer"), c.String("tokenizer-revision"), c.Bool("fetch-tokenizer"), plan.Row.ServedModels
+	// What is wrong with these two, the plan reports.
+	o.Web.Proxy, _ = backends.ParseProxy(c.String("proxy"))
+	o.Web.Authorities, _ = backends.Authorities(c.String("ca-file"))
+	o.Web.InsecureSkipVerify = c.Bool("insecure-skip-verify")
 	if endpoints, err := plan.Endpoints(); err == nil && len(endpoints) > 0 && o.Name == "" {
 		o.Server = &finder.Server{URL: endpoints[0].URL, Model: c.String("served-model"), Key: finder.Secret(endpoints[0].APIKey)}
 	}

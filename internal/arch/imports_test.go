@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"internal/ledger", "datasets"},
 	{"models"},
 	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer", "metrics", "loadgen-cgo"},
-	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign"},
+	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign", "internal/httpclient"},
 	{"internal/crash"},
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
@@ -119,7 +119,7 @@ func (s *search) newFetch() (*fetch, error) {
 	if err != nil || hub.Host == "" || hub.User != nil {
 		return nil, errors.New("the hub's address (HF_ENDPOINT) is no URL of the form https://host")
 	}
-	if !trusted(hub) {
+	if !httpclient.Trusted(hub) {
 		return nil, fmt.Errorf("the hub's address %s is not https, so what it sends could be anyone's", hub)
 	}
 	token := s.o.Token
@@ -130,26 +130,9 @@ func (s *search) newFetch() (*fetch, error) {
 		}
 		token = Secret(text)
 	}
-	return &fetch{hub, token, &http.Client{Transport: s.o.Transport, Timeout: fetchTimeout, CheckRedirect: safeRedirect}}, nil
-}
-
-// trusted tells whether nobody between can change what an address sends.
-func trusted(u *url.URL) bool {
-	ip := net.ParseIP(u.Hostname())
-	return u.Scheme == "https" || u.Scheme == "http" && ip != nil && ip.IsLoopback()
-}
-
-// safeRedirect follows few redirects, never to an address that is not https, and takes the token off where the host changes.
-func safeRedirect(req *http.Request, via []*http.Request) error {
-	switch {
-	case len(via) > mostRedirects:
-		return fmt.Errorf("it redirects more than %d times", mostRedirects)
-	case !trusted(req.URL):
-		return errors.New("it redirects to an address that is not https")
-	case req.URL.Host != via[0].URL.Host:
-		req.Header.Del("Authorization")
-	}
-	return nil
+	web := s.o.Web
+	web.Timeout, web.Redirects, web.InsecureSkipVerify = fetchTimeout, mostRedirects, false
+	return &fetch{hub, token, httpclient.New(web)}, nil
 }
 
 // all fetches the files and tells the commit that they are of.
@@ -185,6 +168,7 @@ func (f *fetch) all(ctx context.Context, name, branch string) (files map[string]
 
 // get fetches one file. fs.ErrNotExist: the hub has none of that name.
 func (f *fetch) get(ctx context.Context, from *url.URL, most int64) (data []byte, commit string, err error) {
+	defer f.client.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
 	if err != nil {
 		return nil, "", err
@@ -211,11 +195,8 @@ func (f *fetch) get(ctx context.Context, from *url.URL, most int64) (data []byte
 	default:
 		return nil, "", fmt.Errorf("fetching %s: the hub answers %s", from, reply.Status)
 	}
-	if data, err = io.ReadAll(io.LimitReader(reply.Body, most+1)); err != nil {
+	if data, err = httpclient.ReadBody(reply, most); err != nil {
 		return nil, "", fmt.Errorf("fetching %s: %w", from, err)
-	}
-	if int64(len(data)) > most {
-		return nil, "", fmt.Errorf("fetching %s: it has more than %d bytes", from, most)
 	}
 	commit, sum := told(reply)
 	if got := sha256.Sum256(data); sum != "" && sum != hex.EncodeToString(got[:]) {

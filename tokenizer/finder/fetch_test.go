@@ -2,6 +2,7 @@ package finder
 
 import (
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 )
 
 // hub publishes acme/llm-7b over TLS. The tokenizer itself lies on another host, as large files do.
@@ -41,9 +44,9 @@ func hub(t *testing.T, files map[string][]byte, change func(w http.ResponseWrite
 	t.Cleanup(main.Close)
 	t.Cleanup(store.Close)
 	// The two servers of the test have the same certificate.
-	transport := main.Client().Transport
-	t.Cleanup(transport.(*http.Transport).CloseIdleConnections)
-	return main.URL, Options{Name: "acme/llm-7b", Hub: main.URL, Cache: filepath.Join(t.TempDir(), "hub"), Token: "quite-secret", Fetch: true, Transport: transport}
+	authorities := x509.NewCertPool()
+	authorities.AddCert(main.Certificate())
+	return main.URL, Options{Name: "acme/llm-7b", Hub: main.URL, Cache: filepath.Join(t.TempDir(), "hub"), Token: "quite-secret", Fetch: true, Web: httpclient.Options{Authorities: authorities}}
 }
 
 func TestFetches(t *testing.T) {
@@ -91,7 +94,7 @@ func TestFetchRefuses(t *testing.T) {
 		want   string
 	}{
 		{"no such model", files, nil, func(o *Options) { o.Name = "acme/llm-8b" }, "has neither a tokenizer.json nor a tokenizer.model"},
-		{"certificate", files, nil, func(o *Options) { o.Transport = nil }, "certificate"},
+		{"certificate", files, nil, func(o *Options) { o.Web.Authorities = nil }, "certificate"},
 		{"plain address", files, nil, func(o *Options) { o.Hub = "http://hub.example" }, "is not https"},
 		{"no address", files, nil, func(o *Options) { o.Hub = "hub" }, "is no URL of the form"},
 		{"password in the address", files, nil, func(o *Options) { o.Hub = "https://u:quite-secret@hub.example" }, "is no URL of the form"},

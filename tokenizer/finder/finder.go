@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
@@ -40,8 +40,8 @@ type Options struct {
 	Hub     string  // address of the hub; empty: DefaultHub
 	Token   Secret  // for the hub, where it asks for one
 
-	TokenFile string            // file that holds Token where Token is empty; read for a download alone
-	Transport http.RoundTripper // nil: the standard one, which verifies certificates
+	TokenFile string             // file that holds Token where Token is empty; read for a download alone
+	Web       httpclient.Options // of the way to server and hub: proxy and authorities; the hub's certificate is always verified
 }
 
 // Secret is text that no format verb prints.

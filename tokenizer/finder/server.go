@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 )
 
 // Server is a server whose tokenizer may be asked.
@@ -46,13 +46,12 @@ func onServer(ctx context.Context, s *search, _ []string) *Found {
 	}
 	server := *s.o.Server
 	server.URL = strings.TrimSuffix(strings.TrimSuffix(server.URL, "/"), "/v1")
-	r := &remote{server, &http.Client{Transport: s.o.Transport, Timeout: serverTimeout}, server.URL}
+	web, base := s.o.Web, server.URL
+	web.Timeout = serverTimeout
 	if socket, ok := strings.CutPrefix(server.URL, unixScheme); ok {
-		t := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", socket)
-		}}
-		r.client.Transport, r.base = t, "http://localhost"
+		web.Socket, base = socket, "http://localhost"
 	}
+	r := &remote{server, httpclient.New(web), base}
 	ids, err := r.encode(ctx, "a", false)
 	if err == nil && len(ids) == 0 {
 		err = fmt.Errorf("%s/tokenize gives no token for a letter", server.URL)
@@ -130,14 +129,14 @@ func (r *remote) post(ctx context.Context, path string, body map[string]any, int
 		return err
 	}
 	defer reply.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(reply.Body, mostAnswerBytes+1))
+	data, err := httpclient.ReadBody(reply, mostAnswerBytes)
 	switch {
+	case reply.StatusCode/100 == 3:
+		return fmt.Errorf("%s%s redirects (%s), which is not followed, since the request carries the key and the prompts: give the address that answers itself", r.server.URL, path, reply.Status)
 	case err != nil:
 		return fmt.Errorf("reading the answer of %s%s: %w", r.server.URL, path, err)
 	case reply.StatusCode != http.StatusOK:
 		return fmt.Errorf("%s%s answers %s: %.200q", r.server.URL, path, reply.Status, data)
-	case len(data) > mostAnswerBytes:
-		return fmt.Errorf("%s%s answers with more than %d bytes", r.server.URL, path, mostAnswerBytes)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("%s%s answers with what is no JSON of ids: %w: %.200q", r.server.URL, path, err, data)

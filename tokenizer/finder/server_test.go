@@ -150,3 +150,22 @@ func TestServersThatAreOfNoUse(t *testing.T) {
 		})
 	}
 }
+
+// The key and the prompts go to the server that was named, whatever it answers: another one is not asked instead.
+func TestServersRedirectIsNotFollowed(t *testing.T) {
+	asked := 0
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		_, _ = w.Write([]byte(`{"tokens":[1]}`))
+	}))
+	t.Cleanup(other.Close)
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL+r.URL.Path, status)
+		}))
+		t.Cleanup(s.Close)
+		_, err := Find(t.Context(), Options{Server: &Server{URL: s.URL, Key: "k"}})
+		require.ErrorContains(t, err, "give the address that answers itself")
+	}
+	require.Zero(t, asked)
+}
