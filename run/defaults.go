@@ -25,7 +25,7 @@ func (p *Plan) Bind(rows int) error {
 	row := config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}
 	size := defaults{row, realDefaults(p)}
 	if len(p.Rehearsal) > 0 {
-		size = defaults{programOrigin("default of a rehearsal"), rehearsalDefaults(p, rows)}
+		size = defaults{rehearsalOrigin, rehearsalDefaults(p, rows)}
 	}
 	common := slices.Concat(deadlines, []suggestion{p.drainDefault()}, p.wireDefaults(), p.offlineDefaults())
 	for _, of := range []defaults{size, {row, rowDefaults(p)}, p.simulated(), {config.Origin{}, common}} {
@@ -85,7 +85,7 @@ func (p *Plan) dataReasons(rows int) []string {
 	}
 	own := !p.HasDataset() || p.Config.Origin("dataset") == SyntheticDataset
 	if own && p.Mode == models.Accuracy && datasets.AsksForPrograms(p.Row) && !p.Config.Bool("run-code") {
-		why = append(why, "it has no questions for programs: --run-code adds them, and runs the answers in the sandbox")
+		why = append(why, "it has no questions for programs, because of --run-code=false")
 	}
 	if want := p.wanted(); rows < want {
 		why = append(why, fmt.Sprintf("%d of %d rows", rows, want))
@@ -132,9 +132,28 @@ type defaults struct {
 	list []suggestion
 }
 
+// runsCode is what a rehearsal has for run-code: it runs the programs among its answers, so that it claims a total as a submission does.
+func (p *Plan) runsCode() suggestion {
+	if !datasets.AsksForPrograms(p.Row) || p.Config.Has("code-service") {
+		return suggestion{name: "run-code"}
+	}
+	return suggestion{"run-code", "true"}
+}
+
+// suggestCode decides about programs before there is a data set: a synthetic one has some where they are run.
+func (p *Plan) suggestCode() error {
+	if p.HasDataset() {
+		return nil
+	}
+	d := p.runsCode()
+	return p.suggest(rehearsalOrigin, d.name, d.text)
+}
+
+var rehearsalOrigin = programOrigin("default of a rehearsal")
+
 // rehearsalDefaults are cli.md's: short, and enough queries for early stopping.
 func rehearsalDefaults(p *Plan, rows int) []suggestion {
-	list := []suggestion{{"samples", strconv.Itoa(rows)}}
+	list := []suggestion{{"samples", strconv.Itoa(rows)}, p.runsCode()}
 	switch p.Scenario.LoadGen {
 	case models.Server:
 		return append(list, suggestion{"target-qps", "50"}, suggestion{"min-queries", "512"}, suggestion{"min-duration", "10s"})

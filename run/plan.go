@@ -65,7 +65,7 @@ func New(s Settings) (*Plan, error) {
 // NewPlan resolves a configuration. It reads the user.conf and the dataset config that the configuration names and nothing else.
 func NewPlan(c *config.Effective) (*Plan, error) {
 	p := &Plan{Config: c}
-	for _, step := range []func() error{p.readDescription, p.findModel, p.findRound, p.findScenario, p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkBalance, p.checkPaths} {
+	for _, step := range []func() error{p.readDescription, p.findModel, p.suggestCode, p.findRound, p.findScenario, p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkBalance, p.checkPaths} {
 		if err := step(); err != nil {
 			return nil, err
 		}

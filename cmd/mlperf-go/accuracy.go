@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -33,7 +34,7 @@ func (p *program) accuracyCommand() *cli.Command {
 			&cli.BoolFlag{Name: "per-sample", Usage: "keep the score of every sample in accuracy.json", Value: true},
 			&cli.StringFlag{Name: "dtype", Usage: "type of a token in the log: int32, int64 or float", Value: string(accuracy.Int32)},
 			&cli.StringFlag{Name: "punkt", Usage: "folder english of NLTK's punkt_tab data; default: the data that the program has"},
-			&cli.BoolFlag{Name: "run-code", Usage: "run the programs among the answers in a sandbox; without it they are not scored, and no total is claimed"},
+			&cli.BoolFlag{Name: "run-code", Usage: "run the programs among the answers in a sandbox; without it they are not scored, and no total is claimed; default in rehearsals: yes"},
 			&cli.StringFlag{Name: "code-tests", Usage: "LiveCodeBench's tests: a JSONL file or a folder of them"},
 			&cli.StringFlag{Name: "code-service", Usage: "address (ws://...) of a service that runs LiveCodeBench's programs, in place of the sandbox"},
 			&cli.StringFlag{Name: "math-grader", Usage: "command that decides which mathematical expressions are equal, in place of the built-in comparison"},
@@ -164,7 +165,12 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "punkt", Err: err}
 	}
 	in.DType = accuracy.DType(c.String("dtype"))
-	judges, err := p.judges(c.Context, func(name string) string { return fmt.Sprint(c.Value(name)) }, &in)
+	judges, err := p.judges(c.Context, func(name string) string {
+		if name == "run-code" && !c.IsSet(name) && in.Rehearsal && c.String("code-service") == "" { // as the run itself does
+			return strconv.FormatBool(datasets.AsksForPrograms(s.row))
+		}
+		return fmt.Sprint(c.Value(name))
+	}, &in)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -66,6 +67,12 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 	if k.Folder == "" {
 		k.Folder = filepath.Join("results", k.row.Name)
 	}
+	k.Real = isReal(plan)
+	if o := plan.Config.Origin("run-code"); !k.Real && !e.IsSet("run-code") && plan.Config.Bool("run-code") { // the scores' steps are told, too
+		if err := e.Set("run-code", "true", o); err != nil {
+			return nil, err
+		}
+	}
 	names := slices.Clone(judgeFlags)
 	for _, f := range tokenizerNames() {
 		names = append(names, f.Names()[0])
@@ -76,7 +83,6 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 		}
 	}
 	k.Resume, k.Force = e.Bool("resume"), e.Bool("force")
-	k.Real = isReal(plan)
 	k.AnyScore = strings.EqualFold(k.Division, layout.Open)
 	if k.Division == layout.Network {
 		if err := e.Set("network-sut", "true", config.Origin{Layer: config.FromProgram, Where: "the network division"}); err != nil {
@@ -244,6 +250,9 @@ func (p *program) measure(ctx context.Context, k *theCampaign) ([]campaign.Outco
 	if err := k.bind(); err != nil {
 		return nil, err
 	}
+	if err := k.tryJudges(ctx); err != nil {
+		return nil, err
+	}
 	if err := k.Open(ctx); err != nil {
 		return nil, err
 	}
@@ -264,6 +273,18 @@ func (p *program) measure(ctx context.Context, k *theCampaign) ([]campaign.Outco
 	outcomes := k.Outcomes()
 	p.exit = campaign.ExitCode(outcomes)
 	return outcomes, err
+}
+
+// tryJudges makes what the scores will need, so that what is missing is told before hours of tests and not after them.
+func (k *theCampaign) tryJudges(ctx context.Context) error {
+	if !slices.ContainsFunc(k.Tasks, func(t campaign.Task) bool { return t.Test == campaign.Score }) {
+		return nil
+	}
+	js, err := k.p.judges(ctx, k.base.Text, &accuracy.Input{})
+	if err != nil {
+		return err
+	}
+	return js.close()
 }
 
 // rehearse starts the simulator and makes the data set where the user has none; every step then has them.

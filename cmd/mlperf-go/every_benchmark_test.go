@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,6 +33,9 @@ var checkerNames = map[string]struct {
 func rehearsed(t *testing.T, row *models.Row, folder string, more ...string) (*run.Record, int) {
 	t.Helper()
 	args := append([]string{"run", "--model", row.Name, "--mode", "accuracy", "--no-progress", "--output-dir", folder}, more...)
+	if !canSandbox() {
+		args = append(args, "--run-code=false")
+	}
 	cmd := exec.Command("mlperf-go", args...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -95,5 +100,43 @@ func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
 			_, exit = rehearsed(t, row, filepath.Join(t.TempDir(), "right"), "--samples", "12")
 			require.Equal(t, run.ExitValid, exit)
 		})
+	}
+}
+
+// Every benchmark that a round has goes through the whole chain in CI.
+func TestTheChainOfEveryBenchmarkIsTested(t *testing.T) {
+	script, err := os.ReadFile("../../scripts/test.sh")
+	require.NoError(t, err)
+	line := regexp.MustCompile(`(?m)^for model in (.*); do$`).FindSubmatch(script)
+	require.NotNil(t, line)
+	var want []string
+	for _, row := range models.Rows() {
+		if len(row.Entries) > 0 {
+			want = append(want, row.Name)
+		}
+	}
+	require.ElementsMatch(t, want, strings.Fields(string(line[1])))
+}
+
+// Where there is no sandbox a rehearsal with programs says so before it starts anything, and what to do.
+func TestNoSandboxIsToldFirst(t *testing.T) {
+	if !canSandbox() {
+		t.Skip("the kernel does not allow the sandbox, or there is no python3")
+	}
+	const closed = 77
+	for _, command := range [][]string{{"submission", "--rehearsal-size", "tiny"}, {"run", "--mode", "accuracy"}} {
+		folder := filepath.Join(t.TempDir(), "out")
+		args := append(command, "--model", "mixtral-8x7b", "--output-dir", folder, "--no-progress")
+		// A namespace of users in which no other may be made.
+		line := fmt.Sprintf(`echo 0 >/proc/sys/user/max_user_namespaces || exit %d; exec mlperf-go "$@"`, closed)
+		cmd := exec.Command("unshare", append([]string{"-Ur", "sh", "-c", line, "sh"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() == closed || strings.HasPrefix(string(out), "unshare: ") {
+			t.Skipf("no namespace can be made whose limit is lower: %v %s", err, out)
+		}
+		require.Equal(t, run.ExitEnvironment, cmd.ProcessState.ExitCode(), "%s", out)
+		require.Contains(t, string(out), "there is no sandbox here, so the program was not run")
+		require.Contains(t, string(out), "--run-code=false")
+		require.NoDirExists(t, folder)
 	}
 }

@@ -54,7 +54,7 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 	var u *sandbox.Unavailable
 	switch {
 	case errors.As(err, &u):
-		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "sandbox", Err: err}
+		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "sandbox", Err: err, Hint: "--run-code=false leaves the programs among the answers out: they have no score then"}
 	case err != nil:
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "code_tests", Err: err}
 	}

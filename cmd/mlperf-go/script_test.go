@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -50,13 +51,18 @@ func condition(name string) (bool, error) {
 	case "loadgen":
 		return loadgen.Built, nil
 	case "sandbox":
-		_, err := exec.LookPath("python3")
-		return err == nil && sandbox.Available(context.Background()) == nil, nil
+		return canSandbox(), nil
 	case "namespaces":
 		return exec.Command("unshare", "-Urm", "sh", "-c", "mount -t tmpfs -o size=1m none /tmp").Run() == nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }
+
+// canSandbox tells whether programs of a synthetic set can be run.
+var canSandbox = sync.OnceValue(func() bool {
+	_, err := exec.LookPath("python3")
+	return err == nil && sandbox.Available(context.Background()) == nil
+})
 
 // cmdCode runs a command and wants an exit code: code N mlperf-go ARGS...
 func cmdCode(ts *testscript.TestScript, neg bool, args []string) {

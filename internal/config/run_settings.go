@@ -55,7 +55,7 @@ var testSettings = []Setting{
 	{Name: "tokenizer", Kind: String, Group: groupTest, Usage: "tokenizer.json, tokenizer.model, the folder of one, or a model's name (ORG/MODEL) in the Hugging Face cache, to decode answers"},
 	{Name: "tokenizer-revision", Kind: String, Group: groupTest, Usage: "branch or commit of the model in the cache or the hub; default: main"},
 	{Name: "fetch-tokenizer", Kind: Bool, Group: groupTest, Default: "false", Usage: "download the tokenizer where it is found nowhere else"},
-	{Name: "run-code", Kind: Bool, Group: groupTest, Default: "false", Usage: "run the programs among the answers in a sandbox; without it they are not scored, and no total is claimed"},
+	{Name: "run-code", Kind: Bool, Group: groupTest, Default: "false", Usage: "run the programs among the answers in a sandbox; without it they are not scored, and no total is claimed; default in rehearsals: yes"},
 	{Name: "code-tests", Kind: String, Group: groupTest, Usage: "LiveCodeBench's tests: a JSONL file or a folder of them"},
 	{Name: "code-service", Kind: String, Group: groupTest, Usage: "address (ws://...) of a service that runs LiveCodeBench's programs, in place of the sandbox"},
 	{Name: "math-grader", Kind: String, Group: groupTest, Usage: "command that decides which mathematical expressions are equal, in place of the built-in comparison"},
