@@ -12,13 +12,14 @@ import (
 	"io"
 	"os"
 	"path"
-	"path/filepath"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
 // archive writes the files, and the folders that they lie in, in their order. Times, owners and rights are the same for every tree, so
 // that the same tree gives the same bytes.
-func archive(ctx context.Context, w io.Writer, root string, files []file, password string) (err error) {
+func archive(ctx context.Context, w io.Writer, tree *os.Root, files []file, password string) (err error) {
 	closers := []io.Closer{}
 	defer func() {
 		for i := len(closers) - 1; i >= 0; i-- {
@@ -43,7 +44,7 @@ func archive(ctx context.Context, w io.Writer, root string, files []file, passwo
 		if err := mkdirs(t, folders, path.Dir(f.path)); err != nil {
 			return err
 		}
-		if err := add(t, root, f); err != nil {
+		if err := add(t, tree, f); err != nil {
 			return fmt.Errorf("packing %s: %w", f.path, err)
 		}
 	}
@@ -64,8 +65,8 @@ func mkdirs(t *tar.Writer, done map[string]bool, folder string) error {
 	return t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o755, ModTime: atTime})
 }
 
-func add(t *tar.Writer, root string, f file) error {
-	in, err := os.Open(filepath.Join(root, filepath.FromSlash(f.path)))
+func add(t *tar.Writer, tree *os.Root, f file) error {
+	in, err := atomicfile.OpenIn(tree, f.path)
 	if err != nil {
 		return err
 	}
@@ -80,8 +81,8 @@ func add(t *tar.Writer, root string, f file) error {
 }
 
 // compare reads a tarball and holds every file against its hash.
-func compare(ctx context.Context, tarball string, files []file, password string) error {
-	f, err := os.Open(tarball)
+func compare(ctx context.Context, out *os.Root, tarball string, files []file, password string) error {
+	f, err := atomicfile.OpenIn(out, tarball)
 	if err != nil {
 		return err
 	}

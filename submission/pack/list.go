@@ -2,15 +2,20 @@ package pack
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
 // file is one file of the tree.
@@ -27,28 +32,28 @@ const (
 )
 
 // list gives the submitter's files in the order of their names, and the documents beside the divisions.
-func list(ctx context.Context, root, submitter string) ([]file, error) {
-	l := &lister{root: root}
-	entries, err := os.ReadDir(root)
+func list(ctx context.Context, tree *os.Root, submitter string) ([]file, error) {
+	l := &lister{tree: tree}
+	entries, err := treefs.Entries(tree, ".")
 	if err != nil {
-		return nil, fmt.Errorf("packing %s: %w", root, err)
+		return nil, err
 	}
 	for _, e := range entries {
-		switch name := e.Name(); {
-		case slices.Contains(layout.Divisions(), name):
-			l.walk(ctx, name+"/"+submitter)
-		case filepath.Ext(name) == ".md" || filepath.Ext(name) == ".pdf":
-			l.take(name, e)
+		at := treefs.Entry{DirEntry: e, Path: e.Name(), Dir: tree}
+		division := slices.Contains(layout.Divisions(), e.Name())
+		switch {
+		case division && e.IsDir():
+			err = l.walk(ctx, path.Join(e.Name(), submitter))
+		case division, path.Ext(e.Name()) == ".md", path.Ext(e.Name()) == ".pdf":
+			err = l.document(at)
 		default:
-			l.refuse(name, "stray", "it is no division: only .md and .pdf files lie beside those")
+			l.refuse(e.Name(), "stray", "it is no division: only .md and .pdf files lie beside those")
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	switch {
-	case l.err != nil:
-		return nil, fmt.Errorf("packing %s: %w", root, l.err)
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("packing %s: %w", root, context.Cause(ctx))
-	case len(l.problems) > 0:
+	if len(l.problems) > 0 {
 		return nil, &Refusal{l.problems}
 	}
 	slices.SortFunc(l.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
@@ -56,81 +61,87 @@ func list(ctx context.Context, root, submitter string) ([]file, error) {
 }
 
 type lister struct {
-	root     string
+	tree     *os.Root
 	files    []file
 	problems []Problem
-	err      error
 }
 
 func (l *lister) refuse(path, code, format string, args ...any) {
 	l.problems = append(l.problems, Problem{path, code, fmt.Sprintf(format, args...)})
 }
 
-func (l *lister) walk(ctx context.Context, folder string) {
-	base := filepath.Join(l.root, filepath.FromSlash(folder))
-	if _, err := os.Stat(base); os.IsNotExist(err) {
-		return
-	}
-	err := filepath.WalkDir(base, func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		rel, err := filepath.Rel(l.root, name)
-		if err != nil {
-			return err
-		}
+// walk takes the submitter's folder in a division, which may be absent.
+func (l *lister) walk(ctx context.Context, folder string) error {
+	err := treefs.Walk(ctx, l.tree, folder, func(e treefs.Entry) error {
 		if len(l.files) > maxFiles {
 			return fmt.Errorf("it has more than %d files", maxFiles)
 		}
-		return l.take(filepath.ToSlash(rel), e)
+		return l.take(e)
 	})
-	if l.err == nil {
-		l.err = err
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case atomicfile.IsLink(err):
+		l.refuse(folder, notPlain, "%v", err)
+		return nil
 	}
+	return err
 }
 
+// document takes a file beside the divisions, and refuses what lies in the place of a division and is no folder.
+func (l *lister) document(e treefs.Entry) error {
+	if e.Type().IsRegular() && slices.Contains(layout.Divisions(), e.Name()) {
+		l.refuse(e.Path, notPlain, "it is a file, and a division is a folder")
+		return nil
+	}
+	return l.take(e)
+}
+
+const notPlain = "not_plain"
+
 // take looks at one entry: a plain file is hashed and searched for secrets.
-func (l *lister) take(path string, e fs.DirEntry) error {
+func (l *lister) take(e treefs.Entry) error {
 	switch {
 	case strings.HasPrefix(e.Name(), "."):
-		l.refuse(path, "hidden", "its name begins with a dot")
+		l.refuse(e.Path, "hidden", "its name begins with a dot")
 		if e.IsDir() {
 			return fs.SkipDir
 		}
 		return nil
-	case strings.ContainsAny(path, " \t\r\n\\"):
-		l.refuse(path, "name", "its name has a blank or a backslash in it")
+	case strings.ContainsAny(e.Path, " \t\r\n\\"):
+		l.refuse(e.Path, "name", "its name has a blank or a backslash in it")
 	}
 	switch {
 	case e.IsDir():
 		return nil
 	case !e.Type().IsRegular():
-		l.refuse(path, "not_plain", "it is no plain file but %s: put the file itself there", e.Type())
+		l.refuse(e.Path, notPlain, "it is no plain file but %s: put the file itself there", e.Type())
 		return nil
 	}
-	at := filepath.Join(l.root, filepath.FromSlash(path))
-	info, err := e.Info()
+	f, err := atomicfile.OpenIn(e.Dir, e.Name())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	if info.Size() > maxFileSize {
-		l.refuse(path, "too_large", "it has %d bytes, and the organisers take at most %d", info.Size(), maxFileSize)
+		l.refuse(e.Path, "too_large", "it has %d bytes, and the organisers take at most %d", info.Size(), maxFileSize)
 		return nil
 	}
-	found, err := secretsIn(at)
+	h := sha256.New()
+	found, err := search(io.TeeReader(f, h))
+	if err == nil {
+		_, err = io.Copy(h, f) // the search ends at its bound of hits
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("reading %s: %w", e.Path, err)
 	}
 	for _, s := range found {
-		l.refuse(path, "secret", "line %d looks like %s; take it out, and consider it known", s.line, s.kind)
+		l.refuse(e.Path, "secret", "line %d looks like %s; take it out, and consider it known", s.line, s.kind)
 	}
-	sum, err := atomicfile.SHA256(at)
-	if err != nil {
-		return err
-	}
-	l.files = append(l.files, file{path, info.Size(), sum})
+	l.files = append(l.files, file{e.Path, info.Size(), hex.EncodeToString(h.Sum(nil))})
 	return nil
 }

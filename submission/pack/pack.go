@@ -1,18 +1,21 @@
 package pack
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
 // Options say what is packed, and where to.
@@ -69,49 +72,76 @@ const (
 	listSuffix    = ".files.sha256"
 )
 
-// Pack makes the tarball. A *Refusal names what must not be in it; then nothing is written.
+// writeIn is atomicfile.WriteIn; a test lets it write something else.
+var writeIn = atomicfile.WriteIn
+
+// Pack makes the tarball. A *Refusal names what must not be in it; then nothing is written. No link in the tree is followed, and none in
+// the place of a file that is made.
 func Pack(ctx context.Context, o Options) (*Result, error) {
-	submitter, err := o.submitter()
-	if err != nil {
+	fail := func(err error) (*Result, error) {
+		var refused *Refusal
+		if errors.As(err, &refused) {
+			return nil, refused
+		}
 		return nil, fmt.Errorf("packing %s: %w", o.Root, err)
 	}
-	switch inside, err := within(o.Root, o.Output); {
-	case err != nil:
-		return nil, fmt.Errorf("packing %s: the output folder can not be looked at: %w", o.Root, err)
-	case inside:
-		return nil, fmt.Errorf("packing %s: the output folder %s lies in the tree; name one outside", o.Root, o.Output)
-	}
-	files, err := list(ctx, o.Root, submitter)
+	tree, err := os.OpenRoot(o.Root)
 	if err != nil {
-		return nil, err
+		return fail(err)
+	}
+	defer tree.Close()
+	submitter, err := o.submitter(tree)
+	if err != nil {
+		return fail(err)
+	}
+	switch inside, err := treefs.Within(o.Root, o.Output); {
+	case err != nil:
+		return fail(fmt.Errorf("the output folder can not be looked at: %w", err))
+	case inside:
+		return fail(fmt.Errorf("the output folder %s lies in the tree; name one outside", o.Output))
+	}
+	files, err := list(ctx, tree, submitter)
+	if err != nil {
+		return fail(err)
 	}
 	if err := os.MkdirAll(o.Output, 0o755); err != nil {
-		return nil, fmt.Errorf("packing %s: the output folder can not be made: %w", o.Root, err)
+		return fail(fmt.Errorf("the output folder can not be made: %w", err))
 	}
-	base := filepath.Join(o.Output, namePrefix+submitter)
+	out, err := os.OpenRoot(o.Output)
+	if err != nil {
+		return fail(err)
+	}
+	defer out.Close()
+	name := namePrefix + submitter
+	base := filepath.Join(o.Output, name)
 	r := &Result{Tarball: base + tarballSuffix, List: base + listSuffix, Submitter: submitter, Files: len(files), Encrypted: o.Password != ""}
-	if err := atomicfile.Write(r.Tarball, func(w io.Writer) error { return archive(ctx, w, o.Root, files, o.Password) }); err != nil {
+	if err := writeIn(out, name+tarballSuffix, func(w io.Writer) error { return archive(ctx, w, tree, files, o.Password) }); err != nil {
 		return nil, err
 	}
-	if err := compare(ctx, r.Tarball, files, o.Password); err != nil {
-		return nil, fmt.Errorf("the packed file %s is not what was to be packed: %w; look at the disk, and pack again", r.Tarball, err)
+	if err := compare(ctx, out, name+tarballSuffix, files, o.Password); err != nil {
+		err = fmt.Errorf("the packed file %s is not what was to be packed: %w; look at the disk, and pack again", r.Tarball, err)
+		return nil, errors.Join(err, out.Remove(name+tarballSuffix))
 	}
-	if err := r.sums(base, files); err != nil {
+	if err := r.sums(out, name, files); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// submitter is the one whose folders are packed.
-func (o Options) submitter() (string, error) {
+// submitter is the one whose folders are packed. A link in the place of a division is refused: it may hide one.
+func (o Options) submitter(tree *os.Root) (string, error) {
 	found := map[string]bool{}
 	for _, division := range layout.Divisions() {
-		entries, err := os.ReadDir(filepath.Join(o.Root, division))
-		if err != nil && !os.IsNotExist(err) {
+		entries, err := treefs.Entries(tree, division)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case atomicfile.IsLink(err):
+			return "", &Refusal{[]Problem{{division, notPlain, err.Error()}}}
+		case err != nil:
 			return "", err
 		}
 		for _, e := range entries {
-			if e.IsDir() {
+			if e.IsDir() || e.Type()&fs.ModeSymlink != 0 {
 				found[e.Name()] = true
 			}
 		}
@@ -132,47 +162,28 @@ func (o Options) submitter() (string, error) {
 	return "", nil
 }
 
-// within says whether a folder is root or lies below it.
-func within(root, folder string) (bool, error) {
-	a, err := filepath.Abs(root)
-	if err != nil {
-		return false, err
-	}
-	b, err := filepath.Abs(folder)
-	if err != nil {
-		return false, err
-	}
-	rel, err := filepath.Rel(a, b)
-	return err == nil && (rel == "." || !strings.HasPrefix(rel, "..")), err
-}
-
 // sums writes the checksums, as sha1sum and sha256sum do, so that both programs check them.
-func (r *Result) sums(base string, files []file) error {
-	f, err := os.Open(r.Tarball)
+func (r *Result) sums(out *os.Root, name string, files []file) error {
+	f, err := atomicfile.OpenIn(out, name+tarballSuffix)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	h := sha1.New()
-	if r.Bytes, err = io.Copy(h, f); err != nil {
+	first, second := sha1.New(), sha256.New()
+	if r.Bytes, err = io.Copy(io.MultiWriter(first, second), f); err != nil {
 		return fmt.Errorf("hashing %s: %w", r.Tarball, err)
 	}
-	r.SHA1 = hex.EncodeToString(h.Sum(nil))
-	if r.SHA256, err = atomicfile.SHA256(r.Tarball); err != nil {
-		return err
+	r.SHA1, r.SHA256 = hex.EncodeToString(first.Sum(nil)), hex.EncodeToString(second.Sum(nil))
+	var lines strings.Builder
+	for _, f := range files {
+		fmt.Fprintf(&lines, "%s  %s\n", f.sha256, f.path)
 	}
-	name := filepath.Base(r.Tarball)
-	if err := atomicfile.WriteBytes(base+sha1Suffix, []byte(r.SHA1+"  "+name+"\n")); err != nil {
-		return err
-	}
-	if err := atomicfile.WriteBytes(base+sha256Suffix, []byte(r.SHA256+"  "+name+"\n")); err != nil {
-		return err
-	}
-	return atomicfile.Write(r.List, func(w io.Writer) error {
-		out := bufio.NewWriter(w)
-		for _, f := range files {
-			fmt.Fprintf(out, "%s  %s\n", f.sha256, f.path)
+	for _, sum := range []struct{ suffix, text string }{
+		{sha1Suffix, r.SHA1 + "  " + name + tarballSuffix + "\n"}, {sha256Suffix, r.SHA256 + "  " + name + tarballSuffix + "\n"}, {listSuffix, lines.String()},
+	} {
+		if err := atomicfile.WriteBytesIn(out, name+sum.suffix, []byte(sum.text)); err != nil {
+			return err
 		}
-		return out.Flush()
-	})
+	}
+	return nil
 }

@@ -231,7 +231,14 @@ func TestADamagedTarballIsSeen(t *testing.T) {
 	for _, password := range []string{"", "p"} {
 		r, err := Pack(context.Background(), Options{Root: root, Output: out, Password: password})
 		require.NoError(t, err)
-		files, err := list(context.Background(), root, "Acme")
+		tree, err := os.OpenRoot(root)
+		require.NoError(t, err)
+		defer tree.Close()
+		to, err := os.OpenRoot(out)
+		require.NoError(t, err)
+		defer to.Close()
+		name := filepath.Base(r.Tarball)
+		files, err := list(context.Background(), tree, "Acme")
 		require.NoError(t, err)
 		text, err := os.ReadFile(r.Tarball)
 		require.NoError(t, err)
@@ -241,12 +248,12 @@ func TestADamagedTarballIsSeen(t *testing.T) {
 			func([]byte) []byte { return nil },
 		} {
 			require.NoError(t, os.WriteFile(r.Tarball, change(bytes.Clone(text)), 0o644))
-			require.Error(t, compare(context.Background(), r.Tarball, files, password))
+			require.Error(t, compare(context.Background(), to, name, files, password))
 		}
 		require.NoError(t, os.WriteFile(r.Tarball, text, 0o644))
-		require.Error(t, compare(context.Background(), r.Tarball, files[1:], password), "a file too many")
-		require.Error(t, compare(context.Background(), r.Tarball, append(files, file{path: "x"}), password), "a file too few")
-		require.Error(t, compare(context.Background(), r.Tarball, files, "another"))
+		require.Error(t, compare(context.Background(), to, name, files[1:], password), "a file too many")
+		require.Error(t, compare(context.Background(), to, name, append(files, file{path: "x"}), password), "a file too few")
+		require.Error(t, compare(context.Background(), to, name, files, "another"))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"io"
-	"os"
 	"regexp"
 )
 
@@ -46,16 +45,7 @@ const (
 	maxHits = 20 // per file
 )
 
-// secretsIn searches a file.
-func secretsIn(path string) ([]secret, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return search(f)
-}
-
+// search gives the first hits in a text. It may end before the text does.
 func search(r io.Reader) ([]secret, error) {
 	in := bufio.NewReaderSize(r, piece)
 	var found []secret

@@ -5,7 +5,8 @@
 // of the tree; out goes one Target per log, with what was done. Every original is in the backup before its file changes.
 //
 // A log is hashed once: where accuracy.txt holds another hash already, the log is refused. A death between the steps (copy,
-// hash, cut) is repaired by calling again. Files are streamed and written whole or not at all.
+// hash, cut) is repaired by calling again. Files are streamed and written whole or not at all, each copy is read back, and no
+// link in the tree or the backup is followed.
 //
 // It reads no LoadGen format, prints nothing and must not import cmd. Form: spec/submission.md §6.
 package truncate

@@ -2,11 +2,14 @@ package truncate
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -25,38 +28,33 @@ const (
 const maxText = 64 << 20
 
 // truncate does one log: copy to the backup, hash into accuracy.txt, cut. Each step is complete before the next begins.
-func (l accuracyLog) truncate(root, backup string) (Target, error) {
-	path := filepath.Join(root, l.dir, logName)
-	t := Target{Path: filepath.ToSlash(filepath.Join(l.dir, logName)), State: Refused}
-	err := l.steps(root, backup, path, &t)
-	if err != nil {
-		t.State, t.Reason = Refused, err.Error()
-		err = fmt.Errorf("truncating %s: %w", path, err)
-	}
-	return t, err
+func (w *work) truncate(l accuracyLog) {
+	t := Target{Path: path.Join(l.dir, logName), State: Refused}
+	err := w.steps(l, &t)
+	w.add(t, err)
 }
 
-func (l accuracyLog) steps(root, backup, path string, t *Target) error {
-	size, err := regularSize(path)
+func (w *work) steps(l accuracyLog, t *Target) error {
+	f, err := atomicfile.OpenIn(w.tree, t.Path)
 	if err != nil {
-		return err
-	}
-	t.Before, t.After = size, size
-	textPath := filepath.Join(root, l.dir, txtName)
-	text, err := readText(textPath, l.kind.needsText)
-	if err != nil {
-		return err
-	}
-	sum, err := atomicfile.SHA256(path)
-	if err != nil {
-		return err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
+		return fmt.Errorf("%w; an accuracy run leaves it there", err)
 	}
 	defer f.Close()
-	c, err := l.kind.plan(f, size, sum, text)
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	t.Before, t.After = info.Size(), info.Size()
+	textPath := path.Join(l.dir, txtName)
+	text, err := w.readText(textPath, l.kind.needsText)
+	if err != nil {
+		return err
+	}
+	sum, err := sha256Of(f)
+	if err != nil {
+		return err
+	}
+	c, err := l.kind.plan(f, t.Before, sum, text)
 	if err != nil {
 		return err
 	}
@@ -64,22 +62,30 @@ func (l accuracyLog) steps(root, backup, path string, t *Target) error {
 		t.State = Hashed
 		return nil
 	}
-	if err := l.keep(root, backup, sum); err != nil {
+	if err := w.keep(l, sum); err != nil {
 		return err
 	}
 	if c.text != nil {
-		if err := atomicfile.WriteBytes(textPath, c.text); err != nil {
+		if err := atomicfile.WriteBytesIn(w.tree, textPath, c.text); err != nil {
 			return err
 		}
 	}
 	if c.log != nil {
-		if err := atomicfile.WriteBytes(path, c.log); err != nil {
+		if err := atomicfile.WriteBytesIn(w.tree, t.Path, c.log); err != nil {
 			return err
 		}
 		t.After = int64(len(c.log))
 	}
 	t.State, t.SHA256 = Truncated, sum
 	return nil
+}
+
+func sha256Of(r io.Reader) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // change is what becomes of a log and its accuracy.txt; nil where one stays as it is.
@@ -119,42 +125,37 @@ func (k kind) withHash(text []byte, sum string) []byte {
 	return append(bytes.Clone(text), "\n"+line...)
 }
 
-func regularSize(path string) (int64, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return 0, fmt.Errorf("it can not be looked at: %w; an accuracy run leaves it there", err)
-	}
-	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("it is no plain file but %s: put the log itself there", info.Mode().Type())
-	}
-	return info.Size(), nil
-}
-
-func readText(path string, needed bool) ([]byte, error) {
-	info, err := os.Lstat(path)
+func (w *work) readText(name string, needed bool) ([]byte, error) {
+	f, err := atomicfile.OpenIn(w.tree, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !needed:
 		return nil, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no %s: score the log before it is cut, and write the scores there", path)
+		return nil, fmt.Errorf("there is no %s: score the log before it is cut, and write the scores there", name)
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no plain file but %s: put the scores themselves there", path, info.Mode().Type())
-	case info.Size() > maxText:
-		return nil, fmt.Errorf("%s has %d bytes, more than %d MiB: it should hold the scorer's figures", path, info.Size(), maxText>>20)
 	}
-	return os.ReadFile(path)
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err == nil && len(text) > maxText {
+		err = fmt.Errorf("%s has more than %d MiB: it should hold the scorer's figures", name, maxText>>20)
+	}
+	return text, err
 }
 
 // keep puts the log, and accuracy.txt as it was, into the backup. A copy that is there already must be the same log.
-func (l accuracyLog) keep(root, backup, sum string) error {
-	dir := filepath.Join(backup, l.dir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+func (w *work) keep(l accuracyLog, sum string) error {
+	backup, err := w.backup.open()
+	if err != nil {
+		return err
+	}
+	dir, err := atomicfile.MakeFolderIn(backup, l.dir)
+	if err != nil {
 		return fmt.Errorf("making the backup folder: %w", err)
 	}
-	copied := filepath.Join(dir, logName)
-	switch old, err := atomicfile.SHA256(copied); {
+	defer dir.Close()
+	copied := filepath.Join(dir.Name(), logName)
+	switch old, err := atomicfile.SHA256In(dir, logName); {
 	case err == nil && old == sum:
 		return nil
 	case err == nil:
@@ -163,20 +164,40 @@ func (l accuracyLog) keep(root, backup, sum string) error {
 		return fmt.Errorf("looking into the backup: %w", err)
 	}
 	// accuracy.txt first: where the log's copy is found, both are there.
-	text := filepath.Join(root, l.dir, txtName)
-	if _, err := atomicfile.Copy(text, filepath.Join(dir, txtName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := w.save(l, dir, txtName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if _, err := atomicfile.Copy(filepath.Join(root, l.dir, logName), copied); err != nil {
-		return err
-	}
-	switch got, err := atomicfile.SHA256(copied); {
+	switch got, err := w.save(l, dir, logName); {
 	case err != nil:
-		return fmt.Errorf("reading the backup again: %w", err)
+		return err
 	case got != sum:
 		return fmt.Errorf("the backup %s has the hash %s instead of %s: the log changed while it was copied; end what writes it, and start again", copied, got, sum)
 	}
 	return nil
+}
+
+// copyIn is atomicfile.CopyIn; a test lets it write something else.
+var copyIn = atomicfile.CopyIn
+
+// save copies a file of the log's folder into the backup, reads the copy and returns its hash.
+func (w *work) save(l accuracyLog, backup *os.Root, name string) (string, error) {
+	f, err := atomicfile.OpenIn(w.tree, path.Join(l.dir, name))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	want, err := copyIn(backup, name, f)
+	if err != nil {
+		return "", err
+	}
+	got, err := atomicfile.SHA256In(backup, name)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("reading the backup again: %w", err)
+	case got != want:
+		return "", fmt.Errorf("the backup %s does not hold what was written: its hash is %s instead of %s; look at the disk", filepath.Join(backup.Name(), name), got, want)
+	}
+	return got, nil
 }
 
 // shorten gives both ends of the log around the gap; nil where it stays whole. A log of 4096 to 8191 bytes grows: its ends

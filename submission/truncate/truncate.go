@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
 // State says what became of one accuracy log.
@@ -60,37 +61,76 @@ var audits = map[string]kind{
 }
 
 // Tree truncates every accuracy log of the submitter below root. One log that is refused does not stop the others; the error
-// joins all refusals. The targets are complete as far as the work went.
+// joins all refusals. The targets are complete as far as the work went. No link below root is followed: one in the place of a
+// folder or a file is refused.
 func Tree(ctx context.Context, root string, o Options) ([]Target, error) {
 	if err := o.check(root); err != nil {
 		return nil, err
 	}
-	var (
-		targets []Target
-		failed  []error
-	)
+	tree, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, fmt.Errorf("truncating the accuracy logs of a tree: %w; give the folder that holds closed, open or network", err)
+	}
+	defer tree.Close()
+	w := work{tree: tree, root: root, backup: originals{path: o.Backup}}
+	defer w.backup.close()
 	for _, division := range layout.Divisions() {
-		results := filepath.FromSlash(layout.Submitter{Division: division, Name: o.Submitter}.Results())
-		found, err := logs(root, results, o.Skip)
-		if err != nil {
-			return targets, err
-		}
+		found := w.logs(layout.Submitter{Division: division, Name: o.Submitter}.Results(), o.Skip)
 		for _, l := range found {
 			if err := ctx.Err(); err != nil {
-				return targets, fmt.Errorf("truncating the accuracy logs below %s: %w", root, context.Cause(ctx))
+				return w.targets, fmt.Errorf("truncating the accuracy logs below %s: %w", root, context.Cause(ctx))
 			}
-			t, err := l.truncate(root, o.Backup)
-			targets = append(targets, t)
-			if err != nil {
-				failed = append(failed, err)
-			}
+			w.truncate(l)
 		}
 	}
-	if len(targets) == 0 {
+	if len(w.targets) == 0 {
 		return nil, fmt.Errorf("truncating accuracy logs: no %s below %s for submitter %q; look at the root folder (it holds closed, open or network) and the submitter's spelling",
 			logName, root, o.Submitter)
 	}
-	return targets, errors.Join(failed...)
+	return w.targets, errors.Join(w.failed...)
+}
+
+// work is one call of Tree.
+type work struct {
+	tree    *os.Root
+	root    string // for messages
+	backup  originals
+	targets []Target
+	failed  []error
+}
+
+func (w *work) add(t Target, err error) {
+	if err != nil {
+		t.State, t.Reason = Refused, err.Error()
+		w.failed = append(w.failed, fmt.Errorf("truncating %s: %w", filepath.Join(w.root, filepath.FromSlash(t.Path)), err))
+	}
+	w.targets = append(w.targets, t)
+}
+
+// originals is the backup folder, which is made for the first log that goes into it.
+type originals struct {
+	path string
+	dir  *os.Root
+}
+
+func (b *originals) open() (*os.Root, error) {
+	if b.dir != nil {
+		return b.dir, nil
+	}
+	err := os.MkdirAll(b.path, 0o755)
+	if err == nil {
+		b.dir, err = os.OpenRoot(b.path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("making the backup folder: %w", err)
+	}
+	return b.dir, nil
+}
+
+func (b *originals) close() {
+	if b.dir != nil {
+		_ = b.dir.Close() // a handle of a folder holds no data
+	}
 }
 
 func (o Options) check(root string) error {
@@ -100,7 +140,7 @@ func (o Options) check(root string) error {
 	case o.Backup == "":
 		return fmt.Errorf("truncating below %s: no backup folder is named, and the organisers may ask for the whole logs; name one outside of the tree", root)
 	}
-	inside, err := within(root, o.Backup)
+	inside, err := treefs.Within(root, o.Backup)
 	if err != nil {
 		return fmt.Errorf("truncating below %s with the originals in %s: %w", root, o.Backup, err)
 	}
@@ -110,113 +150,67 @@ func (o Options) check(root string) error {
 	return nil
 }
 
-// within says whether path is root or below it, links followed as far as path exists.
-func within(root, path string) (bool, error) {
-	base, err := resolve(root)
-	if err != nil {
-		return false, err
-	}
-	target, err := resolve(path)
-	if err != nil {
-		return false, err
-	}
-	rel, err := filepath.Rel(base, target)
-	if err != nil {
-		return false, err
-	}
-	return rel == "." || (rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))), nil
-}
-
-// resolve makes path absolute and follows the links of the part that exists.
-func resolve(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	rest := ""
-	for {
-		real, err := filepath.EvalSymlinks(abs)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		parent := filepath.Dir(abs)
-		if !errors.Is(err, fs.ErrNotExist) || parent == abs {
-			return "", err
-		}
-		rest = filepath.Join(filepath.Base(abs), rest)
-		abs = parent
-	}
-}
-
-// accuracyLog is a folder that holds an accuracy log, below the root.
+// accuracyLog is a folder that holds an accuracy log, below the root, with slashes.
 type accuracyLog struct {
 	dir  string
 	kind kind
 }
 
-// logs finds the accuracy logs of every system, benchmark and scenario below results. Links are not followed.
-func logs(root, results string, skip []string) ([]accuracyLog, error) {
+// logs finds the accuracy logs of every system, benchmark and scenario below results. A folder that can not be read, or a link in the
+// place of one, becomes a refused target.
+func (w *work) logs(results string, skip []string) []accuracyLog {
 	var found []accuracyLog
 	scenarios := []string{results}
 	for range 3 { // system, benchmark, scenario
 		var below []string
 		for _, dir := range scenarios {
-			names, err := folders(filepath.Join(root, dir))
-			if err != nil {
-				return nil, err
-			}
-			for _, name := range names {
-				below = append(below, filepath.Join(dir, name))
-			}
+			below = append(below, w.folders(dir)...)
 		}
 		scenarios = below
 	}
 	for _, scenario := range scenarios {
-		if slices.Contains(skip, filepath.Base(scenario)) {
+		if slices.Contains(skip, path.Base(scenario)) {
 			continue
 		}
-		found = append(found, accuracyLog{filepath.Join(scenario, layout.Accuracy), kind{needsText: true}})
-		names, err := folders(filepath.Join(root, scenario))
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			if k, ok := audits[name]; ok {
-				found = append(found, accuracyLog{filepath.Join(scenario, name, layout.Accuracy), k})
+		found = append(found, accuracyLog{path.Join(scenario, layout.Accuracy), kind{needsText: true}})
+		for _, dir := range w.folders(scenario) {
+			if k, ok := audits[path.Base(dir)]; ok {
+				found = append(found, accuracyLog{path.Join(dir, layout.Accuracy), k})
 			}
 		}
 	}
-	return slices.DeleteFunc(found, func(l accuracyLog) bool { return l.absent(root) }), nil
+	return slices.DeleteFunc(found, w.absent)
 }
 
 // absent is true where a result has no log because another client than LoadGen made it, and in an audit without one.
-func (l accuracyLog) absent(root string) bool {
-	if _, err := os.Lstat(filepath.Join(root, l.dir, logName)); !errors.Is(err, fs.ErrNotExist) {
+func (w *work) absent(l accuracyLog) bool {
+	if _, err := w.tree.Lstat(path.Join(l.dir, logName)); !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
 	for _, name := range []string{"config.yaml", "config.yml"} {
-		if _, err := os.Lstat(filepath.Join(root, filepath.Dir(l.dir), name)); err == nil {
+		if _, err := w.tree.Lstat(path.Join(path.Dir(l.dir), name)); err == nil {
 			return true
 		}
 	}
-	_, err := os.Lstat(filepath.Join(root, l.dir))
+	_, err := w.tree.Lstat(l.dir)
 	return errors.Is(err, fs.ErrNotExist) && !l.kind.needsText
 }
 
-// folders gives the names of the folders in dir, sorted; none where dir is absent.
-func folders(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// folders gives the folders in dir, and links, which may stand for folders; none where dir is absent.
+func (w *work) folders(dir string) []string {
+	entries, err := treefs.Entries(w.tree, dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		w.add(Target{Path: dir}, fmt.Errorf("looking for accuracy logs: %w", err))
+		return nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("listing %s for accuracy logs: %w", dir, err)
-	}
-	var names []string
+	var below []string
 	for _, e := range entries {
-		if e.IsDir() {
-			names = append(names, e.Name())
+		if e.IsDir() || e.Type()&fs.ModeSymlink != 0 {
+			below = append(below, path.Join(dir, e.Name()))
 		}
 	}
-	return names, nil
+	return below
 }

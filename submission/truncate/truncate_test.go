@@ -216,7 +216,7 @@ func TestRefuses(t *testing.T) {
 		"no scores": {func(t *testing.T, at *tree) { at.write(t, logName, long) }, "score the log before it is cut"},
 		"a link for a log": {func(t *testing.T, at *tree) {
 			require.NoError(t, os.Symlink("/dev/zero", filepath.Join(at.root, at.dir, logName)))
-		}, "it is no plain file"},
+		}, "a symbolic link, which is not followed here"},
 		"a replaced log":      {func(t *testing.T, at *tree) { at.write(t, logName, long); at.write(t, txtName, "hash=ab12\n") }, "this log was replaced after truncation"},
 		"no log of LoadGen's": {func(t *testing.T, at *tree) { at.write(t, logName, "\x80"+long); at.write(t, txtName, "x\n") }, "byte 0 is none that LoadGen writes"},
 		"another backup": {func(t *testing.T, at *tree) {
