@@ -224,6 +224,12 @@ type Connected interface {
 	Exclusions() []int64
 }
 
+// Watched is what a backend may also be: one that counts what its servers send without having been asked.
+type Watched interface {
+	// Unasked is the number of answers that nothing had asked for, and how often other bytes came in such a place. It may be asked at any time.
+	Unasked() (answers, strays int64)
+}
+
 // Looped is what a backend may also be: one whose queries are carried by one event loop.
 type Looped interface {
 	// Loop says what the loop of the last Serve did, once that has returned; false: there is none after all.

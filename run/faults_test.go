@@ -77,7 +77,7 @@ var faultRows = []faultRow{
 		x.raw(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)+20, body))
 		x.hangUp = true
 	}, want: backends.FailTruncated, kind: "offline"},
-	{name: "bytes after the end", reply: func(x *call) { x.good(); x.raw("what is this?"); x.hangUp = true }},
+	{name: "bytes after the end", reply: func(x *call) { x.good(); x.raw("what is this?"); x.hangUp = true }, cause: "unasked_answers"},
 	{name: "gzip although not asked for", reply: func(x *call) {
 		x.status("200 OK", "application/json", "\x1f\x8b\x08\x00\x00", "Content-Encoding: gzip")
 	}, want: backends.FailBadJSON},
@@ -318,6 +318,9 @@ func (r *ran) tells(t *testing.T, row faultRow, struck int64) {
 		require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
 		require.NotContains(t, codes, "failed_samples")
 		require.Zero(t, r.LoadGen.Errors)
+		if row.cause != "" {
+			require.Contains(t, codes, row.cause)
+		}
 		return
 	}
 	require.Positive(t, struck, "the fault struck nobody: the test shows nothing")

@@ -197,7 +197,14 @@ func (t *test) promptTokens(index int) int {
 
 func (t *test) answers() Answers {
 	unidentified := func(e backends.Endpoint) bool { return e.IDs != backends.IDsRequired }
-	return Answers{Identified: !slices.ContainsFunc(t.config.Endpoints, unidentified)}
+	a := Answers{Identified: !slices.ContainsFunc(t.config.Endpoints, unidentified)}
+	for _, b := range t.backends {
+		if w, ok := b.(backends.Watched); ok {
+			answers, strays := w.Unasked()
+			a.Unasked, a.Strays = a.Unasked+answers, a.Strays+strays
+		}
+	}
+	return a
 }
 
 func (t *test) endpoints(entries []ledger.Entry) []EndpointCounts {

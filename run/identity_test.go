@@ -1,7 +1,9 @@
 package run
 
 import (
+	"crypto/tls"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -65,4 +67,37 @@ func TestFaultGatewayReplacesTheID(t *testing.T) {
 	}
 	r := askedRun(t, "offline", []string{server.url})
 	require.True(t, r.Answers.Identified)
+}
+
+// A server that answers each request twice, over TLS and through a proxy, where answers carry no ids: INVALID.
+func TestFaultAnsweredTwiceOverNetHTTP(t *testing.T) {
+	program(t)
+	t.Parallel()
+	twice := func(x *call) {
+		body := x.whole()
+		answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		x.raw(answer + answer)
+	}
+	for _, way := range []string{"TLS", "proxy"} {
+		var r *ran
+		switch way {
+		case "TLS":
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			certificate := httptest.NewUnstartedServer(nil)
+			certificate.StartTLS()
+			config := &tls.Config{Certificates: certificate.TLS.Certificates}
+			certificate.Close()
+			server := serveFaultsOn(t, tls.NewListener(l, config), "https://"+l.Addr().String(), twice)
+			r = askedRun(t, "offline", []string{server.url}, "--insecure-skip-verify")
+		case "proxy":
+			server := serveFaults(t, twice)
+			r = askedRun(t, "offline", []string{"http://192.0.2.1:1"}, "--proxy", server.url)
+		}
+		r.holdsTogether(t, requestsOf(t, r))
+		require.Equal(t, Invalid, r.Verdict, way)
+		require.Equal(t, "unasked_answers", r.Reasons[0].Code, "%s: %v", way, r.Reasons)
+		require.Positive(t, r.Answers.Unasked)
+		require.False(t, r.Answers.Identified)
+	}
 }

@@ -108,7 +108,9 @@ type SampleCounts struct {
 // Answers say how it is known to which requests the answers belong.
 type Answers struct {
 	// Identified says that every endpoint sends the id of a request back in its answer, and that every answer was compared with it.
-	Identified bool `json:"identified"`
+	Identified bool  `json:"identified"`
+	Unasked    int64 `json:"unasked"` // answers that came although no request was under way on their connection
+	Strays     int64 `json:"strays"`  // times that other bytes came in such a place
 }
 
 // TokenCounts count tokens of successful samples.

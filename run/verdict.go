@@ -217,16 +217,20 @@ func ruleMisreported(e *evidence) *Cause {
 	return nil
 }
 
-// ruleUnasked: of a server that answers what nobody asked it is not known which answer belongs to which request.
+// ruleUnasked: an answer that nothing asked for may have come in the place of another, and so may other bytes where answers carry no ids by
+// which they could be told apart. One is enough.
 func ruleUnasked(e *evidence) *Cause {
-	n := int64(0)
+	a, inLoops := e.record.Answers, int64(0)
 	for _, loop := range e.record.Client.Loops {
-		n += loop.Unasked
+		inLoops += loop.Unasked
 	}
-	if n == 0 {
-		return nil
+	switch n := max(a.Unasked, inLoops); {
+	case n > 0:
+		return &Cause{Code: "unasked_answers", Text: fmt.Sprintf("%d answers came that nothing had asked for, and one that comes when the next request is out is taken for the answer to that", n), Value: n, Limit: 0}
+	case a.Strays > 0 && !a.Identified:
+		return &Cause{Code: "unasked_answers", Text: fmt.Sprintf("%d times bytes came that nothing had asked for, and the answers carry no ids of their requests: whose they are can not be told", a.Strays), Value: a.Strays, Limit: 0}
 	}
-	return &Cause{Code: "unasked_answers", Text: fmt.Sprintf("%d answers came that nobody had asked for, and one that comes when the next request is out is taken for the answer to that", n), Value: n, Limit: 0}
+	return nil
 }
 
 // limitApplies: the scenario's limits are asserted on a test that measured, by us as well as by LoadGen, because LoadGen would test an

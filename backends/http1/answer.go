@@ -176,9 +176,10 @@ func (l *loop) end(c *conn, more []byte) {
 func (l *loop) part(c *conn, usable bool) {
 	if usable {
 		l.rest(c)
-	} else {
-		l.shut(c)
+		return
 	}
+	l.glance(c)
+	l.shut(c)
 }
 
 // finish ends an answer before its bytes have ended: cut is why, OK where it is settled. Its connection is closed unless

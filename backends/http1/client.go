@@ -20,7 +20,7 @@ type Client struct {
 	protocol backends.Protocol
 	targets  []target
 	balance  balance.Options
-	policy.Counters
+	*policy.Counters
 	kept *loop // of a warm-up, with its connections
 	did  backends.LoopStats
 }

@@ -164,7 +164,7 @@ func (l *loop) receive(c *conn, over bool) {
 func (l *loop) read(c *conn, b []byte) {
 	if c.state == idle {
 		l.stray(b)
-		l.shut(c) // nothing was asked: whatever it is, it is no answer
+		l.shut(c)
 		return
 	}
 	if c.reading == nil {

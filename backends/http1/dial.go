@@ -258,6 +258,7 @@ func (l *loop) putBack(c *conn) bool {
 func (l *loop) shut(c *conn) {
 	if c.state == idle {
 		l.unrest(c)
+		l.glance(c)
 	}
 	l.disconnect(c)
 	l.release(c)

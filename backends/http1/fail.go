@@ -1,7 +1,6 @@
 package http1
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"time"
@@ -24,13 +23,18 @@ func (l *loop) record(x *exchange, f *policy.Failure, kept []byte, retried bool)
 	l.sink.Failed(t.Record(x.query, x.endpoint, f, kept, retried, time.Now().UnixNano()))
 }
 
-// stray looks at bytes that nobody asked for, and counts them if an answer begins with them. One that comes when the next request is out is
-// taken for that request's, so a server that sends such answers is not to be believed. Interim answers (1xx) are none, and with a 408 some
-// servers part from an idle connection.
+// stray counts bytes that nothing asked for.
 func (l *loop) stray(b []byte) {
-	code, found := bytes.CutPrefix(b, []byte("HTTP/1."))
-	if found && !bytes.HasPrefix(code, []byte("1 1")) && !bytes.HasPrefix(code, []byte("1 408")) {
-		l.did.unasked++
+	before, _ := l.client.Unasked()
+	l.client.Unexpected(b)
+	now, _ := l.client.Unasked()
+	l.did.unasked += now - before
+}
+
+// glance counts what is left to read on a connection that carries no request and is about to be closed.
+func (l *loop) glance(c *conn) {
+	if n, errno := recv(c.fd, l.buf); errno == 0 && n > 0 {
+		l.stray(l.buf[:n])
 	}
 }
 

@@ -43,7 +43,7 @@ type Client struct {
 	pooled    *http.Transport
 	fresh     *http.Transport // never reuses a connection
 	requests  sync.Pool       // of *request
-	policy.Counters
+	*policy.Counters
 }
 
 // New makes a client for the endpoints of c. It connects to nothing yet.
@@ -68,10 +68,10 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 	if client.proxy, err = backends.ParseProxy(c.Proxy); err != nil {
 		return nil, err
 	}
-	if client.pooled, err = newTransport(&client.config, false); err != nil {
+	if client.pooled, err = newTransport(&client.config, client.Counters, false); err != nil {
 		return nil, err
 	}
-	if client.fresh, err = newTransport(&client.config, true); err != nil {
+	if client.fresh, err = newTransport(&client.config, client.Counters, true); err != nil {
 		return nil, err
 	}
 	client.requests.New = func() any { return &request{answer: p.NewAnswer()} }

@@ -45,7 +45,7 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &policy.Deadline{Reason: backends.FailRequestTimeout, Detail: fmt.Sprintf("no answer within %s", timeout)})
 	defer cancel()
-	transport, err := newTransport(&config, true)
+	transport, err := newTransport(&config, &policy.Counters{}, true)
 	if err != nil {
 		return nil, &backends.EndpointError{URL: e.URL, Fault: backends.FaultTLS, Text: err.Error(), Err: err}
 	}

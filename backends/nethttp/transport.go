@@ -1,10 +1,7 @@
 package nethttp
 
 import (
-	"context"
 	"crypto/tls"
-	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 
@@ -13,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// newTransport makes a transport for c. A fresh one opens a connection for each request and keeps none.
-func newTransport(c *backends.Config, fresh bool) (*http.Transport, error) {
+// newTransport makes a transport for c, which counts unexpected bytes. A fresh one opens a connection for each request and keeps none.
+func newTransport(c *backends.Config, counters *policy.Counters, fresh bool) (*http.Transport, error) {
 	authorities, err := backends.Authorities(c.CAFile)
 	if err != nil {
 		return nil, err
@@ -23,11 +20,14 @@ func newTransport(c *backends.Config, fresh bool) (*http.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
+	d := &dialer{
+		connect: dial.Func(c.ConnectTimeout), config: &tls.Config{InsecureSkipVerify: c.InsecureSkipVerify, RootCAs: authorities},
+		timeout: c.ConnectTimeout, proxy: proxy, counters: counters,
+	}
 	t := &http.Transport{
 		Proxy:                  nil, // no environment
-		DialContext:            dial.Func(c.ConnectTimeout),
-		TLSClientConfig:        &tls.Config{InsecureSkipVerify: c.InsecureSkipVerify, RootCAs: authorities},
-		TLSHandshakeTimeout:    c.ConnectTimeout,
+		DialContext:            d.plain,
+		DialTLSContext:         d.secure,
 		DisableCompression:     true,
 		MaxIdleConns:           0,
 		MaxIdleConnsPerHost:    1 << 20,
@@ -38,7 +38,12 @@ func newTransport(c *backends.Config, fresh bool) (*http.Transport, error) {
 		ForceAttemptHTTP2:      true, // by ALPN, so over TLS only
 	}
 	if proxy != nil {
-		t.Proxy, t.OnProxyConnectResponse = http.ProxyURL(proxy), tunnelled
+		t.Proxy = func(r *http.Request) (*url.URL, error) {
+			if r.URL.Scheme == "https" {
+				return nil, nil // the dialer makes the tunnel
+			}
+			return proxy, nil
+		}
 	}
 	if fresh {
 		t.MaxIdleConnsPerHost = -1
@@ -46,13 +51,5 @@ func newTransport(c *backends.Config, fresh bool) (*http.Transport, error) {
 	return t, nil
 }
 
-// byProxy is the operation of net/http's errors of the way to and through a proxy.
+// byProxy is the operation of the errors of the way to and through a proxy, as net/http calls it.
 const byProxy = "proxyconnect"
-
-// tunnelled refuses a tunnel that the proxy has refused, in words that say who did.
-func tunnelled(_ context.Context, proxy *url.URL, _ *http.Request, r *http.Response) error {
-	if r.StatusCode == http.StatusOK {
-		return nil
-	}
-	return &net.OpError{Op: byProxy, Net: "tcp", Err: fmt.Errorf("the proxy %s answered CONNECT with HTTP %s", proxy, r.Status)}
-}

@@ -72,6 +72,14 @@ func (b *Backend) Exclusions() []int64 {
 	return nil
 }
 
+// Unasked is the inner backend's.
+func (b *Backend) Unasked() (answers, strays int64) {
+	if w, ok := b.Backend.(backends.Watched); ok {
+		return w.Unasked()
+	}
+	return 0, 0
+}
+
 // Loop is the inner backend's.
 func (b *Backend) Loop() (backends.LoopStats, bool) {
 	if l, ok := b.Backend.(backends.Looped); ok {

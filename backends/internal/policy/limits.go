@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -68,12 +69,31 @@ func Balance(c *backends.Config) (balance.Options, error) {
 type Counters struct {
 	Opened []atomic.Int64 // connections
 	Out    []atomic.Int64 // how often it was left out
+
+	unasked, strays atomic.Int64
 }
 
 // NewCounters makes them for n endpoints.
-func NewCounters(n int) Counters {
-	return Counters{Opened: make([]atomic.Int64, n), Out: make([]atomic.Int64, n)}
+func NewCounters(n int) *Counters {
+	return &Counters{Opened: make([]atomic.Int64, n), Out: make([]atomic.Int64, n)}
 }
+
+// Unexpected counts bytes that came on a connection of HTTP/1.1 although no request was under way. It is an answer if it begins with one. An
+// answer that comes when the next request is out is taken for that request's, so a server that sends such answers is not to be believed.
+// Interim answers (1xx) and empty lines are harmless, and with a 408 some servers part from an idle connection.
+func (c *Counters) Unexpected(b []byte) {
+	code, answer := bytes.CutPrefix(b, []byte("HTTP/1."))
+	switch {
+	case answer && (bytes.HasPrefix(code, []byte("1 1")) || bytes.HasPrefix(code, []byte("1 408"))), len(bytes.Trim(b, "\r\n")) == 0:
+	case answer:
+		c.unasked.Add(1)
+	default:
+		c.strays.Add(1)
+	}
+}
+
+// Unasked returns how many answers came that nothing had asked for, and how often other bytes came in such a place.
+func (c *Counters) Unasked() (answers, strays int64) { return c.unasked.Load(), c.strays.Load() }
 
 // Connections is the number of connections opened, by endpoint.
 func (c *Counters) Connections() []int64 { return loaded(c.Opened) }

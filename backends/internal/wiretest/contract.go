@@ -57,6 +57,7 @@ func (k *Contract) Run(t *testing.T) {
 		{"ids are unlike", k.idsAreUnlike},
 		{"the first answer names the model", k.theFirstAnswerNamesTheModel},
 		{"unsent", k.unsent},
+		{"strays", k.strays},
 	} {
 		t.Run(c.name, c.test)
 	}

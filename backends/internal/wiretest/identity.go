@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -186,6 +188,76 @@ func (k *Contract) answersBelong(t *testing.T) {
 				break // its state is of the first run's connections
 			}
 		}
+	}
+}
+
+// Unasked is how many answers, and how often other bytes, a client that asks n times has seen that nothing asked for.
+func (k *Contract) Unasked(t *testing.T, config *backends.Config, n int) (r *Recorder, answers, strays int64) {
+	t.Helper()
+	b := k.open(t, config)
+	r = NewRecorder()
+	require.NoError(t, b.Serve(context.Background(), NewQueries(n).End(), r))
+	r.ExactlyOnce(t, n)
+	answers, strays = b.(backends.Watched).Unasked()
+	return r, answers, strays
+}
+
+// strays: what comes behind an answer, in the same segment or later, is counted and is in no answer.
+func (k *Contract) strays(t *testing.T) {
+	for name, c := range map[string]struct {
+		surplus         string
+		answers, strays bool
+	}{
+		"nothing":           {"", false, false},
+		"an answer":         {Streamed, true, false},
+		"half an answer":    {Streamed[:len(Streamed)/2], true, false},
+		"a refusal":         {"HTTP/1.0 503 Service Unavailable\r\n\r\n", true, false},
+		"a parting":         {"HTTP/1.1 408 Request Timeout\r\n\r\n", false, false},
+		"an empty line":     {"\r\n", false, false},
+		"a byte":            {"x", false, true},
+		"the last chunk":    {"0\r\n\r\n", false, true},
+		"an interim answer": {"HTTP/1.1 100 Continue\r\n\r\n", false, false},
+	} {
+		t.Run(name+", at once", func(t *testing.T) {
+			t.Parallel()
+			config := Config(Raw(t, Answers(Streamed+c.surplus)))
+			config.Concurrency = 1
+			r, answers, strays := k.Unasked(t, config, 6)
+			require.Equal(t, []bool{c.answers, c.strays}, []bool{answers > 0, strays > 0})
+			for _, res := range r.Results {
+				require.Equal(t, backends.OK, res.Reason)
+			}
+		})
+		if c.surplus == "" {
+			continue
+		}
+		t.Run(name+", later", func(t *testing.T) {
+			t.Parallel()
+			source, r := NewQueries(1), NewRecorder()
+			closed := make(chan struct{})
+			config := Config(Raw(t, func(conn net.Conn, number, _ int) bool {
+				if _, err := conn.Write([]byte(Streamed)); err != nil || number > 0 {
+					return err == nil
+				}
+				for r.Completed() == 0 {
+					time.Sleep(time.Millisecond)
+				}
+				time.Sleep(20 * time.Millisecond) // net/http reads an answer's end behind its completion
+				_, _ = conn.Write([]byte(c.surplus))
+				_, _ = io.Copy(io.Discard, conn)
+				close(closed)
+				return false
+			}))
+			b := k.open(t, config)
+			served := make(chan error, 1)
+			go func() { served <- b.Serve(context.Background(), source, r) }()
+			<-closed
+			source.Issue(1).End()
+			require.NoError(t, <-served)
+			r.ExactlyOnce(t, 2)
+			answers, strays := b.(backends.Watched).Unasked()
+			require.Equal(t, []bool{c.answers, c.strays}, []bool{answers > 0, strays > 0})
+		})
 	}
 }
 

@@ -1,0 +1,118 @@
+package nethttp
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+)
+
+// dialer makes the connections of a transport. Those of HTTP/1.1 are guarded, so that it makes TLS and tunnels by itself: net/http would
+// put its TLS around the guard.
+type dialer struct {
+	connect  func(ctx context.Context, network, address string) (net.Conn, error)
+	config   *tls.Config
+	timeout  time.Duration // of a TLS handshake, and of making a tunnel
+	proxy    *url.URL      // nil: there is none
+	counters *policy.Counters
+}
+
+// plain connects without TLS: to a server, or to a proxy that forwards requests.
+func (d *dialer) plain(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := d.connect(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return newGuard(c, d.counters), nil
+}
+
+// secure connects with TLS: to a server, through a tunnel where there is a proxy, or to a proxy that forwards requests. HTTP/2 needs no
+// guard: its frames name their requests.
+func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
+	protocols := []string{"h2", "http/1.1"}
+	reach := d.connect
+	if d.proxy != nil {
+		if _, proxy := dial.Target(d.proxy); proxy == address {
+			protocols = nil
+		} else {
+			reach = d.tunnel
+		}
+	}
+	c, err := reach(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	secured, err := d.handshake(ctx, c, address, protocols)
+	if err != nil {
+		return nil, err
+	}
+	if secured.ConnectionState().NegotiatedProtocol == "h2" {
+		return secured, nil
+	}
+	return newGuard(secured, d.counters), nil
+}
+
+func (d *dialer) handshake(ctx context.Context, c net.Conn, address string, protocols []string) (*tls.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	config := d.config.Clone()
+	config.ServerName, config.NextProtos = host, protocols
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	secured := tls.Client(c, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("TLS handshake: %w", err)
+	}
+	return secured, nil
+}
+
+// tunnel asks the proxy for a connection to a server.
+func (d *dialer) tunnel(ctx context.Context, network, address string) (net.Conn, error) {
+	fail := func(err error) (net.Conn, error) { return nil, &net.OpError{Op: byProxy, Net: "tcp", Err: err} }
+	_, proxy := dial.Target(d.proxy)
+	c, err := d.connect(ctx, network, proxy)
+	if err != nil {
+		return fail(err)
+	}
+	if d.proxy.Scheme == "https" {
+		if c, err = d.handshake(ctx, c, proxy, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.ask(c, address); err != nil {
+		_ = c.Close()
+		return fail(err)
+	}
+	return c, nil
+}
+
+// ask sends CONNECT. A server behind a tunnel is silent until TLS has spoken, so that nothing of it is lost in the buffer.
+func (d *dialer) ask(c net.Conn, address string) error {
+	if err := c.SetDeadline(time.Now().Add(d.timeout)); err != nil {
+		return err
+	}
+	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
+	if err := request.Write(c); err != nil {
+		return err
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(io.LimitReader(c, policy.MaxHead)), request)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the proxy %s answered CONNECT with HTTP %s", d.proxy, answer.Status)
+	}
+	return c.SetDeadline(time.Time{})
+}
