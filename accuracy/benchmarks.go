@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
 // Benchmark is how one benchmark is scored: a row of the model registry.
@@ -47,7 +48,11 @@ func FindIn(name, round string) (*Benchmark, error) {
 	if err != nil || round == "" {
 		return b, err
 	}
-	row, err := b.row.In(round)
+	of, err := rounds.Find(round)
+	if err != nil {
+		return nil, err
+	}
+	row, err := of.Row(b.row)
 	if err != nil {
 		return nil, err
 	}

@@ -10,37 +10,6 @@ const (
 	Test09 = "TEST09"
 )
 
-// listing says that a test is named for some benchmarks in some rounds.
-type listing struct {
-	test       string // empty: the rounds name no audit for them
-	rounds     []string
-	benchmarks []string
-}
-
-var (
-	everyRound = []string{"v5.1", "v6.0", "v6.1"}
-	until60    = []string{"v5.1", "v6.0"}
-	since60    = []string{"v6.0", "v6.1"}
-	only61     = []string{"v6.1"}
-)
-
-// listings is the table of spec/compliance.md §1, limited to the rounds in which the checker knows the benchmark (spec/models.md §2, §8).
-// A name without an accuracy target stands for all of the benchmark's targets.
-var listings = []listing{
-	{Test06, everyRound, []string{"llama3.1-8b", "llama2-70b-99.9", "deepseek-r1"}},
-	{Test06, until60, []string{"llama2-70b-99", "llama3.1-405b", "mixtral-8x7b"}},
-	{Test07, since60, []string{"gpt-oss-120b"}},
-	{Test09, since60, []string{"gpt-oss-120b"}},
-	{Test09, only61, []string{"e2e-rag-qna"}},
-	{Test01, everyRound, []string{"resnet", "retinanet", "bert", "3d-unet", "stable-diffusion-xl", "rgat", "pointpainting", "whisper", "yolo", "dlrm-v2"}},
-	{Test04, everyRound, []string{"resnet", "stable-diffusion-xl", "pointpainting", "wan-2.2-t2v-a14b"}},
-	{Test08, since60, []string{"dlrm-v3"}},
-	{"", everyRound, []string{"llama3.1-8b-edge"}},
-	{"", since60, []string{"qwen3-vl-235b-a22b"}},
-	{"", only61, []string{"qwen3.6-27b", "e2e-rag-db"}},
-	{"", nil, []string{"gptj"}},
-}
-
 // lengthBounds are TEST09's, the reference's mean number of output tokens less and plus a tenth (spec/compliance.md §4).
 type lengthBounds struct {
 	queries  int // 0 ends of the data set

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
 // Need says whether a benchmark needs a test in a round, and why or why not.
@@ -28,67 +29,80 @@ var purposes = map[string]string{
 // Needs gives every test for a benchmark (its checker name) in a round, for one division. A needed test is due for every scenario that is
 // submitted. An unknown benchmark or round is an error.
 func Needs(benchmark, round, division string) ([]Need, error) {
-	r, ok := models.FindRound(round)
-	if !ok {
-		return nil, fmt.Errorf("round %q is unknown: take one of %s", round, strings.Join(roundNames(), ", "))
+	r, err := rounds.Find(round)
+	if err != nil {
+		return nil, err
 	}
-	if !slices.ContainsFunc(listings, func(l listing) bool { return l.names(benchmark) }) {
-		return nil, fmt.Errorf("the benchmark %q is in no round: audits are known for %s", benchmark, strings.Join(Benchmarks(), ", "))
+	if known := Benchmarks(); !slices.Contains(known, benchmark) && !slices.Contains(known, family(benchmark)) {
+		return nil, fmt.Errorf("the benchmark %q is in no round: audits are known for %s", benchmark, strings.Join(known, ", "))
 	}
-	present := InRound(benchmark, r.Name)
 	needs := make([]Need, 0, len(purposes))
 	for _, test := range Tests() {
-		needs = append(needs, need(test, benchmark, r.Name, division, present))
+		needs = append(needs, need(test, benchmark, r, division))
 	}
 	return needs, nil
 }
 
 // InRound says whether a round has a benchmark.
 func InRound(benchmark, round string) bool {
-	return slices.ContainsFunc(listings, func(l listing) bool { return l.holds(benchmark, round) })
+	r, err := rounds.Find(round)
+	return err == nil && inRound(benchmark, r)
 }
 
-func need(test, benchmark, round, division string, present bool) Need {
+func inRound(benchmark string, r *rounds.Round) bool {
+	if r.Benchmark(benchmark) != nil {
+		return true
+	}
+	for _, others := range r.OtherAudits {
+		if slices.Contains(others, family(benchmark)) {
+			return true
+		}
+	}
+	return false
+}
+
+func need(test, benchmark string, r *rounds.Round, division string) Need {
 	n := Need{Test: test}
-	named := slices.ContainsFunc(listings, func(l listing) bool { return l.test == test && l.holds(benchmark, round) })
+	named := slices.Contains(r.OtherAudits[test], family(benchmark))
+	if b := r.Benchmark(benchmark); b != nil {
+		named = slices.Contains(b.Audits, test)
+	}
 	switch {
-	case !present:
-		n.Why = fmt.Sprintf("%s is not in round %s", benchmark, round)
+	case !inRound(benchmark, r):
+		n.Why = fmt.Sprintf("%s is not in round %s", benchmark, r.Name)
 	case named && strings.EqualFold(division, "open"):
 		n.Why = "the open division needs no audit"
 	case named:
-		n.Needed, n.Why = true, fmt.Sprintf("round %s names it for %s, in every submitted scenario: it %s", round, benchmark, purposes[test])
+		n.Needed, n.Why = true, fmt.Sprintf("round %s names it for %s, in every submitted scenario: it %s", r.Name, benchmark, purposes[test])
 	default:
-		n.Why = fmt.Sprintf("round %s does not name it for %s: it %s", round, benchmark, purposes[test])
+		n.Why = fmt.Sprintf("round %s does not name it for %s: it %s", r.Name, benchmark, purposes[test])
 	}
 	return n
 }
 
-func (l *listing) holds(benchmark, round string) bool {
-	return slices.Contains(l.rounds, round) && l.names(benchmark)
-}
-
-func (l *listing) names(benchmark string) bool {
-	return slices.Contains(l.benchmarks, benchmark) || slices.Contains(l.benchmarks, family(benchmark))
-}
-
-// Benchmarks are the names for which audits are known, in the order of the table.
+// Benchmarks are the names for which audits are known: those of the rounds, and those of the registry that no round takes any more. A name
+// without an accuracy target stands for all of the benchmark's targets.
 func Benchmarks() []string {
-	var names []string
-	for _, l := range listings {
-		for _, b := range l.benchmarks {
-			if !slices.Contains(names, b) {
-				names = append(names, b)
+	var names, others []string
+	add := func(list *[]string, name string) {
+		if !slices.Contains(names, name) && !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	for _, r := range rounds.All() {
+		for _, b := range r.Benchmarks {
+			add(&names, b.Name)
+		}
+		for _, test := range Tests() {
+			for _, b := range r.OtherAudits[test] {
+				add(&others, b)
 			}
 		}
 	}
-	return names
-}
-
-func roundNames() []string {
-	var names []string
-	for _, r := range models.Rounds() {
-		names = append(names, r.Name)
+	for _, row := range models.Rows() {
+		if row.Retired {
+			add(&others, row.Name)
+		}
 	}
-	return names
+	return append(names, others...)
 }

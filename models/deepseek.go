@@ -39,7 +39,6 @@ var deepseekR1 = Row{
 		{Name: "templated_text_input", Type: "text"},
 		{Name: "ref_tests", Type: "text"}, // not in the real file: tests of a program, for rehearsals
 	},
-	Audits:  []string{"TEST06"},
 	Special: []SpecialToken{{0, "<｜begin▁of▁sentence｜>"}, {1, "<｜end▁of▁sentence｜>"}, {128798, "<think>"}, {128803, "<｜User｜>"}, {128804, "<｜Assistant｜>"}},
 	Scoring: Scoring{
 		Scorer: ScoreReasoning, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset", Tests: "ref_tests"}, Source: scoringSource,
@@ -47,7 +46,6 @@ var deepseekR1 = Row{
 			atLeast("exact_match", 81.3582, 0.99, 80.544618), within("tokens_per_sample", 3886.2274, 3497.6046600000004, 4274.8501400000005),
 		},
 	},
-	Entries: append(both("v5.1"), datacenter("v6.0", "v6.1")...),
 	Decisions: []Decision{
 		{"reference score", "rules: 81.9132; README and checker: 81.3582", "81.3582"},
 		{"seed", "reference: 42; its PyTorch program: 965", "42"},

@@ -3,7 +3,6 @@ package models
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,11 +22,11 @@ const (
 	sourceRules   = "inference_rules.adoc of mlcommons/inference_policies, and the benchmark's reference in mlcommons/inference"
 	sourceOurs    = "this program, docs/models.md"
 	sourceRow     = sourceRules + "; " + sourceConf
-	sourceSeeds   = "loadgen/mlperf.conf of mlcommons/inference at the round's tag"
 )
 
-// Describe lists everything that a row fixes, with where it comes from, in the order in which it is shown.
-func (r *Row) Describe() []Field {
+// Describe lists everything that a row fixes, with where it comes from, in the order in which it is shown. rounds are the
+// fields that package rounds adds.
+func (r *Row) Describe(rounds ...Field) []Field {
 	fields := []Field{
 		{"name", r.Name, sourceChecker},
 		{"aliases", list(r.Aliases), sourceOurs},
@@ -53,10 +52,9 @@ func (r *Row) Describe() []Field {
 		Field{"answers to LoadGen", answerForm(r), sourceRules})
 	fields = append(fields, r.describeScoring()...)
 	if g := r.Guided; g.Schema != "" {
-		fields = append(fields, Field{"guided decoding", "off; allowed in the closed division of " + list(g.Rounds) + "; schema " + g.Schema, sourceRules})
+		fields = append(fields, Field{"guided decoding", "off, unless the round allows it; schema " + g.Schema, sourceRules})
 	}
-	fields = append(fields, Field{"audits", list(r.Audits), sourceChecker})
-	fields = append(fields, r.describeRounds()...)
+	fields = append(fields, rounds...)
 	for _, d := range r.Decisions {
 		fields = append(fields, Field{"decided: " + d.Item, d.Taken, "sources disagree: " + d.Values})
 	}
@@ -119,32 +117,6 @@ func (t Target) String() string {
 
 // Figure prints a number for people: six digits behind the point at most, as the last ones of a product say nothing.
 func Figure(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
-
-// describeRounds lists the seeds of each round that knows the row, and what a submission must hold there.
-func (r *Row) describeRounds() []Field {
-	var fields []Field
-	for _, e := range r.Entries {
-		text := "required " + join(e.Required)
-		if len(e.Optional) > 0 {
-			text += "; optional " + join(e.Optional) + ", one of them at least"
-		}
-		fields = append(fields, Field{"round " + e.Round + ", " + e.System, text, sourceChecker})
-		if round, ok := FindRound(e.Round); ok {
-			seeds := Field{"seeds of " + e.Round, fmt.Sprintf("qsl %d, sample index %d, schedule %d", round.QSLSeed, round.SampleIndexSeed, round.ScheduleSeed), sourceSeeds}
-			if !slices.Contains(fields, seeds) {
-				fields = append(fields, seeds)
-			}
-		}
-	}
-	for _, b := range r.Before {
-		text := b.Scenario.String() + "; targets as in the other scenarios"
-		if len(b.Targets) > 0 {
-			text = b.Scenario.String() + "; targets of its own"
-		}
-		fields = append(fields, Field{"before: " + string(b.Scenario.Scenario) + " in " + b.Round, text, sourceChecker})
-	}
-	return fields
-}
 
 // String gives the parameters as a request names them; "nothing sent" when there is none.
 func (s Sampling) String() string {

@@ -55,7 +55,7 @@ func readRow(path string, root yamlNode) (*Row, error) {
 		}
 		row = *m.Row
 	}
-	row.Name, row.Aliases, row.Entries, row.Decisions, row.Retired, row.Audits = "", nil, nil, nil, false, nil
+	row.Name, row.Aliases, row.Decisions, row.Retired = "", nil, nil, false
 	row.Source = "model file " + path
 	row.Sampling = map[Mode]Sampling{Performance: row.Sampling[Performance], Accuracy: row.Sampling[Accuracy]}
 	err := root.fields(map[string]func(yamlNode) error{

@@ -66,7 +66,6 @@ func TestModelFile(t *testing.T) {
 	require.Equal(t, Column{Name: "prompt_ids", Aliases: []string{"ids"}, Type: "ids", Required: true, Role: "input_ids"}, r.Columns[0])
 	require.Equal(t, ScoringColumns{Target: "answer", Subset: "kind"}, r.Scoring.Columns)
 	require.Equal(t, []Target{{Metric: "exact_match", Min: 80.5}, {Metric: "tokens_per_sample", Min: 10, Max: 300}}, r.Scoring.Targets)
-	require.Empty(t, r.Entries)
 	require.Equal(t, "model file own.yaml", r.Source)
 }
 
@@ -76,7 +75,6 @@ func TestModelFileLikeAnother(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, llama31_8b.Columns, r.Columns)
 	require.Equal(t, llama31_8b.Scoring, r.Scoring)
-	require.Empty(t, r.Entries)
 	require.Equal(t, "max_tokens 64", r.Sampling[Accuracy].String())
 	require.Equal(t, 128, llama31_8b.Sampling[Accuracy].MaxTokens, "the other row stays as it is")
 }

@@ -103,22 +103,3 @@ func TestGoldenRowsEqualBuiltinConf(t *testing.T) {
 		require.True(t, used[name], "the exception %s is not used", name)
 	}
 }
-
-func TestGoldenCurrentRoundIsTheLinkedLibrarys(t *testing.T) {
-	var table struct {
-		Rows []struct {
-			Model       string `json:"model"`
-			QSL         uint64 `json:"qsl_rng_seed"`
-			SampleIndex uint64 `json:"sample_index_rng_seed"`
-			Schedule    uint64 `json:"schedule_rng_seed"`
-		} `json:"rows"`
-	}
-	require.NoError(t, json.Unmarshal(goldenFile(t, "loadgen", "table_builtin_config.json"), &table))
-	round, ok := FindRound(CurrentRound)
-	require.True(t, ok)
-	for _, r := range table.Rows {
-		if r.Model == "*" {
-			require.Equal(t, round, Round{CurrentRound, r.QSL, r.SampleIndex, r.Schedule})
-		}
-	}
-}

@@ -32,7 +32,6 @@ var gptOSS120b = Row{
 		{Name: "ref_output", Type: "text", Role: "target"},
 		{Name: "ref_tests", Type: "text"}, // not in the real file: tests of a program, for rehearsals
 	},
-	Audits:  []string{"TEST07", "TEST09"},
 	Special: harmonySpecial,
 	Scoring: Scoring{
 		Scorer: ScoreHarmony, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset", Tests: "ref_tests"}, Source: scoringSource,
@@ -41,7 +40,6 @@ var gptOSS120b = Row{
 			{Metric: "tokens_per_sample", Max: 10998.900000000001, Optional: true, Reference: 9999, HighFactor: 1.1},
 		},
 	},
-	Entries: datacenter("v6.0", "v6.1"),
 	Decisions: []Decision{
 		{"new tokens in performance", "rules: 10000; README, the endpoints client's example and the reference harness: 10240", "10240, and a note in the record"},
 		{"Interactive limit per output token", "rules: 20 ms; mlperf.conf and checker: 15 ms", "15 ms"},

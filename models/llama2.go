@@ -5,17 +5,17 @@ var (
 	llama2_70b99 = llama2_70b("llama2-70b-99", "llama2_70b_99", []Target{
 		atLeast("rouge1", 44.4312, 0.99, 43.98688799999999), atLeast("rouge2", 22.0352, 0.99, 21.814847999999998),
 		atLeast("rougeL", 28.6162, 0.99, 28.330038),
-	}, "v5.1", "v6.0")
+	})
 	llama2_70b999 = llama2_70b("llama2-70b-99.9", "llama2_70b_99.9", []Target{
 		atLeast("rouge1", 44.4312, 0.999, 44.3867688), atLeast("rouge2", 22.0352, 0.999, 22.0131648),
 		atLeast("rougeL", 28.6162, 0.999, 28.5875838),
-	}, "v5.1", "v6.0", "v6.1")
+	})
 )
 
 var llama2Special = []SpecialToken{{0, "<unk>"}, {1, "<s>"}, {2, "</s>"}}
 
 // Counts and limits: spec/models.md §4. Sampling and token ids: §7 (greedy, 1..1024 new tokens, end id 2) and §10.1.
-func llama2_70b(name, alias string, targets []Target, rounds ...string) Row {
+func llama2_70b(name, alias string, targets []Target) Row {
 	return Row{
 		Name:         name,
 		Aliases:      []string{alias},
@@ -46,13 +46,11 @@ func llama2_70b(name, alias string, targets []Target, rounds ...string) Row {
 			{Name: "tok_input_length", Type: "int"},
 			{Name: "tok_output_length", Type: "int"},
 		},
-		Audits:  []string{"TEST06"},
 		Special: llama2Special,
 		Scoring: Scoring{
 			Scorer: ScoreAnswers, Columns: ScoringColumns{Target: "output"}, Source: scoringSource,
 			Targets: append(targets, within("tokens_per_sample", 294.45, 265.005, 323.89500000000004)),
 		},
-		Entries: datacenter(rounds...),
-		Source:  sourceRow,
+		Source: sourceRow,
 	}
 }

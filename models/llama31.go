@@ -40,7 +40,6 @@ var llama31_8b = Row{
 	MinOutputTokens:   1,
 	Sampling:          bothModes(greedy(1, 128).withSeed(42)),
 	Columns:           llama31_8bColumns,
-	Audits:            []string{"TEST06"},
 	Special:           llama31Special,
 	Scoring: Scoring{
 		Scorer: ScoreSummaries, Columns: ScoringColumns{Target: "output"}, Source: scoringSource,
@@ -50,7 +49,6 @@ var llama31_8b = Row{
 			within("gen_len", 8167644, 7350879.600000001, 8984408.4),
 		},
 	},
-	Entries: datacenter("v5.1", "v6.0", "v6.1"),
 	Decisions: []Decision{
 		{"quality in the rules", "rules: the figures of GPT-J at 99.9 %; checker and reference README: their own", "the checker's"},
 		{"temperature", "this reference SUT: temperature 0, top_p 1, top_k 1, seed 42; that of the 405B: temperature 1, top_p 0, top_k 1; both are greedy", "greedy is sent, as temperature 0, top_p 1, top_k 1, with the seed 42"},
@@ -85,8 +83,7 @@ var llama31_8bEdge = Row{
 			within("gen_len", 3051113, 2746001.7, 3356224.3000000003),
 		},
 	},
-	Entries: edge([]Scenario{SingleStream, Offline}, "v5.1", "v6.0", "v6.1"),
-	Source:  sourceRow,
+	Source: sourceRow,
 }
 
 // Output limits 2..20000 are those of the rules text; the reference SUT has 1..2000 (spec/models.md §6). Retired from v6.1 (§3),
@@ -117,7 +114,6 @@ var llama31_405b = Row{
 		{Name: "metric", Type: "text"},
 		{Name: "dataset", Type: "text"},
 	},
-	Audits:  []string{"TEST06"},
 	Special: llama31Special,
 	Scoring: Scoring{
 		Scorer: ScoreLongContext, Columns: ScoringColumns{Target: "gt_output", Metric: "metric", Subset: "dataset"}, Source: scoringSource,
@@ -126,7 +122,6 @@ var llama31_405b = Row{
 			within("tokens_per_sample", 684.68, 616.212, 753.148),
 		},
 	},
-	Entries: datacenter("v5.1", "v6.0"),
 	Decisions: []Decision{
 		{"output limits", "rules: 2 to 20000 new tokens; reference SUT: 1 to 2000; which of them gave the reference's 684.68 tokens per sample is unknown",
 			"2 to 20000, because the rules text governs the closed division; --min-tokens 1 --max-tokens 2000 gives the other with a warning"},

@@ -26,7 +26,6 @@ var mixtral8x7b = Row{
 		{Name: "gt_output", Type: "text", Role: "target"},
 		{Name: "ref_solution", Type: "text"}, // not in the real file: a program that passes, for the simulator
 	},
-	Audits:  []string{"TEST06"},
 	Special: llama2Special,
 	Scoring: Scoring{
 		Scorer: ScoreMixture, Columns: ScoringColumns{Target: "gt_output", Subset: "dataset", ID: "id"}, Solution: "ref_solution", Source: scoringSource,
@@ -36,7 +35,6 @@ var mixtral8x7b = Row{
 			{Metric: "tokens_per_sample", Min: 130.356, Max: 160.49, Reference: 144.84, LowFactor: 0.9},
 		},
 	},
-	Entries: both("v5.1", "v6.0"),
 	Decisions: []Decision{
 		{"upper bound of tokens per sample", "1.1 x 145.9 in the checker; the lower bound is 0.9 x 144.84", "the checker's bounds"},
 	},

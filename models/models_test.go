@@ -165,7 +165,6 @@ func TestRowsAreComplete(t *testing.T) {
 			for _, special := range r.Special {
 				require.Less(t, int(special.ID), r.Vocabulary)
 			}
-			require.Equal(t, r.Retired || r.Name == Generic, len(r.Entries) == 0, "every benchmark in use is in a round")
 		})
 	}
 }
@@ -206,15 +205,6 @@ func TestParseMode(t *testing.T) {
 	require.Equal(t, Accuracy, m)
 	_, err = ParseMode("submission")
 	require.EqualError(t, err, `mode "submission" is unknown: take one of performance, accuracy`)
-}
-
-func TestRounds(t *testing.T) {
-	require.Len(t, Rounds(), 3)
-	r, ok := FindRound("6.0")
-	require.True(t, ok)
-	require.Equal(t, Round{"v6.0", 2465351861681999779, 14276810075590677512, 3936089224930324775}, r)
-	_, ok = FindRound("v9")
-	require.False(t, ok)
 }
 
 func TestDescribe(t *testing.T) {
@@ -260,23 +250,10 @@ func TestTargetsAreTheReferencesTimesTheFactor(t *testing.T) {
 	}
 }
 
-func TestEntriesNameScenariosOfTheRow(t *testing.T) {
-	for _, r := range Rows() {
-		for _, e := range r.Entries {
-			_, known := FindRound(e.Round)
-			require.True(t, known, e.Round)
-			for _, s := range slices.Concat(e.Required, e.Optional) {
-				require.True(t, r.has(s) || s == Interactive && e.Round == "v5.1", "%s %s", r.Name, s)
-			}
-		}
-	}
-}
-
 func TestEdgeAgentic(t *testing.T) {
 	m, err := Find("qwen3.6-27b")
 	require.NoError(t, err)
 	require.Equal(t, "temperature 0, seed 42, max_tokens 1024", m.Row.Sampling[Accuracy].String())
 	require.Equal(t, 995, m.Row.AccuracyCount)
-	require.Equal(t, []Entry{{Round: "v6.1", System: "edge", Required: []Scenario{SingleStream}}}, m.Row.Entries)
 	require.Equal(t, "at least 85.3677 (0.99 x 86.23)", m.Row.Scoring.Targets[2].String())
 }

@@ -1,7 +1,5 @@
 package models
 
-import "slices"
-
 // Limits are end to end: 12 s in Server, 1.5 s in Interactive, which has no key of its own and a data set of 8000 rows
 // (spec/models.md §2, §4, §7). Nothing is sent for sampling: the server's generation_config applies (§6). Columns are those of the original file
 // (images as bytes) and of the converted one (images in base64). Token ids: §10.1.
@@ -36,16 +34,13 @@ var qwen3VL = Row{
 		{Name: "ground_truth_is_secondhand", Type: "text|bool"},
 	},
 	Special: qwenSpecial,
-	Guided:  Guided{Schema: productSchema, Rounds: []string{"v6.0"}},
+	Guided:  Guided{Schema: productSchema},
 	Scoring: Scoring{
 		Scorer: ScoreCatalogue, Source: scoringSource,
 		Columns:   ScoringColumns{Target: "ground_truth_category", Brand: "ground_truth_brand", Secondhand: "ground_truth_is_secondhand"},
 		Targets:   []Target{atLeast("f1", 0.7903, 0.99, 0.782397)},
 		Scenarios: map[Scenario][]Target{Interactive: {atLeast("f1", 0.7878, 0.99, 0.7799219999999999)}},
 	},
-	Entries: slices.Concat(both("v6.0"), []Entry{{Round: "v6.0", System: "datacenter,edge", Required: []Scenario{Offline}, Optional: offlineAndOne}}, datacenter("v6.1")),
-	// Before v6.1 Interactive had neither a data set nor a limit of its own: it is Server under another name.
-	Before: []Before{{Round: "v6.0", Scenario: interactive("qwen3-vl-235b-a22b", 0, 0, 12000)}},
 	Decisions: []Decision{
 		{"sampling", "rules FAQ: temperature 1.0 and top_p 1.0; README of v6.1: nothing is sent, so the server's generation_config applies (0.7, 0.8, top_k 20)", "nothing is sent"},
 		{"prompt", "v6.0 has two typos and categories as a Python list; v6.1 is corrected and has them as JSON", "the template is the user's: one file per round"},
@@ -98,7 +93,6 @@ var qwen36_27b = Row{
 			"wants 0.99 of 86.23 overall under the name mAP; all are shown, and all must be met"},
 		Source: scoringSource,
 	},
-	Entries: edge([]Scenario{SingleStream}, "v6.1"),
 	Decisions: []Decision{
 		{"factor and name of the target", "README and endpoints client: 0.97 of overall and normalised; checker: 0.99 of overall on a line mAP=", "all are reported, and all must be met"},
 		{"LoadGen key", "none: the official run is the endpoints client's", "the generic key; performance with LoadGen is no official run"},

@@ -73,33 +73,3 @@ func (s Sampling) withSeed(seed int64) Sampling {
 func bothModes(s Sampling) map[Mode]Sampling {
 	return map[Mode]Sampling{Performance: s, Accuracy: s}
 }
-
-// The shapes of entries (spec/models.md §3).
-var offlineAndOne = []Scenario{Interactive, Server}
-
-// datacenter gives an entry per round in which Offline is required, and Interactive and Server may come with it.
-func datacenter(rounds ...string) []Entry {
-	var list []Entry
-	for _, r := range rounds {
-		list = append(list, Entry{Round: r, System: "datacenter", Required: []Scenario{Offline}, Optional: offlineAndOne})
-	}
-	return list
-}
-
-// both gives an entry per round in which Server and Offline are required.
-func both(rounds ...string) []Entry {
-	var list []Entry
-	for _, r := range rounds {
-		list = append(list, Entry{Round: r, System: "datacenter", Required: []Scenario{Server, Offline}})
-	}
-	return list
-}
-
-// edge gives an entry per round for edge systems.
-func edge(required []Scenario, rounds ...string) []Entry {
-	var list []Entry
-	for _, r := range rounds {
-		list = append(list, Entry{Round: r, System: "edge", Required: required})
-	}
-	return list
-}

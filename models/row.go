@@ -78,46 +78,26 @@ type Row struct {
 	MinOutputTokens   int     // fewer output tokens are a failed sample
 	Sampling          map[Mode]Sampling
 	Columns           []Column
-	Audits            []string
 	TextAnswers       bool           // LoadGen gets the answer's UTF-8 text; false: its token ids
 	API               string         // interface that requests go to; empty: completions
 	Special           []SpecialToken // special tokens that answers hold, for the simulator and for decoding without a tokenizer file
 	Scoring           Scoring
 	Guided            Guided
-	Entries           []Entry    // what a submission of each round must hold; none: no round knows the benchmark
-	Before            []Before   // what earlier rounds have otherwise than the newest, which the fields above say
 	Decisions         []Decision // where sources disagree, and what this row does
 	Retired           bool
 	Source            string
 }
 
-// Guided is what a benchmark says of guided decoding, by which a server holds answers to a form. The zero Guided: it knows none.
+// Guided is what a benchmark says of guided decoding, by which a server holds answers to a form. The zero Guided: nothing.
+// A round's file says whether its closed division leaves it to the submitter.
 type Guided struct {
-	Schema string   // JSON schema of an answer
-	Rounds []string // rounds whose closed division leaves it to the submitter
+	Schema string // JSON schema of an answer
 }
 
 // SpecialToken is a token that stands for itself: no text that a model reads or writes is cut into it.
 type SpecialToken struct {
 	ID   int32
 	Text string
-}
-
-// Entry is what the submission checker of a round demands of closed and network submissions of a system type.
-//
-// Where both Interactive and Server are optional, one of them at least must be there all the same.
-type Entry struct {
-	Round    string // such as v6.1
-	System   string // "datacenter" or "edge"
-	Required []Scenario
-	Optional []Scenario
-}
-
-// Before is a scenario as an earlier round has it, where that is not the row's.
-type Before struct {
-	Round    string
-	Scenario ScenarioRow
-	Targets  []Target // none: the row's, for all scenarios
 }
 
 // Decision is a point on which sources disagree (spec/models.md §6).

@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,6 +11,9 @@ var (
 	scenarioNames = []Scenario{Offline, Server, Interactive, SingleStream}
 	modeNames     = []Mode{Performance, Accuracy}
 )
+
+// Scenarios lists every scenario in the order in which errors show them.
+func Scenarios() []Scenario { return slices.Clone(scenarioNames) }
 
 // ParseScenario reads a scenario's name; letter case, "-" and "_" do not count.
 func ParseScenario(s string) (Scenario, error) {

@@ -1,5 +1,7 @@
 package models
 
+import "cmp"
+
 // Ways of scoring, the keys of accuracy's table of scorers.
 const (
 	ScoreSummaries     = "rouge-summaries" // ROUGE, figures printed as strings
@@ -91,6 +93,15 @@ type Target struct {
 	LowFactor  float64
 	HighFactor float64
 }
+
+// checkerNames are the submission checker's names of metrics, where they are not the scorers'.
+var checkerNames = map[string]string{
+	"rouge1": "ROUGE1", "rouge2": "ROUGE2", "rougeL": "ROUGEL", "rougeLsum": "ROUGELSUM", "gen_len": "GEN_LEN",
+	"tokens_per_sample": "TOKENS_PER_SAMPLE", "gsm8k": "gsm8k_accuracy", "mbxp": "mbxp_accuracy", "f1": "F1_HIERARCHICAL",
+}
+
+// CheckerName returns the metric's name in the tables and the summary of the submission checker, such as ROUGE1.
+func (t Target) CheckerName() string { return cmp.Or(checkerNames[t.Metric], t.Metric) }
 
 // TargetsFor are the targets in a scenario.
 func (s *Scoring) TargetsFor(scenario Scenario) []Target {

@@ -22,6 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
 // finish reads back what was left and judges it.
@@ -291,8 +292,8 @@ func (p *Plan) loadgenNotes() []string {
 	if v := loadgen.Version(); v != PinnedLoadGen {
 		notes = append(notes, fmt.Sprintf("LoadGen %s @ %s is linked, not the pinned %s", v, loadgen.Revision(), PinnedLoadGen))
 	}
-	if p.Round.Name != models.CurrentRound {
-		notes = append(notes, fmt.Sprintf("the run is for round %s: its seeds are given to LoadGen %s, whose own are those of %s", p.Round.Name, loadgen.Version(), models.CurrentRound))
+	if p.Round.Name != rounds.Current {
+		notes = append(notes, fmt.Sprintf("the run is for round %s: its seeds are given to LoadGen %s, whose own are those of %s", p.Round.Name, loadgen.Version(), rounds.Current))
 	}
 	return notes
 }

@@ -23,7 +23,7 @@ const (
 func (p *Plan) formatBreach() []Breach {
 	sent := p.Config.String("response-format")
 	switch {
-	case sent == "" || sent == formatText || slices.Contains(p.Row.Guided.Rounds, p.Round.Name):
+	case sent == "" || sent == formatText || p.guided():
 		return nil
 	case sent == formatBenchmark:
 		sent = "the benchmark's JSON schema"
@@ -31,6 +31,12 @@ func (p *Plan) formatBreach() []Breach {
 		sent = "a JSON schema"
 	}
 	return []Breach{{"response_format", sent, orNothing(""), "guided decoding of " + p.Row.Name + " in " + p.Round.Name + ": " + p.Row.Source}}
+}
+
+// guided reports whether the round leaves guided decoding to the submitter.
+func (p *Plan) guided() bool {
+	b := p.Round.Benchmark(p.Row.Name)
+	return b != nil && b.Guided
 }
 
 // largestSchema bounds the file of a JSON schema, in bytes: it is sent with every request.

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
@@ -20,7 +21,7 @@ import (
 type Plan struct {
 	Config   *config.Effective
 	Row      *models.Row // as the round has it
-	Round    models.Round
+	Round    *rounds.Round
 	Scenario *models.ScenarioRow
 	Mode     models.Mode
 	// Dataset is used instead of the file that Config names, when set.
@@ -157,19 +158,22 @@ func (p *Plan) suggest(from config.Origin, name, text string) error {
 
 // findRound takes the benchmark as its round has it: the one of --round, else the newest that has it.
 func (p *Plan) findRound() error {
-	name, newest := p.Config.String("round"), p.Row.LastRound()
+	name, newest := p.Config.String("round"), rounds.Last(p.Row)
 	if name == "" {
 		name = newest
-		if name != models.CurrentRound {
-			p.notices = append(p.notices, fmt.Sprintf("%s is not in round %s: this is for round %s, the last that has it", p.Row.Name, models.CurrentRound, newest))
+		if name != rounds.Current {
+			p.notices = append(p.notices, fmt.Sprintf("%s is not in round %s: this is for round %s, the last that has it", p.Row.Name, rounds.Current, newest))
 		}
 	}
-	row, err := p.Row.In(name)
+	round, err := rounds.Find(name)
+	var row *models.Row
+	if err == nil {
+		row, err = round.Row(p.Row)
+	}
 	if err != nil {
 		return usage("round", fmt.Errorf("--round %s: %w", name, err), "`mlperf-go models "+p.Row.Name+"` tells what each round has; without --round it is "+newest)
 	}
-	p.Row = row
-	p.Round, _ = models.FindRound(name)
+	p.Row, p.Round = row, round
 	// The effective configuration has the name as the registry spells it.
 	from := config.Origin{Layer: config.FromRegistry, Where: row.Name}
 	if p.Config.IsSet("round") {
@@ -178,8 +182,8 @@ func (p *Plan) findRound() error {
 	if err := p.Config.Set("round", p.Round.Name, from); err != nil {
 		return usage("round", err, "")
 	}
-	if from.Layer > config.FromRegistry || p.Round.Name != models.CurrentRound {
-		seeds := p.Round.Seeds()
+	if from.Layer > config.FromRegistry || p.Round.Name != rounds.Current {
+		seeds := p.Round.Seeds.InOrder()
 		p.seeds = &seeds
 	}
 	return nil
@@ -249,8 +253,8 @@ func (p *Plan) readSeeds() error {
 	if len(words) == 0 {
 		return nil
 	}
-	if r, ok := models.FindRound(words[0]); ok && len(words) == 1 {
-		seeds := r.Seeds()
+	if r, err := rounds.Find(words[0]); err == nil && len(words) == 1 {
+		seeds := r.Seeds.InOrder()
 		p.seeds = &seeds
 		return nil
 	}

@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
 // Every benchmark is planned for every round that has it as that round has it, and is refused in the others.
 func TestPlansOfEveryRound(t *testing.T) {
 	for _, row := range models.Rows() {
-		for _, round := range models.Rounds() {
-			of, err := row.In(round.Name)
+		for _, round := range rounds.All() {
+			of, err := round.Row(row)
 			if err != nil {
 				_, err := New(Settings{"model": row.Name, "round": round.Name})
 				require.Equal(t, ExitUsage, Classify(err).Exit)
@@ -27,7 +28,7 @@ func TestPlansOfEveryRound(t *testing.T) {
 				require.Equal(t, round, p.Round)
 				require.Equal(t, round.Name, p.Config.String("round"))
 				require.Equal(t, s, *p.Scenario, "%s in %s", row.Name, round.Name)
-				require.Equal(t, round.Seeds(), *p.seeds)
+				require.Equal(t, round.Seeds.InOrder(), *p.seeds)
 				require.NoError(t, p.Bind(max(1, p.wanted())))
 				require.Empty(t, p.Rehearsal, "a whole run in %s is no rehearsal", round.Name)
 				require.Empty(t, p.Breaches())
@@ -38,13 +39,13 @@ func TestPlansOfEveryRound(t *testing.T) {
 
 func TestTheRoundThatNobodySays(t *testing.T) {
 	p := planned(t, 13368, real8b("Offline"))
-	require.Equal(t, models.CurrentRound, p.Round.Name)
+	require.Equal(t, rounds.Current, p.Round.Name)
 	require.Nil(t, p.seeds, "the linked library has them, whichever it is")
 	require.Empty(t, p.Notices())
 
 	p = planned(t, 8313, Settings{"model": "llama3.1-405b", "endpoint": "http://a:1", "dataset": "f"})
 	require.Equal(t, "v6.0", p.Round.Name)
-	require.Equal(t, p.Round.Seeds(), *p.seeds)
+	require.Equal(t, p.Round.Seeds.InOrder(), *p.seeds)
 	require.Equal(t, []string{"llama3.1-405b is not in round v6.1: this is for round v6.0, the last that has it"}, p.Notices())
 	require.Empty(t, p.Rehearsal)
 	require.Contains(t, p.loadgenNotes()[0], "the run is for round v6.0: its seeds are given to LoadGen")

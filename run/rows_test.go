@@ -9,6 +9,7 @@ import (
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
 // unlike changes LoadGen's own settings to those that a row has on purpose, by row and scenario. Package models gives the sources.
@@ -70,11 +71,11 @@ func TestEveryRowHasTheLinkedLoadGensSettings(t *testing.T) {
 						change(&want)
 					}
 					// A benchmark that the linked round no longer has is measured with the seeds of its last one.
-					if last := r.LastRound(); last != models.CurrentRound {
-						round, found := models.FindRound(last)
-						require.True(t, found)
-						require.NotEqual(t, want.QSLRNGSeed, round.QSLSeed)
-						want.QSLRNGSeed, want.SampleIndexRNGSeed, want.ScheduleRNGSeed = round.QSLSeed, round.SampleIndexSeed, round.ScheduleSeed
+					if last := rounds.Last(r); last != rounds.Current {
+						round, err := rounds.Find(last)
+						require.NoError(t, err)
+						require.NotEqual(t, want.QSLRNGSeed, round.Seeds.QSL)
+						want.QSLRNGSeed, want.SampleIndexRNGSeed, want.ScheduleRNGSeed = round.Seeds.QSL, round.Seeds.SampleIndex, round.Seeds.Schedule
 					}
 					require.Equal(t, want, got.Settings)
 				})

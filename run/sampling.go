@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
 // parameter is one sampling parameter: its setting, its twin for accuracy tests, and its name in a request and in a generation config file.
@@ -191,7 +192,7 @@ func (b Breach) String() string {
 //
 // Values are known once the plan is bound to its data set.
 func (p *Plan) Breaches() []Breach {
-	if len(p.Row.Entries) == 0 {
+	if len(rounds.Of(p.Row)) == 0 {
 		return nil
 	}
 	var list []Breach

@@ -157,7 +157,7 @@ func (p *Plan) assertSettings(s *loadgen.TestSettings) error {
 	}
 	// Another LoadGen, of a submitter's own round, carries that round's seeds; the record says that it is another.
 	if p.seeds == nil && loadgen.Version() == PinnedLoadGen {
-		expect("the seeds", [3]uint64{s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed}, p.Round.Seeds())
+		expect("the seeds", [3]uint64{s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed}, p.Round.Seeds.InOrder())
 	}
 	if len(wrong) == 0 {
 		return nil

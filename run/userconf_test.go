@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
-	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
 func userConf(t *testing.T, p *Plan) string {
@@ -213,9 +213,9 @@ func TestSettingsThatLoadGenReads(t *testing.T) {
 // hasSeeds wants a round's seeds.
 func hasSeeds(round string) func(*testing.T, loadgen.TestSettings) {
 	return func(t *testing.T, s loadgen.TestSettings) {
-		r, ok := models.FindRound(round)
-		require.True(t, ok)
-		require.Equal(t, r.Seeds(), [3]uint64{s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed})
+		r, err := rounds.Find(round)
+		require.NoError(t, err)
+		require.Equal(t, r.Seeds.InOrder(), [3]uint64{s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed})
 	}
 }
 
@@ -245,7 +245,7 @@ func TestSettingsThatAreNotTheRounds(t *testing.T) {
 		s := loadgen.DefaultTestSettings()
 		s.UseTokenLatencies = p.Row.UseTokenLatencies
 		s.ServerTTFTLatency, s.ServerTPOTLatency = uint64(2*time.Second), uint64(100*time.Millisecond)
-		seeds := p.Round.Seeds()
+		seeds := p.Round.Seeds.InOrder()
 		s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed = seeds[0], seeds[1], seeds[2]
 		return &s
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -84,8 +85,12 @@ func findScoring(c *cli.Context) (*scoring, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.round = orElse(round, m.Row.LastRound())
-	if s.row, err = m.Row.In(s.round); err != nil {
+	s.round = orElse(round, rounds.Last(m.Row))
+	of, err := rounds.Find(s.round)
+	if err == nil {
+		s.row, err = of.Row(m.Row)
+	}
+	if err != nil {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "round", Err: fmt.Errorf("--round %s: %w", s.round, err)}
 	}
 	s.scenario = m.Scenario

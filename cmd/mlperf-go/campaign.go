@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	description "github.com/mlperf-go/mlperf-go/submission/describe"
@@ -330,7 +331,7 @@ const askFor = 5 * time.Second
 
 // audits are the tests that the round asks for. A row of a model file is in no round, and has none.
 func (k *theCampaign) audits() ([]string, error) {
-	if len(k.row.Entries) == 0 && !k.row.Retired {
+	if len(rounds.Of(k.row)) == 0 && !k.row.Retired {
 		return nil, nil
 	}
 	needs, err := compliance.Needs(k.row.Name, k.Round, k.Division)

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -106,7 +107,7 @@ func rowsOf(plan *run.Plan) (int, error) {
 
 // tellNeed says where the round does not ask for an audit.
 func (p *program) tellNeed(test string, plan *run.Plan) error {
-	if len(plan.Row.Entries) == 0 { // a row of the user's own
+	if len(rounds.Of(plan.Row)) == 0 { // a row of the user's own
 		return nil
 	}
 	needs, err := compliance.Needs(plan.Row.Name, plan.Round.Name, layout.Closed)

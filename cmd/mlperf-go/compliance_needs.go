@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -18,7 +19,7 @@ func (p *program) needsCommand() *cli.Command {
 		Description: "Without --model: a table of every benchmark and round.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "model", Usage: "benchmark; default: all of them"},
-			&cli.StringFlag{Name: "round", Value: models.CurrentRound, Usage: "round"},
+			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round"},
 			&cli.StringFlag{Name: "division", Value: "closed", Usage: "closed, open or network"}},
 		Action: p.complianceNeeds,
 	}
@@ -28,8 +29,8 @@ func (p *program) complianceNeeds(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	if _, known := models.FindRound(c.String("round")); !known {
-		return &run.Error{Exit: run.ExitUsage, Code: "round", Err: fmt.Errorf("the round %q is unknown", c.String("round")), Hint: "Use " + rounds()}
+	if _, err := rounds.Find(c.String("round")); err != nil {
+		return &run.Error{Exit: run.ExitUsage, Code: "round", Err: err}
 	}
 	name := c.String("model")
 	if name == "" {
@@ -57,15 +58,6 @@ func (p *program) complianceNeeds(c *cli.Context) error {
 	return w.Flush()
 }
 
-// rounds are the names of those that are known.
-func rounds() string {
-	var names []string
-	for _, r := range models.Rounds() {
-		names = append(names, r.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
 // allNeeds is the table of every benchmark and round: the audits, none, or - where the round lacks the benchmark.
 func (p *program) allNeeds(division string) error {
 	type cell struct {
@@ -76,13 +68,13 @@ func (p *program) allNeeds(division string) error {
 	var cells []cell
 	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
 	header := []string{"benchmark"}
-	for _, r := range models.Rounds() {
+	for _, r := range rounds.All() {
 		header = append(header, r.Name)
 	}
 	lines := []string{strings.Join(header, "\t")}
 	for _, name := range compliance.Benchmarks() {
 		line := []string{name}
-		for _, r := range models.Rounds() {
+		for _, r := range rounds.All() {
 			needs, err := compliance.Needs(name, r.Name, division)
 			if err != nil {
 				return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}

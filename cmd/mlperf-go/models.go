@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -77,7 +78,7 @@ type modelJSON struct {
 }
 
 func describeRow(r *models.Row) modelJSON {
-	m := modelJSON{Name: r.Name, Aliases: r.Aliases, ServedModels: r.ServedModels, Samples: r.DatasetSamples, Fields: r.Describe()}
+	m := modelJSON{Name: r.Name, Aliases: r.Aliases, ServedModels: r.ServedModels, Samples: r.DatasetSamples, Fields: r.Describe(rounds.Describe(r)...)}
 	for _, s := range r.Scenarios {
 		m.Scenarios = append(m.Scenarios, s.Scenario)
 	}
@@ -89,7 +90,7 @@ func (p *program) showModel(r *models.Row) error {
 		p.writeJSON(describeRow(r))
 		return nil
 	}
-	_, err := io.WriteString(p.stdout, describeText(r.Describe()))
+	_, err := io.WriteString(p.stdout, describeText(r.Describe(rounds.Describe(r)...)))
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
-	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 	campaigns "github.com/mlperf-go/mlperf-go/submission/campaign"
 	description "github.com/mlperf-go/mlperf-go/submission/describe"
@@ -28,7 +28,7 @@ func (p *program) buildCommand() *cli.Command {
 			&cli.StringFlag{Name: "system", Usage: "file with the description of the system and the submitter's words; mlperf-go submission init writes one"},
 			&cli.StringFlag{Name: "submitter", Usage: "name of the submitter's folder; default: the description's"},
 			&cli.StringFlag{Name: "division", Usage: "closed, open or network; default: the description's, else the campaign's"},
-			&cli.StringFlag{Name: "round", Usage: "round whose layout and seeds count", DefaultText: "the campaign's, else " + models.CurrentRound},
+			&cli.StringFlag{Name: "round", Usage: "round whose layout and seeds count", DefaultText: "the campaign's, else " + rounds.Current},
 			&cli.BoolFlag{Name: "rehearsal", Usage: "take rehearsals too, and mark the tree as one"},
 			&cli.BoolFlag{Name: "force", Usage: "replace a tree that is there"},
 		},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/check"
 	"github.com/mlperf-go/mlperf-go/submission/pack"
@@ -26,7 +26,7 @@ func (p *program) packCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Usage: "folder for the tarball and its checksums; default: the one that TREE lies in"},
 			&cli.StringFlag{Name: "submitter", Usage: "whose folders are packed; default: the tree's only submitter"},
 			&cli.StringFlag{Name: "password-file", Usage: "file whose first line is the password; none: the tarball is not encrypted"},
-			&cli.StringFlag{Name: "round", Value: models.CurrentRound, Usage: "round of the rules"},
+			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round of the rules"},
 			&cli.BoolFlag{Name: "rehearsal", Usage: "pack a tree in which nothing is wrong but that it is a rehearsal"},
 		},
 		Action: p.packTree,

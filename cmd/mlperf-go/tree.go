@@ -8,7 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
-	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/check"
 	"github.com/mlperf-go/mlperf-go/submission/truncate"
@@ -60,7 +60,7 @@ func (p *program) checkCommand() *cli.Command {
 		Description: "Exit code 0: valid, or a tree that says that it is a rehearsal and has no other error than class rehearsal; 1: anything else.\n" +
 			"With --compat the official checker's: 1 for a rehearsal too.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "round", Value: models.CurrentRound, Usage: "round of the rules"},
+			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round of the rules"},
 			&cli.BoolFlag{Name: "compat", Usage: "only what the official checker says"},
 			&cli.BoolFlag{Name: "only-known", Usage: "leave out benchmarks that generate no text, instead of counting them as not judged"},
 			&cli.StringFlag{Name: "submitter", Usage: "only this submitter's folders"},

@@ -16,6 +16,7 @@ var layers = [][]string{
 	{"sut", "qsl", "report", "accuracy"},
 	{"backends"},
 	{"internal/ledger", "datasets"},
+	{"rounds"},
 	{"models"},
 	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer", "metrics", "loadgen-cgo"},
 	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign", "internal/httpclient"},

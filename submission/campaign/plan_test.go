@@ -24,7 +24,7 @@ func TestScenariosOfARound(t *testing.T) {
 		"datacenter by default": {"llama3.1-8b", "v6.1", "", []models.Scenario{"Offline", "Server", "Interactive"}, "datacenter", ""},
 		"edge by default":       {"llama3.1-8b-edge", "v6.1", "", []models.Scenario{"SingleStream", "Offline"}, "edge", ""},
 		"both":                  {"llama3.1-8b", "v6.1", "datacenter,edge", []models.Scenario{"Offline", "Server", "Interactive"}, "datacenter,edge", ""},
-		"not on this type":      {"llama3.1-8b", "v6.1", "edge", nil, "", "for datacenter systems only"},
+		"not on this type":      {"llama3.1-8b", "v6.1", "edge", nil, "", "for systems of type datacenter and datacenter,edge only"},
 		"no such type":          {"llama3.1-8b", "v6.1", "cloud", nil, "", `the system type "cloud" is unknown`},
 		"not in this round":     {"mixtral-8x7b", "v6.1", "", nil, "", "round v6.1 has no results for mixtral-8x7b"},
 		"in an older round":     {"mixtral-8x7b", "v6.0", "", []models.Scenario{"Offline", "Server"}, "datacenter", ""},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -86,44 +87,32 @@ func Only(steps []Step, words []string) ([]Step, error) {
 	}), nil
 }
 
-// SystemTypes are the kinds of systems as a system's description names them; the last means both.
-var SystemTypes = []string{datacenter, edge, datacenter + "," + edge}
-
-const (
-	datacenter = "datacenter"
-	edge       = "edge"
-)
-
-// Scenarios are a benchmark's in a round on a type of system: what the checker demands and what it allows, as far as the benchmark's
-// row knows it. An empty type is the one that the round has for the benchmark, datacenter before edge; the type that was taken is given too.
+// Scenarios returns a benchmark's scenarios in a round on a system type: what the checker demands and what it allows, as
+// far as the benchmark's row has it. An empty type stands for the first that the round has for the benchmark; the type that
+// was taken is returned too.
 func Scenarios(row *models.Row, round, systemType string) ([]models.Scenario, string, error) {
-	var types, rounds []string
-	for _, e := range row.Entries {
-		if e.Round == round {
-			types = append(types, e.System)
-		} else if !slices.Contains(rounds, e.Round) {
-			rounds = append(rounds, e.Round)
-		}
+	of, err := rounds.Find(round)
+	if err != nil {
+		return nil, "", err
 	}
-	slices.Sort(types) // datacenter comes first
+	b := of.Benchmark(row.Name)
 	switch {
-	case len(types) == 0:
-		return nil, "", fmt.Errorf("round %s has no results for %s: it is in the rounds [%s]", round, row.Name, strings.Join(rounds, " "))
+	case b == nil:
+		return nil, "", fmt.Errorf("round %s has no results for %s: it is in the rounds [%s]", round, row.Name, strings.Join(rounds.Of(row), " "))
 	case systemType == "":
-		systemType = types[0]
-	case !slices.Contains(SystemTypes, systemType):
-		return nil, "", fmt.Errorf("the system type %q is unknown: take one of %s", systemType, strings.Join(SystemTypes, " | "))
+		systemType = b.Types()[0]
+	case !slices.Contains(rounds.SystemTypes(), systemType):
+		return nil, "", fmt.Errorf("the system type %q is unknown: take one of %s", systemType, strings.Join(rounds.SystemTypes(), " | "))
+	}
+	set, ok := b.Systems[systemType]
+	if !ok {
+		return nil, "", fmt.Errorf("round %s has %s for systems of type %s only", round, row.Name, strings.Join(b.Types(), " and "))
 	}
 	var list []models.Scenario
 	for _, s := range row.Scenarios {
-		if slices.ContainsFunc(row.Entries, func(e models.Entry) bool {
-			return e.Round == round && strings.Contains(systemType, e.System) && slices.Contains(slices.Concat(e.Required, e.Optional), s.Scenario)
-		}) {
+		if slices.Contains(set.All(), s.Scenario) {
 			list = append(list, s.Scenario)
 		}
-	}
-	if len(list) == 0 {
-		return nil, "", fmt.Errorf("round %s has %s for %s systems only", round, row.Name, strings.Join(types, " and "))
 	}
 	return list, systemType, nil
 }

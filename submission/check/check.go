@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
-	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
 // Mode says whose rules are asked.
@@ -25,7 +23,7 @@ const (
 
 // Options choose the rules. The zero value checks everything strictly for the current round.
 type Options struct {
-	Round     string // such as v6.1; empty: models.CurrentRound
+	Round     string // such as v6.1; empty: rounds.Current
 	Mode      Mode   // empty: Strict
 	Submitter string // only this one's folders; empty: everyone's
 	Location  string // what stands before the paths in the summary CSV; empty: the root as it was given
@@ -43,9 +41,8 @@ type Options struct {
 type checker struct {
 	files  files
 	o      Options
-	round  models.Round
+	round  *rounds.Round
 	tables map[string]*benchmark
-	layout *layout.Round
 	places int          // of the tree, counted while it is walked
 	ended  func() error // the caller's end of the check
 }
@@ -68,7 +65,7 @@ func Check(ctx context.Context, root string, o Options) (*Report, error) {
 
 func newChecker(root string, o Options) (*checker, error) {
 	if o.Round == "" {
-		o.Round = models.CurrentRound
+		o.Round = rounds.Current
 	}
 	if o.Mode == "" {
 		o.Mode = Strict
@@ -79,13 +76,9 @@ func newChecker(root string, o Options) (*checker, error) {
 	if o.Location == "" {
 		o.Location = root
 	}
-	round, known := models.FindRound(o.Round)
-	if !known {
-		var names []string
-		for _, r := range models.Rounds() {
-			names = append(names, r.Name)
-		}
-		return nil, fmt.Errorf("checking the submission below %s: round %q has no rules here: take one of %s", root, o.Round, strings.Join(names, ", "))
+	round, err := rounds.Find(o.Round)
+	if err != nil {
+		return nil, fmt.Errorf("checking the submission below %s: %w", root, err)
 	}
 	if !slices.Contains([]Mode{Compat, Strict}, o.Mode) {
 		return nil, fmt.Errorf("checking the submission below %s: mode %q is unknown: take %s or %s", root, o.Mode, Strict, Compat)
@@ -98,19 +91,11 @@ func newChecker(root string, o Options) (*checker, error) {
 		return nil, fmt.Errorf("checking a submission: %s is no folder; give the one that holds closed, open or network", root)
 	}
 	o.Round = round.Name
-	tables, err := tablesOf(round.Name)
-	if err != nil {
-		return nil, err
-	}
-	places, err := layout.ForRound(round.Name)
-	if err != nil {
-		return nil, err
-	}
 	opened, err := openFiles(root)
 	if err != nil {
 		return nil, fmt.Errorf("checking a submission: the folder can not be read: %w; change its rights, or do it as its owner", err)
 	}
-	return &checker{files: opened, o: o, round: round, tables: tables, layout: places, ended: func() error { return nil }}, nil
+	return &checker{files: opened, o: o, round: round, tables: tablesOf(round), ended: func() error { return nil }}, nil
 }
 
 // run gives every place to the table of rules. A benchmark and its scenario folders are one piece of work, so that what was

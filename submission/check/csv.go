@@ -68,7 +68,7 @@ func (s *scope) csvRow() row {
 	if ran := s.result.performance.scenario(); ran != s.name && (ran != "server" || s.name != "interactive") {
 		r["inferred"] = "1"
 	}
-	if s.round.Name == "v6.1" {
+	if s.round.Checker.DesignPower {
 		r["design_power_watts"] = "None"
 	}
 	return r

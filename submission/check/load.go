@@ -27,7 +27,7 @@ type result struct {
 // place gives where the round keeps what belongs to a scenario folder.
 func (s *scope) place() layout.Scenario {
 	at := layout.Submitter{Division: s.division(), Name: s.at(submitterLevel).name}
-	return layout.Scenario{Submitter: at, Round: s.layout, SystemID: s.at(systemLevel).name, Benchmark: s.at(benchmarkLevel).name, Name: s.name}
+	return layout.Scenario{Submitter: at, Round: s.round, SystemID: s.at(systemLevel).name, Benchmark: s.at(benchmarkLevel).name, Name: s.name}
 }
 
 // load reads a scenario folder.
@@ -37,7 +37,7 @@ func (c *checker) load(ctx context.Context, s *scope) *result {
 		performance: c.readDetail(ctx, path.Join(s.path, layout.PerformanceRun, mllog.DetailName)),
 		accuracy:    c.readDetail(ctx, path.Join(s.path, layout.Accuracy, mllog.DetailName)),
 		measured:    s.place().Measured(),
-		src:         path.Join(s.at(submitterLevel).path, c.layout.Code),
+		src:         path.Join(s.at(submitterLevel).path, c.round.Layout.Code),
 	}
 	r.measurements = c.readDocument(c.measurementsFile(s, r.measured))
 	if r.performance.absent && r.accuracy.absent {
@@ -54,7 +54,7 @@ func (c *checker) load(ctx context.Context, s *scope) *result {
 
 // measurementsFile is measurements.json; where the round has a folder of its own for it, the first file of the system's name.
 func (c *checker) measurementsFile(s *scope, dir string) string {
-	if c.layout.Measurements == "" {
+	if c.round.Layout.Measurements == "" {
 		return path.Join(dir, layout.MeasurementsName)
 	}
 	system := s.at(systemLevel).name

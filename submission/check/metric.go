@@ -47,7 +47,7 @@ func (s *scope) measure(d *detail, b *benchmark) metric {
 	m := metric{unit: b.unit(canonical(s.name))}
 	ran := d.scenario()
 	m.key = metricKeys[ran]
-	if m.key == "" && s.round.Name == "v6.1" {
+	if m.key == "" && s.round.Checker.OtherClient {
 		m.key = fromV61[ran]
 	}
 	if m.key == "" {

@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/models"
 )
 
 // latencyRules look at early stopping and the tails (spec/submission.md §3 P7-P9, P15; §3.1 O15; §3.2).
@@ -58,7 +60,7 @@ func latency(s *scope, breach say) {
 
 // atMost asks for the scenario's bound of the whole answer's latency, where it has one.
 func (s *scope) atMost(key, scenario string, breach say) {
-	bound, ok := s.model().TargetLatencyNS[scenario]
+	bound, ok := s.model().TargetLatencyNS[models.Scenario(scenario)]
 	if !ok {
 		return
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -320,20 +322,19 @@ func TestTableOfRules(t *testing.T) {
 }
 
 func TestTablesOfRounds(t *testing.T) {
-	for _, round := range []string{"v5.1", "v6.0", "v6.1"} {
-		of, err := tablesOf(round)
-		require.NoError(t, err)
+	for _, round := range rounds.All() {
+		of := tablesOf(round)
 		require.NotEmpty(t, of)
 		for name, b := range of {
 			require.Positive(t, b.PerformanceCount, name)
-			require.NotEmpty(t, b.Scenarios, name)
-			for kind, set := range b.Scenarios {
-				for _, s := range slices.Concat(set.Required, set.Optional) {
+			require.NotEmpty(t, b.Systems, name)
+			for kind, set := range b.Systems {
+				for _, s := range folderNames(set.All()) {
 					require.NotEmpty(t, canonical(s), "%s on %s: %s", name, kind, s)
 					require.Positive(t, b.accuracyCount(s), name)
 					require.NotEmpty(t, b.atLeast(s), name)
 				}
-				if slices.Contains(set.Required, "Offline") {
+				if slices.Contains(set.Required, models.Offline) {
 					require.Positive(t, b.OfflineSamples, name)
 				}
 			}
@@ -345,8 +346,9 @@ func TestTablesOfRounds(t *testing.T) {
 			}
 		}
 	}
-	of, err := tablesOf("v6.1")
+	current, err := rounds.Find("v6.1")
 	require.NoError(t, err)
+	of := tablesOf(current)
 	vl := of["qwen3-vl-235b-a22b"]
 	require.Equal(t, 8000, vl.accuracyCount("Interactive"))
 	require.Equal(t, 48289, vl.accuracyCount("Server"))

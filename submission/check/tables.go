@@ -1,131 +1,67 @@
 package check
 
 import (
-	"bytes"
 	"cmp"
-	_ "embed" // rounds.yaml
-	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
-//go:embed rounds.yaml
-var roundsYAML []byte
-
-// benchmark is what one round asks of one benchmark.
+// benchmark is what the round asks of one benchmark, with what the models registry knows about it.
 type benchmark struct {
-	Name              string
-	Alias             string // another spelling of the folder
-	Rounds            []string
-	Scenarios         map[string]scenarioSet // by kind of system
-	AtLeast           targets                `yaml:"at_least"`
-	AtLeastOf         map[string]targets     `yaml:"at_least_of"` // by scenario
-	AtMost            targets                `yaml:"at_most"`
-	TargetLatencyNS   map[string]int64       `yaml:"target_latency_ns"` // by scenario
-	PerformanceCount  int                    `yaml:"performance_count"`
-	AccuracyCount     int                    `yaml:"accuracy_count"`
-	OfflineSamples    int                    `yaml:"offline_samples"`
-	AnyDuration       bool                   `yaml:"any_duration"`
-	SingleStream      string                 `yaml:"single_stream_metric"` // key of the metric in place of LoadGen's
-	Audits            []string
-	OtherClient       bool `yaml:"other_client"`        // results of the organisers' newer client are taken
-	OtherClientScored bool `yaml:"other_client_scored"` // and their score is compared with the target
-
-	row *models.Row // nil where the registry has none
+	*rounds.Benchmark
+	row *models.Row // with the round's limits; nil where the registry has none
 }
 
+type targets = rounds.Targets
+
+// scenarioSet is the scenarios of a benchmark on one system type, by the names of their folders.
 type scenarioSet struct{ Required, Optional []string }
 
-// targets are metrics of accuracy.txt with a bound, in the order of the file.
-type targets []target
-
-type target struct {
-	Metric string
-	Bound  float64
+// folderNames returns the names of the folders that scenarios lie in.
+func folderNames(scenarios []models.Scenario) []string {
+	names := make([]string, len(scenarios))
+	for i, s := range scenarios {
+		names[i] = string(s)
+	}
+	return names
 }
 
-// UnmarshalYAML keeps the order of the mapping, in which the summary CSV prints the scores.
-func (t *targets) UnmarshalYAML(n *yaml.Node) error {
-	*t = nil
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		one := target{Metric: n.Content[i].Value}
-		if err := n.Content[i+1].Decode(&one.Bound); err != nil {
-			return err
-		}
-		*t = append(*t, one)
-	}
-	return nil
-}
-
-// roundTables is the file's content.
-type roundTables struct {
-	Summary, Both map[string]scenarioSet // only anchors
-	Benchmarks    []*benchmark
-	NotJudged     struct {
-		Names []string
-		Parts []string // of the names that the official checker guesses a benchmark from
-	} `yaml:"not_judged"`
-}
-
-var tables = sync.OnceValues(func() (*roundTables, error) {
-	var file roundTables
-	in := yaml.NewDecoder(bytes.NewReader(roundsYAML))
-	in.KnownFields(true)
-	if err := in.Decode(&file); err != nil {
-		return nil, fmt.Errorf("reading the checker's own table of rounds: %w", err)
-	}
-	for _, b := range file.Benchmarks {
-		b.fromRegistry()
-	}
-	return &file, nil
-})
-
-// tablesOf gives the benchmarks of a round by name.
-func tablesOf(round string) (map[string]*benchmark, error) {
-	all, err := tables()
-	if err != nil {
-		return nil, err
-	}
+// tablesOf returns the benchmarks of a round by name.
+func tablesOf(round *rounds.Round) map[string]*benchmark {
 	of := map[string]*benchmark{}
-	for _, b := range all.Benchmarks {
-		if slices.Contains(b.Rounds, round) {
-			of[b.Name] = b
-		}
+	for _, b := range round.Benchmarks {
+		of[b.Name] = newBenchmark(b)
 	}
-	return of, nil
+	return of
 }
 
-// SystemTypes are the kinds of systems that a benchmark of a round is for, as a system's description spells them; none where the round
-// lacks the benchmark.
+// newBenchmark fills in the counts that the round leaves to the registry.
+func newBenchmark(b *rounds.Benchmark) *benchmark {
+	own := *b
+	for _, r := range models.Rows() {
+		if r.Name != b.Name {
+			continue
+		}
+		row := b.Apply(r)
+		own.PerformanceCount = cmp.Or(own.PerformanceCount, row.PerformanceCount)
+		if offline, err := row.Scenario(string(models.Offline)); err == nil {
+			own.OfflineSamples = cmp.Or(own.OfflineSamples, offline.MinQueries)
+		}
+		return &benchmark{Benchmark: &own, row: row}
+	}
+	return &benchmark{Benchmark: &own}
+}
+
+// SystemTypes returns the system types that a round takes a benchmark on; none where the round lacks the benchmark.
 func SystemTypes(benchmark, round string) []string {
-	of, err := tablesOf(round)
-	if err != nil || of[benchmark] == nil {
+	r, err := rounds.Find(round)
+	if err != nil || r.Benchmark(benchmark) == nil {
 		return nil
 	}
-	return sortedKeys(of[benchmark].Scenarios)
-}
-
-// fromRegistry fills what the models registry knows about the benchmark.
-func (b *benchmark) fromRegistry() {
-	for _, r := range models.Rows() {
-		if r.Name == b.Name {
-			b.row = r
-		}
-	}
-	if b.row == nil {
-		return
-	}
-	b.PerformanceCount = cmp.Or(b.row.PerformanceCount, b.PerformanceCount) // a row without a count leaves it to the table
-	b.Audits = b.row.Audits
-	if offline, err := b.row.Scenario(string(models.Offline)); err == nil {
-		b.OfflineSamples = offline.MinQueries
-	}
+	return r.Benchmark(benchmark).Types()
 }
 
 // isLLM is true for the benchmarks whose token latencies are measured.
@@ -158,7 +94,7 @@ func (b *benchmark) accuracyCount(scenario string) int {
 }
 
 func (b *benchmark) atLeast(scenario string) targets {
-	if own, ok := b.AtLeastOf[scenario]; ok {
+	if own, ok := b.AtLeastOf[models.Scenario(scenario)]; ok {
 		return own
 	}
 	return b.AtLeast
@@ -177,16 +113,7 @@ func (s *scope) find(name string) (rules *benchmark, other bool) {
 	}
 	mapped := s.at(submitterLevel).mapping[name]
 	b := s.tables[mapped]
-	return b, b == nil && (generatesNoText(name) || generatesNoText(mapped))
-}
-
-func generatesNoText(name string) bool {
-	all, err := tables()
-	if err != nil || name == "" {
-		return false
-	}
-	return slices.Contains(all.NotJudged.Names, name) ||
-		slices.ContainsFunc(all.NotJudged.Parts, func(part string) bool { return strings.Contains(name, part) })
+	return b, b == nil && (s.round.NotJudged.Has(name) || s.round.NotJudged.Has(mapped))
 }
 
 // set gives the scenarios of the benchmark for the kind of system that it ran on; ok is false where that has none.
@@ -198,8 +125,8 @@ func (s *scope) set() (scenarioSet, bool) {
 	if s.model() == nil {
 		return scenarioSet{}, false
 	}
-	set, ok := s.model().Scenarios[kind]
-	return set, ok
+	set, ok := s.model().Systems[kind]
+	return scenarioSet{folderNames(set.Required), folderNames(set.Optional)}, ok
 }
 
 // canonical gives the official spelling of a scenario; "" where there is none.

@@ -1,12 +1,11 @@
 package layout
 
 import (
-	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
 // The divisions of a round. Other folders of a tree's root are no part of a submission.
@@ -32,34 +31,6 @@ const (
 	PowerName        = "power" // below performance, where power was measured
 	RangingName      = "ranging"
 )
-
-// Round is where one round keeps what differs between rounds (spec/submission.md §1.3). Folders are a submitter's.
-type Round struct {
-	Name         string
-	Code         string   // folder of the code
-	Measurements string   // folder of measurements, user.conf and README.md; empty: the scenario's own
-	Compliance   string   // folder of the audits in Moved; empty: the scenario's own
-	Moved        []string // audits that lie in Compliance
-	PowerFile    bool     // systems/<system>_power.yaml is read
-}
-
-var rounds = []Round{
-	{Name: "v5.1", Code: "code", Measurements: "measurements", Compliance: "compliance", Moved: []string{"TEST01", "TEST04", "TEST06"}},
-	{Name: "v6.0", Code: "src"},
-	{Name: "v6.1", Code: "src", PowerFile: true},
-}
-
-// ForRound gives a round's layout; a round that is not known is an error.
-func ForRound(name string) (*Round, error) {
-	var names []string
-	for i := range rounds {
-		if rounds[i].Name == name {
-			return &rounds[i], nil
-		}
-		names = append(names, rounds[i].Name)
-	}
-	return nil, fmt.Errorf("round %q is unknown: take one of %s", name, strings.Join(names, ", "))
-}
 
 // Submitter is a submitter's folder in one division.
 type Submitter struct {
@@ -94,14 +65,14 @@ func (s Submitter) Mapping() string { return path.Join(s.Folder(), MappingName) 
 // Scenario is one scenario's place in a tree.
 type Scenario struct {
 	Submitter
-	Round     *Round
+	Round     *rounds.Round
 	SystemID  string // name of the system's folder
 	Benchmark string // name of the benchmark's folder
 	Name      string // name of the scenario's folder
 }
 
-// Place gives the place of a campaign's scenario.
-func (r *Round) Place(s Submitter, system, benchmark string, scenario models.Scenario) Scenario {
+// Place gives the place of a campaign's scenario in a round's tree.
+func Place(r *rounds.Round, s Submitter, system, benchmark string, scenario models.Scenario) Scenario {
 	return Scenario{Submitter: s, Round: r, SystemID: system, Benchmark: benchmark, Name: string(scenario)}
 }
 
@@ -120,12 +91,12 @@ const PerformanceRun = Performance + "/" + RunName
 func (s Scenario) Accuracy() string { return path.Join(s.Folder(), Accuracy) }
 
 // Measured is the folder of measurements, user.conf and README.md.
-func (s Scenario) Measured() string { return s.beside(s.Round.Measurements) }
+func (s Scenario) Measured() string { return s.beside(s.Round.Layout.Measurements) }
 
 // Measurements is the measurements file. Where the round has a folder of their own the name begins with the system's.
 func (s Scenario) Measurements() string {
 	name := MeasurementsName
-	if s.Round.Measurements != "" {
+	if s.Round.Layout.Measurements != "" {
 		name = s.SystemID + "_" + s.Name + ".json"
 	}
 	return path.Join(s.Measured(), name)
@@ -133,14 +104,16 @@ func (s Scenario) Measurements() string {
 
 // Audit is the folder of an audit.
 func (s Scenario) Audit(test string) string {
-	if slices.Contains(s.Round.Moved, test) {
-		return path.Join(s.beside(s.Round.Compliance), test)
+	if slices.Contains(s.Round.Layout.MovedAudits, test) {
+		return path.Join(s.beside(s.Round.Layout.Compliance), test)
 	}
 	return path.Join(s.Folder(), test)
 }
 
 // Code is the folder of the code; the rules expect a README.md in it.
-func (s Scenario) Code() string { return path.Join(s.Submitter.Folder(), s.Round.Code, s.Benchmark) }
+func (s Scenario) Code() string {
+	return path.Join(s.Submitter.Folder(), s.Round.Layout.Code, s.Benchmark)
+}
 
 // beside is the folder of the same system, benchmark and scenario below another folder of the submitter's.
 func (s Scenario) beside(folder string) string {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
-	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Campaign    string // folder of the campaign
 	Output      string // root of the tree; empty: the campaign's own
-	Round       string // empty: models.CurrentRound
+	Round       string // empty: rounds.Current
 	Division    string // empty: the description's, else the campaign's, else closed
 	Submitter   string // empty: the description's, else the campaign's
 	Campaigned  Campaigned
@@ -118,8 +118,7 @@ func Build(ctx context.Context, o Options) (*Result, error) {
 // builder is one build under way.
 type builder struct {
 	o         Options
-	round     *layout.Round
-	seeds     models.Round
+	round     *rounds.Round
 	submitter layout.Submitter
 	words     *describe.Description
 	scenarios []*scenario
@@ -133,12 +132,11 @@ type builder struct {
 
 func newBuilder(o Options) (*builder, error) {
 	if o.Round == "" {
-		o.Round = models.CurrentRound
+		o.Round = rounds.Current
 	}
-	seeds, _ := models.FindRound(o.Round)
-	round, err := layout.ForRound(seeds.Name)
+	round, err := rounds.Find(o.Round)
 	if err != nil {
-		return nil, fmt.Errorf("building a tree of %s: round %q is unknown here: take one of v5.1, v6.0, v6.1", o.Campaign, o.Round)
+		return nil, fmt.Errorf("building a tree of %s: %w", o.Campaign, err)
 	}
 	if o.Description == nil {
 		o.Description = describe.New()
@@ -154,7 +152,7 @@ func newBuilder(o Options) (*builder, error) {
 	if o.Output == "" {
 		o.Output = filepath.Join(o.Campaign, layout.TreeName)
 	}
-	b := &builder{o: o, round: round, seeds: seeds, words: d, submitter: layout.Submitter{Division: o.Division, Name: o.Submitter}}
+	b := &builder{o: o, round: round, words: d, submitter: layout.Submitter{Division: o.Division, Name: o.Submitter}}
 	d.Submitter, d.Division = o.Submitter, o.Division
 	d.System["submitter"], d.System["division"] = o.Submitter, o.Division
 	return b, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/check"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
@@ -76,14 +77,15 @@ func snapshot(t testing.TB, root string) map[string]string {
 
 // The runs of the recorded tree, laid out, truncated and checked, come out without a finding in every round and division.
 func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
-	for _, round := range models.Rounds() {
+	for _, round := range rounds.All() {
 		for _, division := range layout.Divisions() {
 			t.Run(round.Name+" "+division, func(t *testing.T) {
 				t.Parallel()
 				e := campaign(t)
-				current, _ := models.FindRound(models.CurrentRound)
+				current, err := rounds.Find(rounds.Current)
+				require.NoError(t, err)
 				e.eachRun(func(l layout.Leaf) {
-					for old, new := range map[uint64]uint64{current.QSLSeed: round.QSLSeed, current.SampleIndexSeed: round.SampleIndexSeed, current.ScheduleSeed: round.ScheduleSeed} {
+					for old, new := range map[uint64]uint64{current.Seeds.QSL: round.Seeds.QSL, current.Seeds.SampleIndex: round.Seeds.SampleIndex, current.Seeds.Schedule: round.Seeds.Schedule} {
 						e.edit(l, run.LogFolder+"/"+mllog.DetailName, fmt.Sprint(old), fmt.Sprint(new))
 					}
 					if division == layout.Network {

@@ -95,7 +95,7 @@ func (b *builder) scenario(system, benchmark string, name models.Scenario, needs
 	if own := b.words.Names[benchmark]; own != "" && b.o.Division == layout.Open {
 		folder = own
 	}
-	s := &scenario{system: system, benchmark: benchmark, scenario: name, place: b.round.Place(b.submitter, system, folder, name)}
+	s := &scenario{system: system, benchmark: benchmark, scenario: name, place: layout.Place(b.round, b.submitter, system, folder, name)}
 	tests := []string{layout.Performance, layout.Accuracy}
 	for _, n := range needs {
 		if n.Needed {

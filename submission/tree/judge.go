@@ -180,7 +180,7 @@ func (b *builder) altered(t *test) string {
 // wrongSeeds reads them from the log: the record's numbers are rounded by who reads them.
 func (b *builder) wrongSeeds(t *test) string {
 	want := map[string]uint64{
-		"effective_qsl_rng_seed": b.seeds.QSLSeed, "effective_sample_index_rng_seed": b.seeds.SampleIndexSeed, "effective_schedule_rng_seed": b.seeds.ScheduleSeed,
+		"effective_qsl_rng_seed": b.round.Seeds.QSL, "effective_sample_index_rng_seed": b.round.Seeds.SampleIndex, "effective_schedule_rng_seed": b.round.Seeds.Schedule,
 	}
 	networked := b.o.Division != layout.Network
 	var wrong []string

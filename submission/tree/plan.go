@@ -122,7 +122,7 @@ func (b *builder) plan() error {
 		b.text(s.place.Measurements(), measurements)
 		b.scenarioFiles(s)
 		b.text(path.Join(s.place.Code(), layout.ReadmeName), b.codeReadme(s.benchmark))
-		if b.words.Power != "" && b.round.PowerFile {
+		if b.words.Power != "" && b.round.Layout.PowerFile {
 			b.copy(b.words.Power, b.submitter.SystemPower(s.system))
 		}
 		if err := b.source(s.place.Code()); err != nil {
