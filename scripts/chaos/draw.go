@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +42,7 @@ type scenario struct {
 	NoUsage    bool // it counts no tokens
 	Cumulative bool // SGLang repeats everything so far
 	OneToken   float64
+	Big        int // bytes that prompts are longer; 0: none
 	Habits
 
 	Faults   []struck
@@ -58,6 +60,7 @@ type Habits struct {
 	DataField  string
 	Extension  string // of chunk sizes
 	Fields     []string
+	Prelude    string // responses before the true one, as HTTP allows
 	Framing    framing
 	Pace       time.Duration // between the parts of an answer
 	CloseEvery int           // the connection ends, unannounced, with every such answer; 0: never
@@ -85,6 +88,9 @@ func draw(seed uint64) *scenario {
 		sc.OneToken = 0.05
 	}
 	sc.drawHabits(r)
+	if sc.Protocol.Prompt == "text" && sc.Test == "Offline" && r.IntN(8) == 0 {
+		sc.drawBig(r)
+	}
 	sc.drawFaults(r)
 	sc.drawAction(r)
 	return sc
@@ -123,6 +129,14 @@ func (sc *scenario) drawLoad(r *rand.Rand) {
 	}
 }
 
+// drawBig makes a few prompts that are larger than what sockets hold.
+func (sc *scenario) drawBig(r *rand.Rand) {
+	sc.Big, sc.Rows, sc.Queries, sc.Concurrency = 6<<20, 4, 10, pick(r, 1, 2, 4)
+	if sc.Accuracy {
+		sc.Queries = sc.Rows
+	}
+}
+
 func (sc *scenario) drawHabits(r *rand.Rand) {
 	sc.Habits = Habits{Group: 1 + r.IntN(4), DataField: "data: "}
 	sc.LateFinish = sc.Protocol.openAI() && r.IntN(3) == 0
@@ -141,6 +155,9 @@ func (sc *scenario) drawHabits(r *rand.Rand) {
 		sc.Fields = pick(r, []string{"Server: uvicorn", "Date: Mon, 01 Jan 2026 00:00:00 GMT"}, []string{"Keep-Alive: timeout=5, max=100"}, []string{"x-empty:", "VARY:  a , b "})
 	}
 	sc.Framing = pick(r, byChunks, byChunks, byChunks, byLength, byClose)
+	if r.IntN(10) == 0 {
+		sc.Prelude = pick(r, "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n", "HTTP/1.1 102 Processing\r\n\r\n")
+	}
 	if r.IntN(4) == 0 {
 		sc.CloseEvery = pick(r, 1, 2, 20)
 	}
@@ -152,8 +169,11 @@ func (sc *scenario) drawHabits(r *rand.Rand) {
 func (sc *scenario) drawFaults(r *rand.Rand) {
 	n := pick(r, 0, 0, 1, 1, 1, 1, 2, 2, 4)
 	requests := float64(sc.Queries) / float64(max(sc.Batch, 1))
-	for range n {
+	for i := range n {
 		f := &faults[r.IntN(len(faults))]
+		if sc.Big > 0 && i == 0 {
+			f = &faults[slices.IndexFunc(faults, func(f fault) bool { return f.early })]
+		}
 		rate := max(pick(r, 0.002, 0.01, 0.03), 2/requests)
 		if f.can == nil || f.can(sc) {
 			sc.Faults = append(sc.Faults, struck{f.name, min(rate, 1), f})
@@ -256,6 +276,7 @@ func (sc *scenario) String() string {
 	add(sc.Retries > 0, "%d retries", sc.Retries)
 	add(!sc.Echo && sc.Protocol.Echo, "no ids")
 	add(sc.NoUsage, "no usage")
+	add(sc.Big > 0, "prompts of %d MiB", sc.Big>>20)
 	add(sc.OneToken > 0, "answers of one token")
 	for _, f := range sc.Faults {
 		add(true, "%s %.3g", f.Name, f.Rate)

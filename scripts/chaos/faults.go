@@ -24,6 +24,8 @@ type fault struct {
 	kind    kind
 	codes   []string             // failure codes that it explains
 	reasons []string             // verdict codes that it explains beside failed_samples
+	spills  bool                 // what it sends may meet the next request of the connection
+	early   bool                 // it answers before the request is read
 	can     func(*scenario) bool // nil: everywhere
 	do      func(*call) bool     // false: not with this request
 }
@@ -86,7 +88,7 @@ var faults = []fault{
 		c.instead, c.then = s[0]+s[1]+"zz\r\nno chunk\r\n", hangUp
 		return true
 	}},
-	{name: "length_short", kind: fails, codes: []string{"bad_json", "bad_event", "truncated"}, reasons: []string{"unasked_answers"}, can: whole, do: func(c *call) bool {
+	{name: "length_short", kind: fails, spills: true, codes: []string{"bad_json", "bad_event", "truncated", "bad_chunk", "reset"}, reasons: []string{"unasked_answers"}, can: whole, do: func(c *call) bool {
 		c.framing, c.length = byLength, -(2 + c.dice(20))
 		return true
 	}},
@@ -96,17 +98,17 @@ var faults = []fault{
 	}},
 
 	// What nobody asked for.
-	{name: "stray_bytes", kind: poisons, codes: []string{"wrong_answer"}, reasons: []string{"unasked_answers"}, do: func(c *call) bool {
+	{name: "stray_bytes", kind: poisons, spills: true, codes: []string{"wrong_answer", "bad_chunk", "reset", "truncated"}, reasons: []string{"unasked_answers"}, do: func(c *call) bool {
 		c.framed()
 		c.behind = []string{"what is this?", "\r\n\r\nx", "HTTP/1.1 200 OK\r\n", "\x00"}[c.dice(4)]
 		return true
 	}},
-	{name: "answer_twice", kind: poisons, codes: []string{"wrong_answer"}, reasons: []string{"unasked_answers"}, do: func(c *call) bool {
+	{name: "answer_twice", kind: poisons, spills: true, codes: []string{"wrong_answer"}, reasons: []string{"unasked_answers"}, do: func(c *call) bool {
 		c.framed()
 		c.behind = strings.Join(c.segments(), "")
 		return true
 	}},
-	{name: "answer_twice_later", kind: either, codes: append([]string{"wrong_answer"}, gone...), reasons: []string{"unasked_answers"}, can: (*scenario).identified, do: func(c *call) bool {
+	{name: "answer_twice_later", kind: either, spills: true, codes: append([]string{"wrong_answer"}, gone...), reasons: []string{"unasked_answers"}, can: (*scenario).identified, do: func(c *call) bool {
 		c.framed()
 		c.again, c.then = time.Duration(1+c.dice(20))*time.Millisecond, keepOpen
 		return true
@@ -116,6 +118,12 @@ var faults = []fault{
 	{name: "another_model", kind: poisons, codes: []string{"wrong_model"}, reasons: []string{"wrong_model"},
 		can: func(sc *scenario) bool { return sc.Protocol.Named || sc.Protocol.wire.kind == "generate" && !sc.Stream },
 		do:  func(c *call) bool { c.model = anotherModel; c.render(); return true }},
+
+	{name: "answered_early", kind: fails, early: true, codes: []string{"unsent", "reset"}, can: func(sc *scenario) bool { return sc.Big > 0 }, do: func(c *call) bool {
+		c.framed()
+		c.then = stayMute // it reads nothing more
+		return true
+	}},
 
 	// The status.
 	{name: "refused", kind: fails, codes: codesOf(refusals), do: func(c *call) bool { return c.refuse(refusals, "") }},
@@ -335,6 +343,9 @@ func (c *call) strike() {
 	}
 	for i := range c.s.sc.Faults {
 		s := &c.s.sc.Faults[i]
+		if s.fault.early != (c.unread > 0) {
+			continue
+		}
 		if unit(mix(c.s.sc.Seed, 42, uint64(i), uint64(c.q.rows[0]), uint64(c.e.Attempt))) < s.Rate && s.fault.do(c) {
 			c.e.Fault = s.Name
 			return

@@ -112,12 +112,15 @@ func (j *judge) learnEntry(e *entry) {
 		f = &faults[i]
 	}
 	mark(j.explain, f.reasons)
+	if f.spills {
+		mark(j.any, f.codes)
+	}
 	for _, row := range e.Rows {
 		mark(j.rows[row].codes, f.codes)
 		if j.sc.Batch > 0 && f.kind != harmless {
 			j.rows[row].codes["batch_mismatch"] = true
 		}
-		if (e.Whole || e.Broken) && (f.kind == harmless || f.kind == either) {
+		if (e.Whole || e.Broken) && (f.kind == harmless || f.kind == either || f.kind == fails && j.sc.Batch > 0) { // one part of the batch fails
 			j.rows[row].genuine++
 		}
 		if e.Whole && f.kind == fails && j.sc.Batch == 0 || f.kind == fails && e.Done && cuts(e.Fault) && j.sc.Batch == 0 {

@@ -28,6 +28,9 @@ func promptIDs(row int) []int32 {
 // promptText is the same as text.
 func promptText(row int) string { return fmt.Sprintf("Row %d of the set, please.", row) }
 
+// filler is so many bytes that make a prompt large.
+func filler(n int) string { return strings.Repeat(" x", n/2) }
+
 // rowOfText reads the row of a text; -1: none.
 func rowOfText(text string) int {
 	var row int
@@ -89,7 +92,7 @@ func (s *scenario) writeSet(path string) error {
 		case "both":
 			fmt.Fprintf(&b, "{\"tok_input\":%s,\"input\":%q}\n", ids, promptText(row))
 		default:
-			fmt.Fprintf(&b, "{\"input\":%q}\n", promptText(row))
+			fmt.Fprintf(&b, "{\"input\":%q}\n", promptText(row)+filler(s.Big))
 		}
 	}
 	return os.WriteFile(path, []byte(b.String()), 0o644)
