@@ -20,7 +20,7 @@ type action struct {
 
 // leftOut are failures of a server that is gone, or goes within an answer: where only the connection's end tells that of the answer, it
 // may look short instead.
-var leftOut = append([]string{"timeout_first_token", "timeout_between_tokens", "timeout_request", "empty", "bad_json"}, gone...)
+var leftOut = append([]string{"timeout_first_token", "timeout_between_tokens", "timeout_request", "empty", "bad_json", "bad_event"}, gone...)
 
 var actions = []action{
 	{name: "SIGINT", reasons: []string{"interrupted"}, exits: []int{130}, ends: true, do: signals(0, syscall.SIGINT)},

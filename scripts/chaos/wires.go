@@ -402,10 +402,15 @@ func readQuery(text []byte, w *wire, header string) (*query, error) {
 		return nil, fmt.Errorf("a request without a prompt: %.200s", text)
 	}
 	var one string
-	if json.Unmarshal(b.RID, &one) == nil {
+	switch {
+	case json.Unmarshal(b.RID, &one) != nil:
+		_ = json.Unmarshal(b.RID, &q.rids) // a list, or none at all
+	case q.batch: // the one id is what those of the parts begin with
+		for i := range q.rows {
+			q.rids = append(q.rids, fmt.Sprintf("%s_%d", one, i))
+		}
+	case one != "":
 		q.rids = []string{one}
-	} else {
-		_ = json.Unmarshal(b.RID, &q.rids) // no rid at all
 	}
 	return q, nil
 }
