@@ -56,8 +56,12 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 	}
 }
 
+// reportGrace is how long net/http may take to report that a request was written whose last byte it has read. The goroutine
+// that reports it competes with all others for the processor, so a busy machine needs much longer than a quiet one.
+const reportGrace = 5 * time.Second
+
 // sent reports whether the whole request was written. What net/http has read of it may still be in a buffer, and the report that it was
-// written may come a moment behind the answer.
+// written may come behind the answer.
 func (t *trace) sent() bool {
 	if t.body.left.Load() > 0 {
 		return false
@@ -65,7 +69,7 @@ func (t *trace) sent() bool {
 	select {
 	case <-t.written:
 		return true
-	case <-time.After(policy.DrainTime):
+	case <-time.After(reportGrace):
 		return false
 	}
 }
