@@ -176,7 +176,7 @@ func (f *finder) unary(n *ast.UnaryExpr) {
 func (f *finder) condition(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
-		if y, ok := e.Y.(*ast.Ident); ok && y.Name == "nil" && e.Op == token.NEQ {
+		if isCheck(e) {
 			f.checks[e] = true
 			f.replace(kindCheck, e, "false && "+f.of(e))
 		}
@@ -185,6 +185,12 @@ func (f *finder) condition(e ast.Expr) {
 		return
 	}
 	f.replace(kindNegate, e, "!("+f.of(e)+")")
+}
+
+// isCheck reports whether a comparison is that of an error, or a pointer, with nil.
+func isCheck(e *ast.BinaryExpr) bool {
+	y, ok := e.Y.(*ast.Ident)
+	return ok && y.Name == "nil" && e.Op == token.NEQ
 }
 
 // cases mutates the conditions of a switch without a tag.
@@ -221,6 +227,10 @@ func (f *finder) drop(list []ast.Stmt) {
 			}
 		case *ast.BranchStmt:
 			if s.Label != nil || s.Tok == token.FALLTHROUGH {
+				continue
+			}
+		case *ast.IfStmt: // "if err := f(); err != nil": the call with its check
+			if c, ok := s.Cond.(*ast.BinaryExpr); !ok || s.Init == nil || s.Else != nil || !isCheck(c) {
 				continue
 			}
 		case *ast.IncDecStmt, *ast.SendStmt, *ast.DeferStmt, *ast.GoStmt:

@@ -41,6 +41,7 @@ func TestMutantsOfEachKind(t *testing.T) {
 		"if ok && !h() { }":               {"drop operand: if ok { }", "drop operand: if !h() { }", "negate condition: if ok && h() { }"},
 		"if ok { }":                       {"negate condition: if !(ok) { }"},
 		"if err != nil { return a, err }": {"drop error check: if false && err != nil { return a, err }", "swallow error: if err != nil { return a, nil }"},
+		"if err := g(); err != nil { }":   {"drop statement: ", "drop error check: if err := g(); false && err != nil { }"},
 		"if err == nil { }":               {"negate condition: if err != nil { }"},
 		"switch { case ok: a++ }": {
 			"negate condition: switch { case !(ok): a++ }", "drop statement: switch { case ok:  }", "arithmetic: switch { case ok: a-- }",

@@ -358,6 +358,64 @@ func TestAChangedSettingTouchesNoMoreThanItMust(t *testing.T) {
 	}
 }
 
+// Some settings stand in no run's folder. campaign.json tells that they have changed.
+func TestAChangeThatOnlyTheStateKnows(t *testing.T) {
+	s := newStage(t, nil)
+	scaled := func(queries string) {
+		for _, task := range s.Tasks {
+			if task.Audit() {
+				task.Settings[KeyAudit] = queries
+			}
+		}
+	}
+	scaled("512")
+	_, err := s.do(context.Background())
+	require.NoError(t, err)
+	for _, c := range []struct {
+		queries string
+		again   []string
+	}{{"512", nil}, {"64", []string{"Offline/TEST06", "Server/TEST06"}}} {
+		s.again(s.Folder)
+		s.Resume = true
+		scaled(c.queries)
+		out, err := s.do(context.Background())
+		require.NoError(t, err)
+		require.Empty(t, undone(out))
+		require.Equal(t, c.again, tests(s.ran))
+	}
+	require.Contains(t, s.told, "Server/TEST06 is done again: audit-queries was 512 and is 64")
+}
+
+// Whoever looks at the folder while a step runs, or after the campaign was killed there, reads which step it is and what it was set to.
+func TestTheStateIsWrittenBeforeAStep(t *testing.T) {
+	s := newStage(t, nil)
+	command := s.Command
+	s.Command = func(task Task) *exec.Cmd {
+		state, err := ReadState(s.Folder)
+		require.NoError(t, err)
+		for i, e := range state.Steps {
+			switch before := len(s.ran); {
+			case i < before:
+				require.Equal(t, Done, e.Status, e.ID)
+			case i > before:
+				require.Equal(t, Pending, e.Status, e.ID)
+				require.Zero(t, e.Attempts, e.ID)
+			default:
+				require.Equal(t, task.ID(), e.ID)
+				require.Equal(t, Active, e.Status)
+				require.Equal(t, 1, e.Attempts)
+				require.WithinDuration(t, time.Now(), e.Started, time.Minute)
+				require.Equal(t, task.Settings, e.Settings)
+				require.Equal(t, task.Settings.Hash(), e.Hash)
+			}
+		}
+		return command(task)
+	}
+	_, err := s.do(context.Background())
+	require.NoError(t, err)
+	require.Len(t, s.ran, 10)
+}
+
 func TestALostStateIsMadeAgainFromTheRuns(t *testing.T) {
 	s := newStage(t, nil)
 	_, err := s.do(context.Background())
@@ -516,6 +574,27 @@ func TestAnEndpointThatComesBack(t *testing.T) {
 	require.Equal(t, 2, out[6].Entry.Attempts)
 	require.Contains(t, strings.Join(s.told, "\n"), "Server/performance is invalid, and its endpoint is gone")
 	require.Contains(t, strings.Join(s.told, "\n"), "waits up to 1m0s: connection refused")
+}
+
+// An endpoint that is gone after each attempt and back before the next does not keep a step going for ever.
+func TestAnEndpointThatComesAndGoes(t *testing.T) {
+	s := newStage(t, map[string]string{"Server/performance": "invalid"})
+	s.Wait, s.Attempts = time.Minute, 2
+	gone := false
+	s.Ready = func(context.Context) error {
+		if len(s.ran) == 0 || s.ran[len(s.ran)-1] != "Server/performance" {
+			return nil
+		}
+		if gone = !gone; gone {
+			return errors.New("connection refused")
+		}
+		return nil
+	}
+	out, err := s.do(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, Invalid, undone(out)["Server/performance"])
+	require.Equal(t, regained+2, out[6].Entry.Attempts, "those that the endpoint cost, and the two of any step")
+	require.Equal(t, regained, strings.Count(strings.Join(s.told, "\n"), "Server/performance is invalid, and its endpoint is gone"))
 }
 
 // A server that nobody will start again is not waited for, neither before a step nor to do one again.

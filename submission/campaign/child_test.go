@@ -1,0 +1,120 @@
+package campaign
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// begun is a step's process that runs a shell script in a folder, which it has locked.
+type begun struct {
+	t      *testing.T
+	folder string
+	lock   *Lock
+	cancel context.CancelCauseFunc
+	end    chan ended
+}
+
+func begin(t *testing.T, grace time.Duration, script string) *begun {
+	t.Helper()
+	lock, err := Acquire(context.Background(), t.TempDir())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	b := &begun{t, filepath.Dir(lock.file.Name()), lock, cancel, make(chan ended, 1)}
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir = b.folder
+	go func() {
+		e, err := child(ctx, cmd, lock, grace)
+		if err != nil {
+			e.why = err.Error()
+		}
+		b.end <- e
+	}()
+	t.Cleanup(func() { cancel(nil) })
+	return b
+}
+
+// number waits for a file with a process's number in it.
+func (b *begun) number(name string) int {
+	b.t.Helper()
+	var n int
+	require.Eventually(b.t, func() bool {
+		text, err := os.ReadFile(filepath.Join(b.folder, name))
+		n, _ = strconv.Atoi(strings.TrimSpace(string(text))) // empty until it is written
+		return err == nil && n > 0
+	}, 30*time.Second, 5*time.Millisecond)
+	return n
+}
+
+func (b *begun) ended() ended {
+	b.t.Helper()
+	select {
+	case e := <-b.end:
+		return e
+	case <-time.After(30 * time.Second):
+		require.Fail(b.t, "the process goes on")
+		return ended{}
+	}
+}
+
+// The campaign may be killed while a step's process writes: the process keeps the folder locked until it ends.
+func TestAStepsProcessHoldsTheLock(t *testing.T) {
+	b := begin(t, time.Minute, "echo $$ > started; exec sleep 600")
+	b.number("started")
+	require.NoError(t, b.lock.file.Close()) // as the death of the campaign does
+	require.True(t, Running(b.folder))
+	b.cancel(nil)
+	require.Equal(t, 128+int(syscall.SIGTERM), b.ended().exit)
+	require.False(t, Running(b.folder))
+}
+
+// A process that ignores the signal is killed with all that it has started.
+func TestTheWholeGroupIsKilled(t *testing.T) {
+	b := begin(t, 100*time.Millisecond, "trap '' TERM; sleep 600 & echo $! > grandchild; echo $$ > started; wait")
+	grandchild := b.number("grandchild")
+	b.number("started")
+	require.NotEmpty(t, startOf(grandchild))
+	b.cancel(nil)
+	e := b.ended()
+	require.Equal(t, 128+int(syscall.SIGKILL), e.exit)
+	require.Equal(t, "killed", e.code)
+	require.Eventually(t, func() bool { return startOf(grandchild) == "" }, 30*time.Second, 5*time.Millisecond)
+}
+
+// A signal reaches the process alone: it ends its own children in its own order.
+func TestTheSignalIsForTheProcess(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		b := begin(t, time.Minute, `trap 'kill -0 $child && echo $child > alive; kill -9 $child; exit 7' INT TERM
+			sleep 600 & child=$!
+			echo $$ > started
+			wait`)
+		b.number("started")
+		b.cancel(run.Interrupt{Signal: signal})
+		require.Equal(t, 7, b.ended().exit)
+		b.number("alive")
+	}
+}
+
+// What a process writes is bounded, and its error is read from what is kept.
+func TestOutputIsBounded(t *testing.T) {
+	var b bounded
+	n, err := b.Write(make([]byte, maxOutput-1))
+	require.NoError(t, err)
+	require.Equal(t, maxOutput-1, n)
+	for range 2 {
+		n, err = b.Write([]byte("four"))
+		require.NoError(t, err)
+		require.Equal(t, 4, n, "the process is not disturbed")
+		require.Equal(t, maxOutput, b.Len())
+	}
+}
