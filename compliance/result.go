@@ -2,11 +2,13 @@ package compliance
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
@@ -115,7 +117,7 @@ func logsOf(test, folder string) []Log {
 	var logs []Log
 	for _, name := range logPlaces[test] {
 		from := filepath.Join(folder, name)
-		if _, err := os.Stat(from); err != nil {
+		if _, err := os.Lstat(from); err != nil {
 			continue
 		}
 		to := filepath.Join("performance", "run_1", name)
@@ -128,36 +130,48 @@ func logsOf(test, folder string) []Log {
 }
 
 // Write makes the test's folder, such as OUT/TEST06, below out, with the verify files and copies of the logs. A verification that came to no
-// verdict has nothing to write, which is an error.
+// verdict has nothing to write, which is an error. No link below out, and none in the place of a log, is followed.
 func (r *Result) Write(out string) error {
 	if len(r.Files) == 0 {
 		return fmt.Errorf("%s has no verdict to write below %s: %s", r.Test, out, r.broken())
 	}
-	folder := filepath.Join(out, r.Test)
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return fmt.Errorf("the folder of %s can not be made: %w", r.Test, err)
+	}
+	root, err := os.OpenRoot(out)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
-		to := filepath.Join(folder, name)
-		if err := makeFolderOf(to); err != nil {
-			return err
-		}
-		if err := atomicfile.WriteBytes(to, []byte(r.Files[name])); err != nil {
+		if err := r.put(root, name, strings.NewReader(r.Files[name])); err != nil {
 			return err
 		}
 	}
 	for _, l := range r.Logs {
-		to := filepath.Join(folder, l.To)
-		if err := makeFolderOf(to); err != nil {
-			return err
-		}
-		if _, err := atomicfile.Copy(l.From, to); err != nil {
+		if err := r.copyLog(root, l); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func makeFolderOf(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("the folder of %s can not be made: %w", path, err)
+func (r *Result) copyLog(root *os.Root, l Log) error {
+	f, err := atomicfile.OpenBelow(filepath.Split(l.From))
+	if err != nil {
+		return err
 	}
-	return nil
+	defer f.Close()
+	return r.put(root, l.To, f)
+}
+
+// put writes one file into the test's folder.
+func (r *Result) put(root *os.Root, name string, from io.Reader) error {
+	dir, err := atomicfile.MakeFolderIn(root, filepath.Join(r.Test, filepath.Dir(name)))
+	if err != nil {
+		return fmt.Errorf("the folder of %s can not be made: %w", name, err)
+	}
+	defer dir.Close()
+	_, err = atomicfile.CopyIn(dir, filepath.Base(name), from)
+	return err
 }

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -96,7 +97,7 @@ func (a *audit) judge04(name, text string, ref, test summaryScore) error {
 const maxSummary = 4 << 20
 
 func readSummary(path string) (summaryScore, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.OpenBelow(filepath.Split(path))
 	if err != nil {
 		return summaryScore{}, fmt.Errorf("reading LoadGen's summary: %w", err)
 	}

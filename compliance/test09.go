@@ -3,9 +3,10 @@ package compliance
 import (
 	"fmt"
 	"math"
-	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
@@ -79,7 +80,7 @@ func (a *audit) test09() error {
 // lengths09 gives nil where the log is broken or empty, which the Result then says.
 func (a *audit) lengths09() (*lengths, error) {
 	path := a.log(mllog.AccuracyName)
-	f, err := os.Open(path)
+	f, err := atomicfile.OpenBelow(filepath.Split(path))
 	if err != nil {
 		return nil, fmt.Errorf("reading LoadGen's accuracy log: %w", err)
 	}

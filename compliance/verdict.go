@@ -34,7 +34,7 @@ func (v Verdict) Keep(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("the folder of the verdict can not be made: %w", err)
 	}
-	return atomicfile.WriteJSON(filepath.Join(folder, VerdictName), v)
+	return atomicfile.WriteJSON(filepath.Join(folder, VerdictName), v) // a link of that name is replaced
 }
 
 // maxVerdict bounds a verdict's file: findings are counted, not repeated.
@@ -43,7 +43,7 @@ const maxVerdict = 1 << 20
 // ReadVerdict reads what Keep has left in a folder.
 func ReadVerdict(folder string) (Verdict, error) {
 	var v Verdict
-	f, err := os.Open(filepath.Join(folder, VerdictName))
+	f, err := atomicfile.OpenBelow(folder, VerdictName)
 	if err != nil {
 		return v, fmt.Errorf("the audit was run and not verified: %w", err)
 	}

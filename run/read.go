@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
 // maxRecord bounds a run.json: every list in it is as long as the settings, the endpoints or the files of a run.
@@ -13,7 +13,7 @@ const maxRecord = 64 << 20
 
 // ReadRecord reads a folder's run.json.
 func ReadRecord(folder string) (*Record, error) {
-	f, err := os.Open(filepath.Join(folder, RecordName))
+	f, err := atomicfile.OpenBelow(folder, RecordName)
 	if err != nil {
 		return nil, fmt.Errorf("the record of %s can not be read: %w", folder, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
@@ -67,10 +68,14 @@ func findScoring(c *cli.Context) (*scoring, error) {
 		model, scenario, round = orElse(model, r.Model), orElse(scenario, r.Scenario), orElse(round, r.Round)
 		s.dataset = orElse(s.dataset, datasetOf(s.log, r))
 		s.folder = orElse(s.folder, s.log)
-		s.log = filepath.Join(s.log, run.LogFolder)
+		if s.log, err = logFolderOf(s.log); err != nil {
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "log", Err: err, Hint: "Copy the run's whole folder"}
+		}
 	}
 	if info, err := os.Stat(s.log); err == nil && info.IsDir() {
 		s.log = filepath.Join(s.log, mllog.AccuracyName)
+	} else if file, err := filepath.EvalSymlinks(s.log); err == nil { // the user's own link; those inside of a folder are not followed
+		s.log = file
 	}
 	s.folder = orElse(s.folder, filepath.Dir(s.log))
 	for _, needed := range []struct{ name, value string }{{"model", model}, {"dataset", s.dataset}} {
@@ -100,6 +105,20 @@ func findScoring(c *cli.Context) (*scoring, error) {
 		}
 	}
 	return s, nil
+}
+
+// logFolderOf is the folder of LoadGen's logs in a run's folder. A link in its place leads to another run's.
+func logFolderOf(folder string) (string, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	logs, err := atomicfile.FolderIn(root, run.LogFolder)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(folder, run.LogFolder), logs.Close()
 }
 
 func orElse(a, b string) string {

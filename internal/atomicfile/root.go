@@ -132,6 +132,22 @@ func OpenIn(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
+// OpenBelow opens the regular file name below a folder for reading. The folder's path is the user's own and may be a link; no component of
+// name may. An error is a *fs.PathError.
+func OpenBelow(folder, name string) (*os.File, error) {
+	root, err := os.OpenRoot(filepath.Clean(folder))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := OpenIn(root, name)
+	var system *fs.PathError
+	if err != nil && !errors.As(err, &system) {
+		err = &fs.PathError{Op: "open", Path: filepath.Join(folder, name), Err: err}
+	}
+	return f, err
+}
+
 func regularIn(dir *os.Root, base string) (fs.FileInfo, error) {
 	info, err := dir.Lstat(base)
 	switch {

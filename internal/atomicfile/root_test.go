@@ -183,3 +183,24 @@ func TestTemporaryFileIsCreated(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrExist)
 	require.Equal(t, precious, readFile(t, filepath.Join(b.inside, "there")))
 }
+
+func TestOpenBelow(t *testing.T) {
+	folder, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "log"), []byte("x"), 0o644))
+	require.NoError(t, os.Symlink("log", filepath.Join(folder, "other")))
+	require.NoError(t, os.Symlink(folder, link))
+	for _, path := range []string{folder, link} {
+		f, err := OpenBelow(path, "log")
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	var system *fs.PathError
+	for _, name := range []string{"other", "none", "."} {
+		_, err := OpenBelow(folder, name)
+		require.ErrorAs(t, err, &system, name)
+		require.Equal(t, name == "other", IsLink(err))
+		require.Equal(t, name == "none", errors.Is(err, fs.ErrNotExist))
+	}
+	_, err := OpenBelow(filepath.Join(folder, "none"), "log")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}

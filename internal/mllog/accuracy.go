@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 )
 
 // MaxRecord is the longest record of an accuracy log that is read: 128 MiB of answer bytes.
@@ -32,7 +31,7 @@ type Accuracy struct {
 
 // ReadAccuracyFile is ReadAccuracy of a file.
 func ReadAccuracyFile(path string, fn func(*AccuracyEntry) error) (Accuracy, error) {
-	f, err := os.Open(path)
+	f, err := openLog(path)
 	if err != nil {
 		return Accuracy{}, fmt.Errorf("reading LoadGen's accuracy log %s: %w", path, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 )
 
@@ -30,7 +29,7 @@ type Detail struct {
 
 // ReadDetailFile is ReadDetail of a file.
 func ReadDetailFile(path string, fn func(*Entry) error) (Detail, error) {
-	f, err := os.Open(path)
+	f, err := openLog(path)
 	if err != nil {
 		return Detail{}, fmt.Errorf("reading LoadGen's detail log %s: %w", path, err)
 	}

@@ -7,5 +7,5 @@
 // In: a path or an io.Reader. Out: entries one at a time (ReadDetail, ReadAccuracy), or what one test's folder says as
 // a whole (Summarize): verdict, counts of errors, result keys, whether the files have their end.
 //
-// It imports nothing of the project. Format: spec/loadgen-engine.md §6, §7.
+// A log is a regular file: a link in the place of one is an error. Format: spec/loadgen-engine.md §6, §7.
 package mllog

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 )
 
 // ReadAccuracyLines hands over the records of an accuracy log that is no whole array: one record a line, a comma behind it or
 // not. Lines that can not be read are left out and counted, as the reference for deepseek-r1 does (spec/accuracy.md §1).
 func ReadAccuracyLines(path string, fn func(*AccuracyEntry) error) (a Accuracy, left int, err error) {
-	f, err := os.Open(path)
+	f, err := openLog(path)
 	if err != nil {
 		return a, 0, fmt.Errorf("reading LoadGen's accuracy log %s: %w", path, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -182,7 +181,7 @@ var footers = []string{
 const maxSummary = 4 << 20
 
 func (r *Result) readSummary(path string) error {
-	f, err := os.Open(path)
+	f, err := openLog(path)
 	if err != nil {
 		return fmt.Errorf("reading LoadGen's summary %s: %w", path, err)
 	}
@@ -238,7 +237,7 @@ const accuracyEdge = 64
 
 // checkAccuracy wants the brackets around an accuracy log, and no NUL byte between them.
 func (r *Result) checkAccuracy(path string) error {
-	f, err := os.Open(path)
+	f, err := openLog(path)
 	if err != nil {
 		return fmt.Errorf("reading LoadGen's accuracy log %s: %w", path, err)
 	}
