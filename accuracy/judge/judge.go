@@ -89,14 +89,14 @@ func (j *Judge) mbxp(ctx context.Context, task accuracy.CodeTask) (bool, error) 
 	case task.Tests == "":
 		return false, unjudged("the data set has no tests for them")
 	}
-	result, err := sandbox.Run(ctx, r.program(r.join(task.Code, task.Tests, entry)), r.limits(mbxpSeconds*time.Second))
+	a, err := r.attempt(ctx, task.Code, task.Tests, entry, r.limits(mbxpSeconds*time.Second))
 	if err != nil {
 		return false, err
 	}
-	if module := r.lacks(result.Stderr, task.Tests); module != "" {
+	if module := r.lacks(a.Stderr, task.Tests); module != "" {
 		return false, unjudged("%s: the tests need the module %s, which is not installed", language, module)
 	}
-	return result.OK(), nil
+	return a.proven, nil
 }
 
 // Times of LiveCodeBench (spec/accuracy.md §7, §9).

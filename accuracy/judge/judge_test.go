@@ -75,11 +75,6 @@ func TestMBXP(t *testing.T) {
 			}
 			passed, err := j.JudgeCode(t.Context(), accuracy.CodeTask{Benchmark: accuracy.MBXP, Question: c.question, Code: c.code, Tests: c.tests})
 			require.NoError(t, err)
-			if c.name == "python leaves at once" {
-				// The reference can not see this either: a program that ends with exit code 0 has passed.
-				require.True(t, passed)
-				return
-			}
 			require.Equal(t, c.passed, passed)
 		})
 	}

@@ -23,8 +23,9 @@ type language struct {
 	file    string   // name of the program
 	args    []string // how it is run; {self}, {also} stand for the commands
 	shell   bool     // args is one line for a shell: it compiles first
-	join    func(code, tests, entry string) map[string][]byte
-	hello   string // prints hello
+	join    func(code, tests, entry string) string
+	proof   proof
+	hello   string // a program that does something
 	heavy   bool   // reserves more addresses than it uses
 	env     []string
 }
@@ -41,46 +42,41 @@ var tools = []string{"/bin", "/usr/bin", "/usr/include", "/usr/local/include"}
 // languages are those of MBXP that the reference runs, by its names (spec/accuracy.md §5). Commands as of mxeval's executor.
 var languages = map[string]*language{
 	"python": {
-		command: "python3", ask: []string{"-I", "-c", "import sys; print(sys.executable); print(sys.base_prefix); print(sys.prefix)"}, file: "main.py", args: []string{"-B", "main.py"},
-		join: joinPython, hello: "print('hello')", env: []string{"PYTHONHASHSEED=0", "PYTHONUTF8=1"},
+		command: "python3", ask: []string{"-I", "-c", "import sys; print(sys.executable); print(sys.base_prefix); print(sys.prefix)"}, file: "program.py", args: []string{"-B", "main.py"},
+		join: joinPython, proof: proof{"proof.py", "main.py", ""}, hello: "print('hello')", env: []string{"PYTHONHASHSEED=0", "PYTHONUTF8=1"},
 	},
-	"javascript": {command: "node", ask: []string{"-p", "process.execPath"}, view: nodeModules, file: "main.js", args: []string{"main.js"}, join: joined("main.js"), hello: "console.log('hello')", heavy: true},
+	"javascript": {command: "node", ask: []string{"-p", "process.execPath"}, view: nodeModules, file: "main.js", args: []string{"proof.js"}, join: joined, proof: proof{"proof.js", "proof.js", "\n;globalThis.DONE = true;\n"},
+		hello: "console.log('hello')", heavy: true},
 	"typescript": {
-		command: "tsc", also: "node", view: append(slices.Clone(nodeModules), tools...), file: "main.ts", shell: true, join: joined("main.ts"), hello: "console.log('hello')", heavy: true,
+		command: "tsc", also: "node", view: append(slices.Clone(nodeModules), tools...), file: "main.ts", shell: true, join: joined, proof: proof{"proof.js", "proof.js", "\n;(globalThis as any).DONE = true;\n"},
+		hello: "console.log('hello')", heavy: true,
 		// The compiler ends with 2 where it wrote the program in spite of type errors, which the tests' own calls of require make.
-		args: []string{"{also} {self} main.ts --target es5 --lib es2016 >&2; [ $? = 0 -o $? = 2 ] || exit 1; exec timeout 20 {also} main.js"},
+		args: []string{"{also} {self} main.ts --target es5 --lib es2016 </dev/null >&2; [ $? = 0 -o $? = 2 ] || exit 1; exec timeout 20 {also} proof.js"},
 	},
 	"cpp": {
-		command: "g++", view: tools, file: "main.cpp", shell: true, join: joined("main.cpp"), hello: "#include <cstdio>\nint main() { puts(\"hello\"); }",
-		args: []string{"{self} main.cpp -o main_cpp && exec timeout 20 ./main_cpp"},
+		command: "g++", view: tools, file: "main.cpp", shell: true, join: joinCpp, proof: proof{"proof.cpp", "proof.cpp", ""}, hello: "#include <cstdio>\nint main() { puts(\"hello\"); }",
+		args: []string{"{self} proof.cpp main.cpp -Wl,--wrap=main -o main_cpp </dev/null && exec timeout 20 ./main_cpp"},
 	},
-	"ruby": {command: "ruby", ask: []string{"-e", "puts RbConfig.ruby, RbConfig::CONFIG['prefix']"}, view: []string{"/usr/share/ruby", "/usr/share/rubygems-integration"}, file: "main.rb", args: []string{"main.rb"}, join: joined("main.rb"), hello: "puts 'hello'"},
-	"php":  {command: "php", ask: []string{"-r", "echo PHP_BINARY;"}, view: []string{"/usr/share/php", "/etc/php"}, file: "main.php", args: []string{"main.php"}, join: joined("main.php"), hello: "<?php echo \"hello\\n\";"},
+	"ruby": {command: "ruby", ask: []string{"-e", "puts RbConfig.ruby, RbConfig::CONFIG['prefix']"}, view: []string{"/usr/share/ruby", "/usr/share/rubygems-integration"}, file: "main.rb", args: []string{"proof.rb"}, join: joined, proof: proof{"proof.rb", "proof.rb", "\n$DONE = true\n"}, hello: "puts 'hello'"},
+	"php": {command: "php", ask: []string{"-r", "echo PHP_BINARY;"}, view: []string{"/usr/share/php", "/etc/php"}, file: "main.php", args: []string{"proof.php"}, join: joined, proof: proof{"proof.php", "proof.php", "\n;$GLOBALS['DONE'] = true;\n"},
+		hello: "<?php echo \"hello\\n\";"},
 }
 
-// joined puts a program and its tests into one file, as the reference does.
-func joined(file string) func(code, tests, entry string) map[string][]byte {
-	return func(code, tests, _ string) map[string][]byte { return map[string][]byte{file: []byte(code + tests)} }
-}
+// joined puts a program and its tests into one text, as the reference does.
+func joined(code, tests, _ string) string { return code + tests }
 
-// runMain runs a program as the reference does: as text in an empty module, where leaving early is failing too.
-const runMain = `import os
-try:
-    exec(compile(open("program.py").read(), "program.py", "exec"), {})
-except BaseException:
-    import traceback
-    traceback.print_exc()
-    os._exit(1)
-os._exit(0)
-`
+// joinCpp also gives the tests an assert that the program has not switched off.
+func joinCpp(code, tests, _ string) string {
+	return code + "\n#undef NDEBUG\n#undef assert\n#include <cassert>\n" + tests
+}
 
 // joinPython also calls the function check, which the tests of the real set define and do not call.
-func joinPython(code, tests, entry string) map[string][]byte {
+func joinPython(code, tests, entry string) string {
 	program := code + "\n" + tests
 	if strings.Contains(tests, "def check(") {
 		program += "\ncheck(" + entry + ")"
 	}
-	return map[string][]byte{"main.py": []byte(runMain), "program.py": []byte(program)}
+	return program
 }
 
 // runtime is a language as it is on this machine.
@@ -119,12 +115,12 @@ const trial = 2 * time.Minute
 
 // try runs the language's hello.
 func (r *runtime) try(ctx context.Context) string {
-	result, err := sandbox.Run(ctx, r.program(map[string][]byte{r.file: []byte(r.hello)}), r.limits(trial))
+	a, err := r.attempt(ctx, r.hello, "", "", r.limits(trial))
 	switch {
 	case err != nil:
 		return r.command + " can not be run in the sandbox: " + err.Error()
-	case !result.OK() || strings.TrimSpace(string(result.Stdout)) != "hello":
-		text := strings.Join(strings.Fields(string(result.Stderr)), " ")
+	case !a.proven:
+		text := strings.Join(strings.Fields(string(a.Stderr)), " ")
 		return r.command + " does not run in the sandbox: " + foreign.Line(text, 200)
 	}
 	return ""

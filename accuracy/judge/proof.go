@@ -1,0 +1,65 @@
+package judge
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"embed"
+	"encoding/hex"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/sandbox"
+)
+
+// A program ends with exit code 0 for many reasons: os._exit(0), another program in its place, a return before the tests. So the exit code
+// proves nothing. Each run has a secret on its standard input. A harness of ours reads it before the program starts, runs the program
+// with its tests, and writes the secret when the last of the tests has passed. A mark behind the tests tells the harness of an interpreter
+// that the text was run to its end.
+
+//go:embed proof
+var harnesses embed.FS
+
+// markPlace stands for the mark's name in a harness and behind the tests.
+const markPlace = "DONE"
+
+// proof is the harness of one language.
+type proof struct {
+	harness string // file in the folder proof
+	as      string // its name in the sandbox
+	end     string // stands behind the tests and sets the mark; empty: the harness sees the end otherwise
+}
+
+// attempt is one run of a program with its tests.
+type attempt struct {
+	*sandbox.Result
+	proven bool // the tests were run to their end, and all of them passed
+}
+
+// attempt runs files of a program, one of which ends with the mark.
+func (r *runtime) attempt(ctx context.Context, code, tests, entry string, l sandbox.Limits) (*attempt, error) {
+	secret, mark := token(), "done_"+token()
+	p := r.program(r.files(code, tests, entry, mark))
+	p.Stdin = []byte(secret)
+	result, err := sandbox.Run(ctx, p, l)
+	if err != nil {
+		return nil, err
+	}
+	return &attempt{result, result.OK() && bytes.Contains(result.Stdout, p.Stdin)}, nil
+}
+
+// token is a text that nobody guesses.
+func token() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}
+
+// files are the program with its tests, and the harness.
+func (l *language) files(code, tests, entry, mark string) map[string][]byte {
+	harness, err := harnesses.ReadFile("proof/" + l.proof.harness)
+	if err != nil {
+		panic(err) // the table names a file that is not embedded
+	}
+	named := func(text string) []byte { return []byte(strings.ReplaceAll(text, markPlace, mark)) }
+	return map[string][]byte{l.file: append([]byte(l.join(code, tests, entry)), named(l.proof.end)...), l.proof.as: named(string(harness))}
+}
