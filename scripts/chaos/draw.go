@@ -37,6 +37,7 @@ type scenario struct {
 	ExpectedLatency      bool
 	MaxErrors            int // -1: not given
 	FailFast             bool
+	Further              []string // flags that change how the work is done and not what comes of it
 
 	Echo       bool // the server returns ids of requests
 	NoUsage    bool // it counts no tokens
@@ -77,6 +78,9 @@ func draw(seed uint64) *scenario {
 	sc.Protocol = pick(r, protocols...)
 	sc.Client = pick(r, "loop", "loop", "loop", "loop", "unix", "https", "https", "https", "proxy", "https+proxy")
 	sc.Test = pick(r, "Offline", "Offline", "Server", "Server", "SingleStream")
+	if sc.Test == "Server" && sc.Protocol.Model == idsModel && r.IntN(3) == 0 {
+		sc.Test = "Interactive"
+	}
 	sc.Accuracy = r.IntN(3) == 0
 	sc.drawLoad(r)
 	sc.Echo = r.IntN(3) > 0
@@ -93,6 +97,7 @@ func draw(seed uint64) *scenario {
 	}
 	sc.drawFaults(r)
 	sc.drawAction(r)
+	sc.drawFurther(r)
 	return sc
 }
 
@@ -115,7 +120,7 @@ func (sc *scenario) drawLoad(r *rand.Rand) {
 				sc.Strategy, sc.Batch = "batch", 2+r.IntN(7)
 			}
 		}
-	case "Server":
+	case "Server", "Interactive":
 		sc.Queries = 520 // early stopping wants 512
 		sc.QPS = 300 + r.IntN(400)
 		sc.Stream = true
@@ -136,6 +141,25 @@ func (sc *scenario) drawBig(r *rand.Rand) {
 		sc.Queries = sc.Rows
 	}
 }
+
+// drawFurther draws flags that no outcome may depend on.
+func (sc *scenario) drawFurther(r *rand.Rand) {
+	add := func(share int, when bool, words ...string) {
+		if r.IntN(share) == 0 && when {
+			sc.Further = append(sc.Further, words...)
+		}
+	}
+	add(2, true, "--seed-override", fmt.Sprintf("%d,%d,%d", r.Uint32(), r.Uint32(), r.Uint32()))
+	add(6, sc.paced(), "--server-coalesce-queries", "1")
+	add(6, true, "--request-memory", "1KiB") // the requests lie in the scratch file
+	add(6, true, "--coalesce-wakeups", "0")
+	add(6, true, "--log-format", "json")
+	add(6, !sc.JSON, "--quiet")
+	add(6, len(sc.Faults) == 0 && sc.Action == "", "--warmup") // of which a fault would say nothing of any sample
+}
+
+// paced reports whether LoadGen issues by a schedule.
+func (sc *scenario) paced() bool { return sc.Test == "Server" || sc.Test == "Interactive" }
 
 func (sc *scenario) drawHabits(r *rand.Rand) {
 	sc.Habits = Habits{Group: 1 + r.IntN(4), DataField: "data: "}
@@ -161,7 +185,7 @@ func (sc *scenario) drawHabits(r *rand.Rand) {
 	if r.IntN(4) == 0 {
 		sc.CloseEvery = pick(r, 1, 2, 20)
 	}
-	if r.IntN(20) == 0 && sc.Test == "Server" {
+	if r.IntN(20) == 0 && sc.paced() {
 		sc.ConnLimit = 4 + r.IntN(20)
 	}
 }
@@ -247,14 +271,14 @@ func (sc *scenario) args(folder string, urls []string, proxy, ca string) []strin
 	add(sc.Test == "Offline" && (sc.Strategy == "window" || sc.Strategy == "batch"), "--concurrency", strconv.Itoa(sc.Concurrency))
 	add(sc.Test == "Offline" && sc.Stream, "--stream")
 	add(sc.Batch > 0, "--batch-size", strconv.Itoa(sc.Batch))
-	add(sc.Test == "Server", "--target-qps", strconv.Itoa(sc.QPS), "--ttft-limit", "30s", "--tpot-limit", "10s")
+	add(sc.paced(), "--target-qps", strconv.Itoa(sc.QPS), "--ttft-limit", "30s", "--tpot-limit", "10s")
 	add(sc.Test == "SingleStream" && (sc.ExpectedLatency || sc.NoPreflight), "--expected-latency", "10ms")
 	add(sc.NoPreflight, "--no-preflight-query")
 	add(sc.MaxErrors >= 0, "--max-errors", strconv.Itoa(sc.MaxErrors))
 	add(sc.FailFast, "--fail-fast")
 	add(sc.tls(), "--ca-file", ca)
 	add(sc.proxied(), "--proxy", proxy)
-	return list
+	return append(list, sc.Further...)
 }
 
 // String is the scenario in a few words.

@@ -321,7 +321,7 @@ func (j *judge) samplesHold() {
 
 // wrong is a false record: a violation, whatever the verdict, unless the run is known to be worthless by poison.
 func (j *judge) wrong(format string, args ...any) {
-	if j.record.Verdict != "VALID" && len(j.poison) > 0 {
+	if j.record.Verdict != "VALID" && (len(j.poison) > 0 || j.has("unasked_answers")) {
 		return // the run says that its answers can not be trusted
 	}
 	j.violate(format, args...)

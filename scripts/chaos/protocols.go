@@ -37,8 +37,8 @@ var protocols = []protocol{
 	{Backend: "openai", API: "chat", Model: textModel, Prompt: "text", Path: "/v1/chat/completions", wire: chat, Named: true},
 }
 
-// identified reports whether the server returns the ids of requests in this test.
-func (s *scenario) identified() bool { return s.Protocol.Echo && s.Echo }
+// identified reports whether the server returns the ids of requests in this test, and the preflight finds out.
+func (s *scenario) identified() bool { return s.Protocol.Echo && s.Echo && !s.NoPreflight }
 
 // counted reports whether an answer to a prompt of another length shows by its count.
 func (s *scenario) counted() bool { return s.Protocol.Counts && !s.NoUsage && s.Batch == 0 }

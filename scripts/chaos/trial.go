@@ -121,6 +121,8 @@ func (t *trial) urls() (urls []string, proxy string) {
 			urls = append(urls, "unix://"+s.address)
 		case "proxy":
 			urls = append(urls, fmt.Sprintf("http://server-%d.example:8000", i))
+		case "https+proxy":
+			urls = append(urls, fmt.Sprintf("https://server-%d.example:8443", i))
 		default:
 			scheme := "http://"
 			if t.sc.tls() {
@@ -210,7 +212,7 @@ func authority(path string) (*tls.Config, error) {
 	}
 	x := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "chaos"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"*.example"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
 	if err != nil {
