@@ -66,11 +66,16 @@ func (s *Shard) Park() bool {
 }
 
 // Unpark takes the announcement back, after FD became readable or the wait was given up, and swallows the wake-up where there
-// was one. The issue thread may still be about to write it: then FD becomes readable once more, for nothing.
+// was one. The issue thread may still be about to write it: then FD becomes readable once more and stays so until the next
+// wake-up, which is why FD has to be watched edge-triggered.
 func (s *Shard) Unpark() {
-	if atomic.SwapUint32(s.park, 0) == 1 {
-		return
+	if atomic.SwapUint32(s.park, 0) == 0 {
+		s.swallow()
 	}
+}
+
+// swallow makes FD wait for the next wake-up.
+func (s *Shard) swallow() {
 	var counter [8]byte
 	_, _ = unix.Read(int(s.ring.event_fd), counter[:]) // EAGAIN: nobody had woken us
 }
@@ -98,8 +103,11 @@ func (s *Shard) Wait(dst []Query, timeout time.Duration) (n int, open bool) {
 		}
 		if s.Park() {
 			fds := [1]unix.PollFd{{Fd: int32(s.ring.event_fd), Events: unix.POLLIN}}
-			_, _ = unix.Poll(fds[:], int(left/time.Millisecond)+1) // an interrupted wait is a short one
-			s.Unpark()
+			n, _ := unix.Poll(fds[:], int(left/time.Millisecond)+1) // an interrupted wait is a short one
+			atomic.StoreUint32(s.park, 0)
+			if n > 0 {
+				s.swallow() // also a wake-up that came too late for the wait before: poll would return at once for it, for ever
+			}
 		}
 	}
 }
