@@ -31,7 +31,7 @@ type Backend struct {
 // group is the samples of one batch. The source fills it; the backend's thread has it from then on until its completion.
 type group struct {
 	queries []loadgen.Query
-	body    []byte
+	body    []byte // written once: net/http may read it after the batch has its answer
 	lengths []int // ids of each prompt; -1: it is text
 	seen    []bool
 	times   []span // of a stream, by sample
@@ -121,7 +121,7 @@ func (b *Backend) put(queries []loadgen.Query) int {
 		b.groups.Store(&groups)
 	}
 	g := groups[slot]
-	g.queries, g.body, g.lengths = append(g.queries[:0], queries...), g.body[:0], g.lengths[:0]
+	g.queries, g.body, g.lengths = append(g.queries[:0], queries...), nil, g.lengths[:0]
 	g.times = append(g.times[:0], make([]span, len(queries))...)
 	return slot
 }
@@ -150,13 +150,14 @@ func (b *Backend) request(slot int) []byte {
 	if len(g.body) > 0 {
 		return g.body
 	}
-	requests := make([][]byte, len(g.queries))
+	requests, size := make([][]byte, len(g.queries)), 0
 	for i := range g.queries {
 		requests[i] = b.config.Request(g.queries[i].Index)
+		size += len(requests[i]) + len(",")
 	}
 	for i := range b.frames {
 		f := &b.frames[i]
-		body, ok := f.join(g.body[:0], requests)
+		body, ok := f.join(make([]byte, 0, size+len("[]")), requests)
 		if !ok {
 			continue
 		}
