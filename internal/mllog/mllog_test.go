@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,6 +52,9 @@ func TestValues(t *testing.T) {
 		{`"tail \"`, `tail \`},
 		{`"C:\dir"`, `C:\dir`},
 		{`"line\nbreak"`, "line\nbreak"},
+		{`"\tfirst"`, "\tfirst"},
+		{`""`, ""},
+		{`"`, `"`},
 		{`"x", "time_ms": 1, "y"`, `x", "time_ms": 1, "y`},
 		{`12`, int64(12)},
 		{`16159082839903944936`, uint64(16159082839903944936)},
@@ -293,6 +297,56 @@ func TestSummarizeOfAFolderWithoutLogs(t *testing.T) {
 	require.ErrorContains(t, err, "no LoadGen log in")
 }
 
+// A file that can not be read is an error, never a whole log.
+func TestSummarizeOfUnreadableLogs(t *testing.T) {
+	for name := range performanceLog("VALID") {
+		dir := writeLogs(t, performanceLog("VALID"))
+		require.NoError(t, os.Remove(filepath.Join(dir, name)))
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+		_, err := Summarize(dir)
+		require.ErrorContains(t, err, filepath.Join(dir, name))
+		require.ErrorIs(t, err, syscall.EISDIR)
+	}
+}
+
+// A log that is no array is read line by line; what is no record is counted and left out.
+func TestAccuracyLines(t *testing.T) {
+	record := func(id int, data string) string {
+		return fmt.Sprintf(`{ "seq_id" : %d, "qsl_idx" : 5, "data" : "%s" }`, id, data)
+	}
+	long := strings.Repeat("ab", 2*readBuffer)
+	text := strings.Join([]string{
+		"[", record(0, "00") + ",", "  " + record(1, "01") + " ,\r", "", "junk", record(2, long), record(3, "0"), record(4, "04")[1:], record(5, "05") + "x", "]",
+		record(6, "06"),
+	}, "\n")
+	path := filepath.Join(t.TempDir(), AccuracyName)
+	for _, end := range []string{"", "\n"} {
+		require.NoError(t, os.WriteFile(path, []byte(text+end), 0o644))
+		var ids, records []int
+		a, left, err := ReadAccuracyLines(path, func(e *AccuracyEntry) error {
+			ids, records = append(ids, int(e.SeqID)), append(records, e.Record)
+			if e.SeqID == 2 {
+				require.Equal(t, long, hex.EncodeToString(e.Data))
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, []int{0, 1, 2, 6}, ids)
+		require.Equal(t, []int{1, 2, 3, 4}, records)
+		require.Equal(t, Accuracy{Records: 4}, a)
+		require.Equal(t, 4, left)
+	}
+	stop := errors.New("enough")
+	a, _, err := ReadAccuracyLines(path, func(*AccuracyEntry) error { return stop })
+	require.ErrorIs(t, err, stop)
+	require.ErrorContains(t, err, path+": record 1")
+	require.Equal(t, 1, a.Records)
+	_, _, err = ReadAccuracyLines(t.TempDir(), func(*AccuracyEntry) error { return nil })
+	require.ErrorIs(t, err, syscall.EISDIR)
+	_, _, err = ReadAccuracyLines(path+"x", func(*AccuracyEntry) error { return nil })
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
 func TestAccuracyOfBrokenLogs(t *testing.T) {
 	const one = `{ "seq_id" : 3, "qsl_idx" : 5, "data" : "DEAD0B", "token_data" : "07000000", "token_count" : 3 }`
 	for name, c := range map[string]struct {
@@ -307,6 +361,7 @@ func TestAccuracyOfBrokenLogs(t *testing.T) {
 		"cut after the comma": {"[\n" + one + ",\n", Accuracy{Records: 1, Truncated: true}, ""},
 		"one line":            {"[" + one + "," + one + "]", Accuracy{Records: 2}, ""},
 		"no list":             {"hello", Accuracy{}, `'h' stands where the opening [ is expected`},
+		"another bracket":     {"[(" + one[1:] + "]", Accuracy{}, `after record 0: '(' stands where a record or the closing ] is expected`},
 		"more after the end":  {"[]x", Accuracy{}, `'x' stands where the end of the file is expected`},
 		"no comma is fine":    {"[" + one + one + "]", Accuracy{Records: 2}, ""},
 		"odd hex":             {strings.Replace("["+one+"]", "DEAD0B", "DEAD0", 1), Accuracy{Records: 1}, "record 1: its data is not hexadecimal"},

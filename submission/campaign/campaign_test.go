@@ -506,7 +506,8 @@ func TestInterruption(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, map[string]string{"Offline/accuracy": c.act})
-			s.grace = time.Second
+			s.grace, s.Wait = time.Second, time.Minute
+			s.Ready = func(ctx context.Context) error { return ctx.Err() }
 			ctx, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)
 			mark := filepath.Join(s.folder(s.Tasks[2].Step), run.ConfigName)
@@ -527,6 +528,7 @@ func TestInterruption(t *testing.T) {
 			require.Equal(t, c.state, out[2].Entry.Status)
 			require.Equal(t, c.exit, out[2].Entry.Exit)
 			require.Len(t, s.ran, 3, "nothing is started after a signal")
+			require.NotContains(t, strings.Join(s.told, "\n"), "its endpoint is gone")
 			require.NotZero(t, ExitCode(out))
 			s.acts = nil
 			require.Empty(t, undone(s.resume()))
@@ -595,6 +597,40 @@ func TestAnEndpointThatComesAndGoes(t *testing.T) {
 	require.Equal(t, Invalid, undone(out)["Server/performance"])
 	require.Equal(t, regained+2, out[6].Entry.Attempts, "those that the endpoint cost, and the two of any step")
 	require.Equal(t, regained, strings.Count(strings.Join(s.told, "\n"), "Server/performance is invalid, and its endpoint is gone"))
+}
+
+// Only a step that failed while its endpoint is gone, and is waited for, is done again.
+func TestStepsThatAnEndpointDoesNotCost(t *testing.T) {
+	for name, c := range map[string]struct {
+		step, act string
+		wait      time.Duration
+		asked     bool
+	}{
+		"a step that is done":           {"Server/performance", "", time.Minute, true},
+		"a score":                       {"Server/score", "low score", time.Minute, true},
+		"an endpoint not waited for":    {"Server/performance", "invalid", 0, true},
+		"an endpoint that is not asked": {"Server/performance", "invalid", time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, map[string]string{c.step: c.act})
+			s.Wait = c.wait
+			if gone := false; c.asked {
+				s.Ready = func(context.Context) error {
+					if !gone && slices.Contains(s.ran, c.step) {
+						gone = true
+						return errors.New("connection refused")
+					}
+					return nil
+				}
+			}
+			out, err := s.do(context.Background())
+			require.Equal(t, c.wait == 0, err != nil, "the next step asks once")
+			i := slices.IndexFunc(out, func(o Outcome) bool { return o.Step.ID() == c.step })
+			require.Equal(t, 1, out[i].Entry.Attempts)
+			require.NotContains(t, strings.Join(s.told, "\n"), "its endpoint is gone")
+		})
+	}
 }
 
 // A server that nobody will start again is not waited for, neither before a step nor to do one again.
