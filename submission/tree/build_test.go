@@ -241,6 +241,34 @@ func TestOpenTakesALowScore(t *testing.T) {
 	require.Equal(t, benchmarkName, report.Results[0].Model)
 }
 
+// What requests ask for is fixed in closed and network, and not in open; a rehearsal is told by its tests.
+func TestWhereBreachesCount(t *testing.T) {
+	for _, division := range layout.Divisions() {
+		for _, rehearsal := range []bool{false, true} {
+			t.Run(fmt.Sprint(division, " ", rehearsal), func(t *testing.T) {
+				t.Parallel()
+				e := campaign(t)
+				e.eachRun(func(l layout.Leaf) {
+					if division == layout.Network {
+						e.edit(l, run.LogFolder+"/"+mllog.DetailName, `"sut_name", "value": "`, `"sut_name", "value": "Network SUT `)
+					}
+				})
+				e.record(leafOf(models.Server, layout.Accuracy), func(r *run.Record) {
+					r.Breaches = []run.Breach{{Code: "sampling_top_p", Sent: "0.9", Required: "1", Source: "the rules"}}
+					r.Rehearsal = rehearsal
+				})
+				o := e.options()
+				o.Division, o.Rehearsal = division, rehearsal
+				if division == layout.Open || rehearsal {
+					require.Equal(t, rehearsal, e.build(o).Rehearsal)
+					return
+				}
+				require.Contains(t, e.refused(o, "breach@Server/accuracy").Error(), "0.9 is sent")
+			})
+		}
+	}
+}
+
 func TestTheNetworkDivisionWantsItsNameInTheLog(t *testing.T) {
 	e := campaign(t)
 	o := e.options()
@@ -315,11 +343,15 @@ func TestAnInterruptedBuildIsGoneOnWith(t *testing.T) {
 	all := b.entries
 	b.entries = all[:len(all)/2]
 	part := output + partSuffix
-	require.NoError(t, b.fill(ctx, part))
+	require.NoError(t, os.Mkdir(part, 0o755))
+	opened, err := os.OpenRoot(part)
+	require.NoError(t, err)
+	defer opened.Close()
+	require.NoError(t, b.fill(ctx, opened))
 	e.write(filepath.Join(part, "closed/stray/file"), "of another build")
 	e.write(filepath.Join(part, all[0].to), "half a fi")
 	end(errors.New("the power went"))
-	require.ErrorContains(t, b.fill(ctx, part), "the power went")
+	require.ErrorContains(t, b.fill(ctx, opened), "the power went")
 	require.NoDirExists(t, output)
 
 	o := e.options()

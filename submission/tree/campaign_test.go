@@ -53,6 +53,7 @@ func campaign(t testing.TB) *example {
 		}
 		e.write(filepath.Join(leafOf(s, layout.Performance).Folder(e.folder), run.PreflightName), encoded(t, run.Preflight{Endpoints: []*backends.Probe{{Server: "vllm", Version: "9.9"}}}))
 		audit := leafOf(s, compliance.Test06)
+		e.copy(filepath.Join(from, "TEST06/accuracy", mllog.AccuracyName), filepath.Join(audit.Folder(e.folder), run.LogFolder, mllog.AccuracyName))
 		e.copy(filepath.Join(from, "TEST06/verify_accuracy.txt"), filepath.Join(audit.Verified(e.folder), "verify_accuracy.txt"))
 		e.copy(filepath.Join(audit.Folder(e.folder), run.LogFolder, mllog.AccuracyName), filepath.Join(audit.Verified(e.folder), "accuracy", mllog.AccuracyName))
 		e.verdict(s, true)
