@@ -35,6 +35,7 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.models.end(t.ended == nil)
 	lost := errors.Join(t.failures.close(), t.freeReserve())
 	gone := t.folderLost()
 	if gone != nil {
@@ -100,7 +101,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Tool: ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
 		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel, Round: p.Round.Name,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
-		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes),
+		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes, t.models.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
 		LatencyS:  Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
 		Answers:   t.answers(),
@@ -124,6 +125,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		plan: p, record: r, logs: logs, score: result, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),
 		tokens: t.firstTokens(), medianN: medianOutput(data.Entries),
 	}
+	r.otherModels = t.models.others
 	r.Verdict, r.Reasons = e.judge()
 	return r
 }

@@ -70,9 +70,10 @@ type Record struct {
 	Tails      []Tail            `json:"tails,omitempty"`    // of a Server test: how it stands against LoadGen's early-stopping criterion
 	Files      map[string]string `json:"files"`
 
-	oneToken     int   // successful answers of one token
-	otherPrompts int   // successful answers to a prompt that is not as long as the one that was sent, as the server counts
-	misreported  int64 // reports of samples that were none: second ones, and of samples that LoadGen had not issued
+	otherModels  []string // sentences on endpoints that served another model
+	oneToken     int      // successful answers of one token
+	otherPrompts int      // successful answers to a prompt that is not as long as the one that was sent, as the server counts
+	misreported  int64    // reports of samples that were none: second ones, and of samples that LoadGen had not issued
 }
 
 // Tool says what made the record.

@@ -75,6 +75,12 @@ func (d Driver) Open(c *backends.Config) (backends.Backend, error) {
 	return client.New(c, p)
 }
 
+// AskModel asks one endpoint for the model that it serves.
+func (d Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.Config) (map[string]string, error) {
+	p := newProber(d, e, c)
+	return p.AskModel(ctx, p.models)
+}
+
 // Probe asks one endpoint for its version and its models and, with generate, for one short answer. Its errors are
 // *backends.EndpointError where the endpoint is at fault.
 func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
