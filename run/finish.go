@@ -61,6 +61,9 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 	if !slices.Equal(states, t.logs.states()) {
 		r.lose(errors.New("another program changed LoadGen's logs after the test had ended"))
 	}
+	if words := r.Overruled(); words != "" {
+		r.Notes = append(r.Notes, words)
+	}
 	if err := atomicfile.WriteJSON(t.path(RecordName), r); err != nil {
 		return nil, err
 	}

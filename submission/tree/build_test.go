@@ -82,6 +82,7 @@ func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
 			t.Run(round.Name+" "+division, func(t *testing.T) {
 				t.Parallel()
 				e := campaign(t)
+				e.round = round.Name
 				current, err := rounds.Find(rounds.Current)
 				require.NoError(t, err)
 				e.eachRun(func(l layout.Leaf) {
@@ -138,15 +139,19 @@ func TestRunsThatAreRefused(t *testing.T) {
 			})
 		}, []string{"verdict@Server/performance"}, "INVALID; failed_samples: 3 failed"},
 		{"a run was interrupted", func(e *example) {
-			e.record(server(layout.Accuracy), func(r *run.Record) { r.Verdict = run.Interrupted })
+			e.record(server(layout.Accuracy), func(r *run.Record) {
+				r.Verdict, r.Reasons = run.Interrupted, []run.Cause{{Code: "interrupted", Text: "a signal"}}
+			})
 		}, []string{"verdict@Server/accuracy"}, "INTERRUPTED"},
 		{"an audit lies where the performance run should", func(e *example) {
-			e.record(server(layout.Performance), func(r *run.Record) { r.Files[run.AuditName] = "of some audit" })
+			e.record(server(layout.Performance), func(r *run.Record) { r.Files[run.AuditName] = strings.Repeat("b", 64) })
 		}, []string{"other_test@Server/performance"}, "an audit of"},
 		{"an audit was run without its configuration", func(e *example) {
 			e.record(server(compliance.Test06), func(r *run.Record) { delete(r.Files, run.AuditName) })
 		}, []string{"other_test@Server/TEST06"}, "performance of"},
-		{"a run is of another test", func(e *example) { e.record(server(layout.Accuracy), func(r *run.Record) { r.Mode = "performance" }) }, []string{"other_test@Server/accuracy"}, "performance"},
+		{"a run is of another test", func(e *example) {
+			e.record(server(layout.Accuracy), func(r *run.Record) { r.Mode, r.Accuracy = "performance", nil })
+		}, []string{"other_test@Server/accuracy"}, "performance"},
 		{"a run is a rehearsal", func(e *example) {
 			e.record(server(layout.Performance), func(r *run.Record) { r.Rehearsal, r.RehearsalReasons = true, []string{"64 of 13368 rows"} })
 		}, []string{"rehearsal@Server/performance"}, "64 of 13368 rows"},
@@ -156,7 +161,7 @@ func TestRunsThatAreRefused(t *testing.T) {
 			})
 		}, []string{"breach@Server/performance"}, "0.7 is sent, and the closed division wants 0"},
 		{"a log has no end", func(e *example) {
-			e.record(server(layout.Performance), func(r *run.Record) { r.LoadGen.Complete = false })
+			e.tampered(server(layout.Performance), func(r *run.Record) { r.LoadGen.Complete = false })
 		}, []string{"log_incomplete@Server/performance"}, "end"},
 		{"a log was altered", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Performance), run.LogFolder, mllog.SummaryName), "Result is : VALID")
@@ -305,7 +310,7 @@ func TestTheMachineFillsTheSystemOfALocalServer(t *testing.T) {
 	delete(o.Description.System, "host_storage_type")
 	e.refused(o, "empty@system.host_processor_model_name", "empty@system.host_storage_type")
 
-	host := hostinfo.Facts{CPUModel: "Measured CPU", CPUs: 4, MemoryBytes: 1 << 34}
+	host := hostinfo.Facts{CPUModel: "Measured CPU", CPUs: 4, MemoryBytes: 1 << 34, GPUs: []hostinfo.GPU{}}
 	e.record(leafOf(models.Offline, layout.Performance), func(r *run.Record) {
 		r.Host, r.Endpoints = host, []run.EndpointCounts{{URL: "http://127.0.0.1:8000"}, {URL: "http://localhost:1"}}
 	})
