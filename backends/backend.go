@@ -255,6 +255,15 @@ type Driver interface {
 	Probe(ctx context.Context, e Endpoint, c *Config, sample *datasets.Sample, generate bool) (*Probe, error)
 }
 
+// TextOnly is what a driver may also be: one whose servers take text and never token ids.
+type TextOnly interface{ TextOnly() }
+
+// SendsText reports whether requests carry text or messages even where a sample has token ids too.
+func SendsText(d Driver, api string) bool {
+	_, only := d.(TextOnly)
+	return only || api == "chat"
+}
+
 // CacheEmptier is what a driver may also be: one whose servers can be told to forget the prompts they have seen.
 type CacheEmptier interface {
 	// EmptyCache tells one endpoint, and waits for it to have no request that holds on to a prompt. offered is false where the

@@ -140,6 +140,8 @@ func (s *faultServer) serve(c net.Conn) {
 var facts = map[string]string{
 	"/v1/models":      `{"object":"list","data":[{"id":"m","object":"model","max_model_len":8192}]}`,
 	"/version":        `{"version":"0.32.0"}`,
+	"/api/version":    `{"version":"0.17.4"}`,
+	"/api/tags":       `{"models":[{"name":"m","model":"m"}]}`,
 	"/get_model_info": `{"model_path":"m","is_generation":true}`,
 	"/health":         "",
 }

@@ -161,6 +161,7 @@ func (t *test) writeRequests(data *ledger.Test) error {
 func (t *test) count(r *Record, data *ledger.Test) {
 	c := ledger.Counts{Issued: int64(len(data.Entries))}
 	failed, sources := map[string]int64{}, map[string]bool{}
+	sendsIDs := !t.plan.sendsText()
 	for i := range data.Entries {
 		e := &data.Entries[i]
 		if !e.Succeeded() {
@@ -177,7 +178,7 @@ func (t *test) count(r *Record, data *ledger.Test) {
 		if e.OutputTokens == 1 {
 			r.oneToken++
 		}
-		if sent := t.promptTokens(int(e.Index)); sent > 0 && e.InputTokens > 0 && int(e.InputTokens) != sent {
+		if sent := t.promptTokens(int(e.Index)); sendsIDs && sent > 0 && e.InputTokens > 0 && int(e.InputTokens) != sent {
 			r.otherPrompts++
 		}
 	}
@@ -193,9 +194,9 @@ func (t *test) count(r *Record, data *ledger.Test) {
 	}
 }
 
-// promptTokens is how many token ids are in a sample's request; 0: it carries text, whose tokens are the server's to count.
+// promptTokens is the number of a sample's token ids; 0: it has text only, whose tokens are the server's to count.
 func (t *test) promptTokens(index int) int {
-	if t.config.API == "chat" || index < 0 || index >= len(t.dataset.Samples) {
+	if index < 0 || index >= len(t.dataset.Samples) {
 		return 0
 	}
 	return len(t.dataset.Samples[index].InputIDs)

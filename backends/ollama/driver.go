@@ -66,6 +66,9 @@ func (Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte
 	return openai.Ollama.Encode(dst, &text, c)
 }
 
+// TextOnly marks that Ollama takes no token ids on any route.
+func (Driver) TextOnly() {}
+
 // Open makes a backend on the HTTP client that fits the endpoints.
 func (d Driver) Open(c *backends.Config) (backends.Backend, error) {
 	p, err := d.Protocol(c)
