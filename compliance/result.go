@@ -33,6 +33,14 @@ type Finding struct {
 	Count    int      `json:"count,omitempty"` // how many records have it; Text tells the first
 }
 
+// Words is the text, with the number of records that have it where there are several.
+func (f Finding) Words() string {
+	if f.Count < 2 {
+		return f.Text
+	}
+	return fmt.Sprintf("%s (%d records have it)", f.Text, f.Count)
+}
+
 // Log is a log that a submission carries beside the verify files.
 type Log struct {
 	From string // path as it is now

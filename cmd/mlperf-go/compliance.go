@@ -183,7 +183,7 @@ func (p *program) verify(in compliance.Input, test, folder string) error {
 	}
 	fmt.Fprintf(p.stdout, "%s  official reading %s, strict reading %s\n", r.Test, official, strict)
 	for _, f := range r.Strict {
-		fmt.Fprintf(p.stdout, "  %s %s: %s\n", f.Severity, f.Code, f.Text)
+		fmt.Fprintf(p.stdout, "  %s %s: %s\n", f.Severity, f.Code, f.Words())
 	}
 	return nil
 }

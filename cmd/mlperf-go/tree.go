@@ -107,7 +107,7 @@ func (p *program) checkTree(c *cli.Context) error {
 			return err
 		}
 	}
-	if !r.Valid && !r.OnlyRehearsal() {
+	if !r.OnlyRehearsal() { // a valid tree has no error at all
 		p.exit = run.ExitInvalid
 	}
 	if p.json {

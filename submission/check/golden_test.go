@@ -44,6 +44,7 @@ const detailSuffix = "/performance/run_1/mlperf_log_detail.txt"
 func (c recorded) requireCompat(t *testing.T, r *Report) {
 	t.Helper()
 	require.Equal(t, c.Expect.ExitCode == 0, r.Valid, "%s: %v", c.Note, r.Findings)
+	require.Equal(t, c.Expect.ExitCode == 0, r.OnlyRehearsal(), "which is what the command's exit code comes from")
 	if c.Expect.Crash != "" {
 		return // the official checker says nothing more
 	}

@@ -44,7 +44,7 @@ type Result struct {
 	Valid     bool    `json:"valid"`
 	Metric    float64 `json:"metric"` // 0 where there is none
 	Unit      string  `json:"unit"`
-	Rehearsal bool    `json:"rehearsal"` // it carries a rehearsal's mark, and its only errors are of class rehearsal
+	Rehearsal bool    `json:"rehearsal"` // under Strict: it carries a rehearsal's mark, and its only errors are of class rehearsal
 
 	row row // of the summary CSV; empty where the result is not valid
 }
@@ -73,13 +73,10 @@ func finite(f float64) float64 {
 }
 
 // OnlyRehearsal reports whether the only thing wrong with the tree is that it is a rehearsal and says so: every error is of class
-// rehearsal, and every result that has one carries the mark (layout.RehearsalKey). A valid tree has no error. Under Compat a rehearsal
-// is as wrong as for the official checker, which knows none.
+// rehearsal, and every result that has one carries the mark (layout.RehearsalKey). A valid tree has no error. Under Compat no result is
+// a rehearsal: the official checker knows none.
 func (r *Report) OnlyRehearsal() bool {
-	if r.Valid || r.Mode == Compat {
-		return r.Valid
-	}
-	return r.shortened() && !slices.ContainsFunc(r.Results, func(one Result) bool { return !one.Valid && !one.Rehearsal })
+	return r.Valid || r.shortened() && !slices.ContainsFunc(r.Results, func(one Result) bool { return !one.Valid && !one.Rehearsal })
 }
 
 // shortened reports whether every error is of class rehearsal, whether or not the tree says that it is one.

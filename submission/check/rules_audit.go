@@ -145,7 +145,7 @@ func auditLog(severity compliance.Severity) func(*scope, say) {
 			findings := s.test06Log(file)
 			for _, f := range findings {
 				if deniesText[f.Code] == (severity == compliance.Fatal) {
-					breach(file, f.Code, f.Text, nil)
+					breach(file, f.Code, f.Words(), nil)
 				}
 			}
 		})

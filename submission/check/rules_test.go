@@ -231,6 +231,14 @@ var ruleCases = []struct {
 	{name: "audit text of one endless line", changes: []mutation{sized(change("fill", "~/Server/TEST06/verify_accuracy.txt"), 8<<20)}, rules: "audit-result"},
 }
 
+// A warning about records stands there once for a folder, however many of them have it.
+func TestAuditLogNotesStandOnce(t *testing.T) {
+	r := checked(t, Options{}, change("write", auditLogOf, answers(4, 100, "09F4010005000000", 2)))
+	require.Len(t, r.Findings, 1)
+	require.Equal(t, "eos_inside", r.Findings[0].Key)
+	require.Contains(t, r.Findings[0].Found, "(100 records have it)")
+}
+
 func ruleIDs(r *Report) []string {
 	var ids []string
 	for _, f := range r.Findings {
