@@ -36,6 +36,15 @@ func TestRulesOfSamplingAreSent(t *testing.T) {
 	}
 }
 
+// The record has every parameter that a request has, 0 included where a pointer tells it from none.
+func TestSamplingOfTheRecord(t *testing.T) {
+	zero, seed, k := 0.0, int64(0), 0
+	require.Equal(t, map[string]any{
+		"max_tokens": 7, "min_tokens": 2, "temperature": 0.0, "top_p": 0.0, "top_k": 0, "seed": int64(0), "stop_token_ids": []int32{1}, "ignore_eos": true,
+	}, sampling(models.Sampling{MaxTokens: 7, MinTokens: 2, Temperature: &zero, TopP: &zero, TopK: &k, Seed: &seed, StopTokenIDs: []int32{1}, IgnoreEOS: true}))
+	require.Empty(t, sampling(models.Sampling{}))
+}
+
 func TestBreaches(t *testing.T) {
 	codes := func(p *Plan) (list []string) {
 		for _, b := range p.Breaches() {

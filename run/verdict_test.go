@@ -96,6 +96,11 @@ func TestEachRuleAlone(t *testing.T) {
 		}, verdict: Invalid, codes: []string{"server_died", "failed_samples", "scenario_limit", "loadgen_errors", "loadgen_invalid"}, exit: ExitInvalid},
 		"log without an end": {change: func(e *evidence) { e.logs.Complete, e.logs.Missing = false, []string{"the summary"} },
 			verdict: Invalid, codes: []string{"log_incomplete"}, text: "disk full", exit: ExitEnvironment},
+		"a limit in a log without an end": {change: func(e *evidence) {
+			e.logs.Complete, e.logs.Missing = false, []string{"the summary"}
+			e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9)
+			delete(e.logs.Result, "result_time_per_output_token_99.00_percentile_ns")
+		}, verdict: Invalid, codes: []string{"scenario_limit", "log_incomplete"}, text: "time to first token is 2s", exit: ExitEnvironment},
 		"no log": {change: func(e *evidence) { e.logs = nil }, verdict: Invalid, codes: []string{"log_incomplete"}, exit: ExitEnvironment},
 		"LoadGen says INVALID": {change: func(e *evidence) { e.logs.Valid = no(); e.logs.Result["result_invalid_reason"] = "too few queries" },
 			verdict: Invalid, codes: []string{"loadgen_invalid"}, text: "too few queries", exit: ExitInvalid},
@@ -190,6 +195,9 @@ func TestEachRuleAlone(t *testing.T) {
 			for _, cause := range causes {
 				codes = append(codes, cause.Code)
 				text += cause.Text + "\n"
+				if _, isCount := cause.Value.(int64); isCount && cause.Code != "scenario_limit" {
+					require.EqualValues(t, 0, cause.Limit, cause.Code)
+				}
 			}
 			require.Equal(t, c.codes, codes, text)
 			require.Equal(t, c.verdict, verdict)
