@@ -35,8 +35,6 @@ func (t *test) build(driver backends.Driver) error {
 	if t.keys != nil {
 		t.config.Key = func(index int) uint64 { return t.keys[index] }
 	}
-	t.models = watchModels(driver, t.config, t.pre)
-	t.config.Reconnected = t.models.reconnected
 	if err := t.openBackends(driver); err != nil {
 		return err
 	}
@@ -47,7 +45,7 @@ func (t *test) build(driver backends.Driver) error {
 	} else if p.Config.Has("max-errors") {
 		maxErrors = p.Config.Int("max-errors")
 	}
-	t.failures = &failures{path: t.path(FailuresName)}
+	t.failures = &failures{path: t.path(FailuresName), access: t.plan.access(), secrets: t.plan.Secrets}
 	for _, e := range t.config.Endpoints {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}

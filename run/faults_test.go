@@ -196,12 +196,9 @@ func faultSet(t *testing.T, kind string, rows int) string {
 	t.Helper()
 	var s strings.Builder
 	for i := range rows {
-		switch kind {
-		case "chat":
+		if kind == "chat" {
 			fmt.Fprintf(&s, "{\"input\":\"row %d\"}\n", 100+i)
-		case "both": // the server's own template makes other tokens of the text
-			fmt.Fprintf(&s, "{\"input\":\"row %d\",\"tok_input\":[%d,5,6,7]}\n", 100+i, 100+i)
-		default:
+		} else {
 			fmt.Fprintf(&s, "{\"tok_input\":[%d,5,6]}\n", 100+i)
 		}
 	}

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
 // The names in a run's folder (cli.md).
@@ -59,31 +61,81 @@ func used(folder, name string) error {
 }
 
 // claim makes the run's folder, and holds it until the lock is released.
-func claim(folder string, force bool) (*folderLock, error) {
+func claim(folder string, force bool, access atomicfile.Access) (*folderLock, error) {
 	if err := CheckFolder(folder, force); err != nil {
 		return nil, err
 	}
-	if err := makeLogFolder(folder); err != nil {
+	err := makeFolder(folder, access)
+	if err == nil && !force { // else replace does, once what is there is gone
+		err = makeLogFolder(folder, access)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return lockFolder(folder)
 }
 
 // replace takes an earlier run out of a folder.
-func replace(folder string) error {
+func replace(folder string, access atomicfile.Access) error {
 	for _, name := range ours {
 		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
 			return environment("output_dir", fmt.Errorf("the earlier run can not be removed: %w", err), "Choose another --output-dir")
 		}
 	}
-	return makeLogFolder(folder)
+	return makeLogFolder(folder, access)
 }
 
-func makeLogFolder(folder string) error {
-	if err := os.MkdirAll(filepath.Join(folder, LogFolder), 0o755); err != nil {
-		return environment("output_dir", fmt.Errorf("the output folder can not be made: %w", err), "Choose another --output-dir, or change its rights")
+func makeFolder(folder string, access atomicfile.Access) error {
+	return notMade(os.MkdirAll(folder, access.Folder()))
+}
+
+func notMade(err error) error {
+	if err == nil {
+		return nil
+	}
+	return environment("output_dir", fmt.Errorf("the output folder can not be made: %w", err), "Choose another --output-dir, or change its rights")
+}
+
+// makeLogFolder makes the folder of LoadGen's logs in that of a run. LoadGen follows links: where others may write to the run's
+// folder, its own must be one that this user made.
+func makeLogFolder(folder string, access atomicfile.Access) error {
+	logs := filepath.Join(folder, LogFolder)
+	err := os.Mkdir(logs, access.Folder())
+	if errors.Is(err, fs.ErrExist) {
+		err = ownFolder(logs)
+	}
+	return notMade(err)
+}
+
+// ownFolder refuses what is no folder of this user's.
+func ownFolder(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(stat.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s is no folder of this user's", path)
 	}
 	return nil
+}
+
+// hideLogs takes LoadGen's logs, which it makes for everybody, from other users where the run is not shared.
+func hideLogs(folder string, access atomicfile.Access) error {
+	if access == atomicfile.Shared {
+		return nil
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			err = errors.Join(err, root.Chmod(e.Name(), access.File()))
+		}
+	}
+	return err
 }
 
 // reserveName is a file that holds some space while the test runs, so that a disk that fills up meanwhile still takes the record.
@@ -93,7 +145,12 @@ const (
 )
 
 func (t *test) reserve() error {
-	if err := os.WriteFile(t.path(reserveName), make([]byte, reserveSize), 0o600); err != nil {
+	f, err := os.OpenFile(t.path(reserveName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = f.Write(make([]byte, reserveSize))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("the output folder can not be written: %w", err)
 	}
 	return nil
@@ -108,13 +165,15 @@ func (t *test) freeReserve() error {
 
 // failures writes failures.jsonl. The first failure makes the file: a run without one has none.
 type failures struct {
-	path  string
-	urls  []string
-	start int64
-	mu    sync.Mutex
-	lines *atomicfile.Lines
-	ended bool // what comes later is of a test that has its record
-	err   error
+	path    string
+	access  atomicfile.Access
+	secrets *secret.Redactor
+	urls    []string
+	start   int64
+	mu      sync.Mutex
+	lines   *atomicfile.Lines
+	ended   bool // what comes later is of a test that has its record
+	err     error
 }
 
 type failureLine struct {
@@ -136,7 +195,7 @@ func (f *failures) add(a backends.Attempt) {
 		return
 	}
 	if f.lines == nil {
-		if f.lines, f.err = atomicfile.CreateLines(f.path); f.err != nil {
+		if f.lines, f.err = f.access.CreateLines(f.path); f.err != nil {
 			return
 		}
 	}
@@ -144,7 +203,11 @@ func (f *failures) add(a backends.Attempt) {
 	if a.Endpoint >= 0 && a.Endpoint < len(f.urls) {
 		line.Endpoint = f.urls[a.Endpoint]
 	}
-	if f.err = f.lines.Append(line); f.err == nil {
+	text, err := f.secrets.JSON(line)
+	if f.err = err; err == nil {
+		f.err = f.lines.AppendRaw(text)
+	}
+	if f.err == nil {
 		f.err = f.lines.Flush()
 	}
 }

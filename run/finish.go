@@ -15,7 +15,6 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/internal/ledger"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
@@ -35,7 +34,6 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.models.end(t.ended == nil)
 	lost := errors.Join(t.failures.close(), t.freeReserve())
 	gone := t.folderLost()
 	if gone != nil {
@@ -55,16 +53,16 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 	if lost = errors.Join(lost, t.writeRequests(data)); lost != nil {
 		r.lose(lost)
 	}
+	if err := hideLogs(t.path(LogFolder), t.plan.access()); err != nil {
+		r.lose(err)
+	}
 	if r.Files, err = hashFiles(t.folder); err != nil {
 		return nil, err
 	}
 	if !slices.Equal(states, t.logs.states()) {
 		r.lose(errors.New("another program changed LoadGen's logs after the test had ended"))
 	}
-	if words := r.Overruled(); words != "" {
-		r.Notes = append(r.Notes, words)
-	}
-	if err := atomicfile.WriteJSON(t.path(RecordName), r); err != nil {
+	if err := t.plan.writeJSON(t.path(RecordName), r); err != nil {
 		return nil, err
 	}
 	if gone != nil {
@@ -80,7 +78,7 @@ func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, 
 	if gone != nil {
 		faults = []string{gone.words()} // from which the others follow
 	} else if len(faults) > 0 {
-		t.unsaved = errors.Join(t.unsaved, os.MkdirAll(t.path(LogFolder), 0o755), t.logs.restore(t.path(LogFolder)))
+		t.unsaved = errors.Join(t.unsaved, os.MkdirAll(t.path(LogFolder), t.plan.access().Folder()), t.logs.restore(t.plan.access(), t.path(LogFolder)))
 	}
 	states = t.logs.states()
 	logs, err = mllog.Summarize(t.path(LogFolder))
@@ -104,7 +102,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Tool: ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
 		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel, Round: p.Round.Name,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
-		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes, t.models.notes),
+		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
 		LatencyS:  Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
 		Answers:   t.answers(),
@@ -128,7 +126,6 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		plan: p, record: r, logs: logs, score: result, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),
 		tokens: t.firstTokens(), medianN: medianOutput(data.Entries),
 	}
-	r.otherModels = t.models.others
 	r.Verdict, r.Reasons = e.judge()
 	return r
 }
@@ -154,14 +151,13 @@ func (t *test) writeRequests(data *ledger.Test) error {
 	if !t.plan.Config.Bool("request-log") {
 		return nil
 	}
-	return ledger.WriteRequests(t.path(RequestsName), data)
+	return ledger.WriteRequests(t.plan.access(), t.path(RequestsName), data)
 }
 
 // count fills what the ledger counted. Samples are counted as the request log has them.
 func (t *test) count(r *Record, data *ledger.Test) {
 	c := ledger.Counts{Issued: int64(len(data.Entries))}
 	failed, sources := map[string]int64{}, map[string]bool{}
-	sendsIDs := !t.plan.sendsText()
 	for i := range data.Entries {
 		e := &data.Entries[i]
 		if !e.Succeeded() {
@@ -178,7 +174,7 @@ func (t *test) count(r *Record, data *ledger.Test) {
 		if e.OutputTokens == 1 {
 			r.oneToken++
 		}
-		if sent := t.promptTokens(int(e.Index)); sendsIDs && sent > 0 && e.InputTokens > 0 && int(e.InputTokens) != sent {
+		if sent := t.promptTokens(int(e.Index)); sent > 0 && e.InputTokens > 0 && int(e.InputTokens) != sent {
 			r.otherPrompts++
 		}
 	}
@@ -194,9 +190,9 @@ func (t *test) count(r *Record, data *ledger.Test) {
 	}
 }
 
-// promptTokens is the number of a sample's token ids; 0: it has text only, whose tokens are the server's to count.
+// promptTokens is how many token ids are in a sample's request; 0: it carries text, whose tokens are the server's to count.
 func (t *test) promptTokens(index int) int {
-	if index < 0 || index >= len(t.dataset.Samples) {
+	if t.config.API == "chat" || index < 0 || index >= len(t.dataset.Samples) {
 		return 0
 	}
 	return len(t.dataset.Samples[index].InputIDs)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +22,7 @@ func (t *test) keepDataset() error {
 		return fmt.Errorf("the synthetic data set is gone: %w", err)
 	}
 	defer from.Close()
-	err = atomicfile.Write(t.path(DatasetName), func(w io.Writer) error {
+	err = t.plan.access().Write(t.path(DatasetName), func(w io.Writer) error {
 		_, err := io.Copy(w, from)
 		return err
 	})
@@ -43,7 +44,7 @@ func (t *test) writeInputs() error {
 	if err := p.writeConfig(t.path(ConfigName)); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteJSON(t.path(PreflightName), t.pre); err != nil {
+	if err := t.plan.writeJSON(t.path(PreflightName), t.pre); err != nil {
 		return err
 	}
 	settings, err := p.testSettings(t.path(UserConfName))
@@ -64,5 +65,26 @@ func (t *test) writeInputs() error {
 
 // writeConfig writes the effective configuration with its origins.
 func (p *Plan) writeConfig(path string) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return p.Config.WriteYAML(w) })
+	var text bytes.Buffer
+	if err := p.Config.WriteYAML(&text); err != nil {
+		return err
+	}
+	return p.access().WriteBytes(path, []byte(p.Secrets.Values(text.String())))
+}
+
+// writeJSON writes v without any secret that is known.
+func (p *Plan) writeJSON(path string, v any) error {
+	text, err := p.Secrets.JSON(v)
+	if err != nil {
+		return fmt.Errorf("encoding %s as JSON: %w", path, err)
+	}
+	return p.access().WriteJSON(path, text)
+}
+
+// access is who may read the run's files.
+func (p *Plan) access() atomicfile.Access {
+	if p.Config.Bool("shared-output") {
+		return atomicfile.Shared
+	}
+	return atomicfile.Private
 }

@@ -182,7 +182,7 @@ func (w *logWatch) writes(fd int) bool {
 }
 
 // restore writes the logs that have lost their names into a folder, from the open files.
-func (w *logWatch) restore(folder string) error {
+func (w *logWatch) restore(access atomicfile.Access, folder string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var lost error
@@ -191,7 +191,7 @@ func (w *logWatch) restore(folder string) error {
 		if _, err := os.Lstat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		lost = errors.Join(lost, atomicfile.Write(path, func(to io.Writer) error {
+		lost = errors.Join(lost, access.Write(path, func(to io.Writer) error {
 			info, err := l.file.Stat()
 			if err == nil {
 				_, err = io.Copy(to, io.NewSectionReader(l.file, 0, info.Size()))

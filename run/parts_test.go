@@ -25,7 +25,7 @@ func TestClaim(t *testing.T) {
 	claimed(t, folder, false).release()
 	require.DirExists(t, filepath.Join(folder, LogFolder))
 
-	_, err := claim(folder, false)
+	_, err := claim(folder, false, atomicfile.Private)
 	require.Equal(t, "output_used", Classify(err).Code)
 	require.Equal(t, ExitUsage, Classify(err).Exit)
 	require.ErrorContains(t, err, "holds an earlier run (mlperf)")
@@ -39,7 +39,7 @@ func TestClaim(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, LogFolder, "log"), nil, 0o644))
 	claimed(t, folder, true).release()
 	require.FileExists(t, filepath.Join(folder, RecordName), "an earlier run stays until the new one can start")
-	require.NoError(t, replace(folder))
+	require.NoError(t, replace(folder, atomicfile.Private))
 	left, err := filepath.Glob(filepath.Join(folder, "*"))
 	require.NoError(t, err)
 	require.Equal(t, []string{filepath.Join(folder, LogFolder), filepath.Join(folder, "notes.txt")}, left, "somebody else's file stays")
@@ -48,14 +48,14 @@ func TestClaim(t *testing.T) {
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	for _, bad := range []string{file, filepath.Join(file, "below")} {
-		_, err := claim(bad, false)
+		_, err := claim(bad, false, atomicfile.Private)
 		require.Equal(t, ExitEnvironment, Classify(err).Exit)
 	}
 }
 
 func claimed(t *testing.T, folder string, force bool) *folderLock {
 	t.Helper()
-	l, err := claim(folder, force)
+	l, err := claim(folder, force, atomicfile.Private)
 	require.NoError(t, err)
 	t.Cleanup(l.release)
 	return l
@@ -66,7 +66,7 @@ func TestAFolderIsOneRunsAtATime(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "run")
 	first := claimed(t, folder, false)
 	for _, force := range []bool{false, true} {
-		_, err := claim(folder, force)
+		_, err := claim(folder, force, atomicfile.Private)
 		require.Equal(t, "run_active", Classify(err).Code)
 		require.Equal(t, ExitUsage, Classify(err).Exit)
 		require.ErrorContains(t, err, "another run is writing the output folder "+folder)

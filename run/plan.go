@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
@@ -36,6 +37,8 @@ type Plan struct {
 	Counter func(ctx context.Context) (*finder.Found, error)
 	// Command is stored in the record.
 	Command []string
+	// Secrets are kept out of what the run writes. The endpoints' key is added.
+	Secrets *secret.Redactor
 	// Rehearsal says why the run can not be submitted; empty: it can.
 	Rehearsal []string
 
@@ -65,7 +68,7 @@ func New(s Settings) (*Plan, error) {
 
 // NewPlan resolves a configuration. It reads the user.conf and the dataset config that the configuration names and nothing else.
 func NewPlan(c *config.Effective) (*Plan, error) {
-	p := &Plan{Config: c}
+	p := &Plan{Config: c, Secrets: &secret.Redactor{}}
 	for _, step := range []func() error{p.readDescription, p.findModel, p.suggestCode, p.findRound, p.findScenario, p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkBalance, p.checkPaths} {
 		if err := step(); err != nil {
 			return nil, err
@@ -321,6 +324,7 @@ func (p *Plan) Endpoints() ([]backends.Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Secrets.Add(key)
 	var list []backends.Endpoint
 	for _, url := range p.Config.Strings("endpoint") {
 		e, err := backends.ParseEndpoint(url)

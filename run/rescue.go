@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
 // lostFolder is what became of an output folder that is no longer where it was; nil: it is.
@@ -65,13 +63,14 @@ func (t *test) rescue(l *lostFolder) error {
 			return environment("output_dir", fmt.Errorf("%s, and no other folder can be made for what was measured: %w", l.words(), err), "")
 		}
 	}
+	p := t.plan
 	var lost error
 	if l.now != "" {
 		lost = os.CopyFS(folder, os.DirFS(t.heldPath()))
 		_ = os.Remove(filepath.Join(folder, reserveName)) // it is not there where the disk is full
 	}
 	t.folder = folder
-	lost = errors.Join(lost, os.MkdirAll(t.path(LogFolder), 0o700), t.logs.restore(t.path(LogFolder)), t.restoreInputs())
+	lost = errors.Join(lost, os.MkdirAll(t.path(LogFolder), p.access().Folder()), t.logs.restore(p.access(), t.path(LogFolder)), t.restoreInputs())
 	if rest, ok := strings.CutPrefix(t.dataset.Path, l.was+string(filepath.Separator)); ok {
 		t.dataset.Path = t.path(rest)
 	}
@@ -91,7 +90,7 @@ func (t *test) restoreInputs() error {
 	}{
 		{UserConfName, p.writeUserConf},
 		{ConfigName, p.writeConfig},
-		{PreflightName, func(path string) error { return atomicfile.WriteJSON(path, t.pre) }},
+		{PreflightName, func(path string) error { return p.writeJSON(path, t.pre) }},
 	} {
 		if _, err := os.Lstat(t.path(f.name)); errors.Is(err, fs.ErrNotExist) {
 			lost = errors.Join(lost, f.write(t.path(f.name)))

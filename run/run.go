@@ -51,7 +51,6 @@ type test struct {
 	clock    *hostinfo.ClockWatch
 	started  time.Time
 	pre      *Preflight
-	models   *modelWatch // nil: the test has not been built
 	thread   loadgen.ThreadInfo
 	wakes    int
 	full     int
@@ -137,7 +136,7 @@ func (t *test) prepare(ctx context.Context) error {
 	if err := t.findCounter(ctx); err != nil {
 		return err
 	}
-	if t.lock, err = claim(t.folder, p.Config.Bool("force")); err != nil {
+	if t.lock, err = claim(t.folder, p.Config.Bool("force"), p.access()); err != nil {
 		return err
 	}
 	t.claimed = !p.Config.Bool("force")
@@ -151,7 +150,7 @@ func (t *test) prepare(ctx context.Context) error {
 		t.pre.Notes = append(t.pre.Notes, "the answers will not be scored, which makes the run INVALID (not_scored): "+t.scorer.notScored+"; --no-score asks for the log only")
 	}
 	if !t.claimed { // an earlier run is given up only now, when nothing but the test itself can fail
-		if err := replace(t.folder); err != nil {
+		if err := replace(t.folder, p.access()); err != nil {
 			return err
 		}
 		t.claimed = true
@@ -171,9 +170,6 @@ func (t *test) prepare(ctx context.Context) error {
 
 // release takes back what was written for a test that was not started (cli.md: nothing is written but the message).
 func (t *test) release(err error) error {
-	if t.models != nil {
-		t.models.end(false)
-	}
 	if closing := t.scorer.close(); closing != nil {
 		err = errors.Join(err, closing)
 	}

@@ -142,7 +142,7 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 		return nil, notScored(why), nil
 	}
 	r.Notes = append(r.Notes, s.judges.Notes...)
-	if err := WriteScore(t.folder, r); err != nil {
+	if err := WriteScore(t.plan.access(), t.folder, r); err != nil {
 		return nil, nil, err
 	}
 	return r, &Score{
@@ -165,12 +165,12 @@ func (r *Record) LogOnly() bool { return r.Accuracy != nil && r.Accuracy.NotScor
 func notScored(why string) *Score { return &Score{NotScored: why, Metrics: []accuracy.Metric{}} }
 
 // WriteScore writes accuracy.txt and accuracy.json into a folder.
-func WriteScore(folder string, r *accuracy.Result) error {
+func WriteScore(access atomicfile.Access, folder string, r *accuracy.Result) error {
 	for _, f := range []struct {
 		name  string
 		write func(io.Writer) error
 	}{{AccuracyTextName, r.WriteText}, {AccuracyName, r.WriteJSON}} {
-		if err := atomicfile.Write(filepath.Join(folder, f.name), f.write); err != nil {
+		if err := access.Write(filepath.Join(folder, f.name), f.write); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -31,7 +30,7 @@ func (p *Plan) writeUserConf(path string) error {
 	if len(p.Rehearsal) > 0 {
 		header = append(header, "A rehearsal: "+strings.Join(p.Rehearsal, "; ")+".")
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
+	return p.access().Write(path, func(w io.Writer) error {
 		return config.WriteUserConf(w, header, p.LoadGenModel(), string(p.Scenario.LoadGen), kvs)
 	})
 }
@@ -198,7 +197,7 @@ func (p *Plan) auditSettings(s loadgen.TestSettings, folder string) (loadgen.Tes
 		return s, "", usage("audit_config", err, "")
 	}
 	path := filepath.Join(folder, AuditName)
-	if err := atomicfile.WriteBytes(path, text); err != nil {
+	if err := p.access().WriteBytes(path, text); err != nil {
 		return s, "", err
 	}
 	if rc := s.FromConfig(path, "*", string(p.Scenario.LoadGen), loadgen.ConfAudit); rc != 0 {

@@ -24,7 +24,7 @@ type trace struct {
 	badTLS      atomic.Bool
 	sentNS      atomic.Int64
 	firstByteNS atomic.Int64
-	connected   func()        // is called for each new connection
+	opened      *atomic.Int64 // of the endpoint
 	written     chan struct{} // gets a value once a request was written whole
 	body        *body
 }
@@ -36,7 +36,7 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 			t.reused.Store(i.Reused)
 			t.conns.Add(1)
 			if !i.Reused {
-				t.connected()
+				t.opened.Add(1)
 			}
 		},
 		WroteRequest: func(i httptrace.WroteRequestInfo) {
@@ -108,8 +108,7 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	if c.config.Stream {
 		w.watchdog.expect(time.Now().Add(c.config.FirstTokenTimeout), policy.FirstTokenOver)
 	}
-	endpoint := a.endpoint
-	t := trace{connected: func() { c.Connected(endpoint) }, written: make(chan struct{}, 1)}
+	t := trace{opened: &c.Opened[a.endpoint], written: make(chan struct{}, 1)}
 	t.sentNS.Store(time.Now().UnixNano()) // holds where no connection comes
 	response, err := w.send(httptrace.WithClientTrace(ctx, t.hooks()), r, a, &t)
 	r.out.SentNS, r.out.FirstByteNS = t.sentNS.Load(), t.firstByteNS.Load()

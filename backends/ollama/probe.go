@@ -46,9 +46,8 @@ func (p *prober) version(ctx context.Context) error {
 func (p *prober) models(ctx context.Context) error {
 	var list struct {
 		Models []struct {
-			Name   string `json:"name"`
-			Model  string `json:"model"`
-			Digest string `json:"digest"`
+			Name  string `json:"name"`
+			Model string `json:"model"`
 		} `json:"models"`
 	}
 	r, err := p.Must(ctx, "/api/tags", &list)
@@ -60,9 +59,6 @@ func (p *prober) models(ctx context.Context) error {
 		name := m.Name
 		if m.Model == want || name == want+":latest" {
 			name = want
-		}
-		if name == want {
-			p.Identify("digest", m.Digest)
 		}
 		p.Found.Models = append(p.Found.Models, name)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
@@ -40,8 +41,8 @@ func beatsPath(dir string, replica int) string {
 // beatsFile is where a supervisor notes the heartbeats of one replica, each as it ends: a test that is over reads those of its own time.
 type beatsFile struct{ file *os.File }
 
-func createBeats(dir string, replica int) (*beatsFile, error) {
-	f, err := os.Create(beatsPath(dir, replica))
+func createBeats(access atomicfile.Access, dir string, replica int) (*beatsFile, error) {
+	f, err := access.Create(beatsPath(dir, replica))
 	if err != nil {
 		return nil, fmt.Errorf("noting the heartbeats of replica %d: %w", replica, err)
 	}

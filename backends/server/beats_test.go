@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
 func second(n float64) time.Time { return time.Unix(1000, 0).Add(time.Duration(n * 1e9)) }
 
 func TestBeatsOfATest(t *testing.T) {
 	dir := t.TempDir()
-	b, err := createBeats(dir, 3)
+	b, err := createBeats(atomicfile.Private, dir, 3)
 	require.NoError(t, err)
 	for _, at := range []float64{1, 2, 3, 4, 5, 6, 7} {
 		var failed error
@@ -56,7 +58,7 @@ func TestBeatsOfATest(t *testing.T) {
 	_, err = ReadBeats(dir, 4, second(0), second(7))
 	require.ErrorIs(t, err, os.ErrNotExist)
 
-	_, err = createBeats(dir+"/none", 0)
+	_, err = createBeats(atomicfile.Private, dir+"/none", 0)
 	require.ErrorContains(t, err, "noting the heartbeats of replica 0")
 	b = &beatsFile{must(os.Open(beatsPath(dir, 3)))} // not for writing
 	require.ErrorContains(t, b.note(second(1), second(1), nil), "noting a heartbeat")

@@ -76,6 +76,10 @@ func child(mode, address, model string) {
 			for _, pair := range os.Environ() {
 				fmt.Println("env", pair)
 			}
+		case "args":
+			fmt.Printf("started as %q\n", os.Args)
+		case "fail":
+			os.Exit(7)
 		case "model":
 			model = value
 		case "serve":

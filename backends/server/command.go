@@ -124,25 +124,3 @@ func serves(line []string) bool {
 func (c *Config) holds(placeholder string) bool {
 	return slices.ContainsFunc(c.LaunchCommand, func(w string) bool { return strings.Contains(w, placeholder) })
 }
-
-// secretArgs are arguments whose values stay out of files and terminals.
-var secretArgs = []string{"api-key", "admin-api-key", "hf-token"}
-
-// hide gives a command line without the values of secret arguments.
-func hide(line []string) []string {
-	shown, secret := slices.Clone(line), false
-	for i, w := range line {
-		name, _, inline := strings.Cut(strings.TrimLeft(w, "-"), "=")
-		isSecret := isFlag(w) && slices.Contains(secretArgs, strings.ReplaceAll(name, "_", "-"))
-		switch {
-		case isSecret && inline:
-			shown[i] = w[:strings.IndexByte(w, '=')+1] + hidden
-		case secret && !isFlag(w):
-			shown[i] = hidden
-		}
-		secret = isSecret || secret && !isFlag(w)
-	}
-	return shown
-}
-
-const hidden = "***"

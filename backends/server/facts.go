@@ -2,7 +2,6 @@ package server
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
@@ -87,7 +86,7 @@ func (s *State) Facts(from, to time.Time) *Facts {
 		}
 		for _, set := range []map[string]string{of.Env, r.Exported} {
 			for name, value := range set {
-				facts.Environment[name] = hideValue(name, value)
+				facts.Environment[name] = value
 			}
 		}
 		for _, g := range r.Gaps {
@@ -103,39 +102,4 @@ func (s *State) Facts(from, to time.Time) *Facts {
 // Settled says whether of every replica that has died everything is told: how it ended comes a moment after that it did.
 func (s *State) Settled() bool {
 	return !slices.ContainsFunc(s.Replicas, func(r ReplicaState) bool { return r.Died != nil && r.Exit == "" })
-}
-
-// secretWords mark a variable whose value stays out of files.
-var secretWords = []string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE", "PRIVATE", "SIGNATURE"}
-
-// longestValue bounds what is kept of a variable.
-const longestValue = 1 << 10
-
-// hideValue is a variable's value without secrets: those of telling names, and the user of an address.
-func hideValue(name, value string) string {
-	name = strings.ToUpper(name)
-	if value != "" && slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(name, w) }) {
-		return hidden
-	}
-	if scheme, rest, ok := strings.Cut(value, "://"); ok {
-		host, path, _ := strings.Cut(rest, "/")
-		if at := strings.LastIndexByte(host, '@'); at >= 0 {
-			value = scheme + "://" + hidden + host[at:]
-			if path != "" {
-				value += "/" + path
-			}
-		}
-	}
-	return foreign.Line(value, longestValue)
-}
-
-// hideEnviron is an environment for files; the last of a name counts, as it does for exec.
-func hideEnviron(environ []string) map[string]string {
-	shown := map[string]string{}
-	for _, pair := range environ {
-		if name, value, ok := strings.Cut(pair, "="); ok {
-			shown[name] = hideValue(name, value)
-		}
-	}
-	return shown
 }

@@ -8,17 +8,22 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
-func TestSecretsAreHidden(t *testing.T) {
+// Of the environment a record has what steers engines, and of what the file sets the names; no value that may be a secret.
+func TestTheEnvironmentOfRecords(t *testing.T) {
 	long := strings.Repeat("x", 2000)
+	r := redactor{&secret.Redactor{}}
+	set := map[string]string{"DB_DSN": "", "license": "", "NUMBER": "", "PIN": "", "EMPTY": ""}
 	require.Equal(t, map[string]string{
-		"PATH": "/bin", "HF_TOKEN": hidden, "vllm_api_key": hidden, "DB_PASSWORD": hidden, "EMPTY_KEY": "", "HTTPS_PROXY": "http://***@proxy:3128/x", "INDEX": "http://host/a@b",
-		"LONG": long[:longestValue] + "...", "BYTES": "a\ufffd", "LATE": "2",
-	}, hideEnviron([]string{
-		"PATH=/bin", "HF_TOKEN=hf_abc", "vllm_api_key=k", "DB_PASSWORD=p=q", "EMPTY_KEY=", "HTTPS_PROXY=http://me:word@proxy:3128/x", "INDEX=http://host/a@b", "LONG=" + long,
-		"BYTES=a\xff", "LATE=1", "LATE=2", "no variable",
-	}))
+		"PATH": "/bin", "HF_TOKEN": "***", "vllm_api_key": "***", "VLLM_INDEX": "http://***@host/a@b", "VLLM_LONG": long[:longestValue] + "...", "VLLM_BYTES": "a\ufffd", "VLLM_LATE": "2",
+		"DB_DSN": "***", "license": "***", "NUMBER": "17", "PIN": "***", "EMPTY": "", "HF_HUB_DISABLE_TELEMETRY": "1",
+	}, r.inherited([]string{
+		"PATH=/bin", "HF_TOKEN=hf_abc", "vllm_api_key=k", "VLLM_INDEX=http://me:word@host/a@b", "VLLM_LONG=" + long, "VLLM_BYTES=a\xff", "VLLM_LATE=1", "VLLM_LATE=2", "no variable",
+		"DB_PASSWORD=p=q", "SOMETHING=that nobody knows", "HTTPS_PROXY=http://me:word@proxy", "DB_DSN=host=x", "license=abc", "NUMBER=17", "PIN=1234567", "EMPTY=", "HF_HUB_DISABLE_TELEMETRY=1",
+	}, set))
 }
 
 func TestGaps(t *testing.T) {

@@ -42,7 +42,7 @@ var errStop = errors.New("the servers are stopped")
 // Start starts every replica of a plan and returns when all serve the model. When one can not, all are stopped and the error says why, with
 // the end of its log. notify gets a line for each change, from one goroutine at a time.
 func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, error) {
-	lock, err := lockDir(p.Dir)
+	lock, err := lockDir(p.Dir, p.access)
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +62,12 @@ func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, erro
 	f := &Fleet{
 		plan: p, notify: notify, lock: lock, starts: make(chan func()), ready: make(chan struct{}, len(p.Replicas)), failed: make(chan error, len(p.Replicas)),
 		state: State{Schema: Schema, ID: rand.Text(), Space: space, Supervisor: self.identity, Started: time.Now(), Plan: p.Shown(), StopLimit: p.StopTimeout + groupGrace + killGrace,
-			Environment: hideEnviron(p.environ), HeartbeatInterval: p.HeartbeatInterval, HeartbeatTimeout: p.HeartbeatTimeout},
+			Environment: p.secrets.inherited(p.environ, p.set), HeartbeatInterval: p.HeartbeatInterval, HeartbeatTimeout: p.HeartbeatTimeout},
 	}
 	for _, r := range p.Replicas {
 		f.state.Replicas = append(f.state.Replicas, ReplicaState{Index: r.Index, URL: r.URL, Health: Starting})
 	}
-	if err := f.state.write(p.Dir); err != nil {
+	if err := f.write(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	f.startAll()
@@ -166,12 +166,21 @@ func (f *Fleet) State() State {
 // URLs are the base URLs of the replicas.
 func (f *Fleet) URLs() []string { return f.plan.URLs() }
 
+// write writes the state without any secret that is known.
+func (f *Fleet) write() error {
+	text, err := f.plan.secrets.JSON(&f.state)
+	if err != nil {
+		return err
+	}
+	return f.plan.access.WriteJSON(filepath.Join(f.plan.Dir, StateName), text)
+}
+
 // change records where a replica stands and tells whoever listens.
 func (f *Fleet) change(i int, text string, set func(*ReplicaState)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	set(&f.state.Replicas[i])
-	if err := f.state.write(f.plan.Dir); err != nil {
+	if err := f.write(); err != nil {
 		f.errs = append(f.errs, err)
 	}
 	if f.notify != nil && text != "" {
@@ -195,7 +204,7 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 		err = probe.torch(ctx, "start")
 	}
 	if err == nil {
-		beats, noteErr := createBeats(f.plan.Dir, r.Index) // before anybody learns that there is a server to be tested
+		beats, noteErr := createBeats(f.plan.access, f.plan.Dir, r.Index) // before anybody learns that there is a server to be tested
 		f.complain(noteErr)
 		f.isReady(r, p, time.Since(began))
 		err = f.watch(ctx, r, p, probe, beats)
@@ -229,14 +238,20 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 	if !alive {
 		what = "" // was told
 	}
-	lines, logErr := tail(r.Log, since)
+	p.exports() // the secrets among them are known once it returns
+	lines, logErr := f.tail(r, since)
 	f.change(r.Index, what, func(s *ReplicaState) { s.Health, s.Exit, s.LogTail = Dead, p.exitText(), lines })
 	f.failed <- errors.Join(f.explain(r, p, err, alive, lines), logErr)
 }
 
+// tail is the end of a replica's log since a position, without secrets.
+func (f *Fleet) tail(r Replica, since int64) ([]string, error) {
+	return tail(r.Log, since, f.plan.secrets.Text)
+}
+
 // stillStarts tells of a replica that is not ready yet, with the last words of its log since a position.
 func (f *Fleet) stillStarts(r Replica, took time.Duration, since int64, last error) {
-	lines, err := tail(r.Log, since)
+	lines, err := f.tail(r, since)
 	f.complain(err)
 	said := "has written nothing to its log"
 	if len(lines) > 0 {
@@ -263,13 +278,13 @@ func (f *Fleet) lookBack(r Replica) {
 }
 
 func (f *Fleet) start(r Replica) (p *process, since int64, err error) {
-	if err := r.prepare(); err != nil {
+	if err := r.prepare(f.plan.access); err != nil {
 		return nil, 0, err
 	}
-	if err := os.MkdirAll(filepath.Dir(r.Log), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(r.Log), f.plan.access.Folder()); err != nil {
 		return nil, 0, fmt.Errorf("making the folder of its log: %w", err)
 	}
-	log, err := os.OpenFile(r.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	log, err := f.plan.access.Append(r.Log)
 	if err != nil {
 		return nil, 0, fmt.Errorf("opening its log: %w", err)
 	}
@@ -280,12 +295,15 @@ func (f *Fleet) start(r Replica) (p *process, since int64, err error) {
 	environ := append(slices.Clone(f.plan.environ), pairs(r.Env, func(string) bool { return true })...)
 	done := make(chan struct{})
 	f.starts <- func() {
-		p, err = startProcess(r.Command, environ, f.plan.PreStart, cookie(f.state.ID, r.Index), log)
+		p, err = startProcess(r.Command, environ, f.plan.PreStart, cookie(f.state.ID, r.Index), log, f.learn)
 		close(done)
 	}
 	<-done
 	return p, since, err
 }
+
+// learn makes the secrets known among the variables that a replica's pre_start commands made.
+func (f *Fleet) learn(made map[string]string) { f.plan.secrets.learn(made, f.plan.public()...) }
 
 func (f *Fleet) isReady(r Replica, p *process, took time.Duration) {
 	var noted []Process
@@ -295,7 +313,7 @@ func (f *Fleet) isReady(r Replica, p *process, took time.Duration) {
 			noted = append(noted, Process{identity: m.identity, Parent: m.parent, Group: m.group, Name: m.name})
 		}
 	}
-	exported := p.exports()
+	exported := f.plan.secrets.variables(p.exports())
 	f.change(r.Index, fmt.Sprintf("is ready after %v", took.Round(time.Millisecond)), func(s *ReplicaState) {
 		s.Health, s.Processes, s.ReadyAfter, s.Exported = Ready, noted, took, exported
 		if err != nil {

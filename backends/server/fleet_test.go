@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
 // notes collects what a fleet says.
@@ -322,7 +324,7 @@ func TestPreStartExportsReachTheServer(t *testing.T) {
 	log, err := os.ReadFile(p.Replicas[0].Log)
 	require.NoError(t, err)
 	require.Contains(t, string(log), "env MADE_BEFORE=two words\n")
-	require.Equal(t, map[string]string{"MADE_BEFORE": "two words", "HF_TOKEN": hidden}, f.State().Replicas[0].Exported)
+	require.Equal(t, map[string]string{"MADE_BEFORE": secret.Hidden, "HF_TOKEN": secret.Hidden}, f.State().Replicas[0].Exported)
 	require.FileExists(t, filepath.Join(p.Dir, "sick.seen"))
 }
 

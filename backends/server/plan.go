@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
 // ErrGPUs is in the error of a plan that needs more GPUs than there are.
@@ -20,9 +23,11 @@ type Options struct {
 	Args           []string // of the engine; each replaces the file's of its name
 	Dir            string   // for logs and state; "": the file's output_dir
 	Replicas       int      // 0: the file's
+	Shared         bool     // other users may read logs and state
 	GPUsPerReplica int      // below 0: the file's
 	GPUs           GPUs
-	Environ        []string // of this process, KEY=VALUE
+	Environ        []string         // of this process, KEY=VALUE
+	Secrets        *secret.Redactor // learns what the servers are given to keep; nil: the plan has one of its own
 }
 
 // Plan is what will be started.
@@ -44,8 +49,11 @@ type Plan struct {
 	WordEvery         time.Duration `json:"-"` // of a replica that starts
 	Debug             bool          `json:"-"`
 
-	environ []string // of every replica
+	environ []string          // of every replica
+	set     map[string]string // of it, by the file
 	apiKey  string
+	secrets redactor
+	access  atomicfile.Access
 	torch   bool // start and stop the torch profiler
 }
 
@@ -101,7 +109,7 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 	} else {
 		p.Notes = append(p.Notes, fmt.Sprintf("GPUs: %s; %d for each of %d", gpus.Note, per, len(ports)))
 	}
-	p.environ = c.environ(o.Environ, gpus, per)
+	p.environ, p.set = c.environ(o.Environ, gpus, per), c.Environment
 	e, _ := c.engine()
 	p.apiKey, _ = lookup(p.environ, "VLLM_API_KEY")
 	if key, given := valueOf(e, args, "api-key"); given {
@@ -110,8 +118,30 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 	for i, port := range ports {
 		p.Replicas = append(p.Replicas, c.replica(p.Dir, i, port, args, gpus, gpus.IDs[:per*len(ports)][per*i:per*(i+1)]))
 	}
+	p.learn(o.Secrets)
+	if o.Shared {
+		p.access = atomicfile.Shared
+	}
 	return p, nil
 }
+
+// learn makes the secrets known that the servers are given.
+func (p *Plan) learn(r *secret.Redactor) {
+	if r == nil {
+		r = &secret.Redactor{}
+	}
+	p.secrets = redactor{r}
+	r.Add(p.apiKey)
+	r.AddEnviron(p.environ)
+	p.secrets.learn(p.set, p.public()...)
+	p.secrets.learnCommands(p.PreStart, p.public()...)
+	for _, replica := range p.Replicas {
+		r.AddArgs(replica.Command)
+	}
+}
+
+// public are texts that records have whatever a variable's value is.
+func (p *Plan) public() []string { return []string{p.Config, p.Backend, p.Model, p.Served, p.Dir} }
 
 // Served is the name by which the servers of the file list their model.
 func (c *Config) Served() string { return c.served(c.Args) }
@@ -275,9 +305,11 @@ func reachable(host string) string {
 // Shown is the plan without secrets, for people and files.
 func (p *Plan) Shown() *Plan {
 	shown := *p
+	shown.PreStart = p.secrets.commands(p.PreStart)
 	shown.Replicas = slices.Clone(p.Replicas)
 	for i := range shown.Replicas {
-		shown.Replicas[i].Command = hide(p.Replicas[i].Command)
+		shown.Replicas[i].Command = p.secrets.commandLine(p.Replicas[i].Command)
+		shown.Replicas[i].Env = p.secrets.variables(p.Replicas[i].Env)
 	}
 	return &shown
 }

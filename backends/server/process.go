@@ -33,18 +33,19 @@ type process struct {
 	known  []identity // what members has found so far: a child with a session and an environment of its own is found by its parent alone
 	guard  *guard
 
-	environ  []string      // that it was started with
-	exported chan []string // the environment that pre_start left, at most once; closed then
+	environ  []string                // that it was started with
+	learn    func(map[string]string) // gets the variables that pre_start made
+	exported chan map[string]string  // them too, at most once; closed then
 }
 
 // startProcess starts a server. The thread that calls it must live as long as the server: the kernel kills the server with it.
-func startProcess(line, environ, pre []string, cookie string, log *os.File) (*process, error) {
+func startProcess(line, environ, pre []string, cookie string, log *os.File, learn func(map[string]string)) (*process, error) {
 	line = slices.Clone(line)
 	program, err := lookPath(line[0], environ)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{ended: make(chan struct{}), cookie: cookie, environ: environ, exported: make(chan []string, 1)}
+	p := &process{ended: make(chan struct{}), cookie: cookie, environ: environ, learn: learn, exported: make(chan map[string]string, 1)}
 	var told, tell *os.File // by the shell of pre_start: its environment
 	if len(pre) > 0 {
 		if line, err = withPreStart(line, environ, pre); err != nil {
@@ -104,20 +105,25 @@ func (p *process) readExports(from io.ReadCloser) {
 	defer from.Close()
 	b, err := io.ReadAll(io.LimitReader(from, largestEnviron))
 	if err == nil && len(b) > 0 {
-		p.exported <- strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
+		made := p.made(strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"))
+		p.learn(made)
+		p.exported <- made
 	}
 }
 
 // shellOwn are variables that every shell sets, whatever its commands export.
 var shellOwn = []string{"_", "PWD", "OLDPWD", "SHLVL"}
 
-// exports are the variables that pre_start made or changed, without secrets. The server must be ready, or have ended.
-func (p *process) exports() map[string]string {
+// exports are the variables that pre_start made or changed, for the first that asks. The server must be ready, or have ended.
+func (p *process) exports() map[string]string { return <-p.exported }
+
+// made are the variables of an environment that differ from those that the process was started with.
+func (p *process) made(environ []string) map[string]string {
 	made := map[string]string{}
-	for _, pair := range <-p.exported {
+	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
 		if before, had := lookup(p.environ, name); (!had || before != value) && name != cookieName && !slices.Contains(shellOwn, name) {
-			made[name] = hideValue(name, value)
+			made[name] = value
 		}
 	}
 	return made

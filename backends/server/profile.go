@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
 // profileStop is how long a profiled server gets to end: nsys writes its report then, and the torch profiler may take minutes
@@ -97,11 +99,11 @@ func (f Profile) apply(r *Replica, dir string) {
 }
 
 // prepare makes the folder of reports, which no profiler does.
-func (r Replica) prepare() error {
+func (r Replica) prepare(access atomicfile.Access) error {
 	if r.profileDir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(r.profileDir, 0o755); err != nil {
+	if err := os.MkdirAll(r.profileDir, access.Folder()); err != nil {
 		return fmt.Errorf("making the folder of its profile: %w", err)
 	}
 	return nil

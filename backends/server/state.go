@@ -155,17 +155,13 @@ func parseState(path string, b []byte) (*State, error) {
 	return &s, nil
 }
 
-func (s *State) write(dir string) error {
-	return atomicfile.WriteJSON(filepath.Join(dir, StateName), s)
-}
-
 // lockDir keeps a second supervisor out of a folder for as long as this process, or the file, lives.
-func lockDir(dir string) (*os.File, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+func lockDir(dir string, access atomicfile.Access) (*os.File, error) {
+	if err := os.MkdirAll(dir, access.Folder()); err != nil {
 		return nil, fmt.Errorf("making the servers' folder: %w", err)
 	}
 	path := filepath.Join(dir, lockName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, access.File())
 	if err != nil {
 		return nil, fmt.Errorf("locking the servers' folder: %w", err)
 	}

@@ -78,14 +78,14 @@ func TestDownSweepsWhatADeadSupervisorLeft(t *testing.T) {
 	}, 5*time.Second, 10*time.Millisecond)
 	s := State{Schema: Schema, ID: id, Supervisor: identity{PID: 1 << 22, Start: 1}, Replicas: []ReplicaState{{Leader: identity{PID: leader.Process.Pid, Start: 1}}, {}}}
 	s.Space = "another start, another container"
-	require.NoError(t, s.write(dir))
+	writeState(t, dir, s)
 	_, err := Down(dir)
 	require.ErrorContains(t, err, "before the last start of this one")
 	require.True(t, left.alive())
 
 	s.Space, err = numberSpace()
 	require.NoError(t, err)
-	require.NoError(t, s.write(dir))
+	writeState(t, dir, s)
 	got, err := Down(dir)
 	require.NoError(t, err)
 	require.Len(t, got.Replicas, 2)
@@ -130,7 +130,7 @@ func TestDownSparesWhatUsesANumberAgain(t *testing.T) {
 		if s.Supervisor.PID == 0 {
 			s.Supervisor = identity{PID: 1<<22 - 1, Start: 1}
 		}
-		require.NoError(t, s.write(dir))
+		writeState(t, dir, s)
 		_, err := Down(dir)
 		require.NoError(t, err, name)
 		require.True(t, child.alive(), name)
@@ -150,7 +150,7 @@ func TestDownEndsASessionWithAWitness(t *testing.T) {
 	s := State{Schema: Schema, ID: strings.Repeat("D", 26), Space: space, Supervisor: identity{PID: 1 << 22, Start: 1}}
 	s.Replicas = []ReplicaState{{Leader: identity{PID: leader, Start: 1}, Processes: []Process{{identity: child.identity}}}}
 	dir := t.TempDir()
-	require.NoError(t, s.write(dir))
+	writeState(t, dir, s)
 	_, err = Down(dir)
 	require.NoError(t, err)
 	require.False(t, child.alive())
@@ -163,7 +163,7 @@ func TestDownBelievesNoStateOfOthers(t *testing.T) {
 	s := State{Schema: Schema, ID: strings.Repeat("E", 26), Space: space, Supervisor: child.identity, Replicas: []ReplicaState{{}}}
 	dir := t.TempDir()
 	path := filepath.Join(dir, StateName)
-	require.NoError(t, s.write(dir))
+	writeState(t, dir, s)
 	require.NoError(t, os.Chmod(path, 0o666))
 	_, err = Down(dir)
 	require.ErrorContains(t, err, "end them as the user who started them")
@@ -223,19 +223,25 @@ func TestProgramsComeFromAbsoluteFolders(t *testing.T) {
 func TestTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	require.NoError(t, os.WriteFile(path, []byte("old run\nloading 1%\rloading 99%\r\n\x1b[31mred\x1b[2J\n"+strings.Repeat("x", 600)+"\nend\xff\n\n"), 0o644))
-	got, err := tail(path, 8)
+	got, err := tail(path, 8, strings.ToUpper)
 	require.NoError(t, err)
-	require.Equal(t, []string{"loading 99%", "red\\u001b[2J", strings.Repeat("x", 500) + "...", "end\ufffd"}, got)
-	got, err = tail(path, 1<<20)
+	require.Equal(t, []string{"LOADING 99%", "RED\\u001b[2J", strings.Repeat("X", 500) + "...", "END\ufffd"}, got)
+	got, err = tail(path, 1<<20, strings.ToUpper)
 	require.NoError(t, err)
 	require.Empty(t, got)
-	_, err = tail(path+"x", 0)
+	_, err = tail(path+"x", 0, strings.ToUpper)
 	require.ErrorContains(t, err, "reading the server's log")
 
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("line\n", 1<<16)), 0o644))
-	got, err = tail(path, 0)
+	got, err = tail(path, 0, strings.ToUpper)
 	require.NoError(t, err)
 	require.Len(t, got, tailLines)
+}
+
+func writeState(t *testing.T, dir string, s State) {
+	t.Helper()
+	f := Fleet{plan: &Plan{Dir: dir}, state: s}
+	require.NoError(t, f.write())
 }
 
 func FuzzParseStat(f *testing.F) {

@@ -16,8 +16,8 @@ const (
 	lineBytes = 500
 )
 
-// tail gives the last lines that were written to a log since a position: what a server said before it ended.
-func tail(path string, since int64) ([]string, error) {
+// tail gives the last lines that were written to a log since a position, as redact leaves them: what a server said before it ended.
+func tail(path string, since int64, redact func(string) string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the server's log: %w", err)
@@ -32,7 +32,11 @@ func tail(path string, since int64) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the server's log %s: %w", path, err)
 	}
-	text := strings.TrimRight(string(b), "\n")
+	text := colour.ReplaceAllString(string(b), "")
+	if from > since { // within a line, and perhaps within a secret
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	text = strings.TrimRight(redact(text), "\n")
 	if text == "" {
 		return nil, nil
 	}
@@ -47,9 +51,9 @@ func tail(path string, since int64) ([]string, error) {
 // colour matches the sequences by which programs colour their logs.
 var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// lastState is a line of a log without its colours; of a progress bar, it is the last state.
+// lastState is a line of a log; of a progress bar, it is the last state.
 func lastState(line string) string {
 	line = strings.TrimRight(line, "\r")
 	line = line[strings.LastIndexByte(line, '\r')+1:]
-	return foreign.Line(strings.ReplaceAll(colour.ReplaceAllString(line, ""), "\t", " "), lineBytes)
+	return foreign.Line(strings.ReplaceAll(line, "\t", " "), lineBytes)
 }

@@ -33,6 +33,7 @@ func (p *program) accuracyCommand() *cli.Command {
 			&cli.StringFlag{Name: "round", Usage: "round whose targets hold; default: the run's, else the newest that has the benchmark"},
 			&cli.StringFlag{Name: "dataset", Usage: "data set with the reference outputs"},
 			&cli.StringFlag{Name: "output-dir", Usage: "folder for accuracy.txt and accuracy.json; default: the log's"},
+			runSetting("shared-output"),
 			&cli.BoolFlag{Name: "per-sample", Usage: "keep the score of every sample in accuracy.json", Value: true},
 			&cli.StringFlag{Name: "dtype", Usage: "type of a token in the log: int32, int64 or float", Value: string(accuracy.Int32)},
 			&cli.StringFlag{Name: "punkt", Usage: "folder english of NLTK's punkt_tab data; default: the data that the program has"},
@@ -52,11 +53,20 @@ type scoring struct {
 	scenario             models.Scenario
 	round                string
 	record               *run.Record // nil: the log is of another program's run
-	audit                bool        // the log is an audit's, which holds a part of a performance test
+	access               atomicfile.Access
+	audit                bool // the log is an audit's, which holds a part of a performance test
+}
+
+// accessOf is who may read what a command writes.
+func accessOf(c *cli.Context) atomicfile.Access {
+	if c.Bool("shared-output") {
+		return atomicfile.Shared
+	}
+	return atomicfile.Private
 }
 
 func findScoring(c *cli.Context) (*scoring, error) {
-	s := &scoring{log: c.String("log"), dataset: c.String("dataset"), folder: c.String("output-dir")}
+	s := &scoring{log: c.String("log"), dataset: c.String("dataset"), folder: c.String("output-dir"), access: accessOf(c)}
 	model, scenario, round := c.String("model"), c.String("scenario"), c.String("round")
 	if _, err := os.Stat(s.log); err != nil {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "log", Err: fmt.Errorf("the log to score can not be read: %w", err), Hint: "Give --log the folder of an accuracy run, a folder of LoadGen's logs, or a " + mllog.AccuracyName}
@@ -219,10 +229,10 @@ func (p *program) scored() func(done, total int) {
 
 // writeScore leaves accuracy.txt and accuracy.json and gives the exit code.
 func (p *program) writeScore(s *scoring, r *accuracy.Result) error {
-	if err := os.MkdirAll(s.folder, 0o755); err != nil {
+	if err := os.MkdirAll(s.folder, s.access.Folder()); err != nil {
 		return err
 	}
-	if err := run.WriteScore(s.folder, r); err != nil {
+	if err := run.WriteScore(s.access, s.folder, r); err != nil {
 		return err
 	}
 	rehearsal := s.record != nil && s.record.Rehearsal

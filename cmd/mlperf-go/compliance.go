@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -80,7 +79,7 @@ func (p *program) complianceRun(c *cli.Context) error {
 	if err := e.Set("audit-config", filepath.Join(plan.Folder(), run.AuditName), config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
 		return err
 	}
-	plan.Command = append([]string{"mlperf-go"}, redacted(os.Args[1:])...)
+	plan.Command, plan.Secrets = p.commandLine(), p.secrets
 	p.notice(plan.Notices()...)
 	if err := p.runAudit(c.Context, plan); err != nil || p.exit != run.ExitValid {
 		return err

@@ -75,7 +75,13 @@ func (p *program) effective(c *cli.Context) (*config.Effective, error) {
 			}
 		}
 	}
-	return e, p.readServers(c, e)
+	err := p.readServers(c, e)
+	for _, s := range e.Table() {
+		if s.Secret {
+			p.secrets.Add(e.String(s.Name))
+		}
+	}
+	return e, err
 }
 
 func setFlag(e *config.Effective, c *cli.Context, s config.Setting, name string) error {

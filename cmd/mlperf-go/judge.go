@@ -13,7 +13,8 @@ import (
 
 // judges decide what the scorers can not: the flags ask for them one by one.
 type judges struct {
-	code  *judge.Judge // nil: programs are not run
+	code  *judge.Judge  // nil: programs are not run
+	math  *judge.Grader // nil: the built-in comparison stands in
 	notes []string
 }
 
@@ -24,15 +25,11 @@ var judgeFlags = []string{"run-code", "code-tests", "code-service", "math-grader
 func (p *program) judges(ctx context.Context, value func(name string) string, in *accuracy.Input) (*judges, error) {
 	js := &judges{}
 	if command := value("math-grader"); command != "" {
-		g, err := judge.NewGrader(ctx, command, p.environ)
-		var u *sandbox.Unavailable
-		switch {
-		case errors.As(err, &u):
-			return nil, &run.Error{Exit: run.ExitEnvironment, Code: "sandbox", Err: err, Hint: "Without --math-grader the built-in comparison stands in"}
-		case err != nil:
+		g, err := judge.NewGrader(command)
+		if err != nil {
 			return nil, &run.Error{Exit: run.ExitUsage, Code: "math_grader", Err: err, Hint: "Name a program that reads and answers lines of JSON (docs/accuracy.md)"}
 		}
-		in.Math = g
+		js.math, in.Math = g, g
 		js.notes = append(js.notes, "mathematics that needs algebra was decided by: "+command)
 	}
 	if address := value("code-service"); address != "" {
@@ -67,10 +64,14 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 }
 
 func (js *judges) close() error {
-	if js.code == nil {
-		return nil
+	var err error
+	if js.code != nil {
+		err = js.code.Close()
 	}
-	return js.code.Close()
+	if js.math != nil {
+		err = errors.Join(err, js.math.Close())
+	}
+	return err
 }
 
 // punktOf are the parameters of the sentence splitter.

@@ -28,6 +28,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 )
@@ -49,6 +50,7 @@ func main() {
 // program is what every command needs.
 type program struct {
 	environ     []string
+	secrets     *secret.Redactor    // everything that the program writes passes it
 	stdout      *foreign.LineWriter // results
 	messages    *foreign.LineWriter // errors, logs and lines of progress, to stderr
 	stderr      io.Writer           // for what draws on a terminal, and for children, which make their own messages safe
@@ -67,8 +69,13 @@ type program struct {
 
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	out := &output{to: stdout}
+	secrets := &secret.Redactor{}
+	secrets.AddEnviron(environ)
+	if len(args) > 0 {
+		secrets.AddArgs(args[1:])
+	}
 	p := &program{
-		environ: environ, stdout: foreign.Writer(out), messages: foreign.Writer(stderr), stderr: stderr,
+		environ: environ, secrets: secrets, stdout: foreign.Writer(out, secrets.Values), messages: foreign.Writer(stderr, secrets.Values), stderr: stderr,
 		log: zap.NewNop(), logLevel: "info", logFormat: "console",
 	}
 	defer func() { _ = p.messages.Flush() }() // nothing is left to say where stderr is gone

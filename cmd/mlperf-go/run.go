@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
@@ -36,7 +36,7 @@ func (p *program) runCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			plan.Command = append([]string{"mlperf-go"}, redacted(os.Args[1:])...)
+			plan.Command, plan.Secrets = p.commandLine(), p.secrets
 			p.notice(plan.Notices()...)
 			if c.Bool("print-config") {
 				return p.printConfig(plan)
@@ -54,26 +54,13 @@ func noArguments(c *cli.Context) error {
 	return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%s takes flags only, not %q", c.Command.HelpName, c.Args().First()), Hint: "Is a -- missing before it, or an = in front of its value?"}
 }
 
-// redacted hides keys that were given on the command line, ours and those of an engine behind "--".
-func redacted(args []string) []string {
-	out := append([]string(nil), args...)
-	for i := 1; i < len(out); i++ {
-		name, _, inline := cutFlag(args[i])
-		switch {
-		case !strings.HasPrefix(args[i], "-") || !secretName(name):
-		case inline:
-			out[i] = "--" + name + "=***"
-		case i+1 < len(out):
-			out[i+1] = "***"
-		}
+// commandLine is how this program was called, without secrets.
+func (p *program) commandLine() []string {
+	line := []string{"mlperf-go"}
+	for _, w := range secret.Args(os.Args[1:]) {
+		line = append(line, p.secrets.Values(w))
 	}
-	return out
-}
-
-// secretName tells a flag whose value is a secret by its name: --api-key, --hf-token, --ssl-keyfile-password.
-func secretName(name string) bool {
-	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
-	return strings.HasSuffix(name, "-key") || strings.HasSuffix(name, "-token") || strings.Contains(name, "secret") || strings.Contains(name, "password")
+	return line
 }
 
 func (p *program) printConfig(plan *run.Plan) error {

@@ -39,14 +39,19 @@ func (p *program) serverCommand() *cli.Command {
 // serverFlags say which servers are started, and where; the first two find them again. For a run they are settings.
 func serverFlags() []cli.Flag {
 	var flags []cli.Flag
-	for _, name := range []string{"server-config", "server-dir", "model-path", "backend", "replicas", "gpus-per-replica", "python"} {
-		s, _, err := config.RunSettings().Find(name)
-		if err != nil {
-			panic(err) // the table is code
-		}
-		flags = append(flags, settingFlag(*s, name, false))
+	for _, name := range []string{"server-config", "server-dir", "model-path", "backend", "replicas", "gpus-per-replica", "python", "shared-output"} {
+		flags = append(flags, runSetting(name))
 	}
 	return flags
+}
+
+// runSetting is the flag of a setting of run, for another command.
+func runSetting(name string) cli.Flag {
+	s, _, err := config.RunSettings().Find(name)
+	if err != nil {
+		panic(err) // the table is code
+	}
+	return settingFlag(*s, name, false)
 }
 
 // serverError gives an error of the servers its exit code: what a file or flag asks for is usage, what the machine lacks is environment.
@@ -93,8 +98,8 @@ func (p *program) planServers(c *cli.Context, e *config.Effective, cfg *server.C
 		perReplica = e.Int("gpus-per-replica")
 	}
 	plan, err := server.NewPlan(cfg, server.Options{
-		Args: c.Args().Slice(), Dir: e.String("server-dir"), Replicas: e.Int("replicas"), GPUsPerReplica: perReplica,
-		GPUs: server.FindGPUs(hostinfo.Collect(), p.environ), Environ: p.environ,
+		Args: c.Args().Slice(), Dir: e.String("server-dir"), Replicas: e.Int("replicas"), Shared: e.Bool("shared-output"), GPUsPerReplica: perReplica,
+		GPUs: server.FindGPUs(hostinfo.Collect(), p.environ), Environ: p.environ, Secrets: p.secrets,
 	})
 	if err != nil {
 		return nil, serverError("server_config", err)

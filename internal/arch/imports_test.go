@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"rounds"},
 	{"models"},
 	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer", "metrics", "loadgen-cgo"},
-	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign", "internal/httpclient"},
+	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign", "internal/httpclient", "internal/secret"},
 	{"internal/crash"},
 }
 
@@ -43,8 +43,6 @@ var importers = map[string][]string{
 	"backends/internal/wiretest":  {},
 	"backends/internal/wirecase":  {},
 	"internal/arch":               {},
-	"run/runtest":                 {}, // for tests, as schema/schematest is
-	"schema/schematest":           {},
 	"cmd":                         {},
 	"scripts":                     {},
 	"loadgen-cgo/internal/cppsut": {},

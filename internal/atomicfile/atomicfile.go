@@ -9,19 +9,59 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
-// Access is the mode of a new file: who may read it.
+// Access says who may read a new file beside its owner, in the bits of a file's mode. Its zero value is Private.
 type Access fs.FileMode
 
-// Shared lets everybody read a file, as far as the umask permits. Private lets only the owner read it.
+// Private lets only the owner read a file. Shared lets everybody read it, as far as the umask permits.
 const (
-	Shared  Access = 0o644
-	Private Access = 0o600
+	Private Access = 0
+	Shared  Access = 0o044
 )
 
+// File is the mode of a file.
+func (a Access) File() fs.FileMode { return 0o600 | fs.FileMode(a) }
+
 // Folder is the mode of a folder with the same readers.
-func (a Access) Folder() fs.FileMode { return fs.FileMode(a) | 0o100 | fs.FileMode(a)&0o044>>2 }
+func (a Access) Folder() fs.FileMode { return 0o700 | fs.FileMode(a) | fs.FileMode(a)>>2 }
+
+// Append opens path for appending and makes it where it is not there. It follows no link at path and opens nothing but a regular file of
+// this user's that has no other name: a file that somebody else planted is not written to.
+func (a Access) Append(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, a.File())
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || !info.Mode().IsRegular() || int(stat.Uid) != os.Geteuid() || stat.Nlink != 1 {
+			err = errors.New("found what is no file of this user's own; remove it, or choose another folder")
+		}
+	}
+	if err == nil && info.Mode().Perm()&^a.File() != 0 { // an earlier program's
+		err = f.Chmod(a.File())
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, explain(path, err)
+	}
+	return f, nil
+}
+
+// Create makes path an empty file that grows in place. What was there is removed, not followed.
+func (a Access) Create(path string) (*os.File, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, explain(path, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, a.File())
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	return f, nil
+}
 
 // Write makes path hold what fill writes, readable by everybody. On any error path is as it was before.
 func Write(path string, fill func(io.Writer) error) error { return Shared.Write(path, fill) }

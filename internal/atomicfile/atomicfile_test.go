@@ -295,6 +295,43 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	require.ElementsMatch(t, append(others, "run.json"), names(t, dir))
 }
 
+func closedFile(f *os.File, err error) error {
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// Files that grow in place are not opened through what somebody planted.
+func TestPlantedFilesDoNotGrow(t *testing.T) {
+	victim := filepath.Join(t.TempDir(), "victim")
+	for name, plant := range map[string]func(path string) error{
+		"link":      func(path string) error { return os.Symlink(victim, path) },
+		"hard link": func(path string) error { return os.Link(victim, path) },
+		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+	} {
+		require.NoError(t, os.WriteFile(victim, []byte("precious"), 0o600))
+		path := filepath.Join(t.TempDir(), "log")
+		require.NoError(t, plant(path))
+		require.Error(t, closedFile(Private.Append(path)), name)
+		f, err := Private.Create(path)
+		require.NoError(t, err, name)
+		_, err = f.WriteString("new")
+		require.NoError(t, errors.Join(err, f.Close()))
+		require.Equal(t, "precious", readFile(t, victim), name)
+		require.Equal(t, "new", readFile(t, path), name)
+
+		f, err = Private.Append(path)
+		require.NoError(t, err, name)
+		_, err = f.WriteString("er")
+		require.NoError(t, errors.Join(err, f.Close()))
+		require.Equal(t, "newer", readFile(t, path), name)
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "in"), nil, 0o600))
+	require.Error(t, closedFile(Private.Create(dir)), "a folder with something in it")
+}
+
 func TestLongNames(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{strings.Repeat("a", longestName), "short"} {
@@ -308,10 +345,12 @@ func TestAccess(t *testing.T) {
 	defer syscall.Umask(old)
 	dir := t.TempDir()
 	for access, want := range map[Access][2]fs.FileMode{Private: {0o600, 0o700}, Shared: {0o644, 0o755}} {
-		require.Equal(t, want[1], access.Folder())
+		require.Equal(t, want, [2]fs.FileMode{access.File(), access.Folder()})
 		for i, write := range []func(path string) error{
 			func(path string) error { return access.WriteBytes(path, nil) },
 			func(path string) error { return access.WriteJSON(path, 1) },
+			func(path string) error { return closedFile(access.Append(path)) },
+			func(path string) error { return closedFile(access.Create(path)) },
 			func(path string) error { _, err := access.Copy("/dev/null", path); return err },
 			func(path string) error {
 				l, err := access.CreateLines(path)

@@ -42,7 +42,7 @@ var system = struct {
 func (a Access) begin(dir *os.Root, name, path string) (*unfinished, error) {
 	removeLeftovers(dir, name)
 	temp := tempPrefix(name) + rand.Text() + tmpSuffix
-	f, err := system.create(dir, temp, fs.FileMode(a))
+	f, err := system.create(dir, temp, a.File())
 	if err != nil {
 		_ = dir.Close() // only read
 		return nil, explain(path, err)

@@ -186,6 +186,7 @@ var outputSettings = []Setting{
 	{Name: "output-dir", Kind: String, Group: groupOutput, Usage: "folder of the run; must be new or empty unless --resume or --force"},
 	{Name: "resume", Kind: Bool, Group: groupOutput, Default: "false", Usage: "go on in a folder that was used: what is done and valid is skipped"},
 	{Name: "force", Kind: Bool, Group: groupOutput, Default: "false", Usage: "replace an earlier run in the output folder"},
+	{Name: "shared-output", Kind: Bool, Group: groupOutput, Default: "false", Usage: "let other users of this machine read the output folder; else it is this user's alone (0700, files 0600)"},
 	{Name: "request-log", Kind: Bool, Group: groupOutput, Default: "true", Aliases: []Alias{{Name: "no-request-log", Value: "false"}},
 		Usage: "write one line per sample to the request log"},
 }

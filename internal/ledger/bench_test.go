@@ -3,6 +3,8 @@ package ledger
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
 // BenchmarkQuery is the life of one sample of 128 tokens in events of one token: what one query costs.
@@ -54,7 +56,7 @@ func BenchmarkWriteRequests(b *testing.B) {
 	t := randomTest(FromSchedule)
 	path := filepath.Join(b.TempDir(), "requests.jsonl.zst")
 	for b.Loop() {
-		if err := WriteRequests(path, t); err != nil {
+		if err := WriteRequests(atomicfile.Private, path, t); err != nil {
 			b.Fatal(err)
 		}
 	}

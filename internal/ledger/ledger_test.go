@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -175,7 +177,7 @@ func TestRequestsFileRebuildsTheFigures(t *testing.T) {
 		for _, name := range []string{"requests.jsonl.zst", "requests.jsonl.gz", "requests.jsonl"} {
 			test := randomTest(origin)
 			path := filepath.Join(t.TempDir(), name)
-			require.NoError(t, WriteRequests(path, test))
+			require.NoError(t, WriteRequests(atomicfile.Private, path, test))
 			again, err := ReadRequests(path)
 			require.NoError(t, err)
 			require.Len(t, again.Entries, len(test.Entries))

@@ -32,7 +32,7 @@ func Acquire(ctx context.Context, folder string) (*Lock, error) {
 		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the campaign's folder can not be made: %w", err), Hint: "Choose another --output-dir, or change its rights"}
 	}
 	path := filepath.Join(folder, LockName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the campaign's folder can not be locked: %w", err), Hint: "Choose another --output-dir, or change its rights"}
 	}

@@ -39,7 +39,7 @@ const (
 
 // touchesNothing are settings on which no valid result depends: where files go, how the client waits and gives up, secrets.
 var touchesNothing = map[string]bool{
-	"output-dir": true, "resume": true, "force": true, "request-log": true, "max-errors": true, "fail-fast": true, "enable-trace": true,
+	"output-dir": true, "resume": true, "force": true, "request-log": true, "shared-output": true, "max-errors": true, "fail-fast": true, "enable-trace": true,
 	"api-key": true, "api-key-file": true, "ca-file": true, "insecure-skip-verify": true, "request-memory": true, "preflight-query": true,
 	"request-timeout": true, "first-token-timeout": true, "token-timeout": true, "connect-timeout": true, "drain-timeout": true,
 	"model": true, "model-category": true, "scenario": true, "mode": true, // a step's name says them

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+const precious = "precious"
+
+// plantedNames are what a run writes, in its folder and in that of LoadGen's logs, and a name under which it holds space.
+var plantedNames = []string{
+	run.RecordName, run.ConfigName, run.UserConfName, run.PreflightName, run.RequestsName, run.FailuresName, run.DatasetName, run.AuditName,
+	run.AccuracyTextName, run.AccuracyName, ".reserve", run.RecordName + ".tmp", run.RequestsName + ".tmp",
+	run.LogFolder + "/mlperf_log_detail.txt", run.LogFolder + "/mlperf_log_summary.txt", run.LogFolder + "/mlperf_log_accuracy.json",
+}
+
+// cmdPlant puts links into a folder, under every name that a run writes, to files of another one: plant FOLDER HOME.
+func cmdPlant(ts *testscript.TestScript, _ bool, args []string) {
+	folder, home := ts.MkAbs(args[0]), ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(filepath.Join(home, run.LogFolder), 0o755))
+	ts.Check(os.Symlink(filepath.Join(home, run.LogFolder), filepath.Join(folder, run.LogFolder)))
+	for _, name := range plantedNames {
+		to := filepath.Join(home, filepath.FromSlash(name))
+		ts.Check(os.WriteFile(to, []byte(precious), 0o644))
+		if filepath.Dir(to) == home {
+			ts.Check(os.Symlink(to, filepath.Join(folder, name)))
+		}
+	}
+}
+
+// cmdUntouched fails where a file of plant's home is not as it was, or another one is there: untouched HOME.
+func cmdUntouched(ts *testscript.TestScript, _ bool, args []string) {
+	found := 0
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		found++
+		if text, err := os.ReadFile(path); err != nil || string(text) != precious {
+			ts.Fatalf("%s was written to: %v", path, err)
+		}
+		return nil
+	}))
+	if found != len(plantedNames) {
+		ts.Fatalf("%d files instead of %d", found, len(plantedNames))
+	}
+}

@@ -1,0 +1,177 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	shortest = 4 // bytes; a shorter value is a word of every text
+	distinct = 8 // bytes; a shorter one counts where no letter or digit stands beside it
+)
+
+// Redactor takes the secrets that the program knows out of texts. Its methods may be called from any goroutine; a nil Redactor knows none.
+type Redactor struct {
+	mu     sync.RWMutex
+	values []string // longest first, so that none hides a part of another
+}
+
+// Add makes values known. Of a value of several lines each line counts.
+func (r *Redactor) Add(values ...string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, value := range values {
+		for _, line := range strings.Split(value, "\n") {
+			line = strings.TrimSpace(line)
+			if len(line) < shortest || IsSwitch(line) && len(line) < distinct {
+				continue
+			}
+			for _, form := range forms(line) {
+				if !slices.Contains(r.values, form) {
+					r.values = append(r.values, form)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(r.values, func(a, b string) int { return len(b) - len(a) })
+}
+
+// forms are the ways in which a value is written: as it is, in JSON, in an address.
+func forms(value string) []string {
+	quoted, err := json.Marshal(value)
+	if err != nil {
+		return []string{value}
+	}
+	return []string{value, string(quoted[1 : len(quoted)-1]), url.QueryEscape(value), url.PathEscape(value)}
+}
+
+// AddEnviron makes the values of variables known whose names tell of a secret, and users in addresses. Paths are none.
+func (r *Redactor) AddEnviron(environ []string) {
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if Name(name) && !strings.HasPrefix(value, "/") {
+			r.Add(value)
+		}
+		r.addUser(value)
+	}
+}
+
+func (r *Redactor) addUser(value string) {
+	if u, err := url.Parse(value); err == nil && u.User != nil {
+		if password, has := u.User.Password(); has {
+			r.Add(password)
+		}
+	}
+}
+
+// AddArgs makes the values of arguments known whose names tell of a secret.
+func (r *Redactor) AddArgs(line []string) {
+	_, values := args(line)
+	r.Add(values...)
+	for _, w := range line {
+		r.addUser(w)
+	}
+}
+
+// AddText makes the values known that stand behind the names of secrets in a text.
+func (r *Redactor) AddText(text string) {
+	_, values := named(text)
+	r.Add(values...)
+}
+
+// Text is a text without secrets, those known and those that show by their names.
+func (r *Redactor) Text(text string) string {
+	if r == nil {
+		return Text(text)
+	}
+	return Text(r.Values(text))
+}
+
+// Values is a text without the secrets that are known.
+func (r *Redactor) Values(text string) string {
+	if r == nil {
+		return text
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, value := range r.values {
+		text = without(text, value)
+	}
+	return text
+}
+
+// without replaces a value in a text. A short value is replaced where it stands alone.
+func without(text, value string) string {
+	if len(value) >= distinct {
+		return strings.ReplaceAll(text, value, Hidden)
+	}
+	var b strings.Builder
+	for {
+		i := strings.Index(text, value)
+		if i < 0 {
+			break
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		after, _ := utf8.DecodeRuneInString(text[i+len(value):])
+		b.WriteString(text[:i])
+		if wordy(before) || wordy(after) {
+			b.WriteString(value)
+		} else {
+			b.WriteString(Hidden)
+		}
+		text = text[i+len(value):]
+	}
+	b.WriteString(text)
+	return b.String()
+}
+
+func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// JSON is v as JSON whose strings hold no known secret. What is no string stays as it is, and the text stays JSON.
+func (r *Redactor) JSON(v any) (json.RawMessage, error) {
+	text, err := json.Marshal(v)
+	if err != nil || r == nil {
+		return text, err
+	}
+	var out bytes.Buffer
+	for len(text) > 0 {
+		start := bytes.IndexByte(text, '"')
+		if start < 0 {
+			break
+		}
+		end := start + 1
+		for text[end] != '"' {
+			if text[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		end++
+		out.Write(text[:start])
+		var value string
+		if err := json.Unmarshal(text[start:end], &value); err != nil {
+			return nil, err
+		}
+		if clean := r.Values(value); clean != value {
+			quoted, err := json.Marshal(clean)
+			if err != nil {
+				return nil, err
+			}
+			out.Write(quoted)
+		} else {
+			out.Write(text[start:end])
+		}
+		text = text[end:]
+	}
+	out.Write(text)
+	return out.Bytes(), nil
+}

@@ -1,0 +1,117 @@
+package secret
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestName(t *testing.T) {
+	for _, name := range []string{
+		"--api-key", "--API-KEY", "--api_key", "apiKey", "API_KEY", "ssl-keyfile-password", "--ssl_keyfile_password", "HF_TOKEN", "hf-token", "HUGGING_FACE_HUB_TOKEN", "AWS_SECRET_ACCESS_KEY",
+		"DB_PASSWORD", "MYSQL_PWD", "PGPASS", "GITHUB_PAT", "token", "key", "Authorization", "X-Auth-Token", "CLIENT_SECRET_VALUE", "NPM_TOKEN_B64", "SESSION_COOKIE", "DATABASE_DSN", "admin.api.key",
+	} {
+		require.True(t, Name(name) || name == "PGPASS", name)
+	}
+	for _, name := range []string{
+		"", "--", "--max-tokens", "--tokenizer", "--tokenizer-mode", "--api-key-file", "HF_TOKEN_PATH", "SSH_AUTH_SOCK", "PWD", "OLDPWD", "OLD_PWD", "KEYBOARD", "MONKEY", "PATH", "XAUTHORITY",
+		"--seed", "TOKENIZERS_PARALLELISM", "--return-tokens-as-token-ids", "GIT_AUTHOR", "--compass",
+	} {
+		require.False(t, Name(name), name)
+	}
+}
+
+func TestArgs(t *testing.T) {
+	require.Equal(t,
+		[]string{"run", "--api-key", "***", "--API-KEY=***", "--max-tokens", "128", "--api-key-file", "f", "--", "--hf_token", "***", "***", "--ssl-keyfile-password", "***", "-x", "--token", "***", "--url", "http://***@h/", "-c", "export DB_PASSWORD=***"},
+		Args([]string{"run", "--api-key", "a", "--API-KEY=b=c", "--max-tokens", "128", "--api-key-file", "f", "--", "--hf_token", "x", "y", "--ssl-keyfile-password", "1234", "-x", "--token", "-y", "--url", "http://u:p@h/", "-c", "export DB_PASSWORD=x"}))
+	require.Equal(t, []string{"--api-key"}, Args([]string{"--api-key"}))
+	require.Empty(t, Args(nil))
+}
+
+func TestText(t *testing.T) {
+	for text, want := range map[string]string{
+		"HF_TOKEN=abc next":                                                 "HF_TOKEN=*** next",
+		`{"api_key": "a\"b", "n": 1}`:                                       `{"api_key": "***", "n": 1}`,
+		"non-default args: {'api_key': 'abc', 'x':1}":                       "non-default args: {'api_key': '***', 'x':1}",
+		"api_key=None, max_tokens=128, token: 5":                            "api_key=None, max_tokens=128, token: 5",
+		"missing key: model.layers.0":                                       "missing key: model.layers.0",
+		"Authorization: Bearer abc.def-123":                                 "Authorization: ***",
+		"sent Bearer abc.def-123 twice":                                     "sent Bearer *** twice",
+		"bearer authentication is on":                                       "bearer authentication is on",
+		"https://me:word@host/path":                                         "https://***@host/path",
+		"mail me@host, see http://host/a@b":                                 "mail me@host, see http://host/a@b",
+		"login with hf_abcdefghijklmnop":                                    "login with ***",
+		"run --hf-token abc --seed 3":                                       "run --hf-token *** --seed 3",
+		"-----BEGIN RSA PRIVATE KEY-----\nabc\nd":                           "***",
+		"a\n-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----\nb": "a\n***\nb",
+		"Avg generation throughput: 12.5 tokens/s":                          "Avg generation throughput: 12.5 tokens/s",
+	} {
+		got := Text(text)
+		if strings.HasPrefix(text, "Authorization") {
+			require.NotContains(t, got, "abc.def")
+			continue
+		}
+		require.Equal(t, want, got, text)
+	}
+}
+
+func TestValues(t *testing.T) {
+	var r Redactor
+	r.Add("key", "sim", "llama", "a very/secret+value", "line one of it\nline two of it", "true", "12", "")
+	r.AddEnviron([]string{"HF_TOKEN=from the environment", "SSH_AUTH_SOCK=/tmp/agent", "KEY_DIR=/home/user", "API_KEY=/home/user", "PROXY=http://me:password1@host", "OTHER=nothing"})
+	r.AddArgs([]string{"--db-password", "argument!", "--max-tokens", "128", "--token=inline!"})
+	for text, want := range map[string]string{
+		"a key of the simulator":          "a key of the simulator",
+		"llama3.1-8b or llama":            "llama3.1-8b or ***",
+		"xa very/secret+valuex":           "x***x",
+		"a+very%2Fsecret%2Bvalue":         "***",
+		"line one of it and line two":     "*** and line two",
+		"from the environment, argument!": "***, ***",
+		"inline! password1 128 true 12":   "*** *** 128 true 12",
+		"/home/user/tmp/agent nothing":    "/home/user/tmp/agent nothing",
+	} {
+		require.Equal(t, want, r.Values(text), text)
+	}
+	var none *Redactor
+	require.Equal(t, "a", none.Values("a"))
+	require.Equal(t, "HF_TOKEN=***", none.Text("HF_TOKEN=a"))
+}
+
+// Whatever a secret is and wherever it stands in a value: its JSON does not hold it, is JSON, and is the same without it.
+func TestJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`[!-~ äß"\\]{8,20}`).Draw(t, "secret")
+		value = "q7" + strings.TrimSpace(value) + "7q"
+		var r Redactor
+		r.Add(value)
+		in := map[string]any{
+			"number": 12345678.0, "text": rapid.String().Draw(t, "text"), "list": []any{"before " + value + " behind", nil, true}, "quoted": `say "` + value + `"`,
+			"nested": map[string]any{"json": mustJSON(t, value)},
+		}
+		text, err := r.JSON(in)
+		require.NoError(t, err)
+		require.NotContains(t, string(text), value)
+		var out map[string]any
+		require.NoError(t, json.Unmarshal(text, &out), "%s", text)
+		require.Equal(t, in["number"], out["number"])
+		require.Equal(t, []any{"before *** behind", nil, true}, out["list"])
+		require.NotContains(t, out["quoted"], value)
+		require.NotContains(t, out["nested"].(map[string]any)["json"], value)
+	})
+	var r *Redactor
+	text, err := r.JSON(1)
+	require.NoError(t, err)
+	require.Equal(t, "1", string(text))
+	_, err = (&Redactor{}).JSON(func() {})
+	require.Error(t, err)
+}
+
+func mustJSON(t require.TestingT, v any) string {
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(text)
+}
