@@ -64,6 +64,9 @@ func judgeTrial(t *trial, r *result) judgement {
 	j.learn()
 	j.process()
 	j.exitCode()
+	if r.record == nil && t.lost && !j.hung {
+		j.violate("%s, and what was measured was not saved", j.action.name)
+	}
 	if r.record != nil {
 		if r.invalid != nil {
 			j.violate("run.json does not fit its schema: %v", r.invalid)

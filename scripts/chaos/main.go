@@ -128,7 +128,7 @@ func (c *campaign) one(seed uint64) error {
 		return err
 	}
 	var j judgement
-	if r, err := readResult(t.run(), c.form); err != nil {
+	if r, err := readResult(t.results(), c.form); err != nil {
 		j = judgement{verdict: "unreadable", violations: []string{err.Error()}}
 	} else {
 		j = judgeTrial(t, r)

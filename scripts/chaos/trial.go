@@ -44,6 +44,14 @@ const runFolder = "run"
 
 func (t *trial) run() string { return filepath.Join(t.folder, runFolder) }
 
+// results is where the run's files are at its end: beside its folder where an action took that away.
+func (t *trial) results() string {
+	if saved, err := filepath.Glob(t.run() + ".rescued-*"); err == nil && len(saved) == 1 && t.lost {
+		return saved[0]
+	}
+	return t.run()
+}
+
 // options are the same for every trial.
 type options struct {
 	program  string
