@@ -11,11 +11,11 @@ import (
 type kind int
 
 const (
-	harmless kind = iota // the answer counts
-	fails                // the sample fails
-	heals                // the sample fails unless another attempt is allowed
-	either               // the sample fails, or its answer counts and is genuine
-	poisons              // the run is not VALID: the sample fails, or the verdict has a reason of its own
+	harmless  kind = iota // the answer counts
+	fails                 // the sample fails
+	heals                 // the sample fails unless another attempt is allowed
+	eitherWay             // the sample fails, or its answer counts and is genuine
+	poisons               // the run is not VALID: the sample fails, or the verdict has a reason of its own
 )
 
 // fault is one thing that a server, or what is before it, does wrong.
@@ -64,6 +64,9 @@ func codesOf(statuses []string) []string {
 	return list
 }
 
+// strayBytes are bytes that are no answer. They count where no ids tell whose the answers are.
+const strayBytes = "stray_bytes"
+
 // faults are tried in this order; one at most strikes a request.
 var faults = []fault{
 	{name: "slow", kind: harmless, do: func(c *call) bool { c.wait = time.Duration(50+c.dice(200)) * time.Millisecond; return true }},
@@ -98,7 +101,7 @@ var faults = []fault{
 	}},
 
 	// What nobody asked for.
-	{name: "stray_bytes", kind: poisons, spills: true, codes: []string{"wrong_answer", "bad_chunk", "reset", "truncated"}, reasons: []string{"unasked_answers"}, do: func(c *call) bool {
+	{name: strayBytes, kind: poisons, spills: true, codes: []string{"wrong_answer", "bad_chunk", "reset", "truncated"}, reasons: []string{"unasked_answers"}, do: func(c *call) bool {
 		c.framed()
 		c.behind = []string{"what is this?", "\r\n\r\nx", "HTTP/1.1 200 OK\r\n", "\x00"}[c.dice(4)]
 		return true
@@ -108,7 +111,7 @@ var faults = []fault{
 		c.behind = strings.Join(c.segments(), "")
 		return true
 	}},
-	{name: "answer_twice_later", kind: either, spills: true, codes: append([]string{"wrong_answer"}, gone...), reasons: []string{"unasked_answers"}, can: (*scenario).identified, do: func(c *call) bool {
+	{name: "answer_twice_later", kind: eitherWay, spills: true, codes: append([]string{"wrong_answer"}, gone...), reasons: []string{"unasked_answers"}, can: (*scenario).identified, do: func(c *call) bool {
 		c.framed()
 		c.again, c.then = time.Duration(1+c.dice(20))*time.Millisecond, keepOpen
 		return true
@@ -144,12 +147,12 @@ var faults = []fault{
 	}},
 
 	// The form of the answer.
-	{name: "whole_for_stream", kind: either, codes: []string{"no_first_token", "bad_event", "batch_mismatch"}, can: streamed, do: func(c *call) bool {
+	{name: "whole_for_stream", kind: eitherWay, codes: []string{"no_first_token", "bad_event", "batch_mismatch"}, can: streamed, do: func(c *call) bool {
 		c.q.stream, c.framing = false, byLength
 		c.render()
 		return true
 	}},
-	{name: "stream_for_whole", kind: either, codes: []string{"bad_json", "bad_event", "token_count_mismatch"}, can: whole, do: func(c *call) bool {
+	{name: "stream_for_whole", kind: eitherWay, codes: []string{"bad_json", "bad_event", "token_count_mismatch"}, can: whole, do: func(c *call) bool {
 		c.q.stream, c.q.usage, c.framing, c.text = true, true, byChunks, ""
 		c.render()
 		return true
@@ -194,7 +197,7 @@ var faults = []fault{
 		c.docs = slices.Insert(c.docs, 0, doc{text: c.envelope(c.choice(&extra, 0, 1, ""), c.noUsage())})
 		return true
 	}},
-	{name: "mixed_modes", kind: either, codes: []string{"token_count_mismatch", "bad_event"}, can: func(sc *scenario) bool { return sc.Stream && sc.Protocol.wire.kind == "sglang" }, do: func(c *call) bool {
+	{name: "mixed_modes", kind: eitherWay, codes: []string{"token_count_mismatch", "bad_event"}, can: func(sc *scenario) bool { return sc.Stream && sc.Protocol.wire.kind == "sglang" }, do: func(c *call) bool {
 		c.switchAt = 2 + c.dice(3)
 		c.render()
 		return true
@@ -265,7 +268,7 @@ var faults = []fault{
 			}
 			return ok
 		}},
-	{name: "repeated_sglang_event", kind: either, codes: []string{"token_count_mismatch", "bad_event", "too_large"}, reasons: []string{"token_mismatch"},
+	{name: "repeated_sglang_event", kind: eitherWay, codes: []string{"token_count_mismatch", "bad_event", "too_large"}, reasons: []string{"token_mismatch"},
 		can: func(sc *scenario) bool { return sc.Stream && sc.Protocol.wire.kind == "sglang" }, do: func(c *call) bool {
 			i, ok := c.tokenDoc()
 			if ok {

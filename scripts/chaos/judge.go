@@ -114,6 +114,10 @@ func (j *judge) learnEntry(e *entry) {
 	if i := slices.IndexFunc(faults, func(f fault) bool { return f.name == e.Fault }); i >= 0 {
 		f = &faults[i]
 	}
+	if f.name == strayBytes && j.sc.identified() { // the ids tell whose the answers are
+		known := *f
+		known.kind, f = eitherWay, &known
+	}
 	mark(j.explain, f.reasons)
 	if f.spills {
 		mark(j.any, f.codes)
@@ -123,7 +127,7 @@ func (j *judge) learnEntry(e *entry) {
 		if j.sc.Batch > 0 && f.kind != harmless {
 			j.rows[row].codes["batch_mismatch"] = true
 		}
-		if (e.Whole || e.Broken) && (f.kind == harmless || f.kind == either || f.kind == fails && j.sc.Batch > 0) { // one part of the batch fails
+		if (e.Whole || e.Broken) && (f.kind == harmless || f.kind == eitherWay || f.kind == fails && j.sc.Batch > 0) { // one part of the batch fails
 			j.rows[row].genuine++
 		}
 		if e.Whole && f.kind == fails && j.sc.Batch == 0 || f.kind == fails && e.Done && cuts(e.Fault) && j.sc.Batch == 0 {

@@ -82,13 +82,25 @@ func NewCounters(n int) *Counters {
 // answer that comes when the next request is out is taken for that request's, so a server that sends such answers is not to be believed.
 // Interim answers (1xx) and empty lines are harmless, and with a 408 some servers part from an idle connection.
 func (c *Counters) Unexpected(b []byte) {
+	b = behindInterim(b)
 	code, answer := bytes.CutPrefix(b, []byte("HTTP/1."))
 	switch {
-	case answer && (bytes.HasPrefix(code, []byte("1 1")) || bytes.HasPrefix(code, []byte("1 408"))), len(bytes.Trim(b, "\r\n")) == 0:
+	case len(b) == 0, answer && bytes.HasPrefix(code, []byte("1 408")):
 	case answer:
 		c.unasked.Add(1)
 	default:
 		c.strays.Add(1)
+	}
+}
+
+// behindInterim returns what follows interim answers and empty lines.
+func behindInterim(b []byte) []byte {
+	for {
+		b = bytes.TrimLeft(b, "\r\n")
+		if !bytes.HasPrefix(b, []byte("HTTP/1.1 1")) {
+			return b
+		}
+		_, b, _ = bytes.Cut(b, []byte("\r\n\r\n")) // nothing is left where its end has not come
 	}
 }
 

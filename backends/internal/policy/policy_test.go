@@ -122,3 +122,18 @@ func TestDefaultsAndKeep(t *testing.T) {
 	kept := Keep(nil, make([]byte, 1000))
 	require.Len(t, Keep(kept, make([]byte, 1000)), answerHead)
 }
+
+// An answer behind interim answers and empty lines is an answer that nothing asked for; they alone are nothing.
+func TestUnexpectedBytes(t *testing.T) {
+	const interim, answer = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+	for b, want := range map[string][2]int64{
+		answer: {1, 0}, interim + answer: {1, 0}, "\r\n" + interim + interim + "\r\n" + answer: {1, 0}, "HTTP/1.0 500 x": {1, 0},
+		"x": {0, 1}, "\r\n\r\nx": {0, 1}, interim + "x": {0, 1}, "HTTP/2": {0, 1},
+		"": {}, "\r\n\r\n": {}, interim: {}, interim + interim: {}, "HTTP/1.1 100 Con": {}, "HTTP/1.1 408 Request Timeout\r\n\r\n": {},
+	} {
+		c := NewCounters(1)
+		c.Unexpected([]byte(b))
+		answers, strays := c.Unasked()
+		require.Equal(t, want, [2]int64{answers, strays}, "%q", b)
+	}
+}
