@@ -20,6 +20,8 @@ var protocols = []protocol{
 	{Backend: "vllm", API: "completions", Model: textModel, Prompt: "ids", Path: "/v1/completions", wire: completions, Ids: true, Echo: true, Counts: true, Named: true, Batches: true},
 	{Backend: "vllm", API: "completions", Model: textModel, Prompt: "text", Path: "/v1/completions", wire: completions, Ids: true, Echo: true, Named: true},
 	{Backend: "vllm", API: "chat", Model: textModel, Prompt: "text", Path: "/v1/chat/completions", wire: chat, Ids: true, Echo: true, Named: true},
+	{Backend: "vllm", API: "chat", Model: textModel, Prompt: "both", Path: "/v1/chat/completions", wire: chat, Ids: true, Echo: true, Named: true},
+	{Backend: "vllm", API: "chat", Model: idsModel, Prompt: "both", Path: "/v1/chat/completions", wire: chat, Ids: true, Echo: true, Named: true},
 	{Backend: "vllm", API: "generate", Model: idsModel, Prompt: "ids", Path: "/inference/v1/generate", wire: generate, Ids: true, Echo: true, Counts: true},
 	{Backend: "sglang", API: "generate", Model: idsModel, Prompt: "ids", Path: "/generate", wire: sglang, Ids: true, Echo: true, Counts: true, Batches: true},
 	{Backend: "sglang", API: "generate", Model: textModel, Prompt: "text", Path: "/generate", wire: sglang, Ids: true, Echo: true},

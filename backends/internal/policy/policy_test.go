@@ -131,7 +131,7 @@ func TestUnexpectedBytes(t *testing.T) {
 		"x": {0, 1}, "\r\n\r\nx": {0, 1}, interim + "x": {0, 1}, "HTTP/2": {0, 1},
 		"": {}, "\r\n\r\n": {}, interim: {}, interim + interim: {}, "HTTP/1.1 100 Con": {}, "HTTP/1.1 408 Request Timeout\r\n\r\n": {},
 	} {
-		c := NewCounters(1)
+		c := &Counters{}
 		c.Unexpected([]byte(b))
 		answers, strays := c.Unasked()
 		require.Equal(t, want, [2]int64{answers, strays}, "%q", b)
