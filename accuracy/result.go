@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
@@ -146,6 +147,7 @@ func (r *Result) WriteJSON(w io.Writer) error {
 // judge compares the metrics with their targets. It claims nothing as a whole where the log is in doubt or answers are not scored.
 func (r *Result) judge(targets []Target, whole int) {
 	pass := true
+	var lacking []string
 	for _, t := range targets {
 		i := -1
 		for j := range r.Metrics {
@@ -154,7 +156,9 @@ func (r *Result) judge(targets []Target, whole int) {
 			}
 		}
 		if i < 0 {
-			pass = pass && t.Optional
+			if !t.Optional {
+				pass, lacking = false, append(lacking, t.Metric)
+			}
 			continue
 		}
 		m := &r.Metrics[i]
@@ -165,6 +169,9 @@ func (r *Result) judge(targets []Target, whole int) {
 		if m.Name == sumOfLengths && r.Samples != whole {
 			m.Note = fmt.Sprintf("a sum over %d samples; the target is for %d", r.Samples, whole)
 		}
+	}
+	if len(lacking) > 0 && len(r.Unscored) == 0 && !r.Rehearsal { // where answers are not scored, that says more
+		r.Unclaimed = append(r.Unclaimed, fmt.Sprintf("the benchmark has targets for %s, and the data set has no rows that they are made of", strings.Join(lacking, ", ")))
 	}
 	if len(r.Unclaimed) == 0 && len(r.Unscored) == 0 {
 		r.Pass = &pass

@@ -167,6 +167,9 @@ type Config struct {
 	IDsInLogprobs bool
 	// CountText counts the tokens of an answer's text where the server sends neither ids nor a count; nil: nobody can.
 	CountText func(text []byte) (int, error)
+	// Reconnected is called when an endpoint takes a connection after one was refused or reset, from any goroutine. It must not block; nil: nothing
+	// is called.
+	Reconnected func(endpoint int)
 	// Request gives the encoded body of a loaded sample; the bytes stay valid until the test ends.
 	Request func(index int) []byte
 
@@ -252,6 +255,15 @@ type Driver interface {
 	Probe(ctx context.Context, e Endpoint, c *Config, sample *datasets.Sample, generate bool) (*Probe, error)
 }
 
+// TextOnly is what a driver may also be: one whose servers take text and never token ids.
+type TextOnly interface{ TextOnly() }
+
+// SendsText reports whether requests carry text or messages even where a sample has token ids too.
+func SendsText(d Driver, api string) bool {
+	_, only := d.(TextOnly)
+	return only || api == "chat"
+}
+
 // CacheEmptier is what a driver may also be: one whose servers can be told to forget the prompts they have seen.
 type CacheEmptier interface {
 	// EmptyCache tells one endpoint, and waits for it to have no request that holds on to a prompt. offered is false where the
@@ -259,28 +271,36 @@ type CacheEmptier interface {
 	EmptyCache(ctx context.Context, e Endpoint, c *Config) (offered bool, err error)
 }
 
+// ModelAsker is what a driver may also be: one that can ask an endpoint for the model that it serves, and for nothing else.
+type ModelAsker interface {
+	// AskModel returns what Probe.Identity is. Its error is an *EndpointError, with FaultWrongModel where the served name is not there.
+	AskModel(ctx context.Context, e Endpoint, c *Config) (identity map[string]string, err error)
+}
+
 // Probe is what an endpoint said of itself before the first query.
 type Probe struct {
-	URL             string        `json:"url"`
-	Server          string        `json:"server,omitempty"`  // vllm, sglang, ... where it can be told
-	Version         string        `json:"version,omitempty"` // as the server reports it
-	Models          []string      `json:"models"`            // served names
-	MaxModelLen     int           `json:"max_model_len,omitempty"`
-	HealthStatus    int           `json:"health_status"`
-	InFlight        *int          `json:"in_flight,omitempty"` // requests that the server had already; nil: it does not tell
-	Client          string        `json:"client"`              // which HTTP client will be used
-	Generated       bool          `json:"generated"`
-	TokenIDPrompt   bool          `json:"token_id_prompt"`
-	ReturnsTokenIDs bool          `json:"returns_token_ids"`
-	Usage           bool          `json:"usage"`
-	IDsInLogprobs   bool          `json:"ids_in_logprobs,omitempty"` // ids come among the log probabilities only
-	Dropped         []string      `json:"dropped,omitempty"`         // fields that it refuses and that are left out
-	Streams         bool          `json:"streams"`
-	Identified      bool          `json:"identified"`             // the answer carries the id of its request
-	AnswerModel     string        `json:"answer_model,omitempty"` // the model that the answer names
-	StreamMode      StreamMode    `json:"stream_mode,omitempty"`  // as the server's arguments say, or else the short answer showed
-	OutputTokens    int           `json:"output_tokens"`
-	TTFT            time.Duration `json:"ttft_ns"`
-	Latency         time.Duration `json:"latency_ns"`
-	Notes           []string      `json:"notes,omitempty"`
+	URL             string   `json:"url"`
+	Server          string   `json:"server,omitempty"`  // vllm, sglang, ... where it can be told
+	Version         string   `json:"version,omitempty"` // as the server reports it
+	Models          []string `json:"models"`            // served names
+	MaxModelLen     int      `json:"max_model_len,omitempty"`
+	HealthStatus    int      `json:"health_status"`
+	InFlight        *int     `json:"in_flight,omitempty"` // requests that the server had already; nil: it does not tell
+	Client          string   `json:"client"`              // which HTTP client will be used
+	Generated       bool     `json:"generated"`
+	TokenIDPrompt   bool     `json:"token_id_prompt"`
+	ReturnsTokenIDs bool     `json:"returns_token_ids"`
+	Usage           bool     `json:"usage"`
+	IDsInLogprobs   bool     `json:"ids_in_logprobs,omitempty"` // ids come among the log probabilities only
+	Dropped         []string `json:"dropped,omitempty"`         // fields that it refuses and that are left out
+	Streams         bool     `json:"streams"`
+	Identified      bool     `json:"identified"`             // the answer carries the id of its request
+	AnswerModel     string   `json:"answer_model,omitempty"` // the model that the answer names
+	// Identity is what tells the model from another one that is served under the same name, such as its path.
+	Identity     map[string]string `json:"model_identity,omitempty"`
+	StreamMode   StreamMode        `json:"stream_mode,omitempty"` // as the server's arguments say, or else the short answer showed
+	OutputTokens int               `json:"output_tokens"`
+	TTFT         time.Duration     `json:"ttft_ns"`
+	Latency      time.Duration     `json:"latency_ns"`
+	Notes        []string          `json:"notes,omitempty"`
 }

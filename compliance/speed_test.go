@@ -95,6 +95,7 @@ func TestAnswersOfTEST01(t *testing.T) {
 		"not whole":           {record("1", "0102"), record("1", "0102"), Int32, "", codeBroken},
 		"reference not whole": {record("1", "0102"), record("1", "01020304"), Int32, "", codeBroken},
 		"not hex":             {record("1", "0x"), "", "", "", codeBroken},
+		"no text":             {record("1", "77"), strings.Replace(record("1", "77"), `"77"`, "77", 1), "", "", codeBroken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Input{Compliance: folder(t, "["+c.test+"]", good), ReferenceAccuracy: folder(t, "["+c.ref+"]", ""), ReferencePerformance: folder(t, "", good), Type: c.dtype}
@@ -160,6 +161,15 @@ func TestBrokenAnswersOfTEST08(t *testing.T) {
 			require.Contains(t, r.broken(), c.want)
 		})
 	}
+	log := func(data string) string { return folder(t, `[{"seq_id" : 0, "qsl_idx" : 0, "data" : "`+data+`"}]`, "") }
+	r, err := Verify(Test08, Input{Compliance: log(shown), ReferenceAccuracy: log(reference)})
+	require.NoError(t, err)
+	require.NotContains(t, codes(r), "sample_unknown")
+	other := strings.Replace(reference, "0000A040", "0000C040", 1)
+	r, err = Verify(Test08, Input{Compliance: log(shown), ReferenceAccuracy: log(other)})
+	require.NoError(t, err)
+	require.False(t, r.Pass)
+	require.Contains(t, codes(r), "sample_unknown")
 	require.Equal(t, "acc_ne=0.0, perf_ne=0.5", (&shownAnswer{test: 0.5}).mismatch(0.001))
 	require.Zero(t, entropy([]float32{0.5}, []float32{1}, []float32{0}))
 	require.Empty(t, (&shownAnswer{ref: math.NaN(), test: 1}).mismatch(0.001))

@@ -238,8 +238,13 @@ func TestStrictTEST07AndTEST09(t *testing.T) {
 		"TEST07 no score":       {test: Test07, change: func(in *Input) { in.Evaluator = "" }, codes: "score_missing"},
 		"TEST07 two points":     {test: Test07, change: func(in *Input) { in.Evaluator = "'exact_match': 1.2.3" }, codes: "score_missing"},
 		"TEST07 own expression": {test: Test07, change: func(in *Input) { in.Evaluator, in.ScoreMatch = "score=61", `score=(\d+)` }, pass: true},
-		"TEST07 no group":       {test: Test07, change: func(in *Input) { in.Evaluator, in.ScoreMatch = "score=61", `score=\d+` }, codes: "score_missing"},
-		"TEST09 good":           {test: Test09, pass: true},
+		"TEST07 two empty":      {test: Test07, log: func(e []entry) []entry { e[5].tokens, e[6].tokens = nil, nil; return e }, pass: true, codes: "empty_output"},
+		"TEST07 one byte":       {test: Test07, log: func(e []entry) []entry { e[5].tokens = []int32{0}; return e }, pass: true},
+		"TEST07 no detail log": {test: Test07, change: func(in *Input) {
+			require.NoError(t, os.Remove(filepath.Join(in.Compliance, mllog.DetailName)))
+		}, pass: true, codes: "detail_missing"},
+		"TEST07 no group": {test: Test07, change: func(in *Input) { in.Evaluator, in.ScoreMatch = "score=61", `score=\d+` }, codes: "score_missing"},
+		"TEST09 good":     {test: Test09, pass: true},
 		"TEST09 scaled": {test: Test09, change: func(in *Input) {
 			a, _ := Find(Test09, gptOSS.Name)
 			in.Audit = a.Scale(10)

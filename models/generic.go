@@ -1,5 +1,7 @@
 package models
 
+func init() { register(&generic) }
+
 // Generic is the name of the row that runs any served model on any file with prompts.
 const Generic = "generic"
 

@@ -1,5 +1,7 @@
 package models
 
+func init() { register(&gptj) }
+
 // Retired after v5.0 (spec/models.md §2). Beam search of 4 with 30..128 new tokens (§7), which today's servers do not offer through
 // their usual request fields; token latencies are inferred by LoadGen, not measured (§4).
 var gptj = Row{

@@ -1,5 +1,7 @@
 package models
 
+func init() { register(&gptOSS120b) }
+
 // Counts and limits: spec/models.md §4. mlperf.conf names no Offline min_query_count, the checker wants 6396 samples: the row carries
 // 6396 and the generated user.conf sets it. Sampling: temperature 1, top_p 1, top_k off, no seed, 10240 new tokens in
 // performance (the reference's figure, §6) and 32768 in accuracy. Token ids: §7, §10.1; prompts begin with a harmony marker of their own.

@@ -1,5 +1,7 @@
 package models
 
+func init() { register(&llama2_70b99, &llama2_70b999) }
+
 // The two accuracy targets share model, data set, LoadGen keys and limits (spec/models.md §2).
 var (
 	llama2_70b99 = llama2_70b("llama2-70b-99", "llama2_70b_99", []Target{

@@ -1,5 +1,7 @@
 package models
 
+func init() { register(&llama31_8b, &llama31_8bEdge, &llama31_405b) }
+
 // Token ids of the Llama 3.1 family: spec/models.md §10.1; the end ids are those of the model's generation_config.
 const (
 	llama31Vocabulary = 128256

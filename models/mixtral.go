@@ -1,5 +1,7 @@
 package models
 
+func init() { register(&mixtral8x7b) }
+
 // Counts and limits: spec/models.md §4. Two tokens at least, greedy: §7. Its code part additionally stops after four given tokens,
 // which no request field expresses; scoring trims there.
 var mixtral8x7b = Row{

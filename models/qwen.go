@@ -1,5 +1,7 @@
 package models
 
+func init() { register(&qwen3VL, &qwen36_27b) }
+
 // Limits are end to end: 12 s in Server, 1.5 s in Interactive, which has no key of its own and a data set of 8000 rows
 // (spec/models.md §2, §4, §7). Nothing is sent for sampling: the server's generation_config applies (§6). Columns are those of the original file
 // (images as bytes) and of the converted one (images in base64). Token ids: §10.1.

@@ -1,19 +1,33 @@
 package models
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
 
 // rows is the registry in the order in which it is listed.
-var rows = []*Row{
-	&llama31_8b, &llama31_8bEdge, &llama31_405b,
-	&llama2_70b99, &llama2_70b999,
-	&mixtral8x7b, &deepseekR1, &gptOSS120b, &qwen3VL, &qwen36_27b, &gptj,
-	&generic,
+var rows []*Row
+
+// register adds the benchmarks of a file, which calls it from its init function. The listing is by name; retired
+// benchmarks and the generic row come last.
+func register(more ...*Row) {
+	rows = append(rows, more...)
+	last := func(r *Row) int {
+		switch {
+		case r.Name == Generic:
+			return 2
+		case r.Retired:
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(rows, func(a, b *Row) int { return cmp.Or(last(a)-last(b), strings.Compare(a.Name, b.Name)) })
 }
 
 // Rows gives every row of the registry in listing order. Rows are shared: callers must not change them.
-func Rows() []*Row {
-	return append([]*Row(nil), rows...)
-}
+func Rows() []*Row { return slices.Clone(rows) }
 
 // The common settings of mlperf.conf (spec/loadgen-engine.md Appendix A): min_duration of every scenario in use, and LoadGen's own
 // min_query_count where mlperf.conf names none.

@@ -35,6 +35,8 @@ func (t *test) build(driver backends.Driver) error {
 	if t.keys != nil {
 		t.config.Key = func(index int) uint64 { return t.keys[index] }
 	}
+	t.models = watchModels(driver, t.config, t.pre)
+	t.config.Reconnected = t.models.reconnected
 	if err := t.openBackends(driver); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
 )
@@ -26,6 +27,7 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 		return nil, err
 	}
 	o = p.keep(o)
+	o.KeepText = o.KeepText || p.sendsText()
 	if p.description != nil {
 		p.description.Apply(&o)
 	}
@@ -34,6 +36,12 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 		p.file, p.synthetic = ds, datasets.Synthetic(ds)
 	}
 	return ds, err
+}
+
+// sendsText reports whether requests carry the text of a row that has token ids too. An unknown backend is refused elsewhere.
+func (p *Plan) sendsText() bool {
+	d, err := backends.Lookup(p.Config.String("backend"))
+	return err == nil && backends.SendsText(d, p.Config.String("api"))
 }
 
 // datasetOptions are how the configuration has the file read.

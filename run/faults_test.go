@@ -196,9 +196,12 @@ func faultSet(t *testing.T, kind string, rows int) string {
 	t.Helper()
 	var s strings.Builder
 	for i := range rows {
-		if kind == "chat" {
+		switch kind {
+		case "chat":
 			fmt.Fprintf(&s, "{\"input\":\"row %d\"}\n", 100+i)
-		} else {
+		case "both": // the server's own template makes other tokens of the text
+			fmt.Fprintf(&s, "{\"input\":\"row %d\",\"tok_input\":[%d,5,6,7]}\n", 100+i, 100+i)
+		default:
 			fmt.Fprintf(&s, "{\"tok_input\":[%d,5,6]}\n", 100+i)
 		}
 	}

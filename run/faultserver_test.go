@@ -21,13 +21,15 @@ import (
 type faultServer struct {
 	url      string
 	reply    func(*call)
+	asked    func(path string) // is called behind each answer to a GET; nil: nothing is
 	listener net.Listener
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
 	closed bool
 	users  sync.WaitGroup
-	echo   atomic.Bool // answers carry the ids of their requests, as vLLM's do
+	echo   atomic.Bool            // answers carry the ids of their requests, as vLLM's do
+	models atomic.Pointer[string] // what /v1/models answers; nil: that of facts
 }
 
 // faultEvery is the share of samples that a row strikes, by their prompts, so that a repeated request is struck again.
@@ -109,7 +111,14 @@ func (s *faultServer) serve(c net.Conn) {
 			return
 		}
 		if r.Method == http.MethodGet {
-			writeFacts(c, r.URL.Path)
+			if models := s.models.Load(); models != nil && r.URL.Path == "/v1/models" {
+				writeAnswer(c, "200 OK", *models)
+			} else {
+				writeFacts(c, r.URL.Path)
+			}
+			if s.asked != nil {
+				s.asked(r.URL.Path)
+			}
 			continue
 		}
 		x, err := s.read(c, r)
@@ -131,6 +140,8 @@ func (s *faultServer) serve(c net.Conn) {
 var facts = map[string]string{
 	"/v1/models":      `{"object":"list","data":[{"id":"m","object":"model","max_model_len":8192}]}`,
 	"/version":        `{"version":"0.32.0"}`,
+	"/api/version":    `{"version":"0.17.4"}`,
+	"/api/tags":       `{"models":[{"name":"m","model":"m"}]}`,
 	"/get_model_info": `{"model_path":"m","is_generation":true}`,
 	"/health":         "",
 }
@@ -141,6 +152,10 @@ func writeFacts(w io.Writer, path string) {
 	if !ok {
 		status = "404 Not Found"
 	}
+	writeAnswer(w, status, text)
+}
+
+func writeAnswer(w io.Writer, status, text string) {
 	fmt.Fprintf(w, "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(text), text)
 }
 

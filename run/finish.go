@@ -34,6 +34,7 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.models.end(t.ended == nil)
 	lost := errors.Join(t.failures.close(), t.freeReserve())
 	gone := t.folderLost()
 	if gone != nil {
@@ -61,6 +62,9 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 	}
 	if !slices.Equal(states, t.logs.states()) {
 		r.lose(errors.New("another program changed LoadGen's logs after the test had ended"))
+	}
+	if words := r.Overruled(); words != "" {
+		r.Notes = append(r.Notes, words)
 	}
 	if err := t.plan.writeJSON(t.path(RecordName), r); err != nil {
 		return nil, err
@@ -102,7 +106,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Tool: ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
 		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel, Round: p.Round.Name,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
-		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes),
+		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes, t.models.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
 		LatencyS:  Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
 		Answers:   t.answers(),
@@ -126,6 +130,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		plan: p, record: r, logs: logs, score: result, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),
 		tokens: t.firstTokens(), medianN: medianOutput(data.Entries),
 	}
+	r.otherModels = t.models.others
 	r.Verdict, r.Reasons = e.judge()
 	return r
 }
@@ -158,6 +163,7 @@ func (t *test) writeRequests(data *ledger.Test) error {
 func (t *test) count(r *Record, data *ledger.Test) {
 	c := ledger.Counts{Issued: int64(len(data.Entries))}
 	failed, sources := map[string]int64{}, map[string]bool{}
+	sendsIDs := !t.plan.sendsText()
 	for i := range data.Entries {
 		e := &data.Entries[i]
 		if !e.Succeeded() {
@@ -174,7 +180,7 @@ func (t *test) count(r *Record, data *ledger.Test) {
 		if e.OutputTokens == 1 {
 			r.oneToken++
 		}
-		if sent := t.promptTokens(int(e.Index)); sent > 0 && e.InputTokens > 0 && int(e.InputTokens) != sent {
+		if sent := t.promptTokens(int(e.Index)); sendsIDs && sent > 0 && e.InputTokens > 0 && int(e.InputTokens) != sent {
 			r.otherPrompts++
 		}
 	}
@@ -190,9 +196,9 @@ func (t *test) count(r *Record, data *ledger.Test) {
 	}
 }
 
-// promptTokens is how many token ids are in a sample's request; 0: it carries text, whose tokens are the server's to count.
+// promptTokens is the number of a sample's token ids; 0: it has text only, whose tokens are the server's to count.
 func (t *test) promptTokens(index int) int {
-	if t.config.API == "chat" || index < 0 || index >= len(t.dataset.Samples) {
+	if index < 0 || index >= len(t.dataset.Samples) {
 		return 0
 	}
 	return len(t.dataset.Samples[index].InputIDs)

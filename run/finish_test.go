@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/qsl"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // ended is a test whose samples have ended, and of which LoadGen has left no logs.
@@ -29,9 +30,10 @@ func ended(t *testing.T, settings Settings) *test {
 	t.Cleanup(func() { require.NoError(t, library.Close()) })
 	e := clean(t, settings)
 	folder := t.TempDir()
+	t.Cleanup(func() { schematest.Records(t, folder) })
 	run := &test{
 		plan: e.plan, folder: folder, dataset: ds, library: library, started: time.Now(), pre: &Preflight{}, ledger: ledger.New(1, 0),
-		config:   &backends.Config{Endpoints: []backends.Endpoint{{URL: "http://a"}, {URL: "http://b"}}},
+		config:   &backends.Config{Endpoints: []backends.Endpoint{{URL: "http://a"}, {URL: "http://b"}}, ServedModel: "m"},
 		failures: &failures{path: filepath.Join(folder, FailuresName)}, backends: []backends.Backend{connected{}, connected{}},
 	}
 	run.sampler, err = hostinfo.StartSampler(time.Hour)

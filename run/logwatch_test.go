@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/ledger"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // writing is a folder of logs that are being written, and the watch on them.
@@ -139,7 +140,11 @@ func runLong(t *testing.T, args ...string) *running {
 	r.Stderr = &r.stderr
 	r.Dir, r.Env = t.TempDir(), append(os.Environ(), "TMPDIR="+r.temporary)
 	require.NoError(t, r.Start())
-	t.Cleanup(func() { _ = r.Process.Kill() })
+	t.Cleanup(func() {
+		_ = r.Process.Kill()
+		schematest.Records(t, filepath.Dir(r.folder))
+		schematest.Records(t, r.temporary)
+	})
 	detail := filepath.Join(r.folder, LogFolder, mllog.DetailName)
 	require.Eventually(t, func() bool {
 		text, err := os.ReadFile(detail)

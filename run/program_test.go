@@ -19,6 +19,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/race"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // built is the program, made once for all tests that run it and the simulator as processes of their own.
@@ -111,6 +112,7 @@ func startIn(t *testing.T, within []string, args ...string) *ran {
 	r := &ran{Record: &Record{}, Folder: folder, Exit: cmd.ProcessState.ExitCode(), Took: time.Since(begun)}
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), r.Record), "%s%s", stdout.String(), stderr.String())
 	require.Equal(t, Schema, r.Schema, stderr.String())
+	schematest.Records(t, folder)
 	return r
 }
 

@@ -33,8 +33,11 @@ type speaker struct {
 type asked struct {
 	MaxTokens           int `json:"max_tokens"`
 	MaxCompletionTokens int `json:"max_completion_tokens"`
-	Stream              bool
-	Params              struct {
+	Stream              *bool
+	Options             struct {
+		NumPredict int `json:"num_predict"`
+	}
+	Params struct {
 		MaxTokens    int `json:"max_tokens"`
 		MaxNewTokens int `json:"max_new_tokens"`
 	} `json:"sampling_params"`
@@ -56,12 +59,12 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.check(string(body))
-	n := max(q.MaxTokens, q.MaxCompletionTokens, q.Params.MaxTokens, q.Params.MaxNewTokens)
+	n := max(q.MaxTokens, q.MaxCompletionTokens, q.Params.MaxTokens, q.Params.MaxNewTokens, q.Options.NumPredict)
 	var ids []string
 	for i := range n {
 		ids = append(ids, fmt.Sprint(10+i))
 	}
-	if !q.Stream {
+	if q.Stream == nil || !*q.Stream {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, s.whole(strings.Join(ids, ","), n))
 		return
@@ -116,6 +119,12 @@ func TestProtocolsCarryWholeRuns(t *testing.T) {
 				return fmt.Sprintf(`{"choices":[{"index":0,%s"token_ids":[%s],"finish_reason":"length"}]%s}`, text, ids, countOf(true, n))
 			}
 	}
+	chat := spoken{route: "/v1/chat/completions", wants: []string{`"messages":[`, `row 1`},
+		event: func(_ int, last bool, _, of int) string {
+			return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":" t"},"finish_reason":%s}]%s}`, ending(last), countOf(last, of))
+		}, whole: func(_ string, n int) string {
+			return fmt.Sprintf(`{"choices":[{"index":0,"message":{"role":"assistant","content":" t"},"finish_reason":"length"}]%s}`, countOf(true, n))
+		}}
 	for _, c := range []struct {
 		backend, api, kind, text string
 		spoken
@@ -123,11 +132,13 @@ func TestProtocolsCarryWholeRuns(t *testing.T) {
 		{"vllm", "generate", "", "", spoken{route: "/inference/v1/generate", wants: []string{`"token_ids":[`, `"sampling_params":{`}, lacks: []string{`"prompt"`}}},
 		{"trtllm", "completions", "", `"text":"",`, spoken{route: "/v1/completions", wants: []string{`"detokenize":false`, `"prompt":[`}, lacks: []string{"return_token_ids"}}},
 		{"vllm", "completions", "", `"text":" t",`, spoken{route: "/v1/completions", wants: []string{`"return_token_ids":true`, `"prompt":[`}}},
-		{"openai", "chat", "chat", "", spoken{route: "/v1/chat/completions", wants: []string{`"messages":[`},
+		{"openai", "chat", "chat", "", chat},
+		{"openai", "chat", "both", "", chat},
+		{"ollama", "generate", "both", "", spoken{route: "/api/generate", wants: []string{`"prompt":"row 1`},
 			event: func(_ int, last bool, _, of int) string {
-				return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":" t"},"finish_reason":%s}]%s}`, ending(last), countOf(last, of))
+				return fmt.Sprintf(`{"response":" t","done":%t,"done_reason":"length","prompt_eval_count":3,"eval_count":%d}`, last, of)
 			}, whole: func(_ string, n int) string {
-				return fmt.Sprintf(`{"choices":[{"index":0,"message":{"role":"assistant","content":" t"},"finish_reason":"length"}]%s}`, countOf(true, n))
+				return fmt.Sprintf(`{"response":" t","done":true,"done_reason":"length","prompt_eval_count":3,"eval_count":%d}`, n)
 			}}},
 		{"sglang", "generate", "", "", spoken{route: "/generate", wants: []string{`"input_ids":[`},
 			event: func(id int, last bool, so, of int) string { // what is new alone
@@ -141,7 +152,7 @@ func TestProtocolsCarryWholeRuns(t *testing.T) {
 			}}},
 	} {
 		for _, stream := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s %s stream=%v", c.backend, c.api, stream), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %s %s stream=%v", c.backend, c.api, c.kind, stream), func(t *testing.T) {
 				t.Parallel()
 				s := &speaker{spoken: c.spoken}
 				if s.event == nil {
@@ -150,7 +161,7 @@ func TestProtocolsCarryWholeRuns(t *testing.T) {
 				server := httptest.NewServer(s)
 				defer server.Close()
 				model, source := "llama3.1-8b", "ids"
-				if c.kind == "chat" {
+				if c.kind != "" {
 					model, source = "generic", "usage"
 				}
 				r := start(t, "--model", model, "--min-tokens", "1", "--backend", c.backend, "--api", c.api, "--scenario", "Offline", fmt.Sprintf("--stream=%v", stream), "--served-model", "m",

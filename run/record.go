@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends/server"
@@ -70,9 +71,10 @@ type Record struct {
 	Tails      []Tail            `json:"tails,omitempty"`    // of a Server test: how it stands against LoadGen's early-stopping criterion
 	Files      map[string]string `json:"files"`
 
-	oneToken     int   // successful answers of one token
-	otherPrompts int   // successful answers to a prompt that is not as long as the one that was sent, as the server counts
-	misreported  int64 // reports of samples that were none: second ones, and of samples that LoadGen had not issued
+	otherModels  []string // sentences on endpoints that served another model
+	oneToken     int      // successful answers of one token
+	otherPrompts int      // successful answers to a prompt that is not as long as the one that was sent, as the server counts
+	misreported  int64    // reports of samples that were none: second ones, and of samples that LoadGen had not issued
 }
 
 // Tool says what made the record.
@@ -175,6 +177,30 @@ func (r *Record) ValidBut(codes ...string) bool {
 func (r *Record) Audit() bool {
 	_, given := r.Files[AuditName]
 	return given
+}
+
+// demands are LoadGen's conditions of VALID, by their keys in its detail log.
+var demands = []struct{ key, words string }{
+	{"result_perf_constraints_met", "the latency limits"}, {"result_min_duration_met", "the minimum duration"}, {"result_min_queries_met", "the minimum of queries"},
+	{"early_stopping_met", "early stopping"},
+}
+
+// Overruled says in words that LoadGen's own summary says INVALID and why that does not count; "": it does count, or says nothing of the kind.
+func (r *Record) Overruled() string {
+	if !r.Audit() || r.Verdict != Valid || r.LoadGen.Valid == nil || *r.LoadGen.Valid {
+		return ""
+	}
+	var unmet []string
+	for _, d := range demands {
+		if r.LoadGen.Result[d.key] == false {
+			unmet = append(unmet, d.words)
+		}
+	}
+	text := "LoadGen's own summary says INVALID"
+	if len(unmet) > 0 {
+		text += " (" + strings.Join(unmet, ", ") + ")"
+	}
+	return text + ": that does not count, because an audit sets counts and durations of its own and is judged by its verification"
 }
 
 // Test says in words which test it was.

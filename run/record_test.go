@@ -17,3 +17,23 @@ func TestALostFileOnlyLowersAVerdict(t *testing.T) {
 		require.Equal(t, ExitEnvironment, r.ExitCode(), "%s", before)
 	}
 }
+
+// An audit whose counts LoadGen does not like says so in words; no other run is overruled.
+func TestAnAuditSaysThatLoadGensVerdictDoesNotCount(t *testing.T) {
+	audit := func(change func(r *Record)) string {
+		r := &Record{Verdict: Valid, Files: map[string]string{AuditName: "0"}}
+		r.LoadGen.Valid, r.LoadGen.Result = no(), map[string]any{"result_min_queries_met": true, "early_stopping_met": false, "result_min_duration_met": false}
+		change(r)
+		return r.Overruled()
+	}
+	require.Equal(t, "LoadGen's own summary says INVALID (the minimum duration, early stopping): that does not count, because an audit sets counts and "+
+		"durations of its own and is judged by its verification", audit(func(*Record) {}))
+	for _, change := range []func(r *Record){
+		func(r *Record) { r.Files = nil },
+		func(r *Record) { r.LoadGen.Valid = yes() },
+		func(r *Record) { r.LoadGen.Valid = nil },
+		func(r *Record) { r.Verdict = Invalid },
+	} {
+		require.Empty(t, audit(change))
+	}
+}

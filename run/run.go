@@ -51,6 +51,7 @@ type test struct {
 	clock    *hostinfo.ClockWatch
 	started  time.Time
 	pre      *Preflight
+	models   *modelWatch // nil: the test has not been built
 	thread   loadgen.ThreadInfo
 	wakes    int
 	full     int
@@ -170,6 +171,9 @@ func (t *test) prepare(ctx context.Context) error {
 
 // release takes back what was written for a test that was not started (cli.md: nothing is written but the message).
 func (t *test) release(err error) error {
+	if t.models != nil {
+		t.models.end(false)
+	}
 	if closing := t.scorer.close(); closing != nil {
 		err = errors.Join(err, closing)
 	}

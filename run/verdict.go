@@ -33,7 +33,7 @@ type evidence struct {
 // server that died fails samples, which LoadGen logs as errors, for which it says INVALID.
 var rules = []func(*evidence) *Cause{
 	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleServers,
-	ruleFailed, ruleUnfinished, ruleEmpty, ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported, ruleUnasked,
+	ruleFailed, ruleUnfinished, ruleEmpty, ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported, ruleUnasked, ruleModel,
 	ruleClock, ruleDispatchLag, ruleReportLag, ruleTTFTLimit, ruleTPOTLimit, ruleLatencyLimit,
 	ruleLogComplete, ruleLoadGenErrors, ruleLoadGen, ruleAudit, ruleAccuracy, ruleUnclaimed, ruleNotScored,
 }
@@ -229,6 +229,14 @@ func ruleUnasked(e *evidence) *Cause {
 		return &Cause{Code: "unasked_answers", Text: fmt.Sprintf("%d answers came that nothing had asked for, and one that comes when the next request is out is taken for the answer to that", n), Value: n, Limit: 0}
 	case a.Strays > 0 && !a.Identified:
 		return &Cause{Code: "unasked_answers", Text: fmt.Sprintf("%d times bytes came that nothing had asked for, and the answers carry no ids of their requests: whose they are can not be told", a.Strays), Value: a.Strays, Limit: 0}
+	}
+	return nil
+}
+
+// ruleModel: a server that was asked again, after it came back or at the end, served another model than before the test.
+func ruleModel(e *evidence) *Cause {
+	if n := len(e.record.otherModels); n > 0 {
+		return &Cause{Code: "wrong_model", Text: e.record.otherModels[0], Value: n, Limit: 0}
 	}
 	return nil
 }

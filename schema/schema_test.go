@@ -18,16 +18,12 @@ import (
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/schema"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 func compiled(t *testing.T, name string, form []byte) *jsonschema.Schema {
 	t.Helper()
-	text, err := jsonschema.UnmarshalJSON(bytes.NewReader(form))
-	require.NoError(t, err)
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	require.NoError(t, c.AddResource(name, text))
-	s, err := c.Compile(name)
+	s, err := schematest.Compile(name, form)
 	require.NoError(t, err)
 	return s
 }
@@ -145,6 +141,11 @@ func TestRecordsOfRealRunsFitTheSchema(t *testing.T) {
 	replica := at(runs["own servers"], "servers")["replicas"].([]any)[0].(map[string]any)
 	require.Equal(t, "1", at(replica, "environment")["MADE"])
 	require.NotZero(t, at(replica, "heartbeat")["longest_gap_s"])
+
+	audit := clone(t, runs["Server"])
+	at(audit, "files")["audit.config"] = strings.Repeat("0", 64)
+	at(audit, "loadgen")["valid"] = false
+	require.NoError(t, s.Validate(audit), "an audit is not judged by LoadGen")
 
 	for what, change := range mutations {
 		r := clone(t, runs["Server"])

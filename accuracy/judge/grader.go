@@ -2,137 +2,167 @@ package judge
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os/exec"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 )
 
-// Grader asks the user's own program whether two expressions are equal: it gets one JSON object a line, {"given": ..., "truth": ...},
-// on its standard input, and answers each with one line, {"equal": true} or {"equal": false}. It is started on first use, as many
-// times as answers are graded at once, and ends when its input does.
+// Grader asks the user's own program whether two expressions are equal: it gets one JSON object, {"given": ..., "truth": ...}, on a line
+// of its standard input, and answers with one line, {"equal": true} or {"equal": false}. What is given was written by a model, and
+// algebra systems evaluate it: so each question has a process of its own, in the sandbox.
 type Grader struct {
-	command []string
-	idle    chan *grading
+	command string
+	*runtime
+	files map[string][]byte
 }
 
-// answerTime bounds one comparison: algebra systems may not come back.
-const answerTime = 60 * time.Second
+// Bounds of one comparison: algebra systems may not come back.
+const (
+	answerTime  = 60 * time.Second
+	answerBytes = 64 << 10
+)
 
-// mostGradings is how many graders may wait for work.
-const mostGradings = 256
+// mostGraderBytes bounds a file that the command names.
+const mostGraderBytes = 64 << 20
 
-// grading is one running grader.
-type grading struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-	stop context.CancelFunc
-}
+// pythonPlaces asks an interpreter for its own file, and then for the folders that it and its modules lie in.
+var pythonPlaces = []string{"-c", "import sys; print(sys.executable, sys.base_prefix, sys.prefix, *sys.path, sep='\\n')"}
 
-// NewGrader makes a grader of a command line: words separated by spaces, no shell.
-func NewGrader(command string) (*Grader, error) {
+// NewGrader makes a grader of a command line, words separated by spaces, no shell, and tries it. The sandbox shows the command with its
+// own folder, and the files and folders that the other words name. Without a sandbox the error is an *sandbox.Unavailable.
+func NewGrader(ctx context.Context, command string, environ []string) (*Grader, error) {
 	words := strings.Fields(command)
 	if len(words) == 0 {
 		return nil, errors.New("the command of the grader of mathematics is empty")
 	}
-	if _, err := exec.LookPath(words[0]); err != nil {
-		return nil, fmt.Errorf("the grader of mathematics can not be started: %w", err)
+	path, _ := which(ctx, environ, words[0], nil)
+	if path == "" {
+		return nil, fmt.Errorf("the grader of mathematics can not be started: there is no program %q", words[0])
 	}
-	return &Grader{words, make(chan *grading, mostGradings)}, nil
-}
-
-// Equal asks for one pair.
-func (g *Grader) Equal(ctx context.Context, given, truth string) (bool, error) {
-	var r *grading
-	select {
-	case r = <-g.idle:
-	default:
-		var err error
-		if r, err = g.start(); err != nil {
-			return false, fmt.Errorf("starting the grader %q: %w", g.command, err)
-		}
+	if interpreter := interpreterOf(path); interpreter != nil && !isPython(words[0]) { // python may be a script that starts another one
+		words = slices.Concat(interpreter, []string{path}, words[1:])
 	}
-	equal, err := r.ask(ctx, given, truth)
-	if err != nil {
-		return false, errors.Join(fmt.Errorf("asking the grader %q whether %.80q equals %.80q: %w", g.command, given, truth, err), r.end())
+	g := &Grader{command: command, files: map[string][]byte{}}
+	l := &language{command: words[0], view: tools, heavy: true}
+	if isPython(words[0]) {
+		l.ask = pythonPlaces
 	}
-	select {
-	case g.idle <- r:
-	default:
-		return equal, r.end()
-	}
-	return equal, nil
-}
-
-// Close ends the graders that wait.
-func (g *Grader) Close() error {
 	var err error
-	for {
-		select {
-		case r := <-g.idle:
-			err = errors.Join(err, r.end())
-		default:
-			return err
-		}
+	if l.args, l.view, err = g.arguments(words[1:], l.view); err != nil {
+		return nil, err
 	}
+	g.runtime = &runtime{language: l}
+	if missing := g.locate(ctx, environ); missing != "" {
+		return nil, fmt.Errorf("the grader of mathematics can not be started: %s", missing)
+	}
+	if l.ask != nil {
+		_, folders := which(ctx, environ, words[0], l.ask)
+		g.env = append(g.env, "PYTHONPATH="+strings.Join(slices.DeleteFunc(folders, func(f string) bool { return !filepath.IsAbs(f) }), ":"))
+	}
+	return g, g.try(ctx)
 }
 
-func (g *Grader) start() (*grading, error) {
-	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, g.command[0], g.command[1:]...)
-	cmd.WaitDelay = time.Second
-	in, err := cmd.StdinPipe()
-	if err == nil {
-		var out io.ReadCloser
-		if out, err = cmd.StdoutPipe(); err == nil {
-			if err = cmd.Start(); err == nil {
-				return &grading{cmd, in, bufio.NewReaderSize(io.LimitReader(out, 1<<30), 1<<16), stop}, nil
+func isPython(command string) bool { return strings.HasPrefix(filepath.Base(command), "python") }
+
+// interpreterOf gives the command of a script's first line; nil: the file is no script.
+func interpreterOf(path string) []string {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	line, err := bufio.NewReaderSize(f, 512).ReadSlice('\n')
+	rest, script := bytes.CutPrefix(line, []byte("#!"))
+	if err != nil || !script {
+		return nil
+	}
+	words := strings.Fields(string(rest))
+	if len(words) > 1 && filepath.Base(words[0]) == "env" {
+		return words[1:]
+	}
+	return words
+}
+
+// arguments puts the files that words name into the sandbox's folder, and folders into the view.
+func (g *Grader) arguments(words, view []string) (args, shown []string, err error) {
+	shown = slices.Clone(view)
+	for _, word := range words {
+		info, err := os.Stat(word)
+		switch {
+		case err != nil: // no path
+		case info.IsDir():
+			if word, err = filepath.Abs(word); err != nil {
+				return nil, nil, err
 			}
+			if below := func(folder string) bool { return word == folder || strings.HasPrefix(word, folder+"/") }; below("/tmp") || below(sandbox.Home) {
+				return nil, nil, fmt.Errorf("the grader's folder %s can not be shown in the sandbox, which has /tmp and %s of its own: put it elsewhere", word, sandbox.Home)
+			}
+			shown = append(shown, word)
+		case info.Mode().IsRegular():
+			name := filepath.Base(word)
+			if g.files[name] != nil || info.Size() > mostGraderBytes {
+				return nil, nil, fmt.Errorf("the grader's file %s is larger than %d MiB, or another one has its name", word, mostGraderBytes>>20)
+			}
+			if g.files[name], err = os.ReadFile(word); err != nil {
+				return nil, nil, fmt.Errorf("reading the grader: %w", err)
+			}
+			word = name
 		}
+		args = append(args, word)
 	}
-	stop()
-	return nil, err
+	return args, shown, nil
 }
 
-// ask writes a line and reads one; a grader that does not answer in time is ended.
-func (r *grading) ask(ctx context.Context, given, truth string) (bool, error) {
-	late := time.AfterFunc(answerTime, r.stop)
-	defer late.Stop()
-	cancelled := context.AfterFunc(ctx, r.stop)
-	defer cancelled()
+// try asks for a pair that is equal.
+func (g *Grader) try(ctx context.Context) error {
+	equal, err := g.Equal(ctx, "1", "1")
+	if err == nil && !equal {
+		err = fmt.Errorf("asking the grader %q whether 1 equals 1: it says no, or nothing within %v", g.command, answerTime)
+	}
+	return err
+}
+
+// Equal asks for one pair. A pair at which the grader meets a limit or crashes counts as unequal: it was tried, so the text is to blame.
+func (g *Grader) Equal(ctx context.Context, given, truth string) (bool, error) {
 	line, err := json.Marshal(map[string]string{"given": given, "truth": truth})
 	if err != nil {
 		return false, err
 	}
-	if _, err := r.in.Write(append(line, '\n')); err != nil {
-		return false, fmt.Errorf("it takes no question: %w", err)
-	}
-	text, err := r.out.ReadSlice('\n')
+	p := g.program(maps.Clone(g.files))
+	p.Stdin = append(line, '\n')
+	l := g.limits(answerTime)
+	l.Output = answerBytes
+	r, err := sandbox.Run(ctx, p, l)
 	if err != nil {
-		return false, fmt.Errorf("it gives no answer within %v, or one that is too long: %w", answerTime, err)
+		return false, fmt.Errorf("asking the grader %q: %w", g.command, err)
+	}
+	if slices.Contains([]sandbox.End{sandbox.AtWall, sandbox.AtMemory, sandbox.AtCPUTime, sandbox.BySignal}, r.End) {
+		return false, nil
 	}
 	var answer struct {
 		Equal *bool `json:"equal"`
 	}
-	if err := json.Unmarshal(text, &answer); err != nil || answer.Equal == nil {
-		return false, fmt.Errorf("it answers %.100q, expected {\"equal\": true} or {\"equal\": false}", text)
+	first, _, _ := bytes.Cut(r.Stdout, []byte("\n"))
+	if err := json.Unmarshal(first, &answer); err != nil || answer.Equal == nil {
+		return false, fmt.Errorf("asking the grader %q whether %.80q equals %.80q: it answers %.100q, expected {\"equal\": true} or {\"equal\": false}; its errors end with: %s",
+			g.command, given, truth, first, tail(r.Stderr))
 	}
 	return *answer.Equal, nil
 }
 
-// end closes the grader's input, gives it a moment, and ends it.
-func (r *grading) end() error {
-	_ = r.in.Close()
-	after := time.AfterFunc(time.Second, r.stop)
-	defer after.Stop()
-	defer r.stop()
-	if err := r.cmd.Wait(); err != nil && r.cmd.ProcessState == nil {
-		return err
-	}
-	return nil // how a grader ends is its own affair
+// tail is the end of a text, on one line.
+func tail(text []byte) string {
+	const most = 300
+	line := strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "?")), " ")
+	return fmt.Sprintf("%q", line[max(0, len(line)-most):])
 }

@@ -187,7 +187,18 @@ func value(environ []string, name string) string {
 
 // which finds a command in PATH and, where it is a shim, asks it for its own file; further lines are folders that it needs.
 func which(ctx context.Context, environ []string, command string, ask []string) (self string, folders []string) {
-	for _, folder := range filepath.SplitList(value(environ, "PATH")) {
+	folders = filepath.SplitList(value(environ, "PATH"))
+	if strings.Contains(command, "/") { // as a shell does it
+		here, err := os.Getwd()
+		if err != nil {
+			return "", nil
+		}
+		folders = []string{here}
+		if filepath.IsAbs(command) {
+			folders = []string{"/"}
+		}
+	}
+	for _, folder := range folders {
 		path := filepath.Join(folder, command)
 		if info, err := os.Stat(path); err != nil || info.IsDir() || info.Mode()&0o111 == 0 || !filepath.IsAbs(path) {
 			continue

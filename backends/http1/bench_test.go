@@ -35,28 +35,31 @@ type benchRow struct {
 }
 
 var benchRows = []benchRow{
-	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path", "client-nethttp", "path-nethttp"}, 0},
+	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 100000, []string{"client", "client-ids", "wrk", "path", "client-nethttp", "path-nethttp"}, 0},
 	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path"}, 0},
 	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk"}, 0},
 	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 60000, []string{"client", "wrk"}, 0},
-	{"stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000, []string{"client", "wrk", "path", "client-nethttp"}, 0},
-	{"stream-16-64", true, 1200, 64, streamOf(32, 16), 32, 12000, []string{"client", "wrk", "path", "client-nethttp"}, 0},
+	{"stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000, []string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0},
+	{"stream-16-64", true, 1200, 64, streamOf(32, 16), 32, 12000, []string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0},
 	{"slow-1", true, 1200, 1, streamOf(32, 1), 32, 4, []string{"client", "path", "client-nethttp"}, 20 * time.Millisecond},
 }
 
 // wholeAnswer is about as long as the answer of 16 tokens.
-var wholeAnswer = wiretest.Whole(200, "application/json", `{"id":"cmpl-1","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":"`+
+var wholeAnswer = wiretest.Whole(200, "application/json", `{"id":"cmpl-00000000000000000000000000000000","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":"`+
 	strings.Repeat("word ", 16)+`","logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}],"usage":{"prompt_tokens":200,"total_tokens":216,"completion_tokens":16,"prompt_tokens_details":null}}`)
 
 // benchKinds are the clients; each drives one load in a process of its own and gives the failures that it counted. What needs
 // LoadGen is added where that is built.
 var benchKinds = map[string]func(c benchRow, url string, m *meter) (failures int, err error){
-	"client":         benchClient,
+	"client":         func(c benchRow, url string, m *meter) (int, error) { return benchClient(c, url, m, backends.IDsOff) },
+	"client-ids":     func(c benchRow, url string, m *meter) (int, error) { return benchClient(c, url, m, backends.IDsTried) }, // the server knows no ids
 	"client-nethttp": benchNetHTTP,
 }
 
-func benchClient(c benchRow, url string, m *meter) (int, error) {
-	b, err := open(fixed(url, c.stream, c.request))
+func benchClient(c benchRow, url string, m *meter, ids backends.IDUse) (int, error) {
+	config := fixed(url, c.stream, c.request)
+	config.Endpoints[0].IDs, config.Endpoints[0].Model = ids, "m"
+	b, err := open(config)
 	if err != nil {
 		return 0, err
 	}

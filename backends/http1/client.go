@@ -28,7 +28,7 @@ type Client struct {
 // New makes a client for the endpoints of c, all of them plain http. It looks their addresses up and connects to nothing
 // yet; a host that can not be found is a *backends.EndpointError.
 func New(c *backends.Config, p backends.Protocol) (*Client, error) {
-	client := &Client{config: *c, protocol: p, Counters: policy.NewCounters(len(c.Endpoints))}
+	client := &Client{config: *c, protocol: p, Counters: policy.NewCounters(c)}
 	policy.SetDefaults(&client.config)
 	for _, e := range c.Endpoints {
 		t, err := newTarget(e, p, client.config.ConnectTimeout)

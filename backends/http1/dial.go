@@ -209,7 +209,7 @@ func (l *loop) connected(c *conn, events uint32) bool {
 	all := len(l.client.targets[c.endpoint].addresses)
 	l.good[c.endpoint] = (c.first + c.tried - 1) % all
 	l.dialing--
-	l.client.Opened[c.endpoint].Add(1)
+	l.client.Connected(c.endpoint)
 	l.start(c, c.exchange)
 	return true
 }

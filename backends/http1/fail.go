@@ -46,6 +46,7 @@ func (l *loop) lose(x *exchange, reason backends.Reason) {
 
 // failed ends an attempt whose answer was not read, and makes another where that is allowed. Its connection is gone.
 func (l *loop) failed(x *exchange, f policy.Failure, kept []byte) {
+	l.client.Lost(x.endpoint, f.Reason)
 	if f.Absent() {
 		l.line.Strike(x.endpoint)
 	}
@@ -99,6 +100,7 @@ func (l *loop) cut(c *conn, reason backends.Reason, why string, repeatable bool)
 	case c.state == refusing:
 		l.stopDraining(c) // the status has said it: a cut body adds nothing
 	case c.answering:
+		l.client.Lost(c.endpoint, reason)
 		l.finish(c, reason, why)
 	default:
 		f := policy.Lost(reason, why, c.reading != nil || !repeatable, c.reused)

@@ -59,7 +59,9 @@ func TestNoAllocations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const warm, counted, connections = 500, 2000, 16
-			b, err := open(fixed(wiretest.Canned(t, -1, c.segments...), c.stream, 1200))
+			config := fixed(wiretest.Canned(t, -1, c.segments...), c.stream, 1200)
+			config.Endpoints[0].IDs, config.Endpoints[0].Model = backends.IDsTried, "m"
+			b, err := open(config)
 			require.NoError(t, err)
 			s := &counting{Closed: wiretest.NewClosed(t, warm+counted, connections), from: warm}
 			require.NoError(t, b.Serve(context.Background(), s, s))

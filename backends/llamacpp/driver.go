@@ -73,6 +73,12 @@ func (d Driver) open(c *backends.Config) (backends.Backend, error) {
 	return client.New(c, p)
 }
 
+// AskModel asks one endpoint for the model that it serves.
+func (d Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.Config) (map[string]string, error) {
+	p := newProber(d, e, c)
+	return p.AskModel(ctx, p.props, p.Models)
+}
+
 // Probe asks one endpoint for its health, its properties and its served names and, with generate, for one short answer. Its
 // errors are *backends.EndpointError where the endpoint is at fault.
 func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {

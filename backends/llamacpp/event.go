@@ -40,6 +40,7 @@ const (
 	keyObject
 	keyCached
 	keyErrors
+	keyModel
 )
 
 // Forget drops nothing: each document is read by itself.
@@ -126,6 +127,8 @@ func (w *walker) members(e *reader.Event) bool {
 			k, ok = keyTruncated, w.Bool(&d.truncated)
 		case "timings":
 			k, ok = keyTimings, w.timings(d)
+		case "model":
+			k, ok = keyModel, w.Name(&e.Model)
 		case "error":
 			k, ok = keyError, w.Error(e)
 		case "errors":

@@ -29,6 +29,7 @@ func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool
 func (p *prober) props(ctx context.Context) error {
 	var props struct {
 		Build    string `json:"build_info"`
+		Model    string `json:"model_path"`
 		Slots    int    `json:"total_slots"`
 		Settings struct {
 			Context int `json:"n_ctx"`
@@ -44,6 +45,7 @@ func (p *prober) props(ctx context.Context) error {
 	}
 	p.Found.Version, p.Found.Server = backends.Cut(props.Build, 100), "llama.cpp"
 	p.Found.MaxModelLen = max(0, props.Settings.Context)
+	p.Identify("model_path", props.Model)
 	if props.Slots > 0 {
 		p.Note("the server works on %d requests at a time; others wait in it", props.Slots)
 	}

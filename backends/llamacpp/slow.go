@@ -24,6 +24,7 @@ func slowAnswer(top map[string]json.RawMessage, keepText bool, e *reader.Event) 
 			e.Choices = 1
 		}
 	}
+	e.Model = reader.SlowName(top, "model")
 	d := end{timed: -1, read: -1}
 	for _, flag := range []struct {
 		key  string

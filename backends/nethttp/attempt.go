@@ -24,7 +24,7 @@ type trace struct {
 	badTLS      atomic.Bool
 	sentNS      atomic.Int64
 	firstByteNS atomic.Int64
-	opened      *atomic.Int64 // of the endpoint
+	connected   func()        // is called for each new connection
 	written     chan struct{} // gets a value once a request was written whole
 	body        *body
 }
@@ -36,7 +36,7 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 			t.reused.Store(i.Reused)
 			t.conns.Add(1)
 			if !i.Reused {
-				t.opened.Add(1)
+				t.connected()
 			}
 		},
 		WroteRequest: func(i httptrace.WroteRequestInfo) {
@@ -108,7 +108,8 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	if c.config.Stream {
 		w.watchdog.expect(time.Now().Add(c.config.FirstTokenTimeout), policy.FirstTokenOver)
 	}
-	t := trace{opened: &c.Opened[a.endpoint], written: make(chan struct{}, 1)}
+	endpoint := a.endpoint
+	t := trace{connected: func() { c.Connected(endpoint) }, written: make(chan struct{}, 1)}
 	t.sentNS.Store(time.Now().UnixNano()) // holds where no connection comes
 	response, err := w.send(httptrace.WithClientTrace(ctx, t.hooks()), r, a, &t)
 	r.out.SentNS, r.out.FirstByteNS = t.sentNS.Load(), t.firstByteNS.Load()

@@ -48,7 +48,7 @@ type Client struct {
 
 // New makes a client for the endpoints of c. It connects to nothing yet.
 func New(c *backends.Config, p backends.Protocol) (*Client, error) {
-	client := &Client{config: *c, protocol: p, ids: policy.NewRequestIDs(), Counters: policy.NewCounters(len(c.Endpoints))}
+	client := &Client{config: *c, protocol: p, ids: policy.NewRequestIDs(), Counters: policy.NewCounters(c)}
 	policy.SetDefaults(&client.config)
 	for _, e := range c.Endpoints {
 		parsed, err := newEndpoint(e, p.Path())

@@ -71,6 +71,7 @@ func (w *worker) serve(r *request) {
 		if a.Reason == backends.OK {
 			break
 		}
+		s.client.Lost(a.endpoint, a.Reason)
 		if a.Absent() {
 			s.queue.strike(a.endpoint)
 		}

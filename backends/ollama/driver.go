@@ -66,6 +66,9 @@ func (Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte
 	return openai.Ollama.Encode(dst, &text, c)
 }
 
+// TextOnly marks that Ollama takes no token ids on any route.
+func (Driver) TextOnly() {}
+
 // Open makes a backend on the HTTP client that fits the endpoints.
 func (d Driver) Open(c *backends.Config) (backends.Backend, error) {
 	p, err := d.Protocol(c)
@@ -73,6 +76,12 @@ func (d Driver) Open(c *backends.Config) (backends.Backend, error) {
 		return nil, err
 	}
 	return client.New(c, p)
+}
+
+// AskModel asks one endpoint for the model that it serves.
+func (d Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.Config) (map[string]string, error) {
+	p := newProber(d, e, c)
+	return p.AskModel(ctx, p.models)
 }
 
 // Probe asks one endpoint for its version and its models and, with generate, for one short answer. Its errors are

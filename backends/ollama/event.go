@@ -20,6 +20,7 @@ const (
 	keyContent
 	keyToolCalls
 	keyErrors
+	keyModel
 )
 
 // Forget drops nothing: each document is read by itself.
@@ -74,6 +75,8 @@ func (w *walker) members(e *reader.Event) bool {
 			k, ok = keyPrompt, w.Count(&e.Prompt)
 		case "eval_count":
 			k, ok = keyProduced, w.Count(&e.Produced)
+		case "model":
+			k, ok = keyModel, w.Name(&e.Model)
 		case "error":
 			k, ok = keyError, w.Error(e)
 		case "errors":

@@ -46,8 +46,9 @@ func (p *prober) version(ctx context.Context) error {
 func (p *prober) models(ctx context.Context) error {
 	var list struct {
 		Models []struct {
-			Name  string `json:"name"`
-			Model string `json:"model"`
+			Name   string `json:"name"`
+			Model  string `json:"model"`
+			Digest string `json:"digest"`
 		} `json:"models"`
 	}
 	r, err := p.Must(ctx, "/api/tags", &list)
@@ -59,6 +60,9 @@ func (p *prober) models(ctx context.Context) error {
 		name := m.Name
 		if m.Model == want || name == want+":latest" {
 			name = want
+		}
+		if name == want {
+			p.Identify("digest", m.Digest)
 		}
 		p.Found.Models = append(p.Found.Models, name)
 	}

@@ -18,6 +18,7 @@ func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
 			e.Choices = 1
 		}
 	}
+	e.Model = reader.SlowName(top, "model")
 	if e.Prompt, err = reader.Count(top, "prompt_eval_count"); err != nil {
 		return err
 	}

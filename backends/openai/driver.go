@@ -97,6 +97,12 @@ func (d *Driver) EmptyCache(ctx context.Context, e backends.Endpoint, c *backend
 	return probe.EmptyCache(ctx, c, e, d.emptyCache)
 }
 
+// AskModel asks one endpoint for the model that it serves.
+func (d *Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.Config) (map[string]string, error) {
+	p := &probe.Prober{Wire: d, Endpoint: e, Config: c}
+	return p.AskModel(ctx, p.Models)
+}
+
 // Probe asks one endpoint for its health, version and models and, with generate, for one short answer. Its errors are
 // *backends.EndpointError where the endpoint is at fault.
 func (d *Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {

@@ -82,6 +82,12 @@ func (Driver) EmptyCache(ctx context.Context, e backends.Endpoint, c *backends.C
 	return probe.EmptyCache(ctx, c, e, "/flush_cache")
 }
 
+// AskModel asks one endpoint for the model that it serves.
+func (d Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.Config) (map[string]string, error) {
+	p := newProber(d, e, c)
+	return p.AskModel(ctx, p.model, p.Models)
+}
+
 // Probe asks one endpoint for its health, arguments, model and served names and, with generate, for one short answer. Its
 // errors are *backends.EndpointError where the endpoint is at fault.
 func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {

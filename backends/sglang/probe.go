@@ -24,10 +24,10 @@ func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool
 	if p.Config.Vocabulary == 0 && sample != nil && len(sample.InputIDs) > 0 {
 		p.Note("the vocabulary is not known, so prompt ids can not be checked against it: one id outside it kills SGLang")
 	}
-	return p.Run(ctx, sample, generate, p.Health, p.info, p.Models, p.Busy)
+	return p.Run(ctx, sample, generate, p.Health, p.info, p.model, p.Models, p.Busy)
 }
 
-// info asks for the server's arguments and its model, by the names of today and of before 2025-11-17.
+// info asks for the server's arguments, by the names of today and of before 2025-11-17.
 func (p *prober) info(ctx context.Context) error {
 	var server struct {
 		Version       string `json:"version"`
@@ -35,21 +35,30 @@ func (p *prober) info(ctx context.Context) error {
 		Incremental   *bool  `json:"incremental_streaming_output"`
 		StreamOutput  *bool  `json:"stream_output"`
 	}
-	var model struct {
-		Path         string `json:"model_path"`
-		IsGeneration *bool  `json:"is_generation"`
-	}
 	if err := p.first(ctx, &server, "/server_info", "/get_server_info"); err != nil {
-		return err
-	}
-	if err := p.first(ctx, &model, "/model_info", "/get_model_info"); err != nil {
 		return err
 	}
 	p.Found.Version = backends.Cut(server.Version, 100)
 	p.Found.MaxModelLen = max(0, server.ContextLength)
 	p.Endpoint.StreamMode = streamMode(server.Incremental, server.StreamOutput)
-	if server.Version != "" || model.Path != "" {
+	if server.Version != "" {
 		p.Found.Server = "sglang"
+	}
+	return nil
+}
+
+// model asks for the model, by the names of today and of before 2025-11-17.
+func (p *prober) model(ctx context.Context) error {
+	var model struct {
+		Path         string `json:"model_path"`
+		IsGeneration *bool  `json:"is_generation"`
+	}
+	if err := p.first(ctx, &model, "/model_info", "/get_model_info"); err != nil {
+		return err
+	}
+	if model.Path != "" {
+		p.Found.Server = "sglang"
+		p.Identify("model_path", model.Path)
 	}
 	if model.IsGeneration != nil && !*model.IsGeneration {
 		return &backends.EndpointError{URL: p.Endpoint.URL, Fault: backends.FaultGenerate,

@@ -94,7 +94,7 @@ func TestProbe(t *testing.T) {
 	p.TTFT, p.Latency, p.URL = 0, 0, ""
 	require.Equal(t, &backends.Probe{
 		Server: "sglang", Version: "0.5.23", Models: []string{"m"}, MaxModelLen: 8192, HealthStatus: 200, Client: "epoll",
-		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true, StreamMode: backends.StreamCumulative, OutputTokens: 2,
+		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true, StreamMode: backends.StreamCumulative, OutputTokens: 2, Identity: map[string]string{"model_path": "some/model"},
 	}, p)
 	require.Len(t, bodies.all(), 1)
 	require.Regexp(t, `^{"rid":"[0-9a-f]{32}","input_ids":\[1,2\],"sampling_params":{"max_new_tokens":8},"stream":true}$`, bodies.all()[0])

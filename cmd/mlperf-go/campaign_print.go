@@ -31,6 +31,9 @@ func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome)
 		if r := o.Record; r != nil {
 			verdict, result, failed = string(r.Verdict), headline(r), fmt.Sprint(r.Samples.Failed)
 		}
+		if o.Record != nil && o.Record.Overruled() != "" {
+			verdict += " (LoadGen: INVALID)"
+		}
 		if o.Score != nil {
 			result = scoreLine(o.Score)
 		}
@@ -41,6 +44,9 @@ func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome)
 	}
 	_ = t.Flush() // to stdout: where that is gone nobody reads the table
 	for _, o := range outcomes {
+		if o.Record != nil && o.Record.Overruled() != "" {
+			fmt.Fprintf(p.stdout, "%s: %s\n", o.Step.ID(), o.Record.Overruled())
+		}
 		if o.Entry.Why != "" {
 			fmt.Fprintf(p.stdout, "%s: %s: %s\n", o.Step.ID(), o.Entry.Code, strings.TrimPrefix(o.Entry.Why, o.Entry.Code+": "))
 		}
@@ -93,6 +99,7 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 		Why      string          `json:"why"`
 		Verdict  string          `json:"verdict"`
 		Reasons  []run.Cause     `json:"reasons"`
+		LoadGen  string          `json:"loadgen,omitempty"` // that its own summary says INVALID, and why that does not count
 		Exit     int             `json:"exit"`
 		Attempts int             `json:"attempts"`
 		TookS    float64         `json:"took_s"`
@@ -101,9 +108,9 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 	}
 	rows := []row{}
 	for _, o := range outcomes {
-		r := row{o.Step.ID(), o.Step.Scenario, o.Step.Test, o.Entry.Status, o.Kept, o.Entry.Code, o.Entry.Why, "", []run.Cause{}, o.Entry.Exit, o.Entry.Attempts, o.Entry.TookS, o.Entry.Hash, o.Folder}
+		r := row{o.Step.ID(), o.Step.Scenario, o.Step.Test, o.Entry.Status, o.Kept, o.Entry.Code, o.Entry.Why, "", []run.Cause{}, "", o.Entry.Exit, o.Entry.Attempts, o.Entry.TookS, o.Entry.Hash, o.Folder}
 		if o.Record != nil {
-			r.Verdict, r.Reasons = string(o.Record.Verdict), o.Record.Reasons
+			r.Verdict, r.Reasons, r.LoadGen = string(o.Record.Verdict), o.Record.Reasons, o.Record.Overruled()
 		}
 		rows = append(rows, r)
 	}

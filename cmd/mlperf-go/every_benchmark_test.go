@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // checkerNames are what the submission checker calls the metrics that a quality sets, with their perfect score; empty: it does not read it.
@@ -45,6 +46,7 @@ func rehearsed(t *testing.T, row *models.Row, folder string, more ...string) (*r
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%s: %v", row.Name, err)
 	}
+	schematest.Records(t, folder)
 	r, err := run.ReadRecord(folder)
 	require.NoError(t, err, out.String())
 	require.NotNil(t, r.Accuracy, out.String())

@@ -13,8 +13,7 @@ import (
 
 // judges decide what the scorers can not: the flags ask for them one by one.
 type judges struct {
-	code  *judge.Judge  // nil: programs are not run
-	math  *judge.Grader // nil: the built-in comparison stands in
+	code  *judge.Judge // nil: programs are not run
 	notes []string
 }
 
@@ -25,11 +24,15 @@ var judgeFlags = []string{"run-code", "code-tests", "code-service", "math-grader
 func (p *program) judges(ctx context.Context, value func(name string) string, in *accuracy.Input) (*judges, error) {
 	js := &judges{}
 	if command := value("math-grader"); command != "" {
-		g, err := judge.NewGrader(command)
-		if err != nil {
+		g, err := judge.NewGrader(ctx, command, p.environ)
+		var u *sandbox.Unavailable
+		switch {
+		case errors.As(err, &u):
+			return nil, &run.Error{Exit: run.ExitEnvironment, Code: "sandbox", Err: err, Hint: "Without --math-grader the built-in comparison stands in"}
+		case err != nil:
 			return nil, &run.Error{Exit: run.ExitUsage, Code: "math_grader", Err: err, Hint: "Name a program that reads and answers lines of JSON (docs/accuracy.md)"}
 		}
-		js.math, in.Math = g, g
+		in.Math = g
 		js.notes = append(js.notes, "mathematics that needs algebra was decided by: "+command)
 	}
 	if address := value("code-service"); address != "" {
@@ -64,14 +67,10 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 }
 
 func (js *judges) close() error {
-	var err error
-	if js.code != nil {
-		err = js.code.Close()
+	if js.code == nil {
+		return nil
 	}
-	if js.math != nil {
-		err = errors.Join(err, js.math.Close())
-	}
-	return err
+	return js.code.Close()
 }
 
 // punktOf are the parameters of the sentence splitter.

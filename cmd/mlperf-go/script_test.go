@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // The test binary is the program too: every script runs real processes of it, and so do they when they start the simulator.
@@ -31,10 +33,40 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "NO_PROXY=*")
-			return nil
+			return validateRecords(e)
 		},
 		Condition: condition,
 		Cmds:      scriptCommands(),
+	})
+}
+
+// changed are the texts of files that a script brings along, or has changed on purpose.
+var changed sync.Map
+
+func isChanged(text []byte) bool {
+	_, is := changed.Load(string(text))
+	return is
+}
+
+// noteChange reads a file that a script brings along or has changed: it may become a record.
+func noteChange(path string) error {
+	text, err := os.ReadFile(path)
+	changed.Store(string(text), true)
+	return err
+}
+
+// validateRecords holds every run.json that a script's commands leave against the schema, but those that the script brings along or changes.
+func validateRecords(e *testscript.Env) error {
+	e.Defer(func() {
+		if err := schematest.Check(e.WorkDir, isChanged); err != nil {
+			e.T().Fatal(err)
+		}
+	})
+	return filepath.WalkDir(e.WorkDir, func(path string, f fs.DirEntry, err error) error {
+		if err != nil || !f.Type().IsRegular() {
+			return err
+		}
+		return noteChange(path)
 	})
 }
 
@@ -146,6 +178,7 @@ func cmdHead(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	path := ts.MkAbs(args[0])
 	ts.Check(os.Truncate(path, int64(n)))
+	ts.Check(noteChange(path))
 }
 
 // cmdEdit replaces the first occurrence of a text in a file: edit FILE OLD NEW
@@ -155,4 +188,5 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s does not contain %q", args[0], args[1])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
+	ts.Check(noteChange(ts.MkAbs(args[0])))
 }

@@ -22,6 +22,7 @@ import (
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // endWithin is how long an interrupted test may take to end. A quiet machine needs little more than a second (design.md §4), a busy
@@ -71,6 +72,7 @@ func start(t *testing.T, folder string, args ...string) *process {
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
 		<-p.ended
+		schematest.Records(t, folder)
 	})
 	return p
 }

@@ -22,6 +22,9 @@ func printSummary(out io.Writer, r *run.Record) {
 	for _, c := range r.Reasons {
 		fmt.Fprintf(w, "  %s\t%s\n", c.Code, c.Text)
 	}
+	if words := r.Overruled(); words != "" {
+		fmt.Fprintf(w, "  loadgen\t%s\n", words)
+	}
 	for _, why := range r.RehearsalReasons {
 		fmt.Fprintf(w, "  rehearsal\t%s\n", why)
 	}

@@ -43,6 +43,8 @@ var importers = map[string][]string{
 	"backends/internal/wiretest":  {},
 	"backends/internal/wirecase":  {},
 	"internal/arch":               {},
+	"run/runtest":                 {}, // for tests, as schema/schematest is
+	"schema/schematest":           {},
 	"cmd":                         {},
 	"scripts":                     {},
 	"loadgen-cgo/internal/cppsut": {},

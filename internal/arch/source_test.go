@@ -244,3 +244,19 @@ func TestNothingIsLeftForLater(t *testing.T) {
 		}
 	}
 }
+
+// What differs between rounds is data in package rounds: no code elsewhere compares a round's name.
+func TestRoundsAreNamedInTheirTableOnly(t *testing.T) {
+	round := regexp.MustCompile(`^"v[0-9]+\.[0-9]+"$`)
+	for _, s := range sources(t) {
+		if below(s.pkg, "rounds") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && round.MatchString(lit.Value) {
+				t.Errorf("%s names the round %s; make the difference a key of rounds/*.yaml", s.name, lit.Value)
+			}
+			return true
+		})
+	}
+}

@@ -21,6 +21,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/runtest"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -61,8 +63,8 @@ func job(words []string) int {
 		return exitOf(err, 0)
 	}
 	sum, err := atomicfile.SHA256(log)
-	record := &run.Record{Schema: run.Schema, Model: "llama3.1-8b", Scenario: words[2], Mode: string(step.Mode()), Verdict: run.Valid,
-		Started: time.Now(), DurationS: 1, Files: map[string]string{"mlperf/mlperf_log_detail.txt": sum}}
+	record := runtest.Record("llama3.1-8b", step.Scenario, step.Mode())
+	record.Files["mlperf/mlperf_log_detail.txt"] = sum
 	exit := exitOf(err, 0)
 	switch act {
 	case "invalid":
@@ -84,10 +86,11 @@ func job(words []string) int {
 	case "no JSON":
 		return exitOf(os.WriteFile(filepath.Join(folder, run.RecordName), []byte("{"), 0o644), 0)
 	case "rehearsal":
-		record.Rehearsal = true
+		record.Rehearsal, record.RehearsalReasons = true, []string{"a part"}
 	case "audit in its place":
 		record.Files[run.AuditName] = sum
 	case "waits":
+		record.Reasons = []run.Cause{{Code: "interrupted", Text: "a signal"}}
 		record.Verdict, exit = run.Interrupted, 128+int((<-signals).(syscall.Signal))
 	case "deaf":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
@@ -101,7 +104,7 @@ func job(words []string) int {
 		}
 		exit = map[bool]int{false: run.ExitInvalid}[v.OK]
 	}
-	return exitOf(atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), record), exit)
+	return exitOf(errors.Join(atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), record), schematest.Check(folder, nil)), exit)
 }
 
 func exitOf(err error, otherwise int) int {

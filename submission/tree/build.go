@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,6 +94,7 @@ func Build(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer b.close()
 	if err := b.collect(); err != nil {
 		return nil, err
 	}
@@ -118,6 +120,9 @@ func Build(ctx context.Context, o Options) (*Result, error) {
 // builder is one build under way.
 type builder struct {
 	o         Options
+	campaign  *os.Root // no link below it is followed
+	code      *os.Root // the submitter's own code; nil: none
+	old       *os.Root // the tree that is replaced; nil: none
 	round     *rounds.Round
 	submitter layout.Submitter
 	words     *describe.Description
@@ -152,10 +157,23 @@ func newBuilder(o Options) (*builder, error) {
 	if o.Output == "" {
 		o.Output = filepath.Join(o.Campaign, layout.TreeName)
 	}
-	b := &builder{o: o, round: round, words: d, submitter: layout.Submitter{Division: o.Division, Name: o.Submitter}}
+	campaign, err := os.OpenRoot(o.Campaign)
+	if err != nil {
+		return nil, fmt.Errorf("building a tree of %s: %w", o.Campaign, err)
+	}
+	b := &builder{o: o, campaign: campaign, round: round, words: d, submitter: layout.Submitter{Division: o.Division, Name: o.Submitter}}
 	d.Submitter, d.Division = o.Submitter, o.Division
 	d.System["submitter"], d.System["division"] = o.Submitter, o.Division
 	return b, nil
+}
+
+// close closes what was only read.
+func (b *builder) close() {
+	for _, root := range []*os.Root{b.campaign, b.code, b.old} {
+		if root != nil {
+			_ = root.Close()
+		}
+	}
 }
 
 func first(texts ...string) string {

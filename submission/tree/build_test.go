@@ -82,6 +82,7 @@ func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
 			t.Run(round.Name+" "+division, func(t *testing.T) {
 				t.Parallel()
 				e := campaign(t)
+				e.round = round.Name
 				current, err := rounds.Find(rounds.Current)
 				require.NoError(t, err)
 				e.eachRun(func(l layout.Leaf) {
@@ -138,15 +139,19 @@ func TestRunsThatAreRefused(t *testing.T) {
 			})
 		}, []string{"verdict@Server/performance"}, "INVALID; failed_samples: 3 failed"},
 		{"a run was interrupted", func(e *example) {
-			e.record(server(layout.Accuracy), func(r *run.Record) { r.Verdict = run.Interrupted })
+			e.record(server(layout.Accuracy), func(r *run.Record) {
+				r.Verdict, r.Reasons = run.Interrupted, []run.Cause{{Code: "interrupted", Text: "a signal"}}
+			})
 		}, []string{"verdict@Server/accuracy"}, "INTERRUPTED"},
 		{"an audit lies where the performance run should", func(e *example) {
-			e.record(server(layout.Performance), func(r *run.Record) { r.Files[run.AuditName] = "of some audit" })
+			e.record(server(layout.Performance), func(r *run.Record) { r.Files[run.AuditName] = strings.Repeat("b", 64) })
 		}, []string{"other_test@Server/performance"}, "an audit of"},
 		{"an audit was run without its configuration", func(e *example) {
 			e.record(server(compliance.Test06), func(r *run.Record) { delete(r.Files, run.AuditName) })
 		}, []string{"other_test@Server/TEST06"}, "performance of"},
-		{"a run is of another test", func(e *example) { e.record(server(layout.Accuracy), func(r *run.Record) { r.Mode = "performance" }) }, []string{"other_test@Server/accuracy"}, "performance"},
+		{"a run is of another test", func(e *example) {
+			e.record(server(layout.Accuracy), func(r *run.Record) { r.Mode, r.Accuracy = "performance", nil })
+		}, []string{"other_test@Server/accuracy"}, "performance"},
 		{"a run is a rehearsal", func(e *example) {
 			e.record(server(layout.Performance), func(r *run.Record) { r.Rehearsal, r.RehearsalReasons = true, []string{"64 of 13368 rows"} })
 		}, []string{"rehearsal@Server/performance"}, "64 of 13368 rows"},
@@ -156,7 +161,7 @@ func TestRunsThatAreRefused(t *testing.T) {
 			})
 		}, []string{"breach@Server/performance"}, "0.7 is sent, and the closed division wants 0"},
 		{"a log has no end", func(e *example) {
-			e.record(server(layout.Performance), func(r *run.Record) { r.LoadGen.Complete = false })
+			e.tampered(server(layout.Performance), func(r *run.Record) { r.LoadGen.Complete = false })
 		}, []string{"log_incomplete@Server/performance"}, "end"},
 		{"a log was altered", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Performance), run.LogFolder, mllog.SummaryName), "Result is : VALID")
@@ -241,6 +246,34 @@ func TestOpenTakesALowScore(t *testing.T) {
 	require.Equal(t, benchmarkName, report.Results[0].Model)
 }
 
+// What requests ask for is fixed in closed and network, and not in open; a rehearsal is told by its tests.
+func TestWhereBreachesCount(t *testing.T) {
+	for _, division := range layout.Divisions() {
+		for _, rehearsal := range []bool{false, true} {
+			t.Run(fmt.Sprint(division, " ", rehearsal), func(t *testing.T) {
+				t.Parallel()
+				e := campaign(t)
+				e.eachRun(func(l layout.Leaf) {
+					if division == layout.Network {
+						e.edit(l, run.LogFolder+"/"+mllog.DetailName, `"sut_name", "value": "`, `"sut_name", "value": "Network SUT `)
+					}
+				})
+				e.record(leafOf(models.Server, layout.Accuracy), func(r *run.Record) {
+					r.Breaches = []run.Breach{{Code: "sampling_top_p", Sent: "0.9", Required: "1", Source: "the rules"}}
+					r.Rehearsal = rehearsal
+				})
+				o := e.options()
+				o.Division, o.Rehearsal = division, rehearsal
+				if division == layout.Open || rehearsal {
+					require.Equal(t, rehearsal, e.build(o).Rehearsal)
+					return
+				}
+				require.Contains(t, e.refused(o, "breach@Server/accuracy").Error(), "0.9 is sent")
+			})
+		}
+	}
+}
+
 func TestTheNetworkDivisionWantsItsNameInTheLog(t *testing.T) {
 	e := campaign(t)
 	o := e.options()
@@ -277,7 +310,7 @@ func TestTheMachineFillsTheSystemOfALocalServer(t *testing.T) {
 	delete(o.Description.System, "host_storage_type")
 	e.refused(o, "empty@system.host_processor_model_name", "empty@system.host_storage_type")
 
-	host := hostinfo.Facts{CPUModel: "Measured CPU", CPUs: 4, MemoryBytes: 1 << 34}
+	host := hostinfo.Facts{CPUModel: "Measured CPU", CPUs: 4, MemoryBytes: 1 << 34, GPUs: []hostinfo.GPU{}}
 	e.record(leafOf(models.Offline, layout.Performance), func(r *run.Record) {
 		r.Host, r.Endpoints = host, []run.EndpointCounts{{URL: "http://127.0.0.1:8000"}, {URL: "http://localhost:1"}}
 	})
@@ -315,11 +348,15 @@ func TestAnInterruptedBuildIsGoneOnWith(t *testing.T) {
 	all := b.entries
 	b.entries = all[:len(all)/2]
 	part := output + partSuffix
-	require.NoError(t, b.fill(ctx, part))
+	require.NoError(t, os.Mkdir(part, 0o755))
+	opened, err := os.OpenRoot(part)
+	require.NoError(t, err)
+	defer opened.Close()
+	require.NoError(t, b.fill(ctx, opened))
 	e.write(filepath.Join(part, "closed/stray/file"), "of another build")
 	e.write(filepath.Join(part, all[0].to), "half a fi")
 	end(errors.New("the power went"))
-	require.ErrorContains(t, b.fill(ctx, part), "the power went")
+	require.ErrorContains(t, b.fill(ctx, opened), "the power went")
 	require.NoDirExists(t, output)
 
 	o := e.options()

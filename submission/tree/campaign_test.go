@@ -2,6 +2,7 @@ package tree
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,6 +18,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/runtest"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 	"github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -30,6 +33,7 @@ const (
 type example struct {
 	t      testing.TB
 	folder string
+	round  string // of the records; empty: the current one
 }
 
 func leafOf(s models.Scenario, test string) layout.Leaf {
@@ -38,7 +42,7 @@ func leafOf(s models.Scenario, test string) layout.Leaf {
 
 func campaign(t testing.TB) *example {
 	t.Helper()
-	e := &example{t, t.TempDir()}
+	e := &example{t: t, folder: t.TempDir()}
 	base := filepath.Join(golden.Dir(t, "submission"), "base/closed/ExampleOrg/results", systemName, benchmarkName)
 	for _, s := range []models.Scenario{models.Offline, models.Server} {
 		from := filepath.Join(base, string(s))
@@ -47,12 +51,13 @@ func campaign(t testing.TB) *example {
 			for _, name := range []string{mllog.DetailName, mllog.SummaryName} {
 				e.copy(filepath.Join(from, logs, name), filepath.Join(folder, run.LogFolder, name))
 			}
-			e.write(filepath.Join(folder, run.LogFolder, mllog.AccuracyName), "[\n"+strings.Repeat("{ \"seq_id\" : 0, \"qsl_idx\" : 0, \"data\" : \"0102\" },\n", 1000)+"]\n")
+			e.write(filepath.Join(folder, run.LogFolder, mllog.AccuracyName), answers(1000))
 			e.copy(filepath.Join(from, layout.UserConfName), filepath.Join(folder, run.UserConfName))
 			e.write(filepath.Join(folder, run.ConfigName), "model: "+benchmarkName+"\n")
 		}
 		e.write(filepath.Join(leafOf(s, layout.Performance).Folder(e.folder), run.PreflightName), encoded(t, run.Preflight{Endpoints: []*backends.Probe{{Server: "vllm", Version: "9.9"}}}))
 		audit := leafOf(s, compliance.Test06)
+		e.copy(filepath.Join(from, "TEST06/accuracy", mllog.AccuracyName), filepath.Join(audit.Folder(e.folder), run.LogFolder, mllog.AccuracyName))
 		e.copy(filepath.Join(from, "TEST06/verify_accuracy.txt"), filepath.Join(audit.Verified(e.folder), "verify_accuracy.txt"))
 		e.copy(filepath.Join(audit.Folder(e.folder), run.LogFolder, mllog.AccuracyName), filepath.Join(audit.Verified(e.folder), "accuracy", mllog.AccuracyName))
 		e.verdict(s, true)
@@ -66,6 +71,15 @@ func campaign(t testing.TB) *example {
 		}
 	}
 	return e
+}
+
+// answers is an accuracy log of so many answers of two tokens.
+func answers(n int) string {
+	records := make([]string, n)
+	for i := range records {
+		records[i] = fmt.Sprintf(`{ "seq_id" : %d, "qsl_idx" : %d, "data" : "0100000002000000", "token_data" : "01000000", "token_count" : 2 }`, i, i)
+	}
+	return "[\n" + strings.Join(records, ",\n") + "\n]\n"
 }
 
 func encoded(t testing.TB, v any) string {
@@ -103,22 +117,30 @@ func (e *example) score(s models.Scenario, pass bool) {
 // record writes a run's record, with the hashes of what its folder holds now.
 func (e *example) record(leaf layout.Leaf, change func(*run.Record)) {
 	e.t.Helper()
+	e.tampered(leaf, change)
+	schematest.Records(e.t, leaf.Folder(e.folder))
+}
+
+// tampered writes a record as no run would: it need not fit the schema.
+func (e *example) tampered(leaf layout.Leaf, change func(*run.Record)) {
+	e.t.Helper()
 	folder := leaf.Folder(e.folder)
 	mode := models.Performance
 	if leaf.Test == layout.Accuracy {
 		mode = models.Accuracy
 	}
-	r := &run.Record{Schema: run.Schema, Verdict: run.Valid, Model: leaf.Benchmark, Scenario: string(leaf.Scenario), Mode: string(mode), Files: map[string]string{},
-		Command: []string{"mlperf-go", "run", "--dataset", "a b.json"}, ServedModel: "example/model", Sampling: map[string]any{"temperature": 0}}
-	r.LoadGen.Complete = true
-	r.Endpoints = []run.EndpointCounts{{URL: "http://10.1.2.3:8000"}}
+	r := runtest.Record(leaf.Benchmark, leaf.Scenario, mode)
+	if e.round != "" {
+		r.Round = e.round
+	}
+	r.Command, r.Sampling = []string{"mlperf-go", "run", "--dataset", "a b.json"}, map[string]any{"temperature": 0}
 	for _, name := range []string{run.UserConfName, run.LogFolder + "/" + mllog.SummaryName, run.LogFolder + "/" + mllog.DetailName, run.LogFolder + "/" + mllog.AccuracyName} {
 		sum, err := atomicfile.SHA256(filepath.Join(folder, name))
 		require.NoError(e.t, err)
 		r.Files[name] = sum
 	}
 	if leaf.Audit() {
-		r.Files[run.AuditName] = "of the audit's configuration"
+		r.Files[run.AuditName] = strings.Repeat("a", 64)
 	}
 	change(r)
 	require.NoError(e.t, atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), r))

@@ -2,16 +2,17 @@ package tree
 
 import (
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/compliance"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/check"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
 // scenario is one scenario of a campaign and its place in the tree.
@@ -25,12 +26,12 @@ type scenario struct {
 // test is one run of a scenario.
 type test struct {
 	leaf      layout.Leaf
-	folder    string
+	folder    string      // for those who read by path, once missing has seen that it is one
 	record    *run.Record // nil: there is none
 	rehearsal bool
 }
 
-// where names the test as a campaign's user sees it.
+// where names the test as a campaign's user sees it: its folder below the campaign's.
 func (t *test) where() string { return t.leaf.Folder("") }
 
 // test gives a scenario's run by its name; nil where it is not wanted.
@@ -45,12 +46,12 @@ func (s *scenario) test(name string) *test {
 
 // collect finds the scenarios of the campaign: folders of a known benchmark's name with folders of scenarios' names in them.
 func (b *builder) collect() error {
-	systems, err := folders(b.o.Campaign)
+	systems, err := b.folders(".")
 	if err != nil {
 		return fmt.Errorf("building a tree of %s: %w", b.o.Campaign, err)
 	}
 	for _, system := range systems {
-		benchmarks, err := folders(filepath.Join(b.o.Campaign, system))
+		benchmarks, err := b.folders(system)
 		if err != nil {
 			return fmt.Errorf("building a tree of %s: %w", b.o.Campaign, err)
 		}
@@ -77,7 +78,7 @@ func (b *builder) benchmark(system, name string) {
 		b.run(system, "system_name", "the system's name becomes a folder of the tree, and %s: rename the folder", why)
 	}
 	b.kind = first(b.kind, kinds[0])
-	has, err := folders(filepath.Join(b.o.Campaign, system, name))
+	has, err := b.folders(filepath.Join(system, name))
 	if err != nil {
 		b.run(filepath.Join(system, name), "unreadable", "%v", err)
 		return
@@ -109,9 +110,9 @@ func (b *builder) scenario(system, benchmark string, name models.Scenario, needs
 	return s
 }
 
-// folders gives the names of the folders in one, sorted; hidden ones are nobody's runs.
-func folders(folder string) ([]string, error) {
-	entries, err := os.ReadDir(folder)
+// folders gives the names of the folders in one of the campaign's, sorted; hidden ones are nobody's runs.
+func (b *builder) folders(folder string) ([]string, error) {
+	entries, err := treefs.Entries(b.campaign, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +122,22 @@ func folders(folder string) ([]string, error) {
 			names = append(names, e.Name())
 		}
 	}
-	slices.Sort(names)
 	return names, nil
+}
+
+// maxText bounds a text of a run that is read whole: scores of every sample of a large data set.
+const maxText = 1 << 30
+
+// read gives a file of a test's folder.
+func (b *builder) read(t *test, name string) ([]byte, error) {
+	f, err := atomicfile.OpenIn(b.campaign, filepath.Join(t.where(), name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err == nil && len(text) > maxText {
+		err = fmt.Errorf("%s has more than %d GiB", name, maxText>>30)
+	}
+	return text, err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
 // objection is one reason not to take a run. look gives the words of it, none where the run may be taken.
@@ -66,7 +66,10 @@ func (b *builder) judge(ctx context.Context) error {
 }
 
 func (b *builder) missing(t *test) string {
-	_, err := os.Stat(t.folder)
+	dir, err := atomicfile.FolderIn(b.campaign, t.where())
+	if err == nil {
+		err = dir.Close()
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && t.leaf.Audit():
 		return fmt.Sprintf("round %s asks for this audit, and it was not run", b.round.Name)
@@ -164,7 +167,7 @@ func (b *builder) altered(t *test) string {
 	}
 	for _, name := range names {
 		want, noted := t.record.Files[name]
-		sum, err := atomicfile.SHA256(filepath.Join(t.folder, filepath.FromSlash(name)))
+		sum, err := atomicfile.SHA256In(b.campaign, filepath.Join(t.where(), filepath.FromSlash(name)))
 		switch {
 		case err != nil:
 			return err.Error()
@@ -184,7 +187,12 @@ func (b *builder) wrongSeeds(t *test) string {
 	}
 	networked := b.o.Division != layout.Network
 	var wrong []string
-	_, err := mllog.ReadDetailFile(filepath.Join(t.folder, run.LogFolder, mllog.DetailName), func(e *mllog.Entry) error {
+	f, err := atomicfile.OpenIn(b.campaign, filepath.Join(t.where(), run.LogFolder, mllog.DetailName))
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	_, err = mllog.ReadDetail(f, func(e *mllog.Entry) error {
 		if seed, ok := want[e.Key]; ok {
 			if e.Value.Text() != fmt.Sprint(seed) {
 				wrong = append(wrong, fmt.Sprintf("%s is %.30s and round %s has %d", strings.TrimPrefix(e.Key, "effective_"), e.Value.Text(), b.round.Name, seed))
@@ -225,7 +233,7 @@ func (b *builder) score(t *test) string {
 	if t.leaf.Test != layout.Accuracy {
 		return ""
 	}
-	text, err := os.ReadFile(filepath.Join(t.folder, layout.ScoreFile))
+	text, err := b.read(t, layout.ScoreFile)
 	if err != nil {
 		return fmt.Sprintf("it was not scored: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
 	}
@@ -233,7 +241,7 @@ func (b *builder) score(t *test) string {
 		return fmt.Sprintf("%s has a hash already: the log was truncated before the tree was built", layout.ScoreFile)
 	}
 	var r accuracy.Result
-	text, err = os.ReadFile(filepath.Join(t.folder, scoreRecord))
+	text, err = b.read(t, scoreRecord)
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
@@ -261,7 +269,7 @@ func (b *builder) audit(t *test) string {
 	if !t.leaf.Audit() {
 		return ""
 	}
-	v, err := compliance.ReadVerdict(filepath.Join(t.folder, layout.VerifyFolder))
+	v, err := b.audited(t)
 	switch {
 	case err != nil:
 		return err.Error()
@@ -277,42 +285,47 @@ func (b *builder) audit(t *test) string {
 	return b.copies(t)
 }
 
+func (b *builder) audited(t *test) (v compliance.Verdict, err error) {
+	dir, err := atomicfile.FolderIn(b.campaign, filepath.Join(t.where(), layout.VerifyFolder))
+	if err != nil {
+		return v, fmt.Errorf("the audit was run and not verified: %w", err)
+	}
+	defer dir.Close()
+	return compliance.ReadVerdict(dir.Name())
+}
+
 func (b *builder) copies(t *test) string {
 	found := false
-	words := ""
-	_ = filepath.WalkDir(t.leaf.Verified(b.o.Campaign), func(path string, e fs.DirEntry, err error) error {
+	err := treefs.Walk(context.Background(), b.campaign, t.leaf.Verified(""), func(e treefs.Entry) error {
 		switch {
-		case err != nil:
-			words = err.Error()
 		case e.IsDir():
 			return nil
 		case !e.Type().IsRegular():
-			words = path + " is no plain file"
-		}
-		if words != "" {
-			return fs.SkipAll
+			return fmt.Errorf("%s is no plain file", e.Path)
 		}
 		found = true
 		want, isLog := t.record.Files[run.LogFolder+"/"+e.Name()]
 		if !isLog {
 			return nil
 		}
-		if sum, err := atomicfile.SHA256(path); err != nil || sum != want {
-			words = fmt.Sprintf("%s is not the log that the audit's run left", path)
-			return fs.SkipAll
+		if sum, err := atomicfile.SHA256In(e.Dir, e.Name()); err != nil || sum != want {
+			return fmt.Errorf("%s is not the log that the audit's run left", e.Path)
 		}
 		return nil
 	})
-	if words == "" && !found {
-		words = "its verification left no files"
+	switch {
+	case err != nil:
+		return err.Error()
+	case !found:
+		return "its verification left no files"
 	}
-	return words
+	return ""
 }
 
 // oneUserConf: performance and accuracy of a scenario ran with one configuration, and that is what the tree holds.
 func (b *builder) oneUserConf(s *scenario) {
 	settings := func(name string) []string {
-		text, err := os.ReadFile(filepath.Join(s.test(name).folder, run.UserConfName))
+		text, err := b.read(s.test(name), run.UserConfName)
 		if err != nil {
 			return []string{err.Error()}
 		}

@@ -1,9 +1,13 @@
 package tree
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/url"
@@ -18,16 +22,21 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
 // entry is one file of the tree: a copy of a file, or a text.
 type entry struct {
-	to   string // below the root, with slashes
-	from string // empty: text
+	to   string   // below the root, with slashes
+	in   *os.Root // that from lies below; nil: from is a path that the user has named
+	from string   // empty: text
 	text []byte
 }
 
-func (b *builder) copy(from, to string) { b.entries = append(b.entries, entry{to: to, from: from}) }
+// copy takes a file of the campaign.
+func (b *builder) copy(from, to string) {
+	b.entries = append(b.entries, entry{to: to, in: b.campaign, from: from})
+}
 
 func (b *builder) text(to string, text []byte) {
 	b.entries = append(b.entries, entry{to: to, text: text})
@@ -67,7 +76,7 @@ func (b *builder) describe() {
 // facts are what a performance run knows of the system. The machine is the system's only where the server was reached on it.
 func (b *builder) facts(t *test) []describe.Fact {
 	var facts []describe.Fact
-	if server := framework(t.folder); server != "" {
+	if server := b.framework(t); server != "" {
 		facts = append(facts, describe.Fact{Field: "framework", Value: server, From: "the endpoint"})
 	}
 	if !slices.ContainsFunc(t.record.Endpoints, func(e run.EndpointCounts) bool { return !loopback(e.URL) }) {
@@ -90,8 +99,8 @@ func loopback(text string) bool {
 }
 
 // framework is the server that the preflight met, with its version.
-func framework(folder string) string {
-	text, err := os.ReadFile(filepath.Join(folder, run.PreflightName))
+func (b *builder) framework(t *test) string {
+	text, err := b.read(t, run.PreflightName)
 	if err != nil {
 		return ""
 	}
@@ -123,7 +132,7 @@ func (b *builder) plan() error {
 		b.scenarioFiles(s)
 		b.text(path.Join(s.place.Code(), layout.ReadmeName), b.codeReadme(s.benchmark))
 		if b.words.Power != "" && b.round.Layout.PowerFile {
-			b.copy(b.words.Power, b.submitter.SystemPower(s.system))
+			b.entries = append(b.entries, entry{to: b.submitter.SystemPower(s.system), from: b.words.Power})
 		}
 		if err := b.source(s.place.Code()); err != nil {
 			return err
@@ -161,38 +170,44 @@ func (b *builder) scenarioFiles(s *scenario) {
 	for _, t := range s.tests {
 		switch {
 		case t.leaf.Audit():
-			b.below(t.leaf.Verified(b.o.Campaign), s.place.Audit(t.leaf.Test))
+			b.below(b.campaign, t.leaf.Verified(""), s.place.Audit(t.leaf.Test))
 		case t.leaf.Test == layout.Accuracy:
 			b.logs(t, s.place.Accuracy())
-			b.copy(filepath.Join(t.folder, layout.ScoreFile), path.Join(s.place.Accuracy(), layout.ScoreFile))
+			b.copy(filepath.Join(t.where(), layout.ScoreFile), path.Join(s.place.Accuracy(), layout.ScoreFile))
 		default:
 			b.logs(t, s.place.Performance())
 			for _, power := range []string{layout.PowerName, layout.RangingName} {
-				b.below(filepath.Join(t.folder, power), path.Join(s.place.Folder(), layout.Performance, power))
+				b.below(b.campaign, filepath.Join(t.where(), power), path.Join(s.place.Folder(), layout.Performance, power))
 			}
 		}
-		b.copy(filepath.Join(t.folder, run.ConfigName), path.Join(s.place.Code(), "configs", s.system+"-"+s.place.Name+"-"+t.leaf.Test+".yaml"))
+		b.copy(filepath.Join(t.where(), run.ConfigName), path.Join(s.place.Code(), "configs", s.system+"-"+s.place.Name+"-"+t.leaf.Test+".yaml"))
 	}
 	performance := s.test(layout.Performance)
-	b.copy(filepath.Join(performance.folder, run.UserConfName), path.Join(s.place.Measured(), layout.UserConfName))
+	b.copy(filepath.Join(performance.where(), run.UserConfName), path.Join(s.place.Measured(), layout.UserConfName))
 	b.text(path.Join(s.place.Measured(), layout.ReadmeName), b.readme(s))
 }
 
 func (b *builder) logs(t *test, to string) {
 	for _, name := range t.logs() {
-		b.copy(filepath.Join(t.folder, run.LogFolder, name), path.Join(to, name))
+		b.copy(filepath.Join(t.where(), run.LogFolder, name), path.Join(to, name))
 	}
 }
 
-// below copies the plain files of a folder, none where there is no such folder.
-func (b *builder) below(folder, to string) {
-	_ = filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			rel, _ := filepath.Rel(folder, name) // both begin alike
-			b.copy(name, path.Join(to, filepath.ToSlash(rel)))
+// below copies the plain files of a folder, none where there is no such folder. A link among them is left out, and noted.
+func (b *builder) below(root *os.Root, folder, to string) {
+	err := treefs.Walk(context.Background(), root, folder, func(e treefs.Entry) error {
+		switch {
+		case e.Type().IsRegular():
+			rel := strings.TrimPrefix(e.Path, filepath.ToSlash(folder)+"/")
+			b.entries = append(b.entries, entry{to: path.Join(to, rel), in: root, from: e.Path})
+		case !e.IsDir():
+			b.noteOnce("%s is left out: it is no plain file", e.Path)
 		}
 		return nil
 	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.noteOnce("%s is left out: %v", folder, err)
+	}
 }
 
 // maxSource bounds the submitter's own code.
@@ -206,29 +221,29 @@ func (b *builder) source(to string) error {
 	if folder == "" {
 		return nil
 	}
+	if b.code == nil {
+		var err error
+		if b.code, err = os.OpenRoot(folder); err != nil {
+			b.word("source", "source", "%v: %v", errSource, err)
+			return nil
+		}
+	}
 	n := 0
-	err := filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(folder, name)
-		if err != nil {
-			return err
-		}
-		if name != folder && (folderName(e.Name()) != "" || e.Name() == "__pycache__" || !e.IsDir() && !e.Type().IsRegular()) {
-			b.noteOnce("%s of the code is left out: hidden files, links, names with blanks and __pycache__ have no place in a tree", rel)
+	err := treefs.Walk(context.Background(), b.code, ".", func(e treefs.Entry) error {
+		switch {
+		case folderName(e.Name()) != "" || e.Name() == "__pycache__" || !e.IsDir() && !e.Type().IsRegular():
+			b.noteOnce("%s of the code is left out: hidden files, links, names with blanks and __pycache__ have no place in a tree", e.Path)
 			if e.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
-		}
-		if e.IsDir() {
+		case e.IsDir():
 			return nil
 		}
 		if n++; n > maxSource {
 			return fmt.Errorf("it has more than %d files", maxSource)
 		}
-		b.copy(name, path.Join(to, filepath.ToSlash(rel)))
+		b.entries = append(b.entries, entry{to: path.Join(to, e.Path), in: b.code, from: e.Path})
 		return nil
 	})
 	if err != nil {
@@ -243,10 +258,27 @@ func (b *builder) noteOnce(format string, args ...any) {
 	}
 }
 
+// open opens the entry's file.
+func (e *entry) open() (*os.File, error) {
+	if e.in != nil {
+		return atomicfile.OpenIn(e.in, e.from)
+	}
+	return os.Open(e.from)
+}
+
 // hash is the SHA-256 that the entry's file must have.
 func (e *entry) hash() (string, error) {
 	if e.from == "" {
 		return textHash(e.text), nil
 	}
-	return atomicfile.SHA256(e.from)
+	f, err := e.open()
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("reading %s: %w", e.from, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

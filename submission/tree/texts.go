@@ -17,7 +17,7 @@ func (b *builder) readme(s *scenario) []byte {
 	b.mark(&t, s)
 	r := s.test(layout.Performance).record
 	fmt.Fprintf(&t, "Measured with mlperf-go %s on the official LoadGen %s (revision %s), round %s.\n\n", r.Tool.Version, r.Tool.LoadGen, r.Tool.LoadGenRevision, b.round.Name)
-	fmt.Fprintf(&t, "## System under test\n\n- served model: %s\n- inference server: %s\n", r.ServedModel, first(framework(s.test(layout.Performance).folder), "see the system description"))
+	fmt.Fprintf(&t, "## System under test\n\n- served model: %s\n- inference server: %s\n", r.ServedModel, first(b.framework(s.test(layout.Performance)), "see the system description"))
 	fmt.Fprintf(&t, "- data set: %d samples, SHA-256 %s\n", r.Dataset.Samples, r.Dataset.SHA256)
 	fmt.Fprintf(&t, "- sampling: %s\n\n", sampling(r))
 	t.WriteString("## Commands\n\nEach test is a process of its own; its settings stand in full in the code folder's configs.\n")

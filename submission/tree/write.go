@@ -17,38 +17,59 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
 // partSuffix marks a tree that is not complete. A build that finds one goes on with it.
 const partSuffix = ".partial"
 
-// write makes the files aside and gives the whole its name.
+// place is where the tree gets its name: the folder that holds it, and the names of the tree before and after it is complete.
+type place struct {
+	parent       *os.Root
+	part, output string
+}
+
+// write makes the files aside and gives the whole its name. Everything is written relative to the opened folders: a link in the place of
+// one is an error.
 func (b *builder) write(ctx context.Context) error {
 	output := filepath.Clean(b.o.Output)
 	old, err := b.taken(output)
 	if err != nil {
 		return err
 	}
-	part := output + partSuffix
-	if err := os.MkdirAll(part, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
 		return environment(fmt.Errorf("the tree can not be made: %w", err))
 	}
+	parent, err := os.OpenRoot(filepath.Dir(output))
+	if err != nil {
+		return environment(fmt.Errorf("the tree can not be made: %w", err))
+	}
+	defer parent.Close()
+	at := place{parent, filepath.Base(output) + partSuffix, filepath.Base(output)}
+	part, err := atomicfile.MakeFolderIn(parent, at.part)
+	if err != nil {
+		return environment(fmt.Errorf("the tree can not be made: %w", err))
+	}
+	defer part.Close()
 	unlock, err := lock(part)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	if old {
-		b.keepPower(output)
+		if b.old, err = os.OpenRoot(output); err != nil {
+			return environment(fmt.Errorf("the tree that is replaced can not be read: %w", err))
+		}
+		b.keepPower()
 	}
 	if err := b.fill(ctx, part); err != nil {
 		return err
 	}
-	if err := b.prune(part); err != nil {
+	if err := b.prune(ctx, part); err != nil {
 		return environment(fmt.Errorf("files of an earlier build can not be removed: %w", err))
 	}
-	if err := publish(part, output, old); err != nil {
-		return environment(fmt.Errorf("the finished tree %s can not get its name %s: %w", part, output, err))
+	if err := at.publish(old); err != nil {
+		return environment(fmt.Errorf("the finished tree %s can not get its name %s: %w", output+partSuffix, output, err))
 	}
 	return nil
 }
@@ -77,35 +98,35 @@ func (b *builder) taken(output string) (bool, error) {
 }
 
 // lock keeps a second build out of the same folder; the kernel frees it with the process.
-func lock(folder string) (unlock func(), err error) {
-	d, err := os.Open(folder)
+func lock(folder *os.Root) (unlock func(), err error) {
+	d, err := folder.Open(".")
 	if err != nil {
 		return nil, environment(err)
 	}
 	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = d.Close()
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "output_used", Err: fmt.Errorf("another build is writing %s", folder), Hint: "Wait for its end"}
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "output_used", Err: fmt.Errorf("another build is writing %s", folder.Name()), Hint: "Wait for its end"}
 	}
 	return func() { _ = d.Close() }, nil
 }
 
 // keepPower takes over the power files of the tree that is replaced: they come from other tools.
-func (b *builder) keepPower(output string) {
+func (b *builder) keepPower() {
 	planned := b.planned()
-	keep := func(folder string) {
-		before := len(b.entries)
-		b.below(filepath.Join(output, filepath.FromSlash(folder)), folder)
-		b.entries = append(b.entries[:before], slices.DeleteFunc(slices.Clone(b.entries[before:]), func(e entry) bool { return planned[e.to] })...)
-	}
+	before := len(b.entries)
 	for _, s := range b.scenarios {
 		for _, power := range []string{layout.PowerName, layout.RangingName} {
-			keep(path.Join(s.place.Folder(), layout.Performance, power))
+			folder := path.Join(s.place.Folder(), layout.Performance, power)
+			b.below(b.old, folder, folder)
 		}
 		name := b.submitter.SystemPower(s.system)
-		if _, err := os.Stat(filepath.Join(output, name)); err == nil && !planned[name] {
-			b.copy(filepath.Join(output, name), name)
+		if f, err := atomicfile.OpenIn(b.old, name); err == nil {
+			_ = f.Close() // it was not read
+			b.entries = append(b.entries, entry{to: name, in: b.old, from: name})
 		}
 	}
+	kept := slices.DeleteFunc(slices.Clone(b.entries[before:]), func(e entry) bool { return planned[e.to] })
+	b.entries = append(b.entries[:before], kept...)
 	b.unique()
 }
 
@@ -118,39 +139,45 @@ func (b *builder) planned() map[string]bool {
 }
 
 // fill writes every file that is not there yet as it should be.
-func (b *builder) fill(ctx context.Context, part string) error {
+func (b *builder) fill(ctx context.Context, part *os.Root) error {
 	for _, e := range b.entries {
 		if ctx.Err() != nil {
-			return fmt.Errorf("building the tree %s: %w", part, context.Cause(ctx))
+			return fmt.Errorf("building the tree %s: %w", part.Name(), context.Cause(ctx))
 		}
-		to := filepath.Join(part, filepath.FromSlash(e.to))
 		want, err := e.hash()
 		if err != nil {
 			return environment(err)
 		}
-		if got, err := atomicfile.SHA256(to); err == nil && got == want {
+		if got, err := atomicfile.SHA256In(part, e.to); err == nil && got == want {
 			b.reused++
-		} else if err := e.write(to, want); err != nil {
+		} else if err := e.write(part, want); err != nil {
 			return err
 		}
-		if info, err := os.Stat(to); err == nil {
+		if info, err := part.Lstat(e.to); err == nil {
 			b.bytes += info.Size()
 		}
 	}
 	return nil
 }
 
-func (e *entry) write(to, want string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+func (e *entry) write(part *os.Root, want string) error {
+	dir, err := atomicfile.MakeFolderIn(part, path.Dir(e.to))
+	if err != nil {
 		return environment(err)
 	}
+	defer dir.Close()
 	if e.from == "" {
-		if err := atomicfile.WriteBytes(to, e.text); err != nil {
+		if err := atomicfile.WriteBytesIn(dir, path.Base(e.to), e.text); err != nil {
 			return environment(err)
 		}
 		return nil
 	}
-	got, err := atomicfile.Copy(e.from, to)
+	f, err := e.open()
+	if err != nil {
+		return environment(err)
+	}
+	defer f.Close()
+	got, err := atomicfile.CopyIn(dir, path.Base(e.to), f)
 	switch {
 	case err != nil:
 		return environment(err)
@@ -161,55 +188,53 @@ func (e *entry) write(to, want string) error {
 }
 
 // prune removes what an earlier build left and this one does not want, and folders that are then empty.
-func (b *builder) prune(part string) error {
+func (b *builder) prune(ctx context.Context, part *os.Root) error {
 	planned := b.planned()
 	var dirs []string
-	err := filepath.WalkDir(part, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	err := treefs.Walk(ctx, part, ".", func(e treefs.Entry) error {
+		switch {
+		case e.IsDir():
+			dirs = append(dirs, e.Path)
+		case !planned[e.Path]:
+			return e.Dir.Remove(e.Name())
 		}
-		if d.IsDir() {
-			dirs = append(dirs, name)
-			return nil
-		}
-		rel, err := filepath.Rel(part, name)
-		if err != nil || planned[filepath.ToSlash(rel)] {
-			return err
-		}
-		return os.Remove(name)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
 	slices.SortFunc(dirs, func(a, b string) int { return strings.Compare(b, a) })
 	for _, d := range dirs {
-		if d != part {
-			_ = os.Remove(d) // fails where something is in it, as it should
-		}
+		_ = part.Remove(d) // fails where something is in it, as it should
 	}
 	return nil
 }
 
 // publish gives the finished tree its name. Where one is there both change places at once, so that at no time there is none.
-func publish(part, output string, old bool) error {
+func (p place) publish(old bool) error {
 	if !old {
-		return os.Rename(part, output)
+		return p.parent.Rename(p.part, p.output)
 	}
-	err := unix.Renameat2(unix.AT_FDCWD, part, unix.AT_FDCWD, output, unix.RENAME_EXCHANGE)
+	d, err := p.parent.Open(".")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	err = unix.Renameat2(int(d.Fd()), p.part, int(d.Fd()), p.output, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) { // a file system that can not exchange
-		aside := output + ".old"
-		if err := os.Rename(output, aside); err != nil {
+		aside := p.output + ".old"
+		if err := p.parent.Rename(p.output, aside); err != nil {
 			return err
 		}
-		if err := os.Rename(part, output); err != nil {
+		if err := p.parent.Rename(p.part, p.output); err != nil {
 			return err
 		}
-		return os.RemoveAll(aside)
+		return p.parent.RemoveAll(aside)
 	}
 	if err != nil {
 		return err
 	}
-	return os.RemoveAll(part)
+	return p.parent.RemoveAll(p.part)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

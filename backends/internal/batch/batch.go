@@ -32,7 +32,7 @@ type Backend struct {
 type group struct {
 	queries []loadgen.Query
 	body    []byte // written once: net/http may read it after the batch has its answer
-	lengths []int // ids of each prompt; -1: it is text
+	lengths []int  // ids of each prompt; -1: it is text
 	seen    []bool
 	times   []span // of a stream, by sample
 }

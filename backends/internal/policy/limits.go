@@ -71,11 +71,31 @@ type Counters struct {
 	Out    []atomic.Int64 // how often it was left out
 
 	unasked, strays atomic.Int64
+
+	lost        []atomic.Bool // by endpoint: a connection was refused or reset
+	reconnected func(endpoint int)
 }
 
-// NewCounters makes them for n endpoints.
-func NewCounters(n int) *Counters {
-	return &Counters{Opened: make([]atomic.Int64, n), Out: make([]atomic.Int64, n)}
+// NewCounters makes them for the endpoints of c.
+func NewCounters(c *backends.Config) *Counters {
+	n := len(c.Endpoints)
+	return &Counters{Opened: make([]atomic.Int64, n), Out: make([]atomic.Int64, n), lost: make([]atomic.Bool, n), reconnected: c.Reconnected}
+}
+
+// Lost notes that an endpoint refused a connection, or that one to it broke.
+func (c *Counters) Lost(endpoint int, reason backends.Reason) {
+	switch reason {
+	case backends.FailConnect, backends.FailReset, backends.FailTruncated:
+		c.lost[endpoint].Store(true)
+	}
+}
+
+// Connected counts a connection.
+func (c *Counters) Connected(endpoint int) {
+	c.Opened[endpoint].Add(1)
+	if c.lost[endpoint].Load() && c.lost[endpoint].CompareAndSwap(true, false) && c.reconnected != nil {
+		c.reconnected(endpoint)
+	}
 }
 
 // Unexpected counts bytes that came on a connection of HTTP/1.1 although no request was under way. It is an answer if it begins with one. An

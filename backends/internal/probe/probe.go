@@ -140,6 +140,7 @@ func (p *Prober) Models(ctx context.Context) error {
 			ID          string `json:"id"`
 			OwnedBy     string `json:"owned_by"`
 			MaxModelLen int    `json:"max_model_len"`
+			Root        string `json:"root"`
 			Meta        struct {
 				Context int `json:"n_ctx"`
 			} `json:"meta"`
@@ -154,11 +155,35 @@ func (p *Prober) Models(ctx context.Context) error {
 		if p.Found.Server == "" {
 			p.Found.Server = owners[strings.ToLower(m.OwnedBy)]
 		}
+		if m.ID == p.Config.ServedModel {
+			p.Identify("root", m.Root)
+		}
 		if n := max(m.MaxModelLen, m.Meta.Context); n > 0 && (m.ID == p.Config.ServedModel || p.Found.MaxModelLen == 0) {
 			p.Found.MaxModelLen = n
 		}
 	}
 	return p.Serves(r)
+}
+
+// Identify notes what tells the served model from another one of the same name; an empty value tells nothing.
+func (p *Prober) Identify(key, value string) {
+	if value == "" {
+		return
+	}
+	if p.Found.Identity == nil {
+		p.Found.Identity = map[string]string{}
+	}
+	p.Found.Identity[key] = backends.Cut(value, 500)
+}
+
+// AskModel takes steps that ask for the model, and for nothing else.
+func (p *Prober) AskModel(ctx context.Context, steps ...func(context.Context) error) (map[string]string, error) {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return p.Found.Identity, nil
 }
 
 // Must reads the JSON of a list of models into v.

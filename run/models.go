@@ -1,0 +1,155 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+)
+
+const (
+	askModelTimeout = 5 * time.Second // for one question; the end of a run waits no longer
+	askModelPause   = 2 * time.Second // between two rounds of questions during a test
+)
+
+// modelWatch asks endpoints for their model during a test, beside the clients: whenever one takes connections again after it refused or
+// reset one, and all of them at the end.
+type modelWatch struct {
+	asker  backends.ModelAsker // nil: the backend has no way to ask
+	config backends.Config
+	before []map[string]string // by endpoint, as the preflight found it
+	due    []atomic.Bool       // by endpoint: it is to be asked
+	wake   chan struct{}
+	stop   chan struct{}
+	over   chan struct{}
+
+	mu     sync.Mutex
+	others []string // one sentence for each endpoint that served another model
+	notes  []string
+}
+
+// watchModels begins to watch. Endpoints are asked once reconnected was called.
+func watchModels(d backends.Driver, c *backends.Config, pre *Preflight) *modelWatch {
+	w := &modelWatch{config: *c, due: make([]atomic.Bool, len(c.Endpoints)), wake: make(chan struct{}, 1), stop: make(chan struct{}), over: make(chan struct{})}
+	w.asker, _ = d.(backends.ModelAsker)
+	w.config.Asking = nil
+	for _, e := range c.Endpoints {
+		w.before = append(w.before, nil)
+		if at := slices.IndexFunc(pre.Endpoints, func(p *backends.Probe) bool { return p.URL == e.URL }); at >= 0 {
+			w.before[len(w.before)-1] = pre.Endpoints[at].Identity
+		}
+	}
+	go func() {
+		defer crash.Catch()
+		defer close(w.over)
+		w.run()
+	}()
+	return w
+}
+
+// reconnected says that an endpoint takes connections again. It does not block.
+func (w *modelWatch) reconnected(endpoint int) {
+	w.due[endpoint].Store(true)
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *modelWatch) run() {
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-w.wake:
+		}
+		again := false
+		for i := range w.due {
+			if w.due[i].Swap(false) && w.ask(i) != nil { // it is still loading, perhaps
+				w.due[i].Store(true)
+				again = true
+			}
+		}
+		select {
+		case <-w.stop:
+			return
+		case <-time.After(askModelPause):
+		}
+		if again {
+			select {
+			case w.wake <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// ask asks one endpoint. The error is of one that does not tell.
+func (w *modelWatch) ask(endpoint int) error {
+	if w.asker == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askModelTimeout)
+	defer cancel()
+	now, err := w.asker.AskModel(ctx, w.config.Endpoints[endpoint], &w.config)
+	var fault *backends.EndpointError
+	other := ""
+	switch {
+	case errors.As(err, &fault) && fault.Fault == backends.FaultWrongModel:
+		other = fault.Error()
+	case err != nil:
+		return err
+	default:
+		other = otherModel(w.before[endpoint], now)
+	}
+	if other == "" {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := w.config.Endpoints[endpoint].URL + ": " + other
+	if !slices.Contains(w.others, text) {
+		w.others = append(w.others, text)
+	}
+	return nil
+}
+
+// otherModel is one sentence where the two are not one model; empty: nothing says so.
+func otherModel(before, now map[string]string) string {
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if value, ok := now[key]; ok && value != before[key] {
+			return fmt.Sprintf("the %s of the served model is %q, and was %q before the test", key, value, before[key])
+		}
+	}
+	return ""
+}
+
+// end asks every endpoint a last time. A server that is gone by then is noted: it has answered what it was asked.
+func (w *modelWatch) end(ask bool) {
+	close(w.stop)
+	<-w.over // a question that is under way is answered first: what it sees may be gone a moment later
+	if !ask {
+		return
+	}
+	var all sync.WaitGroup
+	for i := range w.config.Endpoints {
+		all.Go(func() {
+			defer crash.Catch()
+			if err := w.ask(i); err != nil {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.notes = append(w.notes, fmt.Sprintf("the server could not be asked for its model at the end of the test: %v", err))
+			}
+		})
+	}
+	all.Wait()
+	slices.Sort(w.notes)
+	slices.Sort(w.others)
+}

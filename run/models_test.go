@@ -1,0 +1,115 @@
+package run
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// listOf is a list of models with the served one, whose files are at root.
+func listOf(name, root string) *string {
+	text := fmt.Sprintf(`{"object":"list","data":[{"id":%q,"object":"model","root":%q,"max_model_len":8192}]}`, name, root)
+	return &text
+}
+
+// Answers that name another model than the preflight's fail, be they good otherwise.
+func TestFaultAnswersByAnotherModel(t *testing.T) {
+	program(t)
+	t.Parallel()
+	var answered atomic.Int64
+	server := serveFaults(t, func(x *call) {
+		body := x.whole()
+		if answered.Add(1) > 1 { // the first is the preflight's
+			body = strings.Replace(body, `"model":"m"`, `"model":"another"`, 1)
+		}
+		x.status("200 OK", "application/json", body)
+	})
+	r := askedRun(t, "offline", []string{server.url})
+	r.holdsTogether(t, requestsOf(t, r))
+	r.failedBy(t, "wrong_model")
+	require.EqualValues(t, answered.Load()-1, r.Samples.Failed)
+}
+
+// A server whose model is another one at the end of the test: every answer is good, and the run is INVALID.
+func TestFaultAnotherModelAtTheEnd(t *testing.T) {
+	program(t)
+	t.Parallel()
+	for name, after := range map[string]*string{"another name": listOf("n", "/models/n"), "another path": listOf("m", "/models/n")} {
+		server := serveFaults(t, (*call).good)
+		server.models.Store(listOf("m", "/models/m"))
+		server.reply = func(x *call) {
+			server.models.Store(after)
+			x.good()
+		}
+		r := faultRun(t, "offline", []string{server.url})
+		r.holdsTogether(t, requestsOf(t, r))
+		require.Equal(t, Invalid, r.Verdict, name)
+		require.Equal(t, ExitInvalid, r.Exit)
+		require.Equal(t, "wrong_model", r.Reasons[0].Code, "%s: %v", name, r.Reasons)
+		require.Contains(t, r.Reasons[0].Text, server.url)
+		require.Zero(t, r.Samples.Failed)
+	}
+}
+
+// A server that is restarted with another model and back again: the retries are answered, and whoever asks at the end sees nothing.
+func TestFaultAnotherModelAfterReconnect(t *testing.T) {
+	program(t)
+	t.Parallel()
+	for _, kind := range []string{"offline", "proxied"} {
+		var restarted, seen atomic.Bool
+		server := serveFaults(t, (*call).good)
+		server.models.Store(listOf("m", "/models/m"))
+		server.reply = func(x *call) {
+			if restarted.CompareAndSwap(false, true) {
+				server.models.Store(listOf("m", "/models/n"))
+				x.reset()
+				return
+			}
+			x.good()
+		}
+		server.asked = func(path string) {
+			if path == "/v1/models" && restarted.Load() && seen.CompareAndSwap(false, true) {
+				server.models.Store(listOf("m", "/models/m"))
+			}
+		}
+		var r *ran
+		if kind == "proxied" {
+			r = faultRun(t, "offline", []string{"http://192.0.2.1:1"}, "--proxy", server.url, "--retries", "3", "--concurrency", "1")
+		} else {
+			r = faultRun(t, kind, []string{server.url}, "--retries", "3", "--concurrency", "1")
+		}
+		r.holdsTogether(t, requestsOf(t, r))
+		require.True(t, seen.Load())
+		require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
+		require.Equal(t, Invalid, r.Verdict)
+		require.Equal(t, "wrong_model", r.Reasons[0].Code, r.Reasons)
+		require.Contains(t, r.Reasons[0].Text, `"/models/n", and was "/models/m"`)
+	}
+}
+
+// A server that does not tell its model at the end, or is gone, has answered all that it was asked: a note, and no more.
+func TestFaultSilentAtTheEnd(t *testing.T) {
+	program(t)
+	t.Parallel()
+	server := serveFaults(t, (*call).good)
+	nothing := ""
+	server.reply = func(x *call) {
+		server.models.Store(&nothing)
+		x.good()
+	}
+	r := faultRun(t, "offline", []string{server.url})
+	r.holdsTogether(t, requestsOf(t, r))
+	require.Equal(t, Valid, r.Verdict, r.Reasons)
+	require.Contains(t, strings.Join(r.Notes, "\n"), "could not be asked for its model at the end of the test")
+}
+
+func TestOtherModel(t *testing.T) {
+	before := map[string]string{"root": "/a", "digest": "1"}
+	require.Empty(t, otherModel(before, map[string]string{"root": "/a", "digest": "1"}))
+	require.Empty(t, otherModel(before, nil), "a server that does not tell")
+	require.Empty(t, otherModel(nil, before))
+	require.Contains(t, otherModel(before, map[string]string{"root": "/b"}), `the root of the served model is "/b", and was "/a"`)
+}

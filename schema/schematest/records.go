@@ -1,0 +1,84 @@
+package schematest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mlperf-go/mlperf-go/schema"
+)
+
+// recordName is that of a run's record.
+const recordName = "run.json"
+
+// form is the compiled schema of run.json.
+var form = sync.OnceValues(func() (*jsonschema.Schema, error) { return Compile("run.schema.json", schema.Run) })
+
+// Compile compiles a schema, whose formats are asserted.
+func Compile(name string, text []byte) (*jsonschema.Schema, error) {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource(name, v); err != nil {
+		return nil, err
+	}
+	return c.Compile(name)
+}
+
+// Validate holds the text of a run.json against its schema.
+func Validate(text []byte) error {
+	s, err := form()
+	if err != nil {
+		return err
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("no JSON: %w", err)
+	}
+	return s.Validate(v)
+}
+
+// tester is what a test has of testing.TB.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+// Records validates every run.json below a folder, which may be gone.
+func Records(t tester, folder string) {
+	t.Helper()
+	if err := Check(folder, nil); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// Check is Records without a test. It passes over a record whose text except knows, such as one that a test has damaged; nil: none.
+func Check(folder string, except func(text []byte) bool) error {
+	var faults error
+	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
+		if err != nil || !e.Type().IsRegular() || e.Name() != recordName {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err == nil && (except == nil || !except(text)) {
+			err = Validate(text)
+		}
+		if err != nil {
+			faults = errors.Join(faults, fmt.Errorf("%s does not fit schema/run.schema.json: %w", path, err))
+		}
+		return nil
+	})
+	return errors.Join(err, faults)
+}
