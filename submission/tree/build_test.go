@@ -260,7 +260,9 @@ func TestWhereBreachesCount(t *testing.T) {
 				})
 				e.record(leafOf(models.Server, layout.Accuracy), func(r *run.Record) {
 					r.Breaches = []run.Breach{{Code: "sampling_top_p", Sent: "0.9", Required: "1", Source: "the rules"}}
-					r.Rehearsal = rehearsal
+					if r.Rehearsal = rehearsal; rehearsal {
+						r.RehearsalReasons = []string{"the server is the simulator"}
+					}
 				})
 				o := e.options()
 				o.Division, o.Rehearsal = division, rehearsal
