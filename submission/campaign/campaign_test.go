@@ -301,6 +301,23 @@ func TestAnswersWithoutAScoreCountInNoDivision(t *testing.T) {
 	}
 }
 
+// A score is done when its record and the file of the submission are both there.
+func TestAScoreIsBothOfItsFiles(t *testing.T) {
+	s := newStage(t, nil)
+	_, err := s.do(context.Background())
+	require.NoError(t, err)
+	folder := s.folder(s.Tasks[8].Step)
+	for name, harm := range map[string]func(path string) error{
+		layout.ScoreFile:   os.Remove,
+		ScoreRecord:        os.Remove,
+		"./" + ScoreRecord: func(path string) error { return os.WriteFile(path, []byte("{"), 0o644) },
+	} {
+		require.NoError(t, harm(filepath.Join(folder, name)))
+		require.Empty(t, undone(s.resume()))
+		require.Equal(t, []string{"Server/score"}, s.ran, name)
+	}
+}
+
 // What is wrong with input or machine is so for every step.
 func TestBadInputEndsTheCampaign(t *testing.T) {
 	for act, exit := range map[string]int{"usage": run.ExitUsage, "environment": run.ExitEnvironment} {
