@@ -13,9 +13,7 @@ const (
 	inData                      //
 	inDataCR                    // the CR behind the data
 	inDataLF                    // and its LF
-	inTrailer                   // the first byte of a line behind the last chunk
-	inLine                      // the rest of such a line
-	inLastLF                    // the LF of the last line
+	inTrailer                   // behind the last chunk
 )
 
 // Limits of what is no data, in bytes, as net/http has them.
@@ -33,6 +31,10 @@ type chunks struct {
 	left   uint64 // of the chunk
 	excess int    // bytes that are no data, beyond what short chunks need
 	bad    string
+
+	last  uint32 // bytes of the trailer
+	place trailerPlace
+	wrong bool // its fields are none
 }
 
 func (c *chunks) reset() { *c = chunks{} }
@@ -126,7 +128,7 @@ func (c *chunks) begin(ch byte) bool {
 		return c.refuse()
 	}
 	if c.left == 0 {
-		c.phase, c.line = inTrailer, 0
+		c.phase, c.line, c.last, c.place, c.wrong = inTrailer, 0, 0, atLine, false
 		return true
 	}
 	c.phase = inData
@@ -154,32 +156,83 @@ func (c *chunks) refuse() bool {
 	return false
 }
 
-// trailer reads one byte behind the last chunk; what stands there is not looked at.
+// trailerPlace is where in the fields behind the last chunk a reader is.
+type trailerPlace uint8
+
+const (
+	atLine  trailerPlace = iota
+	atCR                 // a line that begins with CR
+	inName               // of a field
+	inValue              //
+	behind               // an empty line
+)
+
+const (
+	crlf     = '\r'<<8 | '\n'
+	crlfCRLF = crlf<<16 | crlf
+)
+
+// trailer reads one byte behind the last chunk: CR LF, or fields up to the first CR LF CR LF, as net/http reads them. Until that has come
+// the answer is not whole, whatever the fields look like.
 func (c *chunks) trailer(ch byte) (end, ok bool) {
 	if c.line++; c.line > maxTrailer {
 		c.bad = "what follows the last chunk is longer than 64 KiB"
 		return false, false
 	}
-	switch c.phase {
-	case inTrailer:
-		switch ch {
-		case '\r':
-			c.phase = inLastLF
-		case '\n':
-			return true, true
-		default:
-			c.phase = inLine
-		}
-	case inLine:
-		if ch == '\n' {
-			c.phase = inTrailer
-		}
-	case inLastLF:
-		if ch != '\n' {
-			c.bad = "the chunked body does not end with CR LF"
-			return false, false
-		}
+	c.last = c.last<<8 | uint32(ch)
+	c.field(ch)
+	switch {
+	case c.line == 2 && c.last == crlf:
 		return true, true
+	case c.line < 4 || c.last != crlfCRLF:
+		return false, true
+	case c.wrong:
+		c.bad = "what follows the last chunk is no header field"
+		return false, false
 	}
-	return false, true
+	return true, true
+}
+
+// field notes what no field has.
+func (c *chunks) field(ch byte) {
+	switch c.place {
+	case atLine:
+		switch {
+		case ch == '\n':
+			c.place = behind
+		case ch == '\r':
+			c.place = atCR
+		case ch == ' ' || ch == '\t': // the line before goes on
+			c.wrong = c.wrong || c.line == 1
+			c.place = inValue
+		default:
+			c.place, c.wrong = inName, c.wrong || ch == ':' // without a name
+			c.name(ch)
+		}
+	case atCR:
+		if c.place = behind; ch != '\n' {
+			c.wrong = true
+		}
+	case inName:
+		c.name(ch)
+	case inValue:
+		switch before := byte(c.last >> 8); {
+		case ch == '\n':
+			c.place = atLine
+		case before == '\r', ch < ' ' && ch != '\t' && ch != '\r', ch == 0x7f:
+			c.wrong = true
+		}
+	}
+}
+
+// name reads a byte of a field's name. Blanks inside it are let pass, as net/http does.
+func (c *chunks) name(ch byte) {
+	switch {
+	case ch == ':':
+		c.place = inValue
+	case ch == '\n': // no colon
+		c.place, c.wrong = atLine, true
+	case !token[ch]:
+		c.wrong = true
+	}
 }

@@ -207,3 +207,41 @@ func BenchmarkParser(b *testing.B) {
 		})
 	}
 }
+
+// TestTrailersAsNetHTTP reads every short text over a few bytes behind the last chunk as net/http does: whole, cut, or no field.
+func TestTrailersAsNetHTTP(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+	alphabet := "\r\nf: \x00"
+	var text []byte
+	counts := map[string]int{}
+	var all func(left int)
+	all = func(left int) {
+		for _, tail := range []string{"", "\r\n\r\n"} {
+			answer := append([]byte(head), append(bytes.Clone(text), tail...)...)
+			ours, theirs := "cut", "cut"
+			var p parser
+			p.reset()
+			if h := listen(&p, answer); h.Bad {
+				ours = "bad"
+			} else if h.End {
+				ours = "whole"
+			}
+			r, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(answer)), nil)
+			require.NoError(t, err)
+			if _, err = io.ReadAll(r.Body); err == nil {
+				theirs = "whole"
+			} else if strings.Contains(err.Error(), "malformed MIME") {
+				theirs = "bad"
+			}
+			require.Equal(t, theirs, ours, "%q behind the last chunk: %v", answer[len(head):], err)
+			counts[ours]++
+		}
+		for i := 0; i < len(alphabet) && left > 0; i++ {
+			text = append(text, alphabet[i])
+			all(left - 1)
+			text = text[:len(text)-1]
+		}
+	}
+	all(5)
+	require.Greater(t, min(counts["cut"], counts["bad"], counts["whole"]), 100, "%v", counts)
+}

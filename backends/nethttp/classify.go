@@ -70,7 +70,7 @@ func isDial(err error) bool {
 }
 
 func isEOF(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || textOf("server closed idle connection", "unexpected EOF reading trailer")(err)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || textOf("server closed idle connection", "unexpected EOF reading trailer", "suspiciously long trailer")(err)
 }
 
 func isErrno(numbers ...syscall.Errno) func(error) bool {
