@@ -248,7 +248,12 @@ func TestCancel(t *testing.T) {
 			require.Equal(t, c.returns, s.Returned)
 			require.Positive(t, s.Counts.Failed)
 			require.Zero(t, s.Counts.Completed, "an answer that comes after the end is late")
-			require.Equal(t, s.Counts.Failed, s.Reasons["cancelled"])
+			if c.returns {
+				require.Equal(t, s.Counts.Failed, s.Reasons["cancelled"])
+			} else { // LoadGen goes on to issue between the counts and the entries, which are read behind them
+				require.GreaterOrEqual(t, s.Reasons["cancelled"], s.Counts.Failed)
+			}
+			require.Len(t, s.Reasons, 1)
 			if c.backend == "late" {
 				require.GreaterOrEqual(t, s.Counts.Duplicates, s.Counts.Failed, "late first tokens and answers are refused")
 			}

@@ -51,6 +51,8 @@ func TestTolerance(t *testing.T) {
 		{"longer than was allowed", "", lines(id, id, id, strings.Replace(end, "stop", "length", 1)), backends.FailTooLarge, 4, "aaab", "length", 0},
 		{"longer than was allowed, by the count", "", lines(`data: {"choices":[{"text":"ab"}]}`, `data: {"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":3}}`), backends.FailTooLarge, 3, "ab", "stop", 0},
 		{"text without ids behind ids, and no count", "", lines(id, `data: {"choices":[{"index":0,"text":"b","finish_reason":"stop"}]}`), backends.FailTokenCount, 1, "ab", "stop", 0},
+		{"a first text without an id is the first token, and its time is not known by ids", "", lines(`data: {"choices":[{"index":0,"text":"a"}]}`, `data: {"choices":[{"index":0,"token_ids":[5,6],"text":"b","finish_reason":"stop"}]}`, usage, done), backends.FailTokenCount, 2, "ab", "stop", 0},
+		{"an empty text without an id is none", "", lines(`data: {"choices":[{"index":0,"text":""}]}`, id, end, usage, done), backends.OK, 2, "ab", "stop", 1},
 		{"nothing but an end", "", lines(`data: {"choices":[{"index":0,"text":"","finish_reason":"stop"}]}`, done), backends.FailEmpty, 0, "", "stop", -1},
 		{"ended by a deadline of the server", "", lines(id, strings.Replace(end, "stop", "timeout", 1)), backends.FailAborted, 2, "ab", "timeout", 0},
 		{"chat: tokens and no text", "chat", lines(chat(`{"content":""}`, `,"finish_reason":"stop"`), usage), backends.FailNoFirstToken, 2, "", "stop", -1},

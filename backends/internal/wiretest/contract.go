@@ -52,6 +52,7 @@ func (k *Contract) Run(t *testing.T) {
 		{"equal keys meet", k.equalKeysMeet},
 		{"sockets", k.sockets},
 		{"gaps and tokens", k.gapsAndTokens},
+		{"a slow connection", k.aSlowConnection},
 		{"answers belong to their requests", k.answersBelong},
 		{"ids are compared", k.idsAreCompared},
 		{"ids are unlike", k.idsAreUnlike},
@@ -316,10 +317,44 @@ func (k *Contract) gapsAndTokens(t *testing.T) {
 	require.Equal(t, []int32{1, 2}, res.First)
 	require.Equal(t, []int32{1, 2, 3, 4, 5}, res.Tokens)
 	require.Equal(t, 3, r.Gaps, "the second token of the first event came at once behind the first")
+	require.Equal(t, res.LastTokenNS-res.FirstTokenNS, r.GapNS, "each gap begins where the one before it ended")
 	require.Equal(t, []int{3, 2}, []int{res.Events, res.Merged})
 	require.Equal(t, backends.TokensFromIDs, res.TokenSource)
 	require.Equal(t, []int{5, 5, 1}, []int{res.NTokens, res.UsageTokens, res.InputTokens})
 	require.Greater(t, res.LastTokenNS-res.FirstTokenNS, int64(40*time.Millisecond))
+}
+
+// aSlowConnection has a server whose queue of connections is full, so that a connection takes a second, and reads when the client says
+// that it has sent its request: not before there was a connection.
+func (k *Contract) aSlowConnection(t *testing.T) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	require.NoError(t, syscall.Listen(fd, 0))
+	file := os.NewFile(uintptr(fd), "full")
+	l, err := net.FileListener(file)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	var fillers sync.WaitGroup
+	for range 3 { // more than it holds: the others wait as the client will
+		fillers.Go(func() {
+			if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
+				c.Close()
+			}
+		})
+	}
+	time.Sleep(100 * time.Millisecond)
+	var opened atomic.Int64
+	time.AfterFunc(200*time.Millisecond, func() {
+		opened.Store(time.Now().UnixNano())
+		RawOn(t, l, Answers(Streamed))
+	})
+	res := k.Ask(t, Config("http://"+l.Addr().String()), 1).Results[1]
+	fillers.Wait()
+	require.Equal(t, backends.OK, res.Reason)
+	require.Less(t, res.DequeuedNS, opened.Load())
+	require.Greater(t, res.SentNS, opened.Load(), "sent before there was a connection")
+	require.LessOrEqual(t, res.SentNS, res.FirstByteNS)
 }
 
 func (k *Contract) refusedConnection(t *testing.T) {

@@ -27,6 +27,7 @@ type Recorder struct {
 	mu       sync.Mutex
 	Results  map[loadgen.ResponseID]*Result
 	Gaps     int
+	GapNS    int64 // of all gaps together
 	Attempts []backends.Attempt
 	faults   []string
 	done     int
@@ -73,6 +74,7 @@ func (r *Recorder) TokenGap(gapNS int64, n int) {
 		r.faults = append(r.faults, fmt.Sprintf("gap of %d ns for %d tokens", gapNS, n))
 	}
 	r.Gaps++
+	r.GapNS += gapNS
 }
 
 // Failed is backends.Sink's.
