@@ -17,8 +17,9 @@ import (
 
 // Options say what the judge may use.
 type Options struct {
-	Tests   string   // file or folder of LiveCodeBench's tests; empty: none
-	Environ []string // of the command: PATH, NODE_PATH
+	Tests      string   // file or folder of LiveCodeBench's tests; empty: none
+	Environ    []string // of the command: PATH, NODE_PATH
+	PythonOnly bool     // the other languages of MBXP are not looked for
 }
 
 // Judge runs programs against their tests. It is safe for concurrent use.
@@ -33,7 +34,7 @@ func New(ctx context.Context, o Options) (*Judge, error) {
 	if err := sandbox.Available(ctx); err != nil {
 		return nil, err
 	}
-	j := &Judge{runtimes: findRuntimes(ctx, o.Environ)}
+	j := &Judge{runtimes: findRuntimes(ctx, o)}
 	if o.Tests == "" {
 		return j, nil
 	}

@@ -97,12 +97,15 @@ func (r *runtime) describe() string {
 	return r.self
 }
 
-// findRuntimes looks every language up and tries each on one small program.
-func findRuntimes(ctx context.Context, environ []string) map[string]*runtime {
+// findRuntimes looks the languages up and tries each on one small program.
+func findRuntimes(ctx context.Context, o Options) map[string]*runtime {
 	found := map[string]*runtime{}
 	for name, l := range languages {
+		if o.PythonOnly && name != "python" {
+			continue
+		}
 		r := &runtime{language: l}
-		if r.missing = r.locate(ctx, environ); r.missing == "" {
+		if r.missing = r.locate(ctx, o.Environ); r.missing == "" {
 			r.missing = r.try(ctx)
 		}
 		found[name] = r

@@ -281,7 +281,7 @@ func (k *theCampaign) tryJudges(ctx context.Context) error {
 	if !slices.ContainsFunc(k.Tasks, func(t campaign.Task) bool { return t.Test == campaign.Score }) {
 		return nil
 	}
-	js, err := k.p.judges(ctx, k.base.Text, &accuracy.Input{})
+	js, err := k.p.judges(ctx, k.base.Text, &accuracy.Input{Benchmark: k.row.Name})
 	if err != nil {
 		return err
 	}

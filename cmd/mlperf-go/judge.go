@@ -8,6 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/accuracy/judge"
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -53,7 +54,11 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 		}
 		return js, nil
 	}
-	j, err := judge.New(ctx, judge.Options{Tests: value("code-tests"), Environ: p.environ})
+	bench, err := accuracy.Find(in.Benchmark)
+	if err != nil {
+		return nil, err
+	}
+	j, err := judge.New(ctx, judge.Options{Tests: value("code-tests"), Environ: p.environ, PythonOnly: bench.Scorer != models.ScoreMixture})
 	var u *sandbox.Unavailable
 	switch {
 	case errors.As(err, &u):
