@@ -86,7 +86,8 @@ func draw(seed uint64) *scenario {
 	sc.Echo = r.IntN(3) > 0
 	sc.NoPreflight = r.IntN(10) == 0
 	sc.Cumulative = r.IntN(2) == 0
-	sc.NoUsage = sc.Protocol.Ids && sc.Protocol.openAI() && r.IntN(8) == 0
+	countless := sc.Protocol.openAI() || sc.Protocol.wire.kind == "sglang" && !sc.Stream // SGLang's streams can not be read without counts
+	sc.NoUsage = sc.Protocol.Ids && countless && r.IntN(8) == 0
 	sc.JSON = r.IntN(2) == 0
 	if r.IntN(25) == 0 {
 		sc.OneToken = 0.05

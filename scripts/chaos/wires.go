@@ -241,8 +241,12 @@ func (c *call) sglangAnswer(p *part, from, to, said int, finish string) string {
 	if len(c.parts) > 1 && c.q.stream {
 		index = fmt.Sprintf(`,"index":%d`, p.index)
 	}
-	return fmt.Sprintf(`{"text":%s,"output_ids":%s,"meta_info":{"id":%s,"finish_reason":%s,"prompt_tokens":%d,"completion_tokens":%d,"cached_tokens":0}%s}`,
-		quoted(strings.Join(p.texts[from:to], "")), c.idList(p.ids[from:to]), quoted(p.id), end, c.promptOf(p), said, index)
+	count := fmt.Sprintf(`,"completion_tokens":%d`, said)
+	if c.s.sc.NoUsage {
+		count = ""
+	}
+	return fmt.Sprintf(`{"text":%s,"output_ids":%s,"meta_info":{"id":%s,"finish_reason":%s,"prompt_tokens":%d%s,"cached_tokens":0}%s}`,
+		quoted(strings.Join(p.texts[from:to], "")), c.idList(p.ids[from:to]), quoted(p.id), end, c.promptOf(p), count, index)
 }
 
 func sglangStream(c *call) []doc {
