@@ -296,6 +296,8 @@ type Probe struct {
 	Streams         bool     `json:"streams"`
 	Identified      bool     `json:"identified"`             // the answer carries the id of its request
 	AnswerModel     string   `json:"answer_model,omitempty"` // the model that the answer names
+	// Profilers are the signs of a profiler in the server's configuration: no result of it is to be published.
+	Profilers []string `json:"profilers,omitempty"`
 	// Identity is what tells the model from another one that is served under the same name, such as its path.
 	Identity     map[string]string `json:"model_identity,omitempty"`
 	StreamMode   StreamMode        `json:"stream_mode,omitempty"` // as the server's arguments say, or else the short answer showed

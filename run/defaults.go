@@ -43,6 +43,7 @@ func (p *Plan) Bind(rows int) error {
 		return usage("served_model", errors.New("no --served-model is given, and the model's row names none"), "Give the name that the server lists at /v1/models")
 	}
 	p.Rehearsal = append(p.Rehearsal, p.settingReasons()...)
+	p.addRehearsal(startedProfiled(p.Profilers))
 	return nil
 }
 

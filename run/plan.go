@@ -35,6 +35,8 @@ type Plan struct {
 	Scoring *Scoring
 	// Counter finds the tokenizer of --tokenizer; nil: there is no way to.
 	Counter func(ctx context.Context) (*finder.Found, error)
+	// Profilers are those in the configuration of servers that the caller starts.
+	Profilers []string
 	// Command is stored in the record.
 	Command []string
 	// Secrets are kept out of what the run writes. The endpoints' key is added.

@@ -147,6 +147,7 @@ func (t *test) prepare(ctx context.Context) error {
 		return err
 	}
 	t.pre.Notes = append(t.pre.Notes, t.dataset.Notes...)
+	t.addProfiled()
 	if t.scorer != nil && t.scorer.notScored != "" {
 		t.pre.Notes = append(t.pre.Notes, "the answers will not be scored, which makes the run INVALID (not_scored): "+t.scorer.notScored+"; --no-score asks for the log only")
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +50,39 @@ func (t *test) servers() (*server.Facts, []string) {
 		}
 	}
 	return facts, append(notes, gapNotes(facts, t.started, ended)...)
+}
+
+// addProfiled makes the run a rehearsal where a profiler watches its servers: by their own word, or by how they were started where
+// --server-dir tells.
+func (t *test) addProfiled() {
+	for _, e := range t.pre.Endpoints {
+		if len(e.Profilers) > 0 {
+			t.plan.addRehearsal(fmt.Sprintf("profiled: the server %s has a profiler (%s)", e.URL, strings.Join(e.Profilers, ", ")))
+		}
+	}
+	dir := t.plan.Config.String("server-dir")
+	if dir == "" {
+		return
+	}
+	// Where the state can not be read, or is of other servers, the record says so.
+	if state, err := server.ReadState(dir); err == nil && matches(state, t.config.Endpoints) == nil {
+		t.plan.addRehearsal(startedProfiled(state.Facts(t.started, time.Now()).Profilers))
+	}
+}
+
+// startedProfiled is a reason of a rehearsal; "" without a profiler.
+func startedProfiled(profilers []string) string {
+	if len(profilers) == 0 {
+		return ""
+	}
+	return "profiled: the servers were started with a profiler (" + strings.Join(profilers, ", ") + ")"
+}
+
+// addRehearsal adds a reason, once; "" is none.
+func (p *Plan) addRehearsal(why string) {
+	if why != "" && !slices.Contains(p.Rehearsal, why) {
+		p.Rehearsal = append(p.Rehearsal, why)
+	}
 }
 
 // matches says whether every endpoint is one of the supervisor's servers.

@@ -110,5 +110,5 @@ func (d *Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Con
 		Wire: d, Endpoint: e, Config: c,
 		NoIDs: "Token ids: " + d.needIDs + ".", InLogprobs: d.logprobs,
 	}
-	return p.Run(ctx, sample, generate, p.Health, p.Version, p.Models, p.Busy)
+	return p.Run(ctx, sample, generate, p.Health, p.Version, p.Profilers, p.Models, p.Busy)
 }

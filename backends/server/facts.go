@@ -16,6 +16,7 @@ type Facts struct {
 	Dir                string            `json:"dir"` // of their logs
 	Notes              []string          `json:"notes"`
 	Profiler           string            `json:"profiler,omitempty"`
+	Profilers          []string          `json:"profilers,omitempty"` // with those outside the profile block: no result of them is to be published
 	PreStart           []string          `json:"pre_start,omitempty"`
 	Environment        map[string]string `json:"environment"` // of every replica, secrets hidden
 	HeartbeatIntervalS float64           `json:"heartbeat_interval_s"`
@@ -75,7 +76,7 @@ func (r *ReplicaState) endGap(at time.Time) {
 func (s *State) Facts(from, to time.Time) *Facts {
 	p := s.Plan
 	f := &Facts{
-		Config: p.Config, Backend: p.Backend, Model: p.Model, ServedModel: p.Served, Dir: p.Dir, Notes: p.Notes, Profiler: p.Profiler, PreStart: p.PreStart,
+		Config: p.Config, Backend: p.Backend, Model: p.Model, ServedModel: p.Served, Dir: p.Dir, Notes: p.Notes, Profiler: p.Profiler, Profilers: s.profilers(), PreStart: p.PreStart,
 		Environment: s.Environment, HeartbeatIntervalS: s.HeartbeatInterval.Seconds(), HeartbeatTimeoutS: s.HeartbeatTimeout.Seconds(),
 	}
 	for i, r := range s.Replicas {

@@ -32,15 +32,17 @@ type Options struct {
 
 // Plan is what will be started.
 type Plan struct {
-	Config   string    `json:"config"` // the file, or the folder of the model
-	Backend  string    `json:"backend"`
-	Model    string    `json:"model"`
-	Served   string    `json:"served_model"` // what /v1/models must list; "": anything
-	Dir      string    `json:"dir"`
-	Notes    []string  `json:"notes"`
-	Profiler string    `json:"profiler,omitempty"`
-	PreStart []string  `json:"pre_start,omitempty"`
-	Replicas []Replica `json:"replicas"`
+	Config   string   `json:"config"` // the file, or the folder of the model
+	Backend  string   `json:"backend"`
+	Model    string   `json:"model"`
+	Served   string   `json:"served_model"` // what /v1/models must list; "": anything
+	Dir      string   `json:"dir"`
+	Notes    []string `json:"notes"`
+	Profiler string   `json:"profiler,omitempty"`
+	// Profilers are the profile block and every other profiler that the configuration shows.
+	Profilers []string  `json:"profilers,omitempty"`
+	PreStart  []string  `json:"pre_start,omitempty"`
+	Replicas  []Replica `json:"replicas"`
 
 	HeartbeatInterval time.Duration `json:"-"`
 	HeartbeatTimeout  time.Duration `json:"-"`
@@ -90,7 +92,6 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 	}
 	if c.Profile.Enabled {
 		p.Profiler, p.torch, p.StopTimeout = c.Profile.Tool, c.Profile.Tool == "pytorch", max(p.StopTimeout, profileStop)
-		p.Notes = append(p.Notes, "the servers are profiled by "+c.Profile.Tool+": no result of them is to be published")
 	}
 	p.Served = c.served(args)
 	ports, err := c.ports(o.Replicas)
@@ -122,6 +123,7 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 	if o.Shared {
 		p.access = atomicfile.Shared
 	}
+	p.findProfilers()
 	return p, nil
 }
 

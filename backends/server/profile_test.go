@@ -34,7 +34,7 @@ func TestAProfilerStandsInFrontOfEachServer(t *testing.T) {
 	for name, want := range map[string]string{"nsys": "profiler profile -t cuda --output %s/profile/replica-1.nsys-rep -- ", "amd": "profiler -t cuda --output %s/profile/replica-1.csv -- "} {
 		p := childPlan(t, "serve", 2, "profile: {enabled: true, tool: "+name+", args: [-t, cuda], binary_path: '"+tool+"'}")
 		require.Equal(t, profileStop, p.StopTimeout)
-		require.Contains(t, strings.Join(p.Notes, "\n"), "profiled by "+name)
+		require.Contains(t, strings.Join(p.Notes, "\n"), "the servers are profiled (the profile block: "+name)
 		f, err := Start(t.Context(), p, nil)
 		require.NoError(t, err)
 		state := f.State()

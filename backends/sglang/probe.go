@@ -2,6 +2,7 @@ package sglang
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
@@ -35,9 +36,15 @@ func (p *prober) info(ctx context.Context) error {
 		Incremental   *bool  `json:"incremental_streaming_output"`
 		StreamOutput  *bool  `json:"stream_output"`
 	}
-	if err := p.first(ctx, &server, "/server_info", "/get_server_info"); err != nil {
+	var info json.RawMessage
+	if err := p.first(ctx, &info, "/server_info", "/get_server_info"); err != nil || info == nil {
 		return err
 	}
+	if err := json.Unmarshal(info, &server); err != nil {
+		p.Note("GET /server_info tells nothing (%v)", err)
+		return nil
+	}
+	p.ProfilersIn(info)
 	p.Found.Version = backends.Cut(server.Version, 100)
 	p.Found.MaxModelLen = max(0, server.ContextLength)
 	p.Endpoint.StreamMode = streamMode(server.Incremental, server.StreamOutput)

@@ -24,6 +24,7 @@ func (k *theCampaign) plan(s campaign.Step) (*run.Plan, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	plan.Profilers = k.p.profilers()
 	if s.Audit() {
 		audit, err := compliance.Find(s.Test, k.row.Name)
 		if err != nil {

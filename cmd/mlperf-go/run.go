@@ -99,7 +99,7 @@ func configJSON(plan *run.Plan) any {
 
 // runOne does a test in this process.
 func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
-	plan.Scoring = p.scoring(plan)
+	plan.Scoring, plan.Profilers = p.scoring(plan), p.profilers()
 	plan.Counter = func(ctx context.Context) (*finder.Found, error) { return finder.Find(ctx, p.finding(plan)) }
 	if plan.Config.Bool("resume") {
 		before := doneBefore(plan)

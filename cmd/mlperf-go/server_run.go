@@ -85,3 +85,11 @@ func (p *program) startServers(ctx context.Context) (stop func(), err error) {
 		}
 	}, nil
 }
+
+// profilers are those of the servers that will be started.
+func (p *program) profilers() []string {
+	if p == nil || p.servers == nil {
+		return nil
+	}
+	return p.servers.Profilers
+}
