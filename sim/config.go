@@ -50,11 +50,23 @@ type Config struct {
 	OnDie func()
 }
 
+// defaultBenchmark is the benchmark of commands that are given none.
+const defaultBenchmark = "llama3.1-8b"
+
+// defaultModel is the served name of the default benchmark.
+func defaultModel() string {
+	m, err := models.Find(defaultBenchmark)
+	if err != nil || len(m.Row.ServedModels) == 0 {
+		return defaultBenchmark
+	}
+	return m.Row.ServedModels[0]
+}
+
 // DefaultConfig gives the defaults of `mlperf-go sim`: no prefill time, so that TTFT is the true time to first token, and
 // limits (256 sequences, 131,072 tokens each) wide enough that only a test that means to meets them.
 func DefaultConfig() Config {
 	return Config{
-		Model:          models.Rows()[0].ServedModels[0],
+		Model:          defaultModel(),
 		Answers:        AnswerReference,
 		Quality:        1,
 		EOS:            128009,
