@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 )
@@ -89,6 +91,34 @@ func TestEstimate(t *testing.T) {
 	d, sure = c.Estimate(2)
 	require.False(t, sure, "nobody knows the server's own speed yet")
 	require.Equal(t, "at least 1m2s", About(d, sure))
+
+	folder := c.folder(Step{models.Offline, "performance"})
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	require.NoError(t, atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), &run.Record{Schema: run.Schema, Throughput: ledger.Throughput{Requests: 0.5}}))
+	d, sure = c.Estimate(2)
+	require.True(t, sure, "the last run measured it")
+	require.Equal(t, 200*time.Second+overhead, d)
+}
+
+// A step that was running is running only while somebody holds the folder; what was done is looked at in either case.
+func TestInspectOfACampaignThatIsRunningOrDied(t *testing.T) {
+	s := newStage(t, nil)
+	_, err := s.do(context.Background())
+	require.NoError(t, err)
+	s.state.Entry(s.Tasks[6].Step).Status = Active
+	require.NoError(t, s.state.write(s.Folder))
+	require.NoError(t, os.Remove(filepath.Join(s.folder(s.Tasks[6].Step), run.RecordName)))
+	require.NoError(t, os.Truncate(filepath.Join(s.folder(s.Tasks[1].Step), "mlperf/mlperf_log_detail.txt"), 3))
+	for _, running := range []bool{false, true} {
+		if running {
+			lock, err := Acquire(context.Background(), s.Folder)
+			require.NoError(t, err)
+			defer lock.Release()
+		}
+		_, out, err := Inspect(s.Folder)
+		require.NoError(t, err)
+		require.Equal(t, map[string]Status{"Offline/performance": Crashed, "Server/performance": map[bool]Status{true: Active, false: Crashed}[running]}, undone(out))
+	}
 }
 
 // What the state tells of the rest, also under a clock that was set back or forward while a step runs.
