@@ -189,7 +189,12 @@ func TestEnds(t *testing.T) {
 		{"aborts", "import os\nos.abort()", roomy(), ends(BySignal)},
 		{"kills itself by a fault", "import ctypes\nctypes.string_at(0)", roomy(), ends(BySignal)},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.want(t, run(t, python(t, c.code), c.limits)) })
+		t.Run(c.name, func(t *testing.T) {
+			if c.name == "fork bomb" && os.Geteuid() == 0 && !realRoot() {
+				t.Skip("this may be the machine's root, alone in a namespace of users, whom the kernel exempts from the limit on processes")
+			}
+			c.want(t, run(t, python(t, c.code), c.limits))
+		})
 	}
 }
 
