@@ -28,10 +28,21 @@ func NewRequestIDs() RequestIDs {
 
 // Append appends the id of a request by its number.
 func (r *RequestIDs) Append(dst []byte, number uint64) []byte {
-	const digits = "0123456789abcdef"
-	dst = append(dst, r.run[:]...)
-	for shift := 4 * (numberDigits - 1); shift >= 0; shift -= 4 {
-		dst = append(dst, digits[number>>shift&15])
+	n := len(dst)
+	dst = append(append(dst, r.run[:]...), "000000000000"...)
+	for i := n + IDLength - 2; number > 0 && i >= n+runDigits; i -= 2 {
+		pair := &pairs[number&0xff]
+		dst[i], dst[i+1] = pair[0], pair[1]
+		number >>= 8
 	}
 	return dst
 }
+
+// pairs are the bytes 0 to 255 in two hexadecimal digits each.
+var pairs = func() (t [256][2]byte) {
+	const digits = "0123456789abcdef"
+	for i := range t {
+		t[i] = [2]byte{digits[i>>4], digits[i&15]}
+	}
+	return t
+}()
