@@ -76,6 +76,8 @@ func TestValues(t *testing.T) {
 	} {
 		require.Equal(t, want, r.Values(text), text)
 	}
+	r.Add("abcdefgh", "abcdefgh-and-more")
+	require.Equal(t, "***", r.Values("abcdefgh-and-more"), "no part of a longer secret is left")
 	var none *Redactor
 	require.Equal(t, "a", none.Values("a"))
 	require.Equal(t, "HF_TOKEN=***", none.Text("HF_TOKEN=a"))
