@@ -26,6 +26,7 @@ type server struct {
 
 	mu     sync.Mutex
 	listen net.Listener
+	closed bool // for good
 	conns  map[net.Conn]bool
 	index  int
 	model  string // that it serves
@@ -41,13 +42,16 @@ const (
 
 // up listens on the server's address, or on a free one.
 func (s *server) up() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
 	l, err := net.Listen(s.network, s.address)
 	if err != nil {
 		return err
 	}
 	s.address = l.Addr().String()
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.listen = l
 	s.users.Add(1)
 	go s.accept(l)

@@ -114,11 +114,14 @@ func (t *trial) listen(sockets string, o *options) error {
 
 // close ends the servers and waits for them.
 func (t *trial) close() {
-	t.later.Wait()
 	for _, s := range t.servers {
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
 		s.down()
 		s.users.Wait()
 	}
+	t.later.Wait()
 }
 
 // urls are the endpoints, and the proxy before them. A proxy is the first server: it answers for every host.
@@ -150,15 +153,10 @@ func (t *trial) start(o *options) error {
 	t.cmd.Stdout, t.cmd.Stderr = &t.stdout, &t.stderr
 	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	t.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.folder, "TMPDIR=" + os.TempDir()}
-	for i := range actions {
-		if a := &actions[i]; a.name == t.sc.Action {
-			t.truth.action = func() { a.do(t) }
-		}
-	}
 	runtime.LockOSThread() // the child's parent-death signal comes with the end of the thread that started it
 	defer runtime.UnlockOSThread()
 	begun := time.Now()
-	if err := t.cmd.Start(); err != nil {
+	if err := t.launch(); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
@@ -187,6 +185,18 @@ func (t *trial) start(o *options) error {
 	}
 	t.leftover = t.outlived()
 	return nil
+}
+
+// launch starts the program. Its first request waits until it is known here.
+func (t *trial) launch() error {
+	t.truth.mu.Lock()
+	defer t.truth.mu.Unlock()
+	for i := range actions {
+		if a := &actions[i]; a.name == t.sc.Action {
+			t.truth.action = func() { a.do(t) }
+		}
+	}
+	return t.cmd.Start()
 }
 
 // outlived reports whether a process of the program's group is left a second after its end, and ends it.
