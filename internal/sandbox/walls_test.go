@@ -93,6 +93,22 @@ func TestEachWallHolds(t *testing.T) {
 	}
 }
 
+// TestLimitsArrive asks the kernel, inside, for the limits that the program has.
+func TestLimitsArrive(t *testing.T) {
+	l := roomy()
+	want := map[string]uint64{
+		"CPU": uint64(l.CPU / time.Second), "FSIZE": uint64(l.Space), "DATA": uint64(l.Memory), "CORE": 0, "NPROC": uint64(l.Processes), "NOFILE": uint64(l.Files),
+		"MEMLOCK": 0, "AS": uint64(l.AddressSpace), "MSGQUEUE": 0,
+	}
+	var code strings.Builder
+	code.WriteString("import resource\nresource.RLIMIT_MSGQUEUE = 12\n")
+	for name, limit := range want {
+		fmt.Fprintf(&code, "assert resource.prlimit(0, resource.RLIMIT_%s) == (%d, %d), '%s'\n", name, limit, limit, name)
+	}
+	r := run(t, python(t, code.String()), l)
+	require.True(t, r.OK(), "%s %s", r.End, r.Stderr)
+}
+
 // shares holds shared memory that no process maps.
 func shares(bytes int) string {
 	return fmt.Sprintf("m = mmap.mmap(-1, %d)\nfor i in range(0, len(m), 10 << 20):\n  m[i:i + (10 << 20)] = b'x' * (10 << 20)\n  m.madvise(mmap.MADV_DONTNEED)\ntime.sleep(0.2)\nassert m[1] == ord('x')", bytes)
