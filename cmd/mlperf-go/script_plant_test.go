@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -25,11 +26,13 @@ func cmdPlant(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.MkdirAll(filepath.Join(home, run.LogFolder), 0o755))
 	ts.Check(os.Symlink(filepath.Join(home, run.LogFolder), filepath.Join(folder, run.LogFolder)))
 	for _, name := range plantedNames {
-		to := filepath.Join(home, filepath.FromSlash(name))
-		ts.Check(os.WriteFile(to, []byte(precious), 0o644))
-		if filepath.Dir(to) == home {
-			ts.Check(os.Symlink(to, filepath.Join(folder, name)))
+		if strings.HasPrefix(name, run.LogFolder) { // the folder is the link
+			ts.Check(os.WriteFile(filepath.Join(home, filepath.FromSlash(name)), []byte(precious), 0o644))
+			continue
 		}
+		to := filepath.Join(home, "victim-"+name) // no record, whatever looks for one
+		ts.Check(os.WriteFile(to, []byte(precious), 0o644))
+		ts.Check(os.Symlink(to, filepath.Join(folder, name)))
 	}
 }
 
