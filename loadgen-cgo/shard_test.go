@@ -75,3 +75,77 @@ func threadCPU(t *testing.T) time.Duration {
 	require.NoError(t, unix.Getrusage(unix.RUSAGE_THREAD, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// TestParkRefusesWhereThereIsWork lets a consumer sleep only where the ring is empty and the test goes on, and leaves no announcement
+// behind where it may not: the issue thread would pay a wake-up for it.
+func TestParkRefusesWhereThereIsWork(t *testing.T) {
+	s := oneShard(t)
+	announced := func() bool { return atomic.LoadUint32(s.park) == 1 }
+	require.True(t, s.Park())
+	require.True(t, announced())
+	s.Unpark()
+	require.False(t, announced())
+	atomic.StoreUint64(s.head, 3)
+	require.False(t, s.Park(), "three queries are there")
+	require.False(t, announced())
+	var dst [2]Query
+	require.Equal(t, 2, s.Pop(dst[:]))
+	require.False(t, s.Park(), "one is left")
+	require.Equal(t, 1, s.Pop(dst[:]))
+	require.Zero(t, s.Pop(dst[:]))
+	require.True(t, s.Park())
+	s.Unpark()
+	atomic.StoreUint32(s.ended, 1)
+	require.False(t, s.Park(), "the test has ended")
+	require.False(t, announced())
+}
+
+// TestUnparkSwallowsItsWakeUp takes the announcement as the issue thread does, and wakes: FD is readable until Unpark.
+func TestUnparkSwallowsItsWakeUp(t *testing.T) {
+	s := oneShard(t)
+	readable := func() bool {
+		fds := [1]unix.PollFd{{Fd: int32(s.FD()), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds[:], 0)
+		require.NoError(t, err)
+		return n == 1
+	}
+	require.True(t, s.Park())
+	require.EqualValues(t, 1, atomic.SwapUint32(s.park, 0))
+	_, err := unix.Write(s.FD(), []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	require.NoError(t, err)
+	require.True(t, readable())
+	s.Unpark()
+	require.False(t, readable())
+}
+
+// TestWaitKeepsItsTime waits for as long as it is told, and no longer than it takes until a query comes.
+func TestWaitKeepsItsTime(t *testing.T) {
+	s := oneShard(t)
+	var dst [4]Query
+	for _, timeout := range []time.Duration{0, 300 * time.Microsecond, 20 * time.Millisecond} {
+		began := time.Now()
+		n, open := s.Wait(dst[:], timeout)
+		require.Zero(t, n)
+		require.True(t, open)
+		require.GreaterOrEqual(t, time.Since(began), timeout)
+	}
+	go func() {
+		for atomic.LoadUint32(s.park) == 0 { // until the consumer sleeps
+			time.Sleep(time.Millisecond)
+		}
+		atomic.StoreUint64(s.head, 2)
+		atomic.StoreUint32(s.park, 0)
+		_, _ = unix.Write(s.FD(), []byte{1, 0, 0, 0, 0, 0, 0, 0}) // Wait tells by its length
+	}()
+	began := time.Now()
+	n, open := s.Wait(dst[:], time.Minute)
+	require.Equal(t, 2, n)
+	require.True(t, open)
+	require.Less(t, time.Since(began), 30*time.Second)
+	atomic.StoreUint64(s.head, 3)
+	atomic.StoreUint32(s.ended, 1)
+	n, open = s.Wait(dst[:], time.Minute)
+	require.Equal(t, []any{1, true}, []any{n, open}, "what came before the end")
+	n, open = s.Wait(dst[:], time.Minute)
+	require.Equal(t, []any{0, false}, []any{n, open})
+}
