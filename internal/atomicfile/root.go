@@ -155,6 +155,8 @@ func regularIn(dir *os.Root, base string) (fs.FileInfo, error) {
 		return nil, err
 	case info.Mode()&fs.ModeSymlink != 0:
 		return nil, fmt.Errorf("found %w", errLink)
+	case info.IsDir():
+		return nil, fmt.Errorf("found a folder, expected a regular file: %w", syscall.EISDIR)
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("found %s, expected a regular file", kind(info.Mode()))
 	}
