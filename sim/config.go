@@ -50,9 +50,6 @@ type Config struct {
 	OnDie func()
 }
 
-// defaultBenchmark is the benchmark of commands that are given none.
-const defaultBenchmark = "llama3.1-8b"
-
 // defaultModel is the served name of the default benchmark.
 func defaultModel() string {
 	m, err := models.Find(defaultBenchmark)
