@@ -119,13 +119,16 @@ func (j *judge) learnEntry(e *entry) {
 		known.kind, f = eitherWay, &known
 	}
 	mark(j.explain, f.reasons)
-	if f.spills {
+	if j.sc.Batch > 0 && f.kind != harmless {
+		mark(j.explain, []string{"token_mismatch"})
+	}
+	if f.spills || j.sc.Early { // what the preflight was told is expected of every answer
 		mark(j.any, f.codes)
 	}
 	for _, row := range e.Rows {
 		mark(j.rows[row].codes, f.codes)
 		if j.sc.Batch > 0 && f.kind != harmless {
-			j.rows[row].codes["batch_mismatch"] = true
+			mark(j.rows[row].codes, []string{"batch_mismatch", "token_count_mismatch"}) // the count is of all parts
 		}
 		if (e.Whole || e.Broken) && (f.kind == harmless || f.kind == eitherWay || f.kind == fails && j.sc.Batch > 0) { // one part of the batch fails
 			j.rows[row].genuine++

@@ -155,6 +155,9 @@ func (c *campaign) count(t *trial, j *judgement) {
 	}
 	c.table[class][verdict]++
 	if len(j.violations) == 0 && !c.keep {
+		if len(j.slow) > 0 {
+			fmt.Printf("slow: seed %d, %s: %s\n", t.sc.Seed, j.verdict, j.slow[0])
+		}
 		return
 	}
 	c.violations += min(1, len(j.violations))
