@@ -22,6 +22,8 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -191,10 +193,24 @@ void Store(lg_settings* to, const mlperf::TestSettings& from) {
 #undef LG_ENUM
 }
 
+// Memory or a thread that the system refuses is the environment's fault and no bug.
+[[noreturn]] void DieOfLimits(const char* what) {
+  fprintf(stderr,
+          "mlperf-go: LoadGen got no memory or no thread (%s). Raise the limits of this process: ulimit -v (RLIMIT_AS), "
+          "ulimit -u (RLIMIT_NPROC), the container's memory and pids.\n",
+          what);
+  _exit(3);
+}
+
 [[noreturn]] void Die() {
   const char* what = "no exception";
   try {
     if (std::exception_ptr e = std::current_exception()) std::rethrow_exception(e);
+  } catch (const std::bad_alloc& e) {
+    DieOfLimits(e.what());
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::resource_unavailable_try_again || e.code() == std::errc::not_enough_memory) DieOfLimits(e.what());
+    what = e.what();
   } catch (const std::exception& e) {
     what = e.what();
   } catch (...) {

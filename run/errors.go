@@ -102,6 +102,8 @@ var classes = []class{
 
 // diskFaults are the environment's, whatever was being done.
 var diskFaults = []class{
+	{ExitEnvironment, "limits", "Raise the limit of a file's size (RLIMIT_FSIZE): ulimit -f unlimited", is(syscall.EFBIG)},
+	{ExitEnvironment, "limits", "Give the process more memory, or raise its limits: ulimit -v (RLIMIT_AS), the container's memory", is(syscall.ENOMEM)},
 	{ExitEnvironment, "disk_full", "Free some space on that disk, or write to another one", is(syscall.ENOSPC)},
 	{ExitEnvironment, "disk_full", "Free some space in your quota, or write to another disk", is(syscall.EDQUOT)},
 	{ExitEnvironment, "permission", "That disk is mounted read-only: write to another one", is(syscall.EROFS)},

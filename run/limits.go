@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
@@ -57,6 +58,19 @@ func (p *Plan) reserveConnections(pre *Preflight, c *backends.Config, host hostL
 	}
 	return environment("local_ports", fmt.Errorf("%d connections to %d addresses are needed, and this machine has %d local ports for each (net.ipv4.ip_local_port_range)", need, len(addresses), pre.LocalPorts),
 		`Widen the range (sysctl -w net.ipv4.ip_local_port_range="1024 65535"), give more endpoints, or `+p.fewer())
+}
+
+// CheckRoom refuses resource limits that are too low for a test: without room the runtime, or LoadGen, would end the process in the middle.
+// It is asked before anything is started.
+func CheckRoom(p *Plan) error {
+	extra := uint64(0)
+	if info, err := os.Stat(p.Config.String("dataset")); err == nil { // the set, and its requests as far as they are in memory
+		extra = 2 * uint64(min(info.Size(), p.Config.Bytes("request-memory")))
+	}
+	if err := hostinfo.CheckRoom(hostinfo.NeededRoom(extra, minFreeBytes)); err != nil {
+		return environment("limits", err, "")
+	}
+	return nil
 }
 
 // fewer says how a test takes fewer connections.

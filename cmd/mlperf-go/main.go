@@ -26,6 +26,7 @@ import (
 	_ "github.com/mlperf-go/mlperf-go/backends/sglang" // registers sglang
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	_ "github.com/mlperf-go/mlperf-go/internal/earlylimit" // ends a process whose limits are too low for the runtime
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 	"github.com/mlperf-go/mlperf-go/internal/secret"

@@ -123,6 +123,9 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 	if err := run.CheckFolder(plan.Folder(), plan.Config.Bool("force")); err != nil {
 		return err
 	}
+	if err := run.CheckRoom(plan); err != nil {
+		return err
+	}
 	down, err := p.startServers(ctx)
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"models"},
 	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer", "metrics", "loadgen-cgo"},
 	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign", "internal/httpclient", "internal/secret"},
-	{"internal/crash"},
+	{"internal/earlylimit", "internal/crash"},
 }
 
 // apart are the rooms that stand beside the layers, with what they may import.

@@ -1,0 +1,90 @@
+package hostinfo
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Room is what a test needs of this process's resource limits, in bytes and threads.
+type Room struct {
+	AddressSpace uint64
+	Data         uint64
+	FileSize     uint64
+	Threads      uint64
+}
+
+// NeededRoom is the room of a test on this machine. Each thread of C code may reserve a stack of 8 MiB and an arena of 128 MiB; the runtime
+// reserves about a GiB. A test has a thread for each processor and about ten more. extra is the memory of its data.
+func NeededRoom(extra, file uint64) Room {
+	threads := uint64(runtime.GOMAXPROCS(0)) + 10
+	return Room{AddressSpace: 3<<29 + threads*136<<20 + extra, Data: 192<<20 + threads*12<<20 + extra, FileSize: file, Threads: 2*threads + 16}
+}
+
+// limit is one resource limit of the process.
+type limit struct {
+	resource int
+	name     string
+	what     string
+	raise    string
+	unit     uint64
+	unitName string
+	need     func(Room) uint64
+	used     func() uint64
+}
+
+var limits = []limit{
+	{unix.RLIMIT_AS, "RLIMIT_AS", "address space", "ulimit -v unlimited, or prlimit --as=unlimited", 1 << 20, "MiB", func(r Room) uint64 { return r.AddressSpace }, nil},
+	{unix.RLIMIT_DATA, "RLIMIT_DATA", "data segment", "ulimit -d unlimited, or prlimit --data=unlimited", 1 << 20, "MiB", func(r Room) uint64 { return r.Data }, nil},
+	{unix.RLIMIT_FSIZE, "RLIMIT_FSIZE", "size of a file", "ulimit -f unlimited, or prlimit --fsize=unlimited", 1 << 20, "MiB", func(r Room) uint64 { return r.FileSize }, nil},
+	{unix.RLIMIT_NPROC, "RLIMIT_NPROC", "number of the user's threads", "ulimit -u, or TasksMax in the service", 1, "threads", func(r Room) uint64 { return r.Threads }, userThreads},
+}
+
+// CheckRoom returns an error for the first limit that is too low: it names the limit, its value, the need, and how to raise it.
+func CheckRoom(r Room) error {
+	for _, l := range limits {
+		var has unix.Rlimit
+		if err := unix.Getrlimit(l.resource, &has); err != nil {
+			return fmt.Errorf("reading the limit %s: %w", l.name, err)
+		}
+		if err := l.check(has.Cur, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check compares a limit's value with the need.
+func (l limit) check(has uint64, r Room) error {
+	need := l.need(r)
+	if has == unix.RLIM_INFINITY || l.resource == unix.RLIMIT_NPROC && os.Geteuid() == 0 { // the kernel spares root
+		return nil
+	}
+	inUse := ""
+	if l.used != nil {
+		used := l.used()
+		need += used
+		inUse = fmt.Sprintf(", %d of them in use", used)
+	}
+	if has >= need {
+		return nil
+	}
+	return fmt.Errorf("the limit of the %s (%s) is %d %s%s, and the test needs %d: raise it (%s)", l.what, l.name, has/l.unit, l.unitName, inUse, (need+l.unit-1)/l.unit, l.raise)
+}
+
+// userThreads is how many threads the user has, as far as this process may see.
+func userThreads() uint64 {
+	tasks, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*") // the pattern is good
+	n := uint64(0)
+	for _, task := range tasks {
+		var s syscall.Stat_t
+		if syscall.Stat(task, &s) == nil && int(s.Uid) == os.Geteuid() {
+			n++
+		}
+	}
+	return n
+}
