@@ -41,7 +41,9 @@ func ended(t *testing.T, settings Settings) *test {
 	run.clock, err = hostinfo.WatchClocks()
 	require.NoError(t, err)
 	require.NoError(t, run.reserve())
+	require.NoError(t, os.MkdirAll(run.path(LogFolder), 0o755))
 	run.logs = watchLogs(run.path(LogFolder))
+	run.models = watchModels(mute{}, run.config, run.pre)
 	t.Cleanup(run.logs.close)
 	return run
 }
