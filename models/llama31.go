@@ -2,6 +2,9 @@ package models
 
 func init() { register(&llama31_8b, &llama31_8bEdge, &llama31_405b) }
 
+// Default is the benchmark that commands take where none is named.
+const Default = "llama3.1-8b"
+
 // Token ids of the Llama 3.1 family: spec/models.md §10.1; the end ids are those of the model's generation_config.
 const (
 	llama31Vocabulary = 128256

@@ -52,9 +52,9 @@ type Config struct {
 
 // defaultModel is the served name of the default benchmark.
 func defaultModel() string {
-	m, err := models.Find(defaultBenchmark)
+	m, err := models.Find(models.Default)
 	if err != nil || len(m.Row.ServedModels) == 0 {
-		return defaultBenchmark
+		return models.Default
 	}
 	return m.Row.ServedModels[0]
 }

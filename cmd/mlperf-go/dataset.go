@@ -18,7 +18,7 @@ import (
 )
 
 func (p *program) datasetCommand() *cli.Command {
-	model := &cli.StringFlag{Name: "model", Value: "llama3.1-8b", Usage: "benchmark whose schema the data set has"}
+	model := &cli.StringFlag{Name: "model", Value: models.Default, Usage: "benchmark whose schema the data set has"}
 	reading := append([]cli.Flag{model}, readingFlags()...)
 	return &cli.Command{
 		Name: "dataset", Usage: "look at, check, convert and make data sets",

@@ -29,7 +29,7 @@ func (p *program) simCommand() *cli.Command {
 			&cli.StringFlag{Name: "ready-file", Usage: "file that gets the base URL in one line once it serves"},
 			&cli.StringFlag{Name: "model", Value: d.Model, Usage: "served model name"},
 			&cli.StringFlag{Name: "prompt-template", Usage: "text file that makes the prompts of a row's fields, as the client's"},
-			&cli.StringFlag{Name: "benchmark", Value: "llama3.1-8b", Usage: "benchmark whose schema the data set has"},
+			&cli.StringFlag{Name: "benchmark", Value: models.Default, Usage: "benchmark whose schema the data set has"},
 			&cli.StringFlag{Name: "dataset", Usage: "data set with the prompts and their reference outputs"},
 			&cli.StringFlag{Name: "answers", Value: string(d.Answers), Usage: "reference, echo or random"},
 			&cli.Float64Flag{Name: "quality", Value: d.Quality, Usage: "share of right answers, 0 to 1, in the benchmark's own form; the score of an accuracy run comes out there"},
