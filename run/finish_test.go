@@ -150,8 +150,7 @@ func TestCountsOfTheRecord(t *testing.T) {
 
 // A chat's prompt is the template's to make: its tokens are not those of the row.
 func TestPromptsOfAChatAreNotCompared(t *testing.T) {
-	run := ended(t, Settings{"scenario": "Offline"})
-	run.config.API = "chat"
+	run := ended(t, Settings{"scenario": "Offline", "api": "chat"})
 	run.complete(0, 0, ledger.Completion{OutputTokens: 5, InputTokens: 40})
 	run.complete(1, 77, ledger.Completion{OutputTokens: 5, InputTokens: 40}) // no row of the data set
 	r, err := run.finish(context.Background())
