@@ -21,8 +21,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <string>
 #include <new>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -195,10 +195,11 @@ void Store(lg_settings* to, const mlperf::TestSettings& from) {
 
 // Memory or a thread that the system refuses is the environment's fault and no bug.
 [[noreturn]] void DieOfLimits(const char* what) {
-  fprintf(stderr,
-          "mlperf-go: LoadGen got no memory or no thread (%s). Raise the limits of this process: ulimit -v (RLIMIT_AS), "
-          "ulimit -u (RLIMIT_NPROC), the container's memory and pids.\n",
-          what);
+  fprintf(
+      stderr,
+      "mlperf-go: LoadGen got no memory or no thread (%s). Raise the limits of this process: ulimit -v (RLIMIT_AS), "
+      "ulimit -u (RLIMIT_NPROC), the container's memory and pids.\n",
+      what);
   _exit(3);
 }
 
@@ -209,7 +210,8 @@ void Store(lg_settings* to, const mlperf::TestSettings& from) {
   } catch (const std::bad_alloc& e) {
     DieOfLimits(e.what());
   } catch (const std::system_error& e) {
-    if (e.code() == std::errc::resource_unavailable_try_again || e.code() == std::errc::not_enough_memory) DieOfLimits(e.what());
+    if (e.code() == std::errc::resource_unavailable_try_again || e.code() == std::errc::not_enough_memory)
+      DieOfLimits(e.what());
     what = e.what();
   } catch (const std::exception& e) {
     what = e.what();

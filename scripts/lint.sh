@@ -19,4 +19,4 @@ if [ "$(cat .cache/clang-format/.version 2>/dev/null)" != "$version" ]; then
   PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/clang-format -r tools/requirements.txt
   printf '%s' "$version" >.cache/clang-format/.version
 fi
-git ls-files '*.cc' '*.h' | PYTHONPATH=.cache/clang-format xargs .cache/clang-format/bin/clang-format --dry-run -Werror
+git ls-files '*.c' '*.cc' '*.h' | PYTHONPATH=.cache/clang-format xargs .cache/clang-format/bin/clang-format --dry-run -Werror
