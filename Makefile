@@ -71,11 +71,10 @@ bench: build
 ## make mutate       changes PACKAGE's code in N places by SEED; lists the changes that no test notices [TESTS='./other ...'] [TEST=REGEX]
 PACKAGE ?=
 N ?= 20
-SEED ?= 1
 TESTS ?=
 TEST ?=
 mutate: setup
-	@go run ./scripts/mutate -n '$(N)' -seed '$(SEED)' -tests '$(TESTS)' -run '$(TEST)' $(PACKAGE)
+	@go run ./scripts/mutate -n '$(N)' -seed '$(or $(SEED),1)' -tests '$(TESTS)' -run '$(TEST)' $(PACKAGE)
 
 ## make lint         gofmt, go vet, staticcheck, clang-format
 lint: setup
