@@ -14,7 +14,8 @@
 //  untimed.
 //  8. StartTest runs on a std::thread of its own, with 1 ns timer slack and, where permitted, SCHED_FIFO; both end with
 //  it.
-//  9. An exception or abort inside LoadGen becomes one line on stderr and exit code 70, never a Go crash dump.
+//  9. An exception or abort inside LoadGen becomes one line on stderr, never a Go crash dump: exit code 3 where the
+//     system refused memory or a thread, 70 otherwise.
 // 10. One test per process: LoadGen keeps process-wide state that a second test trips over. The second is refused.
 #ifndef MLPERF_GO_BRIDGE_H_
 #define MLPERF_GO_BRIDGE_H_

@@ -103,7 +103,7 @@ func TestFaultRefused(t *testing.T) {
 		_ = l.Close() // before the bytes that let the client go on
 		w.Header().Set("Connection", "close")
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, (&call{prompt: []int32{1, 2, 3}}).whole())
+		_, _ = io.WriteString(w, (&call{server: &faultServer{}, prompt: []int32{1, 2, 3}}).whole())
 	}))
 	require.NoError(t, server.Listener.Close())
 	server.Listener = l

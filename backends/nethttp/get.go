@@ -45,7 +45,8 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &policy.Deadline{Reason: backends.FailRequestTimeout, Detail: fmt.Sprintf("no answer within %s", timeout)})
 	defer cancel()
-	transport, err := newTransport(&config, &policy.Counters{}, true)
+	counters := &policy.Counters{}
+	transport, err := newTransport(&config, counters, true)
 	if err != nil {
 		return nil, &backends.EndpointError{URL: e.URL, Fault: backends.FaultTLS, Text: err.Error(), Err: err}
 	}
@@ -60,6 +61,9 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 	}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
+		if answers, strays := counters.Unasked(); answers+strays > 0 { // the guard kept from net/http what came before the request
+			err = errNoHTTP
+		}
 		return nil, unreachable(ctx, method, reply.URL, err)
 	}
 	defer response.Body.Close()
@@ -71,6 +75,8 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 	return reply, nil
 }
 
+var errNoHTTP = errors.New("the server sent bytes that are no HTTP answer")
+
 func unreachable(ctx context.Context, method, url string, err error) error {
 	fault, try := backends.FaultUnreachable, "Is the server started, has it finished loading, and are host and port right?"
 	reason := classify(ctx, err, false)
@@ -80,8 +86,8 @@ func unreachable(ctx context.Context, method, url string, err error) error {
 		fault, try = backends.FaultTLS, "Does the server speak TLS on this port, and is its certificate trusted here? One of your own authority, or a self-signed one, is given with --ca-file; --insecure-skip-verify takes any, for a look"
 	case errors.As(context.Cause(ctx), &late):
 		err = late
-	case strings.Contains(err.Error(), "readLoopPeekFailLocked"), strings.Contains(err.Error(), "malformed HTTP"): // the first are bytes that came before it had asked
-		err = errors.New("the server sent bytes that are no HTTP answer")
+	case errors.Is(err, errNoHTTP), strings.Contains(err.Error(), "malformed HTTP"):
+		err = errNoHTTP
 		try = "Is it an inference server's port, and not another service's?"
 	case errors.Is(err, io.EOF):
 		err = errors.New("the server closed the connection without an answer (EOF)")

@@ -21,6 +21,12 @@ var (
 	notSecret = []string{"file", "path", "dir", "folder", "sock", "socket", "name", "type", "command", "cmd", "helper"}
 )
 
+// harmless are words before "key" and "token" that make them words of load balancing, sorting and language models: --lb-key, eos_token.
+var harmless = []string{
+	"lb", "sort", "group", "partition", "shard", "row", "cache", "primary", "foreign", "hash",
+	"bos", "eos", "pad", "unk", "sep", "cls", "mask", "stop", "end", "special", "added", "first", "last", "next", "per",
+}
+
 // between matches what stands between the words of a name: signs, and the step from a small letter to a large one.
 var (
 	step    = regexp.MustCompile(`([a-z0-9])([A-Z])`)
@@ -44,7 +50,11 @@ func Name(name string) bool {
 	if len(w) > 1 && slices.Contains(form, w[len(w)-1]) {
 		w = w[:len(w)-1]
 	}
-	return slices.Contains(last, w[len(w)-1]) && !(len(w) == 2 && w[0] == "old" && w[1] == "pwd")
+	end := w[len(w)-1]
+	if before := w[max(0, len(w)-2)]; (end == "key" || end == "token") && slices.Contains(harmless, before) {
+		return false
+	}
+	return slices.Contains(last, end) && !(len(w) == 2 && w[0] == "old" && w[1] == "pwd")
 }
 
 // telling reports whether a name in a text of any kind is one of a secret: "key" and "token" alone are words of such texts too.

@@ -136,7 +136,8 @@ func without(text, value string) string {
 
 func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// JSON is v as JSON whose strings hold no known secret. What is no string stays as it is, and the text stays JSON.
+// JSON is v as JSON whose strings hold no known secret. The names of fields and what is no string stay as they are, and the
+// text stays JSON.
 func (r *Redactor) JSON(v any) (json.RawMessage, error) {
 	text, err := json.Marshal(v)
 	if err != nil || r == nil {
@@ -161,7 +162,8 @@ func (r *Redactor) JSON(v any) (json.RawMessage, error) {
 		if err := json.Unmarshal(text[start:end], &value); err != nil {
 			return nil, err
 		}
-		if clean := r.Values(value); clean != value {
+		isName := end < len(text) && text[end] == ':' // Marshal writes no space there
+		if clean := r.Values(value); clean != value && !isName {
 			quoted, err := json.Marshal(clean)
 			if err != nil {
 				return nil, err

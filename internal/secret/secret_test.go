@@ -18,7 +18,7 @@ func TestName(t *testing.T) {
 	}
 	for _, name := range []string{
 		"", "--", "--max-tokens", "--tokenizer", "--tokenizer-mode", "--api-key-file", "HF_TOKEN_PATH", "SSH_AUTH_SOCK", "PWD", "OLDPWD", "OLD_PWD", "KEYBOARD", "MONKEY", "PATH", "XAUTHORITY",
-		"--seed", "TOKENIZERS_PARALLELISM", "--return-tokens-as-token-ids", "GIT_AUTHOR", "--compass",
+		"--lb-key", "MLPERF_GO_LB_KEY", "eos_token", "--stop-token", "first_token", "--seed", "TOKENIZERS_PARALLELISM", "--return-tokens-as-token-ids", "GIT_AUTHOR", "--compass",
 	} {
 		require.False(t, Name(name), name)
 	}
@@ -116,4 +116,13 @@ func mustJSON(t require.TestingT, v any) string {
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
 	return string(text)
+}
+
+// A known value that is also the name of a field leaves the field alone: readers look for it.
+func TestJSONKeepsFieldNames(t *testing.T) {
+	var r Redactor
+	r.Add("prefix_cache")
+	got, err := r.JSON(map[string]any{"prefix_cache": map[string]string{"a": "prefix_cache"}})
+	require.NoError(t, err)
+	require.Equal(t, `{"prefix_cache":{"a":"***"}}`, string(got))
 }
