@@ -64,6 +64,8 @@ func ParseEndpoint(text string) (Endpoint, error) {
 		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http, https and unix are known", Cut(text, 200), u.Scheme)
 	case u.Hostname() == "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", Cut(text, 200))
+	case u.Hostname() == "http" || u.Hostname() == "https":
+		return Endpoint{}, fmt.Errorf("the endpoint %q lacks the colon behind its scheme; write it as http://host:port", Cut(text, 200))
 	case badPort(u.Port()):
 		return Endpoint{}, fmt.Errorf("the endpoint %q has the port %s, and ports go from 1 to 65535", Cut(text, 200), u.Port())
 	case u.User != nil:

@@ -38,6 +38,8 @@ func TestParseEndpointRefuses(t *testing.T) {
 		"unix:///":                            "names no socket",
 		"unix:///tmp/":                        "names no socket",
 		"unix:///" + strings.Repeat("x", 107): "of 108 bytes",
+		"http//nohost":                        "lacks the colon",
+		"https:/h:1":                          "lacks the colon",
 		"http://u:geheim@h:1":                 "user name",
 		"http://h:1?key=geheim":               "base URL",
 		"http://u:geheim@h:port":              "no URL",
