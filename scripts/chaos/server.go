@@ -417,7 +417,7 @@ func (c *call) read(r *http.Request) ([]byte, error) {
 		if err == nil && sc.Big > 0 {
 			text = bytes.ReplaceAll(text, []byte(filler(sc.Big)), nil)
 		}
-		if c.armed {
+		if err == nil && c.armed { // a request that was cut off is like no other
 			c.s.mu.Lock()
 			c.s.like = text
 			c.s.mu.Unlock()
