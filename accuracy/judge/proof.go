@@ -11,10 +11,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 )
 
-// A program ends with exit code 0 for many reasons: os._exit(0), another program in its place, a return before the tests. So the exit code
-// proves nothing. Each run has a secret on its standard input. A harness of ours reads it before the program starts, runs the program
-// with its tests, and writes the secret when the last of the tests has passed. A mark behind the tests tells the harness of an interpreter
-// that the text was run to its end.
+// A program can end with exit code 0 before its tests have passed: by os._exit(0), by replacing itself with another
+// program, by returning early. Each run therefore gets a secret on its standard input. The harness reads the secret before
+// the program starts, runs the program with its tests, and writes the secret after the last test has passed. In an
+// interpreted language a mark behind the tests tells the harness that the text ran to its end.
 
 //go:embed proof
 var harnesses embed.FS
@@ -47,7 +47,7 @@ func (r *runtime) attempt(ctx context.Context, code, tests, entry string, l sand
 	return &attempt{result, result.OK() && bytes.Contains(result.Stdout, p.Stdin)}, nil
 }
 
-// token is a text that nobody guesses.
+// token returns 128 random bits in hexadecimal.
 func token() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails

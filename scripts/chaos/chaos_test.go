@@ -48,7 +48,7 @@ func ended() (*trial, *result) {
 	for row := range 4 {
 		answer := sc.genuine(row, maxTokens)
 		t.truth.entries = append(t.truth.entries, &entry{N: row, Rows: []int{row}, Armed: true, Whole: true, Done: true})
-		r.samples = append(r.samples, sample{Index: row, Input: len(promptIDs(row)), Output: len(answer.ids)})
+		r.samples = append(r.samples, sample{Index: row, Input: len(promptIDs(row)), Output: len(answer.ids), DoneNS: 1})
 		r.answers = append(r.answers, answered{Index: row, Data: sc.logged(answer)})
 		r.record.Tokens.Input += len(promptIDs(row))
 		r.record.Tokens.Output += len(answer.ids)
@@ -112,6 +112,7 @@ func TestLiesAreFound(t *testing.T) {
 			failed(t, r, "bad_json", "bad_json")
 			r.answers[0] = kept
 		}},
+		{"a sample without an end", "is outstanding in a VALID run", func(_ *trial, r *result) { r.samples[3].DoneNS = 0 }},
 		{"tokens that nobody sent", "is recorded with", func(_ *trial, r *result) { r.samples[3].Output++; r.record.Tokens.Output++ }},
 		{"another sum of tokens", "the record", func(_ *trial, r *result) { r.record.Tokens.Output++ }},
 		{"success that no answer gave", "and has 0 genuine answers", func(t *trial, _ *result) { t.truth.entries = t.truth.entries[1:] }},

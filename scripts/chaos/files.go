@@ -60,6 +60,7 @@ type sample struct {
 	Output  int    `json:"output_tokens"`
 	Retries int    `json:"retries"`
 	Reason  string `json:"reason"`
+	DoneNS  int64  `json:"done"` // 0: outstanding when the run ended
 }
 
 // answered is an entry of the accuracy log.

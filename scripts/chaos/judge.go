@@ -301,6 +301,12 @@ func (j *judge) samplesHold() {
 			continue
 		}
 		row := &j.rows[l.Index]
+		if l.DoneNS == 0 { // a run that ends early leaves some
+			if j.record.Verdict == "VALID" {
+				j.wrong("sample %d is outstanding in a VALID run", l.Index)
+			}
+			continue
+		}
 		if l.Reason == "" {
 			wins[l.Index]++
 			if want := j.sc.answerLength(l.Index); l.Output != want {
