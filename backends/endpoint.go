@@ -65,7 +65,7 @@ func ParseEndpoint(text string) (Endpoint, error) {
 	case u.Hostname() == "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", Cut(text, 200))
 	case u.Hostname() == "http" || u.Hostname() == "https":
-		return Endpoint{}, fmt.Errorf("the endpoint %q lacks the colon behind its scheme; write it as http://host:port", Cut(text, 200))
+		return Endpoint{}, fmt.Errorf("the endpoint %q lacks the colon behind its scheme", Cut(text, 200))
 	case badPort(u.Port()):
 		return Endpoint{}, fmt.Errorf("the endpoint %q has the port %s, and ports go from 1 to 65535", Cut(text, 200), u.Port())
 	case u.User != nil:
