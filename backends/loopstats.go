@@ -1,6 +1,6 @@
 package backends
 
-import "github.com/mlperf-go/mlperf-go/internal/ledger"
+import "github.com/mlperf-go/mlperf-go/ledger"
 
 // LoopStats are what an event loop did during one Serve.
 type LoopStats struct {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
 func replaced(keys, percent string) string { return strings.Replace(keys, "%", percent, 1) }

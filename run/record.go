@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/backends/server"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
-	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
@@ -62,7 +62,7 @@ type Record struct {
 	Answers    Answers           `json:"answers"`
 	Client     Client            `json:"client"`
 	Endpoints  []EndpointCounts  `json:"endpoints"`
-	Servers    *server.Facts     `json:"servers,omitempty"` // where --server-dir told of them
+	Servers    *servers.Facts     `json:"servers,omitempty"` // where --server-dir told of them
 	Dataset    DatasetFacts      `json:"dataset"`
 	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // what counted tokens where the server did not, or after it
 	Sampling   map[string]any    `json:"sampling"`

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/server"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
@@ -107,5 +107,5 @@ func TestAReserveThatIsGone(t *testing.T) {
 }
 
 func TestServersOfWhichLittleIsKnown(t *testing.T) {
-	require.ErrorContains(t, matches(&server.State{}, nil), "does not tell how they were started")
+	require.ErrorContains(t, matches(&servers.State{}, nil), "does not tell how they were started")
 }

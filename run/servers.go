@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/server"
+	"github.com/mlperf-go/mlperf-go/servers"
 )
 
 // settleLimit is how long the record waits for the supervisor to say how a server ended that has died.
@@ -17,16 +17,16 @@ const settleLimit = 10 * time.Second
 
 // servers gives what the supervisor in --server-dir saw of the endpoints during the test, and notes for the user. Without a supervisor
 // it is nil.
-func (t *test) servers() (*server.Facts, []string) {
+func (t *test) servers() (*servers.Facts, []string) {
 	dir := t.plan.Config.String("server-dir")
 	if dir == "" {
 		return nil, nil
 	}
 	ended := time.Now()
-	state, err := server.ReadState(dir)
+	state, err := servers.ReadState(dir)
 	for deadline := ended.Add(settleLimit); err == nil && !state.Settled() && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
-		state, err = server.ReadState(dir)
+		state, err = servers.ReadState(dir)
 	}
 	if err == nil {
 		err = matches(state, t.config.Endpoints)
@@ -40,7 +40,7 @@ func (t *test) servers() (*server.Facts, []string) {
 	facts := state.Facts(t.started, ended)
 	var notes []string
 	for i, r := range facts.Replicas {
-		if facts.Replicas[i].Heartbeat, err = server.ReadBeats(dir, r.Index, t.started, ended); err != nil {
+		if facts.Replicas[i].Heartbeat, err = servers.ReadBeats(dir, r.Index, t.started, ended); err != nil {
 			notes = append(notes, fmt.Sprintf("the record has no count of heartbeats: %v", err))
 		}
 		for _, p := range t.pre.Endpoints {
@@ -65,7 +65,7 @@ func (t *test) addProfiled() {
 		return
 	}
 	// Where the state can not be read, or is of other servers, the record says so.
-	if state, err := server.ReadState(dir); err == nil && matches(state, t.config.Endpoints) == nil {
+	if state, err := servers.ReadState(dir); err == nil && matches(state, t.config.Endpoints) == nil {
 		t.plan.addRehearsal(startedProfiled(state.Facts(t.started, time.Now()).Profilers))
 	}
 }
@@ -86,7 +86,7 @@ func (p *Plan) addRehearsal(why string) {
 }
 
 // matches says whether every endpoint is one of the supervisor's servers.
-func matches(s *server.State, endpoints []backends.Endpoint) error {
+func matches(s *servers.State, endpoints []backends.Endpoint) error {
 	if s.Plan == nil {
 		return errors.New("their state does not tell how they were started")
 	}
@@ -109,7 +109,7 @@ func sameServer(endpoint, base string) bool {
 }
 
 // gapNotes tell of servers that stopped to answer while they were measured.
-func gapNotes(f *server.Facts, from, to time.Time) []string {
+func gapNotes(f *servers.Facts, from, to time.Time) []string {
 	var notes []string
 	for _, r := range f.Replicas {
 		for _, g := range r.Gaps {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
 // Every sample once, whatever the number of shards: LoadGen logs an error line for a first token and a completion that two threads

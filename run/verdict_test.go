@@ -11,7 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/server"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/sut"
 )
@@ -62,10 +62,10 @@ func TestEachRuleAlone(t *testing.T) {
 		"good accuracy": {change: func(e *evidence) { ofAccuracy(e) }, verdict: Valid},
 		"server died": {change: func(e *evidence) {
 			now := time.Now()
-			e.record.Servers = &server.Facts{Replicas: []server.ReplicaFacts{{URL: "http://a:1"}, {Index: 1, URL: "http://b:2", Died: &now, Exit: "signal: killed"}}}
+			e.record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{URL: "http://a:1"}, {Index: 1, URL: "http://b:2", Died: &now, Exit: "signal: killed"}}}
 		}, verdict: Invalid, codes: []string{"server_died"}, text: "replica 1 (http://b:2): signal: killed", exit: ExitInvalid},
 		"servers live": {change: func(e *evidence) {
-			e.record.Servers = &server.Facts{Replicas: []server.ReplicaFacts{{Gaps: []server.Gap{{Error: "timeout"}}}}}
+			e.record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{Gaps: []servers.Gap{{Error: "timeout"}}}}}
 		}, verdict: Valid},
 		"interrupted": {change: func(e *evidence) { e.ended, e.outside = Interrupt{syscall.SIGINT}, true },
 			verdict: Interrupted, codes: []string{"interrupted"}, text: "interrupt", exit: ExitInvalid},
@@ -89,7 +89,7 @@ func TestEachRuleAlone(t *testing.T) {
 		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "samples failed, http_500 6, connect 3, reset 3", exit: ExitInvalid},
 		"what causes others stands before them": {change: func(e *evidence) {
 			now := time.Now()
-			e.record.Servers = &server.Facts{Replicas: []server.ReplicaFacts{{URL: "http://a:1", Died: &now}}}
+			e.record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{URL: "http://a:1", Died: &now}}}
 			e.record.Samples.Failed, e.record.Samples.FailedByReason = 2, map[string]int64{"reset": 2}
 			e.logs.Errors, e.logs.ErrorTexts, e.logs.Valid = 2, []mllog.Text{{Text: "no token", Count: 2}}, no()
 			e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(3e9)

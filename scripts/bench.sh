@@ -22,7 +22,7 @@ in_package() {
 }
 
 micro() {
-  for p in backends/sse backends/openai internal/ledger qsl; do
+  for p in backends/sse backends/openai ledger qsl; do
     in_package "$p" -test.run '^$' -test.bench . -test.benchtime 100ms
   done
 }

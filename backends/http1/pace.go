@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/internal/ledger"
+	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
 // pace decides whether the loop pauses before it looks again. With many streams in flight every token wakes the loop by itself,

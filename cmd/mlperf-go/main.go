@@ -22,7 +22,7 @@ import (
 	_ "github.com/mlperf-go/mlperf-go/backends/llamacpp" // registers llamacpp
 	_ "github.com/mlperf-go/mlperf-go/backends/ollama"   // registers ollama
 	_ "github.com/mlperf-go/mlperf-go/backends/openai"   // registers vllm, sim, openai and trtllm
-	"github.com/mlperf-go/mlperf-go/backends/server"
+	"github.com/mlperf-go/mlperf-go/servers"
 	_ "github.com/mlperf-go/mlperf-go/backends/sglang" // registers sglang
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
@@ -63,8 +63,8 @@ type program struct {
 	modelFile   string // that was added to the registry
 	exit        int    // of a command that ended without an error
 
-	servers      *server.Plan  // what --server-config says is to be started; nil without, and where an endpoint is given
-	fleet        *server.Fleet // the servers that were started; nil until then
+	servers      *servers.Plan  // what --server-config says is to be started; nil without, and where an endpoint is given
+	fleet        *servers.Fleet // the servers that were started; nil until then
 	serverOrigin config.Origin // of settings that its file made
 }
 

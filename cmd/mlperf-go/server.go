@@ -12,7 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/backends/server"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -57,21 +57,21 @@ func runSetting(name string) cli.Flag {
 // serverError gives an error of the servers its exit code: what a file or flag asks for is usage, what the machine lacks is environment.
 func serverError(code string, err error) error {
 	exit := run.ExitEnvironment
-	if code == "server_config" && !errors.Is(err, server.ErrGPUs) {
+	if code == "server_config" && !errors.Is(err, servers.ErrGPUs) {
 		exit = run.ExitUsage
 	}
 	return &run.Error{Exit: exit, Code: code, Err: err}
 }
 
 // readServerConfig reads the file of the servers, or makes what a file would say of a model's folder; nil: neither is given.
-func readServerConfig(e *config.Effective) (*server.Config, error) {
+func readServerConfig(e *config.Effective) (*servers.Config, error) {
 	path, folder := e.String("server-config"), e.String("model-path")
 	if path == "" && folder == "" {
 		return nil, nil
 	}
-	cfg, err := server.Defaults(folder), error(nil)
+	cfg, err := servers.Defaults(folder), error(nil)
 	if path != "" {
-		cfg, err = server.Load(path)
+		cfg, err = servers.Load(path)
 	}
 	if err == nil && folder != "" {
 		err = cfg.SetModel(folder)
@@ -89,7 +89,7 @@ func readServerConfig(e *config.Effective) (*server.Config, error) {
 }
 
 // planServers places the servers that are to be started, with the words behind -- as arguments of the engine.
-func (p *program) planServers(c *cli.Context, e *config.Effective, cfg *server.Config) (*server.Plan, error) {
+func (p *program) planServers(c *cli.Context, e *config.Effective, cfg *servers.Config) (*servers.Plan, error) {
 	if err := dashedArguments(c); err != nil {
 		return nil, err
 	}
@@ -97,9 +97,9 @@ func (p *program) planServers(c *cli.Context, e *config.Effective, cfg *server.C
 	if e.Has("gpus-per-replica") {
 		perReplica = e.Int("gpus-per-replica")
 	}
-	plan, err := server.NewPlan(cfg, server.Options{
+	plan, err := servers.NewPlan(cfg, servers.Options{
 		Args: c.Args().Slice(), Dir: e.String("server-dir"), Replicas: e.Int("replicas"), Shared: e.Bool("shared-output"), GPUsPerReplica: perReplica,
-		GPUs: server.FindGPUs(hostinfo.Collect(), p.environ), Environ: p.environ, Secrets: p.secrets,
+		GPUs: servers.FindGPUs(hostinfo.Collect(), p.environ), Environ: p.environ, Secrets: p.secrets,
 	})
 	if err != nil {
 		return nil, serverError("server_config", err)
@@ -116,7 +116,7 @@ func dashedArguments(c *cli.Context) error {
 }
 
 // planOnly is planServers for the commands that start servers and no test.
-func (p *program) planOnly(c *cli.Context) (*server.Plan, error) {
+func (p *program) planOnly(c *cli.Context) (*servers.Plan, error) {
 	if err := dashedArguments(c); err != nil {
 		return nil, err
 	}
@@ -181,13 +181,13 @@ func (p *program) serverUp(c *cli.Context) error {
 		return err
 	}
 	p.notice(plan.Notes...)
-	fleet, err := server.Start(c.Context, plan, func(text string) { p.notice(text) })
+	fleet, err := servers.Start(c.Context, plan, func(text string) { p.notice(text) })
 	if err != nil {
 		return serverError("server_start", err)
 	}
 	urls := strings.Join(fleet.URLs(), ",")
 	if p.json {
-		p.writeJSON(map[string]any{"urls": fleet.URLs(), "model": plan.Served, "state": filepath.Join(plan.Dir, server.StateName)})
+		p.writeJSON(map[string]any{"urls": fleet.URLs(), "model": plan.Served, "state": filepath.Join(plan.Dir, servers.StateName)})
 	} else {
 		fmt.Fprintln(p.stdout, urls)
 	}
@@ -205,7 +205,7 @@ func serverState(c *cli.Context) (dir string, err error) {
 	}
 	dir = c.String("server-dir")
 	if path := c.String("server-config"); dir == "" && path != "" {
-		cfg, err := server.Load(path)
+		cfg, err := servers.Load(path)
 		if err != nil {
 			return "", serverError("server_config", err)
 		}
@@ -229,7 +229,7 @@ func (p *program) serverDown(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	state, err := server.Down(dir)
+	state, err := servers.Down(dir)
 	if err != nil {
 		return noServers(dir, err)
 	}
@@ -246,7 +246,7 @@ func (p *program) serverStatus(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	state, err := server.ReadState(dir)
+	state, err := servers.ReadState(dir)
 	if err != nil {
 		return noServers(dir, err)
 	}

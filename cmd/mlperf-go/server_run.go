@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/backends/server"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
 )
@@ -65,7 +65,7 @@ func (p *program) startServers(ctx context.Context) (stop func(), err error) {
 		return func() {}, nil
 	}
 	p.notice(p.servers.Notes...)
-	fleet, err := server.Start(ctx, p.servers, func(text string) { p.notice(text) })
+	fleet, err := servers.Start(ctx, p.servers, func(text string) { p.notice(text) })
 	if err != nil {
 		return nil, serverError("server_start", err)
 	}

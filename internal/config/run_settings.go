@@ -87,7 +87,7 @@ var serverSettings = []Setting{
 		Usage: "token ids of a prompt's beginning that --lb-key prefix looks at; of a prompt without ids four bytes for each"},
 }
 
-// ownServerSettings say which servers are started for the run; package backends/server reads them.
+// ownServerSettings say which servers are started for the run; package servers reads them.
 var ownServerSettings = []Setting{
 	{Name: "server-config", Kind: String, Group: groupOwn, Usage: "YAML file of the servers to start; with an endpoint only backend, model, endpoint type and limits are read from it"},
 	{Name: "server-dir", Kind: String, Group: groupOwn, Usage: "folder of the servers' logs and state, default the file's output_dir; with an endpoint: of servers that run, for the record"},

@@ -1,0 +1,337 @@
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
+)
+
+// ErrGPUs is in the error of a plan that needs more GPUs than there are.
+var ErrGPUs = errors.New("not enough GPUs")
+
+// Options are what a command adds to a file.
+type Options struct {
+	Args           []string // of the engine; each replaces the file's of its name
+	Dir            string   // for logs and state; "": the file's output_dir
+	Replicas       int      // 0: the file's
+	Shared         bool     // other users may read logs and state
+	GPUsPerReplica int      // below 0: the file's
+	GPUs           GPUs
+	Environ        []string         // of this process, KEY=VALUE
+	Secrets        *secret.Redactor // learns what the servers are given to keep; nil: the plan has one of its own
+}
+
+// Plan is what will be started.
+type Plan struct {
+	Config   string   `json:"config"` // the file, or the folder of the model
+	Backend  string   `json:"backend"`
+	Model    string   `json:"model"`
+	Served   string   `json:"served_model"` // what /v1/models must list; "": anything
+	Dir      string   `json:"dir"`
+	Notes    []string `json:"notes"`
+	Profiler string   `json:"profiler,omitempty"`
+	// Profilers are the profile block and every other profiler that the configuration shows.
+	Profilers []string  `json:"profilers,omitempty"`
+	PreStart  []string  `json:"pre_start,omitempty"`
+	Replicas  []Replica `json:"replicas"`
+
+	HeartbeatInterval time.Duration `json:"-"`
+	HeartbeatTimeout  time.Duration `json:"-"`
+	StartupTimeout    time.Duration `json:"-"`
+	StopTimeout       time.Duration `json:"-"`
+	WordEvery         time.Duration `json:"-"` // of a replica that starts
+	Debug             bool          `json:"-"`
+
+	environ []string          // of every replica
+	set     map[string]string // of it, by the file
+	apiKey  string
+	secrets redactor
+	access  atomicfile.Access
+	torch   bool // start and stop the torch profiler
+}
+
+// Replica is one server of a plan.
+type Replica struct {
+	Index   int               `json:"index"`
+	URL     string            `json:"url"`
+	GPUs    []string          `json:"gpus"` // empty: not restricted
+	Command []string          `json:"command"`
+	Env     map[string]string `json:"env"` // what differs from this process's environment
+	Log     string            `json:"log"`
+
+	address    string // that the server binds
+	profileDir string // "" without a profiler
+}
+
+// NewPlan places the replicas of a file on ports and GPUs.
+func NewPlan(c *Config, o Options) (*Plan, error) {
+	if len(c.Hosts) > 1 {
+		return nil, fmt.Errorf("server config %s names %d hosts (%s): servers are started on this machine alone, so keep one host, or run the command on each", c.Name, len(c.Hosts), strings.Join(c.Hosts, ", "))
+	}
+	args, err := c.engineArgs(o.Args)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(first(o.Dir, c.OutputDir)) // engines may change their folder, and find their caches all the same
+	if err != nil {
+		return nil, fmt.Errorf("server config %s: output_dir: %w", c.Name, err)
+	}
+	p := &Plan{
+		Config: c.Name, Backend: c.Backend, Model: c.Model, Dir: dir, Notes: []string{}, PreStart: c.PreStart, Debug: c.Debug,
+		HeartbeatInterval: c.HeartbeatInterval, HeartbeatTimeout: c.HeartbeatTimeout, StartupTimeout: c.StartupTimeout, StopTimeout: c.StopTimeout,
+		WordEvery: time.Minute,
+	}
+	if c.Profile.Enabled {
+		p.Profiler, p.torch, p.StopTimeout = c.Profile.Tool, c.Profile.Tool == "pytorch", max(p.StopTimeout, profileStop)
+	}
+	p.Served = c.served(args)
+	ports, err := c.ports(o.Replicas)
+	if err != nil {
+		return nil, err
+	}
+	gpus := o.GPUs.within(c)
+	per, args, err := c.perReplica(o, gpus, len(ports), args)
+	if err != nil {
+		return nil, err
+	}
+	if gpus.Vendor == "" {
+		p.Notes = append(p.Notes, gpus.Note+": the servers are started without one")
+	} else if per == 0 {
+		p.Notes = append(p.Notes, "GPUs: "+gpus.Note+"; the servers see them all, because gpus_per_replica is 0 or not told")
+	} else {
+		p.Notes = append(p.Notes, fmt.Sprintf("GPUs: %s; %d for each of %d", gpus.Note, per, len(ports)))
+	}
+	p.environ, p.set = c.environ(o.Environ, gpus, per), c.Environment
+	e, _ := c.engine()
+	p.apiKey, _ = lookup(p.environ, "VLLM_API_KEY")
+	if key, given := valueOf(e, args, "api-key"); given {
+		p.apiKey = key
+	}
+	for i, port := range ports {
+		p.Replicas = append(p.Replicas, c.replica(p.Dir, i, port, args, gpus, gpus.IDs[:per*len(ports)][per*i:per*(i+1)]))
+	}
+	p.learn(o.Secrets)
+	if o.Shared {
+		p.access = atomicfile.Shared
+	}
+	p.findProfilers()
+	return p, nil
+}
+
+// learn makes the secrets known that the servers are given.
+func (p *Plan) learn(r *secret.Redactor) {
+	if r == nil {
+		r = &secret.Redactor{}
+	}
+	p.secrets = redactor{r}
+	r.Add(p.apiKey)
+	r.AddEnviron(p.environ)
+	p.secrets.learn(p.set, p.public()...)
+	p.secrets.learnCommands(p.PreStart, p.public()...)
+	for _, replica := range p.Replicas {
+		r.AddArgs(replica.Command)
+	}
+}
+
+// public are texts that records have whatever a variable's value is.
+func (p *Plan) public() []string { return []string{p.Config, p.Backend, p.Model, p.Served, p.Dir} }
+
+// Served is the name by which the servers of the file list their model.
+func (c *Config) Served() string { return c.served(c.Args) }
+
+func (c *Config) served(args []string) string {
+	e, _ := c.engine()
+	name, _ := valueOf(e, args, e.served)
+	return first(c.ServedModel, name, c.Model)
+}
+
+// ports of as many replicas as the command or the file wants.
+func (c *Config) ports(replicas int) ([]int, error) {
+	n := replicas
+	if n == 0 {
+		n = max(c.Replicas, len(c.Ports))
+	}
+	switch {
+	case n < 1 || n > maxReplicas:
+		return nil, fmt.Errorf("%d replicas can not be started: choose from 1 to %d", n, maxReplicas)
+	case len(c.Ports) > 1 && len(c.Ports) < n:
+		return nil, fmt.Errorf("server config %s has %d ports for %d replicas: give one each, or \"port\" for the first", c.Name, len(c.Ports), n)
+	case len(c.Ports) == 1 && c.Ports[0]+n-1 > math.MaxUint16:
+		return nil, fmt.Errorf("server config %s: %d replicas from port %d on go past port %d: choose a lower port", c.Name, n, c.Ports[0], math.MaxUint16)
+	case n > 1 && len(c.LaunchCommand) > 0 && !c.holds("{port}") && engines[c.Backend].module == "":
+		return nil, fmt.Errorf("server config %s: launch_command has no {port}, so that %d replicas would all take the same: write {port} where the port belongs", c.Name, n)
+	}
+	if len(c.Ports) > 1 {
+		return c.Ports[:n], nil
+	}
+	ports := make([]int, n)
+	for i := range ports {
+		ports[i] = c.Ports[0] + i
+	}
+	return ports, nil
+}
+
+// within narrows the GPUs down to those that the file names.
+func (g GPUs) within(c *Config) GPUs {
+	if len(c.GPUs) > 0 {
+		g.IDs, g.Note = c.GPUs, "those that "+c.Name+" names"
+		if g.Vendor == "" {
+			g.Vendor = "nvidia" // whose variable most engines read
+		}
+		return g
+	}
+	for _, name := range visibleNames[g.Vendor] {
+		if list, ok := c.Environment[name]; ok {
+			g.IDs, g.Note = visible(list), fmt.Sprintf("those of %s=%s in %s", name, list, c.Name)
+			return g
+		}
+	}
+	return g
+}
+
+// perReplica is how many GPUs a replica gets, and the arguments that tell the engine to use them. Not told, an engine's own arguments
+// decide; any other command sees all GPUs.
+func (c *Config) perReplica(o Options, gpus GPUs, replicas int, args []string) (int, []string, error) {
+	e, known := c.engine()
+	per := o.GPUsPerReplica
+	if per < 0 {
+		per = c.GPUsPerReplica
+	}
+	told := per >= 0
+	need, err := c.parallel(e, args)
+	if err != nil {
+		return 0, nil, err
+	}
+	switch {
+	case !told && (!known || gpus.Vendor == ""):
+		return 0, args, nil
+	case !told:
+		per = need
+	case known && per > 0 && need > per:
+		return 0, nil, fmt.Errorf("the engine's arguments spread a replica over %d GPUs, and it gets %d: change gpus_per_replica or --%s", need, per, e.tensor)
+	case known && per > 1 && need == 1:
+		args = append(slices.Clone(args), "--"+e.tensor, strconv.Itoa(per))
+	}
+	if per > len(gpus.IDs)/replicas {
+		return 0, nil, fmt.Errorf("%w: %d replicas of %d need %d, and there are %d: %s", ErrGPUs, replicas, per, per*replicas, len(gpus.IDs), gpus.Note)
+	}
+	return per, args, nil
+}
+
+// parallel is the number of GPUs over which an engine's arguments spread one replica.
+func (c *Config) parallel(e engine, args []string) (int, error) {
+	need := 1
+	for _, name := range append([]string{e.tensor}, e.parallel...) {
+		value, given := valueOf(e, args, name)
+		if !given {
+			continue
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > maxReplicas {
+			return 0, fmt.Errorf("the engine's argument --%s is %q, which is no number of GPUs", name, value)
+		}
+		need = min(need*n, maxReplicas*maxReplicas)
+	}
+	return need, nil
+}
+
+// environ is what every replica gets: ours without our own settings, and without lists of GPUs where the plan has one.
+func (c *Config) environ(ours []string, gpus GPUs, per int) []string {
+	kept := slices.DeleteFunc(slices.Clone(ours), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return strings.HasPrefix(name, "MLPERF_GO_") || per > 0 && slices.Contains(visibleNames[gpus.Vendor], name)
+	})
+	e, _ := c.engine()
+	if c.LoggingLevel != "" && e.logEnv != "" {
+		kept = append(kept, e.logEnv+"="+strings.ToUpper(c.LoggingLevel))
+	}
+	if c.Venv != "" { // as its activate script does: engines call compilers by name
+		path, _ := lookup(ours, "PATH")
+		bin := filepath.Join(c.Venv, "bin") + string(filepath.ListSeparator) + path
+		kept = append(kept, "VIRTUAL_ENV="+c.Venv, "PATH="+strings.TrimSuffix(bin, string(filepath.ListSeparator))) // an empty element is the working folder
+	}
+	return append(kept, pairs(c.Environment, func(name string) bool { return per == 0 || !slices.Contains(visibleNames[gpus.Vendor], name) })...)
+}
+
+func pairs(m map[string]string, keep func(name string) bool) []string {
+	var list []string
+	for name, value := range m {
+		if keep(name) {
+			list = append(list, name+"="+value)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (c *Config) replica(dir string, i, port int, args []string, gpus GPUs, ids []string) Replica {
+	e, _ := c.engine()
+	r := Replica{
+		Index: i, GPUs: ids, Command: c.command(c.Hosts[0], port, args), Env: map[string]string{}, Log: filepath.Join(dir, fmt.Sprintf("replica-%d.log", i)),
+		address: net.JoinHostPort(strings.Trim(c.Hosts[0], "[]"), strconv.Itoa(port)),
+	}
+	r.URL = "http://" + net.JoinHostPort(reachable(c.Hosts[0]), strconv.Itoa(port))
+	if len(ids) > 0 {
+		r.Env = gpus.devices(ids)
+	}
+	for _, name := range e.caches {
+		if _, set := c.Environment[name]; !set {
+			r.Env[name] = filepath.Join(dir, "cache", fmt.Sprintf("replica-%d", i), strings.ToLower(name))
+		}
+	}
+	c.Profile.apply(&r, dir)
+	return r
+}
+
+// reachable is the host under which a server that binds host is met from this machine.
+func reachable(host string) string {
+	host = strings.Trim(host, "[]")
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		if ip.To4() == nil {
+			return "::1"
+		}
+		return "127.0.0.1"
+	}
+	return host
+}
+
+// Shown is the plan without secrets, for people and files.
+func (p *Plan) Shown() *Plan {
+	shown := *p
+	shown.PreStart = p.secrets.commands(p.PreStart)
+	shown.Replicas = slices.Clone(p.Replicas)
+	for i := range shown.Replicas {
+		shown.Replicas[i].Command = p.secrets.commandLine(p.Replicas[i].Command)
+		shown.Replicas[i].Env = p.secrets.variables(p.Replicas[i].Env)
+	}
+	return &shown
+}
+
+// APIKey is the bearer token that the servers want; "" for none.
+func (p *Plan) APIKey() string { return p.apiKey }
+
+// URLs are the base URLs of the replicas, in order.
+func (p *Plan) URLs() []string {
+	var urls []string
+	for _, r := range p.Replicas {
+		urls = append(urls, r.URL)
+	}
+	return urls
+}
+
+func first(texts ...string) string {
+	i := slices.IndexFunc(texts, func(t string) bool { return t != "" })
+	if i < 0 {
+		return ""
+	}
+	return texts[i]
+}
