@@ -12,7 +12,8 @@ import (
 func sentencesOf(r *rand.Rand, words int) string {
 	var b strings.Builder
 	for i := range words {
-		fmt.Fprintf(&b, "%sing%d", []string{"work", "relat", "organiz", "hopp", "the", "of"}[r.IntN(6)], int(r.ExpFloat64()*300))
+		fmt.Fprintf(&b, "%sing%d", []string{"work", "relat", "organiz", "hopp", "the", "of"}[r.IntN(6)],
+			int(r.ExpFloat64()*300))
 		if i%12 == 11 {
 			b.WriteString(". The")
 		}
@@ -21,7 +22,8 @@ func sentencesOf(r *rand.Rand, words int) string {
 	return b.String()
 }
 
-// BenchmarkRougeSample scores one pair of 300 tokens a side: a set of 24576 takes that many times the figure, over the cores.
+// BenchmarkRougeSample scores one pair of 300 tokens a side: a set of 24576 takes that many times the figure, over the
+// cores.
 func BenchmarkRougeSample(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var texts [64]string
@@ -55,7 +57,8 @@ func BenchmarkScoreLog(b *testing.B) {
 	for range 1 << 12 {
 		words.words = append(words.words, sentencesOf(rnd, 1))
 	}
-	in := Input{Benchmark: "llama2-70b-99", References: refs, Punkt: plainPunkt(), Decoder: words, Log: writeLog(b, true, list...)}
+	in := Input{Benchmark: "llama2-70b-99", References: refs, Punkt: plainPunkt(), Decoder: words,
+		Log: writeLog(b, true, list...)}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := Score(context.Background(), in); err != nil {

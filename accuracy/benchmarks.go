@@ -39,7 +39,8 @@ func Find(name string) (*Benchmark, error) {
 		}
 		names = append(names, b.Name)
 	}
-	return nil, fmt.Errorf("model %q has no scorer, so its answers can not be scored; the benchmarks with one are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("model %q has no scorer, so its answers can not be scored; the benchmarks with one are %s",
+		name, strings.Join(names, ", "))
 }
 
 // FindIn gives the row of a benchmark as a round has it; an empty round is the newest that has it.
@@ -94,7 +95,8 @@ func (b *Benchmark) References(d *datasets.Dataset) ([]Reference, error) {
 	for i, s := range d.Samples {
 		var ok bool
 		if refs[i], ok = b.Columns.Reference(s.Kept); !ok {
-			return nil, fmt.Errorf("scoring with the data set %s: its columns %s were not kept when it was read; read it with the options of the benchmark %s",
+			return nil, fmt.Errorf("scoring with the data set %s: its columns %s were not kept when it was read; read it with "+
+				"the options of the benchmark %s",
 				d.Path, strings.Join(b.Columns.Names(), ", "), b.Name)
 		}
 		if !synthetic {

@@ -19,8 +19,8 @@ var callsValid = CallVerdict{Valid: true}
 
 func invalid(kind string) CallVerdict { return CallVerdict{Error: kind} }
 
-// CheckCalls compares function calls with what a sample expects. All three are JSON: descriptions of the functions; calls as a list of
-// {name: arguments}; expected calls as a list of {name: {parameter: [allowed values]}}.
+// CheckCalls compares function calls with what a sample expects. All three are JSON: descriptions of the functions;
+// calls as a list of {name: arguments}; expected calls as a list of {name: {parameter: [allowed values]}}.
 func CheckCalls(subset, descriptions, calls, expected string) (CallVerdict, error) {
 	var lists [3][]any
 	for i, text := range []string{descriptions, calls, expected} {
@@ -50,7 +50,8 @@ func checkCalls(subset string, descriptions, calls, expected []any) CallVerdict 
 	case strings.Contains(subset, "multiple"):
 		v, err = c.one("multiple_function_checker", calls, expected, c.described)
 	default:
-		v, err = c.one("simple_function_checker", calls, expected, func(string) (*object, error) { return c.descriptionAt(0) })
+		v, err = c.one("simple_function_checker", calls, expected,
+			func(string) (*object, error) { return c.descriptionAt(0) })
 	}
 	if err != nil {
 		return invalid(err.Error())
@@ -93,7 +94,8 @@ func expectedCall(v any) (string, *object, error) {
 }
 
 // one checks a single call.
-func (c *callChecker) one(checker string, calls, expected []any, find func(string) (*object, error)) (CallVerdict, error) {
+func (c *callChecker) one(checker string, calls, expected []any, find func(string) (*object, error)) (CallVerdict,
+	error) {
 	want := len(expected)
 	if checker == "simple_function_checker" {
 		want = 1
@@ -293,7 +295,11 @@ func standardAll(list []any) []any {
 }
 
 func checkString(value string, allowed []any) CallVerdict {
-	if slices.ContainsFunc(allowed, func(a any) bool { _, ok := a.(string); return ok && standard(a) == standard(value) }) {
+	if slices.ContainsFunc(allowed, func(a any) bool {
+		_, ok := a.(string)
+		return ok &&
+			standard(a) == standard(value)
+	}) {
 		return callsValid
 	}
 	return invalid("value_error:string")

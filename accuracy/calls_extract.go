@@ -7,8 +7,8 @@ import (
 
 // Function calls in a model's output (spec/accuracy.md §11).
 
-// FunctionCalls finds the calls in an answer and gives them as a JSON list of {name, arguments}; "[]" where there are none. native
-// tells whether they were the structured tool calls of the server.
+// FunctionCalls finds the calls in an answer and gives them as a JSON list of {name, arguments}; "[]" where there are
+// none. native tells whether they were the structured tool calls of the server.
 func FunctionCalls(text string) (calls string, native bool) {
 	list, native := extractCalls(text)
 	var b strings.Builder
@@ -96,14 +96,15 @@ func namedCall(o *object) (*object, bool) {
 var notFunctions = map[string]bool{}
 
 func init() {
-	for word := range strings.FieldsSeq("print return if for while def class import from with assert raise try except len str int float list dict set tuple " +
+	for word := range strings.FieldsSeq("print return if for while def class import from with assert raise try except " +
+		"len str int float list dict set tuple " +
 		"type isinstance range enumerate zip map filter Note Example Here This The For") {
 		notFunctions[word] = true
 	}
 }
 
-// textCalls finds calls written as text. An unclosed parenthesis is looked for to the end once: behind it no earlier one closes
-// either, unless a quote was open.
+// textCalls finds calls written as text. An unclosed parenthesis is looked for to the end once: behind it no earlier
+// one closes either, unless a quote was open.
 func textCalls(text string) []any {
 	calls := []any{}
 	for at, scans := 0, 0; scans < maxOpenScans; {
@@ -198,11 +199,12 @@ func identifier(s string) bool {
 }
 
 func wordOnly(s string) bool {
-	return s != "" && strings.TrimFunc(s, pyWord) == "" && strings.IndexFunc(s, func(r rune) bool { return !pyWord(r) }) < 0
+	return s != "" && strings.TrimFunc(s, pyWord) == "" &&
+		strings.IndexFunc(s, func(r rune) bool { return !pyWord(r) }) < 0
 }
 
-// callArguments reads keyword arguments as Python would. Positional ones are left out; a text that Python could not parse is kept
-// whole under _raw.
+// callArguments reads keyword arguments as Python would. Positional ones are left out; a text that Python could not
+// parse is kept whole under _raw.
 func callArguments(args string) *object {
 	o := newObject()
 	parts, ok := splitArguments(args)

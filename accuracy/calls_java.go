@@ -10,13 +10,15 @@ import (
 
 var (
 	javaListOf   = regexp.MustCompile(`new` + spaceClass + `+ArrayList<[\pL\pN_]*>\(Arrays\.asList\((.+?)\)\)`)
-	javaListAdds = regexp.MustCompile(`(?s)new` + spaceClass + `+ArrayList<[\pL\pN_]*>\(\)` + spaceClass + `*\{\{` + spaceClass + `*(.+?)` + spaceClass + `*\}\}`)
+	javaListAdds = regexp.MustCompile(`(?s)new` + spaceClass + `+ArrayList<[\pL\pN_]*>\(\)` + spaceClass + `*\{\{` +
+		spaceClass + `*(.+?)` + spaceClass + `*\}\}`)
 	javaAdd      = regexp.MustCompile(`add\((.+?)\)`)
 	javaListNone = regexp.MustCompile(`new` + spaceClass + `+ArrayList<[\pL\pN_]*>\(\)`)
 	javaArray    = regexp.MustCompile(`new` + spaceClass + `+[\pL\pN_]+\[\]` + spaceClass + `*\{(.*?)\}`)
-	javaMap      = regexp.MustCompile(`(?s)new` + spaceClass + `+HashMap<.*?>` + spaceClass + `*\(\)` + spaceClass + `*\{` + spaceClass + `*\{?` + spaceClass + `*(.*?)` + spaceClass + `*\}?` + spaceClass + `*\}`)
-	javaPut      = regexp.MustCompile(`put\("(.*?)",` + spaceClass + `*(.*?)\)`)
-	javaMapNone  = regexp.MustCompile(`new` + spaceClass + `+HashMap<.*?>` + spaceClass + `*\(\)`)
+	javaMap      = regexp.MustCompile(`(?s)new` + spaceClass + `+HashMap<.*?>` + spaceClass + `*\(\)` + spaceClass +
+		`*\{` + spaceClass + `*\{?` + spaceClass + `*(.*?)` + spaceClass + `*\}?` + spaceClass + `*\}`)
+	javaPut     = regexp.MustCompile(`put\("(.*?)",` + spaceClass + `*(.*?)\)`)
+	javaMapNone = regexp.MustCompile(`new` + spaceClass + `+HashMap<.*?>` + spaceClass + `*\(\)`)
 )
 
 // javaValue converts a literal; what is not written as its type asks stays a string.

@@ -11,7 +11,8 @@ import (
 const nestedRow = `\[.*?\]` + spaceClass + `*`
 
 var (
-	scriptTable = regexp.MustCompile(`^(?:\[` + spaceClass + `*` + nestedRow + `(,` + spaceClass + `*` + nestedRow + `)*\]|new` + spaceClass + `+Array\(` + spaceClass + `*` + nestedRow + `(,` + spaceClass + `*` + nestedRow + `)*\))`)
+	scriptTable = regexp.MustCompile(`^(?:\[` + spaceClass + `*` + nestedRow + `(,` + spaceClass + `*` + nestedRow +
+		`)*\]|new` + spaceClass + `+Array\(` + spaceClass + `*` + nestedRow + `(,` + spaceClass + `*` + nestedRow + `)*\))`)
 	scriptRow   = regexp.MustCompile(`\[(.*?)\]`)
 	scriptArray = regexp.MustCompile(`^(?:\[(.*?)\]|new` + spaceClass + `+Array\((.*?)\))`)
 	scriptDict  = regexp.MustCompile(`^\{(.*?)\}`)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Types that descriptions of functions name, by language, and the conversion of Java and JavaScript literals, which models write
-// as strings (spec/accuracy.md §11).
+// Types that descriptions of functions name, by language, and the conversion of Java and JavaScript literals, which
+// models write as strings (spec/accuracy.md §11).
 
 // callRules are the types of one language.
 type callRules struct {
@@ -18,21 +18,25 @@ type callRules struct {
 }
 
 var pythonRules = callRules{
-	kinds:  map[string]string{"string": "str", "integer": "int", "float": "float", "boolean": "bool", "array": "list", "tuple": "list", "dict": "dict", "any": "str"},
+	kinds: map[string]string{"string": "str", "integer": "int", "float": "float", "boolean": "bool", "array": "list",
+		"tuple": "list", "dict": "dict", "any": "str"},
 	nested: map[string]bool{"array": true, "tuple": true},
 }
 
 var javaRules = callRules{
 	kinds: map[string]string{
-		"byte": "int", "short": "int", "integer": "int", "float": "float", "double": "float", "long": "int", "boolean": "bool", "char": "str",
-		"Array": "list", "ArrayList": "list", "Set": "set", "HashMap": "dict", "Hashtable": "dict", "Queue": "list", "Stack": "list",
+		"byte": "int", "short": "int", "integer": "int", "float": "float", "double": "float", "long": "int",
+		"boolean": "bool", "char": "str",
+		"Array": "list", "ArrayList": "list", "Set": "set", "HashMap": "dict", "Hashtable": "dict", "Queue": "list",
+		"Stack":  "list",
 		"String": "str", "any": "str",
 	},
 	nested: map[string]bool{"Array": true, "ArrayList": true}, error: "type_error:java", convert: javaValue,
 }
 
 var scriptRules = callRules{
-	kinds:  map[string]string{"String": "str", "integer": "int", "float": "float", "Bigint": "int", "Boolean": "bool", "dict": "dict", "array": "list", "any": "str"},
+	kinds: map[string]string{"String": "str", "integer": "int", "float": "float", "Bigint": "int", "Boolean": "bool",
+		"dict": "dict", "array": "list", "any": "str"},
 	nested: map[string]bool{"array": true}, error: "type_error:js", convert: scriptValue,
 }
 

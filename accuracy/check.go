@@ -11,22 +11,24 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// checkerPatterns are how the submission checker finds each metric at the start of a line, and what it calls it (spec/accuracy.md §2).
+// checkerPatterns are how the submission checker finds each metric at the start of a line, and what it calls it
+// (spec/accuracy.md §2).
 var checkerPatterns = map[string]struct {
 	name    string
 	pattern *regexp.Regexp
 }{
-	"rouge1":            {"ROUGE1", regexp.MustCompile(`^.*'rouge1':` + spaceClass + `+'?([\p{Nd}.]+)'?.*`)},
-	"rouge2":            {"ROUGE2", regexp.MustCompile(`^.*'rouge2':` + spaceClass + `+'?([\p{Nd}.]+)'?.*`)},
-	"rougeL":            {"ROUGEL", regexp.MustCompile(`^.*'rougeL':` + spaceClass + `+'?([\p{Nd}.]+)'?.*`)},
-	"rougeLsum":         {"ROUGELSUM", regexp.MustCompile(`^.*'rougeLsum':` + spaceClass + `+'?([\p{Nd}.]+)'?.*`)},
-	"gen_len":           {"GEN_LEN", regexp.MustCompile(`^.*'gen_len':` + spaceClass + `([\p{Nd}.]+).*`)},
-	"tokens_per_sample": {"TOKENS_PER_SAMPLE", regexp.MustCompile(`^.*'tokens_per_sample':` + spaceClass + `([\p{Nd}.]+).*`)},
-	"gsm8k":             {"gsm8k_accuracy", regexp.MustCompile(`^.*'gsm8k':` + spaceClass + `([\p{Nd}.]+).*`)},
-	"mbxp":              {"mbxp_accuracy", regexp.MustCompile(`^.*'mbxp':` + spaceClass + `([\p{Nd}.]+).*`)},
-	"exact_match":       {"exact_match", regexp.MustCompile(`^.*'exact_match':` + spaceClass + `([\p{Nd}.]+).*`)},
-	"f1":                {"F1_HIERARCHICAL", regexp.MustCompile(`^\{.*"f1":` + spaceClass + `*([\p{Nd}.]+).*\}`)},
-	"mAP":               {"mAP", regexp.MustCompile(`^.*(?:mAP=|'Total':)` + spaceClass + `*([\p{Nd}.]+)`)},
+	"rouge1":    {"ROUGE1", regexp.MustCompile(`^.*'rouge1':` + spaceClass + `+'?([\p{Nd}.]+)'?.*`)},
+	"rouge2":    {"ROUGE2", regexp.MustCompile(`^.*'rouge2':` + spaceClass + `+'?([\p{Nd}.]+)'?.*`)},
+	"rougeL":    {"ROUGEL", regexp.MustCompile(`^.*'rougeL':` + spaceClass + `+'?([\p{Nd}.]+)'?.*`)},
+	"rougeLsum": {"ROUGELSUM", regexp.MustCompile(`^.*'rougeLsum':` + spaceClass + `+'?([\p{Nd}.]+)'?.*`)},
+	"gen_len":   {"GEN_LEN", regexp.MustCompile(`^.*'gen_len':` + spaceClass + `([\p{Nd}.]+).*`)},
+	"tokens_per_sample": {"TOKENS_PER_SAMPLE", regexp.MustCompile(`^.*'tokens_per_sample':` + spaceClass +
+		`([\p{Nd}.]+).*`)},
+	"gsm8k":       {"gsm8k_accuracy", regexp.MustCompile(`^.*'gsm8k':` + spaceClass + `([\p{Nd}.]+).*`)},
+	"mbxp":        {"mbxp_accuracy", regexp.MustCompile(`^.*'mbxp':` + spaceClass + `([\p{Nd}.]+).*`)},
+	"exact_match": {"exact_match", regexp.MustCompile(`^.*'exact_match':` + spaceClass + `([\p{Nd}.]+).*`)},
+	"f1":          {"F1_HIERARCHICAL", regexp.MustCompile(`^\{.*"f1":` + spaceClass + `*([\p{Nd}.]+).*\}`)},
+	"mAP":         {"mAP", regexp.MustCompile(`^.*(?:mAP=|'Total':)` + spaceClass + `*([\p{Nd}.]+)`)},
 }
 
 var hashLine = regexp.MustCompile(`^hash=([\pL\pN_]+)$`)
@@ -42,11 +44,12 @@ type Checked struct {
 // maxAccuracyLine bounds a line of accuracy.txt.
 const maxAccuracyLine = 1 << 20
 
-// CheckText reads an accuracy.txt as the checker does. Targets of metrics that it does not look for are left out; the open
-// division is held to none.
+// CheckText reads an accuracy.txt as the checker does. Targets of metrics that it does not look for are left out; the
+// open division is held to none.
 func CheckText(r io.Reader, targets []Target, open bool) (Checked, error) {
 	c := Checked{Values: map[string]string{}}
-	targets = slices.DeleteFunc(slices.Clone(targets), func(t Target) bool { return checkerPatterns[t.Metric].pattern == nil })
+	targets = slices.DeleteFunc(slices.Clone(targets),
+		func(t Target) bool { return checkerPatterns[t.Metric].pattern == nil })
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxAccuracyLine)
 	for lines.Scan() && !c.sawAll(targets) {

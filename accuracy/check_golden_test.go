@@ -18,7 +18,8 @@ func TestGoldenAccuracyTxt(t *testing.T) {
 	eachCase(t, "accuracy_txt", func(t *testing.T, c textCase) {
 		b, err := Find(c.Model)
 		require.NoError(t, err)
-		got, err := CheckText(strings.NewReader(strings.Join(c.Lines, "\n")), b.TargetsFor(models.Scenario(c.Scenario)), c.Division == "open")
+		got, err := CheckText(strings.NewReader(strings.Join(c.Lines, "\n")), b.TargetsFor(models.Scenario(c.Scenario)),
+			c.Division == "open")
 		require.NoError(t, err)
 		require.Equal(t, c.Valid, got.Valid, "%v", got.Why)
 		require.Equal(t, c.Metrics, got.Values)

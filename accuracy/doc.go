@@ -4,10 +4,10 @@
 // hierarchical F1, function-call checks, MATH equality), the table of scorers with their targets (Benchmarks), and the
 // text that the submission checker reads (WriteText, CheckText).
 //
-// In: LoadGen's accuracy log, the references of the data set, a Decoder for token ids, sentence parameters. Out: a *Result
-// with metrics, subsets and one score per sample. Answers that need a judge which the user did not give are counted as
-// unscored, and then no total is claimed: model-written code is never run here.
+// In: LoadGen's accuracy log, the references of the data set, a Decoder for token ids, sentence parameters. Out: a
+// *Result with metrics, subsets and one score per sample. Answers that need a judge which the user did not give are
+// counted as unscored, and then no total is claimed: model-written code is never run here.
 //
-// Adding a benchmark is adding a row to Benchmarks. The package imports internal/mllog, datasets, models and tokenizer/finder, and prints nothing.
-// Algorithms: spec/accuracy.md; targets: spec/models.md §5.
+// Adding a benchmark is adding a row to Benchmarks. The package imports internal/mllog, datasets, models and
+// tokenizer/finder, and prints nothing. Algorithms: spec/accuracy.md; targets: spec/models.md §5.
 package accuracy

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Extractors of the endpoints client (spec/accuracy.md §7). Python's boundaries and look-arounds stand here as the characters
-// that they ask for; what a pattern takes beside the letter does not matter.
+// Extractors of the endpoints client (spec/accuracy.md §7). Python's boundaries and look-arounds stand here as the
+// characters that they ask for; what a pattern takes beside the letter does not matter.
 const (
 	wordStart  = `(?:^|[^\pL\pN_])`
 	wordEnd    = `(?:$|[^\pL\pN_])`
@@ -61,8 +61,8 @@ var (
 	integerRun  = regexp.MustCompile(`\p{Nd}+`)
 )
 
-// BoxedValue is the client's boxed_math_extractor: the last box that is not empty, what stands behind its last comma; without a
-// box the last integer of the text.
+// BoxedValue is the client's boxed_math_extractor: the last box that is not empty, what stands behind its last comma;
+// without a box the last integer of the text.
 func BoxedValue(text string) (string, bool) {
 	boxes := boxedEither.FindAllStringSubmatch(text, -1)
 	for i := len(boxes) - 1; i >= 0; i-- {

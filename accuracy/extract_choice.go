@@ -54,7 +54,8 @@ func ChoiceCorrect(choice, truth string, last byte) bool {
 
 // choiceText removes what a printed Python list leaves around a text.
 func choiceText(text string) string {
-	if n := len(text); (strings.HasPrefix(text, "['") || strings.HasPrefix(text, `["`)) && (strings.HasSuffix(text, "']") || strings.HasSuffix(text, `"]`)) {
+	if n := len(text); (strings.HasPrefix(text, "['") || strings.HasPrefix(text, `["`)) &&
+		(strings.HasSuffix(text, "']") || strings.HasSuffix(text, `"]`)) {
 		text = pyStrip(text[2:max(n-2, 2)])
 	}
 	return unescaped(text)

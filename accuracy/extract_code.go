@@ -19,8 +19,8 @@ func PythonBlock(text string) (string, bool) {
 	return pyStrip(blocks[0]), true
 }
 
-// HarmonyCode is the program in text with harmony markers: in the final section the last block marked as Python, else the last
-// block; without any there, the same in the whole text.
+// HarmonyCode is the program in text with harmony markers: in the final section the last block marked as Python, else
+// the last block; without any there, the same in the whole text.
 func HarmonyCode(text string) (string, bool) {
 	text = pyStrip(text)
 	if final := FinalSection(text); final != text {

@@ -96,7 +96,8 @@ func asciiDigits(s string) string {
 // pyFloatOf is float of a Python string.
 func pyFloatOf(s string) (float64, bool) {
 	s = asciiDigits(pyStrip(s))
-	if strings.ContainsAny(s, "xXpP") || strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") || strings.Contains(s, "__") {
+	if strings.ContainsAny(s, "xXpP") || strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") ||
+		strings.Contains(s, "__") {
 		return 0, false
 	}
 	plain := strings.ReplaceAll(s, "_", "")

@@ -12,7 +12,8 @@ import (
 )
 
 func FuzzExtractors(f *testing.F) {
-	for _, s := range []string{"FINAL ANSWER: (C)", `\boxed{a{b}c}`, "Answer: 12.", "```python\nx\n```", "<|channel|>final x<|message|>**B**<|return|>", "['ANSWER: İ']", "\xff\xfe`", "The answer is -1,0.5"} {
+	for _, s := range []string{"FINAL ANSWER: (C)", `\boxed{a{b}c}`, "Answer: 12.", "```python\nx\n```",
+		"<|channel|>final x<|message|>**B**<|return|>", "['ANSWER: İ']", "\xff\xfe`", "The answer is -1,0.5"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -40,7 +41,8 @@ func FuzzExtractors(f *testing.F) {
 }
 
 func FuzzMathEqual(f *testing.F) {
-	for _, s := range []string{`\frac12`, `\sqrt{8}`, `(x+1)^2`, `[1,2)`, `\begin{pmatrix}1&2\end{pmatrix}`, `7\frac{3}{4}`, "9^9^9", "1/0", `\text{ cm}`, "((((", "x!!", `\mathbb{R}`} {
+	for _, s := range []string{`\frac12`, `\sqrt{8}`, `(x+1)^2`, `[1,2)`, `\begin{pmatrix}1&2\end{pmatrix}`,
+		`7\frac{3}{4}`, "9^9^9", "1/0", `\text{ cm}`, "((((", "x!!", `\mathbb{R}`} {
 		f.Add(s, "x")
 	}
 	f.Fuzz(func(t *testing.T, given, truth string) {
@@ -53,7 +55,8 @@ func FuzzMathEqual(f *testing.F) {
 }
 
 func FuzzParseProduct(f *testing.F) {
-	for _, s := range []string{`{"category":"A","brand":"b","is_secondhand":1}`, `{"category":"A"`, `[]`, `{"category":{}}`, strings.Repeat("[", 20000)} {
+	for _, s := range []string{`{"category":"A","brand":"b","is_secondhand":1}`, `{"category":"A"`, `[]`,
+		`{"category":{}}`, strings.Repeat("[", 20000)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -67,7 +70,8 @@ func FuzzParseProduct(f *testing.F) {
 }
 
 func FuzzFunctionCalls(f *testing.F) {
-	for _, s := range []string{`[{"function":{"name":"f","arguments":"{}"}}]`, `f(a=1, b="x", c=[1,(2,)], d={"k": None})`, "f(a='unclosed", "((((f((", `g(x="\u00e9\x41\777")`, "h(a=b=1)"} {
+	for _, s := range []string{`[{"function":{"name":"f","arguments":"{}"}}]`, `f(a=1, b="x", c=[1,(2,)], d={"k": None})`,
+		"f(a='unclosed", "((((f((", `g(x="\u00e9\x41\777")`, "h(a=b=1)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -79,9 +83,11 @@ func FuzzFunctionCalls(f *testing.F) {
 }
 
 func FuzzCheckCalls(f *testing.F) {
-	f.Add("simple_python", `[{"name":"f","parameters":{"properties":{"a":{"type":"dict"}},"required":[]}}]`, `[{"f":{"a":{"k":1}}}]`, `[{"f":{"a":[{"k":[1]}]}}]`)
+	f.Add("simple_python", `[{"name":"f","parameters":{"properties":{"a":{"type":"dict"}},"required":[]}}]`,
+		`[{"f":{"a":{"k":1}}}]`, `[{"f":{"a":[{"k":[1]}]}}]`)
 	f.Add("simple_java", `[{"name":"f","parameters":{"properties":{"a":{"type":"ArrayList","items":{"type":"char"}}},"required":["a"]}}]`, `[{"f":{"a":"new ArrayList<>(Arrays.asList('a'))"}}]`, `[{"f":{"a":[["a"]]}}]`)
-	f.Add("simple_javascript", `[{"name":"f","parameters":{"properties":{"a":{"type":"dict"}},"required":["a"]}}]`, `[{"f":{"a":"{k: [1, 2], j: {x: 1}}"}}]`, `[{"f":{"a":[{"k":[[1,2]]}]}}]`)
+	f.Add("simple_javascript", `[{"name":"f","parameters":{"properties":{"a":{"type":"dict"}},"required":["a"]}}]`,
+		`[{"f":{"a":"{k: [1, 2], j: {x: 1}}"}}]`, `[{"f":{"a":[{"k":[[1,2]]}]}}]`)
 	f.Add("parallel", `[{"name":"f","parameters":{"properties":{"a":{"type":"array","items":{"type":"dict"}}},"required":[]}}]`, `[{"f":{"a":[]}}]`, `[{"f":{"a":[""]}}]`)
 	f.Fuzz(func(t *testing.T, subset, descriptions, calls, expected string) {
 		v, err := CheckCalls(subset, descriptions, calls, expected)
@@ -90,7 +96,8 @@ func FuzzCheckCalls(f *testing.F) {
 }
 
 func FuzzPunkt(f *testing.F) {
-	for _, s := range []string{"Dr. Who. He left?! \"Yes.\" ...", ". . . .", "a.b.c. D", "é. \u2028x", ".)]}\"' --", "\x1c.\x1d ?"} {
+	for _, s := range []string{"Dr. Who. He left?! \"Yes.\" ...", ". . . .", "a.b.c. D", "é. \u2028x", ".)]}\"' --",
+		"\x1c.\x1d ?"} {
 		f.Add(s)
 	}
 	p := newPunkt()

@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
-// Every file of recorded results is read by a test of the package that answers for it; each of those tests takes every case of its file,
-// and fails at a kind of case that it does not know.
+// Every file of recorded results is read by a test of the package that answers for it; each of those tests takes every
+// case of its file, and fails at a kind of case that it does not know.
 func TestGoldenEveryFileIsRead(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(golden.Dir(t, "accuracy"), "*.json"))
 	require.NoError(t, err)
@@ -29,7 +29,8 @@ func TestGoldenEveryFileIsRead(t *testing.T) {
 	}
 	for _, file := range files {
 		name := filepath.Base(file)
-		named := strings.Contains(tests.String(), `"`+name+`"`) || strings.Contains(tests.String(), `"`+strings.TrimSuffix(name, ".json")+`"`)
+		named := strings.Contains(tests.String(), `"`+name+`"`) ||
+			strings.Contains(tests.String(), `"`+strings.TrimSuffix(name, ".json")+`"`)
 		require.True(t, named, "no test reads %s", name)
 	}
 }

@@ -17,8 +17,8 @@ const (
 
 var boldText = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 
-// FinalSection is the text of the first final channel, stripped; the whole text where there is none. Whatever stands between the
-// channel's name and the message mark is tolerated, as models write it.
+// FinalSection is the text of the first final channel, stripped; the whole text where there is none. Whatever stands
+// between the channel's name and the message mark is tolerated, as models write it.
 func FinalSection(text string) string {
 	text = pyStrip(text)
 	for rest := text; ; {

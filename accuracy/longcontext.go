@@ -7,8 +7,8 @@ import (
 
 var uuidForm = regexp.MustCompile(`[\pL\pN_]{8}-[\pL\pN_]{4}-[\pL\pN_]{4}-[\pL\pN_]{4}-[\pL\pN_]{12}`)
 
-// NeedleMatch compares the ids in a prediction with those in the label, pair by pair: the share of the label id's characters that occur
-// anywhere in the predicted one, as a percentage of the predicted ids (spec/accuracy.md §4).
+// NeedleMatch compares the ids in a prediction with those in the label, pair by pair: the share of the label id's
+// characters that occur anywhere in the predicted one, as a percentage of the predicted ids (spec/accuracy.md §4).
 func NeedleMatch(label, prediction string) float64 {
 	want, got := uuidForm.FindAllString(label, -1), uuidForm.FindAllString(prediction, -1)
 	if len(got) == 0 {
@@ -29,7 +29,8 @@ func NeedleMatch(label, prediction string) float64 {
 	return pyRound(sum/float64(len(got))*100, 2)
 }
 
-// AnswerContained is 100 where the answer is part of the label or one of the label's entries is part of the answer, and 0 else.
+// AnswerContained is 100 where the answer is part of the label or one of the label's entries is part of the answer, and
+// 0 else.
 func AnswerContained(label, prediction string) float64 {
 	answer := prediction
 	const mark = "Answer: "

@@ -37,7 +37,8 @@ func TestMathFallback(t *testing.T) {
 		{`\sqrt{x^2}`, `x`, false},
 		{`x^2-y^2`, `(x-y)(x+y)`, true},
 		{`(1,x+1)`, `(1,1+x)`, true},
-		{`(1,\sqrt{8})`, `(1,2\sqrt{2})`, false}, // brackets inside: the reference takes it for no tuple, and fails to subtract
+		// brackets inside: the reference takes it for no tuple, and fails to subtract
+		{`(1,\sqrt{8})`, `(1,2\sqrt{2})`, false},
 		{`x+1`, `x+2`, false},
 		{`2\pi r`, `\pi r2`, false}, // three letters are text for the reference
 		{`9^9^9`, `x`, false},

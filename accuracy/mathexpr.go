@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// The built-in stand-in for symbolic algebra: two expressions are equal when they are the same rational number, or when their values
-// agree at several points, real and complex.
+// The built-in stand-in for symbolic algebra: two expressions are equal when they are the same rational number, or when
+// their values agree at several points, real and complex.
 
 // Bounds of an expression: it comes from a model.
 const (
@@ -27,8 +27,8 @@ var evalPoints = [][2]complex128{
 	{complex(2.345, 0.89), complex(-0.618, 1.7)}, {complex(-0.37, -1.41), complex(-2.13, 0.29)},
 }
 
-// sameValue tells whether two expressions are equal wherever both are looked at, and whether that is certain: it is for numbers. What
-// can not be parsed is not equal.
+// sameValue tells whether two expressions are equal wherever both are looked at, and whether that is certain: it is for
+// numbers. What can not be parsed is not equal.
 func sameValue(a, b string) (equal, exact bool) {
 	left, err := parseExpression(a)
 	if err != nil {
@@ -58,7 +58,9 @@ func sameValue(a, b string) (equal, exact bool) {
 
 // term is a node of an expression.
 type term struct {
-	op     byte // '+', '-', '*', '/', '^'; '~' minus sign, 'r' square root, 'l' logarithm, '!' factorial, 'n' number, 'p' pi, 'x' unknown
+	// '+', '-', '*', '/', '^'; '~' minus sign, 'r' square root, 'l' logarithm, '!' factorial, 'n' number, 'p' pi, 'x'
+	// unknown
+	op     byte
 	number *big.Rat
 	name   rune
 	left   *term
@@ -233,7 +235,8 @@ func tooLong(r *big.Rat) bool { return r.Num().BitLen()+r.Denom().BitLen() > max
 
 // rationalPower raises to small whole powers.
 func rationalPower(a, b *big.Rat) (*big.Rat, bool) {
-	if !b.IsInt() || !b.Num().IsInt64() || b.Num().Int64() > 64 || b.Num().Int64() < -64 || (a.Sign() == 0 && b.Sign() < 0) {
+	if !b.IsInt() || !b.Num().IsInt64() || b.Num().Int64() > 64 || b.Num().Int64() < -64 ||
+		(a.Sign() == 0 && b.Sign() < 0) {
 		return nil, false
 	}
 	n := b.Num().Int64()

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// MathEqual tells whether two MATH answers are the same (spec/accuracy.md §8). fallback is true where the built-in comparison stood
-// in for the reference's symbolic algebra.
+// MathEqual tells whether two MATH answers are the same (spec/accuracy.md §8). fallback is true where the built-in
+// comparison stood in for the reference's symbolic algebra.
 func MathEqual(given, truth string) (equal, fallback bool) {
 	equal, fallback, _ = gradeMath(context.Background(), nil, given, truth)
 	return equal, fallback
@@ -80,7 +80,8 @@ func tupleParts(s string) []string {
 	if s == "" {
 		return nil
 	}
-	if codePoints(s) > 2 && strings.IndexByte(brackets, s[0]) >= 0 && strings.IndexByte(brackets, s[len(s)-1]) >= 0 && !strings.ContainsAny(s[1:len(s)-1], brackets) {
+	if codePoints(s) > 2 && strings.IndexByte(brackets, s[0]) >= 0 && strings.IndexByte(brackets, s[len(s)-1]) >= 0 &&
+		!strings.ContainsAny(s[1:len(s)-1], brackets) {
 		parts := strings.Split(s[1:len(s)-1], ",")
 		for i := range parts {
 			parts[i] = pyStrip(parts[i])
@@ -103,5 +104,6 @@ func mayEvaluate(expr string) bool {
 			letters[r] = true
 		}
 	}
-	return len(letters) <= maxUnknowns && !strings.Contains(expr, "^{") && !strings.Contains(expr, "^(") && !longPower.MatchString(expr)
+	return len(letters) <= maxUnknowns && !strings.Contains(expr, "^{") && !strings.Contains(expr, "^(") &&
+		!longPower.MatchString(expr)
 }

@@ -16,7 +16,8 @@ func latexText(source string) string {
 			return source
 		}
 	}
-	return pyStrip(strings.NewReplacer("√", "sqrt", "π", "pi", "∞", "inf", "∪", "U", "·", "*", "×", "*").Replace(b.String()))
+	return pyStrip(strings.NewReplacer("√", "sqrt", "π", "pi", "∞", "inf", "∪", "U", "·", "*", "×",
+		"*").Replace(b.String()))
 }
 
 // latex walks LaTeX source.
@@ -136,7 +137,8 @@ func (l *latex) command(b *strings.Builder, name string, depth int) {
 }
 
 // matrices are the environments that are written as rows; the content of others stays.
-var matrices = map[string]bool{"array": true, "pmatrix": true, "bmatrix": true, "smallmatrix": true, "psmallmatrix": true, "bsmallmatrix": true}
+var matrices = map[string]bool{"array": true, "pmatrix": true, "bmatrix": true, "smallmatrix": true,
+	"psmallmatrix": true, "bsmallmatrix": true}
 
 // environment writes a matrix as [ a b; c d ].
 func (l *latex) environment(b *strings.Builder, name string, depth int) {

@@ -17,7 +17,8 @@ var wordMath = []rewrite{
 // mathUnits are removed in this order.
 var mathUnits = func() []*regexp.Regexp {
 	var out []*regexp.Regexp
-	for _, unit := range []string{"degree", "cm", "centimeter", "meter", "mile", "second", "minute", "hour", "day", "week", "month", "year", "foot", "feet", "inch", "yard"} {
+	for _, unit := range []string{"degree", "cm", "centimeter", "meter", "mile", "second", "minute", "hour", "day", "week",
+		"month", "year", "foot", "feet", "inch", "yard"} {
 		out = append(out, regexp.MustCompile(unit+`(es)?(s)? *(\^[0-9]+)?`))
 	}
 	return out

@@ -10,8 +10,8 @@ import (
 
 var plainNumber = regexp.MustCompile(`-?[\p{Nd},]*\.?\p{Nd}+`)
 
-// GSM8KNumber is the number that an answer gives: the first after the last "The answer is", or else the last of the text before
-// another question begins. Commas are removed; without a number the result is empty.
+// GSM8KNumber is the number that an answer gives: the first after the last "The answer is", or else the last of the
+// text before another question begins. Commas are removed; without a number the result is empty.
 func GSM8KNumber(text string) string {
 	text, _, _ = strings.Cut(text, "\nQ:")
 	const phrase = "The answer is"
@@ -49,8 +49,8 @@ func MBXPSolution(language, response string) string {
 // mbxpStop are the tokens behind which a code answer ends.
 var mbxpStop = []int32{13, 13940, 28832, 13}
 
-// TrimMixtral is what the reference reports of an answer's tokens: without trailing end and padding tokens, and for MBXP cut
-// behind the first stop sequence.
+// TrimMixtral is what the reference reports of an answer's tokens: without trailing end and padding tokens, and for
+// MBXP cut behind the first stop sequence.
 func TrimMixtral(subset string, ids []int32) []int32 {
 	for len(ids) > 0 && (ids[len(ids)-1] == 2 || ids[len(ids)-1] == 0) {
 		ids = ids[:len(ids)-1]

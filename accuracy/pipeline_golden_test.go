@@ -33,7 +33,8 @@ func (w wordList) Decode(ids []int32, skipSpecial bool) string {
 	text := b.String()
 	if w.cleanUp {
 		text = spacesBefore.Replace(text)
-		for _, c := range [][2]string{{" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}} {
+		for _, c := range [][2]string{{" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"},
+			{" 're", "'re"}} {
 			text = strings.ReplaceAll(text, c[0], c[1])
 		}
 	}
@@ -73,7 +74,8 @@ func TestGoldenRougePipeline(t *testing.T) {
 		if _, err := Find(name); err != nil {
 			name += "-99"
 		}
-		r, err := Score(context.Background(), Input{Benchmark: name, Log: log, References: refs, Punkt: punkt, DType: DType(c.DType),
+		r, err := Score(context.Background(), Input{Benchmark: name, Log: log, References: refs, Punkt: punkt,
+			DType:   DType(c.DType),
 			Decoder: wordList{file.Vocab, special, c.CleanUp}, PerSample: true})
 		require.NoError(t, err)
 		require.Len(t, r.Metrics, len(c.Result))

@@ -24,8 +24,9 @@ func Stem(word string) string {
 // irregular words are looked up before any rule.
 var irregular = map[string]string{
 	"sky": "sky", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news",
-	"innings": "inning", "inning": "inning", "outings": "outing", "outing": "outing", "cannings": "canning", "canning": "canning",
-	"howe": "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
+	"innings": "inning", "inning": "inning", "outings": "outing", "outing": "outing", "cannings": "canning",
+	"canning": "canning",
+	"howe":    "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
 }
 
 // condition decides on the stem that a rule would leave.
@@ -58,9 +59,12 @@ func applyRules(w []byte, rules []porterRule) ([]byte, bool) {
 var porterStep1a = []porterRule{{"sses", "ss", always}, {"ies", "i", always}, {"ss", "ss", always}, {"s", "", always}}
 
 var porterStep2 = withMeasure(0, [][2]string{
-	{"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"}, {"bli", "ble"}, {"alli", "al"},
-	{"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}, {"ization", "ize"}, {"ation", "ate"}, {"ator", "ate"}, {"alism", "al"},
-	{"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"}, {"iviti", "ive"}, {"biliti", "ble"}, {"fulli", "ful"},
+	{"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"}, {"bli", "ble"},
+	{"alli", "al"},
+	{"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}, {"ization", "ize"}, {"ation", "ate"}, {"ator", "ate"},
+	{"alism", "al"},
+	{"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"}, {"iviti", "ive"}, {"biliti", "ble"},
+	{"fulli", "ful"},
 })
 
 var porterStep3 = withMeasure(0, [][2]string{
@@ -71,7 +75,8 @@ var porterStep4 = step4()
 
 func step4() []porterRule {
 	rules := withMeasure(1, [][2]string{
-		{"al", ""}, {"ance", ""}, {"ence", ""}, {"er", ""}, {"ic", ""}, {"able", ""}, {"ible", ""}, {"ant", ""}, {"ement", ""}, {"ment", ""}, {"ent", ""},
+		{"al", ""}, {"ance", ""}, {"ence", ""}, {"er", ""}, {"ic", ""}, {"able", ""}, {"ible", ""}, {"ant", ""},
+		{"ement", ""}, {"ment", ""}, {"ent", ""},
 		{"ion", ""},
 		{"ou", ""}, {"ism", ""}, {"ate", ""}, {"iti", ""}, {"ous", ""}, {"ive", ""}, {"ize", ""},
 	})
@@ -221,7 +226,8 @@ func endsCVC(w []byte) bool {
 	if n == 2 {
 		return !consonantAt(w, 0) && consonantAt(w, 1)
 	}
-	return n >= 3 && consonantAt(w, n-3) && !consonantAt(w, n-2) && consonantAt(w, n-1) && bytes.IndexByte([]byte("wxy"), w[n-1]) < 0
+	return n >= 3 && consonantAt(w, n-3) && !consonantAt(w, n-2) && consonantAt(w, n-1) &&
+		bytes.IndexByte([]byte("wxy"), w[n-1]) < 0
 }
 
 func hasSuffix(w []byte, suffix string) bool {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Punkt splits text into sentences as NLTK's tokenizer does with the same parameters (spec/accuracy.md §3.2). It is read-only
-// and serves any number of goroutines.
+// Punkt splits text into sentences as NLTK's tokenizer does with the same parameters (spec/accuracy.md §3.2). It is
+// read-only and serves any number of goroutines.
 type Punkt struct {
 	abbreviations map[string]bool // without the final period
 	collocations  map[[2]string]bool
@@ -133,8 +133,8 @@ func following(text string, mark int) (candidate, bool) {
 // endsWord tells the characters that are never inside a word.
 func endsWord(c byte) bool { return strings.IndexByte(")\";}]*:@'({[!?", c) >= 0 }
 
-// closers is the length of closing quotes and brackets at the start of a sentence that belong to the one before, with the
-// white space behind them.
+// closers is the length of closing quotes and brackets at the start of a sentence that belong to the one before, with
+// the white space behind them.
 func closers(s string) int {
 	for n := 0; n < len(s) && strings.IndexByte("\"')]}", s[n]) >= 0; {
 		n++

@@ -45,14 +45,16 @@ var punktFiles = []struct {
 }
 
 func newPunkt() *Punkt {
-	return &Punkt{abbreviations: map[string]bool{}, collocations: map[[2]string]bool{}, starters: map[string]bool{}, ortho: map[string]orthoFlags{}}
+	return &Punkt{abbreviations: map[string]bool{}, collocations: map[[2]string]bool{}, starters: map[string]bool{},
+		ortho: map[string]orthoFlags{}}
 }
 
 // ReadPunkt reads sentence parameters from a folder as ReadPunktTab does, or from a file as ReadPunktJSON does.
 func ReadPunkt(path string) (*Punkt, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading sentence parameters: %w; name a folder of NLTK's punkt_tab data or a JSON file of them", err)
+		return nil, fmt.Errorf("reading sentence parameters: %w; name a folder of NLTK's punkt_tab data or a JSON file of "+
+			"them", err)
 	}
 	if info.IsDir() {
 		return ReadPunktTab(path)
@@ -69,8 +71,8 @@ func ReadPunkt(path string) (*Punkt, error) {
 	return p, nil
 }
 
-// ReadPunktTab reads sentence parameters from a language's folder of NLTK's punkt_tab data, or from the folder above it,
-// where english is taken.
+// ReadPunktTab reads sentence parameters from a language's folder of NLTK's punkt_tab data, or from the folder above
+// it, where english is taken.
 func ReadPunktTab(dir string) (*Punkt, error) {
 	if _, err := os.Stat(filepath.Join(dir, punktFiles[0].name)); err != nil {
 		if sub := filepath.Join(dir, "english"); exists(filepath.Join(sub, punktFiles[0].name)) {
@@ -80,7 +82,8 @@ func ReadPunktTab(dir string) (*Punkt, error) {
 	p := newPunkt()
 	for _, file := range punktFiles {
 		if err := readPunktFile(filepath.Join(dir, file.name), func(line string) error { return file.line(p, line) }); err != nil {
-			return nil, fmt.Errorf("reading sentence parameters: %w; name the folder english of NLTK's punkt_tab data, with abbrev_types.txt, sent_starters.txt, collocations.tab and ortho_context.tab", err)
+			return nil, fmt.Errorf("reading sentence parameters: %w; name the folder english of NLTK's punkt_tab data, with "+
+				"abbrev_types.txt, sent_starters.txt, collocations.tab and ortho_context.tab", err)
 		}
 	}
 	return p, nil
@@ -116,8 +119,8 @@ func readPunktFile(path string, fn func(line string) error) error {
 	return nil
 }
 
-// ReadPunktJSON reads the JSON form of the English sentence parameters that Go module github.com/neurosnap/sentences carries.
-// It has one sentence starter more than punkt_tab, "she", which is dropped (spec/accuracy.md §3.2).
+// ReadPunktJSON reads the JSON form of the English sentence parameters that Go module github.com/neurosnap/sentences
+// carries. It has one sentence starter more than punkt_tab, "she", which is dropped (spec/accuracy.md §3.2).
 func ReadPunktJSON(r io.Reader) (*Punkt, error) {
 	var file struct {
 		AbbrevTypes, Collocations, SentStarters map[string]json.Number
@@ -125,10 +128,12 @@ func ReadPunktJSON(r io.Reader) (*Punkt, error) {
 	}
 	d := json.NewDecoder(io.LimitReader(r, maxPunktBytes))
 	if err := d.Decode(&file); err != nil {
-		return nil, fmt.Errorf("reading sentence parameters from JSON: %w; an object with AbbrevTypes, Collocations, SentStarters and OrthoContext is expected", err)
+		return nil, fmt.Errorf("reading sentence parameters from JSON: %w; an object with AbbrevTypes, Collocations, "+
+			"SentStarters and OrthoContext is expected", err)
 	}
 	if len(file.AbbrevTypes) == 0 || len(file.OrthoContext) == 0 {
-		return nil, errors.New("reading sentence parameters from JSON: AbbrevTypes or OrthoContext is missing or empty; an object with AbbrevTypes, Collocations, SentStarters and OrthoContext is expected")
+		return nil, errors.New("reading sentence parameters from JSON: AbbrevTypes or OrthoContext is missing or empty; an " +
+			"object with AbbrevTypes, Collocations, SentStarters and OrthoContext is expected")
 	}
 	p := newPunkt()
 	for w := range file.AbbrevTypes {
@@ -140,7 +145,8 @@ func ReadPunktJSON(r io.Reader) (*Punkt, error) {
 	for pair := range file.Collocations {
 		first, second, ok := strings.Cut(pair, ",")
 		if !ok {
-			return nil, fmt.Errorf("reading sentence parameters from JSON: the collocation %.60q is not two words with a comma between them", pair)
+			return nil, fmt.Errorf("reading sentence parameters from JSON: the collocation %.60q is not two words with a "+
+				"comma between them", pair)
 		}
 		p.collocations[[2]string{first, second}] = true
 	}

@@ -20,20 +20,25 @@ func writeTab(t *testing.T, files map[string]string) string {
 }
 
 func TestReadPunktTab(t *testing.T) {
-	dir := writeTab(t, map[string]string{"abbrev_types.txt": "dr\nu.s\n", "sent_starters.txt": "however\r\n", "collocations.tab": "##number##\tmain\n", "ortho_context.tab": "he\t46\n"})
+	dir := writeTab(t, map[string]string{"abbrev_types.txt": "dr\nu.s\n", "sent_starters.txt": "however\r\n",
+		"collocations.tab": "##number##\tmain\n", "ortho_context.tab": "he\t46\n"})
 	for _, path := range []string{dir, filepath.Dir(dir)} {
 		p, err := ReadPunkt(path)
 		require.NoError(t, err)
-		require.Equal(t, []string{"Dr. Ho saw the U.S.", "However it was 3. Main street.", "No."}, p.Sentences("Dr. Ho saw the U.S. However it was 3. Main street. No."))
+		require.Equal(t, []string{"Dr. Ho saw the U.S.", "However it was 3. Main street.", "No."},
+			p.Sentences("Dr. Ho saw the U.S. However it was 3. Main street. No."))
 	}
 }
 
 func TestReadPunktRefuses(t *testing.T) {
-	whole := map[string]string{"abbrev_types.txt": "dr\n", "sent_starters.txt": "", "collocations.tab": "", "ortho_context.tab": ""}
+	whole := map[string]string{"abbrev_types.txt": "dr\n", "sent_starters.txt": "", "collocations.tab": "",
+		"ortho_context.tab": ""}
 	for name, c := range map[string]struct{ file, text, want string }{
-		"flags":       {"ortho_context.tab", "he\t46\nshe\tx\n", "ortho_context.tab line 2: it is not a word, a tab and a number from 0 to 127"},
+		"flags": {"ortho_context.tab", "he\t46\nshe\tx\n",
+			"ortho_context.tab line 2: it is not a word, a tab and a number from 0 to 127"},
 		"collocation": {"collocations.tab", "one\n", "collocations.tab line 1: it is not two words with a tab between them"},
-		"long line":   {"abbrev_types.txt", strings.Repeat("x", 1<<17), "abbrev_types.txt line 1: bufio.Scanner: token too long"},
+		"long line": {"abbrev_types.txt", strings.Repeat("x", 1<<17),
+			"abbrev_types.txt line 1: bufio.Scanner: token too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := writeTab(t, whole)

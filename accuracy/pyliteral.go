@@ -112,7 +112,8 @@ func (r *literalReader) number() (any, bool) {
 	end := 0
 	for end < len(r.s) {
 		c := r.s[end]
-		sign := (c == '-' || c == '+') && (end == 0 || (r.s[end-1]|0x20 == 'e' && !strings.HasPrefix(strings.TrimLeft(r.s, "+-"), "0x")))
+		sign := (c == '-' || c == '+') && (end == 0 ||
+			(r.s[end-1]|0x20 == 'e' && !strings.HasPrefix(strings.TrimLeft(r.s, "+-"), "0x")))
 		if !isAlnum(c) && c != '.' && c != '_' && !sign {
 			break
 		}
@@ -120,7 +121,8 @@ func (r *literalReader) number() (any, bool) {
 	}
 	text := r.s[:end]
 	r.s = r.s[end:]
-	if n, ok := new(big.Int).SetString(text, 0); ok && len(text) < maxIntDigits && (n.Sign() == 0 || strings.TrimLeft(text, "+-")[0] != '0' || strings.ContainsAny(text, "xXoObB")) {
+	if n, ok := new(big.Int).SetString(text, 0); ok && len(text) < maxIntDigits &&
+		(n.Sign() == 0 || strings.TrimLeft(text, "+-")[0] != '0' || strings.ContainsAny(text, "xXoObB")) {
 		return pyInt(n.String()), true
 	}
 	if !strings.ContainsAny(text, ".eE") || strings.ContainsAny(text, "xXnNpP") {
@@ -176,7 +178,8 @@ func (r *literalReader) quoted(b *strings.Builder, quote string, raw bool) bool 
 	return false
 }
 
-var plainEscapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", '\\': `\`, '\'': "'", '"': `"`, 'a': "\a", 'b': "\b", 'f': "\f", 'v': "\v", '\n': ""}
+var plainEscapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", '\\': `\`, '\'': "'", '"': `"`, 'a': "\a",
+	'b': "\b", 'f': "\f", 'v': "\v", '\n': ""}
 
 // codeEscapes are the escapes with a number of hexadecimal digits.
 var codeEscapes = map[byte]int{'x': 2, 'u': 4, 'U': 8}

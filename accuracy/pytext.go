@@ -50,7 +50,8 @@ func pyLowerRune(r rune) bool {
 	return unicode.IsLower(r) || unicode.Is(unicode.Other_Lowercase, r)
 }
 
-// pyLower is str.lower: the mapping of single characters, and the two that depend on more (dotted capital I, final sigma).
+// pyLower is str.lower: the mapping of single characters, and the two that depend on more (dotted capital I, final
+// sigma).
 func pyLower(s string) string {
 	plain := true
 	for i := 0; i < len(s); i++ {

@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// Values as Python's json module reads them: nil, bool, pyInt, float64, string, []any and *object. The function-call checker tells
-// integers from floats, and a dict's order decides which error comes first.
+// Values as Python's json module reads them: nil, bool, pyInt, float64, string, []any and *object. The function-call
+// checker tells integers from floats, and a dict's order decides which error comes first.
 
 // pyInt is an integer of any size in canonical decimal form.
 type pyInt string

@@ -66,22 +66,23 @@ type SampleScore struct {
 
 // Result is the score of one accuracy log.
 type Result struct {
-	Benchmark  string         `json:"benchmark"`
-	Scenario   string         `json:"scenario,omitempty"`
-	Scorer     string         `json:"scorer"`
-	Log        string         `json:"log"`
-	Entries    int            `json:"entries"`              // of the log
-	Samples    int            `json:"samples"`              // scored as the reference counts them
-	Duplicates int            `json:"duplicates,omitempty"` // entries whose sample came before
-	Missing    int            `json:"missing,omitempty"`    // samples of the data set without an answer
-	Empty      int            `json:"empty,omitempty"`      // answers without a byte
-	Metrics    []Metric       `json:"metrics"`
-	Subsets    []Subset       `json:"subsets,omitempty"`
-	Unscored   []Unscored     `json:"unscored,omitempty"`
-	Fallbacks  int            `json:"fallbacks,omitempty"` // samples that a built-in stand-in of the reference decided
-	Rehearsal  bool           `json:"rehearsal,omitempty"`
-	Pass       *bool          `json:"pass"`                // nil: nothing is claimed, because of Unscored or Unclaimed
-	Unclaimed  []string       `json:"unclaimed,omitempty"` // why the score is none that may be claimed, whatever its figures
+	Benchmark  string     `json:"benchmark"`
+	Scenario   string     `json:"scenario,omitempty"`
+	Scorer     string     `json:"scorer"`
+	Log        string     `json:"log"`
+	Entries    int        `json:"entries"`              // of the log
+	Samples    int        `json:"samples"`              // scored as the reference counts them
+	Duplicates int        `json:"duplicates,omitempty"` // entries whose sample came before
+	Missing    int        `json:"missing,omitempty"`    // samples of the data set without an answer
+	Empty      int        `json:"empty,omitempty"`      // answers without a byte
+	Metrics    []Metric   `json:"metrics"`
+	Subsets    []Subset   `json:"subsets,omitempty"`
+	Unscored   []Unscored `json:"unscored,omitempty"`
+	Fallbacks  int        `json:"fallbacks,omitempty"` // samples that a built-in stand-in of the reference decided
+	Rehearsal  bool       `json:"rehearsal,omitempty"`
+	Pass       *bool      `json:"pass"` // nil: nothing is claimed, because of Unscored or Unclaimed
+	// why the score is none that may be claimed, whatever its figures
+	Unclaimed  []string       `json:"unclaimed,omitempty"`
 	Notes      []string       `json:"notes,omitempty"`
 	Tokenizer  *finder.Source `json:"tokenizer,omitempty"` // what decoded the answers
 	Source     string         `json:"source"`
@@ -124,7 +125,8 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// WriteText writes accuracy.txt without the hash line that truncation adds. What was not scored is named, and its metrics are absent.
+// WriteText writes accuracy.txt without the hash line that truncation adds. What was not scored is named, and its
+// metrics are absent.
 func (r *Result) WriteText(w io.Writer) error {
 	text := "Results\n\n" + r.line(r)
 	for _, u := range r.Unscored {
@@ -144,7 +146,8 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// judge compares the metrics with their targets. It claims nothing as a whole where the log is in doubt or answers are not scored.
+// judge compares the metrics with their targets. It claims nothing as a whole where the log is in doubt or answers are
+// not scored.
 func (r *Result) judge(targets []Target, whole int) {
 	pass := true
 	var lacking []string
@@ -171,7 +174,8 @@ func (r *Result) judge(targets []Target, whole int) {
 		}
 	}
 	if len(lacking) > 0 && len(r.Unscored) == 0 && !r.Rehearsal { // where answers are not scored, that says more
-		r.Unclaimed = append(r.Unclaimed, fmt.Sprintf("the benchmark has targets for %s, and the data set has no rows that they are made of", strings.Join(lacking, ", ")))
+		r.Unclaimed = append(r.Unclaimed, fmt.Sprintf("the benchmark has targets for %s, and the data set has no rows that "+
+			"they are made of", strings.Join(lacking, ", ")))
 	}
 	if len(r.Unclaimed) == 0 && len(r.Unscored) == 0 {
 		r.Pass = &pass

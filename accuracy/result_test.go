@@ -7,10 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What passes: every required metric is there and within its bounds, the bounds themselves included, and no answer is unscored or in doubt.
+// What passes: every required metric is there and within its bounds, the bounds themselves included, and no answer is
+// unscored or in doubt.
 func TestWhatPasses(t *testing.T) {
-	targets := []Target{{Metric: "low", Min: 38.391408}, {Metric: "range", Min: 10, Max: 20}, {Metric: "high", Max: 5}, {Metric: "extra", Min: 1, Optional: true}}
-	above, below := func(v float64) float64 { return math.Nextafter(v, math.Inf(1)) }, func(v float64) float64 { return math.Nextafter(v, 0) }
+	targets := []Target{{Metric: "low", Min: 38.391408}, {Metric: "range", Min: 10, Max: 20}, {Metric: "high", Max: 5},
+		{Metric: "extra", Min: 1, Optional: true}}
+	above, below := func(v float64) float64 { return math.Nextafter(v, math.Inf(1)) },
+		func(v float64) float64 { return math.Nextafter(v, 0) }
 	whole := map[string]float64{"low": 50, "range": 15, "high": 1, "extra": 2, "without a target": -1}
 	with := func(name string, v float64) map[string]float64 {
 		out := map[string]float64{name: v}

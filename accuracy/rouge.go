@@ -44,7 +44,8 @@ func NewRouge(stem bool) *Rouge {
 	return &Rouge{stem: stem, ids: map[string]int32{}, stems: map[string]int32{}, bigrams: map[uint64]int32{}}
 }
 
-// Score compares a prediction with its reference, both as given: sentences are separated by newlines (spec/accuracy.md §3).
+// Score compares a prediction with its reference, both as given: sentences are separated by newlines (spec/accuracy.md
+// §3).
 func (r *Rouge) Score(reference, prediction string) RougeScores {
 	r.load(reference, prediction)
 	ref, pred := r.ref.ids, r.pred.ids
@@ -107,8 +108,9 @@ func (r *Rouge) tokenize(text string, t *tokens) {
 	}, func() { t.ends = append(t.ends, len(t.ids)) })
 }
 
-// eachWord calls word for each run of letters and digits of the lower-cased text, and sentence at the end of each line that
-// is not empty. Two characters outside ASCII have a lower case inside it: the dotted capital I and the Kelvin sign.
+// eachWord calls word for each run of letters and digits of the lower-cased text, and sentence at the end of each line
+// that is not empty. Two characters outside ASCII have a lower case inside it: the dotted capital I and the Kelvin
+// sign.
 func eachWord(text string, buf []byte, word func([]byte), sentence func()) []byte {
 	w, start := buf[:0], 0
 	flush := func() {

@@ -25,7 +25,8 @@ func TestGoldenRouge(t *testing.T) {
 			for _, m := range []struct {
 				name      string
 				want, got RougeScore
-			}{{"rouge1", want.Rouge1, got.Rouge1}, {"rouge2", want.Rouge2, got.Rouge2}, {"rougeL", want.RougeL, got.RougeL}, {"rougeLsum", want.RougeLsum, got.RougeLsum}} {
+			}{{"rouge1", want.Rouge1, got.Rouge1}, {"rouge2", want.Rouge2, got.Rouge2}, {"rougeL", want.RougeL, got.RougeL},
+				{"rougeLsum", want.RougeLsum, got.RougeLsum}} {
 				near(t, m.want.P, m.got.P, c.Name+" "+mode+" "+m.name+" P")
 				near(t, m.want.R, m.got.R, c.Name+" "+mode+" "+m.name+" R")
 				near(t, m.want.F, m.got.F, c.Name+" "+mode+" "+m.name+" F")

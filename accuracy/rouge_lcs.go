@@ -16,7 +16,8 @@ type lcsTable struct {
 	preLeft counter
 }
 
-// maxCells bounds the table of one pair of sentences to 128 MiB. A reference and an answer of 1024 tokens need 1 M cells.
+// maxCells bounds the table of one pair of sentences to 128 MiB. A reference and an answer of 1024 tokens need 1 M
+// cells.
 const maxCells = 1 << 26
 
 // longest is ROUGE-L over whole texts.
@@ -109,8 +110,8 @@ func (r *Rouge) summary() RougeScore {
 	return fScore(float64(hits)/float64(len(pred.ids)), float64(hits)/float64(len(ref.ids)))
 }
 
-// mark adds the positions in ref of one longest common subsequence to the hits. Which one decides the score: equal tokens are
-// taken, then a strictly better left neighbour, then the one above.
+// mark adds the positions in ref of one longest common subsequence to the hits. Which one decides the score: equal
+// tokens are taken, then a strictly better left neighbour, then the one above.
 func (t *lcsTable) mark(ref, pred []int32) {
 	width := len(pred) + 1
 	need := (len(ref) + 1) * width

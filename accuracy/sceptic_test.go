@@ -16,12 +16,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/race"
 )
 
-// Logs by which a score could be made better than the run was: the figures are the reference's, and nothing is claimed of them.
+// Logs by which a score could be made better than the run was: the figures are the reference's, and nothing is claimed
+// of them.
 func TestWhatIsNoAccuracyLogClaimsNothing(t *testing.T) {
 	words := []Reference{{Target: "one two"}, {Target: "three four"}}
 	contest := []Reference{{Target: "7", Subset: "aime25"}, {Target: "8", Subset: "aime25"}}
 	long := []Reference{{Target: "Paris", Metric: "qa_em"}, {Target: "Rome", Metric: "qa_em"}}
-	tools := []Reference{{Target: "[]", Function: "[]", Subset: "irrelevance"}, {Target: "[]", Function: "[]", Subset: "live_irrelevance"}}
+	tools := []Reference{{Target: "[]", Function: "[]", Subset: "irrelevance"},
+		{Target: "[]", Function: "[]", Subset: "live_irrelevance"}}
 	const final = "<|channel|>final<|message|>"
 	seven, eight := answer{0, final + `\boxed{7}`}, answer{1, final + `\boxed{8}`}
 	for _, c := range []struct {
@@ -31,16 +33,25 @@ func TestWhatIsNoAccuracyLogClaimsNothing(t *testing.T) {
 		want        string // in Unclaimed; empty: the score may be claimed
 	}{
 		{"as it should be", "llama3.1-8b", words, []answer{{1, "three four"}, {0, "one two"}}, ""},
-		{"hard samples left out", "llama3.1-8b", words, []answer{{0, "one two"}}, "1 of the data set's 2 samples have no answer"},
+		{"hard samples left out", "llama3.1-8b", words, []answer{{0, "one two"}},
+			"1 of the data set's 2 samples have no answer"},
 		{"repeats missing", "gpt-oss-120b", contest, []answer{seven}, "1 of the data set's 2 samples have no answer"},
-		{"right answers many times", "gpt-oss-120b", contest, []answer{seven, {1, "x"}, seven, seven}, "2 entries answer a sample that was answered before and count, as in the reference"},
-		{"the better answer first", "llama3.1-8b", words, []answer{{0, "one two"}, {1, "three four"}, {1, "x"}}, "1 entries answer a sample that was answered before and were left out"},
-		{"a data set of its easy samples", "gpt-oss-120b", contest[:1], []answer{seven, eight}, "1 entries answer samples beyond the data set's 1"},
-		{"no answer at all is inside every label", "llama3.1-405b", long, []answer{{0, ""}, {1, ""}}, "2 answers are empty: those samples failed"},
-		{"a blank is inside every label", "llama3.1-405b", long, []answer{{0, "Rome, Paris"}, {1, " "}}, "1 answers are blank and count as right, as in the reference"},
-		{"no answer at all is no call", "qwen3.6-27b", tools, []answer{{0, ""}, {1, "No."}}, "1 answers are empty: those samples failed"},
-		{"ids that no model has", "llama3.1-8b", words, []answer{{1, "three four"}, {0, "one two\U000f0000"}}, "1 answers have token ids that the model does not have (sample 0: 983040)"},
-		{"ids of another vocabulary", "llama2-70b-99", words, []answer{{0, "one two"}, {1, "three four\U0001f600"}}, "1 answers have token ids that the model does not have (sample 1: 128512)"},
+		{"right answers many times", "gpt-oss-120b", contest, []answer{seven, {1, "x"}, seven, seven},
+			"2 entries answer a sample that was answered before and count, as in the reference"},
+		{"the better answer first", "llama3.1-8b", words, []answer{{0, "one two"}, {1, "three four"}, {1, "x"}},
+			"1 entries answer a sample that was answered before and were left out"},
+		{"a data set of its easy samples", "gpt-oss-120b", contest[:1], []answer{seven, eight},
+			"1 entries answer samples beyond the data set's 1"},
+		{"no answer at all is inside every label", "llama3.1-405b", long, []answer{{0, ""}, {1, ""}},
+			"2 answers are empty: those samples failed"},
+		{"a blank is inside every label", "llama3.1-405b", long, []answer{{0, "Rome, Paris"}, {1, " "}},
+			"1 answers are blank and count as right, as in the reference"},
+		{"no answer at all is no call", "qwen3.6-27b", tools, []answer{{0, ""}, {1, "No."}},
+			"1 answers are empty: those samples failed"},
+		{"ids that no model has", "llama3.1-8b", words, []answer{{1, "three four"}, {0, "one two\U000f0000"}},
+			"1 answers have token ids that the model does not have (sample 0: 983040)"},
+		{"ids of another vocabulary", "llama2-70b-99", words, []answer{{0, "one two"}, {1, "three four\U0001f600"}},
+			"1 answers have token ids that the model does not have (sample 1: 128512)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := Input{Benchmark: c.model, References: c.refs, Decoder: byteDecoder{}, Punkt: plainPunkt(), Rehearsal: true}
@@ -58,7 +69,8 @@ func TestWhatIsNoAccuracyLogClaimsNothing(t *testing.T) {
 		})
 	}
 	// Outside of a rehearsal a part of the data set is none.
-	in := Input{Benchmark: "llama3.1-8b", References: words, Decoder: byteDecoder{}, Punkt: plainPunkt(), Log: writeLog(t, true, answer{0, "one two"}, answer{1, "three four"})}
+	in := Input{Benchmark: "llama3.1-8b", References: words, Decoder: byteDecoder{}, Punkt: plainPunkt(),
+		Log: writeLog(t, true, answer{0, "one two"}, answer{1, "three four"})}
 	r, _ := scored(t, in)
 	require.Equal(t, []string{"2 answers were scored; a run for a submission has 13368"}, r.Unclaimed)
 	require.False(t, r.Reached(false))
@@ -75,19 +87,23 @@ func TestTokenCountOfTheLogIsCompared(t *testing.T) {
 	log := writeLog(t, true, answer{0, "one two"})
 	text, err := os.ReadFile(log)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(log, []byte(strings.Replace(string(text), `"token_count" : 7`, `"token_count" : 700`, 1)), 0o644))
-	r, _ := scored(t, Input{Benchmark: "llama3.1-8b", References: []Reference{{Target: "one two"}}, Decoder: byteDecoder{}, Punkt: plainPunkt(), Rehearsal: true, Log: log})
+	require.NoError(t, os.WriteFile(log, []byte(strings.Replace(string(text), `"token_count" : 7`, `"token_count" : 700`,
+		1)), 0o644))
+	r, _ := scored(t, Input{Benchmark: "llama3.1-8b", References: []Reference{{Target: "one two"}}, Decoder: byteDecoder{},
+		Punkt: plainPunkt(), Rehearsal: true, Log: log})
 	require.Contains(t, r.Notes, "1 answers have another number of tokens than the log's token_count says")
 }
 
 // Digits of other scripts are digits in the references too; what is none of them, or no number at all, is wrong.
 func TestDigitsThatAreNotASCII(t *testing.T) {
-	for text, want := range map[string]int{`\boxed{7}`: 7, `\boxed{७}`: 7, `\boxed{１２}`: 12, `\boxed{𝟕}`: 7, `\boxed{007}`: 7} {
+	for text, want := range map[string]int{`\boxed{7}`: 7, `\boxed{७}`: 7, `\boxed{１２}`: 12, `\boxed{𝟕}`: 7,
+		`\boxed{007}`: 7} {
 		n, ok := AIMEAnswer(text)
 		require.True(t, ok, text)
 		require.Equal(t, want, n, text)
 	}
-	for _, text := range []string{`\boxed{²}`, `\boxed{Ⅶ}`, `\boxed{七}`, `\boxed{½}`, `\boxed{NaN}`, `\boxed{-7}`, `\boxed{7.0}`, `\boxed{1e1}`, `\boxed{1000}`, `\boxed{` + strings.Repeat("9", 5000) + `}`} {
+	for _, text := range []string{`\boxed{²}`, `\boxed{Ⅶ}`, `\boxed{七}`, `\boxed{½}`, `\boxed{NaN}`, `\boxed{-7}`,
+		`\boxed{7.0}`, `\boxed{1e1}`, `\boxed{1000}`, `\boxed{` + strings.Repeat("9", 5000) + `}`} {
 		_, ok := AIMEAnswer(text)
 		require.False(t, ok, "%.40s", text)
 	}
@@ -99,16 +115,21 @@ func TestDigitsThatAreNotASCII(t *testing.T) {
 
 // hostilePieces are what patterns and parsers could walk through again and again.
 var hostilePieces = []string{
-	`\boxed{`, "Answer: ", "ANSWER: A ", "f(", "f(a=1)", "f(a='", "[", `{"a":`, "```python\n", "**", "<|channel|>final", "<|channel|>final<|message|>",
-	". . ", "a.", "\"\\", " ", "\n", "१", "1,", "x^", `\frac{`, `\sqrt`, "((", "İΣ.", "A B ", "12345678-1234-1234-1234-123456789012", "The answer is ", "new ArrayList<>(", "1/", "a ",
+	`\boxed{`, "Answer: ", "ANSWER: A ", "f(", "f(a=1)", "f(a='", "[", `{"a":`, "```python\n", "**", "<|channel|>final",
+	"<|channel|>final<|message|>",
+	". . ", "a.", "\"\\", " ", "\n", "१", "1,", "x^", `\frac{`, `\sqrt`, "((", "İΣ.", "A B ",
+	"12345678-1234-1234-1234-123456789012", "The answer is ", "new ArrayList<>(", "1/", "a ",
 }
 
 // Answers of a megabyte end in a score of nothing or in a refusal, in bounded time, whatever they are made of.
 func TestAnswersOfAMegabyte(t *testing.T) {
 	refs := map[string]Reference{
-		models.ScoreSummaries: {Target: "one two"}, models.ScoreAnswers: {Target: "one two"}, models.ScoreLongContext: {Target: "Paris", Metric: "qa_em"},
-		models.ScoreMixture: {Target: "12", Subset: "GSM8K"}, models.ScoreReasoning: {Target: `x+\sqrt{2}`, Subset: "math500"}, models.ScoreHarmony: {Target: "13", Subset: "aime25"},
-		models.ScoreCatalogue: {Target: "A > B", Brand: "x", Secondhand: "true"},
+		models.ScoreSummaries: {Target: "one two"}, models.ScoreAnswers: {Target: "one two"},
+		models.ScoreLongContext: {Target: "Paris", Metric: "qa_em"},
+		models.ScoreMixture:     {Target: "12", Subset: "GSM8K"},
+		models.ScoreReasoning:   {Target: `x+\sqrt{2}`, Subset: "math500"},
+		models.ScoreHarmony:     {Target: "13", Subset: "aime25"},
+		models.ScoreCatalogue:   {Target: "A > B", Brand: "x", Secondhand: "true"},
 		models.ScoreFunctionCalls: {Target: `[{"g":{"a":[1]}}]`, Subset: "simple_python",
 			Function: `[{"name":"g","parameters":{"type":"dict","properties":{"a":{"type":"integer"}},"required":["a"]}}]`},
 	}
@@ -131,7 +152,8 @@ func TestAnswersOfAMegabyte(t *testing.T) {
 				if piece == "" {
 					continue
 				}
-				in := Input{Benchmark: b.Name, References: []Reference{refs[b.Scorer]}, Decoder: byteDecoder{}, Punkt: plainPunkt(), Rehearsal: true, Workers: 1}
+				in := Input{Benchmark: b.Name, References: []Reference{refs[b.Scorer]}, Decoder: byteDecoder{}, Punkt: plainPunkt(),
+					Rehearsal: true, Workers: 1}
 				in.Log = writeLog(t, scorers[b.Scorer].text != utf8Text, answer{0, strings.Repeat(piece, length/len(piece))})
 				from := processTime(t)
 				r, err := Score(context.Background(), in)
@@ -142,7 +164,8 @@ func TestAnswersOfAMegabyte(t *testing.T) {
 					continue
 				}
 				for _, m := range r.Metrics {
-					require.True(t, len(r.Unclaimed) > 0 || m.Pass == nil || !*m.Pass || corpusTotals[m.Name], "%q again and again: %s is %v", piece, m.Name, m.Value)
+					require.True(t, len(r.Unclaimed) > 0 || m.Pass == nil || !*m.Pass || corpusTotals[m.Name],
+						"%q again and again: %s is %v", piece, m.Name, m.Value)
 				}
 			}
 		})
@@ -173,7 +196,8 @@ func TestLogsOfAnotherForm(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "mlperf_log_accuracy.json")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		_, err := Score(context.Background(), Input{Benchmark: "llama3.1-8b", Log: path, References: []Reference{{Target: "one"}}, Decoder: byteDecoder{}, Punkt: plainPunkt()})
+		_, err := Score(context.Background(), Input{Benchmark: "llama3.1-8b", Log: path,
+			References: []Reference{{Target: "one"}}, Decoder: byteDecoder{}, Punkt: plainPunkt()})
 		require.ErrorContains(t, err, want, text)
 	}
 }

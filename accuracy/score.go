@@ -125,11 +125,14 @@ func Score(ctx context.Context, in Input) (*Result, error) {
 func (sc *scorer) check(b *Benchmark, in *Input) error {
 	switch {
 	case len(in.References) == 0:
-		return fmt.Errorf("scoring %s as %s: the data set gave no references; name the benchmark's data set file", in.Log, b.Name)
+		return fmt.Errorf("scoring %s as %s: the data set gave no references; name the benchmark's data set file", in.Log,
+			b.Name)
 	case sc.text != utf8Text && in.Decoder == nil && in.Remote == nil:
-		return fmt.Errorf("scoring %s as %s: the log holds token ids, and there is no tokenizer to decode them; name the model's tokenizer.json", in.Log, b.Name)
+		return fmt.Errorf("scoring %s as %s: the log holds token ids, and there is no tokenizer to decode them; name the "+
+			"model's tokenizer.json", in.Log, b.Name)
 	case sc.sentences && in.Punkt == nil:
-		return fmt.Errorf("scoring %s as %s: there are no parameters to split sentences with; name the folder english of NLTK's punkt_tab data", in.Log, b.Name)
+		return fmt.Errorf("scoring %s as %s: there are no parameters to split sentences with; name the folder english of "+
+			"NLTK's punkt_tab data", in.Log, b.Name)
 	case !slices.Contains([]DType{"", Int32, Int64, Float32}, in.DType):
 		return fmt.Errorf("scoring %s as %s: the token type %q is none of int32, int64, float", in.Log, b.Name, in.DType)
 	}
@@ -205,7 +208,8 @@ func (p *pipeline) read(ctx context.Context) error {
 				p.outside++
 				return nil
 			}
-			return fmt.Errorf("it answers sample %d, and the data set has %d; the log belongs to another data set", e.QSLIdx, len(seen))
+			return fmt.Errorf("it answers sample %d, and the data set has %d; the log belongs to another data set", e.QSLIdx,
+				len(seen))
 		}
 		if seen[e.QSLIdx] && !p.sc.repeats {
 			return nil
@@ -255,7 +259,8 @@ func (p *pipeline) score(ctx context.Context, score scoreFunc, batch []entry) er
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		out[i] = SampleScore{Index: e.qsl, Subset: p.in.References[e.qsl].Subset, Empty: len(e.data) == 0, Scores: p.sc.blank()}
+		out[i] = SampleScore{Index: e.qsl, Subset: p.in.References[e.qsl].Subset, Empty: len(e.data) == 0,
+			Scores: p.sc.blank()}
 		s := sample{ref: &p.in.References[e.qsl]}
 		if err := p.decode(ctx, &s, &e, &out[i]); err != nil {
 			return fmt.Errorf("the answer to sample %d: %w", e.qsl, err)
@@ -329,7 +334,8 @@ func tokenIDs(data []byte, dtype DType) ([]int32, error) {
 		size = 8
 	}
 	if len(data)%size != 0 {
-		return nil, fmt.Errorf("its %d bytes are no whole number of %d-byte tokens; the log was written with another token type, so try --dtype", len(data), size)
+		return nil, fmt.Errorf("its %d bytes are no whole number of %d-byte tokens; the log was written with another token "+
+			"type, so try --dtype", len(data), size)
 	}
 	ids := make([]int32, len(data)/size)
 	for i := range ids {
@@ -340,14 +346,16 @@ func tokenIDs(data []byte, dtype DType) ([]int32, error) {
 		case Float32:
 			f := math.Float32frombits(binary.LittleEndian.Uint32(data[i*4:]))
 			if f != f || f < math.MinInt32 || f > math.MaxInt32 {
-				return nil, fmt.Errorf("its token %d is %v, which is no token id; the log was written with another token type, so try --dtype", i, f)
+				return nil, fmt.Errorf("its token %d is %v, which is no token id; the log was written with another token type, "+
+					"so try --dtype", i, f)
 			}
 			v = int64(f)
 		default:
 			v = int64(int32(binary.LittleEndian.Uint32(data[i*4:])))
 		}
 		if v < math.MinInt32 || v > math.MaxInt32 {
-			return nil, fmt.Errorf("its token %d is %d, which is no token id; the log was written with another token type, so try --dtype", i, v)
+			return nil, fmt.Errorf("its token %d is %d, which is no token id; the log was written with another token type, so "+
+				"try --dtype", i, v)
 		}
 		ids[i] = int32(v)
 	}

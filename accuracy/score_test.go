@@ -49,7 +49,8 @@ func writeLog(t testing.TB, tokens bool, answers ...answer) string {
 				data = binary.LittleEndian.AppendUint32(data, uint32(r))
 			}
 		}
-		entries = append(entries, fmt.Sprintf(`{"seq_id" : %d, "qsl_idx" : %d, "data" : "%s", "token_count" : %d}`, i, a.index, strings.ToUpper(hex.EncodeToString(data)), len(data)/4))
+		entries = append(entries, fmt.Sprintf(`{"seq_id" : %d, "qsl_idx" : %d, "data" : "%s", "token_count" : %d}`, i,
+			a.index, strings.ToUpper(hex.EncodeToString(data)), len(data)/4))
 	}
 	path := filepath.Join(t.TempDir(), "mlperf_log_accuracy.json")
 	require.NoError(t, os.WriteFile(path, []byte("[\n"+strings.Join(entries, ",\n")+"\n]\n"), 0o644))
@@ -108,10 +109,13 @@ func TestSummariesFromADataset(t *testing.T) {
 	refs, err := b.References(d)
 	require.NoError(t, err)
 	var done, total int
-	r, text := scored(t, Input{Benchmark: b.Name, References: refs, Punkt: plainPunkt(), Decoder: byteDecoder{}, PerSample: true,
-		Log:      writeLog(t, true, answer{1, "Another text over two lines.\x00"}, answer{0, " The first one. It is short. "}, answer{1, "again"}),
+	r, text := scored(t, Input{Benchmark: b.Name, References: refs, Punkt: plainPunkt(), Decoder: byteDecoder{},
+		PerSample: true,
+		Log: writeLog(t, true, answer{1, "Another text over two lines.\x00"}, answer{0, " The first one. It is short. "},
+			answer{1, "again"}),
 		Progress: func(d, of int) { done, total = d, of }})
-	require.Equal(t, "Results\n\n{'rouge1': '100.0', 'rouge2': '100.0', 'rougeL': '100.0', 'rougeLsum': '100.0', 'gen_len': 55, 'gen_num': 2}\n", text)
+	require.Equal(t, "Results\n\n{'rouge1': '100.0', 'rouge2': '100.0', 'rougeL': '100.0', 'rougeLsum': '100.0', "+
+		"'gen_len': 55, 'gen_num': 2}\n", text)
 	require.Equal(t, []int{2, 2}, []int{done, total})
 	require.Equal(t, 1, r.Duplicates)
 	require.Nil(t, r.Pass)
@@ -120,13 +124,15 @@ func TestSummariesFromADataset(t *testing.T) {
 	length, _ := r.Metric("gen_len")
 	require.Equal(t, "a sum over 2 samples; the target is for 13368", length.Note)
 	require.Equal(t, []string{
-		"1 entries answer a sample that was answered before and were left out, as the reference does; an accuracy test asks each sample once, so this is the log of another test, or of several",
+		"1 entries answer a sample that was answered before and were left out, as the reference does; an accuracy test " +
+			"asks each sample once, so this is the log of another test, or of several",
 		"2 answers were scored; a run for a submission has 13368",
 	}, r.Unclaimed)
 	require.Empty(t, r.Notes)
 
 	_, err = b.References(&datasets.Dataset{Path: "set.json", Samples: make([]datasets.Sample, 1)})
-	require.EqualError(t, err, "scoring with the data set set.json: its columns output were not kept when it was read; read it with the options of the benchmark llama3.1-8b")
+	require.EqualError(t, err, "scoring with the data set set.json: its columns output were not kept when it was read; "+
+		"read it with the options of the benchmark llama3.1-8b")
 
 	var js strings.Builder
 	require.NoError(t, r.WriteJSON(&js))
@@ -136,18 +142,23 @@ func TestSummariesFromADataset(t *testing.T) {
 }
 
 func TestAnswersCountTokens(t *testing.T) {
-	_, text := scored(t, Input{Benchmark: "llama2-70b-99", References: []Reference{{Target: "one two"}}, Punkt: plainPunkt(), Decoder: byteDecoder{},
+	_, text := scored(t, Input{Benchmark: "llama2-70b-99", References: []Reference{{Target: "one two"}},
+		Punkt: plainPunkt(), Decoder: byteDecoder{},
 		Log: writeLog(t, true, answer{0, "one\x00"})})
-	require.Equal(t, "Results\n\n{'rouge1': 66.6667, 'rouge2': 0.0, 'rougeL': 66.6667, 'rougeLsum': 66.6667, 'gen_len': 3, 'gen_num': 1, 'gen_tok_len': 4, 'tokens_per_sample': 4.0}\n", text)
+	require.Equal(t, "Results\n\n{'rouge1': 66.6667, 'rouge2': 0.0, 'rougeL': 66.6667, 'rougeLsum': 66.6667, 'gen_len': "+
+		"3, 'gen_num': 1, 'gen_tok_len': 4, 'tokens_per_sample': 4.0}\n", text)
 }
 
 func TestLongContext(t *testing.T) {
-	refs := []Reference{{Target: "Paris|London", Metric: "qa_em", Subset: "a"}, {Target: "one two", Metric: "rouge", Subset: "b"}, {Target: "x", Metric: "f1"}}
+	refs := []Reference{{Target: "Paris|London", Metric: "qa_em", Subset: "a"},
+		{Target: "one two", Metric: "rouge", Subset: "b"}, {Target: "x", Metric: "f1"}}
 	in := Input{Benchmark: "llama3.1-405b", References: refs, Punkt: plainPunkt(), Decoder: byteDecoder{},
 		Log: writeLog(t, true, answer{0, "Answer: london"}, answer{1, "two"})}
 	r, text := scored(t, in)
-	require.Equal(t, "Results\n\n{'exact_match': 100.0, 'rougeL': 66.66666666666666, 'gen_len': 17, 'gen_num': 2, 'gen_tok_len': 17, 'tokens_per_sample': 8.5}\n", text)
-	require.Equal(t, []Subset{{Name: "a", Samples: 1, Means: map[string]float64{"exact_match": 100}}, {Name: "b", Samples: 1, Means: map[string]float64{"rougeL": 66.66666666666666}}}, r.Subsets)
+	require.Equal(t, "Results\n\n{'exact_match': 100.0, 'rougeL': 66.66666666666666, 'gen_len': 17, 'gen_num': 2, "+
+		"'gen_tok_len': 17, 'tokens_per_sample': 8.5}\n", text)
+	require.Equal(t, []Subset{{Name: "a", Samples: 1, Means: map[string]float64{"exact_match": 100}},
+		{Name: "b", Samples: 1, Means: map[string]float64{"rougeL": 66.66666666666666}}}, r.Subsets)
 	require.Contains(t, r.Unclaimed, "1 of the data set's 3 samples have no answer")
 	require.Nil(t, r.Pass, "nothing is claimed while answers are missing")
 	in.Log = writeLog(t, true, answer{2, "x"})
@@ -163,12 +174,15 @@ func (j judged) JudgeCode(_ context.Context, task CodeTask) (bool, error) {
 }
 
 func TestMixture(t *testing.T) {
-	refs := []Reference{{Target: "one two", Subset: "OpenOrca"}, {Target: "12", Subset: "GSM8K"}, {Target: "assert", Subset: "MBXP", ID: "python_f"}, {Subset: "MBXP", ID: "go_f"}}
+	refs := []Reference{{Target: "one two", Subset: "OpenOrca"}, {Target: "12", Subset: "GSM8K"},
+		{Target: "assert", Subset: "MBXP", ID: "python_f"}, {Subset: "MBXP", ID: "go_f"}}
 	in := Input{Benchmark: "mixtral-8x7b", References: refs, Punkt: plainPunkt(), Decoder: byteDecoder{},
-		Log: writeLog(t, true, answer{0, "one two"}, answer{1, "The answer is 12."}, answer{2, " good```"}, answer{3, "x"}, answer{3, "x"}), Rehearsal: true}
+		Log: writeLog(t, true, answer{0, "one two"}, answer{1, "The answer is 12."}, answer{2, " good```"}, answer{3, "x"},
+			answer{3, "x"}), Rehearsal: true}
 	r, text := scored(t, in)
 	require.Nil(t, r.Pass, "nothing is claimed while programs are not judged")
-	require.Equal(t, "Results\n\n{'rouge1': 100.0, 'rouge2': 100.0, 'rougeL': 100.0, 'rougeLsum': 100.0, 'gsm8k': 100.0, 'gen_len': 7, 'gen_num': 5, 'gen_tok_len': 33, 'tokens_per_sample': 6.6}\n"+
+	require.Equal(t, "Results\n\n{'rouge1': 100.0, 'rouge2': 100.0, 'rougeL': 100.0, 'rougeLsum': 100.0, 'gsm8k': "+
+		"100.0, 'gen_len': 7, 'gen_num': 5, 'gen_tok_len': 33, 'tokens_per_sample': 6.6}\n"+
 		"\nnot scored: 1 samples of MBXP: the answers are programs, and there is no judge to run them in a sandbox\n", text)
 	in.Code = judged("good")
 	r, text = scored(t, in)
@@ -188,9 +202,11 @@ func TestMixture(t *testing.T) {
 }
 
 func TestReasoning(t *testing.T) {
-	refs := []Reference{{Target: "B", Subset: "GPQA_diamond"}, {Target: "\\frac12", Subset: "math500"}, {Target: "7", Subset: "aime1983"}, {Target: "abc", Subset: "livecodebench"}}
+	refs := []Reference{{Target: "B", Subset: "GPQA_diamond"}, {Target: "\\frac12", Subset: "math500"},
+		{Target: "7", Subset: "aime1983"}, {Target: "abc", Subset: "livecodebench"}}
 	answers := []answer{{0, "ANSWER: B"}, {1, `\boxed{0.50}`}, {2, `\boxed{8}`}}
-	in := Input{Benchmark: "deepseek-r1", References: refs, Decoder: byteDecoder{}, Log: writeLog(t, true, answers...), PerSample: true}
+	in := Input{Benchmark: "deepseek-r1", References: refs, Decoder: byteDecoder{}, Log: writeLog(t, true, answers...),
+		PerSample: true}
 	r, text := scored(t, in)
 	require.Equal(t, "Results\n\n{'exact_match': 66.66666666666667, 'tokens_per_sample': 10.0, 'num-samples': 3}\n", text)
 	require.Zero(t, r.Fallbacks, "rational numbers need no algebra")
@@ -200,8 +216,10 @@ func TestReasoning(t *testing.T) {
 	r, text = scored(t, in)
 	require.NotContains(t, text, "exact_match")
 	require.Nil(t, r.Pass)
-	require.Equal(t, []Unscored{{"livecodebench", 1, "the answers are programs, and there is no judge to run them in a sandbox"}}, r.Unscored)
-	require.Contains(t, r.Unclaimed, "1 entries answer samples beyond the data set's 4 and were left out, as the reference does; the log belongs to another data set")
+	require.Equal(t, []Unscored{{"livecodebench", 1,
+		"the answers are programs, and there is no judge to run them in a sandbox"}}, r.Unscored)
+	require.Contains(t, r.Unclaimed, "1 entries answer samples beyond the data set's 4 and were left out, as the "+
+		"reference does; the log belongs to another data set")
 	in.Code = judged("x")
 	_, text = scored(t, in)
 	require.Contains(t, text, "{'exact_match': 75.0, ")
@@ -245,9 +263,11 @@ func TestHarmonyRepeats(t *testing.T) {
 }
 
 func TestCatalogue(t *testing.T) {
-	refs := []Reference{{Target: "A > B", Brand: "x", Secondhand: "true"}, {Target: "A > C", Brand: "y", Secondhand: "false"}}
+	refs := []Reference{{Target: "A > B", Brand: "x", Secondhand: "true"},
+		{Target: "A > C", Brand: "y", Secondhand: "false"}}
 	in := Input{Benchmark: "qwen3-vl-235b-a22b", References: refs, Scenario: models.Interactive,
-		Log: writeLog(t, false, answer{0, `{"category":"A > B","brand":"X","is_secondhand":true}`}, answer{1, "I do not know"})}
+		Log: writeLog(t, false, answer{0, `{"category":"A > B","brand":"X","is_secondhand":true}`},
+			answer{1, "I do not know"})}
 	r, text := scored(t, in)
 	require.True(t, strings.HasPrefix(text, "Results\n\n{\"f1\": 0.5}\n\nhash="))
 	f1, _ := r.Metric("f1")
@@ -261,9 +281,11 @@ func TestCatalogue(t *testing.T) {
 
 func TestFunctionCallScores(t *testing.T) {
 	describe := `[{"name":"get.x","parameters":{"type":"dict","properties":{"a":{"type":"integer"}},"required":["a"]}}]`
-	refs := []Reference{{Target: `[{"get.x":{"a":[1]}}]`, Function: describe, Subset: "simple_python"}, {Target: `[]`, Function: describe, Subset: "irrelevance"}}
+	refs := []Reference{{Target: `[{"get.x":{"a":[1]}}]`, Function: describe, Subset: "simple_python"},
+		{Target: `[]`, Function: describe, Subset: "irrelevance"}}
 	in := Input{Benchmark: "qwen3.6-27b", References: refs, Rehearsal: true,
-		Log: writeLog(t, false, answer{0, `[{"function":{"name":"get_x","arguments":"{\"a\": 1}"}}]`}, answer{1, "No function fits."})}
+		Log: writeLog(t, false, answer{0, `[{"function":{"name":"get_x","arguments":"{\"a\": 1}"}}]`},
+			answer{1, "No function fits."})}
 	r, text := scored(t, in)
 	require.True(t, strings.HasPrefix(text, "Results\n\nmAP=100.00\n{'mAP': 100.00, "), text)
 	require.True(t, *r.Pass)
@@ -282,13 +304,21 @@ func TestScoreRefuses(t *testing.T) {
 		want string
 	}{
 		{"no references", Input{Log: log}, "the data set gave no references; name the benchmark's data set file"},
-		{"no tokenizer", Input{Log: log, References: refs}, "the log holds token ids, and there is no tokenizer to decode them; name the model's tokenizer.json"},
-		{"no sentences", Input{Log: log, References: refs, Decoder: byteDecoder{}}, "there are no parameters to split sentences with; name the folder english of NLTK's punkt_tab data"},
-		{"token type", Input{Log: log, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt(), DType: "int8"}, `the token type "int8" is none of int32, int64, float`},
-		{"odd bytes", Input{Log: odd, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()}, "the answer to sample 0: its 3 bytes are no whole number of 4-byte tokens; the log was written with another token type, so try --dtype"},
-		{"empty", Input{Log: empty, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()}, "the log has no answers; run the test in accuracy mode and name its mlperf_log_accuracy.json"},
-		{"other data set", Input{Log: writeLog(t, true, answer{5, "x"}), References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()}, "it answers sample 5, and the data set has 1; the log belongs to another data set"},
-		{"no log", Input{Log: filepath.Join(t.TempDir(), "none.json"), References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()}, "no such file"},
+		{"no tokenizer", Input{Log: log, References: refs},
+			"the log holds token ids, and there is no tokenizer to decode them; name the model's tokenizer.json"},
+		{"no sentences", Input{Log: log, References: refs, Decoder: byteDecoder{}},
+			"there are no parameters to split sentences with; name the folder english of NLTK's punkt_tab data"},
+		{"token type", Input{Log: log, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt(), DType: "int8"},
+			`the token type "int8" is none of int32, int64, float`},
+		{"odd bytes", Input{Log: odd, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()},
+			"the answer to sample 0: its 3 bytes are no whole number of 4-byte tokens; the log was written with another token " +
+				"type, so try --dtype"},
+		{"empty", Input{Log: empty, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()},
+			"the log has no answers; run the test in accuracy mode and name its mlperf_log_accuracy.json"},
+		{"other data set", Input{Log: writeLog(t, true, answer{5, "x"}), References: refs, Decoder: byteDecoder{},
+			Punkt: plainPunkt()}, "it answers sample 5, and the data set has 1; the log belongs to another data set"},
+		{"no log", Input{Log: filepath.Join(t.TempDir(), "none.json"), References: refs, Decoder: byteDecoder{},
+			Punkt: plainPunkt()}, "no such file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.in.Benchmark = "llama3.1-8b"
@@ -302,8 +332,10 @@ func TestScoreRefuses(t *testing.T) {
 // One sentence of many words against another would take gigabytes.
 func TestEndlessSentenceIsRefused(t *testing.T) {
 	long := strings.Repeat("a ", 20000)
-	_, err := Score(context.Background(), Input{Benchmark: "llama3.1-8b", Log: writeLog(t, true, answer{0, long}), References: []Reference{{Target: long}}, Decoder: byteDecoder{}, Punkt: plainPunkt()})
-	require.ErrorContains(t, err, "the answer to sample 0: a sentence in it has so many words (20000 in all) that comparing it would take more than 128 MiB")
+	_, err := Score(context.Background(), Input{Benchmark: "llama3.1-8b", Log: writeLog(t, true, answer{0, long}),
+		References: []Reference{{Target: long}}, Decoder: byteDecoder{}, Punkt: plainPunkt()})
+	require.ErrorContains(t, err, "the answer to sample 0: a sentence in it has so many words (20000 in all) that "+
+		"comparing it would take more than 128 MiB")
 }
 
 func TestCutLogIsScoredAsFarAsItGoes(t *testing.T) {
@@ -311,7 +343,8 @@ func TestCutLogIsScoredAsFarAsItGoes(t *testing.T) {
 	data, err := os.ReadFile(log)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(log, data[:len(data)-20], 0o644))
-	r, _ := scored(t, Input{Benchmark: "llama3.1-8b", Log: log, References: []Reference{{Target: "one two"}}, Decoder: byteDecoder{}, Punkt: plainPunkt()})
+	r, _ := scored(t, Input{Benchmark: "llama3.1-8b", Log: log, References: []Reference{{Target: "one two"}},
+		Decoder: byteDecoder{}, Punkt: plainPunkt()})
 	require.Contains(t, r.Unclaimed, "the log has no end: it was cut off, and what came before is scored")
 }
 
@@ -323,7 +356,8 @@ func TestScoreStops(t *testing.T) {
 		answers = append(answers, answer{0, "one two"})
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	_, err := Score(ctx, Input{Benchmark: "gpt-oss-120b", Log: writeLog(t, true, answers...), References: []Reference{{Target: "A", Subset: "gpqa"}}, Decoder: byteDecoder{},
+	_, err := Score(ctx, Input{Benchmark: "gpt-oss-120b", Log: writeLog(t, true, answers...),
+		References: []Reference{{Target: "A", Subset: "gpqa"}}, Decoder: byteDecoder{},
 		Progress: func(int, int) { cancel(errStop) }})
 	require.ErrorIs(t, err, errStop)
 }
@@ -333,7 +367,8 @@ func TestTokenTypes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int32{128000}, ids)
 	_, err = tokenIDs(binary.LittleEndian.AppendUint64(nil, 1<<40), Int64)
-	require.EqualError(t, err, "its token 0 is 1099511627776, which is no token id; the log was written with another token type, so try --dtype")
+	require.EqualError(t, err, "its token 0 is 1099511627776, which is no token id; the log was written with another "+
+		"token type, so try --dtype")
 	_, err = tokenIDs(binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(math.NaN()))), Float32)
 	require.ErrorContains(t, err, "NaN, which is no token id")
 }

@@ -8,7 +8,8 @@ import (
 
 // How the subsets of the function-call set are put together (spec/accuracy.md §11).
 
-// callCategory is a part of the total: the mean of its groups, each the mean of its subsets, or all subsets weighted by samples.
+// callCategory is a part of the total: the mean of its groups, each the mean of its subsets, or all subsets weighted by
+// samples.
 type callCategory struct {
 	name     string
 	groups   [][]string
@@ -16,8 +17,10 @@ type callCategory struct {
 }
 
 var callCategories = []callCategory{
-	{name: "non_live", groups: [][]string{{"simple_python", "simple_java", "simple_javascript"}, {"multiple"}, {"parallel"}, {"parallel_multiple"}}},
-	{name: "live", groups: [][]string{{"live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"}}, weighted: true},
+	{name: "non_live", groups: [][]string{{"simple_python", "simple_java", "simple_javascript"}, {"multiple"},
+		{"parallel"}, {"parallel_multiple"}}},
+	{name: "live", groups: [][]string{{"live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"}},
+		weighted: true},
 	{name: "hallucination", groups: [][]string{{"irrelevance"}, {"live_irrelevance"}}},
 }
 
@@ -119,26 +122,30 @@ func scoreCalls(s *sample, out *SampleScore) error {
 	return err
 }
 
-// compareCalls checks extracted calls against a sample's reference. What the reference's checker would fail at is wrong.
+// compareCalls checks extracted calls against a sample's reference. What the reference's checker would fail at is
+// wrong.
 func compareCalls(ref *Reference, extracted []any) (CallVerdict, error) {
 	expected, err := parseJSON(ref.Target)
 	if err != nil {
 		return CallVerdict{}, fmt.Errorf("the expected calls in the data set: %w", err)
 	}
 	wants, isList := expected.([]any)
-	if o, isObject := expected.(*object); (isList && len(wants) == 0) || (isObject && len(o.keys) == 0) || expected == "" || expected == nil {
+	if o, isObject := expected.(*object); (isList && len(wants) == 0) || (isObject && len(o.keys) == 0) ||
+		expected == "" || expected == nil {
 		if len(extracted) == 0 {
 			return callsValid, nil
 		}
 		return invalid("unexpected_call"), nil
 	}
 	if !isList {
-		return CallVerdict{}, fmt.Errorf("the expected calls in the data set are a %s, and a list is expected", pyKind(expected))
+		return CallVerdict{}, fmt.Errorf("the expected calls in the data set are a %s, and a list is expected",
+			pyKind(expected))
 	}
 	described, err := parseJSON(ref.Function)
 	descriptions, isList := described.([]any)
 	if err != nil || !isList {
-		return CallVerdict{}, fmt.Errorf("the descriptions of functions in the data set are no JSON list: %.60q", ref.Function)
+		return CallVerdict{}, fmt.Errorf("the descriptions of functions in the data set are no JSON list: %.60q",
+			ref.Function)
 	}
 	return checkCalls(ref.Subset, descriptions, namedArguments(extracted), wants), nil
 }
@@ -176,7 +183,8 @@ func callMetrics(t *tally) []Metric {
 	metric := func(name string, v float64) Metric {
 		return Metric{Name: name, Value: pyRound(v*100, 2), Text: percent(v)}
 	}
-	out := []Metric{metric("mAP", total.Overall), metric("overall_accuracy", total.Overall), metric("normalized_single_turn_score", total.Normalized)}
+	out := []Metric{metric("mAP", total.Overall), metric("overall_accuracy", total.Overall),
+		metric("normalized_single_turn_score", total.Normalized)}
 	for _, c := range callCategories {
 		if v, ok := total.Categories[c.name]; ok {
 			out = append(out, metric(c.name, v))

@@ -23,7 +23,8 @@ const (
 func catalogue() *scorer {
 	return &scorer{
 		text: utf8Text, repeats: true,
-		scores: []string{"common_levels", "predicted_levels", "true_levels", "brand", "secondhand_predicted", "secondhand_true", "valid"},
+		scores: []string{"common_levels", "predicted_levels", "true_levels", "brand", "secondhand_predicted",
+			"secondhand_true", "valid"},
 		worker: func(*Input) scoreFunc {
 			return func(_ context.Context, s *sample, out *SampleScore) error {
 				scoreProduct(s, out)
@@ -38,19 +39,21 @@ func catalogue() *scorer {
 	}
 }
 
-// scoreProduct scores one answer. An invalid one counts as a path of padding as deep as the truth; its guess at the truth
-// value, which the reference draws at random, is left out.
+// scoreProduct scores one answer. An invalid one counts as a path of padding as deep as the truth; its guess at the
+// truth value, which the reference draws at random, is left out.
 func scoreProduct(s *sample, out *SampleScore) {
 	out.Chars = codePoints(s.text)
 	p, err := ParseProduct(s.text)
 	out.Scores[answerValid] = number01(err == nil)
 	if err != nil {
 		depth := strings.Count(s.ref.Target, levelSeparator) + 1
-		p = Product{Category: strings.TrimSuffix(strings.Repeat(padCategory+levelSeparator, depth), levelSeparator), Brand: padBrand}
+		p = Product{Category: strings.TrimSuffix(strings.Repeat(padCategory+levelSeparator, depth), levelSeparator),
+			Brand: padBrand}
 	}
 	out.Answer = shortened(p.Category)
 	common, predicted, truth := Levels(p.Category, s.ref.Target)
-	out.Scores[levelsCommon], out.Scores[levelsPredicted], out.Scores[levelsTrue] = float64(common), float64(predicted), float64(truth)
+	out.Scores[levelsCommon], out.Scores[levelsPredicted], out.Scores[levelsTrue] = float64(common), float64(predicted),
+		float64(truth)
 	if s.ref.Brand != "" || s.ref.Secondhand != "" {
 		out.Scores[brandMatches] = number01(BrandMatch(p.Brand, s.ref.Brand))
 	}

@@ -121,7 +121,8 @@ func exactWorker(sets []exactSet) func(in *Input) scoreFunc {
 			name := strings.ToLower(s.ref.Subset)
 			i := slices.IndexFunc(sets, func(e exactSet) bool { return strings.Contains(name, e.key) })
 			if i < 0 {
-				return fmt.Errorf("its part of the data set is %q, and only gpqa, mmlu_pro, math500, aime, livecodebench and mmlu are known", s.ref.Subset)
+				return fmt.Errorf("its part of the data set is %q, and only gpqa, mmlu_pro, math500, aime, livecodebench and "+
+					"mmlu are known", s.ref.Subset)
 			}
 			v, err := sets[i].score(ctx, in, s.text, s.ref)
 			v.record(out, 0)
@@ -142,7 +143,8 @@ func reasoning() *scorer {
 				out = append(out, floatMetric("exact_match", mean))
 			}
 			n := len(t.scores)
-			return append(out, floatMetric(tokensPerSample, float64(t.tokens())/float64(max(n, 1))), countMetric("num-samples", n))
+			return append(out, floatMetric(tokensPerSample, float64(t.tokens())/float64(max(n, 1))),
+				countMetric("num-samples", n))
 		},
 	}
 }
@@ -234,7 +236,8 @@ func scoreMBXP(ctx context.Context, in *Input, s *sample, out *SampleScore) erro
 	if !slices.Contains(codeLanguages, language) {
 		return nil
 	}
-	v, err := judgeCode(ctx, in, CodeTask{Benchmark: MBXP, Question: s.ref.ID, Code: MBXPSolution(language, s.text), Tests: s.ref.Target})
+	v, err := judgeCode(ctx, in, CodeTask{Benchmark: MBXP, Question: s.ref.ID, Code: MBXPSolution(language, s.text),
+		Tests: s.ref.Target})
 	v.record(out, mixtureMBXP)
 	return err
 }

@@ -16,7 +16,8 @@ func rougeWorker(in *Input) scoreFunc {
 		out.Chars = codePoints(text)
 		scores := r.Score(in.Punkt.Joined(s.ref.Target), text)
 		if r.Refused() {
-			return fmt.Errorf("a sentence in it has so many words (%d in all) that comparing it would take more than %d MiB; this is no answer to this benchmark", len(r.pred.ids), maxCells*2>>20)
+			return fmt.Errorf("a sentence in it has so many words (%d in all) that comparing it would take more than %d MiB; "+
+				"this is no answer to this benchmark", len(r.pred.ids), maxCells*2>>20)
 		}
 		for i, m := range []RougeScore{scores.Rouge1, scores.Rouge2, scores.RougeL, scores.RougeLsum} {
 			out.Scores[i] = m.F * 100

@@ -150,7 +150,8 @@ func (p *pipeline) result(b *Benchmark) *Result {
 		t.answers = p.entries
 	}
 	r := &Result{
-		Benchmark: b.Name, Scenario: string(in.Scenario), Scorer: b.Scorer, Log: in.Log, Tokenizer: in.Tokenizer, Source: b.Source, Notes: slices.Clone(b.Notes),
+		Benchmark: b.Name, Scenario: string(in.Scenario), Scorer: b.Scorer, Log: in.Log, Tokenizer: in.Tokenizer,
+		Source: b.Source, Notes: slices.Clone(b.Notes),
 		Entries: p.entries, Samples: len(p.scores), Rehearsal: in.Rehearsal,
 		Metrics: p.sc.finish(t), Subsets: t.subsets(), Unscored: t.unscored(), ScoreNames: p.sc.scores, line: p.sc.line,
 	}
@@ -199,7 +200,8 @@ func (t *tally) subsets() []Subset {
 	for _, s := range t.scores {
 		g := by[s.Subset]
 		if g == nil {
-			g = &sums{Subset: Subset{Name: s.Subset, Means: map[string]float64{}}, sum: make([]float64, len(t.names)), n: make([]int, len(t.names))}
+			g = &sums{Subset: Subset{Name: s.Subset, Means: map[string]float64{}}, sum: make([]float64, len(t.names)),
+				n: make([]int, len(t.names))}
 			by[s.Subset] = g
 		}
 		g.Samples++

@@ -108,8 +108,8 @@ type Sink interface {
 	Failed(a Attempt)
 }
 
-// BatchSink is what a Sink may also be: one that takes streamed tokens by the parts of a batch, in place of FirstToken and
-// TokenGap. The calls for one query come from the thread of its Complete, and before it.
+// BatchSink is what a Sink may also be: one that takes streamed tokens by the parts of a batch, in place of FirstToken
+// and TokenGap. The calls for one query come from the thread of its Complete, and before it.
 type BatchSink interface {
 	Streamed(q loadgen.Query, news []News, atNS int64)
 }
@@ -136,7 +136,8 @@ const (
 	IDsRequired              // requests carry one, and an answer without it is FailWrongAnswer
 )
 
-// StreamMode says what an event of a stream repeats of the events before it. SGLang's arguments choose it for all streams of a server.
+// StreamMode says what an event of a stream repeats of the events before it. SGLang's arguments choose it for all
+// streams of a server.
 type StreamMode string
 
 // The modes of streams.
@@ -167,8 +168,8 @@ type Config struct {
 	IDsInLogprobs bool
 	// CountText counts the tokens of an answer's text where the server sends neither ids nor a count; nil: nobody can.
 	CountText func(text []byte) (int, error)
-	// Reconnected is called when an endpoint takes a connection after one was refused or reset, from any goroutine. It must not block; nil: nothing
-	// is called.
+	// Reconnected is called when an endpoint takes a connection after one was refused or reset, from any goroutine. It
+	// must not block; nil: nothing is called.
 	Reconnected func(endpoint int)
 	// Request gives the encoded body of a loaded sample; the bytes stay valid until the test ends.
 	Request func(index int) []byte
@@ -190,7 +191,8 @@ type Config struct {
 	CAFile             string // PEM file of authorities to trust beside the system's; empty: none
 	Proxy              string // URL of the HTTP proxy that all endpoints are reached through; empty: none
 	ProbeTokens        int    // longest answer of a probe; 0: 8
-	// Asking is called before an answer is waited for outside of a test: with the request, and how long that may take; nil: nobody listens.
+	// Asking is called before an answer is waited for outside of a test: with the request, and how long that may take;
+	// nil: nobody listens.
 	Asking         func(request string, longest time.Duration)
 	MaxAnswerBytes int64 // larger answers are too_large; 0: 256 MiB of a stream, and of one body what its tokens can take
 }
@@ -229,7 +231,8 @@ type Connected interface {
 
 // Watched is what a backend may also be: one that counts what its servers send without having been asked.
 type Watched interface {
-	// Unasked is the number of answers that nothing had asked for, and how often other bytes came in such a place. It may be asked at any time.
+	// Unasked is the number of answers that nothing had asked for, and how often other bytes came in such a place. It may
+	// be asked at any time.
 	Unasked() (answers, strays int64)
 }
 
@@ -266,14 +269,16 @@ func SendsText(d Driver, api string) bool {
 
 // CacheEmptier is what a driver may also be: one whose servers can be told to forget the prompts they have seen.
 type CacheEmptier interface {
-	// EmptyCache tells one endpoint, and waits for it to have no request that holds on to a prompt. offered is false where the
-	// server has no such route.
+	// EmptyCache tells one endpoint, and waits for it to have no request that holds on to a prompt. offered is false where
+	// the server has no such route.
 	EmptyCache(ctx context.Context, e Endpoint, c *Config) (offered bool, err error)
 }
 
-// ModelAsker is what a driver may also be: one that can ask an endpoint for the model that it serves, and for nothing else.
+// ModelAsker is what a driver may also be: one that can ask an endpoint for the model that it serves, and for nothing
+// else.
 type ModelAsker interface {
-	// AskModel returns what Probe.Identity is. Its error is an *EndpointError, with FaultWrongModel where the served name is not there.
+	// AskModel returns what Probe.Identity is. Its error is an *EndpointError, with FaultWrongModel where the served name
+	// is not there.
 	AskModel(ctx context.Context, e Endpoint, c *Config) (identity map[string]string, err error)
 }
 
@@ -299,10 +304,11 @@ type Probe struct {
 	// Profilers are the signs of a profiler in the server's configuration: no result of it is to be published.
 	Profilers []string `json:"profilers,omitempty"`
 	// Identity is what tells the model from another one that is served under the same name, such as its path.
-	Identity     map[string]string `json:"model_identity,omitempty"`
-	StreamMode   StreamMode        `json:"stream_mode,omitempty"` // as the server's arguments say, or else the short answer showed
-	OutputTokens int               `json:"output_tokens"`
-	TTFT         time.Duration     `json:"ttft_ns"`
-	Latency      time.Duration     `json:"latency_ns"`
-	Notes        []string          `json:"notes,omitempty"`
+	Identity map[string]string `json:"model_identity,omitempty"`
+	// as the server's arguments say, or else the short answer showed
+	StreamMode   StreamMode    `json:"stream_mode,omitempty"`
+	OutputTokens int           `json:"output_tokens"`
+	TTFT         time.Duration `json:"ttft_ns"`
+	Latency      time.Duration `json:"latency_ns"`
+	Notes        []string      `json:"notes,omitempty"`
 }

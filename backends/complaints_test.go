@@ -38,19 +38,28 @@ const (
 )
 
 var grammars = map[string]grammar{
-	"vllm completions":    {"vllm", "completions", []string{choice, lastOne, usage}, text, sse, true, true, true, false},
-	"vllm chat":           {"vllm", "chat", []string{delta, lastDelta, usage}, message, sse, false, true, false, false},
-	"vllm generate":       {"vllm", "generate", []string{choice, lastOne, usage}, text, sse, true, true, false, false},
-	"openai completions":  {"openai", "completions", []string{choice, lastOne, usage}, text, sse, true, true, true, false},
-	"openai chat":         {"openai", "chat", []string{delta, lastDelta, usage}, message, sse, false, true, false, false},
-	"trtllm completions":  {"trtllm", "completions", []string{choice, lastOne, usage}, text, sse, true, true, true, false},
-	"sglang chat":         {"sglang", "chat", []string{delta, lastDelta, usage}, message, sse, false, true, false, false},
-	"llamacpp chat":       {"llamacpp", "chat", []string{delta, lastDelta, usage}, message, sse, false, true, false, false},
-	"ollama completions":  {"ollama", "completions", []string{choice, lastOne, usage}, text, sse, true, true, false, false},
-	"sglang generate":     {"sglang", "generate", []string{strings.NewReplacer(`"ab"`, `"a"`, "ID,6", "ID", `{"type":FINISH}`, "null", "COUNT", "1").Replace(native), native}, native, sse, true, true, true, false},
-	"llamacpp completion": {"llamacpp", "", []string{`{"index":INDEX,"content":"a","tokens":[ID],"stop":false}`, `{"index":INDEX,"content":"b","tokens":[6],"stop":true,"stop_type":"eos","tokens_evaluated":PROMPT,"tokens_predicted":COUNT}`}, slot, sse, true, true, true, false},
-	"ollama generate":     {"ollama", "generate", []string{`{"response":"a","done":false}`, `{"response":"b","done":true,"done_reason":FINISH,"prompt_eval_count":PROMPT,"eval_count":COUNT}`}, `{"response":"ab","done":true,"done_reason":FINISH,"prompt_eval_count":PROMPT,"eval_count":COUNT}`, ndjson, false, false, false, true},
-	"ollama chat":         {"ollama", "chat", []string{`{"message":{"content":"a"},"done":false}`, `{"message":{"content":"b"},"done":true,"done_reason":FINISH,"prompt_eval_count":PROMPT,"eval_count":COUNT}`}, `{"message":{"content":"ab"},"done":true,"done_reason":FINISH,"prompt_eval_count":PROMPT,"eval_count":COUNT}`, ndjson, false, false, false, true},
+	"vllm completions":   {"vllm", "completions", []string{choice, lastOne, usage}, text, sse, true, true, true, false},
+	"vllm chat":          {"vllm", "chat", []string{delta, lastDelta, usage}, message, sse, false, true, false, false},
+	"vllm generate":      {"vllm", "generate", []string{choice, lastOne, usage}, text, sse, true, true, false, false},
+	"openai completions": {"openai", "completions", []string{choice, lastOne, usage}, text, sse, true, true, true, false},
+	"openai chat":        {"openai", "chat", []string{delta, lastDelta, usage}, message, sse, false, true, false, false},
+	"trtllm completions": {"trtllm", "completions", []string{choice, lastOne, usage}, text, sse, true, true, true, false},
+	"sglang chat":        {"sglang", "chat", []string{delta, lastDelta, usage}, message, sse, false, true, false, false},
+	"llamacpp chat": {"llamacpp", "chat", []string{delta, lastDelta, usage}, message, sse, false, true, false,
+		false},
+	"ollama completions": {"ollama", "completions", []string{choice, lastOne, usage}, text, sse, true, true, false,
+		false},
+	"sglang generate": {"sglang", "generate",
+		[]string{strings.NewReplacer(`"ab"`, `"a"`, "ID,6", "ID", `{"type":FINISH}`, "null", "COUNT", "1").Replace(native),
+			native}, native, sse, true, true, true, false},
+	"llamacpp completion": {"llamacpp", "", []string{`{"index":INDEX,"content":"a","tokens":[ID],"stop":false}`,
+		`{"index":INDEX,"content":"b","tokens":[6],"stop":true,"stop_type":"eos","tokens_evaluated":PROMPT,"tokens_predicted":COUNT}`}, slot, sse, true, true, true, false},
+	"ollama generate": {"ollama", "generate",
+		[]string{`{"response":"a","done":false}`, `{"response":"b","done":true,"done_reason":FINISH,"prompt_eval_count":PROMPT,"eval_count":COUNT}`}, `{"response":"ab","done":true,"done_reason":FINISH,"prompt_eval_count":PROMPT,"eval_count":COUNT}`, ndjson, false, false, false, true},
+	"ollama chat": {"ollama", "chat", []string{`{"message":{"content":"a"},"done":false}`,
+		`{"message":{"content":"b"},"done":true,"done_reason":FINISH,"prompt_eval_count":PROMPT,"eval_count":COUNT}`},
+		`{"message":{"content":"ab"},"done":true,"done_reason":FINISH,"prompt_eval_count":PROMPT,"eval_count":COUNT}`, ndjson,
+		false, false, false, true},
 }
 
 // usual are the values of a good answer.
@@ -76,11 +85,13 @@ func framed(kind string, docs ...string) string {
 }
 
 // reads gives what a body comes to: whole, and in pieces.
-func (w *grammar) reads(t *testing.T, stream bool, prompts int, kind, body string) (reason backends.Reason, detail string) {
+func (w *grammar) reads(t *testing.T, stream bool, prompts int, kind, body string) (reason backends.Reason,
+	detail string) {
 	t.Helper()
 	d, err := backends.Lookup(w.backend)
 	require.NoError(t, err)
-	c := &backends.Config{API: w.api, Stream: stream, KeepText: w.api != "generate" || !w.ids, Batch: prompts, Vocabulary: 100, Sampling: registry.Sampling{MaxTokens: 8}}
+	c := &backends.Config{API: w.api, Stream: stream, KeepText: w.api != "generate" || !w.ids, Batch: prompts,
+		Vocabulary: 100, Sampling: registry.Sampling{MaxTokens: 8}}
 	p, err := d.(wire).Protocol(c)
 	require.NoError(t, err)
 	answer := p.NewAnswer()
@@ -124,8 +135,8 @@ var complaints = map[string]string{
 	`{"error":"engine died","error":{"message":"once more"}}`: "once more",
 }
 
-// TestComplaintsFailAnAnswer puts each complaint into a good answer of each protocol: alone, in the middle of a stream that goes on, and
-// in batches. The answer without it is good.
+// TestComplaintsFailAnAnswer puts each complaint into a good answer of each protocol: alone, in the middle of a stream
+// that goes on, and in batches. The answer without it is good.
 func TestComplaintsFailAnAnswer(t *testing.T) {
 	for name, w := range grammars {
 		t.Run(name, func(t *testing.T) {
@@ -159,15 +170,19 @@ func TestComplaintsFailAnAnswer(t *testing.T) {
 					fails(false, 2, "application/json", doc)
 					fails(true, 2, w.kind, framed(w.kind, slices.Insert(slices.Clone(stream), 1, doc)...))
 				}
-				if strings.HasPrefix(doc, `{"error`) && !strings.Contains(doc, "choices") && !strings.Contains(doc, "_") { // beside an answer
+				// beside an answer
+				if strings.HasPrefix(doc, `{"error`) && !strings.Contains(doc, "choices") && !strings.Contains(doc, "_") {
 					fails(false, 0, "application/json", strings.TrimSuffix(doc, "}")+","+whole[1:])
-					fails(true, 0, w.kind, framed(w.kind, slices.Insert(slices.Clone(stream[1:]), 0, strings.TrimSuffix(doc, "}")+","+stream[0][1:])...))
+					fails(true, 0, w.kind, framed(w.kind, slices.Insert(slices.Clone(stream[1:]), 0,
+						strings.TrimSuffix(doc, "}")+","+stream[0][1:])...))
 				}
 			}
 			if w.kind == sse {
-				for _, event := range []string{"event: error\ndata: {\"message\":\"engine died\"}\n\n", "event: error\ndata: engine died\n\n", "error: engine died\n\n"} {
+				for _, event := range []string{"event: error\ndata: {\"message\":\"engine died\"}\n\n",
+					"event: error\ndata: engine died\n\n", "error: engine died\n\n"} {
 					body := framed(w.kind, stream[0])
-					body = strings.Replace(body, "data: [DONE]", event+"data: "+strings.Join(stream[1:], "\n\ndata: ")+"\n\ndata: [DONE]", 1)
+					body = strings.Replace(body, "data: [DONE]",
+						event+"data: "+strings.Join(stream[1:], "\n\ndata: ")+"\n\ndata: [DONE]", 1)
 					reason, detail := w.reads(t, true, 0, w.kind, body)
 					require.Equal(t, backends.FailServerErrorEvent, reason)
 					require.Contains(t, detail, "engine died")
@@ -186,7 +201,8 @@ var badValues = map[string][]string{
 	"FINISH": {"5", "true", "[]", `["stop"]`, `{"reason":"stop"}`},
 }
 
-// TestBadValuesFailAnAnswer writes each bad value into a good answer of each protocol, streamed and whole, and into batches.
+// TestBadValuesFailAnAnswer writes each bad value into a good answer of each protocol, streamed and whole, and into
+// batches.
 func TestBadValuesFailAnAnswer(t *testing.T) {
 	for name, w := range grammars {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +220,8 @@ func TestBadValuesFailAnAnswer(t *testing.T) {
 					fails := func(stream bool, prompts int, kind, body string) {
 						t.Helper()
 						reason, detail := w.reads(t, stream, prompts, kind, body)
-						require.Contains(t, []backends.Reason{backends.FailBadEvent, backends.FailBadJSON, backends.FailBatch}, reason, "%s\n%s", detail, body)
+						require.Contains(t, []backends.Reason{backends.FailBadEvent, backends.FailBadJSON, backends.FailBatch}, reason,
+							"%s\n%s", detail, body)
 						require.NotEmpty(t, detail)
 					}
 					fails(true, 0, w.kind, framed(w.kind, stream...))
@@ -256,7 +273,8 @@ func TestAnAnswerEndsOnce(t *testing.T) {
 				{append(ends("stop")[:2], put(w.stream[0], nil)), backends.FailBadEvent},
 			} {
 				if c.want == backends.FailBadEvent && len(c.docs) == 3 && w.backend == "sglang" && w.api == "generate" {
-					c.docs[2] = strings.NewReplacer("[5]", "[5,6,7]", `"completion_tokens":1`, `"completion_tokens":3`).Replace(c.docs[2])
+					c.docs[2] = strings.NewReplacer("[5]", "[5,6,7]", `"completion_tokens":1`,
+						`"completion_tokens":3`).Replace(c.docs[2])
 				}
 				docs := slices.DeleteFunc(c.docs, func(doc string) bool { return doc == "" })
 				reason, detail := w.reads(t, true, 0, w.kind, framed(w.kind, docs...))

@@ -29,9 +29,11 @@ func parseSocket(full string) (Endpoint, error) {
 	e := Endpoint{URL: full}
 	switch path := e.Socket(); {
 	case !strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/"):
-		return Endpoint{}, fmt.Errorf("the endpoint %q names no socket: write unix:// and its absolute path, such as unix:///run/server.sock", Cut(full, 200))
+		return Endpoint{}, fmt.Errorf("the endpoint %q names no socket: write unix:// and its absolute path, such as "+
+			"unix:///run/server.sock", Cut(full, 200))
 	case len(path) > longestSocket:
-		return Endpoint{}, fmt.Errorf("the endpoint %q has a path of %d bytes, and that of a socket can have %d", Cut(full, 200), len(path), longestSocket)
+		return Endpoint{}, fmt.Errorf("the endpoint %q has a path of %d bytes, and that of a socket can have %d",
+			Cut(full, 200), len(path), longestSocket)
 	}
 	return e, nil
 }
@@ -41,8 +43,8 @@ func badPort(text string) bool {
 	return text != "" && (err != nil || n == 0)
 }
 
-// ParseEndpoint reads a server's base URL: http or https, a host, and perhaps a path prefix; or a Unix socket. A missing
-// scheme means http.
+// ParseEndpoint reads a server's base URL: http or https, a host, and perhaps a path prefix; or a Unix socket. A
+// missing scheme means http.
 func ParseEndpoint(text string) (Endpoint, error) {
 	full := strings.TrimSpace(text)
 	if strings.HasPrefix(full, unixScheme) {
@@ -61,17 +63,21 @@ func ParseEndpoint(text string) (Endpoint, error) {
 	case u.Host == "" && u.Opaque == "" && u.Path == "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", Cut(text, 200))
 	case u.Scheme != "http" && u.Scheme != "https":
-		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http, https and unix are known", Cut(text, 200), u.Scheme)
+		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http, https and unix are known", Cut(text, 200),
+			u.Scheme)
 	case u.Hostname() == "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", Cut(text, 200))
 	case u.Hostname() == "http" || u.Hostname() == "https":
 		return Endpoint{}, fmt.Errorf("the endpoint %q lacks the colon behind its scheme", Cut(text, 200))
 	case badPort(u.Port()):
-		return Endpoint{}, fmt.Errorf("the endpoint %q has the port %s, and ports go from 1 to 65535", Cut(text, 200), u.Port())
+		return Endpoint{}, fmt.Errorf("the endpoint %q has the port %s, and ports go from 1 to 65535", Cut(text, 200),
+			u.Port())
 	case u.User != nil:
-		return Endpoint{}, fmt.Errorf("the endpoint for host %q carries a user name; keys are given with --api-key or --api-key-file", u.Host)
+		return Endpoint{}, fmt.Errorf("the endpoint for host %q carries a user name; keys are given with --api-key or "+
+			"--api-key-file", u.Host)
 	case u.RawQuery != "" || u.Fragment != "":
-		return Endpoint{}, fmt.Errorf("the endpoint %q has a query or fragment; give the base URL, such as http://host:8000", Cut(text, 200))
+		return Endpoint{}, fmt.Errorf("the endpoint %q has a query or fragment; give the base URL, such as http://host:8000",
+			Cut(text, 200))
 	}
 	for _, route := range routes {
 		full = strings.TrimSuffix(full, route)

@@ -22,7 +22,8 @@ func (lines) Open(*backends.Config) (backends.Backend, error) {
 	return nil, fmt.Errorf("nothing listens for lines")
 }
 
-func (lines) Probe(_ context.Context, e backends.Endpoint, c *backends.Config, _ *datasets.Sample, _ bool) (*backends.Probe, error) {
+func (lines) Probe(_ context.Context, e backends.Endpoint, c *backends.Config, _ *datasets.Sample,
+	_ bool) (*backends.Probe, error) {
 	return &backends.Probe{URL: e.URL, Models: []string{c.ServedModel}}, nil
 }
 

@@ -54,7 +54,8 @@ func refused(t *testing.T, c *wirecase.Case) {
 func refusedBy(t *testing.T, c *wirecase.Case, d backends.Driver, k *backends.Config) {
 	o, attempt := both(t, d, k, c.Response)
 	require.Equal(t, backends.Reason("http_"+strconv.Itoa(c.Status)), o.Reason)
-	require.Equal(t, string(c.Body[:min(len(c.Body), 1024)]), string(attempt.Body), "the record keeps what the server said")
+	require.Equal(t, string(c.Body[:min(len(c.Body), 1024)]), string(attempt.Body),
+		"the record keeps what the server said")
 	require.Zero(t, o.NTokens)
 	if c.Meant != nil {
 		said := c.Meant.Message
@@ -96,8 +97,8 @@ func checkMeaning(t *testing.T, o *backends.Outcome, attempt backends.Attempt, w
 	require.Equal(t, meant(o), o.Reason, attempt.Detail)
 }
 
-// meant is what has to become of an answer that ended well: tokens that are counted twice and differ, or that nobody has counted, are
-// none. Their number is never that of the events.
+// meant is what has to become of an answer that ended well: tokens that are counted twice and differ, or that nobody
+// has counted, are none. Their number is never that of the events.
 func meant(o *backends.Outcome) backends.Reason {
 	switch {
 	case len(o.Tokens) > 0 && o.UsageTokens >= 0 && len(o.Tokens) != o.UsageTokens:

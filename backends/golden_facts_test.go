@@ -19,8 +19,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-// facts serves one route as recorded and the others as given; routes that are in neither answer 404. The recorded length of a body
-// is left out: some transcripts were shortened.
+// facts serves one route as recorded and the others as given; routes that are in neither answer 404. The recorded
+// length of a body is left out: some transcripts were shortened.
 func facts(t *testing.T, c *wirecase.Case, others map[string]string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == c.Path && r.Method == c.Method {
@@ -114,7 +114,8 @@ func inFlight(t *testing.T, c *wirecase.Case) {
 		parser := expfmt.NewTextParser(model.UTF8Validation)
 		families, err := parser.TextToMetricFamilies(bytes.NewReader(append(bytes.Clone(c.Body), '\n')))
 		require.NoError(t, err)
-		for _, name := range []string{"vllm:num_requests_running", "vllm:num_requests_waiting", "llamacpp:requests_processing", "llamacpp:requests_deferred"} {
+		for _, name := range []string{"vllm:num_requests_running", "vllm:num_requests_waiting",
+			"llamacpp:requests_processing", "llamacpp:requests_deferred"} {
 			for _, m := range families[name].GetMetric() {
 				want += m.GetGauge().GetValue() + m.GetUntyped().GetValue()
 			}
@@ -153,7 +154,8 @@ func tokenized(t *testing.T, c *wirecase.Case) {
 func detokenized(t *testing.T, c *wirecase.Case) {
 	var body map[string]string
 	require.NoError(t, json.Unmarshal(c.Body, &body))
-	f, err := finder.Find(t.Context(), finder.Options{Server: &finder.Server{URL: facts(t, c, map[string]string{"/tokenize": `{"tokens":[5]}`})}})
+	f, err := finder.Find(t.Context(), finder.Options{Server: &finder.Server{URL: facts(t, c,
+		map[string]string{"/tokenize": `{"tokens":[5]}`})}})
 	require.NoError(t, err)
 	text, err := f.Decode(t.Context(), []int32{300, 301, 302}, false)
 	require.NoError(t, err)
@@ -164,7 +166,8 @@ func detokenized(t *testing.T, c *wirecase.Case) {
 // emptied tells a server to forget its prompts.
 func emptied(t *testing.T, c *wirecase.Case) {
 	d, _, _ := driverOf(t, c)
-	offered, err := d.(backends.CacheEmptier).EmptyCache(t.Context(), backends.Endpoint{URL: facts(t, c, nil)}, &backends.Config{})
+	offered, err := d.(backends.CacheEmptier).EmptyCache(t.Context(), backends.Endpoint{URL: facts(t, c, nil)},
+		&backends.Config{})
 	require.NoError(t, err)
 	require.True(t, offered)
 	if c.Meant.Success != nil {

@@ -20,8 +20,8 @@ import (
 	_ "github.com/mlperf-go/mlperf-go/backends/sglang"
 )
 
-// readings say for every route that a recorded case asks which part of the program reads the reply, and what has to come of it. A
-// case of a route that is not here fails TestGoldenEveryCase.
+// readings say for every route that a recorded case asks which part of the program reads the reply, and what has to
+// come of it. A case of a route that is not here fails TestGoldenEveryCase.
 var readings = map[string]func(*testing.T, *wirecase.Case){
 	"POST /v1/completions":        answered,
 	"POST /v1/chat/completions":   answered,
@@ -45,7 +45,8 @@ var readings = map[string]func(*testing.T, *wirecase.Case){
 	"POST /reset_prefix_cache":    emptied,
 }
 
-// TestGoldenEveryCase walks all replies of servers that were recorded or composed, and reads each with the program's own code.
+// TestGoldenEveryCase walks all replies of servers that were recorded or composed, and reads each with the program's
+// own code.
 func TestGoldenEveryCase(t *testing.T) {
 	all := wirecase.All(t)
 	for i := range all {
@@ -61,7 +62,8 @@ func TestGoldenEveryCase(t *testing.T) {
 }
 
 // servers are the drivers for the servers that the cases come from; the others speak vLLM's wire.
-var servers = []struct{ part, driver string }{{"sglang-", "sglang"}, {"trtllm-", "trtllm"}, {"llamacpp-", "llamacpp"}, {"ollama-", "ollama"}}
+var servers = []struct{ part, driver string }{{"sglang-", "sglang"}, {"trtllm-", "trtllm"}, {"llamacpp-", "llamacpp"},
+	{"ollama-", "ollama"}}
 
 // driverOf finds the driver for the server behind a case, and the API that asks the case's route.
 func driverOf(t *testing.T, c *wirecase.Case) (d backends.Driver, name, api string) {
@@ -98,7 +100,8 @@ func protocol(t require.TestingT, d backends.Driver, c *backends.Config) backend
 func config(c *wirecase.Case, name, api string) *backends.Config {
 	k := wiretest.Config()
 	k.API, k.KeepText, k.NeedIDs = api, name != "vllm" || api != "generate", false
-	k.Stream = c.Streams() || c.Path == "/api/generate" && !bytes.Contains(c.Request, []byte(`"stream"`)) // Ollama streams unless told not to
+	// Ollama streams unless told not to
+	k.Stream = c.Streams() || c.Path == "/api/generate" && !bytes.Contains(c.Request, []byte(`"stream"`))
 	k.IDsInLogprobs = c.NamesIDs()
 	k.Sampling.MaxTokens = c.MaxTokens()
 	return k
@@ -111,7 +114,10 @@ func both(t *testing.T, d backends.Driver, k *backends.Config, response []byte) 
 	var attempt backends.Attempt
 	for _, name := range []string{http1.Name, nethttp.Name} {
 		k.Endpoints = []backends.Endpoint{{URL: wiretest.Raw(t, pieces(response))}}
-		contract := wiretest.Contract{Open: func(k *backends.Config) (backends.Backend, error) { return client.Named(name, k, protocol(t, d, k)) }}
+		contract := wiretest.Contract{Open: func(k *backends.Config) (backends.Backend,
+			error) {
+			return client.Named(name, k, protocol(t, d, k))
+		}}
 		r := contract.Ask(t, k, 1)
 		got := r.Results[1]
 		if len(r.Attempts) > 0 {
@@ -127,7 +133,8 @@ func both(t *testing.T, d backends.Driver, k *backends.Config, response []byte) 
 
 // known are the parts of an outcome that the server decides.
 func known(o *backends.Outcome) []any {
-	return []any{o.Reason, append([]int32{}, o.Tokens...), string(o.Text), o.NTokens, o.TokenSource, o.UsageTokens, o.InputTokens, o.FinishReason}
+	return []any{o.Reason, append([]int32{}, o.Tokens...), string(o.Text), o.NTokens, o.TokenSource, o.UsageTokens,
+		o.InputTokens, o.FinishReason}
 }
 
 // pieces answers with the same bytes in writes of random length.

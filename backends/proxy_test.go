@@ -7,7 +7,8 @@ import (
 )
 
 func TestParseProxy(t *testing.T) {
-	for text, want := range map[string]string{"http://p:3128": "http://p:3128", "p:3128/": "http://p:3128", "https://[::1]:1": "https://[::1]:1"} {
+	for text, want := range map[string]string{"http://p:3128": "http://p:3128", "p:3128/": "http://p:3128",
+		"https://[::1]:1": "https://[::1]:1"} {
 		u, err := ParseProxy(text)
 		require.NoError(t, err)
 		require.Equal(t, want, u.String())
@@ -16,8 +17,10 @@ func TestParseProxy(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, none)
 	for text, want := range map[string]string{
-		"socks5://p:1": `has the scheme "socks5"`, "http://me:secret@p:1": "carries a user name", "http://me:secret@[p": "is no URL",
-		"http://:1": "is more or less", "http://p:0": "is more or less", "http://p/path": "is more or less", "p:1?q": "is more or less",
+		"socks5://p:1": `has the scheme "socks5"`, "http://me:secret@p:1": "carries a user name",
+		"http://me:secret@[p": "is no URL",
+		"http://:1":           "is more or less", "http://p:0": "is more or less", "http://p/path": "is more or less",
+		"p:1?q": "is more or less",
 	} {
 		_, err := ParseProxy(text)
 		require.ErrorContains(t, err, want)

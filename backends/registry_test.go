@@ -10,7 +10,8 @@ import (
 )
 
 func TestRegistry(t *testing.T) {
-	require.Equal(t, []string{"lines", "llamacpp", "ollama", "openai", "sglang", "sim", "trtllm", "vllm"}, backends.Names(), "lines is the example's")
+	require.Equal(t, []string{"lines", "llamacpp", "ollama", "openai", "sglang", "sim", "trtllm", "vllm"},
+		backends.Names(), "lines is the example's")
 	for _, name := range []string{"openai", "sim", "trtllm", "vllm"} {
 		d, err := backends.Lookup(name)
 		require.NoError(t, err)
@@ -18,7 +19,8 @@ func TestRegistry(t *testing.T) {
 	}
 	_, err := backends.Lookup("vlm")
 	require.EqualError(t, err, `backend "vlm" is not known: choose one of lines, llamacpp, ollama, openai, sglang, sim, trtllm, vllm`)
-	require.PanicsWithValue(t, `backends: the name "vllm" is registered twice`, func() { backends.Register("vllm", &openai.Driver{}) })
+	require.PanicsWithValue(t, `backends: the name "vllm" is registered twice`,
+		func() { backends.Register("vllm", &openai.Driver{}) })
 	require.Panics(t, func() { backends.Register("", &openai.Driver{}) })
 	require.Panics(t, func() { backends.Register("none", nil) })
 }

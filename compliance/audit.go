@@ -42,8 +42,8 @@ var makers = map[string]func(benchmark string) (Audit, bool){
 // Tests are the names of the tests, in their order.
 func Tests() []string { return []string{Test01, Test04, Test06, Test07, Test08, Test09} }
 
-// Find gives a test's audit for a benchmark by its checker name, such as models.Row.Name. A test that needs figures of the benchmark
-// (TEST01, TEST07, TEST09) is an error where the rules give none.
+// Find gives a test's audit for a benchmark by its checker name, such as models.Row.Name. A test that needs figures of
+// the benchmark (TEST01, TEST07, TEST09) is an error where the rules give none.
 func Find(test, benchmark string) (*Audit, error) {
 	settings, ok := makers[test]
 	if !ok {
@@ -51,7 +51,8 @@ func Find(test, benchmark string) (*Audit, error) {
 	}
 	a, ok := settings(benchmark)
 	if !ok {
-		return nil, fmt.Errorf("%s has no settings for the benchmark %q: the rules name none; `compliance` lists what each benchmark needs", test, benchmark)
+		return nil, fmt.Errorf("%s has no settings for the benchmark %q: the rules name none; `compliance` lists what each "+
+			"benchmark needs", test, benchmark)
 	}
 	a.Test, a.Benchmark = test, benchmark
 	return &a, nil
@@ -65,12 +66,14 @@ var (
 	performanceMode = Setting{"mode", "2", "a performance test, whatever the run asks for"}
 	seed            = Setting{"accuracy_log_rng_seed", accuracyLogSeed, "which answers are logged, the same for everybody"}
 	noDuration      = Setting{"min_duration", "0", "the number of queries alone ends the test"}
-	noEqualIssue    = Setting{"sample_concatenate_permutation", "0", "each sample as the data set has it, no equal-issue order"}
-	unique          = Setting{"performance_issue_unique", "1", "every sample once, none twice"}
+	noEqualIssue    = Setting{"sample_concatenate_permutation", "0",
+		"each sample as the data set has it, no equal-issue order"}
+	unique = Setting{"performance_issue_unique", "1", "every sample once, none twice"}
 )
 
 func logged(n int) Setting {
-	return Setting{"accuracy_log_sampling_target", strconv.Itoa(n), "how many answers are logged; more than are issued means all"}
+	return Setting{"accuracy_log_sampling_target", strconv.Itoa(n),
+		"how many answers are logged; more than are issued means all"}
 }
 
 func queries(n int) Setting {
@@ -92,7 +95,8 @@ func family(benchmark string) string {
 	return benchmark
 }
 
-// audit04 leaves out the query counts that the official file gives to single models: LoadGen never reads such lines (spec/compliance.md §1).
+// audit04 leaves out the query counts that the official file gives to single models: LoadGen never reads such lines
+// (spec/compliance.md §1).
 func audit04(string) (Audit, bool) {
 	return Audit{Settings: []Setting{
 		performanceMode,
@@ -116,7 +120,8 @@ func audit07(benchmark string) (Audit, bool) {
 	b, ok := test07[benchmark]
 	return Audit{
 		Settings: []Setting{performanceMode, seed, logged(b.samples), queries(b.samples), noDuration, unique, noEqualIssue,
-			{"test07_accuracy_threshold", pyrepr.Float(b.threshold), "lowest score in percent; LoadGen does not read it, the verification does"}},
+			{"test07_accuracy_threshold", pyrepr.Float(b.threshold),
+				"lowest score in percent; LoadGen does not read it, the verification does"}},
 		Records: b.samples, Distinct: true, Samples: b.samples, Threshold: b.threshold,
 	}, ok
 }
@@ -145,11 +150,12 @@ func audit09(benchmark string) (Audit, bool) {
 	}, ok
 }
 
-// rehearsalTokens is TEST09's smallest mean length in a rehearsal, whose answers are not the benchmark's: there is an answer at all.
+// rehearsalTokens is TEST09's smallest mean length in a rehearsal, whose answers are not the benchmark's: there is an
+// answer at all.
 const rehearsalTokens = 1
 
-// Over returns the audit for a data set of that many rows. Where each sample is asked once, a smaller set than the rules' has fewer answers
-// than they ask for: the audit is then a rehearsal.
+// Over returns the audit for a data set of that many rows. Where each sample is asked once, a smaller set than the
+// rules' has fewer answers than they ask for: the audit is then a rehearsal.
 func (a *Audit) Over(rows int) *Audit {
 	if !a.Distinct || rows >= a.Records {
 		return a

@@ -52,8 +52,10 @@ func TestConfigText(t *testing.T) {
 	a, err := Find(Test07, gptOSS.Name)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{
-		"mode": "2", "accuracy_log_rng_seed": "720381539243781796", "accuracy_log_sampling_target": "990", "min_query_count": "990",
-		"min_duration": "0", "performance_issue_unique": "1", "sample_concatenate_permutation": "0", "test07_accuracy_threshold": "60.698",
+		"mode": "2", "accuracy_log_rng_seed": "720381539243781796", "accuracy_log_sampling_target": "990",
+		"min_query_count": "990",
+		"min_duration":    "0", "performance_issue_unique": "1", "sample_concatenate_permutation": "0",
+		"test07_accuracy_threshold": "60.698",
 	}, settled(t, a, "Server"))
 	require.True(t, strings.HasPrefix(a.Config(), "# TEST07 of gpt-oss-120b. "))
 
@@ -61,7 +63,8 @@ func TestConfigText(t *testing.T) {
 	require.EqualError(t, err, `compliance test "TEST05" is unknown: take one of TEST01, TEST04, TEST06, TEST07, TEST08, TEST09`)
 }
 
-// What LoadGen is told and what is wanted of its logs, whole, as the official files have it (spec/compliance.md §3 to §7).
+// What LoadGen is told and what is wanted of its logs, whole, as the official files have it (spec/compliance.md §3 to
+// §7).
 func TestEveryAuditAsTheRulesHaveIt(t *testing.T) {
 	const seed = "720381539243781796"
 	type wanted struct {
@@ -83,28 +86,34 @@ func TestEveryAuditAsTheRulesHaveIt(t *testing.T) {
 		{Test01, "3d-unet-99", sampled("64"), wanted{}},
 		{Test01, "yolo-95", sampled("64"), wanted{}},
 		{Test01, "stable-diffusion-xl", sampled("128"), wanted{}},
-		{Test04, "resnet", map[string]string{"mode": "2", "performance_issue_unique": "0", "performance_issue_same": "1", "performance_issue_same_index": "3"}, wanted{}},
+		{Test04, "resnet", map[string]string{"mode": "2", "performance_issue_unique": "0", "performance_issue_same": "1",
+			"performance_issue_same_index": "3"}, wanted{}},
 		{Test06, "llama3.1-8b", map[string]string{
-			"mode": "2", "accuracy_log_rng_seed": seed, "accuracy_log_sampling_target": "100", "min_query_count": "100", "min_duration": "0", "sample_concatenate_permutation": "0",
+			"mode": "2", "accuracy_log_rng_seed": seed, "accuracy_log_sampling_target": "100", "min_query_count": "100",
+			"min_duration": "0", "sample_concatenate_permutation": "0",
 		}, wanted{Records: 100}},
 		{Test07, gptOSS.Name, map[string]string{
-			"mode": "2", "accuracy_log_rng_seed": seed, "accuracy_log_sampling_target": "990", "min_query_count": "990", "min_duration": "0",
+			"mode": "2", "accuracy_log_rng_seed": seed, "accuracy_log_sampling_target": "990", "min_query_count": "990",
+			"min_duration":             "0",
 			"performance_issue_unique": "1", "sample_concatenate_permutation": "0", "test07_accuracy_threshold": "60.698",
 		}, wanted{Records: 990, Samples: 990, Distinct: true, Threshold: 60.698}},
 		{Test08, "dlrm-v3", sampled("4096"), wanted{}},
 		{Test09, gptOSS.Name, map[string]string{
-			"mode": "2", "accuracy_log_rng_seed": seed, "accuracy_log_sampling_target": "10000", "min_query_count": "6396", "min_duration": "0", "performance_issue_unique": "1",
+			"mode": "2", "accuracy_log_rng_seed": seed, "accuracy_log_sampling_target": "10000", "min_query_count": "6396",
+			"min_duration": "0", "performance_issue_unique": "1",
 			"sample_concatenate_permutation": "0", "test09_min_output_tokens": "1150.38", "test09_max_output_tokens": "1406.02",
 		}, wanted{Records: 6396, Distinct: true, MinTokens: 1150.38, MaxTokens: 1406.02}},
 		{Test09, "e2e-rag-qna", map[string]string{
-			"mode": "2", "accuracy_log_rng_seed": seed, "accuracy_log_sampling_target": "10000", "min_query_count": "824", "min_duration": "0",
+			"mode": "2", "accuracy_log_rng_seed": seed, "accuracy_log_sampling_target": "10000", "min_query_count": "824",
+			"min_duration":                   "0",
 			"sample_concatenate_permutation": "0", "test09_min_output_tokens": "246.43", "test09_max_output_tokens": "301.19",
 		}, wanted{Records: 824, MinTokens: 246.43, MaxTokens: 301.19}},
 	} {
 		a, err := Find(c.test, c.benchmark)
 		require.NoError(t, err)
 		require.Equal(t, c.settings, settled(t, a, "Offline"), "%s of %s", c.test, c.benchmark)
-		require.Equal(t, c.want, wanted{a.Records, a.Samples, a.Distinct, a.Threshold, a.MinTokens, a.MaxTokens}, "%s of %s", c.test, c.benchmark)
+		require.Equal(t, c.want, wanted{a.Records, a.Samples, a.Distinct, a.Threshold, a.MinTokens, a.MaxTokens}, "%s of %s",
+			c.test, c.benchmark)
 		require.Equal(t, []any{c.test, c.benchmark, false}, []any{a.Test, a.Benchmark, a.Scaled})
 	}
 }
@@ -114,7 +123,8 @@ func TestScale(t *testing.T) {
 	require.NoError(t, err)
 	small := a.Scale(20)
 	require.Equal(t, "20", settled(t, small, "Offline")["min_query_count"])
-	require.Equal(t, []any{20, 990, true}, []any{small.Records, small.Samples, small.Scaled}, "fewer queries leave the data set as it is")
+	require.Equal(t, []any{20, 990, true}, []any{small.Records, small.Samples, small.Scaled},
+		"fewer queries leave the data set as it is")
 	require.Contains(t, small.Config(), "# a rehearsal: the audit asks for 990\n")
 	require.Equal(t, "990", settled(t, a, "Offline")["min_query_count"])
 	require.False(t, a.Scale(990).Scaled)
@@ -142,7 +152,8 @@ func TestOver(t *testing.T) {
 	a, err = Find(Test09, gptOSS.Name)
 	require.NoError(t, err)
 	small = a.Over(512)
-	require.Equal(t, []any{512, 0, true, 1.0}, []any{small.Records, small.Samples, small.Scaled, small.MinTokens}, "it has no data set of its own")
+	require.Equal(t, []any{512, 0, true, 1.0}, []any{small.Records, small.Samples, small.Scaled, small.MinTokens},
+		"it has no data set of its own")
 	a, err = Find(Test06, llama8b.Name)
 	require.NoError(t, err)
 	require.Same(t, a, a.Over(10), "samples may repeat")

@@ -10,7 +10,8 @@ const (
 	Test09 = "TEST09"
 )
 
-// lengthBounds are TEST09's, the reference's mean number of output tokens less and plus a tenth (spec/compliance.md §4).
+// lengthBounds are TEST09's, the reference's mean number of output tokens less and plus a tenth (spec/compliance.md
+// §4).
 type lengthBounds struct {
 	queries  int // 0 ends of the data set
 	unique   bool
@@ -32,7 +33,8 @@ var test07 = map[string]fullAccuracy{
 	"gpt-oss-120b": {samples: 990, threshold: 60.698},
 }
 
-// sampled01 is how many answers TEST01 logs; a benchmark of several targets stands under its name without them (spec/compliance.md §5).
+// sampled01 is how many answers TEST01 logs; a benchmark of several targets stands under its name without them
+// (spec/compliance.md §5).
 var sampled01 = map[string]int{
 	"bert": 4096, "dlrm": 4096, "dlrm-v2": 4096, "gptj": 4096, "resnet": 4096, "rgat": 4096, "rnnt": 4096, "whisper": 4096,
 	"pointpainting": 256, "retinanet": 256, "stable-diffusion-xl": 128, "3d-unet": 64, "yolo": 64, "wan-2.2-t2v-a14b": 50,

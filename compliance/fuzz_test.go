@@ -60,7 +60,8 @@ func FuzzParseThreshold(f *testing.F) {
 
 // No answer of a recommendation makes TEST08 end without a verdict or an explanation.
 func FuzzTEST08(f *testing.F) {
-	f.Add([]byte{0, 0, 128, 63, 0, 0, 160, 64, 205, 204, 76, 62}, []byte{0, 0, 128, 63, 0, 0, 160, 64, 205, 204, 76, 62, 0, 0, 0, 0, 0, 0, 128, 63, 0, 0, 128, 63})
+	f.Add([]byte{0, 0, 128, 63, 0, 0, 160, 64, 205, 204, 76, 62},
+		[]byte{0, 0, 128, 63, 0, 0, 160, 64, 205, 204, 76, 62, 0, 0, 0, 0, 0, 0, 128, 63, 0, 0, 128, 63})
 	f.Fuzz(func(t *testing.T, shown, reference []byte) {
 		l := &entropyLog{byQuery: map[query][]int{}}
 		if l.take(&mllog.AccuracyEntry{Data: shown}) != nil || l.reference(&mllog.AccuracyEntry{Data: reference}) != nil {
@@ -114,10 +115,12 @@ func TestFormsOfRecords(t *testing.T) {
 		var objects []string
 		want := rapid.SliceOfN(rapid.IntRange(0, 40), 1, 20).Draw(t, "lengths")
 		for i, n := range want {
-			objects = append(objects, fmt.Sprintf(`{"seq_id": %d, "qsl_idx": %d, "data": "%s", "note": "}]{\""}`, i, i, strings.Repeat("0A", n)))
+			objects = append(objects, fmt.Sprintf(`{"seq_id": %d, "qsl_idx": %d, "data": "%s", "note": "}]{\""}`, i, i,
+				strings.Repeat("0A", n)))
 		}
 		for _, text := range []string{
-			"[\n" + strings.Join(objects, ",\n") + "\n]\n", strings.Join(objects, "\n"), strings.Join(objects, " "), "[" + strings.Join(objects, ","),
+			"[\n" + strings.Join(objects, ",\n") + "\n]\n", strings.Join(objects, "\n"), strings.Join(objects, " "),
+			"[" + strings.Join(objects, ","),
 		} {
 			var got []int
 			if _, err := readRecords(strings.NewReader(text), func(r *record) error {
@@ -143,7 +146,8 @@ func bigLog(t testing.TB, megabytes int) string {
 		if i == 0 {
 			comma = ""
 		}
-		_, err = fmt.Fprintf(f, "%s{ \"seq_id\" : %d, \"qsl_idx\" : %d, \"data\" : \"%s\", \"token_data\" : \"00000000\", \"token_count\" : 8192 }", comma, i, i, answer)
+		_, err = fmt.Fprintf(f, "%s{ \"seq_id\" : %d, \"qsl_idx\" : %d, \"data\" : \"%s\", \"token_data\" : \"00000000\", "+
+			"\"token_count\" : 8192 }", comma, i, i, answer)
 		require.NoError(t, err)
 	}
 	_, err = f.WriteString("\n]\n")
@@ -161,7 +165,8 @@ func TestMemoryDoesNotGrowWithTheLog(t *testing.T) {
 	for _, test := range []string{Test06, Test09, Test07} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := Verify(test, Input{Compliance: dir, Scenario: models.Server, Row: gptOSS, MinTokens: ptr(1), MaxTokens: ptr(9000)})
+		_, err := Verify(test, Input{Compliance: dir, Scenario: models.Server, Row: gptOSS, MinTokens: ptr(1),
+			MaxTokens: ptr(9000)})
 		require.NoError(t, err)
 		runtime.ReadMemStats(&after)
 		// What is in use at once is below what the system gave.

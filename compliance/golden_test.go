@@ -32,8 +32,8 @@ type goldenCase struct {
 	} `json:"expect"`
 }
 
-// TestGoldenVerification compares every recorded run: the files in the output folder, the verify files byte for byte (the time of day aside),
-// and the verdict.
+// TestGoldenVerification compares every recorded run: the files in the output folder, the verify files byte for byte
+// (the time of day aside), and the verdict.
 func TestGoldenVerification(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(golden.Dir(t, "compliance"), "test*.json"))
 	require.NoError(t, err)
@@ -90,7 +90,8 @@ func (c *goldenCase) check(t *testing.T, test string) {
 	require.Equal(t, pass, r.Pass)
 	if !r.Pass {
 		require.False(t, r.OK())
-		require.True(t, slices.ContainsFunc(r.Strict, func(f Finding) bool { return f.Severity == Fatal }), "a failure has a finding")
+		require.True(t, slices.ContainsFunc(r.Strict, func(f Finding) bool { return f.Severity == Fatal }),
+			"a failure has a finding")
 	}
 }
 
@@ -135,7 +136,8 @@ func (c *goldenCase) input(t *testing.T, test string) Input {
 		in.Evaluator = c.Files[name]
 	}
 	if test == Test08 {
-		in.ReferenceAccuracy, in.Compliance = asLog(t, "ref", f.Lookup("r").Value.String()), asLog(t, "test", f.Lookup("t").Value.String())
+		in.ReferenceAccuracy, in.Compliance = asLog(t, "ref", f.Lookup("r").Value.String()),
+			asLog(t, "test", f.Lookup("t").Value.String())
 	}
 	return in
 }

@@ -23,13 +23,15 @@ func TestNoLinkIsReadAsALog(t *testing.T) {
 				folders := make([]string, 3)
 				for i := range folders {
 					folders[i] = folder(t, accuracyLog(hundred()), auditRun(asked, "Server"))
-					require.NoError(t, os.WriteFile(filepath.Join(folders[i], mllog.SummaryName), []byte("Scenario : Server\nCompleted samples per second : 1\nResult is : VALID\n"), 0o644))
+					require.NoError(t, os.WriteFile(filepath.Join(folders[i], mllog.SummaryName),
+						[]byte("Scenario : Server\nCompleted samples per second : 1\nResult is : VALID\n"), 0o644))
 				}
 				linked := filepath.Join(folders[which], name)
 				moved := filepath.Join(t.TempDir(), "moved")
 				require.NoError(t, os.Rename(linked, moved))
 				require.NoError(t, os.Symlink(moved, linked))
-				r, err := Verify(test, Input{Compliance: folders[0], ReferenceAccuracy: folders[1], ReferencePerformance: folders[2], Scenario: models.Server,
+				r, err := Verify(test, Input{Compliance: folders[0], ReferenceAccuracy: folders[1],
+					ReferencePerformance: folders[2], Scenario: models.Server,
 					Row: llama8b, Threshold: ptr(0), MinTokens: ptr(0), MaxTokens: ptr(9)})
 				if err != nil {
 					require.True(t, atomicfile.IsLink(err), "%v", err)
@@ -55,7 +57,8 @@ func TestNoLinkIsWrittenThrough(t *testing.T) {
 	in := Input{Compliance: folder(t, accuracyLog(hundred()), ""), Scenario: models.Server, Row: llama8b}
 	r, err := Verify(Test06, in)
 	require.NoError(t, err)
-	for _, link := range []string{"TEST06", "TEST06/accuracy", "TEST06/verify_accuracy.txt", "TEST06/accuracy/" + mllog.AccuracyName} {
+	for _, link := range []string{"TEST06", "TEST06/accuracy", "TEST06/verify_accuracy.txt",
+		"TEST06/accuracy/" + mllog.AccuracyName} {
 		out, outside := t.TempDir(), t.TempDir()
 		target := outside
 		if filepath.Ext(link) != "" {

@@ -18,23 +18,26 @@ type Need struct {
 
 // purposes say what each test is for; they are the reason for leaving it out elsewhere.
 var purposes = map[string]string{
-	Test01: "compares single answers with the accuracy run's, which needs a model that always answers the same; the rules name it for vision, graph, speech and recommendation models",
+	Test01: "compares single answers with the accuracy run's, which needs a model that always answers the same; the " +
+		"rules name it for vision, graph, speech and recommendation models",
 	Test04: "looks for cached answers; the rules name it for vision and diffusion models",
-	Test06: "checks end tokens, first tokens and token counts of language models whose accuracy and performance data sets are one",
+	Test06: "checks end tokens, first tokens and token counts of language models whose accuracy and performance data " +
+		"sets are one",
 	Test07: "scores a data set of its own under performance settings, where the accuracy and performance data sets differ",
 	Test08: "compares the entropy of recommendations; the rules name it for one recommendation model",
 	Test09: "checks the mean output length, where accuracy and performance run under different settings",
 }
 
-// Needs gives every test for a benchmark (its checker name) in a round, for one division. A needed test is due for every scenario that is
-// submitted. An unknown benchmark or round is an error.
+// Needs gives every test for a benchmark (its checker name) in a round, for one division. A needed test is due for
+// every scenario that is submitted. An unknown benchmark or round is an error.
 func Needs(benchmark, round, division string) ([]Need, error) {
 	r, err := rounds.Find(round)
 	if err != nil {
 		return nil, err
 	}
 	if known := Benchmarks(); !slices.Contains(known, benchmark) && !slices.Contains(known, family(benchmark)) {
-		return nil, fmt.Errorf("the benchmark %q is in no round: audits are known for %s", benchmark, strings.Join(known, ", "))
+		return nil, fmt.Errorf("the benchmark %q is in no round: audits are known for %s", benchmark,
+			strings.Join(known, ", "))
 	}
 	needs := make([]Need, 0, len(purposes))
 	for _, test := range Tests() {
@@ -73,15 +76,16 @@ func need(test, benchmark string, r *rounds.Round, division string) Need {
 	case named && strings.EqualFold(division, "open"):
 		n.Why = "the open division needs no audit"
 	case named:
-		n.Needed, n.Why = true, fmt.Sprintf("round %s names it for %s, in every submitted scenario: it %s", r.Name, benchmark, purposes[test])
+		n.Needed, n.Why = true, fmt.Sprintf("round %s names it for %s, in every submitted scenario: it %s", r.Name, benchmark,
+			purposes[test])
 	default:
 		n.Why = fmt.Sprintf("round %s does not name it for %s: it %s", r.Name, benchmark, purposes[test])
 	}
 	return n
 }
 
-// Benchmarks are the names for which audits are known: those of the rounds, and those of the registry that no round takes any more. A name
-// without an accuracy target stands for all of the benchmark's targets.
+// Benchmarks are the names for which audits are known: those of the rounds, and those of the registry that no round
+// takes any more. A name without an accuracy target stands for all of the benchmark's targets.
 func Benchmarks() []string {
 	var names, others []string
 	add := func(list *[]string, name string) {

@@ -27,8 +27,8 @@ type form struct {
 	truncated bool // the last record, or the closing bracket, is missing
 }
 
-// readRecords hands over every record of a JSON array, of objects one a line, or of objects behind one another. Unlike mllog.ReadAccuracy it
-// goes on after data that is no hex. Text outside of objects is an error.
+// readRecords hands over every record of a JSON array, of objects one a line, or of objects behind one another. Unlike
+// mllog.ReadAccuracy it goes on after data that is no hex. Text outside of objects is an error.
 func readRecords(r io.Reader, fn func(*record) error) (form, error) {
 	in := objectReader{r: bufio.NewReaderSize(r, 256<<10)}
 	var f form

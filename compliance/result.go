@@ -49,12 +49,13 @@ type Log struct {
 
 // Result is what became of an audit.
 type Result struct {
-	Test    string            `json:"test"`
-	Pass    bool              `json:"pass"` // the official script's verdict
-	Strict  []Finding         `json:"strict"`
-	Figures map[string]any    `json:"figures"` // the numbers that decided
-	Files   map[string]string `json:"-"`       // name in the test's folder → content; none where the official script gives up
-	Logs    []Log             `json:"-"`
+	Test    string         `json:"test"`
+	Pass    bool           `json:"pass"` // the official script's verdict
+	Strict  []Finding      `json:"strict"`
+	Figures map[string]any `json:"figures"` // the numbers that decided
+	// name in the test's folder → content; none where the official script gives up
+	Files map[string]string `json:"-"`
+	Logs  []Log             `json:"-"`
 
 	Rehearsal bool `json:"rehearsal,omitempty"` // the Audit was scaled: the verdict counts for nothing
 }
@@ -137,8 +138,9 @@ func logsOf(test, folder string) []Log {
 	return logs
 }
 
-// Write makes the test's folder, such as OUT/TEST06, below out, with the verify files and copies of the logs. A verification that came to no
-// verdict has nothing to write, which is an error. No link below out, and none in the place of a log, is followed.
+// Write makes the test's folder, such as OUT/TEST06, below out, with the verify files and copies of the logs. A
+// verification that came to no verdict has nothing to write, which is an error. No link below out, and none in the
+// place of a log, is followed.
 func (r *Result) Write(out string) error {
 	if len(r.Files) == 0 {
 		return fmt.Errorf("%s has no verdict to write below %s: %s", r.Test, out, r.broken())

@@ -27,33 +27,40 @@ func TestSpeedOfTEST01(t *testing.T) {
 		codes     string
 	}{
 		"server": {
-			performed("Server", "result_completed_samples_per_sec", 10, latency(5)), performed("Server", "result_completed_samples_per_sec", 11, latency(5)),
+			performed("Server", "result_completed_samples_per_sec", 10, latency(5)),
+			performed("Server", "result_completed_samples_per_sec", 11, latency(5)),
 			"Reference score = 10.0\nTest score = 11.0\nTEST PASS\n", "",
 		},
 		"server with another latency": {
-			performed("Server", "result_completed_samples_per_sec", 10, latency(5)), performed("Server", "result_completed_samples_per_sec", 10, latency(6)),
+			performed("Server", "result_completed_samples_per_sec", 10, latency(5)),
+			performed("Server", "result_completed_samples_per_sec", 10, latency(6)),
 			"TEST FAIL: Server target latency mismatch\n", "speed_differs",
 		},
 		"short latencies may differ more": {
-			performed("SingleStream", "early_stopping_latency_ss", 200000), performed("SingleStream", "early_stopping_latency_ss", 239999),
+			performed("SingleStream", "early_stopping_latency_ss", 200000),
+			performed("SingleStream", "early_stopping_latency_ss", 239999),
 			"TEST PASS\n", "",
 		},
 		"long ones may not": {
-			performed("MultiStream", "early_stopping_latency_ms", 1600001), performed("MultiStream", "early_stopping_latency_ms", 1900000),
+			performed("MultiStream", "early_stopping_latency_ms", 1600001),
+			performed("MultiStream", "early_stopping_latency_ms", 1900000),
 			"TEST FAIL: Test score invalid\n", "speed_differs",
 		},
-		"no score":      {performed("Offline", "result_samples_per_second", 1), performed("Offline", "other", 1), "", "log_broken"},
+		"no score": {performed("Offline", "result_samples_per_second", 1), performed("Offline", "other", 1), "",
+			"log_broken"},
 		"no scenario":   {performed("Offline", "result_samples_per_second", 1), "", "", "log_broken"},
 		"score is text": {performed("Offline", "result_samples_per_second", "x"), "", "", "log_broken"},
 		"no latency":    {performed("Server", "result_completed_samples_per_sec", 1), "", "", "log_broken"},
-		"an error":      {performed("Offline", "result_samples_per_second", 1, line("error_runtime", "x", true, false)), "", "", "log_broken"},
+		"an error": {performed("Offline", "result_samples_per_second", 1, line("error_runtime", "x", true, false)), "",
+			"", "log_broken"},
 		"a broken line": {performed("Offline", "result_samples_per_second", 1) + ":::MLLOG {\n", "", "", "log_broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one := "[{\"seq_id\" : 0, \"qsl_idx\" : 0, \"data\" : \"01\"}]"
 			in := Input{
-				Compliance: folder(t, one, c.test+"\n"), ReferenceAccuracy: folder(t, one, ""), ReferencePerformance: folder(t, "", c.ref),
-				Now: time.Date(2026, 3, 4, 5, 6, 7, 89e6, time.Local),
+				Compliance: folder(t, one, c.test+"\n"), ReferenceAccuracy: folder(t, one, ""),
+				ReferencePerformance: folder(t, "", c.ref),
+				Now:                  time.Date(2026, 3, 4, 5, 6, 7, 89e6, time.Local),
 			}
 			r, err := Verify(Test01, in)
 			require.NoError(t, err)
@@ -62,7 +69,8 @@ func TestSpeedOfTEST01(t *testing.T) {
 			require.True(t, strings.HasSuffix(text, c.end), text)
 			require.Equal(t, strings.Contains(c.end, "PASS"), r.Pass)
 			if c.end != "" {
-				require.Contains(t, text, "[2026-03-04 05:06:07,089 log_parser.py:72 INFO] Sucessfully loaded MLPerf log from "+in.Compliance+"/mlperf_log_detail.txt.\n")
+				require.Contains(t, text, "[2026-03-04 05:06:07,089 log_parser.py:72 INFO] Sucessfully loaded MLPerf log from "+
+					in.Compliance+"/mlperf_log_detail.txt.\n")
 			}
 			if c.codes != "" {
 				require.Contains(t, codes(r), c.codes)
@@ -82,14 +90,18 @@ func TestAnswersOfTEST01(t *testing.T) {
 		want      string // line of verify_accuracy.txt; empty: the official script gives up
 		codes     string
 	}{
-		"equal":               {record("1", "0102"), record("1", "0102"), "", "TEST PASS", ""},
-		"equal at first":      {record("1", "0102"), record("1", "0103"), "", "TEST PASS", "(answer_partly)"},
-		"both empty":          {record("1", ""), record("1", ""), "", "TEST PASS", ""},
-		"one empty":           {record("1", ""), record("1", "01"), "", "num_perf_log_data_mismatch = 1", "answer_differs"},
-		"two of one sample":   {record("1", "01") + record("1", "02"), record("1", "01"), "", "num_acc_log_data_mismatch = 1", "answer_differs"},
-		"logged twice":        {record("1", "01"), record("1", "01") + record("1", "02"), "", "num_perf_log_data_mismatch = 1", "answer_differs"},
-		"NaN is never equal":  {record("1", "0000C07F"), record("1", "0000C07F"), Float32, "num_perf_log_data_mismatch = 1", "answer_differs"},
-		"large int64":         {record("1", "0000000000002000"), record("1", "0100000000002000"), Int64, "num_perf_log_data_mismatch = 1", "answer_differs"},
+		"equal":          {record("1", "0102"), record("1", "0102"), "", "TEST PASS", ""},
+		"equal at first": {record("1", "0102"), record("1", "0103"), "", "TEST PASS", "(answer_partly)"},
+		"both empty":     {record("1", ""), record("1", ""), "", "TEST PASS", ""},
+		"one empty":      {record("1", ""), record("1", "01"), "", "num_perf_log_data_mismatch = 1", "answer_differs"},
+		"two of one sample": {record("1", "01") + record("1", "02"), record("1", "01"), "", "num_acc_log_data_mismatch = 1",
+			"answer_differs"},
+		"logged twice": {record("1", "01"), record("1", "01") + record("1", "02"), "",
+			"num_perf_log_data_mismatch = 1", "answer_differs"},
+		"NaN is never equal": {record("1", "0000C07F"), record("1", "0000C07F"), Float32, "num_perf_log_data_mismatch = 1",
+			"answer_differs"},
+		"large int64": {record("1", "0000000000002000"), record("1", "0100000000002000"), Int64,
+			"num_perf_log_data_mismatch = 1", "answer_differs"},
 		"int16":               {record("1", "0100FFFF"), record("1", "0100"), Int16, "TEST PASS", "(answer_partly)"},
 		"none":                {record("1", "01"), "", "", "TEST FAIL", "no_records"},
 		"not whole":           {record("1", "0102"), record("1", "0102"), Int32, "", codeBroken},
@@ -98,7 +110,8 @@ func TestAnswersOfTEST01(t *testing.T) {
 		"no text":             {record("1", "77"), strings.Replace(record("1", "77"), `"77"`, "77", 1), "", "", codeBroken},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := Input{Compliance: folder(t, "["+c.test+"]", good), ReferenceAccuracy: folder(t, "["+c.ref+"]", ""), ReferencePerformance: folder(t, "", good), Type: c.dtype}
+			in := Input{Compliance: folder(t, "["+c.test+"]", good), ReferenceAccuracy: folder(t, "["+c.ref+"]", ""),
+				ReferencePerformance: folder(t, "", good), Type: c.dtype}
 			r, err := Verify(Test01, in)
 			require.NoError(t, err)
 			require.Contains(t, r.Files["verify_accuracy.txt"], c.want)
@@ -116,12 +129,21 @@ func TestSummariesOfTEST04(t *testing.T) {
 		text      string // empty: the official script gives up
 		want      string // part of the finding
 	}{
-		"errors are told":     {good, good + "2 ERRORS encountered. See detailed log.\n", "Verifying performance.\nWARNING: 2 ERROR reported in test results\nreference score = 100\ntest score = 100\nTEST PASS\n", ""},
-		"reference invalid":   {strings.Replace(good, "VALID", "INVALID", 1), good, "Verifying performance.\nTEST FAIL: Reference results are invalid\n", "LoadGen calls the run invalid"},
-		"no score":            {"Scenario : Offline\n", good, "Verifying performance.\nreference score = 0\ntest score = 100\nTEST FAIL: Test score invalid\n", "answers may come from a cache"},
-		"multistream":         {"Scenario : MultiStream\nEarly stopping 99.0th percentile estimate: 1e9\n", "Scenario : MultiStream\nper query, Early stopping 99th percentile estimate: 900000000\n", "Verifying performance.\nreference score = 1.0\ntest score = 1.1111111111111112\nTEST PASS\n", ""},
-		"latency of 0":        {"Scenario : SingleStream\nEarly stopping 90th percentile estimate: 0\n", good, "", `line 2: the latency "0" gives no rate`},
-		"score is no number":  {good, strings.Replace(good, "100", "fast", 1), "", `a score can not be read: "fast" is no number`},
+		"errors are told": {good, good + "2 ERRORS encountered. See detailed log.\n",
+			"Verifying performance.\nWARNING: 2 ERROR reported in test results\nreference score = 100\ntest score = 100\nTEST " +
+				"PASS\n", ""},
+		"reference invalid": {strings.Replace(good, "VALID", "INVALID", 1), good,
+			"Verifying performance.\nTEST FAIL: Reference results are invalid\n", "LoadGen calls the run invalid"},
+		"no score": {"Scenario : Offline\n", good,
+			"Verifying performance.\nreference score = 0\ntest score = 100\nTEST FAIL: Test score invalid\n",
+			"answers may come from a cache"},
+		"multistream": {"Scenario : MultiStream\nEarly stopping 99.0th percentile estimate: 1e9\n",
+			"Scenario : MultiStream\nper query, Early stopping 99th percentile estimate: 900000000\n",
+			"Verifying performance.\nreference score = 1.0\ntest score = 1.1111111111111112\nTEST PASS\n", ""},
+		"latency of 0": {"Scenario : SingleStream\nEarly stopping 90th percentile estimate: 0\n", good, "",
+			`line 2: the latency "0" gives no rate`},
+		"score is no number": {good, strings.Replace(good, "100", "fast", 1), "",
+			`a score can not be read: "fast" is no number`},
 		"scenario is missing": {"Scenario\n", good, "", `line 1: "Scenario" has no value`},
 		"one endless line":    {strings.Repeat("x", maxSummary), good, "", "token too long"},
 	} {
@@ -146,12 +168,13 @@ func TestBrokenAnswersOfTEST08(t *testing.T) {
 		reference = "0000803F0000A040CDCC4C3E0000803F0000803F0000803F"
 	)
 	for name, c := range map[string]struct{ shown, reference, want string }{
-		"cut value":        {shown + "00", reference, "no whole number of float32 elements"},
-		"no query":         {"0000803F", reference, "time step and query are two"},
-		"NaN as a name":    {"0000C07F0000A040", reference, "NaN stands where a whole number is expected"},
-		"empty reference":  {shown, "", "record 1: it is empty"},
-		"other candidates": {shown, strings.TrimSuffix(reference, "0000803F") + "00000040", "it has 6 values, and 2 candidates take 9"},
-		"more shown":       {shown + shown, reference, "(1, 5) has 1 candidates, and 4 in the audit's run"},
+		"cut value":       {shown + "00", reference, "no whole number of float32 elements"},
+		"no query":        {"0000803F", reference, "time step and query are two"},
+		"NaN as a name":   {"0000C07F0000A040", reference, "NaN stands where a whole number is expected"},
+		"empty reference": {shown, "", "record 1: it is empty"},
+		"other candidates": {shown, strings.TrimSuffix(reference, "0000803F") + "00000040",
+			"it has 6 values, and 2 candidates take 9"},
+		"more shown": {shown + shown, reference, "(1, 5) has 1 candidates, and 4 in the audit's run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := func(data string) string { return folder(t, `[{"seq_id" : 0, "qsl_idx" : 0, "data" : "`+data+`"}]`, "") }
@@ -188,7 +211,8 @@ func TestThresholds(t *testing.T) {
 		require.True(t, found)
 		require.Equal(t, want, v, text)
 	}
-	for _, text := range []string{"", key + " = 1", "*." + key + " = 1", "*.*.other = 1", "*.*." + key, "#*.*." + key + " = 1"} {
+	for _, text := range []string{"", key + " = 1", "*." + key + " = 1", "*.*.other = 1", "*.*." + key,
+		"#*.*." + key + " = 1"} {
 		_, found, err := parseThreshold(strings.NewReader(text), key, true)
 		require.NoError(t, err)
 		require.False(t, found, text)

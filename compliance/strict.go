@@ -13,8 +13,9 @@ import (
 type generalCheck int
 
 const (
-	strictErrors   generalCheck = 1 << iota // an error that LoadGen logged is fatal, since the submission check looks at this log
-	detailOptional                          // a submission does not carry this test's detail log
+	// an error that LoadGen logged is fatal, since the submission check looks at this log
+	strictErrors   generalCheck = 1 << iota
+	detailOptional              // a submission does not carry this test's detail log
 )
 
 // detail is what verification needs of a detail log.
@@ -80,13 +81,15 @@ func (d *detail) take(e *mllog.Entry) {
 // general is what every audit's run must show in its detail log: that it was this audit, and of this scenario.
 func (a *audit) general(how generalCheck) {
 	if a.out.Rehearsal {
-		a.out.add(Warning, "rehearsal", "", "the audit was scaled to %d queries, fewer than %s asks for: its verdict counts for nothing", a.asked.Records, a.out.Test)
+		a.out.add(Warning, "rehearsal", "", "the audit was scaled to %d queries, fewer than %s asks for: its verdict "+
+			"counts for nothing", a.asked.Records, a.out.Test)
 	}
 	path := a.log(mllog.DetailName)
 	d, err := a.readDetail(path)
 	switch {
 	case err != nil && unreadable(err):
-		a.out.add(severity(how&detailOptional == 0), "detail_missing", path, "without the detail log nothing shows that the audit's settings were in force: %v", err)
+		a.out.add(severity(how&detailOptional == 0), "detail_missing", path,
+			"without the detail log nothing shows that the audit's settings were in force: %v", err)
 		return
 	case err != nil:
 		a.out.add(Fatal, "detail_broken", path, "%v", err)
@@ -94,10 +97,12 @@ func (a *audit) general(how generalCheck) {
 	}
 	a.checkWhole(d)
 	if !d.marked {
-		a.out.add(Fatal, "audit_config_unused", path, "LoadGen does not say that it took an audit.config: give the run the audit's file with --audit-config")
+		a.out.add(Fatal, "audit_config_unused", path,
+			"LoadGen does not say that it took an audit.config: give the run the audit's file with --audit-config")
 	}
 	if d.errors > 0 {
-		a.out.add(severity(how&strictErrors != 0), "loadgen_errors", path, "LoadGen logged %d errors, the first: %.200s", d.errors, d.error)
+		a.out.add(severity(how&strictErrors != 0), "loadgen_errors", path, "LoadGen logged %d errors, the first: %.200s",
+			d.errors, d.error)
 	}
 	a.expect(d, "effective_test_mode", "PerformanceOnly", "test_mode")
 	if a.Scenario != "" {
@@ -120,7 +125,8 @@ func (a *audit) checkWhole(d *detail) {
 	case d.log.Truncated:
 		a.out.add(Fatal, "detail_broken", d.path, "the last line is not finished: the run was cut off")
 	case d.log.Broken > 0:
-		a.out.add(Fatal, "detail_broken", d.path, "%d lines can not be read, the first is line %d", d.log.Broken, d.log.FirstBroken)
+		a.out.add(Fatal, "detail_broken", d.path, "%d lines can not be read, the first is line %d", d.log.Broken,
+			d.log.FirstBroken)
 	}
 }
 
@@ -138,8 +144,8 @@ func (a *audit) expect(d *detail, key, want, code string) {
 	}
 }
 
-// loggedAs are the settings whose name in the detail log is another than in the file. LoadGen logs what was requested after it has
-// read the audit.config; what is effective may be adapted to the scenario.
+// loggedAs are the settings whose name in the detail log is another than in the file. LoadGen logs what was requested
+// after it has read the audit.config; what is effective may be adapted to the scenario.
 var loggedAs = map[string]string{"min_duration": "requested_min_duration_ms", "mode": ""}
 
 func (a *audit) checkSettings(d *detail) {
@@ -180,7 +186,8 @@ func (s *samples) take(a *audit, path string, seq, sample int64) {
 		return
 	}
 	if _, twice := s.sequences[seq]; twice {
-		a.out.add(Fatal, "sequence_repeated", path, "record %d has the seq_id %d of an earlier one; LoadGen gives each once", s.records, seq)
+		a.out.add(Fatal, "sequence_repeated", path, "record %d has the seq_id %d of an earlier one; LoadGen gives each once",
+			s.records, seq)
 	}
 	if len(s.sequences) < maxSeen {
 		s.sequences[seq] = struct{}{}
@@ -224,7 +231,8 @@ func (s *samples) check(a *audit, path string) {
 	}
 	switch {
 	case a.asked != nil && a.asked.Distinct && len(s.distinct) < min(s.records, maxSeen):
-		a.out.add(Fatal, "samples_repeated", path, "%d records are of %d samples; the audit wants each sample once", s.records, len(s.distinct))
+		a.out.add(Fatal, "samples_repeated", path, "%d records are of %d samples; the audit wants each sample once",
+			s.records, len(s.distinct))
 	case a.out.Test != Test04 && s.records > 1 && len(s.distinct) == 1:
 		a.out.add(Fatal, "samples_repeated", path, "all %d records are of one sample", s.records)
 	}

@@ -92,7 +92,8 @@ func codes(r *Result) string {
 func hundred() []entry {
 	var entries []entry
 	for i := range test06Queries {
-		entries = append(entries, entry{sample: 7 * i, tokens: []int32{int32(100 + i), 200, 128009}, first: []int32{int32(100 + i)}})
+		entries = append(entries, entry{sample: 7 * i, tokens: []int32{int32(100 + i), 200, 128009},
+			first: []int32{int32(100 + i)}})
 	}
 	return entries
 }
@@ -107,32 +108,59 @@ func TestStrictTEST06(t *testing.T) {
 		pass   bool
 		codes  string
 	}{
-		"good":                     {pass: true},
-		"no record":                {change: func([]entry) []entry { return nil }, pass: true, codes: "no_records"},
-		"few":                      {change: func(e []entry) []entry { return e[:99] }, pass: true, codes: "few_records"},
-		"one sample":               {change: func(e []entry) []entry { return each(e, func(x *entry) { x.sample = 3 }) }, pass: true, codes: "samples_repeated"},
-		"sample beyond the set":    {change: one(func(x *entry) { x.sample = 13368 }), pass: true, codes: "sample_unknown"},
-		"two of the model's end":   {change: one(func(x *entry) { x.tokens = []int32{150, 128001, 128009} }), pass: true, codes: "eos_repeated"},
-		"end tokens alone":         {change: one(func(x *entry) { x.tokens, x.first = []int32{128009, 128009}, []int32{128009} }), pass: true, codes: "eos_repeated"},
-		"end token inside":         {change: one(func(x *entry) { x.tokens = []int32{150, 128009, 5} }), pass: true, codes: "(eos_inside)"},
-		"id 2 twice":               {change: one(func(x *entry) { x.tokens = []int32{150, 2, 2} }), codes: "eos_official"},
-		"id 2 twice, option given": {change: one(func(x *entry) { x.tokens = []int32{150, 2, 2} }), option: "128001", pass: true},
-		"no token id":              {change: one(func(x *entry) { x.tokens = []int32{150, 128256} }), pass: true, codes: "token_range"},
-		"negative token id":        {change: one(func(x *entry) { x.tokens = []int32{150, -1} }), pass: true, codes: "token_range"},
-		"empty answer":             {change: one(func(x *entry) { x.tokens, x.first = nil, nil }), pass: true, codes: "empty_output first_token_missing"},
-		"no first token":           {change: one(func(x *entry) { x.first = nil }), pass: true, codes: "first_token_missing"},
-		"other first token":        {change: one(func(x *entry) { x.first = []int32{9} }), codes: "first_token_differs"},
-		"more first tokens":        {change: one(func(x *entry) { x.first = append(slices.Clone(x.tokens), 1) }), pass: true, codes: "first_token_differs"},
-		"count":                    {change: one(func(x *entry) { x.count = 17 }), codes: "token_count"},
-		"no detail log":            {detail: func(string) string { return "" }, pass: true, codes: "(detail_missing)"},
-		"an error of many words":   {detail: func(s string) string { return s + line("error_runtime", strings.Repeat("x", 2*maxValue), true, false) }, pass: true, codes: "(loadgen_errors)"},
-		"no audit":                 {detail: func(s string) string { return strings.Replace(s, mllog.AuditTaken, "Nothing", 1) }, pass: true, codes: "audit_config_unused"},
-		"accuracy mode":            {detail: func(s string) string { return strings.Replace(s, "PerformanceOnly", "AccuracyOnly", 1) }, pass: true, codes: "test_mode"},
-		"other scenario":           {detail: func(s string) string { return strings.Replace(s, "Server", "Offline", 1) }, pass: true, codes: "scenario_differs"},
-		"other seed":               {detail: func(s string) string { return strings.Replace(s, accuracyLogSeed, "1", 1) }, pass: true, codes: "setting_accuracy_log_rng_seed"},
-		"error in the log":         {detail: func(s string) string { return s + line("error_runtime", "one token", true, false) }, pass: true, codes: "(loadgen_errors)"},
-		"cut detail log":           {detail: func(s string) string { return s[:len(s)-9] }, pass: true, codes: "detail_broken"},
-		"foreign detail log":       {detail: func(string) string { return "hello\n" }, pass: true, codes: "audit_config_unused detail_broken"},
+		"good":      {pass: true},
+		"no record": {change: func([]entry) []entry { return nil }, pass: true, codes: "no_records"},
+		"few":       {change: func(e []entry) []entry { return e[:99] }, pass: true, codes: "few_records"},
+		"one sample": {change: func(e []entry) []entry { return each(e, func(x *entry) { x.sample = 3 }) },
+			pass: true, codes: "samples_repeated"},
+		"sample beyond the set": {change: one(func(x *entry) { x.sample = 13368 }), pass: true, codes: "sample_unknown"},
+		"two of the model's end": {change: one(func(x *entry) { x.tokens = []int32{150, 128001, 128009} }), pass: true,
+			codes: "eos_repeated"},
+		"end tokens alone": {change: one(func(x *entry) {
+			x.tokens, x.first = []int32{128009, 128009},
+				[]int32{128009}
+		}), pass: true, codes: "eos_repeated"},
+		"end token inside": {change: one(func(x *entry) { x.tokens = []int32{150, 128009, 5} }), pass: true,
+			codes: "(eos_inside)"},
+		"id 2 twice": {change: one(func(x *entry) { x.tokens = []int32{150, 2, 2} }), codes: "eos_official"},
+		"id 2 twice, option given": {change: one(func(x *entry) { x.tokens = []int32{150, 2, 2} }), option: "128001",
+			pass: true},
+		"no token id": {change: one(func(x *entry) { x.tokens = []int32{150, 128256} }), pass: true,
+			codes: "token_range"},
+		"negative token id": {change: one(func(x *entry) { x.tokens = []int32{150, -1} }), pass: true,
+			codes: "token_range"},
+		"empty answer": {change: one(func(x *entry) { x.tokens, x.first = nil, nil }), pass: true,
+			codes: "empty_output first_token_missing"},
+		"no first token":    {change: one(func(x *entry) { x.first = nil }), pass: true, codes: "first_token_missing"},
+		"other first token": {change: one(func(x *entry) { x.first = []int32{9} }), codes: "first_token_differs"},
+		"more first tokens": {change: one(func(x *entry) { x.first = append(slices.Clone(x.tokens), 1) }), pass: true,
+			codes: "first_token_differs"},
+		"count":         {change: one(func(x *entry) { x.count = 17 }), codes: "token_count"},
+		"no detail log": {detail: func(string) string { return "" }, pass: true, codes: "(detail_missing)"},
+		"an error of many words": {detail: func(s string) string {
+			return s + line("error_runtime",
+				strings.Repeat("x", 2*maxValue), true, false)
+		}, pass: true, codes: "(loadgen_errors)"},
+		"no audit": {detail: func(s string) string {
+			return strings.Replace(s, mllog.AuditTaken, "Nothing",
+				1)
+		}, pass: true, codes: "audit_config_unused"},
+		"accuracy mode": {detail: func(s string) string {
+			return strings.Replace(s, "PerformanceOnly",
+				"AccuracyOnly", 1)
+		}, pass: true, codes: "test_mode"},
+		"other scenario": {detail: func(s string) string { return strings.Replace(s, "Server", "Offline", 1) },
+			pass: true, codes: "scenario_differs"},
+		"other seed": {detail: func(s string) string { return strings.Replace(s, accuracyLogSeed, "1", 1) },
+			pass: true, codes: "setting_accuracy_log_rng_seed"},
+		"error in the log": {detail: func(s string) string {
+			return s + line("error_runtime", "one token", true,
+				false)
+		}, pass: true, codes: "(loadgen_errors)"},
+		"cut detail log": {detail: func(s string) string { return s[:len(s)-9] }, pass: true,
+			codes: "detail_broken"},
+		"foreign detail log": {detail: func(string) string { return "hello\n" }, pass: true,
+			codes: "audit_config_unused detail_broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			entries, detail := hundred(), auditRun(asked, "Server")
@@ -142,7 +170,8 @@ func TestStrictTEST06(t *testing.T) {
 			if c.detail != nil {
 				detail = c.detail(detail)
 			}
-			in := Input{Compliance: folder(t, accuracyLog(entries), detail), Scenario: models.Interactive, Row: llama8b, EOSOption: c.option}
+			in := Input{Compliance: folder(t, accuracyLog(entries), detail), Scenario: models.Interactive, Row: llama8b,
+				EOSOption: c.option}
 			r, err := Verify(Test06, in)
 			require.NoError(t, err)
 			require.Equal(t, c.codes, codes(r), "%+v", r.Strict)
@@ -171,12 +200,14 @@ func one(change func(*entry)) func([]entry) []entry {
 func TestBrokenAccuracyLogsFailWithTheirPlace(t *testing.T) {
 	good := accuracyLog(hundred())
 	for name, c := range map[string]struct{ text, want string }{
-		"cut":           {good[:len(good)/2], "without its closing bracket: the run was cut off"},
-		"empty":         {"", "ends after record 0"},
-		"no list":       {"hello", "'h' stands where the opening [ is expected"},
-		"bad hex":       {strings.Replace(good, `"64000000C8`, `"6Z000000C8`, 1), "record 1: its data is not hexadecimal"},
-		"odd size":      {strings.Replace(good, `"64000000C8000000`, `"64000000C80000`, 1), "record 1 has 11 bytes, which are no whole number of int32 elements"},
-		"no count":      {strings.Replace(good, `, "token_count" : 3`, "", 1), "record 1 has no token_count: the run was made without token latencies"},
+		"cut":     {good[:len(good)/2], "without its closing bracket: the run was cut off"},
+		"empty":   {"", "ends after record 0"},
+		"no list": {"hello", "'h' stands where the opening [ is expected"},
+		"bad hex": {strings.Replace(good, `"64000000C8`, `"6Z000000C8`, 1), "record 1: its data is not hexadecimal"},
+		"odd size": {strings.Replace(good, `"64000000C8000000`, `"64000000C80000`, 1),
+			"record 1 has 11 bytes, which are no whole number of int32 elements"},
+		"no count": {strings.Replace(good, `, "token_count" : 3`, "", 1),
+			"record 1 has no token_count: the run was made without token latencies"},
 		"unknown field": {strings.Replace(good, `"qsl_idx"`, `"idx"`, 1), `record 1: it has the unknown field "idx"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +228,8 @@ func TestADifferenceBeforeABrokenRecordIsAVerdict(t *testing.T) {
 	text := strings.Replace(accuracyLog(entries), `"67000000C8000000`, `"67000000C80000`, 1)
 	r, err := Verify(Test06, Input{Compliance: folder(t, text, ""), Scenario: models.Server})
 	require.NoError(t, err)
-	require.Equal(t, "First token check pass: False\nEOS check pass: False\nSample length check pass: False\nTEST06 verification failed\n", r.Files["verify_accuracy.txt"])
+	require.Equal(t, "First token check pass: False\nEOS check pass: False\nSample length check pass: False\nTEST06 "+
+		"verification failed\n", r.Files["verify_accuracy.txt"])
 }
 
 func TestInputsThatAreMissing(t *testing.T) {
@@ -230,30 +262,51 @@ func TestStrictTEST07AndTEST09(t *testing.T) {
 		pass   bool
 		codes  string
 	}{
-		"TEST07 good":           {test: Test07, pass: true},
-		"TEST07 repeated":       {test: Test07, log: func(e []entry) []entry { e[3].sample = 4; return e }, pass: true, codes: "samples_repeated"},
-		"TEST07 fewer":          {test: Test07, log: func(e []entry) []entry { return e[:989] }, pass: true, codes: "few_records"},
-		"TEST07 lower target":   {test: Test07, change: func(in *Input) { in.Threshold = ptr(50.0) }, pass: true, codes: "threshold_weakened"},
-		"TEST07 below":          {test: Test07, change: func(in *Input) { in.Evaluator = "'exact_match': 3 TEST PASS" }, codes: "accuracy_below_target pass_printed"},
-		"TEST07 no score":       {test: Test07, change: func(in *Input) { in.Evaluator = "" }, codes: "score_missing"},
-		"TEST07 two points":     {test: Test07, change: func(in *Input) { in.Evaluator = "'exact_match': 1.2.3" }, codes: "score_missing"},
-		"TEST07 own expression": {test: Test07, change: func(in *Input) { in.Evaluator, in.ScoreMatch = "score=61", `score=(\d+)` }, pass: true},
-		"TEST07 two empty":      {test: Test07, log: func(e []entry) []entry { e[5].tokens, e[6].tokens = nil, nil; return e }, pass: true, codes: "empty_output"},
-		"TEST07 one byte":       {test: Test07, log: func(e []entry) []entry { e[5].tokens = []int32{0}; return e }, pass: true},
+		"TEST07 good": {test: Test07, pass: true},
+		"TEST07 repeated": {test: Test07, log: func(e []entry) []entry { e[3].sample = 4; return e }, pass: true,
+			codes: "samples_repeated"},
+		"TEST07 fewer": {test: Test07, log: func(e []entry) []entry { return e[:989] }, pass: true,
+			codes: "few_records"},
+		"TEST07 lower target": {test: Test07, change: func(in *Input) { in.Threshold = ptr(50.0) }, pass: true,
+			codes: "threshold_weakened"},
+		"TEST07 below": {test: Test07, change: func(in *Input) { in.Evaluator = "'exact_match': 3 TEST PASS" },
+			codes: "accuracy_below_target pass_printed"},
+		"TEST07 no score": {test: Test07, change: func(in *Input) { in.Evaluator = "" }, codes: "score_missing"},
+		"TEST07 two points": {test: Test07, change: func(in *Input) { in.Evaluator = "'exact_match': 1.2.3" },
+			codes: "score_missing"},
+		"TEST07 own expression": {test: Test07, change: func(in *Input) {
+			in.Evaluator, in.ScoreMatch = "score=61",
+				`score=(\d+)`
+		}, pass: true},
+		"TEST07 two empty": {test: Test07, log: func(e []entry) []entry {
+			e[5].tokens, e[6].tokens = nil, nil
+			return e
+		}, pass: true, codes: "empty_output"},
+		"TEST07 one byte": {test: Test07, log: func(e []entry) []entry { e[5].tokens = []int32{0}; return e },
+			pass: true},
 		"TEST07 no detail log": {test: Test07, change: func(in *Input) {
 			require.NoError(t, os.Remove(filepath.Join(in.Compliance, mllog.DetailName)))
 		}, pass: true, codes: "detail_missing"},
-		"TEST07 no group": {test: Test07, change: func(in *Input) { in.Evaluator, in.ScoreMatch = "score=61", `score=\d+` }, codes: "score_missing"},
-		"TEST09 good":     {test: Test09, pass: true},
+		"TEST07 no group": {test: Test07, change: func(in *Input) { in.Evaluator, in.ScoreMatch = "score=61", `score=\d+` },
+			codes: "score_missing"},
+		"TEST09 good": {test: Test09, pass: true},
 		"TEST09 scaled": {test: Test09, change: func(in *Input) {
 			a, _ := Find(Test09, gptOSS.Name)
 			in.Audit = a.Scale(10)
-		}, log: func(e []entry) []entry { return e[:10] }, pass: true, codes: "(rehearsal) setting_min_query_count setting_test09_min_output_tokens"},
-		"TEST09 empty":        {test: Test09, log: func(e []entry) []entry { e[5].tokens = nil; return e }, pass: true, codes: "empty_output"},
-		"TEST09 text":         {test: Test09, log: func(e []entry) []entry { e[5].tokens[3] = 0x6c6c6548; return e }, pass: true, codes: "token_range"},
-		"TEST09 count":        {test: Test09, log: func(e []entry) []entry { e[5].count = 3; return e }, pass: true, codes: "token_count"},
-		"TEST09 wider bounds": {test: Test09, change: func(in *Input) { in.MaxTokens = ptr(9999.0) }, pass: true, codes: "threshold_weakened"},
-		"TEST09 too short":    {test: Test09, log: func(e []entry) []entry { return each(e, func(x *entry) { x.tokens = x.tokens[:1149] }) }, codes: "output_length"},
+		}, log: func(e []entry) []entry { return e[:10] }, pass: true,
+			codes: "(rehearsal) setting_min_query_count setting_test09_min_output_tokens"},
+		"TEST09 empty": {test: Test09, log: func(e []entry) []entry { e[5].tokens = nil; return e }, pass: true,
+			codes: "empty_output"},
+		"TEST09 text": {test: Test09, log: func(e []entry) []entry { e[5].tokens[3] = 0x6c6c6548; return e },
+			pass: true, codes: "token_range"},
+		"TEST09 count": {test: Test09, log: func(e []entry) []entry { e[5].count = 3; return e }, pass: true,
+			codes: "token_count"},
+		"TEST09 wider bounds": {test: Test09, change: func(in *Input) { in.MaxTokens = ptr(9999.0) }, pass: true,
+			codes: "threshold_weakened"},
+		"TEST09 too short": {test: Test09, log: func(e []entry) []entry {
+			return each(e,
+				func(x *entry) { x.tokens = x.tokens[:1149] })
+		}, codes: "output_length"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked, err := Find(c.test, gptOSS.Name)
@@ -270,7 +323,8 @@ func TestStrictTEST07AndTEST09(t *testing.T) {
 			if c.log != nil {
 				entries = c.log(entries)
 			}
-			in := Input{Compliance: folder(t, accuracyLog(entries), auditRun(asked, "Server")), Scenario: models.Server, Row: gptOSS, Audit: asked,
+			in := Input{Compliance: folder(t, accuracyLog(entries), auditRun(asked, "Server")), Scenario: models.Server,
+				Row: gptOSS, Audit: asked,
 				Evaluator: "{'exact_match': 60.698}"}
 			if c.change != nil {
 				c.change(&in)
@@ -313,7 +367,8 @@ func TestGoldenAuditSettings(t *testing.T) {
 					b.WriteString(line(e.Key, e.Value, false, e.IsWarning))
 				}
 			}
-			in := Input{Compliance: folder(t, "[\n]\n", b.String()), Scenario: models.Scenario(c.scenario), Row: mustRow(c.model)}
+			in := Input{Compliance: folder(t, "[\n]\n", b.String()), Scenario: models.Scenario(c.scenario),
+				Row: mustRow(c.model)}
 			r, err := Verify(c.test, in)
 			if c.test == Test09 {
 				require.NoError(t, err)
@@ -389,12 +444,14 @@ func TestToleranceOfTEST08(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &file))
 	for _, c := range file.Cases {
 		in := Input{Compliance: folder(t, c.Files["perf.json"], ""), ReferenceAccuracy: folder(t, c.Files["acc.json"], "")}
-		for tolerance, line := range map[float64]string{0: "tolerance = 0.00%", 0.6: "tolerance = 60.00%", -1: "tolerance = -100.00%"} {
+		for tolerance, line := range map[float64]string{0: "tolerance = 0.00%", 0.6: "tolerance = 60.00%",
+			-1: "tolerance = -100.00%"} {
 			in.Tolerance = &tolerance
 			r, err := Verify(Test08, in)
 			require.NoError(t, err)
 			require.Contains(t, r.Files["verify_accuracy.txt"], line)
-			require.Equal(t, c.Name != "unmatched" && tolerance >= 0 && (c.Name == "ok" || tolerance > 0.598410), r.Pass, "%s, %v", c.Name, tolerance)
+			require.Equal(t, c.Name != "unmatched" && tolerance >= 0 && (c.Name == "ok" || tolerance > 0.598410), r.Pass,
+				"%s, %v", c.Name, tolerance)
 			require.Equal(t, tolerance > officialTolerance, strings.Contains(codes(r), "threshold_weakened"))
 		}
 	}

@@ -120,7 +120,8 @@ func (l *answerLog) compare(e *mllog.AccuracyEntry) error {
 	case k.size == 0 && ref.size == 0:
 	case k.size == 0 || ref.size == 0 || !l.Type.equal(k.head[:], ref.head[:]):
 		l.differ++
-		l.out.add(Fatal, "answer_differs", l.log(mllog.AccuracyName), "sample %d (record %d) has another answer than in the accuracy run", e.QSLIdx, e.Record)
+		l.out.add(Fatal, "answer_differs", l.log(mllog.AccuracyName),
+			"sample %d (record %d) has another answer than in the accuracy run", e.QSLIdx, e.Record)
 	case k != ref:
 		l.partly++
 	}
@@ -129,13 +130,16 @@ func (l *answerLog) compare(e *mllog.AccuracyEntry) error {
 
 func (l *answerLog) text(pass bool) string {
 	var b strings.Builder
-	b.WriteString("Verifying accuracy. This might take a while...\nReading accuracy mode results...\nReading performance mode results...\n")
+	b.WriteString("Verifying accuracy. This might take a while...\nReading accuracy mode results...\nReading " +
+		"performance mode results...\n")
 	for _, n := range []struct {
 		name string
 		n    int
 	}{
-		{"num_acc_log_entries", l.entries}, {"num_acc_log_duplicate_keys", l.duplicates}, {"num_acc_log_data_mismatch", l.duplicatesDiffer},
-		{"num_perf_log_entries", l.logged}, {"num_perf_log_qsl_idx_match", l.matched}, {"num_perf_log_data_mismatch", l.differ},
+		{"num_acc_log_entries", l.entries}, {"num_acc_log_duplicate_keys", l.duplicates},
+		{"num_acc_log_data_mismatch", l.duplicatesDiffer},
+		{"num_perf_log_entries", l.logged}, {"num_perf_log_qsl_idx_match", l.matched},
+		{"num_perf_log_data_mismatch", l.differ},
 		{"num_missing_qsl_idxs", l.missing},
 	} {
 		fmt.Fprintf(&b, "%s = %d\n", n.name, n.n)
@@ -160,10 +164,12 @@ func (l *answerLog) strict() {
 		l.out.add(Fatal, "sample_unknown", path, "%d logged samples are not in the accuracy run", l.missing)
 	}
 	if l.duplicatesDiffer > 0 {
-		l.out.add(Fatal, "answer_differs", joined(l.ReferenceAccuracy, mllog.AccuracyName), "%d samples have two different answers in the accuracy run", l.duplicatesDiffer)
+		l.out.add(Fatal, "answer_differs", joined(l.ReferenceAccuracy, mllog.AccuracyName),
+			"%d samples have two different answers in the accuracy run", l.duplicatesDiffer)
 	}
 	if l.partly > 0 {
-		l.out.add(Warning, "answer_partly", path, "%d answers equal the accuracy run's in their first %s element alone, which is all that the official script compares", l.partly, l.Type)
+		l.out.add(Warning, "answer_partly", path, "%d answers equal the accuracy run's in their first %s element alone, "+
+			"which is all that the official script compares", l.partly, l.Type)
 	}
 }
 
@@ -249,7 +255,8 @@ func (a *audit) speed01() (pass bool, err error) {
 
 // logLine is a line of the official log reader, at the given local time.
 func logLine(at time.Time, path string) string {
-	return fmt.Sprintf("[%s log_parser.py:72 INFO] Sucessfully loaded MLPerf log from %s.\n", strings.Replace(at.Format("2006-01-02 15:04:05.000"), ".", ",", 1), path)
+	return fmt.Sprintf("[%s log_parser.py:72 INFO] Sucessfully loaded MLPerf log from %s.\n",
+		strings.Replace(at.Format("2006-01-02 15:04:05.000"), ".", ",", 1), path)
 }
 
 func compareScores(ref, test score) (text string, pass bool) {

@@ -80,12 +80,14 @@ func (a *audit) judge04(name, text string, ref, test summaryScore) error {
 		a.out.giveUp(path, fmt.Errorf("a score can not be read: %w", err))
 		return nil
 	}
-	// The script takes the rate for a latency here, so that the wider bound counts for almost every system of one query at a time.
+	// The script takes the rate for a latency here, so that the wider bound counts for almost every system of one query at
+	// a time.
 	a.out.Pass = t < r*(1+tolerance(ref.scenario, r))
 	verdict := "TEST PASS\n"
 	if !a.out.Pass {
 		verdict = "TEST FAIL: Test score invalid\n"
-		a.out.add(Fatal, "too_fast", path, "with one sample alone the score is %s, against %s with all: answers may come from a cache", test.score, ref.score)
+		a.out.add(Fatal, "too_fast", path, "with one sample alone the score is %s, against %s with all: answers may come "+
+			"from a cache", test.score, ref.score)
 	}
 	a.out.Files[name] = text + "reference score = " + ref.score + "\ntest score = " + test.score + "\n" + verdict
 	a.out.figure("reference_score", r)

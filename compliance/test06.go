@@ -13,8 +13,9 @@ import (
 // officialEOS is the end token that the official script looks for when it is given none.
 const officialEOS = 2
 
-// OfficialEOSOption is the option -e that the official script should be given for a benchmark: none where its default is right. With the
-// option its end token check passes always, since it compares numbers with text; without it, it takes id 2 of any model for an end token.
+// OfficialEOSOption is the option -e that the official script should be given for a benchmark: none where its default
+// is right. With the option its end token check passes always, since it compares numbers with text; without it, it
+// takes id 2 of any model for an end token.
 func OfficialEOSOption(row *models.Row) string {
 	if len(row.EOS) == 0 || slices.Contains(row.EOS, officialEOS) {
 		return ""
@@ -30,7 +31,8 @@ type tokenLog struct {
 	samples *samples
 
 	first, eos, length bool
-	miscounted, halved int   // records whose token_count is another than the answer's length; of these, those in which it is half of it
+	// records whose token_count is another than the answer's length; of these, those in which it is half of it
+	miscounted, halved int
 	died               error // where the official script gives up
 }
 
@@ -59,7 +61,8 @@ func (t *tokenLog) judge(err error) {
 	}
 	t.samples.check(t.audit, t.path)
 	if t.size == sizes[Int32] && t.miscounted > 0 && t.halved == t.miscounted {
-		t.out.explain("token_count", t.path, "; every count that differs is half of the answer's length: with --dtype int64 the answers are read as 64-bit tokens")
+		t.out.explain("token_count", t.path, "; every count that differs is half of the answer's length: with --dtype "+
+			"int64 the answers are read as 64-bit tokens")
 	}
 	if err != nil {
 		t.out.giveUp(t.path, err)
@@ -72,9 +75,9 @@ func (t *tokenLog) judge(err error) {
 // test06Types are the encodings of different size that the official script can be told, its default first.
 var test06Types = []DType{Int32, Int64, Int16}
 
-// ReadTest06 reads the accuracy log that a submission carries for TEST06, under each encoding that its text may have been written with,
-// and returns the reading of the first that passes, or of the default. The end token of the official script is not looked for, because the
-// option that it was given is in no file. name is what findings call the log.
+// ReadTest06 reads the accuracy log that a submission carries for TEST06, under each encoding that its text may have
+// been written with, and returns the reading of the first that passes, or of the default. The end token of the official
+// script is not looked for, because the option that it was given is in no file. name is what findings call the log.
 func ReadTest06(log io.Reader, name string, scenario models.Scenario, row *models.Row) (*Result, DType) {
 	asked, _ := audit06("")
 	var readings []*tokenLog
@@ -112,7 +115,8 @@ func (t *tokenLog) text() string {
 	if t.out.Pass {
 		end = "complete"
 	}
-	return fmt.Sprintf("First token check pass: %s\nEOS check pass: %s\nSample length check pass: %s\nTEST06 verification %s\n",
+	return fmt.Sprintf("First token check pass: %s\nEOS check pass: %s\nSample length check pass: %s\nTEST06 "+
+		"verification %s\n",
 		first, pyBool(t.eos), pyBool(t.length), end)
 }
 
@@ -138,13 +142,15 @@ func (t *tokenLog) take(e *mllog.AccuracyEntry) error {
 		if int64(tokens) == 2*e.TokenCount {
 			t.halved++
 		}
-		t.out.add(Fatal, "token_count", t.path, "record %d says %d tokens and its answer has %d", e.Record, e.TokenCount, tokens)
+		t.out.add(Fatal, "token_count", t.path, "record %d says %d tokens and its answer has %d", e.Record, e.TokenCount,
+			tokens)
 	}
 	t.strictTokens(e, tokens)
 	return nil
 }
 
-// die is remembered while the official length check still runs: it ends at its first difference, and so never sees what comes later.
+// die is remembered while the official length check still runs: it ends at its first difference, and so never sees what
+// comes later.
 func (t *tokenLog) die(err error) {
 	if t.died == nil && t.length {
 		t.died = err
@@ -158,15 +164,16 @@ func (t *tokenLog) firstFails() {
 	}
 }
 
-// takeEnd fails on two end tokens in a row at the end, the very first token left out. An id given by option is text to the official
-// script, which no token equals.
+// takeEnd fails on two end tokens in a row at the end, the very first token left out. An id given by option is text to
+// the official script, which no token equals.
 func (t *tokenLog) takeEnd(e *mllog.AccuracyEntry) {
 	if t.EOSOption != "" {
 		return
 	}
 	if n := t.trailing(e.Data[min(t.size, len(e.Data)):], func(id float64) bool { return id == officialEOS }); n >= 2 {
 		t.eos = false
-		t.out.add(Fatal, "eos_official", t.path, "record %d ends with %d tokens of id %d, which the official script takes for the end token", e.Record, n, officialEOS)
+		t.out.add(Fatal, "eos_official", t.path, "record %d ends with %d tokens of id %d, which the official script takes "+
+			"for the end token", e.Record, n, officialEOS)
 	}
 }
 
@@ -182,14 +189,16 @@ func (t *tokenLog) trailing(data []byte, is func(id float64) bool) int {
 func (t *tokenLog) takeFirst(e *mllog.AccuracyEntry) {
 	switch {
 	case len(e.TokenData) == 0:
-		t.out.add(Fatal, "first_token_missing", t.path, "record %d has no first token to compare, which %s needs", e.Record, t.Scenario)
+		t.out.add(Fatal, "first_token_missing", t.path, "record %d has no first token to compare, which %s needs", e.Record,
+			t.Scenario)
 		if e.TokenData == nil {
 			t.first = false
 		}
 		return
 	case len(e.TokenData)%t.size != 0:
 		t.first = false
-		t.out.add(Fatal, "record_broken", t.path, "record %d has %d bytes of first tokens, which are no whole number of %s elements", e.Record, len(e.TokenData), t.Type)
+		t.out.add(Fatal, "record_broken", t.path, "record %d has %d bytes of first tokens, which are no whole number of %s "+
+			"elements", e.Record, len(e.TokenData), t.Type)
 		return
 	case len(e.TokenData) > len(e.Data):
 		t.out.add(Fatal, "first_token_differs", t.path, "record %d reports more first tokens than its answer has", e.Record)
@@ -197,7 +206,8 @@ func (t *tokenLog) takeFirst(e *mllog.AccuracyEntry) {
 	for at := 0; at < min(len(e.Data), len(e.TokenData)); at += t.size {
 		if !t.Type.equal(e.Data[at:at+t.size], e.TokenData[at:at+t.size]) {
 			t.first = false
-			t.out.add(Fatal, "first_token_differs", t.path, "record %d was reported with another token %d than its answer has", e.Record, at/t.size)
+			t.out.add(Fatal, "first_token_differs", t.path, "record %d was reported with another token %d than its answer has",
+				e.Record, at/t.size)
 			return
 		}
 	}
@@ -214,7 +224,8 @@ func (t *tokenLog) strictTokens(e *mllog.AccuracyEntry, tokens int) {
 	}
 	n := t.trailing(e.Data, t.isEOS)
 	if n >= 2 {
-		t.out.add(Fatal, "eos_repeated", t.path, "record %d ends with %d end tokens of %s; one is allowed", e.Record, n, t.Row.Name)
+		t.out.add(Fatal, "eos_repeated", t.path, "record %d ends with %d end tokens of %s; one is allowed", e.Record, n,
+			t.Row.Name)
 	}
 	inside := 0
 	for at := 0; at < len(e.Data)-n*t.size; at += t.size {
@@ -223,12 +234,14 @@ func (t *tokenLog) strictTokens(e *mllog.AccuracyEntry, tokens int) {
 			inside++
 		}
 		if id < 0 || t.Row.Vocabulary > 0 && id >= float64(t.Row.Vocabulary) {
-			t.out.add(Fatal, "token_range", t.path, "record %d has %v where a token id below %d is expected: is the answer encoded as %s?", e.Record, id, t.Row.Vocabulary, t.Type)
+			t.out.add(Fatal, "token_range", t.path, "record %d has %v where a token id below %d is expected: is the answer "+
+				"encoded as %s?", e.Record, id, t.Row.Vocabulary, t.Type)
 			break
 		}
 	}
 	if inside > 0 {
-		t.out.add(Warning, "eos_inside", t.path, "record %d goes on after an end token of %s, so its length counts more than the answer", e.Record, t.Row.Name)
+		t.out.add(Warning, "eos_inside", t.path, "record %d goes on after an end token of %s, so its length counts more "+
+			"than the answer", e.Record, t.Row.Name)
 	}
 }
 

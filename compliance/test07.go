@@ -35,7 +35,8 @@ func (a *audit) test07() error {
 	printed := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(a.Evaluator)
 	a.judge07(printed, expression, threshold.value)
 	if rules != 0 && threshold.value < rules {
-		a.out.add(Fatal, "threshold_weakened", a.AuditFile, "the threshold is %s (%s) and the rules ask for %s", pyrepr.Float(threshold.value), threshold.from, pyrepr.Float(rules))
+		a.out.add(Fatal, "threshold_weakened", a.AuditFile, "the threshold is %s (%s) and the rules ask for %s",
+			pyrepr.Float(threshold.value), threshold.from, pyrepr.Float(rules))
 	}
 	return a.samples07()
 }
@@ -51,15 +52,18 @@ func (a *audit) judge07(printed string, expression *regexp.Regexp, threshold flo
 		a.out.Pass = score >= threshold
 		a.out.figure("score", score)
 		a.out.figure("threshold", threshold)
-		fmt.Fprintf(&b, "Accuracy score: %s\nAccuracy threshold: %s\nAccuracy check pass: %s\n", pyrepr.Float(score), pyrepr.Float(threshold), pyBool(a.out.Pass))
+		fmt.Fprintf(&b, "Accuracy score: %s\nAccuracy threshold: %s\nAccuracy check pass: %s\n", pyrepr.Float(score),
+			pyrepr.Float(threshold), pyBool(a.out.Pass))
 		if !a.out.Pass {
-			a.out.add(Fatal, "accuracy_below_target", "", "the score is %s and %s is needed", pyrepr.Float(score), pyrepr.Float(threshold))
+			a.out.add(Fatal, "accuracy_below_target", "", "the score is %s and %s is needed", pyrepr.Float(score),
+				pyrepr.Float(threshold))
 		}
 	}
 	b.WriteString(verdict(a.out.Pass) + "\n")
 	a.out.Files["verify_accuracy.txt"] = b.String()
 	if !a.out.Pass && strings.Contains(printed, "TEST PASS") {
-		a.out.add(Fatal, "pass_printed", "", "the evaluation itself printed TEST PASS, for which the submission checker looks anywhere in the file")
+		a.out.add(Fatal, "pass_printed", "", "the evaluation itself printed TEST PASS, for which the submission checker "+
+			"looks anywhere in the file")
 	}
 }
 

@@ -20,7 +20,8 @@ type query struct{ step, query int64 }
 
 func (q query) String() string { return fmt.Sprintf("(%d, %d)", q.step, q.query) }
 
-// shownAnswer is one answer of the audit's run. Its entropies are known once the accuracy run's answer of the same query was read.
+// shownAnswer is one answer of the audit's run. Its entropies are known once the accuracy run's answer of the same
+// query was read.
 type shownAnswer struct {
 	query       query
 	predictions []float32
@@ -28,7 +29,8 @@ type shownAnswer struct {
 	ref, test   float64
 }
 
-// entropyLog keeps the audit's few answers and goes through the many of the accuracy run, so that neither log has to fit into memory.
+// entropyLog keeps the audit's few answers and goes through the many of the accuracy run, so that neither log has to
+// fit into memory.
 type entropyLog struct {
 	shown   []shownAnswer
 	byQuery map[query][]int
@@ -141,7 +143,8 @@ func (l *entropyLog) reference(e *mllog.AccuracyEntry) error {
 
 func (a *audit) judge08(l *entropyLog, share float64) {
 	var b strings.Builder
-	b.WriteString("Verifying accuracy. This might take a while...\nReading accuracy mode results...\nReading performance mode results...\n")
+	b.WriteString("Verifying accuracy. This might take a while...\nReading accuracy mode results...\nReading " +
+		"performance mode results...\n")
 	matched, differ := 0, 0
 	for i := range l.shown {
 		s := &l.shown[i]
@@ -157,13 +160,15 @@ func (a *audit) judge08(l *entropyLog, share float64) {
 	}
 	unmatched := len(l.shown) - matched
 	a.out.Pass = differ == 0 && matched > 0 && unmatched == 0
-	fmt.Fprintf(&b, "\nnum_acc_log_entries = %d\nnum_perf_log_entries = %d\nnum_matched = %d\nnum_unmatched = %d\nnum_ne_mismatch = %d\ntolerance = %.2f%%\n",
+	fmt.Fprintf(&b, "\nnum_acc_log_entries = %d\nnum_perf_log_entries = %d\nnum_matched = %d\nnum_unmatched = "+
+		"%d\nnum_ne_mismatch = %d\ntolerance = %.2f%%\n",
 		l.entries, len(l.shown), matched, unmatched, differ, share*100)
 	b.WriteString("\n" + verdict(a.out.Pass) + "\nTEST08 verification complete\n")
 	a.out.Files["verify_accuracy.txt"] = b.String()
 	a.out.Figures["records"], a.out.Figures["matched"], a.out.Figures["mismatches"] = len(l.shown), matched, differ
 	if matched == 0 || unmatched > 0 {
-		a.out.add(Fatal, "sample_unknown", joined(a.Compliance, mllog.AccuracyName), "%d of %d answers are not in the accuracy run", unmatched, len(l.shown))
+		a.out.add(Fatal, "sample_unknown", joined(a.Compliance, mllog.AccuracyName),
+			"%d of %d answers are not in the accuracy run", unmatched, len(l.shown))
 	}
 	if share > officialTolerance {
 		a.out.add(Fatal, "threshold_weakened", "", "the tolerance is %v and the rules have %v", share, officialTolerance)
@@ -192,7 +197,8 @@ func clip(f float32) float32 { return min(max(f, float32(edge)), float32(1-edge)
 
 func ln(f float32) float32 { return float32(math.Log(float64(f))) }
 
-// entropy is the normalised entropy of predictions, in single precision up to the sums and in double after them, as the official one is.
+// entropy is the normalised entropy of predictions, in single precision up to the sums and in double after them, as the
+// official one is.
 func entropy(predictions, labels, weights []float32) float64 {
 	cross, weighted := make([]float32, len(labels)), make([]float32, len(labels))
 	for i, w := range weights {
@@ -213,8 +219,8 @@ func entropy(predictions, labels, weights []float32) float64 {
 	return float64(-pairwise(cross)) / (baseline * float64(total))
 }
 
-// pairwise adds in the order in which the official script's library does, so that the last digits agree: eight sums side by side up to
-// 128 elements, halves of those above.
+// pairwise adds in the order in which the official script's library does, so that the last digits agree: eight sums
+// side by side up to 128 elements, halves of those above.
 func pairwise(v []float32) float32 {
 	const lanes, block = 8, 128
 	switch n := len(v); {

@@ -68,11 +68,13 @@ func (a *audit) test09() error {
 	a.out.figure("min_output_tokens", low.value)
 	a.out.figure("max_output_tokens", high.value)
 	if !a.out.Pass {
-		a.out.add(Fatal, "output_length", a.log(mllog.AccuracyName), "the mean output is %.2f tokens, outside of %s to %s", mean, pyrepr.Float(low.value), pyrepr.Float(high.value))
+		a.out.add(Fatal, "output_length", a.log(mllog.AccuracyName), "the mean output is %.2f tokens, outside of %s to %s",
+			mean, pyrepr.Float(low.value), pyrepr.Float(high.value))
 	}
 	if rules.MinTokens > 0 && (low.value < rules.MinTokens || high.value > rules.MaxTokens) {
 		a.out.add(Fatal, "threshold_weakened", a.AuditFile, "the bounds are %s (%s) and %s (%s); the rules have %s and %s",
-			pyrepr.Float(low.value), low.from, pyrepr.Float(high.value), high.from, pyrepr.Float(rules.MinTokens), pyrepr.Float(rules.MaxTokens))
+			pyrepr.Float(low.value), low.from, pyrepr.Float(high.value), high.from, pyrepr.Float(rules.MinTokens),
+			pyrepr.Float(rules.MaxTokens))
 	}
 	return nil
 }
@@ -104,10 +106,12 @@ func (a *audit) lengths09() (*lengths, error) {
 		return nil, nil
 	}
 	if form.truncated {
-		a.out.add(Fatal, "log_truncated", path, "the log ends after record %d without its closing bracket: the run was cut off", len(l.each))
+		a.out.add(Fatal, "log_truncated", path, "the log ends after record %d without its closing bracket: the run was cut "+
+			"off", len(l.each))
 	}
 	if !form.array {
-		a.out.add(Warning, "log_form", path, "the records are in no JSON array, as LoadGen writes them: which program changed the log?")
+		a.out.add(Warning, "log_form", path, "the records are in no JSON array, as LoadGen writes them: which program "+
+			"changed the log?")
 	}
 	return l, nil
 }
@@ -121,7 +125,8 @@ func (a *audit) strict09(path string, r *record) {
 	case tokens == 0:
 		a.out.add(Fatal, "empty_output", path, "record %d is an empty answer", r.number)
 	case len(r.data)%tokenSize != 0:
-		a.out.add(Fatal, "record_broken", path, "record %d has %d bytes, which are no whole number of token ids", r.number, len(r.data))
+		a.out.add(Fatal, "record_broken", path, "record %d has %d bytes, which are no whole number of token ids", r.number,
+			len(r.data))
 	}
 	if r.hasCount && r.tokens != int64(tokens) {
 		a.out.add(Fatal, "token_count", path, "record %d says %d tokens and its answer has %d", r.number, r.tokens, tokens)
@@ -142,10 +147,12 @@ func text09(l *lengths, low, high float64) string {
 	var b strings.Builder
 	b.WriteString(ruler + "\nTEST09: Verify Output Token Length in Performance Mode\n" + ruler + "\n\n")
 	b.WriteString("Output Token Length Statistics\n" + strings.Repeat("-", 40) + "\n")
-	fmt.Fprintf(&b, "Total samples: %d\nMean output tokens: %.2f\nMin output tokens: %d\nMax output tokens: %d\nStd deviation: %.2f\n",
+	fmt.Fprintf(&b, "Total samples: %d\nMean output tokens: %.2f\nMin output tokens: %d\nMax output tokens: %d\nStd "+
+		"deviation: %.2f\n",
 		len(l.each), mean, l.low, l.high, l.deviation())
 	b.WriteString("\n" + ruler + "\nVerification Results\n" + ruler + "\n")
-	fmt.Fprintf(&b, "Mean output tokens: %.2f\nMin threshold: %s\nMax threshold: %s\nMin check pass: %s\nMax check pass: %s\n",
+	fmt.Fprintf(&b, "Mean output tokens: %.2f\nMin threshold: %s\nMax threshold: %s\nMin check pass: %s\nMax check "+
+		"pass: %s\n",
 		mean, pyrepr.Float(low), pyrepr.Float(high), pyBool(mean >= low), pyBool(mean <= high))
 	b.WriteString("\n" + verdict(mean >= low && mean <= high) + "\n")
 	return b.String()

@@ -21,7 +21,8 @@ type number struct {
 
 // threshold takes what was given, else the audit.config's line, else the rules' own.
 //
-// comments says that text behind a # is no part of a value: the official script of TEST09 knows such comments, that of TEST07 does not.
+// comments says that text behind a # is no part of a value: the official script of TEST09 knows such comments, that of
+// TEST07 does not.
 func (a *audit) threshold(key string, given *float64, rules float64, comments bool) (number, error) {
 	if given != nil {
 		return number{*given, "the value given"}, nil
@@ -38,7 +39,8 @@ func (a *audit) threshold(key string, given *float64, rules float64, comments bo
 	if rules != 0 {
 		return number{rules, "the rules"}, nil
 	}
-	return number{}, fmt.Errorf("there is no %s: give the value, an audit.config with a line *.*.%s = NUMBER, or a benchmark for which the rules have one", key, key)
+	return number{}, fmt.Errorf("there is no %s: give the value, an audit.config with a line *.*.%s = NUMBER, or a "+
+		"benchmark for which the rules have one", key, key)
 }
 
 func readThreshold(path, key string, comments bool) (float64, bool, error) {
@@ -54,8 +56,8 @@ func readThreshold(path, key string, comments bool) (float64, bool, error) {
 	return v, found, nil
 }
 
-// parseThreshold gives the last line of a key that holds a number. The official scripts pass over the others; a value that is no number is
-// an error here, because another threshold would count in its place.
+// parseThreshold gives the last line of a key that holds a number. The official scripts pass over the others; a value
+// that is no number is an error here, because another threshold would count in its place.
 func parseThreshold(r io.Reader, key string, comments bool) (value float64, found bool, err error) {
 	in := bufio.NewScanner(io.LimitReader(r, maxAuditFile))
 	in.Buffer(nil, maxAuditFile)

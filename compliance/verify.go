@@ -11,18 +11,21 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Input is what a verification looks at. Compliance is always needed; the other fields are for the tests that they name.
+// Input is what a verification looks at. Compliance is always needed; the other fields are for the tests that they
+// name.
 type Input struct {
 	Compliance           string // folder with the logs of the audit's run
 	ReferenceAccuracy    string // TEST01, TEST08: folder with the logs of the accuracy run
 	ReferencePerformance string // TEST01, TEST04: folder with the logs of the performance run
 
 	Scenario models.Scenario // TEST06: needed; elsewhere, where given, the logs must be of it
-	Row      *models.Row     // for the strict reading: end tokens, vocabulary, number of samples; nil: these are not checked
-	Audit    *Audit          // what the run was asked for; nil: the official one of Row, if there is a Row
+	// for the strict reading: end tokens, vocabulary, number of samples; nil: these are not checked
+	Row   *models.Row
+	Audit *Audit // what the run was asked for; nil: the official one of Row, if there is a Row
 
-	Type       DType    // how the answers are encoded; empty: bytes for TEST01, int32 for TEST06
-	EOSOption  string   // TEST06: the official script's option -e, under which its end token check finds nothing; empty: its default, 2
+	Type DType // how the answers are encoded; empty: bytes for TEST01, int32 for TEST06
+	// TEST06: the official script's option -e, under which its end token check finds nothing; empty: its default, 2
+	EOSOption  string
 	AuditFile  string   // TEST07, TEST09: audit.config with thresholds
 	Threshold  *float64 // TEST07: goes before AuditFile, as MinTokens and MaxTokens do; without both the Audit's counts
 	MinTokens  *float64 // TEST09
@@ -60,7 +63,8 @@ var verifiers = map[string]verifier{
 
 // Verify judges the logs of an audit's run.
 //
-// What is wrong inside a log is a failed Result with a finding; an error is a file that is absent or can not be read, or a missing field of in.
+// What is wrong inside a log is a failed Result with a finding; an error is a file that is absent or can not be read,
+// or a missing field of in.
 func Verify(test string, in Input) (*Result, error) {
 	if err := in.Complete(test); err != nil {
 		return nil, err
@@ -96,10 +100,12 @@ func (in *Input) Complete(test string) error {
 		return unknownTest(test)
 	}
 	given := map[string]bool{
-		"ReferenceAccuracy": in.ReferenceAccuracy != "", "ReferencePerformance": in.ReferencePerformance != "", "Scenario": in.Scenario != "",
+		"ReferenceAccuracy": in.ReferenceAccuracy != "", "ReferencePerformance": in.ReferencePerformance != "",
+		"Scenario": in.Scenario != "",
 	}
 	names := map[string]string{
-		"ReferenceAccuracy": "the folder of the accuracy run", "ReferencePerformance": "the folder of the performance run", "Scenario": "the scenario",
+		"ReferenceAccuracy": "the folder of the accuracy run", "ReferencePerformance": "the folder of the performance run",
+		"Scenario": "the scenario",
 	}
 	if in.Compliance == "" {
 		return fmt.Errorf("%s needs the folder with the logs of its run", test)
@@ -114,11 +120,13 @@ func (in *Input) Complete(test string) error {
 
 func (a *audit) log(name string) string { return filepath.Join(a.Compliance, name) }
 
-// readAccuracy reads an accuracy log as the official scripts do, who take the whole file as JSON: what is not whole is an error of content.
+// readAccuracy reads an accuracy log as the official scripts do, who take the whole file as JSON: what is not whole is
+// an error of content.
 func readAccuracy(path string, fn func(*mllog.AccuracyEntry) error) (records int, err error) {
 	log, err := mllog.ReadAccuracyFile(path, fn)
 	if err == nil && log.Truncated {
-		err = fmt.Errorf("%s ends after record %d without its closing bracket: the run was cut off; run it again", path, log.Records)
+		err = fmt.Errorf("%s ends after record %d without its closing bracket: the run was cut off; run it again", path,
+			log.Records)
 	}
 	return log.Records, err
 }

@@ -12,7 +12,8 @@ func BenchmarkOpen(b *testing.B) {
 	const rows = 2000
 	var file bytes.Buffer
 	require.NoError(b, WriteSynth(&file, llamaRow, rows, 1))
-	for name, content := range map[string][]byte{"plain": file.Bytes(), "gzip": gzipped(b, file.Bytes()), "zstd": zstded(b, file.Bytes())} {
+	for name, content := range map[string][]byte{"plain": file.Bytes(), "gzip": gzipped(b, file.Bytes()),
+		"zstd": zstded(b, file.Bytes())} {
 		b.Run(name, func(b *testing.B) {
 			path := b.TempDir() + "/set"
 			require.NoError(b, os.WriteFile(path, content, 0o644))

@@ -37,8 +37,8 @@ func newColumns(f *framer, p *plan, all bool) *jsonColumns {
 func (c *jsonColumns) passed() int   { return c.n }
 func (c *jsonColumns) shape() string { return shapeColumns }
 
-// columnar tells whether the content is an object of columns: the first value that settles it, of a column that the schema
-// knows, is an array where a record has another kind, or an array of arrays where a record has an array.
+// columnar tells whether the content is an object of columns: the first value that settles it, of a column that the
+// schema knows, is an array where a record has another kind, or an array of arrays where a record has an array.
 func columnar(f *framer, p *plan) bool {
 	if c, more := f.peek(); !more || c != '{' {
 		return false
@@ -120,7 +120,8 @@ func explainColumns(err error) error {
 	case errors.As(err, &fe):
 		return &fileError{fault: fe.fault}
 	case errors.Is(err, errCut):
-		return &fileError{fault: &fault{found: "the end of the file inside the object of columns", expected: "a complete file", try: "get the file again: it was cut off"}, err: io.ErrUnexpectedEOF}
+		return &fileError{fault: &fault{found: "the end of the file inside the object of columns",
+			expected: "a complete file", try: "get the file again: it was cut off"}, err: io.ErrUnexpectedEOF}
 	}
 	return err
 }
@@ -189,8 +190,9 @@ func (c *jsonColumns) readColumn() error {
 		return err
 	}
 	if len(c.names) > 0 && n != c.rows {
-		return &fileError{fault: &fault{field: name, found: fmt.Sprintf("%d values", n), expected: fmt.Sprintf("%d, as column %s has", c.rows, shown([]byte(c.names[0]))),
-			try: "give each record a value in every column"}}
+		return &fileError{fault: &fault{field: name, found: fmt.Sprintf("%d values", n),
+			expected: fmt.Sprintf("%d, as column %s has", c.rows, shown([]byte(c.names[0]))),
+			try:      "give each record a value in every column"}}
 	}
 	c.rows = n
 	c.names, c.kept = append(c.names, name), append(c.kept, values)
@@ -223,14 +225,16 @@ func (c *jsonColumns) readValues(name string, keep bool) (values [][]byte, n int
 			return nil, n, err
 		}
 		if n == maxSamples {
-			return nil, n, &fileError{fault: &fault{field: name, found: "more values than this", expected: fmt.Sprintf("at most %d", maxSamples), try: "split the file"}}
+			return nil, n, &fileError{fault: &fault{field: name, found: "more values than this",
+				expected: fmt.Sprintf("at most %d", maxSamples), try: "split the file"}}
 		}
 		if !keep {
 			continue
 		}
 		if c.bytes += len(value); c.bytes > maxColumnar {
-			return nil, n, &fileError{fault: &fault{found: fmt.Sprintf("columns of more than %d MiB", maxColumnar>>20), expected: "fewer: columns are held until the last one is read",
-				try: "write one object per record (JSON Lines) or a Parquet file"}}
+			return nil, n, &fileError{fault: &fault{found: fmt.Sprintf("columns of more than %d MiB", maxColumnar>>20),
+				expected: "fewer: columns are held until the last one is read",
+				try:      "write one object per record (JSON Lines) or a Parquet file"}}
 		}
 		values = append(values, c.hold(value))
 	}
@@ -240,7 +244,8 @@ func (c *jsonColumns) readValues(name string, keep bool) (values [][]byte, n int
 func (c *jsonColumns) value() ([]byte, error) {
 	n, err := c.f.measureValue()
 	if errors.Is(err, errTooLong) {
-		return nil, &fileError{fault: &fault{found: fmt.Sprintf("a value of more than %d MiB", maxRecord>>20), expected: "a shorter one", try: "check for a missing bracket or quote"}, err: err}
+		return nil, &fileError{fault: &fault{found: fmt.Sprintf("a value of more than %d MiB", maxRecord>>20),
+			expected: "a shorter one", try: "check for a missing bracket or quote"}, err: err}
 	}
 	if err != nil {
 		return nil, err

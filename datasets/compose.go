@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/spill"
 )
 
-// compose makes the prompt of a record that has none, from its raw fields: a system and a user message with an image, or what the
-// user's template says. It comes after the columns were taken.
+// compose makes the prompt of a record that has none, from its raw fields: a system and a user message with an image,
+// or what the user's template says. It comes after the columns were taken.
 func (d *decoder) compose(record []byte, s *Sample, has *presence) *fault {
 	image := d.value(record, roleImage)
 	template := d.o.Template
@@ -37,7 +37,8 @@ func (d *decoder) compose(record []byte, s *Sample, has *presence) *fault {
 		}
 		d.body = append(append(d.body, `{"role":"`...), m.role...)
 		d.body = append(d.body, `","content":`...)
-		if m.role != "user" || image == nil || slices.ContainsFunc(messages[i+1:], func(m roleText) bool { return m.role == "user" }) {
+		if m.role != "user" || image == nil || slices.ContainsFunc(messages[i+1:],
+			func(m roleText) bool { return m.role == "user" }) {
 			d.body = append(jsontext.AppendQuoted(d.body, m.text), '}')
 			continue
 		}
@@ -61,7 +62,8 @@ type roleText struct {
 	text []byte
 }
 
-// rolesOf gives the texts of the messages: the template's, or the system message and the parts of the user's text with a blank line between.
+// rolesOf gives the texts of the messages: the template's, or the system message and the parts of the user's text with
+// a blank line between.
 func (d *decoder) rolesOf(record []byte) ([]roleText, *fault) {
 	var messages []roleText
 	if t := d.o.Template; t != nil && t.messages[0].role != "" {
@@ -127,8 +129,8 @@ func (d *decoder) field(record []byte) func(name string) []byte {
 	}
 }
 
-// wrapped puts a prompt's text into the template that its own record brings: a text with {input} in it, or an object of such texts, one for each
-// model family, of which the first is taken.
+// wrapped puts a prompt's text into the template that its own record brings: a text with {input} in it, or an object of
+// such texts, one for each model family, of which the first is taken.
 func (d *decoder) wrapped(record []byte, text string) (string, *fault) {
 	value := d.value(record, roleTemplate)
 	if value == nil {
@@ -162,7 +164,8 @@ func firstText(object []byte) []byte {
 	return found
 }
 
-// keepMessages gives messages a place of their own: in the store where there is one, which also gives their block, else in memory.
+// keepMessages gives messages a place of their own: in the store where there is one, which also gives their block, else
+// in memory.
 func (r *reader) keepMessages(messages []byte) (json.RawMessage, *spill.Block, error) {
 	switch {
 	case len(messages) == 0:

@@ -52,13 +52,16 @@ func TestRawFieldsBecomeMessages(t *testing.T) {
 
 func TestImageFormatsAreDetected(t *testing.T) {
 	for head, format := range map[string]string{
-		tinyJPEG: "JPEG", "\x89PNG\r\n\x1a\nxxxxx": "PNG", "GIF89axxxxxxx": "GIF", "RIFF1234WEBPVP8 ": "WEBP", "BMxxxxxxxxxxx": "BMP", "II*\x00xxxxxxxxx": "TIFF",
+		tinyJPEG: "JPEG", "\x89PNG\r\n\x1a\nxxxxx": "PNG", "GIF89axxxxxxx": "GIF", "RIFF1234WEBPVP8 ": "WEBP",
+		"BMxxxxxxxxxxx": "BMP", "II*\x00xxxxxxxxx": "TIFF",
 	} {
-		d, err := Open(writeFile(t, "a.json", []byte(`{"product_title":"x","product_image":"`+base64Of(head)+`"}`)), productOptions())
+		d, err := Open(writeFile(t, "a.json", []byte(`{"product_title":"x","product_image":"`+base64Of(head)+`"}`)),
+			productOptions())
 		require.NoError(t, err)
 		require.Contains(t, string(d.Samples[0].Messages), `"data:image/`+format+`;base64,`+base64Of(head)+`"`)
 	}
-	d, err := Open(writeFile(t, "a.json", []byte(`{"product_title":"x","product_image":"https://host/a.jpg"}`)), productOptions())
+	d, err := Open(writeFile(t, "a.json", []byte(`{"product_title":"x","product_image":"https://host/a.jpg"}`)),
+		productOptions())
 	require.NoError(t, err)
 	require.Contains(t, string(d.Samples[0].Messages), `{"url":"https://host/a.jpg"}`)
 }
@@ -93,7 +96,8 @@ func TestMessagesInAStore(t *testing.T) {
 	const rows, size = 400, 50_000
 	var b strings.Builder
 	for i := range rows {
-		fmt.Fprintf(&b, `{"product_title":"t%d","product_image":"%s"}`+"\n", i, base64Of(fmt.Sprintf("\xff\xd8\xff%06d", i)+strings.Repeat("x", size)))
+		fmt.Fprintf(&b, `{"product_title":"t%d","product_image":"%s"}`+"\n", i,
+			base64Of(fmt.Sprintf("\xff\xd8\xff%06d", i)+strings.Repeat("x", size)))
 	}
 	path := writeFile(t, "a.jsonl", []byte(b.String()))
 	o := productOptions()
@@ -117,7 +121,8 @@ func TestMessagesInAStore(t *testing.T) {
 	require.ErrorContains(t, err, "cannot keep the messages of record 1")
 }
 
-// TestGoldenPrompts makes the vision benchmark's prompts from templates that are the recorded texts with fields in place of values.
+// TestGoldenPrompts makes the vision benchmark's prompts from templates that are the recorded texts with fields in
+// place of values.
 func TestGoldenPrompts(t *testing.T) {
 	var file struct{ Cases []json.RawMessage }
 	content, err := os.ReadFile(filepath.Join(golden.Dir(t, "accuracy"), "prompts.json"))
@@ -141,7 +146,8 @@ func TestGoldenPrompts(t *testing.T) {
 			goldenText(t, c.Kind, raw)
 			continue
 		}
-		want := fmt.Sprintf(`[{"role":"system","content":%s},{"role":"user","content":[%s,%s]}]`, appendText(nil, c.System), last(c.Prompt, 2), last(c.Prompt, 1))
+		want := fmt.Sprintf(`[{"role":"system","content":%s},{"role":"user","content":[%s,%s]}]`, appendText(nil, c.System),
+			last(c.Prompt, 2), last(c.Prompt, 1))
 		if c.Messages != nil {
 			want = fmt.Sprintf(`[%s,%s]`, c.Messages[0], c.Messages[1])
 		}
@@ -152,7 +158,8 @@ func TestGoldenPrompts(t *testing.T) {
 		require.NoError(t, json.Unmarshal(messages[0].Content, &system))
 		require.NoError(t, json.Unmarshal(messages[1].Content, &parts))
 		user := strings.NewReplacer(c.Sample.Title, "{product_title}", c.Sample.Description, "{product_description}",
-			`['Home > Kitchen > Mugs', 'Home > Decor']`, "{potential_product_categories!r}", `["Home > Kitchen > Mugs", "Home > Decor"]`, "{potential_product_categories}").Replace(parts[0].Text)
+			`['Home > Kitchen > Mugs', 'Home > Decor']`, "{potential_product_categories!r}",
+			`["Home > Kitchen > Mugs", "Home > Decor"]`, "{potential_product_categories}").Replace(parts[0].Text)
 		require.Equal(t, 3, strings.Count(user, "{"))
 		o := productOptions()
 		o.Template, _ = ParseTemplate("[system]\n" + system + "\n[user]\n" + user + "\n")
@@ -173,7 +180,8 @@ func TestGoldenPrompts(t *testing.T) {
 // goldenText makes a prompt that is one text from a template: the recorded text with fields in place of values.
 func goldenText(t *testing.T, kind string, raw []byte) {
 	t.Helper()
-	fields := map[string][]string{"llama3.1-8b_cnn": {"article"}, "llama2-70b_openorca": {"system_prompt", "question"}, "gpt_oss_endpoints_aime25": {"question"}}
+	fields := map[string][]string{"llama3.1-8b_cnn": {"article"}, "llama2-70b_openorca": {"system_prompt", "question"},
+		"gpt_oss_endpoints_aime25": {"question"}}
 	require.Contains(t, fields, kind)
 	var record map[string]string
 	require.NoError(t, json.Unmarshal(raw, &record))

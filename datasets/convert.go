@@ -35,11 +35,12 @@ type recordWriter interface {
 	close() error
 }
 
-// Convert writes the data set in the files at paths, one file after the other, to w in the format FormatJSON, FormatJSONL, FormatCSV,
-// FormatParquet or FormatNPY. Every record is checked as Open checks it, as one set over all files, and carries every column of its file,
-// those that the schema does not know included; a .npy file has the token ids alone, and Conversion.WriteLengths writes the file that
-// belongs to it. Numbers, token ids among them, keep their text in JSON and CSV and their value in Parquet and .npy. The first thing wrong is
-// returned, an *Error where it is a file.
+// Convert writes the data set in the files at paths, one file after the other, to w in the format FormatJSON,
+// FormatJSONL, FormatCSV, FormatParquet or FormatNPY. Every record is checked as Open checks it, as one set over all
+// files, and carries every column of its file, those that the schema does not know included; a .npy file has the token
+// ids alone, and Conversion.WriteLengths writes the file that belongs to it. Numbers, token ids among them, keep their
+// text in JSON and CSV and their value in Parquet and .npy. The first thing wrong is returned, an *Error where it is a
+// file.
 func Convert(w io.Writer, paths []string, o Options, to string) (*Conversion, error) {
 	out, lengths, err := newRecordWriter(w, paths, o, to)
 	if err != nil {
@@ -53,7 +54,8 @@ func Convert(w io.Writer, paths []string, o Options, to string) (*Conversion, er
 	return done, out.close()
 }
 
-// newRecordWriter opens a writer. A format that must know all columns or lengths before its first record has the files read once before.
+// newRecordWriter opens a writer. A format that must know all columns or lengths before its first record has the files
+// read once before.
 func newRecordWriter(w io.Writer, paths []string, o Options, to string) (recordWriter, []int64, error) {
 	columns := &columnCells{}
 	switch to {
@@ -81,7 +83,8 @@ func newRecordWriter(w io.Writer, paths []string, o Options, to string) (recordW
 		out, err := newNPYWriter(w, lengths)
 		return out, lengths, err
 	}
-	return nil, nil, fmt.Errorf("%w: a data set cannot be written as %q; use one of %s", ErrOption, to, strings.Join(writable, ", "))
+	return nil, nil, fmt.Errorf("%w: a data set cannot be written as %q; use one of %s", ErrOption, to,
+		strings.Join(writable, ", "))
 }
 
 // writable are the formats that Convert writes.

@@ -31,7 +31,8 @@ func TestConvertKeepsEveryValue(t *testing.T) {
 	path := writeFile(t, "a", []byte(lines))
 	array := converted(t, path, FormatJSON)
 	require.True(t, json.Valid(array))
-	require.Equal(t, strings.ReplaceAll(lines, "\n{", ",\n{"), strings.TrimPrefix(strings.TrimSuffix(string(array), "]\n"), "[\n"))
+	require.Equal(t, strings.ReplaceAll(lines, "\n{", ",\n{"),
+		strings.TrimPrefix(strings.TrimSuffix(string(array), "]\n"), "[\n"))
 
 	packed := converted(t, path, FormatParquet)
 	back := converted(t, writeFile(t, "a", packed), FormatJSONL)
@@ -39,7 +40,8 @@ func TestConvertKeepsEveryValue(t *testing.T) {
 	for i := range 2 {
 		require.Equal(t, values(t, want[i]), values(t, got[i]))
 	}
-	require.Equal(t, string(back), string(converted(t, writeFile(t, "a", converted(t, writeFile(t, "b", back), FormatParquet)), FormatJSONL)))
+	require.Equal(t, string(back), string(converted(t,
+		writeFile(t, "a", converted(t, writeFile(t, "b", back), FormatParquet)), FormatJSONL)))
 }
 
 // values decodes a line without changing its numbers.
@@ -56,9 +58,12 @@ func TestConvertIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var lines bytes.Buffer
 		for i := range rapid.IntRange(1, 20).Draw(t, "rows") {
-			record, err := json.Marshal(map[string]any{"id": fmt.Sprint(i), "tok_input": rapid.SliceOfN(rapid.Int32Range(0, 999), 1, 40).Draw(t, "ids"),
-				"input": rapid.StringN(1, 20, -1).Draw(t, "text"), "w": rapid.SliceOf(rapid.Int64()).Draw(t, "wide"), "f": rapid.Float64().Draw(t, "number"),
-				"n": rapid.Uint64().Draw(t, "whole"), "x": rapid.SampledFrom([]any{nil, 1, "a", true, []string{"x"}}).Draw(t, "any")})
+			record, err := json.Marshal(map[string]any{"id": fmt.Sprint(i),
+				"tok_input": rapid.SliceOfN(rapid.Int32Range(0, 999), 1, 40).Draw(t, "ids"),
+				"input":     rapid.StringN(1, 20, -1).Draw(t, "text"), "w": rapid.SliceOf(rapid.Int64()).Draw(t, "wide"),
+				"f": rapid.Float64().Draw(t, "number"),
+				"n": rapid.Uint64().Draw(t, "whole"), "x": rapid.SampledFrom([]any{nil, 1, "a", true, []string{"x"}}).Draw(t,
+					"any")})
 			require.NoError(t, err)
 			lines.Write(append(record, '\n'))
 		}
@@ -72,7 +77,8 @@ func TestConvertIsExact(t *testing.T) {
 			return out.Bytes()
 		}
 		back := through(through(through(lines.Bytes(), FormatJSON), FormatParquet), FormatJSONL)
-		want, got := strings.Split(strings.TrimSpace(lines.String()), "\n"), strings.Split(strings.TrimSpace(string(back)), "\n")
+		want, got := strings.Split(strings.TrimSpace(lines.String()), "\n"),
+			strings.Split(strings.TrimSpace(string(back)), "\n")
 		for i := range want {
 			var w, g map[string]any
 			require.NoError(t, json.Unmarshal([]byte(want[i]), &w))
@@ -102,7 +108,8 @@ func TestConvertToText(t *testing.T) {
 {"id":"b","tok_input":[7],"input":"b","note":null,"more":null}
 `
 	csv := converted(t, writeFile(t, "a", []byte(lines)), FormatCSV)
-	require.Equal(t, "id,tok_input,input,note,more\na,\"[1,2,2147483647]\",\"é\n\"\"<&>, \r\n\",\"x,\"\"y\"\"\",\"{\"\"k\"\":[1,null]}\"\nb,[7],b,,\n", string(csv))
+	require.Equal(t, "id,tok_input,input,note,more\na,\"[1,2,2147483647]\",\"é\n\"\"<&>, "+
+		"\r\n\",\"x,\"\"y\"\"\",\"{\"\"k\"\":[1,null]}\"\nb,[7],b,,\n", string(csv))
 	o := Options{Columns: testColumns, KeepText: true}
 	want, err := Open(writeFile(t, "a", []byte(lines)), o)
 	require.NoError(t, err)
@@ -116,7 +123,8 @@ func TestConvertToArray(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var lines bytes.Buffer
 		for range rapid.IntRange(1, 10).Draw(rt, "rows") {
-			text, _ := json.Marshal(map[string]any{"tok_input": rapid.SliceOfN(rapid.Int32Range(0, 1<<31-1), 1, 50).Draw(rt, "ids")})
+			text, _ := json.Marshal(map[string]any{"tok_input": rapid.SliceOfN(rapid.Int32Range(0, 1<<31-1), 1, 50).Draw(rt,
+				"ids")})
 			lines.Write(append(text, '\n'))
 		}
 		path := writeFile(t, "a", lines.Bytes())
@@ -126,7 +134,8 @@ func TestConvertToArray(t *testing.T) {
 		require.NoError(rt, done.WriteLengths(&lengths))
 		want, err := Open(path, Options{Columns: testColumns})
 		require.NoError(rt, err)
-		got, err := Open(writeFile(t, "ids.npy", ids.Bytes()), Options{Columns: testColumns, Padding: Padding{Lengths: writeFile(t, "lengths.npy", lengths.Bytes())}})
+		got, err := Open(writeFile(t, "ids.npy", ids.Bytes()),
+			Options{Columns: testColumns, Padding: Padding{Lengths: writeFile(t, "lengths.npy", lengths.Bytes())}})
 		require.NoError(rt, err)
 		require.Equal(rt, want.Samples, got.Samples)
 	})
@@ -139,23 +148,27 @@ func TestConvertRefuses(t *testing.T) {
 	require.ErrorIs(t, err, ErrOption)
 	require.ErrorContains(t, err, `cannot be written as "xml"; use one of json, jsonl, csv, parquet, npy`)
 	for _, to := range writable {
-		_, err = Convert(&bytes.Buffer{}, []string{writeFile(t, "a", []byte("{\"tok_input\":[1]}\n{\"tok_input\":[-1]}"))}, testOptions(), to)
+		_, err = Convert(&bytes.Buffer{}, []string{writeFile(t, "a", []byte("{\"tok_input\":[1]}\n{\"tok_input\":[-1]}"))},
+			testOptions(), to)
 		require.ErrorContains(t, err, "record 2 (line 2)", to)
 		_, err = Convert(full{}, []string{good}, testOptions(), to)
 		require.ErrorIs(t, err, errFull, to)
 	}
-	_, err = Convert(&bytes.Buffer{}, []string{writeFile(t, "a", []byte(`{"tok_input":[1],"more":"\ud800"}`))}, testOptions(), FormatParquet)
+	_, err = Convert(&bytes.Buffer{}, []string{writeFile(t, "a", []byte(`{"tok_input":[1],"more":"\ud800"}`))},
+		testOptions(), FormatParquet)
 	require.ErrorContains(t, err, "half of a surrogate pair")
 	require.Empty(t, FormatOfName("set.xml"))
 	require.Equal(t, FormatParquet, FormatOfName("Set.Parquet"))
-	_, err = Convert(&bytes.Buffer{}, []string{good}, Options{Columns: []models.Column{{Name: "a", Type: "tensor"}}}, FormatJSON)
+	_, err = Convert(&bytes.Buffer{}, []string{good}, Options{Columns: []models.Column{{Name: "a", Type: "tensor"}}},
+		FormatJSON)
 	require.ErrorContains(t, err, "tensor")
 }
 
 // TestConvertJoins makes one set of several files, of several formats, and checks it as one.
 func TestConvertJoins(t *testing.T) {
 	one := writeFile(t, "one", []byte(`{"id":"a","tok_input":[1],"note":"x"}`))
-	two := writeFile(t, "two", converted(t, writeFile(t, "a", []byte(`[{"id":"b","tok_input":[2]},{"id":"c","tok_input":[3],"n":1}]`)), FormatParquet))
+	two := writeFile(t, "two", converted(t, writeFile(t, "a",
+		[]byte(`[{"id":"b","tok_input":[2]},{"id":"c","tok_input":[3],"n":1}]`)), FormatParquet))
 	for to, want := range map[string]string{
 		FormatJSONL: "{\"id\":\"a\",\"tok_input\":[1],\"note\":\"x\"}\n{\"id\":\"b\",\"n\":null,\"tok_input\":[2]}\n{\"id\":\"c\",\"n\":1,\"tok_input\":[3]}\n",
 		FormatCSV:   "id,tok_input,note,n\na,[1],x,\nb,[2],,\nc,[3],,1\n",
@@ -174,7 +187,8 @@ func TestConvertJoins(t *testing.T) {
 	done, err := Convert(&ids, []string{two, one}, testOptions(), FormatNPY)
 	require.NoError(t, err)
 	require.NoError(t, done.WriteLengths(&lengths))
-	d, err := Open(writeFile(t, "ids", ids.Bytes()), Options{Columns: testColumns, Padding: Padding{Lengths: writeFile(t, "lengths", lengths.Bytes())}})
+	d, err := Open(writeFile(t, "ids", ids.Bytes()),
+		Options{Columns: testColumns, Padding: Padding{Lengths: writeFile(t, "lengths", lengths.Bytes())}})
 	require.NoError(t, err)
 	require.Len(t, d.Samples, 3)
 	require.Equal(t, []int32{1}, d.Samples[2].InputIDs)
@@ -186,9 +200,11 @@ func TestConvertJoins(t *testing.T) {
 	require.Equal(t, []int{1, 1, 2}, []int{done.From[0].Records, done.From[1].Records, done.Records})
 
 	for says, files := range map[string][]string{
-		`record 1 (line 1), field "id": found the id "a", which record 1 has too`:       {one, one},
-		`record 1 (line 1), field "id": found no such field, expected it here, because`: {one, writeFile(t, "three", []byte(`{"tok_input":[4]}`))},
-		`four, record 1 (line 1), field "tok_input": found no such field`:               {one, two, writeFile(t, "four", []byte(`{"other":[4]}`))},
+		`record 1 (line 1), field "id": found the id "a", which record 1 has too`: {one, one},
+		`record 1 (line 1), field "id": found no such field, expected it here, because`: {one,
+			writeFile(t, "three", []byte(`{"tok_input":[4]}`))},
+		`four, record 1 (line 1), field "tok_input": found no such field`: {one, two,
+			writeFile(t, "four", []byte(`{"other":[4]}`))},
 		`none: found no such file`: {one, t.TempDir() + "/none"},
 	} {
 		_, err := Convert(&bytes.Buffer{}, files, testOptions(), FormatJSONL)

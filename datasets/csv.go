@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// csvRecords reads comma-separated text (RFC 4180) whose first row names the columns. encoding/csv is not used: it turns a
-// CR LF inside quotes into LF, which changes a prompt, and it holds a line of any length.
+// csvRecords reads comma-separated text (RFC 4180) whose first row names the columns. encoding/csv is not used: it
+// turns a CR LF inside quotes into LF, which changes a prompt, and it holds a line of any length.
 type csvRecords struct {
 	f      *framer
 	plan   *plan
@@ -36,7 +36,8 @@ func newCSV(f *framer, p *plan, all bool) *csvRecords {
 func (c *csvRecords) passed() int   { return c.n }
 func (c *csvRecords) shape() string { return "CSV" }
 
-// looksLikeCSV tells whether text begins like a CSV header: it names a column of the schema, or it is words with commas.
+// looksLikeCSV tells whether text begins like a CSV header: it names a column of the schema, or it is words with
+// commas.
 func looksLikeCSV(text []byte, p *plan) bool {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(text, "\r\n"), []byte{'\n'})
 	var row csvRow
@@ -66,8 +67,9 @@ func (c *csvRecords) next() ([]byte, int, error) {
 		return nil, line + bytes.Count(row[:f.offset], []byte{'\n'}), &recordError{f}
 	}
 	if len(c.row.cells) != len(c.header) {
-		return nil, line, &recordError{&fault{found: fmt.Sprintf("%d cells", len(c.row.cells)), expected: fmt.Sprintf("%d, as the header has", len(c.header)),
-			try: "put cells with commas, quotes or line breaks in double quotes"}}
+		return nil, line, &recordError{&fault{found: fmt.Sprintf("%d cells", len(c.row.cells)),
+			expected: fmt.Sprintf("%d, as the header has", len(c.header)),
+			try:      "put cells with commas, quotes or line breaks in double quotes"}}
 	}
 	c.out = append(c.out[:0], '{')
 	for i, column := range c.header {
@@ -167,7 +169,8 @@ func (c *csvRecords) measure() (int, error) {
 func (c *csvRecords) explain(row []byte, err error) *fileError {
 	f := c.row.split(row)
 	if errors.Is(err, errTooLong) && (f == nil || f.offset > len(row)-3) {
-		f = &fault{found: fmt.Sprintf("a row of more than %d MiB", maxRecord>>20), expected: "a shorter one", try: "look for a missing double quote"}
+		f = &fault{found: fmt.Sprintf("a row of more than %d MiB", maxRecord>>20), expected: "a shorter one",
+			try: "look for a missing double quote"}
 	}
 	return &fileError{fault: f, err: err}
 }
@@ -208,7 +211,8 @@ func (r *csvRow) bare(row []byte, at int) (int, *fault) {
 		n = len(row) - at
 	}
 	if q := bytes.IndexByte(row[at:at+n], '"'); q >= 0 {
-		return at, &fault{offset: at + q, found: "a double quote inside a cell that does not begin with one, " + shown(row[at:at+n]), expected: "the whole cell in double quotes, its own doubled",
+		return at, &fault{offset: at + q, found: "a double quote inside a cell that does not begin with one, " +
+			shown(row[at:at+n]), expected: "the whole cell in double quotes, its own doubled",
 			try: "write the file again with a CSV writer"}
 	}
 	r.text = append(r.text, row[at:at+n]...)
@@ -219,7 +223,8 @@ func (r *csvRow) quoted(row []byte, at int) (int, *fault) {
 	for at++; ; at += 2 {
 		n := bytes.IndexByte(row[at:], '"')
 		if n < 0 {
-			return at, &fault{offset: len(row), found: "the end of the file inside a quoted cell", expected: "its closing quote", try: "get the file again, or look for a missing double quote"}
+			return at, &fault{offset: len(row), found: "the end of the file inside a quoted cell", expected: "its closing quote",
+				try: "get the file again, or look for a missing double quote"}
 		}
 		r.text = append(r.text, row[at:at+n]...)
 		at += n
@@ -227,14 +232,16 @@ func (r *csvRow) quoted(row []byte, at int) (int, *fault) {
 			return at + 1, nil
 		}
 		if row[at+1] != '"' {
-			return at, &fault{offset: at, found: shown(row[at+1:]) + " after a closing quote", expected: "a comma or the end of the row",
-				try: "double the quotes inside a quoted cell"}
+			return at, &fault{offset: at, found: shown(row[at+1:]) + " after a closing quote",
+				expected: "a comma or the end of the row",
+				try:      "double the quotes inside a quoted cell"}
 		}
 		r.text = append(r.text, '"')
 	}
 }
 
-// appendCell appends a cell as the JSON value that the column's type asks for. An empty cell is null: CSV knows no other.
+// appendCell appends a cell as the JSON value that the column's type asks for. An empty cell is null: CSV knows no
+// other.
 func appendCell(dst, cell []byte, kinds kind) ([]byte, *fault) {
 	switch {
 	case len(cell) == 0:
@@ -274,8 +281,9 @@ func appendCellIDs(dst, cell []byte) ([]byte, *fault) {
 		f := s.number()
 		if next := s.peek(); f != nil || (s.pos < len(list) && next != ',' && next > ' ') {
 			end := min(start+24, len(list))
-			return dst, &fault{found: shown(list[start:end]) + " among the ids", expected: "a list of token ids, such as [1, 2, 3] or 1 2 3",
-				try: "write the cell as a JSON array of integers, or name the column that holds the ids"}
+			return dst, &fault{found: shown(list[start:end]) + " among the ids",
+				expected: "a list of token ids, such as [1, 2, 3] or 1 2 3",
+				try:      "write the cell as a JSON array of integers, or name the column that holds the ids"}
 		}
 		dst = append(dst, list[start:s.pos]...)
 	}

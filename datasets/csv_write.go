@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// csvWriter writes records as comma-separated text. A text is a cell as it is, another value its JSON, a missing value an empty cell.
+// csvWriter writes records as comma-separated text. A text is a cell as it is, another value its JSON, a missing value
+// an empty cell.
 type csvWriter struct {
 	w     *bufio.Writer
 	place map[string]int
@@ -32,7 +33,8 @@ func (c *csvWriter) write(record []byte, _ *Sample) error {
 		if value[0] == '"' {
 			text, ok := unquote(nil, value[1:len(value)-1])
 			if !ok {
-				return fmt.Errorf("writing record %d as CSV: half of a surrogate pair in field %q, which UTF-8 cannot carry", c.n, name)
+				return fmt.Errorf("writing record %d as CSV: half of a surrogate pair in field %q, which UTF-8 cannot carry", c.n,
+					name)
 			}
 			value = text
 		} else if value[0] == 'n' {

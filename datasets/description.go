@@ -14,7 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Description is the YAML file of a data set (spec/harness-features.md §1.3): which of its columns hold what, and whose it is.
+// Description is the YAML file of a data set (spec/harness-features.md §1.3): which of its columns hold what, and whose
+// it is.
 type Description struct {
 	Path string // of the YAML file
 
@@ -33,10 +34,12 @@ type Description struct {
 
 // formatNames are the values of file_format.
 var formatNames = map[string]string{
-	"auto": "", "json": FormatJSON, "csv": FormatCSV, "parquet": FormatParquet, "npy": FormatNPY, "pickle": FormatPickle, "pkl": FormatPickle,
+	"auto": "", "json": FormatJSON, "csv": FormatCSV, "parquet": FormatParquet, "npy": FormatNPY, "pickle": FormatPickle,
+	"pkl": FormatPickle,
 }
 
-// ReadDescription reads a description of at most 1 MiB. Unknown keys and values of another form are errors with their line.
+// ReadDescription reads a description of at most 1 MiB. Unknown keys and values of another form are errors with their
+// line.
 func ReadDescription(path string) (*Description, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -50,8 +53,10 @@ func ReadDescription(path string) (*Description, error) {
 	d, format := &Description{Path: path}, "auto"
 	keys := keyMap{
 		"name": &d.Name, "description": &d.Text, "file_format": &format, "total_sample_count": &d.Rows,
-		"fields":         keyMap{"input_column": &d.InputColumn, "input_ids_column": &d.IDsColumn, "output_column": &d.TargetColumn, "input_lens_column": &d.LengthsColumn},
-		"model_specific": keyMap{"default_model_name": &d.Model, "default_dataset": &d.Dataset, "dataset_file": &d.File, "max_tokens": &d.MaxTokens},
+		"fields": keyMap{"input_column": &d.InputColumn, "input_ids_column": &d.IDsColumn,
+			"output_column": &d.TargetColumn, "input_lens_column": &d.LengthsColumn},
+		"model_specific": keyMap{"default_model_name": &d.Model, "default_dataset": &d.Dataset, "dataset_file": &d.File,
+			"max_tokens": &d.MaxTokens},
 	}
 	if root != nil {
 		if err := keys.read(root); err != nil {
@@ -60,7 +65,8 @@ func ReadDescription(path string) (*Description, error) {
 	}
 	known := false
 	if d.Format, known = formatNames[format]; !known {
-		return nil, fmt.Errorf("dataset config %s: file_format is %q, which is none of %s", path, format, strings.Join(slices.Sorted(maps.Keys(formatNames)), ", "))
+		return nil, fmt.Errorf("dataset config %s: file_format is %q, which is none of %s", path, format,
+			strings.Join(slices.Sorted(maps.Keys(formatNames)), ", "))
 	}
 	return d, nil
 }
@@ -80,7 +86,8 @@ func (k keyMap) read(m *yaml.Node) error {
 			if near := config.Nearest(key.Value, names); len(near) > 0 {
 				names = near
 			}
-			return fmt.Errorf("line %d: the key %q is unknown or stands twice; did you mean %s", key.Line, key.Value, strings.Join(names, " or "))
+			return fmt.Errorf("line %d: the key %q is unknown or stands twice; did you mean %s", key.Line, key.Value,
+				strings.Join(names, " or "))
 		}
 		rest := keyMap(maps.Clone(k))
 		delete(rest, key.Value)
@@ -115,7 +122,8 @@ func readValue(to any, value *yaml.Node) error {
 // Apply puts what the description says under what the options have already.
 func (d *Description) Apply(o *Options) {
 	overrides := map[string]string{}
-	for role, column := range map[string]string{roleInput: d.InputColumn, roleIDs: d.IDsColumn, roleTarget: d.TargetColumn} {
+	for role, column := range map[string]string{roleInput: d.InputColumn, roleIDs: d.IDsColumn,
+		roleTarget: d.TargetColumn} {
 		if column != "" {
 			overrides[role] = column
 		}
@@ -140,8 +148,9 @@ func cut(s *Sample) *fault {
 	last := len(s.Kept) - 1
 	n, err := strconv.Atoi(s.Kept[last])
 	if s.Kept = s.Kept[:last]; err != nil || n < 1 || n > len(s.InputIDs) {
-		return &fault{found: fmt.Sprintf("the length %d of a prompt that has %d ids", n, len(s.InputIDs)), expected: "a number from 1 to that",
-			try: "name the column of the lengths as input_lens_column, or leave it out where the ids carry no padding"}
+		return &fault{found: fmt.Sprintf("the length %d of a prompt that has %d ids", n, len(s.InputIDs)),
+			expected: "a number from 1 to that",
+			try:      "name the column of the lengths as input_lens_column, or leave it out where the ids carry no padding"}
 	}
 	s.InputIDs, s.InputLen = s.InputIDs[:n:n], n
 	return nil

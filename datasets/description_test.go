@@ -20,7 +20,8 @@ func describe(t testing.TB, text string) (*Description, error) {
 	return ReadDescription(path)
 }
 
-// Every file that is shipped names a benchmark, columns and a count that the registry knows, and reads a set in that benchmark's schema.
+// Every file that is shipped names a benchmark, columns and a count that the registry knows, and reads a set in that
+// benchmark's schema.
 func TestShippedDescriptions(t *testing.T) {
 	files, err := filepath.Glob("../configs/datasets/*.yaml")
 	require.NoError(t, err)
@@ -34,10 +35,12 @@ func TestShippedDescriptions(t *testing.T) {
 			m, err := models.Find(d.Model)
 			require.NoError(t, err)
 			described[m.Row.Name] = true
-			parts := []int{m.Row.DatasetSamples, m.Row.AccuracyCount, 990} // 990: the rows of gpt-oss-120b's audit (spec/harness-features.md §1.3)
+			// 990: the rows of gpt-oss-120b's audit (spec/harness-features.md §1.3)
+			parts := []int{m.Row.DatasetSamples, m.Row.AccuracyCount, 990}
 			require.Contains(t, parts, d.Rows)
 
-			for role, name := range map[string]string{roleInput: d.InputColumn, roleIDs: d.IDsColumn, roleTarget: d.TargetColumn} {
+			for role, name := range map[string]string{roleInput: d.InputColumn, roleIDs: d.IDsColumn,
+				roleTarget: d.TargetColumn} {
 				require.True(t, name == "" || slices.ContainsFunc(m.Row.Columns, func(c models.Column) bool {
 					return c.Role == role && slices.Contains(append([]string{c.Name}, c.Aliases...), name)
 				}), "%s has no column %s of the role %s", m.Row.Name, name, role)
@@ -58,13 +61,15 @@ func TestShippedDescriptions(t *testing.T) {
 			require.Equal(t, plain.Samples, mapped.Samples)
 		})
 	}
-	for _, name := range []string{"llama3.1-8b", "llama2-70b-99", "llama3.1-405b", "mixtral-8x7b", "deepseek-r1", "gpt-oss-120b", "qwen3-vl-235b-a22b", "qwen3.6-27b", "gptj"} {
+	for _, name := range []string{"llama3.1-8b", "llama2-70b-99", "llama3.1-405b", "mixtral-8x7b", "deepseek-r1",
+		"gpt-oss-120b", "qwen3-vl-235b-a22b", "qwen3.6-27b", "gptj"} {
 		require.True(t, described[name], "%s has no file in configs/datasets", name)
 	}
 }
 
 func TestADescriptionMapsColumns(t *testing.T) {
-	d, err := describe(t, "name: mine\nfields: {input_ids_column: prompt_ids, output_column: answer, input_lens_column: n}\nfile_format: json\ntotal_sample_count: 2\n"+
+	d, err := describe(t, "name: mine\nfields: {input_ids_column: prompt_ids, output_column: answer, input_lens_column: "+
+		"n}\nfile_format: json\ntotal_sample_count: 2\n"+
 		"model_specific: {default_model_name: generic, default_dataset: all, dataset_file: set.json, max_tokens: 7}\n")
 	require.NoError(t, err)
 	require.Equal(t, []any{"generic", "all", "set.json", 7}, []any{d.Model, d.Dataset, d.File, d.MaxTokens})
@@ -106,7 +111,8 @@ func TestADescriptionMapsColumns(t *testing.T) {
 
 func TestDescriptionsThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"fields: [a]":                      "line 1: a map of input_column, input_ids_column, input_lens_column, output_column is expected",
+		"fields: [a]": "line 1: a map of input_column, input_ids_column, input_lens_column, " +
+			"output_column is expected",
 		"feilds: {}":                       `line 1: the key "feilds" is unknown or stands twice; did you mean fields`,
 		"name: a\nfields:\n  input: x":     `line 3: the key "input" is unknown`,
 		"total_sample_count: none":         `total_sample_count is "none"`,

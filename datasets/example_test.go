@@ -17,8 +17,8 @@ func ExampleNew() {
 	_, err = datasets.New([]datasets.Sample{{InputIDs: []int32{}}}, datasets.Options{})
 	fmt.Println(err)
 	// Output:
-	// 2 2 <nil>
-	// cannot use the data set in memory, record 1, field "InputIDs": found no token ids, expected a prompt of at least one; remove the record or give it a prompt
+	// 2 2 <nil> cannot use the data set in memory, record 1, field "InputIDs": found no token ids, expected a prompt of at
+	// least one; remove the record or give it a prompt
 }
 
 // The synthetic vocabulary turns any text into ids and back.

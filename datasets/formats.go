@@ -29,8 +29,9 @@ var ErrOption = errors.New("cannot read the data set as asked")
 
 // records is an opened file cut into records, each the JSON text of one object, whatever the file's own format.
 type records interface {
-	// next returns the next record and the line it begins on (0: the format has no lines); io.EOF after the last. The bytes
-	// are valid until the next call. After a *recordError, and only then, the next call goes on behind the bad record.
+	// next returns the next record and the line it begins on (0: the format has no lines); io.EOF after the last. The
+	// bytes are valid until the next call. After a *recordError, and only then, the next call goes on behind the bad
+	// record.
 	next() (record []byte, line int, err error)
 	passed() int   // records so far, a bad one included
 	shape() string // format, for people
@@ -86,12 +87,14 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 		wanted = other
 	}
 	if wanted != "" && wanted != "auto" && !slices.Contains(known, wanted) {
-		return "", fmt.Errorf("%w: the format %q is unknown; use one of auto, %s, or leave it out: the content tells", ErrOption, wanted, strings.Join(known, ", "))
+		return "", fmt.Errorf("%w: the format %q is unknown; use one of auto, %s, or leave it out: the content tells",
+			ErrOption, wanted, strings.Join(known, ", "))
 	}
 	head := frames.head(24)
 	for _, h := range heads {
 		if bytes.HasPrefix(head, []byte(h.begins)) {
-			return "", &fileError{fault: &fault{found: h.what, expected: "a data set in JSON, JSON Lines, CSV, Parquet, .npy or pickle", try: h.try}}
+			return "", &fileError{fault: &fault{found: h.what,
+				expected: "a data set in JSON, JSON Lines, CSV, Parquet, .npy or pickle", try: h.try}}
 		}
 	}
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {

@@ -37,7 +37,8 @@ var badCSV = []struct {
 	says          string
 }{
 	{"header only", "tok_input,id\n", 0, 0, "found 0 records"},
-	{"no known column", "prompt,answer\nx,y\n", 1, 2, `field "tok_input": found no such field; the record has prompt, answer`},
+	{"no known column", "prompt,answer\nx,y\n", 1, 2,
+		`field "tok_input": found no such field; the record has prompt, answer`},
 	{"too few cells", "tok_input,id\n1 2,a\n3\n", 2, 3, "found 1 cells, expected 2, as the header has"},
 	{"too many cells", "tok_input\n1,2,3\n", 1, 2, "found 3 cells, expected 1"},
 	{"text among the ids", "tok_input\n1 x 3\n", 1, 2, `field "tok_input": found "x 3" among the ids`},
@@ -48,7 +49,8 @@ var badCSV = []struct {
 	{"stray quote", "tok_input,input\n1,a \"b\" c\n", 1, 2, "a double quote inside a cell that does not begin with one"},
 	{"text after a quote", "tok_input,input\n1,\"a\nb\"c\n", 1, 3, `found "c" after a closing quote`},
 	{"quote not closed", "tok_input,input\n1,a\n2,\"b\n", 2, 3, "the end of the file inside a quoted cell"},
-	{"stray quote runs on", "tok_input,input\n1,a \"b\n2,c\n", 1, 2, "a double quote inside a cell that does not begin with one"},
+	{"stray quote runs on", "tok_input,input\n1,a \"b\n2,c\n", 1, 2,
+		"a double quote inside a cell that does not begin with one"},
 	{"not UTF-8", "tok_input,input\n1,a\xff\n", 1, 2, "bytes that are not UTF-8"},
 	{"column twice", "tok_input,tok_input\n1,2\n", 1, 2, "the field twice"},
 	{"duplicate id", "tok_input,id\n1,a\n2,a\n", 2, 3, `found the id "a", which record 1 has too`},
@@ -58,10 +60,13 @@ var badColumns = []struct {
 	name, content string
 	says          string
 }{
-	{"cut in a value", `{"tok_input":[[1,2],[3`, "the end of the file inside the object of columns, expected a complete file"},
+	{"cut in a value", `{"tok_input":[[1,2],[3`,
+		"the end of the file inside the object of columns, expected a complete file"},
 	{"cut between columns", `{"tok_input":[[1]],`, "the end of the file inside the object of columns"},
-	{"lengths differ", `{"tok_input":[[1],[2]],"input":["a"]}`, `field "input": found 1 values, expected 2, as column "tok_input" has`},
-	{"a scalar column", `{"tok_input":[[1],[2]],"input":"a"}`, `field "input": found a string, "\"a\"}", expected an array of one value per record`},
+	{"lengths differ", `{"tok_input":[[1],[2]],"input":["a"]}`,
+		`field "input": found 1 values, expected 2, as column "tok_input" has`},
+	{"a scalar column", `{"tok_input":[[1],[2]],"input":"a"}`,
+		`field "input": found a string, "\"a\"}", expected an array of one value per record`},
 	{"wrong type", `{"tok_input":[[1],"x"]}`, `record 2, field "tok_input": found a string`},
 	{"brackets mixed up", `{"tok_input":[[1},[2]]}`, "record 1: found"},
 	{"no comma", `{"tok_input":[[1] [2]]}`, "a comma or the end of the column after a value"},
@@ -105,7 +110,8 @@ func TestOverlongRows(t *testing.T) {
 	require.ErrorContains(t, err, "record 1 (line 2): found a row of more than 64 MiB")
 	_, err = Open(writeFile(t, "a.json", append([]byte(`{"tok_input":[[1]],"input":["`), long...)), testOptions())
 	require.ErrorContains(t, err, "found a value of more than 64 MiB")
-	_, err = Open(writeFile(t, "a.json", append([]byte(`{"other":[1],"more":[`), bytes.Repeat([]byte("1,"), maxRecord/2+4096)...)), testOptions())
+	_, err = Open(writeFile(t, "a.json", append([]byte(`{"other":[1],"more":[`),
+		bytes.Repeat([]byte("1,"), maxRecord/2+4096)...)), testOptions())
 	require.ErrorContains(t, err, "found more values than this, expected at most 4194304")
 }
 
@@ -144,7 +150,8 @@ func TestFormatIsToldByContentOrOption(t *testing.T) {
 }
 
 func TestCSVCellsByType(t *testing.T) {
-	columns := []models.Column{{Name: "text", Type: "text", Role: "input"}, {Name: "flag", Type: "bool"}, {Name: "n", Type: "number"},
+	columns := []models.Column{{Name: "text", Type: "text", Role: "input"}, {Name: "flag", Type: "bool"},
+		{Name: "n", Type: "number"},
 		{Name: "o", Type: "object"}, {Name: "chat", Type: "messages", Role: "messages"}}
 	keep := []string{"flag", "n", "o"}
 	content := "text,flag,n,o,chat,\n\"a\r\nb\t\",True,1.5,\"{\"\"k\"\":1}\",\"[{\"\"role\"\":\"\"user\"\"}]\",9\n"
@@ -228,9 +235,9 @@ func csvRows(content []byte) (rows [][]string, err error) {
 // bigIDs is the length of a row in the big sets.
 const bigIDs = 1024
 
-// bigRows is the number of rows in the big sets: a few, or with DATASETS_BENCH=1, as make bench sets it, the largest token set of
-// the benchmarks (llama2-70b's rows at their longest). bigMemory bounds the resident size in bytes of a process that reads one:
-// 16 bytes per id, for pickles, and 40 MB for the process itself.
+// bigRows is the number of rows in the big sets: a few, or with DATASETS_BENCH=1, as make bench sets it, the largest
+// token set of the benchmarks (llama2-70b's rows at their longest). bigMemory bounds the resident size in bytes of a
+// process that reads one: 16 bytes per id, for pickles, and 40 MB for the process itself.
 var bigRows, bigMemory = func() (rows int, memory int64) {
 	rows = 2048
 	if os.Getenv("DATASETS_BENCH") != "" {
@@ -341,13 +348,15 @@ func writeBig(t *testing.T, f io.Writer, begin, before, between, after, end stri
 	require.NoError(t, err)
 }
 
-// peakMemory finds a process's largest resident size in /proc/self/status. (Rusage's would count the parent's before the exec.)
+// peakMemory finds a process's largest resident size in /proc/self/status. (Rusage's would count the parent's before
+// the exec.)
 var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
 // TestBigSets reads each big set in a child process of its own, and takes time and peak memory from the kernel.
 func TestBigSets(t *testing.T) {
 	if path := os.Getenv("DATASETS_TEST_BIG"); path != "" {
-		d, err := Open(path, Options{Columns: testColumns, Vocabulary: 128_000, MaxInputTokens: bigIDs, Padding: Padding{Lengths: path + bigLengths}})
+		d, err := Open(path, Options{Columns: testColumns, Vocabulary: 128_000, MaxInputTokens: bigIDs,
+			Padding: Padding{Lengths: path + bigLengths}})
 		require.NoError(t, err)
 		last := d.Samples[len(d.Samples)-1]
 		require.GreaterOrEqual(t, len(d.Samples), bigRows)

@@ -93,8 +93,8 @@ func (f *framer) rest() io.Reader {
 	return io.MultiReader(bytes.NewReader(f.buf[f.start:f.end]), f.r)
 }
 
-// next returns the next record and the line it begins on; io.EOF after the last. The bytes are valid until the next call.
-// With errCut and errTooLong come the bytes that were read of the record.
+// next returns the next record and the line it begins on; io.EOF after the last. The bytes are valid until the next
+// call. With errCut and errTooLong come the bytes that were read of the record.
 func (f *framer) next() (record []byte, line int, err error) {
 	c, more := f.peek()
 	if f.readErr != nil {

@@ -18,7 +18,8 @@ import (
 // childFile names the file that a test's own child process reads, in its environment.
 const childFile = "DATASETS_TEST_CHILD"
 
-// inChild runs this test in a process of its own, which calls read, and returns what that printed and its peak memory in bytes.
+// inChild runs this test in a process of its own, which calls read, and returns what that printed and its peak memory
+// in bytes.
 func inChild(t *testing.T, path string, read func(path string) string) (out string, peak int64) {
 	t.Helper()
 	if child := os.Getenv(childFile); child != "" {
@@ -67,9 +68,11 @@ func TestGigabyteLines(t *testing.T) {
 		"JSON Lines": {`{"tok_input":[1],"input":"`, "expected no raw control characters|a record of more than 64 MiB"},
 		"columns":    {`{"tok_input":[[1]],"input":["`, "a value of more than 64 MiB"},
 		"CSV":        {"tok_input,input\n1,\"", "a row of more than 64 MiB"},
-		"pickle":     {"\x80\x02](}X\xff\xff\xff\x03", "MiB of pickle|the end of the file|no opcode|a dict with|a list whose"},
-		"NumPy":      {"\x93NUMPY\x01\x00\xff\xff{'descr': '<i4', 'fortran_order': False, 'shape': (9999999999,), }", "without the lengths|the header"},
-		"nothing":    {"", "found"},
+		"pickle": {"\x80\x02](}X\xff\xff\xff\x03",
+			"MiB of pickle|the end of the file|no opcode|a dict with|a list whose"},
+		"NumPy": {"\x93NUMPY\x01\x00\xff\xff{'descr': '<i4', 'fortran_order': False, 'shape': (9999999999,), }",
+			"without the lengths|the header"},
+		"nothing": {"", "found"},
 	} {
 		out, peak := inChild(t, sparse(t, c.begins, 1<<30), open)
 		require.Regexp(t, c.says, out, name)
@@ -78,8 +81,8 @@ func TestGigabyteLines(t *testing.T) {
 	}
 }
 
-// A set of images of 160 MB, of which memory holds a few pages, whether the messages are kept in a scratch file or only measured. A page has
-// the images of a row group of 500, as in pyarrow's files, where they are in a dictionary page.
+// A set of images of 160 MB, of which memory holds a few pages, whether the messages are kept in a scratch file or only
+// measured. A page has the images of a row group of 500, as in pyarrow's files, where they are in a dictionary page.
 const (
 	imageRows   = 4000
 	imageBytes  = 40_000
@@ -101,7 +104,8 @@ func TestImagesAreNotReadWhole(t *testing.T) {
 		if err != nil {
 			return err.Error()
 		}
-		return fmt.Sprintf("%d rows, %d bytes, %q", len(d.Samples), Stats(d).ImageBytes.Max, d.Samples[imageRows-1].Messages[:20*len(d.Samples[0].Messages)/max(len(d.Samples[0].Messages), 20)])
+		return fmt.Sprintf("%d rows, %d bytes, %q", len(d.Samples), Stats(d).ImageBytes.Max,
+			d.Samples[imageRows-1].Messages[:20*len(d.Samples[0].Messages)/max(len(d.Samples[0].Messages), 20)])
 	}
 	if os.Getenv(childFile) != "" {
 		inChild(t, "", read)

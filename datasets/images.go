@@ -5,10 +5,11 @@ import (
 	"encoding/base64"
 )
 
-// imageHeads are the beginnings of image files, by the names that Pillow has for the formats: a data URL carries that name, as the
-// reference's do (spec/models.md §7).
+// imageHeads are the beginnings of image files, by the names that Pillow has for the formats: a data URL carries that
+// name, as the reference's do (spec/models.md §7).
 var imageHeads = []struct{ begins, format string }{
-	{"\xff\xd8", "JPEG"}, {"\x89PNG\r\n\x1a\n", "PNG"}, {"GIF8", "GIF"}, {"BM", "BMP"}, {"II*\x00", "TIFF"}, {"MM\x00*", "TIFF"},
+	{"\xff\xd8", "JPEG"}, {"\x89PNG\r\n\x1a\n", "PNG"}, {"GIF8", "GIF"}, {"BM", "BMP"}, {"II*\x00", "TIFF"},
+	{"MM\x00*", "TIFF"},
 }
 
 // imageFormat names the format of an image file by its beginning; empty: none that is known.
@@ -24,13 +25,14 @@ func imageFormat(head []byte) string {
 	return ""
 }
 
-// appendImage appends the content part of an image: its bytes as they are stored, in a data URL, or the URL that the value is. It returns
-// the size of the image file, 0 for a URL.
+// appendImage appends the content part of an image: its bytes as they are stored, in a data URL, or the URL that the
+// value is. It returns the size of the image file, 0 for a URL.
 func (d *decoder) appendImage(dst, value []byte) ([]byte, int, *fault) {
 	const try = "store the image file's own bytes, or their base64"
 	if value[0] == '{' {
 		if value = member(value, "bytes"); value == nil || value[0] != '"' {
-			return dst, 0, &fault{found: "an image object without bytes", expected: "the image file's bytes (a reference to another file is not followed)", try: try}
+			return dst, 0, &fault{found: "an image object without bytes",
+				expected: "the image file's bytes (a reference to another file is not followed)", try: try}
 		}
 	}
 	text, f := d.text(value)
@@ -52,7 +54,8 @@ func (d *decoder) appendImage(dst, value []byte) ([]byte, int, *fault) {
 	n, _ := base64.StdEncoding.Decode(head[:], []byte(text[:min(len(text), 16)]))
 	format := imageFormat(head[:n])
 	if format == "" {
-		return dst, 0, &fault{found: "bytes that begin like no image, " + shown(head[:n]), expected: "JPEG, PNG, GIF, WEBP, BMP or TIFF", try: try}
+		return dst, 0, &fault{found: "bytes that begin like no image, " + shown(head[:n]),
+			expected: "JPEG, PNG, GIF, WEBP, BMP or TIFF", try: try}
 	}
 	dst = append(append(append(dst, "data:image/"...), format...), ";base64,"...)
 	return append(append(dst, text...), `"}}`...), size, nil
@@ -70,7 +73,8 @@ func base64Size(text string) (int, *fault) {
 		bad = !(c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/')
 	}
 	if bad {
-		return 0, &fault{found: "an image that is no base64, " + shown([]byte(text)), expected: "the image file's bytes in base64", try: "encode the whole file, without line breaks"}
+		return 0, &fault{found: "an image that is no base64, " + shown([]byte(text)),
+			expected: "the image file's bytes in base64", try: "encode the whole file, without line breaks"}
 	}
 	return end * 3 / 4, nil
 }

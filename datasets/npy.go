@@ -17,7 +17,8 @@ const (
 	PadLeft  = "left"
 )
 
-// Padding says how a .npy file, which has no column names and rows of one length only, holds prompts of several lengths.
+// Padding says how a .npy file, which has no column names and rows of one length only, holds prompts of several
+// lengths.
 type Padding struct {
 	Lengths string // .npy file with the number of ids of each prompt; always needed, so that no padding is ever sent
 	Side    string // of a table's padding: PadRight (also when empty) or PadLeft
@@ -75,16 +76,19 @@ func readNPYHeader(r io.Reader) (*npyHeader, *fault) {
 }
 
 func parseNPYHeader(text string) (*npyHeader, *fault) {
-	descr, fortran, shape := npyDescr.FindStringSubmatch(text), npyFortran.FindStringSubmatch(text), npyShape.FindStringSubmatch(text)
+	descr, fortran, shape := npyDescr.FindStringSubmatch(text), npyFortran.FindStringSubmatch(text),
+		npyShape.FindStringSubmatch(text)
 	if descr == nil || fortran == nil || shape == nil {
 		return nil, npyFault("the header " + shown([]byte(text)))
 	}
 	h := &npyHeader{word: map[string]int{"<i4": 4, "<i8": 8}[descr[1]]}
 	switch {
 	case h.word == 0:
-		return nil, &fault{found: "numbers of the type " + shown([]byte(descr[1])), expected: "<i4 or <i8 (int32 or int64, little-endian)", try: "save array.astype('<i4')"}
+		return nil, &fault{found: "numbers of the type " + shown([]byte(descr[1])),
+			expected: "<i4 or <i8 (int32 or int64, little-endian)", try: "save array.astype('<i4')"}
 	case fortran[1] == "True":
-		return nil, &fault{found: "an array in Fortran order", expected: "C order", try: "save numpy.ascontiguousarray(array)"}
+		return nil, &fault{found: "an array in Fortran order", expected: "C order",
+			try: "save numpy.ascontiguousarray(array)"}
 	}
 	for part := range strings.SplitSeq(shape[1], ",") {
 		if part = strings.TrimSpace(part); part == "" {
@@ -92,7 +96,8 @@ func parseNPYHeader(text string) (*npyHeader, *fault) {
 		}
 		n, err := strconv.ParseInt(part, 10, 64)
 		if err != nil || len(h.shape) == 2 {
-			return nil, &fault{found: "the shape " + shown([]byte(shape[1])), expected: "one dimension (prompts one after the other) or two (one row per prompt)", try: "reshape the array"}
+			return nil, &fault{found: "the shape " + shown([]byte(shape[1])),
+				expected: "one dimension (prompts one after the other) or two (one row per prompt)", try: "reshape the array"}
 		}
 		h.shape = append(h.shape, n)
 	}
@@ -103,7 +108,8 @@ func parseNPYHeader(text string) (*npyHeader, *fault) {
 }
 
 func npyFault(found string) *fault {
-	return &fault{found: found, expected: "a whole .npy file of version 1, 2 or 3", try: "save the array again with numpy.save"}
+	return &fault{found: found, expected: "a whole .npy file of version 1, 2 or 3",
+		try: "save the array again with numpy.save"}
 }
 
 // npyNumber reads one number.
@@ -138,8 +144,9 @@ func newNPY(r io.Reader, whole []byte, name string, p Padding) (records, error) 
 	}
 	n := &npyRecords{content: &npyStream{r: r}, h: h, name: name, left: p.Side == PadLeft, pad: p.ID}
 	if p.Lengths == "" {
-		return nil, &fileError{fault: &fault{found: "an array of ids without the lengths of its prompts", expected: "both: padding must not be sent, and nothing else tells where a prompt ends",
-			try: "name the .npy file of the lengths (--lengths), or convert the data to JSON Lines"}}
+		return nil, &fileError{fault: &fault{found: "an array of ids without the lengths of its prompts",
+			expected: "both: padding must not be sent, and nothing else tells where a prompt ends",
+			try:      "name the .npy file of the lengths (--lengths), or convert the data to JSON Lines"}}
 	}
 	var err error
 	if n.lengths, err = readLengths(p.Lengths); err != nil {
@@ -187,14 +194,17 @@ func readLengths(path string) ([]int64, error) {
 func lengthsOf(r io.Reader) ([]int64, *fault, error) {
 	h, f := readNPYHeader(r)
 	if f == nil && (len(h.shape) != 1 || h.shape[0] > maxSamples) {
-		f = &fault{found: fmt.Sprintf("lengths of the shape %v", h.shape), expected: fmt.Sprintf("one length per prompt, at most %d", maxSamples), try: "save the lengths as an array of one dimension"}
+		f = &fault{found: fmt.Sprintf("lengths of the shape %v", h.shape),
+			expected: fmt.Sprintf("one length per prompt, at most %d", maxSamples),
+			try:      "save the lengths as an array of one dimension"}
 	}
 	if f != nil {
 		return nil, f, nil
 	}
 	b, err := (&npyStream{r: r}).take(int(h.shape[0]) * h.word)
 	if err != nil {
-		return nil, &fault{found: "the end of the file", expected: fmt.Sprintf("%d lengths", h.shape[0]), try: "get or save the file again"}, err
+		return nil, &fault{found: "the end of the file", expected: fmt.Sprintf("%d lengths", h.shape[0]),
+			try: "get or save the file again"}, err
 	}
 	lengths := make([]int64, h.shape[0])
 	for i := range lengths {
@@ -208,21 +218,26 @@ func (n *npyRecords) checkLengths(path string) *fault {
 	most, sum := int64(maxRecord/n.h.word), int64(0)
 	if len(n.h.shape) == 2 {
 		if n.h.shape[1] > most {
-			return &fault{found: fmt.Sprintf("rows of %d ids", n.h.shape[1]), expected: fmt.Sprintf("at most %d", most), try: "check the shape"}
+			return &fault{found: fmt.Sprintf("rows of %d ids", n.h.shape[1]), expected: fmt.Sprintf("at most %d", most),
+				try: "check the shape"}
 		}
 		most = n.h.shape[1]
 	}
 	for i, l := range n.lengths {
 		if l < 1 || l > most {
-			return &fault{found: fmt.Sprintf("the length %d of prompt %d in %s", l, i+1, path), expected: fmt.Sprintf("1 to %d", most), try: "check that the file of lengths belongs to the array"}
+			return &fault{found: fmt.Sprintf("the length %d of prompt %d in %s", l, i+1, path),
+				expected: fmt.Sprintf("1 to %d", most), try: "check that the file of lengths belongs to the array"}
 		}
 		sum += l
 	}
 	if len(n.h.shape) == 2 && int64(len(n.lengths)) != n.h.shape[0] {
-		return &fault{found: fmt.Sprintf("%d lengths in %s", len(n.lengths), path), expected: fmt.Sprintf("%d, one per row", n.h.shape[0]), try: "check that the file of lengths belongs to the array"}
+		return &fault{found: fmt.Sprintf("%d lengths in %s", len(n.lengths), path),
+			expected: fmt.Sprintf("%d, one per row", n.h.shape[0]), try: "check that the file of lengths belongs to the array"}
 	}
 	if len(n.h.shape) == 1 && sum != n.h.shape[0] {
-		return &fault{found: fmt.Sprintf("lengths in %s that add up to %d", path, sum), expected: fmt.Sprintf("%d, as the array has", n.h.shape[0]), try: "check that the file of lengths belongs to the array"}
+		return &fault{found: fmt.Sprintf("lengths in %s that add up to %d", path, sum),
+			expected: fmt.Sprintf("%d, as the array has", n.h.shape[0]),
+			try:      "check that the file of lengths belongs to the array"}
 	}
 	return nil
 }
@@ -289,7 +304,8 @@ func (n *npyRecords) checkPadding(from, to int) *fault {
 			if n.pad != nil {
 				expected = fmt.Sprintf("the padding id %d", *n.pad)
 			}
-			return &fault{field: n.name, found: fmt.Sprintf("the id %d at place %d, outside the prompt's %d ids", id, i, n.lengths[n.n-1]), expected: expected,
+			return &fault{field: n.name, found: fmt.Sprintf("the id %d at place %d, outside the prompt's %d ids", id, i,
+				n.lengths[n.n-1]), expected: expected,
 				try: "check the lengths, the padding id, and on which side the padding is (--pad-side)"}
 		}
 	}

@@ -12,7 +12,8 @@ import (
 
 // npyContent hands out the numbers of a .npy file from the first to the last.
 type npyContent interface {
-	// take returns the next n bytes, valid until the next call; with io.EOF none were left, with io.ErrUnexpectedEOF fewer.
+	// take returns the next n bytes, valid until the next call; with io.EOF none were left, with io.ErrUnexpectedEOF
+	// fewer.
 	take(n int) ([]byte, error)
 }
 
@@ -66,8 +67,8 @@ func (m *npyMap) take(n int) ([]byte, error) {
 	return m.b[m.at-n : m.at], nil
 }
 
-// mapped returns the bytes of the file as a read-only map that lives as long as the source; nil where the file is packed, or where its
-// file system has no maps: then it is read as a stream.
+// mapped returns the bytes of the file as a read-only map that lives as long as the source; nil where the file is
+// packed, or where its file system has no maps: then it is read as a stream.
 func (s *source) mapped() []byte {
 	info, err := s.file.Stat()
 	if s.packing != "" || err != nil {
@@ -82,8 +83,8 @@ func (s *source) mapped() []byte {
 	return b
 }
 
-// recoverCutMap turns the signal that answers a read of a mapped file behind its end, because the file was cut after it was mapped, into an
-// error of the caller, who defers what it returns.
+// recoverCutMap turns the signal that answers a read of a mapped file behind its end, because the file was cut after it
+// was mapped, into an error of the caller, who defers what it returns.
 func recoverCutMap(err *error) func() {
 	before := debug.SetPanicOnFault(true)
 	return func() {
@@ -99,6 +100,7 @@ func recoverCutMap(err *error) func() {
 		if !ok {
 			panic(caught)
 		}
-		*err = &fileError{fault: npyFault("fewer bytes than when it was opened: it was cut, or its disk failed, while it was read"), err: fault}
+		*err = &fileError{fault: npyFault("fewer bytes than when it was opened: it was cut, or its disk failed, while it " +
+			"was read"), err: fault}
 	}
 }

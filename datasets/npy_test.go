@@ -79,7 +79,8 @@ func TestNPYRefuses(t *testing.T) {
 		change  func(*Options)
 		says    string
 	}{
-		{"no lengths", table, nil, func(o *Options) { o.Padding.Lengths = "" }, "an array of ids without the lengths of its prompts"},
+		{"no lengths", table, nil, func(o *Options) { o.Padding.Lengths = "" },
+			"an array of ids without the lengths of its prompts"},
 		{"no lengths file", table, nil, func(o *Options) { o.Padding.Lengths += ".none" }, "no such file"},
 		{"lengths cut", table, nil, func(o *Options) {
 			o.Padding.Lengths = writeFile(t, "l", npyFile(1, "<i4", 9, 0, 1))
@@ -96,15 +97,21 @@ func TestNPYRefuses(t *testing.T) {
 		{"sum", ragged, []int64{1, 1}, nil, "that add up to 2"},
 		{"wrong side", table, []int64{1, 1}, nil, `record 2, field "tok_input": found the id 4 at place 1, outside the prompt's 1 ids, expected the padding id 9`},
 		{"other padding", table, []int64{1, 2}, func(o *Options) { o.Padding.ID = &pad }, "expected the padding id 8"},
-		{"unknown side", table, []int64{1, 2}, func(o *Options) { o.Padding.Side = "top" }, `the padding side "top" is none; use left or right`},
+		{"unknown side", table, []int64{1, 2}, func(o *Options) { o.Padding.Side = "top" },
+			`the padding side "top" is none; use left or right`},
 		{"cut", table[:len(table)-2], []int64{1, 2}, nil, "found 14 bytes of numbers, and not 16 as its shape tells"},
-		{"more", append(table[:len(table):len(table)], 1), []int64{1, 2}, nil, "found 17 bytes of numbers, and not 16 as its shape tells"},
-		{"cut, packed", gzipped(t, table[:len(table)-2]), []int64{1, 2}, nil, "record 2: found the end of the file inside this prompt"},
-		{"more, packed", gzipped(t, append(table[:len(table):len(table)], 1)), []int64{1, 2}, nil, "more bytes than the shape tells"},
-		{"huge row, packed", gzipped(t, npyFile(1, "<i4", 1, maxRecord/4, 1)), []int64{1}, nil, "the end of the file inside this prompt"},
+		{"more", append(table[:len(table):len(table)], 1), []int64{1, 2}, nil,
+			"found 17 bytes of numbers, and not 16 as its shape tells"},
+		{"cut, packed", gzipped(t, table[:len(table)-2]), []int64{1, 2}, nil,
+			"record 2: found the end of the file inside this prompt"},
+		{"more, packed", gzipped(t, append(table[:len(table):len(table)], 1)), []int64{1, 2}, nil,
+			"more bytes than the shape tells"},
+		{"huge row, packed", gzipped(t, npyFile(1, "<i4", 1, maxRecord/4, 1)), []int64{1}, nil,
+			"the end of the file inside this prompt"},
 		{"cut header", table[:20], []int64{1, 2}, nil, "the end of the file inside its header"},
 		{"version", npyFile(9, "<i4", 1, 0, 1), []int64{1}, nil, "version 9"},
-		{"header without end", append([]byte("\x93NUMPY\x02\x00"), 0xff, 0xff, 0xff, 0x7f), []int64{1}, nil, "a header of 2147483647 bytes"},
+		{"header without end", append([]byte("\x93NUMPY\x02\x00"), 0xff, 0xff, 0xff, 0x7f), []int64{1}, nil,
+			"a header of 2147483647 bytes"},
 		{"float", npyFile(1, "<f4", 1, 0, 1), []int64{1}, nil, `numbers of the type "<f4", expected <i4 or <i8`},
 		{"objects", npyFile(1, "|O", 1, 0, 1), []int64{1}, nil, `numbers of the type "|O"`},
 		{"big-endian", npyFile(1, ">i8", 1, 0, 1), []int64{1}, nil, `numbers of the type ">i8"`},
@@ -159,7 +166,8 @@ func FuzzNPY(f *testing.F) {
 	})
 }
 
-// TestNPYIsMapped cuts a file after it was opened: the read behind its end is an error, which it could not be without the map, and no signal.
+// TestNPYIsMapped cuts a file after it was opened: the read behind its end is an error, which it could not be without
+// the map, and no signal.
 func TestNPYIsMapped(t *testing.T) {
 	const rows, columns = 4, 64 << 10
 	o := npyOptions(t, "", columns, columns, columns, columns)

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// npyWriter writes the prompts' ids one after the other as a flat array of 32-bit integers. Their lengths are another file's.
+// npyWriter writes the prompts' ids one after the other as a flat array of 32-bit integers. Their lengths are another
+// file's.
 type npyWriter struct {
 	w *bufio.Writer
 	n int
@@ -25,7 +26,8 @@ func newNPYWriter(w io.Writer, lengths []int64) (*npyWriter, error) {
 	return &npyWriter{w: out}, err
 }
 
-// npyHeaderText is the header of a file of version 1 for one dimension, filled up so that the numbers begin at a multiple of 64 bytes (NEP 1).
+// npyHeaderText is the header of a file of version 1 for one dimension, filled up so that the numbers begin at a
+// multiple of 64 bytes (NEP 1).
 func npyHeaderText(kind string, n int64) string {
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }", kind, n)
 	const before = 10
@@ -36,7 +38,8 @@ func npyHeaderText(kind string, n int64) string {
 func (n *npyWriter) write(_ []byte, s *Sample) error {
 	n.n++
 	if len(s.InputIDs) == 0 {
-		return &Error{Record: n.n, Found: "no token ids", Expected: "ids, which is all that a .npy file holds", Try: "convert to another format"}
+		return &Error{Record: n.n, Found: "no token ids", Expected: "ids, which is all that a .npy file holds",
+			Try: "convert to another format"}
 	}
 	for _, id := range s.InputIDs {
 		if _, err := n.w.Write(binary.LittleEndian.AppendUint32(n.w.AvailableBuffer(), uint32(id))); err != nil {

@@ -24,7 +24,8 @@ type Only struct {
 // ReadOnly reads a list of ids, one on each line, of the records whose column has them. Empty lines do not count.
 func ReadOnly(path, column string) (*Only, error) {
 	failed := func(found string, err error) error {
-		return &Error{Path: path, What: "list of ids", Found: found, Expected: "a text file with one id on each line", Try: "check the path and the file", Err: err}
+		return &Error{Path: path, What: "list of ids", Found: found, Expected: "a text file with one id on each line",
+			Try: "check the path and the file", Err: err}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -91,6 +92,8 @@ func (o *Only) whole() error {
 	if missing == 0 {
 		return nil
 	}
-	return &Error{Path: o.path, What: "list of ids", Found: fmt.Sprintf("%d of %d ids that no record has in %q, such as %.60q", missing, len(o.met), o.column, one),
-		Expected: "ids of the data set", Try: "name the column of the ids with --id-column, and the files that have all of them"}
+	return &Error{Path: o.path, What: "list of ids",
+		Found:    fmt.Sprintf("%d of %d ids that no record has in %q, such as %.60q", missing, len(o.met), o.column, one),
+		Expected: "ids of the data set", Try: "name the column of the ids with --id-column, and the files that have all of " +
+			"them"}
 }

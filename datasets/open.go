@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/spill"
 )
 
-// Open reads and checks a data set file. The first thing wrong is returned as an *Error (an error of another type concerns
-// the options). Fewer records than a benchmark's are no error.
+// Open reads and checks a data set file. The first thing wrong is returned as an *Error (an error of another type
+// concerns the options). Fewer records than a benchmark's are no error.
 func Open(path string, o Options) (*Dataset, error) {
 	d, errs := read(path, o, 1)
 	if len(errs) > 0 {
@@ -20,8 +20,8 @@ func Open(path string, o Options) (*Dataset, error) {
 	return d, nil
 }
 
-// Check reads a data set file as Open does, but goes on after a bad record and returns up to most errors. The data set holds
-// the good records; it is nil where the file could not be read at all.
+// Check reads a data set file as Open does, but goes on after a bad record and returns up to most errors. The data set
+// holds the good records; it is nil where the file could not be read at all.
 func Check(path string, o Options, most int) (*Dataset, []error) {
 	return read(path, o, max(most, 1))
 }
@@ -38,7 +38,8 @@ func read(path string, o Options, most int) (*Dataset, []error) {
 	defer src.Close()
 	r := newReader(path, o, p, most)
 	r.read(src)
-	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples, Notes: r.notes(), WithoutTemplate: r.withoutTemplate(), marked: r.marked}
+	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples, Notes: r.notes(),
+		WithoutTemplate: r.withoutTemplate(), marked: r.marked}
 	if r.stored {
 		d.Store, d.blocks = o.Store, r.blocks
 	}
@@ -72,7 +73,8 @@ type reader struct {
 func newReader(path string, o Options, p *plan, most int) *reader {
 	r := &reader{path: path, o: o, most: most, dec: newDecoder(p, o)}
 	r.check = newValidator(o, p.promptColumns(), presenceNames{
-		ids: r.dec.fieldOf(roleIDs), text: r.dec.fieldOf(roleInput), messages: r.dec.fieldOf(roleMessages), id: r.dec.fieldOf(roleID)})
+		ids: r.dec.fieldOf(roleIDs), text: r.dec.fieldOf(roleInput), messages: r.dec.fieldOf(roleMessages),
+		id: r.dec.fieldOf(roleID)})
 	r.keep = r.keepSample
 	return r
 }
@@ -127,7 +129,8 @@ func (r *reader) notes() []string {
 		notes = n.notes()
 	}
 	if r.withoutTemplate() > 0 {
-		notes = append(notes, fmt.Sprintf("%d prompts are made of raw fields without a prompt template: the wording is not the benchmark's (--prompt-template)", r.images))
+		notes = append(notes, fmt.Sprintf("%d prompts are made of raw fields without a prompt template: the wording is not "+
+			"the benchmark's (--prompt-template)", r.images))
 	}
 	return notes
 }
@@ -198,9 +201,12 @@ func (r *reader) failed(record []byte, line int, err error) {
 		if f := s.value(); len(record) > 0 && f != nil && f.offset < len(record)-6 {
 			r.report(n, line+bytes.Count(record[:f.offset], []byte{'\n'}), f, nil)
 		} else if errors.Is(err, errTooLong) {
-			r.report(n, line, &fault{found: fmt.Sprintf("a record of more than %d MiB", maxRecord>>20), expected: "a shorter one", try: "check for a missing bracket or quote"}, nil)
+			r.report(n, line, &fault{found: fmt.Sprintf("a record of more than %d MiB", maxRecord>>20),
+				expected: "a shorter one", try: "check for a missing bracket or quote"}, nil)
 		} else {
-			r.report(n, line+bytes.Count(record, []byte{'\n'}), &fault{found: "the end of the file inside " + where(record), expected: "a complete file", try: "get the file again: it was cut off"}, io.ErrUnexpectedEOF)
+			r.report(n, line+bytes.Count(record, []byte{'\n'}),
+				&fault{found: "the end of the file inside " + where(record), expected: "a complete file",
+					try: "get the file again: it was cut off"}, io.ErrUnexpectedEOF)
 		}
 	default:
 		r.errs = append(r.errs, readFailed(r.path, err))
@@ -215,16 +221,19 @@ func where(record []byte) string {
 }
 
 func (r *reader) report(record, line int, f *fault, cause error) {
-	r.errs = append(r.errs, &Error{Path: r.path, Record: record, Line: line, Field: f.field, Found: f.found, Expected: f.expected, Try: f.try, Err: cause})
+	r.errs = append(r.errs, &Error{Path: r.path, Record: record, Line: line, Field: f.field, Found: f.found,
+		Expected: f.expected, Try: f.try, Err: cause})
 }
 
 func readFailed(path string, err error) *Error {
-	e := &Error{Path: path, Found: fmt.Sprintf("a failure (%v)", err), Expected: "to read the file to its end", Try: "check the disk and the file", Err: err}
+	e := &Error{Path: path, Found: fmt.Sprintf("a failure (%v)", err), Expected: "to read the file to its end",
+		Try: "check the disk and the file", Err: err}
 	switch {
 	case errors.Is(err, errExpansion):
 		e.Found, e.Expected, e.Try = err.Error(), "data", "unpack the file yourself if you trust it"
 	case errors.Is(err, errCompressed):
-		e.Found, e.Expected, e.Try = fmt.Sprintf("damaged compressed data (%v)", err), "a complete gzip or zstd file", "get the file again"
+		e.Found, e.Expected, e.Try = fmt.Sprintf("damaged compressed data (%v)", err), "a complete gzip or zstd file",
+			"get the file again"
 	case errors.Is(err, os.ErrNotExist):
 		e.Found, e.Expected, e.Try = "no such file", "a data set", "check the path"
 	case errors.Is(err, os.ErrPermission):

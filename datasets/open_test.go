@@ -82,10 +82,11 @@ func TestOpenShapes(t *testing.T) {
 			d, err := Open(path, o)
 			require.NoError(t, err)
 			sum := sha256.Sum256(content)
-			require.Equal(t, &Dataset{Path: path, SHA256: hex.EncodeToString(sum[:]), Schema: "test", Format: file.format, Samples: []Sample{
-				{Index: 0, ID: "a", InputIDs: []int32{1, 2, 3}, InputLen: 3, Input: "a\né😀 b", Target: `o"ne`},
-				{Index: 1, ID: "12", InputIDs: []int32{7}, InputLen: 1, Input: "c"},
-			}}, d)
+			require.Equal(t, &Dataset{Path: path, SHA256: hex.EncodeToString(sum[:]), Schema: "test", Format: file.format,
+				Samples: []Sample{
+					{Index: 0, ID: "a", InputIDs: []int32{1, 2, 3}, InputLen: 3, Input: "a\né😀 b", Target: `o"ne`},
+					{Index: 1, ID: "12", InputIDs: []int32{7}, InputLen: 1, Input: "c"},
+				}}, d)
 		})
 	}
 }
@@ -105,7 +106,8 @@ func TestOpenKeepsOnlyWhatIsAsked(t *testing.T) {
 
 func TestOpenTextOnlyAndMessages(t *testing.T) {
 	o := Options{Columns: []models.Column{
-		{Name: "tok_input", Type: "ids", Role: "input_ids"}, {Name: "input", Type: "text", Role: "input"}, {Name: "messages", Type: "messages", Role: "messages"}}}
+		{Name: "tok_input", Type: "ids", Role: "input_ids"}, {Name: "input", Type: "text", Role: "input"},
+		{Name: "messages", Type: "messages", Role: "messages"}}}
 	d, err := Open(writeFile(t, "a.json", []byte(`[{"input":"kept because it is the prompt"}]`)), o)
 	require.NoError(t, err)
 	require.Equal(t, "kept because it is the prompt", d.Samples[0].Input)
@@ -163,11 +165,14 @@ var badFiles = []struct {
 }{
 	{"blank", " \n\n", 0, 0, "found 0 records, expected at least one"},
 	{"empty array", "[ ]", 0, 0, "found 0 records"},
-	{"truncated array", "[{\"tok_input\":[1]},\n", 1, 2, "the end of the file inside the array of records, expected a complete file; get the file again: it was cut off"},
+	{"truncated array", "[{\"tok_input\":[1]},\n", 1, 2,
+		"the end of the file inside the array of records, expected a complete file; get the file again: it was cut off"},
 	{"truncated record", "[{\"tok_input\":[1]},\n{\"tok_input\":[1,2", 2, 2, "the end of the file inside a record"},
-	{"quote missing earlier", "[{\"tok_input\":[1]},\n{\"input:\"a b c\", \"tok_input\":[1]},\n{\"tok_input\":[1], \"input\":\"some text\"}]", 2, 2, `expected a colon after the key`},
+	{"quote missing earlier", "[{\"tok_input\":[1]},\n{\"input:\"a b c\", \"tok_input\":[1]},\n{\"tok_input\":[1], " +
+		"\"input\":\"some text\"}]", 2, 2, `expected a colon after the key`},
 	{"array not closed", `[{"tok_input":[1]}`, 1, 1, "the end of the file"},
-	{"no comma", "[{\"tok_input\":[1]}\n{\"tok_input\":[1]}]", 2, 2, "expected a comma or the end of the array after the record"},
+	{"no comma", "[{\"tok_input\":[1]}\n{\"tok_input\":[1]}]", 2, 2,
+		"expected a comma or the end of the array after the record"},
 	{"trailing comma", `[{"tok_input":[1]},]`, 2, 1, "expected an object as record"},
 	{"after the array", "[{\"tok_input\":[1]}]\nrest", 2, 2, "expected nothing after the end of the array"},
 	{"not an object", `[[1,2,3]]`, 1, 1, "found an array, "},
@@ -182,23 +187,29 @@ var badFiles = []struct {
 	{"missing column", "[{\"tok_input\":[1]},\n{\"tok-input\":[1], \"x\":2}]", 2, 2,
 		`field "tok_input": found no such field; the record has tok-input, x, expected an array of token ids (integers); rename a column of the file, or name the column that holds it (the nearest name is tok-input)`},
 	{"empty record", `[{}]`, 1, 1, "the record has none at all"},
-	{"wrong type", "[\n{\"tok_input\":\n \"text\"}]", 1, 3, `field "tok_input": found a string, "\"text\"", expected an array of token ids (integers); correct the field`},
+	{"wrong type", "[\n{\"tok_input\":\n \"text\"}]", 1, 3,
+		`field "tok_input": found a string, "\"text\"", expected an array of token ids (integers); correct the field`},
 	{"text is a number", `[{"tok_input":[1],"input":5}]`, 1, 1, `field "input": found a number, "5", expected a string`},
 	{"null ids", `[{"tok_input":null}]`, 1, 1, `found null, "null"`},
 	{"column of lists", `[{"tok_input":[[1,2],[3]]}]`, 1, 1, "one object per record, not one per column"},
 	{"text among ids", `[{"tok_input":[1,"2"]}]`, 1, 1, "an array with a string in it"},
 	{"float id", `[{"tok_input":[1.0]}]`, 1, 1, "the number 1.0 among the ids, expected integers"},
 	{"negative id", `[{"tok_input":[3, -5]}]`, 1, 1, "the negative id -5"},
-	{"huge id", `[{"tok_input":[99999999999999999999]}]`, 1, 1, "the id 99999999999999999999, expected ids of at most 2147483647"},
-	{"id outside the vocabulary", `[{"tok_input":[1,1000]}]`, 1, 1, `field "tok_input": found the id 1000 at position 1, expected ids below the vocabulary's size 1000`},
-	{"no ids", "[{\"tok_input\":[1]},{\"tok_input\":[ ]}]", 2, 1, `field "tok_input": found no token ids, expected a prompt of at least one`},
+	{"huge id", `[{"tok_input":[99999999999999999999]}]`, 1, 1,
+		"the id 99999999999999999999, expected ids of at most 2147483647"},
+	{"id outside the vocabulary", `[{"tok_input":[1,1000]}]`, 1, 1,
+		`field "tok_input": found the id 1000 at position 1, expected ids below the vocabulary's size 1000`},
+	{"no ids", "[{\"tok_input\":[1]},{\"tok_input\":[ ]}]", 2, 1,
+		`field "tok_input": found no token ids, expected a prompt of at least one`},
 	{"empty text", `[{"tok_input":[1],"input":""}]`, 1, 1, `field "input": found an empty text, expected a prompt`},
 	{"duplicate id", "{\"id\":\"q\",\"tok_input\":[1]}\n{\"id\":\"r\",\"tok_input\":[1]}\n{\"id\":\"q\",\"tok_input\":[2]}", 3, 3, `field "id": found the id "q", which record 1 has too`},
-	{"missing id", `[{"id":"q","tok_input":[1]},{"tok_input":[1]}]`, 2, 1, `field "id": found no such field, expected it here, because record 1 has it`},
+	{"missing id", `[{"id":"q","tok_input":[1]},{"tok_input":[1]}]`, 2, 1,
+		`field "id": found no such field, expected it here, because record 1 has it`},
 	{"field twice", `[{"tok_input":[1],"tok_input":[2]}]`, 1, 1, `field "tok_input": found the field twice`},
 	{"depth bomb", `[{"tok_input":[1],"x":` + strings.Repeat("[", 100_000), 1, 1, "nested more than 64 deep"},
 	{"not UTF-8", "[{\"tok_input\":[1],\n\"input\":\"a\xff\"}]", 1, 2, "bytes that are not UTF-8"},
-	{"half a surrogate pair", `[{"tok_input":[1],"output":"\ud800x"}]`, 1, 1, `field "output": found half of a surrogate pair`},
+	{"half a surrogate pair", `[{"tok_input":[1],"output":"\ud800x"}]`, 1, 1,
+		`field "output": found half of a surrogate pair`},
 	{"parquet", "PAR1\x15\x04", 0, 0, "no Parquet footer at its end, expected a whole Parquet file"},
 	{"encrypted parquet", "PARE\x15\x04", 0, 0, "an encrypted Parquet file"},
 	{"pickle", "\x80\x04\x95", 0, 0, "the end of the file before the pickle's"},
@@ -246,7 +257,8 @@ func TestOpenLongPrompt(t *testing.T) {
 }
 
 func TestOpenMixedPrompts(t *testing.T) {
-	o := Options{Columns: []models.Column{{Name: "tok_input", Type: "ids", Role: "input_ids"}, {Name: "input", Type: "text", Role: "input"}}}
+	o := Options{Columns: []models.Column{{Name: "tok_input", Type: "ids", Role: "input_ids"},
+		{Name: "input", Type: "text", Role: "input"}}}
 	_, err := Open(writeFile(t, "a.json", []byte(`[{"tok_input":[1]},{"input":"x"}]`)), o)
 	require.ErrorContains(t, err, `record 2 (line 1), field "tok_input": found no such field, expected it here`)
 	_, err = Open(writeFile(t, "a.json", []byte(`[{"text":"x"}]`)), o)
@@ -343,8 +355,10 @@ func FuzzOpen(f *testing.F) {
 
 func TestKeptColumns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "set.jsonl")
-	require.NoError(t, os.WriteFile(path, []byte(`{"text":"one","answer":"A\n","extra":[1, 2]}`+"\n"+`{"text":"two","extra":"x"}`+"\n"), 0o644))
-	columns := []models.Column{{Name: "text", Type: "text", Role: "input"}, {Name: "answer", Type: "text"}, {Name: "extra", Type: "any"}}
+	require.NoError(t, os.WriteFile(path, []byte(`{"text":"one","answer":"A\n","extra":[1, 2]}`+"\n"+
+		`{"text":"two","extra":"x"}`+"\n"), 0o644))
+	columns := []models.Column{{Name: "text", Type: "text", Role: "input"}, {Name: "answer", Type: "text"},
+		{Name: "extra", Type: "any"}}
 	d, err := Open(path, Options{Columns: columns, Schema: "own", Keep: []string{"extra", "answer"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"[1, 2]", "A\n"}, d.Samples[0].Kept)

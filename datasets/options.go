@@ -25,8 +25,9 @@ type Options struct {
 	Keep           []string          // columns whose values Sample.Kept holds: a string's text, another value's JSON
 	Overrides      map[string]string // role to column name, over the schema's own name
 	Template       *Template         // makes the prompts, in place of what the file has
-	Store          *spill.Store      // keeps messages; nil: in memory. Who made it closes it, when the data set is no longer used
-	SizesOnly      bool              // messages are checked and measured, and not kept
+	// keeps messages; nil: in memory. Who made it closes it, when the data set is no longer used
+	Store     *spill.Store
+	SizesOnly bool // messages are checked and measured, and not kept
 
 	lengths bool // the last of Keep is the number of ids that are the prompt
 }
@@ -53,7 +54,8 @@ const (
 )
 
 // roleTypes gives the type of a column that an override adds to a schema without that role.
-var roleTypes = map[string]string{roleIDs: "ids", roleInput: "text", roleTarget: "text", roleMessages: "messages", roleID: "text|int", roleSession: "text|int"}
+var roleTypes = map[string]string{roleIDs: "ids", roleInput: "text", roleTarget: "text", roleMessages: "messages",
+	roleID: "text|int", roleSession: "text|int"}
 
 // kind is a set of JSON value kinds.
 type kind uint8
@@ -92,7 +94,8 @@ type column struct {
 	expected string // what an error says was expected
 }
 
-// nameRef points from a name in the file to a column; the smallest rank wins where a record has several names of one column.
+// nameRef points from a name in the file to a column; the smallest rank wins where a record has several names of one
+// column.
 type nameRef struct{ column, rank int }
 
 // plan is a schema with its overrides applied.
@@ -115,7 +118,8 @@ func newPlan(o Options) (*plan, error) {
 		for word := range strings.SplitSeq(c.Type, "|") {
 			t, ok := columnTypes[word]
 			if !ok {
-				return nil, fmt.Errorf("the schema %q gives its column %q the type %q, which the data set reader does not know; use one of %s, joined by |",
+				return nil, fmt.Errorf("the schema %q gives its column %q the type %q, which the data set reader does not know; "+
+					"use one of %s, joined by |",
 					o.Schema, c.Name, c.Type, strings.Join(typeNames(), ", "))
 			}
 			col.kinds |= t.kind
@@ -132,22 +136,28 @@ func newPlan(o Options) (*plan, error) {
 	for _, name := range o.Keep {
 		at := slices.IndexFunc(p.columns, func(c column) bool { return c.Name == name })
 		if at < 0 {
-			return nil, fmt.Errorf("the schema %q has no column %q, whose values were to be kept; name a column of the schema", o.Schema, name)
+			return nil, fmt.Errorf("the schema %q has no column %q, whose values were to be kept; name a column of the schema",
+				o.Schema, name)
 		}
 		p.keep = append(p.keep, at)
 	}
 	return p, nil
 }
 
-// override returns the schema's columns with the column of each overridden role renamed, required and stripped of its aliases.
+// override returns the schema's columns with the column of each overridden role renamed, required and stripped of its
+// aliases.
 func override(o Options) ([]models.Column, error) {
 	if len(o.Columns) == 0 {
-		return nil, fmt.Errorf("the schema %q has no columns, so nothing can be read from a data set; give the columns of a row of the model registry", o.Schema)
+		return nil, fmt.Errorf("the schema %q has no columns, so nothing can be read from a data set; give the columns of "+
+			"a row of the model registry", o.Schema)
 	}
 	columns := slices.Clone(o.Columns)
 	if o.Template != nil {
 		for _, name := range o.Template.fields {
-			if !slices.ContainsFunc(columns, func(c models.Column) bool { return c.Name == name || slices.Contains(c.Aliases, name) }) {
+			if !slices.ContainsFunc(columns, func(c models.Column) bool {
+				return c.Name == name ||
+					slices.Contains(c.Aliases, name)
+			}) {
 				columns = append(columns, models.Column{Name: name, Type: "any"})
 			}
 		}
@@ -155,7 +165,8 @@ func override(o Options) ([]models.Column, error) {
 	for role, name := range o.Overrides {
 		typ, ok := roleTypes[role]
 		if !ok || name == "" {
-			return nil, fmt.Errorf("cannot map column %q onto the role %q: the roles are input_ids, input, target, messages, id and session, and a column needs a name", name, role)
+			return nil, fmt.Errorf("cannot map column %q onto the role %q: the roles are input_ids, input, target, messages, "+
+				"id and session, and a column needs a name", name, role)
 		}
 		at := slices.IndexFunc(columns, func(c models.Column) bool { return c.Role == role })
 		if at < 0 {

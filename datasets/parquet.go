@@ -15,8 +15,8 @@ import (
 // maxFooter bounds the footer of a Parquet file. One of thousands of columns and row groups has a few MiB.
 const maxFooter = 16 << 20
 
-// parquetRecords reads a Parquet file row by row: of each wanted column one page is in memory, whatever the file's size. The
-// columns that the schema does not know are not read at all.
+// parquetRecords reads a Parquet file row by row: of each wanted column one page is in memory, whatever the file's
+// size. The columns that the schema does not know are not read at all.
 type parquetRecords struct {
 	file    io.ReaderAt
 	size    int64
@@ -52,7 +52,8 @@ func newParquet(file io.ReaderAt, size int64, p *plan, all bool) (records, error
 
 // pqFooter reads the footer, which the file's last 8 bytes lead to.
 func pqFooter(file io.ReaderAt, size int64) (*thriftNode, *fault) {
-	cut := &fault{found: "no Parquet footer at its end", expected: "a whole Parquet file", try: "get the file again: it was cut off"}
+	cut := &fault{found: "no Parquet footer at its end", expected: "a whole Parquet file",
+		try: "get the file again: it was cut off"}
 	var tail [8]byte
 	if size < 12 {
 		return nil, cut
@@ -164,7 +165,8 @@ func (r *parquetRecords) openColumn(i int, chunk *thriftNode) *fault {
 	if physical := meta.get(1).whole; physical != r.leaves[i].physical {
 		return pqDamaged(fmt.Sprintf("a column of type %d where the schema says %d", physical, r.leaves[i].physical))
 	}
-	r.columns[i] = &pqColumn{node: r.leaves[i], file: r.file, codec: meta.get(4).whole, pos: start, end: start + length, grown: &r.grown, buffers: r.spare[i]}
+	r.columns[i] = &pqColumn{node: r.leaves[i], file: r.file, codec: meta.get(4).whole, pos: start, end: start + length,
+		grown: &r.grown, buffers: r.spare[i]}
 	return nil
 }
 
@@ -214,7 +216,8 @@ func (r *parquetRecords) write(n *pqNode) *fault {
 			return f
 		}
 		if len(r.out) > maxRecord {
-			return &fault{found: fmt.Sprintf("a record of more than %d MiB", maxRecord>>20), expected: "a shorter one", try: "check that the column is what it should be"}
+			return &fault{found: fmt.Sprintf("a record of more than %d MiB", maxRecord>>20), expected: "a shorter one",
+				try: "check that the column is what it should be"}
 		}
 		rep, _, more, f := first.peek()
 		if f != nil {
@@ -272,7 +275,8 @@ func (r *parquetRecords) leaf(n *pqNode) *fault {
 	}
 	defer c.pass(true)
 	if n.meaning == pqDecimal {
-		return &fault{found: "decimal numbers", expected: "integers, floating-point numbers, text, bytes or truth values", try: "write the column as another type"}
+		return &fault{found: "decimal numbers", expected: "integers, floating-point numbers, text, bytes or truth values",
+			try: "write the column as another type"}
 	}
 	switch n.physical {
 	case pqBoolean:
@@ -315,12 +319,14 @@ func (r *parquetRecords) float(v float64, bits int) *fault {
 // text appends a byte string: text, the JSON that it holds, or base64 of what is no text.
 func (r *parquetRecords) text(n *pqNode, b []byte) *fault {
 	if len(b) > maxRecord/2 {
-		return &fault{found: fmt.Sprintf("a value of %d MiB", len(b)>>20), expected: fmt.Sprintf("one of at most %d MiB", maxRecord>>21), try: "check that the column is what it should be"}
+		return &fault{found: fmt.Sprintf("a value of %d MiB", len(b)>>20),
+			expected: fmt.Sprintf("one of at most %d MiB", maxRecord>>21), try: "check that the column is what it should be"}
 	}
 	switch {
 	case n.meaning == pqJSON:
 		if !utf8.Valid(b) || !validJSON(b) {
-			return &fault{found: "bytes in a JSON column that are no JSON, " + shown(b), expected: "JSON", try: "correct the column"}
+			return &fault{found: "bytes in a JSON column that are no JSON, " + shown(b), expected: "JSON",
+				try: "correct the column"}
 		}
 		r.out = append(r.out, b...)
 	case n.known && n.kinds&kindText == 0 && len(b) > 0:

@@ -33,8 +33,8 @@ func pqLevels(dst []uint32, src []byte, n, most int) ([]uint32, *fault) {
 	return levels, nil
 }
 
-// hybrid decodes n numbers of width bits in the hybrid of run lengths and packed bits (Encodings.md, RLE). Runs longer than
-// what is asked for are cut.
+// hybrid decodes n numbers of width bits in the hybrid of run lengths and packed bits (Encodings.md, RLE). Runs longer
+// than what is asked for are cut.
 func hybrid(dst []uint32, src []byte, n, width int) ([]uint32, *fault) {
 	for len(dst) < n {
 		head, used := binary.Uvarint(src)
@@ -110,7 +110,8 @@ func (c *pqColumn) unpack(buf, packed []byte, size int) ([]byte, *fault) {
 		}
 	case 6:
 		if c.zstd == nil {
-			c.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxPageWindow), zstd.WithDecoderLowmem(true))
+			c.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxPageWindow),
+				zstd.WithDecoderLowmem(true))
 		}
 		if err == nil {
 			err = c.zstd.Reset(bytes.NewReader(packed))

@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Bounds on one page of a Parquet file. Writers make pages of about 1 MiB, but pyarrow looks at a page's size only after every 1024 values, so
-// that a page of images has all those of a row group of its usual size.
+// Bounds on one page of a Parquet file. Writers make pages of about 1 MiB, but pyarrow looks at a page's size only
+// after every 1024 values, so that a page of images has all those of a row group of its usual size.
 const (
 	maxPage       = 512 << 20
 	maxPageWindow = 128 << 20 // of zstd
@@ -110,10 +110,13 @@ func (c *pqColumn) page() *fault {
 	}
 	unpacked, packed := head.get(2).whole, head.get(3).whole
 	if packed < 0 || packed > c.end-c.pos || unpacked < 0 || unpacked > math.MaxInt32 {
-		return pqDamaged(fmt.Sprintf("a page of %d bytes, %d when unpacked, where the column has %d left", packed, unpacked, c.end-c.pos))
+		return pqDamaged(fmt.Sprintf("a page of %d bytes, %d when unpacked, where the column has %d left", packed, unpacked,
+			c.end-c.pos))
 	}
 	if max(packed, unpacked) > maxPage {
-		return &fault{found: fmt.Sprintf("a page of %d bytes, %d when unpacked", packed, unpacked), expected: fmt.Sprintf("pages of at most %d MiB", maxPage>>20), try: "write the file again with smaller row groups, such as 100 rows"}
+		return &fault{found: fmt.Sprintf("a page of %d bytes, %d when unpacked", packed, unpacked),
+			expected: fmt.Sprintf("pages of at most %d MiB", maxPage>>20),
+			try:      "write the file again with smaller row groups, such as 100 rows"}
 	}
 	if int64(cap(c.packed)) < packed {
 		c.packed = make([]byte, packed, packed+packed/4) // the pages of the next groups are about as large
@@ -257,7 +260,8 @@ func (c *pqColumn) data(body []byte, encoding int64, n int) *fault {
 }
 
 func pqRefused(found string) *fault {
-	return &fault{found: found, expected: "plain or dictionary encoding with no, snappy, gzip or zstd compression", try: "write the file again with the usual settings of pandas or pyarrow"}
+	return &fault{found: found, expected: "plain or dictionary encoding with no, snappy, gzip or zstd compression",
+		try: "write the file again with the usual settings of pandas or pyarrow"}
 }
 
 // codes decodes positions in the dictionary.

@@ -27,8 +27,9 @@ const (
 
 // Annotations that matter here: ConvertedType and LogicalType numbers of parquet.thrift.
 var (
-	pqConverted = map[int64]pqMeaning{0: pqText, 4: pqText, 5: pqDecimal, 11: pqUnsigned, 12: pqUnsigned, 13: pqUnsigned, 14: pqUnsigned, 19: pqJSON}
-	pqLogical   = map[int16]pqMeaning{1: pqText, 4: pqText, 5: pqDecimal, 12: pqJSON}
+	pqConverted = map[int64]pqMeaning{0: pqText, 4: pqText, 5: pqDecimal, 11: pqUnsigned, 12: pqUnsigned, 13: pqUnsigned,
+		14: pqUnsigned, 19: pqJSON}
+	pqLogical = map[int16]pqMeaning{1: pqText, 4: pqText, 5: pqDecimal, 12: pqJSON}
 )
 
 const (
@@ -79,7 +80,8 @@ func (r *schemaReader) node(def, rep, depth int) (*pqNode, *fault) {
 	}
 	e := &r.elements[r.pos]
 	r.pos++
-	n := &pqNode{name: string(e.get(4).bytes), repetition: e.get(3).whole, physical: e.get(1).whole, width: int(e.get(2).whole), leaf: len(r.leaves)}
+	n := &pqNode{name: string(e.get(4).bytes), repetition: e.get(3).whole, physical: e.get(1).whole,
+		width: int(e.get(2).whole), leaf: len(r.leaves)}
 	if depth == 0 {
 		n.repetition = pqRequired
 	}

@@ -40,8 +40,10 @@ type foreignPic struct {
 func foreignRows(n int) []foreignRow {
 	rows := make([]foreignRow, n)
 	for i := range rows {
-		rows[i] = foreignRow{ID: fmt.Sprint("q", i), TokInput: []int64{int64(i), 7, 999}, Input: fmt.Sprintf("a\n\"é\" %d", i%3),
-			Image: foreignPic{Bytes: []byte{0xff, byte(i)}}, Classes: []string{"x", "y"}[:i%3%2+i%2], Score: float64(i) / 4, Yes: i%2 == 0, Big: 1<<63 + uint64(i)}
+		rows[i] = foreignRow{ID: fmt.Sprint("q", i), TokInput: []int64{int64(i), 7, 999},
+			Input: fmt.Sprintf("a\n\"é\" %d", i%3),
+			Image: foreignPic{Bytes: []byte{0xff, byte(i)}}, Classes: []string{"x", "y"}[:i%3%2+i%2], Score: float64(i) / 4,
+			Yes: i%2 == 0, Big: 1<<63 + uint64(i)}
 		if i%2 == 0 {
 			out := fmt.Sprint("o", i)
 			rows[i].Output = &out
@@ -54,7 +56,8 @@ func foreignRows(n int) []foreignRow {
 func foreignFile(t testing.TB, rows []foreignRow, o ...parquet.WriterOption) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w := parquet.NewGenericWriter[foreignRow](&b, append(o, parquet.PageBufferSize(256), parquet.MaxRowsPerRowGroup(40))...)
+	w := parquet.NewGenericWriter[foreignRow](&b,
+		append(o, parquet.PageBufferSize(256), parquet.MaxRowsPerRowGroup(40))...)
 	_, err := w.Write(rows)
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
@@ -194,7 +197,8 @@ func TestParquetCutAnywhere(t *testing.T) {
 	hole := append(file[:4:4], file[len(file)/2:]...)
 	_, err := Open(writeFile(t, "a", hole), testOptions())
 	require.Error(t, err)
-	_, err = Open(writeFile(t, "a", append(append(file[:len(file)-8:len(file)-8], 0xff, 0xff, 0xff, 0x7f), "PAR1"...)), testOptions())
+	_, err = Open(writeFile(t, "a", append(append(file[:len(file)-8:len(file)-8], 0xff, 0xff, 0xff, 0x7f), "PAR1"...)),
+		testOptions())
 	require.ErrorContains(t, err, "found a footer of 2147483647 bytes in a file of")
 }
 
@@ -245,15 +249,18 @@ func (l lie) file() []byte {
 	dictionaryAt := 0
 	if l.dictionary != nil {
 		dictionaryAt = len(b)
-		b = append(append(b, thriftOf([]th{{1, pageDictionary}, {2, len(l.dictionary)}, {3, len(l.dictionary)}, {7, []th{{1, l.dictValues}, {2, encPlain}}}})...), l.dictionary...)
+		b = append(append(b, thriftOf([]th{{1, pageDictionary}, {2, len(l.dictionary)}, {3, len(l.dictionary)},
+			{7, []th{{1, l.dictValues}, {2, encPlain}}}})...), l.dictionary...)
 	}
 	start := len(b)
-	b = append(append(b, thriftOf([]th{{1, l.pageKind}, {2, l.unpacked}, {3, l.packed}, {5, []th{{1, l.values}, {2, l.encoding}, {3, encRLE}, {4, encRLE}}}})...), l.body...)
+	b = append(append(b, thriftOf([]th{{1, l.pageKind}, {2, l.unpacked}, {3, l.packed},
+		{5, []th{{1, l.values}, {2, l.encoding}, {3, encRLE}, {4, encRLE}}}})...), l.body...)
 	meta := []th{{1, pqBytes}, {4, l.codec}, {5, l.values}, {7, len(b) - 4 + l.length}, {9, start + l.offset}}
 	if dictionaryAt > 0 {
 		meta = append(meta, th{11, dictionaryAt})
 	}
-	footer := thriftOf([]th{{1, 1}, {2, [][]th{{{4, "root"}, {5, 1}}, {{1, pqBytes}, {3, l.optional}, {4, "input"}, {6, 0}}}}, {3, l.rows},
+	footer := thriftOf([]th{{1, 1}, {2, [][]th{{{4, "root"}, {5, 1}},
+		{{1, pqBytes}, {3, l.optional}, {4, "input"}, {6, 0}}}}, {3, l.rows},
 		{4, [][]th{{{1, [][]th{{{3, meta}}}}, {3, l.rows}}}}})
 	return append(binary.LittleEndian.AppendUint32(append(b, footer...), uint32(len(footer))), "PAR1"...)
 }
@@ -284,17 +291,21 @@ func TestParquetLies(t *testing.T) {
 		file []byte
 		says string
 	}{
-		{"more rows", with(func(l *lie) { l.rows = 3 }), `record 3, field "input": found fewer values than the footer has rows`},
+		{"more rows", with(func(l *lie) { l.rows = 3 }),
+			`record 3, field "input": found fewer values than the footer has rows`},
 		{"fewer rows", with(func(l *lie) { l.rows = 1 }), "more values than the footer has rows"},
 		{"rows without end", with(func(l *lie) { l.rows = 1 << 60 }), "a row group of 1152921504606846976 rows"},
 		{"negative rows", with(func(l *lie) { l.rows = -1 }), "a row group of -1 rows"},
 		{"more values", with(func(l *lie) { l.values = 3 }), "a byte string longer than its page"},
 		{"values without end", with(func(l *lie) { l.values = 1 << 31 }), "a page header that tells of 2147483648 values"},
-		{"page of 2 GiB", with(func(l *lie) { l.unpacked = 1<<31 - 1 }), "2147483647 when unpacked, expected pages of at most 512 MiB"},
-		{"page of more than that", with(func(l *lie) { l.unpacked = 1 << 40 }), "1099511627776 when unpacked, where the column has"},
+		{"page of 2 GiB", with(func(l *lie) { l.unpacked = 1<<31 - 1 }),
+			"2147483647 when unpacked, expected pages of at most 512 MiB"},
+		{"page of more than that", with(func(l *lie) { l.unpacked = 1 << 40 }),
+			"1099511627776 when unpacked, where the column has"},
 		{"packed page of 2 GiB", with(func(l *lie) { l.packed = 1<<31 - 1 }), "a page of 2147483647 bytes"},
 		{"negative page", with(func(l *lie) { l.packed = -5 }), "a page of -5 bytes"},
-		{"text longer than its page", honest(1, append([]byte{0xff, 0xff, 0xff, 0xff}, "abc"...)).file(), "a byte string longer than its page"},
+		{"text longer than its page", honest(1, append([]byte{0xff, 0xff, 0xff, 0xff}, "abc"...)).file(),
+			"a byte string longer than its page"},
 		{"column beyond the file", with(func(l *lie) { l.length = 1 << 40 }), "a column of 109951162"},
 		{"column before the file", with(func(l *lie) { l.offset = -1 << 40 }), "a column of"},
 		{"no header there", with(func(l *lie) { l.offset = 9 }), "found"},
@@ -309,10 +320,14 @@ func TestParquetLies(t *testing.T) {
 			l.body = append(binary.AppendUvarint(nil, 1<<31), 0)
 			l.packed = len(l.body)
 		}), "a snappy page of another size"},
-		{"snappy", with(func(l *lie) { l.codec = 1; l.body = snappy.Encode(nil, two)[:9]; l.packed = 9 }), "a page that cannot be unpacked"},
-		{"zstd bomb that says so", lie{rows: 1, values: 1, codec: 6, unpacked: len(big) + 4, packed: len(bomb), body: bomb}.file(), "found"},
-		{"zstd bomb that lies", lie{rows: 1, values: 1, codec: 6, unpacked: 64, packed: len(bomb), body: bomb}.file(), "more bytes than its header tells"},
-		{"gzip bomb that lies", lie{rows: 1, values: 1, codec: 2, unpacked: 64, packed: len(gzipped(t, big)), body: gzipped(t, big)}.file(), "more bytes than its header tells"},
+		{"snappy", with(func(l *lie) { l.codec = 1; l.body = snappy.Encode(nil, two)[:9]; l.packed = 9 }),
+			"a page that cannot be unpacked"},
+		{"zstd bomb that says so", lie{rows: 1, values: 1, codec: 6, unpacked: len(big) + 4, packed: len(bomb),
+			body: bomb}.file(), "found"},
+		{"zstd bomb that lies", lie{rows: 1, values: 1, codec: 6, unpacked: 64, packed: len(bomb), body: bomb}.file(),
+			"more bytes than its header tells"},
+		{"gzip bomb that lies", lie{rows: 1, values: 1, codec: 2, unpacked: 64, packed: len(gzipped(t, big)),
+			body: gzipped(t, big)}.file(), "more bytes than its header tells"},
 		{"levels longer than their page", with(func(l *lie) {
 			l.optional = 1
 			l.body = append([]byte{0xff, 0xff, 0xff, 0x7f}, two...)
@@ -323,7 +338,8 @@ func TestParquetLies(t *testing.T) {
 			l.body = append([]byte{2, 0, 0, 0, 2, 1}, two...)
 			l.packed = len(l.body)
 		}), "run lengths that end early"},
-		{"a text of every row", lie{rows: 1 << 20, values: 1 << 20, encoding: encDictionary, body: append(binary.AppendUvarint([]byte{0}, 1<<21), 0), unpacked: 5, packed: 5,
+		{"a text of every row", lie{rows: 1 << 20, values: 1 << 20, encoding: encDictionary,
+			body: append(binary.AppendUvarint([]byte{0}, 1<<21), 0), unpacked: 5, packed: 5,
 			dictionary: plainTexts(string(big[:1<<20])), dictValues: 1}.file(), "grows to more than 200 times its size"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,8 +16,8 @@ var (
 	errThriftBad = errors.New("not a Thrift structure")
 )
 
-// thriftNode is a value of the Thrift compact protocol (Apache Thrift, compact protocol, version 1), in which Parquet writes
-// its footer and page headers: an integer or truth value, bytes, or a struct's fields or a list's elements.
+// thriftNode is a value of the Thrift compact protocol (Apache Thrift, compact protocol, version 1), in which Parquet
+// writes its footer and page headers: an integer or truth value, bytes, or a struct's fields or a list's elements.
 type thriftNode struct {
 	field int16
 	whole int64

@@ -76,7 +76,8 @@ func cellTypeOf(value []byte) cellType {
 	if _, err := strconv.ParseInt(string(value), 10, 64); err == nil {
 		return cellInt
 	}
-	if v, err := strconv.ParseFloat(string(value), 64); err == nil && string(jsontext.AppendFloat(nil, v, 64)) == string(value) {
+	if v, err := strconv.ParseFloat(string(value), 64); err == nil &&
+		string(jsontext.AppendFloat(nil, v, 64)) == string(value) {
 		return cellFloat
 	}
 	return cellJSON
@@ -144,14 +145,16 @@ func newParquetWriter(w io.Writer, columns *columnCells) *parquetWriter {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	group, options := parquet.Group{}, []parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.DataPageStatistics(false)}
+	group, options := parquet.Group{}, []parquet.WriterOption{parquet.Compression(&parquet.Zstd),
+		parquet.DataPageStatistics(false)}
 	for i, name := range names {
 		t := columns.types[name]
 		node := parquetNodes[t]()
 		if t != cellIDs && t != cellInts { // a list's element has its encoding
 			node = parquet.Encoded(node, &parquet.Plain)
 		}
-		// The least and the greatest of a column of images would stand in every page's header and in the footer, which readers hold.
+		// The least and the greatest of a column of images would stand in every page's header and in the footer, which
+		// readers hold.
 		options = append(options, parquet.SkipPageBounds(name))
 		group[name] = parquet.Optional(node)
 		p.place[name] = i

@@ -55,7 +55,8 @@ func (p *pickleRecords) shape() string { return "Python pickle" }
 // notes tells of images that were pickled as pixels and had to be encoded.
 func (p *pickleRecords) notes() []string {
 	if n := p.table.Images(); n > 0 {
-		return []string{fmt.Sprintf("%d images were pickled as pixels: they are encoded as PNG without loss, so their bytes are not those of the original files", n)}
+		return []string{fmt.Sprintf("%d images were pickled as pixels: they are encoded as PNG without loss, so their "+
+			"bytes are not those of the original files", n)}
 	}
 	return nil
 }

@@ -29,14 +29,16 @@ func recorded(t testing.TB, version, name string) []byte {
 
 func pickleOptions() Options {
 	return Options{Schema: "test", Vocabulary: 128256, Columns: []models.Column{
-		{Name: "id", Type: "text", Role: "id"}, {Name: "tok_input", Type: "ids", Required: true, Role: "input_ids"}, {Name: "n", Type: "int"}}}
+		{Name: "id", Type: "text", Role: "id"}, {Name: "tok_input", Type: "ids", Required: true, Role: "input_ids"},
+		{Name: "n", Type: "int"}}}
 }
 
 func TestOpenPickle(t *testing.T) {
 	for _, version := range []string{"pandas1", "pandas2", "pandas3"} {
 		for _, form := range []string{"frame", "records"} {
 			content := recorded(t, version, form+"-p4")
-			for packing, pack := range map[string]func(testing.TB, []byte) []byte{"": plain, ", gzip": gzipped, ", zstd": zstded} {
+			for packing, pack := range map[string]func(testing.TB, []byte) []byte{"": plain, ", gzip": gzipped,
+				", zstd": zstded} {
 				d, err := Open(writeFile(t, "set.pkl", pack(t, content)), pickleOptions())
 				require.NoError(t, err, version)
 				require.Equal(t, "Python pickle"+packing, d.Format)
@@ -62,16 +64,21 @@ func TestPickleRefused(t *testing.T) {
 		content []byte
 		says    string
 	}{
-		"a command":     {[]byte("\x80\x02cposix\nsystem\nX\x02\x00\x00\x00id\x85R."), "found the name posix.system, which the pickle wants called (at byte 16), expected names of tables only (pandas, numpy, plain Python); nothing was run;"},
-		"cut":           {content[:len(content)/2], "the end of the file before the pickle's"},
-		"another form":  {[]byte("\x80\x04K\x01."), "found an int, expected a pickle of plain tables"},
-		"a later one":   {[]byte("\x80\x06K\x01."), "found protocol 6"},
-		"no prompt":     {recorded(t, "pandas3", "series-p4"), `field "tok_input": found no such field; the record has n, id`},
-		"another kind":  {bytes.Replace(recorded(t, "pandas3", "records-p2"), []byte("tok_input"), []byte("tok_inpux"), -1), `field "tok_input": found no such field`},
-		"dates":         {recorded(t, "pandas3", "dates-p4"), `"tok_input"`},
-		"wrong ids":     {[]byte("\x80\x02](}X\x09\x00\x00\x00tok_input](K\x01Nese."), "an array with null in it"},
-		"negative id":   {[]byte("\x80\x02](}X\x09\x00\x00\x00tok_input](J\xff\xff\xff\xffese."), "the negative id -1"},
-		"a record nest": {[]byte("\x80\x02](}X\x01\x00\x00\x00n" + strings.Repeat("]", 80) + strings.Repeat("a", 79) + "se."), "nested more than 64 deep"},
+		"a command": {[]byte("\x80\x02cposix\nsystem\nX\x02\x00\x00\x00id\x85R."),
+			"found the name posix.system, which the pickle wants called (at byte 16), expected names of tables only (pandas, " +
+				"numpy, plain Python); nothing was run;"},
+		"cut":          {content[:len(content)/2], "the end of the file before the pickle's"},
+		"another form": {[]byte("\x80\x04K\x01."), "found an int, expected a pickle of plain tables"},
+		"a later one":  {[]byte("\x80\x06K\x01."), "found protocol 6"},
+		"no prompt": {recorded(t, "pandas3", "series-p4"),
+			`field "tok_input": found no such field; the record has n, id`},
+		"another kind": {bytes.Replace(recorded(t, "pandas3", "records-p2"), []byte("tok_input"), []byte("tok_inpux"), -1),
+			`field "tok_input": found no such field`},
+		"dates":       {recorded(t, "pandas3", "dates-p4"), `"tok_input"`},
+		"wrong ids":   {[]byte("\x80\x02](}X\x09\x00\x00\x00tok_input](K\x01Nese."), "an array with null in it"},
+		"negative id": {[]byte("\x80\x02](}X\x09\x00\x00\x00tok_input](J\xff\xff\xff\xffese."), "the negative id -1"},
+		"a record nest": {[]byte("\x80\x02](}X\x01\x00\x00\x00n" + strings.Repeat("]", 80) + strings.Repeat("a", 79) + "se."),
+			"nested more than 64 deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(writeFile(t, "set.pkl", c.content), pickleOptions())

@@ -14,7 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// Public files whose lines are no rows of a data set have a form, by which Recast makes rows of them (spec/models.md §11).
+// Public files whose lines are no rows of a data set have a form, by which Recast makes rows of them (spec/models.md
+// §11).
 const (
 	FormCalls = "calls" // BFCL's: questions in one file, the calls that answer them in another
 	FormTurns = "turns" // one message of a conversation on each line
@@ -38,12 +39,14 @@ var forms = map[string]func(r *recaster, lines *json.Decoder, answers string) er
 	FormTurns: (*recaster).turns,
 }
 
-// Recast writes the files at paths, which have a form of their own, to w as JSON Lines in the schema of chats with tools, and gives the number
-// of rows. answers names the file of the right answers, where the form has one. The first thing wrong is returned.
+// Recast writes the files at paths, which have a form of their own, to w as JSON Lines in the schema of chats with
+// tools, and gives the number of rows. answers names the file of the right answers, where the form has one. The first
+// thing wrong is returned.
 func Recast(w io.Writer, form string, paths []string, answers string) (int, error) {
 	read := forms[form]
 	if read == nil {
-		return 0, fmt.Errorf("%w: the form %q is unknown; use one of %s", ErrOption, form, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
+		return 0, fmt.Errorf("%w: the form %q is unknown; use one of %s", ErrOption, form,
+			strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
 	}
 	r := &recaster{w: bufio.NewWriterSize(w, 1<<20)}
 	for _, path := range paths {
@@ -81,9 +84,11 @@ func (r *recaster) next(lines *json.Decoder, v any) (bool, error) {
 	case errors.Is(err, io.EOF):
 		return false, nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return false, r.wrong("", "the end of the file inside this record", "a complete file", "get the file again: it was cut off")
+		return false, r.wrong("", "the end of the file inside this record", "a complete file",
+			"get the file again: it was cut off")
 	case err != nil:
-		return false, r.wrong("", fmt.Sprintf("what is no record of this form (%v)", err), "one JSON object per line", "check that the file is what --form says")
+		return false, r.wrong("", fmt.Sprintf("what is no record of this form (%v)", err), "one JSON object per line",
+			"check that the file is what --form says")
 	}
 	return true, nil
 }
@@ -113,7 +118,8 @@ func (r *recaster) row(columns ...any) error {
 	}
 	compact.WriteByte('\n')
 	if compact.Len() > maxRecord || r.grown.add(compact.Len()) {
-		return r.wrong("", fmt.Sprintf("rows of %d MiB so far", r.grown.made>>20), "a file that does not grow out of all proportion", "check that the file is what --form says")
+		return r.wrong("", fmt.Sprintf("rows of %d MiB so far", r.grown.made>>20),
+			"a file that does not grow out of all proportion", "check that the file is what --form says")
 	}
 	r.rows++
 	_, err := r.w.Write(compact.Bytes())
@@ -136,7 +142,8 @@ type turnLine struct {
 	} `json:"tool_results"`
 }
 
-// turns makes a row of every answer of a conversation: what the model had seen before it, with the answer as the reference.
+// turns makes a row of every answer of a conversation: what the model had seen before it, with the answer as the
+// reference.
 func (r *recaster) turns(lines *json.Decoder, _ string) error {
 	var id string
 	var tools, messages json.RawMessage
@@ -150,9 +157,11 @@ func (r *recaster) turns(lines *json.Decoder, _ string) error {
 		case l.Conversation == "":
 			return r.wrong("conversation_id", "nothing", "the name of a conversation", "check that the file is what --form says")
 		case l.Conversation != id && seen[l.Conversation]:
-			return r.wrong("conversation_id", fmt.Sprintf("%.40q again, with another conversation between", l.Conversation), "conversations one after the other", "sort the file by conversation and turn")
+			return r.wrong("conversation_id", fmt.Sprintf("%.40q again, with another conversation between", l.Conversation),
+				"conversations one after the other", "sort the file by conversation and turn")
 		case l.Conversation == id && l.Turn <= last:
-			return r.wrong("turn", fmt.Sprint(l.Turn), fmt.Sprintf("more than %d", last), "sort the file by conversation and turn")
+			return r.wrong("turn", fmt.Sprint(l.Turn), fmt.Sprintf("more than %d", last),
+				"sort the file by conversation and turn")
 		case l.Conversation != id:
 			id, tools, messages, seen[l.Conversation] = l.Conversation, json.RawMessage("[]"), nil, true
 		}
@@ -164,7 +173,8 @@ func (r *recaster) turns(lines *json.Decoder, _ string) error {
 			messages = addMessage(messages, "system", "content", json.RawMessage(jsontext.AppendQuoted(nil, l.System)))
 		}
 		if l.Role == "assistant" && messages != nil {
-			err := r.row("sample_id", fmt.Sprintf("%s/%d", id, l.Turn), "session", id, "messages", append(append(json.RawMessage("["), messages...), ']'),
+			err := r.row("sample_id", fmt.Sprintf("%s/%d", id, l.Turn), "session", id, "messages",
+				append(append(json.RawMessage("["), messages...), ']'),
 				"tools", tools, "tool_choice", "auto", "output", orEmpty(l.Content))
 			if err != nil {
 				return err
@@ -178,7 +188,8 @@ func (r *recaster) turns(lines *json.Decoder, _ string) error {
 func (l *turnLine) appendTo(messages json.RawMessage) json.RawMessage {
 	if len(l.Results) > 0 {
 		for _, res := range l.Results {
-			messages = addMessage(messages, "tool", "tool_call_id", json.RawMessage(jsontext.AppendQuoted(nil, res.Call)), "content", orEmpty(res.Content))
+			messages = addMessage(messages, "tool", "tool_call_id", json.RawMessage(jsontext.AppendQuoted(nil, res.Call)),
+				"content", orEmpty(res.Content))
 		}
 		return messages
 	}

@@ -10,14 +10,16 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// question is a line of a file of questions; its functions are kept in their own words, in which the scorer checks calls.
+// question is a line of a file of questions; its functions are kept in their own words, in which the scorer checks
+// calls.
 type question struct {
 	ID        string              `json:"id"`
 	Turns     [][]json.RawMessage `json:"question"`
 	Functions []json.RawMessage   `json:"function"`
 }
 
-// callTypes are JSON Schema's names of BFCL's types (spec/models.md §7); what is not here and not in schemaTypes becomes a string.
+// callTypes are JSON Schema's names of BFCL's types (spec/models.md §7); what is not here and not in schemaTypes
+// becomes a string.
 var callTypes = map[string]string{
 	"dict": "object", "HashMap": "object", "Hashtable": "object", "object": "object",
 	"float": "number", "double": "number", "number": "number",
@@ -26,7 +28,8 @@ var callTypes = map[string]string{
 	"bool": "boolean", "Boolean": "boolean", "boolean": "boolean",
 }
 
-// calls joins questions with the calls that answer them. A question without an answer, as those of irrelevance, is answered by no call.
+// calls joins questions with the calls that answer them. A question without an answer, as those of irrelevance, is
+// answered by no call.
 func (r *recaster) calls(lines *json.Decoder, answers string) error {
 	subset := strings.TrimSuffix(filepath.Base(r.path), ".gz")
 	subset = strings.TrimSuffix(strings.TrimSuffix(subset, ".jsonl"), ".json")
@@ -45,20 +48,25 @@ func (r *recaster) calls(lines *json.Decoder, answers string) error {
 		case err != nil:
 			return err
 		case !more && found < len(known):
-			return &Error{Path: answers, What: "answers", Found: fmt.Sprintf("%d answers to no question of %s", len(known)-found, r.path), Expected: "the answers to these questions", Try: "name the file of the same name in possible_answer"}
+			return &Error{Path: answers, What: "answers",
+				Found:    fmt.Sprintf("%d answers to no question of %s", len(known)-found, r.path),
+				Expected: "the answers to these questions", Try: "name the file of the same name in possible_answer"}
 		case !more:
 			return nil
 		case q.ID == "":
 			return r.wrong("id", "nothing", "the question's name", "check that the file is what --form says")
 		case len(q.Turns) != 1:
-			return r.wrong("question", fmt.Sprintf("a conversation of %d turns", len(q.Turns)), "one turn", "take a file of single-turn questions: the benchmark has no other")
+			return r.wrong("question", fmt.Sprintf("a conversation of %d turns", len(q.Turns)), "one turn",
+				"take a file of single-turn questions: the benchmark has no other")
 		}
 		answer, ok := known[q.ID]
 		if ok {
 			found++
 		} else {
 			if answers != "" {
-				return &Error{Path: answers, What: "answers", Found: fmt.Sprintf("no answer to %.60q", q.ID), Expected: "one to each question", Try: "name the file of the same name in possible_answer; leave --answers out where there is none"}
+				return &Error{Path: answers, What: "answers", Found: fmt.Sprintf("no answer to %.60q", q.ID),
+					Expected: "one to each question", Try: "name the file of the same name in possible_answer; leave --answers out " +
+						"where there is none"}
 			}
 			answer = json.RawMessage("[]")
 		}
@@ -119,14 +127,16 @@ func readAnswers(path string) (map[string]json.RawMessage, error) {
 				return err
 			}
 			if _, double := known[a.ID]; double || a.ID == "" || !given(a.Calls) {
-				return r.wrong("", "no id, one that was there before, or no ground_truth", "one answer to each question", "check that the file is one of possible_answer")
+				return r.wrong("", "no id, one that was there before, or no ground_truth", "one answer to each question",
+					"check that the file is one of possible_answer")
 			}
 			known[a.ID] = a.Calls
 		}
 	})
 }
 
-// toolOf makes a tool of a chat request of a function: no dots in its name, parameters of JSON Schema. The order of fields stays.
+// toolOf makes a tool of a chat request of a function: no dots in its name, parameters of JSON Schema. The order of
+// fields stays.
 func toolOf(function json.RawMessage) (json.RawMessage, error) {
 	out := json.RawMessage(`{"type":"function","function":{`)
 	n := 0
@@ -161,7 +171,8 @@ func appendMember(dst []byte, n int, name string, value []byte) []byte {
 	return append(append(jsontext.AppendQuoted(dst, name), ':'), value...)
 }
 
-// schemaOf translates the names of types in a schema. top: it is that of all parameters, which is an object whatever it says.
+// schemaOf translates the names of types in a schema. top: it is that of all parameters, which is an object whatever it
+// says.
 func schemaOf(schema []byte, top bool) []byte {
 	if len(schema) == 0 || schema[0] != '{' {
 		return schema

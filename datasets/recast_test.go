@@ -78,14 +78,18 @@ func TestRecastRefuses(t *testing.T) {
 		{"wrong type", FormTurns, "", `{"conversation_id": 3}`, "what is no record of this form"},
 		{"cut", FormTurns, "", madeTurns[:len(madeTurns)/2], "the end of the file inside this record"},
 		{"no conversation", FormTurns, "", `{"turn": 1, "role": "user"}`, `record 1, field "conversation_id": found nothing`},
-		{"turns not in order", FormTurns, "", `{"conversation_id": "a", "turn": 2}{"conversation_id": "a", "turn": 2}`, `record 2, field "turn": found 2, expected more than 2`},
+		{"turns not in order", FormTurns, "", `{"conversation_id": "a", "turn": 2}{"conversation_id": "a", "turn": 2}`,
+			`record 2, field "turn": found 2, expected more than 2`},
 		{"conversations mixed", FormTurns, "", `{"conversation_id": "a", "turn": 2}{"conversation_id": "b", "turn": 2}{"conversation_id": "a", "turn": 3}`, `found "a" again`},
-		{"several turns", FormCalls, "", `{"id": "x", "question": [[], []], "function": []}`, "a conversation of 2 turns, expected one turn"},
+		{"several turns", FormCalls, "", `{"id": "x", "question": [[], []], "function": []}`,
+			"a conversation of 2 turns, expected one turn"},
 		{"no id", FormCalls, "", `{"question": [[]]}`, `field "id"`},
 		{"no role", FormCalls, "", `{"id": "x", "question": [[{"content": "a"}]]}`, "messages with a role"},
-		{"no function", FormCalls, "", `{"id": "x", "question": [[]], "function": [3]}`, "a function with name, description and parameters"},
+		{"no function", FormCalls, "", `{"id": "x", "question": [[]], "function": [3]}`,
+			"a function with name, description and parameters"},
 		{"no answer", FormCalls, `{"id": "y", "ground_truth": []}`, `{"id": "x", "question": [[]]}`, `no answer to "x"`},
-		{"too many answers", FormCalls, madeAnswers, `{"id": "simple_python_0", "question": [[]]}`, "1 answers to no question"},
+		{"too many answers", FormCalls, madeAnswers, `{"id": "simple_python_0", "question": [[]]}`,
+			"1 answers to no question"},
 		{"answers of no form", FormCalls, `{"id": "x"}`, madeQuestions, "no ground_truth"},
 		{"a line without end", FormCalls, "", `{"id": "` + strings.Repeat("x", mostRecast), "more than 64 MiB"},
 		{"a conversation without end", FormTurns, "", endless(), "a file that does not grow out of all proportion"},
@@ -105,7 +109,8 @@ func TestRecastRefuses(t *testing.T) {
 func endless() string {
 	var b strings.Builder
 	for i := range 5000 {
-		text, _ := json.Marshal(map[string]any{"conversation_id": "a", "turn": i, "role": "assistant", "content": strings.Repeat("x", 100)})
+		text, _ := json.Marshal(map[string]any{"conversation_id": "a", "turn": i, "role": "assistant",
+			"content": strings.Repeat("x", 100)})
 		b.Write(text)
 	}
 	return b.String()
@@ -154,7 +159,8 @@ func TestOnlyTheRecordsOfAList(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Convert(new(bytes.Buffer), []string{set}, o, FormatJSONL)
 	require.ErrorContains(t, err, `found 2 of 3 ids that no record has in "id", such as "q8"`)
-	for content, says := range map[string]string{"": "found no ids", strings.Repeat("x", mostOnlyLine+1): "token too long", strings.Repeat("x\n", mostOnlyBytes/2): "more than 64 MiB"} {
+	for content, says := range map[string]string{"": "found no ids", strings.Repeat("x", mostOnlyLine+1): "token too long",
+		strings.Repeat("x\n", mostOnlyBytes/2): "more than 64 MiB"} {
 		_, err := ReadOnly(writeFile(t, "ids.txt", []byte(content)), "id")
 		require.ErrorContains(t, err, says)
 	}

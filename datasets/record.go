@@ -39,7 +39,8 @@ func newDecoder(p *plan, o Options) *decoder {
 // decode checks a record against the schema and returns what is kept of it, and what it has.
 func (d *decoder) decode(record []byte) (Sample, presence, *fault) {
 	if !utf8.Valid(record) {
-		return Sample{}, presence{}, &fault{offset: invalidUTF8(record), found: "bytes that are not UTF-8", expected: "UTF-8 text", try: "write the file again in UTF-8"}
+		return Sample{}, presence{}, &fault{offset: invalidUTF8(record), found: "bytes that are not UTF-8",
+			expected: "UTF-8 text", try: "write the file again in UTF-8"}
 	}
 	if f := d.locate(record); f != nil {
 		return Sample{}, presence{}, f
@@ -70,7 +71,8 @@ func (d *decoder) locate(record []byte) *fault {
 			return nil
 		}
 		if old := d.spans[ref.column]; old.end > 0 && old.rank == ref.rank {
-			return &fault{offset: at, field: string(key), found: "the field twice in one record", expected: "it once", try: "remove one of them"}
+			return &fault{offset: at, field: string(key), found: "the field twice in one record", expected: "it once",
+				try: "remove one of them"}
 		}
 		d.spans[ref.column] = span{start, s.pos, ref.rank}
 		return nil
@@ -135,7 +137,8 @@ func (d *decoder) missing(record []byte, c *column) *fault {
 	const most = 12
 	found := "no such field; the record has none at all"
 	if len(names) > most {
-		found = "no such field; the record has " + strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+		found = "no such field; the record has " + strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more",
+			len(names)-most)
 	} else if len(names) > 0 {
 		found = "no such field; the record has " + strings.Join(names, ", ")
 	}
@@ -262,19 +265,22 @@ func (d *decoder) text(value []byte) (string, *fault) {
 	}
 	var ok bool
 	if d.scratch, ok = unquote(d.scratch[:0], value[1:len(value)-1]); !ok {
-		return "", &fault{found: "half of a surrogate pair (\\ud800 to \\udfff alone)", expected: "text that UTF-8 can carry", try: "write the file again from valid text"}
+		return "", &fault{found: "half of a surrogate pair (\\ud800 to \\udfff alone)", expected: "text that UTF-8 can carry",
+			try: "write the file again from valid text"}
 	}
 	return string(d.scratch), nil
 }
 
-// messages returns chat messages without blanks between their parts, after a look at their kinds; valid until the next record.
+// messages returns chat messages without blanks between their parts, after a look at their kinds; valid until the next
+// record.
 func (d *decoder) messages(value []byte) (json.RawMessage, *fault) {
 	s := scanner{b: value}
 	n := 0
 	f := s.array(func() *fault {
 		n++
 		if c := s.peek(); c != '{' {
-			return &fault{offset: s.pos, found: kindName(c) + " among the messages", expected: "objects with role and content", try: "write each message as an object"}
+			return &fault{offset: s.pos, found: kindName(c) + " among the messages", expected: "objects with role and content",
+				try: "write each message as an object"}
 		}
 		return s.value()
 	})
@@ -299,7 +305,8 @@ func (d *decoder) embedded(value []byte) (json.RawMessage, *fault) {
 	}
 	text, f := d.text(value)
 	if f == nil && !validJSON([]byte(text)) {
-		f = &fault{found: "a text that is no JSON, " + shown([]byte(text)), expected: "a list of functions", try: "write the column as JSON"}
+		f = &fault{found: "a text that is no JSON, " + shown([]byte(text)), expected: "a list of functions",
+			try: "write the column as JSON"}
 	}
 	return json.RawMessage(text), f
 }

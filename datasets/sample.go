@@ -32,14 +32,16 @@ type Dataset struct {
 	Store   *spill.Store // where messages are kept, Options.Store; nil: there are none, or they are in memory
 	Notes   []string     // what a user should know of how the file was read, a sentence each
 
-	WithoutTemplate int // prompts that were made of raw fields without a prompt template: their wording is not the benchmark's
+	// prompts that were made of raw fields without a prompt template: their wording is not the benchmark's
+	WithoutTemplate int
 
 	blocks []*spill.Block // of Store, by sample: where its messages stand
 	marked bool           // a record has the mark of a synthetic set
 }
 
-// MoveMessages has a sample's messages be another copy of them, which its caller keeps in the same store, and frees their first one:
-// so a request and the messages in it are held once. False: they have no place of their own in a store, and nothing has changed.
+// MoveMessages has a sample's messages be another copy of them, which its caller keeps in the same store, and frees
+// their first one: so a request and the messages in it are held once. False: they have no place of their own in a
+// store, and nothing has changed.
 func (d *Dataset) MoveMessages(index int, to []byte) bool {
 	if d.Store == nil || index >= len(d.blocks) || d.blocks[index] == nil {
 		return false

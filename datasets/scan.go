@@ -24,7 +24,8 @@ func (s *scanner) fail(expected string) *fault {
 	if s.pos < len(s.b) {
 		found = shown(s.b[s.pos:min(s.pos+12, len(s.b))])
 	}
-	return &fault{offset: s.pos, found: found, expected: expected, try: "the file is not valid JSON there: write it again with a JSON encoder"}
+	return &fault{offset: s.pos, found: found, expected: expected,
+		try: "the file is not valid JSON there: write it again with a JSON encoder"}
 }
 
 func (s *scanner) space() {
@@ -95,10 +96,12 @@ func (s *scanner) enter() *fault {
 }
 
 func tooDeep(offset int) *fault {
-	return &fault{offset: offset, found: "values nested more than 64 deep", expected: "a flat record", try: "check that this is a data set file"}
+	return &fault{offset: offset, found: "values nested more than 64 deep", expected: "a flat record",
+		try: "check that this is a data set file"}
 }
 
-// object passes an object; member is called at each value with the raw key and the key's offset, and must pass the value.
+// object passes an object; member is called at each value with the raw key and the key's offset, and must pass the
+// value.
 func (s *scanner) object(member func(key []byte, at int) *fault) *fault {
 	if f := s.enter(); f != nil {
 		return f
@@ -245,7 +248,8 @@ func (s *scanner) number() *fault {
 	return nil
 }
 
-// appendIDs appends the token ids of a JSON array that the scanner has passed before, so that its syntax is known to be good.
+// appendIDs appends the token ids of a JSON array that the scanner has passed before, so that its syntax is known to be
+// good.
 func appendIDs(dst []int32, array []byte) ([]int32, *fault) {
 	const try = "write token ids as plain integers, or name the column that holds them"
 	i := 1
@@ -259,16 +263,19 @@ func appendIDs(dst []int32, array []byte) ([]int32, *fault) {
 				value = min(value*10+int64(array[i]-'0'), math.MaxInt32+1)
 			}
 			if next := array[i]; next == '.' || next == 'e' || next == 'E' {
-				return dst, &fault{offset: start, found: "the number " + element(array[start:]) + " among the ids", expected: "integers", try: try}
+				return dst, &fault{offset: start, found: "the number " + element(array[start:]) + " among the ids",
+					expected: "integers", try: try}
 			}
 			if value > math.MaxInt32 {
-				return dst, &fault{offset: start, found: "the id " + element(array[start:]), expected: "ids of at most 2147483647", try: try}
+				return dst, &fault{offset: start, found: "the id " + element(array[start:]), expected: "ids of at most 2147483647",
+					try: try}
 			}
 			dst = append(dst, int32(value))
 		case c == '-':
 			return dst, &fault{offset: i, found: "the negative id " + element(array[i:]), expected: "ids from 0 on", try: try}
 		default:
-			return dst, &fault{offset: i, found: "an array with " + kindName(c) + " in it", expected: "an array of token ids (integers)", try: try + "; one object per record, not one per column"}
+			return dst, &fault{offset: i, found: "an array with " + kindName(c) + " in it",
+				expected: "an array of token ids (integers)", try: try + "; one object per record, not one per column"}
 		}
 	}
 	return dst, nil

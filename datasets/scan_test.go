@@ -21,7 +21,8 @@ func passes(b []byte) bool {
 }
 
 func FuzzScanner(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,-0.5e+3,true,null,"\u00e9\n"]}`, `[01]`, `"\u12"`, `-`, `1.`, `{"a"}`, "\"\x01\"", `[,]`, `1e`, ` {} `} {
+	for _, seed := range []string{`{"a":[1,-0.5e+3,true,null,"\u00e9\n"]}`, `[01]`, `"\u12"`, `-`, `1.`, `{"a"}`,
+		"\"\x01\"", `[,]`, `1e`, ` {} `} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

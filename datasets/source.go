@@ -13,7 +13,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Bounds on compressed files: a file may not grow to more than maxRatio times its size once freeBytes have come out of it.
+// Bounds on compressed files: a file may not grow to more than maxRatio times its size once freeBytes have come out of
+// it.
 const (
 	maxRatio  = 200
 	freeBytes = 64 << 20
@@ -43,7 +44,8 @@ func openSource(path string) (*source, error) {
 	case info.IsDir():
 		return nil, &Error{Path: path, Found: "a folder", Expected: "a file", Try: "name the data set file inside it"}
 	case !info.Mode().IsRegular():
-		return nil, &Error{Path: path, Found: "a pipe or a device", Expected: "a regular file", Try: "write the data to a file first"}
+		return nil, &Error{Path: path, Found: "a pipe or a device", Expected: "a regular file",
+			Try: "write the data to a file first"}
 	case info.Size() == 0:
 		return nil, &Error{Path: path, Found: "an empty file", Expected: "a data set", Try: "get or make the file again"}
 	}
@@ -74,7 +76,8 @@ func (s *source) unpack() error {
 		}
 		s.content, s.packing = &bounded{r: z, raw: s.raw}, ", gzip"
 	case head == "\x28\xb5\x2f\xfd":
-		z, err := zstd.NewReader(s.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdMax), zstd.WithDecoderLowmem(true))
+		z, err := zstd.NewReader(s.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdMax),
+			zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return fmt.Errorf("%w: %w", errCompressed, err)
 		}
@@ -86,8 +89,8 @@ func (s *source) unpack() error {
 	return nil
 }
 
-// whole returns the content for reading at any place: the file itself, or what a packed file holds, unpacked into a file that has
-// no name. The frames have read the beginning.
+// whole returns the content for reading at any place: the file itself, or what a packed file holds, unpacked into a
+// file that has no name. The frames have read the beginning.
 func (s *source) whole(frames *framer) (io.ReaderAt, int64, error) {
 	if s.packing == "" {
 		info, err := s.file.Stat()

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Summary describes a set of lengths. The percentile is the element trunc(n*p) of the sorted lengths, as LoadGen takes it.
+// Summary describes a set of lengths. The percentile is the element trunc(n*p) of the sorted lengths, as LoadGen takes
+// it.
 type Summary struct {
 	Min    int     `json:"min"`
 	Mean   float64 `json:"mean"`
@@ -108,7 +109,8 @@ func Summarize(values []int) Summary {
 		sum += v
 	}
 	n := len(sorted)
-	return Summary{Min: sorted[0], Mean: float64(sum) / float64(n), Median: sorted[n/2], P99: sorted[n*99/100], Max: sorted[n-1]}
+	return Summary{Min: sorted[0], Mean: float64(sum) / float64(n), Median: sorted[n/2], P99: sorted[n*99/100],
+		Max: sorted[n-1]}
 }
 
 // Bins counts values in at most n ranges of equal size from low on. Without values there are no ranges.
@@ -126,7 +128,8 @@ func Bins(values []int, n int) (low, step int, counts []int) {
 	return low, step, counts
 }
 
-// Histogram draws values as lines of text: at most bins ranges of equal size, each with its count and a bar of at most width marks.
+// Histogram draws values as lines of text: at most bins ranges of equal size, each with its count and a bar of at most
+// width marks.
 func Histogram(values []int, bins, width int) []string {
 	low, step, counts := Bins(values, bins)
 	if len(counts) == 0 || width < 1 {
@@ -138,7 +141,8 @@ func Histogram(values []int, bins, width int) []string {
 	for i, n := range counts {
 		from := low + i*step
 		// Rounded up: a range with anything in it shows a mark.
-		lines[i] = strings.TrimRight(fmt.Sprintf("%*d..%-*d %*d %s", digits, from, digits, min(from+step-1, high), len(fmt.Sprint(most)), n,
+		lines[i] = strings.TrimRight(fmt.Sprintf("%*d..%-*d %*d %s", digits, from, digits, min(from+step-1, high),
+			len(fmt.Sprint(most)), n,
 			strings.Repeat("#", (n*width+most-1)/most)), " ")
 	}
 	return lines

@@ -18,8 +18,8 @@ const synthTemplate = "Tell this in brief:\n" + inputPlace + "\nIn brief:"
 // inputPlace is where a template of a data set has the prompt's text.
 const inputPlace = "{input}"
 
-// Bounds of synthetic texts: prompts in tokens with the beginning-of-text id, outputs so that an answer with its end token stays
-// below 128 tokens.
+// Bounds of synthetic texts: prompts in tokens with the beginning-of-text id, outputs so that an answer with its end
+// token stays below 128 tokens.
 const (
 	synthLongestPrompt = 2000
 	synthLongestOutput = 126 // tokens
@@ -27,7 +27,8 @@ const (
 
 // promptQuantiles are the sixteenths of the prompt length in tokens: a right-skewed shape around that of news articles.
 // Integers throughout, so that a seed gives the same set on every machine.
-var promptQuantiles = [17]int{64, 230, 290, 340, 385, 430, 475, 520, 570, 620, 680, 745, 820, 910, 1030, 1220, synthLongestPrompt}
+var promptQuantiles = [17]int{64, 230, 290, 340, 385, 430, 475, 520, 570, 620, 680, 745, 820, 910, 1030, 1220,
+	synthLongestPrompt}
 
 // SynthRecord is one record of a synthetic data set.
 type SynthRecord struct {
@@ -38,8 +39,8 @@ type SynthRecord struct {
 	Fields   map[string]string // values of other columns, as JSON text: ground truth as the benchmark's scorer reads it
 }
 
-// SynthSet is a synthetic data set of a benchmark. Its records depend on the seed alone: the first records of a longer set are those
-// of a shorter one.
+// SynthSet is a synthetic data set of a benchmark. Its records depend on the seed alone: the first records of a longer
+// set are those of a shorter one.
 type SynthSet struct {
 	Row     *models.Row
 	Samples int
@@ -48,7 +49,8 @@ type SynthSet struct {
 	Code bool
 }
 
-// Synth returns the n records of a synthetic data set without programs. An error says why the benchmark's schema cannot be made.
+// Synth returns the n records of a synthetic data set without programs. An error says why the benchmark's schema cannot
+// be made.
 func Synth(row *models.Row, n int, seed int64) ([]SynthRecord, error) {
 	var records []SynthRecord
 	err := SynthSet{Row: row, Samples: n, Seed: seed}.each(func(_ int, r *SynthRecord) error {
@@ -95,7 +97,8 @@ func (s SynthSet) each(take func(i int, r *SynthRecord) error) error {
 	}
 	row := s.Row
 	if row.Vocabulary > 0 && row.Vocabulary < int(synthBareWord)+SynthWords {
-		return fmt.Errorf("no synthetic data set can be made for %s: its vocabulary of %d ids has no room for the synthetic one, which goes up to %d", row.Name, row.Vocabulary, synthBareWord+SynthWords)
+		return fmt.Errorf("no synthetic data set can be made for %s: its vocabulary of %d ids has no room for the "+
+			"synthetic one, which goes up to %d", row.Name, row.Vocabulary, synthBareWord+SynthWords)
 	}
 	template := ""
 	for _, c := range row.Columns {
@@ -104,7 +107,8 @@ func (s SynthSet) each(take func(i int, r *SynthRecord) error) error {
 		}
 	}
 	for i := range s.Samples {
-		g := generator{state: uint64(s.Seed)*0x9e3779b97f4a7c15 + uint64(i), bos: synthBOS(row), longest: synthLongestPrompt, least: row.MinOutputTokens}
+		g := generator{state: uint64(s.Seed)*0x9e3779b97f4a7c15 + uint64(i), bos: synthBOS(row), longest: synthLongestPrompt,
+			least: row.MinOutputTokens}
 		if row.MaxInputTokens > 0 {
 			g.longest = min(g.longest, row.MaxInputTokens)
 		}
@@ -115,7 +119,8 @@ func (s SynthSet) each(take func(i int, r *SynthRecord) error) error {
 		}
 		if i == 0 {
 			if name := missing(row, &r); name != "" {
-				return fmt.Errorf("no synthetic data set can be made for %s: its column %q cannot be invented; use the benchmark's own data set", row.Name, name)
+				return fmt.Errorf("no synthetic data set can be made for %s: its column %q cannot be invented; use the "+
+					"benchmark's own data set", row.Name, name)
 			}
 		}
 		if err := take(i, &r); err != nil {
@@ -135,7 +140,8 @@ func missing(row *models.Row, r *SynthRecord) string {
 	return ""
 }
 
-// synthBOS is the id that prompts begin with: the synthetic one, or the model's own where that has no place in its vocabulary.
+// synthBOS is the id that prompts begin with: the synthetic one, or the model's own where that has no place in its
+// vocabulary.
 func synthBOS(row *models.Row) int32 {
 	if row.Vocabulary == 0 || row.Vocabulary > int(SynthBOS) {
 		return SynthBOS
@@ -143,7 +149,8 @@ func synthBOS(row *models.Row) int32 {
 	return max(row.BOS, 0)
 }
 
-// appendRecord appends a record as JSON, its fields in the order of the schema. A column that cannot be invented is left out.
+// appendRecord appends a record as JSON, its fields in the order of the schema. A column that cannot be invented is
+// left out.
 func appendRecord(dst []byte, row *models.Row, i int, r *SynthRecord) []byte {
 	dst = append(dst, '{')
 	for _, c := range row.Columns {
@@ -195,7 +202,10 @@ var synthExtras = map[string]func(i int, r *SynthRecord) []byte{
 	"system_prompt":        func(int, *SynthRecord) []byte { return []byte(`""`) },
 	"question":             func(_ int, r *SynthRecord) []byte { return appendText(nil, r.Input) },
 	"templated_text_input": func(_ int, r *SynthRecord) []byte { return appendText(nil, prompt(r.Template, r.Input)) },
-	"origin":               func(i int, _ *SynthRecord) []byte { return appendText(nil, synthOrigins[i%len(synthOrigins)]) },
+	"origin": func(i int, _ *SynthRecord) []byte {
+		return appendText(nil,
+			synthOrigins[i%len(synthOrigins)])
+	},
 	"tok_output":           synthOutputIDs,
 	"tok_ref_output":       synthOutputIDs,
 	"tok_input_len":        synthInputLength,

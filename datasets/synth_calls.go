@@ -71,7 +71,8 @@ func (r *SynthRecord) setJSON(column string, v any) {
 	r.Fields[column] = string(text)
 }
 
-// function invents one with a name and a number for parameters. strict: every value is a text, as for Java and JavaScript.
+// function invents one with a name and a number for parameters. strict: every value is a text, as for Java and
+// JavaScript.
 func (g *generator) function(strict bool) synthFunction {
 	text, number := "string", "integer"
 	if strict {
@@ -80,7 +81,8 @@ func (g *generator) function(strict bool) synthFunction {
 	return synthFunction{
 		Name: word(g.word()) + "." + word(g.word()), Description: g.words(6),
 		Parameters: synthParameter{Type: "dict", Required: []string{"name", "count"},
-			Properties: map[string]synthParameter{"name": {Type: text, Description: g.words(3)}, "count": {Type: number, Description: g.words(3)}}},
+			Properties: map[string]synthParameter{"name": {Type: text, Description: g.words(3)},
+				"count": {Type: number, Description: g.words(3)}}},
 	}
 }
 

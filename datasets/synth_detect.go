@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// synthMark is the column by which a synthetic set is known: every record that is made here has it, and every format that keeps columns keeps
-// it. One record with it makes a set synthetic.
+// synthMark is the column by which a synthetic set is known: every record that is made here has it, and every format
+// that keeps columns keeps it. One record with it makes a set synthetic.
 const synthMark = "mlperf_go_synthetic"
 
 // roleMark is that of its column, which is read beside the columns of every schema.
@@ -15,8 +15,8 @@ const roleMark = "synthetic"
 // isMark reports whether a record's value of the column marks it.
 func isMark(value []byte) bool { return string(value) != "false" && string(value) != `"false"` }
 
-// Synthetic reports whether the set was made here: a record carries the mark, or, where a file can not carry it (a .npy file has token ids
-// alone), every prompt that is looked at is made of invented words.
+// Synthetic reports whether the set was made here: a record carries the mark, or, where a file can not carry it (a .npy
+// file has token ids alone), every prompt that is looked at is made of invented words.
 func Synthetic(d *Dataset) bool { return d.marked || invented(d) }
 
 // looksAt is how many samples are looked at; one real prompt is enough to tell.
@@ -38,8 +38,8 @@ func invented(d *Dataset) bool {
 	return len(seen) > 0
 }
 
-// synthIDs reports whether a prompt is written in the synthetic vocabulary: no id is of another one, and half of them are invented words. Bytes
-// alone prove nothing: they are the first ids of most vocabularies.
+// synthIDs reports whether a prompt is written in the synthetic vocabulary: no id is of another one, and half of them
+// are invented words. Bytes alone prove nothing: they are the first ids of most vocabularies.
 func synthIDs(ids []int32) bool {
 	words := 0
 	for _, id := range ids {

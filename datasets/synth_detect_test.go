@@ -38,8 +38,10 @@ func TestSynthetic(t *testing.T) {
 
 // Small ids are no mark: they are bytes in most vocabularies, and words in small ones.
 func TestSmallIDsAreNotSynthetic(t *testing.T) {
-	file := []byte(`{"input": "a", "ids": [72, 101, 108, 108, 111], "mlperf_go_synthetic": false}` + "\n" + `{"input": "b", "ids": [1, 2, 3]}`)
-	o := Options{Columns: []models.Column{{Name: "input", Type: "text", Role: "input"}, {Name: "ids", Type: "ids", Role: "input_ids"}}}
+	file := []byte(`{"input": "a", "ids": [72, 101, 108, 108, 111], "mlperf_go_synthetic": false}` + "\n" +
+		`{"input": "b", "ids": [1, 2, 3]}`)
+	o := Options{Columns: []models.Column{{Name: "input", Type: "text", Role: "input"},
+		{Name: "ids", Type: "ids", Role: "input_ids"}}}
 	d, err := Open(writeFile(t, "small.jsonl", file), o)
 	require.NoError(t, err)
 	require.False(t, Synthetic(d))

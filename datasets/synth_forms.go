@@ -9,8 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// synthForms make what a benchmark's scorer compares answers with, by models.Scoring.Scorer. A benchmark without one has a summary of
-// its prompt for reference output, and nothing else.
+// synthForms make what a benchmark's scorer compares answers with, by models.Scoring.Scorer. A benchmark without one
+// has a summary of its prompt for reference output, and nothing else.
 var synthForms = map[string]func(g *generator, i int, s SynthSet, r *SynthRecord){
 	models.ScoreLongContext:   longContextRow,
 	models.ScoreMixture:       mixtureRow,
@@ -36,7 +36,8 @@ func (g *generator) words(n int) string {
 	return strings.Join(list, " ")
 }
 
-// longContextRow is scored by ROUGE, by ids that are to be found, or by words that the answer must have (spec/accuracy.md §4).
+// longContextRow is scored by ROUGE, by ids that are to be found, or by words that the answer must have
+// (spec/accuracy.md §4).
 func longContextRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	metric, part := "rouge", "synthetic_reports"
 	switch i % 3 {
@@ -75,7 +76,8 @@ func mixtureRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 		name, n := fmt.Sprintf("add_%d", i), g.between(2, 99)
 		r.set(c.ID, fmt.Sprintf("python_%s", name))
 		r.set(s.Row.Scoring.Solution, fmt.Sprintf("def %s(x):\n    return x + %d\n", name, n))
-		r.Output = fmt.Sprintf("\ndef check(candidate):\n    assert candidate(1) == %d\n    assert candidate(-5) == %d\n", n+1, n-5)
+		r.Output = fmt.Sprintf("\ndef check(candidate):\n    assert candidate(1) == %d\n    assert candidate(-5) == %d\n",
+			n+1, n-5)
 	}
 	r.set(c.Target, r.Output)
 }
@@ -96,16 +98,18 @@ type synthSubset struct {
 // synthSubsets are the parts of the reasoning sets (spec/accuracy.md §6, §7).
 var synthSubsets = map[string][]synthSubset{
 	models.ScoreReasoning: {
-		{name: "gpqa", answer: letterOf("ABCD")}, {name: "mmlu_pro", answer: letterOf("ABCDEFGHIJ")}, {name: "math500", answer: expression},
+		{name: "gpqa", answer: letterOf("ABCD")}, {name: "mmlu_pro", answer: letterOf("ABCDEFGHIJ")},
+		{name: "math500", answer: expression},
 		{name: "aime1983", answer: smallNumber}, {name: "livecodebench", answer: program, code: true},
 	},
 	models.ScoreHarmony: {
-		{name: "gpqa_diamond", answer: letterOf("ABCD")}, {name: "aime25", answer: smallNumber}, {name: "livecodebench_v6", answer: program, code: true},
+		{name: "gpqa_diamond", answer: letterOf("ABCD")}, {name: "aime25", answer: smallNumber},
+		{name: "livecodebench_v6", answer: program, code: true},
 	},
 }
 
-// AsksForPrograms tells whether a part of a benchmark's data set is answered with programs, which its synthetic sets have only where
-// SynthSet.Code says so.
+// AsksForPrograms tells whether a part of a benchmark's data set is answered with programs, which its synthetic sets
+// have only where SynthSet.Code says so.
 func AsksForPrograms(row *models.Row) bool {
 	for _, part := range synthSubsets[row.Scoring.Scorer] {
 		if part.code {
@@ -138,7 +142,8 @@ func reasoningRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	thoughts := r.Output
 	r.Output = thoughts + "\n" + a.text
 	if s.Row.Scoring.Scorer == models.ScoreHarmony {
-		r.Output = "<|channel|>analysis<|message|>" + thoughts + "<|end|><|start|>assistant<|channel|>final<|message|>" + a.text
+		r.Output = "<|channel|>analysis<|message|>" + thoughts + "<|end|><|start|>assistant<|channel|>final<|message|>" +
+			a.text
 	}
 }
 
@@ -165,7 +170,8 @@ func expression(g *generator, i int) synthAnswer {
 	return inABox(truth)
 }
 
-// program adds a number to the one that it reads. Its truth is the question's id, as in LiveCodeBench's rows; the tests say what it prints.
+// program adds a number to the one that it reads. Its truth is the question's id, as in LiveCodeBench's rows; the tests
+// say what it prints.
 func program(g *generator, i int) synthAnswer {
 	n := g.between(1, 99)
 	type test struct {
@@ -180,6 +186,9 @@ func program(g *generator, i int) synthAnswer {
 		text, _ := json.Marshal(list) // texts
 		return string(text)
 	}
-	tests, _ := json.Marshal(map[string]string{"public_test_cases": cases(1), "private_test_cases": cases(-5, 400), "metadata": "{}"}) // texts
-	return synthAnswer{fmt.Sprintf("synth-%d", i), fmt.Sprintf("```python\nprint(int(input()) + %d)\n```", n), string(tests)}
+	// texts
+	tests, _ := json.Marshal(map[string]string{"public_test_cases": cases(1), "private_test_cases": cases(-5, 400),
+		"metadata": "{}"})
+	return synthAnswer{fmt.Sprintf("synth-%d", i), fmt.Sprintf("```python\nprint(int(input()) + %d)\n```", n),
+		string(tests)}
 }

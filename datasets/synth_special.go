@@ -6,7 +6,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// SynthTokens is the synthetic vocabulary with the special tokens of one model. It is immutable and safe for concurrent use.
+// SynthTokens is the synthetic vocabulary with the special tokens of one model. It is immutable and safe for concurrent
+// use.
 type SynthTokens struct {
 	special []models.SpecialToken
 	texts   map[int32]string

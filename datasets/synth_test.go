@@ -41,7 +41,8 @@ func TestVocabularyWords(t *testing.T) {
 func TestVocabularyRoundTrip(t *testing.T) {
 	v := SynthVocabulary()
 	piece := rapid.OneOf(rapid.String(), rapid.Map(rapid.IntRange(0, SynthWords-1), word),
-		rapid.SampledFrom([]string{" ", "  ", "\n", "\r\n", ".", "'s", "'", "1", "1234", "\t", "x", "é", "中", "\u00a0", "\xff"}))
+		rapid.SampledFrom([]string{" ", "  ", "\n", "\r\n", ".", "'s", "'", "1", "1234", "\t", "x", "é", "中", "\u00a0",
+			"\xff"}))
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(piece).Draw(t, "pieces"), "")
 		ids := v.Encode(text)
@@ -127,9 +128,11 @@ func TestSynthOfEveryBenchmark(t *testing.T) {
 				for _, s := range d.Samples {
 					ref, ok := row.Scoring.Columns.Reference(s.Kept)
 					require.True(t, ok)
-					require.True(t, s.Target == "" || len(SynthTokensOf(row).Encode(s.Target)) >= row.MinOutputTokens, "record %d: what a server must add to it would be wrong", s.Index)
+					require.True(t, s.Target == "" || len(SynthTokensOf(row).Encode(s.Target)) >= row.MinOutputTokens,
+						"record %d: what a server must add to it would be wrong", s.Index)
 					require.True(t, row.Scoring.Columns.Target == "" || ref.Target != "", "record %d has no truth", s.Index)
-					require.Equal(t, strings.HasPrefix(ref.Subset, "livecodebench"), ref.Tests != "", "record %d: a program brings its tests, and nothing else does", s.Index)
+					require.Equal(t, strings.HasPrefix(ref.Subset, "livecodebench"), ref.Tests != "",
+						"record %d: a program brings its tests, and nothing else does", s.Index)
 				}
 				var records []map[string]json.RawMessage
 				require.NoError(t, json.Unmarshal(file.Bytes(), &records))
@@ -148,7 +151,9 @@ func TestSynthRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "needs at least 1 record, not 0")
 	_, err = Synth(&models.Row{Name: "small", Vocabulary: 8000}, 1, 1)
 	require.ErrorContains(t, err, "its vocabulary of 8000 ids has no room")
-	_, err = Synth(&models.Row{Name: "pictures", Columns: []models.Column{{Name: "sound", Type: "text", Required: true}}}, 1, 1)
+	_, err = Synth(&models.Row{Name: "pictures", Columns: []models.Column{{Name: "sound", Type: "text", Required: true}}},
+		1, 1)
 	require.ErrorContains(t, err, `its column "sound" cannot be invented`)
-	require.ErrorContains(t, WriteSynth(fullDisk{}, llamaRow, 100, 1), "cannot write a synthetic data set of 100 records for llama3.1-8b: no space left")
+	require.ErrorContains(t, WriteSynth(fullDisk{}, llamaRow, 100, 1),
+		"cannot write a synthetic data set of 100 records for llama3.1-8b: no space left")
 }

@@ -68,8 +68,8 @@ func (g *generator) word() int {
 	return g.topic[g.between(0, g.between(0, topicWords-1))]
 }
 
-// summary returns lines that each repeat most words of a sentence of the article, 20 to 100 words together. A word is a token, so that so many
-// words have as many tokens at least.
+// summary returns lines that each repeat most words of a sentence of the article, 20 to 100 words together. A word is a
+// token, so that so many words have as many tokens at least.
 func (g *generator) summary(article [][]int) string {
 	var lines []string
 	tokens, want := 0, max(g.between(20, 96), g.least)

@@ -23,7 +23,8 @@ func synthTokenizer(t testing.TB) *tokenizer.Tokenizer {
 func TestTokenizerIsTheVocabulary(t *testing.T) {
 	v, tok := SynthVocabulary(), synthTokenizer(t)
 	part := rapid.OneOf(rapid.String(), rapid.Map(rapid.IntRange(0, SynthWords-1), word),
-		rapid.SampledFrom([]string{" ", "  ", "\n", "\r\n", ".", "'s", "'", "1", "1234", "\t", "x", "é", "中", "\u00a0", "\xff"}))
+		rapid.SampledFrom([]string{" ", "  ", "\n", "\r\n", ".", "'s", "'", "1", "1234", "\t", "x", "é", "中", "\u00a0",
+			"\xff"}))
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(part).Draw(t, "parts"), "")
 		ids := v.Encode(text)
@@ -31,7 +32,9 @@ func TestTokenizerIsTheVocabulary(t *testing.T) {
 		if text == strings.ToValidUTF8(text, "") {
 			require.Equal(t, text, tok.Decode(ids, true))
 		}
-		more := rapid.SliceOf(rapid.OneOf(rapid.Int32Range(-1, 127), rapid.Int32Range(synthSpacedWord-1, synthBareWord+SynthWords), rapid.Int32Range(SynthBOS, SynthBOS+10))).Draw(t, "ids")
+		more := rapid.SliceOf(rapid.OneOf(rapid.Int32Range(-1, 127),
+			rapid.Int32Range(synthSpacedWord-1, synthBareWord+SynthWords), rapid.Int32Range(SynthBOS, SynthBOS+10))).Draw(t,
+			"ids")
 		require.Equal(t, v.Decode(more), tok.Decode(more, true))
 	})
 }
@@ -46,5 +49,6 @@ func TestTokenizerReadsSynthRecords(t *testing.T) {
 		require.Equal(t, text, tok.Decode(r.InputIDs, true))
 		require.Equal(t, "<|begin_of_text|>"+text, tok.Decode(r.InputIDs, false))
 	}
-	require.ErrorContains(t, SynthVocabulary().WriteTokenizer(fullDisk{}), "cannot write a tokenizer.json of 8448 tokens: no space left")
+	require.ErrorContains(t, SynthVocabulary().WriteTokenizer(fullDisk{}),
+		"cannot write a tokenizer.json of 8448 tokens: no space left")
 }

@@ -19,14 +19,15 @@ const (
 var (
 	openings = [16]string{"ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "wu", "za"}
 	middles  = [16]string{"la", "me", "ni", "ro", "su", "ta", "ve", "bi", "do", "ku", "pa", "ge", "fi", "mo", "lu", "ne"}
-	endings  = [16]string{"ra", "lin", "do", "sken", "mu", "tor", "vel", "ga", "pin", "bro", "dan", "ke", "lom", "nis", "tu", "zel"}
+	endings  = [16]string{"ra", "lin", "do", "sken", "mu", "tor", "vel", "ga", "pin", "bro", "dan", "ke", "lom", "nis",
+		"tu", "zel"}
 )
 
 // word returns the invented word of number k (0 <= k < SynthWords).
 func word(k int) string { return openings[k>>8] + middles[k>>4&15] + endings[k&15] }
 
-// Vocabulary is the synthetic vocabulary: raw bytes (ids 0 to 255) and invented words with and without a space before them.
-// It is immutable and safe for concurrent use.
+// Vocabulary is the synthetic vocabulary: raw bytes (ids 0 to 255) and invented words with and without a space before
+// them. It is immutable and safe for concurrent use.
 type Vocabulary struct {
 	words   [SynthWords]string
 	numbers map[string]int32
@@ -42,13 +43,14 @@ var SynthVocabulary = sync.OnceValue(func() *Vocabulary {
 	return v
 })
 
-// Encode returns the token ids of any text; Decode gives exactly the text back. A word of the vocabulary is one id together
-// with the space before it, every other byte is an id. No beginning-of-text id is added.
+// Encode returns the token ids of any text; Decode gives exactly the text back. A word of the vocabulary is one id
+// together with the space before it, every other byte is an id. No beginning-of-text id is added.
 func (v *Vocabulary) Encode(text string) []int32 {
 	return v.AppendIDs(make([]int32, 0, len(text)/4+4), text)
 }
 
-// AppendIDs is Encode onto a slice. Texts are cut as Llama-3 cuts them, so that WriteTokenizer's file gives the same ids.
+// AppendIDs is Encode onto a slice. Texts are cut as Llama-3 cuts them, so that WriteTokenizer's file gives the same
+// ids.
 func (v *Vocabulary) AppendIDs(dst []int32, text string) []int32 {
 	for len(text) > 0 {
 		n := tokenizer.Llama3Piece(text)
@@ -75,7 +77,8 @@ func (v *Vocabulary) appendPiece(dst []int32, piece string) []int32 {
 	return dst
 }
 
-// Decode returns the text of token ids. Ids that the vocabulary does not have, special tokens among them, are passed over.
+// Decode returns the text of token ids. Ids that the vocabulary does not have, special tokens among them, are passed
+// over.
 func (v *Vocabulary) Decode(ids []int32) string {
 	text := make([]byte, 0, len(ids)*7)
 	for _, id := range ids {

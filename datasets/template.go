@@ -12,9 +12,10 @@ const maxTemplate = 1 << 20
 
 // Template makes a prompt of a record's fields. It is immutable.
 //
-// {name} stands for the field name: a text as it is, another value as Python's json.dumps writes it; {name!r} for what Python's repr writes
-// of it. {{name}} is the text {name}; every other brace is itself. Lines that are [system], [user] or [assistant] alone begin a message of that role; the
-// line break before such a line, and one at the file's end, belong to no text.
+// {name} stands for the field name: a text as it is, another value as Python's json.dumps writes it; {name!r} for what
+// Python's repr writes of it. {{name}} is the text {name}; every other brace is itself. Lines that are [system], [user]
+// or [assistant] alone begin a message of that role; the line break before such a line, and one at the file's end,
+// belong to no text.
 type Template struct {
 	messages []templateMessage
 	fields   []string
@@ -40,7 +41,8 @@ var (
 // ReadTemplate reads a template file.
 func ReadTemplate(path string) (*Template, error) {
 	failed := func(found string, err error) error {
-		return &Error{Path: path, What: "prompt template", Found: found, Expected: "a text file with fields such as {input}", Try: "check the path and the file", Err: err}
+		return &Error{Path: path, What: "prompt template", Found: found, Expected: "a text file with fields such as {input}",
+			Try: "check the path and the file", Err: err}
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -67,7 +69,8 @@ func ParseTemplate(text string) (*Template, *Error) {
 	if marks == nil {
 		t.add("", text)
 	} else if strings.TrimSpace(text[:marks[0][0]]) != "" {
-		return nil, &Error{Found: "text before the first message", Expected: "a line such as [user] first", Try: "move the text into a message"}
+		return nil, &Error{Found: "text before the first message", Expected: "a line such as [user] first",
+			Try: "move the text into a message"}
 	}
 	for i, m := range marks {
 		end := len(text)
@@ -77,7 +80,8 @@ func ParseTemplate(text string) (*Template, *Error) {
 		t.add(text[m[2]:m[3]], text[m[1]:end])
 	}
 	if len(t.fields) == 0 {
-		return nil, &Error{Found: "no field", Expected: "at least one, such as {input}: all prompts would be the same", Try: "name a column of the data set in braces"}
+		return nil, &Error{Found: "no field", Expected: "at least one, such as {input}: all prompts would be the same",
+			Try: "name a column of the data set in braces"}
 	}
 	return t, nil
 }
@@ -111,11 +115,13 @@ func (m *templateMessage) appendText(dst []byte, value func(name string) []byte)
 		}
 		v := value(p.field)
 		if v == nil {
-			return dst, &fault{field: p.field, found: "no such field", expected: "it, because the prompt template names it", try: "correct the template, or write {{" + p.field + "}} for the braces themselves"}
+			return dst, &fault{field: p.field, found: "no such field", expected: "it, because the prompt template names it",
+				try: "correct the template, or write {{" + p.field + "}} for the braces themselves"}
 		}
 		var ok bool
 		if dst, ok = appendPython(dst, v, p.repr, 0); !ok {
-			return dst, &fault{field: p.field, found: "half of a surrogate pair", expected: "text that UTF-8 can carry", try: "write the file again from valid text"}
+			return dst, &fault{field: p.field, found: "half of a surrogate pair", expected: "text that UTF-8 can carry",
+				try: "write the file again from valid text"}
 		}
 	}
 	return dst, nil

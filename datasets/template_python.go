@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendPython appends a JSON value as a Python program puts it into a text: a string at the outermost level as it is, another value as
-// json.dumps writes it with its defaults, or, with repr, as repr does. false: a string is no text.
+// appendPython appends a JSON value as a Python program puts it into a text: a string at the outermost level as it is,
+// another value as json.dumps writes it with its defaults, or, with repr, as repr does. false: a string is no text.
 func appendPython(dst, value []byte, repr bool, depth int) ([]byte, bool) {
 	switch value[0] {
 	case '"':

@@ -21,7 +21,8 @@ func TestTemplateMakesText(t *testing.T) {
 	d, err := Open(writeFile(t, "a.json", []byte(`{"tok_input":[1,2],"question":"what \"is\" it?\n","n":3,"list":["a\u00e9",{"k":null,"b":[true,1.50]}],"flag":true}`)), o)
 	require.NoError(t, err)
 	s := d.Samples[0]
-	require.Equal(t, "Q: what \"is\" it?\n\nOf 3: [\"a\\u00e9\", {\"k\": null, \"b\": [true, 1.50]}] ['aé', {'k': None, 'b': [True, 1.50]}] True {question} {\"json\": {}}", s.Input)
+	require.Equal(t, "Q: what \"is\" it?\n\nOf 3: [\"a\\u00e9\", {\"k\": null, \"b\": [true, 1.50]}] ['aé', {'k': None, "+
+		"'b': [True, 1.50]}] True {question} {\"json\": {}}", s.Input)
 	require.Empty(t, s.InputIDs, "the file's ids are of another prompt")
 	_, err = Open(writeFile(t, "a.json", []byte(`{"tok_input":[1],"question":"x"}`)), o)
 	require.ErrorContains(t, err, `field "n": found no such field, expected it, because the prompt template names it; correct the template, or write {{n}}`)
@@ -38,14 +39,16 @@ func TestTemplateOfMessages(t *testing.T) {
 }
 
 func TestTemplateOfTheDataset(t *testing.T) {
-	columns := []models.Column{{Name: "instruction", Type: "text|object", Role: "template"}, {Name: "input", Type: "text", Role: "input"}}
+	columns := []models.Column{{Name: "instruction", Type: "text|object", Role: "template"},
+		{Name: "input", Type: "text", Role: "input"}}
 	for instruction, want := range map[string]string{
 		`"Sum up:\n{input}\nIn brief:"`:             "Sum up:\nan article\nIn brief:",
 		`{"llama":"A {input} B","other":"{input}"}`: "A an article B",
 		`{"about":"nothing"}`:                       "an article",
 		`"no place"`:                                "an article",
 	} {
-		d, err := Open(writeFile(t, "a.json", []byte(`{"instruction":`+instruction+`,"input":"an article"}`)), Options{Columns: columns})
+		d, err := Open(writeFile(t, "a.json", []byte(`{"instruction":`+instruction+`,"input":"an article"}`)),
+			Options{Columns: columns})
 		require.NoError(t, err)
 		require.Equal(t, want, d.Samples[0].Input)
 	}
@@ -75,10 +78,13 @@ func TestPythonForms(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("no python3")
 	}
-	values := []string{`"it's"`, `"a \"b\" 'c'"`, `["\u00e9\n\t\\", "\u0001\u007f\u00a0", "\ud83d\ude00"]`, `{"k": [1, -2.5, null, true, {}], "\u4e2d": []}`, `[]`}
+	values := []string{`"it's"`, `"a \"b\" 'c'"`, `["\u00e9\n\t\\", "\u0001\u007f\u00a0", "\ud83d\ude00"]`,
+		`{"k": [1, -2.5, null, true, {}], "\u4e2d": []}`, `[]`}
 	text, err := json.Marshal(values)
 	require.NoError(t, err)
-	cmd := exec.Command("python3", "-c", "import json,sys\nfor v in json.load(sys.stdin):\n v=json.loads(v); print(ascii([repr(v), v if isinstance(v,str) else json.dumps(v)]).replace(chr(39),chr(39)) and json.dumps([repr(v), v if isinstance(v,str) else json.dumps(v)]))")
+	cmd := exec.Command("python3", "-c", "import json,sys\nfor v in json.load(sys.stdin):\n v=json.loads(v); "+
+		"print(ascii([repr(v), v if isinstance(v,str) else json.dumps(v)]).replace(chr(39),chr(39)) and "+
+		"json.dumps([repr(v), v if isinstance(v,str) else json.dumps(v)]))")
 	cmd.Stdin = strings.NewReader(string(text))
 	out, err := cmd.Output()
 	require.NoError(t, err)

@@ -32,10 +32,12 @@ func newValidator(o Options, prompt string, fields presenceNames) *validator {
 func (v *validator) check(s *Sample, has presence) *fault {
 	v.n++
 	if v.n > maxSamples {
-		return &fault{found: "more records than this", expected: fmt.Sprintf("at most %d", maxSamples), try: "read the first records only, or split the file"}
+		return &fault{found: "more records than this", expected: fmt.Sprintf("at most %d", maxSamples),
+			try: "read the first records only, or split the file"}
 	}
 	if !has.ids && !has.text && !has.messages {
-		return &fault{found: "no prompt", expected: "one of the fields " + v.prompt, try: "add the prompt, or name the column that holds it"}
+		return &fault{found: "no prompt", expected: "one of the fields " + v.prompt,
+			try: "add the prompt, or name the column that holds it"}
 	}
 	if has.ids {
 		if f := v.checkIDs(s.InputIDs); f != nil {
@@ -48,7 +50,8 @@ func (v *validator) check(s *Sample, has presence) *fault {
 	}
 	if has.id {
 		if before, twice := v.seen[s.ID]; twice {
-			return &fault{field: v.fields.id, found: fmt.Sprintf("the id %s, which record %d has too", shown([]byte(s.ID)), before),
+			return &fault{field: v.fields.id, found: fmt.Sprintf("the id %s, which record %d has too", shown([]byte(s.ID)),
+				before),
 				expected: "an id of its own for each record", try: "remove the duplicate"}
 		}
 		v.seen[s.ID] = v.n
@@ -58,7 +61,8 @@ func (v *validator) check(s *Sample, has presence) *fault {
 
 func (v *validator) checkIDs(ids []int32) *fault {
 	if len(ids) == 0 {
-		return &fault{found: "no token ids", expected: "a prompt of at least one", try: "remove the record or give it a prompt"}
+		return &fault{found: "no token ids", expected: "a prompt of at least one",
+			try: "remove the record or give it a prompt"}
 	}
 	if v.o.MaxInputTokens > 0 && len(ids) > v.o.MaxInputTokens {
 		return &fault{found: fmt.Sprintf("%d token ids", len(ids)), expected: fmt.Sprintf("at most %d", v.o.MaxInputTokens),
@@ -66,17 +70,20 @@ func (v *validator) checkIDs(ids []int32) *fault {
 	}
 	for i, id := range ids {
 		if id < 0 {
-			return &fault{found: fmt.Sprintf("the negative id %d at position %d", id, i), expected: "ids from 0 on", try: "write token ids as plain integers"}
+			return &fault{found: fmt.Sprintf("the negative id %d at position %d", id, i), expected: "ids from 0 on",
+				try: "write token ids as plain integers"}
 		}
 		if v.o.Vocabulary > 0 && int(id) >= v.o.Vocabulary {
-			return &fault{found: fmt.Sprintf("the id %d at position %d", id, i), expected: fmt.Sprintf("ids below the vocabulary's size %d", v.o.Vocabulary),
-				try: "check that the file was made with this model's tokenizer"}
+			return &fault{found: fmt.Sprintf("the id %d at position %d", id, i),
+				expected: fmt.Sprintf("ids below the vocabulary's size %d", v.o.Vocabulary),
+				try:      "check that the file was made with this model's tokenizer"}
 		}
 	}
 	return nil
 }
 
-// checkSame holds every record to what the first one carries: a set in which only some prompts have ids would be sent in two ways.
+// checkSame holds every record to what the first one carries: a set in which only some prompts have ids would be sent
+// in two ways.
 func (v *validator) checkSame(has presence) *fault {
 	if v.n == 1 {
 		v.first = has
@@ -91,15 +98,18 @@ func (v *validator) checkSame(has presence) *fault {
 			continue
 		}
 		if p.one {
-			return &fault{field: p.name, found: "no such field", expected: "it here, because record 1 has it", try: "give it to every record or to none"}
+			return &fault{field: p.name, found: "no such field", expected: "it here, because record 1 has it",
+				try: "give it to every record or to none"}
 		}
-		return &fault{field: p.name, found: "the field", expected: "none here, because record 1 has none", try: "give it to every record or to none"}
+		return &fault{field: p.name, found: "the field", expected: "none here, because record 1 has none",
+			try: "give it to every record or to none"}
 	}
 	return nil
 }
 
 // New returns a data set of samples made in memory, checked as those of a file are. Samples are taken over, not copied;
-// Index is set to the position, InputLen to the number of ids where there are any. Options.Limit applies; columns are not needed.
+// Index is set to the position, InputLen to the number of ids where there are any. Options.Limit applies; columns are
+// not needed.
 func New(samples []Sample, o Options) (*Dataset, error) {
 	if o.Limit > 0 && o.Limit < len(samples) {
 		samples = samples[:o.Limit]
@@ -111,7 +121,8 @@ func New(samples []Sample, o Options) (*Dataset, error) {
 		has := presence{ids: s.InputIDs != nil, text: s.Input != "", messages: s.Messages != nil, id: s.ID != ""}
 		f := v.check(s, has)
 		if f == nil && has.messages && !isArray(s.Messages) {
-			f = &fault{field: names.messages, found: shown(s.Messages), expected: "a JSON array of chat messages", try: "encode the messages as JSON"}
+			f = &fault{field: names.messages, found: shown(s.Messages), expected: "a JSON array of chat messages",
+				try: "encode the messages as JSON"}
 		}
 		if f != nil {
 			return nil, &Error{Record: i + 1, Field: f.field, Found: f.found, Expected: f.expected, Try: f.try}

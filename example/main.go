@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// counter is a driver whose server counts on from the last token of a prompt. It lives in this process; one with a wire of its own
-// would connect to config.Endpoints.
+// counter is a driver whose server counts on from the last token of a prompt. It lives in this process; one with a wire
+// of its own would connect to config.Endpoints.
 type counter struct{}
 
 func (counter) Encode(dst []byte, s *datasets.Sample, _ *backends.Config) ([]byte, error) {
@@ -25,7 +25,8 @@ func (counter) Encode(dst []byte, s *datasets.Sample, _ *backends.Config) ([]byt
 
 func (counter) Open(c *backends.Config) (backends.Backend, error) { return &server{c}, nil }
 
-func (counter) Probe(_ context.Context, e backends.Endpoint, c *backends.Config, _ *datasets.Sample, _ bool) (*backends.Probe, error) {
+func (counter) Probe(_ context.Context, e backends.Endpoint, c *backends.Config, _ *datasets.Sample,
+	_ bool) (*backends.Probe, error) {
 	return &backends.Probe{URL: e.URL, Server: "counter", Models: []string{c.ServedModel}}, nil
 }
 
@@ -48,7 +49,8 @@ func (s *server) Serve(ctx context.Context, src loadgen.Source, sink backends.Si
 }
 
 func (s *server) answer(ctx context.Context, q loadgen.Query, sink backends.Sink) {
-	o := &backends.Outcome{UsageTokens: -1, InputTokens: 2, SentNS: time.Now().UnixNano(), TokenSource: backends.TokensFromIDs}
+	o := &backends.Outcome{UsageTokens: -1, InputTokens: 2, SentNS: time.Now().UnixNano(),
+		TokenSource: backends.TokensFromIDs}
 	if ctx.Err() != nil {
 		o.Reason = backends.FailCancelled
 		sink.Complete(q, o)
@@ -91,7 +93,8 @@ func measure(folder string) (*run.Record, error) {
 		return nil, err
 	}
 	plan, err := run.New(run.Settings{
-		"model": "generic", "served-model": "counter", "scenario": "Server", "backend": "counter", "endpoint": "http://in-this-process",
+		"model": "generic", "served-model": "counter", "scenario": "Server", "backend": "counter",
+		"endpoint":   "http://in-this-process",
 		"target-qps": "500", "min-queries": "500", "min-duration": "100ms", "output-dir": folder,
 	})
 	if err != nil {

@@ -2,7 +2,8 @@ package ledger
 
 import "math/bits"
 
-// LagCounts counts lags by powers of two: the first bucket is up to 1 µs, each further one twice as far. One thread writes it.
+// LagCounts counts lags by powers of two: the first bucket is up to 1 µs, each further one twice as far. One thread
+// writes it.
 type LagCounts [36]int64
 
 // Add counts one lag in ns; a negative one is none. Hot path: it runs once a round of an event loop.
@@ -39,12 +40,17 @@ var stages = []struct {
 	to   func(e *Entry) int64
 }{
 	{"scheduled_to_issued", func(_ *Entry, due int64) int64 { return due }, func(e *Entry) int64 { return e.IssuedNS }},
-	{"issued_to_dequeued", func(e *Entry, _ int64) int64 { return e.IssuedNS }, func(e *Entry) int64 { return e.DequeuedNS }},
+	{"issued_to_dequeued", func(e *Entry, _ int64) int64 { return e.IssuedNS },
+		func(e *Entry) int64 { return e.DequeuedNS }},
 	{"dequeued_to_sent", func(e *Entry, _ int64) int64 { return e.DequeuedNS }, func(e *Entry) int64 { return e.SentNS }},
-	{"sent_to_first_byte", func(e *Entry, _ int64) int64 { return e.SentNS }, func(e *Entry) int64 { return e.FirstByteNS }},
-	{"first_byte_to_first_token", func(e *Entry, _ int64) int64 { return e.FirstByteNS }, func(e *Entry) int64 { return e.FirstTokenNS }},
-	{"first_token_to_last_token", func(e *Entry, _ int64) int64 { return e.FirstTokenNS }, func(e *Entry) int64 { return e.LastTokenNS }},
-	{"last_token_to_completed", func(e *Entry, _ int64) int64 { return e.LastTokenNS }, func(e *Entry) int64 { return e.DoneNS }},
+	{"sent_to_first_byte", func(e *Entry, _ int64) int64 { return e.SentNS },
+		func(e *Entry) int64 { return e.FirstByteNS }},
+	{"first_byte_to_first_token", func(e *Entry, _ int64) int64 { return e.FirstByteNS },
+		func(e *Entry) int64 { return e.FirstTokenNS }},
+	{"first_token_to_last_token", func(e *Entry, _ int64) int64 { return e.FirstTokenNS },
+		func(e *Entry) int64 { return e.LastTokenNS }},
+	{"last_token_to_completed", func(e *Entry, _ int64) int64 { return e.LastTokenNS },
+		func(e *Entry) int64 { return e.DoneNS }},
 }
 
 // Stages are the figures of each part of the samples' ways, in µs, of the samples that have both of its ends.

@@ -41,16 +41,19 @@ func TestALifeOfASample(t *testing.T) {
 	b.Gap(3, 2)
 	require.True(t, b.Complete(0, &Completion{
 		Source: "usage", Endpoint: 1, Retries: 2, InputTokens: 4, OutputTokens: 3,
-		DequeuedNS: base + 1, SentNS: base + 2, FirstByteNS: base + 4, FirstTokenNS: base + 999, LastTokenNS: base + 9, DoneNS: base + 10,
+		DequeuedNS: base + 1, SentNS: base + 2, FirstByteNS: base + 4, FirstTokenNS: base + 999, LastTokenNS: base + 9,
+		DoneNS: base + 10,
 	}))
 	got := l.Entries()[0]
 	require.Empty(t, cmp.Diff(Entry{
-		Seq: 0, Index: 7, Endpoint: 1, Retries: 2, Source: 1, InputTokens: 4, OutputTokens: 3, IssuedNS: base, DequeuedNS: base + 1,
-		SentNS: base + 2, FirstByteNS: base + 4, FirstTokenNS: base + 5, LastTokenNS: base + 9, DoneNS: base + 10,
+		Seq: 0, Index: 7, Endpoint: 1, Retries: 2, Source: 1, InputTokens: 4, OutputTokens: 3, IssuedNS: base,
+		DequeuedNS: base + 1,
+		SentNS:     base + 2, FirstByteNS: base + 4, FirstTokenNS: base + 5, LastTokenNS: base + 9, DoneNS: base + 10,
 	}, got))
 	require.True(t, got.Succeeded())
 	require.Equal(t, "usage", l.Names().Source(&got))
-	require.Equal(t, Counts{Issued: 1, Completed: 1, FirstTokens: 1, Retried: 1, InputTokens: 4, OutputTokens: 3}, l.Counts())
+	require.Equal(t, Counts{Issued: 1, Completed: 1, FirstTokens: 1, Retried: 1, InputTokens: 4, OutputTokens: 3},
+		l.Counts())
 	require.EqualValues(t, 5, l.TTFT().Max())
 	require.EqualValues(t, 2, l.ITL().Count())
 }
@@ -202,7 +205,8 @@ func randomTest(origin Origin) *Test {
 		at := base + schedule[i] + int64(i%7)
 		l.Shard(0).Issue(i, i%11, at)
 		c := &Completion{
-			Source: "ids", Endpoint: i % 2, InputTokens: i, OutputTokens: i % 5, DequeuedNS: at + 1, SentNS: at + 3, FirstByteNS: at + 50,
+			Source: "ids", Endpoint: i % 2, InputTokens: i, OutputTokens: i % 5, DequeuedNS: at + 1, SentNS: at + 3,
+			FirstByteNS:  at + 50,
 			FirstTokenNS: at + 60, LastTokenNS: at + 100 + int64(i*i), DoneNS: at + 110 + int64(i*i),
 		}
 		switch {
@@ -214,7 +218,8 @@ func randomTest(origin Origin) *Test {
 		l.Shard(0).Complete(i, c)
 	}
 	entries := l.Entries()
-	return &Test{Entries: entries, Names: l.Names(), Schedule: schedule, T0NS: EstimateStart(entries, schedule), Origin: origin}
+	return &Test{Entries: entries, Names: l.Names(), Schedule: schedule, T0NS: EstimateStart(entries, schedule),
+		Origin: origin}
 }
 
 func TestRequestLine(t *testing.T) {

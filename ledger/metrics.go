@@ -88,7 +88,8 @@ func EstimateStart(entries []Entry, schedule []int64) int64 {
 	return t0
 }
 
-// ScheduledNS is the wall clock time from which the latency of e counts. A sample beyond the schedule counts from issue.
+// ScheduledNS is the wall clock time from which the latency of e counts. A sample beyond the schedule counts from
+// issue.
 func ScheduledNS(e *Entry, schedule []int64, t0 int64, o Origin) int64 {
 	switch {
 	case o == FromStart:
@@ -99,8 +100,8 @@ func ScheduledNS(e *Entry, schedule []int64, t0 int64, o Origin) int64 {
 	return e.IssuedNS
 }
 
-// Compute makes the figures of a test from its entries. schedule holds each sample's offset from t0 in ns, by Seq; t0 is
-// wall clock ns. Percentiles are element trunc(n·p) of the sorted values.
+// Compute makes the figures of a test from its entries. schedule holds each sample's offset from t0 in ns, by Seq; t0
+// is wall clock ns. Percentiles are element trunc(n·p) of the sorted values.
 func Compute(entries []Entry, schedule []int64, t0 int64, o Options) Metrics {
 	var m Metrics
 	v := newValues(len(entries))

@@ -17,8 +17,10 @@ const ms = int64(1e6)
 // threeSamples: two answers of 5 and 1 tokens, one failure.
 func threeSamples() ([]Entry, []int64) {
 	return []Entry{
-		{Seq: 0, IssuedNS: base + 2*ms, SentNS: base + 3*ms, FirstTokenNS: base + 12*ms, LastTokenNS: base + 52*ms, DoneNS: base + 60*ms, InputTokens: 100, OutputTokens: 5},
-		{Seq: 1, IssuedNS: base + 11*ms, SentNS: base + 14*ms, FirstTokenNS: base + 30*ms, LastTokenNS: base + 30*ms, DoneNS: base + 40*ms, InputTokens: 50, OutputTokens: 1},
+		{Seq: 0, IssuedNS: base + 2*ms, SentNS: base + 3*ms, FirstTokenNS: base + 12*ms, LastTokenNS: base + 52*ms,
+			DoneNS: base + 60*ms, InputTokens: 100, OutputTokens: 5},
+		{Seq: 1, IssuedNS: base + 11*ms, SentNS: base + 14*ms, FirstTokenNS: base + 30*ms, LastTokenNS: base + 30*ms,
+			DoneNS: base + 40*ms, InputTokens: 50, OutputTokens: 1},
 		{Seq: 2, IssuedNS: base + 20*ms, DoneNS: base + 102*ms, Reason: 1, InputTokens: 7, OutputTokens: 3},
 	}, []int64{0, 10 * ms, 20 * ms}
 }
@@ -85,7 +87,8 @@ func TestPercentileIndexIsLoadGens(t *testing.T) {
 		p    float64
 		want int
 	}{
-		{100, .99, 99}, {1000, .999, 999}, {24576, .99, 24330}, {8313, .999, 8304}, {662, .99, 655}, {10, .9, 9}, {1, .5, 0}, {5, 1, 4},
+		{100, .99, 99}, {1000, .999, 999}, {24576, .99, 24330}, {8313, .999, 8304}, {662, .99, 655}, {10, .9, 9}, {1, .5, 0},
+		{5, 1, 4},
 	} {
 		require.Equal(t, c.want, percentileIndex(c.n, c.p), "%d at %g", c.n, c.p)
 	}

@@ -8,7 +8,8 @@ import (
 // Code stands for a string in an Entry.
 type Code uint8
 
-// overflow is the last code; every name after it shares it, so that a server can not exhaust the table with odd statuses.
+// overflow is the last code; every name after it shares it, so that a server can not exhaust the table with odd
+// statuses.
 const (
 	overflow     = Code(255)
 	overflowName = "other"

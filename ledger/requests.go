@@ -39,7 +39,8 @@ var requestTimes = []requestTime{
 }
 
 // WriteRequests writes one JSON line per sample: seq, index, times in ns relative to the first issue, input_tokens,
-// output_tokens, of a stream events and merged, source, endpoint, retries, reason. The ending of path (.zst, .gz) chooses the compression.
+// output_tokens, of a stream events and merged, source, endpoint, retries, reason. The ending of path (.zst, .gz)
+// chooses the compression.
 func WriteRequests(access atomicfile.Access, path string, t *Test) error {
 	lines, err := access.CreateLines(path)
 	if err != nil {

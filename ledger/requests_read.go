@@ -40,8 +40,8 @@ type requestLine struct {
 	Reason       string `json:"reason"`
 }
 
-// ReadRequests reads a requests file back, so that its figures can be computed again. Absolute times are lost: the first
-// issue is put at an arbitrary moment. Every sample's scheduled time stands in Schedule, whatever the origin was.
+// ReadRequests reads a requests file back, so that its figures can be computed again. Absolute times are lost: the
+// first issue is put at an arbitrary moment. Every sample's scheduled time stands in Schedule, whatever the origin was.
 func ReadRequests(path string) (*Test, error) {
 	r, err := atomicfile.OpenLines(path)
 	if err != nil {
@@ -91,7 +91,8 @@ func (t *Test) add(line *requestLine, reasons, sources *names) error {
 		Reason: reasons.code(line.Reason), Source: sources.code(line.Source),
 		InputTokens: line.InputTokens, OutputTokens: line.OutputTokens, Events: line.Events, Merged: line.Merged,
 	}
-	times := []*int64{line.Issued, line.Dequeued, line.Sent, line.FirstByte, line.FirstToken, line.LastToken, line.Readable, line.Done}
+	times := []*int64{line.Issued, line.Dequeued, line.Sent, line.FirstByte, line.FirstToken, line.LastToken,
+		line.Readable, line.Done}
 	for i, at := range append(times, line.Scheduled) {
 		switch {
 		case at == nil:

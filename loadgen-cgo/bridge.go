@@ -28,8 +28,8 @@ type SUT struct {
 	shards []*Shard
 }
 
-// ConstructSUT makes a system under test with one ring per shard; LoadGen logs name. capacity is the number of samples a
-// ring holds before IssueQuery waits, rounded up to a power of two.
+// ConstructSUT makes a system under test with one ring per shard; LoadGen logs name. capacity is the number of samples
+// a ring holds before IssueQuery waits, rounded up to a power of two.
 func ConstructSUT(name string, shards, capacity int) (*SUT, error) {
 	if shards < 1 || capacity < 1 {
 		return nil, fmt.Errorf("a system under test needs at least one shard and one slot, not %d and %d", shards, capacity)
@@ -53,7 +53,8 @@ func ConstructSUT(name string, shards, capacity int) (*SUT, error) {
 // checkName refuses what would break, or forge, a line of LoadGen's logs.
 func checkName(what, name string) error {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
-		return fmt.Errorf("%s %q holds a quote, a backslash or a control character, which LoadGen writes into its JSON lines as they are", what, name)
+		return fmt.Errorf("%s %q holds a quote, a backslash or a control character, which LoadGen writes into its JSON "+
+			"lines as they are", what, name)
 	}
 	return nil
 }
@@ -67,7 +68,8 @@ func DestroySUT(s *SUT) {
 // Shards are the rings, each for exactly one consumer.
 func (s *SUT) Shards() []*Shard { return s.shards }
 
-// Flushes tells, for each FlushQueries call, how many IssueQuery calls came before it. Only after StartTest has returned.
+// Flushes tells, for each FlushQueries call, how many IssueQuery calls came before it. Only after StartTest has
+// returned.
 func (s *SUT) Flushes() []int {
 	marks := make([]C.uint64_t, C.lg_sut_flushes(s.c, nil, 0))
 	if len(marks) == 0 {
@@ -95,14 +97,17 @@ type sampleLoader struct {
 	failed       func(error)
 }
 
-// ConstructQSL makes a sample library of total samples, of which performance fit in memory together. load and unload are
-// called on LoadGen's thread, untimed; the first error of either goes to failed, once, and comes back from StartTest.
-func ConstructQSL(name string, total, performance int, load, unload func(indices []int) error, failed func(error)) (*QSL, error) {
+// ConstructQSL makes a sample library of total samples, of which performance fit in memory together. load and unload
+// are called on LoadGen's thread, untimed; the first error of either goes to failed, once, and comes back from
+// StartTest.
+func ConstructQSL(name string, total, performance int, load, unload func(indices []int) error,
+	failed func(error)) (*QSL, error) {
 	if err := checkName("the sample library's name", name); err != nil {
 		return nil, err
 	}
 	if total < 1 || performance < 1 {
-		return nil, fmt.Errorf("the sample library %q has %d samples, %d of them for performance; LoadGen needs at least one of each", name, total, performance)
+		return nil, fmt.Errorf("the sample library %q has %d samples, %d of them for performance; LoadGen needs at least "+
+			"one of each", name, total, performance)
 	}
 	q := &QSL{total: total, performance: performance}
 	q.handle = cgo.NewHandle(&sampleLoader{load: load, unload: unload, failed: failed})
@@ -123,7 +128,8 @@ func DestroyQSL(q *QSL) {
 var started atomic.Bool
 
 // ErrSecondTest says that this process has run a test already.
-var ErrSecondTest = errors.New("this process has already run a LoadGen test; LoadGen keeps state that a second one would trip over: start another process")
+var ErrSecondTest = errors.New("this process has already run a LoadGen test; LoadGen keeps state that a second one " +
+	"would trip over: start another process")
 
 // ThreadInfo is what the thread that issues the queries was given by the system.
 type ThreadInfo struct {
@@ -131,9 +137,9 @@ type ThreadInfo struct {
 	Realtime     bool  `json:"realtime"` // SCHED_FIFO was permitted
 }
 
-// StartTest runs one LoadGen test and returns when it has ended. auditConfig is the path that LoadGen opens instead of an
-// audit.config in the working folder; a path that does not exist means none. Settings that would hang or kill LoadGen are
-// refused before anything starts.
+// StartTest runs one LoadGen test and returns when it has ended. auditConfig is the path that LoadGen opens instead of
+// an audit.config in the working folder; a path that does not exist means none. Settings that would hang or kill
+// LoadGen are refused before anything starts.
 func StartTest(s *SUT, q *QSL, settings TestSettings, log LogSettings, auditConfig string) (ThreadInfo, error) {
 	if err := settings.Check(q.total, q.performance); err != nil {
 		return ThreadInfo{}, err
@@ -142,7 +148,8 @@ func StartTest(s *SUT, q *QSL, settings TestSettings, log LogSettings, auditConf
 		return ThreadInfo{}, err
 	}
 	if auditConfig == "" {
-		return ThreadInfo{}, errors.New("StartTest needs an explicit audit path: without one LoadGen opens audit.config in the working folder")
+		return ThreadInfo{}, errors.New("StartTest needs an explicit audit path: without one LoadGen opens audit.config in " +
+			"the working folder")
 	}
 	if !started.CompareAndSwap(false, true) {
 		return ThreadInfo{}, ErrSecondTest
@@ -163,15 +170,17 @@ func StartTest(s *SUT, q *QSL, settings TestSettings, log LogSettings, auditConf
 	return out, q.handle.Value().(*sampleLoader).err
 }
 
-// QuerySamplesComplete reports the answer to one sample: its token ids, which LoadGen copies as little-endian 32-bit words,
-// and the number of tokens. LoadGen takes the time of completion on entry.
+// QuerySamplesComplete reports the answer to one sample: its token ids, which LoadGen copies as little-endian 32-bit
+// words, and the number of tokens. LoadGen takes the time of completion on entry.
 func QuerySamplesComplete(id ResponseID, tokens []int32, nTokens int) {
-	C.lg_complete(C.uint64_t(id), (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(tokens))), C.size_t(4*len(tokens)), C.int64_t(nTokens))
+	C.lg_complete(C.uint64_t(id), (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(tokens))), C.size_t(4*len(tokens)),
+		C.int64_t(nTokens))
 }
 
 // QuerySamplesCompleteBytes is QuerySamplesComplete for answers that are no token ids, such as UTF-8 text.
 func QuerySamplesCompleteBytes(id ResponseID, data []byte, nTokens int) {
-	C.lg_complete(C.uint64_t(id), (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(data))), C.size_t(len(data)), C.int64_t(nTokens))
+	C.lg_complete(C.uint64_t(id), (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(data))), C.size_t(len(data)),
+		C.int64_t(nTokens))
 }
 
 // FirstTokenComplete reports a sample's first token. It must come from the OS thread that will complete the sample.

@@ -30,7 +30,8 @@ func offline(total, n int) job {
 // server is a streamed Server job: n queries at a rate, each with a first token.
 func server(qps float64, n int) job {
 	j := job{Steps: steps("scenario", "Server", "min_duration_ms", 0, "min_query_count", n, "server_target_qps", qps,
-		"schedule_rng_seed", 7, "use_token_latencies", true, "server_ttft_latency", uint64(1e10), "server_tpot_latency", uint64(1e10))}
+		"schedule_rng_seed", 7, "use_token_latencies", true, "server_ttft_latency", uint64(1e10), "server_tpot_latency",
+		uint64(1e10))}
 	j.QSL.Total, j.QSL.Performance = 64, 64
 	j.SUT = behaviour{Name: "rules", Data: "idx8", Tokens: "const:2", FirstToken: 1}
 	return j
@@ -103,8 +104,8 @@ func openEventFDs(t *testing.T) int {
 	return n
 }
 
-// accuracyTokens is a streamed accuracy run whose answer buffers are overwritten right after each call, and lie inside an
-// object that holds other Go pointers.
+// accuracyTokens is a streamed accuracy run whose answer buffers are overwritten right after each call, and lie inside
+// an object that holds other Go pointers.
 func accuracyTokens() job {
 	j := job{Scribble: true, Steps: steps("scenario", "SingleStream", "mode", "AccuracyOnly", "use_token_latencies", true)}
 	j.QSL.Total, j.QSL.Performance = 200, 200
@@ -222,7 +223,8 @@ func TestRule09_OutOfMemoryIsOneLineAndExit3(t *testing.T) {
 	j.MemoryCap = 1 << 30
 	o := start(t, j, 60*time.Second)
 	require.Equal(t, 3, o.code, o.stderr)
-	require.Equal(t, "mlperf-go: LoadGen got no memory or no thread (std::bad_alloc). Raise the limits of this process: ulimit -v (RLIMIT_AS), "+
+	require.Equal(t, "mlperf-go: LoadGen got no memory or no thread (std::bad_alloc). Raise the limits of this process: "+
+		"ulimit -v (RLIMIT_AS), "+
 		"ulimit -u (RLIMIT_NPROC), the container's memory and pids.\n", o.stderr)
 }
 
@@ -247,7 +249,8 @@ func TestEveryRuleHasATest(t *testing.T) {
 		}
 	}
 	require.Len(t, numbers, 10)
-	require.False(t, slices.ContainsFunc(numbers, func(name string) bool { return !strings.Contains(string(tests), name) }))
+	require.False(t, slices.ContainsFunc(numbers,
+		func(name string) bool { return !strings.Contains(string(tests), name) }))
 }
 
 // What LoadGen writes into its lines as it is must not break, or forge, one.

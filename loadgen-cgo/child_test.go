@@ -21,7 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LoadGen runs one test per process, so the test binary starts itself again for each: the job's path comes in this variable.
+// LoadGen runs one test per process, so the test binary starts itself again for each: the job's path comes in this
+// variable.
 const jobVariable = "MLPERF_GO_LOADGEN_TEST_JOB"
 
 func TestMain(m *testing.M) {
@@ -155,7 +156,8 @@ func runJob(j *job) (*record, error) {
 		}
 	}
 	log := loadgen.DefaultLogSettings(j.Dir)
-	log.EnableTrace, log.Suffix, log.CopySummaryToStdout = j.LogSettings.EnableTrace, j.LogSettings.Suffix, j.LogSettings.CopySummary != 0
+	log.EnableTrace, log.Suffix, log.CopySummaryToStdout = j.LogSettings.EnableTrace, j.LogSettings.Suffix,
+		j.LogSettings.CopySummary != 0
 	if j.LogSettings.Prefix != nil {
 		log.Prefix = *j.LogSettings.Prefix
 	}
@@ -168,7 +170,8 @@ func runJob(j *job) (*record, error) {
 	}
 	if j.Runner == "cpp" {
 		start := cpuTime()
-		err := cppsut.Run(j.Dir, audit, settings.ServerTargetQPS, settings.MinQueryCount, j.QSL.Total, j.LogSettings.EnableTrace)
+		err := cppsut.Run(j.Dir, audit, settings.ServerTargetQPS, settings.MinQueryCount, j.QSL.Total,
+			j.LogSettings.EnableTrace)
 		r.CPU = cpuTime() - start
 		return r, err
 	}

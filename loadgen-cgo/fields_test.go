@@ -89,7 +89,8 @@ func fieldMap(s loadgen.TestSettings) map[string]any {
 	return out
 }
 
-// The Go struct lists the fields of the C++ one in the same order; names differ only in case, underscores and shortenings.
+// The Go struct lists the fields of the C++ one in the same order; names differ only in case, underscores and
+// shortenings.
 func TestTestSettingsNameEveryField(t *testing.T) {
 	short := strings.NewReplacer("decimalsofprecision", "decimals", "boundarystepsize", "boundarystep")
 	v := reflect.TypeFor[loadgen.TestSettings]()

@@ -38,7 +38,8 @@ func (g *golden) compareDetail(d *differences, entries []entry) {
 }
 
 func (want *goldenEntry) compare(d *differences, got entry) {
-	d.check(got.Metadata.IsError == want.IsError && got.Metadata.IsWarning == want.IsWarning, "%s: error and warning marks", want.Key)
+	d.check(got.Metadata.IsError == want.IsError && got.Metadata.IsWarning == want.IsWarning,
+		"%s: error and warning marks", want.Key)
 	d.check(got.EventType == want.EventType, "%s: event type %s, recorded %s", want.Key, got.EventType, want.EventType)
 	switch list, isList := got.Value.([]any); {
 	case want.Hash != nil:
@@ -77,11 +78,15 @@ func (g *golden) compareGenerated(d *differences, entries []entry) {
 	}
 	var counts, sizes, durations []int
 	for _, s := range g.Generated {
-		counts, sizes, durations = append(counts, s.QueryCount), append(sizes, s.SamplesPerQuery), append(durations, s.DurationNS)
+		counts, sizes, durations = append(counts, s.QueryCount), append(sizes, s.SamplesPerQuery),
+			append(durations, s.DurationNS)
 	}
-	d.check(slices.Equal(counts, told["generated_query_count"]), "generated queries: %v, recorded %v", told["generated_query_count"], counts)
-	d.check(slices.Equal(sizes, told["generated_samples_per_query"]), "generated samples per query: %v, recorded %v", told["generated_samples_per_query"], sizes)
-	d.check(slices.Equal(durations, told["generated_query_duration"]), "generated durations: %v, recorded %v", told["generated_query_duration"], durations)
+	d.check(slices.Equal(counts, told["generated_query_count"]), "generated queries: %v, recorded %v",
+		told["generated_query_count"], counts)
+	d.check(slices.Equal(sizes, told["generated_samples_per_query"]), "generated samples per query: %v, recorded %v",
+		told["generated_samples_per_query"], sizes)
+	d.check(slices.Equal(durations, told["generated_query_duration"]), "generated durations: %v, recorded %v",
+		told["generated_query_duration"], durations)
 }
 
 func toInts(list []any) []int {
@@ -106,7 +111,8 @@ func (g *golden) compareSummary(d *differences, path string, loaded bool) {
 	}
 	verdict := map[string]string{}
 	for _, line := range lines {
-		if name, value, ok := strings.Cut(line, ":"); ok && (strings.HasPrefix(line, "Result is") || strings.HasSuffix(strings.TrimSpace(name), "satisfied")) {
+		if name, value, ok := strings.Cut(line, ":"); ok &&
+			(strings.HasPrefix(line, "Result is") || strings.HasSuffix(strings.TrimSpace(name), "satisfied")) {
 			verdict[strings.TrimSpace(name)] = strings.TrimSpace(value)
 		}
 	}

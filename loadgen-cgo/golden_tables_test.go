@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tables drives the golden tables that a run, or a configuration, can show. A table without a row here is to be named in
-// skipped.
+// tables drives the golden tables that a run, or a configuration, can show. A table without a row here is to be named
+// in skipped.
 var tables = map[string]func(*testing.T, []byte){
 	"table_builtin_config":        goldenBuiltinConfig,
 	"table_config_parse":          goldenConfigParse,
@@ -84,7 +84,8 @@ func goldenBuiltinConfig(t *testing.T, text []byte) {
 		}
 		want = cloneWithMode(want, modes)
 		row(t, model+"/"+scenario, func(t *testing.T, d *differences) {
-			o := must(t, job{Runner: "config", Steps: []step{{Op: "from_config", Model: model, Scenario: scenario}}}, 10*time.Second)
+			o := must(t, job{Runner: "config", Steps: []step{{Op: "from_config", Model: model, Scenario: scenario}}},
+				10*time.Second)
 			d.check(slices.Equal(code, o.ReturnCodes), "FromConfig returned %v", o.ReturnCodes)
 			compareFields(d, want, o.record.Settings)
 		})
@@ -119,7 +120,8 @@ func goldenConfigParse(t *testing.T, text []byte) {
 		row(t, c.Name, func(t *testing.T, d *differences) {
 			o := must(t, job{Runner: "config", Steps: []step{{Op: "from_config", FileText: c.FileText, Model: c.Model,
 				Scenario: c.Scenario, ConfType: 2}}}, 10*time.Second)
-			d.check(slices.Equal([]int{c.ReturnCode}, o.ReturnCodes), "FromConfig returned %v, recorded %d", o.ReturnCodes, c.ReturnCode)
+			d.check(slices.Equal([]int{c.ReturnCode}, o.ReturnCodes), "FromConfig returned %v, recorded %d", o.ReturnCodes,
+				c.ReturnCode)
 			want := map[string]any{}
 			for k, v := range before {
 				want[k] = v
@@ -155,8 +157,8 @@ func goldenShuffle(t *testing.T, text []byte) {
 	}
 }
 
-// goldenPoisson reads sums of inter-arrival times off the log: the scheduled time after the last of the generated queries,
-// of which max_query_count lets one be issued.
+// goldenPoisson reads sums of inter-arrival times off the log: the scheduled time after the last of the generated
+// queries, of which max_query_count lets one be issued.
 func goldenPoisson(t *testing.T, text []byte) {
 	var table struct {
 		Series []struct {

@@ -26,7 +26,8 @@ var skipped = map[string]string{
 	"table_percentile_index":        "an index inside LoadGen's sorted latencies",
 	"table_uniform_int":             "raw generator outputs, which LoadGen does not show",
 	"table_uniform_real":            "raw generator outputs, which LoadGen does not show",
-	"table_verdicts":                "LoadGen's evaluation of made-up latency lists, which no run can bring about to the nanosecond",
+	"table_verdicts": "LoadGen's evaluation of made-up latency lists, which no run can bring about to " +
+		"the nanosecond",
 }
 
 // refused names the cases that the bridge must not let through, with the setting that it names.
@@ -171,7 +172,8 @@ func runGolden(t *testing.T, g *golden, refusedField string) {
 			return
 		}
 		if attempt == 3 {
-			t.Fatalf("differs from the official library's record in %d points:\n%s", len(d.list), strings.Join(d.list[:min(len(d.list), 30)], "\n"))
+			t.Fatalf("differs from the official library's record in %d points:\n%s", len(d.list),
+				strings.Join(d.list[:min(len(d.list), 30)], "\n"))
 		}
 		t.Logf("run %d differs:\n%s", attempt, strings.Join(d.list[:min(len(d.list), 10)], "\n"))
 	}
@@ -289,7 +291,8 @@ func (g *golden) compareIssued(d *differences, o outcome) {
 	if g.Issued.IsPrefix && len(g.Generated) > 0 {
 		list := g.Generated[0].Samples
 		n := min(len(o.Samples), max(len(list.Full), len(list.Head)))
-		d.check(slices.Equal(append(list.Full, list.Head...)[:n], o.Samples[:n]), "issued samples are no prefix of the generated ones")
+		d.check(slices.Equal(append(list.Full, list.Head...)[:n], o.Samples[:n]),
+			"issued samples are no prefix of the generated ones")
 	}
 	if g.scenario() != "Server" || len(g.Generated) == 0 || len(o.IssuedNS) == 0 {
 		return
@@ -297,7 +300,8 @@ func (g *golden) compareIssued(d *differences, o outcome) {
 	// A query is never issued before its time. The first one's time is at most its issue, less nothing.
 	for i, delta := range g.Generated[0].DeltaNS.Full {
 		if i < len(o.IssuedNS) && o.IssuedNS[i]-o.IssuedNS[0] < int64(delta)-int64(50*time.Millisecond) {
-			d.check(false, "query %d was issued %d ns after the first, its schedule says %d", i, o.IssuedNS[i]-o.IssuedNS[0], delta)
+			d.check(false, "query %d was issued %d ns after the first, its schedule says %d", i, o.IssuedNS[i]-o.IssuedNS[0],
+				delta)
 			break
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// whileTestsRun ends shortly before the time of this test binary does: a compiler on a busy machine takes as long as it takes, and
-// must not outlive the test.
+// whileTestsRun ends shortly before the time of this test binary does: a compiler on a busy machine takes as long as it
+// takes, and must not outlive the test.
 func whileTestsRun(t *testing.T) context.Context {
 	end, ok := t.Deadline()
 	if !ok {

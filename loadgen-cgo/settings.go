@@ -130,16 +130,19 @@ func DefaultLogSettings(outDir string) LogSettings {
 	return LogSettings{OutDir: outDir, Prefix: "mlperf_log_"}
 }
 
-// LogFiles are the files that LoadGen creates under s, in its own order. With PrefixWithDatetime their names are not known.
+// LogFiles are the files that LoadGen creates under s, in its own order. With PrefixWithDatetime their names are not
+// known.
 func (s LogSettings) LogFiles() []string {
 	var files []string
-	for _, f := range [...]struct{ stem, ext string }{{"summary", ".txt"}, {"detail", ".txt"}, {"accuracy", ".json"}, {"trace", ".json"}} {
+	for _, f := range [...]struct{ stem, ext string }{{"summary", ".txt"}, {"detail", ".txt"}, {"accuracy", ".json"},
+		{"trace", ".json"}} {
 		files = append(files, filepath.Join(s.OutDir, s.Prefix+f.stem+s.Suffix+f.ext))
 	}
 	return files
 }
 
-// maxGenerated bounds the queries of one test: LoadGen prepares them all in memory (about 100 bytes each) before it starts.
+// maxGenerated bounds the queries of one test: LoadGen prepares them all in memory (about 100 bytes each) before it
+// starts.
 const maxGenerated = 1e9
 
 // A SettingsError is a setting that would make LoadGen hang, loop or die.
@@ -154,8 +157,8 @@ func (e *SettingsError) Error() string {
 	return fmt.Sprintf("LoadGen setting %s = %v is refused: %s", e.Field, e.Value, e.Why)
 }
 
-// Check refuses what makes LoadGen hang, loop or die (spec/loadgen-engine.md §3.4, §5, §10), for a library of total samples
-// of which performance fit in memory. What LoadGen merely reports as an error in its log is let through.
+// Check refuses what makes LoadGen hang, loop or die (spec/loadgen-engine.md §3.4, §5, §10), for a library of total
+// samples of which performance fit in memory. What LoadGen merely reports as an error in its log is let through.
 func (s *TestSettings) Check(total, performance int) error {
 	for _, c := range s.checks(uint64(max(total, 0)), uint64(max(performance, 0))) {
 		if c.bad {
@@ -200,10 +203,12 @@ func (s *TestSettings) checks(total, performance uint64) []check {
 		{multi && !(s.MultiStreamExpectedLatencyNS > 0), "multi_stream_expected_latency_ns",
 			s.MultiStreamExpectedLatencyNS, "LoadGen would prepare queries for ever"},
 		{multi && s.MultiStreamSamplesPerQuery == 0, "multi_stream_samples_per_query", 0, "LoadGen would divide by it"},
-		{multi && s.MultiStreamSamplesPerQuery > maxGenerated, "multi_stream_samples_per_query", s.MultiStreamSamplesPerQuery, "LoadGen would run out of memory"},
+		{multi && s.MultiStreamSamplesPerQuery > maxGenerated, "multi_stream_samples_per_query", s.MultiStreamSamplesPerQuery,
+			"LoadGen would run out of memory"},
 		{s.MinQueryCount == 0 && s.MinDurationMS == 0 && performs, "min_query_count", 0,
 			"with min_duration 0 LoadGen would prepare no query and read past an empty list"},
-		{s.Scenario == Offline && performs && !s.PerformanceIssueUnique && max(float64(s.MinQueryCount), 1.1*seconds*qps) < 1, "min_query_count",
+		{s.Scenario == Offline && performs && !s.PerformanceIssueUnique && max(float64(s.MinQueryCount), 1.1*seconds*qps) < 1,
+			"min_query_count",
 			s.MinQueryCount, "with so short a duration LoadGen would issue a query of no samples and read past its end"},
 		{generated > maxGenerated, "min_query_count, min_duration and target QPS", generated,
 			"LoadGen prepares every query before it starts and would run out of memory"},
@@ -212,15 +217,20 @@ func (s *TestSettings) checks(total, performance uint64) []check {
 		{s.Scenario == Offline && s.PerformanceIssueUnique && piece > total && performs, "performance_issue_unique", true,
 			"the performance sample count is above the total, and LoadGen would prepare no query and read past an empty list"},
 		{multi && s.PerformanceIssueUnique && s.SampleConcatenatePermutation && s.MultiStreamSamplesPerQuery > 1 && performs,
-			"performance_issue_unique", true, "with sample_concatenate_permutation LoadGen would run out of unique samples and throw"},
+			"performance_issue_unique", true, "with sample_concatenate_permutation LoadGen would run out of unique samples " +
+				"and throw"},
 		{s.PerformanceIssueSame && s.PerformanceIssueSameIndex >= s.smallestSet(total, piece), "performance_issue_same_index",
 			s.PerformanceIssueSameIndex, "it is not in every loaded set, and LoadGen would read past its end"},
-		{badPercentile(s.SingleStreamTargetLatencyPercentile), "single_stream_target_latency_percentile", s.SingleStreamTargetLatencyPercentile, percentileWhy},
-		{badPercentile(s.MultiStreamTargetLatencyPercentile), "multi_stream_target_latency_percentile", s.MultiStreamTargetLatencyPercentile, percentileWhy},
-		{badPercentile(s.ServerTargetLatencyPercentile), "server_target_latency_percentile", s.ServerTargetLatencyPercentile, percentileWhy},
+		{badPercentile(s.SingleStreamTargetLatencyPercentile), "single_stream_target_latency_percentile",
+			s.SingleStreamTargetLatencyPercentile, percentileWhy},
+		{badPercentile(s.MultiStreamTargetLatencyPercentile), "multi_stream_target_latency_percentile",
+			s.MultiStreamTargetLatencyPercentile, percentileWhy},
+		{badPercentile(s.ServerTargetLatencyPercentile), "server_target_latency_percentile", s.ServerTargetLatencyPercentile,
+			percentileWhy},
 		{s.ServerNumIssueQueryThreads != 0, "server_num_issue_query_threads", s.ServerNumIssueQueryThreads,
 			"the bridge registers no issue threads, and LoadGen would wait for them for ever"},
-		{s.Mode == FindPeakPerformance && s.Scenario == Server && !(s.ServerFindPeakQPSBoundaryStep > 0), "server_find_peak_qps_boundary_step_size",
+		{s.Mode == FindPeakPerformance && s.Scenario == Server && !(s.ServerFindPeakQPSBoundaryStep > 0),
+			"server_find_peak_qps_boundary_step_size",
 			s.ServerFindPeakQPSBoundaryStep, "LoadGen would widen its bounds for ever"},
 		{s.ServerFindPeakQPSDecimals < 0 || s.ServerFindPeakQPSDecimals > 9, "server_find_peak_qps_decimals_of_precision",
 			s.ServerFindPeakQPSDecimals, "LoadGen would bisect for ever"},
@@ -247,7 +257,8 @@ const percentileWhy = "LoadGen would read past the end of its sorted latencies; 
 
 func badPercentile(p float64) bool { return !(p >= 0 && p < 1) }
 
-// qps is the rate that LoadGen derives (spec/loadgen-engine.md §3.2); a negative one becomes 1 there, with an error line.
+// qps is the rate that LoadGen derives (spec/loadgen-engine.md §3.2); a negative one becomes 1 there, with an error
+// line.
 func (s *TestSettings) qps() float64 {
 	switch s.Scenario {
 	case SingleStream:

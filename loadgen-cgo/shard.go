@@ -1,7 +1,7 @@
 //go:build cgo && !noloadgen
 
-// HOT PATH: Pop, Wait and the completion calls run once a sample. No lock, no allocation, no channel, and of cgo only the
-// two completion calls.
+// HOT PATH: Pop, Wait and the completion calls run once a sample. No lock, no allocation, no channel, and of cgo only
+// the two completion calls.
 
 package loadgen
 
@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Shard is the consumer's end of one ring. It is a Source and a Reporter for one goroutine that is locked to its thread.
+// Shard is the consumer's end of one ring. It is a Source and a Reporter for one goroutine that is locked to its
+// thread.
 type Shard struct {
 	ring  *C.lg_ring
 	slots []C.lg_query
@@ -46,7 +47,8 @@ func (s *Shard) Pop(dst []Query) int {
 	mask := uint64(s.ring.mask)
 	for i := range n {
 		q := &s.slots[(tail+uint64(i))&mask]
-		dst[i] = Query{ID: ResponseID(q.id), Index: int(q.index), Seq: int(q.seq), Call: int(q.call), IssuedNS: int64(q.issued_ns)}
+		dst[i] = Query{ID: ResponseID(q.id), Index: int(q.index), Seq: int(q.seq), Call: int(q.call),
+			IssuedNS: int64(q.issued_ns)}
 	}
 	if n > 0 {
 		atomic.StoreUint64(s.tail, tail+uint64(n))
@@ -54,8 +56,8 @@ func (s *Shard) Pop(dst []Query) int {
 	return n
 }
 
-// Park announces that the consumer is about to sleep on FD. false: there is something to pop, or the test has ended, and it
-// must not sleep.
+// Park announces that the consumer is about to sleep on FD. false: there is something to pop, or the test has ended,
+// and it must not sleep.
 func (s *Shard) Park() bool {
 	atomic.StoreUint32(s.park, 1)
 	if atomic.LoadUint64(s.head) == *s.tail && atomic.LoadUint32(s.ended) == 0 {
@@ -65,9 +67,9 @@ func (s *Shard) Park() bool {
 	return false
 }
 
-// Unpark takes the announcement back, after FD became readable or the wait was given up, and swallows the wake-up where there
-// was one. The issue thread may still be about to write it: then FD becomes readable once more and stays so until the next
-// wake-up, which is why FD has to be watched edge-triggered.
+// Unpark takes the announcement back, after FD became readable or the wait was given up, and swallows the wake-up where
+// there was one. The issue thread may still be about to write it: then FD becomes readable once more and stays so until
+// the next wake-up, which is why FD has to be watched edge-triggered.
 func (s *Shard) Unpark() {
 	if atomic.SwapUint32(s.park, 0) == 0 {
 		s.swallow()
@@ -84,8 +86,8 @@ func (s *Shard) swallow() {
 func (s *Shard) FD() int { return int(s.ring.event_fd) }
 
 // Wait is Pop that blocks its OS thread until there is a query, the timeout is over (0, true) or the test has ended and
-// nothing is left (0, false). A blocked thread gives its P back; the runtime's own poller would look every 10 ms only when
-// all Ps are busy.
+// nothing is left (0, false). A blocked thread gives its P back; the runtime's own poller would look every 10 ms only
+// when all Ps are busy.
 func (s *Shard) Wait(dst []Query, timeout time.Duration) (n int, open bool) {
 	deadline := time.Now().Add(timeout)
 	for {
@@ -127,8 +129,8 @@ func (s *Shard) QuerySamplesCompleteBytes(id ResponseID, data []byte, nTokens in
 	QuerySamplesCompleteBytes(id, data, nTokens)
 }
 
-// Wakes counts how often the issue thread woke the consumer, FullWaits how often it slept because the ring was full. Only
-// after the test.
+// Wakes counts how often the issue thread woke the consumer, FullWaits how often it slept because the ring was full.
+// Only after the test.
 func (s *Shard) Wakes() int { return int(s.ring.wakes) }
 
 // FullWaits counts how often IssueQuery slept because the ring was full. Only after the test.

@@ -20,8 +20,8 @@ func oneShard(t *testing.T) *Shard {
 	return sut.Shards()[0]
 }
 
-// TestTheLastQueryIsNotLost issues one query and ends the test at once, again and again while the consumer looks: whatever the
-// consumer has seen last, it gets the query before it is told of the end.
+// TestTheLastQueryIsNotLost issues one query and ends the test at once, again and again while the consumer looks:
+// whatever the consumer has seen last, it gets the query before it is told of the end.
 func TestTheLastQueryIsNotLost(t *testing.T) {
 	s := oneShard(t)
 	const rounds = 3_000
@@ -54,8 +54,8 @@ func TestTheLastQueryIsNotLost(t *testing.T) {
 	}
 }
 
-// TestWaitSleepsAfterALateWakeUp leaves a wake-up behind, as the issue thread does where it has taken the announcement of a consumer
-// that was just giving up its wait: the next waits sleep all the same.
+// TestWaitSleepsAfterALateWakeUp leaves a wake-up behind, as the issue thread does where it has taken the announcement
+// of a consumer that was just giving up its wait: the next waits sleep all the same.
 func TestWaitSleepsAfterALateWakeUp(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -76,8 +76,8 @@ func threadCPU(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestParkRefusesWhereThereIsWork lets a consumer sleep only where the ring is empty and the test goes on, and leaves no announcement
-// behind where it may not: the issue thread would pay a wake-up for it.
+// TestParkRefusesWhereThereIsWork lets a consumer sleep only where the ring is empty and the test goes on, and leaves
+// no announcement behind where it may not: the issue thread would pay a wake-up for it.
 func TestParkRefusesWhereThereIsWork(t *testing.T) {
 	s := oneShard(t)
 	announced := func() bool { return atomic.LoadUint32(s.park) == 1 }

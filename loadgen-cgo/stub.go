@@ -8,7 +8,8 @@ import (
 )
 
 // ErrNotBuilt says that this program was built without LoadGen.
-var ErrNotBuilt = errors.New("this program was built without LoadGen (build tag noloadgen, or CGO_ENABLED=0): it reads logs but runs no test. Build it with 'make build'")
+var ErrNotBuilt = errors.New("this program was built without LoadGen (build tag noloadgen, or CGO_ENABLED=0): it " +
+	"reads logs but runs no test. Build it with 'make build'")
 
 // Built says whether LoadGen is linked into this program.
 const Built = false

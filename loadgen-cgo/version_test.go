@@ -42,7 +42,8 @@ func TestSHA1OfFilesIsTheSourcePackages(t *testing.T) {
 		}
 		require.Equal(t, sums[name], sum, name)
 	}
-	for _, name := range []string{"loadgen.cc", "logging.cc", "results.cc", "test_settings_internal.cc", "issue_query_controller.cc", "early_stopping.cc"} {
+	for _, name := range []string{"loadgen.cc", "logging.cc", "results.cc", "test_settings_internal.cc",
+		"issue_query_controller.cc", "early_stopping.cc"} {
 		require.True(t, stated[name] != "" || stated["/"+name] != "", "%s is not stated", name)
 	}
 }

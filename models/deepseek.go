@@ -2,8 +2,9 @@ package models
 
 func init() { register(&deepseekR1) }
 
-// Counts and limits: spec/models.md §4. Sampling: temperature 0, top_p 1, seed 42, 1..20000 new tokens, no top_k (§7). The longest
-// prompt is 3136 tokens and 4 of the template. Token ids: §10.1; the vocabulary is the model's embedding height.
+// Counts and limits: spec/models.md §4. Sampling: temperature 0, top_p 1, seed 42, 1..20000 new tokens, no top_k (§7).
+// The longest prompt is 3136 tokens and 4 of the template. Token ids: §10.1; the vocabulary is the model's embedding
+// height.
 var deepseekR1 = Row{
 	Name:         "deepseek-r1",
 	Aliases:      []string{"deepseek_r1", "deepseek"},
@@ -41,11 +42,14 @@ var deepseekR1 = Row{
 		{Name: "templated_text_input", Type: "text"},
 		{Name: "ref_tests", Type: "text"}, // not in the real file: tests of a program, for rehearsals
 	},
-	Special: []SpecialToken{{0, "<｜begin▁of▁sentence｜>"}, {1, "<｜end▁of▁sentence｜>"}, {128798, "<think>"}, {128803, "<｜User｜>"}, {128804, "<｜Assistant｜>"}},
+	Special: []SpecialToken{{0, "<｜begin▁of▁sentence｜>"}, {1, "<｜end▁of▁sentence｜>"}, {128798, "<think>"},
+		{128803, "<｜User｜>"}, {128804, "<｜Assistant｜>"}},
 	Scoring: Scoring{
-		Scorer: ScoreReasoning, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset", Tests: "ref_tests"}, Source: scoringSource,
+		Scorer: ScoreReasoning, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset", Tests: "ref_tests"},
+		Source: scoringSource,
 		Targets: []Target{
-			atLeast("exact_match", 81.3582, 0.99, 80.544618), within("tokens_per_sample", 3886.2274, 3497.6046600000004, 4274.8501400000005),
+			atLeast("exact_match", 81.3582, 0.99, 80.544618),
+			within("tokens_per_sample", 3886.2274, 3497.6046600000004, 4274.8501400000005),
 		},
 	},
 	Decisions: []Decision{

@@ -19,13 +19,14 @@ type Field struct {
 const (
 	sourceConf    = "loadgen/mlperf.conf of mlcommons/inference, LoadGen 6.0.17"
 	sourceChecker = "tools/submission/submission_checker/constants.py of mlcommons/inference, v6.1"
-	sourceRules   = "inference_rules.adoc of mlcommons/inference_policies, and the benchmark's reference in mlcommons/inference"
-	sourceOurs    = "this program, docs/models.md"
-	sourceRow     = sourceRules + "; " + sourceConf
+	sourceRules   = "inference_rules.adoc of mlcommons/inference_policies, and the benchmark's reference in " +
+		"mlcommons/inference"
+	sourceOurs = "this program, docs/models.md"
+	sourceRow  = sourceRules + "; " + sourceConf
 )
 
-// Describe lists everything that a row fixes, with where it comes from, in the order in which it is shown. rounds are the
-// fields that package rounds adds.
+// Describe lists everything that a row fixes, with where it comes from, in the order in which it is shown. rounds are
+// the fields that package rounds adds.
 func (r *Row) Describe(rounds ...Field) []Field {
 	fields := []Field{
 		{"name", r.Name, sourceChecker},
@@ -45,7 +46,8 @@ func (r *Row) Describe(rounds ...Field) []Field {
 		fields = append(fields, Field{"sampling, " + string(m), r.Sampling[m].String(), sourceRules})
 	}
 	for i := range r.Scenarios {
-		fields = append(fields, Field{"scenario " + string(r.Scenarios[i].Scenario), r.Scenarios[i].String(), sourceConf + "; " + sourceChecker})
+		fields = append(fields, Field{"scenario " + string(r.Scenarios[i].Scenario), r.Scenarios[i].String(),
+			sourceConf + "; " + sourceChecker})
 	}
 	fields = append(fields,
 		Field{"columns", describeColumns(r.Columns), sourceRules},

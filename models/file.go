@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 )
 
-// AddFile reads a row from a YAML file and adds it to the registry. It must be called before anything else reads the registry. A name that
-// another row has already is an error.
+// AddFile reads a row from a YAML file and adds it to the registry. It must be called before anything else reads the
+// registry. A name that another row has already is an error.
 func AddFile(path string) (*Row, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -28,15 +28,16 @@ func AddFile(path string) (*Row, error) {
 	}
 	for _, name := range append([]string{row.Name}, row.Aliases...) {
 		if m, err := Find(name); err == nil {
-			return nil, fmt.Errorf("the model file %s: the name %q stands for the benchmark %s already; choose another", path, name, m.Row.Name)
+			return nil, fmt.Errorf("the model file %s: the name %q stands for the benchmark %s already; choose another", path,
+				name, m.Row.Name)
 		}
 	}
 	rows = append(rows, row)
 	return row, nil
 }
 
-// readRow makes a row of a file's one map. What the file does not say is as in the row that "like" names, else as in the generic one; the row
-// is in no round, so the rules of none hold for it.
+// readRow makes a row of a file's one map. What the file does not say is as in the row that "like" names, else as in
+// the generic one; the row is in no round, so the rules of none hold for it.
 func readRow(path string, root yamlNode) (*Row, error) {
 	if root.Node == nil {
 		return nil, fmt.Errorf("the model file %s is empty: it needs at least name, and like or columns", path)
@@ -153,8 +154,10 @@ func readScenarios(n yamlNode, row *Row) error {
 
 func readScenario(n yamlNode, name Scenario, row *Row) (ScenarioRow, error) {
 	makers := map[Scenario]func() ScenarioRow{
-		Offline: func() ScenarioRow { return offline(Generic, confMinQueries) }, Server: func() ScenarioRow { return server(Generic, 0, 0, 0) },
-		Interactive: func() ScenarioRow { return interactive(Generic, 0, 0, 0) }, SingleStream: func() ScenarioRow { return singleStream(Generic) },
+		Offline:      func() ScenarioRow { return offline(Generic, confMinQueries) },
+		Server:       func() ScenarioRow { return server(Generic, 0, 0, 0) },
+		Interactive:  func() ScenarioRow { return interactive(Generic, 0, 0, 0) },
+		SingleStream: func() ScenarioRow { return singleStream(Generic) },
 	}
 	s := makers[name]()
 	duration := func(to *time.Duration) func(yamlNode) error {
@@ -164,10 +167,11 @@ func readScenario(n yamlNode, name Scenario, row *Row) (ScenarioRow, error) {
 		"loadgen-model": func(n yamlNode) error {
 			return n.oneOf(&s.LoadGenModel, append(config.LoadGenModels(), Generic)...)
 		},
-		"ttft-limit": duration(&s.TTFTLimit), "tpot-limit": duration(&s.TPOTLimit), "latency-limit": duration(&s.TargetLatency),
-		"min-duration": duration(&s.MinDuration),
-		"min-queries":  func(n yamlNode) error { return n.count(&s.MinQueries, 1) },
-		"samples":      func(n yamlNode) error { return n.count(&s.Samples, 1) },
+		"ttft-limit": duration(&s.TTFTLimit), "tpot-limit": duration(&s.TPOTLimit),
+		"latency-limit": duration(&s.TargetLatency),
+		"min-duration":  duration(&s.MinDuration),
+		"min-queries":   func(n yamlNode) error { return n.count(&s.MinQueries, 1) },
+		"samples":       func(n yamlNode) error { return n.count(&s.Samples, 1) },
 	})
 }
 
@@ -204,7 +208,8 @@ func readColumns(n yamlNode, row *Row) error {
 				c.Type, err = n.text()
 				for word := range strings.SplitSeq(c.Type, "|") {
 					if err == nil && !slices.Contains(columnTypes, word) {
-						err = n.wrong("the type %.60q is not known; it is one of %s, or several joined by |", word, strings.Join(columnTypes, ", "))
+						err = n.wrong("the type %.60q is not known; it is one of %s, or several joined by |", word,
+							strings.Join(columnTypes, ", "))
 					}
 				}
 				return err

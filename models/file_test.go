@@ -56,22 +56,28 @@ func readText(text string) (*Row, error) {
 func TestModelFile(t *testing.T) {
 	r, err := readText(wholeFile)
 	require.NoError(t, err)
-	require.Equal(t, []int{200, 100, 150, 4096, 2, 32000}, []int{r.DatasetSamples, r.PerformanceCount, r.AccuracyCount, r.MaxInputTokens, r.MinOutputTokens, r.Vocabulary})
-	require.Equal(t, "temperature 0.5, top_p 0.9, top_k -1, seed 7, min_tokens 2, max_tokens 256, stop_token_ids 5, ignore_eos true", r.Sampling[Performance].String())
+	require.Equal(t, []int{200, 100, 150, 4096, 2, 32000},
+		[]int{r.DatasetSamples, r.PerformanceCount, r.AccuracyCount, r.MaxInputTokens, r.MinOutputTokens, r.Vocabulary})
+	require.Equal(t, "temperature 0.5, top_p 0.9, top_k -1, seed 7, min_tokens 2, max_tokens 256, stop_token_ids 5, "+
+		"ignore_eos true", r.Sampling[Performance].String())
 	require.Equal(t, "temperature 0, max_tokens 512", r.Sampling[Accuracy].String())
 	s, err := r.Scenario("Server")
 	require.NoError(t, err)
-	require.Equal(t, ScenarioRow{Scenario: Server, LoadGenModel: "llama3_1-8b", LoadGen: Server, TTFTLimit: 2 * time.Second, TPOTLimit: 100 * time.Millisecond,
+	require.Equal(t, ScenarioRow{Scenario: Server, LoadGenModel: "llama3_1-8b", LoadGen: Server,
+		TTFTLimit: 2 * time.Second, TPOTLimit: 100 * time.Millisecond,
 		MinQueries: 50, MinDuration: time.Minute, Stream: true}, *s)
-	require.Equal(t, Column{Name: "prompt_ids", Aliases: []string{"ids"}, Type: "ids", Required: true, Role: "input_ids"}, r.Columns[0])
+	require.Equal(t, Column{Name: "prompt_ids", Aliases: []string{"ids"}, Type: "ids", Required: true, Role: "input_ids"},
+		r.Columns[0])
 	require.Equal(t, ScoringColumns{Target: "answer", Subset: "kind"}, r.Scoring.Columns)
-	require.Equal(t, []Target{{Metric: "exact_match", Min: 80.5}, {Metric: "tokens_per_sample", Min: 10, Max: 300}}, r.Scoring.Targets)
+	require.Equal(t, []Target{{Metric: "exact_match", Min: 80.5}, {Metric: "tokens_per_sample", Min: 10, Max: 300}},
+		r.Scoring.Targets)
 	require.Equal(t, "model file own.yaml", r.Source)
 }
 
 // A row like another has its data set, scorer and limits, and none of its rounds.
 func TestModelFileLikeAnother(t *testing.T) {
-	r, err := readText("like: llama3.1-8b\nname: llama-8b-distilled\nserved-models: [acme/distilled]\nsampling: {max-tokens: 64}\n")
+	r, err := readText("like: llama3.1-8b\nname: llama-8b-distilled\nserved-models: [acme/distilled]\nsampling: " +
+		"{max-tokens: 64}\n")
 	require.NoError(t, err)
 	require.Equal(t, llama31_8b.Columns, r.Columns)
 	require.Equal(t, llama31_8b.Scoring, r.Scoring)
@@ -142,7 +148,8 @@ func TestModelFileRefuses(t *testing.T) {
 		"name: a\nscoring: {scorer: reasoning}":                       "scoring names no column for its target",
 		"name: a\nscoring: {scorer: reasoning, columns: {target: t}}": `the column "t", which is not among columns`,
 		"name: a\nscoring: {scorer: reasoning, targets: [{min: 1}]}":  "a target has no metric",
-		"name: a\naliases:\n  - &b [x, x, x, x, x, x, x, x, x]\n  - &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\n  - &d [*c, *c, *c, *c, *c, *c, *c, *c, *c]\n  - [*d, *d, *d, *d]": "a text is expected",
+		"name: a\naliases:\n  - &b [x, x, x, x, x, x, x, x, x]\n  - &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\n  - &d [*c, " +
+			"*c, *c, *c, *c, *c, *c, *c, *c]\n  - [*d, *d, *d, *d]": "a text is expected",
 		"name: &x a\naliases: [*x]": "a text is expected",
 	} {
 		_, err := readText(text)

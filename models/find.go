@@ -25,13 +25,15 @@ type NameError struct {
 
 func (e *NameError) Error() string {
 	if e.Ambiguous {
-		return fmt.Sprintf("model %q stands for several benchmarks: say which of %s is meant", e.Name, strings.Join(e.Candidates, ", "))
+		return fmt.Sprintf("model %q stands for several benchmarks: say which of %s is meant", e.Name,
+			strings.Join(e.Candidates, ", "))
 	}
 	near := "no known name is near it"
 	if len(e.Candidates) > 0 {
 		near = "the nearest known are " + strings.Join(e.Candidates, ", ")
 	}
-	return fmt.Sprintf("model %q is not in the registry: %s; `mlperf-go models` lists all, and any other served model runs as --model %s --served-model NAME",
+	return fmt.Sprintf("model %q is not in the registry: %s; `mlperf-go models` lists all, and any other served model "+
+		"runs as --model %s --served-model NAME",
 		e.Name, near, Generic)
 }
 
@@ -44,8 +46,8 @@ var servedOwner = map[string]string{
 
 // Find gives the benchmark that a name stands for.
 //
-// Letter case, "-", "_" and "." do not count. An -interactive name also selects the scenario, a Hugging Face id also the served
-// model's name. An unknown or ambiguous name is a *NameError.
+// Letter case, "-", "_" and "." do not count. An -interactive name also selects the scenario, a Hugging Face id also
+// the served model's name. An unknown or ambiguous name is a *NameError.
 func Find(name string) (Match, error) {
 	if strings.Contains(name, "/") {
 		return findServed(name)
@@ -133,7 +135,8 @@ func squeeze(s string) string {
 	return separators.Replace(strings.ToLower(s))
 }
 
-// nearest compares a name, and the last part of an id, with every name of the registry, and gives the names of at most three rows.
+// nearest compares a name, and the last part of an id, with every name of the registry, and gives the names of at most
+// three rows.
 func nearest(name string) []string {
 	if found := nearestRows(name); len(found) > 0 {
 		return found

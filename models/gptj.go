@@ -2,8 +2,8 @@ package models
 
 func init() { register(&gptj) }
 
-// Retired after v5.0 (spec/models.md §2). Beam search of 4 with 30..128 new tokens (§7), which today's servers do not offer through
-// their usual request fields; token latencies are inferred by LoadGen, not measured (§4).
+// Retired after v5.0 (spec/models.md §2). Beam search of 4 with 30..128 new tokens (§7), which today's servers do not
+// offer through their usual request fields; token latencies are inferred by LoadGen, not measured (§4).
 var gptj = Row{
 	Name:         "gptj",
 	Aliases:      []string{"gpt-j", "gptj-99", "gptj-99.9", "gpt-j-6b"},
@@ -27,9 +27,11 @@ var gptj = Row{
 		{Name: "output", Type: "text", Role: "target"},
 	},
 	Scoring: Scoring{
-		Scorer: ScoreSummaries, Columns: ScoringColumns{Target: "output"}, Source: "targets of gptj-99 in v5.0's submission checker, tools/submission of mlcommons/inference",
+		Scorer: ScoreSummaries, Columns: ScoringColumns{Target: "output"},
+		Source: "targets of gptj-99 in v5.0's submission checker, tools/submission of mlcommons/inference",
 		Targets: []Target{
-			atLeast("rouge1", 42.9865, 0.99, 42.556635), atLeast("rouge2", 20.1235, 0.99, 19.922265), atLeast("rougeL", 29.9881, 0.99, 29.688219),
+			atLeast("rouge1", 42.9865, 0.99, 42.556635), atLeast("rouge2", 20.1235, 0.99, 19.922265),
+			atLeast("rougeL", 29.9881, 0.99, 29.688219),
 			atLeast("gen_len", 4016878, 0.9, 3615190.2),
 		},
 	},

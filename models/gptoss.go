@@ -2,9 +2,10 @@ package models
 
 func init() { register(&gptOSS120b) }
 
-// Counts and limits: spec/models.md §4. mlperf.conf names no Offline min_query_count, the checker wants 6396 samples: the row carries
-// 6396 and the generated user.conf sets it. Sampling: temperature 1, top_p 1, top_k off, no seed, 10240 new tokens in
-// performance (the reference's figure, §6) and 32768 in accuracy. Token ids: §7, §10.1; prompts begin with a harmony marker of their own.
+// Counts and limits: spec/models.md §4. mlperf.conf names no Offline min_query_count, the checker wants 6396 samples:
+// the row carries 6396 and the generated user.conf sets it. Sampling: temperature 1, top_p 1, top_k off, no seed, 10240
+// new tokens in performance (the reference's figure, §6) and 32768 in accuracy. Token ids: §7, §10.1; prompts begin
+// with a harmony marker of their own.
 var gptOSS120b = Row{
 	Name:         "gpt-oss-120b",
 	Aliases:      []string{"gpt_oss_120b", "gptoss120b", "gpt-oss", "gptoss"},
@@ -36,25 +37,30 @@ var gptOSS120b = Row{
 	},
 	Special: harmonySpecial,
 	Scoring: Scoring{
-		Scorer: ScoreHarmony, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset", Tests: "ref_tests"}, Source: scoringSource,
+		Scorer: ScoreHarmony, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset", Tests: "ref_tests"},
+		Source: scoringSource,
 		Targets: []Target{
 			atLeast("exact_match", 83.13, 0.99, 82.2987),
 			{Metric: "tokens_per_sample", Max: 10998.900000000001, Optional: true, Reference: 9999, HighFactor: 1.1},
 		},
 	},
 	Decisions: []Decision{
-		{"new tokens in performance", "rules: 10000; README, the endpoints client's example and the reference harness: 10240", "10240, and a note in the record"},
+		{"new tokens in performance", "rules: 10000; README, the endpoints client's example and the reference harness: 10240",
+			"10240, and a note in the record"},
 		{"Interactive limit per output token", "rules: 20 ms; mlperf.conf and checker: 15 ms", "15 ms"},
 		{"top_k", "README: 0; generation_config: -1; both switch it off", "nothing is sent"},
 		{"Offline min_query_count", "mlperf.conf: none; checker: 6396 samples", "6396, in the generated user.conf"},
-		{"TEST07's reasoning effort", "card of the data set: high; audit: the performance settings, low", "low, as the audit's text says (compliance/TEST07 of mlcommons/inference); the effort is part of the compliance data set's prompts"},
+		{"TEST07's reasoning effort", "card of the data set: high; audit: the performance settings, low",
+			"low, as the audit's text says (compliance/TEST07 of mlcommons/inference); the effort is part of the compliance " +
+				"data set's prompts"},
 	},
 	Source: sourceRow,
 }
 
 // Special tokens of the harmony format (spec/models.md §10.1); the scorer reads them, so answers keep them.
 var harmonySpecial = []SpecialToken{
-	{199998, "<|startoftext|>"}, {199999, "<|endoftext|>"}, {200002, "<|return|>"}, {200003, "<|constrain|>"}, {200005, "<|channel|>"},
+	{199998, "<|startoftext|>"}, {199999, "<|endoftext|>"}, {200002, "<|return|>"}, {200003, "<|constrain|>"},
+	{200005, "<|channel|>"},
 	{200006, "<|start|>"}, {200007, "<|end|>"}, {200008, "<|message|>"}, {200012, "<|call|>"},
 }
 

@@ -25,8 +25,8 @@ var llama31_8bColumns = []Column{
 	{Name: "output", Type: "text", Role: "target"},
 }
 
-// Sampling: temperature 0, top_p 1, top_k 1, seed 42, 1..128 new tokens (spec/models.md §6 row "llama3.1-8b temperature", §7).
-// Counts and limits: spec/models.md §4. Audits: §8.
+// Sampling: temperature 0, top_p 1, top_k 1, seed 42, 1..128 new tokens (spec/models.md §6 row "llama3.1-8b
+// temperature", §7). Counts and limits: spec/models.md §4. Audits: §8.
 var llama31_8b = Row{
 	Name:         "llama3.1-8b",
 	Aliases:      []string{"llama3_1-8b", "llama31_8b", "llama3.1-8b-instruct"},
@@ -55,8 +55,10 @@ var llama31_8b = Row{
 		},
 	},
 	Decisions: []Decision{
-		{"quality in the rules", "rules: the figures of GPT-J at 99.9 %; checker and reference README: their own", "the checker's"},
-		{"temperature", "this reference SUT: temperature 0, top_p 1, top_k 1, seed 42; that of the 405B: temperature 1, top_p 0, top_k 1; both are greedy", "greedy is sent, as temperature 0, top_p 1, top_k 1, with the seed 42"},
+		{"quality in the rules", "rules: the figures of GPT-J at 99.9 %; checker and reference README: their own",
+			"the checker's"},
+		{"temperature", "this reference SUT: temperature 0, top_p 1, top_k 1, seed 42; that of the 405B: temperature 1, " +
+			"top_p 0, top_k 1; both are greedy", "greedy is sent, as temperature 0, top_p 1, top_k 1, with the seed 42"},
 	},
 	Source: sourceRow,
 }
@@ -91,8 +93,8 @@ var llama31_8bEdge = Row{
 	Source: sourceRow,
 }
 
-// Output limits 2..20000 are those of the rules text; the reference SUT has 1..2000 (spec/models.md §6). Retired from v6.1 (§3),
-// so runnable only for earlier rounds. The prompt limit is the rules' ingress figure.
+// Output limits 2..20000 are those of the rules text; the reference SUT has 1..2000 (spec/models.md §6). Retired from
+// v6.1 (§3), so runnable only for earlier rounds. The prompt limit is the rules' ingress figure.
 var llama31_405b = Row{
 	Name:         "llama3.1-405b",
 	Aliases:      []string{"llama3_1-405b", "llama31_405b", "llama3.1-405b-instruct"},
@@ -121,16 +123,20 @@ var llama31_405b = Row{
 	},
 	Special: llama31Special,
 	Scoring: Scoring{
-		Scorer: ScoreLongContext, Columns: ScoringColumns{Target: "gt_output", Metric: "metric", Subset: "dataset"}, Source: scoringSource,
+		Scorer: ScoreLongContext, Columns: ScoringColumns{Target: "gt_output", Metric: "metric", Subset: "dataset"},
+		Source: scoringSource,
 		Targets: []Target{
 			atLeast("rougeL", 21.6666, 0.99, 21.449934), atLeast("exact_match", 90.1335, 0.99, 89.232165),
 			within("tokens_per_sample", 684.68, 616.212, 753.148),
 		},
 	},
 	Decisions: []Decision{
-		{"output limits", "rules: 2 to 20000 new tokens; reference SUT: 1 to 2000; which of them gave the reference's 684.68 tokens per sample is unknown",
-			"2 to 20000, because the rules text governs the closed division; --min-tokens 1 --max-tokens 2000 gives the other with a warning"},
-		{"model revision", "the README names be673f326cab4cd22ccfef76109faf68e41aa5f1, which is the 8B model's", "no revision is pinned"},
+		{"output limits", "rules: 2 to 20000 new tokens; reference SUT: 1 to 2000; which of them gave the reference's " +
+			"684.68 tokens per sample is unknown",
+			"2 to 20000, because the rules text governs the closed division; --min-tokens 1 --max-tokens 2000 gives the other " +
+				"with a warning"},
+		{"model revision", "the README names be673f326cab4cd22ccfef76109faf68e41aa5f1, which is the 8B model's",
+			"no revision is pinned"},
 	},
 	Source: sourceRow,
 }

@@ -2,8 +2,8 @@ package models
 
 func init() { register(&mixtral8x7b) }
 
-// Counts and limits: spec/models.md §4. Two tokens at least, greedy: §7. Its code part additionally stops after four given tokens,
-// which no request field expresses; scoring trims there.
+// Counts and limits: spec/models.md §4. Two tokens at least, greedy: §7. Its code part additionally stops after four
+// given tokens, which no request field expresses; scoring trims there.
 var mixtral8x7b = Row{
 	Name:         "mixtral-8x7b",
 	Aliases:      []string{"mixtral", "mixtral-8x7b-instruct", "mixtral-8x7b-instruct-v0.1"},
@@ -30,15 +30,19 @@ var mixtral8x7b = Row{
 	},
 	Special: llama2Special,
 	Scoring: Scoring{
-		Scorer: ScoreMixture, Columns: ScoringColumns{Target: "gt_output", Subset: "dataset", ID: "id"}, Solution: "ref_solution", Source: scoringSource,
+		Scorer: ScoreMixture, Columns: ScoringColumns{Target: "gt_output", Subset: "dataset", ID: "id"},
+		Solution: "ref_solution", Source: scoringSource,
 		Targets: []Target{
 			atLeast("rouge1", 45.5989, 0.99, 45.142911), atLeast("rouge2", 23.3526, 0.99, 23.119073999999998),
-			atLeast("rougeL", 30.4608, 0.99, 30.156191999999997), atLeast("gsm8k", 73.66, 0.99, 72.9234), atLeast("mbxp", 60.16, 0.99, 59.5584),
+			atLeast("rougeL", 30.4608, 0.99, 30.156191999999997), atLeast("gsm8k", 73.66, 0.99, 72.9234),
+			atLeast("mbxp", 60.16, 0.99, 59.5584),
 			{Metric: "tokens_per_sample", Min: 130.356, Max: 160.49, Reference: 144.84, LowFactor: 0.9},
 		},
 	},
 	Decisions: []Decision{
-		{"upper bound of tokens per sample", "1.1 x 145.9 in the checker; the lower bound is 0.9 x 144.84", "the checker's bounds"},
+		{"upper bound of tokens per sample", "1.1 x 145.9 in the checker; the lower bound is 0.9 x 144.84",
+			"the checker's bounds"},
 	},
-	Source: "inference_rules.adoc of mlcommons/inference_policies, reference of v6.0 in mlcommons/inference; " + sourceConf,
+	Source: "inference_rules.adoc of mlcommons/inference_policies, reference of v6.0 in mlcommons/inference; " +
+		sourceConf,
 }

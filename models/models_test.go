@@ -40,7 +40,8 @@ func TestFind(t *testing.T) {
 		{name: "openai/gpt-oss-120b", row: "gpt-oss-120b", served: "openai/gpt-oss-120b",
 			notice: "model openai/gpt-oss-120b: benchmark gpt-oss-120b, served model name openai/gpt-oss-120b"},
 		{name: "meta-llama/Llama-3.1-8B-Instruct", row: "llama3.1-8b", served: "meta-llama/Llama-3.1-8B-Instruct",
-			notice: "model meta-llama/Llama-3.1-8B-Instruct: benchmark llama3.1-8b, served model name meta-llama/Llama-3.1-8B-Instruct"},
+			notice: "model meta-llama/Llama-3.1-8B-Instruct: benchmark llama3.1-8b, served model name " +
+				"meta-llama/Llama-3.1-8B-Instruct"},
 		{name: "generic", row: "generic"},
 		{name: "gptj-99.9", row: "gptj", notice: "model gptj-99.9: benchmark gptj"},
 	} {
@@ -71,7 +72,8 @@ func TestFindRefuses(t *testing.T) {
 		{"gpt-oss-20b", false, []string{"gpt-oss-120b"}, "gpt-oss-120b"},
 		{"openai/gpt-oss-20b", false, []string{"gpt-oss-120b"}, "gpt-oss-120b"},
 		{"mixtral-interactive", false, nil, "is not in the registry"},
-		{"xyzzy", false, nil, "no known name is near it; `mlperf-go models` lists all, and any other served model runs as --model generic --served-model NAME"},
+		{"xyzzy", false, nil, "no known name is near it; `mlperf-go models` lists all, and any other served model runs as " +
+			"--model generic --served-model NAME"},
 		{"", false, nil, "is not in the registry"},
 		{"/", false, nil, "is not in the registry"},
 		{"interactive", false, nil, "is not in the registry"},
@@ -218,7 +220,8 @@ func TestDescribe(t *testing.T) {
 		require.GreaterOrEqual(t, i, 0)
 	}
 	line := llama31_8b.Scenarios[2].String()
-	require.Equal(t, "LoadGen llama3_1-8b-interactive as Server, p99 TTFT under 500ms, p99 TPOT under 30ms, at least 100 queries and 10m0s, streamed", line)
+	require.Equal(t, "LoadGen llama3_1-8b-interactive as Server, p99 TTFT under 500ms, p99 TPOT under 30ms, at least "+
+		"100 queries and 10m0s, streamed", line)
 }
 
 // Each limit is the product that its source prints, to the last bit.
@@ -232,7 +235,8 @@ func TestTargetsAreTheReferencesTimesTheFactor(t *testing.T) {
 		require.NotEmpty(t, r.Scoring.Source)
 		require.NotEmpty(t, r.Scoring.Columns.Target)
 		for _, name := range r.Scoring.Columns.Names() {
-			require.True(t, slices.ContainsFunc(r.Columns, func(c Column) bool { return c.Name == name }), "%s: no column %s", r.Name, name)
+			require.True(t, slices.ContainsFunc(r.Columns, func(c Column) bool { return c.Name == name }), "%s: no column %s",
+				r.Name, name)
 		}
 		targets := slices.Clone(r.Scoring.Targets)
 		for _, own := range r.Scoring.Scenarios {

@@ -29,8 +29,8 @@ func register(more ...*Row) {
 // Rows gives every row of the registry in listing order. Rows are shared: callers must not change them.
 func Rows() []*Row { return slices.Clone(rows) }
 
-// The common settings of mlperf.conf (spec/loadgen-engine.md Appendix A): min_duration of every scenario in use, and LoadGen's own
-// min_query_count where mlperf.conf names none.
+// The common settings of mlperf.conf (spec/loadgen-engine.md Appendix A): min_duration of every scenario in use, and
+// LoadGen's own min_query_count where mlperf.conf names none.
 const (
 	confMinDuration = 600 * time.Second
 	confMinQueries  = 100

@@ -5,7 +5,8 @@ import "time"
 // Scenario is a scenario as a submission names it.
 type Scenario string
 
-// The scenarios of large language model benchmarks. Interactive is LoadGen's Server under another key and tighter limits.
+// The scenarios of large language model benchmarks. Interactive is LoadGen's Server under another key and tighter
+// limits.
 const (
 	Offline      Scenario = "Offline"
 	Server       Scenario = "Server"
@@ -78,18 +79,19 @@ type Row struct {
 	MinOutputTokens   int     // fewer output tokens are a failed sample
 	Sampling          map[Mode]Sampling
 	Columns           []Column
-	TextAnswers       bool           // LoadGen gets the answer's UTF-8 text; false: its token ids
-	API               string         // interface that requests go to; empty: completions
-	Special           []SpecialToken // special tokens that answers hold, for the simulator and for decoding without a tokenizer file
-	Scoring           Scoring
-	Guided            Guided
-	Decisions         []Decision // where sources disagree, and what this row does
-	Retired           bool
-	Source            string
+	TextAnswers       bool   // LoadGen gets the answer's UTF-8 text; false: its token ids
+	API               string // interface that requests go to; empty: completions
+	// special tokens that answers hold, for the simulator and for decoding without a tokenizer file
+	Special   []SpecialToken
+	Scoring   Scoring
+	Guided    Guided
+	Decisions []Decision // where sources disagree, and what this row does
+	Retired   bool
+	Source    string
 }
 
-// Guided is what a benchmark says of guided decoding, by which a server holds answers to a form. The zero Guided: nothing.
-// A round's file says whether its closed division leaves it to the submitter.
+// Guided is what a benchmark says of guided decoding, by which a server holds answers to a form. The zero Guided:
+// nothing. A round's file says whether its closed division leaves it to the submitter.
 type Guided struct {
 	Schema string // JSON schema of an answer
 }

@@ -16,7 +16,8 @@ const (
 
 // Scorings lists the ways of scoring in the order in which errors show them.
 func Scorings() []string {
-	return []string{ScoreSummaries, ScoreAnswers, ScoreLongContext, ScoreMixture, ScoreReasoning, ScoreHarmony, ScoreCatalogue, ScoreFunctionCalls}
+	return []string{ScoreSummaries, ScoreAnswers, ScoreLongContext, ScoreMixture, ScoreReasoning, ScoreHarmony,
+		ScoreCatalogue, ScoreFunctionCalls}
 }
 
 // Scoring is how a benchmark's answers are scored and what they must reach. The zero Scoring: they are not.
@@ -26,15 +27,17 @@ type Scoring struct {
 	Targets   []Target
 	Scenarios map[Scenario][]Target // targets of scenarios that have their own
 	Notes     []string              // what a reader of the result should know
-	Solution  string                // column of programs that pass, which synthetic sets have for the simulator; empty: none
-	Source    string
+	// column of programs that pass, which synthetic sets have for the simulator; empty: none
+	Solution string
+	Source   string
 }
 
 // ScoringColumns names the columns of the data set that a scorer reads. Empty: not needed.
 type ScoringColumns struct {
 	Target, Subset, Metric, ID  string
 	Brand, Secondhand, Function string
-	Tests                       string // what a program must pass; synthetic sets have it, real ones have files of their own
+	// what a program must pass; synthetic sets have it, real ones have files of their own
+	Tests string
 }
 
 // Names gives the columns that are named, in a fixed order.
@@ -60,7 +63,8 @@ type Reference struct {
 	Tests      string // of a program, as a line of LiveCodeBench's file
 }
 
-// Reference puts a record's values of Names' columns, in that order, to where they belong; false where they are not as many.
+// Reference puts a record's values of Names' columns, in that order, to where they belong; false where they are not as
+// many.
 func (c *ScoringColumns) Reference(values []string) (Reference, bool) {
 	var r Reference
 	for _, f := range []struct {
@@ -83,7 +87,8 @@ func (c *ScoringColumns) Reference(values []string) (Reference, bool) {
 
 // Target is the range that a metric must lie in, both ends included.
 //
-// The limits are the submission checker's products as Python prints them; Reference times LowFactor or HighFactor gives them again.
+// The limits are the submission checker's products as Python prints them; Reference times LowFactor or HighFactor gives
+// them again.
 type Target struct {
 	Metric     string
 	Min        float64 // 0: none

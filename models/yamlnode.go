@@ -82,7 +82,8 @@ func (n yamlNode) items(read func(yamlNode) error) error {
 
 // text is a plain value that is not empty.
 func (n yamlNode) text() (string, error) {
-	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "" || strings.ContainsRune(n.Value, 0) {
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "" ||
+		strings.ContainsRune(n.Value, 0) {
 		return "", n.wrong("a text is expected")
 	}
 	return n.Value, nil

@@ -21,14 +21,16 @@ type Options struct {
 	Total       int // samples that LoadGen may ask for; 0: all of the data set
 	Performance int // samples that are in memory at once in performance mode; 0: Total
 
-	// Encode appends the complete request bytes of a sample to dst and returns the result. It is called by Load, one sample at a time.
+	// Encode appends the complete request bytes of a sample to dst and returns the result. It is called by Load, one
+	// sample at a time.
 	Encode func(dst []byte, s *datasets.Sample) ([]byte, error)
 
 	MemoryLimit int64  // bytes; 0: DefaultMemoryLimit
 	ScratchDir  string // folder of the scratch file; needed only above MemoryLimit
 
-	// Store is used in place of one of the library's own, where the data set's messages stand in one already: both then share its
-	// memory and its file, and messages that stand in a request as they are take no place beside it. Who made it closes it.
+	// Store is used in place of one of the library's own, where the data set's messages stand in one already: both then
+	// share its memory and its file, and messages that stand in a request as they are take no place beside it. Who made it
+	// closes it.
 	Store *spill.Store
 }
 
@@ -39,23 +41,27 @@ type Library struct {
 	requests [][]byte       // by sample index; nil: not loaded
 	refs     []int32        // how often a sample is loaded
 	blocks   []*spill.Block // where its bytes are
-	homes    [][]byte       // requests in which the data set's messages stand from their first load on, which stay when they are unloaded
-	store    *spill.Store
-	scratch  []byte // Encode's buffer
-	loaded   int
-	bytes    int64
-	closed   bool
+	// requests in which the data set's messages stand from their first load on, which stay when they are unloaded
+	homes   [][]byte
+	store   *spill.Store
+	scratch []byte // Encode's buffer
+	loaded  int
+	bytes   int64
+	closed  bool
 }
 
 // New returns an empty library. An error says which option cannot be.
 func New(o Options) (*Library, error) {
 	switch {
 	case o.Dataset == nil || len(o.Dataset.Samples) == 0:
-		return nil, errors.New("cannot make a sample library of a data set with 0 samples: read or make a data set with at least one")
+		return nil, errors.New("cannot make a sample library of a data set with 0 samples: read or make a data set with at " +
+			"least one")
 	case o.Encode == nil:
-		return nil, errors.New("cannot make a sample library without Encode: give the function that builds a sample's request bytes")
+		return nil, errors.New("cannot make a sample library without Encode: give the function that builds a sample's " +
+			"request bytes")
 	case o.MemoryLimit < 0:
-		return nil, fmt.Errorf("cannot make a sample library with a request memory of %d bytes: give 0 (for the default of 2 GiB) or more", o.MemoryLimit)
+		return nil, fmt.Errorf("cannot make a sample library with a request memory of %d bytes: give 0 (for the default of "+
+			"2 GiB) or more", o.MemoryLimit)
 	}
 	have := len(o.Dataset.Samples)
 	if o.Total == 0 {
@@ -65,10 +71,12 @@ func New(o Options) (*Library, error) {
 		o.Performance = o.Total
 	}
 	if o.Total < 0 || o.Total > have {
-		return nil, fmt.Errorf("cannot make a sample library of %d samples from data set %s: it has %d; ask for 1 to %[3]d", o.Total, name(o.Dataset), have)
+		return nil, fmt.Errorf("cannot make a sample library of %d samples from data set %s: it has %d; ask for 1 to %[3]d",
+			o.Total, name(o.Dataset), have)
 	}
 	if o.Performance < 0 || o.Performance > o.Total {
-		return nil, fmt.Errorf("cannot make a sample library with a performance set of %d samples: the library has %d in all; ask for 1 to %[2]d", o.Performance, o.Total)
+		return nil, fmt.Errorf("cannot make a sample library with a performance set of %d samples: the library has %d in "+
+			"all; ask for 1 to %[2]d", o.Performance, o.Total)
 	}
 	if o.MemoryLimit == 0 {
 		o.MemoryLimit = DefaultMemoryLimit
@@ -115,12 +123,13 @@ func (l *Library) Request(index int) []byte {
 	return l.requests[index]
 }
 
-// Load builds the request bytes of the samples that are not in memory yet. A sample that is named or loaded several times is
-// held until it was unloaded as often. After an error nothing of the call is loaded.
+// Load builds the request bytes of the samples that are not in memory yet. A sample that is named or loaded several
+// times is held until it was unloaded as often. After an error nothing of the call is loaded.
 func (l *Library) Load(indices []int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	order := slices.Sorted(slices.Values(indices)) // messages were put into their store in this order, so that its blocks are freed one by one
+	// messages were put into their store in this order, so that its blocks are freed one by one
+	order := slices.Sorted(slices.Values(indices))
 	for n, index := range order {
 		if err := l.load(index); err != nil {
 			for _, done := range order[:n] {
@@ -138,7 +147,8 @@ func (l *Library) load(index int) error {
 		return fmt.Errorf("cannot load sample %d: the sample library is closed", index)
 	}
 	if index < 0 || index >= l.o.Total {
-		return fmt.Errorf("cannot load sample %d: the sample library has the samples 0 to %d; check the total sample count that LoadGen was given", index, l.o.Total-1)
+		return fmt.Errorf("cannot load sample %d: the sample library has the samples 0 to %d; check the total sample count "+
+			"that LoadGen was given", index, l.o.Total-1)
 	}
 	if l.refs[index] == 0 && l.homes[index] != nil {
 		l.requests[index] = l.homes[index]
@@ -150,7 +160,8 @@ func (l *Library) load(index int) error {
 			err = errors.New("no bytes came out")
 		}
 		if err != nil {
-			return fmt.Errorf("cannot build the request of sample %d (record %d of data set %s): %w; check that record, or the backend's settings",
+			return fmt.Errorf("cannot build the request of sample %d (record %d of data set %s): %w; check that record, or "+
+				"the backend's settings",
 				index, index+1, name(l.o.Dataset), err)
 		}
 		l.scratch = body
@@ -176,8 +187,8 @@ func (l *Library) house(index int) {
 	}
 }
 
-// Unload releases samples; what was loaded as often as it is now unloaded is freed. An error names the first sample that was
-// not loaded (often enough), and then nothing of the call is unloaded.
+// Unload releases samples; what was loaded as often as it is now unloaded is freed. An error names the first sample
+// that was not loaded (often enough), and then nothing of the call is unloaded.
 func (l *Library) Unload(indices []int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -110,18 +110,20 @@ func TestLoadCountsDuplicates(t *testing.T) {
 
 func TestLoadRefuses(t *testing.T) {
 	broken := errors.New("no such field")
-	l := library(t, Options{Dataset: dataset(t, 10), Total: 8, Encode: func(dst []byte, s *datasets.Sample) ([]byte, error) {
-		switch s.Index {
-		case 5:
-			return nil, broken
-		case 6:
-			return dst, nil
-		}
-		return encodeSized(10)(dst, s)
-	}})
+	l := library(t, Options{Dataset: dataset(t, 10), Total: 8,
+		Encode: func(dst []byte, s *datasets.Sample) ([]byte, error) {
+			switch s.Index {
+			case 5:
+				return nil, broken
+			case 6:
+				return dst, nil
+			}
+			return encodeSized(10)(dst, s)
+		}})
 	err := l.Load([]int{1, 5})
 	require.ErrorIs(t, err, broken)
-	require.ErrorContains(t, err, "cannot build the request of sample 5 (record 6 of data set test): no such field; check that record")
+	require.ErrorContains(t, err, "cannot build the request of sample 5 (record 6 of data set test): no such field; "+
+		"check that record")
 	require.Zero(t, l.Loaded(), "after an error nothing of the call is loaded")
 	require.ErrorContains(t, l.Load([]int{6}), "no bytes came out")
 	require.ErrorContains(t, l.Load([]int{8}), "cannot load sample 8: the sample library has the samples 0 to 7")
@@ -180,7 +182,8 @@ func sizes(t require.TestingT, l *Library) spill.Sizes {
 func TestSpillErrors(t *testing.T) {
 	o := Options{Dataset: dataset(t, 3), Encode: encodeSized(1000), MemoryLimit: 100}
 	l := library(t, o)
-	require.ErrorContains(t, l.Load([]int{2}), "cannot keep the request of sample 2: the requests are larger than the request memory of 100 bytes, and no folder for a scratch file was given")
+	require.ErrorContains(t, l.Load([]int{2}), "cannot keep the request of sample 2: the requests are larger than the "+
+		"request memory of 100 bytes, and no folder for a scratch file was given")
 	o.ScratchDir = t.TempDir() + "/none"
 	l = library(t, o)
 	require.ErrorContains(t, l.Load([]int{2}), "no scratch file could be made in "+o.ScratchDir)

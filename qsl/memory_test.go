@@ -50,13 +50,16 @@ func TestFullSetMemory(t *testing.T) {
 
 func loadFullSet(t *testing.T, path string) {
 	begin := time.Now()
-	d, err := datasets.Open(path, datasets.Options{Schema: "full", Vocabulary: 128256, KeepTarget: true, Columns: []models.Column{
-		{Name: "input", Type: "text", Role: "input"}, {Name: "tok_input", Type: "ids", Required: true, Role: "input_ids"}, {Name: "output", Type: "text", Role: "target"}}})
+	d, err := datasets.Open(path, datasets.Options{Schema: "full", Vocabulary: 128256, KeepTarget: true,
+		Columns: []models.Column{
+			{Name: "input", Type: "text", Role: "input"}, {Name: "tok_input", Type: "ids", Required: true, Role: "input_ids"},
+			{Name: "output", Type: "text", Role: "target"}}})
 	require.NoError(t, err)
 	require.Len(t, d.Samples, fullRows)
 	read := time.Since(begin)
 	l := library(t, Options{Dataset: d, Encode: func(dst []byte, s *datasets.Sample) ([]byte, error) {
-		dst = append(dst, "POST /v1/completions HTTP/1.1\r\nHost: server\r\nContent-Type: application/json\r\n\r\n{\"prompt\": ["...)
+		dst = append(dst, "POST /v1/completions HTTP/1.1\r\nHost: server\r\nContent-Type: "+
+			"application/json\r\n\r\n{\"prompt\": ["...)
 		for _, id := range s.InputIDs {
 			dst = append(strconv.AppendInt(dst, int64(id), 10), ',')
 		}
@@ -66,7 +69,8 @@ func loadFullSet(t *testing.T, path string) {
 	status, err := os.ReadFile("/proc/self/status")
 	require.NoError(t, err)
 	_, after, _ := strings.Cut(string(status), "VmHWM:")
-	fmt.Printf("read in %v, loaded in %v, request bytes: %d MB, peak KiB: %s\n", read, time.Since(begin), l.Bytes()/1e6, strings.Fields(after)[0])
+	fmt.Printf("read in %v, loaded in %v, request bytes: %d MB, peak KiB: %s\n", read, time.Since(begin), l.Bytes()/1e6,
+		strings.Fields(after)[0])
 	require.NotEmpty(t, l.Request(fullRows-1))
 	require.NotEmpty(t, d.Samples[0].Target)
 }

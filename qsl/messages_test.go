@@ -18,10 +18,12 @@ import (
 )
 
 // withMessages reads rows of messages of about size bytes through a store, and tells what each should be.
-func withMessages(t require.TestingT, dir string, rows, size int, limit int64) (d *datasets.Dataset, messages []string) {
+func withMessages(t require.TestingT, dir string, rows, size int, limit int64) (d *datasets.Dataset,
+	messages []string) {
 	var file bytes.Buffer
 	for i := range rows {
-		messages = append(messages, fmt.Sprintf(`[{"role":"user","content":"%d %s"}]`, i, strings.Repeat(string(rune('a'+i%26)), size)))
+		messages = append(messages, fmt.Sprintf(`[{"role":"user","content":"%d %s"}]`, i,
+			strings.Repeat(string(rune('a'+i%26)), size)))
 		fmt.Fprintf(&file, `{"messages":%s}`+"\n", messages[i])
 	}
 	path := filepath.Join(dir, "set.jsonl")
@@ -58,7 +60,8 @@ func TestMessagesAreHeldOnce(t *testing.T) {
 		require.Greater(t, total, int64(rows*size))
 		held := sizes(t, l)
 		require.LessOrEqual(t, held.Memory, int64(limit))
-		require.Less(t, held.Memory+held.Disk, total+40<<20, "a file's block of 32 MiB and two of memory may be filled in part")
+		require.Less(t, held.Memory+held.Disk, total+40<<20,
+			"a file's block of 32 MiB and two of memory may be filled in part")
 		for i, m := range messages {
 			require.Equal(t, m, string(d.Samples[i].Messages))
 			require.Contains(t, string(l.Request(i)), m)
@@ -81,12 +84,14 @@ func TestMessagesAreHeldOnce(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// TestMessagesProperty loads and unloads at random, with requests that have the messages as they are and others that do not.
+// TestMessagesProperty loads and unloads at random, with requests that have the messages as they are and others that do
+// not.
 func TestMessagesProperty(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.IntRange(1, 8).Draw(t, "rows")
-		d, messages := withMessages(t, dir, rows, rapid.IntRange(1, 2000).Draw(t, "size"), rapid.Int64Range(1, 20_000).Draw(t, "limit"))
+		d, messages := withMessages(t, dir, rows, rapid.IntRange(1, 2000).Draw(t, "size"),
+			rapid.Int64Range(1, 20_000).Draw(t, "limit"))
 		defer d.Store.Close()
 		verbatim := rapid.Bool().Draw(t, "verbatim")
 		encode := func(dst []byte, s *datasets.Sample) ([]byte, error) {

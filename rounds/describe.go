@@ -29,7 +29,8 @@ func Describe(row *models.Row) []models.Field {
 			if kind == both && b.Systems[both].String() == b.Systems[b.Types()[0]].String() {
 				continue
 			}
-			fields = append(fields, models.Field{Name: "round " + r.Name + ", " + kind, Value: b.Systems[kind].String(), Source: sourceChecker})
+			fields = append(fields, models.Field{Name: "round " + r.Name + ", " + kind, Value: b.Systems[kind].String(),
+				Source: sourceChecker})
 		}
 		if len(b.Audits) > 0 {
 			add("audits of", strings.Join(b.Audits, ", "), sourceChecker)
@@ -42,7 +43,8 @@ func Describe(row *models.Row) []models.Field {
 		if b.Guided {
 			add("guided decoding in", "left to the submitter in the closed division", sourceRules)
 		}
-		add("seeds of", fmt.Sprintf("qsl %d, sample index %d, schedule %d", r.Seeds.QSL, r.Seeds.SampleIndex, r.Seeds.Schedule), sourceSeeds)
+		add("seeds of", fmt.Sprintf("qsl %d, sample index %d, schedule %d", r.Seeds.QSL, r.Seeds.SampleIndex,
+			r.Seeds.Schedule), sourceSeeds)
 	}
 	return fields
 }

@@ -1,4 +1,5 @@
-// Package rounds is the table of MLPerf Inference rounds: one YAML file per round, vX.Y.yaml, embedded into the program.
+// Package rounds is the table of MLPerf Inference rounds: one YAML file per round, vX.Y.yaml, embedded into the
+// program.
 //
 // A round's file holds what the round decides: its seeds, where things lie in its submission tree, which benchmarks it
 // takes on which systems, their accuracy targets and counts as its submission checker has them, the limits that differ

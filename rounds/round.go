@@ -71,23 +71,25 @@ type Checker struct {
 
 // Benchmark is what a round asks of one benchmark.
 type Benchmark struct {
-	Name              string
-	Alias             string                      // another spelling of the benchmark's folder
-	Systems           map[string]Set              // by system type: datacenter, edge, "datacenter,edge"
-	Audits            []string                    // due for every submitted scenario
-	AtLeast           Targets                     `yaml:"at_least"`
-	AtLeastOf         map[models.Scenario]Targets `yaml:"at_least_of"` // replaces AtLeast in these scenarios
-	AtMost            Targets                     `yaml:"at_most"`
-	Limits            map[models.Scenario]Limits  // where they differ from the default row
-	TargetLatencyNS   map[models.Scenario]int64   `yaml:"target_latency_ns"` // largest allowed target latency
-	PerformanceCount  int                         `yaml:"performance_count"` // 0: the default row's
-	AccuracyCount     int                         `yaml:"accuracy_count"`    // 0: the default row's
-	OfflineSamples    int                         `yaml:"offline_samples"`   // 0: the default row's
-	AnyDuration       bool                        `yaml:"any_duration"`
-	SingleStream      string                      `yaml:"single_stream_metric"` // key of the metric in place of LoadGen's
-	Guided            bool                        // the closed division leaves guided decoding to the submitter
-	OtherClient       bool                        `yaml:"other_client"`        // results of the organisers' newer client are taken
-	OtherClientScored bool                        `yaml:"other_client_scored"` // and their score is compared with the target
+	Name             string
+	Alias            string                      // another spelling of the benchmark's folder
+	Systems          map[string]Set              // by system type: datacenter, edge, "datacenter,edge"
+	Audits           []string                    // due for every submitted scenario
+	AtLeast          Targets                     `yaml:"at_least"`
+	AtLeastOf        map[models.Scenario]Targets `yaml:"at_least_of"` // replaces AtLeast in these scenarios
+	AtMost           Targets                     `yaml:"at_most"`
+	Limits           map[models.Scenario]Limits  // where they differ from the default row
+	TargetLatencyNS  map[models.Scenario]int64   `yaml:"target_latency_ns"` // largest allowed target latency
+	PerformanceCount int                         `yaml:"performance_count"` // 0: the default row's
+	AccuracyCount    int                         `yaml:"accuracy_count"`    // 0: the default row's
+	OfflineSamples   int                         `yaml:"offline_samples"`   // 0: the default row's
+	AnyDuration      bool                        `yaml:"any_duration"`
+	SingleStream     string                      `yaml:"single_stream_metric"` // key of the metric in place of LoadGen's
+	Guided           bool                        // the closed division leaves guided decoding to the submitter
+	// results of the organisers' newer client are taken
+	OtherClient bool `yaml:"other_client"`
+	// and their score is compared with the target
+	OtherClientScored bool `yaml:"other_client_scored"`
 }
 
 // Set is the scenarios of a benchmark on one system type. Where Interactive and Server are both optional, at least one
@@ -203,7 +205,8 @@ func (r *Round) complete() error {
 	for _, b := range r.Benchmarks {
 		for kind := range b.Systems {
 			if !slices.Contains(SystemTypes(), kind) {
-				return fmt.Errorf("benchmark %s: the system type %q is unknown: take %s", b.Name, kind, strings.Join(SystemTypes(), ", "))
+				return fmt.Errorf("benchmark %s: the system type %q is unknown: take %s", b.Name, kind,
+					strings.Join(SystemTypes(), ", "))
 			}
 		}
 		if b.Name == "" || len(b.Systems) == 0 {
@@ -237,7 +240,8 @@ func Names() []string {
 	return names
 }
 
-// Find returns a round by its name, with or without the leading v. An unknown name is an error that lists the known ones.
+// Find returns a round by its name, with or without the leading v. An unknown name is an error that lists the known
+// ones.
 func Find(name string) (*Round, error) {
 	for _, r := range all() {
 		if r.Name == name || r.Name == "v"+name {

@@ -30,7 +30,8 @@ func row(t *testing.T, name string) *models.Row {
 
 func TestFind(t *testing.T) {
 	require.Equal(t, []string{"v5.1", "v6.0", "v6.1"}, Names())
-	require.Equal(t, [3]uint64{2465351861681999779, 14276810075590677512, 3936089224930324775}, find(t, "6.0").Seeds.InOrder())
+	require.Equal(t, [3]uint64{2465351861681999779, 14276810075590677512, 3936089224930324775},
+		find(t, "6.0").Seeds.InOrder())
 	_, err := Find("v9")
 	require.EqualError(t, err, `round "v9" is unknown: take one of v5.1, v6.0, v6.1`)
 }
@@ -172,11 +173,13 @@ benchmarks:
 	of, err := list[0].Row(row(t, "llama3.1-8b"))
 	require.NoError(t, err)
 	require.Len(t, of.Scenarios, 1)
-	require.Equal(t, []any{time.Second, 50 * time.Millisecond, 200}, []any{of.Scenarios[0].TTFTLimit, of.Scenarios[0].TPOTLimit, of.Scenarios[0].MinQueries})
+	require.Equal(t, []any{time.Second, 50 * time.Millisecond, 200},
+		[]any{of.Scenarios[0].TTFTLimit, of.Scenarios[0].TPOTLimit, of.Scenarios[0].MinQueries})
 	require.Equal(t, "at least 40", of.Scoring.Targets[0].String())
 	require.Equal(t, "at least 41", of.Scoring.TargetsFor(models.Server)[0].String())
 	require.Equal(t, 9e6, of.Scoring.Targets[4].Max)
-	require.Equal(t, "at least 38.7792 (1 x 38.7792)", models.Target{Min: 38.7792, Reference: 38.7792, LowFactor: 1}.String())
+	require.Equal(t, "at least 38.7792 (1 x 38.7792)",
+		models.Target{Min: 38.7792, Reference: 38.7792, LowFactor: 1}.String())
 	require.Equal(t, list[0].Benchmarks[0].Systems["datacenter"], list[0].Benchmarks[0].Systems["datacenter,edge"])
 }
 
@@ -188,8 +191,10 @@ func TestRoundFilesThatAreRefused(t *testing.T) {
 		"a dot and a number":             {"vx.y.yaml", good},
 		"it needs seeds and layout.code": {"v6.2.yaml", "layout: {code: src}\n"},
 		"field target_qps not found":     {"v6.2.yaml", good + "target_qps: 3\n"},
-		`the system type "cloud" is unknown: take datacenter, edge, datacenter,edge`: {"v6.2.yaml", good + "benchmarks: [{name: a, systems: {cloud: {}}}]\n"},
-		`benchmark "a" needs a name and systems`:                                     {"v6.2.yaml", good + "benchmarks: [{name: a}]\n"},
+		`the system type "cloud" is unknown: take datacenter, edge, datacenter,edge`: {"v6.2.yaml",
+			good + "benchmarks: [{name: a, systems: {cloud: {}}}]\n"},
+		`benchmark "a" needs a name and systems`: {"v6.2.yaml",
+			good + "benchmarks: [{name: a}]\n"},
 	} {
 		_, err := read(fstest.MapFS{file.name: {Data: []byte(file.text)}})
 		require.ErrorContains(t, err, says)
@@ -199,9 +204,13 @@ func TestRoundFilesThatAreRefused(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	fields := Describe(row(t, "qwen3-vl-235b-a22b"))
-	require.Contains(t, fields, models.Field{Name: "round v6.1, datacenter", Value: "required Offline; optional Interactive, Server, one of them at least", Source: sourceChecker})
-	require.Contains(t, fields, models.Field{Name: "Interactive in v6.0", Value: "p99 latency under 12s, no data set of its own", Source: sourceChecker})
-	require.Contains(t, fields, models.Field{Name: "guided decoding in v6.0", Value: "left to the submitter in the closed division", Source: sourceRules})
-	require.Contains(t, Describe(row(t, "gpt-oss-120b")), models.Field{Name: "audits of v6.1", Value: "TEST07, TEST09", Source: sourceChecker})
+	require.Contains(t, fields, models.Field{Name: "round v6.1, datacenter",
+		Value: "required Offline; optional Interactive, Server, one of them at least", Source: sourceChecker})
+	require.Contains(t, fields, models.Field{Name: "Interactive in v6.0",
+		Value: "p99 latency under 12s, no data set of its own", Source: sourceChecker})
+	require.Contains(t, fields, models.Field{Name: "guided decoding in v6.0",
+		Value: "left to the submitter in the closed division", Source: sourceRules})
+	require.Contains(t, Describe(row(t, "gpt-oss-120b")),
+		models.Field{Name: "audits of v6.1", Value: "TEST07, TEST09", Source: sourceChecker})
 	require.Empty(t, Describe(row(t, "generic")))
 }

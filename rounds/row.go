@@ -41,10 +41,12 @@ func (r *Round) Row(row *models.Row) (*models.Row, error) {
 	}
 	b := r.Benchmark(row.Name)
 	if b == nil {
-		return nil, fmt.Errorf("round %s has no results for %s: it is in the rounds %s", r.Name, row.Name, strings.Join(known, ", "))
+		return nil, fmt.Errorf("round %s has no results for %s: it is in the rounds %s", r.Name, row.Name,
+			strings.Join(known, ", "))
 	}
 	own, taken := b.Apply(row), b.scenarios()
-	own.Scenarios = slices.DeleteFunc(own.Scenarios, func(s models.ScenarioRow) bool { return !slices.Contains(taken, s.Scenario) })
+	own.Scenarios = slices.DeleteFunc(own.Scenarios,
+		func(s models.ScenarioRow) bool { return !slices.Contains(taken, s.Scenario) })
 	return own, nil
 }
 
@@ -84,8 +86,8 @@ func replace[T any](value *T, by *T) {
 	}
 }
 
-// scoring returns a benchmark's scoring with the round's targets. A scenario has targets of its own only where the round
-// says so.
+// scoring returns a benchmark's scoring with the round's targets. A scenario has targets of its own only where the
+// round says so.
 func (b *Benchmark) scoring(standard *models.Scoring) models.Scoring {
 	own := *standard
 	own.Targets = withBounds(standard.Targets, b.AtLeast, b.AtMost)

@@ -50,7 +50,8 @@ func (t *test) findKeys() error {
 		}
 	}
 	if n := len(t.keys); n > 1 && len(t.config.Endpoints) > 1 && slices.Min(t.keys) == slices.Max(t.keys) {
-		t.notes = append(t.notes, fmt.Sprintf("--lb-key %s: all %d samples have the same key, so one of the endpoints gets them all", c.String("lb-key"), n))
+		t.notes = append(t.notes, fmt.Sprintf("--lb-key %s: all %d samples have the same key, so one of the endpoints gets "+
+			"them all", c.String("lb-key"), n))
 	}
 	return nil
 }
@@ -82,7 +83,8 @@ func sessionKeys(samples []datasets.Sample) ([]uint64, error) {
 	keys := make([]uint64, len(samples))
 	for i := range samples {
 		if samples[i].Session == "" {
-			return nil, fmt.Errorf("--lb-key session keeps the samples of a session at one endpoint, and row %d of the data set has none", i+1)
+			return nil, fmt.Errorf("--lb-key session keeps the samples of a session at one endpoint, and row %d of the data "+
+				"set has none", i+1)
 		}
 		h := fnv.New64a()
 		h.Write([]byte(samples[i].Session))

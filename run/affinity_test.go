@@ -50,15 +50,19 @@ func TestFindKeys(t *testing.T) {
 	}{
 		{Settings{}, make([]datasets.Sample, 2), 0, ""},
 		{Settings{"lb": "hash"}, make([]datasets.Sample, 2), 0, ""},
-		{Settings{"lb": "hash", "lb-key": "prefix", "lb-prefix-tokens": "1"}, []datasets.Sample{{InputIDs: []int32{1, 2}}, {InputIDs: []int32{3, 2}}}, 2, ""},
-		{Settings{"lb": "hash", "lb-key": "prefix", "lb-prefix-tokens": "1"}, []datasets.Sample{{InputIDs: []int32{1, 2}}, {InputIDs: []int32{1, 3}}}, 2,
+		{Settings{"lb": "hash", "lb-key": "prefix", "lb-prefix-tokens": "1"},
+			[]datasets.Sample{{InputIDs: []int32{1, 2}}, {InputIDs: []int32{3, 2}}}, 2, ""},
+		{Settings{"lb": "hash", "lb-key": "prefix", "lb-prefix-tokens": "1"},
+			[]datasets.Sample{{InputIDs: []int32{1, 2}}, {InputIDs: []int32{1, 3}}}, 2,
 			"--lb-key prefix: all 2 samples have the same key, so one of the endpoints gets them all"},
-		{Settings{"lb": "hash", "lb-key": "session"}, []datasets.Sample{{Session: "1"}, {Session: "2"}, {Session: "2"}}, 3, ""},
+		{Settings{"lb": "hash", "lb-key": "session"}, []datasets.Sample{{Session: "1"}, {Session: "2"}, {Session: "2"}}, 3,
+			""},
 	} {
 		c.settings["model"] = "generic"
 		p, err := New(c.settings)
 		require.NoError(t, err)
-		tt := &test{plan: p, dataset: &datasets.Dataset{Samples: c.samples}, config: &backends.Config{Endpoints: make([]backends.Endpoint, 2)}}
+		tt := &test{plan: p, dataset: &datasets.Dataset{Samples: c.samples},
+			config: &backends.Config{Endpoints: make([]backends.Endpoint, 2)}}
 		require.NoError(t, tt.findKeys())
 		require.Len(t, tt.keys, c.keys)
 		require.Equal(t, c.note, strings.Join(tt.notes, "\n"))
@@ -95,7 +99,8 @@ func TestAffinity(t *testing.T) {
 	var set strings.Builder
 	for i := range rows {
 		group := i % groups
-		fmt.Fprintf(&set, "{\"tok_input\":[%d,8,%d,%d],\"conversation\":\"c%d\",\"turn\":%d}\n", 101+2*group, group, i, group/2, i)
+		fmt.Fprintf(&set, "{\"tok_input\":[%d,8,%d,%d],\"conversation\":\"c%d\",\"turn\":%d}\n", 101+2*group, group, i,
+			group/2, i)
 	}
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(set.String()), 0o644))
@@ -110,8 +115,10 @@ func TestAffinity(t *testing.T) {
 		{nil, func(row int) int { return row }},
 	} {
 		for _, scenario := range []string{"Server", "Offline"} {
-			args := append([]string{"--model", "generic", "--scenario", scenario, "--backend", "vllm", "--target-qps", "300", "--served-model", "m", "--dataset", path,
-				"--endpoint", strings.Join(urls, ","), "--min-queries", "120", "--min-duration", "0", "--max-tokens", "4", "--no-preflight-query", "--lb", "hash"}, c.args...)
+			args := append([]string{"--model", "generic", "--scenario", scenario, "--backend", "vllm", "--target-qps", "300",
+				"--served-model", "m", "--dataset", path,
+				"--endpoint", strings.Join(urls, ","), "--min-queries", "120", "--min-duration", "0", "--max-tokens", "4",
+				"--no-preflight-query", "--lb", "hash"}, c.args...)
 			r := start(t, args...)
 			require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
 			home, used := map[int]int16{}, map[int16]bool{}

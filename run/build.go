@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
-// performanceCount is how many samples are in memory at once. TEST07's audit wants the library's own size (design.md §5).
+// performanceCount is how many samples are in memory at once. TEST07's audit wants the library's own size (design.md
+// §5).
 func (t *test) performanceCount() int {
 	rows := len(t.dataset.Samples)
 	if n := t.plan.Row.PerformanceCount; n > 0 && n < rows {
@@ -53,13 +54,14 @@ func (t *test) build(driver backends.Driver) error {
 	}
 	t.sut, err = sut.New(sut.Options{
 		Name: p.sutName(t.config.ServedModel), Backends: t.backends, Ledger: t.ledger,
-		FirstTokens: t.firstTokens(), Failed: t.failures.add, Unusual: t.finishes.add, MaxErrors: maxErrors, DrainTimeout: p.Config.Duration("drain-timeout"),
+		FirstTokens: t.firstTokens(), Failed: t.failures.add, Unusual: t.finishes.add, MaxErrors: maxErrors,
+		DrainTimeout: p.Config.Duration("drain-timeout"),
 	})
 	return err
 }
 
-// NetworkSUT stands in the name of a system that is measured over a network, by which the network division's runs are known
-// (spec/submission.md §1.4).
+// NetworkSUT stands in the name of a system that is measured over a network, by which the network division's runs are
+// known (spec/submission.md §1.4).
 const NetworkSUT = "Network SUT"
 
 func (p *Plan) sutName(served string) string {
@@ -82,8 +84,8 @@ func (t *test) load(indices []int) error {
 	return err
 }
 
-// request gives the bytes of a sample. That LoadGen issues it after it was loaded is an order that C++ makes and the Go memory model
-// does not see; the atomic that load sets at its end shows it.
+// request gives the bytes of a sample. That LoadGen issues it after it was loaded is an order that C++ makes and the Go
+// memory model does not see; the atomic that load sets at its end shows it.
 func (t *test) request(index int) []byte {
 	_ = t.loaded.Load()
 	return t.library.Request(index)

@@ -16,9 +16,9 @@ const (
 	cacheFailed     = "failed"
 )
 
-// emptyCaches has every server forget the prompts that the preflight, the warm-up or a test before have shown it: what is computed
-// already would be served faster than it is for anyone else (spec/backends.md §5.4). A server that does not offer it is told of in the
-// record; with --reset-cache require it ends the run before its test.
+// emptyCaches has every server forget the prompts that the preflight, the warm-up or a test before have shown it: what
+// is computed already would be served faster than it is for anyone else (spec/backends.md §5.4). A server that does not
+// offer it is told of in the record; with --reset-cache require it ends the run before its test.
 func (t *test) emptyCaches(ctx context.Context) error {
 	mode := t.plan.Config.String("reset-cache")
 	if mode == "off" {
@@ -40,8 +40,10 @@ func (t *test) emptyCaches(ctx context.Context) error {
 	for i, e := range endpoints {
 		switch {
 		case mode == "require" && t.caches[i] == cacheNotOffered:
-			return environment("reset_cache", fmt.Errorf("the server at %s offers no way to empty its prefix cache, and --reset-cache require wants one", e.URL),
-				"Start vLLM with VLLM_SERVER_DEV_MODE=1 (SGLang always offers it), restart the server before each test, or give --reset-cache auto")
+			return environment("reset_cache", fmt.Errorf("the server at %s offers no way to empty its prefix cache, and "+
+				"--reset-cache require wants one", e.URL),
+				"Start vLLM with VLLM_SERVER_DEV_MODE=1 (SGLang always offers it), restart the server before each test, or give "+
+					"--reset-cache auto")
 		case mode == "require" && errs[i] != nil:
 			return environment("reset_cache", errs[i], "Give --reset-cache auto to go on without")
 		case errs[i] != nil:

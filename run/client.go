@@ -17,10 +17,11 @@ import (
 
 // Client says what the measuring side itself took, and how late it was. docs/run-record.md explains each field.
 type Client struct {
-	IssueLagUS        ledger.LagUS            `json:"issue_lag_us"`    // scheduled to issued
-	DispatchLagUS     ledger.LagUS            `json:"dispatch_lag_us"` // scheduled to sent
-	ReportLagUS       ledger.LagUS            `json:"report_lag_us"`   // last token readable, at the earliest, to completion reported
-	StagesUS          map[string]ledger.LagUS `json:"stages_us"`       // the parts of a sample's way
+	IssueLagUS    ledger.LagUS `json:"issue_lag_us"`    // scheduled to issued
+	DispatchLagUS ledger.LagUS `json:"dispatch_lag_us"` // scheduled to sent
+	// last token readable, at the earliest, to completion reported
+	ReportLagUS       ledger.LagUS            `json:"report_lag_us"`
+	StagesUS          map[string]ledger.LagUS `json:"stages_us"` // the parts of a sample's way
 	IssueLagCounts    []ledger.Bucket         `json:"issue_lag_counts"`
 	DispatchLagCounts []ledger.Bucket         `json:"dispatch_lag_counts"`
 
@@ -53,14 +54,17 @@ type Client struct {
 
 func (t *test) client(data *ledger.Test, m *ledger.Metrics, process hostinfo.Process, drift time.Duration) Client {
 	c := Client{
-		IssueLagUS: m.IssueLag.LagUS(), DispatchLagUS: m.DispatchLag.LagUS(), ReportLagUS: m.ReportLag.LagUS(), StagesUS: data.Stages(),
-		CPUS: process.CPUS(), CPUUserS: process.CPUUserS, CPUSystemS: process.CPUSystemS,
-		ThreadsMax: process.ThreadsMax, RSSMaxBytes: process.RSSMaxBytes, RSSAnonMaxBytes: process.RSSAnonMaxBytes, PreemptiveSwitch: process.PreemptiveSwitch,
-		GCPauses: process.GCPauses, GCPauseMaxS: process.GCPauseMaxS,
+		IssueLagUS: m.IssueLag.LagUS(), DispatchLagUS: m.DispatchLag.LagUS(), ReportLagUS: m.ReportLag.LagUS(),
+		StagesUS: data.Stages(),
+		CPUS:     process.CPUS(), CPUUserS: process.CPUUserS, CPUSystemS: process.CPUSystemS,
+		ThreadsMax: process.ThreadsMax, RSSMaxBytes: process.RSSMaxBytes, RSSAnonMaxBytes: process.RSSAnonMaxBytes,
+		PreemptiveSwitch: process.PreemptiveSwitch,
+		GCPauses:         process.GCPauses, GCPauseMaxS: process.GCPauseMaxS,
 		OtherPauses: process.OtherPauses, OtherPauseMaxS: process.OtherPauseMaxS,
 		SchedLatencyP99S: process.SchedLatencyP99S, SchedLatencyMaxS: process.SchedLatencyMaxS,
 		ClockDriftUS: float64(drift.Nanoseconds()) / 1e3, IssueThread: t.thread, RingWakes: t.wakes, RingFullWaits: t.full,
-		RequestBytes: t.loaded.Load(), RequestsSpilled: t.library.Spilled(), ScratchBytes: t.library.ScratchBytes(), Loops: []backends.LoopStats{},
+		RequestBytes: t.loaded.Load(), RequestsSpilled: t.library.Spilled(), ScratchBytes: t.library.ScratchBytes(),
+		Loops: []backends.LoopStats{},
 	}
 	c.IssueLagCounts, c.DispatchLagCounts = data.LagHistograms()
 	for _, b := range t.backends {
@@ -86,7 +90,8 @@ func (t *test) openBackends(driver backends.Driver) error {
 	c := t.plan.Config
 	shards := c.Int("shards")
 	if bound := atMost(shards, t.config.Concurrency, t.config.PerEndpoint); bound < shards {
-		t.notes = append(t.notes, fmt.Sprintf("%d shards instead of %d: the requests that may be in flight allow no more", bound, shards))
+		t.notes = append(t.notes, fmt.Sprintf("%d shards instead of %d: the requests that may be in flight allow no more",
+			bound, shards))
 		shards = bound
 	}
 	pins, err := pinning(c.String("pin-loop"), shards)
@@ -135,7 +140,8 @@ func share(of, n, i int) int {
 // coresToPin is how many processors there have to be before "auto" keeps some of them for the loops.
 const coresToPin = 4
 
-// pinning gives each loop's processor, counted from 1; 0: any. auto takes the last ones, where there are enough for the rest.
+// pinning gives each loop's processor, counted from 1; 0: any. auto takes the last ones, where there are enough for the
+// rest.
 func pinning(setting string, shards int) ([]int, error) {
 	pins := make([]int, shards)
 	switch setting {
@@ -175,5 +181,6 @@ func roomToRun(shards int) {
 	}
 }
 
-// largestBook bounds the entries of the ledger that are made before the test, in samples; more are made when they are needed.
+// largestBook bounds the entries of the ledger that are made before the test, in samples; more are made when they are
+// needed.
 const largestBook = 1 << 18

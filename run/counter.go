@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-// findCounter finds the tokenizer of --tokenizer, which counts the text of answers that come with neither ids nor a count. A
-// benchmark that needs ids has no use for it.
+// findCounter finds the tokenizer of --tokenizer, which counts the text of answers that come with neither ids nor a
+// count. A benchmark that needs ids has no use for it.
 func (t *test) findCounter(ctx context.Context) error {
 	p := t.plan
 	if p.Counter == nil || t.config.NeedIDs || p.Config.String("tokenizer") == "" {
@@ -30,8 +30,9 @@ func (t *test) findCounter(ctx context.Context) error {
 	return nil
 }
 
-// Recount compares the servers' counts of an accuracy test's tokens with those of the tokenizer in the text of the same answers.
-// They are not the same where an answer ends in a token without text, thinks, or was cut into other tokens than its text would be.
+// Recount compares the servers' counts of an accuracy test's tokens with those of the tokenizer in the text of the same
+// answers. They are not the same where an answer ends in a token without text, thinks, or was cut into other tokens
+// than its text would be.
 type Recount struct {
 	Samples    int   `json:"samples"`
 	Server     int64 `json:"server"`
@@ -40,10 +41,12 @@ type Recount struct {
 	LargestGap int64 `json:"largest_gap"` // tokens, of one sample
 }
 
-// recountShare is how far the sums may be apart before a note says so: cutting a text anew moves counts by a few percent.
+// recountShare is how far the sums may be apart before a note says so: cutting a text anew moves counts by a few
+// percent.
 const recountShare = 0.05
 
-// recount reads the answers' texts back from LoadGen's accuracy log. It is nil where there is no tokenizer, or the servers counted nothing.
+// recount reads the answers' texts back from LoadGen's accuracy log. It is nil where there is no tokenizer, or the
+// servers counted nothing.
 func (t *test) recount(r *Record, data *ledger.Test) (*Recount, error) {
 	if t.counter == nil || t.plan.Mode != models.Accuracy || r.Tokens.Source != string(backends.TokensFromUsage) {
 		return nil, nil
@@ -55,28 +58,30 @@ func (t *test) recount(r *Record, data *ledger.Test) (*Recount, error) {
 		}
 	}
 	c := &Recount{}
-	_, err := mllog.ReadAccuracyFile(filepath.Join(t.path(LogFolder), mllog.AccuracyName), func(e *mllog.AccuracyEntry) error {
-		server := counted[e.QSLIdx]
-		if server == 0 {
-			return nil // it failed
-		}
-		n, err := t.config.CountText(e.Data)
-		if err != nil {
-			return err
-		}
-		gap := max(server-int64(n), int64(n)-server)
-		c.Samples++
-		c.Server, c.Tokenizer, c.LargestGap = c.Server+server, c.Tokenizer+int64(n), max(c.LargestGap, gap)
-		if gap > 1 {
-			c.Apart++
-		}
-		return nil
-	})
+	_, err := mllog.ReadAccuracyFile(filepath.Join(t.path(LogFolder), mllog.AccuracyName),
+		func(e *mllog.AccuracyEntry) error {
+			server := counted[e.QSLIdx]
+			if server == 0 {
+				return nil // it failed
+			}
+			n, err := t.config.CountText(e.Data)
+			if err != nil {
+				return err
+			}
+			gap := max(server-int64(n), int64(n)-server)
+			c.Samples++
+			c.Server, c.Tokenizer, c.LargestGap = c.Server+server, c.Tokenizer+int64(n), max(c.LargestGap, gap)
+			if gap > 1 {
+				c.Apart++
+			}
+			return nil
+		})
 	if err != nil || c.Samples == 0 {
 		return nil, err
 	}
 	if gap := float64(c.Server - c.Tokenizer); math.Abs(gap) > recountShare*float64(c.Server) {
-		r.Notes = append(r.Notes, fmt.Sprintf("the servers count %d output tokens where %s has %d in the text of the same %d answers: is it the model's tokenizer, and do answers bring more than text?",
+		r.Notes = append(r.Notes, fmt.Sprintf("the servers count %d output tokens where %s has %d in the text of the same "+
+			"%d answers: is it the model's tokenizer, and do answers bring more than text?",
 			c.Server, t.counter.Place, c.Tokenizer, c.Samples))
 	}
 	return c, nil

@@ -10,7 +10,8 @@ import (
 )
 
 // columnSettings are the settings that name a column, by the role that it takes.
-var columnSettings = map[string]string{"input": "input-column", "input_ids": "input-ids-column", "target": "output-column", "session": "session-column"}
+var columnSettings = map[string]string{"input": "input-column", "input_ids": "input-ids-column",
+	"target": "output-column", "session": "session-column"}
 
 // ReadDataset reads the data set of the configuration, or gives the one in memory. A file is read once.
 func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
@@ -38,7 +39,8 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 	return ds, err
 }
 
-// sendsText reports whether requests carry the text of a row that has token ids too. An unknown backend is refused elsewhere.
+// sendsText reports whether requests carry the text of a row that has token ids too. An unknown backend is refused
+// elsewhere.
 func (p *Plan) sendsText() bool {
 	d, err := backends.Lookup(p.Config.String("backend"))
 	return err == nil && backends.SendsText(d, p.Config.String("api"))
@@ -70,7 +72,8 @@ func (p *Plan) datasetOptions() (datasets.Options, error) {
 	return o, nil
 }
 
-// existing is a folder, or the nearest one above it that is there already: nothing is made before all input is found good.
+// existing is a folder, or the nearest one above it that is there already: nothing is made before all input is found
+// good.
 func existing(folder string) string {
 	for {
 		if info, err := os.Stat(folder); err == nil && info.IsDir() {
@@ -85,7 +88,8 @@ func existing(folder string) string {
 }
 
 // readingSettings are the settings that say how a data set is read.
-var readingSettings = []string{"dataset", "dataset-format", "samples", "input-column", "input-ids-column", "output-column", "session-column", "lengths", "pad-side", "pad-id", "prompt-template"}
+var readingSettings = []string{"dataset", "dataset-format", "samples", "input-column", "input-ids-column",
+	"output-column", "session-column", "lengths", "pad-side", "pad-id", "prompt-template"}
 
 // ShareDataset takes the data set that another plan has read, where this one would read the same file in the same way.
 func (p *Plan) ShareDataset(other *Plan) {

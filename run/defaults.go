@@ -15,8 +15,8 @@ import (
 // simBackend names the driver of the simulator: the wire is vLLM's, the run a rehearsal.
 const simBackend = "sim"
 
-// Bind fixes what depends on the number of rows: sample counts, and whether this is a rehearsal, and then the defaults of
-// every setting that nobody set.
+// Bind fixes what depends on the number of rows: sample counts, and whether this is a rehearsal, and then the defaults
+// of every setting that nobody set.
 func (p *Plan) Bind(rows int) error {
 	if err := p.checkRows(rows); err != nil {
 		return err
@@ -36,11 +36,13 @@ func (p *Plan) Bind(rows int) error {
 		}
 	}
 	if p.needsQPS() && !p.Config.Has("target-qps") {
-		return usage("target_qps", fmt.Errorf("a %s test needs the load to offer, and --target-qps is not given", p.Scenario.Scenario),
+		return usage("target_qps", fmt.Errorf("a %s test needs the load to offer, and --target-qps is not given",
+			p.Scenario.Scenario),
 			"Give --target-qps QUERIES_PER_SECOND, here or in --user-conf")
 	}
 	if p.Config.String("served-model") == "" {
-		return usage("served_model", errors.New("no --served-model is given, and the model's row names none"), "Give the name that the server lists at /v1/models")
+		return usage("served_model", errors.New("no --served-model is given, and the model's row names none"),
+			"Give the name that the server lists at /v1/models")
 	}
 	p.Rehearsal = append(p.Rehearsal, p.settingReasons()...)
 	p.addRehearsal(startedProfiled(p.Profilers))
@@ -67,10 +69,12 @@ func (p *Plan) checkRows(rows int) error {
 		return usage("dataset", errors.New("the data set has no rows"), "Give one that has some")
 	}
 	if want := p.wanted(); want > 0 && rows > want {
-		return usage("dataset", fmt.Errorf("the data set has %d rows, and that of %s has %d", rows, p.Row.Name, want), "Is it the right file? --samples N takes its first N rows")
+		return usage("dataset", fmt.Errorf("the data set has %d rows, and that of %s has %d", rows, p.Row.Name, want),
+			"Is it the right file? --samples N takes its first N rows")
 	}
 	if n := p.Config.Int("samples"); n > rows {
-		return usage("samples", fmt.Errorf("--samples asks for %d rows, and the data set has %d", n, rows), "Ask for fewer, or give a larger data set")
+		return usage("samples", fmt.Errorf("--samples asks for %d rows, and the data set has %d", n, rows),
+			"Ask for fewer, or give a larger data set")
 	}
 	return nil
 }
@@ -120,7 +124,8 @@ func (p *Plan) settingReasons() []string {
 		why = append(why, "the seeds are not the round's")
 	}
 	if c.String("lg-model-name") != s.LoadGenModel {
-		why = append(why, fmt.Sprintf("the LoadGen model %s is not the benchmark's %s", c.String("lg-model-name"), s.LoadGenModel))
+		why = append(why, fmt.Sprintf("the LoadGen model %s is not the benchmark's %s", c.String("lg-model-name"),
+			s.LoadGenModel))
 	}
 	return why
 }
@@ -133,7 +138,8 @@ type defaults struct {
 	list []suggestion
 }
 
-// runsCode is what a rehearsal has for run-code: it runs the programs among its answers, so that it claims a total as a submission does.
+// runsCode is what a rehearsal has for run-code: it runs the programs among its answers, so that it claims a total as a
+// submission does.
 func (p *Plan) runsCode() suggestion {
 	if !datasets.AsksForPrograms(p.Row) || p.Config.Has("code-service") {
 		return suggestion{name: "run-code"}
@@ -157,7 +163,8 @@ func rehearsalDefaults(p *Plan, rows int) []suggestion {
 	list := []suggestion{{"samples", strconv.Itoa(rows)}, p.runsCode()}
 	switch p.Scenario.LoadGen {
 	case models.Server:
-		return append(list, suggestion{"target-qps", "50"}, suggestion{"min-queries", "512"}, suggestion{"min-duration", "10s"})
+		return append(list, suggestion{"target-qps", "50"}, suggestion{"min-queries", "512"},
+			suggestion{"min-duration", "10s"})
 	case models.SingleStream:
 		return append(list, suggestion{"min-queries", "100"}, suggestion{"min-duration", "0"})
 	default:
@@ -166,7 +173,8 @@ func rehearsalDefaults(p *Plan, rows int) []suggestion {
 }
 
 func realDefaults(p *Plan) []suggestion {
-	list := []suggestion{{"min-queries", strconv.Itoa(p.Scenario.MinQueries)}, {"min-duration", p.Scenario.MinDuration.String()}}
+	list := []suggestion{{"min-queries", strconv.Itoa(p.Scenario.MinQueries)},
+		{"min-duration", p.Scenario.MinDuration.String()}}
 	if p.Scenario.LoadGen == models.Offline {
 		list = append(list, suggestion{"target-qps", "1"})
 	}
@@ -181,11 +189,12 @@ const (
 	defaultConnectTimeout    = 10 * time.Second
 )
 
-// drainSlack is how much longer than every other deadline the drain deadline is, so that a request ends by its own, with a code of its own.
+// drainSlack is how much longer than every other deadline the drain deadline is, so that a request ends by its own,
+// with a code of its own.
 const drainSlack = time.Minute
 
-// nativeFirst are the backends whose native route is the default: SGLang's and llama.cpp's give token ids, which their other routes do
-// not, and Ollama's keep a prompt as it is.
+// nativeFirst are the backends whose native route is the default: SGLang's and llama.cpp's give token ids, which their
+// other routes do not, and Ollama's keep a prompt as it is.
 var nativeFirst = map[string]bool{"sglang": true, "llamacpp": true, "ollama": true}
 
 var deadlines = []suggestion{
@@ -193,15 +202,16 @@ var deadlines = []suggestion{
 	{"token-timeout", defaultTokenTimeout.String()}, {"connect-timeout", defaultConnectTimeout.String()},
 }
 
-// drainDefault lets requests take as long as they may, and an endpoint return for as long as it may: only what no other deadline ends is for
-// the drain deadline to end.
+// drainDefault lets requests take as long as they may, and an endpoint return for as long as it may: only what no other
+// deadline ends is for the drain deadline to end.
 func (p *Plan) drainDefault() suggestion {
 	longest := defaultRequestTimeout
 	if p.Config.Has("request-timeout") {
 		longest = p.Config.Duration("request-timeout")
 	}
 	longest = max(longest, p.Config.Duration("endpoint-timeout"))
-	return suggestion{"drain-timeout", max(longest, longest+drainSlack).String()} // the first where the sum is too large for a duration
+	// the first where the sum is too large for a duration
+	return suggestion{"drain-timeout", max(longest, longest+drainSlack).String()}
 }
 
 // SimulatorOrigin is that of settings by which the simulator is used.

@@ -103,7 +103,8 @@ var classes = []class{
 // diskFaults are the environment's, whatever was being done.
 var diskFaults = []class{
 	{ExitEnvironment, "limits", "Raise the limit of a file's size (RLIMIT_FSIZE): ulimit -f unlimited", is(syscall.EFBIG)},
-	{ExitEnvironment, "limits", "Give the process more memory, or raise its limits: ulimit -v (RLIMIT_AS), the container's memory", is(syscall.ENOMEM)},
+	{ExitEnvironment, "limits", "Give the process more memory, or raise its limits: ulimit -v (RLIMIT_AS), the " +
+		"container's memory", is(syscall.ENOMEM)},
 	{ExitEnvironment, "disk_full", "Free some space on that disk, or write to another one", is(syscall.ENOSPC)},
 	{ExitEnvironment, "disk_full", "Free some space in your quota, or write to another disk", is(syscall.EDQUOT)},
 	{ExitEnvironment, "permission", "That disk is mounted read-only: write to another one", is(syscall.EROFS)},
@@ -125,7 +126,8 @@ type Interrupt struct{ Signal syscall.Signal }
 
 // signalNames are the words that people know signals by.
 var signalNames = map[syscall.Signal]string{
-	syscall.SIGHUP: "SIGHUP (the terminal is gone)", syscall.SIGINT: "SIGINT (Ctrl-C)", syscall.SIGQUIT: "SIGQUIT", syscall.SIGTERM: "SIGTERM",
+	syscall.SIGHUP: "SIGHUP (the terminal is gone)", syscall.SIGINT: "SIGINT (Ctrl-C)", syscall.SIGQUIT: "SIGQUIT",
+	syscall.SIGTERM: "SIGTERM",
 }
 
 // Error names the signal.

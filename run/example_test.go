@@ -32,7 +32,8 @@ func (parrot) Encode(dst []byte, s *datasets.Sample, _ *backends.Config) ([]byte
 
 func (parrot) Open(c *backends.Config) (backends.Backend, error) { return parrot{c}, nil }
 
-func (parrot) Probe(_ context.Context, e backends.Endpoint, c *backends.Config, _ *datasets.Sample, _ bool) (*backends.Probe, error) {
+func (parrot) Probe(_ context.Context, e backends.Endpoint, c *backends.Config, _ *datasets.Sample,
+	_ bool) (*backends.Probe, error) {
 	return &backends.Probe{URL: e.URL, Models: []string{c.ServedModel}}, nil
 }
 
@@ -46,7 +47,8 @@ func (p parrot) Serve(ctx context.Context, src loadgen.Source, sink backends.Sin
 			return nil
 		}
 		for _, q := range queries[:n] {
-			o := &backends.Outcome{UsageTokens: -1, InputTokens: -1, TokenSource: backends.TokensFromIDs, SentNS: time.Now().UnixNano()}
+			o := &backends.Outcome{UsageTokens: -1, InputTokens: -1, TokenSource: backends.TokensFromIDs,
+				SentNS: time.Now().UnixNano()}
 			if ctx.Err() != nil {
 				o.Reason = backends.FailCancelled
 			} else {
@@ -60,14 +62,16 @@ func (p parrot) Serve(ctx context.Context, src loadgen.Source, sink backends.Sin
 	}
 }
 
-// One test from Go code, with a data set made in memory and a backend found by name. A process can do one: LoadGen keeps state.
+// One test from Go code, with a data set made in memory and a backend found by name. A process can do one: LoadGen
+// keeps state.
 func Example() {
 	folder, err := os.MkdirTemp("", "example")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(folder)
-	set, err := datasets.New([]datasets.Sample{{InputIDs: []int32{1, 2, 3}}, {InputIDs: []int32{1, 4}}}, datasets.Options{Schema: "mine"})
+	set, err := datasets.New([]datasets.Sample{{InputIDs: []int32{1, 2, 3}}, {InputIDs: []int32{1, 4}}},
+		datasets.Options{Schema: "mine"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,8 +18,8 @@ func choiceOf(index int) string {
 	return fmt.Sprintf(`{"index":%d,"text":" t","token_ids":[10,11,12,13],"finish_reason":"length"}`, index)
 }
 
-// serveBatches answers batches with what change makes of the good choices; its usage counts perPrompt tokens for each prompt, of which
-// each has three, and the tokens of the choices that are sent.
+// serveBatches answers batches with what change makes of the good choices; its usage counts perPrompt tokens for each
+// prompt, of which each has three, and the tokens of the choices that are sent.
 func serveBatches(t *testing.T, perPrompt int, change func(choices []string) []string) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,8 @@ func serveBatches(t *testing.T, perPrompt int, change func(choices []string) []s
 	return server.URL
 }
 
-// A batch that lacks a choice, or has one too many or twice, is believed in nothing; one whose choices come in another order is as good as any.
+// A batch that lacks a choice, or has one too many or twice, is believed in nothing; one whose choices come in another
+// order is as good as any.
 func TestFaultsOfBatches(t *testing.T) {
 	program(t)
 	for _, c := range []struct {
@@ -64,7 +65,8 @@ func TestFaultsOfBatches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := faultRun(t, "offline", []string{serveBatches(t, 3, c.change)}, "--offline-strategy", "batch", "--batch-size", "8")
+			r := faultRun(t, "offline", []string{serveBatches(t, 3, c.change)}, "--offline-strategy", "batch", "--batch-size",
+				"8")
 			log := requestsOf(t, r)
 			r.holdsTogether(t, log)
 			if !c.bad {

@@ -20,8 +20,9 @@ func stepClock(by time.Duration) error {
 	return unix.ClockSettime(unix.CLOCK_REALTIME, &then)
 }
 
-// The wall clock steps in the middle of a run, and back again before its end: LoadGen measured with it, so the run is INVALID. It moves
-// the machine's own clock, of which every other run would make the same, so it is asked for by name and runs alone.
+// The wall clock steps in the middle of a run, and back again before its end: LoadGen measured with it, so the run is
+// INVALID. It moves the machine's own clock, of which every other run would make the same, so it is asked for by name
+// and runs alone.
 func TestFaultClockStep(t *testing.T) {
 	if os.Getenv("TEST_CLOCK_STEPS") == "" {
 		t.Skip("moves the machine's clock by 20 ms and back: set TEST_CLOCK_STEPS=1")
@@ -45,8 +46,10 @@ func TestFaultClockStep(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 		moved <- errors.Join(forth, stepClock(-20*time.Millisecond))
 	}()
-	r := start(t, "--served-model", "m", "--dataset", faultSet(t, "", 16), "--endpoint", s.url, "--min-queries", "60", "--min-duration", "0",
-		"--max-tokens", "4", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "30", "--backend", "vllm")
+	r := start(t, "--served-model", "m", "--dataset", faultSet(t, "", 16), "--endpoint", s.url, "--min-queries", "60",
+		"--min-duration", "0",
+		"--max-tokens", "4", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "30",
+		"--backend", "vllm")
 	require.NoError(t, <-moved)
 	require.Equal(t, Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// link is a line between two network namespaces of the test's own that loses packets and delays them. Each end is a TUN device, so
-// everything above IP is the kernel's own: retransmissions, windows, resets.
+// link is a line between two network namespaces of the test's own that loses packets and delays them. Each end is a TUN
+// device, so everything above IP is the kernel's own: retransmissions, windows, resets.
 type link struct {
 	near, far *os.File // the devices, in namespaces of their own
 	names     [2]string
@@ -53,7 +53,8 @@ func openLink(t *testing.T, loss float64, delay time.Duration) *link {
 		}
 		t.Cleanup(func() { _ = tun.Close() })
 		for _, args := range [][]string{
-			{"link", "set", "lo", "up"}, {"address", "add", address + "/24", "dev", "tun0"}, {"link", "set", "tun0", "mtu", "1500", "up"},
+			{"link", "set", "lo", "up"}, {"address", "add", address + "/24", "dev", "tun0"},
+			{"link", "set", "tun0", "mtu", "1500", "up"},
 		} {
 			out, err := exec.Command("ip", append([]string{"-n", l.names[i]}, args...)...).CombinedOutput()
 			require.NoError(t, err, "%v: %s", args, out)
@@ -153,14 +154,15 @@ func (l *link) carry(from, to *os.File, seed uint64) {
 	writer.Wait()
 }
 
-// Over a line that loses a packet in a hundred and takes 50 ms each way every sample is answered, and the figures show the line: no
-// median of first tokens is below a round trip, and no token counts twice.
+// Over a line that loses a packet in a hundred and takes 50 ms each way every sample is answered, and the figures show
+// the line: no median of first tokens is below a round trip, and no token counts twice.
 func TestFaultLossyLink(t *testing.T) {
 	bin := program(t)
 	l := openLink(t, 0.01, 50*time.Millisecond)
 	far := strings.Fields("ip netns exec " + l.names[1])
 	ready := t.TempDir() + "/ready"
-	server := exec.Command(far[0], append(far[1:], bin, "--quiet", "sim", "--listen", farAddress+":0", "--ready-file", ready, "--ttft", "5ms", "--tpot", "1ms",
+	server := exec.Command(far[0], append(far[1:], bin, "--quiet", "sim", "--listen", farAddress+":0", "--ready-file",
+		ready, "--ttft", "5ms", "--tpot", "1ms",
 		"--answers", "random", "--output-tokens", "64", "--model", "m")...)
 	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, server.Start())
@@ -174,9 +176,12 @@ func TestFaultLossyLink(t *testing.T) {
 		url = strings.TrimSpace(string(text))
 		return err == nil && url != ""
 	}, 30*time.Second, 10*time.Millisecond)
-	r := startIn(t, []string{"ip", "netns", "exec", l.names[0]}, "--served-model", "m", "--dataset", faultSet(t, "", 64), "--endpoint", url, "--min-queries", "600", "--min-duration", "0",
-		"--max-tokens", "64", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "100", "--backend", "vllm")
-	t.Logf("TTFT mean %.0f ms p99 %.0f ms, %d repeated", 1e3*r.LatencyS.TTFT.Mean, 1e3*r.LatencyS.TTFT.P99, r.Samples.Retried)
+	r := startIn(t, []string{"ip", "netns", "exec", l.names[0]}, "--served-model", "m", "--dataset", faultSet(t, "", 64),
+		"--endpoint", url, "--min-queries", "600", "--min-duration", "0",
+		"--max-tokens", "64", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "100",
+		"--backend", "vllm")
+	t.Logf("TTFT mean %.0f ms p99 %.0f ms, %d repeated", 1e3*r.LatencyS.TTFT.Mean, 1e3*r.LatencyS.TTFT.P99,
+		r.Samples.Retried)
 	r.isValid(t) // no limits: the line is slow, and nothing is wrong with the answers
 	require.Equal(t, r.Samples.Issued, r.Samples.Completed)
 	require.EqualValues(t, 64*r.Samples.Issued, r.Tokens.Output)

@@ -25,8 +25,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
 // fleet is several servers that count what they are asked.
@@ -49,7 +49,8 @@ func secondDies(server int, x *call) {
 	x.good()
 }
 
-// failedBy wants the run to be INVALID with exit 1 for failed samples, all of them for one of these reasons, and each written down.
+// failedBy wants the run to be INVALID with exit 1 for failed samples, all of them for one of these reasons, and each
+// written down.
 func (r *ran) failedBy(t *testing.T, reasons ...string) {
 	t.Helper()
 	require.Equal(t, Invalid, r.Verdict)
@@ -76,7 +77,8 @@ func TestFaultAnsweredTwice(t *testing.T) {
 	t.Parallel()
 	server := serveFaults(t, func(x *call) {
 		body := x.whole()
-		answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body),
+			body)
 		x.raw(answer + answer)
 	})
 	r := faultRun(t, "offline", []string{server.url})
@@ -88,7 +90,8 @@ func TestFaultAnsweredTwice(t *testing.T) {
 	require.Zero(t, r.Samples.Failed, "they were all answered")
 }
 
-// A server that takes no further connection after its first answer: three queries in a row are refused, and the others find no endpoint.
+// A server that takes no further connection after its first answer: three queries in a row are refused, and the others
+// find no endpoint.
 func TestFaultRefused(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -116,8 +119,8 @@ func TestFaultRefused(t *testing.T) {
 	require.EqualValues(t, 1, r.Endpoints[0].Excluded)
 }
 
-// A server that is busy for a second: the repeats come when Retry-After allows it and not before, when they would be refused for good,
-// and the run is VALID.
+// A server that is busy for a second: the repeats come when Retry-After allows it and not before, when they would be
+// refused for good, and the run is VALID.
 func TestFaultRetryAfterIsKept(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -153,7 +156,8 @@ func TestFaultRetryAfterIsKept(t *testing.T) {
 	require.Equal(t, refused, r.Endpoints[0].Retried)
 }
 
-// One of four servers dies at the first sample that strikes: what it had fails, nothing is lost or doubled, the others go on.
+// One of four servers dies at the first sample that strikes: what it had fails, nothing is lost or doubled, the others
+// go on.
 func TestFaultOneEndpointOfFourDies(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -189,7 +193,8 @@ func TestFaultAllEndpointsDie(t *testing.T) {
 	urls := fleet(t, 2, func(_ int, x *call) { x.hangUp = true; x.server.close() })
 	r := faultRun(t, "", urls, "--request-timeout", "20s", "--endpoint-timeout", "1s")
 	r.holdsTogether(t, requestsOf(t, r))
-	r.failedBy(t, "connect", "no_endpoint", "reset") // on a busy machine every sample may be in flight before the first server is gone: then all are reset
+	// on a busy machine every sample may be in flight before the first server is gone: then all are reset
+	r.failedBy(t, "connect", "no_endpoint", "reset")
 }
 
 // away makes a server that goes at the first sample that strikes and listens again after a while, on the same port.
@@ -226,14 +231,17 @@ func away(t *testing.T, gap time.Duration) (url string) {
 	return url
 }
 
-// A server that restarts within the run: what came meanwhile fails, what comes after it has returned is answered, and the run is INVALID.
+// A server that restarts within the run: what came meanwhile fails, what comes after it has returned is answered, and
+// the run is INVALID.
 func TestFaultServerReturns(t *testing.T) {
 	program(t)
 	for _, gap := range []time.Duration{time.Second, 5 * time.Second} {
 		t.Run(gap.String(), func(t *testing.T) {
 			t.Parallel()
-			r := start(t, "--served-model", "m", "--dataset", faultSet(t, "", 16), "--endpoint", away(t, gap), "--min-queries", "150", "--min-duration", "0",
-				"--max-tokens", "4", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "15", "--backend", "vllm")
+			r := start(t, "--served-model", "m", "--dataset", faultSet(t, "", 16), "--endpoint", away(t, gap), "--min-queries",
+				"150", "--min-duration", "0",
+				"--max-tokens", "4", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "15",
+				"--backend", "vllm")
 			r.failedBy(t, "reset", "connect")
 			require.Equal(t, r.Samples.Issued, r.Samples.Completed)
 			log := requestsOf(t, r)
@@ -262,12 +270,15 @@ func certificate(t *testing.T) (tls.Certificate, []byte) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	x := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
 	require.NoError(t, err)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 // A server that comes back with a certificate that nobody trusts, as after a wrong roll-out.
@@ -300,7 +311,8 @@ func TestFaultTLS(t *testing.T) {
 	require.Positive(t, r.Samples.FailedByReason["tls"], r.Samples.FailedByReason)
 }
 
-// In accuracy mode LoadGen writes what it was given: nothing of a struck sample, whatever of it had come, and every token of the others.
+// In accuracy mode LoadGen writes what it was given: nothing of a struck sample, whatever of it had come, and every
+// token of the others.
 func TestFaultsLeaveNothingInTheAccuracyLog(t *testing.T) {
 	program(t)
 	for _, name := range []string{"half-closed in the middle", "error event in the middle", "an id out of range"} {
@@ -310,23 +322,25 @@ func TestFaultsLeaveNothingInTheAccuracyLog(t *testing.T) {
 			r := faultRun(t, row.kind, []string{serveFaults(t, row.reply).url}, append(row.args, "--mode", "accuracy")...)
 			require.Equal(t, ExitInvalid, r.Exit)
 			seen := map[int64]bool{}
-			_, err := mllog.ReadAccuracyFile(filepath.Join(r.Folder, LogFolder, "mlperf_log_accuracy.json"), func(e *mllog.AccuracyEntry) error {
-				require.False(t, seen[e.QSLIdx], "a sample stands twice in the log")
-				seen[e.QSLIdx] = true
-				if (100+e.QSLIdx)%faultEvery == 0 {
-					require.Empty(t, e.Data, "a struck sample")
-				} else {
-					require.Len(t, e.Data, 4*goodTokens)
-				}
-				return nil
-			})
+			_, err := mllog.ReadAccuracyFile(filepath.Join(r.Folder, LogFolder, "mlperf_log_accuracy.json"),
+				func(e *mllog.AccuracyEntry) error {
+					require.False(t, seen[e.QSLIdx], "a sample stands twice in the log")
+					seen[e.QSLIdx] = true
+					if (100+e.QSLIdx)%faultEvery == 0 {
+						require.Empty(t, e.Data, "a struck sample")
+					} else {
+						require.Len(t, e.Data, 4*goodTokens)
+					}
+					return nil
+				})
 			require.NoError(t, err)
 			require.Len(t, seen, 16)
 		})
 	}
 }
 
-// A server that answers shorter prompts than it was sent says so in its usage: every answer is good, and the run is not.
+// A server that answers shorter prompts than it was sent says so in its usage: every answer is good, and the run is
+// not.
 func TestServerThatCutsPrompts(t *testing.T) {
 	program(t)
 	server := serveFaults(t, func(x *call) {

@@ -21,15 +21,17 @@ type faultRow struct {
 	reply func(*call)
 	want  backends.Reason // OK: the client must bear it
 	args  []string        // beside those of the kind of run
-	kind  string          // "": Server with streams; offline; chat; native (SGLang's route); llama (a row with a vocabulary)
-	cause string          // code of the verdict where it is not failed_samples
+	// "": Server with streams; offline; chat; native (SGLang's route); llama (a row with a vocabulary)
+	kind  string
+	cause string // code of the verdict where it is not failed_samples
 }
 
 // With the prompt repeated on purpose, a failed attempt is struck again, so what stands here is the end of its sample.
 var faultRows = []faultRow{
 	{name: "nothing wrong", reply: (*call).good},
 	{name: "reset before the first byte", reply: (*call).reset, want: backends.FailReset},
-	{name: "reset before the first byte, repeated as often as allowed", reply: (*call).reset, want: backends.FailReset, args: []string{"--retries", "2"}},
+	{name: "reset before the first byte, repeated as often as allowed", reply: (*call).reset, want: backends.FailReset,
+		args: []string{"--retries", "2"}},
 	{name: "reset after the first byte", reply: func(x *call) {
 		x.raw(streamHead, data(token(10, "null")))
 		time.Sleep(50 * time.Millisecond) // a RST overtakes what was not read
@@ -37,10 +39,15 @@ var faultRows = []faultRow{
 	}, want: backends.FailReset},
 	{name: "closed before the first byte", reply: func(x *call) { x.hangUp = true }, want: backends.FailReset},
 	{name: "half-closed before the first byte", reply: (*call).halfClose, want: backends.FailReset},
-	{name: "half-closed in the middle", reply: func(x *call) { x.raw(streamHead, data(token(10, "null"))); x.halfClose() }, want: backends.FailTruncated},
-	{name: "slow header", reply: func(x *call) { x.drip(streamHead, 100*time.Millisecond); x.hangUp = true }, want: backends.FailFirstToken,
+	{name: "half-closed in the middle", reply: func(x *call) { x.raw(streamHead, data(token(10, "null"))); x.halfClose() },
+		want: backends.FailTruncated},
+	{name: "slow header", reply: func(x *call) { x.drip(streamHead, 100*time.Millisecond); x.hangUp = true },
+		want: backends.FailFirstToken,
 		args: []string{"--first-token-timeout", "1s"}},
-	{name: "byte by byte, in time", reply: func(x *call) { x.drip(streamHead+strings.Join(x.events(), "")+x.trailer(), 50*time.Microsecond) }},
+	{name: "byte by byte, in time", reply: func(x *call) {
+		x.drip(streamHead+strings.Join(x.events(), "")+x.trailer(),
+			50*time.Microsecond)
+	}},
 	{name: "slow body", reply: func(x *call) {
 		x.raw(streamHead, data(token(10, "null")))
 		x.drip(strings.Join(x.events(), ""), 100*time.Millisecond)
@@ -54,8 +61,10 @@ var faultRows = []faultRow{
 		}
 		x.hangUp = true
 	}, want: backends.FailRequestTimeout, args: []string{"--request-timeout", "2s"}},
-	{name: "no header at all", reply: (*call).silent, want: backends.FailFirstToken, args: []string{"--first-token-timeout", "1s"}},
-	{name: "silence after the header", reply: func(x *call) { x.raw(streamHead); x.silent() }, want: backends.FailFirstToken, args: []string{"--first-token-timeout", "1s"}},
+	{name: "no header at all", reply: (*call).silent, want: backends.FailFirstToken,
+		args: []string{"--first-token-timeout", "1s"}},
+	{name: "silence after the header", reply: func(x *call) { x.raw(streamHead); x.silent() },
+		want: backends.FailFirstToken, args: []string{"--first-token-timeout", "1s"}},
 	{name: "comments, which are no tokens, for ever", reply: func(x *call) {
 		x.raw(streamHead)
 		for range 60 {
@@ -64,20 +73,29 @@ var faultRows = []faultRow{
 		}
 		x.hangUp = true
 	}, want: backends.FailFirstToken, args: []string{"--first-token-timeout", "1s"}},
-	{name: "silence in the middle", reply: func(x *call) { x.raw(streamHead, data(token(10, "null"))); x.silent() }, want: backends.FailBetweenTokens, args: []string{"--token-timeout", "1s"}},
-	{name: "truncated chunk", reply: func(x *call) { x.raw(streamHead, "50\r\ndata: {\"choi"); x.hangUp = true }, want: backends.FailTruncated},
-	{name: "chunk size that is no number", reply: func(x *call) { x.raw(streamHead, "zz\r\n"); x.hangUp = true }, want: backends.FailBadChunk},
-	{name: "chunk size too small", reply: func(x *call) { x.raw(streamHead, "5\r\n"+strings.Repeat("data: x", 9)); x.hangUp = true }, want: backends.FailBadChunk},
+	{name: "silence in the middle", reply: func(x *call) { x.raw(streamHead, data(token(10, "null"))); x.silent() },
+		want: backends.FailBetweenTokens, args: []string{"--token-timeout", "1s"}},
+	{name: "truncated chunk", reply: func(x *call) { x.raw(streamHead, "50\r\ndata: {\"choi"); x.hangUp = true },
+		want: backends.FailTruncated},
+	{name: "chunk size that is no number", reply: func(x *call) { x.raw(streamHead, "zz\r\n"); x.hangUp = true },
+		want: backends.FailBadChunk},
+	{name: "chunk size too small", reply: func(x *call) {
+		x.raw(streamHead, "5\r\n"+strings.Repeat("data: x", 9))
+		x.hangUp = true
+	}, want: backends.FailBadChunk},
 	{name: "Content-Length too short", reply: func(x *call) {
 		body := x.whole()
-		x.raw(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)-20, body))
+		x.raw(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)-20,
+			body))
 	}, want: backends.FailBadJSON, kind: "offline"},
 	{name: "Content-Length too long", reply: func(x *call) {
 		body := x.whole()
-		x.raw(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)+20, body))
+		x.raw(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)+20,
+			body))
 		x.hangUp = true
 	}, want: backends.FailTruncated, kind: "offline"},
-	{name: "bytes after the end", reply: func(x *call) { x.good(); x.raw("what is this?"); x.hangUp = true }, cause: "unasked_answers"},
+	{name: "bytes after the end", reply: func(x *call) { x.good(); x.raw("what is this?"); x.hangUp = true },
+		cause: "unasked_answers"},
 	{name: "gzip although not asked for", reply: func(x *call) {
 		x.status("200 OK", "application/json", "\x1f\x8b\x08\x00\x00", "Content-Encoding: gzip")
 	}, want: backends.FailBadJSON},
@@ -86,15 +104,20 @@ var faultRows = []faultRow{
 	{name: "HTTP 404", reply: refuse("404 Not Found"), want: "http_404"},
 	{name: "HTTP 408", reply: refuse("408 Request Timeout"), want: "http_408"},
 	{name: "HTTP 429 with Retry-After", reply: refuse("429 Too Many Requests", "Retry-After: 1"), want: "http_429"},
-	{name: "HTTP 429 with Retry-After, repeated", reply: refuse("429 Too Many Requests", "Retry-After: 1"), want: "http_429", args: []string{"--retries", "1"}},
+	{name: "HTTP 429 with Retry-After, repeated", reply: refuse("429 Too Many Requests", "Retry-After: 1"),
+		want: "http_429", args: []string{"--retries", "1"}},
 	{name: "HTTP 500", reply: refuse("500 Internal Server Error"), want: "http_500"},
 	{name: "HTTP 502", reply: refuse("502 Bad Gateway"), want: "http_502"},
 	{name: "HTTP 503", reply: refuse("503 Service Unavailable"), want: "http_503"},
 	{name: "HTTP 504", reply: refuse("504 Gateway Timeout"), want: "http_504"},
-	{name: "HTML", reply: func(x *call) { x.status("200 OK", "text/html", "<html><body>Sign in</body></html>") }, want: backends.FailBadJSON},
-	{name: "redirect", reply: func(x *call) { x.status("302 Found", "text/plain", "moved", "Location: /elsewhere") }, want: "http_302"},
-	{name: "empty body", reply: func(x *call) { x.status("200 OK", "application/json", "") }, want: backends.FailEmpty, cause: "empty_outputs"},
-	{name: "empty stream", reply: func(x *call) { x.raw(streamHead, lastChunk) }, want: backends.FailEmpty, cause: "empty_outputs"},
+	{name: "HTML", reply: func(x *call) { x.status("200 OK", "text/html", "<html><body>Sign in</body></html>") },
+		want: backends.FailBadJSON},
+	{name: "redirect", reply: func(x *call) { x.status("302 Found", "text/plain", "moved", "Location: /elsewhere") },
+		want: "http_302"},
+	{name: "empty body", reply: func(x *call) { x.status("200 OK", "application/json", "") }, want: backends.FailEmpty,
+		cause: "empty_outputs"},
+	{name: "empty stream", reply: func(x *call) { x.raw(streamHead, lastChunk) }, want: backends.FailEmpty,
+		cause: "empty_outputs"},
 	{name: "only a role", reply: func(x *call) {
 		x.raw(streamHead, data(`{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`), data("[DONE]"), lastChunk)
 	}, want: backends.FailTruncated, kind: "chat"},
@@ -102,15 +125,22 @@ var faultRows = []faultRow{
 		x.raw(streamHead, data(`{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`),
 			data(`{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":0,"total_tokens":3}}`), data("[DONE]"), lastChunk)
 	}, want: backends.FailEmpty, kind: "chat", cause: "empty_outputs"},
-	{name: "only usage", reply: func(x *call) { x.raw(streamHead, data(usageOf(3, 4)), data("[DONE]"), lastChunk) }, want: backends.FailTruncated},
+	{name: "only usage", reply: func(x *call) { x.raw(streamHead, data(usageOf(3, 4)), data("[DONE]"), lastChunk) },
+		want: backends.FailTruncated},
 	{name: "error event in the middle", reply: func(x *call) {
 		x.raw(streamHead, data(token(10, "null")), data(`{"error":{"message":"EngineCore died","type":"InternalServerError","code":500}}`), data("[DONE]"), lastChunk)
 	}, want: backends.FailServerErrorEvent},
 	{name: "finish_reason abort", reply: func(x *call) {
 		x.raw(streamHead, data(token(10, "null")), data(token(11, "abort")), data("[DONE]"), lastChunk)
 	}, want: backends.FailAborted},
-	{name: "no finish_reason", reply: func(x *call) { x.raw(streamHead, data(token(10, "null")), data("[DONE]"), lastChunk) }, want: backends.FailTruncated},
-	{name: "no [DONE]", reply: func(x *call) { x.raw(streamHead, strings.Join(x.events(), ""), data(usageOf(3, 4)), lastChunk) }},
+	{name: "no finish_reason", reply: func(x *call) {
+		x.raw(streamHead, data(token(10, "null")), data("[DONE]"),
+			lastChunk)
+	}, want: backends.FailTruncated},
+	{name: "no [DONE]", reply: func(x *call) {
+		x.raw(streamHead, strings.Join(x.events(), ""), data(usageOf(3, 4)),
+			lastChunk)
+	}},
 	{name: "two [DONE]", reply: func(x *call) {
 		x.raw(streamHead, strings.Join(x.events(), ""), data(usageOf(3, 4)), data("[DONE]"), data("[DONE]"), lastChunk)
 	}},
@@ -121,7 +151,8 @@ var faultRows = []faultRow{
 		x.raw(streamHead, strings.ReplaceAll(strings.Join(x.events(), ""), " t1", " \xff\xc3"), x.trailer())
 	}},
 	{name: "a line of 10 MB", reply: func(x *call) {
-		x.raw(streamHead, data(strings.Replace(token(10, "null"), " t10", strings.Repeat("x", 10<<20), 1)), strings.Join(x.events()[1:], ""), x.trailer())
+		x.raw(streamHead, data(strings.Replace(token(10, "null"), " t10", strings.Repeat("x", 10<<20), 1)),
+			strings.Join(x.events()[1:], ""), x.trailer())
 	}},
 	{name: "cumulative where increments were expected", reply: func(x *call) {
 		var s strings.Builder
@@ -134,17 +165,22 @@ var faultRows = []faultRow{
 		}
 		x.raw(streamHead, s.String(), data(usageOf(3, 4)), data("[DONE]"), lastChunk)
 	}, want: backends.FailTokenCount, cause: "token_mismatch"},
-	{name: "a list of ids that shrinks, and is whole at the end", reply: func(x *call) { // tokens that were taken back have been timed
-		x.raw(streamHead, native("10,11", 2, "null"), native("10", 1, "null"), native("10,11,12,13", 4, nativeLength), data("[DONE]"), lastChunk)
+	// tokens that were taken back have been timed
+	{name: "a list of ids that shrinks, and is whole at the end", reply: func(x *call) {
+		x.raw(streamHead, native("10,11", 2, "null"), native("10", 1, "null"), native("10,11,12,13", 4, nativeLength),
+			data("[DONE]"), lastChunk)
 	}, want: backends.FailBadEvent, kind: "native"},
 	{name: "increments behind cumulative events", reply: func(x *call) {
-		x.raw(streamHead, native("10", 1, "null"), native("10,11", 2, "null"), native("12,13", 4, nativeLength), data("[DONE]"), lastChunk)
+		x.raw(streamHead, native("10", 1, "null"), native("10,11", 2, "null"), native("12,13", 4, nativeLength),
+			data("[DONE]"), lastChunk)
 	}, want: backends.FailBadEvent, kind: "native"},
 	{name: "an error event by its type", reply: func(x *call) {
-		x.raw(streamHead, data(token(10, "null")), chunk("event: error\ndata: {\"message\": \"engine died\"}\n\n"), strings.Join(x.events()[1:], ""), x.trailer())
+		x.raw(streamHead, data(token(10, "null")), chunk("event: error\ndata: {\"message\": \"engine died\"}\n\n"),
+			strings.Join(x.events()[1:], ""), x.trailer())
 	}, want: backends.FailServerErrorEvent},
 	{name: "a detail inside a stream that goes on", reply: func(x *call) {
-		x.raw(streamHead, data(token(10, "null")), data(`{"detail":"engine died"}`), strings.Join(x.events()[1:], ""), x.trailer())
+		x.raw(streamHead, data(token(10, "null")), data(`{"detail":"engine died"}`), strings.Join(x.events()[1:], ""),
+			x.trailer())
 	}, want: backends.FailServerErrorEvent},
 	{name: "increments of ids", reply: func(x *call) {
 		x.raw(streamHead, native("10,11,12", 3, "null"), native("10", 4, nativeLength), data("[DONE]"), lastChunk)
@@ -156,13 +192,15 @@ var faultRows = []faultRow{
 		x.raw(streamHead, strings.Join(x.events(), ""), data(usageOf(3, 7)), data("[DONE]"), lastChunk)
 	}, want: backends.FailTokenCount, cause: "token_mismatch"},
 	{name: "a first text that no token is of", reply: func(x *call) { // it would be the first token, before there is one
-		x.raw(streamHead, data(`{"choices":[{"index":0,"text":" ","finish_reason":null}]}`), strings.Join(x.events(), ""), x.trailer())
+		x.raw(streamHead, data(`{"choices":[{"index":0,"text":" ","finish_reason":null}]}`), strings.Join(x.events(), ""),
+			x.trailer())
 	}, want: backends.FailTokenCount, cause: "token_mismatch"},
 	{name: "cut shorter than was asked for", reply: func(x *call) {
 		x.raw(streamHead, data(token(10, "null")), data(token(11, "length")), data(usageOf(3, 2)), data("[DONE]"), lastChunk)
 	}, want: backends.FailTooShort},
 	{name: "longer than was allowed", reply: func(x *call) {
-		x.raw(streamHead, data(token(10, "null")), strings.Join(x.events(), ""), data(usageOf(3, 5)), data("[DONE]"), lastChunk)
+		x.raw(streamHead, data(token(10, "null")), strings.Join(x.events(), ""), data(usageOf(3, 5)), data("[DONE]"),
+			lastChunk)
 	}, want: backends.FailTooLarge},
 	{name: "ended by a deadline of the server", reply: func(x *call) {
 		x.raw(streamHead, data(token(10, "null")), data(token(11, "timeout")), data(usageOf(3, 2)), data("[DONE]"), lastChunk)
@@ -182,9 +220,11 @@ func refuse(line string, headers ...string) func(*call) {
 var kinds = map[string][]string{
 	"":        {"--model", "generic", "--scenario", "Server", "--target-qps", "200", "--backend", "vllm"},
 	"offline": {"--model", "generic", "--scenario", "Offline", "--backend", "vllm"},
-	"chat":    {"--model", "generic", "--scenario", "Server", "--target-qps", "200", "--backend", "openai", "--api", "chat"},
-	"native":  {"--model", "generic", "--scenario", "Server", "--target-qps", "200", "--backend", "sglang"},
-	"llama":   {"--model", "llama3.1-8b", "--scenario", "Server", "--target-qps", "200", "--backend", "vllm", "--min-tokens", "1"},
+	"chat": {"--model", "generic", "--scenario", "Server", "--target-qps", "200", "--backend", "openai", "--api",
+		"chat"},
+	"native": {"--model", "generic", "--scenario", "Server", "--target-qps", "200", "--backend", "sglang"},
+	"llama": {"--model", "llama3.1-8b", "--scenario", "Server", "--target-qps", "200", "--backend", "vllm",
+		"--min-tokens", "1"},
 
 	// Streams in Offline, where LoadGen wants no 459 queries before it says VALID.
 	"calm":        {"--model", "generic", "--scenario", "Offline", "--backend", "vllm", "--stream"},
@@ -216,16 +256,18 @@ func faultRun(t *testing.T, kind string, urls []string, args ...string) *ran {
 	return askedRun(t, kind, urls, append([]string{"--no-preflight-query"}, args...)...)
 }
 
-// askedRun is faultRun with the preflight's query, which finds out whether ids come back. Its prompt is one that is struck.
+// askedRun is faultRun with the preflight's query, which finds out whether ids come back. Its prompt is one that is
+// struck.
 func askedRun(t *testing.T, kind string, urls []string, args ...string) *ran {
 	t.Helper()
-	all := append([]string{"--served-model", "m", "--dataset", faultSet(t, kind, 16), "--endpoint", strings.Join(urls, ","), "--min-queries", "32", "--min-duration", "0",
+	all := append([]string{"--served-model", "m", "--dataset", faultSet(t, kind, 16), "--endpoint",
+		strings.Join(urls, ","), "--min-queries", "32", "--min-duration", "0",
 		"--max-tokens", strconv.Itoa(goodTokens)}, kinds[kind]...)
 	return start(t, append(all, args...)...)
 }
 
-// TestFaults strikes a quarter of the samples with each fault of the table: they, and they alone, fail with the row's code, no token of
-// theirs is counted, LoadGen gets every sample once, and the run says INVALID with exit 1.
+// TestFaults strikes a quarter of the samples with each fault of the table: they, and they alone, fail with the row's
+// code, no token of theirs is counted, LoadGen gets every sample once, and the run says INVALID with exit 1.
 func TestFaults(t *testing.T) {
 	program(t)
 	for _, row := range faultRows {
@@ -248,7 +290,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What the client must bear leaves nothing behind: the run is VALID with exit 0, each answer whole and with a first token.
+// What the client must bear leaves nothing behind: the run is VALID with exit 0, each answer whole and with a first
+// token.
 func TestFaultsThatAreBorne(t *testing.T) {
 	program(t)
 	for _, row := range faultRows {

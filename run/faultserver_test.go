@@ -16,8 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// faultServer is a server of completions that writes its bytes itself, so that a row of the fault table can send what no HTTP
-// library would. Requests whose prompt begins with a multiple of faultEvery get the row's reply, all others a good answer.
+// faultServer is a server of completions that writes its bytes itself, so that a row of the fault table can send what
+// no HTTP library would. Requests whose prompt begins with a multiple of faultEvery get the row's reply, all others a
+// good answer.
 type faultServer struct {
 	url      string
 	reply    func(*call)
@@ -156,7 +157,8 @@ func writeFacts(w io.Writer, path string) {
 }
 
 func writeAnswer(w io.Writer, status, text string) {
-	fmt.Fprintf(w, "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(text), text)
+	fmt.Fprintf(w, "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(text),
+		text)
 }
 
 func (s *faultServer) read(c net.Conn, r *http.Request) (*call, error) {
@@ -179,7 +181,8 @@ func (s *faultServer) read(c net.Conn, r *http.Request) (*call, error) {
 	if err := json.Unmarshal(text, &body); err != nil {
 		return nil, err
 	}
-	x := &call{server: s, conn: c, prompt: body.InputIDs, stream: body.Stream, usage: body.StreamOptions.IncludeUsage, path: r.URL.Path, id: r.Header.Get("X-Request-Id") + body.RID}
+	x := &call{server: s, conn: c, prompt: body.InputIDs, stream: body.Stream, usage: body.StreamOptions.IncludeUsage,
+		path: r.URL.Path, id: r.Header.Get("X-Request-Id") + body.RID}
 	if len(body.Prompt) > 0 {
 		if err := json.Unmarshal(body.Prompt, &x.prompt); err != nil {
 			return nil, err
@@ -202,7 +205,8 @@ func (x *call) raw(parts ...string) {
 	_, _ = io.WriteString(x.conn, strings.Join(parts, ""))
 }
 
-const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
+const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: " +
+	"chunked\r\n\r\n"
 
 // chunk frames a part of a body.
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
@@ -265,7 +269,8 @@ func (x *call) status(line, contentType, body string, headers ...string) {
 	for _, h := range headers {
 		head += h + "\r\n"
 	}
-	x.raw(fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n%s", line, contentType, len(body), head, body))
+	x.raw(fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n%s", line, contentType, len(body),
+		head, body))
 }
 
 func (x *call) good() {
@@ -292,7 +297,8 @@ func (x *call) goodNative() {
 		x.status("200 OK", "application/json", fmt.Sprintf(`{"text":" t","output_ids":[10,11,12,13],"meta_info":{"id":"1","finish_reason":%s,"prompt_tokens":3,"completion_tokens":4}}`, nativeLength))
 		return
 	}
-	x.raw(streamHead, native("10", 1, "null"), native("10,11", 2, "null"), native("10,11,12", 3, "null"), native("10,11,12,13", 4, nativeLength), data("[DONE]"), lastChunk)
+	x.raw(streamHead, native("10", 1, "null"), native("10,11", 2, "null"), native("10,11,12", 3, "null"),
+		native("10,11,12,13", 4, nativeLength), data("[DONE]"), lastChunk)
 }
 
 // drip writes bytes one by one.

@@ -33,14 +33,16 @@ const (
 )
 
 // ours are the entries of a folder by which a run is recognised.
-var ours = []string{RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName, DatasetName, AuditName, AccuracyTextName, AccuracyName, reserveName}
+var ours = []string{RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName,
+	DatasetName, AuditName, AccuracyTextName, AccuracyName, reserveName}
 
-// CheckFolder refuses a folder that can not be read, one that a run is writing, and one that holds an earlier run, unless force says
-// that it will be replaced.
+// CheckFolder refuses a folder that can not be read, one that a run is writing, and one that holds an earlier run,
+// unless force says that it will be replaced.
 func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return environment("output_dir", fmt.Errorf("the output folder can not be read: %w", err), "Choose another --output-dir")
+		return environment("output_dir", fmt.Errorf("the output folder can not be read: %w", err),
+			"Choose another --output-dir")
 	}
 	if err := idle(folder); err != nil {
 		return err
@@ -57,7 +59,8 @@ func CheckFolder(folder string, force bool) error {
 }
 
 func used(folder, name string) error {
-	return usage("output_used", fmt.Errorf("the output folder %s holds an earlier run (%s)", folder, name), "Choose another --output-dir, or give --resume or --force (with make: OUT=folder, ARGS=--force)")
+	return usage("output_used", fmt.Errorf("the output folder %s holds an earlier run (%s)", folder, name),
+		"Choose another --output-dir, or give --resume or --force (with make: OUT=folder, ARGS=--force)")
 }
 
 // claim makes the run's folder, and holds it until the lock is released.
@@ -79,7 +82,8 @@ func claim(folder string, force bool, access atomicfile.Access) (*folderLock, er
 func replace(folder string, access atomicfile.Access) error {
 	for _, name := range ours {
 		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
-			return environment("output_dir", fmt.Errorf("the earlier run can not be removed: %w", err), "Choose another --output-dir")
+			return environment("output_dir", fmt.Errorf("the earlier run can not be removed: %w", err),
+				"Choose another --output-dir")
 		}
 	}
 	return makeLogFolder(folder, access)
@@ -93,11 +97,12 @@ func notMade(err error) error {
 	if err == nil {
 		return nil
 	}
-	return environment("output_dir", fmt.Errorf("the output folder can not be made: %w", err), "Choose another --output-dir, or change its rights")
+	return environment("output_dir", fmt.Errorf("the output folder can not be made: %w", err),
+		"Choose another --output-dir, or change its rights")
 }
 
-// makeLogFolder makes the folder of LoadGen's logs in that of a run. LoadGen follows links: where others may write to the run's
-// folder, its own must be one that this user made.
+// makeLogFolder makes the folder of LoadGen's logs in that of a run. LoadGen follows links: where others may write to
+// the run's folder, its own must be one that this user made.
 func makeLogFolder(folder string, access atomicfile.Access) error {
 	logs := filepath.Join(folder, LogFolder)
 	err := os.Mkdir(logs, access.Folder())
@@ -138,7 +143,8 @@ func hideLogs(folder string, access atomicfile.Access) error {
 	return err
 }
 
-// reserveName is a file that holds some space while the test runs, so that a disk that fills up meanwhile still takes the record.
+// reserveName is a file that holds some space while the test runs, so that a disk that fills up meanwhile still takes
+// the record.
 const (
 	reserveName = ".reserve"
 	reserveSize = 1 << 20
@@ -199,7 +205,8 @@ func (f *failures) add(a backends.Attempt) {
 			return
 		}
 	}
-	line := failureLine{Seq: a.Query.Seq, Index: a.Query.Index, AtS: time.Duration(a.AtNS - f.start).Seconds(), Reason: string(a.Reason), Retried: a.Retried, Detail: a.Detail, Body: string(a.Body)}
+	line := failureLine{Seq: a.Query.Seq, Index: a.Query.Index, AtS: time.Duration(a.AtNS - f.start).Seconds(),
+		Reason: string(a.Reason), Retried: a.Retried, Detail: a.Detail, Body: string(a.Body)}
 	if a.Endpoint >= 0 && a.Endpoint < len(f.urls) {
 		line.Endpoint = f.urls[a.Endpoint]
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
-	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
@@ -70,19 +70,21 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 		return nil, err
 	}
 	if gone != nil {
-		return nil, environment("output_lost", fmt.Errorf("%s; what was measured is saved in %s, and is not valid", gone.words(), t.folder), "Leave a folder alone while a test writes it, and run again")
+		return nil, environment("output_lost", fmt.Errorf("%s; what was measured is saved in %s, and is not valid",
+			gone.words(), t.folder), "Leave a folder alone while a test writes it, and run again")
 	}
 	return r, nil
 }
 
-// readLogs reads what LoadGen has left, and the states of its files at that moment. A log that somebody else changed while the test ran, or
-// whose folder was lost, is not whole, whatever is in it.
+// readLogs reads what LoadGen has left, and the states of its files at that moment. A log that somebody else changed
+// while the test ran, or whose folder was lost, is not whole, whatever is in it.
 func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, err error) {
 	faults := t.logs.stop()
 	if gone != nil {
 		faults = []string{gone.words()} // from which the others follow
 	} else if len(faults) > 0 {
-		t.unsaved = errors.Join(t.unsaved, os.MkdirAll(t.path(LogFolder), t.plan.access().Folder()), t.logs.restore(t.plan.access(), t.path(LogFolder)))
+		t.unsaved = errors.Join(t.unsaved, os.MkdirAll(t.path(LogFolder), t.plan.access().Folder()),
+			t.logs.restore(t.plan.access(), t.path(LogFolder)))
 	}
 	states = t.logs.states()
 	logs, err = mllog.Summarize(t.path(LogFolder))
@@ -98,7 +100,8 @@ func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, 
 }
 
 // record makes run.json from ledger, logs and the process's own figures.
-func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Process, drift time.Duration, result *accuracy.Result, score *Score) *Record {
+func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Process, drift time.Duration,
+	result *accuracy.Result, score *Score) *Record {
 	p := t.plan
 	m := data.Metrics()
 	r := &Record{
@@ -106,7 +109,8 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Tool: ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
 		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel, Round: p.Round.Name,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
-		Started: t.started.UTC(), DurationS: m.DurationS, Notes: slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes, t.models.notes),
+		Started: t.started.UTC(), DurationS: m.DurationS,
+		Notes:   slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes, t.models.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
 		LatencyS:  Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
 		Answers:   t.answers(),
@@ -186,8 +190,9 @@ func (t *test) count(r *Record, data *ledger.Test) {
 	}
 	all := t.ledger.Counts()
 	r.Samples = SampleCounts{
-		Issued: c.Issued, Completed: c.Completed + c.Failed, Failed: c.Failed, Retried: all.Retried, FirstTokens: all.FirstTokens,
-		Empty: all.Empty + failed[string(backends.FailEmpty)], FailureRate: c.FailureRate(), FailedByReason: failed,
+		Issued: c.Issued, Completed: c.Completed + c.Failed, Failed: c.Failed, Retried: all.Retried,
+		FirstTokens: all.FirstTokens,
+		Empty:       all.Empty + failed[string(backends.FailEmpty)], FailureRate: c.FailureRate(), FailedByReason: failed,
 	}
 	r.misreported = all.Duplicates + all.Unknown
 	r.Tokens = TokenCounts{
@@ -255,9 +260,11 @@ func loadgenResult(logs *mllog.Result) LoadGenResult {
 	if logs == nil {
 		return LoadGenResult{Result: map[string]any{}}
 	}
-	r := LoadGenResult{Valid: logs.Valid, Complete: logs.Complete, Errors: logs.Errors, Warnings: logs.Warnings, Missing: logs.Missing, Result: map[string]any{}}
+	r := LoadGenResult{Valid: logs.Valid, Complete: logs.Complete, Errors: logs.Errors, Warnings: logs.Warnings,
+		Missing: logs.Missing, Result: map[string]any{}}
 	for key, v := range logs.Result {
-		if strings.HasPrefix(key, "result_") || strings.HasPrefix(key, "effective_") || strings.HasPrefix(key, "early_stopping") {
+		if strings.HasPrefix(key, "result_") || strings.HasPrefix(key, "effective_") ||
+			strings.HasPrefix(key, "early_stopping") {
 			r.Result[key] = jsonValue(v)
 		}
 	}
@@ -273,7 +280,8 @@ func jsonValue(v any) any {
 }
 
 func audited(logs *mllog.Result) bool {
-	return logs != nil && slices.ContainsFunc(logs.WarningTexts, func(t mllog.Text) bool { return strings.HasPrefix(t.Text, mllog.AuditTaken) })
+	return logs != nil && slices.ContainsFunc(logs.WarningTexts,
+		func(t mllog.Text) bool { return strings.HasPrefix(t.Text, mllog.AuditTaken) })
 }
 
 func medianOutput(entries []ledger.Entry) int {
@@ -293,15 +301,17 @@ func medianOutput(entries []ledger.Entry) int {
 // PinnedLoadGen is the version of third_party/loadgen.lock.
 const PinnedLoadGen = "6.0.17"
 
-// loadgenNotes warn of another LoadGen than the pinned one, and of another round than the pinned one's: a submitter may want either, but
-// then knowingly.
+// loadgenNotes warn of another LoadGen than the pinned one, and of another round than the pinned one's: a submitter may
+// want either, but then knowingly.
 func (p *Plan) loadgenNotes() []string {
 	var notes []string
 	if v := loadgen.Version(); v != PinnedLoadGen {
-		notes = append(notes, fmt.Sprintf("LoadGen %s @ %s is linked, not the pinned %s", v, loadgen.Revision(), PinnedLoadGen))
+		notes = append(notes, fmt.Sprintf("LoadGen %s @ %s is linked, not the pinned %s", v, loadgen.Revision(),
+			PinnedLoadGen))
 	}
 	if p.Round.Name != rounds.Current {
-		notes = append(notes, fmt.Sprintf("the run is for round %s: its seeds are given to LoadGen %s, whose own are those of %s", p.Round.Name, loadgen.Version(), rounds.Current))
+		notes = append(notes, fmt.Sprintf("the run is for round %s: its seeds are given to LoadGen %s, whose own are those "+
+			"of %s", p.Round.Name, loadgen.Version(), rounds.Current))
 	}
 	return notes
 }

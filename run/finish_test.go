@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
-	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
@@ -25,16 +25,19 @@ import (
 func ended(t *testing.T, settings Settings) *test {
 	t.Helper()
 	ds := &datasets.Dataset{Samples: []datasets.Sample{{InputIDs: []int32{1, 2, 3}}, {Index: 1, InputIDs: []int32{1}}}}
-	library, err := qsl.New(qsl.Options{Dataset: ds, Encode: func(dst []byte, _ *datasets.Sample) ([]byte, error) { return dst, nil }})
+	library, err := qsl.New(qsl.Options{Dataset: ds,
+		Encode: func(dst []byte, _ *datasets.Sample) ([]byte, error) { return dst, nil }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, library.Close()) })
 	e := clean(t, settings)
 	folder := t.TempDir()
 	t.Cleanup(func() { schematest.Records(t, folder) })
 	run := &test{
-		plan: e.plan, folder: folder, dataset: ds, library: library, started: time.Now(), pre: &Preflight{}, ledger: ledger.New(1, 0),
+		plan: e.plan, folder: folder, dataset: ds, library: library, started: time.Now(), pre: &Preflight{},
+		ledger:   ledger.New(1, 0),
 		config:   &backends.Config{Endpoints: []backends.Endpoint{{URL: "http://a"}, {URL: "http://b"}}, ServedModel: "m"},
-		failures: &failures{path: filepath.Join(folder, FailuresName)}, backends: []backends.Backend{connected{}, connected{}},
+		failures: &failures{path: filepath.Join(folder, FailuresName)},
+		backends: []backends.Backend{connected{}, connected{}},
 	}
 	run.sampler, err = hostinfo.StartSampler(time.Hour)
 	require.NoError(t, err)
@@ -78,7 +81,8 @@ func TestWhatCouldNotBeWrittenIsTold(t *testing.T) {
 			r.failures.add(backends.Attempt{Reason: "reset"})
 			return nil
 		}, FailuresName},
-		"the request log": {func(r *test) error { return os.MkdirAll(filepath.Join(r.folder, RequestsName, "x"), 0o755) }, RequestsName},
+		"the request log": {func(r *test) error { return os.MkdirAll(filepath.Join(r.folder, RequestsName, "x"), 0o755) },
+			RequestsName},
 		"what judges programs": {func(r *test) error {
 			r.scorer = &scorer{notScored: "no tokenizer", judges: Judges{Close: func() error { return full }}}
 			return nil
@@ -118,7 +122,8 @@ func TestCountsOfTheRecord(t *testing.T) {
 	run := ended(t, Settings{"scenario": "Offline"})
 	ids, usage := string(backends.TokensFromIDs), string(backends.TokensFromUsage)
 	run.complete(0, 0, ledger.Completion{OutputTokens: 5, InputTokens: 3, Source: ids, Endpoint: 0, Events: 4, Merged: 1})
-	run.complete(1, 0, ledger.Completion{OutputTokens: 5, InputTokens: 4, Source: usage, Endpoint: 1, Retries: 2}) // another prompt than was sent
+	// another prompt than was sent
+	run.complete(1, 0, ledger.Completion{OutputTokens: 5, InputTokens: 4, Source: usage, Endpoint: 1, Retries: 2})
 	run.complete(2, 1, ledger.Completion{OutputTokens: 1, InputTokens: 1, Source: ids, Endpoint: 1})
 	run.complete(3, 1, ledger.Completion{OutputTokens: 0, Source: ids})
 	run.complete(4, 1, ledger.Completion{Reason: "empty"})
@@ -185,12 +190,14 @@ func TestPartsOfTheRecord(t *testing.T) {
 	entry := func(tokens int32, done int64, reason ledger.Code) ledger.Entry {
 		return ledger.Entry{OutputTokens: tokens, DoneNS: done, Reason: reason}
 	}
-	require.Equal(t, 3, medianOutput([]ledger.Entry{entry(9, 1, 0), entry(3, 1, 0), entry(1, 1, 0), entry(50, 1, 2), entry(70, 0, 0)}))
+	require.Equal(t, 3, medianOutput([]ledger.Entry{entry(9, 1, 0), entry(3, 1, 0), entry(1, 1, 0), entry(50, 1, 2),
+		entry(70, 0, 0)}))
 	require.Equal(t, 8, medianOutput([]ledger.Entry{entry(8, 1, 0), entry(2, 1, 0)}))
 	require.Zero(t, medianOutput(nil))
 
 	require.Equal(t, []any{"NaN", "+Inf", "-Inf", 1.5, "x", int64(3)}, []any{
-		jsonValue(math.NaN()), jsonValue(math.Inf(1)), jsonValue(math.Inf(-1)), jsonValue(1.5), jsonValue("x"), jsonValue(int64(3))})
+		jsonValue(math.NaN()), jsonValue(math.Inf(1)), jsonValue(math.Inf(-1)), jsonValue(1.5), jsonValue("x"),
+		jsonValue(int64(3))})
 
 	warned := func(texts ...string) *mllog.Result {
 		logs := &mllog.Result{}
@@ -203,8 +210,9 @@ func TestPartsOfTheRecord(t *testing.T) {
 	require.False(t, audited(warned("another", "no "+mllog.AuditTaken)))
 	require.False(t, audited(nil))
 
-	r := loadgenResult(&mllog.Result{Complete: true, Errors: 2, Warnings: 3, Missing: []string{"x"}, Result: map[string]any{
-		"result_a": 1, "effective_b": 2, "early_stopping_c": 3, "requested_d": 4, "result_nan": math.NaN()}})
+	r := loadgenResult(&mllog.Result{Complete: true, Errors: 2, Warnings: 3, Missing: []string{"x"},
+		Result: map[string]any{
+			"result_a": 1, "effective_b": 2, "early_stopping_c": 3, "requested_d": 4, "result_nan": math.NaN()}})
 	require.Equal(t, LoadGenResult{Complete: true, Errors: 2, Warnings: 3, Missing: []string{"x"}, Result: map[string]any{
 		"result_a": 1, "effective_b": 2, "early_stopping_c": 3, "result_nan": "NaN"}}, r)
 }

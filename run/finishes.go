@@ -38,7 +38,8 @@ func (f *finishes) notes() []string {
 	defer f.mu.Unlock()
 	var notes []string
 	for _, reason := range slices.Sorted(maps.Keys(f.counts)) {
-		notes = append(notes, fmt.Sprintf("%d answers ended with finish_reason %q, which is none of the usual ones: they count as whole", f.counts[reason], reason))
+		notes = append(notes, fmt.Sprintf("%d answers ended with finish_reason %q, which is none of the usual ones: they "+
+			"count as whole", f.counts[reason], reason))
 	}
 	if f.others > 0 {
 		notes = append(notes, fmt.Sprintf("%d answers ended with further unusual finish reasons", f.others))

@@ -17,7 +17,8 @@ func TestFinishesAreBounded(t *testing.T) {
 	}
 	notes := f.notes()
 	require.Len(t, notes, maxFinishes+1)
-	require.Equal(t, `12 answers ended with finish_reason "0", which is none of the usual ones: they count as whole`, notes[0])
+	require.Equal(t, `12 answers ended with finish_reason "0", which is none of the usual ones: they count as whole`,
+		notes[0])
 	require.Equal(t, "3 answers ended with further unusual finish reasons", notes[maxFinishes])
 }
 
@@ -36,5 +37,6 @@ func TestAnUnusualFinishIsToldOf(t *testing.T) {
 		}
 	}
 	require.Positive(t, struck)
-	require.Contains(t, r.Notes, strconv.Itoa(struck)+` answers ended with finish_reason "budget", which is none of the usual ones: they count as whole`)
+	require.Contains(t, r.Notes, strconv.Itoa(struck)+
+		` answers ended with finish_reason "budget", which is none of the usual ones: they count as whole`)
 }

@@ -19,7 +19,8 @@ const (
 	formatBenchmark = "benchmark"
 )
 
-// formatBreach: answers that a server holds to a form are others than the benchmark's, where its rules do not leave that to the submitter.
+// formatBreach: answers that a server holds to a form are others than the benchmark's, where its rules do not leave
+// that to the submitter.
 func (p *Plan) formatBreach() []Breach {
 	sent := p.Config.String("response-format")
 	switch {
@@ -30,7 +31,8 @@ func (p *Plan) formatBreach() []Breach {
 	case sent != formatObject:
 		sent = "a JSON schema"
 	}
-	return []Breach{{"response_format", sent, orNothing(""), "guided decoding of " + p.Row.Name + " in " + p.Round.Name + ": " + p.Row.Source}}
+	return []Breach{{"response_format", sent, orNothing(""),
+		"guided decoding of " + p.Row.Name + " in " + p.Round.Name + ": " + p.Row.Source}}
 }
 
 // guided reports whether the round leaves guided decoding to the submitter.
@@ -65,24 +67,27 @@ func (p *Plan) format() (*backends.Format, error) {
 		return &backends.Format{}, nil
 	case formatBenchmark:
 		if p.Row.Guided.Schema == "" {
-			return nil, usage("response_format", fmt.Errorf("--response-format benchmark asks for the schema of %s, and the benchmark has none", p.Row.Name), "Write text, json_object, or the file of a JSON schema")
+			return nil, usage("response_format", fmt.Errorf("--response-format benchmark asks for the schema of %s, and the "+
+				"benchmark has none", p.Row.Name), "Write text, json_object, or the file of a JSON schema")
 		}
 		return &backends.Format{Schema: []byte(p.Row.Guided.Schema)}, nil
 	default:
 		text, err := readAtMost(name, largestSchema)
 		if err != nil {
-			return nil, usage("response_format", fmt.Errorf("the JSON schema of --response-format can not be read: %w", err), "Write text, json_object, benchmark, or a readable file")
+			return nil, usage("response_format", fmt.Errorf("the JSON schema of --response-format can not be read: %w", err),
+				"Write text, json_object, benchmark, or a readable file")
 		}
 		var schema bytes.Buffer
 		if err := json.Compact(&schema, text); err != nil || !strings.HasPrefix(schema.String(), "{") {
-			return nil, usage("response_format", fmt.Errorf("%s holds no JSON object (%v), and a JSON schema is one", name, err), "Write text, json_object, benchmark, or the file of a JSON schema")
+			return nil, usage("response_format", fmt.Errorf("%s holds no JSON object (%v), and a JSON schema is one", name, err),
+				"Write text, json_object, benchmark, or the file of a JSON schema")
 		}
 		return &backends.Format{Schema: schema.Bytes()}, nil
 	}
 }
 
-// adapt makes requests as the probed servers understand them: what one of them refuses goes to none of them. It notes with each
-// endpoint what its streams repeat.
+// adapt makes requests as the probed servers understand them: what one of them refuses goes to none of them. It notes
+// with each endpoint what its streams repeat.
 func (pre *Preflight) adapt(c *backends.Config) {
 	c.Endpoints = slices.Clone(c.Endpoints)
 	for i := range c.Endpoints {

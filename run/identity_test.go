@@ -38,7 +38,8 @@ func TestFaultOtherRequestsAnswer(t *testing.T) {
 	}
 }
 
-// A gateway that replaces the header: the preflight sees that ids do not come back, the record says so, and no answer fails for it.
+// A gateway that replaces the header: the preflight sees that ids do not come back, the record says so, and no answer
+// fails for it.
 func TestFaultGatewayReplacesTheID(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -75,7 +76,8 @@ func TestFaultAnsweredTwiceOverNetHTTP(t *testing.T) {
 	t.Parallel()
 	twice := func(x *call) {
 		body := x.whole()
-		answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body),
+			body)
 		x.raw(answer + answer)
 	}
 	for _, way := range []string{"TLS", "proxy"} {

@@ -12,7 +12,8 @@ import (
 // spareFiles are open files beside the connections (spec/backends.md §5.3).
 const spareFiles = 200
 
-// offlineSlack is what LoadGen adds to target QPS times duration for the samples of an Offline query (spec/loadgen-engine.md).
+// offlineSlack is what LoadGen adds to target QPS times duration for the samples of an Offline query
+// (spec/loadgen-engine.md).
 const offlineSlack = 1.1
 
 // connections is how many the test may have open at once; 0: that depends on the server.
@@ -36,7 +37,8 @@ type hostLimits struct {
 // thisHost has the limits that the kernel reports.
 var thisHost = hostLimits{hostinfo.RaiseNoFile, hostinfo.LocalPorts}
 
-// reserveConnections raises the limit of open files, and rejects a test that needs more connections than the host can open.
+// reserveConnections raises the limit of open files, and rejects a test that needs more connections than the host can
+// open.
 func (p *Plan) reserveConnections(pre *Preflight, c *backends.Config, host hostLimits) error {
 	need := p.connections(c)
 	var err error
@@ -56,15 +58,17 @@ func (p *Plan) reserveConnections(pre *Preflight, c *backends.Config, host hostL
 	if len(addresses) == 0 || need <= pre.LocalPorts*len(addresses) {
 		return nil
 	}
-	return environment("local_ports", fmt.Errorf("%d connections to %d addresses are needed, and this machine has %d local ports for each (net.ipv4.ip_local_port_range)", need, len(addresses), pre.LocalPorts),
+	return environment("local_ports", fmt.Errorf("%d connections to %d addresses are needed, and this machine has %d "+
+		"local ports for each (net.ipv4.ip_local_port_range)", need, len(addresses), pre.LocalPorts),
 		`Widen the range (sysctl -w net.ipv4.ip_local_port_range="1024 65535"), give more endpoints, or `+p.fewer())
 }
 
-// CheckRoom refuses resource limits that are too low for a test: without room the runtime, or LoadGen, would end the process in the middle.
-// It is asked before anything is started.
+// CheckRoom refuses resource limits that are too low for a test: without room the runtime, or LoadGen, would end the
+// process in the middle. It is asked before anything is started.
 func CheckRoom(p *Plan) error {
 	extra := uint64(0)
-	if info, err := os.Stat(p.Config.String("dataset")); err == nil { // the set, and its requests as far as they are in memory
+	// the set, and its requests as far as they are in memory
+	if info, err := os.Stat(p.Config.String("dataset")); err == nil {
 		extra = 2 * uint64(min(info.Size(), p.Config.Bytes("request-memory")))
 	}
 	if err := hostinfo.CheckRoom(hostinfo.NeededRoom(extra, minFreeBytes)); err != nil {

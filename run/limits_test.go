@@ -43,7 +43,8 @@ func TestOfflineStrategies(t *testing.T) {
 		{Settings{"scenario": "Server", "target-qps": "1", "offline-strategy": "serial"}, 0, 0, 0},
 	} {
 		_, c := offlinePlan(t, x.set)
-		require.Equal(t, []int{x.concurrency, x.perEndpoint, x.batch}, []int{c.Concurrency, c.PerEndpoint, c.Batch}, "%v", x.set)
+		require.Equal(t, []int{x.concurrency, x.perEndpoint, x.batch}, []int{c.Concurrency, c.PerEndpoint, c.Batch}, "%v",
+			x.set)
 	}
 }
 
@@ -55,8 +56,10 @@ func TestConnectionsThatATestNeeds(t *testing.T) {
 	}{
 		{Settings{"concurrency": "9"}, models.Performance, 9},
 		{Settings{"concurrency": "1"}, models.Performance, 1},
-		{Settings{"offline-strategy": "all", "min-queries": "300", "target-qps": "1", "min-duration": "10"}, models.Performance, 300},
-		{Settings{"offline-strategy": "all", "min-queries": "300", "target-qps": "1000", "min-duration": "10"}, models.Performance, 11000},
+		{Settings{"offline-strategy": "all", "min-queries": "300", "target-qps": "1", "min-duration": "10"},
+			models.Performance, 300},
+		{Settings{"offline-strategy": "all", "min-queries": "300", "target-qps": "1000", "min-duration": "10"},
+			models.Performance, 11000},
 		{Settings{"offline-strategy": "all", "mode": "accuracy", "samples": "50"}, models.Accuracy, 50},
 		{Settings{"scenario": "Server", "target-qps": "1"}, models.Performance, 0},
 	} {
@@ -122,12 +125,14 @@ func TestLocalPortsBoundConnections(t *testing.T) {
 			require.Equal(t, "local_ports", Classify(err).Code)
 			require.Equal(t, ExitEnvironment, Classify(err).Exit)
 			require.ErrorContains(t, err, "ip_local_port_range")
-			require.ErrorContains(t, err, fmt.Sprintf("%d connections to %d addresses are needed, and this machine has %d local ports", c.Concurrency, x.most/ports, ports))
+			require.ErrorContains(t, err, fmt.Sprintf("%d connections to %d addresses are needed, and this machine has %d "+
+				"local ports", c.Concurrency, x.most/ports, ports))
 			require.ErrorContains(t, err, "lower --concurrency")
 		})
 	}
 	p, c := offlinePlan(t, nil)
 	pre := &Preflight{}
-	require.NoError(t, p.reserveConnections(pre, c, withPorts(0, errors.New("no /proc"))), "an unknown number rejects no test")
+	require.NoError(t, p.reserveConnections(pre, c, withPorts(0, errors.New("no /proc"))),
+		"an unknown number rejects no test")
 	require.Equal(t, []string{"the number of local ports is not known: no /proc"}, pre.Notes)
 }

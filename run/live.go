@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/earlystop"
-	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
 )
@@ -36,12 +36,13 @@ type limitLost struct {
 }
 
 func (e *limitLost) Error() string {
-	return fmt.Sprintf("%d queries have a %s over %v; of the %d queries of this test at most %d may, by LoadGen's early-stopping criterion: it can no longer become valid (--fail-fast)",
+	return fmt.Sprintf("%d queries have a %s over %v; of the %d queries of this test at most %d may, by LoadGen's "+
+		"early-stopping criterion: it can no longer become valid (--fail-fast)",
 		e.Over, e.What, e.Limit, e.Queries, e.Bearable)
 }
 
-// reportSlack is how much later than we LoadGen may have seen a first token. A time per token is held against the limit as
-// if it had been so late, because a test must not be ended that LoadGen would have called valid.
+// reportSlack is how much later than we LoadGen may have seen a first token. A time per token is held against the limit
+// as if it had been so late, because a test must not be ended that LoadGen would have called valid.
 const reportSlack = 20 * time.Millisecond
 
 // tail counts one limit.
@@ -51,23 +52,24 @@ type tail struct {
 	settled int // of samples that have ended
 }
 
-// live follows a Server test's limits. It reads what the ledger has anyway: samples that have ended once, those in flight
-// each time.
+// live follows a Server test's limits. It reads what the ledger has anyway: samples that have ended once, those in
+// flight each time.
 type live struct {
 	ledger *ledger.Ledger
 	tails  []tail
 	from   int // every sample before it has ended and is counted
 }
 
-// newLive is nil where nothing is asserted: another scenario, a test that measures no performance, or one that is too short
-// for LoadGen's criterion from the beginning.
+// newLive is nil where nothing is asserted: another scenario, a test that measures no performance, or one that is too
+// short for LoadGen's criterion from the beginning.
 func (t *test) newLive() *live {
 	s := &t.settings
 	if t.plan.Scenario.LoadGen != models.Server || t.plan.Mode != models.Performance || t.plan.Config.Has("audit-config") {
 		return nil
 	}
 	count := schedule.Load{
-		Seed: s.ScheduleRNGSeed, QPS: s.ServerTargetQPS, MinDuration: time.Duration(s.MinDurationMS) * time.Millisecond, MinQueries: int(s.MinQueryCount),
+		Seed: s.ScheduleRNGSeed, QPS: s.ServerTargetQPS, MinDuration: time.Duration(s.MinDurationMS) * time.Millisecond,
+		MinQueries: int(s.MinQueryCount),
 	}
 	if s.SampleConcatenatePermutation {
 		count.Set = t.performanceCount()
@@ -172,8 +174,8 @@ func (t *test) assert(tails []Tail) {
 	}
 }
 
-// tails is how the limits stand at the end. Where they ended the test it is what decided: samples that were late then and cancelled
-// since would not count any more.
+// tails is how the limits stand at the end. Where they ended the test it is what decided: samples that were late then
+// and cancelled since would not count any more.
 func (t *test) tails() []Tail {
 	if t.lost != nil && errors.Is(t.ended, t.lost) {
 		return t.lost.all

@@ -60,9 +60,11 @@ func TestLiveCountsEachSampleOnce(t *testing.T) {
 		{first: testTTFT + 1, done: 2 * testTTFT, tokens: 100},                  // late first token
 		{first: 1000, done: 1000 + int64(reportSlack) + 9*testTPOT, tokens: 10}, // exactly at the limit
 		{first: 1000, done: 1001 + int64(reportSlack) + 9*testTPOT, tokens: 10}, // slow
-		{first: 0, done: 0},                                                                                   // waits
-		{first: testTTFT + 5, done: 0},                                                                        // late, goes on
-		{first: 0, done: 3 * testTTFT, failed: true}, {first: 5, done: 9 * testTTFT, tokens: 2, failed: true}, // failed: told otherwise
+		{first: 0, done: 0}, // waits
+		// late, goes on
+		{first: testTTFT + 5, done: 0},
+		// failed: told otherwise
+		{first: 0, done: 3 * testTTFT, failed: true}, {first: 5, done: 9 * testTTFT, tokens: 2, failed: true},
 	} {
 		x.play(s, i, start)
 	}
@@ -117,10 +119,13 @@ func TestNothingIsFollowedWithoutLimits(t *testing.T) {
 	require.Nil(t, none.look(5))
 }
 
-// A Server run whose limit is out of reach is ended within its first seconds where that was asked for, and says which numbers decided.
+// A Server run whose limit is out of reach is ended within its first seconds where that was asked for, and says which
+// numbers decided.
 func TestFailFastEndsAServerRunThatIsLost(t *testing.T) {
-	server := simulate(t, "--ttft", "400ms", "--tpot", "0", "--answers", "random", "--output-tokens", "4", "--max-num-seqs", "4096")
-	args := []string{"--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", server.url, "--samples", "64", "--ttft-limit", "200ms",
+	server := simulate(t, "--ttft", "400ms", "--tpot", "0", "--answers", "random", "--output-tokens", "4",
+		"--max-num-seqs", "4096")
+	args := []string{"--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", server.url, "--samples", "64",
+		"--ttft-limit", "200ms",
 		"--target-qps", "100", "--min-duration", "0", "--min-tokens", "1"}
 	r := start(t, append(args, "--min-queries", "6000", "--fail-fast")...)
 	require.Equal(t, Invalid, r.Verdict)

@@ -10,16 +10,19 @@ import (
 // folderLock is the right to write a run's folder. The kernel takes it back when the process ends, however it ends.
 type folderLock struct{ dir *os.File }
 
-// lockFolder takes a folder for this run. A folder that another run is writing is an error of usage, with --force too: two tests'
-// logs in one folder could pass for one test. A file system without locks gives a lock that holds nobody off.
+// lockFolder takes a folder for this run. A folder that another run is writing is an error of usage, with --force too:
+// two tests' logs in one folder could pass for one test. A file system without locks gives a lock that holds nobody
+// off.
 func lockFolder(folder string) (*folderLock, error) {
 	dir, err := os.Open(folder)
 	if err != nil {
-		return nil, environment("output_dir", fmt.Errorf("the output folder can not be read: %w", err), "Choose another --output-dir, or change its rights")
+		return nil, environment("output_dir", fmt.Errorf("the output folder can not be read: %w", err),
+			"Choose another --output-dir, or change its rights")
 	}
 	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		_ = dir.Close() // only read
-		return nil, usage("run_active", fmt.Errorf("another run is writing the output folder %s at this moment", folder), "Wait for its end, or choose another --output-dir")
+		return nil, usage("run_active", fmt.Errorf("another run is writing the output folder %s at this moment", folder),
+			"Wait for its end, or choose another --output-dir")
 	}
 	return &folderLock{dir}, nil
 }

@@ -23,8 +23,9 @@ import (
 // logNames are LoadGen's files.
 var logNames = []string{mllog.DetailName, mllog.SummaryName, mllog.AccuracyName, mllog.TraceName}
 
-// logWatch holds LoadGen's logs open while the test runs. A log only grows and stays the file that it is: anything else is a change from
-// outside, of which LoadGen notices nothing. The open files also keep what was measured when somebody removes their names.
+// logWatch holds LoadGen's logs open while the test runs. A log only grows and stays the file that it is: anything else
+// is a change from outside, of which LoadGen notices nothing. The open files also keep what was measured when somebody
+// removes their names.
 type logWatch struct {
 	folder string // of the logs
 	end    chan struct{}
@@ -97,8 +98,8 @@ func (w *logWatch) look() int {
 	return len(w.logs)
 }
 
-// begun reports whether LoadGen has written: it makes all of its files before the first line. Files that are there earlier are the bridge's,
-// which tries the folder out.
+// begun reports whether LoadGen has written: it makes all of its files before the first line. Files that are there
+// earlier are the bridge's, which tries the folder out.
 func (w *logWatch) begun() bool {
 	info, err := os.Lstat(filepath.Join(w.folder, mllog.DetailName))
 	return err == nil && info.Size() > 0
@@ -139,8 +140,8 @@ func (l *watchedLog) fault(folder string) string {
 	return ""
 }
 
-// freeze ends what LoadGen writes after an early end: it goes on issuing, and would change logs whose hashes are in the record. LoadGen's
-// own descriptors then lead nowhere.
+// freeze ends what LoadGen writes after an early end: it goes on issuing, and would change logs whose hashes are in the
+// record. LoadGen's own descriptors then lead nowhere.
 func (w *logWatch) freeze() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

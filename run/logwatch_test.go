@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
@@ -139,7 +139,8 @@ type running struct {
 func runLong(t *testing.T, args ...string) *running {
 	t.Helper()
 	r := &running{folder: filepath.Join(t.TempDir(), "out"), temporary: t.TempDir()}
-	r.Cmd = exec.Command(program(t), append([]string{"run", "--quiet", "--model", "llama3.1-8b", "--scenario", "Server", "--samples", "16", "--target-qps", "400",
+	r.Cmd = exec.Command(program(t), append([]string{"run", "--quiet", "--model", "llama3.1-8b", "--scenario", "Server",
+		"--samples", "16", "--target-qps", "400",
 		"--min-queries", "512", "--min-duration", "0", "--max-tokens", "4", "--output-dir", r.folder}, args...)...)
 	r.Stderr = &r.stderr
 	r.Dir, r.Env = t.TempDir(), append(os.Environ(), "TMPDIR="+r.temporary)
@@ -170,7 +171,8 @@ func TestALogThatIsChangedInATest(t *testing.T) {
 		change func(logs string) error
 		text   string
 	}{
-		"truncated": {func(logs string) error { return os.Truncate(filepath.Join(logs, mllog.DetailName), 0) }, "mlperf_log_detail.txt"},
+		"truncated": {func(logs string) error { return os.Truncate(filepath.Join(logs, mllog.DetailName), 0) },
+			"mlperf_log_detail.txt"},
 		"replaced": {func(logs string) error {
 			path := filepath.Join(logs, mllog.AccuracyName)
 			if err := os.Remove(path); err != nil {
@@ -276,7 +278,8 @@ func TestALostOutputFolder(t *testing.T) {
 	}
 }
 
-// What can not be recorded after a test is the environment's fault or a bug, and never bad usage: that would say that nothing was started.
+// What can not be recorded after a test is the environment's fault or a bug, and never bad usage: that would say that
+// nothing was started.
 func TestErrorsAfterATestAreNotUsage(t *testing.T) {
 	run := &test{folder: "out"}
 	require.NoError(t, run.afterTest(nil))

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tooBusy is the share of the machine that others may use while milliseconds are measured: with client and simulator on two cores
-// little more is free.
+// tooBusy is the share of the machine that others may use while milliseconds are measured: with client and simulator on
+// two cores little more is free.
 const tooBusy = 0.15
 
 // tick is the unit of /proc/stat and /proc/PID/stat on every Linux that Go runs on.

@@ -14,8 +14,8 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// LoadGen reads its built-in configuration once per process, so the test binary starts itself again for each plan whose settings a
-// test looks at: the plan comes in this variable.
+// LoadGen reads its built-in configuration once per process, so the test binary starts itself again for each plan whose
+// settings a test looks at: the plan comes in this variable.
 const jobVariable = "MLPERF_GO_RUN_TEST_PLAN"
 
 func TestMain(m *testing.M) {

@@ -10,11 +10,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
-// Ten thousand streams with answers after 1 ms: LoadGen sees every first token before its completion (it logs an error line for each
-// that it does not), and the record, the request log and LoadGen's logs tell the same figures.
+// Ten thousand streams with answers after 1 ms: LoadGen sees every first token before its completion (it logs an error
+// line for each that it does not), and the record, the request log and LoadGen's logs tell the same figures.
 func TestTenThousandStreams(t *testing.T) {
 	const streams = 10_000
-	server := simulate(t, "--ttft", "1ms", "--tpot", "0", "--answers", "random", "--output-tokens", "8", "--max-num-seqs", "4096")
+	server := simulate(t, "--ttft", "1ms", "--tpot", "0", "--answers", "random", "--output-tokens", "8", "--max-num-seqs",
+		"4096")
 	r := start(t, "--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", server.url, "--samples", "256",
 		"--target-qps", "1000", "--min-queries", strconv.Itoa(streams), "--min-duration", "1s")
 	t.Logf("TTFT mean %.2f ms, dispatch lag p99 %.0f us, report lag p99 %.0f us, %.0f us CPU a sample",
@@ -48,7 +49,8 @@ func checkFigures(t *testing.T, r *ran) {
 	first, last, tokens := int64(0), int64(0), int64(0)
 	for i, e := range log.Entries {
 		require.Equal(t, i, int(e.Seq))
-		require.True(t, e.IssuedNS <= e.DequeuedNS && e.DequeuedNS <= e.SentNS && e.SentNS <= e.FirstByteNS && e.FirstByteNS <= e.FirstTokenNS && e.FirstTokenNS <= e.LastTokenNS && e.LastTokenNS <= e.DoneNS, e)
+		require.True(t, e.IssuedNS <= e.DequeuedNS && e.DequeuedNS <= e.SentNS && e.SentNS <= e.FirstByteNS &&
+			e.FirstByteNS <= e.FirstTokenNS && e.FirstTokenNS <= e.LastTokenNS && e.LastTokenNS <= e.DoneNS, e)
 		if i == 0 {
 			first = e.IssuedNS
 		}
@@ -60,7 +62,8 @@ func checkFigures(t *testing.T, r *ran) {
 	require.InDelta(t, float64(tokens)/seconds, r.Throughput.OutputTokens, 1e-3)
 }
 
-// checkClient wants what the client says of itself to be of every sample, and to add up: the parts of a way are its length.
+// checkClient wants what the client says of itself to be of every sample, and to add up: the parts of a way are its
+// length.
 func checkClient(t *testing.T, r *ran) {
 	c := r.Client
 	for name, counts := range map[string][]ledger.Bucket{"issue": c.IssueLagCounts, "dispatch": c.DispatchLagCounts} {
@@ -90,8 +93,8 @@ func checkClient(t *testing.T, r *ran) {
 	require.Equal(t, c.Loops[0].Realtime, c.LoopRealtime)
 }
 
-// checkLoadGen wants LoadGen's percentiles within 1 ms of ours. LoadGen stamps when it is told, we when the token could be read, so on
-// a machine without a free CPU the time between counts too.
+// checkLoadGen wants LoadGen's percentiles within 1 ms of ours. LoadGen stamps when it is told, we when the token could
+// be read, so on a machine without a free CPU the time between counts too.
 func checkLoadGen(t *testing.T, r *ran) {
 	slack := 1e-3 + r.Client.ReportLagUS.Max/1e6
 	near := func(key string, ours float64, slack float64) {
@@ -104,8 +107,10 @@ func checkLoadGen(t *testing.T, r *ran) {
 	for _, m := range []struct {
 		keys string
 		of   *ledger.Stats
-	}{{"result_first_token_%_percentile_latency_ns", l.TTFT}, {"result_%_percentile_latency_ns", l.E2E}, {"result_time_per_output_token_%_percentile_ns", l.TPOT}} {
-		for percent, ours := range map[string]float64{"50.00": m.of.P50, "90.00": m.of.P90, "95.00": m.of.P95, "99.00": m.of.P99, "99.90": m.of.P999} {
+	}{{"result_first_token_%_percentile_latency_ns", l.TTFT}, {"result_%_percentile_latency_ns", l.E2E},
+		{"result_time_per_output_token_%_percentile_ns", l.TPOT}} {
+		for percent, ours := range map[string]float64{"50.00": m.of.P50, "90.00": m.of.P90, "95.00": m.of.P95,
+			"99.00": m.of.P99, "99.90": m.of.P999} {
 			near(replaced(m.keys, percent), ours, slack)
 		}
 	}

@@ -19,8 +19,8 @@ const (
 	askModelPause   = 2 * time.Second // between two rounds of questions during a test
 )
 
-// modelWatch asks endpoints for their model during a test, beside the clients: whenever one takes connections again after it refused or
-// reset one, and all of them at the end.
+// modelWatch asks endpoints for their model during a test, beside the clients: whenever one takes connections again
+// after it refused or reset one, and all of them at the end.
 type modelWatch struct {
 	asker  backends.ModelAsker // nil: the backend has no way to ask
 	config backends.Config
@@ -37,7 +37,8 @@ type modelWatch struct {
 
 // watchModels begins to watch. Endpoints are asked once reconnected was called.
 func watchModels(d backends.Driver, c *backends.Config, pre *Preflight) *modelWatch {
-	w := &modelWatch{config: *c, due: make([]atomic.Bool, len(c.Endpoints)), wake: make(chan struct{}, 1), stop: make(chan struct{}), over: make(chan struct{})}
+	w := &modelWatch{config: *c, due: make([]atomic.Bool, len(c.Endpoints)), wake: make(chan struct{}, 1),
+		stop: make(chan struct{}), over: make(chan struct{})}
 	w.asker, _ = d.(backends.ModelAsker)
 	w.config.Asking = nil
 	for _, e := range c.Endpoints {
@@ -145,7 +146,8 @@ func (w *modelWatch) end(ask bool) {
 			if err := w.ask(i); err != nil {
 				w.mu.Lock()
 				defer w.mu.Unlock()
-				w.notes = append(w.notes, fmt.Sprintf("the server could not be asked for its model at the end of the test: %v", err))
+				w.notes = append(w.notes, fmt.Sprintf("the server could not be asked for its model at the end of the test: %v",
+					err))
 			}
 		})
 	}

@@ -37,7 +37,8 @@ func TestFaultAnswersByAnotherModel(t *testing.T) {
 func TestFaultAnotherModelAtTheEnd(t *testing.T) {
 	program(t)
 	t.Parallel()
-	for name, after := range map[string]*string{"another name": listOf("n", "/models/n"), "another path": listOf("m", "/models/n")} {
+	for name, after := range map[string]*string{"another name": listOf("n", "/models/n"),
+		"another path": listOf("m", "/models/n")} {
 		server := serveFaults(t, (*call).good)
 		server.models.Store(listOf("m", "/models/m"))
 		server.reply = func(x *call) {
@@ -54,7 +55,8 @@ func TestFaultAnotherModelAtTheEnd(t *testing.T) {
 	}
 }
 
-// A server that is restarted with another model and back again: the retries are answered, and whoever asks at the end sees nothing.
+// A server that is restarted with another model and back again: the retries are answered, and whoever asks at the end
+// sees nothing.
 func TestFaultAnotherModelAfterReconnect(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -77,7 +79,8 @@ func TestFaultAnotherModelAfterReconnect(t *testing.T) {
 		}
 		var r *ran
 		if kind == "proxied" {
-			r = faultRun(t, "offline", []string{"http://192.0.2.1:1"}, "--proxy", server.url, "--retries", "3", "--concurrency", "1")
+			r = faultRun(t, "offline", []string{"http://192.0.2.1:1"}, "--proxy", server.url, "--retries", "3", "--concurrency",
+				"1")
 		} else {
 			r = faultRun(t, kind, []string{server.url}, "--retries", "3", "--concurrency", "1")
 		}
@@ -90,7 +93,8 @@ func TestFaultAnotherModelAfterReconnect(t *testing.T) {
 	}
 }
 
-// A server that does not tell its model at the end, or is gone, has answered all that it was asked: a note, and no more.
+// A server that does not tell its model at the end, or is gone, has answered all that it was asked: a note, and no
+// more.
 func TestFaultSilentAtTheEnd(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -111,5 +115,6 @@ func TestOtherModel(t *testing.T) {
 	require.Empty(t, otherModel(before, map[string]string{"root": "/a", "digest": "1"}))
 	require.Empty(t, otherModel(before, nil), "a server that does not tell")
 	require.Empty(t, otherModel(nil, before))
-	require.Contains(t, otherModel(before, map[string]string{"root": "/b"}), `the root of the served model is "/b", and was "/a"`)
+	require.Contains(t, otherModel(before, map[string]string{"root": "/b"}),
+		`the root of the served model is "/b", and was "/a"`)
 }

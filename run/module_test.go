@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asAnother turns the project's go.mod into that of the module in ../example, which needs the project and whatever the project needs.
-// With every version named there, the go command asks for no module that building the project has not fetched.
+// asAnother turns the project's go.mod into that of the module in ../example, which needs the project and whatever the
+// project needs. With every version named there, the go command asks for no module that building the project has not
+// fetched.
 func asAnother(t *testing.T, project, root string) string {
 	t.Helper()
 	const old = "module github.com/mlperf-go/mlperf-go\n"
@@ -21,7 +22,8 @@ func asAnother(t *testing.T, project, root string) string {
 		"\nrequire github.com/mlperf-go/mlperf-go v0.0.0\n\nreplace github.com/mlperf-go/mlperf-go => " + root + "\n"
 }
 
-// The module in ../example sees what any other program sees: it builds against the exported names alone, and gets a verdict.
+// The module in ../example sees what any other program sees: it builds against the exported names alone, and gets a
+// verdict.
 func TestASecondModule(t *testing.T) {
 	program(t) // or skip
 	root, err := filepath.Abs("..")

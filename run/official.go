@@ -11,8 +11,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// fixedKey is a key of LoadGen's configuration that the rules fix and that is no setting of ours: a user.conf may carry it, and LoadGen
-// then measures something else than the benchmark and says VALID all the same (spec/loadgen-engine.md §2.5).
+// fixedKey is a key of LoadGen's configuration that the rules fix and that is no setting of ours: a user.conf may carry
+// it, and LoadGen then measures something else than the benchmark and says VALID all the same (spec/loadgen-engine.md
+// §2.5).
 type fixedKey struct {
 	name     string
 	official func(s *loadgen.TestSettings) float64 // in the file's unit
@@ -25,8 +26,8 @@ func oneIf(on bool) float64 {
 	return 0
 }
 
-// fixedKeys are looked up in what a user.conf says beyond the settings. Keys that end a test early with an error (max_async_queries) or that
-// only log more (print_timestamps, accuracy_log_*) change no result and are not among them.
+// fixedKeys are looked up in what a user.conf says beyond the settings. Keys that end a test early with an error
+// (max_async_queries) or that only log more (print_timestamps, accuracy_log_*) change no result and are not among them.
 var fixedKeys = []fixedKey{
 	{keyTargetLatency, func(s *loadgen.TestSettings) float64 {
 		return float64(s.ServerTargetLatencyNS) / float64(time.Millisecond)
@@ -54,7 +55,8 @@ func percentile(s *loadgen.TestSettings, scenario models.Scenario) float64 {
 	return s.SingleStreamTargetLatencyPercentile * percent
 }
 
-// confReasons say which lines of a user.conf make a run a rehearsal: they measure otherwise than LoadGen's built-in mlperf.conf would.
+// confReasons say which lines of a user.conf make a run a rehearsal: they measure otherwise than LoadGen's built-in
+// mlperf.conf would.
 func (p *Plan) confReasons() []string {
 	if len(p.confRest) == 0 || !loadgen.Built {
 		return nil
@@ -64,7 +66,8 @@ func (p *Plan) confReasons() []string {
 	if limit := p.Scenario.TargetLatency; limit > 0 {
 		official.ServerTargetLatencyNS = uint64(limit)
 	}
-	fixed := append(slices.Clone(fixedKeys), fixedKey{percentileKey, func(s *loadgen.TestSettings) float64 { return percentile(s, p.Scenario.LoadGen) }})
+	fixed := append(slices.Clone(fixedKeys), fixedKey{percentileKey,
+		func(s *loadgen.TestSettings) float64 { return percentile(s, p.Scenario.LoadGen) }})
 	var why []string
 	for _, k := range fixed {
 		i := slices.IndexFunc(p.confRest, func(kv config.KV) bool { return kv.Key == k.name })
@@ -72,7 +75,8 @@ func (p *Plan) confReasons() []string {
 			continue
 		}
 		if is, want := p.confRest[i].Text, k.official(&official); !isNumber(is, want) {
-			why = append(why, fmt.Sprintf("the user.conf's %s %s is not the benchmark's %s", k.name, is, strconv.FormatFloat(want, 'g', 6, 64)))
+			why = append(why, fmt.Sprintf("the user.conf's %s %s is not the benchmark's %s", k.name, is,
+				strconv.FormatFloat(want, 'g', 6, 64)))
 		}
 	}
 	return why
@@ -83,7 +87,8 @@ func (p *Plan) restFollows(key string) bool {
 	return p.Config.Int("samples") > 0 && slices.Contains(sampleCounts, key)
 }
 
-// isNumber compares a number of a user.conf, which may be hexadecimal, with one of LoadGen's, which has gone through a multiplication.
+// isNumber compares a number of a user.conf, which may be hexadecimal, with one of LoadGen's, which has gone through a
+// multiplication.
 func isNumber(text string, want float64) bool {
 	const rounding = 1e-9
 	n, err := strconv.ParseUint(text, 0, 64)
@@ -96,7 +101,8 @@ func isNumber(text string, want float64) bool {
 	return is >= want-rounding*want && is <= want+rounding*want
 }
 
-// latencyLimit is what LoadGen is to hold the whole answer against in Server; 0: the benchmark has limits per token instead, or none.
+// latencyLimit is what LoadGen is to hold the whole answer against in Server; 0: the benchmark has limits per token
+// instead, or none.
 func (p *Plan) latencyLimit() time.Duration {
 	if p.Scenario.LoadGen != models.Server || p.Row.UseTokenLatencies {
 		return 0
@@ -104,8 +110,8 @@ func (p *Plan) latencyLimit() time.Duration {
 	return p.Scenario.TargetLatency
 }
 
-// writesLatencyLimit: the limit stands in no mlperf.conf. Interactive of a benchmark without an interactive key would get Server's
-// (spec/models.md §2).
+// writesLatencyLimit: the limit stands in no mlperf.conf. Interactive of a benchmark without an interactive key would
+// get Server's (spec/models.md §2).
 func (p *Plan) writesLatencyLimit() bool {
 	return p.latencyLimit() > 0 && p.Scenario.Scenario == models.Interactive
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// offlineWindow is the number of requests in flight per endpoint in Offline: more would wait in the server's or a proxy's queue.
+// offlineWindow is the number of requests in flight per endpoint in Offline: more would wait in the server's or a
+// proxy's queue.
 const offlineWindow = 1024
 
 // defaultBatch is the number of prompts in one request of the strategy batch: more hide when each was answered
@@ -56,11 +57,13 @@ func (p *Plan) checkOffline() error {
 		return nil
 	}
 	if name == "all" && p.Config.IsSet("concurrency") && p.Config.Int("concurrency") > 0 {
-		return usage("offline_strategy", fmt.Errorf("--offline-strategy all has every sample in flight at once, and --concurrency %d bounds them", p.Config.Int("concurrency")),
+		return usage("offline_strategy", fmt.Errorf("--offline-strategy all has every sample in flight at once, and "+
+			"--concurrency %d bounds them", p.Config.Int("concurrency")),
 			"Leave --concurrency out, or choose --offline-strategy window")
 	}
 	if p.Config.IsSet("batch-size") && !s.batch {
-		p.notices = append(p.notices, "--batch-size does nothing without --offline-strategy batch: every sample is a request of its own, and the server batches")
+		p.notices = append(p.notices, "--batch-size does nothing without --offline-strategy batch: every sample is a "+
+			"request of its own, and the server batches")
 	}
 	return nil
 }
@@ -77,7 +80,8 @@ func (p *Plan) place(c *backends.Config) error {
 	}
 	c.Batch = p.Config.Int("batch-size")
 	if !slices.Contains([]string{"completions", "generate"}, c.API) {
-		return usage("offline_strategy", fmt.Errorf("the API %s takes one prompt in a request, and --offline-strategy batch sends several", c.API), "Choose --api completions, or another --offline-strategy")
+		return usage("offline_strategy", fmt.Errorf("the API %s takes one prompt in a request, and --offline-strategy "+
+			"batch sends several", c.API), "Choose --api completions, or another --offline-strategy")
 	}
 	return nil
 }

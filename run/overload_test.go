@@ -6,11 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An open loop that is faster than its server: what the process has no place for waits, no sample fails, and the wait stands in the
-// record as the client's, which makes the run INVALID.
+// An open loop that is faster than its server: what the process has no place for waits, no sample fails, and the wait
+// stands in the record as the client's, which makes the run INVALID.
 func TestMoreQueriesThanConnections(t *testing.T) {
-	server := simulate(t, "--ttft", "300ms", "--tpot", "0", "--answers", "random", "--output-tokens", "4", "--max-num-seqs", "4096")
-	r := startIn(t, []string{"sh", "-c", `ulimit -n 400 && exec "$@"`, "sh"}, "--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", server.url,
+	server := simulate(t, "--ttft", "300ms", "--tpot", "0", "--answers", "random", "--output-tokens", "4",
+		"--max-num-seqs", "4096")
+	r := startIn(t, []string{"sh", "-c", `ulimit -n 400 && exec "$@"`, "sh"}, "--model", "llama3.1-8b", "--scenario",
+		"Server", "--endpoint", server.url,
 		"--samples", "64", "--target-qps", "2500", "--min-queries", "3000", "--min-duration", "0", "--no-preflight-query")
 	r.sound(t, "scenario_limit", "loadgen_invalid")
 	loop := r.Client.Loops[0]
@@ -21,5 +23,6 @@ func TestMoreQueriesThanConnections(t *testing.T) {
 	require.Greater(t, r.Client.StagesUS["dequeued_to_sent"].Max, 1e3, "and the wait is shown, in us")
 	require.Equal(t, Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)
-	require.True(t, r.has("client_lag"), "a second's wait is above a tenth of the limit of 2 s: %v, p99 %.0f us", r.Reasons, r.Client.DispatchLagUS.P99)
+	require.True(t, r.has("client_lag"), "a second's wait is above a tenth of the limit of 2 s: %v, p99 %.0f us",
+		r.Reasons, r.Client.DispatchLagUS.P99)
 }

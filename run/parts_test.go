@@ -42,7 +42,8 @@ func TestClaim(t *testing.T) {
 	require.NoError(t, replace(folder, atomicfile.Private))
 	left, err := filepath.Glob(filepath.Join(folder, "*"))
 	require.NoError(t, err)
-	require.Equal(t, []string{filepath.Join(folder, LogFolder), filepath.Join(folder, "notes.txt")}, left, "somebody else's file stays")
+	require.Equal(t, []string{filepath.Join(folder, LogFolder), filepath.Join(folder, "notes.txt")}, left,
+		"somebody else's file stays")
 	require.NoFileExists(t, filepath.Join(folder, LogFolder, "log"))
 
 	file := filepath.Join(dir, "file")
@@ -102,7 +103,8 @@ func TestFailuresFile(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 50 {
 		wait.Go(func() {
-			f.add(backends.Attempt{Query: loadgen.Query{Seq: i, Index: 3}, Endpoint: 1, Reason: "http_500", Detail: "HTTP 500", Body: []byte("\xffoops"), Retried: i%2 == 0, AtNS: 3e9})
+			f.add(backends.Attempt{Query: loadgen.Query{Seq: i, Index: 3}, Endpoint: 1, Reason: "http_500", Detail: "HTTP 500",
+				Body: []byte("\xffoops"), Retried: i%2 == 0, AtNS: 3e9})
 		})
 	}
 	wait.Wait()
@@ -120,7 +122,8 @@ func TestFailuresFile(t *testing.T) {
 		var line failureLine
 		require.NoError(t, d.Decode(&line))
 		seen[line.Seq] = true
-		require.Equal(t, failureLine{Seq: line.Seq, Index: 3, Endpoint: "http://b", AtS: 2, Reason: "http_500", Retried: line.Seq%2 == 0, Detail: "HTTP 500", Body: "\ufffdoops"}, line)
+		require.Equal(t, failureLine{Seq: line.Seq, Index: 3, Endpoint: "http://b", AtS: 2, Reason: "http_500",
+			Retried: line.Seq%2 == 0, Detail: "HTTP 500", Body: "\ufffdoops"}, line)
 	}
 	require.Len(t, seen, 50)
 }
@@ -157,12 +160,18 @@ func TestExpectedSamples(t *testing.T) {
 		rows     int
 		want     int64
 	}{
-		"Offline by count":      {"Offline", "performance", loadgen.TestSettings{MinQueryCount: 512, OfflineExpectedQPS: 1}, 64, 512},
-		"Offline by duration":   {"Offline", "performance", loadgen.TestSettings{MinQueryCount: 1, OfflineExpectedQPS: 10, MinDurationMS: 60_000}, 64, 660},
-		"Server by duration":    {"Server", "performance", loadgen.TestSettings{MinQueryCount: 100, ServerTargetQPS: 50, MinDurationMS: 10_000}, 64, 500},
-		"Server by count":       {"Server", "performance", loadgen.TestSettings{MinQueryCount: 512, ServerTargetQPS: 50, MinDurationMS: 10_000}, 64, 512},
-		"whole sets":            {"Offline", "performance", loadgen.TestSettings{MinQueryCount: 100, OfflineExpectedQPS: 1, SampleConcatenatePermutation: true}, 64, 128},
-		"accuracy is every row": {"Server", "accuracy", loadgen.TestSettings{MinQueryCount: 512, ServerTargetQPS: 50, MinDurationMS: 10_000}, 64, 64},
+		"Offline by count": {"Offline", "performance", loadgen.TestSettings{MinQueryCount: 512, OfflineExpectedQPS: 1},
+			64, 512},
+		"Offline by duration": {"Offline", "performance",
+			loadgen.TestSettings{MinQueryCount: 1, OfflineExpectedQPS: 10, MinDurationMS: 60_000}, 64, 660},
+		"Server by duration": {"Server", "performance",
+			loadgen.TestSettings{MinQueryCount: 100, ServerTargetQPS: 50, MinDurationMS: 10_000}, 64, 500},
+		"Server by count": {"Server", "performance",
+			loadgen.TestSettings{MinQueryCount: 512, ServerTargetQPS: 50, MinDurationMS: 10_000}, 64, 512},
+		"whole sets": {"Offline", "performance",
+			loadgen.TestSettings{MinQueryCount: 100, OfflineExpectedQPS: 1, SampleConcatenatePermutation: true}, 64, 128},
+		"accuracy is every row": {"Server", "accuracy",
+			loadgen.TestSettings{MinQueryCount: 512, ServerTargetQPS: 50, MinDurationMS: 10_000}, 64, 64},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := planned(t, c.rows, Settings{"model": "llama3.1-8b", "scenario": c.scenario, "mode": c.mode})
@@ -175,7 +184,8 @@ func TestExpectedSamples(t *testing.T) {
 func TestProgressFigures(t *testing.T) {
 	p := planned(t, 64, Settings{"model": "llama3.1-8b", "scenario": "Server"})
 	run := &test{plan: p, ledger: ledger.New(1, 100), started: time.Now().Add(-time.Second),
-		settings: loadgen.TestSettings{MinQueryCount: 100, ServerTargetQPS: 50}, dataset: &datasets.Dataset{Samples: make([]datasets.Sample, 64)}}
+		settings: loadgen.TestSettings{MinQueryCount: 100, ServerTargetQPS: 50},
+		dataset:  &datasets.Dataset{Samples: make([]datasets.Sample, 64)}}
 	pen := run.ledger.Shard(0)
 	for i := range 40 {
 		pen.Issue(i, i, 1000)

@@ -68,10 +68,12 @@ func New(s Settings) (*Plan, error) {
 	return NewPlan(c)
 }
 
-// NewPlan resolves a configuration. It reads the user.conf and the dataset config that the configuration names and nothing else.
+// NewPlan resolves a configuration. It reads the user.conf and the dataset config that the configuration names and
+// nothing else.
 func NewPlan(c *config.Effective) (*Plan, error) {
 	p := &Plan{Config: c, Secrets: &secret.Redactor{}}
-	for _, step := range []func() error{p.readDescription, p.findModel, p.suggestCode, p.findRound, p.findScenario, p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkBalance, p.checkPaths} {
+	for _, step := range []func() error{p.readDescription, p.findModel, p.suggestCode, p.findRound, p.findScenario,
+		p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkBalance, p.checkPaths} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -120,7 +122,8 @@ func (p *Plan) findModel() error {
 		return usage("model", err, "")
 	}
 	if !p.Config.Has("model") {
-		return usage("model", errors.New("no --model is given"), "`mlperf-go models` lists the benchmarks; any other served model runs as --model generic --served-model NAME")
+		return usage("model", errors.New("no --model is given"),
+			"`mlperf-go models` lists the benchmarks; any other served model runs as --model generic --served-model NAME")
 	}
 	m, err := models.Find(p.Config.String("model"))
 	if err != nil {
@@ -132,10 +135,14 @@ func (p *Plan) findModel() error {
 	}
 	registry := config.Origin{Layer: config.FromRegistry, Where: m.Row.Name}
 	if m.Scenario != "" {
-		if p.Config.IsSet("scenario") && p.Config.String("scenario") != string(m.Scenario) && p.Config.String("scenario") != string(models.Server) {
-			return usage("scenario", fmt.Errorf("the model name %q means scenario %s, but --scenario is %s", p.Config.String("model"), m.Scenario, p.Config.String("scenario")), "Use the name without -interactive, or the scenario Interactive")
+		if p.Config.IsSet("scenario") && p.Config.String("scenario") != string(m.Scenario) &&
+			p.Config.String("scenario") != string(models.Server) {
+			return usage("scenario", fmt.Errorf("the model name %q means scenario %s, but --scenario is %s",
+				p.Config.String("model"), m.Scenario, p.Config.String("scenario")),
+				"Use the name without -interactive, or the scenario Interactive")
 		}
-		if err := p.Config.Set("scenario", string(m.Scenario), config.Origin{Layer: config.FromFlag, Where: "--model " + p.Config.String("model")}); err != nil {
+		if err := p.Config.Set("scenario", string(m.Scenario),
+			config.Origin{Layer: config.FromFlag, Where: "--model " + p.Config.String("model")}); err != nil {
 			return usage("scenario", err, "")
 		}
 	}
@@ -150,7 +157,8 @@ func (p *Plan) findModel() error {
 	return p.suggest(registry, "served-model", served)
 }
 
-// suggest sets a value of the registry's layer where nobody has set one: neither the user nor, for a rehearsal, the caller.
+// suggest sets a value of the registry's layer where nobody has set one: neither the user nor, for a rehearsal, the
+// caller.
 func (p *Plan) suggest(from config.Origin, name, text string) error {
 	if text == "" || p.Config.IsSet(name) {
 		return nil
@@ -167,7 +175,8 @@ func (p *Plan) findRound() error {
 	if name == "" {
 		name = newest
 		if name != rounds.Current {
-			p.notices = append(p.notices, fmt.Sprintf("%s is not in round %s: this is for round %s, the last that has it", p.Row.Name, rounds.Current, newest))
+			p.notices = append(p.notices, fmt.Sprintf("%s is not in round %s: this is for round %s, the last that has it",
+				p.Row.Name, rounds.Current, newest))
 		}
 	}
 	round, err := rounds.Find(name)
@@ -176,7 +185,8 @@ func (p *Plan) findRound() error {
 		row, err = round.Row(p.Row)
 	}
 	if err != nil {
-		return usage("round", fmt.Errorf("--round %s: %w", name, err), "`mlperf-go models "+p.Row.Name+"` tells what each round has; without --round it is "+newest)
+		return usage("round", fmt.Errorf("--round %s: %w", name, err),
+			"`mlperf-go models "+p.Row.Name+"` tells what each round has; without --round it is "+newest)
 	}
 	p.Row, p.Round = row, round
 	// The effective configuration has the name as the registry spells it.
@@ -195,14 +205,16 @@ func (p *Plan) findRound() error {
 }
 
 func (p *Plan) findScenario() error {
-	if name := p.Row.DefaultScenario(); !p.Config.IsSet("scenario") && name != models.Offline { // the setting's own default
+	// the setting's own default
+	if name := p.Row.DefaultScenario(); !p.Config.IsSet("scenario") && name != models.Offline {
 		if err := p.Config.Set("scenario", string(name), config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}); err != nil {
 			return usage("scenario", err, "")
 		}
 	}
 	s, err := p.Row.Scenario(p.Config.String("scenario"))
 	if err != nil {
-		return usage("scenario", fmt.Errorf("round %s: %w", p.Round.Name, err), "`mlperf-go models "+p.Row.Name+"` tells what each round has")
+		return usage("scenario", fmt.Errorf("round %s: %w", p.Round.Name, err),
+			"`mlperf-go models "+p.Row.Name+"` tells what each round has")
 	}
 	p.Scenario = s
 	mode := p.Config.String("mode")
@@ -213,13 +225,16 @@ func (p *Plan) findScenario() error {
 		return err
 	}
 	if known := append(config.LoadGenModels(), models.Generic); !slices.Contains(known, p.LoadGenModel()) {
-		return usage("lg_model_name", fmt.Errorf("LoadGen's mlperf.conf knows no model %q, so its limits and counts would silently be those of no benchmark; near it are %s",
-			p.LoadGenModel(), strings.Join(config.Nearest(p.LoadGenModel(), known), ", ")), "Leave --lg-model-name out: the registry knows the key")
+		return usage("lg_model_name", fmt.Errorf("LoadGen's mlperf.conf knows no model %q, so its limits and counts would "+
+			"silently be those of no benchmark; near it are %s",
+			p.LoadGenModel(), strings.Join(config.Nearest(p.LoadGenModel(), known), ", ")),
+			"Leave --lg-model-name out: the registry knows the key")
 	}
 	return nil
 }
 
-// readUserConf takes the values of a user.conf that are settings of ours into the configuration and keeps the other lines.
+// readUserConf takes the values of a user.conf that are settings of ours into the configuration and keeps the other
+// lines.
 func (p *Plan) readUserConf() error {
 	path := p.Config.String("user-conf")
 	if path == "" {
@@ -227,7 +242,8 @@ func (p *Plan) readUserConf() error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return usage("user_conf", fmt.Errorf("the user.conf can not be read: %w", err), "Give a readable file with --user-conf")
+		return usage("user_conf", fmt.Errorf("the user.conf can not be read: %w", err),
+			"Give a readable file with --user-conf")
 	}
 	defer f.Close()
 	conf, err := config.ParseConf(path, f, config.UserConf, p.LoadGenModel())
@@ -265,12 +281,14 @@ func (p *Plan) readSeeds() error {
 	}
 	var seeds [3]uint64
 	if len(words) != len(seeds) {
-		return usage("seed_override", fmt.Errorf("--seed-override %s is neither a round nor three numbers", strings.Join(words, ",")), "Write v6.0, or qsl,sample_index,schedule")
+		return usage("seed_override", fmt.Errorf("--seed-override %s is neither a round nor three numbers",
+			strings.Join(words, ",")), "Write v6.0, or qsl,sample_index,schedule")
 	}
 	for i, w := range words {
 		n, err := strconv.ParseUint(w, 10, 64)
 		if err != nil {
-			return usage("seed_override", fmt.Errorf("--seed-override: %q is no unsigned 64-bit number", w), "Write v6.0, or qsl,sample_index,schedule")
+			return usage("seed_override", fmt.Errorf("--seed-override: %q is no unsigned 64-bit number", w),
+				"Write v6.0, or qsl,sample_index,schedule")
 		}
 		seeds[i] = n
 	}
@@ -278,14 +296,16 @@ func (p *Plan) readSeeds() error {
 	return nil
 }
 
-// checkPaths refuses an audit.config in the working folder: LoadGen would read it, and a run that was changed by it looks
-// like any other.
+// checkPaths refuses an audit.config in the working folder: LoadGen would read it, and a run that was changed by it
+// looks like any other.
 func (p *Plan) checkPaths() error {
 	if _, err := os.Lstat("audit.config"); err == nil {
-		return usage("stray_audit_config", errors.New("a file named audit.config lies in the working folder; a LoadGen test started here would take its settings"),
+		return usage("stray_audit_config", errors.New("a file named audit.config lies in the working folder; a LoadGen "+
+			"test started here would take its settings"),
 			"Remove it, or start in another folder; an audit is run with --audit-config FILE")
 	}
-	if name := p.Config.String("tokenizer"); name != "" { // also where it is not used: what scores the answers later has the same settings
+	// also where it is not used: what scores the answers later has the same settings
+	if name := p.Config.String("tokenizer"); name != "" {
 		if err := finder.Check(name); err != nil {
 			return usage("tokenizer", fmt.Errorf("--tokenizer: %w", err), "")
 		}
@@ -297,7 +317,8 @@ func (p *Plan) checkPaths() error {
 	}
 	if path := p.Config.String("audit-config"); path != "" {
 		if _, err := os.Stat(path); err != nil {
-			return usage("audit_config", fmt.Errorf("the audit configuration can not be read: %w", err), "Give a readable file with --audit-config")
+			return usage("audit_config", fmt.Errorf("the audit configuration can not be read: %w", err),
+				"Give a readable file with --audit-config")
 		}
 	}
 	return nil
@@ -352,7 +373,8 @@ func (p *Plan) apiKey() (string, error) {
 	}
 	text, err := readAtMost(path, largestKey)
 	if err != nil {
-		return "", usage("api_key", fmt.Errorf("the API key can not be read: %w", err), "Give a file whose first line is the key")
+		return "", usage("api_key", fmt.Errorf("the API key can not be read: %w", err),
+			"Give a file whose first line is the key")
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	return strings.TrimSpace(line), nil

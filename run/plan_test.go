@@ -26,7 +26,8 @@ func planned(t *testing.T, rows int, s Settings) *Plan {
 }
 
 func real8b(scenario string) Settings {
-	return Settings{"model": "llama3.1-8b", "scenario": scenario, "endpoint": "http://a:1,http://b:1", "dataset": "file", "target-qps": "7"}
+	return Settings{"model": "llama3.1-8b", "scenario": scenario, "endpoint": "http://a:1,http://b:1", "dataset": "file",
+		"target-qps": "7"}
 }
 
 func TestDefaultsOfARealRun(t *testing.T) {
@@ -71,7 +72,8 @@ func TestDefaultsOfARealRun(t *testing.T) {
 	}
 }
 
-// The drain deadline never ends a request that may go on, nor a wait for an endpoint that may return, unless it was set to.
+// The drain deadline never ends a request that may go on, nor a wait for an endpoint that may return, unless it was set
+// to.
 func TestTheDrainDeadlineIsTheLongest(t *testing.T) {
 	for _, c := range []struct {
 		more Settings
@@ -106,7 +108,8 @@ func TestDefaultsOfARehearsal(t *testing.T) {
 			require.Equal(t, want.duration, p.Config.Duration("min-duration"))
 			require.Equal(t, 512, p.Config.Int("samples"))
 			require.Equal(t, "sim", p.Config.String("backend"))
-			require.Subset(t, p.Rehearsal, []string{"the server is the simulator", "the data set is synthetic", "512 of 13368 rows"})
+			require.Subset(t, p.Rehearsal, []string{"the server is the simulator", "the data set is synthetic",
+				"512 of 13368 rows"})
 		})
 	}
 	p := planned(t, 512, Settings{"model": "llama3.1-8b-edge", "scenario": "SingleStream"})
@@ -114,15 +117,22 @@ func TestDefaultsOfARehearsal(t *testing.T) {
 	require.Zero(t, p.Config.Duration("min-duration"))
 }
 
-// A user.conf can have LoadGen measure something else than the benchmark and call it VALID: such a run is a rehearsal, and says why.
+// A user.conf can have LoadGen measure something else than the benchmark and call it VALID: such a run is a rehearsal,
+// and says why.
 func TestUserConfThatMeasuresSomethingElse(t *testing.T) {
 	for line, reason := range map[string]string{
-		"*.Server.target_latency_percentile = 50":              "the user.conf's target_latency_percentile 50 is not the benchmark's 99",
-		"*.*.performance_issue_same = 1":                       "the user.conf's performance_issue_same 1 is not the benchmark's 0",
-		"*.*.performance_issue_unique = 1":                     "the user.conf's performance_issue_unique 1 is not the benchmark's 0",
-		"*.*.sample_concatenate_permutation = 0":               "the user.conf's sample_concatenate_permutation 0 is not the benchmark's 1",
-		"*.*.performance_sample_count_override = 10":           "the user.conf's performance_sample_count_override 10 is not the benchmark's 13368",
-		"*.*.infer_token_latencies = 1":                        "the user.conf's infer_token_latencies 1 is not the benchmark's 0",
+		"*.Server.target_latency_percentile = 50": "the user.conf's target_latency_percentile 50 is not the " +
+			"benchmark's 99",
+		"*.*.performance_issue_same = 1": "the user.conf's performance_issue_same 1 is not the " +
+			"benchmark's 0",
+		"*.*.performance_issue_unique = 1": "the user.conf's performance_issue_unique 1 is not the " +
+			"benchmark's 0",
+		"*.*.sample_concatenate_permutation = 0": "the user.conf's sample_concatenate_permutation 0 is not " +
+			"the benchmark's 1",
+		"*.*.performance_sample_count_override = 10": "the user.conf's performance_sample_count_override 10 is " +
+			"not the benchmark's 13368",
+		"*.*.infer_token_latencies = 1": "the user.conf's infer_token_latencies 1 is not the " +
+			"benchmark's 0",
 		"llama3_1-8b.Server.target_latency = 5":                "the user.conf's target_latency 5 is not the benchmark's 0",
 		"*.Server.target_latency_percentile = 99":              "",
 		"*.*.performance_sample_count_override = 0x3438":       "",
@@ -165,7 +175,8 @@ func TestReasonsOfARehearsal(t *testing.T) {
 		})
 	}
 	require.Equal(t, []string{"100 of 13368 rows"}, planned(t, 100, real8b("Server")).Rehearsal[:1])
-	s := Settings{"model": "generic", "scenario": "Offline", "endpoint": "http://a:1", "dataset": "f", "served-model": "m", "min-duration": "1s", "min-queries": "3"}
+	s := Settings{"model": "generic", "scenario": "Offline", "endpoint": "http://a:1", "dataset": "f", "served-model": "m",
+		"min-duration": "1s", "min-queries": "3"}
 	require.Empty(t, planned(t, 3, s).Rehearsal, "generic is no benchmark, so nothing is too short for it")
 }
 
@@ -176,14 +187,21 @@ func TestNamesOfModels(t *testing.T) {
 		scenario       models.Scenario
 		served, notice string
 	}{
-		{Settings{"model": "llama3_1-8b-interactive"}, "llama3.1-8b", "llama3_1-8b-interactive", models.Interactive, "meta-llama/Llama-3.1-8B-Instruct", "llama3.1-8b"},
-		{Settings{"model": "llama3.1-8b-interactive", "scenario": "Server"}, "llama3.1-8b", "llama3_1-8b-interactive", models.Interactive, "meta-llama/Llama-3.1-8B-Instruct", "llama3.1-8b"},
-		{Settings{"model": "llama31_8b", "scenario": "Server"}, "llama3.1-8b", "llama3_1-8b", models.Server, "meta-llama/Llama-3.1-8B-Instruct", ""},
-		{Settings{"model": "llama3.1-8b-edge", "scenario": "SingleStream"}, "llama3.1-8b-edge", "llama3_1-8b-edge", models.SingleStream, "meta-llama/Llama-3.1-8B-Instruct", ""},
-		{Settings{"model": "meta-llama/Meta-Llama-3.1-8B-Instruct"}, "llama3.1-8b", "llama3_1-8b", models.Offline, "meta-llama/Meta-Llama-3.1-8B-Instruct", "llama3.1-8b"},
-		{Settings{"model": "openai/gpt-oss-120b"}, "gpt-oss-120b", "gpt-oss-120b", models.Offline, "openai/gpt-oss-120b", "gpt-oss-120b"},
+		{Settings{"model": "llama3_1-8b-interactive"}, "llama3.1-8b", "llama3_1-8b-interactive", models.Interactive,
+			"meta-llama/Llama-3.1-8B-Instruct", "llama3.1-8b"},
+		{Settings{"model": "llama3.1-8b-interactive", "scenario": "Server"}, "llama3.1-8b", "llama3_1-8b-interactive",
+			models.Interactive, "meta-llama/Llama-3.1-8B-Instruct", "llama3.1-8b"},
+		{Settings{"model": "llama31_8b", "scenario": "Server"}, "llama3.1-8b", "llama3_1-8b", models.Server,
+			"meta-llama/Llama-3.1-8B-Instruct", ""},
+		{Settings{"model": "llama3.1-8b-edge", "scenario": "SingleStream"}, "llama3.1-8b-edge", "llama3_1-8b-edge",
+			models.SingleStream, "meta-llama/Llama-3.1-8B-Instruct", ""},
+		{Settings{"model": "meta-llama/Meta-Llama-3.1-8B-Instruct"}, "llama3.1-8b", "llama3_1-8b", models.Offline,
+			"meta-llama/Meta-Llama-3.1-8B-Instruct", "llama3.1-8b"},
+		{Settings{"model": "openai/gpt-oss-120b"}, "gpt-oss-120b", "gpt-oss-120b", models.Offline, "openai/gpt-oss-120b",
+			"gpt-oss-120b"},
 		{Settings{"use-generic": "true", "served-model": "mine"}, "generic", "generic", models.Offline, "mine", ""},
-		{Settings{"model-category": "llama3.1-8b", "model": "org/tuned"}, "llama3.1-8b", "llama3_1-8b", models.Offline, "org/tuned", "--model"},
+		{Settings{"model-category": "llama3.1-8b", "model": "org/tuned"}, "llama3.1-8b", "llama3_1-8b", models.Offline,
+			"org/tuned", "--model"},
 	} {
 		p, err := New(c.settings)
 		require.NoError(t, err, c.settings)
@@ -202,24 +220,34 @@ func TestPlansThatCanNotBe(t *testing.T) {
 		rows       int
 		code, text string
 	}{
-		"no model":               {Settings{}, 1, "model", "mlperf-go models"},
-		"unknown model":          {Settings{"model": "llama3.1-8c"}, 1, "unknown_model", "llama3.1-8b"},
-		"unknown setting":        {Settings{"modle": "x"}, 1, "setting", "model"},
-		"unknown scenario":       {Settings{"model": "llama3.1-8b", "scenario": "Servr"}, 1, "setting", "Server"},
-		"scenario not in row":    {Settings{"model": "llama3.1-8b", "scenario": "SingleStream"}, 1, "scenario", "has no scenario SingleStream: it has Offline, Server, Interactive"},
-		"name against scenario":  {Settings{"model": "llama3.1-8b-interactive", "scenario": "Offline"}, 1, "scenario", "means scenario Interactive"},
-		"two tests in one":       {Settings{"model": "llama3.1-8b", "mode": "submission"}, 1, "mode", "submission"},
-		"unknown LoadGen model":  {Settings{"model": "llama3.1-8b", "lg-model-name": "llama3.1-8b"}, 1, "lg_model_name", "llama3_1-8b"},
-		"no user.conf":           {Settings{"model": "llama3.1-8b", "user-conf": missing}, 1, "user_conf", missing},
-		"no audit.config":        {Settings{"model": "llama3.1-8b", "audit-config": missing}, 1, "audit_config", missing},
-		"two seeds":              {Settings{"model": "llama3.1-8b", "seed-override": "1,2"}, 1, "seed_override", "three numbers"},
-		"seeds of letters":       {Settings{"model": "llama3.1-8b", "seed-override": "1,2,c"}, 1, "seed_override", `"c" is no unsigned`},
-		"zero QPS":               {Settings{"model": "llama3.1-8b", "scenario": "Server", "target-qps": "0"}, 1, "setting", "target-qps"},
-		"negative QPS":           {Settings{"model": "llama3.1-8b", "scenario": "Server", "target-qps": "-1"}, 1, "setting", "target-qps"},
-		"no QPS":                 {Settings{"model": "llama3.1-8b", "scenario": "Server", "endpoint": "http://a:1", "dataset": "f"}, 13368, "target_qps", "--target-qps"},
-		"more rows than real":    {Settings{"model": "llama3.1-8b"}, 13369, "dataset", "13369 rows, and that of llama3.1-8b has 13368"},
-		"more samples than rows": {Settings{"model": "llama3.1-8b", "samples": "20"}, 10, "samples", "20 rows, and the data set has 10"},
-		"no served model":        {Settings{"model": "generic"}, 10, "served_model", "/v1/models"},
+		"no model":         {Settings{}, 1, "model", "mlperf-go models"},
+		"unknown model":    {Settings{"model": "llama3.1-8c"}, 1, "unknown_model", "llama3.1-8b"},
+		"unknown setting":  {Settings{"modle": "x"}, 1, "setting", "model"},
+		"unknown scenario": {Settings{"model": "llama3.1-8b", "scenario": "Servr"}, 1, "setting", "Server"},
+		"scenario not in row": {Settings{"model": "llama3.1-8b", "scenario": "SingleStream"}, 1, "scenario",
+			"has no scenario SingleStream: it has Offline, Server, Interactive"},
+		"name against scenario": {Settings{"model": "llama3.1-8b-interactive", "scenario": "Offline"}, 1, "scenario",
+			"means scenario Interactive"},
+		"two tests in one": {Settings{"model": "llama3.1-8b", "mode": "submission"}, 1, "mode", "submission"},
+		"unknown LoadGen model": {Settings{"model": "llama3.1-8b", "lg-model-name": "llama3.1-8b"}, 1, "lg_model_name",
+			"llama3_1-8b"},
+		"no user.conf":    {Settings{"model": "llama3.1-8b", "user-conf": missing}, 1, "user_conf", missing},
+		"no audit.config": {Settings{"model": "llama3.1-8b", "audit-config": missing}, 1, "audit_config", missing},
+		"two seeds": {Settings{"model": "llama3.1-8b", "seed-override": "1,2"}, 1, "seed_override",
+			"three numbers"},
+		"seeds of letters": {Settings{"model": "llama3.1-8b", "seed-override": "1,2,c"}, 1, "seed_override",
+			`"c" is no unsigned`},
+		"zero QPS": {Settings{"model": "llama3.1-8b", "scenario": "Server", "target-qps": "0"}, 1, "setting",
+			"target-qps"},
+		"negative QPS": {Settings{"model": "llama3.1-8b", "scenario": "Server", "target-qps": "-1"}, 1, "setting",
+			"target-qps"},
+		"no QPS": {Settings{"model": "llama3.1-8b", "scenario": "Server", "endpoint": "http://a:1",
+			"dataset": "f"}, 13368, "target_qps", "--target-qps"},
+		"more rows than real": {Settings{"model": "llama3.1-8b"}, 13369, "dataset",
+			"13369 rows, and that of llama3.1-8b has 13368"},
+		"more samples than rows": {Settings{"model": "llama3.1-8b", "samples": "20"}, 10, "samples",
+			"20 rows, and the data set has 10"},
+		"no served model": {Settings{"model": "generic"}, 10, "served_model", "/v1/models"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := New(c.settings)
@@ -248,10 +276,13 @@ func TestStrayAuditConfigIsRefused(t *testing.T) {
 func TestLayers(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "user.conf")
-	require.NoError(t, os.WriteFile(conf, []byte("llama3_1-8b.Server.target_qps = 3\nllama3_1-8b.Server.min_query_count = 3\n*.Server.min_duration = 3000\n*.Server.max_async_queries = 9\n"), 0o644))
+	require.NoError(t, os.WriteFile(conf, []byte("llama3_1-8b.Server.target_qps = 3\nllama3_1-8b.Server.min_query_count "+
+		"= 3\n*.Server.min_duration = 3000\n*.Server.max_async_queries = 9\n"), 0o644))
 	c := config.New(config.RunSettings())
-	require.NoError(t, c.LoadYAML("file.yaml", strings.NewReader("model: llama3.1-8b\nscenario: Server\ntarget-qps: 2\nmin-queries: 2\nmin-duration: 2s\nretries: 2\nmax-tokens: 2\n")))
-	require.NoError(t, c.SetEnviron([]string{"MLPERF_GO_MIN_QUERIES=4", "MLPERF_GO_MIN_DURATION=4", "MLPERF_GO_USER_CONF=" + conf}))
+	require.NoError(t, c.LoadYAML("file.yaml", strings.NewReader("model: llama3.1-8b\nscenario: Server\ntarget-qps: "+
+		"2\nmin-queries: 2\nmin-duration: 2s\nretries: 2\nmax-tokens: 2\n")))
+	require.NoError(t, c.SetEnviron([]string{"MLPERF_GO_MIN_QUERIES=4", "MLPERF_GO_MIN_DURATION=4",
+		"MLPERF_GO_USER_CONF=" + conf}))
 	require.NoError(t, c.Set("min-duration", "5", config.Origin{Layer: config.FromFlag, Where: "--min-duration"}))
 	p, err := NewPlan(c)
 	require.NoError(t, err)
@@ -275,7 +306,8 @@ func TestLayers(t *testing.T) {
 }
 
 func TestSamplingFromTheConfiguration(t *testing.T) {
-	s := planned(t, 10, Settings{"model": "llama3.1-8b", "max-tokens": "9", "min-tokens": "2", "temperature": "0.5", "top-p": "0.9", "top-k": "-1"}).Sampling()
+	s := planned(t, 10, Settings{"model": "llama3.1-8b", "max-tokens": "9", "min-tokens": "2", "temperature": "0.5",
+		"top-p": "0.9", "top-k": "-1"}).Sampling()
 	require.Equal(t, 9, s.MaxTokens)
 	require.Equal(t, 2, s.MinTokens)
 	require.Equal(t, 0.5, *s.Temperature)

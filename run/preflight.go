@@ -30,8 +30,10 @@ const minFreeBytes = 256 << 20
 // latencyProbes is how often a SingleStream preflight asks for an answer.
 const latencyProbes = 3
 
-// preflight asks every endpoint what it is, before anything is timed. The prompts of its generations are the first samples.
-func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Config, samples []datasets.Sample, folder string, o Observer) (*Preflight, error) {
+// preflight asks every endpoint what it is, before anything is timed. The prompts of its generations are the first
+// samples.
+func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Config, samples []datasets.Sample,
+	folder string, o Observer) (*Preflight, error) {
 	pre := &Preflight{}
 	var err error
 	if err = p.reserveConnections(pre, c, thisHost); err != nil {
@@ -41,7 +43,8 @@ func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Con
 		return nil, environment("disk", err, "Choose another --output-dir")
 	}
 	if pre.DiskFreeBytes < minFreeBytes {
-		return nil, environment("disk_full", fmt.Errorf("the disk of the output folder has %d MiB left, and a test wants %d", pre.DiskFreeBytes>>20, minFreeBytes>>20), "Free some space, or choose another --output-dir")
+		return nil, environment("disk_full", fmt.Errorf("the disk of the output folder has %d MiB left, and a test wants %d",
+			pre.DiskFreeBytes>>20, minFreeBytes>>20), "Free some space, or choose another --output-dir")
 	}
 	generate := p.Config.Bool("preflight-query")
 	asking, stop := narrate(c, o)
@@ -66,7 +69,8 @@ func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Con
 		pre.Notes = append(pre.Notes, note)
 	}
 	if c.Proxy != "" {
-		pre.Notes = append(pre.Notes, fmt.Sprintf("requests go through the proxy %s, and its time counts as the server's", c.Proxy))
+		pre.Notes = append(pre.Notes, fmt.Sprintf("requests go through the proxy %s, and its time counts as the server's",
+			c.Proxy))
 	}
 	pre.adapt(c)
 	return pre, p.expectLatency(pre, latencies, generate)
@@ -91,7 +95,8 @@ func (p *Plan) probeTokens() int {
 func (p *Plan) checkLengths(pre *Preflight) error {
 	for _, e := range pre.Endpoints {
 		if e.MaxModelLen > 0 && e.MaxModelLen <= p.Config.Int("max-tokens") {
-			return environment("context_length", fmt.Errorf("the server at %s has a context of %d tokens, and answers may have %d", e.URL, e.MaxModelLen, p.Config.Int("max-tokens")), "Start it with a larger --max-model-len")
+			return environment("context_length", fmt.Errorf("the server at %s has a context of %d tokens, and answers may "+
+				"have %d", e.URL, e.MaxModelLen, p.Config.Int("max-tokens")), "Start it with a larger --max-model-len")
 		}
 	}
 	return nil
@@ -113,21 +118,24 @@ func (p *Plan) foreignPrompts(samples []datasets.Sample) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("no prompt of the data set begins with token %d, as those of %s do: is it the data set of another model?", p.Row.BOS, p.Row.Name)
+	return fmt.Sprintf("no prompt of the data set begins with token %d, as those of %s do: is it the data set of "+
+		"another model?", p.Row.BOS, p.Row.Name)
 }
 
-// expectLatency sets SingleStream's expected latency to the median of what was seen. It must be near the truth: LoadGen asks for
-// twice min-duration/latency queries, so one that is too short makes a test of hours.
+// expectLatency sets SingleStream's expected latency to the median of what was seen. It must be near the truth: LoadGen
+// asks for twice min-duration/latency queries, so one that is too short makes a test of hours.
 func (p *Plan) expectLatency(pre *Preflight, seen []time.Duration, generate bool) error {
 	if p.Scenario.LoadGen != models.SingleStream || p.Config.Has("expected-latency") {
 		return nil
 	}
 	if !generate || len(seen) == 0 {
-		return usage("expected_latency", errors.New("a SingleStream test needs the expected latency of an answer, and the preflight query is switched off"), "Give --expected-latency D")
+		return usage("expected_latency", errors.New("a SingleStream test needs the expected latency of an answer, and the "+
+			"preflight query is switched off"), "Give --expected-latency D")
 	}
 	slices.Sort(seen)
 	pre.ExpectedLatency = max(seen[len(seen)/2], time.Microsecond)
-	pre.Notes = append(pre.Notes, fmt.Sprintf("expected latency %v: the median of %d answers", pre.ExpectedLatency, len(seen)))
+	pre.Notes = append(pre.Notes, fmt.Sprintf("expected latency %v: the median of %d answers", pre.ExpectedLatency,
+		len(seen)))
 	return p.suggest(programOrigin("measured by the preflight"), "expected-latency", pre.ExpectedLatency.String())
 }
 
@@ -144,7 +152,8 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 	c := p.Config
 	config := &backends.Config{
 		Endpoints: endpoints, API: c.String("api"), ServedModel: c.String("served-model"), Sampling: p.Sampling(),
-		Stream: p.Scenario.Stream && p.Row.UseTokenLatencies || c.Bool("stream"), KeepText: p.Row.TextAnswers, NeedIDs: !p.Row.TextAnswers,
+		Stream: p.Scenario.Stream && p.Row.UseTokenLatencies || c.Bool("stream"), KeepText: p.Row.TextAnswers,
+		NeedIDs:   !p.Row.TextAnswers,
 		MinTokens: p.Row.MinOutputTokens, Vocabulary: p.Row.Vocabulary,
 		Concurrency: c.Int("concurrency"), Retries: c.Int("retries"), Balance: c.String("lb"),
 		RequestTimeout: c.Duration("request-timeout"), FirstTokenTimeout: c.Duration("first-token-timeout"),
@@ -156,10 +165,12 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 		return nil, nil, err
 	}
 	if _, err := backends.Authorities(config.CAFile); err != nil {
-		return nil, nil, usage("ca_file", fmt.Errorf("--ca-file: %w", err), "Give the PEM file of the authority that signed the server's certificate")
+		return nil, nil, usage("ca_file", fmt.Errorf("--ca-file: %w", err),
+			"Give the PEM file of the authority that signed the server's certificate")
 	}
 	if err := checkProxy(config); err != nil {
-		return nil, nil, usage("proxy", fmt.Errorf("--proxy: %w", err), "Give it as http://host:port, and no endpoint on a Unix socket with it")
+		return nil, nil, usage("proxy", fmt.Errorf("--proxy: %w", err),
+			"Give it as http://host:port, and no endpoint on a Unix socket with it")
 	}
 	return d, config, p.place(config)
 }

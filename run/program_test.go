@@ -30,7 +30,8 @@ var built struct {
 	err  error
 }
 
-// program gives the path of the program. Tests that need it take seconds, and the race detector does not look into other processes.
+// program gives the path of the program. Tests that need it take seconds, and the race detector does not look into
+// other processes.
 func program(t *testing.T) string {
 	t.Helper()
 	switch {
@@ -100,7 +101,8 @@ func startIn(t *testing.T, within []string, args ...string) *ran {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	folder := filepath.Join(t.TempDir(), "run")
-	line := append(slices.Concat(within, []string{program(t), "run", "--no-progress", "--json", "--output-dir", folder}), args...)
+	line := append(slices.Concat(within, []string{program(t), "run", "--no-progress", "--json", "--output-dir", folder}),
+		args...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

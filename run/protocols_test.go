@@ -108,20 +108,23 @@ func countOf(last bool, n int) string {
 	return ""
 }
 
-// Each protocol carries whole runs, from the preflight's short request to the verdict, streamed and not: vLLM's own generate route, TensorRT-LLM's
-// ids without text, SGLang's own route, chat with ids.
+// Each protocol carries whole runs, from the preflight's short request to the verdict, streamed and not: vLLM's own
+// generate route, TensorRT-LLM's ids without text, SGLang's own route, chat with ids.
 func TestProtocolsCarryWholeRuns(t *testing.T) {
 	program(t)
 	completion := func(text string) (func(int, bool, int, int) string, func(string, int) string) {
 		return func(id int, last bool, _, of int) string {
-				return fmt.Sprintf(`{"choices":[{"index":0,%s"token_ids":[%d],"finish_reason":%s}]%s}`, text, id, ending(last), countOf(last, of))
+				return fmt.Sprintf(`{"choices":[{"index":0,%s"token_ids":[%d],"finish_reason":%s}]%s}`, text, id, ending(last),
+					countOf(last, of))
 			}, func(ids string, n int) string {
-				return fmt.Sprintf(`{"choices":[{"index":0,%s"token_ids":[%s],"finish_reason":"length"}]%s}`, text, ids, countOf(true, n))
+				return fmt.Sprintf(`{"choices":[{"index":0,%s"token_ids":[%s],"finish_reason":"length"}]%s}`, text, ids,
+					countOf(true, n))
 			}
 	}
 	chat := spoken{route: "/v1/chat/completions", wants: []string{`"messages":[`, `row 1`},
 		event: func(_ int, last bool, _, of int) string {
-			return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":" t"},"finish_reason":%s}]%s}`, ending(last), countOf(last, of))
+			return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":" t"},"finish_reason":%s}]%s}`, ending(last),
+				countOf(last, of))
 		}, whole: func(_ string, n int) string {
 			return fmt.Sprintf(`{"choices":[{"index":0,"message":{"role":"assistant","content":" t"},"finish_reason":"length"}]%s}`, countOf(true, n))
 		}}
@@ -129,14 +132,19 @@ func TestProtocolsCarryWholeRuns(t *testing.T) {
 		backend, api, kind, text string
 		spoken
 	}{
-		{"vllm", "generate", "", "", spoken{route: "/inference/v1/generate", wants: []string{`"token_ids":[`, `"sampling_params":{`}, lacks: []string{`"prompt"`}}},
-		{"trtllm", "completions", "", `"text":"",`, spoken{route: "/v1/completions", wants: []string{`"detokenize":false`, `"prompt":[`}, lacks: []string{"return_token_ids"}}},
-		{"vllm", "completions", "", `"text":" t",`, spoken{route: "/v1/completions", wants: []string{`"return_token_ids":true`, `"prompt":[`}}},
+		{"vllm", "generate", "", "", spoken{route: "/inference/v1/generate",
+			wants: []string{`"token_ids":[`, `"sampling_params":{`}, lacks: []string{`"prompt"`}}},
+		{"trtllm", "completions", "", `"text":"",`,
+			spoken{route: "/v1/completions", wants: []string{`"detokenize":false`, `"prompt":[`},
+				lacks: []string{"return_token_ids"}}},
+		{"vllm", "completions", "", `"text":" t",`,
+			spoken{route: "/v1/completions", wants: []string{`"return_token_ids":true`, `"prompt":[`}}},
 		{"openai", "chat", "chat", "", chat},
 		{"openai", "chat", "both", "", chat},
 		{"ollama", "generate", "both", "", spoken{route: "/api/generate", wants: []string{`"prompt":"row 1`},
 			event: func(_ int, last bool, _, of int) string {
-				return fmt.Sprintf(`{"response":" t","done":%t,"done_reason":"length","prompt_eval_count":3,"eval_count":%d}`, last, of)
+				return fmt.Sprintf(`{"response":" t","done":%t,"done_reason":"length","prompt_eval_count":3,"eval_count":%d}`, last,
+					of)
 			}, whole: func(_ string, n int) string {
 				return fmt.Sprintf(`{"response":" t","done":true,"done_reason":"length","prompt_eval_count":3,"eval_count":%d}`, n)
 			}}},
@@ -164,8 +172,10 @@ func TestProtocolsCarryWholeRuns(t *testing.T) {
 				if c.kind != "" {
 					model, source = "generic", "usage"
 				}
-				r := start(t, "--model", model, "--min-tokens", "1", "--backend", c.backend, "--api", c.api, "--scenario", "Offline", fmt.Sprintf("--stream=%v", stream), "--served-model", "m",
-					"--dataset", faultSet(t, c.kind, 16), "--endpoint", server.URL, "--min-queries", "32", "--min-duration", "0", "--max-tokens", "12")
+				r := start(t, "--model", model, "--min-tokens", "1", "--backend", c.backend, "--api", c.api, "--scenario",
+					"Offline", fmt.Sprintf("--stream=%v", stream), "--served-model", "m",
+					"--dataset", faultSet(t, c.kind, 16), "--endpoint", server.URL, "--min-queries", "32", "--min-duration", "0",
+					"--max-tokens", "12")
 				r.isValid(t)
 				require.EqualValues(t, 32, r.Samples.Completed)
 				require.EqualValues(t, 32*12, r.Tokens.Output)

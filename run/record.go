@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
@@ -44,15 +44,16 @@ type Record struct {
 	Model            string         `json:"model"`
 	LoadGenModel     string         `json:"loadgen_model"`
 	ServedModel      string         `json:"served_model"`
-	Round            string         `json:"round"` // of the rules: its limits, counts and targets, and, without --seed-override, its seeds
-	Scenario         string         `json:"scenario"`
-	Mode             string         `json:"mode"`
-	Backend          string         `json:"backend"`
-	Started          time.Time      `json:"started"`
-	DurationS        float64        `json:"duration_s"` // first issue to last completion
-	Verdict          Verdict        `json:"verdict"`
-	Reasons          []Cause        `json:"reasons"`
-	Notes            []string       `json:"notes,omitempty"`
+	// of the rules: its limits, counts and targets, and, without --seed-override, its seeds
+	Round     string    `json:"round"`
+	Scenario  string    `json:"scenario"`
+	Mode      string    `json:"mode"`
+	Backend   string    `json:"backend"`
+	Started   time.Time `json:"started"`
+	DurationS float64   `json:"duration_s"` // first issue to last completion
+	Verdict   Verdict   `json:"verdict"`
+	Reasons   []Cause   `json:"reasons"`
+	Notes     []string  `json:"notes,omitempty"`
 
 	LoadGen    LoadGenResult     `json:"loadgen"`
 	Samples    SampleCounts      `json:"samples"`
@@ -62,19 +63,21 @@ type Record struct {
 	Answers    Answers           `json:"answers"`
 	Client     Client            `json:"client"`
 	Endpoints  []EndpointCounts  `json:"endpoints"`
-	Servers    *servers.Facts     `json:"servers,omitempty"` // where --server-dir told of them
+	Servers    *servers.Facts    `json:"servers,omitempty"` // where --server-dir told of them
 	Dataset    DatasetFacts      `json:"dataset"`
 	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // what counted tokens where the server did not, or after it
 	Sampling   map[string]any    `json:"sampling"`
 	Breaches   []Breach          `json:"breaches,omitempty"` // what the closed division does not allow
 	Accuracy   *Score            `json:"accuracy,omitempty"` // of an accuracy test
-	Tails      []Tail            `json:"tails,omitempty"`    // of a Server test: how it stands against LoadGen's early-stopping criterion
-	Files      map[string]string `json:"files"`
+	// of a Server test: how it stands against LoadGen's early-stopping criterion
+	Tails []Tail            `json:"tails,omitempty"`
+	Files map[string]string `json:"files"`
 
-	otherModels  []string // sentences on endpoints that served another model
-	oneToken     int      // successful answers of one token
-	otherPrompts int      // successful answers to a prompt that is not as long as the one that was sent, as the server counts
-	misreported  int64    // reports of samples that were none: second ones, and of samples that LoadGen had not issued
+	otherModels []string // sentences on endpoints that served another model
+	oneToken    int      // successful answers of one token
+	// successful answers to a prompt that is not as long as the one that was sent, as the server counts
+	otherPrompts int
+	misreported  int64 // reports of samples that were none: second ones, and of samples that LoadGen had not issued
 }
 
 // Tool says what made the record.
@@ -109,7 +112,8 @@ type SampleCounts struct {
 
 // Answers say how it is known to which requests the answers belong.
 type Answers struct {
-	// Identified says that every endpoint sends the id of a request back in its answer, and that every answer was compared with it.
+	// Identified says that every endpoint sends the id of a request back in its answer, and that every answer was compared
+	// with it.
 	Identified bool  `json:"identified"`
 	Unasked    int64 `json:"unasked"` // answers that came although no request was under way on their connection
 	Strays     int64 `json:"strays"`  // times that other bytes came in such a place
@@ -124,7 +128,8 @@ type TokenCounts struct {
 	Events     int64  `json:"events"`        // of streams, that brought tokens
 	Merged     int64  `json:"merged_events"` // of them, with more than one token
 
-	Recount *Recount `json:"recount,omitempty"` // of an accuracy test whose texts the server counted, where a tokenizer is named
+	// of an accuracy test whose texts the server counted, where a tokenizer is named
+	Recount *Recount `json:"recount,omitempty"`
 }
 
 // Latencies are in seconds, from successful samples; null: nothing to count.
@@ -142,9 +147,10 @@ type EndpointCounts struct {
 	Requests    int64  `json:"requests"`
 	Failed      int64  `json:"failed"`
 	Retried     int64  `json:"retried"`
-	Connections int64  `json:"connections"`            // opened; 0 where the backend does not count them
-	Excluded    int64  `json:"excluded"`               // times it was left out because it was not there
-	PrefixCache string `json:"prefix_cache,omitempty"` // before the timed phase: emptied, not_offered or failed; empty: nothing was asked
+	Connections int64  `json:"connections"` // opened; 0 where the backend does not count them
+	Excluded    int64  `json:"excluded"`    // times it was left out because it was not there
+	// before the timed phase: emptied, not_offered or failed; empty: nothing was asked
+	PrefixCache string `json:"prefix_cache,omitempty"`
 }
 
 // DatasetFacts name the data set.
@@ -172,8 +178,8 @@ func (r *Record) ValidBut(codes ...string) bool {
 		!slices.ContainsFunc(r.Reasons, func(c Cause) bool { return !slices.Contains(codes, c.Code) })
 }
 
-// Audit says whether LoadGen was given an audit configuration: the test then is no performance result, however well it went. Its verdict does
-// not ask LoadGen's, and its counts, order and samples are the audit's.
+// Audit says whether LoadGen was given an audit configuration: the test then is no performance result, however well it
+// went. Its verdict does not ask LoadGen's, and its counts, order and samples are the audit's.
 func (r *Record) Audit() bool {
 	_, given := r.Files[AuditName]
 	return given
@@ -181,11 +187,13 @@ func (r *Record) Audit() bool {
 
 // demands are LoadGen's conditions of VALID, by their keys in its detail log.
 var demands = []struct{ key, words string }{
-	{"result_perf_constraints_met", "the latency limits"}, {"result_min_duration_met", "the minimum duration"}, {"result_min_queries_met", "the minimum of queries"},
+	{"result_perf_constraints_met", "the latency limits"}, {"result_min_duration_met", "the minimum duration"},
+	{"result_min_queries_met", "the minimum of queries"},
 	{"early_stopping_met", "early stopping"},
 }
 
-// Overruled says in words that LoadGen's own summary says INVALID and why that does not count; "": it does count, or says nothing of the kind.
+// Overruled says in words that LoadGen's own summary says INVALID and why that does not count; "": it does count, or
+// says nothing of the kind.
 func (r *Record) Overruled() string {
 	if !r.Audit() || r.Verdict != Valid || r.LoadGen.Valid == nil || *r.LoadGen.Valid {
 		return ""
@@ -200,7 +208,8 @@ func (r *Record) Overruled() string {
 	if len(unmet) > 0 {
 		text += " (" + strings.Join(unmet, ", ") + ")"
 	}
-	return text + ": that does not count, because an audit sets counts and durations of its own and is judged by its verification"
+	return text + ": that does not count, because an audit sets counts and durations of its own and is judged by its " +
+		"verification"
 }
 
 // Test says in words which test it was.

@@ -13,7 +13,8 @@ func TestALostFileOnlyLowersAVerdict(t *testing.T) {
 		r := &Record{Verdict: before, Reasons: []Cause{{Code: "first"}}}
 		r.lose(errors.New("the disk is full"))
 		require.Equal(t, after, r.Verdict, "%s", before)
-		require.Equal(t, []Cause{{Code: "first"}, {Code: "log_incomplete", Text: "a log could not be written: the disk is full"}}, r.Reasons)
+		require.Equal(t, []Cause{{Code: "first"}, {Code: "log_incomplete",
+			Text: "a log could not be written: the disk is full"}}, r.Reasons)
 		require.Equal(t, ExitEnvironment, r.ExitCode(), "%s", before)
 	}
 }
@@ -22,11 +23,13 @@ func TestALostFileOnlyLowersAVerdict(t *testing.T) {
 func TestAnAuditSaysThatLoadGensVerdictDoesNotCount(t *testing.T) {
 	audit := func(change func(r *Record)) string {
 		r := &Record{Verdict: Valid, Files: map[string]string{AuditName: "0"}}
-		r.LoadGen.Valid, r.LoadGen.Result = no(), map[string]any{"result_min_queries_met": true, "early_stopping_met": false, "result_min_duration_met": false}
+		r.LoadGen.Valid, r.LoadGen.Result = no(), map[string]any{"result_min_queries_met": true, "early_stopping_met": false,
+			"result_min_duration_met": false}
 		change(r)
 		return r.Overruled()
 	}
-	require.Equal(t, "LoadGen's own summary says INVALID (the minimum duration, early stopping): that does not count, because an audit sets counts and "+
+	require.Equal(t, "LoadGen's own summary says INVALID (the minimum duration, early stopping): that does not count, "+
+		"because an audit sets counts and "+
 		"durations of its own and is judged by its verification", audit(func(*Record) {}))
 	for _, change := range []func(r *Record){
 		func(r *Record) { r.Files = nil },

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/servers"
 )
 
 // mute is a driver whose endpoint never answers a probe.
@@ -29,7 +29,8 @@ func (mute) Encode(dst []byte, _ *datasets.Sample, _ *backends.Config) ([]byte, 
 
 func (mute) Open(*backends.Config) (backends.Backend, error) { return nil, syscall.ENOTSUP }
 
-func (mute) Probe(ctx context.Context, e backends.Endpoint, _ *backends.Config, _ *datasets.Sample, _ bool) (*backends.Probe, error) {
+func (mute) Probe(ctx context.Context, e backends.Endpoint, _ *backends.Config, _ *datasets.Sample,
+	_ bool) (*backends.Probe, error) {
 	<-ctx.Done()
 	return nil, &backends.EndpointError{URL: e.URL, Fault: backends.FaultUnreachable, Text: "no answer", Err: ctx.Err()}
 }
@@ -40,7 +41,8 @@ func TestInterruptedPreflight(t *testing.T) {
 		t.Skip("built without LoadGen")
 	}
 	folder := filepath.Join(t.TempDir(), "run")
-	p, err := New(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere", "output-dir": folder})
+	p, err := New(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere",
+		"output-dir": folder})
 	require.NoError(t, err)
 	p.Dataset, err = datasets.New([]datasets.Sample{{InputIDs: []int32{1}}}, datasets.Options{})
 	require.NoError(t, err)
@@ -57,7 +59,8 @@ func TestInterruptedPreflight(t *testing.T) {
 func TestRefusedSettingsLeaveNothing(t *testing.T) {
 	server := simulate(t)
 	folder := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "llama3.1-8b", "--endpoint", server.url, "--samples", "16",
+	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "llama3.1-8b", "--endpoint", server.url,
+		"--samples", "16",
 		"--min-queries", "0", "--min-duration", "0", "--output-dir", folder)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -73,7 +76,8 @@ func TestADataSetWhoseNameBreaksLoadGensLog(t *testing.T) {
 	rows := filepath.Join(t.TempDir(), "rows\".jsonl")
 	require.NoError(t, os.WriteFile(rows, []byte("{\"tok_input\":[4,5,6]}\n"), 0o644))
 	folder := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "generic", "--served-model", "m", "--endpoint", serveFaults(t, (*call).good).url, "--dataset", rows,
+	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "generic", "--served-model", "m", "--endpoint",
+		serveFaults(t, (*call).good).url, "--dataset", rows,
 		"--max-tokens", "4", "--min-queries", "4", "--min-duration", "0", "--no-preflight-query", "--output-dir", folder)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -88,7 +92,8 @@ func TestADataSetWithoutRows(t *testing.T) {
 		t.Skip("built without LoadGen")
 	}
 	folder := filepath.Join(t.TempDir(), "run")
-	p, err := New(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere", "output-dir": folder})
+	p, err := New(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere",
+		"output-dir": folder})
 	require.NoError(t, err)
 	p.Dataset = &datasets.Dataset{}
 	_, err = Run(context.Background(), p, nil)

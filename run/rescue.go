@@ -50,17 +50,20 @@ func (t *test) heldPath() string {
 	return filepath.Join("/proc/self/fd", strconv.Itoa(int(t.lock.dir.Fd())))
 }
 
-// rescuedInfix stands between the name of an output folder that was lost and the time at which another one took its place.
+// rescuedInfix stands between the name of an output folder that was lost and the time at which another one took its
+// place.
 const rescuedInfix = ".rescued-"
 
-// rescue makes a folder beside the lost one, or where its parent is gone too in the system's temporary folder, and puts what there is of the
-// run into it: what the lost folder still has, the logs that are held open, and the inputs, written again. The test goes on in it.
+// rescue makes a folder beside the lost one, or where its parent is gone too in the system's temporary folder, and puts
+// what there is of the run into it: what the lost folder still has, the logs that are held open, and the inputs,
+// written again. The test goes on in it.
 func (t *test) rescue(l *lostFolder) error {
 	at := time.Now().UTC().Format("20060102T150405Z")
 	folder := l.was + rescuedInfix + at
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		if folder, err = os.MkdirTemp("", filepath.Base(l.was)+rescuedInfix+at+"-"); err != nil {
-			return environment("output_dir", fmt.Errorf("%s, and no other folder can be made for what was measured: %w", l.words(), err), "")
+			return environment("output_dir", fmt.Errorf("%s, and no other folder can be made for what was measured: %w",
+				l.words(), err), "")
 		}
 	}
 	p := t.plan
@@ -70,12 +73,14 @@ func (t *test) rescue(l *lostFolder) error {
 		_ = os.Remove(filepath.Join(folder, reserveName)) // it is not there where the disk is full
 	}
 	t.folder = folder
-	lost = errors.Join(lost, os.MkdirAll(t.path(LogFolder), p.access().Folder()), t.logs.restore(p.access(), t.path(LogFolder)), t.restoreInputs())
+	lost = errors.Join(lost, os.MkdirAll(t.path(LogFolder), p.access().Folder()),
+		t.logs.restore(p.access(), t.path(LogFolder)), t.restoreInputs())
 	if rest, ok := strings.CutPrefix(t.dataset.Path, l.was+string(filepath.Separator)); ok {
 		t.dataset.Path = t.path(rest)
 	}
 	if lost != nil {
-		t.notes = append(t.notes, "not everything could be saved from the lost output folder: "+strings.ReplaceAll(lost.Error(), "\n", "; "))
+		t.notes = append(t.notes, "not everything could be saved from the lost output folder: "+
+			strings.ReplaceAll(lost.Error(), "\n", "; "))
 	}
 	return nil
 }
@@ -102,7 +107,8 @@ func (t *test) restoreInputs() error {
 // notStarted names the lost output folder as the reason why LoadGen refused to start in it.
 func (t *test) notStarted(err error) error {
 	if l := t.folderLost(); l != nil {
-		return environment("output_lost", fmt.Errorf("%s, and LoadGen was not started: %w", l.words(), err), "Leave a folder alone while a test writes it, and run again")
+		return environment("output_lost", fmt.Errorf("%s, and LoadGen was not started: %w", l.words(), err),
+			"Leave a folder alone while a test writes it, and run again")
 	}
 	return err
 }
@@ -110,7 +116,8 @@ func (t *test) notStarted(err error) error {
 // afterTest is an error of a test that had run: it is never one of usage, which would say that nothing was started.
 func (t *test) afterTest(err error) error {
 	if known := Classify(err); known != nil && known.Exit == ExitUsage {
-		return environment("after_test", fmt.Errorf("the test ran, and its record could not be made: %w", err), "What was measured is in "+t.folder)
+		return environment("after_test", fmt.Errorf("the test ran, and its record could not be made: %w", err),
+			"What was measured is in "+t.folder)
 	}
 	return err
 }

@@ -23,7 +23,8 @@ func TestPlansOfEveryRound(t *testing.T) {
 			}
 			for i := range of.Scenarios {
 				s := of.Scenarios[i]
-				p, err := New(Settings{"model": row.Name, "round": round.Name, "scenario": string(s.Scenario), "endpoint": "http://a:1", "dataset": "f", "target-qps": "7", "served-model": "m"})
+				p, err := New(Settings{"model": row.Name, "round": round.Name, "scenario": string(s.Scenario),
+					"endpoint": "http://a:1", "dataset": "f", "target-qps": "7", "served-model": "m"})
 				require.NoError(t, err)
 				require.Equal(t, round, p.Round)
 				require.Equal(t, round.Name, p.Config.String("round"))
@@ -46,7 +47,8 @@ func TestTheRoundThatNobodySays(t *testing.T) {
 	p = planned(t, 8313, Settings{"model": "llama3.1-405b", "endpoint": "http://a:1", "dataset": "f"})
 	require.Equal(t, "v6.0", p.Round.Name)
 	require.Equal(t, p.Round.Seeds.InOrder(), *p.seeds)
-	require.Equal(t, []string{"llama3.1-405b is not in round v6.1: this is for round v6.0, the last that has it"}, p.Notices())
+	require.Equal(t, []string{"llama3.1-405b is not in round v6.1: this is for round v6.0, the last that has it"},
+		p.Notices())
 	require.Empty(t, p.Rehearsal)
 	require.Contains(t, p.loadgenNotes()[0], "the run is for round v6.0: its seeds are given to LoadGen")
 }
@@ -56,10 +58,14 @@ func TestRoundsThatAreRefused(t *testing.T) {
 		settings Settings
 		text     string
 	}{
-		"no round":          {Settings{"model": "llama3.1-8b", "round": "v9"}, `--round v9: round "v9" is unknown: take one of v5.1, v6.0, v6.1`},
-		"not in the round":  {Settings{"model": "gpt-oss-120b", "round": "v5.1"}, "round v5.1 has no results for gpt-oss-120b: it is in the rounds v6.0, v6.1"},
-		"without scenario":  {Settings{"model": "deepseek-r1", "round": "v5.1", "scenario": "Interactive"}, "round v5.1: model deepseek-r1 has no scenario Interactive: it has Offline, Server"},
-		"its rows are more": {Settings{"model": "qwen3-vl-235b-a22b", "scenario": "Interactive", "endpoint": "http://a:1", "dataset": "f", "target-qps": "1"}, "has 8000"},
+		"no round": {Settings{"model": "llama3.1-8b", "round": "v9"},
+			`--round v9: round "v9" is unknown: take one of v5.1, v6.0, v6.1`},
+		"not in the round": {Settings{"model": "gpt-oss-120b", "round": "v5.1"},
+			"round v5.1 has no results for gpt-oss-120b: it is in the rounds v6.0, v6.1"},
+		"without scenario": {Settings{"model": "deepseek-r1", "round": "v5.1", "scenario": "Interactive"},
+			"round v5.1: model deepseek-r1 has no scenario Interactive: it has Offline, Server"},
+		"its rows are more": {Settings{"model": "qwen3-vl-235b-a22b", "scenario": "Interactive", "endpoint": "http://a:1",
+			"dataset": "f", "target-qps": "1"}, "has 8000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := New(c.settings)
@@ -71,7 +77,8 @@ func TestRoundsThatAreRefused(t *testing.T) {
 		})
 	}
 	// In v6.0 the same scenario has the whole data set.
-	p := planned(t, 48289, Settings{"model": "qwen3-vl-235b-a22b", "round": "v6.0", "scenario": "Interactive", "endpoint": "http://a:1", "dataset": "f", "target-qps": "1"})
+	p := planned(t, 48289, Settings{"model": "qwen3-vl-235b-a22b", "round": "v6.0", "scenario": "Interactive",
+		"endpoint": "http://a:1", "dataset": "f", "target-qps": "1"})
 	require.Empty(t, p.Rehearsal)
 	require.Equal(t, 12*time.Second, p.Scenario.TargetLatency)
 }

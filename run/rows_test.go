@@ -12,7 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
-// unlike changes LoadGen's own settings to those that a row has on purpose, by row and scenario. Package models gives the sources.
+// unlike changes LoadGen's own settings to those that a row has on purpose, by row and scenario. Package models gives
+// the sources.
 var unlike = map[string]func(s *loadgen.TestSettings){
 	// mlperf.conf has no count; the submission checker requires the whole set.
 	"gpt-oss-120b Offline":     func(s *loadgen.TestSettings) { s.MinQueryCount = 6396 },
@@ -30,8 +31,9 @@ func unlimited(s *loadgen.TestSettings) {
 	s.ServerTTFTLatency, s.ServerTPOTLatency = uint64(noLimit), uint64(noLimit)
 }
 
-// TestEveryRowHasTheLinkedLoadGensSettings compares what LoadGen makes of a real test of each row, scenario and mode with what its built-in
-// mlperf.conf has for the row's key: limits, counts, durations, seeds and switches, every field but the load that a user chooses.
+// TestEveryRowHasTheLinkedLoadGensSettings compares what LoadGen makes of a real test of each row, scenario and mode
+// with what its built-in mlperf.conf has for the row's key: limits, counts, durations, seeds and switches, every field
+// but the load that a user chooses.
 func TestEveryRowHasTheLinkedLoadGensSettings(t *testing.T) {
 	for _, r := range models.Rows() {
 		for _, s := range r.Scenarios {
@@ -39,7 +41,8 @@ func TestEveryRowHasTheLinkedLoadGensSettings(t *testing.T) {
 				name := r.Name + " " + string(s.Scenario)
 				t.Run(name+" "+string(mode), func(t *testing.T) {
 					t.Parallel()
-					set := Settings{"model": r.Name, "scenario": string(s.Scenario), "mode": string(mode), "endpoint": "http://a:1", "dataset": "f"}
+					set := Settings{"model": r.Name, "scenario": string(s.Scenario), "mode": string(mode), "endpoint": "http://a:1",
+						"dataset": "f"}
 					set[map[bool]string{true: "expected-latency", false: "target-qps"}[s.LoadGen == models.SingleStream]] = "7"
 					if r.Name == models.Generic {
 						set["served-model"] = "m"
@@ -50,7 +53,8 @@ func TestEveryRowHasTheLinkedLoadGensSettings(t *testing.T) {
 					}
 					got := settle(t, job{Settings: set, Rows: rows})
 					require.Empty(t, got.Error)
-					require.Equal(t, r.DatasetSamples > 0 && s.LoadGenModel != models.Generic, got.Official != got.Unlisted, "mlperf.conf has the key")
+					require.Equal(t, r.DatasetSamples > 0 && s.LoadGenModel != models.Generic, got.Official != got.Unlisted,
+						"mlperf.conf has the key")
 					if got.Official != got.Unlisted {
 						require.EqualValues(t, got.Official.PerformanceSampleCountOverride, r.PerformanceCount)
 						require.EqualValues(t, got.Official.AccuracySampleCountOverride, r.AccuracyCount)
@@ -75,7 +79,8 @@ func TestEveryRowHasTheLinkedLoadGensSettings(t *testing.T) {
 						round, err := rounds.Find(last)
 						require.NoError(t, err)
 						require.NotEqual(t, want.QSLRNGSeed, round.Seeds.QSL)
-						want.QSLRNGSeed, want.SampleIndexRNGSeed, want.ScheduleRNGSeed = round.Seeds.QSL, round.Seeds.SampleIndex, round.Seeds.Schedule
+						want.QSLRNGSeed, want.SampleIndexRNGSeed, want.ScheduleRNGSeed = round.Seeds.QSL, round.Seeds.SampleIndex,
+							round.Seeds.Schedule
 					}
 					require.Equal(t, want, got.Settings)
 				})

@@ -71,8 +71,9 @@ type test struct {
 	unsaved  error          // what could not be closed or written after the test
 }
 
-// Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing was
-// started, or the record could not be written. After an early end LoadGen may still hold a thread: the process should then end.
+// Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing
+// was started, or the record could not be written. After an early end LoadGen may still hold a thread: the process
+// should then end.
 func Run(ctx context.Context, p *Plan, o Observer) (*Record, error) {
 	if o == nil {
 		o = silent{}
@@ -110,7 +111,8 @@ func programOrigin(where string) config.Origin {
 	return config.Origin{Layer: config.FromProgram, Where: where}
 }
 
-// prepare does everything that can fail before the test: input first, then the machine and the endpoints, and only then files.
+// prepare does everything that can fail before the test: input first, then the machine and the endpoints, and only then
+// files.
 func (t *test) prepare(ctx context.Context) error {
 	if !loadgen.Built {
 		return environment("no_loadgen", errors.New("this program was built without LoadGen"), "Build it with 'make build'")
@@ -149,7 +151,8 @@ func (t *test) prepare(ctx context.Context) error {
 	t.pre.Notes = append(t.pre.Notes, t.dataset.Notes...)
 	t.addProfiled()
 	if t.scorer != nil && t.scorer.notScored != "" {
-		t.pre.Notes = append(t.pre.Notes, "the answers will not be scored, which makes the run INVALID (not_scored): "+t.scorer.notScored+"; --no-score asks for the log only")
+		t.pre.Notes = append(t.pre.Notes, "the answers will not be scored, which makes the run INVALID (not_scored): "+
+			t.scorer.notScored+"; --no-score asks for the log only")
 	}
 	if !t.claimed { // an earlier run is given up only now, when nothing but the test itself can fail
 		if err := replace(t.folder, p.access()); err != nil {

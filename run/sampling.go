@@ -16,7 +16,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
-// parameter is one sampling parameter: its setting, its twin for accuracy tests, and its name in a request and in a generation config file.
+// parameter is one sampling parameter: its setting, its twin for accuracy tests, and its name in a request and in a
+// generation config file.
 type parameter struct {
 	setting string
 	wire    string
@@ -59,8 +60,8 @@ func topKText(s models.Sampling) string {
 	return strconv.Itoa(*s.TopK)
 }
 
-// readSampling takes the twins of an accuracy test to the settings that they stand for, and fills what nobody has set from the generation
-// config file.
+// readSampling takes the twins of an accuracy test to the settings that they stand for, and fills what nobody has set
+// from the generation config file.
 func (p *Plan) readSampling() error {
 	c := p.Config
 	if p.Mode == models.Accuracy {
@@ -101,13 +102,14 @@ func (p *Plan) readSampling() error {
 // largestGenerationConfig bounds the file.
 const largestGenerationConfig = 1 << 20
 
-// withoutEffect are keys of Hugging Face's generation_config.json that no request carries: the server reads them itself.
+// withoutEffect are keys of Hugging Face's generation_config.json that no request carries: the server reads them
+// itself.
 var withoutEffect = []string{
 	"bos_token_id", "do_sample", "eos_token_id", "pad_token_id", "repetition_penalty", "transformers_version",
 }
 
-// readGenerationConfig reads a JSON object of sampling parameters, by their names in Hugging Face's file. Keys that begin with "_" are
-// comments (spec/harness-features.md §1.9). An unknown or double key is an error that names it.
+// readGenerationConfig reads a JSON object of sampling parameters, by their names in Hugging Face's file. Keys that
+// begin with "_" are comments (spec/harness-features.md §1.9). An unknown or double key is an error that names it.
 func readGenerationConfig(path string) (values map[string]string, notices []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -116,14 +118,16 @@ func readGenerationConfig(path string) (values map[string]string, notices []stri
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, largestGenerationConfig+1))
 	if err != nil || len(text) > largestGenerationConfig {
-		return nil, nil, fmt.Errorf("the generation config %s can not be read, or has more than %d bytes: %w", path, largestGenerationConfig, errors.Join(err))
+		return nil, nil, fmt.Errorf("the generation config %s can not be read, or has more than %d bytes: %w", path,
+			largestGenerationConfig, errors.Join(err))
 	}
 	values, ignored, err := generationValues(text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the generation config %s: %w", path, err)
 	}
 	if len(ignored) > 0 {
-		notices = append(notices, fmt.Sprintf("the generation config %s: %s are the server's business and are not sent", path, strings.Join(ignored, ", ")))
+		notices = append(notices, fmt.Sprintf("the generation config %s: %s are the server's business and are not sent", path,
+			strings.Join(ignored, ", ")))
 	}
 	return values, notices, nil
 }
@@ -187,8 +191,8 @@ func (b Breach) String() string {
 	return fmt.Sprintf("%s: %s is sent, and the closed division wants %s (%s)", b.Code, b.Sent, b.Required, b.Source)
 }
 
-// Breaches are the settings of the plan, as they stand, that the closed division does not allow for its benchmark. A row that is in no round has
-// no such rules.
+// Breaches are the settings of the plan, as they stand, that the closed division does not allow for its benchmark. A
+// row that is in no round has no such rules.
 //
 // Values are known once the plan is bound to its data set.
 func (p *Plan) Breaches() []Breach {
@@ -206,7 +210,8 @@ func (p *Plan) Breaches() []Breach {
 	return slices.Concat(list, p.formatBreach(), p.templateBreach())
 }
 
-// templateBreach: a data set of raw fields has no prompts of its own, and the rules fix their wording. A synthetic set has no wording to fix.
+// templateBreach: a data set of raw fields has no prompts of its own, and the rules fix their wording. A synthetic set
+// has no wording to fix.
 func (p *Plan) templateBreach() []Breach {
 	ds := p.Dataset
 	if ds == nil {
@@ -215,7 +220,8 @@ func (p *Plan) templateBreach() []Breach {
 	if ds == nil || ds.WithoutTemplate == 0 || p.synthetic {
 		return nil
 	}
-	return []Breach{{"prompt_template", fmt.Sprintf("%d prompts in the program's own wording", ds.WithoutTemplate), "the benchmark's prompt template (--prompt-template)",
+	return []Breach{{"prompt_template", fmt.Sprintf("%d prompts in the program's own wording", ds.WithoutTemplate),
+		"the benchmark's prompt template (--prompt-template)",
 		"prompts of " + p.Row.Name + ": " + p.Row.Source}}
 }
 

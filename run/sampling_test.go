@@ -40,8 +40,10 @@ func TestRulesOfSamplingAreSent(t *testing.T) {
 func TestSamplingOfTheRecord(t *testing.T) {
 	zero, seed, k := 0.0, int64(0), 0
 	require.Equal(t, map[string]any{
-		"max_tokens": 7, "min_tokens": 2, "temperature": 0.0, "top_p": 0.0, "top_k": 0, "seed": int64(0), "stop_token_ids": []int32{1}, "ignore_eos": true,
-	}, sampling(models.Sampling{MaxTokens: 7, MinTokens: 2, Temperature: &zero, TopP: &zero, TopK: &k, Seed: &seed, StopTokenIDs: []int32{1}, IgnoreEOS: true}))
+		"max_tokens": 7, "min_tokens": 2, "temperature": 0.0, "top_p": 0.0, "top_k": 0, "seed": int64(0),
+		"stop_token_ids": []int32{1}, "ignore_eos": true,
+	}, sampling(models.Sampling{MaxTokens: 7, MinTokens: 2, Temperature: &zero, TopP: &zero, TopK: &k, Seed: &seed,
+		StopTokenIDs: []int32{1}, IgnoreEOS: true}))
 	require.Empty(t, sampling(models.Sampling{}))
 }
 
@@ -52,15 +54,18 @@ func TestBreaches(t *testing.T) {
 		}
 		return list
 	}
-	p := withServer(t, 13368, Settings{"model": "llama3.1-8b", "temperature": "0.7", "max-tokens": "64", "seed": "7", "min-tokens": "2", "top-p": "0.5", "top-k": "-1"})
-	require.Equal(t, []string{"sampling_max_tokens", "sampling_min_tokens", "sampling_temperature", "sampling_top_p", "sampling_top_k", "sampling_seed"}, codes(p))
+	p := withServer(t, 13368, Settings{"model": "llama3.1-8b", "temperature": "0.7", "max-tokens": "64", "seed": "7",
+		"min-tokens": "2", "top-p": "0.5", "top-k": "-1"})
+	require.Equal(t, []string{"sampling_max_tokens", "sampling_min_tokens", "sampling_temperature", "sampling_top_p",
+		"sampling_top_k", "sampling_seed"}, codes(p))
 	b := p.Breaches()[0]
 	require.Equal(t, []string{"64", "128"}, []string{b.Sent, b.Required})
 	require.Contains(t, b.Source, "llama3.1-8b in performance")
 	require.Contains(t, p.Breaches()[4].String(), "nothing is sent, and the closed division wants 1")
 
 	// Guided decoding is off in the current round, whatever asks for it; a schema of its own has one benchmark alone.
-	for format, sent := range map[string]string{"json_object": "json_object", "benchmark": "the benchmark's JSON schema", "some.json": "a JSON schema"} {
+	for format, sent := range map[string]string{"json_object": "json_object", "benchmark": "the benchmark's JSON schema",
+		"some.json": "a JSON schema"} {
 		p := withServer(t, 48289, Settings{"model": "qwen3-vl-235b-a22b", "response-format": format})
 		require.Equal(t, []string{"response_format"}, codes(p))
 		require.Equal(t, []string{sent, "nothing"}, []string{p.Breaches()[0].Sent, p.Breaches()[0].Required})
@@ -74,7 +79,8 @@ func TestBreaches(t *testing.T) {
 
 	// top_k 0, -1 and none are one thing; what the rules leave to the server must not be sent.
 	require.Empty(t, codes(withServer(t, 6396, Settings{"model": "gpt-oss-120b", "top-k": "0"})))
-	require.Equal(t, []string{"sampling_temperature"}, codes(withServer(t, 48289, Settings{"model": "qwen3-vl-235b-a22b", "temperature": "1"})))
+	require.Equal(t, []string{"sampling_temperature"},
+		codes(withServer(t, 48289, Settings{"model": "qwen3-vl-235b-a22b", "temperature": "1"})))
 	// Other limits than the rules' are settable for the 405B, and told (spec/models.md §6).
 	require.Equal(t, []string{"sampling_max_tokens", "sampling_min_tokens"},
 		codes(withServer(t, 8313, Settings{"model": "llama3.1-405b", "max-tokens": "2000", "min-tokens": "1"})))
@@ -83,19 +89,22 @@ func TestBreaches(t *testing.T) {
 }
 
 func TestTwinsHoldInAccuracyTestsAlone(t *testing.T) {
-	s := Settings{"model": "gpt-oss-120b", "temperature": "0.9", "accuracy-temperature": "0.001", "accuracy-max-tokens": "99", "accuracy-top-k": "1",
+	s := Settings{"model": "gpt-oss-120b", "temperature": "0.9", "accuracy-temperature": "0.001",
+		"accuracy-max-tokens": "99", "accuracy-top-k": "1",
 		"accuracy-top-p": "0.9", "accuracy-seed": "3", "accuracy-min-tokens": "2"}
 	performance := withServer(t, 6396, s)
 	require.Equal(t, "temperature 0.9, top_p 1, max_tokens 10240", performance.Sampling().String())
 	s["mode"] = "accuracy"
-	require.Equal(t, "temperature 0.001, top_p 0.9, top_k 1, seed 3, min_tokens 2, max_tokens 99", withServer(t, 4395, s).Sampling().String())
+	require.Equal(t, "temperature 0.001, top_p 0.9, top_k 1, seed 3, min_tokens 2, max_tokens 99",
+		withServer(t, 4395, s).Sampling().String())
 }
 
 func TestGenerationConfig(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "generation_config.json")
 	require.NoError(t, os.WriteFile(path, []byte(`{"_comment": {"a": []}, "max_new_tokens": 77, "temperature": 0.5, "top_k": -1, "do_sample": true, "eos_token_id": [1, 2]}`), 0o600))
 	p := withServer(t, 13368, Settings{"model": "llama3.1-8b", "generation-config": path, "temperature": "0"})
-	require.Equal(t, "temperature 0, top_p 1, top_k -1, seed 42, min_tokens 1, max_tokens 77", p.Sampling().String(), "what is set by name stands above the file")
+	require.Equal(t, "temperature 0, top_p 1, top_k -1, seed 42, min_tokens 1, max_tokens 77", p.Sampling().String(),
+		"what is set by name stands above the file")
 	require.Contains(t, p.Notices()[0], "do_sample, eos_token_id are the server's business")
 	require.Contains(t, p.Config.Origin("max-tokens").String(), "generation_config.json")
 
@@ -159,7 +168,8 @@ func TestPromptsOfTheProgramsOwnWordingAreABreach(t *testing.T) {
 	p.Dataset = &datasets.Dataset{WithoutTemplate: 3, Samples: []datasets.Sample{{Input: "What is this?"}}}
 	require.Len(t, p.Breaches(), 1)
 	require.Equal(t, "prompt_template", p.Breaches()[0].Code)
-	require.Contains(t, p.Breaches()[0].String(), "3 prompts in the program's own wording is sent, and the closed division wants the benchmark's prompt template")
+	require.Contains(t, p.Breaches()[0].String(),
+		"3 prompts in the program's own wording is sent, and the closed division wants the benchmark's prompt template")
 	p.Dataset.WithoutTemplate = 0
 	require.Empty(t, p.Breaches())
 
@@ -174,8 +184,8 @@ func TestPromptsOfTheProgramsOwnWordingAreABreach(t *testing.T) {
 	require.Empty(t, p.Breaches())
 }
 
-// Values are numbers of known parameters. (The checks are plain and in one order: what they reach is coverage too, and where it changes
-// from one execution to the next, the fuzzer spends its time on making inputs smaller.)
+// Values are numbers of known parameters. (The checks are plain and in one order: what they reach is coverage too, and
+// where it changes from one execution to the next, the fuzzer spends its time on making inputs smaller.)
 func FuzzGenerationValues(f *testing.F) {
 	f.Add([]byte(`{"_x": 1, "top_p": 0.5, "do_sample": false}`))
 	f.Add([]byte(`{"max_new_tokens": 1e3, "temperature": -0.0}`))
@@ -201,7 +211,8 @@ func FuzzGenerationValues(f *testing.F) {
 	})
 }
 
-// The accuracy set of a benchmark, and an audit's, may have another size than its performance set: neither makes a rehearsal.
+// The accuracy set of a benchmark, and an audit's, may have another size than its performance set: neither makes a
+// rehearsal.
 func TestRowsOfTheWholeSet(t *testing.T) {
 	const few = "rows"
 	p := withServer(t, 4395, Settings{"model": "gpt-oss-120b", "mode": "accuracy", "dataset": "file"})

@@ -45,14 +45,16 @@ type Score struct {
 	Tokenizer *finder.Source      `json:"tokenizer,omitempty"` // what decoded the answers
 }
 
-// scorer is a scoring that is ready, made before the test starts so that what is missing is told before hours are spent.
+// scorer is a scoring that is ready, made before the test starts so that what is missing is told before hours are
+// spent.
 type scorer struct {
 	input     accuracy.Input
 	judges    Judges
 	notScored string
 }
 
-// keep makes the data set's reader keep what scoring and the simulator read; a column that the user has renamed is kept under its name.
+// keep makes the data set's reader keep what scoring and the simulator read; a column that the user has renamed is kept
+// under its name.
 func (p *Plan) keep(o datasets.Options) datasets.Options {
 	if p.Mode != models.Accuracy || p.Scoring == nil {
 		return o
@@ -81,7 +83,8 @@ func (p *Plan) newScorer(ctx context.Context, ds *datasets.Dataset) (*scorer, er
 		return &scorer{notScored: err.Error()}, nil
 	}
 	if !slices.ContainsFunc(refs, func(r accuracy.Reference) bool { return r.Target != "" }) {
-		return &scorer{notScored: fmt.Sprintf("the data set has no references in its column %s", p.Row.Scoring.Columns.Target)}, nil
+		return &scorer{notScored: fmt.Sprintf("the data set has no references in its column %s",
+			p.Row.Scoring.Columns.Target)}, nil
 	}
 	s := &scorer{input: accuracy.Input{
 		Benchmark: p.Row.Name, Round: p.Round.Name, Scenario: p.Scenario.Scenario, References: refs,
@@ -115,8 +118,8 @@ func (s *scorer) close() error {
 	return end()
 }
 
-// score scores the log of a test that ran to its end and leaves accuracy.txt and accuracy.json. It returns no Score for other tests than
-// accuracy tests, and one without figures where nothing was scored.
+// score scores the log of a test that ran to its end and leaves accuracy.txt and accuracy.json. It returns no Score for
+// other tests than accuracy tests, and one without figures where nothing was scored.
 func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result, *Score, error) {
 	s := t.scorer
 	switch {
@@ -146,7 +149,8 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 		return nil, nil, err
 	}
 	return r, &Score{
-		Pass: r.Pass, Metrics: r.Metrics, Samples: r.Samples, Missing: r.Missing, Unscored: r.Unscored, Unclaimed: r.Unclaimed, Notes: r.Notes, Tokenizer: r.Tokenizer,
+		Pass: r.Pass, Metrics: r.Metrics, Samples: r.Samples, Missing: r.Missing, Unscored: r.Unscored,
+		Unclaimed: r.Unclaimed, Notes: r.Notes, Tokenizer: r.Tokenizer,
 	}, nil
 }
 
@@ -177,7 +181,8 @@ func WriteScore(access atomicfile.Access, folder string, r *accuracy.Result) err
 	return nil
 }
 
-// ruleAccuracy: a test whose score is below the benchmark's target is done and not valid. What could not be scored claims nothing.
+// ruleAccuracy: a test whose score is below the benchmark's target is done and not valid. What could not be scored
+// claims nothing.
 func ruleAccuracy(e *evidence) *Cause {
 	if e.score == nil {
 		return nil
@@ -205,13 +210,15 @@ func ruleUnclaimed(e *evidence) *Cause {
 	if e.score == nil || len(e.score.Unclaimed) == 0 {
 		return nil
 	}
-	return &Cause{Code: "accuracy_below_target", Text: strings.Join(e.score.Unclaimed, "; "), Value: len(e.score.Unclaimed), Limit: 0}
+	return &Cause{Code: "accuracy_below_target", Text: strings.Join(e.score.Unclaimed, "; "),
+		Value: len(e.score.Unclaimed), Limit: 0}
 }
 
-// ruleNotScored: an accuracy test is worth its score. Without --no-score, answers that nothing has scored make it INVALID. Where the test
-// did not run to its end, other rules report why.
+// ruleNotScored: an accuracy test is worth its score. Without --no-score, answers that nothing has scored make it
+// INVALID. Where the test did not run to its end, other rules report why.
 func ruleNotScored(e *evidence) *Cause {
-	if e.plan.Mode != models.Accuracy || !e.plan.Config.Bool("score") || e.ended != nil || e.logs == nil || !e.logs.Complete {
+	if e.plan.Mode != models.Accuracy || !e.plan.Config.Bool("score") || e.ended != nil || e.logs == nil ||
+		!e.logs.Complete {
 		return nil
 	}
 	const logOnly = "; --no-score asks for the log only"
@@ -221,7 +228,8 @@ func ruleNotScored(e *evidence) *Cause {
 		if s != nil {
 			why = s.NotScored
 		}
-		return &Cause{Code: "not_scored", Text: "the answers were not scored: " + why + logOnly, Value: e.record.Samples.Completed, Limit: 0}
+		return &Cause{Code: "not_scored", Text: "the answers were not scored: " + why + logOnly,
+			Value: e.record.Samples.Completed, Limit: 0}
 	}
 	n, parts := 0, ""
 	for _, u := range s.Unscored {
@@ -231,5 +239,6 @@ func ruleNotScored(e *evidence) *Cause {
 	if n == 0 {
 		return nil
 	}
-	return &Cause{Code: "not_scored", Text: fmt.Sprintf("%d of %d answers were not scored%s%s", n, e.record.Samples.Completed, parts, logOnly), Value: n, Limit: 0}
+	return &Cause{Code: "not_scored", Text: fmt.Sprintf("%d of %d answers were not scored%s%s", n,
+		e.record.Samples.Completed, parts, logOnly), Value: n, Limit: 0}
 }

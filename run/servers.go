@@ -15,8 +15,8 @@ import (
 // settleLimit is how long the record waits for the supervisor to say how a server ended that has died.
 const settleLimit = 10 * time.Second
 
-// servers gives what the supervisor in --server-dir saw of the endpoints during the test, and notes for the user. Without a supervisor
-// it is nil.
+// servers gives what the supervisor in --server-dir saw of the endpoints during the test, and notes for the user.
+// Without a supervisor it is nil.
 func (t *test) servers() (*servers.Facts, []string) {
 	dir := t.plan.Config.String("server-dir")
 	if dir == "" {
@@ -52,12 +52,13 @@ func (t *test) servers() (*servers.Facts, []string) {
 	return facts, append(notes, gapNotes(facts, t.started, ended)...)
 }
 
-// addProfiled makes the run a rehearsal where a profiler watches its servers: by their own word, or by how they were started where
-// --server-dir tells.
+// addProfiled makes the run a rehearsal where a profiler watches its servers: by their own word, or by how they were
+// started where --server-dir tells.
 func (t *test) addProfiled() {
 	for _, e := range t.pre.Endpoints {
 		if len(e.Profilers) > 0 {
-			t.plan.addRehearsal(fmt.Sprintf("profiled: the server %s has a profiler (%s)", e.URL, strings.Join(e.Profilers, ", ")))
+			t.plan.addRehearsal(fmt.Sprintf("profiled: the server %s has a profiler (%s)", e.URL,
+				strings.Join(e.Profilers, ", ")))
 		}
 	}
 	dir := t.plan.Config.String("server-dir")
@@ -117,7 +118,8 @@ func gapNotes(f *servers.Facts, from, to time.Time) []string {
 			if g.Until != nil {
 				until, end = *g.Until, "and answered again"
 			}
-			notes = append(notes, fmt.Sprintf("replica %d (%s) did not answer its heartbeat for %.1f s, from %.1f s after the start of the test on, %s: %s",
+			notes = append(notes, fmt.Sprintf("replica %d (%s) did not answer its heartbeat for %.1f s, from %.1f s after the "+
+				"start of the test on, %s: %s",
 				r.Index, r.URL, until.Sub(g.From).Seconds(), g.From.Sub(from).Seconds(), end, g.Error))
 		}
 	}
@@ -138,5 +140,6 @@ func ruleServers(e *evidence) *Cause {
 	if len(died) == 0 {
 		return nil
 	}
-	return &Cause{Code: "server_died", Text: fmt.Sprintf("servers of the test ended by themselves (%s); servers.replicas has the ends of their logs", strings.Join(died, "; ")), Value: len(died), Limit: 0}
+	return &Cause{Code: "server_died", Text: fmt.Sprintf("servers of the test ended by themselves (%s); "+
+		"servers.replicas has the ends of their logs", strings.Join(died, "; ")), Value: len(died), Limit: 0}
 }

@@ -10,15 +10,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
-// Every sample once, whatever the number of shards: LoadGen logs an error line for a first token and a completion that two threads
-// report, and the ledger counts a second completion.
+// Every sample once, whatever the number of shards: LoadGen logs an error line for a first token and a completion that
+// two threads report, and the ledger counts a second completion.
 func TestShards(t *testing.T) {
-	server := simulate(t, "--ttft", "2ms", "--tpot", "0", "--answers", "random", "--output-tokens", "8", "--max-num-seqs", "4096")
+	server := simulate(t, "--ttft", "2ms", "--tpot", "0", "--answers", "random", "--output-tokens", "8", "--max-num-seqs",
+		"4096")
 	for shards := 1; shards <= 4; shards++ {
 		for _, scenario := range []string{"Server", "Offline"} {
 			t.Run(fmt.Sprintf("%d, %s", shards, scenario), func(t *testing.T) {
-				r := start(t, "--model", "llama3.1-8b", "--scenario", scenario, "--endpoint", server.url, "--samples", "64", "--warmup",
-					"--target-qps", "500", "--min-queries", "301", "--min-duration", "0", "--concurrency", "30", "--shards", fmt.Sprint(shards))
+				r := start(t, "--model", "llama3.1-8b", "--scenario", scenario, "--endpoint", server.url, "--samples", "64",
+					"--warmup",
+					"--target-qps", "500", "--min-queries", "301", "--min-duration", "0", "--concurrency", "30", "--shards",
+					fmt.Sprint(shards))
 				r.sound(t, "scenario_limit", "loadgen_invalid")
 				log, err := ledger.ReadRequests(filepath.Join(r.Folder, RequestsName))
 				require.NoError(t, err)
@@ -66,7 +69,8 @@ func TestPinning(t *testing.T) {
 	pins, err := pinning("auto", 2)
 	require.NoError(t, err)
 	require.Len(t, pins, 2)
-	for setting, text := range map[string]string{"3": "names 1 processors for 2 shards", "a,1": `"a" is no number`, "-1,2": `"-1" is no number`, "5000,1": "is no number"} {
+	for setting, text := range map[string]string{"3": "names 1 processors for 2 shards", "a,1": `"a" is no number`,
+		"-1,2": `"-1" is no number`, "5000,1": "is no number"} {
 		_, err := pinning(setting, 2)
 		require.ErrorContains(t, err, text)
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
-// How long a test that was ended early gets (design.md §4): StartTest to return, and LoadGen's log thread, which writes every 10 ms.
+// How long a test that was ended early gets (design.md §4): StartTest to return, and LoadGen's log thread, which writes
+// every 10 ms.
 const (
 	returnGrace = time.Second
 	flushGrace  = 50 * time.Millisecond
@@ -63,7 +64,8 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 
 // ready does what comes last before the timed phase.
 func (t *test) ready(ctx context.Context) (*loadgen.QSL, error) {
-	library, err := loadgen.ConstructQSL(t.library.Name(), t.library.TotalSampleCount(), t.library.PerformanceSampleCount(),
+	library, err := loadgen.ConstructQSL(t.library.Name(), t.library.TotalSampleCount(),
+		t.library.PerformanceSampleCount(),
 		t.load, t.unload, t.sut.Stop)
 	if err != nil {
 		return nil, err
@@ -81,11 +83,12 @@ func (t *test) ready(ctx context.Context) (*loadgen.QSL, error) {
 	return library, err
 }
 
-// garbageRoom is how many bytes may be allocated in the timed phase before a collection. A busy machine lets collections come
-// late, so a share of what is alive alone would bound nothing.
+// garbageRoom is how many bytes may be allocated in the timed phase before a collection. A busy machine lets
+// collections come late, so a share of what is alive alone would bound nothing.
 const garbageRoom = 64 << 20
 
-// quiet makes the timed phase free of what the preparation left (spec/performance.md §9): few collections, which have little to do.
+// quiet makes the timed phase free of what the preparation left (spec/performance.md §9): few collections, which have
+// little to do.
 func (t *test) quiet() {
 	roomToRun(len(t.backends))
 	runtime.GC()
@@ -94,8 +97,8 @@ func (t *test) quiet() {
 	debug.SetGCPercent(int(min(400, max(25, garbageRoom*100/max(m.HeapAlloc, 1)))))
 }
 
-// wait ends with StartTest, or soon after the test was ended early: LoadGen then may go on issuing for as long as its schedule is,
-// and has no way to be stopped, so it is left behind and the process must end.
+// wait ends with StartTest, or soon after the test was ended early: LoadGen then may go on issuing for as long as its
+// schedule is, and has no way to be stopped, so it is left behind and the process must end.
 func (t *test) wait(returned <-chan error) error {
 	select {
 	case err := <-returned:

@@ -63,8 +63,9 @@ func latencyKey(limit time.Duration) config.KV {
 	return config.KV{Key: keyTargetLatency, Text: strconv.FormatInt(limit.Milliseconds(), 10)}
 }
 
-// joined puts what this program says before what a user.conf says. A line of the file that says the same, as in one that an earlier run has
-// generated, is dropped, because LoadGen must find each key once; one that says something else is an error.
+// joined puts what this program says before what a user.conf says. A line of the file that says the same, as in one
+// that an earlier run has generated, is dropped, because LoadGen must find each key once; one that says something else
+// is an error.
 func joined(own, file []config.KV) ([]config.KV, error) {
 	for _, kv := range own {
 		i := slices.IndexFunc(file, func(f config.KV) bool { return f.Key == kv.Key })
@@ -72,7 +73,8 @@ func joined(own, file []config.KV) ([]config.KV, error) {
 		case i < 0:
 			continue
 		case !sameNumber(file[i].Text, kv.Text):
-			return nil, fmt.Errorf("the user.conf has %s = %s, and this test needs %s, as --samples and the benchmark say: remove the line, or let both say the same", kv.Key, file[i].Text, kv.Text)
+			return nil, fmt.Errorf("the user.conf has %s = %s, and this test needs %s, as --samples and the benchmark say: "+
+				"remove the line, or let both say the same", kv.Key, file[i].Text, kv.Text)
 		}
 		file = slices.Delete(slices.Clone(file), i, i+1)
 	}
@@ -86,7 +88,8 @@ func sameNumber(a, b string) bool {
 	return a == b || errX == nil && errY == nil && x == y
 }
 
-// isOfficialLimit: a limit that is the benchmark's own stands in mlperf.conf already, and a submission should not repeat it.
+// isOfficialLimit: a limit that is the benchmark's own stands in mlperf.conf already, and a submission should not
+// repeat it.
 func (p *Plan) isOfficialLimit(kv config.KV) bool {
 	return kv.Key == "ttft_latency" && p.Config.Duration("ttft-limit") == p.Scenario.TTFTLimit ||
 		kv.Key == "tpot_latency" && p.Config.Duration("tpot-limit") == p.Scenario.TPOTLimit
@@ -128,7 +131,9 @@ func (p *Plan) testSettings(userConf string) (loadgen.TestSettings, error) {
 	}
 	s.Scenario = scenario
 	if rc := s.FromConfig(userConf, p.LoadGenModel(), string(p.Scenario.LoadGen), loadgen.ConfUser); rc != 0 {
-		return s, &Error{Exit: ExitBug, Code: "user_conf", Err: fmt.Errorf("LoadGen refused the generated %s with code %d", userConf, rc), Hint: "This is a bug: please report it with the run's folder"}
+		return s, &Error{Exit: ExitBug, Code: "user_conf",
+			Err:  fmt.Errorf("LoadGen refused the generated %s with code %d", userConf, rc),
+			Hint: "This is a bug: please report it with the run's folder"}
 	}
 	s.Mode = loadgenModes[p.Mode]
 	if p.seeds != nil {
@@ -137,8 +142,8 @@ func (p *Plan) testSettings(userConf string) (loadgen.TestSettings, error) {
 	return s, p.assertSettings(&s)
 }
 
-// assertSettings compares what a wrong key would change without a word: limits, seeds and the token switch. The official checker
-// tests Interactive folders with Server's limits, so nobody else would notice.
+// assertSettings compares what a wrong key would change without a word: limits, seeds and the token switch. The
+// official checker tests Interactive folders with Server's limits, so nobody else would notice.
 func (p *Plan) assertSettings(s *loadgen.TestSettings) error {
 	var wrong []string
 	expect := func(what string, got, want any) {
@@ -161,7 +166,8 @@ func (p *Plan) assertSettings(s *loadgen.TestSettings) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return environment("loadgen_settings", errors.New("LoadGen's settings are not the round's: "+strings.Join(wrong, "; ")),
+	return environment("loadgen_settings", errors.New("LoadGen's settings are not the round's: "+strings.Join(wrong,
+		"; ")),
 		"Is another LoadGen linked than third_party/loadgen.lock names? `mlperf-go version` tells")
 }
 
@@ -175,8 +181,9 @@ func (p *Plan) limit(setting string) time.Duration {
 // largestAudit bounds an audit.config, in bytes.
 const largestAudit = 1 << 20
 
-// auditSettings gives the settings as LoadGen will have them under an audit configuration, and puts it into the run's own folder, where
-// no other test looks. Without an audit it names a file that does not exist, because LoadGen would otherwise look into the working folder.
+// auditSettings gives the settings as LoadGen will have them under an audit configuration, and puts it into the run's
+// own folder, where no other test looks. Without an audit it names a file that does not exist, because LoadGen would
+// otherwise look into the working folder.
 func (p *Plan) auditSettings(s loadgen.TestSettings, folder string) (loadgen.TestSettings, string, error) {
 	from := p.Config.String("audit-config")
 	if from == "" {
@@ -201,7 +208,8 @@ func (p *Plan) auditSettings(s loadgen.TestSettings, folder string) (loadgen.Tes
 		return s, "", err
 	}
 	if rc := s.FromConfig(path, "*", string(p.Scenario.LoadGen), loadgen.ConfAudit); rc != 0 {
-		return s, "", usage("audit_config", fmt.Errorf("LoadGen refuses the audit configuration %s with code %d", from, rc), "")
+		return s, "", usage("audit_config", fmt.Errorf("LoadGen refuses the audit configuration %s with code %d", from, rc),
+			"")
 	}
 	return s, path, nil
 }

@@ -14,24 +14,29 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 )
 
-// What the record says in LoadGen's name is what LoadGen's two files say, to the last digit; and what it says in its own is about the same
-// samples and the same tokens.
+// What the record says in LoadGen's name is what LoadGen's two files say, to the last digit; and what it says in its
+// own is about the same samples and the same tokens.
 func TestNumbersOfEveryScenario(t *testing.T) {
-	server := simulate(t, "--ttft", "2ms", "--tpot", "1ms", "--answers", "random", "--output-tokens", "8", "--max-num-seqs", "512")
+	server := simulate(t, "--ttft", "2ms", "--tpot", "1ms", "--answers", "random", "--output-tokens", "8",
+		"--max-num-seqs", "512")
 	for name, c := range map[string]struct {
 		args    []string
 		summary map[string]string // label of a line of the summary → key of the record
 	}{
-		"Offline": {[]string{"--model", "llama3.1-8b", "--scenario", "Offline", "--samples", "64", "--min-queries", "128"}, map[string]string{
-			"Samples per second": "result_samples_per_second", "Tokens per second": "result_tokens_per_second",
-			"99.00 percentile latency (ns)": "result_99.00_percentile_latency_ns", "Max latency (ns)": "result_max_latency_ns",
-		}},
-		"Server": {[]string{"--model", "llama3.1-8b", "--scenario", "Server", "--samples", "64", "--target-qps", "100", "--min-queries", "200", "--min-duration", "0"}, map[string]string{
-			"Completed samples per second": "result_completed_samples_per_sec", "Completed tokens per second": "result_completed_tokens_per_second",
+		"Offline": {[]string{"--model", "llama3.1-8b", "--scenario", "Offline", "--samples", "64", "--min-queries", "128"},
+			map[string]string{
+				"Samples per second": "result_samples_per_second", "Tokens per second": "result_tokens_per_second",
+				"99.00 percentile latency (ns)": "result_99.00_percentile_latency_ns", "Max latency (ns)": "result_max_latency_ns",
+			}},
+		"Server": {[]string{"--model", "llama3.1-8b", "--scenario", "Server", "--samples", "64", "--target-qps", "100",
+			"--min-queries", "200", "--min-duration", "0"}, map[string]string{
+			"Completed samples per second":               "result_completed_samples_per_sec",
+			"Completed tokens per second":                "result_completed_tokens_per_second",
 			"99.00 percentile first token latency (ns)":  "result_first_token_99.00_percentile_latency_ns",
 			"99.00 percentile time to output token (ns)": "result_time_per_output_token_99.00_percentile_ns",
 		}},
-		"SingleStream": {[]string{"--model", "llama3.1-8b-edge", "--scenario", "SingleStream", "--samples", "64", "--min-queries", "100"}, map[string]string{
+		"SingleStream": {[]string{"--model", "llama3.1-8b-edge", "--scenario", "SingleStream", "--samples", "64",
+			"--min-queries", "100"}, map[string]string{
 			"90.00 percentile latency (ns)":             "result_90.00_percentile_latency_ns",
 			"90.00 percentile first token latency (ns)": "result_first_token_90.00_percentile_latency_ns",
 			"Mean Time per Output Token (ns)":           "result_time_to_output_token_mean",
@@ -58,7 +63,8 @@ func TestNumbersOfEveryScenario(t *testing.T) {
 	}
 }
 
-// sameDigits compares a number of the summary, which rounds rates to two digits and nothing else, with one of the record.
+// sameDigits compares a number of the summary, which rounds rates to two digits and nothing else, with one of the
+// record.
 func sameDigits(t *testing.T, summary, record, what string) {
 	t.Helper()
 	if !strings.Contains(summary, ".") {
@@ -87,7 +93,8 @@ func checkTotals(t *testing.T, scenario string, r *ran, stored map[string]string
 		require.InEpsilon(t, float64(r.Samples.Completed), seconds*value("result_samples_per_second"), 1e-4)
 		require.InEpsilon(t, float64(r.Tokens.Output), seconds*value("result_tokens_per_second"), 1e-4)
 		require.InDelta(t, value("result_max_latency_ns")/1e9, r.LatencyS.E2E.Max, 1e-3+r.Client.ReportLagUS.Max/1e6)
-		require.InDelta(t, value("result_50.00_percentile_latency_ns")/1e9, r.LatencyS.E2E.P50, 1e-3+r.Client.ReportLagUS.Max/1e6)
+		require.InDelta(t, value("result_50.00_percentile_latency_ns")/1e9, r.LatencyS.E2E.P50,
+			1e-3+r.Client.ReportLagUS.Max/1e6)
 	case "Server":
 		require.EqualValues(t, r.Samples.Completed, value("result_query_count"))
 		// Over the same time LoadGen counts all tokens, and one sample less than there are.
@@ -128,7 +135,8 @@ func loggedResult(t *testing.T, folder string) map[string]string {
 	_, err := mllog.ReadDetailFile(filepath.Join(folder, LogFolder, mllog.DetailName), func(e *mllog.Entry) error {
 		text := string(e.Value)
 		_, isNumber := strconv.ParseFloat(text, 64)
-		known := strings.HasPrefix(e.Key, "result_") || strings.HasPrefix(e.Key, "effective_") || strings.HasPrefix(e.Key, "early_stopping")
+		known := strings.HasPrefix(e.Key, "result_") || strings.HasPrefix(e.Key, "effective_") ||
+			strings.HasPrefix(e.Key, "early_stopping")
 		if _, seen := numbers[e.Key]; known && !seen && isNumber == nil {
 			numbers[e.Key] = plainNumber(t, text)
 		}

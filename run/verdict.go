@@ -29,11 +29,12 @@ type evidence struct {
 	medianN int  // median output tokens of successful samples
 }
 
-// rules are the conditions of VALID (design.md §5), each a function that gives a cause, or nil. What causes others stands before them: a
-// server that died fails samples, which LoadGen logs as errors, for which it says INVALID.
+// rules are the conditions of VALID (design.md §5), each a function that gives a cause, or nil. What causes others
+// stands before them: a server that died fails samples, which LoadGen logs as errors, for which it says INVALID.
 var rules = []func(*evidence) *Cause{
 	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleServers,
-	ruleFailed, ruleUnfinished, ruleEmpty, ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported, ruleUnasked, ruleModel,
+	ruleFailed, ruleUnfinished, ruleEmpty, ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported, ruleUnasked,
+	ruleModel,
 	ruleClock, ruleDispatchLag, ruleReportLag, ruleTTFTLimit, ruleTPOTLimit, ruleLatencyLimit,
 	ruleLogComplete, ruleLoadGenErrors, ruleLoadGen, ruleAudit, ruleAccuracy, ruleUnclaimed, ruleNotScored,
 }
@@ -89,7 +90,8 @@ func ruleLogComplete(e *evidence) *Cause {
 	if e.logs == nil || len(e.logs.Missing) == 0 {
 		return &Cause{Code: "log_incomplete", Text: "LoadGen left no logs, although the test ran to its end"}
 	}
-	return &Cause{Code: "log_incomplete", Text: "LoadGen's logs are not whole, although the test ran to its end: " + e.logs.Missing[0] + ". Is the disk full, or did another program change them?", Value: e.logs.Missing}
+	return &Cause{Code: "log_incomplete", Text: "LoadGen's logs are not whole, although the test ran to its end: " +
+		e.logs.Missing[0] + ". Is the disk full, or did another program change them?", Value: e.logs.Missing}
 }
 
 func ruleLoadGen(e *evidence) *Cause {
@@ -127,20 +129,23 @@ func ruleLoadGenErrors(e *evidence) *Cause {
 	if e.logs == nil || e.logs.Errors == 0 {
 		return nil
 	}
-	c := &Cause{Code: "loadgen_errors", Text: fmt.Sprintf("LoadGen logged %d errors", e.logs.Errors), Value: e.logs.Errors, Limit: 0}
+	c := &Cause{Code: "loadgen_errors", Text: fmt.Sprintf("LoadGen logged %d errors", e.logs.Errors), Value: e.logs.Errors,
+		Limit: 0}
 	if len(e.logs.ErrorTexts) > 0 {
 		first := e.logs.ErrorTexts[0]
 		c.Text += fmt.Sprintf("; the first, %d times: %s", first.Count, first.Text)
 	}
 	if n := e.record.oneToken; n > 0 && e.plan.Row.UseTokenLatencies { // in Offline too, where no first token is reported
-		c.Text += fmt.Sprintf(". %d answers have one token, which LoadGen counts as an error; set --min-tokens 2 where the rules allow", n)
+		c.Text += fmt.Sprintf(". %d answers have one token, which LoadGen counts as an error; set --min-tokens 2 where the "+
+			"rules allow", n)
 	}
 	return c
 }
 
 func ruleAudit(e *evidence) *Cause {
 	if e.audit && !e.auditRun() {
-		return &Cause{Code: "stray_audit_config", Text: "LoadGen took settings from an audit configuration that nobody asked for"}
+		return &Cause{Code: "stray_audit_config", Text: "LoadGen took settings from an audit configuration that nobody " +
+			"asked for"}
 	}
 	if e.auditRun() && !e.audit && e.ended == nil {
 		return &Cause{Code: "compliance_failed", Text: "LoadGen did not say that it applied the audit configuration"}
@@ -175,7 +180,8 @@ func ruleUnfinished(e *evidence) *Cause {
 	if s.Issued == s.Completed && s.Issued > 0 {
 		return nil
 	}
-	return &Cause{Code: "failed_samples", Text: fmt.Sprintf("%d samples were issued and %d completed", s.Issued, s.Completed), Value: s.Issued - s.Completed, Limit: 0}
+	return &Cause{Code: "failed_samples", Text: fmt.Sprintf("%d samples were issued and %d completed", s.Issued,
+		s.Completed), Value: s.Issued - s.Completed, Limit: 0}
 }
 
 func ruleEmpty(e *evidence) *Cause {
@@ -188,14 +194,16 @@ func ruleEmpty(e *evidence) *Cause {
 func ruleFirstTokens(e *evidence) *Cause {
 	s := e.record.Samples
 	if missing := s.Completed - s.Failed - s.FirstTokens; e.tokens && missing > 0 {
-		return &Cause{Code: "missing_first_tokens", Text: fmt.Sprintf("%d successful samples have no first token", missing), Value: missing, Limit: 0}
+		return &Cause{Code: "missing_first_tokens", Text: fmt.Sprintf("%d successful samples have no first token", missing),
+			Value: missing, Limit: 0}
 	}
 	return nil
 }
 
 func ruleTokenCounts(e *evidence) *Cause {
 	if n := e.record.Tokens.Mismatches; n > 0 {
-		return &Cause{Code: "token_mismatch", Text: fmt.Sprintf("in %d answers the server's token count is not the number of its ids", n), Value: n, Limit: 0}
+		return &Cause{Code: "token_mismatch", Text: fmt.Sprintf("in %d answers the server's token count is not the number "+
+			"of its ids", n), Value: n, Limit: 0}
 	}
 	return nil
 }
@@ -203,22 +211,25 @@ func ruleTokenCounts(e *evidence) *Cause {
 // rulePrompts: a server that cuts prompts, or puts tokens before them, answers another benchmark.
 func rulePrompts(e *evidence) *Cause {
 	if n := e.record.otherPrompts; n > 0 {
-		return &Cause{Code: "token_mismatch", Text: fmt.Sprintf("in %d answers the server counted another number of prompt tokens than the token ids that it was sent: does it cut prompts, or put a token before them?", n), Value: n, Limit: 0}
+		return &Cause{Code: "token_mismatch", Text: fmt.Sprintf("in %d answers the server counted another number of prompt "+
+			"tokens than the token ids that it was sent: does it cut prompts, or put a token before them?", n), Value: n,
+			Limit: 0}
 	}
 	return nil
 }
 
-// ruleMisreported: every sample has one first token at most and one end. What was refused did not reach LoadGen, but whoever reported it is wrong
-// about something else too.
+// ruleMisreported: every sample has one first token at most and one end. What was refused did not reach LoadGen, but
+// whoever reported it is wrong about something else too.
 func ruleMisreported(e *evidence) *Cause {
 	if n := e.record.misreported; n > 0 {
-		return &Cause{Code: "misreported", Text: fmt.Sprintf("%d times a first token or an end was reported again, or of a sample that LoadGen had not issued: this is a bug, please report it with the run's folder", n), Value: n, Limit: 0}
+		return &Cause{Code: "misreported", Text: fmt.Sprintf("%d times a first token or an end was reported again, or of a "+
+			"sample that LoadGen had not issued: this is a bug, please report it with the run's folder", n), Value: n, Limit: 0}
 	}
 	return nil
 }
 
-// ruleUnasked: an answer that nothing asked for may have come in the place of another, and so may other bytes where answers carry no ids by
-// which they could be told apart. One is enough.
+// ruleUnasked: an answer that nothing asked for may have come in the place of another, and so may other bytes where
+// answers carry no ids by which they could be told apart. One is enough.
 func ruleUnasked(e *evidence) *Cause {
 	a, inLoops := e.record.Answers, int64(0)
 	for _, loop := range e.record.Client.Loops {
@@ -226,14 +237,17 @@ func ruleUnasked(e *evidence) *Cause {
 	}
 	switch n := max(a.Unasked, inLoops); {
 	case n > 0:
-		return &Cause{Code: "unasked_answers", Text: fmt.Sprintf("%d answers came that nothing had asked for, and one that comes when the next request is out is taken for the answer to that", n), Value: n, Limit: 0}
+		return &Cause{Code: "unasked_answers", Text: fmt.Sprintf("%d answers came that nothing had asked for, and one that "+
+			"comes when the next request is out is taken for the answer to that", n), Value: n, Limit: 0}
 	case a.Strays > 0 && !a.Identified:
-		return &Cause{Code: "unasked_answers", Text: fmt.Sprintf("%d times bytes came that nothing had asked for, and the answers carry no ids of their requests: whose they are can not be told", a.Strays), Value: a.Strays, Limit: 0}
+		return &Cause{Code: "unasked_answers", Text: fmt.Sprintf("%d times bytes came that nothing had asked for, and the "+
+			"answers carry no ids of their requests: whose they are can not be told", a.Strays), Value: a.Strays, Limit: 0}
 	}
 	return nil
 }
 
-// ruleModel: a server that was asked again, after it came back or at the end, served another model than before the test.
+// ruleModel: a server that was asked again, after it came back or at the end, served another model than before the
+// test.
 func ruleModel(e *evidence) *Cause {
 	if n := len(e.record.otherModels); n > 0 {
 		return &Cause{Code: "wrong_model", Text: e.record.otherModels[0], Value: n, Limit: 0}
@@ -241,8 +255,8 @@ func ruleModel(e *evidence) *Cause {
 	return nil
 }
 
-// limitApplies: the scenario's limits are asserted on a test that measured, by us as well as by LoadGen, because LoadGen would test an
-// Interactive run that got the wrong key with Server's limits.
+// limitApplies: the scenario's limits are asserted on a test that measured, by us as well as by LoadGen, because
+// LoadGen would test an Interactive run that got the wrong key with Server's limits.
 func (e *evidence) limitApplies() bool {
 	return e.plan.Mode == models.Performance && !e.auditRun() && e.ended == nil && e.logs != nil
 }
@@ -267,7 +281,8 @@ func ruleLatencyLimit(e *evidence) *Cause {
 	return e.scenarioLimit(e.plan.latencyLimit(), "whole answer", "result_99.00_percentile_latency_ns")
 }
 
-// scenarioLimit wants LoadGen's 99th percentile strictly below the limit, as the submission checker does (spec/models.md §4).
+// scenarioLimit wants LoadGen's 99th percentile strictly below the limit, as the submission checker does
+// (spec/models.md §4).
 func (e *evidence) scenarioLimit(limit time.Duration, what, key string) *Cause {
 	if !e.limitApplies() || limit <= 0 {
 		return nil
@@ -277,9 +292,11 @@ func (e *evidence) scenarioLimit(limit time.Duration, what, key string) *Cause {
 	case ok && ns < float64(limit), !ok && !e.logs.Complete: // of which ruleLogComplete tells
 		return nil
 	case !ok:
-		return &Cause{Code: "scenario_limit", Text: fmt.Sprintf("LoadGen logged no 99th percentile of the %s, which must be under %v in %s", what, limit, e.plan.Scenario.Scenario), Limit: limit.Seconds()}
+		return &Cause{Code: "scenario_limit", Text: fmt.Sprintf("LoadGen logged no 99th percentile of the %s, which must "+
+			"be under %v in %s", what, limit, e.plan.Scenario.Scenario), Limit: limit.Seconds()}
 	}
-	return &Cause{Code: "scenario_limit", Text: fmt.Sprintf("the 99th percentile of the %s is %v, the limit of %s is %v", what, time.Duration(ns).Round(10*time.Microsecond), e.plan.Scenario.Scenario, limit),
+	return &Cause{Code: "scenario_limit", Text: fmt.Sprintf("the 99th percentile of the %s is %v, the limit of %s is %v",
+		what, time.Duration(ns).Round(10*time.Microsecond), e.plan.Scenario.Scenario, limit),
 		Value: ns / 1e9, Limit: limit.Seconds()}
 }
 
@@ -294,7 +311,8 @@ func ruleDispatchLag(e *evidence) *Cause {
 
 func ruleReportLag(e *evidence) *Cause {
 	tolerance := e.tokenTime("tpot-limit") * time.Duration(max(e.medianN-1, 1))
-	return e.lag(e.record.Client.ReportLagUS.P99, tolerance, "from readable to reported", "the time that the tokens may take")
+	return e.lag(e.record.Client.ReportLagUS.P99, tolerance, "from readable to reported",
+		"the time that the tokens may take")
 }
 
 // tokenTime is a limit per token; 0 where none is measured.
@@ -311,14 +329,17 @@ func (e *evidence) lag(us float64, limit time.Duration, what, of string) *Cause 
 	if !e.limitApplies() || limit <= 0 || us <= most {
 		return nil
 	}
-	return &Cause{Code: "client_lag", Text: fmt.Sprintf("the 99th percentile %s is %.0f us, above a tenth of %s: the client is too slow for this load. Is another program using this machine, or the server? Give the client cores of its own", what, us, of), Value: us, Limit: most}
+	return &Cause{Code: "client_lag", Text: fmt.Sprintf("the 99th percentile %s is %.0f us, above a tenth of %s: the "+
+		"client is too slow for this load. Is another program using this machine, or the server? Give the client cores of "+
+		"its own", what, us, of), Value: us, Limit: most}
 }
 
 func ruleClock(e *evidence) *Cause {
 	if !hostinfo.Stepped(e.drift) {
 		return nil
 	}
-	return &Cause{Code: "clock_step", Text: fmt.Sprintf("the wall clock, with which LoadGen measures, moved by %v against the monotonic clock", e.drift),
+	return &Cause{Code: "clock_step", Text: fmt.Sprintf("the wall clock, with which LoadGen measures, moved by %v "+
+		"against the monotonic clock", e.drift),
 		Value: e.drift.Seconds(), Limit: hostinfo.ClockStepLimit.Seconds()}
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
@@ -62,8 +62,10 @@ func TestEachRuleAlone(t *testing.T) {
 		"good accuracy": {change: func(e *evidence) { ofAccuracy(e) }, verdict: Valid},
 		"server died": {change: func(e *evidence) {
 			now := time.Now()
-			e.record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{URL: "http://a:1"}, {Index: 1, URL: "http://b:2", Died: &now, Exit: "signal: killed"}}}
-		}, verdict: Invalid, codes: []string{"server_died"}, text: "replica 1 (http://b:2): signal: killed", exit: ExitInvalid},
+			e.record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{URL: "http://a:1"},
+				{Index: 1, URL: "http://b:2", Died: &now, Exit: "signal: killed"}}}
+		}, verdict: Invalid, codes: []string{"server_died"}, text: "replica 1 (http://b:2): signal: killed",
+			exit: ExitInvalid},
 		"servers live": {change: func(e *evidence) {
 			e.record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{Gaps: []servers.Gap{{Error: "timeout"}}}}}
 		}, verdict: Valid},
@@ -75,7 +77,10 @@ func TestEachRuleAlone(t *testing.T) {
 		}, verdict: Interrupted, codes: []string{"interrupted", "failed_samples"}, exit: ExitInvalid},
 		"the caller's own cause": {change: func(e *evidence) { e.ended, e.outside = errors.New("enough"), true },
 			verdict: Interrupted, codes: []string{"interrupted"}, text: "enough", exit: ExitInvalid},
-		"the caller's deadline": {change: func(e *evidence) { e.ended, e.outside, e.logs = context.DeadlineExceeded, true, nil },
+		"the caller's deadline": {change: func(e *evidence) {
+			e.ended, e.outside, e.logs = context.DeadlineExceeded, true,
+				nil
+		},
 			verdict: Interrupted, codes: []string{"interrupted"}, exit: ExitInvalid},
 		"ended by a backend with every sample answered": {change: func(e *evidence) {
 			e.ended, e.logs.Complete, e.logs.Valid = errors.New("the backend broke"), false, nil
@@ -83,36 +88,51 @@ func TestEachRuleAlone(t *testing.T) {
 		"ended by --max-errors": {change: func(e *evidence) {
 			e.ended, e.logs.Complete, e.logs.Valid = sut.ErrTooManyFailures, false, nil
 			e.record.Samples.Failed, e.record.Samples.FailedByReason = 6, map[string]int64{"http_500": 6}
-		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "http_500 6; the test was ended: more samples failed", exit: ExitInvalid},
+		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "http_500 6; the test was ended: more samples failed",
+			exit: ExitInvalid},
 		"failed in several ways": {change: func(e *evidence) {
-			e.record.Samples.Failed, e.record.Samples.FailedByReason = 12, map[string]int64{"reset": 3, "http_500": 6, "connect": 3}
-		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "samples failed, http_500 6, connect 3, reset 3", exit: ExitInvalid},
+			e.record.Samples.Failed, e.record.Samples.FailedByReason = 12,
+				map[string]int64{"reset": 3, "http_500": 6, "connect": 3}
+		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "samples failed, http_500 6, connect 3, reset 3",
+			exit: ExitInvalid},
 		"what causes others stands before them": {change: func(e *evidence) {
 			now := time.Now()
 			e.record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{URL: "http://a:1", Died: &now}}}
 			e.record.Samples.Failed, e.record.Samples.FailedByReason = 2, map[string]int64{"reset": 2}
 			e.logs.Errors, e.logs.ErrorTexts, e.logs.Valid = 2, []mllog.Text{{Text: "no token", Count: 2}}, no()
 			e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(3e9)
-		}, verdict: Invalid, codes: []string{"server_died", "failed_samples", "scenario_limit", "loadgen_errors", "loadgen_invalid"}, exit: ExitInvalid},
+		}, verdict: Invalid, codes: []string{"server_died", "failed_samples", "scenario_limit", "loadgen_errors",
+			"loadgen_invalid"}, exit: ExitInvalid},
 		"log without an end": {change: func(e *evidence) { e.logs.Complete, e.logs.Missing = false, []string{"the summary"} },
 			verdict: Invalid, codes: []string{"log_incomplete"}, text: "disk full", exit: ExitEnvironment},
 		"a limit in a log without an end": {change: func(e *evidence) {
 			e.logs.Complete, e.logs.Missing = false, []string{"the summary"}
 			e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9)
 			delete(e.logs.Result, "result_time_per_output_token_99.00_percentile_ns")
-		}, verdict: Invalid, codes: []string{"scenario_limit", "log_incomplete"}, text: "time to first token is 2s", exit: ExitEnvironment},
-		"no log": {change: func(e *evidence) { e.logs = nil }, verdict: Invalid, codes: []string{"log_incomplete"}, exit: ExitEnvironment},
-		"LoadGen says INVALID": {change: func(e *evidence) { e.logs.Valid = no(); e.logs.Result["result_invalid_reason"] = "too few queries" },
+		}, verdict: Invalid, codes: []string{"scenario_limit", "log_incomplete"}, text: "time to first token is 2s",
+			exit: ExitEnvironment},
+		"no log": {change: func(e *evidence) { e.logs = nil }, verdict: Invalid, codes: []string{"log_incomplete"},
+			exit: ExitEnvironment},
+		"LoadGen says INVALID": {change: func(e *evidence) {
+			e.logs.Valid = no()
+			e.logs.Result["result_invalid_reason"] = "too few queries"
+		},
 			verdict: Invalid, codes: []string{"loadgen_invalid"}, text: "too few queries", exit: ExitInvalid},
-		"LoadGen says nothing": {change: func(e *evidence) { e.logs.Valid = nil }, verdict: Invalid, codes: []string{"loadgen_invalid"}, text: "no verdict", exit: ExitInvalid},
+		"LoadGen says nothing": {change: func(e *evidence) { e.logs.Valid = nil }, verdict: Invalid,
+			codes: []string{"loadgen_invalid"}, text: "no verdict", exit: ExitInvalid},
 		"LoadGen logged an error": {change: func(e *evidence) {
 			e.logs.Errors, e.logs.ErrorTexts = 2, []mllog.Text{{Text: "Multiple complete", Count: 2}}
-		}, verdict: Invalid, codes: []string{"loadgen_errors"}, text: "the first, 2 times: Multiple complete", exit: ExitInvalid},
+		}, verdict: Invalid, codes: []string{"loadgen_errors"}, text: "the first, 2 times: Multiple complete",
+			exit: ExitInvalid},
 		"one-token answers": {change: func(e *evidence) { e.logs.Errors, e.record.oneToken = 1, 4 },
-			verdict: Invalid, codes: []string{"loadgen_errors"}, text: "4 answers have one token, which LoadGen counts as an error; set --min-tokens 2", exit: ExitInvalid},
-		"a stray audit":                 {change: func(e *evidence) { e.audit = true }, verdict: Invalid, codes: []string{"stray_audit_config"}, exit: ExitInvalid},
-		"an audit that was not applied": {settings: audit, verdict: Invalid, codes: []string{"compliance_failed"}, exit: ExitInvalid},
-		"an audit":                      {settings: audit, change: func(e *evidence) { e.audit, e.logs.Valid = true, no() }, verdict: Valid},
+			verdict: Invalid, codes: []string{"loadgen_errors"},
+			text: "4 answers have one token, which LoadGen counts as an error; set --min-tokens 2", exit: ExitInvalid},
+		"a stray audit": {change: func(e *evidence) { e.audit = true }, verdict: Invalid,
+			codes: []string{"stray_audit_config"}, exit: ExitInvalid},
+		"an audit that was not applied": {settings: audit, verdict: Invalid, codes: []string{"compliance_failed"},
+			exit: ExitInvalid},
+		"an audit": {settings: audit, change: func(e *evidence) { e.audit, e.logs.Valid = true, no() },
+			verdict: Valid},
 		"an audit above the limits": {settings: audit, change: func(e *evidence) {
 			e.audit, e.logs.Result = true, nil
 			e.record.Client.DispatchLagUS.P99 = 1e9
@@ -124,31 +144,59 @@ func TestEachRuleAlone(t *testing.T) {
 		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "1 of 100 samples failed, reset 1", exit: ExitInvalid},
 		"a failed sample in accuracy mode": {change: func(e *evidence) { ofAccuracy(e).record.Samples.Failed = 1 },
 			verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
-		"allowed failures are failures": {settings: Settings{"max-errors": "10"}, change: func(e *evidence) { e.record.Samples.Failed = 1 },
+		"allowed failures are failures": {settings: Settings{"max-errors": "10"},
+			change:  func(e *evidence) { e.record.Samples.Failed = 1 },
 			verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
 		"an unfinished sample": {change: func(e *evidence) { e.record.Samples.Completed--; e.record.Samples.FirstTokens-- },
-			verdict: Invalid, codes: []string{"failed_samples"}, text: "100 samples were issued and 99 completed", exit: ExitInvalid},
-		"no sample at all": {change: func(e *evidence) { e.record.Samples = SampleCounts{} }, verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
-		"an empty answer":  {change: func(e *evidence) { e.record.Samples.Empty = 1 }, verdict: Invalid, codes: []string{"empty_outputs"}, exit: ExitInvalid},
+			verdict: Invalid, codes: []string{"failed_samples"}, text: "100 samples were issued and 99 completed",
+			exit: ExitInvalid},
+		"no sample at all": {change: func(e *evidence) { e.record.Samples = SampleCounts{} }, verdict: Invalid,
+			codes: []string{"failed_samples"}, exit: ExitInvalid},
+		"an empty answer": {change: func(e *evidence) { e.record.Samples.Empty = 1 }, verdict: Invalid,
+			codes: []string{"empty_outputs"}, exit: ExitInvalid},
 		"a missing first token": {change: func(e *evidence) { e.record.Samples.FirstTokens = 98 },
 			verdict: Invalid, codes: []string{"missing_first_tokens"}, text: "2 successful samples", exit: ExitInvalid},
-		"a failed sample needs no first token": {change: func(e *evidence) { e.record.Samples.Failed, e.record.Samples.FirstTokens = 10, 90 },
+		"a failed sample needs no first token": {change: func(e *evidence) {
+			e.record.Samples.Failed,
+				e.record.Samples.FirstTokens = 10, 90
+		},
 			verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
-		"first tokens that nobody waits for":     {change: func(e *evidence) { e.tokens, e.record.Samples.FirstTokens = false, 0 }, verdict: Valid},
-		"a token mismatch":                       {change: func(e *evidence) { e.record.Tokens.Mismatches = 1 }, verdict: Invalid, codes: []string{"token_mismatch"}, exit: ExitInvalid},
-		"prompts that the server cuts":           {change: func(e *evidence) { e.record.otherPrompts = 3 }, verdict: Invalid, codes: []string{"token_mismatch"}, text: "in 3 answers", exit: ExitInvalid},
-		"an answer that nobody asked for":        {change: func(e *evidence) { e.record.Client.Loops = []backends.LoopStats{{}, {Unasked: 1}} }, verdict: Invalid, codes: []string{"unasked_answers"}, exit: ExitInvalid},
-		"an answer that net/http saw":            {change: func(e *evidence) { e.record.Answers.Unasked = 1 }, verdict: Invalid, codes: []string{"unasked_answers"}, exit: ExitInvalid},
-		"an answer where ids are compared":       {change: func(e *evidence) { e.record.Answers = Answers{Identified: true, Unasked: 1} }, verdict: Invalid, codes: []string{"unasked_answers"}, exit: ExitInvalid},
-		"bytes that nothing asked for":           {change: func(e *evidence) { e.record.Answers.Strays = 1 }, verdict: Invalid, codes: []string{"unasked_answers"}, exit: ExitInvalid},
-		"such bytes where ids are compared":      {change: func(e *evidence) { e.record.Answers = Answers{Identified: true, Strays: 1} }, verdict: Valid},
-		"an end that was told twice":             {change: func(e *evidence) { e.record.misreported = 1 }, verdict: Invalid, codes: []string{"misreported"}, exit: ExitInvalid},
+		"first tokens that nobody waits for": {change: func(e *evidence) {
+			e.tokens, e.record.Samples.FirstTokens = false,
+				0
+		}, verdict: Valid},
+		"a token mismatch": {change: func(e *evidence) { e.record.Tokens.Mismatches = 1 },
+			verdict: Invalid, codes: []string{"token_mismatch"}, exit: ExitInvalid},
+		"prompts that the server cuts": {change: func(e *evidence) { e.record.otherPrompts = 3 }, verdict: Invalid,
+			codes: []string{"token_mismatch"}, text: "in 3 answers", exit: ExitInvalid},
+		"an answer that nobody asked for": {change: func(e *evidence) {
+			e.record.Client.Loops = []backends.LoopStats{{},
+				{Unasked: 1}}
+		}, verdict: Invalid, codes: []string{"unasked_answers"}, exit: ExitInvalid},
+		"an answer that net/http saw": {change: func(e *evidence) { e.record.Answers.Unasked = 1 },
+			verdict: Invalid, codes: []string{"unasked_answers"}, exit: ExitInvalid},
+		"an answer where ids are compared": {change: func(e *evidence) {
+			e.record.Answers = Answers{Identified: true,
+				Unasked: 1}
+		}, verdict: Invalid, codes: []string{"unasked_answers"}, exit: ExitInvalid},
+		"bytes that nothing asked for": {change: func(e *evidence) { e.record.Answers.Strays = 1 },
+			verdict: Invalid, codes: []string{"unasked_answers"}, exit: ExitInvalid},
+		"such bytes where ids are compared": {change: func(e *evidence) {
+			e.record.Answers = Answers{Identified: true,
+				Strays: 1}
+		}, verdict: Valid},
+		"an end that was told twice": {change: func(e *evidence) { e.record.misreported = 1 }, verdict: Invalid,
+			codes: []string{"misreported"}, exit: ExitInvalid},
 		"a long answer where tokens are limited": {change: func(e *evidence) { e.logs.Result["result_99.00_percentile_latency_ns"] = int64(3600e9) }, verdict: Valid},
 		"TTFT at its limit": {change: func(e *evidence) { e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9) },
-			verdict: Invalid, codes: []string{"scenario_limit"}, text: "time to first token is 2s, the limit of Server is 2s", exit: ExitInvalid},
+			verdict: Invalid, codes: []string{"scenario_limit"}, text: "time to first token is 2s, the limit of Server is 2s",
+			exit: ExitInvalid},
 		"TPOT above its limit": {change: func(e *evidence) { e.logs.Result["result_time_per_output_token_99.00_percentile_ns"] = int64(1e8 + 1) },
 			verdict: Invalid, codes: []string{"scenario_limit"}, text: "time per output token", exit: ExitInvalid},
-		"no TTFT in the log": {change: func(e *evidence) { delete(e.logs.Result, "result_first_token_99.00_percentile_latency_ns") },
+		"no TTFT in the log": {change: func(e *evidence) {
+			delete(e.logs.Result,
+				"result_first_token_99.00_percentile_latency_ns")
+		},
 			verdict: Invalid, codes: []string{"scenario_limit"}, exit: ExitInvalid},
 		"Interactive's own limit": {settings: Settings{"scenario": "Interactive"}, change: func(e *evidence) {
 			e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(499e6)
@@ -161,21 +209,28 @@ func TestEachRuleAlone(t *testing.T) {
 			verdict: Invalid, codes: []string{"client_lag"}, text: "readable to reported", exit: ExitInvalid},
 		"reported just in time": {change: func(e *evidence) { e.record.Client.ReportLagUS.P99 = 1_000_000 }, verdict: Valid},
 		"a score below target": {change: func(e *evidence) {
-			ofAccuracy(e).score = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 30, Text: "30.0", Min: 38.39, Pass: no()}}}
-		}, verdict: Invalid, codes: []string{"accuracy_below_target"}, text: "rouge1 is 30.0 and must be at least 38.39", exit: ExitInvalid},
+			ofAccuracy(e).score = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 30, Text: "30.0",
+				Min: 38.39, Pass: no()}}}
+		}, verdict: Invalid, codes: []string{"accuracy_below_target"}, text: "rouge1 is 30.0 and must be at least 38.39",
+			exit: ExitInvalid},
 		"no score": {change: func(e *evidence) { ofAccuracy(e).record.Accuracy = notScored("there is no tokenizer") },
-			verdict: Invalid, codes: []string{"not_scored"}, text: "the answers were not scored: there is no tokenizer", exit: ExitInvalid},
+			verdict: Invalid, codes: []string{"not_scored"}, text: "the answers were not scored: there is no tokenizer",
+			exit: ExitInvalid},
 		"nothing to score with": {change: func(e *evidence) { ofAccuracy(e).record.Accuracy = nil },
 			verdict: Invalid, codes: []string{"not_scored"}, text: "--no-score asks for the log only", exit: ExitInvalid},
 		"a part of the answers was scored": {change: func(e *evidence) {
-			ofAccuracy(e).record.Accuracy.Unscored = []accuracy.Unscored{{Subset: "mbxp", Samples: 7, Why: "no sandbox"}, {Subset: "lcb", Samples: 5, Why: "no tests"}}
-		}, verdict: Invalid, codes: []string{"not_scored"}, text: "12 of 100 answers were not scored; 7 of mbxp: no sandbox; 5 of lcb: no tests", exit: ExitInvalid},
-		"the log alone was asked for": {settings: Settings{"score": "false"}, change: func(e *evidence) { ofAccuracy(e).record.Accuracy = notScored(LogOnly) }, verdict: Valid},
+			ofAccuracy(e).record.Accuracy.Unscored = []accuracy.Unscored{{Subset: "mbxp", Samples: 7, Why: "no sandbox"},
+				{Subset: "lcb", Samples: 5, Why: "no tests"}}
+		}, verdict: Invalid, codes: []string{"not_scored"},
+			text: "12 of 100 answers were not scored; 7 of mbxp: no sandbox; 5 of lcb: no tests", exit: ExitInvalid},
+		"the log alone was asked for": {settings: Settings{"score": "false"},
+			change: func(e *evidence) { ofAccuracy(e).record.Accuracy = notScored(LogOnly) }, verdict: Valid},
 		"no score of a test that lacks its log's end": {change: func(e *evidence) {
 			ofAccuracy(e).record.Accuracy, e.logs.Complete = notScored("the test did not run to its end"), false
 		}, verdict: Invalid, codes: []string{"log_incomplete"}, exit: ExitEnvironment},
 		"a score in reach": {change: func(e *evidence) {
-			ofAccuracy(e).score = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 39, Min: 38.39, Pass: yes()}}}
+			ofAccuracy(e).score = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 39, Min: 38.39,
+				Pass: yes()}}}
 		}, verdict: Valid},
 		"samples without an answer": {change: func(e *evidence) {
 			ofAccuracy(e).score = &accuracy.Result{Missing: 2, Unclaimed: []string{"2 samples have no answer"}}
@@ -225,7 +280,8 @@ func TestLimitOfTheWholeAnswer(t *testing.T) {
 		"Interactive, no latency": {"Interactive", nil, 0, []string{"scenario_limit"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := New(Settings{"model": "qwen3-vl-235b-a22b", "scenario": c.scenario, "endpoint": "http://host:1", "target-qps": "10"})
+			p, err := New(Settings{"model": "qwen3-vl-235b-a22b", "scenario": c.scenario, "endpoint": "http://host:1",
+				"target-qps": "10"})
 			require.NoError(t, err)
 			require.NoError(t, p.Bind(8000))
 			e := clean(t, nil)
@@ -246,7 +302,8 @@ func TestLimitOfTheWholeAnswer(t *testing.T) {
 
 // A model without limits has none, and its client's lag is only told.
 func TestNoLimitsNoLag(t *testing.T) {
-	p, err := New(Settings{"model": "generic", "scenario": "Server", "endpoint": "http://host:1", "target-qps": "10", "served-model": "m"})
+	p, err := New(Settings{"model": "generic", "scenario": "Server", "endpoint": "http://host:1", "target-qps": "10",
+		"served-model": "m"})
 	require.NoError(t, err)
 	require.NoError(t, p.Bind(10))
 	e := clean(t, nil)

@@ -51,7 +51,8 @@ func narrate(c *backends.Config, o Observer) (asking *backends.Config, stop func
 					late.Reset(patience)
 				}
 			case <-late.C:
-				o.Waiting(fmt.Sprintf("waiting for an answer to %s, for %.0f s so far and %v at most", q.request, time.Since(q.asked).Seconds(), q.longest))
+				o.Waiting(fmt.Sprintf("waiting for an answer to %s, for %.0f s so far and %v at most", q.request,
+					time.Since(q.asked).Seconds(), q.longest))
 				late.Reset(patienceAgain)
 			}
 		}

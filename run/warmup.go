@@ -16,9 +16,9 @@ import (
 // warmupQueries opens enough connections and grows enough buffers for the first seconds of a test, in one wave.
 const warmupQueries = 32
 
-// warmUp sends untimed requests through the test's own backends, each with its own connections, which stay open for the test. They
-// come before LoadGen starts and stand in no count of it or of the ledger; a failure is told and ends nothing, because the test
-// itself will meet it.
+// warmUp sends untimed requests through the test's own backends, each with its own connections, which stay open for the
+// test. They come before LoadGen starts and stand in no count of it or of the ledger; a failure is told and ends
+// nothing, because the test itself will meet it.
 func (t *test) warmUp(ctx context.Context) error {
 	if !t.plan.Config.Bool("warmup") {
 		return nil
@@ -38,7 +38,8 @@ func (t *test) warmUp(ctx context.Context) error {
 			serve = w.WarmUp
 		}
 		for j, index := range indices {
-			waves[i].queries = append(waves[i].queries, loadgen.Query{ID: loadgen.ResponseID(j + 1), Index: index, Seq: j, IssuedNS: time.Now().UnixNano()})
+			waves[i].queries = append(waves[i].queries,
+				loadgen.Query{ID: loadgen.ResponseID(j + 1), Index: index, Seq: j, IssuedNS: time.Now().UnixNano()})
 		}
 		all.Go(func() {
 			defer crash.Catch()

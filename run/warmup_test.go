@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A warm-up sends each of its samples once, through the connections of the test, and stands in no count: neither its answers nor its failures.
+// A warm-up sends each of its samples once, through the connections of the test, and stands in no count: neither its
+// answers nor its failures.
 func TestAWarmUpStandsInNoCount(t *testing.T) {
 	program(t)
 	const rows, struck, samples = 16, 4, 32

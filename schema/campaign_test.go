@@ -16,7 +16,8 @@ func TestStatesOfRealCampaignsFitTheSchema(t *testing.T) {
 	s := compiled(t, "campaign.schema.json", schema.Campaign)
 	var state map[string]any
 	for _, more := range [][]string{nil, {"--resume", "--set", "performance.max-tokens=100"}} {
-		args := append([]string{"--quiet", "submission", "run", "--model", "llama3.1-8b", "--scenario", "Offline", "--samples", "16", "--min-queries", "16",
+		args := append([]string{"--quiet", "submission", "run", "--model", "llama3.1-8b", "--scenario", "Offline",
+			"--samples", "16", "--min-queries", "16",
 			"--sim-quality", "0.1", "--output-dir", folder}, more...)
 		out, err := exec.Command(mlperf, args...).CombinedOutput()
 		require.Error(t, err, "%s", out)

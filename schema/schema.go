@@ -7,7 +7,8 @@ import _ "embed"
 //go:embed run.schema.json
 var Run []byte
 
-// Campaign is the text of campaign.schema.json: the JSON Schema of campaign.json, whose "schema" field is "mlperf-go/campaign/1".
+// Campaign is the text of campaign.schema.json: the JSON Schema of campaign.json, whose "schema" field is
+// "mlperf-go/campaign/1".
 //
 //go:embed campaign.schema.json
 var Campaign []byte

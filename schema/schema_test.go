@@ -47,17 +47,21 @@ func records(t *testing.T, program string) map[string]map[string]any {
 		exit int
 		args []string
 	}{
-		"Offline":      {0, []string{"--scenario", "Offline"}},
-		"Server":       {0, []string{"--scenario", "Server", "--target-qps", "200", "--min-queries", "512", "--max-tokens", "8", "--ttft-limit", "30s", "--tpot-limit", "10s"}}, // 512: early stopping wants that many
-		"SingleStream": {0, []string{"--model", "llama3.1-8b-edge", "--scenario", "SingleStream", "--max-tokens", "8", "--expected-latency", "20ms"}},
-		"accuracy":     {0, []string{"--scenario", "Offline", "--mode", "accuracy"}},
-		"own servers":  {0, []string{"--scenario", "Offline", "--server-config", servers(t, program)}},
-		"INVALID":      {1, []string{"--scenario", "Offline", "--endpoint", faulty, "--no-preflight-query"}},
+		"Offline": {0, []string{"--scenario", "Offline"}},
+		// 512: early stopping wants that many
+		"Server": {0, []string{"--scenario", "Server", "--target-qps", "200", "--min-queries", "512", "--max-tokens", "8",
+			"--ttft-limit", "30s", "--tpot-limit", "10s"}},
+		"SingleStream": {0, []string{"--model", "llama3.1-8b-edge", "--scenario", "SingleStream", "--max-tokens", "8",
+			"--expected-latency", "20ms"}},
+		"accuracy":    {0, []string{"--scenario", "Offline", "--mode", "accuracy"}},
+		"own servers": {0, []string{"--scenario", "Offline", "--server-config", servers(t, program)}},
+		"INVALID":     {1, []string{"--scenario", "Offline", "--endpoint", faulty, "--no-preflight-query"}},
 	}
 	found := map[string]map[string]any{}
 	for name, r := range runs {
 		folder := filepath.Join(t.TempDir(), "run")
-		args := append([]string{"--quiet", "run", "--model", "llama3.1-8b", "--samples", "64", "--min-queries", "64", "--min-duration", "0", "--output-dir", folder}, r.args...)
+		args := append([]string{"--quiet", "run", "--model", "llama3.1-8b", "--samples", "64", "--min-queries", "64",
+			"--min-duration", "0", "--output-dir", folder}, r.args...)
 		out, err := exec.Command(program, args...).CombinedOutput()
 		exit := 0
 		if e, ok := err.(*exec.ExitError); ok {
@@ -85,7 +89,8 @@ func read(t *testing.T, path string) map[string]any {
 func interrupted(t *testing.T, program string) map[string]any {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command(program, "--quiet", "run", "--model", "llama3.1-8b", "--scenario", "Server", "--samples", "64", "--target-qps", "20", "--output-dir", folder)
+	cmd := exec.Command(program, "--quiet", "run", "--model", "llama3.1-8b", "--scenario", "Server", "--samples", "64",
+		"--target-qps", "20", "--output-dir", folder)
 	require.NoError(t, cmd.Start())
 	require.Eventually(t, func() bool {
 		info, err := os.Stat(filepath.Join(folder, "mlperf", "mlperf_log_detail.txt"))
@@ -106,7 +111,8 @@ func servers(t *testing.T, program string) string {
 	require.NoError(t, l.Close())
 	dir := t.TempDir()
 	path := filepath.Join(dir, "servers.yaml")
-	text := fmt.Sprintf("backend: sim\nmodel: some-llm\noutput_dir: %q\nport: %d\npre_start: ['export MADE=1']\nlaunch_command: [%q, sim, --listen, '{host}:{port}', --model, '{model}']\n",
+	text := fmt.Sprintf("backend: sim\nmodel: some-llm\noutput_dir: %q\nport: %d\npre_start: ['export "+
+		"MADE=1']\nlaunch_command: [%q, sim, --listen, '{host}:{port}', --model, '{model}']\n",
 		dir, l.Addr().(*net.TCPAddr).Port, program)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
@@ -116,7 +122,8 @@ func servers(t *testing.T, program string) string {
 func simulator(t *testing.T, program string, flags ...string) (url string) {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
-	cmd := exec.Command(program, append([]string{"--quiet", "sim", "--ready-file", ready, "--model", "meta-llama/Llama-3.1-8B-Instruct"}, flags...)...)
+	cmd := exec.Command(program, append([]string{"--quiet", "sim", "--ready-file", ready, "--model",
+		"meta-llama/Llama-3.1-8B-Instruct"}, flags...)...)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -173,7 +180,10 @@ var mutations = map[string]func(map[string]any){
 	"no verdict":                  func(r map[string]any) { delete(r, "verdict") },
 	"a verdict in lower case":     func(r map[string]any) { r["verdict"] = "valid" },
 	"INVALID without a reason":    func(r map[string]any) { r["verdict"] = "INVALID" },
-	"VALID with a reason":         func(r map[string]any) { r["reasons"] = []any{map[string]any{"code": "client_lag", "text": "slow"}} },
+	"VALID with a reason": func(r map[string]any) {
+		r["reasons"] = []any{map[string]any{"code": "client_lag",
+			"text": "slow"}}
+	},
 	"a reason that is unknown": func(r map[string]any) {
 		r["verdict"], r["reasons"] = "INVALID", []any{map[string]any{"code": "weather", "text": "rain"}}
 	},

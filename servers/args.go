@@ -51,7 +51,8 @@ func fromMap(n *yaml.Node) ([]string, error) {
 	return args, nil
 }
 
-// pair are the words for one name: a bare flag for true, --no-NAME for false, nothing for null, JSON for maps and lists.
+// pair are the words for one name: a bare flag for true, --no-NAME for false, nothing for null, JSON for maps and
+// lists.
 func pair(name string, value *yaml.Node) ([]string, error) {
 	if isNull(value) {
 		return nil, nil
@@ -89,10 +90,12 @@ type group struct {
 // isFlag says whether a word names an argument: a dash and a letter, so that -1 is a value.
 func isFlag(word string) bool {
 	name := strings.TrimLeft(word, "-")
-	return name != word && len(word)-len(name) <= 2 && name != "" && (name[0] < '0' || name[0] > '9') && !strings.ContainsAny(name[:1], ".{[\" ")
+	return name != word && len(word)-len(name) <= 2 && name != "" && (name[0] < '0' || name[0] > '9') &&
+		!strings.ContainsAny(name[:1], ".{[\" ")
 }
 
-// canonical is the name of a flag by which two spellings of it are found: of the engine's short names, with or without "no".
+// canonical is the name of a flag by which two spellings of it are found: of the engine's short names, with or without
+// "no".
 func canonical(e engine, word string) string {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	name = strings.TrimPrefix(strings.ReplaceAll(name, "_", "-"), "no-")
@@ -114,8 +117,8 @@ func grouped(e engine, words []string) []group {
 	return groups
 }
 
-// merge gives base with every argument of over in the place of base's arguments of that name. A name that base or over has several times
-// keeps its order; words in front of the first flag stay in front.
+// merge gives base with every argument of over in the place of base's arguments of that name. A name that base or over
+// has several times keeps its order; words in front of the first flag stay in front.
 func merge(e engine, base, over []string) []string {
 	front, rest := []string{}, []string{}
 	above := grouped(e, over)

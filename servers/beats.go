@@ -38,7 +38,8 @@ func beatsPath(dir string, replica int) string {
 	return filepath.Join(dir, fmt.Sprintf("heartbeat-%d.jsonl", replica))
 }
 
-// beatsFile is where a supervisor notes the heartbeats of one replica, each as it ends: a test that is over reads those of its own time.
+// beatsFile is where a supervisor notes the heartbeats of one replica, each as it ends: a test that is over reads those
+// of its own time.
 type beatsFile struct{ file *os.File }
 
 func createBeats(access atomicfile.Access, dir string, replica int) (*beatsFile, error) {
@@ -77,8 +78,8 @@ func (b *beatsFile) close() error {
 	return f.Close()
 }
 
-// ReadBeats counts the heartbeats of a replica that ended between two moments. A line at the end of the file that is not whole yet does not
-// count.
+// ReadBeats counts the heartbeats of a replica that ended between two moments. A line at the end of the file that is
+// not whole yet does not count.
 func ReadBeats(dir string, replica int, from, to time.Time) (*Beats, error) {
 	path := beatsPath(dir, replica)
 	b, err := readBeats(path, largestBeats, from, to)

@@ -90,7 +90,8 @@ func TestBeatsOfALongTime(t *testing.T) {
 }
 
 func FuzzBeats(f *testing.F) {
-	f.Add([]byte(`{"at":"1970-01-01T00:16:41Z","took_ns":1}` + "\n" + `{"at":"1970-01-01T00:16:42Z","took_ns":1,"error":"x"}` + "\n"))
+	f.Add([]byte(`{"at":"1970-01-01T00:16:41Z","took_ns":1}` + "\n" +
+		`{"at":"1970-01-01T00:16:42Z","took_ns":1,"error":"x"}` + "\n"))
 	f.Add([]byte("{}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b, err := countBeats(bufio.NewReaderSize(bytes.NewReader(text), longestBeat), second(0), second(10))

@@ -50,11 +50,13 @@ func child(mode, address, model string) {
 			time.Sleep(time.Hour)
 		case "ignore":
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
-		case "fork": // value: how the grandchild differs: not, by a session of its own, or as a stranger by an environment of its own too
+		// value: how the grandchild differs: not, by a session of its own, or as a stranger by an environment of its own too
+		case "fork":
 			cmd := exec.Command("sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: value != ""}
 			if value == "stranger" {
-				cmd.Env = []string{"SICK=" + os.Getenv("SICK"), "PATH=" + os.Getenv("PATH")} // by the first of them the tests find it
+				// by the first of them the tests find it
+				cmd.Env = []string{"SICK=" + os.Getenv("SICK"), "PATH=" + os.Getenv("PATH")}
 			}
 			if err := cmd.Start(); err != nil {
 				panic(err)
@@ -135,14 +137,16 @@ func freePorts(t testing.TB, n int) []string {
 	return ports
 }
 
-// childFile is a server's file whose servers are the test binary; each of more is a line that replaces the one of its key.
+// childFile is a server's file whose servers are the test binary; each of more is a line that replaces the one of its
+// key.
 func childFile(t testing.TB, mode string, replicas int, more ...string) string {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	dir := t.TempDir()
 	lines := []string{
-		"backend: sim", "model: some-llm", "stop_timeout: 0.5", "heartbeat_interval: 0.05", "heartbeat_timeout: 0.2", "startup_timeout: 60", "output_dir: '" + dir + "'",
+		"backend: sim", "model: some-llm", "stop_timeout: 0.5", "heartbeat_interval: 0.05", "heartbeat_timeout: 0.2",
+		"startup_timeout: 60", "output_dir: '" + dir + "'",
 		"ports: [" + strings.Join(freePorts(t, replicas), ", ") + "]",
 		"launch_command: [" + self + ", '{host}:{port}', '{model}']",
 		fmt.Sprintf("env_vars: {%s: '%s', SICK: '%s/sick'}", modeName, mode, dir),
@@ -156,7 +160,8 @@ func childFile(t testing.TB, mode string, replicas int, more ...string) string {
 
 func childPlan(t testing.TB, mode string, replicas int, more ...string) *Plan {
 	t.Helper()
-	return plan(t, childFile(t, mode, replicas, more...), Options{GPUsPerReplica: unset, Environ: append(os.Environ(), "MLPERF_GO_API_KEY=secret")})
+	return plan(t, childFile(t, mode, replicas, more...),
+		Options{GPUsPerReplica: unset, Environ: append(os.Environ(), "MLPERF_GO_API_KEY=secret")})
 }
 
 // supervise starts the servers of a file and waits to be killed.

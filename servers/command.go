@@ -27,17 +27,22 @@ var compilerCaches = []string{"TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"}
 
 var engines = map[string]engine{
 	"vllm": {
-		module: "vllm.entrypoints.openai.api_server", model: "model", served: "served-model-name", loadFormat: "load-format", logEnv: "VLLM_LOGGING_LEVEL",
+		module: "vllm.entrypoints.openai.api_server", model: "model", served: "served-model-name", loadFormat: "load-format",
+		logEnv: "VLLM_LOGGING_LEVEL",
 		tensor: "tensor-parallel-size", parallel: []string{"pipeline-parallel-size", "data-parallel-size"},
-		short:  map[string]string{"tp": "tensor-parallel-size", "pp": "pipeline-parallel-size", "dp": "data-parallel-size", "ep": "enable-expert-parallel", "q": "quantization"},
+		short: map[string]string{"tp": "tensor-parallel-size", "pp": "pipeline-parallel-size", "dp": "data-parallel-size",
+			"ep": "enable-expert-parallel", "q": "quantization"},
 		caches: append([]string{"VLLM_CACHE_ROOT"}, compilerCaches...),
 	},
 	"sglang": {
-		module: "sglang.launch_server", model: "model-path", served: "served-model-name", loadFormat: "load-format", logLevel: "log-level",
-		tensor: "tp-size", parallel: []string{"pp-size", "dp-size"},
+		module: "sglang.launch_server", model: "model-path", served: "served-model-name", loadFormat: "load-format",
+		logLevel: "log-level",
+		tensor:   "tp-size", parallel: []string{"pp-size", "dp-size"},
 		short: map[string]string{
-			"model": "model-path", "tp": "tp-size", "tensor-parallel-size": "tp-size", "pp": "pp-size", "pipeline-parallel-size": "pp-size",
-			"dp": "dp-size", "data-parallel-size": "dp-size", "ep": "ep-size", "expert-parallel-size": "ep-size",
+			"model": "model-path", "tp": "tp-size", "tensor-parallel-size": "tp-size", "pp": "pp-size",
+			"pipeline-parallel-size": "pp-size",
+			"dp":                     "dp-size", "data-parallel-size": "dp-size", "ep": "ep-size",
+			"expert-parallel-size": "ep-size",
 		},
 		caches: append([]string{"FLASHINFER_WORKSPACE_BASE"}, compilerCaches...),
 	},
@@ -62,10 +67,12 @@ func (c *Config) engineArgs(extra []string) ([]string, error) {
 	if _, given := valueOf(e, args, e.logLevel); c.LoggingLevel != "" && e.logLevel != "" && !given {
 		args = append(args, "--"+e.logLevel, strings.ToLower(c.LoggingLevel))
 	}
-	for _, set := range []struct{ name, key, value string }{{"host", "host", c.Hosts[0]}, {"port", "port", strconv.Itoa(c.Ports[0])}, {e.model, "model", c.Model}} {
+	for _, set := range []struct{ name, key, value string }{{"host", "host", c.Hosts[0]},
+		{"port", "port", strconv.Itoa(c.Ports[0])}, {e.model, "model", c.Model}} {
 		got, given := valueOf(e, args, set.name)
 		if given && got != set.value {
-			return nil, fmt.Errorf("server config %s: the engine's arguments have --%s %s beside the file's %s %s: set \"%s\" in the file alone, because each replica's is made from it",
+			return nil, fmt.Errorf("server config %s: the engine's arguments have --%s %s beside the file's %s %s: set \"%s\" "+
+				"in the file alone, because each replica's is made from it",
 				c.Name, set.name, got, set.key, set.value, set.key)
 		}
 		args = without(e, args, set.name)
@@ -88,7 +95,8 @@ func (c *Config) command(host string, port int, args []string) []string {
 
 func isVLLM(program string) bool { return filepath.Base(program) == "vllm" }
 
-// launch fills {model}, {host} and {port} in. A command of vLLM or SGLang without them gets the engine's own arguments for them.
+// launch fills {model}, {host} and {port} in. A command of vLLM or SGLang without them gets the engine's own arguments
+// for them.
 func (c *Config) launch(e engine, known bool, host string, address, args []string) []string {
 	fill := strings.NewReplacer("{model}", c.Model, "{host}", host, "{port}", address[3])
 	line := make([]string, len(c.LaunchCommand))

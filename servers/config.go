@@ -18,11 +18,13 @@ const (
 	defaultBinary            = "python3"
 	defaultHeartbeatInterval = 5 * time.Second
 	defaultHeartbeatTimeout  = 30 * time.Second
-	defaultStartupTimeout    = time.Hour // loading, compiling and graph capture take up to 20 minutes; spec/backends.md §4.2
-	defaultStopTimeout       = 30 * time.Second
+	// loading, compiling and graph capture take up to 20 minutes; spec/backends.md §4.2
+	defaultStartupTimeout = time.Hour
+	defaultStopTimeout    = 30 * time.Second
 )
 
-// Config is a server's YAML file. Fields that no server process needs (endpoint type, pool size) are for the client that follows.
+// Config is a server's YAML file. Fields that no server process needs (endpoint type, pool size) are for the client
+// that follows.
 type Config struct {
 	Name              string // of the file, for errors
 	Backend           string // vllm, sglang, or another one that has a launch command
@@ -58,7 +60,8 @@ type Config struct {
 
 const unset = -1
 
-// Load reads a server's YAML file of at most 1 MiB. Unknown and double keys, aliases, and values of another form are errors with their line.
+// Load reads a server's YAML file of at most 1 MiB. Unknown and double keys, aliases, and values of another form are
+// errors with their line.
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -71,7 +74,8 @@ func Load(path string) (*Config, error) {
 // Defaults is what a file without a line says, but for the model; name stands in errors and records.
 func Defaults(name string) *Config {
 	return &Config{
-		Name: name, Backend: defaultBackend, Hosts: []string{defaultHost}, Ports: []int{defaultPort}, OutputDir: defaultDir, Binary: defaultBinary,
+		Name: name, Backend: defaultBackend, Hosts: []string{defaultHost}, Ports: []int{defaultPort}, OutputDir: defaultDir,
+		Binary:            defaultBinary,
 		HeartbeatInterval: defaultHeartbeatInterval, HeartbeatTimeout: defaultHeartbeatTimeout,
 		StartupTimeout: defaultStartupTimeout, StopTimeout: defaultStopTimeout, GPUsPerReplica: unset,
 	}
@@ -94,15 +98,19 @@ func (c *Config) check(p *parser) error {
 	case c.Model == "" && (known || len(c.LaunchCommand) == 0):
 		return fmt.Errorf("server config %s has no model: write \"model: NAME\", a name of the hub or a folder", c.Name)
 	case !known && len(c.LaunchCommand) == 0:
-		return fmt.Errorf("server config %s: backend %s needs a launch_command, because only vllm and sglang have one of their own", c.Name, c.Backend)
+		return fmt.Errorf("server config %s: backend %s needs a launch_command, because only vllm and sglang have one of "+
+			"their own", c.Name, c.Backend)
 	case p.seen["port"] > 0 && p.seen["ports"] > 0:
-		return fmt.Errorf("server config %s line %d: ports is given beside port (line %d): keep one", c.Name, p.seen["ports"], p.seen["port"])
+		return fmt.Errorf("server config %s line %d: ports is given beside port (line %d): keep one", c.Name, p.seen["ports"],
+			p.seen["port"])
 	case c.Replicas > 0 && p.seen["ports"] > 0 && len(c.Ports) != c.Replicas:
-		return fmt.Errorf("server config %s line %d: %d ports for %d replicas: give one each, or \"port\" for the first", c.Name, p.seen["ports"], len(c.Ports), c.Replicas)
+		return fmt.Errorf("server config %s line %d: %d ports for %d replicas: give one each, or \"port\" for the first",
+			c.Name, p.seen["ports"], len(c.Ports), c.Replicas)
 	}
 	for _, e := range c.Endpoints {
 		if !slices.Contains(endpointTypes, e) {
-			return fmt.Errorf("server config %s line %d: endpoints has %q, which is none of %s", c.Name, p.seen["endpoints"], e, strings.Join(endpointTypes, ", "))
+			return fmt.Errorf("server config %s line %d: endpoints has %q, which is none of %s", c.Name, p.seen["endpoints"], e,
+				strings.Join(endpointTypes, ", "))
 		}
 	}
 	c.EndpointType = first(c.EndpointType, c.defaultEndpoint)
@@ -117,5 +125,6 @@ func (c *Config) CheckEndpoint(name string) error {
 	if len(c.Endpoints) == 0 || slices.Contains(c.Endpoints, name) {
 		return nil
 	}
-	return fmt.Errorf("server config %s: the endpoint %s is none of its endpoints: %s; choose one of them, or correct the list", c.Name, name, strings.Join(c.Endpoints, ", "))
+	return fmt.Errorf("server config %s: the endpoint %s is none of its endpoints: %s; choose one of them, or correct "+
+		"the list", c.Name, name, strings.Join(c.Endpoints, ", "))
 }

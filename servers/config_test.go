@@ -39,11 +39,14 @@ config:
 pre_start: export A=1
 `)
 	require.Equal(t, &Config{
-		Name: "s.yaml", Backend: "sglang", Model: "/models/some-llm", Hosts: []string{"0.0.0.0"}, Ports: []int{30000}, OutputDir: "./logs",
-		HeartbeatInterval: 100 * time.Second, HeartbeatTimeout: 500 * time.Millisecond, StartupTimeout: 20 * time.Minute, StopTimeout: defaultStopTimeout,
+		Name: "s.yaml", Backend: "sglang", Model: "/models/some-llm", Hosts: []string{"0.0.0.0"}, Ports: []int{30000},
+		OutputDir:         "./logs",
+		HeartbeatInterval: 100 * time.Second, HeartbeatTimeout: 500 * time.Millisecond, StartupTimeout: 20 * time.Minute,
+		StopTimeout: defaultStopTimeout,
 		Environment: map[string]string{"SOME_FLAG": "1", "OTHER": "two words", "NOTHING": ""}, Binary: "/opt/venv/bin/python",
-		Args: []string{"--mem-fraction-static", "0.90"}, MaxPoolSize: 2000, EndpointType: "chat_completions", Debug: true, GPUsPerReplica: unset,
-		PreStart: []string{"export A=1"},
+		Args: []string{"--mem-fraction-static", "0.90"}, MaxPoolSize: 2000, EndpointType: "chat_completions", Debug: true,
+		GPUsPerReplica: unset,
+		PreStart:       []string{"export A=1"},
 	}, c)
 }
 
@@ -109,7 +112,8 @@ api_server_args:
   quoted: "true"
 `)
 	require.Equal(t, []string{
-		"--max-model-len", "4096", "--gpu-memory-utilization", "0.90", "--enforce-eager", "--no-enable-prefix-caching", "--quantization", "",
+		"--max-model-len", "4096", "--gpu-memory-utilization", "0.90", "--enforce-eager", "--no-enable-prefix-caching",
+		"--quantization", "",
 		"--compilation-config", `{"level":3,"sizes":[1,2]}`, "--stop", `["a"]`, "--quoted", "true",
 	}, c.Args)
 	require.Equal(t, []string{}, parse(t, "model: x\nserver_args: {}").Args)

@@ -9,25 +9,33 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
-// engineNames are the variables that engines, and the libraries below them, go by; in enginePrefixes are families of them. Only their values
-// are recorded: of any other variable nobody knows what its value is.
+// engineNames are the variables that engines, and the libraries below them, go by; in enginePrefixes are families of
+// them. Only their values are recorded: of any other variable nobody knows what its value is.
 var engineNames = []string{
-	"PATH", "VIRTUAL_ENV", "TMPDIR", "XDG_CACHE_HOME", "SHM_SIZE", "WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT",
+	"PATH", "VIRTUAL_ENV", "TMPDIR", "XDG_CACHE_HOME", "SHM_SIZE", "WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR",
+	"MASTER_PORT",
 }
 
 var enginePrefixes = []string{
-	"VLLM_", "SGLANG_", "SGL_", "TRTLLM_", "TLLM_", "TENSORRT_", "LLAMA_", "GGML_", "OLLAMA_", "LMCACHE_", "NIXL_", "MOONCAKE_", "DYN_", "NIM_", "RAY_", // engines
+	// engines
+	"VLLM_", "SGLANG_", "SGL_", "TRTLLM_", "TLLM_", "TENSORRT_", "LLAMA_", "GGML_", "OLLAMA_", "LMCACHE_", "NIXL_",
+	"MOONCAKE_", "DYN_", "NIM_", "RAY_",
 	"CUDA_", "NVIDIA_", "NVTE_", "NCCL_", "NVSHMEM_", "CUBLAS", "CUDNN_", "GPU_", // accelerators
 	"ROCR_", "ROCM_", "ROCBLAS_", "HIP", "HSA_", "AMD_", "AITER_", "MIOPEN_", "RCCL_",
 	"HABANA_", "PT_HPU_", "HCCL_", "ONEAPI_", "ZE_", "SYCL_", "CCL_", "XPU_", "TPU_", "XLA_", "JAX_",
-	"TORCH", "PYTORCH_", "TRITON_", "FLASHINFER_", "FLASH_", "HF_", "HUGGINGFACE_", "TRANSFORMERS_", "TOKENIZERS_", "SAFETENSORS_", // Python's libraries
-	"GLOO_", "UCX_", "FI_", "OMPI_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "NUMEXPR_", "NUMBA_", "MALLOC_", "LD_", "PYTHON", "CONDA_", // and below
+	// Python's libraries
+	"TORCH", "PYTORCH_", "TRITON_", "FLASHINFER_", "FLASH_", "HF_", "HUGGINGFACE_", "TRANSFORMERS_", "TOKENIZERS_",
+	"SAFETENSORS_",
+	// and below
+	"GLOO_", "UCX_", "FI_", "OMPI_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "NUMEXPR_", "NUMBA_", "MALLOC_", "LD_",
+	"PYTHON", "CONDA_",
 }
 
 // ofEngines reports whether a variable is known to steer engines.
 func ofEngines(name string) bool {
 	name = strings.ToUpper(name)
-	return slices.Contains(engineNames, name) || slices.ContainsFunc(enginePrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	return slices.Contains(engineNames, name) ||
+		slices.ContainsFunc(enginePrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 const (
@@ -36,7 +44,8 @@ const (
 	switchBytes  = 5       // of a number or truth value that is no secret: as long as "false"
 )
 
-// recorded reports whether the value of a variable is one for a record: it steers engines or is a switch, and its name tells of no secret.
+// recorded reports whether the value of a variable is one for a record: it steers engines or is a switch, and its name
+// tells of no secret.
 func recorded(name, value string) bool {
 	return !secret.Name(name) && (ofEngines(name) || value == "" || secret.IsSwitch(value) && len(value) <= switchBytes)
 }
@@ -44,8 +53,8 @@ func recorded(name, value string) bool {
 // redactor hides what a plan's processes are given to keep to themselves.
 type redactor struct{ *secret.Redactor }
 
-// learn makes the values of variables known that somebody set for the servers: those of names that tell of a secret, and every one of which
-// nobody knows what it is. Paths, short words and what a record has anyway are none.
+// learn makes the values of variables known that somebody set for the servers: those of names that tell of a secret,
+// and every one of which nobody knows what it is. Paths, short words and what a record has anyway are none.
 func (r redactor) learn(variables map[string]string, public ...string) {
 	for name, value := range variables {
 		unknown := !recorded(name, value) && len(value) >= distinct && !strings.HasPrefix(value, "/") &&
@@ -74,8 +83,8 @@ func (r redactor) variables(m map[string]string) map[string]string {
 	return shown
 }
 
-// inherited is an environment as records have it: the variables for engines, and those that somebody set. The last of a name counts, as it
-// does for exec.
+// inherited is an environment as records have it: the variables for engines, and those that somebody set. The last of a
+// name counts, as it does for exec.
 func (r redactor) inherited(environ []string, set map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, pair := range environ {

@@ -7,16 +7,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// Facts are what the record of a test says of the servers behind it: how they were started, and what happened to them meanwhile.
+// Facts are what the record of a test says of the servers behind it: how they were started, and what happened to them
+// meanwhile.
 type Facts struct {
-	Config             string            `json:"config"` // the file, or the folder of the model
-	Backend            string            `json:"backend"`
-	Model              string            `json:"model"`
-	ServedModel        string            `json:"served_model"`
-	Dir                string            `json:"dir"` // of their logs
-	Notes              []string          `json:"notes"`
-	Profiler           string            `json:"profiler,omitempty"`
-	Profilers          []string          `json:"profilers,omitempty"` // with those outside the profile block: no result of them is to be published
+	Config      string   `json:"config"` // the file, or the folder of the model
+	Backend     string   `json:"backend"`
+	Model       string   `json:"model"`
+	ServedModel string   `json:"served_model"`
+	Dir         string   `json:"dir"` // of their logs
+	Notes       []string `json:"notes"`
+	Profiler    string   `json:"profiler,omitempty"`
+	// with those outside the profile block: no result of them is to be published
+	Profilers          []string          `json:"profilers,omitempty"`
 	PreStart           []string          `json:"pre_start,omitempty"`
 	Environment        map[string]string `json:"environment"` // of every replica, secrets hidden
 	HeartbeatIntervalS float64           `json:"heartbeat_interval_s"`
@@ -76,13 +78,16 @@ func (r *ReplicaState) endGap(at time.Time) {
 func (s *State) Facts(from, to time.Time) *Facts {
 	p := s.Plan
 	f := &Facts{
-		Config: p.Config, Backend: p.Backend, Model: p.Model, ServedModel: p.Served, Dir: p.Dir, Notes: p.Notes, Profiler: p.Profiler, Profilers: s.profilers(), PreStart: p.PreStart,
-		Environment: s.Environment, HeartbeatIntervalS: s.HeartbeatInterval.Seconds(), HeartbeatTimeoutS: s.HeartbeatTimeout.Seconds(),
+		Config: p.Config, Backend: p.Backend, Model: p.Model, ServedModel: p.Served, Dir: p.Dir, Notes: p.Notes,
+		Profiler: p.Profiler, Profilers: s.profilers(), PreStart: p.PreStart,
+		Environment: s.Environment, HeartbeatIntervalS: s.HeartbeatInterval.Seconds(),
+		HeartbeatTimeoutS: s.HeartbeatTimeout.Seconds(),
 	}
 	for i, r := range s.Replicas {
 		of := p.Replicas[i]
 		facts := ReplicaFacts{
-			Index: r.Index, URL: r.URL, PID: r.Leader.PID, GPUs: append([]string{}, of.GPUs...), Command: of.Command, Environment: map[string]string{}, Log: of.Log,
+			Index: r.Index, URL: r.URL, PID: r.Leader.PID, GPUs: append([]string{}, of.GPUs...), Command: of.Command,
+			Environment: map[string]string{}, Log: of.Log,
 			ReadyAfterS: r.ReadyAfter.Seconds(), Health: r.Health, Gaps: []Gap{}, Died: r.Died, Exit: r.Exit, LogTail: r.LogTail,
 		}
 		for _, set := range []map[string]string{of.Env, r.Exported} {
@@ -100,7 +105,8 @@ func (s *State) Facts(from, to time.Time) *Facts {
 	return f
 }
 
-// Settled says whether of every replica that has died everything is told: how it ended comes a moment after that it did.
+// Settled says whether of every replica that has died everything is told: how it ended comes a moment after that it
+// did.
 func (s *State) Settled() bool {
 	return !slices.ContainsFunc(s.Replicas, func(r ReplicaState) bool { return r.Died != nil && r.Exit == "" })
 }

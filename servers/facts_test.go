@@ -12,17 +12,21 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
-// Of the environment a record has what steers engines, and of what the file sets the names; no value that may be a secret.
+// Of the environment a record has what steers engines, and of what the file sets the names; no value that may be a
+// secret.
 func TestTheEnvironmentOfRecords(t *testing.T) {
 	long := strings.Repeat("x", 2000)
 	r := redactor{&secret.Redactor{}}
 	set := map[string]string{"DB_DSN": "", "license": "", "NUMBER": "", "PIN": "", "EMPTY": ""}
 	require.Equal(t, map[string]string{
-		"PATH": "/bin", "HF_TOKEN": "***", "vllm_api_key": "***", "VLLM_INDEX": "http://***@host/a@b", "VLLM_LONG": long[:longestValue] + "...", "VLLM_BYTES": "a\ufffd", "VLLM_LATE": "2",
+		"PATH": "/bin", "HF_TOKEN": "***", "vllm_api_key": "***", "VLLM_INDEX": "http://***@host/a@b",
+		"VLLM_LONG": long[:longestValue] + "...", "VLLM_BYTES": "a\ufffd", "VLLM_LATE": "2",
 		"DB_DSN": "***", "license": "***", "NUMBER": "17", "PIN": "***", "EMPTY": "", "HF_HUB_DISABLE_TELEMETRY": "1",
 	}, r.inherited([]string{
-		"PATH=/bin", "HF_TOKEN=hf_abc", "vllm_api_key=k", "VLLM_INDEX=http://me:word@host/a@b", "VLLM_LONG=" + long, "VLLM_BYTES=a\xff", "VLLM_LATE=1", "VLLM_LATE=2", "no variable",
-		"DB_PASSWORD=p=q", "SOMETHING=that nobody knows", "HTTPS_PROXY=http://me:word@proxy", "DB_DSN=host=x", "license=abc", "NUMBER=17", "PIN=1234567", "EMPTY=", "HF_HUB_DISABLE_TELEMETRY=1",
+		"PATH=/bin", "HF_TOKEN=hf_abc", "vllm_api_key=k", "VLLM_INDEX=http://me:word@host/a@b", "VLLM_LONG=" + long,
+		"VLLM_BYTES=a\xff", "VLLM_LATE=1", "VLLM_LATE=2", "no variable",
+		"DB_PASSWORD=p=q", "SOMETHING=that nobody knows", "HTTPS_PROXY=http://me:word@proxy", "DB_DSN=host=x", "license=abc",
+		"NUMBER=17", "PIN=1234567", "EMPTY=", "HF_HUB_DISABLE_TELEMETRY=1",
 	}, set))
 }
 
@@ -64,7 +68,8 @@ func TestAModelFolderInAVirtualEnvironment(t *testing.T) {
 	require.NoError(t, c.SetPython(venv))
 	p, err := NewPlan(c, Options{Replicas: 2, GPUsPerReplica: 1, GPUs: eight(), Environ: []string{"PATH=/bin"}})
 	require.NoError(t, err)
-	require.Equal(t, []string{python, "-m", "sglang.launch_server", "--model-path", model, "--host", "127.0.0.1", "--port", "8001"}, p.Replicas[1].Command)
+	require.Equal(t, []string{python, "-m", "sglang.launch_server", "--model-path", model, "--host", "127.0.0.1", "--port",
+		"8001"}, p.Replicas[1].Command)
 	require.Equal(t, []string{"PATH=/bin", "VIRTUAL_ENV=" + venv, "PATH=" + venv + "/bin:/bin"}, p.environ)
 	require.Equal(t, "1", p.Replicas[1].Env["CUDA_VISIBLE_DEVICES"])
 	require.NoError(t, c.SetPython(python))

@@ -39,8 +39,8 @@ type Fleet struct {
 // errStop is why replicas end that were told to.
 var errStop = errors.New("the servers are stopped")
 
-// Start starts every replica of a plan and returns when all serve the model. When one can not, all are stopped and the error says why, with
-// the end of its log. notify gets a line for each change, from one goroutine at a time.
+// Start starts every replica of a plan and returns when all serve the model. When one can not, all are stopped and the
+// error says why, with the end of its log. notify gets a line for each change, from one goroutine at a time.
 func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, error) {
 	lock, err := lockDir(p.Dir, p.access)
 	if err != nil {
@@ -48,7 +48,8 @@ func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, erro
 	}
 	for _, r := range p.Replicas {
 		if err := portFree(r.address); err != nil {
-			return nil, errors.Join(fmt.Errorf("replica %d can not listen on %s: %w; end what listens there (ss -ltnp shows it), or choose another port", r.Index, r.address, err), lock.Close())
+			return nil, errors.Join(fmt.Errorf("replica %d can not listen on %s: %w; end what listens there (ss -ltnp shows "+
+				"it), or choose another port", r.Index, r.address, err), lock.Close())
 		}
 	}
 	self, ok := readProc(os.Getpid())
@@ -60,9 +61,12 @@ func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, erro
 		return nil, errors.Join(err, lock.Close())
 	}
 	f := &Fleet{
-		plan: p, notify: notify, lock: lock, starts: make(chan func()), ready: make(chan struct{}, len(p.Replicas)), failed: make(chan error, len(p.Replicas)),
-		state: State{Schema: Schema, ID: rand.Text(), Space: space, Supervisor: self.identity, Started: time.Now(), Plan: p.Shown(), StopLimit: p.StopTimeout + groupGrace + killGrace,
-			Environment: p.secrets.inherited(p.environ, p.set), HeartbeatInterval: p.HeartbeatInterval, HeartbeatTimeout: p.HeartbeatTimeout},
+		plan: p, notify: notify, lock: lock, starts: make(chan func()), ready: make(chan struct{}, len(p.Replicas)),
+		failed: make(chan error, len(p.Replicas)),
+		state: State{Schema: Schema, ID: rand.Text(), Space: space, Supervisor: self.identity, Started: time.Now(),
+			Plan: p.Shown(), StopLimit: p.StopTimeout + groupGrace + killGrace,
+			Environment: p.secrets.inherited(p.environ, p.set), HeartbeatInterval: p.HeartbeatInterval,
+			HeartbeatTimeout: p.HeartbeatTimeout},
 	}
 	for _, r := range p.Replicas {
 		f.state.Replicas = append(f.state.Replicas, ReplicaState{Index: r.Index, URL: r.URL, Health: Starting})
@@ -110,7 +114,8 @@ func (f *Fleet) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-// Wait returns when a replica has ended by itself, with an error that has the end of its log, or when ctx ends, with nil.
+// Wait returns when a replica has ended by itself, with an error that has the end of its log, or when ctx ends, with
+// nil.
 func (f *Fleet) Wait(ctx context.Context) error {
 	select {
 	case err := <-f.failed:
@@ -196,15 +201,18 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 		f.failed <- fmt.Errorf("replica %d (%s) was not started: %w", r.Index, r.URL, err)
 		return
 	}
-	f.change(r.Index, fmt.Sprintf("is starting as process %d; its log is %s", p.PID, r.Log), func(s *ReplicaState) { s.Leader = p.identity })
+	f.change(r.Index, fmt.Sprintf("is starting as process %d; its log is %s", p.PID, r.Log),
+		func(s *ReplicaState) { s.Leader = p.identity })
 	probe := newProber(r.URL, f.plan.apiKey)
 	began := time.Now()
-	err = probe.awaitReady(ctx, f.plan.Served, f.plan.StartupTimeout, p.ended, f.plan.WordEvery, func(last error) { f.stillStarts(r, time.Since(began), since, last) })
+	err = probe.awaitReady(ctx, f.plan.Served, f.plan.StartupTimeout, p.ended, f.plan.WordEvery,
+		func(last error) { f.stillStarts(r, time.Since(began), since, last) })
 	if err == nil && f.plan.torch {
 		err = probe.torch(ctx, "start")
 	}
 	if err == nil {
-		beats, noteErr := createBeats(f.plan.access, f.plan.Dir, r.Index) // before anybody learns that there is a server to be tested
+		// before anybody learns that there is a server to be tested
+		beats, noteErr := createBeats(f.plan.access, f.plan.Dir, r.Index)
 		f.complain(noteErr)
 		f.isReady(r, p, time.Since(began))
 		err = f.watch(ctx, r, p, probe, beats)
@@ -257,7 +265,8 @@ func (f *Fleet) stillStarts(r Replica, took time.Duration, since int64, last err
 	if len(lines) > 0 {
 		said = "wrote to its log last: " + lines[len(lines)-1]
 	}
-	f.change(r.Index, fmt.Sprintf("has been starting for %v of at most %v (%v) and %s", took.Round(time.Second), f.plan.StartupTimeout, last, said), func(*ReplicaState) {})
+	f.change(r.Index, fmt.Sprintf("has been starting for %v of at most %v (%v) and %s", took.Round(time.Second),
+		f.plan.StartupTimeout, last, said), func(*ReplicaState) {})
 }
 
 // lookBack notes what a replica that was ended has left of the processes that debug_mode noted.
@@ -270,9 +279,11 @@ func (f *Fleet) lookBack(r Replica) {
 		Checked: len(noted), Listening: portFree(r.address) != nil,
 		Alive: slices.DeleteFunc(slices.Clone(noted), func(m Process) bool { return !m.alive() }),
 	}
-	f.change(r.Index, fmt.Sprintf("has left %d of its %d processes", len(left.Alive), left.Checked), func(s *ReplicaState) { s.AfterStop = left })
+	f.change(r.Index, fmt.Sprintf("has left %d of its %d processes", len(left.Alive), left.Checked),
+		func(s *ReplicaState) { s.AfterStop = left })
 	if len(left.Alive) > 0 || left.Listening {
-		f.complain(fmt.Errorf("replica %d (%s) has left %v of its processes after its end, and something listens on its port: %t; end them by their numbers (%s has them)",
+		f.complain(fmt.Errorf("replica %d (%s) has left %v of its processes after its end, and something listens on its "+
+			"port: %t; end them by their numbers (%s has them)",
 			r.Index, r.URL, left.Alive, left.Listening, filepath.Join(f.plan.Dir, StateName)))
 	}
 }
@@ -323,7 +334,8 @@ func (f *Fleet) isReady(r Replica, p *process, took time.Duration) {
 	f.ready <- struct{}{}
 }
 
-// watch probes a server until it ends or is to end, and notes each answer. One that does not answer is marked, and may come back.
+// watch probes a server until it ends or is to end, and notes each answer. One that does not answer is marked, and may
+// come back.
 func (f *Fleet) watch(ctx context.Context, r Replica, p *process, probe *prober, beats *beatsFile) error {
 	tick := time.NewTicker(f.plan.HeartbeatInterval)
 	defer tick.Stop()
@@ -352,9 +364,10 @@ func (f *Fleet) watch(ctx context.Context, r Replica, p *process, probe *prober,
 			}
 		case !marked && time.Since(answered) >= f.plan.HeartbeatTimeout:
 			marked = true
-			f.change(r.Index, fmt.Sprintf("has not answered for %v: %v", time.Since(answered).Round(time.Millisecond), err), func(s *ReplicaState) {
-				s.beginGap(answered, err)
-			})
+			f.change(r.Index, fmt.Sprintf("has not answered for %v: %v", time.Since(answered).Round(time.Millisecond), err),
+				func(s *ReplicaState) {
+					s.beginGap(answered, err)
+				})
 		}
 	}
 }

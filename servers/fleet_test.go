@@ -101,7 +101,8 @@ func TestFourReplicasAtOnce(t *testing.T) {
 	for i, r := range f.State().Replicas {
 		require.Equal(t, Stopped, r.Health)
 		require.Equal(t, &Leftover{Checked: len(s.Replicas[i].Processes), Alive: []Process{}}, r.AfterStop)
-		require.Equal(t, r.Leader, r.Processes[slices.IndexFunc(r.Processes, func(m Process) bool { return m.PID == r.Leader.PID })].identity)
+		require.Equal(t, r.Leader, r.Processes[slices.IndexFunc(r.Processes,
+			func(m Process) bool { return m.PID == r.Leader.PID })].identity)
 	}
 }
 
@@ -112,10 +113,12 @@ func TestDebugModeTellsWhatIsLeft(t *testing.T) {
 	defer l.Close()
 	self, ok := readProc(os.Getpid())
 	require.True(t, ok)
-	alive, ended := Process{identity: self.identity, Name: "alive"}, Process{identity: identity{self.PID, self.Start + 1}, Name: "ended"}
+	alive, ended := Process{identity: self.identity, Name: "alive"},
+		Process{identity: identity{self.PID, self.Start + 1}, Name: "ended"}
 	r := Replica{URL: "http://" + l.Addr().String(), address: l.Addr().String()}
 	var n notes
-	f := &Fleet{plan: &Plan{Dir: t.TempDir(), Debug: true, Replicas: []Replica{r}}, notify: n.add, state: State{Replicas: []ReplicaState{{Processes: []Process{ended, alive}}}}}
+	f := &Fleet{plan: &Plan{Dir: t.TempDir(), Debug: true, Replicas: []Replica{r}}, notify: n.add,
+		state: State{Replicas: []ReplicaState{{Processes: []Process{ended, alive}}}}}
 	f.lookBack(r)
 	require.Equal(t, &Leftover{Checked: 2, Alive: []Process{alive}, Listening: true}, f.State().Replicas[0].AfterStop)
 	require.True(t, n.has("has left 1 of its 2 processes"))
@@ -131,19 +134,28 @@ func TestServersThatDoNotServe(t *testing.T) {
 		more       []string
 		want       []string
 	}{
-		{"dies at once", "die", nil, []string{"replica 0 (http://127.0.0.1:", "ended (exit status 7)", "the end of its log", "\nline 10 before the end\n", "line 59 before the end"}},
-		{"hangs", "hang", []string{"startup_timeout: 0.5"}, []string{"did not serve some-llm: the start-up timeout is over (startup_timeout; a large model may need longer); the last answer was:", "connection refused", "is empty"}},
-		{"hangs and ignores SIGTERM", "ignore,hang", []string{"startup_timeout: 0.5", "stop_timeout: 0.2"}, []string{"start-up timeout"}},
-		{"goes to the background", "fork=session,env", nil, []string{"ended (exit status 0): a server has to stay in the foreground", "the end of its log"}},
+		{"dies at once", "die", nil, []string{"replica 0 (http://127.0.0.1:", "ended (exit status 7)", "the end of its log",
+			"\nline 10 before the end\n", "line 59 before the end"}},
+		{"hangs", "hang", []string{"startup_timeout: 0.5"},
+			[]string{"did not serve some-llm: the start-up timeout is over (startup_timeout; a large model may need longer); " +
+				"the last answer was:", "connection refused", "is empty"}},
+		{"hangs and ignores SIGTERM", "ignore,hang", []string{"startup_timeout: 0.5", "stop_timeout: 0.2"},
+			[]string{"start-up timeout"}},
+		{"goes to the background", "fork=session,env", nil,
+			[]string{"ended (exit status 0): a server has to stay in the foreground", "the end of its log"}},
 		{"dies and leaves a child", "fork=session,fork,die", nil, []string{"exit status 7"}},
-		{"another model", "model=other,serve", nil, []string{"another model is served", "lists other and not some-llm; correct model or served_model"}},
+		{"another model", "model=other,serve", nil,
+			[]string{"another model is served", "lists other and not some-llm; correct model or served_model"}},
 		{"is sick", "serve", []string{"startup_timeout: 5"}, []string{"/health: status 503"}},
 		{"wants a key", "serve=key", []string{"startup_timeout: 5"}, []string{"/v1/models: status 401"}},
-		{"pre_start fails", "serve", []string{"pre_start: ['echo preparing', 'false']"}, []string{"its pre_start commands ended (exit status 1)", "preparing"}},
-		{"no such program", "serve", []string{"launch_command: [no-such-server]"}, []string{"was not started", `the program "no-such-server" is not in the PATH`}},
+		{"pre_start fails", "serve", []string{"pre_start: ['echo preparing', 'false']"},
+			[]string{"its pre_start commands ended (exit status 1)", "preparing"}},
+		{"no such program", "serve", []string{"launch_command: [no-such-server]"},
+			[]string{"was not started", `the program "no-such-server" is not in the PATH`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if strings.HasPrefix(c.mode, "serve") && c.more != nil { // it must come up on the busiest machine, so its time is long
+			// it must come up on the busiest machine, so its time is long
+			if strings.HasPrefix(c.mode, "serve") && c.more != nil {
 				t.Parallel()
 			}
 			p := childPlan(t, c.mode, 1, c.more...)
@@ -205,7 +217,8 @@ func TestAServerThatDiesLater(t *testing.T) {
 }
 
 func TestStops(t *testing.T) {
-	for _, mode := range []string{"serve", "serve=nohealth", "ignore,serve", "fork,serve", "fork=session,serve", "fork=stranger,serve", "ignore,fork,fork=session,fork=stranger,serve"} {
+	for _, mode := range []string{"serve", "serve=nohealth", "ignore,serve", "fork,serve", "fork=session,serve",
+		"fork=stranger,serve", "ignore,fork,fork=session,fork=stranger,serve"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			p := childPlan(t, mode, 1)
@@ -265,10 +278,12 @@ func TestHeartbeatMarksAServerThatDoesNotAnswer(t *testing.T) {
 		require.NoError(t, err)
 		return b
 	}
-	require.Eventually(t, func() bool { b := beats(); return b.Sent >= 3 && b.Failed == 0 }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { b := beats(); return b.Sent >= 3 && b.Failed == 0 }, 30*time.Second,
+		10*time.Millisecond)
 	sick := filepath.Join(p.Dir, "sick")
 	require.NoError(t, os.WriteFile(sick, nil, 0o644))
-	require.Eventually(t, func() bool { return f.State().Replicas[0].Health == Unhealthy }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return f.State().Replicas[0].Health == Unhealthy }, 30*time.Second,
+		10*time.Millisecond)
 	require.True(t, n.has("has not answered for"))
 	require.True(t, n.has("/health: status 503"))
 	require.NoError(t, os.Remove(sick))
@@ -299,7 +314,8 @@ func TestHeartbeatMarksAServerThatIsStopped(t *testing.T) {
 	leader := f.State().Replicas[1].Leader
 	require.NoError(t, syscall.Kill(leader.PID, syscall.SIGSTOP))
 	defer func() { require.NoError(t, signalOne(leader, syscall.SIGCONT)) }()
-	require.Eventually(t, func() bool { return f.State().Replicas[1].Health == Unhealthy }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return f.State().Replicas[1].Health == Unhealthy }, 30*time.Second,
+		10*time.Millisecond)
 	s, err := ReadState(p.Dir)
 	require.NoError(t, err)
 	gaps := s.Facts(began, time.Now()).Replicas[1].Gaps
@@ -307,7 +323,8 @@ func TestHeartbeatMarksAServerThatIsStopped(t *testing.T) {
 	require.Nil(t, gaps[0].Until)
 	require.NotEmpty(t, gaps[0].Error)
 	require.NoError(t, signalOne(leader, syscall.SIGCONT))
-	require.Eventually(t, func() bool { return f.State().Replicas[1].Health == Ready }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return f.State().Replicas[1].Health == Ready }, 30*time.Second,
+		10*time.Millisecond)
 	s, err = ReadState(p.Dir)
 	require.NoError(t, err)
 	until := s.Facts(began, time.Now()).Replicas[1].Gaps[0].Until
@@ -317,14 +334,16 @@ func TestHeartbeatMarksAServerThatIsStopped(t *testing.T) {
 }
 
 func TestPreStartExportsReachTheServer(t *testing.T) {
-	p := childPlan(t, "env,serve", 1, "pre_start: ['export MADE_BEFORE=\"two words\" HF_TOKEN=abc', 'sleep 600 &', 'echo $SICK > $SICK.seen']")
+	p := childPlan(t, "env,serve", 1, "pre_start: ['export MADE_BEFORE=\"two words\" HF_TOKEN=abc', 'sleep 600 &', "+
+		"'echo $SICK > $SICK.seen']")
 	f, err := Start(t.Context(), p, nil)
 	require.NoError(t, err)
 	require.NoError(t, f.Stop())
 	log, err := os.ReadFile(p.Replicas[0].Log)
 	require.NoError(t, err)
 	require.Contains(t, string(log), "env MADE_BEFORE=two words\n")
-	require.Equal(t, map[string]string{"MADE_BEFORE": secret.Hidden, "HF_TOKEN": secret.Hidden}, f.State().Replicas[0].Exported)
+	require.Equal(t, map[string]string{"MADE_BEFORE": secret.Hidden, "HF_TOKEN": secret.Hidden},
+		f.State().Replicas[0].Exported)
 	require.FileExists(t, filepath.Join(p.Dir, "sick.seen"))
 }
 
@@ -349,7 +368,8 @@ func TestNothingOutlivesASupervisorThatIsKilled(t *testing.T) {
 	require.GreaterOrEqual(t, len(leftovers(t, p)), 4)
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
-	require.Eventually(t, func() bool { return len(leftovers(t, p)) == 0 }, 30*time.Second, 10*time.Millisecond, out.String())
+	require.Eventually(t, func() bool { return len(leftovers(t, p)) == 0 }, 30*time.Second, 10*time.Millisecond,
+		out.String())
 	requireNothingLeft(t, p)
 	s, err := ReadState(p.Dir)
 	require.NoError(t, err)

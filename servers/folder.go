@@ -26,7 +26,8 @@ func (c *Config) SetModel(folder string) error {
 // SetBackend chooses the engine where no file does.
 func (c *Config) SetBackend(name string) error {
 	if _, known := engines[name]; !known {
-		return fmt.Errorf("the backend %s can not be started without a file: %s can, any other needs a launch_command in a server config", name, strings.Join(slices.Sorted(maps.Keys(engines)), " and "))
+		return fmt.Errorf("the backend %s can not be started without a file: %s can, any other needs a launch_command in a "+
+			"server config", name, strings.Join(slices.Sorted(maps.Keys(engines)), " and "))
 	}
 	c.Backend = name
 	return nil
@@ -35,11 +36,13 @@ func (c *Config) SetBackend(name string) error {
 // SetPython has the servers run in a virtual environment, given by its folder, or with an interpreter.
 func (c *Config) SetPython(path string) error {
 	if len(c.LaunchCommand) > 0 {
-		return fmt.Errorf("server config %s: launch_command names its own program, which the Python %s can not replace: leave one of them out", c.Name, path)
+		return fmt.Errorf("server config %s: launch_command names its own program, which the Python %s can not replace: "+
+			"leave one of them out", c.Name, path)
 	}
 	s, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("the servers' Python can not be used: %w; give the folder of a virtual environment (`python3 -m venv` makes one), or an interpreter", err)
+		return fmt.Errorf("the servers' Python can not be used: %w; give the folder of a virtual environment (`python3 -m "+
+			"venv` makes one), or an interpreter", err)
 	}
 	if !s.IsDir() {
 		c.Binary = path
@@ -50,7 +53,8 @@ func (c *Config) SetPython(path string) error {
 	}
 	c.Binary = filepath.Join(c.Venv, "bin", "python")
 	if _, err := os.Stat(c.Binary); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("the folder %s is no virtual environment: it has no bin/python; make one with `python3 -m venv`", path)
+		return fmt.Errorf("the folder %s is no virtual environment: it has no bin/python; make one with `python3 -m venv`",
+			path)
 	}
 	return nil
 }

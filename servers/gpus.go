@@ -17,8 +17,8 @@ type GPUs struct {
 	Note   string   `json:"note"`   // one line that says where they are from, or why there is none
 }
 
-// FindGPUs gives NVIDIA's GPUs from the facts of the machine, else AMD's from the kernel. A list of visible devices in the environment
-// restricts both.
+// FindGPUs gives NVIDIA's GPUs from the facts of the machine, else AMD's from the kernel. A list of visible devices in
+// the environment restricts both.
 func FindGPUs(f hostinfo.Facts, environ []string) GPUs { return findGPUs("/", f, environ) }
 
 func findGPUs(root string, f hostinfo.Facts, environ []string) GPUs {
@@ -90,7 +90,8 @@ func numbers(n int) []string {
 // devices are the variables that give one replica its GPUs. On AMD the second list counts within the first.
 func (g GPUs) devices(ids []string) map[string]string {
 	if g.Vendor == "amd" {
-		return map[string]string{"ROCR_VISIBLE_DEVICES": strings.Join(ids, ","), "HIP_VISIBLE_DEVICES": strings.Join(numbers(len(ids)), ",")}
+		return map[string]string{"ROCR_VISIBLE_DEVICES": strings.Join(ids, ","),
+			"HIP_VISIBLE_DEVICES": strings.Join(numbers(len(ids)), ",")}
 	}
 	return map[string]string{"CUDA_VISIBLE_DEVICES": strings.Join(ids, ",")}
 }

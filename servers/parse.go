@@ -60,7 +60,8 @@ var keys = map[string]reader{
 	"max_pool_size":      count(func(c *Config) *int { return &c.MaxPoolSize }, 1, 1<<20),
 }
 
-var below = []string{"server_args", "api_server_args", "binary_path", "load_format", "logging_level", "max_pool_size", "pre_start"}
+var below = []string{"server_args", "api_server_args", "binary_path", "load_format", "logging_level", "max_pool_size",
+	"pre_start"}
 
 // endpointTypes are the routes that requests may go to, by their names in files.
 var endpointTypes = []string{"completions", "chat_completions", "generate"}

@@ -75,20 +75,23 @@ type Replica struct {
 // NewPlan places the replicas of a file on ports and GPUs.
 func NewPlan(c *Config, o Options) (*Plan, error) {
 	if len(c.Hosts) > 1 {
-		return nil, fmt.Errorf("server config %s names %d hosts (%s): servers are started on this machine alone, so keep one host, or run the command on each", c.Name, len(c.Hosts), strings.Join(c.Hosts, ", "))
+		return nil, fmt.Errorf("server config %s names %d hosts (%s): servers are started on this machine alone, so keep "+
+			"one host, or run the command on each", c.Name, len(c.Hosts), strings.Join(c.Hosts, ", "))
 	}
 	args, err := c.engineArgs(o.Args)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := filepath.Abs(first(o.Dir, c.OutputDir)) // engines may change their folder, and find their caches all the same
+	// engines may change their folder, and find their caches all the same
+	dir, err := filepath.Abs(first(o.Dir, c.OutputDir))
 	if err != nil {
 		return nil, fmt.Errorf("server config %s: output_dir: %w", c.Name, err)
 	}
 	p := &Plan{
 		Config: c.Name, Backend: c.Backend, Model: c.Model, Dir: dir, Notes: []string{}, PreStart: c.PreStart, Debug: c.Debug,
-		HeartbeatInterval: c.HeartbeatInterval, HeartbeatTimeout: c.HeartbeatTimeout, StartupTimeout: c.StartupTimeout, StopTimeout: c.StopTimeout,
-		WordEvery: time.Minute,
+		HeartbeatInterval: c.HeartbeatInterval, HeartbeatTimeout: c.HeartbeatTimeout, StartupTimeout: c.StartupTimeout,
+		StopTimeout: c.StopTimeout,
+		WordEvery:   time.Minute,
 	}
 	if c.Profile.Enabled {
 		p.Profiler, p.torch, p.StopTimeout = c.Profile.Tool, c.Profile.Tool == "pytorch", max(p.StopTimeout, profileStop)
@@ -164,11 +167,14 @@ func (c *Config) ports(replicas int) ([]int, error) {
 	case n < 1 || n > maxReplicas:
 		return nil, fmt.Errorf("%d replicas can not be started: choose from 1 to %d", n, maxReplicas)
 	case len(c.Ports) > 1 && len(c.Ports) < n:
-		return nil, fmt.Errorf("server config %s has %d ports for %d replicas: give one each, or \"port\" for the first", c.Name, len(c.Ports), n)
+		return nil, fmt.Errorf("server config %s has %d ports for %d replicas: give one each, or \"port\" for the first",
+			c.Name, len(c.Ports), n)
 	case len(c.Ports) == 1 && c.Ports[0]+n-1 > math.MaxUint16:
-		return nil, fmt.Errorf("server config %s: %d replicas from port %d on go past port %d: choose a lower port", c.Name, n, c.Ports[0], math.MaxUint16)
+		return nil, fmt.Errorf("server config %s: %d replicas from port %d on go past port %d: choose a lower port", c.Name,
+			n, c.Ports[0], math.MaxUint16)
 	case n > 1 && len(c.LaunchCommand) > 0 && !c.holds("{port}") && engines[c.Backend].module == "":
-		return nil, fmt.Errorf("server config %s: launch_command has no {port}, so that %d replicas would all take the same: write {port} where the port belongs", c.Name, n)
+		return nil, fmt.Errorf("server config %s: launch_command has no {port}, so that %d replicas would all take the "+
+			"same: write {port} where the port belongs", c.Name, n)
 	}
 	if len(c.Ports) > 1 {
 		return c.Ports[:n], nil
@@ -198,8 +204,8 @@ func (g GPUs) within(c *Config) GPUs {
 	return g
 }
 
-// perReplica is how many GPUs a replica gets, and the arguments that tell the engine to use them. Not told, an engine's own arguments
-// decide; any other command sees all GPUs.
+// perReplica is how many GPUs a replica gets, and the arguments that tell the engine to use them. Not told, an engine's
+// own arguments decide; any other command sees all GPUs.
 func (c *Config) perReplica(o Options, gpus GPUs, replicas int, args []string) (int, []string, error) {
 	e, known := c.engine()
 	per := o.GPUsPerReplica
@@ -217,12 +223,14 @@ func (c *Config) perReplica(o Options, gpus GPUs, replicas int, args []string) (
 	case !told:
 		per = need
 	case known && per > 0 && need > per:
-		return 0, nil, fmt.Errorf("the engine's arguments spread a replica over %d GPUs, and it gets %d: change gpus_per_replica or --%s", need, per, e.tensor)
+		return 0, nil, fmt.Errorf("the engine's arguments spread a replica over %d GPUs, and it gets %d: change "+
+			"gpus_per_replica or --%s", need, per, e.tensor)
 	case known && per > 1 && need == 1:
 		args = append(slices.Clone(args), "--"+e.tensor, strconv.Itoa(per))
 	}
 	if per > len(gpus.IDs)/replicas {
-		return 0, nil, fmt.Errorf("%w: %d replicas of %d need %d, and there are %d: %s", ErrGPUs, replicas, per, per*replicas, len(gpus.IDs), gpus.Note)
+		return 0, nil, fmt.Errorf("%w: %d replicas of %d need %d, and there are %d: %s", ErrGPUs, replicas, per, per*replicas,
+			len(gpus.IDs), gpus.Note)
 	}
 	return per, args, nil
 }
@@ -257,9 +265,13 @@ func (c *Config) environ(ours []string, gpus GPUs, per int) []string {
 	if c.Venv != "" { // as its activate script does: engines call compilers by name
 		path, _ := lookup(ours, "PATH")
 		bin := filepath.Join(c.Venv, "bin") + string(filepath.ListSeparator) + path
-		kept = append(kept, "VIRTUAL_ENV="+c.Venv, "PATH="+strings.TrimSuffix(bin, string(filepath.ListSeparator))) // an empty element is the working folder
+		// an empty element is the working folder
+		kept = append(kept, "VIRTUAL_ENV="+c.Venv, "PATH="+strings.TrimSuffix(bin, string(filepath.ListSeparator)))
 	}
-	return append(kept, pairs(c.Environment, func(name string) bool { return per == 0 || !slices.Contains(visibleNames[gpus.Vendor], name) })...)
+	return append(kept, pairs(c.Environment, func(name string) bool {
+		return per == 0 ||
+			!slices.Contains(visibleNames[gpus.Vendor], name)
+	})...)
 }
 
 func pairs(m map[string]string, keep func(name string) bool) []string {
@@ -276,7 +288,8 @@ func pairs(m map[string]string, keep func(name string) bool) []string {
 func (c *Config) replica(dir string, i, port int, args []string, gpus GPUs, ids []string) Replica {
 	e, _ := c.engine()
 	r := Replica{
-		Index: i, GPUs: ids, Command: c.command(c.Hosts[0], port, args), Env: map[string]string{}, Log: filepath.Join(dir, fmt.Sprintf("replica-%d.log", i)),
+		Index: i, GPUs: ids, Command: c.command(c.Hosts[0], port, args), Env: map[string]string{},
+		Log:     filepath.Join(dir, fmt.Sprintf("replica-%d.log", i)),
 		address: net.JoinHostPort(strings.Trim(c.Hosts[0], "[]"), strconv.Itoa(port)),
 	}
 	r.URL = "http://" + net.JoinHostPort(reachable(c.Hosts[0]), strconv.Itoa(port))

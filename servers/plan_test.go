@@ -25,15 +25,23 @@ func plan(t testing.TB, text string, o Options) *Plan {
 func TestCommandLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"model: m": "python3 -m vllm.entrypoints.openai.api_server --model m --host 127.0.0.1 --port 8000 --x 1",
-		"model: m\nbinary_path: /v/bin/vllm\nport: 9":                                        "/v/bin/vllm serve m --host 127.0.0.1 --port 9 --x 1",
-		"backend: sglang\nmodel: m\nserver_args: {x: 2, tp: 1}":                              "python3 -m sglang.launch_server --model-path m --host 127.0.0.1 --port 8000 --tp 1 --x 1",
-		"model: m\nload_format: dummy\nserver_args: [--port, 8000, --model, m]":              "python3 -m vllm.entrypoints.openai.api_server --model m --host 127.0.0.1 --port 8000 --x 1 --load-format dummy",
-		"backend: sglang\nmodel: m\nlogging_level: WARNING":                                  "python3 -m sglang.launch_server --model-path m --host 127.0.0.1 --port 8000 --x 1 --log-level warning",
-		"model: m\nlaunch_command: [numactl, -N, 0, vllm, serve]":                            "numactl -N 0 vllm serve m --host 127.0.0.1 --port 8000 --x 1",
-		"model: m\nlaunch_command: [vllm, serve, m, --x, 3]":                                 "vllm serve m --host 127.0.0.1 --port 8000 --x 1",
-		"model: m\nlaunch_command: [python, -m, vllm.run, --model, old, --port, 1]":          "python -m vllm.run --model m --host 127.0.0.1 --port 8000 --x 1",
-		"backend: sglang\nmodel: m\nlaunch_command: [run.sh, --model-path, old]":             "run.sh --model-path m --host 127.0.0.1 --port 8000 --x 1",
-		"backend: sim\nmodel: m\nlaunch_command: [srv, '--listen={host}:{port}', '{model}']": "srv --listen=127.0.0.1:8000 m --x 1",
+		"model: m\nbinary_path: /v/bin/vllm\nport: 9": "/v/bin/vllm serve m --host " +
+			"127.0.0.1 --port 9 --x 1",
+		"backend: sglang\nmodel: m\nserver_args: {x: 2, tp: 1}": "python3 -m sglang.launch_server " +
+			"--model-path m --host 127.0.0.1 --port 8000 --tp 1 --x 1",
+		"model: m\nload_format: dummy\nserver_args: [--port, 8000, --model, m]": "python3 -m vllm.entrypoints.openai.api_server --model m --host 127.0.0.1 --port 8000 --x 1 --load-format dummy",
+		"backend: sglang\nmodel: m\nlogging_level: WARNING": "python3 -m sglang.launch_server " +
+			"--model-path m --host 127.0.0.1 --port 8000 --x 1 --log-level warning",
+		"model: m\nlaunch_command: [numactl, -N, 0, vllm, serve]": "numactl -N 0 vllm serve m " +
+			"--host 127.0.0.1 --port 8000 --x 1",
+		"model: m\nlaunch_command: [vllm, serve, m, --x, 3]": "vllm serve m --host " +
+			"127.0.0.1 --port 8000 --x 1",
+		"model: m\nlaunch_command: [python, -m, vllm.run, --model, old, --port, 1]": "python -m vllm.run --model " +
+			"m --host 127.0.0.1 --port 8000 --x 1",
+		"backend: sglang\nmodel: m\nlaunch_command: [run.sh, --model-path, old]": "run.sh --model-path m " +
+			"--host 127.0.0.1 --port 8000 --x 1",
+		"backend: sim\nmodel: m\nlaunch_command: [srv, '--listen={host}:{port}', '{model}']": "srv --listen=127.0.0.1:8000 " +
+			"m --x 1",
 	} {
 		p := plan(t, text, Options{Args: []string{"--x", "1"}, GPUsPerReplica: unset})
 		require.Equal(t, want, strings.Join(p.Replicas[0].Command, " "), text)
@@ -41,8 +49,10 @@ func TestCommandLines(t *testing.T) {
 }
 
 func TestReplicasGetPortsAndGPUs(t *testing.T) {
-	p := plan(t, "model: m\nport: 9000\nreplicas: 4\nserver_args: {tensor_parallel_size: 2}\nhost: 0.0.0.0", Options{GPUsPerReplica: unset, GPUs: eight(), Dir: "/logs"})
-	require.Equal(t, []string{"http://127.0.0.1:9000", "http://127.0.0.1:9001", "http://127.0.0.1:9002", "http://127.0.0.1:9003"}, p.URLs())
+	p := plan(t, "model: m\nport: 9000\nreplicas: 4\nserver_args: {tensor_parallel_size: 2}\nhost: 0.0.0.0",
+		Options{GPUsPerReplica: unset, GPUs: eight(), Dir: "/logs"})
+	require.Equal(t, []string{"http://127.0.0.1:9000", "http://127.0.0.1:9001", "http://127.0.0.1:9002",
+		"http://127.0.0.1:9003"}, p.URLs())
 	for i, want := range []string{"0,1", "2,3", "4,5", "6,7"} {
 		require.Equal(t, want, p.Replicas[i].Env["CUDA_VISIBLE_DEVICES"])
 	}
@@ -56,7 +66,9 @@ func TestReplicasGetPortsAndGPUs(t *testing.T) {
 	require.Contains(t, strings.Join(p.Replicas[1].Command, " "), "--tensor-parallel-size 4")
 	require.Equal(t, "4,5,6,7", p.Replicas[1].Env["CUDA_VISIBLE_DEVICES"])
 
-	p = plan(t, "backend: sglang\nmodel: m\nhost: '::'", Options{GPUsPerReplica: unset, GPUs: GPUs{Vendor: "amd", IDs: []string{"2", "3"}}, Environ: []string{"CUDA_VISIBLE_DEVICES=0", "ROCR_VISIBLE_DEVICES=2,3"}})
+	p = plan(t, "backend: sglang\nmodel: m\nhost: '::'",
+		Options{GPUsPerReplica: unset, GPUs: GPUs{Vendor: "amd", IDs: []string{"2", "3"}},
+			Environ: []string{"CUDA_VISIBLE_DEVICES=0", "ROCR_VISIBLE_DEVICES=2,3"}})
 	require.Equal(t, "http://[::1]:8000", p.Replicas[0].URL)
 	require.Equal(t, "2", p.Replicas[0].Env["ROCR_VISIBLE_DEVICES"])
 	require.Equal(t, "0", p.Replicas[0].Env["HIP_VISIBLE_DEVICES"])
@@ -72,21 +84,24 @@ func TestWithoutGPU(t *testing.T) {
 
 	_, err := NewPlan(parse(t, "model: m"), Options{GPUsPerReplica: 1, GPUs: none})
 	require.ErrorIs(t, err, ErrGPUs)
-	require.ErrorContains(t, err, "not enough GPUs: 1 replicas of 1 need 1, and there are 0: there is no GPU on this machine (the driver is absent)")
+	require.ErrorContains(t, err, "not enough GPUs: 1 replicas of 1 need 1, and there are 0: there is no GPU on this "+
+		"machine (the driver is absent)")
 }
 
 func TestPlansThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"model: m\nhost: [a, b]":                                         "names 2 hosts (a, b)",
-		"model: m\nserver_args: [--port, 1]":                             "--port 1 beside the file's port 8000",
-		"model: m\nserver_args: {model: other}":                          "--model other beside",
-		"model: m\nport: 65535\nreplicas: 2":                             "past port 65535",
-		"backend: sim\nmodel: m\nreplicas: 2\nlaunch_command: [a]":       "launch_command has no {port}",
-		"model: m\ngpus_per_replica: 2\nserver_args: {tp: 4}":            "over 4 GPUs, and it gets 2",
-		"model: m\nserver_args: {tp: x}":                                 `--tensor-parallel-size is "x"`,
-		"model: m\nserver_args: {tp: 2, pp: 2, dp: 3}":                   "1 replicas of 12 need 12, and there are 8",
-		"model: m\ngpus: [a, b]\nreplicas: 3":                            "3 replicas of 1 need 3, and there are 2: those that s.yaml names",
-		"model: m\nreplicas: 3\nenv_vars: {CUDA_VISIBLE_DEVICES: '4,5'}": "there are 2: those of CUDA_VISIBLE_DEVICES=4,5 in s.yaml",
+		"model: m\nhost: [a, b]":                                   "names 2 hosts (a, b)",
+		"model: m\nserver_args: [--port, 1]":                       "--port 1 beside the file's port 8000",
+		"model: m\nserver_args: {model: other}":                    "--model other beside",
+		"model: m\nport: 65535\nreplicas: 2":                       "past port 65535",
+		"backend: sim\nmodel: m\nreplicas: 2\nlaunch_command: [a]": "launch_command has no {port}",
+		"model: m\ngpus_per_replica: 2\nserver_args: {tp: 4}":      "over 4 GPUs, and it gets 2",
+		"model: m\nserver_args: {tp: x}":                           `--tensor-parallel-size is "x"`,
+		"model: m\nserver_args: {tp: 2, pp: 2, dp: 3}":             "1 replicas of 12 need 12, and there are 8",
+		"model: m\ngpus: [a, b]\nreplicas: 3": "3 replicas of 1 need 3, and there are 2: those " +
+			"that s.yaml names",
+		"model: m\nreplicas: 3\nenv_vars: {CUDA_VISIBLE_DEVICES: '4,5'}": "there are 2: those of CUDA_VISIBLE_DEVICES=4,5 " +
+			"in s.yaml",
 	} {
 		_, err := NewPlan(parse(t, text), Options{GPUsPerReplica: unset, GPUs: eight()})
 		require.ErrorContains(t, err, want, text)
@@ -98,9 +113,11 @@ func TestPlansThatAreRefused(t *testing.T) {
 }
 
 func TestTheEnvironmentOfReplicas(t *testing.T) {
-	p := plan(t, "model: m\nlogging_level: debug\nenv_vars: {A: mine, CUDA_VISIBLE_DEVICES: '3,4', TRITON_CACHE_DIR: /fast}", Options{GPUsPerReplica: 2, GPUs: eight(),
+	p := plan(t, "model: m\nlogging_level: debug\nenv_vars: {A: mine, CUDA_VISIBLE_DEVICES: '3,4', TRITON_CACHE_DIR: "+
+		"/fast}", Options{GPUsPerReplica: 2, GPUs: eight(),
 		Environ: []string{"A=theirs", "PATH=/bin", "MLPERF_GO_API_KEY=secret", "CUDA_VISIBLE_DEVICES=0"}})
-	require.Equal(t, []string{"A=theirs", "PATH=/bin", "VLLM_LOGGING_LEVEL=DEBUG", "A=mine", "TRITON_CACHE_DIR=/fast"}, p.environ)
+	require.Equal(t, []string{"A=theirs", "PATH=/bin", "VLLM_LOGGING_LEVEL=DEBUG", "A=mine", "TRITON_CACHE_DIR=/fast"},
+		p.environ)
 	require.Equal(t, "3,4", p.Replicas[0].Env["CUDA_VISIBLE_DEVICES"])
 	require.NotContains(t, p.Replicas[0].Env, "TRITON_CACHE_DIR")
 }
@@ -135,7 +152,8 @@ func TestFindGPUs(t *testing.T) {
 // No GPU is given to two replicas, and each gets as many as it was promised.
 func TestGPUsAreDisjoint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, per, have := rapid.IntRange(1, 9).Draw(t, "replicas"), rapid.IntRange(0, 4).Draw(t, "per"), rapid.IntRange(0, 16).Draw(t, "have")
+		n, per, have := rapid.IntRange(1, 9).Draw(t, "replicas"), rapid.IntRange(0, 4).Draw(t, "per"),
+			rapid.IntRange(0, 16).Draw(t, "have")
 		c, err := Parse("s", strings.NewReader("model: m"))
 		require.NoError(t, err)
 		p, err := NewPlan(c, Options{Replicas: n, GPUsPerReplica: per, GPUs: GPUs{Vendor: "nvidia", IDs: numbers(have)}})

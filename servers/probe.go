@@ -25,7 +25,8 @@ const (
 // errWrongModel is an answer that waiting does not change.
 var errWrongModel = errors.New("another model is served")
 
-// prober asks one server how it is. No proxy stands between, since the server runs on this machine. Each request has a connection of its own.
+// prober asks one server how it is. No proxy stands between, since the server runs on this machine. Each request has a
+// connection of its own.
 type prober struct {
 	client *http.Client
 	url    string
@@ -79,7 +80,8 @@ func (p *prober) healthy(ctx context.Context) error {
 	return fmt.Errorf("%s has neither /health nor /v1/models", p.url)
 }
 
-// beats asks for health as a heartbeat does: who is slower than the time after which it counts as unhealthy has not answered.
+// beats asks for health as a heartbeat does: who is slower than the time after which it counts as unhealthy has not
+// answered.
 func (p *prober) beats(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, min(limit, probeTimeout))
 	defer cancel()
@@ -109,12 +111,14 @@ func (p *prober) serves(ctx context.Context, model string) error {
 	if len(ids) == 0 {
 		return fmt.Errorf("GET %s/v1/models lists no model", p.url)
 	}
-	return fmt.Errorf("%w: %s/v1/models lists %s and not %s; correct model or served_model", errWrongModel, p.url, foreign.Line(strings.Join(ids, ", "), 400), model)
+	return fmt.Errorf("%w: %s/v1/models lists %s and not %s; correct model or served_model", errWrongModel, p.url,
+		foreign.Line(strings.Join(ids, ", "), 400), model)
 }
 
-// awaitReady returns nil when the server is healthy and serves the model, or why it will not: wrong model, deadline, its end, a stop.
-// still gets the last answer behind each pause of the length between.
-func (p *prober) awaitReady(ctx context.Context, model string, limit time.Duration, ended <-chan struct{}, between time.Duration, still func(error)) error {
+// awaitReady returns nil when the server is healthy and serves the model, or why it will not: wrong model, deadline,
+// its end, a stop. still gets the last answer behind each pause of the length between.
+func (p *prober) awaitReady(ctx context.Context, model string, limit time.Duration, ended <-chan struct{},
+	between time.Duration, still func(error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errDeadline)
 	defer cancel()
 	var last error // that the server itself made, not the end of the wait

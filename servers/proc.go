@@ -17,8 +17,8 @@ type identity struct {
 	Start uint64 `json:"start_ticks"` // since boot
 }
 
-// numberSpace names what process numbers mean here: the kernel's start and the PID namespace. Elsewhere, and after the next start, they are
-// the numbers of other processes.
+// numberSpace names what process numbers mean here: the kernel's start and the PID namespace. Elsewhere, and after the
+// next start, they are the numbers of other processes.
 func numberSpace() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -97,16 +97,17 @@ const cookieName = "MLPERF_SERVER_REPLICA"
 // cookie is the variable's value for one replica of one fleet.
 func cookie(fleet string, replica int) string { return fmt.Sprintf("%s-%d", fleet, replica) }
 
-// carries says whether a process inherited the cookie. One that overwrote its environment, as those do that set their title, does not.
+// carries says whether a process inherited the cookie. One that overwrote its environment, as those do that set their
+// title, does not.
 func (p proc) carries(cookie string) bool {
 	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "environ"))
 	return err == nil && bytes.Contains(b, []byte(cookieName+"="+cookie+"\x00"))
 }
 
-// family are the living processes of a replica. Its leader, what was known of it before and what carries its cookie prove by start time or
-// cookie that they are its own. The groups and sessions in which one of these is are its own too, with everything in them: the kernel gives a
-// number to nothing else for as long as a process, a group or a session has it. So are the descendants of them all. A number alone proves
-// nothing.
+// family are the living processes of a replica. Its leader, what was known of it before and what carries its cookie
+// prove by start time or cookie that they are its own. The groups and sessions in which one of these is are its own
+// too, with everything in them: the kernel gives a number to nothing else for as long as a process, a group or a
+// session has it. So are the descendants of them all. A number alone proves nothing.
 func family(leader identity, cookie string, known []identity) ([]proc, error) {
 	all, err := processes()
 	if err != nil {

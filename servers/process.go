@@ -19,9 +19,10 @@ import (
 )
 
 const (
-	groupGrace = 5 * time.Second  // for the group to end after SIGTERM, when its leader is gone
-	killGrace  = 10 * time.Second // for the kernel to end what got SIGKILL; a process that waits for a device takes its time
-	poll       = 20 * time.Millisecond
+	groupGrace = 5 * time.Second // for the group to end after SIGTERM, when its leader is gone
+	// for the kernel to end what got SIGKILL; a process that waits for a device takes its time
+	killGrace = 10 * time.Second
+	poll      = 20 * time.Millisecond
 )
 
 // process is the leader of a replica's session and group.
@@ -30,22 +31,26 @@ type process struct {
 	cmd    *exec.Cmd
 	ended  chan struct{} // closed when the leader has ended; its status is not collected, so that its number stays its own
 	cookie string
-	known  []identity // what members has found so far: a child with a session and an environment of its own is found by its parent alone
-	guard  *guard
+	// what members has found so far: a child with a session and an environment of its own is found by its parent alone
+	known []identity
+	guard *guard
 
 	environ  []string                // that it was started with
 	learn    func(map[string]string) // gets the variables that pre_start made
 	exported chan map[string]string  // them too, at most once; closed then
 }
 
-// startProcess starts a server. The thread that calls it must live as long as the server: the kernel kills the server with it.
-func startProcess(line, environ, pre []string, cookie string, log *os.File, learn func(map[string]string)) (*process, error) {
+// startProcess starts a server. The thread that calls it must live as long as the server: the kernel kills the server
+// with it.
+func startProcess(line, environ, pre []string, cookie string, log *os.File, learn func(map[string]string)) (*process,
+	error) {
 	line = slices.Clone(line)
 	program, err := lookPath(line[0], environ)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{ended: make(chan struct{}), cookie: cookie, environ: environ, learn: learn, exported: make(chan map[string]string, 1)}
+	p := &process{ended: make(chan struct{}), cookie: cookie, environ: environ, learn: learn,
+		exported: make(chan map[string]string, 1)}
 	var told, tell *os.File // by the shell of pre_start: its environment
 	if len(pre) > 0 {
 		if line, err = withPreStart(line, environ, pre); err != nil {
@@ -98,7 +103,8 @@ func (p *process) watch() {
 // largestEnviron bounds what is read of an environment; the kernel's own limit is lower.
 const largestEnviron = 8 << 20
 
-// readExports takes the environment that the shell of pre_start hands to the server. It ends when that shell has become the server, or has ended.
+// readExports takes the environment that the shell of pre_start hands to the server. It ends when that shell has become
+// the server, or has ended.
 func (p *process) readExports(from io.ReadCloser) {
 	defer crash.Catch()
 	defer close(p.exported)
@@ -114,7 +120,8 @@ func (p *process) readExports(from io.ReadCloser) {
 // shellOwn are variables that every shell sets, whatever its commands export.
 var shellOwn = []string{"_", "PWD", "OLDPWD", "SHLVL"}
 
-// exports are the variables that pre_start made or changed, for the first that asks. The server must be ready, or have ended.
+// exports are the variables that pre_start made or changed, for the first that asks. The server must be ready, or have
+// ended.
 func (p *process) exports() map[string]string { return <-p.exported }
 
 // made are the variables of an environment that differ from those that the process was started with.
@@ -122,14 +129,16 @@ func (p *process) made(environ []string) map[string]string {
 	made := map[string]string{}
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if before, had := lookup(p.environ, name); (!had || before != value) && name != cookieName && !slices.Contains(shellOwn, name) {
+		if before, had := lookup(p.environ, name); (!had || before != value) && name != cookieName &&
+			!slices.Contains(shellOwn, name) {
 			made[name] = value
 		}
 	}
 	return made
 }
 
-// withPreStart makes one shell run the commands and then become the server, so that variables which they export are the server's.
+// withPreStart makes one shell run the commands and then become the server, so that variables which they export are the
+// server's.
 func withPreStart(line, environ, pre []string) ([]string, error) {
 	shell, err := lookPath("bash", environ)
 	if err != nil {
@@ -157,7 +166,8 @@ func lookPath(name string, environ []string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("the program %q is not in the PATH (%s), of which only absolute folders count: activate its environment, or give its path as binary_path or in launch_command", name, path)
+	return "", fmt.Errorf("the program %q is not in the PATH (%s), of which only absolute folders count: activate its "+
+		"environment, or give its path as binary_path or in launch_command", name, path)
 }
 
 // members are the living processes of the server. It is asked from one goroutine at a time.
@@ -171,8 +181,8 @@ func (p *process) members() ([]proc, error) {
 	return found, err
 }
 
-// stop ends the server and everything it started: SIGTERM to the leader, which gets grace to end; SIGTERM, then SIGKILL, to the rest.
-// It is an error when something is left.
+// stop ends the server and everything it started: SIGTERM to the leader, which gets grace to end; SIGTERM, then
+// SIGKILL, to the rest. It is an error when something is left.
 func (p *process) stop(grace time.Duration) error {
 	var failed []error
 	if grace > 0 {
@@ -195,14 +205,17 @@ func (p *process) stop(grace time.Duration) error {
 			break
 		}
 		if step.signal == syscall.SIGKILL {
-			failed = append(failed, fmt.Errorf("processes of the server are left after SIGKILL: %v; look at what they wait for", members))
+			failed = append(failed, fmt.Errorf("processes of the server are left after SIGKILL: %v; look at what they wait for",
+				members))
 			return errors.Join(append(failed, p.guard.end())...)
 		}
 	}
-	// The number is still the leader's, whose status is not collected: nothing but it can be hit, whatever could not be read above.
+	// The number is still the leader's, whose status is not collected: nothing but it can be hit, whatever could not be
+	// read above.
 	failed = append(failed, signalGroup(p.PID, syscall.SIGKILL), p.guard.end())
 	<-p.ended
-	_ = p.cmd.Wait() // how a server ends that was told to does not matter; one that ended by itself is described by exitText
+	// how a server ends that was told to does not matter; one that ended by itself is described by exitText
+	_ = p.cmd.Wait()
 	return errors.Join(failed...)
 }
 
@@ -242,13 +255,15 @@ func (p *process) exitText() string {
 	return p.cmd.ProcessState.String()
 }
 
-// guard kills a group when this process ends without having stopped it: the kernel's parent-death signal reaches the leader alone.
+// guard kills a group when this process ends without having stopped it: the kernel's parent-death signal reaches the
+// leader alone.
 type guard struct {
 	cmd  *exec.Cmd
 	life io.WriteCloser // the end of a pipe that nobody else has: when it closes, the guard acts
 }
 
-// guardScript gets the leader's number and start time. It kills the group unless the number is another process's by now.
+// guardScript gets the leader's number and start time. It kills the group unless the number is another process's by
+// now.
 const guardScript = `read -r _
 if read -r stat 2>/dev/null </proc/$1/stat; then
 	set -- "$1" "$2" ${stat##*\) }
@@ -261,7 +276,8 @@ func startGuard(leader identity) (*guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the guard of a server needs a shell: %w", err)
 	}
-	g := &guard{cmd: exec.Command(shell, "-c", guardScript, "mlperf-go-guard", strconv.Itoa(leader.PID), strconv.FormatUint(leader.Start, 10))}
+	g := &guard{cmd: exec.Command(shell, "-c", guardScript, "mlperf-go-guard", strconv.Itoa(leader.PID),
+		strconv.FormatUint(leader.Start, 10))}
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C at the terminal is not for it
 	g.cmd.Env = []string{}
 	if g.life, err = g.cmd.StdinPipe(); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// profileStop is how long a profiled server gets to end: nsys writes its report then, and the torch profiler may take minutes
-// (spec/backends.md §4.5).
+// profileStop is how long a profiled server gets to end: nsys writes its report then, and the torch profiler may take
+// minutes (spec/backends.md §4.5).
 const profileStop = 5 * time.Minute
 
 // Profile is the file's profile block: a profiler for each whole server.
@@ -58,7 +58,8 @@ func profile(c *Config, n *yaml.Node) error {
 		key, value := n.Content[i], n.Content[i+1]
 		take, known := read[key.Value]
 		if !known {
-			return fmt.Errorf("has the key %q in line %d, which is unknown or set before: it takes enabled, tool, output_dir, args, binary_path, each once", key.Value, key.Line)
+			return fmt.Errorf("has the key %q in line %d, which is unknown or set before: it takes enabled, tool, output_dir, "+
+				"args, binary_path, each once", key.Value, key.Line)
 		}
 		delete(read, key.Value)
 		if err := take(scratch, value); err != nil {
@@ -109,7 +110,8 @@ func (r Replica) prepare(access atomicfile.Access) error {
 	return nil
 }
 
-// torch starts or stops the torch profiler of a server: action is start or stop. Stopping writes the trace, for minutes.
+// torch starts or stops the torch profiler of a server: action is start or stop. Stopping writes the trace, for
+// minutes.
 func (p *prober) torch(ctx context.Context, action string) error {
 	ctx, cancel := context.WithTimeout(ctx, profileStop)
 	defer cancel()
@@ -120,7 +122,8 @@ func (p *prober) torch(ctx context.Context, action string) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		err := fmt.Errorf("the torch profiler did not %s: POST %s answered status %d", action, p.url+path, response.StatusCode)
+		err := fmt.Errorf("the torch profiler did not %s: POST %s answered status %d", action, p.url+path,
+			response.StatusCode)
 		if response.StatusCode == http.StatusNotFound {
 			// spec/backends.md §4.5: the variable counts no more
 			err = fmt.Errorf(`%w; vLLM since 0.13 has the route only with the engine's argument --profiler-config '{"profiler":"torch","torch_profiler_dir":"FOLDER"}': put it into server_args`, err)

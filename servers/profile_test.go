@@ -30,7 +30,8 @@ func TestProfileBlocksThatAreRefused(t *testing.T) {
 // A stand-in for nsys and rocprof: it notes its arguments and becomes the command behind --.
 func TestAProfilerStandsInFrontOfEachServer(t *testing.T) {
 	tool := filepath.Join(t.TempDir(), "profiler")
-	require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\necho profiler \"$@\"\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n"), 0o755))
+	require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\necho profiler \"$@\"\nwhile [ \"$1\" != -- ]; do shift; "+
+		"done\nshift\nexec \"$@\"\n"), 0o755))
 	for name, want := range map[string]string{"nsys": "profiler profile -t cuda --output %s/profile/replica-1.nsys-rep -- ", "amd": "profiler -t cuda --output %s/profile/replica-1.csv -- "} {
 		p := childPlan(t, "serve", 2, "profile: {enabled: true, tool: "+name+", args: [-t, cuda], binary_path: '"+tool+"'}")
 		require.Equal(t, profileStop, p.StopTimeout)
@@ -47,7 +48,8 @@ func TestAProfilerStandsInFrontOfEachServer(t *testing.T) {
 		require.DirExists(t, filepath.Join(p.Dir, "profile"))
 	}
 
-	amd := plan(t, "model: m\nprofile: {enabled: true, tool: amd, args: [--output, mine.csv]}", Options{GPUsPerReplica: unset})
+	amd := plan(t, "model: m\nprofile: {enabled: true, tool: amd, args: [--output, mine.csv]}",
+		Options{GPUsPerReplica: unset})
 	require.Equal(t, []string{"rocprof", "--output", "mine.csv", "--", "python3"}, amd.Replicas[0].Command[:5])
 }
 
@@ -64,6 +66,7 @@ func TestTheTorchProfilerIsStartedAndStopped(t *testing.T) {
 	p = childPlan(t, "serve=unprofiled", 1, "profile: {enabled: true, tool: pytorch}")
 	p.StopTimeout = time.Second
 	_, err = Start(t.Context(), p, nil)
-	require.ErrorContains(t, err, "the torch profiler did not start: POST "+p.URLs()[0]+"/start_profile answered status 404; vLLM since 0.13")
+	require.ErrorContains(t, err, "the torch profiler did not start: POST "+p.URLs()[0]+
+		"/start_profile answered status 404; vLLM since 0.13")
 	requireNothingLeft(t, p)
 }

@@ -8,23 +8,27 @@ import (
 	"strings"
 )
 
-// A profiler in a server's configuration slows the server down, or stops it now and then, so that no result of it may be published
-// (spec/backends.md §4.5). It can be there without a profile block: as a variable, an argument of the engine, or a program around it.
+// A profiler in a server's configuration slows the server down, or stops it now and then, so that no result of it may
+// be published (spec/backends.md §4.5). It can be there without a profile block: as a variable, an argument of the
+// engine, or a program around it.
 
 // profilerVariables switch a profiler on, or name where it writes.
 var profilerVariables = []string{
-	"VLLM_TORCH_PROFILER_DIR", "VLLM_ENABLE_PROFILER", "VLLM_TORCH_CUDA_PROFILE", "SGLANG_TORCH_PROFILER_DIR", "SGLANG_PROFILE_V2", "HABANA_PROFILE",
+	"VLLM_TORCH_PROFILER_DIR", "VLLM_ENABLE_PROFILER", "VLLM_TORCH_CUDA_PROFILE", "SGLANG_TORCH_PROFILER_DIR",
+	"SGLANG_PROFILE_V2", "HABANA_PROFILE",
 	"NSYS_PROFILING_SESSION_ID", "CUDA_INJECTION64_PATH", "ROCPROFILER_REGISTER_FORCE_LOAD", "ROCP_TOOL_LIB",
 }
 
 // profilerPrograms run another program and watch it.
 var profilerPrograms = []string{
-	"nsys", "ncu", "nvprof", "rocprof", "rocprofv2", "rocprofv3", "rocprof-compute", "rocprof-sys-run", "omniperf", "omnitrace-run", "vtune", "py-spy", "scalene",
+	"nsys", "ncu", "nvprof", "rocprof", "rocprofv2", "rocprofv3", "rocprof-compute", "rocprof-sys-run", "omniperf",
+	"omnitrace-run", "vtune", "py-spy", "scalene",
 	"viztracer", "msprof",
 }
 
 // profilerArguments are the engines' own.
-var profilerArguments = []string{"profiler-config", "profile", "enable-profiling", "enable-layerwise-nvtx-marker", "enable-layerwise-nvtx-tracing", "collect-detailed-traces"}
+var profilerArguments = []string{"profiler-config", "profile", "enable-profiling", "enable-layerwise-nvtx-marker",
+	"enable-layerwise-nvtx-tracing", "collect-detailed-traces"}
 
 // profilersInEnviron are the variables of an environment that ask for a profiler.
 func profilersInEnviron(environ map[string]string) []string {
@@ -37,7 +41,8 @@ func profilersInEnviron(environ map[string]string) []string {
 	return found
 }
 
-// profilersInCommand are the words of a command line that ask for a profiler: programs in front of the engine, and its arguments.
+// profilersInCommand are the words of a command line that ask for a profiler: programs in front of the engine, and its
+// arguments.
 func profilersInCommand(line []string) []string {
 	var found []string
 	for i, w := range line {
@@ -101,7 +106,8 @@ func (p *Plan) findProfilers() {
 	}
 	p.Profilers = unique(found)
 	if len(p.Profilers) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("the servers are profiled (%s): no result of them is to be published", strings.Join(p.Profilers, ", ")))
+		p.Notes = append(p.Notes, fmt.Sprintf("the servers are profiled (%s): no result of them is to be published",
+			strings.Join(p.Profilers, ", ")))
 	}
 }
 

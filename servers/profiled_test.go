@@ -40,7 +40,8 @@ func TestProfilersAreFound(t *testing.T) {
 		require.Contains(t, strings.Join(p.Notes, ";"), "the servers are profiled (", text)
 	}
 	p := plan(t, "model: m", Options{GPUsPerReplica: unset, Environ: []string{"VLLM_TORCH_PROFILER_DIR=/tmp"}})
-	require.Equal(t, []string{"the variable VLLM_TORCH_PROFILER_DIR"}, p.Profilers, "of the environment that the servers inherit")
+	require.Equal(t, []string{"the variable VLLM_TORCH_PROFILER_DIR"}, p.Profilers,
+		"of the environment that the servers inherit")
 }
 
 // What pre_start exports is known when it has run.

@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
-// Wherever a secret comes from, and whatever the server does with it: neither the state nor the record, nor a message, nor the end of the log
-// that is in them, has it. The server itself has it, and prints it.
+// Wherever a secret comes from, and whatever the server does with it: neither the state nor the record, nor a message,
+// nor the end of the log that is in them, has it. The server itself has it, and prints it.
 func TestNoSecretLeavesTheServer(t *testing.T) {
 	secrets := map[string]string{}
 	hush := func(name string) string {
@@ -24,10 +24,13 @@ func TestNoSecretLeavesTheServer(t *testing.T) {
 		return secrets[name]
 	}
 	known := &secret.Redactor{}
-	environ := append(os.Environ(), "SOME_API_TOKEN="+hush("inherited"), "MIRROR=https://me:"+hush("address")+"@mirror.example/")
+	environ := append(os.Environ(), "SOME_API_TOKEN="+hush("inherited"),
+		"MIRROR=https://me:"+hush("address")+"@mirror.example/")
 	c, err := Parse("file", strings.NewReader(childFile(t, "", 1,
-		"server_args: [--API-KEY, "+hush("upper")+", --ssl-keyfile-password="+hush("password")+", --hf_token, "+hush("underscore")+", --extra, '{\"db_password\": \""+hush("json")+"\"}']",
-		"pre_start: ['export PLAIN="+hush("plain")+"', 'export HF_TOKEN=\""+hush("token")+"\" B=1', 'export MADE=$(printf %s%s hush-made -Zq7)', 'login --token "+hush("flag")+" || true']",
+		"server_args: [--API-KEY, "+hush("upper")+", --ssl-keyfile-password="+hush("password")+", --hf_token, "+
+			hush("underscore")+", --extra, '{\"db_password\": \""+hush("json")+"\"}']",
+		"pre_start: ['export PLAIN="+hush("plain")+"', 'export HF_TOKEN=\""+hush("token")+
+			"\" B=1', 'export MADE=$(printf %s%s hush-made -Zq7)', 'login --token "+hush("flag")+" || true']",
 	)))
 	require.NoError(t, err)
 	secrets["made"] = "hush-made-Zq7"

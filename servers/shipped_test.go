@@ -23,11 +23,13 @@ func TestShippedFiles(t *testing.T) {
 
 	v := shipped(t, "vllm.yaml")
 	require.Equal(t, "completions", v.EndpointType)
-	require.ErrorContains(t, v.CheckEndpoint("generate"), "the endpoint generate is none of its endpoints: completions, chat_completions")
+	require.ErrorContains(t, v.CheckEndpoint("generate"),
+		"the endpoint generate is none of its endpoints: completions, chat_completions")
 	p, err := NewPlan(v, Options{Args: []string{"--max_num_seqs=64"}, Replicas: 8, GPUsPerReplica: unset, GPUs: eight()})
 	require.NoError(t, err)
 	line := strings.Join(p.Replicas[7].Command, " ")
-	require.Contains(t, line, "-m vllm.entrypoints.openai.api_server --model meta-llama/Llama-3.1-8B-Instruct --host 127.0.0.1 --port 8007 --tensor-parallel-size 1")
+	require.Contains(t, line, "-m vllm.entrypoints.openai.api_server --model meta-llama/Llama-3.1-8B-Instruct --host "+
+		"127.0.0.1 --port 8007 --tensor-parallel-size 1")
 	require.Contains(t, line, "--no-enable-prefix-caching")
 	require.Contains(t, line, "--max_num_seqs=64")
 	require.NotContains(t, line, "512")
@@ -39,7 +41,8 @@ func TestShippedFiles(t *testing.T) {
 	require.Equal(t, "generate", s.EndpointType)
 	p, err = NewPlan(s, Options{GPUsPerReplica: unset, GPUs: eight()})
 	require.NoError(t, err)
-	require.Contains(t, strings.Join(p.Replicas[0].Command, " "), "--tp-size 8 --max-running-requests 512 --disable-radix-cache --skip-tokenizer-init --log-level warning")
+	require.Contains(t, strings.Join(p.Replicas[0].Command, " "),
+		"--tp-size 8 --max-running-requests 512 --disable-radix-cache --skip-tokenizer-init --log-level warning")
 	require.Equal(t, "0,1,2,3,4,5,6,7", p.Replicas[0].Env["CUDA_VISIBLE_DEVICES"])
 }
 
@@ -50,10 +53,12 @@ func TestEndpointsOfAFile(t *testing.T) {
 	c = parse(t, "model: m\nendpoint_type: generate\ndefault_endpoint: completions")
 	require.Equal(t, "generate", c.EndpointType)
 	for text, want := range map[string]string{
-		"model: m\nendpoints: [completions, chat]":                            `line 2: endpoints has "chat"`,
-		"model: m\nendpoints: [completions]\nendpoint_type: generate":         "the endpoint generate is none of its endpoints",
+		"model: m\nendpoints: [completions, chat]": `line 2: endpoints has "chat"`,
+		"model: m\nendpoints: [completions]\nendpoint_type: generate": "the endpoint generate is none of its " +
+			"endpoints",
 		"model: m\nendpoints: [generate]\ndefault_endpoint: chat_completions": "the endpoint chat_completions is none",
-		"model: m\ndefault_endpoint: chat":                                    "none of completions, chat_completions, generate",
+		"model: m\ndefault_endpoint: chat": "none of completions, chat_completions, " +
+			"generate",
 	} {
 		_, err := Parse("s.yaml", strings.NewReader(text))
 		require.ErrorContains(t, err, want, text)

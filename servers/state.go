@@ -28,7 +28,8 @@ const (
 // Health is where a replica stands.
 type Health string
 
-// A replica goes from starting to ready to stopped; it is unhealthy while it does not answer, and dead when it ended by itself.
+// A replica goes from starting to ready to stopped; it is unhealthy while it does not answer, and dead when it ended by
+// itself.
 const (
 	Starting  Health = "starting"
 	Ready     Health = "ready"
@@ -139,7 +140,8 @@ func parseState(path string, b []byte) (*State, error) {
 		return nil, fmt.Errorf("state of the servers %s has the id %q, which names no start", path, s.ID)
 	}
 	if s.Plan != nil && len(s.Plan.Replicas) != len(s.Replicas) {
-		return nil, fmt.Errorf("state of the servers %s has %d replicas and a plan of %d", path, len(s.Replicas), len(s.Plan.Replicas))
+		return nil, fmt.Errorf("state of the servers %s has %d replicas and a plan of %d", path, len(s.Replicas),
+			len(s.Plan.Replicas))
 	}
 	for _, r := range s.Replicas {
 		// What is signalled is read from here: neither all processes (-1) nor our own group (0) nor the system's first one.
@@ -167,7 +169,8 @@ func lockDir(dir string, access atomicfile.Access) (*os.File, error) {
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("servers of %s are running already: end them with `mlperf-go server down`, or choose another output_dir", dir)
+		err = fmt.Errorf("servers of %s are running already: end them with `mlperf-go server down`, or choose another "+
+			"output_dir", dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -175,8 +178,8 @@ func lockDir(dir string, access atomicfile.Access) (*os.File, error) {
 	return f, nil
 }
 
-// Down ends the servers of a folder from any process: through their supervisor, and by force where that is gone. It returns when
-// nothing is left of them.
+// Down ends the servers of a folder from any process: through their supervisor, and by force where that is gone. It
+// returns when nothing is left of them.
 func Down(dir string) (*State, error) {
 	s, err := ReadState(dir)
 	if err != nil {
@@ -186,7 +189,9 @@ func Down(dir string) (*State, error) {
 		return s, err
 	}
 	if !s.here() {
-		return s, fmt.Errorf("the servers of %s were started on another machine, in another container, or before the last start of this one, so none of the processes here is theirs; end them where they run, or remove %s if they are gone", dir, filepath.Join(dir, StateName))
+		return s, fmt.Errorf("the servers of %s were started on another machine, in another container, or before the last "+
+			"start of this one, so none of the processes here is theirs; end them where they run, or remove %s if they are gone",
+			dir, filepath.Join(dir, StateName))
 	}
 	if s.Running() {
 		if err := signalOne(s.Supervisor, syscall.SIGTERM); err != nil {
@@ -197,7 +202,8 @@ func Down(dir string) (*State, error) {
 		}
 	}
 	if s.Running() {
-		return s, fmt.Errorf("the supervisor %d of %s did not end within %v of SIGTERM; look at its log, then send it SIGKILL: its guards end the servers", s.Supervisor.PID, dir, s.StopLimit+freeGrace)
+		return s, fmt.Errorf("the supervisor %d of %s did not end within %v of SIGTERM; look at its log, then send it "+
+			"SIGKILL: its guards end the servers", s.Supervisor.PID, dir, s.StopLimit+freeGrace)
 	}
 	return s, s.sweep()
 }
@@ -210,7 +216,8 @@ func owned(path string) error {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.Mode().IsRegular() || int(stat.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("the state of the servers %s is no file of this user's that others can not change, and it would name the processes to end; end them as the user who started them", path)
+		return fmt.Errorf("the state of the servers %s is no file of this user's that others can not change, and it would "+
+			"name the processes to end; end them as the user who started them", path)
 	}
 	return nil
 }

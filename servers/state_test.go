@@ -27,7 +27,8 @@ func TestParseStat(t *testing.T) {
 	p, ok = parseStat([]byte(odd))
 	require.True(t, ok)
 	require.Equal(t, proc{identity: identity{12, 99}, parent: 1, group: 2, session: 3, state: 'S', name: "a (b) c"}, p)
-	for _, bad := range []string{"", "12", "(a) S", "12 (a S", "12 )a( S 1", "x (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20", "12 (a) S 1 2"} {
+	for _, bad := range []string{"", "12", "(a) S", "12 (a S", "12 )a( S 1",
+		"x (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20", "12 (a) S 1 2"} {
 		_, ok := parseStat([]byte(bad))
 		require.False(t, ok, bad)
 	}
@@ -44,13 +45,19 @@ func TestStatesThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                "remove it when no server of it runs",
 		`{"schema":"x/1"}`: `has the schema "x/1"`,
-		`{"schema":"mlperf-go/server/1","supervisor":{"pid":9}}`:                                                          "names no start",
-		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":9},"replicas":[{"leader":{"pid":-1}}]}`:     "names process -1, which is no server",
-		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":9},"replicas":[{"leader":{"pid":1}}]}`:      "names process 1",
-		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":1},"replicas":[{"leader":{"pid":5}}]}`:      "is no server",
-		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":5},"replicas":[{"leader":{"pid":5}}]}`:      "names process 5",
-		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":5},"replicas":[{"processes":[{"pid":0}]}]}`: "names process 0",
-		`{"schema":"mlperf-go/server/1","id":"` + id + `","supervisor":{"pid":5},"replicas":[{"processes":[{"pid":5}]}]}`: "names process 5",
+		`{"schema":"mlperf-go/server/1","supervisor":{"pid":9}}`: "names no start",
+		`{"schema":"mlperf-go/server/1","id":"` + id +
+			`","supervisor":{"pid":9},"replicas":[{"leader":{"pid":-1}}]}`: "names process -1, which is no server",
+		`{"schema":"mlperf-go/server/1","id":"` + id +
+			`","supervisor":{"pid":9},"replicas":[{"leader":{"pid":1}}]}`: "names process 1",
+		`{"schema":"mlperf-go/server/1","id":"` + id +
+			`","supervisor":{"pid":1},"replicas":[{"leader":{"pid":5}}]}`: "is no server",
+		`{"schema":"mlperf-go/server/1","id":"` + id +
+			`","supervisor":{"pid":5},"replicas":[{"leader":{"pid":5}}]}`: "names process 5",
+		`{"schema":"mlperf-go/server/1","id":"` + id +
+			`","supervisor":{"pid":5},"replicas":[{"processes":[{"pid":0}]}]}`: "names process 0",
+		`{"schema":"mlperf-go/server/1","id":"` + id +
+			`","supervisor":{"pid":5},"replicas":[{"processes":[{"pid":5}]}]}`: "names process 5",
 	} {
 		_, err := parseState("state", []byte(text))
 		require.ErrorContains(t, err, want, text)
@@ -76,7 +83,8 @@ func TestDownSweepsWhatADeadSupervisorLeft(t *testing.T) {
 		}
 		return left.PID > 0
 	}, 5*time.Second, 10*time.Millisecond)
-	s := State{Schema: Schema, ID: id, Supervisor: identity{PID: 1 << 22, Start: 1}, Replicas: []ReplicaState{{Leader: identity{PID: leader.Process.Pid, Start: 1}}, {}}}
+	s := State{Schema: Schema, ID: id, Supervisor: identity{PID: 1 << 22, Start: 1},
+		Replicas: []ReplicaState{{Leader: identity{PID: leader.Process.Pid, Start: 1}}, {}}}
 	s.Space = "another start, another container"
 	writeState(t, dir, s)
 	_, err := Down(dir)
@@ -92,8 +100,8 @@ func TestDownSweepsWhatADeadSupervisorLeft(t *testing.T) {
 	require.False(t, left.alive())
 }
 
-// stranger starts a process that is of no server: a session whose leader has ended, with a child that is left in it. It returns the number of
-// the leader, which nothing but that session has now, and the child.
+// stranger starts a process that is of no server: a session whose leader has ended, with a child that is left in it. It
+// returns the number of the leader, which nothing but that session has now, and the child.
 func stranger(t *testing.T) (leader int, child proc) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pid")
@@ -111,7 +119,8 @@ func stranger(t *testing.T) (leader int, child proc) {
 	return cmd.Process.Pid, child
 }
 
-// A number that is used again names another process, group or session: whatever a state file says, Down leaves them alone.
+// A number that is used again names another process, group or session: whatever a state file says, Down leaves them
+// alone.
 func TestDownSparesWhatUsesANumberAgain(t *testing.T) {
 	space, err := numberSpace()
 	require.NoError(t, err)
@@ -119,10 +128,12 @@ func TestDownSparesWhatUsesANumberAgain(t *testing.T) {
 	_, other := stranger(t)
 	reused := func(p proc) identity { return identity{PID: p.PID, Start: p.Start - 1} }
 	for name, s := range map[string]State{
-		"the leader's number is a session's":     {Replicas: []ReplicaState{{Leader: identity{PID: leader, Start: 1}}}},
-		"the leader's number is a process's":     {Replicas: []ReplicaState{{Leader: reused(child)}}},
-		"a noted number is a session's":          {Replicas: []ReplicaState{{Leader: identity{PID: 1 << 22, Start: 1}, Processes: []Process{{identity: identity{PID: leader, Start: 1}}}}}},
-		"a noted number is a process's":          {Replicas: []ReplicaState{{Leader: identity{PID: 1 << 22, Start: 1}, Processes: []Process{{identity: reused(child)}}}}},
+		"the leader's number is a session's": {Replicas: []ReplicaState{{Leader: identity{PID: leader, Start: 1}}}},
+		"the leader's number is a process's": {Replicas: []ReplicaState{{Leader: reused(child)}}},
+		"a noted number is a session's": {Replicas: []ReplicaState{{Leader: identity{PID: 1 << 22, Start: 1},
+			Processes: []Process{{identity: identity{PID: leader, Start: 1}}}}}},
+		"a noted number is a process's": {Replicas: []ReplicaState{{Leader: identity{PID: 1 << 22, Start: 1},
+			Processes: []Process{{identity: reused(child)}}}}},
 		"the supervisor's number is a process's": {Supervisor: reused(other), Replicas: []ReplicaState{{}}},
 	} {
 		dir := t.TempDir()
@@ -142,13 +153,15 @@ func TestDownSparesWhatUsesANumberAgain(t *testing.T) {
 	require.Eventually(t, func() bool { return !child.alive() }, 5*time.Second, time.Millisecond)
 }
 
-// While one process of a session proves that it is a replica's, all of the session are: those too that overwrote their environment.
+// While one process of a session proves that it is a replica's, all of the session are: those too that overwrote their
+// environment.
 func TestDownEndsASessionWithAWitness(t *testing.T) {
 	space, err := numberSpace()
 	require.NoError(t, err)
 	leader, child := stranger(t)
 	s := State{Schema: Schema, ID: strings.Repeat("D", 26), Space: space, Supervisor: identity{PID: 1 << 22, Start: 1}}
-	s.Replicas = []ReplicaState{{Leader: identity{PID: leader, Start: 1}, Processes: []Process{{identity: child.identity}}}}
+	s.Replicas = []ReplicaState{{Leader: identity{PID: leader, Start: 1},
+		Processes: []Process{{identity: child.identity}}}}
 	dir := t.TempDir()
 	writeState(t, dir, s)
 	_, err = Down(dir)
@@ -160,7 +173,8 @@ func TestDownBelievesNoStateOfOthers(t *testing.T) {
 	_, child := stranger(t)
 	space, err := numberSpace()
 	require.NoError(t, err)
-	s := State{Schema: Schema, ID: strings.Repeat("E", 26), Space: space, Supervisor: child.identity, Replicas: []ReplicaState{{}}}
+	s := State{Schema: Schema, ID: strings.Repeat("E", 26), Space: space, Supervisor: child.identity,
+		Replicas: []ReplicaState{{}}}
 	dir := t.TempDir()
 	path := filepath.Join(dir, StateName)
 	writeState(t, dir, s)
@@ -222,7 +236,8 @@ func TestProgramsComeFromAbsoluteFolders(t *testing.T) {
 
 func TestTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	require.NoError(t, os.WriteFile(path, []byte("old run\nloading 1%\rloading 99%\r\n\x1b[31mred\x1b[2J\n"+strings.Repeat("x", 600)+"\nend\xff\n\n"), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte("old run\nloading 1%\rloading 99%\r\n\x1b[31mred\x1b[2J\n"+
+		strings.Repeat("x", 600)+"\nend\xff\n\n"), 0o644))
 	got, err := tail(path, 8, strings.ToUpper)
 	require.NoError(t, err)
 	require.Equal(t, []string{"LOADING 99%", "RED\\u001b[2J", strings.Repeat("X", 500) + "...", "END\ufffd"}, got)

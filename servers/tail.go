@@ -16,7 +16,8 @@ const (
 	lineBytes = 500
 )
 
-// tail gives the last lines that were written to a log since a position, as redact leaves them: what a server said before it ended.
+// tail gives the last lines that were written to a log since a position, as redact leaves them: what a server said
+// before it ended.
 func tail(path string, since int64, redact func(string) string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {

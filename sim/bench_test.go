@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkStream offers 200 streamed requests of 128 tokens a second on 64 kept connections, the client in a process of
-// its own, and reports the server's CPU time per streamed event and how late its events are.
+// BenchmarkStream offers 200 streamed requests of 128 tokens a second on 64 kept connections, the client in a process
+// of its own, and reports the server's CPU time per streamed event and how late its events are.
 func BenchmarkStream(b *testing.B) {
 	if addr := os.Getenv("SIM_BENCH_CLIENT"); addr != "" {
 		b.Skip("this process is the client")
@@ -71,7 +71,8 @@ func TestBenchClient(t *testing.T) {
 			in := bufio.NewReaderSize(c, 16<<10)
 			for i := range jobs {
 				at := time.Now()
-				_, err := io.WriteString(c, rawRequest("/v1/completions", fmt.Sprintf(`{"prompt":[%d],"max_tokens":128,"stream":true,"return_token_ids":true}`, i)))
+				_, err := io.WriteString(c, rawRequest("/v1/completions",
+					fmt.Sprintf(`{"prompt":[%d],"max_tokens":128,"stream":true,"return_token_ids":true}`, i)))
 				require.NoError(t, err)
 				for n := 0; ; n++ {
 					line, err := in.ReadSlice('\n')
@@ -105,7 +106,8 @@ func BenchmarkEvent(b *testing.B) {
 	s, err := New(fastConfig())
 	require.NoError(b, err)
 	s.engine = &engine{pace: &pacer{base: time.Now()}}
-	r := &request{dialect: completions, id: "0123456789abcdef", prompts: []prompt{{ids: make([]int32, 1000), row: -1}}, limits: []limits{{maxTokens: 128, ignoreEOS: true}},
+	r := &request{dialect: completions, id: "0123456789abcdef", prompts: []prompt{{ids: make([]int32, 1000), row: -1}},
+		limits: []limits{{maxTokens: 128, ignoreEOS: true}},
 		stream: true, returnIDs: true, interval: 1}
 	rp := s.prepare(nil, r, plan{tail: wholeTail}, 0)
 	q := rp.seqs[0]

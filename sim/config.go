@@ -15,13 +15,14 @@ type AnswerMode string
 
 // The answer modes.
 const (
-	AnswerReference AnswerMode = "reference" // the data set's reference output; a random answer for a prompt that is not in it
-	AnswerEcho      AnswerMode = "echo"      // the prompt's own ids
-	AnswerRandom    AnswerMode = "random"    // pseudo-random ids from seed and prompt
+	// the data set's reference output; a random answer for a prompt that is not in it
+	AnswerReference AnswerMode = "reference"
+	AnswerEcho      AnswerMode = "echo"   // the prompt's own ids
+	AnswerRandom    AnswerMode = "random" // pseudo-random ids from seed and prompt
 )
 
-// Config is what a simulated server is told. DefaultConfig gives the values that the command line starts from; New takes
-// every field as it stands.
+// Config is what a simulated server is told. DefaultConfig gives the values that the command line starts from; New
+// takes every field as it stands.
 type Config struct {
 	Model       string            // served model name
 	Dataset     *datasets.Dataset // prompts and reference outputs; nil: none
@@ -59,8 +60,8 @@ func defaultModel() string {
 	return m.Row.ServedModels[0]
 }
 
-// DefaultConfig gives the defaults of `mlperf-go sim`: no prefill time, so that TTFT is the true time to first token, and
-// limits (256 sequences, 131,072 tokens each) wide enough that only a test that means to meets them.
+// DefaultConfig gives the defaults of `mlperf-go sim`: no prefill time, so that TTFT is the true time to first token,
+// and limits (256 sequences, 131,072 tokens each) wide enough that only a test that means to meets them.
 func DefaultConfig() Config {
 	return Config{
 		Model:          defaultModel(),
@@ -97,7 +98,8 @@ func (c *Config) check() error {
 		return bad("tpot", c.TPOT, "between 0 and 1h")
 	case c.IdleTimeout <= 0:
 		return bad("the idle timeout", c.IdleTimeout, "above 0")
-	case math.IsNaN(c.PrefillRate) || math.IsInf(c.PrefillRate, 0) || c.PrefillRate < 0 || c.PrefillRate > 0 && c.PrefillRate < 1:
+	case math.IsNaN(c.PrefillRate) || math.IsInf(c.PrefillRate, 0) || c.PrefillRate < 0 || c.PrefillRate > 0 &&
+		c.PrefillRate < 1:
 		return bad("prefill-rate", c.PrefillRate, "0 (no prefill time) or at least 1 token per second")
 	case c.MaxNumSeqs < 1:
 		return bad("max-num-seqs", c.MaxNumSeqs, "1 or more")

@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	maxHead     = 256 << 10        // bytes of a request's head
-	readTimeout = 10 * time.Minute // for one whole request, which a busy machine may take long to bring; real servers wait without end
+	maxHead = 256 << 10 // bytes of a request's head
+	// for one whole request, which a busy machine may take long to bring; real servers wait without end
+	readTimeout = 10 * time.Minute
 )
 
 // conn is one client connection. Its goroutine reads requests; whoever owns the reply (the goroutine before submit, the
@@ -62,8 +63,8 @@ func newConn(s *Server, nc net.Conn) *conn {
 	return c
 }
 
-// write sends b as far as the socket takes it at once and leaves the rest to a flusher: the engine thread never waits for
-// a slow client. It keeps no reference to b. A connection that fails is closed, which its reader notices.
+// write sends b as far as the socket takes it at once and leaves the rest to a flusher: the engine thread never waits
+// for a slow client. It keeps no reference to b. A connection that fails is closed, which its reader notices.
 func (c *conn) write(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +165,8 @@ func (c *conn) serve() {
 		_ = c.nc.SetReadDeadline(time.Now().Add(readTimeout))
 		req, err := http.ReadRequest(c.in)
 		if err != nil {
-			c.write(answer(http.StatusBadRequest, []string{"content-type: text/plain; charset=utf-8", "connection: close"}, "The request cannot be read as HTTP.\n", false))
+			c.write(answer(http.StatusBadRequest, []string{"content-type: text/plain; charset=utf-8", "connection: close"},
+				"The request cannot be read as HTTP.\n", false))
 			return
 		}
 		c.limit.N = 1 << 62
@@ -208,7 +210,8 @@ func (c *conn) body(req *http.Request) ([]byte, *apiError) {
 	}
 	switch {
 	case err != nil:
-		return nil, &apiError{status: http.StatusBadRequest, kind: "Bad Request", message: "The request body ends too early or is framed wrongly."}
+		return nil, &apiError{status: http.StatusBadRequest, kind: "Bad Request",
+			message: "The request body ends too early or is framed wrongly."}
 	case len(b) > maxBody:
 		return nil, tooLarge
 	}

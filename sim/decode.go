@@ -80,8 +80,8 @@ type fieldError struct {
 
 func (e *fieldError) Error() string { return e.field + ": " + e.reason }
 
-// decodeRequest reads a request body for a route that knows some fields, and any prompt. Prompt ids, nearly all of its bytes, are read in place; the rest goes through
-// encoding/json field by field.
+// decodeRequest reads a request body for a route that knows some fields, and any prompt. Prompt ids, nearly all of its
+// bytes, are read in place; the rest goes through encoding/json field by field.
 func decodeRequest(body []byte, fields map[string]func(*wireRequest) any) (*wireRequest, error) {
 	q := new(wireRequest)
 	c := cursor{b: body}

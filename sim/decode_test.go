@@ -36,8 +36,10 @@ func TestDecodeRequest(t *testing.T) {
 // FuzzDecodeRequest: the decoder never fails otherwise than with its two errors, calls exactly that no JSON which
 // encoding/json does, and reads ids as encoding/json reads them.
 func FuzzDecodeRequest(f *testing.F) {
-	for _, s := range []string{`{"prompt":[1,2,3],"max_tokens":16}`, `{"prompt":[[1],[-2]]}`, `{"prompt":["a",1]}`, `{"prompt":"x","a":[{},"\\"]}`,
-		`{"prompt":[01]}`, `{"prompt":[1e3]}`, `{"prompt":[1,]}`, `{"prompt":[99999999999]}`, `{"a":{"b":[}]}}`, `[]`, `{"a":1}}`, `{"n":"\ud800"}`, `{"stream":"yes"}`} {
+	for _, s := range []string{`{"prompt":[1,2,3],"max_tokens":16}`, `{"prompt":[[1],[-2]]}`, `{"prompt":["a",1]}`,
+		`{"prompt":"x","a":[{},"\\"]}`,
+		`{"prompt":[01]}`, `{"prompt":[1e3]}`, `{"prompt":[1,]}`, `{"prompt":[99999999999]}`, `{"a":{"b":[}]}}`, `[]`,
+		`{"a":1}}`, `{"n":"\ud800"}`, `{"stream":"yes"}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -74,7 +76,8 @@ func BenchmarkDecodeRequest(b *testing.B) {
 	for i := range ids {
 		ids[i] = 1000 + i
 	}
-	body, err := json.Marshal(map[string]any{"model": "toy", "prompt": ids, "max_tokens": 128, "stream": true, "temperature": 0})
+	body, err := json.Marshal(map[string]any{"model": "toy", "prompt": ids, "max_tokens": 128, "stream": true,
+		"temperature": 0})
 	require.NoError(b, err)
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()

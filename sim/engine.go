@@ -62,9 +62,9 @@ func (r *reply) counts() (promptTokens, tokens int) {
 }
 
 // engine is the continuous-batching model. A sequence waits in order of arrival for a slot and for KV room (prompt plus
-// whole answer, so that nothing is ever preempted); its prefill waits for the one prefill resource; its first token is due
-// TTFT after the prefill, the others every TPOT. All times are computed from the times before them, never from when the
-// engine happened to look, so that lateness does not add up.
+// whole answer, so that nothing is ever preempted); its prefill waits for the one prefill resource; its first token is
+// due TTFT after the prefill, the others every TPOT. All times are computed from the times before them, never from when
+// the engine happened to look, so that lateness does not add up.
 type engine struct {
 	cfg   *Config
 	meter *meters

@@ -22,7 +22,8 @@ func TestAnswersDependOnSeedAndPromptAlone(t *testing.T) {
 		v := serve(t, func(c *Config) { c.Seed = seed })
 		out := map[int]string{}
 		for _, i := range order {
-			m := decode(t, v.mustPost("/v1/completions", `{"prompt":`+prompts[i]+`,"max_tokens":50,"min_tokens":12,"return_token_ids":true}`))
+			m := decode(t, v.mustPost("/v1/completions",
+				`{"prompt":`+prompts[i]+`,"max_tokens":50,"min_tokens":12,"return_token_ids":true}`))
 			out[i] = fmt.Sprint(m.Choices[0].TokenIDs)
 		}
 		return out
@@ -48,7 +49,8 @@ func TestReferenceAnswers(t *testing.T) {
 		c.Answers, c.Dataset = AnswerReference, &datasets.Dataset{Samples: rows}
 	})
 	ask := func(prompt string) choice {
-		return decode(t, v.mustPost("/v1/completions", `{"prompt":`+prompt+`,"max_tokens":128,"return_token_ids":true}`)).Choices[0]
+		return decode(t, v.mustPost("/v1/completions",
+			`{"prompt":`+prompt+`,"max_tokens":128,"return_token_ids":true}`)).Choices[0]
 	}
 	first := ask(`[128000,1,2]`)
 	require.Equal(t, rows[0].Target, first.Text)
@@ -142,7 +144,8 @@ func TestScheduleWithoutSockets(t *testing.T) {
 	cfg.MaxNumSeqs, cfg.TTFT, cfg.TPOT, cfg.PrefillRate = 2, 5*time.Millisecond, time.Millisecond, 1000
 	e := &engine{cfg: &cfg, meter: newMeters()}
 	add := func(arrival, promptTokens, tokens int) *sequence {
-		q := &sequence{reply: &reply{arrival: int64(arrival) * 1e6, stream: true, group: 1}, prompt: make([]int32, promptTokens), tokens: make([]int32, tokens)}
+		q := &sequence{reply: &reply{arrival: int64(arrival) * 1e6, stream: true, group: 1},
+			prompt: make([]int32, promptTokens), tokens: make([]int32, tokens)}
 		q.reply.seqs = []*sequence{q}
 		e.arrive(q.reply)
 		return q
@@ -183,7 +186,8 @@ func TestDisconnectFreesTheSlot(t *testing.T) {
 		c, in := v.dial(`{"prompt":[1],"max_tokens":8,"stream":` + stream + `}`)
 		require.Eventually(t, func() bool { return v.Stats().Running == 1 }, time.Minute, time.Millisecond)
 		waiting, _ := v.dial(`{"prompt":[2],"max_tokens":8,"stream":true}`)
-		require.Eventually(t, func() bool { st := v.Stats(); return st.Running == 1 && st.Waiting == 1 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { st := v.Stats(); return st.Running == 1 && st.Waiting == 1 }, time.Minute,
+			time.Millisecond)
 		if stream == "true" {
 			_, err := in.ReadString('}')
 			require.NoError(t, err)
@@ -223,12 +227,13 @@ func TestThousandsInFlight(t *testing.T) {
 	require.LessOrEqual(t, v.Stats().PeakRunning, int64(64))
 }
 
-// TestTimes checks the schedule from the client's side. The machine may be busy: the lower bound holds always, the upper one for the
-// best of as many attempts as it takes.
+// TestTimes checks the schedule from the client's side. The machine may be busy: the lower bound holds always, the
+// upper one for the best of as many attempts as it takes.
 func TestTimes(t *testing.T) {
 	v := serve(t, func(c *Config) { c.TTFT, c.TPOT, c.OutputTokens = 5*time.Millisecond, 2*time.Millisecond, 20 })
 	best, bestLast := time.Hour, time.Hour
-	for deadline := time.Now().Add(time.Minute); (best > 7*time.Millisecond || bestLast > 46*time.Millisecond) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); (best > 7*time.Millisecond || bestLast > 46*time.Millisecond) &&
+		time.Now().Before(deadline); {
 		begin := time.Now()
 		c, in := v.dial(`{"prompt":[1],"max_tokens":20,"stream":true}`)
 		_, err := in.ReadString('}')
@@ -247,7 +252,8 @@ func TestTimes(t *testing.T) {
 		best, bestLast = min(best, first), min(bestLast, last)
 		require.NoError(t, c.Close())
 	}
-	t.Logf("best first token %v, best last token %v, mean lateness %v, worst %v", best, bestLast, v.Stats().MeanLateness, v.Stats().WorstLateness)
+	t.Logf("best first token %v, best last token %v, mean lateness %v, worst %v", best, bestLast, v.Stats().MeanLateness,
+		v.Stats().WorstLateness)
 	require.LessOrEqual(t, best, 7*time.Millisecond)
 	require.LessOrEqual(t, bestLast, 46*time.Millisecond)
 }
@@ -255,12 +261,15 @@ func TestTimes(t *testing.T) {
 func TestSlowReaderDoesNotHoldUpOthers(t *testing.T) {
 	v := serve(t, func(c *Config) { c.OutputTokens = 100000 })
 	lazy, in := v.dial(`{"prompt":[1],"max_tokens":100000,"stream":true}`)
-	require.Eventually(t, func() bool { return v.Stats().Running == 1 || v.Stats().Served == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return v.Stats().Running == 1 || v.Stats().Served == 1 }, time.Minute,
+		time.Millisecond)
 	v.mustPost("/v1/completions", `{"prompt":[2],"max_tokens":5}`)
-	require.Eventually(t, func() bool { return v.Stats().Served == 2 }, time.Minute, time.Millisecond, "the engine is done before the reader")
+	require.Eventually(t, func() bool { return v.Stats().Served == 2 }, time.Minute, time.Millisecond,
+		"the engine is done before the reader")
 	_, err := io.WriteString(lazy, "GET /health HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n\r\n")
 	require.NoError(t, err)
 	all, err := io.ReadAll(in)
 	require.NoError(t, err)
-	require.Contains(t, string(all[len(all)-300:]), "[DONE]\n\n\r\n0\r\n\r\nHTTP/1.1 200 OK", "the next answer follows the whole stream")
+	require.Contains(t, string(all[len(all)-300:]), "[DONE]\n\n\r\n0\r\n\r\nHTTP/1.1 200 OK",
+		"the next answer follows the whole stream")
 }

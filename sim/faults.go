@@ -34,7 +34,8 @@ func ParseFaults(s string) (Faults, error) {
 		name, rate, ok := strings.Cut(strings.TrimSpace(part), "=")
 		v, err := strconv.ParseFloat(rate, 64)
 		if !ok || err != nil {
-			return nil, fmt.Errorf("reading the faults %q: %q is not NAME=RATE; write for example http_500=0.05,no_done=0.01", s, part)
+			return nil, fmt.Errorf("reading the faults %q: %q is not NAME=RATE; write for example http_500=0.05,no_done=0.01", s,
+				part)
 		}
 		if _, twice := out[name]; twice {
 			return nil, fmt.Errorf("reading the faults %q: %q stands there twice; name it once", s, name)
@@ -113,23 +114,30 @@ type faultRow struct {
 	apply        func(s *Server, p *plan)
 }
 
-// faultTable holds every fault. Each has its own draw, so several may strike one request; they are applied in this order.
+// faultTable holds every fault. Each has its own draw, so several may strike one request; they are applied in this
+// order.
 var faultTable = []faultRow{
 	{"http_500", "status 500", failWith(500, "InternalServerError", "The engine failed while it generated.")},
 	{"http_503", "status 503", failWith(503, "Service Unavailable", "The queue is full.")},
-	{"http_429", "status 429 with Retry-After: 1", failWith(429, "TooManyRequestsError", "Too many requests.", "retry-after: 1")},
+	{"http_429", "status 429 with Retry-After: 1",
+		failWith(429, "TooManyRequestsError", "Too many requests.", "retry-after: 1")},
 	{"http_400", "status 400", failWith(400, "BadRequestError", "The request was refused on purpose.")},
 	{"http_401", "status 401", replaceBy(substitute{status: 401, headers: jsonType, body: unauthorizedBody})},
 	{"http_404", "status 404", func(s *Server, p *plan) {
 		p.instead = &substitute{status: 404, headers: jsonType, body: string(s.unknownModel("another-model").body())}
 	}},
-	{"html", "status 200 with an HTML page", replaceBy(substitute{status: 200, headers: []string{"content-type: text/html; charset=utf-8"},
-		body: "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body><p>Please sign in to the gateway.</p></body></html>\n"})},
-	{"redirect", "status 302 to another path", replaceBy(substitute{status: 302, headers: []string{"location: /elsewhere", "content-type: text/plain; charset=utf-8"}, body: "moved\n"})},
+	{"html", "status 200 with an HTML page", replaceBy(substitute{status: 200,
+		headers: []string{"content-type: text/html; charset=utf-8"},
+		body: "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body><p>Please sign in to the " +
+			"gateway.</p></body></html>\n"})},
+	{"redirect", "status 302 to another path", replaceBy(substitute{status: 302,
+		headers: []string{"location: /elsewhere", "content-type: text/plain; charset=utf-8"}, body: "moved\n"})},
 	{"reset_before", "RST before the first byte", replaceBy(substitute{then: reset})},
 	{"reset_mid", "RST in the middle of the answer", endInTheMiddle(tail{then: reset})},
-	{"cut_mid", "connection closed in the middle of the answer, without the closing chunk", endInTheMiddle(tail{then: hangUp})},
-	{"no_end", "stream ends in the middle without finish_reason and [DONE], its framing intact", endInTheMiddle(tail{terminator: true})},
+	{"cut_mid", "connection closed in the middle of the answer, without the closing chunk",
+		endInTheMiddle(tail{then: hangUp})},
+	{"no_end", "stream ends in the middle without finish_reason and [DONE], its framing intact",
+		endInTheMiddle(tail{terminator: true})},
 	{"no_done", "finish_reason, but no [DONE]", func(_ *Server, p *plan) { p.tail.done = false }},
 	{"stall_header", "never an answer", replaceBy(substitute{then: silence})},
 	{"stall_first", "headers, then silence", replaceBy(substitute{head: true, then: silence})},
@@ -139,16 +147,19 @@ var faultTable = []faultRow{
 	{"empty", "an answer without tokens", func(_ *Server, p *plan) { p.empty = true }},
 	{"only_usage", "usage and no choice", func(_ *Server, p *plan) { p.noChoices = true }},
 	{"bad_json", "one event cut in its middle", func(_ *Server, p *plan) { p.garble = cutInHalf }},
-	{"bad_utf8", "bytes that are no UTF-8 in a text", func(_ *Server, p *plan) { p.garble = intoText("\xff\xc3\x28\xed\xa0\x80") }},
+	{"bad_utf8", "bytes that are no UTF-8 in a text",
+		func(_ *Server, p *plan) { p.garble = intoText("\xff\xc3\x28\xed\xa0\x80") }},
 	{"huge_line", "one event of 8 MiB", func(_ *Server, p *plan) { p.garble = intoText(strings.Repeat("la ", 8<<20/3)) }},
 	{"no_ids", "return_token_ids is ignored", func(_ *Server, p *plan) { p.hideIDs = true }},
 	{"no_usage", "no usage in the OpenAI routes' answers", func(_ *Server, p *plan) { p.hideUsage = true }},
 	{"wrong_count", "usage tells three tokens more than were sent", func(_ *Server, p *plan) { p.usageError = 3 }},
-	{"abort", "finish_reason abort in the middle of the answer", func(_ *Server, p *plan) { p.half, p.finish = true, "abort" }},
+	{"abort", "finish_reason abort in the middle of the answer",
+		func(_ *Server, p *plan) { p.half, p.finish = true, "abort" }},
 	{"out_of_vocab", "one token id outside the vocabulary", func(_ *Server, p *plan) { p.strayID = true }},
 	{"slow_first", "ten times the time to first token", func(_ *Server, p *plan) { p.slowdown = 10 }},
 	{"die", "the server goes in the middle of the answer", endInTheMiddle(tail{then: die})},
-	{"two_ends", "the end token twice, in place of the answer's last token: what TEST06 looks for", func(_ *Server, p *plan) { p.twoEnds = true }},
+	{"two_ends", "the end token twice, in place of the answer's last token: what TEST06 looks for",
+		func(_ *Server, p *plan) { p.twoEnds = true }},
 }
 
 const unauthorizedBody = `{"error":"Unauthorized"}`

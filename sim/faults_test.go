@@ -19,7 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wireOf sends one request under a fault and gives all that comes until the end, or until all has come and some silence follows.
+// wireOf sends one request under a fault and gives all that comes until the end, or until all has come and some silence
+// follows.
 func wireOf(t *testing.T, fault, fields string) (all string, v *served, err error) {
 	v = serve(t, func(c *Config) { c.Faults = Faults{fault: 1} })
 	c, in := v.dial(`{"prompt":[1,2],"max_tokens":50,"return_token_ids":true,` + fields + `}`)
@@ -218,7 +219,8 @@ func TestFaultsOnTheWire(t *testing.T) {
 			require.True(t, ok, "a fault without a test")
 			all, v, err := wireOf(t, f.Name, streamed)
 			check(t, all, err)
-			require.Eventually(t, func() bool { return v.Stats().Running == 0 }, time.Minute, time.Millisecond, "no fault keeps a slot")
+			require.Eventually(t, func() bool { return v.Stats().Running == 0 }, time.Minute, time.Millisecond,
+				"no fault keeps a slot")
 		})
 	}
 }
@@ -279,7 +281,8 @@ func TestDie(t *testing.T) {
 	})
 }
 
-// TestFaultShares: the share of a fault is its rate, the same requests are struck every time, another seed strikes others.
+// TestFaultShares: the share of a fault is its rate, the same requests are struck every time, another seed strikes
+// others.
 func TestFaultShares(t *testing.T) {
 	struck := func(seed uint64) (out []uint64) {
 		cfg := fastConfig()

@@ -21,7 +21,8 @@ type question struct {
 // form writes an answer as a benchmark's models do, right or wrong.
 type form func(q *question, right bool) string
 
-// forms are the ways in which answers are written, by models.Scoring.Scorer. A benchmark without one gets its reference outputs.
+// forms are the ways in which answers are written, by models.Scoring.Scorer. A benchmark without one gets its reference
+// outputs.
 var forms = map[string]form{
 	models.ScoreSummaries:     summary,
 	models.ScoreAnswers:       summary,
@@ -33,7 +34,8 @@ var forms = map[string]form{
 	models.ScoreFunctionCalls: functionCalls,
 }
 
-// summary is the reference, or as many words that it does not have: of a share q of right answers every ROUGE figure is q.
+// summary is the reference, or as many words that it does not have: of a share q of right answers every ROUGE figure is
+// q.
 func summary(q *question, right bool) string {
 	if right {
 		return q.Target
@@ -88,7 +90,8 @@ type subsetForm struct {
 
 // subsetForms are in the order in which names are tried (spec/accuracy.md §6, §7).
 var subsetForms = []subsetForm{
-	{"gpqa", letter("ABCD")}, {"mmlu_pro", letter("ABCDEFGHIJ")}, {"math500", boxed}, {"aime", boxed}, {"livecodebench", codeBlock}, {"mmlu", letter("ABCDEFGHIJ")},
+	{"gpqa", letter("ABCD")}, {"mmlu_pro", letter("ABCDEFGHIJ")}, {"math500", boxed}, {"aime", boxed},
+	{"livecodebench", codeBlock}, {"mmlu", letter("ABCDEFGHIJ")},
 }
 
 // thoughts are as many words as the reference output has, and some where there is none.
@@ -151,7 +154,8 @@ func codeBlock(q *question, right bool) string {
 
 // harmony puts an answer into the sections of the harmony format; the end token is the engine's.
 func harmony(q *question, right bool) string {
-	return "<|channel|>analysis<|message|>" + q.thoughts() + "<|end|><|start|>assistant<|channel|>final<|message|>" + reasoned(q, right)
+	return "<|channel|>analysis<|message|>" + q.thoughts() + "<|end|><|start|>assistant<|channel|>final<|message|>" +
+		reasoned(q, right)
 }
 
 // product answers with the catalogue's JSON object. A wrong one has no level of the category in common.

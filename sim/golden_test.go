@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
-// shape gives the keys of a JSON value in their order and the types of its leaves. Numbers are all alike, and so are the
-// lengths of lists of numbers or strings; lists of other things keep their members.
+// shape gives the keys of a JSON value in their order and the types of its leaves. Numbers are all alike, and so are
+// the lengths of lists of numbers or strings; lists of other things keep their members.
 func shape(t *testing.T, payload string) string {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(payload))
@@ -73,7 +73,8 @@ func TestGoldenRecordedShapes(t *testing.T) {
 	require.NoError(t, err)
 	// What the simulator does not have: log-probabilities, stop strings, the token-in route, the router's own answer;
 	// and the metrics page, which TestMetrics covers.
-	without := []string{"vllm-comp-logprobs", "vllm-comp-stream-logprobs", "vllm-chat-stream-logprobs", "vllm-comp-stop-id", "vllm-generate",
+	without := []string{"vllm-comp-logprobs", "vllm-comp-stream-logprobs", "vllm-chat-stream-logprobs",
+		"vllm-comp-stop-id", "vllm-generate",
 		"vllm-router-comp-stream", "vllm-metrics"}
 	v := serve(t, func(c *Config) {
 		c.Model, c.MaxModelLen, c.OutputTokens, c.Vocabulary = "tiny", 2048, 40, 20000
@@ -135,7 +136,8 @@ func TestGoldenComposedShapes(t *testing.T) {
 }
 
 func dropFingerprint(s string) string {
-	for _, fp := range []string{`,"system_fingerprint":"vllm-0.32.0-sim"}`, `,"system_fingerprint":"vllm-0.23.0-1a2b3c4d"}`} {
+	for _, fp := range []string{`,"system_fingerprint":"vllm-0.32.0-sim"}`,
+		`,"system_fingerprint":"vllm-0.23.0-1a2b3c4d"}`} {
 		s = strings.ReplaceAll(s, fp, "}")
 	}
 	return strings.TrimSpace(s)

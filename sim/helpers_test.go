@@ -188,5 +188,6 @@ func (v *served) dial(body string) (net.Conn, *bufio.Reader) {
 }
 
 func rawRequest(path, body string) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: sim\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: sim\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		path, len(body), body)
 }

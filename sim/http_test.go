@@ -44,11 +44,13 @@ func TestConnection(t *testing.T) {
 	_, text, _ := joined(t, stream, 0)
 	require.Equal(t, text, decode(t, plain).Choices[0].Text)
 	// A body in chunks.
-	send("POST /v1/completions HTTP/1.1\r\nHost: sim\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{\"promp\r\n15\r\nt\":[1],\"stream\":true}\r\n0\r\n\r\n")
+	send("POST /v1/completions HTTP/1.1\r\nHost: sim\r\nContent-Type: application/json\r\nTransfer-Encoding: " +
+		"chunked\r\n\r\n7\r\n{\"promp\r\n15\r\nt\":[1],\"stream\":true}\r\n0\r\n\r\n")
 	status, _ = answer()
 	require.Equal(t, 200, status)
 	// A client that asks before it sends.
-	send(fmt.Sprintf("POST /v1/completions HTTP/1.1\r\nHost: sim\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body)))
+	send(fmt.Sprintf("POST /v1/completions HTTP/1.1\r\nHost: sim\r\nContent-Type: application/json\r\nExpect: "+
+		"100-continue\r\nContent-Length: %d\r\n\r\n", len(body)))
 	line, err := in.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "HTTP/1.1 100 Continue\r\n", line)
@@ -126,9 +128,12 @@ func TestHostileConnections(t *testing.T) {
 	}
 	require.Empty(t, raw(""), "an idle connection is closed")
 	require.Contains(t, raw("nonsense\r\n\r\n"), "HTTP/1.1 400 ")
-	require.Contains(t, raw("GET / HTTP/1.1\r\nHost: sim\r\nX: "+strings.Repeat("x", 2*maxHead)+"\r\n\r\n"), "HTTP/1.1 400 ")
-	require.Contains(t, raw("POST /v1/completions HTTP/1.1\r\nHost: sim\r\nContent-Length: 67108865\r\n\r\n"), "HTTP/1.1 413 ")
-	require.Contains(t, raw("POST /v1/completions HTTP/1.1\r\nHost: sim\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), "HTTP/1.1 400 ")
+	require.Contains(t, raw("GET / HTTP/1.1\r\nHost: sim\r\nX: "+strings.Repeat("x", 2*maxHead)+"\r\n\r\n"),
+		"HTTP/1.1 400 ")
+	require.Contains(t, raw("POST /v1/completions HTTP/1.1\r\nHost: sim\r\nContent-Length: 67108865\r\n\r\n"),
+		"HTTP/1.1 413 ")
+	require.Contains(t, raw("POST /v1/completions HTTP/1.1\r\nHost: sim\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+		"HTTP/1.1 400 ")
 	require.Contains(t, raw("GET /health HTTP/1.1\r\nHost: sim\r\n\r\n"), "HTTP/1.1 200 ", "and closed when idle again")
 }
 

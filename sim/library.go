@@ -68,7 +68,8 @@ func (l *library) index(row int32) int32 {
 	return first
 }
 
-// refer finds out what the right answers are: from the columns that the benchmark's scorer reads, else the reference outputs.
+// refer finds out what the right answers are: from the columns that the benchmark's scorer reads, else the reference
+// outputs.
 func (l *library) refer(row *models.Row) {
 	l.refs = make([]models.Reference, len(l.rows))
 	if row != nil && forms[row.Scoring.Scorer] != nil {

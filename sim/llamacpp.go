@@ -15,7 +15,8 @@ var llamaFields = map[string]func(*wireRequest) any{
 	"return_tokens": func(q *wireRequest) any { return &q.ReturnTokenIDs },
 }
 
-// adoptLlama takes -1 for no limit, and makes one token where none is asked for, as llama.cpp does (spec/real-servers.md §3).
+// adoptLlama takes -1 for no limit, and makes one token where none is asked for, as llama.cpp does
+// (spec/real-servers.md §3).
 func adoptLlama(q *wireRequest) *apiError {
 	if q.MaxTokens = limitOf(q.MaxTokens); q.MaxTokens != nil && *q.MaxTokens == 0 {
 		one := 1
@@ -39,7 +40,8 @@ type llamaEncoder struct {
 }
 
 func newLlama(s *Server, r *request, p *plan, _ int64) encoder {
-	return &llamaEncoder{ids: r.returnIDs && !p.hideIDs, usageError: p.usageError, garble: p.garble, model: appendEscaped(nil, s.cfg.Model)}
+	return &llamaEncoder{ids: r.returnIDs && !p.hideIDs, usageError: p.usageError, garble: p.garble,
+		model: appendEscaped(nil, s.cfg.Model)}
 }
 
 func (e *llamaEncoder) event(dst []byte, q *sequence, from, to int) []byte {
@@ -149,6 +151,7 @@ func (e *llamaEncoder) body(r *reply) []byte {
 
 // props are what llama.cpp says of itself.
 func (s *Server) props() []byte {
-	b := fmt.Appendf(nil, `{"default_generation_settings":{"n_ctx":%d},"total_slots":%d,"model_path":"`, s.cfg.MaxModelLen, s.cfg.MaxNumSeqs)
+	b := fmt.Appendf(nil, `{"default_generation_settings":{"n_ctx":%d},"total_slots":%d,"model_path":"`, s.cfg.MaxModelLen,
+		s.cfg.MaxNumSeqs)
 	return append(appendEscaped(b, s.cfg.Model), `","build_info":"`+Version+`"}`...)
 }

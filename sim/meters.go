@@ -9,9 +9,10 @@ import (
 
 // Bucket bounds in seconds, spec/backends.md §1.8.
 var (
-	ttftBounds = []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}
-	itlBounds  = []float64{.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
-	e2eBounds  = []float64{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
+	ttftBounds = []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640,
+		2560}
+	itlBounds = []float64{.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
+	e2eBounds = []float64{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
 )
 
 // finishReasons are the label values of request_success_total.
@@ -94,8 +95,8 @@ func formatFloat(v float64) string {
 	return s
 }
 
-// Stats is what a server has done so far. PeakRunning and PeakKVTokens are the highest values ever; lateness is how long
-// after its scheduled time the engine turned to an event.
+// Stats is what a server has done so far. PeakRunning and PeakKVTokens are the highest values ever; lateness is how
+// long after its scheduled time the engine turned to an event.
 type Stats struct {
 	Requests        int64 // completion requests that passed every check
 	Served          int64 // of them, answered to the end
@@ -130,10 +131,12 @@ func (s *Server) Stats() Stats {
 // exposition gives /metrics: the names, labels and bounds of vLLM, Prometheus text format.
 func (s *Server) exposition() []byte {
 	m := s.meters
-	x := &exposition{labels: `engine="0",model_name="` + escapeLabel(s.cfg.Model) + `"`, created: formatFloat(float64(m.createdNS) / 1e9)}
+	x := &exposition{labels: `engine="0",model_name="` + escapeLabel(s.cfg.Model) + `"`,
+		created: formatFloat(float64(m.createdNS) / 1e9)}
 	x.one("gauge", "vllm:num_requests_running", "Sequences that hold a slot.", float64(m.running.Load()))
 	x.one("gauge", "vllm:num_requests_waiting", "Sequences that wait for a slot.", float64(m.waiting.Load()))
-	x.one("gauge", "vllm:kv_cache_usage_perc", "Share of the KV budget in use, 0 to 1.", float64(m.kvUsed.Load())/float64(s.cfg.kvTokens()))
+	x.one("gauge", "vllm:kv_cache_usage_perc", "Share of the KV budget in use, 0 to 1.",
+		float64(m.kvUsed.Load())/float64(s.cfg.kvTokens()))
 	x.counter("vllm:num_preemptions", "Preemptions; the simulator has none.", []string{""}, 0)
 	x.counter("vllm:prompt_tokens", "Prompt tokens of admitted sequences.", []string{""}, m.promptTokens.Load())
 	x.counter("vllm:generation_tokens", "Output tokens.", []string{""}, m.generatedTokens.Load())

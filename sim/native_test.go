@@ -59,7 +59,8 @@ func keys(t *testing.T, doc string) map[string]string {
 	return kinds
 }
 
-// TestGoldenNativeShapes sends the recorded requests of the native routes: every member of each recorded document is there, in its type.
+// TestGoldenNativeShapes sends the recorded requests of the native routes: every member of each recorded document is
+// there, in its type.
 func TestGoldenNativeShapes(t *testing.T) {
 	for _, name := range []string{"llamacpp-native-completion-stream", "rec-ollama-api-generate-ndjson"} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +106,8 @@ func TestLlamaCpp(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(whole), &list))
 	require.Len(t, list, 2)
 	require.Equal(t, []any{ids[:2], "limit", 1}, []any{list[0].Tokens, list[0].Kind, list[1].Index})
-	require.NotContains(t, v.mustPost("/completion", `{"prompt":"a","n_predict":0}`), `"tokens":[1`, "ids are not asked for")
+	require.NotContains(t, v.mustPost("/completion", `{"prompt":"a","n_predict":0}`), `"tokens":[1`,
+		"ids are not asked for")
 
 	status, _, body, err := v.post("/completion", `{"prompt":[999999]}`)
 	require.NoError(t, err)
@@ -131,8 +133,10 @@ func TestOllama(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(docs[2]), &d))
 		require.Equal(t, []any{true, "length", 2}, []any{d.Done, d.Reason, d.Count})
 	}
-	require.Contains(t, v.mustPost("/api/generate", `{"model":"tiny","prompt":"a","stream":false,"options":{"num_predict":-1}}`), `"done":true,"done_reason":"stop"`)
-	for request, want := range map[string]int{`{"model":"other","prompt":"a"}`: 404, `{"model":"tiny","prompt":[1,2]}`: 400, `{"model":"tiny"}`: 400, `{`: 400} {
+	require.Contains(t, v.mustPost("/api/generate",
+		`{"model":"tiny","prompt":"a","stream":false,"options":{"num_predict":-1}}`), `"done":true,"done_reason":"stop"`)
+	for request, want := range map[string]int{`{"model":"other","prompt":"a"}`: 404,
+		`{"model":"tiny","prompt":[1,2]}`: 400, `{"model":"tiny"}`: 400, `{`: 400} {
 		status, _, body, err := v.post("/api/generate", request)
 		require.NoError(t, err)
 		require.Equal(t, want, status)
@@ -166,7 +170,8 @@ func TestNativeEventsAllocateNothing(t *testing.T) {
 	require.NoError(t, err)
 	s.engine = &engine{pace: &pacer{}}
 	for name, d := range map[string]*dialect{"llama.cpp": llamaCpp, "ollama": ollama} {
-		r := &request{dialect: d, prompts: []prompt{{ids: make([]int32, 10), row: -1}}, limits: []limits{{maxTokens: 64, ignoreEOS: true}}, stream: true, returnIDs: true, interval: 1}
+		r := &request{dialect: d, prompts: []prompt{{ids: make([]int32, 10), row: -1}},
+			limits: []limits{{maxTokens: 64, ignoreEOS: true}}, stream: true, returnIDs: true, interval: 1}
 		rp := s.prepare(nil, r, plan{tail: wholeTail}, 0)
 		buf := make([]byte, 0, 4096)
 		require.Zero(t, testing.AllocsPerRun(100, func() { buf = rp.enc.event(buf[:0], rp.seqs[0], 5, 6) }), name)
@@ -176,7 +181,8 @@ func TestNativeEventsAllocateNothing(t *testing.T) {
 func TestEmptyCache(t *testing.T) {
 	v := serve(t, nil)
 	v.mustPost("/v1/completions", `{"prompt":[5,6],"max_tokens":2}`)
-	require.JSONEq(t, `{"success":true}`, v.mustPost("/reset_prefix_cache", ""), "a connection that is open and idle holds on to nothing")
+	require.JSONEq(t, `{"success":true}`, v.mustPost("/reset_prefix_cache", ""),
+		"a connection that is open and idle holds on to nothing")
 	v.meters.inFlight.Add(1)
 	require.JSONEq(t, `{"success":false}`, v.mustPost("/reset_prefix_cache", ""))
 }

@@ -18,7 +18,8 @@ var ollamaFields = map[string]func(*wireRequest) any{
 	"options":  func(q *wireRequest) any { return &q.Options },
 }
 
-// adoptOllama takes the limit out of the options; a negative one is none. It streams unless it is told not to, and takes text only.
+// adoptOllama takes the limit out of the options; a negative one is none. It streams unless it is told not to, and
+// takes text only.
 func adoptOllama(q *wireRequest) *apiError {
 	for _, p := range q.Prompts {
 		if p.IDs != nil || len(q.Prompts) > 1 {
@@ -83,7 +84,8 @@ func (e *ollamaEncoder) appendText(dst []byte, q *sequence, from, to int) []byte
 	return append(dst, e.close...)
 }
 
-// appendEnd appends the document that ends an answer, with the text of tokens [from, to) in it. Its times are those of the schedule.
+// appendEnd appends the document that ends an answer, with the text of tokens [from, to) in it. Its times are those of
+// the schedule.
 func (e *ollamaEncoder) appendEnd(dst []byte, q *sequence, from, to int) []byte {
 	dst = e.appendText(dst, q, from, to)
 	if q.finish == "" {

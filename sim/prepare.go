@@ -4,7 +4,8 @@ import "net/http"
 
 // prepare makes the whole answer to a request, all but its times.
 func (s *Server) prepare(c *conn, r *request, p plan, arrival int64) *reply {
-	rp := &reply{conn: c, fail: r.dialect.fail, plan: p, stream: r.stream, group: r.interval, arrival: arrival, done: make(chan struct{})}
+	rp := &reply{conn: c, fail: r.dialect.fail, plan: p, stream: r.stream, group: r.interval, arrival: arrival,
+		done: make(chan struct{})}
 	rp.enc = r.dialect.encoder(s, r, &p, s.engine.pace.wall(arrival)/1e9)
 	for i := range r.prompts {
 		rp.seqs = append(rp.seqs, s.sequence(rp, i, r.prompts[i], r.limits[i]))
@@ -20,7 +21,8 @@ func (s *Server) prepare(c *conn, r *request, p plan, arrival int64) *reply {
 
 func (s *Server) sequence(rp *reply, index int, p prompt, l limits) *sequence {
 	a := s.complete(p.ids, p.row, l)
-	q := &sequence{reply: rp, index: index, prompt: p.ids, tokens: a.tokens, finish: a.finish, stopID: a.stopID, garbleAt: -1, slot: -1}
+	q := &sequence{reply: rp, index: index, prompt: p.ids, tokens: a.tokens, finish: a.finish, stopID: a.stopID,
+		garbleAt: -1, slot: -1}
 	plan := &rp.plan
 	if plan.half {
 		q.tokens = q.tokens[:(len(q.tokens)+1)/2]

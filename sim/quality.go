@@ -6,11 +6,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// rightRows says which rows of the data set the simulated model knows: a share of quality of every subset, spread evenly over its rows, so
-// that the first N rows have that share as well as the whole.
+// rightRows says which rows of the data set the simulated model knows: a share of quality of every subset, spread
+// evenly over its rows, so that the first N rows have that share as well as the whole.
 //
-// Rows whose prompt another row had before are answered as that one is; first gives it. Whether a row is right depends on the seed, the
-// quality and the rows before it alone, in whatever order they are asked for.
+// Rows whose prompt another row had before are answered as that one is; first gives it. Whether a row is right depends
+// on the seed, the quality and the rows before it alone, in whatever order they are asked for.
 func rightRows(refs []models.Reference, first []int32, quality float64, seed uint64) []bool {
 	right := make([]bool, len(refs))
 	seen := map[string]float64{} // rows so far, by subset

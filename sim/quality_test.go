@@ -30,7 +30,8 @@ var knownRows = map[string]func(i int, text string) known{
 	models.ScoreReasoning:   reasoningRow("gpqa", "mmlu_pro", "math500", "aime1983"),
 	models.ScoreHarmony:     reasoningRow("gpqa_diamond", "aime25"),
 	models.ScoreCatalogue: func(i int, _ string) known {
-		return known{"ground_truth_category": fmt.Sprintf("Clothing > Shoes > Kind %d", i), "ground_truth_brand": "Brand é " + fmt.Sprint(i),
+		return known{"ground_truth_category": fmt.Sprintf("Clothing > Shoes > Kind %d", i),
+			"ground_truth_brand":         "Brand é " + fmt.Sprint(i),
 			"ground_truth_is_secondhand": fmt.Sprint(i%2 == 0)}
 	},
 	models.ScoreFunctionCalls: callRow,
@@ -72,8 +73,9 @@ func callRow(i int, _ string) known {
 	}
 	subset := []string{"simple_python", "multiple", "parallel"}[i%4]
 	return known{
-		"subset":       subset,
-		"ground_truth": fmt.Sprintf(`[{"shop.find": {"name": ["shoe %d"], "count": [%d, ""], "size": [{"eu": [40, 41]}]}}]`, i, i),
+		"subset": subset,
+		"ground_truth": fmt.Sprintf(`[{"shop.find": {"name": ["shoe %d"], "count": [%d, ""], "size": [{"eu": [40, 41]}]}}]`,
+			i, i),
 		"func_description": `[{"name": "shop.find", "description": "", "parameters": {"type": "dict", "properties": {"name": {"type": "string"}, ` +
 			`"count": {"type": "integer"}, "size": {"type": "dict"}}, "required": ["name"]}}]`,
 	}
@@ -82,7 +84,8 @@ func callRow(i int, _ string) known {
 // knownDataset has n rows of a benchmark, with prompts and reference texts of the synthetic vocabulary.
 func knownDataset(t testing.TB, row *models.Row, n int) *datasets.Dataset {
 	t.Helper()
-	records, err := datasets.Synth(&models.Row{Name: "texts", Columns: []models.Column{{Name: "input", Type: "text", Role: "input"}}}, n, 3)
+	records, err := datasets.Synth(&models.Row{Name: "texts",
+		Columns: []models.Column{{Name: "input", Type: "text", Role: "input"}}}, n, 3)
 	require.NoError(t, err)
 	d := &datasets.Dataset{Path: "memory"}
 	for i, r := range records {
@@ -118,7 +121,8 @@ func scored(t testing.TB, row *models.Row, d *datasets.Dataset, quality float64)
 		if row.TextAnswers {
 			data = []byte(tokens.Decode(a.tokens, true))
 		}
-		entries = append(entries, fmt.Sprintf(`{"seq_id": %d, "qsl_idx": %d, "data": "%X", "token_count": %d}`, i, i, data, len(a.tokens)))
+		entries = append(entries, fmt.Sprintf(`{"seq_id": %d, "qsl_idx": %d, "data": "%X", "token_count": %d}`, i, i, data,
+			len(a.tokens)))
 	}
 	log := filepath.Join(t.TempDir(), "mlperf_log_accuracy.json")
 	require.NoError(t, os.WriteFile(log, []byte("[\n"+strings.Join(entries, ",\n")+"\n]\n"), 0o644))
@@ -128,7 +132,8 @@ func scored(t testing.TB, row *models.Row, d *datasets.Dataset, quality float64)
 	require.NoError(t, err)
 	punkt, err := accuracy.EnglishPunkt()
 	require.NoError(t, err)
-	r, err := accuracy.Score(context.Background(), accuracy.Input{Benchmark: row.Name, Log: log, References: refs, Decoder: tokens, Punkt: punkt})
+	r, err := accuracy.Score(context.Background(),
+		accuracy.Input{Benchmark: row.Name, Log: log, References: refs, Decoder: tokens, Punkt: punkt})
 	require.NoError(t, err)
 	return r
 }
@@ -144,8 +149,9 @@ func cutKept(samples []datasets.Sample, n int) []datasets.Sample {
 
 // scale is what a perfect score of a metric is, and how far sets of rows of different weight may be off.
 var scale = map[string]struct{ full, off float64 }{
-	"rouge1": {100, 1}, "rouge2": {100, 1}, "rougeL": {100, 1}, "rougeLsum": {100, 1}, "exact_match": {100, 1.5}, "gsm8k": {100, 1},
-	"f1": {1, 0.01}, "overall_accuracy": {100, 1.5}, "mAP": {100, 1.5}, "normalized_single_turn_score": {100, 2},
+	"rouge1": {100, 1}, "rouge2": {100, 1}, "rougeL": {100, 1}, "rougeLsum": {100, 1}, "exact_match": {100, 1.5},
+	"gsm8k": {100, 1},
+	"f1":    {1, 0.01}, "overall_accuracy": {100, 1.5}, "mAP": {100, 1.5}, "normalized_single_turn_score": {100, 2},
 }
 
 // The score comes out where it was set, for every way of scoring, whatever the order in which the rows are asked for.
@@ -230,7 +236,8 @@ func TestQualityNeedsReferences(t *testing.T) {
 }
 
 func TestCodeAnswers(t *testing.T) {
-	q := question{Reference: models.Reference{Target: "q-1", Subset: "livecodebench"}, output: "So:\n```python\nprint(1)\n```\nDone.", filler: newFiller(func(func(string) bool) {})}
+	q := question{Reference: models.Reference{Target: "q-1", Subset: "livecodebench"},
+		output: "So:\n```python\nprint(1)\n```\nDone.", filler: newFiller(func(func(string) bool) {})}
 	require.Equal(t, "```python\nprint(1)\n```", codeBlock(&q, true))
 	q.program = "print(2)"
 	require.Equal(t, "```python\nprint(2)\n```", codeBlock(&q, true))
@@ -251,7 +258,8 @@ func TestFillerHasNoWordInCommon(t *testing.T) {
 }
 
 func TestCallsAreToolCalls(t *testing.T) {
-	q := question{Reference: models.Reference{Subset: "simple_java", Target: `[{"a.b": {"n": [5], "s": ["x"], "free": ["", 1]}}]`}}
+	q := question{Reference: models.Reference{Subset: "simple_java",
+		Target: `[{"a.b": {"n": [5], "s": ["x"], "free": ["", 1]}}]`}}
 	var calls []toolCall
 	require.NoError(t, json.Unmarshal([]byte(functionCalls(&q, true)), &calls))
 	require.Equal(t, []toolCall{{"call_a", "function", functionCall{"a_b", `{"n":"5","s":"x"}`}}}, calls)

@@ -77,7 +77,8 @@ func (s *Server) accept(q *wireRequest, d *dialect) (*request, *apiError) {
 	if !d.anyModel && q.Model != nil && *q.Model != s.cfg.Model {
 		return nil, s.unknownModel(*q.Model)
 	}
-	r := &request{dialect: d, stream: isTrue(q.Stream), returnIDs: isTrue(q.ReturnTokenIDs), interval: s.cfg.TokensPerEvent}
+	r := &request{dialect: d, stream: isTrue(q.Stream), returnIDs: isTrue(q.ReturnTokenIDs),
+		interval: s.cfg.TokensPerEvent}
 	if e := r.options(q); e != nil {
 		return nil, e
 	}
@@ -114,7 +115,8 @@ func (r *request) checkForced() *apiError {
 		}
 	}
 	if forced > maxForced {
-		return badRequest("max_tokens", "This request forces %d output tokens; this server makes at most %d in one request. Send fewer prompts at once.", forced, maxForced)
+		return badRequest("max_tokens", "This request forces %d output tokens; this server makes at most %d in one "+
+			"request. Send fewer prompts at once.", forced, maxForced)
 	}
 	return nil
 }
@@ -177,7 +179,8 @@ func (s *Server) checkIDs(ids []int32) *apiError {
 		return badRequest("", "Token id %d is not in the vocabulary of %d ids.", m, s.cfg.Vocabulary)
 	}
 	if len(ids) > s.cfg.MaxModelLen {
-		return badRequest("input_tokens", "The prompt has %d tokens, more than this model's context of %d. Shorten it. (parameter=input_tokens, value=%d)",
+		return badRequest("input_tokens", "The prompt has %d tokens, more than this model's context of %d. Shorten it. "+
+			"(parameter=input_tokens, value=%d)",
 			len(ids), s.cfg.MaxModelLen, len(ids))
 	}
 	return nil
@@ -252,12 +255,13 @@ func contentText(raw json.RawMessage) (string, error) {
 	return b.String(), nil
 }
 
-// limitsOf gives the limits of one prompt's answer, which may go to the end of the context without one. max_tokens is capped to the room behind the prompt, silently, as
-// vLLM does; only a value above the whole context is refused.
+// limitsOf gives the limits of one prompt's answer, which may go to the end of the context without one. max_tokens is
+// capped to the room behind the prompt, silently, as vLLM does; only a value above the whole context is refused.
 func (s *Server) limitsOf(q *wireRequest, unlimited bool, promptLen int) (limits, *apiError) {
 	room := s.cfg.MaxModelLen - promptLen
 	if room < 1 {
-		return limits{}, badRequest("input_tokens", "The prompt has %d tokens and leaves no room for output in a context of %d. (parameter=input_tokens, value=%d)",
+		return limits{}, badRequest("input_tokens",
+			"The prompt has %d tokens and leaves no room for output in a context of %d. (parameter=input_tokens, value=%d)",
 			promptLen, s.cfg.MaxModelLen, promptLen)
 	}
 	l := limits{maxTokens: min(16, room), ignoreEOS: isTrue(q.IgnoreEOS), stopIDs: q.StopTokenIDs}
@@ -271,9 +275,11 @@ func (s *Server) limitsOf(q *wireRequest, unlimited bool, promptLen int) (limits
 	if want != nil {
 		switch {
 		case *want < 1:
-			return l, badRequest("max_tokens", "max_tokens is %d; it must be 1 or more. (parameter=max_tokens, value=%d)", *want, *want)
+			return l, badRequest("max_tokens", "max_tokens is %d; it must be 1 or more. (parameter=max_tokens, value=%d)", *want,
+				*want)
 		case *want > s.cfg.MaxModelLen:
-			return l, badRequest("max_tokens", "max_tokens=%d is above max_model_len=%d. Ask for fewer output tokens. (parameter=max_tokens, value=%d)",
+			return l, badRequest("max_tokens", "max_tokens=%d is above max_model_len=%d. Ask for fewer output tokens. "+
+				"(parameter=max_tokens, value=%d)",
 				*want, s.cfg.MaxModelLen, *want)
 		}
 		l.maxTokens = min(*want, room)

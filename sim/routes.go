@@ -22,13 +22,15 @@ var routes = map[string]map[string]handler{
 	"/api/generate":        generating(ollama),
 	"/api/chat":            generating(ollamaChat),
 	"/props":               {"GET": fixed("application/json", (*Server).props)},
-	"/api/version":         {"GET": fixed("application/json", func(*Server) []byte { return []byte(`{"version":"` + Version + `"}`) })},
-	"/api/tags":            {"GET": fixed("application/json", (*Server).tags)},
-	"/reset_prefix_cache":  {"POST": fixed("application/json", (*Server).emptyCache)},
-	"/v1/models":           {"GET": fixed("application/json", (*Server).models)},
-	"/health":              {"GET": fixed("", nothing)},
-	"/ping":                {"GET": fixed("", nothing), "POST": fixed("", nothing)},
-	"/version":             {"GET": fixed("application/json", func(*Server) []byte { return []byte(`{"version":"` + Version + `"}`) })},
+	"/api/version": {"GET": fixed("application/json",
+		func(*Server) []byte { return []byte(`{"version":"` + Version + `"}`) })},
+	"/api/tags":           {"GET": fixed("application/json", (*Server).tags)},
+	"/reset_prefix_cache": {"POST": fixed("application/json", (*Server).emptyCache)},
+	"/v1/models":          {"GET": fixed("application/json", (*Server).models)},
+	"/health":             {"GET": fixed("", nothing)},
+	"/ping":               {"GET": fixed("", nothing), "POST": fixed("", nothing)},
+	"/version": {"GET": fixed("application/json",
+		func(*Server) []byte { return []byte(`{"version":"` + Version + `"}`) })},
 	"/load": {"GET": fixed("application/json", func(s *Server) []byte {
 		return fmt.Appendf(nil, `{"server_load":%d}`, s.meters.inFlight.Load())
 	})},
@@ -62,7 +64,8 @@ func (c *conn) fail(e *apiError) after { return c.reply(e.status, jsonType, e.bo
 // route finds the handler of a request.
 func (s *Server) route(c *conn, req *http.Request, body []byte, arrival int64) after {
 	methods, ok := routes[req.URL.Path]
-	if strings.HasPrefix(req.URL.Path, "/v1") && s.cfg.APIKey != "" && req.Header.Get("Authorization") != "Bearer "+s.cfg.APIKey {
+	if strings.HasPrefix(req.URL.Path, "/v1") && s.cfg.APIKey != "" &&
+		req.Header.Get("Authorization") != "Bearer "+s.cfg.APIKey {
 		return c.reply(http.StatusUnauthorized, jsonType, []byte(unauthorizedBody))
 	}
 	if !ok {

@@ -49,8 +49,9 @@ func New(cfg Config) (*Server, error) {
 	}, nil
 }
 
-// Serve answers the connections of ln until ctx ends, then closes them all and returns nil. It returns another error where
-// the listener fails, and ErrDied after the fault "die" without Config.OnDie. All of its goroutines have ended by then.
+// Serve answers the connections of ln until ctx ends, then closes them all and returns nil. It returns another error
+// where the listener fails, and ErrDied after the fault "die" without Config.OnDie. All of its goroutines have ended by
+// then.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if s.used.Swap(true) {
 		return errServedTwice

@@ -89,8 +89,8 @@ func wholeRunes(b []byte) int {
 
 const hexDigits = "0123456789abcdef"
 
-// appendEscaped appends s as the inside of a JSON string: what must be escaped is, every other character stands as it is,
-// a broken one becomes U+FFFD.
+// appendEscaped appends s as the inside of a JSON string: what must be escaped is, every other character stands as it
+// is, a broken one becomes U+FFFD.
 func appendEscaped(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]

@@ -7,8 +7,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
-// Tokenizer turns text into token ids and back. Decode of several ids is the concatenation of Decode of each; an id that
-// stands for part of a character decodes to those bytes. Its methods are called from several goroutines at once.
+// Tokenizer turns text into token ids and back. Decode of several ids is the concatenation of Decode of each; an id
+// that stands for part of a character decodes to those bytes. Its methods are called from several goroutines at once.
 type Tokenizer interface {
 	Encode(text string) []int32
 	Decode(ids []int32) string

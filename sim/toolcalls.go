@@ -33,7 +33,8 @@ func (s *spelling) callsIn() *wireCalls {
 	}
 	var text string
 	var list []toolCall
-	if json.Unmarshal([]byte(`"`+string(s.text)+`"`), &text) != nil || json.Unmarshal([]byte(text), &list) != nil || len(list) == 0 {
+	if json.Unmarshal([]byte(`"`+string(s.text)+`"`), &text) != nil || json.Unmarshal([]byte(text), &list) != nil ||
+		len(list) == 0 {
 		return nil
 	}
 	w := &wireCalls{}
@@ -48,7 +49,8 @@ func (s *spelling) callsIn() *wireCalls {
 	return w
 }
 
-// appendDelta appends what tokens [from, to) of n bring: the parts are spread over the tokens, and the first brings a head.
+// appendDelta appends what tokens [from, to) of n bring: the parts are spread over the tokens, and the first brings a
+// head.
 func (w *wireCalls) appendDelta(dst []byte, from, to, n int) []byte {
 	upTo := func(tokens int) int { return (w.parts*tokens + n - 1) / n }
 	first, end := upTo(from), upTo(to)

@@ -12,7 +12,8 @@ import (
 // spelled is an answer's text as it stands inside JSON.
 func spelled(text string) *spelling { return &spelling{text: appendEscaped(nil, text)} }
 
-// However an answer is cut into events, its calls put together by their index are those of the whole answer, and the head of each comes first.
+// However an answer is cut into events, its calls put together by their index are those of the whole answer, and the
+// head of each comes first.
 func TestCallsInParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var calls []functionCall
@@ -52,7 +53,8 @@ func TestCallsInParts(t *testing.T) {
 }
 
 func TestTextIsNoCall(t *testing.T) {
-	for _, text := range []string{"", "[", "[{", "None of the functions can answer that.", `[{"function":{"arguments":"{}"}}]`, `[{"name":"f","arguments":{}}]`, "[]", "[{}] and more"} {
+	for _, text := range []string{"", "[", "[{", "None of the functions can answer that.",
+		`[{"function":{"arguments":"{}"}}]`, `[{"name":"f","arguments":{}}]`, "[]", "[{}] and more"} {
 		require.Nil(t, spelled(text).callsIn(), text)
 	}
 }

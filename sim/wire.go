@@ -27,8 +27,9 @@ type openAI struct {
 }
 
 func newOpenAI(s *Server, r *request, p *plan, created int64) encoder {
-	e := &openAI{chat: r.dialect.chat, returnIDs: r.returnIDs && !p.hideIDs, usage: r.usage && !p.hideUsage, everyUsage: r.everyUsage && !p.hideUsage,
-		noUsage: p.hideUsage, usageError: p.usageError, garble: p.garble}
+	e := &openAI{chat: r.dialect.chat, returnIDs: r.returnIDs && !p.hideIDs, usage: r.usage && !p.hideUsage,
+		everyUsage: r.everyUsage && !p.hideUsage,
+		noUsage:    p.hideUsage, usageError: p.usageError, garble: p.garble}
 	prefix, object, chunk := "cmpl-", "text_completion", "text_completion"
 	if e.chat {
 		prefix, object, chunk = "chatcmpl-", "chat.completion", "chat.completion.chunk"
@@ -200,7 +201,8 @@ func (e *openAI) tail(dst []byte, r *reply) []byte {
 	return dst
 }
 
-var engineFailure = &apiError{status: 500, kind: "InternalServerError", message: "The engine failed while it generated."}
+var engineFailure = &apiError{status: 500, kind: "InternalServerError",
+	message: "The engine failed while it generated."}
 
 // body gives the JSON of a reply that is not streamed.
 func (e *openAI) body(r *reply) []byte {

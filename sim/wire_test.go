@@ -65,7 +65,8 @@ func TestStreamAndPlainAgree(t *testing.T) {
 func TestTokensPerEvent(t *testing.T) {
 	v := serve(t, func(c *Config) { c.TokensPerEvent, c.OutputTokens = 4, 11 })
 	sizes := func(extra string) (out []int) {
-		for _, e := range events(t, v.mustPost("/v1/completions", `{"prompt":[7],"max_tokens":99,"stream":true,"return_token_ids":true`+extra+`}`)) {
+		for _, e := range events(t, v.mustPost("/v1/completions",
+			`{"prompt":[7],"max_tokens":99,"stream":true,"return_token_ids":true`+extra+`}`)) {
 			if e != "[DONE]" {
 				out = append(out, len(decode(t, e).Choices[0].TokenIDs))
 			}
@@ -79,7 +80,8 @@ func TestTokensPerEvent(t *testing.T) {
 
 func TestContinuousUsage(t *testing.T) {
 	v := serve(t, nil)
-	ev := events(t, v.mustPost("/v1/completions", `{"prompt":[7,8],"max_tokens":3,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`))
+	ev := events(t, v.mustPost("/v1/completions",
+		`{"prompt":[7,8],"max_tokens":3,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`))
 	for i, want := range []usage{{2, 3, 1}, {2, 4, 2}, {2, 5, 3}, {2, 5, 3}} {
 		require.Equal(t, &want, decode(t, ev[i]).Usage)
 	}
@@ -132,7 +134,8 @@ func TestChat(t *testing.T) {
 	}
 	require.Equal(t, "By the river.", text)
 	require.Equal(t, plain.Usage.Completion, decode(t, ev[len(ev)-2]).Usage.Completion)
-	status, _, body, err := v.post("/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"video_url"}]}]}`)
+	status, _, body, err := v.post("/v1/chat/completions",
+		`{"messages":[{"role":"user","content":[{"type":"video_url"}]}]}`)
 	require.NoError(t, err)
 	require.Equal(t, 400, status)
 	require.Contains(t, body, "parts of type text and image_url")
@@ -165,7 +168,8 @@ func TestBadRequests(t *testing.T) {
 		{"max_tokens above the context", `{"prompt":[1],"max_tokens":65}`, 400, "BadRequestError", "max_model_len=64"},
 		{"min above max", `{"prompt":[1],"max_tokens":2,"min_tokens":4}`, 400, "BadRequestError", "min_tokens is 4"},
 		{"n", `{"prompt":[1],"n":2}`, 400, "BadRequestError", "n must be 1"},
-		{"stream options alone", `{"prompt":[1],"stream_options":{"include_usage":true}}`, 400, "BadRequestError", "stream_options"},
+		{"stream options alone", `{"prompt":[1],"stream_options":{"include_usage":true}}`, 400, "BadRequestError",
+			"stream_options"},
 		{"wrong type", `{"prompt":[1],"max_tokens":"many"}`, 400, "Bad Request", "max_tokens"},
 		{"no JSON", `{"model":`, 400, "Bad Request", "JSON"},
 		{"no object", `[1]`, 400, "Bad Request", "JSON"},
@@ -193,7 +197,8 @@ func TestBadRequests(t *testing.T) {
 		wide := serve(t, nil)
 		many, err := json.Marshal(slices.Repeat([][]int{{1}}, 40))
 		require.NoError(t, err)
-		status, _, body, err := wide.post("/v1/completions", `{"prompt":`+string(many)+`,"max_tokens":131000,"ignore_eos":true}`)
+		status, _, body, err := wide.post("/v1/completions",
+			`{"prompt":`+string(many)+`,"max_tokens":131000,"ignore_eos":true}`)
 		require.NoError(t, err)
 		require.Equal(t, 400, status)
 		require.Contains(t, body, "forces 5240000 output tokens")
@@ -225,11 +230,16 @@ func TestOtherRoutes(t *testing.T) {
 		{"GET", "/v1/nope", "", 404, `{"detail":"Not Found"}`},
 		{"GET", "/v1/completions", "", 405, `{"detail":"Method Not Allowed"}`},
 		{"HEAD", "/health", "", 405, ""},
-		{"POST", "/tokenize", `{"prompt":"ab"}`, 200, `{"count":2,"max_model_len":131072,"tokens":[97,98],"token_strs":null}`},
-		{"POST", "/tokenize", `{"prompt":"ab","return_token_strs":true}`, 200, `{"count":2,"max_model_len":131072,"tokens":[97,98],"token_strs":["a","b"]}`},
-		{"POST", "/tokenize", `{"messages":[{"role":"u","content":"b"}]}`, 200, `{"count":4,"max_model_len":131072,"tokens":[117,10,98,10],"token_strs":null}`},
+		{"POST", "/tokenize", `{"prompt":"ab"}`, 200,
+			`{"count":2,"max_model_len":131072,"tokens":[97,98],"token_strs":null}`},
+		{"POST", "/tokenize", `{"prompt":"ab","return_token_strs":true}`, 200,
+			`{"count":2,"max_model_len":131072,"tokens":[97,98],"token_strs":["a","b"]}`},
+		{"POST", "/tokenize", `{"messages":[{"role":"u","content":"b"}]}`, 200,
+			`{"count":4,"max_model_len":131072,"tokens":[117,10,98,10],"token_strs":null}`},
 		{"POST", "/detokenize", `{"tokens":[97,34,98]}`, 200, `{"prompt":"a\"b"}`},
-		{"POST", "/detokenize", `{"model":"other","tokens":[]}`, 404, `{"error":{"message":"No model ` + "`other`" + ` here; served: toy.","type":"NotFoundError","param":"model","code":404}}`},
+		{"POST", "/detokenize", `{"model":"other","tokens":[]}`, 404,
+			`{"error":{"message":"No model ` + "`other`" +
+				` here; served: toy.","type":"NotFoundError","param":"model","code":404}}`},
 	}
 	for _, tc := range cases {
 		t.Run(tc.method+" "+tc.path, func(t *testing.T) {

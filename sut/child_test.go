@@ -30,8 +30,8 @@ const jobVariable = "MLPERF_GO_SUT_TEST_JOB"
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(jobVariable); text != "" {
-		// A test that was ended early leaves LoadGen's thread behind, which must not see C++ clean up: under the race detector os.Exit
-		// would run its exit handlers.
+		// A test that was ended early leaves LoadGen's thread behind, which must not see C++ clean up: under the race
+		// detector os.Exit would run its exit handlers.
 		syscall.Exit(child(text))
 	}
 	goleak.VerifyTestMain(m)

@@ -67,8 +67,9 @@ func failed(why backends.Reason) *backends.Outcome {
 
 func answer(q loadgen.Query) *backends.Outcome {
 	return &backends.Outcome{
-		Tokens: []int32{int32(q.Index), 7, 2}, NTokens: 3, TokenSource: backends.TokensFromIDs, UsageTokens: 3, InputTokens: 5,
-		SentNS: q.IssuedNS, FirstTokenNS: now(), LastTokenNS: now(),
+		Tokens: []int32{int32(q.Index), 7, 2}, NTokens: 3, TokenSource: backends.TokensFromIDs, UsageTokens: 3,
+		InputTokens: 5,
+		SentNS:      q.IssuedNS, FirstTokenNS: now(), LastTokenNS: now(),
 	}
 }
 
@@ -109,7 +110,11 @@ var scripts = map[string]*script{
 			good(q, sink)
 		}
 	}},
-	"without first token":           {take: func(q loadgen.Query, sink backends.Sink) { o := answer(q); o.FirstTokenNS = 0; sink.Complete(q, o) }},
+	"without first token": {take: func(q loadgen.Query, sink backends.Sink) {
+		o := answer(q)
+		o.FirstTokenNS = 0
+		sink.Complete(q, o)
+	}},
 	"first token only written down": {take: func(q loadgen.Query, sink backends.Sink) { sink.Complete(q, answer(q)) }},
 	"first token only reported": {take: func(q loadgen.Query, sink backends.Sink) {
 		first(q, sink)
@@ -125,7 +130,10 @@ var scripts = map[string]*script{
 		first(q, sink)
 		sink.Complete(q, &backends.Outcome{Text: []byte{}, Tokens: []int32{2}, NTokens: 2})
 	}},
-	"empty":    {take: func(q loadgen.Query, sink backends.Sink) { first(q, sink); sink.Complete(q, &backends.Outcome{}) }},
+	"empty": {take: func(q loadgen.Query, sink backends.Sink) {
+		first(q, sink)
+		sink.Complete(q, &backends.Outcome{})
+	}},
 	"all fail": {take: func(q loadgen.Query, sink backends.Sink) { sink.Complete(q, failed(backends.FailConnect)) }},
 	"silent":   {hold: true},
 	"late": {hold: true, after: func(sink backends.Sink, cancelled []loadgen.Query) {

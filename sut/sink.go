@@ -25,8 +25,8 @@ type sink struct {
 
 var _ backends.Sink = (*sink)(nil)
 
-// wallClock gives a clock of ns since 1970 that reads the monotonic clock only, which is half the price. A step of the wall clock
-// is found by other means, and ends in no valid result.
+// wallClock gives a clock of ns since 1970 that reads the monotonic clock only, which is half the price. A step of the
+// wall clock is found by other means, and ends in no valid result.
 func wallClock() func() int64 {
 	base := time.Now()
 	wall := base.UnixNano()
@@ -84,8 +84,8 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	}
 }
 
-// stoppedPace slows LoadGen down once a test was ended early: in SingleStream it issues the next query as soon as one ends, which
-// would make tens of thousands of cancelled samples before the process is gone.
+// stoppedPace slows LoadGen down once a test was ended early: in SingleStream it issues the next query as soon as one
+// ends, which would make tens of thousands of cancelled samples before the process is gone.
 const stoppedPace = 20 * time.Millisecond
 
 // source notes each query in the ledger as it leaves the ring.

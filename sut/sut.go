@@ -28,8 +28,8 @@ type Options struct {
 	Unusual func(finishReason string)
 	// MaxErrors ends the test after more failed samples than this; negative: never.
 	MaxErrors int
-	// DrainTimeout ends the test when LoadGen has nothing more to issue, samples are outstanding and none has ended for so long;
-	// 0: never.
+	// DrainTimeout ends the test when LoadGen has nothing more to issue, samples are outstanding and none has ended for so
+	// long; 0: never.
 	DrainTimeout time.Duration
 }
 
@@ -90,21 +90,23 @@ func New(o Options) (*SUT, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &SUT{o: o, loadgen: l, errs: make([]error, len(o.Backends)), counts: make([]counts, len(o.Backends)), stopWatch: make(chan struct{})}, nil
+	return &SUT{o: o, loadgen: l, errs: make([]error, len(o.Backends)), counts: make([]counts, len(o.Backends)),
+		stopWatch: make(chan struct{})}, nil
 }
 
 // LoadGen is what StartTest takes.
 func (s *SUT) LoadGen() *loadgen.SUT { return s.loadgen }
 
-// Start runs the backends. After ctx ends, or Stop, nothing more is sent, and every outstanding query and every one that
-// still comes is completed as cancelled.
+// Start runs the backends. After ctx ends, or Stop, nothing more is sent, and every outstanding query and every one
+// that still comes is completed as cancelled.
 func (s *SUT) Start(ctx context.Context) {
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	now := wallClock()
 	for i, shard := range s.loadgen.Shards() {
 		pen := s.o.Ledger.Shard(i)
 		src := &source{ctx: s.ctx, ring: shard, ledger: pen, counts: &s.counts[i]}
-		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, unusual: s.o.Unusual, counts: &s.counts[i], oneFailed: s.oneFailed, now: now}
+		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, unusual: s.o.Unusual,
+			counts: &s.counts[i], oneFailed: s.oneFailed, now: now}
 		s.running.Add(1)
 		go func() {
 			defer crash.Catch()
@@ -134,8 +136,8 @@ func (s *SUT) Stopped() <-chan struct{} { return s.ctx.Done() }
 // Cause tells why the test ended early; nil while it has not.
 func (s *SUT) Cause() error { return context.Cause(s.ctx) }
 
-// Wait waits for the backends after StartTest has returned, and frees what was made. An error is a backend's; it has ended the
-// test, so Cause gives it too.
+// Wait waits for the backends after StartTest has returned, and frees what was made. An error is a backend's; it has
+// ended the test, so Cause gives it too.
 func (s *SUT) Wait() error {
 	s.running.Wait()
 	close(s.stopWatch)

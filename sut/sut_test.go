@@ -17,7 +17,8 @@ import (
 
 // server is a job that is over in a second.
 func server(backend string) job {
-	return job{Backend: backend, Scenario: loadgen.Server, Mode: loadgen.PerformanceOnly, Queries: 300, QPS: 1000, MaxErrors: -1}
+	return job{Backend: backend, Scenario: loadgen.Server, Mode: loadgen.PerformanceOnly, Queries: 300, QPS: 1000,
+		MaxErrors: -1}
 }
 
 func with(j job, change func(*job)) job {
@@ -90,7 +91,8 @@ func TestSecondReportsNeverReachLoadGen(t *testing.T) {
 	require.True(t, s.Returned)
 	require.EqualValues(t, j.Queries, s.Counts.Completed)
 	require.Zero(t, s.Counts.Failed)
-	require.EqualValues(t, 3*j.Queries, s.Counts.Duplicates, "a second first token, a second completion and a first token after the end")
+	require.EqualValues(t, 3*j.Queries, s.Counts.Duplicates,
+		"a second first token, a second completion and a first token after the end")
 	logs, err := mllog.Summarize(j.Dir)
 	require.NoError(t, err)
 	require.Zero(t, logs.Errors, logs.ErrorTexts)
@@ -209,7 +211,10 @@ func TestMaxErrors(t *testing.T) {
 
 func TestDrainWatchdog(t *testing.T) {
 	t.Parallel()
-	s := do(t, with(server("silent"), func(j *job) { j.Scenario, j.Drain, j.Grace = loadgen.Offline, 300*time.Millisecond, time.Minute }))
+	s := do(t, with(server("silent"), func(j *job) {
+		j.Scenario, j.Drain, j.Grace = loadgen.Offline, 300*time.Millisecond,
+			time.Minute
+	}))
 	require.Equal(t, sut.ErrDrain.Error(), s.Cause)
 	require.True(t, s.Returned, "in Offline every sample is issued, so LoadGen returns")
 	require.Equal(t, map[string]int64{"cancelled": 300}, s.Reasons)

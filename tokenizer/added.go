@@ -113,7 +113,8 @@ func wordAfter(text string) bool {
 
 // isWord is \w of Unicode.
 func isWord(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic, unicode.Join_Control)
+	return unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic,
+		unicode.Join_Control)
 }
 
 // loadAdded prepares the search for added tokens; special ones come first.

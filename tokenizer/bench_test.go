@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The benchmarks run on the tokenizer.json that MLPERF_GO_TOKENIZER names, and on a small one made here where it names none.
+// The benchmarks run on the tokenizer.json that MLPERF_GO_TOKENIZER names, and on a small one made here where it names
+// none.
 
 func benchTokenizer(b *testing.B) *Tokenizer {
 	b.Helper()
@@ -26,8 +27,10 @@ func benchTokenizer(b *testing.B) *Tokenizer {
 
 // proseText is about 60 kB of English and program text.
 func proseText() string {
-	return strings.Repeat("The surveyor's notes, taken in the harbour before 7:45, describe twenty-three lighthouses; none of them had been repainted "+
-		"since 1987. \"We'll return,\" she wrote, unbelievably cheerful.\n\nfunc (k *keeper) light(lamp int) error {\n\treturn k.switches[lamp%len(k.switches)].on()\n}\n", 200)
+	return strings.Repeat("The surveyor's notes, taken in the harbour before 7:45, describe twenty-three lighthouses; "+
+		"none of them had been repainted "+
+		"since 1987. \"We'll return,\" she wrote, unbelievably cheerful.\n\nfunc (k *keeper) light(lamp int) error "+
+		"{\n\treturn k.switches[lamp%len(k.switches)].on()\n}\n", 200)
 }
 
 func BenchmarkEncode(b *testing.B) {

@@ -130,8 +130,8 @@ func (m *bpe) consider(s *scratch, at int32) {
 	}
 }
 
-// firstSymbols cuts a piece into bytes or characters. What the vocabulary does not have becomes its bytes, else the unknown
-// token, else nothing.
+// firstSymbols cuts a piece into bytes or characters. What the vocabulary does not have becomes its bytes, else the
+// unknown token, else nothing.
 func (m *bpe) firstSymbols(text string, s *scratch) {
 	unknown := false // one waits to be added
 	for i := 0; i < len(text); {

@@ -29,11 +29,14 @@ var classTables = []struct {
 	bits  class
 	table *unicode.RangeTable
 }{
-	{classUpper, unicode.Lu}, {classUpper, unicode.Lt}, {classLower, unicode.Ll}, {classCaseless, unicode.Lm}, {classCaseless, unicode.Lo},
+	{classUpper, unicode.Lu}, {classUpper, unicode.Lt}, {classLower, unicode.Ll}, {classCaseless, unicode.Lm},
+	{classCaseless, unicode.Lo},
 	{classMark, unicode.M}, {classNumber, unicode.N}, {classPunct, unicode.P}, {classSymbol, unicode.S},
 	{classSpace, unicode.White_Space},
-	{classBreak, &unicode.RangeTable{R16: []unicode.Range16{{Lo: '\n', Hi: '\n', Stride: 1}, {Lo: '\r', Hi: '\r', Stride: 1}}, LatinOffset: 2}},
-	{classCJK, &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x3040, Hi: 0x30ff, Stride: 1}, {Lo: 0x4e00, Hi: 0x9fa5, Stride: 1}}}},
+	{classBreak, &unicode.RangeTable{R16: []unicode.Range16{{Lo: '\n', Hi: '\n', Stride: 1},
+		{Lo: '\r', Hi: '\r', Stride: 1}}, LatinOffset: 2}},
+	{classCJK, &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x3040, Hi: 0x30ff, Stride: 1},
+		{Lo: 0x4e00, Hi: 0x9fa5, Stride: 1}}}},
 }
 
 // classes holds the class of every character of the basic plane: one load in place of a search through range tables.

@@ -48,8 +48,8 @@ func (s strip) tail(text string) string {
 // tokenStep changes one token; first tells that it is the first of the text.
 type tokenStep func(token string, first bool) string
 
-// decoderLoader reads the decoder's steps: those that change tokens one by one, then at most one that joins them, then those
-// that change the joined text.
+// decoderLoader reads the decoder's steps: those that change tokens one by one, then at most one that joins them, then
+// those that change the joined text.
 type decoderLoader struct {
 	t          *Tokenizer
 	steps      []tokenStep
@@ -197,8 +197,8 @@ func fallbackByte(token string) int16 {
 	return -1
 }
 
-// Decode returns the text of ids. skipSpecial leaves special tokens out. Ids without a token are passed over. Bytes that are
-// not UTF-8 become U+FFFD, one for each longest beginning of a character, as Python's errors="replace" has it.
+// Decode returns the text of ids. skipSpecial leaves special tokens out. Ids without a token are passed over. Bytes
+// that are not UTF-8 become U+FFFD, one for each longest beginning of a character, as Python's errors="replace" has it.
 func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	s := Stream{t: t, skipSpecial: skipSpecial, strip: t.decoding.strip.start, raw: make([]byte, 0, 6*len(ids))}
 	for _, id := range ids {

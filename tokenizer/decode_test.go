@@ -33,7 +33,8 @@ func TestWrongBytesBecomeReplacements(t *testing.T) {
 }
 
 func TestOpenTail(t *testing.T) {
-	for raw, want := range map[string]int{"": 0, "a": 0, "\xc3": 1, "\xe4": 1, "\xe4\xb8": 2, "\xe4\xb8\x96": 0, "\xf0\x9f\x98": 3, "\xf0\x9f\x98\x80": 0, "\xe0\x80": 0, "\xff": 0, "\x80": 0, "a\x80\x80": 0,
+	for raw, want := range map[string]int{"": 0, "a": 0, "\xc3": 1, "\xe4": 1, "\xe4\xb8": 2, "\xe4\xb8\x96": 0,
+		"\xf0\x9f\x98": 3, "\xf0\x9f\x98\x80": 0, "\xe0\x80": 0, "\xff": 0, "\x80": 0, "a\x80\x80": 0,
 		"\xf4\x90": 0, "\xc3a": 0, "世\xe4": 1} {
 		require.Equal(t, want, openTail([]byte(raw)), "%q", raw)
 	}
@@ -53,10 +54,13 @@ func decoders(t testing.TB) map[string]*Tokenizer {
 		"byte level, tidied": parsed(t, spelled(t), tidy),
 		"llama 2":            parsed(t, sentencePiece(t, nil), nil),
 		"llama 2, tidied":    parsed(t, sentencePiece(t, nil), tidy),
-		"metaspace":          parsed(t, with(object{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"}), nil),
-		"none":               parsed(t, with(nil), nil),
-		"strip both ends":    parsed(t, with(sequence(space, object{"type": "Fuse"}, object{"type": "Strip", "content": " ", "start": 2, "stop": 2})), tidy),
-		"strip each":         parsed(t, with(sequence(space, object{"type": "Strip", "content": "e", "start": 1, "stop": 1}, object{"type": "ByteFallback"})), nil),
+		"metaspace": parsed(t, with(object{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"}),
+			nil),
+		"none": parsed(t, with(nil), nil),
+		"strip both ends": parsed(t, with(sequence(space, object{"type": "Fuse"},
+			object{"type": "Strip", "content": " ", "start": 2, "stop": 2})), tidy),
+		"strip each": parsed(t, with(sequence(space, object{"type": "Strip", "content": "e", "start": 1, "stop": 1},
+			object{"type": "ByteFallback"})), nil),
 	}
 }
 
@@ -64,7 +68,8 @@ func TestStreamGivesWhatDecodeGives(t *testing.T) {
 	for name, tok := range decoders(t) {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(r *rapid.T) {
-				ids := rapid.SliceOfN(rapid.OneOf(rapid.Int32Range(0, 300), rapid.Int32Range(-1, int32(tok.VocabSize()))), 0, 20).Draw(r, "ids")
+				ids := rapid.SliceOfN(rapid.OneOf(rapid.Int32Range(0, 300), rapid.Int32Range(-1, int32(tok.VocabSize()))), 0,
+					20).Draw(r, "ids")
 				text := rapid.SampledFrom([]string{"", "hello , world . It ' s", "e  ", " 世界 n't", "é😀"}).Draw(r, "text")
 				ids = append(ids, tok.Encode(text, false)...)
 				skip := rapid.Bool().Draw(r, "skip")

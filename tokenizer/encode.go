@@ -35,8 +35,9 @@ func newEncoder(t *Tokenizer) *encoder {
 	return e
 }
 
-// Encode returns the ids of a text; addSpecial puts the post-processor's tokens around them, such as the begin-of-text id.
-// Special tokens that are written in the text become their ids either way. Bytes that are not UTF-8 are kept as they are.
+// Encode returns the ids of a text; addSpecial puts the post-processor's tokens around them, such as the begin-of-text
+// id. Special tokens that are written in the text become their ids either way. Bytes that are not UTF-8 are kept as
+// they are.
 func (t *Tokenizer) Encode(text string, addSpecial bool) []int32 {
 	return t.AppendIDs(make([]int32, 0, len(text)/4+8), text, addSpecial)
 }

@@ -85,7 +85,8 @@ func TestGoldenSplit(t *testing.T) {
 	}
 }
 
-// encodedPieces encodes a text with a tokenizer whose tokens are the pieces that are expected: what is cut elsewhere has no token.
+// encodedPieces encodes a text with a tokenizer whose tokens are the pieces that are expected: what is cut elsewhere
+// has no token.
 func encodedPieces(t testing.TB, expressions []string, text string, vocabulary []string) []string {
 	t.Helper()
 	ids, steps := map[string]int{}, []any{}
@@ -95,7 +96,8 @@ func encodedPieces(t testing.TB, expressions []string, text string, vocabulary [
 		}
 	}
 	for _, e := range expressions {
-		steps = append(steps, map[string]any{"type": "Split", "pattern": map[string]string{"Regex": e}, "behavior": "Isolated", "invert": false})
+		steps = append(steps, map[string]any{"type": "Split", "pattern": map[string]string{"Regex": e},
+			"behavior": "Isolated", "invert": false})
 	}
 	file, err := json.Marshal(map[string]any{
 		"model":         map[string]any{"type": "BPE", "vocab": ids, "merges": []string{}, "ignore_merges": true},
@@ -119,7 +121,8 @@ func pieces(t testing.TB, expressions []string, text string) []string {
 	tok := &Tokenizer{}
 	doc := &document{PreTokenizer: &part{Type: "Sequence"}}
 	for _, expression := range expressions {
-		doc.PreTokenizer.PreTokenizers = append(doc.PreTokenizer.PreTokenizers, part{Type: "Split", Pattern: &pattern{Regex: &expression}, Behavior: "Isolated"})
+		doc.PreTokenizer.PreTokenizers = append(doc.PreTokenizer.PreTokenizers,
+			part{Type: "Split", Pattern: &pattern{Regex: &expression}, Behavior: "Isolated"})
 	}
 	require.NoError(t, tok.loadPreTokenizer(doc))
 	return cutBy(tok.steps, text)

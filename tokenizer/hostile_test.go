@@ -53,12 +53,14 @@ func TestCutFiles(t *testing.T) {
 			_, err := Parse(file[:n], nil)
 			refused(t, err)
 		}
-		for _, member := range []string{`"model":`, `"vocab":`, `"merges":`, `"pre_tokenizer":`, `"decoder":`, `"added_tokens":`, `"normalizer":`, `"post_processor":`} {
+		for _, member := range []string{`"model":`, `"vocab":`, `"merges":`, `"pre_tokenizer":`, `"decoder":`,
+			`"added_tokens":`, `"normalizer":`, `"post_processor":`} {
 			at := bytes.Index(file, []byte(member))
 			if at < 0 {
 				continue
 			}
-			_, err := Parse(append(append(append([]byte{}, file[:at+len(member)]...), `"x","other":`...), file[at+len(member):]...), nil)
+			_, err := Parse(append(append(append([]byte{}, file[:at+len(member)]...), `"x","other":`...),
+				file[at+len(member):]...), nil)
 			refused(t, err)
 		}
 	}

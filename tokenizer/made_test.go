@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trained is a small vocabulary made by counting: the words of a text, each spelled from the left. symbols are what it begins
-// from.
+// trained is a small vocabulary made by counting: the words of a text, each spelled from the left. symbols are what it
+// begins from.
 func trained(symbols, words []string) (vocab map[string]int32, merges []string) {
 	vocab = map[string]int32{}
 	add := func(token string) bool {
@@ -74,19 +74,22 @@ func sentencePiece(t testing.TB, change func(file, model object)) []byte {
 		symbols = append(symbols, byteToken(b))
 	}
 	vocab, merges := trained(append(symbols, "▁", "▁▁", "e", "s", "é"), []string{"▁hello", "▁the", "▁world", "▁harbour"})
-	model := object{"type": "BPE", "vocab": vocab, "merges": append(merges, "▁ ▁"), "unk_token": "<unk>", "fuse_unk": true, "byte_fallback": true}
+	model := object{"type": "BPE", "vocab": vocab, "merges": append(merges, "▁ ▁"), "unk_token": "<unk>", "fuse_unk": true,
+		"byte_fallback": true}
 	special := func(id int, content string) object {
 		return object{"id": id, "content": content, "special": true}
 	}
 	file := object{
 		"added_tokens": []any{special(0, "<unk>"), special(1, "<s>"), special(2, "</s>")},
 		"normalizer": object{"type": "Sequence", "normalizers": []any{
-			object{"type": "Prepend", "prepend": "▁"}, object{"type": "Replace", "pattern": object{"String": " "}, "content": "▁"}}},
+			object{"type": "Prepend", "prepend": "▁"},
+			object{"type": "Replace", "pattern": object{"String": " "}, "content": "▁"}}},
 		"post_processor": object{"type": "TemplateProcessing",
 			"single":         []any{object{"SpecialToken": object{"id": "<s>"}}, object{"Sequence": object{"id": "A"}}},
 			"special_tokens": object{"<s>": object{"id": "<s>", "ids": []int{1}}}},
 		"decoder": object{"type": "Sequence", "decoders": []any{
-			object{"type": "Replace", "pattern": object{"String": "▁"}, "content": " "}, object{"type": "ByteFallback"}, object{"type": "Fuse"},
+			object{"type": "Replace", "pattern": object{"String": "▁"}, "content": " "}, object{"type": "ByteFallback"},
+			object{"type": "Fuse"},
 			object{"type": "Strip", "content": " ", "start": 1, "stop": 0}}},
 		"model": model,
 	}

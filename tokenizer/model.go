@@ -67,7 +67,8 @@ func (m *bpe) loadMerges(p *modelPart) error {
 		right, okRight := p.Vocab[pair.right]
 		id, ok := p.Vocab[pair.left+pair.right]
 		if !okLeft || !okRight || !ok {
-			return broken("model", "its merge %d of %s and %s has tokens that are not in its vocabulary", rank, shown(pair.left), shown(pair.right))
+			return broken("model", "its merge %d of %s and %s has tokens that are not in its vocabulary", rank, shown(pair.left),
+				shown(pair.right))
 		}
 		m.merges.put(left, right, merge{int32(rank), id})
 	}
@@ -90,8 +91,8 @@ func (m *bpe) findWhole(ids int, all bool) {
 	}
 }
 
-// byteLetters are the printable letters that stand for bytes in byte-level vocabularies: printable characters of Latin-1 for
-// themselves, the other bytes for the letters from U+0100 on.
+// byteLetters are the printable letters that stand for bytes in byte-level vocabularies: printable characters of
+// Latin-1 for themselves, the other bytes for the letters from U+0100 on.
 var byteLetters = func() (letters [256]rune) {
 	other := rune(0x100)
 	for b := range rune(256) {

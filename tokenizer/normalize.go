@@ -48,8 +48,8 @@ func (p *pattern) finder(where string) (finder, error) {
 	return findString(*p.String), nil
 }
 
-// replace returns a function that puts the content of a Replace in place of each match. grown counts how many times longer all
-// of them together may make a text.
+// replace returns a function that puts the content of a Replace in place of each match. grown counts how many times
+// longer all of them together may make a text.
 func (p *part) replace(where string, grown *int) (func(string) string, error) {
 	find, err := p.Pattern.finder(where)
 	if err != nil {

@@ -22,14 +22,16 @@ func typed(kind string, members ...any) object {
 // small is a file of few characters, with one merge, changed as told.
 func small(t testing.TB, change func(file, model object)) *Tokenizer {
 	t.Helper()
-	vocab := map[string]int32{"a": 0, "b": 1, "ab": 2, "▁": 3, " ": 4, "é": 5, "e": 6, "\u0301": 7, "1": 8, "2": 9, "▁a": 10, "c": 11, "abc": 12}
+	vocab := map[string]int32{"a": 0, "b": 1, "ab": 2, "▁": 3, " ": 4, "é": 5, "e": 6, "\u0301": 7, "1": 8, "2": 9,
+		"▁a": 10, "c": 11, "abc": 12}
 	model := object{"type": "BPE", "vocab": vocab, "merges": []string{"a b"}}
 	file := object{"model": model, "added_tokens": []any{object{"id": 20, "content": "<end>", "special": true}}}
 	change(file, model)
 	return parsed(t, asFile(t, file), nil)
 }
 
-// TestEachPartEncodes has one row for each part of a file that changes ids (spec/models.md §10.2), beside those with a test of their own.
+// TestEachPartEncodes has one row for each part of a file that changes ids (spec/models.md §10.2), beside those with a
+// test of their own.
 func TestEachPartEncodes(t *testing.T) {
 	part := func(where string, o object) func(file, model object) {
 		return func(file, _ object) { file[where] = o }
@@ -55,12 +57,18 @@ func TestEachPartEncodes(t *testing.T) {
 		{"Prepend", part("normalizer", typed("Prepend", "prepend", "b")), "a", []int32{1, 0}},
 		{"Prepend before nothing", part("normalizer", typed("Prepend", "prepend", "b")), "", []int32{}},
 		{"Replace of a string", part("normalizer", replace(object{"String": " "}, "▁")), "a a", []int32{0, 3, 0}},
-		{"Replace of an expression", part("normalizer", replace(object{"Regex": patternDigit}, "e")), "a1b2", []int32{0, 6, 1, 6}},
-		{"normalizers in their order", part("normalizer", sequence("normalizers", typed("Prepend", "prepend", "a"), replace(object{"String": "a"}, "b"))), "ab", []int32{1, 1, 1}},
-		{"Split", part("pre_tokenizer", typed("Split", "pattern", object{"String": "b"}, "behavior", "Isolated")), "ab", []int32{0, 1}},
+		{"Replace of an expression", part("normalizer", replace(object{"Regex": patternDigit}, "e")), "a1b2",
+			[]int32{0, 6, 1, 6}},
+		{"normalizers in their order", part("normalizer",
+			sequence("normalizers", typed("Prepend", "prepend", "a"), replace(object{"String": "a"}, "b"))), "ab",
+			[]int32{1, 1, 1}},
+		{"Split", part("pre_tokenizer", typed("Split", "pattern", object{"String": "b"}, "behavior", "Isolated")), "ab",
+			[]int32{0, 1}},
 		{"pre-tokenizers in their order", part("pre_tokenizer", sequence("pretokenizers",
-			typed("Split", "pattern", object{"String": " "}, "behavior", "Removed"), typed("Digits", "individual_digits", true))), "ab 12", []int32{2, 8, 9}},
-		{"Metaspace", part("pre_tokenizer", typed("Metaspace", "replacement", "▁", "prepend_scheme", "never")), "b a", []int32{1, 3, 0}},
+			typed("Split", "pattern", object{"String": " "}, "behavior", "Removed"),
+			typed("Digits", "individual_digits", true))), "ab 12", []int32{2, 8, 9}},
+		{"Metaspace", part("pre_tokenizer", typed("Metaspace", "replacement", "▁", "prepend_scheme", "never")), "b a",
+			[]int32{1, 3, 0}},
 		{"merges in pairs", model("merges", []any{[]string{"a", "b"}}), "ab", []int32{2}},
 		{"ignore_merges", model("ignore_merges", true), "abc", []int32{12}},
 		{"without ignore_merges", model("ignore_merges", false), "abc", []int32{2, 11}},
@@ -80,8 +88,9 @@ func TestByteLevel(t *testing.T) {
 			vocab[letters(string([]byte{byte(b)}))] = int32(b)
 		}
 		vocab["a1"] = 256
-		return parsed(t, asFile(t, object{"pre_tokenizer": typed("ByteLevel", "add_prefix_space", prefix, "use_regex", cut), "decoder": typed("ByteLevel"),
-			"model": object{"type": "BPE", "vocab": vocab, "merges": []string{"a 1"}}}), nil)
+		return parsed(t, asFile(t, object{"pre_tokenizer": typed("ByteLevel", "add_prefix_space", prefix, "use_regex", cut),
+			"decoder": typed("ByteLevel"),
+			"model":   object{"type": "BPE", "vocab": vocab, "merges": []string{"a 1"}}}), nil)
 	}
 	require.Equal(t, []int32{' ', 'a', '1'}, level(true, true).Encode("a1", false))
 	require.Equal(t, []int32{' ', 256}, level(true, false).Encode(" a1", false))
@@ -104,9 +113,11 @@ func TestEachPartDecodes(t *testing.T) {
 		{"Replace", space, []int32{10, 3, 1}, " a b"},
 		{"Fuse", typed("Fuse"), []int32{0, 10}, "a▁a"},
 		{"Strip of each token", typed("Strip", "content", "a", "start", 1), []int32{2, 0, 1}, "bb"},
-		{"Strip of the whole text", sequence(space, typed("Fuse"), typed("Strip", "content", " ", "start", 1)), []int32{10, 10}, "a a"},
+		{"Strip of the whole text", sequence(space, typed("Fuse"), typed("Strip", "content", " ", "start", 1)),
+			[]int32{10, 10}, "a a"},
 		{"Metaspace", typed("Metaspace", "replacement", "▁", "prepend_scheme", "always"), []int32{10, 10}, "a a"},
-		{"Metaspace without one before", typed("Metaspace", "replacement", "▁", "prepend_scheme", "never"), []int32{10, 10}, " a a"},
+		{"Metaspace without one before", typed("Metaspace", "replacement", "▁", "prepend_scheme", "never"), []int32{10, 10},
+			" a a"},
 		{"special tokens", typed("Fuse"), []int32{0, 20, 1}, "ab"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -33,7 +33,8 @@ func (t *Tokenizer) addTemplate(p *part) error {
 		case piece.SpecialToken != nil:
 			token, ok := p.SpecialTokens[piece.SpecialToken.ID]
 			if !ok {
-				return broken(where, "its template names the token %s, which its special_tokens do not have", shown(piece.SpecialToken.ID))
+				return broken(where, "its template names the token %s, which its special_tokens do not have",
+					shown(piece.SpecialToken.ID))
 			}
 			for _, id := range token.IDs {
 				if !t.has(id) {

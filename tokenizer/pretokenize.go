@@ -104,8 +104,8 @@ func (t *Tokenizer) loadPreTokenizer(doc *document) error {
 	return nil
 }
 
-// cutMarks cuts a text before each mark that follows another character. It changes no id where no token lies across such a
-// place, and merging short pieces is faster.
+// cutMarks cuts a text before each mark that follows another character. It changes no id where no token lies across
+// such a place, and merging short pieces is faster.
 func cutMarks(p piece, emit func(piece)) {
 	from := 0
 	for {

@@ -5,10 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// Hot path: scanners run per piece of a text. A property test holds them against Go's regexp, which does the same slower and
-// without the look-ahead.
+// Hot path: scanners run per piece of a text. A property test holds them against Go's regexp, which does the same
+// slower and without the look-ahead.
 
-// scanner returns the length in bytes of a pattern's match at the very beginning of a text that is not empty; 0: no match.
+// scanner returns the length in bytes of a pattern's match at the very beginning of a text that is not empty; 0: no
+// match.
 type scanner func(text string) int
 
 // knownPatterns maps each split pattern that is known to its scanner (strings of the public tokenizer.json files,
@@ -41,12 +42,13 @@ const (
 	patternThreeDigits   = `\p{N}{1,3}`
 	patternDigit         = `\p{N}`
 	patternDeepSeekCJK   = "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"
-	patternDeepSeekWords = `[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` + "`" + `{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*` + spaceTail
-	patternGPT2          = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+	patternDeepSeekWords = `[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` + "`" +
+		`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*` + spaceTail
+	patternGPT2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 )
 
-// Llama3Piece returns the length in bytes of the first piece that the split pattern of the Llama-3 family cuts off a text
-// that is not empty.
+// Llama3Piece returns the length in bytes of the first piece that the split pattern of the Llama-3 family cuts off a
+// text that is not empty.
 func Llama3Piece(text string) int { return scanLlama3(text) }
 
 var scanLlama3 = knownPatterns[patternLlama3]

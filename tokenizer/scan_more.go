@@ -34,8 +34,8 @@ const (
 	o200kLower = classLower | classCaseless | classMark
 )
 
-// mixedWord returns the end of a run of upper characters, which may be empty, and lower ones, at least one. Where no lower
-// one follows, the upper run gives back up to its last character that is in both classes.
+// mixedWord returns the end of a run of upper characters, which may be empty, and lower ones, at least one. Where no
+// lower one follows, the upper run gives back up to its last character that is in both classes.
 func mixedWord(text string, from int) int {
 	end, both := from, 0
 	for end < len(text) {

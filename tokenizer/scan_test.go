@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// inGo returns a split pattern for Go's regexp: white space as Unicode has it, and the tail's look-ahead, which Go lacks, as a
-// group that the caller shortens.
+// inGo returns a split pattern for Go's regexp: white space as Unicode has it, and the tail's look-ahead, which Go
+// lacks, as a group that the caller shortens.
 func inGo(expression string) *regexp.Regexp {
 	expression = strings.Replace(expression, `|\s+(?!\S)|\s+`, `|(\s+)`, 1)
 	var b strings.Builder
@@ -64,8 +64,10 @@ func splitInGo(expression *regexp.Regexp, text string) []string {
 }
 
 // somewhere are stretches that split patterns tell apart.
-var somewhere = []string{"a", "B", "word", "Word", "HTTP", " ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u2028", "\u0085", "1", "12345", "½", "٣", "'s", "'S", "'LL", "'ſ", "'",
-	"’s", ".", "//", "_", "$", "€", "é", "e\u0301", "\u0301", "ª", "ǅ", "ʰ", "ß", "中文", "かな", "カナ", "龦", "𠀀", "😀", "\u200d", "\u00ad", "\x00", "\ufffd"}
+var somewhere = []string{"a", "B", "word", "Word", "HTTP", " ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u2028", "\u0085",
+	"1", "12345", "½", "٣", "'s", "'S", "'LL", "'ſ", "'",
+	"’s", ".", "//", "_", "$", "€", "é", "e\u0301", "\u0301", "ª", "ǅ", "ʰ", "ß", "中文", "かな", "カナ", "龦", "𠀀", "😀",
+	"\u200d", "\u00ad", "\x00", "\ufffd"}
 
 func anyText() *rapid.Generator[string] {
 	stretch := rapid.OneOf(rapid.SampledFrom(somewhere), rapid.SampledFrom(somewhere), rapid.String())
@@ -85,7 +87,8 @@ func TestScannersAgreeWithRegexp(t *testing.T) {
 }
 
 func TestClassesBeyondTheBasicPlane(t *testing.T) {
-	for text, want := range map[string]class{"𝐀": classUpper, "𝐚": classLower, "𠀀": classCaseless, "😀": classSymbol, "𝟎": classNumber, "𐄀": classPunct, "\U000e0100": classMark, "\U000e0001": 0} {
+	for text, want := range map[string]class{"𝐀": classUpper, "𝐚": classLower, "𠀀": classCaseless, "😀": classSymbol,
+		"𝟎": classNumber, "𐄀": classPunct, "\U000e0100": classMark, "\U000e0001": 0} {
 		got, size := classAt(text, 0)
 		require.Equal(t, want, got, text)
 		require.Equal(t, 4, size)

@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// A tokenizer.model is SentencePiece's own file: a protobuf message of pieces with their scores, and how text is normalized
-// before it is cut into them (sentencepiece_model.proto of google/sentencepiece; field numbers stand where they are read).
+// A tokenizer.model is SentencePiece's own file: a protobuf message of pieces with their scores, and how text is
+// normalized before it is cut into them (sentencepiece_model.proto of google/sentencepiece; field numbers stand where
+// they are read).
 
 // Kinds of pieces.
 const (
@@ -58,8 +59,8 @@ type spPiece struct {
 	kind  int
 }
 
-// ParseModel loads a tokenizer from the bytes of a tokenizer.model and of a tokenizer_config.json, which may be nil. Encode and
-// Decode give what SentencePiece gives. Its errors are of type *Error.
+// ParseModel loads a tokenizer from the bytes of a tokenizer.model and of a tokenizer_config.json, which may be nil.
+// Encode and Decode give what SentencePiece gives. Its errors are of type *Error.
 func ParseModel(file, config []byte) (*Tokenizer, error) {
 	doc, err := readModel(file)
 	if err != nil {
@@ -71,7 +72,8 @@ func ParseModel(file, config []byte) (*Tokenizer, error) {
 	}
 	t := &Tokenizer{}
 	sp := &spModel{file: doc}
-	for _, load := range []func() error{func() error { return t.loadPieceTokens(doc) }, func() error { return sp.load(t) }, func() error { return t.loadPieceDecoder(doc) }} {
+	for _, load := range []func() error{func() error { return t.loadPieceTokens(doc) }, func() error { return sp.load(t) },
+		func() error { return t.loadPieceDecoder(doc) }} {
 		if err := load(); err != nil {
 			return nil, err
 		}
@@ -109,7 +111,8 @@ func readConfig(config []byte) (c configFile, err error) {
 const modelPartName = "tokenizer.model"
 
 func readModel(file []byte) (*spFile, error) {
-	doc := &spFile{kind: kindUnigram, bos: 1, eos: 2, unkText: " \u2047 ", normal: spNormal{dummyPrefix: true, noExtra: true, escape: true}}
+	doc := &spFile{kind: kindUnigram, bos: 1, eos: 2, unkText: " \u2047 ",
+		normal: spNormal{dummyPrefix: true, noExtra: true, escape: true}}
 	err := eachField(file, func(f field) error {
 		switch f.number {
 		case 1:
@@ -294,7 +297,8 @@ func (sp *spModel) load(t *Tokenizer) error {
 	return sp.loadMerges(&t.model)
 }
 
-// loadMerges turns scores into ranks: the pair whose joined piece has the higher score is joined first, the leftmost among equals.
+// loadMerges turns scores into ranks: the pair whose joined piece has the higher score is joined first, the leftmost
+// among equals.
 func (sp *spModel) loadMerges(m *bpe) error {
 	doc := sp.file
 	*m = bpe{byteFallback: sp.bytes != nil, fuseUnk: true, unk: doc.unk, ids: make(map[string]int32, len(doc.pieces))}
@@ -320,7 +324,8 @@ func (sp *spModel) loadMerges(m *bpe) error {
 		for at, r := range text {
 			if size := utf8.RuneLen(r); len(text) > size {
 				if _, ok := m.ids[text[at:at+size]]; !ok {
-					return unsupported(modelPartName, "its piece %s has the character %s, which is no piece", shown(text), shown(text[at:at+size]))
+					return unsupported(modelPartName, "its piece %s has the character %s, which is no piece", shown(text),
+						shown(text[at:at+size]))
 				}
 			}
 			if at == 0 {
@@ -347,7 +352,8 @@ func (sp *spModel) loadMerges(m *bpe) error {
 // isModel tells SentencePiece's file from JSON by its first byte: the key of its first piece.
 func isModel(file []byte) bool { return len(file) > 0 && file[0] == 1<<3|2 }
 
-// looksLikeRanks tells the file of ranks that some models ship under the name tokenizer.model: base64, a space, a number a line.
+// looksLikeRanks tells the file of ranks that some models ship under the name tokenizer.model: base64, a space, a
+// number a line.
 func looksLikeRanks(file []byte) bool {
 	line, _, _ := bytes.Cut(file[:min(len(file), 200)], []byte("\n"))
 	var word string

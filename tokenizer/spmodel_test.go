@@ -54,14 +54,15 @@ func compareModels(t *testing.T, folder string) {
 
 func TestModelsAsSentencePiece(t *testing.T) { compareModels(t, spFolder) }
 
-// TestModelsTrainedHere compares with the package itself, where it is installed: on models whose table of characters is too
-// large to keep here.
+// TestModelsTrainedHere compares with the package itself, where it is installed: on models whose table of characters is
+// too large to keep here.
 func TestModelsTrainedHere(t *testing.T) {
 	if out, err := exec.Command("python3", "-c", "import sentencepiece").CombinedOutput(); err != nil {
 		t.Skipf("the package sentencepiece is not installed (pip install sentencepiece): %s", out)
 	}
 	folder := t.TempDir()
-	out, err := exec.Command("python3", filepath.Join(spFolder, "make.py"), folder, "unigram_nmt", "bpe_nfkc_cf", "bpe", "unigram").CombinedOutput()
+	out, err := exec.Command("python3", filepath.Join(spFolder, "make.py"), folder, "unigram_nmt", "bpe_nfkc_cf", "bpe",
+		"unigram").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	compareModels(t, folder)
 }
@@ -109,14 +110,18 @@ func TestModelRefusals(t *testing.T) {
 		{"long", message(1, message(1, strings.Repeat("a", 300))), "has more than 256 bytes"},
 		{"score", message(1, message(1, "a", 2, math.NaN())), `the score of its piece "a" is no number`},
 		{"unused", message(1, unk, 1, message(1, "a", 3, pieceUnused)), `its piece "a" is of type 5, which is not supported`},
-		{"kind", message(1, unk, 2, message(3, 4)), "its model is of type 4, neither unigram (1) nor BPE (2), which is not supported"},
+		{"kind", message(1, unk, 2, message(3, 4)),
+			"its model is of type 4, neither unigram (1) nor BPE (2), which is not supported"},
 		{"bytes", message(1, unk, 2, message(35, 1)), "it falls back to bytes and has no piece <0x00>"},
-		{"no byte", message(1, unk, 1, message(1, "x", 3, pieceByte)), `its piece "x" is of the type of bytes and names none`},
-		{"character", message(1, unk, 1, message(1, "ab"), 1, message(1, "a"), 2, message(3, kindBPE)), `its piece "ab" has the character "b", which is no piece`},
+		{"no byte", message(1, unk, 1, message(1, "x", 3, pieceByte)),
+			`its piece "x" is of the type of bytes and names none`},
+		{"character", message(1, unk, 1, message(1, "ab"), 1, message(1, "a"), 2, message(3, kindBPE)),
+			`its piece "ab" has the character "b", which is no piece`},
 		{"denormalizer", message(1, unk, 5, message(2, "x")), "it has a denormalizer"},
 		{"table", message(1, unk, 3, message(2, "abc")), "it has 3 bytes"},
 		{"table's array", message(1, unk, 3, message(2, "\xff\xff\x00\x00a")), "its array has 65535 of 1 bytes"},
-		{"replacement", message(1, unk, 3, message(2, table([]uint32{0}, strings.Repeat("x", 300)))), "a replacement has 300 bytes"},
+		{"replacement", message(1, unk, 3, message(2, table([]uint32{0}, strings.Repeat("x", 300)))),
+			"a replacement has 300 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := ParseModel(c.file, nil)
@@ -132,7 +137,8 @@ func TestModelRefusals(t *testing.T) {
 func TestModelsOwnTokens(t *testing.T) {
 	file, err := os.ReadFile(filepath.Join(spFolder, "bpe.model"))
 	require.NoError(t, err)
-	for config, want := range map[string][2]bool{"": {true, false}, `{"add_bos_token": false}`: {}, `{"add_bos_token": true, "add_eos_token": true}`: {true, true}} {
+	for config, want := range map[string][2]bool{"": {true, false}, `{"add_bos_token": false}`: {},
+		`{"add_bos_token": true, "add_eos_token": true}`: {true, true}} {
 		tok, err := ParseModel(file, []byte(config))
 		require.NoError(t, err)
 		plain, full := tok.Encode("the keeper", false), tok.Encode("the keeper", true)
@@ -149,7 +155,8 @@ func TestModelsOwnTokens(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, file, 0o600))
 	tok, err := Open(folder)
 	require.NoError(t, err)
-	require.Equal(t, "<s> the keeper</s>", tok.Decode(append(append([]int32{1}, tok.Encode("the keeper", false)...), 2), false))
+	require.Equal(t, "<s> the keeper</s>", tok.Decode(append(append([]int32{1}, tok.Encode("the keeper", false)...), 2),
+		false))
 	require.Equal(t, "the keeper", tok.Decode(append([]int32{1}, tok.Encode("the keeper", false)...), true))
 	require.NoError(t, os.WriteFile(path, []byte("IQ== 0\nIg== 1\n"), 0o600))
 	_, err = Open(path)
@@ -164,7 +171,8 @@ func FuzzParseModel(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(file, " the  keeper 灯x\xff▁ light<b>")
 	}
-	f.Add(message(1, message(1, "<unk>", 3, pieceUnknown), 1, message(1, "▁a", 2, -1.5), 3, message(2, "\x04\x00\x00\x00\x00\x00\x00\x00a\x00")), "a b")
+	f.Add(message(1, message(1, "<unk>", 3, pieceUnknown), 1, message(1, "▁a", 2, -1.5), 3,
+		message(2, "\x04\x00\x00\x00\x00\x00\x00\x00a\x00")), "a b")
 	f.Fuzz(func(t *testing.T, file []byte, text string) {
 		tok, err := ParseModel(file, nil)
 		if err != nil {
@@ -186,7 +194,8 @@ func BenchmarkModelEncode(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			tok, err := Open(filepath.Join(spFolder, name+".model"))
 			require.NoError(b, err)
-			text := strings.Repeat("the keeper of a lighthouse writes down what he sees: ships, gulls, weather and the price of oil. ", 600)
+			text := strings.Repeat("the keeper of a lighthouse writes down what he sees: ships, gulls, weather and the price "+
+				"of oil. ", 600)
 			var ids []int32
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()

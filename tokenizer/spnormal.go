@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// spNormal is how SentencePiece changes a text before it cuts it: characters are replaced as a compiled table says, runs of spaces
-// become one, and a space is put before the text.
+// spNormal is how SentencePiece changes a text before it cuts it: characters are replaced as a compiled table says,
+// runs of spaces become one, and a space is put before the text.
 type spNormal struct {
 	dummyPrefix bool
 	noExtra     bool // spaces at either end and repeated ones are taken out
@@ -33,8 +33,8 @@ func (n *spNormal) read(message []byte) error {
 	})
 }
 
-// charTable is the compiled table: a double array whose keys are texts, and whose values say where in texts the replacement
-// begins, which a zero byte ends (darts-clone's layout).
+// charTable is the compiled table: a double array whose keys are texts, and whose values say where in texts the
+// replacement begins, which a zero byte ends (darts-clone's layout).
 type charTable struct {
 	units []uint32
 	texts string

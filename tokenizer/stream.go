@@ -7,8 +7,8 @@ import (
 
 // Hot path: Next runs per token of an answer.
 
-// Stream decodes ids as they come. What Next and Flush return, put together, is what Decode returns for all the ids. A Stream
-// is for one answer and one goroutine.
+// Stream decodes ids as they come. What Next and Flush return, put together, is what Decode returns for all the ids. A
+// Stream is for one answer and one goroutine.
 type Stream struct {
 	t           *Tokenizer
 	skipSpecial bool
@@ -62,7 +62,8 @@ func (s *Stream) push(id int32) {
 	s.taken = text != "" || !d.firstText
 }
 
-// endRun decodes a run of byte-fallback tokens. The reference library gives up the whole run where a part of it is not UTF-8.
+// endRun decodes a run of byte-fallback tokens. The reference library gives up the whole run where a part of it is not
+// UTF-8.
 func (s *Stream) endRun() {
 	if len(s.run) == 0 {
 		return

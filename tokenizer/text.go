@@ -22,8 +22,8 @@ func openTail(b []byte) int {
 	return 0
 }
 
-// charPrefix returns the length of the longest beginning of b that begins some character, at least 1, and whether it is the
-// whole of one (Unicode, table 3-7: well-formed byte sequences).
+// charPrefix returns the length of the longest beginning of b that begins some character, at least 1, and whether it is
+// the whole of one (Unicode, table 3-7: well-formed byte sequences).
 func charPrefix(b []byte) (length int, whole bool) {
 	low, high, more := byte(0x80), byte(0xbf), 0
 	switch lead := b[0]; {
@@ -57,8 +57,8 @@ func charPrefix(b []byte) (length int, whole bool) {
 	return length, true
 }
 
-// validText returns bytes as text, U+FFFD in place of each longest beginning of a character that is not whole, and of each
-// other wrong byte.
+// validText returns bytes as text, U+FFFD in place of each longest beginning of a character that is not whole, and of
+// each other wrong byte.
 func validText(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -78,7 +78,8 @@ func validText(b []byte) string {
 
 // tidying is what clean_up_tokenization_spaces replaces, in this order.
 var tidying = [...][2]string{
-	{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+	{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"},
+	{" 've", "'ve"}, {" 're", "'re"},
 }
 
 // tidied returns text without the spaces that the file wants taken out.
@@ -91,8 +92,8 @@ func (d *decoding) tidied(text string) string {
 	return text
 }
 
-// settled returns the length of the beginning of a text whose tidying nothing that follows can change: it ends after a byte
-// that is in none of what is replaced, so that no replacement reaches across.
+// settled returns the length of the beginning of a text whose tidying nothing that follows can change: it ends after a
+// byte that is in none of what is replaced, so that no replacement reaches across.
 func settled(text string) int {
 	for at := len(text); at > 0; at-- {
 		if strings.IndexByte(" .?!,'ntmsvre", text[at-1]) < 0 {

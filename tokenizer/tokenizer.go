@@ -51,30 +51,34 @@ func InFolder(folder string) (string, error) {
 	return "", last
 }
 
-// Open loads a tokenizer.json or a tokenizer.model, which it tells apart by what they hold, or the one in a folder, with the
-// tokenizer_config.json beside it where there is one.
+// Open loads a tokenizer.json or a tokenizer.model, which it tells apart by what they hold, or the one in a folder,
+// with the tokenizer_config.json beside it where there is one.
 func Open(path string) (*Tokenizer, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		inside, err := InFolder(path)
 		if err != nil {
-			return nil, &Error{Path: path, Found: "it cannot be read: " + err.Error(), Try: "name the tokenizer.json of the model", Err: err}
+			return nil, &Error{Path: path, Found: "it cannot be read: " + err.Error(),
+				Try: "name the tokenizer.json of the model", Err: err}
 		}
 		path = inside
 	}
 	file, err := readBounded(path, mostFileBytes)
 	if err != nil {
-		return nil, &Error{Path: path, Found: "it cannot be read: " + err.Error(), Try: "name the tokenizer.json of the model", Err: err}
+		return nil, &Error{Path: path, Found: "it cannot be read: " + err.Error(),
+			Try: "name the tokenizer.json of the model", Err: err}
 	}
 	beside := filepath.Join(filepath.Dir(path), "tokenizer_config.json")
 	config, err := readBounded(beside, mostConfigBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Path: beside, Found: "it cannot be read: " + err.Error(), Try: "make it readable, or move it away", Err: err}
+		return nil, &Error{Path: beside, Found: "it cannot be read: " + err.Error(), Try: "make it readable, or move it away",
+			Err: err}
 	}
 	parse := Parse
 	if isModel(file) {
 		parse = ParseModel
 	} else if looksLikeRanks(file) {
-		return nil, &Error{Path: path, Found: "it holds ranks of byte pairs in tiktoken's form, which is not supported", Try: "name the tokenizer.json of the same model"}
+		return nil, &Error{Path: path, Found: "it holds ranks of byte pairs in tiktoken's form, which is not supported",
+			Try: "name the tokenizer.json of the same model"}
 	}
 	t, err := parse(file, config)
 	var e *Error
@@ -98,8 +102,8 @@ func readBounded(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// Parse loads a tokenizer from the bytes of a tokenizer.json and of a tokenizer_config.json, which may be nil. Its errors are
-// of type *Error.
+// Parse loads a tokenizer from the bytes of a tokenizer.json and of a tokenizer_config.json, which may be nil. Its
+// errors are of type *Error.
 func Parse(file, config []byte) (*Tokenizer, error) {
 	var doc document
 	if err := json.Unmarshal(file, &doc); err != nil {
@@ -112,7 +116,8 @@ func Parse(file, config []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	t := &Tokenizer{}
-	for _, load := range []func(*document) error{t.loadTokens, t.loadNormalizer, t.loadPreTokenizer, t.loadModel, t.loadAdded, t.loadPostProcessor, t.loadDecoder} {
+	for _, load := range []func(*document) error{t.loadTokens, t.loadNormalizer, t.loadPreTokenizer, t.loadModel,
+		t.loadAdded, t.loadPostProcessor, t.loadDecoder} {
 		if err := load(&doc); err != nil {
 			return nil, err
 		}

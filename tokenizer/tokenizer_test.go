@@ -75,7 +75,8 @@ func TestSentencePiece(t *testing.T) {
 	}
 	require.Equal(t, "<s> ▁hello ▁the ▁world", tokens("hello the world"))
 	require.Equal(t, "<s> ▁ é <0xE4> <0xB8> <0x96> ▁▁ ▁the", tokens("é世   the"))
-	require.Equal(t, "<s> ▁hello </s> ▁the", tokens("hello</s>the"), "each stretch between special tokens is prepared by itself")
+	require.Equal(t, "<s> ▁hello </s> ▁the", tokens("hello</s>the"),
+		"each stretch between special tokens is prepared by itself")
 	require.Equal(t, "<s>", tokens(""))
 	rapid.Check(t, func(r *rapid.T) {
 		text := strings.ReplaceAll(anyText().Draw(r, "text"), "<", "")
@@ -96,7 +97,8 @@ func TestUnknownCharacters(t *testing.T) {
 		{"a byte is missing", func(_, m object) { delete(m["vocab"].(map[string]int32), "<0xB8>") }, []int32{unk}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tok := parsed(t, sentencePiece(t, func(file, model object) { delete(file, "normalizer"); c.change(file, model) }), nil)
+			tok := parsed(t, sentencePiece(t, func(file, model object) { delete(file, "normalizer"); c.change(file, model) }),
+				nil)
 			require.Equal(t, c.want, tok.AppendIDs([]int32{}, "世丸", false))
 			e, _ := tok.ID("e")
 			require.Equal(t, append(append([]int32{e}, c.want...), e), tok.Encode("e世丸e", false))
@@ -113,9 +115,11 @@ func TestAddedTokens(t *testing.T) {
 		return o
 	}
 	tok := parsed(t, asFile(t, object{
-		"added_tokens": []any{add(10, "<a>"), add(11, "<a><b>"), add(12, "<l>", "lstrip"), add(13, "<r>", "rstrip"), add(14, "own", "single_word"), add(15, "né", "normalized"), add(16, "ne\u0301")},
-		"normalizer":   object{"type": "NFC"},
-		"model":        object{"type": "BPE", "vocab": map[string]int32{"x": 0, " ": 1, "n": 2, "o": 3, "w": 4, "é": 5}, "merges": []string{}},
+		"added_tokens": []any{add(10, "<a>"), add(11, "<a><b>"), add(12, "<l>", "lstrip"), add(13, "<r>", "rstrip"),
+			add(14, "own", "single_word"), add(15, "né", "normalized"), add(16, "ne\u0301")},
+		"normalizer": object{"type": "NFC"},
+		"model": object{"type": "BPE", "vocab": map[string]int32{"x": 0, " ": 1, "n": 2, "o": 3, "w": 4, "é": 5},
+			"merges": []string{}},
 	}), nil)
 	for text, want := range map[string][]int32{
 		"<a><b><a>x":  {11, 10, 0},
@@ -156,8 +160,11 @@ func TestTemplatesGoAroundOneAnother(t *testing.T) {
 		return object{"type": "TemplateProcessing", "single": p, "special_tokens": object{"t": object{"ids": []int{id}}}}
 	}
 	tok := parsed(t, asFile(t, object{
-		"post_processor": object{"type": "Sequence", "processors": []any{object{"type": "ByteLevel"}, template(1, false), template(2, false), template(3, true), template(4, true)}},
-		"model":          object{"type": "BPE", "vocab": map[string]int32{"x": 0, "1": 1, "2": 2, "3": 3, "4": 4}, "merges": []string{}},
+		"post_processor": object{"type": "Sequence",
+			"processors": []any{object{"type": "ByteLevel"}, template(1, false), template(2, false), template(3, true),
+				template(4, true)}},
+		"model": object{"type": "BPE", "vocab": map[string]int32{"x": 0, "1": 1, "2": 2, "3": 3, "4": 4},
+			"merges": []string{}},
 	}), nil)
 	require.Equal(t, []int32{2, 1, 0, 3, 4}, tok.Encode("x", true))
 	require.Equal(t, []int32{0}, tok.Encode("x", false))

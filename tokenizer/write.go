@@ -15,14 +15,15 @@ type SpecialToken struct {
 	Text string // how a text writes it, such as <|eot_id|>
 }
 
-// WriteWords writes a tokenizer.json for a vocabulary of words without merges: a text is cut as Llama-3 cuts it, a piece that
-// is a word is one id, any other piece is an id for each byte. The vocabulary must have all 256 single bytes. The first
-// special token is put before a text.
+// WriteWords writes a tokenizer.json for a vocabulary of words without merges: a text is cut as Llama-3 cuts it, a
+// piece that is a word is one id, any other piece is an id for each byte. The vocabulary must have all 256 single
+// bytes. The first special token is put before a text.
 func WriteWords(w io.Writer, vocabulary iter.Seq2[int32, string], special []SpecialToken) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, `{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [`)
 	for i, s := range special {
-		fmt.Fprintf(out, "%s\n  {\"id\": %d, \"content\": %s, \"single_word\": false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false, \"special\": true}",
+		fmt.Fprintf(out, "%s\n  {\"id\": %d, \"content\": %s, \"single_word\": false, \"lstrip\": false, \"rstrip\": "+
+			"false, \"normalized\": false, \"special\": true}",
 			comma(i), s.ID, quoted(s.Text))
 	}
 	fmt.Fprintf(out, `],

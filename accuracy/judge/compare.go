@@ -12,8 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 )
 
-// sameText compares a program's output with the expected one line by line, stripped; lines that differ as text must be equal as
-// lists of decimal numbers (spec/accuracy.md §9).
+// sameText compares a program's output with the expected one line by line, stripped; lines that differ as text must be
+// equal as lists of decimal numbers (spec/accuracy.md §9).
 func sameText(got, want string) bool {
 	gotLines, wantLines := strippedLines(got), strippedLines(want)
 	return slices.EqualFunc(gotLines, wantLines, func(a, b string) bool {
@@ -34,7 +34,8 @@ func strippedLines(text string) []string {
 	return lines
 }
 
-// decimal is a number as Python's decimal reads it: digits without zeros at either end, and the power of ten of the last.
+// decimal is a number as Python's decimal reads it: digits without zeros at either end, and the power of ten of the
+// last.
 type decimal struct {
 	negative bool
 	digits   string // empty: zero
@@ -74,7 +75,8 @@ func parseDecimal(text string) (d decimal, ok bool) {
 	} else {
 		text = strings.TrimPrefix(text, "+")
 	}
-	if special, found := specials[strings.TrimRight(text, "0123456789")]; found && (special == "nan" || specials[text] != "") {
+	if special, found := specials[strings.TrimRight(text, "0123456789")]; found &&
+		(special == "nan" || specials[text] != "") {
 		d.special = special
 		return d, true
 	}
@@ -98,8 +100,8 @@ func parseDecimal(text string) (d decimal, ok bool) {
 	return d, true
 }
 
-// sameReturned compares a returned value, tagged with its type, with expected JSON, as Python's == compares them: numbers of all
-// types by value, lists and dictionaries element by element.
+// sameReturned compares a returned value, tagged with its type, with expected JSON, as Python's == compares them:
+// numbers of all types by value, lists and dictionaries element by element.
 func sameReturned(tagged json.RawMessage, want string) bool {
 	d := json.NewDecoder(strings.NewReader(want))
 	d.UseNumber()

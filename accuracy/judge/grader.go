@@ -17,9 +17,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 )
 
-// Grader asks the user's own program whether two expressions are equal: it gets one JSON object, {"given": ..., "truth": ...}, on a line
-// of its standard input, and answers with one line, {"equal": true} or {"equal": false}. What is given was written by a model, and
-// algebra systems evaluate it: so each question has a process of its own, in the sandbox.
+// Grader asks the user's own program whether two expressions are equal: it gets one JSON object, {"given": ...,
+// "truth": ...}, on a line of its standard input, and answers with one line, {"equal": true} or {"equal": false}. What
+// is given was written by a model, and algebra systems evaluate it: so each question has a process of its own, in the
+// sandbox.
 type Grader struct {
 	command string
 	*runtime
@@ -38,8 +39,9 @@ const mostGraderBytes = 64 << 20
 // pythonPlaces asks an interpreter for its own file, and then for the folders that it and its modules lie in.
 var pythonPlaces = []string{"-c", "import sys; print(sys.executable, sys.base_prefix, sys.prefix, *sys.path, sep='\\n')"}
 
-// NewGrader makes a grader of a command line, words separated by spaces, no shell, and tries it. The sandbox shows the command with its
-// own folder, and the files and folders that the other words name. Without a sandbox the error is an *sandbox.Unavailable.
+// NewGrader makes a grader of a command line, words separated by spaces, no shell, and tries it. The sandbox shows the
+// command with its own folder, and the files and folders that the other words name. Without a sandbox the error is an
+// *sandbox.Unavailable.
 func NewGrader(ctx context.Context, command string, environ []string) (*Grader, error) {
 	words := strings.Fields(command)
 	if len(words) == 0 {
@@ -49,7 +51,8 @@ func NewGrader(ctx context.Context, command string, environ []string) (*Grader, 
 	if path == "" {
 		return nil, fmt.Errorf("the grader of mathematics can not be started: there is no program %q", words[0])
 	}
-	if interpreter := interpreterOf(path); interpreter != nil && !isPython(words[0]) { // python may be a script that starts another one
+	// python may be a script that starts another one
+	if interpreter := interpreterOf(path); interpreter != nil && !isPython(words[0]) {
 		words = slices.Concat(interpreter, []string{path}, words[1:])
 	}
 	g := &Grader{command: command, files: map[string][]byte{}}
@@ -67,7 +70,8 @@ func NewGrader(ctx context.Context, command string, environ []string) (*Grader, 
 	}
 	if l.ask != nil {
 		_, folders := which(ctx, environ, words[0], l.ask)
-		g.env = append(g.env, "PYTHONPATH="+strings.Join(slices.DeleteFunc(folders, func(f string) bool { return !filepath.IsAbs(f) }), ":"))
+		g.env = append(g.env, "PYTHONPATH="+strings.Join(slices.DeleteFunc(folders,
+			func(f string) bool { return !filepath.IsAbs(f) }), ":"))
 	}
 	return g, g.try(ctx)
 }
@@ -105,13 +109,15 @@ func (g *Grader) arguments(words, view []string) (args, shown []string, err erro
 				return nil, nil, err
 			}
 			if below := func(folder string) bool { return word == folder || strings.HasPrefix(word, folder+"/") }; below("/tmp") || below(sandbox.Home) {
-				return nil, nil, fmt.Errorf("the grader's folder %s can not be shown in the sandbox, which has /tmp and %s of its own: put it elsewhere", word, sandbox.Home)
+				return nil, nil, fmt.Errorf("the grader's folder %s can not be shown in the sandbox, which has /tmp and %s of "+
+					"its own: put it elsewhere", word, sandbox.Home)
 			}
 			shown = append(shown, word)
 		case info.Mode().IsRegular():
 			name := filepath.Base(word)
 			if g.files[name] != nil || info.Size() > mostGraderBytes {
-				return nil, nil, fmt.Errorf("the grader's file %s is larger than %d MiB, or another one has its name", word, mostGraderBytes>>20)
+				return nil, nil, fmt.Errorf("the grader's file %s is larger than %d MiB, or another one has its name", word,
+					mostGraderBytes>>20)
 			}
 			if g.files[name], err = os.ReadFile(word); err != nil {
 				return nil, nil, fmt.Errorf("reading the grader: %w", err)
@@ -132,7 +138,8 @@ func (g *Grader) try(ctx context.Context) error {
 	return err
 }
 
-// Equal asks for one pair. A pair at which the grader meets a limit or crashes counts as unequal: it was tried, so the text is to blame.
+// Equal asks for one pair. A pair at which the grader meets a limit or crashes counts as unequal: it was tried, so the
+// text is to blame.
 func (g *Grader) Equal(ctx context.Context, given, truth string) (bool, error) {
 	line, err := json.Marshal(map[string]string{"given": given, "truth": truth})
 	if err != nil {
@@ -154,7 +161,8 @@ func (g *Grader) Equal(ctx context.Context, given, truth string) (bool, error) {
 	}
 	first, _, _ := bytes.Cut(r.Stdout, []byte("\n"))
 	if err := json.Unmarshal(first, &answer); err != nil || answer.Equal == nil {
-		return false, fmt.Errorf("asking the grader %q whether %.80q equals %.80q: it answers %.100q, expected {\"equal\": true} or {\"equal\": false}; its errors end with: %s",
+		return false, fmt.Errorf("asking the grader %q whether %.80q equals %.80q: it answers %.100q, expected {\"equal\": "+
+			"true} or {\"equal\": false}; its errors end with: %s",
 			g.command, given, truth, first, tail(r.Stderr))
 	}
 	return *answer.Equal, nil

@@ -24,7 +24,8 @@ func graderFile(t *testing.T, code string) string {
 		t.Skip("there is no python3 here")
 	}
 	path := filepath.Join(t.TempDir(), "grader.py")
-	text := "#!/usr/bin/env python3\nimport sys, json, time\nfor line in sys.stdin:\n  q = json.loads(line)\n  " + code + "\n  sys.stdout.flush()\n"
+	text := "#!/usr/bin/env python3\nimport sys, json, time\nfor line in sys.stdin:\n  q = json.loads(line)\n  " + code +
+		"\n  sys.stdout.flush()\n"
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
 	return path
 }
@@ -71,7 +72,8 @@ func TestGraderIsBehindWalls(t *testing.T) {
 	require.NoError(t, err)
 	defer listener.Close()
 	t.Setenv("SECRET_OF_THIS_TEST", "s")
-	g, err := grades(t, "python3 "+graderFile(t, "try: a = eval(q['given'])\n  except Exception: a = 'raised'\n  print(json.dumps({'equal': a == eval(q['truth'])}))"))
+	g, err := grades(t, "python3 "+graderFile(t,
+		"try: a = eval(q['given'])\n  except Exception: a = 'raised'\n  print(json.dumps({'equal': a == eval(q['truth'])}))"))
 	require.NoError(t, err)
 	for _, given := range []string{
 		fmt.Sprintf("open(%q).read()", secret), fmt.Sprintf("open(%q, 'w')", secret),
@@ -88,7 +90,8 @@ func TestGraderIsBehindWalls(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, equal, "each question has a process of its own")
 	// More than the sandbox's memory, and a crash: the pair is unequal.
-	for _, given := range []string{"bytearray(1 << 36) or [bytearray(b'x') * (1 << 30) for i in range(6)]", "__import__('os').abort()"} {
+	for _, given := range []string{"bytearray(1 << 36) or [bytearray(b'x') * (1 << 30) for i in range(6)]",
+		"__import__('os').abort()"} {
 		equal, err = g.Equal(t.Context(), given, "1")
 		require.NoError(t, err)
 		require.False(t, equal, given)
@@ -124,7 +127,9 @@ func TestGraderWithAlgebra(t *testing.T) {
 	if exec.Command("python3", "-c", "import sympy").Run() != nil {
 		t.Skip("there is no sympy here")
 	}
-	g, err := grades(t, "python3 "+graderFile(t, "from sympy.parsing.sympy_parser import parse_expr as p; from sympy import simplify; print(json.dumps({'equal': bool(simplify(p(q['given']) - p(q['truth'])) == 0)}))"))
+	g, err := grades(t, "python3 "+graderFile(t,
+		"from sympy.parsing.sympy_parser import parse_expr as p; from sympy import simplify; print(json.dumps({'equal': "+
+			"bool(simplify(p(q['given']) - p(q['truth'])) == 0)}))"))
 	require.NoError(t, err)
 	equal, err := g.Equal(t.Context(), "(x + 1)**2", "x**2 + 2*x + 1")
 	require.NoError(t, err)

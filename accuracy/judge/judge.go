@@ -137,7 +137,8 @@ func (j *Judge) questions(ctx context.Context, task accuracy.CodeTask) (bool, er
 	if err != nil {
 		return false, err
 	}
-	told, err := json.Marshal(map[string]any{"code": task.Code, "function": q.function, "inputs": q.inputs, "seconds": testSeconds})
+	told, err := json.Marshal(map[string]any{"code": task.Code, "function": q.function, "inputs": q.inputs,
+		"seconds": testSeconds})
 	if err != nil {
 		return false, err
 	}

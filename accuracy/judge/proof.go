@@ -12,9 +12,9 @@ import (
 )
 
 // A program can end with exit code 0 before its tests have passed: by os._exit(0), by replacing itself with another
-// program, by returning early. Each run therefore gets a secret on its standard input. The harness reads the secret before
-// the program starts, runs the program with its tests, and writes the secret after the last test has passed. In an
-// interpreted language a mark behind the tests tells the harness that the text ran to its end.
+// program, by returning early. Each run therefore gets a secret on its standard input. The harness reads the secret
+// before the program starts, runs the program with its tests, and writes the secret after the last test has passed. In
+// an interpreted language a mark behind the tests tells the harness that the text ran to its end.
 
 //go:embed proof
 var harnesses embed.FS
@@ -61,5 +61,6 @@ func (l *language) files(code, tests, entry, mark string) map[string][]byte {
 		panic(err) // the table names a file that is not embedded
 	}
 	named := func(text string) []byte { return []byte(strings.ReplaceAll(text, markPlace, mark)) }
-	return map[string][]byte{l.file: append([]byte(l.join(code, tests, entry)), named(l.proof.end)...), l.proof.as: named(string(harness))}
+	return map[string][]byte{l.file: append([]byte(l.join(code, tests, entry)), named(l.proof.end)...),
+		l.proof.as: named(string(harness))}
 }

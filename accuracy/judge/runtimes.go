@@ -16,49 +16,65 @@ import (
 
 // language is how the programs of one language are run, as data.
 type language struct {
-	command string   // what is looked for in PATH
-	ask     []string // arguments with which it tells its own file and, on a second line, its folder; nil: the file in PATH is it
-	also    string   // another language's command that it needs
-	view    []string // what it needs to see beside its own folder
-	file    string   // name of the program
-	args    []string // how it is run; {self}, {also} stand for the commands
-	shell   bool     // args is one line for a shell: it compiles first
-	join    func(code, tests, entry string) string
-	proof   proof
-	hello   string // a program that does something
-	heavy   bool   // reserves more addresses than it uses
-	env     []string
+	command string // what is looked for in PATH
+	// arguments with which it tells its own file and, on a second line, its folder; nil: the file in PATH is it
+	ask   []string
+	also  string   // another language's command that it needs
+	view  []string // what it needs to see beside its own folder
+	file  string   // name of the program
+	args  []string // how it is run; {self}, {also} stand for the commands
+	shell bool     // args is one line for a shell: it compiles first
+	join  func(code, tests, entry string) string
+	proof proof
+	hello string // a program that does something
+	heavy bool   // reserves more addresses than it uses
+	env   []string
 }
 
 // libraries are what nearly every program of a Linux machine needs.
-var libraries = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/libexec", "/etc/ld.so.cache", "/etc/alternatives"}
+var libraries = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/libexec", "/etc/ld.so.cache",
+	"/etc/alternatives"}
 
 // nodeModules are where distributions and npm put modules for all programs.
-var nodeModules = []string{"/usr/share/nodejs", "/usr/share/javascript", "/usr/lib/node_modules", "/usr/local/lib/node_modules"}
+var nodeModules = []string{"/usr/share/nodejs", "/usr/share/javascript", "/usr/lib/node_modules",
+	"/usr/local/lib/node_modules"}
 
 // tools are what a compiler calls.
 var tools = []string{"/bin", "/usr/bin", "/usr/include", "/usr/local/include"}
 
-// languages are those of MBXP that the reference runs, by its names (spec/accuracy.md §5). Commands as of mxeval's executor.
+// languages are those of MBXP that the reference runs, by its names (spec/accuracy.md §5). Commands as of mxeval's
+// executor.
 var languages = map[string]*language{
 	"python": {
-		command: "python3", ask: []string{"-I", "-c", "import sys; print(sys.executable); print(sys.base_prefix); print(sys.prefix)"}, file: "program.py", args: []string{"-B", "main.py"},
-		join: joinPython, proof: proof{"proof.py", "main.py", ""}, hello: "print('hello')", env: []string{"PYTHONHASHSEED=0", "PYTHONUTF8=1"},
+		command: "python3", ask: []string{"-I", "-c",
+			"import sys; print(sys.executable); print(sys.base_prefix); print(sys.prefix)"}, file: "program.py",
+		args: []string{"-B", "main.py"},
+		join: joinPython, proof: proof{"proof.py", "main.py", ""}, hello: "print('hello')",
+		env: []string{"PYTHONHASHSEED=0", "PYTHONUTF8=1"},
 	},
-	"javascript": {command: "node", ask: []string{"-p", "process.execPath"}, view: nodeModules, file: "main.js", args: []string{"proof.js"}, join: joined, proof: proof{"proof.js", "proof.js", "\n;globalThis.DONE = true;\n"},
+	"javascript": {command: "node", ask: []string{"-p", "process.execPath"}, view: nodeModules, file: "main.js",
+		args: []string{"proof.js"}, join: joined, proof: proof{"proof.js", "proof.js", "\n;globalThis.DONE = true;\n"},
 		hello: "console.log('hello')", heavy: true},
 	"typescript": {
-		command: "tsc", also: "node", view: append(slices.Clone(nodeModules), tools...), file: "main.ts", shell: true, join: joined, proof: proof{"proof.js", "proof.js", "\n;(globalThis as any).DONE = true;\n"},
+		command: "tsc", also: "node", view: append(slices.Clone(nodeModules), tools...), file: "main.ts", shell: true,
+		join: joined, proof: proof{"proof.js", "proof.js", "\n;(globalThis as any).DONE = true;\n"},
 		hello: "console.log('hello')", heavy: true,
-		// The compiler ends with 2 where it wrote the program in spite of type errors, which the tests' own calls of require make.
-		args: []string{"{also} {self} main.ts --target es5 --lib es2016 </dev/null >&2; [ $? = 0 -o $? = 2 ] || exit 1; exec timeout 20 {also} proof.js"},
+		// The compiler ends with 2 where it wrote the program in spite of type errors, which the tests' own calls of require
+		// make.
+		args: []string{"{also} {self} main.ts --target es5 --lib es2016 </dev/null >&2; [ $? = 0 -o $? = 2 ] || exit 1; " +
+			"exec timeout 20 {also} proof.js"},
 	},
 	"cpp": {
-		command: "g++", view: tools, file: "main.cpp", shell: true, join: joinCpp, proof: proof{"proof.cpp", "proof.cpp", ""}, hello: "#include <cstdio>\nint main() { puts(\"hello\"); }",
-		args: []string{"{self} proof.cpp main.cpp -Wl,--wrap=main -o main_cpp </dev/null && exec timeout 20 ./main_cpp"},
+		command: "g++", view: tools, file: "main.cpp", shell: true, join: joinCpp, proof: proof{"proof.cpp", "proof.cpp", ""},
+		hello: "#include <cstdio>\nint main() { puts(\"hello\"); }",
+		args:  []string{"{self} proof.cpp main.cpp -Wl,--wrap=main -o main_cpp </dev/null && exec timeout 20 ./main_cpp"},
 	},
-	"ruby": {command: "ruby", ask: []string{"-e", "puts RbConfig.ruby, RbConfig::CONFIG['prefix']"}, view: []string{"/usr/share/ruby", "/usr/share/rubygems-integration"}, file: "main.rb", args: []string{"proof.rb"}, join: joined, proof: proof{"proof.rb", "proof.rb", "\n$DONE = true\n"}, hello: "puts 'hello'"},
-	"php": {command: "php", ask: []string{"-r", "echo PHP_BINARY;"}, view: []string{"/usr/share/php", "/etc/php"}, file: "main.php", args: []string{"proof.php"}, join: joined, proof: proof{"proof.php", "proof.php", "\n;$GLOBALS['DONE'] = true;\n"},
+	"ruby": {command: "ruby", ask: []string{"-e", "puts RbConfig.ruby, RbConfig::CONFIG['prefix']"},
+		view: []string{"/usr/share/ruby", "/usr/share/rubygems-integration"}, file: "main.rb", args: []string{"proof.rb"},
+		join: joined, proof: proof{"proof.rb", "proof.rb", "\n$DONE = true\n"}, hello: "puts 'hello'"},
+	"php": {command: "php", ask: []string{"-r", "echo PHP_BINARY;"}, view: []string{"/usr/share/php", "/etc/php"},
+		file: "main.php", args: []string{"proof.php"}, join: joined,
+		proof: proof{"proof.php", "proof.php", "\n;$GLOBALS['DONE'] = true;\n"},
 		hello: "<?php echo \"hello\\n\";"},
 }
 
@@ -172,8 +188,10 @@ func (r *runtime) locate(ctx context.Context, environ []string) string {
 		r.path, r.args = "/bin/sh", []string{"-c", line}
 	}
 	modules := append(slices.Clone(nodeModules), filepath.SplitList(value(environ, "NODE_PATH"))...)
-	r.view = append(r.view, slices.DeleteFunc(filepath.SplitList(value(environ, "NODE_PATH")), func(p string) bool { return !filepath.IsAbs(p) || p == "/" })...)
-	r.env = append([]string{"PATH=/usr/bin:/bin", "HOME=" + sandbox.Home, "LANG=C.UTF-8", "NODE_PATH=" + strings.Join(modules, ":")}, r.language.env...)
+	r.view = append(r.view, slices.DeleteFunc(filepath.SplitList(value(environ, "NODE_PATH")),
+		func(p string) bool { return !filepath.IsAbs(p) || p == "/" })...)
+	r.env = append([]string{"PATH=/usr/bin:/bin", "HOME=" + sandbox.Home, "LANG=C.UTF-8",
+		"NODE_PATH=" + strings.Join(modules, ":")}, r.language.env...)
 	return ""
 }
 
@@ -188,7 +206,8 @@ func value(environ []string, name string) string {
 	return ""
 }
 
-// which finds a command in PATH and, where it is a shim, asks it for its own file; further lines are folders that it needs.
+// which finds a command in PATH and, where it is a shim, asks it for its own file; further lines are folders that it
+// needs.
 func which(ctx context.Context, environ []string, command string, ask []string) (self string, folders []string) {
 	folders = filepath.SplitList(value(environ, "PATH"))
 	if strings.Contains(command, "/") { // as a shell does it
@@ -227,8 +246,8 @@ func which(ctx context.Context, environ []string, command string, ask []string) 
 	return "", nil
 }
 
-// own is what a command needs of its own: its file, and the folder that it was installed into where that is no folder of the
-// system's or the user's.
+// own is what a command needs of its own: its file, and the folder that it was installed into where that is no folder
+// of the system's or the user's.
 func own(self string, folders, environ []string) []string {
 	view := []string{self}
 	if real, err := filepath.EvalSymlinks(self); err == nil {
@@ -256,7 +275,8 @@ func (r *runtime) lacks(stderr []byte, tests string) string {
 	if m == nil {
 		return ""
 	}
-	if name := string(m[1]); strings.Contains(tests, `require("`+name+`")`) || strings.Contains(tests, `require('`+name+`')`) {
+	if name := string(m[1]); strings.Contains(tests, `require("`+name+`")`) ||
+		strings.Contains(tests, `require('`+name+`')`) {
 		return name
 	}
 	return ""

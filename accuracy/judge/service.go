@@ -10,16 +10,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 )
 
-// Service asks a server that runs LiveCodeBench's programs (spec/accuracy.md §9): one WebSocket connection an answer, which gets
-// {"codes_dict": {question: [code]}, "timeout_sec": 60} and answers with any number of {"status": "progress"} and then with
-// {"status": "completed", "result": {"results": {question: [passed]}}} or {"status": "error"}.
+// Service asks a server that runs LiveCodeBench's programs (spec/accuracy.md §9): one WebSocket connection an answer,
+// which gets {"codes_dict": {question: [code]}, "timeout_sec": 60} and answers with any number of {"status":
+// "progress"} and then with {"status": "completed", "result": {"results": {question: [passed]}}} or {"status":
+// "error"}.
 type Service struct{ address *url.URL }
 
 // NewService makes a judge of an address such as ws://localhost:13835/evaluate.
 func NewService(address string) (*Service, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
-		return nil, fmt.Errorf("the address %.200q of the service that runs programs is none of the form ws://host:port/path", address)
+		return nil, fmt.Errorf("the address %.200q of the service that runs programs is none of the form ws://host:port/path",
+			address)
 	}
 	return &Service{u}, nil
 }
@@ -46,7 +48,8 @@ func (s *Service) JudgeCode(ctx context.Context, task accuracy.CodeTask) (bool, 
 }
 
 func (s *Service) ask(ctx context.Context, task accuracy.CodeTask) (bool, error) {
-	request, err := json.Marshal(map[string]any{"codes_dict": map[string][]string{task.Question: {task.Code}}, "timeout_sec": testSeconds})
+	request, err := json.Marshal(map[string]any{"codes_dict": map[string][]string{task.Question: {task.Code}},
+		"timeout_sec": testSeconds})
 	if err != nil {
 		return false, err
 	}

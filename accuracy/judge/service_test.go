@@ -39,7 +39,8 @@ func serviceOf(t *testing.T, do func(conn net.Conn, request []byte)) *Service {
 					return
 				}
 				proof := sha1.Sum([]byte(request.Header.Get("Sec-WebSocket-Key") + socketGUID))
-				_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "+base64.StdEncoding.EncodeToString(proof[:])+"\r\n\r\n")
+				_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: "+
+					"Upgrade\r\nSec-WebSocket-Accept: "+base64.StdEncoding.EncodeToString(proof[:])+"\r\n\r\n")
 				do(conn, clientFrame(r))
 			})
 		}
@@ -81,7 +82,8 @@ func TestService(t *testing.T) {
 			Codes   map[string][]string `json:"codes_dict"`
 			Seconds int                 `json:"timeout_sec"`
 		}
-		good := json.Unmarshal(request, &told) == nil && told.Seconds == 60 && len(told.Codes["q1"]) == 1 && told.Codes["q1"][0] == "print(1)"
+		good := json.Unmarshal(request, &told) == nil && told.Seconds == 60 && len(told.Codes["q1"]) == 1 &&
+			told.Codes["q1"][0] == "print(1)"
 		_, _ = conn.Write(framed(0x81, `{"status": "progress", "completed_samples": 0}`))
 		_, _ = conn.Write(framed(0x89, "are you there?"))
 		pong := clientFrame(conn)
@@ -108,10 +110,11 @@ func TestServiceThatFails(t *testing.T) {
 		frames []byte
 		want   string
 	}{
-		"error":           {framed(0x81, `{"status": "error", "error": "no tests"}`), "it says: no tests"},
-		"status":          {framed(0x81, `{"status": "lost"}`), `its status is "lost"`},
-		"no JSON":         {framed(0x81, "yes"), "no JSON of the expected form"},
-		"other question":  {framed(0x81, `{"status": "completed", "result": {"results": {"q2": [true]}}}`), "0 results for one program"},
+		"error":   {framed(0x81, `{"status": "error", "error": "no tests"}`), "it says: no tests"},
+		"status":  {framed(0x81, `{"status": "lost"}`), `its status is "lost"`},
+		"no JSON": {framed(0x81, "yes"), "no JSON of the expected form"},
+		"other question": {framed(0x81, `{"status": "completed", "result": {"results": {"q2": [true]}}}`),
+			"0 results for one program"},
 		"close":           {framed(0x88, ""), "closed the WebSocket"},
 		"end":             {nil, "EOF"},
 		"masked":          {[]byte{0x81, 0x80, 0, 0, 0, 0}, "breaks the protocol"},

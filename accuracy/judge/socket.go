@@ -97,7 +97,8 @@ func (c *socket) shakeHands(to *url.URL) error {
 	if err := c.conn.SetDeadline(time.Now().Add(dialTimeout)); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(c.conn, "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\nSec-WebSocket-Version: 13\r\n\r\n",
+	if _, err := fmt.Fprintf(c.conn, "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: "+
+		"Upgrade\r\nSec-WebSocket-Key: %s\r\nSec-WebSocket-Version: 13\r\n\r\n",
 		target.RequestURI(), to.Host, key); err != nil {
 		return err
 	}
@@ -107,8 +108,10 @@ func (c *socket) shakeHands(to *url.URL) error {
 	}
 	_ = reply.Body.Close()
 	proof := sha1.Sum([]byte(key + socketGUID))
-	if reply.StatusCode != http.StatusSwitchingProtocols || reply.Header.Get("Sec-WebSocket-Accept") != base64.StdEncoding.EncodeToString(proof[:]) {
-		return fmt.Errorf("opening a WebSocket: the server answers %s, expected 101 with the proof of the protocol", reply.Status)
+	if reply.StatusCode != http.StatusSwitchingProtocols ||
+		reply.Header.Get("Sec-WebSocket-Accept") != base64.StdEncoding.EncodeToString(proof[:]) {
+		return fmt.Errorf("opening a WebSocket: the server answers %s, expected 101 with the proof of the protocol",
+			reply.Status)
 	}
 	return c.conn.SetDeadline(time.Time{})
 }

@@ -23,8 +23,8 @@ const (
 	mostPrivateBytes = 1 << 30
 )
 
-// testFile is LiveCodeBench's file of questions, one JSON object a line. Only the places of the rows are kept; a row is read when
-// it is asked for.
+// testFile is LiveCodeBench's file of questions, one JSON object a line. Only the places of the rows are kept; a row is
+// read when it is asked for.
 type testFile struct {
 	path   string
 	files  []*os.File
@@ -51,7 +51,8 @@ func openTests(ctx context.Context, path string) (*testFile, error) {
 	names := []string{path}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		if names, err = filepath.Glob(filepath.Join(path, "*.jsonl")); err != nil || len(names) == 0 {
-			return nil, fmt.Errorf("looking for tests: the folder %s has no *.jsonl; name LiveCodeBench's test.jsonl files or their folder with --code-tests", path)
+			return nil, fmt.Errorf("looking for tests: the folder %s has no *.jsonl; name LiveCodeBench's test.jsonl files or "+
+				"their folder with --code-tests", path)
 		}
 	}
 	slices.Sort(names)
@@ -59,7 +60,8 @@ func openTests(ctx context.Context, path string) (*testFile, error) {
 	for i, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("reading tests: %w; name LiveCodeBench's test.jsonl files or their folder with --code-tests", err), t.close())
+			return nil, errors.Join(fmt.Errorf("reading tests: %w; name LiveCodeBench's test.jsonl files or their folder with "+
+				"--code-tests", err), t.close())
 		}
 		t.files = append(t.files, f)
 		if err := t.index(ctx, i); err != nil {
@@ -90,7 +92,8 @@ func (t *testFile) index(ctx context.Context, file int) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("reading tests from %s, line %d: %w; expected a JSON object with question_id, public_test_cases, private_test_cases and metadata", t.files[file].Name(), line, err)
+			return fmt.Errorf("reading tests from %s, line %d: %w; expected a JSON object with question_id, "+
+				"public_test_cases, private_test_cases and metadata", t.files[file].Name(), line, err)
 		}
 		if id != "" {
 			t.places[id] = place{file, offset, length}
@@ -158,7 +161,8 @@ func (t *testFile) question(id string) (*question, error) {
 	return q, nil
 }
 
-// parseQuestion reads a line of LiveCodeBench's file, the public tests first. With an error comes the part that it is about.
+// parseQuestion reads a line of LiveCodeBench's file, the public tests first. With an error comes the part that it is
+// about.
 func parseQuestion(line []byte) (q *question, what string, err error) {
 	var row struct {
 		Public   string `json:"public_test_cases"`
@@ -226,9 +230,11 @@ const (
 	opPut, opLongPut                    byte = 'q', 'r'
 )
 
-// pickledText takes the string out of a pickle of one string. Anything else is refused: nothing of a pickle is ever executed.
+// pickledText takes the string out of a pickle of one string. Anything else is refused: nothing of a pickle is ever
+// executed.
 func pickledText(p []byte) (text []byte, err error) {
-	sizes := map[byte]int{opProto: 1, opFrame: 8, opMemoize: 0, opShortText: 1, opText: 4, opLongText: 8, opPut: 1, opLongPut: 4}
+	sizes := map[byte]int{opProto: 1, opFrame: 8, opMemoize: 0, opShortText: 1, opText: 4, opLongText: 8, opPut: 1,
+		opLongPut: 4}
 	for len(p) > 0 {
 		op := p[0]
 		if op == opStop && text != nil {

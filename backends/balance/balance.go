@@ -64,8 +64,8 @@ func New(o Options) *Balancer {
 	return b
 }
 
-// Pick gives the endpoint for a query and counts it as in flight there, until Done. Without room nothing is counted: the
-// query has to wait, for that endpoint, or, where it is Nowhere, for any.
+// Pick gives the endpoint for a query and counts it as in flight there, until Done. Without room nothing is counted:
+// the query has to wait, for that endpoint, or, where it is Nowhere, for any.
 func (b *Balancer) Pick(key uint64) (endpoint int, room bool) {
 	if endpoint, room = b.choose(b, key); room {
 		b.inflight[endpoint]++
@@ -150,8 +150,8 @@ func (b *Balancer) leastInflight(uint64) (int, bool) {
 	return b.from(best)
 }
 
-// hash sends equal keys to the same endpoint: the one with the highest weight for the key (rendezvous hashing). While an
-// endpoint is out only its own keys go elsewhere, and they come back with it.
+// hash sends equal keys to the same endpoint: the one with the highest weight for the key (rendezvous hashing). While
+// an endpoint is out only its own keys go elsewhere, and they come back with it.
 func (b *Balancer) hash(key uint64) (int, bool) {
 	best, highest := Nowhere, uint64(0)
 	for e := range b.inflight {

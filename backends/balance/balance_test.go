@@ -109,7 +109,8 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	require.EqualError(t, (&Options{Strategy: "fastest", Endpoints: 2}).Check(), `load balancing "fastest" is not known: choose one of hash, least-inflight, random, round-robin`)
+	require.EqualError(t, (&Options{Strategy: "fastest", Endpoints: 2}).Check(),
+		`load balancing "fastest" is not known: choose one of hash, least-inflight, random, round-robin`)
 	require.EqualError(t, (&Options{Strategy: "random"}).Check(), "a balancer needs at least one endpoint, got 0")
 }
 

@@ -13,7 +13,8 @@ import (
 const long = 30 * time.Second // a deadline of tests that poll
 
 // failing makes a balancer whose endpoints take a connection once up says so.
-func failing(t *testing.T, n int, patience time.Duration, up *atomic.Bool, wakes *atomic.Int32, outs ...int) *Line[int] {
+func failing(t *testing.T, n int, patience time.Duration, up *atomic.Bool, wakes *atomic.Int32,
+	outs ...int) *Line[int] {
 	b := New(Options{Endpoints: n, Health: Health{
 		Try: func(context.Context, int) error {
 			if up.Load() {

@@ -61,7 +61,8 @@ func (l *Line[T]) Give() (t T, ok bool) {
 	return l.waiting.Pop(), true
 }
 
-// Strike counts a failed attempt; where it was one too many for its endpoint, the queries that are bound to it choose again.
+// Strike counts a failed attempt; where it was one too many for its endpoint, the queries that are bound to it choose
+// again.
 func (l *Line[T]) Strike(endpoint int) {
 	if l.Balancer.Strike(endpoint) {
 		l.unbind()

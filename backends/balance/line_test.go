@@ -28,12 +28,14 @@ func TestQueueIsFirstInFirstOut(t *testing.T) {
 	require.Equal(t, in-out, q.Len())
 }
 
-// Every query comes out once, whatever the strategy, the limit and the order of ends; with a key's endpoint full, others pass.
+// Every query comes out once, whatever the strategy, the limit and the order of ends; with a key's endpoint full,
+// others pass.
 func TestEveryQueryLeavesTheLineOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{0, 1, 2, 3, 7, 31, 64, 65}).Draw(t, "queries")
 		endpoints := rapid.SampledFrom([]int{1, 2, 3, 5}).Draw(t, "endpoints")
-		b := New(Options{Strategy: rapid.SampledFrom(Names()).Draw(t, "strategy"), Endpoints: endpoints, PerEndpoint: rapid.IntRange(0, 2).Draw(t, "limit")})
+		b := New(Options{Strategy: rapid.SampledFrom(Names()).Draw(t, "strategy"), Endpoints: endpoints,
+			PerEndpoint: rapid.IntRange(0, 2).Draw(t, "limit")})
 		l := NewLine(b, func(i int) uint64 { return uint64(i) })
 		seen, held := map[int]int{}, []int{}
 		for pushed := 0; len(seen) < n || len(held) > 0; {

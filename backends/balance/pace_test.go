@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An endpoint that is out is tried after 0.1 s, then at doubling intervals of up to 2 s; one that comes and goes is left alone for longer each
-// time, until it has answered. The time is not the machine's.
+// An endpoint that is out is tried after 0.1 s, then at doubling intervals of up to 2 s; one that comes and goes is
+// left alone for longer each time, until it has answered. The time is not the machine's.
 func TestTriesBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -40,7 +40,8 @@ func TestTriesBackOff(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		ms := time.Millisecond
-		require.Equal(t, []time.Duration{100 * ms, 300 * ms, 700 * ms, 1500 * ms, 3100 * ms, 5100 * ms, 7100 * ms, 9100 * ms}, tried)
+		require.Equal(t, []time.Duration{100 * ms, 300 * ms, 700 * ms, 1500 * ms, 3100 * ms, 5100 * ms, 7100 * ms, 9100 * ms},
+			tried)
 		mu.Lock()
 		up = true
 		mu.Unlock()

@@ -1,5 +1,5 @@
-// HOT PATH: begin, header, piece, feed, end and complete run once a query or a token. They may not lock or block, nor allocate but for
-// more queries in flight than ever before, and for the words of a failure.
+// HOT PATH: begin, header, piece, feed, end and complete run once a query or a token. They may not lock or block, nor
+// allocate but for more queries in flight than ever before, and for the words of a failure.
 
 package http1
 
@@ -12,8 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// exchange is one query on its way. It is used again after the completion. It is kept small, as conn is: with a thousand of them
-// in flight each one has left the processor's caches by the time its answer comes.
+// exchange is one query on its way. It is used again after the completion. It is kept small, as conn is: with a
+// thousand of them in flight each one has left the processor's caches by the time its answer comes.
 type exchange struct {
 	query       loadgen.Query
 	dequeuedNS  int64
@@ -139,8 +139,8 @@ func (l *loop) feed(c *conn, b []byte) {
 	l.watch(c)
 }
 
-// settle completes an answer that needs nothing more. After a good one the connection waits for the end of the answer, so
-// that it can be used again.
+// settle completes an answer that needs nothing more. After a good one the connection waits for the end of the answer,
+// so that it can be used again.
 func (l *loop) settle(c *conn) {
 	if l.finish(c, backends.OK, ""); c.state == closed {
 		return
@@ -182,8 +182,8 @@ func (l *loop) part(c *conn, usable bool) {
 	l.shut(c)
 }
 
-// finish ends an answer before its bytes have ended: cut is why, OK where it is settled. Its connection is closed unless
-// the answer was good.
+// finish ends an answer before its bytes have ended: cut is why, OK where it is settled. Its connection is closed
+// unless the answer was good.
 func (l *loop) finish(c *conn, cut backends.Reason, why string) {
 	l.judge(c, cut, why)
 	o := &c.reading.out
@@ -220,8 +220,8 @@ func (l *loop) judge(c *conn, cut backends.Reason, why string) {
 	l.record(c.exchange, &policy.Failure{Reason: o.Reason, Detail: detail}, r.kept, false)
 }
 
-// unwritten reports whether the server can not have read the whole request yet. A segment of an answer confirms all that the server has
-// received, so that nothing is unconfirmed once an answer to the whole request has come.
+// unwritten reports whether the server can not have read the whole request yet. A segment of an answer confirms all
+// that the server has received, so that nothing is unconfirmed once an answer to the whole request has come.
 func (c *conn) unwritten() bool {
 	return c.unsent || c.broken != 0 || c.exchange.large && unconfirmed(c.fd)
 }

@@ -17,15 +17,18 @@ import (
 func init() {
 	benchKinds["path"] = func(c benchRow, url string, m *meter) (int, error) { return benchPath(c, url, m, open) }
 	benchKinds["path-nethttp"] = func(c benchRow, url string, m *meter) (int, error) {
-		return benchPath(c, url, m, func(config *backends.Config) (backends.Backend, error) { return nethttp.New(config, jsonProtocol{}) })
+		return benchPath(c, url, m, func(config *backends.Config) (backends.Backend,
+			error) {
+			return nethttp.New(config, jsonProtocol{})
+		})
 	}
 }
 
 // pathLibrary is the number of samples in LoadGen's library.
 const pathLibrary = 1024
 
-// benchPath is the way of a query in a real test: LoadGen issues, the ring, the client, the ledger, LoadGen's completion. Whole
-// answers come in an Offline test, streams in a Server test that issues faster than they end.
+// benchPath is the way of a query in a real test: LoadGen issues, the ring, the client, the ledger, LoadGen's
+// completion. Whole answers come in an Offline test, streams in a Server test that issues faster than they end.
 func benchPath(c benchRow, url string, m *meter, open func(*backends.Config) (backends.Backend, error)) (int, error) {
 	config := fixed(url, c.stream, c.request)
 	config.Concurrency = c.conns
@@ -34,7 +37,8 @@ func benchPath(c benchRow, url string, m *meter, open func(*backends.Config) (ba
 		return 0, err
 	}
 	book := ledger.New(1, c.requests)
-	s, err := sut.New(sut.Options{Name: "bench", Backends: []backends.Backend{b}, Ledger: book, FirstTokens: c.stream, MaxErrors: -1})
+	s, err := sut.New(sut.Options{Name: "bench", Backends: []backends.Backend{b}, Ledger: book, FirstTokens: c.stream,
+		MaxErrors: -1})
 	if err != nil {
 		return 0, err
 	}

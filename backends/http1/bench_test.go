@@ -35,24 +35,35 @@ type benchRow struct {
 }
 
 var benchRows = []benchRow{
-	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 100000, []string{"client", "client-ids", "wrk", "path", "client-nethttp", "path-nethttp"}, 0},
+	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 100000,
+		[]string{"client", "client-ids", "wrk", "path", "client-nethttp", "path-nethttp"}, 0},
 	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path"}, 0},
 	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk"}, 0},
 	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 60000, []string{"client", "wrk"}, 0},
-	{"stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000, []string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0},
-	{"stream-16-64", true, 1200, 64, streamOf(32, 16), 32, 12000, []string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0},
+	{"stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000,
+		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0},
+	{"stream-16-64", true, 1200, 64, streamOf(32, 16), 32, 12000,
+		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0},
 	{"slow-1", true, 1200, 1, streamOf(32, 1), 32, 4, []string{"client", "path", "client-nethttp"}, 20 * time.Millisecond},
 }
 
 // wholeAnswer is about as long as the answer of 16 tokens.
-var wholeAnswer = wiretest.Whole(200, "application/json", `{"id":"cmpl-00000000000000000000000000000000","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":"`+
-	strings.Repeat("word ", 16)+`","logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}],"usage":{"prompt_tokens":200,"total_tokens":216,"completion_tokens":16,"prompt_tokens_details":null}}`)
+var wholeAnswer = wiretest.Whole(200, "application/json",
+	`{"id":"cmpl-00000000000000000000000000000000","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":"`+
+		strings.Repeat("word ", 16)+`","logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}],"usage":{"prompt_tokens":200,"total_tokens":216,"completion_tokens":16,"prompt_tokens_details":null}}`)
 
-// benchKinds are the clients; each drives one load in a process of its own and gives the failures that it counted. What needs
-// LoadGen is added where that is built.
+// benchKinds are the clients; each drives one load in a process of its own and gives the failures that it counted. What
+// needs LoadGen is added where that is built.
 var benchKinds = map[string]func(c benchRow, url string, m *meter) (failures int, err error){
-	"client":         func(c benchRow, url string, m *meter) (int, error) { return benchClient(c, url, m, backends.IDsOff) },
-	"client-ids":     func(c benchRow, url string, m *meter) (int, error) { return benchClient(c, url, m, backends.IDsTried) }, // the server knows no ids
+	"client": func(c benchRow, url string, m *meter) (int,
+		error) {
+		return benchClient(c, url, m, backends.IDsOff)
+	},
+	// the server knows no ids
+	"client-ids": func(c benchRow, url string, m *meter) (int,
+		error) {
+		return benchClient(c, url, m, backends.IDsTried)
+	},
 	"client-nethttp": benchNetHTTP,
 }
 
@@ -111,10 +122,10 @@ func runBenchClient() {
 	syscall.Exit(0)
 }
 
-// TestAgainstOthers measures this client, alone and with LoadGen, net/http, and wrk, one after the other in each round, with the
-// server on one processor and the client on the other. Every second round goes through the kinds backwards, so that what drifts on
-// the machine favours nobody. HTTP1_BENCH is the number of rounds, HTTP1_BENCH_ONLY an expression for "row/kind". It prints one line
-// per measurement, for scripts/benchsum.
+// TestAgainstOthers measures this client, alone and with LoadGen, net/http, and wrk, one after the other in each round,
+// with the server on one processor and the client on the other. Every second round goes through the kinds backwards, so
+// that what drifts on the machine favours nobody. HTTP1_BENCH is the number of rounds, HTTP1_BENCH_ONLY an expression
+// for "row/kind". It prints one line per measurement, for scripts/benchsum.
 func TestAgainstOthers(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("HTTP1_BENCH"))
 	if rounds == 0 {
@@ -159,7 +170,8 @@ func (c *benchRow) measure(t *testing.T, kind string, row int, url, wrk string) 
 // runKind gives the µs of one round.
 func runKind(t *testing.T, kind string, row int, url string) float64 {
 	cmd := exec.Command("taskset", "-c", "1", os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", benchRole, kind, row, url), "GOMAXPROCS=1", "GOGC=400") // as a run has it
+	// as a run has it
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", benchRole, kind, row, url), "GOMAXPROCS=1", "GOGC=400")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err)
@@ -175,7 +187,8 @@ func runKind(t *testing.T, kind string, row int, url string) float64 {
 func benchWrk(t *testing.T, wrk, url string, request, conns int) float64 {
 	script := t.TempDir() + "/post.lua"
 	require.NoError(t, os.WriteFile(script, []byte(`wrk.method="POST" wrk.headers["Content-Type"]="application/json" wrk.body=string.rep("x",`+strconv.Itoa(request)+`)`), 0o600))
-	cmd := exec.Command("taskset", "-c", "1", wrk, "-t1", "-c"+strconv.Itoa(conns), "-d1s", "-s", script, url+"/v1/completions")
+	cmd := exec.Command("taskset", "-c", "1", wrk, "-t1", "-c"+strconv.Itoa(conns), "-d1s", "-s", script,
+		url+"/v1/completions")
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	_, rest, ok := strings.Cut(string(out), " requests in ")

@@ -68,7 +68,8 @@ func (l *loop) attach(src source, sink backends.Sink) error {
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(l.srcFD)}
 	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, l.srcFD, &event); err != nil {
 		l.line.Close()
-		return fmt.Errorf("the event loop of the HTTP client can not watch its source: %w", os.NewSyscallError("epoll_ctl", err))
+		return fmt.Errorf("the event loop of the HTTP client can not watch its source: %w",
+			os.NewSyscallError("epoll_ctl", err))
 	}
 	return nil
 }
@@ -79,7 +80,8 @@ func (l *loop) detach() {
 	l.src, l.sink = nil, nil
 }
 
-// allowed is the number of requests that may be in flight: what was asked for, within the files that this process may open.
+// allowed is the number of requests that may be in flight: what was asked for, within the files that this process may
+// open.
 func allowed(c *backends.Config) int {
 	limit := math.MaxInt
 	if c.Concurrency > 0 {
@@ -112,8 +114,8 @@ func (l *loop) cancel() {
 	signal(l.wake)
 }
 
-// cancelAll completes everything that is outstanding, and closes the connections when that is done: LoadGen waits for the
-// one and not for the other.
+// cancelAll completes everything that is outstanding, and closes the connections when that is done: LoadGen waits for
+// the one and not for the other.
 func (l *loop) cancelAll() {
 	l.cancelled = true
 	l.stamp()

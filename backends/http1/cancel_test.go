@@ -50,15 +50,17 @@ func TestCancelManyStreams(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s := &ending{Closed: wiretest.NewClosed(t, streams, streams), after: streams, cancel: cancel, reasons: map[backends.Reason]int{}}
+	s := &ending{Closed: wiretest.NewClosed(t, streams, streams), after: streams, cancel: cancel,
+		reasons: map[backends.Reason]int{}}
 	require.NoError(t, b.Serve(ctx, s, s))
 	require.Equal(t, map[backends.Reason]int{backends.FailCancelled: streams}, s.reasons)
-	// LoadGen gets a second to come to its end. A machine that does other things gives this process less time, and takes none of its own.
+	// LoadGen gets a second to come to its end. A machine that does other things gives this process less time, and takes
+	// none of its own.
 	require.Less(t, s.last-s.cancelled, 300*time.Millisecond*raceFactor, "each is completed without a look at the others")
 }
 
-// TestCancelWhileConnecting ends a test in which no connection comes about, with queries that wait for their turn and for
-// their next attempt.
+// TestCancelWhileConnecting ends a test in which no connection comes about, with queries that wait for their turn and
+// for their next attempt.
 func TestCancelWhileConnecting(t *testing.T) {
 	c := wiretest.Config(fullQueue(t), "http://127.0.0.1:1")
 	c.Concurrency, c.Retries = 20, 10

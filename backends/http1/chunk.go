@@ -172,8 +172,8 @@ const (
 	crlfCRLF = crlf<<16 | crlf
 )
 
-// trailer reads one byte behind the last chunk: CR LF, or fields up to the first CR LF CR LF, as net/http reads them. Until that has come
-// the answer is not whole, whatever the fields look like.
+// trailer reads one byte behind the last chunk: CR LF, or fields up to the first CR LF CR LF, as net/http reads them.
+// Until that has come the answer is not whole, whatever the fields look like.
 func (c *chunks) trailer(ch byte) (end, ok bool) {
 	if c.line++; c.line > maxTrailer {
 		c.bad = "what follows the last chunk is longer than 64 KiB"

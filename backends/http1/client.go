@@ -25,8 +25,8 @@ type Client struct {
 	did  backends.LoopStats
 }
 
-// New makes a client for the endpoints of c, all of them plain http. It looks their addresses up and connects to nothing
-// yet; a host that can not be found is a *backends.EndpointError.
+// New makes a client for the endpoints of c, all of them plain http. It looks their addresses up and connects to
+// nothing yet; a host that can not be found is a *backends.EndpointError.
 func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 	client := &Client{config: *c, protocol: p, Counters: policy.NewCounters(c)}
 	policy.SetDefaults(&client.config)
@@ -61,7 +61,8 @@ func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Si
 	return c.serve(ctx, l, src, sink)
 }
 
-// WarmUp is Serve, but for the connections: they stay open for the Serve that has to follow, as does the memory that was grown.
+// WarmUp is Serve, but for the connections: they stay open for the Serve that has to follow, as does the memory that
+// was grown.
 func (c *Client) WarmUp(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
 	l, err := newLoop(c)
 	if err != nil {

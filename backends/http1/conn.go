@@ -1,5 +1,5 @@
-// HOT PATH: start, flush and receive run once a request or a token. They may not lock or block, nor allocate but to keep what a full
-// socket did not take of a request; what is rare (dialing, failures) is in dial.go and fail.go.
+// HOT PATH: start, flush and receive run once a request or a token. They may not lock or block, nor allocate but to
+// keep what a full socket did not take of a request; what is rare (dialing, failures) is in dial.go and fail.go.
 
 package http1
 
@@ -23,8 +23,8 @@ const (
 	draining // the request is completed, and the end of its answer has not come
 )
 
-// conn is one connection. It is used again for another socket after it was closed. What an ordinary request touches of it stands
-// in its first 128 bytes, two cache lines: TestConnectionsAreSmall.
+// conn is one connection. It is used again for another socket after it was closed. What an ordinary request touches of
+// it stands in its first 128 bytes, two cache lines: TestConnectionsAreSmall.
 type conn struct {
 	fd         int
 	generation int32 // changes with the socket: events of the one before are void
@@ -51,12 +51,12 @@ type conn struct {
 	_          [56]byte
 }
 
-// gatherFrom is the length of a body, in bytes, up to which copying it behind the header is 3 to 5 % cheaper than a gathered
-// write (measured with 1.2 KB).
+// gatherFrom is the length of a body, in bytes, up to which copying it behind the header is 3 to 5 % cheaper than a
+// gathered write (measured with 1.2 KB).
 const gatherFrom = 2 << 10
 
-// largeFrom is the length of a body, in bytes, from which a socket may hold a part that the server does not take: it is below the smallest
-// buffer that a server can be expected to have (Linux: 128 KiB).
+// largeFrom is the length of a body, in bytes, from which a socket may hold a part that the server does not take: it is
+// below the smallest buffer that a server can be expected to have (Linux: 128 KiB).
 const largeFrom = 32 << 10
 
 // watch sees to it that the connection is looked at when its time is over.
@@ -87,8 +87,8 @@ func (l *loop) start(c *conn, x *exchange) {
 	l.sent(c, errno)
 }
 
-// request returns the bytes of a request in two parts. The first is the loop's own: the header, with the request's id in it or behind
-// it. The second is the prepared body, which requests share, or all but its first byte.
+// request returns the bytes of a request in two parts. The first is the loop's own: the header, with the request's id
+// in it or behind it. The second is the prepared body, which requests share, or all but its first byte.
 func (l *loop) request(x *exchange, t *target) (head, body []byte) {
 	body = l.client.config.Request(x.query.Index)
 	head = append(l.head[:0], t.head...)
@@ -101,7 +101,8 @@ func (l *loop) request(x *exchange, t *target) (head, body []byte) {
 		head = append(l.ids.Append(head, x.number), "\r\nContent-Length: "...)
 		return append(strconv.AppendInt(head, int64(len(body)), 10), "\r\n\r\n"...), body
 	}
-	head = append(strconv.AppendInt(head, int64(len(t.member)+policy.IDLength+len(behindMember)+len(body)-1), 10), "\r\n\r\n"...)
+	head = append(strconv.AppendInt(head, int64(len(t.member)+policy.IDLength+len(behindMember)+len(body)-1), 10),
+		"\r\n\r\n"...)
 	head = l.ids.Append(append(head, t.member...), x.number)
 	return append(head, behindMember...), body[1:]
 }

@@ -18,7 +18,8 @@ import (
 // target is one endpoint, ready for use.
 type target struct {
 	policy.Endpoint
-	head      []byte // of a request, up to the number behind "Content-Length: ", or up to the id behind the name of its header
+	// of a request, up to the number behind "Content-Length: ", or up to the id behind the name of its header
+	head      []byte
 	addresses []address
 
 	identified bool   // requests carry an id
@@ -67,7 +68,8 @@ func newTarget(e backends.Endpoint, protocol backends.Protocol, timeout time.Dur
 	if t.addresses, err = lookUp(p.URL.Hostname(), p.URL.Port(), timeout); err != nil {
 		return target{}, &backends.EndpointError{
 			URL: p.URL.String(), Fault: backends.FaultUnreachable, Err: err,
-			Text: fmt.Sprintf("The host of %s can not be found: %v. Is its name right, and does this machine know it?", p.URL, err),
+			Text: fmt.Sprintf("The host of %s can not be found: %v. Is its name right, and does this machine know it?", p.URL,
+				err),
 		}
 	}
 	return t, nil
@@ -114,7 +116,8 @@ func lookUp(host, port string, timeout time.Duration) ([]address, error) {
 }
 
 // connectOver ends a connection that is not made in time.
-var connectOver = &policy.Deadline{Reason: backends.FailConnect, Detail: "no connection was made within the connect timeout (--connect-timeout)"}
+var connectOver = &policy.Deadline{Reason: backends.FailConnect,
+	Detail: "no connection was made within the connect timeout (--connect-timeout)"}
 
 // dial sends an exchange over a new connection.
 func (l *loop) dial(x *exchange) {
@@ -173,7 +176,8 @@ func (l *loop) open(c *conn, a *address) error {
 		return err
 	}
 	l.generation++
-	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(fd), Pad: l.generation}
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(fd),
+		Pad: l.generation}
 	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
 		_ = unix.Close(fd)
 		return err
@@ -224,7 +228,8 @@ func (l *loop) unreachable(c *conn, errno unix.Errno) {
 
 // usedUp tells whether this machine, not the server, is the reason.
 func usedUp(err error) bool {
-	return err == unix.EMFILE || err == unix.ENFILE || err == unix.EADDRNOTAVAIL || err == unix.ENOBUFS || err == unix.ENOMEM
+	return err == unix.EMFILE || err == unix.ENFILE || err == unix.EADDRNOTAVAIL || err == unix.ENOBUFS ||
+		err == unix.ENOMEM
 }
 
 // evict closes an idle connection; false: there is none.
@@ -285,7 +290,8 @@ func (l *loop) release(c *conn) {
 
 // rearm makes epoll tell again what there is to read on a connection that has had its turn.
 func (l *loop) rearm(c *conn) {
-	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(c.fd), Pad: c.generation}
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(c.fd),
+		Pad: c.generation}
 	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_MOD, c.fd, &event); err != nil {
 		l.broke(c, unix.EIO)
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 func TestLookUp(t *testing.T) {
-	for host, want := range map[string]string{"127.0.0.1": "127.0.0.1:80", "::1": "[::1]:80", "::ffff:10.0.0.1": "10.0.0.1:80"} {
+	for host, want := range map[string]string{"127.0.0.1": "127.0.0.1:80", "::1": "[::1]:80",
+		"::ffff:10.0.0.1": "10.0.0.1:80"} {
 		all, err := lookUp(host, "", time.Second)
 		require.NoError(t, err)
 		require.Equal(t, want, all[0].name)
@@ -22,6 +23,7 @@ func (c *Client) AddRefusing(only bool) {
 	if only {
 		*all = nil
 	}
-	dead := address{family: unix.AF_INET, sockaddr: &unix.SockaddrInet4{Port: 1, Addr: [4]byte{127, 0, 0, 1}}, name: "127.0.0.1:1"}
+	dead := address{family: unix.AF_INET, sockaddr: &unix.SockaddrInet4{Port: 1, Addr: [4]byte{127, 0, 0, 1}},
+		name: "127.0.0.1:1"}
 	*all = append([]address{dead}, *all...)
 }

@@ -93,8 +93,10 @@ func TestSameAsNetHTTP(t *testing.T) {
 // whole answers, each with the place where its body begins.
 var seeds = []string{
 	wiretest.Streamed,
-	wiretest.StreamHead + wiretest.Chunked(wiretest.Event("1,2,3", "null")+wiretest.Event("4", "null"), ": ping\n\n", wiretest.Event("5", `"length"`), wiretest.Usage(5), wiretest.Done),
-	wiretest.StreamHead + wiretest.Chunked(wiretest.Event("1", "null"), `data: {"error":{"message":"gone"}}`+"\n\n", wiretest.Done),
+	wiretest.StreamHead + wiretest.Chunked(wiretest.Event("1,2,3", "null")+wiretest.Event("4", "null"), ": ping\n\n",
+		wiretest.Event("5", `"length"`), wiretest.Usage(5), wiretest.Done),
+	wiretest.StreamHead + wiretest.Chunked(wiretest.Event("1", "null"), `data: {"error":{"message":"gone"}}`+"\n\n",
+		wiretest.Done),
 	wiretest.Whole(200, "application/json", wiretest.Good),
 	wiretest.Whole(503, "text/plain", "busy"),
 	"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + wiretest.Event("5,6", `"length"`),
@@ -114,7 +116,8 @@ func TestSameAsNetHTTPAtRandom(t *testing.T) {
 			case "change":
 				text[at] = rapid.SampledFrom([]byte("0f\r\n{\"x ;")).Draw(rt, "byte")
 			case "insert":
-				text = bytes.Join([][]byte{text[:at], []byte(rapid.SampledFrom([]string{"\r\n", "0", "\x00", "data: "}).Draw(rt, "more")), text[at:]}, nil)
+				text = bytes.Join([][]byte{text[:at], []byte(rapid.SampledFrom([]string{"\r\n", "0", "\x00", "data: "}).Draw(rt,
+					"more")), text[at:]}, nil)
 			case "delete":
 				text = append(text[:at:at], text[at+1:]...)
 			}

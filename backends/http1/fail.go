@@ -161,7 +161,8 @@ var errClosed = errors.New("the server closed it before its answer began")
 
 // unreached are the errors of a network that does not reach the server.
 var unreached = map[unix.Errno]bool{
-	unix.ECONNREFUSED: true, unix.EHOSTUNREACH: true, unix.ENETUNREACH: true, unix.ETIMEDOUT: true, unix.EADDRNOTAVAIL: true,
+	unix.ECONNREFUSED: true, unix.EHOSTUNREACH: true, unix.ENETUNREACH: true, unix.ETIMEDOUT: true,
+	unix.EADDRNOTAVAIL: true,
 }
 
 // broke is an error of a socket.

@@ -21,7 +21,8 @@ import (
 // TestFaults are faults of connections, beside those of the contract.
 func TestFaults(t *testing.T) {
 	body := func(length int) string {
-		return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", length, wiretest.Good)
+		return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", length,
+			wiretest.Good)
 	}
 	two := wiretest.Chunks(wiretest.Event("5", "null"), wiretest.Event("6", "null"))
 	offline := func(c *backends.Config) { c.Stream = false }
@@ -52,14 +53,17 @@ func TestFaults(t *testing.T) {
 		{"bytes after the end", wiretest.Answers(body(len(wiretest.Good)) + "surplus"), offline, backends.OK},
 		{"no length, closed", wiretest.Closes("HTTP/1.1 200 OK\r\n\r\n" + wiretest.Good), offline, backends.OK},
 		{"no length, reset", wiretest.Resets("HTTP/1.1 200 OK\r\n\r\n" + wiretest.Good), offline, "reset"},
-		{"a refusal whose body does not come", wiretest.Silence("HTTP/1.1 500 X\r\nContent-Length: 100\r\n\r\nabc"), short, "http_500"},
+		{"a refusal whose body does not come", wiretest.Silence("HTTP/1.1 500 X\r\nContent-Length: 100\r\n\r\nabc"), short,
+			"http_500"},
 		{"a refusal that is cut", wiretest.Closes("HTTP/1.1 500 X\r\nContent-Length: 100\r\n\r\nabc"), nil, "http_500"},
 		{"a refusal without end", wiretest.Drip("HTTP/1.1 404 X\r\n\r\n", strings.Repeat("x", 20000)), nil, "http_404"},
 		{"204", wiretest.Answers("HTTP/1.1 204 No Content\r\n\r\n"), nil, "http_204"},
 		{"101", wiretest.Answers("HTTP/1.1 101 Switching Protocols\r\n\r\n"), nil, "http_101"},
 		{"interim answers", wiretest.Answers("HTTP/1.1 102 Processing\r\n\r\n" + wiretest.Streamed), nil, backends.OK},
-		{"a line of 10 MB", wiretest.Answers(wiretest.Whole(200, "text/event-stream", "data: "+strings.Repeat("x", 10<<20)+"\n\n")), nil, "bad_json"},
-		{"a header of 300 KB", wiretest.Answers("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("y", 300<<10) + "\r\n\r\n"), nil, "bad_chunk"},
+		{"a line of 10 MB", wiretest.Answers(wiretest.Whole(200, "text/event-stream",
+			"data: "+strings.Repeat("x", 10<<20)+"\n\n")), nil, "bad_json"},
+		{"a header of 300 KB", wiretest.Answers("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("y", 300<<10) + "\r\n\r\n"), nil,
+			"bad_chunk"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -134,8 +138,10 @@ func TestIdleConnections(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	start := time.Now()
 	source.Issue(1)
-	require.Less(t, policy.IdleTimeout, 5*time.Second, "when vLLM, SGLang and TensorRT-LLM close them (spec/backends.md §5.3)")
-	require.WithinRange(t, <-closed, start.Add(policy.IdleTimeout*9/10), start.Add(wiretest.Patience), "not before its time, and by the client")
+	require.Less(t, policy.IdleTimeout, 5*time.Second,
+		"when vLLM, SGLang and TensorRT-LLM close them (spec/backends.md §5.3)")
+	require.WithinRange(t, <-closed, start.Add(policy.IdleTimeout*9/10), start.Add(wiretest.Patience),
+		"not before its time, and by the client")
 	require.Equal(t, int32(1), conns.Load())
 	source.End()
 	require.NoError(t, <-served)
@@ -215,11 +221,14 @@ func TestAddresses(t *testing.T) {
 	require.Equal(t, backends.OK, contract.Ask(t, wiretest.Config(url), 2).Results[2].Reason)
 	port := six.Addr().(*net.TCPAddr).Port
 	if ips, err := net.LookupIP("localhost"); err == nil && len(ips) > 1 { // the server listens on one of them
-		require.Equal(t, backends.OK, contract.Ask(t, wiretest.Config(fmt.Sprintf("http://localhost:%d", port)), 2).Results[2].Reason)
+		require.Equal(t, backends.OK, contract.Ask(t, wiretest.Config(fmt.Sprintf("http://localhost:%d", port)),
+			2).Results[2].Reason)
 	}
 	four := wiretest.Raw(t, wiretest.Answers(wiretest.Streamed))
-	require.Equal(t, backends.OK, contract.Ask(t, wiretest.Config(strings.Replace(four, "127.0.0.1", "localhost", 1)), 2).Results[2].Reason)
-	require.Equal(t, backends.OK, contract.Ask(t, wiretest.Config(strings.Replace(four, "127.0.0.1", "[::ffff:127.0.0.1]", 1)), 2).Results[2].Reason)
+	require.Equal(t, backends.OK, contract.Ask(t, wiretest.Config(strings.Replace(four, "127.0.0.1", "localhost", 1)),
+		2).Results[2].Reason)
+	require.Equal(t, backends.OK, contract.Ask(t,
+		wiretest.Config(strings.Replace(four, "127.0.0.1", "[::ffff:127.0.0.1]", 1)), 2).Results[2].Reason)
 }
 
 // TestSeveralAddresses: of a host's addresses one refuses and one answers.

@@ -1,4 +1,5 @@
-// HOT PATH: field runs for each line of each header. No I/O, no lock, no allocation but for a value that it has not seen on the connection.
+// HOT PATH: field runs for each line of each header. No I/O, no lock, no allocation but for a value that it has not
+// seen on the connection.
 
 package http1
 

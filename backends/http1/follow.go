@@ -6,7 +6,8 @@ type Follower struct{ parser parser }
 // Begin waits for the next answer.
 func (f *Follower) Begin() { f.parser.reset() }
 
-// Next reads bytes of an answer. n of them belong to it: fewer than all where it ended. ok is false where they are no HTTP/1.1.
+// Next reads bytes of an answer. n of them belong to it: fewer than all where it ended. ok is false where they are no
+// HTTP/1.1.
 func (f *Follower) Next(b []byte) (n int, ended, ok bool) {
 	rest := b
 	for {

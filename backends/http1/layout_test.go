@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConnectionsAreSmall keeps what a request touches of a connection and of an exchange in two cache lines each, and their sizes at
-// multiples of a line, so that one of them never shares a line with another.
+// TestConnectionsAreSmall keeps what a request touches of a connection and of an exchange in two cache lines each, and
+// their sizes at multiples of a line, so that one of them never shares a line with another.
 func TestConnectionsAreSmall(t *testing.T) {
 	const line = 64
 	var c conn

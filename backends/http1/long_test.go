@@ -12,7 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// Answers of 15,000 tokens to prompts of 40,000 ids, several at once: more than a socket's buffers hold in either direction.
+// Answers of 15,000 tokens to prompts of 40,000 ids, several at once: more than a socket's buffers hold in either
+// direction.
 func TestLongPromptsAndAnswers(t *testing.T) {
 	const tokens, requests = 15000, 12
 	prompt := []byte(`{"prompt":[` + strings.Repeat("128255,", 39999) + `128255]}`)

@@ -1,5 +1,5 @@
-// HOT PATH: run goes round once for what is ready. It may not allocate, lock, use a channel or a map, or block anywhere but
-// in sleep and pause.
+// HOT PATH: run goes round once for what is ready. It may not allocate, lock, use a channel or a map, or block anywhere
+// but in sleep and pause.
 
 package http1
 
@@ -164,12 +164,12 @@ func (l *loop) admit() int {
 	return n
 }
 
-// dialsAtOnce bounds the connections on their way, so that a burst does not overflow the queue in which the server has them
-// wait to be accepted (2048 and more in the servers of this field): what does not fit there waits for seconds.
+// dialsAtOnce bounds the connections on their way, so that a burst does not overflow the queue in which the server has
+// them wait to be accepted (2048 and more in the servers of this field): what does not fit there waits for seconds.
 const dialsAtOnce = 256
 
-// room says whether one more request can be begun: what has no place waits here, in the order of issue, and its wait stands
-// between its stamps dequeued and sent.
+// room says whether one more request can be begun: what has no place waits here, in the order of issue, and its wait
+// stands between its stamps dequeued and sent.
 func (l *loop) room() bool { return l.busy < l.limit && (l.resting > 0 || l.dialing < dialsAtOnce) }
 
 // take lets n queries of the batch wait for their turn.

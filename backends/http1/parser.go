@@ -1,5 +1,5 @@
-// HOT PATH: next runs for each piece of each answer. No I/O, no clock; it allocates for a header that comes in pieces or
-// says something new.
+// HOT PATH: next runs for each piece of each answer. No I/O, no clock; it allocates for a header that comes in pieces
+// or says something new.
 
 package http1
 

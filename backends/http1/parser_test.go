@@ -64,45 +64,64 @@ var answers = map[string]struct {
 	text string
 	want heard
 }{
-	"Content-Length":              {"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 3\r\n\r\nabc", heard{Status: 200, Kind: "a/b", Body: "abc", KeepAlive: true, End: true}},
-	"no body":                     {"HTTP/1.1 404 Not Found\r\ncontent-length:0\r\n\r\n", heard{Status: 404, KeepAlive: true, End: true}},
-	"no reason phrase":            {"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", heard{Status: 200, KeepAlive: true, End: true}},
-	"line feeds alone":            {"HTTP/1.1 200 OK\nContent-Length: 1\n\nx", heard{Status: 200, Body: "x", KeepAlive: true, End: true}},
-	"bytes after the end":         {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxyz", heard{Status: 200, Body: "x", KeepAlive: true, End: true, Rest: "yz"}},
-	"chunks":                      {chunkedHead + "3\r\nabc\r\n1;x=y\r\nd\r\n0\r\n\r\n", heard{Status: 200, Body: "abcd", KeepAlive: true, End: true}},
-	"trailer":                     {chunkedHead + "A \r\n0123456789\r\n0\r\nX: y\r\n\r\nz", heard{Status: 200, Body: "0123456789", KeepAlive: true, End: true, Rest: "z"}},
-	"connection: close":           {"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n", heard{Status: 200, End: true}},
-	"HTTP/1.0":                    {"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", heard{Status: 200, End: true}},
-	"HTTP/1.0, kept alive":        {"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 0\r\n\r\n", heard{Status: 200, KeepAlive: true, End: true}},
-	"until the end":               {"HTTP/1.1 200 OK\r\n\r\nabc", heard{Status: 200, Body: "abc"}},
-	"204":                         {"HTTP/1.1 204 No Content\r\n\r\n", heard{Status: 204, KeepAlive: true, End: true}},
-	"switching protocols":         {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", heard{Status: 101, End: true}},
-	"interim answers":             {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", heard{Status: 200, Body: "x", KeepAlive: true, End: true}},
-	"chunks win over a length":    {"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", heard{Status: 200, Body: "x", KeepAlive: true, End: true}},
-	"the same length twice":       {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", heard{Status: 200, Body: "x", KeepAlive: true, End: true}},
-	"a folded line":               {"HTTP/1.1 200 OK\r\nX-Long: a\r\n b\r\nContent-Length: 0\r\n\r\n", heard{Status: 200, KeepAlive: true, End: true}},
-	"many interim answers":        {strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 6), heard{Bad: true}},
-	"two lengths":                 {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", heard{Bad: true}},
-	"negative length":             {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx", heard{Bad: true}},
-	"empty length":                {"HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nx", heard{Bad: true}},
-	"length beyond 63 bits":       {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx", heard{Bad: true}},
-	"encoding that nobody knows":  {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", heard{Bad: true}},
-	"no HTTP":                     {"SSH-2.0-OpenSSH_9.2\r\n\r\n", heard{Bad: true}},
-	"HTTP/2":                      {"HTTP/2.0 200 OK\r\n\r\n", heard{Bad: true}},
-	"status of two digits":        {"HTTP/1.1 20 OKAY\r\n\r\n", heard{Bad: true}},
-	"blank line first":            {"\r\nHTTP/1.1 200 OK\r\n\r\n", heard{Bad: true}},
-	"no colon":                    {"HTTP/1.1 200 OK\r\nnonsense\r\n\r\n", heard{Bad: true}},
-	"a name with a control byte":  {"HTTP/1.1 200 OK\r\nx\x01y: z\r\n\r\n", heard{Bad: true}},
-	"a header without end":        {"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("y", 997)+"\r\n", 270), heard{Bad: true}},
-	"chunk without size":          {chunkedHead + "\r\nx\r\n", heard{Status: 200, Bad: true}},
-	"chunk with a bad size":       {chunkedHead + "zz\r\nx\r\n", heard{Status: 200, Bad: true}},
-	"chunk with blanks inside":    {chunkedHead + "1 1\r\nx\r\n", heard{Status: 200, Bad: true}},
-	"chunk longer than it says":   {chunkedHead + "1\r\nxy\r\n", heard{Status: 200, Body: "x", Bad: true}},
-	"chunk size without CR":       {chunkedHead + "1\nx\r\n", heard{Status: 200, Bad: true}},
-	"chunk size of 17 digits":     {chunkedHead + "00000000000000001\r\nx\r\n", heard{Status: 200, Bad: true}},
-	"chunk with a long extension": {chunkedHead + "1;" + strings.Repeat("x", 5000) + "\r\nx\r\n", heard{Status: 200, Bad: true}},
-	"more extension than data":    {chunkedHead + strings.Repeat("1;"+strings.Repeat("x", 4000)+"\r\nx\r\n", 5), heard{Status: 200, Body: "xxxx", Bad: true}},
-	"a trailer without end":       {chunkedHead + "0\r\n" + strings.Repeat("X: y\r\n", 12000), heard{Status: 200, Bad: true}},
+	"Content-Length": {"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 3\r\n\r\nabc",
+		heard{Status: 200, Kind: "a/b", Body: "abc", KeepAlive: true, End: true}},
+	"no body": {"HTTP/1.1 404 Not Found\r\ncontent-length:0\r\n\r\n",
+		heard{Status: 404, KeepAlive: true, End: true}},
+	"no reason phrase": {"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n",
+		heard{Status: 200, KeepAlive: true, End: true}},
+	"line feeds alone": {"HTTP/1.1 200 OK\nContent-Length: 1\n\nx",
+		heard{Status: 200, Body: "x", KeepAlive: true, End: true}},
+	"bytes after the end": {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxyz",
+		heard{Status: 200, Body: "x", KeepAlive: true, End: true, Rest: "yz"}},
+	"chunks": {chunkedHead + "3\r\nabc\r\n1;x=y\r\nd\r\n0\r\n\r\n",
+		heard{Status: 200, Body: "abcd", KeepAlive: true, End: true}},
+	"trailer": {chunkedHead + "A \r\n0123456789\r\n0\r\nX: y\r\n\r\nz",
+		heard{Status: 200, Body: "0123456789", KeepAlive: true, End: true, Rest: "z"}},
+	"connection: close": {"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n",
+		heard{Status: 200, End: true}},
+	"HTTP/1.0": {"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", heard{Status: 200, End: true}},
+	"HTTP/1.0, kept alive": {"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 0\r\n\r\n",
+		heard{Status: 200, KeepAlive: true, End: true}},
+	"until the end": {"HTTP/1.1 200 OK\r\n\r\nabc", heard{Status: 200, Body: "abc"}},
+	"204":           {"HTTP/1.1 204 No Content\r\n\r\n", heard{Status: 204, KeepAlive: true, End: true}},
+	"switching protocols": {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+		heard{Status: 101, End: true}},
+	"interim answers": {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 " +
+		"200 OK\r\nContent-Length: 1\r\n\r\nx", heard{Status: 200, Body: "x", KeepAlive: true, End: true}},
+	"chunks win over a length": {"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: " +
+		"Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", heard{Status: 200, Body: "x", KeepAlive: true, End: true}},
+	"the same length twice": {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+		heard{Status: 200, Body: "x", KeepAlive: true, End: true}},
+	"a folded line": {"HTTP/1.1 200 OK\r\nX-Long: a\r\n b\r\nContent-Length: 0\r\n\r\n",
+		heard{Status: 200, KeepAlive: true, End: true}},
+	"many interim answers": {strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 6), heard{Bad: true}},
+	"two lengths": {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+		heard{Bad: true}},
+	"negative length":            {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx", heard{Bad: true}},
+	"empty length":               {"HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nx", heard{Bad: true}},
+	"length beyond 63 bits":      {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx", heard{Bad: true}},
+	"encoding that nobody knows": {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", heard{Bad: true}},
+	"no HTTP":                    {"SSH-2.0-OpenSSH_9.2\r\n\r\n", heard{Bad: true}},
+	"HTTP/2":                     {"HTTP/2.0 200 OK\r\n\r\n", heard{Bad: true}},
+	"status of two digits":       {"HTTP/1.1 20 OKAY\r\n\r\n", heard{Bad: true}},
+	"blank line first":           {"\r\nHTTP/1.1 200 OK\r\n\r\n", heard{Bad: true}},
+	"no colon":                   {"HTTP/1.1 200 OK\r\nnonsense\r\n\r\n", heard{Bad: true}},
+	"a name with a control byte": {"HTTP/1.1 200 OK\r\nx\x01y: z\r\n\r\n", heard{Bad: true}},
+	"a header without end": {"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("y", 997)+"\r\n", 270),
+		heard{Bad: true}},
+	"chunk without size":        {chunkedHead + "\r\nx\r\n", heard{Status: 200, Bad: true}},
+	"chunk with a bad size":     {chunkedHead + "zz\r\nx\r\n", heard{Status: 200, Bad: true}},
+	"chunk with blanks inside":  {chunkedHead + "1 1\r\nx\r\n", heard{Status: 200, Bad: true}},
+	"chunk longer than it says": {chunkedHead + "1\r\nxy\r\n", heard{Status: 200, Body: "x", Bad: true}},
+	"chunk size without CR":     {chunkedHead + "1\nx\r\n", heard{Status: 200, Bad: true}},
+	"chunk size of 17 digits":   {chunkedHead + "00000000000000001\r\nx\r\n", heard{Status: 200, Bad: true}},
+	"chunk with a long extension": {chunkedHead + "1;" + strings.Repeat("x", 5000) + "\r\nx\r\n",
+		heard{Status: 200, Bad: true}},
+	"more extension than data": {chunkedHead + strings.Repeat("1;"+strings.Repeat("x", 4000)+"\r\nx\r\n", 5),
+		heard{Status: 200, Body: "xxxx", Bad: true}},
+	"a trailer without end": {chunkedHead + "0\r\n" + strings.Repeat("X: y\r\n", 12000),
+		heard{Status: 200, Bad: true}},
 }
 
 func TestParser(t *testing.T) {
@@ -177,7 +196,8 @@ func FuzzParser(f *testing.F) {
 		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			require.False(t, errors.Is(err, io.ErrUnexpectedEOF) && !strings.Contains(err.Error(), "trailer"), "net/http misses bytes: %v", err)
+			require.False(t, errors.Is(err, io.ErrUnexpectedEOF) && !strings.Contains(err.Error(), "trailer"),
+				"net/http misses bytes: %v", err)
 			return
 		}
 		require.Equal(t, r.StatusCode, got.Status)
@@ -190,7 +210,8 @@ func BenchmarkParser(b *testing.B) {
 	event := `data: {"id":"c","object":"text_completion","choices":[{"index":0,"text":"word","token_ids":[17]}]}` + "\n\n"
 	one := fmt.Sprintf("%x\r\n%s\r\n", len(event), event)
 	for name, text := range map[string]string{
-		"answer": "HTTP/1.1 200 OK\r\ndate: Mon, 01 Jan 2024 00:00:00 GMT\r\nserver: uvicorn\r\ncontent-length: 462\r\ncontent-type: application/json\r\n\r\n" + strings.Repeat("x", 462),
+		"answer": "HTTP/1.1 200 OK\r\ndate: Mon, 01 Jan 2024 00:00:00 GMT\r\nserver: uvicorn\r\ncontent-length: " +
+			"462\r\ncontent-type: application/json\r\n\r\n" + strings.Repeat("x", 462),
 		"stream": chunkedHead + strings.Repeat(one, 32) + "0\r\n\r\n",
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -208,7 +229,8 @@ func BenchmarkParser(b *testing.B) {
 	}
 }
 
-// TestTrailersAsNetHTTP reads every short text over a few bytes behind the last chunk as net/http does: whole, cut, or no field.
+// TestTrailersAsNetHTTP reads every short text over a few bytes behind the last chunk as net/http does: whole, cut, or
+// no field.
 func TestTrailersAsNetHTTP(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
 	alphabet := "\r\nf: \x00"

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharpen asks for real-time priority for the loop's thread, as the bridge does for LoadGen's: beside an engine that keeps every
-// core of the machine busy, a thread of normal priority waits a tenth of a second and more for its turn, and that would stand in
-// the numbers as the server's time. The loop sleeps whenever it has nothing to do. It is false where that is not permitted.
-// Where it is not, pauses are at least as exact as the timer can be. Threads that this one starts do not inherit the priority;
-// restore takes both back, because the thread goes on serving other goroutines.
+// sharpen asks for real-time priority for the loop's thread, as the bridge does for LoadGen's: beside an engine that
+// keeps every core of the machine busy, a thread of normal priority waits a tenth of a second and more for its turn,
+// and that would stand in the numbers as the server's time. The loop sleeps whenever it has nothing to do. It is false
+// where that is not permitted. Where it is not, pauses are at least as exact as the timer can be. Threads that this one
+// starts do not inherit the priority; restore takes both back, because the thread goes on serving other goroutines.
 func sharpen() (restore func(), granted bool) {
 	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 	if err != nil {
@@ -24,7 +24,8 @@ func sharpen() (restore func(), granted bool) {
 	if err != nil {
 		return restoreSlack, false
 	}
-	fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}
+	fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1,
+		Flags: unix.SCHED_FLAG_RESET_ON_FORK}
 	if err := unix.SchedSetAttr(0, &fifo, 0); err != nil {
 		return restoreSlack, false
 	}
@@ -34,7 +35,8 @@ func sharpen() (restore func(), granted bool) {
 	}, true
 }
 
-// pin keeps the thread on one processor, counted from 1; 0: on any. processor is the one that it got, counted from 0; -1: none.
+// pin keeps the thread on one processor, counted from 1; 0: on any. processor is the one that it got, counted from 0;
+// -1: none.
 func pin(want int) (restore func(), processor int) {
 	nothing := func() {}
 	var before, only unix.CPUSet
@@ -48,7 +50,8 @@ func pin(want int) (restore func(), processor int) {
 	return func() { _ = unix.SchedSetaffinity(0, &before) }, want - 1
 }
 
-// threadTimes are what the calling thread has used of a processor, and how long it has waited for one, in s; 0: not known.
+// threadTimes are what the calling thread has used of a processor, and how long it has waited for one, in s; 0: not
+// known.
 func threadTimes() (used, delayed float64) {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_THREAD, &u) == nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// A stream whose tokens come slowly wakes the loop once for each, and nothing else does: it neither spins nor pauses nor looks at timers.
+// A stream whose tokens come slowly wakes the loop once for each, and nothing else does: it neither spins nor pauses
+// nor looks at timers.
 func TestASlowStreamWakesTheLoopOncePerToken(t *testing.T) {
 	const tokens, answers = 32, 3
 	segments := streamOf(tokens, 1)
@@ -22,7 +23,8 @@ func TestASlowStreamWakesTheLoopOncePerToken(t *testing.T) {
 	require.Zero(t, s.Failures)
 	require.Equal(t, answers*(tokens-1), s.Gaps)
 	did, _ := b.(*http1.Client).Loop()
-	// A busy machine brings several segments at once, and then there are fewer. The connection, and the source's end, have some of their own.
+	// A busy machine brings several segments at once, and then there are fewer. The connection, and the source's end, have
+	// some of their own.
 	most := int64(answers*len(segments) + 10)
 	require.LessOrEqual(t, did.Sleeps, most)
 	require.LessOrEqual(t, did.Turns, 2*most, "after each answer it looks once more")

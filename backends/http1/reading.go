@@ -1,4 +1,5 @@
-// HOT PATH: openReading and closeReading run once a request. No allocation once there are as many as answers come in pieces.
+// HOT PATH: openReading and closeReading run once a request. No allocation once there are as many as answers come in
+// pieces.
 
 package http1
 
@@ -9,9 +10,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// reading is what one answer is read with. A connection has one from the first byte of an answer to its last, and the one that
-// was used last is used next: an answer that comes whole, however many requests are in flight, is read with memory that the
-// processor still has at hand.
+// reading is what one answer is read with. A connection has one from the first byte of an answer to its last, and the
+// one that was used last is used next: an answer that comes whole, however many requests are in flight, is read with
+// memory that the processor still has at hand.
 type reading struct {
 	parser parser
 	answer backends.Answer
@@ -43,7 +44,8 @@ func (r *reading) reset() {
 // expect tells the reader of an answer which request and which model it must be of.
 func (l *loop) expect(c *conn) {
 	r, t := c.reading, &l.client.targets[c.endpoint]
-	want := backends.Expected{Model: t.model, Learn: t.model == "", StreamMode: l.client.config.Endpoints[c.endpoint].StreamMode}
+	want := backends.Expected{Model: t.model, Learn: t.model == "",
+		StreamMode: l.client.config.Endpoints[c.endpoint].StreamMode}
 	if number := c.exchange.number; number != 0 {
 		want.ID, want.Must = l.ids.Append(r.id[:0], number), t.must
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// Of several idle connections the most recently used one is taken: the others grow old and are closed, and what is asked next finds one that
-// the server has surely not given up.
+// Of several idle connections the most recently used one is taken: the others grow old and are closed, and what is
+// asked next finds one that the server has surely not given up.
 func TestTheMostRecentlyUsedConnectionIsTaken(t *testing.T) {
 	const many, then = 6, 20
 	gate := make(chan struct{})

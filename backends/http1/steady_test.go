@@ -70,8 +70,8 @@ func TestNoAllocations(t *testing.T) {
 				require.Equal(t, warm+counted, s.FirstSeen)
 				require.Equal(t, 31*(warm+counted), s.Gaps)
 			}
-			// A few are the runtime's and the testing package's own. And more answers than in the warm-up may be in pieces at one time:
-			// what each of a connection's is read with is made once.
+			// A few are the runtime's and the testing package's own. And more answers than in the warm-up may be in pieces at
+			// one time: what each of a connection's is read with is made once.
 			require.Less(t, s.last-s.first, uint64(40+8*connections), "allocations in %d requests", counted)
 			perQuery := float64(s.last-s.first) / counted
 			if name == "whole answers" {
@@ -115,7 +115,8 @@ func TestManyStreams(t *testing.T) {
 	segments := streamOf(3, 1)
 	url := wiretest.CannedHeld(t, -1, streams, segments...)
 	c := fixed(url, true, 1200)
-	c.RequestTimeout, c.FirstTokenTimeout, c.TokenTimeout, c.ConnectTimeout = time.Minute, time.Minute, time.Minute, time.Minute
+	c.RequestTimeout, c.FirstTokenTimeout, c.TokenTimeout, c.ConnectTimeout = time.Minute, time.Minute, time.Minute,
+		time.Minute
 	b, err := open(c)
 	require.NoError(t, err)
 	runtime.GC()

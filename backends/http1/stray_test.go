@@ -16,10 +16,11 @@ import (
 )
 
 // stray is a whole good answer that nobody asked for: its tokens are in no answer of these tests.
-var stray = wiretest.StreamHead + wiretest.Chunked(wiretest.Event("77", "null"), wiretest.Event("78", `"stop"`), wiretest.Usage(2), wiretest.Done)
+var stray = wiretest.StreamHead + wiretest.Chunked(wiretest.Event("77", "null"), wiretest.Event("78", `"stop"`),
+	wiretest.Usage(2), wiretest.Done)
 
-// TestStrayBytesBetweenRequests: what comes on a connection that waits for its next request ends the connection, and is in no answer. An
-// answer among it is counted.
+// TestStrayBytesBetweenRequests: what comes on a connection that waits for its next request ends the connection, and is
+// in no answer. An answer among it is counted.
 func TestStrayBytesBetweenRequests(t *testing.T) {
 	for name, c := range map[string]struct {
 		bytes   string
@@ -35,7 +36,8 @@ func TestStrayBytesBetweenRequests(t *testing.T) {
 		"an interim answer": {"HTTP/1.1 100 Continue\r\n\r\n", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// A connection that nobody closes ends with its time of idleness, 4 s. A busy machine may need as long for the other: not three times.
+			// A connection that nobody closes ends with its time of idleness, 4 s. A busy machine may need as long for the
+			// other: not three times.
 			for attempt := 0; ; attempt++ {
 				require.Less(t, attempt, 3, "the connection was closed for its idleness only")
 				if took, unasked := askTwice(t, c.bytes); took < policy.IdleTimeout/2 {
@@ -47,8 +49,8 @@ func TestStrayBytesBetweenRequests(t *testing.T) {
 	}
 }
 
-// askTwice sends a query, and another when the first connection is closed, which gets an answer and then bytes; it tells how long the client
-// took to close it, and how many answers it counted that nobody had asked for.
+// askTwice sends a query, and another when the first connection is closed, which gets an answer and then bytes; it
+// tells how long the client took to close it, and how many answers it counted that nobody had asked for.
 func askTwice(t *testing.T, bytes string) (took time.Duration, unasked int64) {
 	source, r := wiretest.NewQueries(1), wiretest.NewRecorder()
 	closed := make(chan time.Duration, 1)
@@ -88,11 +90,13 @@ func TestStrayBytesBehindAnAnswer(t *testing.T) {
 		stream bool
 	}{
 		"Content-Length": {whole, false},
-		"chunks":         {strings.ReplaceAll(wiretest.StreamHead, "text/event-stream", "application/json") + wiretest.Chunked(wiretest.Good), false},
-		"a stream":       {wiretest.Streamed, true},
-		"a trailer":      {strings.TrimSuffix(wiretest.Streamed, "\r\n") + "X: y\r\n\r\n", true},
+		"chunks": {strings.ReplaceAll(wiretest.StreamHead, "text/event-stream", "application/json") +
+			wiretest.Chunked(wiretest.Good), false},
+		"a stream":  {wiretest.Streamed, true},
+		"a trailer": {strings.TrimSuffix(wiretest.Streamed, "\r\n") + "X: y\r\n\r\n", true},
 	} {
-		for what, surplus := range map[string]string{"an answer": stray, "half an answer": stray[:len(stray)/2], "a byte": "x", "an empty line": "\r\n"} {
+		for what, surplus := range map[string]string{"an answer": stray, "half an answer": stray[:len(stray)/2],
+			"a byte": "x", "an empty line": "\r\n"} {
 			t.Run(name+", "+what, func(t *testing.T) {
 				reused := make(chan int, 100)
 				config := wiretest.Config(wiretest.Raw(t, func(conn net.Conn, _, request int) bool {
@@ -121,21 +125,26 @@ func requireOwnTokens(t *testing.T, r *wiretest.Recorder) {
 	}
 }
 
-// TestNothingIsReportedAfterAFailure: an answer that has failed is over, whatever good events stand behind the bad one in the same segment.
+// TestNothingIsReportedAfterAFailure: an answer that has failed is over, whatever good events stand behind the bad one
+// in the same segment.
 func TestNothingIsReportedAfterAFailure(t *testing.T) {
 	event := wiretest.Event
 	for name, c := range map[string]struct {
 		bad, more string
 		want      backends.Reason
 	}{
-		"malformed JSON":          {wiretest.Chunks("data: {\"choices\":[}\n\n"), wiretest.Chunked(event("7", "null"), event("8", `"stop"`), wiretest.Usage(4), wiretest.Done), "bad_json"},
-		"JSON of another shape":   {wiretest.Chunks("data: {\"choices\":7}\n\n"), wiretest.Chunked(event("7", `"stop"`), wiretest.Done), "bad_event"},
-		"an error event":          {wiretest.Chunks(`data: {"error":{"message":"gone"}}` + "\n\n"), wiretest.Chunked(event("7", `"stop"`), wiretest.Done), "server_error_event"},
+		"malformed JSON": {wiretest.Chunks("data: {\"choices\":[}\n\n"),
+			wiretest.Chunked(event("7", "null"), event("8", `"stop"`), wiretest.Usage(4), wiretest.Done), "bad_json"},
+		"JSON of another shape": {wiretest.Chunks("data: {\"choices\":7}\n\n"),
+			wiretest.Chunked(event("7", `"stop"`), wiretest.Done), "bad_event"},
+		"an error event": {wiretest.Chunks(`data: {"error":{"message":"gone"}}` + "\n\n"),
+			wiretest.Chunked(event("7", `"stop"`), wiretest.Done), "server_error_event"},
 		"a malformed chunk":       {"x\r\n", wiretest.Chunked(event("7", `"stop"`), wiretest.Done), "bad_chunk"},
 		"a chunk without its end": {"3\r\n: \n;", wiretest.Chunked(event("7", `"stop"`), wiretest.Done), "bad_chunk"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := wiretest.StreamHead + wiretest.Chunks(event("5", "null"), event("6", "null")) + c.bad + c.more + wiretest.Streamed
+			text := wiretest.StreamHead + wiretest.Chunks(event("5", "null"), event("6", "null")) + c.bad + c.more +
+				wiretest.Streamed
 			config := wiretest.Config(wiretest.Raw(t, wiretest.Answers(text)))
 			config.Concurrency = 1
 			r := contract.Ask(t, config, 3)

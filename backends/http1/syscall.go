@@ -1,4 +1,5 @@
-// HOT PATH: every call here is made without telling Go's scheduler, so none may block but sleep, and pause for its few µs. No allocation.
+// HOT PATH: every call here is made without telling Go's scheduler, so none may block but sleep, and pause for its few
+// µs. No allocation.
 
 package http1
 
@@ -11,7 +12,8 @@ import (
 
 // recv reads what has come, without waiting.
 func recv(fd int, buf []byte) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), unix.MSG_DONTWAIT, 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))),
+		uintptr(len(buf)), unix.MSG_DONTWAIT, 0, 0)
 	return int(n), errno
 }
 
@@ -25,7 +27,8 @@ type writer struct {
 func (w *writer) send(fd int, head, body []byte) (int, unix.Errno) {
 	const flags = unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
 	if len(body) == 0 {
-		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(head))), uintptr(len(head)), flags, 0, 0)
+		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(head))),
+			uintptr(len(head)), flags, 0, 0)
 		return int(n), errno
 	}
 	w.parts[0].Base, w.parts[1].Base = unsafe.SliceData(head), unsafe.SliceData(body)
@@ -46,7 +49,8 @@ func unconfirmed(fd int) bool {
 
 // ready gives the events that are there already.
 func ready(epoll int, events []unix.EpollEvent) int {
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll),
+		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
 	if errno != 0 {
 		return 0
 	}
@@ -66,7 +70,8 @@ func sleep(epoll int, events []unix.EpollEvent, d time.Duration) int {
 	if d >= 0 {
 		ms = int((d + time.Millisecond - 1) / time.Millisecond)
 	}
-	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(ms), 0, 0)
+	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))),
+		uintptr(len(events)), uintptr(ms), 0, 0)
 	if errno != 0 {
 		return 0
 	}

@@ -10,8 +10,8 @@ const (
 	never     = math.MaxInt64
 )
 
-// timer is one deadline in a wheel, or none. Its owner holds the true deadline, which may be later than the wheel knows:
-// moving one on costs nothing that way, and the owner sets the timer again when it goes off early.
+// timer is one deadline in a wheel, or none. Its owner holds the true deadline, which may be later than the wheel
+// knows: moving one on costs nothing that way, and the owner sets the timer again when it goes off early.
 type timer struct {
 	next, prev *timer
 	tick       int64

@@ -27,7 +27,8 @@ func (p protocol) NewAnswer() backends.Answer { return newAnswer(p.config) }
 
 var words = reader.Words{
 	Count: "tokens_predicted",
-	IDs:   "llama.cpp leaves out of a stream the ids of tokens that are no whole character, and older servers know no return_tokens; whole answers (Offline, SingleStream without token latencies) have all ids",
+	IDs: "llama.cpp leaves out of a stream the ids of tokens that are no whole character, and older servers know no " +
+		"return_tokens; whole answers (Offline, SingleStream without token latencies) have all ids",
 	Needs: "tokens nor tokens_predicted",
 	Parts: "content, tokens or stop",
 }
@@ -79,8 +80,9 @@ func (d Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.C
 	return p.AskModel(ctx, p.props, p.Models)
 }
 
-// Probe asks one endpoint for its health, its properties and its served names and, with generate, for one short answer. Its
-// errors are *backends.EndpointError where the endpoint is at fault.
-func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
+// Probe asks one endpoint for its health, its properties and its served names and, with generate, for one short answer.
+// Its errors are *backends.EndpointError where the endpoint is at fault.
+func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample,
+	generate bool) (*backends.Probe, error) {
 	return newProber(d, e, c).run(ctx, sample, generate)
 }

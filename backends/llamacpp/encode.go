@@ -16,7 +16,8 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 	dst = append(dst, `{"prompt":`...)
 	switch {
 	case p.MaxTokens < 1: // without a limit an answer goes to the end of the context
-		return dst, fmt.Errorf("sample %d: n_predict is %d: a request needs at least 1, set --max-tokens", s.Index, p.MaxTokens)
+		return dst, fmt.Errorf("sample %d: n_predict is %d: a request needs at least 1, set --max-tokens", s.Index,
+			p.MaxTokens)
 	case len(s.InputIDs) > 0:
 		if dst, err = encode.Prompt(dst, s, c.Vocabulary); err != nil {
 			return dst, err
@@ -24,7 +25,8 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 	case s.Input != "":
 		dst = encode.Text(dst, s.Input)
 	default:
-		return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a request to /completion needs one of them (messages go with --api chat)", s.Index)
+		return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a request to /completion needs one of them "+
+			"(messages go with --api chat)", s.Index)
 	}
 	dst = encode.Integer(dst, "n_predict", int64(p.MaxTokens))
 	if dst, err = appendSampling(dst, p); err != nil {
@@ -37,8 +39,9 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 	return append(dst, `,"return_tokens":true}`...), nil
 }
 
-// appendSampling writes what the benchmark fixes, and switches off what the server would do by itself: it drops tokens below 5 %
-// of the likeliest (min_p 0.05), and may punish repeated ones. The route knows neither min_tokens nor stop_token_ids.
+// appendSampling writes what the benchmark fixes, and switches off what the server would do by itself: it drops tokens
+// below 5 % of the likeliest (min_p 0.05), and may punish repeated ones. The route knows neither min_tokens nor
+// stop_token_ids.
 func appendSampling(dst []byte, p *models.Sampling) (_ []byte, err error) {
 	if dst, err = encode.Number(dst, "temperature", p.Temperature); err != nil {
 		return dst, err

@@ -17,8 +17,10 @@ func ptr[T any](v T) *T { return &v }
 func TestEncode(t *testing.T) {
 	ids := datasets.Sample{InputIDs: []int32{1, 7, 0}, Input: "unused"}
 	text := datasets.Sample{Input: "say \"hé\" <now>\n"}
-	greedy := models.Sampling{MaxTokens: 128, MinTokens: 1, Temperature: ptr(0.0), TopP: ptr(1.0), TopK: ptr(1), Seed: ptr(int64(42))}
-	drawn := models.Sampling{MaxTokens: 9, Temperature: ptr(1.0), TopP: ptr(0.95), TopK: ptr(-1), StopTokenIDs: []int32{2}, IgnoreEOS: true}
+	greedy := models.Sampling{MaxTokens: 128, MinTokens: 1, Temperature: ptr(0.0), TopP: ptr(1.0), TopK: ptr(1),
+		Seed: ptr(int64(42))}
+	drawn := models.Sampling{MaxTokens: 9, Temperature: ptr(1.0), TopP: ptr(0.95), TopK: ptr(-1), StopTokenIDs: []int32{2},
+		IgnoreEOS: true}
 	for _, c := range []struct {
 		name, want string
 		sample     datasets.Sample
@@ -52,7 +54,8 @@ func TestEncodeRefuses(t *testing.T) {
 		text   string
 	}{
 		{datasets.Sample{Index: 7, Messages: json.RawMessage(`[]`)}, config, "sample 7 has neither prompt ids nor text"},
-		{datasets.Sample{InputIDs: []int32{1, 100}}, config, "prompt id 100 at position 1 is outside the vocabulary of 100 ids"},
+		{datasets.Sample{InputIDs: []int32{1, 100}}, config,
+			"prompt id 100 at position 1 is outside the vocabulary of 100 ids"},
 		{datasets.Sample{Index: 2, Input: "x"}, endless, "sample 2: n_predict is 0"},
 		{datasets.Sample{Index: 2, Input: "x"}, wild, "sample 2: top_p is NaN"},
 	} {
@@ -62,7 +65,8 @@ func TestEncodeRefuses(t *testing.T) {
 }
 
 func TestAPIs(t *testing.T) {
-	for api, path := range map[string]string{"": "/completion", "generate": "/completion", "completions": "/v1/completions", "chat": "/v1/chat/completions"} {
+	for api, path := range map[string]string{"": "/completion", "generate": "/completion",
+		"completions": "/v1/completions", "chat": "/v1/chat/completions"} {
 		p, err := Driver{}.Protocol(&backends.Config{API: api})
 		require.NoError(t, err)
 		require.Equal(t, path, p.Path())

@@ -54,8 +54,8 @@ func (w *walker) Decode(doc []byte, e *reader.Event) error {
 	return decodeSlow(doc, w.KeepText, e)
 }
 
-// DecodeBatch reads one document with the answers to several prompts: an array in the order of the prompts, or, where a list of one
-// prompt was sent, its answer alone.
+// DecodeBatch reads one document with the answers to several prompts: an array in the order of the prompts, or, where a
+// list of one prompt was sent, its answer alone.
 func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func(*reader.Event)) error {
 	l := list(w)
 	clear()
@@ -145,7 +145,8 @@ func (w *walker) members(e *reader.Event) bool {
 	}
 }
 
-// timings reads how many tokens the server timed: of the prompt, some of which it may have had in its cache, and of the answer.
+// timings reads how many tokens the server timed: of the prompt, some of which it may have had in its cache, and of the
+// answer.
 func (w *walker) timings(d *end) bool {
 	if w.Null() {
 		return true
@@ -186,10 +187,12 @@ var (
 	finishStop      = []byte("stop")
 	finishLength    = []byte("length")
 	finishTruncated = []byte(reader.Truncated)
-	whyTruncated    = []byte("prompt and answer did not fit into the context of the server's slot; start it with a larger -c, or with fewer slots (-np)")
+	whyTruncated    = []byte("prompt and answer did not fit into the context of the server's slot; start it with a " +
+		"larger -c, or with fewer slots (-np)")
 )
 
-// judge puts what the end says into e. A list of ids that is empty says nothing: it is there where no ids were asked for, too.
+// judge puts what the end says into e. A list of ids that is empty says nothing: it is there where no ids were asked
+// for, too.
 func (d *end) judge(e *reader.Event) {
 	e.HasIDs = len(e.IDs) > 0
 	if e.Produced < 0 {

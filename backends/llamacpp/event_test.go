@@ -18,13 +18,20 @@ const (
 )
 
 var documents = []string{
-	token, last, `{}`, `[]`, `null`, `x`, ``, `{"content":"a"`, `{"content":5}`, `{"tokens":"x"}`, `{"tokens":[-1]}`, `{"tokens":[4294967295]}`, `{"tokens":[1.0]}`, `{"tokens":[1.5]}`,
+	token, last, `{}`, `[]`, `null`, `x`, ``, `{"content":"a"`, `{"content":5}`, `{"tokens":"x"}`, `{"tokens":[-1]}`,
+	`{"tokens":[4294967295]}`, `{"tokens":[1.0]}`, `{"tokens":[1.5]}`,
 	`{"content":null,"tokens":null,"stop":null,"index":null,"tokens_predicted":null,"timings":null,"stop_type":null,"truncated":null}`,
-	`{"content":"\u00e9\"tokens\":[1]","tokens":[7,8],"stop":true,"stop_type":"eos"}`, `{"content":"","stop":true,"stop_type":"word"}`, `{"stop":true,"stop_type":"none"}`,
-	`{"stop":true,"stopped_eos":true,"stopped_limit":false}`, `{"stop":true,"stopped_limit":true}`, `{"stop":"yes"}`, `{"stop":true,"truncated":true,"stop_type":"limit"}`,
-	`{"content":"a","timings":{"predicted_n":4,"prompt_n":5}}`, `{"content":"a","timings":{"predicted_n":4,"prompt_n":5,"cache_n":2}}`, `{"content":"a","timings":[]}`, `{"timings":{"predicted_n":1.5}}`,
-	`{"error":{"code":500,"message":"m","type":"server_error"}}`, `{"error":"m"}`, `{"object":"error","message":"m"}`, `{"stop":true,"error":{"message":"m"}}`,
-	`{"content":"a","content":"b"}`, `{"st\u006fp":true}`, `{"index":2,"content":"a"}`, `[{"content":"a","stop":true},{"index":7,"content":"b"}]`,
+	`{"content":"\u00e9\"tokens\":[1]","tokens":[7,8],"stop":true,"stop_type":"eos"}`,
+	`{"content":"","stop":true,"stop_type":"word"}`, `{"stop":true,"stop_type":"none"}`,
+	`{"stop":true,"stopped_eos":true,"stopped_limit":false}`, `{"stop":true,"stopped_limit":true}`, `{"stop":"yes"}`,
+	`{"stop":true,"truncated":true,"stop_type":"limit"}`,
+	`{"content":"a","timings":{"predicted_n":4,"prompt_n":5}}`,
+	`{"content":"a","timings":{"predicted_n":4,"prompt_n":5,"cache_n":2}}`, `{"content":"a","timings":[]}`,
+	`{"timings":{"predicted_n":1.5}}`,
+	`{"error":{"code":500,"message":"m","type":"server_error"}}`, `{"error":"m"}`, `{"object":"error","message":"m"}`,
+	`{"stop":true,"error":{"message":"m"}}`,
+	`{"content":"a","content":"b"}`, `{"st\u006fp":true}`, `{"index":2,"content":"a"}`,
+	`[{"content":"a","stop":true},{"index":7,"content":"b"}]`,
 }
 
 // both reads a document by the walk and with encoding/json.
@@ -42,8 +49,10 @@ func both(t *testing.T, doc string, keepText bool) {
 func same(t *testing.T, doc string, a, b *reader.Event) {
 	t.Helper()
 	require.Equal(t, append([]int32{}, a.IDs...), append([]int32{}, b.IDs...), doc)
-	require.Equal(t, []any{a.Choices, a.Index, a.HasIDs, a.BadID, a.HasText, a.IsError, a.Last, a.Prompt, a.Produced, string(a.Text), string(a.Finish), a.Finish == nil, string(a.Why)},
-		[]any{b.Choices, b.Index, b.HasIDs, b.BadID, b.HasText, b.IsError, b.Last, b.Prompt, b.Produced, string(b.Text), string(b.Finish), b.Finish == nil, string(b.Why)}, doc)
+	require.Equal(t, []any{a.Choices, a.Index, a.HasIDs, a.BadID, a.HasText, a.IsError, a.Last, a.Prompt, a.Produced,
+		string(a.Text), string(a.Finish), a.Finish == nil, string(a.Why)},
+		[]any{b.Choices, b.Index, b.HasIDs, b.BadID, b.HasText, b.IsError, b.Last, b.Prompt, b.Produced, string(b.Text),
+			string(b.Finish), b.Finish == nil, string(b.Why)}, doc)
 }
 
 func TestWalkAgainstEncodingJSON(t *testing.T) {
@@ -110,7 +119,8 @@ func TestWalkAllocatesNothing(t *testing.T) {
 // A whole stream costs no allocation either, from its bytes to its tokens.
 func TestStreamAllocatesNothing(t *testing.T) {
 	a := newAnswer(&backends.Config{Stream: true, NeedIDs: true})
-	stream := []byte(strings.Repeat("data: "+strings.Replace(token, `"tokens_predicted":1`, `"tokens_predicted":9`, 1)+"\n\n", 64))
+	stream := []byte(strings.Repeat("data: "+strings.Replace(token, `"tokens_predicted":1`, `"tokens_predicted":9`, 1)+
+		"\n\n", 64))
 	var o backends.Outcome
 	require.Zero(t, testing.AllocsPerRun(50, func() {
 		a.Begin("text/event-stream")
@@ -151,21 +161,36 @@ func TestAnswers(t *testing.T) {
 		detail     string
 	}{
 		{"stream", sse(token, second, last), true, true, backends.OK, 2, backends.TokensFromIDs, "length", " a a", ""},
-		{"stream with [DONE]", sse(token, second, last, "[DONE]"), true, true, backends.OK, 2, backends.TokensFromIDs, "length", " a a", ""},
-		{"ids held back, which nobody needs", sse(held, last), true, false, backends.OK, 2, backends.TokensFromUsage, "length", " a", ""},
-		{"ids held back, which the answer is", sse(held, last), true, true, backends.FailBadEvent, 2, backends.TokensFromUsage, "length", " a", "no whole character"},
-		{"more ids than were counted", sse(token, second, second, last), true, false, backends.FailTokenCount, 3, backends.TokensFromIDs, "length", " a a a", "tokens_predicted says 2"},
-		{"no stop", sse(token, second), true, true, backends.FailTruncated, 2, backends.TokensFromIDs, "", " a a", "without a finish_reason"},
-		{"an end of unknown kind", sse(token, second, with(last, "limit", "cancelled")), true, true, backends.FailAborted, 2, backends.TokensFromIDs, "cancelled", " a a", ""},
-		{"cut by the context", sse(token, second, with(last, `"truncated":false`, `"truncated":true`)), true, true, backends.FailAborted, 2, backends.TokensFromIDs, "truncated", " a a", "larger -c"},
-		{"error event", sse(token, `{"error":{"code":500,"message":"slot died","type":"server_error"}}`), true, true, backends.FailServerErrorEvent, 1, backends.TokensFromIDs, "", " a", "slot died"},
-		{"error line of old servers", sse(token) + "error: {\"code\":500,\"message\":\"slot died\"}\n\n", true, true, backends.FailServerErrorEvent, 1, backends.TokensFromIDs, "", " a", "slot died"},
-		{"old server without ids", sse(`{"content":"a","stop":false}`, `{"content":"","stop":true,"stopped_eos":true,"tokens_predicted":3,"tokens_evaluated":5}`), true, false, backends.OK, 3, backends.TokensFromUsage, "stop", "a", ""},
-		{"whole", with(with(last, `"tokens":[]`, `"tokens":[10,11]`), `"content":""`, `"content":" a b"`), false, true, backends.OK, 2, backends.TokensFromIDs, "length", " a b", ""},
-		{"whole, ids not known", with(last, `"content":""`, `"content":" a b"`), false, false, backends.OK, 2, backends.TokensFromUsage, "length", " a b", ""},
-		{"whole, no tokens", with(last, `predicted":2`, `predicted":0`), false, true, backends.FailEmpty, 0, backends.TokensFromUsage, "length", "", ""},
+		{"stream with [DONE]", sse(token, second, last, "[DONE]"), true, true, backends.OK, 2, backends.TokensFromIDs,
+			"length", " a a", ""},
+		{"ids held back, which nobody needs", sse(held, last), true, false, backends.OK, 2, backends.TokensFromUsage,
+			"length", " a", ""},
+		{"ids held back, which the answer is", sse(held, last), true, true, backends.FailBadEvent, 2,
+			backends.TokensFromUsage, "length", " a", "no whole character"},
+		{"more ids than were counted", sse(token, second, second, last), true, false, backends.FailTokenCount, 3,
+			backends.TokensFromIDs, "length", " a a a", "tokens_predicted says 2"},
+		{"no stop", sse(token, second), true, true, backends.FailTruncated, 2, backends.TokensFromIDs, "", " a a",
+			"without a finish_reason"},
+		{"an end of unknown kind", sse(token, second, with(last, "limit", "cancelled")), true, true, backends.FailAborted, 2,
+			backends.TokensFromIDs, "cancelled", " a a", ""},
+		{"cut by the context", sse(token, second, with(last, `"truncated":false`, `"truncated":true`)), true, true,
+			backends.FailAborted, 2, backends.TokensFromIDs, "truncated", " a a", "larger -c"},
+		{"error event", sse(token, `{"error":{"code":500,"message":"slot died","type":"server_error"}}`), true, true,
+			backends.FailServerErrorEvent, 1, backends.TokensFromIDs, "", " a", "slot died"},
+		{"error line of old servers", sse(token) + "error: {\"code\":500,\"message\":\"slot died\"}\n\n", true, true,
+			backends.FailServerErrorEvent, 1, backends.TokensFromIDs, "", " a", "slot died"},
+		{"old server without ids", sse(`{"content":"a","stop":false}`,
+			`{"content":"","stop":true,"stopped_eos":true,"tokens_predicted":3,"tokens_evaluated":5}`), true, false, backends.OK,
+			3, backends.TokensFromUsage, "stop", "a", ""},
+		{"whole", with(with(last, `"tokens":[]`, `"tokens":[10,11]`), `"content":""`, `"content":" a b"`), false, true,
+			backends.OK, 2, backends.TokensFromIDs, "length", " a b", ""},
+		{"whole, ids not known", with(last, `"content":""`, `"content":" a b"`), false, false, backends.OK, 2,
+			backends.TokensFromUsage, "length", " a b", ""},
+		{"whole, no tokens", with(last, `predicted":2`, `predicted":0`), false, true, backends.FailEmpty, 0,
+			backends.TokensFromUsage, "length", "", ""},
 		{"another answer", `{"choices":[]}`, false, true, backends.FailBadEvent, 0, "", "", "", "no content, tokens or stop"},
-		{"another index", with(last, `"index":0`, `"index":3`), false, true, backends.FailBadEvent, 2, backends.TokensFromUsage, "", "", "index 3"},
+		{"another index", with(last, `"index":0`, `"index":3`), false, true, backends.FailBadEvent, 2,
+			backends.TokensFromUsage, "", "", "index 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kind := "application/json"
@@ -174,7 +199,8 @@ func TestAnswers(t *testing.T) {
 			}
 			o, detail := read(&backends.Config{Stream: c.stream, NeedIDs: c.needIDs, KeepText: true}, kind, c.body)
 			require.Equal(t, c.want, o.Reason, detail)
-			require.Equal(t, []any{c.tokens, c.source, c.finish, c.text}, []any{o.NTokens, o.TokenSource, o.FinishReason, string(o.Text)})
+			require.Equal(t, []any{c.tokens, c.source, c.finish, c.text},
+				[]any{o.NTokens, o.TokenSource, o.FinishReason, string(o.Text)})
 			require.Contains(t, detail, c.detail)
 		})
 	}
@@ -182,7 +208,8 @@ func TestAnswers(t *testing.T) {
 
 // TestBatches reads a list, one answer alone and what is neither.
 func TestBatches(t *testing.T) {
-	for body, want := range map[string]int{"[" + last + "]": 1, last: 1, "[" + last + "," + last + "]": 2, `{"error":{"message":"m"}}`: 0, `[5]`: 0, `{}`: 0} {
+	for body, want := range map[string]int{"[" + last + "]": 1, last: 1, "[" + last + "," + last + "]": 2,
+		`{"error":{"message":"m"}}`: 0, `[5]`: 0, `{}`: 0} {
 		a := newAnswer(&backends.Config{Batch: 2})
 		a.Begin("application/json")
 		a.Feed([]byte(" " + body))

@@ -14,13 +14,15 @@ type prober struct{ probe.Prober }
 func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
 	return &prober{probe.Prober{
 		Wire: d, Endpoint: e, Config: c,
-		NoIDs: "The route /completion (--api generate) sends them as tokens, asked with return_tokens; in a stream only those of whole characters.",
+		NoIDs: "The route /completion (--api generate) sends them as tokens, asked with return_tokens; in a stream only " +
+			"those of whole characters.",
 	}}
 }
 
 func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
 	if s := &p.Config.Sampling; native(p.Config) && (s.MinTokens > 1 || len(s.StopTokenIDs) > 0) {
-		p.Note("/completion knows neither min_tokens nor stop_token_ids: answers end where the model's file says, and one shorter than the benchmark's minimum fails")
+		p.Note("/completion knows neither min_tokens nor stop_token_ids: answers end where the model's file says, and one " +
+			"shorter than the benchmark's minimum fails")
 	}
 	return p.Run(ctx, sample, generate, p.Health, p.props, p.Models, p.Busy)
 }

@@ -43,8 +43,10 @@ const end = `data: {"index":0,"content":"","tokens":[],"stop":true,"tokens_predi
 // TestFaults are the ways of llama.cpp to fail one request, on both clients.
 func TestFaults(t *testing.T) {
 	const head = wiretest.StreamHead
-	loading := wiretest.Whole(503, "application/json", `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`)
-	context := wiretest.Whole(400, "application/json", `{"error":{"code":400,"message":"request (2990 tokens) exceeds the available context size","type":"exceed_context_size_error"}}`)
+	loading := wiretest.Whole(503, "application/json",
+		`{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`)
+	context := wiretest.Whole(400, "application/json",
+		`{"error":{"code":400,"message":"request (2990 tokens) exceeds the available context size","type":"exceed_context_size_error"}}`)
 	for _, c := range []struct {
 		name   string
 		script wiretest.Script
@@ -53,13 +55,18 @@ func TestFaults(t *testing.T) {
 	}{
 		{"loading", wiretest.Answers(loading), "http_503", "Loading model"},
 		{"context", wiretest.Answers(context), "http_400", "exceed_context_size_error"},
-		{"not supported", wiretest.Answers(wiretest.Whole(501, "application/json", `{"error":{"code":501,"message":"no","type":"not_supported_error"}}`)), "http_501", "not_supported_error"},
-		{"error in the stream", wiretest.Answers(head + wiretest.Chunked(event(5, 1), `data: {"error":{"code":500,"message":"slot died"}}`+"\n\n")), backends.FailServerErrorEvent, "slot died"},
-		{"error line", wiretest.Answers(head + wiretest.Chunked(event(5, 1), "error: {\"code\":500,\"message\":\"slot died\"}\n\n")), backends.FailServerErrorEvent, "slot died"},
-		{"no end", wiretest.Answers(head + wiretest.Chunked(event(5, 1), event(6, 2))), backends.FailTruncated, "without a finish_reason"},
+		{"not supported", wiretest.Answers(wiretest.Whole(501, "application/json",
+			`{"error":{"code":501,"message":"no","type":"not_supported_error"}}`)), "http_501", "not_supported_error"},
+		{"error in the stream", wiretest.Answers(head + wiretest.Chunked(event(5, 1),
+			`data: {"error":{"code":500,"message":"slot died"}}`+"\n\n")), backends.FailServerErrorEvent, "slot died"},
+		{"error line", wiretest.Answers(head + wiretest.Chunked(event(5, 1),
+			"error: {\"code\":500,\"message\":\"slot died\"}\n\n")), backends.FailServerErrorEvent, "slot died"},
+		{"no end", wiretest.Answers(head + wiretest.Chunked(event(5, 1), event(6, 2))), backends.FailTruncated,
+			"without a finish_reason"},
 		{"the server dies", wiretest.Closes(head + wiretest.Chunks(event(5, 1))), backends.FailTruncated, ""},
 		{"no JSON", wiretest.Answers(head + wiretest.Chunked("data: {oops\n\n")), backends.FailBadJSON, "{oops"},
-		{"no stream", wiretest.Answers(wiretest.Whole(200, "application/json", end[len("data: "):])), backends.FailBadEvent, "no token ids"},
+		{"no stream", wiretest.Answers(wiretest.Whole(200, "application/json", end[len("data: "):])), backends.FailBadEvent,
+			"no token ids"},
 		{"silence in the stream", wiretest.Silence(head + wiretest.Chunks(event(5, 1))), backends.FailBetweenTokens, ""},
 	} {
 		for _, name := range []string{http1.Name, nethttp.Name} {
@@ -84,7 +91,8 @@ func TestFaults(t *testing.T) {
 func TestEndsWithoutDone(t *testing.T) {
 	body := wiretest.StreamHead + wiretest.Chunks(event(5, 1), event(6, 2), end)
 	for name, script := range map[string]wiretest.Script{
-		"whole": wiretest.Answers(body + "0\r\n\r\n"), "closed behind it": wiretest.Closes(body), "open behind it": wiretest.Silence(body),
+		"whole": wiretest.Answers(body + "0\r\n\r\n"), "closed behind it": wiretest.Closes(body),
+		"open behind it": wiretest.Silence(body),
 	} {
 		for _, client := range []string{http1.Name, nethttp.Name} {
 			contract := on(client)
@@ -120,9 +128,11 @@ func TestProbe(t *testing.T) {
 		"/completion": `{"index":0,"content":"ab","tokens":[5,6],"stop":true,"tokens_predicted":2,"tokens_evaluated":2,"stop_type":"eos"}`,
 	}
 	c := &backends.Config{ServedModel: "m", NeedIDs: true, Sampling: models.Sampling{MaxTokens: 128, MinTokens: 2}}
-	p, err := llamacpp.Driver{}.Probe(t.Context(), backends.Endpoint{URL: serve(t, pages)}, c, &datasets.Sample{InputIDs: []int32{1, 2}}, true)
+	p, err := llamacpp.Driver{}.Probe(t.Context(), backends.Endpoint{URL: serve(t, pages)}, c,
+		&datasets.Sample{InputIDs: []int32{1, 2}}, true)
 	require.NoError(t, err)
-	require.Equal(t, []any{"llama.cpp", "b7000-abc", 2048, 3, true, true, 2}, []any{p.Server, p.Version, p.MaxModelLen, *p.InFlight, p.Generated, p.ReturnsTokenIDs, p.OutputTokens})
+	require.Equal(t, []any{"llama.cpp", "b7000-abc", 2048, 3, true, true, 2},
+		[]any{p.Server, p.Version, p.MaxModelLen, *p.InFlight, p.Generated, p.ReturnsTokenIDs, p.OutputTokens})
 	require.Len(t, p.Notes, 3)
 	require.Contains(t, p.Notes[0], "min_tokens")
 	require.Contains(t, p.Notes[1], "works on 4 requests at a time")

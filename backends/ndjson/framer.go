@@ -34,8 +34,8 @@ func (f *Framer) Reset() {
 // Err is ErrTooLarge after a line was too large; no document follows it.
 func (f *Framer) Err() error { return f.err }
 
-// Next gives the next document in p and what follows it in p. ok is false when p is used up. The document is valid until the
-// next call and as long as p is.
+// Next gives the next document in p and what follows it in p. ok is false when p is used up. The document is valid
+// until the next call and as long as p is.
 func (f *Framer) Next(p []byte) (doc, rest []byte, ok bool) {
 	f.forget()
 	for f.err == nil {

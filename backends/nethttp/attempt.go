@@ -56,12 +56,13 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 	}
 }
 
-// reportGrace is how long net/http may take to report that a request was written whose last byte it has read. The goroutine
-// that reports it competes with all others for the processor, so a busy machine needs much longer than a quiet one.
+// reportGrace is how long net/http may take to report that a request was written whose last byte it has read. The
+// goroutine that reports it competes with all others for the processor, so a busy machine needs much longer than a
+// quiet one.
 const reportGrace = 5 * time.Second
 
-// sent reports whether the whole request was written. What net/http has read of it may still be in a buffer, and the report that it was
-// written may come behind the answer.
+// sent reports whether the whole request was written. What net/http has read of it may still be in a buffer, and the
+// report that it was written may come behind the answer.
 func (t *trace) sent() bool {
 	if t.body.left.Load() > 0 {
 		return false
@@ -74,8 +75,8 @@ func (t *trace) sent() bool {
 	}
 }
 
-// body sends the cached bytes of a sample without a copy, behind a few bytes of the attempt's own. It has no GetBody: net/http must not
-// repeat a request behind the record's back.
+// body sends the cached bytes of a sample without a copy, behind a few bytes of the attempt's own. It has no GetBody:
+// net/http must not repeat a request behind the record's back.
 type body struct {
 	own, shared bytes.Reader
 	left        atomic.Int64 // bytes that were not read yet
@@ -154,7 +155,8 @@ func (w *worker) send(ctx context.Context, r *request, a *attempt, t *trace) (*h
 	return c.pooled.RoundTrip(request)
 }
 
-// identify gives an attempt its id, where the endpoint's requests carry one, and returns the header and the body with it.
+// identify gives an attempt its id, where the endpoint's requests carry one, and returns the header and the body with
+// it.
 func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 	content := c.config.Request(r.query.Index)
 	header, own := e.header, []byte(nil)
@@ -210,7 +212,8 @@ func explain(ctx context.Context, reason backends.Reason, err error) string {
 // refused tells whether the response is none that can be read, and reads the beginning of its body.
 func (w *worker) refused(response *http.Response, r *request, a *attempt) bool {
 	h := response.Header
-	is := policy.Response{Status: response.StatusCode, Encoding: h.Get("Content-Encoding"), Location: h.Get("Location"), RetryAfter: h.Get("Retry-After")}
+	is := policy.Response{Status: response.StatusCode, Encoding: h.Get("Content-Encoding"), Location: h.Get("Location"),
+		RetryAfter: h.Get("Retry-After")}
 	if !is.Refused() {
 		return false
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// net/http may report late that a request was written: that is not an answer to half a request. A byte that it never read is.
+// net/http may report late that a request was written: that is not an answer to half a request. A byte that it never
+// read is.
 func TestSentWaitsForTheReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := trace{written: make(chan struct{}, 1), body: newBody(nil, []byte("{}"))}

@@ -42,11 +42,14 @@ var rules = []struct {
 }{
 	{is: isTLS, reason: backends.FailTLS},
 	{is: isDial, reason: backends.FailConnect},
-	{is: textOf("malformed chunked", "invalid byte in chunk length", "chunk length too large", "chunked encoding", "chunked line", "too much overhead", "header line too long", "empty hex number"), reason: backends.FailBadChunk},
-	{is: textOf("malformed HTTP", "malformed MIME", "invalid header", "transfer encoding", "Content-Length", "server response headers exceeded"), reason: backends.FailBadChunk},
+	{is: textOf("malformed chunked", "invalid byte in chunk length", "chunk length too large", "chunked encoding",
+		"chunked line", "too much overhead", "header line too long", "empty hex number"), reason: backends.FailBadChunk},
+	{is: textOf("malformed HTTP", "malformed MIME", "invalid header", "transfer encoding", "Content-Length",
+		"server response headers exceeded"), reason: backends.FailBadChunk},
 	{is: isErrno(syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED), reason: backends.FailReset},
 	{is: isEOF, reason: backends.FailReset, began: backends.FailTruncated},
-	{is: isErrno(syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ETIMEDOUT, syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE), reason: backends.FailConnect, began: backends.FailReset},
+	{is: isErrno(syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ETIMEDOUT, syscall.EADDRNOTAVAIL,
+		syscall.EMFILE, syscall.ENFILE), reason: backends.FailConnect, began: backends.FailReset},
 }
 
 func isTLS(err error) bool {
@@ -58,7 +61,8 @@ func isTLS(err error) bool {
 		invalid     x509.CertificateInvalidError
 		alert       tls.AlertError
 	)
-	return errors.As(err, &record) || errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &host) ||
+	return errors.As(err, &record) || errors.As(err, &certificate) || errors.As(err, &authority) ||
+		errors.As(err, &host) ||
 		errors.As(err, &invalid) || errors.As(err, &alert) ||
 		textOf("tls: ", "TLS handshake", "server gave HTTP response to HTTPS client", "x509: ")(err)
 }
@@ -70,7 +74,8 @@ func isDial(err error) bool {
 }
 
 func isEOF(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || textOf("server closed idle connection", "unexpected EOF reading trailer", "suspiciously long trailer")(err)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		textOf("server closed idle connection", "unexpected EOF reading trailer", "suspiciously long trailer")(err)
 }
 
 func isErrno(numbers ...syscall.Errno) func(error) bool {

@@ -91,7 +91,8 @@ func TestTrustedAuthority(t *testing.T) {
 	}))
 	defer s.Close()
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600))
+	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}),
+		0o600))
 	c := wiretest.Config(s.URL)
 	c.Stream, c.CAFile = false, file
 	require.Equal(t, backends.OK, contract.Ask(t, c, 1).Results[1].Reason)
@@ -129,7 +130,8 @@ func BenchmarkRequest(b *testing.B) {
 	for i := range 31 {
 		parts = append(parts, wiretest.Event(fmt.Sprint(i), "null"))
 	}
-	answer := wiretest.StreamHead + wiretest.Chunked(append(parts, wiretest.Event("31", `"stop"`), wiretest.Usage(32), wiretest.Done)...)
+	answer := wiretest.StreamHead + wiretest.Chunked(append(parts, wiretest.Event("31", `"stop"`), wiretest.Usage(32),
+		wiretest.Done)...)
 	url := wiretest.Raw(b, wiretest.Answers(answer))
 	c := wiretest.Config(url)
 	c.Concurrency = 64

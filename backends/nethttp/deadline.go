@@ -10,7 +10,8 @@ import (
 )
 
 // watchdog cancels one attempt at a time when its request or its present phase takes too long. One timer serves all
-// attempts of a worker; it is set again only for an earlier end, and otherwise finds out when it fires that it is early.
+// attempts of a worker; it is set again only for an earlier end, and otherwise finds out when it fires that it is
+// early.
 type watchdog struct {
 	mu      sync.Mutex
 	timer   *time.Timer

@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// dialer makes the connections of a transport. Those of HTTP/1.1 are guarded, so that it makes TLS and tunnels by itself: net/http would
-// put its TLS around the guard.
+// dialer makes the connections of a transport. Those of HTTP/1.1 are guarded, so that it makes TLS and tunnels by
+// itself: net/http would put its TLS around the guard.
 type dialer struct {
 	connect  func(ctx context.Context, network, address string) (net.Conn, error)
 	config   *tls.Config
@@ -34,8 +34,8 @@ func (d *dialer) plain(ctx context.Context, network, address string) (net.Conn, 
 	return newGuard(c, d.counters), nil
 }
 
-// secure connects with TLS: to a server, through a tunnel where there is a proxy, or to a proxy that forwards requests. HTTP/2 needs no
-// guard: its frames name their requests.
+// secure connects with TLS: to a server, through a tunnel where there is a proxy, or to a proxy that forwards requests.
+// HTTP/2 needs no guard: its frames name their requests.
 func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
 	protocols := []string{"h2", "http/1.1"}
 	reach := d.connect
@@ -98,12 +98,14 @@ func (d *dialer) tunnel(ctx context.Context, network, address string) (net.Conn,
 	return c, nil
 }
 
-// ask sends CONNECT. A server behind a tunnel is silent until TLS has spoken, so that nothing of it is lost in the buffer.
+// ask sends CONNECT. A server behind a tunnel is silent until TLS has spoken, so that nothing of it is lost in the
+// buffer.
 func (d *dialer) ask(c net.Conn, address string) error {
 	if err := c.SetDeadline(time.Now().Add(d.timeout)); err != nil {
 		return err
 	}
-	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
+	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address,
+		Header: http.Header{}}
 	if err := request.Write(c); err != nil {
 		return err
 	}

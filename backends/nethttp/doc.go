@@ -6,7 +6,8 @@
 // every first token and every completion goes in order: LoadGen keeps a log per thread and merges them unordered
 // (spec/bridge-prototype.md §3.6).
 //
-// In come a loadgen.Source and Config.Request's bytes, sent as they are; out go Sink calls, Complete exactly once a query.
+// In come a loadgen.Source and Config.Request's bytes, sent as they are; out go Sink calls, Complete exactly once a
+// query.
 //
 // It must not import a wire protocol (backends.Protocol brings it), sut, run or cmd; it reads no environment, also no
 // proxy settings (Config.Proxy brings them), and follows no redirect.

@@ -27,23 +27,27 @@ type Reply struct {
 
 // Get asks an endpoint for a path, on a connection of its own, and follows no redirect. Its error is a
 // *backends.EndpointError.
-func Get(ctx context.Context, c *backends.Config, e backends.Endpoint, path string, timeout time.Duration) (*Reply, error) {
+func Get(ctx context.Context, c *backends.Config, e backends.Endpoint, path string, timeout time.Duration) (*Reply,
+	error) {
 	return ask(ctx, c, e, http.MethodGet, path, timeout)
 }
 
 // Post is Get with the method that lets a server do something; there is no body.
-func Post(ctx context.Context, c *backends.Config, e backends.Endpoint, path string, timeout time.Duration) (*Reply, error) {
+func Post(ctx context.Context, c *backends.Config, e backends.Endpoint, path string, timeout time.Duration) (*Reply,
+	error) {
 	return ask(ctx, c, e, http.MethodPost, path, timeout)
 }
 
-func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, path string, timeout time.Duration) (*Reply, error) {
+func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, path string,
+	timeout time.Duration) (*Reply, error) {
 	config := *c
 	policy.SetDefaults(&config)
 	target, err := newEndpoint(e, path)
 	if err != nil {
 		return nil, &backends.EndpointError{URL: e.URL, Fault: backends.FaultUnreachable, Text: err.Error(), Err: err}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &policy.Deadline{Reason: backends.FailRequestTimeout, Detail: fmt.Sprintf("no answer within %s", timeout)})
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout,
+		&policy.Deadline{Reason: backends.FailRequestTimeout, Detail: fmt.Sprintf("no answer within %s", timeout)})
 	defer cancel()
 	counters := &policy.Counters{}
 	transport, err := newTransport(&config, counters, true)
@@ -61,7 +65,8 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 	}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		if answers, strays := counters.Unasked(); answers+strays > 0 { // the guard kept from net/http what came before the request
+		// the guard kept from net/http what came before the request
+		if answers, strays := counters.Unasked(); answers+strays > 0 {
 			err = errNoHTTP
 		}
 		return nil, unreachable(ctx, method, reply.URL, err)
@@ -83,7 +88,8 @@ func unreachable(ctx context.Context, method, url string, err error) error {
 	var late *policy.Deadline
 	switch {
 	case reason == backends.FailTLS:
-		fault, try = backends.FaultTLS, "Does the server speak TLS on this port, and is its certificate trusted here? One of your own authority, or a self-signed one, is given with --ca-file; --insecure-skip-verify takes any, for a look"
+		fault, try = backends.FaultTLS, "Does the server speak TLS on this port, and is its certificate trusted here? One "+
+			"of your own authority, or a self-signed one, is given with --ca-file; --insecure-skip-verify takes any, for a look"
 	case errors.As(context.Cause(ctx), &late):
 		err = late
 	case errors.Is(err, errNoHTTP), strings.Contains(err.Error(), "malformed HTTP"):

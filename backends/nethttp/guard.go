@@ -10,8 +10,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// guard is a connection of HTTP/1.1, seen without its encryption. net/http takes bytes that came before a request for the beginning of its
-// answer. The guard counts such bytes and keeps them from it: the connection ends where the answer did.
+// guard is a connection of HTTP/1.1, seen without its encryption. net/http takes bytes that came before a request for
+// the beginning of its answer. The guard counts such bytes and keeps them from it: the connection ends where the answer
+// did.
 type guard struct {
 	net.Conn
 	counters *policy.Counters
@@ -27,7 +28,8 @@ func newGuard(c net.Conn, counters *policy.Counters) *guard {
 	return &guard{Conn: c, counters: counters}
 }
 
-var errNotUsable = errors.New("the connection is not used again: the server sent bytes on it that are no part of an answer")
+var errNotUsable = errors.New("the connection is not used again: the server sent bytes on it that are no part of an " +
+	"answer")
 
 // Write begins a request where none is under way.
 func (g *guard) Write(p []byte) (int, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// Answers that come twice are seen over TLS, through a proxy and through a tunnel: with ids no answer is taken for another's, and without
-// ids they are counted.
+// Answers that come twice are seen over TLS, through a proxy and through a tunnel: with ids no answer is taken for
+// another's, and without ids they are counted.
 func TestAnsweredTwice(t *testing.T) {
 	const n = 60
 	for _, way := range []string{"TLS", "proxy", "tunnel"} {

@@ -74,7 +74,8 @@ func serveProxy(t *testing.T) *proxy {
 	return p
 }
 
-// With a proxy every request goes through it: plain ones by their address, TLS through a tunnel, in which HTTP/2 is spoken as without one.
+// With a proxy every request goes through it: plain ones by their address, TLS through a tunnel, in which HTTP/2 is
+// spoken as without one.
 func TestThroughAProxy(t *testing.T) {
 	through := serveProxy(t)
 	plain := wiretest.Config(wiretest.Raw(t, wiretest.Answers(wiretest.Streamed)))

@@ -6,8 +6,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/balance"
 )
 
-// queue hands requests to workers first in, first out, each with the endpoint that it goes to, and starts a worker where
-// none is idle and the limit allows it. Workers stay for the next request until the queue is closed.
+// queue hands requests to workers first in, first out, each with the endpoint that it goes to, and starts a worker
+// where none is idle and the limit allows it. Workers stay for the next request until the queue is closed.
 type queue struct {
 	mu      sync.Mutex
 	ready   sync.Cond
@@ -40,7 +40,8 @@ func (q *queue) push(r *request) {
 	q.ready.Signal()
 }
 
-// pop waits for a request and room for it; nil: the queue is closed and empty. A request that will not be sent goes Nowhere.
+// pop waits for a request and room for it; nil: the queue is closed and empty. A request that will not be sent goes
+// Nowhere.
 func (q *queue) pop() *request {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// reportBuffer is how many reports may wait: LoadGen stamps at the call, so a worker must never be the reason of a wait.
+// reportBuffer is how many reports may wait: LoadGen stamps at the call, so a worker must never be the reason of a
+// wait.
 const reportBuffer = 4096
 
 // request is one query on its way, and what its answer needs. It is used again after its completion was reported.
@@ -28,8 +29,8 @@ func (r *request) begin(q loadgen.Query, key uint64, dequeuedNS int64) {
 	r.body = r.body[:0]
 }
 
-// report is one call of LoadGen's to come: a first token where first is set, tokens of a batch where there are some, else a
-// completion.
+// report is one call of LoadGen's to come: a first token where first is set, tokens of a batch where there are some,
+// else a completion.
 type report struct {
 	request *request
 	first   bool

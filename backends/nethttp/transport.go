@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// newTransport makes a transport for c, which counts unexpected bytes. A fresh one opens a connection for each request and keeps none.
+// newTransport makes a transport for c, which counts unexpected bytes. A fresh one opens a connection for each request
+// and keeps none.
 func newTransport(c *backends.Config, counters *policy.Counters, fresh bool) (*http.Transport, error) {
 	authorities, err := backends.Authorities(c.CAFile)
 	if err != nil {
@@ -21,7 +22,8 @@ func newTransport(c *backends.Config, counters *policy.Counters, fresh bool) (*h
 		return nil, err
 	}
 	d := &dialer{
-		connect: dial.Func(c.ConnectTimeout), config: &tls.Config{InsecureSkipVerify: c.InsecureSkipVerify, RootCAs: authorities},
+		connect: dial.Func(c.ConnectTimeout), config: &tls.Config{InsecureSkipVerify: c.InsecureSkipVerify,
+			RootCAs: authorities},
 		timeout: c.ConnectTimeout, proxy: proxy, counters: counters,
 	}
 	t := &http.Transport{

@@ -56,7 +56,8 @@ func (Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
 // Encode appends the request body of one sample to dst, as compact JSON.
 func (Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error) {
 	if len(s.InputIDs) > 0 && s.Input == "" && len(s.Messages) == 0 {
-		return dst, fmt.Errorf("sample %d has prompt ids and no text, and Ollama takes text only: use a data set with the prompts' text, or another server", s.Index)
+		return dst, fmt.Errorf("sample %d has prompt ids and no text, and Ollama takes text only: use a data set with the "+
+			"prompts' text, or another server", s.Index)
 	}
 	if _, native := paths[c.API]; native {
 		return appendRequest(dst, s, c)
@@ -86,6 +87,7 @@ func (d Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.C
 
 // Probe asks one endpoint for its version and its models and, with generate, for one short answer. Its errors are
 // *backends.EndpointError where the endpoint is at fault.
-func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
+func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample,
+	generate bool) (*backends.Probe, error) {
 	return newProber(d, e, c).run(ctx, sample, generate)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// appendRequest writes the body of one sample: its messages or its text. raw keeps the server's own template away from a prompt,
-// and without truncate and shift it would cut one that does not fit into its context, without a word.
+// appendRequest writes the body of one sample: its messages or its text. raw keeps the server's own template away from
+// a prompt, and without truncate and shift it would cut one that does not fit into its context, without a word.
 func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte, err error) {
 	p := &c.Sampling
 	dst = append(encode.Text(append(dst, `{"model":`...), c.ServedModel), ',')
@@ -21,12 +21,14 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 			return dst, err
 		}
 	} else if s.Input == "" {
-		return dst, fmt.Errorf("sample %d has no text: a request to /api/generate needs it (messages go with --api chat)", s.Index)
+		return dst, fmt.Errorf("sample %d has no text: a request to /api/generate needs it (messages go with --api chat)",
+			s.Index)
 	} else {
 		dst = append(encode.Text(append(dst, `"prompt":`...), s.Input), `,"raw":true`...)
 	}
 	if p.MaxTokens < 1 { // without a limit an answer may go on for ever
-		return dst, fmt.Errorf("sample %d: num_predict is %d: a request needs at least 1, set --max-tokens", s.Index, p.MaxTokens)
+		return dst, fmt.Errorf("sample %d: num_predict is %d: a request needs at least 1, set --max-tokens", s.Index,
+			p.MaxTokens)
 	}
 	dst = strconv.AppendBool(append(dst, `,"stream":`...), c.Stream)
 	if f := c.Format; f != nil && f.Schema != nil {
@@ -34,7 +36,8 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 	} else if f != nil {
 		dst = append(dst, `,"format":"json"`...)
 	}
-	dst = strconv.AppendInt(append(dst, `,"truncate":false,"shift":false,"options":{"num_predict":`...), int64(p.MaxTokens), 10)
+	dst = strconv.AppendInt(append(dst, `,"truncate":false,"shift":false,"options":{"num_predict":`...),
+		int64(p.MaxTokens), 10)
 	if dst, err = appendSampling(dst, p); err != nil {
 		return dst, fmt.Errorf("sample %d: %w", s.Index, err)
 	}
@@ -59,8 +62,9 @@ func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
 	return dst, nil
 }
 
-// appendSampling writes what the benchmark fixes, and switches off what the server would do by itself: it drops unlikely tokens
-// (min_p) and punishes repeated ones (repeat_penalty 1.1). It knows neither min_tokens, stop_token_ids nor ignore_eos.
+// appendSampling writes what the benchmark fixes, and switches off what the server would do by itself: it drops
+// unlikely tokens (min_p) and punishes repeated ones (repeat_penalty 1.1). It knows neither min_tokens, stop_token_ids
+// nor ignore_eos.
 func appendSampling(dst []byte, p *models.Sampling) (_ []byte, err error) {
 	if dst, err = encode.Number(dst, "temperature", p.Temperature); err != nil {
 		return dst, err

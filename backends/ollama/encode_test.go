@@ -16,8 +16,10 @@ func ptr[T any](v T) *T { return &v }
 
 func TestEncode(t *testing.T) {
 	text := datasets.Sample{Input: "say \"hé\" <now>\n", InputIDs: []int32{1}}
-	chat := datasets.Sample{Messages: json.RawMessage(`[{"role":"user","content":"hi"}]`), Tools: json.RawMessage(`[{"type":"function"}]`)}
-	greedy := models.Sampling{MaxTokens: 128, MinTokens: 1, Temperature: ptr(0.0), TopP: ptr(1.0), TopK: ptr(1), Seed: ptr(int64(42))}
+	chat := datasets.Sample{Messages: json.RawMessage(`[{"role":"user","content":"hi"}]`),
+		Tools: json.RawMessage(`[{"type":"function"}]`)}
+	greedy := models.Sampling{MaxTokens: 128, MinTokens: 1, Temperature: ptr(0.0), TopP: ptr(1.0), TopK: ptr(1),
+		Seed: ptr(int64(42))}
 	for _, c := range []struct {
 		name, want string
 		sample     datasets.Sample
@@ -26,11 +28,14 @@ func TestEncode(t *testing.T) {
 		{"text, streamed", `{"model":"m","prompt":"say \"hé\" <now>\n","raw":true,"stream":true,"truncate":false,"shift":false,"options":{"num_predict":128,"temperature":0,"top_p":1,"top_k":1,"min_p":0,"repeat_penalty":1,"seed":42}}`,
 			text, backends.Config{ServedModel: "m", Sampling: greedy, Stream: true}},
 		{"JSON", `{"model":"m","prompt":"say \"hé\" <now>\n","raw":true,"stream":false,"format":"json","truncate":false,"shift":false,"options":{"num_predict":5,"top_k":0,"min_p":0,"repeat_penalty":1}}`,
-			text, backends.Config{API: "generate", ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5, TopK: ptr(-1)}, Format: &backends.Format{}}},
+			text, backends.Config{API: "generate", ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5, TopK: ptr(-1)},
+				Format: &backends.Format{}}},
 		{"messages", `{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function"}],"stream":false,"format":{"type":"array"},"truncate":false,"shift":false,"options":{"num_predict":5,"min_p":0,"repeat_penalty":1}}`,
-			chat, backends.Config{API: "chat", ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5}, Format: &backends.Format{Schema: json.RawMessage(`{"type":"array"}`)}}},
+			chat, backends.Config{API: "chat", ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5},
+				Format: &backends.Format{Schema: json.RawMessage(`{"type":"array"}`)}}},
 		{"text as a message", `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"truncate":false,"shift":false,"options":{"num_predict":5,"min_p":0,"repeat_penalty":1}}`,
-			datasets.Sample{Input: "hi"}, backends.Config{API: "chat", ServedModel: "m", Stream: true, Sampling: models.Sampling{MaxTokens: 5}}},
+			datasets.Sample{Input: "hi"}, backends.Config{API: "chat", ServedModel: "m", Stream: true,
+				Sampling: models.Sampling{MaxTokens: 5}}},
 		{"its completions route takes no ids", `{"model":"m","prompt":"say \"hé\" <now>\n","max_tokens":5,"stream":false}`,
 			text, backends.Config{API: "completions", ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5}}},
 	} {
@@ -52,7 +57,8 @@ func TestEncodeRefuses(t *testing.T) {
 		config backends.Config
 		text   string
 	}{
-		{datasets.Sample{Index: 7, InputIDs: []int32{1}}, config, "sample 7 has prompt ids and no text, and Ollama takes text only"},
+		{datasets.Sample{Index: 7, InputIDs: []int32{1}}, config,
+			"sample 7 has prompt ids and no text, and Ollama takes text only"},
 		{datasets.Sample{Index: 7, Messages: json.RawMessage(`[]`)}, config, "sample 7 has no text"},
 		{datasets.Sample{Index: 7}, chat, "sample 7 has neither messages nor text"},
 		{datasets.Sample{Index: 7, Messages: json.RawMessage(`[`)}, chat, "sample 7: its messages are no JSON"},
@@ -65,7 +71,8 @@ func TestEncodeRefuses(t *testing.T) {
 }
 
 func TestAPIs(t *testing.T) {
-	for api, path := range map[string]string{"": "/api/generate", "generate": "/api/generate", "completions": "/v1/completions", "chat": "/api/chat"} {
+	for api, path := range map[string]string{"": "/api/generate", "generate": "/api/generate",
+		"completions": "/v1/completions", "chat": "/api/chat"} {
 		p, err := Driver{}.Protocol(&backends.Config{API: api})
 		require.NoError(t, err)
 		require.Equal(t, path, p.Path())

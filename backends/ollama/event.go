@@ -42,8 +42,8 @@ func (w *walker) walk(doc []byte, e *reader.Event) bool {
 	return w.Open('{') && w.members(e) && w.AtEnd()
 }
 
-// members reads the document. What has none of an answer's parts is none. The ids under "context" are of prompt and answer
-// together, for another request: they are none of the answer's.
+// members reads the document. What has none of an answer's parts is none. The ids under "context" are of prompt and
+// answer together, for another request: they are none of the answer's.
 func (w *walker) members(e *reader.Event) bool {
 	var seen reader.Keys
 	var reason []byte

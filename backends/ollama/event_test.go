@@ -19,12 +19,19 @@ const (
 )
 
 var documents = []string{
-	part, last, message, `{}`, `[]`, `null`, `x`, ``, `{"response":"a"`, `{"response":5}`, `{"response":null,"done":null,"done_reason":null,"eval_count":null,"message":null}`,
-	`{"response":"\u00e9\"done\":true","done":false}`, `{"response":"","thinking":"hm","done":false}`, `{"message":{"role":"assistant","content":"","thinking":"hm"},"done":false}`,
-	`{"message":{"content":"","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},"done":false}`, `{"message":{"tool_calls":[]},"done":false}`, `{"message":"x"}`,
-	`{"response":"","done":true}`, `{"response":"","done":true,"done_reason":""}`, `{"response":"","done":true,"done_reason":"load"}`, `{"done":"yes"}`, `{"done":true,"eval_count":2.0}`, `{"done":true,"eval_count":2.5}`,
-	`{"response":"","done":true,"context":[1,2,3],"done_reason":"stop","eval_count":2}`, `{"error":"model runner has unexpectedly stopped"}`, `{"error":{"message":"m"}}`, `{"error":"m","done":true}`,
-	`{"response":"a","response":"b"}`, `{"resp\u006fnse":"a"}`, `{"response":"a","message":{"content":"b"}}`, `{"object":"error","message":"m"}`, `{"done_reason":"st\u006fp","done":true}`,
+	part, last, message, `{}`, `[]`, `null`, `x`, ``, `{"response":"a"`, `{"response":5}`,
+	`{"response":null,"done":null,"done_reason":null,"eval_count":null,"message":null}`,
+	`{"response":"\u00e9\"done\":true","done":false}`, `{"response":"","thinking":"hm","done":false}`,
+	`{"message":{"role":"assistant","content":"","thinking":"hm"},"done":false}`,
+	`{"message":{"content":"","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},"done":false}`,
+	`{"message":{"tool_calls":[]},"done":false}`, `{"message":"x"}`,
+	`{"response":"","done":true}`, `{"response":"","done":true,"done_reason":""}`,
+	`{"response":"","done":true,"done_reason":"load"}`, `{"done":"yes"}`, `{"done":true,"eval_count":2.0}`,
+	`{"done":true,"eval_count":2.5}`,
+	`{"response":"","done":true,"context":[1,2,3],"done_reason":"stop","eval_count":2}`,
+	`{"error":"model runner has unexpectedly stopped"}`, `{"error":{"message":"m"}}`, `{"error":"m","done":true}`,
+	`{"response":"a","response":"b"}`, `{"resp\u006fnse":"a"}`, `{"response":"a","message":{"content":"b"}}`,
+	`{"object":"error","message":"m"}`, `{"done_reason":"st\u006fp","done":true}`,
 }
 
 // both reads a document by the walk and with encoding/json.
@@ -40,8 +47,10 @@ func both(t *testing.T, doc string, keepText bool) {
 		return // the one list whose numbers are not checked
 	}
 	require.NoError(t, err, doc)
-	require.Equal(t, []any{a.Choices, a.HasText, a.Aside, a.IsError, a.Last, a.Prompt, a.Produced, string(a.Text), string(a.Finish), a.Finish == nil, string(a.Calls)},
-		[]any{b.Choices, b.HasText, b.Aside, b.IsError, b.Last, b.Prompt, b.Produced, string(b.Text), string(b.Finish), b.Finish == nil, string(b.Calls)}, doc)
+	require.Equal(t, []any{a.Choices, a.HasText, a.Aside, a.IsError, a.Last, a.Prompt, a.Produced, string(a.Text),
+		string(a.Finish), a.Finish == nil, string(a.Calls)},
+		[]any{b.Choices, b.HasText, b.Aside, b.IsError, b.Last, b.Prompt, b.Produced, string(b.Text), string(b.Finish),
+			b.Finish == nil, string(b.Calls)}, doc)
 }
 
 func TestWalkAgainstEncodingJSON(t *testing.T) {
@@ -109,19 +118,35 @@ func TestAnswers(t *testing.T) {
 		detail           string
 	}{
 		{"stream", "application/x-ndjson", lines(part, part, last), true, backends.OK, 3, "length", "cc", ""},
-		{"CRLF, blank lines, no line end", "application/x-ndjson", strings.TrimSuffix(strings.ReplaceAll(lines(part, "", part, last), "\n", "\r\n"), "\r\n"), true, backends.OK, 3, "length", "cc", ""},
+		{"CRLF, blank lines, no line end", "application/x-ndjson",
+			strings.TrimSuffix(strings.ReplaceAll(lines(part, "", part, last), "\n", "\r\n"), "\r\n"), true, backends.OK, 3,
+			"length", "cc", ""},
 		{"a gateway calls it JSON", "application/json", lines(part, part, last), true, backends.OK, 3, "length", "cc", ""},
-		{"chat", "application/x-ndjson", lines(message, with(last, `"response":""`, `"message":{"role":"assistant","content":""}`)), true, backends.OK, 3, "length", "c", ""},
-		{"thinking is output and no text", "application/x-ndjson", lines(with(part, `"response":"c"`, `"response":"","thinking":"hm"`), part, last), true, backends.OK, 3, "length", "c", ""},
-		{"whole", "application/json; charset=utf-8", with(last, `"response":""`, `"response":"cc"`), false, backends.OK, 3, "length", "cc", ""},
-		{"no reason", "application/x-ndjson", lines(part, with(last, `"done_reason":"length",`, "")), true, backends.OK, 3, "stop", "c", ""},
-		{"no end", "application/x-ndjson", lines(part, part), true, backends.FailTruncated, 0, "", "cc", "without a finish_reason"},
-		{"an error in the stream", "application/x-ndjson", lines(part, `{"error":"model runner has unexpectedly stopped"}`), true, backends.FailServerErrorEvent, 0, "", "c", "unexpectedly stopped"},
-		{"cut in a line", "application/x-ndjson", lines(part) + part[:20], true, backends.FailTruncated, 0, "", "c", "inside an event"},
-		{"nothing was generated", "application/x-ndjson", lines(with(with(last, `"eval_count":3`, `"eval_count":0`), "length", "load")), true, backends.FailEmpty, 0, "load", "", ""},
-		{"nobody counts", "application/x-ndjson", lines(part, with(last, `"eval_count":3,`, "")), true, backends.FailBadEvent, 0, "length", "c", "eval_count"},
-		{"something else", "application/json", `{"choices":[]}`, false, backends.FailBadEvent, 0, "", "", "no response, message or done"},
-		{"no stream", "application/json", with(last, `"response":""`, `"response":"cc"`), true, backends.FailNoFirstToken, 3, "length", "cc", ""},
+		{"chat", "application/x-ndjson", lines(message,
+			with(last, `"response":""`, `"message":{"role":"assistant","content":""}`)), true, backends.OK, 3, "length", "c",
+			""},
+		{"thinking is output and no text", "application/x-ndjson",
+			lines(with(part, `"response":"c"`, `"response":"","thinking":"hm"`), part, last), true, backends.OK, 3, "length",
+			"c", ""},
+		{"whole", "application/json; charset=utf-8", with(last, `"response":""`, `"response":"cc"`), false, backends.OK, 3,
+			"length", "cc", ""},
+		{"no reason", "application/x-ndjson", lines(part, with(last, `"done_reason":"length",`, "")), true, backends.OK, 3,
+			"stop", "c", ""},
+		{"no end", "application/x-ndjson", lines(part, part), true, backends.FailTruncated, 0, "", "cc",
+			"without a finish_reason"},
+		{"an error in the stream", "application/x-ndjson", lines(part, `{"error":"model runner has unexpectedly stopped"}`),
+			true, backends.FailServerErrorEvent, 0, "", "c", "unexpectedly stopped"},
+		{"cut in a line", "application/x-ndjson", lines(part) + part[:20], true, backends.FailTruncated, 0, "", "c",
+			"inside an event"},
+		{"nothing was generated", "application/x-ndjson",
+			lines(with(with(last, `"eval_count":3`, `"eval_count":0`), "length", "load")), true, backends.FailEmpty, 0, "load",
+			"", ""},
+		{"nobody counts", "application/x-ndjson", lines(part, with(last, `"eval_count":3,`, "")), true, backends.FailBadEvent,
+			0, "length", "c", "eval_count"},
+		{"something else", "application/json", `{"choices":[]}`, false, backends.FailBadEvent, 0, "", "",
+			"no response, message or done"},
+		{"no stream", "application/json", with(last, `"response":""`, `"response":"cc"`), true, backends.FailNoFirstToken, 3,
+			"length", "cc", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, detail := read(&backends.Config{Stream: c.stream, KeepText: true}, c.kind, c.body)

@@ -17,7 +17,8 @@ func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
 
 func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
 	if s := &p.Config.Sampling; s.MinTokens > 1 || len(s.StopTokenIDs) > 0 || s.IgnoreEOS {
-		p.Note("Ollama knows neither min_tokens, stop_token_ids nor ignore_eos: answers end where the model's file says, and one shorter than the benchmark's minimum fails")
+		p.Note("Ollama knows neither min_tokens, stop_token_ids nor ignore_eos: answers end where the model's file says, " +
+			"and one shorter than the benchmark's minimum fails")
 	}
 	return p.Run(ctx, sample, generate, p.version, p.models)
 }

@@ -52,14 +52,20 @@ func TestFaults(t *testing.T) {
 		want   backends.Reason
 		text   string
 	}{
-		{"no such model", wiretest.Answers(wiretest.Whole(404, "application/json", `{"error":"model 'x' not found"}`)), "http_404", "model 'x' not found"},
-		{"the prompt is too long", wiretest.Answers(wiretest.Whole(400, "application/json", `{"error":"the input length exceeds the context length"}`)), "http_400", "exceeds the context length"},
-		{"busy", wiretest.Answers(wiretest.Whole(503, "application/json", `{"error":"server busy, please try again.  maximum pending requests exceeded"}`)), "http_503", "server busy"},
-		{"error in the stream", wiretest.Answers(head + wiretest.Chunked(part, `{"error":"an error was encountered while running the model"}`+"\n")), backends.FailServerErrorEvent, "while running the model"},
+		{"no such model", wiretest.Answers(wiretest.Whole(404, "application/json", `{"error":"model 'x' not found"}`)),
+			"http_404", "model 'x' not found"},
+		{"the prompt is too long", wiretest.Answers(wiretest.Whole(400, "application/json",
+			`{"error":"the input length exceeds the context length"}`)), "http_400", "exceeds the context length"},
+		{"busy", wiretest.Answers(wiretest.Whole(503, "application/json",
+			`{"error":"server busy, please try again.  maximum pending requests exceeded"}`)), "http_503", "server busy"},
+		{"error in the stream", wiretest.Answers(head + wiretest.Chunked(part,
+			`{"error":"an error was encountered while running the model"}`+"\n")), backends.FailServerErrorEvent,
+			"while running the model"},
 		{"no end", wiretest.Answers(head + wiretest.Chunked(part, part)), backends.FailTruncated, "without a finish_reason"},
 		{"the server dies", wiretest.Closes(head + wiretest.Chunks(part)), backends.FailTruncated, ""},
 		{"no JSON", wiretest.Answers(head + wiretest.Chunked("{oops\n")), backends.FailBadJSON, "{oops"},
-		{"no stream", wiretest.Answers(wiretest.Whole(200, "application/json", end)), backends.FailNoFirstToken, "a stream was asked for"},
+		{"no stream", wiretest.Answers(wiretest.Whole(200, "application/json", end)), backends.FailNoFirstToken,
+			"a stream was asked for"},
 	} {
 		for _, name := range []string{http1.Name, nethttp.Name} {
 			t.Run(c.name+", "+name, func(t *testing.T) {
@@ -81,14 +87,17 @@ func TestLinesInPieces(t *testing.T) {
 	chunks := []string{all[:7], all[7:50], all[50:91], all[91:]}
 	body := head + wiretest.Chunks(chunks...)
 	for name, script := range map[string]wiretest.Script{
-		"whole": wiretest.Answers(body + "0\r\n\r\n"), "closed behind it": wiretest.Closes(body), "open behind it": wiretest.Silence(body),
+		"whole": wiretest.Answers(body + "0\r\n\r\n"), "closed behind it": wiretest.Closes(body),
+		"open behind it": wiretest.Silence(body),
 	} {
 		for _, client := range []string{http1.Name, nethttp.Name} {
 			contract := on(client)
 			r := contract.Ask(t, config(wiretest.Raw(t, script)), 3)
 			require.Empty(t, r.Attempts, name)
 			for _, got := range r.Results {
-				require.Equal(t, []any{"ww", "stop", 4, 3, 3, backends.TokensFromUsage, 1}, []any{string(got.Text), got.FinishReason, got.InputTokens, got.UsageTokens, got.NTokens, got.TokenSource, got.FirstCalls})
+				require.Equal(t, []any{"ww", "stop", 4, 3, 3, backends.TokensFromUsage, 1},
+					[]any{string(got.Text), got.FinishReason, got.InputTokens, got.UsageTokens, got.NTokens, got.TokenSource,
+						got.FirstCalls})
 			}
 		}
 	}
@@ -115,16 +124,19 @@ func TestProbe(t *testing.T) {
 	}
 	ask := func(served string, needIDs bool) (*backends.Probe, error) {
 		c := &backends.Config{ServedModel: served, NeedIDs: needIDs, Sampling: models.Sampling{MaxTokens: 128, MinTokens: 2}}
-		return ollama.Driver{}.Probe(t.Context(), backends.Endpoint{URL: serve(t, pages)}, c, &datasets.Sample{Input: "a b"}, true)
+		return ollama.Driver{}.Probe(t.Context(), backends.Endpoint{URL: serve(t, pages)}, c, &datasets.Sample{Input: "a b"},
+			true)
 	}
 	p, err := ask("tiny", false)
 	require.NoError(t, err)
-	require.Equal(t, []any{"ollama", "0.17.4", 200, true, false, true, 2}, []any{p.Server, p.Version, p.HealthStatus, p.Generated, p.ReturnsTokenIDs, p.Usage, p.OutputTokens})
+	require.Equal(t, []any{"ollama", "0.17.4", 200, true, false, true, 2},
+		[]any{p.Server, p.Version, p.HealthStatus, p.Generated, p.ReturnsTokenIDs, p.Usage, p.OutputTokens})
 	require.Equal(t, []string{"tiny", "other:7b"}, p.Models)
 	require.Contains(t, p.Notes[0], "min_tokens")
 	_, err = ask("other:7b", false)
 	require.NoError(t, err)
-	for served, fault := range map[string]backends.Fault{"other": backends.FaultWrongModel, "tiny": backends.FaultNoTokenIDs} {
+	for served, fault := range map[string]backends.Fault{"other": backends.FaultWrongModel,
+		"tiny": backends.FaultNoTokenIDs} {
 		_, err = ask(served, true)
 		var e *backends.EndpointError
 		require.ErrorAs(t, err, &e)

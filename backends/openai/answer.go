@@ -15,8 +15,8 @@ func (d *dialect) words() reader.Words {
 	}
 }
 
-// newAnswer makes a reader of completions. vLLM's generate route may end a stream without a finish reason where the last
-// step brought no token (spec/backends.md §1.5).
+// newAnswer makes a reader of completions. vLLM's generate route may end a stream without a finish reason where the
+// last step brought no token (spec/backends.md §1.5).
 func newAnswer(d *dialect, c *backends.Config) backends.Answer {
 	w := &walker{Scanner: reader.NewScanner(c)}
 	o := reader.Options{Decoder: w, Words: d.words()}

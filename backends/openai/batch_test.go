@@ -21,7 +21,8 @@ type kept struct {
 
 func collect(parts *[]kept) (clear func(), add func(*reader.Event)) {
 	return func() { *parts = (*parts)[:0] }, func(e *reader.Event) {
-		*parts = append(*parts, kept{e.Index, append([]int32{}, e.IDs...), e.HasIDs, e.HasText, string(e.Text), string(e.Finish), e.Produced})
+		*parts = append(*parts, kept{e.Index, append([]int32{}, e.IDs...), e.HasIDs, e.HasText, string(e.Text),
+			string(e.Finish), e.Produced})
 	}
 }
 
@@ -63,17 +64,21 @@ func FuzzBatch(f *testing.F) {
 }
 
 var streams = []string{
-	(&wiretest.Piece{Index: 1, IDs: []int{5}}).CompletionEvent() + (&wiretest.Piece{Index: 0, IDs: []int{5, 6}, Finish: "stop"}).CompletionEvent() +
+	(&wiretest.Piece{Index: 1, IDs: []int{5}}).CompletionEvent() +
+		(&wiretest.Piece{Index: 0, IDs: []int{5, 6}, Finish: "stop"}).CompletionEvent() +
 		(&wiretest.Piece{Index: 1, IDs: []int{5, 8}, Finish: "length"}).CompletionEvent() + "data: [DONE]\n\n",
-	(&wiretest.Piece{Index: 1, IDs: []int{5}, Finish: "stop"}).CompletionEvent() + (&wiretest.Piece{Index: 1, IDs: []int{5}}).CompletionEvent(),
-	(&wiretest.Piece{Index: 7, IDs: []int{5}}).CompletionEvent(), (&wiretest.Piece{Index: -1}).CompletionEvent(), "data: null\n\n: ping\n\ndata: [DONE]",
+	(&wiretest.Piece{Index: 1, IDs: []int{5}, Finish: "stop"}).CompletionEvent() +
+		(&wiretest.Piece{Index: 1, IDs: []int{5}}).CompletionEvent(),
+	(&wiretest.Piece{Index: 7, IDs: []int{5}}).CompletionEvent(), (&wiretest.Piece{Index: -1}).CompletionEvent(),
+	"data: null\n\n: ping\n\ndata: [DONE]",
 	"data: {\"choices\":[{\"index\":0,\"text\":\"a\",\"token_ids\":[1,2]},{\"index\":2,\"text\":\"b\",\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":3}}\n\n",
 	"data: {\"error\":{\"message\":\"no\"}}\n\n", "data: {\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":9}}\n\n",
 	"data:[DONE]\n\ndata:{\"choices\":[{\"finish_reason\":\"0\"}]}\n\ndata:0", // what comes behind the end of all parts
 }
 
 func streamed(t *testing.T, body []byte) {
-	wiretest.SameInPieces(t, newAnswer(&vllm, &backends.Config{Batch: 3, Stream: true, KeepText: true, API: "completions"}), 3, body)
+	wiretest.SameInPieces(t, newAnswer(&vllm, &backends.Config{Batch: 3, Stream: true, KeepText: true,
+		API: "completions"}), 3, body)
 }
 
 func TestStreamedBatchesInPieces(t *testing.T) {
@@ -91,7 +96,8 @@ func FuzzBatchStream(f *testing.F) {
 
 // The server counts a whole batch: fewer than its ids are as wrong as more.
 func TestCountOfABatch(t *testing.T) {
-	for counted, want := range map[string]backends.Reason{"3": backends.OK, "2": backends.FailTokenCount, "4": backends.FailTokenCount, "0": backends.FailTokenCount, "null": backends.OK} {
+	for counted, want := range map[string]backends.Reason{"3": backends.OK, "2": backends.FailTokenCount,
+		"4": backends.FailTokenCount, "0": backends.FailTokenCount, "null": backends.OK} {
 		a := newAnswer(&vllm, &backends.Config{Batch: 2, API: "completions"})
 		a.Begin("application/json")
 		a.Feed([]byte(`{"choices":[{"index":0,"text":"a","token_ids":[1,2],"finish_reason":"stop"},{"index":1,"text":"b","token_ids":[3],"finish_reason":"stop"}],"usage":{"prompt_tokens":4,"completion_tokens":` + counted + `}}`))

@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// BenchmarkStream reads 128 events of one token each from their bytes: frames, fields and counts here, bufio.Scanner and
-// encoding/json there, in processor time.
+// BenchmarkStream reads 128 events of one token each from their bytes: frames, fields and counts here, bufio.Scanner
+// and encoding/json there, in processor time.
 func BenchmarkStream(b *testing.B) {
 	const events = 128
 	var stream []byte

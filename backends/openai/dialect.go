@@ -2,8 +2,8 @@ package openai
 
 import "github.com/mlperf-go/mlperf-go/backends"
 
-// dialect is what a family of servers understands beside OpenAI's fields. Unknown fields are ignored by most servers and
-// refused by TensorRT-LLM, so each gets its own only (spec/backends.md §1.2, §2.5, §3).
+// dialect is what a family of servers understands beside OpenAI's fields. Unknown fields are ignored by most servers
+// and refused by TensorRT-LLM, so each gets its own only (spec/backends.md §1.2, §2.5, §3).
 type dialect struct {
 	chatLimit string // the field that bounds a chat answer
 	always    bool   // ids are asked for although nothing needs them
@@ -38,7 +38,8 @@ var (
 		emptyCache: "/reset_prefix_cache", requestID: byHeader,
 	}
 	// generic is sent nothing that the benchmark did not ask for.
-	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true, logprobs: true, needIDs: fromVLLM, requestID: byHeader}
+	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true,
+		logprobs: true, needIDs: fromVLLM, requestID: byHeader}
 	// SGLang refuses return_token_ids in a chat stream (spec/real-servers.md §3).
 	sglang = dialect{
 		chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne, grammar: sglangGrammar,
@@ -46,9 +47,11 @@ var (
 		requestID: backends.RequestIDField{Member: "rid"}, // it does not use the header (spec/real-servers.md)
 	}
 	// llama.cpp and Ollama name no token ids on these routes.
-	llamaCpp = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "llama.cpp sends them on its native route (--api generate)", requestID: byHeader}
-	ollama   = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "Ollama sends none on any route", requestID: byHeader}
-	trtllm   = dialect{
+	llamaCpp = dialect{chatLimit: "max_tokens", topKOff: &zero,
+		needIDs: "llama.cpp sends them on its native route (--api generate)", requestID: byHeader}
+	ollama = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "Ollama sends none on any route",
+		requestID: byHeader}
+	trtllm = dialect{
 		chatLimit: "max_tokens", askIDs: `,"detokenize":false`, topKOff: &zero,
 		needIDs:   "TensorRT-LLM sends them on its completions route (--api completions), asked with detokenize false",
 		requestID: byHeader,

@@ -17,7 +17,8 @@ type Driver struct {
 	dialect
 }
 
-// SGLang, LlamaCpp and Ollama are the drivers of these servers' OpenAI routes. Their native routes have packages of their own.
+// SGLang, LlamaCpp and Ollama are the drivers of these servers' OpenAI routes. Their native routes have packages of
+// their own.
 var (
 	SGLang   = &Driver{name: "sglang", dialect: sglang}
 	LlamaCpp = &Driver{name: "llamacpp", dialect: llamaCpp}
@@ -49,7 +50,8 @@ type protocol struct {
 func (p *protocol) Path() string               { return p.path }
 func (p *protocol) NewAnswer() backends.Answer { return newAnswer(p.dialect, p.config) }
 
-// RequestID names the place of the id, which comes back in the member id, or request_id of vLLM's generate route, of every event.
+// RequestID names the place of the id, which comes back in the member id, or request_id of vLLM's generate route, of
+// every event.
 func (p *protocol) RequestID() backends.RequestIDField { return p.dialect.requestID }
 
 // Protocol gives the route and the answers for an HTTP client.
@@ -61,9 +63,11 @@ func (d *Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
 	case !ok, c.API == "generate" && !d.generate:
 		return nil, fmt.Errorf("backend %q has no API %q: choose completions or chat", d.name, c.API)
 	case c.API == "generate" && c.KeepText:
-		return nil, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this benchmark needs: choose completions or chat", d.name)
+		return nil, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this benchmark needs: "+
+			"choose completions or chat", d.name)
 	case c.Batch > 0 && path != paths["completions"]:
-		return nil, fmt.Errorf("backend %q takes several prompts in one request on its completions route only, not on %s: choose --api completions, or another --offline-strategy", d.name, path)
+		return nil, fmt.Errorf("backend %q takes several prompts in one request on its completions route only, not on %s: "+
+			"choose --api completions, or another --offline-strategy", d.name, path)
 	}
 	return &protocol{path: path, config: c, dialect: &d.dialect}, nil
 }
@@ -89,7 +93,8 @@ func (d *Driver) open(c *backends.Config) (backends.Backend, error) {
 	return client.New(c, p)
 }
 
-// EmptyCache tells one endpoint to forget the prompts that it has seen. It is vLLM's route, offered in its development mode only.
+// EmptyCache tells one endpoint to forget the prompts that it has seen. It is vLLM's route, offered in its development
+// mode only.
 func (d *Driver) EmptyCache(ctx context.Context, e backends.Endpoint, c *backends.Config) (bool, error) {
 	if d.emptyCache == "" {
 		return false, nil
@@ -105,7 +110,8 @@ func (d *Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.
 
 // Probe asks one endpoint for its health, version and models and, with generate, for one short answer. Its errors are
 // *backends.EndpointError where the endpoint is at fault.
-func (d *Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
+func (d *Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample,
+	generate bool) (*backends.Probe, error) {
 	p := &probe.Prober{
 		Wire: d, Endpoint: e, Config: c,
 		NoIDs: "Token ids: " + d.needIDs + ".", InLogprobs: d.logprobs,

@@ -13,8 +13,10 @@ import (
 
 // encode appends the body of one sample, as compact JSON.
 func (d *Driver) encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error) {
-	if c.Sampling.MaxTokens < 1 && c.API != "chat" { // where nothing is said, a chat goes to the end of the context, and other routes to 16 tokens
-		return dst, fmt.Errorf("sample %d: max_tokens is %d: a request needs at least 1, set --max-tokens", s.Index, c.Sampling.MaxTokens)
+	// where nothing is said, a chat goes to the end of the context, and other routes to 16 tokens
+	if c.Sampling.MaxTokens < 1 && c.API != "chat" {
+		return dst, fmt.Errorf("sample %d: max_tokens is %d: a request needs at least 1, set --max-tokens", s.Index,
+			c.Sampling.MaxTokens)
 	}
 	dst = append(dst, '{')
 	if c.ServedModel != "" {
@@ -51,7 +53,8 @@ func (d *Driver) encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]b
 // appendGenerate writes the body of vLLM's route of token ids in and out, which knows no text.
 func (d *Driver) appendGenerate(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte, err error) {
 	if len(s.InputIDs) == 0 {
-		return dst, fmt.Errorf("sample %d has no prompt ids: the generate route takes nothing else (text goes with --api completions)", s.Index)
+		return dst, fmt.Errorf("sample %d has no prompt ids: the generate route takes nothing else (text goes with --api "+
+			"completions)", s.Index)
 	}
 	if dst, err = encode.Prompt(append(dst, `"token_ids":`...), s, c.Vocabulary); err != nil {
 		return dst, err
@@ -78,7 +81,8 @@ func appendPrompt(dst []byte, s *datasets.Sample, vocabulary int) ([]byte, error
 	dst = append(dst, `"prompt":`...)
 	if len(s.InputIDs) == 0 {
 		if s.Input == "" {
-			return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a completions request needs one of them (messages go with --api chat)", s.Index)
+			return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a completions request needs one of them "+
+				"(messages go with --api chat)", s.Index)
 		}
 		return encode.Text(dst, s.Input), nil
 	}
@@ -88,7 +92,8 @@ func appendPrompt(dst []byte, s *datasets.Sample, vocabulary int) ([]byte, error
 // appendMessages writes the sample's messages, or its text as one message of the user.
 func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
 	dst = append(dst, `"messages":`...)
-	if len(s.Messages) > 0 && s.MessageBytes == len(s.Messages) { // checked and compact: images make them too large to be looked at twice
+	// checked and compact: images make them too large to be looked at twice
+	if len(s.Messages) > 0 && s.MessageBytes == len(s.Messages) {
 		return appendTools(append(dst, s.Messages...), s), nil
 	}
 	if len(s.Messages) > 0 {
@@ -102,7 +107,8 @@ func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
 		return appendTools(buf.Bytes(), s), nil
 	}
 	if s.Input == "" {
-		return dst, fmt.Errorf("sample %d has neither messages nor text: a chat request needs one of them (ids go with --api completions)", s.Index)
+		return dst, fmt.Errorf("sample %d has neither messages nor text: a chat request needs one of them (ids go with "+
+			"--api completions)", s.Index)
 	}
 	dst = append(dst, `[{"role":"user","content":`...)
 	return append(encode.Text(dst, s.Input), "}]"...), nil

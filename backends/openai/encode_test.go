@@ -20,7 +20,8 @@ func TestEncode(t *testing.T) {
 	text := datasets.Sample{Input: "say \"hé\" <now>\n"}
 	chat := datasets.Sample{Messages: json.RawMessage(`[ {"role": "user", "content": "hi"} ]`)}
 	parts := datasets.Sample{Messages: json.RawMessage(`[{"role":"user", "content":[{"type":"text","text":"what <is> it?"}, {"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}]`)}
-	greedy := models.Sampling{MaxTokens: 128, MinTokens: 1, Temperature: ptr(0.0), TopP: ptr(1.0), TopK: ptr(1), Seed: ptr(int64(42))}
+	greedy := models.Sampling{MaxTokens: 128, MinTokens: 1, Temperature: ptr(0.0), TopP: ptr(1.0), TopK: ptr(1),
+		Seed: ptr(int64(42))}
 	full := greedy
 	full.StopTokenIDs, full.IgnoreEOS, full.Temperature = []int32{2, 128009}, true, ptr(1e-7)
 	for _, c := range []struct {
@@ -60,9 +61,11 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// trtllmFields are those of TensorRT-LLM's two routes that this program may send: every other is answered 400 (spec/backends.md §3).
+// trtllmFields are those of TensorRT-LLM's two routes that this program may send: every other is answered 400
+// (spec/backends.md §3).
 var trtllmFields = []string{
-	"model", "prompt", "messages", "max_tokens", "min_tokens", "temperature", "top_p", "top_k", "seed", "stop_token_ids", "ignore_eos", "stream",
+	"model", "prompt", "messages", "max_tokens", "min_tokens", "temperature", "top_p", "top_k", "seed", "stop_token_ids",
+	"ignore_eos", "stream",
 	"stream_options", "detokenize", "response_format",
 }
 
@@ -70,12 +73,15 @@ var trtllmFields = []string{
 func TestTensorRTLLMIsSentWhatItKnows(t *testing.T) {
 	d, err := backends.Lookup("trtllm")
 	require.NoError(t, err)
-	sample := datasets.Sample{InputIDs: []int32{1, 2}, Input: "a b", Messages: json.RawMessage(`[{"role":"user","content":"a b"}]`)}
-	full := models.Sampling{MaxTokens: 5, MinTokens: 2, Temperature: ptr(0.5), TopP: ptr(0.9), TopK: ptr(7), Seed: ptr(int64(1)), StopTokenIDs: []int32{2}, IgnoreEOS: true}
+	sample := datasets.Sample{InputIDs: []int32{1, 2}, Input: "a b",
+		Messages: json.RawMessage(`[{"role":"user","content":"a b"}]`)}
+	full := models.Sampling{MaxTokens: 5, MinTokens: 2, Temperature: ptr(0.5), TopP: ptr(0.9), TopK: ptr(7),
+		Seed: ptr(int64(1)), StopTokenIDs: []int32{2}, IgnoreEOS: true}
 	for _, api := range []string{"completions", "chat"} {
 		for bits := range 16 {
 			c := backends.Config{
-				ServedModel: "m", API: api, Sampling: full, Stream: bits&1 != 0, NeedIDs: bits&2 != 0 && api == "completions", KeepText: bits&4 != 0,
+				ServedModel: "m", API: api, Sampling: full, Stream: bits&1 != 0, NeedIDs: bits&2 != 0 && api == "completions",
+				KeepText: bits&4 != 0,
 			}
 			if bits&8 != 0 {
 				c.Format = &backends.Format{}
@@ -107,7 +113,8 @@ func TestEncodeRefuses(t *testing.T) {
 		text   string
 	}{
 		{datasets.Sample{Index: 7}, config, "sample 7 has neither prompt ids nor text"},
-		{datasets.Sample{InputIDs: []int32{1, 100}}, config, "prompt id 100 at position 1 is outside the vocabulary of 100 ids"},
+		{datasets.Sample{InputIDs: []int32{1, 100}}, config,
+			"prompt id 100 at position 1 is outside the vocabulary of 100 ids"},
 		{datasets.Sample{InputIDs: []int32{-1}}, config, "prompt id -1"},
 		{datasets.Sample{InputIDs: []int32{1}}, chat, "neither messages nor text"},
 		{datasets.Sample{Index: 4, Input: "x"}, generate, "sample 4 has no prompt ids"},
@@ -152,7 +159,8 @@ func TestResponseFormats(t *testing.T) {
 			s = &datasets.Sample{Input: "x"}
 		}
 		body, err := d.Encode(nil, s, &backends.Config{
-			API: c.api, ServerVersion: c.version, Format: &backends.Format{Schema: c.schema}, Sampling: models.Sampling{MaxTokens: 5},
+			API: c.api, ServerVersion: c.version, Format: &backends.Format{Schema: c.schema},
+			Sampling: models.Sampling{MaxTokens: 5},
 		})
 		require.NoError(t, err)
 		require.True(t, json.Valid(body), "%s", body)
@@ -165,7 +173,8 @@ func TestResponseFormats(t *testing.T) {
 func TestFieldsThatAreDropped(t *testing.T) {
 	d := &Driver{name: "vllm", dialect: vllm}
 	s, k, seed := &datasets.Sample{InputIDs: []int32{1}}, 1, int64(7)
-	c := &backends.Config{Stream: true, NeedIDs: true, Sampling: models.Sampling{MaxTokens: 5, TopP: ptr(1.0), TopK: &k, Seed: &seed}}
+	c := &backends.Config{Stream: true, NeedIDs: true,
+		Sampling: models.Sampling{MaxTokens: 5, TopP: ptr(1.0), TopK: &k, Seed: &seed}}
 	body, err := d.Encode(nil, s, c)
 	require.NoError(t, err)
 	for _, field := range []string{"return_token_ids", "stream_options", "top_p", "top_k", "seed"} {
@@ -256,7 +265,8 @@ func FuzzAnswer(f *testing.F) {
 }
 
 func TestEachFamilySaysHowToGetIDs(t *testing.T) {
-	for name, text := range map[string]string{"vllm": "return_token_ids, which vLLM >= 0.10.2", "trtllm": "detokenize false"} {
+	for name, text := range map[string]string{"vllm": "return_token_ids, which vLLM >= 0.10.2",
+		"trtllm": "detokenize false"} {
 		d, err := backends.Lookup(name)
 		require.NoError(t, err)
 		p, err := d.(*Driver).Protocol(&backends.Config{NeedIDs: true})

@@ -13,8 +13,8 @@ import (
 //
 // The bytes before "choices" are the same in every event of one answer (id, created, model). They are remembered from
 // the first event and compared with the next ones: equal bytes lead to an equal state, so the walk starts behind them.
-// In the same way the bytes between a choice's text and its token ids are remembered, and, where that is all that differs
-// between two events, everything but these (shape.go).
+// In the same way the bytes between a choice's text and its token ids are remembered, and, where that is all that
+// differs between two events, everything but these (shape.go).
 type walker struct {
 	reader.Scanner
 	each   func(*reader.Event) // of a batch: gets every choice; nil: the last one counts

@@ -26,16 +26,22 @@ var documents = []string{
 	`{"choices":[{"text":"a \"token_ids\":[1,2] \\ \u00e9 \ud83d\ude00 \ud83d","token_ids":[5]}]}`,
 	`{"choices":[{"index":1,"text":"b"},{"index":0,"text":"a","token_ids":[]}]}`,
 	`{"error":{"message":"m","code":500}}`, `{"error":"text"}`, `{"error":null}`, `{"object":"error","message":"m"}`,
-	`{"choices":[{"token_ids":[1,-1]}]}`, `{"choices":[{"token_ids":[2147483648]}]}`, `{"choices":[{"token_ids":[1.0]}]}`, `{"choices":[{"token_ids":[1.5]}]}`,
+	`{"choices":[{"token_ids":[1,-1]}]}`, `{"choices":[{"token_ids":[2147483648]}]}`, `{"choices":[{"token_ids":[1.0]}]}`,
+	`{"choices":[{"token_ids":[1.5]}]}`,
 	`{"choices":[{"token_ids":[null]}]}`, `{"choices":[{"token_ids":"x"}]}`, `{"choices":[{"token_ids":[01]}]}`,
 	`{"choices":[{"index":0,"token_ids":[1],"token_ids":[2]}]}`, `{"choices":[],"choices":[{"text":"x"}]}`,
 	`{"\u0063hoices":[{"text":"x"}]}`, `{"choices":[null]}`, `{"choices":{}}`, `{"choices":[{"text":5}]}`,
 	` { "choices" : [ { "index" : 0 , "text" : "a" , "token_ids" : [ 1 , 2 ] } ] , "usage" : { "completion_tokens" : 2 } } `,
-	`{"choices":[{"text":"a"}]`, `{"choices":[{"text":"a"}]}x`, `{"a":1,}`, `{,"a":1}`, `[]`, `null`, `"x"`, ``, `{`, "{\"choices\":[{\"text\":\"a\nb\"}]}",
+	`{"choices":[{"text":"a"}]`, `{"choices":[{"text":"a"}]}x`, `{"a":1,}`, `{,"a":1}`, `[]`, `null`, `"x"`, ``, `{`,
+	"{\"choices\":[{\"text\":\"a\nb\"}]}",
 	`{"x":[1,2,{"y":[{}]}],"n":-1.5e+10,"t":true,"f":false,"choices":[{"text":"a","logprobs":{"tokens":["token_id:5"]}}]}`,
-	"{\"choices\":[{\"text\":\"\xff\",\"finish_reason\":\"s\xff\"}]}", `{"choices":[{"text":"a","delta":{"content":"b"}}]}`,
-	`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}`, `{"choices":[{"message":{"tool_calls":[],"content":""}}]}`, `{"choices":[{"delta":{"tool_calls":null}}]}`,
-	`{"choices":[{"message":{"content":"a"},"response_token_ids":[4,5]}]}`, `{"choices":[{"response_token_ids":[4],"token_ids":null}]}`, `{"choices":[{"response_token_ids":[4],"token_ids":[5]}]}`,
+	"{\"choices\":[{\"text\":\"\xff\",\"finish_reason\":\"s\xff\"}]}",
+	`{"choices":[{"text":"a","delta":{"content":"b"}}]}`,
+	`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}`,
+	`{"choices":[{"message":{"tool_calls":[],"content":""}}]}`, `{"choices":[{"delta":{"tool_calls":null}}]}`,
+	`{"choices":[{"message":{"content":"a"},"response_token_ids":[4,5]}]}`,
+	`{"choices":[{"response_token_ids":[4],"token_ids":null}]}`,
+	`{"choices":[{"response_token_ids":[4],"token_ids":[5]}]}`,
 	`{"choices":[{"text":"a","finish_reason":"st\u006fp"}],"usage":{"prompt_tokens":1e2,"completion_tokens":"5"}}`,
 }
 
@@ -47,7 +53,8 @@ func same(t *testing.T, doc string, a, b *reader.Event) {
 	require.Equal(t, a.Choices, b.Choices, doc)
 	require.Equal(t, a.Index, b.Index, doc)
 	require.True(t, slices.Equal(a.IDs, b.IDs), "%v %v: %s", a.IDs, b.IDs, doc)
-	require.Equal(t, []bool{a.HasIDs, a.BadID, a.HasText, a.IsError, a.Finish == nil}, []bool{b.HasIDs, b.BadID, b.HasText, b.IsError, b.Finish == nil}, doc)
+	require.Equal(t, []bool{a.HasIDs, a.BadID, a.HasText, a.IsError, a.Finish == nil},
+		[]bool{b.HasIDs, b.BadID, b.HasText, b.IsError, b.Finish == nil}, doc)
 	require.Equal(t, string(a.Text), string(b.Text), doc)
 	require.Equal(t, string(a.Finish), string(b.Finish), doc)
 	require.Equal(t, string(a.Calls), string(b.Calls), doc)
@@ -110,9 +117,12 @@ func TestLearnedShape(t *testing.T) {
 		require.True(t, w.walk([]byte(ordinary), &e))
 		require.NotEmpty(t, w.shape.before, "it is learned")
 		for _, change := range [][2]string{
-			{"1097", "7,8"}, {" word", ""}, {" word", `a\"]}\u00e9`}, {"[1097]", "[]"}, {"[1097]", "null"}, {"1097", "-1"}, {"1097", "01"}, {"[1097]", "[1097"},
-			{" word", `"`}, {`"finish_reason":null`, `"finish_reason":"stop"`}, {`[1097]}]`, `[1097]},{"text":"b"}]`}, {"[1097]", `[1097],"usage":{"completion_tokens":3}`},
-			{"33813,385", "5"}, {"Hel", "lo\n"}, {"Hel", "lo\\n"}, {`"usage":null`, `"usage":{"completion_tokens":3}`}, {"[33813,385]", "null"},
+			{"1097", "7,8"}, {" word", ""}, {" word", `a\"]}\u00e9`}, {"[1097]", "[]"}, {"[1097]", "null"}, {"1097", "-1"},
+			{"1097", "01"}, {"[1097]", "[1097"},
+			{" word", `"`}, {`"finish_reason":null`, `"finish_reason":"stop"`}, {`[1097]}]`, `[1097]},{"text":"b"}]`},
+			{"[1097]", `[1097],"usage":{"completion_tokens":3}`},
+			{"33813,385", "5"}, {"Hel", "lo\n"}, {"Hel", "lo\\n"}, {`"usage":null`, `"usage":{"completion_tokens":3}`},
+			{"[33813,385]", "null"},
 		} {
 			doc := strings.Replace(ordinary, change[0], change[1], 1)
 			alone, slow := newWalker(true), reader.Event{}

@@ -16,7 +16,8 @@ const (
 	sglangGrammar                // json_schema as a string on the completions route, response_format in chat
 )
 
-// atLeast says whether a version such as "0.11.2rc1+cu12" is one of the given ones or a later one; known: it can be told.
+// atLeast says whether a version such as "0.11.2rc1+cu12" is one of the given ones or a later one; known: it can be
+// told.
 func atLeast(version string, major, minor int) (yes, known bool) {
 	var have [2]int
 	if n, err := fmt.Sscanf(version, "%d.%d", &have[0], &have[1]); n < 2 || err != nil {

@@ -15,7 +15,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func config(api string, stream bool) *backends.Config {
-	return &backends.Config{API: api, Stream: stream, KeepText: api != "generate", ServedModel: "m", Request: func(int) []byte { return []byte("{}") }}
+	return &backends.Config{API: api, Stream: stream, KeepText: api != "generate", ServedModel: "m",
+		Request: func(int) []byte { return []byte("{}") }}
 }
 
 func protocol(t *testing.T, c *backends.Config) backends.Protocol {

@@ -9,8 +9,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
 )
 
-// Servers that send no token ids may name them among the log probabilities, as "token_id:5" where the text of the token would
-// stand (return_tokens_as_token_ids; vLLM 0.6 and later). Completions have a list of tokens, chat a list of objects.
+// Servers that send no token ids may name them among the log probabilities, as "token_id:5" where the text of the token
+// would stand (return_tokens_as_token_ids; vLLM 0.6 and later). Completions have a list of tokens, chat a list of
+// objects.
 
 var tokenID = []byte("token_id:")
 
@@ -139,7 +140,8 @@ func (w *walker) entry(e *reader.Event) bool {
 	}
 }
 
-// slowLogprobs is logprobs with encoding/json. Keys are read into maps: fields would take them in any case of their letters.
+// slowLogprobs is logprobs with encoding/json. Keys are read into maps: fields would take them in any case of their
+// letters.
 func slowLogprobs(choice map[string]json.RawMessage, e *reader.Event) error {
 	var l map[string]json.RawMessage
 	if err := reader.Into(choice, "logprobs", &l); err != nil {

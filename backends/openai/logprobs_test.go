@@ -36,7 +36,8 @@ func TestIDsInLogprobs(t *testing.T) {
 		require.Equal(t, backends.TokensFromIDs, o.TokenSource)
 	}
 	for body, want := range map[string]backends.Reason{
-		`{"choices":[{"index":0,"text":"a","finish_reason":"stop","logprobs":{"tokens":["a"]}}],"usage":{"completion_tokens":1}}`:          backends.FailBadEvent, // texts: no ids
+		// texts: no ids
+		`{"choices":[{"index":0,"text":"a","finish_reason":"stop","logprobs":{"tokens":["a"]}}],"usage":{"completion_tokens":1}}`:          backends.FailBadEvent,
 		`{"choices":[{"index":0,"text":"a","finish_reason":"stop","logprobs":{"tokens":["token_id:-5"]}}]}`:                                backends.FailBadEvent,
 		`{"choices":[{"index":0,"text":"a","finish_reason":"stop","logprobs":{"tokens":["token_id:9999999999"]}}]}`:                        backends.FailBadEvent,
 		`{"choices":[{"index":0,"text":"a","finish_reason":"stop","logprobs":{"tokens":["token_id:5"]}}],"usage":{"completion_tokens":2}}`: backends.FailTokenCount,
@@ -49,8 +50,10 @@ func TestIDsInLogprobs(t *testing.T) {
 // The walk and encoding/json find the same ids.
 func TestLogprobsBothWays(t *testing.T) {
 	for _, doc := range []string{
-		`{"choices":[{"logprobs":{"tokens":["token_id:1","token_id:x","b"]}}]}`, `{"choices":[{"logprobs":null}]}`, `{"choices":[{"logprobs":{}}]}`,
-		`{"choices":[{"logprobs":{"tokens":[]}}]}`, `{"choices":[{"logprobs":{"content":[{}]}}]}`, `{"choices":[{"logprobs":{"tokens":null,"content":null}}]}`,
+		`{"choices":[{"logprobs":{"tokens":["token_id:1","token_id:x","b"]}}]}`, `{"choices":[{"logprobs":null}]}`,
+		`{"choices":[{"logprobs":{}}]}`,
+		`{"choices":[{"logprobs":{"tokens":[]}}]}`, `{"choices":[{"logprobs":{"content":[{}]}}]}`,
+		`{"choices":[{"logprobs":{"tokens":null,"content":null}}]}`,
 	} {
 		w := &walker{Scanner: reader.Scanner{IDsInLogprobs: true}}
 		var fast, slow reader.Event
@@ -72,9 +75,11 @@ func TestTheTokenizerCountsWhatNobodyElseDid(t *testing.T) {
 	require.Equal(t, []any{2, backends.TokensFromUsage}, []any{o.NTokens, o.TokenSource}, "the server's count comes first")
 	o = feed(c, &generic, "application/json", `{"choices":[{"index":0,"message":{"reasoning":"hm","content":"abc"},"finish_reason":"stop"}]}`)
 	require.Equal(t, backends.FailBadEvent, o.Reason, "the text is not all of the output")
-	stream := "data: {\"choices\":[{\"delta\":{\"reasoning\":\"hm\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n"
+	stream := "data: {\"choices\":[{\"delta\":{\"reasoning\":\"hm\"}}]}\n\ndata: " +
+		"{\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n"
 	s := &backends.Config{CountText: count, Stream: true}
-	require.Equal(t, backends.FailBadEvent, feed(s, &generic, "text/event-stream", stream).Reason, "what is not text can not be counted as text")
+	require.Equal(t, backends.FailBadEvent, feed(s, &generic, "text/event-stream", stream).Reason,
+		"what is not text can not be counted as text")
 	c.CountText = func([]byte) (int, error) { return 0, errors.New("no tokenizer") }
 	require.Equal(t, backends.FailBadEvent, feed(c, &generic, "application/json", bare).Reason)
 	require.Equal(t, backends.FailBadEvent, feed(&backends.Config{}, &generic, "application/json", bare).Reason)
@@ -83,10 +88,13 @@ func TestTheTokenizerCountsWhatNobodyElseDid(t *testing.T) {
 // FuzzLogprobs reads documents whose ids stand among the log probabilities, by the walk and with encoding/json.
 func FuzzLogprobs(f *testing.F) {
 	for _, logprobs := range []string{
-		`{"tokens":["token_id:1","token_id:x","b",""],"top_logprobs":[{"token_id:1":-1}]}`, `{"tokens":["token_id:2147483648","token_id:-1","token_id:"]}`, `null`, `{}`, `7`,
-		`{"content":[{"token":"token_id:5","bytes":[1]},{}]}`, `{"content":[{"token":"a","token":"token_id:5"}]}`, `{"tokens":["token_\u0069d:5"]}`, `{"tokens":null,"content":[null]}`,
+		`{"tokens":["token_id:1","token_id:x","b",""],"top_logprobs":[{"token_id:1":-1}]}`,
+		`{"tokens":["token_id:2147483648","token_id:-1","token_id:"]}`, `null`, `{}`, `7`,
+		`{"content":[{"token":"token_id:5","bytes":[1]},{}]}`, `{"content":[{"token":"a","token":"token_id:5"}]}`,
+		`{"tokens":["token_\u0069d:5"]}`, `{"tokens":null,"content":[null]}`,
 		`{"tokens":["token_id:1"],"tokens":["token_id:2"]}`, `{"Tokens":["token_id:3"]}`, `{"tokens":[5]}`,
-		`{"tokens":["token_id:1"],"content":[{"token":"token_id:2"}]}`, `{"tokens":["token_id:1"],"tokens":null}`, `{"tokens":["token_id:1"]},"logprobs":null`,
+		`{"tokens":["token_id:1"],"content":[{"token":"token_id:2"}]}`, `{"tokens":["token_id:1"],"tokens":null}`,
+		`{"tokens":["token_id:1"]},"logprobs":null`,
 	} {
 		f.Add(`{"choices":[{"index":0,"text":"a","logprobs":` + logprobs + `,"finish_reason":null}]}`)
 	}

@@ -21,7 +21,9 @@ import (
 const (
 	modelList = `{"object":"list","data":[{"id":"other","owned_by":"vllm","max_model_len":10},{"id":"m","owned_by":"vllm","max_model_len":4096}]}`
 	answer    = `{"choices":[{"index":0,"text":"w","finish_reason":"stop","token_ids":[5,6]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`
-	stream    = "data: {\"choices\":[{\"index\":0,\"text\":\"w\",\"finish_reason\":null,\"token_ids\":[5]}]}\n\ndata: {\"choices\":[{\"index\":0,\"text\":\"\",\"finish_reason\":\"stop\",\"token_ids\":[6]}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n"
+	stream    = "data: {\"choices\":[{\"index\":0,\"text\":\"w\",\"finish_reason\":null,\"token_ids\":[5]}]}\n\ndata: " +
+		"{\"choices\":[{\"index\":0,\"text\":\"\",\"finish_reason\":\"stop\",\"token_ids\":[6]}]}\n\ndata: " +
+		"{\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n"
 )
 
 // page is what a path answers.
@@ -88,7 +90,8 @@ func probe(t *testing.T, url string, c *backends.Config, generate bool) (*backen
 }
 
 func probeConfig() *backends.Config {
-	return &backends.Config{ServedModel: "m", Stream: true, NeedIDs: true, MinTokens: 100, Vocabulary: 1000, Sampling: models.Sampling{MaxTokens: 128, MinTokens: 100}}
+	return &backends.Config{ServedModel: "m", Stream: true, NeedIDs: true, MinTokens: 100, Vocabulary: 1000,
+		Sampling: models.Sampling{MaxTokens: 128, MinTokens: 100}}
 }
 
 func TestProbe(t *testing.T) {
@@ -100,7 +103,8 @@ func TestProbe(t *testing.T) {
 	require.True(t, strings.HasPrefix(p.URL, "http://127.0.0.1:"))
 	p.TTFT, p.Latency, p.URL = 0, 0, ""
 	require.Equal(t, &backends.Probe{
-		Server: "vllm", Version: "0.23.0", Models: []string{"other", "m"}, MaxModelLen: 4096, HealthStatus: 200, Client: "epoll",
+		Server: "vllm", Version: "0.23.0", Models: []string{"other", "m"}, MaxModelLen: 4096, HealthStatus: 200,
+		Client:    "epoll",
 		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true, OutputTokens: 2,
 	}, p)
 	require.Equal(t, []string{`{"model":"m","prompt":[1,2],"max_tokens":8,"min_tokens":8,"stream":true,"stream_options":{"include_usage":true},"return_token_ids":true}`}, bodies.all())
@@ -113,7 +117,8 @@ func TestProbe(t *testing.T) {
 
 	c = probeConfig()
 	c.Stream = false
-	p, err = probe(t, server(t, nil, map[string]page{"/v1/completions": {200, "application/json", answer, ""}, "/version": {status: 404}}), c, true)
+	p, err = probe(t, server(t, nil, map[string]page{"/v1/completions": {200, "application/json", answer, ""},
+		"/version": {status: 404}}), c, true)
 	require.NoError(t, err)
 	require.False(t, p.Streams)
 	require.Zero(t, p.TTFT)
@@ -129,7 +134,8 @@ func TestProbe(t *testing.T) {
 func TestProbeOfOtherServers(t *testing.T) {
 	none, text := page{status: 404}, page{404, "text/plain", "Not Found", ""}
 	owned := func(by string) page {
-		return page{200, "application/json", `{"object":"list","data":[{"id":"m","object":"model","owned_by":"` + by + `"}]}`, ""}
+		return page{200, "application/json", `{"object":"list","data":[{"id":"m","object":"model","owned_by":"` + by + `"}]}`,
+			""}
 	}
 	for name, c := range map[string]struct {
 		pages  map[string]page
@@ -137,13 +143,20 @@ func TestProbeOfOtherServers(t *testing.T) {
 		health int
 		notes  []string
 	}{
-		"TensorRT-LLM: metrics are a list of JSON": {map[string]page{"/v1/models": owned("tensorrt_llm"), "/metrics": {200, "application/json", `[{"iter":1,"numActiveRequests":3}]`, ""}}, "tensorrt-llm", 200, nil},
-		"NIM: the health routes are below /v1":     {map[string]page{"/health": none, "/v1/health/ready": {status: 200}, "/version": none, "/v1/models": owned("nim")}, "", 200, []string{"GET /version tells no version (HTTP 404)"}},
-		"llm-d: no version and no load, as text":   {map[string]page{"/health": text, "/health/ready": {status: 200}, "/version": text, "/load": text}, "vllm", 200, []string{"GET /version tells no version (HTTP 404)"}},
-		"SageMaker's ping":                         {map[string]page{"/health": none, "/ping": {status: 200}}, "vllm", 200, nil},
-		"no health route at all":                   {map[string]page{"/health": none}, "vllm", 404, []string{"GET /health answered HTTP 404"}},
-		"a version that is no object":              {map[string]page{"/version": {200, "application/json", `"3.1"`, ""}}, "vllm", 200, []string{`GET /version tells no version (HTTP 200 and no JSON of that kind: "\"3.1\"")`}},
-		"metrics only with a flag, as llama.cpp":   {map[string]page{"/v1/models": owned("llamacpp"), "/metrics": {501, "application/json", `{"error":{"code":501,"message":"This server does not support metrics endpoint.","type":"not_supported_error"}}`, ""}}, "llama.cpp", 200, nil},
+		"TensorRT-LLM: metrics are a list of JSON": {map[string]page{"/v1/models": owned("tensorrt_llm"),
+			"/metrics": {200, "application/json", `[{"iter":1,"numActiveRequests":3}]`, ""}}, "tensorrt-llm", 200, nil},
+		"NIM: the health routes are below /v1": {map[string]page{"/health": none, "/v1/health/ready": {status: 200},
+			"/version": none, "/v1/models": owned("nim")}, "", 200, []string{"GET /version tells no version (HTTP 404)"}},
+		"llm-d: no version and no load, as text": {map[string]page{"/health": text, "/health/ready": {status: 200},
+			"/version": text, "/load": text}, "vllm", 200, []string{"GET /version tells no version (HTTP 404)"}},
+		"SageMaker's ping": {map[string]page{"/health": none, "/ping": {status: 200}}, "vllm", 200,
+			nil},
+		"no health route at all": {map[string]page{"/health": none}, "vllm", 404,
+			[]string{"GET /health answered HTTP 404"}},
+		"a version that is no object": {map[string]page{"/version": {200, "application/json", `"3.1"`, ""}},
+			"vllm", 200, []string{`GET /version tells no version (HTTP 200 and no JSON of that kind: "\"3.1\"")`}},
+		"metrics only with a flag, as llama.cpp": {map[string]page{"/v1/models": owned("llamacpp"),
+			"/metrics": {501, "application/json", `{"error":{"code":501,"message":"This server does not support metrics endpoint.","type":"not_supported_error"}}`, ""}}, "llama.cpp", 200, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := probe(t, server(t, nil, c.pages), probeConfig(), true)
@@ -167,20 +180,34 @@ func TestProbeFaults(t *testing.T) {
 		fault backends.Fault
 		texts []string
 	}{
-		{"refused", "http://" + l.Addr().String(), nil, backends.FaultUnreachable, []string{"GET http://127.0.0.1:", "/health failed", "connection refused", "Is the server started"}},
+		{"refused", "http://" + l.Addr().String(), nil, backends.FaultUnreachable,
+			[]string{"GET http://127.0.0.1:", "/health failed", "connection refused", "Is the server started"}},
 		{"no TLS", "tls", nil, backends.FaultTLS, []string{"/health failed", "Does the server speak TLS"}},
-		{"still loading", "", map[string]page{"/health": {status: 503}}, backends.FaultNotReady, []string{"HTTP 503", "still loading"}},
-		{"wrong key", "", map[string]page{"/v1/models": {401, "application/json", `{"error":"Unauthorized"}`, ""}}, backends.FaultUnauthorized, []string{"HTTP 401", "API key", "--api-key"}},
-		{"redirect", "", map[string]page{"/v1/models": {302, "", "", "https://elsewhere/"}}, backends.FaultRedirect, []string{"HTTP 302", `"https://elsewhere/"`, "not followed"}},
+		{"still loading", "", map[string]page{"/health": {status: 503}}, backends.FaultNotReady,
+			[]string{"HTTP 503", "still loading"}},
+		{"wrong key", "", map[string]page{"/v1/models": {401, "application/json", `{"error":"Unauthorized"}`, ""}},
+			backends.FaultUnauthorized, []string{"HTTP 401", "API key", "--api-key"}},
+		{"redirect", "", map[string]page{"/v1/models": {302, "", "", "https://elsewhere/"}}, backends.FaultRedirect,
+			[]string{"HTTP 302", `"https://elsewhere/"`, "not followed"}},
 		{"HTML", "", map[string]page{"/v1/models": html}, backends.FaultNotJSON, []string{"web page"}},
-		{"not JSON", "", map[string]page{"/v1/models": {200, "text/plain", "hello", ""}}, backends.FaultNotJSON, []string{`"hello"`, "no list of models"}},
-		{"no such route", "", map[string]page{"/v1/models": {status: 404}}, backends.FaultStatus, []string{"HTTP 404", "without /v1"}},
-		{"another model", "", map[string]page{"/v1/models": {200, "application/json", `{"data":[{"id":"a"},{"id":"b"}]}`, ""}}, backends.FaultWrongModel, []string{`does not serve "m", it serves "a", "b"`, "--served-model"}},
-		{"no token ids", "", map[string]page{"/v1/completions": {200, "text/event-stream", strings.NewReplacer(`,"token_ids":[5]`, "", `,"token_ids":[6]`, "").Replace(stream), ""}}, backends.FaultNoTokenIDs, []string{"no token ids", "vLLM >= 0.10.2"}},
-		{"neither ids nor usage", "", map[string]page{"/v1/completions": {200, "text/event-stream", "data: {\"choices\":[{\"text\":\"w\",\"finish_reason\":\"stop\"}]}\n\n", ""}}, backends.FaultNoTokenCount, []string{"number of output tokens is unknown"}},
-		{"not streamed", "", map[string]page{"/v1/completions": {200, "application/json", answer, ""}}, backends.FaultNoStream, []string{"one whole answer came"}},
-		{"generation fails", "", map[string]page{"/v1/completions": {500, "application/json", `{"error":{"message":"boom"}}`, ""}}, backends.FaultGenerate, []string{"HTTP 500", "boom", "(http_500)"}},
-		{"key wanted for generation", "", map[string]page{"/v1/completions": {status: 401}}, backends.FaultUnauthorized, []string{"HTTP 401", "--api-key"}},
+		{"not JSON", "", map[string]page{"/v1/models": {200, "text/plain", "hello", ""}}, backends.FaultNotJSON,
+			[]string{`"hello"`, "no list of models"}},
+		{"no such route", "", map[string]page{"/v1/models": {status: 404}}, backends.FaultStatus,
+			[]string{"HTTP 404", "without /v1"}},
+		{"another model", "", map[string]page{"/v1/models": {200, "application/json", `{"data":[{"id":"a"},{"id":"b"}]}`,
+			""}}, backends.FaultWrongModel, []string{`does not serve "m", it serves "a", "b"`, "--served-model"}},
+		{"no token ids", "", map[string]page{"/v1/completions": {200, "text/event-stream",
+			strings.NewReplacer(`,"token_ids":[5]`, "", `,"token_ids":[6]`, "").Replace(stream), ""}}, backends.FaultNoTokenIDs,
+			[]string{"no token ids", "vLLM >= 0.10.2"}},
+		{"neither ids nor usage", "", map[string]page{"/v1/completions": {200, "text/event-stream",
+			"data: {\"choices\":[{\"text\":\"w\",\"finish_reason\":\"stop\"}]}\n\n", ""}}, backends.FaultNoTokenCount,
+			[]string{"number of output tokens is unknown"}},
+		{"not streamed", "", map[string]page{"/v1/completions": {200, "application/json", answer, ""}},
+			backends.FaultNoStream, []string{"one whole answer came"}},
+		{"generation fails", "", map[string]page{"/v1/completions": {500, "application/json", `{"error":{"message":"boom"}}`,
+			""}}, backends.FaultGenerate, []string{"HTTP 500", "boom", "(http_500)"}},
+		{"key wanted for generation", "", map[string]page{"/v1/completions": {status: 401}}, backends.FaultUnauthorized,
+			[]string{"HTTP 401", "--api-key"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url := c.url

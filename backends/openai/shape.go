@@ -14,9 +14,9 @@ const (
 	frameEnd   = "\n\n"
 )
 
-// shape is what the ordinary events of one answer have in common: every byte but their text and their token ids. An event of
-// the same shape differs from the one it was learned from in these two alone, so the rest of it needs no second walk, and the
-// frame around it no search for its end.
+// shape is what the ordinary events of one answer have in common: every byte but their text and their token ids. An
+// event of the same shape differs from the one it was learned from in these two alone, so the rest of it needs no
+// second walk, and the frame around it no search for its end.
 type shape struct {
 	before  []byte // frameStart, and the document up to the text; empty: none is learned
 	between []byte // from behind the text up to the list of ids; up to the end where there is none
@@ -26,8 +26,8 @@ type shape struct {
 	learned int   // times in this answer
 }
 
-// maxLearned bounds how often a shape is learned in one answer: a first event may say more than those behind it, and events
-// that never repeat are not worth the copies.
+// maxLearned bounds how often a shape is learned in one answer: a first event may say more than those behind it, and
+// events that never repeat are not worth the copies.
 const maxLearned = 4
 
 func (s *shape) forget() { s.before, s.learned = s.before[:0], 0 }
@@ -67,8 +67,8 @@ func (w *walker) known(doc []byte, e *reader.Event) bool {
 	return true
 }
 
-// varying reads what differs, from the text on up to what stands behind the ids. It takes no blank, so that no line break of a
-// stream can pass for one of a document.
+// varying reads what differs, from the text on up to what stands behind the ids. It takes no blank, so that no line
+// break of a stream can pass for one of a document.
 func (w *walker) varying(text int, e *reader.Event) bool {
 	s := &w.shape
 	w.I = text
@@ -79,10 +79,12 @@ func (w *walker) varying(text int, e *reader.Event) bool {
 	return !s.ids || w.PlainIDs(e)
 }
 
-// learn remembers the shape of an ordinary event: one choice with text, ids behind it where there are any, and nothing else to tell.
+// learn remembers the shape of an ordinary event: one choice with text, ids behind it where there are any, and nothing
+// else to tell.
 func (w *walker) learn(doc []byte, e *reader.Event) {
 	m, s := &w.marks, &w.shape
-	if s.learned == maxLearned || e.Choices != 1 || e.Index != 0 || e.Finish != nil || e.IsError || e.Prompt >= 0 || e.Produced >= 0 ||
+	if s.learned == maxLearned || e.Choices != 1 || e.Index != 0 || e.Finish != nil || e.IsError || e.Prompt >= 0 ||
+		e.Produced >= 0 ||
 		e.Aside || e.Calls != nil || m.text == 0 || doc[m.text] != '"' || bytes.IndexByte(doc, '\n') >= 0 {
 		return
 	}

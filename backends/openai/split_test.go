@@ -35,7 +35,8 @@ func tell(c *backends.Config, pieces [][]byte) (all told) {
 	}
 	var o backends.Outcome
 	all.Detail = a.Finish(&o, backends.OK)
-	all.Reason, all.Tokens, all.Text, all.Usage, all.Finish = o.Reason, o.Tokens, string(o.Text), o.UsageTokens, o.FinishReason
+	all.Reason, all.Tokens, all.Text, all.Usage, all.Finish = o.Reason, o.Tokens, string(o.Text), o.UsageTokens,
+		o.FinishReason
 	return all
 }
 
@@ -50,8 +51,10 @@ func split(b []byte, step func() int) (pieces [][]byte) {
 
 // drawEvent draws one event of a stream: mostly an ordinary one of the stream's form, sometimes anything else.
 func drawEvent(t *rapid.T, form string) string {
-	text := rapid.SampledFrom([]string{"", "a", " word", "né", `\n`, `\"`, `\u00e9`, "a much longer piece of text, of several words", "\x01"}).Draw(t, "text")
-	ids := rapid.SampledFrom([]string{"[7]", "[7]", "[1,22,333]", "[]", "[ 5 ]", "[5,\n6]", "[1234567890]", "[-1]", "[01]", "null"}).Draw(t, "ids")
+	text := rapid.SampledFrom([]string{"", "a", " word", "né", `\n`, `\"`, `\u00e9`,
+		"a much longer piece of text, of several words", "\x01"}).Draw(t, "text")
+	ids := rapid.SampledFrom([]string{"[7]", "[7]", "[1,22,333]", "[]", "[ 5 ]", "[5,\n6]", "[1234567890]", "[-1]", "[01]",
+		"null"}).Draw(t, "ids")
 	doc := strings.NewReplacer("TEXT", text, "IDS", ids).Replace(form)
 	switch rapid.IntRange(0, 15).Draw(t, "kind") {
 	case 0:
@@ -76,8 +79,8 @@ func drawEvent(t *rapid.T, form string) string {
 	return "data: " + doc + "\n\n"
 }
 
-// TestAnySplitTellsTheSame reads streams in one piece, in pieces of any length and byte by byte. In the last case no event is
-// ever there whole, so nothing is known by heart but its document.
+// TestAnySplitTellsTheSame reads streams in one piece, in pieces of any length and byte by byte. In the last case no
+// event is ever there whole, so nothing is known by heart but its document.
 func TestAnySplitTellsTheSame(t *testing.T) {
 	forms := []string{
 		`{"id":"cmpl-1","choices":[{"index":0,"text":"TEXT","logprobs":null,"finish_reason":null,"token_ids":IDS}]}`,
@@ -90,7 +93,8 @@ func TestAnySplitTellsTheSame(t *testing.T) {
 		for range rapid.IntRange(1, 12).Draw(t, "events") {
 			stream = append(stream, drawEvent(t, form)...)
 		}
-		c := &backends.Config{Stream: true, KeepText: rapid.Bool().Draw(t, "text"), NeedIDs: rapid.Bool().Draw(t, "ids"), Vocabulary: 1000}
+		c := &backends.Config{Stream: true, KeepText: rapid.Bool().Draw(t, "text"), NeedIDs: rapid.Bool().Draw(t, "ids"),
+			Vocabulary: 1000}
 		want := tell(c, split(stream, func() int { return 1 }))
 		for name, step := range map[string]func() int{
 			"whole":  func() int { return len(stream) },
@@ -102,11 +106,12 @@ func TestAnySplitTellsTheSame(t *testing.T) {
 	})
 }
 
-// TestOrdinaryEventsAreKnownByHeart counts what the shape saves: a first event that says more than the others, as vLLM's does, must
-// not keep the others from being known.
+// TestOrdinaryEventsAreKnownByHeart counts what the shape saves: a first event that says more than the others, as
+// vLLM's does, must not keep the others from being known.
 func TestOrdinaryEventsAreKnownByHeart(t *testing.T) {
 	for name, events := range map[string][2]string{
-		"prompt ids in the first": {strings.Replace(vllmEvent, `"prompt_token_ids":null`, `"prompt_token_ids":[1,2,3]`, 1), vllmEvent},
+		"prompt ids in the first": {strings.Replace(vllmEvent, `"prompt_token_ids":null`, `"prompt_token_ids":[1,2,3]`, 1),
+			vllmEvent},
 		"a role in the first": {`{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`,
 			`{"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}`},
 	} {

@@ -26,7 +26,8 @@ func bothWays(t *testing.T, doc []byte) {
 	var fast, slow []kept
 	keep := func(parts *[]kept) func(*reader.Event) {
 		return func(e *reader.Event) {
-			*parts = append(*parts, kept{e.Index, append([]int32{}, e.IDs...), string(e.Text), string(e.Finish), e.Prompt, e.Produced, e.IsError})
+			*parts = append(*parts, kept{e.Index, append([]int32{}, e.IDs...), string(e.Text), string(e.Finish), e.Prompt,
+				e.Produced, e.IsError})
 		}
 	}
 	var e, f reader.Event
@@ -45,7 +46,8 @@ func bothWays(t *testing.T, doc []byte) {
 
 var batches = []string{
 	`[{"text":"a","output_ids":[1,2],"meta_info":{"finish_reason":{"type":"stop"},"prompt_tokens":1,"completion_tokens":2}},{"text":"b","output_ids":[1,2,3],"meta_info":{"completion_tokens":3}}]`,
-	`[{"index":1,"text":"a"},{"index":0,"text":"ab"}]`, `[{"error":{"message":"no"}}]`, `{"error":{"message":"no"}}`, `{"text":"alone"}`, `[]`, `[{}]`, `[1]`, `null`,
+	`[{"index":1,"text":"a"},{"index":0,"text":"ab"}]`, `[{"error":{"message":"no"}}]`, `{"error":{"message":"no"}}`,
+	`{"text":"alone"}`, `[]`, `[{}]`, `[1]`, `null`,
 }
 
 func TestBatchesBothWays(t *testing.T) {
@@ -62,10 +64,13 @@ func FuzzBatch(f *testing.F) {
 }
 
 var streams = []string{
-	(&wiretest.Piece{Index: 1, IDs: []int{5}}).NativeEvent() + (&wiretest.Piece{Index: 0, IDs: []int{5, 6}, Finish: "stop"}).NativeEvent() +
+	(&wiretest.Piece{Index: 1, IDs: []int{5}}).NativeEvent() +
+		(&wiretest.Piece{Index: 0, IDs: []int{5, 6}, Finish: "stop"}).NativeEvent() +
 		(&wiretest.Piece{Index: 1, IDs: []int{5, 8}, Finish: "length"}).NativeEvent() + "data: [DONE]\n\n",
-	(&wiretest.Piece{Index: 1, IDs: []int{5}, Finish: "stop"}).NativeEvent() + (&wiretest.Piece{Index: 1, IDs: []int{5}}).NativeEvent(),
-	(&wiretest.Piece{Index: 7, IDs: []int{5}}).NativeEvent(), (&wiretest.Piece{Index: -1}).NativeEvent(), "data: null\n\n: ping\n\ndata: [DONE]",
+	(&wiretest.Piece{Index: 1, IDs: []int{5}, Finish: "stop"}).NativeEvent() +
+		(&wiretest.Piece{Index: 1, IDs: []int{5}}).NativeEvent(),
+	(&wiretest.Piece{Index: 7, IDs: []int{5}}).NativeEvent(), (&wiretest.Piece{Index: -1}).NativeEvent(),
+	"data: null\n\n: ping\n\ndata: [DONE]",
 	"data: [{\"text\":\"a\",\"output_ids\":[1]},{\"text\":\"b\",\"output_ids\":[1,2],\"index\":1}]\n\n",
 	"data: {\"error\":{\"message\":\"no\"}}\n\n", "data: {\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":9}}\n\n",
 }

@@ -88,8 +88,9 @@ func (d Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.C
 	return p.AskModel(ctx, p.model, p.Models)
 }
 
-// Probe asks one endpoint for its health, arguments, model and served names and, with generate, for one short answer. Its
-// errors are *backends.EndpointError where the endpoint is at fault.
-func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
+// Probe asks one endpoint for its health, arguments, model and served names and, with generate, for one short answer.
+// Its errors are *backends.EndpointError where the endpoint is at fault.
+func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample,
+	generate bool) (*backends.Probe, error) {
 	return newProber(d, e, c).run(ctx, sample, generate)
 }

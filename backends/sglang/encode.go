@@ -14,7 +14,8 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 	p := &c.Sampling
 	switch {
 	case p.MaxTokens < 1:
-		return dst, fmt.Errorf("sample %d: max_new_tokens is %d: a request needs at least 1, set --max-tokens", s.Index, p.MaxTokens)
+		return dst, fmt.Errorf("sample %d: max_new_tokens is %d: a request needs at least 1, set --max-tokens", s.Index,
+			p.MaxTokens)
 	case len(s.InputIDs) > 0:
 		if dst, err = encode.Prompt(append(dst, `{"input_ids":`...), s, c.Vocabulary); err != nil {
 			return dst, err
@@ -22,7 +23,8 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 	case s.Input != "":
 		dst = encode.Text(append(dst, `{"text":`...), s.Input)
 	default:
-		return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a request to /generate needs one of them (messages go with --api chat)", s.Index)
+		return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a request to /generate needs one of them "+
+			"(messages go with --api chat)", s.Index)
 	}
 	dst = strconv.AppendInt(append(dst, `,"sampling_params":{"max_new_tokens":`...), int64(p.MaxTokens), 10)
 	if dst, err = appendSampling(dst, c); err != nil {
@@ -67,8 +69,8 @@ func appendSampling(dst []byte, c *backends.Config) (_ []byte, err error) {
 	return dst, nil
 }
 
-// drawn says that tokens are drawn at random, so that a seed matters. Without, it is not sent: servers before 2025-09-21 do
-// not know sampling_seed, and refuse it.
+// drawn says that tokens are drawn at random, so that a seed matters. Without, it is not sent: servers before
+// 2025-09-21 do not know sampling_seed, and refuse it.
 func drawn(c *backends.Config) bool {
 	t, k := c.Sampling.Temperature, c.Sampling.TopK
 	return (t == nil || *t != 0) && (k == nil || *k != 1)

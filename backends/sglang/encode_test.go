@@ -18,8 +18,10 @@ func TestEncode(t *testing.T) {
 	ids := datasets.Sample{InputIDs: []int32{128000, 7, 0}, Input: "unused"}
 	text := datasets.Sample{Input: "say \"hé\" <now>\n"}
 	chat := datasets.Sample{Messages: json.RawMessage(`[{"role":"user","content":"hi"}]`)}
-	greedy := models.Sampling{MaxTokens: 128, MinTokens: 1, Temperature: ptr(0.0), TopP: ptr(1.0), TopK: ptr(1), Seed: ptr(int64(42))}
-	drawn := models.Sampling{MaxTokens: 9, Temperature: ptr(1.0), TopP: ptr(0.95), TopK: ptr(0), Seed: ptr(int64(-7)), StopTokenIDs: []int32{2, 128009}, IgnoreEOS: true}
+	greedy := models.Sampling{MaxTokens: 128, MinTokens: 1, Temperature: ptr(0.0), TopP: ptr(1.0), TopK: ptr(1),
+		Seed: ptr(int64(42))}
+	drawn := models.Sampling{MaxTokens: 9, Temperature: ptr(1.0), TopP: ptr(0.95), TopK: ptr(0), Seed: ptr(int64(-7)),
+		StopTokenIDs: []int32{2, 128009}, IgnoreEOS: true}
 	for _, c := range []struct {
 		name, want string
 		sample     datasets.Sample
@@ -33,7 +35,8 @@ func TestEncode(t *testing.T) {
 			text, backends.Config{Sampling: models.Sampling{MaxTokens: 5}, KeepText: true}},
 		{"its completions route", `{"model":"m","prompt":[128000,7,0],"max_tokens":9,"temperature":1,"top_p":0.95,"top_k":-1,"seed":-7,"stop_token_ids":[2,128009],"ignore_eos":true,"stream":false,"return_token_ids":true}`,
 			ids, backends.Config{API: "completions", ServedModel: "m", Sampling: drawn, NeedIDs: true}},
-		{"its chat route refuses return_token_ids in a stream", `{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`,
+		{"its chat route refuses return_token_ids in a stream",
+			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`,
 			chat, backends.Config{API: "chat", Sampling: models.Sampling{MaxTokens: 5}, Stream: true, NeedIDs: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,8 +57,10 @@ func TestEncodeRefuses(t *testing.T) {
 		config backends.Config
 		text   string
 	}{
-		{datasets.Sample{Index: 7, Messages: json.RawMessage(`[]`)}, config, "sample 7 has neither prompt ids nor text: a request to /generate"},
-		{datasets.Sample{InputIDs: []int32{1, 100}}, config, "prompt id 100 at position 1 is outside the vocabulary of 100 ids: it is not sent"},
+		{datasets.Sample{Index: 7, Messages: json.RawMessage(`[]`)}, config,
+			"sample 7 has neither prompt ids nor text: a request to /generate"},
+		{datasets.Sample{InputIDs: []int32{1, 100}}, config,
+			"prompt id 100 at position 1 is outside the vocabulary of 100 ids: it is not sent"},
 		{datasets.Sample{InputIDs: []int32{-1}}, backends.Config{Sampling: config.Sampling}, "prompt id -1"},
 		{datasets.Sample{Index: 2, Input: "x"}, endless, "sample 2: max_new_tokens is 0"},
 		{datasets.Sample{Index: 2, Input: "x"}, wild, "sample 2: temperature is +Inf"},
@@ -66,7 +71,8 @@ func TestEncodeRefuses(t *testing.T) {
 }
 
 func TestAPIs(t *testing.T) {
-	for api, path := range map[string]string{"": "/generate", "generate": "/generate", "completions": "/v1/completions", "chat": "/v1/chat/completions"} {
+	for api, path := range map[string]string{"": "/generate", "generate": "/generate", "completions": "/v1/completions",
+		"chat": "/v1/chat/completions"} {
 		p, err := Driver{}.Protocol(&backends.Config{API: api})
 		require.NoError(t, err)
 		require.Equal(t, path, p.Path())

@@ -24,21 +24,32 @@ var documents = []string{
 	`{"text":"a","output_ids":[10],"meta_info":{"finish_reason":{"type":"stop","matched":[1,"x"]},"prompt_tokens":null,"completion_tokens":1},"index":0}`,
 	`{"text":"","output_ids":[],"meta_info":{"finish_reason":{"type":"abort","message":"full \"queue\"","status_code":503},"completion_tokens":0}}`,
 	`{"text":"","output_ids":[],"meta_info":{"finish_reason":{"message":"why","type":"abort"}}}`,
-	`{"meta_info":{"finish_reason":"stop"}}`, `{"meta_info":{"finish_reason":{}}}`, `{"meta_info":{"finish_reason":{"type":null}}}`, `{"meta_info":{"finish_reason":5}}`,
-	`{"meta_info":null,"output_ids":null,"text":null}`, `{"index":1,"output_ids":[3]}`, `{"index":null}`, `{"object":"error","message":"m"}`, `{"object":"x"}`,
+	`{"meta_info":{"finish_reason":"stop"}}`, `{"meta_info":{"finish_reason":{}}}`,
+	`{"meta_info":{"finish_reason":{"type":null}}}`, `{"meta_info":{"finish_reason":5}}`,
+	`{"meta_info":null,"output_ids":null,"text":null}`, `{"index":1,"output_ids":[3]}`, `{"index":null}`,
+	`{"object":"error","message":"m"}`, `{"object":"x"}`,
 	`{"error":{"message":"m","code":400}}`, `{"error":"text"}`, `{"error":null}`, `{}`, `{"other":1}`,
-	`{"output_ids":[1,-1]}`, `{"output_ids":[2147483648]}`, `{"output_ids":[1.0]}`, `{"output_ids":[1.5]}`, `{"output_ids":[null]}`, `{"output_ids":[1,2`, `{"output_ids":[1 2]}`, `{"output_ids":[,1]}`, `{"output_ids":[01]}`, `{"output_ids":[1,]}`, `{"output_ids":"x"}`,
-	`{"output_ids":[ 1 , 2 ] , "text" : "a" }`, `{"output_ids":[1,2,3],"text":"a\n\"b\" \u00e9 \ud83d\ude00"}`, `{"text":"a\ud83d"}`, `{"text":"a\ud83d\ude00"}`, `{"text":"a\u00e9","text":"b"}`, `{"output_ids":[1e0]}`, `{"output_ids":[12]}`, `{"output_ids":[123,4]}`,
-	"{\"text\":\"\xe2\x82\"}", "{\"text\":\"\xe2\x82\xac\"}", "{\"text\":\"a\nb\"}", `{"text":"a\"}`, `{"text":"a\x"}`, `{"text":5}`, `{"t\u0065xt":"a"}`,
-	`[{"text":"a","output_ids":[1],"meta_info":{"completion_tokens":1,"finish_reason":null}}]`, `[{"text":"a"},{"text":"b"}]`, `[]`, `[1]`, `null`, `"x"`, ``, `{`, `{"text":"a"}x`,
+	`{"output_ids":[1,-1]}`, `{"output_ids":[2147483648]}`, `{"output_ids":[1.0]}`, `{"output_ids":[1.5]}`,
+	`{"output_ids":[null]}`, `{"output_ids":[1,2`, `{"output_ids":[1 2]}`, `{"output_ids":[,1]}`, `{"output_ids":[01]}`,
+	`{"output_ids":[1,]}`, `{"output_ids":"x"}`,
+	`{"output_ids":[ 1 , 2 ] , "text" : "a" }`, `{"output_ids":[1,2,3],"text":"a\n\"b\" \u00e9 \ud83d\ude00"}`,
+	`{"text":"a\ud83d"}`, `{"text":"a\ud83d\ude00"}`, `{"text":"a\u00e9","text":"b"}`, `{"output_ids":[1e0]}`,
+	`{"output_ids":[12]}`, `{"output_ids":[123,4]}`,
+	"{\"text\":\"\xe2\x82\"}", "{\"text\":\"\xe2\x82\xac\"}", "{\"text\":\"a\nb\"}", `{"text":"a\"}`, `{"text":"a\x"}`,
+	`{"text":5}`, `{"t\u0065xt":"a"}`,
+	`[{"text":"a","output_ids":[1],"meta_info":{"completion_tokens":1,"finish_reason":null}}]`,
+	`[{"text":"a"},{"text":"b"}]`, `[]`, `[1]`, `null`, `"x"`, ``, `{`, `{"text":"a"}x`,
 }
 
 // same compares what two readers say of one document.
 func same(t require.TestingT, doc string, a, b *reader.Event) {
-	require.Equal(t, []int{a.Choices, int(a.Index), int(a.Prompt), int(a.Produced)}, []int{b.Choices, int(b.Index), int(b.Prompt), int(b.Produced)}, doc)
+	require.Equal(t, []int{a.Choices, int(a.Index), int(a.Prompt), int(a.Produced)},
+		[]int{b.Choices, int(b.Index), int(b.Prompt), int(b.Produced)}, doc)
 	require.True(t, slices.Equal(a.IDs, b.IDs), "%v %v: %s", a.IDs, b.IDs, doc)
-	require.Equal(t, []bool{a.HasIDs, a.BadID, a.HasText, a.IsError, a.Finish == nil, a.Running}, []bool{b.HasIDs, b.BadID, b.HasText, b.IsError, b.Finish == nil, b.Running}, doc)
-	require.Equal(t, []string{string(a.Text), string(a.Finish), string(a.Why), string(a.Message)}, []string{string(b.Text), string(b.Finish), string(b.Why), string(b.Message)}, doc)
+	require.Equal(t, []bool{a.HasIDs, a.BadID, a.HasText, a.IsError, a.Finish == nil, a.Running},
+		[]bool{b.HasIDs, b.BadID, b.HasText, b.IsError, b.Finish == nil, b.Running}, doc)
+	require.Equal(t, []string{string(a.Text), string(a.Finish), string(a.Why), string(a.Message)},
+		[]string{string(b.Text), string(b.Finish), string(b.Why), string(b.Message)}, doc)
 }
 
 // checkWalk reads documents one after another with one walker, and compares each with encoding/json.
@@ -124,8 +135,8 @@ func mode(cumulative bool) backends.StreamMode {
 	return backends.StreamIncremental
 }
 
-// TestAnswerOfAnyEvents makes streams of events of any size in both modes: the answer is the same, and the tokens of its
-// events are all its tokens.
+// TestAnswerOfAnyEvents makes streams of events of any size in both modes: the answer is the same, and the tokens of
+// its events are all its tokens.
 func TestAnswerOfAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStream(t, mode(rapid.Bool().Draw(t, "cumulative")))
@@ -152,7 +163,8 @@ func TestAnswerOfAnyEvents(t *testing.T) {
 
 func TestAnswersThatDoNotAddUp(t *testing.T) {
 	event := func(ids string, count string) string {
-		return `data: {"output_ids":[` + ids + `],"meta_info":{"finish_reason":null,"completion_tokens":` + count + `}}` + "\n\n"
+		return `data: {"output_ids":[` + ids + `],"meta_info":{"finish_reason":null,"completion_tokens":` + count + `}}` +
+			"\n\n"
 	}
 	last := func(ids string, count string) string {
 		return strings.Replace(event(ids, count), "null", `{"type":"length"}`, 1)
@@ -163,25 +175,39 @@ func TestAnswersThatDoNotAddUp(t *testing.T) {
 		tokens     []int32
 		text       string
 	}{
-		{"taken back and sent again", event("1,2,3", "3") + event("1,9", "2") + last("1,9,4,5", "4"), backends.FailBadEvent, []int32{1, 2, 3}, "replaces ids that were sent before"},
-		{"taken back at the end", event("1,2,3", "3") + last("1,2", "2"), backends.FailBadEvent, []int32{1, 2, 3}, "replaces ids that were sent before"},
-		{"other ids of the same number", event("1,2,3", "3") + last("4,5,6", "3"), backends.FailBadEvent, []int32{1, 2, 3}, "replaces"},
-		{"the count comes before the ids", event("1,2", "1") + event("1,2,3", "2") + last("1,2,3,4", "4"), backends.OK, []int32{1, 2, 3, 4}, ""},
-		{"an event twice, incremental", event("1", "1") + event("2", "2") + event("2", "2") + last("3", "3"), backends.FailTokenCount, []int32{1, 2}, "came twice"},
-		{"an event twice, cumulative", event("1", "1") + event("1,2", "2") + event("1,2", "2") + last("1,2,3", "3"), backends.OK, []int32{1, 2, 3}, ""},
-		{"increments after a cumulative event", event("1", "1") + event("1,2", "2") + last("3", "3"), backends.FailBadEvent, []int32{1, 2}, "as the events before it showed"},
+		{"taken back and sent again", event("1,2,3", "3") + event("1,9", "2") + last("1,9,4,5", "4"), backends.FailBadEvent,
+			[]int32{1, 2, 3}, "replaces ids that were sent before"},
+		{"taken back at the end", event("1,2,3", "3") + last("1,2", "2"), backends.FailBadEvent, []int32{1, 2, 3},
+			"replaces ids that were sent before"},
+		{"other ids of the same number", event("1,2,3", "3") + last("4,5,6", "3"), backends.FailBadEvent, []int32{1, 2, 3},
+			"replaces"},
+		{"the count comes before the ids", event("1,2", "1") + event("1,2,3", "2") + last("1,2,3,4", "4"), backends.OK,
+			[]int32{1, 2, 3, 4}, ""},
+		{"an event twice, incremental", event("1", "1") + event("2", "2") + event("2", "2") + last("3", "3"),
+			backends.FailTokenCount, []int32{1, 2}, "came twice"},
+		{"an event twice, cumulative", event("1", "1") + event("1,2", "2") + event("1,2", "2") + last("1,2,3", "3"),
+			backends.OK, []int32{1, 2, 3}, ""},
+		{"increments after a cumulative event", event("1", "1") + event("1,2", "2") + last("3", "3"), backends.FailBadEvent,
+			[]int32{1, 2}, "as the events before it showed"},
 		{"an end without ids", event("1", "1") + event("2", "2") + last("", "2"), backends.OK, []int32{1, 2}, ""},
-		{"an event was lost", event("1", "1") + event("3", "3") + last("4", "4"), backends.FailTokenCount, []int32{1}, "1 token ids behind 1 others, and its meta_info.completion_tokens is 3: events are missing"},
-		{"cumulative after increments", event("1", "1") + event("2", "2") + last("1,2,3", "3"), backends.FailBadEvent, []int32{1, 2}, "they are all so far"},
-		{"no counts", event("1", "null") + last("2", "null"), backends.FailBadEvent, []int32{1}, "no meta_info.completion_tokens"},
+		{"an event was lost", event("1", "1") + event("3", "3") + last("4", "4"), backends.FailTokenCount, []int32{1},
+			"1 token ids behind 1 others, and its meta_info.completion_tokens is 3: events are missing"},
+		{"cumulative after increments", event("1", "1") + event("2", "2") + last("1,2,3", "3"), backends.FailBadEvent,
+			[]int32{1, 2}, "they are all so far"},
+		{"no counts", event("1", "null") + last("2", "null"), backends.FailBadEvent, []int32{1},
+			"no meta_info.completion_tokens"},
 		{"no counts, one event", strings.ReplaceAll(last("1", "-"), "-", "null"), backends.OK, []int32{1}, ""},
-		{"one beyond the vocabulary", event("1", "1") + last("1,100", "2"), backends.FailBadEvent, []int32{1}, "token id 100"},
+		{"one beyond the vocabulary", event("1", "1") + last("1,100", "2"), backends.FailBadEvent, []int32{1},
+			"token id 100"},
 		{"more than counted", last("1,2,3", "2"), backends.FailTokenCount, []int32{1, 2, 3}, ""},
 		{"fewer than counted", last("1", "2"), backends.FailTokenCount, nil, "events are missing"},
 		{"nothing", last("", "0"), backends.FailEmpty, nil, "no output token"},
-		{"abort keeps what came", event("1", "1") + strings.Replace(last("", "0"), `"length"`, `"abort","message":"shut down"`, 1), backends.FailAborted, []int32{1}, "shut down"},
-		{"another answer", strings.Replace(event("1", "1"), `{"output`, `{"index":1,"output`, 1), backends.FailBadEvent, nil, "index 1"},
-		{"no ids", strings.ReplaceAll(last("", "2"), `"output_ids":[]`, `"text":"w"`), backends.FailBadEvent, nil, "output_ids since SGLang 0.4"},
+		{"abort keeps what came", event("1", "1") + strings.Replace(last("", "0"), `"length"`,
+			`"abort","message":"shut down"`, 1), backends.FailAborted, []int32{1}, "shut down"},
+		{"another answer", strings.Replace(event("1", "1"), `{"output`, `{"index":1,"output`, 1), backends.FailBadEvent, nil,
+			"index 1"},
+		{"no ids", strings.ReplaceAll(last("", "2"), `"output_ids":[]`, `"text":"w"`), backends.FailBadEvent, nil,
+			"output_ids since SGLang 0.4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := newAnswer(&backends.Config{Stream: true, NeedIDs: true, Vocabulary: 100})
@@ -208,7 +234,8 @@ func TestOldServers(t *testing.T) {
 			if i == len(texts)-1 {
 				finish = `{"type":"stop"}`
 			}
-			n, _ := a.Feed(fmt.Appendf(nil, `data: {"text":%q,"meta_info":{"finish_reason":%s,"completion_tokens":%d}}`+"\n\n", text, finish, 2*i+1))
+			n, _ := a.Feed(fmt.Appendf(nil, `data: {"text":%q,"meta_info":{"finish_reason":%s,"completion_tokens":%d}}`+"\n\n",
+				text, finish, 2*i+1))
 			require.Equal(t, min(i+1, 2), n)
 		}
 		var o backends.Outcome

@@ -12,7 +12,8 @@ import (
 // keepBuffer is the largest buffer, in bytes, that is kept for the next answer.
 const keepBuffer = 1 << 20
 
-// grownIDs is the list of ids of the event before. Equal bytes lead to equal numbers, so only what follows them is read.
+// grownIDs is the list of ids of the event before. Equal bytes lead to equal numbers, so only what follows them is
+// read.
 type grownIDs struct {
 	raw  []byte // from behind the opening bracket to the last digit; empty: not learned
 	list []int32
@@ -49,7 +50,8 @@ func (w *walker) idsOf(e *reader.Event) bool {
 	}
 	e.HasIDs = true
 	known := len(g.raw)
-	if end := from + known; known > 0 && end < len(b) && b[end]-'0' > 9 && b[end]|0x20 != 'e' && b[end] != '.' && bytes.Equal(b[from:end], g.raw) {
+	if end := from + known; known > 0 && end < len(b) && b[end]-'0' > 9 && b[end]|0x20 != 'e' && b[end] != '.' &&
+		bytes.Equal(b[from:end], g.raw) {
 		e.Known = len(g.list)
 		w.I = end
 	} else {

@@ -84,7 +84,8 @@ func TestAnswersBelongToTheirRequests(t *testing.T) {
 		}
 		return own(rid, prompt)
 	}
-	open := map[string]wiretest.Contract{"batch": {Open: sglang.Driver{}.Open}, "net/http": clients["net/http"], "epoll": clients["epoll"]}
+	open := map[string]wiretest.Contract{"batch": {Open: sglang.Driver{}.Open}, "net/http": clients["net/http"],
+		"epoll": clients["epoll"]}
 	for name, contract := range open {
 		for what, c := range map[string]struct {
 			id   func(string, int) string

@@ -14,8 +14,8 @@ import (
 
 var modes = []backends.StreamMode{backends.StreamCumulative, backends.StreamIncremental, backends.StreamIncrementalIDs}
 
-// drawStream draws an answer and how its tokens are grouped into events. No word begins with another one: where the mode is not
-// declared, texts that do could be either new or repeated.
+// drawStream draws an answer and how its tokens are grouped into events. No word begins with another one: where the
+// mode is not declared, texts that do could be either new or repeated.
 func drawStream(t *rapid.T, m backends.StreamMode) stream {
 	s := stream{ids: rapid.SliceOfN(rapid.Int32Range(0, 3), 1, 40).Draw(t, "ids"), mode: m}
 	for i := range s.ids {
@@ -53,7 +53,8 @@ func struck(t *rapid.T, docs []string) (left []string, hit bool) {
 
 // declares is a configuration whose server has the given mode; empty: nobody knows it.
 func declares(m backends.StreamMode, batch int) *backends.Config {
-	return &backends.Config{Stream: true, NeedIDs: true, KeepText: true, Vocabulary: 31, Batch: batch, Endpoints: []backends.Endpoint{{StreamMode: m}}}
+	return &backends.Config{Stream: true, NeedIDs: true, KeepText: true, Vocabulary: 31, Batch: batch,
+		Endpoints: []backends.Endpoint{{StreamMode: m}}}
 }
 
 func begin(c *backends.Config) backends.Answer {
@@ -67,9 +68,9 @@ func sent(docs []string) []byte {
 	return []byte("data: " + strings.Join(docs, "\n\ndata: ") + "\n\ndata: [DONE]\n\n")
 }
 
-// TestCountsAreTheTruth sends streams in every mode, with events that are missing, come twice or in another order, to a client that was
-// told the mode, was not told, or was told wrong: the answer is the server's, to the last token, or it fails. Whole streams of the
-// mode that was told never fail.
+// TestCountsAreTheTruth sends streams in every mode, with events that are missing, come twice or in another order, to a
+// client that was told the mode, was not told, or was told wrong: the answer is the server's, to the last token, or it
+// fails. Whole streams of the mode that was told never fail.
 func TestCountsAreTheTruth(t *testing.T) {
 	counted := map[bool]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -91,7 +92,8 @@ func TestCountsAreTheTruth(t *testing.T) {
 		if counted[o.Reason == backends.OK]++; o.Reason != backends.OK {
 			require.NotEmpty(t, detail)
 			require.False(t, !hit && told == s.mode, "a whole stream of the mode that was told: %s", detail)
-			require.False(t, !hit && told == "" && s.mode != backends.StreamIncrementalIDs, "a whole stream of a mode that its counts show: %s", detail)
+			require.False(t, !hit && told == "" && s.mode != backends.StreamIncrementalIDs,
+				"a whole stream of a mode that its counts show: %s", detail)
 			return
 		}
 		require.Equal(t, s.ids, o.Tokens)
@@ -103,7 +105,8 @@ func TestCountsAreTheTruth(t *testing.T) {
 	require.Greater(t, min(counted[true], counted[false]), 10, "both ends were seen: %v", counted)
 }
 
-// TestCountsOfBatchesAreTheTruth is the same for several prompts in one stream, whose events come in any order of the prompts.
+// TestCountsOfBatchesAreTheTruth is the same for several prompts in one stream, whose events come in any order of the
+// prompts.
 func TestCountsOfBatchesAreTheTruth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.SampledFrom(modes).Draw(t, "mode")
@@ -163,8 +166,8 @@ func TestCountsOfBatchesAreTheTruth(t *testing.T) {
 	})
 }
 
-// TestStreamsAgainstTheirMode has the two streams that once passed: increments whose own counts begin again, so that a part of the ids
-// was taken for all of them, and a cumulative one that goes on in increments.
+// TestStreamsAgainstTheirMode has the two streams that once passed: increments whose own counts begin again, so that a
+// part of the ids was taken for all of them, and a cumulative one that goes on in increments.
 func TestStreamsAgainstTheirMode(t *testing.T) {
 	doc := func(from, n, said int, finish string) string {
 		ids := strings.Trim(strings.ReplaceAll(fmt.Sprint(slices.Repeat([]int{from}, n)), " ", ","), "[]")
@@ -178,12 +181,18 @@ func TestStreamsAgainstTheirMode(t *testing.T) {
 		want backends.Reason
 		text string
 	}{
-		{"counts that begin again, not told", "", []string{doc(1, 40, 40, "null"), doc(2, 40, 40, "null"), doc(3, 120, 160, end)}, backends.FailBadEvent, "replaces ids"},
-		{"counts that begin again, incremental", backends.StreamIncremental, []string{doc(1, 40, 40, "null"), doc(2, 160, 160, end)}, backends.FailTokenCount, "events are missing"},
-		{"increments, told cumulative", backends.StreamCumulative, []string{doc(1, 40, 40, "null"), doc(1, 40, 80, end)}, backends.FailBadEvent, "as the server's arguments or the preflight said"},
-		{"all ids, told incremental", backends.StreamIncremental, []string{doc(1, 40, 40, "null"), doc(1, 80, 80, end)}, backends.FailBadEvent, "as the server's arguments or the preflight said"},
-		{"all ids and then increments", "", []string{doc(1, 40, 40, "null"), doc(1, 80, 80, "null"), doc(1, 40, 120, end)}, backends.FailBadEvent, "as the events before it showed"},
-		{"increments and then all ids", "", []string{doc(1, 40, 40, "null"), doc(1, 40, 80, "null"), doc(1, 120, 120, end)}, backends.FailBadEvent, "as the events before it showed"},
+		{"counts that begin again, not told", "", []string{doc(1, 40, 40, "null"), doc(2, 40, 40, "null"),
+			doc(3, 120, 160, end)}, backends.FailBadEvent, "replaces ids"},
+		{"counts that begin again, incremental", backends.StreamIncremental,
+			[]string{doc(1, 40, 40, "null"), doc(2, 160, 160, end)}, backends.FailTokenCount, "events are missing"},
+		{"increments, told cumulative", backends.StreamCumulative, []string{doc(1, 40, 40, "null"), doc(1, 40, 80, end)},
+			backends.FailBadEvent, "as the server's arguments or the preflight said"},
+		{"all ids, told incremental", backends.StreamIncremental, []string{doc(1, 40, 40, "null"), doc(1, 80, 80, end)},
+			backends.FailBadEvent, "as the server's arguments or the preflight said"},
+		{"all ids and then increments", "", []string{doc(1, 40, 40, "null"), doc(1, 80, 80, "null"), doc(1, 40, 120, end)},
+			backends.FailBadEvent, "as the events before it showed"},
+		{"increments and then all ids", "", []string{doc(1, 40, 40, "null"), doc(1, 40, 80, "null"), doc(1, 120, 120, end)},
+			backends.FailBadEvent, "as the events before it showed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config := declares(c.told, 0)
@@ -207,10 +216,12 @@ func readOn(a backends.Answer, body []byte) {
 // TestTextsThatCouldBeEither fails an answer whose text nobody can tell, and reads it once the server's mode is known.
 func TestTextsThatCouldBeEither(t *testing.T) {
 	event := func(text string, count int, finish string) string {
-		return fmt.Sprintf(`{"text":%q,"output_ids":[7],"meta_info":{"finish_reason":%s,"completion_tokens":%d}}`, text, finish, count)
+		return fmt.Sprintf(`{"text":%q,"output_ids":[7],"meta_info":{"finish_reason":%s,"completion_tokens":%d}}`, text,
+			finish, count)
 	}
 	body := sent([]string{event("1", 1, "null"), event("10", 2, `{"type":"length"}`)})
-	for told, want := range map[backends.StreamMode]string{backends.StreamIncremental: "110", backends.StreamIncrementalIDs: "10", "": ""} {
+	for told, want := range map[backends.StreamMode]string{backends.StreamIncremental: "110",
+		backends.StreamIncrementalIDs: "10", "": ""} {
 		a := begin(declares(told, 0))
 		readOn(a, body)
 		var o backends.Outcome

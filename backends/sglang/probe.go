@@ -19,8 +19,8 @@ func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
 	}}
 }
 
-// run asks for health first: it makes a token and takes a second or more (spec/backends.md §2.1), so it must not be asked
-// while a test runs.
+// run asks for health first: it makes a token and takes a second or more (spec/backends.md §2.1), so it must not be
+// asked while a test runs.
 func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
 	if p.Config.Vocabulary == 0 && sample != nil && len(sample.InputIDs) > 0 {
 		p.Note("the vocabulary is not known, so prompt ids can not be checked against it: one id outside it kills SGLang")
@@ -69,13 +69,14 @@ func (p *prober) model(ctx context.Context) error {
 	}
 	if model.IsGeneration != nil && !*model.IsGeneration {
 		return &backends.EndpointError{URL: p.Endpoint.URL, Fault: backends.FaultGenerate,
-			Text: "GET " + p.Endpoint.URL + "/model_info: the server says that its model generates nothing (is_generation is false). Start it with a model for text generation and without --is-embedding."}
+			Text: "GET " + p.Endpoint.URL + "/model_info: the server says that its model generates nothing (is_generation is " +
+				"false). Start it with a model for text generation and without --is-embedding."}
 	}
 	return nil
 }
 
-// streamMode is what the server's arguments say of its streams; empty: nothing. --incremental-streaming-output has replaced
-// --stream-output in March 2026, whose events had new ids and yet all text.
+// streamMode is what the server's arguments say of its streams; empty: nothing. --incremental-streaming-output has
+// replaced --stream-output in March 2026, whose events had new ids and yet all text.
 func streamMode(incremental, output *bool) backends.StreamMode {
 	switch {
 	case incremental != nil && *incremental:

@@ -78,8 +78,10 @@ func server(t *testing.T, pages map[string]string, bodies *posted) string {
 }
 
 func probe(t *testing.T, pages map[string]string, bodies *posted, vocabulary int) (*backends.Probe, error) {
-	c := &backends.Config{ServedModel: "m", Stream: true, NeedIDs: true, Vocabulary: vocabulary, Sampling: models.Sampling{MaxTokens: 128}}
-	return sglang.Driver{}.Probe(context.Background(), backends.Endpoint{URL: server(t, pages, bodies)}, c, &datasets.Sample{InputIDs: []int32{1, 2}}, true)
+	c := &backends.Config{ServedModel: "m", Stream: true, NeedIDs: true, Vocabulary: vocabulary,
+		Sampling: models.Sampling{MaxTokens: 128}}
+	return sglang.Driver{}.Probe(context.Background(), backends.Endpoint{URL: server(t, pages, bodies)}, c,
+		&datasets.Sample{InputIDs: []int32{1, 2}}, true)
 }
 
 // TestProbe is patient with a health check of more than a second.
@@ -94,10 +96,12 @@ func TestProbe(t *testing.T) {
 	p.TTFT, p.Latency, p.URL = 0, 0, ""
 	require.Equal(t, &backends.Probe{
 		Server: "sglang", Version: "0.5.23", Models: []string{"m"}, MaxModelLen: 8192, HealthStatus: 200, Client: "epoll",
-		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true, StreamMode: backends.StreamCumulative, OutputTokens: 2, Identity: map[string]string{"model_path": "some/model"},
+		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true,
+		StreamMode: backends.StreamCumulative, OutputTokens: 2, Identity: map[string]string{"model_path": "some/model"},
 	}, p)
 	require.Len(t, bodies.all(), 1)
-	require.Regexp(t, `^{"rid":"[0-9a-f]{32}","input_ids":\[1,2\],"sampling_params":{"max_new_tokens":8},"stream":true}$`, bodies.all()[0])
+	require.Regexp(t, `^{"rid":"[0-9a-f]{32}","input_ids":\[1,2\],"sampling_params":{"max_new_tokens":8},"stream":true}$`,
+		bodies.all()[0])
 }
 
 func TestProbeOfOlderAndOtherServers(t *testing.T) {
@@ -110,17 +114,20 @@ func TestProbeOfOlderAndOtherServers(t *testing.T) {
 	p, err := probe(t, old, &bodies, 0)
 	require.NoError(t, err)
 	require.Equal(t, "0.5.23", p.Version)
-	require.Equal(t, []string{"the vocabulary is not known, so prompt ids can not be checked against it: one id outside it kills SGLang"}, p.Notes)
+	require.Equal(t, []string{"the vocabulary is not known, so prompt ids can not be checked against it: one id outside " +
+		"it kills SGLang"}, p.Notes)
 
 	delete(old, "/get_server_info")
 	delete(old, "/get_model_info")
 	p, err = probe(t, old, &bodies, 10)
 	require.NoError(t, err)
-	require.Equal(t, []string{"GET /server_info tells nothing (HTTP 404)", "GET /model_info tells nothing (HTTP 404)"}, p.Notes)
+	require.Equal(t, []string{"GET /server_info tells nothing (HTTP 404)", "GET /model_info tells nothing (HTTP 404)"},
+		p.Notes)
 	require.Equal(t, "sglang", p.Server, "as its list of models says")
 }
 
-// TestProbeOfStreams finds out what a server's streams repeat: from its arguments, or else from its short answer, which has to fit them.
+// TestProbeOfStreams finds out what a server's streams repeat: from its arguments, or else from its short answer, which
+// has to fit them.
 func TestProbeOfStreams(t *testing.T) {
 	const increments = "increments"
 	for _, c := range []struct {
@@ -160,8 +167,10 @@ func TestProbeFaults(t *testing.T) {
 		text             string
 	}{
 		{"another model", "/v1/models", `{"data":[{"id":"other"}]}`, backends.FaultWrongModel, `serves "other"`},
-		{"an embedding model", "/model_info", `{"model_path":"e","is_generation":false}`, backends.FaultGenerate, "is_generation is false"},
-		{"generation fails", "/generate", `{"error":{"message":"unknown parameter"}}`, backends.FaultGenerate, "unknown parameter"},
+		{"an embedding model", "/model_info", `{"model_path":"e","is_generation":false}`, backends.FaultGenerate,
+			"is_generation is false"},
+		{"generation fails", "/generate", `{"error":{"message":"unknown parameter"}}`, backends.FaultGenerate,
+			"unknown parameter"},
 		{"no ids", "/generate", "data: {}", backends.FaultGenerate, "/generate"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -60,21 +60,36 @@ func TestFaults(t *testing.T) {
 		want   backends.Reason
 		text   string
 	}{
-		{"validation inside a 200", wiretest.Answers(head + wiretest.Chunked(`data: {"error":{"message":"too long","code":400}}`+"\n\n", wiretest.Done)), nil, backends.FailServerErrorEvent, "too long"},
-		{"flat error inside a 200", wiretest.Answers(wiretest.Whole(200, "application/json", `{"object":"error","message":"bad","code":503}`)), offline, backends.FailServerErrorEvent, "bad"},
-		{"abort in the stream", wiretest.Answers(head + wiretest.Chunked(event("5", 1, running), event("5", 1, `{"type":"abort","message":"Abort in waiting queue","status_code":503}`), wiretest.Done)), nil, backends.FailAborted, "Abort in waiting queue"},
-		{"abort of a whole answer", wiretest.Answers(wiretest.Whole(200, "application/json", `{"output_ids":[],"meta_info":{"finish_reason":{"type":"abort"},"completion_tokens":0}}`)), offline, backends.FailAborted, `"abort"`},
-		{"queue full", wiretest.Answers(wiretest.Whole(503, "application/json", `{"object":"error","message":"The request queue is full."}`)), offline, "http_503", "queue is full"},
+		{"validation inside a 200", wiretest.Answers(head +
+			wiretest.Chunked(`data: {"error":{"message":"too long","code":400}}`+"\n\n", wiretest.Done)), nil,
+			backends.FailServerErrorEvent, "too long"},
+		{"flat error inside a 200", wiretest.Answers(wiretest.Whole(200, "application/json",
+			`{"object":"error","message":"bad","code":503}`)), offline, backends.FailServerErrorEvent, "bad"},
+		{"abort in the stream", wiretest.Answers(head + wiretest.Chunked(event("5", 1, running),
+			event("5", 1, `{"type":"abort","message":"Abort in waiting queue","status_code":503}`), wiretest.Done)), nil,
+			backends.FailAborted, "Abort in waiting queue"},
+		{"abort of a whole answer", wiretest.Answers(wiretest.Whole(200, "application/json",
+			`{"output_ids":[],"meta_info":{"finish_reason":{"type":"abort"},"completion_tokens":0}}`)), offline,
+			backends.FailAborted, `"abort"`},
+		{"queue full", wiretest.Answers(wiretest.Whole(503, "application/json",
+			`{"object":"error","message":"The request queue is full."}`)), offline, "http_503", "queue is full"},
 		{"the server dies", wiretest.Closes(head + wiretest.Chunks(event("5", 1, running))), nil, backends.FailTruncated, ""},
 		{"the server is dead before a byte", wiretest.Closes(""), nil, backends.FailReset, ""},
-		{"no finish reason, [DONE]", wiretest.Answers(head + wiretest.Chunked(event("5", 1, running), wiretest.Done)), nil, backends.FailTruncated, "without a finish_reason"},
-		{"a batch that nobody asked for", wiretest.Answers(wiretest.Whole(200, "application/json", `[{"output_ids":[1]},{"output_ids":[2]}]`)), offline, backends.FailBadEvent, "2 came"},
-		{"something else", wiretest.Answers(wiretest.Whole(200, "application/json", `{"choices":[]}`)), offline, backends.FailBadEvent, "no output_ids, text or meta_info"},
+		{"no finish reason, [DONE]", wiretest.Answers(head + wiretest.Chunked(event("5", 1, running), wiretest.Done)), nil,
+			backends.FailTruncated, "without a finish_reason"},
+		{"a batch that nobody asked for", wiretest.Answers(wiretest.Whole(200, "application/json",
+			`[{"output_ids":[1]},{"output_ids":[2]}]`)), offline, backends.FailBadEvent, "2 came"},
+		{"something else", wiretest.Answers(wiretest.Whole(200, "application/json", `{"choices":[]}`)), offline,
+			backends.FailBadEvent, "no output_ids, text or meta_info"},
 		{"no JSON", wiretest.Answers(head + wiretest.Chunked("data: {oops\n\n")), nil, backends.FailBadJSON, "{oops"},
-		{"ids and count differ", wiretest.Answers(head + wiretest.Chunked(event("5", 1, running), event("6", 3, length), wiretest.Done)), nil, backends.FailTokenCount, "meta_info.completion_tokens is 3"},
-		{"no stream", wiretest.Answers(wiretest.Whole(200, "application/json", strings.TrimPrefix(event("5,6", 2, length), "data: "))), nil, backends.FailNoFirstToken, ""},
-		{"silence in the stream", wiretest.Silence(head + wiretest.Chunks(event("5", 1, running))), func(c *backends.Config) { c.TokenTimeout = 100 * time.Millisecond }, backends.FailBetweenTokens, ""},
-		{"the same tokens for ever", wiretest.Drip(head, wiretest.Chunks(event("5", 1, running))), func(c *backends.Config) { c.TokenTimeout = 100 * time.Millisecond }, backends.FailBetweenTokens, ""},
+		{"ids and count differ", wiretest.Answers(head + wiretest.Chunked(event("5", 1, running), event("6", 3, length),
+			wiretest.Done)), nil, backends.FailTokenCount, "meta_info.completion_tokens is 3"},
+		{"no stream", wiretest.Answers(wiretest.Whole(200, "application/json",
+			strings.TrimPrefix(event("5,6", 2, length), "data: "))), nil, backends.FailNoFirstToken, ""},
+		{"silence in the stream", wiretest.Silence(head + wiretest.Chunks(event("5", 1, running))),
+			func(c *backends.Config) { c.TokenTimeout = 100 * time.Millisecond }, backends.FailBetweenTokens, ""},
+		{"the same tokens for ever", wiretest.Drip(head, wiretest.Chunks(event("5", 1, running))),
+			func(c *backends.Config) { c.TokenTimeout = 100 * time.Millisecond }, backends.FailBetweenTokens, ""},
 	} {
 		for name, client := range clients {
 			t.Run(c.name+", "+name, func(t *testing.T) {
@@ -98,7 +113,8 @@ func TestTimesOfAStream(t *testing.T) {
 	for name, client := range clients {
 		t.Run(name, func(t *testing.T) {
 			r := client.Ask(t, wiretest.Config(wiretest.Raw(t, func(c net.Conn, _, _ int) bool {
-				for _, part := range []string{head + wiretest.Chunks(event("1,2", 2, running)), wiretest.Chunks(event("1,2,3", 3, running)), wiretest.Chunked(event("1,2,3,4,5", 5, length), wiretest.Done)} {
+				for _, part := range []string{head + wiretest.Chunks(event("1,2", 2, running)),
+					wiretest.Chunks(event("1,2,3", 3, running)), wiretest.Chunked(event("1,2,3,4,5", 5, length), wiretest.Done)} {
 					c.Write([]byte(part))
 					time.Sleep(30 * time.Millisecond)
 				}
@@ -108,7 +124,8 @@ func TestTimesOfAStream(t *testing.T) {
 			require.Equal(t, backends.OK, res.Reason, r.Attempts)
 			require.Equal(t, []int32{1, 2}, res.First)
 			require.Equal(t, []int32{1, 2, 3, 4, 5}, res.Tokens)
-			require.Equal(t, []int{3, 5, 5, 4}, []int{r.Gaps, res.NTokens, res.UsageTokens, res.InputTokens}, "the second token of the first event has a gap too: none")
+			require.Equal(t, []int{3, 5, 5, 4}, []int{r.Gaps, res.NTokens, res.UsageTokens, res.InputTokens},
+				"the second token of the first event has a gap too: none")
 			require.Equal(t, []int{3, 2}, []int{res.Events, res.Merged})
 			require.Greater(t, res.LastTokenNS-res.FirstTokenNS, int64(40*time.Millisecond))
 		})
@@ -118,7 +135,8 @@ func TestTimesOfAStream(t *testing.T) {
 // TestEachEndpointHasItsMode holds the streams of each endpoint against the mode of its own server.
 func TestEachEndpointHasItsMode(t *testing.T) {
 	answers := func(second string) string {
-		return wiretest.Raw(t, wiretest.Answers(head+wiretest.Chunked(event("1", 1, running), event(second, 2, length), wiretest.Done)))
+		return wiretest.Raw(t, wiretest.Answers(head+wiretest.Chunked(event("1", 1, running), event(second, 2, length),
+			wiretest.Done)))
 	}
 	whole, pieces := answers("1,2"), answers("2")
 	for name, client := range clients {

@@ -1,4 +1,5 @@
-// HOT PATH: Next, take and lineEnd run once an event. No I/O, no clock, no lock; a buffer grows only for an event that comes in pieces.
+// HOT PATH: Next, take and lineEnd run once an event. No I/O, no clock, no lock; a buffer grows only for an event that
+// comes in pieces.
 
 package sse
 
@@ -51,9 +52,9 @@ func (f *Framer) Err() error { return f.err }
 // maxFailure bounds what is kept of an error line, in bytes.
 const maxFailure = 1 << 10
 
-// Failure is the beginning of what the stream reported as an error; nil: nothing. That is the data of an event of type "error"
-// (NVIDIA Dynamo, gateways), or a line "error:", which no standard knows: older llama.cpp servers end a stream with it
-// (spec/backends.md §3). Next gives no event behind it.
+// Failure is the beginning of what the stream reported as an error; nil: nothing. That is the data of an event of type
+// "error" (NVIDIA Dynamo, gateways), or a line "error:", which no standard knows: older llama.cpp servers end a stream
+// with it (spec/backends.md §3). Next gives no event behind it.
 func (f *Framer) Failure() []byte { return f.failed }
 
 // fail keeps the first error.
@@ -98,8 +99,8 @@ func (f *Framer) Next(p []byte) (data, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// Between tells whether nothing of an event, and of the line that ended it, is held back: what comes next begins a line. Who then
-// steps over a whole event with its blank line, by other means than Next, leaves the framer right.
+// Between tells whether nothing of an event, and of the line that ended it, is held back: what comes next begins a
+// line. Who then steps over a whole event with its blank line, by other means than Next, leaves the framer right.
 func (f *Framer) Between() bool {
 	return f.begun && !f.inData && !f.give && !f.skipLF && !f.fault && len(f.line) == 0 && f.err == nil && f.failed == nil
 }
@@ -123,8 +124,8 @@ func (f *Framer) End() (data []byte, ok bool) {
 	return f.data, f.inData && len(f.data) > 0 && f.failed == nil
 }
 
-// take reads one line. next is what follows it: where the blank line that ends the event is already there, a single data
-// line is given out without a copy, and the blank line then ends nothing.
+// take reads one line. next is what follows it: where the blank line that ends the event is already there, a single
+// data line is given out without a copy, and the blank line then ends nothing.
 func (f *Framer) take(line, next []byte) ([]byte, bool) {
 	if !f.begun {
 		f.begun = true

@@ -63,7 +63,8 @@ func TestFraming(t *testing.T) {
 // TestAnySplit cuts random streams at random places: the events are always the same.
 func TestAnySplit(t *testing.T) {
 	part := rapid.SampledFrom([]string{
-		"data: ", "data:", "data", "\n", "\r\n", "\r", "\n\n", "\r\n\r\n", ": comment", "x", "{\"a\":1}", " ", "event: e", "[DONE]", "é", strings.Repeat("y", 700),
+		"data: ", "data:", "data", "\n", "\r\n", "\r", "\n\n", "\r\n\r\n", ": comment", "x", "{\"a\":1}", " ", "event: e",
+		"[DONE]", "é", strings.Repeat("y", 700),
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		stream := []byte(strings.Join(rapid.SliceOfN(part, 0, 60).Draw(t, "parts"), ""))

@@ -23,24 +23,33 @@ import (
 
 func (p *program) accuracyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "accuracy", Usage: "score an accuracy log as the benchmark's reference does", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "LOG is a run's folder, a folder of LoadGen's logs, or an accuracy log. From a run's folder, model, scenario and data set are known.\n" +
-			"Writes accuracy.txt, which the submission checker reads, and accuracy.json. Exit code 1: below target, or answers are missing.",
+		Name: "accuracy", Usage: "score an accuracy log as the benchmark's reference does", HideHelpCommand: true,
+		OnUsageError: usageError,
+		Description: "LOG is a run's folder, a folder of LoadGen's logs, or an accuracy log. From a run's folder, model, " +
+			"scenario and data set are known.\n" +
+			"Writes accuracy.txt, which the submission checker reads, and accuracy.json. Exit code 1: below target, or " +
+			"answers are missing.",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "log", Required: true, Usage: "run's folder, log folder or accuracy log"},
 			&cli.StringFlag{Name: "model", Usage: "benchmark"},
 			&cli.StringFlag{Name: "scenario", Usage: "scenario, where targets differ"},
-			&cli.StringFlag{Name: "round", Usage: "round whose targets hold; default: the run's, else the newest that has the benchmark"},
+			&cli.StringFlag{Name: "round", Usage: "round whose targets hold; default: the run's, else the newest that has the " +
+				"benchmark"},
 			&cli.StringFlag{Name: "dataset", Usage: "data set with the reference outputs"},
 			&cli.StringFlag{Name: "output-dir", Usage: "folder for accuracy.txt and accuracy.json; default: the log's"},
 			runSetting("shared-output"),
 			&cli.BoolFlag{Name: "per-sample", Usage: "keep the score of every sample in accuracy.json", Value: true},
-			&cli.StringFlag{Name: "dtype", Usage: "type of a token in the log: int32, int64 or float", Value: string(accuracy.Int32)},
-			&cli.StringFlag{Name: "punkt", Usage: "folder english of NLTK's punkt_tab data; default: the data that the program has"},
-			&cli.BoolFlag{Name: "run-code", Usage: "run the programs among the answers in a sandbox; without it they are not scored, and no total is claimed; default in rehearsals: yes"},
+			&cli.StringFlag{Name: "dtype", Usage: "type of a token in the log: int32, int64 or float",
+				Value: string(accuracy.Int32)},
+			&cli.StringFlag{Name: "punkt", Usage: "folder english of NLTK's punkt_tab data; default: the data that the " +
+				"program has"},
+			&cli.BoolFlag{Name: "run-code", Usage: "run the programs among the answers in a sandbox; without it they are not " +
+				"scored, and no total is claimed; default in rehearsals: yes"},
 			&cli.StringFlag{Name: "code-tests", Usage: "LiveCodeBench's tests: a JSONL file or a folder of them"},
-			&cli.StringFlag{Name: "code-service", Usage: "address (ws://...) of a service that runs LiveCodeBench's programs, in place of the sandbox"},
-			&cli.StringFlag{Name: "math-grader", Usage: "command that decides which mathematical expressions are equal, in place of the built-in comparison"},
+			&cli.StringFlag{Name: "code-service", Usage: "address (ws://...) of a service that runs LiveCodeBench's programs, " +
+				"in place of the sandbox"},
+			&cli.StringFlag{Name: "math-grader", Usage: "command that decides which mathematical expressions are equal, in " +
+				"place of the built-in comparison"},
 		}, tokenizerFlags()...),
 		Action: p.score,
 	}
@@ -69,11 +78,14 @@ func findScoring(c *cli.Context) (*scoring, error) {
 	s := &scoring{log: c.String("log"), dataset: c.String("dataset"), folder: c.String("output-dir"), access: accessOf(c)}
 	model, scenario, round := c.String("model"), c.String("scenario"), c.String("round")
 	if _, err := os.Stat(s.log); err != nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "log", Err: fmt.Errorf("the log to score can not be read: %w", err), Hint: "Give --log the folder of an accuracy run, a folder of LoadGen's logs, or a " + mllog.AccuracyName}
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "log", Err: fmt.Errorf("the log to score can not be read: %w", err),
+			Hint: "Give --log the folder of an accuracy run, a folder of LoadGen's logs, or a " + mllog.AccuracyName}
 	}
 	if r, err := run.ReadRecord(s.log); err == nil {
 		if s.record = r; r.Mode != string(models.Accuracy) {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "log", Err: fmt.Errorf("%s holds a %s run, whose log has no answers to score", s.log, r.Mode), Hint: "Give the folder of an accuracy run (run --mode accuracy)"}
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "log",
+				Err:  fmt.Errorf("%s holds a %s run, whose log has no answers to score", s.log, r.Mode),
+				Hint: "Give the folder of an accuracy run (run --mode accuracy)"}
 		}
 		model, scenario, round = orElse(model, r.Model), orElse(scenario, r.Scenario), orElse(round, r.Round)
 		s.dataset = orElse(s.dataset, datasetOf(s.log, r))
@@ -84,17 +96,22 @@ func findScoring(c *cli.Context) (*scoring, error) {
 	}
 	if info, err := os.Stat(s.log); err == nil && info.IsDir() {
 		s.log = filepath.Join(s.log, mllog.AccuracyName)
-	} else if file, err := filepath.EvalSymlinks(s.log); err == nil { // the user's own link; those inside of a folder are not followed
+	} else if file, err := filepath.EvalSymlinks(s.log); err == nil {
+		// the user's own link; those inside of a folder are not followed
 		s.log = file
 	}
 	s.folder = orElse(s.folder, filepath.Dir(s.log))
 	for _, needed := range []struct{ name, value string }{{"model", model}, {"dataset", s.dataset}} {
 		if needed.value == "" {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: needed.name, Err: fmt.Errorf("no --%s is given, and %s is no run's folder that would tell it", needed.name, c.String("log")), Hint: "Give --" + needed.name}
+			return nil, &run.Error{Exit: run.ExitUsage, Code: needed.name,
+				Err:  fmt.Errorf("no --%s is given, and %s is no run's folder that would tell it", needed.name, c.String("log")),
+				Hint: "Give --" + needed.name}
 		}
 	}
 	if _, err := os.Stat(s.dataset); err != nil && s.record != nil && c.String("dataset") == "" {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: fmt.Errorf("the run's data set, %s as its record names it, is not found from this folder: %w", s.dataset, err), Hint: "Start where the run was started, or give --dataset"}
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset",
+			Err:  fmt.Errorf("the run's data set, %s as its record names it, is not found from this folder: %w", s.dataset, err),
+			Hint: "Start where the run was started, or give --dataset"}
 	}
 	m, err := models.Find(model)
 	if err != nil {
@@ -180,7 +197,9 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 		return nil, err
 	}
 	if s.record != nil && s.record.Dataset.SHA256 != "" && s.record.Dataset.SHA256 != ds.SHA256 {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: fmt.Errorf("%s is not the data set of the run: its SHA-256 is %s, and the run's was %s", s.dataset, ds.SHA256, s.record.Dataset.SHA256), Hint: "Give the run's own with --dataset"}
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset",
+			Err: fmt.Errorf("%s is not the data set of the run: its SHA-256 is %s, and the run's was %s", s.dataset, ds.SHA256,
+				s.record.Dataset.SHA256), Hint: "Give the run's own with --dataset"}
 	}
 	if err := s.checkCount(len(ds.Samples)); err != nil {
 		return nil, err
@@ -189,7 +208,8 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 	if err != nil {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err}
 	}
-	in := accuracy.Input{Benchmark: s.row.Name, Round: s.round, Scenario: s.scenario, Log: s.log, References: references, PerSample: c.Bool("per-sample"), Progress: p.scored(), Rehearsal: s.record != nil && s.record.Rehearsal}
+	in := accuracy.Input{Benchmark: s.row.Name, Round: s.round, Scenario: s.scenario, Log: s.log, References: references,
+		PerSample: c.Bool("per-sample"), Progress: p.scored(), Rehearsal: s.record != nil && s.record.Rehearsal}
 	if bench.NeedsTokenizer() {
 		if in.Remote, in.Tokenizer, err = p.tokensOf(c, s.row, ds); err != nil {
 			return nil, err

@@ -12,8 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// What a score would not show: that the log is another one than the test left, or another test's. LoadGen's detail log beside it and the
-// run's record, where they are there, tell.
+// What a score would not show: that the log is another one than the test left, or another test's. LoadGen's detail log
+// beside it and the run's record, where they are there, tell.
 
 // detailKeys of LoadGen's detail log.
 const (
@@ -32,12 +32,14 @@ func (s *scoring) checkLogs() error {
 	if s.record != nil {
 		want := s.record.Files[path.Join(run.LogFolder, mllog.AccuracyName)]
 		if got, err := atomicfile.SHA256(s.log); err == nil && want != "" && got != want {
-			return refuse("log", fmt.Errorf("%s is not the log that the run left: its SHA-256 is %s, and the record has %s", s.log, got, want), "Score a run before its log is truncated; a log that was changed has no score")
+			return refuse("log", fmt.Errorf("%s is not the log that the run left: its SHA-256 is %s, and the record has %s",
+				s.log, got, want), "Score a run before its log is truncated; a log that was changed has no score")
 		}
 	}
 	return s.eachDetail(func(e *mllog.Entry) error {
 		if mode := e.Value.Any(); e.Key == detailMode && mode != "AccuracyOnly" && mode != "SubmissionRun" {
-			return refuse("log", fmt.Errorf("%s says that the test was %v, which asks no sample just once", filepath.Join(filepath.Dir(s.log), mllog.DetailName), mode), "Name the log of a test in accuracy mode")
+			return refuse("log", fmt.Errorf("%s says that the test was %v, which asks no sample just once",
+				filepath.Join(filepath.Dir(s.log), mllog.DetailName), mode), "Name the log of a test in accuracy mode")
 		}
 		return nil
 	})
@@ -50,7 +52,9 @@ func (s *scoring) checkCount(samples int) error {
 	}
 	return s.eachDetail(func(e *mllog.Entry) error {
 		if had := fmt.Sprint(e.Value.Any()); e.Key == detailSamples && had != fmt.Sprint(samples) {
-			return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: fmt.Errorf("%s is not the data set of the test: it has %d samples, and %s says %s", s.dataset, samples, filepath.Join(filepath.Dir(s.log), mllog.DetailName), had), Hint: "Give the test's own with --dataset"}
+			return &run.Error{Exit: run.ExitUsage, Code: "dataset",
+				Err: fmt.Errorf("%s is not the data set of the test: it has %d samples, and %s says %s", s.dataset, samples,
+					filepath.Join(filepath.Dir(s.log), mllog.DetailName), had), Hint: "Give the test's own with --dataset"}
 		}
 		return nil
 	})

@@ -7,8 +7,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// flagsFirst moves the flags of a command that takes arguments before them, because the flag parser stops at the first argument and
-// `dataset info FILE --json` would not see its flag. What stands before the command, and after a --, stays where it is.
+// flagsFirst moves the flags of a command that takes arguments before them, because the flag parser stops at the first
+// argument and `dataset info FILE --json` would not see its flag. What stands before the command, and after a --, stays
+// where it is.
 func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []string {
 	args = dashed(args)
 	var command *cli.Command
@@ -62,7 +63,8 @@ func dashed(args []string) []string {
 	return spelled
 }
 
-// values is the number of arguments that a flag takes after it: one, unless it is a switch or carries its value behind a =.
+// values is the number of arguments that a flag takes after it: one, unless it is a switch or carries its value behind
+// a =.
 func values(known []cli.Flag, arg string) int {
 	name, _, inline := cutFlag(arg)
 	for _, f := range known {

@@ -8,19 +8,23 @@ import (
 )
 
 func TestUnderscoresInNamesOfFlags(t *testing.T) {
-	require.Equal(t, []string{"mlperf-go", "run", "--num-replicas", "2_0", "--model-name=a_b", "x_y", "-a_b", "--", "--tensor_parallel_size"},
-		dashed([]string{"mlperf-go", "run", "--num_replicas", "2_0", "--model_name=a_b", "x_y", "-a_b", "--", "--tensor_parallel_size"}))
+	require.Equal(t, []string{"mlperf-go", "run", "--num-replicas", "2_0", "--model-name=a_b", "x_y", "-a_b", "--",
+		"--tensor_parallel_size"},
+		dashed([]string{"mlperf-go", "run", "--num_replicas", "2_0", "--model_name=a_b", "x_y", "-a_b", "--",
+			"--tensor_parallel_size"}))
 }
 
 func TestFlagsMayFollowArguments(t *testing.T) {
 	app := (&program{}).app()
 	for _, c := range []struct{ typed, parsed string }{
 		{"mlperf-go models llama --json", "mlperf-go models --json llama"},
-		{"mlperf-go --log-level debug dataset info FILE --model m --json", "mlperf-go --log-level debug dataset info --model m --json FILE"},
+		{"mlperf-go --log-level debug dataset info FILE --model m --json",
+			"mlperf-go --log-level debug dataset info --model m --json FILE"},
 		{"mlperf-go dataset check FILE --most=3", "mlperf-go dataset check --most=3 FILE"},
 		{"mlperf-go dataset check FILE --most", "mlperf-go dataset check --most FILE"},
 		{"mlperf-go models -- --json", "mlperf-go models -- --json"},
-		{"mlperf-go server plan --server-config F -- --x 1 --json y", "mlperf-go server plan --server-config F -- --x 1 --json y"},
+		{"mlperf-go server plan --server-config F -- --x 1 --json y",
+			"mlperf-go server plan --server-config F -- --x 1 --json y"},
 		{"mlperf-go run --model m --json", "mlperf-go run --model m --json"},
 		{"mlperf-go run models --json", "mlperf-go run models --json"},
 		{"mlperf-go", "mlperf-go"},

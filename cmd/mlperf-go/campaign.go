@@ -56,7 +56,9 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 		return nil, err
 	}
 	if k.row = plan.Row; k.row.Name == models.Generic {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "model", Err: errors.New("generic is no benchmark, so there is nothing to submit"), Hint: "Use `mlperf-go run --model generic`"}
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "model",
+			Err:  errors.New("generic is no benchmark, so there is nothing to submit"),
+			Hint: "Use `mlperf-go run --model generic`"}
 	}
 	p.notice(plan.Notices()...)
 	for _, step := range []func(*cli.Context, *run.Plan) error{k.describe, k.readSets, k.findSize, k.findSteps} {
@@ -69,7 +71,8 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 		k.Folder = filepath.Join("results", k.row.Name)
 	}
 	k.Real = isReal(plan)
-	if o := plan.Config.Origin("run-code"); !k.Real && !e.IsSet("run-code") && plan.Config.Bool("run-code") { // the scores' steps are told, too
+	// the scores' steps are told, too
+	if o := plan.Config.Origin("run-code"); !k.Real && !e.IsSet("run-code") && plan.Config.Bool("run-code") {
 		if err := e.Set("run-code", "true", o); err != nil {
 			return nil, err
 		}
@@ -112,15 +115,19 @@ func (k *theCampaign) describe(c *cli.Context, plan *run.Plan) error {
 		if d, err = description.Read(path); err != nil {
 			return &run.Error{Exit: run.ExitUsage, Code: "system", Err: err}
 		}
-		if k.System = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)); k.System == layout.TreeName { // as init names the file
+		// as init names the file
+		if k.System = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)); k.System == layout.TreeName {
 			k.System = "system"
 		}
 	}
 	if name := c.String("system-name"); name != "" {
 		k.System = name
 	}
-	if slices.Contains([]string{layout.OriginalsName, campaign.AsideName, ".", ".."}, k.System) || strings.ContainsAny(k.System, "/\\ ") {
-		return &run.Error{Exit: run.ExitUsage, Code: "system", Err: fmt.Errorf("the system can not be called %q: its folder would have that name", k.System), Hint: "Name it with --system-name"}
+	if slices.Contains([]string{layout.OriginalsName, campaign.AsideName, ".", ".."}, k.System) ||
+		strings.ContainsAny(k.System, "/\\ ") {
+		return &run.Error{Exit: run.ExitUsage, Code: "system",
+			Err:  fmt.Errorf("the system can not be called %q: its folder would have that name", k.System),
+			Hint: "Name it with --system-name"}
 	}
 	k.Model = k.row.Name
 	k.Submitter = orElse(c.String("submitter"), d.Submitter)
@@ -128,7 +135,8 @@ func (k *theCampaign) describe(c *cli.Context, plan *run.Plan) error {
 	systemType, _ := d.System["system_type"].(string)
 	k.SystemType = orElse(c.String("system-type"), systemType)
 	if !slices.Contains(layout.Divisions(), k.Division) {
-		return &run.Error{Exit: run.ExitUsage, Code: "division", Err: fmt.Errorf("the division %q is unknown", k.Division), Hint: "Use " + strings.Join(layout.Divisions(), ", ")}
+		return &run.Error{Exit: run.ExitUsage, Code: "division", Err: fmt.Errorf("the division %q is unknown", k.Division),
+			Hint: "Use " + strings.Join(layout.Divisions(), ", ")}
 	}
 	k.Round = plan.Round.Name
 	return nil
@@ -146,10 +154,12 @@ func (k *theCampaign) readSets(c *cli.Context, _ *run.Plan) error {
 		case err == nil && perStep[s.Name]:
 			err = fmt.Errorf("--set %s: every step has its own %s", text, s.Name)
 		case err == nil && !k.isScenario(where) && strings.HasPrefix(s.Group, "Load"):
-			err = fmt.Errorf("--set %s: all tests of a scenario have one user.conf, so %s belongs to a scenario and not to %s alone", text, s.Name, where)
+			err = fmt.Errorf("--set %s: all tests of a scenario have one user.conf, so %s belongs to a scenario and not to %s "+
+				"alone", text, s.Name, where)
 		}
 		if err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "set", Err: err, Hint: "Write --set Server.target-qps=80, or --set accuracy.dataset=FILE"}
+			return &run.Error{Exit: run.ExitUsage, Code: "set", Err: err,
+				Hint: "Write --set Server.target-qps=80, or --set accuracy.dataset=FILE"}
 		}
 		k.sets = append(k.sets, override{where, name, value})
 	}
@@ -164,10 +174,12 @@ func (k *theCampaign) isScenario(word string) bool {
 // findSteps plans the scenarios of the round and the audits that it names.
 func (k *theCampaign) findSteps(c *cli.Context, plan *run.Plan) error {
 	scenarios := []models.Scenario{plan.Scenario.Scenario}
-	if !k.base.IsSet("scenario") && !plan.Config.IsSet("scenario") { // not by a flag, nor by a name such as llama3.1-8b-interactive
+	// not by a flag, nor by a name such as llama3.1-8b-interactive
+	if !k.base.IsSet("scenario") && !plan.Config.IsSet("scenario") {
 		all, systemType, err := campaign.Scenarios(k.row, k.Round, k.SystemType)
 		if err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "scenario", Err: err, Hint: "Choose another --round or --system-type, or a --scenario"}
+			return &run.Error{Exit: run.ExitUsage, Code: "scenario", Err: err,
+				Hint: "Choose another --round or --system-type, or a --scenario"}
 		}
 		scenarios, k.SystemType = all, systemType
 	}
@@ -185,7 +197,9 @@ func (k *theCampaign) findSteps(c *cli.Context, plan *run.Plan) error {
 	}
 	for _, o := range k.sets {
 		if !slices.ContainsFunc(k.All, func(s campaign.Step) bool { return o.names(s) }) {
-			return &run.Error{Exit: run.ExitUsage, Code: "set", Err: fmt.Errorf("--set %s.%s: the campaign has no scenario and no test of that name", o.where, o.name), Hint: "Its first step is " + k.All[0].ID()}
+			return &run.Error{Exit: run.ExitUsage, Code: "set",
+				Err:  fmt.Errorf("--set %s.%s: the campaign has no scenario and no test of that name", o.where, o.name),
+				Hint: "Its first step is " + k.All[0].ID()}
 		}
 	}
 	return nil
@@ -193,7 +207,8 @@ func (k *theCampaign) findSteps(c *cli.Context, plan *run.Plan) error {
 
 // names says whether an override is for a step; a score is of the accuracy run.
 func (o override) names(s campaign.Step) bool {
-	return strings.EqualFold(o.where, string(s.Scenario)) || strings.EqualFold(o.where, s.Test) || strings.EqualFold(o.where, s.ID())
+	return strings.EqualFold(o.where, string(s.Scenario)) || strings.EqualFold(o.where, s.Test) ||
+		strings.EqualFold(o.where, s.ID())
 }
 
 func (k *theCampaign) keepTests(tests ...string) {
@@ -228,7 +243,8 @@ func (k *theCampaign) config(s campaign.Step) (*config.Effective, error) {
 		return nil, err
 	}
 	for _, d := range k.size.defaults(row, e) {
-		if err := e.Set(d[0], d[1], config.Origin{Layer: config.FromProgram, Where: "default of a rehearsal of --rehearsal-size " + k.size.name}); err != nil {
+		if err := e.Set(d[0], d[1], config.Origin{Layer: config.FromProgram,
+			Where: "default of a rehearsal of --rehearsal-size " + k.size.name}); err != nil {
 			return nil, err
 		}
 	}
@@ -238,7 +254,8 @@ func (k *theCampaign) config(s campaign.Step) (*config.Effective, error) {
 // runCampaign does the steps and shows what became of them.
 func (p *program) runCampaign(ctx context.Context, k *theCampaign) error {
 	outcomes, err := p.measure(ctx, k)
-	if len(outcomes) == 0 || err != nil && p.json { // nothing was begun; or one object: the error. What was done before stands in its folders.
+	// nothing was begun; or one object: the error. What was done before stands in its folders.
+	if len(outcomes) == 0 || err != nil && p.json {
 		return err
 	}
 	p.printOutcomes(k.State(), outcomes)

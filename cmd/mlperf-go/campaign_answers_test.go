@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// A campaign finds its endpoints on the way that its runs take: by host and port alone, on a Unix socket, with a certificate of one's own,
-// through a proxy. Any answer will do.
+// A campaign finds its endpoints on the way that its runs take: by host and port alone, on a Unix socket, with a
+// certificate of one's own, through a proxy. Any answer will do.
 func TestACampaignFindsItsEndpoints(t *testing.T) {
 	here := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	plain, secure, socket := httptest.NewServer(here), httptest.NewTLSServer(here), httptest.NewUnstartedServer(here)
@@ -37,11 +37,13 @@ func TestACampaignFindsItsEndpoints(t *testing.T) {
 		require.NoError(t, err)
 		return answers(context.Background(), plan.Config)
 	}
-	for _, url := range []string{plain.URL, strings.TrimPrefix(plain.URL, "http://"), secure.URL, "unix://" + path, plain.URL + "," + secure.URL} {
+	for _, url := range []string{plain.URL, strings.TrimPrefix(plain.URL, "http://"), secure.URL, "unix://" + path,
+		plain.URL + "," + secure.URL} {
 		require.NoError(t, ask(run.Settings{"endpoint": url}), url)
 	}
 	require.NoError(t, ask(run.Settings{"endpoint": plain.URL, "proxy": proxy.URL}))
 	gone := "unix://" + path + ".gone"
-	require.ErrorContains(t, ask(run.Settings{"endpoint": plain.URL + "," + gone}), "an endpoint does not answer: GET "+gone)
+	require.ErrorContains(t, ask(run.Settings{"endpoint": plain.URL + "," + gone}),
+		"an endpoint does not answer: GET "+gone)
 	require.ErrorContains(t, ask(run.Settings{"endpoint": plain.URL, "proxy": "http://127.0.0.1:1"}), "connection refused")
 }

@@ -56,7 +56,8 @@ func (k *theCampaign) synthetic(plan *run.Plan) (string, error) {
 	if k.hash[key] == "" {
 		h := sha256.New()
 		if err := synthSet(plan).Write(h); err != nil {
-			return "", &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err, Hint: "Give the benchmark's own data set with --dataset"}
+			return "", &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err,
+				Hint: "Give the benchmark's own data set with --dataset"}
 		}
 		k.hash[key] = hex.EncodeToString(h.Sum(nil))
 	}
@@ -90,13 +91,15 @@ func (k *theCampaign) bind() error {
 	return nil
 }
 
-// refuseBreaches: what the closed division does not allow is found hours later otherwise. A rehearsal is told by its tests.
+// refuseBreaches: what the closed division does not allow is found hours later otherwise. A rehearsal is told by its
+// tests.
 func (k *theCampaign) refuseBreaches(plan *run.Plan) error {
 	breaches := plan.Breaches()
 	if !k.Real || k.Division == layout.Open || len(breaches) == 0 {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "breach", Err: fmt.Errorf("the %s division does not allow this: %s", k.Division, breaches[0]),
+	return &run.Error{Exit: run.ExitUsage, Code: "breach",
+		Err:  fmt.Errorf("the %s division does not allow this: %s", k.Division, breaches[0]),
 		Hint: "Leave the setting out, or submit with --division open"}
 }
 

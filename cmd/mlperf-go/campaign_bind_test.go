@@ -24,7 +24,8 @@ func TestACampaignWithoutItsPromptTemplateIsRefused(t *testing.T) {
 	require.NoError(t, k.refuseBreaches(plan))
 }
 
-// What the closed division does not allow is refused before hours are spent, and is the submitter's own affair in the open one.
+// What the closed division does not allow is refused before hours are spent, and is the submitter's own affair in the
+// open one.
 func TestBreachesAreRefusedWhereTheyCount(t *testing.T) {
 	plan, err := run.New(run.Settings{"model": "llama3.1-8b", "max-tokens": "64", "endpoint": "http://a"})
 	require.NoError(t, err)

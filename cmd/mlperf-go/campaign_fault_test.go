@@ -24,7 +24,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 )
 
-// pointsVariable is how many random points of a campaign are tried for each kind of death; one seed more, CAMPAIGN_FAULT_SEED, repeats them.
+// pointsVariable is how many random points of a campaign are tried for each kind of death; one seed more,
+// CAMPAIGN_FAULT_SEED, repeats them.
 const pointsVariable, seedVariable = "CAMPAIGN_FAULT_POINTS", "CAMPAIGN_FAULT_SEED"
 
 func points(t *testing.T) (int, *rand.Rand) {
@@ -47,7 +48,8 @@ func points(t *testing.T) (int, *rand.Rand) {
 // small starts a campaign of five steps, each under a second on a quiet machine.
 func small(t *testing.T, folder string, more ...string) *process {
 	t.Helper()
-	return start(t, folder, append([]string{"submission", "run", "--model", "llama3.1-8b", "--scenario", "Offline", "--samples", "16", "--min-queries", "3000",
+	return start(t, folder, append([]string{"submission", "run", "--model", "llama3.1-8b", "--scenario", "Offline",
+		"--samples", "16", "--min-queries", "3000",
 		"--concurrency", "256", "--resume", "--output-dir", folder, "--no-progress"}, more...)...)
 }
 
@@ -67,12 +69,14 @@ func (p *process) at(step int) {
 	})
 }
 
-// built resumes a campaign until it is done, which more than one resume must not take, and gives what its tree has beside times.
+// built resumes a campaign until it is done, which more than one resume must not take, and gives what its tree has
+// beside times.
 func built(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	p := small(t, folder)
 	require.Equal(t, 0, p.end(faultWait), "stdout:\n%s\nstderr:\n%s", p.stdout.String(), p.stderr.String())
-	out, err := exec.Command("mlperf-go", "submission", "build", folder, "--rehearsal", "--submitter", "Acme", "--quiet").CombinedOutput()
+	out, err := exec.Command("mlperf-go", "submission", "build", folder, "--rehearsal", "--submitter", "Acme",
+		"--quiet").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return treeOf(t, filepath.Join(folder, "submission"))
 }
@@ -128,7 +132,8 @@ func (p *process) childrenThat(are func(line string) bool) []int {
 	return list
 }
 
-// A death of whatever process at whatever moment costs what it met, and no more: resumed, the campaign ends with the tree of one that nobody disturbed.
+// A death of whatever process at whatever moment costs what it met, and no more: resumed, the campaign ends with the
+// tree of one that nobody disturbed.
 func TestDeathAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	undisturbed := built(t, filepath.Join(t.TempDir(), "undisturbed"))
@@ -148,7 +153,8 @@ func TestDeathAtAnyMoment(t *testing.T) {
 				}
 				code := p.end(faultWait)
 				valid := validRuns(t, folder)
-				require.Equal(t, undisturbed, built(t, folder), "the campaign ended with %d; its stderr:\n%s", code, p.stderr.String())
+				require.Equal(t, undisturbed, built(t, folder), "the campaign ended with %d; its stderr:\n%s", code,
+					p.stderr.String())
 				for path, was := range valid {
 					now, err := os.ReadFile(path)
 					require.NoError(t, err)
@@ -159,7 +165,8 @@ func TestDeathAtAnyMoment(t *testing.T) {
 	}
 }
 
-// validRuns are the records of a campaign's folder that are VALID, by path. An audit is more than its run: it may be verified or not.
+// validRuns are the records of a campaign's folder that are VALID, by path. An audit is more than its run: it may be
+// verified or not.
 func validRuns(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -255,15 +262,16 @@ func (r *relay) serve(in net.Conn) {
 	r.mu.Unlock()
 }
 
-// An endpoint that goes in the middle of a test and is back later: the campaign waits and does again what that cost. One that stays away ends it,
-// with a state that says why; resumed, it goes on.
+// An endpoint that goes in the middle of a test and is back later: the campaign waits and does again what that cost.
+// One that stays away ends it, with a state that says why; resumed, it goes on.
 func TestEndpointGoneForAWhile(t *testing.T) {
 	t.Parallel()
 	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"))
 	r := newRelay(t)
 	r.connect(url)
 	folder := filepath.Join(t.TempDir(), "out")
-	endpoint := []string{"--endpoint", "http://" + r.listener.Addr().String(), "--backend", "sim", "--only", "preflight,performance,accuracy", "--wait-endpoint"}
+	endpoint := []string{"--endpoint", "http://" + r.listener.Addr().String(), "--backend", "sim", "--only",
+		"preflight,performance,accuracy", "--wait-endpoint"}
 	p := small(t, folder, append(endpoint, "2m")...)
 	p.at(1)
 	r.connect("")

@@ -40,7 +40,8 @@ func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome)
 		if !o.Step.IsRun() {
 			folder = "-"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", o.Step.Scenario, o.Step.Test, stateWord(o), verdict, result, failed, tookWord(o), folder)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", o.Step.Scenario, o.Step.Test, stateWord(o), verdict, result,
+			failed, tookWord(o), folder)
 	}
 	_ = t.Flush() // to stdout: where that is gone nobody reads the table
 	for _, o := range outcomes {
@@ -59,7 +60,8 @@ func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome)
 // printWayOn says how what is not done yet gets done.
 func (p *program) printWayOn() {
 	if p.exit != run.ExitValid && !p.json && !p.quiet {
-		fmt.Fprintln(p.stdout, "\nThe same command with --resume does what is missing, and keeps what is done (with make: ARGS=--resume).")
+		fmt.Fprintln(p.stdout, "\nThe same command with --resume does what is missing, and keeps what is done (with make: "+
+			"ARGS=--resume).")
 	}
 }
 
@@ -108,19 +110,22 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 	}
 	rows := []row{}
 	for _, o := range outcomes {
-		r := row{o.Step.ID(), o.Step.Scenario, o.Step.Test, o.Entry.Status, o.Kept, o.Entry.Code, o.Entry.Why, "", []run.Cause{}, "", o.Entry.Exit, o.Entry.Attempts, o.Entry.TookS, o.Entry.Hash, o.Folder}
+		r := row{o.Step.ID(), o.Step.Scenario, o.Step.Test, o.Entry.Status, o.Kept, o.Entry.Code, o.Entry.Why, "",
+			[]run.Cause{}, "", o.Entry.Exit, o.Entry.Attempts, o.Entry.TookS, o.Entry.Hash, o.Folder}
 		if o.Record != nil {
 			r.Verdict, r.Reasons, r.LoadGen = string(o.Record.Verdict), o.Record.Reasons, o.Record.Overruled()
 		}
 		rows = append(rows, r)
 	}
-	return map[string]any{"model": of.Model, "system": of.System, "round": of.Round, "division": of.Division, "steps": rows}
+	return map[string]any{"model": of.Model, "system": of.System, "round": of.Round, "division": of.Division,
+		"steps": rows}
 }
 
 // submissionStatus shows a campaign's folder, also while it is worked in.
 func (p *program) submissionStatus(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: errors.New("one campaign's folder is expected"), Hint: "Write `mlperf-go submission status OUTPUT-DIR`"}
+		return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: errors.New("one campaign's folder is expected"),
+			Hint: "Write `mlperf-go submission status OUTPUT-DIR`"}
 	}
 	state, outcomes, err := campaign.Inspect(c.Args().First())
 	if err != nil {
@@ -149,7 +154,8 @@ func (p *program) dryRun(k *theCampaign) error {
 	plans := k.Preview()
 	left, sure := k.Estimate(0)
 	if p.json {
-		p.writeJSON(map[string]any{"model": k.Model, "system": k.System, "round": k.Round, "division": k.Division, "folder": k.Folder, "steps": plans, "seconds_left": left.Seconds(), "at_least": !sure})
+		p.writeJSON(map[string]any{"model": k.Model, "system": k.System, "round": k.Round, "division": k.Division,
+			"folder": k.Folder, "steps": plans, "seconds_left": left.Seconds(), "at_least": !sure})
 		return nil
 	}
 	t := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)

@@ -12,8 +12,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// printScript writes the campaign as a bash script: the same commands in the same order. It stops at nothing that the campaign would
-// go on after, and does not repeat what is done. engine are the arguments of servers that the campaign would start.
+// printScript writes the campaign as a bash script: the same commands in the same order. It stops at nothing that the
+// campaign would go on after, and does not repeat what is done. engine are the arguments of servers that the campaign
+// would start.
 func (p *program) printScript(k *theCampaign, engine []string) error {
 	if err := k.bind(); err != nil {
 		return err
@@ -39,7 +40,8 @@ func (p *program) printScript(k *theCampaign, engine []string) error {
 	if !k.base.Has("endpoint") {
 		served := plan.Config.String("served-model")
 		fmt.Fprintf(&b, scriptSimulator, shellWord(k.base.String("dataset")), k.row.Name, shellWord(served))
-		if err := errors.Join(k.base.Set("endpoint", scriptEndpoint, forced), k.base.Set("backend", "sim", forced), k.base.Set("served-model", served, forced)); err != nil {
+		if err := errors.Join(k.base.Set("endpoint", scriptEndpoint, forced), k.base.Set("backend", "sim", forced),
+			k.base.Set("served-model", served, forced)); err != nil {
 			return err
 		}
 	}
@@ -50,7 +52,8 @@ func (p *program) printScript(k *theCampaign, engine []string) error {
 		}
 		words := make([]string, len(args))
 		for i, a := range args {
-			words[i] = strings.NewReplacer(scriptEndpoint, `"$endpoint"`, scriptLatency, fmt.Sprintf(scriptFound, shellWord(userConf(k, t)))).Replace(shellWord(a))
+			words[i] = strings.NewReplacer(scriptEndpoint, `"$endpoint"`, scriptLatency,
+				fmt.Sprintf(scriptFound, shellWord(userConf(k, t)))).Replace(shellWord(a))
 		}
 		folder := ""
 		if t.IsRun() {
@@ -68,7 +71,8 @@ func (p *program) serverWords(e *config.Effective, engine []string) []string {
 	var words []string
 	for _, f := range serverFlags() {
 		name := f.Names()[0]
-		if o := e.Origin(name); name == "server-dir" || e.IsSet(name) && o.Layer > config.FromRegistry && o != p.serverOrigin {
+		if o := e.Origin(name); name == "server-dir" || e.IsSet(name) && o.Layer > config.FromRegistry &&
+			o != p.serverOrigin {
 			words = append(words, "--"+name, e.Text(name))
 		}
 	}
@@ -83,8 +87,8 @@ func userConf(k *theCampaign, t campaign.Task) string {
 	return filepath.Join(k.Path(campaign.Step{Scenario: t.Scenario, Test: layout.Performance}), run.UserConfName)
 }
 
-// What only a running script knows stands in commands under these words; the second is what SingleStream's performance run has found,
-// which all tests of the scenario share.
+// What only a running script knows stands in commands under these words; the second is what SingleStream's performance
+// run has found, which all tests of the scenario share.
 const (
 	scriptEndpoint = "http://ENDPOINT:1"
 	scriptLatency  = "EXPECTED-LATENCY"

@@ -29,8 +29,8 @@ type size struct {
 	table    map[models.Scenario][][2]string // defaults by LoadGen's scenario
 }
 
-// sizes: a tiny rehearsal has as many queries as LoadGen's early stopping wants for its percentiles (spec/loadgen-engine.md), and as
-// few rows as a score can be made of.
+// sizes: a tiny rehearsal has as many queries as LoadGen's early stopping wants for its percentiles
+// (spec/loadgen-engine.md), and as few rows as a score can be made of.
 var sizes = []size{
 	{name: "normal", queries: 512, attempts: 2},
 	{name: "tiny", queries: 64, attempts: 3, table: map[models.Scenario][][2]string{
@@ -45,13 +45,16 @@ func (k *theCampaign) findSize(c *cli.Context, plan *run.Plan) error {
 	name := c.String("rehearsal-size")
 	if isReal(plan) {
 		if name != "" {
-			return &run.Error{Exit: run.ExitUsage, Code: "rehearsal", Err: fmt.Errorf("--rehearsal-size %s: a campaign with a server and a data set is no rehearsal", name), Hint: "Leave it out, or leave --endpoint or --dataset out for a rehearsal"}
+			return &run.Error{Exit: run.ExitUsage, Code: "rehearsal",
+				Err:  fmt.Errorf("--rehearsal-size %s: a campaign with a server and a data set is no rehearsal", name),
+				Hint: "Leave it out, or leave --endpoint or --dataset out for a rehearsal"}
 		}
 		return nil
 	}
 	i := slices.IndexFunc(sizes, func(s size) bool { return s.name == orElse(name, sizes[0].name) })
 	if i < 0 {
-		return &run.Error{Exit: run.ExitUsage, Code: "rehearsal", Err: fmt.Errorf("--rehearsal-size %q is unknown", name), Hint: "Use tiny or normal"}
+		return &run.Error{Exit: run.ExitUsage, Code: "rehearsal", Err: fmt.Errorf("--rehearsal-size %q is unknown", name),
+			Hint: "Use tiny or normal"}
 	}
 	k.size = sizes[i]
 	// Audits are scaled to the rows that there are; a whole data set has the rows for whole audits.
@@ -77,7 +80,8 @@ func (s size) rows() int {
 	return run.RehearsalSamples
 }
 
-// defaults are what the size says about a scenario and nobody else does. With a data set of the user's the rows are all of its rows.
+// defaults are what the size says about a scenario and nobody else does. With a data set of the user's the rows are all
+// of its rows.
 func (s size) defaults(row *models.ScenarioRow, e *config.Effective) [][2]string {
 	return slices.DeleteFunc(slices.Clone(s.table[row.LoadGen]), func(d [2]string) bool {
 		return e.IsSet(d[0])
@@ -86,7 +90,8 @@ func (s size) defaults(row *models.ScenarioRow, e *config.Effective) [][2]string
 
 // perStep are the settings that the campaign says itself, and those of servers that run by the time of a step.
 var perStep = map[string]bool{
-	"model": true, "model-category": true, "scenario": true, "mode": true, "output-dir": true, "resume": true, "force": true, "audit-config": true,
+	"model": true, "model-category": true, "scenario": true, "mode": true, "output-dir": true, "resume": true,
+	"force": true, "audit-config": true,
 	"server-config": true, "model-path": true, "replicas": true, "gpus-per-replica": true, "python": true,
 }
 
@@ -107,7 +112,8 @@ func (k *theCampaign) arguments(t campaign.Task) ([]string, error) {
 	if found := t.Settings[campaign.KeyExpectedLatency]; found != "" && !e.IsSet(campaign.KeyExpectedLatency) {
 		args = append(args, "--"+campaign.KeyExpectedLatency+"="+found)
 	}
-	if k.script && t.Scenario == models.SingleStream && t.IsRun() && t.Test != layout.Performance && !e.IsSet(campaign.KeyExpectedLatency) {
+	if k.script && t.Scenario == models.SingleStream && t.IsRun() && t.Test != layout.Performance &&
+		!e.IsSet(campaign.KeyExpectedLatency) {
 		args = append(args, "--"+campaign.KeyExpectedLatency+"="+scriptLatency)
 	}
 	switch {
@@ -115,7 +121,8 @@ func (k *theCampaign) arguments(t campaign.Task) ([]string, error) {
 		return append([]string{"preflight"}, args...), nil
 	case t.Audit():
 		args = append([]string{"compliance", "run", "--test", t.Test}, args...)
-		args = append(args, "--reference-performance", logs(layout.Performance), "--reference-accuracy", logs(layout.Accuracy))
+		args = append(args, "--reference-performance", logs(layout.Performance), "--reference-accuracy",
+			logs(layout.Accuracy))
 		if n := k.size.queries; n > 0 {
 			args = append(args, "--rehearsal-queries", strconv.Itoa(n))
 		}
@@ -149,7 +156,8 @@ func flagsOf(e *config.Effective) []string {
 	return args
 }
 
-// command makes a step's process. It writes its result, or its error, as JSON to standard output, where the campaign reads it.
+// command makes a step's process. It writes its result, or its error, as JSON to standard output, where the campaign
+// reads it.
 func (k *theCampaign) command(t campaign.Task) *exec.Cmd {
 	args, err := k.arguments(t)
 	self, selfErr := os.Executable()
@@ -182,7 +190,8 @@ func (k *theCampaign) environ() []string {
 	return env
 }
 
-// answers asks every endpoint whether it is there at all, on the way that a run takes; what it is, its own preflight tells.
+// answers asks every endpoint whether it is there at all, on the way that a run takes; what it is, its own preflight
+// tells.
 func answers(ctx context.Context, e *config.Effective) error {
 	way := &backends.Config{InsecureSkipVerify: true, Proxy: e.String("proxy")} // nothing is sent, and nothing believed
 	for _, url := range e.Strings("endpoint") {

@@ -14,11 +14,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// startCampaign starts Server of llama3.1-8b, performance for about six seconds and then accuracy. Its limits suit a busy machine.
+// startCampaign starts Server of llama3.1-8b, performance for about six seconds and then accuracy. Its limits suit a
+// busy machine.
 func startCampaign(t *testing.T, folder string, more ...string) *process {
 	t.Helper()
-	args := append([]string{"submission", "run", "--model", "llama3.1-8b", "--scenario", "Server", "--samples", "32", "--target-qps", "100",
-		"--min-queries", "600", "--min-duration", "0", "--ttft-limit", "60s", "--tpot-limit", "10s", "--only", "performance,accuracy", "--output-dir", folder, "--no-progress"}, more...)
+	args := append([]string{"submission", "run", "--model", "llama3.1-8b", "--scenario", "Server", "--samples", "32",
+		"--target-qps", "100",
+		"--min-queries", "600", "--min-duration", "0", "--ttft-limit", "60s", "--tpot-limit", "10s", "--only",
+		"performance,accuracy", "--output-dir", folder, "--no-progress"}, more...)
 	return start(t, filepath.Join(folder, "simulated", "llama3.1-8b", "Server", "performance"), args...)
 }
 
@@ -73,7 +76,8 @@ func TestKilledCampaignGoesOn(t *testing.T) {
 	states, verdicts := resume(t, folder)
 	require.Equal(t, []string{"done", "done"}, states)
 	require.Equal(t, []string{"VALID", "VALID"}, verdicts)
-	require.NoDirExists(t, filepath.Join(filepath.Dir(filepath.Dir(p.folder)), "Offline"), "the same set of runs, and no other")
+	require.NoDirExists(t, filepath.Join(filepath.Dir(filepath.Dir(p.folder)), "Offline"),
+		"the same set of runs, and no other")
 }
 
 func TestInterruptedCampaignKeepsWhatWasMeasured(t *testing.T) {

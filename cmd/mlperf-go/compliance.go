@@ -20,13 +20,16 @@ import (
 )
 
 func (p *program) complianceCommand() *cli.Command {
-	scale := &cli.IntFlag{Name: "rehearsal-queries", Usage: "at most this many queries, for a rehearsal: the verdict then counts for nothing", DefaultText: "as many as the audit asks for"}
+	scale := &cli.IntFlag{Name: "rehearsal-queries",
+		Usage:       "at most this many queries, for a rehearsal: the verdict then counts for nothing",
+		DefaultText: "as many as the audit asks for"}
 	return &cli.Command{
 		Name: "compliance", Usage: "the audits: run one, or verify its logs",
 		Subcommands: []*cli.Command{
 			{Name: "run", Usage: "run an audit's test and verify it", HideHelpCommand: true, OnUsageError: usageError,
-				Description: "Runs the test with the audit's configuration, given to LoadGen by path, and verifies its logs. The verify files are written to OUTPUT-DIR/compliance.",
-				Flags:       append(append(settingFlags(), testFlag(), scale), referenceFlags()...), Action: p.complianceRun},
+				Description: "Runs the test with the audit's configuration, given to LoadGen by path, and verifies its logs. The " +
+					"verify files are written to OUTPUT-DIR/compliance.",
+				Flags: append(append(settingFlags(), testFlag(), scale), referenceFlags()...), Action: p.complianceRun},
 			p.verifyCommand(), p.needsCommand(),
 		},
 	}
@@ -42,7 +45,9 @@ func (p *program) complianceRun(c *cli.Context) error {
 		return err
 	}
 	if e.IsSet("audit-config") || e.String("mode") != string(models.Performance) {
-		return &run.Error{Exit: run.ExitUsage, Code: "audit_config", Err: errors.New("an audit brings its own audit.config, and measures performance"), Hint: "Leave --audit-config and --mode out"}
+		return &run.Error{Exit: run.ExitUsage, Code: "audit_config",
+			Err:  errors.New("an audit brings its own audit.config, and measures performance"),
+			Hint: "Leave --audit-config and --mode out"}
 	}
 	plan, err := run.NewPlan(e)
 	if err != nil {
@@ -50,7 +55,8 @@ func (p *program) complianceRun(c *cli.Context) error {
 	}
 	audit, err := compliance.Find(c.String("test"), plan.Row.Name)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err, Hint: "`mlperf-go compliance needs --model " + plan.Row.Name + "` lists what there is"}
+		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err,
+			Hint: "`mlperf-go compliance needs --model " + plan.Row.Name + "` lists what there is"}
 	}
 	plan.AuditRows = audit.Samples
 	if err := p.tellNeed(audit.Test, plan); err != nil {
@@ -62,21 +68,25 @@ func (p *program) complianceRun(c *cli.Context) error {
 	}
 	audit = audit.Over(rows)
 	if n := c.Int("rehearsal-queries"); n < 0 {
-		return &run.Error{Exit: run.ExitUsage, Code: "rehearsal", Err: fmt.Errorf("--rehearsal-queries %d is no number of queries", n), Hint: "Leave it out for the whole audit"}
+		return &run.Error{Exit: run.ExitUsage, Code: "rehearsal",
+			Err: fmt.Errorf("--rehearsal-queries %d is no number of queries", n), Hint: "Leave it out for the whole audit"}
 	} else if n > 0 {
 		audit = audit.Scale(n)
 	}
 	in := compliance.Input{
-		Compliance: filepath.Join(plan.Folder(), run.LogFolder), Scenario: plan.Scenario.Scenario, Row: plan.Row, Audit: audit,
+		Compliance: filepath.Join(plan.Folder(), run.LogFolder), Scenario: plan.Scenario.Scenario, Row: plan.Row,
+		Audit:             audit,
 		ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
 		EOSOption: compliance.OfficialEOSOption(plan.Row),
 	}
 	if err := in.Complete(audit.Test); err != nil { // said before hours of a run, not after
-		return &run.Error{Exit: run.ExitUsage, Code: "compliance", Err: err, Hint: "Give --reference-accuracy or --reference-performance"}
+		return &run.Error{Exit: run.ExitUsage, Code: "compliance", Err: err,
+			Hint: "Give --reference-accuracy or --reference-performance"}
 	}
 	// It is written with the run's other files, so that nothing stays behind elsewhere, however this process ends.
 	plan.AuditText = audit.Config()
-	if err := e.Set("audit-config", filepath.Join(plan.Folder(), run.AuditName), config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
+	if err := e.Set("audit-config", filepath.Join(plan.Folder(), run.AuditName),
+		config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
 		return err
 	}
 	plan.Command, plan.Secrets = p.commandLine(), p.secrets

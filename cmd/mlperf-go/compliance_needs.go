@@ -15,8 +15,9 @@ import (
 
 func (p *program) needsCommand() *cli.Command {
 	return &cli.Command{
-		Name: "needs", Usage: "which audits a benchmark needs, and why the others not", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "Without --model: a table of every benchmark and round.",
+		Name: "needs", Usage: "which audits a benchmark needs, and why the others not", HideHelpCommand: true,
+		OnUsageError: usageError,
+		Description:  "Without --model: a table of every benchmark and round.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "model", Usage: "benchmark; default: all of them"},
 			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round"},
@@ -94,7 +95,8 @@ func (p *program) allNeeds(division string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.stdout, "\n-: the round lacks the benchmark. `mlperf-go compliance needs --model NAME --round ROUND` tells why the others are skipped.")
+	fmt.Fprintln(p.stdout, "\n-: the round lacks the benchmark. `mlperf-go compliance needs --model NAME --round ROUND` "+
+		"tells why the others are skipped.")
 	return nil
 }
 

@@ -27,14 +27,16 @@ func testFlag() cli.Flag {
 func (p *program) verifyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "verify", Usage: "verify the logs of an audit's test", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "The flags below --output-dir are those of the official scripts. Exit code 1: the official or the strict reading fails.",
+		Description: "The flags below --output-dir are those of the official scripts. Exit code 1: the official or the " +
+			"strict reading fails.",
 		Flags: append([]cli.Flag{testFlag(),
 			&cli.StringFlag{Name: "model", Usage: "benchmark, for the strict reading and its thresholds"},
 			&cli.StringFlag{Name: "scenario", Usage: "scenario of the test"},
 			&cli.StringFlag{Name: "logs", Usage: "log folder of the audit's test", Required: true},
 			&cli.StringFlag{Name: "output-dir", Usage: "folder for the verify files; none: they are not written"},
 			&cli.StringFlag{Name: "audit-file", Usage: "TEST07, TEST09: audit.config with the thresholds"},
-			&cli.StringFlag{Name: "evaluation", Usage: "TEST07: file with what the accuracy evaluation printed, such as accuracy.txt"},
+			&cli.StringFlag{Name: "evaluation", Usage: "TEST07: file with what the accuracy evaluation printed, such as " +
+				"accuracy.txt"},
 			&cli.StringFlag{Name: "score-pattern", Usage: "TEST07: expression whose first group is the score in it"},
 			&cli.Float64Flag{Name: "accuracy-threshold", Usage: "TEST07: lowest score in percent"},
 			&cli.Float64Flag{Name: "min-output-tokens", Usage: "TEST09: smallest mean number of output tokens"},
@@ -51,13 +53,17 @@ func (p *program) complianceVerify(c *cli.Context) error {
 		return err
 	}
 	if _, err := os.Stat(c.String("logs")); err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "logs", Err: fmt.Errorf("the audit's logs can not be read: %w", err), Hint: "Give --logs the folder of LoadGen's logs of the audit's test"}
+		return &run.Error{Exit: run.ExitUsage, Code: "logs", Err: fmt.Errorf("the audit's logs can not be read: %w", err),
+			Hint: "Give --logs the folder of LoadGen's logs of the audit's test"}
 	}
 	in := compliance.Input{
-		Compliance: c.String("logs"), ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
-		AuditFile: c.String("audit-file"), ScoreMatch: c.String("score-pattern"), Type: compliance.DType(c.String("dtype")),
+		Compliance: c.String("logs"), ReferenceAccuracy: c.String("reference-accuracy"),
+		ReferencePerformance: c.String("reference-performance"),
+		AuditFile:            c.String("audit-file"), ScoreMatch: c.String("score-pattern"),
+		Type: compliance.DType(c.String("dtype")),
 	}
-	for name, to := range map[string]**float64{"accuracy-threshold": &in.Threshold, "min-output-tokens": &in.MinTokens, "max-output-tokens": &in.MaxTokens, "tolerance": &in.Tolerance} {
+	for name, to := range map[string]**float64{"accuracy-threshold": &in.Threshold, "min-output-tokens": &in.MinTokens,
+		"max-output-tokens": &in.MaxTokens, "tolerance": &in.Tolerance} {
 		if c.IsSet(name) {
 			value := c.Float64(name)
 			*to = &value

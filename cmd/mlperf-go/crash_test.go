@@ -8,8 +8,8 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// broken is a backend with a bug, for crash.txtar: it panics on its own goroutine, or while a request is made from a sample, which
-// LoadGen's thread asks for.
+// broken is a backend with a bug, for crash.txtar: it panics on its own goroutine, or while a request is made from a
+// sample, which LoadGen's thread asks for.
 type broken struct{ inEncode bool }
 
 func init() {
@@ -34,6 +34,7 @@ func (b broken) Serve(ctx context.Context, _ loadgen.Source, _ backends.Sink) er
 	panic("a bug in Serve")
 }
 
-func (broken) Probe(_ context.Context, e backends.Endpoint, c *backends.Config, _ *datasets.Sample, _ bool) (*backends.Probe, error) {
+func (broken) Probe(_ context.Context, e backends.Endpoint, c *backends.Config, _ *datasets.Sample,
+	_ bool) (*backends.Probe, error) {
 	return &backends.Probe{URL: e.URL, Models: []string{c.ServedModel}, Generated: true}, nil
 }

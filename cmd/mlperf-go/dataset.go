@@ -23,16 +23,23 @@ func (p *program) datasetCommand() *cli.Command {
 	return &cli.Command{
 		Name: "dataset", Usage: "look at, check, convert and make data sets",
 		Subcommands: []*cli.Command{
-			{Name: "info", Usage: "format, rows, checksum and prompt lengths", ArgsUsage: "FILE", HideHelpCommand: true, Action: p.datasetInfo, Flags: append(slices.Clone(reading), infoFlags()...), OnUsageError: usageError},
-			{Name: "check", Usage: "every fault of a file, not only the first", ArgsUsage: "FILE", HideHelpCommand: true, OnUsageError: usageError,
-				Flags: append(slices.Clone(reading), &cli.IntFlag{Name: "most", Value: 50, Usage: "stop after so many faults"}), Action: p.datasetCheck},
-			{Name: "convert", Usage: "write a set in another format, every column kept; several files become one set", ArgsUsage: "IN... OUT", HideHelpCommand: true, OnUsageError: usageError,
+			{Name: "info", Usage: "format, rows, checksum and prompt lengths", ArgsUsage: "FILE", HideHelpCommand: true,
+				Action: p.datasetInfo, Flags: append(slices.Clone(reading), infoFlags()...), OnUsageError: usageError},
+			{Name: "check", Usage: "every fault of a file, not only the first", ArgsUsage: "FILE", HideHelpCommand: true,
+				OnUsageError: usageError,
+				Flags: append(slices.Clone(reading),
+					&cli.IntFlag{Name: "most", Value: 50, Usage: "stop after so many faults"}),
+				Action: p.datasetCheck},
+			{Name: "convert", Usage: "write a set in another format, every column kept; several files become one set",
+				ArgsUsage: "IN... OUT", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: append(slices.Clone(reading), convertFlags()...), Action: p.datasetConvert},
-			{Name: "synth", Usage: "write a synthetic set in a benchmark's schema", HideHelpCommand: true, OnUsageError: usageError,
+			{Name: "synth", Usage: "write a synthetic set in a benchmark's schema", HideHelpCommand: true,
+				OnUsageError: usageError,
 				Flags: []cli.Flag{model,
 					&cli.IntFlag{Name: "samples", Value: run.RehearsalSamples, Usage: "rows"},
 					&cli.Int64Flag{Name: "seed", Value: synthSeed, Usage: "the same seed makes the same set"},
-					&cli.BoolFlag{Name: "code", Usage: "with the parts whose answers are programs, which only a judge in a sandbox can score"},
+					&cli.BoolFlag{Name: "code", Usage: "with the parts whose answers are programs, which only a judge in a sandbox " +
+						"can score"},
 					&cli.StringFlag{Name: "output", Usage: "file to write"}},
 				Action: p.datasetSynth},
 		},
@@ -42,14 +49,17 @@ func (p *program) datasetCommand() *cli.Command {
 // readingFlags say how a file is read.
 func readingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "dataset-config", Usage: "YAML file that says which columns hold what, and the format; other flags stand above it"},
-		&cli.StringFlag{Name: "format", Usage: "format of the file: json, csv, parquet, npy or pickle; its content tells otherwise"},
+		&cli.StringFlag{Name: "dataset-config", Usage: "YAML file that says which columns hold what, and the format; other " +
+			"flags stand above it"},
+		&cli.StringFlag{Name: "format", Usage: "format of the file: json, csv, parquet, npy or pickle; its content tells " +
+			"otherwise"},
 		&cli.StringFlag{Name: "input-column", Usage: "column that holds the prompt's text, in place of the schema's"},
 		&cli.StringFlag{Name: "input-ids-column", Usage: "column that holds the prompt's token ids"},
 		&cli.StringFlag{Name: "output-column", Usage: "column that holds the reference output"},
 		&cli.StringFlag{Name: "prompt-template", Usage: "text file that makes the prompts of a row's fields, such as {input}"},
 		&cli.StringFlag{Name: "lengths", Usage: ".npy file of the prompts' lengths, for ids in a .npy file"},
-		&cli.StringFlag{Name: "pad-side", Usage: "side of the padding in a .npy table: right or left", Value: datasets.PadRight},
+		&cli.StringFlag{Name: "pad-side", Usage: "side of the padding in a .npy table: right or left",
+			Value: datasets.PadRight},
 		&cli.IntFlag{Name: "pad-id", Usage: "id that the padding in a .npy table must be", DefaultText: "the first one met"},
 	}
 }
@@ -58,7 +68,8 @@ func readingFlags() []cli.Flag {
 func convertFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "to", Usage: "format of OUT: json, jsonl, csv, parquet or npy; OUT's suffix tells otherwise"},
-		&cli.StringFlag{Name: "form", Usage: "what IN has in place of rows: calls (questions of BFCL) or turns (one message of a conversation on each line)"},
+		&cli.StringFlag{Name: "form", Usage: "what IN has in place of rows: calls (questions of BFCL) or turns (one " +
+			"message of a conversation on each line)"},
 		&cli.StringFlag{Name: "answers", Usage: "file of the right answers, for --form calls"},
 		&cli.StringFlag{Name: "ids", Usage: "text file with one id on each line: only the rows that have one of them"},
 		&cli.StringFlag{Name: "id-column", Value: "id", Usage: "column of the ids, for --ids"},
@@ -69,7 +80,8 @@ func convertFlags() []cli.Flag {
 // recast makes rows of files that have none, and gives the file that holds them, in a folder to be removed.
 func recast(c *cli.Context, from []string) (folder string, rows []string, err error) {
 	if folder, err = os.MkdirTemp("", "mlperf-go-rows-*"); err != nil {
-		return "", nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("no folder can be made for the rows: %w", err)}
+		return "", nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
+			Err: fmt.Errorf("no folder can be made for the rows: %w", err)}
 	}
 	path := filepath.Join(folder, filepath.Base(from[0]))
 	f, err := os.Create(path)
@@ -116,21 +128,25 @@ func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 	return o, nil
 }
 
-// datasetFailed gives what is wrong with the options the exit code of a wrong command line; a file's fault has its own. Whose first
-// row lacks a column may be the set of another benchmark than the one that nobody named.
+// datasetFailed gives what is wrong with the options the exit code of a wrong command line; a file's fault has its own.
+// Whose first row lacks a column may be the set of another benchmark than the one that nobody named.
 func datasetFailed(c *cli.Context, err error) error {
 	if errors.Is(err, datasets.ErrOption) {
 		return &run.Error{Exit: run.ExitUsage, Code: "dataset_option", Err: err}
 	}
-	if fault := (*datasets.Error)(nil); errors.As(err, &fault) && fault.Record <= 1 && fault.Field != "" && !c.IsSet("model") {
-		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err, Hint: "The columns are looked for that " + c.String("model") + " has, the default: name the benchmark of this set with --model"}
+	if fault := (*datasets.Error)(nil); errors.As(err, &fault) && fault.Record <= 1 && fault.Field != "" &&
+		!c.IsSet("model") {
+		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err,
+			Hint: "The columns are looked for that " + c.String("model") +
+				" has, the default: name the benchmark of this set with --model"}
 	}
 	return err
 }
 
 func (p *program) datasetFile(c *cli.Context) (string, *models.Row, error) {
 	if c.NArg() != 1 {
-		return "", nil, &run.Error{Exit: run.ExitUsage, Code: "argument", Err: errors.New("one data set file is expected"), Hint: "Write `mlperf-go dataset " + c.Command.Name + " FILE`"}
+		return "", nil, &run.Error{Exit: run.ExitUsage, Code: "argument", Err: errors.New("one data set file is expected"),
+			Hint: "Write `mlperf-go dataset " + c.Command.Name + " FILE`"}
 	}
 	m, err := models.Find(c.String("model"))
 	if err != nil {
@@ -164,14 +180,17 @@ func (p *program) datasetCheck(c *cli.Context) error {
 func conversion(c *cli.Context) (from []string, to, format string, err error) {
 	last := c.NArg() - 1
 	if last < 1 {
-		return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%d arguments are given", c.NArg()), Hint: "Write `mlperf-go dataset convert IN... OUT`"}
+		return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "argument",
+			Err: fmt.Errorf("%d arguments are given", c.NArg()), Hint: "Write `mlperf-go dataset convert IN... OUT`"}
 	}
 	from, to, format = c.Args().Slice()[:last], c.Args().Get(last), c.String("to")
 	if format == "" {
 		format = datasets.FormatOfName(to)
 	}
 	if format == "" {
-		return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "format", Err: fmt.Errorf("the suffix of %s tells no format", to), Hint: "End it in .json, .jsonl, .csv, .parquet or .npy, or write --to FORMAT"}
+		return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "format",
+			Err:  fmt.Errorf("the suffix of %s tells no format", to),
+			Hint: "End it in .json, .jsonl, .csv, .parquet or .npy, or write --to FORMAT"}
 	}
 	writes := []string{to}
 	if format == datasets.FormatNPY {
@@ -180,7 +199,8 @@ func conversion(c *cli.Context) (from []string, to, format string, err error) {
 	for _, path := range writes {
 		// A pattern of the shell without OUT behind it would have the last of the files that were to be read written over.
 		if !c.Bool("force") && something(path) {
-			return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "output_used", Err: fmt.Errorf("the data set can not be written to %s: something is there already", path),
+			return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "output_used",
+				Err:  fmt.Errorf("the data set can not be written to %s: something is there already", path),
 				Hint: "Name a new OUT behind the files to read, or give --force to replace it"}
 		}
 	}
@@ -223,7 +243,8 @@ func (p *program) datasetConvert(c *cli.Context) error {
 		}
 		read = rows
 	} else if c.String("answers") != "" {
-		return &run.Error{Exit: run.ExitUsage, Code: "dataset_option", Err: errors.New("--answers is given without --form calls"), Hint: "Give both, or neither"}
+		return &run.Error{Exit: run.ExitUsage, Code: "dataset_option",
+			Err: errors.New("--answers is given without --form calls"), Hint: "Give both, or neither"}
 	}
 	var done *datasets.Conversion
 	var failed error
@@ -268,7 +289,9 @@ func ownSet(path string, row *models.Row) error {
 	if ds, err := datasets.Open(path, o); err == nil && datasets.Synthetic(ds) {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "output", Err: fmt.Errorf("%s is there already, and is no synthetic set of %s", path, row.Name), Hint: "Choose another --output, or remove it"}
+	return &run.Error{Exit: run.ExitUsage, Code: "output",
+		Err:  fmt.Errorf("%s is there already, and is no synthetic set of %s", path, row.Name),
+		Hint: "Choose another --output, or remove it"}
 }
 
 func (p *program) datasetSynth(c *cli.Context) error {
@@ -280,14 +303,17 @@ func (p *program) datasetSynth(c *cli.Context) error {
 		return err
 	}
 	if c.String("output") == "" {
-		return &run.Error{Exit: run.ExitUsage, Code: "output", Err: errors.New("no --output is given"), Hint: "Write --output FILE"}
+		return &run.Error{Exit: run.ExitUsage, Code: "output", Err: errors.New("no --output is given"),
+			Hint: "Write --output FILE"}
 	}
 	if format := datasets.FormatOfName(c.String("output")); format != "" && format != datasets.FormatJSON {
-		return &run.Error{Exit: run.ExitUsage, Code: "output", Err: fmt.Errorf("--output %s is named as %s, and a synthetic set is written as JSON", c.String("output"), format),
+		return &run.Error{Exit: run.ExitUsage, Code: "output",
+			Err:  fmt.Errorf("--output %s is named as %s, and a synthetic set is written as JSON", c.String("output"), format),
 			Hint: "End it in .json; `mlperf-go dataset convert` makes the other formats of it"}
 	}
 	if c.Int("samples") < 1 {
-		return &run.Error{Exit: run.ExitUsage, Code: "samples", Err: fmt.Errorf("--samples is %d; a data set has at least one row", c.Int("samples"))}
+		return &run.Error{Exit: run.ExitUsage, Code: "samples",
+			Err: fmt.Errorf("--samples is %d; a data set has at least one row", c.Int("samples"))}
 	}
 	if err := ownSet(c.String("output"), m.Row); err != nil {
 		return err
@@ -299,7 +325,8 @@ func (p *program) datasetSynth(c *cli.Context) error {
 		return err
 	}
 	if p.json {
-		p.writeJSON(map[string]any{"path": c.String("output"), "model": m.Row.Name, "samples": c.Int("samples"), "seed": c.Int64("seed")})
+		p.writeJSON(map[string]any{"path": c.String("output"), "model": m.Row.Name, "samples": c.Int("samples"),
+			"seed": c.Int64("seed")})
 		return nil
 	}
 	p.notice(fmt.Sprintf("%s: %d synthetic rows in the schema of %s", c.String("output"), c.Int("samples"), m.Row.Name))

@@ -37,7 +37,8 @@ func (p *program) datasetInfo(c *cli.Context) error {
 	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.String("plot"))), ".")
 	if c.IsSet("plot") && format != plot.SVG && format != plot.PNG {
-		return &run.Error{Exit: run.ExitUsage, Code: "plot", Err: fmt.Errorf("the suffix of --plot %s tells no format", c.String("plot")), Hint: "End it in .svg or .png"}
+		return &run.Error{Exit: run.ExitUsage, Code: "plot",
+			Err: fmt.Errorf("the suffix of --plot %s tells no format", c.String("plot")), Hint: "End it in .svg or .png"}
 	}
 	o, err := reading(c, row)
 	if err != nil {
@@ -53,7 +54,8 @@ func (p *program) datasetInfo(c *cli.Context) error {
 		return err
 	}
 	stats := datasets.Stats(ds)
-	sets := []lengths{{"prompt tokens", "tokens", "rows", datasets.InputLengths(ds)}, {"reference tokens", "tokens", "rows", targets}, {"image bytes", "bytes", "images", datasets.ImageSizes(ds)}}
+	sets := []lengths{{"prompt tokens", "tokens", "rows", datasets.InputLengths(ds)},
+		{"reference tokens", "tokens", "rows", targets}, {"image bytes", "bytes", "images", datasets.ImageSizes(ds)}}
 	if targets != nil {
 		summary := datasets.Summarize(targets)
 		stats.TargetTokens = &summary
@@ -64,16 +66,19 @@ func (p *program) datasetInfo(c *cli.Context) error {
 		}
 	}
 	if p.json {
-		p.writeJSON(map[string]any{"path": path, "format": ds.Format, "sha256": ds.SHA256, "schema": ds.Schema, "samples": len(ds.Samples), "benchmark_samples": row.DatasetSamples,
+		p.writeJSON(map[string]any{"path": path, "format": ds.Format, "sha256": ds.SHA256, "schema": ds.Schema,
+			"samples": len(ds.Samples), "benchmark_samples": row.DatasetSamples,
 			"stats": stats, "notes": ds.Notes, "plot": c.String("plot")})
 		return nil
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "file\t%s\nformat\t%s\nsha256\t%s\nschema\t%s\nrows\t%d (the benchmark has %d)\n", path, ds.Format, ds.SHA256, ds.Schema, len(ds.Samples), row.DatasetSamples)
+	fmt.Fprintf(w, "file\t%s\nformat\t%s\nsha256\t%s\nschema\t%s\nrows\t%d (the benchmark has %d)\n", path, ds.Format,
+		ds.SHA256, ds.Schema, len(ds.Samples), row.DatasetSamples)
 	fmt.Fprintf(w, "references\t%d of %d rows have a reference output\n", stats.WithTarget, stats.Samples)
 	if stats.Images > 0 {
 		total := stats.ImageBytes.Mean * float64(stats.Images)
-		fmt.Fprintf(w, "images\t%d, %.1f MiB in files, %.1f MiB in messages\n", stats.Images, total/(1<<20), stats.MessageBytes.Mean*float64(stats.Samples)/(1<<20))
+		fmt.Fprintf(w, "images\t%d, %.1f MiB in files, %.1f MiB in messages\n", stats.Images, total/(1<<20),
+			stats.MessageBytes.Mean*float64(stats.Samples)/(1<<20))
 	}
 	_ = w.Flush() // to stdout: where that is gone nobody reads it
 	for _, note := range ds.Notes {
@@ -84,7 +89,8 @@ func (p *program) datasetInfo(c *cli.Context) error {
 			continue
 		}
 		t := datasets.Summarize(s.values)
-		fmt.Fprintf(p.stdout, "\n%s: min %d, mean %.1f, median %d, p99 %d, max %d\n", s.name, t.Min, t.Mean, t.Median, t.P99, t.Max)
+		fmt.Fprintf(p.stdout, "\n%s: min %d, mean %.1f, median %d, p99 %d, max %d\n", s.name, t.Min, t.Mean, t.Median, t.P99,
+			t.Max)
 		for _, line := range datasets.Histogram(s.values, 16, 50) {
 			fmt.Fprintln(p.stdout, "  "+line)
 		}
@@ -120,12 +126,15 @@ func plotLengths(path, format, name string, sets []lengths) error {
 		t := datasets.Summarize(s.values)
 		low, step, counts := datasets.Bins(s.values, plotBins)
 		panels = append(panels, plot.Panel{
-			Title: fmt.Sprintf("%s: %s of %d %s", name, s.name, len(s.values), s.of), Axis: s.unit, Count: s.of, Low: low, Step: step, Counts: counts,
+			Title: fmt.Sprintf("%s: %s of %d %s", name, s.name, len(s.values), s.of), Axis: s.unit, Count: s.of, Low: low,
+			Step: step, Counts: counts,
 			Marks: []plot.Mark{{Name: "median", Value: t.Median}, {Name: "p99", Value: t.P99}},
 		})
 	}
 	if len(panels) == 0 {
-		return &run.Error{Exit: run.ExitUsage, Code: "plot", Err: errors.New("the data set has nothing to draw: no token ids and no images"), Hint: "Give --tokenizer, which counts the tokens of texts"}
+		return &run.Error{Exit: run.ExitUsage, Code: "plot",
+			Err:  errors.New("the data set has nothing to draw: no token ids and no images"),
+			Hint: "Give --tokenizer, which counts the tokens of texts"}
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return plot.Write(w, format, panels) })
 }

@@ -28,7 +28,8 @@ var helpCommand = regexp.MustCompile(`(?m)^   ([a-z]+)(?:, \w+)*  +\S`)
 func help(t *testing.T, command ...string) string {
 	t.Helper()
 	var out, complaints bytes.Buffer
-	require.Zero(t, mainCode(slices.Concat([]string{"mlperf-go"}, command, []string{"--help"}), nil, &out, &complaints), "%v: %s", command, complaints.String())
+	require.Zero(t, mainCode(slices.Concat([]string{"mlperf-go"}, command, []string{"--help"}), nil, &out, &complaints),
+		"%v: %s", command, complaints.String())
 	all := out.String()
 	require.Contains(t, all, "USAGE:", "%v", command)
 	_, list, _ := strings.Cut(all, "COMMANDS:")
@@ -65,13 +66,14 @@ func TestHelpAndPagesSpeakOfTheSameFlags(t *testing.T) {
 	}
 	for _, name := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/troubleshooting.md"} {
 		for _, f := range flagsIn(page(t, name)) {
-			require.True(t, slices.Contains(known, f) || slices.Contains(foreignFlags, f), "%s speaks of --%s, which no command has", name, f)
+			require.True(t, slices.Contains(known, f) || slices.Contains(foreignFlags, f),
+				"%s speaks of --%s, which no command has", name, f)
 		}
 	}
 }
 
-// The page for those who come from the older harness has every name of it that is accepted, and on the right-hand side only flags
-// that are there.
+// The page for those who come from the older harness has every name of it that is accepted, and on the right-hand side
+// only flags that are there.
 func TestMigrationPageIsComplete(t *testing.T) {
 	page := page(t, "docs/migration.md")
 	known := flagsIn(help(t))

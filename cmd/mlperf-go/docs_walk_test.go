@@ -28,7 +28,8 @@ func commandsOf(t *testing.T, page string) []string {
 	return blocks
 }
 
-// A newcomer who types what docs/submission.md says reaches the packed file: every command of the page runs as it stands, in its order.
+// A newcomer who types what docs/submission.md says reaches the packed file: every command of the page runs as it
+// stands, in its order.
 func TestTheWalkOfTheSubmissionPage(t *testing.T) {
 	if testing.Short() || !loadgen.Built {
 		t.Skip("measures a whole rehearsal, which needs LoadGen")

@@ -12,7 +12,8 @@ import (
 
 const envPrefix = "MLPERF_GO_"
 
-// envNames are environment names that are not their flag's own, because another command's flag of that name means something else.
+// envNames are environment names that are not their flag's own, because another command's flag of that name means
+// something else.
 var envNames = map[string]string{
 	"sim --model":   "MLPERF_GO_SERVED_MODEL",
 	"sim --api-key": "MLPERF_GO_SIM_API_KEY",

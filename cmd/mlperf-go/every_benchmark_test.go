@@ -22,19 +22,23 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
-// checkerNames are what the submission checker calls the metrics that a quality sets, with their perfect score; empty: it does not read it.
+// checkerNames are what the submission checker calls the metrics that a quality sets, with their perfect score; empty:
+// it does not read it.
 var checkerNames = map[string]struct {
 	name string
 	full float64
 }{
-	"rouge1": {"ROUGE1", 100}, "rouge2": {"ROUGE2", 100}, "rougeL": {"ROUGEL", 100}, "rougeLsum": {"ROUGELSUM", 100}, "gsm8k": {"gsm8k_accuracy", 100},
-	"exact_match": {"exact_match", 100}, "f1": {"F1_HIERARCHICAL", 1}, "mAP": {"mAP", 100}, "overall_accuracy": {"", 100}, "normalized_single_turn_score": {"", 100},
+	"rouge1": {"ROUGE1", 100}, "rouge2": {"ROUGE2", 100}, "rougeL": {"ROUGEL", 100}, "rougeLsum": {"ROUGELSUM", 100},
+	"gsm8k":       {"gsm8k_accuracy", 100},
+	"exact_match": {"exact_match", 100}, "f1": {"F1_HIERARCHICAL", 1}, "mAP": {"mAP", 100}, "overall_accuracy": {"", 100},
+	"normalized_single_turn_score": {"", 100},
 }
 
 // rehearsed runs a benchmark's accuracy rehearsal and gives its record and exit code.
 func rehearsed(t *testing.T, row *models.Row, folder string, more ...string) (*run.Record, int) {
 	t.Helper()
-	args := append([]string{"run", "--model", row.Name, "--mode", "accuracy", "--no-progress", "--output-dir", folder}, more...)
+	args := append([]string{"run", "--model", row.Name, "--mode", "accuracy", "--no-progress", "--output-dir", folder},
+		more...)
 	if !canSandbox() {
 		args = append(args, "--run-code=false")
 	}
@@ -54,8 +58,8 @@ func rehearsed(t *testing.T, row *models.Row, folder string, more ...string) (*r
 	return r, cmd.ProcessState.ExitCode()
 }
 
-// Every benchmark's accuracy rehearsal ends with the score that the simulator was set to, an accuracy.txt that the checker reads the same from,
-// and exit 1 exactly where that is below a target.
+// Every benchmark's accuracy rehearsal ends with the score that the simulator was set to, an accuracy.txt that the
+// checker reads the same from, and exit 1 exactly where that is below a target.
 func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
 	if !loadgen.Built {
 		t.Skip("built without LoadGen")
@@ -67,7 +71,8 @@ func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
 		}
 		t.Run(row.Name, func(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "run")
-			r, exit := rehearsed(t, row, folder, "--samples", strconv.Itoa(samples), "--sim-quality", strconv.FormatFloat(quality, 'f', -1, 64))
+			r, exit := rehearsed(t, row, folder, "--samples", strconv.Itoa(samples), "--sim-quality",
+				strconv.FormatFloat(quality, 'f', -1, 64))
 			text, err := os.ReadFile(filepath.Join(folder, run.AccuracyTextName))
 			require.NoError(t, err)
 			read, err := accuracy.CheckText(bytes.NewReader(text), row.Scoring.TargetsFor(models.Scenario(r.Scenario)), false)

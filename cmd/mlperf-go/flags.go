@@ -62,7 +62,8 @@ func (p *program) effective(c *cli.Context) (*config.Effective, error) {
 	e := config.New(config.RunSettings())
 	if path := c.String("config"); path != "" {
 		if err := e.LoadYAMLFile(path); err != nil {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "config_file", Err: err, Hint: "Its keys are the flags of `mlperf-go run --help` without their dashes"}
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "config_file", Err: err,
+				Hint: "Its keys are the flags of `mlperf-go run --help` without their dashes"}
 		}
 	}
 	if err := e.SetEnviron(p.environ, otherNames(c.App.Commands)...); err != nil {

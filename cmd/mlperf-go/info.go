@@ -37,8 +37,9 @@ func (p *program) versionCommand() *cli.Command {
 
 func (p *program) preflightCommand() *cli.Command {
 	return &cli.Command{
-		Name: "preflight", Usage: "ask endpoints what they are, and start no test", HideHelpCommand: true, OnUsageError: usageError,
-		Flags: settingFlags(),
+		Name: "preflight", Usage: "ask endpoints what they are, and start no test", HideHelpCommand: true,
+		OnUsageError: usageError,
+		Flags:        settingFlags(),
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
@@ -52,10 +53,12 @@ func (p *program) preflightCommand() *cli.Command {
 				return err
 			}
 			if p.servers != nil {
-				return &run.Error{Exit: run.ExitUsage, Code: "endpoint", Err: errors.New("preflight starts no servers"), Hint: "Start them with `mlperf-go server up`, and give their --endpoint"}
+				return &run.Error{Exit: run.ExitUsage, Code: "endpoint", Err: errors.New("preflight starts no servers"),
+					Hint: "Start them with `mlperf-go server up`, and give their --endpoint"}
 			}
 			if !plan.HasEndpoint() {
-				return &run.Error{Exit: run.ExitUsage, Code: "endpoint", Err: errors.New("no --endpoint is given"), Hint: "Write --endpoint http://host:port"}
+				return &run.Error{Exit: run.ExitUsage, Code: "endpoint", Err: errors.New("no --endpoint is given"),
+					Hint: "Write --endpoint http://host:port"}
 			}
 			p.notice(plan.Notices()...)
 			pre, err := run.PreflightOnly(c.Context, plan, p.newProgress(plan))
@@ -74,9 +77,12 @@ func (p *program) preflightCommand() *cli.Command {
 func (p *program) printPreflight(pre *run.Preflight) error {
 	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
 	for _, e := range pre.Endpoints {
-		fmt.Fprintf(w, "endpoint\t%s\n  server\t%s %s\n  models\t%s\n  context\t%d tokens\n  health\t%d\n  client\t%s\n", e.URL, orUnknown(e.Server), e.Version, foreign.Line(strings.Join(e.Models, ", "), 400), e.MaxModelLen, e.HealthStatus, e.Client)
+		fmt.Fprintf(w, "endpoint\t%s\n  server\t%s %s\n  models\t%s\n  context\t%d tokens\n  health\t%d\n  client\t%s\n",
+			e.URL, orUnknown(e.Server), e.Version, foreign.Line(strings.Join(e.Models, ", "), 400), e.MaxModelLen,
+			e.HealthStatus, e.Client)
 		if e.Generated {
-			fmt.Fprintf(w, "  token ids in\t%t\n  token ids out\t%t\n  usage\t%t\n  streams\t%s\n  answer\t%d tokens in %v\n", e.TokenIDPrompt, e.ReturnsTokenIDs, e.Usage, streaming(e), e.OutputTokens, e.Latency.Round(10*time.Microsecond))
+			fmt.Fprintf(w, "  token ids in\t%t\n  token ids out\t%t\n  usage\t%t\n  streams\t%s\n  answer\t%d tokens in %v\n",
+				e.TokenIDPrompt, e.ReturnsTokenIDs, e.Usage, streaming(e), e.OutputTokens, e.Latency.Round(10*time.Microsecond))
 		}
 		for _, n := range e.Notes {
 			fmt.Fprintf(w, "  note\t%s\n", n)
@@ -123,11 +129,14 @@ complete -c mlperf-go -a '(__mlperf_go)'
 func (p *program) completionCommand() *cli.Command {
 	shells := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
 	return &cli.Command{
-		Name: "completion", Usage: "print a completion script", ArgsUsage: "bash|zsh|fish", HideHelpCommand: true, OnUsageError: usageError,
+		Name: "completion", Usage: "print a completion script", ArgsUsage: "bash|zsh|fish", HideHelpCommand: true,
+		OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
 			script, ok := shells[c.Args().First()]
 			if !ok || c.NArg() != 1 {
-				return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("completion for %q is not known", c.Args().First()), Hint: "Write `mlperf-go completion bash`, zsh or fish"}
+				return &run.Error{Exit: run.ExitUsage, Code: "argument",
+					Err:  fmt.Errorf("completion for %q is not known", c.Args().First()),
+					Hint: "Write `mlperf-go completion bash`, zsh or fish"}
 			}
 			_, err := fmt.Fprint(p.stdout, script)
 			return err

@@ -29,9 +29,11 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 		var u *sandbox.Unavailable
 		switch {
 		case errors.As(err, &u):
-			return nil, &run.Error{Exit: run.ExitEnvironment, Code: "sandbox", Err: err, Hint: "Without --math-grader the built-in comparison stands in"}
+			return nil, &run.Error{Exit: run.ExitEnvironment, Code: "sandbox", Err: err,
+				Hint: "Without --math-grader the built-in comparison stands in"}
 		case err != nil:
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "math_grader", Err: err, Hint: "Name a program that reads and answers lines of JSON (docs/accuracy.md)"}
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "math_grader", Err: err,
+				Hint: "Name a program that reads and answers lines of JSON (docs/accuracy.md)"}
 		}
 		in.Math = g
 		js.notes = append(js.notes, "mathematics that needs algebra was decided by: "+command)
@@ -50,7 +52,8 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 	}
 	if value("run-code") != "true" {
 		if value("code-tests") != "" {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "code_tests", Err: errors.New("--code-tests is given, and programs are only run with --run-code"), Hint: "Give both, or neither"}
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "code_tests",
+				Err: errors.New("--code-tests is given, and programs are only run with --run-code"), Hint: "Give both, or neither"}
 		}
 		return js, nil
 	}
@@ -58,11 +61,13 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 	if err != nil {
 		return nil, err
 	}
-	j, err := judge.New(ctx, judge.Options{Tests: value("code-tests"), Environ: p.environ, PythonOnly: bench.Scorer != models.ScoreMixture})
+	j, err := judge.New(ctx, judge.Options{Tests: value("code-tests"), Environ: p.environ,
+		PythonOnly: bench.Scorer != models.ScoreMixture})
 	var u *sandbox.Unavailable
 	switch {
 	case errors.As(err, &u):
-		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "sandbox", Err: err, Hint: "--run-code=false leaves the programs among the answers out: they have no score then"}
+		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "sandbox", Err: err,
+			Hint: "--run-code=false leaves the programs among the answers out: they have no score then"}
 	case err != nil:
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "code_tests", Err: err}
 	}

@@ -22,8 +22,7 @@ import (
 	_ "github.com/mlperf-go/mlperf-go/backends/llamacpp" // registers llamacpp
 	_ "github.com/mlperf-go/mlperf-go/backends/ollama"   // registers ollama
 	_ "github.com/mlperf-go/mlperf-go/backends/openai"   // registers vllm, sim, openai and trtllm
-	"github.com/mlperf-go/mlperf-go/servers"
-	_ "github.com/mlperf-go/mlperf-go/backends/sglang" // registers sglang
+	_ "github.com/mlperf-go/mlperf-go/backends/sglang"   // registers sglang
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	_ "github.com/mlperf-go/mlperf-go/internal/earlylimit" // ends a process whose limits are too low for the runtime
@@ -32,19 +31,23 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/servers"
 )
 
-// The main goroutine keeps the main thread: children are tied to the thread that made them by their parent-death signal.
+// The main goroutine keeps the main thread: children are tied to the thread that made them by their parent-death
+// signal.
 func init() { runtime.LockOSThread() }
 
 func main() {
 	sandbox.Enter(os.Args, os.Environ()) // a child that runs a model's program becomes that program here
 	crash.Handle(func(v any, stack []byte) {
-		fmt.Fprintf(os.Stderr, "mlperf-go: a bug of this program: %s. Please report it with the run's folder and these lines:\n%s", foreign.Lines(fmt.Sprint(v), longestError), stack)
+		fmt.Fprintf(os.Stderr, "mlperf-go: a bug of this program: %s. Please report it with the run's folder and these "+
+			"lines:\n%s", foreign.Lines(fmt.Sprint(v), longestError), stack)
 		os.Exit(run.ExitBug)
 	})
 	defer crash.Catch()
-	log.SetOutput(io.Discard) // net/http writes there what a strange server sent; the error that follows says it in one paragraph
+	// net/http writes there what a strange server sent; the error that follows says it in one paragraph
+	log.SetOutput(io.Discard)
 	os.Exit(mainCode(os.Args, os.Environ(), os.Stdout, os.Stderr))
 }
 
@@ -65,7 +68,7 @@ type program struct {
 
 	servers      *servers.Plan  // what --server-config says is to be started; nil without, and where an endpoint is given
 	fleet        *servers.Fleet // the servers that were started; nil until then
-	serverOrigin config.Origin // of settings that its file made
+	serverOrigin config.Origin  // of settings that its file made
 }
 
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {
@@ -76,7 +79,8 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 		secrets.AddArgs(args[1:])
 	}
 	p := &program{
-		environ: environ, secrets: secrets, stdout: foreign.Writer(out, secrets.Values), messages: foreign.Writer(stderr, secrets.Values), stderr: stderr,
+		environ: environ, secrets: secrets, stdout: foreign.Writer(out, secrets.Values),
+		messages: foreign.Writer(stderr, secrets.Values), stderr: stderr,
 		log: zap.NewNop(), logLevel: "info", logFormat: "console",
 	}
 	defer func() { _ = p.messages.Flush() }() // nothing is left to say where stderr is gone
@@ -116,7 +120,8 @@ func (p *program) report(err error) int {
 	var exit cli.ExitCoder
 	if errors.As(err, &exit) { // the flag parser has one of its own for `help WORD` alone
 		text, _, _ := strings.Cut(err.Error(), ".")
-		e = &run.Error{Exit: run.ExitUsage, Code: "unknown_command", Err: errors.New(text), Hint: "`mlperf-go help` lists the commands"}
+		e = &run.Error{Exit: run.ExitUsage, Code: "unknown_command", Err: errors.New(text),
+			Hint: "`mlperf-go help` lists the commands"}
 	}
 	var interrupt run.Interrupt
 	if errors.As(err, &interrupt) {
@@ -143,12 +148,17 @@ func (p *program) writeJSON(v any) {
 // globalFlags are accepted before and after the command's name.
 func globalFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "log-level", Usage: "debug, info, warn or error", EnvVars: []string{"MLPERF_GO_LOG_LEVEL"}, Category: globalGroup, DefaultText: "info"},
-		&cli.StringFlag{Name: "log-format", Usage: "console or json", EnvVars: []string{"MLPERF_GO_LOG_FORMAT"}, Category: globalGroup, DefaultText: "console"},
+		&cli.StringFlag{Name: "log-level", Usage: "debug, info, warn or error", EnvVars: []string{"MLPERF_GO_LOG_LEVEL"},
+			Category: globalGroup, DefaultText: "info"},
+		&cli.StringFlag{Name: "log-format", Usage: "console or json", EnvVars: []string{"MLPERF_GO_LOG_FORMAT"},
+			Category: globalGroup, DefaultText: "console"},
 		&cli.BoolFlag{Name: "quiet", Usage: "print errors only", EnvVars: []string{"MLPERF_GO_QUIET"}, Category: globalGroup},
-		&cli.BoolFlag{Name: "no-progress", Usage: "no progress on stderr", EnvVars: []string{"MLPERF_GO_NO_PROGRESS"}, Category: globalGroup},
-		&cli.StringFlag{Name: "model-file", Usage: "YAML file that adds a row to the registry of benchmarks", EnvVars: []string{modelFileEnv}, Category: globalGroup},
-		&cli.BoolFlag{Name: "json", Usage: "the result as one JSON object on stdout", EnvVars: []string{"MLPERF_GO_JSON"}, Category: globalGroup},
+		&cli.BoolFlag{Name: "no-progress", Usage: "no progress on stderr", EnvVars: []string{"MLPERF_GO_NO_PROGRESS"},
+			Category: globalGroup},
+		&cli.StringFlag{Name: "model-file", Usage: "YAML file that adds a row to the registry of benchmarks",
+			EnvVars: []string{modelFileEnv}, Category: globalGroup},
+		&cli.BoolFlag{Name: "json", Usage: "the result as one JSON object on stdout", EnvVars: []string{"MLPERF_GO_JSON"},
+			Category: globalGroup},
 	}
 }
 
@@ -192,7 +202,8 @@ func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
 	return commands
 }
 
-// withRequired asks for the flags that a command can not do without in one paragraph; cli's own way prints the whole help first.
+// withRequired asks for the flags that a command can not do without in one paragraph; cli's own way prints the whole
+// help first.
 func withRequired(c *cli.Command) {
 	var names []string
 	for _, f := range c.Flags {
@@ -220,13 +231,15 @@ func withRequired(c *cli.Command) {
 
 func (p *program) app() *cli.App {
 	return &cli.App{
-		Name: "mlperf-go", HelpName: "mlperf-go", Usage: "MLPerf Inference tests of large language model servers, on the official LoadGen",
+		Name: "mlperf-go", HelpName: "mlperf-go", Usage: "MLPerf Inference tests of large language model servers, on the " +
+			"official LoadGen",
 		Writer: p.stdout, ErrWriter: p.messages,
 		HideVersion: true, EnableBashCompletion: true, Suggest: true, UseShortOptionHandling: false,
 		Flags:  globalFlags(),
 		Before: p.before,
 		Commands: p.withGlobals([]*cli.Command{
-			p.runCommand(), p.submissionCommand(), p.complianceCommand(), p.accuracyCommand(), p.preflightCommand(), p.serverCommand(), p.simCommand(), p.datasetCommand(), p.modelsCommand(),
+			p.runCommand(), p.submissionCommand(), p.complianceCommand(), p.accuracyCommand(), p.preflightCommand(),
+			p.serverCommand(), p.simCommand(), p.datasetCommand(), p.modelsCommand(),
 			p.versionCommand(), p.completionCommand(),
 		}),
 		ExitErrHandler: func(*cli.Context, error) {}, // mainCode does
@@ -252,7 +265,8 @@ func (p *program) before(c *cli.Context) error {
 	}
 	level, err := zapcore.ParseLevel(p.logLevel)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "log_level", Err: fmt.Errorf("--log-level: %w", err), Hint: "Use debug, info, warn or error"}
+		return &run.Error{Exit: run.ExitUsage, Code: "log_level", Err: fmt.Errorf("--log-level: %w", err),
+			Hint: "Use debug, info, warn or error"}
 	}
 	if p.quiet {
 		level = max(level, zapcore.ErrorLevel)
@@ -262,7 +276,8 @@ func (p *program) before(c *cli.Context) error {
 	encoders := map[string]zapcore.Encoder{"json": zapcore.NewJSONEncoder(encoder), "console": consoleEncoder()}
 	chosen, ok := encoders[p.logFormat]
 	if !ok {
-		return &run.Error{Exit: run.ExitUsage, Code: "log_format", Err: fmt.Errorf("--log-format %q is unknown", p.logFormat), Hint: "Use console or json"}
+		return &run.Error{Exit: run.ExitUsage, Code: "log_format", Err: fmt.Errorf("--log-format %q is unknown", p.logFormat),
+			Hint: "Use console or json"}
 	}
 	p.log = zap.New(zapcore.NewCore(chosen, zapcore.AddSync(p.messages), level))
 	return nil
@@ -294,12 +309,14 @@ func (p *program) noCommand(c *cli.Context) error {
 	if near := config.Nearest(c.Args().First(), names); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, ", ") + "? " + hint
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "unknown_command", Err: fmt.Errorf("the command %q is unknown", full), Hint: hint}
+	return &run.Error{Exit: run.ExitUsage, Code: "unknown_command", Err: fmt.Errorf("the command %q is unknown", full),
+		Hint: hint}
 }
 
 // usageError turns the flag parser's words into ours, with the nearest flag.
 func usageError(c *cli.Context, err error, _ bool) error {
-	e := &run.Error{Exit: run.ExitUsage, Code: "flag", Err: err, Hint: "`" + c.Command.HelpName + " --help` lists the flags"}
+	e := &run.Error{Exit: run.ExitUsage, Code: "flag", Err: err,
+		Hint: "`" + c.Command.HelpName + " --help` lists the flags"}
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
 	if !unknown {
 		e.Err = wrongValue(c.Command.Flags, err)

@@ -18,13 +18,16 @@ import (
 
 func (p *program) modelsCommand() *cli.Command {
 	return &cli.Command{
-		Name: "models", Usage: "the benchmarks that are known", ArgsUsage: "[NAME]", HideHelpCommand: true, OnUsageError: usageError,
+		Name: "models", Usage: "the benchmarks that are known", ArgsUsage: "[NAME]", HideHelpCommand: true,
+		OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return p.listModels()
 			}
 			if c.NArg() > 1 {
-				return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%d names are given, and one benchmark is shown at a time", c.NArg()), Hint: "Write `mlperf-go models NAME`"}
+				return &run.Error{Exit: run.ExitUsage, Code: "argument",
+					Err:  fmt.Errorf("%d names are given, and one benchmark is shown at a time", c.NArg()),
+					Hint: "Write `mlperf-go models NAME`"}
 			}
 			m, err := models.Find(c.Args().First())
 			if err != nil {
@@ -78,7 +81,8 @@ type modelJSON struct {
 }
 
 func describeRow(r *models.Row) modelJSON {
-	m := modelJSON{Name: r.Name, Aliases: r.Aliases, ServedModels: r.ServedModels, Samples: r.DatasetSamples, Fields: r.Describe(rounds.Describe(r)...)}
+	m := modelJSON{Name: r.Name, Aliases: r.Aliases, ServedModels: r.ServedModels, Samples: r.DatasetSamples,
+		Fields: r.Describe(rounds.Describe(r)...)}
 	for _, s := range r.Scenarios {
 		m.Scenarios = append(m.Scenarios, s.Scenario)
 	}
@@ -97,7 +101,8 @@ func (p *program) showModel(r *models.Row) error {
 // pageWidth is the longest line of a description, in characters.
 const pageWidth = 100
 
-// describeText sets fields in two columns. A source of several fields is a number behind the value and a line at the end.
+// describeText sets fields in two columns. A source of several fields is a number behind the value and a line at the
+// end.
 func describeText(fields []models.Field) string {
 	column, uses := 0, map[string]int{}
 	for _, f := range fields {

@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// What is fixed can be read on a screen, and its sources can be opened: they are the organisers' files and this repository's pages.
+// What is fixed can be read on a screen, and its sources can be opened: they are the organisers' files and this
+// repository's pages.
 func TestDescribeText(t *testing.T) {
 	for _, r := range models.Rows() {
 		text := describeText(r.Describe())
@@ -25,6 +26,8 @@ func TestDescribeText(t *testing.T) {
 		require.NotContains(t, text, "design.md", r.Name)
 		require.Contains(t, text, "\n  [1] ", r.Name)
 	}
-	one := []models.Field{{Name: "a", Value: "x y", Source: "s"}, {Name: "longer", Value: "z", Source: "s"}, {Name: "b", Value: "w", Source: "alone"}, {Name: "c", Value: "v"}}
-	require.Equal(t, "a       x y [1]\nlonger  z [1]\nb       w (alone)\nc       v\n\nsources\n  [1] s\n", describeText(one))
+	one := []models.Field{{Name: "a", Value: "x y", Source: "s"}, {Name: "longer", Value: "z", Source: "s"},
+		{Name: "b", Value: "w", Source: "alone"}, {Name: "c", Value: "v"}}
+	require.Equal(t, "a       x y [1]\nlonger  z [1]\nb       w (alone)\nc       v\n\nsources\n  [1] s\n",
+		describeText(one))
 }

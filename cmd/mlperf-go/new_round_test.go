@@ -65,13 +65,14 @@ func withFiles(t *testing.T, files map[string]string) (program string) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o600))
 	program = filepath.Join(dir, "mlperf-go")
-	out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program,
+		".").CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program
 }
 
-// A round is added by its file, and a benchmark by its file and its line in a round: both then run, are scored, audited,
-// built into a tree and checked.
+// A round is added by its file, and a benchmark by its file and its line in a round: both then run, are scored,
+// audited, built into a tree and checked.
 func TestANewRoundAndANewBenchmarkAreAFileEach(t *testing.T) {
 	if !loadgen.Built {
 		t.Skip("built without LoadGen")
@@ -80,7 +81,8 @@ func TestANewRoundAndANewBenchmarkAreAFileEach(t *testing.T) {
 		t.Skip("builds the program once more")
 	}
 	program := withFiles(t, map[string]string{"rounds/v9.9.yaml": madeUpRound, "models/madeup.go": madeUpBenchmark})
-	for model, tests := range map[string][]string{"llama3.1-8b": {"performance", "accuracy", "TEST06"}, "made-up-1b": {"performance", "accuracy"}} {
+	for model, tests := range map[string][]string{"llama3.1-8b": {"performance", "accuracy", "TEST06"},
+		"made-up-1b": {"performance", "accuracy"}} {
 		folder := filepath.Join(t.TempDir(), model)
 		out, err := exec.Command(program, "--no-progress", "submission", "--model", model, "--round", "v9.9",
 			"--rehearsal-size", "tiny", "--output-dir", folder).CombinedOutput()
@@ -93,7 +95,8 @@ func TestANewRoundAndANewBenchmarkAreAFileEach(t *testing.T) {
 			seed := r.LoadGen.Result["effective_qsl_rng_seed"]
 			require.EqualValues(t, 11, seed, "%T", seed)
 		}
-		out, err = exec.Command(program, "submission", "check", "--round", "v9.9", "--compat", filepath.Join(folder, "submission")).CombinedOutput()
+		out, err = exec.Command(program, "submission", "check", "--round", "v9.9", "--compat",
+			filepath.Join(folder, "submission")).CombinedOutput()
 		require.Error(t, err, "the official checker knows no rehearsals")
 		require.Contains(t, string(out), "effective_performance_sample_count")
 	}

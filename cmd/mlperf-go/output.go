@@ -26,12 +26,14 @@ func (o *output) Write(b []byte) (int, error) {
 // gone says that the reader of a pipe has read what it wanted, as head does.
 func gone(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
-// written is the exit code of a command that ended without an error, once it is known whether its result reached stdout.
+// written is the exit code of a command that ended without an error, once it is known whether its result reached
+// stdout.
 func (p *program) written(out *output) int {
 	_ = p.stdout.Flush() // out remembers its error
 	if out.err == nil || gone(out.err) || p.exit != run.ExitValid {
 		return p.exit
 	}
-	fmt.Fprintf(p.messages, "mlperf-go: the result could not be written to the standard output: %v. Free some space where it goes, or send it elsewhere; what the command left in files is complete\n", out.err)
+	fmt.Fprintf(p.messages, "mlperf-go: the result could not be written to the standard output: %v. Free some space "+
+		"where it goes, or send it elsewhere; what the command left in files is complete\n", out.err)
 	return run.ExitEnvironment
 }

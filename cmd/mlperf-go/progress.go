@@ -34,7 +34,8 @@ func (g *progress) Waiting(text string) { g.p.notice(text) }
 // Preflighted tells what will be tested.
 func (g *progress) Preflighted(plan *run.Plan, pre *run.Preflight, notes []string) {
 	for _, e := range pre.Endpoints {
-		g.p.notice(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version, foreign.Line(strings.Join(e.Models, ", "), 400)))
+		g.p.notice(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version,
+			foreign.Line(strings.Join(e.Models, ", "), 400)))
 	}
 	for _, n := range notes {
 		g.p.log.Warn(n)

@@ -78,15 +78,18 @@ func (h histogram) median() (from, to float64) {
 func (h histogram) mean() float64 { return h.Sum / h.Count[len(h.Count)-1] }
 
 // engineHistograms are the engine's own, by the figure that a client can see too.
-var engineHistograms = map[string]string{"ttft": "vllm:time_to_first_token_seconds", "itl": "vllm:inter_token_latency_seconds"}
+var engineHistograms = map[string]string{"ttft": "vllm:time_to_first_token_seconds",
+	"itl": "vllm:inter_token_latency_seconds"}
 
-// cmdHistograms holds what a client saw against the engine's histograms since the last call, which it notes: histograms URL [DIR [crowd]]
+// cmdHistograms holds what a client saw against the engine's histograms since the last call, which it notes: histograms
+// URL [DIR [crowd]]
 //
-// The engine counts a first token from the arrival of its request, so the figure to compare is that of the request log, sent to first
-// token; latency_s.ttft counts from the schedule, with what stood in line before. Mean and median may be no further from the engine's
-// than the bucket is wide. Of the gaps between tokens the engine notes one for each token but the first, and so does the record,
-// whatever came together in one event: the number must be the same, exactly. A crowd waits before the engine's front end, which counts
-// from when it has read a request: then the engine's mean may only not be above the client's.
+// The engine counts a first token from the arrival of its request, so the figure to compare is that of the request log,
+// sent to first token; latency_s.ttft counts from the schedule, with what stood in line before. Mean and median may be
+// no further from the engine's than the bucket is wide. Of the gaps between tokens the engine notes one for each token
+// but the first, and so does the record, whatever came together in one event: the number must be the same, exactly. A
+// crowd waits before the engine's front end, which counts from when it has read a request: then the engine's mean may
+// only not be above the client's.
 func cmdHistograms(ts *testscript.TestScript, _ bool, args []string) {
 	for figure, name := range engineHistograms {
 		now, key := readHistogram(ts, args[0], name), "HISTOGRAM_"+figure
@@ -101,7 +104,8 @@ func cmdHistograms(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-var seen = map[string]func(ts *testscript.TestScript, dir string, engine histogram, crowd bool){"ttft": seenTTFT, "itl": seenITL}
+var seen = map[string]func(ts *testscript.TestScript, dir string, engine histogram, crowd bool){"ttft": seenTTFT,
+	"itl": seenITL}
 
 // seenTTFT compares the times from a request's last byte to its first token.
 func seenTTFT(ts *testscript.TestScript, dir string, engine histogram, crowd bool) {
@@ -122,7 +126,8 @@ func seenTTFT(ts *testscript.TestScript, dir string, engine histogram, crowd boo
 		ts.Fatalf("the client saw %d first tokens, and the engine %v", len(times), n)
 	}
 	mean := sum / float64(len(times))
-	ts.Logf("ttft of %s: record, from its schedule, mean %s s; sent to header %.2f ms, sent to first token %.2f ms", dir, recorded(ts, dir, "latency_s.ttft.mean"),
+	ts.Logf("ttft of %s: record, from its schedule, mean %s s; sent to header %.2f ms, sent to first token %.2f ms", dir,
+		recorded(ts, dir, "latency_s.ttft.mean"),
 		header/float64(len(times))*1e3, mean*1e3)
 	if !crowd {
 		engine.near(ts, dir, "ttft", mean, times[len(times)/2])
@@ -151,7 +156,8 @@ func seenITL(ts *testscript.TestScript, dir string, engine histogram, _ bool) {
 		return v
 	}
 	median := number("p50")
-	if merged*20 > events { // tokens that came together have gaps of 0, and the engine's do not: the means are still the same
+	// tokens that came together have gaps of 0, and the engine's do not: the means are still the same
+	if merged*20 > events {
 		median = math.NaN()
 	}
 	engine.near(ts, dir, "itl", number("mean"), median)

@@ -22,7 +22,8 @@ func TestRealServers(t *testing.T) {
 	commands := scriptCommands()
 	commands["grows"], commands["histograms"], commands["idle"] = cmdGrows, cmdHistograms, cmdIdle
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata/real", name), RequireExplicitExec: true, RequireUniqueNames: true, Condition: condition, Cmds: commands,
+		Dir: filepath.Join("testdata/real", name), RequireExplicitExec: true, RequireUniqueNames: true, Condition: condition,
+		Cmds: commands,
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "NO_PROXY=*")
 			for _, v := range []string{"REAL_HOME", "REAL_SCRIPTS", "PYTHONPATH"} {

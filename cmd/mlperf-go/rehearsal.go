@@ -25,10 +25,12 @@ const synthSeed = 1
 
 var forced = config.Origin{Layer: config.FromFlag, Where: "--resume"}
 
-// rehearse gives a plan what the user left out: a synthetic data set, and the simulator in a process of its own. The data set is made in
-// keep, or where that is empty in a temporary folder, from which the run takes its copy. The function that rehearse returns ends what it
-// started; the channel is closed when a simulator of ours has ended, and nil where there is none.
-func (p *program) rehearse(ctx context.Context, plan *run.Plan, keep string) (stop func(), gone <-chan struct{}, err error) {
+// rehearse gives a plan what the user left out: a synthetic data set, and the simulator in a process of its own. The
+// data set is made in keep, or where that is empty in a temporary folder, from which the run takes its copy. The
+// function that rehearse returns ends what it started; the channel is closed when a simulator of ours has ended, and
+// nil where there is none.
+func (p *program) rehearse(ctx context.Context, plan *run.Plan, keep string) (stop func(), gone <-chan struct{},
+	err error) {
 	stop = func() {}
 	if plan.HasDataset() && plan.HasEndpoint() {
 		return stop, nil, nil
@@ -62,7 +64,8 @@ func (p *program) rehearse(ctx context.Context, plan *run.Plan, keep string) (st
 	remove := stop
 	stop = func() { s.stop(); remove() }
 	origin := run.SimulatorOrigin
-	return stop, s.exited, errors.Join(plan.Config.Set("endpoint", s.url, origin), plan.Config.Set("backend", "sim", origin))
+	return stop, s.exited, errors.Join(plan.Config.Set("endpoint", s.url, origin),
+		plan.Config.Set("backend", "sim", origin))
 }
 
 // synthSet is the synthetic data set of a plan. Programs are among its answers where they can be judged.
@@ -76,7 +79,8 @@ func makeDataset(plan *run.Plan, path, hint string) error {
 		err = atomicfile.Write(path, func(w io.Writer) error { return synthSet(plan).Write(w) })
 	}
 	if err != nil {
-		return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the synthetic data set can not be written: %w", err), Hint: hint}
+		return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
+			Err: fmt.Errorf("the synthetic data set can not be written: %w", err), Hint: hint}
 	}
 	return plan.Config.Set("dataset", path, run.SyntheticDataset)
 }
@@ -89,7 +93,8 @@ type simulator struct {
 	log    bytes.Buffer
 }
 
-// simulatorStart is how long the simulator has to read its data set, as long as it lives: one of 2 GB of images takes a minute of a core.
+// simulatorStart is how long the simulator has to read its data set, as long as it lives: one of 2 GB of images takes a
+// minute of a core.
 const simulatorStart = 15 * time.Minute
 
 func startSimulator(ctx context.Context, dir string, plan *run.Plan) (*simulator, error) {

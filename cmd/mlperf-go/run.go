@@ -17,10 +17,14 @@ import (
 func (p *program) runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run one test", HideHelpCommand: true,
-		Description: "Runs one LoadGen test and leaves a folder with the official logs, the record (run.json) and a verdict.\n" +
-			"Without --endpoint the simulator is started; without --dataset a synthetic data set is made. Both make a rehearsal.\n" +
-			"Every flag has an environment name too, such as MLPERF_GO_TARGET_QPS, and a line of --config FILE, such as target-qps: 40. docs/flags.md lists them.",
-		Flags: append(settingFlags(), &cli.BoolFlag{Name: "print-config", Usage: "print the effective configuration with origins, and stop"}),
+		Description: "Runs one LoadGen test and leaves a folder with the official logs, the record (run.json) and a " +
+			"verdict.\n" +
+			"Without --endpoint the simulator is started; without --dataset a synthetic data set is made. Both make a " +
+			"rehearsal.\n" +
+			"Every flag has an environment name too, such as MLPERF_GO_TARGET_QPS, and a line of --config FILE, such as " +
+			"target-qps: 40. docs/flags.md lists them.",
+		Flags: append(settingFlags(), &cli.BoolFlag{Name: "print-config",
+			Usage: "print the effective configuration with origins, and stop"}),
 		Action: func(c *cli.Context) error {
 			e, err := p.effective(c)
 			if err == nil {
@@ -51,7 +55,9 @@ func noArguments(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%s takes flags only, not %q", c.Command.HelpName, c.Args().First()), Hint: "Is a -- missing before it, or an = in front of its value?"}
+	return &run.Error{Exit: run.ExitUsage, Code: "argument",
+		Err:  fmt.Errorf("%s takes flags only, not %q", c.Command.HelpName, c.Args().First()),
+		Hint: "Is a -- missing before it, or an = in front of its value?"}
 }
 
 // commandLine is how this program was called, without secrets.
@@ -154,7 +160,9 @@ func wantsScore(plan *run.Plan, r *run.Record) error {
 	if !plan.Config.Bool("score") || !r.LogOnly() || campaign.HasScore(plan.Folder()) {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitInvalid, Code: "not_scored", Err: fmt.Errorf("%s holds the log of a valid accuracy test, whose answers were not scored (%s)", plan.Folder(), run.LogOnly),
+	return &run.Error{Exit: run.ExitInvalid, Code: "not_scored",
+		Err: fmt.Errorf("%s holds the log of a valid accuracy test, whose answers were not scored (%s)", plan.Folder(),
+			run.LogOnly),
 		Hint: "Score them with `mlperf-go accuracy --log " + plan.Folder() + "`"}
 }
 
@@ -167,7 +175,8 @@ func doneBefore(plan *run.Plan) campaign.Finding {
 	if err != nil { // the run itself will tell
 		return campaign.Finding{}
 	}
-	return campaign.Want{Model: plan.Row.Name, Step: step, Settings: campaign.PlanSettings(bound, sum), Real: len(bound.Rehearsal) == 0}.Judge(plan.Folder())
+	return campaign.Want{Model: plan.Row.Name, Step: step, Settings: campaign.PlanSettings(bound, sum),
+		Real: len(bound.Rehearsal) == 0}.Judge(plan.Folder())
 }
 
 // checkDataset reads the user's data set before anything is started, the simulator included.

@@ -36,20 +36,23 @@ func (p *program) scoring(plan *run.Plan) *run.Scoring {
 func (p *program) finding(plan *run.Plan) finder.Options {
 	c := plan.Config
 	o := finder.FromEnviron(p.environ)
-	o.Name, o.Revision, o.Fetch, o.Models = c.String("tokenizer"), c.String("tokenizer-revision"), c.Bool("fetch-tokenizer"), plan.Row.ServedModels
+	o.Name, o.Revision, o.Fetch, o.Models = c.String("tokenizer"), c.String("tokenizer-revision"),
+		c.Bool("fetch-tokenizer"), plan.Row.ServedModels
 	// What is wrong with these two, the plan reports.
 	o.Web.Proxy, _ = backends.ParseProxy(c.String("proxy"))
 	o.Web.Authorities, _ = backends.Authorities(c.String("ca-file"))
 	o.Web.InsecureSkipVerify = c.Bool("insecure-skip-verify")
 	if endpoints, err := plan.Endpoints(); err == nil && len(endpoints) > 0 && o.Name == "" {
-		o.Server = &finder.Server{URL: endpoints[0].URL, Model: c.String("served-model"), Key: finder.Secret(endpoints[0].APIKey)}
+		o.Server = &finder.Server{URL: endpoints[0].URL, Model: c.String("served-model"),
+			Key: finder.Secret(endpoints[0].APIKey)}
 	}
 	return o
 }
 
-// findDecoder finds what turns the answers' token ids into text. A synthetic set is written in the synthetic vocabulary, which the program
-// has.
-func findDecoder(ctx context.Context, o finder.Options, row *models.Row, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error) {
+// findDecoder finds what turns the answers' token ids into text. A synthetic set is written in the synthetic
+// vocabulary, which the program has.
+func findDecoder(ctx context.Context, o finder.Options, row *models.Row, ds *datasets.Dataset) (accuracy.RemoteDecoder,
+	*finder.Source, error) {
 	if o.Name == "" && datasets.Synthetic(ds) {
 		return local{datasets.SynthTokensOf(row)}, &finder.Source{Way: finder.ByPath, Place: "the synthetic vocabulary"}, nil
 	}

@@ -20,20 +20,22 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 )
 
-// wholeSet is the number of answers of the largest set that is scored by ROUGE, sideTokens the length of an answer and of its reference.
+// wholeSet is the number of answers of the largest set that is scored by ROUGE, sideTokens the length of an answer and
+// of its reference.
 const (
 	wholeSet   = 24576
 	sideTokens = 300
 )
 
-// BenchmarkAccuracyCommand scores a whole log of llama2-70b's size through the command, files and decoding included: wall-clock seconds
-// (cores used), CPU seconds and the largest resident size of the process.
+// BenchmarkAccuracyCommand scores a whole log of llama2-70b's size through the command, files and decoding included:
+// wall-clock seconds (cores used), CPU seconds and the largest resident size of the process.
 func BenchmarkAccuracyCommand(b *testing.B) {
 	dir := b.TempDir()
 	log, set := writeWholeSet(b, dir)
 	var cpu, rss float64
 	for b.Loop() {
-		cmd := exec.Command("mlperf-go", "accuracy", "--log", log, "--dataset", set, "--model", "llama2-70b-99", "--output-dir", dir)
+		cmd := exec.Command("mlperf-go", "accuracy", "--log", log, "--dataset", set, "--model", "llama2-70b-99",
+			"--output-dir", dir)
 		var progress strings.Builder
 		cmd.Stderr = &progress
 		out, err := cmd.Output()
@@ -74,7 +76,8 @@ func writeWholeSet(b *testing.B, dir string) (log, set string) {
 				for _, id := range vocabulary.Encode(reference.retold(rnd).text()) {
 					data = append(data, byte(id), byte(id>>8), byte(id>>16), byte(id>>24))
 				}
-				fmt.Fprintf(answers, `%s{"seq_id" : %d, "qsl_idx" : %d, "data" : "%s", "token_count" : %d}`, between, i, i, strings.ToUpper(hex.EncodeToString(data)), len(data)/4)
+				fmt.Fprintf(answers, `%s{"seq_id" : %d, "qsl_idx" : %d, "data" : "%s", "token_count" : %d}`, between, i, i,
+					strings.ToUpper(hex.EncodeToString(data)), len(data)/4)
 			}
 			answers.WriteString("\n]\n")
 		})
@@ -83,8 +86,8 @@ func writeWholeSet(b *testing.B, dir string) (log, set string) {
 	return log, set
 }
 
-// prose is sentences of words. It has sideTokens tokens as text: words of the synthetic vocabulary, one in sixteen with an ending of its own,
-// which the vocabulary has no token for.
+// prose is sentences of words. It has sideTokens tokens as text: words of the synthetic vocabulary, one in sixteen with
+// an ending of its own, which the vocabulary has no token for.
 type prose [][]string
 
 func newProse(rnd *rand.Rand) prose {
@@ -106,7 +109,8 @@ func newProse(rnd *rand.Rand) prose {
 
 func newWord(rnd *rand.Rand) (text string, tokens int) {
 	// Low numbers come more often, as frequent words do.
-	text = strings.TrimSpace(datasets.SynthVocabulary().Decode([]int32{1000 + int32(rnd.IntN(1+rnd.IntN(datasets.SynthWords)))}))
+	text = strings.TrimSpace(datasets.SynthVocabulary().Decode([]int32{1000 +
+		int32(rnd.IntN(1+rnd.IntN(datasets.SynthWords)))}))
 	if ending := []string{"ization", "ing", "ed", "fulness", "s"}[rnd.IntN(5)]; rnd.IntN(16) == 0 {
 		return text + ending, 2 + len(text) + len(ending)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// startScored starts an accuracy test whose answers are token ids that only the server can turn into text: before the test it can, and after it
-// as detokenize does it.
+// startScored starts an accuracy test whose answers are token ids that only the server can turn into text: before the
+// test it can, and after it as detokenize does it.
 func startScored(t *testing.T, detokenize http.HandlerFunc) *process {
 	t.Helper()
 	var asked atomic.Int64
@@ -44,7 +44,8 @@ func scored(t *testing.T, tokenize http.HandlerFunc) (rowsPath, url string) {
 	t.Helper()
 	rows := filepath.Join(t.TempDir(), "rows.json")
 	require.NoError(t, os.WriteFile(rows, []byte(`[{"input": "a", "tok_input": [1, 900, 1019], "output": "b"}]`), 0o600))
-	simulator, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--model", "meta-llama/Llama-2-70b-chat-hf",
+	simulator, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--model",
+		"meta-llama/Llama-2-70b-chat-hf",
 		"--benchmark", "llama2-70b-99", "--answers", "random")
 	target, err := neturl.Parse(simulator)
 	require.NoError(t, err)
@@ -87,7 +88,10 @@ func TestSignalWhileScoringIsNoEndOfTheTest(t *testing.T) {
 // What was to be scored and could not be is not valid, whatever LoadGen thinks of the test.
 func TestScoringThatFailsIsNoScore(t *testing.T) {
 	t.Parallel()
-	p := startScored(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "gone", http.StatusInternalServerError) })
+	p := startScored(t, func(w http.ResponseWriter,
+		_ *http.Request) {
+		http.Error(w, "gone", http.StatusInternalServerError)
+	})
 	require.Equal(t, run.ExitInvalid, p.end(patience), p.stderr.String())
 	r := p.record()
 	require.Equal(t, run.Invalid, r.Verdict)
@@ -113,12 +117,14 @@ func TestNoTokenizerIsNoScore(t *testing.T) {
 	require.Contains(t, r.Reasons[0].Text, "tokenizer")
 
 	folder = filepath.Join(t.TempDir(), "campaign")
-	p = start(t, folder, append([]string{"submission", "run", "--json", "--division", "open", "--scenario", "Offline", "--only", "accuracy,score", "--backend", "sim"}, append(of, folder)...)...)
+	p = start(t, folder, append([]string{"submission", "run", "--json", "--division", "open", "--scenario", "Offline",
+		"--only", "accuracy,score", "--backend", "sim"}, append(of, folder)...)...)
 	require.Equal(t, run.ExitInvalid, p.end(patience), p.stderr.String())
 	var steps struct {
 		Steps []struct{ State, Code, Why string }
 	}
 	require.NoError(t, json.Unmarshal(p.stdout.Bytes(), &steps), p.stdout.String())
-	require.Equal(t, []string{"done", "invalid", run.CodeNotScored}, []string{steps.Steps[0].State, steps.Steps[1].State, steps.Steps[1].Code})
+	require.Equal(t, []string{"done", "invalid", run.CodeNotScored},
+		[]string{steps.Steps[0].State, steps.Steps[1].State, steps.Steps[1].Code})
 	require.Contains(t, steps.Steps[1].Why, "tokenizer")
 }

@@ -100,7 +100,8 @@ func holds(got, op, want string) bool {
 	return err1 == nil && err2 == nil && a > b
 }
 
-// cmdRequests reads a run's request log to its end and wants one line for each issued sample, and the record's count of failures.
+// cmdRequests reads a run's request log to its end and wants one line for each issued sample, and the record's count of
+// failures.
 func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
 	f, err := os.Open(ts.MkAbs(filepath.Join(args[0], run.RequestsName)))
 	ts.Check(err)
@@ -160,7 +161,8 @@ func cmdAnswers(ts *testscript.TestScript, _ bool, args []string) {
 		tokens += len(e.Data) / 8 // four bytes a token, two hexadecimal digits a byte
 	}
 	expect(ts, ts.ReadFile(filepath.Join(args[0], run.RecordName)), []string{
-		fmt.Sprintf("samples.completed=%d", len(entries)), fmt.Sprintf("samples.failed=%d", empty), fmt.Sprintf("tokens.output=%d", tokens)})
+		fmt.Sprintf("samples.completed=%d", len(entries)), fmt.Sprintf("samples.failed=%d", empty),
+		fmt.Sprintf("tokens.output=%d", tokens)})
 }
 
 // cmdSame wants two spellings to give the same effective configuration, and leaves the first one's notices in stderr:

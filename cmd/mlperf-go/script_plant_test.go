@@ -13,11 +13,14 @@ import (
 
 const precious = "precious"
 
-// plantedNames are what a run writes, in its folder and in that of LoadGen's logs, and a name under which it holds space.
+// plantedNames are what a run writes, in its folder and in that of LoadGen's logs, and a name under which it holds
+// space.
 var plantedNames = []string{
-	run.RecordName, run.ConfigName, run.UserConfName, run.PreflightName, run.RequestsName, run.FailuresName, run.DatasetName, run.AuditName,
+	run.RecordName, run.ConfigName, run.UserConfName, run.PreflightName, run.RequestsName, run.FailuresName,
+	run.DatasetName, run.AuditName,
 	run.AccuracyTextName, run.AccuracyName, ".reserve", run.RecordName + ".tmp", run.RequestsName + ".tmp",
-	run.LogFolder + "/mlperf_log_detail.txt", run.LogFolder + "/mlperf_log_summary.txt", run.LogFolder + "/mlperf_log_accuracy.json",
+	run.LogFolder + "/mlperf_log_detail.txt", run.LogFolder + "/mlperf_log_summary.txt",
+	run.LogFolder + "/mlperf_log_accuracy.json",
 }
 
 // cmdPlant puts links into a folder, under every name that a run writes, to files of another one: plant FOLDER HOME.

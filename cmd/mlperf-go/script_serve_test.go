@@ -19,13 +19,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME html|escape|redirect|hub|proxy|closed|later|ssh|tls.
-// A hub publishes the files of the folder published, to who has its token.
+// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME
+// html|escape|redirect|hub|proxy|closed|later|ssh|tls. A hub publishes the files of the folder published, to who has
+// its token.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
-			_, _ = io.WriteString(w, "<!DOCTYPE html><html><body>Welcome, please sign in</body></html>") // a client that left does not matter
+			// a client that left does not matter
+			_, _ = io.WriteString(w, "<!DOCTYPE html><html><body>Welcome, please sign in</body></html>")
 		},
 		"escape": escaping,
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +66,8 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], s.URL)
 }
 
-// steering clears the screen, names the window, hides and turns what follows, and goes on in a line that looks like the program's own.
+// steering clears the screen, names the window, hides and turns what follows, and goes on in a line that looks like the
+// program's own.
 const steering = "\x1b[2J\x1b]0;owned\x07\u009b8m\u202e\r\nVALID\xff"
 
 // escaping answers every question as an inference server does, with text that steers terminals in every place.
@@ -129,8 +132,8 @@ func greeter(ts *testscript.TestScript) string {
 	return "http://" + l.Addr().String()
 }
 
-// unusedLater is an address for a server that listens minutes from now: its port is below those that the kernel gives to connections, one
-// of which would otherwise have it by then.
+// unusedLater is an address for a server that listens minutes from now: its port is below those that the kernel gives
+// to connections, one of which would otherwise have it by then.
 func unusedLater() string {
 	low := 32768 // where the kernel does not tell
 	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
@@ -149,10 +152,12 @@ func unusedLater() string {
 // tokenCounters are each kind of server's own counters that together make one figure of the record.
 var tokenCounters = []map[string][]string{
 	{"tokens.output": {"vllm:generation_tokens_total"}, "tokens.input": {"vllm:prompt_tokens_total"}},
-	{"tokens.output": {"llamacpp:tokens_predicted_total"}, "tokens.input": {"llamacpp:prompt_tokens_total", "llamacpp:prompt_tokens_cached_total"}},
+	{"tokens.output": {"llamacpp:tokens_predicted_total"},
+		"tokens.input": {"llamacpp:prompt_tokens_total", "llamacpp:prompt_tokens_cached_total"}},
 }
 
-// cmdCounted wants the record's token counts to be the growth of the server's own counters since the last call: counted URL DIR
+// cmdCounted wants the record's token counts to be the growth of the server's own counters since the last call: counted
+// URL DIR
 func cmdCounted(ts *testscript.TestScript, _ bool, args []string) {
 	for path := range tokenCounters[0] {
 		key := "LAST_" + path + args[0]
@@ -199,7 +204,8 @@ func counter(ts *testscript.TestScript, url, name string) (value float64, ok boo
 	ts.Check(err)
 	defer response.Body.Close()
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if rest, found := strings.CutPrefix(lines.Text(), name); found && strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, " ") && found {
+		if rest, found := strings.CutPrefix(lines.Text(), name); found && strings.HasPrefix(rest, "{") ||
+			strings.HasPrefix(rest, " ") && found {
 			value, err := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)
 			ts.Check(err)
 			return value, true

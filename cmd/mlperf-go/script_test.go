@@ -22,7 +22,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
-// The test binary is the program too: every script runs real processes of it, and so do they when they start the simulator.
+// The test binary is the program too: every script runs real processes of it, and so do they when they start the
+// simulator.
 func TestMain(m *testing.M) {
 	sandbox.Enter(os.Args, os.Environ())
 	testscript.Main(m, map[string]func(){"mlperf-go": main})
@@ -55,7 +56,8 @@ func noteChange(path string) error {
 	return err
 }
 
-// validateRecords holds every run.json that a script's commands leave against the schema, but those that the script brings along or changes.
+// validateRecords holds every run.json that a script's commands leave against the schema, but those that the script
+// brings along or changes.
 func validateRecords(e *testscript.Env) error {
 	e.Defer(func() {
 		if err := schematest.Check(e.WorkDir, isChanged); err != nil {
@@ -73,11 +75,13 @@ func validateRecords(e *testscript.Env) error {
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"code": cmdCode, "sim": cmdSim, "serve": cmdServe, "record": cmdRecord, "json": cmdJSON, "errorjson": cmdErrorJSON,
-		"requests": cmdRequests, "failures": cmdFailures, "answers": cmdAnswers, "head": cmdHead, "edit": cmdEdit, "within": cmdWithin, "same": cmdSame, "plant": cmdPlant, "untouched": cmdUntouched, "counted": cmdCounted,
+		"requests": cmdRequests, "failures": cmdFailures, "answers": cmdAnswers, "head": cmdHead, "edit": cmdEdit,
+		"within": cmdWithin, "same": cmdSame, "plant": cmdPlant, "untouched": cmdUntouched, "counted": cmdCounted,
 	}
 }
 
-// condition knows [loadgen]: this build has the library, so tests can run; [sandbox]: programs can be judged; and [namespaces]: a small disk can be mounted.
+// condition knows [loadgen]: this build has the library, so tests can run; [sandbox]: programs can be judged; and
+// [namespaces]: a small disk can be mounted.
 func condition(name string) (bool, error) {
 	switch name {
 	case "loadgen":

@@ -12,17 +12,18 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/servers"
 )
 
 func (p *program) serverCommand() *cli.Command {
 	placed := serverFlags()
 	file := placed[:2]
 	command := func(name, usage, args string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
-		return &cli.Command{Name: name, Usage: usage, ArgsUsage: args, Flags: slices.Clone(flags), HideHelpCommand: true, Action: do, OnUsageError: usageError}
+		return &cli.Command{Name: name, Usage: usage, ArgsUsage: args, Flags: slices.Clone(flags), HideHelpCommand: true,
+			Action: do, OnUsageError: usageError}
 	}
 	const engineArgs = "[-- ENGINE ARGUMENTS]"
 	return &cli.Command{
@@ -39,7 +40,8 @@ func (p *program) serverCommand() *cli.Command {
 // serverFlags say which servers are started, and where; the first two find them again. For a run they are settings.
 func serverFlags() []cli.Flag {
 	var flags []cli.Flag
-	for _, name := range []string{"server-config", "server-dir", "model-path", "backend", "replicas", "gpus-per-replica", "python", "shared-output"} {
+	for _, name := range []string{"server-config", "server-dir", "model-path", "backend", "replicas", "gpus-per-replica",
+		"python", "shared-output"} {
 		flags = append(flags, runSetting(name))
 	}
 	return flags
@@ -54,7 +56,8 @@ func runSetting(name string) cli.Flag {
 	return settingFlag(*s, name, false)
 }
 
-// serverError gives an error of the servers its exit code: what a file or flag asks for is usage, what the machine lacks is environment.
+// serverError gives an error of the servers its exit code: what a file or flag asks for is usage, what the machine
+// lacks is environment.
 func serverError(code string, err error) error {
 	exit := run.ExitEnvironment
 	if code == "server_config" && !errors.Is(err, servers.ErrGPUs) {
@@ -63,7 +66,8 @@ func serverError(code string, err error) error {
 	return &run.Error{Exit: exit, Code: code, Err: err}
 }
 
-// readServerConfig reads the file of the servers, or makes what a file would say of a model's folder; nil: neither is given.
+// readServerConfig reads the file of the servers, or makes what a file would say of a model's folder; nil: neither is
+// given.
 func readServerConfig(e *config.Effective) (*servers.Config, error) {
 	path, folder := e.String("server-config"), e.String("model-path")
 	if path == "" && folder == "" {
@@ -98,8 +102,9 @@ func (p *program) planServers(c *cli.Context, e *config.Effective, cfg *servers.
 		perReplica = e.Int("gpus-per-replica")
 	}
 	plan, err := servers.NewPlan(cfg, servers.Options{
-		Args: c.Args().Slice(), Dir: e.String("server-dir"), Replicas: e.Int("replicas"), Shared: e.Bool("shared-output"), GPUsPerReplica: perReplica,
-		GPUs: servers.FindGPUs(hostinfo.Collect(), p.environ), Environ: p.environ, Secrets: p.secrets,
+		Args: c.Args().Slice(), Dir: e.String("server-dir"), Replicas: e.Int("replicas"), Shared: e.Bool("shared-output"),
+		GPUsPerReplica: perReplica,
+		GPUs:           servers.FindGPUs(hostinfo.Collect(), p.environ), Environ: p.environ, Secrets: p.secrets,
 	})
 	if err != nil {
 		return nil, serverError("server_config", err)
@@ -112,7 +117,8 @@ func dashedArguments(c *cli.Context) error {
 	if c.NArg() == 0 || strings.HasPrefix(first, "-") {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%q is no argument of an engine", first), Hint: "Arguments of the engine stand behind -- and begin with a dash; the file is given by --server-config"}
+	return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%q is no argument of an engine", first),
+		Hint: "Arguments of the engine stand behind -- and begin with a dash; the file is given by --server-config"}
 }
 
 // planOnly is planServers for the commands that start servers and no test.
@@ -135,7 +141,9 @@ func (p *program) planOnly(c *cli.Context) (*servers.Plan, error) {
 		return nil, err
 	}
 	if cfg == nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "server_config", Err: errors.New("neither --server-config nor --model-path is given"), Hint: "Give a YAML file with backend and model, or the folder of a model; docs/servers.md shows both"}
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "server_config",
+			Err:  errors.New("neither --server-config nor --model-path is given"),
+			Hint: "Give a YAML file with backend and model, or the folder of a model; docs/servers.md shows both"}
 	}
 	return p.planServers(c, e, cfg)
 }
@@ -187,11 +195,13 @@ func (p *program) serverUp(c *cli.Context) error {
 	}
 	urls := strings.Join(fleet.URLs(), ",")
 	if p.json {
-		p.writeJSON(map[string]any{"urls": fleet.URLs(), "model": plan.Served, "state": filepath.Join(plan.Dir, servers.StateName)})
+		p.writeJSON(map[string]any{"urls": fleet.URLs(), "model": plan.Served,
+			"state": filepath.Join(plan.Dir, servers.StateName)})
 	} else {
 		fmt.Fprintln(p.stdout, urls)
 	}
-	p.notice("serving " + plan.Served + " until SIGINT, SIGTERM or `mlperf-go server down --server-dir " + quoted([]string{plan.Dir}) + "`")
+	p.notice("serving " + plan.Served + " until SIGINT, SIGTERM or `mlperf-go server down --server-dir " +
+		quoted([]string{plan.Dir}) + "`")
 	if err := errors.Join(fleet.Wait(c.Context), fleet.Stop()); err != nil {
 		return serverError("server_died", err)
 	}
@@ -212,14 +222,17 @@ func serverState(c *cli.Context) (dir string, err error) {
 		dir = cfg.OutputDir
 	}
 	if dir == "" {
-		return "", &run.Error{Exit: run.ExitUsage, Code: "server_config", Err: errors.New("which servers is not told"), Hint: "Give --server-config or --server-dir as they were given to `mlperf-go server up`"}
+		return "", &run.Error{Exit: run.ExitUsage, Code: "server_config", Err: errors.New("which servers is not told"),
+			Hint: "Give --server-config or --server-dir as they were given to `mlperf-go server up`"}
 	}
 	return dir, nil
 }
 
 func noServers(dir string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return &run.Error{Exit: run.ExitEnvironment, Code: "no_servers", Err: fmt.Errorf("no servers were started in %s: %w", dir, err), Hint: "Start them with `mlperf-go server up`, or give the --server-dir that it had"}
+		return &run.Error{Exit: run.ExitEnvironment, Code: "no_servers",
+			Err:  fmt.Errorf("no servers were started in %s: %w", dir, err),
+			Hint: "Start them with `mlperf-go server up`, or give the --server-dir that it had"}
 	}
 	return serverError("server_state", err)
 }
@@ -264,7 +277,8 @@ func (p *program) serverStatus(c *cli.Context) error {
 		fmt.Fprintf(w, "supervisor\thas ended; below is what it saw last\n")
 	}
 	for _, r := range state.Replicas {
-		fmt.Fprintf(w, "replica %d\t%s\t%s\tprocess %d\tnot answering %d times\t%s\n", r.Index, r.URL, r.Health, r.Leader.PID, r.Unhealthy, r.Exit)
+		fmt.Fprintf(w, "replica %d\t%s\t%s\tprocess %d\tnot answering %d times\t%s\n", r.Index, r.URL, r.Health, r.Leader.PID,
+			r.Unhealthy, r.Exit)
 	}
 	return w.Flush()
 }

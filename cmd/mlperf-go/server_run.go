@@ -8,9 +8,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/servers"
 )
 
 // endpointOf gives the values of --api the names that files of servers have.
@@ -24,8 +24,8 @@ func (p *program) engineArguments(c *cli.Context) error {
 	return noArguments(c)
 }
 
-// readServers takes from --server-config or --model-path what the client has to know. Without an endpoint it also plans the servers, for
-// startServers, and has requests sent before the test: a server that was just started is cold.
+// readServers takes from --server-config or --model-path what the client has to know. Without an endpoint it also plans
+// the servers, for startServers, and has requests sent before the test: a server that was just started is cold.
 func (p *program) readServers(c *cli.Context, e *config.Effective) error {
 	cfg, err := readServerConfig(e)
 	if err != nil || cfg == nil {
@@ -39,7 +39,8 @@ func (p *program) readServers(c *cli.Context, e *config.Effective) error {
 		if p.servers, err = p.planServers(c, e, cfg); err != nil {
 			return err
 		}
-		values["served-model"], values["api-key"], values["endpoint"] = p.servers.Served, p.servers.APIKey(), strings.Join(p.servers.URLs(), ",")
+		values["served-model"], values["api-key"], values["endpoint"] = p.servers.Served, p.servers.APIKey(),
+			strings.Join(p.servers.URLs(), ",")
 		values["server-dir"], values["warmup"] = p.servers.Dir, "true"
 	}
 	if e.IsSet("api") {

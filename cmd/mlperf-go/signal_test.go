@@ -25,8 +25,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
-// endWithin is how long an interrupted test may take to end. A quiet machine needs little more than a second (design.md §4), a busy
-// one may need many; without a signal the tests go on for minutes.
+// endWithin is how long an interrupted test may take to end. A quiet machine needs little more than a second (design.md
+// §4), a busy one may need many; without a signal the tests go on for minutes.
 const endWithin = 30 * time.Second
 
 // patience is how long a test waits for what a quiet machine does in a second or two.
@@ -52,7 +52,8 @@ type process struct {
 func startRun(t *testing.T, args ...string) *process {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "out")
-	return start(t, folder, append([]string{"run", "--model", "llama3.1-8b", "--samples", "64", "--output-dir", folder, "--no-progress"}, args...)...)
+	return start(t, folder, append([]string{"run", "--model", "llama3.1-8b", "--samples", "64", "--output-dir", folder,
+		"--no-progress"}, args...)...)
 }
 
 // start runs the program for a test that goes into a folder.
@@ -124,7 +125,8 @@ func (p *process) until(what string, limit time.Duration, ok func() bool) {
 	}
 }
 
-// lastWords ends a process that should have ended, or come further, and gives what it wrote: while it lives, it may write more.
+// lastWords ends a process that should have ended, or come further, and gives what it wrote: while it lives, it may
+// write more.
 func (p *process) lastWords() string {
 	_ = p.cmd.Process.Kill() // its end is what counts
 	<-p.ended
@@ -196,7 +198,8 @@ func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
 				require.Equal(t, run.Interrupted, r.Verdict)
 				require.Equal(t, "interrupted", r.Reasons[0].Code)
 				require.Positive(t, r.Samples.Completed)
-				require.InDelta(t, r.Samples.Issued, r.Samples.Completed, 2, "what was issued was completed, failed if need be; LoadGen goes on issuing")
+				require.InDelta(t, r.Samples.Issued, r.Samples.Completed, 2,
+					"what was issued was completed, failed if need be; LoadGen goes on issuing")
 				if scenario != "Offline" { // where every sample was issued at the start
 					require.Less(t, r.Samples.Failed, int64(164), "outstanding ones, and those of the last second")
 				}
@@ -216,7 +219,8 @@ func hasEnd(t *testing.T, folder string) bool {
 	return len(text) > 0
 }
 
-// What ends at once has no time for its record, which the first signal grants. A busy machine may deliver the second one too late.
+// What ends at once has no time for its record, which the first signal grants. A busy machine may deliver the second
+// one too late.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 5 {
@@ -286,7 +290,8 @@ func TestKilledRunTakesTheSimulatorAlong(t *testing.T) {
 	require.FileExists(t, filepath.Join(p.folder, run.UserConfName))
 
 	// It is never taken for a result: the next run is refused, and --resume does it again.
-	args := []string{"run", "--model", "llama3.1-8b", "--samples", "16", "--min-queries", "16", "--output-dir", p.folder, "--quiet"}
+	args := []string{"run", "--model", "llama3.1-8b", "--samples", "16", "--min-queries", "16", "--output-dir", p.folder,
+		"--quiet"}
 	var exit *exec.ExitError
 	require.ErrorAs(t, exec.Command("mlperf-go", args...).Run(), &exit)
 	require.Equal(t, run.ExitUsage, exit.ExitCode())

@@ -32,8 +32,10 @@ func (p *program) simCommand() *cli.Command {
 			&cli.StringFlag{Name: "benchmark", Value: models.Default, Usage: "benchmark whose schema the data set has"},
 			&cli.StringFlag{Name: "dataset", Usage: "data set with the prompts and their reference outputs"},
 			&cli.StringFlag{Name: "answers", Value: string(d.Answers), Usage: "reference, echo or random"},
-			&cli.Float64Flag{Name: "quality", Value: d.Quality, Usage: "share of right answers, 0 to 1, in the benchmark's own form; the score of an accuracy run comes out there"},
-			&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, or the folder that holds it, for a real data set; default: the synthetic vocabulary"},
+			&cli.Float64Flag{Name: "quality", Value: d.Quality,
+				Usage: "share of right answers, 0 to 1, in the benchmark's own form; the score of an accuracy run comes out there"},
+			&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, or the folder that holds it, for a real data set; " +
+				"default: the synthetic vocabulary"},
 			&cli.DurationFlag{Name: "ttft", Value: d.TTFT, Usage: "from the end of the prefill to the first token"},
 			&cli.DurationFlag{Name: "tpot", Value: d.TPOT, Usage: "between tokens of one sequence"},
 			&cli.Float64Flag{Name: "prefill-rate", Value: d.PrefillRate, Usage: "prompt tokens per second; 0: no prefill time"},
@@ -43,7 +45,8 @@ func (p *program) simCommand() *cli.Command {
 			&cli.IntFlag{Name: "tokens-per-event", Value: d.TokensPerEvent, Usage: "tokens in one streamed event"},
 			&cli.IntFlag{Name: "output-tokens", Value: d.OutputTokens, Usage: "length of a random answer"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "of answers and faults"},
-			&cli.StringFlag{Name: "fault", Usage: "`NAME=RATE[,...]`, a fault and the share of requests that meet it; --list-faults names them"},
+			&cli.StringFlag{Name: "fault", Usage: "`NAME=RATE[,...]`, a fault and the share of requests that meet it; " +
+				"--list-faults names them"},
 			&cli.BoolFlag{Name: "list-faults", Usage: "list the faults, and stop"},
 			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send"},
 		},
@@ -59,7 +62,8 @@ func (p *program) simulate(c *cli.Context, cfg sim.Config) error {
 	if c.Bool("list-faults") {
 		return p.listFaults()
 	}
-	cfg.Model, cfg.Answers, cfg.APIKey, cfg.Seed = c.String("model"), sim.AnswerMode(c.String("answers")), c.String("api-key"), c.Uint64("seed")
+	cfg.Model, cfg.Answers, cfg.APIKey, cfg.Seed = c.String("model"), sim.AnswerMode(c.String("answers")),
+		c.String("api-key"), c.Uint64("seed")
 	cfg.TTFT, cfg.TPOT, cfg.PrefillRate = c.Duration("ttft"), c.Duration("tpot"), c.Float64("prefill-rate")
 	cfg.MaxNumSeqs, cfg.MaxModelLen, cfg.KVTokens = c.Int("max-num-seqs"), c.Int("max-model-len"), c.Int("kv-tokens")
 	cfg.TokensPerEvent, cfg.OutputTokens = c.Int("tokens-per-event"), c.Int("output-tokens")
@@ -138,11 +142,14 @@ func (p *program) serve(c *cli.Context, cfg sim.Config) error {
 		return &run.Error{Exit: run.ExitUsage, Code: "sim", Err: err}
 	}
 	if _, port, err := net.SplitHostPort(c.String("listen")); err != nil || !portNumber(port) {
-		return &run.Error{Exit: run.ExitUsage, Code: "listen", Err: fmt.Errorf("--listen %q is no address with a port", c.String("listen")), Hint: "Write --listen 127.0.0.1:8000, or port 0 for a free one"}
+		return &run.Error{Exit: run.ExitUsage, Code: "listen",
+			Err:  fmt.Errorf("--listen %q is no address with a port", c.String("listen")),
+			Hint: "Write --listen 127.0.0.1:8000, or port 0 for a free one"}
 	}
 	l, err := net.Listen("tcp", c.String("listen"))
 	if err != nil {
-		return &run.Error{Exit: run.ExitEnvironment, Code: "listen", Err: fmt.Errorf("the simulator can not listen: %w", err), Hint: "Choose another --listen, or port 0 for a free one"}
+		return &run.Error{Exit: run.ExitEnvironment, Code: "listen", Err: fmt.Errorf("the simulator can not listen: %w", err),
+			Hint: "Choose another --listen, or port 0 for a free one"}
 	}
 	url := "http://" + l.Addr().String()
 	if path := c.String("ready-file"); path != "" {

@@ -16,19 +16,23 @@ const campaignGroup = "Campaign"
 func (p *program) submissionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "submission", Usage: "a benchmark's tests, its submission tree, and the tree's check",
-		Description: "Without a word behind it: run, build, truncate and check, in this order, to a tree in OUTPUT-DIR/submission.",
-		Flags:       campaignCommandFlags(), Action: p.chain,
+		Description: "Without a word behind it: run, build, truncate and check, in this order, to a tree in " +
+			"OUTPUT-DIR/submission.",
+		Flags: campaignCommandFlags(), Action: p.chain,
 		Subcommands: []*cli.Command{{
-			Name: "run", Usage: "every test of every scenario: preflight, performance, accuracy, score, audits", HideHelpCommand: true,
-			Description: "Runs each test in a process of its own, into OUTPUT-DIR/<system>/<benchmark>/<scenario>/<test>. --resume goes on after any kind of end:\n" +
+			Name: "run", Usage: "every test of every scenario: preflight, performance, accuracy, score, audits",
+			HideHelpCommand: true,
+			Description: "Runs each test in a process of its own, into OUTPUT-DIR/<system>/<benchmark>/<scenario>/<test>. " +
+				"--resume goes on after any kind of end:\n" +
 				"what is done and valid is not repeated, and what a changed setting touches is. docs/campaigns.md tells more.",
 			Flags:        campaignCommandFlags(),
 			Action:       p.submissionRun,
 			OnUsageError: usageError,
 		}, {
 			Name: "status", Usage: "how far a campaign is", ArgsUsage: "OUTPUT-DIR", HideHelpCommand: true,
-			Description: "Reads the folder of a campaign, also of one that runs. Exit code 0: every step is done; 1: some are not.",
-			Action:      p.submissionStatus, OnUsageError: usageError,
+			Description: "Reads the folder of a campaign, also of one that runs. Exit code 0: every step is done; 1: some are " +
+				"not.",
+			Action: p.submissionStatus, OnUsageError: usageError,
 		}, p.initCommand(), p.buildCommand(), p.truncateCommand(), p.checkCommand(), p.packCommand()},
 	}
 }
@@ -40,18 +44,31 @@ func campaignCommandFlags() []cli.Flag {
 // campaignFlags are those of a campaign beside the settings of its tests.
 func campaignFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "system", Category: campaignGroup, Usage: "description of the system, as submission init writes it; its system_type tells which scenarios there are"},
-		&cli.StringFlag{Name: "system-name", Category: campaignGroup, Usage: "name of the system's folders; default: the description's file name"},
-		&cli.StringFlag{Name: "system-type", Category: campaignGroup, Usage: "datacenter, edge, or datacenter,edge; default: the description's, or the benchmark's own"},
-		&cli.StringFlag{Name: "submitter", Category: campaignGroup, Usage: "name of the submitter; default: the description's"},
-		&cli.StringFlag{Name: "division", Category: campaignGroup, Usage: "closed, open or network; default: the description's, or closed"},
-		&cli.StringSliceFlag{Name: "only", Category: campaignGroup, Usage: "do these steps alone: a scenario, a test (performance, accuracy, score, TEST06), or Server/accuracy; repeatable"},
-		&cli.StringSliceFlag{Name: "set", Category: campaignGroup, Usage: "a setting of one scenario or test, as in Server.target-qps=80 or accuracy.dataset=FILE; repeatable"},
-		&cli.StringFlag{Name: "rehearsal-size", Category: campaignGroup, Usage: "tiny or normal: how long a rehearsal's tests are", DefaultText: "normal"},
-		&cli.IntFlag{Name: "attempts", Category: campaignGroup, Usage: "how often a test that ends INVALID is tried", DefaultText: "1; of a rehearsal 2, of a tiny one 3"},
-		&cli.DurationFlag{Name: "wait-endpoint", Category: campaignGroup, Value: 10 * time.Minute, Usage: "how long an endpoint that does not answer is waited for before a test"},
-		&cli.BoolFlag{Name: "dry-run", Category: campaignGroup, Usage: "say what would be done, why, and how long it takes; start nothing"},
-		&cli.BoolFlag{Name: "print-script", Category: campaignGroup, Usage: "print a bash script that runs the same tests; start nothing"},
+		&cli.StringFlag{Name: "system", Category: campaignGroup,
+			Usage: "description of the system, as submission init writes it; its system_type tells which scenarios there are"},
+		&cli.StringFlag{Name: "system-name", Category: campaignGroup,
+			Usage: "name of the system's folders; default: the description's file name"},
+		&cli.StringFlag{Name: "system-type", Category: campaignGroup,
+			Usage: "datacenter, edge, or datacenter,edge; default: the description's, or the benchmark's own"},
+		&cli.StringFlag{Name: "submitter", Category: campaignGroup,
+			Usage: "name of the submitter; default: the description's"},
+		&cli.StringFlag{Name: "division", Category: campaignGroup,
+			Usage: "closed, open or network; default: the description's, or closed"},
+		&cli.StringSliceFlag{Name: "only", Category: campaignGroup,
+			Usage: "do these steps alone: a scenario, a test (performance, accuracy, score, TEST06), or Server/accuracy; " +
+				"repeatable"},
+		&cli.StringSliceFlag{Name: "set", Category: campaignGroup,
+			Usage: "a setting of one scenario or test, as in Server.target-qps=80 or accuracy.dataset=FILE; repeatable"},
+		&cli.StringFlag{Name: "rehearsal-size", Category: campaignGroup,
+			Usage: "tiny or normal: how long a rehearsal's tests are", DefaultText: "normal"},
+		&cli.IntFlag{Name: "attempts", Category: campaignGroup, Usage: "how often a test that ends INVALID is tried",
+			DefaultText: "1; of a rehearsal 2, of a tiny one 3"},
+		&cli.DurationFlag{Name: "wait-endpoint", Category: campaignGroup, Value: 10 * time.Minute,
+			Usage: "how long an endpoint that does not answer is waited for before a test"},
+		&cli.BoolFlag{Name: "dry-run", Category: campaignGroup,
+			Usage: "say what would be done, why, and how long it takes; start nothing"},
+		&cli.BoolFlag{Name: "print-script", Category: campaignGroup,
+			Usage: "print a bash script that runs the same tests; start nothing"},
 	}
 }
 
@@ -76,7 +93,8 @@ func (p *program) submissionRun(c *cli.Context) error {
 	return p.runCampaign(c.Context, k)
 }
 
-// runBoth is `run --mode submission`: performance and accuracy of one scenario, in folders of their own below the output folder.
+// runBoth is `run --mode submission`: performance and accuracy of one scenario, in folders of their own below the
+// output folder.
 func (p *program) runBoth(c *cli.Context, e *config.Effective) error {
 	k, err := p.newCampaign(c, e)
 	if err != nil {
@@ -92,7 +110,8 @@ func refuseRehearsal(plan *run.Plan) error {
 	if !isReal(plan) || len(plan.Rehearsal) == 0 {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "rehearsal", Err: errors.New("this would be a rehearsal, not a submission: " + plan.Rehearsal[0] + others(plan.Rehearsal[1:])),
+	return &run.Error{Exit: run.ExitUsage, Code: "rehearsal",
+		Err:  errors.New("this would be a rehearsal, not a submission: " + plan.Rehearsal[0] + others(plan.Rehearsal[1:])),
 		Hint: "Leave the setting out, or leave --endpoint or --dataset out for a rehearsal"}
 }
 

@@ -20,15 +20,20 @@ import (
 // buildCommand lays a campaign's runs out as a tree.
 func (p *program) buildCommand() *cli.Command {
 	return &cli.Command{
-		Name: "build", Usage: "lay a campaign's runs out as a submission tree", ArgsUsage: "CAMPAIGN", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "Takes the runs of the folder CAMPAIGN, the words of --system, and what the machine and the endpoint tell of themselves.\n" +
-			"Exit code 1: a run can not be submitted; 2: words are missing. In both cases nothing is written, and each reason is named.",
+		Name: "build", Usage: "lay a campaign's runs out as a submission tree", ArgsUsage: "CAMPAIGN", HideHelpCommand: true,
+		OnUsageError: usageError,
+		Description: "Takes the runs of the folder CAMPAIGN, the words of --system, and what the machine and the endpoint " +
+			"tell of themselves.\n" +
+			"Exit code 1: a run can not be submitted; 2: words are missing. In both cases nothing is written, and each reason " +
+			"is named.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Usage: "root of the tree; default: CAMPAIGN/" + layout.TreeName},
-			&cli.StringFlag{Name: "system", Usage: "file with the description of the system and the submitter's words; mlperf-go submission init writes one"},
+			&cli.StringFlag{Name: "system", Usage: "file with the description of the system and the submitter's words; " +
+				"mlperf-go submission init writes one"},
 			&cli.StringFlag{Name: "submitter", Usage: "name of the submitter's folder; default: the description's"},
 			&cli.StringFlag{Name: "division", Usage: "closed, open or network; default: the description's, else the campaign's"},
-			&cli.StringFlag{Name: "round", Usage: "round whose layout and seeds count", DefaultText: "the campaign's, else " + rounds.Current},
+			&cli.StringFlag{Name: "round", Usage: "round whose layout and seeds count",
+				DefaultText: "the campaign's, else " + rounds.Current},
 			&cli.BoolFlag{Name: "rehearsal", Usage: "take rehearsals too, and mark the tree as one"},
 			&cli.BoolFlag{Name: "force", Usage: "replace a tree that is there"},
 		},
@@ -42,7 +47,8 @@ func (p *program) buildTree(c *cli.Context) error {
 		return err
 	}
 	o := tree.Options{
-		Campaign: campaign, Output: c.String("output"), Round: c.String("round"), Division: c.String("division"), Submitter: c.String("submitter"),
+		Campaign: campaign, Output: c.String("output"), Round: c.String("round"), Division: c.String("division"),
+		Submitter: c.String("submitter"),
 		Rehearsal: c.Bool("rehearsal"), Force: c.Bool("force"),
 	}
 	if path := c.String("system"); path != "" {
@@ -51,7 +57,8 @@ func (p *program) buildTree(c *cli.Context) error {
 		}
 	}
 	if state, err := campaigns.ReadState(campaign); err == nil { // runs may also have been put there by hand
-		o.Round, o.Campaigned = orElse(o.Round, state.Round), tree.Campaigned{Division: state.Division, Submitter: state.Submitter}
+		o.Round, o.Campaigned = orElse(o.Round, state.Round),
+			tree.Campaigned{Division: state.Division, Submitter: state.Submitter}
 	}
 	machine := hostinfo.Inspect()
 	o.Machine = &machine
@@ -67,7 +74,8 @@ func (p *program) buildTree(c *cli.Context) error {
 	return nil
 }
 
-// buildError gives a refusal its exit code: a run that can not be submitted is an invalid result, a missing word bad input.
+// buildError gives a refusal its exit code: a run that can not be submitted is an invalid result, a missing word bad
+// input.
 func buildError(err error) error {
 	var refused *tree.Refusal
 	var known *run.Error
@@ -77,9 +85,11 @@ func buildError(err error) error {
 	case !errors.As(err, &refused):
 		return &run.Error{Exit: run.ExitUsage, Code: "build", Err: err}
 	case len(refused.Runs) > 0:
-		return &run.Error{Exit: run.ExitInvalid, Code: "not_submittable", Err: err, Hint: "`mlperf-go submission run` repeats what is not valid"}
+		return &run.Error{Exit: run.ExitInvalid, Code: "not_submittable", Err: err,
+			Hint: "`mlperf-go submission run` repeats what is not valid"}
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "description", Err: err, Hint: "`mlperf-go submission init` writes a file with all fields; give it with --system"}
+	return &run.Error{Exit: run.ExitUsage, Code: "description", Err: err,
+		Hint: "`mlperf-go submission init` writes a file with all fields; give it with --system"}
 }
 
 func (p *program) printTree(r *tree.Result) {
@@ -89,7 +99,8 @@ func (p *program) printTree(r *tree.Result) {
 	for _, s := range r.Scenarios {
 		fmt.Fprintln(p.stdout, s)
 	}
-	fmt.Fprintf(p.stdout, "\n%d files, %.1f MB in %s (round %s, %s, %s)\n", r.Files, float64(r.Bytes)/1e6, r.Root, r.Round, r.Division, r.Submitter)
+	fmt.Fprintf(p.stdout, "\n%d files, %.1f MB in %s (round %s, %s, %s)\n", r.Files, float64(r.Bytes)/1e6, r.Root, r.Round,
+		r.Division, r.Submitter)
 	if r.Reused > 0 {
 		fmt.Fprintf(p.stdout, "%d of them stood there from a build that was interrupted\n", r.Reused)
 	}

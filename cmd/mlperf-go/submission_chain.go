@@ -39,13 +39,15 @@ func (p *program) chain(c *cli.Context) error {
 		return err
 	}
 	if len(k.Tasks) < len(k.All) || c.Bool("dry-run") || c.Bool("print-script") {
-		return &run.Error{Exit: run.ExitUsage, Code: "only", Err: errors.New("a tree is made of every step of a campaign"), Hint: "--only, --dry-run and --print-script are for `mlperf-go submission run`"}
+		return &run.Error{Exit: run.ExitUsage, Code: "only", Err: errors.New("a tree is made of every step of a campaign"),
+			Hint: "--only, --dry-run and --print-script are for `mlperf-go submission run`"}
 	}
 	if k.Submitter == "" && !k.Real {
 		k.Submitter = rehearsalSubmitter
 	}
 	if k.Submitter == "" {
-		return &run.Error{Exit: run.ExitUsage, Code: "submitter", Err: errors.New("nobody is named who submits"), Hint: "Give --submitter, or a description with --system; `mlperf-go submission run` only measures"}
+		return &run.Error{Exit: run.ExitUsage, Code: "submitter", Err: errors.New("nobody is named who submits"),
+			Hint: "Give --submitter, or a description with --system; `mlperf-go submission run` only measures"}
 	}
 	outcomes, err := p.measure(c.Context, k)
 	if len(outcomes) == 0 || err != nil && p.json { // nothing was begun, or one object: the error
@@ -71,7 +73,8 @@ type handedIn struct {
 func (p *program) handIn(ctx context.Context, k *theCampaign, outcomes []campaign.Outcome) error {
 	machine := hostinfo.Inspect()
 	built, err := tree.Build(ctx, tree.Options{
-		Campaign: k.Folder, Round: k.Round, Division: k.Division, Submitter: k.Submitter, Description: k.words, Machine: &machine,
+		Campaign: k.Folder, Round: k.Round, Division: k.Division, Submitter: k.Submitter, Description: k.words,
+		Machine:   &machine,
 		Rehearsal: !k.Real, Force: true,
 	})
 	if err != nil {
@@ -136,7 +139,8 @@ func printVerdict(w io.Writer, r *check.Report) error {
 	fmt.Fprintf(w, "Nothing is wrong with the tree but that it is a rehearsal:\n")
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, l := range lines {
-		fmt.Fprintf(t, "  %s\t%s\t%s, and a submission has %s\t%s\n", l.Rule, l.Key, l.Found, l.Expected, count(l.places, "place"))
+		fmt.Fprintf(t, "  %s\t%s\t%s, and a submission has %s\t%s\n", l.Rule, l.Key, l.Found, l.Expected,
+			count(l.places, "place"))
 	}
 	return t.Flush()
 }
@@ -157,7 +161,8 @@ func freshFolder(root, name string) (string, error) {
 			err = os.Rename(path, to)
 		}
 		if err != nil {
-			return "", &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the whole logs of an earlier tree can not be moved aside: %w", err)}
+			return "", &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
+				Err: fmt.Errorf("the whole logs of an earlier tree can not be moved aside: %w", err)}
 		}
 		return path, nil
 	}

@@ -22,7 +22,8 @@ import (
 func (p *program) initCommand() *cli.Command {
 	return &cli.Command{
 		Name: "init", Usage: "write the description of a system to fill in", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "Run it on the machine with the accelerators: what that tells of itself is filled in already. A name that ends in .json gives JSON.",
+		Description: "Run it on the machine with the accelerators: what that tells of itself is filled in already. A name " +
+			"that ends in .json gives JSON.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Value: "submission.yaml", Usage: "file to write"},
 			&cli.StringFlag{Name: "submitter", Usage: "name of the submitter's folder"},
@@ -40,12 +41,15 @@ func (p *program) initDescription(c *cli.Context) error {
 	}
 	path := c.String("output")
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !c.Bool("force") {
-		return &run.Error{Exit: run.ExitUsage, Code: "output_used", Err: fmt.Errorf("the description can not be written to %s: something is there already", path), Hint: "Choose another --output, or give --force to replace it"}
+		return &run.Error{Exit: run.ExitUsage, Code: "output_used",
+			Err:  fmt.Errorf("the description can not be written to %s: something is there already", path),
+			Hint: "Choose another --output, or give --force to replace it"}
 	}
 	d := description.New()
 	d.Submitter, d.Division = c.String("submitter"), c.String("division")
 	if !slices.Contains(layout.Divisions(), d.Division) {
-		return &run.Error{Exit: run.ExitUsage, Code: "division", Err: fmt.Errorf("there is no division %q", d.Division), Hint: "Take one of " + strings.Join(layout.Divisions(), ", ")}
+		return &run.Error{Exit: run.ExitUsage, Code: "division", Err: fmt.Errorf("there is no division %q", d.Division),
+			Hint: "Take one of " + strings.Join(layout.Divisions(), ", ")}
 	}
 	if !c.Bool("no-machine") {
 		d.Fill(description.OfMachine(hostinfo.Inspect(), "this machine"))

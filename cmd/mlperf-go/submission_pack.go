@@ -19,13 +19,16 @@ import (
 // packCommand makes the file that is handed in.
 func (p *program) packCommand() *cli.Command {
 	return &cli.Command{
-		Name: "pack", Usage: "put a checked tree into the file that is handed in", ArgsUsage: "TREE", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "Checks the tree first, refuses secrets, hidden files and files that are too large, and reads the packed file back.\n" +
+		Name: "pack", Usage: "put a checked tree into the file that is handed in", ArgsUsage: "TREE", HideHelpCommand: true,
+		OnUsageError: usageError,
+		Description: "Checks the tree first, refuses secrets, hidden files and files that are too large, and reads the " +
+			"packed file back.\n" +
 			"With a password the file is encrypted as the organisers' script does it, with `openssl enc -aes256`.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Usage: "folder for the tarball and its checksums; default: the one that TREE lies in"},
 			&cli.StringFlag{Name: "submitter", Usage: "whose folders are packed; default: the tree's only submitter"},
-			&cli.StringFlag{Name: "password-file", Usage: "file whose first line is the password; none: the tarball is not encrypted"},
+			&cli.StringFlag{Name: "password-file", Usage: "file whose first line is the password; none: the tarball is not " +
+				"encrypted"},
 			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round of the rules"},
 			&cli.BoolFlag{Name: "rehearsal", Usage: "pack a tree in which nothing is wrong but that it is a rehearsal"},
 		},
@@ -44,7 +47,8 @@ func (p *program) packTree(c *cli.Context) error {
 	}
 	if path := c.String("password-file"); path != "" {
 		if o.Password, err = firstLine(path); err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "password", Err: err, Hint: "Give a file whose first line is the password"}
+			return &run.Error{Exit: run.ExitUsage, Code: "password", Err: err,
+				Hint: "Give a file whose first line is the password"}
 		}
 	}
 	report, err := check.Check(c.Context, root, check.Options{Round: c.String("round"), Submitter: o.Submitter})
@@ -56,7 +60,8 @@ func (p *program) packTree(c *cli.Context) error {
 		if report.OnlyRehearsal() {
 			hint = "It is a rehearsal: give --rehearsal to pack it as one"
 		}
-		return &run.Error{Exit: run.ExitInvalid, Code: "not_valid", Err: fmt.Errorf("the tree %s has %d errors and is not packed", root, report.Counts.Errors), Hint: hint}
+		return &run.Error{Exit: run.ExitInvalid, Code: "not_valid",
+			Err: fmt.Errorf("the tree %s has %d errors and is not packed", root, report.Counts.Errors), Hint: hint}
 	}
 	r, err := pack.Pack(c.Context, o)
 	var refused *pack.Refusal
@@ -71,7 +76,8 @@ func (p *program) packTree(c *cli.Context) error {
 		return nil
 	}
 	if !p.quiet {
-		fmt.Fprintf(p.stdout, "%s  %d files, %d bytes\nsha1    %s\nsha256  %s\nfiles   %s\n", r.Tarball, r.Files, r.Bytes, r.SHA1, r.SHA256, r.List)
+		fmt.Fprintf(p.stdout, "%s  %d files, %d bytes\nsha1    %s\nsha256  %s\nfiles   %s\n", r.Tarball, r.Files, r.Bytes,
+			r.SHA1, r.SHA256, r.List)
 		if !report.Valid {
 			fmt.Fprintln(p.stdout, "A rehearsal: not for submission.")
 		}

@@ -16,19 +16,23 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/check"
 )
 
-// finalReport writes the JSON of the organisers' final report, and the table of numbers that goes from one report to the next.
+// finalReport writes the JSON of the organisers' final report, and the table of numbers that goes from one report to
+// the next.
 func finalReport(c *cli.Context, r *check.Report) error {
 	path, table := c.String("final-report"), c.String("ids")
 	if path == "" {
-		return &run.Error{Exit: run.ExitUsage, Code: "final_report", Err: errors.New("--ids is given, and no --final-report that would need it"), Hint: "Give --final-report FILE too"}
+		return &run.Error{Exit: run.ExitUsage, Code: "final_report",
+			Err: errors.New("--ids is given, and no --final-report that would need it"), Hint: "Give --final-report FILE too"}
 	}
 	ids, err := readIDs(table)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "ids", Err: err, Hint: "Give the ids.json of the report before, or a name for a new one"}
+		return &run.Error{Exit: run.ExitUsage, Code: "ids", Err: err,
+			Hint: "Give the ids.json of the report before, or a name for a new one"}
 	}
 	o := check.FinalOptions{
-		Version: strings.TrimPrefix(r.Round, "v"), Owner: c.String("repository-owner"), Repository: orElse(c.String("repository"), "submissions_inference_"+r.Round),
-		Branch: c.String("repository-branch"), IDs: ids,
+		Version: strings.TrimPrefix(r.Round, "v"), Owner: c.String("repository-owner"),
+		Repository: orElse(c.String("repository"), "submissions_inference_"+r.Round),
+		Branch:     c.String("repository-branch"), IDs: ids,
 	}
 	if err := atomicfile.Write(path, func(w io.Writer) error { return r.FinalReport(w, o) }); err != nil {
 		return err

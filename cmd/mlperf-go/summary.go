@@ -11,7 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// printSummary is what a person reads first: the verdict and why, then the ten metrics, then what the client itself took.
+// printSummary is what a person reads first: the verdict and why, then the ten metrics, then what the client itself
+// took.
 func printSummary(out io.Writer, r *run.Record) {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	kind := "test"
@@ -34,14 +35,16 @@ func printSummary(out io.Writer, r *run.Record) {
 	fmt.Fprintf(w, "output tokens/s\t%.2f\n", t.OutputTokens)
 	fmt.Fprintf(w, "input tokens/s\t%.2f\n", t.InputTokens)
 	fmt.Fprintf(w, "requests/s\t%.2f\n", t.Requests)
-	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", r.Samples.Failed, r.Samples.Issued, 100*r.Samples.FailureRate, reasons(r.Samples.FailedByReason))
+	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", r.Samples.Failed, r.Samples.Issued, 100*r.Samples.FailureRate,
+		reasons(r.Samples.FailedByReason))
 	fmt.Fprintf(w, "duration\t%.2f s from the first query to the last answer, by which these rates go\n", r.DurationS)
 	fmt.Fprintf(w, "\nlatency\tmean\tp50\tp90\tp99\tp99.9\tmax\n")
 	for _, row := range latencyRows {
 		printLatency(w, row, row.of(r))
 	}
 	c := r.Client
-	fmt.Fprintf(w, "\nclient\tissue lag p99 %.0f us, dispatch lag p99 %.0f us, %.0f us CPU per sample, %d threads, %d MiB\n",
+	fmt.Fprintf(w, "\nclient\tissue lag p99 %.0f us, dispatch lag p99 %.0f us, %.0f us CPU per sample, %d threads, %d "+
+		"MiB\n",
 		c.IssueLagUS.P99, c.DispatchLagUS.P99, c.CPUUSPerSample, c.ThreadsMax, c.RSSMaxBytes>>20)
 	_ = w.Flush() // to stdout: where that is gone nobody reads it
 }
@@ -109,7 +112,8 @@ func reasons(by map[string]int64) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// headlines are LoadGen's own figures, the ones that a submission reports (spec/models.md §4), in the order of preference.
+// headlines are LoadGen's own figures, the ones that a submission reports (spec/models.md §4), in the order of
+// preference.
 var headlines = []struct{ key, unit string }{
 	{"result_completed_tokens_per_second", "tokens/s (LoadGen, completed)"},
 	{"result_tokens_per_second", "tokens/s (LoadGen)"},

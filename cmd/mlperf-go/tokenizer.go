@@ -22,14 +22,18 @@ func tokenizerFlags() []cli.Flag {
 // tokenizerNames are the flags that name a tokenizer.
 func tokenizerNames() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, tokenizer.model, the folder of one, or a model's name (ORG/MODEL) in the Hugging Face cache"},
-		&cli.StringFlag{Name: "tokenizer-revision", Usage: "branch or commit of the model in the cache or the hub; default: main"},
-		&cli.BoolFlag{Name: "fetch-tokenizer", Usage: "download the tokenizer into the Hugging Face cache where it is found nowhere else (HF_ENDPOINT, HF_TOKEN)"},
+		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, tokenizer.model, the folder of one, or a model's name " +
+			"(ORG/MODEL) in the Hugging Face cache"},
+		&cli.StringFlag{Name: "tokenizer-revision",
+			Usage: "branch or commit of the model in the cache or the hub; default: main"},
+		&cli.BoolFlag{Name: "fetch-tokenizer", Usage: "download the tokenizer into the Hugging Face cache where it is " +
+			"found nowhere else (HF_ENDPOINT, HF_TOKEN)"},
 	}
 }
 
 // tokensOf finds what decodes the answers to a data set's prompts.
-func (p *program) tokensOf(c *cli.Context, row *models.Row, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error) {
+func (p *program) tokensOf(c *cli.Context, row *models.Row, ds *datasets.Dataset) (accuracy.RemoteDecoder,
+	*finder.Source, error) {
 	o := finder.FromEnviron(p.environ)
 	o.Name, o.Revision, o.Fetch = c.String("tokenizer"), c.String("tokenizer-revision"), c.Bool("fetch-tokenizer")
 	o.Models = row.ServedModels

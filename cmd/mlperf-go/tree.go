@@ -17,7 +17,8 @@ import (
 // truncateCommand cuts the accuracy logs of a tree, as the organisers want them.
 func (p *program) truncateCommand() *cli.Command {
 	return &cli.Command{
-		Name: "truncate", Usage: "cut the accuracy logs of a submission tree, and keep the originals", ArgsUsage: "TREE", HideHelpCommand: true, OnUsageError: usageError,
+		Name: "truncate", Usage: "cut the accuracy logs of a submission tree, and keep the originals", ArgsUsage: "TREE",
+		HideHelpCommand: true, OnUsageError: usageError,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "submitter", Required: true, Usage: "folder name of the submitter below each division"},
 			&cli.StringFlag{Name: "backup", Required: true, Usage: "folder outside of the tree for the whole logs"},
@@ -28,7 +29,8 @@ func (p *program) truncateCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			targets, err := truncate.Tree(c.Context, root, truncate.Options{Submitter: c.String("submitter"), Backup: c.String("backup"), Skip: c.StringSlice("skip")})
+			targets, err := truncate.Tree(c.Context, root,
+				truncate.Options{Submitter: c.String("submitter"), Backup: c.String("backup"), Skip: c.StringSlice("skip")})
 			if err != nil {
 				return &run.Error{Exit: run.ExitUsage, Code: "truncate", Err: err}
 			}
@@ -48,7 +50,8 @@ func oneTree(c *cli.Context) (string, error) { return oneArgument(c, "submission
 
 func oneArgument(c *cli.Context, what, name string) (string, error) {
 	if c.NArg() != 1 {
-		return "", &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("one %s is expected", what), Hint: "Write `mlperf-go submission " + c.Command.Name + " " + name + "`"}
+		return "", &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("one %s is expected", what),
+			Hint: "Write `mlperf-go submission " + c.Command.Name + " " + name + "`"}
 	}
 	return c.Args().First(), nil
 }
@@ -56,18 +59,23 @@ func oneArgument(c *cli.Context, what, name string) (string, error) {
 // checkCommand holds a tree against the rules.
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
-		Name: "check", Usage: "hold a submission tree against the rules", ArgsUsage: "TREE", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "Exit code 0: valid, or a tree that says that it is a rehearsal and has no other error than class rehearsal; 1: anything else.\n" +
+		Name: "check", Usage: "hold a submission tree against the rules", ArgsUsage: "TREE", HideHelpCommand: true,
+		OnUsageError: usageError,
+		Description: "Exit code 0: valid, or a tree that says that it is a rehearsal and has no other error than class " +
+			"rehearsal; 1: anything else.\n" +
 			"With --compat the official checker's: 1 for a rehearsal too.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round of the rules"},
 			&cli.BoolFlag{Name: "compat", Usage: "only what the official checker says"},
-			&cli.BoolFlag{Name: "only-known", Usage: "leave out benchmarks that generate no text, instead of counting them as not judged"},
+			&cli.BoolFlag{Name: "only-known", Usage: "leave out benchmarks that generate no text, instead of counting them as " +
+				"not judged"},
 			&cli.StringFlag{Name: "submitter", Usage: "only this submitter's folders"},
 			&cli.StringFlag{Name: "csv", Usage: "file for the official summary"},
 			&cli.StringFlag{Name: "final-report", Usage: "file for the JSON of the organisers' final report"},
-			&cli.StringFlag{Name: "ids", Usage: "file with the numbers that earlier reports gave, in the form of ids.json; new ones are added"},
-			&cli.StringFlag{Name: "repository", Usage: "repository of the submissions, for the report's links", DefaultText: "submissions_inference_ROUND"},
+			&cli.StringFlag{Name: "ids", Usage: "file with the numbers that earlier reports gave, in the form of ids.json; " +
+				"new ones are added"},
+			&cli.StringFlag{Name: "repository", Usage: "repository of the submissions, for the report's links",
+				DefaultText: "submissions_inference_ROUND"},
 			&cli.StringFlag{Name: "repository-owner", Value: "mlcommons", Usage: "owner of that repository"},
 			&cli.StringFlag{Name: "repository-branch", Value: "main", Usage: "branch of that repository"},
 			&cli.StringFlag{Name: "location", Usage: "what stands before the paths in the summary"},
@@ -86,9 +94,11 @@ func (p *program) checkTree(c *cli.Context) error {
 		return err
 	}
 	o := check.Options{
-		Round: c.String("round"), Mode: check.Strict, Submitter: c.String("submitter"), Location: c.String("location"), OnlyKnown: c.Bool("only-known"),
-		SubmissionExceptions: c.Bool("submission-exceptions"), SkipEmptyFields: c.Bool("skip-meaningful-fields-emptiness-check"),
-		SkipEmptyFiles: c.Bool("skip-empty-files-check"), SkipDatasetSize: c.Bool("skip-dataset-size-check"),
+		Round: c.String("round"), Mode: check.Strict, Submitter: c.String("submitter"), Location: c.String("location"),
+		OnlyKnown:            c.Bool("only-known"),
+		SubmissionExceptions: c.Bool("submission-exceptions"),
+		SkipEmptyFields:      c.Bool("skip-meaningful-fields-emptiness-check"),
+		SkipEmptyFiles:       c.Bool("skip-empty-files-check"), SkipDatasetSize: c.Bool("skip-dataset-size-check"),
 	}
 	if c.Bool("compat") {
 		o.Mode = check.Compat

@@ -71,7 +71,8 @@ func TestEveryGoroutineCatchesItsPanic(t *testing.T) {
 				require.True(t, catches(f.Body), "%s starts a goroutine that does not begin with defer crash.Catch()", s.at(n))
 			default:
 				goroutines++
-				require.True(t, named[s.pkg+" "+nameOf(f)], "%s starts %s as a goroutine, which does not begin with defer crash.Catch()", s.at(n), nameOf(f))
+				require.True(t, named[s.pkg+" "+nameOf(f)],
+					"%s starts %s as a goroutine, which does not begin with defer crash.Catch()", s.at(n), nameOf(f))
 			}
 			return true
 		})

@@ -36,7 +36,8 @@ func hotFiles(t *testing.T) map[string]string {
 			name := filepath.ToSlash(strings.TrimPrefix(path, filepath.Join("..", "..")+string(filepath.Separator)))
 			if m := hotMark.FindSubmatch(text); m != nil {
 				hot[name] = string(m[1])
-			} else if !strings.HasSuffix(path, "_test.go") && bytes.Contains(bytes.ToUpper(text[:min(len(text), 200)]), []byte("// HOT PATH")) {
+			} else if !strings.HasSuffix(path, "_test.go") &&
+				bytes.Contains(bytes.ToUpper(text[:min(len(text), 200)]), []byte("// HOT PATH")) {
 				t.Errorf("%s: what says that it is hot stands first and begins with \"// HOT PATH: \"", name)
 			}
 			return nil

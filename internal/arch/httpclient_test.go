@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clientMakers are the packages that make HTTP clients: the test's own, and that of everything else, with the rules for redirects, proxies
-// and authorities.
+// clientMakers are the packages that make HTTP clients: the test's own, and that of everything else, with the rules for
+// redirects, proxies and authorities.
 var clientMakers = []string{"backends/nethttp", "internal/httpclient"}
 
 // clientNames are net/http's ways to a client.
-var clientNames = []string{"Client", "DefaultClient", "Transport", "DefaultTransport", "Get", "Post", "PostForm", "Head", "ProxyFromEnvironment"}
+var clientNames = []string{"Client", "DefaultClient", "Transport", "DefaultTransport", "Get", "Post", "PostForm",
+	"Head", "ProxyFromEnvironment"}
 
 func TestClientsAreMadeInOnePlace(t *testing.T) {
 	made := map[string]int{}
@@ -29,7 +30,8 @@ func TestClientsAreMadeInOnePlace(t *testing.T) {
 					break
 				}
 				made[s.pkg]++
-				require.Contains(t, clientMakers, s.pkg, "%s uses http.%s: make the client with internal/httpclient", s.at(n), n.Sel.Name)
+				require.Contains(t, clientMakers, s.pkg, "%s uses http.%s: make the client with internal/httpclient", s.at(n),
+					n.Sel.Name)
 			}
 			return true
 		})

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// layers are the rooms of the house from the top down: a room imports from layers below its own only. Inside a room every
-// import is allowed that Go allows. A new room needs a place here.
+// layers are the rooms of the house from the top down: a room imports from layers below its own only. Inside a room
+// every import is allowed that Go allows. A new room needs a place here.
 var layers = [][]string{
 	{"cmd"},
 	{"submission", "tune", "workload"},
@@ -18,8 +18,10 @@ var layers = [][]string{
 	{"ledger", "datasets"},
 	{"rounds"},
 	{"models"},
-	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer", "metrics", "loadgen-cgo"},
-	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign", "internal/httpclient", "internal/secret"},
+	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer",
+		"metrics", "loadgen-cgo"},
+	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign",
+		"internal/httpclient", "internal/secret"},
 	{"internal/earlylimit", "internal/crash"},
 }
 
@@ -33,7 +35,8 @@ var apart = map[string][]string{
 	"internal/arch":   {},
 }
 
-// importers are rooms that only some may import. internal/golden, internal/race and the C++ worker are for tests, whose imports are not looked at.
+// importers are rooms that only some may import. internal/golden, internal/race and the C++ worker are for tests, whose
+// imports are not looked at.
 var importers = map[string][]string{
 	"sim":                         {"cmd"},
 	"schema":                      {"cmd", "submission"},
@@ -74,7 +77,8 @@ func TestImportsPointDown(t *testing.T) {
 		require.True(t, inHouse != standsApart, "package %s has no place (or two) in the table of layers", p.Dir)
 		for _, to := range p.ours() {
 			if standsApart {
-				require.True(t, below(to, append(apart[allowed], allowed)...), "%s imports %s; it may import only %v", p.Dir, to, apart[allowed])
+				require.True(t, below(to, append(apart[allowed], allowed)...), "%s imports %s; it may import only %v", p.Dir, to,
+					apart[allowed])
 				continue
 			}
 			if below(to, room) {

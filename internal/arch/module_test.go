@@ -51,7 +51,8 @@ var list = sync.OnceValues(func() ([]*listed, error) {
 		if err != nil {
 			return err
 		}
-		if dir != "." && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "testdata" || isModule(path)) {
+		if dir != "." && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "testdata" ||
+			isModule(path)) {
 			return filepath.SkipDir
 		}
 		p, err := build.ImportDir(path, 0)
@@ -117,7 +118,8 @@ var parsed = sync.OnceValues(func() ([]source, error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, source{name: filepath.ToSlash(filepath.Join(p.Dir, filepath.Base(name))), pkg: p.Dir, file: file, fset: fset})
+			all = append(all, source{name: filepath.ToSlash(filepath.Join(p.Dir, filepath.Base(name))), pkg: p.Dir, file: file,
+				fset: fset})
 		}
 	}
 	return all, nil

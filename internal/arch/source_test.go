@@ -45,20 +45,23 @@ func TestNothingBelowCmdReadsFlagsEnvironmentOrTerminal(t *testing.T) {
 				return true
 			}
 			if pkg, ok := sel.X.(*ast.Ident); ok {
-				require.NotContains(t, theTerminal[pkg.Name], sel.Sel.Name, "%s uses %s.%s; only cmd may", s.at(n), pkg.Name, sel.Sel.Name)
+				require.NotContains(t, theTerminal[pkg.Name], sel.Sel.Name, "%s uses %s.%s; only cmd may", s.at(n), pkg.Name,
+					sel.Sel.Name)
 			}
 			return true
 		})
 	}
 }
 
-// isTable says whether a file may list benchmarks as data: the registry's own columns can not hold what packages above it define,
-// such as scorers, so a package may have one table of its own, in a file of this name. confkeys.go has LoadGen's model keys.
+// isTable says whether a file may list benchmarks as data: the registry's own columns can not hold what packages above
+// it define, such as scorers, so a package may have one table of its own, in a file of this name. confkeys.go has
+// LoadGen's model keys.
 func isTable(s source) bool {
 	return filepath.Base(s.name) == "benchmarks.go" || s.name == "internal/config/confkeys.go"
 }
 
-// Benchmarks are told apart by rows of tables: a name in a condition would be a rule that the next benchmark's row can not bring.
+// Benchmarks are told apart by rows of tables: a name in a condition would be a rule that the next benchmark's row can
+// not bring.
 func TestNoBenchmarkIsNamedOutsideTables(t *testing.T) {
 	names := map[string]bool{}
 	for _, r := range models.Rows() {
@@ -86,7 +89,8 @@ func TestNoBenchmarkIsNamedOutsideTables(t *testing.T) {
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			if sum, ok := n.(*ast.BinaryExpr); ok {
 				value, _ := concatenated(sum)
-				require.False(t, names[strings.ToLower(value)] || family.MatchString(value), "%s puts the name of the benchmark %q together", s.at(n), value)
+				require.False(t, names[strings.ToLower(value)] || family.MatchString(value),
+					"%s puts the name of the benchmark %q together", s.at(n), value)
 			}
 			lit, ok := n.(*ast.BasicLit)
 			if !ok || lit.Kind != token.STRING || allowed[lit] {
@@ -94,7 +98,9 @@ func TestNoBenchmarkIsNamedOutsideTables(t *testing.T) {
 			}
 			value, err := strconv.Unquote(lit.Value)
 			require.NoError(t, err)
-			require.False(t, names[strings.ToLower(value)] || compared[lit] && family.MatchString(value), "%s names the benchmark %q; what differs between benchmarks is a column of the registry, or of a package's benchmarks.go", s.at(n), value)
+			require.False(t, names[strings.ToLower(value)] || compared[lit] && family.MatchString(value),
+				"%s names the benchmark %q; what differs between benchmarks is a column of the registry, or of a package's "+
+					"benchmarks.go", s.at(n), value)
 			return true
 		})
 	}
@@ -119,8 +125,8 @@ func concatenated(e ast.Expr) (text string, ok bool) {
 	return "", false
 }
 
-// comparisons are the literals that something is held against: by an operator, a case, or a function of strings, or by the name of a
-// constant.
+// comparisons are the literals that something is held against: by an operator, a case, or a function of strings, or by
+// the name of a constant.
 func comparisons(s source) map[*ast.BasicLit]bool {
 	found := map[*ast.BasicLit]bool{}
 	add := func(list ...ast.Expr) {
@@ -142,7 +148,8 @@ func comparisons(s source) map[*ast.BasicLit]bool {
 			add(n.Index)
 		case *ast.CallExpr:
 			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
-				if pkg, ok := sel.X.(*ast.Ident); ok && (pkg.Name == "strings" || pkg.Name == "slices" || pkg.Name == "regexp" || pkg.Name == "bytes") {
+				if pkg, ok := sel.X.(*ast.Ident); ok && (pkg.Name == "strings" || pkg.Name == "slices" || pkg.Name == "regexp" ||
+					pkg.Name == "bytes") {
 					add(n.Args...)
 				}
 			}
@@ -154,7 +161,8 @@ func comparisons(s source) map[*ast.BasicLit]bool {
 
 // The test above would see each of these.
 func TestWhatNamesABenchmark(t *testing.T) {
-	for text, want := range map[string]bool{"llama": true, "gpt-oss": true, "GPTJ": true, "-70b": true, "405b": true, "deepseek": true, "qwen3": true, "gpt2": false, "gptme": false, "b": false, "mix": false, "ball": false} {
+	for text, want := range map[string]bool{"llama": true, "gpt-oss": true, "GPTJ": true, "-70b": true, "405b": true,
+		"deepseek": true, "qwen3": true, "gpt2": false, "gptme": false, "b": false, "mix": false, "ball": false} {
 		require.Equal(t, want, family.MatchString(text), text)
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), "a.go", `package a

@@ -18,8 +18,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
-// The wording of a benchmark's prompts belongs to the benchmark. Nothing of it stands here: prompts come from a data set or from a template
-// that the user names.
+// The wording of a benchmark's prompts belongs to the benchmark. Nothing of it stands here: prompts come from a data
+// set or from a template that the user names.
 
 // shingle is how many words in a row two texts must have in common to be called one.
 const shingle = 7
@@ -29,7 +29,8 @@ const answerField = "secondhand"
 
 // shingles are the runs of words of a text, in small letters and without punctuation.
 func shingles(text string) []string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '\'') })
+	words := strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '\'') })
 	var list []string
 	for i := 0; i+shingle <= len(words); i++ {
 		list = append(list, strings.Join(words[i:i+shingle], " "))
@@ -37,7 +38,8 @@ func shingles(text string) []string {
 	return list
 }
 
-// TestNoRecordedPromptStandsInTheRepository takes the recorded prompts of the benchmarks and looks for seven words of one in every text file.
+// TestNoRecordedPromptStandsInTheRepository takes the recorded prompts of the benchmarks and looks for seven words of
+// one in every text file.
 func TestNoRecordedPromptStandsInTheRepository(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(golden.Dir(t, "accuracy"), "prompts.json"))
 	require.NoError(t, err)
@@ -73,7 +75,8 @@ func TestNoRecordedPromptStandsInTheRepository(t *testing.T) {
 		if e.IsDir() && (strings.HasPrefix(e.Name(), ".") && name != root || e.Name() == "third_party" || e.Name() == "bin") {
 			return fs.SkipDir
 		}
-		if !slices.Contains([]string{".go", ".md", ".yaml", ".yml", ".json", ".txt", ".txtar", ".py", ".sh", ".conf"}, filepath.Ext(name)) {
+		if !slices.Contains([]string{".go", ".md", ".yaml", ".yml", ".json", ".txt", ".txtar", ".py", ".sh", ".conf"},
+			filepath.Ext(name)) {
 			return nil
 		}
 		text, err := os.ReadFile(name)
@@ -100,7 +103,8 @@ var word = regexp.MustCompile(`(^|\s)[A-Za-z]+[.,:;]?(\s|$)`)
 // field is a place for a row's own text in a prompt.
 var field = regexp.MustCompile(`\{[a-z_]{3,}\}`)
 
-// TestNoSourceSpeaksToAModel needs no recording: a literal that addresses a model, or is a long text with places for fields, would be a prompt.
+// TestNoSourceSpeaksToAModel needs no recording: a literal that addresses a model, or is a long text with places for
+// fields, would be a prompt.
 func TestNoSourceSpeaksToAModel(t *testing.T) {
 	for _, s := range sources(t) {
 		if below(s.pkg, "scripts") {
@@ -114,7 +118,8 @@ func TestNoSourceSpeaksToAModel(t *testing.T) {
 			value, err := strconv.Unquote(lit.Value)
 			require.NoError(t, err)
 			require.False(t, toAModel.MatchString(value), "%s speaks to a model: %q", s.at(n), value)
-			require.False(t, field.MatchString(value) && len(word.FindAllString(value, -1)) > 12 && !below(s.pkg, "cmd"), "%s looks like a prompt template: %q", s.at(n), value)
+			require.False(t, field.MatchString(value) && len(word.FindAllString(value, -1)) > 12 && !below(s.pkg, "cmd"),
+				"%s looks like a prompt template: %q", s.at(n), value)
 			return true
 		})
 	}

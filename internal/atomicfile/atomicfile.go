@@ -27,8 +27,8 @@ func (a Access) File() fs.FileMode { return 0o600 | fs.FileMode(a) }
 // Folder is the mode of a folder with the same readers.
 func (a Access) Folder() fs.FileMode { return 0o700 | fs.FileMode(a) | fs.FileMode(a)>>2 }
 
-// Append opens path for appending and makes it where it is not there. It follows no link at path and opens nothing but a regular file of
-// this user's that has no other name: a file that somebody else planted is not written to.
+// Append opens path for appending and makes it where it is not there. It follows no link at path and opens nothing but
+// a regular file of this user's that has no other name: a file that somebody else planted is not written to.
 func (a Access) Append(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, a.File())
 	if err != nil {
@@ -72,7 +72,8 @@ func WriteBytes(path string, data []byte) error { return Shared.WriteBytes(path,
 // WriteJSON makes path hold v as indented JSON with a final newline, readable by everybody.
 func WriteJSON(path string, v any) error { return Shared.WriteJSON(path, v) }
 
-// Write makes path hold what fill writes. On any error path is as it was before. A link at path is replaced, not followed.
+// Write makes path hold what fill writes. On any error path is as it was before. A link at path is replaced, not
+// followed.
 func (a Access) Write(path string, fill func(io.Writer) error) error {
 	f, err := a.create(path)
 	if err != nil {
@@ -120,7 +121,8 @@ func (a Access) create(path string) (*unfinished, error) {
 	return a.begin(dir, filepath.Base(path), path)
 }
 
-// replaceable refuses what a rename must not replace: a folder, a device, a pipe, and links to open files such as /dev/stdout.
+// replaceable refuses what a rename must not replace: a folder, a device, a pipe, and links to open files such as
+// /dev/stdout.
 func replaceable(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -149,7 +151,8 @@ func kind(m fs.FileMode) string {
 	return "a pipe, a socket or a device"
 }
 
-// explain names the file. What to try against a full or read-only disk is for the caller to say: it knows what chose the path.
+// explain names the file. What to try against a full or read-only disk is for the caller to say: it knows what chose
+// the path.
 func explain(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("writing %s: %w; make the folder first", path, err)

@@ -54,7 +54,8 @@ func TestWriteLeavesDevicesAlone(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-	require.ErrorContains(t, WriteBytes(pipe, nil), "writing "+pipe+": found a pipe, a socket or a device, expected a regular file or none")
+	require.ErrorContains(t, WriteBytes(pipe, nil),
+		"writing "+pipe+": found a pipe, a socket or a device, expected a regular file or none")
 	require.ErrorContains(t, WriteBytes(dir, nil), "found a folder")
 	open := filepath.Join(dir, "stdout")
 	require.NoError(t, os.Symlink("/proc/self/exe", open))
@@ -72,7 +73,10 @@ func onFullDisk(t *testing.T) {
 	}
 	real := system
 	t.Cleanup(func() { system = real })
-	system.create = func(*os.Root, string, fs.FileMode) (*os.File, error) { return os.OpenFile("/dev/full", os.O_WRONLY, 0) }
+	system.create = func(*os.Root, string, fs.FileMode) (*os.File,
+		error) {
+		return os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	}
 }
 
 func TestFullDisk(t *testing.T) {
@@ -287,7 +291,8 @@ func names(t *testing.T, dir string) []string {
 func TestLeftoversAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	random := strings.Repeat("A", 26)
-	others := []string{"run.json.mine.tmp", "run.json." + strings.ToLower(random) + tmpSuffix, "other." + random + tmpSuffix, random + tmpSuffix}
+	others := []string{"run.json.mine.tmp", "run.json." + strings.ToLower(random) + tmpSuffix,
+		"other." + random + tmpSuffix, random + tmpSuffix}
 	for _, name := range append(others, "run.json."+random+tmpSuffix) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}

@@ -115,7 +115,8 @@ func (l *Lines) Flush() error {
 	return nil
 }
 
-// Close completes the file and gives it its final name. After a failed write the file is dropped and the failure returned.
+// Close completes the file and gives it its final name. After a failed write the file is dropped and the failure
+// returned.
 func (l *Lines) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

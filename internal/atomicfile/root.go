@@ -11,8 +11,9 @@ import (
 	"syscall"
 )
 
-// The functions of this file work below an opened folder whose contents somebody else may have made, or may be changing. Names use
-// slashes. A symbolic link at any component is an error, inside the folder too: it would let one entry stand for another.
+// The functions of this file work below an opened folder whose contents somebody else may have made, or may be
+// changing. Names use slashes. A symbolic link at any component is an error, inside the folder too: it would let one
+// entry stand for another.
 
 // errLink is the reason of every refusal of a link; test with errors.Is.
 var errLink = errors.New("a symbolic link, which is not followed here; put the file or folder itself there")
@@ -69,7 +70,8 @@ func parts(name string) []string {
 	return strings.Split(name, "/")
 }
 
-// step opens the folder part of dir. What was opened must be what Lstat saw: a link put there in between leads to another folder.
+// step opens the folder part of dir. What was opened must be what Lstat saw: a link put there in between leads to
+// another folder.
 func step(dir *os.Root, part string) (*os.Root, error) {
 	seen, err := dir.Lstat(part)
 	switch {
@@ -132,8 +134,8 @@ func OpenIn(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// OpenBelow opens the regular file name below a folder for reading. The folder's path is the user's own and may be a link; no component of
-// name may. An error is a *fs.PathError.
+// OpenBelow opens the regular file name below a folder for reading. The folder's path is the user's own and may be a
+// link; no component of name may. An error is a *fs.PathError.
 func OpenBelow(folder, name string) (*os.File, error) {
 	root, err := os.OpenRoot(filepath.Clean(folder))
 	if err != nil {

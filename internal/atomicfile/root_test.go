@@ -90,7 +90,8 @@ func TestLinksAreRefusedAtEveryComponent(t *testing.T) {
 				moved := filepath.Join(b.inside, "moved")
 				require.NoError(t, os.Rename(at, moved))
 				require.NoError(t, os.Symlink(map[string]string{
-					"outside": filepath.Join(b.victim, component), "inside": relative(t, at, moved), "nothing": "none", "itself": filepath.Base(at),
+					"outside": filepath.Join(b.victim, component), "inside": relative(t, at, moved), "nothing": "none",
+					"itself": filepath.Base(at),
 				}[target], at))
 				before := files(t, filepath.Dir(b.inside))
 				err := do(b.root)
@@ -130,7 +131,8 @@ func TestBelowAFolder(t *testing.T) {
 func TestNamesStayBelow(t *testing.T) {
 	b := newBelow(t)
 	before := files(t, filepath.Dir(b.inside))
-	for _, name := range []string{"../home/a/b/c.txt", "a/../../home/a/b/c.txt", filepath.Join(b.victim, "a/b/c.txt"), "", ".", "..", "a"} {
+	for _, name := range []string{"../home/a/b/c.txt", "a/../../home/a/b/c.txt", filepath.Join(b.victim, "a/b/c.txt"), "",
+		".", "..", "a"} {
 		require.Error(t, WriteBytesIn(b.root, name, []byte("new")), name)
 		_, err := OpenIn(b.root, name)
 		require.Error(t, err, name)
@@ -151,8 +153,8 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	require.ErrorIs(t, closed(FolderIn(b.root, "pipe")), syscall.ENOTDIR)
 }
 
-// The path of Write is the user's: folders in it may be links, and a link in place of the file is replaced, never followed. A link
-// planted under a temporary name that the package used or may use is not followed either.
+// The path of Write is the user's: folders in it may be links, and a link in place of the file is replaced, never
+// followed. A link planted under a temporary name that the package used or may use is not followed either.
 func TestWriteDoesNotFollowPlantedFiles(t *testing.T) {
 	for _, planted := range []string{"run.json", "run.json.tmp", "run.json." + strings.Repeat("A", 26) + ".tmp"} {
 		dir := t.TempDir()

@@ -15,8 +15,8 @@ const (
 	longestName = 255    // of a file, in bytes, on every common file system
 )
 
-// unfinished is a file that is still being written. It lies in the folder of its final name, under a random name that nobody else
-// can have placed there, and every operation on it is relative to the opened folder.
+// unfinished is a file that is still being written. It lies in the folder of its final name, under a random name that
+// nobody else can have placed there, and every operation on it is relative to the opened folder.
 type unfinished struct {
 	*os.File
 	dir  *os.Root // closed with the file

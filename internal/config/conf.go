@@ -51,8 +51,8 @@ func (c *Conf) Entries() []Entry { return slices.Clone(c.entries) }
 
 // ParseConf reads LoadGen's user.conf or audit.config of at most 1 MiB.
 //
-// What LoadGen would ignore, cut off or refuse without naming it is an error with file, line and key: the grammar and the values of
-// spec/loadgen-engine.md §2. Model keys are those of mlperf.conf, "*" and the moreModels.
+// What LoadGen would ignore, cut off or refuse without naming it is an error with file, line and key: the grammar and
+// the values of spec/loadgen-engine.md §2. Model keys are those of mlperf.conf, "*" and the moreModels.
 func ParseConf(name string, r io.Reader, kind ConfKind, moreModels ...string) (*Conf, error) {
 	text, err := io.ReadAll(io.LimitReader(r, largestFile+1))
 	if err != nil {
@@ -74,7 +74,8 @@ func ParseConf(name string, r io.Reader, kind ConfKind, moreModels ...string) (*
 		}
 		entry.Line = number
 		if earlier, double := c.index[entry.name()]; double {
-			return nil, fmt.Errorf("%s %s line %d: %s was set in line %d already; LoadGen would silently take the later one: keep one of them",
+			return nil, fmt.Errorf("%s %s line %d: %s was set in line %d already; LoadGen would silently take the later one: "+
+				"keep one of them",
 				kind, name, number, entry.name(), c.entries[earlier].Line)
 		}
 		c.index[entry.name()] = len(c.entries)
@@ -117,7 +118,8 @@ func checkWords(words []string) error {
 	key := words[0]
 	switch {
 	case len(words) == 1 && strings.Contains(key, "="):
-		return fmt.Errorf("%.100q has no blanks around \"=\"; LoadGen ignores such a line without a word: write %.100q", key, strings.Replace(key, "=", " = ", 1))
+		return fmt.Errorf("%.100q has no blanks around \"=\"; LoadGen ignores such a line without a word: write %.100q", key,
+			strings.Replace(key, "=", " = ", 1))
 	case len(words) == 1:
 		return fmt.Errorf("%.100q has no value; LoadGen ignores such a line without a word: write key = value", key)
 	case words[1] != "=" && strings.HasPrefix(words[1], "="):
@@ -127,22 +129,25 @@ func checkWords(words []string) error {
 	case len(words) == 2:
 		return fmt.Errorf("%.100q has no value after \"=\"; LoadGen ignores such a line without a word", key)
 	case len(words) > 3 && strings.HasPrefix(words[3], "#"):
-		return fmt.Errorf("%.100q has a comment after its value; LoadGen then drops the whole file: put the comment on a line of its own", key)
+		return fmt.Errorf("%.100q has a comment after its value; LoadGen then drops the whole file: put the comment on a "+
+			"line of its own", key)
 	case len(words) > 3:
-		return fmt.Errorf("%.100q has more than one value (%.100q); LoadGen would take the last number", key, strings.Join(words[2:], " "))
+		return fmt.Errorf("%.100q has more than one value (%.100q); LoadGen would take the last number", key,
+			strings.Join(words[2:], " "))
 	}
 	return nil
 }
 
-// checkGluedComment: a word like "#note" is a key for LoadGen. What it then ignores is as good as a comment, the rest makes it
-// drop the file.
+// checkGluedComment: a word like "#note" is a key for LoadGen. What it then ignores is as good as a comment, the rest
+// makes it drop the file.
 func checkGluedComment(words []string) error {
 	harmless := len(words) == 1 || words[1] == "#" ||
 		words[1] == "=" && !slices.ContainsFunc(words[2:], func(w string) bool { return !isConfNumber(w) })
 	if harmless {
 		return nil
 	}
-	return fmt.Errorf("%.100q: LoadGen takes a comment for one only with a blank after \"#\", and drops the whole file otherwise", words[0])
+	return fmt.Errorf("%.100q: LoadGen takes a comment for one only with a blank after \"#\", and drops the whole file "+
+		"otherwise", words[0])
 }
 
 func isConfNumber(word string) bool {
@@ -157,7 +162,8 @@ func (c *Conf) splitKey(name string, moreModels []string) (Entry, error) {
 	rest, key, ok := cutLast(name)
 	model, scenario, ok2 := cutLast(rest)
 	if !ok || !ok2 || model == "" {
-		return Entry{}, fmt.Errorf("%.100q is not of the form model.scenario.key; LoadGen never reads it: \"*\" stands for every model or scenario", name)
+		return Entry{}, fmt.Errorf("%.100q is not of the form model.scenario.key; LoadGen never reads it: \"*\" stands for "+
+			"every model or scenario", name)
 	}
 	e := Entry{Model: model, Scenario: scenario, Key: key}
 	if err := c.checkKey(e); err != nil {
@@ -165,15 +171,19 @@ func (c *Conf) splitKey(name string, moreModels []string) (Entry, error) {
 	}
 	if scenario != "*" && !slices.Contains(confScenarios, scenario) {
 		if scenario == "Interactive" {
-			return Entry{}, fmt.Errorf("%.100q: LoadGen has no scenario Interactive: it is Server under the model's -interactive key", name)
+			return Entry{}, fmt.Errorf("%.100q: LoadGen has no scenario Interactive: it is Server under the model's "+
+				"-interactive key", name)
 		}
-		return Entry{}, fmt.Errorf("%.100q: scenario %.100q is unknown, LoadGen never reads the line%s", name, scenario, didYouMean(scenario, confScenarios))
+		return Entry{}, fmt.Errorf("%.100q: scenario %.100q is unknown, LoadGen never reads the line%s", name, scenario,
+			didYouMean(scenario, confScenarios))
 	}
 	if known := append(LoadGenModels(), moreModels...); model != "*" && !slices.Contains(known, model) {
-		return Entry{}, fmt.Errorf("%.100q: model key %.100q is unknown to LoadGen's mlperf.conf, so the line would never count%s", name, model, didYouMean(model, known))
+		return Entry{}, fmt.Errorf("%.100q: model key %.100q is unknown to LoadGen's mlperf.conf, so the line would never "+
+			"count%s", name, model, didYouMean(model, known))
 	}
 	if k := findConfKey(key); !k.reads(scenario) {
-		return Entry{}, fmt.Errorf("%.100q: LoadGen reads %s for %s only, never for %s", name, key, strings.Join(k.scenarios, ", "), scenario)
+		return Entry{}, fmt.Errorf("%.100q: LoadGen reads %s for %s only, never for %s", name, key,
+			strings.Join(k.scenarios, ", "), scenario)
 	}
 	return e, nil
 }
@@ -182,9 +192,11 @@ func (c *Conf) checkKey(e Entry) error {
 	k := findConfKey(e.Key)
 	switch {
 	case k == nil:
-		return fmt.Errorf("%.100q: key %.100q is unknown, LoadGen never reads it%s", e.name(), e.Key, didYouMean(e.Key, confKeyNames()))
+		return fmt.Errorf("%.100q: key %.100q is unknown, LoadGen never reads it%s", e.name(), e.Key,
+			didYouMean(e.Key, confKeyNames()))
 	case k.readOnly:
-		return fmt.Errorf("%.100q: LoadGen takes %s from its built-in mlperf.conf alone and ignores it here: remove the line", e.name(), e.Key)
+		return fmt.Errorf("%.100q: LoadGen takes %s from its built-in mlperf.conf alone and ignores it here: remove the line",
+			e.name(), e.Key)
 	case k.audit && c.kind != AuditConf:
 		return fmt.Errorf("%.100q: %s belongs into an audit.config", e.name(), e.Key)
 	}
@@ -199,8 +211,8 @@ func cutLast(s string) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// Lookup gives the entry that LoadGen takes for a key: model.scenario, then *.scenario, then model.*, then *.* (the scenario's
-// wildcard beats the model's).
+// Lookup gives the entry that LoadGen takes for a key: model.scenario, then *.scenario, then model.*, then *.* (the
+// scenario's wildcard beats the model's).
 func (c *Conf) Lookup(model, scenario, key string) (Entry, bool) {
 	for _, place := range [][2]string{{model, scenario}, {"*", scenario}, {model, "*"}, {"*", "*"}} {
 		if i, ok := c.index[Entry{Model: place[0], Scenario: place[1], Key: key}.name()]; ok {
@@ -210,9 +222,10 @@ func (c *Conf) Lookup(model, scenario, key string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Resolve gives the entries that count for one model key and LoadGen scenario, in the order of LoadGen's keys. gates names the switches
-// (use_token_latencies, infer_token_latencies) that are on for the model before the file; a key that LoadGen would skip because its
-// switch is off is an error. An audit.config is resolved with the model "*", as LoadGen does.
+// Resolve gives the entries that count for one model key and LoadGen scenario, in the order of LoadGen's keys. gates
+// names the switches (use_token_latencies, infer_token_latencies) that are on for the model before the file; a key that
+// LoadGen would skip because its switch is off is an error. An audit.config is resolved with the model "*", as LoadGen
+// does.
 func (c *Conf) Resolve(model, scenario string, gates ...string) ([]Entry, error) {
 	if c.kind == AuditConf {
 		model = "*"
@@ -228,7 +241,8 @@ func (c *Conf) Resolve(model, scenario string, gates ...string) ([]Entry, error)
 			continue
 		}
 		if k.gate != "" && !c.gateOpen(k.gate, model, scenario, gates) {
-			return nil, fmt.Errorf("%s %s line %d: LoadGen skips %s while %s is not 1 for %s: set it in the file, or remove the line",
+			return nil, fmt.Errorf("%s %s line %d: LoadGen skips %s while %s is not 1 for %s: set it in the file, or remove "+
+				"the line",
 				c.kind, c.name, e.Line, e.name(), k.gate, model)
 		}
 		found = append(found, e)
@@ -243,8 +257,8 @@ func (c *Conf) gateOpen(gate, model, scenario string, gates []string) bool {
 	return slices.Contains(gates, gate)
 }
 
-// Unmatched gives the entries that can count for no run of the file's kind: in an audit.config those with a model key, since LoadGen reads it
-// with the model "*". Official audit files hold such lines, so they are no error.
+// Unmatched gives the entries that can count for no run of the file's kind: in an audit.config those with a model key,
+// since LoadGen reads it with the model "*". Official audit files hold such lines, so they are no error.
 func (c *Conf) Unmatched() []Entry {
 	var lost []Entry
 	for _, e := range c.entries {

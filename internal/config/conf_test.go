@@ -29,11 +29,13 @@ func TestParseConfRefuses(t *testing.T) {
 		{"*.Offline.performance_sample_count = 5", "did you mean performance_sample_count_override?"},
 		{"*.Sever.target_qps = 5", `scenario "Sever" is unknown, LoadGen never reads the line; did you mean Server?`},
 		{"*.server.target_qps = 5", "did you mean Server?"},
-		{"llama3_1-8b.Interactive.target_qps = 5", "LoadGen has no scenario Interactive: it is Server under the model's -interactive key"},
+		{"llama3_1-8b.Interactive.target_qps = 5", "LoadGen has no scenario Interactive: it is Server under the model's " +
+			"-interactive key"},
 		{"llama2_70b.Server.target_qps = 5", `model key "llama2_70b" is unknown to LoadGen's mlperf.conf, so the line would never count; did you mean llama2-70b`},
 		{"llama3.1-8b.Server.target_qps = 5", "did you mean llama3_1-8b"},
 		{"target_qps = 5", `"target_qps" is not of the form model.scenario.key; LoadGen never reads it: "*" stands for every model or scenario`},
-		{"*.*.qsl_rng_seed = 5", "LoadGen takes qsl_rng_seed from its built-in mlperf.conf alone and ignores it here: remove the line"},
+		{"*.*.qsl_rng_seed = 5", "LoadGen takes qsl_rng_seed from its built-in mlperf.conf alone and ignores it here: " +
+			"remove the line"},
 		{"*.Offline.ttft_latency = 5", "LoadGen reads ttft_latency for Server only, never for Offline"},
 		{"*.*.test07_accuracy_threshold = 5", "belongs into an audit.config"},
 		{"*.*.min_query_count = 010", `*.*.min_query_count = "010" has a leading 0, which LoadGen reads as octal`},
@@ -53,7 +55,8 @@ func TestParseConfRefuses(t *testing.T) {
 		{"*.Server.max_async_queries = 4294967296", "is above 2147483647"},
 		{"*.*.use_token_latencies = 2", "is above 1"},
 		{"*.*.mode = 4", "is above 3"},
-		{"*.*.min_duration = 5\n*.*.min_duration = 6", "line 2: *.*.min_duration was set in line 1 already; LoadGen would silently take the later one"},
+		{"*.*.min_duration = 5\n*.*.min_duration = 6",
+			"line 2: *.*.min_duration was set in line 1 already; LoadGen would silently take the later one"},
 		{"*.*.min_duration = 5\x00", "NUL byte"},
 		{strings.Repeat("#\n", largestFile), "is larger than 1048576 bytes"},
 	} {
@@ -64,7 +67,8 @@ func TestParseConfRefuses(t *testing.T) {
 }
 
 func TestConfLookup(t *testing.T) {
-	c, err := ParseConf("f", strings.NewReader("*.*.min_query_count = 4\ngptj.*.min_query_count = 3\n*.Server.min_query_count = 2\ngptj.Server.min_query_count = 1\n"), UserConf)
+	c, err := ParseConf("f", strings.NewReader("*.*.min_query_count = 4\ngptj.*.min_query_count = "+
+		"3\n*.Server.min_query_count = 2\ngptj.Server.min_query_count = 1\n"), UserConf)
 	require.NoError(t, err)
 	for _, q := range []struct{ model, scenario, want string }{
 		{"gptj", "Server", "1"}, {"bert", "Server", "2"}, {"gptj", "Offline", "3"}, {"bert", "Offline", "4"},
@@ -83,7 +87,8 @@ func TestConfGate(t *testing.T) {
 	c, err := ParseConf("f", strings.NewReader("qwen3-vl-235b-a22b.Server.ttft_latency = 500\n"), UserConf)
 	require.NoError(t, err)
 	_, err = c.Resolve("qwen3-vl-235b-a22b", "Server")
-	require.EqualError(t, err, "user.conf f line 1: LoadGen skips qwen3-vl-235b-a22b.Server.ttft_latency while use_token_latencies is not 1 for qwen3-vl-235b-a22b: set it in the file, or remove the line")
+	require.EqualError(t, err, "user.conf f line 1: LoadGen skips qwen3-vl-235b-a22b.Server.ttft_latency while "+
+		"use_token_latencies is not 1 for qwen3-vl-235b-a22b: set it in the file, or remove the line")
 	got, err := c.Resolve("qwen3-vl-235b-a22b", "Server", keyTokenLatencies)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
@@ -93,7 +98,8 @@ func TestConfGate(t *testing.T) {
 }
 
 func TestAuditLinesWithAModelNeverCount(t *testing.T) {
-	c, err := ParseConf("a", strings.NewReader("*.*.mode = 2\nstable-diffusion-xl.Offline.min_query_count = 500\n"), AuditConf)
+	c, err := ParseConf("a", strings.NewReader("*.*.mode = 2\nstable-diffusion-xl.Offline.min_query_count = 500\n"),
+		AuditConf)
 	require.NoError(t, err)
 	got, err := c.Resolve("stable-diffusion-xl", "Offline")
 	require.NoError(t, err)
@@ -129,7 +135,8 @@ llama3_1-8b.Server.ttft_latency = 1500
 
 	kvs, err := e.UserConf("Server", append(rest, KV{"min_query_count", "1"}))
 	require.NoError(t, err)
-	require.Equal(t, []KV{{"target_qps", "12.5"}, {"min_duration", "600000"}, {"min_query_count", "5"}, {"ttft_latency", "1500"}, {"coalesce_queries", "1"}, {"max_async_queries", "7"}}, kvs)
+	require.Equal(t, []KV{{"target_qps", "12.5"}, {"min_duration", "600000"}, {"min_query_count", "5"},
+		{"ttft_latency", "1500"}, {"coalesce_queries", "1"}, {"max_async_queries", "7"}}, kvs)
 	kvs, err = e.UserConf("Offline", nil)
 	require.NoError(t, err)
 	require.Equal(t, []KV{{"target_qps", "12.5"}, {"min_duration", "600000"}, {"min_query_count", "5"}}, kvs)
@@ -150,23 +157,27 @@ func TestCoalesceQueries(t *testing.T) {
 	}
 	_, err := ParseConf("f", strings.NewReader("*.Server.coalesce_queries = 3\n"), UserConf)
 	require.ErrorContains(t, err, "is above 2")
-	for text, want := range map[string]string{"false": "0", "No": "0", "off": "0", "TRUE": "1", "yes": "1", "on": "1", "2": "2"} {
+	for text, want := range map[string]string{"false": "0", "No": "0", "off": "0", "TRUE": "1", "yes": "1", "on": "1",
+		"2": "2"} {
 		e := New(RunSettings())
 		require.NoError(t, e.Set("server-coalesce-queries", text, Origin{FromFlag, "test"}))
 		require.Equal(t, want, e.String("server-coalesce-queries"))
 	}
-	require.ErrorContains(t, New(RunSettings()).Set("server-coalesce-queries", "3", Origin{FromFlag, "test"}), "is none of 0, 1, 2")
+	require.ErrorContains(t, New(RunSettings()).Set("server-coalesce-queries", "3", Origin{FromFlag, "test"}),
+		"is none of 0, 1, 2")
 }
 
 func TestApplyUserConfRefusesModesOfNoTest(t *testing.T) {
 	c, err := ParseConf("f", strings.NewReader("*.*.mode = 3\n"), UserConf)
 	require.NoError(t, err)
 	_, err = New(RunSettings()).ApplyUserConf(c, "gptj", "Server")
-	require.EqualError(t, err, "user.conf f line 1: *.*.mode = 3 asks for a mode that this program runs in no single test: leave the line out and use --mode performance, accuracy or submission")
+	require.EqualError(t, err, "user.conf f line 1: *.*.mode = 3 asks for a mode that this program runs in no single "+
+		"test: leave the line out and use --mode performance, accuracy or submission")
 }
 
 func TestSingleStreamLatency(t *testing.T) {
-	c, err := ParseConf("f", strings.NewReader("*.SingleStream.target_latency = 2.5\n*.Server.target_latency = 30\n"), UserConf)
+	c, err := ParseConf("f", strings.NewReader("*.SingleStream.target_latency = 2.5\n*.Server.target_latency = 30\n"),
+		UserConf)
 	require.NoError(t, err)
 	e := New(RunSettings())
 	_, err = e.ApplyUserConf(c, "llama3_1-8b-edge", "SingleStream")
@@ -185,14 +196,17 @@ func TestUserConfRefusesFractionsThatLoadGenCuts(t *testing.T) {
 	e := New(RunSettings())
 	require.NoError(t, e.Set("tpot-limit", "1500us", Origin{FromFlag, "--tpot-limit"}))
 	_, err := e.UserConf("Server", nil)
-	require.EqualError(t, err, "flag --tpot-limit: tpot-limit 1.5ms is no whole number of milliseconds, which is all that LoadGen takes")
+	require.EqualError(t, err, "flag --tpot-limit: tpot-limit 1.5ms is no whole number of milliseconds, which is all "+
+		"that LoadGen takes")
 }
 
 func TestWriteUserConf(t *testing.T) {
 	var out bytes.Buffer
-	err := WriteUserConf(&out, []string{"made by mlperf-go", "two\nlines", ""}, "llama3_1-8b", "Server", []KV{{"target_qps", "0.1"}, {"min_duration", "10000"}})
+	err := WriteUserConf(&out, []string{"made by mlperf-go", "two\nlines", ""}, "llama3_1-8b", "Server",
+		[]KV{{"target_qps", "0.1"}, {"min_duration", "10000"}})
 	require.NoError(t, err)
-	require.Equal(t, "# made by mlperf-go\n# two lines\n# \nllama3_1-8b.Server.target_qps = 0.1\nllama3_1-8b.Server.min_duration = 10000\n", out.String())
+	require.Equal(t, "# made by mlperf-go\n# two lines\n# \nllama3_1-8b.Server.target_qps = "+
+		"0.1\nllama3_1-8b.Server.min_duration = 10000\n", out.String())
 
 	out.Reset()
 	err = WriteUserConf(&out, nil, "llama3_1-8b", "Server", []KV{{"target_qps", "0"}})

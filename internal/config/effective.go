@@ -65,8 +65,8 @@ func New(table Table) *Effective {
 // Table gives the settings.
 func (e *Effective) Table() Table { return e.table }
 
-// Set reads text as the setting of that name or alias. The value counts unless one of a higher layer stands already; within a
-// layer the later one counts. An unknown name or a text that does not fit the kind is an error.
+// Set reads text as the setting of that name or alias. The value counts unless one of a higher layer stands already;
+// within a layer the later one counts. An unknown name or a text that does not fit the kind is an error.
 func (e *Effective) Set(name, text string, from Origin) error {
 	s, alias, err := e.table.Find(name)
 	if err != nil {
@@ -137,8 +137,8 @@ func (e *Effective) notice(text string) {
 // Notices gives the lines to print about old names and settings without effect, each once, in the order of use.
 func (e *Effective) Notices() []string { return slices.Clone(e.notices) }
 
-// SetEnviron takes every MLPERF_GO_<SETTING> of environ, which has the form of os.Environ. Empty values count as not set. Names that
-// are neither settings nor among the others, such as the names of global flags, are errors.
+// SetEnviron takes every MLPERF_GO_<SETTING> of environ, which has the form of os.Environ. Empty values count as not
+// set. Names that are neither settings nor among the others, such as the names of global flags, are errors.
 func (e *Effective) SetEnviron(environ []string, others ...string) error {
 	for _, pair := range environ {
 		name, text, _ := strings.Cut(pair, "=")
@@ -184,8 +184,8 @@ func (e *Effective) Text(name string) string {
 	return format(got.value)
 }
 
-// The typed getters give a setting's value, or the zero value where it has none. They panic for a name or kind that is not the
-// table's, which is a fault of the calling code.
+// The typed getters give a setting's value, or the zero value where it has none. They panic for a name or kind that is
+// not the table's, which is a fault of the calling code.
 
 // String gives a String or Enum.
 func (e *Effective) String(name string) string { return get[string](e, name) }

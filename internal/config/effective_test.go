@@ -75,8 +75,10 @@ func TestLayers(t *testing.T) {
 func TestSetReadsEveryKind(t *testing.T) {
 	e := New(RunSettings())
 	for name, text := range map[string]string{
-		"endpoint": "http://a:1, http://b:2,", "samples": "512", "target-qps": "1.5e2", "min-duration": "90", "ttft-limit": "450ms",
-		"request-memory": "512MiB", "scenario": "single_stream", "api": "chat_completions", "lb": "Round_Robin", "server-coalesce-queries": "on", "top-k": "-1",
+		"endpoint": "http://a:1, http://b:2,", "samples": "512", "target-qps": "1.5e2", "min-duration": "90",
+		"ttft-limit":     "450ms",
+		"request-memory": "512MiB", "scenario": "single_stream", "api": "chat_completions", "lb": "Round_Robin",
+		"server-coalesce-queries": "on", "top-k": "-1",
 	} {
 		require.NoError(t, e.Set(name, text, flagOrigin))
 	}
@@ -128,7 +130,8 @@ func TestOldNames(t *testing.T) {
 	for _, c := range [][2]string{
 		{"api-server-url", "http://a:1"}, {"test-mode", "accuracy"}, {"num-samples", "10"}, {"server-target-qps", "2"},
 		{"offline-async-concurrency", "64"}, {"endpoint-type", "chat_completions"}, {"dataset-path", "x.json"},
-		{"use-generic", "true"}, {"num-workers", "8"}, {"num-workers", "9"}, {"offline-back-to-back", "true"}, {"no-warmup", "true"}, {"no-request-log", "false"},
+		{"use-generic", "true"}, {"num-workers", "8"}, {"num-workers", "9"}, {"offline-back-to-back", "true"},
+		{"no-warmup", "true"}, {"no-request-log", "false"},
 	} {
 		require.NoError(t, e.Set(c[0], c[1], flagOrigin))
 	}
@@ -149,7 +152,8 @@ func TestOldNames(t *testing.T) {
 
 func TestResolveModelCategory(t *testing.T) {
 	rowOf := func(name string) (string, bool) {
-		row, ok := map[string]string{"llama3.1-8b": "llama3.1-8b", "llama31_8b": "llama3.1-8b", "gpt-oss-120b": "gpt-oss-120b"}[name]
+		row, ok := map[string]string{"llama3.1-8b": "llama3.1-8b", "llama31_8b": "llama3.1-8b",
+			"gpt-oss-120b": "gpt-oss-120b"}[name]
 		return row, ok
 	}
 	for _, c := range []struct{ category, model, served, wantModel, wantServed, err string }{
@@ -158,7 +162,8 @@ func TestResolveModelCategory(t *testing.T) {
 		{category: "llama31_8b", model: "/models/llama", wantModel: "llama31_8b", wantServed: "/models/llama"},
 		{category: "llama31_8b", model: "llama3.1-8b", wantModel: "llama31_8b"},
 		{category: "llama31_8b", model: "/models/llama", served: "mine", wantModel: "llama31_8b", wantServed: "mine"},
-		{category: "llama31_8b", model: "gpt-oss-120b", err: `flag --test names the benchmark "llama31_8b" and flag --test the benchmark "gpt-oss-120b": give one --model`},
+		{category: "llama31_8b", model: "gpt-oss-120b",
+			err: `flag --test names the benchmark "llama31_8b" and flag --test the benchmark "gpt-oss-120b": give one --model`},
 		{category: "unknown", model: "org/m", wantModel: "unknown", wantServed: "org/m"},
 	} {
 		e := New(RunSettings())
@@ -181,14 +186,16 @@ func TestResolveModelCategory(t *testing.T) {
 
 func TestSetEnviron(t *testing.T) {
 	e := New(RunSettings())
-	err := e.SetEnviron([]string{"HOME=/x", "MLPERF_GO_TARGET_QPS=5", "MLPERF_GO_SAMPLES=", "MLPERF_GO_LOG_LEVEL=debug", "MLPERF_GO_API_KEY=k=v"}, "MLPERF_GO_LOG_LEVEL")
+	err := e.SetEnviron([]string{"HOME=/x", "MLPERF_GO_TARGET_QPS=5", "MLPERF_GO_SAMPLES=", "MLPERF_GO_LOG_LEVEL=debug",
+		"MLPERF_GO_API_KEY=k=v"}, "MLPERF_GO_LOG_LEVEL")
 	require.NoError(t, err)
 	require.Equal(t, 5.0, e.Float("target-qps"))
 	require.Equal(t, "k=v", e.String("api-key"))
 	require.Equal(t, "***", e.Text("api-key"))
 	require.Equal(t, "environment MLPERF_GO_TARGET_QPS", e.Origin("target-qps").String())
 	require.False(t, e.IsSet("samples"))
-	require.EqualError(t, e.SetEnviron([]string{"MLPERF_GO_TARGET_QSP=5"}), `environment MLPERF_GO_TARGET_QSP: setting "TARGET_QSP" is unknown; did you mean target-qps?`)
+	require.EqualError(t, e.SetEnviron([]string{"MLPERF_GO_TARGET_QSP=5"}),
+		`environment MLPERF_GO_TARGET_QSP: setting "TARGET_QSP" is unknown; did you mean target-qps?`)
 	s, _, err := RunSettings().Find("target-qps")
 	require.NoError(t, err)
 	require.Equal(t, "MLPERF_GO_TARGET_QPS", s.EnvName())
@@ -252,7 +259,8 @@ func TestLoadYAMLRefuses(t *testing.T) {
 
 func TestWriteYAML(t *testing.T) {
 	e := New(Table{
-		{Name: "model", Kind: String}, {Name: "endpoint", Kind: Strings}, {Name: "target-qps", Kind: Float}, {Name: "api-key", Kind: String, Secret: true},
+		{Name: "model", Kind: String}, {Name: "endpoint", Kind: Strings}, {Name: "target-qps", Kind: Float},
+		{Name: "api-key", Kind: String, Secret: true},
 		{Name: "min-duration", Kind: Duration, Default: "10m"}, {Name: "unset", Kind: String},
 	})
 	require.NoError(t, e.Set("model", "yes", Origin{FromFlag, "--model"}))
@@ -286,7 +294,8 @@ func TestYAMLRoundTrip(t *testing.T) {
 		require.NoError(t, e.Set("dataset", text.Draw(t, "dataset"), origin))
 		require.NoError(t, e.Set("target-qps", format(rapid.Float64Range(1e-300, 1e300).Draw(t, "qps")), origin))
 		require.NoError(t, e.Set("min-duration", format(time.Duration(rapid.Int64Min(0).Draw(t, "min"))), origin))
-		require.NoError(t, e.SetList("endpoint", rapid.SliceOfN(rapid.StringMatching(`[!-~]{1,20}`), 1, 4).Draw(t, "endpoint"), origin))
+		require.NoError(t, e.SetList("endpoint", rapid.SliceOfN(rapid.StringMatching(`[!-~]{1,20}`), 1, 4).Draw(t,
+			"endpoint"), origin))
 		var out bytes.Buffer
 		require.NoError(t, e.WriteYAML(&out))
 		again := New(RunSettings())

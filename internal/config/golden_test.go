@@ -23,8 +23,8 @@ func readGolden(t *testing.T, path string, into any) {
 	require.NoError(t, d.Decode(into))
 }
 
-// settingsOf computes LoadGen's settings from a file that ParseConf accepts, as spec/loadgen-engine.md §2.4 and §2.5 say. Only fields
-// that the file names are there.
+// settingsOf computes LoadGen's settings from a file that ParseConf accepts, as spec/loadgen-engine.md §2.4 and §2.5
+// say. Only fields that the file names are there.
 func settingsOf(t *testing.T, c *Conf, model, scenario string, gates ...string) map[string]string {
 	t.Helper()
 	fields := map[string]string{}
@@ -49,11 +49,13 @@ func settingsOf(t *testing.T, c *Conf, model, scenario string, gates ...string) 
 			return strconv.FormatFloat(f*factor, 'g', -1, 64)
 		}
 	}
-	for _, same := range []string{"mode", "min_query_count", "max_query_count", "performance_sample_count_override", "accuracy_sample_count_override",
+	for _, same := range []string{"mode", "min_query_count", "max_query_count", "performance_sample_count_override",
+		"accuracy_sample_count_override",
 		"accuracy_log_rng_seed", "accuracy_log_sampling_target", "performance_issue_same_index"} {
 		set(same, scenario, same, count)
 	}
-	for _, same := range []string{keyTokenLatencies, keyInferLatencies, "performance_issue_unique", "performance_issue_same", "sample_concatenate_permutation", "print_timestamps"} {
+	for _, same := range []string{keyTokenLatencies, keyInferLatencies, "performance_issue_unique",
+		"performance_issue_same", "sample_concatenate_permutation", "print_timestamps"} {
 		set(same, scenario, same, onOff)
 	}
 	set("min_duration", scenario, "min_duration_ms", count)
@@ -101,12 +103,14 @@ var defaults = map[string]string{"mode": "2", "use_token_latencies": "false", "p
 
 // harmless are the cases whose texts mean to LoadGen what they say; all others must be refused.
 var harmless = map[string]bool{
-	"plain": true, "no_newline_at_end": true, "glued_hash_line": true, "hash_then_text": true, "leading_spaces": true, "tabs": true, "crlf": true,
+	"plain": true, "no_newline_at_end": true, "glued_hash_line": true, "hash_then_text": true, "leading_spaces": true,
+	"tabs": true, "crlf": true,
 	"empty_file": true, "blank_lines": true, "hex": true, "exp_qps": true, "frac_latency_ss": true,
 	"prec_all": true, "prec_no_exact": true, "prec_model_star": true, "other_model": true, "other_scenario": true,
 	"mode0": true, "mode1": true, "mode2": true, "mode3": true, "acc_seed_target": true, "percentile": true,
-	"ttft_with_flag": true, "scaling_with_flag": true, "server_keys_in_any_scenario": true, "star_scenario_for_server_key": true,
-	"overrides": true, "durations": true,
+	"ttft_with_flag": true, "scaling_with_flag": true, "server_keys_in_any_scenario": true,
+	"star_scenario_for_server_key": true,
+	"overrides":                    true, "durations": true,
 }
 
 func TestGoldenConfigParse(t *testing.T) {
@@ -180,7 +184,8 @@ func TestGoldenUserConfs(t *testing.T) {
 			require.NoError(t, err)
 			for field, value := range settingsOf(t, conf, step.Model, step.Scenario, gates...) {
 				if !fixed[field] {
-					require.True(t, sameNumber(number(c.Settings[field]), value), "%s: %s, LoadGen has %v", field, value, c.Settings[field])
+					require.True(t, sameNumber(number(c.Settings[field]), value), "%s: %s, LoadGen has %v", field, value,
+						c.Settings[field])
 				}
 			}
 		})
@@ -190,7 +195,8 @@ func TestGoldenUserConfs(t *testing.T) {
 
 // refusedUserConfs are recorded files that LoadGen takes with a silent loss, and where the loss is.
 var refusedUserConfs = map[string]string{
-	"userconf_all_keys":   "user.conf line 20: \"*.*.qsl_rng_seed\": LoadGen takes qsl_rng_seed from its built-in mlperf.conf alone",
+	"userconf_all_keys": "user.conf line 20: \"*.*.qsl_rng_seed\": LoadGen takes qsl_rng_seed from its built-in " +
+		"mlperf.conf alone",
 	"userconf_precedence": "user.conf line 9: mymodel.Offline.target_qps was set in line 8 already",
 }
 

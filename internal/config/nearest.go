@@ -10,8 +10,8 @@ const longestWord = 96
 
 // Nearest gives the candidates that word may have meant, best first and at most three.
 //
-// Letter case and the difference between "-", "_" and "." do not count. Close spellings come first (edit distance up to a
-// third of the word), then candidates that begin with the word.
+// Letter case and the difference between "-", "_" and "." do not count. Close spellings come first (edit distance up to
+// a third of the word), then candidates that begin with the word.
 func Nearest(word string, candidates []string) []string {
 	w := fold(word)
 	if w == "" || len(w) > longestWord {

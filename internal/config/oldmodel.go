@@ -2,10 +2,12 @@ package config
 
 import "fmt"
 
-// ResolveModelCategory gives the old pair --model-category C --model M its meaning: C is the benchmark, M the served model's name.
+// ResolveModelCategory gives the old pair --model-category C --model M its meaning: C is the benchmark, M the served
+// model's name.
 //
-// rowOf says which benchmark a name of the registry (not a Hugging Face id) stands for. M becomes the served model unless it is
-// itself a name of C's benchmark, or --served-model is given. M naming another benchmark than C is an error. Without --model-category nothing changes.
+// rowOf says which benchmark a name of the registry (not a Hugging Face id) stands for. M becomes the served model
+// unless it is itself a name of C's benchmark, or --served-model is given. M naming another benchmark than C is an
+// error. Without --model-category nothing changes.
 func (e *Effective) ResolveModelCategory(rowOf func(name string) (row string, ok bool)) error {
 	category, ok := e.values["model-category"]
 	if !ok {
@@ -23,7 +25,8 @@ func (e *Effective) ResolveModelCategory(rowOf func(name string) (row string, ok
 		if known && other == row {
 			return nil
 		}
-		return fmt.Errorf("%s names the benchmark %q and %s the benchmark %q: give one --model", category.origin, category.value, model.origin, name)
+		return fmt.Errorf("%s names the benchmark %q and %s the benchmark %q: give one --model", category.origin,
+			category.value, model.origin, name)
 	}
 	if !e.IsSet("served-model") {
 		e.values["served-model"] = model

@@ -41,8 +41,8 @@ var userConfRows = []userConfRow{
 // userConfModes are the modes of a user.conf that are a mode of this program.
 var userConfModes = map[string]string{"1": "accuracy", "2": "performance"}
 
-// ApplyUserConf puts what the file says for this model key and LoadGen scenario into the FromUserConf layer. Keys without a setting
-// come back unchanged, for the generated user.conf. gates: see Conf.Resolve.
+// ApplyUserConf puts what the file says for this model key and LoadGen scenario into the FromUserConf layer. Keys
+// without a setting come back unchanged, for the generated user.conf. gates: see Conf.Resolve.
 func (e *Effective) ApplyUserConf(c *Conf, model, scenario string, gates ...string) (rest []KV, err error) {
 	entries, err := c.Resolve(model, scenario, gates...)
 	if err != nil {
@@ -70,7 +70,8 @@ func (e Entry) setting(scenario string) (name, text string, err error) {
 	if e.Key == "mode" {
 		mode, ok := userConfModes[decimal(e.Text)]
 		if !ok {
-			return "", "", fmt.Errorf("%s = %s asks for a mode that this program runs in no single test: leave the line out and use --mode performance, accuracy or submission", e.name(), e.Text)
+			return "", "", fmt.Errorf("%s = %s asks for a mode that this program runs in no single test: leave the line out "+
+				"and use --mode performance, accuracy or submission", e.name(), e.Text)
 		}
 		return "mode", mode, nil
 	}
@@ -82,8 +83,8 @@ func (e Entry) setting(scenario string) (name, text string, err error) {
 	return "", "", nil
 }
 
-// UserConf gives the keys of the generated user.conf for a LoadGen scenario: every setting that has a value and a key which LoadGen reads
-// there, then the rest whose keys are not among them. A value that LoadGen cannot hold is an error.
+// UserConf gives the keys of the generated user.conf for a LoadGen scenario: every setting that has a value and a key
+// which LoadGen reads there, then the rest whose keys are not among them. A value that LoadGen cannot hold is an error.
 func (e *Effective) UserConf(scenario string, rest []KV) ([]KV, error) {
 	var kvs []KV
 	for _, row := range userConfRows {
@@ -109,7 +110,8 @@ func (e *Effective) UserConf(scenario string, rest []KV) ([]KV, error) {
 }
 
 // WriteUserConf writes a user.conf that LoadGen reads as it stands: the header as comments, then one line
-// "model.scenario.key = value" for each key. A key or value that LoadGen would not read so is an error, and nothing is written then.
+// "model.scenario.key = value" for each key. A key or value that LoadGen would not read so is an error, and nothing is
+// written then.
 func WriteUserConf(w io.Writer, header []string, model, scenario string, kvs []KV) error {
 	var text strings.Builder
 	for _, line := range header {

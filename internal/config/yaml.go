@@ -27,9 +27,9 @@ func (e *Effective) LoadYAMLFile(path string) error {
 	return e.LoadYAML(path, f)
 }
 
-// LoadYAML reads a configuration of at most 1 MiB into the FromFile layer: one flat map whose keys are names of settings. name stands in
-// errors and origins, with the line. An unknown or double key, an anchor, or a value of another form is an error, and then
-// nothing of the text counts.
+// LoadYAML reads a configuration of at most 1 MiB into the FromFile layer: one flat map whose keys are names of
+// settings. name stands in errors and origins, with the line. An unknown or double key, an anchor, or a value of
+// another form is an error, and then nothing of the text counts.
 func (e *Effective) LoadYAML(name string, r io.Reader) error {
 	root, err := ReadYAML(name, r)
 	if err != nil || root == nil {
@@ -43,7 +43,8 @@ func (e *Effective) LoadYAML(name string, r io.Reader) error {
 	return nil
 }
 
-// ReadYAML gives the top map of the one document in r, which is at most 1 MiB; nil for a text without any value. name stands in errors.
+// ReadYAML gives the top map of the one document in r, which is at most 1 MiB; nil for a text without any value. name
+// stands in errors.
 func ReadYAML(name string, r io.Reader) (*yaml.Node, error) {
 	text, err := io.ReadAll(io.LimitReader(r, largestFile+1))
 	if err != nil {
@@ -131,8 +132,8 @@ func (e *Effective) Clone() *Effective {
 	return c
 }
 
-// WriteYAML writes every setting that has a value, in table order, with its origin as comment. Secrets are written as "***".
-// LoadYAML reads it back to the same values.
+// WriteYAML writes every setting that has a value, in table order, with its origin as comment. Secrets are written as
+// "***". LoadYAML reads it back to the same values.
 func (e *Effective) WriteYAML(w io.Writer) error {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for i := range e.table {

@@ -27,8 +27,8 @@ func Need(percentile float64, late int) int {
 	return hi
 }
 
-// Bearable is the largest number of late queries with which a test of n queries in all passes; -1: it has too few even when
-// none is late.
+// Bearable is the largest number of late queries with which a test of n queries in all passes; -1: it has too few even
+// when none is late.
 func Bearable(percentile float64, n int) int {
 	if !(percentile > 0 && percentile < 1) || !passes(percentile, n, 0) {
 		return -1

@@ -55,7 +55,8 @@ func TestNothingSteersATerminal(t *testing.T) {
 func requireHarmless(t require.TestingT, got, kept string) {
 	require.True(t, utf8.ValidString(got), "%q", got)
 	for _, r := range got {
-		require.True(t, strings.ContainsRune(kept, r) || !unicode.IsControl(r) && !unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp), "%q has %U", got, r)
+		require.True(t, strings.ContainsRune(kept, r) || !unicode.IsControl(r) &&
+			!unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp), "%q has %U", got, r)
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
-// ClockWatch looks for steps of the wall clock while something is measured, also for one that is taken back before the end.
+// ClockWatch looks for steps of the wall clock while something is measured, also for one that is taken back before the
+// end.
 type ClockWatch struct {
 	start  Clocks
 	timer  *os.File
@@ -31,7 +32,8 @@ func WatchClocks() (*ClockWatch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watching the wall clock: no timer: %w", err)
 	}
-	far := unix.ItimerSpec{Value: unix.NsecToTimespec(start.WallNS + int64(10*365*24*time.Hour))} // it must be armed to be cancelled
+	// it must be armed to be cancelled
+	far := unix.ItimerSpec{Value: unix.NsecToTimespec(start.WallNS + int64(10*365*24*time.Hour))}
 	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &far, nil); err != nil {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("watching the wall clock: the timer can not be set: %w", err)
@@ -69,7 +71,8 @@ func (w *ClockWatch) look() {
 	}
 }
 
-// Stop ends the watch and gives the largest drift of the wall clock against the monotonic one since its beginning, with its sign.
+// Stop ends the watch and gives the largest drift of the wall clock against the monotonic one since its beginning, with
+// its sign.
 func (w *ClockWatch) Stop() (time.Duration, error) {
 	if err := w.timer.Close(); err != nil {
 		return 0, fmt.Errorf("watching the wall clock: %w", err)

@@ -20,7 +20,8 @@ func TestClockWatchOfAQuietClock(t *testing.T) {
 	require.False(t, Stepped(drift), drift)
 }
 
-// A step that is taken back before the end is seen all the same. It moves the machine's own clock, so it is asked for by name.
+// A step that is taken back before the end is seen all the same. It moves the machine's own clock, so it is asked for
+// by name.
 func TestClockWatchOfAStepTakenBack(t *testing.T) {
 	if os.Getenv("TEST_CLOCK_STEPS") == "" {
 		t.Skip("moves the machine's clock by 20 ms and back: set TEST_CLOCK_STEPS=1")

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gpuLibrary is NVIDIA's library on a machine with so many GPUs, as the driver would have it: few machines that run this test have one.
-// refused are the calls that it answers with an error.
+// gpuLibrary is NVIDIA's library on a machine with so many GPUs, as the driver would have it: few machines that run
+// this test have one. refused are the calls that it answers with an error.
 func gpuLibrary(count int, refused ...string) *mock.Interface {
 	answer := func(call string) nvml.Return {
 		for _, r := range refused {
@@ -39,7 +39,8 @@ func gpuLibrary(count int, refused ...string) *mock.Interface {
 }
 
 func TestGPUsOfADriver(t *testing.T) {
-	two := []GPU{{Name: "Example GPU", UUID: "GPU-0", MemoryBytes: 80 << 30}, {Name: "Example GPU", UUID: "GPU-1", MemoryBytes: 80 << 30}}
+	two := []GPU{{Name: "Example GPU", UUID: "GPU-0", MemoryBytes: 80 << 30},
+		{Name: "Example GPU", UUID: "GPU-1", MemoryBytes: 80 << 30}}
 	for name, c := range map[string]struct {
 		lib    *mock.Interface
 		gpus   []GPU

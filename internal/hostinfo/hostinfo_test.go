@@ -67,9 +67,10 @@ func machine(t *testing.T, files map[string]string) string {
 
 func TestCollectOfAnotherMachine(t *testing.T) {
 	root := machine(t, map[string]string{
-		"etc/os-release":                  "NAME=\"Example\"\nPRETTY_NAME=\"Example Linux 12\"\n",
-		"proc/sys/kernel/osrelease":       "6.1.0-test\n",
-		"proc/cpuinfo":                    "processor\t: 0\nmodel name\t: Example CPU: 3 GHz\nphysical id\t: 0\n\nprocessor\t: 1\nmodel name\t: X\nphysical id\t: 1\n",
+		"etc/os-release":            "NAME=\"Example\"\nPRETTY_NAME=\"Example Linux 12\"\n",
+		"proc/sys/kernel/osrelease": "6.1.0-test\n",
+		"proc/cpuinfo": "processor\t: 0\nmodel name\t: Example CPU: 3 GHz\nphysical id\t: " +
+			"0\n\nprocessor\t: 1\nmodel name\t: X\nphysical id\t: 1\n",
 		"proc/meminfo":                    "MemFree: 1 kB\nMemTotal:       2048 kB\n",
 		"sys/devices/system/node/node0/x": "", "sys/devices/system/node/node1/x": "",
 	})
@@ -227,7 +228,8 @@ func TestWhatHistogramsGrewBy(t *testing.T) {
 	require.EqualValues(t, 4, g.count())
 	require.InDelta(t, 1, g.quantile(.5), 0)
 	require.InDelta(t, 2, g.quantile(1), 0)
-	require.InDelta(t, 2, grown(&metrics.Float64Histogram{Counts: []uint64{1, 1, 5}, Buckets: bounds}, start).quantile(1), 0, "the lower end of the last bucket")
+	require.InDelta(t, 2, grown(&metrics.Float64Histogram{Counts: []uint64{1, 1, 5}, Buckets: bounds}, start).quantile(1),
+		0, "the lower end of the last bucket")
 	require.Zero(t, grown(nil, start).count())
 	require.Zero(t, grown(start, start).quantile(1))
 }

@@ -114,7 +114,8 @@ func caches(root string) []Cache {
 	var all []Cache
 	for _, path := range list[:min(len(list), maxDevices)] {
 		at := filepath.Join(folder, filepath.Base(path))
-		if c := (Cache{number(text(root, at, "level")), text(root, at, "type"), text(root, at, "size")}); c.Level > 0 && c.Size != "" {
+		if c := (Cache{number(text(root, at, "level")), text(root, at, "type"), text(root, at, "size")}); c.Level > 0 &&
+			c.Size != "" {
 			all = append(all, c)
 		}
 	}

@@ -49,7 +49,8 @@ func TestInspectAnotherMachine(t *testing.T) {
 		"sys/devices/system/cpu/cpu0/cache/power/control":       "auto\n",
 		"sys/devices/system/cpu/cpu0/cache/index9/level_of_odd": "x",
 	})
-	require.NoError(t, os.Symlink(filepath.Join(root, "sys/bus/pci/drivers/example"), filepath.Join(root, "sys/class/net/eth0/device/driver")))
+	require.NoError(t, os.Symlink(filepath.Join(root, "sys/bus/pci/drivers/example"),
+		filepath.Join(root, "sys/class/net/eth0/device/driver")))
 	gpu := linked{{ClockMHz: 1980, PCIeGen: 5, PCIeLane: 16, NVLinks: 18}}
 	inv := inspect(root, gpuList{[]GPU{{Name: "G"}}, "1", nil}, gpu)
 	require.Equal(t, 64, inv.CoresPerSocket)
@@ -58,7 +59,8 @@ func TestInspectAnotherMachine(t *testing.T) {
 	require.Equal(t, "L1d 48K", inv.Caches[0].String())
 	require.Equal(t, "L3 32768K", inv.Caches[1].String())
 	require.Equal(t, []Disk{{Name: "nvme0n1", Model: "Example SSD", Bytes: 4000787030016}}, inv.Disks)
-	require.Equal(t, []Network{{Name: "eth0", SpeedMbit: 100000, Driver: "example"}, {Name: "ib0", InfiniBand: true}}, inv.Networks)
+	require.Equal(t, []Network{{Name: "eth0", SpeedMbit: 100000, Driver: "example"}, {Name: "ib0", InfiniBand: true}},
+		inv.Networks)
 	require.Equal(t, []Accelerator(gpu), inv.Accelerators)
 }
 

@@ -29,7 +29,8 @@ func RaiseNoFile(want uint64) (NoFile, error) {
 		n.Now = l.Max
 	}
 	if n.Now < want {
-		return n, fmt.Errorf("%d open files are needed and the hard limit is %d: raise it (ulimit -Hn %d as root, LimitNOFILE "+
+		return n, fmt.Errorf("%d open files are needed and the hard limit is %d: raise it (ulimit -Hn %d as root, "+
+			"LimitNOFILE "+
 			"in the service, --ulimit nofile in the container) or lower the concurrency", want, n.Hard, want)
 	}
 	return n, nil

@@ -15,17 +15,18 @@ import (
 
 // Process is what this process used since its Sampler was started; the maxima count from the start of the process.
 type Process struct {
-	CPUUserS         float64 `json:"cpu_user_s"`
-	CPUSystemS       float64 `json:"cpu_system_s"`
-	ChildrenCPUS     float64 `json:"children_cpu_s"` // user and system of children that have ended and were waited for
-	RSSMaxBytes      int64   `json:"rss_max_bytes"`
-	RSSAnonMaxBytes  int64   `json:"rss_anon_max_bytes"` // largest part of it that no file backs, seen by the sampler
-	ThreadsMax       int     `json:"threads_max"`        // largest number seen by the sampler
-	GCPauses         uint64  `json:"gc_pauses"`
-	GCPauseMaxS      float64 `json:"gc_pause_max_s"` // upper end of the longest pause's bucket
-	OtherPauses      uint64  `json:"other_pauses"`   // stops of all goroutines for other reasons
-	OtherPauseMaxS   float64 `json:"other_pause_max_s"`
-	SchedLatencyP99S float64 `json:"sched_latency_p99_s"` // upper end of the bucket: how long goroutines that could run waited
+	CPUUserS        float64 `json:"cpu_user_s"`
+	CPUSystemS      float64 `json:"cpu_system_s"`
+	ChildrenCPUS    float64 `json:"children_cpu_s"` // user and system of children that have ended and were waited for
+	RSSMaxBytes     int64   `json:"rss_max_bytes"`
+	RSSAnonMaxBytes int64   `json:"rss_anon_max_bytes"` // largest part of it that no file backs, seen by the sampler
+	ThreadsMax      int     `json:"threads_max"`        // largest number seen by the sampler
+	GCPauses        uint64  `json:"gc_pauses"`
+	GCPauseMaxS     float64 `json:"gc_pause_max_s"` // upper end of the longest pause's bucket
+	OtherPauses     uint64  `json:"other_pauses"`   // stops of all goroutines for other reasons
+	OtherPauseMaxS  float64 `json:"other_pause_max_s"`
+	// upper end of the bucket: how long goroutines that could run waited
+	SchedLatencyP99S float64 `json:"sched_latency_p99_s"`
 	SchedLatencyMaxS float64 `json:"sched_latency_max_s"`
 	VoluntarySwitch  int64   `json:"voluntary_switches"`
 	PreemptiveSwitch int64   `json:"preemptive_switches"`
@@ -53,7 +54,8 @@ type usage struct {
 }
 
 // runtimeMetrics are histograms of the Go runtime, in s.
-var runtimeMetrics = [...]string{"/sched/pauses/total/gc:seconds", "/sched/pauses/total/other:seconds", "/sched/latencies:seconds"}
+var runtimeMetrics = [...]string{"/sched/pauses/total/gc:seconds", "/sched/pauses/total/other:seconds",
+	"/sched/latencies:seconds"}
 
 // StartSampler begins to watch this process; threads and memory are looked at every interval.
 func StartSampler(interval time.Duration) (*Sampler, error) {
@@ -104,24 +106,26 @@ func (s *Sampler) Read() (Process, error) {
 	threads, anon := s.threads, s.anon
 	s.mu.Unlock()
 	p := Process{
-		CPUUserS:         since(now.self.Utime, s.start.self.Utime),
-		CPUSystemS:       since(now.self.Stime, s.start.self.Stime),
-		ChildrenCPUS:     since(now.children.Utime, s.start.children.Utime) + since(now.children.Stime, s.start.children.Stime),
+		CPUUserS:   since(now.self.Utime, s.start.self.Utime),
+		CPUSystemS: since(now.self.Stime, s.start.self.Stime),
+		ChildrenCPUS: since(now.children.Utime, s.start.children.Utime) + since(now.children.Stime,
+			s.start.children.Stime),
 		RSSMaxBytes:      peakRSS(now.self),
 		RSSAnonMaxBytes:  anon,
 		ThreadsMax:       threads,
 		VoluntarySwitch:  now.self.Nvcsw - s.start.self.Nvcsw,
 		PreemptiveSwitch: now.self.Nivcsw - s.start.self.Nivcsw,
 	}
-	gc, other, latency := grown(now.runtime[0], s.start.runtime[0]), grown(now.runtime[1], s.start.runtime[1]), grown(now.runtime[2], s.start.runtime[2])
+	gc, other, latency := grown(now.runtime[0], s.start.runtime[0]), grown(now.runtime[1], s.start.runtime[1]),
+		grown(now.runtime[2], s.start.runtime[2])
 	p.GCPauses, p.GCPauseMaxS = gc.count(), gc.quantile(1)
 	p.OtherPauses, p.OtherPauseMaxS = other.count(), other.quantile(1)
 	p.SchedLatencyP99S, p.SchedLatencyMaxS = latency.quantile(.99), latency.quantile(1)
 	return p, nil
 }
 
-// peakRSS is the largest resident size of this process since it became this program, in bytes. The kernel's usage counts what the
-// parent had before the exec, too, and serves where there is no /proc.
+// peakRSS is the largest resident size of this process since it became this program, in bytes. The kernel's usage
+// counts what the parent had before the exec, too, and serves where there is no /proc.
 func peakRSS(u syscall.Rusage) int64 {
 	if n := kibibytes(value(read("/", "proc/self/status"), "VmHWM", ":")); n > 0 {
 		return n

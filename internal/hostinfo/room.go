@@ -18,11 +18,13 @@ type Room struct {
 	Threads      uint64
 }
 
-// NeededRoom is the room of a test on this machine. Each thread of C code may reserve a stack of 8 MiB and an arena of 128 MiB; the runtime
-// reserves about a GiB. A test has a thread for each processor and about ten more. extra is the memory of its data.
+// NeededRoom is the room of a test on this machine. Each thread of C code may reserve a stack of 8 MiB and an arena of
+// 128 MiB; the runtime reserves about a GiB. A test has a thread for each processor and about ten more. extra is the
+// memory of its data.
 func NeededRoom(extra, file uint64) Room {
 	threads := uint64(runtime.GOMAXPROCS(0)) + 10
-	return Room{AddressSpace: 3<<29 + threads*136<<20 + extra, Data: 192<<20 + threads*12<<20 + extra, FileSize: file, Threads: 2*threads + 16}
+	return Room{AddressSpace: 3<<29 + threads*136<<20 + extra, Data: 192<<20 + threads*12<<20 + extra, FileSize: file,
+		Threads: 2*threads + 16}
 }
 
 // limit is one resource limit of the process.
@@ -38,13 +40,18 @@ type limit struct {
 }
 
 var limits = []limit{
-	{unix.RLIMIT_AS, "RLIMIT_AS", "address space", "ulimit -v unlimited, or prlimit --as=unlimited", 1 << 20, "MiB", func(r Room) uint64 { return r.AddressSpace }, nil},
-	{unix.RLIMIT_DATA, "RLIMIT_DATA", "data segment", "ulimit -d unlimited, or prlimit --data=unlimited", 1 << 20, "MiB", func(r Room) uint64 { return r.Data }, nil},
-	{unix.RLIMIT_FSIZE, "RLIMIT_FSIZE", "size of a file", "ulimit -f unlimited, or prlimit --fsize=unlimited", 1 << 20, "MiB", func(r Room) uint64 { return r.FileSize }, nil},
-	{unix.RLIMIT_NPROC, "RLIMIT_NPROC", "number of the user's threads", "ulimit -u, or TasksMax in the service", 1, "threads", func(r Room) uint64 { return r.Threads }, userThreads},
+	{unix.RLIMIT_AS, "RLIMIT_AS", "address space", "ulimit -v unlimited, or prlimit --as=unlimited", 1 << 20, "MiB",
+		func(r Room) uint64 { return r.AddressSpace }, nil},
+	{unix.RLIMIT_DATA, "RLIMIT_DATA", "data segment", "ulimit -d unlimited, or prlimit --data=unlimited", 1 << 20, "MiB",
+		func(r Room) uint64 { return r.Data }, nil},
+	{unix.RLIMIT_FSIZE, "RLIMIT_FSIZE", "size of a file", "ulimit -f unlimited, or prlimit --fsize=unlimited", 1 << 20,
+		"MiB", func(r Room) uint64 { return r.FileSize }, nil},
+	{unix.RLIMIT_NPROC, "RLIMIT_NPROC", "number of the user's threads", "ulimit -u, or TasksMax in the service", 1,
+		"threads", func(r Room) uint64 { return r.Threads }, userThreads},
 }
 
-// CheckRoom returns an error for the first limit that is too low: it names the limit, its value, the need, and how to raise it.
+// CheckRoom returns an error for the first limit that is too low: it names the limit, its value, the need, and how to
+// raise it.
 func CheckRoom(r Room) error {
 	for _, l := range limits {
 		var has unix.Rlimit
@@ -73,7 +80,8 @@ func (l limit) check(has uint64, r Room) error {
 	if has >= need {
 		return nil
 	}
-	return fmt.Errorf("the limit of the %s (%s) is %d %s%s, and the test needs %d: raise it (%s)", l.what, l.name, has/l.unit, l.unitName, inUse, (need+l.unit-1)/l.unit, l.raise)
+	return fmt.Errorf("the limit of the %s (%s) is %d %s%s, and the test needs %d: raise it (%s)", l.what, l.name,
+		has/l.unit, l.unitName, inUse, (need+l.unit-1)/l.unit, l.raise)
 }
 
 // userThreads is how many threads the user has, as far as this process may see.

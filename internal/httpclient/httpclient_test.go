@@ -56,7 +56,10 @@ func get(t *testing.T, client *http.Client, address string) (int, error) {
 func TestNoRedirectIsFollowed(t *testing.T) {
 	other := newSeen(t, false, fine)
 	for _, to := range []string{other.URL, "/elsewhere"} {
-		first := newSeen(t, false, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusTemporaryRedirect) })
+		first := newSeen(t, false, func(w http.ResponseWriter,
+			r *http.Request) {
+			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+		})
 		status, err := get(t, New(Options{}), first.URL)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusTemporaryRedirect, status)
@@ -91,7 +94,8 @@ func TestProxies(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
 		t.Setenv(name, "http://127.0.0.1:1")
 	}
-	require.Nil(t, New(Options{}).Transport.(*http.Transport).Proxy, "the environment's is not asked for: net/http spares this machine's addresses, so that no request shows it")
+	require.Nil(t, New(Options{}).Transport.(*http.Transport).Proxy,
+		"the environment's is not asked for: net/http spares this machine's addresses, so that no request shows it")
 	proxy := newSeen(t, false, fine)
 	address, err := url.Parse(proxy.URL)
 	require.NoError(t, err)
@@ -108,7 +112,8 @@ func TestSocket(t *testing.T) {
 	s := &http.Server{Handler: http.HandlerFunc(fine)}
 	go func() { _ = s.Serve(l) }() // until it is closed
 	t.Cleanup(func() { _ = s.Close() })
-	status, err := get(t, New(Options{Socket: path, Proxy: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}}), "http://localhost/")
+	status, err := get(t, New(Options{Socket: path, Proxy: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}}),
+		"http://localhost/")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status)
 }

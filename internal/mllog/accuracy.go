@@ -44,7 +44,8 @@ func ReadAccuracyFile(path string, fn func(*AccuracyEntry) error) (Accuracy, err
 }
 
 // ReadAccuracy hands every record of an accuracy log to fn, in file order, and stops at fn's first error. A file that
-// ends early is read as far as its last whole record and reported as Truncated; a record that can not be read is an error.
+// ends early is read as far as its last whole record and reported as Truncated; a record that can not be read is an
+// error.
 func ReadAccuracy(r io.Reader, fn func(*AccuracyEntry) error) (Accuracy, error) {
 	s := recordScanner{r: bufio.NewReaderSize(r, readBuffer)}
 	var a Accuracy

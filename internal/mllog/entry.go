@@ -19,7 +19,8 @@ type Entry struct {
 	Line      int     // from 1
 }
 
-// Text is the value without its quotes. LoadGen writes most strings unescaped: what is no JSON string is taken as it is.
+// Text is the value without its quotes. LoadGen writes most strings unescaped: what is no JSON string is taken as it
+// is.
 func (v Value) Text() string {
 	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
 		return string(v)
@@ -35,8 +36,8 @@ func (v Value) Text() string {
 	return string(inner)
 }
 
-// Any gives bool, int64, uint64 (above int64), float64, string, nil for null, or for lists and maps a json.RawMessage of its own.
-// What JSON can not hold (-nan, inf, broken text) is its text.
+// Any gives bool, int64, uint64 (above int64), float64, string, nil for null, or for lists and maps a json.RawMessage
+// of its own. What JSON can not hold (-nan, inf, broken text) is its text.
 func (v Value) Any() any {
 	if len(v) == 0 {
 		return ""

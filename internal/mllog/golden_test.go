@@ -200,8 +200,8 @@ func TestGoldenAccuracyTexts(t *testing.T) {
 	}
 }
 
-// A recorded log is whole, and without any of the lines that every such test has it is not: one line less, the first lines, the last lines,
-// or zeros where a truncation from outside took the beginning.
+// A recorded log is whole, and without any of the lines that every such test has it is not: one line less, the first
+// lines, the last lines, or zeros where a truncation from outside took the beginning.
 func TestGoldenLogsAreWhole(t *testing.T) {
 	eachLog(t, func(t *testing.T, dir string, _ *goldenCase) {
 		detail, err := os.ReadFile(filepath.Join(dir, DetailName))

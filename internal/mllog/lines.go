@@ -8,8 +8,9 @@ import (
 	"io"
 )
 
-// ReadAccuracyLines hands over the records of an accuracy log that is no whole array: one record a line, a comma behind it or
-// not. Lines that can not be read are left out and counted, as the reference for deepseek-r1 does (spec/accuracy.md §1).
+// ReadAccuracyLines hands over the records of an accuracy log that is no whole array: one record a line, a comma behind
+// it or not. Lines that can not be read are left out and counted, as the reference for deepseek-r1 does
+// (spec/accuracy.md §1).
 func ReadAccuracyLines(path string, fn func(*AccuracyEntry) error) (a Accuracy, left int, err error) {
 	f, err := openLog(path)
 	if err != nil {

@@ -19,20 +19,26 @@ const (
 	seriesEnd   = "power_end"
 )
 
-// mandatory are the keys without which a detail log is not whole. The log of a test with another LoadGen than the pinned one has them too.
+// mandatory are the keys without which a detail log is not whole. The log of a test with another LoadGen than the
+// pinned one has them too.
 var mandatory = []group{
 	{nil, []string{
-		"loadgen_version", "test_datetime", "sut_name", "qsl_name", "qsl_reported_total_count", "qsl_reported_performance_count",
-		"effective_scenario", "effective_test_mode", "effective_samples_per_query", "effective_target_qps", "effective_target_latency_ns",
-		"effective_target_latency_percentile", "effective_max_async_queries", "effective_target_duration_ms", "effective_min_duration_ms",
+		"loadgen_version", "test_datetime", "sut_name", "qsl_name", "qsl_reported_total_count",
+		"qsl_reported_performance_count",
+		"effective_scenario", "effective_test_mode", "effective_samples_per_query", "effective_target_qps",
+		"effective_target_latency_ns",
+		"effective_target_latency_percentile", "effective_max_async_queries", "effective_target_duration_ms",
+		"effective_min_duration_ms",
 		"effective_max_duration_ms", "effective_min_query_count", "effective_max_query_count", "effective_min_sample_count",
-		"effective_qsl_rng_seed", "effective_sample_index_rng_seed", "effective_schedule_rng_seed", "effective_accuracy_log_rng_seed",
+		"effective_qsl_rng_seed", "effective_sample_index_rng_seed", "effective_schedule_rng_seed",
+		"effective_accuracy_log_rng_seed",
 		"effective_accuracy_log_probability", "effective_accuracy_log_sampling_target", "effective_print_timestamps",
 		"effective_performance_issue_unique", "effective_performance_issue_same", "effective_performance_issue_same_index",
 		"effective_performance_sample_count", "effective_accuracy_sample_count", "effective_sample_concatenate_permutation",
 	}},
 	{(*Result).hasSeries, []string{
-		seriesBegin, "generated_query_count", "generated_samples_per_query", "generated_query_duration", "power_begin", seriesEnd,
+		seriesBegin, "generated_query_count", "generated_samples_per_query", "generated_query_duration", "power_begin",
+		seriesEnd,
 	}},
 	{(*Result).performs, []string{
 		"result_validity", "result_min_duration_met", "result_min_queries_met", "early_stopping_met", "result_query_count",
@@ -41,13 +47,15 @@ var mandatory = []group{
 		"result_99.00_percentile_latency_ns", "result_99.90_percentile_latency_ns", "num_errors",
 	}},
 	{performsIn("Server"), []string{
-		"result_perf_constraints_met", "result_overlatency_query_count", "result_scheduled_samples_per_sec", "result_completed_samples_per_sec",
+		"result_perf_constraints_met", "result_overlatency_query_count", "result_scheduled_samples_per_sec",
+		"result_completed_samples_per_sec",
 	}},
 	{performsIn("Offline"), []string{"result_samples_per_second"}},
 	{performsIn("SingleStream"), []string{"result_qps_with_loadgen_overhead", "result_qps_without_loadgen_overhead"}},
 	{func(r *Result) bool { return r.tokens() && performsIn("Offline")(r) }, []string{"result_tokens_per_second"}},
 	{func(r *Result) bool { return r.tokens() && !performsIn("Offline")(r) }, []string{
-		"result_first_token_99.00_percentile_latency_ns", "result_time_per_output_token_99.00_percentile_ns", "result_token_throughput",
+		"result_first_token_99.00_percentile_latency_ns", "result_time_per_output_token_99.00_percentile_ns",
+		"result_token_throughput",
 		"result_completed_tokens_per_second",
 	}},
 }
@@ -93,7 +101,8 @@ func (r *Result) lacking() []string {
 	return keys
 }
 
-// hasNUL reads to the end. A file that was truncated while a program was writing to it has NUL bytes where its beginning was.
+// hasNUL reads to the end. A file that was truncated while a program was writing to it has NUL bytes where its
+// beginning was.
 func hasNUL(in io.Reader) (bool, error) {
 	buffer := make([]byte, readBuffer)
 	for {

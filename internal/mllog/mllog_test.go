@@ -89,7 +89,8 @@ func TestDetailOfBrokenLogs(t *testing.T) {
 		"cut in the middle":      {good + good[:40] + "\n" + good, 2, Detail{Lines: 3, Broken: 1, FirstBroken: 2}},
 		"foreign text":           {"hello\n\n" + good, 1, Detail{Lines: 1, Foreign: 2, FirstForeign: 1}},
 		"another layout":         {`:::MLLOG {"value":1,"key":"a","metadata":{"is_error":true}}` + "\n", 1, Detail{Lines: 1}},
-		"zeros of a full disk":   {good + string(make([]byte, 100)), 1, Detail{Lines: 1, Foreign: 1, FirstForeign: 2, NULs: 1, Truncated: true}},
+		"zeros of a full disk": {good + string(make([]byte, 100)), 1,
+			Detail{Lines: 1, Foreign: 1, FirstForeign: 2, NULs: 1, Truncated: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			entries, d := readAll(t, c.text)
@@ -144,7 +145,8 @@ func begun(mode string) string {
 	return text
 }
 
-// performanceLog is the smallest performance log that is complete: TestGoldenLogsAreWhole holds the table of keys against real ones.
+// performanceLog is the smallest performance log that is complete: TestGoldenLogsAreWhole holds the table of keys
+// against real ones.
 func performanceLog(validity string) map[string]string {
 	detail := begun("PerformanceOnly")
 	for _, k := range slices.Concat(mandatory[1].keys, mandatory[2].keys, []string{"result_samples_per_second"}) {
@@ -185,17 +187,22 @@ func TestSummarizeTellsWhatIsMissing(t *testing.T) {
 		}, "", "true"},
 		"no verdict":         {func(f map[string]string) { f[SummaryName] = footer }, "has no verdict", "true"},
 		"no opening bracket": {func(f map[string]string) { f[AccuracyName] = "{}]\n" }, "does not begin with [", "true"},
-		"a foreign line":     {func(f map[string]string) { f[DetailName] = "hello\n" + f[DetailName] }, "1 lines that are not LoadGen's, the first is line 1", "true"},
+		"a foreign line": {func(f map[string]string) { f[DetailName] = "hello\n" + f[DetailName] },
+			"1 lines that are not LoadGen's, the first is line 1", "true"},
 		"zeros in the detail log": {func(f map[string]string) {
 			f[DetailName] = strings.Repeat("\x00", 100) + f[DetailName]
 		}, "NUL bytes", "true"},
-		"zeros in the summary":      {func(f map[string]string) { f[SummaryName] = "\x00\x00\n" + f[SummaryName] }, "NUL bytes", "true"},
-		"zeros in the accuracy log": {func(f map[string]string) { f[AccuracyName] = "[" + strings.Repeat("\x00", readBuffer) + "]" }, "NUL bytes", "true"},
-		"no closing bracket":        {func(f map[string]string) { f[AccuracyName] = "[\n" }, "does not end with ]", "true"},
-		"empty accuracy file":       {func(f map[string]string) { f[AccuracyName] = "" }, "does not end with ]", "true"},
-		"no accuracy file":          {func(f map[string]string) { delete(f, AccuracyName) }, "no such file", "true"},
-		"no summary":                {func(f map[string]string) { delete(f, SummaryName) }, "no such file", "true"},
-		"no detail log":             {func(f map[string]string) { delete(f, DetailName) }, "no such file", "true"},
+		"zeros in the summary": {func(f map[string]string) { f[SummaryName] = "\x00\x00\n" + f[SummaryName] },
+			"NUL bytes", "true"},
+		"zeros in the accuracy log": {func(f map[string]string) {
+			f[AccuracyName] = "[" + strings.Repeat("\x00", readBuffer) +
+				"]"
+		}, "NUL bytes", "true"},
+		"no closing bracket":  {func(f map[string]string) { f[AccuracyName] = "[\n" }, "does not end with ]", "true"},
+		"empty accuracy file": {func(f map[string]string) { f[AccuracyName] = "" }, "does not end with ]", "true"},
+		"no accuracy file":    {func(f map[string]string) { delete(f, AccuracyName) }, "no such file", "true"},
+		"no summary":          {func(f map[string]string) { delete(f, SummaryName) }, "no such file", "true"},
+		"no detail log":       {func(f map[string]string) { delete(f, DetailName) }, "no such file", "true"},
 		"files disagree": {func(f map[string]string) {
 			f[SummaryName] = "Result is : INVALID\n" + footer
 		}, "", "false"},
@@ -265,7 +272,8 @@ func TestSummarizeBelievesTheLargestCountOfErrors(t *testing.T) {
 func TestErrorsAreMarkedBehindTheTime(t *testing.T) {
 	said := `"the server sent {\"is_error\": true}, \"is_warning\": true"`
 	files := performanceLog("VALID")
-	files[DetailName] = line("generic_message", said, false, false) + line("error_runtime", said, true, false) + files[DetailName]
+	files[DetailName] = line("generic_message", said, false, false) + line("error_runtime", said, true, false) +
+		files[DetailName]
 	files[DetailName] = strings.ReplaceAll(files[DetailName], `\"`, `"`) // LoadGen escapes nothing
 	r, err := Summarize(writeLogs(t, files))
 	require.NoError(t, err)
@@ -279,7 +287,8 @@ func TestSummarizeCountsErrorsAndKeepsTheFirstValue(t *testing.T) {
 	for i := range 30 {
 		files[DetailName] += line("error_runtime", fmt.Sprintf(`"broken %d"`, i%25), true, false)
 	}
-	files[DetailName] += line("warning_generic_message", `"slow"`, false, true) + line("result_validity", `"VALID"`, false, false)
+	files[DetailName] += line("warning_generic_message", `"slow"`, false, true) + line("result_validity", `"VALID"`, false,
+		false)
 	r, err := Summarize(writeLogs(t, files))
 	require.NoError(t, err)
 	require.Equal(t, 30, r.Errors)
@@ -316,7 +325,8 @@ func TestAccuracyLines(t *testing.T) {
 	}
 	long := strings.Repeat("ab", 2*readBuffer)
 	text := strings.Join([]string{
-		"[", record(0, "00") + ",", "  " + record(1, "01") + " ,\r", "", "junk", record(2, long), record(3, "0"), record(4, "04")[1:], record(5, "05") + "x", "]",
+		"[", record(0, "00") + ",", "  " + record(1, "01") + " ,\r", "", "junk", record(2, long), record(3, "0"),
+		record(4, "04")[1:], record(5, "05") + "x", "]",
 		record(6, "06"),
 	}, "\n")
 	path := filepath.Join(t.TempDir(), AccuracyName)
@@ -361,16 +371,20 @@ func TestAccuracyOfBrokenLogs(t *testing.T) {
 		"cut after the comma": {"[\n" + one + ",\n", Accuracy{Records: 1, Truncated: true}, ""},
 		"one line":            {"[" + one + "," + one + "]", Accuracy{Records: 2}, ""},
 		"no list":             {"hello", Accuracy{}, `'h' stands where the opening [ is expected`},
-		"another bracket":     {"[(" + one[1:] + "]", Accuracy{}, `after record 0: '(' stands where a record or the closing ] is expected`},
-		"more after the end":  {"[]x", Accuracy{}, `'x' stands where the end of the file is expected`},
-		"no comma is fine":    {"[" + one + one + "]", Accuracy{Records: 2}, ""},
-		"odd hex":             {strings.Replace("["+one+"]", "DEAD0B", "DEAD0", 1), Accuracy{Records: 1}, "record 1: its data is not hexadecimal"},
-		"no hex":              {strings.Replace("["+one+"]", "DEAD0B", "ZZ", 1), Accuracy{Records: 1}, "record 1: its data is not hexadecimal"},
-		"no seq_id":           {`[{ "qsl_idx" : 5, "data" : "" }]`, Accuracy{Records: 1}, "record 1: it has no seq_id"},
-		"no data":             {`[{ "seq_id" : 5, "qsl_idx" : 5 }]`, Accuracy{Records: 1}, "record 1: it has no data"},
-		"huge number":         {`[{ "seq_id" : 99999999999999999999, "qsl_idx" : 5, "data" : "" }]`, Accuracy{Records: 1}, "seq_id is no whole number"},
-		"unknown field":       {`[{ "x" : 5 }]`, Accuracy{Records: 1}, `unknown field "x"`},
-		"no field":            {`[{ }]`, Accuracy{Records: 1}, "not of the form"},
+		"another bracket": {"[(" + one[1:] + "]", Accuracy{},
+			`after record 0: '(' stands where a record or the closing ] is expected`},
+		"more after the end": {"[]x", Accuracy{}, `'x' stands where the end of the file is expected`},
+		"no comma is fine":   {"[" + one + one + "]", Accuracy{Records: 2}, ""},
+		"odd hex": {strings.Replace("["+one+"]", "DEAD0B", "DEAD0", 1), Accuracy{Records: 1},
+			"record 1: its data is not hexadecimal"},
+		"no hex": {strings.Replace("["+one+"]", "DEAD0B", "ZZ", 1), Accuracy{Records: 1},
+			"record 1: its data is not hexadecimal"},
+		"no seq_id": {`[{ "qsl_idx" : 5, "data" : "" }]`, Accuracy{Records: 1}, "record 1: it has no seq_id"},
+		"no data":   {`[{ "seq_id" : 5, "qsl_idx" : 5 }]`, Accuracy{Records: 1}, "record 1: it has no data"},
+		"huge number": {`[{ "seq_id" : 99999999999999999999, "qsl_idx" : 5, "data" : "" }]`, Accuracy{Records: 1},
+			"seq_id is no whole number"},
+		"unknown field": {`[{ "x" : 5 }]`, Accuracy{Records: 1}, `unknown field "x"`},
+		"no field":      {`[{ }]`, Accuracy{Records: 1}, "not of the form"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, err := ReadAccuracy(strings.NewReader(c.text), func(e *AccuracyEntry) error {
@@ -396,7 +410,8 @@ func TestAccuracyRecordWithoutEnd(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := ReadAccuracy(io.MultiReader(strings.NewReader(`[{ "seq_id" : 3, "qsl_idx" : 5, "data" : "`), endless{}), func(*AccuracyEntry) error { return nil })
+	_, err := ReadAccuracy(io.MultiReader(strings.NewReader(`[{ "seq_id" : 3, "qsl_idx" : 5, "data" : "`), endless{}),
+		func(*AccuracyEntry) error { return nil })
 	runtime.ReadMemStats(&after)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "\n")
@@ -457,7 +472,8 @@ func FuzzReadDetail(f *testing.F) {
 }
 
 func FuzzReadAccuracy(f *testing.F) {
-	f.Add([]byte("[\n{ \"seq_id\" : 3, \"qsl_idx\" : 5, \"data\" : \"DEAD0B\", \"token_data\" : \"07\", \"token_count\" : 3 }\n]\n"))
+	f.Add([]byte("[\n{ \"seq_id\" : 3, \"qsl_idx\" : 5, \"data\" : \"DEAD0B\", \"token_data\" : \"07\", \"token_count\" " +
+		": 3 }\n]\n"))
 	f.Add([]byte("[\n]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, _ = ReadAccuracy(bytes.NewReader(data), func(e *AccuracyEntry) error {
@@ -488,7 +504,8 @@ func BenchmarkReadAccuracy(b *testing.B) {
 		if i > 0 {
 			t.WriteByte(',')
 		}
-		fmt.Fprintf(&t, "\n{ \"seq_id\" : %d, \"qsl_idx\" : %d, \"data\" : \"%s\", \"token_data\" : \"01F50000\", \"token_count\" : 1024 }", i, i, answer)
+		fmt.Fprintf(&t, "\n{ \"seq_id\" : %d, \"qsl_idx\" : %d, \"data\" : \"%s\", \"token_data\" : \"01F50000\", "+
+			"\"token_count\" : 1024 }", i, i, answer)
 	}
 	t.WriteString("\n]\n")
 	b.SetBytes(int64(t.Len()))

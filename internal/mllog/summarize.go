@@ -22,7 +22,8 @@ const (
 	TraceName    = "mlperf_log_trace.json"
 )
 
-// AuditTaken begins the warning by which LoadGen says that it took an audit configuration (spec/loadgen-engine.md §2.7).
+// AuditTaken begins the warning by which LoadGen says that it took an audit configuration (spec/loadgen-engine.md
+// §2.7).
 const AuditTaken = "Found Audit Config file"
 
 // Text is a message of the detail log and how often it came.
@@ -34,8 +35,9 @@ type Text struct {
 
 // Result is what LoadGen's files say about one test.
 type Result struct {
-	Valid    *bool             `json:"valid"`    // nil: no verdict, as in accuracy mode
-	Complete bool              `json:"complete"` // every file has its beginning, its end and what LoadGen always writes between them
+	Valid *bool `json:"valid"` // nil: no verdict, as in accuracy mode
+	// every file has its beginning, its end and what LoadGen always writes between them
+	Complete bool              `json:"complete"`
 	Missing  []string          `json:"missing,omitempty"`
 	Errors   int               `json:"errors"`   // entries marked as errors
 	Warnings int               `json:"warnings"` // entries marked as warnings
@@ -61,7 +63,8 @@ var resultPrefixes = []string{
 	"loadgen_version", "loadgen_git", "test_datetime", "sut_name", "qsl_name", "num_errors",
 }
 
-// Summarize reads the detail log, the summary and the accuracy log in dir. Files that are absent, or not whole, are told in Missing; only a folder with neither detail log nor summary is an error (fs.ErrNotExist).
+// Summarize reads the detail log, the summary and the accuracy log in dir. Files that are absent, or not whole, are
+// told in Missing; only a folder with neither detail log nor summary is an error (fs.ErrNotExist).
 func Summarize(dir string) (*Result, error) {
 	r := &Result{Result: map[string]any{}, Verdict: map[string]string{}, seen: map[string]int{}}
 	detailErr := r.readDetail(filepath.Join(dir, DetailName))

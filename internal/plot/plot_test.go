@@ -13,7 +13,8 @@ import (
 )
 
 var panels = []Panel{
-	{Title: "prompts <of> a set", Axis: "tokens", Count: "rows", Low: 60, Step: 100, Counts: []int{3, 17, 0, 5, 1}, Marks: []Mark{{"median", 190}, {"p99", 555}}},
+	{Title: "prompts <of> a set", Axis: "tokens", Count: "rows", Low: 60, Step: 100, Counts: []int{3, 17, 0, 5, 1},
+		Marks: []Mark{{"median", 190}, {"p99", 555}}},
 	{Title: "none", Axis: "bytes"},
 	{Title: "one", Axis: "words", Low: 7, Step: 1, Counts: []int{1}},
 }

@@ -19,11 +19,13 @@ func newSVG(w, h int) *svg {
 }
 
 func (s *svg) rect(x, y, w, h float64, c color.NRGBA) {
-	fmt.Fprintf(&s.b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#%02x%02x%02x"/>`+"\n", x, y, w, h, c.R, c.G, c.B)
+	fmt.Fprintf(&s.b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#%02x%02x%02x"/>`+"\n", x, y, w, h, c.R,
+		c.G, c.B)
 }
 
 func (s *svg) text(x, y float64, a align, c color.NRGBA, text string) {
-	fmt.Fprintf(&s.b, `<text x="%.1f" y="%.1f" text-anchor="%s" fill="#%02x%02x%02x">`, x, y, [...]string{"start", "middle", "end"}[a], c.R, c.G, c.B)
+	fmt.Fprintf(&s.b, `<text x="%.1f" y="%.1f" text-anchor="%s" fill="#%02x%02x%02x">`, x, y,
+		[...]string{"start", "middle", "end"}[a], c.R, c.G, c.B)
 	_ = xml.EscapeText(&s.b, []byte(text)) // into memory
 	s.b.WriteString("</text>\n")
 }

@@ -13,7 +13,8 @@ import (
 // Texts are those of Python 3.11's repr.
 func TestFloat(t *testing.T) {
 	for want, f := range map[string]float64{
-		"0.0": 0, "-0.0": math.Copysign(0, -1), "1.0": 1, "-2.5": -2.5, "0.1": 0.1, "0.0001": 1e-4, "9.999e-05": 9.999e-5, "1e-05": 1e-5,
+		"0.0": 0, "-0.0": math.Copysign(0, -1), "1.0": 1, "-2.5": -2.5, "0.1": 0.1, "0.0001": 1e-4, "9.999e-05": 9.999e-5,
+		"1e-05":              1e-5,
 		"9999999999999998.0": 9999999999999998, "1e+16": 1e16, "1.2345e+20": 1.2345e20, "5e-324": math.SmallestNonzeroFloat64,
 		"1.7976931348623157e+308": math.MaxFloat64, "nan": math.NaN(), "inf": math.Inf(1), "-inf": math.Inf(-1),
 	} {

@@ -14,7 +14,8 @@ const digits = `\d+(?:_\d+)*`
 
 var (
 	wholeNumber   = regexp.MustCompile(`^[+-]?` + digits + `$`)
-	decimalNumber = regexp.MustCompile(`(?i)^[+-]?(?:(?:` + digits + `\.?(?:` + digits + `)?|\.` + digits + `)(?:e[+-]?` + digits + `)?|inf|infinity|nan)$`)
+	decimalNumber = regexp.MustCompile(`(?i)^[+-]?(?:(?:` + digits + `\.?(?:` + digits + `)?|\.` + digits + `)(?:e[+-]?` +
+		digits + `)?|inf|infinity|nan)$`)
 )
 
 // maxDigits is Python's own bound of the digits of an integer.
@@ -23,7 +24,8 @@ const maxDigits = 4300
 // ErrNoNumber is the error of a text that is no number.
 var ErrNoNumber = errors.New("is no number")
 
-// ParseFloat returns float(text) of Python: a decimal number between blanks, inf or nan, and infinity for what is too large.
+// ParseFloat returns float(text) of Python: a decimal number between blanks, inf or nan, and infinity for what is too
+// large.
 func ParseFloat(text string) (float64, error) {
 	text = strings.TrimSpace(text)
 	if !decimalNumber.MatchString(text) {

@@ -20,7 +20,8 @@ const (
 	statusFD = 4
 )
 
-// Enter returns where this process is no sandbox's child. A child builds its walls, becomes the program, and never returns.
+// Enter returns where this process is no sandbox's child. A child builds its walls, becomes the program, and never
+// returns.
 func Enter(args, environ []string) {
 	if len(args) != 1 || args[0] != childName || len(environ) != 0 || os.Getpid() != 1 {
 		return
@@ -51,7 +52,10 @@ func enter() error {
 		{"becoming nobody", wallUser, pl.becomeNobody},
 		{"giving up capabilities", wallCapabilities, dropCapabilities},
 		{"asking for death with the parent", "", dieWithParent},
-		{"closing other files", wallDescriptors, func() error { return unix.CloseRange(planFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) }},
+		{"closing other files", wallDescriptors, func() error {
+			return unix.CloseRange(planFD, math.MaxUint32,
+				unix.CLOSE_RANGE_CLOEXEC)
+		}},
 	} {
 		if pl.lacks(step.wall) {
 			continue
@@ -81,7 +85,8 @@ func tmpfs(at string, space int64) error {
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return err
 	}
-	return unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,nr_inodes=4096,mode=1777", space))
+	return unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
+		fmt.Sprintf("size=%d,nr_inodes=4096,mode=1777", space))
 }
 
 // rootSpace bounds the folders and empty files that mounts lie on.
@@ -209,11 +214,12 @@ func dropCapabilities() error {
 		}
 	}
 	data = [2]unix.CapUserData{}
-	return errors.Join(unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), unix.Capset(&header, &data[0]))
+	return errors.Join(unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0),
+		unix.Capset(&header, &data[0]))
 }
 
-// dieWithParent asks for a signal at the parent's death, which a change of the user has taken back, and looks whether it came before:
-// the parent holds the other end of the plan's pipe as long as it lives.
+// dieWithParent asks for a signal at the parent's death, which a change of the user has taken back, and looks whether
+// it came before: the parent holds the other end of the plan's pipe as long as it lives.
 func dieWithParent() error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return err

@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter is a list of what is allowed. Anything else answers ENOSYS, as an older kernel would, or EPERM for what programs know
-// to be forbidden. A call of another architecture kills.
+// The filter is a list of what is allowed. Anything else answers ENOSYS, as an older kernel would, or EPERM for what
+// programs know to be forbidden. A call of another architecture kills.
 
-// Offsets in struct seccomp_data (linux/seccomp.h); arguments are 64 bits each, the low half first on the machines known here.
+// Offsets in struct seccomp_data (linux/seccomp.h); arguments are 64 bits each, the low half first on the machines
+// known here.
 const (
 	offsetNumber = 0
 	offsetArch   = 4
@@ -77,7 +78,8 @@ func (e *examination) program() []unix.SockFilter {
 	}
 	switch {
 	case e.together != 0:
-		tests = append(tests, statement(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, e.together), jump(unix.BPF_JEQ, e.together, 1, 0), allow)
+		tests = append(tests, statement(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, e.together),
+			jump(unix.BPF_JEQ, e.together, 1, 0), allow)
 	case e.values == nil:
 		tests = append(tests, jump(unix.BPF_JSET, e.without, 1, 0), allow)
 	}
@@ -99,15 +101,20 @@ const fcntlOwnedBy = 9
 var examined = []examination{
 	{call: unix.SYS_CLONE, without: cloneNamespaces, errno: unix.EPERM},
 	{call: unix.SYS_SOCKETPAIR, values: []uint32{unix.AF_UNIX}, errno: unix.EPERM},
-	{call: unix.SYS_IOCTL, argument: 1, values: []uint32{unix.TCGETS, unix.TIOCGWINSZ, ioctlReadable, ioctlNonBlocking, ioctlCloseOnExec, ioctlKeepOnExec}, errno: unix.ENOTTY},
+	{call: unix.SYS_IOCTL, argument: 1, values: []uint32{unix.TCGETS, unix.TIOCGWINSZ, ioctlReadable, ioctlNonBlocking,
+		ioctlCloseOnExec, ioctlKeepOnExec}, errno: unix.ENOTTY},
 	// Memory that is shared and has no file stays when no process maps its pages any more, and no process's count has it.
 	{call: unix.SYS_MMAP, argument: 3, together: unix.MAP_SHARED | unix.MAP_ANONYMOUS, errno: unix.ENOMEM},
 	// F_SETPIPE_SZ, which lets a pipe hold more, is none of them.
-	{call: unix.SYS_FCNTL, argument: 1, values: []uint32{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL, unix.F_GETLK, unix.F_SETLK,
-		unix.F_SETLKW, unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW, fcntlOwnedBy, unix.F_GETPIPE_SZ}, errno: unix.EPERM},
+	{call: unix.SYS_FCNTL, argument: 1, values: []uint32{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD,
+		unix.F_GETFL, unix.F_SETFL, unix.F_GETLK, unix.F_SETLK,
+		unix.F_SETLKW, unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW, fcntlOwnedBy, unix.F_GETPIPE_SZ},
+		errno: unix.EPERM},
 	// Not PR_SET_PDEATHSIG: the program ends with the process that started it.
-	{call: unix.SYS_PRCTL, values: []uint32{unix.PR_SET_NAME, unix.PR_GET_NAME, unix.PR_GET_PDEATHSIG, unix.PR_GET_DUMPABLE, unix.PR_SET_DUMPABLE,
-		unix.PR_CAPBSET_READ, unix.PR_GET_NO_NEW_PRIVS, unix.PR_SET_NO_NEW_PRIVS, unix.PR_SET_VMA, unix.PR_SET_THP_DISABLE, unix.PR_GET_THP_DISABLE, unix.PR_GET_SECCOMP}, errno: unix.EPERM},
+	{call: unix.SYS_PRCTL, values: []uint32{unix.PR_SET_NAME, unix.PR_GET_NAME, unix.PR_GET_PDEATHSIG,
+		unix.PR_GET_DUMPABLE, unix.PR_SET_DUMPABLE,
+		unix.PR_CAPBSET_READ, unix.PR_GET_NO_NEW_PRIVS, unix.PR_SET_NO_NEW_PRIVS, unix.PR_SET_VMA, unix.PR_SET_THP_DISABLE,
+		unix.PR_GET_THP_DISABLE, unix.PR_GET_SECCOMP}, errno: unix.EPERM},
 }
 
 // install puts the filter on this thread, which then becomes the program; the others end there.

@@ -14,18 +14,20 @@ import (
 	"time"
 )
 
-// group is the control group of one sandbox. In it the kernel counts all memory of the program as it is taken: pages that no process
-// maps any more, files in memory, and what pipes and sockets hold.
+// group is the control group of one sandbox. In it the kernel counts all memory of the program as it is taken: pages
+// that no process maps any more, files in memory, and what pipes and sockets hold.
 type group struct {
 	folder string
 	*hierarchy
 }
 
-// hierarchy is how one version of control groups limits memory, as data. Files that a kernel does not have are left out.
+// hierarchy is how one version of control groups limits memory, as data. Files that a kernel does not have are left
+// out.
 type hierarchy struct {
-	limits  []groupFile // written in this order
-	kills   string      // file with a line "oom_kill N"
-	sibling bool        // a group with processes can have no limited groups below it, so sandboxes lie beside this process's group
+	limits []groupFile // written in this order
+	kills  string      // file with a line "oom_kill N"
+	// a group with processes can have no limited groups below it, so sandboxes lie beside this process's group
+	sibling bool
 }
 
 type groupFile struct {
@@ -35,9 +37,11 @@ type groupFile struct {
 }
 
 var (
-	groupsV1 = &hierarchy{kills: "memory.oom_control", limits: []groupFile{{name: "memory.limit_in_bytes", needed: true}, {name: "memory.memsw.limit_in_bytes"}}}
+	groupsV1 = &hierarchy{kills: "memory.oom_control",
+		limits: []groupFile{{name: "memory.limit_in_bytes", needed: true}, {name: "memory.memsw.limit_in_bytes"}}}
 	groupsV2 = &hierarchy{kills: "memory.events", sibling: true,
-		limits: []groupFile{{name: "memory.max", needed: true}, {name: "memory.swap.max", value: "0"}, {name: "memory.oom.group", value: "1"}}}
+		limits: []groupFile{{name: "memory.max", needed: true}, {name: "memory.swap.max", value: "0"},
+			{name: "memory.oom.group", value: "1"}}}
 )
 
 // groupPrefix begins the names of the groups; the number of the process that made one follows.
@@ -67,7 +71,8 @@ var findGroups = sync.OnceValues(func() (groupPlace, error) {
 	return place, nil
 })
 
-// groupFolder finds the folder from this process's groups (/proc/self/cgroup) and the mounted hierarchies (/proc/self/mountinfo).
+// groupFolder finds the folder from this process's groups (/proc/self/cgroup) and the mounted hierarchies
+// (/proc/self/mountinfo).
 func groupFolder(own, mounts string) (groupPlace, error) {
 	for line := range strings.Lines(own) {
 		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -96,7 +101,8 @@ func mountedGroup(mounts, kind, path string) string {
 	for line := range strings.Lines(mounts) {
 		before, after, _ := strings.Cut(line, " - ")
 		fields, rest := strings.Fields(before), strings.Fields(after)
-		if len(fields) < 5 || len(rest) < 3 || rest[0] != kind || kind == "cgroup" && !slices.Contains(strings.Split(rest[2], ","), "memory") {
+		if len(fields) < 5 || len(rest) < 3 || rest[0] != kind || kind == "cgroup" &&
+			!slices.Contains(strings.Split(rest[2], ","), "memory") {
 			continue
 		}
 		if below(path, fields[3]) || fields[3] == "/" {
@@ -161,7 +167,8 @@ func (g *group) join(pid int) error {
 	return os.WriteFile(filepath.Join(g.folder, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
 }
 
-// exceeded tells whether the kernel has ended a process of the group for want of memory. A sandbox without a group has exceeded nothing.
+// exceeded tells whether the kernel has ended a process of the group for want of memory. A sandbox without a group has
+// exceeded nothing.
 func (g *group) exceeded() bool {
 	if g == nil {
 		return false

@@ -67,7 +67,8 @@ const (
 )
 
 func newPlan(root string, p *Program, l *Limits, without []wall) (*plan, error) {
-	pl := &plan{Root: root, Links: map[string]string{}, Path: p.Path, Args: p.Args, Env: p.Env, Files: p.Files, Space: l.Space, Privileged: realRoot(), Without: without}
+	pl := &plan{Root: root, Links: map[string]string{}, Path: p.Path, Args: p.Args, Env: p.Env, Files: p.Files,
+		Space: l.Space, Privileged: realRoot(), Without: without}
 	for _, d := range devices {
 		pl.Binds = append(pl.Binds, bind{Path: d, Device: true})
 	}
@@ -78,7 +79,8 @@ func newPlan(root string, p *Program, l *Limits, without []wall) (*plan, error) 
 	}
 	slices.SortFunc(pl.Binds, func(a, b bind) int { return strings.Compare(a.Path, b.Path) })
 	pl.Rlimits = map[int]uint64{
-		rlimitCPU: uint64(math.Ceil(max(l.CPU, time.Second).Seconds())), rlimitFSize: uint64(l.Space), rlimitCore: 0, rlimitNProc: uint64(l.Processes),
+		rlimitCPU: uint64(math.Ceil(max(l.CPU, time.Second).Seconds())), rlimitFSize: uint64(l.Space), rlimitCore: 0,
+		rlimitNProc:  uint64(l.Processes),
 		rlimitNoFile: uint64(l.Files), rlimitMemlock: 0, rlimitMsgQ: 0, rlimitData: uint64(l.Memory),
 	}
 	for w, resource := range map[wall]int{wallFileSize: rlimitFSize, wallData: rlimitData} {

@@ -26,7 +26,8 @@ type Program struct {
 	Env   []string          // the whole environment
 	Stdin []byte            // what it reads; it ends there
 	Files map[string][]byte // put into Home, which is the working folder, before the program starts; plain names
-	View  []string          // files and folders of this machine that are shown read-only at their places; missing ones are left out
+	// files and folders of this machine that are shown read-only at their places; missing ones are left out
+	View []string
 }
 
 // Home is the working folder in the sandbox: in memory, writable, and gone at the end.
@@ -34,14 +35,15 @@ const Home = "/work"
 
 // Limits bound a program. Every one must be set.
 type Limits struct {
-	Wall         time.Duration // from start to end
-	CPU          time.Duration // of one process, in whole seconds
-	Memory       int64         // bytes of all processes together with their files, pipes and sockets; and of one process's own data
-	AddressSpace int64         // bytes of one process; Unlimited for runtimes that reserve more than they use
-	Space        int64         // bytes of Home, of /tmp, and of one file
-	Files        int           // open in one process
-	Processes    int           // and threads
-	Output       int64         // bytes of standard output, and of standard error
+	Wall time.Duration // from start to end
+	CPU  time.Duration // of one process, in whole seconds
+	// bytes of all processes together with their files, pipes and sockets; and of one process's own data
+	Memory       int64
+	AddressSpace int64 // bytes of one process; Unlimited for runtimes that reserve more than they use
+	Space        int64 // bytes of Home, of /tmp, and of one file
+	Files        int   // open in one process
+	Processes    int   // and threads
+	Output       int64 // bytes of standard output, and of standard error
 }
 
 // Unlimited is no limit of AddressSpace.
@@ -49,7 +51,8 @@ const Unlimited = int64(-1)
 
 // DefaultLimits are enough for the tests of an interpreter's small program.
 func DefaultLimits() Limits {
-	return Limits{Wall: 10 * time.Second, CPU: 10 * time.Second, Memory: 1 << 30, AddressSpace: 4 << 30, Space: 64 << 20, Files: 128, Processes: 64, Output: 1 << 20}
+	return Limits{Wall: 10 * time.Second, CPU: 10 * time.Second, Memory: 1 << 30, AddressSpace: 4 << 30, Space: 64 << 20,
+		Files: 128, Processes: 64, Output: 1 << 20}
 }
 
 // End is why a program ended before its time.
@@ -82,8 +85,10 @@ type Unavailable struct{ Err error }
 
 // Error is one paragraph: what failed and what to try.
 func (e *Unavailable) Error() string {
-	return fmt.Sprintf("there is no sandbox here, so the program was not run: %v; this needs Linux 5.14 or newer with user namespaces for this user "+
-		"(sysctl user.max_user_namespaces above 0, kernel.apparmor_restrict_unprivileged_userns 0 where it exists, and in a container a profile that allows unshare and mount)", e.Err)
+	return fmt.Sprintf("there is no sandbox here, so the program was not run: %v; this needs Linux 5.14 or newer with "+
+		"user namespaces for this user "+
+		"(sysctl user.max_user_namespaces above 0, kernel.apparmor_restrict_unprivileged_userns 0 where it exists, and in "+
+		"a container a profile that allows unshare and mount)", e.Err)
 }
 
 // Unwrap returns the cause.
@@ -106,11 +111,12 @@ func Available(ctx context.Context) error {
 // availableTime is enough to build the walls on a machine that is busy.
 const availableTime = 2 * time.Minute
 
-// Run runs a program to its end. A program that fails or reaches a limit is a Result; an error is an *Unavailable, a bad
-// Program, or ctx's.
+// Run runs a program to its end. A program that fails or reaches a limit is a Result; an error is an *Unavailable, a
+// bad Program, or ctx's.
 func Run(ctx context.Context, p Program, l Limits) (*Result, error) { return runWithout(ctx, p, l) }
 
-// runWithout is Run without some walls. Tests leave walls out to see that another one holds by itself; nothing else does.
+// runWithout is Run without some walls. Tests leave walls out to see that another one holds by itself; nothing else
+// does.
 func runWithout(ctx context.Context, p Program, l Limits, without ...wall) (*Result, error) {
 	if err := check(&p, &l); err != nil {
 		return nil, err
@@ -178,7 +184,8 @@ func check(p *Program, l *Limits) error {
 			return fmt.Errorf("an argument of the program has a zero byte: %.40q", text)
 		}
 	}
-	if min(int64(l.Wall), int64(l.CPU), l.Memory, l.Space, int64(l.Files), int64(l.Processes), l.Output) <= 0 || l.AddressSpace == 0 {
+	if min(int64(l.Wall), int64(l.CPU), l.Memory, l.Space, int64(l.Files), int64(l.Processes), l.Output) <= 0 ||
+		l.AddressSpace == 0 {
 		return fmt.Errorf("a limit of the sandbox is not set: %+v", *l)
 	}
 	return nil
@@ -224,7 +231,8 @@ func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()
 	if err != nil {
 		return nil, errors.Join(err, planRead.Close(), planWrite.Close())
 	}
-	c := &child{stdout: &bounded{most: l.Output, full: full}, stderr: &bounded{most: l.Output, full: full}, status: statusRead, life: planWrite, watched: !plan.lacks(wallWatch)}
+	c := &child{stdout: &bounded{most: l.Output, full: full}, stderr: &bounded{most: l.Output, full: full},
+		status: statusRead, life: planWrite, watched: !plan.lacks(wallWatch)}
 	c.cmd = exec.CommandContext(ctx, "/proc/self/exe")
 	c.cmd.Args = []string{childName}
 	c.cmd.Env = []string{}
@@ -235,13 +243,15 @@ func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()
 	err = c.cmd.Start()
 	_, _ = planRead.Close(), statusWrite.Close()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("starting a process in namespaces of its own: %w", err), planWrite.Close(), statusRead.Close())
+		return nil, errors.Join(fmt.Errorf("starting a process in namespaces of its own: %w", err), planWrite.Close(),
+			statusRead.Close())
 	}
 	// The child does nothing before it has read the plan, so it is in the group before the program is.
 	if !plan.lacks(wallGroup) {
 		c.group = grouped(c.cmd.Process.Pid, l.Memory)
 	}
-	// The child reads all of it before it does anything else; one that was killed leaves a broken pipe, and its status says more.
+	// The child reads all of it before it does anything else; one that was killed leaves a broken pipe, and its status
+	// says more.
 	go func() {
 		defer crash.Catch()
 		_, _ = planWrite.Write(told)
@@ -249,7 +259,8 @@ func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()
 	return c, nil
 }
 
-// grouped puts a process into a control group of its own; nil where none can be made. The other limits of memory hold there, too.
+// grouped puts a process into a control group of its own; nil where none can be made. The other limits of memory hold
+// there, too.
 func grouped(pid int, most int64) *group {
 	g, err := newGroup(most)
 	if err != nil {
@@ -262,8 +273,8 @@ func grouped(pid int, most int64) *group {
 	return g
 }
 
-// attributes are the namespaces. A privileged parent maps a second user, nobody, into them, which the program becomes: the
-// system's own root is exempt from the limit on processes.
+// attributes are the namespaces. A privileged parent maps a second user, nobody, into them, which the program becomes:
+// the system's own root is exempt from the limit on processes.
 func attributes(plan *plan) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWCGROUP,
@@ -312,7 +323,8 @@ func (c *child) result(cause, waited error) (*Result, error) {
 	case status.Exited():
 		r.Code = status.ExitStatus()
 	case status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL:
-		// Nothing else kills it: this program's own kill and the kernel's for memory have a cause, and process 1 takes none from inside.
+		// Nothing else kills it: this program's own kill and the kernel's for memory have a cause, and process 1 takes none
+		// from inside.
 		r.End, r.Signal = AtCPUTime, status.Signal()
 	default:
 		r.End, r.Signal = BySignal, status.Signal()

@@ -78,7 +78,8 @@ func run(t testing.TB, p Program, l Limits) *Result {
 }
 
 func TestRuns(t *testing.T) {
-	p := python(t, "import sys, os\nprint(sys.stdin.read()[::-1], os.environ['A'], os.getcwd(), os.getpid())\nopen('made','w').write('x')\nprint(sorted(os.listdir()))\nsys.stderr.write('oops')\nsys.exit(3)")
+	p := python(t, "import sys, os\nprint(sys.stdin.read()[::-1], os.environ['A'], os.getcwd(), "+
+		"os.getpid())\nopen('made','w').write('x')\nprint(sorted(os.listdir()))\nsys.stderr.write('oops')\nsys.exit(3)")
 	p.Stdin, p.Env = []byte("abc"), []string{"A=b"}
 	r := run(t, p, roomy())
 	require.Equal(t, "cba b /work 1\n['made', 'main.py']\n", string(r.Stdout), string(r.Stderr))
@@ -97,9 +98,11 @@ func TestReachesNothing(t *testing.T) {
 	defer server.Close()
 	home, err := os.UserHomeDir()
 	require.NoError(t, err)
-	const call = "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\ndef call(*a):\n  r = libc.syscall(*a)\n  if r < 0: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))\n  return r\n"
+	const call = "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\ndef call(*a):\n  r = libc.syscall(*a)\n  " +
+		"if r < 0: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))\n  return r\n"
 	cases := []struct{ name, code, want string }{
-		{"connect", fmt.Sprintf("import socket\nsocket.create_connection(('127.0.0.1', %d), 5)", server.Addr().(*net.TCPAddr).Port), "PermissionError"},
+		{"connect", fmt.Sprintf("import socket\nsocket.create_connection(('127.0.0.1', %d), 5)",
+			server.Addr().(*net.TCPAddr).Port), "PermissionError"},
 		{"raw packets", "import socket\nsocket.socket(socket.AF_PACKET, socket.SOCK_RAW)", "PermissionError"},
 		{"unix socket", "import socket\nsocket.socket(socket.AF_UNIX)", "PermissionError"},
 		{"write outside", "open('/usr/lib/x', 'w')", "Read-only file system"},
@@ -114,27 +117,36 @@ func TestReachesNothing(t *testing.T) {
 		{"disk", "import os\nos.mknod('/work/disk', 0o060666, os.makedev(8, 0))", "Operation not permitted"},
 		{"signal to others", "import os\nos.kill(2, 9)", "ProcessLookupError"},
 		{"ptrace", call + "call(101 if os.uname().machine == 'x86_64' else 117, 0, 0, 0, 0)", "Operation not permitted"},
-		{"mount", call + "call(165 if os.uname().machine == 'x86_64' else 40, b'none', b'/work', b'tmpfs', 0, 0)", "Operation not permitted"},
-		{"another namespace", call + "call(272 if os.uname().machine == 'x86_64' else 97, 0x10000000)", "Operation not permitted"},
-		{"clone into a namespace", call + "call(56 if os.uname().machine == 'x86_64' else 220, 0x10000000 | 17, 0, 0, 0, 0)", "Operation not permitted"},
+		{"mount", call + "call(165 if os.uname().machine == 'x86_64' else 40, b'none', b'/work', b'tmpfs', 0, 0)",
+			"Operation not permitted"},
+		{"another namespace", call + "call(272 if os.uname().machine == 'x86_64' else 97, 0x10000000)",
+			"Operation not permitted"},
+		{"clone into a namespace", call + "call(56 if os.uname().machine == 'x86_64' else 220, 0x10000000 | 17, 0, 0, 0, 0)",
+			"Operation not permitted"},
 		{"clone3", call + "call(435, 0, 0)", "Function not implemented"},
-		{"memory that no limit counts", call + "call(319 if os.uname().machine == 'x86_64' else 279, b'x', 0)", "Function not implemented"},
+		{"memory that no limit counts", call + "call(319 if os.uname().machine == 'x86_64' else 279, b'x', 0)",
+			"Function not implemented"},
 		{"asynchronous input", call + "call(425, 8, 0)", "Function not implemented"},
-		{"outliving its parent", call + "call(157 if os.uname().machine == 'x86_64' else 167, 1, 0, 0, 0, 0)", "Operation not permitted"},
+		{"outliving its parent", call + "call(157 if os.uname().machine == 'x86_64' else 167, 1, 0, 0, 0, 0)",
+			"Operation not permitted"},
 		{"a larger pipe", "import fcntl, os\nfcntl.fcntl(os.pipe()[1], 1031, 1 << 20)", "Operation not permitted"},
-		{"a larger socket", "import socket\nsocket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)", "Operation not permitted"},
+		{"a larger socket", "import socket\nsocket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)",
+			"Operation not permitted"},
 		{"memory without a file", "import mmap\nmmap.mmap(-1, 4096)", "Cannot allocate memory"},
 		{"memory without a file, by its device", "open('/dev/zero')", "FileNotFoundError"},
 		{"another user", "import os\nos.setuid(0)", "Operation not permitted"},
-		{"raising a limit", "import resource\nresource.setrlimit(resource.RLIMIT_NPROC, (9999, 9999))", "not allowed to raise maximum limit"},
+		{"raising a limit", "import resource\nresource.setrlimit(resource.RLIMIT_NPROC, (9999, 9999))",
+			"not allowed to raise maximum limit"},
 	}
 	// One interpreter tries them all: each is a function of its own, and what it raised is printed.
 	var code strings.Builder
 	for i, c := range cases {
 		fmt.Fprintf(&code, "def try%d():\n  %s\n", i, strings.ReplaceAll(c.code, "\n", "\n  "))
 	}
-	fmt.Fprintf(&code, "for i in range(%d):\n  try:\n    globals()[f'try{i}']()\n    print(i, 'REACHED')\n  except BaseException as e: print(i, repr(e))\n", len(cases))
-	fmt.Fprintf(&code, "import os\nprint('root:', *os.listdir('/'))\nprint('etc:', *os.listdir('/etc'))\nprint('home:', *(os.listdir(%[1]q) if os.path.isdir(%[1]q) else []))\n", home)
+	fmt.Fprintf(&code, "for i in range(%d):\n  try:\n    globals()[f'try{i}']()\n    print(i, 'REACHED')\n  except "+
+		"BaseException as e: print(i, repr(e))\n", len(cases))
+	fmt.Fprintf(&code, "import os\nprint('root:', *os.listdir('/'))\nprint('etc:', *os.listdir('/etc'))\nprint('home:', "+
+		"*(os.listdir(%[1]q) if os.path.isdir(%[1]q) else []))\n", home)
 	p := python(t, code.String())
 	r := run(t, p, roomy())
 	require.True(t, r.OK(), "%s", r.Stderr)
@@ -143,10 +155,12 @@ func TestReachesNothing(t *testing.T) {
 		require.NotContains(t, lines[i], "REACHED", c.name)
 		require.Contains(t, lines[i], c.want, c.name)
 	}
-	require.Subset(t, []string{"root:", "dev", "etc", "lib", "lib64", "root", "tmp", "usr", "work", "opt", "home"}, strings.Fields(lines[len(cases)]), "what leads to the interpreter, and nothing else")
+	require.Subset(t, []string{"root:", "dev", "etc", "lib", "lib64", "root", "tmp", "usr", "work", "opt", "home"},
+		strings.Fields(lines[len(cases)]), "what leads to the interpreter, and nothing else")
 	require.Equal(t, "etc: ld.so.cache", lines[len(cases)+1])
 	for _, name := range strings.Fields(lines[len(cases)+2])[1:] {
-		require.Contains(t, strings.Join(p.View, " "), filepath.Join(home, name), "of the user's home only what leads to the interpreter is there")
+		require.Contains(t, strings.Join(p.View, " "), filepath.Join(home, name),
+			"of the user's home only what leads to the interpreter is there")
 	}
 }
 
@@ -164,34 +178,44 @@ func TestEnds(t *testing.T) {
 		want       func(t *testing.T, r *Result)
 	}{
 		{"sleeps", "import time\ntime.sleep(1000)", second, ends(AtWall)},
-		{"sleeps deaf", "import signal, time\nfor s in range(1, 32):\n  try: signal.signal(s, signal.SIG_IGN)\n  except OSError: pass\ntime.sleep(1000)", second, ends(AtWall)},
+		{"sleeps deaf", "import signal, time\nfor s in range(1, 32):\n  try: signal.signal(s, signal.SIG_IGN)\n  except " +
+			"OSError: pass\ntime.sleep(1000)", second, ends(AtWall)},
 		{"spins", "while True: pass", with(func(l *Limits) { l.CPU = time.Second }), ends(AtCPUTime)},
 		{"prints for ever", "while True: print('x' * 4096)", roomy(), func(t *testing.T, r *Result) {
 			ends(AtOutput)(t, r)
 			require.Len(t, r.Stdout, int(roomy().Output))
 		}},
 		{"complains for ever", "import sys\nwhile True: sys.stderr.write('x' * 4096)", roomy(), ends(AtOutput)},
-		{"takes memory", "a = []\nwhile True: a.append(bytearray(b'x') * (1 << 22))", with(func(l *Limits) { l.Memory, l.AddressSpace = 256<<20, Unlimited }), fails("MemoryError")},
+		{"takes memory", "a = []\nwhile True: a.append(bytearray(b'x') * (1 << 22))",
+			with(func(l *Limits) { l.Memory, l.AddressSpace = 256<<20, Unlimited }), fails("MemoryError")},
 		{"takes addresses", "a = bytearray(8 << 30)", roomy(), fails("MemoryError")},
-		{"takes memory in many processes", "import os\nfor i in range(3): os.fork()\na = bytearray(b'x') * (1 << 27)\nwhile True: pass", with(func(l *Limits) { l.Memory = 512 << 20 }), ends(AtMemory)},
-		{"fills the disk", "f = open('big', 'wb')\nwhile True: f.write(b'x' * (1 << 20))", roomy(), fails("File too large", "No space left")},
-		{"fills the disk with many files", "i = 0\nwhile True:\n  i += 1\n  open(f'f{i}', 'wb').write(b'x' * (1 << 22))", roomy(), fails("No space left")},
+		{"takes memory in many processes", "import os\nfor i in range(3): os.fork()\na = bytearray(b'x') * (1 << " +
+			"27)\nwhile True: pass", with(func(l *Limits) { l.Memory = 512 << 20 }), ends(AtMemory)},
+		{"fills the disk", "f = open('big', 'wb')\nwhile True: f.write(b'x' * (1 << 20))", roomy(),
+			fails("File too large", "No space left")},
+		{"fills the disk with many files", "i = 0\nwhile True:\n  i += 1\n  open(f'f{i}', 'wb').write(b'x' * (1 << 22))",
+			roomy(), fails("No space left")},
 		{"makes many files", "i = 0\nwhile True:\n  i += 1\n  open(f'f{i}', 'wb').close()", roomy(), fails("No space left")},
 		{"opens many files", "a = []\nwhile True: a.append(open('main.py'))", roomy(), fails("Too many open files")},
-		{"fork bomb", "import os\nn = 0\ntry:\n  while True:\n    if os.fork() == 0:\n      while True: pass\n    n += 1\nexcept BlockingIOError: print('stopped at', n)", roomy(), func(t *testing.T, r *Result) {
+		{"fork bomb", "import os\nn = 0\ntry:\n  while True:\n    if os.fork() == 0:\n      while True: pass\n    n += " +
+			"1\nexcept BlockingIOError: print('stopped at', n)", roomy(), func(t *testing.T, r *Result) {
 			require.True(t, r.OK(), "%s %s", r.End, r.Stderr)
 			require.Regexp(t, `^stopped at \d{1,2}\n$`, string(r.Stdout))
 		}},
-		{"fork bomb of bombs", "import os\nwhile True:\n  try: os.fork()\n  except BlockingIOError: pass", second, ends(AtWall)},
-		{"threads", "import threading, time\nn = 0\ntry:\n  while True:\n    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n    n += 1\nexcept RuntimeError: print('stopped', n < 64)", roomy(), func(t *testing.T, r *Result) {
-			require.Equal(t, "stopped True\n", string(r.Stdout), string(r.Stderr))
-		}},
+		{"fork bomb of bombs", "import os\nwhile True:\n  try: os.fork()\n  except BlockingIOError: pass", second,
+			ends(AtWall)},
+		{"threads", "import threading, time\nn = 0\ntry:\n  while True:\n    threading.Thread(target=time.sleep, " +
+			"args=(1000,), daemon=True).start()\n    n += 1\nexcept RuntimeError: print('stopped', n < 64)", roomy(),
+			func(t *testing.T, r *Result) {
+				require.Equal(t, "stopped True\n", string(r.Stdout), string(r.Stderr))
+			}},
 		{"aborts", "import os\nos.abort()", roomy(), ends(BySignal)},
 		{"kills itself by a fault", "import ctypes\nctypes.string_at(0)", roomy(), ends(BySignal)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.name == "fork bomb" && os.Geteuid() == 0 && !realRoot() {
-				t.Skip("this may be the machine's root, alone in a namespace of users, whom the kernel exempts from the limit on processes")
+				t.Skip("this may be the machine's root, alone in a namespace of users, whom the kernel exempts from the limit on " +
+					"processes")
 			}
 			c.want(t, run(t, python(t, c.code), c.limits))
 		})
@@ -220,7 +244,8 @@ func fails(with ...string) func(*testing.T, *Result) {
 
 // TestLeavesNothingBehind starts a daemon that holds a pipe of ours open: reading it ends only when the daemon is gone.
 func TestLeavesNothingBehind(t *testing.T) {
-	p := python(t, "import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0:\n    print('daemon', flush=True)\n    time.sleep(1000)\n  os._exit(0)\ntime.sleep(0.2)\nprint('done')")
+	p := python(t, "import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0:\n    print('daemon', "+
+		"flush=True)\n    time.sleep(1000)\n  os._exit(0)\ntime.sleep(0.2)\nprint('done')")
 	r := run(t, p, roomy())
 	require.True(t, r.OK())
 	require.Contains(t, string(r.Stdout), "done")

@@ -23,8 +23,8 @@ import (
 // through is what a probe prints where it gets through a wall.
 const through = "THROUGH"
 
-// TestEachWallHolds probes every wall twice: with the other walls off that would stop the probe as well, and with this wall off, too.
-// The second run shows that the probe gets through where nothing stops it.
+// TestEachWallHolds probes every wall twice: with the other walls off that would stop the probe as well, and with this
+// wall off, too. The second run shows that the probe gets through where nothing stops it.
 func TestEachWallHolds(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -45,7 +45,8 @@ func TestEachWallHolds(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = unix.Close(inherited) })
 
-	const libc = "import ctypes, mmap, os, socket\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.syscall.restype = ctypes.c_long\n"
+	const libc = "import ctypes, mmap, os, socket\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.syscall.restype = " +
+		"ctypes.c_long\n"
 	const hold = 300 << 20
 	small := roomy()
 	small.Memory, small.AddressSpace = 128<<20, 8<<30
@@ -56,20 +57,30 @@ func TestEachWallHolds(t *testing.T) {
 		wall       wall
 		ends       []End // how the wall stops it; by itself: it fails
 	}{
-		{"network namespace", fmt.Sprintf("socket.create_connection(('127.0.0.1', %d), 5)", listener.Addr().(*net.TCPAddr).Port), roomy(), []wall{wallFilter}, wallNetwork, []End{ByItself}},
-		{"capabilities", "assert libc.sethostname(b'mine', 4) == 0", roomy(), []wall{wallFilter, wallUser}, wallCapabilities, []End{ByItself}},
-		{"file descriptors", fmt.Sprintf("assert os.pread(%d, 100, 0) == b'inherited'", inherited), roomy(), nil, wallDescriptors, []End{ByItself}},
-		{"file size", "open('big', 'wb').write(b'x' * (65 << 20))", roomy(), []wall{wallSpace}, wallFileSize, []End{ByItself}},
-		{"space", "for i in range(3): open(f'f{i}', 'wb').write(b'x' * (30 << 20))", roomy(), []wall{wallFileSize, wallGroup, wallWatch}, wallSpace, []End{ByItself}},
+		{"network namespace", fmt.Sprintf("socket.create_connection(('127.0.0.1', %d), 5)",
+			listener.Addr().(*net.TCPAddr).Port), roomy(), []wall{wallFilter}, wallNetwork, []End{ByItself}},
+		{"capabilities", "assert libc.sethostname(b'mine', 4) == 0", roomy(), []wall{wallFilter, wallUser}, wallCapabilities,
+			[]End{ByItself}},
+		{"file descriptors", fmt.Sprintf("assert os.pread(%d, 100, 0) == b'inherited'", inherited), roomy(), nil,
+			wallDescriptors, []End{ByItself}},
+		{"file size", "open('big', 'wb').write(b'x' * (65 << 20))", roomy(), []wall{wallSpace}, wallFileSize,
+			[]End{ByItself}},
+		{"space", "for i in range(3): open(f'f{i}', 'wb').write(b'x' * (30 << 20))", roomy(),
+			[]wall{wallFileSize, wallGroup, wallWatch}, wallSpace, []End{ByItself}},
 		// A mapping that nobody maps any more: its pages are in no process's count.
-		{"shared memory, by the filter", fmt.Sprintf("m = mmap.mmap(-1, %d)", hold), roomy(), []wall{wallGroup, wallWatch, wallData}, wallFilter, []End{ByItself}},
-		{"shared memory, by the group", shares(hold), small, []wall{wallFilter, wallWatch, wallData}, wallGroup, []End{AtMemory}},
+		{"shared memory, by the filter", fmt.Sprintf("m = mmap.mmap(-1, %d)", hold), roomy(),
+			[]wall{wallGroup, wallWatch, wallData}, wallFilter, []End{ByItself}},
+		{"shared memory, by the group", shares(hold), small, []wall{wallFilter, wallWatch, wallData}, wallGroup,
+			[]End{AtMemory}},
 		{"own memory, by the watch", takes(hold), small, []wall{wallGroup, wallData}, wallWatch, []End{AtMemory}},
 		{"own memory, by the group", takes(hold), small, []wall{wallWatch, wallData}, wallGroup, []End{AtMemory}},
-		{"own memory, by the limit of a process", takes(hold), small, []wall{wallWatch, wallGroup}, wallData, []End{ByItself}},
-		{"files in memory, by the watch", "for i in range(3): open(f'/tmp/f{i}', 'wb').write(b'x' * (60 << 20))\ntime.sleep(0.5)", small, []wall{wallGroup, wallSpace}, wallWatch, []End{AtMemory}},
+		{"own memory, by the limit of a process", takes(hold), small, []wall{wallWatch, wallGroup}, wallData,
+			[]End{ByItself}},
+		{"files in memory, by the watch", "for i in range(3): open(f'/tmp/f{i}', 'wb').write(b'x' * (60 << " +
+			"20))\ntime.sleep(0.5)", small, []wall{wallGroup, wallSpace}, wallWatch, []End{AtMemory}},
 		{"sockets, by the watch", sockets, small, []wall{wallGroup}, wallWatch, []End{AtMemory}},
-		{"sockets, by the group", sockets, small, []wall{wallWatch}, wallGroup, []End{AtMemory, ByItself}}, // the kernel may refuse, too
+		// the kernel may refuse, too
+		{"sockets, by the group", sockets, small, []wall{wallWatch}, wallGroup, []End{AtMemory, ByItself}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +108,8 @@ func TestEachWallHolds(t *testing.T) {
 func TestLimitsArrive(t *testing.T) {
 	l := roomy()
 	want := map[string]uint64{
-		"CPU": uint64(l.CPU / time.Second), "FSIZE": uint64(l.Space), "DATA": uint64(l.Memory), "CORE": 0, "NPROC": uint64(l.Processes), "NOFILE": uint64(l.Files),
+		"CPU": uint64(l.CPU / time.Second), "FSIZE": uint64(l.Space), "DATA": uint64(l.Memory), "CORE": 0,
+		"NPROC": uint64(l.Processes), "NOFILE": uint64(l.Files),
 		"MEMLOCK": 0, "AS": uint64(l.AddressSpace), "MSGQUEUE": 0,
 	}
 	var code strings.Builder
@@ -111,7 +123,8 @@ func TestLimitsArrive(t *testing.T) {
 
 // shares holds shared memory that no process maps.
 func shares(bytes int) string {
-	return fmt.Sprintf("m = mmap.mmap(-1, %d)\nfor i in range(0, len(m), 10 << 20):\n  m[i:i + (10 << 20)] = b'x' * (10 << 20)\n  m.madvise(mmap.MADV_DONTNEED)\ntime.sleep(0.2)\nassert m[1] == ord('x')", bytes)
+	return fmt.Sprintf("m = mmap.mmap(-1, %d)\nfor i in range(0, len(m), 10 << 20):\n  m[i:i + (10 << 20)] = b'x' * (10 "+
+		"<< 20)\n  m.madvise(mmap.MADV_DONTNEED)\ntime.sleep(0.2)\nassert m[1] == ord('x')", bytes)
 }
 
 func takes(bytes int) string {
@@ -149,7 +162,8 @@ func TestForeignCallsKill(t *testing.T) {
 	r := run(t, python(t, call+"libc.syscall(0x40000000 | 39)\nprint('"+through+"')"), roomy())
 	require.Equal(t, []any{BySignal, syscall.SIGSYS}, []any{r.End, r.Signal}, "x32: %s %s", r.Stdout, r.Stderr)
 	// mov eax, 20; int 0x80; ret: getpid of i386, whose number is that of writev.
-	machine := "m = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)\nm.write(bytes.fromhex('b814000000cd80c3'))\n" +
+	machine := "m = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, " +
+		"prot=7)\nm.write(bytes.fromhex('b814000000cd80c3'))\n" +
 		"ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))()\nprint('" + through + "')"
 	r = run(t, python(t, call+machine), roomy())
 	require.Equal(t, BySignal, r.End, "i386: %s %s", r.Stdout, r.Stderr)
@@ -164,7 +178,8 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 	l := roomy()
 	l.Memory, l.Wall = 64<<20, 2*time.Second
-	for _, code := range []string{"pass", takes(200 << 20), "import os, time\nif os.fork() == 0: time.sleep(100)\ntime.sleep(100)"} {
+	for _, code := range []string{"pass", takes(200 << 20),
+		"import os, time\nif os.fork() == 0: time.sleep(100)\ntime.sleep(100)"} {
 		_ = run(t, python(t, code), l)
 	}
 	left, err := filepath.Glob(filepath.Join(place.folder, groupPrefix+strconv.Itoa(os.Getpid())+"-*"))
@@ -188,10 +203,12 @@ func TestGroupFolder(t *testing.T) {
 	handed := filepath.Join(filepath.Dir(own), "cgroup.subtree_control")
 	require.NoError(t, os.WriteFile(handed, []byte("memory pids\n"), 0o644))
 	const line = "31 23 0:27 %s %s rw,nosuid - %s cgroup rw,%s\n"
-	v1, v2 := fmt.Sprintf(line, "/", root+"/v1", "cgroup", "memory"), fmt.Sprintf(line, "/", root+"/v2", "cgroup2", "nsdelegate")
+	v1, v2 := fmt.Sprintf(line, "/", root+"/v1", "cgroup", "memory"),
+		fmt.Sprintf(line, "/", root+"/v2", "cgroup2", "nsdelegate")
 	for _, c := range []struct{ name, own, mounts, want string }{
 		{"v1", "4:memory:/docker/x\n0::/\n", v1, "v1/docker/x"},
-		{"v1 below a mounted part", "4:cpu,memory:/docker/x\n", fmt.Sprintf(line, "/docker", root+"/v1/docker", "cgroup", "memory"), "v1/docker/x"},
+		{"v1 below a mounted part", "4:cpu,memory:/docker/x\n",
+			fmt.Sprintf(line, "/docker", root+"/v1/docker", "cgroup", "memory"), "v1/docker/x"},
 		{"v2 beside its own", "0::/user.slice/app.slice/one.scope\n", v2, "v2/user.slice/app.slice"},
 		{"another controller", "4:cpu:/docker/x\n", fmt.Sprintf(line, "/", root+"/v1", "cgroup", "cpu"), ""},
 		{"not mounted", "4:memory:/docker/x\n", "", ""},
@@ -211,7 +228,8 @@ func TestGroupFolder(t *testing.T) {
 // parentName makes this test binary a process that runs a sandbox and is killed.
 const parentName = "sandbox test: parent"
 
-// TestEndsWithItsParent kills the process that runs a sandbox, whose program has asked for no signal at its parent's death.
+// TestEndsWithItsParent kills the process that runs a sandbox, whose program has asked for no signal at its parent's
+// death.
 func TestEndsWithItsParent(t *testing.T) {
 	walls(t)
 	cmd := exec.Command("/proc/self/exe")
@@ -245,7 +263,8 @@ func TestEndsWithItsParent(t *testing.T) {
 
 // beParent runs a program that wants to stay, and tells its number when it has done what it can.
 func beParent() {
-	const code = "import ctypes, time\nlibc = ctypes.CDLL(None)\nlibc.prctl(1, 0, 0, 0, 0)\nprint('asked', flush=True)\ntime.sleep(1000)"
+	const code = "import ctypes, time\nlibc = ctypes.CDLL(None)\nlibc.prctl(1, 0, 0, 0, 0)\nprint('asked', " +
+		"flush=True)\ntime.sleep(1000)"
 	p := pythonHere()
 	if p == nil {
 		fmt.Println("skip: there is no python3 here")

@@ -42,11 +42,12 @@ func (b *bounded) bytes() []byte {
 	return b.kept.Bytes()
 }
 
-// memoryEvery is how often the memory of all processes is looked at. A process writes some 10 MB of fresh memory in that time, and
-// never more than the limit of its own data.
+// memoryEvery is how often the memory of all processes is looked at. A process writes some 10 MB of fresh memory in
+// that time, and never more than the limit of its own data.
 const memoryEvery = 10 * time.Millisecond
 
-// watchMemory tells once when a sandbox has more than so many bytes, or the kernel has ended one of its processes for that.
+// watchMemory tells once when a sandbox has more than so many bytes, or the kernel has ended one of its processes for
+// that.
 func watchMemory(ctx context.Context, c *child, most int64, over func()) {
 	tick := time.NewTicker(memoryEvery)
 	defer tick.Stop()
@@ -89,7 +90,8 @@ func heldBytes(pid int) int64 {
 	return t.sum
 }
 
-// fileBytes is what the file system in memory at a folder of the sandbox holds; nothing before the sandbox has a root of its own.
+// fileBytes is what the file system in memory at a folder of the sandbox holds; nothing before the sandbox has a root
+// of its own.
 func fileBytes(pid int, folder string) int64 {
 	inside := fmt.Sprintf("/proc/%d/root%s", pid, folder)
 	var there, here unix.Stat_t

@@ -37,12 +37,14 @@ func TestGoldenServerCounts(t *testing.T) {
 		}
 		load(t, file, &c)
 		// An audit configuration changes settings after these, find-peak makes its own, and unique samples end with the set.
-		if len(c.Generated) != 1 || c.Generated[0].Scenario != "Server" || c.Generated[0].Mode != "PerformanceOnly" || c.Audit != nil || c.Settings.Unique {
+		if len(c.Generated) != 1 || c.Generated[0].Scenario != "Server" || c.Generated[0].Mode != "PerformanceOnly" ||
+			c.Audit != nil || c.Settings.Unique {
 			continue
 		}
 		seen++
 		t.Run(c.Case, func(t *testing.T) {
-			l := Load{Seed: c.Settings.Seed, QPS: c.Settings.QPS, MinDuration: time.Duration(c.Settings.MinDuration) * time.Millisecond, MinQueries: c.Settings.MinQueries}
+			l := Load{Seed: c.Settings.Seed, QPS: c.Settings.QPS,
+				MinDuration: time.Duration(c.Settings.MinDuration) * time.Millisecond, MinQueries: c.Settings.MinQueries}
 			if c.Settings.EqualIssue {
 				l.Set = c.QSL.Performance
 			}

@@ -6,8 +6,8 @@
 //	text = secrets.Text(engineLog)
 //	line = secret.Args(os.Args)   // by name: --api-key, --SSL_keyfile_password=...
 //
-// A secret is found by its value, once the program knows it, and by the name in front of it: an argument, a variable, a field of JSON or
-// YAML. Names are compared without regard to case and to the signs between their words.
+// A secret is found by its value, once the program knows it, and by the name in front of it: an argument, a variable, a
+// field of JSON or YAML. Names are compared without regard to case and to the signs between their words.
 //
 // It imports nothing of the project.
 package secret

@@ -9,10 +9,12 @@ import (
 // Hidden stands in the place of a secret.
 const Hidden = "***"
 
-// The words by which a name tells of a secret. One of always does, one of last where the name ends in it, alone or before one of form.
+// The words by which a name tells of a secret. One of always does, one of last where the name ends in it, alone or
+// before one of form.
 var (
 	always = []string{
-		"secret", "secrets", "password", "passwd", "passphrase", "passwort", "credential", "credentials", "apikey", "apikeys", "authorization",
+		"secret", "secrets", "password", "passwd", "passphrase", "passwort", "credential", "credentials", "apikey", "apikeys",
+		"authorization",
 		"privatekey", "secretkey", "accesskey", "authtoken", "accesstoken", "bearer", "cookie",
 	}
 	last = []string{"key", "keys", "token", "pass", "pwd", "auth", "signature", "dsn", "jwt", "pat"}
@@ -21,7 +23,8 @@ var (
 	notSecret = []string{"file", "path", "dir", "folder", "sock", "socket", "name", "type", "command", "cmd", "helper"}
 )
 
-// harmless are words before "key" and "token" that make them words of load balancing, sorting and language models: --lb-key, eos_token.
+// harmless are words before "key" and "token" that make them words of load balancing, sorting and language models:
+// --lb-key, eos_token.
 var harmless = []string{
 	"lb", "sort", "group", "partition", "shard", "row", "cache", "primary", "foreign", "hash",
 	"bos", "eos", "pad", "unk", "sep", "cls", "mask", "stop", "end", "special", "added", "first", "last", "next", "per",
@@ -57,9 +60,11 @@ func Name(name string) bool {
 	return slices.Contains(last, end) && !(len(w) == 2 && w[0] == "old" && w[1] == "pwd")
 }
 
-// telling reports whether a name in a text of any kind is one of a secret: "key" and "token" alone are words of such texts too.
+// telling reports whether a name in a text of any kind is one of a secret: "key" and "token" alone are words of such
+// texts too.
 func telling(name string) bool {
-	return Name(name) && (len(words(name)) > 1 || slices.Contains(always, strings.ToLower(name)) || strings.EqualFold(name, "pass"))
+	return Name(name) && (len(words(name)) > 1 || slices.Contains(always, strings.ToLower(name)) ||
+		strings.EqualFold(name, "pass"))
 }
 
 // isFlag reports whether a word of a command line names an argument: dashes and a letter.
@@ -68,7 +73,8 @@ func isFlag(word string) bool {
 	return name != word && name != "" && (name[0] >= 'a' && name[0] <= 'z' || name[0] >= 'A' && name[0] <= 'Z')
 }
 
-// Args is a command line without the values of arguments whose names tell of a secret, in any spelling: --api-key x, --API_KEY=x.
+// Args is a command line without the values of arguments whose names tell of a secret, in any spelling: --api-key x,
+// --API_KEY=x.
 func Args(line []string) []string {
 	shown, _ := args(line)
 	return shown

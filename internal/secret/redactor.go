@@ -16,7 +16,8 @@ const (
 	distinct = 8 // bytes; a shorter one counts where no letter or digit stands beside it
 )
 
-// Redactor takes the secrets that the program knows out of texts. Its methods may be called from any goroutine; a nil Redactor knows none.
+// Redactor takes the secrets that the program knows out of texts. Its methods may be called from any goroutine; a nil
+// Redactor knows none.
 type Redactor struct {
 	mu     sync.RWMutex
 	values []string // longest first, so that none hides a part of another
@@ -136,8 +137,8 @@ func without(text, value string) string {
 
 func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// JSON is v as JSON whose strings hold no known secret. The names of fields and what is no string stay as they are, and the
-// text stays JSON.
+// JSON is v as JSON whose strings hold no known secret. The names of fields and what is no string stay as they are, and
+// the text stays JSON.
 func (r *Redactor) JSON(v any) (json.RawMessage, error) {
 	text, err := json.Marshal(v)
 	if err != nil || r == nil {

@@ -11,14 +11,18 @@ import (
 
 func TestName(t *testing.T) {
 	for _, name := range []string{
-		"--api-key", "--API-KEY", "--api_key", "apiKey", "API_KEY", "ssl-keyfile-password", "--ssl_keyfile_password", "HF_TOKEN", "hf-token", "HUGGING_FACE_HUB_TOKEN", "AWS_SECRET_ACCESS_KEY",
-		"DB_PASSWORD", "MYSQL_PWD", "PGPASS", "GITHUB_PAT", "token", "key", "Authorization", "X-Auth-Token", "CLIENT_SECRET_VALUE", "NPM_TOKEN_B64", "SESSION_COOKIE", "DATABASE_DSN", "admin.api.key",
+		"--api-key", "--API-KEY", "--api_key", "apiKey", "API_KEY", "ssl-keyfile-password", "--ssl_keyfile_password",
+		"HF_TOKEN", "hf-token", "HUGGING_FACE_HUB_TOKEN", "AWS_SECRET_ACCESS_KEY",
+		"DB_PASSWORD", "MYSQL_PWD", "PGPASS", "GITHUB_PAT", "token", "key", "Authorization", "X-Auth-Token",
+		"CLIENT_SECRET_VALUE", "NPM_TOKEN_B64", "SESSION_COOKIE", "DATABASE_DSN", "admin.api.key",
 	} {
 		require.True(t, Name(name) || name == "PGPASS", name)
 	}
 	for _, name := range []string{
-		"", "--", "--max-tokens", "--tokenizer", "--tokenizer-mode", "--api-key-file", "HF_TOKEN_PATH", "SSH_AUTH_SOCK", "PWD", "OLDPWD", "OLD_PWD", "KEYBOARD", "MONKEY", "PATH", "XAUTHORITY",
-		"--lb-key", "MLPERF_GO_LB_KEY", "eos_token", "--stop-token", "first_token", "--seed", "TOKENIZERS_PARALLELISM", "--return-tokens-as-token-ids", "GIT_AUTHOR", "--compass",
+		"", "--", "--max-tokens", "--tokenizer", "--tokenizer-mode", "--api-key-file", "HF_TOKEN_PATH", "SSH_AUTH_SOCK",
+		"PWD", "OLDPWD", "OLD_PWD", "KEYBOARD", "MONKEY", "PATH", "XAUTHORITY",
+		"--lb-key", "MLPERF_GO_LB_KEY", "eos_token", "--stop-token", "first_token", "--seed", "TOKENIZERS_PARALLELISM",
+		"--return-tokens-as-token-ids", "GIT_AUTHOR", "--compass",
 	} {
 		require.False(t, Name(name), name)
 	}
@@ -26,8 +30,12 @@ func TestName(t *testing.T) {
 
 func TestArgs(t *testing.T) {
 	require.Equal(t,
-		[]string{"run", "--api-key", "***", "--API-KEY=***", "--max-tokens", "128", "--api-key-file", "f", "--", "--hf_token", "***", "***", "--ssl-keyfile-password", "***", "-x", "--token", "***", "--url", "http://***@h/", "-c", "export DB_PASSWORD=***"},
-		Args([]string{"run", "--api-key", "a", "--API-KEY=b=c", "--max-tokens", "128", "--api-key-file", "f", "--", "--hf_token", "x", "y", "--ssl-keyfile-password", "1234", "-x", "--token", "-y", "--url", "http://u:p@h/", "-c", "export DB_PASSWORD=x"}))
+		[]string{"run", "--api-key", "***", "--API-KEY=***", "--max-tokens", "128", "--api-key-file", "f", "--", "--hf_token",
+			"***", "***", "--ssl-keyfile-password", "***", "-x", "--token", "***", "--url", "http://***@h/", "-c",
+			"export DB_PASSWORD=***"},
+		Args([]string{"run", "--api-key", "a", "--API-KEY=b=c", "--max-tokens", "128", "--api-key-file", "f", "--",
+			"--hf_token", "x", "y", "--ssl-keyfile-password", "1234", "-x", "--token", "-y", "--url", "http://u:p@h/", "-c",
+			"export DB_PASSWORD=x"}))
 	require.Equal(t, []string{"--api-key"}, Args([]string{"--api-key"}))
 	require.Empty(t, Args(nil))
 }
@@ -62,7 +70,8 @@ func TestText(t *testing.T) {
 func TestValues(t *testing.T) {
 	var r Redactor
 	r.Add("key", "sim", "llama", "a very/secret+value", "line one of it\nline two of it", "true", "12", "")
-	r.AddEnviron([]string{"HF_TOKEN=from the environment", "SSH_AUTH_SOCK=/tmp/agent", "KEY_DIR=/home/user", "API_KEY=/home/user", "PROXY=http://me:password1@host", "OTHER=nothing"})
+	r.AddEnviron([]string{"HF_TOKEN=from the environment", "SSH_AUTH_SOCK=/tmp/agent", "KEY_DIR=/home/user",
+		"API_KEY=/home/user", "PROXY=http://me:password1@host", "OTHER=nothing"})
 	r.AddArgs([]string{"--db-password", "argument!", "--max-tokens", "128", "--token=inline!"})
 	for text, want := range map[string]string{
 		"a key of the simulator":          "a key of the simulator",
@@ -83,7 +92,8 @@ func TestValues(t *testing.T) {
 	require.Equal(t, "HF_TOKEN=***", none.Text("HF_TOKEN=a"))
 }
 
-// Whatever a secret is and wherever it stands in a value: its JSON does not hold it, is JSON, and is the same without it.
+// Whatever a secret is and wherever it stands in a value: its JSON does not hold it, is JSON, and is the same without
+// it.
 func TestJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[!-~ äß"\\]{8,20}`).Draw(t, "secret")
@@ -91,7 +101,8 @@ func TestJSON(t *testing.T) {
 		var r Redactor
 		r.Add(value)
 		in := map[string]any{
-			"number": 12345678.0, "text": rapid.String().Draw(t, "text"), "list": []any{"before " + value + " behind", nil, true}, "quoted": `say "` + value + `"`,
+			"number": 12345678.0, "text": rapid.String().Draw(t, "text"),
+			"list": []any{"before " + value + " behind", nil, true}, "quoted": `say "` + value + `"`,
 			"nested": map[string]any{"json": mustJSON(t, value)},
 		}
 		text, err := r.JSON(in)

@@ -9,8 +9,8 @@ import (
 )
 
 // scratchFile holds bytes that memory shall not. The file is unlinked as soon as it is open, so that nothing of it
-// stays behind, whatever ends the process. It is written with write(2), which reports a full disk, and read through shared
-// read-only maps: a full disk never becomes a SIGBUS.
+// stays behind, whatever ends the process. It is written with write(2), which reports a full disk, and read through
+// shared read-only maps: a full disk never becomes a SIGBUS.
 type scratchFile struct {
 	f     *os.File
 	name  string
@@ -27,7 +27,8 @@ func newScratchFile(dir string, limit int64) (*scratchFile, error) {
 	}
 	f, err := os.CreateTemp(dir, "mlperf-go-requests-*")
 	if err != nil {
-		return nil, fmt.Errorf("%s no scratch file could be made in %s: %w; name a writable folder, or allow more request memory", why, dir, err)
+		return nil, fmt.Errorf("%s no scratch file could be made in %s: %w; name a writable folder, or allow more request "+
+			"memory", why, dir, err)
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		f.Close()
@@ -70,22 +71,26 @@ func (s *scratchFile) write(body []byte, at int64) error {
 
 func (s *scratchFile) failed(what string, err error) error {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG) {
-		return fmt.Errorf("the scratch file %s (removed at once, so it is not listed) %s at %d MiB because its disk is full: %w; free space there, name another folder, or allow more request memory",
+		return fmt.Errorf("the scratch file %s (removed at once, so it is not listed) %s at %d MiB because its disk is "+
+			"full: %w; free space there, name another folder, or allow more request memory",
 			s.name, what, s.size>>20, err)
 	}
-	return fmt.Errorf("the scratch file %s %s at %d MiB: %w; name another folder, or allow more request memory", s.name, what, s.size>>20, err)
+	return fmt.Errorf("the scratch file %s %s at %d MiB: %w; name another folder, or allow more request memory", s.name,
+		what, s.size>>20, err)
 }
 
-// release gives a block's disk space and page cache back. Its map stays until close and then reads as zeros, so that a late
-// reader gets wrong bytes and not a fault. A file system that cannot punch holes keeps the space for the next load.
+// release gives a block's disk space and page cache back. Its map stays until close and then reads as zeros, so that a
+// late reader gets wrong bytes and not a fault. A file system that cannot punch holes keeps the space for the next
+// load.
 func (s *scratchFile) release(b *Block) {
 	_ = unix.Fallocate(int(s.f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, b.offset, int64(len(b.b)))
 	b.used = 0
 	s.spare = append(s.spare, b)
 }
 
-// prefault brings new blocks into the page tables, so that a query's write finds them there. At most half of the machine's
-// memory is filled this way: beyond that, pages would push each other out. It is advice: a kernel without it only reads later.
+// prefault brings new blocks into the page tables, so that a query's write finds them there. At most half of the
+// machine's memory is filled this way: beyond that, pages would push each other out. It is advice: a kernel without it
+// only reads later.
 func (s *scratchFile) prefault() {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {

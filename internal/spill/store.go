@@ -22,8 +22,9 @@ type Block struct {
 	offset int64 // where it begins in the scratch file; -1: in memory
 }
 
-// Store keeps byte strings, up to a limit in memory and the rest in a scratch file. It has one owner: its methods are not safe for
-// concurrent use, but bytes that were handed out may be read by anyone until they are dropped or the store is closed.
+// Store keeps byte strings, up to a limit in memory and the rest in a scratch file. It has one owner: its methods are
+// not safe for concurrent use, but bytes that were handed out may be read by anyone until they are dropped or the store
+// is closed.
 type Store struct {
 	limit   int64
 	dir     string
@@ -35,7 +36,8 @@ type Store struct {
 	scratch int64 // largest length of the file
 }
 
-// New returns an empty store of at most limit bytes of memory. dir is the folder of the scratch file; it is needed only above the limit.
+// New returns an empty store of at most limit bytes of memory. dir is the folder of the scratch file; it is needed only
+// above the limit.
 func New(limit int64, dir string) *Store { return &Store{limit: limit, dir: dir} }
 
 // Spilled says whether a scratch file was needed since New.
@@ -84,8 +86,8 @@ func (s *Store) newBlock(atLeast int) (*Block, error) {
 	return b, err
 }
 
-// memoryBlock returns a block of memory of at least size bytes. It is mapped, not of Go's heap: the garbage collector lets a heap double
-// before it looks, so that a limit of 2 GiB would be one of 4.
+// memoryBlock returns a block of memory of at least size bytes. It is mapped, not of Go's heap: the garbage collector
+// lets a heap double before it looks, so that a limit of 2 GiB would be one of 4.
 func (s *Store) memoryBlock(size int) (*Block, error) {
 	at := slices.IndexFunc(s.spare, func(b *Block) bool { return len(b.b) >= size && s.memory+int64(len(b.b)) <= s.limit })
 	if at >= 0 {
@@ -96,7 +98,8 @@ func (s *Store) memoryBlock(size int) (*Block, error) {
 	}
 	m, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
-		return nil, fmt.Errorf("cannot get %d MiB more memory for the requests, of which %d MiB are held: %w; allow less request memory, so that a scratch file holds the rest", size>>20, s.memory>>20, err)
+		return nil, fmt.Errorf("cannot get %d MiB more memory for the requests, of which %d MiB are held: %w; allow less "+
+			"request memory, so that a scratch file holds the rest", size>>20, s.memory>>20, err)
 	}
 	s.maps = append(s.maps, m)
 	s.memory += int64(size)
@@ -133,7 +136,8 @@ func (s *Store) free(b *Block) {
 	s.file.release(b)
 }
 
-// Settle brings what was put into the scratch file into memory as far as that allows. It is called before the bytes are wanted in a hurry.
+// Settle brings what was put into the scratch file into memory as far as that allows. It is called before the bytes are
+// wanted in a hurry.
 func (s *Store) Settle() {
 	if s.file != nil {
 		s.file.prefault()

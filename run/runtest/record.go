@@ -17,7 +17,8 @@ func Record(model string, scenario models.Scenario, mode models.Mode) *run.Recor
 	valid := true
 	r := &run.Record{
 		Schema: run.Schema, Verdict: run.Valid, Reasons: []run.Cause{}, Command: []string{"mlperf-go", "run"},
-		Model: model, LoadGenModel: model, ServedModel: "example/model", Round: rounds.Current, Scenario: string(scenario), Mode: string(mode), Backend: "vllm",
+		Model: model, LoadGenModel: model, ServedModel: "example/model", Round: rounds.Current, Scenario: string(scenario),
+		Mode: string(mode), Backend: "vllm",
 		Started: time.Now(), DurationS: 1,
 		Tool:      run.Tool{Version: "test", LoadGen: run.PinnedLoadGen, Go: "go1"},
 		LoadGen:   run.LoadGenResult{Valid: &valid, Complete: true, Result: map[string]any{}},
@@ -30,6 +31,7 @@ func Record(model string, scenario models.Scenario, mode models.Mode) *run.Recor
 	}
 	r.Host.GPUs = []hostinfo.GPU{}
 	c := &r.Client
-	c.IssueLagCounts, c.DispatchLagCounts, c.Loops, c.StagesUS = []ledger.Bucket{}, []ledger.Bucket{}, []backends.LoopStats{}, (&ledger.Test{}).Stages()
+	c.IssueLagCounts, c.DispatchLagCounts, c.Loops, c.StagesUS = []ledger.Bucket{}, []ledger.Bucket{},
+		[]backends.LoopStats{}, (&ledger.Test{}).Stages()
 	return r
 }

@@ -61,7 +61,8 @@ func Records(t tester, folder string) {
 	}
 }
 
-// Check is Records without a test. It passes over a record whose text except knows, such as one that a test has damaged; nil: none.
+// Check is Records without a test. It passes over a record whose text except knows, such as one that a test has
+// damaged; nil: none.
 func Check(folder string, except func(text []byte) bool) error {
 	var faults error
 	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {

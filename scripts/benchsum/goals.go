@@ -1,41 +1,61 @@
 package main
 
-// goal is a row of the table: a figure made of measurements, with what it has to reach. Names are those of the measurements.
+// goal is a row of the table: a figure made of measurements, with what it has to reach. Names are those of the
+// measurements.
 type goal struct {
 	What      string
 	Ours      string
-	Reference string  // what is measured in the same round; empty: none
-	Times     float64 // with a reference the figure is Times·reference/ours, without one Times/ours; 0: ours as it is (or ours/reference)
-	Unit      string
-	Floor     float64
-	Goal      float64
-	AtMost    bool // smaller is better
+	Reference string // what is measured in the same round; empty: none
+	// with a reference the figure is Times·reference/ours, without one Times/ours; 0: ours as it is (or ours/reference)
+	Times  float64
+	Unit   string
+	Floor  float64
+	Goal   float64
+	AtMost bool // smaller is better
 }
 
-// goals are the numbers of the project's hot path. A client's figures are ratios of processor time per request (or token), so
-// that a figure of 1.1 means 1.1 times the work of the reference in the same processor time.
+// goals are the numbers of the project's hot path. A client's figures are ratios of processor time per request (or
+// token), so that a figure of 1.1 means 1.1 times the work of the reference in the same processor time.
 var goals = []goal{
-	{What: "HTTP client alone / wrk, 1.2 KB, 64 connections", Ours: "whole-1.2KB-64/client", Reference: "whole-1.2KB-64/wrk", Times: 1, Unit: "x", Floor: 0.95, Goal: 1.1},
-	{What: "HTTP client alone / wrk, 1.2 KB, 256 connections", Ours: "whole-1.2KB-256/client", Reference: "whole-1.2KB-256/wrk", Times: 1, Unit: "x", Floor: 1.0, Goal: 1.3},
-	{What: "HTTP client alone / wrk, 1.2 KB, 1024 connections", Ours: "whole-1.2KB-1024/client", Reference: "whole-1.2KB-1024/wrk", Times: 1, Unit: "x", Floor: 1.0, Goal: 1.3},
-	{What: "HTTP client alone / wrk, 24 KB, 64 connections", Ours: "whole-24KB-64/client", Reference: "whole-24KB-64/wrk", Times: 1, Unit: "x", Floor: 1.0, Goal: 1.2},
-	{What: "whole path with LoadGen / wrk, 64 connections", Ours: "whole-1.2KB-64/path", Reference: "whole-1.2KB-64/wrk", Times: 1, Unit: "x", Floor: 0.85, Goal: 1.05},
-	{What: "whole path with LoadGen / wrk, 256 connections", Ours: "whole-1.2KB-256/path", Reference: "whole-1.2KB-256/wrk", Times: 1, Unit: "x", Floor: 0.85, Goal: 1.05},
-	{What: "whole path / the same on net/http and encoding/json", Ours: "whole-1.2KB-64/path", Reference: "whole-1.2KB-64/path-nethttp", Times: 1, Unit: "x", Floor: 2.3, Goal: 3},
-	{What: "client alone / net/http and encoding/json", Ours: "whole-1.2KB-64/client", Reference: "whole-1.2KB-64/client-nethttp", Times: 1, Unit: "x", Floor: 2.3, Goal: 3},
-	{What: "streamed tokens per CPU second, 1 per segment", Ours: "stream-1-64/client", Times: 1e3, Unit: "k/s", Floor: 150, Goal: 250},
-	{What: "streamed tokens per CPU second, 16 per segment", Ours: "stream-16-64/client", Times: 1e3, Unit: "k/s", Floor: 900, Goal: 1500},
-	{What: "the same through LoadGen, 1 per segment", Ours: "stream-1-64/path", Times: 1e3, Unit: "k/s", Floor: 150, Goal: 250},
-	{What: "the same through LoadGen, 16 per segment", Ours: "stream-16-64/path", Times: 1e3, Unit: "k/s", Floor: 900, Goal: 1500},
-	{What: "one stream of 50 tokens/s / net/http and encoding/json", Ours: "slow-1/client", Reference: "slow-1/client-nethttp", Times: 1, Unit: "x", Floor: 0.7, Goal: 1},
-	{What: "SSE scanner / encoding/json", Ours: "backends/openai.Stream/scanner per token", Reference: "backends/openai.Stream/encoding-json per token", Times: 1, Unit: "x", Floor: 25, Goal: 60},
+	{What: "HTTP client alone / wrk, 1.2 KB, 64 connections", Ours: "whole-1.2KB-64/client",
+		Reference: "whole-1.2KB-64/wrk", Times: 1, Unit: "x", Floor: 0.95, Goal: 1.1},
+	{What: "HTTP client alone / wrk, 1.2 KB, 256 connections", Ours: "whole-1.2KB-256/client",
+		Reference: "whole-1.2KB-256/wrk", Times: 1, Unit: "x", Floor: 1.0, Goal: 1.3},
+	{What: "HTTP client alone / wrk, 1.2 KB, 1024 connections", Ours: "whole-1.2KB-1024/client",
+		Reference: "whole-1.2KB-1024/wrk", Times: 1, Unit: "x", Floor: 1.0, Goal: 1.3},
+	{What: "HTTP client alone / wrk, 24 KB, 64 connections", Ours: "whole-24KB-64/client", Reference: "whole-24KB-64/wrk",
+		Times: 1, Unit: "x", Floor: 1.0, Goal: 1.2},
+	{What: "whole path with LoadGen / wrk, 64 connections", Ours: "whole-1.2KB-64/path", Reference: "whole-1.2KB-64/wrk",
+		Times: 1, Unit: "x", Floor: 0.85, Goal: 1.05},
+	{What: "whole path with LoadGen / wrk, 256 connections", Ours: "whole-1.2KB-256/path",
+		Reference: "whole-1.2KB-256/wrk", Times: 1, Unit: "x", Floor: 0.85, Goal: 1.05},
+	{What: "whole path / the same on net/http and encoding/json", Ours: "whole-1.2KB-64/path",
+		Reference: "whole-1.2KB-64/path-nethttp", Times: 1, Unit: "x", Floor: 2.3, Goal: 3},
+	{What: "client alone / net/http and encoding/json", Ours: "whole-1.2KB-64/client",
+		Reference: "whole-1.2KB-64/client-nethttp", Times: 1, Unit: "x", Floor: 2.3, Goal: 3},
+	{What: "streamed tokens per CPU second, 1 per segment", Ours: "stream-1-64/client", Times: 1e3, Unit: "k/s",
+		Floor: 150, Goal: 250},
+	{What: "streamed tokens per CPU second, 16 per segment", Ours: "stream-16-64/client", Times: 1e3, Unit: "k/s",
+		Floor: 900, Goal: 1500},
+	{What: "the same through LoadGen, 1 per segment", Ours: "stream-1-64/path", Times: 1e3, Unit: "k/s", Floor: 150,
+		Goal: 250},
+	{What: "the same through LoadGen, 16 per segment", Ours: "stream-16-64/path", Times: 1e3, Unit: "k/s", Floor: 900,
+		Goal: 1500},
+	{What: "one stream of 50 tokens/s / net/http and encoding/json", Ours: "slow-1/client",
+		Reference: "slow-1/client-nethttp", Times: 1, Unit: "x", Floor: 0.7, Goal: 1},
+	{What: "SSE scanner / encoding/json", Ours: "backends/openai.Stream/scanner per token",
+		Reference: "backends/openai.Stream/encoding-json per token", Times: 1, Unit: "x", Floor: 25, Goal: 60},
 	{What: "allocations per query", Ours: "allocations/query", Unit: "", Floor: 0.02, Goal: 0.02, AtMost: true},
 	{What: "allocations per token", Ours: "allocations/token", Unit: "", Floor: 0.001, Goal: 0.001, AtMost: true},
 	{What: "memory per stream in flight", Ours: "memory-per-stream", Unit: "KiB", Floor: 20, Goal: 12, AtMost: true},
-	{What: "schedule lag p99, Go saturated / idle", Ours: "schedule-lag/saturated", Reference: "schedule-lag/idle", Unit: "x", Floor: 10, Goal: 2, AtMost: true},
-	{What: "bridge and Go above a C++ worker, per query", Ours: "bridge/go", Reference: "bridge/cpp", Times: -1, Unit: "us", Floor: 1, Goal: 0.3, AtMost: true},
-	{What: "24,576 rows of 1,024 ids, slowest format, CPU", Ours: "datasets/cpu", Unit: "s", Floor: 20, Goal: 4, AtMost: true},
-	{What: "24,576 rows of 1,024 ids, largest format, memory", Ours: "datasets/memory", Unit: "MB", Floor: 600, Goal: 400, AtMost: true},
+	{What: "schedule lag p99, Go saturated / idle", Ours: "schedule-lag/saturated", Reference: "schedule-lag/idle",
+		Unit: "x", Floor: 10, Goal: 2, AtMost: true},
+	{What: "bridge and Go above a C++ worker, per query", Ours: "bridge/go", Reference: "bridge/cpp", Times: -1,
+		Unit: "us", Floor: 1, Goal: 0.3, AtMost: true},
+	{What: "24,576 rows of 1,024 ids, slowest format, CPU", Ours: "datasets/cpu", Unit: "s", Floor: 20, Goal: 4,
+		AtMost: true},
+	{What: "24,576 rows of 1,024 ids, largest format, memory", Ours: "datasets/memory", Unit: "MB", Floor: 600, Goal: 400,
+		AtMost: true},
 }
 
 // figures gives a row's figure of every round; none where something was not measured.

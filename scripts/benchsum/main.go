@@ -16,9 +16,10 @@ import (
 
 // report is what the JSON file holds.
 type report struct {
-	Rounds       int                  `json:"rounds"`
-	Figures      []figure             `json:"figures"`
-	Measurements map[string]float64   `json:"measurements"` // medians: ns of benchmarks, else the unit that the figure's name implies
+	Rounds  int      `json:"rounds"`
+	Figures []figure `json:"figures"`
+	// medians: ns of benchmarks, else the unit that the figure's name implies
+	Measurements map[string]float64   `json:"measurements"`
 	measured     map[string][]float64 // by name, as the rounds have them
 }
 

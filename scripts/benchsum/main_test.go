@@ -39,7 +39,8 @@ func rounds(t *testing.T, more string) []string {
 func TestTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bench.json")
 	var out bytes.Buffer
-	require.Equal(t, 0, mainCode(append([]string{"-json", path}, rounds(t, "MEASURED whole-1.2KB-64/wrk 20 us\n")...), &out))
+	require.Equal(t, 0, mainCode(append([]string{"-json", path}, rounds(t, "MEASURED whole-1.2KB-64/wrk 20 us\n")...),
+		&out))
 	for _, row := range []string{
 		`median of 3 rounds +measured +of the rounds +floor +goal +met\n`,
 		`HTTP client alone / wrk, 1.2 KB, 64 connections +1.00 x +0.67 to 2.00 +0.95 +1.1 +floor\n`,
@@ -81,7 +82,8 @@ func TestBadInput(t *testing.T) {
 
 func TestMarks(t *testing.T) {
 	atLeast, atMost := goal{Floor: 1, Goal: 2}, goal{Floor: 10, Goal: 2, AtMost: true}
-	for figure, want := range map[float64][2]string{0.5: {"no", "goal"}, 1: {"floor", "goal"}, 2: {"goal", "goal"}, 5: {"goal", "floor"}, 20: {"goal", "no"}} {
+	for figure, want := range map[float64][2]string{0.5: {"no", "goal"}, 1: {"floor", "goal"}, 2: {"goal", "goal"},
+		5: {"goal", "floor"}, 20: {"goal", "no"}} {
 		require.Equal(t, want, [2]string{atLeast.met(figure), atMost.met(figure)}, figure)
 	}
 	for _, g := range goals {

@@ -18,27 +18,33 @@ type action struct {
 	do      func(*trial)
 }
 
-// leftOut are failures of a server that is gone, or goes within an answer: where only the connection's end tells that of the answer, it
-// may look short instead.
-var leftOut = append([]string{"timeout_first_token", "timeout_between_tokens", "timeout_request", "empty", "bad_json", "bad_event"}, gone...)
+// leftOut are failures of a server that is gone, or goes within an answer: where only the connection's end tells that
+// of the answer, it may look short instead.
+var leftOut = append([]string{"timeout_first_token", "timeout_between_tokens", "timeout_request", "empty", "bad_json",
+	"bad_event"}, gone...)
 
 var actions = []action{
 	{name: "SIGINT", reasons: []string{"interrupted"}, exits: []int{130}, ends: true, do: signals(0, syscall.SIGINT)},
 	{name: "SIGTERM", reasons: []string{"interrupted"}, exits: []int{143}, ends: true, do: signals(0, syscall.SIGTERM)},
 	{name: "SIGHUP", reasons: []string{"interrupted"}, exits: []int{129}, ends: true, do: signals(0, syscall.SIGHUP)},
 	{name: "SIGQUIT", reasons: []string{"interrupted"}, exits: []int{131}, ends: true, do: signals(0, syscall.SIGQUIT)},
-	{name: "SIGINT twice", reasons: []string{"interrupted"}, exits: []int{130}, ends: true, abrupt: true, do: signals(20*time.Millisecond, syscall.SIGINT, syscall.SIGINT)},
+	{name: "SIGINT twice", reasons: []string{"interrupted"}, exits: []int{130}, ends: true, abrupt: true,
+		do: signals(20*time.Millisecond, syscall.SIGINT, syscall.SIGINT)},
 	{name: "SIGKILL", exits: []int{killed}, ends: true, abrupt: true, do: signals(0, syscall.SIGKILL)},
 	{name: "restart", codes: append(leftOut, "wrong_model"), do: func(t *trial) { t.restart(servedModel) }},
-	{name: "restart with another model", codes: append(leftOut, "wrong_model"), reasons: []string{"wrong_model"}, do: func(t *trial) { t.restart(anotherModel) }},
+	{name: "restart with another model", codes: append(leftOut, "wrong_model"), reasons: []string{"wrong_model"},
+		do: func(t *trial) { t.restart(anotherModel) }},
 	{name: "server dies", codes: leftOut, do: func(t *trial) { t.truth.disturb("death"); t.servers[0].down() }},
-	{name: "detail log truncated", reasons: []string{"log_incomplete", "loadgen_invalid", "loadgen_errors"}, exits: []int{3}, do: func(t *trial) { t.truncate("mlperf_log_detail.txt") }},
-	{name: "folder deleted", reasons: []string{"log_incomplete", "loadgen_invalid", "loadgen_errors"}, exits: []int{3}, do: func(t *trial) {
-		t.lost = os.RemoveAll(t.run()) == nil
-	}},
-	{name: "folder renamed", reasons: []string{"log_incomplete", "loadgen_invalid", "loadgen_errors"}, exits: []int{3}, do: func(t *trial) {
-		t.lost = os.Rename(t.run(), t.run()+"-moved") == nil
-	}},
+	{name: "detail log truncated", reasons: []string{"log_incomplete", "loadgen_invalid", "loadgen_errors"},
+		exits: []int{3}, do: func(t *trial) { t.truncate("mlperf_log_detail.txt") }},
+	{name: "folder deleted", reasons: []string{"log_incomplete", "loadgen_invalid", "loadgen_errors"}, exits: []int{3},
+		do: func(t *trial) {
+			t.lost = os.RemoveAll(t.run()) == nil
+		}},
+	{name: "folder renamed", reasons: []string{"log_incomplete", "loadgen_invalid", "loadgen_errors"}, exits: []int{3},
+		do: func(t *trial) {
+			t.lost = os.Rename(t.run(), t.run()+"-moved") == nil
+		}},
 }
 
 func actionNames() []string {

@@ -33,14 +33,16 @@ func TestSeedsDrawEverything(t *testing.T) {
 	for _, name := range append(actionNames(), "") {
 		require.True(t, drawn["action "+name], name)
 	}
-	for _, name := range []string{"client loop", "client unix", "client https", "client proxy", "client https+proxy", "Offline", "Server", "SingleStream"} {
+	for _, name := range []string{"client loop", "client unix", "client https", "client proxy", "client https+proxy",
+		"Offline", "Server", "SingleStream"} {
 		require.True(t, drawn[name], name)
 	}
 }
 
 // ended is an accuracy test of four samples that ended well: one request each, answered in full.
 func ended() (*trial, *result) {
-	sc := &scenario{Seed: 5, Protocol: protocols[0], Test: "Offline", Accuracy: true, Rows: 4, Queries: 4, MaxErrors: -1, Client: "loop"}
+	sc := &scenario{Seed: 5, Protocol: protocols[0], Test: "Offline", Accuracy: true, Rows: 4, Queries: 4, MaxErrors: -1,
+		Client: "loop"}
 	t := &trial{sc: sc, truth: &truth{events: map[string]bool{}}}
 	r := &result{record: &record{Verdict: "VALID"}}
 	r.record.LoadGen.Complete = true
@@ -101,10 +103,14 @@ func TestLiesAreFound(t *testing.T) {
 		name, found string
 		tell        func(*trial, *result)
 	}{
-		{"VALID in spite of a fault", "false VALID: 1 requests had a fault that fails", func(t *trial, _ *result) { t.truth.entries[1].Fault = "no_end" }},
-		{"VALID in spite of a stray answer", "false VALID: 1 requests had answer_twice", func(t *trial, _ *result) { t.truth.entries[1].Fault = "answer_twice" }},
-		{"VALID with another model's answer", "an answer of another model", func(t *trial, _ *result) { t.truth.entries[1].Model = anotherModel }},
-		{"another sample's answer", "another answer for sample 1", func(_ *trial, r *result) { r.answers[1].Data = r.answers[2].Data }},
+		{"VALID in spite of a fault", "false VALID: 1 requests had a fault that fails",
+			func(t *trial, _ *result) { t.truth.entries[1].Fault = "no_end" }},
+		{"VALID in spite of a stray answer", "false VALID: 1 requests had answer_twice",
+			func(t *trial, _ *result) { t.truth.entries[1].Fault = "answer_twice" }},
+		{"VALID with another model's answer", "an answer of another model",
+			func(t *trial, _ *result) { t.truth.entries[1].Model = anotherModel }},
+		{"another sample's answer", "another answer for sample 1",
+			func(_ *trial, r *result) { r.answers[1].Data = r.answers[2].Data }},
 		{"an answer left out", "VALID with 3 answers of 4", func(_ *trial, r *result) { r.answers = r.answers[:3] }},
 		{"an answer twice", "has sample 0 twice", func(_ *trial, r *result) { r.answers = append(r.answers, r.answers[0]) }},
 		{"an answer of a failed sample", "failed, and the accuracy log has an answer", func(t *trial, r *result) {
@@ -113,32 +119,46 @@ func TestLiesAreFound(t *testing.T) {
 			r.answers[0] = kept
 		}},
 		{"a sample without an end", "is outstanding in a VALID run", func(_ *trial, r *result) { r.samples[3].DoneNS = 0 }},
-		{"tokens that nobody sent", "is recorded with", func(_ *trial, r *result) { r.samples[3].Output++; r.record.Tokens.Output++ }},
+		{"tokens that nobody sent", "is recorded with",
+			func(_ *trial, r *result) { r.samples[3].Output++; r.record.Tokens.Output++ }},
 		{"another sum of tokens", "the record", func(_ *trial, r *result) { r.record.Tokens.Output++ }},
-		{"success that no answer gave", "and has 0 genuine answers", func(t *trial, _ *result) { t.truth.entries = t.truth.entries[1:] }},
-		{"a failure without a fault", "no fault of its requests explains", func(t *trial, r *result) { failed(t, r, "", "bad_json") }},
-		{"another reason than the fault's", "no fault of its requests explains", func(t *trial, r *result) { failed(t, r, "bad_json", "empty") }},
-		{"INVALID for no cause", "false INVALID", func(t *trial, r *result) { r.record.Verdict, t.exit = "INVALID", 1; r.reason("token_mismatch") }},
+		{"success that no answer gave", "and has 0 genuine answers",
+			func(t *trial, _ *result) { t.truth.entries = t.truth.entries[1:] }},
+		{"a failure without a fault", "no fault of its requests explains",
+			func(t *trial, r *result) { failed(t, r, "", "bad_json") }},
+		{"another reason than the fault's", "no fault of its requests explains",
+			func(t *trial, r *result) { failed(t, r, "bad_json", "empty") }},
+		{"INVALID for no cause", "false INVALID", func(t *trial, r *result) {
+			r.record.Verdict, t.exit = "INVALID", 1
+			r.reason("token_mismatch")
+		}},
 		{"a fault that failed nothing", "failed 0 times", func(t *trial, r *result) {
 			t.truth.entries[0].Fault, r.record.Verdict, t.exit = "bad_json", "INVALID", 1
 		}},
 		{"a sample lost", "4 samples issued, 3 completed", func(_ *trial, r *result) { r.record.Samples.Completed = 3 }},
-		{"samples left out", "VALID with 3 samples of 4", func(_ *trial, r *result) { r.record.Samples.Issued, r.record.Samples.Completed = 3, 3 }},
-		{"a failure not written down", "failures.jsonl has 0 lines", func(t *trial, r *result) { failed(t, r, "bad_json", "bad_json"); r.attempts = 0 }},
-		{"exit 0 of an INVALID run", "exit code 0", func(t *trial, r *result) { failed(t, r, "bad_json", "bad_json"); t.exit = 0 }},
+		{"samples left out", "VALID with 3 samples of 4",
+			func(_ *trial, r *result) { r.record.Samples.Issued, r.record.Samples.Completed = 3, 3 }},
+		{"a failure not written down", "failures.jsonl has 0 lines",
+			func(t *trial, r *result) { failed(t, r, "bad_json", "bad_json"); r.attempts = 0 }},
+		{"exit 0 of an INVALID run", "exit code 0",
+			func(t *trial, r *result) { failed(t, r, "bad_json", "bad_json"); t.exit = 0 }},
 		{"exit 70", "exit code 70", func(t *trial, _ *result) { t.exit = 70 }},
 		{"a hang", "it hung", func(t *trial, _ *result) { t.hung = true }},
 		{"a crash", "it crashed", func(t *trial, _ *result) { t.stderr.WriteString("panic: runtime error\n") }},
 		{"a process left", "outlived it", func(t *trial, _ *result) { t.leftover = true }},
 		{"a file left", "temporary file", func(_ *trial, r *result) { r.files = []string{"run.json.tmp-1"} }},
-		{"a lost log", "false VALID: detail log truncated", func(t *trial, _ *result) { t.sc.Action, t.lost = "detail log truncated", true }},
-		{"a preflight that failed for nothing", "the preflight failed", func(t *trial, r *result) { *r, t.truth.entries, t.exit = result{}, nil, 3 }},
-		{"a request that no client may send", "not in the data set", func(t *trial, _ *result) { t.truth.wrong("a request whose prompt is not in the data set") }},
+		{"a lost log", "false VALID: detail log truncated",
+			func(t *trial, _ *result) { t.sc.Action, t.lost = "detail log truncated", true }},
+		{"a preflight that failed for nothing", "the preflight failed",
+			func(t *trial, r *result) { *r, t.truth.entries, t.exit = result{}, nil, 3 }},
+		{"a request that no client may send", "not in the data set",
+			func(t *trial, _ *result) { t.truth.wrong("a request whose prompt is not in the data set") }},
 	} {
 		tr, r := ended()
 		lie.tell(tr, r)
 		got := judgeTrial(tr, r).violations
-		require.True(t, slices.ContainsFunc(got, func(v string) bool { return strings.Contains(v, lie.found) }), "%s: %q", lie.name, got)
+		require.True(t, slices.ContainsFunc(got, func(v string) bool { return strings.Contains(v, lie.found) }), "%s: %q",
+			lie.name, got)
 	}
 }
 
@@ -146,8 +166,9 @@ func TestLiesAreFound(t *testing.T) {
 func TestPromptsAreRecognised(t *testing.T) {
 	w := &completions
 	for text, want := range map[string]int{
-		`{"prompt":[128000,100003,7,7,7,7],"stream":true}`: 3, `{"prompt":[128000,100003,7,7,7]}`: -1, `{"prompt":"Row 12 of the set, please."}`: 12,
-		`{"prompt":"Row 12 of the set, plea"}`: -1, `{"prompt":[[128000,100000,7]]}`: 0,
+		`{"prompt":[128000,100003,7,7,7,7],"stream":true}`: 3, `{"prompt":[128000,100003,7,7,7]}`: -1,
+		`{"prompt":"Row 12 of the set, please."}`: 12,
+		`{"prompt":"Row 12 of the set, plea"}`:    -1, `{"prompt":[[128000,100000,7]]}`: 0,
 	} {
 		q, err := readQuery([]byte(text), w, "")
 		require.NoError(t, err)

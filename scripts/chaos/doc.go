@@ -1,14 +1,15 @@
-// Command chaos runs `mlperf-go run` many times against servers with random faults, and judges every outcome by what the servers
-// did. The same seed draws the same test: model, protocol, HTTP client, scenario, mode, faults, and the moment of a signal, a
-// restart or a lost file.
+// Command chaos runs `mlperf-go run` many times against servers with random faults, and judges every outcome by what
+// the servers did. The same seed draws the same test: model, protocol, HTTP client, scenario, mode, faults, and the
+// moment of a signal, a restart or a lost file.
 //
 //	chaos -runs 1000 -seed 7   1000 tests; the seed of each follows from 7 and its number
 //	chaos -only 123            the one test of seed 123, whose folder is kept
 //
-// A test is one row of each table: protocols (protocols.go), faults (faults.go), actions (actions.go) and habits (habits.go). The
-// server (server.go) writes its bytes itself, records every request that it got and what it sent for it (truth.go). The answer to
-// a row of the data set is fixed by the row (rows.go), so that each recorded answer is right or wrong. The judge (judge.go)
-// compares the record, the request log, the accuracy log and the exit code with that truth.
+// A test is one row of each table: protocols (protocols.go), faults (faults.go), actions (actions.go) and habits
+// (habits.go). The server (server.go) writes its bytes itself, records every request that it got and what it sent for
+// it (truth.go). The answer to a row of the data set is fixed by the row (rows.go), so that each recorded answer is
+// right or wrong. The judge (judge.go) compares the record, the request log, the accuracy log and the exit code with
+// that truth.
 //
 // What the judge wants:
 //

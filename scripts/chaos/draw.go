@@ -86,7 +86,8 @@ func draw(seed uint64) *scenario {
 	sc.Echo = r.IntN(3) > 0
 	sc.NoPreflight = r.IntN(10) == 0
 	sc.Cumulative = r.IntN(2) == 0
-	countless := sc.Protocol.openAI() || sc.Protocol.wire.kind == "sglang" && !sc.Stream // SGLang's streams can not be read without counts
+	// SGLang's streams can not be read without counts
+	countless := sc.Protocol.openAI() || sc.Protocol.wire.kind == "sglang" && !sc.Stream
 	sc.NoUsage = sc.Protocol.Ids && countless && r.IntN(8) == 0
 	sc.JSON = r.IntN(2) == 0
 	if r.IntN(25) == 0 {
@@ -177,7 +178,8 @@ func (sc *scenario) drawHabits(r *rand.Rand) {
 		sc.Extension = ";name=value"
 	}
 	if r.IntN(3) == 0 {
-		sc.Fields = pick(r, []string{"Server: uvicorn", "Date: Mon, 01 Jan 2026 00:00:00 GMT"}, []string{"Keep-Alive: timeout=5, max=100"}, []string{"x-empty:", "VARY:  a , b "})
+		sc.Fields = pick(r, []string{"Server: uvicorn", "Date: Mon, 01 Jan 2026 00:00:00 GMT"},
+			[]string{"Keep-Alive: timeout=5, max=100"}, []string{"x-empty:", "VARY:  a , b "})
 	}
 	sc.Framing = pick(r, byChunks, byChunks, byChunks, byLength, byClose)
 	if r.IntN(10) == 0 {
@@ -248,20 +250,26 @@ func (sc *scenario) model() string {
 	return sc.Protocol.Model
 }
 
-// Deadlines of a test. They are long against what a good answer takes on a busy machine, and short against the patience of the runner.
+// Deadlines of a test. They are long against what a good answer takes on a busy machine, and short against the patience
+// of the runner.
 const (
 	firstTokenTimeout = 3 * time.Second
 	requestTimeout    = 6 * time.Second
 )
 
-// args are the words of the command behind the program's name. urls are the servers', proxy is the address of the proxy.
+// args are the words of the command behind the program's name. urls are the servers', proxy is the address of the
+// proxy.
 func (sc *scenario) args(folder string, urls []string, proxy, ca string) []string {
 	list := []string{
-		"run", "--no-progress", "--model", sc.model(), "--scenario", sc.Test, "--backend", sc.Protocol.Backend, "--api", sc.Protocol.API,
-		"--served-model", servedModel, "--dataset", filepath.Join(folder, "rows.jsonl"), "--output-dir", filepath.Join(folder, runFolder),
-		"--endpoint", strings.Join(urls, ","), "--lb", sc.Balance, "--min-duration", "0", "--min-queries", strconv.Itoa(sc.Queries),
+		"run", "--no-progress", "--model", sc.model(), "--scenario", sc.Test, "--backend", sc.Protocol.Backend, "--api",
+		sc.Protocol.API,
+		"--served-model", servedModel, "--dataset", filepath.Join(folder, "rows.jsonl"), "--output-dir",
+		filepath.Join(folder, runFolder),
+		"--endpoint", strings.Join(urls, ","), "--lb", sc.Balance, "--min-duration", "0", "--min-queries",
+		strconv.Itoa(sc.Queries),
 		"--max-tokens", strconv.Itoa(maxTokens), "--retries", strconv.Itoa(sc.Retries), "--shards", strconv.Itoa(sc.Shards),
-		"--first-token-timeout", firstTokenTimeout.String(), "--token-timeout", firstTokenTimeout.String(), "--request-timeout", requestTimeout.String(),
+		"--first-token-timeout", firstTokenTimeout.String(), "--token-timeout", firstTokenTimeout.String(),
+		"--request-timeout", requestTimeout.String(),
 		"--connect-timeout", "3s", "--endpoint-timeout", "3s", "--drain-timeout", "15s",
 	}
 	add := func(when bool, words ...string) {
@@ -272,7 +280,8 @@ func (sc *scenario) args(folder string, urls []string, proxy, ca string) []strin
 	add(sc.JSON, "--json")
 	add(sc.Accuracy, "--mode", "accuracy", "--no-score")
 	add(sc.Test == "Offline", "--offline-strategy", sc.Strategy)
-	add(sc.Test == "Offline" && (sc.Strategy == "window" || sc.Strategy == "batch"), "--concurrency", strconv.Itoa(sc.Concurrency))
+	add(sc.Test == "Offline" && (sc.Strategy == "window" || sc.Strategy == "batch"), "--concurrency",
+		strconv.Itoa(sc.Concurrency))
 	add(sc.Test == "Offline" && sc.Stream, "--stream")
 	add(sc.Batch > 0, "--batch-size", strconv.Itoa(sc.Batch))
 	add(sc.paced(), "--target-qps", strconv.Itoa(sc.QPS), "--ttft-limit", "30s", "--tpot-limit", "10s")
@@ -294,7 +303,8 @@ func (sc *scenario) String() string {
 	if sc.Stream {
 		kind = "stream"
 	}
-	text := fmt.Sprintf("%s %s %s %s, %s %s, %s x%d, %d rows %d queries", sc.Protocol.Backend, sc.Protocol.API, sc.model(), kind, sc.Test, mode, sc.Client, sc.Endpoints, sc.Rows, sc.Queries)
+	text := fmt.Sprintf("%s %s %s %s, %s %s, %s x%d, %d rows %d queries", sc.Protocol.Backend, sc.Protocol.API, sc.model(),
+		kind, sc.Test, mode, sc.Client, sc.Endpoints, sc.Rows, sc.Queries)
 	add := func(when bool, format string, args ...any) {
 		if when {
 			text += ", " + fmt.Sprintf(format, args...)

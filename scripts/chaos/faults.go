@@ -49,9 +49,10 @@ func both(list ...func(*scenario) bool) func(*scenario) bool {
 }
 
 var (
-	timeouts  = []string{"timeout_first_token", "timeout_between_tokens", "timeout_request"}
-	gone      = []string{"reset", "connect", "no_endpoint", "truncated", "tls"}
-	refusals  = []string{"400 Bad Request", "401 Unauthorized", "403 Forbidden", "404 Not Found", "408 Request Timeout", "422 Unprocessable Entity", "500 Internal Server Error", "501 Not Implemented"}
+	timeouts = []string{"timeout_first_token", "timeout_between_tokens", "timeout_request"}
+	gone     = []string{"reset", "connect", "no_endpoint", "truncated", "tls"}
+	refusals = []string{"400 Bad Request", "401 Unauthorized", "403 Forbidden", "404 Not Found", "408 Request Timeout",
+		"422 Unprocessable Entity", "500 Internal Server Error", "501 Not Implemented"}
 	busy      = []string{"429 Too Many Requests", "502 Bad Gateway", "503 Service Unavailable", "504 Gateway Timeout"}
 	redirects = []string{"301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"}
 )
@@ -69,14 +70,19 @@ const strayBytes = "stray_bytes"
 
 // faults are tried in this order; one at most strikes a request.
 var faults = []fault{
-	{name: "slow", kind: harmless, do: func(c *call) bool { c.wait = time.Duration(50+c.dice(200)) * time.Millisecond; return true }},
+	{name: "slow", kind: harmless, do: func(c *call) bool {
+		c.wait = time.Duration(50+c.dice(200)) * time.Millisecond
+		return true
+	}},
 
 	// The connection.
 	{name: "reset_before", kind: heals, codes: gone, do: func(c *call) bool { c.none(resetIt); return true }},
 	{name: "close_before", kind: heals, codes: gone, do: func(c *call) bool { c.none(hangUp); return true }},
 	{name: "silent_before", kind: fails, codes: timeouts, do: func(c *call) bool { c.none(stayMute); return true }},
-	{name: "reset_middle", kind: heals, codes: []string{"reset", "truncated", "bad_json"}, do: func(c *call) bool { return c.cutMiddle(resetIt) }},
-	{name: "cut_middle", kind: fails, codes: []string{"truncated", "bad_json", "reset"}, do: func(c *call) bool { return c.cutMiddle(hangUp) }},
+	{name: "reset_middle", kind: heals, codes: []string{"reset", "truncated", "bad_json"},
+		do: func(c *call) bool { return c.cutMiddle(resetIt) }},
+	{name: "cut_middle", kind: fails, codes: []string{"truncated", "bad_json", "reset"},
+		do: func(c *call) bool { return c.cutMiddle(hangUp) }},
 	{name: "silent_middle", kind: fails, codes: timeouts, do: func(c *call) bool { return c.cutMiddle(stayMute) }},
 	{name: "garbage", kind: fails, codes: []string{"bad_chunk", "reset", "truncated"}, do: func(c *call) bool {
 		c.instead, c.then = "\x16\x03\x01 this is no HTTP \xff\xfe\r\n\r\n", hangUp
@@ -91,48 +97,57 @@ var faults = []fault{
 		c.instead, c.then = s[0]+s[1]+"zz\r\nno chunk\r\n", hangUp
 		return true
 	}},
-	{name: "length_short", kind: fails, spills: true, codes: []string{"bad_json", "bad_event", "truncated", "bad_chunk", "reset"}, reasons: []string{"unasked_answers"}, can: whole, do: func(c *call) bool {
-		c.framing, c.length = byLength, -(2 + c.dice(20))
-		return true
-	}},
+	{name: "length_short", kind: fails, spills: true,
+		codes: []string{"bad_json", "bad_event", "truncated", "bad_chunk", "reset"}, reasons: []string{"unasked_answers"},
+		can: whole, do: func(c *call) bool {
+			c.framing, c.length = byLength, -(2 + c.dice(20))
+			return true
+		}},
 	{name: "length_long", kind: fails, codes: []string{"truncated"}, can: whole, do: func(c *call) bool {
 		c.framing, c.length, c.then = byLength, 1+c.dice(40), hangUp
 		return true
 	}},
 
 	// What nobody asked for.
-	{name: strayBytes, kind: poisons, spills: true, codes: []string{"wrong_answer", "bad_chunk", "reset", "truncated"}, reasons: []string{"unasked_answers"}, do: func(c *call) bool {
-		c.framed()
-		c.behind = []string{"what is this?", "\r\n\r\nx", "HTTP/1.1 200 OK\r\n", "\x00"}[c.dice(4)]
-		return true
-	}},
-	{name: "answer_twice", kind: poisons, spills: true, codes: []string{"wrong_answer"}, reasons: []string{"unasked_answers"}, do: func(c *call) bool {
-		c.framed()
-		c.behind = strings.Join(c.segments(), "")
-		return true
-	}},
-	{name: "answer_twice_later", kind: eitherWay, spills: true, codes: append([]string{"wrong_answer"}, gone...), reasons: []string{"unasked_answers"}, can: (*scenario).identified, do: func(c *call) bool {
-		c.framed()
-		c.again, c.then = time.Duration(1+c.dice(20))*time.Millisecond, keepOpen
-		return true
-	}},
-	{name: "answer_of_another", kind: poisons, codes: []string{"wrong_answer", "token_count_mismatch"}, reasons: []string{"token_mismatch"},
-		can: func(sc *scenario) bool { return sc.identified() || sc.counted() }, do: (*call).ofAnother},
+	{name: strayBytes, kind: poisons, spills: true, codes: []string{"wrong_answer", "bad_chunk", "reset", "truncated"},
+		reasons: []string{"unasked_answers"}, do: func(c *call) bool {
+			c.framed()
+			c.behind = []string{"what is this?", "\r\n\r\nx", "HTTP/1.1 200 OK\r\n", "\x00"}[c.dice(4)]
+			return true
+		}},
+	{name: "answer_twice", kind: poisons, spills: true, codes: []string{"wrong_answer"},
+		reasons: []string{"unasked_answers"}, do: func(c *call) bool {
+			c.framed()
+			c.behind = strings.Join(c.segments(), "")
+			return true
+		}},
+	{name: "answer_twice_later", kind: eitherWay, spills: true, codes: append([]string{"wrong_answer"}, gone...),
+		reasons: []string{"unasked_answers"}, can: (*scenario).identified, do: func(c *call) bool {
+			c.framed()
+			c.again, c.then = time.Duration(1+c.dice(20))*time.Millisecond, keepOpen
+			return true
+		}},
+	{name: "answer_of_another", kind: poisons, codes: []string{"wrong_answer", "token_count_mismatch"},
+		reasons: []string{"token_mismatch"},
+		can:     func(sc *scenario) bool { return sc.identified() || sc.counted() }, do: (*call).ofAnother},
 	{name: "another_model", kind: poisons, codes: []string{"wrong_model"}, reasons: []string{"wrong_model"},
 		can: func(sc *scenario) bool { return sc.Protocol.Named || sc.Protocol.wire.kind == "generate" && !sc.Stream },
 		do:  func(c *call) bool { c.model = anotherModel; c.render(); return true }},
 
-	{name: "answered_early", kind: fails, early: true, codes: []string{"unsent", "reset"}, can: func(sc *scenario) bool { return sc.Big > 0 }, do: func(c *call) bool {
-		c.framed()
-		c.then = stayMute // it reads nothing more
-		return true
-	}},
+	{name: "answered_early", kind: fails, early: true, codes: []string{"unsent", "reset"},
+		can: func(sc *scenario) bool { return sc.Big > 0 }, do: func(c *call) bool {
+			c.framed()
+			c.then = stayMute // it reads nothing more
+			return true
+		}},
 
 	// The status.
 	{name: "refused", kind: fails, codes: codesOf(refusals), do: func(c *call) bool { return c.refuse(refusals, "") }},
 	{name: "busy", kind: heals, codes: codesOf(busy), do: func(c *call) bool { return c.refuse(busy, "") }},
-	{name: "busy_retry_after", kind: heals, codes: codesOf(busy), do: func(c *call) bool { return c.refuse(busy, "Retry-After: 1\r\n") }},
-	{name: "redirected", kind: fails, codes: codesOf(redirects), do: func(c *call) bool { return c.refuse(redirects, "Location: "+c.s.sc.Protocol.Path+"\r\n") }},
+	{name: "busy_retry_after", kind: heals, codes: codesOf(busy),
+		do: func(c *call) bool { return c.refuse(busy, "Retry-After: 1\r\n") }},
+	{name: "redirected", kind: fails, codes: codesOf(redirects),
+		do: func(c *call) bool { return c.refuse(redirects, "Location: "+c.s.sc.Protocol.Path+"\r\n") }},
 	{name: "html", kind: fails, codes: []string{"bad_json"}, do: func(c *call) bool {
 		c.reply("200 OK", "text/html", "", "<html><body>Please sign in.</body></html>")
 		return true
@@ -141,22 +156,25 @@ var faults = []fault{
 		c.reply("200 OK", "application/json", "Content-Encoding: gzip\r\n", "\x1f\x8b\x08\x00\x00")
 		return true
 	}},
-	{name: "empty_body", kind: fails, codes: []string{"empty"}, reasons: []string{"empty_outputs"}, do: func(c *call) bool {
-		c.reply("200 OK", "application/json", "", "")
-		return true
-	}},
+	{name: "empty_body", kind: fails, codes: []string{"empty"}, reasons: []string{"empty_outputs"},
+		do: func(c *call) bool {
+			c.reply("200 OK", "application/json", "", "")
+			return true
+		}},
 
 	// The form of the answer.
-	{name: "whole_for_stream", kind: eitherWay, codes: []string{"no_first_token", "bad_event", "batch_mismatch"}, can: streamed, do: func(c *call) bool {
-		c.q.stream, c.framing = false, byLength
-		c.render()
-		return true
-	}},
-	{name: "stream_for_whole", kind: eitherWay, codes: []string{"bad_json", "bad_event", "token_count_mismatch"}, can: whole, do: func(c *call) bool {
-		c.q.stream, c.q.usage, c.framing, c.text = true, true, byChunks, ""
-		c.render()
-		return true
-	}},
+	{name: "whole_for_stream", kind: eitherWay, codes: []string{"no_first_token", "bad_event", "batch_mismatch"},
+		can: streamed, do: func(c *call) bool {
+			c.q.stream, c.framing = false, byLength
+			c.render()
+			return true
+		}},
+	{name: "stream_for_whole", kind: eitherWay, codes: []string{"bad_json", "bad_event", "token_count_mismatch"},
+		can: whole, do: func(c *call) bool {
+			c.q.stream, c.q.usage, c.framing, c.text = true, true, byChunks, ""
+			c.render()
+			return true
+		}},
 	{name: "bad_json", kind: fails, codes: []string{"bad_json", "truncated"}, do: func(c *call) bool {
 		if !c.q.stream {
 			c.text = c.text[:len(c.text)/2]
@@ -180,150 +198,173 @@ var faults = []fault{
 			return true
 		})
 	}},
-	{name: "abort_then_stop", kind: fails, codes: []string{"aborted"}, can: func(sc *scenario) bool { return sc.Stream && sc.Protocol.openAI() }, do: func(c *call) bool {
-		p := &c.parts[c.dice(len(c.parts))]
-		aborted := doc{text: c.envelope(c.choice(p, 0, 0, "abort"), c.noUsage())}
-		c.docs = slices.Insert(c.docs, c.firstEnd(), aborted)
-		return true
-	}},
-	{name: "unasked_choice", kind: fails, codes: []string{"bad_event", "batch_mismatch"}, can: both(single, func(sc *scenario) bool { return sc.Protocol.openAI() }), do: func(c *call) bool {
-		extra := c.parts[0]
-		extra.index = 1
-		if !c.q.stream {
-			c.parts = append(c.parts, extra)
+	{name: "abort_then_stop", kind: fails, codes: []string{"aborted"},
+		can: func(sc *scenario) bool { return sc.Stream && sc.Protocol.openAI() }, do: func(c *call) bool {
+			p := &c.parts[c.dice(len(c.parts))]
+			aborted := doc{text: c.envelope(c.choice(p, 0, 0, "abort"), c.noUsage())}
+			c.docs = slices.Insert(c.docs, c.firstEnd(), aborted)
+			return true
+		}},
+	{name: "unasked_choice", kind: fails, codes: []string{"bad_event", "batch_mismatch"},
+		can: both(single, func(sc *scenario) bool { return sc.Protocol.openAI() }), do: func(c *call) bool {
+			extra := c.parts[0]
+			extra.index = 1
+			if !c.q.stream {
+				c.parts = append(c.parts, extra)
+				c.render()
+				return true
+			}
+			c.docs = slices.Insert(c.docs, 0, doc{text: c.envelope(c.choice(&extra, 0, 1, ""), c.noUsage())})
+			return true
+		}},
+	{name: "mixed_modes", kind: eitherWay, codes: []string{"token_count_mismatch", "bad_event"},
+		can: func(sc *scenario) bool { return sc.Stream && sc.Protocol.wire.kind == "sglang" }, do: func(c *call) bool {
+			c.switchAt = 2 + c.dice(3)
 			c.render()
 			return true
-		}
-		c.docs = slices.Insert(c.docs, 0, doc{text: c.envelope(c.choice(&extra, 0, 1, ""), c.noUsage())})
-		return true
-	}},
-	{name: "mixed_modes", kind: eitherWay, codes: []string{"token_count_mismatch", "bad_event"}, can: func(sc *scenario) bool { return sc.Stream && sc.Protocol.wire.kind == "sglang" }, do: func(c *call) bool {
-		c.switchAt = 2 + c.dice(3)
-		c.render()
-		return true
-	}},
+		}},
 
 	// Tokens and counts.
-	{name: "empty", kind: fails, codes: []string{"empty", "too_short", "batch_mismatch"}, reasons: []string{"empty_outputs"}, do: func(c *call) bool {
-		return c.onePart(func(p *part) bool {
-			p.ids, p.texts, p.said, p.finish = nil, nil, 0, "stop"
+	{name: "empty", kind: fails, codes: []string{"empty", "too_short", "batch_mismatch"},
+		reasons: []string{"empty_outputs"}, do: func(c *call) bool {
+			return c.onePart(func(p *part) bool {
+				p.ids, p.texts, p.said, p.finish = nil, nil, 0, "stop"
+				return true
+			})
+		}},
+	{name: "too_long", kind: fails, codes: []string{"too_large"},
+		can: func(sc *scenario) bool { return !sc.NoUsage || sc.Protocol.Ids }, do: func(c *call) bool {
+			return c.onePart(func(p *part) bool {
+				for len(p.ids) < c.q.limit+3 {
+					p.ids, p.texts = append(p.ids, answerID), append(p.texts, " more")
+				}
+				p.said, p.finish = len(p.ids), "length"
+				return true
+			})
+		}},
+	{name: "ended_for_length", kind: fails, codes: []string{"too_short"},
+		can: func(sc *scenario) bool { return !sc.NoUsage || sc.Protocol.Ids }, do: func(c *call) bool {
+			return c.onePart(func(p *part) bool {
+				if len(p.ids) >= c.q.limit {
+					return false
+				}
+				p.finish = "length"
+				return true
+			})
+		}},
+	{name: "count_high", kind: fails, codes: []string{"token_count_mismatch", "bad_event", "too_large"},
+		reasons: []string{"token_mismatch"}, can: both(has, notHeldBack), do: func(c *call) bool {
+			return c.onePart(func(p *part) bool { p.said += 1 + c.dice(3); return true })
+		}},
+	{name: "count_low", kind: fails, codes: []string{"token_count_mismatch", "bad_event"},
+		reasons: []string{"token_mismatch"}, can: has, do: func(c *call) bool {
+			return c.onePart(func(p *part) bool { p.said--; return p.said > 0 })
+		}},
+	{name: "count_negative", kind: fails, codes: []string{"token_count_mismatch", "bad_event", "empty"},
+		reasons: []string{"token_mismatch"}, can: func(sc *scenario) bool { return !sc.NoUsage }, do: func(c *call) bool {
+			return c.onePart(func(p *part) bool { p.said = -4; return true })
+		}},
+	{name: "prompt_count", kind: poisons, codes: []string{"token_count_mismatch"}, reasons: []string{"token_mismatch"},
+		can: func(sc *scenario) bool { return sc.Protocol.Counts && !sc.NoUsage }, do: func(c *call) bool {
+			c.promptOff = -1
+			c.render()
 			return true
-		})
-	}},
-	{name: "too_long", kind: fails, codes: []string{"too_large"}, can: func(sc *scenario) bool { return !sc.NoUsage || sc.Protocol.Ids }, do: func(c *call) bool {
-		return c.onePart(func(p *part) bool {
-			for len(p.ids) < c.q.limit+3 {
-				p.ids, p.texts = append(p.ids, answerID), append(p.texts, " more")
-			}
-			p.said, p.finish = len(p.ids), "length"
-			return true
-		})
-	}},
-	{name: "ended_for_length", kind: fails, codes: []string{"too_short"}, can: func(sc *scenario) bool { return !sc.NoUsage || sc.Protocol.Ids }, do: func(c *call) bool {
-		return c.onePart(func(p *part) bool {
-			if len(p.ids) >= c.q.limit {
-				return false
-			}
-			p.finish = "length"
-			return true
-		})
-	}},
-	{name: "count_high", kind: fails, codes: []string{"token_count_mismatch", "bad_event", "too_large"}, reasons: []string{"token_mismatch"}, can: both(has, notHeldBack), do: func(c *call) bool {
-		return c.onePart(func(p *part) bool { p.said += 1 + c.dice(3); return true })
-	}},
-	{name: "count_low", kind: fails, codes: []string{"token_count_mismatch", "bad_event"}, reasons: []string{"token_mismatch"}, can: has, do: func(c *call) bool {
-		return c.onePart(func(p *part) bool { p.said--; return p.said > 0 })
-	}},
-	{name: "count_negative", kind: fails, codes: []string{"token_count_mismatch", "bad_event", "empty"}, reasons: []string{"token_mismatch"}, can: func(sc *scenario) bool { return !sc.NoUsage }, do: func(c *call) bool {
-		return c.onePart(func(p *part) bool { p.said = -4; return true })
-	}},
-	{name: "prompt_count", kind: poisons, codes: []string{"token_count_mismatch"}, reasons: []string{"token_mismatch"}, can: func(sc *scenario) bool { return sc.Protocol.Counts && !sc.NoUsage }, do: func(c *call) bool {
-		c.promptOff = -1
-		c.render()
-		return true
-	}},
-	{name: "string_ids", kind: fails, codes: []string{"bad_event", "bad_json"}, can: func(sc *scenario) bool { return sc.Protocol.Ids }, do: func(c *call) bool {
-		c.stringIDs = true
-		c.render()
-		return c.q.ids || c.s.sc.Protocol.wire.kind == "sglang" || c.s.sc.Protocol.wire.kind == llamaKind
-	}},
-	{name: "foreign_id", kind: fails, codes: []string{"bad_event"}, can: func(sc *scenario) bool { return sc.Protocol.Ids && sc.Protocol.Model == idsModel }, do: func(c *call) bool {
-		return c.onePart(func(p *part) bool { p.ids[c.dice(len(p.ids))] = 200000; return true })
-	}},
-	{name: "negative_id", kind: fails, codes: []string{"bad_event"}, can: func(sc *scenario) bool { return sc.Protocol.Ids }, do: func(c *call) bool {
-		return c.onePart(func(p *part) bool { p.ids[c.dice(len(p.ids))] = -5; return true })
-	}},
+		}},
+	{name: "string_ids", kind: fails, codes: []string{"bad_event", "bad_json"},
+		can: func(sc *scenario) bool { return sc.Protocol.Ids }, do: func(c *call) bool {
+			c.stringIDs = true
+			c.render()
+			return c.q.ids || c.s.sc.Protocol.wire.kind == "sglang" || c.s.sc.Protocol.wire.kind == llamaKind
+		}},
+	{name: "foreign_id", kind: fails, codes: []string{"bad_event"},
+		can: func(sc *scenario) bool { return sc.Protocol.Ids && sc.Protocol.Model == idsModel }, do: func(c *call) bool {
+			return c.onePart(func(p *part) bool { p.ids[c.dice(len(p.ids))] = 200000; return true })
+		}},
+	{name: "negative_id", kind: fails, codes: []string{"bad_event"},
+		can: func(sc *scenario) bool { return sc.Protocol.Ids }, do: func(c *call) bool {
+			return c.onePart(func(p *part) bool { p.ids[c.dice(len(p.ids))] = -5; return true })
+		}},
 	// A part of a batch has no count of its own: it may have ended for its length before the number that was allowed.
-	{name: "lost_event", kind: fails, codes: []string{"token_count_mismatch", "bad_event", "too_short"}, reasons: []string{"token_mismatch"}, can: both(streamed, has, notHeldBack, stepwise), do: func(c *call) bool {
-		i, ok := c.tokenDoc()
-		if ok {
-			c.docs = slices.Delete(c.docs, i, i+1)
-		}
-		return ok
-	}},
-	{name: "repeated_event", kind: fails, codes: []string{"token_count_mismatch", "bad_event", "too_large"}, reasons: []string{"token_mismatch"},
-		can: both(streamed, has, func(sc *scenario) bool { return sc.Protocol.wire.kind != "sglang" }), do: func(c *call) bool {
+	{name: "lost_event", kind: fails, codes: []string{"token_count_mismatch", "bad_event", "too_short"},
+		reasons: []string{"token_mismatch"}, can: both(streamed, has, notHeldBack, stepwise), do: func(c *call) bool {
+			i, ok := c.tokenDoc()
+			if ok {
+				c.docs = slices.Delete(c.docs, i, i+1)
+			}
+			return ok
+		}},
+	{name: "repeated_event", kind: fails, codes: []string{"token_count_mismatch", "bad_event", "too_large"},
+		reasons: []string{"token_mismatch"},
+		can:     both(streamed, has, func(sc *scenario) bool { return sc.Protocol.wire.kind != "sglang" }),
+		do: func(c *call) bool {
 			i, ok := c.tokenDoc()
 			if ok {
 				c.docs = slices.Insert(c.docs, i, c.docs[i])
 			}
 			return ok
 		}},
-	{name: "repeated_sglang_event", kind: eitherWay, codes: []string{"token_count_mismatch", "bad_event", "too_large"}, reasons: []string{"token_mismatch"},
-		can: func(sc *scenario) bool { return sc.Stream && sc.Protocol.wire.kind == "sglang" }, do: func(c *call) bool {
+	{name: "repeated_sglang_event", kind: eitherWay, codes: []string{"token_count_mismatch", "bad_event", "too_large"},
+		reasons: []string{"token_mismatch"},
+		can:     func(sc *scenario) bool { return sc.Stream && sc.Protocol.wire.kind == "sglang" }, do: func(c *call) bool {
 			i, ok := c.tokenDoc()
 			if ok {
 				c.docs = slices.Insert(c.docs, i, c.docs[i])
 			}
 			return ok
 		}},
-	{name: "lost_id", kind: fails, codes: []string{"token_count_mismatch", "bad_event"}, reasons: []string{"token_mismatch"}, can: both(whole, has, notHeldBack), do: func(c *call) bool {
-		return c.onePart(func(p *part) bool {
-			if len(p.ids) < 2 {
-				return false
-			}
-			p.ids, p.texts = slices.Delete(p.ids, 1, 2), slices.Delete(p.texts, 1, 2)
-			return true
-		})
-	}},
-	{name: "tokens_behind_end", kind: fails, codes: []string{"token_count_mismatch", "bad_event"}, reasons: []string{"token_mismatch"},
-		can: func(sc *scenario) bool { return sc.Stream && sc.Protocol.openAI() && has(sc) }, do: func(c *call) bool {
+	{name: "lost_id", kind: fails, codes: []string{"token_count_mismatch", "bad_event"},
+		reasons: []string{"token_mismatch"}, can: both(whole, has, notHeldBack), do: func(c *call) bool {
+			return c.onePart(func(p *part) bool {
+				if len(p.ids) < 2 {
+					return false
+				}
+				p.ids, p.texts = slices.Delete(p.ids, 1, 2), slices.Delete(p.texts, 1, 2)
+				return true
+			})
+		}},
+	{name: "tokens_behind_end", kind: fails, codes: []string{"token_count_mismatch", "bad_event"},
+		reasons: []string{"token_mismatch"},
+		can:     func(sc *scenario) bool { return sc.Stream && sc.Protocol.openAI() && has(sc) }, do: func(c *call) bool {
 			p := &c.parts[c.dice(len(c.parts))]
 			c.docs = slices.Insert(c.docs, c.lastEnd()+1, doc{text: c.envelope(c.choice(p, 0, 1, ""), c.noUsage())})
 			return true
 		}},
 
 	// Batches.
-	{name: "part_missing", kind: fails, codes: []string{"batch_mismatch", "token_count_mismatch", "bad_event"}, can: batched, do: func(c *call) bool {
-		if len(c.parts) < 2 {
-			return false
-		}
-		c.parts = c.parts[:len(c.parts)-1]
-		c.render()
-		return true
-	}},
-	{name: "part_twice", kind: fails, codes: []string{"batch_mismatch", "token_count_mismatch", "bad_event"}, can: func(sc *scenario) bool { return batched(sc) && sc.Protocol.openAI() }, do: func(c *call) bool {
-		n := len(c.parts)
-		c.parts[n-1].index = 0
-		c.render()
-		return n > 1
-	}},
-	{name: "part_beyond", kind: fails, codes: []string{"batch_mismatch", "token_count_mismatch", "bad_event"}, can: func(sc *scenario) bool { return batched(sc) && sc.Protocol.openAI() }, do: func(c *call) bool {
-		c.parts[len(c.parts)-1].index += 3
-		c.render()
-		return true
-	}},
-	{name: "parts_swapped", kind: poisons, codes: []string{"wrong_answer", "batch_mismatch"}, can: func(sc *scenario) bool {
-		return batched(sc) && sc.identified() && sc.Protocol.wire.kind == "sglang"
-	}, do: func(c *call) bool {
-		if len(c.parts) < 2 {
-			return false
-		}
-		c.parts[0], c.parts[1] = c.parts[1], c.parts[0]
-		c.parts[0].index, c.parts[1].index = 0, 1
-		c.render()
-		return true
-	}},
+	{name: "part_missing", kind: fails, codes: []string{"batch_mismatch", "token_count_mismatch", "bad_event"},
+		can: batched, do: func(c *call) bool {
+			if len(c.parts) < 2 {
+				return false
+			}
+			c.parts = c.parts[:len(c.parts)-1]
+			c.render()
+			return true
+		}},
+	{name: "part_twice", kind: fails, codes: []string{"batch_mismatch", "token_count_mismatch", "bad_event"},
+		can: func(sc *scenario) bool { return batched(sc) && sc.Protocol.openAI() }, do: func(c *call) bool {
+			n := len(c.parts)
+			c.parts[n-1].index = 0
+			c.render()
+			return n > 1
+		}},
+	{name: "part_beyond", kind: fails, codes: []string{"batch_mismatch", "token_count_mismatch", "bad_event"},
+		can: func(sc *scenario) bool { return batched(sc) && sc.Protocol.openAI() }, do: func(c *call) bool {
+			c.parts[len(c.parts)-1].index += 3
+			c.render()
+			return true
+		}},
+	{name: "parts_swapped", kind: poisons, codes: []string{"wrong_answer", "batch_mismatch"},
+		can: func(sc *scenario) bool {
+			return batched(sc) && sc.identified() && sc.Protocol.wire.kind == "sglang"
+		}, do: func(c *call) bool {
+			if len(c.parts) < 2 {
+				return false
+			}
+			c.parts[0], c.parts[1] = c.parts[1], c.parts[0]
+			c.parts[0].index, c.parts[1].index = 0, 1
+			c.render()
+			return true
+		}},
 }
 
 // notHeldBack leaves out llama.cpp's answers that are read for their text: fewer ids than the count are normal there.
@@ -486,12 +527,14 @@ func (c *call) errorEvent() bool {
 
 // refuse answers with one of these statuses.
 func (c *call) refuse(statuses []string, fields string) bool {
-	c.reply(statuses[c.dice(len(statuses))], "application/json", fields, `{"error":{"message":"refused on purpose","type":"Error","code":1}}`)
+	c.reply(statuses[c.dice(len(statuses))], "application/json", fields,
+		`{"error":{"message":"refused on purpose","type":"Error","code":1}}`)
 	return true
 }
 
 // reply is a whole response.
 func (c *call) reply(status, contentType, fields, body string) {
-	c.instead = fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n%s", status, contentType, len(body), fields, body)
+	c.instead = fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n%s", status, contentType,
+		len(body), fields, body)
 	c.then = keepOpen
 }

@@ -112,7 +112,8 @@ func readResult(folder string, form *jsonschema.Schema) (*result, error) {
 	if text, err := os.ReadFile(filepath.Join(folder, "failures.jsonl")); err == nil {
 		r.attempts = bytes.Count(text, []byte("\n"))
 	}
-	if text, err := os.ReadFile(filepath.Join(folder, "mlperf", "mlperf_log_accuracy.json")); err == nil && r.record != nil && len(text) > 0 {
+	if text, err := os.ReadFile(filepath.Join(folder, "mlperf", "mlperf_log_accuracy.json")); err == nil &&
+		r.record != nil && len(text) > 0 {
 		if err := json.Unmarshal(text, &r.answers); err != nil && r.record.LoadGen.Complete {
 			return nil, fmt.Errorf("the accuracy log: %w", err)
 		}

@@ -130,7 +130,8 @@ func (j *judge) learnEntry(e *entry) {
 		if j.sc.Batch > 0 && f.kind != harmless {
 			mark(j.rows[row].codes, []string{"batch_mismatch", "token_count_mismatch"}) // the count is of all parts
 		}
-		if (e.Whole || e.Broken) && (f.kind == harmless || f.kind == eitherWay || f.kind == fails && j.sc.Batch > 0) { // one part of the batch fails
+		// one part of the batch fails
+		if (e.Whole || e.Broken) && (f.kind == harmless || f.kind == eitherWay || f.kind == fails && j.sc.Batch > 0) {
 			j.rows[row].genuine++
 		}
 		if e.Whole && f.kind == fails && j.sc.Batch == 0 || f.kind == fails && e.Done && cuts(e.Fault) && j.sc.Batch == 0 {
@@ -264,10 +265,12 @@ func (j *judge) sums() {
 		in, out = in+l.Input, out+l.Output
 	}
 	if in != j.record.Tokens.Input || out != j.record.Tokens.Output {
-		j.violate("the request log has %d+%d tokens, the record %d+%d", in, out, j.record.Tokens.Input, j.record.Tokens.Output)
+		j.violate("the request log has %d+%d tokens, the record %d+%d", in, out, j.record.Tokens.Input,
+			j.record.Tokens.Output)
 	}
 	if said := j.record.repeats(); retried != s.Retried || repeats-nowhere != said {
-		j.violate("the request log has %d samples with %d repeats, the record %d with %d", retried, repeats-nowhere, s.Retried, said)
+		j.violate("the request log has %d samples with %d repeats, the record %d with %d", retried, repeats-nowhere,
+			s.Retried, said)
 	}
 	if !maps.Equal(byReason, s.ByReason) {
 		j.violate("the request log has the failures %v, the record %v", byReason, s.ByReason)
@@ -285,7 +288,8 @@ func (j *judge) reasons() {
 		case j.explain[r.Code]:
 		case slices.Contains(slowReasons, r.Code):
 			j.slow("%s: %s", r.Code, r.Text)
-		case slices.Contains([]string{"failed_samples", "loadgen_errors", "loadgen_invalid", "empty_outputs"}, r.Code) && failed:
+		case slices.Contains([]string{"failed_samples", "loadgen_errors", "loadgen_invalid", "empty_outputs"}, r.Code) &&
+			failed:
 		default:
 			j.violate("false %s: the reason %s has no cause: %s", j.record.Verdict, r.Code, r.Text)
 		}
@@ -376,11 +380,13 @@ func (j *judge) noFalseValid() {
 		return
 	}
 	if n := len(j.strict); n > 0 {
-		j.violate("false VALID: %d requests had a fault that fails their samples, the first %s (request %d)", n, j.strict[0].Fault, j.strict[0].N)
+		j.violate("false VALID: %d requests had a fault that fails their samples, the first %s (request %d)", n,
+			j.strict[0].Fault, j.strict[0].N)
 	}
 	if n := len(j.poison); n > 0 {
 		e := j.poison[0]
-		j.violate("false VALID: %d requests had %s%s (request %d)", n, e.Fault, map[bool]string{true: "an answer of another model"}[e.Model != "" && e.Fault == ""], e.N)
+		j.violate("false VALID: %d requests had %s%s (request %d)", n, e.Fault,
+			map[bool]string{true: "an answer of another model"}[e.Model != "" && e.Fault == ""], e.N)
 	}
 	if j.lost && j.action != nil && j.sc.ActionAt < j.sc.Queries/max(j.sc.Batch, 1) {
 		j.violate("false VALID: %s during the test", j.action.name)

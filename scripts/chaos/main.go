@@ -29,7 +29,8 @@ func main() {
 	patience := flag.Duration("patience", 2*time.Minute, "after which a test hangs")
 	flag.Parse()
 	c := &campaign{keep: *only != 0, table: map[string]map[string]int{}}
-	code, err := c.main(*runs, *seed, *only, *jobs, *form, &options{program: *program, folder: *folder, patience: *patience})
+	code, err := c.main(*runs, *seed, *only, *jobs, *form,
+		&options{program: *program, folder: *folder, patience: *patience})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 	}
@@ -80,7 +81,8 @@ func (c *campaign) main(runs int, seed, only uint64, jobs int, form string, o *o
 		return 2, err
 	}
 	c.summary(os.Stdout)
-	fmt.Printf("chaos: %d tests, %d violations, %d slow, %.0f s\n", c.done, c.violations, c.slow, time.Since(begun).Seconds())
+	fmt.Printf("chaos: %d tests, %d violations, %d slow, %.0f s\n", c.done, c.violations, c.slow,
+		time.Since(begun).Seconds())
 	if c.violations > 0 {
 		return 1, nil
 	}

@@ -145,14 +145,16 @@ func (s *server) facts(w io.Writer, path string) error {
 	model := quoted(s.serves())
 	text, ok := map[string]string{
 		"/health": "", "/version": `{"version":"0.32.0"}`,
-		"/v1/models":       `{"object":"list","data":[{"id":` + model + `,"object":"model","owned_by":"chaos","max_model_len":8192}]}`,
+		"/v1/models": `{"object":"list","data":[{"id":` + model +
+			`,"object":"model","owned_by":"chaos","max_model_len":8192}]}`,
 		"/server_info":     fmt.Sprintf(`{"version":"0.5.23","context_length":8192,"incremental_streaming_output":%t,"served_model_name":%s,"model_path":%s}`, !s.sc.Cumulative, model, model),
 		"/get_server_info": `{"version":"0.5.23","context_length":8192}`,
 		"/model_info":      `{"model_path":` + model + `,"is_generation":true}`,
 		"/get_model_info":  `{"model_path":` + model + `,"is_generation":true}`,
-		"/props":           `{"default_generation_settings":{"n_ctx":8192},"total_slots":64,"build_info":"b1","model_path":` + model + `}`,
-		"/api/version":     `{"version":"0.17.4"}`,
-		"/api/tags":        `{"models":[{"name":` + model + `,"model":` + model + `}]}`,
+		"/props": `{"default_generation_settings":{"n_ctx":8192},"total_slots":64,"build_info":"b1","model_path":` +
+			model + `}`,
+		"/api/version": `{"version":"0.17.4"}`,
+		"/api/tags":    `{"models":[{"name":` + model + `,"model":` + model + `}]}`,
 	}[path]
 	if s.sc.Protocol.Backend != "sglang" && strings.HasSuffix(path, "_info") {
 		ok = false
@@ -161,7 +163,8 @@ func (s *server) facts(w io.Writer, path string) error {
 	if !ok {
 		status, text = "404 Not Found", `{"detail":"Not Found"}`
 	}
-	_, err := fmt.Fprintf(w, "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(text), text)
+	_, err := fmt.Fprintf(w, "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status,
+		len(text), text)
 	return err
 }
 
@@ -437,8 +440,10 @@ func (c *call) read(r *http.Request) ([]byte, error) {
 	return like, nil
 }
 
-// ownInText are the parts of a request that differ from request to request: the sentence that names its row, and its id.
-var ownInText = []*regexp.Regexp{regexp.MustCompile(`Row \d+ of the set, please\.`), regexp.MustCompile(`"rid":"[^"]*"`)}
+// ownInText are the parts of a request that differ from request to request: the sentence that names its row, and its
+// id.
+var ownInText = []*regexp.Regexp{regexp.MustCompile(`Row \d+ of the set, please\.`),
+	regexp.MustCompile(`"rid":"[^"]*"`)}
 
 // exists reports whether a file is there.
 func exists(path string) bool {

@@ -97,7 +97,8 @@ func (t *trial) listen(sockets string, o *options) error {
 		return armed
 	}
 	for i := range t.sc.Endpoints {
-		s := &server{sc: t.sc, truth: t.truth, network: "tcp", address: "127.0.0.1:0", armed: hasBegun, conns: map[net.Conn]bool{}, model: servedModel, index: i}
+		s := &server{sc: t.sc, truth: t.truth, network: "tcp", address: "127.0.0.1:0", armed: hasBegun,
+			conns: map[net.Conn]bool{}, model: servedModel, index: i}
 		if t.sc.Client == "unix" {
 			s.network, s.address = "unix", filepath.Join(sockets, fmt.Sprint(i))
 		}
@@ -214,7 +215,8 @@ func (t *trial) outlived() bool {
 // keep writes what a trial that did not hold leaves for its reader.
 func (t *trial) keep(violations []string) error {
 	text := t.sc.String() + "\n\n" + strings.Join(t.cmd.Args, " ") + "\n\n" + strings.Join(violations, "\n") + "\n"
-	for name, content := range map[string][]byte{"why.txt": []byte(text), "stdout.txt": t.stdout.Bytes(), "stderr.txt": t.stderr.Bytes()} {
+	for name, content := range map[string][]byte{"why.txt": []byte(text), "stdout.txt": t.stdout.Bytes(),
+		"stderr.txt": t.stderr.Bytes()} {
 		if err := os.WriteFile(filepath.Join(t.folder, name), content, 0o644); err != nil {
 			return err
 		}
@@ -229,8 +231,10 @@ func authority(path string) (*tls.Config, error) {
 		return nil, err
 	}
 	x := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "chaos"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"*.example"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "chaos"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(48 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"*.example"}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
 	if err != nil {

@@ -50,11 +50,16 @@ const (
 )
 
 var (
-	completions = wire{kind: "completions", stream: openAIStream, whole: openAIWhole, done: "[DONE]", fail: nestedError, prefix: "cmpl-"}
-	chat        = wire{kind: "chat", stream: openAIStream, whole: openAIWhole, done: "[DONE]", fail: nestedError, prefix: "chatcmpl-"}
-	generate    = wire{kind: "generate", stream: openAIStream, whole: openAIWhole, done: "[DONE]", fail: nestedError, prefix: "generate-tokens-"}
-	sglang      = wire{kind: "sglang", stream: sglangStream, whole: sglangWhole, done: "[DONE]", fail: `{"error":{"message":"the scheduler has died"}}`, rid: true}
-	llama       = wire{kind: llamaKind, stream: llamaStream, whole: llamaWhole, fail: `{"error":{"code":500,"message":"decoding failed","type":"server_error"}}`}
+	completions = wire{kind: "completions", stream: openAIStream, whole: openAIWhole, done: "[DONE]", fail: nestedError,
+		prefix: "cmpl-"}
+	chat = wire{kind: "chat", stream: openAIStream, whole: openAIWhole, done: "[DONE]", fail: nestedError,
+		prefix: "chatcmpl-"}
+	generate = wire{kind: "generate", stream: openAIStream, whole: openAIWhole, done: "[DONE]", fail: nestedError,
+		prefix: "generate-tokens-"}
+	sglang = wire{kind: "sglang", stream: sglangStream, whole: sglangWhole, done: "[DONE]",
+		fail: `{"error":{"message":"the scheduler has died"}}`, rid: true}
+	llama = wire{kind: llamaKind, stream: llamaStream, whole: llamaWhole,
+		fail: `{"error":{"code":500,"message":"decoding failed","type":"server_error"}}`}
 
 	ollamaGenerate = wire{kind: "ollama", stream: ollamaStream, whole: ollamaWhole, fail: plainError, lines: true}
 	ollamaChat     = wire{kind: "ollama-chat", stream: ollamaStream, whole: ollamaWhole, fail: plainError, lines: true}
@@ -133,13 +138,15 @@ func (c *call) envelope(choices, usage string) string {
 	case w == "generate" && c.q.stream:
 		return fmt.Sprintf(`{"request_id":%s,"usage":%s,"choices":[%s]}`, quoted(c.id), usage, choices)
 	case w == "generate":
-		return fmt.Sprintf(`{"request_id":%s,"model":%s,"usage":%s,"choices":[%s]}`, quoted(c.id), quoted(c.model), usage, choices)
+		return fmt.Sprintf(`{"request_id":%s,"model":%s,"usage":%s,"choices":[%s]}`, quoted(c.id), quoted(c.model), usage,
+			choices)
 	case w == "chat" && c.q.stream:
 		object = "chat.completion.chunk"
 	case w == "chat":
 		object = "chat.completion"
 	}
-	text := fmt.Sprintf(`{"id":%s,"object":%q,"created":1700000000,"model":%s,"choices":[%s]`, quoted(c.id), object, quoted(c.model), choices)
+	text := fmt.Sprintf(`{"id":%s,"object":%q,"created":1700000000,"model":%s,"choices":[%s]`, quoted(c.id), object,
+		quoted(c.model), choices)
 	if usage != "" {
 		text += `,"usage":` + usage
 	}
@@ -155,7 +162,8 @@ func (c *call) choice(p *part, from, to int, finish string) string {
 	content := `"text":` + quoted(text)
 	switch w := c.s.sc.Protocol.wire.kind; {
 	case w == "generate":
-		return fmt.Sprintf(`{"index":%d,"token_ids":%s,"finish_reason":%s}`, p.index, c.idList(p.ids[from:to]), finished(finish))
+		return fmt.Sprintf(`{"index":%d,"token_ids":%s,"finish_reason":%s}`, p.index, c.idList(p.ids[from:to]),
+			finished(finish))
 	case w == "chat" && c.q.stream:
 		content = `"delta":{"content":` + quoted(text) + `}`
 	case w == "chat":
@@ -198,7 +206,8 @@ func openAIStream(c *call) []doc {
 			if j == len(groups)-1 && !c.s.sc.LateFinish {
 				finish = p.finish
 			}
-			list = append(list, doc{text: c.envelope(c.choice(p, g[0], g[1], finish), c.noUsage()), tokens: g[1] - g[0], last: finish != ""})
+			list = append(list, doc{text: c.envelope(c.choice(p, g[0], g[1], finish), c.noUsage()), tokens: g[1] - g[0],
+				last: finish != ""})
 		}
 		if p.finish != "" && (c.s.sc.LateFinish || len(groups) == 0) {
 			n := len(p.ids)
@@ -293,7 +302,8 @@ func (c *call) llamaEnd(p *part, from int) string {
 		kind = p.finish
 	}
 	return fmt.Sprintf(`{"index":%d,"content":%s,"tokens":%s,"id_slot":0,"stop":%t,"model":%s,"tokens_predicted":%d,"tokens_evaluated":%d,"truncated":false,"stop_type":%q,"stopping_word":"","timings":{"cache_n":0,"prompt_n":%d,"predicted_n":%d}}`,
-		p.index, quoted(strings.Join(p.texts[from:], "")), c.idList(p.ids[from:]), p.finish != "", quoted(c.model), p.said, c.prompt(), kind, c.prompt(), p.said)
+		p.index, quoted(strings.Join(p.texts[from:], "")), c.idList(p.ids[from:]), p.finish != "", quoted(c.model), p.said,
+		c.prompt(), kind, c.prompt(), p.said)
 }
 
 func llamaStream(c *call) []doc {
@@ -389,7 +399,8 @@ func readQuery(text []byte, w *wire, header string) (*query, error) {
 	if err := json.Unmarshal(text, &b); err != nil {
 		return nil, err
 	}
-	q := &query{header: header, usage: b.Options.IncludeUsage, ids: b.ReturnIDs || b.Detokenize != nil && !*b.Detokenize || w.kind == "generate"}
+	q := &query{header: header, usage: b.Options.IncludeUsage, ids: b.ReturnIDs || b.Detokenize != nil && !*b.Detokenize ||
+		w.kind == "generate"}
 	q.stream = w.lines && b.Stream == nil || b.Stream != nil && *b.Stream
 	q.limit = max(b.MaxTokens, b.MaxChat, b.NPredict, b.Sampling.MaxTokens, b.Sampling.MaxNew, b.Ollama.NumPredict)
 	for _, m := range b.Messages {

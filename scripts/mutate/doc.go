@@ -1,25 +1,27 @@
-// Command mutate measures what tests notice: it changes the source in one place at a time, runs the tests, and lists the changes
-// that every test passed.
+// Command mutate measures what tests notice: it changes the source in one place at a time, runs the tests, and lists
+// the changes that every test passed.
 //
 //	go run ./scripts/mutate -n 20 -seed 1 submission/campaign
 //	go run ./scripts/mutate -n 0 -run Limits run/limits.go         all mutants of a file, against some of its package's tests
 //	go run ./scripts/mutate -tests './run ./sut' backends/http1    the tests of other packages too, after the package's own
 //
-// A mutant negates a condition, moves a boundary, drops an operand, a statement or the check of an error, returns early or without
-// the error, or changes an operator or a constant (find.go). Tests, log calls and files of other platforms have none. The seed
-// chooses the sample; mutants that do not compile are passed over. A package's tests run without a mutant first, which gives the
-// time limit (gotest.go). A mutant that exceeds it counts as noticed. The tree is never written: the go command reads the mutant
-// through an overlay, and so does a go build that a test starts. Where the machine allows it, tests run in a process namespace of
-// their own, because a mutant may signal any process.
+// A mutant negates a condition, moves a boundary, drops an operand, a statement or the check of an error, returns early
+// or without the error, or changes an operator or a constant (find.go). Tests, log calls and files of other platforms
+// have none. The seed chooses the sample; mutants that do not compile are passed over. A package's tests run without a
+// mutant first, which gives the time limit (gotest.go). A mutant that exceeds it counts as noticed. The tree is never
+// written: the go command reads the mutant through an overlay, and so does a go build that a test starts. Where the
+// machine allows it, tests run in a process namespace of their own, because a mutant may signal any process.
 //
-// Standard output gets the survivors with their changes, and tables by file and kind; standard error gets a line per mutant. The exit
-// code is 0 when -goal percent of the mutants were noticed, 1 when fewer were, and 2 when nothing was measured.
+// Standard output gets the survivors with their changes, and tables by file and kind; standard error gets a line per
+// mutant. The exit code is 0 when -goal percent of the mutants were noticed, 1 when fewer were, and 2 when nothing was
+// measured.
 //
-// Why not go-gremlins/gremlins: both were measured on the same internal/atomicfile. gremlins 0.6.0 reported 26 mutants killed, 10 timed
-// out, none alive, "efficacy 100 %". This command reported 14 survivors among 25, such as a Sync whose error is dropped: gremlins has no
-// mutant that drops a statement, an operand or the check of an error. Its time limit follows from its coverage run, and is too short for
-// quick packages. It takes no sample, runs the tests of one package or of all, copies the module (tests that look for files beside it
-// skip), and leaves out lines that only child processes reach as "not covered": 69 of 260 mutants of submission/campaign.
+// Why not go-gremlins/gremlins: both were measured on the same internal/atomicfile. gremlins 0.6.0 reported 26 mutants
+// killed, 10 timed out, none alive, "efficacy 100 %". This command reported 14 survivors among 25, such as a Sync whose
+// error is dropped: gremlins has no mutant that drops a statement, an operand or the check of an error. Its time limit
+// follows from its coverage run, and is too short for quick packages. It takes no sample, runs the tests of one package
+// or of all, copies the module (tests that look for files beside it skip), and leaves out lines that only child
+// processes reach as "not covered": 69 of 260 mutants of submission/campaign.
 //
 // The package imports nothing of the project and nothing imports it.
 package main

@@ -171,8 +171,8 @@ func (f *finder) unary(n *ast.UnaryExpr) {
 	}
 }
 
-// condition mutates what decides a branch. Comparisons and negations have mutants of their own; the check of an error is dropped
-// instead of negated, since a negated one fails everywhere.
+// condition mutates what decides a branch. Comparisons and negations have mutants of their own; the check of an error
+// is dropped instead of negated, since a negated one fails everywhere.
 func (f *finder) condition(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
@@ -213,7 +213,8 @@ func (f *finder) literal(n *ast.BasicLit) {
 	}
 }
 
-// drop removes the statements that do something, each by itself. Declarations and branches stay: without them nothing compiles.
+// drop removes the statements that do something, each by itself. Declarations and branches stay: without them nothing
+// compiles.
 func (f *finder) drop(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {

@@ -40,9 +40,10 @@ type tester struct {
 	limits   map[string]time.Duration // by test package
 }
 
-// namespace starts a command as the first process of a new process namespace. A mutant may signal any number, and its processes may
-// outlive the test: in there it meets none but its own, and all of them end with the first.
-var namespace = []string{"unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child", "--"}
+// namespace starts a command as the first process of a new process namespace. A mutant may signal any number, and its
+// processes may outlive the test: in there it meets none but its own, and all of them end with the first.
+var namespace = []string{"unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child",
+	"--"}
 
 // canIsolate reports whether this machine lets a user make such a namespace.
 func canIsolate() bool {
@@ -122,7 +123,8 @@ func (t *tester) baseline(ctx context.Context, pkg string) (time.Duration, error
 		return 0, err
 	}
 	if o != survived {
-		return 0, fmt.Errorf("the tests of %s fail without a mutant (%v); repair them, choose tests with -run, or leave the namespace with -isolate=false:\n%s", pkg, o, out)
+		return 0, fmt.Errorf("the tests of %s fail without a mutant (%v); repair them, choose tests with -run, or leave "+
+			"the namespace with -isolate=false:\n%s", pkg, o, out)
 	}
 	var took time.Duration
 	if m := testTime.FindStringSubmatch(out); m != nil {

@@ -56,8 +56,10 @@ func mainCode(ctx context.Context, args []string, out, progress io.Writer) int {
 	flags.Float64Var(&o.goal, "goal", 95, "percent of the mutants that must be noticed for exit code 0")
 	flags.StringVar(&o.tests, "tests", "", "packages whose tests run after the mutated package's own, separated by spaces")
 	flags.StringVar(&o.run, "run", "", "run only the tests that match, as go test -run")
-	flags.StringVar(&o.logs, "logs", logCalls, "calls that are left as they are, with their arguments: a regular expression on their text")
-	flags.BoolVar(&o.isolate, "isolate", canIsolate(), "run tests in a process namespace; the default is whether the machine allows it")
+	flags.StringVar(&o.logs, "logs", logCalls, "calls that are left as they are, with their arguments: a regular "+
+		"expression on their text")
+	flags.BoolVar(&o.isolate, "isolate", canIsolate(),
+		"run tests in a process namespace; the default is whether the machine allows it")
 	flags.BoolVar(&o.list, "list", false, "list the mutants and try none")
 	flags.Usage = func() {
 		fmt.Fprintln(progress, "usage: mutate [flags] PACKAGE-FOLDER | FILE.go | FILE.go:LINE ...")
@@ -118,25 +120,31 @@ func mutate(ctx context.Context, o options, places []string, out, progress io.Wr
 		return tally{}, err
 	}
 	defer os.RemoveAll(work)
-	t := &tester{root: root, work: work, goflags: goflags, run: o.run, more: strings.Fields(o.tests), isolated: o.isolate, limits: map[string]time.Duration{}}
+	t := &tester{root: root, work: work, goflags: goflags, run: o.run, more: strings.Fields(o.tests), isolated: o.isolate,
+		limits: map[string]time.Duration{}}
 	if !o.isolate {
-		fmt.Fprintln(progress, "mutate: without a process namespace; a mutant that signals a wrong number may hit a process of yours")
+		fmt.Fprintln(progress, "mutate: without a process namespace; a mutant that signals a wrong number may hit a "+
+			"process of yours")
 	}
 	results, err := sample(ctx, t, mutants, o.n, sources, progress)
 	if err != nil && (len(results) == 0 || ctx.Err() == nil) {
 		return tally{}, err
 	}
-	fmt.Fprintf(out, "mutants of %s: %d places, %d tried, seed %d\n", strings.Join(places, " "), len(mutants), len(results), o.seed)
+	fmt.Fprintf(out, "mutants of %s: %d places, %d tried, seed %d\n", strings.Join(places, " "), len(mutants),
+		len(results), o.seed)
 	return report(out, results), nil
 }
 
 // shuffle orders mutants by a seed. The first n are the seed's sample of n.
 func shuffle(mutants []mutant, seed uint64) {
-	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(mutants),
+		func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
 }
 
-// sample tries mutants in their order until n of them compile. After an interruption it returns what there is, with the error.
-func sample(ctx context.Context, t *tester, mutants []mutant, n int, sources map[string]string, progress io.Writer) ([]result, error) {
+// sample tries mutants in their order until n of them compile. After an interruption it returns what there is, with the
+// error.
+func sample(ctx context.Context, t *tester, mutants []mutant, n int, sources map[string]string,
+	progress io.Writer) ([]result, error) {
 	var results []result
 	for _, m := range mutants {
 		if len(results) == n {
@@ -150,7 +158,8 @@ func sample(ctx context.Context, t *tester, mutants []mutant, n int, sources map
 			if err != nil {
 				return results, err
 			}
-			fmt.Fprintf(progress, "tests of %s: %.1f s without a mutant, at most %.0f s with one\n", pkg, took.Seconds(), t.limits[pkg].Seconds())
+			fmt.Fprintf(progress, "tests of %s: %.1f s without a mutant, at most %.0f s with one\n", pkg, took.Seconds(),
+				t.limits[pkg].Seconds())
 		}
 		begun := time.Now()
 		o, err := t.try(ctx, &m, sources[m.path])
@@ -179,8 +188,8 @@ func module() (root, goflags string, err error) {
 // atLine is a place with a line number.
 var atLine = regexp.MustCompile(`^(.+\.go):(\d+)$`)
 
-// mutantsOf finds the mutants of a package's folder, a file, or a line of one, and keeps the sources. Tests are left out, as are files
-// that this machine does not build.
+// mutantsOf finds the mutants of a package's folder, a file, or a line of one, and keeps the sources. Tests are left
+// out, as are files that this machine does not build.
 func mutantsOf(root, place string, logs *regexp.Regexp, sources map[string]string) ([]mutant, error) {
 	folder, file, line := place, "", 0
 	if m := atLine.FindStringSubmatch(place); m != nil {

@@ -38,21 +38,25 @@ func TestMutantsOfEachKind(t *testing.T) {
 		"if a < b { g() }": {
 			"move boundary: if a <= b { g() }", "negate condition: if a >= b { g() }", "drop statement: if a < b {  }",
 		},
-		"if ok && !h() { }":               {"drop operand: if ok { }", "drop operand: if !h() { }", "negate condition: if ok && h() { }"},
-		"if ok { }":                       {"negate condition: if !(ok) { }"},
-		"if err != nil { return a, err }": {"drop error check: if false && err != nil { return a, err }", "swallow error: if err != nil { return a, nil }"},
-		"if err := g(); err != nil { }":   {"drop statement: ", "drop error check: if err := g(); false && err != nil { }"},
-		"if err == nil { }":               {"negate condition: if err != nil { }"},
+		"if ok && !h() { }": {"drop operand: if ok { }", "drop operand: if !h() { }",
+			"negate condition: if ok && h() { }"},
+		"if ok { }": {"negate condition: if !(ok) { }"},
+		"if err != nil { return a, err }": {"drop error check: if false && err != nil { return a, err }",
+			"swallow error: if err != nil { return a, nil }"},
+		"if err := g(); err != nil { }": {"drop statement: ", "drop error check: if err := g(); false && err != nil { }"},
+		"if err == nil { }":             {"negate condition: if err != nil { }"},
 		"switch { case ok: a++ }": {
-			"negate condition: switch { case !(ok): a++ }", "drop statement: switch { case ok:  }", "arithmetic: switch { case ok: a-- }",
+			"negate condition: switch { case !(ok): a++ }", "drop statement: switch { case ok:  }",
+			"arithmetic: switch { case ok: a-- }",
 		},
-		"switch a { case b: }":              nil,
-		"_ = -a":                            {"drop statement: ", "arithmetic: _ = a"},
-		"a = 8":                             {"drop statement: ", "change constant: a = (8*2 + 1)"},
-		"const mode = 0o644":                nil,
-		"c := true":                         {"change constant: c := false"},
-		"c := \"x\" + s":                    nil,
-		"a -= b % 2":                        {"drop statement: ", "arithmetic: a += b % 2", "arithmetic: a -= b * 2", "change constant: a -= b % (2*2 + 1)"},
+		"switch a { case b: }": nil,
+		"_ = -a":               {"drop statement: ", "arithmetic: _ = a"},
+		"a = 8":                {"drop statement: ", "change constant: a = (8*2 + 1)"},
+		"const mode = 0o644":   nil,
+		"c := true":            {"change constant: c := false"},
+		"c := \"x\" + s":       nil,
+		"a -= b % 2": {"drop statement: ", "arithmetic: a += b % 2", "arithmetic: a -= b * 2",
+			"change constant: a -= b % (2*2 + 1)"},
 		"defer g()":                         {"drop statement: "},
 		"go g()":                            {"drop statement: "},
 		"c <- a":                            {"drop statement: "},
@@ -67,8 +71,8 @@ func TestMutantsOfEachKind(t *testing.T) {
 	}
 }
 
-// The module of the tests below: a package whose tests see everything but the edge of Less, which the other package's test sees, and
-// an endless loop as a mutant.
+// The module of the tests below: a package whose tests see everything but the edge of Less, which the other package's
+// test sees, and an endless loop as a mutant.
 var files = map[string]string{
 	"go.mod": "module example.org/m\n\ngo 1.24\n",
 	"calc/calc.go": `package calc

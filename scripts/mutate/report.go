@@ -83,7 +83,8 @@ func diff(source string, m *mutant) string {
 		to = m.end + i
 	}
 	var b strings.Builder
-	for _, side := range []struct{ mark, text string }{{"-", source[from:to]}, {"+", source[from:m.start] + m.text + source[m.end:to]}} {
+	for _, side := range []struct{ mark, text string }{{"-", source[from:to]},
+		{"+", source[from:m.start] + m.text + source[m.end:to]}} {
 		for line := range strings.SplitSeq(side.text, "\n") {
 			fmt.Fprintf(&b, "%s%s\n", side.mark, line)
 		}

@@ -13,7 +13,8 @@ const againSuffix = "-again.json"
 const mostAgain = 6
 
 // final are the words of failures that time does not explain.
-var final = []string{"DATA RACE", "panic: ", "fatal error: ", "found unexpected goroutines", "Sanitizer", "[build failed]", "race detected"}
+var final = []string{"DATA RACE", "panic: ", "fatal error: ", "found unexpected goroutines", "Sanitizer",
+	"[build failed]", "race detected"}
 
 // again is the second run of the tests of a part that failed.
 type again struct {
@@ -39,8 +40,8 @@ func (a *again) take(k key, e event) {
 	}
 }
 
-// forgive moves the tests that failed in a part and passed in its second run, themselves and whatever they belong to. Failures
-// before the given one are of other parts.
+// forgive moves the tests that failed in a part and passed in its second run, themselves and whatever they belong to.
+// Failures before the given one are of other parts.
 func (s *sum) forgive(first int) {
 	a := s.again
 	s.again = nil
@@ -65,7 +66,8 @@ func (k key) top() key {
 	return k
 }
 
-// mayRunAgain says whether nothing in a failure's output, or in that of its package, names a fault that time does not explain.
+// mayRunAgain says whether nothing in a failure's output, or in that of its package, names a fault that time does not
+// explain.
 func (s *sum) mayRunAgain(k key) bool {
 	for _, of := range []key{k, k.top(), {pkg: k.pkg}} {
 		for _, line := range s.output[of] {

@@ -4,10 +4,11 @@
 //	testsum -again FILE                      "PACKAGE TEST" of each failed test that may run a second time
 //	testsum -total FILE...                   every failed test by name, then "N passed, N failed, N skipped"
 //
-// A part's second run lies beside it as NAME-again.json. A test that fails and then passes by itself is named FLAKY with the
-// output of its failure, and counts as passed; a data race, a panic, a leak or a sanitizer's report gets no second run.
+// A part's second run lies beside it as NAME-again.json. A test that fails and then passes by itself is named FLAKY
+// with the output of its failure, and counts as passed; a data race, a panic, a leak or a sanitizer's report gets no
+// second run.
 //
-// It owns the counting: a test and each of its subtests are one; a package that fails without a failed test, as when it does
-// not build or its process dies, is one failure. It exits 1 when anything failed. It is a tool of scripts/test.sh, imports
-// nothing of the project and is imported by nothing.
+// It owns the counting: a test and each of its subtests are one; a package that fails without a failed test, as when it
+// does not build or its process dies, is one failure. It exits 1 when anything failed. It is a tool of scripts/test.sh,
+// imports nothing of the project and is imported by nothing.
 package main

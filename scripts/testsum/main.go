@@ -175,7 +175,8 @@ func (s *sum) total() {
 		s.print(k)
 	}
 	for _, k := range s.flaky {
-		fmt.Fprintln(s.out, strings.TrimRight("FLAKY "+k.pkg+" "+k.test, " ")+": failed, and passed when it ran again by itself")
+		fmt.Fprintln(s.out, strings.TrimRight("FLAKY "+k.pkg+" "+k.test, " ")+
+			": failed, and passed when it ran again by itself")
 		s.print(k)
 	}
 	fmt.Fprintf(s.out, "%d passed, %d failed, %d skipped\n", s.passed, len(s.failed), s.skipped)

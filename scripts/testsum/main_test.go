@@ -56,7 +56,8 @@ func TestCountsTestsAndSubtestsAndNamesWhatFailed(t *testing.T) {
 func TestAPackageThatDiesOrDoesNotBuildIsAFailure(t *testing.T) {
 	for what, file := range map[string]string{
 		"does not build": "package a\nvar x int = \"text\"\n",
-		"dies":           "package a\nimport (\"os\"; \"testing\")\nfunc TestMain(*testing.M) { os.Stderr.WriteString(\"text\"); os.Exit(7) }\n",
+		"dies": "package a\nimport (\"os\"; \"testing\")\nfunc TestMain(*testing.M) { " +
+			"os.Stderr.WriteString(\"text\"); os.Exit(7) }\n",
 	} {
 		out, code := total(t, stream(t, file))
 		require.Equal(t, 1, code, what)

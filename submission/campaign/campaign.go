@@ -39,7 +39,8 @@ type Campaign struct {
 
 	// Command makes the process of a task; the campaign sets its group, its output and its end.
 	Command func(Task) *exec.Cmd
-	// Ready says whether the endpoints answer; nil: nobody asks. It is asked before every step. ErrEnded in its error: they never will.
+	// Ready says whether the endpoints answer; nil: nobody asks. It is asked before every step. ErrEnded in its error:
+	// they never will.
 	Ready func(context.Context) error
 	// Wait is how long endpoints that do not answer are waited for.
 	Wait time.Duration
@@ -73,7 +74,8 @@ func (c *Campaign) tell(format string, args ...any) {
 	}
 }
 
-// Open takes the folder's lock and its state. A folder without campaign.json is taken by its runs, one of another campaign is an error.
+// Open takes the folder's lock and its state. A folder without campaign.json is taken by its runs, one of another
+// campaign is an error.
 func (c *Campaign) Open(ctx context.Context) error {
 	lock, err := Acquire(ctx, c.Folder)
 	if err != nil {
@@ -99,7 +101,9 @@ func (c *Campaign) adopt() error {
 		c.tell("%v; the runs' own records tell what is done", err)
 		s = &State{}
 	case s.Of != c.Of:
-		return &run.Error{Exit: run.ExitUsage, Code: "other_campaign", Err: fmt.Errorf("the folder %s holds the campaign of %s", c.Folder, s.Of), Hint: "Choose another --output-dir for " + c.Of.String()}
+		return &run.Error{Exit: run.ExitUsage, Code: "other_campaign",
+			Err:  fmt.Errorf("the folder %s holds the campaign of %s", c.Folder, s.Of),
+			Hint: "Choose another --output-dir for " + c.Of.String()}
 	}
 	s.Schema, s.Of, s.SystemType, s.Submitter = Schema, c.Of, c.SystemType, c.Submitter
 	c.state = s
@@ -111,7 +115,9 @@ func (c *Campaign) adopt() error {
 	}
 	for _, t := range c.Tasks {
 		if t.IsRun() && !untouched(c.folder(t.Step)) {
-			return &run.Error{Exit: run.ExitUsage, Code: "output_used", Err: fmt.Errorf("the output folder %s holds an earlier run (%s)", c.Folder, t.ID()), Hint: "Choose another --output-dir, or give --resume or --force"}
+			return &run.Error{Exit: run.ExitUsage, Code: "output_used",
+				Err:  fmt.Errorf("the output folder %s holds an earlier run (%s)", c.Folder, t.ID()),
+				Hint: "Choose another --output-dir, or give --resume or --force"}
 		}
 	}
 	return nil
@@ -132,16 +138,17 @@ func (c *Campaign) Look(t Task) Finding {
 		return lookScored(c.folder(t.Step), c.AnyScore)
 	}
 	f := Want{Model: c.Model, Step: t.Step, Settings: t.Settings, Real: c.Real}.Judge(c.folder(t.Step))
-	if f.Status == Done && entry.Settings != nil && len(changes(entry.Settings, t.Settings)) > 0 { // what a folder does not tell
+	// what a folder does not tell
+	if f.Status == Done && entry.Settings != nil && len(changes(entry.Settings, t.Settings)) > 0 {
 		f.Changes = changes(entry.Settings, t.Settings)
 		f.Status, f.Code, f.Why = Pending, "settings_changed", sentence(f.Changes)
 	}
 	return f
 }
 
-// Run does the tasks in order. It goes on after a step that is not valid: the others' results are worth having. After ctx ends, the
-// running child gets the signal and the rest is not run. An error is one of environment or input, which the other steps would meet too;
-// a score that can not be made is none: it takes a second, and can be made later.
+// Run does the tasks in order. It goes on after a step that is not valid: the others' results are worth having. After
+// ctx ends, the running child gets the signal and the rest is not run. An error is one of environment or input, which
+// the other steps would meet too; a score that can not be made is none: it takes a second, and can be made later.
 func (c *Campaign) Run(ctx context.Context) error {
 	own := map[string]bool{} // done by this process, or found done
 	for i, t := range c.Tasks {
@@ -157,7 +164,8 @@ func (c *Campaign) Run(ctx context.Context) error {
 			c.announce(entry, t, f)
 		}
 		if why := c.blocked(t); why != "" {
-			*entry = Entry{ID: entry.ID, Status: Pending, Code: "blocked", Why: why, Attempts: entry.Attempts, TakesS: entry.TakesS, AtLeast: entry.AtLeast, Aside: entry.Aside}
+			*entry = Entry{ID: entry.ID, Status: Pending, Code: "blocked", Why: why, Attempts: entry.Attempts,
+				TakesS: entry.TakesS, AtLeast: entry.AtLeast, Aside: entry.Aside}
 			c.tell("%s is left out: %s", t.ID(), why)
 			continue
 		}
@@ -241,13 +249,14 @@ var ErrEnded = errors.New("the server of an endpoint has ended")
 // regained is how often a step is done again because its endpoint was gone meanwhile.
 const regained = 5
 
-// attempt does a task until it is done, or its attempts are used up. What fails because the endpoints are gone is done again once they
-// answer, where they are waited for at all.
+// attempt does a task until it is done, or its attempts are used up. What fails because the endpoints are gone is done
+// again once they answer, where they are waited for at all.
 func (c *Campaign) attempt(ctx context.Context, t Task, entry *Entry) error {
 	lost := 0
 	for n := 1; ; n++ {
 		err := c.once(ctx, t, entry)
-		gone := entry.Status != Done && c.Wait > 0 && lost < regained && ctx.Err() == nil && t.Test != Score && c.Ready != nil && c.away(ctx)
+		gone := entry.Status != Done && c.Wait > 0 && lost < regained && ctx.Err() == nil && t.Test != Score &&
+			c.Ready != nil && c.away(ctx)
 		switch {
 		case gone && (err == nil || entry.Status == Failed):
 			lost, n = lost+1, n-1
@@ -309,7 +318,8 @@ func (c *Campaign) read(t Task, entry *Entry, end ended) {
 		switch {
 		case f.Status != Pending && end.exit == run.ExitInvalid:
 			end.exit, entry.Exit = 0, map[Status]int{Invalid: run.ExitInvalid}[f.Status] // the file says what the code says
-		case f.Status == Pending && end.exit == run.ExitUsage: // such as a tokenizer that is not there: the log is, and has no score
+		// such as a tokenizer that is not there: the log is, and has no score
+		case f.Status == Pending && end.exit == run.ExitUsage:
 			f = Finding{Status: Invalid, Code: run.CodeNotScored, Why: "the answers were not scored: " + end.why}
 			end = ended{}
 			entry.Exit = run.ExitInvalid
@@ -355,7 +365,8 @@ func (c *Campaign) ready(ctx context.Context, t Task, entry *Entry) error {
 	if err != nil && wait > 0 {
 		c.tell("%s waits up to %v: %v", t.ID(), c.Wait, err)
 	}
-	for deadline := time.Now().Add(wait); err != nil && !errors.Is(err, ErrEnded) && time.Now().Before(deadline) && ctx.Err() == nil; err = c.Ready(ctx) {
+	for deadline := time.Now().Add(wait); err != nil && !errors.Is(err, ErrEnded) && time.Now().Before(deadline) &&
+		ctx.Err() == nil; err = c.Ready(ctx) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(readyPause):
@@ -368,7 +379,8 @@ func (c *Campaign) ready(ctx context.Context, t Task, entry *Entry) error {
 		return nil
 	}
 	entry.Status, entry.Code, entry.Why, entry.Exit = Pending, "endpoint", err.Error(), run.ExitEnvironment
-	return &run.Error{Exit: run.ExitEnvironment, Code: "endpoint", Err: fmt.Errorf("%s was not started: %w", t.ID(), err), Hint: "Start the server again, and go on with --resume; --wait-endpoint D waits for it"}
+	return &run.Error{Exit: run.ExitEnvironment, Code: "endpoint", Err: fmt.Errorf("%s was not started: %w", t.ID(), err),
+		Hint: "Start the server again, and go on with --resume; --wait-endpoint D waits for it"}
 }
 
 // AsideName is the folder of a campaign for what was done and is done again.
@@ -391,7 +403,9 @@ func (c *Campaign) moveAside(t Task, entry *Entry) error {
 			err = os.Rename(from, to)
 		}
 		if err != nil {
-			return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the earlier run of %s can not be moved aside: %w", t.ID(), err), Hint: "Choose another --output-dir, or change its rights"}
+			return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
+				Err:  fmt.Errorf("the earlier run of %s can not be moved aside: %w", t.ID(), err),
+				Hint: "Choose another --output-dir, or change its rights"}
 		}
 		entry.Aside = append(entry.Aside, name)
 		return nil

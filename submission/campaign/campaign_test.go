@@ -26,7 +26,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// The test binary starts itself as each step's process: what that does comes in this variable, as ACT, FOLDER, SCENARIO, TEST, LIMIT.
+// The test binary starts itself as each step's process: what that does comes in this variable, as ACT, FOLDER,
+// SCENARIO, TEST, LIMIT.
 const jobVariable = "MLPERF_GO_CAMPAIGN_TEST_STEP"
 
 func TestMain(m *testing.M) {
@@ -52,7 +53,8 @@ func job(words []string) int {
 		if act == "half scored" {
 			text = `{"pass":null,"metrics":[],"entries":9,"unscored":[{"subset":"a","samples":3,"why":"x"},{"subset":"b","samples":1,"why":"y"}]}`
 		}
-		err := errors.Join(os.WriteFile(filepath.Join(folder, ScoreRecord), []byte(text), 0o644), os.WriteFile(filepath.Join(folder, layout.ScoreFile), nil, 0o644))
+		err := errors.Join(os.WriteFile(filepath.Join(folder, ScoreRecord), []byte(text), 0o644),
+			os.WriteFile(filepath.Join(folder, layout.ScoreFile), nil, 0o644))
 		return exitOf(err, map[bool]int{false: run.ExitInvalid}[reached])
 	}
 	signals := make(chan os.Signal, 1)
@@ -104,7 +106,8 @@ func job(words []string) int {
 		}
 		exit = map[bool]int{false: run.ExitInvalid}[v.OK]
 	}
-	return exitOf(errors.Join(atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), record), schematest.Check(folder, nil)), exit)
+	return exitOf(errors.Join(atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), record),
+		schematest.Check(folder, nil)), exit)
 }
 
 func exitOf(err error, otherwise int) int {
@@ -115,8 +118,8 @@ func exitOf(err error, otherwise int) int {
 	return otherwise
 }
 
-// stage is a campaign over two scenarios with one audit. acts say what the steps do, by Scenario/test or by test; without a word a
-// step does well.
+// stage is a campaign over two scenarios with one audit. acts say what the steps do, by Scenario/test or by test;
+// without a word a step does well.
 type stage struct {
 	*Campaign
 	t     *testing.T
@@ -137,7 +140,8 @@ func newStage(t *testing.T, acts map[string]string) *stage {
 func (s *stage) again(folder string) {
 	s.ran, s.told = nil, nil
 	steps := Steps([]models.Scenario{models.Offline, models.Server}, []string{"TEST06"})
-	s.Campaign = &Campaign{Of: Of{"llama3.1-8b", "sys", "v6.1", "closed"}, Folder: folder, All: steps, Tell: func(text string) { s.told = append(s.told, text) }}
+	s.Campaign = &Campaign{Of: Of{"llama3.1-8b", "sys", "v6.1", "closed"}, Folder: folder, All: steps,
+		Tell: func(text string) { s.told = append(s.told, text) }}
 	for _, step := range steps {
 		t := Task{Step: step}
 		if step.IsRun() {
@@ -154,7 +158,8 @@ func (s *stage) again(folder string) {
 			act = s.acts[t.Test]
 		}
 		cmd := exec.Command(self)
-		cmd.Env = append(os.Environ(), jobVariable+"="+strings.Join([]string{act, s.folder(t.Step), string(t.Scenario), t.Test, s.limit}, "\n"))
+		cmd.Env = append(os.Environ(), jobVariable+"="+
+			strings.Join([]string{act, s.folder(t.Step), string(t.Scenario), t.Test, s.limit}, "\n"))
 		return cmd
 	}
 }
@@ -199,7 +204,10 @@ func undone(outcomes []Outcome) map[string]Status {
 
 // tests are the steps of a list that have a run.
 func tests(ids []string) []string {
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.HasSuffix(id, "/"+Preflight) || strings.HasSuffix(id, "/"+Score) })
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return strings.HasSuffix(id, "/"+Preflight) ||
+			strings.HasSuffix(id, "/"+Score)
+	})
 }
 
 func TestEveryStepInOrder(t *testing.T) {
@@ -233,16 +241,26 @@ func TestAStepThatIsNotValidCostsOnlyWhatNeedsIt(t *testing.T) {
 		exit int
 		code string
 	}{
-		"invalid performance":    {map[string]string{"Offline/performance": "invalid"}, map[string]Status{"Offline/performance": Invalid, "Offline/TEST06": Pending}, 1, "failed_samples"},
-		"crash":                  {map[string]string{"Offline/accuracy": "crash"}, map[string]Status{"Offline/accuracy": Crashed, "Offline/score": Pending}, 70, "crashed"},
-		"silent crash":           {map[string]string{"Offline/accuracy": "silent crash"}, map[string]Status{"Offline/accuracy": Crashed, "Offline/score": Pending}, 1, "crashed"},
-		"killed":                 {map[string]string{"Server/performance": "killed"}, map[string]Status{"Server/performance": Crashed, "Server/TEST06": Pending}, 128 + 9, "killed"},
-		"crash after the record": {map[string]string{"Server/performance": "crash after the record"}, map[string]Status{"Server/performance": Failed, "Server/TEST06": Pending}, 70, "exit"},
-		"no JSON":                {map[string]string{"Server/performance": "no JSON"}, map[string]Status{"Server/performance": Crashed, "Server/TEST06": Pending}, 1, "crashed"},
-		"score below target":     {map[string]string{"Server/score": "low score"}, map[string]Status{"Server/score": Invalid}, 1, "accuracy_below_target"},
-		"half scored":            {map[string]string{"Server/score": "half scored"}, map[string]Status{"Server/score": Invalid}, 1, "not_scored"},
-		"no tokenizer":           {map[string]string{"Server/score": "no tokenizer"}, map[string]Status{"Server/score": Invalid}, 1, "not_scored"},
-		"audit fails":            {map[string]string{"Server/TEST06": "audit fails"}, map[string]Status{"Server/TEST06": Invalid}, 1, "compliance_failed"},
+		"invalid performance": {map[string]string{"Offline/performance": "invalid"},
+			map[string]Status{"Offline/performance": Invalid, "Offline/TEST06": Pending}, 1, "failed_samples"},
+		"crash": {map[string]string{"Offline/accuracy": "crash"},
+			map[string]Status{"Offline/accuracy": Crashed, "Offline/score": Pending}, 70, "crashed"},
+		"silent crash": {map[string]string{"Offline/accuracy": "silent crash"},
+			map[string]Status{"Offline/accuracy": Crashed, "Offline/score": Pending}, 1, "crashed"},
+		"killed": {map[string]string{"Server/performance": "killed"},
+			map[string]Status{"Server/performance": Crashed, "Server/TEST06": Pending}, 128 + 9, "killed"},
+		"crash after the record": {map[string]string{"Server/performance": "crash after the record"},
+			map[string]Status{"Server/performance": Failed, "Server/TEST06": Pending}, 70, "exit"},
+		"no JSON": {map[string]string{"Server/performance": "no JSON"},
+			map[string]Status{"Server/performance": Crashed, "Server/TEST06": Pending}, 1, "crashed"},
+		"score below target": {map[string]string{"Server/score": "low score"}, map[string]Status{"Server/score": Invalid},
+			1, "accuracy_below_target"},
+		"half scored": {map[string]string{"Server/score": "half scored"},
+			map[string]Status{"Server/score": Invalid}, 1, "not_scored"},
+		"no tokenizer": {map[string]string{"Server/score": "no tokenizer"},
+			map[string]Status{"Server/score": Invalid}, 1, "not_scored"},
+		"audit fails": {map[string]string{"Server/TEST06": "audit fails"},
+			map[string]Status{"Server/TEST06": Invalid}, 1, "compliance_failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -290,7 +308,8 @@ func TestAScoreBelowTargetIsAllowedInTheOpenDivision(t *testing.T) {
 
 // A score over a part of the answers is none, in the open division too.
 func TestAnswersWithoutAScoreCountInNoDivision(t *testing.T) {
-	for act, why := range map[string]string{"half scored": "4 of 9 answers were not scored", "no tokenizer": "there is no tokenizer"} {
+	for act, why := range map[string]string{"half scored": "4 of 9 answers were not scored",
+		"no tokenizer": "there is no tokenizer"} {
 		s := newStage(t, map[string]string{Score: act})
 		s.AnyScore = true
 		out, err := s.do(context.Background())
@@ -406,7 +425,8 @@ func TestAChangeThatOnlyTheStateKnows(t *testing.T) {
 	require.Contains(t, s.told, "Server/TEST06 is done again: audit-queries was 512 and is 64")
 }
 
-// Whoever looks at the folder while a step runs, or after the campaign was killed there, reads which step it is and what it was set to.
+// Whoever looks at the folder while a step runs, or after the campaign was killed there, reads which step it is and
+// what it was set to.
 func TestTheStateIsWrittenBeforeAStep(t *testing.T) {
 	s := newStage(t, nil)
 	command := s.Command
@@ -440,7 +460,8 @@ func TestALostStateIsMadeAgainFromTheRuns(t *testing.T) {
 	s := newStage(t, nil)
 	_, err := s.do(context.Background())
 	require.NoError(t, err)
-	for _, text := range []string{"", "{", `{"schema":"mlperf-go/campaign/9"}`, `{"schema":"mlperf-go/campaign/1","steps":[null]}`} {
+	for _, text := range []string{"", "{", `{"schema":"mlperf-go/campaign/9"}`,
+		`{"schema":"mlperf-go/campaign/1","steps":[null]}`} {
 		path := filepath.Join(s.Folder, layout.StateName)
 		require.NoError(t, os.Remove(path))
 		if text != "" {
@@ -486,7 +507,8 @@ func TestARehearsalIsNoPartOfARealCampaign(t *testing.T) {
 	require.Equal(t, []string{"Offline/performance", "Server/performance"}, tests(s.ran))
 }
 
-// An audit measures in a mode of its own kind, and its verdict leaves out what LoadGen says: it is no performance result.
+// An audit measures in a mode of its own kind, and its verdict leaves out what LoadGen says: it is no performance
+// result.
 func TestAnAuditIsNoPerformanceRun(t *testing.T) {
 	s := newStage(t, map[string]string{layout.Performance: "audit in its place"})
 	out, err := s.do(context.Background())
@@ -616,7 +638,8 @@ func TestAnEndpointThatComesAndGoes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Invalid, undone(out)["Server/performance"])
 	require.Equal(t, regained+2, out[6].Entry.Attempts, "those that the endpoint cost, and the two of any step")
-	require.Equal(t, regained, strings.Count(strings.Join(s.told, "\n"), "Server/performance is invalid, and its endpoint is gone"))
+	require.Equal(t, regained, strings.Count(strings.Join(s.told, "\n"),
+		"Server/performance is invalid, and its endpoint is gone"))
 }
 
 // Only a step that failed while its endpoint is gone, and is waited for, is done again.
@@ -666,7 +689,8 @@ func TestAnEndpointThatHasEnded(t *testing.T) {
 	out, err := s.do(context.Background())
 	require.Equal(t, run.ExitEnvironment, run.Classify(err).Exit)
 	require.ErrorContains(t, err, "was not started: the server of an endpoint has ended: out of memory")
-	require.Equal(t, Invalid, out[slices.IndexFunc(out, func(o Outcome) bool { return o.Step.ID() == "Offline/performance" })].Entry.Status)
+	require.Equal(t, Invalid, out[slices.IndexFunc(out,
+		func(o Outcome) bool { return o.Step.ID() == "Offline/performance" })].Entry.Status)
 	require.NotContains(t, strings.Join(s.told, "\n"), "waits up to")
 	require.NotContains(t, strings.Join(s.told, "\n"), "its endpoint is gone")
 }

@@ -28,8 +28,8 @@ type ended struct {
 	code, why string // of its error, where it told one on standard output
 }
 
-// child runs a process to its end. It has a group of its own, so that a Ctrl-C at the terminal reaches it once, through us; and it
-// holds the lock, so that nobody else works in the folder while it still may.
+// child runs a process to its end. It has a group of its own, so that a Ctrl-C at the terminal reaches it once, through
+// us; and it holds the lock, so that nobody else works in the folder while it still may.
 func child(ctx context.Context, cmd *exec.Cmd, lock *Lock, grace time.Duration) (ended, error) {
 	var out bounded
 	cmd.Stdout = &out

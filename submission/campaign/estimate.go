@@ -18,8 +18,8 @@ type Load struct {
 // overhead is what a test's process takes beside its test: reading the data set, asking the endpoint, reading the logs.
 const overhead = 2 * time.Second
 
-// Estimate says how long the tasks from the given one on will take. Where a server's own speed decides and nothing of the scenario
-// was measured yet, sure is false and the time is the least.
+// Estimate says how long the tasks from the given one on will take. Where a server's own speed decides and nothing of
+// the scenario was measured yet, sure is false and the time is the least.
 func (c *Campaign) Estimate(from int) (left time.Duration, sure bool) {
 	sure = true
 	for _, t := range c.Tasks[from:] {
@@ -66,8 +66,9 @@ func (c *Campaign) reckon(from int) {
 	}
 }
 
-// Remaining is how long the steps that are not done will take, by what the campaign has noted of them, at a time of day. The clock of the
-// machine may have been set since a step was started: it changes the share of that one step, between nothing and the whole.
+// Remaining is how long the steps that are not done will take, by what the campaign has noted of them, at a time of
+// day. The clock of the machine may have been set since a step was started: it changes the share of that one step,
+// between nothing and the whole.
 func Remaining(outcomes []Outcome, now time.Time) (left time.Duration, sure bool) {
 	sure = true
 	for _, o := range outcomes {

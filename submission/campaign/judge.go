@@ -35,28 +35,31 @@ type Want struct {
 	Real     bool     // a rehearsal does not count
 }
 
-// Judge reads a run's folder. A valid run counts only when it was of this very test, with these settings, and when LoadGen's logs are
-// still what the run has left.
+// Judge reads a run's folder. A valid run counts only when it was of this very test, with these settings, and when
+// LoadGen's logs are still what the run has left.
 func (w Want) Judge(folder string) Finding {
 	r, err := run.ReadRecord(folder)
 	switch {
 	case err != nil && untouched(folder):
 		return Finding{Status: Pending}
 	case errors.Is(err, fs.ErrNotExist):
-		return Finding{Status: Crashed, Code: "crashed", Why: "its folder has no " + run.RecordName + ": it was ended before it could tell"}
+		return Finding{Status: Crashed, Code: "crashed",
+			Why: "its folder has no " + run.RecordName + ": it was ended before it could tell"}
 	case err != nil:
 		return Finding{Status: Crashed, Code: "crashed", Why: err.Error()}
 	}
 	f := Finding{Status: Done, Record: r}
 	switch {
-	case r.Model != w.Model || r.Scenario != string(w.Step.Scenario) || r.Mode != string(w.Step.Mode()) || r.Audit() != w.Step.Audit():
+	case r.Model != w.Model || r.Scenario != string(w.Step.Scenario) || r.Mode != string(w.Step.Mode()) ||
+		r.Audit() != w.Step.Audit():
 		f.Status, f.Code, f.Why = Pending, "other_test", "its folder holds "+r.Test()
 	case r.Verdict == run.Interrupted:
 		f.Status, f.Code, f.Why = Failed, "interrupted", reasons(r)
 	case !r.ValidBut(run.CodeNotScored): // the log counts; its score is a step of its own
 		f.Status, f.Code, f.Why = Invalid, firstCode(r), reasons(r)
 	case w.Real && r.Rehearsal:
-		f.Status, f.Code, f.Why = Pending, "rehearsal", "its folder holds a rehearsal: "+strings.Join(r.RehearsalReasons, "; ")
+		f.Status, f.Code, f.Why = Pending, "rehearsal",
+			"its folder holds a rehearsal: "+strings.Join(r.RehearsalReasons, "; ")
 	default:
 		w.unharmed(folder, r, &f)
 	}
@@ -151,8 +154,8 @@ func readScore(folder string) *accuracy.Result {
 	return &score
 }
 
-// lookScored judges the score of an accuracy run's folder. anyScore accepts one below the target: the open division. A score over a part of
-// the answers is none, in no division.
+// lookScored judges the score of an accuracy run's folder. anyScore accepts one below the target: the open division. A
+// score over a part of the answers is none, in no division.
 func lookScored(folder string, anyScore bool) Finding {
 	score := readScore(folder)
 	if score == nil {
@@ -172,9 +175,11 @@ func lookScored(folder string, anyScore bool) Finding {
 	see := ": see " + filepath.Join(folder, ScoreRecord)
 	switch {
 	case unscored > 0:
-		return Finding{Status: Invalid, Code: run.CodeNotScored, Why: fmt.Sprintf("%d of %d answers were not scored%s", unscored, score.Entries, see)}
+		return Finding{Status: Invalid, Code: run.CodeNotScored,
+			Why: fmt.Sprintf("%d of %d answers were not scored%s", unscored, score.Entries, see)}
 	case len(score.Unclaimed) > 0:
-		return Finding{Status: Invalid, Code: belowTarget, Why: "the score can not be claimed: " + strings.Join(score.Unclaimed, "; ")}
+		return Finding{Status: Invalid, Code: belowTarget,
+			Why: "the score can not be claimed: " + strings.Join(score.Unclaimed, "; ")}
 	case score.Reached(r.Rehearsal):
 		return Finding{Status: Done}
 	case anyScore:

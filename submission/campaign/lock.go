@@ -21,20 +21,24 @@ const LockName = ".campaign.lock"
 // lockWait is how long the processes of a campaign that was killed get to end by themselves; they are told to at once.
 const lockWait = 30 * time.Second
 
-// Lock is the right to work in a campaign's folder. Every step's process holds it too, so that it outlasts the death of the campaign
-// itself for as long as anything may still write.
+// Lock is the right to work in a campaign's folder. Every step's process holds it too, so that it outlasts the death of
+// the campaign itself for as long as anything may still write.
 type Lock struct{ file *os.File }
 
-// Acquire makes the folder and takes its lock. Another campaign that is alive is an error of usage; what a dead one has left behind
-// is waited for.
+// Acquire makes the folder and takes its lock. Another campaign that is alive is an error of usage; what a dead one has
+// left behind is waited for.
 func Acquire(ctx context.Context, folder string) (*Lock, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the campaign's folder can not be made: %w", err), Hint: "Choose another --output-dir, or change its rights"}
+		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
+			Err:  fmt.Errorf("the campaign's folder can not be made: %w", err),
+			Hint: "Choose another --output-dir, or change its rights"}
 	}
 	path := filepath.Join(folder, LockName)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
-		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: fmt.Errorf("the campaign's folder can not be locked: %w", err), Hint: "Choose another --output-dir, or change its rights"}
+		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
+			Err:  fmt.Errorf("the campaign's folder can not be locked: %w", err),
+			Hint: "Choose another --output-dir, or change its rights"}
 	}
 	deadline := time.Now().Add(lockWait)
 	for {
@@ -50,7 +54,9 @@ func Acquire(ctx context.Context, folder string) (*Lock, error) {
 		holder := holder(f)
 		if !errors.Is(err, syscall.EWOULDBLOCK) || holder.alive() || time.Now().After(deadline) {
 			_ = f.Close() // only read
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "campaign_running", Err: fmt.Errorf("the folder %s is in use by another campaign (%s): %w", folder, holder, err), Hint: "Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows how far it is"}
+			return nil, &run.Error{Exit: run.ExitUsage, Code: "campaign_running",
+				Err:  fmt.Errorf("the folder %s is in use by another campaign (%s): %w", folder, holder, err),
+				Hint: "Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows how far it is"}
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):

@@ -23,13 +23,16 @@ func TestScenariosOfARound(t *testing.T) {
 		want                 []models.Scenario
 		taken, wrong         string
 	}{
-		"datacenter by default": {"llama3.1-8b", "v6.1", "", []models.Scenario{"Offline", "Server", "Interactive"}, "datacenter", ""},
-		"edge by default":       {"llama3.1-8b-edge", "v6.1", "", []models.Scenario{"SingleStream", "Offline"}, "edge", ""},
-		"both":                  {"llama3.1-8b", "v6.1", "datacenter,edge", []models.Scenario{"Offline", "Server", "Interactive"}, "datacenter,edge", ""},
-		"not on this type":      {"llama3.1-8b", "v6.1", "edge", nil, "", "for systems of type datacenter and datacenter,edge only"},
-		"no such type":          {"llama3.1-8b", "v6.1", "cloud", nil, "", `the system type "cloud" is unknown`},
-		"not in this round":     {"mixtral-8x7b", "v6.1", "", nil, "", "round v6.1 has no results for mixtral-8x7b"},
-		"in an older round":     {"mixtral-8x7b", "v6.0", "", []models.Scenario{"Offline", "Server"}, "datacenter", ""},
+		"datacenter by default": {"llama3.1-8b", "v6.1", "", []models.Scenario{"Offline", "Server", "Interactive"},
+			"datacenter", ""},
+		"edge by default": {"llama3.1-8b-edge", "v6.1", "", []models.Scenario{"SingleStream", "Offline"}, "edge", ""},
+		"both": {"llama3.1-8b", "v6.1", "datacenter,edge",
+			[]models.Scenario{"Offline", "Server", "Interactive"}, "datacenter,edge", ""},
+		"not on this type": {"llama3.1-8b", "v6.1", "edge", nil, "",
+			"for systems of type datacenter and datacenter,edge only"},
+		"no such type":      {"llama3.1-8b", "v6.1", "cloud", nil, "", `the system type "cloud" is unknown`},
+		"not in this round": {"mixtral-8x7b", "v6.1", "", nil, "", "round v6.1 has no results for mixtral-8x7b"},
+		"in an older round": {"mixtral-8x7b", "v6.0", "", []models.Scenario{"Offline", "Server"}, "datacenter", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := models.Find(c.model)
@@ -63,7 +66,8 @@ func TestOnly(t *testing.T) {
 // What a plan says and what its run's config.yaml says are the same settings.
 func TestSettingsOfAPlanReadBack(t *testing.T) {
 	for _, scenario := range []string{"Offline", "Server", "Interactive"} {
-		p, err := run.New(run.Settings{"model": "llama3.1-8b", "scenario": scenario, "samples": "16", "endpoint": "http://a,http://b", "backend": "sim"})
+		p, err := run.New(run.Settings{"model": "llama3.1-8b", "scenario": scenario, "samples": "16",
+			"endpoint": "http://a,http://b", "backend": "sim"})
 		require.NoError(t, err)
 		require.NoError(t, p.Bind(16))
 		folder := t.TempDir()
@@ -87,14 +91,16 @@ func TestEstimate(t *testing.T) {
 	d, sure := c.Estimate(0)
 	require.True(t, sure)
 	require.Equal(t, time.Minute+100*time.Second+2*overhead, d)
-	c.Tasks = append(c.Tasks, Task{Step: Step{models.Offline, "performance"}, Load: Load{Samples: 100, MinDuration: time.Minute}})
+	c.Tasks = append(c.Tasks, Task{Step: Step{models.Offline, "performance"},
+		Load: Load{Samples: 100, MinDuration: time.Minute}})
 	d, sure = c.Estimate(2)
 	require.False(t, sure, "nobody knows the server's own speed yet")
 	require.Equal(t, "at least 1m2s", About(d, sure))
 
 	folder := c.folder(Step{models.Offline, "performance"})
 	require.NoError(t, os.MkdirAll(folder, 0o755))
-	require.NoError(t, atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), &run.Record{Schema: run.Schema, Throughput: ledger.Throughput{Requests: 0.5}}))
+	require.NoError(t, atomicfile.WriteJSON(filepath.Join(folder, run.RecordName),
+		&run.Record{Schema: run.Schema, Throughput: ledger.Throughput{Requests: 0.5}}))
 	d, sure = c.Estimate(2)
 	require.True(t, sure, "the last run measured it")
 	require.Equal(t, 200*time.Second+overhead, d)
@@ -117,7 +123,8 @@ func TestInspectOfACampaignThatIsRunningOrDied(t *testing.T) {
 		}
 		_, out, err := Inspect(s.Folder)
 		require.NoError(t, err)
-		require.Equal(t, map[string]Status{"Offline/performance": Crashed, "Server/performance": map[bool]Status{true: Active, false: Crashed}[running]}, undone(out))
+		require.Equal(t, map[string]Status{"Offline/performance": Crashed,
+			"Server/performance": map[bool]Status{true: Active, false: Crashed}[running]}, undone(out))
 	}
 }
 

@@ -55,7 +55,8 @@ func (c *Campaign) survey() {
 	}
 }
 
-// Inspect reads a campaign's folder from outside, with its lock or without. Where campaign.json is gone the runs' records are shown.
+// Inspect reads a campaign's folder from outside, with its lock or without. Where campaign.json is gone the runs'
+// records are shown.
 func Inspect(folder string) (*State, []Outcome, error) {
 	s, err := ReadState(folder)
 	if errors.Is(err, ErrNoState) {

@@ -37,16 +37,24 @@ const (
 	KeyAudit = "audit-queries"
 )
 
-// touchesNothing are settings on which no valid result depends: where files go, how the client waits and gives up, secrets.
+// touchesNothing are settings on which no valid result depends: where files go, how the client waits and gives up,
+// secrets.
 var touchesNothing = map[string]bool{
-	"output-dir": true, "resume": true, "force": true, "request-log": true, "shared-output": true, "max-errors": true, "fail-fast": true, "enable-trace": true,
-	"api-key": true, "api-key-file": true, "ca-file": true, "insecure-skip-verify": true, "request-memory": true, "preflight-query": true,
-	"request-timeout": true, "first-token-timeout": true, "token-timeout": true, "connect-timeout": true, "drain-timeout": true,
-	"model": true, "model-category": true, "scenario": true, "mode": true, // a step's name says them
+	"output-dir": true, "resume": true, "force": true, "request-log": true, "shared-output": true, "max-errors": true,
+	"fail-fast": true, "enable-trace": true,
+	"api-key": true, "api-key-file": true, "ca-file": true, "insecure-skip-verify": true, "request-memory": true,
+	"preflight-query": true,
+	"request-timeout": true, "first-token-timeout": true, "token-timeout": true, "connect-timeout": true,
+	"drain-timeout": true,
+	"model":         true, "model-category": true, "scenario": true, "mode": true, // a step's name says them
 	"audit-config": true, "user-conf": true, "dataset-config": true, // their values count, whatever file they stood in
 	"endpoint": true, "dataset": true, // counted otherwise
-	"server-config": true, "server-dir": true, "model-path": true, "replicas": true, "gpus-per-replica": true, "python": true, // as the endpoints they make
-	"score": true, "tokenizer": true, "tokenizer-revision": true, "fetch-tokenizer": true, "run-code": true, "code-tests": true, "code-service": true, "math-grader": true, // a score is a step of its own
+	// as the endpoints they make
+	"server-config": true, "server-dir": true, "model-path": true, "replicas": true, "gpus-per-replica": true,
+	"python": true,
+	// a score is a step of its own
+	"score": true, "tokenizer": true, "tokenizer-revision": true, "fetch-tokenizer": true, "run-code": true,
+	"code-tests": true, "code-service": true, "math-grader": true,
 	// What they say stands in the settings that they stand for.
 	"generation-config": true, "accuracy-max-tokens": true, "accuracy-min-tokens": true, "accuracy-temperature": true,
 	"accuracy-top-p": true, "accuracy-top-k": true, "accuracy-seed": true,
@@ -58,11 +66,12 @@ var touches = map[string][]models.Scenario{
 	"concurrency": {models.Offline}, KeyExpectedLatency: {models.SingleStream},
 }
 
-// found are settings that a test finds out by itself where nobody sets them: their absence from a plan is no difference.
+// found are settings that a test finds out by itself where nobody sets them: their absence from a plan is no
+// difference.
 var found = map[string]bool{KeyExpectedLatency: true}
 
-// PlanSettings are those of a bound plan, whose data set has the given SHA-256. The settings of the same plan's run, read back from
-// its folder, are equal.
+// PlanSettings are those of a bound plan, whose data set has the given SHA-256. The settings of the same plan's run,
+// read back from its folder, are equal.
 func PlanSettings(p *run.Plan, sha256 string) Settings {
 	s := of(p.Config, p.Scenario.LoadGen)
 	s[keyDataset] = sha256
@@ -141,7 +150,8 @@ func sentence(list []Change) string {
 	return strings.Join(words, "; ")
 }
 
-// follow gives a task what its scenario's performance run has found out by itself: all tests of a scenario have one user.conf.
+// follow gives a task what its scenario's performance run has found out by itself: all tests of a scenario have one
+// user.conf.
 func (c *Campaign) follow(t Task) Task {
 	if !t.IsRun() || t.Test == layout.Performance || t.Scenario != models.SingleStream {
 		return t

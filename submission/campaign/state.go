@@ -59,8 +59,8 @@ type Entry struct {
 	TookS    float64   `json:"took_s,omitempty"`
 	Hash     string    `json:"settings_hash,omitempty"`
 	Settings Settings  `json:"settings,omitempty"`
-	// TakesS is how long the step was expected to take before the campaign's last step was started, and AtLeast that it may be longer. A step
-	// that was never reckoned has 0.
+	// TakesS is how long the step was expected to take before the campaign's last step was started, and AtLeast that it
+	// may be longer. A step that was never reckoned has 0.
 	TakesS  float64  `json:"takes_s,omitempty"`
 	AtLeast bool     `json:"at_least,omitempty"`
 	Aside   []string `json:"aside,omitempty"` // where earlier folders of the step were moved, below the campaign's

@@ -39,8 +39,8 @@ func (s Step) Mode() models.Mode {
 	return models.Performance
 }
 
-// Needs are the tests of the same scenario that must be done before: a score has its answers, and an audit shows what the
-// performance run has claimed.
+// Needs are the tests of the same scenario that must be done before: a score has its answers, and an audit shows what
+// the performance run has claimed.
 func (s Step) Needs() []string {
 	switch {
 	case s.Test == Score:
@@ -75,7 +75,8 @@ func Only(steps []Step, words []string) ([]Step, error) {
 		}
 	}
 	named := func(s Step, word string) bool {
-		return strings.EqualFold(word, s.Test) || strings.EqualFold(word, s.ID()) || strings.EqualFold(word, string(s.Scenario))
+		return strings.EqualFold(word, s.Test) || strings.EqualFold(word, s.ID()) ||
+			strings.EqualFold(word, string(s.Scenario))
 	}
 	for _, w := range words {
 		if !slices.ContainsFunc(steps, func(s Step) bool { return named(s, w) }) {
@@ -87,9 +88,9 @@ func Only(steps []Step, words []string) ([]Step, error) {
 	}), nil
 }
 
-// Scenarios returns a benchmark's scenarios in a round on a system type: what the checker demands and what it allows, as
-// far as the benchmark's row has it. An empty type stands for the first that the round has for the benchmark; the type that
-// was taken is returned too.
+// Scenarios returns a benchmark's scenarios in a round on a system type: what the checker demands and what it allows,
+// as far as the benchmark's row has it. An empty type stands for the first that the round has for the benchmark; the
+// type that was taken is returned too.
 func Scenarios(row *models.Row, round, systemType string) ([]models.Scenario, string, error) {
 	of, err := rounds.Find(round)
 	if err != nil {
@@ -98,15 +99,18 @@ func Scenarios(row *models.Row, round, systemType string) ([]models.Scenario, st
 	b := of.Benchmark(row.Name)
 	switch {
 	case b == nil:
-		return nil, "", fmt.Errorf("round %s has no results for %s: it is in the rounds [%s]", round, row.Name, strings.Join(rounds.Of(row), " "))
+		return nil, "", fmt.Errorf("round %s has no results for %s: it is in the rounds [%s]", round, row.Name,
+			strings.Join(rounds.Of(row), " "))
 	case systemType == "":
 		systemType = b.Types()[0]
 	case !slices.Contains(rounds.SystemTypes(), systemType):
-		return nil, "", fmt.Errorf("the system type %q is unknown: take one of %s", systemType, strings.Join(rounds.SystemTypes(), " | "))
+		return nil, "", fmt.Errorf("the system type %q is unknown: take one of %s", systemType,
+			strings.Join(rounds.SystemTypes(), " | "))
 	}
 	set, ok := b.Systems[systemType]
 	if !ok {
-		return nil, "", fmt.Errorf("round %s has %s for systems of type %s only", round, row.Name, strings.Join(b.Types(), " and "))
+		return nil, "", fmt.Errorf("round %s has %s for systems of type %s only", round, row.Name,
+			strings.Join(b.Types(), " and "))
 	}
 	var list []models.Scenario
 	for _, s := range row.Scenarios {

@@ -47,8 +47,8 @@ type checker struct {
 	ended  func() error // the caller's end of the check
 }
 
-// Check walks the rules over the tree below root. What is wrong with the tree is in the report; an error is a root that can
-// not be read, an option that makes no sense, or the end of ctx.
+// Check walks the rules over the tree below root. What is wrong with the tree is in the report; an error is a root that
+// can not be read, an option that makes no sense, or the end of ctx.
 func Check(ctx context.Context, root string, o Options) (*Report, error) {
 	c, err := newChecker(root, o)
 	if err != nil {
@@ -81,25 +81,28 @@ func newChecker(root string, o Options) (*checker, error) {
 		return nil, fmt.Errorf("checking the submission below %s: %w", root, err)
 	}
 	if !slices.Contains([]Mode{Compat, Strict}, o.Mode) {
-		return nil, fmt.Errorf("checking the submission below %s: mode %q is unknown: take %s or %s", root, o.Mode, Strict, Compat)
+		return nil, fmt.Errorf("checking the submission below %s: mode %q is unknown: take %s or %s", root, o.Mode, Strict,
+			Compat)
 	}
 	info, err := os.Stat(root)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("checking a submission: %w; give the folder that holds closed, open or network", err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("checking a submission: %s is no folder; give the one that holds closed, open or network", root)
+		return nil, fmt.Errorf("checking a submission: %s is no folder; give the one that holds closed, open or network",
+			root)
 	}
 	o.Round = round.Name
 	opened, err := openFiles(root)
 	if err != nil {
-		return nil, fmt.Errorf("checking a submission: the folder can not be read: %w; change its rights, or do it as its owner", err)
+		return nil, fmt.Errorf("checking a submission: the folder can not be read: %w; change its rights, or do it as its "+
+			"owner", err)
 	}
 	return &checker{files: opened, o: o, round: round, tables: tablesOf(round), ended: func() error { return nil }}, nil
 }
 
-// run gives every place to the table of rules. A benchmark and its scenario folders are one piece of work, so that what was
-// read of them is dropped together.
+// run gives every place to the table of rules. A benchmark and its scenario folders are one piece of work, so that what
+// was read of them is dropped together.
 func (c *checker) run(ctx context.Context, top *scope) error {
 	var work []*scope
 	top.each(func(s *scope) {

@@ -18,7 +18,8 @@ var columns = strings.Split("Organization,Availability,Division,SystemType,Syste
 // row is one line of the summary, by column.
 type row map[string]string
 
-// CSV writes the organisers' summary: every valid result, as their checker prints it. Fields are quoted and, as there, not escaped.
+// CSV writes the organisers' summary: every valid result, as their checker prints it. Fields are quoted and, as there,
+// not escaped.
 func (r *Report) CSV(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	_, _ = out.WriteString(strings.Join(columns, ",") + "\n")
@@ -74,7 +75,8 @@ func (s *scope) csvRow() row {
 	return r
 }
 
-// scoreText is a JSON object of the scores, in the order in which accuracy.txt has them, without its commas, quotes and braces.
+// scoreText is a JSON object of the scores, in the order in which accuracy.txt has them, without its commas, quotes and
+// braces.
 func (s *scope) scoreText() string {
 	t := s.result.scores
 	parts := make([]string, len(t.order))
@@ -84,7 +86,8 @@ func (s *scope) scoreText() string {
 	return strings.Join(parts, "  ")
 }
 
-// notes joins both notes of a system as the official summary does; ok is false where it gives up, since it adds texts alone.
+// notes joins both notes of a system as the official summary does; ok is false where it gives up, since it adds texts
+// alone.
 func notes(sut *document) (text string, ok bool) {
 	hw, sw := sut.values[hardwareNotes], sut.values[softwareNotes]
 	if !truthy(sw) {

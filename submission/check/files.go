@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// files opens what lies below a root by slash-separated names, relative to the opened folder: a link is followed inside the root and
-// never out of it, whatever changes meanwhile.
+// files opens what lies below a root by slash-separated names, relative to the opened folder: a link is followed inside
+// the root and never out of it, whatever changes meanwhile.
 type files struct {
 	root  string // for messages
 	dir   *os.Root
@@ -47,7 +47,8 @@ func openFiles(root string) (files, error) {
 
 func (f files) close() { _ = f.dir.Close() } // it was only read
 
-// outside reports whether err says that a name leads out of the root. It is the one error of a Root that the system did not make.
+// outside reports whether err says that a name leads out of the root. It is the one error of a Root that the system did
+// not make.
 func outside(err error) bool {
 	var system syscall.Errno
 	return err != nil && !errors.As(err, &system)
@@ -149,8 +150,8 @@ type found struct {
 	err   error    // why a folder is not walked
 }
 
-// walk calls visit for every entry below a folder, sorted by name, a folder ahead of its content, until visit returns false. Links are
-// entries and not followed. limit bounds the entries of each folder.
+// walk calls visit for every entry below a folder, sorted by name, a folder ahead of its content, until visit returns
+// false. Links are entries and not followed. limit bounds the entries of each folder.
 func (f files) walk(folder string, limit int, visit func(found) bool) error {
 	dir, err := f.dir.OpenRoot(filepath.FromSlash(folder))
 	if err != nil {

@@ -27,7 +27,8 @@ type FinalOptions struct {
 // FinalReport writes the JSON of the organisers' final report (spec/submission.md §7) for the valid results.
 func (r *Report) FinalReport(w io.Writer, o FinalOptions) error {
 	if o.IDs == nil {
-		return fmt.Errorf("writing the final report: there is no table of IDs; give the one of the report before, or an empty one")
+		return fmt.Errorf("writing the final report: there is no table of IDs; give the one of the report before, or an " +
+			"empty one")
 	}
 	t := newFinalTable(r.Results)
 	entries := make([]finalEntry, 0, len(t.rows))
@@ -75,7 +76,8 @@ type finalTable struct {
 }
 
 // notAvailable are the texts that reader takes for no value.
-var notAvailable = keySet("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
+var notAvailable = keySet("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+	"<NA>", "N/A",
 	"NA", "NULL", "NaN", "n/a", "nan", "null")
 
 func newFinalTable(results []Result) finalTable {
@@ -174,7 +176,8 @@ func (t finalTable) entry(r row, o FinalOptions) finalEntry {
 		}
 		e.pairs = append(e.pairs, pair{name, t.adapted(r, c)})
 	}
-	base := "https://github.com/" + strings.Join([]string{o.Owner, o.Repository, "tree", o.Branch, e.category, e.submitter}, "/")
+	base := "https://github.com/" + strings.Join([]string{o.Owner, o.Repository, "tree", o.Branch, e.category,
+		e.submitter}, "/")
 	processors := json.RawMessage(`""`)
 	if n, ok := pyInt(r["host_processors_per_node"]); ok {
 		processors = json.RawMessage(n.String())

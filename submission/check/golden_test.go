@@ -55,7 +55,8 @@ func (c recorded) requireCompat(t *testing.T, r *Report) {
 		}
 	}
 	require.ElementsMatch(t, c.Expect.Results, results)
-	require.Equal(t, c.Expect.Summary[0], fmt.Sprintf("Results=%d, NoResults=%d, Power Results=0", r.Counts.Valid, r.Counts.Invalid))
+	require.Equal(t, c.Expect.Summary[0], fmt.Sprintf("Results=%d, NoResults=%d, Power Results=0", r.Counts.Valid,
+		r.Counts.Invalid))
 	if c.Expect.ExitCode == 0 {
 		var b bytes.Buffer
 		require.NoError(t, r.CSV(&b))
@@ -127,7 +128,8 @@ func (c recorded) requireReasons(t *testing.T, r *Report) {
 		for _, reason := range reasons {
 			if reason.message.MatchString(m.Text) {
 				known = true
-				require.True(t, reason.rule == "" || have[reason.rule], "%q should be %s; there are %v", m.Text, reason.rule, r.Findings)
+				require.True(t, reason.rule == "" || have[reason.rule], "%q should be %s; there are %v", m.Text, reason.rule,
+					r.Findings)
 				break
 			}
 		}

@@ -83,7 +83,8 @@ func TestLinksThatMultiply(t *testing.T) {
 func TestDeepFolders(t *testing.T) {
 	root := baseTree(t)
 	for depth, want := range map[int]string{maxDepth - 3: "an empty folder", 1200: "it lies more than 200 folders deep"} {
-		require.NoError(t, os.MkdirAll(filepath.Join(root, home, "src", fmt.Sprint(depth), strings.Repeat("d/", depth)), 0o755))
+		require.NoError(t, os.MkdirAll(filepath.Join(root, home, "src", fmt.Sprint(depth), strings.Repeat("d/", depth)),
+			0o755))
 		require.Contains(t, fmt.Sprint(inTime(t, root).Findings), want)
 	}
 }
@@ -150,14 +151,15 @@ func filesOf(t testing.TB, root string) []string {
 
 // seeds are whole files by the ending of the file that they replace.
 var seeds = map[string][]string{
-	".json": {"", "[]", `{"a":1e999,"b":[[[[`, strings.Repeat("[", 20000), `{"accuracy_scores":[1,{"score":1},{"score":{"x":{}}}]}`},
+	".json": {"", "[]", `{"a":1e999,"b":[[[[`, strings.Repeat("[", 20000),
+		`{"accuracy_scores":[1,{"score":1},{"score":{"x":{}}}]}`},
 	".txt":  {"", "\x00\xff\xfe", ":::MLLOG {", "hash=\n'rouge1': ...\r\r"},
 	".yaml": {"a: &a [*a,*a]\nb: *a", "[", "- 1"},
 	".conf": {""},
 }
 
-// FuzzTree puts odd bytes into each file of two trees, LoadGen's and another client's. Nothing panics, every report can be
-// written, and what the strict rules accept the official ones accept too.
+// FuzzTree puts odd bytes into each file of two trees, LoadGen's and another client's. Nothing panics, every report can
+// be written, and what the strict rules accept the official ones accept too.
 func FuzzTree(f *testing.F) {
 	roots := []string{baseTree(f), recordedCase(f, "endpoints-ok", nil).tree(f)}
 	names := [][]string{filesOf(f, roots[0]), filesOf(f, roots[1])}

@@ -28,7 +28,8 @@ func entriesOf(t testing.TB, root string) []string {
 	return names
 }
 
-// poisoned makes a copy of a file or folder that holds the secret in each file, and a result of its own name in each folder.
+// poisoned makes a copy of a file or folder that holds the secret in each file, and a result of its own name in each
+// folder.
 func poisoned(t testing.TB, from, to string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
@@ -42,7 +43,8 @@ func poisoned(t testing.TB, from, to string) {
 	}))
 }
 
-// Whatever component of whatever path is a link that leads out of the tree: nothing behind it is read, and the strict rules refuse it.
+// Whatever component of whatever path is a link that leads out of the tree: nothing behind it is read, and the strict
+// rules refuse it.
 func TestNoLinkLeadsOutOfTheTree(t *testing.T) {
 	for _, name := range entriesOf(t, baseTree(t)) {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,8 @@ type result struct {
 // place gives where the round keeps what belongs to a scenario folder.
 func (s *scope) place() layout.Scenario {
 	at := layout.Submitter{Division: s.division(), Name: s.at(submitterLevel).name}
-	return layout.Scenario{Submitter: at, Round: s.round, SystemID: s.at(systemLevel).name, Benchmark: s.at(benchmarkLevel).name, Name: s.name}
+	return layout.Scenario{Submitter: at, Round: s.round, SystemID: s.at(systemLevel).name,
+		Benchmark: s.at(benchmarkLevel).name, Name: s.name}
 }
 
 // load reads a scenario folder.
@@ -52,7 +53,8 @@ func (c *checker) load(ctx context.Context, s *scope) *result {
 	return r
 }
 
-// measurementsFile is measurements.json; where the round has a folder of its own for it, the first file of the system's name.
+// measurementsFile is measurements.json; where the round has a folder of its own for it, the first file of the system's
+// name.
 func (c *checker) measurementsFile(s *scope, dir string) string {
 	if c.round.Layout.Measurements == "" {
 		return path.Join(dir, layout.MeasurementsName)

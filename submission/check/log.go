@@ -36,7 +36,8 @@ var wanted = keySet(
 	"effective_samples_per_query", "effective_min_duration_ms", "effective_sample_concatenate_permutation",
 	"requested_use_token_latencies", "requested_server_ttft_latency", "requested_server_tpot_latency", "sut_name",
 	"result_validity", "num_errors", ttftKey, tpotKey, latencyKey,
-	"result_samples_per_second", "result_completed_samples_per_sec", "early_stopping_latency_ss", "early_stopping_latency_ms",
+	"result_samples_per_second", "result_completed_samples_per_sec", "early_stopping_latency_ss",
+	"early_stopping_latency_ms",
 	"result_tokens_per_second", "result_completed_tokens_per_second", "result_90.00_percentile_latency_ns",
 	"result_qps_without_loadgen_overhead", "result_mean_query_latency_ns",
 )
@@ -56,8 +57,8 @@ func keySet(keys ...string) map[string]bool {
 	return m
 }
 
-// readDetail streams a detail log. What the official parser does not take is an error here: a first line without the marker, a
-// marked line that is no JSON.
+// readDetail streams a detail log. What the official parser does not take is an error here: a first line without the
+// marker, a marked line that is no JSON.
 func (c *checker) readDetail(ctx context.Context, name string) *detail {
 	d := &detail{path: name, values: map[string]any{}, several: map[string]int{}}
 	f, err := c.files.open(name)

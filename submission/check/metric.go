@@ -21,8 +21,8 @@ var metricKeys = map[string]string{
 	"MultiStream":  "early_stopping_latency_ms",
 }
 
-// tokenKeys are the keys in their place for benchmarks whose tokens are counted. The official table lacks another client's
-// "offline", which is why such a result is in samples.
+// tokenKeys are the keys in their place for benchmarks whose tokens are counted. The official table lacks another
+// client's "offline", which is why such a result is in samples.
 var tokenKeys = map[string]string{
 	"Offline":     "result_tokens_per_second",
 	"Server":      "result_completed_tokens_per_second",
@@ -113,7 +113,8 @@ func (b *benchmark) unit(folder string) string {
 	return u[0]
 }
 
-// inferred says whether the folder's result comes from another scenario's log. Interactive is a Server log by its nature.
+// inferred says whether the folder's result comes from another scenario's log. Interactive is a Server log by its
+// nature.
 func (s *scope) inferred(ran string) bool {
 	log, folder := strings.ToLower(ran), strings.ToLower(s.name)
 	return log != folder && (log != "server" || folder != "interactive")
@@ -136,7 +137,8 @@ func (m *metric) infer(d *detail, ran, folder string) {
 	case [2]string{"MultiStream", "Offline"}:
 		perQuery, ok := d.number("effective_samples_per_query")
 		if m.take(d, "result_mean_query_latency_ns"); m.err == nil && (!ok || m.value == 0) {
-			m.err = fmt.Errorf("the log gives no rate: %v samples per query in %v ns", d.value("effective_samples_per_query"), m.value)
+			m.err = fmt.Errorf("the log gives no rate: %v samples per query in %v ns", d.value("effective_samples_per_query"),
+				m.value)
 		}
 		if m.err == nil {
 			m.value = perQuery * 1000 / (m.value / nsPerMS)

@@ -31,7 +31,8 @@ The submission is valid.
 `, b.String())
 
 	b.Reset()
-	require.NoError(t, checked(t, Options{Mode: Compat}, change("log_set", "~/Server"+perfOf, "effective_min_duration_ms", "10000")).Text(&b))
+	require.NoError(t, checked(t, Options{Mode: Compat},
+		change("log_set", "~/Server"+perfOf, "effective_min_duration_ms", "10000")).Text(&b))
 	require.Equal(t, `valid    closed/ExampleOrg/results/sim-8x/llama3.1-8b/Offline  882.565 Tokens/s
 invalid  closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server   1008.82 Tokens/s
 
@@ -42,7 +43,8 @@ The submission is not valid.
 `, b.String())
 }
 
-// A shortened tree is a rehearsal where it says so, and then for the strict rules alone: the official checker rejects both.
+// A shortened tree is a rehearsal where it says so, and then for the strict rules alone: the official checker rejects
+// both.
 func TestARehearsalSaysThatItIsOne(t *testing.T) {
 	short := change("log_set", "~/Server"+perfOf, "effective_min_duration_ms", "10000")
 	mark := change("json_set", "~/Server/measurements.json", "rehearsal", "true")
@@ -77,13 +79,15 @@ func TestBenchmarksWithoutRules(t *testing.T) {
 	require.Len(t, r.Results, 2)
 	var b bytes.Buffer
 	require.NoError(t, r.Text(&b))
-	require.Contains(t, b.String(), "2 results valid, 0 not, 2 not judged; 0 errors, 1 warnings\nThe submission is valid as far as it was judged.")
+	require.Contains(t, b.String(), "2 results valid, 0 not, 2 not judged; 0 errors, 1 warnings\nThe submission is "+
+		"valid as far as it was judged.")
 	r = checked(t, Options{OnlyKnown: true}, other)
 	require.Equal(t, Counts{Valid: 2}, r.Counts)
 	require.Empty(t, r.Findings)
 
 	mapping := change("write", "open/ExampleOrg/model_mapping.json", `{"mine": "bert-99", "yours": "llama3.1-8b"}`)
-	open := []mutation{change("rename", "closed", "open"), change("json_set", "open/ExampleOrg/systems/sim-8x.json", "division", `"open"`), mapping,
+	open := []mutation{change("rename", "closed", "open"),
+		change("json_set", "open/ExampleOrg/systems/sim-8x.json", "division", `"open"`), mapping,
 		change("copy", "open/ExampleOrg/results/sim-8x/llama3.1-8b", "open/ExampleOrg/results/sim-8x/mine"),
 		change("rename", "open/ExampleOrg/results/sim-8x/llama3.1-8b", "open/ExampleOrg/results/sim-8x/yours")}
 	require.Equal(t, Counts{Valid: 2, NotJudged: 2, Warnings: 1}, checked(t, Options{Mode: Compat}, open...).Counts)
@@ -91,10 +95,12 @@ func TestBenchmarksWithoutRules(t *testing.T) {
 
 // The summary's scores stand in the order in which accuracy.txt has them.
 func TestScoresInTheOrderOfTheFile(t *testing.T) {
-	text := "'gen_len': 8166958 'rougeLsum': '35.8119'\n'rouge1': '38.8012' 'rouge2': '15.9231'\n'rougeL': '24.5043'\nhash=" + strings.Repeat("0", 64) + "\n"
+	text := "'gen_len': 8166958 'rougeLsum': '35.8119'\n'rouge1': '38.8012' 'rouge2': '15.9231'\n'rougeL': " +
+		"'24.5043'\nhash=" + strings.Repeat("0", 64) + "\n"
 	r := checked(t, Options{}, change("write", "~/Offline/accuracy/accuracy.txt", text))
 	require.True(t, r.Valid, "%v", r.Findings)
-	require.Equal(t, "ROUGELSUM: 35.8119  GEN_LEN: 8166958  ROUGE1: 38.8012  ROUGE2: 15.9231  ROUGEL: 24.5043", r.Results[0].row["Accuracy"])
+	require.Equal(t, "ROUGELSUM: 35.8119  GEN_LEN: 8166958  ROUGE1: 38.8012  ROUGE2: 15.9231  ROUGEL: 24.5043",
+		r.Results[0].row["Accuracy"])
 }
 
 // Notes are joined as Python joins texts: what it can not join, the summary can not have.
@@ -132,7 +138,8 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, "system-json", r.Findings[len(r.Findings)-1].Rule)
 	require.Equal(t, Finding{
 		Rule: "system-json", Class: Document, Severity: Error, Place: home + "results/sim-8x", File: sut,
-		Found: r.Findings[len(r.Findings)-1].Found, Expected: "a JSON object", Advice: "write the system's description as a JSON object",
+		Found: r.Findings[len(r.Findings)-1].Found, Expected: "a JSON object",
+		Advice: "write the system's description as a JSON object",
 	}, r.Findings[len(r.Findings)-1])
 
 	b.Reset()
@@ -143,10 +150,12 @@ func TestJSON(t *testing.T) {
 // A tree as the runs leave it is refused until its logs are truncated.
 func TestTruncatedTreeIsAccepted(t *testing.T) {
 	long := "[\n" + strings.Repeat(`{ "seq_id" : 0, "qsl_idx" : 0, "data" : "01020304" },`+"\n", 1000) + "]\n"
-	scores := "{'rouge1': '38.8012', 'rouge2': '15.9231', 'rougeL': '24.5043', 'rougeLsum': '35.8119', 'gen_len': 8166958}\n"
+	scores := "{'rouge1': '38.8012', 'rouge2': '15.9231', 'rougeL': '24.5043', 'rougeLsum': '35.8119', 'gen_len': " +
+		"8166958}\n"
 	var changes []mutation
 	for _, s := range []string{"Offline", "Server"} {
-		changes = append(changes, change("write", "~/"+s+"/accuracy/mlperf_log_accuracy.json", long), change("write", "~/"+s+"/accuracy/accuracy.txt", scores))
+		changes = append(changes, change("write", "~/"+s+"/accuracy/mlperf_log_accuracy.json", long),
+			change("write", "~/"+s+"/accuracy/accuracy.txt", scores))
 	}
 	root := recorded{Mutation: changes}.tree(t)
 	r, err := Check(context.Background(), root, Options{})
@@ -159,7 +168,8 @@ func TestTruncatedTreeIsAccepted(t *testing.T) {
 	require.True(t, r.Valid, "%v", r.Findings)
 }
 
-// The summary's numbers are those of the organisers' tools: whole columns stay whole, others get their point, missing ones are empty.
+// The summary's numbers are those of the organisers' tools: whole columns stay whole, others get their point, missing
+// ones are empty.
 func TestFinalReportColumns(t *testing.T) {
 	r := checked(t, Options{Mode: Compat},
 		change("json_set", sut, "accelerators_per_node", `"0"`), change("json_set", sut, "accelerator_model_name", `"-"`),
@@ -181,7 +191,8 @@ func TestFinalReportColumns(t *testing.T) {
 
 func TestPythonsFigures(t *testing.T) {
 	for want, f := range map[string]float64{
-		"1.0": 1, "0.0001": 0.0001, "1e-05": 0.00001, "1e+16": 1e16, "1234567890123456.0": 1234567890123456, "286.068295": 286068295 / 1e6,
+		"1.0": 1, "0.0001": 0.0001, "1e-05": 0.00001, "1e+16": 1e16, "1234567890123456.0": 1234567890123456,
+		"286.068295": 286068295 / 1e6,
 	} {
 		require.Equal(t, want, pyrepr.Float(f))
 	}
@@ -193,7 +204,8 @@ func TestPythonsFigures(t *testing.T) {
 	} {
 		require.Equal(t, text, pyStr(v))
 	}
-	for text, v := range map[string]any{"8": " 8 ", "7": json.Number("7.9"), "12345678901234567890": json.Number("12345678901234567890")} {
+	for text, v := range map[string]any{"8": " 8 ", "7": json.Number("7.9"),
+		"12345678901234567890": json.Number("12345678901234567890")} {
 		n, ok := pyInt(v)
 		require.True(t, ok)
 		require.Equal(t, text, n.String())

@@ -31,7 +31,8 @@ func truthy(v any) bool {
 	return !ok || f != 0
 }
 
-// number gives the value of any kind of number that a JSON, YAML or log reader makes. Python counts with true as with 1.
+// number gives the value of any kind of number that a JSON, YAML or log reader makes. Python counts with true as with
+// 1.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case bool:

@@ -44,7 +44,8 @@ type Result struct {
 	Valid     bool    `json:"valid"`
 	Metric    float64 `json:"metric"` // 0 where there is none
 	Unit      string  `json:"unit"`
-	Rehearsal bool    `json:"rehearsal"` // under Strict: it carries a rehearsal's mark, and its only errors are of class rehearsal
+	// under Strict: it carries a rehearsal's mark, and its only errors are of class rehearsal
+	Rehearsal bool `json:"rehearsal"`
 
 	row row // of the summary CSV; empty where the result is not valid
 }
@@ -72,11 +73,12 @@ func finite(f float64) float64 {
 	return f
 }
 
-// OnlyRehearsal reports whether the only thing wrong with the tree is that it is a rehearsal and says so: every error is of class
-// rehearsal, and every result that has one carries the mark (layout.RehearsalKey). A valid tree has no error. Under Compat no result is
-// a rehearsal: the official checker knows none.
+// OnlyRehearsal reports whether the only thing wrong with the tree is that it is a rehearsal and says so: every error
+// is of class rehearsal, and every result that has one carries the mark (layout.RehearsalKey). A valid tree has no
+// error. Under Compat no result is a rehearsal: the official checker knows none.
 func (r *Report) OnlyRehearsal() bool {
-	return r.Valid || r.shortened() && !slices.ContainsFunc(r.Results, func(one Result) bool { return !one.Valid && !one.Rehearsal })
+	return r.Valid || r.shortened() && !slices.ContainsFunc(r.Results,
+		func(one Result) bool { return !one.Valid && !one.Rehearsal })
 }
 
 // shortened reports whether every error is of class rehearsal, whether or not the tree says that it is one.
@@ -85,7 +87,8 @@ func (r *Report) shortened() bool {
 }
 
 func (c *checker) report(top *scope) *Report {
-	r := &Report{Schema: Schema, Root: c.files.root, Round: c.round.Name, Mode: c.o.Mode, Results: []Result{}, Findings: []Finding{}}
+	r := &Report{Schema: Schema, Root: c.files.root, Round: c.round.Name, Mode: c.o.Mode, Results: []Result{},
+		Findings: []Finding{}}
 	top.each(func(s *scope) {
 		r.Findings = append(r.Findings, s.findings...)
 		if s.level == resultLevel {
@@ -115,7 +118,8 @@ func (c *checker) report(top *scope) *Report {
 func (s *scope) asResult() Result {
 	one := Result{
 		Path: s.path, Division: s.division(), Submitter: s.at(submitterLevel).name, System: s.at(systemLevel).name,
-		Benchmark: s.at(benchmarkLevel).name, Scenario: s.name, Valid: !s.invalid(), Rehearsal: s.o.Mode == Strict && s.onlyRehearsal(),
+		Benchmark: s.at(benchmarkLevel).name, Scenario: s.name, Valid: !s.invalid(), Rehearsal: s.o.Mode == Strict &&
+			s.onlyRehearsal(),
 		Metric: s.row.metric, Unit: s.row.unit,
 	}
 	if b := s.model(); b != nil {
@@ -127,7 +131,8 @@ func (s *scope) asResult() Result {
 	return one
 }
 
-// onlyRehearsal reports whether the result carries a rehearsal's mark, and something is wrong here or above, all of it of that class.
+// onlyRehearsal reports whether the result carries a rehearsal's mark, and something is wrong here or above, all of it
+// of that class.
 func (s *scope) onlyRehearsal() bool {
 	if !s.invalid() || !s.row.marked {
 		return false

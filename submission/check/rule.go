@@ -32,7 +32,8 @@ type Rule struct {
 	look  func(*scope, say)
 }
 
-// say reports one breach: the file below the root, the key in it (empty: the file itself), what stands there and what should.
+// say reports one breach: the file below the root, the key in it (empty: the file itself), what stands there and what
+// should.
 type say func(file, key string, found, expected any)
 
 // condition narrows a rule to some places.

@@ -13,23 +13,29 @@ import (
 // maxAccuracyLog is the size of a truncated accuracy log, in bytes.
 const maxAccuracyLog = 10 << 10
 
-// accuracyRules look at the scores and the truncated log (spec/submission.md §3 A1-A6; §3.2). Open records scores and asks for none.
+// accuracyRules look at the scores and the truncated log (spec/submission.md §3 A1-A6; §3.2). Open records scores and
+// asks for none.
 var accuracyRules = []Rule{
 	{ID: "scores", Class: Score, Severity: Error, level: resultLevel,
 		Advice: "score the accuracy run and write the figures there", look: scoresThere},
-	{ID: "score-missing", Class: Score, Severity: Error, level: resultLevel, when: []condition{scored, byLoadGen, enforced},
-		Advice: "write the scorer's output as it prints it: after the colon of a length or an exact match comes one blank and a plain decimal", look: scoreMissing},
+	{ID: "score-missing", Class: Score, Severity: Error, level: resultLevel,
+		when: []condition{scored, byLoadGen, enforced},
+		Advice: "write the scorer's output as it prints it: after the colon of a length or an exact match comes one blank " +
+			"and a plain decimal", look: scoreMissing},
 	{ID: "score-low", Class: Score, Severity: Error, level: resultLevel, when: []condition{scored, byLoadGen, enforced},
 		Advice: "look for a wrong model, prompt or sampling; or submit in open", look: scoreLow(false)},
-	{ID: "score-length-low", Class: Rehearsal, Severity: Error, level: resultLevel, when: []condition{scored, byLoadGen, enforced},
+	{ID: "score-length-low", Class: Rehearsal, Severity: Error, level: resultLevel,
+		when:   []condition{scored, byLoadGen, enforced},
 		Advice: "run the whole data set with the reference's output limits", look: scoreLow(true)},
-	{ID: "score-length-high", Class: Rehearsal, Severity: Error, level: resultLevel, when: []condition{scored, byLoadGen, enforced},
+	{ID: "score-length-high", Class: Rehearsal, Severity: Error, level: resultLevel,
+		when:   []condition{scored, byLoadGen, enforced},
 		Advice: "run the whole data set with the reference's output limits", look: scoreHigh},
 	{ID: "score-open", Class: Score, Severity: Warning, level: resultLevel, when: []condition{scored, byLoadGen, isOpen},
 		Advice: "nothing: open may be below the target, and says so", look: scoreAnywhere},
 	{ID: "hash", Class: Score, Severity: Error, level: resultLevel, when: []condition{scored, byLoadGen, enforced},
 		Advice: "truncate the accuracy log: `mlperf-go submission truncate` writes its hash", look: hashThere},
-	{ID: "hash-form", Class: Score, Severity: Error, Strict: true, level: resultLevel, when: []condition{scored, byLoadGen},
+	{ID: "hash-form", Class: Score, Severity: Error, Strict: true, level: resultLevel,
+		when:   []condition{scored, byLoadGen},
 		Advice: "truncate the original log again: a hash is a SHA-256 in 64 hexadecimal digits", look: hashForm},
 	{ID: "accuracy-json", Class: Log, Severity: Error, level: resultLevel, when: []condition{byLoadGen},
 		Advice: "put the accuracy run's truncated log there", look: accuracyJSON},

@@ -23,13 +23,19 @@ var auditRules = []Rule{
 		Advice: "verify the audit's run", look: auditText},
 	{ID: "audit-result", Class: Audit, Severity: Error, level: resultLevel, when: []condition{byLoadGen, enforced},
 		Advice: "look into the text for what failed, and repeat the audit", look: auditResult},
-	{ID: "audit-skipped", Class: Audit, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen, enforced},
-		Advice: "verify the audit's run under its own scenario: only Offline has no first token to compare", look: auditSkipped},
-	{ID: "audit-log", Class: Audit, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen, enforced},
-		Advice: "put the whole log there that the text was written about; if it is that one, repeat the audit", look: auditLog(compliance.Fatal)},
-	{ID: "audit-log-notes", Class: Audit, Severity: Warning, Strict: true, level: resultLevel, when: []condition{byLoadGen, enforced},
+	{ID: "audit-skipped", Class: Audit, Severity: Error, Strict: true, level: resultLevel,
+		when:   []condition{byLoadGen, enforced},
+		Advice: "verify the audit's run under its own scenario: only Offline has no first token to compare",
+		look:   auditSkipped},
+	{ID: "audit-log", Class: Audit, Severity: Error, Strict: true, level: resultLevel,
+		when:   []condition{byLoadGen, enforced},
+		Advice: "put the whole log there that the text was written about; if it is that one, repeat the audit",
+		look:   auditLog(compliance.Fatal)},
+	{ID: "audit-log-notes", Class: Audit, Severity: Warning, Strict: true, level: resultLevel,
+		when:   []condition{byLoadGen, enforced},
 		Advice: "look into the log: no official tool asks, a reviewer may", look: auditLog(compliance.Warning)},
-	{ID: "audit-files", Class: Audit, Severity: Warning, Strict: true, level: resultLevel, when: []condition{byLoadGen, enforced},
+	{ID: "audit-files", Class: Audit, Severity: Warning, Strict: true, level: resultLevel,
+		when:   []condition{byLoadGen, enforced},
 		Advice: "put the verification's whole output there: no tool asks for it, a reviewer may", look: auditFiles},
 }
 
@@ -42,7 +48,8 @@ type audit struct {
 }
 
 // cutLog are the files of an audit whose accuracy log is truncated.
-var cutLog = []string{"accuracy/" + mllog.AccuracyName, "accuracy/" + layout.ScoreFile, layout.PerformanceRun + "/" + mllog.DetailName, layout.PerformanceRun + "/" + mllog.SummaryName}
+var cutLog = []string{"accuracy/" + mllog.AccuracyName, "accuracy/" + layout.ScoreFile,
+	layout.PerformanceRun + "/" + mllog.DetailName, layout.PerformanceRun + "/" + mllog.SummaryName}
 
 const tokenSkipped = "First token check pass: Skipped"
 
@@ -131,10 +138,11 @@ func auditFiles(s *scope, breach say) {
 }
 
 // deniesText are the findings about a log under which the official script could not have written a text that passes.
-var deniesText = map[string]bool{"log_broken": true, "no_records": true, "token_count": true, "first_token_differs": true, "first_token_missing": true, "record_broken": true}
+var deniesText = map[string]bool{"log_broken": true, "no_records": true, "token_count": true,
+	"first_token_differs": true, "first_token_missing": true, "record_broken": true}
 
-// auditLog reads the log of TEST06 itself: its text may hide that there is none. It reports what denies the text as Fatal, else the rest,
-// each kind of finding once.
+// auditLog reads the log of TEST06 itself: its text may hide that there is none. It reports what denies the text as
+// Fatal, else the rest, each kind of finding once.
 func auditLog(severity compliance.Severity) func(*scope, say) {
 	return func(s *scope, breach say) {
 		s.eachAudit(func(name, folder string, _ audit) {
@@ -167,9 +175,11 @@ func (s *scope) test06Log(file string) []compliance.Finding {
 		return s.result.test06
 	}
 	defer f.Close()
-	r, encoding := compliance.ReadTest06(io.LimitReader(f, maxLog), file, models.Scenario(canonical(s.name)), s.model().row)
+	r, encoding := compliance.ReadTest06(io.LimitReader(f, maxLog), file, models.Scenario(canonical(s.name)),
+		s.model().row)
 	if s.result.test06 = r.Strict; encoding != compliance.Int32 {
-		s.result.test06 = append(s.result.test06, compliance.Finding{Code: "encoding", Text: fmt.Sprintf("the answers are %s, not the official script's default", encoding)})
+		s.result.test06 = append(s.result.test06, compliance.Finding{Code: "encoding",
+			Text: fmt.Sprintf("the answers are %s, not the official script's default", encoding)})
 	}
 	return s.result.test06
 }

@@ -10,19 +10,25 @@ import (
 // latencyRules look at early stopping and the tails (spec/submission.md §3 P7-P9, P15; §3.1 O15; §3.2).
 var latencyRules = []Rule{
 	{ID: "early-stopping", Class: Run, Severity: Error, level: resultLevel, when: []condition{loadgen, stopsEarly},
-		Advice: "run longer or with more queries, or at a lower target_qps: LoadGen's message says how many more", look: earlyStopping},
+		Advice: "run longer or with more queries, or at a lower target_qps: LoadGen's message says how many more",
+		look:   earlyStopping},
 	{ID: "latency-bound", Class: Run, Severity: Error, level: resultLevel, when: []condition{loadgen, stopsEarly},
 		Advice: "take target_latency out of user.conf", look: latencyBound},
 	{ID: "latency", Class: Run, Severity: Error, level: resultLevel, when: []condition{anyClient},
 		Advice: "run at a lower load", look: latency},
 	{ID: "ttft-tpot", Class: Run, Severity: Error, level: resultLevel, when: []condition{anyClient, isLLM},
 		Advice: "run at a lower target_qps", look: ttftTPOT},
-	{ID: "folder-ttft-tpot", Class: Run, Severity: Error, Strict: true, level: resultLevel, when: []condition{loadgen, isLLM},
-		Advice: "run at a lower target_qps: an Interactive folder has Interactive's limits, which the official checker does not look at", look: folderTTFTTPOT},
-	{ID: "folder-latency-bound", Class: Run, Severity: Error, Strict: true, level: resultLevel, when: []condition{loadgen, stopsEarly},
+	{ID: "folder-ttft-tpot", Class: Run, Severity: Error, Strict: true, level: resultLevel,
+		when: []condition{loadgen, isLLM},
+		Advice: "run at a lower target_qps: an Interactive folder has Interactive's limits, which the official checker " +
+			"does not look at", look: folderTTFTTPOT},
+	{ID: "folder-latency-bound", Class: Run, Severity: Error, Strict: true, level: resultLevel,
+		when:   []condition{loadgen, stopsEarly},
 		Advice: "run with the folder's own target_latency", look: folderLatencyBound},
-	{ID: "configured-limits", Class: Run, Severity: Warning, Strict: true, level: resultLevel, when: []condition{loadgen, isLLM, stopsEarly},
-		Advice: "run under the LoadGen model key of the folder's scenario: LoadGen's own early stopping used other limits than the round's", look: configuredLimits},
+	{ID: "configured-limits", Class: Run, Severity: Warning, Strict: true, level: resultLevel,
+		when: []condition{loadgen, isLLM, stopsEarly},
+		Advice: "run under the LoadGen model key of the folder's scenario: LoadGen's own early stopping used other limits " +
+			"than the round's", look: configuredLimits},
 }
 
 func earlyStopping(s *scope, breach say) {
@@ -70,7 +76,8 @@ func (s *scope) atMost(key, scenario string, breach say) {
 	}
 }
 
-// ttftTPOT goes by the log's scenario, so that Interactive, a Server log, has Server's limits; another client's by the folder's.
+// ttftTPOT goes by the log's scenario, so that Interactive, a Server log, has Server's limits; another client's by the
+// folder's.
 func ttftTPOT(s *scope, breach say) {
 	scenario := s.result.performance.scenario()
 	if s.result.otherClient {
@@ -96,7 +103,8 @@ func (s *scope) below(scenario string, breach say) {
 		limit time.Duration
 	}{{ttftKey, ttft}, {tpotKey, tpot}} {
 		if v, ok := d.number(tail.key); !ok || v >= float64(tail.limit) {
-			breach(d.path, tail.key, orNothing(d.value(tail.key)), fmt.Sprintf("less than %d ns (%s of %s)", tail.limit, tail.limit, scenario))
+			breach(d.path, tail.key, orNothing(d.value(tail.key)),
+				fmt.Sprintf("less than %d ns (%s of %s)", tail.limit, tail.limit, scenario))
 		}
 	}
 }

@@ -16,11 +16,13 @@ var otherClientRules = []Rule{
 		Advice: "measure with LoadGen in this round", look: clientRound},
 	{ID: "client-benchmark", Class: Run, Severity: Error, level: resultLevel, when: []condition{otherClient},
 		Advice: "measure this benchmark with LoadGen", look: clientBenchmark},
-	{ID: "client-score", Class: Score, Severity: Error, level: resultLevel, when: []condition{otherClient, scored, enforced},
+	{ID: "client-score", Class: Score, Severity: Error, level: resultLevel,
+		when:   []condition{otherClient, scored, enforced},
 		Advice: "look for a wrong model, prompt or sampling; or submit in open", look: clientScore},
 	{ID: "client-audit", Class: Audit, Severity: Error, level: resultLevel, when: []condition{otherClient, enforced},
 		Advice: "repeat the audit", look: clientAudit},
-	{ID: "client-output-length", Class: Audit, Severity: Error, level: resultLevel, when: []condition{otherClient, anyClient, enforced},
+	{ID: "client-output-length", Class: Audit, Severity: Error, level: resultLevel,
+		when:   []condition{otherClient, anyClient, enforced},
 		Advice: "run with the reference's output limits", look: clientOutputLength},
 }
 
@@ -87,7 +89,8 @@ func clientOutputLength(s *scope, breach say) {
 		}
 		d := s.result.performance
 		if v, ok := d.number("mean_output_tokens"); !ok || v < minOutputTokens || v > maxOutputTokens {
-			breach(d.path, "output_sequence_lengths.avg", orNothing(d.value("mean_output_tokens")), fmt.Sprintf("%v to %v", minOutputTokens, maxOutputTokens))
+			breach(d.path, "output_sequence_lengths.avg", orNothing(d.value("mean_output_tokens")),
+				fmt.Sprintf("%v to %v", minOutputTokens, maxOutputTokens))
 		}
 	}
 }

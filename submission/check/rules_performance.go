@@ -15,14 +15,18 @@ var performanceRules = []Rule{
 	{ID: "performance-sample-count", Class: Rehearsal, Severity: Error, level: resultLevel, when: []condition{loadgen},
 		Advice: "run with the benchmark's whole data set in memory", look: performanceSampleCount},
 	{ID: "seed-qsl", Class: Run, Severity: Error, level: resultLevel, when: []condition{loadgen},
-		Advice: "run with the round's seeds and no override", look: seed("effective_qsl_rng_seed", func(c *checker) uint64 { return c.round.Seeds.QSL })},
+		Advice: "run with the round's seeds and no override",
+		look:   seed("effective_qsl_rng_seed", func(c *checker) uint64 { return c.round.Seeds.QSL })},
 	{ID: "seed-sample-index", Class: Run, Severity: Error, level: resultLevel, when: []condition{anyClient},
-		Advice: "run with the round's seeds and no override", look: seed("effective_sample_index_rng_seed", func(c *checker) uint64 { return c.round.Seeds.SampleIndex })},
+		Advice: "run with the round's seeds and no override",
+		look:   seed("effective_sample_index_rng_seed", func(c *checker) uint64 { return c.round.Seeds.SampleIndex })},
 	{ID: "seed-schedule", Class: Run, Severity: Error, level: resultLevel, when: []condition{anyClient},
-		Advice: "run with the round's seeds and no override", look: seed("effective_schedule_rng_seed", func(c *checker) uint64 { return c.round.Seeds.Schedule })},
+		Advice: "run with the round's seeds and no override",
+		look:   seed("effective_schedule_rng_seed", func(c *checker) uint64 { return c.round.Seeds.Schedule })},
 	{ID: "min-queries", Class: Rehearsal, Severity: Error, level: resultLevel, when: []condition{loadgen, countsQueries},
 		Advice: "take min_query_count out of user.conf", look: minQueries},
-	{ID: "offline-samples", Class: Rehearsal, Severity: Error, level: resultLevel, when: []condition{loadgen, offlineLog, closedOnly},
+	{ID: "offline-samples", Class: Rehearsal, Severity: Error, level: resultLevel,
+		when:   []condition{loadgen, offlineLog, closedOnly},
 		Advice: "run the whole data set: min_query_count of Offline in user.conf", look: offlineSamples},
 	{ID: "min-duration", Class: Rehearsal, Severity: Error, level: resultLevel, when: []condition{anyClient},
 		Advice: "run with min_duration 600000 or more", look: minDuration},
@@ -33,7 +37,8 @@ var performanceRules = []Rule{
 	{ID: "equal-issue", Class: Run, Severity: Error, Strict: true, level: resultLevel, when: []condition{loadgen, isLLM},
 		Advice: "run with sample_concatenate_permutation on", look: equalIssue},
 	{ID: "inferred", Class: Run, Severity: Error, level: resultLevel, when: []condition{anyClient},
-		Advice: "put the log of the folder's own scenario there; only edge systems may infer, and only SingleStream to MultiStream or Offline, MultiStream to Offline", look: inferredResult},
+		Advice: "put the log of the folder's own scenario there; only edge systems may infer, and only SingleStream to " +
+			"MultiStream or Offline, MultiStream to Offline", look: inferredResult},
 }
 
 func performanceSampleCount(s *scope, breach say) {
@@ -86,7 +91,8 @@ func tokenLatencies(s *scope, breach say) {
 
 func equalIssue(s *scope, breach say) {
 	if d := s.result.performance; !d.is("effective_sample_concatenate_permutation") {
-		breach(d.path, "effective_sample_concatenate_permutation", orNothing(d.value("effective_sample_concatenate_permutation")), true)
+		breach(d.path, "effective_sample_concatenate_permutation",
+			orNothing(d.value("effective_sample_concatenate_permutation")), true)
 	}
 }
 
@@ -103,7 +109,8 @@ func (s *scope) mayHold(d *detail) bool {
 		return true
 	}
 	kind, _ := s.sut().text("system_type")
-	return strings.Contains(strings.ToLower(kind), "edge") && inferable[[2]string{strings.ToLower(ran), strings.ToLower(s.name)}]
+	return strings.Contains(strings.ToLower(kind), "edge") &&
+		inferable[[2]string{strings.ToLower(ran), strings.ToLower(s.name)}]
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

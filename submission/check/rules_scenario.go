@@ -10,11 +10,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// scenarioRules look at the names of benchmark and scenario folders, and at files that every result has (spec/submission.md §3 L4-L6,
-// P2; §3.1 O10, O11).
+// scenarioRules look at the names of benchmark and scenario folders, and at files that every result has
+// (spec/submission.md §3 L4-L6, P2; §3.1 O10, O11).
 var scenarioRules = []Rule{
 	{ID: "benchmark-known", Class: Tree, Severity: Error, level: benchmarkLevel,
-		Advice: "take the official name of a language or vision-language benchmark of this round (in open also one that model_mapping.json maps); other benchmarks are the official checker's business", look: benchmarkKnown},
+		Advice: "take the official name of a language or vision-language benchmark of this round (in open also one that " +
+			"model_mapping.json maps); other benchmarks are the official checker's business", look: benchmarkKnown},
 	{ID: "benchmark-empty", Class: Tree, Severity: Error, Strict: true, level: benchmarkLevel,
 		Advice: "add the scenarios' folders, or remove the benchmark's", look: benchmarkEmpty},
 	{ID: "scenario-missing", Class: Tree, Severity: Error, level: benchmarkLevel, when: []condition{enforced},
@@ -24,13 +25,15 @@ var scenarioRules = []Rule{
 	{ID: "scenario-spelling", Class: Tree, Severity: Error, level: resultLevel,
 		Advice: "rename the folder", look: scenarioSpelling},
 	{ID: "scenario-case", Class: Tree, Severity: Warning, Strict: true, level: resultLevel,
-		Advice: "rename the folder: the official checkers accept lower case, and their summary prints it", look: scenarioCase},
+		Advice: "rename the folder: the official checkers accept lower case, and their summary prints it",
+		look:   scenarioCase},
 	{ID: "accuracy-files", Class: Tree, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen},
 		Advice: "leave LoadGen's files and accuracy.txt alone in the folder", look: accuracyFiles},
 	{ID: "performance-files", Class: Tree, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen},
 		Advice: "leave LoadGen's files alone in the folder, and spl.txt where power was measured", look: performanceFiles},
 	{ID: "power", Class: Run, Severity: Warning, level: resultLevel,
-		Advice: "check power measurements with the Power working group's tools; this program knows no rule about them", look: powerMeasured},
+		Advice: "check power measurements with the Power working group's tools; this program knows no rule about them",
+		look:   powerMeasured},
 }
 
 func benchmarkKnown(s *scope, breach say) {
@@ -120,7 +123,8 @@ func orScenario(official string) string {
 var tolerated = []string{mllog.TraceName, "results.json", ".gitkeep"}
 
 func accuracyFiles(s *scope, breach say) {
-	s.compareFiles(s.path+"/accuracy", []string{mllog.SummaryName, mllog.DetailName, layout.ScoreFile, mllog.AccuracyName}, nil, breach)
+	s.compareFiles(s.path+"/accuracy", []string{mllog.SummaryName, mllog.DetailName, layout.ScoreFile, mllog.AccuracyName},
+		nil, breach)
 }
 
 func performanceFiles(s *scope, breach say) {
@@ -155,7 +159,8 @@ func (s *scope) compareFiles(folder string, needed, optional []string, breach sa
 
 func powerMeasured(s *scope, breach say) {
 	if s.hasPower() {
-		breach(s.path+"/"+layout.Performance+"/"+layout.PowerName, "", "a power measurement", fmt.Sprintf("none in round %s as far as this program checks", s.round.Name))
+		breach(s.path+"/"+layout.Performance+"/"+layout.PowerName, "", "a power measurement",
+			fmt.Sprintf("none in round %s as far as this program checks", s.round.Name))
 	}
 }
 

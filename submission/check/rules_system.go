@@ -24,7 +24,8 @@ var systemRules = []Rule{
 	{ID: "system-field-missing", Class: Document, Severity: Error, level: systemLevel, when: []condition{described},
 		Advice: "add the field", look: systemFieldMissing},
 	{ID: "system-field-empty", Class: Document, Severity: Error, level: systemLevel, when: []condition{described},
-		Advice: `fill the field; where there is nothing to say write "N/A", for a count of none the string "0"`, look: systemFieldEmpty},
+		Advice: `fill the field; where there is nothing to say write "N/A", for a count of none the string "0"`,
+		look:   systemFieldEmpty},
 	{ID: "system-number", Class: Document, Severity: Error, level: systemLevel, when: []condition{described},
 		Advice: "write a whole number: the summary multiplies it", look: systemNumber},
 	{ID: "system-notes", Class: Document, Severity: Error, level: systemLevel, when: []condition{described},
@@ -33,9 +34,11 @@ var systemRules = []Rule{
 		Advice: "name the submitter as its folder is called", look: systemSubmitter},
 	{ID: "system-division", Class: Document, Severity: Error, level: systemLevel, when: []condition{described},
 		Advice: "name the division in whose folder the system lies", look: systemDivision},
-	{ID: "system-division-spelling", Class: Document, Severity: Error, Strict: true, level: systemLevel, when: []condition{described},
+	{ID: "system-division-spelling", Class: Document, Severity: Error, Strict: true, level: systemLevel,
+		when:   []condition{described},
 		Advice: "write the division in lower case, as its folder is called", look: systemDivisionSpelling},
-	{ID: "system-field-unknown", Class: Document, Severity: Warning, Strict: true, level: systemLevel, when: []condition{described},
+	{ID: "system-field-unknown", Class: Document, Severity: Warning, Strict: true, level: systemLevel,
+		when:   []condition{described},
 		Advice: "look for a misspelt name; an extra field does no harm", look: systemFieldUnknown},
 }
 
@@ -68,7 +71,8 @@ func systemNetwork(s *scope, breach say) {
 	yes, ok := s.networked()
 	division := s.division()
 	if !ok || (division == layout.Network && !yes) || (division == layout.Closed && yes) {
-		breach(s.sut().path, layout.NetworkFlag, s.sut().values[layout.NetworkFlag], fmt.Sprintf("%t, as text, in division %s", division == layout.Network, division))
+		breach(s.sut().path, layout.NetworkFlag, s.sut().values[layout.NetworkFlag],
+			fmt.Sprintf("%t, as text, in division %s", division == layout.Network, division))
 	}
 }
 

@@ -18,9 +18,11 @@ var treeRules = []Rule{
 	{ID: "root-file", Class: Tree, Severity: Error, Strict: true, level: rootLevel,
 		Advice: "move it out of the tree; only .md and .pdf files may lie beside the divisions", look: rootFiles},
 	{ID: "no-result", Class: Tree, Severity: Error, Strict: true, level: rootLevel,
-		Advice: "give the folder that holds closed, open or network, with at least one results/<system>/<benchmark>/<scenario>", look: noResult},
+		Advice: "give the folder that holds closed, open or network, with at least one " +
+			"results/<system>/<benchmark>/<scenario>", look: noResult},
 	{ID: "link-outside", Class: Tree, Severity: Error, level: rootLevel,
-		Advice: "put the folder itself there: nothing outside of the tree is read, and only what lies in it is packed", look: linksOutside},
+		Advice: "put the folder itself there: nothing outside of the tree is read, and only what lies in it is packed",
+		look:   linksOutside},
 	{ID: "benchmark-not-judged", Class: Tree, Severity: Warning, level: rootLevel,
 		Advice: "check these results with the official checker; --only-known leaves them out", look: benchmarksNotJudged},
 	{ID: "too-many-folders", Class: Tree, Severity: Error, level: rootLevel,
@@ -28,13 +30,16 @@ var treeRules = []Rule{
 	{ID: "division-file", Class: Tree, Severity: Error, Strict: true, level: divisionLevel,
 		Advice: "move it below a submitter's folder", look: divisionFiles},
 	{ID: "submitter-files", Class: Tree, Severity: Error, Strict: true, level: submitterLevel,
-		Advice: "rename, shorten or remove it: folders must hold something, links must lead somewhere, files have at most 50 MB, names neither begin with a dot nor hold a blank, and all must be readable", look: submitterFiles},
+		Advice: "rename, shorten or remove it: folders must hold something, links must lead somewhere, files have at most " +
+			"50 MB, names neither begin with a dot nor hold a blank, and all must be readable", look: submitterFiles},
 	{ID: "calibration", Class: Document, Severity: Error, Strict: true, level: submitterLevel, when: []condition{enforced},
-		Advice: "write documentation/calibration.md: how the weights were quantised, or that they were not", look: calibration},
+		Advice: "write documentation/calibration.md: how the weights were quantised, or that they were not",
+		look:   calibration},
 	{ID: "system-without-results", Class: Tree, Severity: Error, Strict: true, level: submitterLevel,
 		Advice: "remove the description, or add the system's results", look: systemsWithoutResults},
 	{ID: "no-system", Class: Tree, Severity: Error, Strict: true, level: submitterLevel,
-		Advice: "add results/<system>/<benchmark>/<scenario>, or remove the submitter's folder from this division", look: noSystem},
+		Advice: "add results/<system>/<benchmark>/<scenario>, or remove the submitter's folder from this division",
+		look:   noSystem},
 }
 
 var besideDivisions = []string{".git", ".github", "assets"}
@@ -66,7 +71,8 @@ func noResult(s *scope, breach say) {
 	}
 }
 
-// linksOutside looks at every folder in which the walk looked for results: a link that it does not follow would hide some.
+// linksOutside looks at every folder in which the walk looked for results: a link that it does not follow would hide
+// some.
 func linksOutside(s *scope, breach say) {
 	s.each(func(d *scope) {
 		for _, name := range d.here.outside {
@@ -83,7 +89,8 @@ func benchmarksNotJudged(s *scope, breach say) {
 		}
 	})
 	if len(names) > 0 {
-		breach(s.path, "", fmt.Sprintf("%d results of %s", s.notJudged(), strings.Join(sortedKeys(names), ", ")), "language and vision-language benchmarks")
+		breach(s.path, "", fmt.Sprintf("%d results of %s", s.notJudged(), strings.Join(sortedKeys(names), ", ")),
+			"language and vision-language benchmarks")
 	}
 }
 
@@ -92,7 +99,8 @@ func tooManyFolders(s *scope, breach say) {
 		breach(".", "", fmt.Sprintf("more than %d links; the rest is not looked at", maxLinks), "fewer")
 	}
 	if s.places > maxFolders {
-		breach(".", "", fmt.Sprintf("more than %d submitters, systems, benchmarks and scenarios; the rest is not looked at", maxFolders), "fewer")
+		breach(".", "", fmt.Sprintf("more than %d submitters, systems, benchmarks and scenarios; the rest is not looked at",
+			maxFolders), "fewer")
 	}
 }
 

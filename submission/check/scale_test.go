@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// largeTree is the recorded tree as many systems, benchmarks and three scenarios, its files linked. In open a submitter may have as
-// many names for a benchmark as it likes, so that every result of it is valid.
+// largeTree is the recorded tree as many systems, benchmarks and three scenarios, its files linked. In open a submitter
+// may have as many names for a benchmark as it likes, so that every result of it is valid.
 func largeTree(t testing.TB, systems, benchmarks int) string {
 	t.Helper()
 	base, root := baseTree(t), t.TempDir()
@@ -37,7 +37,8 @@ func largeTree(t testing.TB, systems, benchmarks int) string {
 			own := fmt.Sprintf("own-%d", j)
 			mapping[own] = "llama3.1-8b"
 			for scenario, as := range map[string]string{"Offline": "Offline", "Server": "Server", "Interactive": "Server"} {
-				linkTree(t, filepath.Join(from, "results/sim-8x/llama3.1-8b", as), filepath.Join(to, "results", system, own, scenario))
+				linkTree(t, filepath.Join(from, "results/sim-8x/llama3.1-8b", as),
+					filepath.Join(to, "results", system, own, scenario))
 			}
 		}
 	}

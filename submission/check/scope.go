@@ -79,7 +79,8 @@ func (s *scope) notJudged() int {
 	return n
 }
 
-// maxFolders bounds the places of a tree. A round's whole tree has some thousands; links can make a small one look endless.
+// maxFolders bounds the places of a tree. A round's whole tree has some thousands; links can make a small one look
+// endless.
 const maxFolders = 20_000
 
 // walk finds the places of the tree.

@@ -53,8 +53,8 @@ type breach struct {
 
 const maxScoreLine = 4 << 20
 
-// readScores looks for the benchmark's metrics. As the official checker does it stops at the first line after which every metric
-// has passed and a hash is known; a metric that fails on one line fails, whatever comes later.
+// readScores looks for the benchmark's metrics. As the official checker does it stops at the first line after which
+// every metric has passed and a hash is known; a metric that fails on one line fails, whatever comes later.
 func (c *checker) readScores(name string, s *scope) *scores {
 	t := &scores{path: name, found: map[string]string{}, passed: map[string]bool{}}
 	f, err := c.files.open(name)

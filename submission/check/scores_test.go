@@ -26,7 +26,8 @@ func TestScoresAtTheirEdge(t *testing.T) {
 		{"a metric is missing", []string{"{'gen_len': 150}", hash}, nil, nil, []string{"ROUGE1"}, false},
 		{"every metric is missing", []string{hash}, nil, nil, []string{"ROUGE1", "GEN_LEN"}, false},
 		{"no hash", []string{"{'rouge1': 40.0, 'gen_len': 150}"}, nil, nil, nil, false},
-		{"failed and passed", []string{"{'rouge1': 30.0, 'gen_len': 150}", "{'rouge1': 40.0, 'gen_len': 150}", hash}, []string{"ROUGE1"}, nil, nil, true},
+		{"failed and passed", []string{"{'rouge1': 30.0, 'gen_len': 150}", "{'rouge1': 40.0, 'gen_len': 150}", hash},
+			[]string{"ROUGE1"}, nil, nil, true},
 	} {
 		s := &scores{found: map[string]string{}, passed: map[string]bool{}}
 		for _, line := range c.lines {

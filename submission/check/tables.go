@@ -100,8 +100,8 @@ func (b *benchmark) atLeast(scenario string) targets {
 	return b.AtLeast
 }
 
-// find returns the rules of a benchmark folder: by its name, its alias, or in open by the submitter's own mapping. Where there are none,
-// other reports whether the name is that of an official benchmark that generates no text.
+// find returns the rules of a benchmark folder: by its name, its alias, or in open by the submitter's own mapping.
+// Where there are none, other reports whether the name is that of an official benchmark that generates no text.
 func (s *scope) find(name string) (rules *benchmark, other bool) {
 	if b := s.tables[name]; b != nil {
 		return b, false

@@ -57,9 +57,11 @@ func (r *Report) verdict() string {
 	case r.Valid:
 		return "The submission is valid."
 	case r.OnlyRehearsal():
-		return "The submission is a rehearsal: durations, counts and totals are those of short runs, and nothing else is wrong."
+		return "The submission is a rehearsal: durations, counts and totals are those of short runs, and nothing else is " +
+			"wrong."
 	case r.Mode == Strict && r.shortened():
-		return "The submission is not valid: its errors are those of shortened runs, and it does not say that it is a rehearsal."
+		return "The submission is not valid: its errors are those of shortened runs, and it does not say that it is a " +
+			"rehearsal."
 	}
 	return "The submission is not valid."
 }

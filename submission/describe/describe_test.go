@@ -24,11 +24,15 @@ func file(t testing.TB, name, text string) string {
 }
 
 var example = hostinfo.Inventory{
-	Facts: hostinfo.Facts{OS: "Example Linux 12", Kernel: "6.1", CPUModel: "Example CPU", Sockets: 2, NUMANodes: 4, MemoryBytes: 1 << 40, GPUDriver: "570.1",
+	Facts: hostinfo.Facts{OS: "Example Linux 12", Kernel: "6.1", CPUModel: "Example CPU", Sockets: 2, NUMANodes: 4,
+		MemoryBytes: 1 << 40, GPUDriver: "570.1",
 		GPUs: []hostinfo.GPU{{Name: "Example GPU", MemoryBytes: 80 << 30}, {Name: "Example GPU", MemoryBytes: 80 << 30}}},
-	CoresPerSocket: 64, MaxMHz: 3700, Caches: []hostinfo.Cache{{Level: 1, Type: "Data", Size: "48K"}, {Level: 3, Type: "Unified", Size: "32M"}},
-	Disks:        []hostinfo.Disk{{Name: "nvme0n1", Bytes: 4e12}, {Name: "nvme1n1", Bytes: 4e12}, {Name: "sda", Bytes: 5e11, Rotational: true}},
-	Networks:     []hostinfo.Network{{Name: "eth0", SpeedMbit: 100000}, {Name: "ib0", InfiniBand: true, SpeedMbit: 400000}, {Name: "ib1", InfiniBand: true, SpeedMbit: 400000}},
+	CoresPerSocket: 64, MaxMHz: 3700, Caches: []hostinfo.Cache{{Level: 1, Type: "Data", Size: "48K"},
+		{Level: 3, Type: "Unified", Size: "32M"}},
+	Disks: []hostinfo.Disk{{Name: "nvme0n1", Bytes: 4e12}, {Name: "nvme1n1", Bytes: 4e12},
+		{Name: "sda", Bytes: 5e11, Rotational: true}},
+	Networks: []hostinfo.Network{{Name: "eth0", SpeedMbit: 100000}, {Name: "ib0", InfiniBand: true, SpeedMbit: 400000},
+		{Name: "ib1", InfiniBand: true, SpeedMbit: 400000}},
 	Accelerators: []hostinfo.Accelerator{{ClockMHz: 1980, PCIeGen: 5, PCIeLane: 16, NVLinks: 18}},
 }
 
@@ -38,16 +42,23 @@ func TestAMachineFillsWhatItKnows(t *testing.T) {
 	d.System["host_storage_type"] = "a tape"
 	d.Fill(OfMachine(example, "this machine"))
 	require.Equal(t, map[string]any{
-		"cooling": "air", "host_storage_type": "a tape", "number_of_nodes": "1", "host_processor_model_name": "Example CPU", "host_processors_per_node": "2",
-		"host_processor_core_count": "64", "host_processor_frequency": "3700 MHz", "host_processor_caches": "L1d 48K, L3 32M", "host_memory_capacity": "1024 GiB",
-		"operating_system": "Example Linux 12, Linux 6.1", "hw_notes": "4 NUMA nodes", "host_storage_capacity": "8.5 TB",
-		"host_networking": "Ethernet and InfiniBand", "host_network_card_count": "1x 100 Gbit/s Ethernet, 2x 400 Gbit/s InfiniBand", "accelerators_per_node": "2",
-		"accelerator_model_name": "Example GPU", "accelerator_memory_capacity": "80 GiB", "other_software_stack": map[string]any{"NVIDIA driver": "570.1"},
-		"accelerator_frequency": "1980 MHz", "accelerator_host_interconnect": "PCIe Gen5 x16", "accelerator_interconnect": "18 NVLinks",
+		"cooling": "air", "host_storage_type": "a tape", "number_of_nodes": "1", "host_processor_model_name": "Example CPU",
+		"host_processors_per_node":  "2",
+		"host_processor_core_count": "64", "host_processor_frequency": "3700 MHz", "host_processor_caches": "L1d 48K, L3 32M",
+		"host_memory_capacity": "1024 GiB",
+		"operating_system":     "Example Linux 12, Linux 6.1", "hw_notes": "4 NUMA nodes", "host_storage_capacity": "8.5 TB",
+		"host_networking":         "Ethernet and InfiniBand",
+		"host_network_card_count": "1x 100 Gbit/s Ethernet, 2x 400 Gbit/s InfiniBand", "accelerators_per_node": "2",
+		"accelerator_model_name": "Example GPU", "accelerator_memory_capacity": "80 GiB",
+		"other_software_stack":  map[string]any{"NVIDIA driver": "570.1"},
+		"accelerator_frequency": "1980 MHz", "accelerator_host_interconnect": "PCIe Gen5 x16",
+		"accelerator_interconnect": "18 NVLinks",
 	}, d.System)
 	require.Equal(t, "this machine", d.From["host_networking"])
-	require.Equal(t, []string{"system.division", "system.submitter", "system.status", "system.system_type", "system.system_name", "system.host_memory_configuration",
-		"system.host_networking_topology", "system.accelerator_memory_configuration", "system.framework"}, d.Missing(layout.Open)[:9])
+	require.Equal(t, []string{"system.division", "system.submitter", "system.status", "system.system_type",
+		"system.system_name", "system.host_memory_configuration",
+		"system.host_networking_topology", "system.accelerator_memory_configuration", "system.framework"},
+		d.Missing(layout.Open)[:9])
 }
 
 func TestAMachineThatKnowsNothingIsAskedFor(t *testing.T) {
@@ -61,7 +72,8 @@ func TestTheTemplateReadsBack(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := New()
 		word := rapid.StringMatching(`[!-~äß€][ -~äß€\n]{0,20}`)
-		d.Submitter, d.Division, d.Readme, d.Calibration = word.Draw(r, "submitter"), rapid.SampledFrom(layout.Divisions()).Draw(r, "division"), word.Draw(r, "readme"), word.Draw(r, "calibration")
+		d.Submitter, d.Division, d.Readme, d.Calibration = word.Draw(r, "submitter"),
+			rapid.SampledFrom(layout.Divisions()).Draw(r, "division"), word.Draw(r, "readme"), word.Draw(r, "calibration")
 		for _, f := range layout.SystemFields[2:] {
 			d.System[f.Name] = word.Draw(r, f.Name)
 		}
@@ -90,7 +102,9 @@ func TestAnOfficialSystemFileIsADescription(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ExampleOrg", d.Submitter)
 	require.Equal(t, "closed", d.Division)
-	require.Equal(t, []string{"measurements.input_data_types", "measurements.retraining", "measurements.starting_weights_filename", "measurements.weight_data_types", "measurements.weight_transformations", "calibration"}, d.Missing("closed"))
+	require.Equal(t, []string{"measurements.input_data_types", "measurements.retraining",
+		"measurements.starting_weights_filename", "measurements.weight_data_types", "measurements.weight_transformations",
+		"calibration"}, d.Missing("closed"))
 	require.Empty(t, d.Wrong())
 	text, err := d.SystemJSON()
 	require.NoError(t, err)
@@ -131,7 +145,8 @@ func TestBadDescriptions(t *testing.T) {
 }
 
 func TestWrongValues(t *testing.T) {
-	d, err := Read(file(t, "s.yaml", "system: {status: ready, system_type: cloud, number_of_nodes: two, accelerators_per_node: 0}"))
+	d, err := Read(file(t, "s.yaml", "system: {status: ready, system_type: cloud, number_of_nodes: two, "+
+		"accelerators_per_node: 0}"))
 	require.NoError(t, err)
 	require.Len(t, d.Wrong(), 3)
 	require.Equal(t, "0", d.System["accelerators_per_node"], "the number would count as no answer")

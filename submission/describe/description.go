@@ -39,7 +39,8 @@ type Fact struct {
 
 // New is a description in which nothing is said.
 func New() *Description {
-	return &Description{System: map[string]any{}, Measurements: map[string]any{}, Names: map[string]string{}, From: map[string]string{}}
+	return &Description{System: map[string]any{}, Measurements: map[string]any{}, Names: map[string]string{},
+		From: map[string]string{}}
 }
 
 // The keys of the file beside the fields of a plain system description.
@@ -55,10 +56,11 @@ const (
 	keyDivision     = "division"
 )
 
-var fileKeys = []string{keySubmitter, keyDivision, keySystem, keyMeasurements, keyReadme, keyCalibration, keySource, keyNames, keyPower}
+var fileKeys = []string{keySubmitter, keyDivision, keySystem, keyMeasurements, keyReadme, keyCalibration, keySource,
+	keyNames, keyPower}
 
-// Read reads a description file of at most 1 MiB: the template's form, or a plain systems/<system>.json. Paths in it are relative to
-// the file's folder. An unknown key is an error with the nearest known one.
+// Read reads a description file of at most 1 MiB: the template's form, or a plain systems/<system>.json. Paths in it
+// are relative to the file's folder. An unknown key is an error with the nearest known one.
 func Read(path string) (*Description, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -93,7 +95,8 @@ func (d *Description) read(root *yaml.Node, from string) error {
 		d.name(from)
 		return nil
 	}
-	texts := map[string]*string{keySubmitter: &d.Submitter, keyDivision: &d.Division, keyReadme: &d.Readme, keyCalibration: &d.Calibration, keySource: &d.Source, keyPower: &d.Power}
+	texts := map[string]*string{keySubmitter: &d.Submitter, keyDivision: &d.Division, keyReadme: &d.Readme,
+		keyCalibration: &d.Calibration, keySource: &d.Source, keyPower: &d.Power}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, node := root.Content[i], root.Content[i+1]
 		var err error
@@ -145,7 +148,8 @@ func unknown(key *yaml.Node, known []string) error {
 	return fmt.Errorf("line %d: the key %q is unknown%s", key.Line, key.Value, near)
 }
 
-// readFields decodes a map of fields, without those in which nothing is said. Values are texts, numbers, lists and maps, as JSON has them.
+// readFields decodes a map of fields, without those in which nothing is said. Values are texts, numbers, lists and
+// maps, as JSON has them.
 func readFields(to map[string]any, node *yaml.Node, known []string) error {
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
 		return nil

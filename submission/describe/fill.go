@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Fill takes facts for fields of the system in which nothing is said yet; of two facts about one field the first counts.
+// Fill takes facts for fields of the system in which nothing is said yet; of two facts about one field the first
+// counts.
 func (d *Description) Fill(facts []Fact) {
 	for _, f := range facts {
 		if empty(d.System[f.Field]) && !empty(f.Value) {
@@ -19,7 +20,8 @@ func (d *Description) Fill(facts []Fact) {
 	}
 }
 
-// Missing lists what a tree of the division needs and nobody has said yet, as section.field, in the order of the template.
+// Missing lists what a tree of the division needs and nobody has said yet, as section.field, in the order of the
+// template.
 func (d *Description) Missing(division string) []string {
 	var missing []string
 	for _, f := range layout.SystemFields {
@@ -46,7 +48,8 @@ func (d *Description) Wrong() []string {
 		known []string
 	}{{"status", layout.Statuses}, {"system_type", layout.SystemTypes}} {
 		if v := said(d.System[one.field]); v != "" && !slices.Contains(one.known, v) {
-			wrong = append(wrong, fmt.Sprintf("%s.%s is %q; take one of %s", keySystem, one.field, v, strings.Join(one.known, " ")))
+			wrong = append(wrong, fmt.Sprintf("%s.%s is %q; take one of %s", keySystem, one.field, v,
+				strings.Join(one.known, " ")))
 		}
 	}
 	for _, field := range layout.NumberFields {
@@ -62,10 +65,12 @@ func (d *Description) Wrong() []string {
 // notDescribed stands in a rehearsal's tree where a real one has a person's words.
 const notDescribed = "rehearsal: not described"
 
-// Rehearse says something in every field that a real submission's people would fill, and marks what must not be taken for a result.
+// Rehearse says something in every field that a real submission's people would fill, and marks what must not be taken
+// for a result.
 func (d *Description) Rehearse(systemType string) {
 	const from = "rehearsal"
-	d.Fill([]Fact{{"status", "rdi", from}, {"system_type", systemType, from}, {"number_of_nodes", "1", from}, {"host_processors_per_node", "1", from}, {"accelerators_per_node", "0", from}})
+	d.Fill([]Fact{{"status", "rdi", from}, {"system_type", systemType, from}, {"number_of_nodes", "1", from},
+		{"host_processors_per_node", "1", from}, {"accelerators_per_node", "0", from}})
 	for _, f := range layout.SystemFields {
 		if !f.Empty {
 			d.Fill([]Fact{{f.Name, notDescribed, from}})

@@ -9,7 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 )
 
-// OfMachine are the facts that a machine tells about itself, for a system that runs on it alone. What it can not tell is left out.
+// OfMachine are the facts that a machine tells about itself, for a system that runs on it alone. What it can not tell
+// is left out.
 func OfMachine(inv hostinfo.Inventory, from string) []Fact {
 	var facts []Fact
 	add := func(field string, known bool, value any) {
@@ -79,7 +80,8 @@ func ofNetworks(networks []hostinfo.Network, from string) []Fact {
 	if len(cards) == 0 {
 		return nil
 	}
-	return []Fact{{"host_networking", strings.Join(kinds, " and "), from}, {"host_network_card_count", counted(cards), from}}
+	return []Fact{{"host_networking", strings.Join(kinds, " and "), from},
+		{"host_network_card_count", counted(cards), from}}
 }
 
 // ofAccelerators says nothing where the library lists none: there may be some of another maker.
@@ -107,7 +109,8 @@ func ofAccelerators(inv hostinfo.Inventory, from string) []Fact {
 		facts = append(facts, Fact{"accelerator_frequency", fmt.Sprintf("%d MHz", a.ClockMHz), from})
 	}
 	if a.PCIeGen > 0 && a.PCIeLane > 0 {
-		facts = append(facts, Fact{"accelerator_host_interconnect", fmt.Sprintf("PCIe Gen%d x%d", a.PCIeGen, a.PCIeLane), from})
+		facts = append(facts, Fact{"accelerator_host_interconnect", fmt.Sprintf("PCIe Gen%d x%d", a.PCIeGen, a.PCIeLane),
+			from})
 	}
 	switch {
 	case a.NVLinks > 0:

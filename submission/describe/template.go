@@ -38,8 +38,10 @@ var hints = map[string]string{
 // WriteYAML writes the file that Read reads, with a comment beside each field.
 func (d *Description) WriteYAML(w io.Writer) error {
 	t := template{w: w}
-	t.line("# What a submission says in words. `mlperf-go submission build --system THIS-FILE` reads it, and lists what is still empty.")
-	t.line("# Fields marked + must be filled; N/A is an answer. Lines whose comment ends in \"found here\" were read from this machine:")
+	t.line("# What a submission says in words. `mlperf-go submission build --system THIS-FILE` reads it, and lists what " +
+		"is still empty.")
+	t.line("# Fields marked + must be filled; N/A is an answer. Lines whose comment ends in \"found here\" were read " +
+		"from this machine:")
 	t.line("# look at them, and correct them where the inference server runs elsewhere.")
 	t.field(0, keySubmitter, d.Submitter, "+ name of your folder in the tree: no blanks")
 	t.field(0, keyDivision, d.Division, "+ closed, open or network")
@@ -64,8 +66,10 @@ func (d *Description) WriteYAML(w io.Writer) error {
 		t.field(1, f.Name, d.Measurements[f.Name], d.comment(f))
 	}
 	t.line("")
-	t.field(0, keyCalibration, d.Calibration, "+ (not in open) how the weights were quantised and on which data, or that they were not")
-	t.field(0, keyReadme, d.Readme, "what each scenario's README.md says beside the commands: how to get the model and the server")
+	t.field(0, keyCalibration, d.Calibration, "+ (not in open) how the weights were quantised and on which data, or "+
+		"that they were not")
+	t.field(0, keyReadme, d.Readme, "what each scenario's README.md says beside the commands: how to get the model and "+
+		"the server")
 	t.field(0, keySource, d.Source, "folder with your own code, which goes into the tree; empty: none")
 	t.field(0, keyPower, d.Power, "v6.1: file with the system's nameplate power; empty: none")
 	if d.Division == layout.Open {
@@ -77,7 +81,8 @@ func (d *Description) WriteYAML(w io.Writer) error {
 
 // WriteJSON writes the same without comments.
 func (d *Description) WriteJSON(w io.Writer) error {
-	file := map[string]any{keySubmitter: d.Submitter, keyDivision: d.Division, keyReadme: d.Readme, keyCalibration: d.Calibration, keySource: d.Source, keyPower: d.Power, keyNames: d.Names}
+	file := map[string]any{keySubmitter: d.Submitter, keyDivision: d.Division, keyReadme: d.Readme,
+		keyCalibration: d.Calibration, keySource: d.Source, keyPower: d.Power, keyNames: d.Names}
 	for key, part := range map[string]struct {
 		fields []layout.Field
 		values map[string]any

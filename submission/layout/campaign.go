@@ -19,7 +19,8 @@ const (
 	Accuracy    = "accuracy"
 )
 
-// VerifyFolder is the folder of an audit's run in which the audit's own folder lies: compliance/TEST06/verify_accuracy.txt.
+// VerifyFolder is the folder of an audit's run in which the audit's own folder lies:
+// compliance/TEST06/verify_accuracy.txt.
 const VerifyFolder = "compliance"
 
 // Leaf is one test of a campaign: a run's folder as cli.md describes it.

@@ -20,7 +20,8 @@ func TestTruncationHash(t *testing.T) {
 		{"with carriage returns", "a\r\nhash=" + log + "\r\n", log},
 		{"of the scorer", own, ""},
 		{"of both", own + "\nhash=" + log + "\n", log},
-		{"of the scorer, before its line", fmt.Sprintf("hash=%x\n%s\n", sha256.Sum256([]byte(scores)), scores), fmt.Sprintf("%x", sha256.Sum256([]byte(scores)))},
+		{"of the scorer, before its line", fmt.Sprintf("hash=%x\n%s\n", sha256.Sum256([]byte(scores)), scores),
+			fmt.Sprintf("%x", sha256.Sum256([]byte(scores)))},
 		{"not a line of its own", "the hash=" + log, ""},
 	} {
 		require.Equal(t, c.want, TruncationHash([]byte(c.text)), c.name)

@@ -28,9 +28,13 @@ func TestPlacesOfEachRound(t *testing.T) {
 	for _, c := range []struct {
 		round, measurements, test06, test09, code string
 	}{
-		{"v5.1", "closed/Me/measurements/s/llama3.1-8b/Server/s_Server.json", "closed/Me/compliance/s/llama3.1-8b/Server/TEST06", "closed/Me/results/s/llama3.1-8b/Server/TEST09", "closed/Me/code/llama3.1-8b"},
-		{"v6.0", "closed/Me/results/s/llama3.1-8b/Server/measurements.json", "closed/Me/results/s/llama3.1-8b/Server/TEST06", "closed/Me/results/s/llama3.1-8b/Server/TEST09", "closed/Me/src/llama3.1-8b"},
-		{"v6.1", "closed/Me/results/s/llama3.1-8b/Server/measurements.json", "closed/Me/results/s/llama3.1-8b/Server/TEST06", "closed/Me/results/s/llama3.1-8b/Server/TEST09", "closed/Me/src/llama3.1-8b"},
+		{"v5.1", "closed/Me/measurements/s/llama3.1-8b/Server/s_Server.json",
+			"closed/Me/compliance/s/llama3.1-8b/Server/TEST06", "closed/Me/results/s/llama3.1-8b/Server/TEST09",
+			"closed/Me/code/llama3.1-8b"},
+		{"v6.0", "closed/Me/results/s/llama3.1-8b/Server/measurements.json", "closed/Me/results/s/llama3.1-8b/Server/TEST06",
+			"closed/Me/results/s/llama3.1-8b/Server/TEST09", "closed/Me/src/llama3.1-8b"},
+		{"v6.1", "closed/Me/results/s/llama3.1-8b/Server/measurements.json", "closed/Me/results/s/llama3.1-8b/Server/TEST06",
+			"closed/Me/results/s/llama3.1-8b/Server/TEST09", "closed/Me/src/llama3.1-8b"},
 	} {
 		t.Run(c.round, func(t *testing.T) {
 			r, err := rounds.Find(c.round)
@@ -55,7 +59,8 @@ func TestGoldenTreeLiesWhereThisPackageSays(t *testing.T) {
 	folders := []string{me.System("sim-8x"), me.Calibration()[0]}
 	for _, s := range []models.Scenario{models.Offline, models.Server} {
 		p := Place(r, me, "sim-8x", "llama3.1-8b", s)
-		folders = append(folders, p.Performance(), p.Accuracy(), p.Audit("TEST06"), p.Audit("TEST06")+"/accuracy", p.Measurements(),
+		folders = append(folders, p.Performance(), p.Accuracy(), p.Audit("TEST06"), p.Audit("TEST06")+"/accuracy",
+			p.Measurements(),
 			p.Measured()+"/"+UserConfName, p.Measured()+"/"+ReadmeName, p.Code())
 	}
 	require.NoError(t, filepath.WalkDir(base, func(name string, e fs.DirEntry, err error) error {

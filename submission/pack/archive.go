@@ -17,8 +17,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// archive writes the files, and the folders that they lie in, in their order. Times, owners and rights are the same for every tree, so
-// that the same tree gives the same bytes.
+// archive writes the files, and the folders that they lie in, in their order. Times, owners and rights are the same for
+// every tree, so that the same tree gives the same bytes.
 func archive(ctx context.Context, w io.Writer, tree *os.Root, files []file, password string) (err error) {
 	closers := []io.Closer{}
 	defer func() {

@@ -12,9 +12,9 @@ import (
 	"io"
 )
 
-// The organisers' packing script encrypts with `openssl enc -aes256`: AES-256 in CBC mode with PKCS #7 padding, behind the word Salted__
-// and eight bytes of salt, key and start vector made of password and salt by one round of SHA-256. One round is little: the password must
-// be long. The form is theirs, and what they decrypt it with expects it.
+// The organisers' packing script encrypts with `openssl enc -aes256`: AES-256 in CBC mode with PKCS #7 padding, behind
+// the word Salted__ and eight bytes of salt, key and start vector made of password and salt by one round of SHA-256.
+// One round is little: the password must be long. The form is theirs, and what they decrypt it with expects it.
 const (
 	magic    = "Salted__"
 	saltSize = 8

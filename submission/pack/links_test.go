@@ -14,7 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// Whatever component of whatever path is a link, out of the tree or inside of it: it is refused by name, and nothing is written.
+// Whatever component of whatever path is a link, out of the tree or inside of it: it is refused by name, and nothing is
+// written.
 func TestNoLinkIsPacked(t *testing.T) {
 	var links []string
 	root := tree(t)
@@ -52,7 +53,8 @@ func TestNoLinkIsPacked(t *testing.T) {
 	}
 }
 
-// A link in the place of a file that is made leads nowhere, and one in the place of the output folder does not lead into the tree.
+// A link in the place of a file that is made leads nowhere, and one in the place of the output folder does not lead
+// into the tree.
 func TestNoLinkInTheOutputIsFollowed(t *testing.T) {
 	for _, suffix := range []string{tarballSuffix, sha1Suffix, sha256Suffix, listSuffix} {
 		out, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")

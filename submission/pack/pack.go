@@ -75,8 +75,8 @@ const (
 // writeIn is atomicfile.WriteIn; a test lets it write something else.
 var writeIn = atomicfile.WriteIn
 
-// Pack makes the tarball. A *Refusal names what must not be in it; then nothing is written. No link in the tree is followed, and none in
-// the place of a file that is made.
+// Pack makes the tarball. A *Refusal names what must not be in it; then nothing is written. No link in the tree is
+// followed, and none in the place of a file that is made.
 func Pack(ctx context.Context, o Options) (*Result, error) {
 	fail := func(err error) (*Result, error) {
 		var refused *Refusal
@@ -114,12 +114,17 @@ func Pack(ctx context.Context, o Options) (*Result, error) {
 	defer out.Close()
 	name := namePrefix + submitter
 	base := filepath.Join(o.Output, name)
-	r := &Result{Tarball: base + tarballSuffix, List: base + listSuffix, Submitter: submitter, Files: len(files), Encrypted: o.Password != ""}
-	if err := writeIn(out, name+tarballSuffix, func(w io.Writer) error { return archive(ctx, w, tree, files, o.Password) }); err != nil {
+	r := &Result{Tarball: base + tarballSuffix, List: base + listSuffix, Submitter: submitter, Files: len(files),
+		Encrypted: o.Password != ""}
+	if err := writeIn(out, name+tarballSuffix, func(w io.Writer) error {
+		return archive(ctx, w, tree, files,
+			o.Password)
+	}); err != nil {
 		return nil, err
 	}
 	if err := compare(ctx, out, name+tarballSuffix, files, o.Password); err != nil {
-		err = fmt.Errorf("the packed file %s is not what was to be packed: %w; look at the disk, and pack again", r.Tarball, err)
+		err = fmt.Errorf("the packed file %s is not what was to be packed: %w; look at the disk, and pack again", r.Tarball,
+			err)
 		return nil, errors.Join(err, out.Remove(name+tarballSuffix))
 	}
 	if err := r.sums(out, name, files); err != nil {
@@ -179,7 +184,8 @@ func (r *Result) sums(out *os.Root, name string, files []file) error {
 		fmt.Fprintf(&lines, "%s  %s\n", f.sha256, f.path)
 	}
 	for _, sum := range []struct{ suffix, text string }{
-		{sha1Suffix, r.SHA1 + "  " + name + tarballSuffix + "\n"}, {sha256Suffix, r.SHA256 + "  " + name + tarballSuffix + "\n"}, {listSuffix, lines.String()},
+		{sha1Suffix, r.SHA1 + "  " + name + tarballSuffix + "\n"},
+		{sha256Suffix, r.SHA256 + "  " + name + tarballSuffix + "\n"}, {listSuffix, lines.String()},
 	} {
 		if err := atomicfile.WriteBytesIn(out, name+sum.suffix, []byte(sum.text)); err != nil {
 			return err

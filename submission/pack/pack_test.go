@@ -147,13 +147,16 @@ func TestTheSameTreeGivesTheSameBytes(t *testing.T) {
 
 // The parts of made-up secrets are joined here, so that this file holds none.
 var bad = map[string]struct{ name, text, code, kind string }{
-	"private key":   {"closed/Acme/src/m/id", "-----BEGIN OPENSSH " + "PRIVATE KEY-----\n", "secret", "a private key"},
-	"hf token":      {"closed/Acme/src/m/a.sh", "x\nexport HF_TOKEN=hf" + "_" + strings.Repeat("aB3", 12), "secret", "a Hugging Face token"},
-	"api key":       {"closed/Acme/src/m/a.yaml", "api-key: " + strings.Repeat("q9", 10), "secret", "an assigned secret"},
-	"cloud key":     {"closed/Acme/src/m/env", "AKIA" + strings.Repeat("Z7", 8), "secret", "a cloud provider's key"},
-	"bearer":        {"closed/Acme/src/m/h", "Authorization: Bearer " + strings.Repeat("t0", 12), "secret", "a bearer token"},
-	"url":           {"closed/Acme/src/m/u", "https://me:" + "secret@host/x", "secret", "a password in a URL"},
-	"in a long log": {"closed/Acme/src/m/log", strings.Repeat("7,", piece/2-9) + " ghp" + "_" + strings.Repeat("x", 36), "secret", "a GitHub token"},
+	"private key": {"closed/Acme/src/m/id", "-----BEGIN OPENSSH " + "PRIVATE KEY-----\n", "secret", "a private key"},
+	"hf token": {"closed/Acme/src/m/a.sh", "x\nexport HF_TOKEN=hf" + "_" + strings.Repeat("aB3", 12), "secret",
+		"a Hugging Face token"},
+	"api key":   {"closed/Acme/src/m/a.yaml", "api-key: " + strings.Repeat("q9", 10), "secret", "an assigned secret"},
+	"cloud key": {"closed/Acme/src/m/env", "AKIA" + strings.Repeat("Z7", 8), "secret", "a cloud provider's key"},
+	"bearer": {"closed/Acme/src/m/h", "Authorization: Bearer " + strings.Repeat("t0", 12), "secret",
+		"a bearer token"},
+	"url": {"closed/Acme/src/m/u", "https://me:" + "secret@host/x", "secret", "a password in a URL"},
+	"in a long log": {"closed/Acme/src/m/log", strings.Repeat("7,", piece/2-9) + " ghp" + "_" + strings.Repeat("x", 36),
+		"secret", "a GitHub token"},
 	"hidden file":   {"closed/Acme/src/m/.env", "", "hidden", ""},
 	"hidden folder": {"closed/Acme/.git/config", "", "hidden", ""},
 	"blank":         {"closed/Acme/src/m/a b", "", "name", ""},
@@ -190,7 +193,8 @@ func TestWhatMustNotBePacked(t *testing.T) {
 // What the runs write is no secret: ids, hashes, hex, hidden keys.
 func TestWhatIsNoSecret(t *testing.T) {
 	for _, text := range []string{
-		"api-key: '***' # flag", "password: ", strings.Repeat("0A1B2C3D", 1000), "hash=" + strings.Repeat("0f", 32), "http://127.0.0.1:8000/v1", "sk-short",
+		"api-key: '***' # flag", "password: ", strings.Repeat("0A1B2C3D", 1000), "hash=" + strings.Repeat("0f", 32),
+		"http://127.0.0.1:8000/v1", "sk-short",
 		`{"data" : "` + strings.Repeat("41", 5000) + `"}`, "token: eyJust-a-word", "the password is not here",
 	} {
 		found, err := search(strings.NewReader(text))

@@ -20,22 +20,24 @@ type pattern struct {
 	match *regexp.Regexp
 }
 
-// patterns are the forms in which keys and tokens are given out. Each form is long or marked enough that logs and prompts' ids do not
-// have it by chance.
+// patterns are the forms in which keys and tokens are given out. Each form is long or marked enough that logs and
+// prompts' ids do not have it by chance.
 var patterns = []pattern{
 	{"a private key", []string{"PRIVATE KEY"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY`)},
 	{"a Hugging Face token", []string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{30,}`)},
 	{"an API key", []string{"sk-"}, regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20,}`)},
 	{"a cloud provider's key", []string{"AKIA", "ASIA"}, regexp.MustCompile(`\b(AKIA|ASIA)[0-9A-Z]{16}\b`)},
 	{"a cloud provider's key", []string{"AIza"}, regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}`)},
-	{"a GitHub token", []string{"ghp_", "gho_", "ghs_", "github_pat_"}, regexp.MustCompile(`\b(gh[pos]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{40,})`)},
+	{"a GitHub token", []string{"ghp_", "gho_", "ghs_", "github_pat_"},
+		regexp.MustCompile(`\b(gh[pos]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{40,})`)},
 	{"a GitLab token", []string{"glpat-"}, regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20,}`)},
 	{"a chat service's token", []string{"xox"}, regexp.MustCompile(`\bxox[abeprs]-[A-Za-z0-9-]{10,}`)},
 	{"an NGC key", []string{"nvapi-"}, regexp.MustCompile(`\bnvapi-[A-Za-z0-9_-]{20,}`)},
 	{"a signed web token", []string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
 	{"a bearer token", []string{"earer "}, regexp.MustCompile(`\b[Bb]earer [A-Za-z0-9._~+/=-]{16,}`)},
 	{"a password in a URL", []string{"://"}, regexp.MustCompile(`://[^/\s:@'"]+:[^/\s@*'"]{3,}@`)},
-	{"an assigned secret", []string{"key", "KEY", "Key", "oken", "OKEN", "assw", "ASSW"}, regexp.MustCompile(`(?i)\b(api[-_]?key|secret[-_]?access[-_]?key|auth[-_]?token|password|passwd)["']?\s*[=:]\s*["']?[A-Za-z0-9._~+/=-]{12,}`)},
+	{"an assigned secret", []string{"key", "KEY", "Key", "oken", "OKEN", "assw", "ASSW"},
+		regexp.MustCompile(`(?i)\b(api[-_]?key|secret[-_]?access[-_]?key|auth[-_]?token|password|passwd)["']?\s*[=:]\s*["']?[A-Za-z0-9._~+/=-]{12,}`)},
 }
 
 // The bounds of the search: a line that is longer is looked at in pieces that overlap by more than a secret's length.

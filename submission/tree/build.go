@@ -42,7 +42,8 @@ type Problem struct {
 	Text  string `json:"text"`
 }
 
-// Refusal is why nothing was built. Runs that can not be submitted and words that are missing are told apart: the former cost a run.
+// Refusal is why nothing was built. Runs that can not be submitted and words that are missing are told apart: the
+// former cost a run.
 type Refusal struct {
 	Runs  []Problem
 	Words []Problem
@@ -65,7 +66,8 @@ func (r *Refusal) Error() string {
 		}
 	}
 	if len(empty) > 0 {
-		fmt.Fprintf(&b, "the description lacks %d fields that nobody says and nothing here tells: %s\n", len(empty), strings.Join(empty, ", "))
+		fmt.Fprintf(&b, "the description lacks %d fields that nobody says and nothing here tells: %s\n", len(empty),
+			strings.Join(empty, ", "))
 	}
 	return b.String() + "nothing was written"
 }
@@ -88,7 +90,8 @@ type Result struct {
 	Notes     []string          `json:"notes"`
 }
 
-// Build makes the tree. A *Refusal says what stands against it; any other error is of the environment or of the options.
+// Build makes the tree. A *Refusal says what stands against it; any other error is of the environment or of the
+// options.
 func Build(ctx context.Context, o Options) (*Result, error) {
 	b, err := newBuilder(o)
 	if err != nil {
@@ -148,7 +151,8 @@ func newBuilder(o Options) (*builder, error) {
 	}
 	d := o.Description
 	if o.Division = first(o.Division, d.Division, o.Campaigned.Division, layout.Closed); !slices.Contains(layout.Divisions(), o.Division) {
-		return nil, fmt.Errorf("building a tree of %s: there is no division %q: take one of %s", o.Campaign, o.Division, strings.Join(layout.Divisions(), ", "))
+		return nil, fmt.Errorf("building a tree of %s: there is no division %q: take one of %s", o.Campaign, o.Division,
+			strings.Join(layout.Divisions(), ", "))
 	}
 	o.Submitter = first(o.Submitter, d.Submitter, o.Campaigned.Submitter)
 	if o.Submitter == "" && o.Rehearsal {
@@ -161,7 +165,8 @@ func newBuilder(o Options) (*builder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("building a tree of %s: %w", o.Campaign, err)
 	}
-	b := &builder{o: o, campaign: campaign, round: round, words: d, submitter: layout.Submitter{Division: o.Division, Name: o.Submitter}}
+	b := &builder{o: o, campaign: campaign, round: round, words: d,
+		submitter: layout.Submitter{Division: o.Division, Name: o.Submitter}}
 	d.Submitter, d.Division = o.Submitter, o.Division
 	d.System["submitter"], d.System["division"] = o.Submitter, o.Division
 	return b, nil
@@ -211,7 +216,8 @@ func (b *builder) word(where, code, format string, args ...any) {
 func (b *builder) result() *Result {
 	r := &Result{
 		Root: b.o.Output, Round: b.round.Name, Division: b.o.Division, Submitter: b.o.Submitter, Rehearsal: b.rehearsal(),
-		Scenarios: []string{}, Files: len(b.entries), Reused: b.reused, Bytes: b.bytes, Filled: b.words.From, Notes: append([]string{}, b.notes...),
+		Scenarios: []string{}, Files: len(b.entries), Reused: b.reused, Bytes: b.bytes, Filled: b.words.From,
+		Notes: append([]string{}, b.notes...),
 	}
 	for _, s := range b.scenarios {
 		r.Scenarios = append(r.Scenarios, s.place.Folder())
@@ -226,4 +232,5 @@ func (b *builder) rehearsal() bool {
 	})
 }
 
-var errNothing = errors.New("there is no run in it: a campaign's folder holds SYSTEM/BENCHMARK/SCENARIO/{performance,accuracy,TESTnn}")
+var errNothing = errors.New("there is no run in it: a campaign's folder holds " +
+	"SYSTEM/BENCHMARK/SCENARIO/{performance,accuracy,TESTnn}")

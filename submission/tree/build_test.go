@@ -54,7 +54,8 @@ func (e *example) refused(o Options, want ...string) *Refusal {
 // finish truncates a tree and holds it against all rules.
 func finish(t testing.TB, r *Result, mode check.Mode) *check.Report {
 	t.Helper()
-	_, err := truncate.Tree(context.Background(), r.Root, truncate.Options{Submitter: r.Submitter, Backup: filepath.Join(t.TempDir(), "backup")})
+	_, err := truncate.Tree(context.Background(), r.Root,
+		truncate.Options{Submitter: r.Submitter, Backup: filepath.Join(t.TempDir(), "backup")})
 	require.NoError(t, err)
 	report, err := check.Check(context.Background(), r.Root, check.Options{Round: r.Round, Mode: mode})
 	require.NoError(t, err)
@@ -75,7 +76,8 @@ func snapshot(t testing.TB, root string) map[string]string {
 	return files
 }
 
-// The runs of the recorded tree, laid out, truncated and checked, come out without a finding in every round and division.
+// The runs of the recorded tree, laid out, truncated and checked, come out without a finding in every round and
+// division.
 func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
 	for _, round := range rounds.All() {
 		for _, division := range layout.Divisions() {
@@ -86,7 +88,8 @@ func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
 				current, err := rounds.Find(rounds.Current)
 				require.NoError(t, err)
 				e.eachRun(func(l layout.Leaf) {
-					for old, new := range map[uint64]uint64{current.Seeds.QSL: round.Seeds.QSL, current.Seeds.SampleIndex: round.Seeds.SampleIndex, current.Seeds.Schedule: round.Seeds.Schedule} {
+					for old, new := range map[uint64]uint64{current.Seeds.QSL: round.Seeds.QSL,
+						current.Seeds.SampleIndex: round.Seeds.SampleIndex, current.Seeds.Schedule: round.Seeds.Schedule} {
 						e.edit(l, run.LogFolder+"/"+mllog.DetailName, fmt.Sprint(old), fmt.Sprint(new))
 					}
 					if division == layout.Network {
@@ -109,7 +112,9 @@ func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
 				compat, err := check.Check(context.Background(), r.Root, check.Options{Round: round.Name, Mode: check.Compat})
 				require.NoError(t, err)
 				require.Empty(t, compat.Findings)
-				_, err = os.Stat(filepath.Join(r.Root, division, "ExampleOrg", map[bool]string{true: "compliance", false: "results"}[round.Name == "v5.1"], systemName, benchmarkName, "Server/TEST06"))
+				_, err = os.Stat(filepath.Join(r.Root, division, "ExampleOrg",
+					map[bool]string{true: "compliance", false: "results"}[round.Name == "v5.1"], systemName, benchmarkName,
+					"Server/TEST06"))
 				require.Equal(t, division == layout.Open, errors.Is(err, fs.ErrNotExist), "open has no audits")
 			})
 		}
@@ -127,12 +132,15 @@ func TestRunsThatAreRefused(t *testing.T) {
 		want   []string
 		text   string
 	}{
-		{"an accuracy run is missing", func(e *example) { require.NoError(e.t, os.RemoveAll(folder(e, layout.Accuracy))) }, []string{"missing@Server/accuracy"}, "not run"},
-		{"an audit is missing", func(e *example) { require.NoError(e.t, os.RemoveAll(folder(e, compliance.Test06))) }, []string{"missing@Server/TEST06"}, "asks for this audit"},
+		{"an accuracy run is missing", func(e *example) { require.NoError(e.t, os.RemoveAll(folder(e, layout.Accuracy))) },
+			[]string{"missing@Server/accuracy"}, "not run"},
+		{"an audit is missing", func(e *example) { require.NoError(e.t, os.RemoveAll(folder(e, compliance.Test06))) },
+			[]string{"missing@Server/TEST06"}, "asks for this audit"},
 		{"a run crashed", func(e *example) {
 			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Performance), run.RecordName)))
 		}, []string{"crashed@Server/performance"}, "CRASHED"},
-		{"a record is cut", func(e *example) { e.write(filepath.Join(folder(e, layout.Performance), run.RecordName), "{") }, []string{"crashed@Server/performance"}, "no JSON"},
+		{"a record is cut", func(e *example) { e.write(filepath.Join(folder(e, layout.Performance), run.RecordName), "{") },
+			[]string{"crashed@Server/performance"}, "no JSON"},
 		{"a run is invalid", func(e *example) {
 			e.record(server(layout.Performance), func(r *run.Record) {
 				r.Verdict, r.Reasons = run.Invalid, []run.Cause{{Code: "failed_samples", Text: "3 failed"}}
@@ -153,7 +161,10 @@ func TestRunsThatAreRefused(t *testing.T) {
 			e.record(server(layout.Accuracy), func(r *run.Record) { r.Mode, r.Accuracy = "performance", nil })
 		}, []string{"other_test@Server/accuracy"}, "performance"},
 		{"a run is a rehearsal", func(e *example) {
-			e.record(server(layout.Performance), func(r *run.Record) { r.Rehearsal, r.RehearsalReasons = true, []string{"64 of 13368 rows"} })
+			e.record(server(layout.Performance), func(r *run.Record) {
+				r.Rehearsal, r.RehearsalReasons = true,
+					[]string{"64 of 13368 rows"}
+			})
 		}, []string{"rehearsal@Server/performance"}, "64 of 13368 rows"},
 		{"settings that the division does not allow", func(e *example) {
 			e.record(server(layout.Performance), func(r *run.Record) {
@@ -175,17 +186,24 @@ func TestRunsThatAreRefused(t *testing.T) {
 		{"seeds of another round", func(e *example) {
 			e.edit(server(layout.Performance), detail, "2085463073848966840", "2085463073848966841")
 		}, []string{"seeds@Server/performance"}, "qsl_rng_seed is 2085463073848966841"},
-		{"seeds of another round in an audit", func(e *example) { e.edit(server(compliance.Test06), detail, "2085463073848966840", "7") }, []string{"seeds@Server/TEST06"}, "qsl_rng_seed is 7"},
+		{"seeds of another round in an audit", func(e *example) {
+			e.edit(server(compliance.Test06), detail,
+				"2085463073848966840", "7")
+		}, []string{"seeds@Server/TEST06"}, "qsl_rng_seed is 7"},
 		{"no score", func(e *example) {
 			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Accuracy), layout.ScoreFile)))
 		}, []string{"score@Server/accuracy"}, "mlperf-go accuracy --log"},
-		{"a broken score", func(e *example) { e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), "{") }, []string{"score@Server/accuracy"}, "can not be read"},
-		{"a score below the target", func(e *example) { e.score(models.Server, false) }, []string{"score@Server/accuracy"}, "below the target: rouge1 is '1'"},
+		{"a broken score", func(e *example) { e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), "{") },
+			[]string{"score@Server/accuracy"}, "can not be read"},
+		{"a score below the target", func(e *example) { e.score(models.Server, false) }, []string{"score@Server/accuracy"},
+			"below the target: rouge1 is '1'"},
 		{"a score that claims nothing", func(e *example) {
-			e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), `{"missing": 3, "unclaimed": ["3 samples have no answer"]}`)
+			e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord),
+				`{"missing": 3, "unclaimed": ["3 samples have no answer"]}`)
 		}, []string{"score@Server/accuracy"}, "can not be claimed: 3 samples"},
 		{"answers that were not scored", func(e *example) {
-			e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), `{"unscored": [{"subset": "code", "samples": 3, "why": "nothing runs them"}]}`)
+			e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord),
+				`{"unscored": [{"subset": "code", "samples": 3, "why": "nothing runs them"}]}`)
 		}, []string{"score@Server/accuracy"}, "not every answer was scored"},
 		{"a test that could not be scored, and was not since", func(e *example) {
 			e.record(server(layout.Accuracy), func(r *run.Record) {
@@ -196,7 +214,8 @@ func TestRunsThatAreRefused(t *testing.T) {
 		{"a log that was cut already", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Accuracy), layout.ScoreFile), "Results\n\nhash=00\n")
 		}, []string{"score@Server/accuracy"}, "truncated before"},
-		{"an audit failed", func(e *example) { e.verdict(models.Server, false) }, []string{"audit@Server/TEST06"}, "official reading fails"},
+		{"an audit failed", func(e *example) { e.verdict(models.Server, false) }, []string{"audit@Server/TEST06"},
+			"official reading fails"},
 		{"an audit was not verified", func(e *example) {
 			require.NoError(e.t, os.RemoveAll(filepath.Join(folder(e, compliance.Test06), layout.VerifyFolder)))
 		}, []string{"audit@Server/TEST06"}, "not verified"},
@@ -228,7 +247,8 @@ func TestOpenTakesALowScore(t *testing.T) {
 	e.record(accurate, func(r *run.Record) {
 		r.Verdict, r.Reasons = run.Invalid, []run.Cause{{Code: "accuracy_below_target", Text: "rouge1 is 1"}}
 	})
-	e.write(filepath.Join(accurate.Folder(e.folder), layout.ScoreFile), "Results\n\n{'rouge1': '1.0', 'rouge2': '1.0', 'rougeL': '1.0', 'rougeLsum': '1.0', 'gen_len': 7}\n")
+	e.write(filepath.Join(accurate.Folder(e.folder), layout.ScoreFile),
+		"Results\n\n{'rouge1': '1.0', 'rouge2': '1.0', 'rougeL': '1.0', 'rougeLsum': '1.0', 'gen_len': 7}\n")
 	require.NoError(t, os.RemoveAll(leafOf(models.Server, compliance.Test06).Folder(e.folder)))
 	o := e.options()
 	o.Division = layout.Open
@@ -296,8 +316,10 @@ func TestWordsThatAreMissingAreAskedForInOneList(t *testing.T) {
 	o.Description.System["status"] = "ready"
 	o.Submitter = "Two Words"
 	o.Description.Source = "no-such-folder"
-	refused := e.refused(o, "empty@calibration", "empty@system.cooling", "empty@measurements.retraining", "value@system.status", "submitter@submitter")
-	require.Contains(t, refused.Error(), "3 fields that nobody says and nothing here tells: system.cooling, measurements.retraining, calibration")
+	refused := e.refused(o, "empty@calibration", "empty@system.cooling", "empty@measurements.retraining",
+		"value@system.status", "submitter@submitter")
+	require.Contains(t, refused.Error(), "3 fields that nobody says and nothing here tells: system.cooling, "+
+		"measurements.retraining, calibration")
 	o = e.options()
 	o.Description.Source = "no-such-folder"
 	e.refused(o, "source@source")
@@ -372,7 +394,8 @@ func TestAnInterruptedBuildIsGoneOnWith(t *testing.T) {
 func TestATreeThatIsThereIsReplacedOnlyWithForce(t *testing.T) {
 	e := campaign(t)
 	r := e.build(e.options())
-	e.write(filepath.Join(r.Root, "closed/ExampleOrg/results", systemName, benchmarkName, "Server/performance/power/ptd_out.txt"), "watts")
+	e.write(filepath.Join(r.Root, "closed/ExampleOrg/results", systemName, benchmarkName,
+		"Server/performance/power/ptd_out.txt"), "watts")
 	e.write(filepath.Join(r.Root, "closed/ExampleOrg/systems", systemName+"_power.yaml"), "watts")
 	e.write(filepath.Join(r.Root, "closed/ExampleOrg/systems/other.json"), "{}")
 	_, err := Build(context.Background(), e.options())
@@ -383,7 +406,8 @@ func TestATreeThatIsThereIsReplacedOnlyWithForce(t *testing.T) {
 	again := e.build(o)
 	require.Equal(t, r.Files+2, again.Files, "power files come from other tools, and stay")
 	files := snapshot(t, r.Root)
-	require.Contains(t, files, "/closed/ExampleOrg/results/"+systemName+"/"+benchmarkName+"/Server/performance/power/ptd_out.txt")
+	require.Contains(t, files, "/closed/ExampleOrg/results/"+systemName+"/"+benchmarkName+
+		"/Server/performance/power/ptd_out.txt")
 	require.NotContains(t, files, "/closed/ExampleOrg/systems/other.json")
 
 	e.write(filepath.Join(r.Root, "notes.txt"), "mine")
@@ -426,7 +450,8 @@ func TestARehearsalIsMarked(t *testing.T) {
 	r := e.build(Options{Campaign: e.folder, Rehearsal: true})
 	require.True(t, r.Rehearsal)
 	require.Equal(t, "Rehearsal", r.Submitter)
-	readme, err := os.ReadFile(filepath.Join(r.Root, "closed/Rehearsal/results", systemName, benchmarkName, "Server/README.md"))
+	readme, err := os.ReadFile(filepath.Join(r.Root, "closed/Rehearsal/results", systemName, benchmarkName,
+		"Server/README.md"))
 	require.NoError(t, err)
 	require.Contains(t, string(readme), "not for submission")
 	require.Contains(t, string(readme), "- TEST06: the server is the simulator")

@@ -29,7 +29,8 @@ const (
 	systemName    = "sim-8x"
 )
 
-// example is a campaign's folder with the runs of the recorded passing tree: real runs of 600 s of the official LoadGen.
+// example is a campaign's folder with the runs of the recorded passing tree: real runs of 600 s of the official
+// LoadGen.
 type example struct {
 	t      testing.TB
 	folder string
@@ -46,7 +47,8 @@ func campaign(t testing.TB) *example {
 	base := filepath.Join(golden.Dir(t, "submission"), "base/closed/ExampleOrg/results", systemName, benchmarkName)
 	for _, s := range []models.Scenario{models.Offline, models.Server} {
 		from := filepath.Join(base, string(s))
-		for test, logs := range map[string]string{layout.Performance: "performance/run_1", layout.Accuracy: "accuracy", compliance.Test06: "performance/run_1"} {
+		for test, logs := range map[string]string{layout.Performance: "performance/run_1", layout.Accuracy: "accuracy",
+			compliance.Test06: "performance/run_1"} {
 			folder := leafOf(s, test).Folder(e.folder)
 			for _, name := range []string{mllog.DetailName, mllog.SummaryName} {
 				e.copy(filepath.Join(from, logs, name), filepath.Join(folder, run.LogFolder, name))
@@ -55,11 +57,15 @@ func campaign(t testing.TB) *example {
 			e.copy(filepath.Join(from, layout.UserConfName), filepath.Join(folder, run.UserConfName))
 			e.write(filepath.Join(folder, run.ConfigName), "model: "+benchmarkName+"\n")
 		}
-		e.write(filepath.Join(leafOf(s, layout.Performance).Folder(e.folder), run.PreflightName), encoded(t, run.Preflight{Endpoints: []*backends.Probe{{Server: "vllm", Version: "9.9"}}}))
+		e.write(filepath.Join(leafOf(s, layout.Performance).Folder(e.folder), run.PreflightName),
+			encoded(t, run.Preflight{Endpoints: []*backends.Probe{{Server: "vllm", Version: "9.9"}}}))
 		audit := leafOf(s, compliance.Test06)
-		e.copy(filepath.Join(from, "TEST06/accuracy", mllog.AccuracyName), filepath.Join(audit.Folder(e.folder), run.LogFolder, mllog.AccuracyName))
-		e.copy(filepath.Join(from, "TEST06/verify_accuracy.txt"), filepath.Join(audit.Verified(e.folder), "verify_accuracy.txt"))
-		e.copy(filepath.Join(audit.Folder(e.folder), run.LogFolder, mllog.AccuracyName), filepath.Join(audit.Verified(e.folder), "accuracy", mllog.AccuracyName))
+		e.copy(filepath.Join(from, "TEST06/accuracy", mllog.AccuracyName),
+			filepath.Join(audit.Folder(e.folder), run.LogFolder, mllog.AccuracyName))
+		e.copy(filepath.Join(from, "TEST06/verify_accuracy.txt"),
+			filepath.Join(audit.Verified(e.folder), "verify_accuracy.txt"))
+		e.copy(filepath.Join(audit.Folder(e.folder), run.LogFolder, mllog.AccuracyName),
+			filepath.Join(audit.Verified(e.folder), "accuracy", mllog.AccuracyName))
 		e.verdict(s, true)
 		score, err := os.ReadFile(filepath.Join(from, "accuracy", layout.ScoreFile))
 		require.NoError(t, err)
@@ -110,7 +116,8 @@ func (e *example) verdict(s models.Scenario, ok bool) {
 
 func (e *example) score(s models.Scenario, pass bool) {
 	e.t.Helper()
-	text := `{"benchmark": "` + benchmarkName + `", "pass": ` + strconv.FormatBool(pass) + `, "metrics": [{"name": "rouge1", "text": "'1'", "pass": ` + strconv.FormatBool(pass) + `}]}`
+	text := `{"benchmark": "` + benchmarkName + `", "pass": ` + strconv.FormatBool(pass) +
+		`, "metrics": [{"name": "rouge1", "text": "'1'", "pass": ` + strconv.FormatBool(pass) + `}]}`
 	e.write(filepath.Join(leafOf(s, layout.Accuracy).Folder(e.folder), scoreRecord), text)
 }
 
@@ -134,7 +141,8 @@ func (e *example) tampered(leaf layout.Leaf, change func(*run.Record)) {
 		r.Round = e.round
 	}
 	r.Command, r.Sampling = []string{"mlperf-go", "run", "--dataset", "a b.json"}, map[string]any{"temperature": 0}
-	for _, name := range []string{run.UserConfName, run.LogFolder + "/" + mllog.SummaryName, run.LogFolder + "/" + mllog.DetailName, run.LogFolder + "/" + mllog.AccuracyName} {
+	for _, name := range []string{run.UserConfName, run.LogFolder + "/" + mllog.SummaryName,
+		run.LogFolder + "/" + mllog.DetailName, run.LogFolder + "/" + mllog.AccuracyName} {
 		sum, err := atomicfile.SHA256(filepath.Join(folder, name))
 		require.NoError(e.t, err)
 		r.Files[name] = sum
@@ -169,7 +177,8 @@ func (e *example) eachRun(do func(layout.Leaf)) {
 // words are a whole description: the recorded system's, with what a person adds.
 func words(t testing.TB) *describe.Description {
 	t.Helper()
-	d, err := describe.Read(filepath.Join(golden.Dir(t, "submission"), "base/closed/ExampleOrg/systems", systemName+".json"))
+	d, err := describe.Read(filepath.Join(golden.Dir(t, "submission"), "base/closed/ExampleOrg/systems",
+		systemName+".json"))
 	require.NoError(t, err)
 	for _, f := range layout.MeasurementFields {
 		d.Measurements[f.Name] = "x"

@@ -44,7 +44,8 @@ func (s *scenario) test(name string) *test {
 	return nil
 }
 
-// collect finds the scenarios of the campaign: folders of a known benchmark's name with folders of scenarios' names in them.
+// collect finds the scenarios of the campaign: folders of a known benchmark's name with folders of scenarios' names in
+// them.
 func (b *builder) collect() error {
 	systems, err := b.folders(".")
 	if err != nil {
@@ -96,7 +97,8 @@ func (b *builder) scenario(system, benchmark string, name models.Scenario, needs
 	if own := b.words.Names[benchmark]; own != "" && b.o.Division == layout.Open {
 		folder = own
 	}
-	s := &scenario{system: system, benchmark: benchmark, scenario: name, place: layout.Place(b.round, b.submitter, system, folder, name)}
+	s := &scenario{system: system, benchmark: benchmark, scenario: name,
+		place: layout.Place(b.round, b.submitter, system, folder, name)}
 	tests := []string{layout.Performance, layout.Accuracy}
 	for _, n := range needs {
 		if n.Needed {

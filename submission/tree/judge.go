@@ -26,7 +26,8 @@ type objection struct {
 	look func(*builder, *test) string
 }
 
-// objections are asked in order for every run of a scenario; the first that holds is told, since those behind it would follow from it.
+// objections are asked in order for every run of a scenario; the first that holds is told, since those behind it would
+// follow from it.
 var objections = []objection{
 	{"missing", (*builder).missing},
 	{"crashed", (*builder).crashed},
@@ -118,7 +119,8 @@ func (b *builder) otherTest(t *test) string {
 		mode = models.Accuracy
 	}
 	r := t.record
-	if r.Model == t.leaf.Benchmark && r.Scenario == string(t.leaf.Scenario) && r.Mode == string(mode) && r.Audit() == t.leaf.Audit() {
+	if r.Model == t.leaf.Benchmark && r.Scenario == string(t.leaf.Scenario) && r.Mode == string(mode) &&
+		r.Audit() == t.leaf.Audit() {
 		return ""
 	}
 	return "its record is of " + r.Test()
@@ -174,7 +176,8 @@ func (b *builder) altered(t *test) string {
 		case !noted:
 			return fmt.Sprintf("its record has no hash of %s", name)
 		case sum != want:
-			return fmt.Sprintf("%s was changed after the run: its SHA-256 is %.16s..., and the record says %.16s...", name, sum, want)
+			return fmt.Sprintf("%s was changed after the run: its SHA-256 is %.16s..., and the record says %.16s...", name, sum,
+				want)
 		}
 	}
 	return ""
@@ -183,7 +186,8 @@ func (b *builder) altered(t *test) string {
 // wrongSeeds reads them from the log: the record's numbers are rounded by who reads them.
 func (b *builder) wrongSeeds(t *test) string {
 	want := map[string]uint64{
-		"effective_qsl_rng_seed": b.round.Seeds.QSL, "effective_sample_index_rng_seed": b.round.Seeds.SampleIndex, "effective_schedule_rng_seed": b.round.Seeds.Schedule,
+		"effective_qsl_rng_seed": b.round.Seeds.QSL, "effective_sample_index_rng_seed": b.round.Seeds.SampleIndex,
+		"effective_schedule_rng_seed": b.round.Seeds.Schedule,
 	}
 	networked := b.o.Division != layout.Network
 	var wrong []string
@@ -195,7 +199,8 @@ func (b *builder) wrongSeeds(t *test) string {
 	_, err = mllog.ReadDetail(f, func(e *mllog.Entry) error {
 		if seed, ok := want[e.Key]; ok {
 			if e.Value.Text() != fmt.Sprint(seed) {
-				wrong = append(wrong, fmt.Sprintf("%s is %.30s and round %s has %d", strings.TrimPrefix(e.Key, "effective_"), e.Value.Text(), b.round.Name, seed))
+				wrong = append(wrong, fmt.Sprintf("%s is %.30s and round %s has %d", strings.TrimPrefix(e.Key, "effective_"),
+					e.Value.Text(), b.round.Name, seed))
 			}
 			delete(want, e.Key)
 		}
@@ -212,7 +217,8 @@ func (b *builder) wrongSeeds(t *test) string {
 	case len(want) > 0:
 		return "its log does not name the seeds"
 	case !networked:
-		return fmt.Sprintf("its log does not name the system a %s, as the network division wants: run with --network-sut", run.NetworkSUT)
+		return fmt.Sprintf("its log does not name the system a %s, as the network division wants: run with --network-sut",
+			run.NetworkSUT)
 	}
 	return ""
 }
@@ -220,7 +226,8 @@ func (b *builder) wrongSeeds(t *test) string {
 // otherRound: a run that another round's limits and targets have judged. A log without a record has only its seeds.
 func (b *builder) otherRound(t *test) string {
 	if r := t.record.Round; r != "" && r != b.round.Name {
-		return fmt.Sprintf("it was run for round %s, whose limits and targets have judged it, and the tree is of round %s", r, b.round.Name)
+		return fmt.Sprintf("it was run for round %s, whose limits and targets have judged it, and the tree is of round %s", r,
+			b.round.Name)
 	}
 	return ""
 }
@@ -248,7 +255,8 @@ func (b *builder) score(t *test) string {
 	switch {
 	case err != nil:
 		return fmt.Sprintf("its score can not be read: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
-	case b.o.Division == layout.Open && r.Missing == 0 && len(r.Unclaimed) == 0 && len(r.Unscored) == 0 || r.Reached(t.rehearsal):
+	case b.o.Division == layout.Open && r.Missing == 0 && len(r.Unclaimed) == 0 && len(r.Unscored) == 0 ||
+		r.Reached(t.rehearsal):
 		return ""
 	}
 	var short []string
@@ -329,16 +337,20 @@ func (b *builder) oneUserConf(s *scenario) {
 		if err != nil {
 			return []string{err.Error()}
 		}
-		return slices.DeleteFunc(strings.Split(string(text), "\n"), func(l string) bool { return l == "" || strings.HasPrefix(l, "#") })
+		return slices.DeleteFunc(strings.Split(string(text), "\n"),
+			func(l string) bool { return l == "" || strings.HasPrefix(l, "#") })
 	}
 	performance, accurate := settings(layout.Performance), settings(layout.Accuracy)
 	for _, line := range accurate {
 		if !slices.Contains(performance, line) {
-			b.run(s.test(layout.Accuracy).where(), "user_conf", "it ran with %q, and the performance run did not: one user.conf is packed for both", line)
+			b.run(s.test(layout.Accuracy).where(), "user_conf",
+				"it ran with %q, and the performance run did not: one user.conf is packed for both", line)
 			return
 		}
 	}
 	if len(performance) != len(accurate) {
-		b.run(s.test(layout.Accuracy).where(), "user_conf", "the performance run had %d settings in its user.conf and this one %d: one user.conf is packed for both", len(performance), len(accurate))
+		b.run(s.test(layout.Accuracy).where(), "user_conf",
+			"the performance run had %d settings in its user.conf and this one %d: one user.conf is packed for both",
+			len(performance), len(accurate))
 	}
 }

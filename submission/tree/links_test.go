@@ -125,7 +125,8 @@ func TestNoLinkOfTheReplacedTreeIsFollowed(t *testing.T) {
 		o.Force = true
 		again := e.build(o)
 		files := snapshot(t, again.Root)
-		kept := filepath.Join("/closed/ExampleOrg/results", systemName, benchmarkName, "Server", layout.Performance, layout.PowerName)
+		kept := filepath.Join("/closed/ExampleOrg/results", systemName, benchmarkName, "Server", layout.Performance,
+			layout.PowerName)
 		require.NotContains(t, files, filepath.Join(kept, "ptd_out.txt"))
 		require.Equal(t, name != "", files[filepath.Join(kept, "client.json")] != "", "%v", files)
 		require.NotEmpty(t, again.Notes)

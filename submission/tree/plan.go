@@ -73,7 +73,8 @@ func (b *builder) describe() {
 	}
 }
 
-// facts are what a performance run knows of the system. The machine is the system's only where the server was reached on it.
+// facts are what a performance run knows of the system. The machine is the system's only where the server was reached
+// on it.
 func (b *builder) facts(t *test) []describe.Fact {
 	var facts []describe.Fact
 	if server := b.framework(t); server != "" {
@@ -81,7 +82,8 @@ func (b *builder) facts(t *test) []describe.Fact {
 	}
 	if !slices.ContainsFunc(t.record.Endpoints, func(e run.EndpointCounts) bool { return !loopback(e.URL) }) {
 		inv := hostinfo.Inventory{Facts: t.record.Host}
-		if m := b.o.Machine; m != nil && m.CPUModel == inv.CPUModel && m.CPUs == inv.CPUs && m.MemoryBytes == inv.MemoryBytes {
+		if m := b.o.Machine; m != nil && m.CPUModel == inv.CPUModel && m.CPUs == inv.CPUs &&
+			m.MemoryBytes == inv.MemoryBytes {
 			inv = *m
 		}
 		facts = append(facts, describe.OfMachine(inv, "the machine of the run")...)
@@ -180,7 +182,8 @@ func (b *builder) scenarioFiles(s *scenario) {
 				b.below(b.campaign, filepath.Join(t.where(), power), path.Join(s.place.Folder(), layout.Performance, power))
 			}
 		}
-		b.copy(filepath.Join(t.where(), run.ConfigName), path.Join(s.place.Code(), "configs", s.system+"-"+s.place.Name+"-"+t.leaf.Test+".yaml"))
+		b.copy(filepath.Join(t.where(), run.ConfigName),
+			path.Join(s.place.Code(), "configs", s.system+"-"+s.place.Name+"-"+t.leaf.Test+".yaml"))
 	}
 	performance := s.test(layout.Performance)
 	b.copy(filepath.Join(performance.where(), run.UserConfName), path.Join(s.place.Measured(), layout.UserConfName))
@@ -193,7 +196,8 @@ func (b *builder) logs(t *test, to string) {
 	}
 }
 
-// below copies the plain files of a folder, none where there is no such folder. A link among them is left out, and noted.
+// below copies the plain files of a folder, none where there is no such folder. A link among them is left out, and
+// noted.
 func (b *builder) below(root *os.Root, folder, to string) {
 	err := treefs.Walk(context.Background(), root, folder, func(e treefs.Entry) error {
 		switch {
@@ -232,7 +236,8 @@ func (b *builder) source(to string) error {
 	err := treefs.Walk(context.Background(), b.code, ".", func(e treefs.Entry) error {
 		switch {
 		case folderName(e.Name()) != "" || e.Name() == "__pycache__" || !e.IsDir() && !e.Type().IsRegular():
-			b.noteOnce("%s of the code is left out: hidden files, links, names with blanks and __pycache__ have no place in a tree", e.Path)
+			b.noteOnce("%s of the code is left out: hidden files, links, names with blanks and __pycache__ have no place in a "+
+				"tree", e.Path)
 			if e.IsDir() {
 				return fs.SkipDir
 			}

@@ -16,11 +16,14 @@ func (b *builder) readme(s *scenario) []byte {
 	fmt.Fprintf(&t, "# %s, %s\n\n", s.benchmark, s.place.Name)
 	b.mark(&t, s)
 	r := s.test(layout.Performance).record
-	fmt.Fprintf(&t, "Measured with mlperf-go %s on the official LoadGen %s (revision %s), round %s.\n\n", r.Tool.Version, r.Tool.LoadGen, r.Tool.LoadGenRevision, b.round.Name)
-	fmt.Fprintf(&t, "## System under test\n\n- served model: %s\n- inference server: %s\n", r.ServedModel, first(b.framework(s.test(layout.Performance)), "see the system description"))
+	fmt.Fprintf(&t, "Measured with mlperf-go %s on the official LoadGen %s (revision %s), round %s.\n\n", r.Tool.Version,
+		r.Tool.LoadGen, r.Tool.LoadGenRevision, b.round.Name)
+	fmt.Fprintf(&t, "## System under test\n\n- served model: %s\n- inference server: %s\n", r.ServedModel,
+		first(b.framework(s.test(layout.Performance)), "see the system description"))
 	fmt.Fprintf(&t, "- data set: %d samples, SHA-256 %s\n", r.Dataset.Samples, r.Dataset.SHA256)
 	fmt.Fprintf(&t, "- sampling: %s\n\n", sampling(r))
-	t.WriteString("## Commands\n\nEach test is a process of its own; its settings stand in full in the code folder's configs.\n")
+	t.WriteString("## Commands\n\nEach test is a process of its own; its settings stand in full in the code folder's " +
+		"configs.\n")
 	for _, test := range s.tests {
 		fmt.Fprintf(&t, "\n%s:\n\n    %s\n", test.leaf.Test, command(test.record.Command))
 	}
@@ -38,7 +41,8 @@ func (b *builder) mark(t *strings.Builder, s *scenario) {
 	t.WriteString("**This is a rehearsal and not for submission.**")
 	for _, test := range s.tests {
 		if test.rehearsal {
-			fmt.Fprintf(t, "\n- %s: %s", test.leaf.Test, first(strings.Join(test.record.RehearsalReasons, "; "), "its audit was scaled down"))
+			fmt.Fprintf(t, "\n- %s: %s", test.leaf.Test,
+				first(strings.Join(test.record.RehearsalReasons, "; "), "its audit was scaled down"))
 		}
 	}
 	t.WriteString("\n\n")
@@ -74,12 +78,15 @@ func (b *builder) codeReadme(benchmark string) []byte {
 	for _, s := range b.scenarios {
 		if s.benchmark == benchmark {
 			r := s.test(layout.Performance).record
-			fmt.Fprintf(&t, "The client is mlperf-go %s, built with %s, with the unmodified official LoadGen %s (revision %s) inside.\n", r.Tool.Version, r.Tool.Go, r.Tool.LoadGen, r.Tool.LoadGenRevision)
+			fmt.Fprintf(&t, "The client is mlperf-go %s, built with %s, with the unmodified official LoadGen %s (revision %s) "+
+				"inside.\n", r.Tool.Version, r.Tool.Go, r.Tool.LoadGen, r.Tool.LoadGenRevision)
 			break
 		}
 	}
-	t.WriteString("It sends the prompts of the data set to an inference server over HTTP; `make build` in its repository builds it.\n\n" +
-		"configs/ holds the effective configuration of each run, with where each value came from: `mlperf-go run --config FILE` repeats it.\n")
+	t.WriteString("It sends the prompts of the data set to an inference server over HTTP; `make build` in its " +
+		"repository builds it.\n\n" +
+		"configs/ holds the effective configuration of each run, with where each value came from: `mlperf-go run --config " +
+		"FILE` repeats it.\n")
 	if b.words.Source != "" {
 		t.WriteString("\nThe other files are the submitter's own.\n")
 	}

@@ -23,14 +23,15 @@ import (
 // partSuffix marks a tree that is not complete. A build that finds one goes on with it.
 const partSuffix = ".partial"
 
-// place is where the tree gets its name: the folder that holds it, and the names of the tree before and after it is complete.
+// place is where the tree gets its name: the folder that holds it, and the names of the tree before and after it is
+// complete.
 type place struct {
 	parent       *os.Root
 	part, output string
 }
 
-// write makes the files aside and gives the whole its name. Everything is written relative to the opened folders: a link in the place of
-// one is an error.
+// write makes the files aside and gives the whole its name. Everything is written relative to the opened folders: a
+// link in the place of one is an error.
 func (b *builder) write(ctx context.Context) error {
 	output := filepath.Clean(b.o.Output)
 	old, err := b.taken(output)
@@ -75,7 +76,8 @@ func (b *builder) write(ctx context.Context) error {
 }
 
 func environment(err error) error {
-	return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: err, Hint: "Look at the space and the rights of that disk; the same command goes on where this one ended"}
+	return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: err,
+		Hint: "Look at the space and the rights of that disk; the same command goes on where this one ended"}
 }
 
 // taken says whether a tree is there that will be replaced.
@@ -87,11 +89,15 @@ func (b *builder) taken(output string) (bool, error) {
 	case err != nil:
 		return false, environment(fmt.Errorf("the place of the tree can not be read: %w", err))
 	case len(entries) > 0 && !b.o.Force:
-		return false, &run.Error{Exit: run.ExitUsage, Code: "output_used", Err: fmt.Errorf("the folder %s is there already, and not empty", output), Hint: "Choose another --output, or give --force to replace the tree"}
+		return false, &run.Error{Exit: run.ExitUsage, Code: "output_used",
+			Err:  fmt.Errorf("the folder %s is there already, and not empty", output),
+			Hint: "Choose another --output, or give --force to replace the tree"}
 	}
 	for _, e := range entries { // something that is no tree is not ours to replace
 		if !slices.Contains(layout.Divisions(), e.Name()) {
-			return false, &run.Error{Exit: run.ExitUsage, Code: "output_used", Err: fmt.Errorf("the folder %s holds %s, which is no part of a submission tree", output, e.Name()), Hint: "Choose another --output"}
+			return false, &run.Error{Exit: run.ExitUsage, Code: "output_used",
+				Err:  fmt.Errorf("the folder %s holds %s, which is no part of a submission tree", output, e.Name()),
+				Hint: "Choose another --output"}
 		}
 	}
 	return true, nil
@@ -105,7 +111,8 @@ func lock(folder *os.Root) (unlock func(), err error) {
 	}
 	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = d.Close()
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "output_used", Err: fmt.Errorf("another build is writing %s", folder.Name()), Hint: "Wait for its end"}
+		return nil, &run.Error{Exit: run.ExitUsage, Code: "output_used",
+			Err: fmt.Errorf("another build is writing %s", folder.Name()), Hint: "Wait for its end"}
 	}
 	return func() { _ = d.Close() }, nil
 }
@@ -210,7 +217,8 @@ func (b *builder) prune(ctx context.Context, part *os.Root) error {
 	return nil
 }
 
-// publish gives the finished tree its name. Where one is there both change places at once, so that at no time there is none.
+// publish gives the finished tree its name. Where one is there both change places at once, so that at no time there is
+// none.
 func (p place) publish(old bool) error {
 	if !old {
 		return p.parent.Rename(p.part, p.output)

@@ -21,7 +21,8 @@ const (
 	maxDepth   = 200       // folders one below the other, each held open
 )
 
-// Entries returns the entries of a folder below root, sorted by name. A link at any component of the folder's name is an error.
+// Entries returns the entries of a folder below root, sorted by name. A link at any component of the folder's name is
+// an error.
 func Entries(root *os.Root, folder string) ([]fs.DirEntry, error) {
 	dir, err := atomicfile.FolderIn(root, folder)
 	if err != nil {
@@ -55,8 +56,9 @@ type Entry struct {
 	Dir  *os.Root // the opened folder that holds it; valid during the call
 }
 
-// Walk calls visit for every entry below a folder, sorted by name, a folder ahead of its content. visit may return fs.SkipDir for a
-// folder. Links are entries. The walk ends with visit's first other error, with that of a folder that can not be read, and with ctx.
+// Walk calls visit for every entry below a folder, sorted by name, a folder ahead of its content. visit may return
+// fs.SkipDir for a folder. Links are entries. The walk ends with visit's first other error, with that of a folder that
+// can not be read, and with ctx.
 func Walk(ctx context.Context, root *os.Root, folder string, visit func(Entry) error) error {
 	dir, err := atomicfile.FolderIn(root, folder)
 	if err != nil {

@@ -70,8 +70,9 @@ func TestWithin(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(root, "a"), filepath.Join(other, "in")))
 	require.NoError(t, os.Symlink(other, filepath.Join(root, "out")))
 	for place, want := range map[string]bool{
-		root: true, filepath.Join(root, "new/er"): true, filepath.Join(other, "in/x"): true, other: false, filepath.Join(root, "out/x"): false,
-		filepath.Dir(root): false, root + "x": false, filepath.Join(root, "..x"): true,
+		root: true, filepath.Join(root, "new/er"): true, filepath.Join(other, "in/x"): true, other: false,
+		filepath.Join(root, "out/x"): false,
+		filepath.Dir(root):           false, root + "x": false, filepath.Join(root, "..x"): true,
 	} {
 		got, err := Within(root, place)
 		require.NoError(t, err)

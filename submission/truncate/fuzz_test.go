@@ -10,8 +10,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Whatever a log and its scores hold: a plan keeps both ends of the log and every line of the scores, its hash is that of the whole
-// log, and what is left at any step is taken up at that step. The files themselves, each synced, are the other tests' business.
+// Whatever a log and its scores hold: a plan keeps both ends of the log and every line of the scores, its hash is that
+// of the whole log, and what is left at any step is taken up at that step. The files themselves, each synced, are the
+// other tests' business.
 func FuzzTruncate(f *testing.F) {
 	f.Add([]byte("[\n]\n"), []byte("Results\n"))
 	f.Add([]byte(strings.Repeat("x", endSize)), []byte("hash=00\n"))

@@ -49,8 +49,8 @@ func prefixes(name string) []string {
 	return all
 }
 
-// Whatever component of a log's path in the tree is a link, out of the tree or inside of it: nothing behind it changes, nothing of it is
-// copied, and the refusal names it.
+// Whatever component of a log's path in the tree is a link, out of the tree or inside of it: nothing behind it changes,
+// nothing of it is copied, and the refusal names it.
 func TestNoLinkInTheTreeIsFollowed(t *testing.T) {
 	for _, test := range []string{"", "TEST07"} {
 		dir := newTree(t, test).dir

@@ -94,7 +94,8 @@ type change struct {
 	text, log []byte
 }
 
-// plan says what to do with a log of size bytes whose hash is sum, beside an accuracy.txt that holds text. It touches no file.
+// plan says what to do with a log of size bytes whose hash is sum, beside an accuracy.txt that holds text. It touches
+// no file.
 func (k kind) plan(log io.ReaderAt, size int64, sum string, text []byte) (change, error) {
 	known := layout.TruncationHash(text)
 	switch {
@@ -102,7 +103,9 @@ func (k kind) plan(log io.ReaderAt, size int64, sum string, text []byte) (change
 	case known != "" && size < doneSize:
 		return change{state: Hashed}, nil
 	case known != "":
-		return change{}, fmt.Errorf("%s beside it holds the hash %.64s already, and the log of %d bytes is not the one that it was made of (%s): this log was replaced after truncation; take out the hash line if the new log is the right one, else copy the original back from the backup",
+		return change{}, fmt.Errorf("%s beside it holds the hash %.64s already, and the log of %d bytes is not the one "+
+			"that it was made of (%s): this log was replaced after truncation; take out the hash line if the new log is the "+
+			"right one, else copy the original back from the backup",
 			txtName, known, size, sum)
 	}
 	short, err := shorten(log, size)
@@ -171,7 +174,8 @@ func (w *work) keep(l accuracyLog, sum string) error {
 	case err != nil:
 		return err
 	case got != sum:
-		return fmt.Errorf("the backup %s has the hash %s instead of %s: the log changed while it was copied; end what writes it, and start again", copied, got, sum)
+		return fmt.Errorf("the backup %s has the hash %s instead of %s: the log changed while it was copied; end what "+
+			"writes it, and start again", copied, got, sum)
 	}
 	return nil
 }
@@ -195,13 +199,14 @@ func (w *work) save(l accuracyLog, backup *os.Root, name string) (string, error)
 	case err != nil:
 		return "", fmt.Errorf("reading the backup again: %w", err)
 	case got != want:
-		return "", fmt.Errorf("the backup %s does not hold what was written: its hash is %s instead of %s; look at the disk", filepath.Join(backup.Name(), name), got, want)
+		return "", fmt.Errorf("the backup %s does not hold what was written: its hash is %s instead of %s; look at the disk",
+			filepath.Join(backup.Name(), name), got, want)
 	}
 	return got, nil
 }
 
-// shorten gives both ends of the log around the gap; nil where it stays whole. A log of 4096 to 8191 bytes grows: its ends
-// overlap.
+// shorten gives both ends of the log around the gap; nil where it stays whole. A log of 4096 to 8191 bytes grows: its
+// ends overlap.
 func shorten(log io.ReaderAt, size int64) ([]byte, error) {
 	if size < endSize {
 		return nil, nil

@@ -60,16 +60,17 @@ var audits = map[string]kind{
 	"TEST09": {},
 }
 
-// Tree truncates every accuracy log of the submitter below root. One log that is refused does not stop the others; the error
-// joins all refusals. The targets are complete as far as the work went. No link below root is followed: one in the place of a
-// folder or a file is refused.
+// Tree truncates every accuracy log of the submitter below root. One log that is refused does not stop the others; the
+// error joins all refusals. The targets are complete as far as the work went. No link below root is followed: one in
+// the place of a folder or a file is refused.
 func Tree(ctx context.Context, root string, o Options) ([]Target, error) {
 	if err := o.check(root); err != nil {
 		return nil, err
 	}
 	tree, err := os.OpenRoot(root)
 	if err != nil {
-		return nil, fmt.Errorf("truncating the accuracy logs of a tree: %w; give the folder that holds closed, open or network", err)
+		return nil, fmt.Errorf("truncating the accuracy logs of a tree: %w; give the folder that holds closed, open or "+
+			"network", err)
 	}
 	defer tree.Close()
 	w := work{tree: tree, root: root, backup: originals{path: o.Backup}}
@@ -84,7 +85,8 @@ func Tree(ctx context.Context, root string, o Options) ([]Target, error) {
 		}
 	}
 	if len(w.targets) == 0 {
-		return nil, fmt.Errorf("truncating accuracy logs: no %s below %s for submitter %q; look at the root folder (it holds closed, open or network) and the submitter's spelling",
+		return nil, fmt.Errorf("truncating accuracy logs: no %s below %s for submitter %q; look at the root folder (it "+
+			"holds closed, open or network) and the submitter's spelling",
 			logName, root, o.Submitter)
 	}
 	return w.targets, errors.Join(w.failed...)
@@ -136,16 +138,19 @@ func (b *originals) close() {
 func (o Options) check(root string) error {
 	switch {
 	case o.Submitter == "" || o.Submitter != filepath.Base(o.Submitter) || o.Submitter == "..":
-		return fmt.Errorf("truncating below %s: the submitter %q is no folder's name; give the name of the folder below closed, open or network", root, o.Submitter)
+		return fmt.Errorf("truncating below %s: the submitter %q is no folder's name; give the name of the folder below "+
+			"closed, open or network", root, o.Submitter)
 	case o.Backup == "":
-		return fmt.Errorf("truncating below %s: no backup folder is named, and the organisers may ask for the whole logs; name one outside of the tree", root)
+		return fmt.Errorf("truncating below %s: no backup folder is named, and the organisers may ask for the whole logs; "+
+			"name one outside of the tree", root)
 	}
 	inside, err := treefs.Within(root, o.Backup)
 	if err != nil {
 		return fmt.Errorf("truncating below %s with the originals in %s: %w", root, o.Backup, err)
 	}
 	if inside {
-		return fmt.Errorf("truncating below %s: the backup folder %s lies inside of the tree and would be handed in with it; name one outside", root, o.Backup)
+		return fmt.Errorf("truncating below %s: the backup folder %s lies inside of the tree and would be handed in with "+
+			"it; name one outside", root, o.Backup)
 	}
 	return nil
 }
@@ -156,8 +161,8 @@ type accuracyLog struct {
 	kind kind
 }
 
-// logs finds the accuracy logs of every system, benchmark and scenario below results. A folder that can not be read, or a link in the
-// place of one, becomes a refused target.
+// logs finds the accuracy logs of every system, benchmark and scenario below results. A folder that can not be read, or
+// a link in the place of one, becomes a refused target.
 func (w *work) logs(results string, skip []string) []accuracyLog {
 	var found []accuracyLog
 	scenarios := []string{results}

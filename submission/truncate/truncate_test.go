@@ -217,8 +217,14 @@ func TestRefuses(t *testing.T) {
 		"a link for a log": {func(t *testing.T, at *tree) {
 			require.NoError(t, os.Symlink("/dev/zero", filepath.Join(at.root, at.dir, logName)))
 		}, "a symbolic link, which is not followed here"},
-		"a replaced log":      {func(t *testing.T, at *tree) { at.write(t, logName, long); at.write(t, txtName, "hash=ab12\n") }, "this log was replaced after truncation"},
-		"no log of LoadGen's": {func(t *testing.T, at *tree) { at.write(t, logName, "\x80"+long); at.write(t, txtName, "x\n") }, "byte 0 is none that LoadGen writes"},
+		"a replaced log": {func(t *testing.T, at *tree) {
+			at.write(t, logName, long)
+			at.write(t, txtName, "hash=ab12\n")
+		}, "this log was replaced after truncation"},
+		"no log of LoadGen's": {func(t *testing.T, at *tree) {
+			at.write(t, logName, "\x80"+long)
+			at.write(t, txtName, "x\n")
+		}, "byte 0 is none that LoadGen writes"},
 		"another backup": {func(t *testing.T, at *tree) {
 			at.write(t, logName, long)
 			at.write(t, txtName, "x\n")
@@ -264,7 +270,8 @@ func TestAsksForItsFolders(t *testing.T) {
 	_, err := Tree(ended, at.root, Options{Submitter: submitter, Backup: at.backup})
 	require.ErrorIs(t, err, context.Canceled)
 
-	targets, err := Tree(context.Background(), at.root, Options{Submitter: submitter, Backup: at.backup, Skip: []string{"Offline"}})
+	targets, err := Tree(context.Background(), at.root,
+		Options{Submitter: submitter, Backup: at.backup, Skip: []string{"Offline"}})
 	require.Empty(t, targets)
 	require.Error(t, err)
 }

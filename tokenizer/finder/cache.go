@@ -21,8 +21,8 @@ var (
 
 const defaultRevision = "main"
 
-// FromEnviron fills in what the environment says about cache and hub, by the names that huggingface_hub reads. A later of two
-// equal names counts.
+// FromEnviron fills in what the environment says about cache and hub, by the names that huggingface_hub reads. A later
+// of two equal names counts.
 func FromEnviron(environ []string) Options {
 	env := map[string]string{}
 	for _, pair := range environ {
@@ -52,14 +52,16 @@ func FromEnviron(environ []string) Options {
 	if home == "" {
 		home = under(first("HOME"), ".cache", "huggingface")
 	}
-	o := Options{Cache: under(first("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE")), Hub: first("HF_ENDPOINT"), Token: Secret(first("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"))}
+	o := Options{Cache: under(first("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE")), Hub: first("HF_ENDPOINT"),
+		Token: Secret(first("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"))}
 	if o.Cache == "" {
 		o.Cache = under(home, "hub")
 	}
 	if o.TokenFile = under(first("HF_TOKEN_PATH")); o.TokenFile == "" {
 		o.TokenFile = under(home, "token")
 	}
-	o.Offline = slices.Contains([]string{"1", "on", "yes", "true"}, strings.ToLower(first("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")))
+	o.Offline = slices.Contains([]string{"1", "on", "yes", "true"},
+		strings.ToLower(first("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")))
 	return o
 }
 

@@ -29,7 +29,8 @@ const (
 	mostRedirects = 5
 )
 
-// fetched are the files of a tokenizer with their bounds. The first of the required ones that the hub has is the tokenizer.
+// fetched are the files of a tokenizer with their bounds. The first of the required ones that the hub has is the
+// tokenizer.
 var fetched = []struct {
 	name     string
 	most     int64
@@ -161,7 +162,8 @@ func (f *fetch) all(ctx context.Context, name, branch string) (files map[string]
 		}
 	}
 	if !have {
-		return nil, "", fmt.Errorf("%s has neither a tokenizer.json nor a tokenizer.model of %s at revision %s", f.hub, name, branch)
+		return nil, "", fmt.Errorf("%s has neither a tokenizer.json nor a tokenizer.model of %s at revision %s", f.hub, name,
+			branch)
 	}
 	return files, commit, nil
 }
@@ -191,7 +193,8 @@ func (f *fetch) get(ctx context.Context, from *url.URL, most int64) (data []byte
 	case http.StatusNotFound:
 		return nil, "", fs.ErrNotExist
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, "", fmt.Errorf("fetching %s: the hub answers %s; ask for access on the model's page, and set HF_TOKEN", from, reply.Status)
+		return nil, "", fmt.Errorf("fetching %s: the hub answers %s; ask for access on the model's page, and set HF_TOKEN",
+			from, reply.Status)
 	default:
 		return nil, "", fmt.Errorf("fetching %s: the hub answers %s", from, reply.Status)
 	}
@@ -218,7 +221,8 @@ func told(reply *http.Response) (commit, sum string) {
 	return commit, sum
 }
 
-// store puts the files into a snapshot folder of the cache once they are known to load, and returns the tokenizer's path.
+// store puts the files into a snapshot folder of the cache once they are known to load, and returns the tokenizer's
+// path.
 func store(folder string, files map[string][]byte) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return "", err

@@ -16,7 +16,8 @@ import (
 )
 
 // hub publishes acme/llm-7b over TLS. The tokenizer itself lies on another host, as large files do.
-func hub(t *testing.T, files map[string][]byte, change func(w http.ResponseWriter, r *http.Request) bool) (address string, o Options) {
+func hub(t *testing.T, files map[string][]byte,
+	change func(w http.ResponseWriter, r *http.Request) bool) (address string, o Options) {
 	t.Helper()
 	store := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
@@ -46,11 +47,13 @@ func hub(t *testing.T, files map[string][]byte, change func(w http.ResponseWrite
 	// The two servers of the test have the same certificate.
 	authorities := x509.NewCertPool()
 	authorities.AddCert(main.Certificate())
-	return main.URL, Options{Name: "acme/llm-7b", Hub: main.URL, Cache: filepath.Join(t.TempDir(), "hub"), Token: "quite-secret", Fetch: true, Web: httpclient.Options{Authorities: authorities}}
+	return main.URL, Options{Name: "acme/llm-7b", Hub: main.URL, Cache: filepath.Join(t.TempDir(), "hub"),
+		Token: "quite-secret", Fetch: true, Web: httpclient.Options{Authorities: authorities}}
 }
 
 func TestFetches(t *testing.T) {
-	_, o := hub(t, map[string][]byte{"tokenizer.json": made(t), "tokenizer_config.json": []byte(`{"clean_up_tokenization_spaces": true}`)}, nil)
+	_, o := hub(t, map[string][]byte{"tokenizer.json": made(t),
+		"tokenizer_config.json": []byte(`{"clean_up_tokenization_spaces": true}`)}, nil)
 	f, err := Find(t.Context(), o)
 	require.NoError(t, err)
 	require.Equal(t, ByFetch, f.Way)
@@ -93,14 +96,17 @@ func TestFetchRefuses(t *testing.T) {
 		set    func(*Options)
 		want   string
 	}{
-		{"no such model", files, nil, func(o *Options) { o.Name = "acme/llm-8b" }, "has neither a tokenizer.json nor a tokenizer.model"},
+		{"no such model", files, nil, func(o *Options) { o.Name = "acme/llm-8b" },
+			"has neither a tokenizer.json nor a tokenizer.model"},
 		{"certificate", files, nil, func(o *Options) { o.Web.Authorities = nil }, "certificate"},
 		{"plain address", files, nil, func(o *Options) { o.Hub = "http://hub.example" }, "is not https"},
 		{"no address", files, nil, func(o *Options) { o.Hub = "hub" }, "is no URL of the form"},
-		{"password in the address", files, nil, func(o *Options) { o.Hub = "https://u:quite-secret@hub.example" }, "is no URL of the form"},
+		{"password in the address", files, nil, func(o *Options) { o.Hub = "https://u:quite-secret@hub.example" },
+			"is no URL of the form"},
 		{"no cache", files, nil, func(o *Options) { o.Cache = "" }, "to put it into"},
 		{"revision", files, nil, func(o *Options) { o.Revision = "a/b" }, "is not a branch"},
-		{"plain redirect", files, redirect("http://hub.example/?signature=also-secret"), nil, "redirects to an address that is not https"},
+		{"plain redirect", files, redirect("http://hub.example/?signature=also-secret"), nil,
+			"redirects to an address that is not https"},
 		{"redirects for ever", files, redirect("/round"), nil, "redirects more than 5 times"},
 		{"no tokenizer", map[string][]byte{"tokenizer.json": []byte("<html>")}, nil, nil, "it is not a valid tokenizer.json"},
 		{"too large", files, func(w http.ResponseWriter, r *http.Request) bool {

@@ -40,8 +40,9 @@ type Options struct {
 	Hub     string  // address of the hub; empty: DefaultHub
 	Token   Secret  // for the hub, where it asks for one
 
-	TokenFile string             // file that holds Token where Token is empty; read for a download alone
-	Web       httpclient.Options // of the way to server and hub: proxy and authorities; the hub's certificate is always verified
+	TokenFile string // file that holds Token where Token is empty; read for a download alone
+	// of the way to server and hub: proxy and authorities; the hub's certificate is always verified
+	Web httpclient.Options
 }
 
 // Secret is text that no format verb prints.
@@ -114,8 +115,8 @@ type search struct {
 
 func (s *search) note(way string, err error) { s.tried = append(s.tried, way+": "+err.Error()) }
 
-// Find returns the tokenizer of the first way that leads to one. A file that the user named and that is broken is an error at
-// once; otherwise the error tells what was tried and names the four ways.
+// Find returns the tokenizer of the first way that leads to one. A file that the user named and that is broken is an
+// error at once; otherwise the error tells what was tried and names the four ways.
 func Find(ctx context.Context, o Options) (*Found, error) {
 	s := &search{o: o}
 	names := o.Models
@@ -141,8 +142,8 @@ func Find(ctx context.Context, o Options) (*Found, error) {
 	return nil, s.notFound()
 }
 
-// Check refuses a name that can be a path only, where nothing that is a tokenizer lies there. What may be the name of a model is not
-// looked up.
+// Check refuses a name that can be a path only, where nothing that is a tokenizer lies there. What may be the name of a
+// model is not looked up.
 func Check(name string) error {
 	_, err := fileOf(name)
 	ending := filepath.Ext(name)
@@ -161,8 +162,10 @@ func (s *search) notFound() error {
 	} else if len(s.o.Models) > 0 {
 		what = fmt.Sprintf("%.200q", s.o.Models)
 	}
-	return fmt.Errorf("no tokenizer was found for %s (%s); name a tokenizer.json, a tokenizer.model or their folder with --tokenizer, set HF_HOME to a cache that has the model, "+
-		"name a server that answers /tokenize with --endpoint, or allow the download with --fetch-tokenizer", what, strings.Join(s.tried, "; "))
+	return fmt.Errorf("no tokenizer was found for %s (%s); name a tokenizer.json, a tokenizer.model or their folder "+
+		"with --tokenizer, set HF_HOME to a cache that has the model, "+
+		"name a server that answers /tokenize with --endpoint, or allow the download with --fetch-tokenizer", what,
+		strings.Join(s.tried, "; "))
 }
 
 // open loads a file and completes its source.

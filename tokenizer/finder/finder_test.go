@@ -105,7 +105,8 @@ func TestNamesTheFourWays(t *testing.T) {
 		{"no cache", Options{Name: "acme/llm-8b"}, "no cache folder (HF_HOME) is known"},
 		{"not in the cache", Options{Name: "acme/llm-8b", Cache: cache}, "no such file"},
 		{"other revision", Options{Name: "acme/llm-7b", Cache: cache, Revision: "other"}, "no such file"},
-		{"revision that climbs", Options{Name: "acme/llm-7b", Cache: cache, Revision: "../x"}, `"../x" is not a branch or a commit`},
+		{"revision that climbs", Options{Name: "acme/llm-7b", Cache: cache, Revision: "../x"},
+			`"../x" is not a branch or a commit`},
 		{"name that climbs", Options{Name: "../../etc", Cache: cache}, "as a path"},
 		{"reference that climbs", Options{Name: "acme/llm-7b", Cache: escaping}, "which is no commit"},
 		{"broken file in the cache", Options{Name: "acme/llm-7b", Cache: broken}, "cannot use tokenizer " + path},
@@ -138,11 +139,16 @@ func TestFromEnviron(t *testing.T) {
 		want    Options
 	}{
 		{nil, Options{}},
-		{[]string{"HOME=/home/a"}, Options{Cache: "/home/a/.cache/huggingface/hub", TokenFile: "/home/a/.cache/huggingface/token"}},
-		{[]string{"HOME=/home/a", "XDG_CACHE_HOME=/x"}, Options{Cache: "/x/huggingface/hub", TokenFile: "/x/huggingface/token"}},
-		{[]string{"HOME=/home/a", "HF_HOME=~/hf", "HF_TOKEN=secret"}, Options{Cache: "/home/a/hf/hub", TokenFile: "/home/a/hf/token", Token: "secret"}},
-		{[]string{"HF_HOME=/h", "HF_HUB_CACHE=/c", "HF_ENDPOINT=https://hub", "HF_TOKEN_PATH=/t"}, Options{Cache: "/c", TokenFile: "/t", Hub: "https://hub"}},
-		{[]string{"HUGGINGFACE_HUB_CACHE=/c", "HF_HUB_OFFLINE=1", "HUGGING_FACE_HUB_TOKEN=old"}, Options{Cache: "/c", Offline: true, Token: "old"}},
+		{[]string{"HOME=/home/a"}, Options{Cache: "/home/a/.cache/huggingface/hub",
+			TokenFile: "/home/a/.cache/huggingface/token"}},
+		{[]string{"HOME=/home/a", "XDG_CACHE_HOME=/x"},
+			Options{Cache: "/x/huggingface/hub", TokenFile: "/x/huggingface/token"}},
+		{[]string{"HOME=/home/a", "HF_HOME=~/hf", "HF_TOKEN=secret"},
+			Options{Cache: "/home/a/hf/hub", TokenFile: "/home/a/hf/token", Token: "secret"}},
+		{[]string{"HF_HOME=/h", "HF_HUB_CACHE=/c", "HF_ENDPOINT=https://hub", "HF_TOKEN_PATH=/t"},
+			Options{Cache: "/c", TokenFile: "/t", Hub: "https://hub"}},
+		{[]string{"HUGGINGFACE_HUB_CACHE=/c", "HF_HUB_OFFLINE=1", "HUGGING_FACE_HUB_TOKEN=old"},
+			Options{Cache: "/c", Offline: true, Token: "old"}},
 		{[]string{"TRANSFORMERS_OFFLINE=TRUE", "HF_HOME="}, Options{Offline: true}},
 	} {
 		require.Equal(t, c.want, FromEnviron(c.environ), "%q", c.environ)
@@ -163,5 +169,6 @@ func TestGiven(t *testing.T) {
 	require.NoError(t, err)
 	f := Given(tok, "made here")
 	require.Equal(t, "tokenizer: made here (path)", f.String())
-	require.Equal(t, "tokenizer: p (hugging-face-cache, revision abc)", Source{Way: ByCache, Place: "p", Revision: "abc"}.String())
+	require.Equal(t, "tokenizer: p (hugging-face-cache, revision abc)",
+		Source{Way: ByCache, Place: "p", Revision: "abc"}.String())
 }

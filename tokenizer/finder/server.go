@@ -36,8 +36,8 @@ type remote struct {
 // unixScheme begins the URL of a server that listens on a Unix socket, whose path follows.
 const unixScheme = "unix://"
 
-// onServer takes the server's tokenizer if it answers for one letter, and back again where text without special tokens is wanted: that it can
-// not leave them out is better known before a test than after it.
+// onServer takes the server's tokenizer if it answers for one letter, and back again where text without special tokens
+// is wanted: that it can not leave them out is better known before a test than after it.
 func onServer(ctx context.Context, s *search, _ []string) *Found {
 	const way = "from the server"
 	if s.o.Server == nil {
@@ -66,8 +66,8 @@ func onServer(ctx context.Context, s *search, _ []string) *Found {
 	return &Found{Source: Source{Way: ByServer, Name: server.Model, Place: server.URL}, remote: r}
 }
 
-// encode asks with the fields of all servers at once: vLLM and SGLang read prompt, llama.cpp reads content, and each ignores
-// what it does not know (spec/backends.md §1, spec/real-servers.md).
+// encode asks with the fields of all servers at once: vLLM and SGLang read prompt, llama.cpp reads content, and each
+// ignores what it does not know (spec/backends.md §1, spec/real-servers.md).
 func (r *remote) encode(ctx context.Context, text string, addSpecial bool) ([]int32, error) {
 	body := map[string]any{"prompt": text, "content": text, "add_special_tokens": addSpecial, "add_special": addSpecial}
 	var reply struct {
@@ -82,8 +82,8 @@ func (r *remote) encode(ctx context.Context, text string, addSpecial bool) ([]in
 	return *reply.Tokens, nil
 }
 
-// decode asks for the text of ids. vLLM and llama.cpp keep special tokens in it whatever is asked; only a server that is known
-// to leave them out, SGLang by its field text, is believed.
+// decode asks for the text of ids. vLLM and llama.cpp keep special tokens in it whatever is asked; only a server that
+// is known to leave them out, SGLang by its field text, is believed.
 func (r *remote) decode(ctx context.Context, ids []int32, skipSpecial bool) (string, error) {
 	if len(ids) == 0 {
 		return "", nil
@@ -100,7 +100,8 @@ func (r *remote) decode(ctx context.Context, ids []int32, skipSpecial bool) (str
 		switch {
 		case text == nil:
 		case skipSpecial && text != reply.Text:
-			return "", fmt.Errorf("%s/detokenize keeps special tokens in the text, which must be left out here; name the model's tokenizer.json with --tokenizer", r.server.URL)
+			return "", fmt.Errorf("%s/detokenize keeps special tokens in the text, which must be left out here; name the "+
+				"model's tokenizer.json with --tokenizer", r.server.URL)
 		default:
 			return *text, nil
 		}
@@ -132,7 +133,8 @@ func (r *remote) post(ctx context.Context, path string, body map[string]any, int
 	data, err := httpclient.ReadBody(reply, mostAnswerBytes)
 	switch {
 	case reply.StatusCode/100 == 3:
-		return fmt.Errorf("%s%s redirects (%s), which is not followed, since the request carries the key and the prompts: give the address that answers itself", r.server.URL, path, reply.Status)
+		return fmt.Errorf("%s%s redirects (%s), which is not followed, since the request carries the key and the prompts: "+
+			"give the address that answers itself", r.server.URL, path, reply.Status)
 	case err != nil:
 		return fmt.Errorf("reading the answer of %s%s: %w", r.server.URL, path, err)
 	case reply.StatusCode != http.StatusOK:

@@ -132,11 +132,15 @@ func TestServersThatAreOfNoUse(t *testing.T) {
 		do   http.HandlerFunc
 		want string
 	}{
-		{"none", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "what?", http.StatusNotFound) }, "/tokenize answers 404"},
-		{"no tokens", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"count": 3}`)) }, "without the field tokens"},
-		{"empty", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"tokens": []}`)) }, "no token for a letter"},
+		{"none", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "what?", http.StatusNotFound) },
+			"/tokenize answers 404"},
+		{"no tokens", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"count": 3}`)) },
+			"without the field tokens"},
+		{"empty", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"tokens": []}`)) },
+			"no token for a letter"},
 		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`<html>`)) }, "no JSON of ids"},
-		{"too high", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"tokens": [99999999999]}`)) }, "no JSON of ids"},
+		{"too high", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"tokens": [99999999999]}`)) },
+			"no JSON of ids"},
 		{"cut", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte(`{"tokens":`))
@@ -159,7 +163,8 @@ func TestServersRedirectIsNotFollowed(t *testing.T) {
 		_, _ = w.Write([]byte(`{"tokens":[1]}`))
 	}))
 	t.Cleanup(other.Close)
-	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other.URL+r.URL.Path, status)
 		}))

@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// linger is how long a batch that is not full waits for the next sample. LoadGen hands an Offline test over in one go, so
-// that only its last batch waits for so long.
+// linger is how long a batch that is not full waits for the next sample. LoadGen hands an Offline test over in one go,
+// so that only its last batch waits for so long.
 const linger = 5 * time.Millisecond
 
 // Backend is a backend of batches.
@@ -28,7 +28,8 @@ type Backend struct {
 	spare  []int
 }
 
-// group is the samples of one batch. The source fills it; the backend's thread has it from then on until its completion.
+// group is the samples of one batch. The source fills it; the backend's thread has it from then on until its
+// completion.
 type group struct {
 	queries []loadgen.Query
 	body    []byte // written once: net/http may read it after the batch has its answer
@@ -283,7 +284,8 @@ func (s *shard) end(q loadgen.Query, whole *backends.Outcome, detail string) {
 	o.Parts, o.Tokens, o.Text, o.NTokens, o.TokenSource = nil, nil, nil, 0, ""
 	o.UsageTokens, o.InputTokens = -1, -1
 	if detail != "" { // else the backend has recorded it
-		s.sink.Failed(backends.Attempt{Query: q, Endpoint: o.Endpoint, Reason: o.Reason, Detail: detail, AtNS: time.Now().UnixNano()})
+		s.sink.Failed(backends.Attempt{Query: q, Endpoint: o.Endpoint, Reason: o.Reason, Detail: detail,
+			AtNS: time.Now().UnixNano()})
 	}
 	s.sink.Complete(q, &o)
 }
@@ -293,7 +295,8 @@ func (s *shard) part(g *group, whole *backends.Outcome, p *backends.Part) {
 	q, o := g.queries[p.Index], p.Outcome
 	o.Endpoint, o.Retries = whole.Endpoint, whole.Retries
 	o.DequeuedNS, o.SentNS, o.FirstByteNS = whole.DequeuedNS, whole.SentNS, whole.FirstByteNS
-	o.LastTokenNS, o.ReadableNS = whole.LastTokenNS, whole.ReadableNS // of the batch, which is what the completion waits for
+	// of the batch, which is what the completion waits for
+	o.LastTokenNS, o.ReadableNS = whole.LastTokenNS, whole.ReadableNS
 	if t := g.times[p.Index]; t.first != 0 {
 		o.FirstTokenNS, o.LastTokenNS = t.first, t.last
 	}
@@ -301,7 +304,8 @@ func (s *shard) part(g *group, whole *backends.Outcome, p *backends.Part) {
 		o.InputTokens = g.lengths[p.Index]
 	}
 	if o.Reason != backends.OK {
-		s.sink.Failed(backends.Attempt{Query: q, Endpoint: o.Endpoint, Reason: o.Reason, Detail: p.Detail + " (in a batch)", AtNS: time.Now().UnixNano()})
+		s.sink.Failed(backends.Attempt{Query: q, Endpoint: o.Endpoint, Reason: o.Reason, Detail: p.Detail + " (in a batch)",
+			AtNS: time.Now().UnixNano()})
 	}
 	s.sink.Complete(q, &o)
 }
@@ -328,8 +332,9 @@ func (g *group) mismatch(parts []backends.Part) string {
 	return ""
 }
 
-// otherPrompts says in one sentence that the server counted other prompts than it was sent; empty: it did not, or does not tell. Its count is
-// of all prompts together. llama.cpp's is of one of them, as the count of tokens beside it shows, which is not that of all parts.
+// otherPrompts says in one sentence that the server counted other prompts than it was sent; empty: it did not, or does
+// not tell. Its count is of all prompts together. llama.cpp's is of one of them, as the count of tokens beside it
+// shows, which is not that of all parts.
 func (g *group) otherPrompts(o *backends.Outcome) string {
 	sent := 0
 	for _, n := range g.lengths {
@@ -341,5 +346,6 @@ func (g *group) otherPrompts(o *backends.Outcome) string {
 	if o.InputTokens <= 0 || o.InputTokens == sent || o.UsageTokens != o.NTokens {
 		return ""
 	}
-	return fmt.Sprintf("the server counted %d prompt tokens in a batch whose prompts have %d: does it cut prompts, or put a token before them?", o.InputTokens, sent)
+	return fmt.Sprintf("the server counted %d prompt tokens in a batch whose prompts have %d: does it cut prompts, or "+
+		"put a token before them?", o.InputTokens, sent)
 }

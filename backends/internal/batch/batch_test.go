@@ -102,7 +102,8 @@ func completions(parts []part) string {
 		choices = append(choices, fmt.Sprintf(`{"index":%d,"text":"t%d","logprobs":null,"finish_reason":%q,"token_ids":[%d,7]}`, p.index, p.prompt, p.finish, p.prompt))
 		produced += 2 + p.usage
 	}
-	return fmt.Sprintf(`{"id":"c","choices":[%s],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, strings.Join(choices, ","), read, produced)
+	return fmt.Sprintf(`{"id":"c","choices":[%s],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`,
+		strings.Join(choices, ","), read, produced)
 }
 
 func nativeAnswer(parts []part) string {
@@ -172,23 +173,30 @@ func TestFaults(t *testing.T) {
 		text   string
 	}{
 		{"another order", false, func(p []part) []part { slices.Reverse(p); return p }, backends.OK, 0, ""},
-		{"one is missing", true, func(p []part) []part { return p[:2] }, backends.FailBatch, 3, "has 2 parts and none with index 2"},
+		{"one is missing", true, func(p []part) []part { return p[:2] }, backends.FailBatch, 3,
+			"has 2 parts and none with index 2"},
 		{"the first is missing", false, func(p []part) []part { return p[1:] }, backends.FailBatch, 3, "none with index 0"},
-		{"one too many", true, func(p []part) []part { return append(p, part{index: 3, prompt: 1, finish: "stop"}) }, backends.FailBatch, 3, "one with index 3"},
-		{"an index below 0", false, func(p []part) []part { p[1].index = -1; return p }, backends.FailBatch, 3, "one with index -1"},
+		{"one too many", true, func(p []part) []part { return append(p, part{index: 3, prompt: 1, finish: "stop"}) },
+			backends.FailBatch, 3, "one with index 3"},
+		{"an index below 0", false, func(p []part) []part { p[1].index = -1; return p }, backends.FailBatch, 3,
+			"one with index -1"},
 		{"one twice", false, func(p []part) []part { p[2].index = 1; return p }, backends.FailBatch, 3, "index 1 twice"},
 		{"none", false, func([]part) []part { return nil }, backends.FailBadEvent, 3, "no choices"},
 		{"one aborted", true, func(p []part) []part { p[1].finish = "abort"; return p }, backends.FailAborted, 1, `"abort"`},
-		{"the count differs", false, func(p []part) []part { p[1].usage = 1; return p }, backends.FailTokenCount, 3, "6 token ids and usage.completion_tokens says 7"},
-		{"a prompt is cut", false, func(p []part) []part { p[1].cut = 1; return p }, backends.FailTokenCount, 3, "counted 5 prompt tokens in a batch whose prompts have 6"},
+		{"the count differs", false, func(p []part) []part { p[1].usage = 1; return p }, backends.FailTokenCount, 3,
+			"6 token ids and usage.completion_tokens says 7"},
+		{"a prompt is cut", false, func(p []part) []part { p[1].cut = 1; return p }, backends.FailTokenCount, 3,
+			"counted 5 prompt tokens in a batch whose prompts have 6"},
 		{"the count is of one prompt alone", false, func(p []part) []part { // as llama.cpp's is
 			p[1].cut, p[2].cut, p[1].usage, p[2].usage = 2, 2, -2, -2
 			return p
 		}, backends.FailTokenCount, 3, "6 token ids and usage.completion_tokens says 2"},
-		{"the count of one differs", true, func(p []part) []part { p[1].usage = 1; return p }, backends.FailTokenCount, 1, "2 token ids and meta_info.completion_tokens says 3"},
+		{"the count of one differs", true, func(p []part) []part { p[1].usage = 1; return p }, backends.FailTokenCount, 1,
+			"2 token ids and meta_info.completion_tokens says 3"},
 	} {
 		for _, backend := range []string{"vllm", "sglang"} {
-			if (backend == "sglang") != c.native && (c.name != "one is missing" && c.name != "one too many" && c.name != "one aborted") {
+			if (backend == "sglang") != c.native && (c.name != "one is missing" && c.name != "one too many" &&
+				c.name != "one aborted") {
 				continue
 			}
 			t.Run(c.name+" "+backend, func(t *testing.T) {
@@ -217,12 +225,13 @@ func TestFaults(t *testing.T) {
 // What goes wrong with a request goes wrong for each of its samples.
 func TestARequestThatFails(t *testing.T) {
 	for want, script := range map[backends.Reason]wiretest.Script{
-		"http_500":                    wiretest.Answers(wiretest.Whole(500, "text/plain", "no")),
-		backends.FailTruncated:        wiretest.Closes("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"),
-		backends.FailBadJSON:          wiretest.Answers(wiretest.Whole(200, "application/json", "{oops")),
-		backends.FailEmpty:            wiretest.Answers(wiretest.Whole(200, "application/json", "")),
-		backends.FailServerErrorEvent: wiretest.Answers(wiretest.Whole(200, "application/json", `{"error":{"message":"full"}}`)),
-		backends.FailReset:            wiretest.Closes(""),
+		"http_500":             wiretest.Answers(wiretest.Whole(500, "text/plain", "no")),
+		backends.FailTruncated: wiretest.Closes("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"),
+		backends.FailBadJSON:   wiretest.Answers(wiretest.Whole(200, "application/json", "{oops")),
+		backends.FailEmpty:     wiretest.Answers(wiretest.Whole(200, "application/json", "")),
+		backends.FailServerErrorEvent: wiretest.Answers(wiretest.Whole(200, "application/json",
+			`{"error":{"message":"full"}}`)),
+		backends.FailReset: wiretest.Closes(""),
 	} {
 		for _, backend := range []string{"vllm", "sglang"} {
 			c, d := config(t, backend, wiretest.Raw(t, script), 4)

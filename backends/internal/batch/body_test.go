@@ -12,8 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// TestABodyIsWrittenOnce joins one batch after another in the same slot: net/http may still read the body of a batch that has its
-// answer, or was given up, so no later batch may be written into it.
+// TestABodyIsWrittenOnce joins one batch after another in the same slot: net/http may still read the body of a batch
+// that has its answer, or was given up, so no later batch may be written into it.
 func TestABodyIsWrittenOnce(t *testing.T) {
 	encode := func(dst []byte, s *datasets.Sample, _ *backends.Config) ([]byte, error) {
 		return append(append(append(dst, `{"prompt":"`...), s.Input...), `"}`...), nil
@@ -23,7 +23,8 @@ func TestABodyIsWrittenOnce(t *testing.T) {
 		require.NoError(t, err)
 		return b
 	}}
-	b, err := New(c, Form{Keys: []string{"prompt"}, Encode: encode}, func(*backends.Config) (backends.Backend, error) { return nil, nil })
+	b, err := New(c, Form{Keys: []string{"prompt"}, Encode: encode},
+		func(*backends.Config) (backends.Backend, error) { return nil, nil })
 	require.NoError(t, err)
 	var bodies []string
 	var kept [][]byte

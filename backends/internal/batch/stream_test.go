@@ -52,7 +52,8 @@ func (s *stream) text(native bool) string {
 	}
 	b.WriteString(s.raw)
 	if s.count >= 0 && !native {
-		fmt.Fprintf(&b, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d}}\n\n", s.prompts, s.count)
+		fmt.Fprintf(&b, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d}}\n\n", s.prompts,
+			s.count)
 	}
 	if s.done {
 		b.WriteString("data: [DONE]\n\n")
@@ -186,24 +187,40 @@ func TestStreamFaults(t *testing.T) {
 		{"a data: null event first", true, func(s *stream) { s.raw = "data: null\n\n" }, backends.OK, 0, ""},
 		{"no count", false, func(s *stream) { s.count = -1 }, backends.OK, 0, ""},
 		{"no [DONE]", true, func(s *stream) { s.done = false }, backends.OK, 0, ""},
-		{"several choices in one event", false, func(s *stream) { s.raw, s.pieces = completions(s.pieces[3:]...), s.pieces[:3] }, backends.OK, 0, ""},
+		{"several choices in one event", false, func(s *stream) {
+			s.raw, s.pieces = completions(s.pieces[3:]...),
+				s.pieces[:3]
+		}, backends.OK, 0, ""},
 		{"one is missing", true, func(s *stream) { drop(s, 2) }, backends.FailBatch, 3, "has 2 parts and none with index 2"},
 		{"the first is missing", true, func(s *stream) { drop(s, 0) }, backends.FailBatch, 3, "none with index 0"},
-		{"all but one are missing", true, func(s *stream) { drop(s, 0); drop(s, 2) }, backends.FailBatch, 3, "none with index 0"},
+		{"all but one are missing", true, func(s *stream) { drop(s, 0); drop(s, 2) }, backends.FailBatch, 3,
+			"none with index 0"},
 		{"none", true, func(s *stream) { s.pieces = nil }, backends.FailBadEvent, 3, "the answer has no "},
-		{"one too many", true, func(s *stream) { s.pieces[0].Index = 3 }, backends.FailBatch, 3, "at most 3 prompts has one with index 3"},
+		{"one too many", true, func(s *stream) { s.pieces[0].Index = 3 }, backends.FailBatch, 3,
+			"at most 3 prompts has one with index 3"},
 		{"an index below 0", true, func(s *stream) { s.pieces[1].Index = -1 }, backends.FailBatch, 3, "one with index -1"},
-		{"an index far away", true, func(s *stream) { s.pieces[1].Index = 1 << 40 }, backends.FailBatch, 3, "one with index 1099511627776"},
-		{"one twice", true, func(s *stream) { s.pieces = append(s.pieces, s.pieces[4]) }, backends.FailBatch, 3, "index 1 comes again behind its finish_reason"},
-		{"one in the place of another", false, func(s *stream) { s.pieces[5].Index = 1 }, backends.FailBatch, 3, "index 1 comes again"},
-		{"an end twice", false, func(s *stream) { s.pieces = append(s.pieces, wiretest.Piece{Index: 0, Finish: "stop"}) }, backends.FailBatch, 3, "index 0 comes again"},
+		{"an index far away", true, func(s *stream) { s.pieces[1].Index = 1 << 40 }, backends.FailBatch, 3,
+			"one with index 1099511627776"},
+		{"one twice", true, func(s *stream) { s.pieces = append(s.pieces, s.pieces[4]) }, backends.FailBatch, 3,
+			"index 1 comes again behind its finish_reason"},
+		{"one in the place of another", false, func(s *stream) { s.pieces[5].Index = 1 }, backends.FailBatch, 3,
+			"index 1 comes again"},
+		{"an end twice", false, func(s *stream) { s.pieces = append(s.pieces, wiretest.Piece{Index: 0, Finish: "stop"}) },
+			backends.FailBatch, 3, "index 0 comes again"},
 		{"one aborted", true, func(s *stream) { s.pieces[4].Finish = "abort" }, backends.FailAborted, 1, `"abort"`},
-		{"one without an end", true, func(s *stream) { s.pieces[4].Finish = "" }, backends.FailTruncated, 1, "without a finish_reason"},
-		{"one ends before its first token", false, func(s *stream) { s.pieces[4].IDs, s.pieces[1].IDs, s.count = nil, nil, 4 }, backends.FailEmpty, 1, "no output token"},
-		{"the count differs", false, func(s *stream) { s.count = 7 }, backends.FailTokenCount, 3, "6 token ids and usage.completion_tokens says 7"},
-		{"an error event", true, func(s *stream) { s.raw = "data: {\"error\":{\"message\":\"engine died\"}}\n\n" }, backends.FailServerErrorEvent, 3, "engine died"},
+		{"one without an end", true, func(s *stream) { s.pieces[4].Finish = "" }, backends.FailTruncated, 1,
+			"without a finish_reason"},
+		{"one ends before its first token", false, func(s *stream) {
+			s.pieces[4].IDs, s.pieces[1].IDs, s.count = nil, nil,
+				4
+		}, backends.FailEmpty, 1, "no output token"},
+		{"the count differs", false, func(s *stream) { s.count = 7 }, backends.FailTokenCount, 3,
+			"6 token ids and usage.completion_tokens says 7"},
+		{"an error event", true, func(s *stream) { s.raw = "data: {\"error\":{\"message\":\"engine died\"}}\n\n" },
+			backends.FailServerErrorEvent, 3, "engine died"},
 		{"an event that is no JSON", true, func(s *stream) { s.raw = "data: {oops\n\n" }, backends.FailBadJSON, 3, "oops"},
-		{"an id that is none", true, func(s *stream) { s.pieces[4].IDs[0], s.count = -3, -1 }, backends.FailBadEvent, 1, "negative"},
+		{"an id that is none", true, func(s *stream) { s.pieces[4].IDs[0], s.count = -3, -1 }, backends.FailBadEvent, 1,
+			"negative"},
 	} {
 		for _, backend := range []string{"vllm", "sglang"} {
 			if backend == "sglang" && !c.native {
@@ -239,8 +256,8 @@ func drop(s *stream, index int) {
 	s.count -= 2
 }
 
-// A stream that is cut fails every sample of the batch: the server has not come to say that this was all. Behind [DONE] there is
-// nothing to miss.
+// A stream that is cut fails every sample of the batch: the server has not come to say that this was all. Behind [DONE]
+// there is nothing to miss.
 func TestACutStream(t *testing.T) {
 	whole := good([][]int{{0}, {1}}, false).text(false)
 	first := strings.Index(whole, "\n\n") + 2
@@ -252,8 +269,9 @@ func TestACutStream(t *testing.T) {
 		}
 	}
 	for name, script := range map[backends.Reason]wiretest.Script{
-		backends.FailNoFirstToken: wiretest.Answers(wiretest.Whole(200, "application/json", completions([]part{{index: 0, finish: "stop"}, {index: 1, prompt: 1, finish: "stop"}}))),
-		backends.FailEmpty:        wiretest.Answers(wiretest.StreamHead + "0\r\n\r\n"),
+		backends.FailNoFirstToken: wiretest.Answers(wiretest.Whole(200, "application/json",
+			completions([]part{{index: 0, finish: "stop"}, {index: 1, prompt: 1, finish: "stop"}}))),
+		backends.FailEmpty: wiretest.Answers(wiretest.StreamHead + "0\r\n\r\n"),
 	} {
 		c, d := config(t, "vllm", wiretest.Raw(t, script), 2)
 		c.Stream = true

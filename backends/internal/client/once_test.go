@@ -93,7 +93,8 @@ func (s *replica) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		choices[len(prompts)-1-i] = fmt.Sprintf(`{"index":%d,"text":"w","finish_reason":"stop","token_ids":[%d,7]}`, i, p[0])
 	}
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"choices":[%s],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, strings.Join(choices, ","), tokens, 2*len(prompts))
+	fmt.Fprintf(w, `{"choices":[%s],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, strings.Join(choices, ","),
+		tokens, 2*len(prompts))
 }
 
 // fleet is three replicas that all cases use.
@@ -155,8 +156,8 @@ func (s *oneByOne) Complete(q loadgen.Query, o *backends.Outcome) {
 // shape is a strategy as the configuration has it.
 type shape struct{ concurrency, perEndpoint, batch int }
 
-// Every sample is sent once and completed once, with its own answer: any number of samples, endpoints, any strategy, scenario
-// and client.
+// Every sample is sent once and completed once, with its own answer: any number of samples, endpoints, any strategy,
+// scenario and client.
 func TestEverySampleOnce(t *testing.T) {
 	urls, replicas := fleet(t)
 	found, err := backends.Lookup("vllm")
@@ -171,7 +172,8 @@ func TestEverySampleOnce(t *testing.T) {
 		if scenario == "Offline" {
 			strategy = rapid.SampledFrom([]string{"window", "all", "batch", "serial"}).Draw(t, "strategy")
 		}
-		n := rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 7, 13, 31, batched*endpoints - 1, batched*endpoints + 1}).Draw(t, "samples")
+		n := rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 7, 13, 31, batched*endpoints - 1, batched*endpoints + 1}).Draw(t,
+			"samples")
 		how := map[string]shape{
 			"window": {concurrency: rapid.SampledFrom([]int{0, 1, 2, 50}).Draw(t, "window")},
 			"all":    {}, "serial": {concurrency: endpoints, perEndpoint: 1}, "batch": {concurrency: endpoints, batch: batched},

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// socketHost ends the host that stands for a Unix socket, so that net/http keeps the connections of each socket apart. What is
-// before it is the socket's path in hexadecimal digits.
+// socketHost ends the host that stands for a Unix socket, so that net/http keeps the connections of each socket apart.
+// What is before it is the socket's path in hexadecimal digits.
 const socketHost = ".socket.invalid"
 
 // Socket is the URL of a path on a server that listens on a Unix socket.

@@ -21,13 +21,14 @@ func Text(dst []byte, text string) []byte {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
 
-// Prompt appends the prompt of a sample as an array of ids. An id that is not in the vocabulary is an error: one of them
-// kills some servers (spec/real-servers.md §3). A vocabulary of 0 is not known, and only negative ids are refused.
+// Prompt appends the prompt of a sample as an array of ids. An id that is not in the vocabulary is an error: one of
+// them kills some servers (spec/real-servers.md §3). A vocabulary of 0 is not known, and only negative ids are refused.
 func Prompt(dst []byte, s *datasets.Sample, vocabulary int) ([]byte, error) {
 	dst = append(dst, '[')
 	for i, id := range s.InputIDs {
 		if id < 0 || (vocabulary > 0 && int(id) >= vocabulary) {
-			return dst, fmt.Errorf("sample %d: prompt id %d at position %d is outside the vocabulary of %d ids: it is not sent", s.Index, id, i, vocabulary)
+			return dst, fmt.Errorf("sample %d: prompt id %d at position %d is outside the vocabulary of %d ids: it is not sent",
+				s.Index, id, i, vocabulary)
 		}
 		if i > 0 {
 			dst = append(dst, ',')

@@ -39,7 +39,8 @@ func TestPrompt(t *testing.T) {
 	require.Equal(t, "x[0,1000,2147483647]", string(got))
 	for _, id := range []int32{-1, 100} {
 		_, err := Prompt(nil, &datasets.Sample{Index: 3, InputIDs: []int32{99, id}}, 100)
-		require.EqualError(t, err, fmt.Sprintf("sample 3: prompt id %d at position 1 is outside the vocabulary of 100 ids: it is not sent", id))
+		require.EqualError(t, err, fmt.Sprintf("sample 3: prompt id %d at position 1 is outside the vocabulary of 100 ids: "+
+			"it is not sent", id))
 	}
 }
 

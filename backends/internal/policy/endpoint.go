@@ -42,7 +42,8 @@ func NewEndpoint(e backends.Endpoint, path string) (Endpoint, error) {
 
 func (e *Endpoint) checkKey(url string) error {
 	if !utf8.ValidString(e.key) || strings.ContainsFunc(e.key, unicode.IsControl) {
-		return fmt.Errorf("the API key for %q holds a line break, another control character or bytes that are no text: give the key alone", url)
+		return fmt.Errorf("the API key for %q holds a line break, another control character or bytes that are no text: "+
+			"give the key alone", url)
 	}
 	return nil
 }
@@ -90,10 +91,12 @@ func (e *Endpoint) Redact(text []byte) []byte {
 }
 
 // Record is a failed attempt as the record keeps it: a server may have sent the API key back, and it is taken out.
-func (e *Endpoint) Record(q loadgen.Query, endpoint int, f *Failure, body []byte, retried bool, atNS int64) backends.Attempt {
+func (e *Endpoint) Record(q loadgen.Query, endpoint int, f *Failure, body []byte, retried bool,
+	atNS int64) backends.Attempt {
 	return backends.Attempt{
-		Query: q, Endpoint: endpoint, Reason: f.Reason, Detail: string(e.Redact(fmt.Appendf(nil, "POST %s: %s", e, f.Detail))),
-		Body: bytes.Clone(e.Redact(body)), Retried: retried, AtNS: atNS,
+		Query: q, Endpoint: endpoint, Reason: f.Reason,
+		Detail: string(e.Redact(fmt.Appendf(nil, "POST %s: %s", e, f.Detail))),
+		Body:   bytes.Clone(e.Redact(body)), Retried: retried, AtNS: atNS,
 	}
 }
 
@@ -101,6 +104,7 @@ func (e *Endpoint) Record(q loadgen.Query, endpoint int, f *Failure, body []byte
 func Homeless(q loadgen.Query, atNS int64) backends.Attempt {
 	return backends.Attempt{
 		Query: q, Endpoint: balance.Nowhere, Reason: backends.FailNoEndpoint, AtNS: atNS,
-		Detail: "not sent: every endpoint was left out after failed attempts, and none took a connection again within --endpoint-timeout",
+		Detail: "not sent: every endpoint was left out after failed attempts, and none took a connection again within " +
+			"--endpoint-timeout",
 	}
 }

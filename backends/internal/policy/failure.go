@@ -19,7 +19,8 @@ type Failure struct {
 	Wait   time.Duration // what the server asked for with Retry-After
 }
 
-// Absent says that the endpoint was not there: no connection, or one that ended before the first byte and was not reused.
+// Absent says that the endpoint was not there: no connection, or one that ended before the first byte and was not
+// reused.
 func (f *Failure) Absent() bool {
 	return f.Again && !f.Stale && (f.Reason == backends.FailConnect || f.Reason == backends.FailReset)
 }
@@ -35,9 +36,12 @@ func (d *Deadline) Error() string { return d.Detail }
 
 // The deadlines of an attempt.
 var (
-	RequestOver    = &Deadline{backends.FailRequestTimeout, "the answer was not complete within the request timeout (--request-timeout)"}
-	FirstTokenOver = &Deadline{backends.FailFirstToken, "no output token came within the first-token timeout (--first-token-timeout)"}
-	TokenOver      = &Deadline{backends.FailBetweenTokens, "the answer stopped: no further output token came within the token timeout (--token-timeout)"}
+	RequestOver = &Deadline{backends.FailRequestTimeout,
+		"the answer was not complete within the request timeout (--request-timeout)"}
+	FirstTokenOver = &Deadline{backends.FailFirstToken,
+		"no output token came within the first-token timeout (--first-token-timeout)"}
+	TokenOver = &Deadline{backends.FailBetweenTokens,
+		"the answer stopped: no further output token came within the token timeout (--token-timeout)"}
 )
 
 // Explain is one sentence on a failure of the transport.
@@ -80,11 +84,13 @@ var repeatable = map[int]bool{
 // Refusal says why a response was refused; body is the beginning of what came with it.
 func (r *Response) Refusal(body []byte, now time.Time) Failure {
 	if r.Status == http.StatusOK {
-		return Failure{Reason: backends.FailBadJSON, Detail: fmt.Sprintf("the answer came with Content-Encoding %.32q, identity was asked for", r.Encoding)}
+		return Failure{Reason: backends.FailBadJSON,
+			Detail: fmt.Sprintf("the answer came with Content-Encoding %.32q, identity was asked for", r.Encoding)}
 	}
 	f := Failure{
-		Reason: backends.Reason("http_" + strconv.Itoa(r.Status)), Detail: fmt.Sprintf("the server answered HTTP %d", r.Status),
-		Again: repeatable[r.Status], Wait: retryAfter(r.RetryAfter, now),
+		Reason: backends.Reason("http_" + strconv.Itoa(r.Status)),
+		Detail: fmt.Sprintf("the server answered HTTP %d", r.Status),
+		Again:  repeatable[r.Status], Wait: retryAfter(r.RetryAfter, now),
 	}
 	if r.Location != "" && r.Status/100 == 3 {
 		f.Detail += fmt.Sprintf(" to %.200q, which is not followed: give the address that answers itself", r.Location)

@@ -8,13 +8,13 @@ import (
 const (
 	runDigits    = 20 // of an id: random, the same for all requests of one loop
 	numberDigits = 12 // of an id: the number of the request
-	// IDLength is the length of a request id. All ids have it, so that none is a prefix of another: SGLang aborts requests by
-	// prefix (spec/backends.md §2.4).
+	// IDLength is the length of a request id. All ids have it, so that none is a prefix of another: SGLang aborts requests
+	// by prefix (spec/backends.md §2.4).
 	IDLength = runDigits + numberDigits
 )
 
-// RequestIDs makes the ids of requests: hexadecimal digits, 80 random bits and a counter. Two of them never make the same id, in
-// one process or in several. Each attempt takes a new number.
+// RequestIDs makes the ids of requests: hexadecimal digits, 80 random bits and a counter. Two of them never make the
+// same id, in one process or in several. Each attempt takes a new number.
 type RequestIDs struct{ run [runDigits]byte }
 
 // NewRequestIDs draws the random part.

@@ -79,7 +79,8 @@ type Counters struct {
 // NewCounters makes them for the endpoints of c.
 func NewCounters(c *backends.Config) *Counters {
 	n := len(c.Endpoints)
-	return &Counters{Opened: make([]atomic.Int64, n), Out: make([]atomic.Int64, n), lost: make([]atomic.Bool, n), reconnected: c.Reconnected}
+	return &Counters{Opened: make([]atomic.Int64, n), Out: make([]atomic.Int64, n), lost: make([]atomic.Bool, n),
+		reconnected: c.Reconnected}
 }
 
 // Lost notes that an endpoint refused a connection, or that one to it broke.
@@ -98,9 +99,10 @@ func (c *Counters) Connected(endpoint int) {
 	}
 }
 
-// Unexpected counts bytes that came on a connection of HTTP/1.1 although no request was under way. It is an answer if it begins with one. An
-// answer that comes when the next request is out is taken for that request's, so a server that sends such answers is not to be believed.
-// Interim answers (1xx) and empty lines are harmless, and with a 408 some servers part from an idle connection.
+// Unexpected counts bytes that came on a connection of HTTP/1.1 although no request was under way. It is an answer if
+// it begins with one. An answer that comes when the next request is out is taken for that request's, so a server that
+// sends such answers is not to be believed. Interim answers (1xx) and empty lines are harmless, and with a 408 some
+// servers part from an idle connection.
 func (c *Counters) Unexpected(b []byte) {
 	b = behindInterim(b)
 	code, answer := bytes.CutPrefix(b, []byte("HTTP/1."))

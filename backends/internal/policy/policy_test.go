@@ -46,7 +46,8 @@ func TestAbsent(t *testing.T) {
 	for want, list := range map[bool][]Failure{
 		true: {Lost(backends.FailConnect, "", false, false), Lost(backends.FailReset, "", false, false)},
 		false: {
-			Lost(backends.FailReset, "", false, true), Lost(backends.FailReset, "", true, false), Lost(backends.FailTLS, "", false, false),
+			Lost(backends.FailReset, "", false, true), Lost(backends.FailReset, "", true, false),
+			Lost(backends.FailTLS, "", false, false),
 			Lost(backends.FailFirstToken, "", false, false), {Reason: "http_503", Again: true},
 		},
 	} {
@@ -88,7 +89,8 @@ func TestRefusal(t *testing.T) {
 func TestEndpoints(t *testing.T) {
 	e, err := NewEndpoint(backends.Endpoint{URL: "http://h:1/p", APIKey: "k3y"}, "/v1/completions")
 	require.NoError(t, err)
-	require.Equal(t, []string{"http://h:1/p/v1/completions", "h:1", "http://h:1/p/v1/completions"}, []string{e.URL.String(), e.Host, e.String()})
+	require.Equal(t, []string{"http://h:1/p/v1/completions", "h:1", "http://h:1/p/v1/completions"},
+		[]string{e.URL.String(), e.Host, e.String()})
 	a := e.Record(loadgen.Query{}, 0, &Failure{Reason: "http_401", Detail: "who is k3y"}, []byte("k3y?"), false, 1)
 	require.Equal(t, "POST http://h:1/p/v1/completions: who is [key]", a.Detail)
 	require.Equal(t, "[key]?", string(a.Body))
@@ -109,9 +111,11 @@ func TestEndpoints(t *testing.T) {
 }
 
 func TestDefaultsAndKeep(t *testing.T) {
-	c := &backends.Config{RequestTimeout: time.Minute, Endpoints: make([]backends.Endpoint, 2), PerEndpoint: 3, Balance: "hash"}
+	c := &backends.Config{RequestTimeout: time.Minute, Endpoints: make([]backends.Endpoint, 2), PerEndpoint: 3,
+		Balance: "hash"}
 	SetDefaults(c)
-	require.Equal(t, []time.Duration{time.Minute, time.Minute, defaultConnect, defaultEndpoint}, []time.Duration{c.FirstTokenTimeout, c.TokenTimeout, c.ConnectTimeout, c.EndpointTimeout})
+	require.Equal(t, []time.Duration{time.Minute, time.Minute, defaultConnect, defaultEndpoint},
+		[]time.Duration{c.FirstTokenTimeout, c.TokenTimeout, c.ConnectTimeout, c.EndpointTimeout})
 	require.EqualValues(t, 7, c.Key(7))
 	o, err := Balance(c)
 	require.NoError(t, err)
@@ -125,11 +129,14 @@ func TestDefaultsAndKeep(t *testing.T) {
 
 // An answer behind interim answers and empty lines is an answer that nothing asked for; they alone are nothing.
 func TestUnexpectedBytes(t *testing.T) {
-	const interim, answer = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+	const interim, answer = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 	for b, want := range map[string][2]int64{
-		answer: {1, 0}, interim + answer: {1, 0}, "\r\n" + interim + interim + "\r\n" + answer: {1, 0}, "HTTP/1.0 500 x": {1, 0},
-		"x": {0, 1}, "\r\n\r\nx": {0, 1}, interim + "x": {0, 1}, "HTTP/2": {0, 1},
-		"": {}, "\r\n\r\n": {}, interim: {}, interim + interim: {}, "HTTP/1.1 100 Con": {}, "HTTP/1.1 408 Request Timeout\r\n\r\n": {},
+		answer: {1, 0}, interim + answer: {1, 0}, "\r\n" + interim + interim + "\r\n" + answer: {1, 0},
+		"HTTP/1.0 500 x": {1, 0},
+		"x":              {0, 1}, "\r\n\r\nx": {0, 1}, interim + "x": {0, 1}, "HTTP/2": {0, 1},
+		"": {}, "\r\n\r\n": {}, interim: {}, interim + interim: {}, "HTTP/1.1 100 Con": {},
+		"HTTP/1.1 408 Request Timeout\r\n\r\n": {},
 	} {
 		c := &Counters{}
 		c.Unexpected([]byte(b))

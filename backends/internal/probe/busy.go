@@ -20,8 +20,8 @@ var inFlight = []string{
 	"llamacpp:requests_processing", "llamacpp:requests_deferred",
 }
 
-// Busy asks how many requests the server has before the first of the test: what others send is measured with it. Servers tell it
-// in their metrics, some in /load; one that tells nothing is taken at its silence.
+// Busy asks how many requests the server has before the first of the test: what others send is measured with it.
+// Servers tell it in their metrics, some in /load; one that tells nothing is taken at its silence.
 func (p *Prober) Busy(ctx context.Context) error {
 	n, where, err := p.requests(ctx)
 	if err != nil || where == "" {
@@ -29,7 +29,8 @@ func (p *Prober) Busy(ctx context.Context) error {
 	}
 	p.Found.InFlight = &n
 	if n > 0 {
-		p.Note("GET %s says that the server has %d other requests in flight: what they take is missing in the figures of the test", where, n)
+		p.Note("GET %s says that the server has %d other requests in flight: what they take is missing in the figures of "+
+			"the test", where, n)
 	}
 	return nil
 }

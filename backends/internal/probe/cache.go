@@ -17,8 +17,9 @@ const (
 	emptyPause    = 200 * time.Millisecond
 )
 
-// EmptyCache posts to the route of a server that empties its prefix cache. vLLM says {"success": false}, and SGLang 400, as long
-// as requests are running; older ones of both answer 200 whatever comes of it (spec/backends.md §1.1, §2.1).
+// EmptyCache posts to the route of a server that empties its prefix cache. vLLM says {"success": false}, and SGLang
+// 400, as long as requests are running; older ones of both answer 200 whatever comes of it (spec/backends.md §1.1,
+// §2.1).
 func EmptyCache(ctx context.Context, c *backends.Config, e backends.Endpoint, path string) (offered bool, err error) {
 	for until := time.Now().Add(emptyPatience); ; {
 		r, err := nethttp.Post(ctx, c, e, path, getTimeout)
@@ -36,7 +37,8 @@ func EmptyCache(ctx context.Context, c *backends.Config, e backends.Endpoint, pa
 		}
 		busy := r.Status == http.StatusOK || r.Status == http.StatusBadRequest
 		if !busy || time.Now().After(until) {
-			return true, fmt.Errorf("POST %s: the server did not empty its prefix cache (HTTP %d%s); is anyone else using it, and does the key allow it?", r.URL, r.Status, said(r.Body))
+			return true, fmt.Errorf("POST %s: the server did not empty its prefix cache (HTTP %d%s); is anyone else using it, "+
+				"and does the key allow it?", r.URL, r.Status, said(r.Body))
 		}
 		select {
 		case <-ctx.Done():

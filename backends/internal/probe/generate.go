@@ -18,8 +18,9 @@ import (
 // probeTokens is the length of the short answer where Config.ProbeTokens is 0.
 const probeTokens = 8
 
-// generate sends one short request of the kind that the test will send, on the client that the test will use. A field that
-// the server refuses and that the test can do without is left out, and ids that do not come are asked for in another way.
+// generate sends one short request of the kind that the test will send, on the client that the test will use. A field
+// that the server refuses and that the test can do without is left out, and ids that do not come are asked for in
+// another way.
 func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 	c := *p.Config
 	c.Endpoints = []backends.Endpoint{p.Endpoint}
@@ -53,19 +54,22 @@ func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 		p.record(&got.outcome, len(sample.InputIDs) > 0 && c.API != "chat")
 		err = p.judge(got, url)
 		var e *backends.EndpointError
-		if p.InLogprobs && !c.IDsInLogprobs && c.API != "generate" && errors.As(err, &e) && e.Fault == backends.FaultNoTokenIDs {
+		if p.InLogprobs && !c.IDsInLogprobs && c.API != "generate" && errors.As(err, &e) &&
+			e.Fault == backends.FaultNoTokenIDs {
 			p.noIDs, c.IDsInLogprobs = err, true
 			continue
 		}
 		if p.Found.IDsInLogprobs = c.IDsInLogprobs; c.IDsInLogprobs {
-			p.Note("token ids come among the log probabilities only (return_tokens_as_token_ids), which costs the server time: use one that honours return_token_ids for performance runs")
+			p.Note("token ids come among the log probabilities only (return_tokens_as_token_ids), which costs the server " +
+				"time: use one that honours return_token_ids for performance runs")
 		}
 		return err
 	}
 }
 
 // ask sends the request once.
-func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.Config) (got *probeSink, url string, err error) {
+func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.Config) (got *probeSink, url string,
+	err error) {
 	body, err := p.Wire.Encode(nil, sample, c)
 	if err != nil {
 		return nil, "", fmt.Errorf("the generation probe can not be encoded: %w", err)
@@ -91,8 +95,8 @@ func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.C
 // refusals are the failures by which a server refuses a part of a request.
 var refusals = []backends.Reason{"http_400", "http_422", "http_431"}
 
-// refusedField is the field that a refusal names and that the test can do without; empty: there is none. Sampling may go where
-// the most likely token is taken anyway.
+// refusedField is the field that a refusal names and that the test can do without; empty: there is none. Sampling may
+// go where the most likely token is taken anyway.
 func refusedField(got *probeSink, c *backends.Config) string {
 	if !slices.Contains(refusals, got.outcome.Reason) {
 		return ""
@@ -142,9 +146,12 @@ func (p *Prober) judge(got *probeSink, url string) error {
 	case o.Reason == "http_401" || o.Reason == "http_403":
 		return refuse(backends.FaultUnauthorized, got.detail, "Give the key that the server was started with (--api-key).")
 	case o.Reason != backends.OK && !p.Found.ReturnsTokenIDs && !p.Found.Usage && o.Reason == backends.FailBadEvent:
-		return refuse(backends.FaultNoTokenCount, got.detail, "Is it the inference server's own port and route (--backend, --api)? An answer of this route has the tokens' ids, or usage, by which tokens are counted.")
+		return refuse(backends.FaultNoTokenCount, got.detail,
+			"Is it the inference server's own port and route (--backend, --api)? An answer of this route has the tokens' ids, "+
+				"or usage, by which tokens are counted.")
 	case o.Reason != backends.OK:
-		return refuse(backends.FaultGenerate, fmt.Sprintf("%s (%s)", got.detail, o.Reason), "The server's log tells more; --no-preflight-query leaves this request out.")
+		return refuse(backends.FaultGenerate, fmt.Sprintf("%s (%s)", got.detail, o.Reason),
+			"The server's log tells more; --no-preflight-query leaves this request out.")
 	case p.Config.NeedIDs && !p.Found.ReturnsTokenIDs:
 		return refuse(backends.FaultNoTokenIDs, "the answer carries no token ids, which this benchmark hands to LoadGen",
 			p.NoIDs)

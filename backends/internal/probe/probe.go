@@ -43,7 +43,8 @@ type Prober struct {
 }
 
 // Run takes the steps one after another and, with generate, asks for one short answer.
-func (p *Prober) Run(ctx context.Context, sample *datasets.Sample, generate bool, steps ...func(context.Context) error) (*backends.Probe, error) {
+func (p *Prober) Run(ctx context.Context, sample *datasets.Sample, generate bool,
+	steps ...func(context.Context) error) (*backends.Probe, error) {
 	p.Found.URL, p.Found.Models = p.Endpoint.URL, []string{}
 	p.Found.Client = client.For(p.Config.Proxy, append(slices.Clone(p.Config.Endpoints), p.Endpoint)...)
 	for _, step := range steps {
@@ -65,8 +66,8 @@ func (p *Prober) Note(format string, args ...any) {
 	p.Found.Notes = append(p.Found.Notes, fmt.Sprintf(format, args...))
 }
 
-// Health asks whether the server is ready. Some generate a token for it. Where /health is not known, servers and gateways have
-// other names for it (llm-d, NIM, SageMaker).
+// Health asks whether the server is ready. Some generate a token for it. Where /health is not known, servers and
+// gateways have other names for it (llm-d, NIM, SageMaker).
 func (p *Prober) Health(ctx context.Context) error {
 	return p.HealthAt(ctx, "/health", "/health/ready", "/v1/health/ready", "/ping")
 }
@@ -113,8 +114,8 @@ func (p *Prober) Version(ctx context.Context) error {
 	return nil
 }
 
-// Ask reads the JSON of a route that not every server has into v. instead says what came where it could not be read. The
-// error is of an endpoint that does not answer at all.
+// Ask reads the JSON of a route that not every server has into v. instead says what came where it could not be read.
+// The error is of an endpoint that does not answer at all.
 func (p *Prober) Ask(ctx context.Context, path string, v any) (instead string, err error) {
 	r, err := nethttp.Get(ctx, p.Config, p.Endpoint, path, getTimeout)
 	switch {
@@ -205,7 +206,8 @@ func (p *Prober) Must(ctx context.Context, path string, v any) (*nethttp.Reply, 
 // Serves refuses an endpoint whose models, which r named, lack the wanted one.
 func (p *Prober) Serves(r *nethttp.Reply) error {
 	if want := p.Config.ServedModel; want != "" && !slices.Contains(p.Found.Models, want) {
-		e := fault(r, backends.FaultWrongModel, fmt.Sprintf("the server does not serve %q, it serves %s", want, quoted(p.Found.Models)),
+		e := fault(r, backends.FaultWrongModel, fmt.Sprintf("the server does not serve %q, it serves %s", want,
+			quoted(p.Found.Models)),
 			"Give one of these names with --served-model, or start the server with the benchmark's model.")
 		e.Models = p.Found.Models
 		return e
@@ -218,10 +220,12 @@ func usable(r *nethttp.Reply) error {
 	contentType := r.Header.Get("Content-Type")
 	switch {
 	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
-		return fault(r, backends.FaultUnauthorized, fmt.Sprintf("the server answered HTTP %d: it wants an API key, or another one", r.Status),
+		return fault(r, backends.FaultUnauthorized,
+			fmt.Sprintf("the server answered HTTP %d: it wants an API key, or another one", r.Status),
 			"Give the key that the server was started with (--api-key).")
 	case r.Status/100 == 3:
-		return fault(r, backends.FaultRedirect, fmt.Sprintf("the server redirects (HTTP %d) to %.200q", r.Status, r.Header.Get("Location")),
+		return fault(r, backends.FaultRedirect, fmt.Sprintf("the server redirects (HTTP %d) to %.200q", r.Status,
+			r.Header.Get("Location")),
 			"Redirects are not followed: give the address that answers itself, with the right scheme and without a path.")
 	case r.Status == http.StatusOK && strings.HasPrefix(contentType, "text/html"):
 		return fault(r, backends.FaultNotJSON, "the server answered a web page (text/html)",

@@ -39,7 +39,8 @@ func old(t *testing.T, logprobs bool, refuses ...string) string {
 				more = `,"logprobs":{"tokens":["token_id:5"]}`
 			}
 			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, `{"choices":[{"index":0,"text":"w","finish_reason":"stop"`+more+`}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`)
+			io.WriteString(w, `{"choices":[{"index":0,"text":"w","finish_reason":"stop"`+more+
+				`}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`)
 		}
 	}))
 	t.Cleanup(s.Close)

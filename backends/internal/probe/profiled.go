@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// startProfile is a route that vLLM has only where a profiler is configured. It is looked up in the server's own list of routes: asking the
-// route itself could start the profiler.
+// startProfile is a route that vLLM has only where a profiler is configured. It is looked up in the server's own list
+// of routes: asking the route itself could start the profiler.
 const startProfile = "/start_profile"
 
-// Profilers asks a server of vLLM's kind whether a profiler is configured: its list of routes tells, and in development mode /server_info.
-// Servers that tell no version are not asked.
+// Profilers asks a server of vLLM's kind whether a profiler is configured: its list of routes tells, and in development
+// mode /server_info. Servers that tell no version are not asked.
 func (p *Prober) Profilers(ctx context.Context) error {
 	if p.Found.Version == "" {
 		return nil
@@ -42,9 +42,11 @@ func (p *Prober) profiler(why string) {
 	}
 }
 
-// profilerSettings are names in a server's description of itself; a value that is no text, number or true switches nothing on.
+// profilerSettings are names in a server's description of itself; a value that is no text, number or true switches
+// nothing on.
 var profilerSettings = []string{
-	"profiler", "torch_profiler_dir", "VLLM_TORCH_PROFILER_DIR", "SGLANG_TORCH_PROFILER_DIR", "enable_layerwise_nvtx_marker", "enable_layerwise_nvtx_tracing",
+	"profiler", "torch_profiler_dir", "VLLM_TORCH_PROFILER_DIR", "SGLANG_TORCH_PROFILER_DIR",
+	"enable_layerwise_nvtx_marker", "enable_layerwise_nvtx_tracing",
 	"enable_profiling", "collect_detailed_traces",
 }
 

@@ -17,15 +17,18 @@ func TestProfilersOfAServer(t *testing.T) {
 		routes map[string]string
 		want   []string
 	}{
-		"none":                   {map[string]string{"/openapi.json": `{"paths": {"/v1/models": {}}}`, "/server_info": `{"vllm_config": "ProfilerConfig(profiler=None)"}`}, nil},
-		"nothing is told":        {nil, nil},
-		"a route":                {map[string]string{"/openapi.json": `{"paths": {"/start_profile": {"post": {}}}}`}, []string{"it has the route /start_profile"}},
+		"none": {map[string]string{"/openapi.json": `{"paths": {"/v1/models": {}}}`,
+			"/server_info": `{"vllm_config": "ProfilerConfig(profiler=None)"}`}, nil},
+		"nothing is told": {nil, nil},
+		"a route": {map[string]string{"/openapi.json": `{"paths": {"/start_profile": {"post": {}}}}`},
+			[]string{"it has the route /start_profile"}},
 		"a list that is no JSON": {map[string]string{"/openapi.json": `/start_profile`}, nil},
 		"a setting": {map[string]string{"/server_info": `{"vllm_config": {"profiler_config": {"profiler": "torch", "torch_profiler_dir": ""}}}`},
 			[]string{"its setting profiler"}},
 		"settings off": {map[string]string{"/server_info": `{"vllm_config": {"profiler_config": {"profiler": null}}, "vllm_env": {"VLLM_TORCH_PROFILER_DIR": ""}, "enable_layerwise_nvtx_tracing": false}`}, nil},
 		"text":         {map[string]string{"/server_info": `{"vllm_config": "model='m', profiler_config=ProfilerConfig(profiler='cuda', delay=0)"}`}, []string{"its setting profiler"}},
-		"a variable":   {map[string]string{"/server_info": `{"vllm_env": [{"VLLM_TORCH_PROFILER_DIR": "/tmp"}]}`}, []string{"its setting VLLM_TORCH_PROFILER_DIR"}},
+		"a variable": {map[string]string{"/server_info": `{"vllm_env": [{"VLLM_TORCH_PROFILER_DIR": "/tmp"}]}`},
+			[]string{"its setting VLLM_TORCH_PROFILER_DIR"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inner := old(t, true)

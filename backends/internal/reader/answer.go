@@ -1,4 +1,5 @@
-// HOT PATH: Feed, take and grow run once a read and once an event. No I/O, no clock, no lock; buffers outlive the answer.
+// HOT PATH: Feed, take and grow run once a read and once an event. No I/O, no clock, no lock; buffers outlive the
+// answer.
 
 package reader
 
@@ -16,8 +17,8 @@ import (
 // defaultMaxAnswer bounds an answer where Config.MaxAnswerBytes is 0, in bytes.
 const defaultMaxAnswer = 256 << 20
 
-// What a body that is not streamed may have, in bytes: it is kept whole until its end, so that its bound follows from what was asked for.
-// A token with its id, its text and several log probabilities takes less than 2 KiB of JSON.
+// What a body that is not streamed may have, in bytes: it is kept whole until its end, so that its bound follows from
+// what was asked for. A token with its id, its text and several log probabilities takes less than 2 KiB of JSON.
 const (
 	bodyBytes    = 16 << 20
 	bytesOfToken = 2 << 10
@@ -95,7 +96,8 @@ type Answer struct {
 // New makes a reader of answers.
 func New(c *backends.Config, o Options) *Answer {
 	a := &Answer{
-		Options: o, stream: c.Stream, needIDs: c.NeedIDs, keepText: c.KeepText || c.CountText != nil, giveText: c.KeepText, countText: c.CountText,
+		Options: o, stream: c.Stream, needIDs: c.NeedIDs, keepText: c.KeepText || c.CountText != nil, giveText: c.KeepText,
+		countText: c.CountText,
 		minTokens: c.MinTokens, maxTokens: c.Sampling.MaxTokens, vocabulary: c.Vocabulary, maxBytes: c.MaxAnswerBytes,
 	}
 	if a.maxBytes <= 0 {
@@ -202,8 +204,8 @@ func (a *Answer) report(n int) {
 	}
 }
 
-// ordinary reads the event that p begins with, where the decoder knows it: neither its end nor its fields are searched for
-// then. n are its bytes; 0: the framer and the decoder read it.
+// ordinary reads the event that p begins with, where the decoder knows it: neither its end nor its fields are searched
+// for then. n are its bytes; 0: the framer and the decoder read it.
 func (a *Answer) ordinary(p []byte) (n int) {
 	if a.repeat == nil || a.lines || len(p) == 0 || a.finish != "" || !a.framer.Between() {
 		return 0
@@ -237,7 +239,8 @@ func (a *Answer) next(p []byte) (doc, rest []byte, ok bool) {
 func (a *Answer) reported() bool {
 	said := a.framer.Failure()
 	if said != nil {
-		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+backends.Cut(string(said), 400))
+		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+backends.Cut(string(said),
+			400))
 	}
 	return said != nil
 }

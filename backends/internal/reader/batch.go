@@ -10,9 +10,9 @@ import (
 // BatchDecoder reads documents that hold the answers to several prompts.
 type BatchDecoder interface {
 	Decoder
-	// DecodeBatch reads one document: add gets every answer in it, and what stands beside them is left in e. Where it begins
-	// again, because a walk has given up, clear comes before. Its error is a *ShapeError where the document is JSON of
-	// another shape.
+	// DecodeBatch reads one document: add gets every answer in it, and what stands beside them is left in e. Where it
+	// begins again, because a walk has given up, clear comes before. Its error is a *ShapeError where the document is JSON
+	// of another shape.
 	DecodeBatch(doc []byte, e *Event, clear func(), add func(*Event)) error
 }
 
@@ -71,8 +71,8 @@ func (b *Batch) Tokens() []int32 { return nil }
 // Settled is true after a failure, and after [DONE] of a stream all of whose parts have their finish reason.
 func (b *Batch) Settled() bool { return b.whole.Settled() }
 
-// Finish reads what is left. The parts of o are in the order of a body, or of their indices, each with the index that it
-// carries; whether they are the ones that were asked for is not known here. An answer that was cut has none.
+// Finish reads what is left. The parts of o are in the order of a body, or of their indices, each with the index that
+// it carries; whether they are the ones that were asked for is not known here. An answer that was cut has none.
 func (b *Batch) Finish(o *backends.Outcome, cut backends.Reason) string {
 	w := b.whole
 	o.UsageTokens, o.InputTokens, o.Parts = -1, -1, nil
@@ -122,7 +122,8 @@ func (b *Batch) sum() int {
 		for i := range b.parts {
 			if p := &b.parts[i]; p.Reason == backends.OK {
 				p.Reason = backends.FailTokenCount
-				p.Detail = fmt.Sprintf("the answers to the batch carry %d token ids and %s says %d", total, b.whole.Words.Count, said)
+				p.Detail = fmt.Sprintf("the answers to the batch carry %d token ids and %s says %d", total, b.whole.Words.Count,
+					said)
 			}
 		}
 	}
@@ -161,7 +162,8 @@ func (b *Batch) add(e *Event) {
 	a.apply(e)
 	i := len(b.parts)
 	if i == len(b.tokens) {
-		b.tokens, b.texts = append(b.tokens, nil), append(b.texts, []byte{}) // a text may be empty, and is none where it is nil
+		// a text may be empty, and is none where it is nil
+		b.tokens, b.texts = append(b.tokens, nil), append(b.texts, []byte{})
 	}
 	p := backends.Part{Index: int(index)}
 	p.Detail = a.Finish(&p.Outcome, backends.OK)

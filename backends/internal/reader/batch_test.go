@@ -51,7 +51,8 @@ func TestBatchJudgesEachPart(t *testing.T) {
 		reasons, indices = append(reasons, p.Reason), append(indices, p.Index)
 	}
 	require.Equal(t, []int{2, 0, 1, 9}, indices)
-	require.Equal(t, []backends.Reason{backends.OK, backends.FailAborted, backends.FailTruncated, backends.FailBadEvent}, reasons)
+	require.Equal(t, []backends.Reason{backends.OK, backends.FailAborted, backends.FailTruncated, backends.FailBadEvent},
+		reasons)
 	require.Equal(t, []int32{1, 2}, o.Parts[0].Tokens)
 }
 

@@ -34,7 +34,8 @@ type call struct {
 func (a *Answer) addCalls(raw []byte) {
 	var parts []callPart
 	if err := json.Unmarshal(raw, &parts); err != nil {
-		a.fail(backends.FailBadEvent, fmt.Sprintf("the answer's tool_calls are no list of calls (%v): %s", err, backends.Cut(string(raw), 200)))
+		a.fail(backends.FailBadEvent, fmt.Sprintf("the answer's tool_calls are no list of calls (%v): %s", err,
+			backends.Cut(string(raw), 200)))
 		return
 	}
 	for i := range parts {
@@ -48,7 +49,8 @@ func (a *Answer) addCalls(raw []byte) {
 			a.fail(backends.FailBadEvent, fmt.Sprintf("the answer has more than %d tool calls", mostCalls))
 			return
 		}
-		c.id, c.kind, c.name = firstOf(c.id, p.ID), firstOf(c.kind, p.Type), firstOf(c.name, p.Function.Name) // some servers repeat them
+		// some servers repeat them
+		c.id, c.kind, c.name = firstOf(c.id, p.ID), firstOf(c.kind, p.Type), firstOf(c.name, p.Function.Name)
 		var text string
 		if json.Unmarshal(p.Function.Arguments, &text) == nil {
 			c.arguments.WriteString(text)
@@ -79,8 +81,8 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// callsText is the list of calls as a whole answer of OpenAI's interface has it: what function-call benchmarks score in place of the
-// text (spec/accuracy.md §11).
+// callsText is the list of calls as a whole answer of OpenAI's interface has it: what function-call benchmarks score in
+// place of the text (spec/accuracy.md §11).
 func (a *Answer) callsText() []byte {
 	type function struct {
 		Name      string `json:"name"`

@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// A server that never stops costs the memory of an answer that was asked for, and not that of all that it sends: one body, one event, one
-// line, streamed or not.
+// A server that never stops costs the memory of an answer that was asked for, and not that of all that it sends: one
+// body, one event, one line, streamed or not.
 func TestEndlessAnswers(t *testing.T) {
 	for _, c := range []struct {
 		kind, begin string

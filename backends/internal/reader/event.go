@@ -1,7 +1,7 @@
 package reader
 
-// Event is what one JSON document of the server says, an event of a stream or a whole answer. Its slices are valid as long
-// as the document is, and until the next document.
+// Event is what one JSON document of the server says, an event of a stream or a whole answer. Its slices are valid as
+// long as the document is, and until the next document.
 type Event struct {
 	Choices  int     // answers in the document; 0: it is about none, such as a count at the end
 	Index    int64   // of the last choice
@@ -50,9 +50,9 @@ type Decoder interface {
 
 // Repeater is what a Decoder may also be: one that knows the ordinary events of an answer but for what changes in them.
 type Repeater interface {
-	// Repeat reads the event with which p, bytes of a stream between two events, begins: "data: ", a document without a line
-	// break, and an empty line. It is about choice 0 and says nothing but text and ids; the other fields of e are void. n are its
-	// bytes; 0: it is of no known form, or not all of it is in p, and e is void.
+	// Repeat reads the event with which p, bytes of a stream between two events, begins: "data: ", a document without a
+	// line break, and an empty line. It is about choice 0 and says nothing but text and ids; the other fields of e are
+	// void. n are its bytes; 0: it is of no known form, or not all of it is in p, and e is void.
 	Repeat(p []byte, e *Event) (n int)
 }
 

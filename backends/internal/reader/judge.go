@@ -9,7 +9,8 @@ import (
 )
 
 // reasons are the finish reasons that servers use; a known one costs no allocation.
-var reasons = [...]string{"stop", "length", "abort", "error", "cancelled", "content_filter", "tool_calls", "repetition", "eos_token"}
+var reasons = [...]string{"stop", "length", "abort", "error", "cancelled", "content_filter", "tool_calls", "repetition",
+	"eos_token"}
 
 func intern(b []byte) string {
 	for _, r := range reasons {
@@ -41,7 +42,8 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 	if cut == backends.OK && a.reason == backends.OK {
 		a.end()
 	}
-	if a.EndsByCount > 0 && a.finish == "" && a.done && a.hasIDs && len(a.tokens) == a.EndsByCount && a.count == int64(a.EndsByCount) {
+	if a.EndsByCount > 0 && a.finish == "" && a.done && a.hasIDs && len(a.tokens) == a.EndsByCount &&
+		a.count == int64(a.EndsByCount) {
 		a.finish = "length"
 	}
 	if a.Settled() && a.reason == backends.OK {
@@ -86,10 +88,11 @@ func (a *Answer) given() []byte {
 	return a.text
 }
 
-// countIfNobodyDid counts the text with a tokenizer, where the server said neither ids nor their number. It takes the time of
-// the thread that reads answers: a server that counts is always better.
+// countIfNobodyDid counts the text with a tokenizer, where the server said neither ids nor their number. It takes the
+// time of the thread that reads answers: a server that counts is always better.
 func (a *Answer) countIfNobodyDid(cut backends.Reason) {
-	if a.countText == nil || cut != backends.OK || a.reason != backends.OK || a.hasIDs || a.count >= 0 || !a.bareIDs || a.hidden {
+	if a.countText == nil || cut != backends.OK || a.reason != backends.OK || a.hasIDs || a.count >= 0 || !a.bareIDs ||
+		a.hidden {
 		return
 	}
 	if n, err := a.countText(a.text); err == nil {
@@ -153,25 +156,34 @@ func (a *Answer) judge(cut backends.Reason) (backends.Reason, string) {
 	case !a.hasIDs && a.needIDs && (a.bareIDs || n > 0):
 		return backends.FailBadEvent, "the answer carries no token ids: " + a.Words.IDs
 	case a.hasIDs && a.count >= 0 && a.count != int64(n):
-		return backends.FailTokenCount, fmt.Sprintf("the answer carries %d token ids and %s says %d", n, a.Words.Count, a.count)
+		return backends.FailTokenCount, fmt.Sprintf("the answer carries %d token ids and %s says %d", n, a.Words.Count,
+			a.count)
 	case a.hasIDs && a.bareIDs && a.count < 0:
 		return backends.FailTokenCount, "some events carry text without token ids, and there is no usage to count by"
 	case a.hasIDs && a.early:
-		return backends.FailTokenCount, "its first output is text without a token id, and later events carry ids: when its first token came is not known"
+		return backends.FailTokenCount, "its first output is text without a token id, and later events carry ids: when its " +
+			"first token came is not known"
 	case n == 0 || (n < 0 && !a.bareIDs):
 		return backends.FailEmpty, "the answer has no output token"
 	case n < 0:
-		return backends.FailBadEvent, "the number of output tokens is unknown: the answer has neither " + a.Words.Needs + ", and no --tokenizer counts its text"
+		return backends.FailBadEvent, "the number of output tokens is unknown: the answer has neither " + a.Words.Needs +
+			", and no --tokenizer counts its text"
 	case n < a.minTokens:
-		return backends.FailTooShort, fmt.Sprintf("the answer has %d output tokens, the benchmark asks for at least %d", n, a.minTokens)
+		return backends.FailTooShort, fmt.Sprintf("the answer has %d output tokens, the benchmark asks for at least %d", n,
+			a.minTokens)
 	case a.stream && a.timed == 0:
-		return backends.FailNoFirstToken, "a stream was asked for and the tokens came without one: the time of the first token is unknown"
+		return backends.FailNoFirstToken, "a stream was asked for and the tokens came without one: the time of the first " +
+			"token is unknown"
 	case exact && n < a.maxTokens && slices.Contains(byLength, a.finish):
-		return backends.FailTooShort, fmt.Sprintf("the server ended the answer at %d output tokens for its length, and %d were allowed: its context or a limit of its own is shorter", n, a.maxTokens)
+		return backends.FailTooShort, fmt.Sprintf("the server ended the answer at %d output tokens for its length, and %d "+
+			"were allowed: its context or a limit of its own is shorter", n, a.maxTokens)
 	case exact && a.maxTokens > 0 && n > a.maxTokens:
-		return backends.FailTooLarge, fmt.Sprintf("the answer has %d output tokens, and %d were allowed: the server does not honour max_tokens", n, a.maxTokens)
-	case a.giveText && !a.hasIDs && len(a.text) == 0 && !a.hidden: // an id without a text is an answer: one that ends at once
-		return backends.FailEmpty, fmt.Sprintf("the server counts %d output tokens, and no text came, which is what this benchmark is about", n)
+		return backends.FailTooLarge, fmt.Sprintf("the answer has %d output tokens, and %d were allowed: the server does "+
+			"not honour max_tokens", n, a.maxTokens)
+	// an id without a text is an answer: one that ends at once
+	case a.giveText && !a.hasIDs && len(a.text) == 0 && !a.hidden:
+		return backends.FailEmpty, fmt.Sprintf("the server counts %d output tokens, and no text came, which is what this "+
+			"benchmark is about", n)
 	}
 	return backends.OK, ""
 }

@@ -1,4 +1,5 @@
-// HOT PATH: apply and what it calls run once an event. No I/O, no clock, no lock, no allocation but for the growth of the answer itself.
+// HOT PATH: apply and what it calls run once an event. No I/O, no clock, no lock, no allocation but for the growth of
+// the answer itself.
 
 package reader
 
@@ -11,7 +12,8 @@ import (
 // apply adds what a document says to the answer and gives the number of output tokens that are new in it.
 func (a *Answer) apply(e *Event) int {
 	if e.IsError {
-		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+backends.Cut(string(e.Message), 400))
+		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+
+			backends.Cut(string(e.Message), 400))
 		return 0
 	}
 	if e.Prompt >= 0 {
@@ -25,7 +27,8 @@ func (a *Answer) apply(e *Event) int {
 	}
 	a.choice = true
 	if e.Choices > 1 || e.Index != 0 {
-		a.fail(backends.FailBadEvent, fmt.Sprintf("one choice with index 0 was asked for, %d came, the last with index %d", e.Choices, e.Index))
+		a.fail(backends.FailBadEvent, fmt.Sprintf("one choice with index 0 was asked for, %d came, the last with index %d",
+			e.Choices, e.Index))
 		return 0
 	}
 	a.done = a.done || e.Last
@@ -51,7 +54,8 @@ func (a *Answer) apply(e *Event) int {
 	return n
 }
 
-// ends notes the finish reason of an event. An answer has one: what was aborted stays so, and two others contradict each other.
+// ends notes the finish reason of an event. An answer has one: what was aborted stays so, and two others contradict
+// each other.
 func (a *Answer) ends(e *Event) {
 	reason := intern(e.Finish)
 	switch {
@@ -94,7 +98,8 @@ func (a *Answer) valid(e *Event, ids []int32) bool {
 	}
 	for _, id := range ids {
 		if int(id) >= a.vocabulary {
-			a.fail(backends.FailBadEvent, fmt.Sprintf("token id %d is outside the vocabulary of %d ids: the server runs another model, or its ids are wrong", id, a.vocabulary))
+			a.fail(backends.FailBadEvent, fmt.Sprintf("token id %d is outside the vocabulary of %d ids: the server runs "+
+				"another model, or its ids are wrong", id, a.vocabulary))
 			return false
 		}
 	}

@@ -1,4 +1,5 @@
-// HOT PATH: running and what it calls run once an event of a stream. No I/O, no clock, no lock, no allocation but for the growth of the answer.
+// HOT PATH: running and what it calls run once an event of a stream. No I/O, no clock, no lock, no allocation but for
+// the growth of the answer.
 
 package reader
 
@@ -10,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// grown is what a stream has shown of its mode: what its events repeat of the events before them. A server has one mode for all of
-// its streams, so the mode is decided once and every later event is held against it.
+// grown is what a stream has shown of its mode: what its events repeat of the events before them. A server has one mode
+// for all of its streams, so the mode is decided once and every later event is held against it.
 type grown struct {
 	declared backends.StreamMode // of the endpoint, as preflight found it; empty: not known
 	mode     backends.StreamMode // of this stream's ids: declared, or as its events show; empty: not decided
@@ -46,8 +47,8 @@ func (g *grown) begin(declared backends.StreamMode) {
 	}
 }
 
-// running adds an event whose ids are either new or all of the answer so far. The count that stands in each event tells which
-// (spec/backends.md §2.3): a first event fits both modes, every later one with ids fits at most one of them.
+// running adds an event whose ids are either new or all of the answer so far. The count that stands in each event tells
+// which (spec/backends.md §2.3): a first event fits both modes, every later one with ids fits at most one of them.
 func (a *Answer) running(e *Event) int {
 	if isAborted(a.finish) { // the last event of an aborted answer repeats what it likes
 		return 0
@@ -85,8 +86,8 @@ func (a *Answer) running(e *Event) int {
 	return a.extend(e, 0)
 }
 
-// extends reports whether an event's ids begin with all those of the answer. What its decoder knows is of the event before, which
-// has all of them too where this is asked.
+// extends reports whether an event's ids begin with all those of the answer. What its decoder knows is of the event
+// before, which has all of them too where this is asked.
 func (a *Answer) extends(e *Event) bool {
 	have := len(a.tokens)
 	same := min(e.Known, have)
@@ -107,7 +108,8 @@ func (a *Answer) extend(e *Event, from int) int {
 func (a *Answer) runningText(e *Event) int {
 	if e.Produced >= 0 {
 		if e.Produced < a.grown.said {
-			a.fail(backends.FailTokenCount, fmt.Sprintf("%s fell from %d to %d inside the answer", a.Words.Count, a.grown.said, e.Produced))
+			a.fail(backends.FailTokenCount, fmt.Sprintf("%s fell from %d to %d inside the answer", a.Words.Count, a.grown.said,
+				e.Produced))
 			return 0
 		}
 		a.grown.said = e.Produced
@@ -123,8 +125,8 @@ func (a *Answer) runningText(e *Event) int {
 	return max(0, int(min(e.Produced, 1<<30))-a.timed)
 }
 
-// joinText adds the text of an event. While its mode is not known, texts are put one behind another, so that the last one is the
-// tail: a text that does not begin with the one before is new.
+// joinText adds the text of an event. While its mode is not known, texts are put one behind another, so that the last
+// one is the tail: a text that does not begin with the one before is new.
 func (a *Answer) joinText(text []byte) {
 	g := &a.grown
 	if !a.keepText || len(text) == 0 {
@@ -133,7 +135,8 @@ func (a *Answer) joinText(text []byte) {
 	switch {
 	case g.repeats == repeatsAll:
 		if g.mode == backends.StreamIncremental && !bytes.HasPrefix(text, a.text) {
-			a.fail(backends.FailBadEvent, "the text of an event does not begin with the text before it, in a stream whose events repeat all text: "+backends.Cut(string(text), 200))
+			a.fail(backends.FailBadEvent, "the text of an event does not begin with the text before it, in a stream whose "+
+				"events repeat all text: "+backends.Cut(string(text), 200))
 			return
 		}
 		a.text = append(a.text[:0], text...)
@@ -151,7 +154,8 @@ func (a *Answer) joinText(text []byte) {
 	a.text = append(a.text, text...)
 }
 
-// enough is the number of repeated bytes after which a text is taken for all so far, where only one event repeated them.
+// enough is the number of repeated bytes after which a text is taken for all so far, where only one event repeated
+// them.
 const enough = 16
 
 // settleText decides at the end what no event contradicted: that the texts repeat all so far, or nothing.
@@ -163,7 +167,9 @@ func (a *Answer) settleText() {
 		g.repeats = repeatsAll
 		a.text = append(a.text[:0], a.text[len(a.text)-g.last:]...)
 	default:
-		a.fail(backends.FailBadEvent, "whether its events repeat their text can not be told: each text begins with the one before; let the preflight ask the server (without --no-preflight-query), or show its /server_info through the gateway")
+		a.fail(backends.FailBadEvent, "whether its events repeat their text can not be told: each text begins with the one "+
+			"before; let the preflight ask the server (without --no-preflight-query), or show its /server_info through the "+
+			"gateway")
 	}
 }
 
@@ -186,10 +192,12 @@ func (a *Answer) shown() backends.StreamMode {
 func (a *Answer) misfit(e *Event) {
 	have, n := len(a.tokens), len(e.IDs)
 	if e.Produced < 0 {
-		a.fail(backends.FailBadEvent, fmt.Sprintf("an event has %d token ids behind %d others and no %s: whether they are new can not be told", n, have, a.Words.Count))
+		a.fail(backends.FailBadEvent, fmt.Sprintf("an event has %d token ids behind %d others and no %s: whether they are "+
+			"new can not be told", n, have, a.Words.Count))
 		return
 	}
-	event := fmt.Sprintf("an event has %d token ids behind %d others, and its %s is %d", n, have, a.Words.Count, e.Produced)
+	event := fmt.Sprintf("an event has %d token ids behind %d others, and its %s is %d", n, have, a.Words.Count,
+		e.Produced)
 	how := "as the events before it showed"
 	if a.grown.declared != "" {
 		how = "as the server's arguments or the preflight said"

@@ -4,8 +4,8 @@ package reader
 
 import "github.com/mlperf-go/mlperf-go/backends"
 
-// Scanner is a place in a JSON document. Its methods step over one thing and report false wherever they are not sure; the
-// document is then read with encoding/json.
+// Scanner is a place in a JSON document. Its methods step over one thing and report false wherever they are not sure;
+// the document is then read with encoding/json.
 type Scanner struct {
 	B        []byte
 	I        int

@@ -94,8 +94,8 @@ func plainEnd(b []byte, i int) int {
 	return min(i, len(b))
 }
 
-// notPlain sets the highest bit of the lowest byte of eight that is not plain, and none below it: a borrow can only disturb the
-// bytes above one that was found.
+// notPlain sets the highest bit of the lowest byte of eight that is not plain, and none below it: a borrow can only
+// disturb the bytes above one that was found.
 func notPlain(eight uint64) uint64 {
 	const (
 		each    = 0x0101010101010101

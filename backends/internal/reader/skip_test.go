@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPlainEnd compares the search by eight bytes with the one by the table, whatever stands around the byte that ends it.
+// TestPlainEnd compares the search by eight bytes with the one by the table, whatever stands around the byte that ends
+// it.
 func TestPlainEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		odd := rapid.SampledFrom([]byte{'"', '\\', 0, '\n', 0x1f, ' ', '!', '#', '[', ']', 0x7f, 0x80, 0xa2, 0xdc, 0xff, 'a'})
@@ -25,8 +26,9 @@ func TestPlainEnd(t *testing.T) {
 func TestPlainIDs(t *testing.T) {
 	for doc, want := range map[string][]int32{
 		"[1]": {1}, "[0,10,999999999]x": {0, 10, 999999999},
-		"": nil, "[": nil, "[]": nil, "[1": nil, "[1,": nil, "[1,]": nil, "[,1]": nil, "[01]": nil, "[ 1]": nil, "[1 ]": nil, "[1,\n2]": nil,
-		"[-1]": nil, "[1.5]": nil, "[1e3]": nil, "[1234567890]": nil, "null": nil, "1]": nil,
+		"": nil, "[": nil, "[]": nil, "[1": nil, "[1,": nil, "[1,]": nil, "[,1]": nil, "[01]": nil, "[ 1]": nil, "[1 ]": nil,
+		"[1,\n2]": nil,
+		"[-1]":    nil, "[1.5]": nil, "[1e3]": nil, "[1234567890]": nil, "null": nil, "1]": nil,
 	} {
 		s, e := Scanner{B: []byte(doc)}, Event{}
 		require.Equal(t, want != nil, s.PlainIDs(&e), doc)

@@ -14,8 +14,9 @@ type ShapeError struct{ Text string }
 func (e *ShapeError) Error() string { return e.Text }
 
 // Members reads a document with encoding/json, which accepts what a walk gives up on: repeated keys (the last wins),
-// escaped keys, whole numbers written as fractions. It notes an error that the document reports in e. parts are the keys that an
-// answer of the protocol has: a document without any of them that carries a message or a detail is an error too.
+// escaped keys, whole numbers written as fractions. It notes an error that the document reports in e. parts are the
+// keys that an answer of the protocol has: a document without any of them that carries a message or a detail is an
+// error too.
 func Members(doc []byte, e *Event, parts ...string) (map[string]json.RawMessage, error) {
 	e.Reset()
 	var top map[string]json.RawMessage
@@ -42,7 +43,8 @@ func Members(doc []byte, e *Event, parts ...string) (map[string]json.RawMessage,
 	return top, nil
 }
 
-// complaints are keys of error bodies that say nothing of "error": FastAPI's (detail), those of gateways, and RFC 9457's (detail).
+// complaints are keys of error bodies that say nothing of "error": FastAPI's (detail), those of gateways, and RFC
+// 9457's (detail).
 var complaints = []string{"detail", "message", "msg", "exception", "error_message", "error_msg", "error_code"}
 
 // isComplaint reports whether an object has none of an answer's parts and a key of an error body.

@@ -31,8 +31,8 @@ func (b *Batch) Feed(p []byte) (int, []byte) {
 // News are the parts for which the last Feed found tokens.
 func (b *Batch) News() []backends.News { return b.news }
 
-// take reads one document and gives the number of new output tokens of all parts. What comes behind the one that settles the
-// batch is not read, whether the same bytes brought it or later ones.
+// take reads one document and gives the number of new output tokens of all parts. What comes behind the one that
+// settles the batch is not read, whether the same bytes brought it or later ones.
 func (b *Batch) take(doc []byte) int {
 	b.news = b.news[:0]
 	n := 0
@@ -55,12 +55,13 @@ func (b *Batch) spread(doc []byte) int {
 	return b.several(doc)
 }
 
-// bring adds an event to the part that it is of. A count beside one choice is that part's: llama.cpp sends it so, and vLLM
-// where it is asked for a count in each event (spec/real-servers.md §2, §3).
+// bring adds an event to the part that it is of. A count beside one choice is that part's: llama.cpp sends it so, and
+// vLLM where it is asked for a count in each event (spec/real-servers.md §2, §3).
 func (b *Batch) bring(e *Event) int {
 	w, index := b.whole, e.Index
 	if index < 0 || index >= int64(b.maxParts) {
-		w.fail(backends.FailBatch, fmt.Sprintf("the answer to a batch of at most %d prompts has one with index %d", b.maxParts, index))
+		w.fail(backends.FailBatch, fmt.Sprintf("the answer to a batch of at most %d prompts has one with index %d",
+			b.maxParts, index))
 		return 0
 	}
 	a := b.part(int(index))
@@ -129,7 +130,8 @@ func (b *Batch) several(doc []byte) int {
 // copied is an event that outlives its document.
 func (e *Event) copied() Event {
 	own := *e
-	own.IDs, own.Text, own.Calls, own.Why = slices.Clone(e.IDs), slices.Clone(e.Text), slices.Clone(e.Calls), slices.Clone(e.Why)
+	own.IDs, own.Text, own.Calls, own.Why = slices.Clone(e.IDs), slices.Clone(e.Text), slices.Clone(e.Calls),
+		slices.Clone(e.Why)
 	own.Finish, own.Message = slices.Clone(e.Finish), slices.Clone(e.Message)
 	return own
 }

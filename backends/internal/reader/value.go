@@ -121,8 +121,8 @@ func (s *Scanner) IDs(e *Event) bool {
 	return s.moreIDs(e)
 }
 
-// PlainIDs reads an array of numbers as servers write them: at least one, up to nine digits each, no blank. false: it is another, and
-// nothing is read.
+// PlainIDs reads an array of numbers as servers write them: at least one, up to nine digits each, no blank. false: it
+// is another, and nothing is read.
 func (s *Scanner) PlainIDs(e *Event) bool {
 	b, i, ids := s.B, s.I, e.IDs
 	if i >= len(b) || b[i] != '[' {
@@ -171,7 +171,8 @@ func (s *Scanner) moreIDs(e *Event) bool {
 // maxCount bounds the tokens that a server may count in one answer or prompt.
 const maxCount = math.MaxInt32
 
-// Count reads a number of tokens; null is -1. A negative one and a huge one are left to encoding/json, which refuses them.
+// Count reads a number of tokens; null is -1. A negative one and a huge one are left to encoding/json, which refuses
+// them.
 func (s *Scanner) Count(into *int64) bool {
 	return s.Null() && set(into, -1) || s.Integer(into, -1) && *into >= 0 && *into <= maxCount
 }

@@ -146,11 +146,13 @@ func composed(t testing.TB, folder string) Case {
 	c.Name, c.Method, c.Path, c.Request = "wire/"+filepath.Base(folder), request.Method, request.Path, request.Body
 	c.Meant = new(Meant)
 	require.NoError(t, json.Unmarshal(read("expect.json"), c.Meant))
-	require.Equal(t, string(bytes.TrimSpace(read("body.txt"))), string(bytes.TrimSpace(c.Body)), "the body without its chunks")
+	require.Equal(t, string(bytes.TrimSpace(read("body.txt"))), string(bytes.TrimSpace(c.Body)),
+		"the body without its chunks")
 	return c
 }
 
-// transcript reads a file of golden/wire-real: what was sent in lines of ###, then the reply, whose chunks are taken off already.
+// transcript reads a file of golden/wire-real: what was sent in lines of ###, then the reply, whose chunks are taken
+// off already.
 func transcript(data []byte) (Case, error) {
 	sent, got, ok := bytes.Cut(data, []byte("HTTP/1.1 "))
 	if !ok {

@@ -48,14 +48,16 @@ func ReadBatch(answer backends.Answer, contentType string, body []byte, length i
 	read.Reason, read.Count = o.Reason, o.UsageTokens
 	for _, p := range o.Parts {
 		read.Parts = append(read.Parts, ReadPart{
-			Index: p.Index, Reason: p.Reason, Tokens: append([]int32(nil), p.Tokens...), Text: string(bytes.Clone(p.Text)), Finish: p.FinishReason,
+			Index: p.Index, Reason: p.Reason, Tokens: append([]int32(nil), p.Tokens...), Text: string(bytes.Clone(p.Text)),
+			Finish:  p.FinishReason,
 			NTokens: p.NTokens, Events: p.Events, Multi: p.Merged,
 		})
 	}
 	return read
 }
 
-// SameInPieces wants a streamed batch to come to the same however its bytes are cut, every part once and within the batch.
+// SameInPieces wants a streamed batch to come to the same however its bytes are cut, every part once and within the
+// batch.
 func SameInPieces(t require.TestingT, answer backends.Answer, size int, body []byte) Read {
 	whole := ReadBatch(answer, "text/event-stream", body, max(len(body), 1))
 	for _, length := range []int{1, 7, 64} {
@@ -82,7 +84,8 @@ func (p *Piece) Completion() string {
 	if p.Finish != "" {
 		finish = fmt.Sprintf("%q", p.Finish)
 	}
-	return fmt.Sprintf(`{"index":%d,"text":%q,"logprobs":null,"finish_reason":%s,"token_ids":[%s]}`, p.Index, p.text(), finish, p.ids())
+	return fmt.Sprintf(`{"index":%d,"text":%q,"logprobs":null,"finish_reason":%s,"token_ids":[%s]}`, p.Index, p.text(),
+		finish, p.ids())
 }
 
 // CompletionEvent is an event with that choice alone.

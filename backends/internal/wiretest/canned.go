@@ -21,9 +21,9 @@ const (
 	cannedPace = "WIRETEST_CANNED_PACE"
 )
 
-// Canned runs a server in a process of its own that gives every request the same answer, in the given segments, one write
-// each, in turn with those of other connections. The test binary calls RunCanned in its TestMain. cpu pins the server to a
-// processor; -1: it runs where it likes.
+// Canned runs a server in a process of its own that gives every request the same answer, in the given segments, one
+// write each, in turn with those of other connections. The test binary calls RunCanned in its TestMain. cpu pins the
+// server to a processor; -1: it runs where it likes.
 func Canned(t testing.TB, cpu int, segments ...string) (url string) {
 	return startCanned(t, cpu, 0, 0, segments)
 }
@@ -45,7 +45,8 @@ func startCanned(t testing.TB, cpu, held int, pace time.Duration, segments []str
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), cannedRole+"="+file.Name(), cannedHeld+"="+strconv.Itoa(held), cannedPace+"="+strconv.FormatInt(pace.Milliseconds(), 10), "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), cannedRole+"="+file.Name(), cannedHeld+"="+strconv.Itoa(held),
+		cannedPace+"="+strconv.FormatInt(pace.Milliseconds(), 10), "GOMAXPROCS=1")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	in, err := cmd.StdinPipe() // the server ends with it

@@ -78,7 +78,8 @@ func (k *Contract) Ask(t require.TestingT, c *backends.Config, n int) *Recorder 
 	return r
 }
 
-// Patience is how long a test waits for what must happen: far longer than it takes on a machine that does other things too.
+// Patience is how long a test waits for what must happen: far longer than it takes on a machine that does other things
+// too.
 const Patience = time.Minute
 
 // Config is a streaming test configuration.
@@ -195,9 +196,11 @@ func (k *Contract) cancel(t *testing.T) {
 	go func() { served <- k.open(t, c).Serve(ctx, source, r) }()
 	require.Eventually(t, func() bool { return requests.Load() == 50 }, Patience, time.Millisecond)
 	cancel()
-	require.Eventually(t, func() bool { return r.Completed() == 100 }, Patience/2, time.Millisecond, "before any other limit ends them")
+	require.Eventually(t, func() bool { return r.Completed() == 100 }, Patience/2, time.Millisecond,
+		"before any other limit ends them")
 	source.Issue(30)
-	require.Eventually(t, func() bool { return r.Completed() == 130 }, Patience/2, time.Millisecond, "before any other limit ends them")
+	require.Eventually(t, func() bool { return r.Completed() == 130 }, Patience/2, time.Millisecond,
+		"before any other limit ends them")
 	source.End()
 	require.NoError(t, <-served)
 	r.ExactlyOnce(t, 130)
@@ -209,7 +212,8 @@ func (k *Contract) cancel(t *testing.T) {
 
 // exactlyOnce mixes answers, failures, limits and a cancelled context at random.
 func (k *Contract) exactlyOnce(t *testing.T) {
-	scripts := []string{Streamed, "", Whole(500, "text/plain", "no"), StreamHead + Chunks(Event("5", "null")), "garbage\r\n\r\n"}
+	scripts := []string{Streamed, "", Whole(500, "text/plain", "no"), StreamHead + Chunks(Event("5", "null")),
+		"garbage\r\n\r\n"}
 	url := Raw(t, func(c net.Conn, conn, request int) bool {
 		i := (conn*7 + request*3) % len(scripts)
 		c.Write([]byte(scripts[i]))
@@ -306,7 +310,8 @@ func (k *Contract) threads(t *testing.T) {
 
 func (k *Contract) gapsAndTokens(t *testing.T) {
 	url := Raw(t, func(c net.Conn, _, _ int) bool {
-		for _, part := range []string{StreamHead, Chunks(Event("1,2", "null")), Chunks(Event("3", "null")), Chunked(Event("4,5", `"length"`), Usage(5), Done)} {
+		for _, part := range []string{StreamHead, Chunks(Event("1,2", "null")), Chunks(Event("3", "null")),
+			Chunked(Event("4,5", `"length"`), Usage(5), Done)} {
 			c.Write([]byte(part))
 			time.Sleep(30 * time.Millisecond)
 		}
@@ -324,8 +329,8 @@ func (k *Contract) gapsAndTokens(t *testing.T) {
 	require.Greater(t, res.LastTokenNS-res.FirstTokenNS, int64(40*time.Millisecond))
 }
 
-// aSlowConnection has a server whose queue of connections is full, so that a connection takes a second, and reads when the client says
-// that it has sent its request: not before there was a connection.
+// aSlowConnection has a server whose queue of connections is full, so that a connection takes a second, and reads when
+// the client says that it has sent its request: not before there was a connection.
 func (k *Contract) aSlowConnection(t *testing.T) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -365,7 +370,8 @@ func (k *Contract) refusedConnection(t *testing.T) {
 	require.Equal(t, backends.FailConnect, r.Results[1].Reason)
 	require.Equal(t, 2, r.Results[1].Retries)
 	require.Len(t, r.Attempts, 3)
-	require.Equal(t, []bool{true, true, false}, []bool{r.Attempts[0].Retried, r.Attempts[1].Retried, r.Attempts[2].Retried})
+	require.Equal(t, []bool{true, true, false}, []bool{r.Attempts[0].Retried, r.Attempts[1].Retried,
+		r.Attempts[2].Retried})
 }
 
 func (k *Contract) theKeyIsInNoText(t *testing.T) {

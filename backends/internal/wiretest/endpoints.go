@@ -17,7 +17,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/balance"
 )
 
-// Absent is the URL of an endpoint where nobody listens before listen is called. The port is kept all the while: nobody else takes it.
+// Absent is the URL of an endpoint where nobody listens before listen is called. The port is kept all the while: nobody
+// else takes it.
 func Absent(t *testing.T) (url string, listen func() net.Listener) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -73,7 +74,8 @@ func (k *Contract) oneEndpointIsAbsent(t *testing.T) {
 	}
 }
 
-// aRefusingEndpointStays: an answer, even HTTP 502 or 503, says that somebody is there; its endpoint keeps its share of the load.
+// aRefusingEndpointStays: an answer, even HTTP 502 or 503, says that somebody is there; its endpoint keeps its share of
+// the load.
 func (k *Contract) aRefusingEndpointStays(t *testing.T) {
 	for _, status := range []int{500, 502, 503, 504} {
 		c := Config(Raw(t, Answers(Streamed)), Raw(t, Answers(Whole(status, "text/plain", "busy"))))

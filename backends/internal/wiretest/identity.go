@@ -42,8 +42,8 @@ func (n *Named) Answer() string {
 // OwnToken is the first token of the right answer to a prompt.
 func OwnToken(prompt int) int { return 100 + prompt }
 
-// Naming is a server that answers each request with the bytes that reply returns; with secure over TLS, for whose certificate
-// Config.InsecureSkipVerify is set. An empty answer closes the connection.
+// Naming is a server that answers each request with the bytes that reply returns; with secure over TLS, for whose
+// certificate Config.InsecureSkipVerify is set. An empty answer closes the connection.
 func Naming(t testing.TB, secure bool, reply func(*Named) string) *backends.Config {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -108,7 +108,8 @@ func serveNamed(c net.Conn, conn int, reply func(*Named) string) {
 		if json.Unmarshal(body, &asked) != nil || len(asked.Prompt) == 0 {
 			return
 		}
-		answer := reply(&Named{ID: r.Header.Get("X-Request-Id") + asked.RID, Prompt: asked.Prompt[0], Stream: asked.Stream, Conn: conn, Number: number})
+		answer := reply(&Named{ID: r.Header.Get("X-Request-Id") + asked.RID, Prompt: asked.Prompt[0], Stream: asked.Stream,
+			Conn: conn, Number: number})
 		if _, err := io.WriteString(c, answer); err != nil || answer == "" {
 			return
 		}
@@ -298,8 +299,12 @@ func (k *Contract) idsAreCompared(t *testing.T) {
 		"another's later": {func(id string) string {
 			return stream(event("cmpl-"+id, "m", "null", 5), event("cmpl-"+other, "m", `"stop"`, 6))
 		}, "wrong_answer", "belongs to another request"},
-		"without":      {func(string) string { return stream(event("", "m", "null", 5), event("", "m", `"stop"`, 6)) }, "wrong_answer", "lacks the id"},
-		"half without": {func(id string) string { return stream(event("cmpl-"+id, "m", "null", 5), event("", "m", `"stop"`, 6)) }, "wrong_answer", "lacks the id"},
+		"without": {func(string) string { return stream(event("", "m", "null", 5), event("", "m", `"stop"`, 6)) },
+			"wrong_answer", "lacks the id"},
+		"half without": {func(id string) string {
+			return stream(event("cmpl-"+id, "m", "null", 5),
+				event("", "m", `"stop"`, 6))
+		}, "wrong_answer", "lacks the id"},
 		"another model": {func(id string) string {
 			return stream(event("cmpl-"+id, "n", "null", 5), event("cmpl-"+id, "n", `"stop"`, 6))
 		}, "wrong_model", `by the model "n"`},
@@ -309,7 +314,8 @@ func (k *Contract) idsAreCompared(t *testing.T) {
 		"no model": {func(id string) string {
 			return stream(event("cmpl-"+id, "", "null", 5), event("cmpl-"+id, "", `"stop"`, 6))
 		}, "", ""},
-		"an error": {func(string) string { return stream(`data: {"error":{"message":"gone"}}` + "\n\n") }, "server_error_event", "gone"},
+		"an error": {func(string) string { return stream(`data: {"error":{"message":"gone"}}` + "\n\n") },
+			"server_error_event", "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Naming(t, false, func(asked *Named) string { return c.reply(asked.ID) })

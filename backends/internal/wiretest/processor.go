@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// ProcessorTime is what this process has used. A neighbour on its processor takes none of it, and the collector's threads do.
+// ProcessorTime is what this process has used. A neighbour on its processor takes none of it, and the collector's
+// threads do.
 func ProcessorTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for wrong arguments alone

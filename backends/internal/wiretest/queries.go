@@ -29,7 +29,8 @@ func (s *Queries) Issue(n int) *Queries {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range n {
-		s.ready = append(s.ready, loadgen.Query{ID: loadgen.ResponseID(s.issued + 1), Index: s.issued, Seq: s.issued, IssuedNS: time.Now().UnixNano()})
+		s.ready = append(s.ready, loadgen.Query{ID: loadgen.ResponseID(s.issued + 1), Index: s.issued, Seq: s.issued,
+			IssuedNS: time.Now().UnixNano()})
 		s.issued++
 	}
 	s.wake.Broadcast()

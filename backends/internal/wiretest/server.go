@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Script answers one request. It gets the number of the connection and of the request on it, from 0; it returns false to
-// close the connection.
+// Script answers one request. It gets the number of the connection and of the request on it, from 0; it returns false
+// to close the connection.
 type Script func(c net.Conn, conn, request int) bool
 
 // Raw is a server that answers each request with what script says, byte for byte; it returns its URL.
@@ -117,7 +117,8 @@ func Chunks(parts ...string) string {
 
 // Whole is an answer with a Content-Length.
 func Whole(status int, contentType, body string) string {
-	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, http.StatusText(status), contentType, len(body), body)
+	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status,
+		http.StatusText(status), contentType, len(body), body)
 }
 
 // Answers sends the same bytes to each request.

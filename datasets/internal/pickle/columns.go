@@ -127,7 +127,8 @@ func maskedOf(o *Object) (column, error) {
 	state, _ := o.State.(*Dict)
 	data, ok1, err1 := arrayOf(state.Get("_data"))
 	mask, ok2, err2 := arrayOf(state.Get("_mask"))
-	if err1 != nil || err2 != nil || !ok1 || !ok2 || len(data.shape) != 1 || len(mask.shape) != 1 || data.shape[0] != mask.shape[0] || mask.kind != 'b' || mask.size != 1 {
+	if err1 != nil || err2 != nil || !ok1 || !ok2 || len(data.shape) != 1 || len(mask.shape) != 1 ||
+		data.shape[0] != mask.shape[0] || mask.kind != 'b' || mask.size != 1 {
 		return nil, damaged("a column with a mask that does not fit")
 	}
 	return &masked{data, mask}, nil
@@ -162,7 +163,8 @@ func categoricalOf(o *Object, depth int) (column, error) {
 	return c, nil
 }
 
-// arrowTexts is a column of texts as pyarrow holds them: an offset each and one more, and the bytes one after the other.
+// arrowTexts is a column of texts as pyarrow holds them: an offset each and one more, and the bytes one after the
+// other.
 type arrowTexts struct {
 	valid   []byte // bits; nil: all are there
 	offsets []byte
@@ -279,7 +281,8 @@ func arrowArray(o *Object) (column, error) {
 			ok1 = false
 		}
 	}
-	if !ok1 || (!ok2 && n > 0) || (n > 0 && len(a.offsets) < width*(a.from+a.n+1)) || (a.valid != nil && len(a.valid)*8 < a.from+a.n) {
+	if !ok1 || (!ok2 && n > 0) || (n > 0 && len(a.offsets) < width*(a.from+a.n+1)) ||
+		(a.valid != nil && len(a.valid)*8 < a.from+a.n) {
 		return nil, damaged("a column of pyarrow whose buffers are too short")
 	}
 	return a, nil

@@ -62,21 +62,27 @@ func init() {
 		{"pandas pandas.core.indexes.base", "Index _new_Index", classIndex},
 		{"pandas.core.indexes.numeric", "Int64Index UInt64Index Float64Index NumericIndex", classIndex},
 		{"pandas pandas.core.indexes.range", "RangeIndex", classRange},
-		{"pandas.arrays pandas.core.arrays.datetimes pandas.core.arrays.timedeltas pandas.core.arrays.period", "DatetimeArray TimedeltaArray PeriodArray", classBacked},
+		{"pandas.arrays pandas.core.arrays.datetimes pandas.core.arrays.timedeltas pandas.core.arrays.period",
+			"DatetimeArray TimedeltaArray PeriodArray", classBacked},
 		{"pandas pandas._libs.missing", "NA", classMissing},
 		{"pandas._libs.tslibs.nattype", "_nat_unpickle", classMissing},
 		{"datetime", "datetime date time timedelta timezone", classOther},
 		{"decimal", "Decimal", classOther},
 		{"uuid", "UUID", classOther},
 		{"pandas._libs.arrays", "__pyx_unpickle_NDArrayBacked", classBacked},
-		{"pandas.arrays pandas.core.arrays.string_ pandas.core.arrays.numpy_", "StringArray PandasArray NumpyExtensionArray", classBacked},
-		{"pandas.arrays pandas.core.arrays.integer pandas.core.arrays.boolean pandas.core.arrays.floating", "IntegerArray BooleanArray FloatingArray", classMasked},
+		{"pandas.arrays pandas.core.arrays.string_ pandas.core.arrays.numpy_", "StringArray PandasArray NumpyExtensionArray",
+			classBacked},
+		{"pandas.arrays pandas.core.arrays.integer pandas.core.arrays.boolean pandas.core.arrays.floating",
+			"IntegerArray BooleanArray FloatingArray", classMasked},
 		{"pandas pandas.core.arrays.categorical", "Categorical", classCategorical},
 		{"pandas pandas.core.dtypes.dtypes", "CategoricalDtype", classCategories},
 		{"pandas pandas.core.arrays.string_", "StringDtype", classOther},
-		{"pandas pandas.core.arrays.integer", "Int8Dtype Int16Dtype Int32Dtype Int64Dtype UInt8Dtype UInt16Dtype UInt32Dtype UInt64Dtype", classOther},
-		{"pandas pandas.core.arrays.boolean pandas.core.arrays.floating", "BooleanDtype Float32Dtype Float64Dtype", classOther},
-		{"pandas.arrays pandas.core.arrays.string_arrow pandas.core.arrays.arrow.array", "ArrowStringArray ArrowStringArrayNumpySemantics ArrowExtensionArray", classArrow},
+		{"pandas pandas.core.arrays.integer", "Int8Dtype Int16Dtype Int32Dtype Int64Dtype UInt8Dtype UInt16Dtype " +
+			"UInt32Dtype UInt64Dtype", classOther},
+		{"pandas pandas.core.arrays.boolean pandas.core.arrays.floating", "BooleanDtype Float32Dtype Float64Dtype",
+			classOther},
+		{"pandas.arrays pandas.core.arrays.string_arrow pandas.core.arrays.arrow.array",
+			"ArrowStringArray ArrowStringArrayNumpySemantics ArrowExtensionArray", classArrow},
 		{"pandas pandas.core.dtypes.dtypes pandas.core.arrays.arrow.dtype", "ArrowDtype", classOther},
 		{"pyarrow.lib", "_restore_array", classArrowArray},
 		{"pyarrow.lib", "chunked_array", classArrowChunks},
@@ -120,8 +126,9 @@ func global(module, name string) (*Global, error) {
 		return g, nil
 	}
 	const most = 80
-	return nil, &Error{At: -1, Found: "the name " + foreign.Line(full, most) + ", which the pickle wants called", Expected: "names of tables only (pandas, numpy, plain Python)",
-		Try: "nothing was run; if you trust the file, open it in Python and " + tryTable}
+	return nil, &Error{At: -1, Found: "the name " + foreign.Line(full, most) + ", which the pickle wants called",
+		Expected: "names of tables only (pandas, numpy, plain Python)",
+		Try:      "nothing was run; if you trust the file, open it in Python and " + tryTable}
 }
 
 // classOf returns the class of an object; classOther for any other value.

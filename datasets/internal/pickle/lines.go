@@ -89,7 +89,8 @@ func stringLine(m *machine) error {
 	if n < 2 || line[0] != line[n-1] || (line[0] != '\'' && line[0] != '"') {
 		return damaged("a string without its quotes")
 	}
-	return m.push(unescape(line[1:n-1], map[byte]int{'x': 2}, map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '\\': '\\', '\'': '\'', '"': '"'}), 16+4*n)
+	return m.push(unescape(line[1:n-1], map[byte]int{'x': 2},
+		map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '\\': '\\', '\'': '\'', '"': '"'}), 16+4*n)
 }
 
 // unescape turns Latin-1 bytes with escapes into a text.

@@ -30,7 +30,8 @@ func list(items ...string) string { return "](" + strings.Join(items, "") + "e" 
 func dict(pairs ...string) string { return "}(" + strings.Join(pairs, "") + "u" }
 
 func dtypeObject(kind, order string) string {
-	return call(name("numpy", "dtype"), text4(kind), "I00\n", "I01\n") + "(K\x03" + text4(order) + "NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
+	return call(name("numpy", "dtype"), text4(kind), "I00\n", "I01\n") + "(K\x03" + text4(order) +
+		"NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
 }
 
 func arrayObject(kind, shape, data string) string {
@@ -39,18 +40,26 @@ func arrayObject(kind, shape, data string) string {
 }
 
 func indexObject(labels string, n string) string {
-	return call(name("pandas.core.indexes.base", "_new_Index"), name("pandas.core.indexes.base", "Index"), dict(text4("data"), arrayObject("O8", n, labels), text4("name"), "N"))
+	return call(name("pandas.core.indexes.base", "_new_Index"), name("pandas.core.indexes.base", "Index"),
+		dict(text4("data"), arrayObject("O8", n, labels), text4("name"), "N"))
 }
 
-// oldFrame is a DataFrame as pandas before 1.3 wrote it: the manager's state is a tuple, whose last part tells the form.
+// oldFrame is a DataFrame as pandas before 1.3 wrote it: the manager's state is a tuple, whose last part tells the
+// form.
 func oldFrame(manager string) string {
 	axes := list(indexObject(list(text4("id"), text4("n"), text4("m")), "K\x03"),
-		call(name("pandas.core.indexes.base", "_new_Index"), name("pandas.core.indexes.range", "RangeIndex"), dict(text4("start"), "K\x00", text4("stop"), "K\x02", text4("step"), "K\x01")))
-	texts := dict(text4("values"), arrayObject("O8", "K\x01K\x02", list(text4("a"), text4("b"))), text4("mgr_locs"), call(name("builtins", "slice"), "K\x00", "K\x01", "K\x01"))
-	numbers := dict(text4("values"), arrayObject("i4", "K\x02K\x02", bytes4("\x07\x00\x00\x00\x08\x00\x00\x00\xff\xff\xff\xff\x01\x00\x00\x00")),
-		text4("mgr_locs"), arrayObject("i8", "K\x02", bytes4("\x02\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00")))
-	state := "(" + axes + list() + list() + dict(text4("0.14.1"), dict(text4("axes"), axes, text4("blocks"), list(texts, numbers))) + "t"
-	return "\x80\x02" + name("pandas.core.frame", "DataFrame") + ")\x81" + dict(text4(manager), name("pandas.core.internals.managers", "BlockManager")+")\x81"+state+"b",
+		call(name("pandas.core.indexes.base", "_new_Index"), name("pandas.core.indexes.range", "RangeIndex"),
+			dict(text4("start"), "K\x00", text4("stop"), "K\x02", text4("step"), "K\x01")))
+	texts := dict(text4("values"), arrayObject("O8", "K\x01K\x02", list(text4("a"), text4("b"))), text4("mgr_locs"),
+		call(name("builtins", "slice"), "K\x00", "K\x01", "K\x01"))
+	numbers := dict(text4("values"), arrayObject("i4", "K\x02K\x02",
+		bytes4("\x07\x00\x00\x00\x08\x00\x00\x00\xff\xff\xff\xff\x01\x00\x00\x00")),
+		text4("mgr_locs"), arrayObject("i8", "K\x02",
+			bytes4("\x02\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00")))
+	state := "(" + axes + list() + list() + dict(text4("0.14.1"),
+		dict(text4("axes"), axes, text4("blocks"), list(texts, numbers))) + "t"
+	return "\x80\x02" + name("pandas.core.frame", "DataFrame") + ")\x81" + dict(text4(manager),
+		name("pandas.core.internals.managers", "BlockManager")+")\x81"+state+"b",
 		text4("_typ"), text4("dataframe")) + "b."
 }
 
@@ -172,8 +181,10 @@ func TestCutAnywhere(t *testing.T) {
 
 // Values that hold themselves end in an error.
 func TestValuesInThemselves(t *testing.T) {
-	frame := name("pandas", "Series") + ")\x81q\x00" + dict(text4("_mgr"), call(name("pandas.core.internals.managers", "SingleBlockManager"),
-		"("+call(name("pandas._libs.internals", "_unpickle_block"), "h\x00", call(name("builtins", "slice"), "K\x00", "K\x01", "K\x01"), "K\x01")+"t", list())) + "b"
+	frame := name("pandas", "Series") + ")\x81q\x00" + dict(text4("_mgr"),
+		call(name("pandas.core.internals.managers", "SingleBlockManager"),
+			"("+call(name("pandas._libs.internals", "_unpickle_block"), "h\x00",
+				call(name("builtins", "slice"), "K\x00", "K\x01", "K\x01"), "K\x01")+"t", list())) + "b"
 	for stream, says := range map[string]string{
 		"](}" + text4("id") + "]q\x00h\x00ase.":                                         "nested more than 64 deep",
 		"]q\x00}" + text4("x") + "h\x00sa.":                                             "nested more than 64 deep",
@@ -191,15 +202,18 @@ func TestMemoryIsBounded(t *testing.T) {
 	empty := io.MultiReader(strings.NewReader("]("), &repeated{text: []byte("]]]]]]]]]]]]]]]]"), n: 1 << 30})
 	_, err := Read(empty, testNames)
 	require.ErrorContains(t, err, "a stack deeper")
-	lists := io.MultiReader(strings.NewReader("]q\x00"), &repeated{text: []byte("(]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]e"), n: 1 << 30})
+	lists := io.MultiReader(strings.NewReader("]q\x00"),
+		&repeated{text: []byte("(]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]e"), n: 1 << 30})
 	_, err = Read(lists, testNames)
 	require.ErrorContains(t, err, "MiB of pickle")
 	far := io.MultiReader(strings.NewReader("]"), &repeated{text: []byte("r\x00\x00\x00\xff"), n: 1 << 26, step: true})
 	_, err = Read(far, testNames)
 	require.Error(t, err)
 	// Each row is the same long list: what comes out is bounded by the row.
-	long := "]q\x00(" + strings.Repeat("X\x01\x00\x00\x00x", 1000) + "e0]q\x01(" + strings.Repeat("h\x00", 1000) + "e0](" + strings.Repeat("h\x01", 1000) + "eq\x020"
-	_, _, err = rowsOf(t, long+"](}"+text4("id")+"](h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02ese.")
+	long := "]q\x00(" + strings.Repeat("X\x01\x00\x00\x00x", 1000) + "e0]q\x01(" + strings.Repeat("h\x00", 1000) + "e0](" +
+		strings.Repeat("h\x01", 1000) + "eq\x020"
+	_, _, err = rowsOf(t, long+"](}"+text4("id")+
+		"](h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02h\x02ese.")
 	require.ErrorContains(t, err, "a row of more than 64 MiB")
 }
 

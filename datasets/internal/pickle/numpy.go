@@ -76,7 +76,8 @@ type array struct {
 	items   *List // of an array of Python values
 }
 
-// arrayOf reads the two functions that numpy makes arrays with, and pandas' arrays that are one of numpy with a name. false: it is no array.
+// arrayOf reads the two functions that numpy makes arrays with, and pandas' arrays that are one of numpy with a name.
+// false: it is no array.
 func arrayOf(v any) (*array, bool, error) {
 	o, ok := v.(*Object)
 	if !ok {
@@ -267,7 +268,10 @@ func (w *writer) appendArray(a *array, axis, at, depth int) error {
 	if axis == len(a.shape) {
 		return w.appendElement(a, at, depth)
 	}
-	return w.list(a.shape[axis], depth, func(i int) error { return w.appendArray(a, axis+1, at+i*a.strides[axis], depth+1) })
+	return w.list(a.shape[axis], depth, func(i int) error {
+		return w.appendArray(a, axis+1, at+i*a.strides[axis],
+			depth+1)
+	})
 }
 
 // scalar appends a number of numpy.

@@ -117,7 +117,8 @@ func placesOf(v any) ([]int, error) {
 		if o.Args[2] == nil {
 			step, ok3 = 1, true
 		}
-		if !ok1 || !ok2 || !ok3 || start < 0 || start > maxColumns || step < -maxColumns || step > maxColumns || step == 0 || stop < -1 || stop > maxColumns {
+		if !ok1 || !ok2 || !ok3 || start < 0 || start > maxColumns || step < -maxColumns || step > maxColumns || step == 0 ||
+			stop < -1 || stop > maxColumns {
 			return nil, bad
 		}
 		var places []int

@@ -34,7 +34,8 @@ type Names struct {
 	Wanted func(name string) bool
 }
 
-// Read reads a pickle to its end and finds the table in it: a DataFrame, a list of dicts, a dict of columns, or one dict as the only row.
+// Read reads a pickle to its end and finds the table in it: a DataFrame, a list of dicts, a dict of columns, or one
+// dict as the only row.
 func Read(r io.Reader, names Names) (*Table, error) {
 	v, err := read(r)
 	if err != nil {
@@ -108,7 +109,8 @@ func dictOf(d *Dict, names Names) (*Table, error) {
 	return t, t.checkRows()
 }
 
-// isColumns tells columns from a row: by the first column that the caller knows, or else by whether all values are columns of one length.
+// isColumns tells columns from a row: by the first column that the caller knows, or else by whether all values are
+// columns of one length.
 func isColumns(d *Dict, names Names) bool {
 	length := -1
 	same := len(d.Keys) > 0
