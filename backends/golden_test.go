@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
+	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
+	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wirecase"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 	_ "github.com/mlperf-go/mlperf-go/backends/llamacpp"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
 	_ "github.com/mlperf-go/mlperf-go/backends/ollama"
 	_ "github.com/mlperf-go/mlperf-go/backends/sglang"
 )

@@ -2,7 +2,7 @@
 # Runs every fuzzer for the time given, one after the other, and ends with a table of them.
 #
 #   scripts/fuzz.sh [TIME]    TIME per target as `go test -fuzztime` has it: 30s, 10m, 1000x; also FUZZTIME. Default 30s.
-#   FUZZ=REGEX                only targets whose "folder name" matches, such as FUZZ='backends/sse|FuzzTree'
+#   FUZZ=REGEX                only targets whose "folder name" matches, such as FUZZ='backends/internal/wire/sse|FuzzTree'
 #
 # It goes on after a finding and ends with 1. The input that failed is written where `go test` looks for it (testdata/fuzz of the
 # package); what was interesting is kept in the go command's cache, as `go test -fuzz` does. Output of each target: .cache/fuzz.

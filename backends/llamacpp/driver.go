@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/internal/batch"
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
-	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/batch"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 	"github.com/mlperf-go/mlperf-go/datasets"
 )

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/internal/encode"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/encode"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/models"
 )

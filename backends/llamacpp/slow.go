@@ -3,7 +3,7 @@ package llamacpp
 import (
 	"encoding/json"
 
-	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
 // parts are what an answer consists of.

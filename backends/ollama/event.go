@@ -2,7 +2,7 @@
 
 package ollama
 
-import "github.com/mlperf-go/mlperf-go/backends/internal/reader"
+import "github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 
 // walker reads documents of one answer. It goes over the JSON once, key by key, respects strings, and gives up (false)
 // wherever it is not sure: then decodeSlow reads the document again.

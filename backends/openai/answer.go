@@ -2,7 +2,7 @@ package openai
 
 import (
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
 // words names the parts of a completion; needIDs says how this family of servers is made to send token ids.

@@ -5,7 +5,7 @@ package openai
 import (
 	"bytes"
 
-	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
 // choicesOf reads the array of choices.

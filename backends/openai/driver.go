@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/internal/batch"
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/batch"
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 

@@ -5,7 +5,7 @@ package openai
 import (
 	"bytes"
 
-	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
 // walker reads documents of one answer. It goes over the JSON once, key by key, respects strings, and gives up (false)

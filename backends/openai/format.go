@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/internal/encode"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/encode"
 )
 
 // grammar is how a family of servers is told that answers have to be JSON.

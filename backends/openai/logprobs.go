@@ -6,7 +6,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
 // Servers that send no token ids may name them among the log probabilities, as "token_id:5" where the text of the token

@@ -5,7 +5,7 @@ package openai
 import (
 	"bytes"
 
-	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
 // How nearly every server frames an event. What is framed otherwise is still known by its document.

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
 // told is everything that an answer has told by its end.

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf-go/backends/internal/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
 // keepBuffer is the largest buffer, in bytes, that is kept for the next answer.

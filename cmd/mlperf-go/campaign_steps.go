@@ -12,8 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/reach"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -193,9 +192,8 @@ func (k *theCampaign) environ() []string {
 // answers asks every endpoint whether it is there at all, on the way that a run takes; what it is, its own preflight
 // tells.
 func answers(ctx context.Context, e *config.Effective) error {
-	way := &backends.Config{InsecureSkipVerify: true, Proxy: e.String("proxy")} // nothing is sent, and nothing believed
 	for _, url := range e.Strings("endpoint") {
-		if _, err := nethttp.Get(ctx, way, backends.Endpoint{URL: url}, "/health", askFor); err != nil {
+		if err := reach.Try(ctx, url, e.String("proxy"), askFor); err != nil {
 			return fmt.Errorf("an endpoint does not answer: %w", err)
 		}
 	}

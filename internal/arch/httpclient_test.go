@@ -10,7 +10,7 @@ import (
 
 // clientMakers are the packages that make HTTP clients: the test's own, and that of everything else, with the rules for
 // redirects, proxies and authorities.
-var clientMakers = []string{"backends/nethttp", "internal/httpclient"}
+var clientMakers = []string{"backends/internal/nethttp", "internal/httpclient"}
 
 // clientNames are net/http's ways to a client.
 var clientNames = []string{"Client", "DefaultClient", "Transport", "DefaultTransport", "Get", "Post", "PostForm",

@@ -1,5 +1,5 @@
 // Package httpclient makes the HTTP clients of everything but the test itself: the tokenizer of a server, the hub of
-// models, the health of servers that this program started. The test's own client is backends/nethttp.
+// models, the health of servers that this program started. The test's own client is backends/internal/nethttp.
 //
 //	client := httpclient.New(httpclient.Options{Timeout: time.Minute})
 //

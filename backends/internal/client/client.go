@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/http1"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
+	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 )
 
 // For names the client that serves all of the endpoints, through a proxy unless that is empty.

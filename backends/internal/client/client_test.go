@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
+	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 )
 
 type route struct{}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/balance"
+	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/balance"
+	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 )
 
 // Limits for what Config leaves 0: no deadline is infinite.

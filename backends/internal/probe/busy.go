@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 )
 
 // inFlight are the gauges of requests that a server works on or keeps waiting, as vLLM, SGLang and llama.cpp name them

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 )
 
 // A server whose last requests still hold on to their prompts says so, and is asked again.

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/ndjson"
-	"github.com/mlperf-go/mlperf-go/backends/sse"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/ndjson"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/sse"
 )
 
 // defaultMaxAnswer bounds an answer where Config.MaxAnswerBytes is 0, in bytes.

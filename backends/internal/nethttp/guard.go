@@ -6,7 +6,7 @@ import (
 	"net"
 	"sync"
 
-	"github.com/mlperf-go/mlperf-go/backends/http1"
+	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 

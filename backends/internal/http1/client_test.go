@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/http1"
+	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 )

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/sut"

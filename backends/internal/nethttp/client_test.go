@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 )
 

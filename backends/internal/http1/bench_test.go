@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
 )
 
 // benchRow is one load, and the clients that are measured with it in turns.

@@ -3,7 +3,7 @@ package nethttp
 import (
 	"sync"
 
-	"github.com/mlperf-go/mlperf-go/backends/balance"
+	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 )
 
 // queue hands requests to workers first in, first out, each with the endpoint that it goes to, and starts a worker

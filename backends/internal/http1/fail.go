@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/balance"
+	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 

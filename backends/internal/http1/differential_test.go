@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
-	"github.com/mlperf-go/mlperf-go/backends/nethttp"
 )
 
 func openReference(c *backends.Config) (backends.Backend, error) {

@@ -12,7 +12,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/balance"
+	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 

@@ -1,0 +1,5 @@
+// Package reach tests whether an endpoint can be reached, on the same route as a test: TCP or a Unix socket, TLS, a
+// proxy. What the server is and what it supports is the probe's question (backends.Driver).
+//
+// It must not import a wire protocol, sut, run or cmd.
+package reach
