@@ -6,51 +6,51 @@ import (
 	"slices"
 	"time"
 
-	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
-
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Reason says why a sample failed; the empty Reason is success. The codes are those of run.json's failed_by_reason.
-type Reason string
+// Reason is why a sample failed; the empty Reason is success.
+type Reason = ledger.Reason
 
-// The failure codes.
+// The failure reasons of package ledger.
 const (
-	OK                   Reason = ""
-	FailConnect          Reason = "connect"
-	FailTLS              Reason = "tls"
-	FailFirstToken       Reason = "timeout_first_token"
-	FailBetweenTokens    Reason = "timeout_between_tokens"
-	FailRequestTimeout   Reason = "timeout_request"
-	FailReset            Reason = "reset"
-	FailTruncated        Reason = "truncated"
-	FailBadChunk         Reason = "bad_chunk"
-	FailBadJSON          Reason = "bad_json"
-	FailBadEvent         Reason = "bad_event"
-	FailServerErrorEvent Reason = "server_error_event"
-	FailAborted          Reason = "aborted"
-	FailEmpty            Reason = "empty"
-	FailTooShort         Reason = "too_short"
-	FailTooLarge         Reason = "too_large"
-	FailNoFirstToken     Reason = "no_first_token"
-	FailTokenCount       Reason = "token_count_mismatch"
-	FailCancelled        Reason = "cancelled"
-	FailNoEndpoint       Reason = "no_endpoint"
-	FailBatch            Reason = "batch_mismatch"
-	FailWrongAnswer      Reason = "wrong_answer"
-	FailWrongModel       Reason = "wrong_model"
-	FailUnsent           Reason = "unsent"
+	OK                   = ledger.OK
+	FailConnect          = ledger.FailConnect
+	FailTLS              = ledger.FailTLS
+	FailFirstToken       = ledger.FailFirstToken
+	FailBetweenTokens    = ledger.FailBetweenTokens
+	FailRequestTimeout   = ledger.FailRequestTimeout
+	FailReset            = ledger.FailReset
+	FailTruncated        = ledger.FailTruncated
+	FailBadChunk         = ledger.FailBadChunk
+	FailBadJSON          = ledger.FailBadJSON
+	FailBadEvent         = ledger.FailBadEvent
+	FailServerErrorEvent = ledger.FailServerErrorEvent
+	FailAborted          = ledger.FailAborted
+	FailEmpty            = ledger.FailEmpty
+	FailTooShort         = ledger.FailTooShort
+	FailTooLarge         = ledger.FailTooLarge
+	FailNoFirstToken     = ledger.FailNoFirstToken
+	FailTokenCount       = ledger.FailTokenCount
+	FailCancelled        = ledger.FailCancelled
+	FailNoEndpoint       = ledger.FailNoEndpoint
+	FailBatch            = ledger.FailBatch
+	FailWrongAnswer      = ledger.FailWrongAnswer
+	FailWrongModel       = ledger.FailWrongModel
+	FailUnsent           = ledger.FailUnsent
 )
 
-// TokenSource says where an answer's token count comes from.
-type TokenSource string
+// TokenSource is where an answer's token count comes from.
+type TokenSource = ledger.TokenSource
 
-// Token sources in the order of trust.
+// The token sources of package ledger.
 const (
-	TokensFromIDs       TokenSource = "ids"
-	TokensFromUsage     TokenSource = "usage"
-	TokensFromTokenizer TokenSource = "tokenizer"
+	TokensFromIDs       = ledger.TokensFromIDs
+	TokensFromUsage     = ledger.TokensFromUsage
+	TokensFromTokenizer = ledger.TokensFromTokenizer
 )
 
 // Outcome is what became of one query. Slices are read only during Sink.Complete.

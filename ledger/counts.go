@@ -63,14 +63,17 @@ func (l *Ledger) merged(of func(*Shard) *Histogram) *Histogram {
 	return h
 }
 
-// Names gives what the codes of entries stand for.
+// Names returns the reasons and sources behind the codes of entries.
 func (l *Ledger) Names() Names { return Names{Reasons: l.reasons.all(), Sources: l.sources.all()} }
 
-// Names are the strings behind Entry.Reason and Entry.Source, by code.
-type Names struct{ Reasons, Sources []string }
+// Names are the values of Entry.Reason and Entry.Source by code.
+type Names struct {
+	Reasons []Reason
+	Sources []TokenSource
+}
 
 // Reason is the failure reason of e; empty for success.
-func (n Names) Reason(e *Entry) string { return n.Reasons[e.Reason] }
+func (n Names) Reason(e *Entry) Reason { return n.Reasons[e.Reason] }
 
 // Source is where the output count of e comes from.
-func (n Names) Source(e *Entry) string { return n.Sources[e.Source] }
+func (n Names) Source(e *Entry) TokenSource { return n.Sources[e.Source] }

@@ -7,6 +7,7 @@
 // In: events of the shards, the scheduled times. Out: Counts, Histogram, Entries, Metrics, requests.jsonl.zst.
 // Metrics is a pure function of entries, so that a report can be rebuilt from the requests file.
 //
-// It imports internal/atomicfile and nothing else of the project; failure reasons and token sources are plain strings
-// here, because the packages that name them stand above.
+// Reason and TokenSource are the types of every failure reason and token source, from the client to the record.
+//
+// It imports internal/atomicfile and nothing else of the project.
 package ledger

@@ -5,8 +5,8 @@ type Entry struct {
 	Seq, Index   int32
 	Endpoint     int16
 	Retries      uint16
-	Reason       Code // of Ledger.Reasons; 0: success, or not ended
-	Source       Code // of Ledger.Sources: where the output count comes from; 0: not ended
+	Reason       Code // index into Names.Reasons; 0: success, or not ended
+	Source       Code // index into Names.Sources; 0: not ended
 	InputTokens  int32
 	OutputTokens int32
 	Events       int32 // of a stream, that brought tokens
@@ -26,8 +26,8 @@ func (e *Entry) Succeeded() bool { return e.DoneNS != 0 && e.Reason == 0 }
 
 // Completion is how a sample ended. Counts that are not known are 0 or less.
 type Completion struct {
-	Reason       string // empty: success
-	Source       string // where OutputTokens comes from: ids, usage, tokenizer
+	Reason       Reason
+	Source       TokenSource // of OutputTokens
 	Endpoint     int
 	Retries      int
 	InputTokens  int

@@ -34,8 +34,8 @@ type chunk struct {
 type Ledger struct {
 	chunks  [maxChunks]atomic.Pointer[chunk]
 	shards  []*Shard
-	reasons names
-	sources names
+	reasons names[Reason]
+	sources names[TokenSource]
 }
 
 // Shard is what one thread writes through. A sample may be issued by one shard and completed by another, but only one

@@ -51,7 +51,7 @@ func TestALifeOfASample(t *testing.T) {
 		SentNS:     base + 2, FirstByteNS: base + 4, FirstTokenNS: base + 5, LastTokenNS: base + 9, DoneNS: base + 10,
 	}, got))
 	require.True(t, got.Succeeded())
-	require.Equal(t, "usage", l.Names().Source(&got))
+	require.Equal(t, TokensFromUsage, l.Names().Source(&got))
 	require.Equal(t, Counts{Issued: 1, Completed: 1, FirstTokens: 1, Retried: 1, InputTokens: 4, OutputTokens: 3},
 		l.Counts())
 	require.EqualValues(t, 5, l.TTFT().Max())
@@ -101,13 +101,13 @@ func TestFailures(t *testing.T) {
 	require.EqualValues(t, 5, c.Empty, "failed samples are not empty ones")
 	require.InDelta(t, .5, c.FailureRate(), 0)
 	require.Zero(t, c.InFlight())
-	require.Equal(t, map[string]int64{"reset": 3, "http_503": 2}, failedBy(l))
+	require.Equal(t, map[Reason]int64{"reset": 3, "http_503": 2}, failedBy(l))
 	require.Zero(t, New(1, 0).Counts().FailureRate())
 }
 
 // failedBy counts the failed samples of a ledger by their reasons.
-func failedBy(l *Ledger) map[string]int64 {
-	by, names := map[string]int64{}, l.Names()
+func failedBy(l *Ledger) map[Reason]int64 {
+	by, names := map[Reason]int64{}, l.Names()
 	for _, e := range l.Entries() {
 		if reason := names.Reason(&e); reason != "" {
 			by[reason]++
@@ -120,7 +120,7 @@ func TestAHostileServerCanNotExhaustTheReasons(t *testing.T) {
 	l := New(1, 0)
 	for i := range 1000 {
 		l.Shard(0).Issue(i, 0, base)
-		l.Shard(0).Complete(i, &Completion{Reason: fmt.Sprint("http_", i), DoneNS: base})
+		l.Shard(0).Complete(i, &Completion{Reason: Reason(fmt.Sprint("http_", i)), DoneNS: base})
 	}
 	by := failedBy(l)
 	require.Len(t, by, 255)

@@ -5,23 +5,22 @@ import (
 	"sync/atomic"
 )
 
-// Code stands for a string in an Entry.
+// Code is the place of a Reason or a TokenSource in Names: an Entry has no room for the string.
 type Code uint8
 
-// overflow is the last code; every name after it shares it, so that a server can not exhaust the table with odd
-// statuses.
+// overflow is the last code. All further names share it, so that a server cannot exhaust the table with odd statuses.
 const (
 	overflow     = Code(255)
 	overflowName = "other"
 )
 
-// names gives strings small numbers. Looking one up takes no lock and allocates nothing; code 0 is the empty string.
-type names struct {
-	list atomic.Pointer[[]string]
+// names numbers strings. Looking one up takes no lock and allocates nothing; code 0 is the empty string.
+type names[T ~string] struct {
+	list atomic.Pointer[[]T]
 	mu   sync.Mutex
 }
 
-func (t *names) code(name string) Code {
+func (t *names[T]) code(name T) Code {
 	if name == "" {
 		return 0
 	}
@@ -37,12 +36,12 @@ func (t *names) code(name string) Code {
 	if len(old) == int(overflow) {
 		name = overflowName
 	}
-	grown := append(append(make([]string, 0, len(old)+1), old...), name)
+	grown := append(append(make([]T, 0, len(old)+1), old...), name)
 	t.list.Store(&grown)
 	return Code(len(old))
 }
 
-func (t *names) find(name string) (Code, bool) {
+func (t *names[T]) find(name T) (Code, bool) {
 	list := t.all()
 	for i, have := range list {
 		if have == name {
@@ -52,12 +51,10 @@ func (t *names) find(name string) (Code, bool) {
 	return overflow, len(list) > int(overflow)
 }
 
-var noNames = []string{""}
-
-// all gives every name by its code.
-func (t *names) all() []string {
+// all returns the names; the index of each is its code.
+func (t *names[T]) all() []T {
 	if p := t.list.Load(); p != nil {
 		return *p
 	}
-	return noNames
+	return []T{""}
 }

@@ -97,7 +97,7 @@ func appendInt(b []byte, key string, v int64) []byte {
 }
 
 // appendString quotes as Go does; for the codes it is given (letters, digits, underscores) that is JSON too.
-func appendString(b []byte, key, v string) []byte {
+func appendString[T ~string](b []byte, key string, v T) []byte {
 	b = append(append(append(b, `,"`...), key...), `":`...)
-	return strconv.AppendQuote(b, v)
+	return strconv.AppendQuote(b, string(v))
 }

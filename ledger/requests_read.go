@@ -19,25 +19,25 @@ const replayStartNS = 24 * 3600 * 1e9
 
 // requestLine is a line of the requests file.
 type requestLine struct {
-	Seq          *int32 `json:"seq"`
-	Index        int32  `json:"index"`
-	Scheduled    *int64 `json:"scheduled"`
-	Issued       *int64 `json:"issued"`
-	Dequeued     *int64 `json:"dequeued"`
-	Sent         *int64 `json:"sent"`
-	FirstByte    *int64 `json:"first_byte"`
-	FirstToken   *int64 `json:"first_token"`
-	LastToken    *int64 `json:"last_token"`
-	Readable     *int64 `json:"readable"`
-	Done         *int64 `json:"done"`
-	InputTokens  int32  `json:"input_tokens"`
-	OutputTokens int32  `json:"output_tokens"`
-	Events       int32  `json:"events"`
-	Merged       int32  `json:"merged"`
-	Endpoint     int16  `json:"endpoint"`
-	Retries      uint16 `json:"retries"`
-	Source       string `json:"source"`
-	Reason       string `json:"reason"`
+	Seq          *int32      `json:"seq"`
+	Index        int32       `json:"index"`
+	Scheduled    *int64      `json:"scheduled"`
+	Issued       *int64      `json:"issued"`
+	Dequeued     *int64      `json:"dequeued"`
+	Sent         *int64      `json:"sent"`
+	FirstByte    *int64      `json:"first_byte"`
+	FirstToken   *int64      `json:"first_token"`
+	LastToken    *int64      `json:"last_token"`
+	Readable     *int64      `json:"readable"`
+	Done         *int64      `json:"done"`
+	InputTokens  int32       `json:"input_tokens"`
+	OutputTokens int32       `json:"output_tokens"`
+	Events       int32       `json:"events"`
+	Merged       int32       `json:"merged"`
+	Endpoint     int16       `json:"endpoint"`
+	Retries      uint16      `json:"retries"`
+	Source       TokenSource `json:"source"`
+	Reason       Reason      `json:"reason"`
 }
 
 // ReadRequests reads a requests file back, so that its figures can be computed again. Absolute times are lost: the
@@ -57,7 +57,8 @@ func ReadRequests(path string) (*Test, error) {
 
 func readRequests(r io.Reader) (*Test, error) {
 	t := &Test{T0NS: replayStartNS, Origin: FromSchedule}
-	var reasons, sources names
+	var reasons names[Reason]
+	var sources names[TokenSource]
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxRequestLine)
 	for number := 1; in.Scan(); number++ {
@@ -82,7 +83,7 @@ const maxRelativeNS = 366 * 24 * 3600 * 1e9
 
 var errTimes = errors.New("seq, scheduled and issued are needed, and no time may be below minus a day or above a year")
 
-func (t *Test) add(line *requestLine, reasons, sources *names) error {
+func (t *Test) add(line *requestLine, reasons *names[Reason], sources *names[TokenSource]) error {
 	if line.Seq == nil || line.Scheduled == nil || line.Issued == nil {
 		return errTimes
 	}

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"strings"
 
-	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -48,7 +46,7 @@ const recountShare = 0.05
 // recount reads the answers' texts back from LoadGen's accuracy log. It is nil where there is no tokenizer, or the
 // servers counted nothing.
 func (t *test) recount(r *Record, data *ledger.Test) (*Recount, error) {
-	if t.counter == nil || t.plan.Mode != models.Accuracy || r.Tokens.Source != string(backends.TokensFromUsage) {
+	if t.counter == nil || t.plan.Mode != models.Accuracy || r.Tokens.Source != ledger.TokensFromUsage {
 		return nil, nil
 	}
 	counted := map[int64]int64{} // by sample, each of which an accuracy test issues once
@@ -89,7 +87,7 @@ func (t *test) recount(r *Record, data *ledger.Test) (*Recount, error) {
 
 // countedBy is the tokenizer that has counted tokens of the record; nil: the servers alone did.
 func (t *test) countedBy(r *Record) *finder.Source {
-	if r.Tokens.Recount == nil && !strings.Contains(r.Tokens.Source, string(backends.TokensFromTokenizer)) {
+	if r.Tokens.Recount == nil && !r.Tokens.Source.Includes(ledger.TokensFromTokenizer) {
 		return nil
 	}
 	return t.counter

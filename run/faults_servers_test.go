@@ -51,7 +51,7 @@ func secondDies(server int, x *call) {
 
 // failedBy wants the run to be INVALID with exit 1 for failed samples, all of them for one of these reasons, and each
 // written down.
-func (r *ran) failedBy(t *testing.T, reasons ...string) {
+func (r *ran) failedBy(t *testing.T, reasons ...ledger.Reason) {
 	t.Helper()
 	require.Equal(t, Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)
@@ -66,7 +66,7 @@ func (r *ran) failedBy(t *testing.T, reasons ...string) {
 	require.NoError(t, err)
 	for _, reason := range reasons {
 		if r.Samples.FailedByReason[reason] > 0 {
-			require.Contains(t, string(failures), `"`+reason+`"`)
+			require.Contains(t, string(failures), `"`+string(reason)+`"`)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestFaultRefused(t *testing.T) {
 	r := faultRun(t, "offline", []string{server.URL}, "--concurrency", "1", "--endpoint-timeout", "1s")
 	r.holdsTogether(t, requestsOf(t, r))
 	r.failedBy(t, "connect", "no_endpoint")
-	require.Equal(t, map[string]int64{"connect": 3, "no_endpoint": 28}, r.Samples.FailedByReason)
+	require.Equal(t, map[ledger.Reason]int64{"connect": 3, "no_endpoint": 28}, r.Samples.FailedByReason)
 	require.EqualValues(t, 1, r.Endpoints[0].Excluded)
 }
 

@@ -279,7 +279,7 @@ func TestFaults(t *testing.T) {
 			for _, e := range log.Entries {
 				if hit := (100+e.Index)%faultEvery == 0; hit && row.want != backends.OK {
 					struck++
-					require.Equal(t, string(row.want), log.Names.Reason(&e), "sample %d", e.Seq)
+					require.Equal(t, row.want, log.Names.Reason(&e), "sample %d", e.Seq)
 				} else {
 					require.Empty(t, log.Names.Reason(&e), "sample %d, which nothing struck", e.Seq)
 				}
@@ -305,7 +305,7 @@ func TestFaultsThatAreBorne(t *testing.T) {
 			r.isValid(t)
 			require.EqualValues(t, 32, r.Samples.FirstTokens)
 			require.EqualValues(t, 32*goodTokens, r.Tokens.Output)
-			require.Equal(t, "ids", r.Tokens.Source)
+			require.Equal(t, ledger.TokensFromIDs, r.Tokens.Source)
 		})
 	}
 }
@@ -370,7 +370,7 @@ func (r *ran) tells(t *testing.T, row faultRow, struck int64) {
 		return
 	}
 	require.Positive(t, struck, "the fault struck nobody: the test shows nothing")
-	require.Equal(t, map[string]int64{string(row.want): struck}, r.Samples.FailedByReason)
+	require.Equal(t, map[backends.Reason]int64{row.want: struck}, r.Samples.FailedByReason)
 	require.Equal(t, Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)
 	require.Contains(t, codes, "failed_samples")

@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
+	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
 // The names in a run's folder (cli.md).
@@ -183,14 +184,14 @@ type failures struct {
 }
 
 type failureLine struct {
-	Seq      int     `json:"seq"`
-	Index    int     `json:"index"`
-	Endpoint string  `json:"endpoint"`
-	AtS      float64 `json:"at_s"` // since the run's start
-	Reason   string  `json:"reason"`
-	Retried  bool    `json:"retried"`
-	Detail   string  `json:"detail"`
-	Body     string  `json:"body,omitempty"`
+	Seq      int           `json:"seq"`
+	Index    int           `json:"index"`
+	Endpoint string        `json:"endpoint"`
+	AtS      float64       `json:"at_s"` // since the run's start
+	Reason   ledger.Reason `json:"reason"`
+	Retried  bool          `json:"retried"`
+	Detail   string        `json:"detail"`
+	Body     string        `json:"body,omitempty"`
 }
 
 // add may be called from any goroutine. Lines reach the unfinished file at once, where a crash leaves them.
@@ -206,7 +207,7 @@ func (f *failures) add(a backends.Attempt) {
 		}
 	}
 	line := failureLine{Seq: a.Query.Seq, Index: a.Query.Index, AtS: time.Duration(a.AtNS - f.start).Seconds(),
-		Reason: string(a.Reason), Retried: a.Retried, Detail: a.Detail, Body: string(a.Body)}
+		Reason: a.Reason, Retried: a.Retried, Detail: a.Detail, Body: string(a.Body)}
 	if a.Endpoint >= 0 && a.Endpoint < len(f.urls) {
 		line.Endpoint = f.urls[a.Endpoint]
 	}

@@ -166,7 +166,7 @@ func (t *test) writeRequests(data *ledger.Test) error {
 // count fills what the ledger counted. Samples are counted as the request log has them.
 func (t *test) count(r *Record, data *ledger.Test) {
 	c := ledger.Counts{Issued: int64(len(data.Entries))}
-	failed, sources := map[string]int64{}, map[string]bool{}
+	failed, sources := map[ledger.Reason]int64{}, map[ledger.TokenSource]bool{}
 	sendsIDs := !t.plan.sendsText()
 	for i := range data.Entries {
 		e := &data.Entries[i]
@@ -192,12 +192,12 @@ func (t *test) count(r *Record, data *ledger.Test) {
 	r.Samples = SampleCounts{
 		Issued: c.Issued, Completed: c.Completed + c.Failed, Failed: c.Failed, Retried: all.Retried,
 		FirstTokens: all.FirstTokens,
-		Empty:       all.Empty + failed[string(backends.FailEmpty)], FailureRate: c.FailureRate(), FailedByReason: failed,
+		Empty:       all.Empty + failed[ledger.FailEmpty], FailureRate: c.FailureRate(), FailedByReason: failed,
 	}
 	r.misreported = all.Duplicates + all.Unknown
 	r.Tokens = TokenCounts{
-		Input: all.InputTokens, Output: all.OutputTokens, Source: strings.Join(slices.Sorted(maps.Keys(sources)), "+"),
-		Mismatches: failed[string(backends.FailTokenCount)], Events: all.Events, Merged: all.Merged,
+		Input: all.InputTokens, Output: all.OutputTokens, Source: ledger.JoinSources(slices.Sorted(maps.Keys(sources))),
+		Mismatches: failed[ledger.FailTokenCount], Events: all.Events, Merged: all.Merged,
 	}
 }
 

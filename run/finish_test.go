@@ -120,7 +120,7 @@ func TestWhatCouldNotBeWrittenIsTold(t *testing.T) {
 // What the record counts, from a ledger in which everything happened.
 func TestCountsOfTheRecord(t *testing.T) {
 	run := ended(t, Settings{"scenario": "Offline"})
-	ids, usage := string(backends.TokensFromIDs), string(backends.TokensFromUsage)
+	ids, usage := ledger.TokensFromIDs, ledger.TokensFromUsage
 	run.complete(0, 0, ledger.Completion{OutputTokens: 5, InputTokens: 3, Source: ids, Endpoint: 0, Events: 4, Merged: 1})
 	// another prompt than was sent
 	run.complete(1, 0, ledger.Completion{OutputTokens: 5, InputTokens: 4, Source: usage, Endpoint: 1, Retries: 2})
@@ -141,7 +141,7 @@ func TestCountsOfTheRecord(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, SampleCounts{
 		Issued: 8, Completed: 7, Failed: 3, Retried: 2, FirstTokens: 3, Empty: 2, FailureRate: 3. / 7,
-		FailedByReason: map[string]int64{"empty": 1, "token_count_mismatch": 1, "no_endpoint": 1},
+		FailedByReason: map[ledger.Reason]int64{"empty": 1, "token_count_mismatch": 1, "no_endpoint": 1},
 	}, r.Samples)
 	require.Equal(t, TokenCounts{Input: 8, Output: 11, Source: "ids+usage", Mismatches: 1, Events: 4, Merged: 1}, r.Tokens)
 	require.Equal(t, []any{1, 1, int64(7)}, []any{r.oneToken, r.otherPrompts, r.misreported})

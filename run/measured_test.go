@@ -24,7 +24,7 @@ func TestTenThousandStreams(t *testing.T) {
 	require.GreaterOrEqual(t, r.Samples.Issued, int64(streams))
 	require.Equal(t, r.Samples.Issued, r.Samples.FirstTokens)
 	require.Equal(t, 8*r.Samples.Issued, r.Tokens.Output)
-	require.Equal(t, "ids", r.Tokens.Source)
+	require.Equal(t, ledger.TokensFromIDs, r.Tokens.Source)
 	require.Positive(t, r.Client.RequestBytes)
 
 	t.Run("figures from the request log", func(t *testing.T) { checkFigures(t, r) })

@@ -192,9 +192,9 @@ func TestProgressFigures(t *testing.T) {
 		pen.FirstToken(i, 1000+int64(i)*1e6)
 	}
 	for i := range 30 {
-		reason := ""
+		reason := ledger.OK
 		if i < 3 {
-			reason = "reset"
+			reason = ledger.FailReset
 		}
 		pen.Complete(i, &ledger.Completion{Reason: reason, OutputTokens: 2, DoneNS: 5e9})
 	}

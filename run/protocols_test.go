@@ -179,7 +179,7 @@ func TestProtocolsCarryWholeRuns(t *testing.T) {
 				r.isValid(t)
 				require.EqualValues(t, 32, r.Samples.Completed)
 				require.EqualValues(t, 32*12, r.Tokens.Output)
-				require.Equal(t, source, r.Tokens.Source)
+				require.EqualValues(t, source, r.Tokens.Source)
 				if stream {
 					require.EqualValues(t, 32, r.Samples.FirstTokens)
 				}

@@ -100,14 +100,14 @@ type LoadGenResult struct {
 
 // SampleCounts count what became of the samples.
 type SampleCounts struct {
-	Issued         int64            `json:"issued"`
-	Completed      int64            `json:"completed"` // successful and failed
-	Failed         int64            `json:"failed"`
-	Retried        int64            `json:"retried"`
-	FirstTokens    int64            `json:"first_tokens"`
-	Empty          int64            `json:"empty"`
-	FailureRate    float64          `json:"failure_rate"`
-	FailedByReason map[string]int64 `json:"failed_by_reason"`
+	Issued         int64                   `json:"issued"`
+	Completed      int64                   `json:"completed"` // successful and failed
+	Failed         int64                   `json:"failed"`
+	Retried        int64                   `json:"retried"`
+	FirstTokens    int64                   `json:"first_tokens"`
+	Empty          int64                   `json:"empty"`
+	FailureRate    float64                 `json:"failure_rate"`
+	FailedByReason map[ledger.Reason]int64 `json:"failed_by_reason"`
 }
 
 // Answers say how it is known to which requests the answers belong.
@@ -121,12 +121,12 @@ type Answers struct {
 
 // TokenCounts count tokens of successful samples.
 type TokenCounts struct {
-	Input      int64  `json:"input"`
-	Output     int64  `json:"output"`
-	Source     string `json:"source"` // ids, usage or tokenizer; several joined by +
-	Mismatches int64  `json:"mismatches"`
-	Events     int64  `json:"events"`        // of streams, that brought tokens
-	Merged     int64  `json:"merged_events"` // of them, with more than one token
+	Input      int64              `json:"input"`
+	Output     int64              `json:"output"`
+	Source     ledger.TokenSource `json:"source"` // several are joined by +
+	Mismatches int64              `json:"mismatches"`
+	Events     int64              `json:"events"`        // of streams, that brought tokens
+	Merged     int64              `json:"merged_events"` // of them, with more than one token
 
 	// of an accuracy test whose texts the server counted, where a tokenizer is named
 	Recount *Recount `json:"recount,omitempty"`

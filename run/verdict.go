@@ -169,8 +169,8 @@ func ruleFailed(e *evidence) *Cause {
 }
 
 // mostFirst gives the keys, those of large counts first.
-func mostFirst(counts map[string]int64) []string {
-	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+func mostFirst[K cmp.Ordered](counts map[K]int64) []K {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
 }

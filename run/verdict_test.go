@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/sut"
 )
@@ -87,18 +88,18 @@ func TestEachRuleAlone(t *testing.T) {
 		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "the backend broke", exit: ExitInvalid},
 		"ended by --max-errors": {change: func(e *evidence) {
 			e.ended, e.logs.Complete, e.logs.Valid = sut.ErrTooManyFailures, false, nil
-			e.record.Samples.Failed, e.record.Samples.FailedByReason = 6, map[string]int64{"http_500": 6}
+			e.record.Samples.Failed, e.record.Samples.FailedByReason = 6, map[ledger.Reason]int64{"http_500": 6}
 		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "http_500 6; the test was ended: more samples failed",
 			exit: ExitInvalid},
 		"failed in several ways": {change: func(e *evidence) {
 			e.record.Samples.Failed, e.record.Samples.FailedByReason = 12,
-				map[string]int64{"reset": 3, "http_500": 6, "connect": 3}
+				map[ledger.Reason]int64{"reset": 3, "http_500": 6, "connect": 3}
 		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "samples failed, http_500 6, connect 3, reset 3",
 			exit: ExitInvalid},
 		"what causes others stands before them": {change: func(e *evidence) {
 			now := time.Now()
 			e.record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{URL: "http://a:1", Died: &now}}}
-			e.record.Samples.Failed, e.record.Samples.FailedByReason = 2, map[string]int64{"reset": 2}
+			e.record.Samples.Failed, e.record.Samples.FailedByReason = 2, map[ledger.Reason]int64{"reset": 2}
 			e.logs.Errors, e.logs.ErrorTexts, e.logs.Valid = 2, []mllog.Text{{Text: "no token", Count: 2}}, no()
 			e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(3e9)
 		}, verdict: Invalid, codes: []string{"server_died", "failed_samples", "scenario_limit", "loadgen_errors",
@@ -140,7 +141,7 @@ func TestEachRuleAlone(t *testing.T) {
 		"an audit with a failure": {settings: audit, change: func(e *evidence) { e.audit, e.record.Samples.Failed = true, 1 },
 			verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},
 		"a failed sample": {change: func(e *evidence) {
-			e.record.Samples.Failed, e.record.Samples.FailedByReason = 1, map[string]int64{"reset": 1}
+			e.record.Samples.Failed, e.record.Samples.FailedByReason = 1, map[ledger.Reason]int64{"reset": 1}
 		}, verdict: Invalid, codes: []string{"failed_samples"}, text: "1 of 100 samples failed, reset 1", exit: ExitInvalid},
 		"a failed sample in accuracy mode": {change: func(e *evidence) { ofAccuracy(e).record.Samples.Failed = 1 },
 			verdict: Invalid, codes: []string{"failed_samples"}, exit: ExitInvalid},

@@ -60,7 +60,7 @@ type seen struct {
 	WaitErr  string
 	Leak     string
 	Counts   ledger.Counts
-	Reasons  map[string]int64
+	Reasons  map[ledger.Reason]int64
 	Attempts int // failed attempts that were handed on
 }
 
@@ -126,7 +126,7 @@ func runJob(j *job) (*seen, error) {
 		returned <- err
 	}()
 	out.wait(s, returned, cmp.Or(j.Grace, time.Second))
-	out.Counts, out.Reasons, out.Attempts = book.Counts(), map[string]int64{}, len(attempts)
+	out.Counts, out.Reasons, out.Attempts = book.Counts(), map[ledger.Reason]int64{}, len(attempts)
 	names := book.Names()
 	for _, e := range book.Entries() {
 		if reason := names.Reason(&e); reason != "" {

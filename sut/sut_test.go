@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/sut"
 )
@@ -112,7 +113,7 @@ func TestFailedSamplesAreEmpty(t *testing.T) {
 	j := with(server("fails"), func(j *job) { j.Dir, j.Mode = t.TempDir(), loadgen.AccuracyOnly })
 	s := doIn(t, j)
 	require.True(t, s.Returned)
-	require.Equal(t, map[string]int64{"http_500": 22, "truncated": 21}, s.Reasons)
+	require.Equal(t, map[ledger.Reason]int64{"http_500": 22, "truncated": 21}, s.Reasons)
 	require.EqualValues(t, 21, s.Counts.Completed)
 	require.EqualValues(t, 42, s.Counts.FirstTokens)
 	require.Equal(t, 22, s.Attempts)
@@ -154,7 +155,7 @@ func TestFirstTokenRule(t *testing.T) {
 			s := do(t, with(server(c.backend), func(j *job) { j.Scenario, j.Mode = c.scenario, loadgen.AccuracyOnly }))
 			require.True(t, s.Returned)
 			if c.failed {
-				require.Equal(t, map[string]int64{"no_first_token": samples}, s.Reasons)
+				require.Equal(t, map[ledger.Reason]int64{"no_first_token": samples}, s.Reasons)
 				return
 			}
 			require.Empty(t, s.Reasons)
@@ -205,7 +206,7 @@ func TestMaxErrors(t *testing.T) {
 		s := do(t, server("all fail"))
 		require.True(t, s.Returned)
 		require.Empty(t, s.Cause)
-		require.Equal(t, map[string]int64{"connect": 300}, s.Reasons)
+		require.Equal(t, map[ledger.Reason]int64{"connect": 300}, s.Reasons)
 	})
 }
 
@@ -217,7 +218,7 @@ func TestDrainWatchdog(t *testing.T) {
 	}))
 	require.Equal(t, sut.ErrDrain.Error(), s.Cause)
 	require.True(t, s.Returned, "in Offline every sample is issued, so LoadGen returns")
-	require.Equal(t, map[string]int64{"cancelled": 300}, s.Reasons)
+	require.Equal(t, map[ledger.Reason]int64{"cancelled": 300}, s.Reasons)
 }
 
 // A watchdog that only looks at silence must not end a test that waits for its next query.

@@ -100,7 +100,7 @@ func printLatency(w io.Writer, row latencyRow, s *ledger.Stats) {
 	fmt.Fprintln(w)
 }
 
-func reasons(by map[string]int64) string {
+func reasons(by map[ledger.Reason]int64) string {
 	var parts []string
 	for name, n := range by {
 		parts = append(parts, fmt.Sprintf("%s %d", name, n))

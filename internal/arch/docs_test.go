@@ -18,12 +18,12 @@ import (
 
 const troubleshooting = "docs/troubleshooting.md"
 
-// failureCodes are the values of backends' constants of type Reason.
+// failureCodes are the values of the constants of type ledger.Reason.
 func failureCodes(t *testing.T) []string {
 	t.Helper()
 	var codes []string
 	for _, s := range sources(t) {
-		if s.name != "backends/backend.go" {
+		if s.name != "ledger/reason.go" {
 			continue
 		}
 		for _, d := range s.file.Decls {

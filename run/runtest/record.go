@@ -22,7 +22,7 @@ func Record(model string, scenario models.Scenario, mode models.Mode) *run.Recor
 		Started: time.Now(), DurationS: 1,
 		Tool:      run.Tool{Version: "test", LoadGen: run.PinnedLoadGen, Go: "go1"},
 		LoadGen:   run.LoadGenResult{Valid: &valid, Complete: true, Result: map[string]any{}},
-		Samples:   run.SampleCounts{Issued: 1, Completed: 1, FailedByReason: map[string]int64{}},
+		Samples:   run.SampleCounts{Issued: 1, Completed: 1, FailedByReason: map[ledger.Reason]int64{}},
 		Endpoints: []run.EndpointCounts{{URL: "http://10.1.2.3:8000", Requests: 1}},
 		Dataset:   run.DatasetFacts{Samples: 1}, Sampling: map[string]any{}, Files: map[string]string{},
 	}
