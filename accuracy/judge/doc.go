@@ -6,6 +6,6 @@
 // they print. Programs run in internal/sandbox and nowhere else; without a sandbox New fails.
 //
 // In: accuracy.CodeTask, the file with the tests, the environment that a command hands over. Out: passed or not, or an
-// *accuracy.Unjudged that says why not. The package imports accuracy and internal/sandbox, reads no flag, and prints
-// nothing.
+// *accuracy.Unjudged that says why not. The package imports accuracy, internal/sandbox and internal/httpclient, reads
+// no flag, and prints nothing. Service asks another machine instead, over a WebSocket (github.com/coder/websocket).
 package judge

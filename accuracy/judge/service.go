@@ -5,29 +5,45 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
+	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 )
 
-// Service asks a server that runs LiveCodeBench's programs (spec/accuracy.md §9): one WebSocket connection an answer,
-// which gets {"codes_dict": {question: [code]}, "timeout_sec": 60} and answers with any number of {"status":
-// "progress"} and then with {"status": "completed", "result": {"results": {question: [passed]}}} or {"status":
-// "error"}.
-type Service struct{ address *url.URL }
+// Bounds of one connection to the service.
+const (
+	sendTimeout      = 30 * time.Second // for the handshake, and for sending the program
+	answerTimeout    = 20 * time.Minute // for each message; the reference allows it for a whole batch
+	largestAnswer    = 16 << 20         // bytes of a message
+	largestErrorText = 400              // bytes of the service's own error in ours
+)
 
-// NewService makes a judge of an address such as ws://localhost:13835/evaluate.
+// Service judges programs for LiveCodeBench by asking a server (spec/accuracy.md §9). It opens one WebSocket connection
+// per program, sends {"codes_dict": {question: [code]}, "timeout_sec": 60}, and reads any number of {"status":
+// "progress"} up to {"status": "completed", "result": {"results": {question: [passed]}}} or {"status": "error"}.
+// It is safe for concurrent use.
+type Service struct {
+	address *url.URL
+	client  *http.Client // for the handshake: no proxy from the environment, no redirects, verified certificates
+}
+
+// NewService returns a judge that asks the service at an address such as ws://localhost:13835/evaluate.
 func NewService(address string) (*Service, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
-		return nil, fmt.Errorf("the address %.200q of the service that runs programs is none of the form ws://host:port/path",
+		return nil, fmt.Errorf("invalid address %.200q of the code service: expected ws://host:port/path or wss://...",
 			address)
 	}
-	return &Service{u}, nil
+	return &Service{u, httpclient.New(httpclient.Options{Timeout: sendTimeout})}, nil
 }
 
-// serviceAnswer is one message of the service.
-type serviceAnswer struct {
+// serviceMessage is one message of the service.
+type serviceMessage struct {
 	Status string `json:"status"`
 	Error  string `json:"error"`
 	Result struct {
@@ -35,10 +51,11 @@ type serviceAnswer struct {
 	} `json:"result"`
 }
 
-// JudgeCode asks for one program. Programs of other kinds than LiveCodeBench's stay unjudged.
+// JudgeCode reports whether one program passes its tests. The service judges LiveCodeBench only: programs of other
+// benchmarks return an *accuracy.Unjudged.
 func (s *Service) JudgeCode(ctx context.Context, task accuracy.CodeTask) (bool, error) {
 	if task.Benchmark == accuracy.MBXP {
-		return false, unjudged("the service runs LiveCodeBench's programs alone")
+		return false, unjudged("the code service runs programs of LiveCodeBench only")
 	}
 	passed, err := s.ask(ctx, task)
 	if err != nil {
@@ -53,34 +70,57 @@ func (s *Service) ask(ctx context.Context, task accuracy.CodeTask) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	c, err := dialSocket(ctx, s.address)
+	c, _, err := websocket.Dial(ctx, s.address.String(), &websocket.DialOptions{HTTPClient: s.client})
 	if err != nil {
 		return false, err
 	}
-	defer c.close()
-	if err := c.send(opWords, request); err != nil {
+	defer func() { _ = c.CloseNow() }()
+	c.SetReadLimit(largestAnswer)
+	if err := send(ctx, c, request); err != nil {
 		return false, err
 	}
 	for {
-		text, err := c.receive()
+		m, err := receive(ctx, c)
 		if err != nil {
 			return false, err
 		}
-		var answer serviceAnswer
-		if err := json.Unmarshal(text, &answer); err != nil {
-			return false, fmt.Errorf("it answers %.100q, which is no JSON of the expected form: %w", text, err)
-		}
-		switch results := answer.Result.Results[task.Question]; answer.Status {
+		switch results := m.Result.Results[task.Question]; m.Status {
 		case "progress":
 		case "completed":
 			if len(results) != 1 {
-				return false, fmt.Errorf("it completed with %d results for one program", len(results))
+				return false, fmt.Errorf("the service returned %d results for one program", len(results))
 			}
 			return results[0], nil
 		case "error":
-			return false, errors.New("it says: " + answer.Error)
+			return false, fmt.Errorf("the service reported an error: %.*s", largestErrorText, m.Error)
 		default:
-			return false, fmt.Errorf("its status is %.40q, and progress, completed or error is expected", answer.Status)
+			return false, fmt.Errorf("unknown status %.40q from the service: expected progress, completed or error", m.Status)
 		}
 	}
+}
+
+func send(ctx context.Context, c *websocket.Conn, request []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	return c.Write(ctx, websocket.MessageText, request)
+}
+
+// receive reads the next message.
+func receive(ctx context.Context, c *websocket.Conn) (*serviceMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	_, text, err := c.Read(ctx)
+	switch {
+	case websocket.CloseStatus(err) != -1:
+		return nil, fmt.Errorf("the service closed the connection before its result: %w", err)
+	case errors.Is(err, websocket.ErrMessageTooBig):
+		return nil, fmt.Errorf("the service sent a message of more than %d bytes", largestAnswer)
+	case err != nil:
+		return nil, err
+	}
+	m := &serviceMessage{}
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("the service sent %.100q, which is not JSON of the expected form: %w", text, err)
+	}
+	return m, nil
 }

@@ -2,14 +2,16 @@ package judge
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha1"
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +21,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 )
 
-// serviceOf is a server that shakes hands, reads one request and does what it is told with it.
+// websocketGUID is the constant that a server hashes with the client's key in its handshake (RFC 6455 §1.3).
+const websocketGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+
+// serviceOf starts a server that completes the handshake, reads one request and calls do with it. It writes frames by
+// itself, so that the tests do not depend on the library that the client uses.
 func serviceOf(t *testing.T, do func(conn net.Conn, request []byte)) *Service {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +44,7 @@ func serviceOf(t *testing.T, do func(conn net.Conn, request []byte)) *Service {
 				if err != nil {
 					return
 				}
-				proof := sha1.Sum([]byte(request.Header.Get("Sec-WebSocket-Key") + socketGUID))
+				proof := sha1.Sum([]byte(request.Header.Get("Sec-WebSocket-Key") + websocketGUID))
 				_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: "+
 					"Upgrade\r\nSec-WebSocket-Accept: "+base64.StdEncoding.EncodeToString(proof[:])+"\r\n\r\n")
 				do(conn, clientFrame(r))
@@ -105,23 +111,27 @@ func TestService(t *testing.T) {
 	require.ErrorAs(t, err, &u)
 }
 
-func TestServiceThatFails(t *testing.T) {
+func TestServiceFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		frames []byte
 		want   string
 	}{
-		"error":   {framed(0x81, `{"status": "error", "error": "no tests"}`), "it says: no tests"},
-		"status":  {framed(0x81, `{"status": "lost"}`), `its status is "lost"`},
-		"no JSON": {framed(0x81, "yes"), "no JSON of the expected form"},
+		"error":       {framed(0x81, `{"status": "error", "error": "no tests"}`), "reported an error: no tests"},
+		"status":      {framed(0x81, `{"status": "lost"}`), `unknown status "lost"`},
+		"not JSON":    {framed(0x81, "yes"), "not JSON of the expected form"},
+		"other shape": {framed(0x81, `{"status": 5}`), "not JSON of the expected form"},
 		"other question": {framed(0x81, `{"status": "completed", "result": {"results": {"q2": [true]}}}`),
 			"0 results for one program"},
-		"close":           {framed(0x88, ""), "closed the WebSocket"},
-		"end":             {nil, "EOF"},
-		"masked":          {[]byte{0x81, 0x80, 0, 0, 0, 0}, "breaks the protocol"},
-		"order":           {framed(0x80, "x"), "in no order"},
-		"kind":            {framed(0x83, "x"), "unknown kind 3"},
-		"long control":    {[]byte{0x89, 126, 1, 0}, "too long"},
-		"too long by far": {[]byte{0x81, 127, 0x7f, 0, 0, 0, 0, 0, 0, 0}, "more than 16777216 bytes"},
+		"two results": {framed(0x81, `{"status": "completed", "result": {"results": {"q1": [true, true]}}}`),
+			"2 results for one program"},
+		"close":                   {framed(0x88, ""), "closed the connection before its result"},
+		"end of the connection":   {nil, "EOF"},
+		"frames out of order":     {framed(0x80, "x"), "continuation"},
+		"reserved bits":           {framed(0xc1, "x"), "rsv bits"},
+		"unknown kind of frame":   {framed(0x83, "x"), "unknown opcode"},
+		"long control frame":      {[]byte{0x89, 126, 1, 0}, "invalid length"},
+		"message above the limit": {longMessage, "more than 16777216 bytes"},
+		"impossible length":       {[]byte{0x81, 127, 0xff, 0, 0, 0, 0, 0, 0, 0}, "negative payload length"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serviceOf(t, func(conn net.Conn, _ []byte) { _, _ = conn.Write(c.frames) })
@@ -130,31 +140,44 @@ func TestServiceThatFails(t *testing.T) {
 			require.ErrorContains(t, err, "question q1")
 		})
 	}
+}
+
+// longMessage is a text message of more bytes than the client accepts.
+var longMessage = append([]byte{0x81, 127, 0, 0, 0, 0, 1, 0, 0, 1}, make([]byte, largestAnswer+1)...)
+
+func TestSilentServiceIsLeftWhenTheContextEnds(t *testing.T) {
 	s := serviceOf(t, func(conn net.Conn, _ []byte) { _, _ = io.Copy(io.Discard, conn) })
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	_, err := s.JudgeCode(ctx, asked)
-	require.Error(t, err, "a service that says nothing is left when the program ends")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+func TestServiceAddress(t *testing.T) {
 	for _, address := range []string{"", "http://host", "ws:///x", "://"} {
 		_, err := NewService(address)
-		require.ErrorContains(t, err, "is none of the form")
+		require.ErrorContains(t, err, "expected ws://host:port/path")
 	}
 }
 
-func FuzzSocket(f *testing.F) {
-	f.Add(append(framed(0x01, "a"), framed(0x80, "b")...))
-	f.Add(framed(0x89, "ping"))
-	f.Fuzz(func(t *testing.T, frames []byte) {
-		here, there := net.Pipe()
-		var wg sync.WaitGroup
-		wg.Go(func() { _, _ = io.Copy(io.Discard, there) })
-		c := &socket{conn: here, r: bufio.NewReader(bytes.NewReader(frames)), stop: func() bool { return true }}
-		message, err := c.receive()
-		if err == nil {
-			require.LessOrEqual(t, len(message), len(frames))
-		}
-		c.close()
-		_ = there.Close()
-		wg.Wait()
+// TestHandshakeFollowsTheRulesOfHTTPClients checks the rules of package httpclient for the handshake: it accepts
+// neither an unknown certificate, nor a redirect, nor an answer other than 101.
+func TestHandshakeFollowsTheRulesOfHTTPClients(t *testing.T) {
+	ask := func(server *httptest.Server) error {
+		t.Cleanup(server.Close)
+		s, err := NewService("ws" + strings.TrimPrefix(server.URL, "http"))
+		require.NoError(t, err)
+		t.Cleanup(s.client.CloseIdleConnections)
+		_, err = s.JudgeCode(t.Context(), asked)
+		return err
+	}
+	redirect := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/elsewhere", http.StatusFound)
 	})
+	require.ErrorContains(t, ask(httptest.NewServer(redirect)), "status code 101 but got 302")
+	require.ErrorContains(t, ask(httptest.NewServer(http.NotFoundHandler())), "status code 101 but got 404")
+	secure := httptest.NewUnstartedServer(redirect)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it reports the failed handshake
+	secure.StartTLS()
+	require.ErrorContains(t, ask(secure), "certificate signed by unknown authority")
 }
