@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryToleranceHasItsTest holds the table of docs/real-servers.md against the tests that it names.
+// TestEveryToleranceHasItsTest holds the table of docs/how-to/real-servers.md against the tests that it names.
 func TestEveryToleranceHasItsTest(t *testing.T) {
-	page, err := os.ReadFile("../docs/real-servers.md")
+	page, err := os.ReadFile("../docs/how-to/real-servers.md")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(page), "## What servers do differently, and the test of each")
 	require.True(t, found)

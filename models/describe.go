@@ -21,7 +21,7 @@ const (
 	sourceChecker = "tools/submission/submission_checker/constants.py of mlcommons/inference, v6.1"
 	sourceRules   = "inference_rules.adoc of mlcommons/inference_policies, and the benchmark's reference in " +
 		"mlcommons/inference"
-	sourceOurs = "this program, docs/models.md"
+	sourceOurs = "this program, docs/how-to/models.md"
 	sourceRow  = sourceRules + "; " + sourceConf
 )
 

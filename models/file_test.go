@@ -104,7 +104,7 @@ func TestModelFileIsAdded(t *testing.T) {
 
 // The example of the documentation is a whole row.
 func TestDocumentedModelFile(t *testing.T) {
-	page, err := os.ReadFile("../docs/models.md")
+	page, err := os.ReadFile("../docs/how-to/models.md")
 	require.NoError(t, err)
 	_, text, found := strings.Cut(string(page), "```yaml\n")
 	require.True(t, found)

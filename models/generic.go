@@ -25,5 +25,5 @@ var generic = Row{
 		{Name: "input", Aliases: []string{"text_input", "prompt"}, Type: "text", Role: "input"},
 		{Name: "output", Aliases: []string{"ref_output", "gt_output"}, Type: "text", Role: "target"},
 	},
-	Source: "this program, docs/models.md; wildcard rows of " + sourceConf,
+	Source: "this program, docs/how-to/models.md; wildcard rows of " + sourceConf,
 }

@@ -117,7 +117,7 @@ func (s *Scoring) TargetsFor(scenario Scenario) []Target {
 }
 
 // Source of the targets and the algorithms.
-const scoringSource = "targets: " + sourceChecker + "; algorithm: docs/accuracy.md"
+const scoringSource = "targets: " + sourceChecker + "; algorithm: docs/how-to/accuracy.md"
 
 // atLeast is a target of factor x reference, printed as limit.
 func atLeast(metric string, reference, factor, limit float64) Target {

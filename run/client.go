@@ -15,7 +15,8 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// Client says what the measuring side itself took, and how late it was. docs/run-record.md explains each field.
+// Client says what the measuring side itself took, and how late it was. docs/reference/run-record.md explains each
+// field.
 type Client struct {
 	IssueLagUS    ledger.LagUS `json:"issue_lag_us"`    // scheduled to issued
 	DispatchLagUS ledger.LagUS `json:"dispatch_lag_us"` // scheduled to sent

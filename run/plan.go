@@ -92,7 +92,7 @@ func (p *Plan) readDescription() error {
 	}
 	d, err := datasets.ReadDescription(path)
 	if err != nil {
-		return usage("dataset_config", err, "docs/datasets.md lists the keys")
+		return usage("dataset_config", err, "docs/reference/datasets.md lists the keys")
 	}
 	p.description = d
 	tokens := ""

@@ -205,7 +205,7 @@ var mutations = map[string]func(map[string]any){
 
 // Every field of the client's part is explained.
 func TestTheClientsFieldsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../docs/run-record.md")
+	page, err := os.ReadFile("../docs/reference/run-record.md")
 	require.NoError(t, err)
 	var form map[string]any
 	require.NoError(t, json.Unmarshal(schema.Run, &form))

@@ -65,7 +65,7 @@ const unset = -1
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("server config: %w; give a readable YAML file, as docs/servers.md shows one", err)
+		return nil, fmt.Errorf("server config: %w; give a readable YAML file, as docs/how-to/servers.md shows one", err)
 	}
 	defer f.Close()
 	return Parse(path, f)

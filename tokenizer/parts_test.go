@@ -136,7 +136,7 @@ func TestEachPartDecodes(t *testing.T) {
 
 // TestThePageNamesTests reads the page's table of parts, whose tests must be here.
 func TestThePageNamesTests(t *testing.T) {
-	page, err := os.ReadFile("../docs/accuracy.md")
+	page, err := os.ReadFile("../docs/how-to/accuracy.md")
 	require.NoError(t, err)
 	files, err := filepath.Glob("*_test.go")
 	require.NoError(t, err)
@@ -152,6 +152,6 @@ func TestThePageNamesTests(t *testing.T) {
 	named := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(table, -1)
 	require.Greater(t, len(named), 12)
 	for _, m := range named {
-		require.Contains(t, string(here), "func "+m[1]+"(", "docs/accuracy.md names %s", m[1])
+		require.Contains(t, string(here), "func "+m[1]+"(", "docs/how-to/accuracy.md names %s", m[1])
 	}
 }

@@ -121,7 +121,8 @@ func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 	if path := c.String("dataset-config"); path != "" {
 		d, err := datasets.ReadDescription(path)
 		if err != nil {
-			return o, &run.Error{Exit: run.ExitUsage, Code: "dataset_config", Err: err, Hint: "docs/datasets.md lists the keys"}
+			return o, &run.Error{Exit: run.ExitUsage, Code: "dataset_config", Err: err,
+				Hint: "docs/reference/datasets.md lists the keys"}
 		}
 		d.Apply(&o)
 	}

@@ -64,7 +64,8 @@ func TestHelpAndPagesSpeakOfTheSameFlags(t *testing.T) {
 		}
 		known = append(known, s.Names()...)
 	}
-	for _, name := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/troubleshooting.md"} {
+	for _, name := range []string{"README.md", "CONTRIBUTING.md", "docs/explanation/architecture.md",
+		"docs/reference/troubleshooting.md"} {
 		for _, f := range flagsIn(page(t, name)) {
 			require.True(t, slices.Contains(known, f) || slices.Contains(foreignFlags, f),
 				"%s speaks of --%s, which no command has", name, f)
@@ -75,7 +76,7 @@ func TestHelpAndPagesSpeakOfTheSameFlags(t *testing.T) {
 // The page for those who come from the older harness has every name of it that is accepted, and on the right-hand side
 // only flags that are there.
 func TestMigrationPageIsComplete(t *testing.T) {
-	page := page(t, "docs/migration.md")
+	page := page(t, "docs/how-to/migration.md")
 	known := flagsIn(help(t))
 	for _, s := range config.RunSettings() {
 		known = append(known, s.Names()...)

@@ -28,8 +28,8 @@ func commandsOf(t *testing.T, page string) []string {
 	return blocks
 }
 
-// A newcomer who types what docs/submission.md says reaches the packed file: every command of the page runs as it
-// stands, in its order.
+// A newcomer who types what docs/tutorial/first-submission.md says reaches the packed file: every command of the page
+// runs as it stands, in its order.
 func TestTheWalkOfTheSubmissionPage(t *testing.T) {
 	if testing.Short() || !loadgen.Built {
 		t.Skip("measures a whole rehearsal, which needs LoadGen")
@@ -40,7 +40,7 @@ func TestTheWalkOfTheSubmissionPage(t *testing.T) {
 		}
 	}
 	t.Parallel()
-	blocks := commandsOf(t, "../../docs/submission.md")
+	blocks := commandsOf(t, "../../docs/tutorial/first-submission.md")
 	require.GreaterOrEqual(t, len(blocks), 8, "the page has a block for each step")
 	folder := t.TempDir()
 	ctx, end := context.WithTimeout(context.Background(), 8*time.Minute)

@@ -15,11 +15,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-var updateFlags = flag.Bool("update-flags", false, "write docs/flags.md anew")
+var updateFlags = flag.Bool("update-flags", false, "write docs/reference/flags.md anew")
 
-const flagsPage = "../../docs/flags.md"
+const flagsPage = "../../docs/reference/flags.md"
 
-// Every flag stands on a page: docs/flags.md is what the commands themselves say.
+// Every flag stands on a page: docs/reference/flags.md is what the commands themselves say.
 func TestTheFlagsPageIsWhatTheCommandsSay(t *testing.T) {
 	want := flagsText()
 	if *updateFlags {
@@ -37,7 +37,7 @@ func flagsText() string {
 		"so. Every flag is also read from the environment: " +
 		"`--target-qps` is\n`MLPERF_GO_TARGET_QPS`. A flag stands above the environment, that above a file of `--config`. " +
 		"Durations are Go's, such as `90s`; a bare number is seconds.\n" +
-		"Names of the older harness are in [migration.md](migration.md).\n\n## All commands\n\n")
+		"Names of the older harness are in [migration.md](../how-to/migration.md).\n\n## All commands\n\n")
 	table(&b, globalFlags(), nil)
 	b.WriteString("\n## Settings of a test\n\nOf `run`, `submission`, `submission run`, `compliance run` and " +
 		"`preflight`; `--config FILE` takes the same names as YAML.\n")

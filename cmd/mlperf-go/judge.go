@@ -33,7 +33,7 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 				Hint: "Without --math-grader the built-in comparison stands in"}
 		case err != nil:
 			return nil, &run.Error{Exit: run.ExitUsage, Code: "math_grader", Err: err,
-				Hint: "Name a program that reads and answers lines of JSON (docs/accuracy.md)"}
+				Hint: "Name a program that reads and answers lines of JSON (docs/how-to/accuracy.md)"}
 		}
 		in.Math = g
 		js.notes = append(js.notes, "mathematics that needs algebra was decided by: "+command)

@@ -22,7 +22,7 @@ func (p *program) runCommand() *cli.Command {
 			"Without --endpoint the simulator is started; without --dataset a synthetic data set is made. Both make a " +
 			"rehearsal.\n" +
 			"Every flag has an environment name too, such as MLPERF_GO_TARGET_QPS, and a line of --config FILE, such as " +
-			"target-qps: 40. docs/flags.md lists them.",
+			"target-qps: 40. docs/reference/flags.md lists them.",
 		Flags: append(settingFlags(), &cli.BoolFlag{Name: "print-config",
 			Usage: "print the effective configuration with origins, and stop"}),
 		Action: func(c *cli.Context) error {

@@ -143,7 +143,7 @@ func (p *program) planOnly(c *cli.Context) (*servers.Plan, error) {
 	if cfg == nil {
 		return nil, &run.Error{Exit: run.ExitUsage, Code: "server_config",
 			Err:  errors.New("neither --server-config nor --model-path is given"),
-			Hint: "Give a YAML file with backend and model, or the folder of a model; docs/servers.md shows both"}
+			Hint: "Give a YAML file with backend and model, or the folder of a model; docs/how-to/servers.md shows both"}
 	}
 	return p.planServers(c, e, cfg)
 }

@@ -24,7 +24,8 @@ func (p *program) submissionCommand() *cli.Command {
 			HideHelpCommand: true,
 			Description: "Runs each test in a process of its own, into OUTPUT-DIR/<system>/<benchmark>/<scenario>/<test>. " +
 				"--resume goes on after any kind of end:\n" +
-				"what is done and valid is not repeated, and what a changed setting touches is. docs/campaigns.md tells more.",
+				"what is done and valid is not repeated, and what a changed setting touches is. docs/how-to/campaigns.md tells " +
+				"more.",
 			Flags:        campaignCommandFlags(),
 			Action:       p.submissionRun,
 			OnUsageError: usageError,

@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema"
 )
 
-const troubleshooting = "docs/troubleshooting.md"
+const troubleshooting = "docs/reference/troubleshooting.md"
 
 // failureCodes are the values of the constants of type ledger.Reason.
 func failureCodes(t *testing.T) []string {
@@ -115,8 +115,9 @@ var (
 
 func TestLinksAndMakeTargetsExist(t *testing.T) {
 	targets := text(t, "Makefile")
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*", "*.md"))
 	require.NoError(t, err)
+	require.NotEmpty(t, pages)
 	for _, path := range append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")) {
 		name, err := filepath.Rel(root, path)
 		require.NoError(t, err)

@@ -49,7 +49,7 @@ func hotFiles(t *testing.T) map[string]string {
 
 // The page lists the files of the hot path, and each says what it may not do.
 func TestHotPathIsWhereThePageSays(t *testing.T) {
-	page, err := os.ReadFile("../../docs/architecture.md")
+	page, err := os.ReadFile("../../docs/explanation/architecture.md")
 	require.NoError(t, err)
 	_, list, found := strings.Cut(string(page), "**The hot path** is in these files")
 	require.True(t, found)

@@ -182,7 +182,7 @@ func (j *judge) process() {
 	}
 }
 
-// exitCode judges the exit code by the table of docs/troubleshooting.md.
+// exitCode judges the exit code by the table of docs/reference/troubleshooting.md.
 func (j *judge) exitCode() {
 	if j.hung {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Schema names the form of campaign.json; docs/campaigns.md describes it.
+// Schema names the form of campaign.json; docs/how-to/campaigns.md describes it.
 const Schema = "mlperf-go/campaign/1"
 
 // Status says what became of a step.

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var updateRules = flag.Bool("update-rules", false, "write the table of docs/checks.md anew")
+var updateRules = flag.Bool("update-rules", false, "write the table of docs/reference/checks.md anew")
 
-// Every rule stands in the table at the end of docs/checks.md as the program has it.
+// Every rule stands in the table at the end of docs/reference/checks.md as the program has it.
 func TestTheRulesPageIsWhatTheRulesSay(t *testing.T) {
-	const page, head = "../../docs/checks.md", "| rule | rules | finding | what to do |\n| --- | --- | --- | --- |\n"
+	const page, head = "../../docs/reference/checks.md",
+		"| rule | rules | finding | what to do |\n| --- | --- | --- | --- |\n"
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	before, got, found := strings.Cut(string(text), head)
