@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"syscall"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -42,6 +43,16 @@ func (e *Error) Error() string {
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// UsageError returns an error of the command line, the configuration or the input. The format may hold a %w.
+func UsageError(code, hint, format string, args ...any) *Error {
+	return &Error{Exit: ExitUsage, Code: code, Hint: hint, Err: fmt.Errorf(format, args...)}
+}
+
+// EnvironmentError returns an error of the machine or of an endpoint. The format may hold a %w.
+func EnvironmentError(code, hint, format string, args ...any) *Error {
+	return &Error{Exit: ExitEnvironment, Code: code, Hint: hint, Err: fmt.Errorf(format, args...)}
+}
 
 func usage(code string, err error, hint string) *Error {
 	return &Error{Exit: ExitUsage, Code: code, Hint: hint, Err: err}

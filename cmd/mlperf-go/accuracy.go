@@ -78,20 +78,19 @@ func findScoring(c *cli.Context) (*scoring, error) {
 	s := &scoring{log: c.String("log"), dataset: c.String("dataset"), folder: c.String("output-dir"), access: accessOf(c)}
 	model, scenario, round := c.String("model"), c.String("scenario"), c.String("round")
 	if _, err := os.Stat(s.log); err != nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "log", Err: fmt.Errorf("the log to score can not be read: %w", err),
-			Hint: "Give --log the folder of an accuracy run, a folder of LoadGen's logs, or a " + mllog.AccuracyName}
+		return nil, run.UsageError("log", "Give --log the folder of an accuracy run, a folder of LoadGen's logs, or a "+
+			mllog.AccuracyName, "the log to score can not be read: %w", err)
 	}
 	if r, err := run.ReadRecord(s.log); err == nil {
 		if s.record = r; r.Mode != string(models.Accuracy) {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "log",
-				Err:  fmt.Errorf("%s holds a %s run, whose log has no answers to score", s.log, r.Mode),
-				Hint: "Give the folder of an accuracy run (run --mode accuracy)"}
+			return nil, run.UsageError("log", "Give the folder of an accuracy run (run --mode accuracy)",
+				"%s holds a %s run, whose log has no answers to score", s.log, r.Mode)
 		}
 		model, scenario, round = orElse(model, r.Model), orElse(scenario, r.Scenario), orElse(round, r.Round)
 		s.dataset = orElse(s.dataset, datasetOf(s.log, r))
 		s.folder = orElse(s.folder, s.log)
 		if s.log, err = logFolderOf(s.log); err != nil {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "log", Err: err, Hint: "Copy the run's whole folder"}
+			return nil, run.UsageError("log", "Copy the run's whole folder", "%w", err)
 		}
 	}
 	if info, err := os.Stat(s.log); err == nil && info.IsDir() {
@@ -103,15 +102,13 @@ func findScoring(c *cli.Context) (*scoring, error) {
 	s.folder = orElse(s.folder, filepath.Dir(s.log))
 	for _, needed := range []struct{ name, value string }{{"model", model}, {"dataset", s.dataset}} {
 		if needed.value == "" {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: needed.name,
-				Err:  fmt.Errorf("no --%s is given, and %s is no run's folder that would tell it", needed.name, c.String("log")),
-				Hint: "Give --" + needed.name}
+			return nil, run.UsageError(needed.name, "Give --"+needed.name,
+				"no --%s is given, and %s is no run's folder that would tell it", needed.name, c.String("log"))
 		}
 	}
 	if _, err := os.Stat(s.dataset); err != nil && s.record != nil && c.String("dataset") == "" {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset",
-			Err:  fmt.Errorf("the run's data set, %s as its record names it, is not found from this folder: %w", s.dataset, err),
-			Hint: "Start where the run was started, or give --dataset"}
+		return nil, run.UsageError("dataset", "Start where the run was started, or give --dataset",
+			"the run's data set, %s as its record names it, is not found from this folder: %w", s.dataset, err)
 	}
 	m, err := models.Find(model)
 	if err != nil {
@@ -123,12 +120,12 @@ func findScoring(c *cli.Context) (*scoring, error) {
 		s.row, err = of.Row(m.Row)
 	}
 	if err != nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "round", Err: fmt.Errorf("--round %s: %w", s.round, err)}
+		return nil, run.UsageError("round", "", "--round %s: %w", s.round, err)
 	}
 	s.scenario = m.Scenario
 	if scenario != "" {
 		if s.scenario, err = models.ParseScenario(scenario); err != nil {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "scenario", Err: err}
+			return nil, run.UsageError("scenario", "", "%w", err)
 		}
 	}
 	return s, nil
@@ -183,7 +180,7 @@ func (p *program) score(c *cli.Context) error {
 func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) {
 	bench, err := accuracy.Find(s.row.Name)
 	if err != nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "model", Err: err}
+		return nil, run.UsageError("model", "", "%w", err)
 	}
 	if err := s.checkLogs(); err != nil {
 		return nil, err
@@ -197,16 +194,16 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 		return nil, err
 	}
 	if s.record != nil && s.record.Dataset.SHA256 != "" && s.record.Dataset.SHA256 != ds.SHA256 {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset",
-			Err: fmt.Errorf("%s is not the data set of the run: its SHA-256 is %s, and the run's was %s", s.dataset, ds.SHA256,
-				s.record.Dataset.SHA256), Hint: "Give the run's own with --dataset"}
+		return nil, run.UsageError("dataset", "Give the run's own with --dataset",
+			"%s is not the data set of the run: its SHA-256 is %s, and the run's was %s", s.dataset, ds.SHA256,
+			s.record.Dataset.SHA256)
 	}
 	if err := s.checkCount(len(ds.Samples)); err != nil {
 		return nil, err
 	}
 	references, err := bench.References(ds)
 	if err != nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err}
+		return nil, run.UsageError("dataset", "", "%w", err)
 	}
 	in := accuracy.Input{Benchmark: s.row.Name, Round: s.round, Scenario: s.scenario, Log: s.log, References: references,
 		PerSample: c.Bool("per-sample"), Progress: p.scored(), Rehearsal: s.record != nil && s.record.Rehearsal}
@@ -216,7 +213,7 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 		}
 	}
 	if in.Punkt, err = punktOf(c.String("punkt")); err != nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "punkt", Err: err}
+		return nil, run.UsageError("punkt", "", "%w", err)
 	}
 	in.DType = accuracy.DType(c.String("dtype"))
 	judges, err := p.judges(c.Context, func(name string) string {
@@ -230,7 +227,7 @@ func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) 
 	}
 	r, err := accuracy.Score(c.Context, in)
 	if err = errors.Join(err, judges.close()); err != nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "accuracy", Err: err}
+		return nil, run.UsageError("accuracy", "", "%w", err)
 	}
 	r.Notes = append(r.Notes, judges.notes...)
 	return r, nil

@@ -24,7 +24,7 @@ const (
 // checkLogs refuses the log of a performance test, and one that was changed after its run.
 func (s *scoring) checkLogs() error {
 	refuse := func(code string, err error, hint string) error {
-		return &run.Error{Exit: run.ExitUsage, Code: code, Err: err, Hint: hint}
+		return run.UsageError(code, hint, "%w", err)
 	}
 	if s.audit {
 		return nil
@@ -52,9 +52,9 @@ func (s *scoring) checkCount(samples int) error {
 	}
 	return s.eachDetail(func(e *mllog.Entry) error {
 		if had := fmt.Sprint(e.Value.Any()); e.Key == detailSamples && had != fmt.Sprint(samples) {
-			return &run.Error{Exit: run.ExitUsage, Code: "dataset",
-				Err: fmt.Errorf("%s is not the data set of the test: it has %d samples, and %s says %s", s.dataset, samples,
-					filepath.Join(filepath.Dir(s.log), mllog.DetailName), had), Hint: "Give the test's own with --dataset"}
+			return run.UsageError("dataset", "Give the test's own with --dataset",
+				"%s is not the data set of the test: it has %d samples, and %s says %s", s.dataset, samples,
+				filepath.Join(filepath.Dir(s.log), mllog.DetailName), had)
 		}
 		return nil
 	})

@@ -56,9 +56,8 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 		return nil, err
 	}
 	if k.row = plan.Row; k.row.Name == models.Generic {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "model",
-			Err:  errors.New("generic is no benchmark, so there is nothing to submit"),
-			Hint: "Use `mlperf-go run --model generic`"}
+		return nil, run.UsageError("model", "Use `mlperf-go run --model generic`",
+			"generic is no benchmark, so there is nothing to submit")
 	}
 	p.notice(plan.Notices()...)
 	for _, step := range []func(*cli.Context, *run.Plan) error{k.describe, k.readSets, k.findSize, k.findSteps} {
@@ -113,7 +112,7 @@ func (k *theCampaign) describe(c *cli.Context, plan *run.Plan) error {
 	if path := c.String("system"); path != "" {
 		var err error
 		if d, err = description.Read(path); err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "system", Err: err}
+			return run.UsageError("system", "", "%w", err)
 		}
 		// as init names the file
 		if k.System = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)); k.System == layout.TreeName {
@@ -125,9 +124,8 @@ func (k *theCampaign) describe(c *cli.Context, plan *run.Plan) error {
 	}
 	if slices.Contains([]string{layout.OriginalsName, campaign.AsideName, ".", ".."}, k.System) ||
 		strings.ContainsAny(k.System, "/\\ ") {
-		return &run.Error{Exit: run.ExitUsage, Code: "system",
-			Err:  fmt.Errorf("the system can not be called %q: its folder would have that name", k.System),
-			Hint: "Name it with --system-name"}
+		return run.UsageError("system", "Name it with --system-name",
+			"the system can not be called %q: its folder would have that name", k.System)
 	}
 	k.Model = k.row.Name
 	k.Submitter = orElse(c.String("submitter"), d.Submitter)
@@ -135,8 +133,8 @@ func (k *theCampaign) describe(c *cli.Context, plan *run.Plan) error {
 	systemType, _ := d.System["system_type"].(string)
 	k.SystemType = orElse(c.String("system-type"), systemType)
 	if !slices.Contains(layout.Divisions(), k.Division) {
-		return &run.Error{Exit: run.ExitUsage, Code: "division", Err: fmt.Errorf("the division %q is unknown", k.Division),
-			Hint: "Use " + strings.Join(layout.Divisions(), ", ")}
+		return run.UsageError("division", "Use "+strings.Join(layout.Divisions(), ", "), "the division %q is unknown",
+			k.Division)
 	}
 	k.Round = plan.Round.Name
 	return nil
@@ -158,8 +156,7 @@ func (k *theCampaign) readSets(c *cli.Context, _ *run.Plan) error {
 				"alone", text, s.Name, where)
 		}
 		if err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "set", Err: err,
-				Hint: "Write --set Server.target-qps=80, or --set accuracy.dataset=FILE"}
+			return run.UsageError("set", "Write --set Server.target-qps=80, or --set accuracy.dataset=FILE", "%w", err)
 		}
 		k.sets = append(k.sets, override{where, name, value})
 	}
@@ -178,8 +175,7 @@ func (k *theCampaign) findSteps(c *cli.Context, plan *run.Plan) error {
 	if !k.base.IsSet("scenario") && !plan.Config.IsSet("scenario") {
 		all, systemType, err := campaign.Scenarios(k.row, k.Round, k.SystemType)
 		if err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "scenario", Err: err,
-				Hint: "Choose another --round or --system-type, or a --scenario"}
+			return run.UsageError("scenario", "Choose another --round or --system-type, or a --scenario", "%w", err)
 		}
 		scenarios, k.SystemType = all, systemType
 	}
@@ -190,16 +186,15 @@ func (k *theCampaign) findSteps(c *cli.Context, plan *run.Plan) error {
 	k.All = campaign.Steps(scenarios, audits)
 	chosen, err := campaign.Only(k.All, c.StringSlice("only"))
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "only", Err: err}
+		return run.UsageError("only", "", "%w", err)
 	}
 	for _, s := range chosen {
 		k.Tasks = append(k.Tasks, campaign.Task{Step: s})
 	}
 	for _, o := range k.sets {
 		if !slices.ContainsFunc(k.All, func(s campaign.Step) bool { return o.names(s) }) {
-			return &run.Error{Exit: run.ExitUsage, Code: "set",
-				Err:  fmt.Errorf("--set %s.%s: the campaign has no scenario and no test of that name", o.where, o.name),
-				Hint: "Its first step is " + k.All[0].ID()}
+			return run.UsageError("set", "Its first step is "+k.All[0].ID(),
+				"--set %s.%s: the campaign has no scenario and no test of that name", o.where, o.name)
 		}
 	}
 	return nil
@@ -235,7 +230,7 @@ func (k *theCampaign) config(s campaign.Step) (*config.Effective, error) {
 			continue
 		}
 		if err := flag(o.name, o.text, "--set "+o.where); err != nil {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "set", Err: err}
+			return nil, run.UsageError("set", "", "%w", err)
 		}
 	}
 	row, err := k.row.Scenario(string(s.Scenario))
@@ -353,7 +348,7 @@ func (k *theCampaign) audits() ([]string, error) {
 	}
 	needs, err := compliance.Needs(k.row.Name, k.Round, k.Division)
 	if err != nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+		return nil, run.UsageError("audit", "", "%w", err)
 	}
 	var audits []string
 	for _, n := range needs {

@@ -28,7 +28,7 @@ func (k *theCampaign) plan(s campaign.Step) (*run.Plan, string, error) {
 	if s.Audit() {
 		audit, err := compliance.Find(s.Test, k.row.Name)
 		if err != nil {
-			return nil, "", &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+			return nil, "", run.UsageError("audit", "", "%w", err)
 		}
 		plan.AuditRows = audit.Samples
 	}
@@ -56,8 +56,7 @@ func (k *theCampaign) synthetic(plan *run.Plan) (string, error) {
 	if k.hash[key] == "" {
 		h := sha256.New()
 		if err := synthSet(plan).Write(h); err != nil {
-			return "", &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err,
-				Hint: "Give the benchmark's own data set with --dataset"}
+			return "", run.UsageError("dataset", "Give the benchmark's own data set with --dataset", "%w", err)
 		}
 		k.hash[key] = hex.EncodeToString(h.Sum(nil))
 	}
@@ -98,9 +97,8 @@ func (k *theCampaign) refuseBreaches(plan *run.Plan) error {
 	if !k.Real || k.Division == layout.Open || len(breaches) == 0 {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "breach",
-		Err:  fmt.Errorf("the %s division does not allow this: %s", k.Division, breaches[0]),
-		Hint: "Leave the setting out, or submit with --division open"}
+	return run.UsageError("breach", "Leave the setting out, or submit with --division open",
+		"the %s division does not allow this: %s", k.Division, breaches[0])
 }
 
 // loadOf is how much a bound plan's test has to do.
@@ -123,7 +121,7 @@ func loadOf(plan *run.Plan) campaign.Load {
 func (k *theCampaign) auditLoad(s campaign.Step, l campaign.Load) (campaign.Load, error) {
 	audit, err := compliance.Find(s.Test, k.row.Name)
 	if err != nil {
-		return l, &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+		return l, run.UsageError("audit", "", "%w", err)
 	}
 	if n := k.size.queries; n > 0 {
 		audit = audit.Scale(n)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -124,12 +123,12 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 // submissionStatus shows a campaign's folder, also while it is worked in.
 func (p *program) submissionStatus(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: errors.New("one campaign's folder is expected"),
-			Hint: "Write `mlperf-go submission status OUTPUT-DIR`"}
+		return run.UsageError("argument", "Write `mlperf-go submission status OUTPUT-DIR`",
+			"one campaign's folder is expected")
 	}
 	state, outcomes, err := campaign.Inspect(c.Args().First())
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "campaign", Err: err, Hint: "Give the --output-dir of `submission run`"}
+		return run.UsageError("campaign", "Give the --output-dir of `submission run`", "%w", err)
 	}
 	p.exit = min(campaign.ExitCode(outcomes), run.ExitInvalid)
 	left, sure := campaign.Remaining(outcomes, time.Now())

@@ -44,16 +44,14 @@ func (k *theCampaign) findSize(c *cli.Context, plan *run.Plan) error {
 	name := c.String("rehearsal-size")
 	if isReal(plan) {
 		if name != "" {
-			return &run.Error{Exit: run.ExitUsage, Code: "rehearsal",
-				Err:  fmt.Errorf("--rehearsal-size %s: a campaign with a server and a data set is no rehearsal", name),
-				Hint: "Leave it out, or leave --endpoint or --dataset out for a rehearsal"}
+			return run.UsageError("rehearsal", "Leave it out, or leave --endpoint or --dataset out for a rehearsal",
+				"--rehearsal-size %s: a campaign with a server and a data set is no rehearsal", name)
 		}
 		return nil
 	}
 	i := slices.IndexFunc(sizes, func(s size) bool { return s.name == orElse(name, sizes[0].name) })
 	if i < 0 {
-		return &run.Error{Exit: run.ExitUsage, Code: "rehearsal", Err: fmt.Errorf("--rehearsal-size %q is unknown", name),
-			Hint: "Use tiny or normal"}
+		return run.UsageError("rehearsal", "Use tiny or normal", "--rehearsal-size %q is unknown", name)
 	}
 	k.size = sizes[i]
 	// Audits are scaled to the rows that there are; a whole data set has the rows for whole audits.

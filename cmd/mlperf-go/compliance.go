@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -45,9 +44,8 @@ func (p *program) complianceRun(c *cli.Context) error {
 		return err
 	}
 	if e.IsSet("audit-config") || e.String("mode") != string(models.Performance) {
-		return &run.Error{Exit: run.ExitUsage, Code: "audit_config",
-			Err:  errors.New("an audit brings its own audit.config, and measures performance"),
-			Hint: "Leave --audit-config and --mode out"}
+		return run.UsageError("audit_config", "Leave --audit-config and --mode out",
+			"an audit brings its own audit.config, and measures performance")
 	}
 	plan, err := run.NewPlan(e)
 	if err != nil {
@@ -55,8 +53,8 @@ func (p *program) complianceRun(c *cli.Context) error {
 	}
 	audit, err := compliance.Find(c.String("test"), plan.Row.Name)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err,
-			Hint: "`mlperf-go compliance needs --model " + plan.Row.Name + "` lists what there is"}
+		return run.UsageError("audit", "`mlperf-go compliance needs --model "+plan.Row.Name+"` lists what there is", "%w",
+			err)
 	}
 	plan.AuditRows = audit.Samples
 	if err := p.tellNeed(audit.Test, plan); err != nil {
@@ -68,8 +66,8 @@ func (p *program) complianceRun(c *cli.Context) error {
 	}
 	audit = audit.Over(rows)
 	if n := c.Int("rehearsal-queries"); n < 0 {
-		return &run.Error{Exit: run.ExitUsage, Code: "rehearsal",
-			Err: fmt.Errorf("--rehearsal-queries %d is no number of queries", n), Hint: "Leave it out for the whole audit"}
+		return run.UsageError("rehearsal", "Leave it out for the whole audit",
+			"--rehearsal-queries %d is no number of queries", n)
 	} else if n > 0 {
 		audit = audit.Scale(n)
 	}
@@ -80,8 +78,7 @@ func (p *program) complianceRun(c *cli.Context) error {
 		EOSOption: compliance.OfficialEOSOption(plan.Row),
 	}
 	if err := in.Complete(audit.Test); err != nil { // said before hours of a run, not after
-		return &run.Error{Exit: run.ExitUsage, Code: "compliance", Err: err,
-			Hint: "Give --reference-accuracy or --reference-performance"}
+		return run.UsageError("compliance", "Give --reference-accuracy or --reference-performance", "%w", err)
 	}
 	// It is written with the run's other files, so that nothing stays behind elsewhere, however this process ends.
 	plan.AuditText = audit.Config()
@@ -121,7 +118,7 @@ func (p *program) tellNeed(test string, plan *run.Plan) error {
 	}
 	needs, err := compliance.Needs(plan.Row.Name, plan.Round.Name, layout.Closed)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+		return run.UsageError("audit", "", "%w", err)
 	}
 	for _, n := range needs {
 		if n.Test == test && !n.Needed {
@@ -164,7 +161,7 @@ func (p *program) verify(in compliance.Input, test, folder string) error {
 	in.Now = time.Now()
 	r, err := compliance.Verify(test, in)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "compliance", Err: err}
+		return run.UsageError("compliance", "", "%w", err)
 	}
 	if folder != "" {
 		if len(r.Files) > 0 {

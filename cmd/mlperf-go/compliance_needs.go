@@ -31,7 +31,7 @@ func (p *program) complianceNeeds(c *cli.Context) error {
 		return err
 	}
 	if _, err := rounds.Find(c.String("round")); err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "round", Err: err}
+		return run.UsageError("round", "", "%w", err)
 	}
 	name := c.String("model")
 	if name == "" {
@@ -42,7 +42,7 @@ func (p *program) complianceNeeds(c *cli.Context) error {
 	}
 	needs, err := compliance.Needs(name, c.String("round"), c.String("division"))
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+		return run.UsageError("audit", "", "%w", err)
 	}
 	if p.json {
 		p.writeJSON(map[string]any{"model": name, "round": c.String("round"), "needs": needs})
@@ -78,7 +78,7 @@ func (p *program) allNeeds(division string) error {
 		for _, r := range rounds.All() {
 			needs, err := compliance.Needs(name, r.Name, division)
 			if err != nil {
-				return &run.Error{Exit: run.ExitUsage, Code: "audit", Err: err}
+				return run.UsageError("audit", "", "%w", err)
 			}
 			cells = append(cells, cell{name, r.Name, needs})
 			line = append(line, inShort(needs, compliance.InRound(name, r.Name)))

@@ -53,8 +53,8 @@ func (p *program) complianceVerify(c *cli.Context) error {
 		return err
 	}
 	if _, err := os.Stat(c.String("logs")); err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "logs", Err: fmt.Errorf("the audit's logs can not be read: %w", err),
-			Hint: "Give --logs the folder of LoadGen's logs of the audit's test"}
+		return run.UsageError("logs", "Give --logs the folder of LoadGen's logs of the audit's test",
+			"the audit's logs can not be read: %w", err)
 	}
 	in := compliance.Input{
 		Compliance: c.String("logs"), ReferenceAccuracy: c.String("reference-accuracy"),
@@ -72,7 +72,7 @@ func (p *program) complianceVerify(c *cli.Context) error {
 	if path := c.String("evaluation"); path != "" {
 		text, err := smallFile(path)
 		if err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "evaluation", Err: err}
+			return run.UsageError("evaluation", "", "%w", err)
 		}
 		in.Evaluator = text
 	}
@@ -86,7 +86,7 @@ func (p *program) complianceVerify(c *cli.Context) error {
 	if name := c.String("scenario"); name != "" {
 		s, err := models.ParseScenario(name)
 		if err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "scenario", Err: err}
+			return run.UsageError("scenario", "", "%w", err)
 		}
 		in.Scenario = s
 	}

@@ -80,8 +80,7 @@ func convertFlags() []cli.Flag {
 // recast makes rows of files that have none, and gives the file that holds them, in a folder to be removed.
 func recast(c *cli.Context, from []string) (folder string, rows []string, err error) {
 	if folder, err = os.MkdirTemp("", "mlperf-go-rows-*"); err != nil {
-		return "", nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
-			Err: fmt.Errorf("no folder can be made for the rows: %w", err)}
+		return "", nil, run.EnvironmentError("output_dir", "", "no folder can be made for the rows: %w", err)
 	}
 	path := filepath.Join(folder, filepath.Base(from[0]))
 	f, err := os.Create(path)
@@ -121,8 +120,7 @@ func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 	if path := c.String("dataset-config"); path != "" {
 		d, err := datasets.ReadDescription(path)
 		if err != nil {
-			return o, &run.Error{Exit: run.ExitUsage, Code: "dataset_config", Err: err,
-				Hint: "docs/reference/datasets.md lists the keys"}
+			return o, run.UsageError("dataset_config", "docs/reference/datasets.md lists the keys", "%w", err)
 		}
 		d.Apply(&o)
 	}
@@ -133,21 +131,20 @@ func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 // Whose first row lacks a column may be the set of another benchmark than the one that nobody named.
 func datasetFailed(c *cli.Context, err error) error {
 	if errors.Is(err, datasets.ErrOption) {
-		return &run.Error{Exit: run.ExitUsage, Code: "dataset_option", Err: err}
+		return run.UsageError("dataset_option", "", "%w", err)
 	}
 	if fault := (*datasets.Error)(nil); errors.As(err, &fault) && fault.Record <= 1 && fault.Field != "" &&
 		!c.IsSet("model") {
-		return &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: err,
-			Hint: "The columns are looked for that " + c.String("model") +
-				" has, the default: name the benchmark of this set with --model"}
+		return run.UsageError("dataset", "The columns are looked for that "+c.String("model")+
+			" has, the default: name the benchmark of this set with --model", "%w", err)
 	}
 	return err
 }
 
 func (p *program) datasetFile(c *cli.Context) (string, *models.Row, error) {
 	if c.NArg() != 1 {
-		return "", nil, &run.Error{Exit: run.ExitUsage, Code: "argument", Err: errors.New("one data set file is expected"),
-			Hint: "Write `mlperf-go dataset " + c.Command.Name + " FILE`"}
+		return "", nil, run.UsageError("argument", "Write `mlperf-go dataset "+c.Command.Name+" FILE`",
+			"one data set file is expected")
 	}
 	m, err := models.Find(c.String("model"))
 	if err != nil {
@@ -167,7 +164,7 @@ func (p *program) datasetCheck(c *cli.Context) error {
 	}
 	ds, faults := datasets.Check(path, o, c.Int("most"))
 	if len(faults) > 0 {
-		return datasetFailed(c, &run.Error{Exit: run.ExitUsage, Code: "dataset", Err: errors.Join(faults...)})
+		return datasetFailed(c, run.UsageError("dataset", "", "%w", errors.Join(faults...)))
 	}
 	if p.json {
 		p.writeJSON(map[string]any{"path": path, "samples": len(ds.Samples), "sha256": ds.SHA256, "faults": 0})
@@ -181,17 +178,16 @@ func (p *program) datasetCheck(c *cli.Context) error {
 func conversion(c *cli.Context) (from []string, to, format string, err error) {
 	last := c.NArg() - 1
 	if last < 1 {
-		return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "argument",
-			Err: fmt.Errorf("%d arguments are given", c.NArg()), Hint: "Write `mlperf-go dataset convert IN... OUT`"}
+		return nil, "", "", run.UsageError("argument", "Write `mlperf-go dataset convert IN... OUT`",
+			"%d arguments are given", c.NArg())
 	}
 	from, to, format = c.Args().Slice()[:last], c.Args().Get(last), c.String("to")
 	if format == "" {
 		format = datasets.FormatOfName(to)
 	}
 	if format == "" {
-		return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "format",
-			Err:  fmt.Errorf("the suffix of %s tells no format", to),
-			Hint: "End it in .json, .jsonl, .csv, .parquet or .npy, or write --to FORMAT"}
+		return nil, "", "", run.UsageError("format", "End it in .json, .jsonl, .csv, .parquet or .npy, or write --to FORMAT",
+			"the suffix of %s tells no format", to)
 	}
 	writes := []string{to}
 	if format == datasets.FormatNPY {
@@ -200,9 +196,9 @@ func conversion(c *cli.Context) (from []string, to, format string, err error) {
 	for _, path := range writes {
 		// A pattern of the shell without OUT behind it would have the last of the files that were to be read written over.
 		if !c.Bool("force") && something(path) {
-			return nil, "", "", &run.Error{Exit: run.ExitUsage, Code: "output_used",
-				Err:  fmt.Errorf("the data set can not be written to %s: something is there already", path),
-				Hint: "Name a new OUT behind the files to read, or give --force to replace it"}
+			return nil, "", "", run.UsageError("output_used",
+				"Name a new OUT behind the files to read, or give --force to replace it",
+				"the data set can not be written to %s: something is there already", path)
 		}
 	}
 	return from, to, format, nil
@@ -244,8 +240,7 @@ func (p *program) datasetConvert(c *cli.Context) error {
 		}
 		read = rows
 	} else if c.String("answers") != "" {
-		return &run.Error{Exit: run.ExitUsage, Code: "dataset_option",
-			Err: errors.New("--answers is given without --form calls"), Hint: "Give both, or neither"}
+		return run.UsageError("dataset_option", "Give both, or neither", "--answers is given without --form calls")
 	}
 	var done *datasets.Conversion
 	var failed error
@@ -290,9 +285,8 @@ func ownSet(path string, row *models.Row) error {
 	if ds, err := datasets.Open(path, o); err == nil && datasets.Synthetic(ds) {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "output",
-		Err:  fmt.Errorf("%s is there already, and is no synthetic set of %s", path, row.Name),
-		Hint: "Choose another --output, or remove it"}
+	return run.UsageError("output", "Choose another --output, or remove it",
+		"%s is there already, and is no synthetic set of %s", path, row.Name)
 }
 
 func (p *program) datasetSynth(c *cli.Context) error {
@@ -304,17 +298,14 @@ func (p *program) datasetSynth(c *cli.Context) error {
 		return err
 	}
 	if c.String("output") == "" {
-		return &run.Error{Exit: run.ExitUsage, Code: "output", Err: errors.New("no --output is given"),
-			Hint: "Write --output FILE"}
+		return run.UsageError("output", "Write --output FILE", "no --output is given")
 	}
 	if format := datasets.FormatOfName(c.String("output")); format != "" && format != datasets.FormatJSON {
-		return &run.Error{Exit: run.ExitUsage, Code: "output",
-			Err:  fmt.Errorf("--output %s is named as %s, and a synthetic set is written as JSON", c.String("output"), format),
-			Hint: "End it in .json; `mlperf-go dataset convert` makes the other formats of it"}
+		return run.UsageError("output", "End it in .json; `mlperf-go dataset convert` makes the other formats of it",
+			"--output %s is named as %s, and a synthetic set is written as JSON", c.String("output"), format)
 	}
 	if c.Int("samples") < 1 {
-		return &run.Error{Exit: run.ExitUsage, Code: "samples",
-			Err: fmt.Errorf("--samples is %d; a data set has at least one row", c.Int("samples"))}
+		return run.UsageError("samples", "", "--samples is %d; a data set has at least one row", c.Int("samples"))
 	}
 	if err := ownSet(c.String("output"), m.Row); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -37,8 +36,7 @@ func (p *program) datasetInfo(c *cli.Context) error {
 	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.String("plot"))), ".")
 	if c.IsSet("plot") && format != plot.SVG && format != plot.PNG {
-		return &run.Error{Exit: run.ExitUsage, Code: "plot",
-			Err: fmt.Errorf("the suffix of --plot %s tells no format", c.String("plot")), Hint: "End it in .svg or .png"}
+		return run.UsageError("plot", "End it in .svg or .png", "the suffix of --plot %s tells no format", c.String("plot"))
 	}
 	o, err := reading(c, row)
 	if err != nil {
@@ -105,7 +103,7 @@ func countTokens(c *cli.Context, ds *datasets.Dataset) ([]int, error) {
 	}
 	t, err := tokenizer.Open(c.String("tokenizer"))
 	if err != nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "tokenizer", Err: err}
+		return nil, run.UsageError("tokenizer", "", "%w", err)
 	}
 	var ids []int32
 	return datasets.CountTokens(ds, func(text string) int {
@@ -132,9 +130,8 @@ func plotLengths(path, format, name string, sets []lengths) error {
 		})
 	}
 	if len(panels) == 0 {
-		return &run.Error{Exit: run.ExitUsage, Code: "plot",
-			Err:  errors.New("the data set has nothing to draw: no token ids and no images"),
-			Hint: "Give --tokenizer, which counts the tokens of texts"}
+		return run.UsageError("plot", "Give --tokenizer, which counts the tokens of texts",
+			"the data set has nothing to draw: no token ids and no images")
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return plot.Write(w, format, panels) })
 }

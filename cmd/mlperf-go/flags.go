@@ -62,17 +62,17 @@ func (p *program) effective(c *cli.Context) (*config.Effective, error) {
 	e := config.New(config.RunSettings())
 	if path := c.String("config"); path != "" {
 		if err := e.LoadYAMLFile(path); err != nil {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "config_file", Err: err,
-				Hint: "Its keys are the flags of `mlperf-go run --help` without their dashes"}
+			return nil, run.UsageError("config_file", "Its keys are the flags of `mlperf-go run --help` without their dashes",
+				"%w", err)
 		}
 	}
 	if err := e.SetEnviron(p.environ, otherNames(c.App.Commands)...); err != nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "environment", Err: err}
+		return nil, run.UsageError("environment", "", "%w", err)
 	}
 	for _, s := range e.Table() {
 		for _, name := range s.Names() {
 			if err := setFlag(e, c, s, name); err != nil {
-				return nil, &run.Error{Exit: run.ExitUsage, Code: "flag_value", Err: err}
+				return nil, run.UsageError("flag_value", "", "%w", err)
 			}
 		}
 	}

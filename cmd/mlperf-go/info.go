@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -53,12 +52,11 @@ func (p *program) preflightCommand() *cli.Command {
 				return err
 			}
 			if p.servers != nil {
-				return &run.Error{Exit: run.ExitUsage, Code: "endpoint", Err: errors.New("preflight starts no servers"),
-					Hint: "Start them with `mlperf-go server up`, and give their --endpoint"}
+				return run.UsageError("endpoint", "Start them with `mlperf-go server up`, and give their --endpoint",
+					"preflight starts no servers")
 			}
 			if !plan.HasEndpoint() {
-				return &run.Error{Exit: run.ExitUsage, Code: "endpoint", Err: errors.New("no --endpoint is given"),
-					Hint: "Write --endpoint http://host:port"}
+				return run.UsageError("endpoint", "Write --endpoint http://host:port", "no --endpoint is given")
 			}
 			p.notice(plan.Notices()...)
 			pre, err := run.PreflightOnly(c.Context, plan, p.newProgress(plan))
@@ -134,9 +132,8 @@ func (p *program) completionCommand() *cli.Command {
 		Action: func(c *cli.Context) error {
 			script, ok := shells[c.Args().First()]
 			if !ok || c.NArg() != 1 {
-				return &run.Error{Exit: run.ExitUsage, Code: "argument",
-					Err:  fmt.Errorf("completion for %q is not known", c.Args().First()),
-					Hint: "Write `mlperf-go completion bash`, zsh or fish"}
+				return run.UsageError("argument", "Write `mlperf-go completion bash`, zsh or fish",
+					"completion for %q is not known", c.Args().First())
 			}
 			_, err := fmt.Fprint(p.stdout, script)
 			return err

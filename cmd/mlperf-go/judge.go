@@ -29,11 +29,10 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 		var u *sandbox.Unavailable
 		switch {
 		case errors.As(err, &u):
-			return nil, &run.Error{Exit: run.ExitEnvironment, Code: "sandbox", Err: err,
-				Hint: "Without --math-grader the built-in comparison stands in"}
+			return nil, run.EnvironmentError("sandbox", "Without --math-grader the built-in comparison stands in", "%w", err)
 		case err != nil:
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "math_grader", Err: err,
-				Hint: "Name a program that reads and answers lines of JSON (docs/how-to/accuracy.md)"}
+			return nil, run.UsageError("math_grader", "Name a program that reads and answers lines of JSON "+
+				"(docs/how-to/accuracy.md)", "%w", err)
 		}
 		in.Math = g
 		js.notes = append(js.notes, "mathematics that needs algebra was decided by: "+command)
@@ -44,7 +43,7 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 			err = errors.New("--code-service and --run-code are both given, and one of them decides")
 		}
 		if err != nil {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "code_service", Err: err}
+			return nil, run.UsageError("code_service", "", "%w", err)
 		}
 		in.Code = s
 		js.notes = append(js.notes, "programs were run by the service "+address)
@@ -52,8 +51,8 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 	}
 	if value("run-code") != "true" {
 		if value("code-tests") != "" {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "code_tests",
-				Err: errors.New("--code-tests is given, and programs are only run with --run-code"), Hint: "Give both, or neither"}
+			return nil, run.UsageError("code_tests", "Give both, or neither",
+				"--code-tests is given, and programs are only run with --run-code")
 		}
 		return js, nil
 	}
@@ -66,10 +65,10 @@ func (p *program) judges(ctx context.Context, value func(name string) string, in
 	var u *sandbox.Unavailable
 	switch {
 	case errors.As(err, &u):
-		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "sandbox", Err: err,
-			Hint: "--run-code=false leaves the programs among the answers out: they have no score then"}
+		return nil, run.EnvironmentError("sandbox",
+			"--run-code=false leaves the programs among the answers out: they have no score then", "%w", err)
 	case err != nil:
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "code_tests", Err: err}
+		return nil, run.UsageError("code_tests", "", "%w", err)
 	}
 	js.code, in.Code = j, j
 	js.notes = append(js.notes, "programs were run in the sandbox; "+strings.Join(j.Describe(), "; "))

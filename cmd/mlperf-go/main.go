@@ -120,8 +120,7 @@ func (p *program) report(err error) int {
 	var exit cli.ExitCoder
 	if errors.As(err, &exit) { // the flag parser has one of its own for `help WORD` alone
 		text, _, _ := strings.Cut(err.Error(), ".")
-		e = &run.Error{Exit: run.ExitUsage, Code: "unknown_command", Err: errors.New(text),
-			Hint: "`mlperf-go help` lists the commands"}
+		e = run.UsageError("unknown_command", "`mlperf-go help` lists the commands", "%s", text)
 	}
 	var interrupt run.Interrupt
 	if errors.As(err, &interrupt) {
@@ -177,7 +176,7 @@ func (p *program) addModel(path string) error {
 		return err
 	}
 	if _, err := models.AddFile(whole); err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "model_file", Err: err}
+		return run.UsageError("model_file", "", "%w", err)
 	}
 	p.modelFile = whole
 	p.environ = append(slices.Clone(p.environ), modelFileEnv+"="+whole)
@@ -265,8 +264,7 @@ func (p *program) before(c *cli.Context) error {
 	}
 	level, err := zapcore.ParseLevel(p.logLevel)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "log_level", Err: fmt.Errorf("--log-level: %w", err),
-			Hint: "Use debug, info, warn or error"}
+		return run.UsageError("log_level", "Use debug, info, warn or error", "--log-level: %w", err)
 	}
 	if p.quiet {
 		level = max(level, zapcore.ErrorLevel)
@@ -276,8 +274,7 @@ func (p *program) before(c *cli.Context) error {
 	encoders := map[string]zapcore.Encoder{"json": zapcore.NewJSONEncoder(encoder), "console": consoleEncoder()}
 	chosen, ok := encoders[p.logFormat]
 	if !ok {
-		return &run.Error{Exit: run.ExitUsage, Code: "log_format", Err: fmt.Errorf("--log-format %q is unknown", p.logFormat),
-			Hint: "Use console or json"}
+		return run.UsageError("log_format", "Use console or json", "--log-format %q is unknown", p.logFormat)
 	}
 	p.log = zap.New(zapcore.NewCore(chosen, zapcore.AddSync(p.messages), level))
 	return nil
@@ -309,14 +306,12 @@ func (p *program) noCommand(c *cli.Context) error {
 	if near := config.Nearest(c.Args().First(), names); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, ", ") + "? " + hint
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "unknown_command", Err: fmt.Errorf("the command %q is unknown", full),
-		Hint: hint}
+	return run.UsageError("unknown_command", hint, "the command %q is unknown", full)
 }
 
 // usageError turns the flag parser's words into ours, with the nearest flag.
 func usageError(c *cli.Context, err error, _ bool) error {
-	e := &run.Error{Exit: run.ExitUsage, Code: "flag", Err: err,
-		Hint: "`" + c.Command.HelpName + " --help` lists the flags"}
+	e := run.UsageError("flag", "`"+c.Command.HelpName+" --help` lists the flags", "%w", err)
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
 	if !unknown {
 		e.Err = wrongValue(c.Command.Flags, err)

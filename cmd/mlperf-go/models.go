@@ -25,9 +25,8 @@ func (p *program) modelsCommand() *cli.Command {
 				return p.listModels()
 			}
 			if c.NArg() > 1 {
-				return &run.Error{Exit: run.ExitUsage, Code: "argument",
-					Err:  fmt.Errorf("%d names are given, and one benchmark is shown at a time", c.NArg()),
-					Hint: "Write `mlperf-go models NAME`"}
+				return run.UsageError("argument", "Write `mlperf-go models NAME`",
+					"%d names are given, and one benchmark is shown at a time", c.NArg())
 			}
 			m, err := models.Find(c.Args().First())
 			if err != nil {

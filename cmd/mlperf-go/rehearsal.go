@@ -79,8 +79,7 @@ func makeDataset(plan *run.Plan, path, hint string) error {
 		err = atomicfile.Write(path, func(w io.Writer) error { return synthSet(plan).Write(w) })
 	}
 	if err != nil {
-		return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
-			Err: fmt.Errorf("the synthetic data set can not be written: %w", err), Hint: hint}
+		return run.EnvironmentError("output_dir", hint, "the synthetic data set can not be written: %w", err)
 	}
 	return plan.Config.Set("dataset", path, run.SyntheticDataset)
 }
@@ -141,7 +140,7 @@ func startSimulator(ctx context.Context, dir string, plan *run.Plan) (*simulator
 			err = context.Cause(ctx)
 		}
 		s.stop()
-		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "simulator", Err: err}
+		return nil, run.EnvironmentError("simulator", "", "%w", err)
 	}
 }
 

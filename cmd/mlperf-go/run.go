@@ -55,9 +55,8 @@ func noArguments(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "argument",
-		Err:  fmt.Errorf("%s takes flags only, not %q", c.Command.HelpName, c.Args().First()),
-		Hint: "Is a -- missing before it, or an = in front of its value?"}
+	return run.UsageError("argument", "Is a -- missing before it, or an = in front of its value?",
+		"%s takes flags only, not %q", c.Command.HelpName, c.Args().First())
 }
 
 // commandLine is how this program was called, without secrets.

@@ -117,8 +117,8 @@ func dashedArguments(c *cli.Context) error {
 	if c.NArg() == 0 || strings.HasPrefix(first, "-") {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("%q is no argument of an engine", first),
-		Hint: "Arguments of the engine stand behind -- and begin with a dash; the file is given by --server-config"}
+	return run.UsageError("argument", "Arguments of the engine stand behind -- and begin with a dash; the file is given "+
+		"by --server-config", "%q is no argument of an engine", first)
 }
 
 // planOnly is planServers for the commands that start servers and no test.
@@ -133,7 +133,7 @@ func (p *program) planOnly(c *cli.Context) (*servers.Plan, error) {
 			err = setFlag(e, c, *s, s.Name)
 		}
 		if err != nil {
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "flag_value", Err: err}
+			return nil, run.UsageError("flag_value", "", "%w", err)
 		}
 	}
 	cfg, err := readServerConfig(e)
@@ -141,9 +141,9 @@ func (p *program) planOnly(c *cli.Context) (*servers.Plan, error) {
 		return nil, err
 	}
 	if cfg == nil {
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "server_config",
-			Err:  errors.New("neither --server-config nor --model-path is given"),
-			Hint: "Give a YAML file with backend and model, or the folder of a model; docs/how-to/servers.md shows both"}
+		return nil, run.UsageError("server_config",
+			"Give a YAML file with backend and model, or the folder of a model; docs/how-to/servers.md shows both",
+			"neither --server-config nor --model-path is given")
 	}
 	return p.planServers(c, e, cfg)
 }
@@ -222,17 +222,16 @@ func serverState(c *cli.Context) (dir string, err error) {
 		dir = cfg.OutputDir
 	}
 	if dir == "" {
-		return "", &run.Error{Exit: run.ExitUsage, Code: "server_config", Err: errors.New("which servers is not told"),
-			Hint: "Give --server-config or --server-dir as they were given to `mlperf-go server up`"}
+		return "", run.UsageError("server_config", "Give --server-config or --server-dir as they were given to `mlperf-go "+
+			"server up`", "which servers is not told")
 	}
 	return dir, nil
 }
 
 func noServers(dir string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return &run.Error{Exit: run.ExitEnvironment, Code: "no_servers",
-			Err:  fmt.Errorf("no servers were started in %s: %w", dir, err),
-			Hint: "Start them with `mlperf-go server up`, or give the --server-dir that it had"}
+		return run.EnvironmentError("no_servers", "Start them with `mlperf-go server up`, or give the --server-dir that it "+
+			"had", "no servers were started in %s: %w", dir, err)
 	}
 	return serverError("server_state", err)
 }

@@ -69,7 +69,7 @@ func (p *program) simulate(c *cli.Context, cfg sim.Config) error {
 	cfg.TokensPerEvent, cfg.OutputTokens = c.Int("tokens-per-event"), c.Int("output-tokens")
 	var err error
 	if cfg.Faults, err = sim.ParseFaults(c.String("fault")); err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "fault", Err: err}
+		return run.UsageError("fault", "", "%w", err)
 	}
 	cfg.Quality = c.Float64("quality")
 	if err := simDataset(&cfg, c.String("benchmark"), c.String("dataset"), c.String("prompt-template")); err != nil {
@@ -78,7 +78,7 @@ func (p *program) simulate(c *cli.Context, cfg sim.Config) error {
 	if path := c.String("tokenizer"); path != "" {
 		t, err := tokenizer.Open(path)
 		if err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "tokenizer", Err: err}
+			return run.UsageError("tokenizer", "", "%w", err)
 		}
 		cfg.Tokenizer, cfg.Vocabulary = sim.FileTokenizer(t), max(cfg.Vocabulary, t.VocabSize())
 	}
@@ -139,17 +139,16 @@ func portNumber(text string) bool {
 func (p *program) serve(c *cli.Context, cfg sim.Config) error {
 	s, err := sim.New(cfg)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "sim", Err: err}
+		return run.UsageError("sim", "", "%w", err)
 	}
 	if _, port, err := net.SplitHostPort(c.String("listen")); err != nil || !portNumber(port) {
-		return &run.Error{Exit: run.ExitUsage, Code: "listen",
-			Err:  fmt.Errorf("--listen %q is no address with a port", c.String("listen")),
-			Hint: "Write --listen 127.0.0.1:8000, or port 0 for a free one"}
+		return run.UsageError("listen", "Write --listen 127.0.0.1:8000, or port 0 for a free one",
+			"--listen %q is no address with a port", c.String("listen"))
 	}
 	l, err := net.Listen("tcp", c.String("listen"))
 	if err != nil {
-		return &run.Error{Exit: run.ExitEnvironment, Code: "listen", Err: fmt.Errorf("the simulator can not listen: %w", err),
-			Hint: "Choose another --listen, or port 0 for a free one"}
+		return run.EnvironmentError("listen", "Choose another --listen, or port 0 for a free one",
+			"the simulator can not listen: %w", err)
 	}
 	url := "http://" + l.Addr().String()
 	if path := c.String("ready-file"); path != "" {

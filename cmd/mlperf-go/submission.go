@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -111,9 +110,8 @@ func refuseRehearsal(plan *run.Plan) error {
 	if !isReal(plan) || len(plan.Rehearsal) == 0 {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "rehearsal",
-		Err:  errors.New("this would be a rehearsal, not a submission: " + plan.Rehearsal[0] + others(plan.Rehearsal[1:])),
-		Hint: "Leave the setting out, or leave --endpoint or --dataset out for a rehearsal"}
+	return run.UsageError("rehearsal", "Leave the setting out, or leave --endpoint or --dataset out for a rehearsal", "%s",
+		"this would be a rehearsal, not a submission: "+plan.Rehearsal[0]+others(plan.Rehearsal[1:]))
 }
 
 func others(words []string) string {

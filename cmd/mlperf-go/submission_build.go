@@ -53,7 +53,7 @@ func (p *program) buildTree(c *cli.Context) error {
 	}
 	if path := c.String("system"); path != "" {
 		if o.Description, err = description.Read(path); err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "system", Err: err}
+			return run.UsageError("system", "", "%w", err)
 		}
 	}
 	if state, err := campaigns.ReadState(campaign); err == nil { // runs may also have been put there by hand
@@ -83,13 +83,12 @@ func buildError(err error) error {
 	case errors.As(err, &known):
 		return err
 	case !errors.As(err, &refused):
-		return &run.Error{Exit: run.ExitUsage, Code: "build", Err: err}
+		return run.UsageError("build", "", "%w", err)
 	case len(refused.Runs) > 0:
 		return &run.Error{Exit: run.ExitInvalid, Code: "not_submittable", Err: err,
 			Hint: "`mlperf-go submission run` repeats what is not valid"}
 	}
-	return &run.Error{Exit: run.ExitUsage, Code: "description", Err: err,
-		Hint: "`mlperf-go submission init` writes a file with all fields; give it with --system"}
+	return run.UsageError("description", "`mlperf-go submission init` writes a file with all fields; give it with --system", "%w", err)
 }
 
 func (p *program) printTree(r *tree.Result) {

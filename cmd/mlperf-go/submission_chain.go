@@ -39,15 +39,15 @@ func (p *program) chain(c *cli.Context) error {
 		return err
 	}
 	if len(k.Tasks) < len(k.All) || c.Bool("dry-run") || c.Bool("print-script") {
-		return &run.Error{Exit: run.ExitUsage, Code: "only", Err: errors.New("a tree is made of every step of a campaign"),
-			Hint: "--only, --dry-run and --print-script are for `mlperf-go submission run`"}
+		return run.UsageError("only", "--only, --dry-run and --print-script are for `mlperf-go submission run`",
+			"a tree is made of every step of a campaign")
 	}
 	if k.Submitter == "" && !k.Real {
 		k.Submitter = rehearsalSubmitter
 	}
 	if k.Submitter == "" {
-		return &run.Error{Exit: run.ExitUsage, Code: "submitter", Err: errors.New("nobody is named who submits"),
-			Hint: "Give --submitter, or a description with --system; `mlperf-go submission run` only measures"}
+		return run.UsageError("submitter", "Give --submitter, or a description with --system; `mlperf-go submission run` "+
+			"only measures", "nobody is named who submits")
 	}
 	outcomes, err := p.measure(c.Context, k)
 	if len(outcomes) == 0 || err != nil && p.json { // nothing was begun, or one object: the error
@@ -86,11 +86,11 @@ func (p *program) handIn(ctx context.Context, k *theCampaign, outcomes []campaig
 	}
 	cut, err := truncate.Tree(ctx, built.Root, truncate.Options{Submitter: built.Submitter, Backup: originals})
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "truncate", Err: err}
+		return run.UsageError("truncate", "", "%w", err)
 	}
 	report, err := check.Check(ctx, built.Root, check.Options{Round: k.Round, Mode: check.Strict})
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "check", Err: err}
+		return run.UsageError("check", "", "%w", err)
 	}
 	if !report.Valid && !report.OnlyRehearsal() {
 		p.exit = run.ExitInvalid
@@ -161,8 +161,8 @@ func freshFolder(root, name string) (string, error) {
 			err = os.Rename(path, to)
 		}
 		if err != nil {
-			return "", &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
-				Err: fmt.Errorf("the whole logs of an earlier tree can not be moved aside: %w", err)}
+			return "", run.EnvironmentError("output_dir", "", "the whole logs of an earlier tree can not be moved aside: %w",
+				err)
 		}
 		return path, nil
 	}

@@ -41,15 +41,14 @@ func (p *program) initDescription(c *cli.Context) error {
 	}
 	path := c.String("output")
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !c.Bool("force") {
-		return &run.Error{Exit: run.ExitUsage, Code: "output_used",
-			Err:  fmt.Errorf("the description can not be written to %s: something is there already", path),
-			Hint: "Choose another --output, or give --force to replace it"}
+		return run.UsageError("output_used", "Choose another --output, or give --force to replace it",
+			"the description can not be written to %s: something is there already", path)
 	}
 	d := description.New()
 	d.Submitter, d.Division = c.String("submitter"), c.String("division")
 	if !slices.Contains(layout.Divisions(), d.Division) {
-		return &run.Error{Exit: run.ExitUsage, Code: "division", Err: fmt.Errorf("there is no division %q", d.Division),
-			Hint: "Take one of " + strings.Join(layout.Divisions(), ", ")}
+		return run.UsageError("division", "Take one of "+strings.Join(layout.Divisions(), ", "), "there is no division %q",
+			d.Division)
 	}
 	if !c.Bool("no-machine") {
 		d.Fill(description.OfMachine(hostinfo.Inspect(), "this machine"))

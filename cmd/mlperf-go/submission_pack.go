@@ -47,14 +47,13 @@ func (p *program) packTree(c *cli.Context) error {
 	}
 	if path := c.String("password-file"); path != "" {
 		if o.Password, err = firstLine(path); err != nil {
-			return &run.Error{Exit: run.ExitUsage, Code: "password", Err: err,
-				Hint: "Give a file whose first line is the password"}
+			return run.UsageError("password", "Give a file whose first line is the password", "%w", err)
 		}
 	}
 	report, err := check.Check(c.Context, root, check.Options{Round: c.String("round"), Submitter: o.Submitter})
 	switch {
 	case err != nil:
-		return &run.Error{Exit: run.ExitUsage, Code: "check", Err: err}
+		return run.UsageError("check", "", "%w", err)
 	case !report.Valid && !(report.OnlyRehearsal() && c.Bool("rehearsal")):
 		hint := "`mlperf-go submission check " + root + "` tells each"
 		if report.OnlyRehearsal() {
@@ -69,7 +68,7 @@ func (p *program) packTree(c *cli.Context) error {
 	case errors.As(err, &refused):
 		return &run.Error{Exit: run.ExitInvalid, Code: "not_packed", Err: err}
 	case err != nil:
-		return &run.Error{Exit: run.ExitUsage, Code: "pack", Err: err}
+		return run.UsageError("pack", "", "%w", err)
 	}
 	if p.json {
 		p.writeJSON(r)

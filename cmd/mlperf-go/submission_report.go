@@ -21,13 +21,12 @@ import (
 func finalReport(c *cli.Context, r *check.Report) error {
 	path, table := c.String("final-report"), c.String("ids")
 	if path == "" {
-		return &run.Error{Exit: run.ExitUsage, Code: "final_report",
-			Err: errors.New("--ids is given, and no --final-report that would need it"), Hint: "Give --final-report FILE too"}
+		return run.UsageError("final_report", "Give --final-report FILE too",
+			"--ids is given, and no --final-report that would need it")
 	}
 	ids, err := readIDs(table)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "ids", Err: err,
-			Hint: "Give the ids.json of the report before, or a name for a new one"}
+		return run.UsageError("ids", "Give the ids.json of the report before, or a name for a new one", "%w", err)
 	}
 	o := check.FinalOptions{
 		Version: strings.TrimPrefix(r.Round, "v"), Owner: c.String("repository-owner"),

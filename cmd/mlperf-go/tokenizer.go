@@ -42,7 +42,7 @@ func (p *program) tokensOf(c *cli.Context, row *models.Row, ds *datasets.Dataset
 	}
 	decoder, source, err := findDecoder(c.Context, o, row, ds)
 	if err != nil {
-		return nil, nil, &run.Error{Exit: run.ExitUsage, Code: "tokenizer", Err: err}
+		return nil, nil, run.UsageError("tokenizer", "", "%w", err)
 	}
 	return decoder, source, nil
 }

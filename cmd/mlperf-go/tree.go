@@ -32,7 +32,7 @@ func (p *program) truncateCommand() *cli.Command {
 			targets, err := truncate.Tree(c.Context, root,
 				truncate.Options{Submitter: c.String("submitter"), Backup: c.String("backup"), Skip: c.StringSlice("skip")})
 			if err != nil {
-				return &run.Error{Exit: run.ExitUsage, Code: "truncate", Err: err}
+				return run.UsageError("truncate", "", "%w", err)
 			}
 			if p.json {
 				p.writeJSON(map[string]any{"root": root, "logs": targets})
@@ -50,8 +50,8 @@ func oneTree(c *cli.Context) (string, error) { return oneArgument(c, "submission
 
 func oneArgument(c *cli.Context, what, name string) (string, error) {
 	if c.NArg() != 1 {
-		return "", &run.Error{Exit: run.ExitUsage, Code: "argument", Err: fmt.Errorf("one %s is expected", what),
-			Hint: "Write `mlperf-go submission " + c.Command.Name + " " + name + "`"}
+		return "", run.UsageError("argument", "Write `mlperf-go submission "+c.Command.Name+" "+name+"`",
+			"one %s is expected", what)
 	}
 	return c.Args().First(), nil
 }
@@ -105,7 +105,7 @@ func (p *program) checkTree(c *cli.Context) error {
 	}
 	r, err := check.Check(c.Context, root, o)
 	if err != nil {
-		return &run.Error{Exit: run.ExitUsage, Code: "check", Err: err}
+		return run.UsageError("check", "", "%w", err)
 	}
 	if path := c.String("csv"); path != "" {
 		if err := atomicfile.Write(path, func(w io.Writer) error { return r.CSV(w) }); err != nil {

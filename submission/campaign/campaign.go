@@ -101,9 +101,8 @@ func (c *Campaign) adopt() error {
 		c.tell("%v; the runs' own records tell what is done", err)
 		s = &State{}
 	case s.Of != c.Of:
-		return &run.Error{Exit: run.ExitUsage, Code: "other_campaign",
-			Err:  fmt.Errorf("the folder %s holds the campaign of %s", c.Folder, s.Of),
-			Hint: "Choose another --output-dir for " + c.Of.String()}
+		return run.UsageError("other_campaign", "Choose another --output-dir for "+c.Of.String(),
+			"the folder %s holds the campaign of %s", c.Folder, s.Of)
 	}
 	s.Schema, s.Of, s.SystemType, s.Submitter = Schema, c.Of, c.SystemType, c.Submitter
 	c.state = s
@@ -115,9 +114,8 @@ func (c *Campaign) adopt() error {
 	}
 	for _, t := range c.Tasks {
 		if t.IsRun() && !untouched(c.folder(t.Step)) {
-			return &run.Error{Exit: run.ExitUsage, Code: "output_used",
-				Err:  fmt.Errorf("the output folder %s holds an earlier run (%s)", c.Folder, t.ID()),
-				Hint: "Choose another --output-dir, or give --resume or --force"}
+			return run.UsageError("output_used", "Choose another --output-dir, or give --resume or --force",
+				"the output folder %s holds an earlier run (%s)", c.Folder, t.ID())
 		}
 	}
 	return nil
@@ -379,8 +377,8 @@ func (c *Campaign) ready(ctx context.Context, t Task, entry *Entry) error {
 		return nil
 	}
 	entry.Status, entry.Code, entry.Why, entry.Exit = Pending, "endpoint", err.Error(), run.ExitEnvironment
-	return &run.Error{Exit: run.ExitEnvironment, Code: "endpoint", Err: fmt.Errorf("%s was not started: %w", t.ID(), err),
-		Hint: "Start the server again, and go on with --resume; --wait-endpoint D waits for it"}
+	return run.EnvironmentError("endpoint", "Start the server again, and go on with --resume; --wait-endpoint D waits "+
+		"for it", "%s was not started: %w", t.ID(), err)
 }
 
 // AsideName is the folder of a campaign for what was done and is done again.
@@ -403,9 +401,8 @@ func (c *Campaign) moveAside(t Task, entry *Entry) error {
 			err = os.Rename(from, to)
 		}
 		if err != nil {
-			return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
-				Err:  fmt.Errorf("the earlier run of %s can not be moved aside: %w", t.ID(), err),
-				Hint: "Choose another --output-dir, or change its rights"}
+			return run.EnvironmentError("output_dir", "Choose another --output-dir, or change its rights",
+				"the earlier run of %s can not be moved aside: %w", t.ID(), err)
 		}
 		entry.Aside = append(entry.Aside, name)
 		return nil

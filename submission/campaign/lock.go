@@ -29,16 +29,14 @@ type Lock struct{ file *os.File }
 // left behind is waited for.
 func Acquire(ctx context.Context, folder string) (*Lock, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
-			Err:  fmt.Errorf("the campaign's folder can not be made: %w", err),
-			Hint: "Choose another --output-dir, or change its rights"}
+		return nil, run.EnvironmentError("output_dir", "Choose another --output-dir, or change its rights",
+			"the campaign's folder can not be made: %w", err)
 	}
 	path := filepath.Join(folder, LockName)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
-		return nil, &run.Error{Exit: run.ExitEnvironment, Code: "output_dir",
-			Err:  fmt.Errorf("the campaign's folder can not be locked: %w", err),
-			Hint: "Choose another --output-dir, or change its rights"}
+		return nil, run.EnvironmentError("output_dir", "Choose another --output-dir, or change its rights",
+			"the campaign's folder can not be locked: %w", err)
 	}
 	deadline := time.Now().Add(lockWait)
 	for {
@@ -54,9 +52,9 @@ func Acquire(ctx context.Context, folder string) (*Lock, error) {
 		holder := holder(f)
 		if !errors.Is(err, syscall.EWOULDBLOCK) || holder.alive() || time.Now().After(deadline) {
 			_ = f.Close() // only read
-			return nil, &run.Error{Exit: run.ExitUsage, Code: "campaign_running",
-				Err:  fmt.Errorf("the folder %s is in use by another campaign (%s): %w", folder, holder, err),
-				Hint: "Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows how far it is"}
+			return nil, run.UsageError("campaign_running",
+				"Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows how far it is",
+				"the folder %s is in use by another campaign (%s): %w", folder, holder, err)
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):

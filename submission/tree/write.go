@@ -76,8 +76,8 @@ func (b *builder) write(ctx context.Context) error {
 }
 
 func environment(err error) error {
-	return &run.Error{Exit: run.ExitEnvironment, Code: "output_dir", Err: err,
-		Hint: "Look at the space and the rights of that disk; the same command goes on where this one ended"}
+	return run.EnvironmentError("output_dir", "Look at the space and the rights of that disk; the same command goes on "+
+		"where this one ended", "%w", err)
 }
 
 // taken says whether a tree is there that will be replaced.
@@ -89,15 +89,13 @@ func (b *builder) taken(output string) (bool, error) {
 	case err != nil:
 		return false, environment(fmt.Errorf("the place of the tree can not be read: %w", err))
 	case len(entries) > 0 && !b.o.Force:
-		return false, &run.Error{Exit: run.ExitUsage, Code: "output_used",
-			Err:  fmt.Errorf("the folder %s is there already, and not empty", output),
-			Hint: "Choose another --output, or give --force to replace the tree"}
+		return false, run.UsageError("output_used", "Choose another --output, or give --force to replace the tree",
+			"the folder %s is there already, and not empty", output)
 	}
 	for _, e := range entries { // something that is no tree is not ours to replace
 		if !slices.Contains(layout.Divisions(), e.Name()) {
-			return false, &run.Error{Exit: run.ExitUsage, Code: "output_used",
-				Err:  fmt.Errorf("the folder %s holds %s, which is no part of a submission tree", output, e.Name()),
-				Hint: "Choose another --output"}
+			return false, run.UsageError("output_used", "Choose another --output",
+				"the folder %s holds %s, which is no part of a submission tree", output, e.Name())
 		}
 	}
 	return true, nil
@@ -111,8 +109,7 @@ func lock(folder *os.Root) (unlock func(), err error) {
 	}
 	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = d.Close()
-		return nil, &run.Error{Exit: run.ExitUsage, Code: "output_used",
-			Err: fmt.Errorf("another build is writing %s", folder.Name()), Hint: "Wait for its end"}
+		return nil, run.UsageError("output_used", "Wait for its end", "another build is writing %s", folder.Name())
 	}
 	return func() { _ = d.Close() }, nil
 }
