@@ -185,13 +185,13 @@ func processTime(t *testing.T) time.Duration {
 func TestLogsOfAnotherForm(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a": 1}`: "the opening [",
-		`[{"seq_id" : 0, "qsl_idx" : NaN, "data" : ""}]`:                           "its qsl_idx is no whole number",
+		`[{"seq_id" : 0, "qsl_idx" : NaN, "data" : ""}]`:                           "its qsl_idx is not an integer",
 		`[{"seq_id" : 0, "qsl_idx" : -1, "data" : ""}]`:                            "it has no qsl_idx",
-		`[{"seq_id" : 0, "qsl_idx" : 99999999999999999999, "data" : ""}]`:          "its qsl_idx is no whole number",
+		`[{"seq_id" : 0, "qsl_idx" : 99999999999999999999, "data" : ""}]`:          "its qsl_idx is not an integer",
 		`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "0G"}]`:                           "not hexadecimal",
 		`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "00", "score" : 100}]`:            "unknown field",
 		fmt.Sprintf(`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "%06d"}]`, 0):         "no whole number of 4-byte tokens",
-		`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "00"}] [{"seq_id" : 1}]`:          "the end of the file is expected",
+		`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "00"}] [{"seq_id" : 1}]`:          "expected the end of the file",
 		`[{"seq_id" : 0, "qsl_idx" : 0, "qsl_idx" : 1, "data" : "61000000"}, nan]`: "",
 	} {
 		path := filepath.Join(t.TempDir(), "mlperf_log_accuracy.json")

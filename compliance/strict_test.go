@@ -202,7 +202,7 @@ func TestBrokenAccuracyLogsFailWithTheirPlace(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"cut":     {good[:len(good)/2], "without its closing bracket: the run was cut off"},
 		"empty":   {"", "ends after record 0"},
-		"no list": {"hello", "'h' stands where the opening [ is expected"},
+		"no list": {"hello", "found 'h', expected the opening ["},
 		"bad hex": {strings.Replace(good, `"64000000C8`, `"6Z000000C8`, 1), "record 1: its data is not hexadecimal"},
 		"odd size": {strings.Replace(good, `"64000000C8000000`, `"64000000C80000`, 1),
 			"record 1 has 11 bytes, which are no whole number of int32 elements"},

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// Access says who may read a new file beside its owner, in the bits of a file's mode. Its zero value is Private.
+// Access holds the mode bits that let others than the owner read a new file. Its zero value is Private.
 type Access fs.FileMode
 
 // Private lets only the owner read a file. Shared lets everybody read it, as far as the umask permits.
@@ -21,14 +21,14 @@ const (
 	Shared  Access = 0o044
 )
 
-// File is the mode of a file.
+// File returns the mode of a file.
 func (a Access) File() fs.FileMode { return 0o600 | fs.FileMode(a) }
 
-// Folder is the mode of a folder with the same readers.
+// Folder returns the mode of a folder with the same readers.
 func (a Access) Folder() fs.FileMode { return 0o700 | fs.FileMode(a) | fs.FileMode(a)>>2 }
 
-// Append opens path for appending and makes it where it is not there. It follows no link at path and opens nothing but
-// a regular file of this user's that has no other name: a file that somebody else planted is not written to.
+// Append opens path for appending and creates it if needed. It does not follow a link at path, and it accepts only a
+// regular file that belongs to this user and has no second name, so that it never writes to a planted file.
 func (a Access) Append(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, a.File())
 	if err != nil {
@@ -38,10 +38,10 @@ func (a Access) Append(path string) (*os.File, error) {
 	if err == nil {
 		stat, ok := info.Sys().(*syscall.Stat_t)
 		if !ok || !info.Mode().IsRegular() || int(stat.Uid) != os.Geteuid() || stat.Nlink != 1 {
-			err = errors.New("found what is no file of this user's own; remove it, or choose another folder")
+			err = errors.New("not a regular file of this user; remove it, or choose another folder")
 		}
 	}
-	if err == nil && info.Mode().Perm()&^a.File() != 0 { // an earlier program's
+	if err == nil && info.Mode().Perm()&^a.File() != 0 { // left by an earlier version
 		err = f.Chmod(a.File())
 	}
 	if err != nil {
@@ -51,7 +51,7 @@ func (a Access) Append(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Create makes path an empty file that grows in place. What was there is removed, not followed.
+// Create makes path an empty file that grows in place. It removes what was there and follows no link.
 func (a Access) Create(path string) (*os.File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, explain(path, err)
@@ -63,16 +63,16 @@ func (a Access) Create(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Write makes path hold what fill writes, readable by everybody. On any error path is as it was before.
+// Write replaces path with what fill writes, readable by everybody. After an error path is unchanged.
 func Write(path string, fill func(io.Writer) error) error { return Shared.Write(path, fill) }
 
-// WriteBytes makes path hold data, readable by everybody.
+// WriteBytes replaces path with data, readable by everybody.
 func WriteBytes(path string, data []byte) error { return Shared.WriteBytes(path, data) }
 
-// WriteJSON makes path hold v as indented JSON with a final newline, readable by everybody.
+// WriteJSON replaces path with v as indented JSON and a final newline, readable by everybody.
 func WriteJSON(path string, v any) error { return Shared.WriteJSON(path, v) }
 
-// Write makes path hold what fill writes. On any error path is as it was before. A link at path is replaced, not
+// Write replaces path with what fill writes. After an error path is unchanged. A link at path is replaced, not
 // followed.
 func (a Access) Write(path string, fill func(io.Writer) error) error {
 	f, err := a.create(path)
@@ -82,10 +82,10 @@ func (a Access) Write(path string, fill func(io.Writer) error) error {
 	return f.finish(fill)
 }
 
-// WriteBytes makes path hold data.
+// WriteBytes replaces path with data.
 func (a Access) WriteBytes(path string, data []byte) error { return a.Write(path, bytesFill(data)) }
 
-// WriteJSON makes path hold v as indented JSON with a final newline.
+// WriteJSON replaces path with v as indented JSON and a final newline.
 func (a Access) WriteJSON(path string, v any) error {
 	data, err := encodeJSON(path, v)
 	if err != nil {
@@ -121,8 +121,8 @@ func (a Access) create(path string) (*unfinished, error) {
 	return a.begin(dir, filepath.Base(path), path)
 }
 
-// replaceable refuses what a rename must not replace: a folder, a device, a pipe, and links to open files such as
-// /dev/stdout.
+// replaceable rejects a path that a rename must not replace: a folder, a device, a pipe, and links to open files such
+// as /dev/stdout.
 func replaceable(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -138,7 +138,7 @@ func replaceable(path string) error {
 	if found == "" {
 		return nil
 	}
-	return fmt.Errorf("writing %s: found %s, expected a regular file or none; give the name of a file", path, found)
+	return fmt.Errorf("writing %s: it is %s, expected a regular file or a new name; choose another path", path, found)
 }
 
 func kind(m fs.FileMode) string {
@@ -151,7 +151,7 @@ func kind(m fs.FileMode) string {
 	return "a pipe, a socket or a device"
 }
 
-// explain names the file. What to try against a full or read-only disk is for the caller to say: it knows what chose
+// explain adds the path to an error. The caller adds advice about a full or read-only disk: it knows which flag chose
 // the path.
 func explain(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// SHA256 is the hash of a file's bytes in 64 lower-case hexadecimal digits.
+// SHA256 returns the hash of a file's bytes in 64 lower-case hexadecimal digits.
 func SHA256(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -21,10 +21,10 @@ func SHA256(path string) (string, error) {
 	return sum(), nil
 }
 
-// Copy makes to hold the bytes of from, readable by everybody, and returns the SHA-256 of what was copied.
+// Copy replaces to with the bytes of from, readable by everybody, and returns their SHA-256.
 func Copy(from, to string) (string, error) { return Shared.Copy(from, to) }
 
-// Copy makes to hold the bytes of from, and returns the SHA-256 of what was copied.
+// Copy replaces to with the bytes of from, and returns their SHA-256.
 func (a Access) Copy(from, to string) (string, error) {
 	f, err := os.Open(from)
 	if err != nil {
@@ -38,7 +38,7 @@ func (a Access) Copy(from, to string) (string, error) {
 	return sum(), nil
 }
 
-// copyFill writes what from holds and hashes it on the way.
+// copyFill copies from and hashes the bytes on the way.
 func copyFill(from io.Reader) (sum func() string, fill func(io.Writer) error) {
 	h := sha256.New()
 	return func() string { return hex.EncodeToString(h.Sum(nil)) }, func(w io.Writer) error {

@@ -26,7 +26,7 @@ type Lines struct {
 	flush func() error   // of the compressor; nil for plain text
 	out   *bufio.Writer
 	count int
-	err   error // first failure; everything after it is refused
+	err   error // first failure; later calls return it
 	ended bool
 }
 
@@ -72,7 +72,7 @@ func (l *Lines) Append(v any) error {
 	return l.AppendRaw(line)
 }
 
-// AppendRaw adds one line that is JSON already, without its newline.
+// AppendRaw adds one line of encoded JSON, given without its newline.
 func (l *Lines) AppendRaw(line []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,14 +90,14 @@ func (l *Lines) AppendRaw(line []byte) error {
 	return nil
 }
 
-// Count is the number of lines so far.
+// Count returns the number of lines so far.
 func (l *Lines) Count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.count
 }
 
-// Flush brings every line so far to the unfinished file, where a crash leaves it readable.
+// Flush writes every line so far to the unfinished file, which stays readable after a crash.
 func (l *Lines) Flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,8 +115,8 @@ func (l *Lines) Flush() error {
 	return nil
 }
 
-// Close completes the file and gives it its final name. After a failed write the file is dropped and the failure
-// returned.
+// Close completes the file and renames it to its final name. After a failed write it drops the file and returns the
+// failure.
 func (l *Lines) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

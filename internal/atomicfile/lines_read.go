@@ -19,7 +19,7 @@ type linesReader struct {
 	close func()
 }
 
-// OpenLines opens a file written by Lines, or any file, and undoes the compression that its name tells of.
+// OpenLines opens a file and decompresses it if its name ends in .zst or .gz.
 func OpenLines(path string) (io.ReadCloser, error) {
 	f, err := os.Open(path)
 	if err != nil {

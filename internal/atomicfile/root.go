@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// The functions of this file work below an opened folder whose contents somebody else may have made, or may be
-// changing. Names use slashes. A symbolic link at any component is an error, inside the folder too: it would let one
-// entry stand for another.
+// The functions of this file work below an opened folder whose contents may belong to someone else and may change at
+// any time. Names use slashes. A symbolic link at any component is an error, even if it points inside the folder: one
+// entry must not pass for another.
 
-// errLink is the reason of every refusal of a link; test with errors.Is.
+// errLink is the cause of every rejected link.
 var errLink = errors.New("a symbolic link, which is not followed here; put the file or folder itself there")
 
-// IsLink reports whether err is the refusal of a symbolic link.
+// IsLink reports whether err rejects a symbolic link.
 func IsLink(err error) bool { return errors.Is(err, errLink) }
 
 // FolderIn opens the folder name below root. The name "." is root itself.
@@ -26,12 +26,12 @@ func FolderIn(root *os.Root, name string) (*os.Root, error) {
 	return walk(root, name, func(dir *os.Root, part string) error { return nil })
 }
 
-// MakeFolderIn opens the folder name below root and makes what is missing of it, with the mode of Shared.
+// MakeFolderIn opens the folder name below root and makes missing folders with the mode of Shared.
 func MakeFolderIn(root *os.Root, name string) (*os.Root, error) {
 	return Shared.MakeFolderIn(root, name)
 }
 
-// MakeFolderIn opens the folder name below root and makes what is missing of it.
+// MakeFolderIn opens the folder name below root and makes missing folders.
 func (a Access) MakeFolderIn(root *os.Root, name string) (*os.Root, error) {
 	return walk(root, name, func(dir *os.Root, part string) error {
 		if err := dir.Mkdir(part, a.Folder()); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -70,8 +70,8 @@ func parts(name string) []string {
 	return strings.Split(name, "/")
 }
 
-// step opens the folder part of dir. What was opened must be what Lstat saw: a link put there in between leads to
-// another folder.
+// step opens the folder part of dir and compares it with what Lstat saw: a link planted in between leads to another
+// folder.
 func step(dir *os.Root, part string) (*os.Root, error) {
 	seen, err := dir.Lstat(part)
 	switch {
@@ -101,7 +101,7 @@ func step(dir *os.Root, part string) (*os.Root, error) {
 func split(root *os.Root, name string) (*os.Root, string, error) {
 	dir, base := filepath.Split(filepath.Clean(name))
 	if base == "." || base == ".." {
-		return nil, "", fmt.Errorf("%s: found a folder, expected the name of a file", filepath.Join(root.Name(), name))
+		return nil, "", fmt.Errorf("%s: it is a folder, expected the name of a file", filepath.Join(root.Name(), name))
 	}
 	folder, err := FolderIn(root, dir)
 	return folder, base, err
@@ -134,8 +134,8 @@ func OpenIn(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// OpenBelow opens the regular file name below a folder for reading. The folder's path is the user's own and may be a
-// link; no component of name may. An error is a *fs.PathError.
+// OpenBelow opens the regular file name below a folder for reading. The user chose the folder's path, which may contain
+// links; name may not. Errors are of type *fs.PathError.
 func OpenBelow(folder, name string) (*os.File, error) {
 	root, err := os.OpenRoot(filepath.Clean(folder))
 	if err != nil {
@@ -165,7 +165,7 @@ func regularIn(dir *os.Root, base string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// SHA256In is the hash of the regular file name below root, in 64 lower-case hexadecimal digits.
+// SHA256In returns the hash of the regular file name below root in 64 lower-case hexadecimal digits.
 func SHA256In(root *os.Root, name string) (string, error) {
 	f, err := OpenIn(root, name)
 	if err != nil {
@@ -179,17 +179,17 @@ func SHA256In(root *os.Root, name string) (string, error) {
 	return sum(), nil
 }
 
-// WriteIn makes name below root hold what fill writes, readable by everybody. The folder must be there.
+// WriteIn replaces name below root with what fill writes, readable by everybody. Its folder must exist.
 func WriteIn(root *os.Root, name string, fill func(io.Writer) error) error {
 	return Shared.WriteIn(root, name, fill)
 }
 
-// WriteBytesIn makes name below root hold data, readable by everybody. The folder must be there.
+// WriteBytesIn replaces name below root with data, readable by everybody. Its folder must exist.
 func WriteBytesIn(root *os.Root, name string, data []byte) error {
 	return Shared.WriteIn(root, name, bytesFill(data))
 }
 
-// WriteIn makes name below root hold what fill writes. On any error name is as it was before.
+// WriteIn replaces name below root with what fill writes. After an error name is unchanged.
 func (a Access) WriteIn(root *os.Root, name string, fill func(io.Writer) error) error {
 	dir, base, err := split(root, name)
 	if err != nil {
@@ -207,7 +207,7 @@ func (a Access) WriteIn(root *os.Root, name string, fill func(io.Writer) error) 
 	return f.finish(fill)
 }
 
-// CopyIn makes name below root hold what from holds, readable by everybody, and returns the SHA-256 of what was copied.
+// CopyIn replaces name below root with the bytes of from, readable by everybody, and returns their SHA-256.
 func CopyIn(root *os.Root, name string, from io.Reader) (string, error) {
 	sum, fill := copyFill(from)
 	if err := WriteIn(root, name, fill); err != nil {

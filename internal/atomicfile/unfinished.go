@@ -15,8 +15,8 @@ const (
 	longestName = 255    // of a file, in bytes, on every common file system
 )
 
-// unfinished is a file that is still being written. It lies in the folder of its final name, under a random name that
-// nobody else can have placed there, and every operation on it is relative to the opened folder.
+// unfinished is a file that is still being written. It is in the folder of its final name, under a random name that
+// cannot have been planted, and every operation on it is relative to the opened folder.
 type unfinished struct {
 	*os.File
 	dir  *os.Root // closed with the file
@@ -25,7 +25,7 @@ type unfinished struct {
 	path string   // for messages
 }
 
-// system is what makes a file durable. Tests record the calls and let them fail.
+// system holds the calls that make a file durable. Tests record them and make them fail.
 var system = struct {
 	create func(dir *os.Root, name string, mode fs.FileMode) (*os.File, error)
 	sync   func(*os.File) error
@@ -50,7 +50,7 @@ func (a Access) begin(dir *os.Root, name, path string) (*unfinished, error) {
 	return &unfinished{File: f, dir: dir, temp: temp, name: name, path: path}, nil
 }
 
-// tempPrefix begins the temporary names of name: a crash leaves a file that shows what it was to become.
+// tempPrefix returns the prefix of temporary names: a file left by a crash shows which file it was to become.
 func tempPrefix(name string) string {
 	return name[:min(len(name), longestName-1-len(rand.Text())-len(tmpSuffix))] + "."
 }
@@ -86,7 +86,7 @@ func (u *unfinished) finish(fill func(io.Writer) error) error {
 	return u.publish()
 }
 
-// publish syncs the file, gives it its final name and syncs the folder. After an error there is no unfinished file.
+// publish syncs the file, renames it to its final name and syncs the folder. After an error no unfinished file is left.
 func (u *unfinished) publish() error {
 	if err := system.sync(u.File); err != nil {
 		u.discard()
@@ -107,7 +107,7 @@ func (u *unfinished) publish() error {
 	return nil
 }
 
-// discard drops the file. Its own errors add nothing to the one that led here.
+// discard drops the file. It ignores errors: the caller already reports one.
 func (u *unfinished) discard() {
 	_ = u.Close()
 	_ = u.dir.Remove(u.temp)
@@ -121,7 +121,7 @@ func syncFolder(dir *os.Root) error {
 		return err
 	}
 	defer d.Close()
-	// Some file systems can not sync a folder; the rename is as durable there as it can be.
+	// Some file systems cannot sync a folder; the rename is as durable there as it can be.
 	if err := system.sync(d); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return err
 	}

@@ -10,10 +10,10 @@ type Handler func(value any, stack []byte)
 
 var handler atomic.Pointer[Handler]
 
-// Handle sets who is told. Once, when the program starts.
+// Handle sets the handler. Call it once, when the program starts.
 func Handle(h Handler) { handler.Store(&h) }
 
-// Catch stands first among a goroutine's deferred calls.
+// Catch passes a panic to the handler. Defer it first in each goroutine.
 func Catch() {
 	h := handler.Load()
 	if h == nil {

@@ -1,6 +1,6 @@
-// Package earlylimit refuses to start where a resource limit leaves the Go runtime no room: it would end with a dump of
-// its own insides and exit code 2, which means bad usage. A constructor in C runs before the runtime does, names the
-// limit, its value and the need, and ends the process with exit code 3.
+// Package earlylimit exits early if a resource limit leaves the Go runtime no room: the runtime would print a goroutine
+// dump and exit with 2, which means bad usage. A constructor in C runs before the runtime, prints the limit, its value
+// and the need, and exits with code 3.
 //
 //	import _ ".../internal/earlylimit" // in a main package
 //

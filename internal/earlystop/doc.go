@@ -1,7 +1,7 @@
-// Package earlystop says how many queries over the limit a Server test may have: LoadGen's early-stopping criterion.
+// Package earlystop computes how many late queries a Server test may have: LoadGen's early-stopping criterion.
 //
-// In: a percentile and counts. Out: how many queries a test needs for some that are late, and how many late ones a test
-// of a known length can bear.
+// From a percentile and counts it computes how many queries a test needs for a number of late ones, and how many late
+// ones a test of known length may have.
 //
 // It keeps no state, does no I/O and imports nothing of the project. Rules: spec/loadgen-engine.md §7.5.
 package earlystop

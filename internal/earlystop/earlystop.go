@@ -6,8 +6,8 @@ import "math"
 // misses the limit (spec/loadgen-engine.md §7.5). LoadGen's tolerance is 0.
 const confidence = 0.99
 
-// Need is the smallest number of queries in time beside which late ones are accepted, for a target percentile between 0
-// and 1, both excluded; it is 0 for another.
+// Need returns how many queries in time a test needs for LoadGen to accept the given number of late ones. The target
+// percentile lies between 0 and 1, both excluded; Need returns 0 for others.
 func Need(percentile float64, late int) int {
 	if !(percentile > 0 && percentile < 1) || late < 0 {
 		return 0
@@ -27,8 +27,8 @@ func Need(percentile float64, late int) int {
 	return hi
 }
 
-// Bearable is the largest number of late queries with which a test of n queries in all passes; -1: it has too few even
-// when none is late.
+// Bearable returns the largest number of late queries with which a test of n queries passes; -1 if it has too few
+// queries even with no late one.
 func Bearable(percentile float64, n int) int {
 	if !(percentile > 0 && percentile < 1) || !passes(percentile, n, 0) {
 		return -1
@@ -48,7 +48,7 @@ func passes(percentile float64, n, late int) bool {
 	return n > late && accepted(percentile, n-late, late)
 }
 
-// accepted says whether at most late of inTime+late queries being late is unlikely, where each is in time with the
+// accepted reports whether at most late of inTime+late queries being late is unlikely, if each is in time with the
 // probability of the percentile.
 func accepted(percentile float64, inTime, late int) bool {
 	return cumulative(inTime+late, late, 1-percentile) < 1-confidence

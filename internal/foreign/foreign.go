@@ -10,7 +10,7 @@ import (
 // ellipsis ends a text that was cut.
 const ellipsis = "..."
 
-// Line returns text as one line of valid UTF-8: at most most bytes, and "..." behind them where it was cut.
+// Line returns text as one line of valid UTF-8: at most most bytes, followed by "..." if it was cut.
 func Line(text string, most int) string { return clean(text, most, "") }
 
 // Lines is Line for text of several lines: line feeds and tabs stay as they are.
@@ -39,7 +39,7 @@ func harmless(text, kept string) bool {
 // plain reports whether a character is shown as what it is: a letter, mark, number, punctuation, symbol or blank.
 func plain(r rune, kept string) bool { return unicode.IsGraphic(r) || strings.ContainsRune(kept, r) }
 
-// show is a character as people get it.
+// show returns a character as readers see it.
 func show(r rune, kept string) string {
 	if plain(r, kept) {
 		return string(r)

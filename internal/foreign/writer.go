@@ -18,8 +18,8 @@ type LineWriter struct {
 	held []byte // of a line that has not ended
 }
 
-// Writer makes everything that is written to it safe to show on the way to to. Each of pass changes a line before; they
-// see it whole. Flush must be called at the end.
+// Writer returns a writer that makes text safe to show and passes it on to to. Each function of pass sees a whole line
+// first and may change it. Call Flush at the end.
 func Writer(to io.Writer, pass ...func(string) string) *LineWriter {
 	return &LineWriter{to: to, pass: pass}
 }

@@ -1,11 +1,10 @@
-// Package httpclient makes the HTTP clients of everything but the test itself: the tokenizer of a server, the hub of
-// models, the health of servers that this program started. The test's own client is backends/internal/nethttp.
+// Package httpclient makes the HTTP clients for everything but the test itself: a server's tokenizer, the model hub, the
+// health of servers that the program started. The test has clients of its own, in backends/internal.
 //
 //	client := httpclient.New(httpclient.Options{Timeout: time.Minute})
 //
-// The rules are in one place. No proxy is taken from the environment. No redirect is followed unless Options allows it,
-// and then only to an address that nobody between can change, without the Authorization where the host is another.
-// Bodies are bounded by ReadBody.
+// It owns the rules. Clients ignore proxies from the environment. They follow a redirect only if Options allows it, only
+// to https or to this machine, and without the Authorization header if the host differs. ReadBody bounds bodies.
 //
 // It imports nothing of the project.
 package httpclient

@@ -19,7 +19,7 @@ const (
 	largestHeader  = 256 << 10 // bytes
 )
 
-// Options are what differs between clients.
+// Options are the settings that differ between clients.
 type Options struct {
 	Timeout            time.Duration  // of a request with its body; 0: the context's
 	Proxy              *url.URL       // nil: none
@@ -51,7 +51,7 @@ func New(o Options) *http.Client {
 	return &http.Client{Transport: t, Timeout: o.Timeout, CheckRedirect: o.redirect}
 }
 
-// redirect is asked before a redirect is followed.
+// redirect accepts or rejects a redirect before the client follows it.
 func (o *Options) redirect(next *http.Request, before []*http.Request) error {
 	switch {
 	case o.Redirects == 0:
@@ -67,7 +67,7 @@ func (o *Options) redirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// Trusted reports whether nobody between can change what an address sends: it is https, or on this machine.
+// Trusted reports whether no one in between can change what an address sends: it is https, or on this machine.
 func Trusted(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return u.Scheme == "https" || u.Scheme == "http" && ip != nil && ip.IsLoopback()

@@ -12,24 +12,24 @@ import (
 // MaxRecord is the longest record of an accuracy log that is read: 128 MiB of answer bytes.
 const MaxRecord = 256 << 20
 
-// AccuracyEntry is one answer of the accuracy log. Its byte slices are valid only during the call that hands it over.
+// AccuracyEntry is one answer of the accuracy log. Its byte slices are valid only during the callback.
 type AccuracyEntry struct {
 	SeqID      int64
 	QSLIdx     int64
 	Data       []byte // the answer's bytes
-	TokenData  []byte // bytes of the first token report; nil where the log has none
+	TokenData  []byte // bytes of the first token report; nil if absent
 	TokenCount int64
 	HasTokens  bool // the record has token_count
 	Record     int  // from 1
 }
 
-// Accuracy tells how reading an accuracy log went.
+// Accuracy summarizes the reading of an accuracy log.
 type Accuracy struct {
 	Records   int
 	Truncated bool // the file has no closing bracket, or its last record is not finished
 }
 
-// ReadAccuracyFile is ReadAccuracy of a file.
+// ReadAccuracyFile calls ReadAccuracy for a file.
 func ReadAccuracyFile(path string, fn func(*AccuracyEntry) error) (Accuracy, error) {
 	f, err := openLog(path)
 	if err != nil {
@@ -43,9 +43,8 @@ func ReadAccuracyFile(path string, fn func(*AccuracyEntry) error) (Accuracy, err
 	return a, nil
 }
 
-// ReadAccuracy hands every record of an accuracy log to fn, in file order, and stops at fn's first error. A file that
-// ends early is read as far as its last whole record and reported as Truncated; a record that can not be read is an
-// error.
+// ReadAccuracy calls fn for every record of an accuracy log, in file order, and stops at fn's first error. It reads a
+// file that ends early up to its last whole record and reports it as Truncated. A malformed record is an error.
 func ReadAccuracy(r io.Reader, fn func(*AccuracyEntry) error) (Accuracy, error) {
 	s := recordScanner{r: bufio.NewReaderSize(r, readBuffer)}
 	var a Accuracy
@@ -89,13 +88,13 @@ func ReadAccuracy(r io.Reader, fn func(*AccuracyEntry) error) (Accuracy, error) 
 	}
 }
 
-// recordScanner finds the records without looking into their strings.
+// recordScanner splits the array into records without decoding their strings.
 type recordScanner struct {
 	r   *bufio.Reader
 	buf []byte
 }
 
-// skip gives the next byte that is no blank.
+// skip returns the next byte that is not white space.
 func (s *recordScanner) skip() (byte, error) {
 	for {
 		c, err := s.r.ReadByte()
@@ -109,7 +108,7 @@ func (s *recordScanner) unexpected(c byte, err error, want string) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%q stands where %s is expected", c, want)
+	return fmt.Errorf("found %q, expected %s", c, want)
 }
 
 func (s *recordScanner) atEnd() error {
@@ -119,7 +118,7 @@ func (s *recordScanner) atEnd() error {
 	return nil
 }
 
-// record gives the bytes between { and }. Records hold no nested objects.
+// record returns the bytes between { and }. Records contain no nested objects.
 func (s *recordScanner) record() ([]byte, error) {
 	s.buf = s.buf[:0]
 	for {
@@ -127,7 +126,7 @@ func (s *recordScanner) record() ([]byte, error) {
 		s.buf = append(s.buf, part...)
 		switch {
 		case len(s.buf) > MaxRecord:
-			return nil, fmt.Errorf("it is longer than %d MiB: this is no LoadGen accuracy log", MaxRecord>>20)
+			return nil, fmt.Errorf("it is longer than %d MiB: not a LoadGen accuracy log", MaxRecord>>20)
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case err != nil:
@@ -184,7 +183,7 @@ func (d *recordDecoder) whole() error {
 	return nil
 }
 
-// field reads the value of one field and gives what stands after it.
+// field reads the value of one field and returns the rest of the record.
 func (d *recordDecoder) field(name, rest []byte) (after []byte, err error) {
 	switch string(name) {
 	case "seq_id":
@@ -204,7 +203,7 @@ func (d *recordDecoder) field(name, rest []byte) (after []byte, err error) {
 	return after, err
 }
 
-// quoted cuts a string without escapes: names and hex have none.
+// quoted cuts a string without escapes: names and hexadecimal data need none.
 func quoted(b []byte) (inner, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		return nil, nil, false
@@ -227,7 +226,7 @@ func integer(name string, b []byte) (int64, []byte, error) {
 		end++
 	}
 	if end == start || v < 0 || (end < len(b) && b[end] >= '0' && b[end] <= '9') {
-		return 0, nil, fmt.Errorf("its %s is no whole number: %.40q", name, b)
+		return 0, nil, fmt.Errorf("its %s is not an integer: %.40q", name, b)
 	}
 	if negative {
 		v = -v
@@ -239,7 +238,7 @@ func integer(name string, b []byte) (int64, []byte, error) {
 func hexBytes(buf *[]byte, name string, b []byte) (data, rest []byte, err error) {
 	digits, rest, ok := quoted(b)
 	if !ok {
-		return nil, nil, fmt.Errorf("its %s is no string: %.40q", name, b)
+		return nil, nil, fmt.Errorf("its %s is not a string: %.40q", name, b)
 	}
 	n := hex.DecodedLen(len(digits))
 	if cap(*buf) < n || *buf == nil {

@@ -15,7 +15,7 @@ const MaxLine = 64 << 20
 
 const readBuffer = 256 << 10
 
-// Detail tells how reading a detail log went.
+// Detail summarizes the reading of a detail log.
 type Detail struct {
 	Lines       int  // with the marker, broken ones included
 	Foreign     int  // without the marker; ignored
@@ -27,7 +27,7 @@ type Detail struct {
 	NULs         int // lines with a NUL byte
 }
 
-// ReadDetailFile is ReadDetail of a file.
+// ReadDetailFile calls ReadDetail for a file.
 func ReadDetailFile(path string, fn func(*Entry) error) (Detail, error) {
 	f, err := openLog(path)
 	if err != nil {
@@ -41,8 +41,8 @@ func ReadDetailFile(path string, fn func(*Entry) error) (Detail, error) {
 	return d, nil
 }
 
-// ReadDetail hands every entry of a detail log to fn, in file order, and stops at fn's first error. Broken and foreign
-// lines are counted, not errors; a line above MaxLine is one.
+// ReadDetail calls fn for every entry of a detail log, in file order, and stops at fn's first error. It counts broken
+// and foreign lines; a line longer than MaxLine is an error.
 func ReadDetail(r io.Reader, fn func(*Entry) error) (Detail, error) {
 	var d Detail
 	in := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
@@ -60,7 +60,7 @@ func ReadDetail(r io.Reader, fn func(*Entry) error) (Detail, error) {
 		}
 		body, ours := bytes.CutPrefix(bytes.TrimSpace(line), marker)
 		if !ours {
-			// Before its first newline an unfinished marker can not be told from foreign text.
+			// Before its first newline an unfinished marker looks like foreign text.
 			d.Truncated = !ended && len(line) > 0
 			if d.Foreign++; d.FirstForeign == 0 {
 				d.FirstForeign = number
@@ -91,15 +91,15 @@ func (d *Detail) broken(number int, ended bool) {
 	}
 }
 
-// lineReader gives lines of any length up to MaxLine without copying those that fit its buffer.
+// lineReader returns lines of up to MaxLine bytes and copies only those that do not fit its buffer.
 type lineReader struct {
 	r    *bufio.Reader
 	long []byte
 }
 
-var errLongLine = fmt.Errorf("a line is longer than %d MiB: this is no LoadGen log", MaxLine>>20)
+var errLongLine = fmt.Errorf("a line is longer than %d MiB: not a LoadGen log", MaxLine>>20)
 
-// next gives a line without its newline and says whether it had one; nil at the end.
+// next returns a line without its newline, and whether it had one; nil at the end.
 func (l *lineReader) next() (line []byte, ended bool, err error) {
 	l.long = l.long[:0]
 	for {
@@ -142,7 +142,7 @@ type parser struct {
 	entry Entry
 }
 
-// maxKeys bounds what a hostile file can make the parser remember.
+// maxKeys bounds the memory that a hostile file can make the parser use.
 const maxKeys = 4096
 
 func (p *parser) key(b []byte) string {
@@ -156,8 +156,8 @@ func (p *parser) key(b []byte) string {
 	return s
 }
 
-// parse reads LoadGen's fixed layout. Values are cut between the first value mark and the last time mark, because an
-// unescaped string may contain anything. Another layout is tried as plain JSON.
+// parse reads LoadGen's fixed layout. A value extends from the first value mark to the last time mark, because an
+// unescaped string may contain anything. Any other layout is parsed as plain JSON.
 func (p *parser) parse(body []byte) (*Entry, bool) {
 	rest, ok := bytes.CutPrefix(body, beforeKey)
 	if !ok || !bytes.HasSuffix(rest, lineEnd) {

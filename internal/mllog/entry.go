@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Value is a value of the detail log as it stands there.
+// Value is the raw text of a value in the detail log.
 type Value []byte
 
-// Entry is one line of the detail log. Its Value is valid only during the call that hands it over.
+// Entry is one line of the detail log. Its Value is valid only during the callback.
 type Entry struct {
 	Key       string
 	Value     Value
@@ -19,8 +19,8 @@ type Entry struct {
 	Line      int     // from 1
 }
 
-// Text is the value without its quotes. LoadGen writes most strings unescaped: what is no JSON string is taken as it
-// is.
+// Text returns the value without its quotes. LoadGen writes most strings unescaped; Text returns those that are not
+// valid JSON unchanged.
 func (v Value) Text() string {
 	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
 		return string(v)
@@ -36,8 +36,8 @@ func (v Value) Text() string {
 	return string(inner)
 }
 
-// Any gives bool, int64, uint64 (above int64), float64, string, nil for null, or for lists and maps a json.RawMessage
-// of its own. What JSON can not hold (-nan, inf, broken text) is its text.
+// Any returns a bool, int64, uint64 (above int64), float64, string, nil for null, or a copied json.RawMessage for lists
+// and maps. Values that are not JSON (-nan, inf, broken text) are returned as text.
 func (v Value) Any() any {
 	if len(v) == 0 {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// ReadAccuracyLines hands over the records of an accuracy log that is no whole array: one record a line, a comma behind
-// it or not. Lines that can not be read are left out and counted, as the reference for deepseek-r1 does
+// ReadAccuracyLines reads an accuracy log that is not a complete array: one record a line, with or without a comma. It
+// skips and counts malformed lines, as the reference for deepseek-r1 does
 // (spec/accuracy.md §1).
 func ReadAccuracyLines(path string, fn func(*AccuracyEntry) error) (a Accuracy, left int, err error) {
 	f, err := openLog(path)
@@ -43,14 +43,14 @@ func ReadAccuracyLines(path string, fn func(*AccuracyEntry) error) (a Accuracy, 
 	}
 }
 
-// nextLine gives a line with its end; the last one may have none.
+// nextLine returns a line with its line feed; the last line may lack one.
 func nextLine(r *bufio.Reader) ([]byte, error) {
 	var long []byte
 	for {
 		part, err := r.ReadSlice('\n')
 		switch {
 		case len(long)+len(part) > MaxRecord:
-			return nil, fmt.Errorf("a line is longer than %d MiB: this is no LoadGen accuracy log", MaxRecord>>20)
+			return nil, fmt.Errorf("a line is longer than %d MiB: not a LoadGen accuracy log", MaxRecord>>20)
 		case errors.Is(err, bufio.ErrBufferFull):
 			long = append(long, part...)
 			continue

@@ -9,7 +9,7 @@ import (
 
 // group is a list of keys that LoadGen logs together, and the tests that have them (spec/loadgen-engine.md §6.5).
 type group struct {
-	of   func(*Result) bool // nil: every test
+	of   func(*Result) bool // whether a test has the keys; nil: every test
 	keys []string
 }
 
@@ -19,8 +19,7 @@ const (
 	seriesEnd   = "power_end"
 )
 
-// mandatory are the keys without which a detail log is not whole. The log of a test with another LoadGen than the
-// pinned one has them too.
+// mandatory lists the keys that every complete detail log contains, whichever version of LoadGen wrote it.
 var mandatory = []group{
 	{nil, []string{
 		"loadgen_version", "test_datetime", "sut_name", "qsl_name", "qsl_reported_total_count",
@@ -60,7 +59,7 @@ var mandatory = []group{
 	}},
 }
 
-// isMandatory are the keys of every group.
+// isMandatory contains the keys of all groups.
 var isMandatory = func() map[string]bool {
 	keys := map[string]bool{}
 	for _, g := range mandatory {
@@ -71,16 +70,16 @@ var isMandatory = func() map[string]bool {
 	return keys
 }()
 
-// performs says whether the test has a performance part, which ends with num_errors.
+// performs reports whether the test has a performance part, which ends with num_errors.
 func (r *Result) performs() bool {
 	mode, _ := r.Result["effective_test_mode"].(string)
 	return mode == "PerformanceOnly" || mode == "SubmissionRun"
 }
 
-// hasSeries: a search for the peak may end before its first query.
+// hasSeries reports whether the test issues a series of queries. A search for the peak may end before its first query.
 func (r *Result) hasSeries() bool { return r.Result["effective_test_mode"] != "FindPeakPerformance" }
 
-// tokens says whether a performance test measured token latencies.
+// tokens reports whether a performance test measured token latencies.
 func (r *Result) tokens() bool {
 	return r.performs() && r.Result["requested_use_token_latencies"] == true
 }
@@ -89,7 +88,7 @@ func performsIn(scenario string) func(*Result) bool {
 	return func(r *Result) bool { return r.performs() && r.Result["effective_scenario"] == scenario }
 }
 
-// lacking are the mandatory keys that the log of this test does not have.
+// lacking returns the mandatory keys that the test's log does not contain.
 func (r *Result) lacking() []string {
 	var keys []string
 	for _, g := range mandatory {
@@ -101,7 +100,7 @@ func (r *Result) lacking() []string {
 	return keys
 }
 
-// hasNUL reads to the end. A file that was truncated while a program was writing to it has NUL bytes where its
+// hasNUL reports whether a file contains a NUL byte. A file truncated under a writing program has NUL bytes where its
 // beginning was.
 func hasNUL(in io.Reader) (bool, error) {
 	buffer := make([]byte, readBuffer)

@@ -188,7 +188,7 @@ func TestSummarizeTellsWhatIsMissing(t *testing.T) {
 		"no verdict":         {func(f map[string]string) { f[SummaryName] = footer }, "has no verdict", "true"},
 		"no opening bracket": {func(f map[string]string) { f[AccuracyName] = "{}]\n" }, "does not begin with [", "true"},
 		"a foreign line": {func(f map[string]string) { f[DetailName] = "hello\n" + f[DetailName] },
-			"1 lines that are not LoadGen's, the first is line 1", "true"},
+			"1 lines that LoadGen did not write, the first is line 1", "true"},
 		"zeros in the detail log": {func(f map[string]string) {
 			f[DetailName] = strings.Repeat("\x00", 100) + f[DetailName]
 		}, "NUL bytes", "true"},
@@ -208,14 +208,14 @@ func TestSummarizeTellsWhatIsMissing(t *testing.T) {
 		}, "", "false"},
 		"cut detail log": {func(f map[string]string) {
 			f[DetailName] = f[DetailName][:len(f[DetailName])-20]
-		}, "is not finished", "true"},
+		}, "is incomplete", "true"},
 		"detail log without its last line": {func(f map[string]string) {
 			f[DetailName] = f[DetailName][:strings.LastIndex(f[DetailName], ":::MLLOG")]
-		}, "lacks 1 entries that LoadGen writes in every such test: num_errors", "true"},
+		}, "lacks 1 entries that LoadGen always writes: num_errors", "true"},
 		"interrupted before the result": {func(f map[string]string) {
 			f[DetailName] = begun("PerformanceOnly")
 			f[SummaryName], f[AccuracyName] = "", "[\n"
-		}, "lacks 22 entries that LoadGen writes in every such test: loaded_qsl_set,", "nil"},
+		}, "lacks 22 entries that LoadGen always writes: loaded_qsl_set,", "nil"},
 		"interrupted accuracy test": {func(f map[string]string) {
 			f[DetailName] = begun("AccuracyOnly")
 			f[SummaryName] = footer
@@ -370,10 +370,10 @@ func TestAccuracyOfBrokenLogs(t *testing.T) {
 		"cut record":          {"[\n" + one + ",\n" + one[:40], Accuracy{Records: 1, Truncated: true}, ""},
 		"cut after the comma": {"[\n" + one + ",\n", Accuracy{Records: 1, Truncated: true}, ""},
 		"one line":            {"[" + one + "," + one + "]", Accuracy{Records: 2}, ""},
-		"no list":             {"hello", Accuracy{}, `'h' stands where the opening [ is expected`},
+		"no list":             {"hello", Accuracy{}, `found 'h', expected the opening [`},
 		"another bracket": {"[(" + one[1:] + "]", Accuracy{},
-			`after record 0: '(' stands where a record or the closing ] is expected`},
-		"more after the end": {"[]x", Accuracy{}, `'x' stands where the end of the file is expected`},
+			`after record 0: found '(', expected a record or the closing ]`},
+		"more after the end": {"[]x", Accuracy{}, `found 'x', expected the end of the file`},
 		"no comma is fine":   {"[" + one + one + "]", Accuracy{Records: 2}, ""},
 		"odd hex": {strings.Replace("["+one+"]", "DEAD0B", "DEAD0", 1), Accuracy{Records: 1},
 			"record 1: its data is not hexadecimal"},
@@ -382,7 +382,7 @@ func TestAccuracyOfBrokenLogs(t *testing.T) {
 		"no seq_id": {`[{ "qsl_idx" : 5, "data" : "" }]`, Accuracy{Records: 1}, "record 1: it has no seq_id"},
 		"no data":   {`[{ "seq_id" : 5, "qsl_idx" : 5 }]`, Accuracy{Records: 1}, "record 1: it has no data"},
 		"huge number": {`[{ "seq_id" : 99999999999999999999, "qsl_idx" : 5, "data" : "" }]`, Accuracy{Records: 1},
-			"seq_id is no whole number"},
+			"seq_id is not an integer"},
 		"unknown field": {`[{ "x" : 5 }]`, Accuracy{Records: 1}, `unknown field "x"`},
 		"no field":      {`[{ }]`, Accuracy{Records: 1}, "not of the form"},
 	} {

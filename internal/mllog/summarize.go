@@ -22,26 +22,26 @@ const (
 	TraceName    = "mlperf_log_trace.json"
 )
 
-// AuditTaken begins the warning by which LoadGen says that it took an audit configuration (spec/loadgen-engine.md
+// AuditTaken is the beginning of the warning that LoadGen logs when it applies an audit configuration (spec/loadgen-engine.md
 // §2.7).
 const AuditTaken = "Found Audit Config file"
 
-// Text is a message of the detail log and how often it came.
+// Text is a message of the detail log with its number of occurrences.
 type Text struct {
 	Key   string `json:"key"`
 	Text  string `json:"text"`
 	Count int    `json:"count"`
 }
 
-// Result is what LoadGen's files say about one test.
+// Result is the content of LoadGen's files about one test.
 type Result struct {
-	Valid *bool `json:"valid"` // nil: no verdict, as in accuracy mode
-	// every file has its beginning, its end and what LoadGen always writes between them
+	Valid *bool `json:"valid"` // nil: no verdict, for example in accuracy mode
+	// every file has its beginning, its end and every mandatory entry
 	Complete bool              `json:"complete"`
 	Missing  []string          `json:"missing,omitempty"`
 	Errors   int               `json:"errors"`   // entries marked as errors
 	Warnings int               `json:"warnings"` // entries marked as warnings
-	Result   map[string]any    `json:"result"`   // result keys of the detail log; of several values the first
+	Result   map[string]any    `json:"result"`   // result keys of the detail log; the first value if there are several
 	Verdict  map[string]string `json:"verdict"`  // verdict lines of the summary, such as "Result is": "VALID"
 
 	ErrorTexts   []Text `json:"error_texts,omitempty"`   // the first maxTexts distinct ones
@@ -57,14 +57,14 @@ const maxTexts = 20
 // maxText bounds one kept message; a hostile log may hold one of megabytes.
 const maxText = 4 << 10
 
-// resultPrefixes are the beginnings of the keys that Result keeps.
+// resultPrefixes are the prefixes of the keys that Result keeps.
 var resultPrefixes = []string{
 	"result_", "effective_", "early_stopping", "requested_", "generated_", "qsl_reported_", "power_",
 	"loadgen_version", "loadgen_git", "test_datetime", "sut_name", "qsl_name", "num_errors",
 }
 
-// Summarize reads the detail log, the summary and the accuracy log in dir. Files that are absent, or not whole, are
-// told in Missing; only a folder with neither detail log nor summary is an error (fs.ErrNotExist).
+// Summarize reads the detail log, the summary and the accuracy log in dir. It lists absent and incomplete files in
+// Missing. A folder with neither detail log nor summary is an error (fs.ErrNotExist).
 func Summarize(dir string) (*Result, error) {
 	r := &Result{Result: map[string]any{}, Verdict: map[string]string{}, seen: map[string]int{}}
 	detailErr := r.readDetail(filepath.Join(dir, DetailName))
@@ -102,20 +102,20 @@ func (r *Result) readDetail(path string) error {
 	case detail.Lines == 0:
 		r.missing("%s has no entry", path)
 	case detail.Truncated:
-		r.missing("the last line of %s is not finished", path)
+		r.missing("the last line of %s is incomplete", path)
 	}
 	if keys := r.lacking(); detail.Lines > 0 && len(keys) > 0 {
-		r.missing("%s lacks %d entries that LoadGen writes in every such test: %s", path, len(keys), shortList(keys))
+		r.missing("%s lacks %d entries that LoadGen always writes: %s", path, len(keys), shortList(keys))
 	}
 	if begun, ended := r.seen[seriesBegin], r.seen[seriesEnd]; ended < begun {
-		r.missing("%s has %d series of queries and the end of %d", path, begun, ended)
+		r.missing("%s records %d series of queries and only %d ends", path, begun, ended)
 	}
 	if detail.NULs > 0 {
 		r.missing("%s has NUL bytes: it was truncated while LoadGen wrote it", path)
 	} else if detail.Foreign > 0 {
-		r.missing("%s has %d lines that are not LoadGen's, the first is line %d", path, detail.Foreign, detail.FirstForeign)
+		r.missing("%s has %d lines that LoadGen did not write, the first is line %d", path, detail.Foreign, detail.FirstForeign)
 	}
-	// LoadGen's own count has lines that never reached the file: those from before it was opened, when that took long
+	// LoadGen also counts lines from before the file was opened, which may never reach the file
 	// (spec/loadgen-engine.md §2.6).
 	if counted, ok := r.Result["num_errors"].(int64); ok {
 		r.Errors = max(r.Errors, int(counted))
@@ -175,7 +175,7 @@ var verdictLabels = []string{
 	"Early stopping satisfied",
 }
 
-// footers are the ends of the two closing lines of the summary; the number before them varies.
+// footers are the possible endings of the summary's last line; a number may precede them.
 var footers = []string{
 	"No errors encountered during test.", "ERROR encountered. See detailed log.", "ERRORS encountered. See detailed log.",
 }
@@ -212,11 +212,11 @@ func (r *Result) readSummary(path string) error {
 		r.missing("%s has NUL bytes: it was truncated while LoadGen wrote it", path)
 	}
 	if r.performs() && r.Verdict[verdictLabels[0]] == "" {
-		r.missing("%s has no verdict, which a performance test has", path)
+		r.missing("%s has no verdict, but the test is a performance test", path)
 	}
 	for _, end := range footers {
 		if strings.HasSuffix(last, end) {
-			counted, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(last, end))) // none where there were no errors
+			counted, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(last, end))) // no number: no errors
 			r.Errors = max(r.Errors, counted)
 			return nil
 		}
@@ -235,10 +235,10 @@ func (r *Result) takeVerdict(label, value string) {
 	}
 }
 
-// accuracyEdge is enough to see a bracket beside some blanks.
+// accuracyEdge is the number of bytes at either end that are searched for a bracket.
 const accuracyEdge = 64
 
-// checkAccuracy wants the brackets around an accuracy log, and no NUL byte between them.
+// checkAccuracy requires brackets around the accuracy log and no NUL byte between them.
 func (r *Result) checkAccuracy(path string) error {
 	f, err := openLog(path)
 	if err != nil {
@@ -270,7 +270,7 @@ func (r *Result) checkAccuracy(path string) error {
 	return nil
 }
 
-// shortList names the first few of many.
+// shortList joins the first few words and abbreviates the rest.
 func shortList(words []string) string {
 	const shown = 3
 	if len(words) <= shown {
@@ -279,7 +279,7 @@ func shortList(words []string) string {
 	return strings.Join(words[:shown], ", ") + ", ..."
 }
 
-// judge is VALID only where both files that carry the verdict and are there say so.
+// judge sets Valid. The test is valid only if every file that contains a verdict says so.
 func (r *Result) judge() {
 	inSummary, summarized := r.Verdict["Result is"]
 	inDetail, detailed := r.Result["result_validity"]

@@ -1,7 +1,7 @@
 // Package plot draws histograms as SVG text or PNG pixels.
 //
-// In: panels, each the counts of ranges of equal size with a title and marks. Out: a file's bytes, written to an
-// io.Writer; panels stand one below the other. Both formats are drawn by the same code on a canvas of their own.
+// Write takes panels, each a histogram with bins of equal width, a title and marks, and writes them one below the other
+// to an io.Writer. The same code draws both formats on different canvases.
 //
 // It reads nothing, keeps no state and imports nothing of the project.
 package plot

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Formats that Write knows.
+// Formats of Write.
 const (
 	SVG = "svg"
 	PNG = "png"
@@ -45,7 +45,7 @@ var (
 	marks = color.NRGBA{190, 70, 50, 255}
 )
 
-// align says which part of a text stands at its place.
+// align selects the part of a text that is placed at its coordinates.
 type align int
 
 const (
@@ -58,7 +58,7 @@ const (
 type canvas interface {
 	rect(x, y, w, h float64, c color.NRGBA)
 	text(x, y float64, a align, c color.NRGBA, s string)
-	upright(x, y float64, c color.NRGBA, s string) // reads from below to above, its middle at y
+	upright(x, y float64, c color.NRGBA, s string) // rotated to read upward, centered at y
 	write(w io.Writer) error
 }
 
@@ -72,7 +72,7 @@ func Write(w io.Writer, format string, panels []Panel) error {
 	case PNG:
 		c = newPNG(width, height)
 	default:
-		return fmt.Errorf("a plot can not be written as %q; the formats are %s and %s", format, SVG, PNG)
+		return fmt.Errorf("unknown plot format %q; use %s or %s", format, SVG, PNG)
 	}
 	for i := range panels {
 		drawPanel(c, &panels[i], float64(i*panelHeight))
@@ -102,7 +102,7 @@ func drawPanel(c canvas, p *Panel, y float64) {
 	for i, n := range p.Counts {
 		h := plotH * float64(n) / float64(max(most, 1))
 		if n > 0 {
-			h = max(h, 1) // what is there is seen
+			h = max(h, 1) // keep small counts visible
 		}
 		c.rect(left+float64(i)*bar, floor-h, max(bar-1, 0.5), h, bars)
 	}
@@ -120,7 +120,7 @@ func drawPanel(c canvas, p *Panel, y float64) {
 	}
 }
 
-// beside is where a mark's name stands: behind its line, or before it where the drawing ends.
+// beside returns the place of a mark's name: right of its line, or left of it near the edge.
 func beside(x float64) (float64, align) {
 	if x > width*3/4 {
 		return x - 3, atEnd
@@ -128,7 +128,7 @@ func beside(x float64) (float64, align) {
 	return x + 3, atStart
 }
 
-// niceStep is the smallest of 1, 2, 5, 10, 20, ... that divides a span into at most so many parts.
+// niceStep returns the smallest of 1, 2, 5, 10, 20, ... that divides a span into at most the given number of parts.
 func niceStep(span, parts int) int {
 	for ten := 1; ; ten *= 10 {
 		for _, f := range []int{1, 2, 5} {
@@ -139,5 +139,5 @@ func niceStep(span, parts int) int {
 	}
 }
 
-// roundUp is the smallest multiple of step from v on.
+// roundUp returns the smallest multiple of step that is at least v.
 func roundUp(v, step int) int { return (v + step - 1) / step * step }

@@ -70,7 +70,7 @@ func TestPNG(t *testing.T) {
 }
 
 func TestOtherFormats(t *testing.T) {
-	require.ErrorContains(t, Write(io.Discard, "gif", panels), "the formats are svg and png")
+	require.ErrorContains(t, Write(io.Discard, "gif", panels), "use svg or png")
 }
 
 func TestSteps(t *testing.T) {

@@ -34,7 +34,7 @@ func (p *pixels) text(x, y float64, a align, c color.NRGBA, s string) {
 	d.DrawString(s)
 }
 
-// upright draws the text lying and turns it by a quarter.
+// upright draws the text horizontally and rotates it by 90 degrees.
 func (p *pixels) upright(x, y float64, c color.NRGBA, s string) {
 	long := font.MeasureString(basicfont.Face7x13, s).Ceil()
 	lying := &pixels{image.NewNRGBA(image.Rect(0, 0, long, textHeight))}

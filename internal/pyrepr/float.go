@@ -12,7 +12,7 @@ const (
 	firstExponent = 1e16
 )
 
-// Float is repr of a Python float: the shortest digits that read back the same, always with a point or an exponent.
+// Float returns repr(x) of Python: the shortest digits that parse to the same number, with a point or an exponent.
 func Float(f float64) string {
 	switch {
 	case math.IsNaN(f):

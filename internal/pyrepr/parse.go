@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Underscores may stand between two digits. Go's own parsers accept them elsewhere too, or nowhere.
+// Python allows underscores between two digits. Go's parsers accept them in other places too, or nowhere.
 const digits = `\d+(?:_\d+)*`
 
 var (
@@ -18,14 +18,14 @@ var (
 		digits + `)?|inf|infinity|nan)$`)
 )
 
-// maxDigits is Python's own bound of the digits of an integer.
+// maxDigits is Python's limit for the digits of an integer.
 const maxDigits = 4300
 
-// ErrNoNumber is the error of a text that is no number.
+// ErrNoNumber is returned for text that is not a number.
 var ErrNoNumber = errors.New("is no number")
 
-// ParseFloat returns float(text) of Python: a decimal number between blanks, inf or nan, and infinity for what is too
-// large.
+// ParseFloat returns float(text) of Python: a decimal number with optional white space around it, inf or nan. Numbers
+// out of range become infinity.
 func ParseFloat(text string) (float64, error) {
 	text = strings.TrimSpace(text)
 	if !decimalNumber.MatchString(text) {
@@ -38,7 +38,7 @@ func ParseFloat(text string) (float64, error) {
 	return f, nil
 }
 
-// ParseInt returns int(text) of Python for decimal digits between blanks.
+// ParseInt returns int(text) of Python: decimal digits with optional white space around them.
 func ParseInt(text string) (*big.Int, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxDigits || !wholeNumber.MatchString(text) {

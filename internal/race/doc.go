@@ -1,7 +1,5 @@
-// Package race says whether the race detector watches this test binary.
+// Package race reports whether the race detector is linked into a test binary.
 //
-// It owns one constant. Nothing comes in. Out goes Enabled, by which tests choose smaller counts, because everything
-// takes ten times as long and several times the memory, and leave out what measures either.
-//
-// Only tests import it, and it imports nothing.
+// With the detector everything takes ten times as long and several times the memory. Tests use Enabled to choose smaller
+// counts and to skip measurements. Only tests import this package, and it imports nothing.
 package race

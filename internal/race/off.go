@@ -2,5 +2,5 @@
 
 package race
 
-// Enabled is true where the race detector is linked in.
+// Enabled is true if the race detector is linked in.
 const Enabled = false

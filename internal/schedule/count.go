@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Load is what decides how many queries LoadGen prepares for a Server test.
+// Load holds the settings that decide how many queries LoadGen prepares for a Server test.
 type Load struct {
 	Seed        uint64  // schedule_rng_seed
 	QPS         float64 // server_target_qps
@@ -14,10 +14,10 @@ type Load struct {
 	Set         int // loaded samples in equal-issue mode, where the count is a multiple of it; 0: any count
 }
 
-// most bounds the loop below: no test of the rules has as many queries, and a longer one is not counted.
+// most bounds the loop below. No official test has that many queries.
 const most = 1 << 27
 
-// ServerCount gives how many queries LoadGen prepares, all of which a Server test issues unless it is ended
+// ServerCount returns how many queries LoadGen prepares, all of which a Server test issues unless it ends early
 // (spec/loadgen-engine.md §4.4). It is 0 where there is no schedule, or none that ends in reasonable time.
 func ServerCount(l Load) int {
 	if l.QPS == 0 || math.IsNaN(l.QPS) || math.IsInf(l.QPS, 0) {

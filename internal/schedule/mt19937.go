@@ -50,7 +50,7 @@ func (t *twister) uint32() uint32 {
 	return y ^ y>>18
 }
 
-// canonical is a number in [0, 1) made of two outputs, low word first.
+// canonical returns a number in [0, 1) made of two outputs, low word first.
 func (t *twister) canonical() float64 {
 	lo := float64(t.uint32())
 	hi := float64(t.uint32())

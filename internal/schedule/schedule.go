@@ -2,9 +2,8 @@ package schedule
 
 import "math"
 
-// ServerDeltas gives when each of the first n Server queries of a series is due, in ns after its start; the first is 0.
-// LoadGen puts 1 in place of a negative rate. It is nil when n is not positive or when qps is 0 or not finite: there is
-// no such schedule.
+// ServerDeltas returns the scheduled times of the first n Server queries in ns after the start of the series; the first
+// is 0. Like LoadGen it replaces a negative rate by 1. It returns nil if n is not positive or qps is 0 or not finite.
 func ServerDeltas(seed uint64, qps float64, n int) []int64 {
 	if n <= 0 || qps == 0 || math.IsNaN(qps) || math.IsInf(qps, 0) {
 		return nil
@@ -22,8 +21,8 @@ func ServerDeltas(seed uint64, qps float64, n int) []int64 {
 	return deltas
 }
 
-// interarrivalNS draws one exponential gap and cuts it to whole ns. The two factors are applied in LoadGen's order,
-// because each rounds.
+// interarrivalNS draws one exponential gap and truncates it to whole ns. It multiplies in LoadGen's order because each
+// step rounds.
 func interarrivalNS(t *twister, qps float64) int64 {
 	seconds := -math.Log(1-t.canonical()) / qps
 	return int64(seconds * 1e9)

@@ -1,4 +1,4 @@
-// Package secret keeps secrets out of everything that the program writes: records, states, logs, messages.
+// Package secret removes secrets from everything that the program writes: records, states, logs, messages.
 //
 //	var secrets secret.Redactor
 //	secrets.Add(apiKey)           // by value, wherever it turns up
@@ -6,8 +6,8 @@
 //	text = secrets.Text(engineLog)
 //	line = secret.Args(os.Args)   // by name: --api-key, --SSL_keyfile_password=...
 //
-// A secret is found by its value, once the program knows it, and by the name in front of it: an argument, a variable, a
-// field of JSON or YAML. Names are compared without regard to case and to the signs between their words.
+// It finds a secret by its value, once the program knows it, or by the name in front of it: an argument, a variable, a
+// field of JSON or YAML. It compares names without regard to case and to the signs between words.
 //
 // It imports nothing of the project.
 package secret

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Hidden stands in the place of a secret.
+// Hidden replaces a secret.
 const Hidden = "***"
 
-// The words by which a name tells of a secret. One of always does, one of last where the name ends in it, alone or
-// before one of form.
+// Words that mark the name of a secret: a word of always anywhere in it, a word of last at its end or before a word of
+// form.
 var (
 	always = []string{
 		"secret", "secrets", "password", "passwd", "passphrase", "passwort", "credential", "credentials", "apikey", "apikeys",
@@ -19,18 +19,18 @@ var (
 	}
 	last = []string{"key", "keys", "token", "pass", "pwd", "auth", "signature", "dsn", "jwt", "pat"}
 	form = []string{"value", "data", "text", "base64", "b64"}
-	// notSecret ends names of what leads to a secret and is none.
+	// notSecret lists last words of names that lead to a secret but do not contain one.
 	notSecret = []string{"file", "path", "dir", "folder", "sock", "socket", "name", "type", "command", "cmd", "helper"}
 )
 
-// harmless are words before "key" and "token" that make them words of load balancing, sorting and language models:
+// harmless lists words that make a following "key" or "token" a term of load balancing, sorting or language models:
 // --lb-key, eos_token.
 var harmless = []string{
 	"lb", "sort", "group", "partition", "shard", "row", "cache", "primary", "foreign", "hash",
 	"bos", "eos", "pad", "unk", "sep", "cls", "mask", "stop", "end", "special", "added", "first", "last", "next", "per",
 }
 
-// between matches what stands between the words of a name: signs, and the step from a small letter to a large one.
+// between matches the boundary between words of a name: signs, or a lower-case letter followed by an upper-case one.
 var (
 	step    = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 	between = regexp.MustCompile(`[^A-Za-z0-9]+`)
@@ -41,7 +41,7 @@ func words(name string) []string {
 	return strings.Fields(strings.ToLower(between.ReplaceAllString(name, " ")))
 }
 
-// Name reports whether a name is one of a secret: of an argument, a variable or a field.
+// Name reports whether an argument, a variable or a field of this name contains a secret.
 func Name(name string) bool {
 	w := words(name)
 	if len(w) == 0 || slices.Contains(notSecret, w[len(w)-1]) || len(w) == 1 && w[0] == "pwd" {
@@ -60,27 +60,26 @@ func Name(name string) bool {
 	return slices.Contains(last, end) && !(len(w) == 2 && w[0] == "old" && w[1] == "pwd")
 }
 
-// telling reports whether a name in a text of any kind is one of a secret: "key" and "token" alone are words of such
-// texts too.
+// telling reports whether a name in free text marks a secret. There "key" and "token" alone are ordinary words.
 func telling(name string) bool {
 	return Name(name) && (len(words(name)) > 1 || slices.Contains(always, strings.ToLower(name)) ||
 		strings.EqualFold(name, "pass"))
 }
 
-// isFlag reports whether a word of a command line names an argument: dashes and a letter.
+// isFlag reports whether a word of a command line is a flag: dashes and a letter.
 func isFlag(word string) bool {
 	name := strings.TrimLeft(word, "-")
 	return name != word && name != "" && (name[0] >= 'a' && name[0] <= 'z' || name[0] >= 'A' && name[0] <= 'Z')
 }
 
-// Args is a command line without the values of arguments whose names tell of a secret, in any spelling: --api-key x,
+// Args returns a command line in which the values of secret arguments are hidden, in any spelling: --api-key x,
 // --API_KEY=x.
 func Args(line []string) []string {
 	shown, _ := args(line)
 	return shown
 }
 
-// args is Args, with what was hidden.
+// args returns the command line of Args and the hidden values.
 func args(line []string) (shown, values []string) {
 	shown = slices.Clone(line)
 	var next, more bool // values of a secret argument are expected: the next word, however it begins, and more

@@ -12,18 +12,17 @@ import (
 )
 
 const (
-	shortest = 4 // bytes; a shorter value is a word of every text
-	distinct = 8 // bytes; a shorter one counts where no letter or digit stands beside it
+	shortest = 4 // bytes; shorter values are not hidden, because they occur in ordinary text
+	distinct = 8 // bytes; a shorter value is hidden only if no letter or digit adjoins it
 )
 
-// Redactor takes the secrets that the program knows out of texts. Its methods may be called from any goroutine; a nil
-// Redactor knows none.
+// Redactor removes known secrets from text. Its methods may be called from any goroutine. A nil Redactor has no secrets.
 type Redactor struct {
 	mu     sync.RWMutex
 	values []string // longest first, so that none hides a part of another
 }
 
-// Add makes values known. Of a value of several lines each line counts.
+// Add registers secret values. Each line of a multi-line value is a secret of its own.
 func (r *Redactor) Add(values ...string) {
 	if r == nil {
 		return
@@ -46,7 +45,7 @@ func (r *Redactor) Add(values ...string) {
 	slices.SortStableFunc(r.values, func(a, b string) int { return len(b) - len(a) })
 }
 
-// forms are the ways in which a value is written: as it is, in JSON, in an address.
+// forms returns the spellings of a value: plain, in JSON, in a URL.
 func forms(value string) []string {
 	quoted, err := json.Marshal(value)
 	if err != nil {
@@ -55,7 +54,7 @@ func forms(value string) []string {
 	return []string{value, string(quoted[1 : len(quoted)-1]), url.QueryEscape(value), url.PathEscape(value)}
 }
 
-// AddEnviron makes the values of variables known whose names tell of a secret, and users in addresses. Paths are none.
+// AddEnviron registers the values of variables with secret names, and user names in URLs. It ignores paths.
 func (r *Redactor) AddEnviron(environ []string) {
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
@@ -74,7 +73,7 @@ func (r *Redactor) addUser(value string) {
 	}
 }
 
-// AddArgs makes the values of arguments known whose names tell of a secret.
+// AddArgs registers the values of secret arguments.
 func (r *Redactor) AddArgs(line []string) {
 	_, values := args(line)
 	r.Add(values...)
@@ -83,13 +82,13 @@ func (r *Redactor) AddArgs(line []string) {
 	}
 }
 
-// AddText makes the values known that stand behind the names of secrets in a text.
+// AddText registers the values that follow names of secrets in a text.
 func (r *Redactor) AddText(text string) {
 	_, values := named(text)
 	r.Add(values...)
 }
 
-// Text is a text without secrets, those known and those that show by their names.
+// Text hides the registered secrets in a text and those that follow names of secrets.
 func (r *Redactor) Text(text string) string {
 	if r == nil {
 		return Text(text)
@@ -97,7 +96,7 @@ func (r *Redactor) Text(text string) string {
 	return Text(r.Values(text))
 }
 
-// Values is a text without the secrets that are known.
+// Values hides the registered secrets in a text.
 func (r *Redactor) Values(text string) string {
 	if r == nil {
 		return text
@@ -110,7 +109,7 @@ func (r *Redactor) Values(text string) string {
 	return text
 }
 
-// without replaces a value in a text. A short value is replaced where it stands alone.
+// without replaces a value in a text; a short value only where no letter or digit adjoins it.
 func without(text, value string) string {
 	if len(value) >= distinct {
 		return strings.ReplaceAll(text, value, Hidden)
@@ -137,8 +136,8 @@ func without(text, value string) string {
 
 func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// JSON is v as JSON whose strings hold no known secret. The names of fields and what is no string stay as they are, and
-// the text stays JSON.
+// JSON encodes v and hides registered secrets in its strings. Field names and other values stay unchanged, so the
+// result stays valid JSON.
 func (r *Redactor) JSON(v any) (json.RawMessage, error) {
 	text, err := json.Marshal(v)
 	if err != nil || r == nil {

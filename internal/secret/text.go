@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// What a secret looks like in a text, whoever wrote it.
+// Patterns of secrets in free text.
 var (
 	// user matches the user and password of an address.
 	user = regexp.MustCompile(`(://)[^/\s"'@]+@`)
 	// bearer matches the value of a header.
 	bearer = regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{6,})`)
-	// issued matches keys that show who issued them.
+	// issued matches keys with the prefix of a known issuer.
 	issued = regexp.MustCompile(`\b(?:hf_|sk-|nvapi-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA)[A-Za-z0-9_-]{12,}`)
-	// pem matches a private key up to its end, or that of the text.
+	// pem matches a private key up to its end or the end of the text.
 	pem = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
 	// assigned matches NAME=value, "name": "value", name: value.
 	assigned = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)(["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,;&|"'(){}\[\]]+)`)
@@ -21,19 +21,19 @@ var (
 	flagged = regexp.MustCompile(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']+)`)
 )
 
-// switches are values that are shown whatever the name says.
+// switches are values that are never secret.
 var switches = regexp.MustCompile(`^["']?(?:|none|null|nil|true|false|yes|no|on|off|auto|\*\*\*|-?[0-9.]+)["']?$`)
 
-// IsSwitch reports whether a value is a number, a truth value or none at all.
+// IsSwitch reports whether a value is empty, a number or a truth value.
 func IsSwitch(value string) bool { return switches.MatchString(strings.ToLower(value)) }
 
-// Text hides the secrets of a text that show by what stands before them or by their form.
+// Text hides the secrets in a text that it recognizes by their form or by the name before them.
 func Text(text string) string {
 	shown, _ := named(text)
 	return shown
 }
 
-// named is Text, with the values that names gave away.
+// named returns the result of Text and the values that it found by their names.
 func named(text string) (shown string, values []string) {
 	text = pem.ReplaceAllString(text, Hidden)
 	text = user.ReplaceAllString(text, "${1}"+Hidden+"@")

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scratchFile holds bytes that memory shall not. The file is unlinked as soon as it is open, so that nothing of it
-// stays behind, whatever ends the process. It is written with write(2), which reports a full disk, and read through
-// shared read-only maps: a full disk never becomes a SIGBUS.
+// scratchFile stores the bytes above the memory limit. It is unlinked as soon as it is open, so nothing is left behind
+// however the process ends. It is written with write(2), which reports a full disk, and read through shared read-only
+// maps, so a full disk never becomes a SIGBUS.
 type scratchFile struct {
 	f     *os.File
 	name  string
@@ -79,18 +79,16 @@ func (s *scratchFile) failed(what string, err error) error {
 		what, s.size>>20, err)
 }
 
-// release gives a block's disk space and page cache back. Its map stays until close and then reads as zeros, so that a
-// late reader gets wrong bytes and not a fault. A file system that cannot punch holes keeps the space for the next
-// load.
+// release frees a block's disk space and page cache. Its map stays until close and reads as zeros, so that a late reader
+// gets wrong bytes instead of a fault. A file system that cannot punch holes keeps the space for the next load.
 func (s *scratchFile) release(b *Block) {
 	_ = unix.Fallocate(int(s.f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, b.offset, int64(len(b.b)))
 	b.used = 0
 	s.spare = append(s.spare, b)
 }
 
-// prefault brings new blocks into the page tables, so that a query's write finds them there. At most half of the
-// machine's memory is filled this way: beyond that, pages would push each other out. It is advice: a kernel without it
-// only reads later.
+// prefault maps the pages of new blocks before queries read them. It fills at most half of the machine's memory: beyond
+// that, pages would evict each other. It is only advice to the kernel.
 func (s *scratchFile) prefault() {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {
@@ -119,7 +117,7 @@ func (s *scratchFile) close() error {
 	return nil
 }
 
-// disk returns the bytes that the file takes on its disk: holes take none.
+// disk returns the bytes that the file takes on its disk, without holes.
 func (s *scratchFile) disk() (int64, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(s.f.Fd()), &st); err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sizes of blocks in bytes: thousands of byte strings share few of them.
+// Sizes of blocks in bytes. Thousands of byte strings share a few blocks.
 const (
 	memoryBlock  = 4 << 20
 	scratchBlock = 32 << 20
@@ -40,13 +40,13 @@ type Store struct {
 // above the limit.
 func New(limit int64, dir string) *Store { return &Store{limit: limit, dir: dir} }
 
-// Spilled says whether a scratch file was needed since New.
+// Spilled reports whether a scratch file was needed since New.
 func (s *Store) Spilled() bool { return s.scratch > 0 }
 
-// ScratchBytes is the largest length in bytes that the scratch file has had since New; 0: none was needed.
+// ScratchBytes returns the largest length of the scratch file since New in bytes; 0 if none was needed.
 func (s *Store) ScratchBytes() int64 { return s.scratch }
 
-// Put keeps a copy of body and returns it, with the block that it stands in.
+// Put stores a copy of body and returns it with its block.
 func (s *Store) Put(body []byte) ([]byte, *Block, error) {
 	if s.current == nil || len(s.current.b)-s.current.used < len(body) {
 		b, err := s.newBlock(len(body))
@@ -86,8 +86,8 @@ func (s *Store) newBlock(atLeast int) (*Block, error) {
 	return b, err
 }
 
-// memoryBlock returns a block of memory of at least size bytes. It is mapped, not of Go's heap: the garbage collector
-// lets a heap double before it looks, so that a limit of 2 GiB would be one of 4.
+// memoryBlock returns a block of memory of at least size bytes. It is mapped outside Go's heap: the garbage collector
+// lets the heap double before it runs, so a limit of 2 GiB would become 4 GiB.
 func (s *Store) memoryBlock(size int) (*Block, error) {
 	at := slices.IndexFunc(s.spare, func(b *Block) bool { return len(b.b) >= size && s.memory+int64(len(b.b)) <= s.limit })
 	if at >= 0 {
@@ -106,7 +106,7 @@ func (s *Store) memoryBlock(size int) (*Block, error) {
 	return &Block{b: m, offset: -1}, nil
 }
 
-// Drop takes a byte string out of its block.
+// Drop removes a byte string from its block.
 func (s *Store) Drop(b *Block) {
 	if b.live--; b.live == 0 && b != s.current {
 		s.free(b)
@@ -116,7 +116,7 @@ func (s *Store) Drop(b *Block) {
 	}
 }
 
-// retire stops filling the current block, and frees it where nothing in it is live.
+// retire stops filling the current block and frees it if no byte string in it is live.
 func (s *Store) retire() {
 	if s.current != nil && s.current.live == 0 {
 		s.free(s.current)
@@ -126,7 +126,7 @@ func (s *Store) retire() {
 
 func (s *Store) free(b *Block) {
 	if b.offset < 0 {
-		// The memory is given back, and the map stays: a late reader gets zeros and no fault, as of the scratch file.
+		// The memory is freed but stays mapped: as with the scratch file, a late reader gets zeros instead of a fault.
 		s.memory -= int64(len(b.b))
 		_ = unix.Madvise(b.b, unix.MADV_DONTNEED)
 		b.used = 0
@@ -136,15 +136,14 @@ func (s *Store) free(b *Block) {
 	s.file.release(b)
 }
 
-// Settle brings what was put into the scratch file into memory as far as that allows. It is called before the bytes are
-// wanted in a hurry.
+// Settle loads the scratch file into memory as far as it fits. Call it before the bytes are needed quickly.
 func (s *Store) Settle() {
 	if s.file != nil {
 		s.file.prefault()
 	}
 }
 
-// Close frees everything. Bytes that were handed out must no longer be read.
+// Close frees everything. Byte strings of the store must not be read any more.
 func (s *Store) Close() error {
 	var errs []error
 	for _, m := range s.maps {
@@ -161,7 +160,7 @@ func (s *Store) Close() error {
 // Sizes are the bytes of a store's memory blocks, the length of its scratch file, and what that takes on its disk.
 type Sizes struct{ Memory, File, Disk int64 }
 
-// Sizes tells how much a store takes now.
+// Sizes returns the store's current sizes.
 func (s *Store) Sizes() (Sizes, error) {
 	sizes := Sizes{Memory: s.memory}
 	if s.file == nil {
