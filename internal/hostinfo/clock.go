@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ClockStepLimit is the drift between the two clocks above which a test is invalid: LoadGen measures latencies with the
-// wall clock, so a step of it is a false latency.
+// ClockStepLimit is the drift between the two clocks above which a test is invalid. LoadGen measures latencies with the
+// wall clock, so a clock step falsifies them.
 const ClockStepLimit = time.Millisecond
 
 // Clocks is one moment on both clocks, in ns.
@@ -17,13 +17,13 @@ type Clocks struct {
 	MonotonicNS int64 `json:"monotonic_ns"` // since boot, without the time asleep
 }
 
-// clockTries is how often the pair is read; the tightest one counts, because a thread may lose its CPU between two
-// reads.
+// clockTries is the number of attempts to read the pair. The closest pair counts, because a thread may lose its CPU
+// between two reads.
 const clockTries = 16
 
 // ReadClocks reads both clocks at the same moment, to well under a microsecond on an idle CPU.
 //
-// CLOCK_MONOTONIC is slewed by NTP just as the wall clock is, so what differs between two pairs is steps and sleep.
+// NTP slews CLOCK_MONOTONIC just as the wall clock, so two pairs differ only by clock steps and by sleep.
 func ReadClocks() (Clocks, error) {
 	var best Clocks
 	tightest := int64(-1)
@@ -56,10 +56,11 @@ func readClock(id int32) (int64, error) {
 	return ts.Nano(), nil
 }
 
-// Drift is how much more the wall clock advanced than the monotonic clock since start; negative where it was set back.
+// Drift returns how much more the wall clock advanced than the monotonic clock since start; negative if it was set
+// back.
 func (c Clocks) Drift(start Clocks) time.Duration {
 	return time.Duration((c.WallNS - start.WallNS) - (c.MonotonicNS - start.MonotonicNS))
 }
 
-// Stepped says whether a drift is above ClockStepLimit in either direction.
+// Stepped reports whether a drift exceeds ClockStepLimit in either direction.
 func Stepped(drift time.Duration) bool { return drift.Abs() > ClockStepLimit }

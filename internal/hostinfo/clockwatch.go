@@ -11,8 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
-// ClockWatch looks for steps of the wall clock while something is measured, also for one that is taken back before the
-// end.
+// ClockWatch detects steps of the wall clock during a measurement, including a step that is reverted before the end.
 type ClockWatch struct {
 	start  Clocks
 	timer  *os.File
@@ -21,8 +20,8 @@ type ClockWatch struct {
 	done   chan struct{}
 }
 
-// WatchClocks begins. The kernel tells of every step by cancelling a timer of the wall clock (timerfd_create(2),
-// TFD_TIMER_CANCEL_ON_SET), so nothing runs while the clock is left alone.
+// WatchClocks starts the watch. The kernel reports a step by cancelling a timer of the wall clock (timerfd_create(2),
+// TFD_TIMER_CANCEL_ON_SET), so the watch costs nothing while the clock is not set.
 func WatchClocks() (*ClockWatch, error) {
 	start, err := ReadClocks()
 	if err != nil {
@@ -36,7 +35,7 @@ func WatchClocks() (*ClockWatch, error) {
 	far := unix.ItimerSpec{Value: unix.NsecToTimespec(start.WallNS + int64(10*365*24*time.Hour))}
 	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &far, nil); err != nil {
 		_ = unix.Close(fd)
-		return nil, fmt.Errorf("watching the wall clock: the timer can not be set: %w", err)
+		return nil, fmt.Errorf("watching the wall clock: setting the timer: %w", err)
 	}
 	w := &ClockWatch{start: start, timer: os.NewFile(uintptr(fd), "timerfd"), done: make(chan struct{})}
 	go w.watch()
@@ -59,7 +58,7 @@ func (w *ClockWatch) watch() {
 	}
 }
 
-// look keeps the drift of this moment if it is the largest.
+// look records the current drift if it is the largest.
 func (w *ClockWatch) look() {
 	now, err := ReadClocks()
 	if err != nil {
@@ -71,8 +70,7 @@ func (w *ClockWatch) look() {
 	}
 }
 
-// Stop ends the watch and gives the largest drift of the wall clock against the monotonic one since its beginning, with
-// its sign.
+// Stop ends the watch and returns the largest drift of the wall clock against the monotonic clock, with its sign.
 func (w *ClockWatch) Stop() (time.Duration, error) {
 	if err := w.timer.Close(); err != nil {
 		return 0, fmt.Errorf("watching the wall clock: %w", err)

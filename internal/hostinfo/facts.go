@@ -36,7 +36,7 @@ type GPU struct {
 	MemoryBytes int64  `json:"memory_bytes"`
 }
 
-// gpuSource lists the GPUs of the machine; an error is the reason why there are none.
+// gpuSource lists the GPUs of the machine; an error says why there are none.
 type gpuSource interface {
 	list() (gpus []GPU, driver string, err error)
 }
@@ -44,7 +44,7 @@ type gpuSource interface {
 // Collect describes this machine.
 func Collect() Facts { return collect("/", nvidia{}) }
 
-// collect reads below root, which tests replace.
+// collect reads files below root, which tests replace.
 func collect(root string, gpus gpuSource) Facts {
 	f := Facts{Arch: runtime.GOARCH, CPUsAllowed: runtime.NumCPU(), GPUs: []GPU{}}
 	f.OS = value(read(root, "etc/os-release"), "PRETTY_NAME", "=")
@@ -68,7 +68,7 @@ func collect(root string, gpus gpuSource) Facts {
 // maxProcFile bounds a file of /proc; cpuinfo of a machine with 1,000 CPUs takes about 1.5 MiB.
 const maxProcFile = 16 << 20
 
-// read gives a file's bytes, none where it can not be read.
+// read returns a file's bytes, or nil if it cannot be read.
 func read(root, name string) []byte {
 	f, err := os.Open(filepath.Join(root, name))
 	if err != nil {
@@ -82,7 +82,7 @@ func read(root, name string) []byte {
 	return data
 }
 
-// value finds the first line "key sep value" and gives the value without blanks and quotes.
+// value returns the value of the first line "key sep value", without white space and quotes.
 func value(text []byte, key, sep string) string {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, maxProcFile)
@@ -127,7 +127,7 @@ func countNodes(root string) int {
 	return len(nodes)
 }
 
-// kibibytes reads "123 kB" as /proc writes it, in bytes; 0 where it is something else.
+// kibibytes parses "123 kB", as /proc writes it, and returns bytes; 0 for any other text.
 func kibibytes(s string) int64 {
 	n, err := strconv.ParseInt(strings.TrimSuffix(s, " kB"), 10, 64)
 	if err != nil || n < 0 || n > 1<<53 {
@@ -136,8 +136,8 @@ func kibibytes(s string) int64 {
 	return n << 10
 }
 
-// FreeBytes is the space that this user may still fill on the disk of folder. Where folder does not exist yet, the
-// nearest folder above it counts.
+// FreeBytes returns the space that this user may still fill on the disk of folder, or of the nearest existing folder
+// above it.
 func FreeBytes(folder string) (uint64, error) {
 	at, err := filepath.Abs(folder)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // nvidia lists GPUs through NVIDIA's management library, which is opened at run time.
 type nvidia struct{}
 
-// maxGPUs bounds what a broken driver can make us ask for.
+// maxGPUs bounds the loop over GPUs if a broken driver reports too many.
 const maxGPUs = 1024
 
 func (nvidia) list() ([]GPU, string, error) { return listGPUs(nvml.New()) }
@@ -60,14 +60,14 @@ func describeGPU(lib nvml.Interface, i int) (GPU, nvml.Return) {
 	if gpu.UUID, ret = device.GetUUID(); ret != nvml.SUCCESS {
 		return GPU{}, ret
 	}
-	// A partitioned or unified-memory device may refuse; its name is worth having all the same.
+	// A partitioned or unified-memory device may not report its memory; its name is still useful.
 	if memory, ret := device.GetMemoryInfo(); ret == nvml.SUCCESS {
 		gpu.MemoryBytes = int64(memory.Total)
 	}
 	return gpu, nvml.SUCCESS
 }
 
-// details asks for what a system's description says of its accelerators. What the driver does not tell stays 0.
+// details fills the figures that a system description needs. Figures that the driver does not report stay 0.
 func (nvidia) details() []Accelerator {
 	lib := nvml.New()
 	if lib.Init() != nvml.SUCCESS {

@@ -4,7 +4,7 @@ package hostinfo
 
 import "errors"
 
-// nvidia has no library without cgo.
+// nvidia needs cgo to open the library.
 type nvidia struct{}
 
 func (nvidia) list() ([]GPU, string, error) {

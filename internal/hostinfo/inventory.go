@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Inventory is what the description of a system asks for beyond Facts. Empty fields could not be found.
+// Inventory holds what a system description needs beyond Facts. A field is empty if its value was not found.
 type Inventory struct {
 	Facts
 	CoresPerSocket int // physical; 0: unknown
@@ -44,7 +44,7 @@ type Network struct {
 	Driver     string
 }
 
-// Accelerator is what the management library tells of a GPU beyond its name and memory.
+// Accelerator holds what the management library reports about a GPU beyond its name and memory.
 type Accelerator struct {
 	ClockMHz int // highest of its processors; 0: unknown
 	PCIeGen  int // highest generation of its link; 0: unknown
@@ -57,7 +57,7 @@ type acceleratorSource interface {
 	details() []Accelerator
 }
 
-// Inspect describes this machine in full. It takes a little longer than Collect and needs no rights.
+// Inspect describes this machine in full. It takes a little longer than Collect and needs no privileges.
 func Inspect() Inventory { return inspect("/", nvidia{}, nvidia{}) }
 
 func inspect(root string, gpus gpuSource, details acceleratorSource) Inventory {
@@ -74,7 +74,7 @@ func inspect(root string, gpus gpuSource, details acceleratorSource) Inventory {
 	return inv
 }
 
-// text gives a small file of the kernel's in one line.
+// text returns the first line of a small kernel file.
 func text(root string, name ...string) string {
 	return strings.TrimSpace(string(read(root, filepath.Join(name...))))
 }
@@ -87,10 +87,10 @@ func number(s string) int {
 	return n
 }
 
-// maxDevices bounds what a strange /sys can make us list.
+// maxDevices bounds the list if /sys is damaged.
 const maxDevices = 4096
 
-// entries gives the names in a folder of /sys that stand for physical devices: they have a link to one.
+// entries returns the names in a folder of /sys that belong to physical devices: they contain a device link.
 func entries(root, folder string) []string {
 	list, err := os.ReadDir(filepath.Join(root, folder))
 	if err != nil {
@@ -156,7 +156,7 @@ func networks(root string) []Network {
 	return all
 }
 
-// String is the cache as a description names it, such as L1d 32K.
+// String returns the cache as a description names it, such as L1d 32K.
 func (c Cache) String() string {
 	kind := map[string]string{"Data": "d", "Instruction": "i"}[c.Type]
 	return fmt.Sprintf("L%d%s %s", c.Level, kind, c.Size)

@@ -13,8 +13,8 @@ type NoFile struct {
 	Hard   uint64 `json:"hard"`
 }
 
-// RaiseNoFile raises the soft limit of open files to the hard limit. Where that is below want, it is an error that says
-// what to type, together with the limits as they stand.
+// RaiseNoFile raises the soft limit of open files to the hard limit. If that is below want, it returns the limits and
+// an error that says what to type.
 func RaiseNoFile(want uint64) (NoFile, error) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
@@ -39,7 +39,7 @@ func RaiseNoFile(want uint64) (NoFile, error) {
 // portRange is the range of ports that the kernel gives to outgoing connections.
 const portRange = "/proc/sys/net/ipv4/ip_local_port_range"
 
-// LocalPorts is the number of connections that this machine can have to one address and port.
+// LocalPorts returns the number of connections that this machine can open to one address and port.
 func LocalPorts() (int, error) {
 	text, err := os.ReadFile(portRange)
 	if err != nil {
@@ -51,7 +51,7 @@ func LocalPorts() (int, error) {
 func portsIn(text string) (int, error) {
 	var first, last int
 	if _, err := fmt.Sscan(text, &first, &last); err != nil || first < 1 || last < first || last > 65535 {
-		return 0, fmt.Errorf("%s holds %q, which is no range of ports", portRange, text)
+		return 0, fmt.Errorf("%s contains %q, which is not a range of ports", portRange, text)
 	}
 	return last - first + 1, nil
 }

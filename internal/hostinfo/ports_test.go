@@ -15,6 +15,6 @@ func TestLocalPorts(t *testing.T) {
 	require.Equal(t, 28232, n)
 	for _, bad := range []string{"", "1", "5 4", "a b", "0 10", "1 70000"} {
 		_, err := portsIn(bad)
-		require.ErrorContains(t, err, "no range of ports", bad)
+		require.ErrorContains(t, err, "not a range of ports", bad)
 	}
 }

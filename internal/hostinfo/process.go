@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
-// Process is what this process used since its Sampler was started; the maxima count from the start of the process.
+// Process holds what this process used since its Sampler started; maxima count from the start of the process.
 type Process struct {
 	CPUUserS        float64 `json:"cpu_user_s"`
 	CPUSystemS      float64 `json:"cpu_system_s"`
@@ -50,14 +50,14 @@ type Sampler struct {
 // usage is a reading of the counters that only grow.
 type usage struct {
 	self, children syscall.Rusage
-	runtime        [len(runtimeMetrics)]*metrics.Float64Histogram // nil: this Go has it not
+	runtime        [len(runtimeMetrics)]*metrics.Float64Histogram // nil: this version of Go lacks it
 }
 
 // runtimeMetrics are histograms of the Go runtime, in s.
 var runtimeMetrics = [...]string{"/sched/pauses/total/gc:seconds", "/sched/pauses/total/other:seconds",
 	"/sched/latencies:seconds"}
 
-// StartSampler begins to watch this process; threads and memory are looked at every interval.
+// StartSampler starts to sample this process: threads and memory once every interval.
 func StartSampler(interval time.Duration) (*Sampler, error) {
 	start, err := readUsage()
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Sampler) sample() {
 	s.mu.Unlock()
 }
 
-// Read gives the figures so far.
+// Read returns the figures so far.
 func (s *Sampler) Read() (Process, error) {
 	s.sample()
 	now, err := readUsage()
@@ -124,8 +124,8 @@ func (s *Sampler) Read() (Process, error) {
 	return p, nil
 }
 
-// peakRSS is the largest resident size of this process since it became this program, in bytes. The kernel's usage
-// counts what the parent had before the exec, too, and serves where there is no /proc.
+// peakRSS returns the largest resident size of this process since its exec, in bytes. Without /proc it falls back to
+// the kernel's resource usage, which includes the parent's size before the exec.
 func peakRSS(u syscall.Rusage) int64 {
 	if n := kibibytes(value(read("/", "proc/self/status"), "VmHWM", ":")); n > 0 {
 		return n
@@ -133,7 +133,7 @@ func peakRSS(u syscall.Rusage) int64 {
 	return u.Maxrss << 10
 }
 
-// Stop ends the sampler and gives the last figures. It may be called again.
+// Stop ends the sampler and returns the last figures. It may be called more than once.
 func (s *Sampler) Stop() (Process, error) {
 	s.once.Do(func() { close(s.stop) })
 	<-s.stopped
@@ -164,7 +164,7 @@ func since(now, start syscall.Timeval) float64 {
 	return float64(now.Nano()-start.Nano()) / 1e9
 }
 
-// growth is what came to a histogram between two readings.
+// growth holds the counts that a histogram gained between two readings.
 type growth struct {
 	counts []uint64
 	bounds []float64 // one more than counts
@@ -189,7 +189,7 @@ func (g growth) count() uint64 {
 	return total
 }
 
-// quantile is the upper end of the bucket in which the share p of the values ends; 0 without values.
+// quantile returns the upper end of the bucket that contains quantile p; 0 without values.
 func (g growth) quantile(p float64) float64 {
 	total := g.count()
 	if total == 0 {
@@ -198,7 +198,7 @@ func (g growth) quantile(p float64) float64 {
 	want, seen := uint64(math.Ceil(p*float64(total))), uint64(0)
 	for i, n := range g.counts {
 		if seen += n; seen >= want {
-			// The last bucket reaches to infinity, which JSON can not hold: its lower end stands for it.
+			// The last bucket extends to infinity, which JSON cannot represent: use its lower end.
 			return g.bounds[min(i+1, len(g.bounds)-2)]
 		}
 	}

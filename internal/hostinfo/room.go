@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Room is what a test needs of this process's resource limits, in bytes and threads.
+// Room holds what a test needs of this process's resource limits, in bytes and threads.
 type Room struct {
 	AddressSpace uint64
 	Data         uint64
@@ -18,9 +18,9 @@ type Room struct {
 	Threads      uint64
 }
 
-// NeededRoom is the room of a test on this machine. Each thread of C code may reserve a stack of 8 MiB and an arena of
-// 128 MiB; the runtime reserves about a GiB. A test has a thread for each processor and about ten more. extra is the
-// memory of its data.
+// NeededRoom returns the room that a test needs on this machine. Each thread of C code may reserve a stack of 8 MiB and
+// an arena of 128 MiB; the runtime reserves about 1 GiB. A test has a thread for each processor and about ten more.
+// extra is the memory of its data in bytes.
 func NeededRoom(extra, file uint64) Room {
 	threads := uint64(runtime.GOMAXPROCS(0)) + 10
 	return Room{AddressSpace: 3<<29 + threads*136<<20 + extra, Data: 192<<20 + threads*12<<20 + extra, FileSize: file,
@@ -50,8 +50,8 @@ var limits = []limit{
 		"threads", func(r Room) uint64 { return r.Threads }, userThreads},
 }
 
-// CheckRoom returns an error for the first limit that is too low: it names the limit, its value, the need, and how to
-// raise it.
+// CheckRoom returns an error for the first limit that is too low, with the limit, its value, the need, and how to raise
+// it.
 func CheckRoom(r Room) error {
 	for _, l := range limits {
 		var has unix.Rlimit
@@ -68,7 +68,7 @@ func CheckRoom(r Room) error {
 // check compares a limit's value with the need.
 func (l limit) check(has uint64, r Room) error {
 	need := l.need(r)
-	if has == unix.RLIM_INFINITY || l.resource == unix.RLIMIT_NPROC && os.Geteuid() == 0 { // the kernel spares root
+	if has == unix.RLIM_INFINITY || l.resource == unix.RLIMIT_NPROC && os.Geteuid() == 0 { // the kernel exempts root
 		return nil
 	}
 	inUse := ""
@@ -80,11 +80,11 @@ func (l limit) check(has uint64, r Room) error {
 	if has >= need {
 		return nil
 	}
-	return fmt.Errorf("the limit of the %s (%s) is %d %s%s, and the test needs %d: raise it (%s)", l.what, l.name,
+	return fmt.Errorf("the limit of the %s (%s) is %d %s%s, but the test needs %d: raise it (%s)", l.what, l.name,
 		has/l.unit, l.unitName, inUse, (need+l.unit-1)/l.unit, l.raise)
 }
 
-// userThreads is how many threads the user has, as far as this process may see.
+// userThreads returns the number of the user's threads that this process can see.
 func userThreads() uint64 {
 	tasks, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*") // the pattern is good
 	n := uint64(0)

@@ -2,9 +2,9 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// allowed are the system calls that interpreters and compilers use and that reach nothing outside the walls, by what
-// they are about. Left out on purpose: memory that no limit counts (memfd_create, System V and POSIX IPC), io_uring,
-// userfaultfd, and everything that makes mounts, namespaces, keys or sockets.
+// allowed lists the system calls that interpreters and compilers need and that reach nothing outside the walls. It
+// omits memory that no limit counts (memfd_create, System V and POSIX IPC), io_uring, userfaultfd, and every call that
+// makes mounts, namespaces, keys or sockets.
 var allowed = []uint32{
 	// files
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_PREADV,
@@ -25,7 +25,7 @@ var allowed = []uint32{
 	unix.SYS_EPOLL_PWAIT2, unix.SYS_PPOLL, unix.SYS_PSELECT6,
 	unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_INOTIFY_RM_WATCH, unix.SYS_SIGNALFD4,
 	unix.SYS_TIMERFD_CREATE, unix.SYS_TIMERFD_SETTIME, unix.SYS_TIMERFD_GETTIME,
-	// pairs of sockets that socketpair made: there are no others, and what they hold is the system's default
+	// socket pairs: the filter allows no other sockets, and their buffers have the system's default size
 	unix.SYS_SENDTO, unix.SYS_RECVFROM, unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_SHUTDOWN, unix.SYS_GETSOCKOPT,
 	unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME,
 	// memory
@@ -53,7 +53,7 @@ var allowed = []uint32{
 	unix.SYS_TIMER_DELETE,
 }
 
-// forbidden are calls that answer EPERM, so that a program that tries says so.
+// forbidden lists calls that return EPERM, so that a program that tries them reports it.
 var forbidden = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PERF_EVENT_OPEN,
 	unix.SYS_BPF,

@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const auditArch uint32 = unix.AUDIT_ARCH_X86_64
 
-// allowedHere are calls that only this machine has, most of them older forms of others.
+// allowedHere lists calls that only x86-64 has, mostly older forms of others.
 var allowedHere = []uint32{
 	unix.SYS_OPEN, unix.SYS_CREAT, unix.SYS_STAT, unix.SYS_LSTAT, unix.SYS_NEWFSTATAT, unix.SYS_ACCESS, unix.SYS_READLINK,
 	unix.SYS_GETDENTS, unix.SYS_DUP2, unix.SYS_PIPE,

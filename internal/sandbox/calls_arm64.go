@@ -4,5 +4,5 @@ import "golang.org/x/sys/unix"
 
 const auditArch uint32 = unix.AUDIT_ARCH_AARCH64
 
-// allowedHere are calls that only this machine has, or has by another name.
+// allowedHere lists calls that only arm64 has or that have another name there.
 var allowedHere = []uint32{unix.SYS_FSTATAT, unix.SYS_RENAMEAT}

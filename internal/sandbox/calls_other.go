@@ -2,7 +2,7 @@
 
 package sandbox
 
-// auditArch 0: there is no filter for this machine, so nothing is run.
+// auditArch is 0: there is no filter for this machine, so the sandbox runs nothing.
 const auditArch uint32 = 0
 
 var allowedHere []uint32

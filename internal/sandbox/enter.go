@@ -20,17 +20,17 @@ const (
 	statusFD = 4
 )
 
-// Enter returns where this process is no sandbox's child. A child builds its walls, becomes the program, and never
-// returns.
+// Enter returns at once unless this process is a sandbox's child. A child builds its walls, executes the program, and
+// never returns.
 func Enter(args, environ []string) {
 	if len(args) != 1 || args[0] != childName || len(environ) != 0 || os.Getpid() != 1 {
 		return
 	}
 	runtime.LockOSThread()
 	err := enter()
-	// Reached only where a wall or the program's start failed: the parent reads why.
+	// Reached only if a wall or the program's start failed: the parent reads why.
 	_, _ = os.NewFile(statusFD, "status").WriteString(err.Error())
-	syscall.Exit(1) // the process is this package's own: nothing else runs in it
+	syscall.Exit(1) // nothing else runs in this process
 }
 
 func enter() error {
@@ -42,7 +42,7 @@ func enter() error {
 	}
 	for _, step := range []struct {
 		name string
-		wall wall // empty: nothing leaves it out
+		wall wall // empty: cannot be omitted
 		do   func() error
 	}{
 		{"hiding the file system", "", pl.buildRoot},
@@ -89,10 +89,10 @@ func tmpfs(at string, space int64) error {
 		fmt.Sprintf("size=%d,nr_inodes=4096,mode=1777", space))
 }
 
-// rootSpace bounds the folders and empty files that mounts lie on.
+// rootSpace bounds the folders and empty files that serve as mount points.
 const rootSpace = 1 << 20
 
-// buildRoot makes a root file system of its own and leaves the machine's behind.
+// buildRoot makes a new root file system and detaches the machine's.
 func (pl *plan) buildRoot() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making mounts private: %w", err)
@@ -154,17 +154,17 @@ func (b bind) mount(root string) error {
 	return unix.MountSetattr(unix.AT_FDCWD, at, unix.AT_RECURSIVE, attr)
 }
 
-// leaveOldRoot makes the new root the root and takes the old one away.
+// leaveOldRoot switches to the new root and unmounts the old one.
 func leaveOldRoot(root string) error {
 	if err := os.Chdir(root); err != nil {
 		return err
 	}
-	// Both are put at one place, and the old one, which lies on top, is taken off (pivot_root(2), notes).
+	// Both are mounted at one place; the old one is on top and is unmounted (pivot_root(2), notes).
 	if err := unix.PivotRoot(".", "."); err != nil {
 		return fmt.Errorf("changing the root: %w", err)
 	}
 	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("taking the old root off: %w", err)
+		return fmt.Errorf("unmounting the old root: %w", err)
 	}
 	return os.Chdir(Home)
 }
@@ -183,7 +183,7 @@ func sealRoot() error {
 	return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, "")
 }
 
-// becomeNobody leaves the user that built the walls, where there is another.
+// becomeNobody changes from the user that built the walls to nobody, if nobody is mapped.
 func (pl *plan) becomeNobody() error {
 	if !pl.Privileged {
 		return nil
@@ -191,17 +191,17 @@ func (pl *plan) becomeNobody() error {
 	return errors.Join(syscall.Setgroups(nil), keepCapabilities(), syscall.Setresgid(1, 1, 1), syscall.Setresuid(1, 1, 1))
 }
 
-// keepCapabilities lets the change of the user not take the right to empty the bounding set.
+// keepCapabilities preserves, across the change of user, the right to empty the bounding set.
 func keepCapabilities() error { return unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0) }
 
-// dropCapabilities gives up every right over the namespaces, for good.
+// dropCapabilities permanently drops every right over the namespaces.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&header, &data[0]); err != nil {
 		return err
 	}
-	// After the change of the user rights are permitted, and not effective until asked for.
+	// After the change of user, capabilities are permitted but not yet effective.
 	for i := range data {
 		data[i].Effective, data[i].Inheritable = data[i].Permitted, 0
 	}
@@ -218,8 +218,8 @@ func dropCapabilities() error {
 		unix.Capset(&header, &data[0]))
 }
 
-// dieWithParent asks for a signal at the parent's death, which a change of the user has taken back, and looks whether
-// it came before: the parent holds the other end of the plan's pipe as long as it lives.
+// dieWithParent requests a signal at the parent's death, because a change of user cleared that request. It then checks
+// that the parent is still alive: the parent holds the other end of the plan's pipe as long as it lives.
 func dieWithParent() error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return err
@@ -234,7 +234,7 @@ func dieWithParent() error {
 	return nil
 }
 
-// limit sets the limits, the address space last: this process itself may have more.
+// limit sets the limits, the address space last, because this process may use more.
 func (pl *plan) limit() error {
 	resources := []int{}
 	for r := range pl.Rlimits {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter is a list of what is allowed. Anything else answers ENOSYS, as an older kernel would, or EPERM for what
-// programs know to be forbidden. A call of another architecture kills.
+// The filter allows the listed calls. Other calls return ENOSYS, as on an older kernel, or EPERM if programs expect
+// them to be forbidden. A call of another architecture kills the process.
 
 // Offsets in struct seccomp_data (linux/seccomp.h); arguments are 64 bits each, the low half first on the machines
 // known here.
@@ -41,7 +41,7 @@ func refuse(errno unix.Errno) unix.SockFilter {
 
 var allow = answer(unix.SECCOMP_RET_ALLOW)
 
-// program is the filter.
+// program returns the filter.
 func program() []unix.SockFilter {
 	f := []unix.SockFilter{
 		load(offsetArch), jump(unix.BPF_JEQ, auditArch, 1, 0), answer(unix.SECCOMP_RET_KILL_PROCESS),
@@ -87,7 +87,7 @@ func (e *examination) program() []unix.SockFilter {
 	return append([]unix.SockFilter{jump(unix.BPF_JEQ, e.call, 0, uint8(len(tests)))}, tests...)
 }
 
-// Requests that package unix does not name (asm-generic/ioctls.h).
+// Requests that package unix does not define (asm-generic/ioctls.h).
 const (
 	ioctlReadable    = 0x541b
 	ioctlNonBlocking = 0x5421
@@ -95,7 +95,7 @@ const (
 	ioctlCloseOnExec = 0x5451
 )
 
-// fcntlOwnedBy is F_GETOWN, which package unix names on some machines only (asm-generic/fcntl.h).
+// fcntlOwnedBy is F_GETOWN, which package unix defines only on some machines (asm-generic/fcntl.h).
 const fcntlOwnedBy = 9
 
 var examined = []examination{
@@ -110,14 +110,14 @@ var examined = []examination{
 		unix.F_GETFL, unix.F_SETFL, unix.F_GETLK, unix.F_SETLK,
 		unix.F_SETLKW, unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW, fcntlOwnedBy, unix.F_GETPIPE_SZ},
 		errno: unix.EPERM},
-	// Not PR_SET_PDEATHSIG: the program ends with the process that started it.
+	// PR_SET_PDEATHSIG is missing on purpose: the program must end with the process that started it.
 	{call: unix.SYS_PRCTL, values: []uint32{unix.PR_SET_NAME, unix.PR_GET_NAME, unix.PR_GET_PDEATHSIG,
 		unix.PR_GET_DUMPABLE, unix.PR_SET_DUMPABLE,
 		unix.PR_CAPBSET_READ, unix.PR_GET_NO_NEW_PRIVS, unix.PR_SET_NO_NEW_PRIVS, unix.PR_SET_VMA, unix.PR_SET_THP_DISABLE,
 		unix.PR_GET_THP_DISABLE, unix.PR_GET_SECCOMP}, errno: unix.EPERM},
 }
 
-// install puts the filter on this thread, which then becomes the program; the others end there.
+// install applies the filter to this thread, which then executes the program; exec ends the other threads.
 func install(f []unix.SockFilter) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err

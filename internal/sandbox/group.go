@@ -14,19 +14,18 @@ import (
 	"time"
 )
 
-// group is the control group of one sandbox. In it the kernel counts all memory of the program as it is taken: pages
-// that no process maps any more, files in memory, and what pipes and sockets hold.
+// group is the control group of one sandbox. The kernel counts all memory of the program in it: pages that no process
+// maps any more, files in memory, and the contents of pipes and sockets.
 type group struct {
 	folder string
 	*hierarchy
 }
 
-// hierarchy is how one version of control groups limits memory, as data. Files that a kernel does not have are left
-// out.
+// hierarchy describes how one version of control groups limits memory. Files that a kernel lacks are skipped.
 type hierarchy struct {
 	limits []groupFile // written in this order
 	kills  string      // file with a line "oom_kill N"
-	// a group with processes can have no limited groups below it, so sandboxes lie beside this process's group
+	// a group with processes cannot have limited groups below it, so sandboxes are beside this process's group
 	sibling bool
 }
 
@@ -44,7 +43,7 @@ var (
 			{name: "memory.oom.group", value: "1"}}}
 )
 
-// groupPrefix begins the names of the groups; the number of the process that made one follows.
+// groupPrefix is the prefix of group names, followed by the number of the process that made the group.
 const groupPrefix = "mlperf-go-sandbox-"
 
 // groupPlace is the folder in which this process may make groups.
@@ -53,7 +52,7 @@ type groupPlace struct {
 	*hierarchy
 }
 
-// findGroups looks for it once.
+// findGroups finds the place once.
 var findGroups = sync.OnceValues(func() (groupPlace, error) {
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -93,10 +92,10 @@ func groupFolder(own, mounts string) (groupPlace, error) {
 			return place, nil
 		}
 	}
-	return groupPlace{}, errors.New("no control group of this process counts memory and takes groups below it")
+	return groupPlace{}, errors.New("no control group of this process counts memory and allows groups below it")
 }
 
-// mountedGroup is where a group of a hierarchy is mounted; empty: nowhere.
+// mountedGroup returns where a group of a hierarchy is mounted; empty: nowhere.
 func mountedGroup(mounts, kind, path string) string {
 	for line := range strings.Lines(mounts) {
 		before, after, _ := strings.Cut(line, " - ")
@@ -112,7 +111,7 @@ func mountedGroup(mounts, kind, path string) string {
 	return ""
 }
 
-// place is where sandboxes of a process in the group at folder have theirs.
+// place returns the folder for the sandboxes of a process in the group at folder.
 func (h *hierarchy) place(folder string) (groupPlace, bool) {
 	if h.sibling {
 		// The root of the hierarchy, which has no type, may have processes and limited groups at once.
@@ -127,7 +126,7 @@ func (h *hierarchy) place(folder string) (groupPlace, bool) {
 	return groupPlace{folder, h}, syscall.Access(folder, 2) == nil // writable
 }
 
-// sweepGroups removes what processes have left that were killed. A group with processes stays.
+// sweepGroups removes groups left by killed processes. A group that contains processes stays.
 func sweepGroups(folder string) {
 	left, _ := filepath.Glob(filepath.Join(folder, groupPrefix+"*")) // the pattern is well-formed
 	for _, path := range left {
@@ -138,7 +137,7 @@ func sweepGroups(folder string) {
 	}
 }
 
-// newGroup makes a group whose processes have at most so many bytes together.
+// newGroup makes a group that limits the memory of all its processes together, in bytes.
 func newGroup(most int64) (*group, error) {
 	place, err := findGroups()
 	if err != nil {
@@ -162,13 +161,12 @@ func newGroup(most int64) (*group, error) {
 	return g, nil
 }
 
-// join puts a process, with all of its threads, into the group. What it starts later is in it, too.
+// join moves a process with all its threads into the group. Its later children are in the group too.
 func (g *group) join(pid int) error {
 	return os.WriteFile(filepath.Join(g.folder, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
 }
 
-// exceeded tells whether the kernel has ended a process of the group for want of memory. A sandbox without a group has
-// exceeded nothing.
+// exceeded reports whether the kernel killed a process of the group for lack of memory; false without a group.
 func (g *group) exceeded() bool {
 	if g == nil {
 		return false
@@ -191,7 +189,7 @@ const (
 	removeEvery = 10 * time.Millisecond
 )
 
-// remove takes an empty group away.
+// remove deletes an empty group.
 func (g *group) remove() error {
 	if g == nil {
 		return nil

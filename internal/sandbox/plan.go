@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// plan is what the parent tells the child.
+// plan is the message from the parent to the child.
 type plan struct {
 	Root       string // empty folder of this machine, on which the root file system is mounted
 	Binds      []bind
-	Links      map[string]string // symbolic links of this machine that lie in the view, and their targets
-	Path       string            // empty: only the walls are tried
+	Links      map[string]string // symbolic links of this machine within the view, and their targets
+	Path       string            // empty: only build the walls
 	Args, Env  []string
 	Files      map[string][]byte
 	Space      int64
@@ -24,10 +24,10 @@ type plan struct {
 	Without    []wall
 }
 
-// wall names a wall that runWithout can leave out.
+// wall names a wall that runWithout can omit.
 type wall string
 
-// The walls that runWithout can leave out.
+// The walls that runWithout can omit.
 const (
 	wallFilter       wall = "filter"       // of system calls
 	wallNetwork      wall = "network"      // the namespace
@@ -37,7 +37,7 @@ const (
 	wallFileSize     wall = "file size"    // the limit of one file
 	wallSpace        wall = "space"        // the size of the file systems in memory
 	wallGroup        wall = "group"        // the control group
-	wallWatch        wall = "watch"        // looking at the memory
+	wallWatch        wall = "watch"        // the periodic check of memory
 	wallData         wall = "data"         // the limit of one process's data
 )
 
@@ -50,10 +50,10 @@ type bind struct {
 	Device bool
 }
 
-// devices are what programs may expect under /dev. /dev/zero is none of them: mapping it makes shared memory.
+// devices lists the devices that programs expect under /dev, except /dev/zero: mapping it creates shared memory.
 var devices = []string{"/dev/null", "/dev/urandom", "/dev/random"}
 
-// Resource numbers that package syscall does not name (asm-generic/resource.h).
+// Resource numbers that package syscall does not define (asm-generic/resource.h).
 const (
 	rlimitCPU     = 0
 	rlimitFSize   = 1
@@ -100,11 +100,11 @@ func newPlan(root string, p *Program, l *Limits, without []wall) (*plan, error) 
 // mostLinks bounds a chain of symbolic links, as the kernel does.
 const mostLinks = 40
 
-// show adds a path to the view; a symbolic link is shown as one, with what it leads to.
+// show adds a path to the view. A symbolic link stays a link, and show adds its target too.
 func (pl *plan) show(path string, links int) error {
 	path = filepath.Clean(path)
 	if !filepath.IsAbs(path) || path == "/" || below(path, Home) || below(path, "/tmp") && links == 0 && path == "/tmp" {
-		return fmt.Errorf("the sandbox can not show %s: the view takes absolute paths other than /, /tmp and %s", path, Home)
+		return fmt.Errorf("the sandbox cannot show %s: the view accepts absolute paths other than /, /tmp and %s", path, Home)
 	}
 	if pl.shown(path) {
 		return nil
@@ -115,11 +115,11 @@ func (pl *plan) show(path string, links int) error {
 		return nil
 	case info.Mode()&os.ModeSymlink != 0:
 		if links == mostLinks {
-			return fmt.Errorf("the sandbox can not show %s: it leads through more than %d symbolic links", path, mostLinks)
+			return fmt.Errorf("the sandbox cannot show %s: it leads through more than %d symbolic links", path, mostLinks)
 		}
 		target, err := os.Readlink(path)
 		if err != nil {
-			return fmt.Errorf("the sandbox can not show %s: %w", path, err)
+			return fmt.Errorf("the sandbox cannot show %s: %w", path, err)
 		}
 		pl.Links[path] = target
 		if !filepath.IsAbs(target) {
@@ -138,10 +138,10 @@ func (pl *plan) shown(path string) bool {
 	return linked || slices.ContainsFunc(pl.Binds, func(b bind) bool { return below(path, b.Path) })
 }
 
-// below tells whether a path is folder or lies in it.
+// below reports whether a path is folder or is inside it.
 func below(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
 
-// realRoot tells whether this process is the root of the whole machine, not of a user namespace.
+// realRoot reports whether this process is root of the whole machine, not only of a user namespace.
 func realRoot() bool {
 	if os.Geteuid() != 0 {
 		return false

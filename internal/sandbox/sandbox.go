@@ -19,14 +19,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
-// Program is what is run and what it sees.
+// Program is a program to run and what it can see.
 type Program struct {
 	Path  string            // of the program as the sandbox sees it; it must lie in View or in Files
 	Args  []string          // after the program's own name
 	Env   []string          // the whole environment
-	Stdin []byte            // what it reads; it ends there
-	Files map[string][]byte // put into Home, which is the working folder, before the program starts; plain names
-	// files and folders of this machine that are shown read-only at their places; missing ones are left out
+	Stdin []byte            // standard input; end of file follows
+	Files map[string][]byte // written to Home, the working folder, before the program starts; plain names
+	// files and folders of this machine that the program sees read-only at their places; missing ones are skipped
 	View []string
 }
 
@@ -46,16 +46,16 @@ type Limits struct {
 	Output       int64 // bytes of standard output, and of standard error
 }
 
-// Unlimited is no limit of AddressSpace.
+// Unlimited disables the limit AddressSpace.
 const Unlimited = int64(-1)
 
-// DefaultLimits are enough for the tests of an interpreter's small program.
+// DefaultLimits suffice for the tests of a small program in an interpreted language.
 func DefaultLimits() Limits {
 	return Limits{Wall: 10 * time.Second, CPU: 10 * time.Second, Memory: 1 << 30, AddressSpace: 4 << 30, Space: 64 << 20,
 		Files: 128, Processes: 64, Output: 1 << 20}
 }
 
-// End is why a program ended before its time.
+// End says why a program ended early.
 type End string
 
 // Ends.
@@ -68,24 +68,25 @@ const (
 	AtCPUTime End = "cpu"
 )
 
-// Result is what became of a program.
+// Result is the outcome of a program.
 type Result struct {
 	Stdout, Stderr []byte // cut at the limit
-	Code           int    // exit code; -1 where it did not end by itself
+	Code           int    // exit code; -1 if it did not exit by itself
 	End            End
-	Signal         syscall.Signal // where End is BySignal or AtCPUTime
+	Signal         syscall.Signal // set if End is BySignal or AtCPUTime
 	CPU            time.Duration  // of all processes that were waited for
 }
 
-// OK tells whether the program ended by itself with exit code 0.
+// OK reports whether the program exited by itself with code 0.
 func (r *Result) OK() bool { return r.End == ByItself && r.Code == 0 }
 
-// Unavailable says why nothing is run here: the kernel, or who set it up, does not allow one of the walls.
+// Unavailable is the error if the kernel or its configuration does not allow one of the walls.
 type Unavailable struct{ Err error }
 
 // Error is one paragraph: what failed and what to try.
 func (e *Unavailable) Error() string {
-	return fmt.Sprintf("there is no sandbox here, so the program was not run: %v; this needs Linux 5.14 or newer with "+
+	return fmt.Sprintf("there is no sandbox here, so the program was not run: %v; the sandbox needs Linux 5.14 or newer "+
+		"with "+
 		"user namespaces for this user "+
 		"(sysctl user.max_user_namespaces above 0, kernel.apparmor_restrict_unprivileged_userns 0 where it exists, and in "+
 		"a container a profile that allows unshare and mount)", e.Err)
@@ -94,10 +95,10 @@ func (e *Unavailable) Error() string {
 // Unwrap returns the cause.
 func (e *Unavailable) Unwrap() error { return e.Err }
 
-// causes of an early end, as what cancels the program's context.
+// causes of an early end, as cancellation causes of the program's context.
 var causes = map[End]error{AtWall: errors.New("time"), AtMemory: errors.New("memory"), AtOutput: errors.New("output")}
 
-// Available tries all walls with no program behind them; an error is an *Unavailable.
+// Available builds all walls without running a program. Its error is an *Unavailable.
 func Available(ctx context.Context) error {
 	l := DefaultLimits()
 	l.Wall = availableTime
@@ -108,15 +109,14 @@ func Available(ctx context.Context) error {
 	return err
 }
 
-// availableTime is enough to build the walls on a machine that is busy.
+// availableTime is enough to build the walls on a busy machine.
 const availableTime = 2 * time.Minute
 
-// Run runs a program to its end. A program that fails or reaches a limit is a Result; an error is an *Unavailable, a
-// bad Program, or ctx's.
+// Run runs a program to its end. A program that fails or reaches a limit still yields a Result. An error is an
+// *Unavailable, an invalid Program, or the error of ctx.
 func Run(ctx context.Context, p Program, l Limits) (*Result, error) { return runWithout(ctx, p, l) }
 
-// runWithout is Run without some walls. Tests leave walls out to see that another one holds by itself; nothing else
-// does.
+// runWithout is Run without some walls. Only tests use it, to show that each wall holds by itself.
 func runWithout(ctx context.Context, p Program, l Limits, without ...wall) (*Result, error) {
 	if err := check(&p, &l); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func runWithout(ctx context.Context, p Program, l Limits, without ...wall) (*Res
 	if cause == nil && c.group.exceeded() {
 		cause = causes[AtMemory]
 	}
-	_ = c.group.remove() // one that stays is empty, and the next process of this program sweeps it away
+	_ = c.group.remove() // a group that stays is empty; sweepGroups of a later process removes it
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("running a program in the sandbox: %w", context.Cause(ctx))
 	}
@@ -169,14 +169,14 @@ func runWithout(ctx context.Context, p Program, l Limits, without ...wall) (*Res
 
 func check(p *Program, l *Limits) error {
 	if auditArch == 0 {
-		return &Unavailable{errors.New("its seccomp filter is made for x86-64 and arm64, and this is " + runtime.GOARCH)}
+		return &Unavailable{errors.New("its seccomp filter supports x86-64 and arm64, and this machine is " + runtime.GOARCH)}
 	}
 	if old, release := oldKernel(); old {
 		return &Unavailable{errors.New("the kernel is " + release + ", which counts processes of all sandboxes together")}
 	}
 	for name := range p.Files {
 		if name == "" || strings.ContainsAny(name, "/\x00") || name == "." || name == ".." {
-			return fmt.Errorf("the sandbox takes files with plain names, and %q is none", name)
+			return fmt.Errorf("the sandbox accepts only files with plain names, not %q", name)
 		}
 	}
 	for _, text := range append(append([]string{p.Path}, p.Args...), p.Env...) {
@@ -191,7 +191,7 @@ func check(p *Program, l *Limits) error {
 	return nil
 }
 
-// oldKernel tells whether RLIMIT_NPROC counts per user rather than per user and namespace (before 5.14).
+// oldKernel reports whether RLIMIT_NPROC counts per user rather than per user and namespace (before 5.14).
 func oldKernel() (bool, string) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -209,13 +209,13 @@ func oldKernel() (bool, string) {
 type child struct {
 	cmd            *exec.Cmd
 	stdout, stderr *bounded
-	status         *os.File // what the child says where a wall can not be built
-	life           *os.File // of which the child reads its plan, and that this process is alive
-	group          *group   // nil: there is no control group to put it in
-	watched        bool     // its memory is looked at
+	status         *os.File // the child's report of a wall that it cannot build
+	life           *os.File // carries the plan to the child and stays open while this process lives
+	group          *group   // nil: no control group
+	watched        bool     // watchMemory runs
 }
 
-// childName is argument 0 of the child, by which Enter knows it.
+// childName is argument 0 of the child, by which Enter recognizes it.
 const childName = "sandbox: child"
 
 func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()) (*child, error) {
@@ -250,8 +250,8 @@ func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()
 	if !plan.lacks(wallGroup) {
 		c.group = grouped(c.cmd.Process.Pid, l.Memory)
 	}
-	// The child reads all of it before it does anything else; one that was killed leaves a broken pipe, and its status
-	// says more.
+	// The child reads the whole plan before it does anything else. If it was killed, the pipe is broken, and the exit
+	// status tells more.
 	go func() {
 		defer crash.Catch()
 		_, _ = planWrite.Write(told)
@@ -259,8 +259,7 @@ func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()
 	return c, nil
 }
 
-// grouped puts a process into a control group of its own; nil where none can be made. The other limits of memory hold
-// there, too.
+// grouped moves a process into a new control group; nil if none can be made. The other limits of memory still apply.
 func grouped(pid int, most int64) *group {
 	g, err := newGroup(most)
 	if err != nil {
@@ -273,8 +272,8 @@ func grouped(pid int, most int64) *group {
 	return g
 }
 
-// attributes are the namespaces. A privileged parent maps a second user, nobody, into them, which the program becomes:
-// the system's own root is exempt from the limit on processes.
+// attributes returns the namespaces. A privileged parent also maps the user nobody, as which the program runs, because
+// the machine's root is exempt from the limit on processes.
 func attributes(plan *plan) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWCGROUP,
@@ -293,7 +292,7 @@ func attributes(plan *plan) *syscall.SysProcAttr {
 	return a
 }
 
-// wait returns what the child says could not be built, and how the process ended.
+// wait returns the child's report of a failed wall, and how the process ended.
 func (c *child) wait() (failed string, err error) {
 	text, readErr := io.ReadAll(io.LimitReader(c.status, 4096))
 	_ = c.status.Close()
@@ -323,8 +322,8 @@ func (c *child) result(cause, waited error) (*Result, error) {
 	case status.Exited():
 		r.Code = status.ExitStatus()
 	case status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL:
-		// Nothing else kills it: this program's own kill and the kernel's for memory have a cause, and process 1 takes none
-		// from inside.
+		// Nothing else can kill it: this program's kill and the kernel's for memory have a cause, and process 1 ignores
+		// signals from inside.
 		r.End, r.Signal = AtCPUTime, status.Signal()
 	default:
 		r.End, r.Signal = BySignal, status.Signal()

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bounded keeps the beginning of a stream, and tells once that there was more.
+// bounded keeps the beginning of a stream and calls full once if there was more.
 type bounded struct {
 	most int64
 	full func()
@@ -23,7 +23,7 @@ type bounded struct {
 	over bool
 }
 
-// Write takes everything: the program is ended by full, not by a broken pipe.
+// Write accepts everything: full ends the program, not a broken pipe.
 func (b *bounded) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,12 +42,11 @@ func (b *bounded) bytes() []byte {
 	return b.kept.Bytes()
 }
 
-// memoryEvery is how often the memory of all processes is looked at. A process writes some 10 MB of fresh memory in
-// that time, and never more than the limit of its own data.
+// memoryEvery is the interval between checks of the memory of all processes. A process writes about 10 MB of fresh
+// memory in that time, and never more than the limit of its own data.
 const memoryEvery = 10 * time.Millisecond
 
-// watchMemory tells once when a sandbox has more than so many bytes, or the kernel has ended one of its processes for
-// that.
+// watchMemory reports once if a sandbox uses more memory than its limit, or if the kernel killed a process for that.
 func watchMemory(ctx context.Context, c *child, most int64, over func()) {
 	tick := time.NewTicker(memoryEvery)
 	defer tick.Stop()
@@ -64,7 +63,7 @@ func watchMemory(ctx context.Context, c *child, most int64, over func()) {
 	}
 }
 
-// What a pipe and a socket may hold; no program can raise it here.
+// Capacity of a pipe and of a socket; a program in the sandbox cannot raise it.
 const pipeBytes = 64 << 10
 
 var socketBytes = sync.OnceValue(func() int64 {
@@ -80,7 +79,7 @@ var socketBytes = sync.OnceValue(func() int64 {
 	return n
 })
 
-// heldBytes is the memory that a sandbox holds: its processes, its files, and at most what its pipes and sockets hold.
+// heldBytes returns the memory of a sandbox: its processes, its files, and the capacity of its pipes and sockets.
 func heldBytes(pid int) int64 {
 	t := tally{processes: map[int]bool{}, objects: map[string]bool{}}
 	t.tree(pid)
