@@ -25,7 +25,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// limits is what a request says about the length of its answer.
+// limits bounds the length of an answer, as requested.
 type limits struct {
 	maxTokens int
 	minTokens int
@@ -33,14 +33,14 @@ type limits struct {
 	stopIDs   []int32
 }
 
-// completion is a whole answer: every id, EOS included, and why it ends.
+// completion is a whole answer: every id, EOS included, and the reason for its end.
 type completion struct {
 	tokens []int32
 	finish string // stop, length or abort
 	stopID int32  // the stop id that ended it; -1: none
 }
 
-// complete gives the answer to a prompt. It depends on the configuration, the prompt and the limits alone.
+// complete returns the answer to a prompt. It depends only on the configuration, the prompt and the limits.
 func (s *Server) complete(prompt []int32, row int32, l limits) completion {
 	rng := mix(s.cfg.Seed) ^ hashIDs(prompt)
 	next := func() int32 {
@@ -58,7 +58,8 @@ func (s *Server) complete(prompt []int32, row int32, l limits) completion {
 			return completion{out, "stop", id}
 		}
 	}
-	// The model would end here. A larger minimum bars EOS until it is reached; ignore_eos lets it pass as any other id.
+	// The model would end here. A larger minimum suppresses EOS until it is reached; ignore_eos treats EOS as any other
+	// id.
 	for len(out) < min(l.minTokens, l.maxTokens) {
 		out = append(out, next())
 	}
@@ -77,7 +78,7 @@ func (s *Server) complete(prompt []int32, row int32, l limits) completion {
 	return completion{out, "length", -1}
 }
 
-// naturalAnswer is what the model would say before its EOS.
+// naturalAnswer returns the model's answer without EOS.
 func (s *Server) naturalAnswer(prompt []int32, row int32, next func() int32) []int32 {
 	switch {
 	case s.cfg.Answers == AnswerEcho:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// noCall are the subsets in which no call is the right answer (spec/accuracy.md §11).
+// noCall lists the subsets in which the right answer contains no call (spec/accuracy.md §11).
 var noCall = []string{"irrelevance", "live_irrelevance"}
 
 // toolCall is a function call as OpenAI's interface has it.
@@ -21,7 +21,7 @@ type functionCall struct {
 	Arguments string `json:"arguments"` // JSON text
 }
 
-// functionCalls answers with the list of calls that the row expects, as JSON, or in words where none is right.
+// functionCalls answers with the calls that the row expects, as a JSON list, or in words if no call is right.
 func functionCalls(q *question, right bool) string {
 	refuse := slices.Contains(noCall, q.Subset)
 	if refuse == right {
@@ -60,7 +60,7 @@ func callsJSON(calls []functionCall) string {
 	return string(text)
 }
 
-// firstAllowed is the first of a parameter's values; none where it may be left out.
+// firstAllowed returns the first allowed value of a parameter; none if it is optional.
 func firstAllowed(allowed []any) (any, bool) {
 	if len(allowed) == 0 || slices.ContainsFunc(allowed, func(v any) bool { return v == "" }) {
 		return nil, false
@@ -68,7 +68,7 @@ func firstAllowed(allowed []any) (any, bool) {
 	return unfold(allowed[0]), true
 }
 
-// unfold turns an expected dictionary, whose values are lists of what is allowed, into one that is.
+// unfold turns an expected dictionary, whose values are lists of allowed values, into one valid dictionary.
 func unfold(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -92,7 +92,7 @@ func unfold(v any) any {
 	return v
 }
 
-// argument writes a value as a string where the language wants that.
+// argument returns a value, as a string if the language requires strings.
 func argument(v any, strict bool) any {
 	if _, isText := v.(string); isText || !strict {
 		return v

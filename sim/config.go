@@ -10,28 +10,28 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// AnswerMode says what the simulated model answers.
+// AnswerMode selects the answers of the simulated model.
 type AnswerMode string
 
 // The answer modes.
 const (
-	// the data set's reference output; a random answer for a prompt that is not in it
+	// the data set's reference output; a random answer to an unknown prompt
 	AnswerReference AnswerMode = "reference"
 	AnswerEcho      AnswerMode = "echo"   // the prompt's own ids
 	AnswerRandom    AnswerMode = "random" // pseudo-random ids from seed and prompt
 )
 
-// Config is what a simulated server is told. DefaultConfig gives the values that the command line starts from; New
-// takes every field as it stands.
+// Config holds the settings of a simulated server. DefaultConfig returns the defaults of the command line; New adds no
+// defaults.
 type Config struct {
 	Model       string            // served model name
 	Dataset     *datasets.Dataset // prompts and reference outputs; nil: none
-	Row         *models.Row       // benchmark, whose form the answers have; nil: reference outputs as they are
+	Row         *models.Row       // benchmark that defines the form of answers; nil: unchanged reference outputs
 	Answers     AnswerMode
 	Quality     float64   // share of right answers, from 0 to 1, in AnswerReference
 	Tokenizer   Tokenizer // nil: datasets' synthetic vocabulary
 	EOS         int32     // id that ends an answer
-	Vocabulary  int       // ids at or above it are refused in a prompt
+	Vocabulary  int       // prompts with ids at or above it are rejected
 	Seed        uint64    // of answers and faults
 	APIKey      string    // required as a bearer token on /v1; empty: none
 	IdleTimeout time.Duration
@@ -41,12 +41,12 @@ type Config struct {
 	PrefillRate    float64       // prompt tokens per second of the one prefill resource; 0: no prefill time
 	MaxNumSeqs     int           // sequences running at once
 	MaxModelLen    int           // prompt and output tokens of one sequence
-	KVTokens       int           // KV budget in tokens; 0: MaxNumSeqs x MaxModelLen / 4, and MaxModelLen at least
+	KVTokens       int           // KV budget in tokens; 0: MaxNumSeqs x MaxModelLen / 4, at least MaxModelLen
 	TokensPerEvent int           // tokens in one streamed event; the first event always has one
 	OutputTokens   int           // length of a random answer, its EOS included
 
 	Faults Faults
-	// OnDie is called from a goroutine of its own when the fault "die" strikes; nil: Serve resets every connection and
+	// OnDie is called from a separate goroutine when the fault "die" occurs; nil: Serve resets every connection and
 	// returns ErrDied.
 	OnDie func()
 }
@@ -60,8 +60,8 @@ func defaultModel() string {
 	return m.Row.ServedModels[0]
 }
 
-// DefaultConfig gives the defaults of `mlperf-go sim`: no prefill time, so that TTFT is the true time to first token,
-// and limits (256 sequences, 131,072 tokens each) wide enough that only a test that means to meets them.
+// DefaultConfig returns the defaults of `mlperf-go sim`: no prefill time, so that TTFT is the true time to first token,
+// and limits (256 sequences, 131,072 tokens each) that only tests of the limits reach.
 func DefaultConfig() Config {
 	return Config{
 		Model:          defaultModel(),

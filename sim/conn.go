@@ -19,12 +19,12 @@ import (
 
 const (
 	maxHead = 256 << 10 // bytes of a request's head
-	// for one whole request, which a busy machine may take long to bring; real servers wait without end
+	// for one whole request, generous for busy machines; real servers have no such limit
 	readTimeout = 10 * time.Minute
 )
 
-// conn is one client connection. Its goroutine reads requests; whoever owns the reply (the goroutine before submit, the
-// engine thread after) writes.
+// conn is one client connection. Its goroutine reads requests. The owner of the reply writes: the goroutine before
+// submit, the engine thread after it.
 type conn struct {
 	srv   *Server
 	nc    net.Conn
@@ -33,13 +33,13 @@ type conn struct {
 
 	mu      sync.Mutex
 	raw     syscall.RawConn // nil: not a socket; every write goes through the flusher
-	pending []byte          // what the socket did not take
+	pending []byte          // bytes that the socket did not accept yet
 	flusher bool            // a goroutine writes pending
 	dead    bool
 	closing bool // close when pending is written
 	flushes sync.WaitGroup
 
-	// Arguments and results of try, which is made once so that a write allocates nothing.
+	// Arguments and results of try, a closure made once so that a write allocates nothing.
 	try  func(fd uintptr) bool
 	data []byte
 	n    int
@@ -63,8 +63,8 @@ func newConn(s *Server, nc net.Conn) *conn {
 	return c
 }
 
-// write sends b as far as the socket takes it at once and leaves the rest to a flusher: the engine thread never waits
-// for a slow client. It keeps no reference to b. A connection that fails is closed, which its reader notices.
+// write sends as much of b as the socket accepts at once and leaves the rest to a flusher: the engine thread never
+// waits for a slow client. It keeps no reference to b. It closes a failed connection, which the reader notices.
 func (c *conn) write(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *conn) write(b []byte) {
 	}
 }
 
-// flush writes what is pending, and ends when nothing is.
+// flush writes the pending bytes and returns when none are left.
 func (c *conn) flush() {
 	defer crash.Catch()
 	for {
@@ -120,7 +120,7 @@ func (c *conn) flush() {
 // kill closes the connection; the caller holds mu.
 func (c *conn) kill() {
 	c.dead = true
-	_ = c.nc.Close() // a second close of a dead connection has nothing to say
+	_ = c.nc.Close() // the error of a second close is useless
 }
 
 func (c *conn) close() {
@@ -129,7 +129,7 @@ func (c *conn) close() {
 	c.kill()
 }
 
-// after does to the connection what an answer's end asks for.
+// after applies the end of an answer to the connection.
 func (c *conn) after(what after) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +142,7 @@ func (c *conn) after(what after) {
 		}
 	case reset:
 		if t, ok := c.nc.(*net.TCPConn); ok {
-			_ = t.SetLinger(0) // on failure the close is an orderly one
+			_ = t.SetLinger(0) // if it fails, the close is orderly
 		}
 		c.kill()
 	}
@@ -151,9 +151,9 @@ func (c *conn) after(what after) {
 // idleFrom starts the idle timeout.
 func (c *conn) idleFrom(now time.Time) { _ = c.nc.SetReadDeadline(now.Add(c.srv.cfg.IdleTimeout)) }
 
-// serve answers requests until the client goes, the connection is idle for too long, or the server stops.
+// serve answers requests until the client closes, the connection is idle for too long, or the server stops.
 func (c *conn) serve() {
-	defer c.flushes.Wait() // what a slow client has still to take is sent, or the server's stop ends it
+	defer c.flushes.Wait() // until a slow client has read everything, or the server stops
 	defer c.after(hangUp)
 	c.idleFrom(time.Now())
 	for {
@@ -231,7 +231,7 @@ func (c *conn) watch(r *reply) {
 	}
 }
 
-// waitForEnd reads and forgets until the client or the server ends the connection.
+// waitForEnd discards input until the client or the server ends the connection.
 func (c *conn) waitForEnd() {
 	_ = c.nc.SetReadDeadline(time.Time{})
 	_, _ = io.Copy(io.Discard, c.in)

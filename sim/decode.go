@@ -14,7 +14,7 @@ const maxPrompts = 1024
 // maxBody is the largest request body that is read.
 const maxBody = 64 << 20
 
-// wireRequest is a request body as sent, before anything is checked against the server's settings.
+// wireRequest is a decoded request body before it is checked against the server's settings.
 type wireRequest struct {
 	Model               *string
 	Prompts             []wirePrompt
@@ -43,13 +43,13 @@ type wireRequest struct {
 	} // of Ollama
 }
 
-// wirePrompt is one prompt: text, or ids where IDs is not nil.
+// wirePrompt is one prompt: ids if IDs is not nil, else text.
 type wirePrompt struct {
 	Text string
 	IDs  []int32
 }
 
-// requestFields are the fields with a meaning here; every other field is read and ignored, as vLLM does.
+// requestFields lists the supported fields; all others are ignored, as in vLLM.
 var requestFields = map[string]func(*wireRequest) any{
 	"model":                 func(q *wireRequest) any { return &q.Model },
 	"messages":              func(q *wireRequest) any { return &q.Messages },
@@ -71,7 +71,7 @@ var requestFields = map[string]func(*wireRequest) any{
 	"return_token_strs":     func(q *wireRequest) any { return &q.TokenStrs },
 }
 
-// errNotJSON and fieldError tell the two kinds of a bad body apart.
+// errNotJSON and fieldError distinguish the two kinds of bad bodies.
 var errNotJSON = errors.New("the body is no JSON object")
 
 type fieldError struct {
@@ -80,8 +80,8 @@ type fieldError struct {
 
 func (e *fieldError) Error() string { return e.field + ": " + e.reason }
 
-// decodeRequest reads a request body for a route that knows some fields, and any prompt. Prompt ids, nearly all of its
-// bytes, are read in place; the rest goes through encoding/json field by field.
+// decodeRequest decodes a request body with the fields of a route. It reads prompt ids, which are nearly all of its
+// bytes, in place, and the other fields with encoding/json.
 func decodeRequest(body []byte, fields map[string]func(*wireRequest) any) (*wireRequest, error) {
 	q := new(wireRequest)
 	c := cursor{b: body}
@@ -109,7 +109,7 @@ func decodeRequest(body []byte, fields map[string]func(*wireRequest) any) (*wire
 	}
 }
 
-// classify keeps a field's error only where the body as a whole is JSON.
+// classify returns a field's error only if the body as a whole is JSON.
 func classify(err error, body []byte) error {
 	if !json.Valid(body) {
 		return errNotJSON
@@ -207,13 +207,13 @@ func (q *wireRequest) promptList(c *cursor) error {
 	}
 }
 
-// cursor walks over JSON bytes. It finds where values end; what is inside them is checked by whoever reads them.
+// cursor walks over JSON bytes and finds where values end. It does not check what is inside them.
 type cursor struct {
 	b []byte
 	i int
 }
 
-// peek gives the next byte that is no blank, 0 at the end.
+// peek returns the next byte that is not white space, 0 at the end.
 func (c *cursor) peek() byte {
 	for c.i < len(c.b) {
 		switch ch := c.b[c.i]; ch {
@@ -253,7 +253,7 @@ func (c *cursor) key() (string, bool) {
 	return s, c.take(':')
 }
 
-// value gives the bytes of the next value.
+// value returns the bytes of the next value.
 func (c *cursor) value() ([]byte, bool) {
 	c.peek()
 	from, depth := c.i, 0
@@ -287,7 +287,7 @@ func (c *cursor) value() ([]byte, bool) {
 	return c.b[from:], depth == 0 && c.i > from
 }
 
-// str moves behind the string that begins here.
+// str moves past the string that begins here.
 func (c *cursor) str() bool {
 	c.i++
 	for {
@@ -303,7 +303,7 @@ func (c *cursor) str() bool {
 	}
 }
 
-// ids reads an array of whole numbers.
+// ids reads an array of integers.
 func (c *cursor) ids() ([]int32, error) {
 	if !c.take('[') {
 		return nil, &fieldError{"prompt", "a list must hold strings only, or token ids only"}

@@ -8,22 +8,22 @@ import (
 // encoder writes the answers of one kind of server. Its event and tail are called by the engine thread: they may not
 // allocate per token.
 type encoder interface {
-	// event appends what tells of tokens [from, to) of q.
+	// event appends the event for tokens [from, to) of q.
 	event(dst []byte, q *sequence, from, to int) []byte
-	// tail appends what follows the last token of a stream.
+	// tail appends the end of a stream, after the last token.
 	tail(dst []byte, r *reply) []byte
-	// body gives the JSON of a reply that is not streamed.
+	// body returns the JSON of a reply without a stream.
 	body(r *reply) []byte
 }
 
-// dialect is what a route of a kind of server reads and answers.
+// dialect describes the requests and answers of a route of one kind of server.
 type dialect struct {
 	chat   bool // messages instead of a prompt
 	fields map[string]func(*wireRequest) any
-	// puts what the route calls otherwise into the fields of OpenAI's routes; nil: nothing
+	// translates the route's field names into those of OpenAI's routes; nil: no difference
 	adopt     func(q *wireRequest) *apiError
-	anyModel  bool   // no name of a model is checked
-	unlimited bool   // an answer without a limit goes to the end of the context
+	anyModel  bool   // accept any model name
+	unlimited bool   // an answer without a limit extends to the end of the context
 	head      string // headers of a stream
 	fail      func(*apiError) []byte
 	encoder   func(s *Server, r *request, p *plan, created int64) encoder
@@ -41,14 +41,14 @@ var (
 		fail: ollamaError, encoder: newOllama}
 )
 
-// generating is the handler of a route that generates.
+// generating returns the handler of a route that generates text.
 func generating(d *dialect) map[string]handler {
 	return map[string]handler{"POST": func(s *Server, c *conn, req *http.Request, b []byte, at int64) after {
 		return s.generate(c, req, b, at, d)
 	}}
 }
 
-// limitOf is a limit of tokens as llama.cpp and Ollama write it: a negative one is none.
+// limitOf converts a token limit of llama.cpp or Ollama; a negative one means no limit.
 func limitOf(n *int) *int {
 	if n != nil && *n < 0 {
 		return nil
@@ -56,8 +56,8 @@ func limitOf(n *int) *int {
 	return n
 }
 
-// emptyCache is vLLM's route to forget prompts, as a server in development mode has it. There is no cache here: it is
-// empty unless requests are running, which would hold on to theirs.
+// emptyCache implements vLLM's route to reset the prefix cache, as in development mode. The simulator has no cache: it
+// reports success unless requests are running, which would hold their blocks.
 func (s *Server) emptyCache() []byte {
 	return fmt.Appendf(nil, `{"success":%t}`, s.meters.inFlight.Load() == 0)
 }

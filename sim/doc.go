@@ -5,12 +5,12 @@
 // HTTP/1.1 connections, the answers and the faults. In comes a net.Listener and a Config; out go HTTP responses whose
 // bytes have the shape of vLLM's, at times fixed by an absolute schedule, and counters (Stats, /metrics).
 //
-// Answers have the benchmark's own form (letters, boxed numbers, programs, JSON, calls, harmony sections) and are right
-// for a share of the rows, so that an accuracy run's score comes out where Config.Quality says.
+// Answers have the form of the benchmark (letters, boxed numbers, programs, JSON, calls, harmony sections). A share of
+// them, Config.Quality, is right, which determines the score of an accuracy run.
 //
-// One goroutine a connection reads requests and prepares answers; one engine thread owns the schedule and writes every
-// streamed event straight to its socket. Answers depend on the seed and the prompt alone, faults on the seed and the
-// request's ordinal alone.
+// One goroutine per connection reads requests and prepares answers. One engine thread owns the schedule and writes
+// every streamed event directly to its socket. Answers depend only on the seed and the prompt, faults only on the seed
+// and the ordinal of the request.
 //
-// It may import datasets and models. No client package imports it: a client meets it through a socket only.
+// It may import datasets and models. No client package imports it: a client talks to it through a socket.
 package sim

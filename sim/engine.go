@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// turnBytes bounds what one sequence writes in one turn of a late engine, so that it does not hold up the others.
+// turnBytes bounds what one sequence writes in one turn of a late engine, so that it does not delay the others.
 const turnBytes = 64 << 10
 
 // sequence is one prompt and its answer.
@@ -19,8 +19,8 @@ type sequence struct {
 	prompt   []int32
 	tokens   []int32 // the answer, EOS included
 	spelling spelling
-	calls    *wireCalls // where the answer is function calls and the request has tools
-	finish   string     // finish_reason; empty: none is sent
+	calls    *wireCalls // set if the answer is function calls and the request has tools
+	finish   string     // finish_reason; empty: not sent
 	stopID   int32
 	garbleAt int // the event that ends behind this token is garbled; -1: none
 
@@ -36,7 +36,7 @@ type sequence struct {
 
 func (q *sequence) kv() int { return len(q.prompt) + len(q.tokens) }
 
-// reply is one HTTP answer on its way.
+// reply is one HTTP answer in progress.
 type reply struct {
 	conn    *conn
 	enc     encoder
@@ -44,10 +44,10 @@ type reply struct {
 	plan    plan
 	seqs    []*sequence
 	stream  bool
-	plain   []byte // the whole answer where it is not streamed
+	plain   []byte // the whole answer if it is not streamed
 	group   int    // tokens in one event
 	arrival int64
-	done    chan struct{} // closed when the engine has let go of it
+	done    chan struct{} // closed when the engine has released it
 
 	live  int // sequences that have not ended; the engine's
 	ended bool
@@ -61,10 +61,10 @@ func (r *reply) counts() (promptTokens, tokens int) {
 	return promptTokens, tokens
 }
 
-// engine is the continuous-batching model. A sequence waits in order of arrival for a slot and for KV room (prompt plus
-// whole answer, so that nothing is ever preempted); its prefill waits for the one prefill resource; its first token is
-// due TTFT after the prefill, the others every TPOT. All times are computed from the times before them, never from when
-// the engine happened to look, so that lateness does not add up.
+// engine models continuous batching. A sequence waits in order of arrival for a slot and for KV room (prompt plus whole
+// answer, so that nothing is preempted). Its prefill waits for the single prefill resource; its first token is due TTFT
+// after the prefill, the others every TPOT. Each time is computed from scheduled times, never from when the engine woke
+// up, so lateness does not accumulate.
 type engine struct {
 	cfg   *Config
 	meter *meters
@@ -97,7 +97,7 @@ func newEngine(cfg *Config, m *meters, onDie func()) (*engine, error) {
 	return &engine{cfg: cfg, meter: m, pace: pace, onDie: onDie}, nil
 }
 
-// submit hands a reply over to the engine thread; abort takes it back. Both may be called from any goroutine.
+// submit passes a reply to the engine thread; abort cancels it. Both may be called from any goroutine.
 func (e *engine) submit(r *reply) { e.send(message{r, false}) }
 func (e *engine) abort(r *reply)  { e.send(message{r, true}) }
 
@@ -163,7 +163,7 @@ func (e *engine) arrive(r *reply) {
 	e.admit(r.arrival)
 }
 
-// admit gives slots to waiting sequences in order; at is when room came free, or the arrival.
+// admit assigns slots to waiting sequences in order. at is the time when room became free, or the arrival.
 func (e *engine) admit(at int64) {
 	for e.waitingHead < len(e.waiting) {
 		q := e.waiting[e.waitingHead]
@@ -199,7 +199,7 @@ func (e *engine) start(q *sequence, at int64) {
 	raise(&m.peakKV, int64(e.kvUsed))
 }
 
-// eventEnd gives the number of tokens sent once the next event is.
+// eventEnd returns the number of tokens sent once the next event is.
 func (q *sequence) eventEnd() int {
 	switch {
 	case !q.reply.stream:
@@ -210,7 +210,7 @@ func (q *sequence) eventEnd() int {
 	return min(q.sent+q.reply.group, len(q.tokens))
 }
 
-// dueOf gives the time of the next event: that of its last token.
+// dueOf returns the time of the next event: that of its last token.
 func (e *engine) dueOf(q *sequence) int64 {
 	return q.first + int64(max(q.eventEnd()-1, 0))*int64(e.cfg.TPOT)
 }
@@ -265,7 +265,7 @@ func (e *engine) countPlain(q *sequence) {
 	}
 }
 
-// retire ends q, writes what is left of it, and gives its slot away as of the time at.
+// retire ends q, writes its remaining bytes, and frees its slot at time at.
 func (e *engine) retire(q *sequence, at int64, out []byte) {
 	r := q.reply
 	reason := q.finish
@@ -284,7 +284,7 @@ func (e *engine) retire(q *sequence, at int64, out []byte) {
 	e.admit(at)
 }
 
-// leave takes q out of the schedule or the queue.
+// leave removes q from the schedule or the queue.
 func (e *engine) leave(q *sequence) {
 	q.gone = true
 	if q.slot < 0 {
@@ -297,7 +297,7 @@ func (e *engine) leave(q *sequence) {
 	e.meter.kvUsed.Store(int64(e.kvUsed))
 }
 
-// finish writes the end of a reply and lets go of it. Sequences that still run end with it.
+// finish writes the end of a reply and releases it. Sequences that still run end with it.
 func (e *engine) finish(r *reply, out []byte) {
 	for _, q := range r.seqs {
 		if !q.gone {
@@ -309,7 +309,7 @@ func (e *engine) finish(r *reply, out []byte) {
 	e.meter.inFlight.Add(-1)
 	then := r.plan.tail.then
 	if then == keepOpen {
-		e.meter.replies.Add(1) // before the client can have the answer, so that it never reads an older count
+		e.meter.replies.Add(1) // before the client can read the answer, so that it never sees an older count
 	}
 	switch {
 	case r.stream:

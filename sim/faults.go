@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Faults says how often each fault strikes: its name and the share of completion requests, 0 to 1.
+// Faults maps the name of a fault to the share of completion requests that it affects, 0 to 1.
 type Faults map[string]float64
 
 // Fault describes one fault for help texts.
 type Fault struct{ Name, Effect string }
 
-// FaultNames lists every fault in the order in which they are tried.
+// FaultNames lists every fault in the order in which they apply.
 func FaultNames() []Fault {
 	out := make([]Fault, len(faultTable))
 	for i, f := range faultTable {
@@ -24,7 +24,7 @@ func FaultNames() []Fault {
 	return out
 }
 
-// ParseFaults reads NAME=RATE[,NAME=RATE...]; an empty string is no fault.
+// ParseFaults reads NAME=RATE[,NAME=RATE...]; an empty string means no faults.
 func ParseFaults(s string) (Faults, error) {
 	out := Faults{}
 	if strings.TrimSpace(s) == "" {
@@ -38,7 +38,7 @@ func ParseFaults(s string) (Faults, error) {
 				part)
 		}
 		if _, twice := out[name]; twice {
-			return nil, fmt.Errorf("reading the faults %q: %q stands there twice; name it once", s, name)
+			return nil, fmt.Errorf("reading the faults %q: %q occurs twice; name it once", s, name)
 		}
 		out[name] = v
 	}
@@ -61,10 +61,10 @@ func (f Faults) check() error {
 	return nil
 }
 
-// plan is what the faults make of one answer. The zero plan with wholeTail is a good answer.
+// plan is the effect of the faults on one answer. The zero plan with wholeTail is a good answer.
 type plan struct {
 	instead    *substitute // sent instead of everything; the engine does not see the request
-	slowdown   int64       // TTFT is multiplied by it; 0: not
+	slowdown   int64       // factor of TTFT; 0: none
 	hideIDs    bool
 	hideUsage  bool
 	usageError int    // added to usage.completion_tokens
@@ -73,34 +73,34 @@ type plan struct {
 	empty      bool   // no token at all
 	noChoices  bool   // nothing but usage
 	strayID    bool   // an id outside the vocabulary in the middle
-	twoEnds    bool   // the end token stands twice
+	twoEnds    bool   // the end token occurs twice
 	garble     func(payload []byte) []byte
 	tail       tail
 }
 
-// tail is what follows the last token of a stream.
+// tail describes the end of a stream after the last token.
 type tail struct {
-	usage      bool // the usage event, where the request asked for it
+	usage      bool // the usage event, if requested
 	failure    bool // an error event
 	done       bool // data: [DONE]
 	terminator bool // the chunk of length 0
 	then       after
 }
 
-// after is what becomes of the connection behind an answer.
+// after says what happens to the connection after an answer.
 type after int
 
 const (
 	keepOpen after = iota
-	hangUp         // closed in good order
+	hangUp         // orderly close
 	reset          // RST
-	silence        // open, and nothing more
-	die            // the server goes
+	silence        // stays open, sends nothing
+	die            // the server dies
 )
 
 var wholeTail = tail{usage: true, done: true, terminator: true}
 
-// substitute is an answer that takes the place of a completion.
+// substitute is an answer that replaces a completion.
 type substitute struct {
 	status  int // 0: no status line at all
 	headers []string
@@ -114,8 +114,7 @@ type faultRow struct {
 	apply        func(s *Server, p *plan)
 }
 
-// faultTable holds every fault. Each has its own draw, so several may strike one request; they are applied in this
-// order.
+// faultTable lists every fault. Each has its own draw, so several may affect one request; they apply in this order.
 var faultTable = []faultRow{
 	{"http_500", "status 500", failWith(500, "InternalServerError", "The engine failed while it generated.")},
 	{"http_503", "status 503", failWith(503, "Service Unavailable", "The queue is full.")},
@@ -142,23 +141,23 @@ var faultTable = []faultRow{
 	{"stall_header", "never an answer", replaceBy(substitute{then: silence})},
 	{"stall_first", "headers, then silence", replaceBy(substitute{head: true, then: silence})},
 	{"stall_mid", "silence in the middle of the answer", endInTheMiddle(tail{then: silence})},
-	{"error_event", "an error event in the middle of the stream, then [DONE]; status 500 where nothing is streamed",
+	{"error_event", "an error event in the middle of the stream, then [DONE]; status 500 without a stream",
 		endInTheMiddle(tail{failure: true, done: true, terminator: true})},
 	{"empty", "an answer without tokens", func(_ *Server, p *plan) { p.empty = true }},
 	{"only_usage", "usage and no choice", func(_ *Server, p *plan) { p.noChoices = true }},
 	{"bad_json", "one event cut in its middle", func(_ *Server, p *plan) { p.garble = cutInHalf }},
-	{"bad_utf8", "bytes that are no UTF-8 in a text",
+	{"bad_utf8", "bytes that are not UTF-8 in a text",
 		func(_ *Server, p *plan) { p.garble = intoText("\xff\xc3\x28\xed\xa0\x80") }},
 	{"huge_line", "one event of 8 MiB", func(_ *Server, p *plan) { p.garble = intoText(strings.Repeat("la ", 8<<20/3)) }},
 	{"no_ids", "return_token_ids is ignored", func(_ *Server, p *plan) { p.hideIDs = true }},
 	{"no_usage", "no usage in the OpenAI routes' answers", func(_ *Server, p *plan) { p.hideUsage = true }},
-	{"wrong_count", "usage tells three tokens more than were sent", func(_ *Server, p *plan) { p.usageError = 3 }},
+	{"wrong_count", "usage counts three tokens more than were sent", func(_ *Server, p *plan) { p.usageError = 3 }},
 	{"abort", "finish_reason abort in the middle of the answer",
 		func(_ *Server, p *plan) { p.half, p.finish = true, "abort" }},
 	{"out_of_vocab", "one token id outside the vocabulary", func(_ *Server, p *plan) { p.strayID = true }},
 	{"slow_first", "ten times the time to first token", func(_ *Server, p *plan) { p.slowdown = 10 }},
-	{"die", "the server goes in the middle of the answer", endInTheMiddle(tail{then: die})},
-	{"two_ends", "the end token twice, in place of the answer's last token: what TEST06 looks for",
+	{"die", "the server dies in the middle of the answer", endInTheMiddle(tail{then: die})},
+	{"two_ends", "the end token twice instead of the answer's last token, which TEST06 detects",
 		func(_ *Server, p *plan) { p.twoEnds = true }},
 }
 
@@ -191,7 +190,7 @@ func intoText(s string) func([]byte) []byte {
 	}
 }
 
-// draw gives the plan of the request with this ordinal.
+// draw returns the plan of the request with this ordinal.
 func (s *Server) draw(ordinal uint64) plan {
 	p := plan{tail: wholeTail}
 	for i, row := range faultTable {

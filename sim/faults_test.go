@@ -43,7 +43,7 @@ func wireOf(t *testing.T, fault, fields string) (all string, v *served, err erro
 	}
 }
 
-// saidAll tells whether nothing more is to come of an answer under a fault that leaves the connection open.
+// saidAll reports whether nothing more is to come of an answer under a fault that leaves the connection open.
 func saidAll(fault, all string) bool {
 	switch fault {
 	case "stall_header":
@@ -317,7 +317,7 @@ func TestParseFaults(t *testing.T) {
 		"http_500=1.5":           "between 0 and 1",
 		"http_500=NaN":           "between 0 and 1",
 		"hiccup=0.1":             "\"hiccup\" is unknown; the simulator knows http_500",
-		"no_ids=0.1,no_ids=0.2":  "stands there twice",
+		"no_ids=0.1,no_ids=0.2":  "occurs twice",
 		"no_ids=0.1,,no_end=0.2": "not NAME=RATE",
 	} {
 		_, err := ParseFaults(in)

@@ -5,13 +5,13 @@ import (
 	"unicode"
 )
 
-// mostFiller bounds the words that wrong answers are made of.
+// mostFiller bounds the number of words for wrong answers.
 const mostFiller = 4096
 
-// filler has words for wrong answers. It is filled once and then only read.
+// filler holds words for wrong answers. It is read-only after newFiller.
 type filler struct{ words []string }
 
-// newFiller takes words of the references, which the tokenizer surely has, and some of its own for sets that have few.
+// newFiller collects words of the references, which every tokenizer can encode, and adds its own if there are few.
 func newFiller(texts func(yield func(string) bool)) *filler {
 	f := &filler{}
 	seen := map[string]bool{}
@@ -34,10 +34,10 @@ func newFiller(texts func(yield func(string) bool)) *filler {
 	return f
 }
 
-// stemLength is how many letters two words must share to count as related: no stemmer cuts further.
+// stemLength is the number of leading letters that related words share: no stemmer cuts further.
 const stemLength = 3
 
-// unlike writes a text as long as another, of which it has no word, nor one with the same stem.
+// unlike returns a text as long as another that shares no word and no stem with it.
 func (f *filler) unlike(text string, seed uint64) string {
 	taken := map[string]bool{}
 	fields := strings.Fields(strings.ToLower(text))
@@ -70,7 +70,7 @@ func (f *filler) unlike(text string, seed uint64) string {
 
 func stem(w string) string { return w[:min(len(w), stemLength)] }
 
-// sentence writes so many words.
+// sentence returns n words.
 func (f *filler) sentence(seed uint64, words int) string {
 	list := make([]string, words)
 	for i := range list {

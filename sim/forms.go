@@ -9,20 +9,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// question is what the simulated model knows of one row of the data set.
+// question holds the row of the data set that the simulated model answers.
 type question struct {
 	models.Reference
-	output  string // the data set's reference output, where it is another than the target
-	program string // a program that passes, where the answer is one
+	output  string // the data set's reference output, if it differs from the target
+	program string // a program that passes, if the answer is a program
 	filler  *filler
 	seed    uint64 // of the row
 }
 
-// form writes an answer as a benchmark's models do, right or wrong.
+// form writes a right or wrong answer in the form of a benchmark.
 type form func(q *question, right bool) string
 
-// forms are the ways in which answers are written, by models.Scoring.Scorer. A benchmark without one gets its reference
-// outputs.
+// forms maps models.Scoring.Scorer to the form of answers. Other benchmarks get their reference outputs.
 var forms = map[string]form{
 	models.ScoreSummaries:     summary,
 	models.ScoreAnswers:       summary,
@@ -34,8 +33,7 @@ var forms = map[string]form{
 	models.ScoreFunctionCalls: functionCalls,
 }
 
-// summary is the reference, or as many words that it does not have: of a share q of right answers every ROUGE figure is
-// q.
+// summary returns the reference or as many unrelated words: with a share q of right answers every ROUGE figure is q.
 func summary(q *question, right bool) string {
 	if right {
 		return q.Target
@@ -43,7 +41,7 @@ func summary(q *question, right bool) string {
 	return q.filler.unlike(q.Target, q.seed)
 }
 
-// longContext answers by the metric that the row names.
+// longContext answers according to the metric of the row.
 func longContext(q *question, right bool) string {
 	switch {
 	case q.Metric == "qa_em" && right:
@@ -57,7 +55,7 @@ func longContext(q *question, right bool) string {
 	return q.filler.unlike(q.Target, q.seed)
 }
 
-// mixture answers by the part of the data set: words, a number or a program.
+// mixture answers with words, a number or a program, depending on the subset.
 func mixture(q *question, right bool) string {
 	switch {
 	case q.Subset == "OpenOrca":
@@ -70,7 +68,7 @@ func mixture(q *question, right bool) string {
 	return ")(\n```"
 }
 
-// numberFor is the number of a text, or another one.
+// numberFor returns the number in a text, or another number if the answer is wrong.
 func numberFor(text string, right bool) string {
 	if right {
 		return text
@@ -82,24 +80,24 @@ func numberFor(text string, right bool) string {
 	return strconv.FormatFloat(n+1, 'f', -1, 64)
 }
 
-// subsetForm is how answers to a part of a reasoning set are written; key is found inside the part's name.
+// subsetForm is the form of answers to a subset of a reasoning set whose name contains key.
 type subsetForm struct {
 	key  string
 	form form
 }
 
-// subsetForms are in the order in which names are tried (spec/accuracy.md §6, §7).
+// subsetForms is searched in this order (spec/accuracy.md §6, §7).
 var subsetForms = []subsetForm{
 	{"gpqa", letter("ABCD")}, {"mmlu_pro", letter("ABCDEFGHIJ")}, {"math500", boxed}, {"aime", boxed},
 	{"livecodebench", codeBlock}, {"mmlu", letter("ABCDEFGHIJ")},
 }
 
-// thoughts are as many words as the reference output has, and some where there is none.
+// thoughts returns as many words as the reference output has, or a few without one.
 func (q *question) thoughts() string {
 	return q.filler.sentence(q.seed, max(len(strings.Fields(q.output)), 12))
 }
 
-// reasoning thinks before it answers.
+// reasoning writes thoughts before the answer.
 func reasoning(q *question, right bool) string { return q.thoughts() + ".\n" + reasoned(q, right) }
 
 func reasoned(q *question, right bool) string {
@@ -112,7 +110,7 @@ func reasoned(q *question, right bool) string {
 	return summary(q, right)
 }
 
-// letter answers a question of several options.
+// letter answers a multiple-choice question.
 func letter(options string) form {
 	return func(q *question, right bool) string {
 		answer := strings.ToUpper(strings.TrimSpace(q.Target))
@@ -123,7 +121,7 @@ func letter(options string) form {
 	}
 }
 
-// boxed answers with a boxed expression; a wrong one is a number that no such set has.
+// boxed answers with a boxed expression; wrong answers are numbers that no such set contains.
 func boxed(q *question, right bool) string {
 	if right {
 		return `The result is \boxed{` + strings.TrimSpace(q.Target) + `}.`
@@ -136,7 +134,7 @@ func boxed(q *question, right bool) string {
 	return ""
 }
 
-// codeBlock answers with a Python program: the row's own, the one inside its reference output, or one that fails.
+// codeBlock answers with a Python program: that of the row, that in its reference output, or one that fails.
 func codeBlock(q *question, right bool) string {
 	const fence = "```python\n"
 	if !right {
@@ -152,13 +150,13 @@ func codeBlock(q *question, right bool) string {
 	return fence + "pass\n```"
 }
 
-// harmony puts an answer into the sections of the harmony format; the end token is the engine's.
+// harmony wraps an answer in the sections of the harmony format; the engine adds the end token.
 func harmony(q *question, right bool) string {
 	return "<|channel|>analysis<|message|>" + q.thoughts() + "<|end|><|start|>assistant<|channel|>final<|message|>" +
 		reasoned(q, right)
 }
 
-// product answers with the catalogue's JSON object. A wrong one has no level of the category in common.
+// product answers with the catalogue's JSON object. A wrong answer shares no level of the category.
 func product(q *question, right bool) string {
 	secondhand, _ := strconv.ParseBool(strings.ToLower(q.Secondhand))
 	p := struct {

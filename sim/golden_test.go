@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
-// shape gives the keys of a JSON value in their order and the types of its leaves. Numbers are all alike, and so are
+// shape returns the keys of a JSON value in their order and the types of its leaves. Numbers are all alike, and so are
 // the lengths of lists of numbers or strings; lists of other things keep their members.
 func shape(t *testing.T, payload string) string {
 	t.Helper()

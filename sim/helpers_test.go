@@ -155,7 +155,7 @@ func events(t testing.TB, body string) []string {
 	return out
 }
 
-// joined gives ids and text of choice index of a stream, and its finish_reason.
+// joined returns ids and text of choice index of a stream, and its finish_reason.
 func joined(t testing.TB, body string, index int) (ids []int32, text, finish string) {
 	t.Helper()
 	for _, e := range events(t, body) {

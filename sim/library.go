@@ -11,15 +11,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// library finds the data set's row of a prompt and gives the answer to it.
+// library finds the data set's row of a prompt and its answer.
 type library struct {
 	rows      []datasets.Sample
 	refs      []models.Reference
-	right     []bool // rows that are answered right
+	right     []bool // rows with right answers
 	form      form
 	filler    *filler
 	seed      uint64
-	solutions []string         // programs that pass, by row; nil: the data set has no such column
+	solutions []string         // programs that pass, by row; nil: no such column
 	byIDs     map[uint64]int32 // hash of the prompt ids -> row; the first of equal prompts wins
 	byText    map[string]int32 // prompt text -> row
 	byChat    map[uint64]int32 // hash of the messages without blanks -> row
@@ -53,7 +53,7 @@ func newLibrary(cfg *Config) *library {
 	return l
 }
 
-// index makes a row findable and gives the first row with the same prompt.
+// index adds a row to the maps and returns the first row with the same prompt.
 func (l *library) index(row int32) int32 {
 	r, first := &l.rows[row], row
 	if len(r.InputIDs) > 0 {
@@ -68,8 +68,7 @@ func (l *library) index(row int32) int32 {
 	return first
 }
 
-// refer finds out what the right answers are: from the columns that the benchmark's scorer reads, else the reference
-// outputs.
+// refer determines the right answers: the columns that the benchmark's scorer reads, else the reference outputs.
 func (l *library) refer(row *models.Row) {
 	l.refs = make([]models.Reference, len(l.rows))
 	if row != nil && forms[row.Scoring.Scorer] != nil {
@@ -87,7 +86,7 @@ func (l *library) refer(row *models.Row) {
 	}
 }
 
-// putFirst gives the value that stands under the key: v, or one that was put before.
+// putFirst stores v under the key unless it has a value, and returns the stored value.
 func putFirst[K comparable](m map[K]int32, k K, v int32) int32 {
 	if had, ok := m[k]; ok {
 		return had
@@ -105,7 +104,7 @@ func hashJSON(raw []byte) uint64 {
 	return hashText(b.String())
 }
 
-// rowOfIDs gives the row whose prompt is ids, or -1.
+// rowOfIDs returns the row whose prompt is ids, or -1.
 func (l *library) rowOfIDs(ids []int32) int32 {
 	if i, ok := l.byIDs[hashIDs(ids)]; ok && slices.Equal(l.rows[i].InputIDs, ids) {
 		return i
@@ -113,7 +112,7 @@ func (l *library) rowOfIDs(ids []int32) int32 {
 	return -1
 }
 
-// rowOfText gives the row whose prompt text is s, or -1.
+// rowOfText returns the row whose prompt text is s, or -1.
 func (l *library) rowOfText(s string) int32 {
 	if i, ok := l.byText[s]; ok {
 		return i
@@ -121,7 +120,7 @@ func (l *library) rowOfText(s string) int32 {
 	return -1
 }
 
-// promptIDs gives the token ids of a text prompt: the row's own where the data set has them.
+// promptIDs returns the token ids of a text prompt: those of the data set's row if it has them.
 func (l *library) promptIDs(s string, row int32) []int32 {
 	if row >= 0 && len(l.rows[row].InputIDs) > 0 {
 		return l.rows[row].InputIDs
@@ -129,7 +128,7 @@ func (l *library) promptIDs(s string, row int32) []int32 {
 	return l.tok.Encode(s)
 }
 
-// reference gives the encoded answer to a row, without the end token. It is made once.
+// reference returns the encoded answer to a row without the end token. It encodes each answer once.
 func (l *library) reference(row int32) []int32 {
 	if p := l.answer[row].Load(); p != nil {
 		return *p
@@ -146,7 +145,7 @@ func (l *library) reference(row int32) []int32 {
 	return ids
 }
 
-// DatasetOptions makes a data set reader keep what the answers to a benchmark are made of.
+// DatasetOptions makes a data set reader keep the columns from which answers are made.
 func DatasetOptions(row *models.Row) datasets.Options {
 	o := datasets.ForRow(row)
 	o.KeepTarget = true

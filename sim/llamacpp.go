@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// llamaFields are the fields of llama.cpp's native route that have a meaning here.
+// llamaFields lists the supported fields of llama.cpp's native route.
 var llamaFields = map[string]func(*wireRequest) any{
 	"n_predict":     func(q *wireRequest) any { return &q.MaxTokens },
 	"ignore_eos":    func(q *wireRequest) any { return &q.IgnoreEOS },
@@ -15,7 +15,7 @@ var llamaFields = map[string]func(*wireRequest) any{
 	"return_tokens": func(q *wireRequest) any { return &q.ReturnTokenIDs },
 }
 
-// adoptLlama takes -1 for no limit, and makes one token where none is asked for, as llama.cpp does
+// adoptLlama treats -1 as no limit and generates one token if 0 are requested, as llama.cpp does
 // (spec/real-servers.md §3).
 func adoptLlama(q *wireRequest) *apiError {
 	if q.MaxTokens = limitOf(q.MaxTokens); q.MaxTokens != nil && *q.MaxTokens == 0 {
@@ -77,7 +77,7 @@ func (e *llamaEncoder) appendText(dst []byte, q *sequence, from, to int) []byte 
 	return appendIDs(dst, q.tokens[from:to])
 }
 
-// appendEnd appends the document that ends an answer, with tokens [from, to) in it.
+// appendEnd appends the final document of an answer, with tokens [from, to).
 func (e *llamaEncoder) appendEnd(dst []byte, q *sequence, from, to int) []byte {
 	dst = append(dst, `{"index":`...)
 	dst = strconv.AppendInt(dst, int64(q.index), 10)
@@ -96,7 +96,7 @@ func (e *llamaEncoder) appendEnd(dst []byte, q *sequence, from, to int) []byte {
 	return append(strconv.AppendInt(dst, int64(len(q.tokens)), 10), `}}`...)
 }
 
-// stopTypeOf is llama.cpp's name of a finish reason.
+// stopTypeOf returns llama.cpp's name of a finish reason.
 func stopTypeOf(finish string) string {
 	switch finish {
 	case "stop":
@@ -127,7 +127,7 @@ func (e *llamaEncoder) tail(dst []byte, r *reply) []byte {
 	return dst
 }
 
-// body is one document, or a list of them where several prompts were asked for.
+// body returns one document, or a list of them for several prompts.
 func (e *llamaEncoder) body(r *reply) []byte {
 	var b []byte
 	for i, q := range r.seqs {
@@ -149,7 +149,7 @@ func (e *llamaEncoder) body(r *reply) []byte {
 	return b
 }
 
-// props are what llama.cpp says of itself.
+// props returns llama.cpp's properties of the server.
 func (s *Server) props() []byte {
 	b := fmt.Appendf(nil, `{"default_generation_settings":{"n_ctx":%d},"total_slots":%d,"model_path":"`, s.cfg.MaxModelLen,
 		s.cfg.MaxNumSeqs)

@@ -18,7 +18,7 @@ var (
 // finishReasons are the label values of request_success_total.
 var finishReasons = [...]string{"stop", "length", "abort", "error", "repetition"}
 
-// meters counts what the engine does. The engine thread writes, anyone reads: no lock.
+// meters counts the engine's work. The engine thread writes and any goroutine reads, without a lock.
 type meters struct {
 	requests, replies                   atomic.Int64
 	promptTokens, generatedTokens       atomic.Int64
@@ -53,7 +53,7 @@ func (m *meters) late(ns int64) {
 	raise(&m.worstLatenessNS, ns)
 }
 
-// raise lifts a maximum that one thread alone writes.
+// raise updates a maximum that only one thread writes.
 func raise(a *atomic.Int64, v int64) {
 	if v > a.Load() {
 		a.Store(v)
@@ -95,12 +95,12 @@ func formatFloat(v float64) string {
 	return s
 }
 
-// Stats is what a server has done so far. PeakRunning and PeakKVTokens are the highest values ever; lateness is how
-// long after its scheduled time the engine turned to an event.
+// Stats counts the work of a server so far. PeakRunning and PeakKVTokens are the highest values seen; lateness is the
+// time from an event's scheduled time until the engine handled it.
 type Stats struct {
-	Requests        int64 // completion requests that passed every check
+	Requests        int64 // accepted completion requests
 	Served          int64 // of them, answered to the end
-	Aborted         int64 // sequences given up because the client went, or by the fault abort
+	Aborted         int64 // sequences ended because the client disconnected, or by the fault abort
 	GeneratedTokens int64
 	PromptTokens    int64 // of sequences that were admitted
 	Running         int64
@@ -112,7 +112,7 @@ type Stats struct {
 	WorstLateness   time.Duration
 }
 
-// Stats gives the counters of the server; it may be called at any time.
+// Stats returns the counters of the server; it may be called at any time.
 func (s *Server) Stats() Stats {
 	m := s.meters
 	st := Stats{
@@ -128,7 +128,7 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// exposition gives /metrics: the names, labels and bounds of vLLM, Prometheus text format.
+// exposition returns /metrics: the names, labels and bounds of vLLM, Prometheus text format.
 func (s *Server) exposition() []byte {
 	m := s.meters
 	x := &exposition{labels: `engine="0",model_name="` + escapeLabel(s.cfg.Model) + `"`,

@@ -10,7 +10,7 @@ import (
 
 const lineHeaders = "content-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n"
 
-// ollamaFields are the fields of Ollama's native routes that have a meaning here.
+// ollamaFields lists the supported fields of Ollama's native routes.
 var ollamaFields = map[string]func(*wireRequest) any{
 	"model":    func(q *wireRequest) any { return &q.Model },
 	"messages": func(q *wireRequest) any { return &q.Messages },
@@ -18,8 +18,8 @@ var ollamaFields = map[string]func(*wireRequest) any{
 	"options":  func(q *wireRequest) any { return &q.Options },
 }
 
-// adoptOllama takes the limit out of the options; a negative one is none. It streams unless it is told not to, and
-// takes text only.
+// adoptOllama reads the limit from the options; a negative one means no limit. It streams unless stream is false, and
+// it accepts only text.
 func adoptOllama(q *wireRequest) *apiError {
 	for _, p := range q.Prompts {
 		if p.IDs != nil || len(q.Prompts) > 1 {
@@ -45,8 +45,8 @@ func ollamaError(e *apiError) []byte {
 type ollamaEncoder struct {
 	usageError  int
 	garble      func([]byte) []byte
-	begin, open []byte // {"model":...,"created_at":..., and then the key of the text with what stands before it
-	close       string // what stands behind the text
+	begin, open []byte // {"model":...,"created_at":..., then the key of the text and the bytes before the text
+	close       string // the bytes after the text
 	first, each time.Duration
 }
 
@@ -84,8 +84,8 @@ func (e *ollamaEncoder) appendText(dst []byte, q *sequence, from, to int) []byte
 	return append(dst, e.close...)
 }
 
-// appendEnd appends the document that ends an answer, with the text of tokens [from, to) in it. Its times are those of
-// the schedule.
+// appendEnd appends the final document of an answer, with the text of tokens [from, to). Its times come from the
+// schedule.
 func (e *ollamaEncoder) appendEnd(dst []byte, q *sequence, from, to int) []byte {
 	dst = e.appendText(dst, q, from, to)
 	if q.finish == "" {
@@ -104,7 +104,7 @@ func (e *ollamaEncoder) appendEnd(dst []byte, q *sequence, from, to int) []byte 
 	return append(strconv.AppendInt(dst, n*int64(e.each), 10), '}')
 }
 
-// tail ends a stream: nothing follows the line that is done.
+// tail appends nothing: the line with "done" ends a stream.
 func (e *ollamaEncoder) tail(dst []byte, r *reply) []byte {
 	t := &r.plan.tail
 	var mark int

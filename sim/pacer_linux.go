@@ -12,7 +12,7 @@ import (
 )
 
 // pacer lets the engine thread sleep until an absolute time or until woken. It sleeps in the kernel with 1 ns timer
-// slack: time.Sleep is 0.5 ms late at the median (spec/performance.md §5.2), and spinning takes the CPU from the
+// slack: time.Sleep is 0.5 ms late at the median (spec/performance.md §5.2), and spinning would take CPU time from the
 // client.
 type pacer struct {
 	base     time.Time
@@ -31,20 +31,20 @@ func newPacer() (*pacer, error) {
 	return p, nil
 }
 
-// pin ties the calling goroutine to its thread for good; the thread, and its timer slack, end with the goroutine.
+// pin locks the calling goroutine to its thread for good; the thread and its timer slack end with the goroutine.
 func (p *pacer) pin() {
 	runtime.LockOSThread()
-	// A kernel that refuses leaves the default slack of 50 us: later events, nothing wrong.
+	// If the kernel refuses, the default slack of 50 us remains: events are later, but nothing is wrong.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 }
 
-// now gives nanoseconds since the pacer was made.
+// now returns nanoseconds since the pacer was made.
 func (p *pacer) now() int64 { return int64(time.Since(p.base)) }
 
-// wall gives the Unix time in ns of a reading of now.
+// wall returns the Unix time in ns of a reading of now.
 func (p *pacer) wall(ns int64) int64 { return p.base.UnixNano() + ns }
 
-// wait sleeps until the time until (-1: for ever), a wake, or a signal, unless idle says that work has come meanwhile.
+// wait sleeps until the given time (-1: for ever), a wake, or a signal. It returns at once if idle reports new work.
 func (p *pacer) wait(until int64, idle func() bool) {
 	p.sleeping.Store(true)
 	defer p.sleeping.Store(false)
@@ -69,7 +69,7 @@ func (p *pacer) wait(until int64, idle func() bool) {
 // wake ends a wait that runs, or the next one before it sleeps.
 func (p *pacer) wake() {
 	if p.sleeping.CompareAndSwap(true, false) {
-		one := [8]byte{1} // any non-zero counter will do, whatever the byte order
+		one := [8]byte{1} // any non-zero count works, in either byte order
 		_, _ = unix.Write(p.event, one[:])
 	}
 }

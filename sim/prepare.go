@@ -2,7 +2,7 @@ package sim
 
 import "net/http"
 
-// prepare makes the whole answer to a request, all but its times.
+// prepare makes the whole answer to a request except its times.
 func (s *Server) prepare(c *conn, r *request, p plan, arrival int64) *reply {
 	rp := &reply{conn: c, fail: r.dialect.fail, plan: p, stream: r.stream, group: r.interval, arrival: arrival,
 		done: make(chan struct{})}
@@ -44,7 +44,7 @@ func (s *Server) sequence(rp *reply, index int, p prompt, l limits) *sequence {
 	return q
 }
 
-// middleEvent gives the number of tokens sent behind the event in the middle of the answer.
+// middleEvent returns the number of tokens sent up to the event in the middle of the answer.
 func (q *sequence) middleEvent() int {
 	var ends []int
 	for walk := *q; ; {

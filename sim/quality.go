@@ -6,11 +6,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// rightRows says which rows of the data set the simulated model knows: a share of quality of every subset, spread
-// evenly over its rows, so that the first N rows have that share as well as the whole.
+// rightRows marks the rows of the data set that the simulated model answers right: the share quality of every subset,
+// spread evenly, so that the first N rows have the same share as the whole.
 //
-// Rows whose prompt another row had before are answered as that one is; first gives it. Whether a row is right depends
-// on the seed, the quality and the rows before it alone, in whatever order they are asked for.
+// A repeated prompt gets the answer of its first row, which first returns. Whether a row is right depends only on the
+// seed, the quality and the rows before it, not on the order of requests.
 func rightRows(refs []models.Reference, first []int32, quality float64, seed uint64) []bool {
 	right := make([]bool, len(refs))
 	seen := map[string]float64{} // rows so far, by subset

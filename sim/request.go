@@ -39,7 +39,7 @@ func badRequest(param, format string, args ...any) *apiError {
 	return &apiError{status: http.StatusBadRequest, param: param, message: fmt.Sprintf(format, args...)}
 }
 
-// malformed is vLLM's answer to a body that its request model does not take.
+// malformed returns vLLM's answer to a body that its request model rejects.
 func malformed(err error) *apiError {
 	e := &apiError{status: http.StatusBadRequest, kind: "Bad Request"}
 	var f *fieldError
@@ -53,7 +53,7 @@ func malformed(err error) *apiError {
 	return e
 }
 
-// request is a request that will be answered.
+// request is an accepted request.
 type request struct {
 	dialect    *dialect
 	id         string // without the prefix cmpl- or chatcmpl-
@@ -102,7 +102,7 @@ func (s *Server) accept(q *wireRequest, d *dialect) (*request, *apiError) {
 	return r, r.checkForced()
 }
 
-// maxForced bounds the output tokens that a request can force: whole answers are made before the first token is due.
+// maxForced bounds the output tokens that a request can force, because an answer is made before its first token is due.
 const maxForced = 4 << 20
 
 func (r *request) checkForced() *apiError {
@@ -141,7 +141,7 @@ func (r *request) options(q *wireRequest) *apiError {
 		if *q.StreamInterval < 1 {
 			return badRequest("stream_interval", "stream_interval must be at least 1, got %d.", *q.StreamInterval)
 		}
-		r.interval = max(r.interval, *q.StreamInterval) // the field only raises the server's own
+		r.interval = max(r.interval, *q.StreamInterval) // the field can only raise the server's value
 	}
 	if q.RequestID != nil {
 		r.id = *q.RequestID
@@ -222,10 +222,10 @@ func (s *Server) chatPrompt(raw json.RawMessage) ([]prompt, *apiError) {
 	return []prompt{p}, nil
 }
 
-// imageText stands in a prompt for an image.
+// imageText replaces an image in a prompt.
 const imageText = "<image>"
 
-// contentText gives the text of a message's content: a string, null, or a list of parts, text or images.
+// contentText returns the text of a message's content: a string, null, or a list of parts, text or images.
 func contentText(raw json.RawMessage) (string, error) {
 	var text *string
 	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
@@ -255,8 +255,8 @@ func contentText(raw json.RawMessage) (string, error) {
 	return b.String(), nil
 }
 
-// limitsOf gives the limits of one prompt's answer, which may go to the end of the context without one. max_tokens is
-// capped to the room behind the prompt, silently, as vLLM does; only a value above the whole context is refused.
+// limitsOf returns the limits of one prompt's answer, by default the end of the context. Like vLLM it silently caps
+// max_tokens to the room after the prompt and rejects only values above the whole context.
 func (s *Server) limitsOf(q *wireRequest, unlimited bool, promptLen int) (limits, *apiError) {
 	room := s.cfg.MaxModelLen - promptLen
 	if room < 1 {

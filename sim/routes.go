@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// handler answers one request and says what becomes of the connection.
+// handler answers one request and returns what to do with the connection.
 type handler func(s *Server, c *conn, req *http.Request, body []byte, arrival int64) after
 
-// routes holds every path and its methods.
+// routes maps every path to its methods.
 var routes = map[string]map[string]handler{
 	"/v1/completions":      generating(completions),
 	"/v1/chat/completions": generating(chat),
@@ -41,7 +41,7 @@ var routes = map[string]map[string]handler{
 
 func nothing(*Server) []byte { return nil }
 
-// fixed is a handler that needs nothing of the request.
+// fixed returns a handler that ignores the request.
 func fixed(contentType string, body func(*Server) []byte) handler {
 	return func(s *Server, c *conn, _ *http.Request, _ []byte, _ int64) after {
 		var headers []string
@@ -164,14 +164,14 @@ func (s *Server) detokenize(c *conn, req *http.Request, body []byte, _ int64) af
 		return c.fail(malformed(&fieldError{"tokens", "a list of token ids is needed"}))
 	}
 	b := appendEscaped([]byte(`{"prompt":"`), s.cfg.Tokenizer.Decode(q.Tokens))
-	if isTrue(q.SkipSpecial) { // only SGLang knows it, and answers in a field of another name
+	if isTrue(q.SkipSpecial) { // only SGLang supports it, and its answer has another field name
 		b = appendEscaped(append(b, `","text":"`...), s.cfg.Tokenizer.Decode(withoutSpecial(s.cfg.Tokenizer, q.Tokens)))
 	}
 	return c.reply(http.StatusOK, jsonType, append(b, `"}`...))
 }
 
-// generate answers a completion: it checks the request, draws its faults, prepares the whole answer and hands it to the
-// engine, which sends it when it is due.
+// generate answers a completion: it checks the request, draws its faults, prepares the whole answer and passes it to
+// the engine, which sends it when it is due.
 func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64, d *dialect) after {
 	q, e := readJSON(req, body, d.fields)
 	if e == nil && d.adopt != nil {
@@ -195,7 +195,7 @@ func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64
 	if p.instead != nil {
 		return c.substitute(r, p.instead)
 	}
-	s.meters.inFlight.Add(1) // until the engine has ended the reply
+	s.meters.inFlight.Add(1) // until the engine ends the reply
 	rp := s.prepare(c, r, p, arrival)
 	if rp.stream {
 		c.write(append(appendHead(nil, http.StatusOK), d.head...))
@@ -206,7 +206,7 @@ func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64
 	return rp.plan.tail.then
 }
 
-// substitute sends what a fault puts in the place of an answer.
+// substitute sends the answer of a fault instead of a completion.
 func (c *conn) substitute(r *request, x *substitute) after {
 	switch {
 	case x.status != 0:

@@ -28,7 +28,7 @@ type Server struct {
 	conns  map[*conn]struct{}
 }
 
-// New makes a server from settings; an error names the setting that is wrong.
+// New makes a server. An error names the wrong setting.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -49,9 +49,8 @@ func New(cfg Config) (*Server, error) {
 	}, nil
 }
 
-// Serve answers the connections of ln until ctx ends, then closes them all and returns nil. It returns another error
-// where the listener fails, and ErrDied after the fault "die" without Config.OnDie. All of its goroutines have ended by
-// then.
+// Serve answers the connections of ln until ctx ends, then closes them all and returns nil. It returns an error if the
+// listener fails, and ErrDied after the fault "die" without Config.OnDie. All its goroutines have ended by then.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if s.used.Swap(true) {
 		return errServedTwice
@@ -81,7 +80,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	stopped := context.AfterFunc(ctx, func() { _ = ln.Close() }) // Accept reports it
 	err = s.takeConns(ctx, ln)
 	stopped()
-	_ = ln.Close() // already closed where ctx ended it
+	_ = ln.Close() // already closed if ctx ended
 	s.closeAll(errors.Is(context.Cause(ctx), ErrDied))
 	s.work.Wait()
 	s.engine.halt()
@@ -95,7 +94,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-// takeConns takes connections until the listener ends.
+// takeConns accepts connections until the listener ends.
 func (s *Server) takeConns(ctx context.Context, ln net.Listener) error {
 	for {
 		nc, err := ln.Accept()
@@ -104,7 +103,7 @@ func (s *Server) takeConns(ctx context.Context, ln net.Listener) error {
 			s.add(newConn(s, nc))
 		case ctx.Err() != nil:
 			return nil
-		case isTemporary(err): // out of file descriptors: connections that end give some back
+		case isTemporary(err): // out of file descriptors: connections that end free some
 			time.Sleep(5 * time.Millisecond)
 		default:
 			return fmt.Errorf("accepting connections on %s: %w; start the simulator again", ln.Addr(), err)
@@ -130,7 +129,7 @@ func (s *Server) add(c *conn) {
 	})
 }
 
-// closeAll ends every connection, with RST where the server dies.
+// closeAll closes every connection, with RST if the server dies.
 func (s *Server) closeAll(dying bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// speller gives the text of an answer, token by token, as the inside of a JSON string.
+// speller returns the text of an answer, token by token, as the inside of a JSON string.
 type speller struct {
 	tok    Tokenizer
 	pieces []atomic.Pointer[string] // text of each id, filled when first needed
@@ -32,13 +32,13 @@ func (sp *speller) piece(id int32) string {
 	return s
 }
 
-// spelling is an answer's escaped text; ends[i] is where the text stands after token i.
+// spelling is an answer's escaped text; ends[i] is the end of token i in it.
 type spelling struct {
 	text []byte
 	ends []int32
 }
 
-// between gives the text that tokens [from, to) bring.
+// between returns the text of tokens [from, to).
 func (s *spelling) between(from, to int) []byte {
 	var a int32
 	if from > 0 {
@@ -50,8 +50,8 @@ func (s *spelling) between(from, to int) []byte {
 	return s.text[a:s.ends[to-1]]
 }
 
-// spell escapes the text of tokens. Bytes of an incomplete character are held back until it is whole; at the end of the
-// answer they become U+FFFD, as vLLM's detokenizer does.
+// spell escapes the text of tokens. Like vLLM's detokenizer it holds the bytes of an incomplete character back until it
+// is whole; at the end of the answer they become U+FFFD.
 func (sp *speller) spell(tokens []int32) spelling {
 	out := spelling{text: make([]byte, 0, 6*len(tokens)), ends: make([]int32, len(tokens))}
 	var held []byte
@@ -73,7 +73,7 @@ func (sp *speller) spell(tokens []int32) spelling {
 	return out
 }
 
-// wholeRunes gives the length of b without an incomplete character at its end.
+// wholeRunes returns the length of b without an incomplete character at its end.
 func wholeRunes(b []byte) int {
 	for n := 1; n <= min(utf8.UTFMax-1, len(b)); n++ {
 		tail := b[len(b)-n:]
@@ -89,8 +89,8 @@ func wholeRunes(b []byte) int {
 
 const hexDigits = "0123456789abcdef"
 
-// appendEscaped appends s as the inside of a JSON string: what must be escaped is, every other character stands as it
-// is, a broken one becomes U+FFFD.
+// appendEscaped appends s as the inside of a JSON string. It escapes only what JSON requires; invalid UTF-8 becomes
+// U+FFFD.
 func appendEscaped(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]

@@ -7,14 +7,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
-// Tokenizer turns text into token ids and back. Decode of several ids is the concatenation of Decode of each; an id
-// that stands for part of a character decodes to those bytes. Its methods are called from several goroutines at once.
+// Tokenizer turns text into token ids and back. Decode of several ids is the concatenation of Decode of each; an id for
+// a part of a character decodes to those bytes. Its methods are called concurrently.
 type Tokenizer interface {
 	Encode(text string) []int32
 	Decode(ids []int32) string
 }
 
-// FileTokenizer is a model's own tokenizer. Answers are encoded without the tokens that it puts around a text.
+// FileTokenizer is a model's own tokenizer. It encodes answers without the special tokens around a text.
 func FileTokenizer(t *tokenizer.Tokenizer) Tokenizer { return fileTokens{t} }
 
 type fileTokens struct{ t *tokenizer.Tokenizer }
@@ -28,7 +28,7 @@ type synthTokens struct{ *datasets.SynthTokens }
 
 func (s synthTokens) Decode(ids []int32) string { return joinPieces(s.SynthTokens, ids) }
 
-// withoutSpecial leaves special tokens out, where the tokenizer tells which are.
+// withoutSpecial removes special tokens if the tokenizer can identify them.
 func withoutSpecial(t Tokenizer, ids []int32) []int32 {
 	if t, ok := t.(interface{ Special(id int32) bool }); ok {
 		ids = slices.DeleteFunc(slices.Clone(ids), t.Special)

@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// The engine ends an answer of function calls as any other; the route tells it by another finish_reason.
+// The engine ends an answer of function calls like any other; the route reports it with another finish_reason.
 const (
 	finishStop  = "stop"
 	finishCalls = "tool_calls"
 )
 
-// wireCall is a function call on its way out: a stream has its head first, then its arguments bit by bit.
+// wireCall is a function call as it is streamed: first its head, then its arguments in pieces.
 type wireCall struct {
 	toolCall
 	arguments []rune
-	from      int // place of its head among the parts of the answer
+	from      int // index of its head among the parts of the answer
 }
 
-// wireCalls are the function calls that an answer consists of. A part is a head or a character of arguments.
+// wireCalls holds the function calls of an answer. A part is a head or a character of arguments.
 type wireCalls struct {
 	list  []wireCall
 	parts int
 	text  []byte // the list as JSON
 }
 
-// callsIn takes an answer for calls, as a server's parser does for a request with tools; nil: it is text.
+// callsIn parses an answer as calls, like a server's parser for a request with tools; nil: it is text.
 func (s *spelling) callsIn() *wireCalls {
 	if !strings.HasPrefix(string(s.text[:min(len(s.text), 2)]), "[{") {
 		return nil
@@ -49,8 +49,8 @@ func (s *spelling) callsIn() *wireCalls {
 	return w
 }
 
-// appendDelta appends what tokens [from, to) of n bring: the parts are spread over the tokens, and the first brings a
-// head.
+// appendDelta appends the parts of tokens [from, to) of n. The parts are spread over the tokens, and the first token
+// contains a head.
 func (w *wireCalls) appendDelta(dst []byte, from, to, n int) []byte {
 	upTo := func(tokens int) int { return (w.parts*tokens + n - 1) / n }
 	first, end := upTo(from), upTo(to)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// fingerprint is system_fingerprint and Version the answer of /version: vLLM's release whose wire is spoken, marked as
-// simulated the way a version number allows (a local part).
+// fingerprint is system_fingerprint, and Version is the answer of /version: the vLLM release whose protocol is
+// simulated, marked by the local part of the version number.
 const (
 	Version     = "0.32.0+sim"
 	fingerprint = `"system_fingerprint":"vllm-0.32.0-sim"`
@@ -45,7 +45,7 @@ func newOpenAI(s *Server, r *request, p *plan, created int64) encoder {
 	return e
 }
 
-// room is where a chunk's length goes: up to 8 hex digits and the line end.
+// room reserves space for a chunk's length: up to 8 hex digits and the line end.
 const room = 10
 
 // openEvent begins a chunk that holds one event; closeEvent ends it.
@@ -174,7 +174,7 @@ func (e *openAI) appendUsage(dst []byte, promptTokens, tokens int) []byte {
 	return append(dst, '}')
 }
 
-// tail appends what follows the last token of a stream.
+// tail appends the end of a stream, after the last token.
 func (e *openAI) tail(dst []byte, r *reply) []byte {
 	t := &r.plan.tail
 	var mark int
@@ -204,7 +204,7 @@ func (e *openAI) tail(dst []byte, r *reply) []byte {
 var engineFailure = &apiError{status: 500, kind: "InternalServerError",
 	message: "The engine failed while it generated."}
 
-// body gives the JSON of a reply that is not streamed.
+// body returns the JSON of a reply that is not streamed.
 func (e *openAI) body(r *reply) []byte {
 	b := append([]byte(nil), e.plain...)
 	for i, q := range r.seqs {
@@ -270,7 +270,7 @@ func (e *openAI) promptIDs(b []byte, q *sequence) []byte {
 	return appendIDs(b, q.prompt)
 }
 
-// appendFinish appends finish_reason and stop_reason as they stand once to tokens are sent.
+// appendFinish appends finish_reason and stop_reason as of when to tokens are sent.
 func (q *sequence) appendFinish(dst []byte, to int) []byte {
 	if to < len(q.tokens) || q.finish == "" {
 		return append(dst, `"finish_reason":null,"stop_reason":null`...)

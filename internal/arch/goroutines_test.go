@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// catches says whether a function begins with what takes a panic to exit code 70.
+// catches reports whether a function begins with what takes a panic to exit code 70.
 func catches(body *ast.BlockStmt) bool {
 	if body == nil || len(body.List) == 0 {
 		return false

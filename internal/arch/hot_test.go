@@ -19,7 +19,7 @@ var theWay = []string{"loadgen-cgo", "sut", "qsl", "backends", "ledger"}
 // hotMark begins the first comment of a file of the hot path, behind the build tag if there is one.
 var hotMark = regexp.MustCompile(`\A(?://go:build [^\n]*\n\n)?// HOT PATH: ((?:[^\n]*\n//)*[^\n]*)\n`)
 
-// hotFiles gives the first comment of each file of the hot path.
+// hotFiles returns the first comment of each file of the hot path.
 func hotFiles(t *testing.T) map[string]string {
 	t.Helper()
 	hot := map[string]string{}

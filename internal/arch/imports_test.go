@@ -53,7 +53,7 @@ var importers = map[string][]string{
 	"loadgen-cgo/internal/cppsut": {},
 }
 
-// place gives the layer of a folder, its room, and whether it has one.
+// place returns the layer of a folder, its room, and whether it has one.
 func place(folder string) (layer int, room string, ok bool) {
 	for i, rooms := range layers {
 		for _, r := range rooms {

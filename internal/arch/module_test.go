@@ -29,7 +29,7 @@ type listed struct {
 	Dir string
 }
 
-// ours gives the folders below the module that p imports.
+// ours returns the folders below the module that p imports.
 func (p *listed) ours() []string {
 	var folders []string
 	for _, i := range p.Imports {
@@ -68,7 +68,7 @@ var list = sync.OnceValues(func() ([]*listed, error) {
 	return packages, err
 })
 
-// isModule says whether a folder is the root of a module of its own.
+// isModule reports whether a folder is the root of a module of its own.
 func isModule(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "go.mod"))
 	return err == nil
@@ -90,7 +90,7 @@ type source struct {
 	fset *token.FileSet
 }
 
-// sources gives the syntax of every Go file but tests, whatever its build tags.
+// sources returns the syntax of every Go file but tests, whatever its build tags.
 func sources(t *testing.T) []source {
 	t.Helper()
 	all, err := parsed()
@@ -138,7 +138,7 @@ func text(t *testing.T, name string) string {
 	return string(b)
 }
 
-// below says whether folder is one of rooms or lies in one.
+// below reports whether folder is one of rooms or lies in one.
 func below(folder string, rooms ...string) bool {
 	return slices.ContainsFunc(rooms, func(r string) bool { return folder == r || strings.HasPrefix(folder, r+"/") })
 }

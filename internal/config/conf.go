@@ -43,10 +43,10 @@ type Conf struct {
 	index   map[string]int // name of an entry → its place in entries
 }
 
-// Name gives the file name that ParseConf was given.
+// Name returns the file name that ParseConf was given.
 func (c *Conf) Name() string { return c.name }
 
-// Entries gives the lines in file order.
+// Entries returns the lines in file order.
 func (c *Conf) Entries() []Entry { return slices.Clone(c.entries) }
 
 // ParseConf reads LoadGen's user.conf or audit.config of at most 1 MiB.
@@ -87,7 +87,7 @@ func ParseConf(name string, r io.Reader, kind ConfKind, moreModels ...string) (*
 // confBlank are the bytes that separate words for LoadGen.
 const confBlank = " \t\n\v\f\r"
 
-// parseLine gives the entry of a line; false for a blank line or a comment.
+// parseLine returns the entry of a line; false for a blank line or a comment.
 func (c *Conf) parseLine(line string, moreModels []string) (Entry, bool, error) {
 	if strings.ContainsRune(line, 0) {
 		return Entry{}, false, fmt.Errorf("the line has a NUL byte; is this a text file?")
@@ -211,7 +211,7 @@ func cutLast(s string) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// Lookup gives the entry that LoadGen takes for a key: model.scenario, then *.scenario, then model.*, then *.* (the
+// Lookup returns the entry that LoadGen takes for a key: model.scenario, then *.scenario, then model.*, then *.* (the
 // scenario's wildcard beats the model's).
 func (c *Conf) Lookup(model, scenario, key string) (Entry, bool) {
 	for _, place := range [][2]string{{model, scenario}, {"*", scenario}, {model, "*"}, {"*", "*"}} {
@@ -222,7 +222,7 @@ func (c *Conf) Lookup(model, scenario, key string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Resolve gives the entries that count for one model key and LoadGen scenario, in the order of LoadGen's keys. gates
+// Resolve returns the entries that count for one model key and LoadGen scenario, in the order of LoadGen's keys. gates
 // names the switches (use_token_latencies, infer_token_latencies) that are on for the model before the file; a key that
 // LoadGen would skip because its switch is off is an error. An audit.config is resolved with the model "*", as LoadGen
 // does.
@@ -257,8 +257,8 @@ func (c *Conf) gateOpen(gate, model, scenario string, gates []string) bool {
 	return slices.Contains(gates, gate)
 }
 
-// Unmatched gives the entries that can count for no run of the file's kind: in an audit.config those with a model key,
-// since LoadGen reads it with the model "*". Official audit files hold such lines, so they are no error.
+// Unmatched returns the entries that can count for no run of the file's kind: in an audit.config those with a model
+// key, since LoadGen reads it with the model "*". Official audit files hold such lines, so they are no error.
 func (c *Conf) Unmatched() []Entry {
 	var lost []Entry
 	for _, e := range c.entries {

@@ -92,7 +92,7 @@ var confModels = []string{
 	"gpt-oss-120b", "gpt-oss-120b-interactive",
 }
 
-// LoadGenModels gives the model keys that LoadGen's built-in mlperf.conf knows.
+// LoadGenModels returns the model keys that LoadGen's built-in mlperf.conf knows.
 func LoadGenModels() []string { return append([]string(nil), confModels...) }
 
 func findConfKey(name string) *confKey {
@@ -112,7 +112,7 @@ func confKeyNames() []string {
 	return names
 }
 
-// reads says whether LoadGen ever looks the key up under that scenario of a file.
+// reads reports whether LoadGen ever looks the key up under that scenario of a file.
 func (k *confKey) reads(scenario string) bool {
 	return scenario == "*" || k.scenarios == nil || slices.Contains(k.scenarios, scenario)
 }

@@ -62,7 +62,7 @@ func New(table Table) *Effective {
 	return &Effective{table: table, values: map[string]entry{}}
 }
 
-// Table gives the settings.
+// Table returns the settings.
 func (e *Effective) Table() Table { return e.table }
 
 // Set reads text as the setting of that name or alias. The value counts unless one of a higher layer stands already;
@@ -134,7 +134,7 @@ func (e *Effective) notice(text string) {
 	}
 }
 
-// Notices gives the lines to print about old names and settings without effect, each once, in the order of use.
+// Notices returns the lines to print about old names and settings without effect, each once, in the order of use.
 func (e *Effective) Notices() []string { return slices.Clone(e.notices) }
 
 // SetEnviron takes every MLPERF_GO_<SETTING> of environ, which has the form of os.Environ. Empty values count as not
@@ -153,14 +153,14 @@ func (e *Effective) SetEnviron(environ []string, others ...string) error {
 	return nil
 }
 
-// IsSet says whether any layer above the defaults has a value.
+// IsSet reports whether any layer above the defaults has a value.
 func (e *Effective) IsSet(name string) bool {
 	e.setting(name)
 	_, ok := e.values[name]
 	return ok
 }
 
-// Has says whether there is a value, be it the default.
+// Has reports whether there is a value, be it the default.
 func (e *Effective) Has(name string) bool {
 	_, ok := e.lookup(name)
 	return ok
@@ -172,7 +172,7 @@ func (e *Effective) Origin(name string) Origin {
 	return got.origin
 }
 
-// Text gives the value as Set would take it; secrets are hidden, and "" is no value.
+// Text returns the value as Set would take it; secrets are hidden, and "" is no value.
 func (e *Effective) Text(name string) string {
 	got, ok := e.lookup(name)
 	switch {
@@ -187,25 +187,25 @@ func (e *Effective) Text(name string) string {
 // The typed getters give a setting's value, or the zero value where it has none. They panic for a name or kind that is
 // not the table's, which is a fault of the calling code.
 
-// String gives a String or Enum.
+// String returns a String or Enum.
 func (e *Effective) String(name string) string { return get[string](e, name) }
 
-// Strings gives a Strings.
+// Strings returns a Strings.
 func (e *Effective) Strings(name string) []string { return slices.Clone(get[[]string](e, name)) }
 
-// Int gives an Int.
+// Int returns an Int.
 func (e *Effective) Int(name string) int { return int(get[int64](e, name)) }
 
-// Float gives a Float.
+// Float returns a Float.
 func (e *Effective) Float(name string) float64 { return get[float64](e, name) }
 
-// Duration gives a Duration.
+// Duration returns a Duration.
 func (e *Effective) Duration(name string) time.Duration { return get[time.Duration](e, name) }
 
-// Bool gives a Bool.
+// Bool returns a Bool.
 func (e *Effective) Bool(name string) bool { return get[bool](e, name) }
 
-// Bytes gives a Bytes in bytes.
+// Bytes returns a Bytes in bytes.
 func (e *Effective) Bytes(name string) int64 { return get[int64](e, name) }
 
 func get[T any](e *Effective, name string) T {

@@ -241,7 +241,7 @@ type goldenStep struct {
 	Code     int     `json:"return_code"`
 }
 
-// userConf gives the one user.conf of a run, and the fields that were assigned after it.
+// userConf returns the one user.conf of a run, and the fields that were assigned after it.
 func (c *goldenRun) userConf() (*goldenStep, map[string]bool) {
 	var found *goldenStep
 	fixed := map[string]bool{"mode": true} // recorded as a word

@@ -8,7 +8,7 @@ import (
 // longestWord bounds the quadratic comparison of Nearest; no name of this program is longer.
 const longestWord = 96
 
-// Nearest gives the candidates that word may have meant, best first and at most three.
+// Nearest returns the candidates that word may have meant, best first and at most three.
 //
 // Letter case and the difference between "-", "_" and "." do not count. Close spellings come first (edit distance up to
 // a third of the word), then candidates that begin with the word.

@@ -2,7 +2,7 @@ package config
 
 import "fmt"
 
-// ResolveModelCategory gives the old pair --model-category C --model M its meaning: C is the benchmark, M the served
+// ResolveModelCategory returns the old pair --model-category C --model M its meaning: C is the benchmark, M the served
 // model's name.
 //
 // rowOf says which benchmark a name of the registry (not a Hugging Face id) stands for. M becomes the served model

@@ -58,7 +58,7 @@ func (s *Setting) EnvName() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// Names gives the setting's name and then its aliases.
+// Names returns the setting's name and then its aliases.
 func (s *Setting) Names() []string {
 	names := []string{s.Name}
 	for _, a := range s.Aliases {
@@ -70,7 +70,7 @@ func (s *Setting) Names() []string {
 // Table is a list of settings; names and aliases are unique in it.
 type Table []Setting
 
-// Names gives the names of the settings that are shown, in table order.
+// Names returns the names of the settings that are shown, in table order.
 func (t Table) Names() []string {
 	var names []string
 	for i := range t {
@@ -81,7 +81,7 @@ func (t Table) Names() []string {
 	return names
 }
 
-// Find gives the setting of a name or alias, and the alias where it was one. "_" counts as "-".
+// Find returns the setting of a name or alias, and the alias where it was one. "_" counts as "-".
 func (t Table) Find(name string) (*Setting, *Alias, error) {
 	key := strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	for i := range t {

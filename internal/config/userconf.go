@@ -65,7 +65,7 @@ func (e *Effective) ApplyUserConf(c *Conf, model, scenario string, gates ...stri
 	return rest, nil
 }
 
-// setting gives the setting and its text for an entry; no name where the key has none.
+// setting returns the setting and its text for an entry; no name where the key has none.
 func (e Entry) setting(scenario string) (name, text string, err error) {
 	if e.Key == "mode" {
 		mode, ok := userConfModes[decimal(e.Text)]
@@ -83,7 +83,7 @@ func (e Entry) setting(scenario string) (name, text string, err error) {
 	return "", "", nil
 }
 
-// UserConf gives the keys of the generated user.conf for a LoadGen scenario: every setting that has a value and a key
+// UserConf returns the keys of the generated user.conf for a LoadGen scenario: every setting that has a value and a key
 // which LoadGen reads there, then the rest whose keys are not among them. A value that LoadGen cannot hold is an error.
 func (e *Effective) UserConf(scenario string, rest []KV) ([]KV, error) {
 	var kvs []KV

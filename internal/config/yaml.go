@@ -43,7 +43,7 @@ func (e *Effective) LoadYAML(name string, r io.Reader) error {
 	return nil
 }
 
-// ReadYAML gives the top map of the one document in r, which is at most 1 MiB; nil for a text without any value. name
+// ReadYAML returns the top map of the one document in r, which is at most 1 MiB; nil for a text without any value. name
 // stands in errors.
 func ReadYAML(name string, r io.Reader) (*yaml.Node, error) {
 	text, err := io.ReadAll(io.LimitReader(r, largestFile+1))
@@ -56,7 +56,7 @@ func ReadYAML(name string, r io.Reader) (*yaml.Node, error) {
 	return parseYAML(name, text)
 }
 
-// parseYAML gives the top map of the one document in text; nil for a text without any value.
+// parseYAML returns the top map of the one document in text; nil for a text without any value.
 func parseYAML(name string, text []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document, second yaml.Node
@@ -123,7 +123,7 @@ func (e *Effective) setNode(s *Setting, key string, node *yaml.Node, from Origin
 	return e.Set(key, node.Value, from)
 }
 
-// Clone gives a copy that is set on its own.
+// Clone returns a copy that is set on its own.
 func (e *Effective) Clone() *Effective {
 	c := &Effective{table: e.table, values: make(map[string]entry, len(e.values)), notices: e.Notices()}
 	for name, v := range e.values {

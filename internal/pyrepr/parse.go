@@ -22,7 +22,7 @@ var (
 const maxDigits = 4300
 
 // ErrNoNumber is returned for text that is not a number.
-var ErrNoNumber = errors.New("is no number")
+var ErrNoNumber = errors.New("is not a number")
 
 // ParseFloat returns float(text) of Python: a decimal number with optional white space around it, inf or nan. Numbers
 // out of range become infinity.

@@ -164,7 +164,7 @@ func TestReachesNothing(t *testing.T) {
 	}
 }
 
-// TestEnds gives programs that would never end, or take everything. Each is ended, and the reason is told.
+// TestEnds returns programs that would never end, or take everything. Each is ended, and the reason is told.
 func TestEnds(t *testing.T) {
 	with := func(change func(*Limits)) Limits {
 		l := roomy()

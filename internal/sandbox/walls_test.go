@@ -283,7 +283,7 @@ func beParent() {
 	_, _ = Run(context.Background(), *p, roomy())
 }
 
-// sleepingChild gives the only child of this process, and whether it is a python that sleeps.
+// sleepingChild returns the only child of this process, and whether it is a python that sleeps.
 func sleepingChild() (string, bool) {
 	threads, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil {

@@ -58,7 +58,7 @@ var goals = []goal{
 		AtMost: true},
 }
 
-// figures gives a row's figure of every round; none where something was not measured.
+// figures returns a row's figure of every round; none where something was not measured.
 func (g *goal) figures(measured map[string][]float64) []float64 {
 	ours, reference := measured[g.Ours], measured[g.Reference]
 	if g.Reference != "" && len(reference) != len(ours) {

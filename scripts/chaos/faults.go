@@ -403,7 +403,7 @@ func (c *call) none(then after) {
 	c.docs, c.text, c.instead, c.nothing, c.then = nil, "", "", true, then
 }
 
-// framed gives the answer an end that shows.
+// framed returns the answer an end that shows.
 func (c *call) framed() {
 	if c.framing == byClose {
 		c.framing, c.then = byLength, keepOpen

@@ -66,8 +66,8 @@ func (k key) top() key {
 	return k
 }
 
-// mayRunAgain says whether nothing in a failure's output, or in that of its package, names a fault that time does not
-// explain.
+// mayRunAgain reports whether nothing in a failure's output, or in that of its package, names a fault that time does
+// not explain.
 func (s *sum) mayRunAgain(k key) bool {
 	for _, of := range []key{k, k.top(), {pkg: k.pkg}} {
 		for _, line := range s.output[of] {
