@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The syntax-tree check of function calls (spec/accuracy.md §11).
+// The syntax-tree check of function calls (docs/reference/scoring-rules.md#function-calls).
 
 // CallVerdict says whether calls are what was expected, and which rule failed first.
 type CallVerdict struct {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Function calls in a model's output (spec/accuracy.md §11).
+// Function calls in a model's output (docs/reference/scoring-rules.md#function-calls).
 
 // FunctionCalls finds the calls in an answer and gives them as a JSON list of {name, arguments}; "[]" where there are
 // none. native tells whether they were the structured tool calls of the server.

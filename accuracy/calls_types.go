@@ -7,7 +7,7 @@ import (
 )
 
 // Types that descriptions of functions name, by language, and the conversion of Java and JavaScript literals, which
-// models write as strings (spec/accuracy.md §11).
+// models write as strings (docs/reference/scoring-rules.md#function-calls).
 
 // callRules are the types of one language.
 type callRules struct {

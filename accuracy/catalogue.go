@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Pieces of the product catalogue's score (spec/accuracy.md §10).
+// Pieces of the product catalogue's score (docs/reference/scoring-rules.md#product-catalogue).
 
 const (
 	levelSeparator = " > "

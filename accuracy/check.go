@@ -12,7 +12,7 @@ import (
 )
 
 // checkerPatterns are how the submission checker finds each metric at the start of a line, and what it calls it
-// (spec/accuracy.md §2).
+// (docs/reference/scoring-rules.md#printed-results).
 var checkerPatterns = map[string]struct {
 	name    string
 	pattern *regexp.Regexp

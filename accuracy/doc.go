@@ -9,5 +9,5 @@
 // counted as unscored, and then no total is claimed: model-written code is never run here.
 //
 // Adding a benchmark is adding a row to Benchmarks. The package imports internal/mllog, datasets, models and
-// tokenizer/finder, and prints nothing. Algorithms: spec/accuracy.md; targets: spec/models.md §5.
+// tokenizer/finder, and prints nothing. Algorithms: docs/reference/scoring-rules.md; targets: docs/reference/rounds.md.
 package accuracy

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Extractors of the endpoints client (spec/accuracy.md §7). Python's boundaries and look-arounds stand here as the
-// characters that they ask for; what a pattern takes beside the letter does not matter.
+// Extractors of the endpoints client (docs/reference/scoring-rules.md#harmony-answers). Python's boundaries and
+// look-arounds stand here as the characters that they ask for; what a pattern takes beside the letter does not matter.
 const (
 	wordStart  = `(?:^|[^\pL\pN_])`
 	wordEnd    = `(?:$|[^\pL\pN_])`

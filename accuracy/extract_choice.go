@@ -13,7 +13,8 @@ const (
 	TenOptions  byte = 'J'
 )
 
-// Choice finds the letter that a text ends up choosing (spec/accuracy.md §6), from A to the last option.
+// Choice finds the letter that a text ends up choosing (docs/reference/scoring-rules.md#reasoning-sets), from A to the
+// last option.
 func Choice(text string, last byte) (string, bool) {
 	text = choiceText(pyStrip(text))
 	if c, ok := announced(text, last); ok {
@@ -25,7 +26,8 @@ func Choice(text string, last byte) (string, bool) {
 	return "", false
 }
 
-// HarmonyChoice finds the letter in text with harmony markers: first in the final section (spec/accuracy.md §7).
+// HarmonyChoice finds the letter in text with harmony markers: first in the final section
+// (docs/reference/scoring-rules.md#harmony-answers).
 func HarmonyChoice(text string, last byte) (string, bool) {
 	text = pyStrip(text)
 	if text == "" {

@@ -37,7 +37,7 @@ func FinalSection(text string) string {
 // Count is how many answers of a subset are right.
 type Count struct{ Correct, Total int }
 
-// HarmonyTotal is the weighted score of the gpt-oss sets (spec/accuracy.md §7).
+// HarmonyTotal is the weighted score of the gpt-oss sets (docs/reference/scoring-rules.md#harmony-answers).
 type HarmonyTotal struct {
 	Score   float64 // sum of correct answers, each over its set's repeats
 	Max     float64 // the same for all answers

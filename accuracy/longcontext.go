@@ -8,7 +8,8 @@ import (
 var uuidForm = regexp.MustCompile(`[\pL\pN_]{8}-[\pL\pN_]{4}-[\pL\pN_]{4}-[\pL\pN_]{4}-[\pL\pN_]{12}`)
 
 // NeedleMatch compares the ids in a prediction with those in the label, pair by pair: the share of the label id's
-// characters that occur anywhere in the predicted one, as a percentage of the predicted ids (spec/accuracy.md §4).
+// characters that occur anywhere in the predicted one, as a percentage of the predicted ids
+// (docs/reference/scoring-rules.md#long-context).
 func NeedleMatch(label, prediction string) float64 {
 	want, got := uuidForm.FindAllString(label, -1), uuidForm.FindAllString(prediction, -1)
 	if len(got) == 0 {

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// MathEqual tells whether two MATH answers are the same (spec/accuracy.md §8). fallback is true where the built-in
-// comparison stood in for the reference's symbolic algebra.
+// MathEqual tells whether two MATH answers are the same (docs/reference/scoring-rules.md#mathematics). fallback is true
+// where the built-in comparison stood in for the reference's symbolic algebra.
 func MathEqual(given, truth string) (equal, fallback bool) {
 	equal, fallback, _ = gradeMath(context.Background(), nil, given, truth)
 	return equal, fallback

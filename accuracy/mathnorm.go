@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The first normalisation of MATH answers: Hendrycks' (spec/accuracy.md §8, 1).
+// The first normalisation of MATH answers: Hendrycks' (docs/reference/scoring-rules.md#mathematics).
 
 // rewrite is one replacement of a text.
 type rewrite struct{ old, by string }

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// The second normalisation of MATH answers: units, numbers and LaTeX as text (spec/accuracy.md §8, 2).
+// The second normalisation of MATH answers: units, numbers and LaTeX as text
+// (docs/reference/scoring-rules.md#mathematics).
 
 var wordMath = []rewrite{
 	{`\%`, "%"}, {`\$`, "$"}, {"$", ""}, {"%", ""}, {" or ", " , "}, {" and ", " , "},

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Pieces of the mixture of OpenOrca, GSM8K and MBXP (spec/accuracy.md §5).
+// Pieces of the mixture of OpenOrca, GSM8K and MBXP (docs/reference/scoring-rules.md#mixture).
 
 var plainNumber = regexp.MustCompile(`-?[\p{Nd},]*\.?\p{Nd}+`)
 

@@ -2,7 +2,8 @@ package accuracy
 
 import "bytes"
 
-// Stem is the Porter stemmer in NLTK's default mode, for a word in lower case (spec/accuracy.md §3.1).
+// Stem is the Porter stemmer in NLTK's default mode, for a word in lower case
+// (docs/reference/scoring-rules.md#porter-stemmer).
 func Stem(word string) string {
 	if s, ok := irregular[word]; ok {
 		return s

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Punkt splits text into sentences as NLTK's tokenizer does with the same parameters (spec/accuracy.md §3.2). It is
-// read-only and serves any number of goroutines.
+// Punkt splits text into sentences as NLTK's tokenizer does with the same parameters
+// (docs/reference/scoring-rules.md#sentences). It is read-only and serves any number of goroutines.
 type Punkt struct {
 	abbreviations map[string]bool // without the final period
 	collocations  map[[2]string]bool

@@ -120,7 +120,8 @@ func readPunktFile(path string, fn func(line string) error) error {
 }
 
 // ReadPunktJSON reads the JSON form of the English sentence parameters that Go module github.com/neurosnap/sentences
-// carries. It has one sentence starter more than punkt_tab, "she", which is dropped (spec/accuracy.md §3.2).
+// carries. It has one sentence starter more than punkt_tab, "she", which is dropped
+// (docs/reference/scoring-rules.md#sentences).
 func ReadPunktJSON(r io.Reader) (*Punkt, error) {
 	var file struct {
 		AbbrevTypes, Collocations, SentStarters map[string]json.Number

@@ -44,8 +44,8 @@ func NewRouge(stem bool) *Rouge {
 	return &Rouge{stem: stem, ids: map[string]int32{}, stems: map[string]int32{}, bigrams: map[uint64]int32{}}
 }
 
-// Score compares a prediction with its reference, both as given: sentences are separated by newlines (spec/accuracy.md
-// §3).
+// Score compares a prediction with its reference, both as given: sentences are separated by newlines
+// (docs/reference/scoring-rules.md#rouge).
 func (r *Rouge) Score(reference, prediction string) RougeScores {
 	r.load(reference, prediction)
 	ref, pred := r.ref.ids, r.pred.ids

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// How the subsets of the function-call set are put together (spec/accuracy.md §11).
+// How the subsets of the function-call set are put together (docs/reference/scoring-rules.md#function-calls).
 
 // callCategory is a part of the total: the mean of its groups, each the mean of its subsets, or all subsets weighted by
 // samples.

@@ -29,7 +29,7 @@ type extraction struct {
 	codeJudge string // CodeTask.Benchmark of its programs
 }
 
-// exactSets are the parts in the order in which their names are tried (spec/accuracy.md §6, §7).
+// exactSets are the parts in the order in which their names are tried (docs/reference/scoring-rules.md#reasoning-sets).
 func exactSets(from extraction) []exactSet {
 	choices := func(last byte) func(context.Context, *Input, string, *Reference) (verdict, error) {
 		return func(_ context.Context, _ *Input, text string, ref *Reference) (verdict, error) {

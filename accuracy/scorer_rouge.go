@@ -8,7 +8,7 @@ import (
 // Names of the ROUGE scores, in the order in which they are printed.
 var rougeNames = []string{"rouge1", "rouge2", "rougeL", "rougeLsum"}
 
-// rougeWorker scores the stripped texts, one sentence a line (spec/accuracy.md §3).
+// rougeWorker scores the stripped texts, one sentence a line (docs/reference/scoring-rules.md#rouge).
 func rougeWorker(in *Input) scoreFunc {
 	r := NewRouge(true)
 	return func(_ context.Context, s *sample, out *SampleScore) error {
@@ -63,7 +63,8 @@ func answers() *scorer {
 	}
 }
 
-// longMetrics are the functions that a sample of the long-context set names (spec/accuracy.md §4).
+// longMetrics are the functions that a sample of the long-context set names
+// (docs/reference/scoring-rules.md#long-context).
 var longMetrics = map[string]struct {
 	score int // place in the sample's scores
 	value func(r *Rouge, label, prediction string) float64

@@ -133,7 +133,8 @@ func countMetric(name string, n int) Metric {
 	return Metric{Name: name, Value: float64(n), Text: fmt.Sprint(n)}
 }
 
-// dictLine prints metrics as Python prints a dict. The checker reads it (spec/accuracy.md §1, §2).
+// dictLine prints metrics as Python prints a dict. The checker reads it
+// (docs/reference/scoring-rules.md#printed-results).
 func dictLine(r *Result) string {
 	var parts []string
 	for _, m := range r.Metrics {

@@ -9,7 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// accuracyLogSeed chooses the answers that LoadGen logs; every audit has the same (spec/compliance.md §2).
+// accuracyLogSeed chooses the answers that LoadGen logs; every audit has the same
+// (docs/reference/audits.md#how-an-audit-runs).
 const accuracyLogSeed = "720381539243781796"
 
 // Setting is one line of an audit.config, for every model and scenario.
@@ -96,7 +97,7 @@ func family(benchmark string) string {
 }
 
 // audit04 leaves out the query counts that the official file gives to single models: LoadGen never reads such lines
-// (spec/compliance.md §1).
+// (docs/reference/audits.md#how-an-audit-runs).
 func audit04(string) (Audit, bool) {
 	return Audit{Settings: []Setting{
 		performanceMode,
@@ -106,7 +107,7 @@ func audit04(string) (Audit, bool) {
 	}}, true
 }
 
-// test06Queries is both what TEST06 issues and what it logs (spec/compliance.md §2).
+// test06Queries is both what TEST06 issues and what it logs (docs/reference/audits.md#test06).
 const test06Queries = 100
 
 func audit06(string) (Audit, bool) {

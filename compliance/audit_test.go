@@ -63,8 +63,7 @@ func TestConfigText(t *testing.T) {
 	require.EqualError(t, err, `compliance test "TEST05" is unknown: take one of TEST01, TEST04, TEST06, TEST07, TEST08, TEST09`)
 }
 
-// What LoadGen is told and what is wanted of its logs, whole, as the official files have it (spec/compliance.md §3 to
-// §7).
+// What LoadGen is told and what is wanted of its logs, whole, as the official files have it (docs/reference/audits.md).
 func TestEveryAuditAsTheRulesHaveIt(t *testing.T) {
 	const seed = "720381539243781796"
 	type wanted struct {

@@ -10,8 +10,8 @@ const (
 	Test09 = "TEST09"
 )
 
-// lengthBounds are TEST09's, the reference's mean number of output tokens less and plus a tenth (spec/compliance.md
-// §4).
+// lengthBounds are TEST09's, the reference's mean number of output tokens less and plus a tenth
+// (docs/reference/audits.md#test09).
 type lengthBounds struct {
 	queries  int // 0 ends of the data set
 	unique   bool
@@ -23,7 +23,7 @@ var test09 = map[string]lengthBounds{
 	"e2e-rag-qna":  {queries: 824, min: 246.43, max: 301.19},
 }
 
-// fullAccuracy is TEST07's data set and score (spec/compliance.md §3).
+// fullAccuracy is TEST07's data set and score (docs/reference/audits.md#test07).
 type fullAccuracy struct {
 	samples   int
 	threshold float64 // percent
@@ -34,7 +34,7 @@ var test07 = map[string]fullAccuracy{
 }
 
 // sampled01 is how many answers TEST01 logs; a benchmark of several targets stands under its name without them
-// (spec/compliance.md §5).
+// (docs/reference/audits.md#test01).
 var sampled01 = map[string]int{
 	"bert": 4096, "dlrm": 4096, "dlrm-v2": 4096, "gptj": 4096, "resnet": 4096, "rgat": 4096, "rnnt": 4096, "whisper": 4096,
 	"pointpainting": 256, "retinanet": 256, "stable-diffusion-xl": 128, "3d-unet": 64, "yolo": 64, "wan-2.2-t2v-a14b": 50,

@@ -111,7 +111,8 @@ func (r *Result) figure(name string, f float64) {
 	}
 }
 
-// logPlaces are the logs that a test's folder holds beside its verify files (spec/submission.md §1.2).
+// logPlaces are the logs that a test's folder holds beside its verify files
+// (docs/reference/submission-rules.md#audit-folders).
 var logPlaces = map[string][]string{
 	Test01: {mllog.AccuracyName, mllog.SummaryName, mllog.DetailName},
 	Test04: {mllog.SummaryName, mllog.DetailName},

@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Description is the YAML file of a data set (spec/harness-features.md §1.3): which of its columns hold what, and whose
-// it is.
+// Description is the YAML file of a data set (docs/reference/datasets.md#a-file-of-names): which of its columns hold
+// what, and whose it is.
 type Description struct {
 	Path string // of the YAML file
 

@@ -35,7 +35,7 @@ func TestShippedDescriptions(t *testing.T) {
 			m, err := models.Find(d.Model)
 			require.NoError(t, err)
 			described[m.Row.Name] = true
-			// 990: the rows of gpt-oss-120b's audit (spec/harness-features.md §1.3)
+			// 990: the rows of gpt-oss-120b's audit (docs/reference/benchmarks.md#data-sets)
 			parts := []int{m.Row.DatasetSamples, m.Row.AccuracyCount, 990}
 			require.Contains(t, parts, d.Rows)
 

@@ -6,7 +6,7 @@ import (
 )
 
 // imageHeads are the beginnings of image files, by the names that Pillow has for the formats: a data URL carries that
-// name, as the reference's do (spec/models.md §7).
+// name, as the reference's do (docs/reference/benchmarks.md#data-sets).
 var imageHeads = []struct{ begins, format string }{
 	{"\xff\xd8", "JPEG"}, {"\x89PNG\r\n\x1a\n", "PNG"}, {"GIF8", "GIF"}, {"BM", "BMP"}, {"II*\x00", "TIFF"},
 	{"MM\x00*", "TIFF"},

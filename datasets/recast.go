@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// Public files whose lines are no rows of a data set have a form, by which Recast makes rows of them (spec/models.md
-// §11).
+// Public files whose lines are no rows of a data set have a form, by which Recast makes rows of them
+// (docs/reference/datasets.md#small-public-files).
 const (
 	FormCalls = "calls" // BFCL's: questions in one file, the calls that answer them in another
 	FormTurns = "turns" // one message of a conversation on each line
@@ -219,7 +219,7 @@ func addMessage(messages json.RawMessage, role string, parts ...any) json.RawMes
 // given tells whether a value is there and not null.
 func given(v json.RawMessage) bool { return len(v) > 0 && string(v) != "null" }
 
-// orEmpty is an empty text in place of no content (spec/models.md §7).
+// orEmpty is an empty text in place of no content (docs/reference/benchmarks.md#data-sets).
 func orEmpty(v json.RawMessage) json.RawMessage {
 	if given(v) {
 		return v

@@ -18,8 +18,8 @@ type question struct {
 	Functions []json.RawMessage   `json:"function"`
 }
 
-// callTypes are JSON Schema's names of BFCL's types (spec/models.md §7); what is not here and not in schemaTypes
-// becomes a string.
+// callTypes are JSON Schema's names of BFCL's types (docs/reference/benchmarks.md#data-sets); what is not here and not
+// in schemaTypes becomes a string.
 var callTypes = map[string]string{
 	"dict": "object", "HashMap": "object", "Hashtable": "object", "object": "object",
 	"float": "number", "double": "number", "number": "number",

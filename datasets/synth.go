@@ -216,7 +216,7 @@ var synthExtras = map[string]func(i int, r *SynthRecord) []byte{
 	"product_image_format": func(i int, _ *SynthRecord) []byte { return appendText(nil, synthImageFormat(i)) },
 }
 
-// synthOrigins are the parts of the set that llama2-70b's rows come from (spec/models.md §7).
+// synthOrigins are the parts of the set that llama2-70b's rows come from (docs/reference/benchmarks.md#data-sets).
 var synthOrigins = []string{"cot", "niv", "flan", "t0"}
 
 func synthOutputIDs(_ int, r *SynthRecord) []byte {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// synthCallSubsets are the parts of the function-call set, in turn (spec/accuracy.md §11).
+// synthCallSubsets are the parts of the function-call set, in turn (docs/reference/scoring-rules.md#function-calls).
 var synthCallSubsets = []string{
 	"simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple",
 	"live_simple", "live_multiple", "live_parallel", "live_parallel_multiple", "irrelevance", "live_irrelevance",

@@ -37,7 +37,7 @@ func (g *generator) words(n int) string {
 }
 
 // longContextRow is scored by ROUGE, by ids that are to be found, or by words that the answer must have
-// (spec/accuracy.md §4).
+// (docs/reference/scoring-rules.md#long-context).
 func longContextRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	metric, part := "rouge", "synthetic_reports"
 	switch i % 3 {
@@ -60,7 +60,7 @@ func (g *generator) uuid() string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", uint32(a>>32), uint16(a>>16), uint16(a), uint16(b>>48), b&(1<<48-1))
 }
 
-// mixtureRow is a summary, a number or a program (spec/accuracy.md §5).
+// mixtureRow is a summary, a number or a program (docs/reference/scoring-rules.md#mixture).
 func mixtureRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	parts := []string{"OpenOrca", "GSM8K", "MBXP"}
 	if !s.Code {
@@ -95,7 +95,7 @@ type synthSubset struct {
 	code   bool
 }
 
-// synthSubsets are the parts of the reasoning sets (spec/accuracy.md §6, §7).
+// synthSubsets are the parts of the reasoning sets (docs/reference/scoring-rules.md#reasoning-sets).
 var synthSubsets = map[string][]synthSubset{
 	models.ScoreReasoning: {
 		{name: "gpqa", answer: letterOf("ABCD")}, {name: "mmlu_pro", answer: letterOf("ABCDEFGHIJ")},

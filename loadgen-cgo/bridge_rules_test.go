@@ -158,7 +158,7 @@ func TestCgoCheck2AccuracyLog(t *testing.T) {
 }
 
 // With first token and answer from different threads about one in ten of these would be an error line
-// (spec/bridge-prototype.md §3.6).
+// (docs/reference/measurements.md#first-token-and-answer-from-two-threads).
 func TestRule06_FirstTokenAndAnswerFromOneThread(t *testing.T) {
 	j := server(5000, 10_000)
 	j.SUT.BaseUS, j.SUT.Complete, j.Shards = 1000, "async", 2

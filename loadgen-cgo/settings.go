@@ -157,7 +157,7 @@ func (e *SettingsError) Error() string {
 	return fmt.Sprintf("LoadGen setting %s = %v is refused: %s", e.Field, e.Value, e.Why)
 }
 
-// Check refuses what makes LoadGen hang, loop or die (spec/loadgen-engine.md §3.4, §5, §10), for a library of total
+// Check refuses what makes LoadGen hang, loop or die (docs/reference/loadgen.md#traps), for a library of total
 // samples of which performance fit in memory. What LoadGen merely reports as an error in its log is let through.
 func (s *TestSettings) Check(total, performance int) error {
 	for _, c := range s.checks(uint64(max(total, 0)), uint64(max(performance, 0))) {
@@ -257,8 +257,8 @@ const percentileWhy = "LoadGen would read past the end of its sorted latencies; 
 
 func badPercentile(p float64) bool { return !(p >= 0 && p < 1) }
 
-// qps is the rate that LoadGen derives (spec/loadgen-engine.md §3.2); a negative one becomes 1 there, with an error
-// line.
+// qps is the rate that LoadGen derives (docs/reference/loadgen.md#effective-settings); a negative one becomes 1 there,
+// with an error line.
 func (s *TestSettings) qps() float64 {
 	switch s.Scenario {
 	case SingleStream:

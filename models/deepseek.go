@@ -2,9 +2,9 @@ package models
 
 func init() { register(&deepseekR1) }
 
-// Counts and limits: spec/models.md §4. Sampling: temperature 0, top_p 1, seed 42, 1..20000 new tokens, no top_k (§7).
-// The longest prompt is 3136 tokens and 4 of the template. Token ids: §10.1; the vocabulary is the model's embedding
-// height.
+// Counts and limits: docs/reference/benchmarks.md#limits-and-counts. Sampling: docs/reference/benchmarks.md#sampling,
+// without top_k. The longest prompt is 3136 tokens and 4 of the template. Token ids:
+// docs/reference/benchmarks.md#token-ids; the vocabulary is the model's embedding height.
 var deepseekR1 = Row{
 	Name:         "deepseek-r1",
 	Aliases:      []string{"deepseek_r1", "deepseek"},

@@ -5,9 +5,9 @@ func init() { register(&generic) }
 // Generic is the name of the row that runs any served model on any file with prompts.
 const Generic = "generic"
 
-// No limits, no equal-issue mode and LoadGen's wildcard settings: design.md §5. The sampling is the default that the
-// harness before this one used for models without a row (spec/harness-features.md §1.9). One of tok_input and input
-// must be in the file.
+// No limits, no equal-issue mode and LoadGen's wildcard settings (docs/reference/loadgen.md#values-of-mlperfconf). The
+// sampling is the default that the harness before this one used for models without a row
+// (docs/reference/benchmarks.md#sampling). One of tok_input and input must be in the file.
 var generic = Row{
 	Name: Generic,
 	Scenarios: []ScenarioRow{

@@ -47,7 +47,7 @@ func builtin(t *testing.T) func(key string, s Scenario) (settings map[string]any
 }
 
 // Where a row knows better than mlperf.conf, the generated user.conf carries the row's value. Each reason stands in
-// spec/models.md §4.
+// docs/reference/benchmarks.md#limits-and-counts.
 var betterThanConf = map[string]bool{
 	"gpt-oss-120b Offline MinQueries":              true, // mlperf.conf has none, the checker wants 6396
 	"qwen3-vl-235b-a22b Interactive TargetLatency": true, // there is no interactive key

@@ -2,8 +2,9 @@ package models
 
 func init() { register(&gptj) }
 
-// Retired after v5.0 (spec/models.md §2). Beam search of 4 with 30..128 new tokens (§7), which today's servers do not
-// offer through their usual request fields; token latencies are inferred by LoadGen, not measured (§4).
+// Retired after v5.0 (docs/reference/benchmarks.md#names). Beam search of 4 with 30..128 new tokens
+// (docs/reference/benchmarks.md#sampling), which today's servers do not offer through their usual request fields; token
+// latencies are inferred by LoadGen, not measured (docs/reference/benchmarks.md#limits-and-counts).
 var gptj = Row{
 	Name:         "gptj",
 	Aliases:      []string{"gpt-j", "gptj-99", "gptj-99.9", "gpt-j-6b"},

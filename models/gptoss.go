@@ -2,10 +2,11 @@ package models
 
 func init() { register(&gptOSS120b) }
 
-// Counts and limits: spec/models.md §4. mlperf.conf names no Offline min_query_count, the checker wants 6396 samples:
-// the row carries 6396 and the generated user.conf sets it. Sampling: temperature 1, top_p 1, top_k off, no seed, 10240
-// new tokens in performance (the reference's figure, §6) and 32768 in accuracy. Token ids: §7, §10.1; prompts begin
-// with a harmony marker of their own.
+// Counts and limits: docs/reference/benchmarks.md#limits-and-counts. mlperf.conf names no Offline min_query_count, the
+// checker wants 6396 samples: the row carries 6396 and the generated user.conf sets it. Sampling: temperature 1, top_p
+// 1, top_k off, no seed, 10240 new tokens in performance (the reference's figure,
+// docs/reference/benchmarks.md#where-sources-disagree) and 32768 in accuracy. Token ids:
+// docs/reference/benchmarks.md#token-ids; prompts begin with a harmony marker of their own.
 var gptOSS120b = Row{
 	Name:         "gpt-oss-120b",
 	Aliases:      []string{"gpt_oss_120b", "gptoss120b", "gpt-oss", "gptoss"},
@@ -57,7 +58,8 @@ var gptOSS120b = Row{
 	Source: sourceRow,
 }
 
-// Special tokens of the harmony format (spec/models.md §10.1); the scorer reads them, so answers keep them.
+// Special tokens of the harmony format (docs/reference/benchmarks.md#token-ids); the scorer reads them, so answers keep
+// them.
 var harmonySpecial = []SpecialToken{
 	{199998, "<|startoftext|>"}, {199999, "<|endoftext|>"}, {200002, "<|return|>"}, {200003, "<|constrain|>"},
 	{200005, "<|channel|>"},

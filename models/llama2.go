@@ -2,7 +2,7 @@ package models
 
 func init() { register(&llama2_70b99, &llama2_70b999) }
 
-// The two accuracy targets share model, data set, LoadGen keys and limits (spec/models.md §2).
+// The two accuracy targets share model, data set, LoadGen keys and limits (docs/reference/benchmarks.md#names).
 var (
 	llama2_70b99 = llama2_70b("llama2-70b-99", "llama2_70b_99", []Target{
 		atLeast("rouge1", 44.4312, 0.99, 43.98688799999999), atLeast("rouge2", 22.0352, 0.99, 21.814847999999998),
@@ -16,7 +16,8 @@ var (
 
 var llama2Special = []SpecialToken{{0, "<unk>"}, {1, "<s>"}, {2, "</s>"}}
 
-// Counts and limits: spec/models.md §4. Sampling and token ids: §7 (greedy, 1..1024 new tokens, end id 2) and §10.1.
+// Counts and limits: docs/reference/benchmarks.md#limits-and-counts. Sampling: docs/reference/benchmarks.md#sampling.
+// Token ids: docs/reference/benchmarks.md#token-ids.
 func llama2_70b(name, alias string, targets []Target) Row {
 	return Row{
 		Name:         name,

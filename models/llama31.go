@@ -5,7 +5,8 @@ func init() { register(&llama31_8b, &llama31_8bEdge, &llama31_405b) }
 // Default is the benchmark that commands take where none is named.
 const Default = "llama3.1-8b"
 
-// Token ids of the Llama 3.1 family: spec/models.md §10.1; the end ids are those of the model's generation_config.
+// Token ids of the Llama 3.1 family: docs/reference/benchmarks.md#token-ids; the end ids are those of the model's
+// generation_config.
 const (
 	llama31Vocabulary = 128256
 	llama31BOS        = 128000
@@ -17,7 +18,7 @@ var llama31Special = []SpecialToken{
 	{llama31BOS, "<|begin_of_text|>"}, {128001, "<|end_of_text|>"}, {128008, "<|eom_id|>"}, {128009, "<|eot_id|>"},
 }
 
-// The instruction is a string in the calibration file and an object elsewhere (spec/models.md §7).
+// The instruction is a string in the calibration file and an object elsewhere (docs/reference/benchmarks.md#data-sets).
 var llama31_8bColumns = []Column{
 	{Name: "instruction", Type: "text|object", Role: "template"},
 	{Name: "input", Type: "text", Role: "input"},
@@ -25,8 +26,8 @@ var llama31_8bColumns = []Column{
 	{Name: "output", Type: "text", Role: "target"},
 }
 
-// Sampling: temperature 0, top_p 1, top_k 1, seed 42, 1..128 new tokens (spec/models.md §6 row "llama3.1-8b
-// temperature", §7). Counts and limits: spec/models.md §4. Audits: §8.
+// Sampling: temperature 0, top_p 1, top_k 1, seed 42, 1..128 new tokens (docs/reference/benchmarks.md#sampling). Counts
+// and limits: docs/reference/benchmarks.md#limits-and-counts.
 var llama31_8b = Row{
 	Name:         "llama3.1-8b",
 	Aliases:      []string{"llama3_1-8b", "llama31_8b", "llama3.1-8b-instruct"},
@@ -63,7 +64,7 @@ var llama31_8b = Row{
 	Source: sourceRow,
 }
 
-// The edge row is the same model and prompt on 5000 samples (spec/models.md §7); no audit (§8).
+// The edge row is the same model and prompt on 5000 samples (docs/reference/benchmarks.md#data-sets).
 var llama31_8bEdge = Row{
 	Name:         "llama3.1-8b-edge",
 	Aliases:      []string{"llama3_1-8b-edge", "llama31_8b_edge"},
@@ -93,8 +94,9 @@ var llama31_8bEdge = Row{
 	Source: sourceRow,
 }
 
-// Output limits 2..20000 are those of the rules text; the reference SUT has 1..2000 (spec/models.md §6). Retired from
-// v6.1 (§3), so runnable only for earlier rounds. The prompt limit is the rules' ingress figure.
+// Output limits 2..20000 are those of the rules text; the reference SUT has 1..2000
+// (docs/reference/benchmarks.md#where-sources-disagree). Retired from v6.1, so runnable only for earlier rounds. The
+// prompt limit is the rules' ingress figure.
 var llama31_405b = Row{
 	Name:         "llama3.1-405b",
 	Aliases:      []string{"llama3_1-405b", "llama31_405b", "llama3.1-405b-instruct"},

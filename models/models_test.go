@@ -171,7 +171,7 @@ func TestRowsAreComplete(t *testing.T) {
 	}
 }
 
-// The constants of the main benchmark, written out once more from spec/models.md.
+// The constants of the main benchmark, written out once more from docs/reference/benchmarks.md.
 func TestLlama31_8b(t *testing.T) {
 	m, err := Find("llama3.1-8b")
 	require.NoError(t, err)

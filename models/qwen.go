@@ -3,8 +3,9 @@ package models
 func init() { register(&qwen3VL, &qwen36_27b) }
 
 // Limits are end to end: 12 s in Server, 1.5 s in Interactive, which has no key of its own and a data set of 8000 rows
-// (spec/models.md §2, §4, §7). Nothing is sent for sampling: the server's generation_config applies (§6). Columns are
-// those of the original file (images as bytes) and of the converted one (images in base64). Token ids: §10.1.
+// (docs/reference/benchmarks.md#limits-and-counts). Nothing is sent for sampling: the server's generation_config
+// applies (docs/reference/benchmarks.md#where-sources-disagree). Columns are those of the original file (images as
+// bytes) and of the converted one (images in base64). Token ids: docs/reference/benchmarks.md#token-ids.
 var qwen3VL = Row{
 	Name:         "qwen3-vl-235b-a22b",
 	Aliases:      []string{"qwen3_vl_235b_a22b", "qwen3vl", "qwen3-vl", "qwen3-vl-235b", "qwen3-vl-235b-a22b-instruct"},
@@ -59,7 +60,8 @@ var qwen3VL = Row{
 	Source: sourceRow,
 }
 
-// productSchema allows what the scorer takes for valid: these three members and no other (spec/accuracy.md §10).
+// productSchema allows what the scorer takes for valid: these three members and no other
+// (docs/reference/scoring-rules.md#product-catalogue).
 const productSchema = `{"type":"object","properties":{"category":{"type":"string"},"brand":{"type":"string"},"is_secondhand":{"type":"boolean"}},` +
 	`"required":["category","brand","is_secondhand"],"additionalProperties":false}`
 
@@ -68,9 +70,9 @@ var qwenSpecial = []SpecialToken{
 	{151653, "<|vision_end|>"}, {151655, "<|image_pad|>"},
 }
 
-// The edge-agentic benchmark (spec/models.md §7, §8): the endpoints client's own, without a key of LoadGen, so the
-// generic one is used. Its accuracy part is 995 rows of function calls; sampling temperature 0, seed 42, 1024 new
-// tokens. Vocabulary and end ids are read from the server: this row names none.
+// The edge-agentic benchmark (docs/reference/benchmarks.md#data-sets): the endpoints client's own, without a key of
+// LoadGen, so the generic one is used. Its accuracy part is 995 rows of function calls; sampling temperature 0, seed
+// 42, 1024 new tokens. Vocabulary and end ids are read from the server: this row names none.
 var qwen36_27b = Row{
 	Name:            "qwen3.6-27b",
 	Aliases:         []string{"qwen3_6-27b", "qwen36-27b", "edge-agentic"},

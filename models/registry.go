@@ -29,8 +29,8 @@ func register(more ...*Row) {
 // Rows gives every row of the registry in listing order. Rows are shared: callers must not change them.
 func Rows() []*Row { return slices.Clone(rows) }
 
-// The common settings of mlperf.conf (spec/loadgen-engine.md Appendix A): min_duration of every scenario in use, and
-// LoadGen's own min_query_count where mlperf.conf names none.
+// The common settings of mlperf.conf (docs/reference/loadgen.md#values-of-mlperfconf): min_duration of every scenario
+// in use, and LoadGen's own min_query_count where mlperf.conf names none.
 const (
 	confMinDuration = 600 * time.Second
 	confMinQueries  = 100
@@ -53,7 +53,8 @@ func server(key string, ttftMS, tpotMS, latencyMS int) ScenarioRow {
 	}
 }
 
-// interactive is Server under another key and tighter limits, stored under its own name (spec/models.md §2).
+// interactive is Server under another key and tighter limits, stored under its own name
+// (docs/reference/benchmarks.md#names).
 func interactive(key string, ttftMS, tpotMS, latencyMS int) ScenarioRow {
 	s := server(key, ttftMS, tpotMS, latencyMS)
 	s.Scenario = Interactive
@@ -71,7 +72,7 @@ func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 func ptr[T any](v T) *T { return &v }
 
-// greedy is the sampling of most benchmarks: the likeliest token each time (spec/models.md §6, §7).
+// greedy is the sampling of most benchmarks: the likeliest token each time (docs/reference/benchmarks.md#sampling).
 func greedy(minTokens, maxTokens int) Sampling {
 	return Sampling{
 		MinTokens: minTokens, MaxTokens: maxTokens,

@@ -102,7 +102,7 @@ type SpecialToken struct {
 	Text string
 }
 
-// Decision is a point on which sources disagree (spec/models.md §6).
+// Decision is a point on which sources disagree (docs/reference/benchmarks.md#where-sources-disagree).
 type Decision struct {
 	Item   string // what it is about
 	Values string // who says what

@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
-// performanceCount is how many samples are in memory at once. TEST07's audit wants the library's own size (design.md
-// §5).
+// performanceCount is how many samples are in memory at once. TEST07's audit wants the library's own size
+// (docs/reference/audits.md#test07).
 func (t *test) performanceCount() int {
 	rows := len(t.dataset.Samples)
 	if n := t.plan.Row.PerformanceCount; n > 0 && n < rows {
@@ -61,7 +61,7 @@ func (t *test) build(driver backends.Driver) error {
 }
 
 // NetworkSUT stands in the name of a system that is measured over a network, by which the network division's runs are
-// known (spec/submission.md §1.4).
+// known (docs/reference/submission-rules.md#divisions).
 const NetworkSUT = "Network SUT"
 
 func (p *Plan) sutName(served string) string {

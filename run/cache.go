@@ -17,8 +17,9 @@ const (
 )
 
 // emptyCaches has every server forget the prompts that the preflight, the warm-up or a test before have shown it: what
-// is computed already would be served faster than it is for anyone else (spec/backends.md §5.4). A server that does not
-// offer it is told of in the record; with --reset-cache require it ends the run before its test.
+// is computed already would be served faster than it is for anyone else
+// (docs/reference/wire-protocols.md#prefix-caches). A server that does not offer it is told of in the record; with
+// --reset-cache require it ends the run before its test.
 func (t *test) emptyCaches(ctx context.Context) error {
 	mode := t.plan.Config.String("reset-cache")
 	if mode == "off" {

@@ -100,7 +100,7 @@ func (t *test) openBackends(driver backends.Driver) error {
 		return usage("pin-loop", err, "Use off, auto, or as many numbers of processors as there are shards, with commas")
 	}
 	t.config.CoalesceWakeups = c.Duration("coalesce-wakeups")
-	// spec/bridge-prototype.md §8.3: a pause delays first tokens by up to its length.
+	// docs/reference/measurements.md#cost-of-a-pause: a pause delays first tokens by up to its length.
 	if limit := c.Duration("ttft-limit"); limit > 0 && limit < pausesInLimit*t.config.CoalesceWakeups {
 		t.config.CoalesceWakeups = 0
 	}
@@ -175,7 +175,8 @@ func pinning(setting string, shards int) ([]int, error) {
 	return pins, nil
 }
 
-// roomToRun lets as many threads run Go code as there are loops, and two more (spec/bridge-prototype.md §7).
+// roomToRun lets as many threads run Go code as there are loops, and two more
+// (docs/reference/measurements.md#threads-for-go).
 func roomToRun(shards int) {
 	if runtime.GOMAXPROCS(0) < shards+2 {
 		runtime.GOMAXPROCS(shards + 2)

@@ -158,7 +158,7 @@ func (p *Plan) suggestCode() error {
 
 var rehearsalOrigin = programOrigin("default of a rehearsal")
 
-// rehearsalDefaults are cli.md's: short, and enough queries for early stopping.
+// rehearsalDefaults (docs/reference/runs.md#rehearsals) are short, and enough queries for early stopping.
 func rehearsalDefaults(p *Plan, rows int) []suggestion {
 	list := []suggestion{{"samples", strconv.Itoa(rows)}, p.runsCode()}
 	switch p.Scenario.LoadGen {
@@ -181,7 +181,8 @@ func realDefaults(p *Plan) []suggestion {
 	return list
 }
 
-// Deadlines: long enough for any server that works, so that a silent one can not hang a run (design.md §3).
+// Deadlines: long enough for any server that works, so that a silent one can not hang a run
+// (docs/reference/flags.md#limits-and-deadlines).
 const (
 	defaultRequestTimeout    = 30 * time.Minute
 	defaultFirstTokenTimeout = 10 * time.Minute

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// The program's exit codes (cli.md).
+// The program's exit codes (docs/reference/troubleshooting.md#exit-codes).
 const (
 	ExitValid       = 0
 	ExitInvalid     = 1

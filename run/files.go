@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
-// The names in a run's folder (cli.md).
+// The names in a run's folder (docs/reference/runs.md#files).
 const (
 	RecordName    = "run.json"
 	ConfigName    = "config.yaml"

@@ -11,7 +11,7 @@ import (
 const maxFinishes = 8
 
 // finishes counts good answers whose finish reason is none of the usual ones. They are whole as far as anyone can tell
-// (spec/backends.md §3), and whoever reads the record should know what ended them.
+// (docs/reference/wire-protocols.md#whole-answers), and whoever reads the record should know what ended them.
 type finishes struct {
 	mu     sync.Mutex
 	counts map[string]int64

@@ -9,11 +9,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// spareFiles are open files beside the connections (spec/backends.md §5.3).
+// spareFiles are open files beside the connections (docs/reference/wire-protocols.md#connections).
 const spareFiles = 200
 
 // offlineSlack is what LoadGen adds to target QPS times duration for the samples of an Offline query
-// (spec/loadgen-engine.md).
+// (docs/reference/loadgen.md#effective-settings).
 const offlineSlack = 1.1
 
 // connections is how many the test may have open at once; 0: that depends on the server.

@@ -92,7 +92,7 @@ func (t *test) newLive() *live {
 	return l
 }
 
-// liveLimits are the limits that LoadGen tests in Server (spec/loadgen-engine.md §7.4).
+// liveLimits are the limits that LoadGen tests in Server (docs/reference/loadgen.md#validity).
 func liveLimits(s *loadgen.TestSettings) []tail {
 	if s.UseTokenLatencies {
 		return []tail{

@@ -45,7 +45,7 @@ func checkFigures(t *testing.T, r *ran) {
 	require.Equal(t, r.Throughput, m.Throughput)
 	require.Equal(t, r.DurationS, m.DurationS)
 
-	// cli.md: from the first issue to the last completion, successful samples only.
+	// docs/reference/run-record.md: from the first issue to the last completion, successful samples only.
 	first, last, tokens := int64(0), int64(0), int64(0)
 	for i, e := range log.Entries {
 		require.Equal(t, i, int(e.Seq))

@@ -12,8 +12,8 @@ import (
 )
 
 // fixedKey is a key of LoadGen's configuration that the rules fix and that is no setting of ours: a user.conf may carry
-// it, and LoadGen then measures something else than the benchmark and says VALID all the same (spec/loadgen-engine.md
-// §2.5).
+// it, and LoadGen then measures something else than the benchmark and says VALID all the same
+// (docs/reference/loadgen.md#configuration-keys).
 type fixedKey struct {
 	name     string
 	official func(s *loadgen.TestSettings) float64 // in the file's unit
@@ -111,7 +111,7 @@ func (p *Plan) latencyLimit() time.Duration {
 }
 
 // writesLatencyLimit: the limit stands in no mlperf.conf. Interactive of a benchmark without an interactive key would
-// get Server's (spec/models.md §2).
+// get Server's (docs/reference/benchmarks.md#names).
 func (p *Plan) writesLatencyLimit() bool {
 	return p.latencyLimit() > 0 && p.Scenario.Scenario == models.Interactive
 }

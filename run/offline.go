@@ -14,7 +14,7 @@ import (
 const offlineWindow = 1024
 
 // defaultBatch is the number of prompts in one request of the strategy batch: more hide when each was answered
-// (spec/backends.md §5.2).
+// (docs/reference/wire-protocols.md#connections).
 const defaultBatch = 64
 
 // strategy is a value of --offline-strategy: how many requests are in flight.

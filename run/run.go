@@ -173,7 +173,7 @@ func (t *test) prepare(ctx context.Context) error {
 	return t.build(driver)
 }
 
-// release takes back what was written for a test that was not started (cli.md: nothing is written but the message).
+// release takes back what was written for a test that was not started (docs/reference/runs.md#files).
 func (t *test) release(err error) error {
 	if t.models != nil {
 		t.models.end(false)

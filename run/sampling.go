@@ -52,7 +52,8 @@ func wholeText(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-// topKText: 0, -1 and nothing all mean that every candidate is looked at (spec/models.md §6).
+// topKText: 0, -1 and nothing all mean that every candidate is looked at
+// (docs/reference/benchmarks.md#where-sources-disagree).
 func topKText(s models.Sampling) string {
 	if s.TopK == nil || *s.TopK <= 0 {
 		return ""
@@ -109,7 +110,7 @@ var withoutEffect = []string{
 }
 
 // readGenerationConfig reads a JSON object of sampling parameters, by their names in Hugging Face's file. Keys that
-// begin with "_" are comments (spec/harness-features.md §1.9). An unknown or double key is an error that names it.
+// begin with "_" are comments (docs/how-to/accuracy.md#sampling). An unknown or double key is an error that names it.
 func readGenerationConfig(path string) (values map[string]string, notices []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -81,7 +81,8 @@ func TestBreaches(t *testing.T) {
 	require.Empty(t, codes(withServer(t, 6396, Settings{"model": "gpt-oss-120b", "top-k": "0"})))
 	require.Equal(t, []string{"sampling_temperature"},
 		codes(withServer(t, 48289, Settings{"model": "qwen3-vl-235b-a22b", "temperature": "1"})))
-	// Other limits than the rules' are settable for the 405B, and told (spec/models.md §6).
+	// Other limits than the rules' are settable for the 405B, and told
+	// (docs/reference/benchmarks.md#where-sources-disagree).
 	require.Equal(t, []string{"sampling_max_tokens", "sampling_min_tokens"},
 		codes(withServer(t, 8313, Settings{"model": "llama3.1-405b", "max-tokens": "2000", "min-tokens": "1"})))
 	// What is in no round has no rules.

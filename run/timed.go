@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
-// How long a test that was ended early gets (design.md §4): StartTest to return, and LoadGen's log thread, which writes
-// every 10 ms.
+// How long a test that was ended early gets (docs/reference/loadgen.md#traps): StartTest to return, and LoadGen's log
+// thread, which writes every 10 ms.
 const (
 	returnGrace = time.Second
 	flushGrace  = 50 * time.Millisecond
@@ -87,8 +87,8 @@ func (t *test) ready(ctx context.Context) (*loadgen.QSL, error) {
 // collections come late, so a share of what is alive alone would bound nothing.
 const garbageRoom = 64 << 20
 
-// quiet makes the timed phase free of what the preparation left (spec/performance.md §9): few collections, which have
-// little to do.
+// quiet makes the timed phase free of what the preparation left
+// (docs/reference/measurements.md#garbage-collection-during-a-test): few collections, which have little to do.
 func (t *test) quiet() {
 	roomToRun(len(t.backends))
 	runtime.GC()

@@ -29,8 +29,9 @@ type evidence struct {
 	medianN int  // median output tokens of successful samples
 }
 
-// rules are the conditions of VALID (design.md §5), each a function that gives a cause, or nil. What causes others
-// stands before them: a server that died fails samples, which LoadGen logs as errors, for which it says INVALID.
+// rules are the conditions of VALID (docs/reference/troubleshooting.md#verdict-codes), each a function that gives a
+// cause, or nil. What causes others stands before them: a server that died fails samples, which LoadGen logs as errors,
+// for which it says INVALID.
 var rules = []func(*evidence) *Cause{
 	ruleInterrupted, ruleLimitLost, ruleEndedEarly, ruleServers,
 	ruleFailed, ruleUnfinished, ruleEmpty, ruleFirstTokens, ruleTokenCounts, rulePrompts, ruleMisreported, ruleUnasked,
@@ -282,7 +283,7 @@ func ruleLatencyLimit(e *evidence) *Cause {
 }
 
 // scenarioLimit wants LoadGen's 99th percentile strictly below the limit, as the submission checker does
-// (spec/models.md §4).
+// (docs/reference/benchmarks.md#limits-and-counts).
 func (e *evidence) scenarioLimit(limit time.Duration, what, key string) *Cause {
 	if !e.limitApplies() || limit <= 0 {
 		return nil
@@ -300,7 +301,7 @@ func (e *evidence) scenarioLimit(limit time.Duration, what, key string) *Cause {
 		Value: ns / 1e9, Limit: limit.Seconds()}
 }
 
-// lagShare is the part of a limit that the client itself may use up (design.md §5).
+// lagShare is the part of a limit that the client itself may use up (docs/reference/troubleshooting.md#verdict-codes).
 const lagShare = 0.1
 
 // ruleDispatchLag goes by the limit of the first token, or of the whole answer where that is what is limited.

@@ -48,7 +48,7 @@ func ofAccuracy(e *evidence) *evidence {
 	return e
 }
 
-// Each row breaks one condition of VALID (design.md §5), and no other.
+// Each row breaks one condition of VALID (docs/reference/troubleshooting.md#verdict-codes), and no other.
 func TestEachRuleAlone(t *testing.T) {
 	audit := Settings{"audit-config": "main_test.go"} // any file: LoadGen is not asked
 	for name, c := range map[string]struct {
@@ -264,7 +264,8 @@ func TestEachRuleAlone(t *testing.T) {
 	}
 }
 
-// A benchmark that limits the whole answer is held against that, and its tokens against nothing (spec/models.md §4).
+// A benchmark that limits the whole answer is held against that, and its tokens against nothing
+// (docs/reference/benchmarks.md#limits-and-counts).
 func TestLimitOfTheWholeAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		scenario string

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// engine says how one engine is told what; the names are its own (spec/backends.md §4.1).
+// engine says how one engine is told what; the names are its own (docs/reference/engines.md#arguments).
 type engine struct {
 	module     string            // of Python
 	model      string            // names of arguments, without dashes

@@ -18,7 +18,7 @@ const (
 	defaultBinary            = "python3"
 	defaultHeartbeatInterval = 5 * time.Second
 	defaultHeartbeatTimeout  = 30 * time.Second
-	// loading, compiling and graph capture take up to 20 minutes; spec/backends.md §4.2
+	// loading, compiling and graph capture take up to 20 minutes; docs/reference/engines.md#start-up
 	defaultStartupTimeout = time.Hour
 	defaultStopTimeout    = 30 * time.Second
 )

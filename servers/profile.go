@@ -16,7 +16,7 @@ import (
 )
 
 // profileStop is how long a profiled server gets to end: nsys writes its report then, and the torch profiler may take
-// minutes (spec/backends.md §4.5).
+// minutes (docs/reference/engines.md#profilers).
 const profileStop = 5 * time.Minute
 
 // Profile is the file's profile block: a profiler for each whole server.
@@ -125,7 +125,7 @@ func (p *prober) torch(ctx context.Context, action string) error {
 		err := fmt.Errorf("the torch profiler did not %s: POST %s answered status %d", action, p.url+path,
 			response.StatusCode)
 		if response.StatusCode == http.StatusNotFound {
-			// spec/backends.md §4.5: the variable counts no more
+			// docs/reference/engines.md#profilers: the variable counts no more
 			err = fmt.Errorf(`%w; vLLM since 0.13 has the route only with the engine's argument --profiler-config '{"profiler":"torch","torch_profiler_dir":"FOLDER"}': put it into server_args`, err)
 		}
 		return err

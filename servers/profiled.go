@@ -9,8 +9,8 @@ import (
 )
 
 // A profiler in a server's configuration slows the server down, or stops it now and then, so that no result of it may
-// be published (spec/backends.md §4.5). It can be there without a profile block: as a variable, an argument of the
-// engine, or a program around it.
+// be published (docs/reference/engines.md#profilers). It can be there without a profile block: as a variable, an
+// argument of the engine, or a program around it.
 
 // profilerVariables switch a profiler on, or name where it writes.
 var profilerVariables = []string{

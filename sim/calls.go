@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// noCall lists the subsets in which the right answer contains no call (spec/accuracy.md §11).
+// noCall lists the subsets in which the right answer contains no call (docs/reference/scoring-rules.md#function-calls).
 var noCall = []string{"irrelevance", "live_irrelevance"}
 
 // toolCall is a function call as OpenAI's interface has it.

@@ -69,7 +69,7 @@ func DefaultConfig() Config {
 		Quality:        1,
 		EOS:            128009,
 		Vocabulary:     128256,
-		IdleTimeout:    5 * time.Second, // spec/real-servers.md §2: what uvicorn does
+		IdleTimeout:    5 * time.Second, // as uvicorn, docs/reference/wire-protocols.md#connections
 		TTFT:           5 * time.Millisecond,
 		TPOT:           time.Millisecond,
 		MaxNumSeqs:     256,

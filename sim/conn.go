@@ -219,7 +219,8 @@ func (c *conn) body(req *http.Request) ([]byte, *apiError) {
 }
 
 // watch waits until the engine is done with r. A client that goes takes its request with it, also one that only closes
-// its sending half (spec/backends.md §1.7). It returns once the next request, or the end, is there.
+// its sending half (docs/reference/wire-protocols.md#aborted-requests). It returns once the next request, or the end,
+// is there.
 func (c *conn) watch(r *reply) {
 	_, err := c.in.Peek(1)
 	if err != nil {

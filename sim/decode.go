@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// maxPrompts is vLLM's limit of prompts in one request (spec/backends.md §1.2).
+// maxPrompts is vLLM's limit of prompts in one request (docs/reference/wire-protocols.md#vllm-requests).
 const maxPrompts = 1024
 
 // maxBody is the largest request body that is read.

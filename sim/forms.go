@@ -86,7 +86,7 @@ type subsetForm struct {
 	form form
 }
 
-// subsetForms is searched in this order (spec/accuracy.md §6, §7).
+// subsetForms is searched in this order (docs/reference/scoring-rules.md#reasoning-sets).
 var subsetForms = []subsetForm{
 	{"gpqa", letter("ABCD")}, {"mmlu_pro", letter("ABCDEFGHIJ")}, {"math500", boxed}, {"aime", boxed},
 	{"livecodebench", codeBlock}, {"mmlu", letter("ABCDEFGHIJ")},

@@ -16,7 +16,7 @@ var llamaFields = map[string]func(*wireRequest) any{
 }
 
 // adoptLlama treats -1 as no limit and generates one token if 0 are requested, as llama.cpp does
-// (spec/real-servers.md §3).
+// (docs/reference/wire-protocols.md#differences-between-servers).
 func adoptLlama(q *wireRequest) *apiError {
 	if q.MaxTokens = limitOf(q.MaxTokens); q.MaxTokens != nil && *q.MaxTokens == 0 {
 		one := 1

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Bucket bounds in seconds, spec/backends.md §1.8.
+// Bucket bounds in seconds, docs/reference/wire-protocols.md#metrics.
 var (
 	ttftBounds = []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640,
 		2560}

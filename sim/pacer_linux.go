@@ -12,8 +12,8 @@ import (
 )
 
 // pacer lets the engine thread sleep until an absolute time or until woken. It sleeps in the kernel with 1 ns timer
-// slack: time.Sleep is 0.5 ms late at the median (spec/performance.md §5.2), and spinning would take CPU time from the
-// client.
+// slack: time.Sleep is 0.5 ms late at the median (docs/reference/measurements.md#sleeping-until-a-time), and spinning
+// would take CPU time from the client.
 type pacer struct {
 	base     time.Time
 	event    int // eventfd

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// apiError is an answer of status 4xx or 5xx in vLLM's nested form (spec/backends.md §1.6).
+// apiError is an answer of status 4xx or 5xx in vLLM's nested form (docs/reference/wire-protocols.md#vllm-errors).
 type apiError struct {
 	status  int
 	kind    string // type; BadRequestError where empty

@@ -30,8 +30,8 @@ func small(t testing.TB, change func(file, model object)) *Tokenizer {
 	return parsed(t, asFile(t, file), nil)
 }
 
-// TestEachPartEncodes has one row for each part of a file that changes ids (spec/models.md §10.2), beside those with a
-// test of their own.
+// TestEachPartEncodes has one row for each part of a file that changes ids
+// (docs/reference/benchmarks.md#tokenizer-files), beside those with a test of their own.
 func TestEachPartEncodes(t *testing.T) {
 	part := func(where string, o object) func(file, model object) {
 		return func(file, _ object) { file[where] = o }

@@ -13,7 +13,7 @@ import (
 type scanner func(text string) int
 
 // knownPatterns maps each split pattern that is known to its scanner (strings of the public tokenizer.json files,
-// spec/models.md §10.1).
+// docs/reference/benchmarks.md#tokenizer-files).
 var knownPatterns = map[string]scanner{
 	patternLlama3:        wordPattern{letters: classLetter, digits: 3}.scan,
 	patternQwen2:         wordPattern{letters: classLetter, digits: 1}.scan,

@@ -13,7 +13,7 @@ import (
 )
 
 // sameText compares a program's output with the expected one line by line, stripped; lines that differ as text must be
-// equal as lists of decimal numbers (spec/accuracy.md §9).
+// equal as lists of decimal numbers (docs/reference/scoring-rules.md#running-programs).
 func sameText(got, want string) bool {
 	gotLines, wantLines := strippedLines(got), strippedLines(want)
 	return slices.EqualFunc(gotLines, wantLines, func(a, b string) bool {

@@ -75,7 +75,7 @@ func unjudged(format string, args ...any) error {
 	return &accuracy.Unjudged{Why: fmt.Sprintf(format, args...)}
 }
 
-// mbxpSeconds is the reference's limit of one program (spec/accuracy.md §5).
+// mbxpSeconds is the reference's limit of one program (docs/reference/scoring-rules.md#mixture).
 const mbxpSeconds = 20
 
 // mbxp runs a program with the asserts of its row.
@@ -100,7 +100,7 @@ func (j *Judge) mbxp(ctx context.Context, task accuracy.CodeTask) (bool, error) 
 	return a.proven, nil
 }
 
-// Times of LiveCodeBench (spec/accuracy.md §7, §9).
+// Times of LiveCodeBench (docs/reference/scoring-rules.md#harmony-answers).
 const (
 	testSeconds   = 60
 	sampleSeconds = 80 // of the gpt-oss reference, for all tests of an answer

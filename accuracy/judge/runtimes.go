@@ -42,8 +42,8 @@ var nodeModules = []string{"/usr/share/nodejs", "/usr/share/javascript", "/usr/l
 // tools are what a compiler calls.
 var tools = []string{"/bin", "/usr/bin", "/usr/include", "/usr/local/include"}
 
-// languages are those of MBXP that the reference runs, by its names (spec/accuracy.md §5). Commands as of mxeval's
-// executor.
+// languages are those of MBXP that the reference runs, by its names (docs/reference/scoring-rules.md#mixture). Commands
+// as of mxeval's executor.
 var languages = map[string]*language{
 	"python": {
 		command: "python3", ask: []string{"-I", "-c",

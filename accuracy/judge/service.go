@@ -23,10 +23,10 @@ const (
 	largestErrorText = 400              // bytes of the service's own error in ours
 )
 
-// Service judges programs for LiveCodeBench by asking a server (spec/accuracy.md §9). It opens one WebSocket connection
-// per program, sends {"codes_dict": {question: [code]}, "timeout_sec": 60}, and reads any number of {"status":
-// "progress"} up to {"status": "completed", "result": {"results": {question: [passed]}}} or {"status": "error"}.
-// It is safe for concurrent use.
+// Service judges programs for LiveCodeBench by asking a server (docs/reference/scoring-rules.md#running-programs). It
+// opens one WebSocket connection per program, sends {"codes_dict": {question: [code]}, "timeout_sec": 60}, and reads
+// any number of {"status": "progress"} up to {"status": "completed", "result": {"results": {question: [passed]}}} or
+// {"status": "error"}. It is safe for concurrent use.
 type Service struct {
 	address *url.URL
 	client  *http.Client // for the handshake: no proxy from the environment, no redirects, verified certificates

@@ -16,7 +16,7 @@ func (d *dialect) words() reader.Words {
 }
 
 // newAnswer makes a reader of completions. vLLM's generate route may end a stream without a finish reason where the
-// last step brought no token (spec/backends.md §1.5).
+// last step brought no token (docs/reference/wire-protocols.md#vllm-generate-route).
 func newAnswer(d *dialect, c *backends.Config) backends.Answer {
 	w := &walker{Scanner: reader.NewScanner(c)}
 	o := reader.Options{Decoder: w, Words: d.words()}

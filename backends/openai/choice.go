@@ -49,7 +49,7 @@ func (w *walker) choice(e *reader.Event) bool {
 			k, ok = keyIndex, w.Integer(&e.Index, 0)
 		case "text":
 			k, ok = keyText, w.text(e)
-		case "response_token_ids": // SGLang's chat (spec/real-servers.md §3)
+		case "response_token_ids": // SGLang's chat (docs/reference/wire-protocols.md#differences-between-servers)
 			k, ok = keyTokenIDs, w.IDs(e)
 		case "logprobs":
 			ok = w.logprobs(e)

@@ -3,7 +3,8 @@ package openai
 import "github.com/mlperf-go/mlperf-go/backends"
 
 // dialect is what a family of servers understands beside OpenAI's fields. Unknown fields are ignored by most servers
-// and refused by TensorRT-LLM, so each gets its own only (spec/backends.md §1.2, §2.5, §3).
+// and refused by TensorRT-LLM, so each gets its own only
+// (docs/reference/wire-protocols.md#differences-between-servers).
 type dialect struct {
 	chatLimit string // the field that bounds a chat answer
 	always    bool   // ids are asked for although nothing needs them
@@ -40,11 +41,12 @@ var (
 	// generic is sent nothing that the benchmark did not ask for.
 	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true,
 		logprobs: true, needIDs: fromVLLM, requestID: byHeader}
-	// SGLang refuses return_token_ids in a chat stream (spec/real-servers.md §3).
+	// SGLang refuses return_token_ids in a chat stream (docs/reference/wire-protocols.md#differences-between-servers).
 	sglang = dialect{
 		chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne, grammar: sglangGrammar,
-		needIDs:   "SGLang sends them on its native route (--api generate)",
-		requestID: backends.RequestIDField{Member: "rid"}, // it does not use the header (spec/real-servers.md)
+		needIDs: "SGLang sends them on its native route (--api generate)",
+		// it does not use the header (docs/reference/wire-protocols.md#sglang-generate-route)
+		requestID: backends.RequestIDField{Member: "rid"},
 	}
 	// llama.cpp and Ollama name no token ids on these routes.
 	llamaCpp = dialect{chatLimit: "max_tokens", topKOff: &zero,

@@ -126,7 +126,8 @@ func appendTools(dst []byte, s *datasets.Sample) []byte {
 	return dst
 }
 
-// appendSampling writes what the benchmark fixes: a server's own defaults must not leak in (spec/backends.md §1.2).
+// appendSampling writes what the benchmark fixes: a server's own defaults must not leak in
+// (docs/reference/wire-protocols.md#vllm-requests).
 func (d *Driver) appendSampling(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte, err error) {
 	p := &c.Sampling
 	if p.MinTokens > 0 {

@@ -62,7 +62,7 @@ func TestEncode(t *testing.T) {
 }
 
 // trtllmFields are those of TensorRT-LLM's two routes that this program may send: every other is answered 400
-// (spec/backends.md §3).
+// (docs/reference/wire-protocols.md#differences-between-servers).
 var trtllmFields = []string{
 	"model", "prompt", "messages", "max_tokens", "min_tokens", "temperature", "top_p", "top_k", "seed", "stop_token_ids",
 	"ignore_eos", "stream",

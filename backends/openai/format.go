@@ -12,8 +12,9 @@ type grammar uint8
 
 const (
 	openaiGrammar grammar = iota // response_format
-	vllmGrammar                  // structured_outputs since 0.11, guided_json before (spec/backends.md §1.2)
-	sglangGrammar                // json_schema as a string on the completions route, response_format in chat
+	// structured_outputs since 0.11, guided_json before (docs/reference/wire-protocols.md#vllm-requests)
+	vllmGrammar
+	sglangGrammar // json_schema as a string on the completions route, response_format in chat
 )
 
 // atLeast says whether a version such as "0.11.2rc1+cu12" is one of the given ones or a later one; known: it can be

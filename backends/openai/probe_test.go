@@ -130,7 +130,8 @@ func TestProbe(t *testing.T) {
 	require.Len(t, bodies.all(), 2, "no generation was asked for")
 }
 
-// TestProbeOfOtherServers: what servers of OpenAI's family lack or have elsewhere is no fault (spec/backends.md §3).
+// TestProbeOfOtherServers: what servers of OpenAI's family lack or have elsewhere is no fault
+// (docs/reference/wire-protocols.md#differences-between-servers).
 func TestProbeOfOtherServers(t *testing.T) {
 	none, text := page{status: 404}, page{404, "text/plain", "Not Found", ""}
 	owned := func(by string) page {

@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// TestTolerance is the list of what servers of OpenAI's family do (spec/backends.md §3), one row each.
+// TestTolerance is the list of what servers of OpenAI's family do
+// (docs/reference/wire-protocols.md#differences-between-servers), one row each.
 func TestTolerance(t *testing.T) {
 	const (
 		id    = `data: {"choices":[{"index":0,"token_ids":[5],"text":"a"}]}`

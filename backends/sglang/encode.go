@@ -34,7 +34,7 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 }
 
 // appendSampling writes what the benchmark fixes and nothing else: SGLang refuses names that it does not know
-// (spec/backends.md §2.2).
+// (docs/reference/wire-protocols.md#sglang-generate-route).
 func appendSampling(dst []byte, c *backends.Config) (_ []byte, err error) {
 	p := &c.Sampling
 	if p.MinTokens > 0 {

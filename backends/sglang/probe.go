@@ -19,8 +19,8 @@ func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
 	}}
 }
 
-// run asks for health first: it makes a token and takes a second or more (spec/backends.md §2.1), so it must not be
-// asked while a test runs.
+// run asks for health first: it makes a token and takes a second or more (docs/reference/wire-protocols.md#health), so
+// it must not be asked while a test runs.
 func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
 	if p.Config.Vocabulary == 0 && sample != nil && len(sample.InputIDs) > 0 {
 		p.Note("the vocabulary is not known, so prompt ids can not be checked against it: one id outside it kills SGLang")

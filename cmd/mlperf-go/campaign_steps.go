@@ -29,7 +29,7 @@ type size struct {
 }
 
 // sizes: a tiny rehearsal has as many queries as LoadGen's early stopping wants for its percentiles
-// (spec/loadgen-engine.md), and as few rows as a score can be made of.
+// (docs/reference/loadgen.md#early-stopping), and as few rows as a score can be made of.
 var sizes = []size{
 	{name: "normal", queries: 512, attempts: 2},
 	{name: "tiny", queries: 64, attempts: 3, table: map[models.Scenario][][2]string{

@@ -32,7 +32,7 @@ func cmdJSON(ts *testscript.TestScript, _ bool, args []string) {
 	expect(ts, ts.ReadFile("stdout"), args)
 }
 
-// cmdErrorJSON wants the error object of cli.md on stdout, with a message: errorjson CODE
+// cmdErrorJSON wants the error object (docs/reference/runs.md#errors-as-json) on stdout, with a message: errorjson CODE
 func cmdErrorJSON(ts *testscript.TestScript, _ bool, args []string) {
 	expect(ts, ts.ReadFile("stdout"), []string{"error.code=" + args[0], "error.message~" + strings.Join(args[1:], " ")})
 }

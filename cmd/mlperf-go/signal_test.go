@@ -25,8 +25,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
-// endWithin is how long an interrupted test may take to end. A quiet machine needs little more than a second (design.md
-// §4), a busy one may need many; without a signal the tests go on for minutes.
+// endWithin is how long an interrupted test may take to end. A quiet machine needs little more than a second
+// (docs/reference/loadgen.md#traps), a busy one may need many; without a signal the tests go on for minutes.
 const endWithin = 30 * time.Second
 
 // patience is how long a test waits for what a quiet machine does in a second or two.

@@ -105,7 +105,8 @@ func (p *program) runBoth(c *cli.Context, e *config.Effective) error {
 	return p.runCampaign(c.Context, k)
 }
 
-// refuseRehearsal: a submission with a real server and a real data set must not be short by a flag (cli.md).
+// refuseRehearsal: a submission with a real server and a real data set must not be short by a flag
+// (docs/reference/runs.md#rehearsals).
 func refuseRehearsal(plan *run.Plan) error {
 	if !isReal(plan) || len(plan.Rehearsal) == 0 {
 		return nil

@@ -112,8 +112,8 @@ func reasons(by map[ledger.Reason]int64) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// headlines are LoadGen's own figures, the ones that a submission reports (spec/models.md §4), in the order of
-// preference.
+// headlines are LoadGen's own figures, the ones that a submission reports
+// (docs/reference/benchmarks.md#limits-and-counts), in the order of preference.
 var headlines = []struct{ key, unit string }{
 	{"result_completed_tokens_per_second", "tokens/s (LoadGen, completed)"},
 	{"result_tokens_per_second", "tokens/s (LoadGen)"},

@@ -52,7 +52,8 @@ func (c *Conf) Entries() []Entry { return slices.Clone(c.entries) }
 // ParseConf reads LoadGen's user.conf or audit.config of at most 1 MiB.
 //
 // What LoadGen would ignore, cut off or refuse without naming it is an error with file, line and key: the grammar and
-// the values of spec/loadgen-engine.md §2. Model keys are those of mlperf.conf, "*" and the moreModels.
+// the values of docs/reference/loadgen.md#configuration-files. Model keys are those of mlperf.conf, "*" and the
+// moreModels.
 func ParseConf(name string, r io.Reader, kind ConfKind, moreModels ...string) (*Conf, error) {
 	text, err := io.ReadAll(io.LimitReader(r, largestFile+1))
 	if err != nil {

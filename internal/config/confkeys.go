@@ -24,7 +24,7 @@ const (
 	formAny                     // any number: read by verification scripts alone
 )
 
-// confKey is one key of LoadGen's configuration files (spec/loadgen-engine.md §2.5).
+// confKey is one key of LoadGen's configuration files (docs/reference/loadgen.md#configuration-keys).
 type confKey struct {
 	name      string
 	scenarios []string // scenarios for which LoadGen looks the key up; nil: the run's
@@ -83,7 +83,7 @@ var confKeys = []confKey{
 
 var confScenarios = []string{"SingleStream", "MultiStream", "Server", "Offline"}
 
-// confModels are the model keys of LoadGen's mlperf.conf (spec/loadgen-engine.md Appendix A).
+// confModels are the model keys of LoadGen's mlperf.conf (docs/reference/loadgen.md#values-of-mlperfconf).
 var confModels = []string{
 	"resnet50", "ssd-mobilenet", "retinanet", "bert", "dlrm", "dlrm-v2", "dlrm-v3", "rnnt", "gptj", "mixtral-8x7b",
 	"llama2-70b", "llama2-70b-interactive", "llama3_1-405b", "llama3_1-405b-interactive",

@@ -23,8 +23,8 @@ func readGolden(t *testing.T, path string, into any) {
 	require.NoError(t, d.Decode(into))
 }
 
-// settingsOf computes LoadGen's settings from a file that ParseConf accepts, as spec/loadgen-engine.md §2.4 and §2.5
-// say. Only fields that the file names are there.
+// settingsOf computes LoadGen's settings from a file that ParseConf accepts, as
+// docs/reference/loadgen.md#configuration-keys says. Only fields that the file names are there.
 func settingsOf(t *testing.T, c *Conf, model, scenario string, gates ...string) map[string]string {
 	t.Helper()
 	fields := map[string]string{}
@@ -98,7 +98,8 @@ func sameNumber(a, b string) bool {
 	return a == b || errX == nil && errY == nil && x == y && strings.ContainsAny(a+b, ".e")
 }
 
-// defaults are the fields of TestSettings that a case may set to what they are already (spec/loadgen-engine.md §1.5).
+// defaults are the fields of TestSettings that a case may set to what they are already
+// (docs/reference/loadgen.md#default-settings).
 var defaults = map[string]string{"mode": "2", "use_token_latencies": "false", "performance_issue_same": "false"}
 
 // harmless are the cases whose texts mean to LoadGen what they say; all others must be refused.

@@ -282,7 +282,7 @@ var outputSettings = []Setting{
 		Usage:   "write one line per sample to the request log"},
 }
 
-// oldSettings are flags of the harness before this one that have no counterpart (spec/harness-features.md §4).
+// oldSettings are flags of the harness before this one that have no counterpart (docs/how-to/migration.md).
 var oldSettings = []Setting{
 	{Name: "model-category", Kind: String, Hidden: true, Group: groupOld,
 		Notice: "--model-category is now --model; a --model beside it is now --served-model",

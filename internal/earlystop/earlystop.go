@@ -3,7 +3,7 @@ package earlystop
 import "math"
 
 // confidence is LoadGen's: a test passes when so many late queries would be unlikely, at this level, of a server that
-// misses the limit (spec/loadgen-engine.md §7.5). LoadGen's tolerance is 0.
+// misses the limit (docs/reference/loadgen.md#early-stopping). LoadGen's tolerance is 0.
 const confidence = 0.99
 
 // Need returns how many queries in time a test needs for LoadGen to accept the given number of late ones. The target

@@ -28,7 +28,7 @@ func TestGoldenNeed(t *testing.T) {
 	require.Greater(t, seen, 100)
 }
 
-// Totals of spec/loadgen-engine.md §7.5, among them a test of an hour and more.
+// Totals of docs/reference/loadgen.md#early-stopping, among them a test of an hour and more.
 func TestTotals(t *testing.T) {
 	for late, total := range map[int]int{0: 459, 1: 662, 10: 2010, 100: 12571, 1000: 107569} {
 		require.Equal(t, total, Need(.99, late)+late)

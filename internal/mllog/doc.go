@@ -7,5 +7,5 @@
 // ReadDetail and ReadAccuracy return entries one at a time. Summarize returns the result of a test from its folder:
 // verdict, error counts, result keys, and whether the files are complete.
 //
-// A log is a regular file: a link in its place is an error. Format: spec/loadgen-engine.md §6, §7.
+// A log is a regular file: a link in its place is an error. Format: docs/reference/loadgen.md#log-files.
 package mllog

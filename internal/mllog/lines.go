@@ -10,7 +10,7 @@ import (
 
 // ReadAccuracyLines reads an accuracy log that is not a complete array: one record a line, with or without a comma. It
 // skips and counts malformed lines, as the reference for deepseek-r1 does
-// (spec/accuracy.md §1).
+// (docs/reference/scoring-rules.md#reading-the-log).
 func ReadAccuracyLines(path string, fn func(*AccuracyEntry) error) (a Accuracy, left int, err error) {
 	f, err := openLog(path)
 	if err != nil {

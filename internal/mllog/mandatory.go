@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// group is a list of keys that LoadGen logs together, and the tests that have them (spec/loadgen-engine.md §6.5).
+// group is a list of keys that LoadGen logs together, and the tests that have them
+// (docs/reference/loadgen.md#detail-log).
 type group struct {
 	of   func(*Result) bool // whether a test has the keys; nil: every test
 	keys []string

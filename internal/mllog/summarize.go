@@ -22,8 +22,8 @@ const (
 	TraceName    = "mlperf_log_trace.json"
 )
 
-// AuditTaken is the beginning of the warning that LoadGen logs when it applies an audit configuration (spec/loadgen-engine.md
-// §2.7).
+// AuditTaken is the beginning of the warning that LoadGen logs when it applies an audit configuration
+// (docs/reference/loadgen.md#audit-configuration).
 const AuditTaken = "Found Audit Config file"
 
 // Text is a message of the detail log with its number of occurrences.
@@ -113,10 +113,11 @@ func (r *Result) readDetail(path string) error {
 	if detail.NULs > 0 {
 		r.missing("%s has NUL bytes: it was truncated while LoadGen wrote it", path)
 	} else if detail.Foreign > 0 {
-		r.missing("%s has %d lines that LoadGen did not write, the first is line %d", path, detail.Foreign, detail.FirstForeign)
+		r.missing("%s has %d lines that LoadGen did not write, the first is line %d", path, detail.Foreign,
+			detail.FirstForeign)
 	}
 	// LoadGen also counts lines from before the file was opened, which may never reach the file
-	// (spec/loadgen-engine.md §2.6).
+	// (docs/reference/loadgen.md#configuration-files).
 	if counted, ok := r.Result["num_errors"].(int64); ok {
 		r.Errors = max(r.Errors, int(counted))
 	}

@@ -54,7 +54,7 @@ func TestGoldenServerCounts(t *testing.T) {
 	require.Greater(t, seen, 10)
 }
 
-// The counts of spec/loadgen-engine.md §4.4, with the seed of the rounds' mlperf.conf there.
+// The counts of docs/reference/loadgen.md#query-counts, with the seed of the rounds' mlperf.conf there.
 func TestServerCountOfOfficialSchedules(t *testing.T) {
 	const seed = 2023080168 // of which LoadGen takes the low 32 bits
 	for _, c := range []struct {

@@ -4,5 +4,6 @@
 // recomputes it from schedule_rng_seed, target QPS and number of queries, as offsets from the start of the series in
 // ns. It owns the random generators that this needs: MT19937 and the exponential inter-arrival times of Server.
 //
-// It imports nothing of the project. Rules: spec/loadgen-engine.md §4.1, §4.3, §4.4.
+// It imports nothing of the project. Rules: docs/reference/loadgen.md#schedules and
+// docs/reference/loadgen.md#query-counts.
 package schedule

@@ -191,7 +191,8 @@ func lookScored(folder string, anyScore bool) Finding {
 // HasScore reports whether an accuracy run's folder holds a score that may be claimed.
 func HasScore(folder string) bool { return lookScored(folder, false).Status == Done }
 
-// belowTarget is the word of the verdict's list for a score that is too low (cli.md).
+// belowTarget is the word of the verdict's list for a score that is too low
+// (docs/reference/troubleshooting.md#verdict-codes).
 const belowTarget = "accuracy_below_target"
 
 // ScoreRecord is the score with its details, beside accuracy.txt.

@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// columns are those of the organisers' summary (spec/submission.md §5).
+// columns are those of the organisers' summary (docs/reference/submission-rules.md#summary).
 var columns = strings.Split("Organization,Availability,Division,SystemType,SystemName,Platform,Model,MlperfModel,Scenario,Result,Accuracy,"+
 	"number_of_nodes,host_processor_model_name,host_processors_per_node,host_processor_core_count,accelerator_model_name,"+
 	"accelerators_per_node,total_accelerators,Location,framework,operating_system,notes,compliance,errors,version,inferred,"+

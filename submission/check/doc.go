@@ -7,9 +7,10 @@
 // what to do about it, and writers for text, JSON, the organisers' summary CSV and the final report's JSON.
 //
 // Compat gives the current official checker's verdict without its crashes; Strict adds what the older checker and the
-// rules text ask, and what both miss (spec/submission.md §3). docs/reference/checks.md lists every rule, and where
-// Compat deviates. Files are opened only where they are plain ones, relative to the opened root, read as streams and to
-// a bound each. Links are followed inside of the tree, no deeper than it has levels, and never out of it.
+// rules text ask, and what both miss (docs/reference/submission-rules.md). docs/reference/checks.md lists every rule,
+// and where Compat deviates. Files are opened only where they are plain ones, relative to the opened root, read as
+// streams and to a bound each. Links are followed inside of the tree, no deeper than it has levels, and never out of
+// it.
 //
 // It changes no file, prints nothing and must not import cmd or run.
 package check

@@ -24,7 +24,8 @@ type FinalOptions struct {
 	IDs        map[string]int // numbers that were given before, by unique id; new ones are added
 }
 
-// FinalReport writes the JSON of the organisers' final report (spec/submission.md §7) for the valid results.
+// FinalReport writes the JSON of the organisers' final report (docs/reference/submission-rules.md#final-report) for the
+// valid results.
 func (r *Report) FinalReport(w io.Writer, o FinalOptions) error {
 	if o.IDs == nil {
 		return fmt.Errorf("writing the final report: there is no table of IDs; give the one of the report before, or an " +

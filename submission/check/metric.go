@@ -13,7 +13,7 @@ type metric struct {
 	key   string
 }
 
-// metricKeys are the keys of the log by its scenario (spec/submission.md §4.7).
+// metricKeys are the keys of the log by its scenario (docs/reference/submission-rules.md#metrics).
 var metricKeys = map[string]string{
 	"Offline":      "result_samples_per_second",
 	"Server":       "result_completed_samples_per_sec",

@@ -11,7 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// The files of a result that the organisers' newer client made (spec/submission.md §8).
+// The files of a result that the organisers' newer client made
+// (docs/reference/submission-rules.md#results-of-the-endpoints-client).
 const (
 	clientConfig      = "config.yaml"
 	clientPerformance = "performance/result_summary.json"

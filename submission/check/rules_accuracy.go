@@ -13,8 +13,8 @@ import (
 // maxAccuracyLog is the size of a truncated accuracy log, in bytes.
 const maxAccuracyLog = 10 << 10
 
-// accuracyRules look at the scores and the truncated log (spec/submission.md §3 A1-A6; §3.2). Open records scores and
-// asks for none.
+// accuracyRules look at the scores and the truncated log (docs/reference/submission-rules.md#accuracy). Open records
+// scores and asks for none.
 var accuracyRules = []Rule{
 	{ID: "scores", Class: Score, Severity: Error, level: resultLevel,
 		Advice: "score the accuracy run and write the figures there", look: scoresThere},

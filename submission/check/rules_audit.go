@@ -15,7 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// auditRules look at the compliance tests of the benchmark (spec/submission.md §1.2, §3 C1-C7, §4.6). Open has none.
+// auditRules look at the compliance tests of the benchmark (docs/reference/submission-rules.md#audit-results). Open has
+// none.
 var auditRules = []Rule{
 	{ID: "audit-folder", Class: Audit, Severity: Error, level: resultLevel, when: []condition{byLoadGen, enforced},
 		Advice: "run the audit", look: auditFolder},

@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// latencyRules look at early stopping and the tails (spec/submission.md §3 P7-P9, P15; §3.1 O15; §3.2).
+// latencyRules look at early stopping and the tails (docs/reference/submission-rules.md#latency).
 var latencyRules = []Rule{
 	{ID: "early-stopping", Class: Run, Severity: Error, level: resultLevel, when: []condition{loadgen, stopsEarly},
 		Advice: "run longer or with more queries, or at a lower target_qps: LoadGen's message says how many more",

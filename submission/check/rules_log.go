@@ -7,7 +7,7 @@ import (
 )
 
 // logRules look at whether the detail logs are there and whole, and at the errors that LoadGen wrote into them
-// (spec/submission.md §3 L6, P1, P3, A5; §3.1 O12, O13; §3.2).
+// (docs/reference/submission-rules.md#loadgen-logs).
 var logRules = []Rule{
 	{ID: "performance-log", Class: Log, Severity: Error, level: resultLevel,
 		Advice: "put the performance run's files there as the run left them",

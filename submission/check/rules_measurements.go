@@ -9,7 +9,7 @@ import (
 
 func measured(s *scope) bool { return s.result.measurements.err == nil }
 
-// measurementRules look at what says how the model was made (spec/submission.md §2.2, §3 M1-M4).
+// measurementRules look at what says how the model was made (docs/reference/submission-rules.md#measurements).
 var measurementRules = []Rule{
 	{ID: "measurements-json", Class: Document, Severity: Error, level: resultLevel,
 		Advice: "write measurements.json", look: measurementsJSON},

@@ -1,6 +1,6 @@
 package check
 
-// metricRules look at the figure itself (spec/submission.md §3 P17; a figure of 0 is no result there).
+// metricRules look at the figure itself (docs/reference/submission-rules.md#metrics).
 var metricRules = []Rule{
 	{ID: "metric", Class: Run, Severity: Error, level: resultLevel, when: []condition{anyClient},
 		Advice: "repeat the run: LoadGen writes the figure at its end", look: metricThere},

@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// otherClientRules look at results of the organisers' newer client (spec/submission.md §3 P19, C7; §8).
+// otherClientRules look at results of the organisers' newer client
+// (docs/reference/submission-rules.md#results-of-the-endpoints-client).
 var otherClientRules = []Rule{
 	{ID: "client-round", Class: Run, Severity: Error, level: resultLevel, when: []condition{otherClient},
 		Advice: "measure with LoadGen in this round", look: clientRound},
@@ -76,7 +77,8 @@ func clientAudit(s *scope, breach say) {
 	}
 }
 
-// The bounds of TEST09, which stand for every benchmark that has it (spec/submission.md §3 C7).
+// The bounds of TEST09, which stand for every benchmark that has it
+// (docs/reference/submission-rules.md#results-of-the-endpoints-client).
 const (
 	minOutputTokens = 1150.38
 	maxOutputTokens = 1406.02

@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// minDurationMS is the shortest run of the rules, in milliseconds (spec/submission.md §3 P12).
+// minDurationMS is the shortest run of the rules, in milliseconds
+// (docs/reference/submission-rules.md#performance-settings).
 const minDurationMS = 600_000
 
-// performanceRules look at how the performance run was set up (spec/submission.md §3 P4-P16; §3.1 O14).
+// performanceRules look at how the performance run was set up
+// (docs/reference/submission-rules.md#performance-settings).
 var performanceRules = []Rule{
 	{ID: "performance-sample-count", Class: Rehearsal, Severity: Error, level: resultLevel, when: []condition{loadgen},
 		Advice: "run with the benchmark's whole data set in memory", look: performanceSampleCount},

@@ -11,7 +11,7 @@ import (
 )
 
 // scenarioRules look at the names of benchmark and scenario folders, and at files that every result has
-// (spec/submission.md §3 L4-L6, P2; §3.1 O10, O11).
+// (docs/reference/submission-rules.md#benchmarks-and-scenarios).
 var scenarioRules = []Rule{
 	{ID: "benchmark-known", Class: Tree, Severity: Error, level: benchmarkLevel,
 		Advice: "take the official name of a language or vision-language benchmark of this round (in open also one that " +

@@ -11,7 +11,7 @@ import (
 // described: the system's description could be read.
 func described(s *scope) bool { return s.sut().err == nil }
 
-// systemRules look at systems/<system>.json (spec/submission.md §2.1, §3 S1-S8).
+// systemRules look at systems/<system>.json (docs/reference/submission-rules.md#system-description).
 var systemRules = []Rule{
 	{ID: "system-json", Class: Document, Severity: Error, level: systemLevel,
 		Advice: "write the system's description as a JSON object", look: systemJSON},

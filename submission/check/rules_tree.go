@@ -11,7 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// treeRules look at names and sizes. All but none are the older checker's (spec/submission.md §3.1 O1-O9).
+// treeRules look at names and sizes. All but none are the older checker's
+// (docs/reference/submission-rules.md#files-and-names).
 var treeRules = []Rule{
 	{ID: "root-folder", Class: Tree, Severity: Error, Strict: true, level: rootLevel,
 		Advice: "move it out of the tree, or below a submitter's folder", look: rootFolders},

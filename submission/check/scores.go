@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// patterns find a metric's value in a line of accuracy.txt, from its beginning (spec/submission.md §2.4).
+// patterns find a metric's value in a line of accuracy.txt, from its beginning
+// (docs/reference/scoring-rules.md#printed-results).
 var patterns = map[string]*regexp.Regexp{
 	"ROUGE1":            regexp.MustCompile(`^.*'rouge1':\s+'?([\d.]+)'?.*`),
 	"ROUGE2":            regexp.MustCompile(`^.*'rouge2':\s+'?([\d.]+)'?.*`),

@@ -181,7 +181,8 @@ func readFields(to map[string]any, node *yaml.Node, known []string) error {
 	return nil
 }
 
-// plain writes the number 0 as text: the organisers' checker takes the number for no answer (spec/submission.md §2.1).
+// plain writes the number 0 as text: the organisers' checker takes the number for no answer
+// (docs/reference/submission-rules.md#system-description).
 func plain(v any) any {
 	if v == 0 {
 		return "0"

@@ -9,7 +9,7 @@ import (
 // The entries of a campaign's folder beside its systems' folders.
 const (
 	StateName     = "campaign.json" // which step is done, and what it was done with
-	TreeName      = "submission"    // the tree that is built of it (cli.md)
+	TreeName      = "submission"    // the tree that is built of it (docs/reference/runs.md#files)
 	OriginalsName = "originals"     // accuracy logs as they were before they were cut
 )
 
@@ -23,7 +23,7 @@ const (
 // compliance/TEST06/verify_accuracy.txt.
 const VerifyFolder = "compliance"
 
-// Leaf is one test of a campaign: a run's folder as cli.md describes it.
+// Leaf is one test of a campaign: a run's folder (docs/reference/runs.md#files).
 type Leaf struct {
 	System    string
 	Benchmark string // checker name, such as models.Row.Name

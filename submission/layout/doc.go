@@ -5,7 +5,8 @@
 // checker reads all take their paths from here, so that a name is written once.
 //
 // Paths in a tree are relative to its root and have slashes, as the organisers' tools print them; paths in a campaign's
-// folder are of the machine's file system. Sources: spec/submission.md §1 and cli.md.
+// folder are of the machine's file system. Sources: docs/reference/submission-rules.md#the-tree and
+// docs/reference/runs.md#files.
 //
 // It opens no file, keeps no state, and must not import run, cmd or another package of this room.
 package layout

@@ -8,7 +8,8 @@ type Field struct {
 	Empty bool // may be empty
 }
 
-// SystemFields are the keys of systems/<system>.json, in the order in which it is written (spec/submission.md §2.1).
+// SystemFields are the keys of systems/<system>.json, in the order in which it is written
+// (docs/reference/submission-rules.md#system-description).
 var SystemFields = fields(`division submitter status system_type system_type_detail? system_name number_of_nodes host_processor_model_name
 	host_processors_per_node host_processor_core_count host_processor_frequency? host_processor_caches? host_processor_interconnect?
 	host_memory_capacity host_memory_configuration host_storage_capacity host_storage_type host_networking host_network_card_count
@@ -29,7 +30,8 @@ var OtherFields = fields(NetworkFlag + `? power_management? filesystem? boot_fir
 	power_supply_quantity_and_rating_watts? power_supply_details? disk_drives? disk_controllers? system_power_only?
 	system_power_capacity? host_processor_vcpu_count?`)
 
-// MeasurementFields are the keys of measurements.json; none may be empty (spec/submission.md §2.2).
+// MeasurementFields are the keys of measurements.json; none may be empty
+// (docs/reference/submission-rules.md#measurements).
 var MeasurementFields = fields(`input_data_types retraining starting_weights_filename weight_data_types weight_transformations`)
 
 // NumberFields must be whole numbers: the organisers' summary and final report count with them.

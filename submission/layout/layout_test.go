@@ -23,7 +23,7 @@ func TestALeafIsAFolderOfItsOwn(t *testing.T) {
 	require.False(t, l.Audit())
 }
 
-// The places of the three rounds, as spec/submission.md §1 draws them.
+// The places of the three rounds, (docs/reference/submission-rules.md#the-tree).
 func TestPlacesOfEachRound(t *testing.T) {
 	for _, c := range []struct {
 		round, measurements, test06, test09, code string

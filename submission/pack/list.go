@@ -25,7 +25,8 @@ type file struct {
 	sha256 string
 }
 
-// maxFiles bounds the tree, and maxFileSize one file: the organisers' bound (spec/submission.md §3.1 O5).
+// maxFiles bounds the tree, and maxFileSize one file: the organisers' bound
+// (docs/reference/submission-rules.md#files-and-names).
 const (
 	maxFiles    = 1_000_000
 	maxFileSize = 50 << 20

@@ -7,8 +7,8 @@
 //
 // Nothing invalid is packed: a run without a record, not VALID, altered since, of another test, with another round's
 // seeds, or a rehearsal where a submission was asked for, is refused by name with its reason, and then nothing is
-// written. Open takes scores below the target and needs no audits (spec/submission.md §1.4). A rehearsal's tree says so
-// in each document.
+// written. Open takes scores below the target and needs no audits (docs/reference/submission-rules.md#divisions). A
+// rehearsal's tree says so in each document.
 //
 // It starts no process, judges no tree (that is check), prints nothing and must not import cmd.
 package tree

@@ -9,5 +9,6 @@
 // (copy, hash, cut) is repaired by calling again. Files are streamed and written whole or not at all, each copy is read
 // back, and no link in the tree or the backup is followed.
 //
-// It reads no LoadGen format, prints nothing and must not import cmd. Form: spec/submission.md §6.
+// It reads no LoadGen format, prints nothing and must not import cmd. Form:
+// docs/reference/submission-rules.md#truncation.
 package truncate

@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// The organisers' form of a truncated log (spec/submission.md §6).
+// The organisers' form of a truncated log (docs/reference/submission-rules.md#truncation).
 const (
 	endSize  = 4096  // bytes that stay at each end; a shorter log stays whole
 	doneSize = 10240 // a hashed log below this size counts as truncated

@@ -53,7 +53,7 @@ type kind struct {
 	needsText bool // accuracy.txt must be there, and keeps its lines; else the hash is all that it holds
 }
 
-// audits are the audits whose log is cut. Others are handed in whole (spec/submission.md §6).
+// audits are the audits whose log is cut. Others are handed in whole (docs/reference/submission-rules.md#truncation).
 var audits = map[string]kind{
 	"TEST01": {needsText: true},
 	"TEST07": {},

@@ -67,7 +67,7 @@ func onServer(ctx context.Context, s *search, _ []string) *Found {
 }
 
 // encode asks with the fields of all servers at once: vLLM and SGLang read prompt, llama.cpp reads content, and each
-// ignores what it does not know (spec/backends.md §1, spec/real-servers.md).
+// ignores what it does not know (docs/reference/wire-protocols.md#tokenizer-routes).
 func (r *remote) encode(ctx context.Context, text string, addSpecial bool) ([]int32, error) {
 	body := map[string]any{"prompt": text, "content": text, "add_special_tokens": addSpecial, "add_special": addSpecial}
 	var reply struct {

@@ -1,5 +1,5 @@
 // Package http1 is the fast HTTP client: it answers the queries of one shard over plain HTTP/1.1 with one epoll loop on
-// one locked OS thread (spec/bridge-prototype.md §4 and §7 give the measured reasons).
+// one locked OS thread (docs/reference/measurements.md#clients-compared).
 //
 // It owns the sockets and their states, the HTTP/1.1 parser, the timer wheel, and the calls of the sink: first tokens
 // and completions are reported by the loop's own thread at the moment of parsing, so their order holds by construction.

@@ -139,7 +139,7 @@ func TestIdleConnections(t *testing.T) {
 	start := time.Now()
 	source.Issue(1)
 	require.Less(t, policy.IdleTimeout, 5*time.Second,
-		"when vLLM, SGLang and TensorRT-LLM close them (spec/backends.md §5.3)")
+		"when vLLM, SGLang and TensorRT-LLM close them (docs/reference/wire-protocols.md#connections)")
 	require.WithinRange(t, <-closed, start.Add(policy.IdleTimeout*9/10), start.Add(wiretest.Patience),
 		"not before its time, and by the client")
 	require.Equal(t, int32(1), conns.Load())

@@ -10,9 +10,9 @@ import (
 )
 
 // pace decides whether the loop pauses before it looks again. With many streams in flight every token wakes the loop by
-// itself, and a wake-up costs more than the token; a pause lets several come together (spec/bridge-prototype.md §8.2).
-// It delays what is handled by up to its length, so it is used only while wake-ups come faster than that, and each
-// pause brings more than one.
+// itself, and a wake-up costs more than the token; a pause lets several come together
+// (docs/reference/measurements.md#pausing-after-a-wake-up). It delays what is handled by up to its length, so it is
+// used only while wake-ups come faster than that, and each pause brings more than one.
 type pace struct {
 	length time.Duration // 0: never pause
 	on     bool

@@ -4,7 +4,7 @@
 // It owns the worker goroutines (one a request in flight, reused), the deadlines, the repeat on a dead connection, the
 // mapping of transport errors to failure codes, and the one reporting goroutine, locked to its OS thread, through which
 // every first token and every completion goes in order: LoadGen keeps a log per thread and merges them unordered
-// (spec/bridge-prototype.md §3.6).
+// (docs/reference/measurements.md#first-token-and-answer-from-two-threads).
 //
 // In come a loadgen.Source and Config.Request's bytes, sent as they are; out go Sink calls, Complete exactly once a
 // query.

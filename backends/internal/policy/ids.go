@@ -9,7 +9,7 @@ const (
 	runDigits    = 20 // of an id: random, the same for all requests of one loop
 	numberDigits = 12 // of an id: the number of the request
 	// IDLength is the length of a request id. All ids have it, so that none is a prefix of another: SGLang aborts requests
-	// by prefix (spec/backends.md §2.4).
+	// by prefix (docs/reference/wire-protocols.md#aborted-requests).
 	IDLength = runDigits + numberDigits
 )
 

@@ -19,7 +19,7 @@ const (
 
 const (
 	// IdleTimeout is below the 5 s after which the servers of this field close an idle connection
-	// (spec/real-servers.md §2): a request must not race with that.
+	// (docs/reference/wire-protocols.md#connections): a request must not race with that.
 	IdleTimeout = 4 * time.Second
 	// DrainTime is how long a connection may take to reach the end of an answer that needs nothing more.
 	DrainTime = 100 * time.Millisecond

@@ -13,7 +13,7 @@ import (
 )
 
 // inFlight are the gauges of requests that a server works on or keeps waiting, as vLLM, SGLang and llama.cpp name them
-// (spec/backends.md §1.8, §2.6, §3).
+// (docs/reference/wire-protocols.md#metrics).
 var inFlight = []string{
 	"vllm:num_requests_running", "vllm:num_requests_waiting",
 	"sglang:num_running_reqs", "sglang:num_queue_reqs",

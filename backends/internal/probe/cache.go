@@ -18,8 +18,8 @@ const (
 )
 
 // EmptyCache posts to the route of a server that empties its prefix cache. vLLM says {"success": false}, and SGLang
-// 400, as long as requests are running; older ones of both answer 200 whatever comes of it (spec/backends.md §1.1,
-// §2.1).
+// 400, as long as requests are running; older ones of both answer 200 whatever comes of it
+// (docs/reference/wire-protocols.md#prefix-caches).
 func EmptyCache(ctx context.Context, c *backends.Config, e backends.Endpoint, path string) (offered bool, err error) {
 	for until := time.Now().Add(emptyPatience); ; {
 		r, err := nethttp.Post(ctx, c, e, path, getTimeout)

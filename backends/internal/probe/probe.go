@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// healthTimeout leaves room for servers whose health check generates a token (spec/real-servers.md §3).
+	// healthTimeout leaves room for servers whose health check generates a token
+	// (docs/reference/wire-protocols.md#health).
 	healthTimeout = 25 * time.Second
 	getTimeout    = 15 * time.Second
 )

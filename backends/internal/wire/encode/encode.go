@@ -22,7 +22,8 @@ func Text(dst []byte, text string) []byte {
 }
 
 // Prompt appends the prompt of a sample as an array of ids. An id that is not in the vocabulary is an error: one of
-// them kills some servers (spec/real-servers.md §3). A vocabulary of 0 is not known, and only negative ids are refused.
+// them kills some servers (docs/reference/wire-protocols.md#differences-between-servers). A vocabulary of 0 is not
+// known, and only negative ids are refused.
 func Prompt(dst []byte, s *datasets.Sample, vocabulary int) ([]byte, error) {
 	dst = append(dst, '[')
 	for i, id := range s.InputIDs {
@@ -81,7 +82,8 @@ var triples = func() (t [1000][3]byte) {
 	return t
 }()
 
-// ID appends a token id three digits at a time: half the cost of strconv (spec/performance.md §4).
+// ID appends a token id three digits at a time: half the cost of strconv
+// (docs/reference/measurements.md#writing-token-ids).
 func ID(dst []byte, id uint32) []byte {
 	if id < 1000 {
 		return head(dst, id)

@@ -285,7 +285,8 @@ func (a *Answer) decode(doc []byte) bool {
 		return false
 	}
 	if err := a.Decoder.Decode(doc, &a.event); err != nil && !a.event.IsError { // the rest of an error may have any shape
-		if string(doc) != "null" { // llama.cpp begins a batch stream with one (spec/real-servers.md §3)
+		// llama.cpp begins a batch stream with one (docs/reference/wire-protocols.md#differences-between-servers)
+		if string(doc) != "null" {
 			a.refuse(doc, err)
 		}
 		return false

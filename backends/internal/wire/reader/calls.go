@@ -82,7 +82,7 @@ func firstOf(a, b string) string {
 }
 
 // callsText is the list of calls as a whole answer of OpenAI's interface has it: what function-call benchmarks score in
-// place of the text (spec/accuracy.md §11).
+// place of the text (docs/reference/scoring-rules.md#function-calls).
 func (a *Answer) callsText() []byte {
 	type function struct {
 		Name      string `json:"name"`

@@ -48,7 +48,8 @@ func (g *grown) begin(declared backends.StreamMode) {
 }
 
 // running adds an event whose ids are either new or all of the answer so far. The count that stands in each event tells
-// which (spec/backends.md §2.3): a first event fits both modes, every later one with ids fits at most one of them.
+// which (docs/reference/wire-protocols.md#sglang-generate-route): a first event fits both modes, every later one with
+// ids fits at most one of them.
 func (a *Answer) running(e *Event) int {
 	if isAborted(a.finish) { // the last event of an aborted answer repeats what it likes
 		return 0

@@ -56,7 +56,7 @@ func (b *Batch) spread(doc []byte) int {
 }
 
 // bring adds an event to the part that it is of. A count beside one choice is that part's: llama.cpp sends it so, and
-// vLLM where it is asked for a count in each event (spec/real-servers.md §2, §3).
+// vLLM where it is asked for a count in each event (docs/reference/wire-protocols.md#differences-between-servers).
 func (b *Batch) bring(e *Event) int {
 	w, index := b.whole, e.Index
 	if index < 0 || index >= int64(b.maxParts) {
@@ -108,7 +108,8 @@ func (b *Batch) part(index int) *Answer {
 	return a
 }
 
-// several adds a document with more than one choice. No server of spec/backends.md sends such events.
+// several adds a document with more than one choice. No listed server sends such events
+// (docs/reference/wire-protocols.md#differences-between-servers).
 func (b *Batch) several(doc []byte) int {
 	b.held = b.held[:0]
 	clear := func() { b.held = b.held[:0] }

@@ -54,7 +54,7 @@ const maxFailure = 1 << 10
 
 // Failure is the beginning of what the stream reported as an error; nil: nothing. That is the data of an event of type
 // "error" (NVIDIA Dynamo, gateways), or a line "error:", which no standard knows: older llama.cpp servers end a stream
-// with it (spec/backends.md §3). Next gives no event behind it.
+// with it (docs/reference/wire-protocols.md#differences-between-servers). Next gives no event behind it.
 func (f *Framer) Failure() []byte { return f.failed }
 
 // fail keeps the first error.
