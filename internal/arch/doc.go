@@ -2,6 +2,6 @@
 // reads flags, environment or terminal, that benchmarks are told apart in the registry only, that every package says
 // what it owns, and that README, docs and configs speak of what the program really has.
 //
-// In comes the source of the whole module, read as text and syntax; nothing goes out. There is no code
-// here beside tests, and no package may import this one.
+// Its input is the source of the whole module, read as text and syntax. Beside the tests it has one table, Layers,
+// from which scripts/diagrams draws the packages. No other package may import it.
 package arch

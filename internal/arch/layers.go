@@ -1,0 +1,31 @@
+package arch
+
+// Layers lists the packages of the repository from the top layer down. A package imports packages of lower layers only;
+// the subpackages of one entry may import each other. A new top-level package needs an entry here. The diagram in
+// docs/explanation is drawn from this table.
+var Layers = [][]string{
+	{"cmd"},
+	{"submission", "tune", "workload"},
+	{"compliance"},
+	{"run"},
+	{"sut", "qsl", "servers", "report", "accuracy"},
+	{"backends"},
+	{"ledger", "datasets"},
+	{"rounds"},
+	{"models"},
+	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer",
+		"metrics", "loadgen-cgo"},
+	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign",
+		"internal/httpclient", "internal/secret"},
+	{"internal/earlylimit", "internal/crash"},
+}
+
+// Apart maps each package beside the layers to the packages that it may import.
+var Apart = map[string][]string{
+	"sim":             {"datasets", "models", "tokenizer", "internal/crash"},
+	"schema":          {},
+	"internal/golden": {},
+	"internal/race":   {},
+	"scripts":         {"internal/arch"},
+	"internal/arch":   {},
+}
