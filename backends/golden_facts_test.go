@@ -130,12 +130,12 @@ func tokenized(t *testing.T, c *wirecase.Case) {
 	require.NoError(t, json.Unmarshal(c.Body, &body))
 	f, err := finder.Find(t.Context(), finder.Options{Server: &finder.Server{URL: facts(t, c, nil), Model: "m"}})
 	if len(body.Tokens) == 0 {
-		require.ErrorContains(t, err, "gives no token for a letter")
+		require.ErrorContains(t, err, "returned no token for a letter")
 		return
 	}
 	for _, id := range body.Tokens {
 		if id > math.MaxInt32 { // the hashes of a server without a tokenizer
-			require.ErrorContains(t, err, "no JSON of ids")
+			require.ErrorContains(t, err, "does not answer with JSON of ids")
 			return
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// matcher finds added tokens in a text: the leftmost one, the longest among those that begin there.
+// matcher finds added tokens in a text: the leftmost, and the longest of those that start at the same place.
 type matcher struct {
 	tokens []addedToken
 	starts [256]bool       // first bytes of the tokens
@@ -19,7 +19,7 @@ type edge struct {
 	b    byte
 }
 
-// add makes the matcher find content as a token. The first of two equal contents counts.
+// add makes the matcher find content as token. If content was added before, the first token stays.
 func (m *matcher) add(content string, token addedToken) {
 	if content == "" {
 		return
@@ -44,7 +44,7 @@ func (m *matcher) add(content string, token addedToken) {
 	}
 }
 
-// next returns the first match at or after from; nil: there is none.
+// next returns the first match at or after from, or nil.
 func (m *matcher) next(text string, from int) (token *addedToken, start, end int) {
 	for ; from < len(text); from++ {
 		if token, end = m.at(text, from); token != nil {
@@ -54,7 +54,7 @@ func (m *matcher) next(text string, from int) (token *addedToken, start, end int
 	return nil, len(text), len(text)
 }
 
-// at returns the longest token that begins at a place, and where it ends; nil: there is none.
+// at returns the longest token that starts at from and its end, or nil.
 func (m *matcher) at(text string, from int) (token *addedToken, end int) {
 	if from == len(text) || !m.starts[text[from]] {
 		return nil, 0
@@ -72,8 +72,8 @@ func (m *matcher) at(text string, from int) (token *addedToken, end int) {
 	return token, end
 }
 
-// split gives the stretches between added tokens and the tokens' ids, in order.
-func (m *matcher) split(text string, between func(start, end int), take func(id int32)) {
+// split calls emit for each added token in text and between for the text around them, in order.
+func (m *matcher) split(text string, between func(start, end int), emit func(id int32)) {
 	done := 0
 	for from := 0; len(m.tokens) > 0; {
 		token, start, end := m.next(text, from)
@@ -93,7 +93,7 @@ func (m *matcher) split(text string, between func(start, end int), take func(id 
 		if done < start {
 			between(done, start)
 		}
-		take(token.ID)
+		emit(token.ID)
 		done = max(done, end)
 	}
 	if done < len(text) {
@@ -111,13 +111,13 @@ func wordAfter(text string) bool {
 	return size > 0 && isWord(r)
 }
 
-// isWord is \w of Unicode.
+// isWord reports whether r matches Unicode's \w.
 func isWord(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic,
 		unicode.Join_Control)
 }
 
-// loadAdded prepares the search for added tokens; special ones come first.
+// loadAdded prepares the search for added tokens; special tokens take precedence.
 func (t *Tokenizer) loadAdded(doc *document) error {
 	for _, special := range []bool{true, false} {
 		for _, a := range doc.AddedTokens {

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The benchmarks run on the tokenizer.json that MLPERF_GO_TOKENIZER names, and on a small one made here where it names
-// none.
+// The benchmarks use the tokenizer.json that MLPERF_GO_TOKENIZER names, or else a small one made here.
 
 func benchTokenizer(b *testing.B) *Tokenizer {
 	b.Helper()
@@ -25,7 +24,7 @@ func benchTokenizer(b *testing.B) *Tokenizer {
 	return tok
 }
 
-// proseText is about 60 kB of English and program text.
+// proseText is about 60 kB of English prose and source code.
 func proseText() string {
 	return strings.Repeat("The surveyor's notes, taken in the harbour before 7:45, describe twenty-three lighthouses; "+
 		"none of them had been repainted "+
@@ -45,7 +44,7 @@ func BenchmarkEncode(b *testing.B) {
 	perSecond(b, len(ids), begun)
 }
 
-// BenchmarkEncodeOnePiece is the worst case: nothing cuts the text, so that all of it is merged at once.
+// BenchmarkEncodeOnePiece is the worst case: nothing splits the text, so all of it is merged at once.
 func BenchmarkEncodeOnePiece(b *testing.B) {
 	for _, length := range []int{1 << 10, 1 << 20} {
 		b.Run(strconv.Itoa(length), func(b *testing.B) {
@@ -100,7 +99,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// cpu is the processor time of the process in seconds, which a busy machine does not stretch as it does the clock's.
+// cpu returns the processor time of the process in seconds, which other load on the machine does not inflate.
 func cpu() float64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

@@ -6,23 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// Hot path: everything here runs per piece of a text and allocates nothing once its scratch has grown.
+// Hot path: this file runs per piece of a text and allocates nothing once its scratch has grown.
 
 const none int32 = -1
 
-// bpe is the model: it joins the symbols of a piece pair by pair, the pair of lowest rank first, leftmost among equals.
+// bpe is the BPE model: it merges neighbouring symbols, always the pair of lowest rank, and the leftmost among equals.
 type bpe struct {
 	byteLevel    bool             // symbols are bytes; else characters
 	byteFallback bool             // an unknown character becomes its bytes
 	fuseUnk      bool             // unknown characters beside one another become one token
-	ids          map[string]int32 // by text: raw bytes where byteLevel
-	symbols      [256]int32       // ids of single bytes: first symbols where byteLevel, else what byteFallback gives
+	ids          map[string]int32 // by text; raw bytes if byteLevel
+	symbols      [256]int32       // ids of single bytes: initial symbols if byteLevel, else byte-fallback tokens
 	unk          int32
-	whole        []uint64 // bit set of the ids whose text, alone in a piece, becomes that id
+	whole        []uint64 // bit set of the ids that a piece with exactly their text becomes
 	merges       pairs
 }
 
-// pairs maps two ids to the rank and the result of their merge: a hash table with open addresses.
+// pairs maps a pair of ids to the rank and the result of their merge. It is a hash table with open addressing.
 type pairs struct {
 	keys   []uint64 // left<<32 | right, plus 1
 	values []merge
@@ -36,7 +36,7 @@ func newPairs(n int) pairs {
 	return pairs{make([]uint64, 1<<size), make([]merge, 1<<size), uint(64 - size)}
 }
 
-// slot returns where a pair is or belongs.
+// slot returns the index of a key, or of the free slot where it belongs.
 func (p *pairs) slot(key uint64) uint64 {
 	at := key * 0x9e3779b97f4a7c15 >> p.shift
 	for p.keys[at] != 0 && p.keys[at] != key {
@@ -59,25 +59,25 @@ func (p *pairs) get(left, right int32) (merge, bool) {
 	return p.values[at], p.keys[at] == key
 }
 
-// symbol is a stretch of the piece during merging, linked to its neighbours.
+// symbol is a part of the piece during merging, linked to its neighbours.
 type symbol struct {
-	id             int32 // none: it was joined to the one before it
+	id             int32 // none: it was merged into the one before it
 	previous, next int32
 }
 
-// candidate is a merge that may be done: rank and position in one number, so that the least is the next.
+// candidate is a possible merge. Its order is rank<<32 | position, so that the smallest is merged next.
 type candidate struct {
 	order uint64
 	id    int32 // result
 }
 
-// scratch is the memory that merging works in.
+// scratch is the working memory of merging.
 type scratch struct {
 	symbols []symbol
 	queue   []candidate
 }
 
-// appendIDs appends the ids of one piece.
+// appendIDs appends the ids of one piece to dst.
 func (m *bpe) appendIDs(dst []int32, text string, s *scratch) []int32 {
 	if id, ok := m.ids[text]; ok && m.whole[id>>6]>>(id&63)&1 == 1 {
 		return append(dst, id)
@@ -101,7 +101,7 @@ func (m *bpe) mergeAll(dst []int32, text string, s *scratch) []int32 {
 		right := a.next
 		b := &s.symbols[right]
 		if now, ok := m.merges.get(a.id, b.id); !ok || now.id != next.id {
-			continue // one of the two was joined to something else since
+			continue // stale: one of the two was merged with something else in the meantime
 		}
 		a.id, a.next = next.id, b.next
 		b.id = none
@@ -119,7 +119,7 @@ func (m *bpe) mergeAll(dst []int32, text string, s *scratch) []int32 {
 	return dst
 }
 
-// consider puts the merge of a symbol with the next one, if there is one, into the queue.
+// consider queues the merge of a symbol with the next one, if they form a pair.
 func (m *bpe) consider(s *scratch, at int32) {
 	a := s.symbols[at]
 	if a.next == none {
@@ -130,10 +130,10 @@ func (m *bpe) consider(s *scratch, at int32) {
 	}
 }
 
-// firstSymbols cuts a piece into bytes or characters. What the vocabulary does not have becomes its bytes, else the
+// firstSymbols splits a piece into bytes or characters. A character outside the vocabulary becomes its bytes, else the
 // unknown token, else nothing.
 func (m *bpe) firstSymbols(text string, s *scratch) {
-	unknown := false // one waits to be added
+	unknown := false // an unknown token is pending
 	for i := 0; i < len(text); {
 		size, id := 1, m.symbols[text[i]]
 		if !m.byteLevel {
@@ -164,7 +164,7 @@ func (m *bpe) firstSymbols(text string, s *scratch) {
 	}
 }
 
-// appendBytes adds the byte tokens of a character, if the vocabulary has all of them.
+// appendBytes adds the byte tokens of a character and returns true if the vocabulary has all of them.
 func (m *bpe) appendBytes(char string, s *scratch) bool {
 	if m.byteLevel {
 		return false
@@ -224,5 +224,5 @@ func (s *scratch) pop() candidate {
 	return top
 }
 
-// byteToken is how a vocabulary with byte fallback writes a byte.
+// byteToken returns the name of a byte in a vocabulary with byte fallback, such as <0x0A>.
 func byteToken(b int) string { return fmt.Sprintf("<0x%02X>", b) }

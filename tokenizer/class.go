@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Hot path: runs per character of a text that is encoded.
+// Hot path: this file runs per character of an encoded text.
 
-// class is a set of the character classes that split patterns speak of, one bit each.
+// class is a set of the character classes used in split patterns, one bit each.
 type class uint16
 
 const (
@@ -39,7 +39,8 @@ var classTables = []struct {
 		{Lo: 0x4e00, Hi: 0x9fa5, Stride: 1}}}},
 }
 
-// classes holds the class of every character of the basic plane: one load in place of a search through range tables.
+// classes holds the class of every character of the Basic Multilingual Plane: one load instead of a search through
+// range tables.
 var classes = func() *[1 << 16]class {
 	all := new([1 << 16]class)
 	for _, c := range classTables {
@@ -52,7 +53,7 @@ var classes = func() *[1 << 16]class {
 	return all
 }()
 
-// classAt returns the class and the size in bytes of the character at i, which must lie in text.
+// classAt returns the class and the size in bytes of the character at text[i].
 func classAt(text string, i int) (class, int) {
 	if b := text[i]; b < utf8.RuneSelf {
 		return classes[b], 1
@@ -70,7 +71,7 @@ func classAt(text string, i int) (class, int) {
 	return found, size
 }
 
-// while returns where the run of characters of a class that begins at from ends.
+// while returns the end of the run of characters inside a class that starts at from.
 func while(text string, from int, in class) int {
 	for from < len(text) {
 		c, size := classAt(text, from)
@@ -82,7 +83,7 @@ func while(text string, from int, in class) int {
 	return from
 }
 
-// until returns where the run of characters outside a class that begins at from ends.
+// until returns the end of the run of characters outside a class that starts at from.
 func until(text string, from int, out class) int {
 	for from < len(text) {
 		c, size := classAt(text, from)

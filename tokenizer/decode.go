@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// decoding is the decoder of the file, worked out for every id beforehand.
+// decoding is the decoder of the file, precomputed for every id.
 type decoding struct {
-	texts     []string              // by id: what a token adds to the text; raw bytes where the decoder is ByteLevel
-	bytes     []int16               // by id: the byte of a byte-fallback token, else -1; nil: there is no ByteFallback
-	first     func(id int32) string // what a token adds where it is the first; nil: the same
+	texts     []string              // by id: text that a token adds; raw bytes if the decoder is ByteLevel
+	bytes     []int16               // by id: byte of a byte-fallback token, else -1; nil: no ByteFallback
+	first     func(id int32) string // text of a token that comes first; nil: no difference
 	separator string                // between tokens
 
-	firstText  bool // what is first is the first that adds any text
-	byteByByte bool // a run of bytes that is not UTF-8 loses only the wrong ones
+	firstText  bool // the first token is the first that adds any text
+	byteByByte bool // only the invalid bytes of a run are replaced
 	strip      strip
-	cleanUp    bool // tidy up the spaces before marks and contractions
+	cleanUp    bool // clean_up_tokenization_spaces
 }
 
-// strip takes so many of a character off the beginning and the end.
+// strip removes up to start and stop characters from the beginning and the end.
 type strip struct {
 	char        string
 	start, stop int
@@ -36,7 +36,7 @@ func (s strip) apply(text string) string {
 	return text[:len(text)-len(s.tail(text))]
 }
 
-// tail returns what strip takes off the end of a text.
+// tail returns what strip removes from the end of a text.
 func (s strip) tail(text string) string {
 	at := len(text)
 	for n := 0; n < s.stop && strings.HasSuffix(text[:at], s.char); n++ {
@@ -45,17 +45,17 @@ func (s strip) tail(text string) string {
 	return text[at:]
 }
 
-// tokenStep changes one token; first tells that it is the first of the text.
+// tokenStep changes one token; first reports whether it is the first of the text.
 type tokenStep func(token string, first bool) string
 
-// decoderLoader reads the decoder's steps: those that change tokens one by one, then at most one that joins them, then
+// decoderLoader reads the decoder's steps: those that change single tokens, then at most one that joins them, then
 // those that change the joined text.
 type decoderLoader struct {
 	t          *Tokenizer
 	steps      []tokenStep
-	firstCount bool   // a step looks at whether a token is the first
+	firstCount bool   // a step depends on whether a token is the first
 	joined     string // type of the step that joined the tokens; empty: none yet
-	bytes      bool   // ByteFallback was there
+	bytes      bool   // there was a ByteFallback
 	grown      int    // see part.replace
 }
 
@@ -78,7 +78,7 @@ func (t *Tokenizer) loadDecoder(doc *document) error {
 	return l.table()
 }
 
-// table works the steps out for every id.
+// table computes the text of every id.
 func (l *decoderLoader) table() error {
 	t, d := l.t, &l.t.decoding
 	text := func(id int32, first bool) string {
@@ -101,7 +101,7 @@ func (l *decoderLoader) table() error {
 			d.texts[id] = text(int32(id), false)
 		}
 		if total += len(d.texts[id]); total > mostDecoded {
-			return broken(decoderPart, "the texts of its tokens have more than %d bytes together", mostDecoded)
+			return broken(decoderPart, "the texts of its tokens have more than %d bytes in total", mostDecoded)
 		}
 		if l.bytes {
 			d.bytes[id] = fallbackByte(d.texts[id])
@@ -176,7 +176,7 @@ func readStrip(l *decoderLoader, p *part) error {
 	case utf8.RuneCountInString(s.char) != 1:
 		return broken(decoderPart, "its Strip has the content %s, expected one character", shown(s.char))
 	case s.start < 0 || s.stop < 0:
-		return broken(decoderPart, "its Strip takes off %d and %d characters", s.start, s.stop)
+		return broken(decoderPart, "its Strip has start %d and stop %d", s.start, s.stop)
 	case l.joined == "":
 		l.steps = append(l.steps, func(token string, _ bool) string { return s.apply(token) })
 	case l.t.decoding.strip.char != "":
@@ -187,7 +187,7 @@ func readStrip(l *decoderLoader, p *part) error {
 	return nil
 }
 
-// fallbackByte returns the byte that a token such as <0x0A> stands for, or -1.
+// fallbackByte returns the byte of a token such as <0x0A>, or -1.
 func fallbackByte(token string) int16 {
 	if len(token) == 6 && strings.HasPrefix(token, "<0x") && token[5] == '>' {
 		if b, err := strconv.ParseUint(token[3:5], 16, 8); err == nil {
@@ -197,12 +197,24 @@ func fallbackByte(token string) int16 {
 	return -1
 }
 
-// Decode returns the text of ids. skipSpecial leaves special tokens out. Ids without a token are passed over. Bytes
-// that are not UTF-8 become U+FFFD, one for each longest beginning of a character, as Python's errors="replace" has it.
+// Decode returns the text of ids. skipSpecial omits special tokens. Unused ids are ignored. Invalid UTF-8 becomes
+// U+FFFD as with Python's errors="replace".
 func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	s := Stream{t: t, skipSpecial: skipSpecial, strip: t.decoding.strip.start, raw: make([]byte, 0, 6*len(ids))}
 	for _, id := range ids {
 		s.push(id)
 	}
 	return s.Flush()
+}
+
+// Piece returns the bytes that a token adds in the middle of a text. They may be part of a character. It returns nil
+// for a special or unused id.
+func (t *Tokenizer) Piece(id int32) []byte {
+	if !t.has(id) || t.special[id] {
+		return nil
+	}
+	if b := t.decoding.bytes; b != nil && b[id] >= 0 {
+		return []byte{byte(b[id])}
+	}
+	return []byte(t.decoding.texts[id])
 }

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestWrongBytesBecomeReplacements(t *testing.T) {
-	// As Python's bytes.decode("utf-8", "replace") gives them.
+func TestInvalidBytesAreReplaced(t *testing.T) {
+	// Like Python's bytes.decode("utf-8", "replace").
 	for raw, want := range map[string]string{
 		"a\xffb":                   "a\ufffdb",
 		"\xe4\xb8":                 "\ufffd",
@@ -40,7 +40,7 @@ func TestOpenTail(t *testing.T) {
 	}
 }
 
-// decoders are files whose decoders differ.
+// decoders are files with different decoders.
 func decoders(t testing.TB) map[string]*Tokenizer {
 	t.Helper()
 	with := func(decoder any) []byte {
@@ -64,7 +64,7 @@ func decoders(t testing.TB) map[string]*Tokenizer {
 	}
 }
 
-func TestStreamGivesWhatDecodeGives(t *testing.T) {
+func TestStreamEqualsDecode(t *testing.T) {
 	for name, tok := range decoders(t) {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(r *rapid.T) {
@@ -101,7 +101,7 @@ func TestStreamHoldsCharactersBack(t *testing.T) {
 	require.Equal(t, "\ufffd", s.Flush())
 }
 
-func TestByteFallbackGivesUpAWholeRun(t *testing.T) {
+func TestByteFallbackReplacesAWholeRun(t *testing.T) {
 	tok := parsed(t, sentencePiece(t, nil), nil)
 	id := func(token string) int32 {
 		id, ok := tok.ID(token)
@@ -146,7 +146,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestCutsChangeNothing encodes with and without the cuts that make merging faster.
+// TestCutsChangeNothing encodes with and without the cuts that speed up merging.
 func TestCutsChangeNothing(t *testing.T) {
 	fast := parsed(t, sentencePiece(t, nil), nil)
 	require.Len(t, fast.steps, 1)
@@ -156,7 +156,7 @@ func TestCutsChangeNothing(t *testing.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune("helothe world harbour  ▁é世\n"))).Draw(t, "text")
 		require.Equal(t, slow.Encode(text, true), fast.Encode(text, true))
 	})
-	// A token across a mark forbids them.
+	// A token with a mark inside rules them out.
 	across := parsed(t, sentencePiece(t, func(_, model object) {
 		model["vocab"].(map[string]int32)["e▁"] = 5000
 	}), nil)

@@ -1,15 +1,16 @@
-// Package tokenizer turns text into token ids and back, as a Hugging Face tokenizer.json or a SentencePiece
-// tokenizer.model says.
+// Package tokenizer converts text to token ids and back. It reads a Hugging Face tokenizer.json (byte-level BPE of the
+// Llama-3, Qwen, DeepSeek and gpt-oss families; BPE with byte fallback of Llama-2 and Mixtral) or a SentencePiece
+// tokenizer.model (BPE or unigram). A tokenizer_config.json beside it decides whether decoded text is cleaned up.
 //
-// In comes the path of a tokenizer.json (byte-level BPE as of the Llama-3, Qwen, DeepSeek and gpt-oss families, or BPE
-// with byte fallback as of Llama-2 and Mixtral) or of a tokenizer.model (BPE or unigram); a tokenizer_config.json
-// beside it tells whether decoded text is cleaned up. Out come ids, text, and a stream that decodes id by id and never
-// cuts a character. Package finder looks a tokenizer up.
+//	t, err := tokenizer.Open("models/llama3.1-8b")
+//	ids := t.Encode("Hello", true)
+//	text := t.Decode(ids, true)
 //
-// A part of the file that this package does not know is refused by its name when the file is opened: a tokenizer that
-// opens gives the ids and the text that the reference library gives. The split patterns of the known models are
-// scanners written by hand, because Go's regexp has no look-ahead. A Tokenizer is immutable and safe for concurrent
-// use.
+// A Stream decodes ids one by one and never splits a character. Package finder looks up the tokenizer of a model.
 //
-// The package reads no flag, no environment and no network, and imports nothing of the project.
+// Open rejects a file with a part that this package does not implement and names the part. A tokenizer that opens
+// produces the same ids and text as the reference library. The split patterns of the known models are hand-written
+// scanners because Go's regexp has no look-ahead. A Tokenizer is immutable and safe for concurrent use.
+//
+// The package reads no flags, environment or network, and imports nothing of this project.
 package tokenizer

@@ -1,20 +1,20 @@
 package tokenizer
 
-// Hot path: runs per text and per piece; encoders are kept in a pool, so that only the ids are allocated.
+// Hot path: this file runs per text and per piece. Encoders are pooled, so that only the ids are allocated.
 
-// encoder is the memory of one Encode.
+// encoder is the working memory of one Encode.
 type encoder struct {
 	scratch
 	dst   []int32
-	chain []func(piece) // pre-tokenizers in order, the model last
+	chain []func(piece) // pre-tokenizers in order, then the model
 
-	// Of a tokenizer.model:
+	// Only for a tokenizer.model:
 	sp      *spModel
 	model   *bpe
 	normal  []byte
 	ways    []way
 	back    []int32
-	unknown bool // the last id is the unknown token's
+	unknown bool // the last id is the unknown token
 }
 
 func newEncoder(t *Tokenizer) *encoder {
@@ -35,14 +35,13 @@ func newEncoder(t *Tokenizer) *encoder {
 	return e
 }
 
-// Encode returns the ids of a text; addSpecial puts the post-processor's tokens around them, such as the begin-of-text
-// id. Special tokens that are written in the text become their ids either way. Bytes that are not UTF-8 are kept as
-// they are.
+// Encode returns the ids of a text. addSpecial adds the post-processor's tokens around them, such as the begin-of-text
+// id. Special tokens in the text always become their ids. Invalid UTF-8 bytes are encoded as they are.
 func (t *Tokenizer) Encode(text string, addSpecial bool) []int32 {
 	return t.AppendIDs(make([]int32, 0, len(text)/4+8), text, addSpecial)
 }
 
-// AppendIDs is Encode onto a slice.
+// AppendIDs is like Encode but appends to dst.
 func (t *Tokenizer) AppendIDs(dst []int32, text string, addSpecial bool) []int32 {
 	if addSpecial {
 		dst = append(dst, t.prefix...)
@@ -63,7 +62,7 @@ func (t *Tokenizer) AppendIDs(dst []int32, text string, addSpecial bool) []int32
 	return t.finishIDs(e, addSpecial)
 }
 
-// finishIDs takes the ids out of an encoder and gives it back.
+// finishIDs returns the ids of an encoder and puts it back into the pool.
 func (t *Tokenizer) finishIDs(e *encoder, addSpecial bool) []int32 {
 	dst := e.dst
 	e.dst = nil

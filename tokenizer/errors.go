@@ -2,16 +2,16 @@ package tokenizer
 
 import "fmt"
 
-// Error is what is wrong with a tokenizer file, and where.
+// Error describes what is wrong with a tokenizer file, and where.
 type Error struct {
 	Path  string // file; empty for a tokenizer parsed from memory
-	Part  string // key of the file, such as "pre_tokenizer"; empty: the file as a whole
+	Part  string // key of the file, such as "pre_tokenizer"; empty: the whole file
 	Found string // what is wrong
 	Try   string
 	Err   error // cause, where another package reported it
 }
 
-// Error is one paragraph: file, part, what was found, what to try.
+// Error returns one paragraph: file, part, what was found, what to try.
 func (e *Error) Error() string {
 	where := "the tokenizer in memory"
 	if e.Path != "" {
@@ -31,17 +31,17 @@ const (
 	tryServer   = "use the server's own tokenizer (/tokenize) or ask for this part to be supported"
 )
 
-// broken is a file that breaks the format.
+// broken returns the error for a file that violates the format.
 func broken(part, format string, args ...any) *Error {
 	return &Error{Part: part, Found: fmt.Sprintf(format, args...), Try: tryDownload}
 }
 
-// unsupported is a valid file that asks for what this package does not do.
+// unsupported returns the error for a valid file that uses a feature this package does not implement.
 func unsupported(part, format string, args ...any) *Error {
 	return &Error{Part: part, Found: fmt.Sprintf(format, args...) + ", which is not supported", Try: tryServer}
 }
 
-// shown returns foreign text as an error may print it: quoted, at most 60 bytes.
+// shown quotes text from a file for an error message, at most 60 bytes.
 func shown(text string) string {
 	const most = 60
 	if len(text) > most {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bounds of a tokenizer.json. The largest of the public ones have about 35 MB, 260,000 tokens and 600,000 merges.
+// Limits for a tokenizer.json. The largest public ones have about 35 MB, 260,000 tokens and 600,000 merges.
 const (
 	mostFileBytes   = 64 << 20
 	mostConfigBytes = 16 << 20
@@ -15,14 +15,14 @@ const (
 	mostMerges      = 1 << 22
 	mostTokenBytes  = 1 << 14
 	mostAdded       = 1 << 16
-	mostAddedBytes  = 1 << 8   // one added token
-	mostSteps       = 64       // steps of a Sequence, and pieces of a template
-	mostDepth       = 8        // Sequences inside one another
-	mostGrowth      = 64       // how many times longer Replace steps may make a text
-	mostDecoded     = 64 << 20 // bytes of all tokens' texts together
+	mostAddedBytes  = 1 << 8   // of one added token
+	mostSteps       = 64       // steps of a Sequence, or pieces of a template
+	mostDepth       = 8        // nesting of Sequences
+	mostGrowth      = 64       // factor by which Replace steps may lengthen a text
+	mostDecoded     = 64 << 20 // total bytes of all tokens' texts
 )
 
-// document is a tokenizer.json. Truncation and padding are left out: they are a caller's wish, not the tokenizer's.
+// document is a tokenizer.json. It omits truncation and padding, which are up to the caller.
 type document struct {
 	AddedTokens   list[addedToken] `json:"added_tokens"`
 	Normalizer    *part            `json:"normalizer"`
@@ -55,7 +55,7 @@ type addedToken struct {
 	Special    bool   `json:"special"`
 }
 
-// part is a normalizer, pre-tokenizer, post-processor or decoder: the fields of all of them.
+// part is a normalizer, pre-tokenizer, post-processor or decoder, with the fields of all four.
 type part struct {
 	Type string `json:"type"`
 
@@ -100,10 +100,10 @@ type templateToken struct {
 	IDs []int32 `json:"ids"`
 }
 
-// list is a JSON array that stops at a bound while it is read, so that a hostile file cannot fill the memory.
+// list is a JSON array whose length is checked while it is read, so that a hostile file cannot exhaust memory.
 type list[T any] []T
 
-// UnmarshalJSON reads the elements one by one.
+// UnmarshalJSON reads the elements one by one and fails if there are too many.
 func (l *list[T]) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		*l = nil
@@ -133,15 +133,15 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// tokenIDs is the vocabulary of the model.
+// tokenIDs is the vocabulary of a model: the id of each token.
 type tokenIDs map[string]int32
 
-// UnmarshalJSON reads an object of ids; the last of two equal keys counts.
+// UnmarshalJSON reads an object of ids. If a key occurs twice, the last one counts.
 func (v *tokenIDs) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return fmt.Errorf("found vocabulary %s, expected an object of ids", shown(string(b)))
+		return fmt.Errorf("vocabulary is %s, expected an object of ids", shown(string(b)))
 	}
 	*v = make(tokenIDs, min(len(b)/20, mostID))
 	for d.More() {
@@ -149,7 +149,7 @@ func (v *tokenIDs) UnmarshalJSON(b []byte) error {
 		if err != nil {
 			return err
 		}
-		token := key.(string) // a key of an object is a string
+		token := key.(string) // keys of a JSON object are strings
 		value, err := d.Token()
 		if err != nil {
 			return err
@@ -157,17 +157,17 @@ func (v *tokenIDs) UnmarshalJSON(b []byte) error {
 		number, ok := value.(json.Number)
 		id, err := number.Int64()
 		if !ok || err != nil || id < 0 || id > mostID {
-			return fmt.Errorf("found id %v of token %s, expected a whole number from 0 to %d", value, shown(token), mostID)
+			return fmt.Errorf("token %[2]s has the id %[1]v, expected an integer from 0 to %[3]d", value, shown(token), mostID)
 		}
 		(*v)[token] = int32(id)
 	}
 	return nil
 }
 
-// mergePair is a merge, written as "a b" or as ["a", "b"].
+// mergePair is one merge, written as "a b" or as ["a", "b"].
 type mergePair struct{ left, right string }
 
-// UnmarshalJSON reads either spelling.
+// UnmarshalJSON reads either notation.
 func (m *mergePair) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '[' {
 		var two []string
@@ -175,7 +175,7 @@ func (m *mergePair) UnmarshalJSON(b []byte) error {
 			return err
 		}
 		if len(two) != 2 {
-			return fmt.Errorf("found merge of %d tokens, expected 2", len(two))
+			return fmt.Errorf("a merge has %d tokens, expected 2", len(two))
 		}
 		m.left, m.right = two[0], two[1]
 		return nil
@@ -187,12 +187,12 @@ func (m *mergePair) UnmarshalJSON(b []byte) error {
 	var ok bool
 	m.left, m.right, ok = strings.Cut(line, " ")
 	if !ok || strings.Contains(m.right, " ") {
-		return fmt.Errorf("found merge %s, expected two tokens with a space between them", shown(line))
+		return fmt.Errorf("merge %s, expected two tokens separated by a space", shown(line))
 	}
 	return nil
 }
 
-// steps returns the steps of a part, those of Sequences inside one another in order.
+// steps returns the steps of a part in order, with nested Sequences flattened.
 func (p *part) steps(where string) ([]*part, error) {
 	steps, err := p.appendSteps(nil, 0)
 	if err != nil {
@@ -210,7 +210,7 @@ func (p *part) appendSteps(steps []*part, depth int) ([]*part, error) {
 	case p.Type != "Sequence":
 		return append(steps, p), nil
 	case depth == mostDepth:
-		return nil, fmt.Errorf("its Sequences lie inside one another deeper than %d", mostDepth)
+		return nil, fmt.Errorf("its Sequences are nested deeper than %d", mostDepth)
 	}
 	var err error
 	for _, inner := range []list[part]{p.Normalizers, p.PreTokenizers, p.Processors, p.Decoders} {

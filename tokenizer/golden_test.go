@@ -85,8 +85,8 @@ func TestGoldenSplit(t *testing.T) {
 	}
 }
 
-// encodedPieces encodes a text with a tokenizer whose tokens are the pieces that are expected: what is cut elsewhere
-// has no token.
+// encodedPieces encodes a text with a tokenizer whose only tokens are the expected pieces, so that a different split
+// fails.
 func encodedPieces(t testing.TB, expressions []string, text string, vocabulary []string) []string {
 	t.Helper()
 	ids, steps := map[string]int{}, []any{}
@@ -115,7 +115,7 @@ func encodedPieces(t testing.TB, expressions []string, text string, vocabulary [
 	return found
 }
 
-// pieces cuts a text by regular expressions, one after the other.
+// pieces splits a text with regular expressions, one after the other.
 func pieces(t testing.TB, expressions []string, text string) []string {
 	t.Helper()
 	tok := &Tokenizer{}
@@ -128,7 +128,7 @@ func pieces(t testing.TB, expressions []string, text string) []string {
 	return cutBy(tok.steps, text)
 }
 
-// cutBy returns the pieces that steps cut a text into.
+// cutBy returns the pieces that steps split a text into.
 func cutBy(steps []step, text string) []string {
 	found := []string{}
 	var run func(i int) func(piece)

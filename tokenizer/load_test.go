@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRefusesByName(t *testing.T) {
+func TestUnsupportedPartsAreNamed(t *testing.T) {
 	nested := func(depth int) string {
 		return strings.Repeat(`{"type": "Sequence", "normalizers": [`, depth) + `{"type": "NFC"}` + strings.Repeat("]}",
 			depth)
@@ -26,28 +26,28 @@ func TestRefusesByName(t *testing.T) {
 		{"WordPiece", `{"model": {"type": "WordPiece", "vocab": {}}}`,
 			`model: it is of type "WordPiece", which is not supported; use the server's own tokenizer`},
 		{"Unigram", `{"model": {"type": "Unigram", "vocab": [["<unk>", 0]]}}`,
-			"it is not a valid tokenizer.json: found vocabulary"},
+			"it is not a valid tokenizer.json: vocabulary"},
 		{"dropout", `{"model": {"type": "BPE", "vocab": {}, "merges": [], "dropout": 0.1}}`, "it has a dropout of 0.1"},
 		{"prefix", `{"model": {"type": "BPE", "vocab": {}, "merges": [], "continuing_subword_prefix": "##"}}`,
 			`it has the continuing_subword_prefix "##"`},
 		{"suffix", `{"model": {"type": "BPE", "vocab": {}, "merges": [], "end_of_word_suffix": "</w>"}}`,
 			`it has the end_of_word_suffix "</w>"`},
 		{"unknown", `{"model": {"type": "BPE", "vocab": {}, "merges": [], "unk_token": "<unk>"}}`,
-			`its vocabulary does not have the unk_token "<unk>"`},
+			`the unk_token "<unk>" is not in the vocabulary`},
 		{"merge out of the vocabulary", `{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a a"]}}`,
-			`its merge 0 of "a" and "a" has tokens that are not in its vocabulary`},
+			`merge 0 of "a" and "a" uses tokens that are not in the vocabulary`},
 		{"merge of one", `{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["aa"]}}`,
-			`found merge "aa", expected two tokens`},
+			`merge "aa", expected two tokens`},
 		{"merge of three", `{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "a", "a"]]}}`,
-			`found merge of 3 tokens`},
+			`a merge has 3 tokens`},
 		{"id too high", `{"model": {"type": "BPE", "vocab": {"a": 2147483647}, "merges": []}}`,
-			`found id 2147483647 of token "a", expected a whole number from 0 to 2097151`},
+			`token "a" has the id 2147483647, expected an integer from 0 to 2097151`},
 		{"id of a text", `{"model": {"type": "BPE", "vocab": {"a": "0"}, "merges": []}}`,
-			`found id 0 of token "a", expected a whole number`},
+			`token "a" has the id 0, expected an integer`},
 		{"same id", `{"model": {"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []}}`,
 			`two tokens of its vocabulary have the id 0`},
 		{"long token", `{"model": {"type": "BPE", "vocab": {"` + strings.Repeat("a", 20000) + `": 0}, "merges": []}}`,
-			`has more than 16384 bytes`},
+			`is longer than 16384 bytes`},
 		{"added id", `{"added_tokens": [{"id": -1, "content": "x"}], ` + model + `}`,
 			`id -1 of "x" is not from 0 to 2097151`},
 		{"added twice", `{"added_tokens": [{"id": 3, "content": "x"}, {"id": 4, "content": "x"}], ` + model + `}`,
@@ -60,21 +60,21 @@ func TestRefusesByName(t *testing.T) {
 			`normalizer: it has a step of type "Lowercase", which is not supported`},
 		{"normalizer without a type", `{"normalizer": {}, ` + model + `}`, `it has a step of type ""`},
 		{"too deep", `{"normalizer": ` + nested(9) + `, ` + model + `}`,
-			`its Sequences lie inside one another deeper than 8`},
+			`its Sequences are nested deeper than 8`},
 		{"too many steps", `{"normalizer": {"type": "Sequence", "normalizers": [` + strings.Repeat(`{"type": "NFC"},`, 64) +
 			`{"type": "NFC"}]}, ` + model + `}`, `array of more than 64 elements`},
 		{"growth", `{"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "` + strings.Repeat("a", 65) +
-			`"}, ` + model + `}`, `its Replace steps make a text more than 64 times longer`},
+			`"}, ` + model + `}`, `its Replace steps could make a text more than 64 times longer`},
 		{"no pattern", `{"normalizer": {"type": "Replace", "content": "a"}, ` + model + `}`,
 			`a step has no pattern of type String or Regex`},
 		{"empty pattern", `{"normalizer": {"type": "Replace", "pattern": {"String": ""}, "content": "a"}, ` + model + `}`,
 			`a step has an empty pattern`},
 		{"long prefix", `{"normalizer": {"type": "Prepend", "prepend": "` + strings.Repeat("a", 300) + `"}, ` + model + `}`,
-			`its Prepend puts more than 256 bytes before a text`},
+			`its Prepend is longer than 256 bytes`},
 		{"pre-tokenizer", `{"pre_tokenizer": {"type": "BertPreTokenizer"}, ` + model + `}`,
 			`pre_tokenizer: it has a step of type "BertPreTokenizer"`},
 		{"pattern", `{"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\w+"}, "behavior": "Isolated"}, ` + model +
-			`}`, `its regular expression "\\w+" is none of the known split patterns`},
+			`}`, `its regular expression "\\w+" is not a known split pattern`},
 		{"behaviour", `{"pre_tokenizer": {"type": "Split", "pattern": {"String": "a"}, "behavior": "Shuffled"}, ` + model +
 			`}`, `its Split has the behaviour "Shuffled"`},
 		{"after bytes", `{"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]}, ` + model + `}`, `it has a step of type "Digits" after ByteLevel`},
@@ -89,15 +89,15 @@ func TestRefusesByName(t *testing.T) {
 			`its template for single texts has no sequence A`},
 		{"template of two", `{"post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "B"}}]}, ` +
 			model + `}`, `its template for single texts has a piece other than`},
-		{"template's token", `{"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x"}}]}, ` + model + `}`, `its template names the token "x"`},
-		{"template's id", `{"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x"}}], "special_tokens": {"x": {"ids": [7]}}}, ` + model + `}`, `its token "x" has the id 7, which no token has`},
+		{"template's token", `{"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x"}}]}, ` + model + `}`, `its template uses the token "x"`},
+		{"template's id", `{"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x"}}], "special_tokens": {"x": {"ids": [7]}}}, ` + model + `}`, `its token "x" has the unused id 7`},
 		{"decoder", `{"decoder": {"type": "WordPiece"}, ` + model + `}`, `decoder: it has a step of type "WordPiece"`},
 		{"decoder's order", `{"decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Strip", "content": "a"}]}, ` + model + `}`, `it has a step of type "Strip" after ByteFallback`},
 		{"replacing in the whole text", `{"decoder": {"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Replace", "pattern": {"String": "a"}}]}, ` + model + `}`, `it has a step of type "Replace" after Fuse`},
 		{"strip", `{"decoder": {"type": "Strip", "content": ""}, ` + model + `}`,
 			`its Strip has the content "", expected one character`},
 		{"negative strip", `{"decoder": {"type": "Strip", "content": "a", "start": -1}, ` + model + `}`,
-			`its Strip takes off -1 and 0 characters`},
+			`its Strip has start -1 and stop 0`},
 		{"two strips", `{"decoder": {"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Strip", "content": "a"}, {"type": "Strip", "content": "a"}]}, ` + model + `}`, `it has two steps of type "Strip" after Fuse`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestOpen(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(config, []byte(`{"clean_up_tokenization_spaces": "yes"}`), 0o600))
 	_, err = Open(path)
-	require.ErrorContains(t, err, "cannot use tokenizer "+path+", tokenizer_config.json: it is not valid")
+	require.ErrorContains(t, err, "cannot use tokenizer "+path+", tokenizer_config.json: it is not valid JSON")
 
 	require.NoError(t, os.Remove(config))
 	require.NoError(t, os.Truncate(path, mostFileBytes+1))

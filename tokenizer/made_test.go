@@ -46,7 +46,7 @@ func split(expression string) object {
 
 var bytesAlone = object{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}
 
-// spelled returns a byte-level tokenizer.json whose vocabulary spells some of proseText's words.
+// spelled returns a byte-level tokenizer.json whose vocabulary covers some words of proseText.
 func spelled(t testing.TB) []byte {
 	t.Helper()
 	var symbols, words []string
@@ -66,7 +66,7 @@ func spelled(t testing.TB) []byte {
 	})
 }
 
-// sentencePiece returns a tokenizer.json as of the Llama-2 family, changed as told.
+// sentencePiece returns a tokenizer.json of the Llama-2 family with the given changes.
 func sentencePiece(t testing.TB, change func(file, model object)) []byte {
 	t.Helper()
 	symbols := []string{"<unk>", "<s>", "</s>"}

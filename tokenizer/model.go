@@ -19,7 +19,7 @@ func (t *Tokenizer) loadModel(doc *document) error {
 	if p.UnkToken != nil {
 		id, ok := p.Vocab[*p.UnkToken]
 		if !ok {
-			return broken(where, "its vocabulary does not have the unk_token %s", shown(*p.UnkToken))
+			return broken(where, "the unk_token %s is not in the vocabulary", shown(*p.UnkToken))
 		}
 		m.unk = id
 	}
@@ -34,13 +34,13 @@ func (t *Tokenizer) loadModel(doc *document) error {
 	return nil
 }
 
-// loadTexts maps the text that each token of the vocabulary stands for to its id.
+// loadTexts maps the text of each token in the vocabulary to its id.
 func (m *bpe) loadTexts(vocab tokenIDs) {
 	m.ids = vocab
 	if m.byteLevel {
 		m.ids = make(map[string]int32, len(vocab))
 		for token, id := range vocab {
-			// A token with other characters stands for no bytes, so that no text becomes it.
+			// A token with other characters represents no bytes, so no text can become it.
 			if raw, ok := rawBytes(token); ok {
 				m.ids[raw] = id
 			}
@@ -59,7 +59,7 @@ func (m *bpe) loadTexts(vocab tokenIDs) {
 	}
 }
 
-// loadMerges ranks the merges in the order of the file; the last of two equal ones counts.
+// loadMerges ranks the merges in file order. If a pair occurs twice, the last rank counts.
 func (m *bpe) loadMerges(p *modelPart) error {
 	m.merges = newPairs(len(p.Merges))
 	for rank, pair := range p.Merges {
@@ -67,7 +67,7 @@ func (m *bpe) loadMerges(p *modelPart) error {
 		right, okRight := p.Vocab[pair.right]
 		id, ok := p.Vocab[pair.left+pair.right]
 		if !okLeft || !okRight || !ok {
-			return broken("model", "its merge %d of %s and %s has tokens that are not in its vocabulary", rank, shown(pair.left),
+			return broken("model", "merge %d of %s and %s uses tokens that are not in the vocabulary", rank, shown(pair.left),
 				shown(pair.right))
 		}
 		m.merges.put(left, right, merge{int32(rank), id})
@@ -75,8 +75,8 @@ func (m *bpe) loadMerges(p *modelPart) error {
 	return nil
 }
 
-// findWhole tells the tokens that are the result of their own text, so that most pieces need no merging. With
-// ignore_merges they are all of them.
+// findWhole marks the tokens whose own text encodes to just that token; most pieces then need no merging. With
+// ignore_merges that is every token.
 func (m *bpe) findWhole(ids int, all bool) {
 	m.whole = make([]uint64, ids/64+1)
 	var s scratch
@@ -91,8 +91,8 @@ func (m *bpe) findWhole(ids int, all bool) {
 	}
 }
 
-// byteLetters are the printable letters that stand for bytes in byte-level vocabularies: printable characters of
-// Latin-1 for themselves, the other bytes for the letters from U+0100 on.
+// byteLetters maps each byte to its letter in byte-level vocabularies: printable Latin-1 characters to themselves, the
+// other bytes to the letters from U+0100 on.
 var byteLetters = func() (letters [256]rune) {
 	other := rune(0x100)
 	for b := range rune(256) {
@@ -106,7 +106,7 @@ var byteLetters = func() (letters [256]rune) {
 	return letters
 }()
 
-// letterBytes is byteLetters the other way round; -1 where a letter stands for no byte.
+// letterBytes is the inverse of byteLetters; -1 for a letter that represents no byte.
 var letterBytes = func() (bytes [0x144]int16) {
 	for i := range bytes {
 		bytes[i] = -1
@@ -117,7 +117,8 @@ var letterBytes = func() (bytes [0x144]int16) {
 	return bytes
 }()
 
-// rawBytes returns the bytes that a byte-level token stands for; not ok: it has characters that stand for none.
+// rawBytes returns the bytes that a byte-level token represents; ok is false if one of its characters is not a byte
+// letter.
 func rawBytes(token string) (raw string, ok bool) {
 	b := make([]byte, 0, len(token))
 	for _, r := range token {

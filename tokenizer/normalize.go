@@ -6,10 +6,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// finder returns the first match of a pattern in text[from:]; start == len(text): there is none.
+// finder returns the first match of a pattern at or after from; start == len(text) means no match.
 type finder func(text string, from int) (start, end int)
 
-// finder makes a scanner search.
+// finder returns a search for the scanner's pattern.
 func (s scanner) finder() finder {
 	return func(text string, from int) (int, int) {
 		for from < len(text) {
@@ -32,7 +32,7 @@ func findString(wanted string) finder {
 	}
 }
 
-// finder returns the search for a pattern, which must be a string or a known regular expression.
+// finder returns the search for a pattern, which must be a plain string or one of knownPatterns.
 func (p *pattern) finder(where string) (finder, error) {
 	switch {
 	case p == nil, p.String == nil && p.Regex == nil:
@@ -41,26 +41,26 @@ func (p *pattern) finder(where string) (finder, error) {
 		if scan, ok := knownPatterns[*p.Regex]; ok {
 			return scan.finder(), nil
 		}
-		return nil, unsupported(where, "its regular expression %q is none of the known split patterns", *p.Regex)
+		return nil, unsupported(where, "its regular expression %q is not a known split pattern", *p.Regex)
 	case *p.String == "":
 		return nil, broken(where, "a step has an empty pattern")
 	}
 	return findString(*p.String), nil
 }
 
-// replace returns a function that puts the content of a Replace in place of each match. grown counts how many times
-// longer all of them together may make a text.
+// replace returns a function that replaces each match by the content of a Replace step. grown accumulates the factor by
+// which all Replace steps together may lengthen a text.
 func (p *part) replace(where string, grown *int) (func(string) string, error) {
 	find, err := p.Pattern.finder(where)
 	if err != nil {
 		return nil, err
 	}
-	shortest := 1 // match of a regular expression
+	shortest := 1 // length of the shortest match; 1 for a regular expression
 	if p.Pattern.String != nil {
 		shortest = len(*p.Pattern.String)
 	}
 	if *grown *= max(1, (len(p.Content)+shortest-1)/shortest); *grown > mostGrowth {
-		return nil, broken(where, "its Replace steps make a text more than %d times longer", mostGrowth)
+		return nil, broken(where, "its Replace steps could make a text more than %d times longer", mostGrowth)
 	}
 	content := p.Content
 	return func(text string) string {
@@ -97,7 +97,7 @@ func (t *Tokenizer) loadNormalizer(doc *document) error {
 			t.normalize = append(t.normalize, form.String)
 		case p.Type == "Prepend":
 			if len(p.Prepend) > mostAddedBytes {
-				return broken(where, "its Prepend puts more than %d bytes before a text", mostAddedBytes)
+				return broken(where, "its Prepend is longer than %d bytes", mostAddedBytes)
 			}
 			t.normalize = append(t.normalize, func(text string) string {
 				if text == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Parts of a file as the tests below write them.
+// Parts of a file used by the tests below.
 func typed(kind string, members ...any) object {
 	o := object{"type": kind}
 	for i := 0; i < len(members); i += 2 {
@@ -19,7 +19,7 @@ func typed(kind string, members ...any) object {
 	return o
 }
 
-// small is a file of few characters, with one merge, changed as told.
+// small returns a file with few characters and one merge, with the given changes.
 func small(t testing.TB, change func(file, model object)) *Tokenizer {
 	t.Helper()
 	vocab := map[string]int32{"a": 0, "b": 1, "ab": 2, "▁": 3, " ": 4, "é": 5, "e": 6, "\u0301": 7, "1": 8, "2": 9,
@@ -80,7 +80,7 @@ func TestEachPartEncodes(t *testing.T) {
 	}
 }
 
-// TestByteLevel cuts as its members say, and puts a space before a text that has none.
+// TestByteLevel checks splitting by its members and the space before a text without one.
 func TestByteLevel(t *testing.T) {
 	level := func(prefix, cut bool) *Tokenizer {
 		vocab := map[string]int32{}

@@ -3,26 +3,25 @@ package tokenizer
 import (
 	"math"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
-// Hot path: appendPieces runs per text that is encoded.
+// Hot path: appendPieces runs per encoded text.
 
-// spModel is the model of a tokenizer.model.
+// spModel is the encoding model of a tokenizer.model.
 type spModel struct {
 	file  *spFile
-	user  matcher     // pieces that the user defined: found in the text as it is
-	bytes *[256]int32 // pieces of single bytes; nil: there is no fallback to them
-	cut   bool        // no piece has a mark behind another character, so that a text can be cut before each mark
+	user  matcher     // user-defined pieces, matched in the text as it is
+	bytes *[256]int32 // ids of single-byte pieces; nil: no byte fallback
+	cut   bool        // no piece has a mark after another character, so a text can be cut before each mark
 
-	// Of a unigram model:
-	trie     pairs // node and byte to the next node (rank) and the piece that ends there (id)
+	// Only in a unigram model:
+	trie     pairs // (node, byte) to the next node (rank) and the piece that ends there (id)
 	scores   []float32
 	unkScore float32
 }
 
-// unkPenalty is how much less than the worst piece an unknown character is worth (SentencePiece's unigram model).
+// unkPenalty is how far below the worst piece an unknown character scores (SentencePiece's unigram model).
 const unkPenalty = 10
 
 func (sp *spModel) loadUnigram() {
@@ -42,7 +41,7 @@ func (sp *spModel) loadUnigram() {
 		switch p.kind {
 		case pieceNormal:
 			sp.scores[id] = p.score
-		case pieceUser: // worth more than any other way to write it
+		case pieceUser: // scores higher than any other segmentation
 			sp.scores[id] = float32(float64(float32(len(p.text))*highest) - 0.1)
 		default:
 			continue
@@ -63,7 +62,7 @@ func (sp *spModel) loadUnigram() {
 	}
 }
 
-// trieEdges counts the edges of a trie of texts.
+// trieEdges returns the number of edges in a trie of the texts. It sorts texts.
 func trieEdges(texts []string) (edges int) {
 	slices.Sort(texts)
 	before := ""
@@ -77,14 +76,14 @@ func trieEdges(texts []string) (edges int) {
 	return edges
 }
 
-// way is the best way to come to a place of the text.
+// way is the best segmentation found so far up to a position in the text.
 type way struct {
 	score float32
-	from  int32 // where the last piece begins; none: there is no way yet
+	from  int32 // start of the last piece; none: not reached yet
 	id    int32
 }
 
-// appendPieces appends the ids of a text.
+// appendPieces encodes text with a tokenizer.model and appends the ids to e.dst.
 func (t *Tokenizer) appendPieces(e *encoder, text string) {
 	sp := t.sp
 	e.normal = sp.normalized(e.normal[:0], text)
@@ -93,7 +92,7 @@ func (t *Tokenizer) appendPieces(e *encoder, text string) {
 	if sp.file.kind == kindUnigram {
 		join = e.emitUnigram
 	} else if len(sp.user.tokens) > 0 {
-		// A piece that the user defined stands alone; only the unigram model weighs it against others.
+		// A user-defined piece stands alone in BPE; the unigram model scores it against the alternatives.
 		e.unknown = false
 		sp.user.split(rest, func(from, to int) { e.inParts(rest[from:to], join) }, func(id int32) {
 			e.unknown = false
@@ -105,30 +104,26 @@ func (t *Tokenizer) appendPieces(e *encoder, text string) {
 	e.inParts(rest, join)
 }
 
-// inParts cuts a text before each mark that follows another character, where no piece lies across.
+// inParts calls join for each part of a text that can be encoded independently.
 func (e *encoder) inParts(text string, join func(string)) {
-	for e.sp.cut {
-		at := len(text) - len(strings.TrimLeft(text, spaceMark))
-		next := strings.Index(text[at:], spaceMark)
-		if next < 0 {
-			break
+	for text != "" {
+		n := len(text)
+		if e.sp.cut {
+			n = untilMark(text)
 		}
-		join(text[:at+next])
-		text = text[at+next:]
-	}
-	if text != "" {
-		join(text)
+		join(text[:n])
+		text = text[n:]
 	}
 }
 
-// emitBPE joins symbols. An unknown token beside one of the part before is the same one.
+// emitBPE merges the symbols of one part. fuse then joins unknown tokens across parts.
 func (e *encoder) emitBPE(text string) {
 	from := len(e.dst)
 	e.dst = e.model.appendIDs(e.dst, text, &e.scratch)
 	e.fuse(from)
 }
 
-// fuse makes unknown tokens that follow one another one, across parts too.
+// fuse replaces each run of unknown tokens by one, including a run that began in an earlier part.
 func (e *encoder) fuse(from int) {
 	unk := e.sp.file.unk
 	to := from
@@ -143,7 +138,8 @@ func (e *encoder) fuse(from int) {
 	e.dst = e.dst[:to]
 }
 
-// emitUnigram finds the cut of the highest score, all in the precision of the reference, since equal scores decide.
+// emitUnigram finds the segmentation with the highest score. It computes in float32 as the reference does, because
+// rounding decides ties.
 func (e *encoder) emitUnigram(text string) {
 	sp := e.sp
 	if cap(e.ways) < len(text)+1 {

@@ -1,6 +1,6 @@
 package tokenizer
 
-// loadPostProcessor collects the tokens that go around a text.
+// loadPostProcessor collects the tokens that surround a text.
 func (t *Tokenizer) loadPostProcessor(doc *document) error {
 	const where = "post_processor"
 	steps, err := doc.PostProcessor.steps(where)
@@ -9,7 +9,7 @@ func (t *Tokenizer) loadPostProcessor(doc *document) error {
 	}
 	for _, p := range steps {
 		switch p.Type {
-		case "ByteLevel": // moves offsets alone, which are not kept
+		case "ByteLevel": // only changes offsets, which are not kept
 		case "TemplateProcessing":
 			if err := t.addTemplate(p); err != nil {
 				return err
@@ -21,7 +21,7 @@ func (t *Tokenizer) loadPostProcessor(doc *document) error {
 	return nil
 }
 
-// addTemplate puts a template around what the ones before it gave.
+// addTemplate wraps another template around the existing ones.
 func (t *Tokenizer) addTemplate(p *part) error {
 	const where = "post_processor"
 	var sides [2][]int32
@@ -33,12 +33,12 @@ func (t *Tokenizer) addTemplate(p *part) error {
 		case piece.SpecialToken != nil:
 			token, ok := p.SpecialTokens[piece.SpecialToken.ID]
 			if !ok {
-				return broken(where, "its template names the token %s, which its special_tokens do not have",
+				return broken(where, "its template uses the token %s, which is not in special_tokens",
 					shown(piece.SpecialToken.ID))
 			}
 			for _, id := range token.IDs {
 				if !t.has(id) {
-					return broken(where, "its token %s has the id %d, which no token has", shown(piece.SpecialToken.ID), id)
+					return broken(where, "its token %s has the unused id %d", shown(piece.SpecialToken.ID), id)
 				}
 			}
 			sides[side] = append(sides[side], token.IDs...)

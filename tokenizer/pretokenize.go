@@ -5,16 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// piece is a stretch of text that no token crosses.
+// piece is a part of a text. Tokens never cross its ends.
 type piece struct {
 	text  string
-	first bool // it begins where the whole input begins
+	first bool // it starts where the input starts
 }
 
-// step is one pre-tokenizer: it cuts a piece and gives on what comes of it.
+// step is one pre-tokenizer: it calls emit for each part of a piece.
 type step func(p piece, emit func(piece))
 
-// behaviors tells, for each behaviour of Split, whether a stretch joins the one before it; each is a match or not.
+// behaviors reports, for each behaviour of Split, whether a stretch joins the previous one. The arguments are whether
+// the previous and this stretch are matches.
 var behaviors = map[string]func(previous, this bool) bool{
 	"Isolated":           func(bool, bool) bool { return false },
 	"Removed":            func(bool, bool) bool { return false },
@@ -23,16 +24,16 @@ var behaviors = map[string]func(previous, this bool) bool{
 	"Contiguous":         func(previous, this bool) bool { return previous == this },
 }
 
-// splitter is the pre-tokenizer Split and what is like it.
+// splitter implements the pre-tokenizer Split and similar ones.
 type splitter struct {
 	find   finder
 	joins  func(previous, this bool) bool
-	invert bool // what is between the matches counts as the matches
-	remove bool // matches are left out
+	invert bool // the text between matches counts as matches
+	remove bool // matches are dropped
 }
 
 func (s splitter) step(p piece, emit func(piece)) {
-	held, heldMatch := 0, false // start of the stretch that may still grow
+	held, heldMatch := 0, false // start and kind of the stretch that may still grow
 	to := 0
 	stretch := func(end int, match bool) {
 		if end == to {
@@ -58,7 +59,7 @@ func (s splitter) emit(p piece, start, end int, match bool, emit func(piece)) {
 	}
 }
 
-// isolate cuts every match off; it is the splitter's commonest case without its bookkeeping.
+// isolate returns a step that cuts off every match: a faster splitter for the most common case.
 func isolate(scan scanner) step {
 	return func(p piece, emit func(piece)) {
 		for from, at := 0, 0; at < len(p.text); {
@@ -104,29 +105,29 @@ func (t *Tokenizer) loadPreTokenizer(doc *document) error {
 	return nil
 }
 
-// cutMarks cuts a text before each mark that follows another character. It changes no id where no token lies across
-// such a place, and merging short pieces is faster.
+// cutMarks cuts a text before each mark that follows another character. If no token contains such a place, the ids stay
+// the same, and merging short pieces is faster.
 func cutMarks(p piece, emit func(piece)) {
-	from := 0
-	for {
-		at := from
-		for strings.HasPrefix(p.text[at:], spaceMark) {
-			at += len(spaceMark)
-		}
-		next := strings.Index(p.text[at:], spaceMark)
-		if next < 0 {
-			break
-		}
-		emit(piece{p.text[from : at+next], p.first && from == 0})
-		from = at + next
+	for from := 0; from < len(p.text); {
+		end := from + untilMark(p.text[from:])
+		emit(piece{p.text[from:end], p.first && from == 0})
+		from = end
 	}
-	emit(piece{p.text[from:], p.first && from == 0})
 }
 
-// mayCutMarks tells whether a vocabulary of characters has the mark, and no token with a mark behind another character.
+// untilMark returns the length of text up to the first mark that follows another character.
+func untilMark(text string) int {
+	at := len(text) - len(strings.TrimLeft(text, spaceMark))
+	if n := strings.Index(text[at:], spaceMark); n >= 0 {
+		return at + n
+	}
+	return len(text)
+}
+
+// mayCutMarks reports whether a vocabulary contains the mark, and no token with a mark after another character.
 func mayCutMarks(vocab tokenIDs) bool {
 	for token := range vocab {
-		if strings.Contains(strings.TrimLeft(token, spaceMark), spaceMark) {
+		if untilMark(token) < len(token) {
 			return false
 		}
 	}
@@ -157,7 +158,7 @@ func splitStep(p *part) (step, error) {
 	return splitter{find, joins, p.Invert, p.Behavior == "Removed"}.step, nil
 }
 
-// byteLevelStep leaves the letters that stand for bytes to the model, which works on bytes.
+// byteLevelStep leaves the conversion to byte letters to the model, which works on bytes.
 func byteLevelStep(p *part) (step, error) {
 	cut := func(p piece, emit func(piece)) { emit(p) }
 	if p.UseRegex == nil || *p.UseRegex {
@@ -182,10 +183,10 @@ func digitsStep(p *part) (step, error) {
 	return splitter{find: knownPatterns[patternDigit].finder(), joins: joins}.step, nil
 }
 
-// metaspace is what the pre-tokenizer and the decoder of that name share.
+// metaspace holds the settings of the pre-tokenizer and the decoder of that name.
 type metaspace struct {
-	mark   string // stands for a space
-	scheme string // "always", "first" or "never": whether one is put before the text
+	mark   string // replaces a space
+	scheme string // "always", "first" or "never": when one is put before the text
 }
 
 func newMetaspace(where string, p *part) (metaspace, error) {

@@ -7,22 +7,21 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// field is one field of a protobuf message. Only the member that fits its wire type is set.
+// field is one field of a protobuf message. Only the member of its wire type is set.
 type field struct {
 	number protowire.Number
 	varint uint64
 	bytes  []byte
-	bits   uint32 // of a 32-bit field
+	bits   uint32 // value of a 32-bit field
 }
 
 func (f field) float() float32 { return math.Float32frombits(f.bits) }
+func (f field) bool() bool     { return f.varint != 0 }
 
-func (f field) truth() bool { return f.varint != 0 }
+var errMessage = errors.New("truncated or not a protobuf message")
 
-var errMessage = errors.New("it is cut off, or no protobuf message")
-
-// eachField calls fn with the fields of a message in order and stops at fn's first error. Its own error is errMessage,
-// for bytes that are cut off or that hold a group, which tokenizer.model files do not use.
+// eachField calls fn with each field of a message in order and stops at its first error. It returns errMessage for
+// truncated bytes and for groups, which tokenizer.model files do not use.
 func eachField(message []byte, fn func(f field) error) error {
 	for len(message) > 0 {
 		number, wire, n := protowire.ConsumeTag(message)

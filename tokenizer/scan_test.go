@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// inGo returns a split pattern for Go's regexp: white space as Unicode has it, and the tail's look-ahead, which Go
-// lacks, as a group that the caller shortens.
+// inGo returns a split pattern for Go's regexp: \s as in Unicode, and the look-ahead of the tail, which Go lacks, as a
+// group that the caller shortens.
 func inGo(expression string) *regexp.Regexp {
 	expression = strings.Replace(expression, `|\s+(?!\S)|\s+`, `|(\s+)`, 1)
 	var b strings.Builder
@@ -36,7 +36,7 @@ func inGo(expression string) *regexp.Regexp {
 	return regexp.MustCompile(b.String())
 }
 
-// splitInGo cuts a text by a pattern as inGo gives it.
+// splitInGo splits a text by a pattern from inGo.
 func splitInGo(expression *regexp.Regexp, text string) []string {
 	found := []string{}
 	gap := 0

@@ -4,17 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
-	"sync"
+
 	"unicode/utf8"
 )
 
-// A tokenizer.model is SentencePiece's own file: a protobuf message of pieces with their scores, and how text is
-// normalized before it is cut into them (sentencepiece_model.proto of google/sentencepiece; field numbers stand where
-// they are read).
+// A tokenizer.model is a protobuf message with pieces, their scores and the normalization of text
+// (sentencepiece_model.proto of google/sentencepiece, whose field numbers this file uses).
 
 // Kinds of pieces.
 const (
@@ -31,21 +31,21 @@ const (
 	kindBPE     = 2
 )
 
-// Bounds of a tokenizer.model. The public ones have up to 260,000 pieces with 2 MB together, of at most 48 bytes each.
+// Limits for a tokenizer.model. The public ones have up to 260,000 pieces of at most 48 bytes each, 2 MB in total.
 const (
 	mostPieceBytes  = 256
 	mostPiecesBytes = 8 << 20
 )
 
-// spaceMark stands for a space in pieces.
+// spaceMark represents a space in pieces.
 const spaceMark = "▁"
 
-// spFile is what a tokenizer.model says.
+// spFile is the content of a tokenizer.model.
 type spFile struct {
 	pieces     []spPiece
-	bytes      int // of all pieces together
+	bytes      int // total length of all pieces
 	kind       int
-	suffix     bool // the mark stands behind a word
+	suffix     bool // the mark follows a word instead of preceding it
 	byteTokens bool // an unknown character becomes its bytes
 	unk, bos   int32
 	eos        int32
@@ -59,37 +59,28 @@ type spPiece struct {
 	kind  int
 }
 
-// ParseModel loads a tokenizer from the bytes of a tokenizer.model and of a tokenizer_config.json, which may be nil.
-// Encode and Decode give what SentencePiece gives. Its errors are of type *Error.
-func ParseModel(file, config []byte) (*Tokenizer, error) {
+// parseModel loads a tokenizer.model. Encode and Decode then return what SentencePiece returns.
+func parseModel(file []byte, config configFile) (*Tokenizer, error) {
 	doc, err := readModel(file)
 	if err != nil {
 		return nil, err
 	}
-	beside, err := readConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	t := &Tokenizer{}
-	sp := &spModel{file: doc}
-	for _, load := range []func() error{func() error { return t.loadPieceTokens(doc) }, func() error { return sp.load(t) },
-		func() error { return t.loadPieceDecoder(doc) }} {
+	t := &Tokenizer{sp: &spModel{file: doc}}
+	for _, load := range []func() error{t.loadPieceTokens, t.loadPieceModel, t.loadPieceDecoder} {
 		if err := load(); err != nil {
 			return nil, err
 		}
 	}
-	t.sp, t.decoding.cleanUp = sp, beside.CleanUp
-	if t.has(doc.bos) && (beside.AddBOS == nil || *beside.AddBOS) {
+	if t.has(doc.bos) && (config.AddBOS == nil || *config.AddBOS) {
 		t.prefix = []int32{doc.bos}
 	}
-	if t.has(doc.eos) && beside.AddEOS != nil && *beside.AddEOS {
+	if t.has(doc.eos) && config.AddEOS != nil && *config.AddEOS {
 		t.suffix = []int32{doc.eos}
 	}
-	t.encoders = &sync.Pool{New: func() any { return newEncoder(t) }}
 	return t, nil
 }
 
-// configFile is what a tokenizer_config.json tells this package.
+// configFile holds the fields of a tokenizer_config.json that this package uses.
 type configFile struct {
 	CleanUp bool  `json:"clean_up_tokenization_spaces"`
 	AddBOS  *bool `json:"add_bos_token"`
@@ -101,7 +92,7 @@ func readConfig(config []byte) (c configFile, err error) {
 		return c, nil
 	}
 	if err := json.Unmarshal(config, &c); err != nil {
-		e := broken("tokenizer_config.json", "it is not valid: %v", err)
+		e := broken("tokenizer_config.json", "it is not valid JSON: %v", err)
 		e.Err = err
 		return c, e
 	}
@@ -126,9 +117,9 @@ func readModel(file []byte) (*spFile, error) {
 		}
 		return nil
 	})
-	var own *Error
+	own, isOwn := errors.AsType[*Error](err)
 	switch {
-	case asError(err, &own):
+	case isOwn:
 		return nil, own
 	case err != nil:
 		e := broken("", "it is not a valid tokenizer.model: %v", err)
@@ -140,14 +131,6 @@ func readModel(file []byte) (*spFile, error) {
 		return nil, unsupported(modelPartName, "its model is of type %d, neither unigram (1) nor BPE (2)", doc.kind)
 	}
 	return doc, nil
-}
-
-func asError(err error, into **Error) bool {
-	e, ok := err.(*Error)
-	if ok {
-		*into = e
-	}
-	return ok
 }
 
 func (doc *spFile) readPiece(message []byte) error {
@@ -171,9 +154,9 @@ func (doc *spFile) readPiece(message []byte) error {
 	case len(p.text) > mostPieceBytes:
 		return broken(modelPartName, "its piece %s has more than %d bytes", shown(p.text), mostPieceBytes)
 	case p.text == "" || !utf8.ValidString(p.text):
-		return broken(modelPartName, "its piece %d is empty or no UTF-8", len(doc.pieces))
+		return broken(modelPartName, "its piece %d is empty or not UTF-8", len(doc.pieces))
 	case p.score != p.score:
-		return broken(modelPartName, "the score of its piece %s is no number", shown(p.text))
+		return broken(modelPartName, "the score of its piece %s is not a number", shown(p.text))
 	case p.kind == pieceUnused || p.kind < pieceNormal || p.kind > pieceByte:
 		return unsupported(modelPartName, "its piece %s is of type %d", shown(p.text), p.kind)
 	}
@@ -190,9 +173,9 @@ func (doc *spFile) readTrainer(message []byte) error {
 		case 3:
 			doc.kind = int(min(f.varint, math.MaxInt16))
 		case 24:
-			doc.suffix = f.truth()
+			doc.suffix = f.bool()
 		case 35:
-			doc.byteTokens = f.truth()
+			doc.byteTokens = f.bool()
 		case 41:
 			doc.bos = int32(f.varint)
 		case 42:
@@ -204,7 +187,7 @@ func (doc *spFile) readTrainer(message []byte) error {
 	})
 }
 
-// refuseDenormalizer: a file that changes the decoded text once more is not known to exist among language models.
+// refuseDenormalizer rejects a file that transforms decoded text; no public language model has one.
 func refuseDenormalizer(message []byte) error {
 	return eachField(message, func(f field) error {
 		if f.number == 2 && len(f.bytes) > 0 {
@@ -214,8 +197,9 @@ func refuseDenormalizer(message []byte) error {
 	})
 }
 
-// loadPieceTokens makes the tables from id to piece and back.
-func (t *Tokenizer) loadPieceTokens(doc *spFile) error {
+// loadPieceTokens builds the tables from id to piece and back.
+func (t *Tokenizer) loadPieceTokens() error {
+	doc := t.sp.file
 	n := len(doc.pieces)
 	t.tokens, t.known, t.special, t.ids = make([]string, n), make([]bool, n), make([]bool, n), make(map[string]int32, n)
 	doc.unk = none
@@ -229,13 +213,14 @@ func (t *Tokenizer) loadPieceTokens(doc *spFile) error {
 		}
 	}
 	if doc.unk == none {
-		return broken(modelPartName, "it has no piece for what is unknown")
+		return broken(modelPartName, "it has no unknown piece")
 	}
 	return nil
 }
 
-// loadPieceDecoder works out what each piece adds to a text.
-func (t *Tokenizer) loadPieceDecoder(doc *spFile) error {
+// loadPieceDecoder computes the text that each piece adds when decoded.
+func (t *Tokenizer) loadPieceDecoder() error {
+	doc := t.sp.file
 	d := &t.decoding
 	d.texts, d.bytes, d.byteByByte = make([]string, len(doc.pieces)), make([]int16, len(doc.pieces)), true
 	total := 0
@@ -246,7 +231,7 @@ func (t *Tokenizer) loadPieceDecoder(doc *spFile) error {
 			d.texts[id] = doc.unkText
 		case pieceByte:
 			if d.bytes[id] = fallbackByte(p.text); d.bytes[id] < 0 {
-				return broken(modelPartName, "its piece %s is of the type of bytes and names none", shown(p.text))
+				return broken(modelPartName, "its piece %s has type BYTE but names no byte", shown(p.text))
 			}
 		case pieceControl:
 			d.texts[id] = p.text
@@ -254,7 +239,7 @@ func (t *Tokenizer) loadPieceDecoder(doc *spFile) error {
 			d.texts[id] = strings.ReplaceAll(p.text, spaceMark, " ")
 		}
 		if total += len(d.texts[id]); total > mostDecoded {
-			return broken(modelPartName, "the texts of its pieces have more than %d bytes together", mostDecoded)
+			return broken(modelPartName, "the texts of its pieces have more than %d bytes in total", mostDecoded)
 		}
 	}
 	if n := doc.normal; n.dummyPrefix || n.noExtra {
@@ -269,9 +254,9 @@ func (t *Tokenizer) loadPieceDecoder(doc *spFile) error {
 	return nil
 }
 
-// load builds what encoding needs.
-func (sp *spModel) load(t *Tokenizer) error {
-	doc := sp.file
+// loadPieceModel builds the encoding model.
+func (t *Tokenizer) loadPieceModel() error {
+	sp, doc := t.sp, t.sp.file
 	for i, p := range doc.pieces {
 		if p.kind == pieceUser {
 			sp.user.add(p.text, addedToken{ID: int32(i), Content: p.text})
@@ -282,13 +267,13 @@ func (sp *spModel) load(t *Tokenizer) error {
 		for b := range sp.bytes {
 			id, ok := t.ids[byteToken(b)]
 			if !ok || doc.pieces[id].kind != pieceByte {
-				return broken(modelPartName, "it falls back to bytes and has no piece %s", byteToken(b))
+				return broken(modelPartName, "it uses byte fallback but has no piece %s", byteToken(b))
 			}
 			sp.bytes[b] = id
 		}
 	}
 	sp.cut = !doc.suffix && doc.normal.escape && !slices.ContainsFunc(doc.pieces, func(p spPiece) bool {
-		return p.kind == pieceNormal && strings.Contains(strings.TrimLeft(p.text, spaceMark), spaceMark)
+		return p.kind == pieceNormal && untilMark(p.text) < len(p.text)
 	})
 	if doc.kind == kindUnigram {
 		sp.loadUnigram()
@@ -297,7 +282,7 @@ func (sp *spModel) load(t *Tokenizer) error {
 	return sp.loadMerges(&t.model)
 }
 
-// loadMerges turns scores into ranks: the pair whose joined piece has the higher score is joined first, the leftmost
+// loadMerges converts scores to ranks: the pair whose merged piece has the highest score is merged first, the leftmost
 // among equals.
 func (sp *spModel) loadMerges(m *bpe) error {
 	doc := sp.file
@@ -324,7 +309,7 @@ func (sp *spModel) loadMerges(m *bpe) error {
 		for at, r := range text {
 			if size := utf8.RuneLen(r); len(text) > size {
 				if _, ok := m.ids[text[at:at+size]]; !ok {
-					return unsupported(modelPartName, "its piece %s has the character %s, which is no piece", shown(text),
+					return unsupported(modelPartName, "its piece %s contains %s, which is not a piece", shown(text),
 						shown(text[at:at+size]))
 				}
 			}
@@ -338,7 +323,7 @@ func (sp *spModel) loadMerges(m *bpe) error {
 			}
 		}
 		if len(joints) > mostMerges {
-			return broken(modelPartName, "its pieces can be joined in more than %d ways", mostMerges)
+			return broken(modelPartName, "it has more than %d possible merges", mostMerges)
 		}
 	}
 	m.merges = newPairs(len(joints))
@@ -349,11 +334,11 @@ func (sp *spModel) loadMerges(m *bpe) error {
 	return nil
 }
 
-// isModel tells SentencePiece's file from JSON by its first byte: the key of its first piece.
+// isModel reports whether file is a tokenizer.model: it begins with the protobuf key of its first piece.
 func isModel(file []byte) bool { return len(file) > 0 && file[0] == 1<<3|2 }
 
-// looksLikeRanks tells the file of ranks that some models ship under the name tokenizer.model: base64, a space, a
-// number a line.
+// looksLikeRanks reports whether file is in tiktoken's format, which some models ship under the name tokenizer.model:
+// one base64 text, a space and a number per line.
 func looksLikeRanks(file []byte) bool {
 	line, _, _ := bytes.Cut(file[:min(len(file), 200)], []byte("\n"))
 	var word string

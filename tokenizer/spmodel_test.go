@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spCases are what the sentencepiece package made of some texts (testdata/sentencepiece/make.py).
+// spCases are results of the sentencepiece package (testdata/sentencepiece/make.py).
 type spCases struct {
 	Encode []struct {
 		Text string  `json:"text"`
@@ -52,7 +52,7 @@ func compareModels(t *testing.T, folder string) {
 	}
 }
 
-func TestModelsAsSentencePiece(t *testing.T) { compareModels(t, spFolder) }
+func TestModelsEqualSentencePiece(t *testing.T) { compareModels(t, spFolder) }
 
 // TestModelsTrainedHere compares with the package itself, where it is installed: on models whose table of characters is
 // too large to keep here.
@@ -67,7 +67,7 @@ func TestModelsTrainedHere(t *testing.T) {
 	compareModels(t, folder)
 }
 
-// message writes protobuf fields: numbers as varints, floats as 32 bits, texts and messages with their lengths.
+// message encodes protobuf fields: numbers as varints, floats as 32 bits, texts and messages with their lengths.
 func message(fields ...any) []byte {
 	var b []byte
 	for i := 0; i < len(fields); i += 2 {
@@ -101,22 +101,22 @@ func TestModelRefusals(t *testing.T) {
 		want string
 	}{
 		{"cut", []byte{0x0a, 0x05, 0x0a}, "it is not a valid tokenizer.model"},
-		{"no message", []byte{0x0f}, "no protobuf message"},
+		{"no message", []byte{0x0f}, "not a protobuf message"},
 		{"no pieces", message(2, message(3, kindBPE)), "it has no pieces"},
-		{"no unknown", message(1, message(1, "a")), "no piece for what is unknown"},
-		{"empty piece", message(1, message(2, 1.5)), "its piece 0 is empty or no UTF-8"},
-		{"no UTF-8", message(1, message(1, "\xff")), "its piece 0 is empty or no UTF-8"},
+		{"no unknown", message(1, message(1, "a")), "it has no unknown piece"},
+		{"empty piece", message(1, message(2, 1.5)), "its piece 0 is empty or not UTF-8"},
+		{"no UTF-8", message(1, message(1, "\xff")), "its piece 0 is empty or not UTF-8"},
 		{"twice", message(1, unk, 1, unk), `its pieces 0 and 1 are both "<unk>"`},
 		{"long", message(1, message(1, strings.Repeat("a", 300))), "has more than 256 bytes"},
-		{"score", message(1, message(1, "a", 2, math.NaN())), `the score of its piece "a" is no number`},
+		{"score", message(1, message(1, "a", 2, math.NaN())), `the score of its piece "a" is not a number`},
 		{"unused", message(1, unk, 1, message(1, "a", 3, pieceUnused)), `its piece "a" is of type 5, which is not supported`},
 		{"kind", message(1, unk, 2, message(3, 4)),
 			"its model is of type 4, neither unigram (1) nor BPE (2), which is not supported"},
-		{"bytes", message(1, unk, 2, message(35, 1)), "it falls back to bytes and has no piece <0x00>"},
+		{"bytes", message(1, unk, 2, message(35, 1)), "it uses byte fallback but has no piece <0x00>"},
 		{"no byte", message(1, unk, 1, message(1, "x", 3, pieceByte)),
-			`its piece "x" is of the type of bytes and names none`},
+			`its piece "x" has type BYTE but names no byte`},
 		{"character", message(1, unk, 1, message(1, "ab"), 1, message(1, "a"), 2, message(3, kindBPE)),
-			`its piece "ab" has the character "b", which is no piece`},
+			`its piece "ab" contains "b", which is not a piece`},
 		{"denormalizer", message(1, unk, 5, message(2, "x")), "it has a denormalizer"},
 		{"table", message(1, unk, 3, message(2, "abc")), "it has 3 bytes"},
 		{"table's array", message(1, unk, 3, message(2, "\xff\xff\x00\x00a")), "its array has 65535 of 1 bytes"},
@@ -124,14 +124,14 @@ func TestModelRefusals(t *testing.T) {
 			"a replacement has 300 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ParseModel(c.file, nil)
+			_, err := load(parseModel, c.file, nil)
 			require.ErrorContains(t, err, c.want)
 			var e *Error
 			require.ErrorAs(t, err, &e)
 		})
 	}
-	_, err := ParseModel(message(1, unk), []byte("{"))
-	require.ErrorContains(t, err, "tokenizer_config.json: it is not valid")
+	_, err := load(parseModel, message(1, unk), []byte("{"))
+	require.ErrorContains(t, err, "tokenizer_config.json: it is not valid JSON")
 }
 
 func TestModelsOwnTokens(t *testing.T) {
@@ -139,7 +139,7 @@ func TestModelsOwnTokens(t *testing.T) {
 	require.NoError(t, err)
 	for config, want := range map[string][2]bool{"": {true, false}, `{"add_bos_token": false}`: {},
 		`{"add_bos_token": true, "add_eos_token": true}`: {true, true}} {
-		tok, err := ParseModel(file, []byte(config))
+		tok, err := load(parseModel, file, []byte(config))
 		require.NoError(t, err)
 		plain, full := tok.Encode("the keeper", false), tok.Encode("the keeper", true)
 		if want[0] {
@@ -160,7 +160,7 @@ func TestModelsOwnTokens(t *testing.T) {
 	require.Equal(t, "the keeper", tok.Decode(append([]int32{1}, tok.Encode("the keeper", false)...), true))
 	require.NoError(t, os.WriteFile(path, []byte("IQ== 0\nIg== 1\n"), 0o600))
 	_, err = Open(path)
-	require.ErrorContains(t, err, "it holds ranks of byte pairs in tiktoken's form")
+	require.ErrorContains(t, err, "it is in tiktoken's format")
 }
 
 func FuzzParseModel(f *testing.F) {
@@ -174,7 +174,7 @@ func FuzzParseModel(f *testing.F) {
 	f.Add(message(1, message(1, "<unk>", 3, pieceUnknown), 1, message(1, "▁a", 2, -1.5), 3,
 		message(2, "\x04\x00\x00\x00\x00\x00\x00\x00a\x00")), "a b")
 	f.Fuzz(func(t *testing.T, file []byte, text string) {
-		tok, err := ParseModel(file, nil)
+		tok, err := load(parseModel, file, nil)
 		if err != nil {
 			var e *Error
 			require.ErrorAs(t, err, &e)

@@ -7,34 +7,34 @@ import (
 	"unicode/utf8"
 )
 
-// spNormal is how SentencePiece changes a text before it cuts it: characters are replaced as a compiled table says,
-// runs of spaces become one, and a space is put before the text.
+// spNormal is SentencePiece's normalization: it replaces characters by a compiled table, collapses runs of spaces and
+// puts a space before the text.
 type spNormal struct {
 	dummyPrefix bool
-	noExtra     bool // spaces at either end and repeated ones are taken out
+	noExtra     bool // leading, trailing and repeated spaces are removed
 	escape      bool // spaces become marks
 	table       charTable
 }
 
-// read takes NormalizerSpec.
+// read parses a NormalizerSpec message.
 func (n *spNormal) read(message []byte) error {
 	return eachField(message, func(f field) error {
 		switch f.number {
 		case 2:
 			return n.table.read(f.bytes)
 		case 3:
-			n.dummyPrefix = f.truth()
+			n.dummyPrefix = f.bool()
 		case 4:
-			n.noExtra = f.truth()
+			n.noExtra = f.bool()
 		case 5:
-			n.escape = f.truth()
+			n.escape = f.bool()
 		}
 		return nil
 	})
 }
 
-// charTable is the compiled table: a double array whose keys are texts, and whose values say where in texts the
-// replacement begins, which a zero byte ends (darts-clone's layout).
+// charTable is the compiled table: a double array (darts-clone's layout) that maps texts to offsets in texts, where the
+// zero-terminated replacement begins.
 type charTable struct {
 	units []uint32
 	texts string
@@ -68,13 +68,13 @@ func (c *charTable) read(blob []byte) error {
 	return nil
 }
 
-// offset is how far from a unit its children lie.
+// offset returns the distance from a unit to its children.
 func offset(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 
-// mostMatches bounds how many keys that begin at one place are looked at, as SentencePiece does.
+// mostMatches limits how many keys are tried at one place, as in SentencePiece.
 const mostMatches = 32
 
-// longest returns the replacement of the longest key that a text begins with, and the key's length; 0: none.
+// longest returns the replacement for the longest key that text starts with, and the key's length or 0.
 func (c *charTable) longest(text string) (to string, length int) {
 	if len(c.units) == 0 {
 		return "", 0
@@ -106,7 +106,8 @@ func (c *charTable) longest(text string) (to string, length int) {
 	return to, length
 }
 
-// prefix normalizes the beginning of a text and tells how much of it that was. What the user defined stays as it is.
+// prefix normalizes the beginning of a text and returns how many bytes it consumed. User-defined pieces stay
+// unchanged.
 func (sp *spModel) prefix(text string) (to string, length int) {
 	if _, end := sp.user.at(text, 0); end > 0 {
 		return text[:end], end
@@ -121,7 +122,7 @@ func (sp *spModel) prefix(text string) (to string, length int) {
 	return text[:size], size
 }
 
-// normalized is the text that is cut into pieces.
+// normalized appends the normalized text to dst.
 func (sp *spModel) normalized(dst []byte, text string) []byte {
 	n := &sp.file.normal
 	if n.noExtra {

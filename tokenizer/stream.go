@@ -5,32 +5,32 @@ import (
 	"unicode/utf8"
 )
 
-// Hot path: Next runs per token of an answer.
+// Hot path: Next runs per token of a response.
 
-// Stream decodes ids as they come. What Next and Flush return, put together, is what Decode returns for all the ids. A
-// Stream is for one answer and one goroutine.
+// Stream decodes ids one by one. The concatenated results of Next and Flush equal Decode of all the ids. A Stream
+// serves one response at a time and is not safe for concurrent use.
 type Stream struct {
 	t           *Tokenizer
 	skipSpecial bool
-	taken       bool   // a token was taken
-	strip       int    // characters that may still be taken off the beginning
-	run         []byte // byte-fallback tokens, until another token ends them
-	raw         []byte // bytes not yet given out
-	text        []byte // whole characters held back: what follows may change them
+	taken       bool   // a token was decoded
+	strip       int    // characters that may still be stripped from the start
+	run         []byte // byte-fallback tokens of the current run
+	raw         []byte // bytes not yet returned
+	text        []byte // whole characters that later ids may still change
 }
 
-// NewStream returns a stream for one answer. skipSpecial leaves special tokens out.
+// NewStream returns a stream for one response. skipSpecial omits special tokens.
 func (t *Tokenizer) NewStream(skipSpecial bool) *Stream {
 	return &Stream{t: t, skipSpecial: skipSpecial, strip: t.decoding.strip.start}
 }
 
-// Next takes an id and returns the text that is now certain: whole characters, often none.
+// Next adds an id and returns the text that can no longer change: whole characters, often none.
 func (s *Stream) Next(id int32) string {
 	s.push(id)
 	return s.settle(false)
 }
 
-// Flush returns what was held back and ends the answer; the next id begins another.
+// Flush returns the remaining text and ends the response; the next id starts another one.
 func (s *Stream) Flush() string {
 	s.endRun()
 	text := s.settle(true)
@@ -38,7 +38,7 @@ func (s *Stream) Flush() string {
 	return text
 }
 
-// push adds what a token adds to the bytes.
+// push appends the bytes of a token.
 func (s *Stream) push(id int32) {
 	t, d := s.t, &s.t.decoding
 	if !t.has(id) || s.skipSpecial && t.special[id] {
@@ -62,8 +62,8 @@ func (s *Stream) push(id int32) {
 	s.taken = text != "" || !d.firstText
 }
 
-// endRun decodes a run of byte-fallback tokens. The reference library gives up the whole run where a part of it is not
-// UTF-8.
+// endRun decodes a run of byte-fallback tokens. The reference library replaces every byte of a run that is not entirely
+// valid UTF-8, unless byteByByte is set.
 func (s *Stream) endRun() {
 	if len(s.run) == 0 {
 		return
@@ -83,7 +83,7 @@ func (s *Stream) endRun() {
 	s.run = s.run[:0]
 }
 
-// settle returns the text that nothing to come can change; at the end that is all.
+// settle returns the text that later ids cannot change; at the end, all of it.
 func (s *Stream) settle(end bool) string {
 	d := &s.t.decoding
 	cut := len(s.raw)
@@ -100,7 +100,7 @@ func (s *Stream) settle(end bool) string {
 	return s.finish(end)
 }
 
-// finish applies what works on the joined text: strip, then the tidying of spaces.
+// finish strips and cleans up the joined text.
 func (s *Stream) finish(end bool) string {
 	d := &s.t.decoding
 	text := string(s.text)

@@ -13,14 +13,14 @@ import (
 
 // Tokenizer is a loaded tokenizer.json or tokenizer.model.
 type Tokenizer struct {
-	tokens    []string         // by id; empty where known is false
+	tokens    []string         // by id; empty if known is false
 	known     []bool           // by id
 	special   []bool           // by id
-	ids       map[string]int32 // every token as the file writes it
+	ids       map[string]int32 // tokens in the file's notation
 	model     bpe
-	sp        *spModel // of a tokenizer.model; nil: it is a tokenizer.json
-	verbatim  matcher  // added tokens looked for in the text as it is
-	canonical matcher  // added tokens looked for in the normalized text
+	sp        *spModel // of a tokenizer.model; nil for a tokenizer.json
+	verbatim  matcher  // added tokens matched in the text as it is
+	canonical matcher  // added tokens matched in the normalized text
 	normalize []func(string) string
 	steps     []step // pre-tokenizer
 	prefix    []int32
@@ -29,7 +29,7 @@ type Tokenizer struct {
 	encoders  *sync.Pool
 }
 
-// files are the names that a tokenizer has in a model's folder, the preferred one first.
+// files are the names of a tokenizer in a model's folder, in order of preference.
 var files = []string{"tokenizer.json", "tokenizer.model"}
 
 // InFolder returns the path of the tokenizer in a model's folder.
@@ -51,44 +51,41 @@ func InFolder(folder string) (string, error) {
 	return "", last
 }
 
-// Open loads a tokenizer.json or a tokenizer.model, which it tells apart by what they hold, or the one in a folder,
-// with the tokenizer_config.json beside it where there is one.
+// Open loads a tokenizer.json or a tokenizer.model, recognized by its content. path may also be the folder that
+// contains it. A tokenizer_config.json in the same folder is read too. Errors are of type *Error.
 func Open(path string) (*Tokenizer, error) {
+	unreadable := func(path, try string, err error) error {
+		return &Error{Path: path, Found: "it cannot be read: " + err.Error(), Try: try, Err: err}
+	}
+	const tryFile = "name the tokenizer.json of the model"
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		inside, err := InFolder(path)
 		if err != nil {
-			return nil, &Error{Path: path, Found: "it cannot be read: " + err.Error(),
-				Try: "name the tokenizer.json of the model", Err: err}
+			return nil, unreadable(path, tryFile, err)
 		}
 		path = inside
 	}
 	file, err := readBounded(path, mostFileBytes)
 	if err != nil {
-		return nil, &Error{Path: path, Found: "it cannot be read: " + err.Error(),
-			Try: "name the tokenizer.json of the model", Err: err}
+		return nil, unreadable(path, tryFile, err)
 	}
 	beside := filepath.Join(filepath.Dir(path), "tokenizer_config.json")
 	config, err := readBounded(beside, mostConfigBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Path: beside, Found: "it cannot be read: " + err.Error(), Try: "make it readable, or move it away",
-			Err: err}
+		return nil, unreadable(beside, "make it readable, or move it away", err)
 	}
-	parse := Parse
-	if isModel(file) {
-		parse = ParseModel
-	} else if looksLikeRanks(file) {
-		return nil, &Error{Path: path, Found: "it holds ranks of byte pairs in tiktoken's form, which is not supported",
+	if looksLikeRanks(file) {
+		return nil, &Error{Path: path, Found: "it is in tiktoken's format, which is not supported",
 			Try: "name the tokenizer.json of the same model"}
 	}
-	t, err := parse(file, config)
-	var e *Error
-	if errors.As(err, &e) {
+	t, err := Parse(file, config)
+	if e, ok := errors.AsType[*Error](err); ok {
 		e.Path = path
 	}
 	return t, err
 }
 
-// readBounded reads a file of at most so many bytes.
+// readBounded reads a file of at most most bytes.
 func readBounded(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -102,18 +99,36 @@ func readBounded(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// Parse loads a tokenizer from the bytes of a tokenizer.json and of a tokenizer_config.json, which may be nil. Its
-// errors are of type *Error.
+// Parse loads a tokenizer from the bytes of a tokenizer.json or tokenizer.model and of a tokenizer_config.json, which
+// may be nil. Errors are of type *Error.
 func Parse(file, config []byte) (*Tokenizer, error) {
+	if isModel(file) {
+		return load(parseModel, file, config)
+	}
+	return load(parseJSON, file, config)
+}
+
+func load(parse func([]byte, configFile) (*Tokenizer, error), file, config []byte) (*Tokenizer, error) {
+	beside, err := readConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	t, err := parse(file, beside)
+	if err != nil {
+		return nil, err
+	}
+	t.decoding.cleanUp = beside.CleanUp
+	t.encoders = &sync.Pool{New: func() any { return newEncoder(t) }}
+	return t, nil
+}
+
+// parseJSON loads a tokenizer.json.
+func parseJSON(file []byte, _ configFile) (*Tokenizer, error) {
 	var doc document
 	if err := json.Unmarshal(file, &doc); err != nil {
 		e := broken("", "it is not a valid tokenizer.json: %v", err)
 		e.Err = err
 		return nil, e
-	}
-	beside, err := readConfig(config)
-	if err != nil {
-		return nil, err
 	}
 	t := &Tokenizer{}
 	for _, load := range []func(*document) error{t.loadTokens, t.loadNormalizer, t.loadPreTokenizer, t.loadModel,
@@ -122,12 +137,10 @@ func Parse(file, config []byte) (*Tokenizer, error) {
 			return nil, err
 		}
 	}
-	t.decoding.cleanUp = beside.CleanUp
-	t.encoders = &sync.Pool{New: func() any { return newEncoder(t) }}
 	return t, nil
 }
 
-// loadTokens makes the tables from id to token and back, of the model's and the added tokens.
+// loadTokens builds the tables from id to token and back, from the vocabulary and the added tokens.
 func (t *Tokenizer) loadTokens(doc *document) error {
 	if doc.Model == nil {
 		return broken("model", "it is missing")
@@ -146,7 +159,7 @@ func (t *Tokenizer) loadTokens(doc *document) error {
 	t.ids = make(map[string]int32, len(doc.Model.Vocab)+len(doc.AddedTokens))
 	for token, id := range doc.Model.Vocab {
 		if len(token) > mostTokenBytes {
-			return broken("model", "its token %s has more than %d bytes", shown(token), mostTokenBytes)
+			return broken("model", "its token %s is longer than %d bytes", shown(token), mostTokenBytes)
 		}
 		if t.known[id] {
 			return broken("model", "two tokens of its vocabulary have the id %d", id)
@@ -166,16 +179,16 @@ func (t *Tokenizer) loadTokens(doc *document) error {
 	return nil
 }
 
-// VocabSize returns the highest id plus 1; ids in between may be unused.
+// VocabSize returns the highest id plus 1. Smaller ids may be unused.
 func (t *Tokenizer) VocabSize() int { return len(t.tokens) }
 
-// ID returns the id of a token as tokenizer.json writes it: byte-level tokens in their printable letters.
+// ID returns the id of a token in the notation of tokenizer.json, where byte-level tokens use printable letters.
 func (t *Tokenizer) ID(token string) (id int32, ok bool) {
 	id, ok = t.ids[token]
 	return id, ok
 }
 
-// Token returns the token of an id as tokenizer.json writes it.
+// Token returns the token of an id in the notation of tokenizer.json.
 func (t *Tokenizer) Token(id int32) (token string, ok bool) {
 	if !t.has(id) {
 		return "", false
@@ -183,7 +196,7 @@ func (t *Tokenizer) Token(id int32) (token string, ok bool) {
 	return t.tokens[id], true
 }
 
-// Special tells whether an id is that of a special token, which decoding may leave out.
+// Special reports whether an id is a special token, which decoding may omit.
 func (t *Tokenizer) Special(id int32) bool { return t.has(id) && t.special[id] }
 
 func (t *Tokenizer) has(id int32) bool { return id >= 0 && int(id) < len(t.known) && t.known[id] }

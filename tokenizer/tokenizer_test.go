@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// slowMerge is the rule that merging follows, written down plainly.
+// slowMerge is the merging rule in its simplest form.
 func slowMerge(m *bpe, text string) []int32 {
 	var s scratch
 	m.firstSymbols(text, &s)

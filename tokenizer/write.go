@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// SpecialToken is a token that stands for no text.
+// SpecialToken is a token that represents no text.
 type SpecialToken struct {
 	ID   int32
-	Text string // how a text writes it, such as <|eot_id|>
+	Text string // its notation in a text, such as <|eot_id|>
 }
 
-// WriteWords writes a tokenizer.json for a vocabulary of words without merges: a text is cut as Llama-3 cuts it, a
-// piece that is a word is one id, any other piece is an id for each byte. The vocabulary must have all 256 single
-// bytes. The first special token is put before a text.
+// WriteWords writes a tokenizer.json for a vocabulary of words without merges. It splits a text like Llama-3. A piece
+// that is a word becomes one id, any other piece one id per byte, so the vocabulary must contain all 256 single bytes.
+// The first special token is put before a text.
 func WriteWords(w io.Writer, vocabulary iter.Seq2[int32, string], special []SpecialToken) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, `{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [`)
@@ -64,16 +64,16 @@ func comma(i int) string {
 	return ","
 }
 
-// quoted returns a JSON string.
+// quoted returns text as a JSON string.
 func quoted(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string into memory cannot fail
+	_ = e.Encode(text) // encoding a string to memory cannot fail
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// letters returns how a byte-level vocabulary writes raw bytes.
+// letters returns raw bytes in the notation of a byte-level vocabulary.
 func letters(raw string) string {
 	var b strings.Builder
 	for i := range len(raw) {

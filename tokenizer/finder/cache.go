@@ -21,8 +21,8 @@ var (
 
 const defaultRevision = "main"
 
-// FromEnviron fills in what the environment says about cache and hub, by the names that huggingface_hub reads. A later
-// of two equal names counts.
+// FromEnviron returns Options with the cache, hub and token that the environment names in the variables that
+// huggingface_hub reads. If a name occurs twice, the last one counts.
 func FromEnviron(environ []string) Options {
 	env := map[string]string{}
 	for _, pair := range environ {
@@ -77,12 +77,12 @@ func fileOf(name string) (string, error) {
 	return name, err
 }
 
-// inCache looks the names up in the layout of huggingface_hub: models--ORG--NAME/snapshots/COMMIT/tokenizer.json, where
-// refs/BRANCH holds the commit.
+// inCache looks the names up in the folder layout of huggingface_hub:
+// models--ORG--NAME/snapshots/COMMIT/tokenizer.json, where refs/BRANCH contains the commit.
 func inCache(_ context.Context, s *search, names []string) *Found {
 	const way = "in the Hugging Face cache"
 	if s.o.Cache == "" {
-		s.note(way, errors.New("no cache folder (HF_HOME) is known"))
+		s.note(way, errors.New("no cache folder (set HF_HOME)"))
 		return nil
 	}
 	for _, name := range names {
@@ -98,18 +98,18 @@ func inCache(_ context.Context, s *search, names []string) *Found {
 	return nil
 }
 
-// branch is the revision that is wanted.
+// branch returns the requested branch or commit.
 func (s *search) branch() (string, error) {
 	switch {
 	case s.o.Revision == "":
 		return defaultRevision, nil
 	case !revision.MatchString(s.o.Revision):
-		return "", fmt.Errorf("%.60q is not a branch or a commit", s.o.Revision)
+		return "", fmt.Errorf("%.60q is not a branch or commit", s.o.Revision)
 	}
 	return s.o.Revision, nil
 }
 
-// modelFolder is a model's place in the cache.
+// modelFolder returns a model's folder in the cache.
 func (s *search) modelFolder(name string) (string, error) {
 	if !repository.MatchString(name) {
 		return "", fmt.Errorf("%.60q is not of the form organisation/model", name)
@@ -134,7 +134,7 @@ func (s *search) cached(name string) (path, commit string, err error) {
 		return "", "", err
 	}
 	if !revision.MatchString(commit) {
-		return "", "", fmt.Errorf("%s holds %.60q, which is no commit", filepath.Join(model, "refs", branch), commit)
+		return "", "", fmt.Errorf("%s contains %.60q, which is not a commit", filepath.Join(model, "refs", branch), commit)
 	}
 	path, err = tokenizer.InFolder(filepath.Join(model, "snapshots", commit))
 	return path, commit, err

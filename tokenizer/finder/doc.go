@@ -1,9 +1,9 @@
-// Package finder finds the tokenizer of a model, and says where it was found.
+// Package finder finds the tokenizer of a model and records where it came from.
 //
-// It owns the order of the four ways: a path, the local Hugging Face cache, the server's own /tokenize, and a download
-// that the user allowed. In come Options, which FromEnviron fills from the environment that a command hands over. Out
-// comes a Found: it counts, encodes and decodes, and its Source is what a record keeps.
+// Find tries a path, the local Hugging Face cache, the server's own /tokenize and, if Options.Fetch allows it, a
+// download. FromEnviron fills Options from the environment that a command passes in. The resulting Found counts,
+// encodes and decodes tokens; a record keeps its Source.
 //
-// The package reads no flag and no environment itself, prints nothing, and never downloads unless Options.Fetch says
-// so. It imports package tokenizer and internal/atomicfile, and may import nothing else of the project.
+// The package reads no flags or environment and prints nothing. Of this project it imports only tokenizer,
+// internal/atomicfile and internal/httpclient.
 package finder

@@ -21,7 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
-// DefaultHub is where models are published; HF_ENDPOINT names another.
+// DefaultHub is the default of HF_ENDPOINT.
 const DefaultHub = "https://huggingface.co"
 
 const (
@@ -29,8 +29,8 @@ const (
 	mostRedirects = 5
 )
 
-// fetched are the files of a tokenizer with their bounds. The first of the required ones that the hub has is the
-// tokenizer.
+// fetched are the files of a tokenizer and their size limits. The tokenizer is the first required one that the hub
+// has.
 var fetched = []struct {
 	name     string
 	most     int64
@@ -58,13 +58,13 @@ func fromHub(ctx context.Context, s *search, names []string) *Found {
 	const way = "from the hub"
 	switch {
 	case !s.o.Fetch:
-		s.note(way, errors.New("no download is allowed"))
+		s.note(way, errors.New("downloads are not allowed"))
 		return nil
 	case s.o.Offline:
 		s.note(way, errors.New("HF_HUB_OFFLINE forbids downloads"))
 		return nil
 	case len(names) == 0:
-		s.note(way, errors.New("the model's name there is not known"))
+		s.note(way, errors.New("the model's name on the hub is not known"))
 	}
 	for _, name := range names {
 		f, err := s.download(ctx, name)
@@ -86,7 +86,7 @@ func (s *search) download(ctx context.Context, name string) (*Found, error) {
 		return nil, err
 	}
 	if s.o.Cache == "" {
-		return nil, errors.New("no cache folder (HF_HOME) is known to put it into")
+		return nil, errors.New("no cache folder to store it in (set HF_HOME)")
 	}
 	f, err := s.newFetch()
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *search) download(ctx context.Context, name string) (*Found, error) {
 	return open(path, Source{Way: ByFetch, Name: name, Place: path, Revision: commit})
 }
 
-// newFetch checks the hub's address: a token or a tokenizer never goes over a wire that anyone can change.
+// newFetch checks the hub's address: tokens and tokenizers are only sent over a connection that nobody can alter.
 func (s *search) newFetch() (*fetch, error) {
 	address := s.o.Hub
 	if address == "" {
@@ -118,10 +118,10 @@ func (s *search) newFetch() (*fetch, error) {
 	}
 	hub, err := url.Parse(strings.TrimSuffix(address, "/"))
 	if err != nil || hub.Host == "" || hub.User != nil {
-		return nil, errors.New("the hub's address (HF_ENDPOINT) is no URL of the form https://host")
+		return nil, errors.New("the hub's address (HF_ENDPOINT) is not a URL of the form https://host")
 	}
 	if !httpclient.Trusted(hub) {
-		return nil, fmt.Errorf("the hub's address %s is not https, so what it sends could be anyone's", hub)
+		return nil, fmt.Errorf("the hub's address %s is not https, so its files could be forged", hub)
 	}
 	token := s.o.Token
 	if token == "" && s.o.TokenFile != "" {
@@ -136,7 +136,7 @@ func (s *search) newFetch() (*fetch, error) {
 	return &fetch{hub, token, httpclient.New(web)}, nil
 }
 
-// all fetches the files and tells the commit that they are of.
+// all fetches the files and returns the commit they belong to.
 func (f *fetch) all(ctx context.Context, name, branch string) (files map[string][]byte, commit string, err error) {
 	files = map[string][]byte{}
 	have := false
@@ -157,7 +157,7 @@ func (f *fetch) all(ctx context.Context, name, branch string) (files map[string]
 			commit = from
 		}
 		if commit == "" {
-			sum := sha256.Sum256(data) // a hub that tells no commit: the file's own sum names the snapshot
+			sum := sha256.Sum256(data) // no commit in the answer: the file's hash names the snapshot
 			commit = hex.EncodeToString(sum[:])[:40]
 		}
 	}
@@ -168,7 +168,7 @@ func (f *fetch) all(ctx context.Context, name, branch string) (files map[string]
 	return files, commit, nil
 }
 
-// get fetches one file. fs.ErrNotExist: the hub has none of that name.
+// get fetches one file. The error is fs.ErrNotExist if the hub has no such file.
 func (f *fetch) get(ctx context.Context, from *url.URL, most int64) (data []byte, commit string, err error) {
 	defer f.client.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
@@ -180,7 +180,7 @@ func (f *fetch) get(ctx context.Context, from *url.URL, most int64) (data []byte
 	}
 	reply, err := f.client.Do(req)
 	if err != nil {
-		// The address of a redirect may hold a signature: only the hub's own is named.
+		// A redirect's address may contain a signature, so the error names only the hub's.
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
@@ -193,23 +193,23 @@ func (f *fetch) get(ctx context.Context, from *url.URL, most int64) (data []byte
 	case http.StatusNotFound:
 		return nil, "", fs.ErrNotExist
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, "", fmt.Errorf("fetching %s: the hub answers %s; ask for access on the model's page, and set HF_TOKEN",
+		return nil, "", fmt.Errorf("fetching %s: the hub answered %s; ask for access on the model's page, and set HF_TOKEN",
 			from, reply.Status)
 	default:
-		return nil, "", fmt.Errorf("fetching %s: the hub answers %s", from, reply.Status)
+		return nil, "", fmt.Errorf("fetching %s: the hub answered %s", from, reply.Status)
 	}
 	if data, err = httpclient.ReadBody(reply, most); err != nil {
 		return nil, "", fmt.Errorf("fetching %s: %w", from, err)
 	}
-	commit, sum := told(reply)
+	commit, sum := headers(reply)
 	if got := sha256.Sum256(data); sum != "" && sum != hex.EncodeToString(got[:]) {
-		return nil, "", fmt.Errorf("fetching %s: its SHA-256 is %x, and the hub says %s; try again", from, got, sum)
+		return nil, "", fmt.Errorf("fetching %s: its SHA-256 is %x, expected %s; try again", from, got, sum)
 	}
 	return data, commit, nil
 }
 
-// told returns what the hub says about a file in its first answer, which may have been a redirect: commit and SHA-256.
-func told(reply *http.Response) (commit, sum string) {
+// headers returns the commit and SHA-256 in the hub's first answer, which may have been a redirect.
+func headers(reply *http.Response) (commit, sum string) {
 	for r := reply; r != nil; r = r.Request.Response {
 		if c := r.Header.Get("X-Repo-Commit"); commitForm.MatchString(c) {
 			commit = c
@@ -221,8 +221,7 @@ func told(reply *http.Response) (commit, sum string) {
 	return commit, sum
 }
 
-// store puts the files into a snapshot folder of the cache once they are known to load, and returns the tokenizer's
-// path.
+// store moves the files into a snapshot folder of the cache once they load, and returns the tokenizer's path.
 func store(folder string, files map[string][]byte) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return "", err

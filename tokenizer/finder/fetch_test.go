@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 )
 
-// hub publishes acme/llm-7b over TLS. The tokenizer itself lies on another host, as large files do.
+// hub publishes acme/llm-7b over TLS and serves large files from another host.
 func hub(t *testing.T, files map[string][]byte,
 	change func(w http.ResponseWriter, r *http.Request) bool) (address string, o Options) {
 	t.Helper()
@@ -44,7 +44,7 @@ func hub(t *testing.T, files map[string][]byte,
 	}))
 	t.Cleanup(main.Close)
 	t.Cleanup(store.Close)
-	// The two servers of the test have the same certificate.
+	// Both servers of the test have the same certificate.
 	authorities := x509.NewCertPool()
 	authorities.AddCert(main.Certificate())
 	return main.URL, Options{Name: "acme/llm-7b", Hub: main.URL, Cache: filepath.Join(t.TempDir(), "hub"),
@@ -62,7 +62,7 @@ func TestFetches(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "hello.", text, "tokenizer_config.json came too")
 
-	// The next look-up needs no network.
+	// The next lookup needs no network.
 	again, err := Find(t.Context(), Options{Name: o.Name, Cache: o.Cache})
 	require.NoError(t, err)
 	require.Equal(t, ByCache, again.Way)
@@ -100,10 +100,10 @@ func TestFetchRefuses(t *testing.T) {
 			"has neither a tokenizer.json nor a tokenizer.model"},
 		{"certificate", files, nil, func(o *Options) { o.Web.Authorities = nil }, "certificate"},
 		{"plain address", files, nil, func(o *Options) { o.Hub = "http://hub.example" }, "is not https"},
-		{"no address", files, nil, func(o *Options) { o.Hub = "hub" }, "is no URL of the form"},
+		{"no address", files, nil, func(o *Options) { o.Hub = "hub" }, "is not a URL of the form"},
 		{"password in the address", files, nil, func(o *Options) { o.Hub = "https://u:quite-secret@hub.example" },
-			"is no URL of the form"},
-		{"no cache", files, nil, func(o *Options) { o.Cache = "" }, "to put it into"},
+			"is not a URL of the form"},
+		{"no cache", files, nil, func(o *Options) { o.Cache = "" }, "no cache folder to store it in"},
 		{"revision", files, nil, func(o *Options) { o.Revision = "a/b" }, "is not a branch"},
 		{"plain redirect", files, redirect("http://hub.example/?signature=also-secret"), nil,
 			"redirects to an address that is not https"},
@@ -122,11 +122,11 @@ func TestFetchRefuses(t *testing.T) {
 			w.Header().Set("X-Linked-Etag", strings.Repeat("0", 64))
 			_, _ = w.Write([]byte("{}"))
 			return true
-		}, nil, "and the hub says 0000"},
+		}, nil, "expected 0000"},
 		{"server's fault", files, func(w http.ResponseWriter, r *http.Request) bool {
 			http.Error(w, "tired", http.StatusBadGateway)
 			return true
-		}, nil, "the hub answers 502"},
+		}, nil, "the hub answered 502"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, o := hub(t, c.files, c.change)

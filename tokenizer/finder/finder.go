@@ -18,7 +18,7 @@ import (
 // Way is how a tokenizer was found.
 type Way string
 
-// The ways, in the order in which they are tried.
+// The ways, in the order they are tried.
 const (
 	ByPath   Way = "path"
 	ByCache  Way = "hugging-face-cache"
@@ -26,22 +26,22 @@ const (
 	ByFetch  Way = "download"
 )
 
-// Options says what to look for and where.
+// Options configures Find.
 type Options struct {
-	Name     string   // file, folder or organisation/model that the user named; empty: Models
-	Models   []string // names that the model is known by, looked up in this order where the user named nothing
+	Name     string   // file, folder or organisation/model named by the user; empty: use Models
+	Models   []string // names of the model, tried in this order
 	Revision string   // branch or commit in the cache or the hub; empty: main
 
 	Cache   string  // hub folder of the Hugging Face cache; empty: none is known
 	Server  *Server // server that may answer /tokenize; nil: none
-	Plain   bool    // text without special tokens is wanted, which not every server can give
-	Fetch   bool    // a download is allowed
+	Plain   bool    // decoded text must omit special tokens, which not every server can do
+	Fetch   bool    // downloads are allowed
 	Offline bool    // the environment forbids downloads (HF_HUB_OFFLINE)
 	Hub     string  // address of the hub; empty: DefaultHub
-	Token   Secret  // for the hub, where it asks for one
+	Token   Secret  // for the hub; may be empty
 
-	TokenFile string // file that holds Token where Token is empty; read for a download alone
-	// of the way to server and hub: proxy and authorities; the hub's certificate is always verified
+	TokenFile string // file with the token if Token is empty; read only for a download
+	// proxy and authorities for server and hub; the hub's certificate is always verified
 	Web httpclient.Options
 }
 
@@ -51,10 +51,10 @@ type Secret string
 // Format hides the secret.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "(hidden)") }
 
-// MarshalText hides the secret from JSON too.
+// MarshalText hides the secret in JSON.
 func (s Secret) MarshalText() ([]byte, error) { return []byte("(hidden)"), nil }
 
-// Source says which tokenizer was used, for records.
+// Source describes the tokenizer that was used, for records.
 type Source struct {
 	Way      Way    `json:"way"`
 	Name     string `json:"name,omitempty"`     // model's name, where it was looked up by one
@@ -72,21 +72,21 @@ func (s Source) String() string {
 	return text + ")"
 }
 
-// Found is a tokenizer that is ready: one loaded from a file, or the server's own. It is safe for concurrent use.
+// Found is a usable tokenizer: loaded from a file, or a server's. It is safe for concurrent use.
 type Found struct {
 	Source
-	Tokenizer *tokenizer.Tokenizer // nil: the server's
+	Tokenizer *tokenizer.Tokenizer // nil: the server's tokenizer is used
 
 	remote *remote
 }
 
-// Count returns the number of tokens of a text, without the ones that a prompt is begun with.
+// Count returns the number of tokens in a text, excluding those that begin every prompt.
 func (f *Found) Count(ctx context.Context, text string) (int, error) {
 	ids, err := f.Encode(ctx, text, false)
 	return len(ids), err
 }
 
-// Encode returns the ids of a text; addSpecial puts the model's own tokens around them. Only a server's can fail.
+// Encode returns the ids of a text; addSpecial adds the model's own tokens around them. It fails only for a server.
 func (f *Found) Encode(ctx context.Context, text string, addSpecial bool) ([]int32, error) {
 	if f.Tokenizer != nil {
 		return f.Tokenizer.Encode(text, addSpecial), nil
@@ -94,7 +94,7 @@ func (f *Found) Encode(ctx context.Context, text string, addSpecial bool) ([]int
 	return f.remote.encode(ctx, text, addSpecial)
 }
 
-// Decode returns the text of ids; skipSpecial leaves special tokens out. Only a server's can fail.
+// Decode returns the text of ids; skipSpecial omits special tokens. It fails only for a server.
 func (f *Found) Decode(ctx context.Context, ids []int32, skipSpecial bool) (string, error) {
 	if f.Tokenizer != nil {
 		return f.Tokenizer.Decode(ids, skipSpecial), nil
@@ -102,12 +102,12 @@ func (f *Found) Decode(ctx context.Context, ids []int32, skipSpecial bool) (stri
 	return f.remote.decode(ctx, ids, skipSpecial)
 }
 
-// Given wraps a tokenizer that the program has already, such as that of synthetic data.
+// Given wraps a tokenizer that is already loaded, such as that of synthetic data.
 func Given(t *tokenizer.Tokenizer, place string) *Found {
 	return &Found{Source: Source{Way: ByPath, Place: place}, Tokenizer: t}
 }
 
-// search is one look-up: what was tried, in words, for the error.
+// search is one call of Find; tried lists the failed attempts for the error message.
 type search struct {
 	o     Options
 	tried []string
@@ -115,8 +115,8 @@ type search struct {
 
 func (s *search) note(way string, err error) { s.tried = append(s.tried, way+": "+err.Error()) }
 
-// Find returns the tokenizer of the first way that leads to one. A file that the user named and that is broken is an
-// error at once; otherwise the error tells what was tried and names the four ways.
+// Find returns the tokenizer that the first successful way leads to. A broken file that the user named is an error at
+// once. Otherwise the error lists what was tried and the four ways.
 func Find(ctx context.Context, o Options) (*Found, error) {
 	s := &search{o: o}
 	names := o.Models
@@ -142,8 +142,7 @@ func Find(ctx context.Context, o Options) (*Found, error) {
 	return nil, s.notFound()
 }
 
-// Check refuses a name that can be a path only, where nothing that is a tokenizer lies there. What may be the name of a
-// model is not looked up.
+// Check returns an error if name can only be a path and no tokenizer exists there. It does not look up model names.
 func Check(name string) error {
 	_, err := fileOf(name)
 	ending := filepath.Ext(name)
@@ -162,13 +161,13 @@ func (s *search) notFound() error {
 	} else if len(s.o.Models) > 0 {
 		what = fmt.Sprintf("%.200q", s.o.Models)
 	}
-	return fmt.Errorf("no tokenizer was found for %s (%s); name a tokenizer.json, a tokenizer.model or their folder "+
+	return fmt.Errorf("no tokenizer found for %s (%s); name a tokenizer.json, a tokenizer.model or their folder "+
 		"with --tokenizer, set HF_HOME to a cache that has the model, "+
 		"name a server that answers /tokenize with --endpoint, or allow the download with --fetch-tokenizer", what,
 		strings.Join(s.tried, "; "))
 }
 
-// open loads a file and completes its source.
+// open loads a file and adds its SHA-256 to the source.
 func open(path string, from Source) (*Found, error) {
 	t, err := tokenizer.Open(path)
 	if err != nil {
@@ -183,12 +182,12 @@ func open(path string, from Source) (*Found, error) {
 func sum(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("reading the tokenizer again for its SHA-256: %w", err)
+		return "", fmt.Errorf("computing the tokenizer's SHA-256: %w", err)
 	}
 	h := sha256.New()
 	_, err = io.Copy(h, f)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", fmt.Errorf("reading the tokenizer %s again for its SHA-256: %w", path, err)
+		return "", fmt.Errorf("computing the SHA-256 of the tokenizer %s: %w", path, err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

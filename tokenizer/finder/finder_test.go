@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const commit = "0123456789abcdef0123456789abcdef01234567"
 
-// made is a tokenizer.json of single bytes and a few words.
+// made is a tokenizer.json with single bytes and a few words.
 func made(t *testing.T) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -34,7 +34,7 @@ func made(t *testing.T) []byte {
 	return file.Bytes()
 }
 
-// cacheOf makes a Hugging Face cache with one model.
+// cacheOf creates a Hugging Face cache with one model.
 func cacheOf(t *testing.T, file []byte) (cache, path string) {
 	t.Helper()
 	cache = filepath.Join(t.TempDir(), "hub")
@@ -53,7 +53,7 @@ func put(t *testing.T, path string, data []byte) {
 
 func TestFindsFiles(t *testing.T) {
 	cache, path := cacheOf(t, made(t))
-	// The hub's own library keeps the file elsewhere and links to it.
+	// The hub's own library stores the file elsewhere and links to it.
 	blob := filepath.Join(cache, "models--acme--llm-7b", "blobs", "abc")
 	require.NoError(t, os.MkdirAll(filepath.Dir(blob), 0o755))
 	require.NoError(t, os.Rename(path, blob))
@@ -91,7 +91,7 @@ func TestFindsFiles(t *testing.T) {
 	}
 }
 
-func TestNamesTheFourWays(t *testing.T) {
+func TestErrorListsTheFourWays(t *testing.T) {
 	cache, _ := cacheOf(t, made(t))
 	broken, path := cacheOf(t, []byte("{"))
 	escaping, _ := cacheOf(t, made(t))
@@ -101,19 +101,19 @@ func TestNamesTheFourWays(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"nothing", Options{}, "no cache folder (HF_HOME) is known"},
-		{"no cache", Options{Name: "acme/llm-8b"}, "no cache folder (HF_HOME) is known"},
+		{"nothing", Options{}, "no cache folder (set HF_HOME)"},
+		{"no cache", Options{Name: "acme/llm-8b"}, "no cache folder (set HF_HOME)"},
 		{"not in the cache", Options{Name: "acme/llm-8b", Cache: cache}, "no such file"},
 		{"other revision", Options{Name: "acme/llm-7b", Cache: cache, Revision: "other"}, "no such file"},
 		{"revision that climbs", Options{Name: "acme/llm-7b", Cache: cache, Revision: "../x"},
-			`"../x" is not a branch or a commit`},
+			`"../x" is not a branch or commit`},
 		{"name that climbs", Options{Name: "../../etc", Cache: cache}, "as a path"},
-		{"reference that climbs", Options{Name: "acme/llm-7b", Cache: escaping}, "which is no commit"},
+		{"reference that climbs", Options{Name: "acme/llm-7b", Cache: escaping}, "which is not a commit"},
 		{"broken file in the cache", Options{Name: "acme/llm-7b", Cache: broken}, "cannot use tokenizer " + path},
-		{"no endpoint", Options{Name: "acme/llm-8b"}, "no endpoint is named"},
-		{"no download", Options{Name: "acme/llm-8b"}, "no download is allowed"},
+		{"no endpoint", Options{Name: "acme/llm-8b"}, "no endpoint given"},
+		{"no download", Options{Name: "acme/llm-8b"}, "downloads are not allowed"},
 		{"offline", Options{Name: "acme/llm-8b", Fetch: true, Offline: true}, "HF_HUB_OFFLINE forbids downloads"},
-		{"no name for the hub", Options{Fetch: true}, "the model's name there is not known"},
+		{"no name for the hub", Options{Fetch: true}, "the model's name on the hub is not known"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Find(t.Context(), c.o)
@@ -124,7 +124,7 @@ func TestNamesTheFourWays(t *testing.T) {
 			require.NotContains(t, err.Error(), "\n")
 		})
 	}
-	// A file that the user named is used or refused: nothing else takes its place.
+	// A file that the user named is used or rejected; no other one replaces it.
 	_, err := Find(t.Context(), Options{Name: path, Cache: cache})
 	require.ErrorContains(t, err, "cannot use tokenizer "+path)
 	ctx, cancel := context.WithCancel(t.Context())

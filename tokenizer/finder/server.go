@@ -13,35 +13,35 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 )
 
-// Server is a server whose tokenizer may be asked.
+// Server is a server whose tokenizer may be used.
 type Server struct {
-	URL   string // without /v1
-	Model string // as the server names it; empty: it serves one
-	Key   Secret // API key; empty: none
+	URL   string // base URL without /v1
+	Model string // the server's name for it; empty if it serves only one
+	Key   Secret // API key; may be empty
 }
 
-// Bounds of what a server may answer.
+// Limits for a server's answer.
 const (
 	mostAnswerBytes = 16 << 20
 	serverTimeout   = 60 * time.Second
 )
 
-// remote asks a server for ids and text.
+// remote is a server's tokenizer.
 type remote struct {
 	server Server
 	client *http.Client
-	base   string // of the requests' URLs: the server's, or, behind a Unix socket, any host
+	base   string // base of request URLs: the server's, or a placeholder host behind a Unix socket
 }
 
-// unixScheme begins the URL of a server that listens on a Unix socket, whose path follows.
+// unixScheme starts the URL of a server that listens on a Unix socket; the path follows.
 const unixScheme = "unix://"
 
-// onServer takes the server's tokenizer if it answers for one letter, and back again where text without special tokens
-// is wanted: that it can not leave them out is better known before a test than after it.
+// onServer uses the server's tokenizer if it encodes one letter. If text without special tokens is needed, it also
+// tries to decode: a server that cannot omit them is better found before a test than after it.
 func onServer(ctx context.Context, s *search, _ []string) *Found {
 	const way = "from the server"
 	if s.o.Server == nil {
-		s.note(way, errors.New("no endpoint is named"))
+		s.note(way, errors.New("no endpoint given"))
 		return nil
 	}
 	server := *s.o.Server
@@ -54,7 +54,7 @@ func onServer(ctx context.Context, s *search, _ []string) *Found {
 	r := &remote{server, httpclient.New(web), base}
 	ids, err := r.encode(ctx, "a", false)
 	if err == nil && len(ids) == 0 {
-		err = fmt.Errorf("%s/tokenize gives no token for a letter", server.URL)
+		err = fmt.Errorf("%s/tokenize returned no token for a letter", server.URL)
 	}
 	if err == nil && s.o.Plain {
 		_, err = r.decode(ctx, ids, true)
@@ -66,8 +66,8 @@ func onServer(ctx context.Context, s *search, _ []string) *Found {
 	return &Found{Source: Source{Way: ByServer, Name: server.Model, Place: server.URL}, remote: r}
 }
 
-// encode asks with the fields of all servers at once: vLLM and SGLang read prompt, llama.cpp reads content, and each
-// ignores what it does not know (docs/reference/wire-protocols.md#tokenizer-routes).
+// encode sends the fields of all servers at once: vLLM and SGLang read prompt, llama.cpp reads content, and each
+// ignores unknown fields (docs/reference/wire-protocols.md#tokenizer-routes).
 func (r *remote) encode(ctx context.Context, text string, addSpecial bool) ([]int32, error) {
 	body := map[string]any{"prompt": text, "content": text, "add_special_tokens": addSpecial, "add_special": addSpecial}
 	var reply struct {
@@ -82,8 +82,8 @@ func (r *remote) encode(ctx context.Context, text string, addSpecial bool) ([]in
 	return *reply.Tokens, nil
 }
 
-// decode asks for the text of ids. vLLM and llama.cpp keep special tokens in it whatever is asked; only a server that
-// is known to leave them out, SGLang by its field text, is believed.
+// decode returns the text of ids. vLLM and llama.cpp always keep special tokens; only SGLang, recognized by its field
+// text, is known to omit them.
 func (r *remote) decode(ctx context.Context, ids []int32, skipSpecial bool) (string, error) {
 	if len(ids) == 0 {
 		return "", nil
@@ -100,7 +100,7 @@ func (r *remote) decode(ctx context.Context, ids []int32, skipSpecial bool) (str
 		switch {
 		case text == nil:
 		case skipSpecial && text != reply.Text:
-			return "", fmt.Errorf("%s/detokenize keeps special tokens in the text, which must be left out here; name the "+
+			return "", fmt.Errorf("%s/detokenize does not omit special tokens; name the "+
 				"model's tokenizer.json with --tokenizer", r.server.URL)
 		default:
 			return *text, nil
@@ -133,15 +133,15 @@ func (r *remote) post(ctx context.Context, path string, body map[string]any, int
 	data, err := httpclient.ReadBody(reply, mostAnswerBytes)
 	switch {
 	case reply.StatusCode/100 == 3:
-		return fmt.Errorf("%s%s redirects (%s), which is not followed, since the request carries the key and the prompts: "+
-			"give the address that answers itself", r.server.URL, path, reply.Status)
+		return fmt.Errorf("%s%s redirects (%s), which is not followed because the request carries the key and the prompts; "+
+			"name the final address", r.server.URL, path, reply.Status)
 	case err != nil:
 		return fmt.Errorf("reading the answer of %s%s: %w", r.server.URL, path, err)
 	case reply.StatusCode != http.StatusOK:
 		return fmt.Errorf("%s%s answers %s: %.200q", r.server.URL, path, reply.Status, data)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%s%s answers with what is no JSON of ids: %w: %.200q", r.server.URL, path, err, data)
+		return fmt.Errorf("%s%s does not answer with JSON of ids: %w: %.200q", r.server.URL, path, err, data)
 	}
 	return nil
 }

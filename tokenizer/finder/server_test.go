@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dialect is how a server names the text in its requests and answers.
+// dialect is how a server names the text in requests and answers.
 type dialect struct{ encode, special, decode, text string }
 
 var (
@@ -21,7 +21,7 @@ var (
 	llamacpp = dialect{"content", "add_special", "tokens", "content"}
 )
 
-// serve is a server whose tokens are the bytes of a text, 1 begins a text.
+// serve starts a server whose tokens are the bytes of a text; token 1 begins a text.
 func serve(t *testing.T, d dialect, key string) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -91,13 +91,13 @@ func TestServersTokenizer(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, "abc", text)
 			} else {
-				require.ErrorContains(t, err, "keeps special tokens")
+				require.ErrorContains(t, err, "does not omit special tokens")
 			}
 			_, err = Find(t.Context(), Options{Server: &Server{URL: s.URL, Model: "m", Key: "k"}, Plain: true})
 			if d == sglang {
 				require.NoError(t, err)
 			} else {
-				require.ErrorContains(t, err, "keeps special tokens")
+				require.ErrorContains(t, err, "does not omit special tokens")
 			}
 			text, err = f.Decode(t.Context(), nil, true)
 			require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestServersTokenizer(t *testing.T) {
 	}
 }
 
-// A server behind a Unix socket is asked as any other.
+// A server behind a Unix socket works like any other.
 func TestServerBehindASocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
@@ -126,7 +126,7 @@ func TestServerBehindASocket(t *testing.T) {
 	require.ErrorContains(t, err, "no such file")
 }
 
-func TestServersThatAreOfNoUse(t *testing.T) {
+func TestUnusableServers(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   http.HandlerFunc
@@ -138,9 +138,10 @@ func TestServersThatAreOfNoUse(t *testing.T) {
 			"without the field tokens"},
 		{"empty", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"tokens": []}`)) },
 			"no token for a letter"},
-		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`<html>`)) }, "no JSON of ids"},
+		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`<html>`)) },
+			"does not answer with JSON of ids"},
 		{"too high", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"tokens": [99999999999]}`)) },
-			"no JSON of ids"},
+			"does not answer with JSON of ids"},
 		{"cut", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte(`{"tokens":`))
@@ -155,7 +156,7 @@ func TestServersThatAreOfNoUse(t *testing.T) {
 	}
 }
 
-// The key and the prompts go to the server that was named, whatever it answers: another one is not asked instead.
+// The key and the prompts are only sent to the named server, whatever it answers.
 func TestServersRedirectIsNotFollowed(t *testing.T) {
 	asked := 0
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -170,7 +171,7 @@ func TestServersRedirectIsNotFollowed(t *testing.T) {
 		}))
 		t.Cleanup(s.Close)
 		_, err := Find(t.Context(), Options{Server: &Server{URL: s.URL, Key: "k"}})
-		require.ErrorContains(t, err, "give the address that answers itself")
+		require.ErrorContains(t, err, "name the final address")
 	}
 	require.Zero(t, asked)
 }
