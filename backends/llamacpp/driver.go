@@ -34,10 +34,10 @@ var words = reader.Words{
 }
 
 func newAnswer(c *backends.Config) backends.Answer {
-	w := &walker{Scanner: reader.NewScanner(c)}
-	o := reader.Options{Decoder: w, Words: words, MayHoldBack: true}
+	d := decoder{keepText: reader.KeepsText(c)}
+	o := reader.Options{Decoder: d, Words: words, MayHoldBack: true}
 	if c.Batch > 0 {
-		return reader.NewBatch(c, o, w)
+		return reader.NewBatch(c, o, d)
 	}
 	return reader.New(c, o)
 }

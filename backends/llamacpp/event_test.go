@@ -2,6 +2,8 @@ package llamacpp
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,46 +36,66 @@ var documents = []string{
 	`[{"content":"a","stop":true},{"index":7,"content":"b"}]`,
 }
 
-// both reads a document by the walk and with encoding/json.
-func both(t *testing.T, doc string, keepText bool) {
+// decode reads a document, and requires of it what no document may break.
+func decode(t *testing.T, doc string, keepText bool) (reader.Event, error) {
 	t.Helper()
-	w := &walker{Scanner: reader.Scanner{KeepText: keepText}}
-	var fast, slow reader.Event
-	if !w.walk([]byte(doc), &fast) {
-		return
-	}
-	require.NoError(t, decodeSlow([]byte(doc), keepText, &slow), doc)
-	same(t, doc, &fast, &slow)
-}
-
-func same(t *testing.T, doc string, a, b *reader.Event) {
-	t.Helper()
-	require.Equal(t, append([]int32{}, a.IDs...), append([]int32{}, b.IDs...), doc)
-	require.Equal(t, []any{a.Choices, a.Index, a.HasIDs, a.BadID, a.HasText, a.IsError, a.Last, a.Prompt, a.Produced,
-		string(a.Text), string(a.Finish), a.Finish == nil, string(a.Why)},
-		[]any{b.Choices, b.Index, b.HasIDs, b.BadID, b.HasText, b.IsError, b.Last, b.Prompt, b.Produced, string(b.Text),
-			string(b.Finish), b.Finish == nil, string(b.Why)}, doc)
-}
-
-func TestWalkAgainstEncodingJSON(t *testing.T) {
-	for _, doc := range documents {
-		both(t, doc, true)
-		both(t, doc, false)
-	}
-	var w walker
 	var e reader.Event
-	require.True(t, w.walk([]byte(token), &e), "the usual event is read by the walk")
-	require.True(t, w.walk([]byte(last), &e), "and the usual end")
+	err := decoder{keepText}.Decode([]byte(doc), &e)
+	if err == nil {
+		requireSound(t, doc, &e)
+	}
+	return e, err
+}
+
+func requireSound(t *testing.T, doc string, e *reader.Event) {
+	t.Helper()
+	require.True(t, json.Valid([]byte(doc)), doc)
+	require.Equal(t, len(e.IDs) > 0, e.HasIDs, doc)
+	require.False(t, e.IsError && e.Last, "an error does not end an answer: %s", doc)
+	require.False(t, e.Finish != nil && !e.Last, "only the last document has a finish reason: %s", doc)
+	require.GreaterOrEqual(t, min(e.Prompt, e.Produced), int64(-1), doc)
+}
+
+func TestEvents(t *testing.T) {
+	for doc, want := range map[string]string{
+		token:                           `1 [10] " a" false "" 3 1`,
+		last:                            `1 [] "" true "length" 3 2`,
+		`{}`:                            `0 [] "" false "" -1 -1`,
+		`{"content":"a","content":"b"}`: `1 [] "b" false "" -1 -1`,
+		`{"st\u006fp":true}`:            `1 [] "" true "stop" -1 -1`,
+		`{"Content":"a"}`:               `0 [] "" false "" -1 -1`,
+		`{"tokens":[1.0]}`:              `1 [1] "" false "" -1 -1`,
+		`{"content":"a","timings":{"predicted_n":4,"prompt_n":5,"cache_n":2}}`: `1 [] "a" false "" 7 4`,
+	} {
+		e, err := decode(t, doc, true)
+		require.NoError(t, err, doc)
+		require.Equal(t, want, fmt.Sprintf("%d %v %q %v %q %d %d", e.Choices, e.IDs, e.Text, e.Last, e.Finish, e.Prompt,
+			e.Produced), doc)
+	}
+	for doc, want := range map[string]string{
+		`{"tokens":["1"]}`:           `"tokens" has the wrong type`,
+		`{"tokens":[1.5]}`:           `"tokens" has 1.5 where a whole number was expected`,
+		`{"tokens_predicted":"5"}`:   `"tokens_predicted" has the wrong type`,
+		`{"tokens_predicted":-1}`:    "a count of tokens is not negative",
+		`{"tokens_predicted":1e300}`: "where a whole number was expected",
+		`{"tokens_predicted":NaN}`:   "invalid character",
+		`{"stop":"yes"}`:             `"stop" has the wrong type`,
+		`{"timings":[]}`:             `"timings" has the wrong type`,
+		`[]`:                         "an object was expected",
+	} {
+		_, err := decode(t, doc, true)
+		require.ErrorContains(t, err, want, doc)
+	}
 }
 
 func FuzzEvent(f *testing.F) {
 	for _, doc := range documents {
 		f.Add(doc, true)
 	}
-	f.Fuzz(both)
+	f.Fuzz(func(t *testing.T, doc string, keepText bool) { _, _ = decode(t, doc, keepText) })
 }
 
-// FuzzBatch reads a list of answers both ways.
+// FuzzBatch compares a list of answers with its elements read one by one.
 func FuzzBatch(f *testing.F) {
 	for _, doc := range documents {
 		f.Add([]byte(doc))
@@ -81,55 +103,25 @@ func FuzzBatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		if doc = bytes.TrimSpace(doc); len(doc) == 0 || doc[0] == '{' {
-			return // a reader gives neither blanks nor nothing, and one answer is FuzzEvent's
+			return // a reader passes no empty document, and FuzzEvent reads single answers
 		}
-		w := &walker{Scanner: reader.Scanner{KeepText: true}}
-		var fast, slow []reader.Event
-		keep := func(to *[]reader.Event) func(*reader.Event) {
-			return func(e *reader.Event) {
-				k := *e
-				k.IDs, k.Text = append([]int32{}, e.IDs...), bytes.Clone(e.Text)
-				*to = append(*to, k)
-			}
+		var e reader.Event
+		var texts []string
+		err := decoder{keepText: true}.DecodeBatch(doc, &e, func() { texts = nil }, func(e *reader.Event) {
+			texts = append(texts, fmt.Sprintf("%v %q %q %v", e.IDs, e.Text, e.Finish, e.IsError))
+		})
+		if err != nil {
+			return
 		}
-		var e, g reader.Event
-		err := w.DecodeBatch(doc, &e, func() { fast = fast[:0] }, keep(&fast))
-		l := list(w)
-		slowErr := l.Decode(doc, &g, func(doc []byte, e *reader.Event) error { return decodeSlow(doc, true, e) }, keep(&slow))
-		require.Equal(t, slowErr == nil, err == nil, "%s", doc)
-		if err == nil {
-			require.Len(t, fast, len(slow), "%s", doc)
-			for i := range fast {
-				same(t, string(doc), &fast[i], &slow[i])
-			}
+		var list []json.RawMessage
+		require.NoError(t, json.Unmarshal(doc, &list))
+		require.Len(t, texts, len(list))
+		for i, item := range list {
+			one, err := decode(t, string(item), true)
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprintf("%v %q %q %v", one.IDs, one.Text, one.Finish, one.IsError), texts[i])
 		}
 	})
-}
-
-func TestWalkAllocatesNothing(t *testing.T) {
-	var w walker
-	var e reader.Event
-	for _, doc := range []string{token, last} {
-		b := []byte(doc)
-		w.walk(b, &e)
-		require.Zero(t, testing.AllocsPerRun(100, func() { w.walk(b, &e) }))
-	}
-}
-
-// A whole stream costs no allocation either, from its bytes to its tokens.
-func TestStreamAllocatesNothing(t *testing.T) {
-	a := newAnswer(&backends.Config{Stream: true, NeedIDs: true})
-	stream := []byte(strings.Repeat("data: "+strings.Replace(token, `"tokens_predicted":1`, `"tokens_predicted":9`, 1)+
-		"\n\n", 64))
-	var o backends.Outcome
-	require.Zero(t, testing.AllocsPerRun(50, func() {
-		a.Begin("text/event-stream")
-		for n, p := 1, stream; n > 0; {
-			n, p = a.Feed(p)
-		}
-		_ = a.Tokens()
-	}))
-	a.Finish(&o, backends.OK)
 }
 
 // read gives what becomes of a body.
@@ -221,11 +213,10 @@ func TestBatches(t *testing.T) {
 }
 
 func BenchmarkEvent(b *testing.B) {
-	var w walker
 	var e reader.Event
 	doc := []byte(token)
 	b.ReportAllocs()
 	for b.Loop() {
-		w.walk(doc, &e)
+		_ = decoder{}.Decode(doc, &e)
 	}
 }

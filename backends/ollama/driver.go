@@ -34,7 +34,7 @@ const noIDs = "Ollama sends none on any route: a benchmark whose answers are tok
 var words = reader.Words{Count: "eval_count", IDs: noIDs, Needs: "eval_count", Parts: "response, message or done"}
 
 func newAnswer(c *backends.Config) backends.Answer {
-	return reader.New(c, reader.Options{Decoder: &walker{Scanner: reader.NewScanner(c)}, Words: words, Lines: true})
+	return reader.New(c, reader.Options{Decoder: decoder{reader.KeepsText(c)}, Words: words, Lines: true})
 }
 
 var errBatch = errors.New("backend \"ollama\" takes one prompt in a request: choose another --offline-strategy")

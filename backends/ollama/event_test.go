@@ -1,6 +1,8 @@
 package ollama
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,34 +36,55 @@ var documents = []string{
 	`{"object":"error","message":"m"}`, `{"done_reason":"st\u006fp","done":true}`,
 }
 
-// both reads a document by the walk and with encoding/json.
-func both(t *testing.T, doc string, keepText bool) {
+// decode reads a document, and requires of it what no document may break.
+func decode(t *testing.T, doc string, keepText bool) (reader.Event, error) {
 	t.Helper()
-	w := &walker{reader.Scanner{KeepText: keepText}}
-	var a, b reader.Event
-	if !w.walk([]byte(doc), &a) {
-		return
+	var e reader.Event
+	err := decoder{keepText}.Decode([]byte(doc), &e)
+	if err == nil {
+		require.True(t, json.Valid([]byte(doc)), doc)
+		require.False(t, e.HasIDs, doc)
+		require.Equal(t, e.Last, e.Finish != nil, "the last document has a finish reason, and no other: %s", doc)
+		require.False(t, e.IsError && e.Last, "an error does not end an answer: %s", doc)
+		require.GreaterOrEqual(t, min(e.Prompt, e.Produced), int64(-1), doc)
 	}
-	err := decodeSlow([]byte(doc), keepText, &b)
-	if err != nil && strings.Contains(doc, "context") {
-		return // the one list whose numbers are not checked
-	}
-	require.NoError(t, err, doc)
-	require.Equal(t, []any{a.Choices, a.HasText, a.Aside, a.IsError, a.Last, a.Prompt, a.Produced, string(a.Text),
-		string(a.Finish), a.Finish == nil, string(a.Calls)},
-		[]any{b.Choices, b.HasText, b.Aside, b.IsError, b.Last, b.Prompt, b.Produced, string(b.Text), string(b.Finish),
-			b.Finish == nil, string(b.Calls)}, doc)
+	return e, err
 }
 
-func TestWalkAgainstEncodingJSON(t *testing.T) {
-	for _, doc := range documents {
-		both(t, doc, true)
-		both(t, doc, false)
+func TestEvents(t *testing.T) {
+	for doc, want := range map[string]string{
+		part:                              `1 "c" true false "" -1 -1`,
+		last:                              `1 "" false false "length" 3 3`,
+		message:                           `1 "c" true false "" -1 -1`,
+		`{}`:                              `0 "" false false "" -1 -1`,
+		`{"response":"a","response":"b"}`: `1 "b" true false "" -1 -1`,
+		`{"resp\u006fnse":"a"}`:           `1 "a" true false "" -1 -1`,
+		`{"Response":"a"}`:                `0 "" false false "" -1 -1`,
+		`{"response":"","thinking":"hm","done":false}`:             `1 "" true true "" -1 -1`,
+		`{"response":"","done":true,"eval_count":2.0}`:             `1 "" false false "stop" -1 2`,
+		`{"response":"a","message":{"content":"b"}}`:               `1 "ab" true false "" -1 -1`,
+		`{"response":"","done":true,"context":[1,2],"model":5}`:    `1 "" false false "stop" -1 -1`,
+		`{"message":{"content":"","tool_calls":[{"id":"x"}]}}`:     `1 "" true true "" -1 -1`,
+		`{"message":{"tool_calls":[],"content":null},"done":null}`: `1 "" false false "" -1 -1`,
+	} {
+		e, err := decode(t, doc, true)
+		require.NoError(t, err, doc)
+		require.Equal(t, want, fmt.Sprintf("%d %q %v %v %q %d %d", e.Choices, e.Text, e.HasText, e.Aside, e.Finish, e.Prompt,
+			e.Produced), doc)
 	}
-	var w walker
-	var e reader.Event
-	for _, doc := range []string{part, last, message} {
-		require.True(t, w.walk([]byte(doc), &e), "the usual documents are read by the walk")
+	for doc, want := range map[string]string{
+		`{"eval_count":"5"}`:               `"eval_count" has the wrong type`,
+		`{"eval_count":2.5}`:               `"eval_count" has 2.5 where a whole number was expected`,
+		`{"eval_count":-1}`:                "a count of tokens is not negative",
+		`{"eval_count":99999999999999999}`: "more tokens than any answer has",
+		`{"eval_count":NaN}`:               "invalid character",
+		`{"done":"yes"}`:                   `"done" has the wrong type`,
+		`{"message":"x"}`:                  `"message" has the wrong type`,
+		`{"response":5}`:                   `"response" has the wrong type`,
+		`[]`:                               "an object was expected",
+	} {
+		_, err := decode(t, doc, true)
+		require.ErrorContains(t, err, want, doc)
 	}
 }
 
@@ -69,30 +92,7 @@ func FuzzEvent(f *testing.F) {
 	for _, doc := range documents {
 		f.Add(doc, true)
 	}
-	f.Fuzz(both)
-}
-
-func TestWalkAllocatesNothing(t *testing.T) {
-	var w walker
-	var e reader.Event
-	for _, doc := range []string{part, last, message} {
-		b := []byte(doc)
-		w.walk(b, &e)
-		require.Zero(t, testing.AllocsPerRun(100, func() { w.walk(b, &e) }))
-	}
-}
-
-// A whole stream costs no allocation either, from its bytes to its end.
-func TestStreamAllocatesNothing(t *testing.T) {
-	a := newAnswer(&backends.Config{Stream: true})
-	stream := []byte(strings.Repeat(part+"\n", 64) + last + "\n")
-	require.Zero(t, testing.AllocsPerRun(50, func() {
-		a.Begin("application/x-ndjson")
-		for n, p := 1, stream; n > 0; {
-			n, p = a.Feed(p)
-		}
-	}))
-	require.True(t, a.Settled())
+	f.Fuzz(func(t *testing.T, doc string, keepText bool) { _, _ = decode(t, doc, keepText) })
 }
 
 func read(c *backends.Config, kind, body string) (*backends.Outcome, string) {
@@ -162,11 +162,10 @@ func TestAnswers(t *testing.T) {
 }
 
 func BenchmarkEvent(b *testing.B) {
-	var w walker
 	var e reader.Event
 	doc := []byte(part)
 	b.ReportAllocs()
 	for b.Loop() {
-		w.walk(doc, &e)
+		_ = decoder{}.Decode(doc, &e)
 	}
 }

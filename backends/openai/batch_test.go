@@ -34,7 +34,7 @@ func bothWays(t *testing.T, doc []byte) {
 	clear, add := collect(&fast)
 	err := w.DecodeBatch(doc, &e, clear, add)
 	_, add = collect(&slow)
-	slowErr := decodeChoices(doc, &w.Scanner, &f, add)
+	slowErr := decodeSlow(doc, &w.Scanner, &f, add)
 	require.Equal(t, slowErr == nil, err == nil, "%s", doc)
 	if err != nil {
 		return

@@ -64,7 +64,7 @@ func (w *walker) Decode(doc []byte, e *reader.Event) error {
 	if w.walk(doc, e) {
 		return nil
 	}
-	return decodeChoices(doc, &w.Scanner, e, nil)
+	return decodeSlow(doc, &w.Scanner, e, nil)
 }
 
 // DecodeBatch reads one document with the answers to several prompts.
@@ -76,7 +76,7 @@ func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func
 		return nil
 	}
 	clear()
-	return decodeChoices(doc, &w.Scanner, e, add)
+	return decodeSlow(doc, &w.Scanner, e, add)
 }
 
 // Forget drops what was learned from the answer before.

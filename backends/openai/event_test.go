@@ -67,7 +67,7 @@ func checkWalk(t *testing.T, doc string, keepText bool) (sure bool) {
 	var slow, fast, again reader.Event
 	w := newWalker(keepText)
 	sure = w.walk([]byte(doc), &fast)
-	err := decodeSlow([]byte(doc), keepText, &slow)
+	err := decodeSlow([]byte(doc), &reader.Scanner{KeepText: keepText}, &slow, nil)
 	if sure && strings.Contains(doc, "prompt_token_ids") && !json.Valid([]byte(doc)) {
 		return sure // the one list whose numbers are not checked
 	}
@@ -102,7 +102,7 @@ func TestLearnedPrefixIsOnlyOneOfEqualBytes(t *testing.T) {
 		`{"error":{"code":1},"choices":[]}`,
 	} {
 		var slow reader.Event
-		require.NoError(t, decodeSlow([]byte(doc), true, &slow))
+		require.NoError(t, decodeSlow([]byte(doc), &reader.Scanner{KeepText: true}, &slow, nil))
 		require.True(t, w.walk([]byte(doc), &e))
 		same(t, doc, &e, &slow)
 	}
@@ -131,7 +131,7 @@ func TestLearnedShape(t *testing.T) {
 			require.Equal(t, sure, w.walk([]byte(doc), &e), doc)
 			if sure {
 				same(t, doc, &e, &want)
-				require.NoError(t, decodeSlow([]byte(doc), true, &slow), doc)
+				require.NoError(t, decodeSlow([]byte(doc), &reader.Scanner{KeepText: true}, &slow, nil), doc)
 				same(t, doc, &e, &slow)
 			}
 		}

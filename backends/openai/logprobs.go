@@ -2,8 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"math"
 
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
@@ -140,27 +138,13 @@ func (w *walker) entry(e *reader.Event) bool {
 	}
 }
 
-// slowLogprobs is logprobs with encoding/json. Keys are read into maps: fields would take them in any case of their
-// letters.
-func slowLogprobs(choice map[string]json.RawMessage, e *reader.Event) error {
-	var l map[string]json.RawMessage
-	if err := reader.Into(choice, "logprobs", &l); err != nil {
-		return err
-	}
-	var tokens []string
-	var content []map[string]json.RawMessage
-	if err := errors.Join(reader.Into(l, "tokens", &tokens), reader.Into(l, "content", &content)); err != nil {
-		return err
-	}
-	for _, entry := range content {
-		var token string
-		if err := reader.Into(entry, "token", &token); err != nil {
-			return err
-		}
-		tokens = append(tokens, token)
+// slowLogprobs reads the ids in a choice's log probabilities with encoding/json.
+func slowLogprobs(o reader.Object, e *reader.Event) {
+	tokens := o.Strings("tokens")
+	for _, entry := range o.Objects("content") {
+		tokens = append(tokens, string(entry.String("token")))
 	}
 	for _, t := range tokens {
 		addNamed(e, []byte(t))
 	}
-	return nil
 }

@@ -58,7 +58,7 @@ func TestLogprobsBothWays(t *testing.T) {
 		w := &walker{Scanner: reader.Scanner{IDsInLogprobs: true}}
 		var fast, slow reader.Event
 		require.True(t, w.walk([]byte(doc), &fast), doc)
-		require.NoError(t, decodeChoices([]byte(doc), &w.Scanner, &slow, nil))
+		require.NoError(t, decodeSlow([]byte(doc), &w.Scanner, &slow, nil))
 		require.Equal(t, slow.IDs, fast.IDs[:len(fast.IDs):len(fast.IDs)], doc)
 		require.Equal(t, []bool{slow.HasIDs, slow.BadID}, []bool{fast.HasIDs, fast.BadID}, doc)
 	}
@@ -104,7 +104,7 @@ func FuzzLogprobs(f *testing.F) {
 		if !w.walk([]byte(doc), &fast) {
 			return
 		}
-		if err := decodeChoices([]byte(doc), &w.Scanner, &slow, nil); err != nil {
+		if err := decodeSlow([]byte(doc), &w.Scanner, &slow, nil); err != nil {
 			require.Contains(t, doc, "prompt_token_ids", "the one list whose numbers are not checked: %v", err)
 			return
 		}

@@ -1,107 +1,59 @@
 package openai
 
-import (
-	"encoding/json"
+import "github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 
-	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
-)
-
-// decodeSlow reads a document with encoding/json. Its error is a *reader.ShapeError or encoding/json's own.
-func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
-	return decodeChoices(doc, &reader.Scanner{KeepText: keepText}, e, nil)
-}
-
-// decodeChoices is decodeSlow that gives every choice to each, unless that is nil.
-func decodeChoices(doc []byte, s *reader.Scanner, e *reader.Event, each func(*reader.Event)) error {
-	top, err := reader.Members(doc, e, "choices", "usage")
-	if err != nil {
-		return err
+// decodeSlow reads a document with encoding/json, and passes every choice to each, unless that is nil. Its error is a
+// *reader.ShapeError or encoding/json's own.
+func decodeSlow(doc []byte, s *reader.Scanner, e *reader.Event, each func(*reader.Event)) error {
+	o := reader.ParseObject(doc, e, "choices", "usage")
+	if e.ID = o.Name("id"); e.ID == nil {
+		e.ID = o.Name("request_id")
 	}
-	if e.ID = reader.SlowName(top, "id"); e.ID == nil {
-		e.ID = reader.SlowName(top, "request_id")
+	e.Model = o.Name("model")
+	usage := o.Object("usage")
+	e.Prompt, e.Produced = usage.Count("prompt_tokens"), usage.Count("completion_tokens")
+	choices := o.Objects("choices")
+	if e.Choices = len(choices); len(choices) == 0 || o.Err() != nil {
+		return o.Err()
 	}
-	e.Model = reader.SlowName(top, "model")
-	var usage map[string]json.RawMessage
-	if err := reader.Into(top, "usage", &usage); err != nil {
-		return err
+	if each == nil {
+		slowChoice(choices[len(choices)-1], s, e)
+		return o.Err()
 	}
-	if err := reader.Counts(usage, e); err != nil {
-		return err
-	}
-	var choices []map[string]json.RawMessage
-	if err := reader.Into(top, "choices", &choices); err != nil {
-		return err
-	}
-	e.Choices = len(choices)
-	if len(choices) == 0 {
-		return nil
-	}
-	if each != nil {
-		return eachChoice(choices, s, each)
-	}
-	return slowChoice(choices[len(choices)-1], s, e)
-}
-
-func eachChoice(choices []map[string]json.RawMessage, s *reader.Scanner, each func(*reader.Event)) error {
 	var part reader.Event
 	for _, choice := range choices {
 		part.Reset()
 		part.Choices = 1
-		if err := slowChoice(choice, s, &part); err != nil {
-			return err
+		if slowChoice(choice, s, &part); o.Err() != nil {
+			return o.Err()
 		}
 		each(&part)
 	}
 	return nil
 }
 
-func slowChoice(choice map[string]json.RawMessage, s *reader.Scanner, e *reader.Event) (err error) {
-	if choice == nil {
-		return &reader.ShapeError{Text: "a choice is null"}
+func slowChoice(o reader.Object, s *reader.Scanner, e *reader.Event) {
+	if o.IsNull() {
+		o.Fail("a choice is null")
+		return
 	}
-	if raw := choice["error"]; raw != nil && string(raw) != "null" {
-		e.IsError, e.Message = true, raw
-	}
-	if e.Index, err = reader.Whole(choice, "index", 0); err != nil {
-		return err
-	}
-	var finish *string
-	if err := reader.Into(choice, "finish_reason", &finish); err != nil {
-		return err
-	}
-	if finish != nil {
-		e.Finish = []byte(*finish)
-	}
+	o.Error(e)
+	e.Index = o.Whole("index", 0)
+	e.Finish = o.String("finish_reason")
 	if s.IDsInLogprobs {
-		err = slowLogprobs(choice, e)
+		slowLogprobs(o.Object("logprobs"), e)
 	} else {
-		err = reader.SlowIDs(choice, "token_ids", e)
-	}
-	if err != nil {
-		return err
+		o.IDs("token_ids", e)
 	}
 	if !e.HasIDs {
-		if err := reader.SlowIDs(choice, "response_token_ids", e); err != nil {
-			return err
-		}
+		o.IDs("response_token_ids", e)
 	}
-	if err := reader.SlowText(choice, "text", s.KeepText, e); err != nil {
-		return err
-	}
+	o.Text("text", s.KeepText, e)
 	for _, key := range []string{"delta", "message"} {
-		var message map[string]json.RawMessage
-		if err := reader.Into(choice, key, &message); err != nil {
-			return err
-		}
-		if err := reader.SlowText(message, "content", s.KeepText, e); err != nil {
-			return err
-		}
-		reader.SlowCalls(message, e)
-		for _, key := range []string{"reasoning", "reasoning_content"} {
-			if err := reader.SlowAside(message, key, e); err != nil {
-				return err
-			}
-		}
+		message := o.Object(key)
+		message.Text("content", s.KeepText, e)
+		message.Calls(e)
+		message.Aside("reasoning", e)
+		message.Aside("reasoning_content", e)
 	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package sglang
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,11 +31,7 @@ func bothWays(t *testing.T, doc []byte) {
 	}
 	var e, f reader.Event
 	err := w.DecodeBatch(doc, &e, func() { fast = fast[:0] }, keep(&fast))
-	l := reader.List{
-		Begin: func(e *reader.Event) { e.Running = true },
-		Slow:  func(top map[string]json.RawMessage, e *reader.Event) error { return slowAnswer(top, true, e) },
-	}
-	slowErr := l.Decode(doc, &f, func(doc []byte, e *reader.Event) error { return decodeSlow(doc, true, e) }, keep(&slow))
+	slowErr := reader.DecodeList(doc, &f, parts, w.slowAnswer, keep(&slow))
 	require.Equal(t, slowErr == nil, err == nil, "%s", doc)
 	if err == nil {
 		require.Equal(t, slow, fast, "%s", doc)

@@ -2,11 +2,7 @@
 
 package sglang
 
-import (
-	"encoding/json"
-
-	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
-)
+import "github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 
 // walker reads documents of one answer. It goes over the JSON once, key by key, respects strings, and gives up (false)
 // wherever it is not sure: then decodeSlow reads the document again.
@@ -38,7 +34,7 @@ func (w *walker) Decode(doc []byte, e *reader.Event) error {
 		return nil
 	}
 	w.Forget() // half of the document may have been learned
-	return decodeSlow(doc, w.KeepText, e)
+	return w.decodeSlow(doc, e)
 }
 
 // DecodeBatch reads one document with the answers to several prompts: an array in the order of the prompts.
@@ -46,7 +42,6 @@ func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func
 	l := reader.List{
 		Begin:   func(e *reader.Event) { w.Forget(); e.Running = true },
 		Members: w.members,
-		Slow:    func(top map[string]json.RawMessage, e *reader.Event) error { return slowAnswer(top, w.KeepText, e) },
 	}
 	clear()
 	if l.Walk(&w.Scanner, doc, e, add) {
@@ -54,7 +49,7 @@ func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func
 	}
 	w.Forget()
 	clear()
-	return l.Decode(doc, e, func(doc []byte, e *reader.Event) error { return decodeSlow(doc, w.KeepText, e) }, add)
+	return reader.DecodeList(doc, e, parts, w.slowAnswer, add)
 }
 
 // Forget drops what was learned from the answer before.

@@ -58,7 +58,7 @@ func checkWalk(t require.TestingT, keepText bool, docs ...string) (sure bool) {
 	var before []int32
 	for _, doc := range docs {
 		var slow, fast reader.Event
-		err := decodeSlow([]byte(doc), keepText, &slow)
+		err := (&walker{Scanner: reader.Scanner{KeepText: keepText}}).decodeSlow([]byte(doc), &slow)
 		if sure = w.walk([]byte(doc), &fast); !sure {
 			w.Forget()
 			before = nil

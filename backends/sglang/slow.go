@@ -6,80 +6,40 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// parts are what an answer consists of.
+// parts are the keys of an answer. A document without any of them is not one.
 var parts = []string{"text", "output_ids", "meta_info"}
 
 // decodeSlow reads a document with encoding/json. Its error is a *reader.ShapeError or encoding/json's own. A list of
 // answers is what a batch gets: it counts as its last one.
-func decodeSlow(doc []byte, keepText bool, e *reader.Event) error {
+func (w *walker) decodeSlow(doc []byte, e *reader.Event) error {
 	var list []json.RawMessage
 	if len(doc) > 0 && doc[0] == '[' && json.Unmarshal(doc, &list) == nil && len(list) > 0 {
 		doc = list[len(list)-1]
 	}
-	top, err := reader.Members(doc, e, parts...)
-	if err != nil {
-		return err
-	}
-	e.Running = true
-	if err := slowAnswer(top, keepText, e); err != nil {
-		return err
-	}
+	o := reader.ParseObject(doc, e, parts...)
+	w.slowAnswer(o, e)
 	e.Choices *= max(1, len(list))
-	return nil
+	return o.Err()
 }
 
-func slowAnswer(top map[string]json.RawMessage, keepText bool, e *reader.Event) (err error) {
-	for _, key := range parts {
-		if _, ok := top[key]; ok {
-			e.Choices = 1
-		}
+func (w *walker) slowAnswer(o reader.Object, e *reader.Event) {
+	e.Running = true
+	if o.Has(parts...) {
+		e.Choices = 1
 	}
-	if e.Index, err = reader.Whole(top, "index", 0); err != nil {
-		return err
+	e.Index = o.Whole("index", 0)
+	o.Text("text", w.KeepText, e)
+	o.IDs("output_ids", e)
+	meta := o.Object("meta_info")
+	e.ID = meta.Name("id")
+	e.Prompt, e.Produced = meta.Count("prompt_tokens"), meta.Count("completion_tokens")
+	if !meta.IsObject("finish_reason") { // null, or a word of old servers
+		e.Finish = meta.String("finish_reason")
+		return
 	}
-	if err := reader.SlowText(top, "text", keepText, e); err != nil {
-		return err
+	reason := meta.Object("finish_reason")
+	if e.Finish = reason.String("type"); e.Finish == nil {
+		meta.Fail("a finish_reason has no type")
 	}
-	if err := reader.SlowIDs(top, "output_ids", e); err != nil {
-		return err
-	}
-	var meta map[string]json.RawMessage
-	if err := reader.Into(top, "meta_info", &meta); err != nil {
-		return err
-	}
-	e.ID = reader.SlowName(meta, "id")
-	if err := reader.Counts(meta, e); err != nil {
-		return err
-	}
-	return slowFinish(meta, e)
-}
-
-// slowFinish reads a finish reason: null, an object with a type, or, of old servers, a word.
-func slowFinish(meta map[string]json.RawMessage, e *reader.Event) error {
-	var word *string
-	if raw := meta["finish_reason"]; len(raw) > 0 && raw[0] == '{' {
-		var why *string
-		var reason map[string]json.RawMessage
-		if err := reader.Into(meta, "finish_reason", &reason); err != nil {
-			return err
-		}
-		if err := reader.Into(reason, "type", &word); err != nil {
-			return err
-		}
-		if word == nil {
-			return &reader.ShapeError{Text: "a finish_reason has no type"}
-		}
-		if err := reader.Into(reason, "message", &why); err != nil {
-			return err
-		}
-		if why != nil {
-			e.Why = []byte(*why)
-		}
-	} else if err := reader.Into(meta, "finish_reason", &word); err != nil {
-		return err
-	}
-	if word != nil {
-		e.Finish = []byte(*word)
-	}
-	return nil
+	e.Why = reason.String("message")
 }

@@ -93,10 +93,13 @@ type Answer struct {
 	modelName string // that the answer names, where want.Learn is set
 }
 
+// KeepsText reports whether the text of answers is kept: as the answer, or for a tokenizer that counts it.
+func KeepsText(c *backends.Config) bool { return c.KeepText || c.CountText != nil }
+
 // New makes a reader of answers.
 func New(c *backends.Config, o Options) *Answer {
 	a := &Answer{
-		Options: o, stream: c.Stream, needIDs: c.NeedIDs, keepText: c.KeepText || c.CountText != nil, giveText: c.KeepText,
+		Options: o, stream: c.Stream, needIDs: c.NeedIDs, keepText: KeepsText(c), giveText: c.KeepText,
 		countText: c.CountText,
 		minTokens: c.MinTokens, maxTokens: c.Sampling.MaxTokens, vocabulary: c.Vocabulary, maxBytes: c.MaxAnswerBytes,
 	}

@@ -1,4 +1,4 @@
-// HOT PATH: Member runs once a key of an event. No allocation; what it is not sure of goes to slow.go.
+// HOT PATH: Member runs once a key of an event. No allocation; what it is not sure of goes to object.go.
 
 package reader
 
@@ -16,7 +16,7 @@ type Scanner struct {
 
 // NewScanner makes one for answers that c asks for.
 func NewScanner(c *backends.Config) Scanner {
-	return Scanner{KeepText: c.KeepText || c.CountText != nil, IDsInLogprobs: c.IDsInLogprobs}
+	return Scanner{KeepText: KeepsText(c), IDsInLogprobs: c.IDsInLogprobs}
 }
 
 // Keys is a set of the keys that a walk reads; a repeated one makes it give up, since the last would have to win.
