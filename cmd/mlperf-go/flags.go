@@ -27,10 +27,10 @@ func settingFlags() []cli.Flag {
 // usageOf is a setting's help with the words that it takes.
 func usageOf(s config.Setting) string {
 	if s.Kind == config.Enum {
-		return s.Usage + ": " + strings.Join(s.Enum, ", ")
+		return s.Usage + " (" + strings.Join(s.Enum, ", ") + ")"
 	}
 	if s.Kind == config.Bool && s.Default == "true" {
-		return s.Usage + "; --no-" + s.Name + ": not"
+		return s.Usage + "; turn off with --no-" + s.Name
 	}
 	return s.Usage
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// ConfKind is what a LoadGen configuration file is for.
+// ConfKind is the kind of a LoadGen configuration file.
 type ConfKind int
 
-// The files that LoadGen reads beside its built-in mlperf.conf.
+// The files that LoadGen reads in addition to its built-in mlperf.conf.
 const (
 	UserConf  ConfKind = iota // conf_type 1
 	AuditConf                 // conf_type 2, read with the model "*"
@@ -35,25 +35,24 @@ type Entry struct {
 
 func (e Entry) name() string { return e.Model + "." + e.Scenario + "." + e.Key }
 
-// Conf is a LoadGen configuration file in which every line means to LoadGen what it says.
+// Conf is a LoadGen configuration file whose every line LoadGen reads as written.
 type Conf struct {
 	name    string
 	kind    ConfKind
 	entries []Entry
-	index   map[string]int // name of an entry → its place in entries
+	index   map[string]int // name of an entry → index in entries
 }
 
-// Name returns the file name that ParseConf was given.
+// Name returns the file name passed to ParseConf.
 func (c *Conf) Name() string { return c.name }
 
 // Entries returns the lines in file order.
 func (c *Conf) Entries() []Entry { return slices.Clone(c.entries) }
 
-// ParseConf reads LoadGen's user.conf or audit.config of at most 1 MiB.
+// ParseConf reads a user.conf or audit.config of at most 1 MiB.
 //
-// What LoadGen would ignore, cut off or refuse without naming it is an error with file, line and key: the grammar and
-// the values of docs/reference/loadgen.md#configuration-files. Model keys are those of mlperf.conf, "*" and the
-// moreModels.
+// A line that LoadGen would silently ignore, truncate or reject is an error with file, line and key; grammar and values
+// are those of docs/reference/loadgen.md#configuration-files. Model keys are those of mlperf.conf, "*" and moreModels.
 func ParseConf(name string, r io.Reader, kind ConfKind, moreModels ...string) (*Conf, error) {
 	text, err := io.ReadAll(io.LimitReader(r, largestFile+1))
 	if err != nil {
@@ -75,9 +74,8 @@ func ParseConf(name string, r io.Reader, kind ConfKind, moreModels ...string) (*
 		}
 		entry.Line = number
 		if earlier, double := c.index[entry.name()]; double {
-			return nil, fmt.Errorf("%s %s line %d: %s was set in line %d already; LoadGen would silently take the later one: "+
-				"keep one of them",
-				kind, name, number, entry.name(), c.entries[earlier].Line)
+			return nil, fmt.Errorf("%s %s line %d: %s is already set in line %d; LoadGen would silently use the later "+
+				"one: keep one of them", kind, name, number, entry.name(), c.entries[earlier].Line)
 		}
 		c.index[entry.name()] = len(c.entries)
 		c.entries = append(c.entries, entry)
@@ -85,13 +83,13 @@ func ParseConf(name string, r io.Reader, kind ConfKind, moreModels ...string) (*
 	return c, nil
 }
 
-// confBlank are the bytes that separate words for LoadGen.
+// confBlank holds the bytes that separate words for LoadGen.
 const confBlank = " \t\n\v\f\r"
 
-// parseLine returns the entry of a line; false for a blank line or a comment.
+// parseLine returns the entry of a line, or false for a blank line or a comment.
 func (c *Conf) parseLine(line string, moreModels []string) (Entry, bool, error) {
 	if strings.ContainsRune(line, 0) {
-		return Entry{}, false, fmt.Errorf("the line has a NUL byte; is this a text file?")
+		return Entry{}, false, fmt.Errorf("the line contains a NUL byte; is this a text file?")
 	}
 	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(confBlank, r) })
 	if len(words) == 0 || words[0] == "#" {
@@ -114,41 +112,41 @@ func (c *Conf) parseLine(line string, moreModels []string) (Entry, bool, error) 
 	return e, true, nil
 }
 
-// checkWords wants exactly KEY = VALUE, with blanks around the sign.
+// checkWords requires the form "KEY = VALUE", with blanks around the sign.
 func checkWords(words []string) error {
 	key := words[0]
 	switch {
 	case len(words) == 1 && strings.Contains(key, "="):
-		return fmt.Errorf("%.100q has no blanks around \"=\"; LoadGen ignores such a line without a word: write %.100q", key,
+		return fmt.Errorf("%.100q has no blanks around \"=\", and LoadGen silently ignores such a line: write %.100q", key,
 			strings.Replace(key, "=", " = ", 1))
 	case len(words) == 1:
-		return fmt.Errorf("%.100q has no value; LoadGen ignores such a line without a word: write key = value", key)
+		return fmt.Errorf("%.100q has no value, and LoadGen silently ignores such a line: write key = value", key)
 	case words[1] != "=" && strings.HasPrefix(words[1], "="):
-		return fmt.Errorf("%.100q: %.100q stands where \"=\" with a blank after it is expected", key, words[1])
+		return fmt.Errorf("%.100q: expected \"=\" followed by a blank, found %.100q", key, words[1])
 	case words[1] != "=":
-		return fmt.Errorf("%.100q: %.100q stands where \"=\" is expected", key, words[1])
+		return fmt.Errorf("%.100q: expected \"=\", found %.100q", key, words[1])
 	case len(words) == 2:
-		return fmt.Errorf("%.100q has no value after \"=\"; LoadGen ignores such a line without a word", key)
+		return fmt.Errorf("%.100q has no value after \"=\", and LoadGen silently ignores such a line: write key = value", key)
 	case len(words) > 3 && strings.HasPrefix(words[3], "#"):
-		return fmt.Errorf("%.100q has a comment after its value; LoadGen then drops the whole file: put the comment on a "+
-			"line of its own", key)
+		return fmt.Errorf("%.100q has a comment after its value, which makes LoadGen drop the whole file: put the comment "+
+			"on its own line", key)
 	case len(words) > 3:
-		return fmt.Errorf("%.100q has more than one value (%.100q); LoadGen would take the last number", key,
+		return fmt.Errorf("%.100q has more than one value (%.100q), and LoadGen would use the last number: keep one", key,
 			strings.Join(words[2:], " "))
 	}
 	return nil
 }
 
-// checkGluedComment: a word like "#note" is a key for LoadGen. What it then ignores is as good as a comment, the rest
-// makes it drop the file.
+// checkGluedComment checks a line whose first word is like "#note". LoadGen takes that word for a key: it ignores some
+// of these lines, which is harmless, and drops the whole file because of the others.
 func checkGluedComment(words []string) error {
 	harmless := len(words) == 1 || words[1] == "#" ||
 		words[1] == "=" && !slices.ContainsFunc(words[2:], func(w string) bool { return !isConfNumber(w) })
 	if harmless {
 		return nil
 	}
-	return fmt.Errorf("%.100q: LoadGen takes a comment for one only with a blank after \"#\", and drops the whole file "+
-		"otherwise", words[0])
+	return fmt.Errorf("%.100q: LoadGen needs a blank after the \"#\" of a comment, and drops the whole file without it",
+		words[0])
 }
 
 func isConfNumber(word string) bool {
@@ -158,13 +156,13 @@ func isConfNumber(word string) bool {
 	return strings.Trim(word, "0123456789.") == "" && strings.Count(word, ".") <= 1 && word != "."
 }
 
-// splitKey takes model.scenario.key apart from its end, since model keys may hold dots.
+// splitKey splits model.scenario.key from its end, since model keys may contain dots.
 func (c *Conf) splitKey(name string, moreModels []string) (Entry, error) {
 	rest, key, ok := cutLast(name)
 	model, scenario, ok2 := cutLast(rest)
 	if !ok || !ok2 || model == "" {
-		return Entry{}, fmt.Errorf("%.100q is not of the form model.scenario.key; LoadGen never reads it: \"*\" stands for "+
-			"every model or scenario", name)
+		return Entry{}, fmt.Errorf("%.100q does not have the form model.scenario.key, so LoadGen never reads it; use \"*\" "+
+			"for every model or scenario", name)
 	}
 	e := Entry{Model: model, Scenario: scenario, Key: key}
 	if err := c.checkKey(e); err != nil {
@@ -172,18 +170,18 @@ func (c *Conf) splitKey(name string, moreModels []string) (Entry, error) {
 	}
 	if scenario != "*" && !slices.Contains(confScenarios, scenario) {
 		if scenario == "Interactive" {
-			return Entry{}, fmt.Errorf("%.100q: LoadGen has no scenario Interactive: it is Server under the model's "+
+			return Entry{}, fmt.Errorf("%.100q: LoadGen has no scenario Interactive: use Server with the model's "+
 				"-interactive key", name)
 		}
-		return Entry{}, fmt.Errorf("%.100q: scenario %.100q is unknown, LoadGen never reads the line%s", name, scenario,
+		return Entry{}, fmt.Errorf("%.100q: unknown scenario %.100q; LoadGen never reads the line%s", name, scenario,
 			didYouMean(scenario, confScenarios))
 	}
 	if known := append(LoadGenModels(), moreModels...); model != "*" && !slices.Contains(known, model) {
-		return Entry{}, fmt.Errorf("%.100q: model key %.100q is unknown to LoadGen's mlperf.conf, so the line would never "+
-			"count%s", name, model, didYouMean(model, known))
+		return Entry{}, fmt.Errorf("%.100q: LoadGen's mlperf.conf has no model key %.100q, so LoadGen never uses the line%s",
+			name, model, didYouMean(model, known))
 	}
 	if k := findConfKey(key); !k.reads(scenario) {
-		return Entry{}, fmt.Errorf("%.100q: LoadGen reads %s for %s only, never for %s", name, key,
+		return Entry{}, fmt.Errorf("%.100q: LoadGen reads %s only for %s, not for %s", name, key,
 			strings.Join(k.scenarios, ", "), scenario)
 	}
 	return e, nil
@@ -193,13 +191,13 @@ func (c *Conf) checkKey(e Entry) error {
 	k := findConfKey(e.Key)
 	switch {
 	case k == nil:
-		return fmt.Errorf("%.100q: key %.100q is unknown, LoadGen never reads it%s", e.name(), e.Key,
+		return fmt.Errorf("%.100q: unknown key %.100q; LoadGen never reads it%s", e.name(), e.Key,
 			didYouMean(e.Key, confKeyNames()))
 	case k.readOnly:
-		return fmt.Errorf("%.100q: LoadGen takes %s from its built-in mlperf.conf alone and ignores it here: remove the line",
+		return fmt.Errorf("%.100q: LoadGen reads %s only from its built-in mlperf.conf and ignores it here: remove the line",
 			e.name(), e.Key)
 	case k.audit && c.kind != AuditConf:
-		return fmt.Errorf("%.100q: %s belongs into an audit.config", e.name(), e.Key)
+		return fmt.Errorf("%.100q: %s belongs in an audit.config", e.name(), e.Key)
 	}
 	return nil
 }
@@ -212,21 +210,20 @@ func cutLast(s string) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// Lookup returns the entry that LoadGen takes for a key: model.scenario, then *.scenario, then model.*, then *.* (the
-// scenario's wildcard beats the model's).
+// Lookup returns the entry that LoadGen uses for a key: model.scenario, else *.scenario, else model.*, else *.*.
 func (c *Conf) Lookup(model, scenario, key string) (Entry, bool) {
-	for _, place := range [][2]string{{model, scenario}, {"*", scenario}, {model, "*"}, {"*", "*"}} {
-		if i, ok := c.index[Entry{Model: place[0], Scenario: place[1], Key: key}.name()]; ok {
+	for _, section := range [][2]string{{model, scenario}, {"*", scenario}, {model, "*"}, {"*", "*"}} {
+		if i, ok := c.index[Entry{Model: section[0], Scenario: section[1], Key: key}.name()]; ok {
 			return c.entries[i], true
 		}
 	}
 	return Entry{}, false
 }
 
-// Resolve returns the entries that count for one model key and LoadGen scenario, in the order of LoadGen's keys. gates
-// names the switches (use_token_latencies, infer_token_latencies) that are on for the model before the file; a key that
-// LoadGen would skip because its switch is off is an error. An audit.config is resolved with the model "*", as LoadGen
-// does.
+// Resolve returns the entries that LoadGen uses for one model key and scenario, in the order of LoadGen's keys. gates
+// lists the switches (use_token_latencies, infer_token_latencies) that mlperf.conf turns on for the model; a key that
+// LoadGen would skip because its switch is off is an error. Like LoadGen, Resolve reads an audit.config with the model
+// "*".
 func (c *Conf) Resolve(model, scenario string, gates ...string) ([]Entry, error) {
 	if c.kind == AuditConf {
 		model = "*"
@@ -242,9 +239,8 @@ func (c *Conf) Resolve(model, scenario string, gates ...string) ([]Entry, error)
 			continue
 		}
 		if k.gate != "" && !c.gateOpen(k.gate, model, scenario, gates) {
-			return nil, fmt.Errorf("%s %s line %d: LoadGen skips %s while %s is not 1 for %s: set it in the file, or remove "+
-				"the line",
-				c.kind, c.name, e.Line, e.name(), k.gate, model)
+			return nil, fmt.Errorf("%s %s line %d: LoadGen skips %s unless %s is 1 for %s: set it in the file, or remove "+
+				"the line", c.kind, c.name, e.Line, e.name(), k.gate, model)
 		}
 		found = append(found, e)
 	}
@@ -258,14 +254,11 @@ func (c *Conf) gateOpen(gate, model, scenario string, gates []string) bool {
 	return slices.Contains(gates, gate)
 }
 
-// Unmatched returns the entries that can count for no run of the file's kind: in an audit.config those with a model
-// key, since LoadGen reads it with the model "*". Official audit files hold such lines, so they are no error.
+// Unmatched returns the entries of an audit.config that name a model; LoadGen ignores them, since it reads the file
+// with the model "*". They are not an error because official audit files have such lines.
 func (c *Conf) Unmatched() []Entry {
-	var lost []Entry
-	for _, e := range c.entries {
-		if c.kind == AuditConf && e.Model != "*" {
-			lost = append(lost, e)
-		}
+	if c.kind != AuditConf {
+		return nil
 	}
-	return lost
+	return slices.DeleteFunc(c.Entries(), func(e Entry) bool { return e.Model == "*" })
 }

@@ -12,51 +12,51 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestParseConfRefuses(t *testing.T) {
+func TestParseConfRejects(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want string
 	}{
-		{"*.Server.target_qps=5", `user.conf f line 1: "*.Server.target_qps=5" has no blanks around "="; LoadGen ignores such a line without a word: write "*.Server.target_qps = 5"`},
-		{"*.Server.target_qps =5", `"=5" stands where "=" with a blank after it is expected`},
-		{"*.Server.target_qps : 5", `":" stands where "=" is expected`},
-		{"\n\n*.Server.target_qps = 5 # fast", `line 3: "*.Server.target_qps" has a comment after its value; LoadGen then drops the whole file: put the comment on a line of its own`},
-		{"*.Server.target_qps = 5 6", `has more than one value ("5 6"); LoadGen would take the last number`},
-		{"*.Server.target_qps", "has no value; LoadGen ignores such a line"},
+		{"*.Server.target_qps=5", `user.conf f line 1: "*.Server.target_qps=5" has no blanks around "=", and LoadGen silently ignores such a line: write "*.Server.target_qps = 5"`},
+		{"*.Server.target_qps =5", `expected "=" followed by a blank, found "=5"`},
+		{"*.Server.target_qps : 5", `expected "=", found ":"`},
+		{"\n\n*.Server.target_qps = 5 # fast", `line 3: "*.Server.target_qps" has a comment after its value, which makes LoadGen drop the whole file: put the comment on its own line`},
+		{"*.Server.target_qps = 5 6", `has more than one value ("5 6"), and LoadGen would use the last number`},
+		{"*.Server.target_qps", "has no value, and LoadGen silently ignores such a line"},
 		{"*.Server.target_qps =", `has no value after "="`},
-		{"#note more", `LoadGen takes a comment for one only with a blank after "#"`},
-		{"*.Server.target_qsp = 5", `key "target_qsp" is unknown, LoadGen never reads it; did you mean target_qps?`},
+		{"#note more", `LoadGen needs a blank after the "#" of a comment`},
+		{"*.Server.target_qsp = 5", `unknown key "target_qsp"; LoadGen never reads it; did you mean target_qps?`},
 		{"*.Offline.performance_sample_count = 5", "did you mean performance_sample_count_override?"},
-		{"*.Sever.target_qps = 5", `scenario "Sever" is unknown, LoadGen never reads the line; did you mean Server?`},
+		{"*.Sever.target_qps = 5", `unknown scenario "Sever"; LoadGen never reads the line; did you mean Server?`},
 		{"*.server.target_qps = 5", "did you mean Server?"},
-		{"llama3_1-8b.Interactive.target_qps = 5", "LoadGen has no scenario Interactive: it is Server under the model's " +
+		{"llama3_1-8b.Interactive.target_qps = 5", "LoadGen has no scenario Interactive: use Server with the model's " +
 			"-interactive key"},
-		{"llama2_70b.Server.target_qps = 5", `model key "llama2_70b" is unknown to LoadGen's mlperf.conf, so the line would never count; did you mean llama2-70b`},
+		{"llama2_70b.Server.target_qps = 5", `LoadGen's mlperf.conf has no model key "llama2_70b", so LoadGen never uses the line; did you mean llama2-70b`},
 		{"llama3.1-8b.Server.target_qps = 5", "did you mean llama3_1-8b"},
-		{"target_qps = 5", `"target_qps" is not of the form model.scenario.key; LoadGen never reads it: "*" stands for every model or scenario`},
-		{"*.*.qsl_rng_seed = 5", "LoadGen takes qsl_rng_seed from its built-in mlperf.conf alone and ignores it here: " +
+		{"target_qps = 5", `"target_qps" does not have the form model.scenario.key, so LoadGen never reads it; use "*" for every model or scenario`},
+		{"*.*.qsl_rng_seed = 5", "LoadGen reads qsl_rng_seed only from its built-in mlperf.conf and ignores it here: " +
 			"remove the line"},
-		{"*.Offline.ttft_latency = 5", "LoadGen reads ttft_latency for Server only, never for Offline"},
-		{"*.*.test07_accuracy_threshold = 5", "belongs into an audit.config"},
+		{"*.Offline.ttft_latency = 5", "LoadGen reads ttft_latency only for Server, not for Offline"},
+		{"*.*.test07_accuracy_threshold = 5", "belongs in an audit.config"},
 		{"*.*.min_query_count = 010", `*.*.min_query_count = "010" has a leading 0, which LoadGen reads as octal`},
-		{"*.*.min_query_count = 5.9", "must be a whole number without sign; LoadGen would cut off what follows the digits"},
+		{"*.*.min_query_count = 5.9", "must be a whole number without sign; LoadGen would ignore the text after the digits"},
 		{"*.*.min_query_count = 1e3", "must be a whole number without sign"},
 		{"*.*.min_query_count = -1", "must be a whole number without sign"},
 		{"*.*.min_query_count = 99999999999999999999", "does not fit into 64 bits"},
-		{"*.*.min_query_count = many", "is no whole number"},
+		{"*.*.min_query_count = many", "is not a whole number"},
 		{"*.Server.target_latency = 0.5", "must be a whole number"},
-		{"*.*.target_latency = 0", "would also set the expected latency of SingleStream to 0, which never ends"},
+		{"*.*.target_latency = 0", "would also set the expected latency of SingleStream to 0, and that test never ends"},
 		{"*.Server.target_qps = 0", "must be above 0"},
 		{"*.Server.target_qps = -3", "must be above 0"},
-		{"*.Server.target_qps = inf", "is no decimal number"},
-		{"*.Server.target_qps = 0x10", "is no decimal number"},
-		{"*.Server.target_qps = 1_0", "is no decimal number"},
+		{"*.Server.target_qps = inf", "is not a decimal number"},
+		{"*.Server.target_qps = 0x10", "is not a decimal number"},
+		{"*.Server.target_qps = 1_0", "is not a decimal number"},
 		{"*.Server.target_latency_percentile = 100", "must be above 0 and below 100"},
 		{"*.Server.max_async_queries = 4294967296", "is above 2147483647"},
 		{"*.*.use_token_latencies = 2", "is above 1"},
 		{"*.*.mode = 4", "is above 3"},
 		{"*.*.min_duration = 5\n*.*.min_duration = 6",
-			"line 2: *.*.min_duration was set in line 1 already; LoadGen would silently take the later one"},
+			"line 2: *.*.min_duration is already set in line 1; LoadGen would silently use the later one"},
 		{"*.*.min_duration = 5\x00", "NUL byte"},
 		{strings.Repeat("#\n", largestFile), "is larger than 1048576 bytes"},
 	} {
@@ -87,8 +87,8 @@ func TestConfGate(t *testing.T) {
 	c, err := ParseConf("f", strings.NewReader("qwen3-vl-235b-a22b.Server.ttft_latency = 500\n"), UserConf)
 	require.NoError(t, err)
 	_, err = c.Resolve("qwen3-vl-235b-a22b", "Server")
-	require.EqualError(t, err, "user.conf f line 1: LoadGen skips qwen3-vl-235b-a22b.Server.ttft_latency while "+
-		"use_token_latencies is not 1 for qwen3-vl-235b-a22b: set it in the file, or remove the line")
+	require.EqualError(t, err, "user.conf f line 1: LoadGen skips qwen3-vl-235b-a22b.Server.ttft_latency unless "+
+		"use_token_latencies is 1 for qwen3-vl-235b-a22b: set it in the file, or remove the line")
 	got, err := c.Resolve("qwen3-vl-235b-a22b", "Server", keyTokenLatencies)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
@@ -97,7 +97,7 @@ func TestConfGate(t *testing.T) {
 	require.Empty(t, got)
 }
 
-func TestAuditLinesWithAModelNeverCount(t *testing.T) {
+func TestAuditLinesWithAModelAreIgnored(t *testing.T) {
 	c, err := ParseConf("a", strings.NewReader("*.*.mode = 2\nstable-diffusion-xl.Offline.min_query_count = 500\n"),
 		AuditConf)
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ llama3_1-8b.Server.ttft_latency = 1500
 	require.Equal(t, []KV{{"target_qps", "12.5"}, {"min_duration", "600000"}, {"min_query_count", "5"}}, kvs)
 }
 
-// LoadGen takes every other number than 0 for true; one that nobody means is refused.
+// LoadGen treats every number except 0 as true; numbers that are probably mistakes are rejected.
 func TestCoalesceQueries(t *testing.T) {
 	for text, want := range map[string]string{"0": "0", "1": "1", "2": "2", "0x2": "2"} {
 		c, err := ParseConf("f", strings.NewReader("*.Server.coalesce_queries = "+text+"\n"), UserConf)
@@ -164,15 +164,15 @@ func TestCoalesceQueries(t *testing.T) {
 		require.Equal(t, want, e.String("server-coalesce-queries"))
 	}
 	require.ErrorContains(t, New(RunSettings()).Set("server-coalesce-queries", "3", Origin{FromFlag, "test"}),
-		"is none of 0, 1, 2")
+		"is not one of 0, 1, 2")
 }
 
-func TestApplyUserConfRefusesModesOfNoTest(t *testing.T) {
+func TestApplyUserConfRejectsUnsupportedModes(t *testing.T) {
 	c, err := ParseConf("f", strings.NewReader("*.*.mode = 3\n"), UserConf)
 	require.NoError(t, err)
 	_, err = New(RunSettings()).ApplyUserConf(c, "gptj", "Server")
-	require.EqualError(t, err, "user.conf f line 1: *.*.mode = 3 asks for a mode that this program runs in no single "+
-		"test: leave the line out and use --mode performance, accuracy or submission")
+	require.EqualError(t, err, "user.conf f line 1: *.*.mode = 3 selects a mode that cannot be run as one "+
+		"test: remove the line and use --mode performance, accuracy or submission")
 }
 
 func TestSingleStreamLatency(t *testing.T) {
@@ -192,12 +192,12 @@ func TestSingleStreamLatency(t *testing.T) {
 	require.Equal(t, []KV{{"target_latency", "30"}}, rest)
 }
 
-func TestUserConfRefusesFractionsThatLoadGenCuts(t *testing.T) {
+func TestUserConfRejectsFractionsThatLoadGenTruncates(t *testing.T) {
 	e := New(RunSettings())
 	require.NoError(t, e.Set("tpot-limit", "1500us", Origin{FromFlag, "--tpot-limit"}))
 	_, err := e.UserConf("Server", nil)
-	require.EqualError(t, err, "flag --tpot-limit: tpot-limit 1.5ms is no whole number of milliseconds, which is all "+
-		"that LoadGen takes")
+	require.EqualError(t, err, "flag --tpot-limit: tpot-limit 1.5ms is not a whole number of milliseconds, as LoadGen "+
+		"requires")
 }
 
 func TestWriteUserConf(t *testing.T) {
@@ -224,7 +224,7 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errFull }
 
-// What is written from settings comes back as the same settings.
+// Settings written to a user.conf are read back unchanged.
 func TestUserConfRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scenario := rapid.SampledFrom([]string{"Offline", "Server", "SingleStream"}).Draw(t, "scenario")

@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// confForm is how LoadGen reads a key's value.
+// confForm selects how LoadGen parses a key's value.
 type confForm int
 
 const (
 	formCount   confForm = iota // 64-bit whole number
-	formSmall                   // whole number that LoadGen narrows to 32 bits
+	formSmall                   // whole number that LoadGen truncates to 32 bits
 	formSwitch                  // 0 or 1
-	formNonzero                 // 0, 1 or 2, of which LoadGen takes both others than 0 for true
+	formNonzero                 // 0, 1 or 2; LoadGen treats 2 like 1
 	formMode                    // 0 SubmissionRun, 1 AccuracyOnly, 2 PerformanceOnly, 3 FindPeakPerformance
 	formMS                      // whole milliseconds
 	formFloatMS                 // milliseconds with a fraction, above 0
 	formRate                    // number above 0
 	formPercent                 // number above 0 and below 100
-	formAny                     // any number: read by verification scripts alone
+	formAny                     // any number; only verification scripts read it
 )
 
 // confKey is one key of LoadGen's configuration files (docs/reference/loadgen.md#configuration-keys).
 type confKey struct {
 	name      string
-	scenarios []string // scenarios for which LoadGen looks the key up; nil: the run's
+	scenarios []string // scenarios in which LoadGen reads the key; nil for all
 	form      confForm
-	fractions []string // scenarios of a formMS key that take fractions, as the SingleStream latency does
-	gate      string   // switch without which LoadGen does not read the key
-	readOnly  bool     // LoadGen takes it from its built-in mlperf.conf alone
-	audit     bool     // only in audit.config, for the verification scripts
+	fractions []string // scenarios in which a formMS key may have a fraction
+	gate      string   // switch that must be on for LoadGen to read the key
+	readOnly  bool     // LoadGen reads the key only from its built-in mlperf.conf
+	audit     bool     // only in an audit.config, for the verification scripts
 }
 
 // The switches that open other keys.
@@ -92,8 +92,8 @@ var confModels = []string{
 	"gpt-oss-120b", "gpt-oss-120b-interactive",
 }
 
-// LoadGenModels returns the model keys that LoadGen's built-in mlperf.conf knows.
-func LoadGenModels() []string { return append([]string(nil), confModels...) }
+// LoadGenModels returns the model keys of LoadGen's built-in mlperf.conf.
+func LoadGenModels() []string { return slices.Clone(confModels) }
 
 func findConfKey(name string) *confKey {
 	for i := range confKeys {
@@ -112,12 +112,12 @@ func confKeyNames() []string {
 	return names
 }
 
-// reads reports whether LoadGen ever looks the key up under that scenario of a file.
+// reads reports whether LoadGen reads the key in that scenario.
 func (k *confKey) reads(scenario string) bool {
 	return scenario == "*" || k.scenarios == nil || slices.Contains(k.scenarios, scenario)
 }
 
-// check says why LoadGen would not read text as the number that it looks like.
+// check returns an error if LoadGen would not read text as the number that it appears to be.
 func (k *confKey) check(text, scenario string) error {
 	form := k.form
 	if slices.Contains(k.fractions, scenario) {
@@ -139,7 +139,8 @@ func (k *confKey) check(text, scenario string) error {
 		return err
 	}
 	if form == formMS && scenario == "*" && n == 0 && len(k.fractions) > 0 {
-		return fmt.Errorf("would also set the expected latency of SingleStream to 0, which never ends: name the scenario")
+		return fmt.Errorf("would also set the expected latency of SingleStream to 0, and that test never ends: name the " +
+			"scenario")
 	}
 	if most := confMost[form]; most > 0 && n > most {
 		return fmt.Errorf("is above %d", most)
@@ -147,7 +148,7 @@ func (k *confKey) check(text, scenario string) error {
 	return nil
 }
 
-// confMost is the largest number of a form. Milliseconds become nanoseconds in 64 bits.
+// confMost is the largest number of each form. LoadGen converts milliseconds to nanoseconds in 64 bits.
 var confMost = map[confForm]uint64{
 	formSwitch:  1,
 	formNonzero: 2,
@@ -156,7 +157,7 @@ var confMost = map[confForm]uint64{
 	formMS:      math.MaxInt64 / 1_000_000,
 }
 
-// parseConfCount reads decimal and 0x numbers, the forms that C reads with base 0 in the same way as a reader does.
+// parseConfCount parses decimal and 0x numbers. It rejects a leading 0, which C reads as octal.
 func parseConfCount(text string) (uint64, error) {
 	hex, isHex := strings.CutPrefix(text, "0x")
 	switch {
@@ -172,23 +173,23 @@ func parseConfCount(text string) (uint64, error) {
 			return n, nil
 		}
 		if strings.Trim(text, "0123456789") == "" {
-			return 0, fmt.Errorf("does not fit into 64 bits; LoadGen would take another number without saying so")
+			return 0, fmt.Errorf("does not fit into 64 bits; LoadGen would silently use another number")
 		}
 	}
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		return 0, fmt.Errorf("must be a whole number without sign; LoadGen would cut off what follows the digits")
+		return 0, fmt.Errorf("must be a whole number without sign; LoadGen would ignore the text after the digits")
 	}
-	return 0, fmt.Errorf("is no whole number")
+	return 0, fmt.Errorf("is not a whole number")
 }
 
-// parseConfFloat reads a plain decimal number strictly between low and high.
+// parseConfFloat parses a decimal number strictly between low and high.
 func parseConfFloat(text string, low, high float64) (float64, error) {
 	if strings.Trim(text, "0123456789.eE+-") != "" {
-		return 0, fmt.Errorf("is no decimal number")
+		return 0, fmt.Errorf("is not a decimal number")
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return 0, fmt.Errorf("is no decimal number")
+		return 0, fmt.Errorf("is not a decimal number")
 	}
 	if f <= low || f >= high {
 		if math.IsInf(high, 1) {

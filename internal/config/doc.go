@@ -1,13 +1,16 @@
-// Package config owns the effective configuration of a run: every setting as one row of a table, its value, and where
-// the value came from.
+// Package config holds the effective configuration of a run: a table of all settings, their values, and the source of
+// each value.
 //
-// In come texts, from the model registry, a YAML file, a LoadGen user.conf, the environment and flags, in this order of
-// precedence; each text is parsed by its setting's kind and refused with the nearest known name. Out go typed values
-// with origins, the same configuration as YAML, and the one user.conf that LoadGen is given. The command line, the
-// environment names and the file's keys all follow from the table.
+// An Effective is filled from the model registry, a YAML file, a LoadGen user.conf, the environment and flags; later
+// sources take precedence. Each text is parsed by the kind of its setting; an unknown name is an error that suggests
+// similar names. Effective returns typed values with their origins, writes itself as YAML, and generates the user.conf
+// for LoadGen. Flags, environment names and keys of the YAML file are all derived from the table.
 //
-// The package also owns the strict reader of LoadGen's configuration files: what LoadGen would ignore, cut off or fail
-// on without saying so is an error here, with file, line and key.
+//	c := config.New(config.RunSettings())
+//	err := c.Set("target-qps", "12.5", config.Origin{Layer: config.FromFlag, Where: "--target-qps"})
 //
-// It must not import other packages of the project, and reads no flags, no environment and no terminal itself.
+// ParseConf reads LoadGen's own configuration files strictly: a line that LoadGen would silently ignore, truncate or
+// misread is an error with file, line and key.
+//
+// The package must not import other packages of the project, and reads no flags, environment or terminal itself.
 package config

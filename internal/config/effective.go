@@ -9,13 +9,13 @@ import (
 
 const envPrefix = "MLPERF_GO_"
 
-// Layer is a source of values; a higher layer wins.
+// Layer is a source of values. Values of a higher layer take precedence.
 type Layer int
 
 // The layers, lowest first.
 const (
 	FromDefault Layer = iota
-	FromProgram       // what a run decides by itself; Where says by what
+	FromProgram       // decided by the run; Origin.Where explains how
 	FromRegistry
 	FromFile
 	FromUserConf
@@ -27,10 +27,10 @@ var layerNames = [...]string{"default", "", "model registry", "config file", "us
 
 func (l Layer) String() string { return layerNames[l] }
 
-// Origin says where a value came from.
+// Origin is the source of a value.
 type Origin struct {
 	Layer Layer
-	Where string // flag name, environment name, file with line, row of the registry, or plain words
+	Where string // flag, environment variable, file with line, benchmark, or free text
 }
 
 func (o Origin) String() string {
@@ -47,17 +47,20 @@ type entry struct {
 
 // Effective is the configuration of a run: the settings of a table with their values and origins.
 //
-// It is not safe for concurrent use while values are set.
+// Effective must not be used concurrently while values are being set.
 type Effective struct {
 	table   Table
 	values  map[string]entry
 	notices []string
 }
 
-// New makes a configuration in which every setting has its default. It panics when a name stands twice in the table.
+// New returns a configuration in which every setting has its default. It panics if two settings share a name or alias.
 func New(table Table) *Effective {
-	if err := table.check(); err != nil {
-		panic(err)
+	names := table.allNames()
+	for i, n := range names {
+		if slices.Contains(names[:i], n) {
+			panic(fmt.Sprintf("two settings are named %q", n))
+		}
 	}
 	return &Effective{table: table, values: map[string]entry{}}
 }
@@ -65,8 +68,8 @@ func New(table Table) *Effective {
 // Table returns the settings.
 func (e *Effective) Table() Table { return e.table }
 
-// Set reads text as the setting of that name or alias. The value counts unless one of a higher layer stands already;
-// within a layer the later one counts. An unknown name or a text that does not fit the kind is an error.
+// Set parses text as the value of the setting with that name or alias. A value from a higher layer is kept; within a
+// layer the last value wins. An unknown name and a text that does not fit the setting's kind are errors.
 func (e *Effective) Set(name, text string, from Origin) error {
 	s, alias, err := e.table.Find(name)
 	if err != nil {
@@ -75,7 +78,7 @@ func (e *Effective) Set(name, text string, from Origin) error {
 	if alias != nil && alias.Value != "" {
 		on, err := parseBool(strings.TrimSpace(text))
 		if err != nil {
-			return s.refuse(name, text, from, err)
+			return s.invalid(name, text, from, err)
 		}
 		if !on {
 			return nil
@@ -84,13 +87,13 @@ func (e *Effective) Set(name, text string, from Origin) error {
 	}
 	v, err := s.parse(text)
 	if err != nil {
-		return s.refuse(name, text, from, err)
+		return s.invalid(name, text, from, err)
 	}
 	e.put(s, alias, v, from)
 	return nil
 }
 
-// SetList sets a Strings setting from items that may themselves hold commas.
+// SetList sets a Strings setting from items that may contain commas.
 func (e *Effective) SetList(name string, items []string, from Origin) error {
 	s, alias, err := e.table.Find(name)
 	if err != nil {
@@ -100,13 +103,14 @@ func (e *Effective) SetList(name string, items []string, from Origin) error {
 		return fmt.Errorf("%s: %s takes one value, not a list", from, name)
 	}
 	if len(items) == 0 || slices.Contains(items, "") {
-		return fmt.Errorf("%s: %s has an empty list or item", from, name)
+		return fmt.Errorf("%s: %s is an empty list or has an empty item", from, name)
 	}
 	e.put(s, alias, slices.Clone(items), from)
 	return nil
 }
 
-func (s *Setting) refuse(name, text string, from Origin, why error) error {
+// invalid names the setting and its value in a parse error. The value of a secret is hidden.
+func (s *Setting) invalid(name, text string, from Origin, why error) error {
 	shown := fmt.Sprintf("%.100q", text)
 	if s.Secret {
 		shown = secretText
@@ -122,7 +126,7 @@ func (e *Effective) put(s *Setting, alias *Alias, v value, from Origin) {
 	if s.Ignored {
 		return
 	}
-	if stands, ok := e.values[s.Name]; ok && stands.origin.Layer > from.Layer {
+	if current, ok := e.values[s.Name]; ok && current.origin.Layer > from.Layer {
 		return
 	}
 	e.values[s.Name] = entry{v, from}
@@ -134,16 +138,16 @@ func (e *Effective) notice(text string) {
 	}
 }
 
-// Notices returns the lines to print about old names and settings without effect, each once, in the order of use.
+// Notices returns the messages about old names and ignored settings, each once, in order of use.
 func (e *Effective) Notices() []string { return slices.Clone(e.notices) }
 
-// SetEnviron takes every MLPERF_GO_<SETTING> of environ, which has the form of os.Environ. Empty values count as not
-// set. Names that are neither settings nor among the others, such as the names of global flags, are errors.
+// SetEnviron sets every MLPERF_GO_<SETTING> of environ, which has the form of os.Environ. Empty values count as unset.
+// An MLPERF_GO_ name that is neither a setting nor among others (such as the names of global flags) is an error.
 func (e *Effective) SetEnviron(environ []string, others ...string) error {
 	for _, pair := range environ {
 		name, text, _ := strings.Cut(pair, "=")
-		setting, ours := strings.CutPrefix(name, envPrefix)
-		if !ours || text == "" || slices.Contains(others, name) {
+		setting, hasPrefix := strings.CutPrefix(name, envPrefix)
+		if !hasPrefix || text == "" || slices.Contains(others, name) {
 			continue
 		}
 		if err := e.Set(setting, text, Origin{FromEnvironment, name}); err != nil {
@@ -160,19 +164,19 @@ func (e *Effective) IsSet(name string) bool {
 	return ok
 }
 
-// Has reports whether there is a value, be it the default.
+// Has reports whether the setting has a value, including its default.
 func (e *Effective) Has(name string) bool {
 	_, ok := e.lookup(name)
 	return ok
 }
 
-// Origin says where the value came from.
+// Origin returns the source of the value.
 func (e *Effective) Origin(name string) Origin {
 	got, _ := e.lookup(name)
 	return got.origin
 }
 
-// Text returns the value as Set would take it; secrets are hidden, and "" is no value.
+// Text returns the value in the form that Set accepts, "***" for a secret, and "" for a setting without a value.
 func (e *Effective) Text(name string) string {
 	got, ok := e.lookup(name)
 	switch {
@@ -184,28 +188,28 @@ func (e *Effective) Text(name string) string {
 	return format(got.value)
 }
 
-// The typed getters give a setting's value, or the zero value where it has none. They panic for a name or kind that is
-// not the table's, which is a fault of the calling code.
+// The typed getters return a setting's value, or the zero value if it has none. They panic if the table has no setting
+// of that name and kind, which is a bug of the caller.
 
-// String returns a String or Enum.
+// String returns the value of a String or Enum.
 func (e *Effective) String(name string) string { return get[string](e, name) }
 
-// Strings returns a Strings.
+// Strings returns a copy of the value of a Strings.
 func (e *Effective) Strings(name string) []string { return slices.Clone(get[[]string](e, name)) }
 
-// Int returns an Int.
+// Int returns the value of an Int.
 func (e *Effective) Int(name string) int { return int(get[int64](e, name)) }
 
-// Float returns a Float.
+// Float returns the value of a Float.
 func (e *Effective) Float(name string) float64 { return get[float64](e, name) }
 
-// Duration returns a Duration.
+// Duration returns the value of a Duration.
 func (e *Effective) Duration(name string) time.Duration { return get[time.Duration](e, name) }
 
-// Bool returns a Bool.
+// Bool returns the value of a Bool.
 func (e *Effective) Bool(name string) bool { return get[bool](e, name) }
 
-// Bytes returns a Bytes in bytes.
+// Bytes returns the value of a Bytes, in bytes.
 func (e *Effective) Bytes(name string) int64 { return get[int64](e, name) }
 
 func get[T any](e *Effective, name string) T {
@@ -239,7 +243,7 @@ func (e *Effective) lookup(name string) (entry, bool) {
 func (e *Effective) setting(name string) *Setting {
 	s, _, err := e.table.Find(name)
 	if err != nil || s.Name != name {
-		panic(fmt.Sprintf("no setting is called %s", name))
+		panic(fmt.Sprintf("no setting is named %s", name))
 	}
 	return s
 }

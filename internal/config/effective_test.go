@@ -14,9 +14,8 @@ import (
 
 var flagOrigin = Origin{FromFlag, "--test"}
 
-func TestRunSettingsAreSound(t *testing.T) {
+func TestRunSettingsAreConsistent(t *testing.T) {
 	table := RunSettings()
-	require.NoError(t, table.check())
 	e := New(table)
 	for i := range table {
 		s := &table[i]
@@ -24,7 +23,7 @@ func TestRunSettingsAreSound(t *testing.T) {
 		require.NotEmpty(t, s.Group, s.Name)
 		require.Equal(t, strings.ToLower(s.Name), s.Name)
 		require.Equal(t, s.Kind == Enum, len(s.Enum) > 0, s.Name)
-		require.True(t, !s.Ignored || s.Notice != "", "%s is ignored without a word", s.Name)
+		require.True(t, !s.Ignored || s.Notice != "", "%s is ignored without a notice", s.Name)
 		_ = e.Text(s.Name) // panics on a default that does not parse
 		for spelling, means := range s.Values {
 			require.Contains(t, s.Enum, means)
@@ -39,7 +38,7 @@ func TestRunSettingsAreSound(t *testing.T) {
 	}
 }
 
-// Every flag of the contract's list is there.
+// Every flag that the command-line contract lists exists.
 func TestRunSettingsHaveTheContractsFlags(t *testing.T) {
 	const contract = `model scenario mode endpoint backend api dataset samples target-qps min-duration min-queries max-duration max-queries user-conf
 audit-config concurrency max-errors max-tokens min-tokens temperature top-p top-k ttft-limit tpot-limit first-token-timeout token-timeout
@@ -72,7 +71,7 @@ func TestLayers(t *testing.T) {
 	require.Error(t, e.Set("retries", "x", Origin{Layer: FromFile}), "checked even where it does not count")
 }
 
-func TestSetReadsEveryKind(t *testing.T) {
+func TestSetParsesEveryKind(t *testing.T) {
 	e := New(RunSettings())
 	for name, text := range map[string]string{
 		"endpoint": "http://a:1, http://b:2,", "samples": "512", "target-qps": "1.5e2", "min-duration": "90",
@@ -100,26 +99,26 @@ func TestSetReadsEveryKind(t *testing.T) {
 	}
 }
 
-func TestSetRefuses(t *testing.T) {
+func TestSetRejects(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"target-qsp", "1", `flag --test: setting "target-qsp" is unknown; did you mean target-qps?`},
+		{"target-qsp", "1", `flag --test: unknown setting "target-qsp"; did you mean target-qps?`},
 		{"target-qps", "0", `flag --test: target-qps "0" must be above 0`},
 		{"target-qps", "-1", `target-qps "-1" is below 0`},
-		{"target-qps", "NaN", "is no finite number"},
+		{"target-qps", "NaN", "is not a finite number"},
 		{"samples", "0", "must be above 0"},
-		{"samples", "1.5", "is no whole number"},
+		{"samples", "1.5", "is not a whole number"},
 		{"top-p", "1.5", "is above 1"},
-		{"scenario", "Ofline", "is none of Offline, Server, Interactive, SingleStream; did you mean Offline?"},
-		{"min-duration", "1.5", "is no duration: write 90s, 10m, 1.5h, 250ms, or whole seconds without a unit"},
+		{"scenario", "Ofline", "is not one of Offline, Server, Interactive, SingleStream; did you mean Offline?"},
+		{"min-duration", "1.5", "is not a duration: write 90s, 10m, 1.5h, 250ms, or whole seconds without a unit"},
 		{"min-duration", "-5s", "is below 0"},
 		{"min-duration", "99999999999999", "is longer than 292 years"},
-		{"request-memory", "2XB", "is no size"},
+		{"request-memory", "2XB", "is not a size"},
 		{"request-memory", "9999999999999GiB", "is larger than any file"},
 		{"resume", "maybe", "is neither true nor false"},
 		{"no-warmup", "maybe", "is neither true nor false"},
 		{"endpoint", " , ", "is an empty list"},
-		{"dataset", "a\x00b", "has a NUL byte"},
-		{"api-key", "secret\x00", "flag --test: api-key *** has a NUL byte in it"},
+		{"dataset", "a\x00b", "contains a NUL byte"},
+		{"api-key", "secret\x00", "flag --test: api-key *** contains a NUL byte"},
 	} {
 		require.ErrorContains(t, New(RunSettings()).Set(c.name, c.text, flagOrigin), c.want)
 	}
@@ -195,13 +194,13 @@ func TestSetEnviron(t *testing.T) {
 	require.Equal(t, "environment MLPERF_GO_TARGET_QPS", e.Origin("target-qps").String())
 	require.False(t, e.IsSet("samples"))
 	require.EqualError(t, e.SetEnviron([]string{"MLPERF_GO_TARGET_QSP=5"}),
-		`environment MLPERF_GO_TARGET_QSP: setting "TARGET_QSP" is unknown; did you mean target-qps?`)
+		`environment MLPERF_GO_TARGET_QSP: unknown setting "TARGET_QSP"; did you mean target-qps?`)
 	s, _, err := RunSettings().Find("target-qps")
 	require.NoError(t, err)
 	require.Equal(t, "MLPERF_GO_TARGET_QPS", s.EnvName())
 }
 
-func TestGettersRefuseFaultsOfTheCaller(t *testing.T) {
+func TestGettersPanicOnUnknownNamesAndKinds(t *testing.T) {
 	e := New(RunSettings())
 	require.NoError(t, e.Set("samples", "1", flagOrigin))
 	require.Panics(t, func() { e.String("samples") })
@@ -232,22 +231,22 @@ resume: yes
 	require.NoError(t, e.LoadYAML("empty", strings.NewReader("# nothing\n")))
 }
 
-func TestLoadYAMLRefuses(t *testing.T) {
+func TestLoadYAMLRejects(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"\ntarget-qsp: 5", `config file f line 2: setting "target-qsp" is unknown; did you mean target-qps?`},
-		{"samples: 5\nnum_samples: 6", "config file f line 2: samples was set in line 1 already"},
-		{"samples: none", `config file f line 1: samples "none" is no whole number`},
+		{"\ntarget-qsp: 5", `config file f line 2: unknown setting "target-qsp"; did you mean target-qps?`},
+		{"samples: 5\nnum_samples: 6", "config file f line 2: samples is already set in line 1"},
+		{"samples: none", `config file f line 1: samples "none" is not a whole number`},
 		{"samples:", "samples has no value; remove the line to leave it unset"},
 		{"samples: [1, 2]", "samples takes one value, not a list"},
-		{"samples: {a: 1}", "samples has a map or an alias where a plain value stands"},
-		{"endpoint: [[a]]", "endpoint has an item that is no plain value"},
-		{"endpoint: []", "endpoint has an empty list or item"},
-		{"? [a]\n: 5", "the key is no plain word"},
-		{"- a\n- b", `config file f line 1: the file is no map of "setting: value"`},
-		{"just text", "the file is no map"},
+		{"samples: {a: 1}", "samples must be a plain value or a list, not a map or an alias"},
+		{"endpoint: [[a]]", "endpoint has an item that is not a plain value"},
+		{"endpoint: []", "endpoint is an empty list or has an empty item"},
+		{"? [a]\n: 5", "the key is not a plain word"},
+		{"- a\n- b", `config file f line 1: the file is not a map of "setting: value"`},
+		{"just text", "the file is not a map"},
 		{"samples: 5\n---\nsamples: 6", "more than one document"},
-		{"samples: \"5", "config file f is no YAML: yaml: "},
-		{"a: &x 5\nsamples: *x", `setting "a" is unknown`},
+		{"samples: \"5", "config file f is not valid YAML: yaml: "},
+		{"a: &x 5\nsamples: *x", `unknown setting "a"`},
 		{strings.Repeat("#", largestFile+1), "is larger than 1048576 bytes"},
 	} {
 		e := New(RunSettings())
@@ -285,7 +284,7 @@ min-duration: 10m # default
 	require.False(t, again.IsSet("api-key"))
 }
 
-// Any configuration that can be set is written so that it loads again to the same values.
+// Every configuration survives writing and loading.
 func TestYAMLRoundTrip(t *testing.T) {
 	text := rapid.StringMatching(`[ -~é…\t\n#:'"-]{0,20}`)
 	rapid.Check(t, func(t *rapid.T) {

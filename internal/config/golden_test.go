@@ -24,7 +24,7 @@ func readGolden(t *testing.T, path string, into any) {
 }
 
 // settingsOf computes LoadGen's settings from a file that ParseConf accepts, as
-// docs/reference/loadgen.md#configuration-keys says. Only fields that the file names are there.
+// docs/reference/loadgen.md#configuration-keys describe. It contains only fields that the file sets.
 func settingsOf(t *testing.T, c *Conf, model, scenario string, gates ...string) map[string]string {
 	t.Helper()
 	fields := map[string]string{}
@@ -98,11 +98,11 @@ func sameNumber(a, b string) bool {
 	return a == b || errX == nil && errY == nil && x == y && strings.ContainsAny(a+b, ".e")
 }
 
-// defaults are the fields of TestSettings that a case may set to what they are already
+// defaults are the fields of TestSettings that a case may set to their default values
 // (docs/reference/loadgen.md#default-settings).
 var defaults = map[string]string{"mode": "2", "use_token_latencies": "false", "performance_issue_same": "false"}
 
-// harmless are the cases whose texts mean to LoadGen what they say; all others must be refused.
+// harmless are the cases whose text LoadGen reads as written; all others must be rejected.
 var harmless = map[string]bool{
 	"plain": true, "no_newline_at_end": true, "glued_hash_line": true, "hash_then_text": true, "leading_spaces": true,
 	"tabs": true, "crlf": true,
@@ -151,7 +151,7 @@ func TestGoldenConfigParse(t *testing.T) {
 	}
 }
 
-// Every recorded run that read one user.conf: it is refused where LoadGen failed, and else gives LoadGen's settings.
+// For every recorded run with one user.conf, the file is rejected if LoadGen failed, and otherwise yields its settings.
 func TestGoldenUserConfs(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(golden.Dir(t, "loadgen"), "*.json"))
 	require.NoError(t, err)
@@ -194,11 +194,11 @@ func TestGoldenUserConfs(t *testing.T) {
 	require.Positive(t, compared)
 }
 
-// refusedUserConfs are recorded files that LoadGen takes with a silent loss, and where the loss is.
+// refusedUserConfs maps recorded files that LoadGen silently misreads to the error that names the misread line.
 var refusedUserConfs = map[string]string{
-	"userconf_all_keys": "user.conf line 20: \"*.*.qsl_rng_seed\": LoadGen takes qsl_rng_seed from its built-in " +
-		"mlperf.conf alone",
-	"userconf_precedence": "user.conf line 9: mymodel.Offline.target_qps was set in line 8 already",
+	"userconf_all_keys": "user.conf line 20: \"*.*.qsl_rng_seed\": LoadGen reads qsl_rng_seed only from its built-in " +
+		"mlperf.conf",
+	"userconf_precedence": "user.conf line 9: mymodel.Offline.target_qps is already set in line 8",
 }
 
 func TestGoldenAuditConfigs(t *testing.T) {
@@ -206,7 +206,7 @@ func TestGoldenAuditConfigs(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	refused := map[string]string{
-		"audit_malformed": `audit.config a line 2: *.*.min_query_count = "xyz" is no whole number`,
+		"audit_malformed": `audit.config a line 2: *.*.min_query_count = "xyz" is not a whole number`,
 		"audit_bad_mode":  `audit.config a line 1: *.*.mode = "9" is above 3`,
 	}
 	for _, path := range paths {
@@ -242,7 +242,7 @@ type goldenStep struct {
 	Code     int     `json:"return_code"`
 }
 
-// userConf returns the one user.conf of a run, and the fields that were assigned after it.
+// userConf returns the only user.conf of a run, and the fields that were assigned after reading it.
 func (c *goldenRun) userConf() (*goldenStep, map[string]bool) {
 	var found *goldenStep
 	fixed := map[string]bool{"mode": true} // recorded as a word

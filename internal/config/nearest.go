@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// longestWord bounds the quadratic comparison of Nearest; no name of this program is longer.
+// longestWord bounds the quadratic comparison of Nearest; it exceeds every name of this program.
 const longestWord = 96
 
-// Nearest returns the candidates that word may have meant, best first and at most three.
+// Nearest returns at most three candidates that word may be a misspelling of, best first.
 //
-// Letter case and the difference between "-", "_" and "." do not count. Close spellings come first (edit distance up to
-// a third of the word), then candidates that begin with the word.
+// Letter case and "-", "_" and "." are ignored. Close spellings (edit distance up to a third of the word) precede
+// candidates that begin with the word.
 func Nearest(word string, candidates []string) []string {
 	w := fold(word)
 	if w == "" || len(w) > longestWord {
@@ -54,7 +54,7 @@ func fold(s string) string {
 	return foldSeparators.Replace(strings.ToLower(s))
 }
 
-// editDistance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b.
+// editDistance counts the insertions, deletions, replacements and swaps of adjacent bytes that turn a into b.
 func editDistance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -77,7 +77,7 @@ func editDistance(a, b string) int {
 	return last[len(b)]
 }
 
-// didYouMean is the closing half-sentence of an error about an unknown word; empty when nothing is near.
+// didYouMean returns the end of an error message about an unknown word, or "" if no candidate is similar.
 func didYouMean(word string, candidates []string) string {
 	near := Nearest(word, candidates)
 	if len(near) == 0 {

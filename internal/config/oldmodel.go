@@ -2,11 +2,11 @@ package config
 
 import "fmt"
 
-// ResolveModelCategory returns the old pair --model-category C --model M its meaning: C is the benchmark, M the served
-// model's name.
+// ResolveModelCategory translates the old pair --model-category C --model M, where C is the benchmark and M the name of
+// the served model.
 //
-// rowOf says which benchmark a name of the registry (not a Hugging Face id) stands for. M becomes the served model
-// unless it is itself a name of C's benchmark, or --served-model is given. M naming another benchmark than C is an
+// rowOf returns the benchmark of a registry name (not of a Hugging Face id). M becomes --served-model unless it is
+// another name of benchmark C, or --served-model is set. If M names a different benchmark than C, the result is an
 // error. Without --model-category nothing changes.
 func (e *Effective) ResolveModelCategory(rowOf func(name string) (row string, ok bool)) error {
 	category, ok := e.values["model-category"]

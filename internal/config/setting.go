@@ -2,11 +2,10 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// Kind is how a setting's text is read.
+// Kind selects the parser of a setting's text.
 type Kind string
 
 // The kinds of settings.
@@ -21,44 +20,44 @@ const (
 	Enum     Kind = "enum"     // one of Setting.Enum in any letter case
 )
 
-// Range bounds a number; the zero Range takes everything from 0 up.
+// Range bounds a number. The zero Range accepts every number from 0 up.
 type Range struct {
-	Positive bool    // 0 is refused too
-	Negative bool    // numbers below 0 are allowed
-	Max      float64 // largest value; 0: none
+	Positive bool    // reject 0 too
+	Negative bool    // accept numbers below 0
+	Max      float64 // largest value; 0 for no limit
 }
 
 // Alias is another name of a setting.
 type Alias struct {
 	Name   string
-	Value  string // for a switch that stands for one value, such as use-generic for model=generic; "" : takes a value
-	Notice string // printed when the name is used; "": none
+	Value  string // value set by a switch, such as generic by use-generic; "": the alias takes a value
+	Notice string // message to print when the alias is used
 }
 
-// Setting is one setting of a run: a flag, an environment name and a key of the configuration file.
+// Setting describes one setting of a run: a flag, an environment variable and a key of the configuration file.
 type Setting struct {
-	Name    string // in lower case with "-"
+	Name    string // lower case, words joined by "-"
 	Aliases []Alias
 	Kind    Kind
 	Enum    []string          // values of an Enum
-	Values  map[string]string // other spellings of values, in lower case with "-"
+	Values  map[string]string // other spellings of values, lower case with "-"
 	Range   Range
-	Usage   string // one sentence with the unit
+	Usage   string // help text: one phrase, with the unit
 	Group   string // heading in the help text
-	Default string // "": none, or decided by the run
+	Default string // "": no default, or the run decides
 
-	Secret  bool // never shown
-	Ignored bool // accepted and without effect; Notice says why
-	Hidden  bool // not in the help text
-	Notice  string
+	Secret  bool   // never show the value
+	Ignored bool   // accepted without effect; Notice explains why
+	Hidden  bool   // not listed in the help text
+	Notice  string // message to print when the setting is used
 }
 
-// EnvName is the environment name of the setting, such as MLPERF_GO_TARGET_QPS.
+// EnvName returns the setting's environment variable, such as MLPERF_GO_TARGET_QPS.
 func (s *Setting) EnvName() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// Names returns the setting's name and then its aliases.
+// Names returns the setting's name, then its aliases.
 func (s *Setting) Names() []string {
 	names := []string{s.Name}
 	for _, a := range s.Aliases {
@@ -67,10 +66,10 @@ func (s *Setting) Names() []string {
 	return names
 }
 
-// Table is a list of settings; names and aliases are unique in it.
+// Table is a list of settings with unique names and aliases.
 type Table []Setting
 
-// Names returns the names of the settings that are shown, in table order.
+// Names returns the names of all settings that are not hidden, in table order.
 func (t Table) Names() []string {
 	var names []string
 	for i := range t {
@@ -81,7 +80,8 @@ func (t Table) Names() []string {
 	return names
 }
 
-// Find returns the setting of a name or alias, and the alias where it was one. "_" counts as "-".
+// Find returns the setting with that name or alias; alias is nil for a name. Letter case is ignored, and "_" equals
+// "-".
 func (t Table) Find(name string) (*Setting, *Alias, error) {
 	key := strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	for i := range t {
@@ -94,24 +94,14 @@ func (t Table) Find(name string) (*Setting, *Alias, error) {
 			}
 		}
 	}
-	return nil, nil, fmt.Errorf("setting %q is unknown%s", name, didYouMean(name, t.everyName()))
+	return nil, nil, fmt.Errorf("unknown setting %q%s", name, didYouMean(name, t.allNames()))
 }
 
-func (t Table) everyName() []string {
+// allNames returns every name and alias, hidden ones included.
+func (t Table) allNames() []string {
 	var names []string
 	for i := range t {
 		names = append(names, t[i].Names()...)
 	}
 	return names
-}
-
-// check says which name stands twice in the table; a table is code, so a double name is a fault of the program.
-func (t Table) check() error {
-	names := t.everyName()
-	for i, n := range names {
-		if slices.Contains(names[:i], n) {
-			return fmt.Errorf("setting %q stands twice in the table", n)
-		}
-	}
-	return nil
 }

@@ -17,11 +17,11 @@ type KV struct {
 	Text string
 }
 
-// userConfRow ties a key of user.conf to a setting.
+// userConfRow connects a key of user.conf with a setting.
 type userConfRow struct {
 	key       string
 	setting   string
-	scenarios []string // LoadGen scenarios in which they mean the same; nil: all
+	scenarios []string // LoadGen scenarios in which both mean the same; nil for all
 	toSetting func(text string) string
 	toConf    func(v value) (string, error)
 }
@@ -38,11 +38,11 @@ var userConfRows = []userConfRow{
 	{"coalesce_queries", "server-coalesce-queries", nil, decimal, plainText},
 }
 
-// userConfModes are the modes of a user.conf that are a mode of this program.
+// userConfModes maps LoadGen's mode to the value of --mode.
 var userConfModes = map[string]string{"1": "accuracy", "2": "performance"}
 
-// ApplyUserConf puts what the file says for this model key and LoadGen scenario into the FromUserConf layer. Keys
-// without a setting come back unchanged, for the generated user.conf. gates: see Conf.Resolve.
+// ApplyUserConf sets the values of the file for this model key and LoadGen scenario in the FromUserConf layer. It
+// returns the keys without a setting unchanged, for the generated user.conf. For gates, see Conf.Resolve.
 func (e *Effective) ApplyUserConf(c *Conf, model, scenario string, gates ...string) (rest []KV, err error) {
 	entries, err := c.Resolve(model, scenario, gates...)
 	if err != nil {
@@ -65,13 +65,13 @@ func (e *Effective) ApplyUserConf(c *Conf, model, scenario string, gates ...stri
 	return rest, nil
 }
 
-// setting returns the setting and its text for an entry; no name where the key has none.
+// setting returns the setting of an entry and its text, or "" if the key has no setting.
 func (e Entry) setting(scenario string) (name, text string, err error) {
 	if e.Key == "mode" {
 		mode, ok := userConfModes[decimal(e.Text)]
 		if !ok {
-			return "", "", fmt.Errorf("%s = %s asks for a mode that this program runs in no single test: leave the line out "+
-				"and use --mode performance, accuracy or submission", e.name(), e.Text)
+			return "", "", fmt.Errorf("%s = %s selects a mode that cannot be run as one test: remove the line and use "+
+				"--mode performance, accuracy or submission", e.name(), e.Text)
 		}
 		return "mode", mode, nil
 	}
@@ -83,8 +83,9 @@ func (e Entry) setting(scenario string) (name, text string, err error) {
 	return "", "", nil
 }
 
-// UserConf returns the keys of the generated user.conf for a LoadGen scenario: every setting that has a value and a key
-// which LoadGen reads there, then the rest whose keys are not among them. A value that LoadGen cannot hold is an error.
+// UserConf returns the keys of the generated user.conf for a LoadGen scenario: one per setting that has a value and a
+// key that LoadGen reads in the scenario, then the keys of rest that are not among them. A value that LoadGen cannot
+// represent is an error.
 func (e *Effective) UserConf(scenario string, rest []KV) ([]KV, error) {
 	var kvs []KV
 	for _, row := range userConfRows {
@@ -109,9 +110,8 @@ func (e *Effective) UserConf(scenario string, rest []KV) ([]KV, error) {
 	return kvs, nil
 }
 
-// WriteUserConf writes a user.conf that LoadGen reads as it stands: the header as comments, then one line
-// "model.scenario.key = value" for each key. A key or value that LoadGen would not read so is an error, and nothing is
-// written then.
+// WriteUserConf writes a user.conf for LoadGen: the header as comments, then one line "model.scenario.key = value" per
+// key. If LoadGen would misread a key or value, WriteUserConf returns an error and writes nothing.
 func WriteUserConf(w io.Writer, header []string, model, scenario string, kvs []KV) error {
 	var text strings.Builder
 	for _, line := range header {
@@ -133,7 +133,7 @@ func WriteUserConf(w io.Writer, header []string, model, scenario string, kvs []K
 
 func sameText(text string) string { return text }
 
-// decimal writes a count of the file, which may be hexadecimal, as a decimal number.
+// decimal converts a count, which may be hexadecimal, to decimal.
 func decimal(text string) string {
 	n, err := parseConfCount(text)
 	if err != nil {
@@ -142,7 +142,7 @@ func decimal(text string) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// appendMS writes milliseconds of the file as a duration.
+// appendMS converts milliseconds to a duration.
 func appendMS(text string) string {
 	if f, err := parseConfFloat(text, 0, math.Inf(1)); err == nil {
 		return strconv.FormatFloat(f, 'f', -1, 64) + "ms"
@@ -154,23 +154,23 @@ func plainInt(v value) (string, error) {
 	return strconv.FormatInt(v.(int64), 10), nil
 }
 
-// plainFloat is the shortest text that reads back to the same number, without an exponent that people misread.
+// plainFloat returns the shortest text that parses to the same number, without an exponent.
 func plainFloat(v value) (string, error) {
 	return strconv.FormatFloat(v.(float64), 'f', -1, 64), nil
 }
 
 func plainText(v value) (string, error) { return v.(string), nil }
 
-// wholeMS: LoadGen cuts fractions of a millisecond off these keys.
+// wholeMS rejects fractions of a millisecond, because LoadGen truncates them for most keys.
 func wholeMS(v value) (string, error) {
 	d := v.(time.Duration)
 	if d%time.Millisecond != 0 {
-		return "", fmt.Errorf("is no whole number of milliseconds, which is all that LoadGen takes")
+		return "", fmt.Errorf("is not a whole number of milliseconds, as LoadGen requires")
 	}
 	return strconv.FormatInt(d.Milliseconds(), 10), nil
 }
 
-// fractionMS: LoadGen keeps the fraction of the SingleStream latency.
+// fractionMS keeps fractions of a millisecond, as LoadGen does for the SingleStream latency.
 func fractionMS(v value) (string, error) {
 	return plainFloat(float64(v.(time.Duration)) / float64(time.Millisecond))
 }

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// value is a parsed text of one setting: one of string, []string, int64, float64, time.Duration, bool. Bytes are int64.
+// value is the parsed value of a setting: a string, []string, int64, float64, time.Duration or bool. Bytes are int64.
 type value any
 
-// parse reads text as the setting's kind; the error says what the text should be, without naming the setting.
+// parse converts text to the setting's kind. The error completes the sentence "setting value ..." and does not name the
+// setting itself.
 func (s *Setting) parse(text string) (value, error) {
 	if strings.ContainsRune(text, 0) {
-		return nil, fmt.Errorf("has a NUL byte in it")
+		return nil, fmt.Errorf("contains a NUL byte")
 	}
 	trimmed := strings.TrimSpace(text)
 	switch s.Kind {
@@ -25,13 +26,13 @@ func (s *Setting) parse(text string) (value, error) {
 	case Int:
 		n, err := strconv.ParseInt(trimmed, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("is no whole number")
+			return nil, fmt.Errorf("is not a whole number")
 		}
 		return n, s.Range.check(float64(n))
 	case Float:
 		f, err := strconv.ParseFloat(trimmed, 64)
 		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-			return nil, fmt.Errorf("is no finite number")
+			return nil, fmt.Errorf("is not a finite number")
 		}
 		return f, s.Range.check(f)
 	case Duration:
@@ -54,7 +55,7 @@ func (s *Setting) parse(text string) (value, error) {
 	case Enum:
 		return s.parseEnum(trimmed)
 	}
-	return nil, fmt.Errorf("is of the unknown kind %q", s.Kind)
+	return nil, fmt.Errorf("has the unknown kind %q", s.Kind)
 }
 
 func (r Range) check(v float64) error {
@@ -84,7 +85,7 @@ func (s *Setting) parseEnum(text string) (value, error) {
 			return known, nil
 		}
 	}
-	return nil, fmt.Errorf("is none of %s%s", strings.Join(s.Enum, ", "), didYouMean(text, s.Enum))
+	return nil, fmt.Errorf("is not one of %s%s", strings.Join(s.Enum, ", "), didYouMean(text, s.Enum))
 }
 
 func splitList(text string) (value, error) {
@@ -109,7 +110,7 @@ func parseDuration(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("is no duration: write 90s, 10m, 1.5h, 250ms, or whole seconds without a unit")
+		return 0, fmt.Errorf("is not a duration: write 90s, 10m, 1.5h, 250ms, or whole seconds without a unit")
 	}
 	return d, nil
 }
@@ -127,7 +128,7 @@ func parseBool(text string) (bool, error) {
 	return b, nil
 }
 
-// byteUnits: longer suffixes first, so that KiB is not read as B.
+// byteUnits lists longer suffixes first, so that KiB is not read as B.
 var byteUnits = []struct {
 	suffix string
 	factor int64
@@ -146,7 +147,7 @@ func parseBytes(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("is no size: write bytes as a whole number, or with KiB, MiB, GiB, TiB, kB, MB, GB, TB")
+		return 0, fmt.Errorf("is not a size: write bytes as a whole number, or with KiB, MiB, GiB, TiB, kB, MB, GB, TB")
 	}
 	if n > math.MaxInt64/factor || n < -math.MaxInt64/factor {
 		return 0, fmt.Errorf("is larger than any file")
@@ -173,7 +174,7 @@ func format(v value) string {
 	return fmt.Sprint(v)
 }
 
-// formatDuration drops the zero parts that Go writes: 10m, not 10m0s.
+// formatDuration omits the trailing zero parts that Go writes: 10m, not 10m0s.
 func formatDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

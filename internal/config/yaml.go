@@ -5,31 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 )
 
-// largestFile bounds every configuration file that is read.
+// largestFile is the size limit of configuration files.
 const largestFile = 1 << 20
 
-// secretText stands for a secret wherever it would be shown; a file with it leaves the setting alone.
+// secretText is shown instead of a secret. A file that contains it does not change the setting.
 const secretText = "***"
 
 // LoadYAMLFile reads a configuration file of at most 1 MiB into the FromFile layer.
 func (e *Effective) LoadYAMLFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("the config file can not be read: %w; give a readable YAML file", err)
+		return fmt.Errorf("cannot read the config file: %w; pass a readable YAML file", err)
 	}
 	defer f.Close()
 	return e.LoadYAML(path, f)
 }
 
-// LoadYAML reads a configuration of at most 1 MiB into the FromFile layer: one flat map whose keys are names of
-// settings. name stands in errors and origins, with the line. An unknown or double key, an anchor, or a value of
-// another form is an error, and then nothing of the text counts.
+// LoadYAML reads a configuration of at most 1 MiB into the FromFile layer: one flat map from names of settings to
+// values. name identifies the text in errors and origins. An unknown or repeated key, an anchor, or a value of the
+// wrong form is an error, and then e is unchanged.
 func (e *Effective) LoadYAML(name string, r io.Reader) error {
 	root, err := ReadYAML(name, r)
 	if err != nil || root == nil {
@@ -43,8 +44,8 @@ func (e *Effective) LoadYAML(name string, r io.Reader) error {
 	return nil
 }
 
-// ReadYAML returns the top map of the one document in r, which is at most 1 MiB; nil for a text without any value. name
-// stands in errors.
+// ReadYAML returns the top-level map of the only document in r, which may have up to 1 MiB, or nil if the document is
+// empty. name identifies it in errors.
 func ReadYAML(name string, r io.Reader) (*yaml.Node, error) {
 	text, err := io.ReadAll(io.LimitReader(r, largestFile+1))
 	if err != nil {
@@ -56,7 +57,6 @@ func ReadYAML(name string, r io.Reader) (*yaml.Node, error) {
 	return parseYAML(name, text)
 }
 
-// parseYAML returns the top map of the one document in text; nil for a text without any value.
 func parseYAML(name string, text []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document, second yaml.Node
@@ -64,17 +64,17 @@ func parseYAML(name string, text []byte) (*yaml.Node, error) {
 	case errors.Is(err, io.EOF):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("config file %s is no YAML: %w", name, err)
+		return nil, fmt.Errorf("config file %s is not valid YAML: %w", name, err)
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("config file %s has more than one document, or a fault after its first: %v", name, err)
+		return nil, fmt.Errorf("config file %s has more than one document, or an error after the first: %v", name, err)
 	}
 	root := document.Content[0]
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
 		return nil, nil
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("config file %s line %d: the file is no map of \"setting: value\"", name, root.Line)
+		return nil, fmt.Errorf("config file %s line %d: the file is not a map of \"setting: value\"", name, root.Line)
 	}
 	return root, nil
 }
@@ -85,14 +85,14 @@ func (e *Effective) setAll(name string, root *yaml.Node) error {
 		key, node := root.Content[i], root.Content[i+1]
 		from := Origin{FromFile, fmt.Sprintf("%s line %d", name, key.Line)}
 		if key.Kind != yaml.ScalarNode {
-			return fmt.Errorf("%s: the key is no plain word", from)
+			return fmt.Errorf("%s: the key is not a plain word", from)
 		}
 		s, _, err := e.table.Find(key.Value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", from, err)
 		}
 		if line, double := seen[s.Name]; double {
-			return fmt.Errorf("%s: %s was set in line %d already", from, s.Name, line)
+			return fmt.Errorf("%s: %s is already set in line %d", from, s.Name, line)
 		}
 		seen[s.Name] = key.Line
 		if err := e.setNode(s, key.Value, node, from); err != nil {
@@ -108,13 +108,13 @@ func (e *Effective) setNode(s *Setting, key string, node *yaml.Node, from Origin
 		items := make([]string, 0, len(node.Content))
 		for _, item := range node.Content {
 			if item.Kind != yaml.ScalarNode {
-				return fmt.Errorf("%s: %s has an item that is no plain value", from, key)
+				return fmt.Errorf("%s: %s has an item that is not a plain value", from, key)
 			}
 			items = append(items, item.Value)
 		}
 		return e.SetList(key, items, from)
 	case node.Kind != yaml.ScalarNode:
-		return fmt.Errorf("%s: %s has a map or an alias where a plain value stands; the file has one level", from, key)
+		return fmt.Errorf("%s: %s must be a plain value or a list, not a map or an alias", from, key)
 	case node.Tag == "!!null":
 		return fmt.Errorf("%s: %s has no value; remove the line to leave it unset", from, key)
 	case s.Secret && node.Value == secretText:
@@ -123,17 +123,13 @@ func (e *Effective) setNode(s *Setting, key string, node *yaml.Node, from Origin
 	return e.Set(key, node.Value, from)
 }
 
-// Clone returns a copy that is set on its own.
+// Clone returns an independent copy.
 func (e *Effective) Clone() *Effective {
-	c := &Effective{table: e.table, values: make(map[string]entry, len(e.values)), notices: e.Notices()}
-	for name, v := range e.values {
-		c.values[name] = v
-	}
-	return c
+	return &Effective{table: e.table, values: maps.Clone(e.values), notices: e.Notices()}
 }
 
-// WriteYAML writes every setting that has a value, in table order, with its origin as comment. Secrets are written as
-// "***". LoadYAML reads it back to the same values.
+// WriteYAML writes every setting that has a value, in table order, with its origin as a comment. Secrets are written as
+// "***". LoadYAML reads the same values back.
 func (e *Effective) WriteYAML(w io.Writer) error {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for i := range e.table {
@@ -158,12 +154,12 @@ func (e *Effective) WriteYAML(w io.Writer) error {
 	encoder := yaml.NewEncoder(w)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(root); err != nil {
-		return fmt.Errorf("effective configuration as YAML: %w", err)
+		return fmt.Errorf("write the effective configuration as YAML: %w", err)
 	}
 	return encoder.Close()
 }
 
-// node writes texts with the string tag, so that the encoder quotes what other readers would take for another type.
+// node tags texts as strings, so that the encoder quotes texts that look like numbers or bools.
 func (s *Setting) node(v value) *yaml.Node {
 	items, isList := v.([]string)
 	switch {
@@ -181,7 +177,7 @@ func (s *Setting) node(v value) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: format(v)}
 }
 
-// textNode keeps every text on one line: block styles cannot hold a leading tab or a comment behind them.
+// textNode keeps every text on one line, because block styles allow neither a leading tab nor a comment after them.
 func textNode(text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	if strings.TrimSpace(text) != text || oneLine(text) != text || text == "" {
@@ -190,7 +186,7 @@ func textNode(text string) *yaml.Node {
 	return n
 }
 
-// oneLine keeps a comment from breaking out of its line.
+// oneLine replaces line breaks and control characters by spaces, so that a comment stays on its line.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffd {
