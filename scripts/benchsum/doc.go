@@ -1,7 +1,7 @@
-// Command benchsum reads what rounds of benchmarks printed, one file per round, and prints one table: the figures of
-// the hot path, each with its floor and its goal (goals.go), and whether it meets them. With -json it writes the same,
-// and the median of every measurement, to a file.
+// Command benchsum reads the output of rounds of benchmarks, one file per round, and prints one table: the figures of
+// the hot path with their floors and goals (goals.go), and whether they meet them. With -json it also writes the table
+// and the median of every measurement to a file.
 //
-// In come lines of "go test -bench" and lines "MEASURED name value unit" of tests that measure by themselves; out goes
-// the table. It decides nothing: a figure below its floor is printed, not failed.
+// It reads lines of "go test -bench" and lines "MEASURED name value unit" of tests that measure by themselves. It only
+// prints: a figure below its floor does not fail.
 package main

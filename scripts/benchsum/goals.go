@@ -1,7 +1,6 @@
 package main
 
-// goal is a row of the table: a figure made of measurements, with what it has to reach. Names are those of the
-// measurements.
+// goal is a row of the table: a figure computed from measurements, with its floor and goal.
 type goal struct {
 	What      string
 	Ours      string
@@ -14,8 +13,8 @@ type goal struct {
 	AtMost bool // smaller is better
 }
 
-// goals are the numbers of the project's hot path. A client's figures are ratios of processor time per request (or
-// token), so that a figure of 1.1 means 1.1 times the work of the reference in the same processor time.
+// goals lists the figures of the hot path. A client's figures are ratios of processor time per request or token: 1.1
+// means 1.1 times the work of the reference in the same processor time.
 var goals = []goal{
 	{What: "HTTP client alone / wrk, 1.2 KB, 64 connections", Ours: "whole-1.2KB-64/client",
 		Reference: "whole-1.2KB-64/wrk", Times: 1, Unit: "x", Floor: 0.95, Goal: 1.1},
@@ -58,7 +57,7 @@ var goals = []goal{
 		AtMost: true},
 }
 
-// figures returns a row's figure of every round; none where something was not measured.
+// figures returns a row's figure of every round; none if a measurement is missing.
 func (g *goal) figures(measured map[string][]float64) []float64 {
 	ours, reference := measured[g.Ours], measured[g.Reference]
 	if g.Reference != "" && len(reference) != len(ours) {
@@ -82,7 +81,7 @@ func (g *goal) figures(measured map[string][]float64) []float64 {
 	return out
 }
 
-// met says what of its marks a figure has reached: "goal", "floor" or "no".
+// met returns the best mark that a figure reaches: "goal", "floor" or "no".
 func (g *goal) met(figure float64) string {
 	reaches := func(mark float64) bool { return g.AtMost && figure <= mark || !g.AtMost && figure >= mark }
 	switch {

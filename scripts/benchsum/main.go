@@ -14,7 +14,7 @@ import (
 	"text/tabwriter"
 )
 
-// report is what the JSON file holds.
+// report is the content of the JSON file.
 type report struct {
 	Rounds  int      `json:"rounds"`
 	Figures []figure `json:"figures"`
@@ -136,7 +136,7 @@ func (r *report) sum() {
 	}
 }
 
-// missing says why a row has no figure.
+// missing explains why a row has no figure.
 func (r *report) missing(g *goal) string {
 	if strings.HasSuffix(g.Reference, "/wrk") && len(r.measured[g.Ours]) > 0 {
 		return "not measured: wrk is not installed"
@@ -165,7 +165,7 @@ func (r *report) print(out io.Writer) {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s%g\t%s%g\t%s\n", f.What, measured, spread, bound, f.Floor, bound, f.Goal, f.Met)
 	}
-	_ = w.Flush() // to stdout: where that is gone nobody reads it
+	_ = w.Flush() // to stdout
 }
 
 // short writes a figure with three digits or so.

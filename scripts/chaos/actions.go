@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// action is what happens once in a test, to the program, its servers or its files.
+// action is an event that happens once in a test, to the program, its servers or its files.
 type action struct {
 	name    string
 	codes   []string // failure codes that it explains
@@ -18,8 +18,8 @@ type action struct {
 	do      func(*trial)
 }
 
-// leftOut are failures of a server that is gone, or goes within an answer: where only the connection's end tells that
-// of the answer, it may look short instead.
+// leftOut are the failures of a server that is gone or dies within an answer. If only the end of the connection marks
+// the end of an answer, such an answer may look short instead.
 var leftOut = append([]string{"timeout_first_token", "timeout_between_tokens", "timeout_request", "empty", "bad_json",
 	"bad_event"}, gone...)
 
@@ -92,7 +92,7 @@ func (t *trial) restart(model string) {
 	}()
 }
 
-// truncate cuts one of LoadGen's logs to half, once there is something in it.
+// truncate cuts one of LoadGen's logs in half once it is not empty.
 func (t *trial) truncate(name string) {
 	path := filepath.Join(t.run(), "mlperf", name)
 	for range 200 {

@@ -6,27 +6,27 @@
 //	chaos -only 123            the one test of seed 123, whose folder is kept
 //
 // A test is one row of each table: protocols (protocols.go), faults (faults.go), actions (actions.go) and habits
-// (habits.go). The server (server.go) writes its bytes itself, records every request that it got and what it sent for
-// it (truth.go). The answer to a row of the data set is fixed by the row (rows.go), so that each recorded answer is
-// right or wrong. The judge (judge.go) compares the record, the request log, the accuracy log and the exit code with
-// that truth.
+// (habits.go). The server (server.go) writes its bytes itself and records every request and its answer (truth.go). The
+// row of the data set determines its answer (rows.go), so each recorded answer is right or wrong. The judge (judge.go)
+// compares the record, the request log, the accuracy log and the exit code with that truth.
 //
-// What the judge wants:
+// The judge requires:
 //
-//   - VALID means that every sample has its own genuine answer, counted once, with the server's number of tokens.
+//   - In a VALID run every sample has its own genuine answer, counted once, with the server's number of tokens.
 //   - Every failed sample met a fault that explains its code, and every reason of the verdict has a cause.
-//   - A test without a fault is VALID. What only a busy machine can explain (client_lag, a limit, a timeout) is a class of its own.
-//   - The exit code is that of the table of exit codes, run.json fits its schema, no process and no temporary file is left, and
-//     the program ends in time without a crash.
+//   - A test without a fault is VALID. Reasons that only a busy machine explains (client_lag, a limit, a timeout) are a
+//     class of their own.
+//   - The exit code follows the table of exit codes, run.json fits its schema, no process and no temporary file is left,
+//     and the program ends in time without a crash.
 //
-// No client can notice some faults, so they are not drawn (protocol.can in protocols.go):
+// Some faults are invisible to every client and are not drawn (protocol.can in protocols.go):
 //
-//   - An answer of another request, or a late second copy of one, where the server returns no request id and where the number of
-//     prompt tokens does not give it away: text prompts, no usage, or prompts of equal length.
-//   - A lost or repeated part of a stream whose tokens the server neither numbers nor counts: an answer of text alone, where the
-//     server's own count says what the whole answer has.
-//   - Another number of tokens in usage, where no token ids came to compare it with.
-//   - Another model behind an address, where neither the answers nor the list of models name it.
+//   - An answer of another request, or a late second copy of one, if the server returns no request id and the number of
+//     prompt tokens does not differ: text prompts, no usage, or prompts of equal length.
+//   - A lost or repeated part of a stream whose tokens the server neither numbers nor counts: a text-only answer with
+//     the count of the whole answer.
+//   - A wrong number of tokens in usage, if no token ids contradict it.
+//   - Another model at an address, if neither the answers nor the list of models name it.
 //
-// It imports nothing of the program that it tests: it knows only the files and exit codes that docs/ describes.
+// It imports nothing of the program under test: it knows only the files and exit codes that docs/ describes.
 package main

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// struck is a fault of a scenario and the share of requests that it strikes.
+// struck is a fault of a scenario and the share of requests that it affects.
 type struck struct {
 	Name  string
 	Rate  float64
@@ -37,7 +37,7 @@ type scenario struct {
 	ExpectedLatency      bool
 	MaxErrors            int // -1: not given
 	FailFast             bool
-	Further              []string // flags that change how the work is done and not what comes of it
+	Further              []string // flags that must not change the outcome
 
 	Echo       bool // the server returns ids of requests
 	NoUsage    bool // it counts no tokens
@@ -47,12 +47,12 @@ type scenario struct {
 	Habits
 
 	Faults   []struck
-	Early    bool   // faults strike the preflight too
+	Early    bool   // faults affect the preflight too
 	Action   string // name of the action; empty: none
 	ActionAt int    // request of the timed phase that it comes with
 }
 
-// Habits are what servers may do and clients must bear.
+// Habits that servers may have and clients must accept.
 type Habits struct {
 	Group      int  // most tokens in an event
 	LateFinish bool // the finish reason has an event of its own
@@ -61,10 +61,10 @@ type Habits struct {
 	DataField  string
 	Extension  string // of chunk sizes
 	Fields     []string
-	Prelude    string // responses before the true one, as HTTP allows
+	Prelude    string // interim responses, as HTTP allows
 	Framing    framing
 	Pace       time.Duration // between the parts of an answer
-	CloseEvery int           // the connection ends, unannounced, with every such answer; 0: never
+	CloseEvery int           // the connection closes without notice after every so many answers; 0: never
 	ConnLimit  int           // further connections are closed at once; 0: no limit
 }
 
@@ -86,7 +86,7 @@ func draw(seed uint64) *scenario {
 	sc.Echo = r.IntN(3) > 0
 	sc.NoPreflight = r.IntN(10) == 0
 	sc.Cumulative = r.IntN(2) == 0
-	// SGLang's streams can not be read without counts
+	// SGLang's streams cannot be read without counts
 	countless := sc.Protocol.openAI() || sc.Protocol.wire.kind == "sglang" && !sc.Stream
 	sc.NoUsage = sc.Protocol.Ids && countless && r.IntN(8) == 0
 	sc.JSON = r.IntN(2) == 0
@@ -123,7 +123,7 @@ func (sc *scenario) drawLoad(r *rand.Rand) {
 			}
 		}
 	case "Server", "Interactive":
-		sc.Queries = 520 // early stopping wants 512
+		sc.Queries = 520 // early stopping needs 512
 		sc.QPS = 300 + r.IntN(400)
 		sc.Stream = true
 	default:
@@ -144,7 +144,7 @@ func (sc *scenario) drawBig(r *rand.Rand) {
 	}
 }
 
-// drawFurther draws flags that no outcome may depend on.
+// drawFurther draws flags that must not change the outcome.
 func (sc *scenario) drawFurther(r *rand.Rand) {
 	add := func(share int, when bool, words ...string) {
 		if r.IntN(share) == 0 && when {
@@ -157,7 +157,7 @@ func (sc *scenario) drawFurther(r *rand.Rand) {
 	add(6, true, "--coalesce-wakeups", "0")
 	add(6, true, "--log-format", "json")
 	add(6, !sc.JSON, "--quiet")
-	add(6, len(sc.Faults) == 0 && sc.Action == "", "--warmup") // of which a fault would say nothing of any sample
+	add(6, len(sc.Faults) == 0 && sc.Action == "", "--warmup") // a fault of the warm-up would not concern any sample
 }
 
 // paced reports whether LoadGen issues by a schedule.
@@ -166,7 +166,7 @@ func (sc *scenario) paced() bool { return sc.Test == "Server" || sc.Test == "Int
 func (sc *scenario) drawHabits(r *rand.Rand) {
 	sc.Habits = Habits{Group: 1 + r.IntN(4), DataField: "data: "}
 	sc.LateFinish = sc.Protocol.openAI() && r.IntN(3) == 0
-	sc.NoDone = r.IntN(6) == 0 && sc.Protocol.wire.kind != "generate" // where it is the end
+	sc.NoDone = r.IntN(6) == 0 && sc.Protocol.wire.kind != "generate" // there it marks the end
 	sc.Pace = pick(r, 0, 0, 100*time.Microsecond, time.Millisecond)
 	if r.IntN(5) == 0 {
 		sc.DataField = "data:"
@@ -229,7 +229,7 @@ func (sc *scenario) drawAction(r *rand.Rand) {
 	sc.ActionAt = 2 + r.IntN(max(1, requests/2))
 }
 
-// then is what becomes of the connection behind a good answer.
+// then returns what happens to the connection after a good answer.
 func (sc *scenario) then(n int) after {
 	if sc.CloseEvery > 0 && n%sc.CloseEvery == 0 {
 		return hangUp
@@ -250,15 +250,14 @@ func (sc *scenario) model() string {
 	return sc.Protocol.Model
 }
 
-// Deadlines of a test. They are long against what a good answer takes on a busy machine, and short against the patience
-// of the runner.
+// Deadlines of a test: much longer than a good answer takes on a busy machine, and much shorter than the runner's
+// patience.
 const (
 	firstTokenTimeout = 3 * time.Second
 	requestTimeout    = 6 * time.Second
 )
 
-// args are the words of the command behind the program's name. urls are the servers', proxy is the address of the
-// proxy.
+// args returns the program's arguments for the URLs of the servers and the address of the proxy.
 func (sc *scenario) args(folder string, urls []string, proxy, ca string) []string {
 	list := []string{
 		"run", "--no-progress", "--model", sc.model(), "--scenario", sc.Test, "--backend", sc.Protocol.Backend, "--api",
@@ -294,7 +293,7 @@ func (sc *scenario) args(folder string, urls []string, proxy, ca string) []strin
 	return append(list, sc.Further...)
 }
 
-// String is the scenario in a few words.
+// String describes the scenario in a few words.
 func (sc *scenario) String() string {
 	mode, kind := "performance", "whole"
 	if sc.Accuracy {

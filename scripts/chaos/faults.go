@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// kind is what a fault does to the samples of its request.
+// kind is the effect of a fault on the samples of its request.
 type kind int
 
 const (
@@ -18,13 +18,13 @@ const (
 	poisons               // the run is not VALID: the sample fails, or the verdict has a reason of its own
 )
 
-// fault is one thing that a server, or what is before it, does wrong.
+// fault is one error of a server or of a machine in front of it.
 type fault struct {
 	name    string
 	kind    kind
 	codes   []string             // failure codes that it explains
 	reasons []string             // verdict codes that it explains beside failed_samples
-	spills  bool                 // what it sends may meet the next request of the connection
+	spills  bool                 // its bytes may reach the next request of the connection
 	early   bool                 // it answers before the request is read
 	can     func(*scenario) bool // nil: everywhere
 	do      func(*call) bool     // false: not with this request
@@ -68,7 +68,7 @@ func codesOf(statuses []string) []string {
 // strayBytes are bytes that are no answer. They count where no ids tell whose the answers are.
 const strayBytes = "stray_bytes"
 
-// faults are tried in this order; one at most strikes a request.
+// faults are tried in this order; at most one affects a request.
 var faults = []fault{
 	{name: "slow", kind: harmless, do: func(c *call) bool {
 		c.wait = time.Duration(50+c.dice(200)) * time.Millisecond
@@ -108,7 +108,7 @@ var faults = []fault{
 		return true
 	}},
 
-	// What nobody asked for.
+	// Unrequested bytes and answers.
 	{name: strayBytes, kind: poisons, spills: true, codes: []string{"wrong_answer", "bad_chunk", "reset", "truncated"},
 		reasons: []string{"unasked_answers"}, do: func(c *call) bool {
 			c.framed()
@@ -284,7 +284,7 @@ var faults = []fault{
 		can: func(sc *scenario) bool { return sc.Protocol.Ids }, do: func(c *call) bool {
 			return c.onePart(func(p *part) bool { p.ids[c.dice(len(p.ids))] = -5; return true })
 		}},
-	// A part of a batch has no count of its own: it may have ended for its length before the number that was allowed.
+	// A part of a batch has no count of its own: it may look as if it ended for length below its limit.
 	{name: "lost_event", kind: fails, codes: []string{"token_count_mismatch", "bad_event", "too_short"},
 		reasons: []string{"token_mismatch"}, can: both(streamed, has, notHeldBack, stepwise), do: func(c *call) bool {
 			i, ok := c.tokenDoc()
@@ -367,12 +367,12 @@ var faults = []fault{
 		}},
 }
 
-// notHeldBack leaves out llama.cpp's answers that are read for their text: fewer ids than the count are normal there.
+// notHeldBack excludes llama.cpp's answers that are read as text: fewer ids than the count are normal there.
 func notHeldBack(sc *scenario) bool {
 	return sc.Protocol.wire.kind != llamaKind || sc.Protocol.Model != textModel
 }
 
-// stepwise leaves out SGLang's streams that repeat everything so far.
+// stepwise excludes SGLang's cumulative streams.
 func stepwise(sc *scenario) bool { return sc.Protocol.wire.kind != "sglang" || !sc.Cumulative }
 
 // dice draws one of n for the request, the same in every repetition.
@@ -381,7 +381,7 @@ func (c *call) dice(n int) int {
 	return int(mix(c.s.sc.Seed, 41, uint64(c.drawn), uint64(c.q.rows[0]), uint64(c.e.Attempt)) % uint64(n))
 }
 
-// strike lets the first fault strike whose turn it is.
+// strike applies the first fault that the dice select.
 func (c *call) strike() {
 	if !c.armed && !c.s.sc.Early {
 		return
@@ -403,7 +403,7 @@ func (c *call) none(then after) {
 	c.docs, c.text, c.instead, c.nothing, c.then = nil, "", "", true, then
 }
 
-// framed returns the answer an end that shows.
+// framed makes the end of the answer visible.
 func (c *call) framed() {
 	if c.framing == byClose {
 		c.framing, c.then = byLength, keepOpen
@@ -479,7 +479,7 @@ func (c *call) eachPart(change func(*part) bool) bool {
 	return true
 }
 
-// ofAnother makes the answer that another request would get, with that request's id.
+// ofAnother makes the answer to another request, with that request's id.
 func (c *call) ofAnother() bool {
 	sc := c.s.sc
 	var parts []part

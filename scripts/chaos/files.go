@@ -19,7 +19,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// record is what the judge reads of run.json.
+// record is the part of run.json that the judge reads.
 type record struct {
 	Verdict string `json:"verdict"`
 	Reasons []struct {
@@ -69,7 +69,7 @@ type answered struct {
 	Data  string `json:"data"`
 }
 
-// result is everything that a trial left.
+// result is the output of a trial.
 type result struct {
 	record   *record // nil: no run.json
 	invalid  error   // of run.json against its schema
@@ -170,7 +170,7 @@ func schemaOf(path string) (*jsonschema.Schema, error) {
 	return c.Compile(path)
 }
 
-// logged is an answer as the accuracy log has it: token ids in four bytes each, or text.
+// logged returns an answer as the accuracy log records it: token ids in four bytes each, or text.
 func (s *scenario) logged(p part) string {
 	if s.Protocol.Model == textModel {
 		return strings.ToUpper(hex.EncodeToString([]byte(p.text())))

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// judgement is what the judge has to say of a trial.
+// judgement is the judge's result for a trial.
 type judgement struct {
-	verdict    string   // VALID, INVALID, INTERRUPTED, or what there is instead
+	verdict    string   // VALID, INVALID, INTERRUPTED, or why there is none
 	violations []string // of the promises
-	slow       []string // what only a busy machine explains
+	slow       []string // deviations that only a busy machine explains
 }
 
-// judge compares what a trial left with what its servers did.
+// judge compares the output of a trial with what its servers did.
 type judge struct {
 	*trial
 	*result
@@ -122,7 +122,7 @@ func (j *judge) learnEntry(e *entry) {
 	if j.sc.Batch > 0 && f.kind != harmless {
 		mark(j.explain, []string{"token_mismatch"})
 	}
-	if f.spills || j.sc.Early { // what the preflight was told is expected of every answer
+	if f.spills || j.sc.Early { // the preflight's findings apply to every answer
 		mark(j.any, f.codes)
 	}
 	for _, row := range e.Rows {
@@ -164,7 +164,7 @@ func (j *judge) stopsEarly() bool {
 	return j.sc.MaxErrors >= 0 || j.sc.FailFast || j.action != nil && j.action.ends
 }
 
-// process judges how the program ended.
+// process judges the end of the program.
 func (j *judge) process() {
 	if j.hung {
 		j.violate("it hung: it was ended after %v", j.took)
@@ -228,7 +228,7 @@ func (j *judge) has(code string) bool {
 	return false
 }
 
-// sums judges the figures of the record by themselves and by the request log.
+// sums checks the figures of the record for consistency and against the request log.
 func (j *judge) sums() {
 	s := j.record.Samples
 	failed := 0
@@ -280,7 +280,7 @@ func (j *judge) sums() {
 	}
 }
 
-// reasons wants a cause for every reason of the verdict.
+// reasons requires a cause for every reason of the verdict.
 func (j *judge) reasons() {
 	failed := j.record.Samples.Failed > 0 || j.stopsEarly()
 	for _, r := range j.record.Reasons {
@@ -296,7 +296,7 @@ func (j *judge) reasons() {
 	}
 }
 
-// samplesHold judges every line of the request log, and every answer of the accuracy log, by its row.
+// samplesHold checks every line of the request log and every answer of the accuracy log against its row.
 func (j *judge) samplesHold() {
 	wins, losses := make([]int, j.sc.Rows), make([]int, j.sc.Rows)
 	for _, l := range j.samples {
@@ -339,10 +339,11 @@ func (j *judge) samplesHold() {
 	j.answersHold()
 }
 
-// wrong is a false record: a violation, whatever the verdict, unless the run is known to be worthless by poison.
+// wrong reports a false record. It is a violation whatever the verdict, unless the verdict already says that answers
+// cannot be trusted.
 func (j *judge) wrong(format string, args ...any) {
 	if j.record.Verdict != "VALID" && (len(j.poison) > 0 || j.has("unasked_answers")) {
-		return // the run says that its answers can not be trusted
+		return // the verdict says that answers cannot be trusted
 	}
 	j.violate(format, args...)
 }
@@ -374,7 +375,7 @@ func (j *judge) answersHold() {
 	}
 }
 
-// noFalseValid wants no VALID where a fault forbids it, and VALID where nothing does.
+// noFalseValid rejects VALID if a fault forbids it, and requires VALID if nothing does.
 func (j *judge) noFalseValid() {
 	if j.record.Verdict != "VALID" {
 		return

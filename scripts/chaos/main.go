@@ -20,13 +20,13 @@ import (
 
 func main() {
 	runs := flag.Int("runs", 1000, "number of tests")
-	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "what the seeds of the tests are drawn from")
-	only := flag.Uint64("only", 0, "do the one test of this seed, and keep its folder")
-	jobs := flag.Int("j", runtime.NumCPU(), "tests at a time")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed from which the seeds of the tests are drawn")
+	only := flag.Uint64("only", 0, "run only the test of this seed, and keep its folder")
+	jobs := flag.Int("j", runtime.NumCPU(), "number of parallel tests")
 	program := flag.String("program", "bin/mlperf-go", "the program")
 	form := flag.String("schema", "schema/run.schema.json", "schema of run.json")
-	folder := flag.String("folder", ".cache/chaos", "where the folders of the tests go; those that hold are removed")
-	patience := flag.Duration("patience", 2*time.Minute, "after which a test hangs")
+	folder := flag.String("folder", ".cache/chaos", "parent of the tests' folders; those of passed tests are removed")
+	patience := flag.Duration("patience", 2*time.Minute, "time after which a test counts as hanging")
 	flag.Parse()
 	c := &campaign{keep: *only != 0, table: map[string]map[string]int{}}
 	code, err := c.main(*runs, *seed, *only, *jobs, *form,
@@ -37,7 +37,7 @@ func main() {
 	os.Exit(code)
 }
 
-// campaign is many trials and what came of them.
+// campaign is a series of trials and their outcomes.
 type campaign struct {
 	options *options
 	form    *jsonschema.Schema
@@ -89,7 +89,7 @@ func (c *campaign) main(runs int, seed, only uint64, jobs int, form string, o *o
 	return 0, nil
 }
 
-// all does the tests, several at a time.
+// all runs the tests, several at a time.
 func (c *campaign) all(seeds []uint64, jobs int) error {
 	next := make(chan uint64)
 	failed := make(chan error, jobs)
@@ -123,7 +123,7 @@ func (c *campaign) all(seeds []uint64, jobs int) error {
 	}
 }
 
-// one does the test of a seed, and reports it where it does not hold.
+// one runs the test of a seed and reports a violation.
 func (c *campaign) one(seed uint64) error {
 	sc := draw(seed)
 	t, err := try(sc, c.options)
@@ -179,7 +179,7 @@ func (c *campaign) count(t *trial, j *judgement) {
 	fmt.Printf("  folder %s; again with: go run ./scripts/chaos -only %d\n", t.folder, t.sc.Seed)
 }
 
-// class is the row of the table that a test counts in: what went wrong in it.
+// class returns the row of the table for a test: the kind of its fault.
 func (t *trial) class() string {
 	t.truth.mu.Lock()
 	defer t.truth.mu.Unlock()

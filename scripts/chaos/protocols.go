@@ -1,6 +1,6 @@
 package main
 
-// protocol is one way to talk to a server, and what its answers reveal.
+// protocol is one way to talk to a server, and the information in its answers.
 type protocol struct {
 	Backend, API string
 	Model        string // of the registry
@@ -14,7 +14,7 @@ type protocol struct {
 	Batches      bool
 }
 
-// protocols are the routes of every backend, with id prompts and with texts.
+// protocols lists the routes of every backend, with prompts of ids and of text.
 var protocols = []protocol{
 	{Backend: "vllm", API: "completions", Model: idsModel, Prompt: "ids", Path: "/v1/completions", wire: completions,
 		Ids: true, Echo: true, Counts: true, Named: true, Batches: true},
@@ -62,7 +62,7 @@ var protocols = []protocol{
 // identified reports whether the server returns the ids of requests in this test, and the preflight finds out.
 func (s *scenario) identified() bool { return s.Protocol.Echo && s.Echo && !s.NoPreflight }
 
-// counted reports whether an answer to a prompt of another length shows by its count.
+// counted reports whether a count reveals the answer to a prompt of another length.
 func (s *scenario) counted() bool { return s.Protocol.Counts && !s.NoUsage && s.Batch == 0 }
 
 // has reports whether the route is one of OpenAI's.

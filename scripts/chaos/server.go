@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// server plays one inference server, and the HTTP proxy before it.
+// server simulates one inference server and the HTTP proxy in front of it.
 type server struct {
 	sc      *scenario
 	truth   *truth
@@ -84,7 +84,7 @@ func (s *server) accept(l net.Listener) {
 	}
 }
 
-// down ends the server as a process that dies: nothing listens, and every connection ends.
+// down stops the server like a process that dies: it stops listening and closes every connection.
 func (s *server) down() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,7 @@ func (s *server) facts(w io.Writer, path string) error {
 	return err
 }
 
-// answer reads a request and sends what the scenario has for it; false: the connection is over.
+// answer reads a request and sends its answer; false: the connection ends.
 func (s *server) answer(conn, raw net.Conn, in *bufio.Reader, r *http.Request, number int) bool {
 	c := &call{s: s, conn: conn, raw: raw, number: number, model: s.serves()}
 	if r.URL.Path != s.sc.Protocol.Path {
@@ -182,7 +182,7 @@ func (s *server) answer(conn, raw net.Conn, in *bufio.Reader, r *http.Request, n
 		return false
 	}
 	if c.q, err = readQuery(text, &s.sc.Protocol.wire, r.Header.Get("X-Request-Id")); err != nil {
-		s.truth.wrong("a request that can not be read: %v", err)
+		s.truth.wrong("an unreadable request: %v", err)
 		return false
 	}
 	for _, row := range c.q.rows {
@@ -206,7 +206,7 @@ func (s *server) answer(conn, raw net.Conn, in *bufio.Reader, r *http.Request, n
 	return !c.over
 }
 
-// call is one request for an answer, and the answer on its way.
+// call is one request and its answer in progress.
 type call struct {
 	s      *server
 	conn   net.Conn // what is written to
@@ -239,7 +239,7 @@ type call struct {
 	length  int           // added to Content-Length
 }
 
-// framing is how the end of an answer shows.
+// framing is how the end of an answer is marked.
 type framing int
 
 const (
@@ -248,7 +248,7 @@ const (
 	byClose
 )
 
-// after is what becomes of the connection.
+// after is what happens to the connection.
 type after int
 
 const (
@@ -350,7 +350,7 @@ func (c *call) pieces() []string {
 	return list
 }
 
-// send writes the answer and ends the connection as the fault wants it.
+// send writes the answer and ends the connection as the fault requires.
 func (c *call) send() {
 	time.Sleep(c.wait)
 	parts := c.segments()
@@ -403,13 +403,13 @@ func (c *call) send() {
 	}
 }
 
-// patient is how long an answer that came early waits for the rest of its request.
+// patient is how long the server waits for the rest of a request that it answered early.
 const patient = 500 * time.Millisecond
 
-// known is how much of a large request says what it asks for: its row, with the filler at its end taken out.
+// known is the length of the beginning of a large request that identifies it: its row, before the filler.
 const known = 4 << 10
 
-// read reads a request; of a large one the beginning, with what its end has in all requests.
+// read reads a request. Of a large one it reads the beginning and appends the end that all requests share.
 func (c *call) read(r *http.Request) ([]byte, error) {
 	sc := c.s.sc
 	c.s.mu.Lock()

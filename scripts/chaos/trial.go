@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// trial is one test on its way: servers, the program, its end.
+// trial is one test: servers, the program, its outcome.
 type trial struct {
 	sc      *scenario
 	folder  string // of the trial; the run's is below it
@@ -44,7 +44,7 @@ const runFolder = "run"
 
 func (t *trial) run() string { return filepath.Join(t.folder, runFolder) }
 
-// results is where the run's files are at its end: beside its folder where an action took that away.
+// results returns where the run's files are at its end: beside its folder if an action removed that.
 func (t *trial) results() string {
 	if saved, err := filepath.Glob(t.run() + ".rescued-*"); err == nil && len(saved) == 1 && t.lost {
 		return saved[0]
@@ -61,7 +61,7 @@ type options struct {
 	ca       string
 }
 
-// try does one trial in a folder of its own.
+// try runs one trial in its own folder.
 func try(sc *scenario, o *options) (*trial, error) {
 	t := &trial{sc: sc, folder: filepath.Join(o.folder, fmt.Sprint(sc.Seed))}
 	t.truth = &truth{attempts: map[int]int{}, events: map[string]bool{}, actionAt: sc.ActionAt}
@@ -125,7 +125,7 @@ func (t *trial) close() {
 	t.later.Wait()
 }
 
-// urls are the endpoints, and the proxy before them. A proxy is the first server: it answers for every host.
+// urls returns the endpoints and the proxy in front of them. The proxy is the first server: it answers for every host.
 func (t *trial) urls() (urls []string, proxy string) {
 	for i, s := range t.servers {
 		switch t.sc.Client {
@@ -212,7 +212,7 @@ func (t *trial) outlived() bool {
 	return true
 }
 
-// keep writes what a trial that did not hold leaves for its reader.
+// keep writes the evidence of a violation to the trial's folder.
 func (t *trial) keep(violations []string) error {
 	text := t.sc.String() + "\n\n" + strings.Join(t.cmd.Args, " ") + "\n\n" + strings.Join(violations, "\n") + "\n"
 	for name, content := range map[string][]byte{"why.txt": []byte(text), "stdout.txt": t.stdout.Bytes(),

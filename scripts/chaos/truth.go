@@ -23,7 +23,7 @@ type entry struct {
 	Done    bool
 }
 
-// truth is what the servers of a test did.
+// truth records what the servers of a test did.
 type truth struct {
 	mu       sync.Mutex
 	entries  []*entry
@@ -57,7 +57,7 @@ func (t *truth) end(c *call) {
 	c.e.Done = true
 }
 
-// act does what the scenario has for this moment, before the request is answered.
+// act runs the scenario's action if it is due, before the request is answered.
 func (t *truth) act() {
 	t.mu.Lock()
 	if t.action == nil || t.armed < t.actionAt {
@@ -70,21 +70,21 @@ func (t *truth) act() {
 	act()
 }
 
-// wrong notes a request that no client may send.
+// wrong records a request that no client may send.
 func (t *truth) wrong(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.errors = append(t.errors, fmt.Sprintf(format, args...))
 }
 
-// disturb notes what may fail any sample.
+// disturb records an event that may fail any sample.
 func (t *truth) disturb(what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.events[what] = true
 }
 
-// write keeps the truth beside a test that did not hold.
+// write stores the truth beside a failed test.
 func (t *truth) write(path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

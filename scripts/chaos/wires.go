@@ -353,7 +353,7 @@ func ollamaWhole(c *call) string {
 	return c.ollamaAnswer(p, 0, len(p.ids), p.finish != "")
 }
 
-// query is what a request asks for.
+// query is the content of a request.
 type query struct {
 	rows   []int
 	batch  bool
@@ -365,7 +365,7 @@ type query struct {
 	header string   // X-Request-Id
 }
 
-// body is every member of a request that matters here, on whatever route.
+// body holds the relevant members of a request on any route.
 type body struct {
 	Prompt     json.RawMessage `json:"prompt"`
 	InputIDs   json.RawMessage `json:"input_ids"`

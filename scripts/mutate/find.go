@@ -85,7 +85,7 @@ func (f *finder) offset(p token.Pos) int { return f.fset.Position(p).Offset }
 
 func (f *finder) of(n ast.Node) string { return f.source[f.offset(n.Pos()):f.offset(n.End())] }
 
-// add notes a mutant that replaces the source between two places.
+// add records a mutant that replaces the source between two places.
 func (f *finder) add(kind string, from, to token.Pos, text string) {
 	at := f.fset.Position(from)
 	f.found = append(f.found, mutant{f.path, at.Line, at.Column, at.Offset, f.offset(to), text, kind})
@@ -151,7 +151,7 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// isText reports whether an expression is a string by its looks.
+// isText reports whether an expression looks like a string.
 func isText(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -171,8 +171,8 @@ func (f *finder) unary(n *ast.UnaryExpr) {
 	}
 }
 
-// condition mutates what decides a branch. Comparisons and negations have mutants of their own; the check of an error
-// is dropped instead of negated, since a negated one fails everywhere.
+// condition mutates the condition of a branch. Comparisons and negations have mutants of their own. The check of an
+// error is dropped rather than negated, because a negated one fails everywhere.
 func (f *finder) condition(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
@@ -213,8 +213,8 @@ func (f *finder) literal(n *ast.BasicLit) {
 	}
 }
 
-// drop removes the statements that do something, each by itself. Declarations and branches stay: without them nothing
-// compiles.
+// drop removes statements with an effect, one per mutant. Declarations and branches stay, because nothing would compile
+// without them.
 func (f *finder) drop(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {

@@ -40,8 +40,8 @@ type tester struct {
 	limits   map[string]time.Duration // by test package
 }
 
-// namespace starts a command as the first process of a new process namespace. A mutant may signal any number, and its
-// processes may outlive the test: in there it meets none but its own, and all of them end with the first.
+// namespace starts a command as the first process of a new process namespace. A mutant may signal any process number,
+// and its processes may outlive the test: inside it can only reach its own, and all of them end with the first.
 var namespace = []string{"unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child",
 	"--"}
 
@@ -136,7 +136,7 @@ func (t *tester) baseline(ctx context.Context, pkg string) (time.Duration, error
 	return took, nil
 }
 
-// try runs the tests of a mutant until one notices it.
+// try runs the tests of a mutant until one fails.
 func (t *tester) try(ctx context.Context, m *mutant, source string) (outcome, error) {
 	file := filepath.Join(t.work, "mutant.go")
 	overlay := filepath.Join(t.work, "overlay.json")

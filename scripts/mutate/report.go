@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// result is a mutant and what became of it.
+// result is a mutant and its outcome.
 type result struct {
 	mutant
 	outcome outcome

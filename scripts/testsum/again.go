@@ -9,7 +9,7 @@ import (
 // againSuffix ends the name of the file with a part's second run.
 const againSuffix = "-again.json"
 
-// mostAgain is how many tests may run again: where more fail, it is no accident of a busy machine.
+// mostAgain is how many tests may run again: more failures are not an accident of a busy machine.
 const mostAgain = 6
 
 // final are the words of failures that time does not explain.
@@ -40,8 +40,8 @@ func (a *again) take(k key, e event) {
 	}
 }
 
-// forgive moves the tests that failed in a part and passed in its second run, themselves and whatever they belong to.
-// Failures before the given one are of other parts.
+// forgive moves the tests that failed in a part and passed in its second run, with their parents. Failures before the
+// given one belong to other parts.
 func (s *sum) forgive(first int) {
 	a := s.again
 	s.again = nil

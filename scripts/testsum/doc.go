@@ -1,14 +1,14 @@
-// Command testsum turns the event streams of `go test -json` into what a person wants to read of them.
+// Command testsum summarizes the event streams of `go test -json` for people.
 //
 //	go test -json ./... | testsum            a line per package as it ends, and the output of what failed
 //	testsum -again FILE                      "PACKAGE TEST" of each failed test that may run a second time
 //	testsum -total FILE...                   every failed test by name, then "N passed, N failed, N skipped"
 //
-// A part's second run lies beside it as NAME-again.json. A test that fails and then passes by itself is named FLAKY
+// A part's second run is beside it as NAME-again.json. A test that fails and then passes by itself is reported as FLAKY
 // with the output of its failure, and counts as passed; a data race, a panic, a leak or a sanitizer's report gets no
 // second run.
 //
-// It owns the counting: a test and each of its subtests are one; a package that fails without a failed test, as when it
-// does not build or its process dies, is one failure. It exits 1 when anything failed. It is a tool of scripts/test.sh,
-// imports nothing of the project and is imported by nothing.
+// It owns the counting: a test and each of its subtests count as one; a package that fails without a failed test, for
+// example because it does not build or its process dies, is one failure. It exits with 1 if anything failed. It is a
+// tool of scripts/test.sh, imports nothing of the project and is imported by nothing.
 package main
