@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	registry "github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -92,7 +93,7 @@ func (w *grammar) reads(t *testing.T, stream bool, prompts int, kind, body strin
 	require.NoError(t, err)
 	c := &backends.Config{API: w.api, Stream: stream, KeepText: w.api != "generate" || !w.ids, Batch: prompts,
 		Vocabulary: 100, Sampling: registry.Sampling{MaxTokens: 8}}
-	p, err := d.(wire).Protocol(c)
+	p, err := d.(client.Wire).Protocol(c)
 	require.NoError(t, err)
 	answer := p.NewAnswer()
 	for i, step := range []int{len(body), 1, 7} {

@@ -2,9 +2,42 @@ package backends
 
 import (
 	"fmt"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"net/url"
 	"strconv"
 	"strings"
+)
+
+// Endpoint is one server address.
+type Endpoint struct {
+	URL    string // scheme, host, port and an optional path prefix; no trailing slash
+	APIKey string // sent as a bearer token; never logged
+	IDs    IDUse  // ignored by protocols whose servers do not return the id
+	// Model is the name that answers of this endpoint must carry; empty: the first answer decides.
+	Model string
+	// StreamMode is what the server's streams repeat, as a probe found it; empty: each stream is examined.
+	StreamMode StreamMode
+}
+
+// IDUse is how a client uses request ids at one endpoint.
+type IDUse uint8
+
+// The uses of request ids.
+const (
+	IDsOff      IDUse = iota // requests carry none
+	IDsTried                 // requests carry one, and Outcome.Identified reports whether it came back
+	IDsRequired              // requests carry one, and an answer without it is FailWrongAnswer
+)
+
+// StreamMode is what an event of a stream repeats of the events before it. SGLang's arguments choose it for all streams
+// of a server.
+type StreamMode string
+
+// The modes of streams.
+const (
+	StreamCumulative     StreamMode = "cumulative"      // all ids and all text so far
+	StreamIncremental    StreamMode = "incremental"     // new ids and new text
+	StreamIncrementalIDs StreamMode = "incremental_ids" // new ids and all text so far: SGLang before March 2026
 )
 
 // routes are what people paste along with the base URL, longest first.
@@ -30,10 +63,10 @@ func parseSocket(full string) (Endpoint, error) {
 	switch path := e.Socket(); {
 	case !strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/"):
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no socket: write unix:// and its absolute path, such as "+
-			"unix:///run/server.sock", Cut(full, 200))
+			"unix:///run/server.sock", foreign.Line(full, 200))
 	case len(path) > longestSocket:
 		return Endpoint{}, fmt.Errorf("the endpoint %q has a path of %d bytes, and that of a socket can have %d",
-			Cut(full, 200), len(path), longestSocket)
+			foreign.Line(full, 200), len(path), longestSocket)
 	}
 	return e, nil
 }
@@ -61,23 +94,23 @@ func ParseEndpoint(text string) (Endpoint, error) {
 	}
 	switch {
 	case u.Host == "" && u.Opaque == "" && u.Path == "":
-		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", Cut(text, 200))
+		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", foreign.Line(text, 200))
 	case u.Scheme != "http" && u.Scheme != "https":
-		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http, https and unix are known", Cut(text, 200),
+		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http, https and unix are known", foreign.Line(text, 200),
 			u.Scheme)
 	case u.Hostname() == "":
-		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", Cut(text, 200))
+		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", foreign.Line(text, 200))
 	case u.Hostname() == "http" || u.Hostname() == "https":
-		return Endpoint{}, fmt.Errorf("the endpoint %q lacks the colon behind its scheme", Cut(text, 200))
+		return Endpoint{}, fmt.Errorf("the endpoint %q lacks the colon behind its scheme", foreign.Line(text, 200))
 	case badPort(u.Port()):
-		return Endpoint{}, fmt.Errorf("the endpoint %q has the port %s, and ports go from 1 to 65535", Cut(text, 200),
+		return Endpoint{}, fmt.Errorf("the endpoint %q has the port %s, and ports go from 1 to 65535", foreign.Line(text, 200),
 			u.Port())
 	case u.User != nil:
 		return Endpoint{}, fmt.Errorf("the endpoint for host %q carries a user name; keys are given with --api-key or "+
 			"--api-key-file", u.Host)
 	case u.RawQuery != "" || u.Fragment != "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q has a query or fragment; give the base URL, such as http://host:8000",
-			Cut(text, 200))
+			foreign.Line(text, 200))
 	}
 	for _, route := range routes {
 		full = strings.TrimSuffix(full, route)

@@ -13,6 +13,8 @@ type lines struct{}
 
 func init() { backends.Register("lines", lines{}) }
 
+func (lines) Describe() backends.Description { return backends.Description{} }
+
 func (lines) Encode(dst []byte, s *datasets.Sample, _ *backends.Config) ([]byte, error) {
 	return append(append(dst, s.Input...), '\n'), nil
 }

@@ -166,8 +166,7 @@ func detokenized(t *testing.T, c *wirecase.Case) {
 // emptied tells a server to forget its prompts.
 func emptied(t *testing.T, c *wirecase.Case) {
 	d, _, _ := driverOf(t, c)
-	offered, err := d.(backends.CacheEmptier).EmptyCache(t.Context(), backends.Endpoint{URL: facts(t, c, nil)},
-		&backends.Config{})
+	offered, err := d.Describe().EmptyCache(t.Context(), backends.Endpoint{URL: facts(t, c, nil)}, &backends.Config{})
 	require.NoError(t, err)
 	require.True(t, offered)
 	if c.Meant.Success != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wirecase"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 	_ "github.com/mlperf-go/mlperf-go/backends/llamacpp"
@@ -85,13 +86,8 @@ func driverOf(t *testing.T, c *wirecase.Case) (d backends.Driver, name, api stri
 	return d, name, api
 }
 
-type wire interface {
-	backends.Driver
-	Protocol(*backends.Config) (backends.Protocol, error)
-}
-
-func protocol(t require.TestingT, d backends.Driver, c *backends.Config) backends.Protocol {
-	p, err := d.(wire).Protocol(c)
+func protocol(t require.TestingT, d backends.Driver, c *backends.Config) wire.Protocol {
+	p, err := d.(client.Wire).Protocol(c)
 	require.NoError(t, err)
 	return p
 }
@@ -114,9 +110,8 @@ func both(t *testing.T, d backends.Driver, k *backends.Config, response []byte) 
 	var attempt backends.Attempt
 	for _, name := range []string{http1.Name, nethttp.Name} {
 		k.Endpoints = []backends.Endpoint{{URL: wiretest.Raw(t, pieces(response))}}
-		contract := wiretest.Contract{Open: func(k *backends.Config) (backends.Backend,
-			error) {
-			return client.Named(name, k, protocol(t, d, k))
+		contract := wiretest.Contract{Open: func(k *backends.Config) (backends.Backend, error) {
+			return client.OpenOn(name, k, d.(client.Wire))
 		}}
 		r := contract.Ask(t, k, 1)
 		got := r.Results[1]

@@ -3,6 +3,7 @@ package backends
 import (
 	"errors"
 	"fmt"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"net/url"
 	"strings"
 )
@@ -23,10 +24,10 @@ func ParseProxy(text string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, fmt.Errorf("the proxy %q carries a user name, and a password would stand in every record", u.Host)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("the proxy %q has the scheme %q; http and https are known", Cut(text, 200), u.Scheme)
+		return nil, fmt.Errorf("the proxy %q has the scheme %q; http and https are known", foreign.Line(text, 200), u.Scheme)
 	case u.Hostname() == "" || badPort(u.Port()) || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
 		u.Fragment != "":
-		return nil, fmt.Errorf("the proxy %q is more or less than a host and a port", Cut(text, 200))
+		return nil, fmt.Errorf("the proxy %q is more or less than a host and a port", foreign.Line(text, 200))
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
 }

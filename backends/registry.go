@@ -2,6 +2,7 @@ package backends
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +13,8 @@ var registry = struct {
 	drivers map[string]Driver
 }{drivers: map[string]Driver{}}
 
-// Register makes a driver known by name. It panics when the name is empty or taken, or the driver is nil: both are
-// mistakes of the program, found when it starts.
+// Register makes a driver available by name. It panics if the name is empty or taken, or the driver is nil: these are
+// errors of the program, found when it starts.
 func Register(name string, d Driver) {
 	if name == "" || d == nil {
 		panic(fmt.Sprintf("backends: Register(%q, %v): a driver needs a name and a value", name, d))
@@ -26,7 +27,7 @@ func Register(name string, d Driver) {
 	registry.drivers[name] = d
 }
 
-// Lookup finds a driver by name; the error of an unknown name lists the known ones.
+// Lookup returns the driver of a name. The error of an unknown name lists the registered ones.
 func Lookup(name string) (Driver, error) {
 	registry.RLock()
 	d, ok := registry.drivers[name]
@@ -37,14 +38,21 @@ func Lookup(name string) (Driver, error) {
 	return d, nil
 }
 
-// Names lists the registered names in alphabetical order.
+// Names returns the registered names in alphabetical order.
 func Names() []string {
 	registry.RLock()
 	defer registry.RUnlock()
-	names := make([]string, 0, len(registry.drivers))
-	for name := range registry.drivers {
-		names = append(names, name)
+	return slices.Sorted(maps.Keys(registry.drivers))
+}
+
+// ServerOf returns the server whose /v1/models reports the given owner; empty: no registered driver describes it.
+func ServerOf(owner string) string {
+	registry.RLock()
+	defer registry.RUnlock()
+	for _, d := range registry.drivers {
+		if is := d.Describe(); is.Owner != "" && strings.EqualFold(is.Owner, owner) {
+			return is.Server
+		}
 	}
-	slices.Sort(names)
-	return names
+	return ""
 }

@@ -19,6 +19,8 @@ import (
 // of its own would connect to config.Endpoints.
 type counter struct{}
 
+func (counter) Describe() backends.Description { return backends.Description{} }
+
 func (counter) Encode(dst []byte, s *datasets.Sample, _ *backends.Config) ([]byte, error) {
 	return append(dst, byte(s.InputIDs[len(s.InputIDs)-1])), nil
 }
@@ -33,6 +35,8 @@ func (counter) Probe(_ context.Context, e backends.Endpoint, c *backends.Config,
 type server struct{ config *backends.Config }
 
 // Serve reports first token and answer of a query from one OS thread, as LoadGen wants it.
+func (*server) Features() backends.Features { return backends.Features{} }
+
 func (s *server) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -55,11 +55,11 @@ func (t *test) emptyCaches(ctx context.Context) error {
 }
 
 func emptyCache(ctx context.Context, d backends.Driver, e backends.Endpoint, c *backends.Config) (string, error) {
-	emptier, ok := d.(backends.CacheEmptier)
-	if !ok {
+	empty := d.Describe().EmptyCache
+	if empty == nil {
 		return cacheNotOffered, nil
 	}
-	switch offered, err := emptier.EmptyCache(ctx, e, c); {
+	switch offered, err := empty(ctx, e, c); {
 	case err != nil:
 		return cacheFailed, err
 	case !offered:

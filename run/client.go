@@ -70,10 +70,8 @@ func (t *test) client(data *ledger.Test, m *ledger.Metrics, process hostinfo.Pro
 	c.IssueLagCounts, c.DispatchLagCounts = data.LagHistograms()
 	for _, b := range t.backends {
 		// A loop that was left behind by an early end is still running: it has no figures.
-		if l, ok := b.(backends.Looped); ok && t.joined {
-			if did, ok := l.Loop(); ok {
-				c.Loops = append(c.Loops, did)
-			}
+		if loop := b.Features().Loop; loop != nil && t.joined {
+			c.Loops = append(c.Loops, loop())
 		}
 	}
 	c.LoopRealtime = len(c.Loops) > 0

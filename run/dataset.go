@@ -43,7 +43,11 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 // elsewhere.
 func (p *Plan) sendsText() bool {
 	d, err := backends.Lookup(p.Config.String("backend"))
-	return err == nil && backends.SendsText(d, p.Config.String("api"))
+	if err != nil {
+		return false
+	}
+	is := d.Describe()
+	return is.SendsText(p.Config.String("api"))
 }
 
 // datasetOptions are how the configuration has the file read.

@@ -1,12 +1,14 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -194,10 +196,6 @@ const (
 // with a code of its own.
 const drainSlack = time.Minute
 
-// nativeFirst are the backends whose native route is the default: SGLang's and llama.cpp's give token ids, which their
-// other routes do not, and Ollama's keep a prompt as it is.
-var nativeFirst = map[string]bool{"sglang": true, "llamacpp": true, "ollama": true}
-
 var deadlines = []suggestion{
 	{"request-timeout", defaultRequestTimeout.String()}, {"first-token-timeout", defaultFirstTokenTimeout.String()},
 	{"token-timeout", defaultTokenTimeout.String()}, {"connect-timeout", defaultConnectTimeout.String()},
@@ -225,12 +223,16 @@ func (p *Plan) simulated() defaults {
 	return defaults{SimulatorOrigin, []suggestion{{"backend", simBackend}}}
 }
 
-// wireDefaults are how the server is spoken to.
+// defaultBackend is the driver of vLLM.
+const defaultBackend = "vllm"
+
+// wireDefaults are the backend and its API. An unknown backend is rejected elsewhere.
 func (p *Plan) wireDefaults() []suggestion {
-	if nativeFirst[p.Config.String("backend")] {
-		return []suggestion{{"backend", "vllm"}, {"api", "generate"}}
+	api := backends.DefaultAPI
+	if d, err := backends.Lookup(cmp.Or(p.Config.String("backend"), defaultBackend)); err == nil {
+		api = cmp.Or(d.Describe().API, api)
 	}
-	return []suggestion{{"backend", "vllm"}, {"api", "completions"}}
+	return []suggestion{{"backend", defaultBackend}, {"api", api}}
 }
 
 // rowDefaults are what the benchmark fixes.

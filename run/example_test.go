@@ -23,6 +23,8 @@ type parrot struct{ config *backends.Config }
 
 func init() { backends.Register("parrot", parrot{}) }
 
+func (parrot) Describe() backends.Description { return backends.Description{} }
+
 func (parrot) Encode(dst []byte, s *datasets.Sample, _ *backends.Config) ([]byte, error) {
 	for _, id := range s.InputIDs {
 		dst = append(dst, byte(id))
@@ -36,6 +38,8 @@ func (parrot) Probe(_ context.Context, e backends.Endpoint, c *backends.Config, 
 	_ bool) (*backends.Probe, error) {
 	return &backends.Probe{URL: e.URL, Models: []string{c.ServedModel}}, nil
 }
+
+func (parrot) Features() backends.Features { return backends.Features{} }
 
 func (p parrot) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
 	runtime.LockOSThread()

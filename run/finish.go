@@ -213,9 +213,9 @@ func (t *test) answers() Answers {
 	unidentified := func(e backends.Endpoint) bool { return e.IDs != backends.IDsRequired }
 	a := Answers{Identified: !slices.ContainsFunc(t.config.Endpoints, unidentified)}
 	for _, b := range t.backends {
-		if w, ok := b.(backends.Watched); ok {
-			answers, strays := w.Unasked()
-			a.Unasked, a.Strays = a.Unasked+answers, a.Strays+strays
+		if traffic := b.Features().Traffic; traffic != nil {
+			counted := traffic()
+			a.Unasked, a.Strays = a.Unasked+counted.Unasked, a.Strays+counted.Strays
 		}
 	}
 	return a
@@ -230,14 +230,15 @@ func (t *test) endpoints(entries []ledger.Entry) []EndpointCounts {
 		}
 	}
 	for _, b := range t.backends {
-		c, ok := b.(backends.Connected)
-		if !ok {
+		traffic := b.Features().Traffic
+		if traffic == nil {
 			continue
 		}
-		for i, n := range c.Connections() {
+		counted := traffic()
+		for i, n := range counted.Connections {
 			list[i].Connections += n
 		}
-		for i, n := range c.Exclusions() {
+		for i, n := range counted.Exclusions {
 			list[i].Excluded += n
 		}
 	}

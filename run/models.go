@@ -22,13 +22,13 @@ const (
 // modelWatch asks endpoints for their model during a test, beside the clients: whenever one takes connections again
 // after it refused or reset one, and all of them at the end.
 type modelWatch struct {
-	asker  backends.ModelAsker // nil: the backend has no way to ask
-	config backends.Config
-	before []map[string]string // by endpoint, as the preflight found it
-	due    []atomic.Bool       // by endpoint: it is to be asked
-	wake   chan struct{}
-	stop   chan struct{}
-	over   chan struct{}
+	askModel func(context.Context, backends.Endpoint, *backends.Config) (map[string]string, error) // nil: not supported
+	config   backends.Config
+	before   []map[string]string // by endpoint, as the preflight found it
+	due      []atomic.Bool       // by endpoint: it is to be asked
+	wake     chan struct{}
+	stop     chan struct{}
+	over     chan struct{}
 
 	mu     sync.Mutex
 	others []string // one sentence for each endpoint that served another model
@@ -39,7 +39,7 @@ type modelWatch struct {
 func watchModels(d backends.Driver, c *backends.Config, pre *Preflight) *modelWatch {
 	w := &modelWatch{config: *c, due: make([]atomic.Bool, len(c.Endpoints)), wake: make(chan struct{}, 1),
 		stop: make(chan struct{}), over: make(chan struct{})}
-	w.asker, _ = d.(backends.ModelAsker)
+	w.askModel = d.Describe().AskModel
 	w.config.Asking = nil
 	for _, e := range c.Endpoints {
 		w.before = append(w.before, nil)
@@ -94,12 +94,12 @@ func (w *modelWatch) run() {
 
 // ask asks one endpoint. The error is of one that does not tell.
 func (w *modelWatch) ask(endpoint int) error {
-	if w.asker == nil {
+	if w.askModel == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askModelTimeout)
 	defer cancel()
-	now, err := w.asker.AskModel(ctx, w.config.Endpoints[endpoint], &w.config)
+	now, err := w.askModel(ctx, w.config.Endpoints[endpoint], &w.config)
 	var fault *backends.EndpointError
 	other := ""
 	switch {

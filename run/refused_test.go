@@ -23,6 +23,8 @@ type mute struct{}
 
 func init() { backends.Register("mute", mute{}) }
 
+func (mute) Describe() backends.Description { return backends.Description{} }
+
 func (mute) Encode(dst []byte, _ *datasets.Sample, _ *backends.Config) ([]byte, error) {
 	return append(dst, 'x'), nil
 }

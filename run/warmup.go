@@ -34,8 +34,8 @@ func (t *test) warmUp(ctx context.Context) error {
 	var all sync.WaitGroup
 	for i, b := range t.backends {
 		serve := b.Serve
-		if w, ok := b.(backends.Warmed); ok {
-			serve = w.WarmUp
+		if warmUp := b.Features().WarmUp; warmUp != nil {
+			serve = warmUp
 		}
 		for j, index := range indices {
 			waves[i].queries = append(waves[i].queries,

@@ -23,6 +23,8 @@ type script struct {
 
 var errBroken = errors.New("the scripted backend broke")
 
+func (*script) Features() backends.Features { return backends.Features{} }
+
 func (s *script) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

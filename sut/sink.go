@@ -75,7 +75,7 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 		s.loadgen.QuerySamplesComplete(q.ID, o.Tokens, o.NTokens)
 	}
 	s.counts.ended.Add(1)
-	if reason == backends.OK && !backends.UsualFinish(o.FinishReason) {
+	if reason == backends.OK && !usualFinish(o.FinishReason) {
 		s.unusual(o.FinishReason)
 	}
 	if reason != backends.OK {

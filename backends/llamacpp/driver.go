@@ -5,7 +5,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
-	"github.com/mlperf-go/mlperf-go/backends/internal/wire/batch"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 	"github.com/mlperf-go/mlperf-go/datasets"
@@ -19,12 +19,6 @@ func init() { backends.Register("llamacpp", Driver{}) }
 // native says that a configuration means /completion, which is the default.
 func native(c *backends.Config) bool { return c.API == "" || c.API == "generate" }
 
-// protocol joins the native route with its answers.
-type protocol struct{ config *backends.Config }
-
-func (p protocol) Path() string               { return "/completion" }
-func (p protocol) NewAnswer() backends.Answer { return newAnswer(p.config) }
-
 var words = reader.Words{
 	Count: "tokens_predicted",
 	IDs: "llama.cpp leaves out of a stream the ids of tokens that are no whole character, and older servers know no " +
@@ -33,7 +27,7 @@ var words = reader.Words{
 	Parts: "content, tokens or stop",
 }
 
-func newAnswer(c *backends.Config) backends.Answer {
+func newAnswer(c *backends.Config) wire.Answer {
 	d := decoder{keepText: reader.KeepsText(c)}
 	o := reader.Options{Decoder: d, Words: words, MayHoldBack: true}
 	if c.Batch > 0 {
@@ -43,11 +37,11 @@ func newAnswer(c *backends.Config) backends.Answer {
 }
 
 // Protocol gives the route and the answers for an HTTP client.
-func (Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
+func (Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 	if !native(c) {
 		return openai.LlamaCpp.Protocol(c)
 	}
-	return protocol{c}, nil
+	return wire.Protocol{Path: "/completion", NewAnswer: func() wire.Answer { return newAnswer(c) }}, nil
 }
 
 // Encode appends the request body of one sample to dst, as compact JSON. Token ids outside the vocabulary are an error.
@@ -58,24 +52,17 @@ func (Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte
 	return appendRequest(dst, s, c)
 }
 
-// Open makes a backend on the HTTP client that fits the endpoints.
+// Open returns a backend on the HTTP client that fits the endpoints.
 func (d Driver) Open(c *backends.Config) (backends.Backend, error) {
-	if c.Batch > 0 {
-		return batch.New(c, batch.Form{Keys: []string{"prompt"}, Encode: d.Encode}, d.open)
-	}
-	return d.open(c)
+	return client.Open(c, d, "prompt")
 }
 
-func (d Driver) open(c *backends.Config) (backends.Backend, error) {
-	p, err := d.Protocol(c)
-	if err != nil {
-		return nil, err
-	}
-	return client.New(c, p)
+// Describe returns the description of llama.cpp, whose native route is the default because only it sends token ids.
+func (d Driver) Describe() backends.Description {
+	return backends.Description{API: "generate", Server: "llama.cpp", Owner: "llamacpp", AskModel: d.askModel}
 }
 
-// AskModel asks one endpoint for the model that it serves.
-func (d Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.Config) (map[string]string, error) {
+func (d Driver) askModel(ctx context.Context, e backends.Endpoint, c *backends.Config) (map[string]string, error) {
 	p := newProber(d, e, c)
 	return p.AskModel(ctx, p.props, p.Models)
 }

@@ -69,7 +69,7 @@ func TestAPIs(t *testing.T) {
 		"completions": "/v1/completions", "chat": "/v1/chat/completions"} {
 		p, err := Driver{}.Protocol(&backends.Config{API: api})
 		require.NoError(t, err)
-		require.Equal(t, path, p.Path())
+		require.Equal(t, path, p.Path)
 	}
 	_, err := Driver{}.Open(&backends.Config{API: "other"})
 	require.EqualError(t, err, `backend "llamacpp" has no API "other": choose completions or chat`)

@@ -6,6 +6,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // prober asks one server for what llama.cpp tells beside OpenAI's routes.
@@ -45,7 +46,7 @@ func (p *prober) props(ctx context.Context) error {
 		p.Note("GET /props tells nothing (%s)", instead)
 		return nil
 	}
-	p.Found.Version, p.Found.Server = backends.Cut(props.Build, 100), "llama.cpp"
+	p.Found.Version, p.Found.Server = foreign.Line(props.Build, 100), "llama.cpp"
 	p.Found.MaxModelLen = max(0, props.Settings.Context)
 	p.Identify("model_path", props.Model)
 	if props.Slots > 0 {

@@ -26,11 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // on sends queries through one of the clients.
 func on(name string) wiretest.Contract {
 	return wiretest.Contract{Open: func(c *backends.Config) (backends.Backend, error) {
-		p, err := llamacpp.Driver{}.Protocol(c)
-		if err != nil {
-			return nil, err
-		}
-		return client.Named(name, c, p)
+		return client.OpenOn(name, c, llamacpp.Driver{})
 	}}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 	"github.com/mlperf-go/mlperf-go/datasets"
@@ -20,37 +21,28 @@ func init() { backends.Register("ollama", Driver{}) }
 // paths are the native routes by the name of their API; the empty name is the default.
 var paths = map[string]string{"": "/api/generate", "generate": "/api/generate", "chat": "/api/chat"}
 
-// protocol joins a native route with its answers.
-type protocol struct {
-	path   string
-	config *backends.Config
-}
-
-func (p protocol) Path() string               { return p.path }
-func (p protocol) NewAnswer() backends.Answer { return newAnswer(p.config) }
-
 const noIDs = "Ollama sends none on any route: a benchmark whose answers are token ids needs another server"
 
 var words = reader.Words{Count: "eval_count", IDs: noIDs, Needs: "eval_count", Parts: "response, message or done"}
 
-func newAnswer(c *backends.Config) backends.Answer {
+func newAnswer(c *backends.Config) wire.Answer {
 	return reader.New(c, reader.Options{Decoder: decoder{reader.KeepsText(c)}, Words: words, Lines: true})
 }
 
 var errBatch = errors.New("backend \"ollama\" takes one prompt in a request: choose another --offline-strategy")
 
 // Protocol gives the route and the answers for an HTTP client.
-func (Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
+func (Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 	path, native := paths[c.API]
 	switch {
 	case c.Batch > 0:
-		return nil, errBatch
+		return wire.Protocol{}, errBatch
 	case native:
-		return protocol{path, c}, nil
+		return wire.Protocol{Path: path, NewAnswer: func() wire.Answer { return newAnswer(c) }}, nil
 	case c.API == "completions":
 		return openai.Ollama.Protocol(c)
 	}
-	return nil, fmt.Errorf("backend %q has no API %q: choose generate, chat or completions", "ollama", c.API)
+	return wire.Protocol{}, fmt.Errorf("backend %q has no API %q: choose generate, chat or completions", "ollama", c.API)
 }
 
 // Encode appends the request body of one sample to dst, as compact JSON.
@@ -67,20 +59,16 @@ func (Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte
 	return openai.Ollama.Encode(dst, &text, c)
 }
 
-// TextOnly marks that Ollama takes no token ids on any route.
-func (Driver) TextOnly() {}
+// Open returns a backend on the HTTP client that fits the endpoints.
+func (d Driver) Open(c *backends.Config) (backends.Backend, error) { return client.Open(c, d) }
 
-// Open makes a backend on the HTTP client that fits the endpoints.
-func (d Driver) Open(c *backends.Config) (backends.Backend, error) {
-	p, err := d.Protocol(c)
-	if err != nil {
-		return nil, err
-	}
-	return client.New(c, p)
+// Describe returns the description of Ollama, which accepts no token ids on any route. A native route is the default
+// because only those leave a prompt unchanged.
+func (d Driver) Describe() backends.Description {
+	return backends.Description{API: "generate", Server: "ollama", Owner: "library", TextOnly: true, AskModel: d.askModel}
 }
 
-// AskModel asks one endpoint for the model that it serves.
-func (d Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.Config) (map[string]string, error) {
+func (d Driver) askModel(ctx context.Context, e backends.Endpoint, c *backends.Config) (map[string]string, error) {
 	p := newProber(d, e, c)
 	return p.AskModel(ctx, p.models)
 }

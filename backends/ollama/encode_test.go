@@ -75,7 +75,7 @@ func TestAPIs(t *testing.T) {
 		"completions": "/v1/completions", "chat": "/api/chat"} {
 		p, err := Driver{}.Protocol(&backends.Config{API: api})
 		require.NoError(t, err)
-		require.Equal(t, path, p.Path())
+		require.Equal(t, path, p.Path)
 	}
 	_, err := Driver{}.Open(&backends.Config{API: "other"})
 	require.EqualError(t, err, `backend "ollama" has no API "other": choose generate, chat or completions`)

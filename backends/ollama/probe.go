@@ -6,6 +6,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // prober asks one server for what Ollama tells.
@@ -39,7 +40,7 @@ func (p *prober) version(ctx context.Context) error {
 		p.Note("GET /api/version tells no version (%s)", instead)
 		return nil
 	}
-	p.Found.Version, p.Found.Server = backends.Cut(body.Version, 100), "ollama"
+	p.Found.Version, p.Found.Server = foreign.Line(body.Version, 100), "ollama"
 	return nil
 }
 

@@ -30,11 +30,7 @@ const (
 // on sends queries through one of the clients.
 func on(name string) wiretest.Contract {
 	return wiretest.Contract{Open: func(c *backends.Config) (backends.Backend, error) {
-		p, err := ollama.Driver{}.Protocol(c)
-		if err != nil {
-			return nil, err
-		}
-		return client.Named(name, c, p)
+		return client.OpenOn(name, c, ollama.Driver{})
 	}}
 }
 

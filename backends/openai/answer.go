@@ -2,6 +2,7 @@ package openai
 
 import (
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
@@ -17,7 +18,7 @@ func (d *dialect) words() reader.Words {
 
 // newAnswer makes a reader of completions. vLLM's generate route may end a stream without a finish reason where the
 // last step brought no token (docs/reference/wire-protocols.md#vllm-generate-route).
-func newAnswer(d *dialect, c *backends.Config) backends.Answer {
+func newAnswer(d *dialect, c *backends.Config) wire.Answer {
 	w := &walker{Scanner: reader.NewScanner(c)}
 	o := reader.Options{Decoder: w, Words: d.words()}
 	if c.Batch > 0 {

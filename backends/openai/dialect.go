@@ -1,26 +1,30 @@
 package openai
 
-import "github.com/mlperf-go/mlperf-go/backends"
+import (
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
+)
 
 // dialect is what a family of servers understands beside OpenAI's fields. Unknown fields are ignored by most servers
 // and refused by TensorRT-LLM, so each gets its own only
 // (docs/reference/wire-protocols.md#differences-between-servers).
 type dialect struct {
-	chatLimit string // the field that bounds a chat answer
-	always    bool   // ids are asked for although nothing needs them
-	askIDs    string // asks for token ids; empty: no field is known
-	chatIDs   string // the same in chat
-	streamIDs string // the same in a chat stream
-	whole     string // keeps special tokens in the text
-	topKOff   *int64 // the one way to switch top_k off; nil: 0 and -1 are both understood
-	generate  bool   // has /inference/v1/generate
-	logprobs  bool   // can name ids among the log probabilities
-	grammar   grammar
+	server, owner string // see backends.Description
+	chatLimit     string // the field that bounds a chat answer
+	always        bool   // ids are asked for although nothing needs them
+	askIDs        string // asks for token ids; empty: no field is known
+	chatIDs       string // the same in chat
+	streamIDs     string // the same in a chat stream
+	whole         string // keeps special tokens in the text
+	topKOff       *int64 // the one way to switch top_k off; nil: 0 and -1 are both understood
+	generate      bool   // has /inference/v1/generate
+	logprobs      bool   // can name ids among the log probabilities
+	grammar       grammar
 	// emptyCache is the route that empties the prefix cache; empty: none is known.
 	emptyCache string
 	needIDs    string // how it is made to send token ids, as a clause
 	// requestID is the place of a request's id. Servers that do not know the header ignore it.
-	requestID backends.RequestIDField
+	requestID wire.RequestIDField
 }
 
 const (
@@ -30,10 +34,11 @@ const (
 
 var minusOne, zero int64 = -1, 0
 
-var byHeader = backends.RequestIDField{Header: "X-Request-Id"}
+var byHeader = wire.RequestIDField{Header: "X-Request-Id"}
 
 var (
 	vllm = dialect{
+		server: "vllm", owner: "vllm",
 		chatLimit: "max_completion_tokens", always: true, askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs,
 		whole: `,"skip_special_tokens":false`, generate: true, logprobs: true, grammar: vllmGrammar, needIDs: fromVLLM,
 		emptyCache: "/reset_prefix_cache", requestID: byHeader,
@@ -46,7 +51,7 @@ var (
 		chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne, grammar: sglangGrammar,
 		needIDs: "SGLang sends them on its native route (--api generate)",
 		// it does not use the header (docs/reference/wire-protocols.md#sglang-generate-route)
-		requestID: backends.RequestIDField{Member: "rid"},
+		requestID: wire.RequestIDField{Member: "rid"},
 	}
 	// llama.cpp and Ollama name no token ids on these routes.
 	llamaCpp = dialect{chatLimit: "max_tokens", topKOff: &zero,
@@ -54,6 +59,7 @@ var (
 	ollama = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "Ollama sends none on any route",
 		requestID: byHeader}
 	trtllm = dialect{
+		server: "tensorrt-llm", owner: "tensorrt_llm",
 		chatLimit: "max_tokens", askIDs: `,"detokenize":false`, topKOff: &zero,
 		needIDs:   "TensorRT-LLM sends them on its completions route (--api completions), asked with detokenize false",
 		requestID: byHeader,

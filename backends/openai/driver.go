@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
-	"github.com/mlperf-go/mlperf-go/backends/internal/wire/batch"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
@@ -40,36 +40,23 @@ var paths = map[string]string{
 	"generate":    "/inference/v1/generate",
 }
 
-// protocol joins a route with its answers.
-type protocol struct {
-	path    string
-	config  *backends.Config
-	dialect *dialect
-}
-
-func (p *protocol) Path() string               { return p.path }
-func (p *protocol) NewAnswer() backends.Answer { return newAnswer(p.dialect, p.config) }
-
-// RequestID names the place of the id, which comes back in the member id, or request_id of vLLM's generate route, of
-// every event.
-func (p *protocol) RequestID() backends.RequestIDField { return p.dialect.requestID }
-
 // Protocol gives the route and the answers for an HTTP client.
-func (d *Driver) Protocol(c *backends.Config) (backends.Protocol, error) {
+func (d *Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 	path, ok := paths[c.API]
 	switch {
 	case !ok && d.generate:
-		return nil, fmt.Errorf("backend %q has no API %q: choose completions, chat or generate", d.name, c.API)
+		return wire.Protocol{}, fmt.Errorf("backend %q has no API %q: choose completions, chat or generate", d.name, c.API)
 	case !ok, c.API == "generate" && !d.generate:
-		return nil, fmt.Errorf("backend %q has no API %q: choose completions or chat", d.name, c.API)
+		return wire.Protocol{}, fmt.Errorf("backend %q has no API %q: choose completions or chat", d.name, c.API)
 	case c.API == "generate" && c.KeepText:
-		return nil, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this benchmark needs: "+
+		return wire.Protocol{}, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this benchmark needs: "+
 			"choose completions or chat", d.name)
 	case c.Batch > 0 && path != paths["completions"]:
-		return nil, fmt.Errorf("backend %q takes several prompts in one request on its completions route only, not on %s: "+
+		return wire.Protocol{}, fmt.Errorf("backend %q takes several prompts in one request on its completions route only, not on %s: "+
 			"choose --api completions, or another --offline-strategy", d.name, path)
 	}
-	return &protocol{path: path, config: c, dialect: &d.dialect}, nil
+	return wire.Protocol{Path: path, RequestID: d.requestID,
+		NewAnswer: func() wire.Answer { return newAnswer(&d.dialect, c) }}, nil
 }
 
 // Encode appends the request body of one sample to dst, as compact JSON. Token ids outside the vocabulary are an error.
@@ -77,33 +64,21 @@ func (d *Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]b
 	return d.encode(dst, s, c)
 }
 
-// Open makes a backend on the HTTP client that fits the endpoints.
+// Open returns a backend on the HTTP client that fits the endpoints.
 func (d *Driver) Open(c *backends.Config) (backends.Backend, error) {
-	if c.Batch > 0 {
-		return batch.New(c, batch.Form{Keys: []string{"prompt"}, Encode: d.Encode}, d.open)
-	}
-	return d.open(c)
+	return client.Open(c, d, "prompt")
 }
 
-func (d *Driver) open(c *backends.Config) (backends.Backend, error) {
-	p, err := d.Protocol(c)
-	if err != nil {
-		return nil, err
+// Describe returns the description of the dialect.
+func (d *Driver) Describe() backends.Description {
+	is := backends.Description{Server: d.server, Owner: d.owner, AskModel: d.askModel}
+	if d.emptyCache != "" {
+		is.EmptyCache = probe.CacheEmptier(d.emptyCache)
 	}
-	return client.New(c, p)
+	return is
 }
 
-// EmptyCache tells one endpoint to forget the prompts that it has seen. It is vLLM's route, offered in its development
-// mode only.
-func (d *Driver) EmptyCache(ctx context.Context, e backends.Endpoint, c *backends.Config) (bool, error) {
-	if d.emptyCache == "" {
-		return false, nil
-	}
-	return probe.EmptyCache(ctx, c, e, d.emptyCache)
-}
-
-// AskModel asks one endpoint for the model that it serves.
-func (d *Driver) AskModel(ctx context.Context, e backends.Endpoint, c *backends.Config) (map[string]string, error) {
+func (d *Driver) askModel(ctx context.Context, e backends.Endpoint, c *backends.Config) (map[string]string, error) {
 	p := &probe.Prober{Wire: d, Endpoint: e, Config: c}
 	return p.AskModel(ctx, p.Models)
 }

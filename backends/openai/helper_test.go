@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 )
 
@@ -19,7 +20,7 @@ func config(api string, stream bool) *backends.Config {
 		Request: func(int) []byte { return []byte("{}") }}
 }
 
-func protocol(t *testing.T, c *backends.Config) backends.Protocol {
+func protocol(t *testing.T, c *backends.Config) wire.Protocol {
 	d, err := backends.Lookup("vllm")
 	require.NoError(t, err)
 	p, err := d.(*openai.Driver).Protocol(c)

@@ -75,7 +75,7 @@ func TestAPIs(t *testing.T) {
 		"chat": "/v1/chat/completions"} {
 		p, err := Driver{}.Protocol(&backends.Config{API: api})
 		require.NoError(t, err)
-		require.Equal(t, path, p.Path())
+		require.Equal(t, path, p.Path)
 	}
 	_, err := Driver{}.Open(&backends.Config{API: "other"})
 	require.EqualError(t, err, `backend "sglang" has no API "other": choose completions or chat`)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
@@ -293,7 +294,7 @@ func long(cumulative bool) []byte {
 	return []byte("data: " + strings.Join(s.events(), "\n\ndata: ") + "\n\n")
 }
 
-func readAll(a backends.Answer, body []byte) {
+func readAll(a wire.Answer, body []byte) {
 	a.Begin("text/event-stream; charset=utf-8")
 	for p := body; len(p) > 0; {
 		_, p = a.Feed(p)

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
 var modes = []backends.StreamMode{backends.StreamCumulative, backends.StreamIncremental, backends.StreamIncrementalIDs}
@@ -57,10 +58,10 @@ func declares(m backends.StreamMode, batch int) *backends.Config {
 		Endpoints: []backends.Endpoint{{StreamMode: m}}}
 }
 
-func begin(c *backends.Config) backends.Answer {
+func begin(c *backends.Config) wire.Answer {
 	a := newAnswer(c)
 	a.Begin("text/event-stream")
-	a.Expect(backends.Expected{StreamMode: c.Endpoints[0].StreamMode})
+	a.Expect(wire.Expected{StreamMode: c.Endpoints[0].StreamMode})
 	return a
 }
 
@@ -139,7 +140,7 @@ func TestCountsOfBatchesAreTheTruth(t *testing.T) {
 		for p := sent(docs); len(p) > 0; {
 			var n int
 			if n, p = a.Feed(p); n > 0 {
-				for _, news := range a.(backends.Batched).News() {
+				for _, news := range a.News() {
 					reported[news.Part] += news.N
 				}
 			}
@@ -207,7 +208,7 @@ func TestStreamsAgainstTheirMode(t *testing.T) {
 	}
 }
 
-func readOn(a backends.Answer, body []byte) {
+func readOn(a wire.Answer, body []byte) {
 	for p := body; len(p) > 0; {
 		_, p = a.Feed(p)
 	}

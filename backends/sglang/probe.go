@@ -7,6 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // prober asks one server for what SGLang tells beside OpenAI's routes.
@@ -45,7 +46,7 @@ func (p *prober) info(ctx context.Context) error {
 		return nil
 	}
 	p.ProfilersIn(info)
-	p.Found.Version = backends.Cut(server.Version, 100)
+	p.Found.Version = foreign.Line(server.Version, 100)
 	p.Found.MaxModelLen = max(0, server.ContextLength)
 	p.Endpoint.StreamMode = streamMode(server.Incremental, server.StreamOutput)
 	if server.Version != "" {

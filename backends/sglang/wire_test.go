@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
@@ -22,20 +23,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // clients are the two HTTP clients that carry the protocol.
 var clients = map[string]wiretest.Contract{
-	"net/http": {Open: func(c *backends.Config) (backends.Backend, error) {
-		p, err := sglang.Driver{}.Protocol(c)
-		if err != nil {
-			return nil, err
-		}
-		return nethttp.New(c, p)
-	}},
-	"epoll": {Open: func(c *backends.Config) (backends.Backend, error) {
-		p, err := sglang.Driver{}.Protocol(c)
-		if err != nil {
-			return nil, err
-		}
-		return http1.New(c, p)
-	}},
+	nethttp.Name: on(nethttp.Name),
+	http1.Name:   on(http1.Name),
+}
+
+// on sends queries through one of the clients.
+func on(name string) wiretest.Contract {
+	return wiretest.Contract{Open: func(c *backends.Config) (backends.Backend, error) {
+		return client.OpenOn(name, c, sglang.Driver{})
+	}}
 }
 
 const head = wiretest.StreamHead

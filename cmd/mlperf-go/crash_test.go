@@ -17,6 +17,8 @@ func init() {
 	backends.Register("broken-encode", broken{inEncode: true})
 }
 
+func (broken) Describe() backends.Description { return backends.Description{} }
+
 func (b broken) Encode(dst []byte, _ *datasets.Sample, _ *backends.Config) ([]byte, error) {
 	if b.inEncode {
 		panic("a bug in Encode")
@@ -25,6 +27,8 @@ func (b broken) Encode(dst []byte, _ *datasets.Sample, _ *backends.Config) ([]by
 }
 
 func (b broken) Open(*backends.Config) (backends.Backend, error) { return b, nil }
+
+func (broken) Features() backends.Features { return backends.Features{} }
 
 func (b broken) Serve(ctx context.Context, _ loadgen.Source, _ backends.Sink) error {
 	if b.inEncode {

@@ -7,9 +7,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire/batch"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// For names the client that serves all of the endpoints, through a proxy unless that is empty.
+// Wire is what a driver contributes to a backend: requests and their protocol.
+type Wire interface {
+	Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error)
+	Protocol(c *backends.Config) (wire.Protocol, error)
+}
+
+// For returns the name of the client that serves all endpoints, through a proxy unless that is empty.
 func For(proxy string, endpoints ...backends.Endpoint) string {
 	secure := func(e backends.Endpoint) bool {
 		base, err := backends.ParseEndpoint(e.URL)
@@ -21,13 +31,34 @@ func For(proxy string, endpoints ...backends.Endpoint) string {
 	return http1.Name
 }
 
-// New makes a backend on the client that fits the endpoints of c.
-func New(c *backends.Config, p backends.Protocol) (backends.Backend, error) {
-	return Named(For(c.Proxy, c.Endpoints...), c, p)
+// Open returns a backend on the client that fits the endpoints of c. If c.Batch is set, it sends batches: promptKeys
+// are the members of a request's body that may contain the prompt.
+func Open(c *backends.Config, w Wire, promptKeys ...string) (backends.Backend, error) {
+	return OpenOn(For(c.Proxy, c.Endpoints...), c, w, promptKeys...)
 }
 
-// Named makes a backend on the client of that name.
-func Named(name string, c *backends.Config, p backends.Protocol) (backends.Backend, error) {
+// OpenOn is Open on the client of the given name.
+func OpenOn(name string, c *backends.Config, w Wire, promptKeys ...string) (backends.Backend, error) {
+	if c.Batch == 0 {
+		p, err := w.Protocol(c)
+		if err != nil {
+			return nil, err
+		}
+		return New(name, c, p)
+	}
+	return batch.New(c, batch.Form{Keys: promptKeys, Encode: w.Encode},
+		func(c *backends.Config, streamed func(loadgen.Query, []wire.News, int64)) (backends.Backend, error) {
+			p, err := w.Protocol(c)
+			if err != nil {
+				return nil, err
+			}
+			p.Streamed = streamed
+			return New(name, c, p)
+		})
+}
+
+// New returns a backend on the client of the given name, which sends one prompt in each request.
+func New(name string, c *backends.Config, p wire.Protocol) (backends.Backend, error) {
 	if name == http1.Name {
 		return http1.New(c, p)
 	}

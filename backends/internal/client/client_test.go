@@ -9,12 +9,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
+	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
 type route struct{}
 
-func (route) Path() string               { return "/v1/completions" }
-func (route) NewAnswer() backends.Answer { return nil }
+func (route) Encode(dst []byte, _ *datasets.Sample, _ *backends.Config) ([]byte, error) {
+	return dst, nil
+}
+
+func (route) Protocol(*backends.Config) (wire.Protocol, error) {
+	return wire.Protocol{Path: "/v1/completions", NewAnswer: func() wire.Answer { return nil }}, nil
+}
 
 func TestTheURLChooses(t *testing.T) {
 	const plain, secure = "http://127.0.0.1:1", "https://127.0.0.1:1"
@@ -33,15 +40,15 @@ func TestTheURLChooses(t *testing.T) {
 			config.Endpoints = append(config.Endpoints, backends.Endpoint{URL: url})
 		}
 		require.Equal(t, c.name, client.For("", config.Endpoints...))
-		b, err := client.New(&config, route{})
+		b, err := client.Open(&config, route{})
 		require.NoError(t, err)
 		require.IsType(t, c.want, b)
 	}
 	config := backends.Config{Endpoints: []backends.Endpoint{{URL: plain}}, Proxy: "http://p:1"}
 	require.Equal(t, "net/http", client.For(config.Proxy, config.Endpoints...))
-	through, err := client.New(&config, route{})
+	through, err := client.Open(&config, route{})
 	require.NoError(t, err)
 	require.IsType(t, &nethttp.Client{}, through)
-	_, err = client.New(&backends.Config{Endpoints: []backends.Endpoint{{URL: "ftp://h"}}}, route{})
+	_, err = client.Open(&backends.Config{Endpoints: []backends.Endpoint{{URL: "ftp://h"}}}, route{})
 	require.ErrorContains(t, err, `has the scheme "ftp"`)
 }

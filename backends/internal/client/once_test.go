@@ -23,7 +23,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
-	"github.com/mlperf-go/mlperf-go/backends/internal/wire/batch"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 	"github.com/mlperf-go/mlperf-go/datasets"
@@ -190,17 +189,7 @@ func TestEverySampleOnce(t *testing.T) {
 		for _, s := range replicas {
 			s.reset()
 		}
-		open := func(c *backends.Config) (backends.Backend, error) {
-			p, err := driver.Protocol(c)
-			if err != nil {
-				return nil, err
-			}
-			return client.Named(name, c, p)
-		}
-		var b backends.Backend
-		if b, err = open(c); c.Batch > 0 {
-			b, err = batch.New(c, batch.Form{Keys: []string{"prompt"}, Encode: driver.Encode}, open)
-		}
+		b, err := client.OpenOn(name, c, driver, "prompt")
 		require.NoError(t, err)
 		r := wiretest.NewRecorder()
 		source, sink := issue[scenario](n, r)

@@ -116,9 +116,9 @@ func (l *loop) feed(c *conn, b []byte) {
 	}
 	for n > 0 {
 		switch first := r.out.FirstTokenNS == 0; {
-		case l.parts != nil:
+		case l.client.protocol.Streamed != nil:
 			r.out.FirstTokenNS = at
-			l.parts.Streamed(c.exchange.query, r.answer.(backends.Batched).News(), at)
+			l.client.protocol.Streamed(c.exchange.query, r.answer.News(), at)
 		case first:
 			r.out.FirstTokenNS = at
 			l.sink.FirstToken(c.exchange.query, r.answer.Tokens(), at)

@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
 // jsonProtocol reads answers the obvious way, with encoding/json: what a harness without a hot path would do.
-type jsonProtocol struct{}
-
-func (jsonProtocol) Path() string               { return "/v1/completions" }
-func (jsonProtocol) NewAnswer() backends.Answer { return &jsonAnswer{} }
+var jsonProtocol = wire.Protocol{Path: "/v1/completions", NewAnswer: func() wire.Answer { return &jsonAnswer{} }}
 
 type jsonAnswer struct {
 	events bool
@@ -36,9 +34,10 @@ type jsonDocument struct {
 func (a *jsonAnswer) Begin(kind string) {
 	*a = jsonAnswer{events: kind != "application/json", body: a.body[:0], tokens: a.tokens[:0]}
 }
-func (a *jsonAnswer) Expect(backends.Expected) {}
-func (a *jsonAnswer) Tokens() []int32          { return a.tokens }
-func (a *jsonAnswer) Settled() bool            { return a.done }
+func (a *jsonAnswer) News() []wire.News    { return nil }
+func (a *jsonAnswer) Expect(wire.Expected) {}
+func (a *jsonAnswer) Tokens() []int32      { return a.tokens }
+func (a *jsonAnswer) Settled() bool        { return a.done }
 
 func (a *jsonAnswer) Feed(p []byte) (int, []byte) {
 	a.body = append(a.body, p...)

@@ -19,7 +19,7 @@ func init() {
 	benchKinds["path-nethttp"] = func(c benchRow, url string, m *meter) (int, error) {
 		return benchPath(c, url, m, func(config *backends.Config) (backends.Backend,
 			error) {
-			return nethttp.New(config, jsonProtocol{})
+			return nethttp.New(config, jsonProtocol)
 		})
 	}
 }

@@ -87,7 +87,7 @@ func benchClient(c benchRow, url string, m *meter, ids backends.IDUse) (int, err
 func benchNetHTTP(c benchRow, url string, m *meter) (int, error) {
 	config := fixed(url, c.stream, c.request)
 	config.Concurrency = c.conns
-	b, err := nethttp.New(config, jsonProtocol{})
+	b, err := nethttp.New(config, jsonProtocol)
 	if err != nil {
 		return 0, err
 	}
@@ -199,5 +199,3 @@ func benchWrk(t *testing.T, wrk, url string, request, conns int) float64 {
 	require.NotContains(t, string(out), "Non-2xx")
 	return float64((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Microseconds()) / n
 }
-
-var _ backends.Protocol = jsonProtocol{}

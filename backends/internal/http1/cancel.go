@@ -44,7 +44,6 @@ func newLoop(c *Client) (*loop, error) {
 func (l *loop) attach(src source, sink backends.Sink) error {
 	config := &l.client.config
 	l.src, l.sink, l.srcFD = src, sink, src.FD()
-	l.parts, _ = sink.(backends.BatchSink)
 	l.ended, l.cancelled = false, false
 	l.stop.Store(false)
 	l.limit = allowed(config)

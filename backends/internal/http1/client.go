@@ -9,6 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
 // Name is what the preflight calls this client.
@@ -17,7 +18,7 @@ const Name = "epoll"
 // Client is a backend on one epoll loop.
 type Client struct {
 	config   backends.Config
-	protocol backends.Protocol
+	protocol wire.Protocol
 	targets  []target
 	balance  balance.Options
 	*policy.Counters
@@ -27,7 +28,7 @@ type Client struct {
 
 // New makes a client for the endpoints of c, all of them plain http. It looks their addresses up and connects to
 // nothing yet; a host that can not be found is a *backends.EndpointError.
-func New(c *backends.Config, p backends.Protocol) (*Client, error) {
+func New(c *backends.Config, p wire.Protocol) (*Client, error) {
 	client := &Client{config: *c, protocol: p, Counters: policy.NewCounters(c)}
 	policy.SetDefaults(&client.config)
 	for _, e := range c.Endpoints {
@@ -44,8 +45,10 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 	return client, nil
 }
 
-// Loop says what the loop did during the Serve before; only after that has returned.
-func (c *Client) Loop() (backends.LoopStats, bool) { return c.did, true }
+// Features are warming up, counters, and the figures of the loop.
+func (c *Client) Features() backends.Features {
+	return backends.Features{WarmUp: c.WarmUp, Traffic: c.Traffic, Loop: func() backends.LoopStats { return c.did }}
+}
 
 // Serve answers the queries of src on the calling goroutine, which is locked to its OS thread meanwhile.
 func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 	"github.com/mlperf-go/mlperf-go/backends/openai"
 )
@@ -20,10 +21,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func protocol(c *backends.Config) (backends.Protocol, error) {
+func protocol(c *backends.Config) (wire.Protocol, error) {
 	d, err := backends.Lookup("vllm")
 	if err != nil {
-		return nil, err
+		return wire.Protocol{}, err
 	}
 	return d.(*openai.Driver).Protocol(c)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
 // target is one endpoint, ready for use.
@@ -35,8 +36,8 @@ type address struct {
 	name     string
 }
 
-func newTarget(e backends.Endpoint, protocol backends.Protocol, timeout time.Duration) (target, error) {
-	p, err := policy.NewEndpoint(e, protocol.Path())
+func newTarget(e backends.Endpoint, protocol wire.Protocol, timeout time.Duration) (target, error) {
+	p, err := policy.NewEndpoint(e, protocol.Path)
 	if err != nil {
 		return target{}, err
 	}

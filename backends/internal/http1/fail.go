@@ -25,10 +25,9 @@ func (l *loop) record(x *exchange, f *policy.Failure, kept []byte, retried bool)
 
 // stray counts bytes that nothing asked for.
 func (l *loop) stray(b []byte) {
-	before, _ := l.client.Unasked()
-	l.client.Unexpected(b)
-	now, _ := l.client.Unasked()
-	l.did.unasked += now - before
+	if l.client.Unexpected(b) {
+		l.did.unasked++
+	}
 }
 
 // glance counts what is left to read on a connection that carries no request and is about to be closed.

@@ -26,7 +26,6 @@ const (
 type loop struct {
 	client   *Client
 	sink     backends.Sink
-	parts    backends.BatchSink // the sink, where it takes tokens by the parts of a batch; nil: it does not
 	src      source
 	stop     atomic.Bool // the test is to end early
 	srcFD    int

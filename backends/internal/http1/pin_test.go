@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
@@ -34,8 +33,7 @@ func TestALoopIsPinned(t *testing.T) {
 		r := wiretest.NewRecorder()
 		require.NoError(t, b.Serve(context.Background(), wiretest.NewQueries(20).End(), r))
 		r.ExactlyOnce(t, 20)
-		loop, ok := b.(*http1.Client).Loop()
-		require.True(t, ok)
+		loop := b.Features().Loop()
 		require.Equal(t, got, loop.CPU)
 		require.NoError(t, unix.SchedGetaffinity(0, &after))
 		require.Equal(t, before, after)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
@@ -22,7 +21,7 @@ func TestASlowStreamWakesTheLoopOncePerToken(t *testing.T) {
 	require.NoError(t, b.Serve(context.Background(), s, s))
 	require.Zero(t, s.Failures)
 	require.Equal(t, answers*(tokens-1), s.Gaps)
-	did, _ := b.(*http1.Client).Loop()
+	did := b.Features().Loop()
 	// A busy machine brings several segments at once, and then there are fewer. The connection, and the source's end, have
 	// some of their own.
 	most := int64(answers*len(segments) + 10)

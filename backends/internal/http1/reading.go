@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
 // reading is what one answer is read with. A connection has one from the first byte of an answer to its last, and the
@@ -15,7 +16,7 @@ import (
 // memory that the processor still has at hand.
 type reading struct {
 	parser parser
-	answer backends.Answer
+	answer wire.Answer
 	out    backends.Outcome
 	kept   []byte                // first KiB of the answer's body
 	id     [policy.IDLength]byte // of the request
@@ -44,7 +45,7 @@ func (r *reading) reset() {
 // expect tells the reader of an answer which request and which model it must be of.
 func (l *loop) expect(c *conn) {
 	r, t := c.reading, &l.client.targets[c.endpoint]
-	want := backends.Expected{Model: t.model, Learn: t.model == "",
+	want := wire.Expected{Model: t.model, Learn: t.model == "",
 		StreamMode: l.client.config.Endpoints[c.endpoint].StreamMode}
 	if number := c.exchange.number; number != 0 {
 		want.ID, want.Must = l.ids.Append(r.id[:0], number), t.must

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
@@ -78,7 +77,7 @@ func askTwice(t *testing.T, bytes string) (took time.Duration, unasked int64) {
 	r.ExactlyOnce(t, 2)
 	requireOwnTokens(t, r)
 	require.Empty(t, r.Attempts, "the second request was not sent where nothing could answer it")
-	did, _ := b.(*http1.Client).Loop()
+	did := b.Features().Loop()
 	return took, did.Unasked
 }
 

@@ -30,22 +30,22 @@ func TestWarmUpKeepsItsConnections(t *testing.T) {
 	warm, test := wiretest.NewRecorder(), wiretest.NewRecorder()
 	require.NoError(t, client.WarmUp(context.Background(), wiretest.NewQueries(20).End(), warm))
 	warm.ExactlyOnce(t, 20)
-	opened := client.Connections()[0]
+	opened := client.Traffic().Connections[0]
 	require.LessOrEqual(t, opened, int64(8))
 	require.NoError(t, client.Serve(context.Background(), wiretest.NewQueries(200).End(), test))
 	test.ExactlyOnce(t, 200)
 	for _, res := range test.Results {
 		require.Equal(t, backends.OK, res.Reason)
 	}
-	require.Equal(t, opened, client.Connections()[0], "as many as the warm-up had")
+	require.Equal(t, opened, client.Traffic().Connections[0], "as many as the warm-up had")
 	require.Equal(t, opened, most.Load())
-	did, _ := client.Loop()
+	did := client.Features().Loop()
 	require.LessOrEqual(t, did.ConnectionsMax, 8)
 	// A third one begins with nothing: the second has closed what it had.
 	again := wiretest.NewRecorder()
 	require.NoError(t, client.Serve(context.Background(), wiretest.NewQueries(5).End(), again))
 	again.ExactlyOnce(t, 5)
-	require.Greater(t, client.Connections()[0], opened)
+	require.Greater(t, client.Traffic().Connections[0], opened)
 }
 
 // A connection that the server closes between warm-up and test costs no sample.
@@ -80,7 +80,7 @@ func TestAQueueIsShown(t *testing.T) {
 	for _, res := range r.Results {
 		require.Equal(t, backends.OK, res.Reason)
 	}
-	loop, _ := b.(*http1.Client).Loop()
+	loop := b.Features().Loop()
 	require.GreaterOrEqual(t, loop.QueueMax, 200)
 	require.Equal(t, 10, loop.LimitMax)
 	require.LessOrEqual(t, loop.ConnectionsMax, 10)
@@ -98,7 +98,7 @@ func TestABurstIsDialledInParts(t *testing.T) {
 	for _, res := range r.Results {
 		require.Contains(t, []backends.Reason{backends.FailConnect, backends.FailNoEndpoint}, res.Reason)
 	}
-	loop, _ := b.(*http1.Client).Loop()
+	loop := b.Features().Loop()
 	require.LessOrEqual(t, loop.ConnectionsMax, 256)
 	require.GreaterOrEqual(t, loop.QueueMax, 600-2*256)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
 // trace is what net/http tells of one attempt, from goroutines of its own.
@@ -161,7 +162,7 @@ func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 	content := c.config.Request(r.query.Index)
 	header, own := e.header, []byte(nil)
 	r.id = r.id[:0]
-	if e.id != (backends.RequestIDField{}) {
+	if e.id != (wire.RequestIDField{}) {
 		r.id = c.ids.Append(r.id, c.sent.Add(1))
 	}
 	switch {
@@ -177,7 +178,7 @@ func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 
 // expect tells the reader of an answer which request and which model it must be of.
 func (e *endpoint) expect(r *request) {
-	want := backends.Expected{StreamMode: e.stream}
+	want := wire.Expected{StreamMode: e.stream}
 	if model := e.model.Load(); model != nil {
 		want.Model = *model
 	} else {
@@ -281,11 +282,10 @@ func (w *worker) feed(r *request, p []byte, now time.Time) {
 		if n, p = r.answer.Feed(p); n == 0 {
 			break
 		}
-		batched, several := r.answer.(backends.Batched)
 		switch first := r.out.FirstTokenNS == 0; {
-		case several:
+		case w.shard.client.protocol.Streamed != nil:
 			r.out.FirstTokenNS = at
-			w.shard.reports <- report{request: r, news: slices.Clone(batched.News()), atNS: at}
+			w.shard.reports <- report{request: r, news: slices.Clone(r.answer.News()), atNS: at}
 		case first:
 			r.out.FirstTokenNS = at
 			w.shard.reports <- report{request: r, first: true, tokens: r.answer.Tokens(), atNS: at}

@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
 // Name is what the preflight calls this client.
@@ -25,7 +26,7 @@ const Name = "net/http"
 type endpoint struct {
 	policy.Endpoint
 	header http.Header // read by all requests, changed by none
-	id     backends.RequestIDField
+	id     wire.RequestIDField
 	must   bool // answers have to carry the request's id
 	stream backends.StreamMode
 	model  atomic.Pointer[string] // that answers name; nil: none has come
@@ -34,7 +35,7 @@ type endpoint struct {
 // Client is a backend on net/http.
 type Client struct {
 	config    backends.Config
-	protocol  backends.Protocol
+	protocol  wire.Protocol
 	endpoints []*endpoint
 	ids       policy.RequestIDs
 	sent      atomic.Uint64 // requests with an id
@@ -47,11 +48,11 @@ type Client struct {
 }
 
 // New makes a client for the endpoints of c. It connects to nothing yet.
-func New(c *backends.Config, p backends.Protocol) (*Client, error) {
+func New(c *backends.Config, p wire.Protocol) (*Client, error) {
 	client := &Client{config: *c, protocol: p, ids: policy.NewRequestIDs(), Counters: policy.NewCounters(c)}
 	policy.SetDefaults(&client.config)
 	for _, e := range c.Endpoints {
-		parsed, err := newEndpoint(e, p.Path())
+		parsed, err := newEndpoint(e, p.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -77,6 +78,9 @@ func New(c *backends.Config, p backends.Protocol) (*Client, error) {
 	client.requests.New = func() any { return &request{answer: p.NewAnswer()} }
 	return client, nil
 }
+
+// Features are counters.
+func (c *Client) Features() backends.Features { return backends.Features{Traffic: c.Traffic} }
 
 // way is what a connection to an endpoint is made to.
 func (c *Client) way(endpoint int) *url.URL {

@@ -9,6 +9,6 @@
 // In come a loadgen.Source and Config.Request's bytes, sent as they are; out go Sink calls, Complete exactly once a
 // query.
 //
-// It must not import a wire protocol (backends.Protocol brings it), sut, run or cmd; it reads no environment, also no
+// It must not import a wire protocol (wire.Protocol brings it), sut, run or cmd; it reads no environment, also no
 // proxy settings (Config.Proxy brings them), and follows no redirect.
 package nethttp

@@ -66,7 +66,7 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		// the guard kept from net/http what came before the request
-		if answers, strays := counters.Unasked(); answers+strays > 0 {
+		if t := counters.Traffic(); t.Unasked+t.Strays > 0 {
 			err = errNoHTTP
 		}
 		return nil, unreachable(ctx, method, reply.URL, err)

@@ -6,6 +6,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
 // reportBuffer is how many reports may wait: LoadGen stamps at the call, so a worker must never be the reason of a
@@ -17,7 +18,7 @@ type request struct {
 	query    loadgen.Query
 	key      uint64 // what the choice of an endpoint goes by
 	endpoint int    // where it goes; balance.Nowhere: it is not sent
-	answer   backends.Answer
+	answer   wire.Answer
 	out      backends.Outcome
 	body     []byte // first KiB of what the server sent in this attempt
 	id       []byte // of this attempt; empty: it carries none
@@ -35,7 +36,7 @@ type report struct {
 	request *request
 	first   bool
 	tokens  []int32
-	news    []backends.News // tokens of a streamed batch; nil: this is none
+	news    []wire.News // tokens of a streamed batch; nil: this is none
 	atNS    int64
 }
 
@@ -44,14 +45,13 @@ type report struct {
 func (s *shard) report() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	parts, _ := s.sink.(backends.BatchSink)
 	for r := range s.reports {
 		switch {
 		case r.first:
 			s.sink.FirstToken(r.request.query, r.tokens, r.atNS)
 			continue
 		case r.news != nil:
-			parts.Streamed(r.request.query, r.news, r.atNS)
+			s.client.protocol.Streamed(r.request.query, r.news, r.atNS)
 			continue
 		}
 		s.sink.Complete(r.request.query, &r.request.out)

@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
@@ -64,12 +65,11 @@ func (e *Endpoint) Fields() []Field {
 }
 
 // RequestID returns the place of the id in the requests to an endpoint; the zero value: they carry none.
-func RequestID(e *backends.Endpoint, p backends.Protocol) backends.RequestIDField {
-	identifying, ok := p.(backends.Identifying)
-	if !ok || e.IDs == backends.IDsOff {
-		return backends.RequestIDField{}
+func RequestID(e *backends.Endpoint, p wire.Protocol) wire.RequestIDField {
+	if e.IDs == backends.IDsOff {
+		return wire.RequestIDField{}
 	}
-	return identifying.RequestID()
+	return p.RequestID
 }
 
 // leastOfKey is how much of a key at a text's end, in bytes, is taken for the beginning of the key.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // Failure is how one attempt failed.
@@ -95,7 +96,7 @@ func (r *Response) Refusal(body []byte, now time.Time) Failure {
 	if r.Location != "" && r.Status/100 == 3 {
 		f.Detail += fmt.Sprintf(" to %.200q, which is not followed: give the address that answers itself", r.Location)
 	} else if len(body) > 0 {
-		f.Detail += ": " + backends.Cut(strings.TrimSpace(string(body)), 300)
+		f.Detail += ": " + foreign.Line(strings.TrimSpace(string(body)), 300)
 	}
 	return f
 }

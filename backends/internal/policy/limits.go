@@ -99,20 +99,22 @@ func (c *Counters) Connected(endpoint int) {
 	}
 }
 
-// Unexpected counts bytes that came on a connection of HTTP/1.1 although no request was under way. It is an answer if
-// it begins with one. An answer that comes when the next request is out is taken for that request's, so a server that
-// sends such answers is not to be believed. Interim answers (1xx) and empty lines are harmless, and with a 408 some
-// servers part from an idle connection.
-func (c *Counters) Unexpected(b []byte) {
+// Unexpected counts bytes that came on an HTTP/1.1 connection without a request, and reports whether they begin with an
+// answer. Such an answer would count as that of the next request if it came a little later, so the server's other
+// answers can not be trusted. Interim answers (1xx) and empty lines are harmless, and some servers send a 408 before
+// they close an idle connection.
+func (c *Counters) Unexpected(b []byte) (answer bool) {
 	b = behindInterim(b)
 	code, answer := bytes.CutPrefix(b, []byte("HTTP/1."))
 	switch {
 	case len(b) == 0, answer && bytes.HasPrefix(code, []byte("1 408")):
+		return false
 	case answer:
 		c.unasked.Add(1)
 	default:
 		c.strays.Add(1)
 	}
+	return answer
 }
 
 // behindInterim returns what follows interim answers and empty lines.
@@ -126,14 +128,11 @@ func behindInterim(b []byte) []byte {
 	}
 }
 
-// Unasked returns how many answers came that nothing had asked for, and how often other bytes came in such a place.
-func (c *Counters) Unasked() (answers, strays int64) { return c.unasked.Load(), c.strays.Load() }
-
-// Connections is the number of connections opened, by endpoint.
-func (c *Counters) Connections() []int64 { return loaded(c.Opened) }
-
-// Exclusions is how often each endpoint was left out.
-func (c *Counters) Exclusions() []int64 { return loaded(c.Out) }
+// Traffic returns the counts so far.
+func (c *Counters) Traffic() backends.Traffic {
+	return backends.Traffic{Connections: loaded(c.Opened), Exclusions: loaded(c.Out), Unasked: c.unasked.Load(),
+		Strays: c.strays.Load()}
+}
 
 func loaded(counters []atomic.Int64) []int64 {
 	counts := make([]int64, len(counters))

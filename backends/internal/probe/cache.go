@@ -17,10 +17,18 @@ const (
 	emptyPause    = 200 * time.Millisecond
 )
 
-// EmptyCache posts to the route of a server that empties its prefix cache. vLLM says {"success": false}, and SGLang
-// 400, as long as requests are running; older ones of both answer 200 whatever comes of it
+// CacheEmptier returns the function EmptyCache of a backends.Description whose servers empty their prefix cache on a
+// POST to path.
+func CacheEmptier(path string) func(context.Context, backends.Endpoint, *backends.Config) (bool, error) {
+	return func(ctx context.Context, e backends.Endpoint, c *backends.Config) (bool, error) {
+		return emptyCache(ctx, c, e, path)
+	}
+}
+
+// emptyCache posts until the cache is empty. While requests are running, vLLM answers {"success": false} and SGLang 400;
+// older versions of both answer 200 in any case
 // (docs/reference/wire-protocols.md#prefix-caches).
-func EmptyCache(ctx context.Context, c *backends.Config, e backends.Endpoint, path string) (offered bool, err error) {
+func emptyCache(ctx context.Context, c *backends.Config, e backends.Endpoint, path string) (offered bool, err error) {
 	for until := time.Now().Add(emptyPatience); ; {
 		r, err := nethttp.Post(ctx, c, e, path, getTimeout)
 		if err != nil {

@@ -77,15 +77,15 @@ func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.C
 	own := *c
 	own.NeedIDs = false // asked for all the same; whether they come is what the probe finds out
 	own.Request = func(int) []byte { return body }
-	wire, err := p.Wire.Protocol(&own)
+	protocol, err := p.Wire.Protocol(&own)
 	if err != nil {
 		return nil, "", err
 	}
-	backend, err := client.Named(p.Found.Client, &own, wire)
+	backend, err := client.New(p.Found.Client, &own, protocol)
 	if err != nil {
 		return nil, "", err
 	}
-	got, url = &probeSink{}, p.Endpoint.URL+wire.Path()
+	got, url = &probeSink{}, p.Endpoint.URL+protocol.Path
 	if c.Asking != nil {
 		c.Asking("POST "+url, c.RequestTimeout)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
 	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 const (
@@ -24,15 +25,9 @@ const (
 	getTimeout    = 15 * time.Second
 )
 
-// Wire is what the short answer is asked for with.
-type Wire interface {
-	Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error)
-	Protocol(c *backends.Config) (backends.Protocol, error)
-}
-
 // Prober asks one endpoint what it is.
 type Prober struct {
-	Wire     Wire
+	Wire     client.Wire
 	Endpoint backends.Endpoint
 	Config   *backends.Config
 	NoIDs    string // what to do where the answer carries no token ids
@@ -111,7 +106,7 @@ func (p *Prober) Version(ctx context.Context) error {
 		p.Note("GET /version tells no version (%s)", cmp.Or(instead, "HTTP 200"))
 		return nil
 	}
-	p.Found.Version = backends.Cut(body.Version, 100)
+	p.Found.Version = foreign.Line(body.Version, 100)
 	return nil
 }
 
@@ -128,11 +123,6 @@ func (p *Prober) Ask(ctx context.Context, path string, v any) (instead string, e
 		return fmt.Sprintf("HTTP 200 and no JSON of that kind%s", said(r.Body)), nil
 	}
 	return "", nil
-}
-
-// owners tell the server behind a model list.
-var owners = map[string]string{
-	"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "tensorrt-llm", "llamacpp": "llama.cpp", "library": "ollama",
 }
 
 // Models asks for the served names, and refuses an endpoint that lacks the wanted one.
@@ -155,7 +145,7 @@ func (p *Prober) Models(ctx context.Context) error {
 	for _, m := range list.Data {
 		p.Found.Models = append(p.Found.Models, m.ID)
 		if p.Found.Server == "" {
-			p.Found.Server = owners[strings.ToLower(m.OwnedBy)]
+			p.Found.Server = backends.ServerOf(m.OwnedBy)
 		}
 		if m.ID == p.Config.ServedModel {
 			p.Identify("root", m.Root)
@@ -175,7 +165,7 @@ func (p *Prober) Identify(key, value string) {
 	if p.Found.Identity == nil {
 		p.Found.Identity = map[string]string{}
 	}
-	p.Found.Identity[key] = backends.Cut(value, 500)
+	p.Found.Identity[key] = foreign.Line(value, 500)
 }
 
 // AskModel takes steps that ask for the model, and for nothing else.

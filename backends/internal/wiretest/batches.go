@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
 // Read is what an answer to several prompts came to.
@@ -28,7 +29,7 @@ type ReadPart struct {
 }
 
 // ReadBatch feeds a body to a reader of batches, in pieces of a length.
-func ReadBatch(answer backends.Answer, contentType string, body []byte, length int) Read {
+func ReadBatch(answer wire.Answer, contentType string, body []byte, length int) Read {
 	answer.Begin(contentType)
 	read := Read{News: map[int]int{}}
 	for rest := body; len(rest) > 0 && !answer.Settled(); {
@@ -38,7 +39,7 @@ func ReadBatch(answer backends.Answer, contentType string, body []byte, length i
 			if n, piece = answer.Feed(piece); n == 0 {
 				break
 			}
-			for _, news := range answer.(backends.Batched).News() {
+			for _, news := range answer.News() {
 				read.News[news.Part] += news.N
 			}
 		}
@@ -58,7 +59,7 @@ func ReadBatch(answer backends.Answer, contentType string, body []byte, length i
 
 // SameInPieces wants a streamed batch to come to the same however its bytes are cut, every part once and within the
 // batch.
-func SameInPieces(t require.TestingT, answer backends.Answer, size int, body []byte) Read {
+func SameInPieces(t require.TestingT, answer wire.Answer, size int, body []byte) Read {
 	whole := ReadBatch(answer, "text/event-stream", body, max(len(body), 1))
 	for _, length := range []int{1, 7, 64} {
 		require.Equal(t, whole, ReadBatch(answer, "text/event-stream", body, length), "in pieces of %d", length)

@@ -69,7 +69,7 @@ func (k *Contract) oneEndpointIsAbsent(t *testing.T) {
 			} else {
 				require.Equal(t, 3, failed, "%s: the fourth query went elsewhere", name)
 			}
-			require.Equal(t, []int64{0, 1, 0}, b.(backends.Connected).Exclusions(), name)
+			require.Equal(t, []int64{0, 1, 0}, b.Features().Traffic().Exclusions, name)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (k *Contract) aRefusingEndpointStays(t *testing.T) {
 			}
 		}
 		require.Equal(t, map[backends.Reason]int{backends.Reason(fmt.Sprintf("http_%d", status)): 20}, failed)
-		require.Equal(t, []int64{0, 0}, b.(backends.Connected).Exclusions())
+		require.Equal(t, []int64{0, 0}, b.Features().Traffic().Exclusions)
 	}
 }
 
@@ -235,7 +235,7 @@ func (k *Contract) sockets(t *testing.T) {
 		for _, res := range r.Results {
 			require.Equal(t, backends.OK, res.Reason, r.Attempts)
 		}
-		opened := b.(backends.Connected).Connections()[0]
+		opened := b.Features().Traffic().Connections[0]
 		require.Positive(t, opened)
 		require.LessOrEqual(t, opened, int64(8), "connections are used again")
 	}

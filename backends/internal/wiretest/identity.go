@@ -199,8 +199,8 @@ func (k *Contract) Unasked(t *testing.T, config *backends.Config, n int) (r *Rec
 	r = NewRecorder()
 	require.NoError(t, b.Serve(context.Background(), NewQueries(n).End(), r))
 	r.ExactlyOnce(t, n)
-	answers, strays = b.(backends.Watched).Unasked()
-	return r, answers, strays
+	counted := b.Features().Traffic()
+	return r, counted.Unasked, counted.Strays
 }
 
 // strays: what comes behind an answer, in the same segment or later, is counted and is in no answer.
@@ -256,8 +256,8 @@ func (k *Contract) strays(t *testing.T) {
 			source.Issue(1).End()
 			require.NoError(t, <-served)
 			r.ExactlyOnce(t, 2)
-			answers, strays := b.(backends.Watched).Unasked()
-			require.Equal(t, []bool{c.answers, c.strays}, []bool{answers > 0, strays > 0})
+			counted := b.Features().Traffic()
+			require.Equal(t, []bool{c.answers, c.strays}, []bool{counted.Unasked > 0, counted.Strays > 0})
 		})
 	}
 }

@@ -96,6 +96,8 @@ func TestContractSeesALostQuery(t *testing.T) {
 // forgetful is a backend that completes every query but the last.
 type forgetful struct{}
 
+func (forgetful) Features() backends.Features { return backends.Features{} }
+
 func (forgetful) Serve(_ context.Context, src loadgen.Source, sink backends.Sink) error {
 	var dst [8]loadgen.Query
 	for {

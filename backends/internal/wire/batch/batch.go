@@ -11,6 +11,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
 // linger is how long a batch that is not full waits for the next sample. LoadGen hands an Offline test over in one go,
@@ -31,6 +32,7 @@ type Backend struct {
 // group is the samples of one batch. The source fills it; the backend's thread has it from then on until its
 // completion.
 type group struct {
+	sink    backends.Sink // of the samples
 	queries []loadgen.Query
 	body    []byte // written once: net/http may read it after the batch has its answer
 	lengths []int  // ids of each prompt; -1: it is text
@@ -41,14 +43,18 @@ type group struct {
 // span is when the tokens of one sample came; wall clock, ns since 1970, 0: none came.
 type span struct{ first, last int64 }
 
-// New makes a backend that sends c.Batch samples in each request; open makes the one of whole batches.
-func New(c *backends.Config, f Form, open func(*backends.Config) (backends.Backend, error)) (*Backend, error) {
+// Open opens the backend of whole batches. It passes streamed to the client as wire.Protocol.Streamed.
+type Open func(c *backends.Config, streamed func(batch loadgen.Query, news []wire.News, atNS int64)) (backends.Backend,
+	error)
+
+// New returns a backend that sends c.Batch samples in each request.
+func New(c *backends.Config, f Form, open Open) (*Backend, error) {
 	b := &Backend{config: c}
 	inner := *c
 	inner.Request, inner.Key = b.request, b.key
 	b.groups.Store(new([]*group))
 	var err error
-	if b.Backend, err = open(&inner); err != nil {
+	if b.Backend, err = open(&inner, b.streamed); err != nil {
 		return nil, err
 	}
 	if b.frames, err = f.frames(c); err != nil {
@@ -57,36 +63,16 @@ func New(c *backends.Config, f Form, open func(*backends.Config) (backends.Backe
 	return b, nil
 }
 
-// Connections is the inner backend's.
-func (b *Backend) Connections() []int64 {
-	if c, ok := b.Backend.(backends.Connected); ok {
-		return c.Connections()
+// Features are those of the inner backend.
+func (b *Backend) Features() backends.Features {
+	f := b.Backend.Features()
+	if warmUp := f.WarmUp; warmUp != nil {
+		f.WarmUp = func(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
+			s := b.shard(src, sink)
+			return warmUp(ctx, s, s)
+		}
 	}
-	return nil
-}
-
-// Exclusions is the inner backend's.
-func (b *Backend) Exclusions() []int64 {
-	if c, ok := b.Backend.(backends.Connected); ok {
-		return c.Exclusions()
-	}
-	return nil
-}
-
-// Unasked is the inner backend's.
-func (b *Backend) Unasked() (answers, strays int64) {
-	if w, ok := b.Backend.(backends.Watched); ok {
-		return w.Unasked()
-	}
-	return 0, 0
-}
-
-// Loop is the inner backend's.
-func (b *Backend) Loop() (backends.LoopStats, bool) {
-	if l, ok := b.Backend.(backends.Looped); ok {
-		return l.Loop()
-	}
-	return backends.LoopStats{}, false
+	return f
 }
 
 // Serve answers the queries of src in batches.
@@ -95,21 +81,12 @@ func (b *Backend) Serve(ctx context.Context, src loadgen.Source, sink backends.S
 	return b.Backend.Serve(ctx, s, s)
 }
 
-// WarmUp is Serve, and the inner backend keeps its connections if it can.
-func (b *Backend) WarmUp(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
-	s := b.shard(src, sink)
-	if w, ok := b.Backend.(backends.Warmed); ok {
-		return w.WarmUp(ctx, s, s)
-	}
-	return b.Backend.Serve(ctx, s, s)
-}
-
 func (b *Backend) shard(src loadgen.Source, sink backends.Sink) *shard {
 	return &shard{backend: b, source: src, sink: sink, buf: make([]loadgen.Query, b.config.Batch)}
 }
 
-// put keeps a batch and gives its index.
-func (b *Backend) put(queries []loadgen.Query) int {
+// put stores a batch, whose samples are reported to sink, and returns its index.
+func (b *Backend) put(queries []loadgen.Query, sink backends.Sink) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	groups, slot := *b.groups.Load(), 0
@@ -122,7 +99,7 @@ func (b *Backend) put(queries []loadgen.Query) int {
 		b.groups.Store(&groups)
 	}
 	g := groups[slot]
-	g.queries, g.body, g.lengths = append(g.queries[:0], queries...), nil, g.lengths[:0]
+	g.sink, g.queries, g.body, g.lengths = sink, append(g.queries[:0], queries...), nil, g.lengths[:0]
 	g.times = append(g.times[:0], make([]span, len(queries))...)
 	return slot
 }
@@ -208,14 +185,14 @@ func (s *shard) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 		timeout = linger
 	}
 	first := s.buf[0]
-	first.Index = s.backend.put(s.buf[:have])
+	first.Index = s.backend.put(s.buf[:have], s.sink)
 	dst[0] = first
 	return 1, true
 }
 
-// Streamed hands tokens on to the samples that they are of. An index that nobody asked for is told of at the end.
-func (s *shard) Streamed(batch loadgen.Query, news []backends.News, atNS int64) {
-	g := s.backend.group(batch.Index)
+// streamed reports tokens to their samples. An unknown index fails the batch at its end.
+func (b *Backend) streamed(batch loadgen.Query, news []wire.News, atNS int64) {
+	g := b.group(batch.Index)
 	for i := range news {
 		n := &news[i]
 		if n.Part >= len(g.times) {
@@ -224,12 +201,12 @@ func (s *shard) Streamed(batch loadgen.Query, news []backends.News, atNS int64) 
 		t := &g.times[n.Part]
 		switch {
 		case t.first != 0:
-			s.sink.TokenGap(atNS-t.last, n.N)
+			g.sink.TokenGap(atNS-t.last, n.N)
 		case n.N > 1:
-			s.sink.FirstToken(g.queries[n.Part], n.Tokens, atNS)
-			s.sink.TokenGap(0, n.N-1)
+			g.sink.FirstToken(g.queries[n.Part], n.Tokens, atNS)
+			g.sink.TokenGap(0, n.N-1)
 		default:
-			s.sink.FirstToken(g.queries[n.Part], n.Tokens, atNS)
+			g.sink.FirstToken(g.queries[n.Part], n.Tokens, atNS)
 		}
 		if t.last = atNS; t.first == 0 {
 			t.first = atNS
@@ -237,10 +214,10 @@ func (s *shard) Streamed(batch loadgen.Query, news []backends.News, atNS int64) 
 	}
 }
 
-// FirstToken and TokenGap do not come: tokens of a batch come as Streamed.
+// FirstToken is not called: streamed receives the tokens of a batch.
 func (s *shard) FirstToken(loadgen.Query, []int32, int64) {}
 
-// TokenGap does not come either.
+// TokenGap is not called either.
 func (s *shard) TokenGap(int64, int) {}
 
 // Failed records an attempt for each of its samples; what the server said stands with the first.

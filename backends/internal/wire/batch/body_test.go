@@ -9,6 +9,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
@@ -24,12 +25,14 @@ func TestABodyIsWrittenOnce(t *testing.T) {
 		return b
 	}}
 	b, err := New(c, Form{Keys: []string{"prompt"}, Encode: encode},
-		func(*backends.Config) (backends.Backend, error) { return nil, nil })
+		func(*backends.Config, func(loadgen.Query, []wire.News, int64)) (backends.Backend, error) {
+			return nil, nil
+		})
 	require.NoError(t, err)
 	var bodies []string
 	var kept [][]byte
 	for i := range 6 {
-		slot := b.put([]loadgen.Query{{Index: i}, {Index: i + 1}})
+		slot := b.put([]loadgen.Query{{Index: i}, {Index: i + 1}}, nil)
 		require.Zero(t, slot, "the slot of the batch before is used again")
 		body := b.request(slot)
 		require.Equal(t, body, b.request(slot), "a repeated attempt sends the same")

@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/ndjson"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/sse"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // defaultMaxAnswer bounds an answer where Config.MaxAnswerBytes is 0, in bytes.
@@ -40,7 +42,7 @@ type Options struct {
 	MayHoldBack bool
 }
 
-// Answer reads one answer, streamed or whole, and judges it. It is a backends.Answer.
+// Answer reads one answer, streamed or whole, and judges it. It is a wire.Answer.
 type Answer struct {
 	Options
 	stream     bool // asked for
@@ -87,7 +89,7 @@ type Answer struct {
 	reason  backends.Reason
 	detail  string
 
-	want      backends.Expected
+	want      wire.Expected
 	nameless  bool   // an event that had to carry the request's id carried none
 	named     bool   // an event carried it
 	modelName string // that the answer names, where want.Learn is set
@@ -142,7 +144,7 @@ func (a *Answer) Begin(contentType string) {
 	a.grown.begin("")
 	a.reason, a.detail = backends.OK, ""
 	a.hidden, a.early, a.over, a.counted, a.calls = false, false, false, -1, nil
-	a.want, a.nameless, a.named, a.modelName = backends.Expected{}, false, false, ""
+	a.want, a.nameless, a.named, a.modelName = wire.Expected{}, false, false, ""
 }
 
 func emptied(b []byte) []byte {
@@ -153,13 +155,16 @@ func emptied(b []byte) []byte {
 }
 
 // Expect sets what the answer must say about itself.
-func (a *Answer) Expect(want backends.Expected) {
+func (a *Answer) Expect(want wire.Expected) {
 	a.want = want
 	a.grown.begin(want.StreamMode)
 }
 
 // Tokens gives the ids so far.
 func (a *Answer) Tokens() []int32 { return a.tokens }
+
+// News returns nil: the answer is to one prompt.
+func (a *Answer) News() []wire.News { return nil }
 
 // Settled is true after a failure, and after [DONE] of an answer that has its finish reason.
 func (a *Answer) Settled() bool {
@@ -242,7 +247,7 @@ func (a *Answer) next(p []byte) (doc, rest []byte, ok bool) {
 func (a *Answer) reported() bool {
 	said := a.framer.Failure()
 	if said != nil {
-		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+backends.Cut(string(said),
+		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+foreign.Line(string(said),
 			400))
 	}
 	return said != nil
@@ -303,5 +308,5 @@ func (a *Answer) refuse(doc []byte, err error) {
 	if errors.As(err, &shape) {
 		reason, what = backends.FailBadEvent, "JSON of another shape"
 	}
-	a.fail(reason, fmt.Sprintf("the server sent %s (%v): %s", what, err, backends.Cut(string(doc), 200)))
+	a.fail(reason, fmt.Sprintf("the server sent %s (%v): %s", what, err, foreign.Line(string(doc), 200)))
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // BatchDecoder reads documents that hold the answers to several prompts.
@@ -17,7 +19,7 @@ type BatchDecoder interface {
 }
 
 // Batch reads the answers to several prompts, streamed (stream.go) or in one body, and judges each of them. It is a
-// backends.Answer and a backends.Batched; of a body it has nothing to report before the end.
+// wire.Answer and a backends.Batched; of a body it has nothing to report before the end.
 type Batch struct {
 	whole   *Answer // body, framing and failures of the request
 	one     *Answer // of a body: each part in turn
@@ -32,7 +34,7 @@ type Batch struct {
 	seen     int       // parts that came
 	open     int       // of them, without a finish reason
 	last     int64     // index of the event before; -1: it had none
-	news     []backends.News
+	news     []wire.News
 	held     []Event // the choices of a document with several
 	newPart  func() *Answer
 	maxParts int
@@ -63,7 +65,7 @@ func (b *Batch) Begin(contentType string) {
 }
 
 // Expect sets what the answer must say about itself. The parts of a batch are of one request.
-func (b *Batch) Expect(want backends.Expected) { b.whole.Expect(want) }
+func (b *Batch) Expect(want wire.Expected) { b.whole.Expect(want) }
 
 // Tokens are those of the parts: News has them.
 func (b *Batch) Tokens() []int32 { return nil }
@@ -104,7 +106,7 @@ func (b *Batch) Finish(o *backends.Outcome, cut backends.Reason) string {
 		return unidentified
 	case len(b.parts) == 0:
 		o.Reason = backends.FailBadEvent
-		return "the answer has no " + w.Words.Parts + ": " + backends.Cut(string(w.body), 200)
+		return "the answer has no " + w.Words.Parts + ": " + foreign.Line(string(w.body), 200)
 	}
 	o.Reason, o.Parts = backends.OK, b.parts
 	o.NTokens = b.sum()

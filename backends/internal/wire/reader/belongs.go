@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // belongs reports whether an event is one of the answer to the request that was sent, by the model that was asked; else
@@ -22,7 +23,7 @@ func (a *Answer) belongs(e *Event) bool {
 			a.nameless = true
 			if a.want.Must {
 				a.fail(backends.FailWrongAnswer, fmt.Sprintf("the answer belongs to another request: its id is %q, and the "+
-					"request had the id %q", backends.Cut(string(e.ID), 100), a.want.ID))
+					"request had the id %q", foreign.Line(string(e.ID), 100), a.want.ID))
 				return false
 			}
 		}
@@ -32,11 +33,11 @@ func (a *Answer) belongs(e *Event) bool {
 		return true
 	}
 	if a.want.Learn && a.modelName == "" {
-		a.modelName = backends.Cut(string(e.Model), maxModelName)
+		a.modelName = foreign.Line(string(e.Model), maxModelName)
 	}
 	if a.want.Model != "" && string(e.Model) != a.want.Model {
 		a.fail(backends.FailWrongModel, fmt.Sprintf("the answer is by the model %q, and earlier answers of this endpoint "+
-			"were by %q", backends.Cut(string(e.Model), 200), a.want.Model))
+			"were by %q", foreign.Line(string(e.Model), 200), a.want.Model))
 		return false
 	}
 	return true

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // mostCalls bounds the function calls of one answer.
@@ -35,7 +36,7 @@ func (a *Answer) addCalls(raw []byte) {
 	var parts []callPart
 	if err := json.Unmarshal(raw, &parts); err != nil {
 		a.fail(backends.FailBadEvent, fmt.Sprintf("the answer's tool_calls are no list of calls (%v): %s", err,
-			backends.Cut(string(raw), 200)))
+			foreign.Line(string(raw), 200)))
 		return
 	}
 	for i := range parts {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // reasons are the finish reasons that servers use; a known one costs no allocation.
@@ -18,7 +19,7 @@ func intern(b []byte) string {
 			return r
 		}
 	}
-	return backends.Cut(string(b), 64)
+	return foreign.Line(string(b), 64)
 }
 
 // aborted are the finish reasons that say that the answer is not whole.
@@ -111,7 +112,7 @@ func (a *Answer) end() {
 		return
 	}
 	if a.reads(doc); a.reason == backends.FailBadJSON {
-		a.reason, a.detail = backends.FailTruncated, "the stream ended inside an event: "+backends.Cut(string(doc), 200)
+		a.reason, a.detail = backends.FailTruncated, "the stream ended inside an event: "+foreign.Line(string(doc), 200)
 	}
 }
 
@@ -121,12 +122,12 @@ func (a *Answer) whole() {
 		return
 	}
 	if a.plain && body[0] != '{' {
-		a.fail(backends.FailBadJSON, "the server answered something else than JSON: "+backends.Cut(string(body), 200))
+		a.fail(backends.FailBadJSON, "the server answered something else than JSON: "+foreign.Line(string(body), 200))
 		return
 	}
 	a.take(body)
 	if a.reason == backends.OK && !a.choice {
-		a.fail(backends.FailBadEvent, "the answer has no "+a.Words.Parts+": "+backends.Cut(string(body), 200))
+		a.fail(backends.FailBadEvent, "the answer has no "+a.Words.Parts+": "+foreign.Line(string(body), 200))
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // apply adds what a document says to the answer and gives the number of output tokens that are new in it.
 func (a *Answer) apply(e *Event) int {
 	if e.IsError {
 		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+
-			backends.Cut(string(e.Message), 400))
+			foreign.Line(string(e.Message), 400))
 		return 0
 	}
 	if e.Prompt >= 0 {
@@ -67,7 +68,7 @@ func (a *Answer) ends(e *Event) {
 	}
 	a.finish = reason
 	if len(e.Why) > 0 {
-		a.why = backends.Cut(string(e.Why), 400)
+		a.why = foreign.Line(string(e.Why), 400)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // grown is what a stream has shown of its mode: what its events repeat of the events before them. A server has one mode
@@ -137,7 +138,7 @@ func (a *Answer) joinText(text []byte) {
 	case g.repeats == repeatsAll:
 		if g.mode == backends.StreamIncremental && !bytes.HasPrefix(text, a.text) {
 			a.fail(backends.FailBadEvent, "the text of an event does not begin with the text before it, in a stream whose "+
-				"events repeat all text: "+backends.Cut(string(text), 200))
+				"events repeat all text: "+foreign.Line(string(text), 200))
 			return
 		}
 		a.text = append(a.text[:0], text...)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
 // forget starts an answer.
@@ -29,7 +30,7 @@ func (b *Batch) Feed(p []byte) (int, []byte) {
 }
 
 // News are the parts for which the last Feed found tokens.
-func (b *Batch) News() []backends.News { return b.news }
+func (b *Batch) News() []wire.News { return b.news }
 
 // take reads one document and gives the number of new output tokens of all parts. What comes behind the one that
 // settles the batch is not read, whether the same bytes brought it or later ones.
@@ -83,7 +84,7 @@ func (b *Batch) bring(e *Event) int {
 		b.open--
 	}
 	if n > 0 {
-		b.news = append(b.news, backends.News{Part: int(index), N: n, Tokens: a.tokens})
+		b.news = append(b.news, wire.News{Part: int(index), N: n, Tokens: a.tokens})
 	}
 	return n
 }

@@ -1,4 +1,4 @@
-package backends
+package sut
 
 import (
 	"testing"
@@ -9,6 +9,6 @@ import (
 func TestUsualFinish(t *testing.T) {
 	for reason, usual := range map[string]bool{"stop": true, "length": true, "tool_calls": true, "repetition": true,
 		"eos_token": true, "": true, "word": true, "budget": false, "eos": false, "STOP": false} {
-		require.Equal(t, usual, UsualFinish(reason), reason)
+		require.Equal(t, usual, usualFinish(reason), reason)
 	}
 }
