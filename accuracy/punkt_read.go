@@ -81,7 +81,8 @@ func ReadPunktTab(dir string) (*Punkt, error) {
 	}
 	p := newPunkt()
 	for _, file := range punktFiles {
-		if err := readPunktFile(filepath.Join(dir, file.name), func(line string) error { return file.line(p, line) }); err != nil {
+		read := func(line string) error { return file.line(p, line) }
+		if err := readPunktFile(filepath.Join(dir, file.name), read); err != nil {
 			return nil, fmt.Errorf("reading sentence parameters: %w; name the folder english of NLTK's punkt_tab data, with "+
 				"abbrev_types.txt, sent_starters.txt, collocations.tab and ortho_context.tab", err)
 		}

@@ -96,14 +96,16 @@ func ParseEndpoint(text string) (Endpoint, error) {
 	case u.Host == "" && u.Opaque == "" && u.Path == "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", foreign.Line(text, 200))
 	case u.Scheme != "http" && u.Scheme != "https":
-		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http, https and unix are known", foreign.Line(text, 200),
+		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http, https and unix are known",
+			foreign.Line(text, 200),
 			u.Scheme)
 	case u.Hostname() == "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", foreign.Line(text, 200))
 	case u.Hostname() == "http" || u.Hostname() == "https":
 		return Endpoint{}, fmt.Errorf("the endpoint %q lacks the colon behind its scheme", foreign.Line(text, 200))
 	case badPort(u.Port()):
-		return Endpoint{}, fmt.Errorf("the endpoint %q has the port %s, and ports go from 1 to 65535", foreign.Line(text, 200),
+		return Endpoint{}, fmt.Errorf("the endpoint %q has the port %s, and ports go from 1 to 65535",
+			foreign.Line(text, 200),
 			u.Port())
 	case u.User != nil:
 		return Endpoint{}, fmt.Errorf("the endpoint for host %q carries a user name; keys are given with --api-key or "+

@@ -181,7 +181,8 @@ func BenchmarkVerify(b *testing.B) {
 			b.SetBytes(64 << 20)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Verify(test, Input{Compliance: dir, Scenario: models.Server, MinTokens: ptr(1), MaxTokens: ptr(9000)}); err != nil {
+				if _, err := Verify(test, Input{Compliance: dir, Scenario: models.Server, MinTokens: ptr(1),
+					MaxTokens: ptr(9000)}); err != nil {
 					b.Fatal(err)
 				}
 			}

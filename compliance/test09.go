@@ -136,7 +136,8 @@ func (a *audit) strict09(path string, r *record) {
 	}
 	for at := 0; at+tokenSize <= len(r.data); at += tokenSize {
 		if id := Int32.value(r.data[at:]); id < 0 || id >= float64(a.Row.Vocabulary) {
-			a.out.add(Fatal, "token_range", path, "record %d has %v where a token id below %d is expected: are the answers text?", r.number, id, a.Row.Vocabulary)
+			a.out.add(Fatal, "token_range", path, "record %d has %v where a token id below %d is expected: are the answers "+
+				"text?", r.number, id, a.Row.Vocabulary)
 			return
 		}
 	}

@@ -170,8 +170,9 @@ func TestConvertJoins(t *testing.T) {
 	two := writeFile(t, "two", converted(t, writeFile(t, "a",
 		[]byte(`[{"id":"b","tok_input":[2]},{"id":"c","tok_input":[3],"n":1}]`)), FormatParquet))
 	for to, want := range map[string]string{
-		FormatJSONL: "{\"id\":\"a\",\"tok_input\":[1],\"note\":\"x\"}\n{\"id\":\"b\",\"n\":null,\"tok_input\":[2]}\n{\"id\":\"c\",\"n\":1,\"tok_input\":[3]}\n",
-		FormatCSV:   "id,tok_input,note,n\na,[1],x,\nb,[2],,\nc,[3],,1\n",
+		FormatJSONL: "{\"id\":\"a\",\"tok_input\":[1],\"note\":\"x\"}\n{\"id\":\"b\",\"n\":null," +
+			"\"tok_input\":[2]}\n{\"id\":\"c\",\"n\":1,\"tok_input\":[3]}\n",
+		FormatCSV: "id,tok_input,note,n\na,[1],x,\nb,[2],,\nc,[3],,1\n",
 	} {
 		var out bytes.Buffer
 		done, err := Convert(&out, []string{one, two}, testOptions(), to)

@@ -289,7 +289,8 @@ func TestOpenBadCompression(t *testing.T) {
 }
 
 func TestCheckGoesOn(t *testing.T) {
-	path := writeFile(t, "a.jsonl", []byte("{\"tok_input\":[1]}\n{\"tok_input\":[-1]}\n{\"tok_input\":[2]}\n{\"tok_input\":3}\n{\"tok_input\":[]}\n"))
+	path := writeFile(t, "a.jsonl", []byte("{\"tok_input\":[1]}\n{\"tok_input\":[-1]}\n"+
+		"{\"tok_input\":[2]}\n{\"tok_input\":3}\n{\"tok_input\":[]}\n"))
 	d, errs := Check(path, testOptions(), 10)
 	require.Len(t, d.Samples, 2)
 	require.Equal(t, 1, d.Samples[1].Index)

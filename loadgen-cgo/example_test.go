@@ -50,7 +50,8 @@ func Example() {
 
 	settings := loadgen.DefaultTestSettings()
 	settings.Scenario, settings.MinDurationMS, settings.MinQueryCount = loadgen.Offline, 0, 256
-	if _, err := loadgen.StartTest(sut, qsl, settings, loadgen.DefaultLogSettings(dir), dir+"/no-audit.config"); err != nil {
+	if _, err := loadgen.StartTest(sut, qsl, settings, loadgen.DefaultLogSettings(dir),
+		dir+"/no-audit.config"); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(<-answered, "samples answered")

@@ -62,7 +62,8 @@ var qwen3VL = Row{
 
 // productSchema allows what the scorer takes for valid: these three members and no other
 // (docs/reference/scoring-rules.md#product-catalogue).
-const productSchema = `{"type":"object","properties":{"category":{"type":"string"},"brand":{"type":"string"},"is_secondhand":{"type":"boolean"}},` +
+const productSchema = `{"type":"object","properties":{"category":{"type":"string"},"brand":{"type":"string"},` +
+	`"is_secondhand":{"type":"boolean"}},` +
 	`"required":["category","brand","is_secondhand"],"additionalProperties":false}`
 
 var qwenSpecial = []SpecialToken{

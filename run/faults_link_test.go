@@ -113,7 +113,8 @@ func tunIn(namespace string) (int, error) {
 		return 0, err
 	}
 	request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), unix.TUNSETIFF, uintptr(unsafe.Pointer(request))); errno != 0 {
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), unix.TUNSETIFF,
+		uintptr(unsafe.Pointer(request))); errno != 0 {
 		_ = unix.Close(fd)
 		return 0, errno
 	}

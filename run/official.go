@@ -34,11 +34,19 @@ var fixedKeys = []fixedKey{
 	}},
 	{"performance_issue_unique", func(s *loadgen.TestSettings) float64 { return oneIf(s.PerformanceIssueUnique) }},
 	{"performance_issue_same", func(s *loadgen.TestSettings) float64 { return oneIf(s.PerformanceIssueSame) }},
-	{"sample_concatenate_permutation", func(s *loadgen.TestSettings) float64 { return oneIf(s.SampleConcatenatePermutation) }},
-	{"performance_sample_count_override", func(s *loadgen.TestSettings) float64 { return float64(s.PerformanceSampleCountOverride) }},
-	{"accuracy_sample_count_override", func(s *loadgen.TestSettings) float64 { return float64(s.AccuracySampleCountOverride) }},
+	{"sample_concatenate_permutation", func(s *loadgen.TestSettings) float64 {
+		return oneIf(s.SampleConcatenatePermutation)
+	}},
+	{"performance_sample_count_override", func(s *loadgen.TestSettings) float64 {
+		return float64(s.PerformanceSampleCountOverride)
+	}},
+	{"accuracy_sample_count_override", func(s *loadgen.TestSettings) float64 {
+		return float64(s.AccuracySampleCountOverride)
+	}},
 	{"infer_token_latencies", func(s *loadgen.TestSettings) float64 { return oneIf(s.InferTokenLatencies) }},
-	{"token_latency_scaling_factor", func(s *loadgen.TestSettings) float64 { return float64(s.TokenLatencyScalingFactor) }},
+	{"token_latency_scaling_factor", func(s *loadgen.TestSettings) float64 {
+		return float64(s.TokenLatencyScalingFactor)
+	}},
 }
 
 // keyTargetLatency is the limit of the whole answer in Server.

@@ -207,7 +207,8 @@ func (p *Plan) findRound() error {
 func (p *Plan) findScenario() error {
 	// the setting's own default
 	if name := p.Row.DefaultScenario(); !p.Config.IsSet("scenario") && name != models.Offline {
-		if err := p.Config.Set("scenario", string(name), config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}); err != nil {
+		if err := p.Config.Set("scenario", string(name), config.Origin{Layer: config.FromRegistry,
+			Where: p.Row.Name}); err != nil {
 			return usage("scenario", err, "")
 		}
 	}
@@ -221,7 +222,8 @@ func (p *Plan) findScenario() error {
 	if p.Mode, err = models.ParseMode(mode); err != nil {
 		return usage("mode", err, "")
 	}
-	if err := p.suggest(config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}, "lg-model-name", s.LoadGenModel); err != nil {
+	if err := p.suggest(config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}, "lg-model-name",
+		s.LoadGenModel); err != nil {
 		return err
 	}
 	if known := append(config.LoadGenModels(), models.Generic); !slices.Contains(known, p.LoadGenModel()) {

@@ -48,7 +48,8 @@ func program(t *testing.T) string {
 		}
 		built.path = filepath.Join(built.dir, "mlperf-go")
 		var out []byte
-		if out, built.err = exec.Command("go", "build", "-o", built.path, "../cmd/mlperf-go").CombinedOutput(); built.err != nil {
+		if out, built.err = exec.Command("go", "build", "-o", built.path,
+			"../cmd/mlperf-go").CombinedOutput(); built.err != nil {
 			built.err = errors.Join(built.err, errors.New(string(out)))
 		}
 	})

@@ -19,7 +19,9 @@ var unlike = map[string]func(s *loadgen.TestSettings){
 	"gpt-oss-120b Offline":     func(s *loadgen.TestSettings) { s.MinQueryCount = 6396 },
 	"qwen3.6-27b SingleStream": func(s *loadgen.TestSettings) { s.MinQueryCount = 995 },
 	// mlperf.conf has no key for Interactive; Server's has Server's limit.
-	"qwen3-vl-235b-a22b Interactive": func(s *loadgen.TestSettings) { s.ServerTargetLatencyNS = uint64(1500 * time.Millisecond) },
+	"qwen3-vl-235b-a22b Interactive": func(s *loadgen.TestSettings) {
+		s.ServerTargetLatencyNS = uint64(1500 * time.Millisecond)
+	},
 	// The built-in limit for an unknown model is no benchmark's.
 	"generic Offline":      func(s *loadgen.TestSettings) { s.UseTokenLatencies = true },
 	"generic SingleStream": func(s *loadgen.TestSettings) { s.UseTokenLatencies = true },

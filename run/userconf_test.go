@@ -287,9 +287,13 @@ func TestSettingsThatAreNotTheRounds(t *testing.T) {
 	require.NoError(t, p.assertSettings(meant(p)))
 	for text, change := range map[string]func(*loadgen.TestSettings){
 		"use_token_latencies is false instead of true": func(s *loadgen.TestSettings) { s.UseTokenLatencies = false },
-		"ttft_latency is 2.5s instead of 2s":           func(s *loadgen.TestSettings) { s.ServerTTFTLatency = uint64(2500 * time.Millisecond) },
-		"tpot_latency is 99ms instead of 100ms":        func(s *loadgen.TestSettings) { s.ServerTPOTLatency = uint64(99 * time.Millisecond) },
-		"the seeds is [":                               func(s *loadgen.TestSettings) { s.ScheduleRNGSeed++ },
+		"ttft_latency is 2.5s instead of 2s": func(s *loadgen.TestSettings) {
+			s.ServerTTFTLatency = uint64(2500 * time.Millisecond)
+		},
+		"tpot_latency is 99ms instead of 100ms": func(s *loadgen.TestSettings) {
+			s.ServerTPOTLatency = uint64(99 * time.Millisecond)
+		},
+		"the seeds is [": func(s *loadgen.TestSettings) { s.ScheduleRNGSeed++ },
 	} {
 		s := meant(p)
 		change(s)

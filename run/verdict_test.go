@@ -188,12 +188,16 @@ func TestEachRuleAlone(t *testing.T) {
 		}, verdict: Valid},
 		"an end that was told twice": {change: func(e *evidence) { e.record.misreported = 1 }, verdict: Invalid,
 			codes: []string{"misreported"}, exit: ExitInvalid},
-		"a long answer where tokens are limited": {change: func(e *evidence) { e.logs.Result["result_99.00_percentile_latency_ns"] = int64(3600e9) }, verdict: Valid},
-		"TTFT at its limit": {change: func(e *evidence) { e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9) },
-			verdict: Invalid, codes: []string{"scenario_limit"}, text: "time to first token is 2s, the limit of Server is 2s",
+		"a long answer where tokens are limited": {change: func(e *evidence) {
+			e.logs.Result["result_99.00_percentile_latency_ns"] = int64(3600e9)
+		}, verdict: Valid},
+		"TTFT at its limit": {change: func(e *evidence) {
+			e.logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9)
+		}, verdict: Invalid, codes: []string{"scenario_limit"}, text: "time to first token is 2s, the limit of Server is 2s",
 			exit: ExitInvalid},
-		"TPOT above its limit": {change: func(e *evidence) { e.logs.Result["result_time_per_output_token_99.00_percentile_ns"] = int64(1e8 + 1) },
-			verdict: Invalid, codes: []string{"scenario_limit"}, text: "time per output token", exit: ExitInvalid},
+		"TPOT above its limit": {change: func(e *evidence) {
+			e.logs.Result["result_time_per_output_token_99.00_percentile_ns"] = int64(1e8 + 1)
+		}, verdict: Invalid, codes: []string{"scenario_limit"}, text: "time per output token", exit: ExitInvalid},
 		"no TTFT in the log": {change: func(e *evidence) {
 			delete(e.logs.Result,
 				"result_first_token_99.00_percentile_latency_ns")

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# gofmt, go vet (with and without LoadGen), staticcheck, clang-format. The last two are pinned and fetched by package name.
+# gofmt, go vet (with and without LoadGen), staticcheck, misspell, clang-format. The last three are pinned and fetched
+# by package name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # go-nvml's bindings call functions that NVIDIA has marked as old.
@@ -13,6 +14,9 @@ go vet ./...
 go vet -tags noloadgen ./...
 go build -modfile=tools/go.mod -o .cache/staticcheck honnef.co/go/tools/cmd/staticcheck
 .cache/staticcheck ./...
+go build -modfile=tools/go.mod -o .cache/misspell github.com/golangci/misspell/cmd/misspell
+# The ignored words are wrong on purpose: what an official script prints, and names that tests get wrong.
+git ls-files '*.go' '*.md' '*.c' '*.cc' '*.h' '*.sh' '*.yaml' | xargs .cache/misspell -error -i sucessfully,modle,acuracy
 version=$(sed -n 's/^clang-format==//p' tools/requirements.txt)
 if [ "$(cat .cache/clang-format/.version 2>/dev/null)" != "$version" ]; then
   rm -rf .cache/clang-format

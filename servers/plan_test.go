@@ -29,7 +29,8 @@ func TestCommandLines(t *testing.T) {
 			"127.0.0.1 --port 9 --x 1",
 		"backend: sglang\nmodel: m\nserver_args: {x: 2, tp: 1}": "python3 -m sglang.launch_server " +
 			"--model-path m --host 127.0.0.1 --port 8000 --tp 1 --x 1",
-		"model: m\nload_format: dummy\nserver_args: [--port, 8000, --model, m]": "python3 -m vllm.entrypoints.openai.api_server --model m --host 127.0.0.1 --port 8000 --x 1 --load-format dummy",
+		"model: m\nload_format: dummy\nserver_args: [--port, 8000, --model, m]": "python3 -m " +
+			"vllm.entrypoints.openai.api_server --model m --host 127.0.0.1 --port 8000 --x 1 --load-format dummy",
 		"backend: sglang\nmodel: m\nlogging_level: WARNING": "python3 -m sglang.launch_server " +
 			"--model-path m --host 127.0.0.1 --port 8000 --x 1 --log-level warning",
 		"model: m\nlaunch_command: [numactl, -N, 0, vllm, serve]": "numactl -N 0 vllm serve m " +
@@ -78,7 +79,8 @@ func TestReplicasGetPortsAndGPUs(t *testing.T) {
 func TestWithoutGPU(t *testing.T) {
 	none := findGPUs(t.TempDir(), hostinfo.Facts{GPUNote: "the driver is absent"}, nil)
 	p := plan(t, "model: m", Options{GPUsPerReplica: unset, GPUs: none})
-	require.Equal(t, []string{"there is no GPU on this machine (the driver is absent): the servers are started without one"}, p.Notes)
+	require.Equal(t, []string{"there is no GPU on this machine (the driver is absent): the servers are started " +
+		"without one"}, p.Notes)
 	require.Empty(t, p.Replicas[0].GPUs)
 	require.NotContains(t, p.Replicas[0].Env, "CUDA_VISIBLE_DEVICES")
 

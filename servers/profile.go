@@ -126,7 +126,8 @@ func (p *prober) torch(ctx context.Context, action string) error {
 			response.StatusCode)
 		if response.StatusCode == http.StatusNotFound {
 			// docs/reference/engines.md#profilers: the variable counts no more
-			err = fmt.Errorf(`%w; vLLM since 0.13 has the route only with the engine's argument --profiler-config '{"profiler":"torch","torch_profiler_dir":"FOLDER"}': put it into server_args`, err)
+			err = fmt.Errorf(`%w; vLLM since 0.13 has the route only with the engine's argument --profiler-config `+
+				`'{"profiler":"torch","torch_profiler_dir":"FOLDER"}': put it into server_args`, err)
 		}
 		return err
 	}

@@ -32,7 +32,8 @@ func TestAProfilerStandsInFrontOfEachServer(t *testing.T) {
 	tool := filepath.Join(t.TempDir(), "profiler")
 	require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\necho profiler \"$@\"\nwhile [ \"$1\" != -- ]; do shift; "+
 		"done\nshift\nexec \"$@\"\n"), 0o755))
-	for name, want := range map[string]string{"nsys": "profiler profile -t cuda --output %s/profile/replica-1.nsys-rep -- ", "amd": "profiler -t cuda --output %s/profile/replica-1.csv -- "} {
+	for name, want := range map[string]string{"nsys": "profiler profile -t cuda --output " +
+		"%s/profile/replica-1.nsys-rep -- ", "amd": "profiler -t cuda --output %s/profile/replica-1.csv -- "} {
 		p := childPlan(t, "serve", 2, "profile: {enabled: true, tool: "+name+", args: [-t, cuda], binary_path: '"+tool+"'}")
 		require.Equal(t, profileStop, p.StopTimeout)
 		require.Contains(t, strings.Join(p.Notes, "\n"), "the servers are profiled (the profile block: "+name)

@@ -12,22 +12,24 @@ import (
 // Every way by which a profiler comes into a server's configuration is found; what only looks like one is not.
 func TestProfilersAreFound(t *testing.T) {
 	for text, want := range map[string]string{
-		"profile: {enabled: true, tool: pytorch}":                                             "the profile block: pytorch",
-		"env_vars: {VLLM_TORCH_PROFILER_DIR: /tmp/p}":                                         "the variable VLLM_TORCH_PROFILER_DIR",
-		"env_vars: {SGLANG_TORCH_PROFILER_DIR: /tmp/p}":                                       "the variable SGLANG_TORCH_PROFILER_DIR",
-		"server_args: {profiler_config: {profiler: torch, torch_profiler_dir: /p}}":           "the argument --profiler-config",
-		"server_args: [--profiler-config.profiler=cuda]":                                      "the argument --profiler-config.profiler",
-		"server_args: [--profiler_config, '{\"profiler\":\"cuda\"}']":                         "the argument --profiler-config",
-		"backend: sglang\nserver_args: [--enable-layerwise-nvtx-marker]":                      "the argument --enable-layerwise-nvtx-marker",
-		"launch_command: [/opt/bin/nsys, profile, -o, x, vllm, serve]":                        "the program nsys",
-		"launch_command: [numactl, -N, '0', rocprofv3, --, vllm, serve]":                      "the program rocprofv3",
-		"pre_start: ['export VLLM_TORCH_PROFILER_DIR=/tmp/p && true']":                        "the variable VLLM_TORCH_PROFILER_DIR",
-		"pre_start: ['exec /usr/bin/nsys profile -o x \"$@\"']":                               "the program nsys",
-		"env_vars: {VLLM_TORCH_PROFILER_DIR: '', VLLM_ENABLE_PROFILER: '0'}":                  "",
-		"server_args: {profiler_config: {}}":                                                  "",
-		"server_args: [--profiler-config, '{\"profiler\": null}']":                            "",
+		"server_args: {profiler_config: {profiler: torch, torch_profiler_dir: /p}}": "the argument --profiler-config",
+
+		"profile: {enabled: true, tool: pytorch}":                            "the profile block: pytorch",
+		"env_vars: {VLLM_TORCH_PROFILER_DIR: /tmp/p}":                        "the variable VLLM_TORCH_PROFILER_DIR",
+		"env_vars: {SGLANG_TORCH_PROFILER_DIR: /tmp/p}":                      "the variable SGLANG_TORCH_PROFILER_DIR",
+		"server_args: [--profiler-config.profiler=cuda]":                     "the argument --profiler-config.profiler",
+		"server_args: [--profiler_config, '{\"profiler\":\"cuda\"}']":        "the argument --profiler-config",
+		"backend: sglang\nserver_args: [--enable-layerwise-nvtx-marker]":     "the argument --enable-layerwise-nvtx-marker",
+		"launch_command: [/opt/bin/nsys, profile, -o, x, vllm, serve]":       "the program nsys",
+		"launch_command: [numactl, -N, '0', rocprofv3, --, vllm, serve]":     "the program rocprofv3",
+		"pre_start: ['export VLLM_TORCH_PROFILER_DIR=/tmp/p && true']":       "the variable VLLM_TORCH_PROFILER_DIR",
+		"pre_start: ['exec /usr/bin/nsys profile -o x \"$@\"']":              "the program nsys",
+		"env_vars: {VLLM_TORCH_PROFILER_DIR: '', VLLM_ENABLE_PROFILER: '0'}": "",
+		"server_args: {profiler_config: {}}":                                 "",
+		"server_args: [--profiler-config, '{\"profiler\": null}']":           "",
+		"server_args: [--served-model-name, profile]":                        "",
+
 		"env_vars: {MY_PROFILER_NOTES: none}\npre_start: ['echo profile # nsys is not used']": "",
-		"server_args: [--served-model-name, profile]":                                         "",
 	} {
 		p := plan(t, "model: m\n"+text, Options{GPUsPerReplica: unset})
 		found := strings.Join(p.Profilers, "; ")

@@ -23,7 +23,8 @@ var ollamaFields = map[string]func(*wireRequest) any{
 func adoptOllama(q *wireRequest) *apiError {
 	for _, p := range q.Prompts {
 		if p.IDs != nil || len(q.Prompts) > 1 {
-			return badRequest("prompt", "json: cannot unmarshal array into Go struct field GenerateRequest.prompt of type string")
+			return badRequest("prompt", "json: cannot unmarshal array into Go struct field GenerateRequest.prompt of type "+
+				"string")
 		}
 	}
 	if q.Options != nil {
@@ -138,5 +139,6 @@ func (e *ollamaEncoder) body(r *reply) []byte {
 // tags lists the one model as Ollama does.
 func (s *Server) tags() []byte {
 	name := appendEscaped(nil, s.cfg.Model)
-	return fmt.Appendf(nil, `{"models":[{"name":"%s","model":"%s","modified_at":"2026-01-01T00:00:00Z","size":0,"digest":"","details":{"family":"llama"}}]}`, name, name)
+	return fmt.Appendf(nil, `{"models":[{"name":"%s","model":"%s","modified_at":"2026-01-01T00:00:00Z","size":0,`+
+		`"digest":"","details":{"family":"llama"}}]}`, name, name)
 }

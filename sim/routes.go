@@ -96,7 +96,8 @@ func (s *Server) models() []byte {
 	return []byte(`{"object":"list","data":[{"id":"` + name + `","object":"model","created":` + created +
 		`,"owned_by":"vllm","root":"` + name + `","parent":null,"max_model_len":` + strconv.Itoa(s.cfg.MaxModelLen) +
 		`,"permission":[{"id":"modelperm-0","object":"model_permission","created":` + created +
-		`,"allow_create_engine":false,"allow_sampling":true,"allow_logprobs":true,"allow_search_indices":false,"allow_view":true,` +
+		`,"allow_create_engine":false,"allow_sampling":true,"allow_logprobs":true,"allow_search_indices":false,` +
+		`"allow_view":true,` +
 		`"allow_fine_tuning":false,"organization":"*","group":null,"is_blocking":false}]}]}`)
 }
 

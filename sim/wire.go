@@ -248,7 +248,8 @@ func (e *openAI) choice(b []byte, q *sequence) []byte {
 			b = append(b, '"')
 			b = append(append(b, q.spelling.between(0, n)...), '"')
 		}
-		b = append(b, `,"refusal":null,"annotations":null,"audio":null,"function_call":null,"reasoning":null},"logprobs":null,`...)
+		b = append(b, `,"refusal":null,"annotations":null,"audio":null,"function_call":null,"reasoning":null},`+
+			`"logprobs":null,`...)
 	} else {
 		b = append(b, `,"text":"`...)
 		b = append(b, q.spelling.between(0, n)...)

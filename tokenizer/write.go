@@ -43,8 +43,8 @@ func WriteWords(w io.Writer, vocabulary iter.Seq2[int32, string], special []Spec
 	}
 	fmt.Fprintf(out, `,
 "decoder": {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true},
-"model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null, "end_of_word_suffix": null,
-  "fuse_unk": false, "byte_fallback": false, "ignore_merges": true, "vocab": {`)
+"model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+  "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": true, "vocab": {`)
 	n := 0
 	for id, text := range vocabulary {
 		fmt.Fprintf(out, "%s\n  %s: %d", comma(n), quoted(letters(text)), id)

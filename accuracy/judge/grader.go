@@ -37,7 +37,8 @@ const (
 const mostGraderBytes = 64 << 20
 
 // pythonPlaces asks an interpreter for its own file, and then for the folders that it and its modules lie in.
-var pythonPlaces = []string{"-c", "import sys; print(sys.executable, sys.base_prefix, sys.prefix, *sys.path, sep='\\n')"}
+var pythonPlaces = []string{"-c",
+	"import sys; print(sys.executable, sys.base_prefix, sys.prefix, *sys.path, sep='\\n')"}
 
 // NewGrader makes a grader of a command line, words separated by spaces, no shell, and tries it. The sandbox shows the
 // command with its own folder, and the files and folders that the other words name. Without a sandbox the error is an
@@ -108,7 +109,8 @@ func (g *Grader) arguments(words, view []string) (args, shown []string, err erro
 			if word, err = filepath.Abs(word); err != nil {
 				return nil, nil, err
 			}
-			if below := func(folder string) bool { return word == folder || strings.HasPrefix(word, folder+"/") }; below("/tmp") || below(sandbox.Home) {
+			below := func(folder string) bool { return word == folder || strings.HasPrefix(word, folder+"/") }
+			if below("/tmp") || below(sandbox.Home) {
 				return nil, nil, fmt.Errorf("the grader's folder %s can not be shown in the sandbox, which has /tmp and %s of "+
 					"its own: put it elsewhere", word, sandbox.Home)
 			}

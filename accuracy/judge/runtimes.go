@@ -257,7 +257,8 @@ func own(self string, folders, environ []string) []string {
 	home := value(environ, "HOME")
 	for _, f := range folders {
 		f = filepath.Clean(f)
-		shared := slices.Contains([]string{"/", "/usr", "/usr/local", "/opt", "/root", "/home", "/tmp", "/var", "/srv", "."}, f)
+		shared := slices.Contains([]string{"/", "/usr", "/usr/local", "/opt", "/root", "/home", "/tmp", "/var", "/srv", "."},
+			f)
 		if !shared && (home == "" || f != filepath.Clean(home) && !strings.HasPrefix(filepath.Clean(home), f+"/")) {
 			view = append(view, f)
 		} else if f == "/usr/local" {

@@ -5,7 +5,8 @@
 // those of package openai.
 //
 // A stream ends at "stop": true, without [DONE]. It lacks the ids of tokens whose bytes are not a whole character. Such
-// an answer is counted by the server's own count, and fails if the benchmark needs all ids. Whole answers have them all.
+// an answer is counted by the server's own count, and fails if the benchmark needs all ids. Whole answers have them
+// all.
 //
 // It must not import sut, run, cmd or sim.
 package llamacpp

@@ -70,7 +70,8 @@ type end struct {
 }
 
 // whyTruncated explains the finish reason reader.Truncated.
-const whyTruncated = "prompt and answer did not fit into the context of the server's slot; start it with a larger -c, " +
+const whyTruncated = "prompt and answer did not fit into the context of the server's slot; start it with a larger " +
+	"-c, " +
 	"or with fewer slots (-np)"
 
 // reason returns the finish reason by its name in OpenAI's interface, which records and reports use, and an

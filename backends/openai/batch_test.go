@@ -71,7 +71,8 @@ var streams = []string{
 		(&wiretest.Piece{Index: 1, IDs: []int{5}}).CompletionEvent(),
 	(&wiretest.Piece{Index: 7, IDs: []int{5}}).CompletionEvent(), (&wiretest.Piece{Index: -1}).CompletionEvent(),
 	"data: null\n\n: ping\n\ndata: [DONE]",
-	"data: {\"choices\":[{\"index\":0,\"text\":\"a\",\"token_ids\":[1,2]},{\"index\":2,\"text\":\"b\",\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":3}}\n\n",
+	"data: {\"choices\":[{\"index\":0,\"text\":\"a\",\"token_ids\":[1,2]},{\"index\":2,\"text\":\"b\"," +
+		"\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":3}}\n\n",
 	"data: {\"error\":{\"message\":\"no\"}}\n\n", "data: {\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":9}}\n\n",
 	"data:[DONE]\n\ndata:{\"choices\":[{\"finish_reason\":\"0\"}]}\n\ndata:0", // what comes behind the end of all parts
 }

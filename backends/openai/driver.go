@@ -49,10 +49,12 @@ func (d *Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 	case !ok, c.API == "generate" && !d.generate:
 		return wire.Protocol{}, fmt.Errorf("backend %q has no API %q: choose completions or chat", d.name, c.API)
 	case c.API == "generate" && c.KeepText:
-		return wire.Protocol{}, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this benchmark needs: "+
+		return wire.Protocol{}, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this "+
+			"benchmark needs: "+
 			"choose completions or chat", d.name)
 	case c.Batch > 0 && path != paths["completions"]:
-		return wire.Protocol{}, fmt.Errorf("backend %q takes several prompts in one request on its completions route only, not on %s: "+
+		return wire.Protocol{}, fmt.Errorf("backend %q takes several prompts in one request on its completions route only, "+
+			"not on %s: "+
 			"choose --api completions, or another --offline-strategy", d.name, path)
 	}
 	return wire.Protocol{Path: path, RequestID: d.requestID,

@@ -88,7 +88,8 @@ func (p *program) newCampaign(c *cli.Context, e *config.Effective) (*theCampaign
 	k.Resume, k.Force = e.Bool("resume"), e.Bool("force")
 	k.AnyScore = strings.EqualFold(k.Division, layout.Open)
 	if k.Division == layout.Network {
-		if err := e.Set("network-sut", "true", config.Origin{Layer: config.FromProgram, Where: "the network division"}); err != nil {
+		if err := e.Set("network-sut", "true", config.Origin{Layer: config.FromProgram,
+			Where: "the network division"}); err != nil {
 			return nil, err
 		}
 	}
@@ -222,7 +223,8 @@ func (k *theCampaign) config(s campaign.Step) (*config.Effective, error) {
 	flag := func(name, text, where string) error {
 		return e.Set(name, text, config.Origin{Layer: config.FromFlag, Where: where})
 	}
-	if err := errors.Join(flag("scenario", string(s.Scenario), s.ID()), flag("mode", string(s.Mode()), s.ID())); err != nil {
+	if err := errors.Join(flag("scenario", string(s.Scenario), s.ID()),
+		flag("mode", string(s.Mode()), s.ID())); err != nil {
 		return nil, err
 	}
 	for _, o := range k.sets {

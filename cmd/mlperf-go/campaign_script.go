@@ -29,7 +29,8 @@ func (p *program) printScript(k *theCampaign, engine []string) error {
 	}
 	if !k.base.Has("dataset") {
 		path := filepath.Join(k.Folder, run.DatasetName)
-		fmt.Fprintf(&b, "\n# The synthetic data set.\nmlperf-go dataset synth --model %s --samples %d --seed %d --output %s\n", k.row.Name, plan.Samples(), synthSeed, shellWord(path))
+		fmt.Fprintf(&b, "\n# The synthetic data set.\nmlperf-go dataset synth --model %s --samples %d --seed %d --output "+
+			"%s\n", k.row.Name, plan.Samples(), synthSeed, shellWord(path))
 		if err := k.base.Set("dataset", path, forced); err != nil {
 			return err
 		}
@@ -96,7 +97,8 @@ const (
 )
 
 const scriptHead = `#!/usr/bin/env bash
-# A campaign of mlperf-go as single commands. It needs mlperf-go in PATH. Secrets are not in it: set MLPERF_GO_API_KEY where one is needed.
+# A campaign of mlperf-go as single commands. It needs mlperf-go in PATH. It contains no secrets: set
+# MLPERF_GO_API_KEY if the server asks for a key.
 set -uo pipefail
 failed=0
 

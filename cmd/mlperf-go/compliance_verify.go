@@ -42,7 +42,8 @@ func (p *program) verifyCommand() *cli.Command {
 			&cli.Float64Flag{Name: "min-output-tokens", Usage: "TEST09: smallest mean number of output tokens"},
 			&cli.Float64Flag{Name: "max-output-tokens", Usage: "TEST09: largest mean number of output tokens"},
 			&cli.Float64Flag{Name: "tolerance", Usage: "TEST08: largest relative difference"},
-			&cli.StringFlag{Name: "dtype", Usage: "TEST01, TEST06: how answers are logged: byte, int16, int32, int64 or float32"},
+			&cli.StringFlag{Name: "dtype",
+				Usage: "TEST01, TEST06: how answers are logged: byte, int16, int32, int64 or float32"},
 		}, referenceFlags()...),
 		Action: p.complianceVerify,
 	}

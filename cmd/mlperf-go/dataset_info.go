@@ -82,6 +82,12 @@ func (p *program) datasetInfo(c *cli.Context) error {
 	for _, note := range ds.Notes {
 		fmt.Fprintln(p.stdout, "note: "+note)
 	}
+	p.printLengths(sets)
+	return nil
+}
+
+// printLengths prints a summary and a histogram of each set that is not empty.
+func (p *program) printLengths(sets []lengths) {
 	for _, s := range sets {
 		if len(s.values) == 0 {
 			continue
@@ -93,7 +99,6 @@ func (p *program) datasetInfo(c *cli.Context) error {
 			fmt.Fprintln(p.stdout, "  "+line)
 		}
 	}
-	return nil
 }
 
 // countTokens counts with the tokenizer that the user names; nil: none is named.

@@ -51,6 +51,7 @@ func TestTheWalkOfTheSubmissionPage(t *testing.T) {
 	require.NoError(t, err, string(out))
 	require.Contains(t, string(out), "Every step is done.")
 	require.Contains(t, string(out), "mlperf_submission_Acme.tar.gz: OK")
-	require.FileExists(t, filepath.Join(folder, "packed/closed/Acme/results/system/llama3.1-8b/Interactive/performance/run_1/mlperf_log_detail.txt"))
+	require.FileExists(t, filepath.Join(folder, "packed/closed/Acme/results/system/llama3.1-8b/Interactive/"+
+		"performance/run_1/mlperf_log_detail.txt"))
 	require.FileExists(t, filepath.Join(folder, "summary.csv"))
 }

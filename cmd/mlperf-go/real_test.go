@@ -39,9 +39,11 @@ func cmdGrows(ts *testscript.TestScript, _ bool, args []string) {
 	tokens, err := strconv.ParseFloat(args[1], 64)
 	ts.Check(err)
 	from := tokensOf(ts, args[0], "tokens.output")
-	for deadline := time.Now().Add(realWait); tokensOf(ts, args[0], "tokens.output") < from+tokens; time.Sleep(20 * time.Millisecond) {
+	deadline := time.Now().Add(realWait)
+	for tokensOf(ts, args[0], "tokens.output") < from+tokens {
 		if time.Now().After(deadline) {
 			ts.Fatalf("the tokens of %s did not grow by %v within %v", args[0], tokens, realWait)
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }

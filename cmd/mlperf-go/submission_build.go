@@ -88,7 +88,8 @@ func buildError(err error) error {
 		return &run.Error{Exit: run.ExitInvalid, Code: "not_submittable", Err: err,
 			Hint: "`mlperf-go submission run` repeats what is not valid"}
 	}
-	return run.UsageError("description", "`mlperf-go submission init` writes a file with all fields; give it with --system", "%w", err)
+	return run.UsageError("description", "`mlperf-go submission init` writes a file with all fields; give it with "+
+		"--system", "%w", err)
 }
 
 func (p *program) printTree(r *tree.Result) {

@@ -25,7 +25,8 @@ func (p *program) packCommand() *cli.Command {
 			"packed file back.\n" +
 			"With a password the file is encrypted as the organisers' script does it, with `openssl enc -aes256`.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Usage: "folder for the tarball and its checksums; default: the one that TREE lies in"},
+			&cli.StringFlag{Name: "output",
+				Usage: "folder for the tarball and its checksums; default: the one that TREE lies in"},
 			&cli.StringFlag{Name: "submitter", Usage: "whose folders are packed; default: the tree's only submitter"},
 			&cli.StringFlag{Name: "password-file", Usage: "file whose first line is the password; none: the tarball is not " +
 				"encrypted"},

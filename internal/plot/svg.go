@@ -13,7 +13,8 @@ type svg struct{ b bytes.Buffer }
 
 func newSVG(w, h int) *svg {
 	s := &svg{}
-	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", w, h, w, h)
+	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" `+
+		`font-family="sans-serif" font-size="12">`+"\n", w, h, w, h)
 	s.rect(0, 0, float64(w), float64(h), color.NRGBA{255, 255, 255, 255})
 	return s
 }
@@ -31,7 +32,8 @@ func (s *svg) text(x, y float64, a align, c color.NRGBA, text string) {
 }
 
 func (s *svg) upright(x, y float64, c color.NRGBA, text string) {
-	fmt.Fprintf(&s.b, `<text x="%.1f" y="%.1f" text-anchor="middle" transform="rotate(-90 %.1f %.1f)" fill="#%02x%02x%02x">`, x, y, x, y, c.R, c.G, c.B)
+	fmt.Fprintf(&s.b, `<text x="%.1f" y="%.1f" text-anchor="middle" transform="rotate(-90 %.1f %.1f)" `+
+		`fill="#%02x%02x%02x">`, x, y, x, y, c.R, c.G, c.B)
 	_ = xml.EscapeText(&s.b, []byte(text)) // into memory
 	s.b.WriteString("</text>\n")
 }

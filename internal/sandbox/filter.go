@@ -21,7 +21,8 @@ const (
 // x32Bit marks calls of the x32 ABI, which have the architecture of x86-64.
 const x32Bit = 0x40000000
 
-const cloneNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+const cloneNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 func statement(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
 

@@ -16,7 +16,8 @@ const (
 	distinct = 8 // bytes; a shorter value is hidden only if no letter or digit adjoins it
 )
 
-// Redactor removes known secrets from text. Its methods may be called from any goroutine. A nil Redactor has no secrets.
+// Redactor removes known secrets from text. Its methods may be called from any goroutine. A nil Redactor has no
+// secrets.
 type Redactor struct {
 	mu     sync.RWMutex
 	values []string // longest first, so that none hides a part of another

@@ -12,11 +12,13 @@ var (
 	// bearer matches the value of a header.
 	bearer = regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{6,})`)
 	// issued matches keys with the prefix of a known issuer.
-	issued = regexp.MustCompile(`\b(?:hf_|sk-|nvapi-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA)[A-Za-z0-9_-]{12,}`)
+	issued = regexp.MustCompile(`\b(?:hf_|sk-|nvapi-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA)` +
+		`[A-Za-z0-9_-]{12,}`)
 	// pem matches a private key up to its end or the end of the text.
 	pem = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
 	// assigned matches NAME=value, "name": "value", name: value.
-	assigned = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)(["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,;&|"'(){}\[\]]+)`)
+	assigned = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)(["']?\s*[=:]\s*)` +
+		`("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,;&|"'(){}\[\]]+)`)
 	// flagged matches --name value.
 	flagged = regexp.MustCompile(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']+)`)
 )

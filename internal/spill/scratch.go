@@ -79,8 +79,8 @@ func (s *scratchFile) failed(what string, err error) error {
 		what, s.size>>20, err)
 }
 
-// release frees a block's disk space and page cache. Its map stays until close and reads as zeros, so that a late reader
-// gets wrong bytes instead of a fault. A file system that cannot punch holes keeps the space for the next load.
+// release frees a block's disk space and page cache. Its map stays until close and reads as zeros, so that a late
+// reader gets wrong bytes instead of a fault. A file system that cannot punch holes keeps the space for the next load.
 func (s *scratchFile) release(b *Block) {
 	_ = unix.Fallocate(int(s.f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, b.offset, int64(len(b.b)))
 	b.used = 0

@@ -16,8 +16,8 @@
 //   - Every failed sample met a fault that explains its code, and every reason of the verdict has a cause.
 //   - A test without a fault is VALID. Reasons that only a busy machine explains (client_lag, a limit, a timeout) are a
 //     class of their own.
-//   - The exit code follows the table of exit codes, run.json fits its schema, no process and no temporary file is left,
-//     and the program ends in time without a crash.
+//   - The exit code follows the table of exit codes, run.json fits its schema, no process and no temporary file is
+//     left, and the program ends in time without a crash.
 //
 // Some faults are invisible to every client and are not drawn (protocol.can in protocols.go):
 //

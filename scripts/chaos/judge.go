@@ -42,7 +42,8 @@ var (
 )
 
 // crashed is the output of a program that broke.
-var crashed = regexp.MustCompile(`(?m)^(panic:|fatal error:|goroutine \d+ |SIGSEGV|runtime: )|a bug of this program|this is a bug`)
+var crashed = regexp.MustCompile(`(?m)^(panic:|fatal error:|goroutine \d+ |SIGSEGV|runtime: )|a bug of this ` +
+	`program|this is a bug`)
 
 func (j *judge) violate(format string, args ...any) {
 	j.j.violations = append(j.j.violations, fmt.Sprintf(format, args...))

@@ -147,7 +147,8 @@ func (s *server) facts(w io.Writer, path string) error {
 		"/health": "", "/version": `{"version":"0.32.0"}`,
 		"/v1/models": `{"object":"list","data":[{"id":` + model +
 			`,"object":"model","owned_by":"chaos","max_model_len":8192}]}`,
-		"/server_info":     fmt.Sprintf(`{"version":"0.5.23","context_length":8192,"incremental_streaming_output":%t,"served_model_name":%s,"model_path":%s}`, !s.sc.Cumulative, model, model),
+		"/server_info": fmt.Sprintf(`{"version":"0.5.23","context_length":8192,"incremental_streaming_output":%t,`+
+			`"served_model_name":%s,"model_path":%s}`, !s.sc.Cumulative, model, model),
 		"/get_server_info": `{"version":"0.5.23","context_length":8192}`,
 		"/model_info":      `{"model_path":` + model + `,"is_generation":true}`,
 		"/get_model_info":  `{"model_path":` + model + `,"is_generation":true}`,
@@ -173,7 +174,8 @@ func (s *server) answer(conn, raw net.Conn, in *bufio.Reader, r *http.Request, n
 	c := &call{s: s, conn: conn, raw: raw, number: number, model: s.serves()}
 	if r.URL.Path != s.sc.Protocol.Path {
 		text := `{"detail":"Not Found"}`
-		_, err := fmt.Fprintf(conn, "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+		_, err := fmt.Fprintf(conn, "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: "+
+			"%d\r\n\r\n%s", len(text), text)
 		return err == nil
 	}
 	c.armed = s.armed()

@@ -254,7 +254,8 @@ func (c *call) sglangAnswer(p *part, from, to, said int, finish string) string {
 	if c.s.sc.NoUsage {
 		count = ""
 	}
-	return fmt.Sprintf(`{"text":%s,"output_ids":%s,"meta_info":{"id":%s,"finish_reason":%s,"prompt_tokens":%d%s,"cached_tokens":0}%s}`,
+	return fmt.Sprintf(`{"text":%s,"output_ids":%s,"meta_info":{"id":%s,"finish_reason":%s,"prompt_tokens":%d%s,`+
+		`"cached_tokens":0}%s}`,
 		quoted(strings.Join(p.texts[from:to], "")), c.idList(p.ids[from:to]), quoted(p.id), end, c.promptOf(p), count, index)
 }
 
@@ -301,7 +302,9 @@ func (c *call) llamaEnd(p *part, from int) string {
 	if kind == "" {
 		kind = p.finish
 	}
-	return fmt.Sprintf(`{"index":%d,"content":%s,"tokens":%s,"id_slot":0,"stop":%t,"model":%s,"tokens_predicted":%d,"tokens_evaluated":%d,"truncated":false,"stop_type":%q,"stopping_word":"","timings":{"cache_n":0,"prompt_n":%d,"predicted_n":%d}}`,
+	return fmt.Sprintf(`{"index":%d,"content":%s,"tokens":%s,"id_slot":0,"stop":%t,"model":%s,"tokens_predicted":%d,`+
+		`"tokens_evaluated":%d,"truncated":false,"stop_type":%q,"stopping_word":"","timings":{"cache_n":0,"prompt_n":%d,`+
+		`"predicted_n":%d}}`,
 		p.index, quoted(strings.Join(p.texts[from:], "")), c.idList(p.ids[from:]), p.finish != "", quoted(c.model), p.said,
 		c.prompt(), kind, c.prompt(), p.said)
 }
@@ -310,7 +313,8 @@ func llamaStream(c *call) []doc {
 	p := &c.parts[0]
 	var list []doc
 	for _, g := range c.groups(len(p.ids)) {
-		list = append(list, doc{text: fmt.Sprintf(`{"index":0,"content":%s,"tokens":%s,"stop":false,"id_slot":-1,"tokens_predicted":%d,"tokens_evaluated":%d}`,
+		list = append(list, doc{text: fmt.Sprintf(`{"index":0,"content":%s,"tokens":%s,"stop":false,"id_slot":-1,`+
+			`"tokens_predicted":%d,"tokens_evaluated":%d}`,
 			quoted(strings.Join(p.texts[g[0]:g[1]], "")), c.idList(p.ids[g[0]:g[1]]), g[1], c.prompt()), tokens: g[1] - g[0]})
 	}
 	if p.finish != "" {
@@ -330,7 +334,8 @@ func (c *call) ollamaAnswer(p *part, from, to int, end bool) string {
 	}
 	rest := `,"done":false}`
 	if end {
-		rest = fmt.Sprintf(`,"done":true,"done_reason":%s,"total_duration":5000000,"load_duration":0,"prompt_eval_count":%d,"prompt_eval_duration":1000,"eval_count":%d,"eval_duration":1000}`,
+		rest = fmt.Sprintf(`,"done":true,"done_reason":%s,"total_duration":5000000,"load_duration":0,`+
+			`"prompt_eval_count":%d,"prompt_eval_duration":1000,"eval_count":%d,"eval_duration":1000}`,
 			quoted(p.finish), c.prompt(), p.said)
 	}
 	return fmt.Sprintf(`{"model":%s,"created_at":"2026-01-01T00:00:00Z",%s%s`, quoted(c.model), content, rest)

@@ -77,8 +77,8 @@ func (d *diagram) drawGroup(b *strings.Builder, l layout, g group) error {
 	}
 	fmt.Fprintf(b, "<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" rx=\"8\" fill=\"#f7f7f2\" stroke=\"#999\" "+
 		"stroke-dasharray=\"5 4\"/>\n", left, top, right-left, bottom-top)
-	fmt.Fprintf(b, "<text x=\"%g\" y=\"%g\" font-size=\"12\" fill=\"#666\" text-anchor=\"end\">%s</text>\n", right-4, top-4,
-		html.EscapeString(g.title))
+	fmt.Fprintf(b, "<text x=\"%g\" y=\"%g\" font-size=\"12\" fill=\"#666\" text-anchor=\"end\">%s</text>\n", right-4,
+		top-4, html.EscapeString(g.title))
 	return nil
 }
 

@@ -2,8 +2,11 @@
 // the changes that every test passed.
 //
 //	go run ./scripts/mutate -n 20 -seed 1 submission/campaign
-//	go run ./scripts/mutate -n 0 -run Limits run/limits.go         all mutants of a file, against some of its package's tests
-//	go run ./scripts/mutate -tests './run ./sut' backends/internal/http1    the tests of other packages too, after the package's own
+//	go run ./scripts/mutate -n 0 -run Limits run/limits.go
+//	go run ./scripts/mutate -tests './run ./sut' backends/internal/http1
+//
+// The second line takes all mutants of a file and some tests of its package. The third runs the tests of other packages
+// too, after the package's own.
 //
 // A mutant negates a condition, moves a boundary, drops an operand, a statement or the check of an error, returns early
 // or without the error, or changes an operator or a constant (find.go). Tests, log calls and files of other platforms

@@ -144,7 +144,8 @@ func (t *tester) try(ctx context.Context, m *mutant, source string) (outcome, er
 	if err != nil {
 		return 0, err
 	}
-	if err := errors.Join(os.WriteFile(file, []byte(m.apply(source)), 0o644), os.WriteFile(overlay, text, 0o644)); err != nil {
+	if err := errors.Join(os.WriteFile(file, []byte(m.apply(source)), 0o644),
+		os.WriteFile(overlay, text, 0o644)); err != nil {
 		return 0, err
 	}
 	for _, pkg := range t.packages(m.pkg()) {

@@ -80,7 +80,8 @@ func Only(steps []Step, words []string) ([]Step, error) {
 	}
 	for _, w := range words {
 		if !slices.ContainsFunc(steps, func(s Step) bool { return named(s, w) }) {
-			return nil, fmt.Errorf("the campaign has no step %q: its tests are %s; a scenario names all of its tests, and %s one", w, strings.Join(names, ", "), steps[0].ID())
+			return nil, fmt.Errorf("the campaign has no step %q: its tests are %s; a scenario names all of its tests, and "+
+				"%s one", w, strings.Join(names, ", "), steps[0].ID())
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {

@@ -10,10 +10,11 @@ import (
 )
 
 // columns are those of the organisers' summary (docs/reference/submission-rules.md#summary).
-var columns = strings.Split("Organization,Availability,Division,SystemType,SystemName,Platform,Model,MlperfModel,Scenario,Result,Accuracy,"+
-	"number_of_nodes,host_processor_model_name,host_processors_per_node,host_processor_core_count,accelerator_model_name,"+
-	"accelerators_per_node,total_accelerators,Location,framework,operating_system,notes,compliance,errors,version,inferred,"+
-	"has_power,Units,weight_data_types,design_power_watts,PrivateID", ",")
+var columns = strings.Split("Organization,Availability,Division,SystemType,SystemName,Platform,Model,MlperfModel,"+
+	"Scenario,Result,Accuracy,number_of_nodes,host_processor_model_name,host_processors_per_node,"+
+	"host_processor_core_count,accelerator_model_name,accelerators_per_node,total_accelerators,Location,framework,"+
+	"operating_system,notes,compliance,errors,version,inferred,has_power,Units,weight_data_types,design_power_watts,"+
+	"PrivateID", ",")
 
 // row is one line of the summary, by column.
 type row map[string]string

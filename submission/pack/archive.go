@@ -71,7 +71,8 @@ func add(t *tar.Writer, tree *os.Root, f file) error {
 		return err
 	}
 	defer in.Close()
-	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.path, Size: f.size, Mode: 0o644, ModTime: atTime}); err != nil {
+	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.path, Size: f.size, Mode: 0o644,
+		ModTime: atTime}); err != nil {
 		return err
 	}
 	if _, err := io.Copy(t, in); err != nil { // also where the file grew meanwhile

@@ -85,7 +85,8 @@ func TestTheOrganisersCanUnpackIt(t *testing.T) {
 		unpack := "tar -xz -C " + to + " < mlperf_submission_Acme.tar.gz"
 		if password != "" {
 			put(t, out, "password", password+"\n")
-			unpack = "openssl enc -d -aes256 -pass file:password -in mlperf_submission_Acme.tar.gz 2>/dev/null | tar -xz -C " + to
+			unpack = "openssl enc -d -aes256 -pass file:password -in mlperf_submission_Acme.tar.gz 2>/dev/null | tar -xz -C " +
+				to
 		}
 		tool(t, out, unpack)
 		require.Equal(t, sums(t, root), sums(t, to))

@@ -33,11 +33,13 @@ var patterns = []pattern{
 	{"a GitLab token", []string{"glpat-"}, regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20,}`)},
 	{"a chat service's token", []string{"xox"}, regexp.MustCompile(`\bxox[abeprs]-[A-Za-z0-9-]{10,}`)},
 	{"an NGC key", []string{"nvapi-"}, regexp.MustCompile(`\bnvapi-[A-Za-z0-9_-]{20,}`)},
-	{"a signed web token", []string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
+	{"a signed web token", []string{"eyJ"},
+		regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
 	{"a bearer token", []string{"earer "}, regexp.MustCompile(`\b[Bb]earer [A-Za-z0-9._~+/=-]{16,}`)},
 	{"a password in a URL", []string{"://"}, regexp.MustCompile(`://[^/\s:@'"]+:[^/\s@*'"]{3,}@`)},
 	{"an assigned secret", []string{"key", "KEY", "Key", "oken", "OKEN", "assw", "ASSW"},
-		regexp.MustCompile(`(?i)\b(api[-_]?key|secret[-_]?access[-_]?key|auth[-_]?token|password|passwd)["']?\s*[=:]\s*["']?[A-Za-z0-9._~+/=-]{12,}`)},
+		regexp.MustCompile(`(?i)\b(api[-_]?key|secret[-_]?access[-_]?key|auth[-_]?token|password|passwd)` +
+			`["']?\s*[=:]\s*["']?[A-Za-z0-9._~+/=-]{12,}`)},
 }
 
 // The bounds of the search: a line that is longer is looked at in pieces that overlap by more than a secret's length.

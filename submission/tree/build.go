@@ -150,7 +150,8 @@ func newBuilder(o Options) (*builder, error) {
 		o.Description = describe.New()
 	}
 	d := o.Description
-	if o.Division = first(o.Division, d.Division, o.Campaigned.Division, layout.Closed); !slices.Contains(layout.Divisions(), o.Division) {
+	if o.Division = first(o.Division, d.Division, o.Campaigned.Division,
+		layout.Closed); !slices.Contains(layout.Divisions(), o.Division) {
 		return nil, fmt.Errorf("building a tree of %s: there is no division %q: take one of %s", o.Campaign, o.Division,
 			strings.Join(layout.Divisions(), ", "))
 	}

@@ -93,7 +93,8 @@ func (r *remote) decode(ctx context.Context, ids []int32, skipSpecial bool) (str
 		Prompt  *string `json:"prompt"`  // vLLM
 		Content *string `json:"content"` // llama.cpp
 	}
-	if err := r.post(ctx, "/detokenize", map[string]any{"tokens": ids, "skip_special_tokens": skipSpecial}, &reply); err != nil {
+	if err := r.post(ctx, "/detokenize", map[string]any{"tokens": ids, "skip_special_tokens": skipSpecial},
+		&reply); err != nil {
 		return "", err
 	}
 	for _, text := range []*string{reply.Text, reply.Prompt, reply.Content} {

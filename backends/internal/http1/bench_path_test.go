@@ -54,7 +54,8 @@ func benchPath(c benchRow, url string, m *meter, open func(*backends.Config) (ba
 	defer os.RemoveAll(dir)
 	m.start()
 	s.Start(context.Background())
-	if _, err := loadgen.StartTest(s.LoadGen(), library, pathSettings(c), loadgen.DefaultLogSettings(dir), dir+"/none"); err != nil {
+	if _, err := loadgen.StartTest(s.LoadGen(), library, pathSettings(c), loadgen.DefaultLogSettings(dir),
+		dir+"/none"); err != nil {
 		return 0, err
 	}
 	if err := s.Wait(); err != nil {

@@ -51,5 +51,6 @@ func TestTheMostRecentlyUsedConnectionIsTaken(t *testing.T) {
 	for _, conn := range used[many:] {
 		later[conn] = true
 	}
-	require.LessOrEqual(t, len(later), 2, "one, and another where a machine stood still for so long that it was closed: %v", used)
+	require.LessOrEqual(t, len(later), 2, "one, and another where a machine stood still for so long that it was "+
+		"closed: %v", used)
 }

@@ -25,9 +25,8 @@ func CacheEmptier(path string) func(context.Context, backends.Endpoint, *backend
 	}
 }
 
-// emptyCache posts until the cache is empty. While requests are running, vLLM answers {"success": false} and SGLang 400;
-// older versions of both answer 200 in any case
-// (docs/reference/wire-protocols.md#prefix-caches).
+// emptyCache posts until the cache is empty. While requests are running, vLLM answers {"success": false} and SGLang
+// 400; older versions of both answer 200 in any case (docs/reference/wire-protocols.md#prefix-caches).
 func emptyCache(ctx context.Context, c *backends.Config, e backends.Endpoint, path string) (offered bool, err error) {
 	for until := time.Now().Add(emptyPatience); ; {
 		r, err := nethttp.Post(ctx, c, e, path, getTimeout)

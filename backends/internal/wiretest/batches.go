@@ -100,7 +100,8 @@ func (p *Piece) NativeEvent() string {
 	if p.Finish != "" {
 		finish = fmt.Sprintf(`{"type":%q}`, p.Finish)
 	}
-	return fmt.Sprintf("data: {\"text\":%q,\"output_ids\":[%s],\"meta_info\":{\"id\":\"r\",\"finish_reason\":%s,\"prompt_tokens\":2,\"completion_tokens\":%d},\"index\":%d}\n\n",
+	return fmt.Sprintf("data: {\"text\":%q,\"output_ids\":[%s],\"meta_info\":{\"id\":\"r\",\"finish_reason\":%s,"+
+		"\"prompt_tokens\":2,\"completion_tokens\":%d},\"index\":%d}\n\n",
 		p.text(), p.ids(), finish, len(p.IDs), p.Index)
 }
 

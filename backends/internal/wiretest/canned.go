@@ -134,7 +134,8 @@ func (s *canned) serve() error {
 	if s.epoll, err = unix.EpollCreate1(0); err != nil {
 		return err
 	}
-	if err := unix.EpollCtl(s.epoll, unix.EPOLL_CTL_ADD, l, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(l)}); err != nil {
+	if err := unix.EpollCtl(s.epoll, unix.EPOLL_CTL_ADD, l, &unix.EpollEvent{Events: unix.EPOLLIN,
+		Fd: int32(l)}); err != nil {
 		return err
 	}
 	s.clients = map[int]*cannedClient{}

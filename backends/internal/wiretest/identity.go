@@ -31,10 +31,13 @@ type Named struct {
 // Answer is the right answer to the request: two tokens, the first of which tells the prompt.
 func (n *Named) Answer() string {
 	event := func(id int, finish string) string {
-		return fmt.Sprintf(`data: {"id":"cmpl-%s","object":"text_completion","model":"m","choices":[{"index":0,"text":"w","finish_reason":%s,"token_ids":[%d]}]}`+"\n\n", n.ID, finish, id)
+		return fmt.Sprintf(`data: {"id":"cmpl-%s","object":"text_completion","model":"m","choices":[{"index":0,`+
+			`"text":"w","finish_reason":%s,"token_ids":[%d]}]}`+"\n\n", n.ID, finish, id)
 	}
 	if !n.Stream {
-		return Whole(200, "application/json", fmt.Sprintf(`{"id":"cmpl-%s","model":"m","choices":[{"index":0,"text":"w","finish_reason":"stop","token_ids":[%d,6]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`, n.ID, OwnToken(n.Prompt)))
+		return Whole(200, "application/json", fmt.Sprintf(`{"id":"cmpl-%s","model":"m","choices":[{"index":0,"text":"w",`+
+			`"finish_reason":"stop","token_ids":[%d,6]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`, n.ID,
+			OwnToken(n.Prompt)))
 	}
 	return StreamHead + Chunked(event(OwnToken(n.Prompt), "null"), event(6, `"stop"`), Usage(2), Done)
 }
@@ -278,7 +281,8 @@ func (r *Recorder) requireOwn(t require.TestingT) (failed int) {
 // idsAreCompared: what the first event or a later one says of itself decides.
 func (k *Contract) idsAreCompared(t *testing.T) {
 	event := func(id, model, finish string, token int) string {
-		return fmt.Sprintf(`data: {"id":%q,"model":%q,"choices":[{"index":0,"text":"w","finish_reason":%s,"token_ids":[%d]}]}`+"\n\n", id, model, finish, token)
+		return fmt.Sprintf(`data: {"id":%q,"model":%q,"choices":[{"index":0,"text":"w","finish_reason":%s,`+
+			`"token_ids":[%d]}]}`+"\n\n", id, model, finish, token)
 	}
 	stream := func(events ...string) string { return StreamHead + Chunked(append(events, Usage(2), Done)...) }
 	other := "00000000000000000000000000000000"
@@ -376,7 +380,8 @@ func (k *Contract) theFirstAnswerNamesTheModel(t *testing.T) {
 		if answered++; answered > 3 {
 			model = "n"
 		}
-		return StreamHead + Chunked(fmt.Sprintf(`data: {"model":%q,"choices":[{"index":0,"text":"w","finish_reason":"stop","token_ids":[5,6]}]}`+"\n\n", model), Usage(2), Done)
+		return StreamHead + Chunked(fmt.Sprintf(`data: {"model":%q,"choices":[{"index":0,"text":"w",`+
+			`"finish_reason":"stop","token_ids":[5,6]}]}`+"\n\n", model), Usage(2), Done)
 	})
 	config.Endpoints[0].IDs, config.Concurrency = backends.IDsOff, 1
 	r := k.Ask(t, config, 8)

@@ -87,7 +87,8 @@ func readRequest(c net.Conn) bool {
 const (
 	StreamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
 	Done       = "data: [DONE]\n\n"
-	Good       = `{"choices":[{"index":0,"text":"w","finish_reason":"stop","token_ids":[5,6]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`
+	Good       = `{"choices":[{"index":0,"text":"w","finish_reason":"stop","token_ids":[5,6]}],` +
+		`"usage":{"prompt_tokens":1,"completion_tokens":2}}`
 )
 
 // Streamed is a good answer of two tokens.
@@ -95,7 +96,8 @@ var Streamed = StreamHead + Chunked(Event("5", "null"), Event("6", `"stop"`), Us
 
 // Event is one event of a stream.
 func Event(ids, finish string) string {
-	return fmt.Sprintf(`data: {"id":"c","object":"text_completion","choices":[{"index":0,"text":"w","finish_reason":%s,"token_ids":[%s]}]}`+"\n\n", finish, ids)
+	return fmt.Sprintf(`data: {"id":"c","object":"text_completion","choices":[{"index":0,"text":"w",`+
+		`"finish_reason":%s,"token_ids":[%s]}]}`+"\n\n", finish, ids)
 }
 
 // Usage is the event that counts.
