@@ -91,8 +91,11 @@ func (w *grammar) reads(t *testing.T, stream bool, prompts int, kind, body strin
 	t.Helper()
 	d, err := backends.Lookup(w.backend)
 	require.NoError(t, err)
-	c := &backends.Config{API: w.api, Stream: stream, KeepText: w.api != "generate" || !w.ids, Batch: prompts,
-		Vocabulary: 100, Sampling: registry.Sampling{MaxTokens: 8}}
+	c := &backends.Config{
+		RequestOptions: backends.RequestOptions{API: w.api, Stream: stream, Batch: prompts,
+			Sampling: registry.Sampling{MaxTokens: 8}},
+		AnswerOptions: backends.AnswerOptions{KeepText: w.api != "generate" || !w.ids, Vocabulary: 100},
+	}
 	p, err := d.(client.Wire).Protocol(c)
 	require.NoError(t, err)
 	answer := p.NewAnswer()

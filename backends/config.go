@@ -8,68 +8,104 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Config is what a backend needs to know.
+// Config is what a backend has to know of a test. The embedded parts group its settings by responsibility, so that code
+// can accept the part that it needs.
 type Config struct {
-	Endpoints   []Endpoint
+	Endpoints []Endpoint
+	// Body returns the encoded request body of a loaded sample. The bytes stay valid until the test ends.
+	Body func(index int) []byte
+
+	RequestOptions
+	AnswerOptions
+	Dispatch
+	Deadlines
+	Transport
+	LoopOptions
+	ProbeOptions
+}
+
+// RequestOptions are what requests ask for.
+type RequestOptions struct {
 	API         string // "completions", "chat" or "generate"; empty: the driver's default
 	ServedModel string
 	Sampling    models.Sampling
 	Stream      bool
-	KeepText    bool    // LoadGen gets text, not ids
-	NeedIDs     bool    // an answer without token ids is a failure
-	MinTokens   int     // fewer output tokens are too_short
-	Vocabulary  int     // ids at or above it are bad_event; 0: not checked
-	Batch       int     // prompts in one request; 0: one, as itself
-	Format      *Format // that answers have to have; nil: any
-	// ServerVersion is what the servers say of themselves; empty: not known.
+	Batch       int     // prompts in one request; 0: requests carry one prompt, not in a list
+	Format      *Format // required form of answers; nil: any
+	// ServerVersion is what the servers report; empty: unknown.
 	ServerVersion string
-	// Drop are fields that a server has refused: they are left out of requests.
+	// Drop lists fields that a server has rejected; requests do not contain them.
 	Drop []string
-	// IDsInLogprobs says that token ids are asked for, and read, among the log probabilities.
+	// IDsInLogprobs is set if token ids are requested in, and read from, the log probabilities.
 	IDsInLogprobs bool
-	// CountText counts the tokens of an answer's text where the server sends neither ids nor a count; nil: nobody can.
-	CountText func(text []byte) (int, error)
-	// Reconnected is called when an endpoint takes a connection after one was refused or reset, from any goroutine. It
-	// must not block; nil: nothing is called.
-	Reconnected func(endpoint int)
-	// Request gives the encoded body of a loaded sample; the bytes stay valid until the test ends.
-	Request func(index int) []byte
-
-	Concurrency        int // requests in flight; 0: no limit
-	PerEndpoint        int // requests in flight at one endpoint; 0: no limit
-	RequestTimeout     time.Duration
-	FirstTokenTimeout  time.Duration
-	TokenTimeout       time.Duration
-	ConnectTimeout     time.Duration
-	CoalesceWakeups    time.Duration // pause between wake-ups where they come thick and fast; 0: none
-	PinLoop            int           // processor of the thread that reports, counted from 1; 0: any
-	Loops              int           // backends beside each other, which share the files of the process; 0: 1
-	Retries            int           // further attempts on a fresh connection, before the first byte
-	Balance            string
-	Key                func(index int) uint64 // what the strategy hash goes by; nil: the index
-	EndpointTimeout    time.Duration          // how long queries wait once every endpoint was left out; 0: 30 s
-	InsecureSkipVerify bool
-	CAFile             string // PEM file of authorities to trust beside the system's; empty: none
-	Proxy              string // URL of the HTTP proxy that all endpoints are reached through; empty: none
-	ProbeTokens        int    // longest answer of a probe; 0: 8
-	// Asking is called before an answer is waited for outside of a test: with the request, and how long that may take;
-	// nil: nobody listens.
-	Asking         func(request string, longest time.Duration)
-	MaxAnswerBytes int64 // larger answers are too_large; 0: 256 MiB of a stream, and of one body what its tokens can take
 }
 
-// Drops says whether a field is left out of requests.
-func (c *Config) Drops(field string) bool { return slices.Contains(c.Drop, field) }
+// Drops reports whether requests must not contain a field.
+func (o *RequestOptions) Drops(field string) bool { return slices.Contains(o.Drop, field) }
 
 // Format is a form of answers: JSON.
 type Format struct {
 	Schema json.RawMessage // compact; nil: any object
 }
 
-// SchemaText is the schema; that of any object where there is none.
+// SchemaText returns the schema; without one, the schema of any object.
 func (f *Format) SchemaText() string {
 	if f.Schema == nil {
 		return `{"type":"object"}`
 	}
 	return string(f.Schema)
+}
+
+// AnswerOptions are how answers are read and checked.
+type AnswerOptions struct {
+	KeepText   bool // LoadGen receives text instead of ids
+	NeedIDs    bool // an answer without token ids is a failure
+	MinTokens  int  // an answer of fewer output tokens is FailTooShort
+	Vocabulary int  // an id at or above it is FailBadEvent; 0: not checked
+	// CountText counts the tokens of an answer's text if the server sends neither ids nor a count; nil: no tokenizer.
+	CountText      func(text []byte) (int, error)
+	MaxAnswerBytes int64 // a larger answer is FailTooLarge; 0: 256 MiB of a stream, and what its tokens need of a body
+}
+
+// Dispatch is when and to which endpoint requests are sent.
+type Dispatch struct {
+	Concurrency int                    // requests in flight; 0: no limit
+	PerEndpoint int                    // requests in flight at one endpoint; 0: no limit
+	Balance     string                 // strategy that chooses the endpoint; empty: round-robin
+	Key         func(index int) uint64 // what the strategy hash uses; nil: the sample's index
+	Retries     int                    // further attempts on a new connection, before the first byte of an answer
+	// Reconnected is called by any goroutine when an endpoint accepts a connection after it refused or reset one. It must
+	// not block. nil: not called.
+	Reconnected func(endpoint int)
+}
+
+// Deadlines are limits in time; 0 is the client's default.
+type Deadlines struct {
+	RequestTimeout    time.Duration // of one attempt; 0: 1 h
+	FirstTokenTimeout time.Duration // of streams; 0: RequestTimeout
+	TokenTimeout      time.Duration // between the tokens of a stream; 0: RequestTimeout
+	ConnectTimeout    time.Duration // 0: 10 s
+	EndpointTimeout   time.Duration // how long queries wait while every endpoint is excluded; 0: 30 s
+}
+
+// Transport is how connections are made.
+type Transport struct {
+	InsecureSkipVerify bool
+	CAFile             string // PEM file of authorities that are trusted besides the system's; empty: none
+	Proxy              string // URL of the HTTP proxy for all endpoints; empty: none
+}
+
+// LoopOptions tune the event loop.
+type LoopOptions struct {
+	CoalesceWakeups time.Duration // pause between wake-ups while they are frequent; 0: none
+	PinLoop         int           // processor of the thread that reports, counted from 1; 0: any
+	Loops           int           // backends that share the open files of the process; 0: 1
+}
+
+// ProbeOptions are for questions outside of a test.
+type ProbeOptions struct {
+	ProbeTokens int // longest answer of a probe, in tokens; 0: 8
+	// Asking is called before each question, with the request and the longest time that the answer may take; nil: not
+	// called.
+	Asking func(request string, longest time.Duration)
 }

@@ -1,13 +1,14 @@
-// Package backends is the client side of inference servers: it turns the queries of one shard into requests and each
-// answer into one outcome.
+// Package backends sends the queries of LoadGen to inference servers and turns each answer into one outcome.
 //
-// It owns the interfaces that run, sut and the wire protocols share (Backend, Driver, Sink, Protocol, Answer), the
-// failure codes, the faults of an endpoint and the registry of drivers by name. Its folders hold the rest: openai
-// (vLLM's and OpenAI's routes), http1 (the fast HTTP client), nethttp (the compatible one, for TLS), sse (event
-// framing), balance (which endpoint).
+// A Driver implements one wire protocol. It is registered by name when the program starts, encodes samples as request
+// bodies, and opens a Backend for each shard. The Backend takes queries from a loadgen.Source and reports an Outcome for
+// each of them to a Sink, whatever the server does. A protocol of one's own needs these types only:
 //
-// In come a loadgen.Source of queries and the request bytes of each loaded sample; out go Outcomes to a Sink, one for
-// each query, whatever the server does.
+//	func init() { backends.Register("mine", driver{}) }
 //
-// It must not import sut, qsl, run or cmd, reads no flags and no environment, and writes nothing to the terminal.
+// The folders openai, sglang, llamacpp and ollama are the drivers of this program; importing one registers it. What they
+// share is below internal: the HTTP clients, the choice of an endpoint, framing and JSON of answers, and probing.
+//
+// The package must not import sut, qsl, run or cmd. It reads no flags and no environment, and writes nothing to the
+// terminal.
 package backends

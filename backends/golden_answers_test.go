@@ -132,7 +132,7 @@ func batch(t *testing.T, c *wirecase.Case, d backends.Driver, k *backends.Config
 		bodies[i], err = d.Encode(nil, &datasets.Sample{Index: i, InputIDs: ids}, k)
 		require.NoError(t, err)
 	}
-	k.Request = func(i int) []byte { return bodies[i] }
+	k.Body = func(i int) []byte { return bodies[i] }
 	contract := wiretest.Contract{Open: d.Open}
 	r := contract.Ask(t, k, n)
 	for id, got := range r.Results {

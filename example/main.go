@@ -60,7 +60,7 @@ func (s *server) answer(ctx context.Context, q loadgen.Query, sink backends.Sink
 		sink.Complete(q, o)
 		return
 	}
-	last := int32(s.config.Request(q.Index)[0])
+	last := int32(s.config.Body(q.Index)[0])
 	o.Tokens, o.NTokens = []int32{last + 1, last + 2, last + 3}, 3
 	o.FirstTokenNS = time.Now().UnixNano()
 	sink.FirstToken(q, o.Tokens[:1], o.FirstTokenNS)

@@ -32,7 +32,7 @@ func (t *test) build(driver backends.Driver) error {
 	if err != nil {
 		return err
 	}
-	t.config.Request = t.request
+	t.config.Body = t.request
 	if t.keys != nil {
 		t.config.Key = func(index int) uint64 { return t.keys[index] }
 	}

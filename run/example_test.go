@@ -56,7 +56,7 @@ func (p parrot) Serve(ctx context.Context, src loadgen.Source, sink backends.Sin
 			if ctx.Err() != nil {
 				o.Reason = backends.FailCancelled
 			} else {
-				for _, b := range p.config.Request(q.Index) {
+				for _, b := range p.config.Body(q.Index) {
 					o.Tokens = append(o.Tokens, int32(b))
 				}
 				o.NTokens, o.LastTokenNS = len(o.Tokens), time.Now().UnixNano()

@@ -34,8 +34,9 @@ func ended(t *testing.T, settings Settings) *test {
 	t.Cleanup(func() { schematest.Records(t, folder) })
 	run := &test{
 		plan: e.plan, folder: folder, dataset: ds, library: library, started: time.Now(), pre: &Preflight{},
-		ledger:   ledger.New(1, 0),
-		config:   &backends.Config{Endpoints: []backends.Endpoint{{URL: "http://a"}, {URL: "http://b"}}, ServedModel: "m"},
+		ledger: ledger.New(1, 0),
+		config: &backends.Config{Endpoints: []backends.Endpoint{{URL: "http://a"}, {URL: "http://b"}},
+			RequestOptions: backends.RequestOptions{ServedModel: "m"}},
 		failures: &failures{path: filepath.Join(folder, FailuresName)},
 		backends: []backends.Backend{connected{}, connected{}},
 	}
@@ -51,11 +52,14 @@ func ended(t *testing.T, settings Settings) *test {
 	return run
 }
 
-// connected is a backend that has opened connections, and left an endpoint out.
+// connected is a backend that has opened connections and excluded an endpoint.
 type connected struct{ backends.Backend }
 
-func (connected) Connections() []int64 { return []int64{3, 4} }
-func (connected) Exclusions() []int64  { return []int64{0, 1} }
+func (connected) Features() backends.Features {
+	return backends.Features{Traffic: func() backends.Traffic {
+		return backends.Traffic{Connections: []int64{3, 4}, Exclusions: []int64{0, 1}}
+	}}
+}
 
 // complete ends a sample.
 func (t *test) complete(seq, index int, c ledger.Completion) {

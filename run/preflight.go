@@ -151,15 +151,19 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 	}
 	c := p.Config
 	config := &backends.Config{
-		Endpoints: endpoints, API: c.String("api"), ServedModel: c.String("served-model"), Sampling: p.Sampling(),
-		Stream: p.Scenario.Stream && p.Row.UseTokenLatencies || c.Bool("stream"), KeepText: p.Row.TextAnswers,
-		NeedIDs:   !p.Row.TextAnswers,
-		MinTokens: p.Row.MinOutputTokens, Vocabulary: p.Row.Vocabulary,
-		Concurrency: c.Int("concurrency"), Retries: c.Int("retries"), Balance: c.String("lb"),
-		RequestTimeout: c.Duration("request-timeout"), FirstTokenTimeout: c.Duration("first-token-timeout"),
-		TokenTimeout: c.Duration("token-timeout"), ConnectTimeout: c.Duration("connect-timeout"),
-		InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"), Proxy: c.String("proxy"),
-		EndpointTimeout: c.Duration("endpoint-timeout"), ProbeTokens: p.probeTokens(),
+		Endpoints: endpoints,
+		RequestOptions: backends.RequestOptions{API: c.String("api"), ServedModel: c.String("served-model"),
+			Sampling: p.Sampling(), Stream: p.Scenario.Stream && p.Row.UseTokenLatencies || c.Bool("stream")},
+		AnswerOptions: backends.AnswerOptions{KeepText: p.Row.TextAnswers, NeedIDs: !p.Row.TextAnswers,
+			MinTokens: p.Row.MinOutputTokens, Vocabulary: p.Row.Vocabulary},
+		Dispatch: backends.Dispatch{Concurrency: c.Int("concurrency"), Retries: c.Int("retries"),
+			Balance: c.String("lb")},
+		Deadlines: backends.Deadlines{RequestTimeout: c.Duration("request-timeout"),
+			FirstTokenTimeout: c.Duration("first-token-timeout"), TokenTimeout: c.Duration("token-timeout"),
+			ConnectTimeout: c.Duration("connect-timeout"), EndpointTimeout: c.Duration("endpoint-timeout")},
+		Transport: backends.Transport{InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
+			Proxy: c.String("proxy")},
+		ProbeOptions: backends.ProbeOptions{ProbeTokens: p.probeTokens()},
 	}
 	if config.Format, err = p.format(); err != nil {
 		return nil, nil, err

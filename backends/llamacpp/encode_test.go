@@ -27,13 +27,17 @@ func TestEncode(t *testing.T) {
 		config     backends.Config
 	}{
 		{"greedy ids, streamed", `{"prompt":[1,7,0],"n_predict":128,"temperature":0,"top_p":1,"top_k":1,"min_p":0,"repeat_penalty":1,"seed":42,"stream":true,"return_tokens":true}`,
-			ids, backends.Config{ServedModel: "m", Sampling: greedy, Stream: true, NeedIDs: true}},
+			ids, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m", Sampling: greedy, Stream: true},
+				AnswerOptions: backends.AnswerOptions{NeedIDs: true}}},
 		{"drawn, whole", `{"prompt":[1,7,0],"n_predict":9,"temperature":1,"top_p":0.95,"top_k":0,"min_p":0,"repeat_penalty":1,"ignore_eos":true,"stream":false,"return_tokens":true}`,
-			ids, backends.Config{API: "generate", Sampling: drawn, Vocabulary: 320}},
+			ids, backends.Config{RequestOptions: backends.RequestOptions{API: "generate", Sampling: drawn},
+				AnswerOptions: backends.AnswerOptions{Vocabulary: 320}}},
 		{"text in a form", `{"prompt":"say \"hé\" <now>\n","n_predict":5,"min_p":0,"repeat_penalty":1,"json_schema":{"type":"object"},"stream":false,"return_tokens":true}`,
-			text, backends.Config{Sampling: models.Sampling{MaxTokens: 5}, KeepText: true, Format: &backends.Format{}}},
+			text, backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 5},
+				Format: &backends.Format{}}, AnswerOptions: backends.AnswerOptions{KeepText: true}}},
 		{"its completions route", `{"model":"m","prompt":[1,7,0],"max_tokens":9,"temperature":1,"top_p":0.95,"top_k":0,"stop_token_ids":[2],"ignore_eos":true,"stream":false}`,
-			ids, backends.Config{API: "completions", ServedModel: "m", Sampling: drawn}},
+			ids, backends.Config{RequestOptions: backends.RequestOptions{API: "completions", ServedModel: "m",
+				Sampling: drawn}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Driver{}.Encode([]byte("x"), &c.sample, &c.config)
@@ -45,7 +49,8 @@ func TestEncode(t *testing.T) {
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	config := backends.Config{Sampling: models.Sampling{MaxTokens: 5}, Vocabulary: 100}
+	config := backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 5}},
+		AnswerOptions: backends.AnswerOptions{Vocabulary: 100}}
 	endless, wild := config, config
 	endless.Sampling.MaxTokens, wild.Sampling.TopP = 0, ptr(math.NaN())
 	for _, c := range []struct {
@@ -67,10 +72,10 @@ func TestEncodeRefuses(t *testing.T) {
 func TestAPIs(t *testing.T) {
 	for api, path := range map[string]string{"": "/completion", "generate": "/completion",
 		"completions": "/v1/completions", "chat": "/v1/chat/completions"} {
-		p, err := Driver{}.Protocol(&backends.Config{API: api})
+		p, err := Driver{}.Protocol(&backends.Config{RequestOptions: backends.RequestOptions{API: api}})
 		require.NoError(t, err)
 		require.Equal(t, path, p.Path)
 	}
-	_, err := Driver{}.Open(&backends.Config{API: "other"})
+	_, err := Driver{}.Open(&backends.Config{RequestOptions: backends.RequestOptions{API: "other"}})
 	require.EqualError(t, err, `backend "llamacpp" has no API "other": choose completions or chat`)
 }

@@ -189,7 +189,8 @@ func TestAnswers(t *testing.T) {
 			if c.stream {
 				kind = "text/event-stream"
 			}
-			o, detail := read(&backends.Config{Stream: c.stream, NeedIDs: c.needIDs, KeepText: true}, kind, c.body)
+			o, detail := read(&backends.Config{RequestOptions: backends.RequestOptions{Stream: c.stream},
+				AnswerOptions: backends.AnswerOptions{NeedIDs: c.needIDs, KeepText: true}}, kind, c.body)
 			require.Equal(t, c.want, o.Reason, detail)
 			require.Equal(t, []any{c.tokens, c.source, c.finish, c.text},
 				[]any{o.NTokens, o.TokenSource, o.FinishReason, string(o.Text)})
@@ -202,7 +203,7 @@ func TestAnswers(t *testing.T) {
 func TestBatches(t *testing.T) {
 	for body, want := range map[string]int{"[" + last + "]": 1, last: 1, "[" + last + "," + last + "]": 2,
 		`{"error":{"message":"m"}}`: 0, `[5]`: 0, `{}`: 0} {
-		a := newAnswer(&backends.Config{Batch: 2})
+		a := newAnswer(&backends.Config{RequestOptions: backends.RequestOptions{Batch: 2}})
 		a.Begin("application/json")
 		a.Feed([]byte(" " + body))
 		var o backends.Outcome

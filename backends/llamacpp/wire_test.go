@@ -123,7 +123,8 @@ func TestProbe(t *testing.T) {
 		"/metrics":    "llamacpp:requests_processing 2\nllamacpp:requests_deferred 1\n",
 		"/completion": `{"index":0,"content":"ab","tokens":[5,6],"stop":true,"tokens_predicted":2,"tokens_evaluated":2,"stop_type":"eos"}`,
 	}
-	c := &backends.Config{ServedModel: "m", NeedIDs: true, Sampling: models.Sampling{MaxTokens: 128, MinTokens: 2}}
+	c := &backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m",
+		Sampling: models.Sampling{MaxTokens: 128, MinTokens: 2}}, AnswerOptions: backends.AnswerOptions{NeedIDs: true}}
 	p, err := llamacpp.Driver{}.Probe(t.Context(), backends.Endpoint{URL: serve(t, pages)}, c,
 		&datasets.Sample{InputIDs: []int32{1, 2}}, true)
 	require.NoError(t, err)

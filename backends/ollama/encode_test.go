@@ -26,18 +26,25 @@ func TestEncode(t *testing.T) {
 		config     backends.Config
 	}{
 		{"text, streamed", `{"model":"m","prompt":"say \"hé\" <now>\n","raw":true,"stream":true,"truncate":false,"shift":false,"options":{"num_predict":128,"temperature":0,"top_p":1,"top_k":1,"min_p":0,"repeat_penalty":1,"seed":42}}`,
-			text, backends.Config{ServedModel: "m", Sampling: greedy, Stream: true}},
+			text, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m", Sampling: greedy, Stream: true}}},
 		{"JSON", `{"model":"m","prompt":"say \"hé\" <now>\n","raw":true,"stream":false,"format":"json","truncate":false,"shift":false,"options":{"num_predict":5,"top_k":0,"min_p":0,"repeat_penalty":1}}`,
-			text, backends.Config{API: "generate", ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5, TopK: ptr(-1)},
-				Format: &backends.Format{}}},
+			text, backends.Config{
+				RequestOptions: backends.RequestOptions{API: "generate", ServedModel: "m",
+					Sampling: models.Sampling{MaxTokens: 5, TopK: ptr(-1)}, Format: &backends.Format{}},
+			}},
 		{"messages", `{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function"}],"stream":false,"format":{"type":"array"},"truncate":false,"shift":false,"options":{"num_predict":5,"min_p":0,"repeat_penalty":1}}`,
-			chat, backends.Config{API: "chat", ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5},
-				Format: &backends.Format{Schema: json.RawMessage(`{"type":"array"}`)}}},
+			chat, backends.Config{
+				RequestOptions: backends.RequestOptions{API: "chat", ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5},
+					Format: &backends.Format{Schema: json.RawMessage(`{"type":"array"}`)}},
+			}},
 		{"text as a message", `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"truncate":false,"shift":false,"options":{"num_predict":5,"min_p":0,"repeat_penalty":1}}`,
-			datasets.Sample{Input: "hi"}, backends.Config{API: "chat", ServedModel: "m", Stream: true,
-				Sampling: models.Sampling{MaxTokens: 5}}},
+			datasets.Sample{Input: "hi"}, backends.Config{
+				RequestOptions: backends.RequestOptions{API: "chat", ServedModel: "m", Stream: true,
+					Sampling: models.Sampling{MaxTokens: 5}},
+			}},
 		{"its completions route takes no ids", `{"model":"m","prompt":"say \"hé\" <now>\n","max_tokens":5,"stream":false}`,
-			text, backends.Config{API: "completions", ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5}}},
+			text, backends.Config{RequestOptions: backends.RequestOptions{API: "completions", ServedModel: "m",
+				Sampling: models.Sampling{MaxTokens: 5}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Driver{}.Encode([]byte("x"), &c.sample, &c.config)
@@ -49,7 +56,7 @@ func TestEncode(t *testing.T) {
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	config := backends.Config{Sampling: models.Sampling{MaxTokens: 5}}
+	config := backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 5}}}
 	chat, endless, wild := config, config, config
 	chat.API, endless.Sampling.MaxTokens, wild.Sampling.Temperature = "chat", 0, ptr(math.Inf(1))
 	for _, c := range []struct {
@@ -73,12 +80,12 @@ func TestEncodeRefuses(t *testing.T) {
 func TestAPIs(t *testing.T) {
 	for api, path := range map[string]string{"": "/api/generate", "generate": "/api/generate",
 		"completions": "/v1/completions", "chat": "/api/chat"} {
-		p, err := Driver{}.Protocol(&backends.Config{API: api})
+		p, err := Driver{}.Protocol(&backends.Config{RequestOptions: backends.RequestOptions{API: api}})
 		require.NoError(t, err)
 		require.Equal(t, path, p.Path)
 	}
-	_, err := Driver{}.Open(&backends.Config{API: "other"})
+	_, err := Driver{}.Open(&backends.Config{RequestOptions: backends.RequestOptions{API: "other"}})
 	require.EqualError(t, err, `backend "ollama" has no API "other": choose generate, chat or completions`)
-	_, err = Driver{}.Open(&backends.Config{Batch: 2})
+	_, err = Driver{}.Open(&backends.Config{RequestOptions: backends.RequestOptions{Batch: 2}})
 	require.ErrorContains(t, err, "takes one prompt in a request")
 }

@@ -149,14 +149,16 @@ func TestAnswers(t *testing.T) {
 			"length", "cc", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o, detail := read(&backends.Config{Stream: c.stream, KeepText: true}, c.kind, c.body)
+			o, detail := read(&backends.Config{RequestOptions: backends.RequestOptions{Stream: c.stream},
+				AnswerOptions: backends.AnswerOptions{KeepText: true}}, c.kind, c.body)
 			require.Equal(t, c.want, o.Reason, detail)
 			require.Equal(t, []any{c.tokens, c.finish, c.text}, []any{o.NTokens, o.FinishReason, string(o.Text)})
 			require.Contains(t, detail, c.detail)
 			require.Nil(t, o.Tokens)
 		})
 	}
-	o, detail := read(&backends.Config{Stream: true, NeedIDs: true}, "application/x-ndjson", lines(part, last))
+	o, detail := read(&backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
+		AnswerOptions: backends.AnswerOptions{NeedIDs: true}}, "application/x-ndjson", lines(part, last))
 	require.Equal(t, backends.FailBadEvent, o.Reason)
 	require.Contains(t, detail, "Ollama sends none on any route")
 }

@@ -119,7 +119,8 @@ func TestProbe(t *testing.T) {
 		"/api/generate": `{"model":"tiny","response":"ab","done":true,"done_reason":"stop","prompt_eval_count":2,"eval_count":2}`,
 	}
 	ask := func(served string, needIDs bool) (*backends.Probe, error) {
-		c := &backends.Config{ServedModel: served, NeedIDs: needIDs, Sampling: models.Sampling{MaxTokens: 128, MinTokens: 2}}
+		c := &backends.Config{RequestOptions: backends.RequestOptions{ServedModel: served,
+			Sampling: models.Sampling{MaxTokens: 128, MinTokens: 2}}, AnswerOptions: backends.AnswerOptions{NeedIDs: needIDs}}
 		return ollama.Driver{}.Probe(t.Context(), backends.Endpoint{URL: serve(t, pages)}, c, &datasets.Sample{Input: "a b"},
 			true)
 	}

@@ -78,8 +78,10 @@ var streams = []string{
 }
 
 func streamed(t *testing.T, body []byte) {
-	wiretest.SameInPieces(t, newAnswer(&vllm, &backends.Config{Batch: 3, Stream: true, KeepText: true,
-		API: "completions"}), 3, body)
+	wiretest.SameInPieces(t, newAnswer(&vllm, &backends.Config{
+		RequestOptions: backends.RequestOptions{Batch: 3, Stream: true, API: "completions"},
+		AnswerOptions:  backends.AnswerOptions{KeepText: true},
+	}), 3, body)
 }
 
 func TestStreamedBatchesInPieces(t *testing.T) {
@@ -99,7 +101,7 @@ func FuzzBatchStream(f *testing.F) {
 func TestCountOfABatch(t *testing.T) {
 	for counted, want := range map[string]backends.Reason{"3": backends.OK, "2": backends.FailTokenCount,
 		"4": backends.FailTokenCount, "0": backends.FailTokenCount, "null": backends.OK} {
-		a := newAnswer(&vllm, &backends.Config{Batch: 2, API: "completions"})
+		a := newAnswer(&vllm, &backends.Config{RequestOptions: backends.RequestOptions{Batch: 2, API: "completions"}})
 		a.Begin("application/json")
 		a.Feed([]byte(`{"choices":[{"index":0,"text":"a","token_ids":[1,2],"finish_reason":"stop"},{"index":1,"text":"b","token_ids":[3],"finish_reason":"stop"}],"usage":{"prompt_tokens":4,"completion_tokens":` + counted + `}}`))
 		var o backends.Outcome

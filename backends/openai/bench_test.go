@@ -21,7 +21,8 @@ func BenchmarkStream(b *testing.B) {
 	}
 	b.Run("scanner", func(b *testing.B) {
 		defer perToken(b, events, wiretest.ProcessorTime())
-		a := newAnswer(&vllm, &backends.Config{Stream: true, NeedIDs: true})
+		a := newAnswer(&vllm, &backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
+			AnswerOptions: backends.AnswerOptions{NeedIDs: true}})
 		b.ReportAllocs()
 		for b.Loop() {
 			a.Begin("text/event-stream")
@@ -67,7 +68,7 @@ func perToken(b *testing.B, tokens int, since time.Duration) {
 func BenchmarkWhole(b *testing.B) {
 	const body = `{"id":"cmpl-1","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":"word word word word word word word word","logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}],"usage":{"prompt_tokens":200,"total_tokens":216,"completion_tokens":16,"prompt_tokens_details":null}}`
 	whole := []byte(body)
-	a := newAnswer(&vllm, &backends.Config{NeedIDs: true})
+	a := newAnswer(&vllm, &backends.Config{AnswerOptions: backends.AnswerOptions{NeedIDs: true}})
 	var o backends.Outcome
 	b.ReportAllocs()
 	for b.Loop() {

@@ -30,25 +30,35 @@ func TestEncode(t *testing.T) {
 		config             backends.Config
 	}{
 		{"streamed ids", "vllm", `{"model":"m/x","prompt":[128000,7,90,1000,0],"max_tokens":128,"min_tokens":1,"temperature":0,"top_p":1,"top_k":1,"seed":42,"stream":true,"stream_options":{"include_usage":true},"return_token_ids":true}`,
-			ids, backends.Config{ServedModel: "m/x", Sampling: greedy, Stream: true, NeedIDs: true}},
+			ids, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m/x", Sampling: greedy, Stream: true},
+				AnswerOptions: backends.AnswerOptions{NeedIDs: true}}},
 		{"everything, not streamed", "sim", `{"model":"m","prompt":[128000,7,90,1000,0],"max_tokens":128,"min_tokens":1,"temperature":1e-07,"top_p":1,"top_k":1,"seed":42,"stop_token_ids":[2,128009],"ignore_eos":true,"stream":false,"return_token_ids":true,"skip_special_tokens":false}`,
-			ids, backends.Config{ServedModel: "m", Sampling: full, KeepText: true}},
+			ids, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m", Sampling: full},
+				AnswerOptions: backends.AnswerOptions{KeepText: true}}},
 		{"text, only what is asked for", "openai", `{"model":"m","prompt":"say \"hé\" <now>\n","max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`,
-			text, backends.Config{ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5}, Stream: true, KeepText: true}},
+			text, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m",
+				Sampling: models.Sampling{MaxTokens: 5}, Stream: true}, AnswerOptions: backends.AnswerOptions{KeepText: true}}},
 		{"generic with ids", "openai", `{"prompt":[128000,7,90,1000,0],"max_tokens":5,"stream":false,"return_token_ids":true}`,
-			ids, backends.Config{Sampling: models.Sampling{MaxTokens: 5}, NeedIDs: true}},
+			ids, backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 5}},
+				AnswerOptions: backends.AnswerOptions{NeedIDs: true}}},
 		{"messages", "vllm", `{"model":"m","messages":[{"role":"user","content":"hi"}],"max_completion_tokens":5,"stream":false,"return_token_ids":true}`,
-			chat, backends.Config{ServedModel: "m", API: "chat", Sampling: models.Sampling{MaxTokens: 5}}},
+			chat, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m", API: "chat",
+				Sampling: models.Sampling{MaxTokens: 5}}}},
 		{"text as a message", "openai", `{"model":"m","messages":[{"role":"user","content":"say \"hé\" <now>\n"}],"max_tokens":5,"stream":false}`,
-			text, backends.Config{ServedModel: "m", API: "chat", Sampling: models.Sampling{MaxTokens: 5}}},
+			text, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m", API: "chat",
+				Sampling: models.Sampling{MaxTokens: 5}}}},
 		{"parts of a message", "vllm", `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"what <is> it?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}],"max_completion_tokens":5,"stream":true,"stream_options":{"include_usage":true},"return_token_ids":true}`,
-			parts, backends.Config{ServedModel: "m", API: "chat", Sampling: models.Sampling{MaxTokens: 5}, Stream: true}},
+			parts, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m", API: "chat",
+				Sampling: models.Sampling{MaxTokens: 5}, Stream: true}}},
 		{"ids in and out", "vllm", `{"model":"m","token_ids":[128000,7,90,1000,0],"sampling_params":{"max_tokens":128,"min_tokens":1,"temperature":0,"top_p":1,"top_k":1,"seed":42,"detokenize":false},"stream":true,"stream_options":{"include_usage":true}}`,
-			ids, backends.Config{ServedModel: "m", API: "generate", Sampling: greedy, Stream: true, NeedIDs: true}},
+			ids, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m", API: "generate", Sampling: greedy,
+				Stream: true}, AnswerOptions: backends.AnswerOptions{NeedIDs: true}}},
 		{"TensorRT-LLM with ids", "trtllm", `{"model":"m","prompt":[128000,7,90,1000,0],"max_tokens":5,"top_k":0,"stream":false,"detokenize":false}`,
-			ids, backends.Config{ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5, TopK: ptr(-1)}, NeedIDs: true}},
+			ids, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m",
+				Sampling: models.Sampling{MaxTokens: 5, TopK: ptr(-1)}}, AnswerOptions: backends.AnswerOptions{NeedIDs: true}}},
 		{"TensorRT-LLM with text", "trtllm", `{"model":"m","prompt":"say \"hé\" <now>\n","max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`,
-			text, backends.Config{ServedModel: "m", Sampling: models.Sampling{MaxTokens: 5}, Stream: true, KeepText: true}},
+			text, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m",
+				Sampling: models.Sampling{MaxTokens: 5}, Stream: true}, AnswerOptions: backends.AnswerOptions{KeepText: true}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := backends.Lookup(c.driver)
@@ -80,8 +90,8 @@ func TestTensorRTLLMIsSentWhatItKnows(t *testing.T) {
 	for _, api := range []string{"completions", "chat"} {
 		for bits := range 16 {
 			c := backends.Config{
-				ServedModel: "m", API: api, Sampling: full, Stream: bits&1 != 0, NeedIDs: bits&2 != 0 && api == "completions",
-				KeepText: bits&4 != 0,
+				RequestOptions: backends.RequestOptions{ServedModel: "m", API: api, Sampling: full, Stream: bits&1 != 0},
+				AnswerOptions:  backends.AnswerOptions{NeedIDs: bits&2 != 0 && api == "completions", KeepText: bits&4 != 0},
 			}
 			if bits&8 != 0 {
 				c.Format = &backends.Format{}
@@ -100,7 +110,8 @@ func TestTensorRTLLMIsSentWhatItKnows(t *testing.T) {
 
 func TestEncodeRefuses(t *testing.T) {
 	d := &Driver{name: "vllm", dialect: vllm}
-	config := backends.Config{Sampling: models.Sampling{MaxTokens: 5}, Vocabulary: 100}
+	config := backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 5}},
+		AnswerOptions: backends.AnswerOptions{Vocabulary: 100}}
 	chat := config
 	chat.API = "chat"
 	generate := config
@@ -159,8 +170,8 @@ func TestResponseFormats(t *testing.T) {
 			s = &datasets.Sample{Input: "x"}
 		}
 		body, err := d.Encode(nil, s, &backends.Config{
-			API: c.api, ServerVersion: c.version, Format: &backends.Format{Schema: c.schema},
-			Sampling: models.Sampling{MaxTokens: 5},
+			RequestOptions: backends.RequestOptions{API: c.api, ServerVersion: c.version,
+				Format: &backends.Format{Schema: c.schema}, Sampling: models.Sampling{MaxTokens: 5}},
 		})
 		require.NoError(t, err)
 		require.True(t, json.Valid(body), "%s", body)
@@ -173,8 +184,11 @@ func TestResponseFormats(t *testing.T) {
 func TestFieldsThatAreDropped(t *testing.T) {
 	d := &Driver{name: "vllm", dialect: vllm}
 	s, k, seed := &datasets.Sample{InputIDs: []int32{1}}, 1, int64(7)
-	c := &backends.Config{Stream: true, NeedIDs: true,
-		Sampling: models.Sampling{MaxTokens: 5, TopP: ptr(1.0), TopK: &k, Seed: &seed}}
+	c := &backends.Config{
+		RequestOptions: backends.RequestOptions{Stream: true,
+			Sampling: models.Sampling{MaxTokens: 5, TopP: ptr(1.0), TopK: &k, Seed: &seed}},
+		AnswerOptions: backends.AnswerOptions{NeedIDs: true},
+	}
 	body, err := d.Encode(nil, s, c)
 	require.NoError(t, err)
 	for _, field := range []string{"return_token_ids", "stream_options", "top_p", "top_k", "seed"} {
@@ -201,7 +215,8 @@ func BenchmarkEncode(b *testing.B) {
 	for i := range int32(4096) {
 		s.InputIDs = append(s.InputIDs, i*31%128256)
 	}
-	c := backends.Config{ServedModel: "m", Sampling: models.Sampling{MaxTokens: 128}, Vocabulary: 128256}
+	c := backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m",
+		Sampling: models.Sampling{MaxTokens: 128}}, AnswerOptions: backends.AnswerOptions{Vocabulary: 128256}}
 	d := &Driver{dialect: vllm}
 	var buf []byte
 	for b.Loop() {
@@ -214,7 +229,8 @@ func BenchmarkEncode(b *testing.B) {
 
 // TestAnswerAllocatesNothing reads a whole stream again and again.
 func TestAnswerAllocatesNothing(t *testing.T) {
-	a := newAnswer(&vllm, &backends.Config{Stream: true, NeedIDs: true})
+	a := newAnswer(&vllm, &backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
+		AnswerOptions: backends.AnswerOptions{NeedIDs: true}})
 	var stream []byte
 	for range 50 {
 		stream = append(append(append(stream, "data: "...), vllmEvent...), "\n\n"...)
@@ -240,7 +256,8 @@ func FuzzAnswer(f *testing.F) {
 			kind = "text/event-stream"
 		}
 		read := func(step int) (o backends.Outcome, detail string) {
-			a := newAnswer(&vllm, &backends.Config{Stream: stream, KeepText: true, Vocabulary: 1000})
+			a := newAnswer(&vllm, &backends.Config{RequestOptions: backends.RequestOptions{Stream: stream},
+				AnswerOptions: backends.AnswerOptions{KeepText: true, Vocabulary: 1000}})
 			a.Begin(kind)
 			for at := 0; at < len(body); at += min(step, len(body)) {
 				p := body[at:min(at+step, len(body))]
@@ -269,7 +286,7 @@ func TestEachFamilySaysHowToGetIDs(t *testing.T) {
 		"trtllm": "detokenize false"} {
 		d, err := backends.Lookup(name)
 		require.NoError(t, err)
-		p, err := d.(*Driver).Protocol(&backends.Config{NeedIDs: true})
+		p, err := d.(*Driver).Protocol(&backends.Config{AnswerOptions: backends.AnswerOptions{NeedIDs: true}})
 		require.NoError(t, err)
 		a := p.NewAnswer()
 		a.Begin("application/json")

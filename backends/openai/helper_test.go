@@ -16,8 +16,11 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func config(api string, stream bool) *backends.Config {
-	return &backends.Config{API: api, Stream: stream, KeepText: api != "generate", ServedModel: "m",
-		Request: func(int) []byte { return []byte("{}") }}
+	return &backends.Config{
+		Body:           func(int) []byte { return []byte("{}") },
+		RequestOptions: backends.RequestOptions{API: api, Stream: stream, ServedModel: "m"},
+		AnswerOptions:  backends.AnswerOptions{KeepText: api != "generate"},
+	}
 }
 
 func protocol(t *testing.T, c *backends.Config) wire.Protocol {

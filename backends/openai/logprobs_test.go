@@ -23,7 +23,8 @@ func feed(c *backends.Config, d *dialect, kind, body string) *backends.Outcome {
 }
 
 func TestIDsInLogprobs(t *testing.T) {
-	c := &backends.Config{IDsInLogprobs: true, NeedIDs: true, KeepText: true}
+	c := &backends.Config{RequestOptions: backends.RequestOptions{IDsInLogprobs: true},
+		AnswerOptions: backends.AnswerOptions{NeedIDs: true, KeepText: true}}
 	for body, want := range map[string][]int32{
 		`{"choices":[{"index":0,"text":"ab","finish_reason":"stop","logprobs":{"tokens":["token_id:5","token_id:2147483647"],"token_logprobs":[-1,null],"top_logprobs":[{"token_id:5":-1}]}}]}`:         {5, 1<<31 - 1},
 		`{"choices":[{"index":0,"message":{"content":"ab"},"finish_reason":"stop","logprobs":{"content":[{"logprob":-1,"token":"token_id:5","bytes":[1],"top_logprobs":[]},{"token":"token_id:6"}]}}]}`: {5, 6},
@@ -67,7 +68,7 @@ func TestLogprobsBothWays(t *testing.T) {
 func TestTheTokenizerCountsWhatNobodyElseDid(t *testing.T) {
 	count := func(text []byte) (int, error) { return len(text), nil }
 	bare := `{"choices":[{"index":0,"text":"abc","finish_reason":"stop"}]}`
-	c := &backends.Config{CountText: count}
+	c := &backends.Config{AnswerOptions: backends.AnswerOptions{CountText: count}}
 	o := feed(c, &generic, "application/json", bare)
 	require.Equal(t, []any{backends.OK, 3, backends.TokensFromTokenizer}, []any{o.Reason, o.NTokens, o.TokenSource})
 	require.Nil(t, o.Text, "only counted")
@@ -77,7 +78,8 @@ func TestTheTokenizerCountsWhatNobodyElseDid(t *testing.T) {
 	require.Equal(t, backends.FailBadEvent, o.Reason, "the text is not all of the output")
 	stream := "data: {\"choices\":[{\"delta\":{\"reasoning\":\"hm\"}}]}\n\ndata: " +
 		"{\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n"
-	s := &backends.Config{CountText: count, Stream: true}
+	s := &backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
+		AnswerOptions: backends.AnswerOptions{CountText: count}}
 	require.Equal(t, backends.FailBadEvent, feed(s, &generic, "text/event-stream", stream).Reason,
 		"what is not text can not be counted as text")
 	c.CountText = func([]byte) (int, error) { return 0, errors.New("no tokenizer") }

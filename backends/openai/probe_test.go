@@ -91,8 +91,11 @@ func probe(t *testing.T, url string, c *backends.Config, generate bool) (*backen
 }
 
 func probeConfig() *backends.Config {
-	return &backends.Config{ServedModel: "m", Stream: true, NeedIDs: true, MinTokens: 100, Vocabulary: 1000,
-		Sampling: models.Sampling{MaxTokens: 128, MinTokens: 100}}
+	return &backends.Config{
+		RequestOptions: backends.RequestOptions{ServedModel: "m", Stream: true,
+			Sampling: models.Sampling{MaxTokens: 128, MinTokens: 100}},
+		AnswerOptions: backends.AnswerOptions{NeedIDs: true, MinTokens: 100, Vocabulary: 1000},
+	}
 }
 
 func TestProbe(t *testing.T) {

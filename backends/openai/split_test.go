@@ -93,8 +93,11 @@ func TestAnySplitTellsTheSame(t *testing.T) {
 		for range rapid.IntRange(1, 12).Draw(t, "events") {
 			stream = append(stream, drawEvent(t, form)...)
 		}
-		c := &backends.Config{Stream: true, KeepText: rapid.Bool().Draw(t, "text"), NeedIDs: rapid.Bool().Draw(t, "ids"),
-			Vocabulary: 1000}
+		c := &backends.Config{
+			RequestOptions: backends.RequestOptions{Stream: true},
+			AnswerOptions: backends.AnswerOptions{KeepText: rapid.Bool().Draw(t, "text"), NeedIDs: rapid.Bool().Draw(t, "ids"),
+				Vocabulary: 1000},
+		}
 		want := tell(c, split(stream, func() int { return 1 }))
 		for name, step := range map[string]func() int{
 			"whole":  func() int { return len(stream) },

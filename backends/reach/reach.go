@@ -12,7 +12,7 @@ import (
 // empty for none. TLS certificates are not checked, because nothing secret is sent and the answer is not used. The
 // error is a *backends.EndpointError.
 func Try(ctx context.Context, endpoint, proxy string, timeout time.Duration) error {
-	c := &backends.Config{InsecureSkipVerify: true, Proxy: proxy}
+	c := &backends.Config{Transport: backends.Transport{InsecureSkipVerify: true, Proxy: proxy}}
 	_, err := nethttp.Get(ctx, c, backends.Endpoint{URL: endpoint}, "/health", timeout)
 	return err
 }

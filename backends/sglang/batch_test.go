@@ -71,7 +71,8 @@ var streams = []string{
 }
 
 func streamed(t *testing.T, body []byte) {
-	wiretest.SameInPieces(t, newAnswer(&backends.Config{Batch: 3, Stream: true, KeepText: true}), 3, body)
+	wiretest.SameInPieces(t, newAnswer(&backends.Config{RequestOptions: backends.RequestOptions{Batch: 3, Stream: true},
+		AnswerOptions: backends.AnswerOptions{KeepText: true}}), 3, body)
 }
 
 func TestStreamedBatchesInPieces(t *testing.T) {

@@ -28,16 +28,21 @@ func TestEncode(t *testing.T) {
 		config     backends.Config
 	}{
 		{"greedy ids, streamed", `{"input_ids":[128000,7,0],"sampling_params":{"max_new_tokens":128,"min_new_tokens":1,"temperature":0,"top_p":1,"top_k":1},"stream":true}`,
-			ids, backends.Config{ServedModel: "m", Sampling: greedy, Stream: true, NeedIDs: true}},
+			ids, backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m", Sampling: greedy, Stream: true},
+				AnswerOptions: backends.AnswerOptions{NeedIDs: true}}},
 		{"drawn, whole", `{"input_ids":[128000,7,0],"sampling_params":{"max_new_tokens":9,"temperature":1,"top_p":0.95,"top_k":-1,"stop_token_ids":[2,128009],"ignore_eos":true,"sampling_seed":-7},"stream":false}`,
-			ids, backends.Config{API: "generate", Sampling: drawn, Vocabulary: 128256}},
+			ids, backends.Config{RequestOptions: backends.RequestOptions{API: "generate", Sampling: drawn},
+				AnswerOptions: backends.AnswerOptions{Vocabulary: 128256}}},
 		{"text", `{"text":"say \"hé\" <now>\n","sampling_params":{"max_new_tokens":5,"skip_special_tokens":false},"stream":false}`,
-			text, backends.Config{Sampling: models.Sampling{MaxTokens: 5}, KeepText: true}},
+			text, backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 5}},
+				AnswerOptions: backends.AnswerOptions{KeepText: true}}},
 		{"its completions route", `{"model":"m","prompt":[128000,7,0],"max_tokens":9,"temperature":1,"top_p":0.95,"top_k":-1,"seed":-7,"stop_token_ids":[2,128009],"ignore_eos":true,"stream":false,"return_token_ids":true}`,
-			ids, backends.Config{API: "completions", ServedModel: "m", Sampling: drawn, NeedIDs: true}},
+			ids, backends.Config{RequestOptions: backends.RequestOptions{API: "completions", ServedModel: "m", Sampling: drawn},
+				AnswerOptions: backends.AnswerOptions{NeedIDs: true}}},
 		{"its chat route refuses return_token_ids in a stream",
 			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`,
-			chat, backends.Config{API: "chat", Sampling: models.Sampling{MaxTokens: 5}, Stream: true, NeedIDs: true}},
+			chat, backends.Config{RequestOptions: backends.RequestOptions{API: "chat", Sampling: models.Sampling{MaxTokens: 5},
+				Stream: true}, AnswerOptions: backends.AnswerOptions{NeedIDs: true}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Driver{}.Encode([]byte("x"), &c.sample, &c.config)
@@ -49,7 +54,8 @@ func TestEncode(t *testing.T) {
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	config := backends.Config{Sampling: models.Sampling{MaxTokens: 5}, Vocabulary: 100}
+	config := backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 5}},
+		AnswerOptions: backends.AnswerOptions{Vocabulary: 100}}
 	endless, wild := config, config
 	endless.Sampling.MaxTokens, wild.Sampling.Temperature = 0, ptr(math.Inf(1))
 	for _, c := range []struct {
@@ -61,7 +67,7 @@ func TestEncodeRefuses(t *testing.T) {
 			"sample 7 has neither prompt ids nor text: a request to /generate"},
 		{datasets.Sample{InputIDs: []int32{1, 100}}, config,
 			"prompt id 100 at position 1 is outside the vocabulary of 100 ids: it is not sent"},
-		{datasets.Sample{InputIDs: []int32{-1}}, backends.Config{Sampling: config.Sampling}, "prompt id -1"},
+		{datasets.Sample{InputIDs: []int32{-1}}, backends.Config{RequestOptions: backends.RequestOptions{Sampling: config.Sampling}}, "prompt id -1"},
 		{datasets.Sample{Index: 2, Input: "x"}, endless, "sample 2: max_new_tokens is 0"},
 		{datasets.Sample{Index: 2, Input: "x"}, wild, "sample 2: temperature is +Inf"},
 	} {
@@ -73,11 +79,11 @@ func TestEncodeRefuses(t *testing.T) {
 func TestAPIs(t *testing.T) {
 	for api, path := range map[string]string{"": "/generate", "generate": "/generate", "completions": "/v1/completions",
 		"chat": "/v1/chat/completions"} {
-		p, err := Driver{}.Protocol(&backends.Config{API: api})
+		p, err := Driver{}.Protocol(&backends.Config{RequestOptions: backends.RequestOptions{API: api}})
 		require.NoError(t, err)
 		require.Equal(t, path, p.Path)
 	}
-	_, err := Driver{}.Open(&backends.Config{API: "other"})
+	_, err := Driver{}.Open(&backends.Config{RequestOptions: backends.RequestOptions{API: "other"}})
 	require.EqualError(t, err, `backend "sglang" has no API "other": choose completions or chat`)
 }
 
@@ -86,7 +92,8 @@ func BenchmarkEncode(b *testing.B) {
 	for i := range int32(4096) {
 		s.InputIDs = append(s.InputIDs, i*31%128256)
 	}
-	c := backends.Config{Sampling: models.Sampling{MaxTokens: 128}, Vocabulary: 128256}
+	c := backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 128}},
+		AnswerOptions: backends.AnswerOptions{Vocabulary: 128256}}
 	var buf []byte
 	for b.Loop() {
 		var err error

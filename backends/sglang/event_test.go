@@ -141,7 +141,8 @@ func mode(cumulative bool) backends.StreamMode {
 func TestAnswerOfAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStream(t, mode(rapid.Bool().Draw(t, "cumulative")))
-		a := newAnswer(&backends.Config{Stream: true, NeedIDs: true, KeepText: true, Vocabulary: 31})
+		a := newAnswer(&backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
+			AnswerOptions: backends.AnswerOptions{NeedIDs: true, KeepText: true, Vocabulary: 31}})
 		a.Begin("text/event-stream")
 		body := "data: " + strings.Join(s.events(), "\n\ndata: ") + "\n\ndata: [DONE]\n\n"
 		counted, given, kept := 0, [][]int32{}, [][]int32{}
@@ -211,7 +212,8 @@ func TestAnswersThatDoNotAddUp(t *testing.T) {
 			"output_ids since SGLang 0.4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := newAnswer(&backends.Config{Stream: true, NeedIDs: true, Vocabulary: 100})
+			a := newAnswer(&backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
+				AnswerOptions: backends.AnswerOptions{NeedIDs: true, Vocabulary: 100}})
 			a.Begin("text/event-stream")
 			for p := []byte(c.body + "data: [DONE]\n\n"); len(p) > 0; {
 				_, p = a.Feed(p)
@@ -228,7 +230,8 @@ func TestAnswersThatDoNotAddUp(t *testing.T) {
 // TestOldServers send text without ids: it is counted by what the server says, and joined by what it begins with.
 func TestOldServers(t *testing.T) {
 	for _, texts := range [][]string{{" a", " a b", " a b c"}, {" a", " b", " c"}} {
-		a := newAnswer(&backends.Config{Stream: true, KeepText: true})
+		a := newAnswer(&backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
+			AnswerOptions: backends.AnswerOptions{KeepText: true}})
 		a.Begin("text/event-stream")
 		for i, text := range texts {
 			finish := "null"
@@ -261,7 +264,8 @@ func FuzzAnswer(f *testing.F) {
 			kind = "text/event-stream"
 		}
 		read := func(step int) (o backends.Outcome, detail string) {
-			a := newAnswer(&backends.Config{Stream: streamed, KeepText: true, Vocabulary: 1000})
+			a := newAnswer(&backends.Config{RequestOptions: backends.RequestOptions{Stream: streamed},
+				AnswerOptions: backends.AnswerOptions{KeepText: true, Vocabulary: 1000}})
 			a.Begin(kind)
 			for at := 0; at < len(body); at += min(step, len(body)) {
 				p := body[at:min(at+step, len(body))]
@@ -303,7 +307,8 @@ func readAll(a wire.Answer, body []byte) {
 
 func TestAnswerAllocatesNothing(t *testing.T) {
 	for _, cumulative := range []bool{true, false} {
-		a := newAnswer(&backends.Config{Stream: true, NeedIDs: true})
+		a := newAnswer(&backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
+			AnswerOptions: backends.AnswerOptions{NeedIDs: true}})
 		body := long(cumulative)
 		var o backends.Outcome
 		require.Zero(t, testing.AllocsPerRun(5, func() { readAll(a, body) }))
@@ -315,7 +320,8 @@ func TestAnswerAllocatesNothing(t *testing.T) {
 func BenchmarkAnswer(b *testing.B) {
 	for name, cumulative := range map[string]bool{"cumulative": true, "incremental": false} {
 		b.Run(name, func(b *testing.B) {
-			a := newAnswer(&backends.Config{Stream: true, NeedIDs: true})
+			a := newAnswer(&backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
+				AnswerOptions: backends.AnswerOptions{NeedIDs: true}})
 			body := long(cumulative)
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()

@@ -110,7 +110,7 @@ func TestAnswersBelongToTheirRequests(t *testing.T) {
 					if name == "batch" {
 						config.Batch = 3
 					}
-					config.Request = func(i int) []byte {
+					config.Body = func(i int) []byte {
 						body, err := sglang.Driver{}.Encode(nil, &datasets.Sample{Index: i, InputIDs: []int32{int32(i), 3}}, config)
 						require.NoError(t, err)
 						return body

@@ -54,8 +54,11 @@ func struck(t *rapid.T, docs []string) (left []string, hit bool) {
 
 // declares is a configuration whose server has the given mode; empty: nobody knows it.
 func declares(m backends.StreamMode, batch int) *backends.Config {
-	return &backends.Config{Stream: true, NeedIDs: true, KeepText: true, Vocabulary: 31, Batch: batch,
-		Endpoints: []backends.Endpoint{{StreamMode: m}}}
+	return &backends.Config{
+		Endpoints:      []backends.Endpoint{{StreamMode: m}},
+		RequestOptions: backends.RequestOptions{Stream: true, Batch: batch},
+		AnswerOptions:  backends.AnswerOptions{NeedIDs: true, KeepText: true, Vocabulary: 31},
+	}
 }
 
 func begin(c *backends.Config) wire.Answer {

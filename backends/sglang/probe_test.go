@@ -78,8 +78,10 @@ func server(t *testing.T, pages map[string]string, bodies *posted) string {
 }
 
 func probe(t *testing.T, pages map[string]string, bodies *posted, vocabulary int) (*backends.Probe, error) {
-	c := &backends.Config{ServedModel: "m", Stream: true, NeedIDs: true, Vocabulary: vocabulary,
-		Sampling: models.Sampling{MaxTokens: 128}}
+	c := &backends.Config{
+		RequestOptions: backends.RequestOptions{ServedModel: "m", Stream: true, Sampling: models.Sampling{MaxTokens: 128}},
+		AnswerOptions:  backends.AnswerOptions{NeedIDs: true, Vocabulary: vocabulary},
+	}
 	return sglang.Driver{}.Probe(context.Background(), backends.Endpoint{URL: server(t, pages, bodies)}, c,
 		&datasets.Sample{InputIDs: []int32{1, 2}}, true)
 }

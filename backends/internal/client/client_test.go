@@ -44,7 +44,8 @@ func TestTheURLChooses(t *testing.T) {
 		require.NoError(t, err)
 		require.IsType(t, c.want, b)
 	}
-	config := backends.Config{Endpoints: []backends.Endpoint{{URL: plain}}, Proxy: "http://p:1"}
+	config := backends.Config{Endpoints: []backends.Endpoint{{URL: plain}},
+		Transport: backends.Transport{Proxy: "http://p:1"}}
 	require.Equal(t, "net/http", client.For(config.Proxy, config.Endpoints...))
 	through, err := client.Open(&config, route{})
 	require.NoError(t, err)

@@ -181,7 +181,7 @@ func TestEverySampleOnce(t *testing.T) {
 		c.Balance = rapid.SampledFrom(balance.Names()).Draw(t, "balance")
 		c.Concurrency, c.PerEndpoint, c.Batch, c.Stream = how.concurrency, how.perEndpoint, how.batch, scenario != "Offline"
 		c.Sampling = models.Sampling{MaxTokens: 8}
-		c.Request = func(i int) []byte {
+		c.Body = func(i int) []byte {
 			body, err := driver.Encode(nil, &datasets.Sample{InputIDs: []int32{int32(i), 3}}, c)
 			require.NoError(t, err)
 			return body

@@ -90,7 +90,7 @@ func (l *loop) start(c *conn, x *exchange) {
 // request returns the bytes of a request in two parts. The first is the loop's own: the header, with the request's id
 // in it or behind it. The second is the prepared body, which requests share, or all but its first byte.
 func (l *loop) request(x *exchange, t *target) (head, body []byte) {
-	body = l.client.config.Request(x.query.Index)
+	body = l.client.config.Body(x.query.Index)
 	head = append(l.head[:0], t.head...)
 	if x.number = 0; !t.identified {
 		return append(strconv.AppendInt(head, int64(len(body)), 10), "\r\n\r\n"...), body

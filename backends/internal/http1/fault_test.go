@@ -175,7 +175,7 @@ func TestBigRequests(t *testing.T) {
 		}
 	}()
 	c := wiretest.Config("http://" + l.Addr().String())
-	c.Request, c.Concurrency = func(int) []byte { return big }, 1
+	c.Body, c.Concurrency = func(int) []byte { return big }, 1
 	for _, res := range contract.Ask(t, c, 2).Results {
 		require.Equal(t, backends.OK, res.Reason)
 		require.Equal(t, int64(len(big)), <-got)
@@ -203,7 +203,7 @@ func TestAnswerBeforeTheRequestIsOut(t *testing.T) {
 		}
 	}()
 	c := wiretest.Config("http://" + l.Addr().String())
-	c.Request = func(int) []byte { return make([]byte, 16<<20) }
+	c.Body = func(int) []byte { return make([]byte, 16<<20) }
 	r := contract.Ask(t, c, 2)
 	for _, res := range r.Results {
 		require.Equal(t, backends.Reason("http_413"), res.Reason, "%v", r.Attempts)

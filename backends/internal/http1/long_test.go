@@ -20,7 +20,7 @@ func TestLongPromptsAndAnswers(t *testing.T) {
 	for name, perSegment := range map[string]int{"16 tokens a segment": 16, "1000 tokens a segment": 1000} {
 		t.Run(name, func(t *testing.T) {
 			c := wiretest.Config(wiretest.Canned(t, -1, streamOf(tokens, perSegment)...))
-			c.Request = func(int) []byte { return prompt }
+			c.Body = func(int) []byte { return prompt }
 			c.Concurrency = 5
 			c.RequestTimeout, c.FirstTokenTimeout, c.TokenTimeout = 2*time.Minute, time.Minute, time.Minute
 			b, err := open(c)

@@ -42,7 +42,7 @@ func streamOf(tokens, perSegment int) (segments []string) {
 func fixed(url string, stream bool, bytes int) *backends.Config {
 	body := []byte(strings.Repeat("x", bytes))
 	c := wiretest.Config(url)
-	c.Stream, c.Request = stream, func(int) []byte { return body }
+	c.Stream, c.Body = stream, func(int) []byte { return body }
 	c.CoalesceWakeups = 50 * time.Microsecond // run's default
 	return c
 }

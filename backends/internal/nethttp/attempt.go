@@ -159,7 +159,7 @@ func (w *worker) send(ctx context.Context, r *request, a *attempt, t *trace) (*h
 // identify gives an attempt its id, where the endpoint's requests carry one, and returns the header and the body with
 // it.
 func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
-	content := c.config.Request(r.query.Index)
+	content := c.config.Body(r.query.Index)
 	header, own := e.header, []byte(nil)
 	r.id = r.id[:0]
 	if e.id != (wire.RequestIDField{}) {

@@ -31,7 +31,7 @@ func TestAnsweredTwice(t *testing.T) {
 					config.Proxy = serveProxy(t).url
 				}
 				config.Endpoints[0].IDs, config.Concurrency = use, 3
-				config.Request = func(i int) []byte { return fmt.Appendf(nil, `{"prompt":[%d],"stream":true}`, i) }
+				config.Body = func(i int) []byte { return fmt.Appendf(nil, `{"prompt":[%d],"stream":true}`, i) }
 				r, answers, _ := contract.Unasked(t, config, n)
 				require.Positive(t, answers)
 				for id, res := range r.Results {

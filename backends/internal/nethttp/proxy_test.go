@@ -125,6 +125,7 @@ func TestProxyFaults(t *testing.T) {
 			require.Len(t, r.Attempts, 2)
 		})
 	}
-	_, err := open(&backends.Config{Endpoints: []backends.Endpoint{{URL: "http://h"}}, Proxy: "ftp://p"})
+	_, err := open(&backends.Config{Endpoints: []backends.Endpoint{{URL: "http://h"}},
+		Transport: backends.Transport{Proxy: "ftp://p"}})
 	require.ErrorContains(t, err, `the proxy "ftp://p" has the scheme`)
 }

@@ -111,8 +111,11 @@ func TestEndpoints(t *testing.T) {
 }
 
 func TestDefaultsAndKeep(t *testing.T) {
-	c := &backends.Config{RequestTimeout: time.Minute, Endpoints: make([]backends.Endpoint, 2), PerEndpoint: 3,
-		Balance: "hash"}
+	c := &backends.Config{
+		Endpoints: make([]backends.Endpoint, 2),
+		Dispatch:  backends.Dispatch{PerEndpoint: 3, Balance: "hash"},
+		Deadlines: backends.Deadlines{RequestTimeout: time.Minute},
+	}
 	SetDefaults(c)
 	require.Equal(t, []time.Duration{time.Minute, time.Minute, defaultConnect, defaultEndpoint},
 		[]time.Duration{c.FirstTokenTimeout, c.TokenTimeout, c.ConnectTimeout, c.EndpointTimeout})

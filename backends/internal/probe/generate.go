@@ -76,7 +76,7 @@ func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.C
 	}
 	own := *c
 	own.NeedIDs = false // asked for all the same; whether they come is what the probe finds out
-	own.Request = func(int) []byte { return body }
+	own.Body = func(int) []byte { return body }
 	protocol, err := p.Wire.Protocol(&own)
 	if err != nil {
 		return nil, "", err

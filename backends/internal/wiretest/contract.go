@@ -85,9 +85,11 @@ const Patience = time.Minute
 // Config is a streaming test configuration.
 func Config(urls ...string) *backends.Config {
 	c := &backends.Config{
-		ServedModel: "m", Stream: true, NeedIDs: true,
-		Request:        func(i int) []byte { return fmt.Appendf(nil, `{"prompt":[%d]}`, i) },
-		RequestTimeout: Patience, FirstTokenTimeout: Patience, TokenTimeout: Patience, ConnectTimeout: Patience,
+		Body:           func(i int) []byte { return fmt.Appendf(nil, `{"prompt":[%d]}`, i) },
+		RequestOptions: backends.RequestOptions{ServedModel: "m", Stream: true},
+		AnswerOptions:  backends.AnswerOptions{NeedIDs: true},
+		Deadlines: backends.Deadlines{RequestTimeout: Patience, FirstTokenTimeout: Patience, TokenTimeout: Patience,
+			ConnectTimeout: Patience},
 	}
 	for _, u := range urls {
 		c.Endpoints = append(c.Endpoints, backends.Endpoint{URL: u})

@@ -180,7 +180,7 @@ func (k *Contract) answersBelong(t *testing.T) {
 					return answer
 				})
 				config.Stream, config.Concurrency = stream, 2
-				config.Request = func(i int) []byte { return fmt.Appendf(nil, `{"prompt":[%d],"stream":%t}`, i, stream) }
+				config.Body = func(i int) []byte { return fmt.Appendf(nil, `{"prompt":[%d],"stream":%t}`, i, stream) }
 				r := k.Ask(t, config, n)
 				failed := r.requireOwn(t)
 				if name == "late" || name == "swapped" {

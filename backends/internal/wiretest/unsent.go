@@ -56,14 +56,14 @@ func (k *Contract) Unsent(t *testing.T, length int) {
 		t.Run(fmt.Sprintf("%s, %d bytes", c.name, length), func(t *testing.T) {
 			t.Parallel()
 			config := Config(hasty(t, c.answer))
-			config.Stream, config.Request = c.stream, func(int) []byte { return body }
+			config.Stream, config.Body = c.stream, func(int) []byte { return body }
 			r := k.Ask(t, config, 1)
 			require.Equal(t, c.want, r.Results[1].Reason, r.Attempts[0].Detail)
 		})
 	}
 	t.Run("read whole", func(t *testing.T) {
 		config := Config(Raw(t, Answers(Streamed)))
-		config.Request = func(int) []byte { return body }
+		config.Body = func(int) []byte { return body }
 		r := k.Ask(t, config, 5)
 		for _, res := range r.Results {
 			require.Equal(t, backends.OK, res.Reason)

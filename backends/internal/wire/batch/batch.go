@@ -51,7 +51,7 @@ type Open func(c *backends.Config, streamed func(batch loadgen.Query, news []wir
 func New(c *backends.Config, f Form, open Open) (*Backend, error) {
 	b := &Backend{config: c}
 	inner := *c
-	inner.Request, inner.Key = b.request, b.key
+	inner.Body, inner.Key = b.request, b.key
 	b.groups.Store(new([]*group))
 	var err error
 	if b.Backend, err = open(&inner, b.streamed); err != nil {
@@ -130,7 +130,7 @@ func (b *Backend) request(slot int) []byte {
 	}
 	requests, size := make([][]byte, len(g.queries)), 0
 	for i := range g.queries {
-		requests[i] = b.config.Request(g.queries[i].Index)
+		requests[i] = b.config.Body(g.queries[i].Index)
 		size += len(requests[i]) + len(",")
 	}
 	for i := range b.frames {

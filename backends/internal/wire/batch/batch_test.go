@@ -121,7 +121,7 @@ func config(t require.TestingT, backend, url string, batch int) (*backends.Confi
 	c.Stream, c.Batch, c.API = false, batch, map[string]string{"vllm": "completions", "sglang": "generate"}[backend]
 	c.Sampling = models.Sampling{MaxTokens: 4}
 	c.KeepText = true
-	c.Request = func(i int) []byte {
+	c.Body = func(i int) []byte {
 		body, err := d.Encode(nil, &datasets.Sample{Index: i, InputIDs: []int32{int32(i), 3}}, c)
 		require.NoError(t, err)
 		return body
@@ -294,7 +294,7 @@ func TestTextPrompts(t *testing.T) {
 	}))
 	defer s.Close()
 	c, d := config(t, "openai", s.URL, 2)
-	c.Request = func(i int) []byte {
+	c.Body = func(i int) []byte {
 		b, err := d.Encode(nil, &datasets.Sample{Input: fmt.Sprintf("say \"%d\", [0]", i)}, c)
 		require.NoError(t, err)
 		return b

@@ -19,11 +19,14 @@ func TestABodyIsWrittenOnce(t *testing.T) {
 	encode := func(dst []byte, s *datasets.Sample, _ *backends.Config) ([]byte, error) {
 		return append(append(append(dst, `{"prompt":"`...), s.Input...), `"}`...), nil
 	}
-	c := &backends.Config{Batch: 2, Request: func(i int) []byte {
-		b, err := encode(nil, &datasets.Sample{Input: strings.Repeat(string(rune('a'+i)), 1+5*(i%2))}, nil)
-		require.NoError(t, err)
-		return b
-	}}
+	c := &backends.Config{
+		Body: func(i int) []byte {
+			b, err := encode(nil, &datasets.Sample{Input: strings.Repeat(string(rune('a'+i)), 1+5*(i%2))}, nil)
+			require.NoError(t, err)
+			return b
+		},
+		RequestOptions: backends.RequestOptions{Batch: 2},
+	}
 	b, err := New(c, Form{Keys: []string{"prompt"}, Encode: encode},
 		func(*backends.Config, func(loadgen.Query, []wire.News, int64)) (backends.Backend, error) {
 			return nil, nil

@@ -43,7 +43,7 @@ func TestBatchJudgesEachPart(t *testing.T) {
 		{Index: 2, IDs: []int32{1, 2}, HasIDs: true, Finish: stop}, {Index: 0, IDs: []int32{3}, HasIDs: true, Finish: abort},
 		{Index: 1, IDs: []int32{4}, HasIDs: true}, {Index: 9, IDs: []int32{200}, HasIDs: true, Finish: stop},
 	}
-	o, _ := parts(t, &backends.Config{Vocabulary: 100}, g, "ab|cd")
+	o, _ := parts(t, &backends.Config{AnswerOptions: backends.AnswerOptions{Vocabulary: 100}}, g, "ab|cd")
 	require.Equal(t, backends.OK, o.Reason)
 	var reasons []backends.Reason
 	var indices []int
@@ -57,7 +57,7 @@ func TestBatchJudgesEachPart(t *testing.T) {
 }
 
 func TestBatchIsBounded(t *testing.T) {
-	b := NewBatch(&backends.Config{MaxAnswerBytes: 3}, Options{}, given{})
+	b := NewBatch(&backends.Config{AnswerOptions: backends.AnswerOptions{MaxAnswerBytes: 3}}, Options{}, given{})
 	b.Begin("")
 	b.Feed([]byte("abcd"))
 	require.True(t, b.Settled())

@@ -24,7 +24,8 @@ func TestEndlessAnswers(t *testing.T) {
 		{"text/event-stream", ": ", true},
 		{"application/x-ndjson", `{"response":"`, true},
 	} {
-		a := New(&backends.Config{Stream: c.stream, Sampling: models.Sampling{MaxTokens: 100}}, Options{Decoder: given{}})
+		a := New(&backends.Config{RequestOptions: backends.RequestOptions{Stream: c.stream,
+			Sampling: models.Sampling{MaxTokens: 100}}}, Options{Decoder: given{}})
 		a.Begin(c.kind)
 		a.Feed([]byte(c.begin))
 		piece, sent := bytes.Repeat([]byte("x"), 64<<10), 0
