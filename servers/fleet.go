@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
@@ -399,4 +401,18 @@ func (f *Fleet) explain(r Replica, p *process, err error, alive bool, lines []st
 		said = "the end of its log " + r.Log + ":\n" + strings.Join(lines, "\n")
 	}
 	return fmt.Errorf("replica %d (%s) %w; %s", r.Index, r.URL, what, said)
+}
+
+// Finish stops the servers after a test, and first logs what happened to them during the test. The error is Stop's.
+func (f *Fleet) Finish(log *zap.Logger) error {
+	for _, r := range f.State().Replicas {
+		if r.Unhealthy > 0 {
+			log.Warn(fmt.Sprintf("replica %d (%s) stopped answering %d times during the test", r.Index, r.URL, r.Unhealthy),
+				zap.Int("replica", r.Index), zap.String("endpoint", r.URL))
+		}
+	}
+	for err := f.Err(); err != nil; err = f.Err() {
+		log.Error("during the test " + err.Error())
+	}
+	return f.Stop()
 }

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,12 +10,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
-	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/internal/mllog"
-	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/score"
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
 func (p *program) accuracyCommand() *cli.Command {
@@ -55,17 +50,6 @@ func (p *program) accuracyCommand() *cli.Command {
 	}
 }
 
-// scoring is what a log is scored with, found from flags and, where there is one, the run's record.
-type scoring struct {
-	log, dataset, folder string
-	row                  *models.Row
-	scenario             models.Scenario
-	round                string
-	record               *run.Record // nil: the log is of another program's run
-	access               atomicfile.Access
-	audit                bool // the log is an audit's, which holds a part of a performance test
-}
-
 // accessOf is who may read what a command writes.
 func accessOf(c *cli.Context) atomicfile.Access {
 	if c.Bool("shared-output") {
@@ -74,163 +58,36 @@ func accessOf(c *cli.Context) atomicfile.Access {
 	return atomicfile.Private
 }
 
-func findScoring(c *cli.Context) (*scoring, error) {
-	s := &scoring{log: c.String("log"), dataset: c.String("dataset"), folder: c.String("output-dir"), access: accessOf(c)}
-	model, scenario, round := c.String("model"), c.String("scenario"), c.String("round")
-	if _, err := os.Stat(s.log); err != nil {
-		return nil, run.UsageError("log", "Give --log the folder of an accuracy run, a folder of LoadGen's logs, or a "+
-			mllog.AccuracyName, "the log to score can not be read: %w", err)
-	}
-	if r, err := run.ReadRecord(s.log); err == nil {
-		if s.record = r; r.Mode != string(models.Accuracy) {
-			return nil, run.UsageError("log", "Give the folder of an accuracy run (run --mode accuracy)",
-				"%s holds a %s run, whose log has no answers to score", s.log, r.Mode)
-		}
-		model, scenario, round = orElse(model, r.Model), orElse(scenario, r.Scenario), orElse(round, r.Round)
-		s.dataset = orElse(s.dataset, datasetOf(s.log, r))
-		s.folder = orElse(s.folder, s.log)
-		if s.log, err = logFolderOf(s.log); err != nil {
-			return nil, run.UsageError("log", "Copy the run's whole folder", "%w", err)
-		}
-	}
-	if info, err := os.Stat(s.log); err == nil && info.IsDir() {
-		s.log = filepath.Join(s.log, mllog.AccuracyName)
-	} else if file, err := filepath.EvalSymlinks(s.log); err == nil {
-		// the user's own link; those inside of a folder are not followed
-		s.log = file
-	}
-	s.folder = orElse(s.folder, filepath.Dir(s.log))
-	for _, needed := range []struct{ name, value string }{{"model", model}, {"dataset", s.dataset}} {
-		if needed.value == "" {
-			return nil, run.UsageError(needed.name, "Give --"+needed.name,
-				"no --%s is given, and %s is no run's folder that would tell it", needed.name, c.String("log"))
-		}
-	}
-	if _, err := os.Stat(s.dataset); err != nil && s.record != nil && c.String("dataset") == "" {
-		return nil, run.UsageError("dataset", "Start where the run was started, or give --dataset",
-			"the run's data set, %s as its record names it, is not found from this folder: %w", s.dataset, err)
-	}
-	m, err := models.Find(model)
-	if err != nil {
-		return nil, err
-	}
-	s.round = orElse(round, rounds.Last(m.Row))
-	of, err := rounds.Find(s.round)
-	if err == nil {
-		s.row, err = of.Row(m.Row)
-	}
-	if err != nil {
-		return nil, run.UsageError("round", "", "--round %s: %w", s.round, err)
-	}
-	s.scenario = m.Scenario
-	if scenario != "" {
-		if s.scenario, err = models.ParseScenario(scenario); err != nil {
-			return nil, run.UsageError("scenario", "", "%w", err)
-		}
-	}
-	return s, nil
-}
-
-// logFolderOf is the folder of LoadGen's logs in a run's folder. A link in its place leads to another run's.
-func logFolderOf(folder string) (string, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	logs, err := atomicfile.FolderIn(root, run.LogFolder)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(folder, run.LogFolder), logs.Close()
-}
-
-func orElse(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// datasetOf is the data set of a run: its own copy, or the path that the record names.
-func datasetOf(folder string, r *run.Record) string {
-	own := filepath.Join(folder, run.DatasetName)
-	if _, err := os.Stat(own); err == nil {
-		return own
-	}
-	return r.Dataset.Path
-}
-
 func (p *program) score(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	s, err := findScoring(c)
+	l, err := score.Find(score.Source{Log: c.String("log"), Model: c.String("model"), Scenario: c.String("scenario"),
+		Round: c.String("round"), Dataset: c.String("dataset"), Folder: c.String("output-dir")})
 	if err != nil {
 		return err
 	}
-	r, err := p.scoreOf(c, s)
+	r, err := l.Score(c.Context, p.scoreOptions(c))
 	if err != nil {
 		return err
 	}
-	return p.writeScore(s, r)
+	return p.writeScore(l, r, accessOf(c))
 }
 
-// scoreOf scores a log. The tokenizer is the one that the command's flags name, where there is need of one.
-func (p *program) scoreOf(c *cli.Context, s *scoring) (*accuracy.Result, error) {
-	bench, err := accuracy.Find(s.row.Name)
-	if err != nil {
-		return nil, run.UsageError("model", "", "%w", err)
+// scoreOptions are what the flags of a command say about a scoring.
+func (p *program) scoreOptions(c *cli.Context) score.Options {
+	o := score.Options{
+		Environ: p.environ, Tokenizer: finder.FromEnviron(p.environ),
+		Setting: func(name string) string { return fmt.Sprint(c.Value(name)) }, IsSet: c.IsSet,
+		Punkt: c.String("punkt"), DType: accuracy.DType(c.String("dtype")), PerSample: c.Bool("per-sample"),
+		Progress: p.scored(),
 	}
-	if err := s.checkLogs(); err != nil {
-		return nil, err
+	t := &o.Tokenizer
+	t.Name, t.Revision, t.Fetch = c.String("tokenizer"), c.String("tokenizer-revision"), c.Bool("fetch-tokenizer")
+	if url := c.String("endpoint"); url != "" {
+		t.Server = &finder.Server{URL: url, Model: c.String("served-model"), Key: finder.Secret(c.String("api-key"))}
 	}
-	o := bench.DatasetOptions(datasets.ForRow(s.row))
-	if s.record != nil {
-		o.Limit = s.record.Dataset.Samples
-	}
-	ds, err := datasets.Open(s.dataset, o)
-	if err != nil {
-		return nil, err
-	}
-	if s.record != nil && s.record.Dataset.SHA256 != "" && s.record.Dataset.SHA256 != ds.SHA256 {
-		return nil, run.UsageError("dataset", "Give the run's own with --dataset",
-			"%s is not the data set of the run: its SHA-256 is %s, and the run's was %s", s.dataset, ds.SHA256,
-			s.record.Dataset.SHA256)
-	}
-	if err := s.checkCount(len(ds.Samples)); err != nil {
-		return nil, err
-	}
-	references, err := bench.References(ds)
-	if err != nil {
-		return nil, run.UsageError("dataset", "", "%w", err)
-	}
-	in := accuracy.Input{Benchmark: s.row.Name, Round: s.round, Scenario: s.scenario, Log: s.log, References: references,
-		PerSample: c.Bool("per-sample"), Progress: p.scored(), Rehearsal: s.record != nil && s.record.Rehearsal}
-	if bench.NeedsTokenizer() {
-		if in.Remote, in.Tokenizer, err = p.tokensOf(c, s.row, ds); err != nil {
-			return nil, err
-		}
-	}
-	if in.Punkt, err = punktOf(c.String("punkt")); err != nil {
-		return nil, run.UsageError("punkt", "", "%w", err)
-	}
-	in.DType = accuracy.DType(c.String("dtype"))
-	judges, err := p.judges(c.Context, func(name string) string {
-		if name == "run-code" && !c.IsSet(name) && in.Rehearsal && c.String("code-service") == "" { // as the run itself does
-			return strconv.FormatBool(datasets.AsksForPrograms(s.row))
-		}
-		return fmt.Sprint(c.Value(name))
-	}, &in)
-	if err != nil {
-		return nil, err
-	}
-	r, err := accuracy.Score(c.Context, in)
-	if err = errors.Join(err, judges.close()); err != nil {
-		return nil, run.UsageError("accuracy", "", "%w", err)
-	}
-	r.Notes = append(r.Notes, judges.notes...)
-	return r, nil
+	return o
 }
 
 // scored shows how far a scoring is that takes long: nothing for one that ends at once.
@@ -245,14 +102,14 @@ func (p *program) scored() func(done, total int) {
 }
 
 // writeScore leaves accuracy.txt and accuracy.json and gives the exit code.
-func (p *program) writeScore(s *scoring, r *accuracy.Result) error {
-	if err := os.MkdirAll(s.folder, s.access.Folder()); err != nil {
+func (p *program) writeScore(l *score.Log, r *accuracy.Result, access atomicfile.Access) error {
+	if err := os.MkdirAll(l.Folder, access.Folder()); err != nil {
 		return err
 	}
-	if err := run.WriteScore(s.access, s.folder, r); err != nil {
+	if err := run.WriteScore(access, l.Folder, r); err != nil {
 		return err
 	}
-	rehearsal := s.record != nil && s.record.Rehearsal
+	rehearsal := l.IsRehearsal()
 	if !r.Reached(rehearsal) {
 		p.exit = run.ExitInvalid
 	}

@@ -2,16 +2,17 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
+	"github.com/mlperf-go/mlperf-go/submission/check"
 )
 
 // printOutcomes is the table at the end, and that of status.
@@ -56,8 +57,8 @@ func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome)
 	}
 }
 
-// printWayOn says how what is not done yet gets done.
-func (p *program) printWayOn() {
+// printResume says how what is not done yet gets done.
+func (p *program) printResume() {
 	if p.exit != run.ExitValid && !p.json && !p.quiet {
 		fmt.Fprintln(p.stdout, "\nThe same command with --resume does what is missing, and keeps what is done (with make: "+
 			"ARGS=--resume).")
@@ -120,18 +121,9 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 		"steps": rows}
 }
 
-// submissionStatus shows a campaign's folder, also while it is worked in.
-func (p *program) submissionStatus(c *cli.Context) error {
-	if c.NArg() != 1 {
-		return run.UsageError("argument", "Write `mlperf-go submission status OUTPUT-DIR`",
-			"one campaign's folder is expected")
-	}
-	state, outcomes, err := campaign.Inspect(c.Args().First())
-	if err != nil {
-		return run.UsageError("campaign", "Give the --output-dir of `submission run`", "%w", err)
-	}
-	p.exit = min(campaign.ExitCode(outcomes), run.ExitInvalid)
-	left, sure := campaign.Remaining(outcomes, time.Now())
+// printStatus prints the steps and how long those that are not done will take.
+func (p *program) printStatus(state *campaign.State, outcomes []campaign.Outcome, now time.Time) error {
+	left, sure := campaign.Remaining(outcomes, now)
 	if p.json {
 		o := outcomesJSON(state, outcomes)
 		o["seconds_left"], o["at_least"] = left.Seconds(), !sure
@@ -145,21 +137,21 @@ func (p *program) submissionStatus(c *cli.Context) error {
 	return nil
 }
 
-// dryRun says what a run would do.
-func (p *program) dryRun(k *theCampaign) error {
-	if err := k.bind(); err != nil {
+// dryRun prints what a run would do.
+func (p *program) dryRun(k *campaign.Plan) error {
+	if err := k.Bind(); err != nil {
 		return err
 	}
-	plans := k.Preview()
+	steps := k.Preview()
 	left, sure := k.Estimate(0)
 	if p.json {
 		p.writeJSON(map[string]any{"model": k.Model, "system": k.System, "round": k.Round, "division": k.Division,
-			"folder": k.Folder, "steps": plans, "seconds_left": left.Seconds(), "at_least": !sure})
+			"folder": k.Folder, "steps": steps, "seconds_left": left.Seconds(), "at_least": !sure})
 		return nil
 	}
 	t := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "step\tstate\ttakes\twhy\n")
-	for _, s := range plans {
+	for _, s := range steps {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.ID, s.Action, s.Takes, s.Why)
 	}
 	if err := t.Flush(); err != nil {
@@ -167,4 +159,64 @@ func (p *program) dryRun(k *theCampaign) error {
 	}
 	fmt.Fprintf(p.stdout, "\n%s, in %s: %s\n", k.Of, k.Folder, campaign.About(left, sure))
 	return nil
+}
+
+// printHandedIn prints the result of a whole submission: the steps, the tree and its check.
+func (p *program) printHandedIn(state *campaign.State, outcomes []campaign.Outcome, h *submission.HandedIn) error {
+	if p.json {
+		p.writeJSON(map[string]any{"campaign": outcomesJSON(state, outcomes), "tree": h.Tree, "truncated": h.Truncated,
+			"check": h.Check})
+		return nil
+	}
+	p.printOutcomes(state, outcomes)
+	if p.quiet {
+		return nil
+	}
+	fmt.Fprintln(p.stdout)
+	p.printTree(h.Tree)
+	fmt.Fprintf(p.stdout, "%d accuracy logs are cut, the whole ones lie in %s\n\n", len(h.Truncated), h.Originals)
+	return printVerdict(p.stdout, h.Check)
+}
+
+// printVerdict says what stands against a tree. Of a rehearsal it is the list of what makes it one, each rule once.
+func printVerdict(w io.Writer, r *check.Report) error {
+	switch {
+	case r.Valid:
+		_, err := fmt.Fprintf(w, "The tree is valid: %d results, %d warnings.\n", r.Counts.Valid, r.Counts.Warnings)
+		return err
+	case !r.OnlyRehearsal():
+		return r.Text(w)
+	}
+	type line struct {
+		check.Finding
+		places int
+	}
+	var lines []*line
+	byRule := map[string]*line{}
+	for _, f := range r.Findings {
+		if f.Severity != check.Error {
+			continue
+		}
+		if known := byRule[f.Rule+f.Key]; known != nil {
+			known.places++
+			continue
+		}
+		l := &line{f, 1}
+		byRule[f.Rule+f.Key] = l
+		lines = append(lines, l)
+	}
+	fmt.Fprintf(w, "Nothing is wrong with the tree but that it is a rehearsal:\n")
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, l := range lines {
+		fmt.Fprintf(t, "  %s\t%s\t%s, and a submission has %s\t%s\n", l.Rule, l.Key, l.Found, l.Expected,
+			count(l.places, "place"))
+	}
+	return t.Flush()
+}
+
+func count(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
 }

@@ -11,10 +11,10 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/config"
-	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/score"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -36,13 +36,11 @@ func (p *program) complianceCommand() *cli.Command {
 
 // complianceRun does an audit's test in this process and verifies what it left.
 func (p *program) complianceRun(c *cli.Context) error {
-	e, err := p.effective(c)
-	if err == nil {
-		err = p.engineArguments(c)
-	}
+	s, err := p.testSettings(c)
 	if err != nil {
 		return err
 	}
+	e := s.Effective
 	if e.IsSet("audit-config") || e.String("mode") != string(models.Performance) {
 		return run.UsageError("audit_config", "Leave --audit-config and --mode out",
 			"an audit brings its own audit.config, and measures performance")
@@ -88,7 +86,7 @@ func (p *program) complianceRun(c *cli.Context) error {
 	}
 	plan.Command, plan.Secrets = p.commandLine(), p.secrets
 	p.notice(plan.Notices()...)
-	if err := p.runAudit(c.Context, plan); err != nil || p.exit != run.ExitValid {
+	if err := p.runAudit(c.Context, plan, s); err != nil || p.exit != run.ExitValid {
 		return err
 	}
 	if audit.Threshold > 0 {
@@ -130,14 +128,11 @@ func (p *program) tellNeed(test string, plan *run.Plan) error {
 
 // evaluation is what the accuracy evaluation prints about an audit's answers.
 func (p *program) evaluation(c *cli.Context, plan *run.Plan) (string, error) {
-	record, err := run.ReadRecord(plan.Folder())
+	l, err := score.OfAudit(plan)
 	if err != nil {
 		return "", err
 	}
-	r, err := p.scoreOf(c, &scoring{
-		log: filepath.Join(plan.Folder(), run.LogFolder, mllog.AccuracyName), dataset: datasetOf(plan.Folder(), record),
-		row: plan.Row, round: plan.Round.Name, scenario: plan.Scenario.Scenario, record: record, audit: true,
-	})
+	r, err := l.Score(c.Context, p.scoreOptions(c))
 	if err != nil {
 		return "", err
 	}
@@ -147,13 +142,13 @@ func (p *program) evaluation(c *cli.Context, plan *run.Plan) (string, error) {
 }
 
 // runAudit is runOne without its summary on stdout where one JSON object is wanted: the verification's.
-func (p *program) runAudit(ctx context.Context, plan *run.Plan) error {
+func (p *program) runAudit(ctx context.Context, plan *run.Plan, s *settings) error {
 	wantsJSON := p.json
 	p.json = false
 	quiet := p.quiet
 	p.quiet = p.quiet || wantsJSON
 	defer func() { p.json, p.quiet = wantsJSON, quiet }()
-	return p.runOne(ctx, plan)
+	return p.runOne(ctx, plan, s)
 }
 
 // verify judges an audit's logs; an audit that fails is exit 1, as an invalid run is.

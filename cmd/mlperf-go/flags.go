@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/servers"
 )
 
 // settingFlags makes a command-line flag of every setting: the table is the only list.
@@ -57,13 +58,33 @@ func isSwitch(s config.Setting, name string) bool {
 	return false
 }
 
-// effective layers the configuration file, the environment and the flags of a command.
-func (p *program) effective(c *cli.Context) (*config.Effective, error) {
+// settings are the settings of a test, with the servers that its file asks to start.
+type settings struct {
+	*config.Effective
+	servers      *servers.Plan // nil: none are to be started
+	serverOrigin config.Origin // of the settings that the servers' file made
+	engineArgs   []string      // arguments after --, for the engine of the servers
+}
+
+// testSettings reads the settings of a command whose arguments after -- belong to the servers' engine.
+func (p *program) testSettings(c *cli.Context) (*settings, error) {
+	s, err := p.readSettings(c)
+	if err != nil {
+		return nil, err
+	}
+	if s.serverOrigin.Where == "" {
+		return s, noArguments(c)
+	}
+	return s, nil
+}
+
+// readSettings layers the configuration file, the environment and the flags of a command.
+func (p *program) readSettings(c *cli.Context) (*settings, error) {
 	e := config.New(config.RunSettings())
 	if path := c.String("config"); path != "" {
 		if err := e.LoadYAMLFile(path); err != nil {
-			return nil, run.UsageError("config_file", "Its keys are the flags of `mlperf-go run --help` without their dashes",
-				"%w", err)
+			return nil, run.UsageError("config_file",
+				"Its keys are the flags of `mlperf-go run --help` without their dashes", "%w", err)
 		}
 	}
 	if err := e.SetEnviron(p.environ, otherNames(c.App.Commands)...); err != nil {
@@ -76,13 +97,35 @@ func (p *program) effective(c *cli.Context) (*config.Effective, error) {
 			}
 		}
 	}
-	err := p.readServers(c, e)
-	for _, s := range e.Table() {
-		if s.Secret {
-			p.secrets.Add(e.String(s.Name))
+	s, err := p.readServers(c, e)
+	for _, row := range e.Table() {
+		if row.Secret {
+			p.secrets.Add(e.String(row.Name))
 		}
 	}
-	return e, err
+	return s, err
+}
+
+// readServers plans the servers of --server-config or --model-path, unless an endpoint is given, and sets what the
+// client must know about them.
+func (p *program) readServers(c *cli.Context, e *config.Effective) (*settings, error) {
+	s := &settings{Effective: e, engineArgs: c.Args().Slice()}
+	cfg, err := servers.ConfigFrom(e)
+	if err != nil {
+		return nil, serverError("server_config", err)
+	}
+	if cfg == nil {
+		return s, nil
+	}
+	if !e.IsSet("endpoint") {
+		if s.servers, err = p.planServers(c, e, cfg); err != nil {
+			return nil, err
+		}
+	}
+	if s.serverOrigin, err = cfg.Configure(e, s.servers); err != nil {
+		return nil, serverError("server_config", err)
+	}
+	return s, nil
 }
 
 func setFlag(e *config.Effective, c *cli.Context, s config.Setting, name string) error {

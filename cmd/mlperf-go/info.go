@@ -43,15 +43,15 @@ func (p *program) preflightCommand() *cli.Command {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			e, err := p.effective(c)
+			s, err := p.readSettings(c)
 			if err != nil {
 				return err
 			}
-			plan, err := run.NewPlan(e)
+			plan, err := run.NewPlan(s.Effective)
 			if err != nil {
 				return err
 			}
-			if p.servers != nil {
+			if s.servers != nil {
 				return run.UsageError("endpoint", "Start them with `mlperf-go server up`, and give their --endpoint",
 					"preflight starts no servers")
 			}

@@ -31,7 +31,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
-	"github.com/mlperf-go/mlperf-go/servers"
 )
 
 // The main goroutine keeps the main thread: children are tied to the thread that made them by their parent-death
@@ -65,10 +64,6 @@ type program struct {
 	logFormat   string
 	modelFile   string // that was added to the registry
 	exit        int    // of a command that ended without an error
-
-	servers      *servers.Plan  // what --server-config says is to be started; nil without, and where an endpoint is given
-	fleet        *servers.Fleet // the servers that were started; nil until then
-	serverOrigin config.Origin  // of settings that its file made
 }
 
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/score"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
@@ -26,17 +28,14 @@ func (p *program) runCommand() *cli.Command {
 		Flags: append(settingFlags(), &cli.BoolFlag{Name: "print-config",
 			Usage: "print the effective configuration with origins, and stop"}),
 		Action: func(c *cli.Context) error {
-			e, err := p.effective(c)
-			if err == nil {
-				err = p.engineArguments(c)
-			}
+			s, err := p.testSettings(c)
 			if err != nil {
 				return err
 			}
-			if e.String("mode") == "submission" {
-				return p.runBoth(c, e)
+			if s.String("mode") == "submission" {
+				return p.runPair(c, s)
 			}
-			plan, err := run.NewPlan(e)
+			plan, err := run.NewPlan(s.Effective)
 			if err != nil {
 				return err
 			}
@@ -45,7 +44,7 @@ func (p *program) runCommand() *cli.Command {
 			if c.Bool("print-config") {
 				return p.printConfig(plan)
 			}
-			return p.runOne(c.Context, plan)
+			return p.runOne(c.Context, plan, s)
 		},
 		OnUsageError: usageError,
 	}
@@ -103,11 +102,16 @@ func configJSON(plan *run.Plan) any {
 }
 
 // runOne does a test in this process.
-func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
-	plan.Scoring, plan.Profilers = p.scoring(plan), p.profilers()
-	plan.Counter = func(ctx context.Context) (*finder.Found, error) { return finder.Find(ctx, p.finding(plan)) }
+func (p *program) runOne(ctx context.Context, plan *run.Plan, s *settings) error {
+	plan.Scoring = score.Plan(plan, p.environ, p.scored())
+	plan.Counter = func(ctx context.Context) (*finder.Found, error) {
+		return finder.Find(ctx, score.TokenizerOf(plan, p.environ))
+	}
+	if s.servers != nil {
+		plan.Profilers = s.servers.Profilers
+	}
 	if plan.Config.Bool("resume") {
-		before := doneBefore(plan)
+		before := campaign.Before(plan, synthSet)
 		if before.Status == campaign.Done {
 			if err := wantsScore(plan, before.Record); err != nil {
 				return err
@@ -131,7 +135,7 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan) error {
 	if err := run.CheckRoom(plan); err != nil {
 		return err
 	}
-	down, err := p.startServers(ctx)
+	down, err := p.startServers(ctx, s.servers)
 	if err != nil {
 		return err
 	}
@@ -165,17 +169,22 @@ func wantsScore(plan *run.Plan, r *run.Record) error {
 		Hint: "Score them with `mlperf-go accuracy --log " + plan.Folder() + "`"}
 }
 
-// doneBefore says whether a plan's folder holds a valid run with the plan's settings.
-func doneBefore(plan *run.Plan) campaign.Finding {
-	e := plan.Config.Clone()
-	k := &theCampaign{base: e, row: plan.Row, hash: map[string]string{}, read: map[string]*run.Plan{}}
-	step := campaign.Step{Scenario: plan.Scenario.Scenario, Test: string(plan.Mode)}
-	bound, sum, err := k.plan(step)
-	if err != nil { // the run itself will tell
-		return campaign.Finding{}
+// startServers starts the servers of a test. The returned function stops them; an error of it sets the exit code.
+func (p *program) startServers(ctx context.Context, plan *servers.Plan) (stop func(), err error) {
+	if plan == nil {
+		return func() {}, nil
 	}
-	return campaign.Want{Model: plan.Row.Name, Step: step, Settings: campaign.PlanSettings(bound, sum),
-		Real: len(bound.Rehearsal) == 0}.Judge(plan.Folder())
+	p.notice(plan.Notes...)
+	fleet, err := servers.Start(ctx, plan, func(text string) { p.notice(text) })
+	if err != nil {
+		return nil, serverError("server_start", err)
+	}
+	return func() {
+		if err := fleet.Finish(p.log); err != nil {
+			p.log.Error(err.Error())
+			p.exit = max(p.exit, run.ExitEnvironment)
+		}
+	}, nil
 }
 
 // checkDataset reads the user's data set before anything is started, the simulator included.

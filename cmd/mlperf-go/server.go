@@ -13,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/servers"
 )
@@ -40,8 +39,7 @@ func (p *program) serverCommand() *cli.Command {
 // serverFlags say which servers are started, and where; the first two find them again. For a run they are settings.
 func serverFlags() []cli.Flag {
 	var flags []cli.Flag
-	for _, name := range []string{"server-config", "server-dir", "model-path", "backend", "replicas", "gpus-per-replica",
-		"python", "shared-output"} {
+	for _, name := range servers.SettingNames {
 		flags = append(flags, runSetting(name))
 	}
 	return flags
@@ -66,46 +64,12 @@ func serverError(code string, err error) error {
 	return &run.Error{Exit: exit, Code: code, Err: err}
 }
 
-// readServerConfig reads the file of the servers, or makes what a file would say of a model's folder; nil: neither is
-// given.
-func readServerConfig(e *config.Effective) (*servers.Config, error) {
-	path, folder := e.String("server-config"), e.String("model-path")
-	if path == "" && folder == "" {
-		return nil, nil
-	}
-	cfg, err := servers.Defaults(folder), error(nil)
-	if path != "" {
-		cfg, err = servers.Load(path)
-	}
-	if err == nil && folder != "" {
-		err = cfg.SetModel(folder)
-	}
-	if err == nil && path == "" && e.Has("backend") {
-		err = cfg.SetBackend(e.String("backend"))
-	}
-	if err == nil && e.Has("python") {
-		err = cfg.SetPython(e.String("python"))
-	}
-	if err != nil {
-		return nil, serverError("server_config", err)
-	}
-	return cfg, nil
-}
-
 // planServers places the servers that are to be started, with the words behind -- as arguments of the engine.
 func (p *program) planServers(c *cli.Context, e *config.Effective, cfg *servers.Config) (*servers.Plan, error) {
 	if err := dashedArguments(c); err != nil {
 		return nil, err
 	}
-	perReplica := -1
-	if e.Has("gpus-per-replica") {
-		perReplica = e.Int("gpus-per-replica")
-	}
-	plan, err := servers.NewPlan(cfg, servers.Options{
-		Args: c.Args().Slice(), Dir: e.String("server-dir"), Replicas: e.Int("replicas"), Shared: e.Bool("shared-output"),
-		GPUsPerReplica: perReplica,
-		GPUs:           servers.FindGPUs(hostinfo.Collect(), p.environ), Environ: p.environ, Secrets: p.secrets,
-	})
+	plan, err := servers.PlanFrom(e, cfg, c.Args().Slice(), p.environ, p.secrets)
 	if err != nil {
 		return nil, serverError("server_config", err)
 	}
@@ -136,9 +100,9 @@ func (p *program) planOnly(c *cli.Context) (*servers.Plan, error) {
 			return nil, run.UsageError("flag_value", "", "%w", err)
 		}
 	}
-	cfg, err := readServerConfig(e)
+	cfg, err := servers.ConfigFrom(e)
 	if err != nil {
-		return nil, err
+		return nil, serverError("server_config", err)
 	}
 	if cfg == nil {
 		return nil, run.UsageError("server_config",
@@ -164,23 +128,12 @@ func (p *program) serverPlan(c *cli.Context) error {
 		fmt.Fprintf(w, "note\t%s\n", n)
 	}
 	for _, r := range plan.Replicas {
-		fmt.Fprintf(w, "replica %d\t%s\n  command\t%s\n  log\t%s\n", r.Index, r.URL, quoted(r.Command), r.Log)
+		fmt.Fprintf(w, "replica %d\t%s\n  command\t%s\n  log\t%s\n", r.Index, r.URL, servers.Quote(r.Command...), r.Log)
 		for _, name := range slices.Sorted(maps.Keys(r.Env)) {
 			fmt.Fprintf(w, "  %s\t%s\n", name, r.Env[name])
 		}
 	}
 	return w.Flush()
-}
-
-// quoted writes a command line as a shell takes it.
-func quoted(line []string) string {
-	words := slices.Clone(line)
-	for i, w := range words {
-		if w == "" || strings.ContainsAny(w, " \t\n'\"\\$`&|;<>(){}[]*?#~!") {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 func (p *program) serverUp(c *cli.Context) error {
@@ -201,7 +154,7 @@ func (p *program) serverUp(c *cli.Context) error {
 		fmt.Fprintln(p.stdout, urls)
 	}
 	p.notice("serving " + plan.Served + " until SIGINT, SIGTERM or `mlperf-go server down --server-dir " +
-		quoted([]string{plan.Dir}) + "`")
+		servers.Quote(plan.Dir) + "`")
 	if err := errors.Join(fleet.Wait(c.Context), fleet.Stop()); err != nil {
 		return serverError("server_died", err)
 	}

@@ -1,13 +1,15 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
-	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission"
+	"github.com/mlperf-go/mlperf-go/submission/campaign"
 )
 
 const campaignGroup = "Campaign"
@@ -17,7 +19,7 @@ func (p *program) submissionCommand() *cli.Command {
 		Name: "submission", Usage: "a benchmark's tests, its submission tree, and the tree's check",
 		Description: "Without a word behind it: run, build, truncate and check, in this order, to a tree in " +
 			"OUTPUT-DIR/submission.",
-		Flags: campaignCommandFlags(), Action: p.chain,
+		Flags: campaignCommandFlags(), Action: p.submitAll,
 		Subcommands: []*cli.Command{{
 			Name: "run", Usage: "every test of every scenario: preflight, performance, accuracy, score, audits",
 			HideHelpCommand: true,
@@ -73,60 +75,125 @@ func campaignFlags() []cli.Flag {
 }
 
 func (p *program) submissionRun(c *cli.Context) error {
-	e, err := p.effective(c)
-	if err == nil {
-		err = p.engineArguments(c)
-	}
-	if err != nil {
-		return err
-	}
-	k, err := p.newCampaign(c, e)
+	k, s, err := p.planCampaign(c)
 	if err != nil {
 		return err
 	}
 	switch {
 	case c.Bool("print-script"):
-		return p.printScript(k, c.Args().Slice())
+		script, err := k.Script(s.engineArgs)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(p.stdout, script)
+		return err
 	case c.Bool("dry-run"):
 		return p.dryRun(k)
 	}
 	return p.runCampaign(c.Context, k)
 }
 
-// runBoth is `run --mode submission`: performance and accuracy of one scenario, in folders of their own below the
+// planCampaign reads the settings and the campaign's flags, and plans its steps.
+func (p *program) planCampaign(c *cli.Context) (*campaign.Plan, *settings, error) {
+	s, err := p.testSettings(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	k, err := campaign.New(p.campaignOptions(c, s))
+	return k, s, err
+}
+
+func (p *program) campaignOptions(c *cli.Context, s *settings) campaign.Options {
+	o := campaign.Options{
+		Settings:   s.Effective,
+		SystemFile: c.String("system"), SystemName: c.String("system-name"), SystemType: c.String("system-type"),
+		Submitter: c.String("submitter"), Division: c.String("division"),
+		Only: c.StringSlice("only"), Set: c.StringSlice("set"),
+		RehearsalSize: c.String("rehearsal-size"), Wait: c.Duration("wait-endpoint"),
+		Servers: s.servers, ServerOrigin: s.serverOrigin,
+		Environ: p.environ, Stderr: p.stderr, Log: p.log,
+		Global:    []string{"--log-format", p.logFormat, "--log-level", p.logLevel},
+		Rehearsal: campaign.Rehearsal{Dataset: synthSet, Start: p.rehearse},
+	}
+	if c.IsSet("attempts") {
+		o.Attempts = max(1, c.Int("attempts"))
+	}
+	if p.quiet {
+		o.Global = append(o.Global, "--quiet")
+	}
+	if p.noProgress {
+		o.Global = append(o.Global, "--no-progress")
+	}
+	return o
+}
+
+// runPair is `run --mode submission`: performance and accuracy of one scenario, in folders of their own below the
 // output folder.
-func (p *program) runBoth(c *cli.Context, e *config.Effective) error {
-	k, err := p.newCampaign(c, e)
+func (p *program) runPair(c *cli.Context, s *settings) error {
+	k, err := campaign.NewPair(p.campaignOptions(c, s))
 	if err != nil {
 		return err
 	}
-	k.keepTests(layout.Performance, layout.Accuracy)
-	k.Place = k.shortPlace
 	return p.runCampaign(c.Context, k)
 }
 
-// refuseRehearsal: a submission with a real server and a real data set must not be short by a flag
-// (docs/reference/runs.md#rehearsals).
-func refuseRehearsal(plan *run.Plan) error {
-	if !isReal(plan) || len(plan.Rehearsal) == 0 {
-		return nil
+// runCampaign runs the steps and prints how each stands.
+func (p *program) runCampaign(ctx context.Context, k *campaign.Plan) error {
+	outcomes, exit, err := k.Measure(ctx)
+	p.exit = exit
+	if len(outcomes) == 0 || err != nil && p.json { // with --json the error is the one object on stdout
+		return err
 	}
-	return run.UsageError("rehearsal", "Leave the setting out, or leave --endpoint or --dataset out for a rehearsal", "%s",
-		"this would be a rehearsal, not a submission: "+plan.Rehearsal[0]+others(plan.Rehearsal[1:]))
+	p.printOutcomes(k.State(), outcomes)
+	p.printResume()
+	return err
 }
 
-func others(words []string) string {
-	text := ""
-	for _, w := range words {
-		text += "; " + w
+// submitAll is `submission` without a subcommand: from an endpoint to a checked tree.
+func (p *program) submitAll(c *cli.Context) error {
+	if c.NumFlags() == 0 || c.NArg() > 0 && c.String("server-config") == "" {
+		return p.noCommand(c)
 	}
-	return text
+	k, _, err := p.planCampaign(c)
+	switch {
+	case err != nil:
+		return err
+	case c.Bool("dry-run") || c.Bool("print-script"):
+		return submission.ErrPartial
+	}
+	if err := submission.Prepare(k); err != nil {
+		return err
+	}
+	outcomes, exit, err := k.Measure(c.Context)
+	p.exit = exit
+	if len(outcomes) == 0 || err != nil && p.json { // with --json the error is the one object on stdout
+		return err
+	}
+	if err != nil || exit != run.ExitValid {
+		p.printOutcomes(k.State(), outcomes)
+		p.printResume()
+		return err
+	}
+	h, err := submission.HandIn(c.Context, k)
+	if err != nil {
+		return err
+	}
+	if !h.Check.OnlyRehearsal() { // a valid tree has no error at all
+		p.exit = run.ExitInvalid
+	}
+	return p.printHandedIn(k.State(), outcomes, h)
 }
 
-// isReal says whether a plan has a server and a data set of the user's, so that nothing but a submission can be meant.
-func isReal(plan *run.Plan) bool {
-	given := func(name string) bool {
-		return plan.Config.IsSet(name) && plan.Config.Origin(name).Layer > config.FromRegistry
+// submissionStatus shows a campaign's folder, also while the campaign runs.
+func (p *program) submissionStatus(c *cli.Context) error {
+	folder, err := oneArgument(c, "campaign's folder", "OUTPUT-DIR")
+	if err != nil {
+		return err
 	}
-	return given("endpoint") && given("dataset") && plan.Config.String("backend") != "sim"
+	state, outcomes, err := campaign.Inspect(folder)
+	if err != nil {
+		return run.UsageError("campaign", "Give the --output-dir of `submission run`", "%w", err)
+	}
+	p.exit = min(campaign.ExitCode(outcomes), run.ExitInvalid)
+	return p.printStatus(state, outcomes, time.Now())
 }

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
-	campaigns "github.com/mlperf-go/mlperf-go/submission/campaign"
+	"github.com/mlperf-go/mlperf-go/submission"
 	description "github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/tree"
@@ -56,15 +54,9 @@ func (p *program) buildTree(c *cli.Context) error {
 			return run.UsageError("system", "", "%w", err)
 		}
 	}
-	if state, err := campaigns.ReadState(campaign); err == nil { // runs may also have been put there by hand
-		o.Round, o.Campaigned = orElse(o.Round, state.Round),
-			tree.Campaigned{Division: state.Division, Submitter: state.Submitter}
-	}
-	machine := hostinfo.Inspect()
-	o.Machine = &machine
-	r, err := tree.Build(c.Context, o)
+	r, err := submission.Build(c.Context, o)
 	if err != nil {
-		return buildError(err)
+		return err
 	}
 	if p.json {
 		p.writeJSON(r)
@@ -72,24 +64,6 @@ func (p *program) buildTree(c *cli.Context) error {
 	}
 	p.printTree(r)
 	return nil
-}
-
-// buildError gives a refusal its exit code: a run that can not be submitted is an invalid result, a missing word bad
-// input.
-func buildError(err error) error {
-	var refused *tree.Refusal
-	var known *run.Error
-	switch {
-	case errors.As(err, &known):
-		return err
-	case !errors.As(err, &refused):
-		return run.UsageError("build", "", "%w", err)
-	case len(refused.Runs) > 0:
-		return &run.Error{Exit: run.ExitInvalid, Code: "not_submittable", Err: err,
-			Hint: "`mlperf-go submission run` repeats what is not valid"}
-	}
-	return run.UsageError("description", "`mlperf-go submission init` writes a file with all fields; give it with "+
-		"--system", "%w", err)
 }
 
 func (p *program) printTree(r *tree.Result) {

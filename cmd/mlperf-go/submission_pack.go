@@ -2,17 +2,15 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
-	"github.com/mlperf-go/mlperf-go/submission/check"
+	"github.com/mlperf-go/mlperf-go/submission"
 	"github.com/mlperf-go/mlperf-go/submission/pack"
 )
 
@@ -42,34 +40,16 @@ func (p *program) packTree(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o := pack.Options{Root: root, Output: c.String("output"), Submitter: c.String("submitter")}
-	if o.Output == "" {
-		o.Output = filepath.Dir(filepath.Clean(root))
-	}
+	o := submission.PackOptions{Round: c.String("round"), Rehearsal: c.Bool("rehearsal"),
+		Options: pack.Options{Root: root, Output: c.String("output"), Submitter: c.String("submitter")}}
 	if path := c.String("password-file"); path != "" {
 		if o.Password, err = firstLine(path); err != nil {
 			return run.UsageError("password", "Give a file whose first line is the password", "%w", err)
 		}
 	}
-	report, err := check.Check(c.Context, root, check.Options{Round: c.String("round"), Submitter: o.Submitter})
-	switch {
-	case err != nil:
-		return run.UsageError("check", "", "%w", err)
-	case !report.Valid && !(report.OnlyRehearsal() && c.Bool("rehearsal")):
-		hint := "`mlperf-go submission check " + root + "` tells each"
-		if report.OnlyRehearsal() {
-			hint = "It is a rehearsal: give --rehearsal to pack it as one"
-		}
-		return &run.Error{Exit: run.ExitInvalid, Code: "not_valid",
-			Err: fmt.Errorf("the tree %s has %d errors and is not packed", root, report.Counts.Errors), Hint: hint}
-	}
-	r, err := pack.Pack(c.Context, o)
-	var refused *pack.Refusal
-	switch {
-	case errors.As(err, &refused):
-		return &run.Error{Exit: run.ExitInvalid, Code: "not_packed", Err: err}
-	case err != nil:
-		return run.UsageError("pack", "", "%w", err)
+	r, report, err := submission.Pack(c.Context, o)
+	if err != nil {
+		return err
 	}
 	if p.json {
 		p.writeJSON(r)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func finalReport(c *cli.Context, r *check.Report) error {
 	}
 	o := check.FinalOptions{
 		Version: strings.TrimPrefix(r.Round, "v"), Owner: c.String("repository-owner"),
-		Repository: orElse(c.String("repository"), "submissions_inference_"+r.Round),
+		Repository: cmp.Or(c.String("repository"), "submissions_inference_"+r.Round),
 		Branch:     c.String("repository-branch"), IDs: ids,
 	}
 	if err := atomicfile.Write(path, func(w io.Writer) error { return r.FinalReport(w, o) }); err != nil {

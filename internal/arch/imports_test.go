@@ -11,7 +11,7 @@ import (
 var importers = map[string][]string{
 	"sim":                         {"cmd"},
 	"schema":                      {"cmd", "submission"},
-	"internal/sandbox":            {"accuracy", "cmd"},
+	"internal/sandbox":            {"accuracy", "cmd", "run"},
 	"internal/golden":             {"backends/internal/wirecase"}, // itself for tests
 	"internal/race":               {},
 	"backends/internal/wiretest":  {},

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -44,8 +46,8 @@ type Campaign struct {
 	Ready func(context.Context) error
 	// Wait is how long endpoints that do not answer are waited for.
 	Wait time.Duration
-	// Tell is told what a user should see as it happens; nil: nobody.
-	Tell func(text string)
+	// Log gets a line for each thing that happens, with the fields step, scenario and code where they apply; nil: none.
+	Log *zap.Logger
 
 	state *State
 	lock  *Lock
@@ -68,10 +70,16 @@ func (c *Campaign) folder(s Step) string {
 // Path is where a step's run lies.
 func (c *Campaign) Path(s Step) string { return c.folder(s) }
 
-func (c *Campaign) tell(format string, args ...any) {
-	if c.Tell != nil {
-		c.Tell(fmt.Sprintf(format, args...))
+// report logs what happens to a step. code is empty or the word for why.
+func (c *Campaign) report(s Step, code, format string, args ...any) {
+	if c.Log == nil {
+		return
 	}
+	fields := []zap.Field{zap.String("step", s.ID()), zap.String("scenario", string(s.Scenario))}
+	if code != "" {
+		fields = append(fields, zap.String("code", code))
+	}
+	c.Log.Info(fmt.Sprintf(format, args...), fields...)
 }
 
 // Open takes the folder's lock and its state. A folder without campaign.json is taken by its runs, one of another
@@ -98,7 +106,9 @@ func (c *Campaign) adopt() error {
 	case errors.Is(err, ErrNoState):
 		s = &State{}
 	case err != nil:
-		c.tell("%v; the runs' own records tell what is done", err)
+		if c.Log != nil {
+			c.Log.Info(fmt.Sprintf("%v; the runs' own records show what is done", err))
+		}
 		s = &State{}
 	case s.Of != c.Of:
 		return run.UsageError("other_campaign", "Choose another --output-dir for "+c.Of.String(),
@@ -164,13 +174,13 @@ func (c *Campaign) Run(ctx context.Context) error {
 		if why := c.blocked(t); why != "" {
 			*entry = Entry{ID: entry.ID, Status: Pending, Code: "blocked", Why: why, Attempts: entry.Attempts,
 				TakesS: entry.TakesS, AtLeast: entry.AtLeast, Aside: entry.Aside}
-			c.tell("%s is left out: %s", t.ID(), why)
+			c.report(t.Step, "blocked", "%s is left out: %s", t.ID(), why)
 			continue
 		}
 		if t.Test == Preflight && !c.wanted(t) {
 			continue
 		}
-		c.tell("[%d/%d] %s%s%s", i+1, len(c.Tasks), t.ID(), c.where(t), c.left(i))
+		c.report(t.Step, "", "[%d/%d] %s%s%s", i+1, len(c.Tasks), t.ID(), c.where(t), c.left(i))
 		c.reckon(i)
 		if err := c.attempt(ctx, t, entry); err != nil {
 			return errors.Join(err, c.state.write(c.Folder))
@@ -202,7 +212,7 @@ func (c *Campaign) keep(entry *Entry, t Task, f Finding) {
 	if entry.Started.IsZero() && f.Record != nil {
 		entry.Started, entry.TookS = f.Record.Started, f.Record.DurationS
 	}
-	c.tell("%s is done already", t.ID())
+	c.report(t.Step, "", "%s is done already", t.ID())
 }
 
 // announce says why a step that had a result is done again.
@@ -210,7 +220,7 @@ func (c *Campaign) announce(entry *Entry, t Task, f Finding) {
 	if f.Why == "" || entry.Code == f.Code && entry.Status == f.Status && f.Status == Pending {
 		return
 	}
-	c.tell("%s is done again: %s", t.ID(), f.Why)
+	c.report(t.Step, f.Code, "%s is done again: %s", t.ID(), f.Why)
 }
 
 // blocked says which step a task needs and has not.
@@ -258,13 +268,13 @@ func (c *Campaign) attempt(ctx context.Context, t Task, entry *Entry) error {
 		switch {
 		case gone && (err == nil || entry.Status == Failed):
 			lost, n = lost+1, n-1
-			c.tell("%s is %s, and its endpoint is gone: %s", t.ID(), entry.Status, entry.Why)
+			c.report(t.Step, entry.Code, "%s is %s, and its endpoint is gone: %s", t.ID(), entry.Status, entry.Why)
 		case err != nil:
 			return err
 		case entry.Status != Invalid && entry.Status != Crashed || n >= c.Attempts:
 			return nil
 		default:
-			c.tell("%s is %s and is tried again: %s", t.ID(), entry.Status, entry.Why)
+			c.report(t.Step, entry.Code, "%s is %s and is tried again: %s", t.ID(), entry.Status, entry.Why)
 		}
 	}
 }
@@ -361,7 +371,7 @@ func (c *Campaign) ready(ctx context.Context, t Task, entry *Entry) error {
 		wait = 0
 	}
 	if err != nil && wait > 0 {
-		c.tell("%s waits up to %v: %v", t.ID(), c.Wait, err)
+		c.report(t.Step, "endpoint", "%s waits up to %v: %v", t.ID(), c.Wait, err)
 	}
 	for deadline := time.Now().Add(wait); err != nil && !errors.Is(err, ErrEnded) && time.Now().Before(deadline) &&
 		ctx.Err() == nil; err = c.Ready(ctx) {

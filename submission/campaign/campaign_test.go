@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
@@ -126,7 +128,7 @@ type stage struct {
 	acts  map[string]string
 	limit string // what tpot-limit is set to
 	ran   []string
-	told  []string
+	logs  *observer.ObservedLogs
 }
 
 func newStage(t *testing.T, acts map[string]string) *stage {
@@ -136,12 +138,23 @@ func newStage(t *testing.T, acts map[string]string) *stage {
 	return s
 }
 
+// told returns the messages that the campaign logged.
+func (s *stage) told() []string {
+	var texts []string
+	for _, e := range s.logs.All() {
+		texts = append(texts, e.Message)
+	}
+	return texts
+}
+
 // again is the campaign of another process in the same folder.
 func (s *stage) again(folder string) {
-	s.ran, s.told = nil, nil
+	s.ran = nil
+	core, logs := observer.New(zap.InfoLevel)
+	s.logs = logs
 	steps := Steps([]models.Scenario{models.Offline, models.Server}, []string{"TEST06"})
 	s.Campaign = &Campaign{Of: Of{"llama3.1-8b", "sys", "v6.1", "closed"}, Folder: folder, All: steps,
-		Tell: func(text string) { s.told = append(s.told, text) }}
+		Log: zap.New(core)}
 	for _, step := range steps {
 		t := Task{Step: step}
 		if step.IsRun() {
@@ -393,7 +406,7 @@ func TestAChangedSettingTouchesNoMoreThanItMust(t *testing.T) {
 		out := s.resume()
 		require.Empty(t, undone(out))
 		require.Equal(t, []string{"Server/performance", "Server/accuracy", "Server/TEST06"}, tests(s.ran))
-		require.Contains(t, strings.Join(s.told, "\n"), "Server/performance is done again: tpot-limit was ")
+		require.Contains(t, strings.Join(s.told(), "\n"), "Server/performance is done again: tpot-limit was ")
 	}
 }
 
@@ -422,7 +435,7 @@ func TestAChangeThatOnlyTheStateKnows(t *testing.T) {
 		require.Empty(t, undone(out))
 		require.Equal(t, c.again, tests(s.ran))
 	}
-	require.Contains(t, s.told, "Server/TEST06 is done again: audit-queries was 512 and is 64")
+	require.Contains(t, s.told(), "Server/TEST06 is done again: audit-queries was 512 and is 64")
 }
 
 // Whoever looks at the folder while a step runs, or after the campaign was killed there, reads which step it is and
@@ -492,7 +505,7 @@ func TestADamagedLogIsMeasuredAgain(t *testing.T) {
 	require.Equal(t, map[string]Status{"Server/performance": Crashed}, undone(out))
 	require.Empty(t, undone(s.resume()))
 	require.Equal(t, []string{"Server/performance"}, tests(s.ran))
-	require.Contains(t, strings.Join(s.told, "\n"), "mlperf_log_detail.txt is not what the run has left")
+	require.Contains(t, strings.Join(s.told(), "\n"), "mlperf_log_detail.txt is not what the run has left")
 }
 
 func TestARehearsalIsNoPartOfARealCampaign(t *testing.T) {
@@ -519,7 +532,7 @@ func TestAnAuditIsNoPerformanceRun(t *testing.T) {
 	out, err = s.do(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, undone(out))
-	require.Contains(t, strings.Join(s.told, "\n"), "its folder holds an audit of llama3.1-8b, Offline")
+	require.Contains(t, strings.Join(s.told(), "\n"), "its folder holds an audit of llama3.1-8b, Offline")
 }
 
 func TestAFolderIsOneCampaigns(t *testing.T) {
@@ -570,7 +583,7 @@ func TestInterruption(t *testing.T) {
 			require.Equal(t, c.state, out[2].Entry.Status)
 			require.Equal(t, c.exit, out[2].Entry.Exit)
 			require.Len(t, s.ran, 3, "nothing is started after a signal")
-			require.NotContains(t, strings.Join(s.told, "\n"), "its endpoint is gone")
+			require.NotContains(t, strings.Join(s.told(), "\n"), "its endpoint is gone")
 			require.NotZero(t, ExitCode(out))
 			s.acts = nil
 			require.Empty(t, undone(s.resume()))
@@ -616,8 +629,8 @@ func TestAnEndpointThatComesBack(t *testing.T) {
 	require.Empty(t, undone(out))
 	require.Equal(t, 4, gone)
 	require.Equal(t, 2, out[6].Entry.Attempts)
-	require.Contains(t, strings.Join(s.told, "\n"), "Server/performance is invalid, and its endpoint is gone")
-	require.Contains(t, strings.Join(s.told, "\n"), "waits up to 1m0s: connection refused")
+	require.Contains(t, strings.Join(s.told(), "\n"), "Server/performance is invalid, and its endpoint is gone")
+	require.Contains(t, strings.Join(s.told(), "\n"), "waits up to 1m0s: connection refused")
 }
 
 // An endpoint that is gone after each attempt and back before the next does not keep a step going for ever.
@@ -638,7 +651,7 @@ func TestAnEndpointThatComesAndGoes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Invalid, undone(out)["Server/performance"])
 	require.Equal(t, regained+2, out[6].Entry.Attempts, "those that the endpoint cost, and the two of any step")
-	require.Equal(t, regained, strings.Count(strings.Join(s.told, "\n"),
+	require.Equal(t, regained, strings.Count(strings.Join(s.told(), "\n"),
 		"Server/performance is invalid, and its endpoint is gone"))
 }
 
@@ -671,7 +684,7 @@ func TestStepsThatAnEndpointDoesNotCost(t *testing.T) {
 			require.Equal(t, c.wait == 0, err != nil, "the next step asks once")
 			i := slices.IndexFunc(out, func(o Outcome) bool { return o.Step.ID() == c.step })
 			require.Equal(t, 1, out[i].Entry.Attempts)
-			require.NotContains(t, strings.Join(s.told, "\n"), "its endpoint is gone")
+			require.NotContains(t, strings.Join(s.told(), "\n"), "its endpoint is gone")
 		})
 	}
 }
@@ -691,8 +704,8 @@ func TestAnEndpointThatHasEnded(t *testing.T) {
 	require.ErrorContains(t, err, "was not started: the server of an endpoint has ended: out of memory")
 	require.Equal(t, Invalid, out[slices.IndexFunc(out,
 		func(o Outcome) bool { return o.Step.ID() == "Offline/performance" })].Entry.Status)
-	require.NotContains(t, strings.Join(s.told, "\n"), "waits up to")
-	require.NotContains(t, strings.Join(s.told, "\n"), "its endpoint is gone")
+	require.NotContains(t, strings.Join(s.told(), "\n"), "waits up to")
+	require.NotContains(t, strings.Join(s.told(), "\n"), "its endpoint is gone")
 }
 
 func TestAnEndpointThatDoesNotComeBack(t *testing.T) {

@@ -1,4 +1,4 @@
-package main
+package score
 
 import (
 	"context"
@@ -12,33 +12,33 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-// scoring is what an accuracy test's answers are scored with at its end; nil where --no-score says that they are not.
-func (p *program) scoring(plan *run.Plan) *run.Scoring {
+// Plan returns what a test's answers are scored with at its end; nil where the test is not to be scored.
+func Plan(plan *run.Plan, environ []string, progress func(done, total int)) *run.Scoring {
 	if plan.Mode != models.Accuracy || !plan.Config.Bool("score") {
 		return nil
 	}
 	return &run.Scoring{
-		Progress: p.scored(),
+		Progress: progress,
 		Judges: func(ctx context.Context, in *accuracy.Input) (run.Judges, error) {
-			js, err := p.judges(ctx, plan.Config.Text, in)
+			j, err := OpenJudges(ctx, environ, plan.Config.Text, in)
 			if err != nil {
 				return run.Judges{}, err
 			}
-			return run.Judges{Close: js.close, Notes: js.notes}, nil
+			return run.Judges{Close: j.Close, Notes: j.Notes}, nil
 		},
 		Tokens: func(ctx context.Context, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error) {
-			return findDecoder(ctx, p.finding(plan), plan.Row, ds)
+			return Decoder(ctx, TokenizerOf(plan, environ), plan.Row, ds)
 		},
 	}
 }
 
-// finding says where a run's tokenizer is looked for.
-func (p *program) finding(plan *run.Plan) finder.Options {
+// TokenizerOf returns where the tokenizer of a plan's test is looked for.
+func TokenizerOf(plan *run.Plan, environ []string) finder.Options {
 	c := plan.Config
-	o := finder.FromEnviron(p.environ)
+	o := finder.FromEnviron(environ)
 	o.Name, o.Revision, o.Fetch, o.Models = c.String("tokenizer"), c.String("tokenizer-revision"),
 		c.Bool("fetch-tokenizer"), plan.Row.ServedModels
-	// What is wrong with these two, the plan reports.
+	// The plan itself reports errors in these two settings.
 	o.Web.Proxy, _ = backends.ParseProxy(c.String("proxy"))
 	o.Web.Authorities, _ = backends.Authorities(c.String("ca-file"))
 	o.Web.InsecureSkipVerify = c.Bool("insecure-skip-verify")
@@ -49,9 +49,8 @@ func (p *program) finding(plan *run.Plan) finder.Options {
 	return o
 }
 
-// findDecoder finds what turns the answers' token ids into text. A synthetic set is written in the synthetic
-// vocabulary, which the program has.
-func findDecoder(ctx context.Context, o finder.Options, row *models.Row, ds *datasets.Dataset) (accuracy.RemoteDecoder,
+// Decoder finds what turns the answers' token ids into text. A synthetic set uses the built-in synthetic vocabulary.
+func Decoder(ctx context.Context, o finder.Options, row *models.Row, ds *datasets.Dataset) (accuracy.RemoteDecoder,
 	*finder.Source, error) {
 	if o.Name == "" && datasets.Synthetic(ds) {
 		return local{datasets.SynthTokensOf(row)}, &finder.Source{Way: finder.ByPath, Place: "the synthetic vocabulary"}, nil
@@ -66,7 +65,7 @@ func findDecoder(ctx context.Context, o finder.Options, row *models.Row, ds *dat
 	return found, &found.Source, nil
 }
 
-// local is a decoder that can not fail.
+// local adapts a decoder that cannot fail.
 type local struct{ d accuracy.Decoder }
 
 func (l local) Decode(_ context.Context, ids []int32, skipSpecial bool) (string, error) {

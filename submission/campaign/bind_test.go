@@ -1,4 +1,4 @@
-package main
+package campaign
 
 import (
 	"testing"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/run"
-	"github.com/mlperf-go/mlperf-go/submission/campaign"
 )
 
 // A closed submission of qwen3-vl wants the benchmark's prompt template.
@@ -16,7 +15,7 @@ func TestACampaignWithoutItsPromptTemplateIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	plan.Dataset = &datasets.Dataset{WithoutTemplate: 48289, Samples: []datasets.Sample{{Input: "What is this?"}}}
 	require.NoError(t, plan.Bind(48289))
-	k := &theCampaign{Campaign: campaign.Campaign{Of: campaign.Of{Division: "closed"}, Real: true}}
+	k := &Plan{Campaign: Campaign{Of: Of{Division: "closed"}, Real: true}}
 	err = k.refuseBreaches(plan)
 	require.Equal(t, run.ExitUsage, run.Classify(err).Exit)
 	require.ErrorContains(t, err, "the closed division does not allow this: prompt_template: 48289 prompts")
@@ -31,7 +30,7 @@ func TestBreachesAreRefusedWhereTheyCount(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, plan.Bind(13368))
 	for division, refused := range map[string]bool{"closed": true, "network": true, "open": false} {
-		k := &theCampaign{Campaign: campaign.Campaign{Of: campaign.Of{Division: division}, Real: true}}
+		k := &Plan{Campaign: Campaign{Of: Of{Division: division}, Real: true}}
 		err := k.refuseBreaches(plan)
 		require.Equal(t, refused, err != nil, division)
 		if refused {

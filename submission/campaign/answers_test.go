@@ -1,10 +1,11 @@
-package main
+package campaign
 
 import (
 	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestACampaignFindsItsEndpoints(t *testing.T) {
 	require.NoError(t, socket.Listener.Close())
 	socket.Listener = l
 	socket.Start()
-	proxy := httptest.NewServer(http.HandlerFunc(forward))
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}})
 	defer func() {
 		for _, s := range []*httptest.Server{plain, secure, socket, proxy} {
 			s.Close()

@@ -1,0 +1,113 @@
+package campaign
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// stepSettings are the settings that the campaign makes for each step, and those of servers that run by the time of a
+// step.
+var stepSettings = map[string]bool{
+	"model": true, "model-category": true, "scenario": true, "mode": true, "output-dir": true, "resume": true,
+	"force": true, "audit-config": true,
+	"server-config": true, "model-path": true, "replicas": true, "gpus-per-replica": true, "python": true,
+}
+
+// arguments returns a step's command line without the program's name.
+func (p *Plan) arguments(t Task) ([]string, error) {
+	folder := p.Path(t.Step)
+	logs := func(test string) string {
+		return filepath.Join(p.Path(Step{Scenario: t.Scenario, Test: test}), run.LogFolder)
+	}
+	if t.Test == Score {
+		return p.scoreArguments(t, folder), nil
+	}
+	e, err := p.stepConfig(t.Step)
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"--model", p.row.Name, "--scenario", string(t.Scenario)}, flagsOf(e)...)
+	if found := t.Settings[KeyExpectedLatency]; found != "" && !e.IsSet(KeyExpectedLatency) {
+		args = append(args, "--"+KeyExpectedLatency+"="+found)
+	}
+	if p.forScript && t.Scenario == models.SingleStream && t.IsRun() && t.Test != layout.Performance &&
+		!e.IsSet(KeyExpectedLatency) {
+		args = append(args, "--"+KeyExpectedLatency+"="+scriptLatency)
+	}
+	switch {
+	case t.Test == Preflight:
+		return append([]string{"preflight"}, args...), nil
+	case t.Audit():
+		args = append([]string{"compliance", "run", "--test", t.Test}, args...)
+		args = append(args, "--reference-performance", logs(layout.Performance), "--reference-accuracy",
+			logs(layout.Accuracy))
+		if n := p.size.auditQueries; n > 0 {
+			args = append(args, "--rehearsal-queries", strconv.Itoa(n))
+		}
+	case t.Mode() == models.Accuracy: // scoring is a step of its own
+		args = append(append([]string{"run"}, args...), "--mode", string(models.Accuracy), "--no-score")
+	default:
+		args = append([]string{"run"}, append(args, "--mode", string(t.Mode()))...)
+	}
+	return append(args, "--output-dir", folder), nil
+}
+
+func (p *Plan) scoreArguments(t Task, folder string) []string {
+	args := append([]string{"accuracy", "--log", folder}, p.scoreFlags...)
+	for _, o := range p.overrides {
+		if o.covers(Step{Scenario: t.Scenario, Test: layout.Accuracy}) && o.name == "dataset" {
+			args = append(args, "--dataset", o.text)
+		}
+	}
+	return args
+}
+
+// flagsOf returns the settings that were set, as flags. Secrets go through the environment.
+func flagsOf(e *config.Effective) []string {
+	var args []string
+	for _, s := range e.Table() {
+		if stepSettings[s.Name] || s.Secret || s.Ignored || !e.IsSet(s.Name) {
+			continue
+		}
+		args = append(args, "--"+s.Name+"="+e.Text(s.Name))
+	}
+	return args
+}
+
+// command makes a step's process. It writes its result, or its error, as JSON to standard output, where the campaign
+// reads it.
+func (p *Plan) command(t Task) *exec.Cmd {
+	args, err := p.arguments(t)
+	self, selfErr := os.Executable()
+	if err != nil || selfErr != nil { // Bind has planned every step already
+		return exec.Command("")
+	}
+	cmd := exec.Command(self, append(append([]string{"--json"}, p.options.Global...), args...)...)
+	cmd.Stderr, cmd.Env = p.options.Stderr, p.environ()
+	return cmd
+}
+
+// environ returns the environment of a step's process: without the settings, which are flags, and with the secrets,
+// which must not appear in a list of processes.
+func (p *Plan) environ() []string {
+	table := p.settings.Table()
+	env := slices.DeleteFunc(slices.Clone(p.options.Environ), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.ContainsFunc(table, func(s config.Setting) bool { return s.EnvName() == name })
+	})
+	for _, s := range table {
+		if s.Secret && p.settings.IsSet(s.Name) {
+			env = append(env, s.EnvName()+"="+p.settings.String(s.Name))
+		}
+	}
+	return env
+}

@@ -1,0 +1,131 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/backends/reach"
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/score"
+	"github.com/mlperf-go/mlperf-go/servers"
+)
+
+// Measure runs the steps, and starts what the user left out once for all of them. It returns how each step stands, the
+// exit code that follows, and the error that ended the campaign early. Without outcomes no step was begun.
+func (p *Plan) Measure(ctx context.Context) (outcomes []Outcome, exit int, err error) {
+	if err := p.Bind(); err != nil {
+		return nil, 0, err
+	}
+	if err := p.tryJudges(ctx); err != nil {
+		return nil, 0, err
+	}
+	if err := p.Open(ctx); err != nil {
+		return nil, 0, err
+	}
+	defer p.Close()
+	fleet, err := p.startServers(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if fleet != nil {
+		defer func() {
+			if err := fleet.Finish(p.Log); err != nil {
+				p.Log.Error(err.Error())
+				exit = max(exit, run.ExitEnvironment)
+			}
+		}()
+	}
+	stop, err := p.rehearse(ctx, fleet)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer stop()
+	d, sure := p.Estimate(0)
+	p.Log.Info(fmt.Sprintf("%s: %d steps, %s", p.Of, len(p.Tasks), About(d, sure)))
+	err = p.Run(ctx)
+	outcomes = p.Outcomes()
+	return outcomes, ExitCode(outcomes), err
+}
+
+func (p *Plan) startServers(ctx context.Context) (*servers.Fleet, error) {
+	s := p.options.Servers
+	if s == nil {
+		return nil, nil
+	}
+	for _, text := range s.Notes {
+		p.Log.Info(text)
+	}
+	fleet, err := servers.Start(ctx, s, func(text string) { p.Log.Info(text) })
+	if err != nil {
+		return nil, run.EnvironmentError("server_start", "", "%w", err)
+	}
+	return fleet, nil
+}
+
+// tryJudges opens what the scores will need, so that a missing part is reported before hours of tests.
+func (p *Plan) tryJudges(ctx context.Context) error {
+	if !slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Test == Score }) {
+		return nil
+	}
+	j, err := score.OpenJudges(ctx, p.options.Environ, p.settings.Text, &accuracy.Input{Benchmark: p.row.Name})
+	if err != nil {
+		return err
+	}
+	return j.Close()
+}
+
+// rehearse starts the simulator and makes the data set where the user has none. Every step then uses them.
+func (p *Plan) rehearse(ctx context.Context, fleet *servers.Fleet) (stop func(), err error) {
+	e, err := p.stepConfig(p.All[0])
+	if err != nil {
+		return nil, err
+	}
+	plan, err := run.NewPlan(e)
+	if err != nil {
+		return nil, err
+	}
+	stop, gone, err := p.options.Rehearsal.Start(ctx, plan, p.Folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"dataset", "endpoint", "backend", "served-model"} {
+		if text := plan.Config.Text(name); text != "" && plan.Config.Origin(name).Layer <= config.FromRegistry {
+			err = errors.Join(err, p.settings.Set(name, text, plan.Config.Origin(name)))
+		}
+	}
+	if gone != nil { // nobody would start the simulator again
+		p.Wait = 0
+	}
+	p.Ready = func(ctx context.Context) error {
+		if fleet != nil {
+			if err := fleet.Ended(); err != nil {
+				return fmt.Errorf("%w: %w", ErrEnded, err)
+			}
+		}
+		select {
+		case <-gone:
+			return errors.New("the simulator has ended")
+		default:
+			return answers(ctx, plan.Config)
+		}
+	}
+	return stop, err
+}
+
+// answerWithin is how long an endpoint may take to answer.
+const answerWithin = 5 * time.Second
+
+// answers reports whether every endpoint answers at all, on the way that a run takes.
+func answers(ctx context.Context, e *config.Effective) error {
+	for _, url := range e.Strings("endpoint") {
+		if err := reach.Try(ctx, url, e.String("proxy"), answerWithin); err != nil {
+			return fmt.Errorf("an endpoint does not answer: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package campaign
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// rehearsalSize is how long a rehearsal's tests are. The zero value changes nothing.
+type rehearsalSize struct {
+	name         string
+	auditQueries int // of an audit, at most; 0: as many as the audit asks for
+	attempts     int
+	table        map[models.Scenario][]sizeDefault // by LoadGen's scenario
+}
+
+// sizeDefault is a setting that a size makes where the user does not.
+type sizeDefault struct{ name, text string }
+
+// rehearsalSizes: a tiny rehearsal has as many queries as LoadGen's early stopping wants for its percentiles
+// (docs/reference/loadgen.md#early-stopping), and as few rows as a score can be made of.
+var rehearsalSizes = []rehearsalSize{
+	{name: "normal", auditQueries: 512, attempts: 2},
+	{name: "tiny", auditQueries: 64, attempts: 3, table: map[models.Scenario][]sizeDefault{
+		models.Offline:      {{"samples", "64"}, {"min-queries", "128"}},
+		models.Server:       {{"samples", "64"}, {"min-queries", "512"}, {"min-duration", "0"}, {"target-qps", "150"}},
+		models.SingleStream: {{"samples", "64"}, {"min-queries", "70"}},
+	}},
+}
+
+// findSize looks up the size of a rehearsal. A real campaign has no size, and its audits are whole.
+func (p *Plan) findSize(plan *run.Plan) error {
+	name := p.options.RehearsalSize
+	if isReal(plan) {
+		if name != "" {
+			return run.UsageError("rehearsal", "Leave it out, or leave --endpoint or --dataset out for a rehearsal",
+				"--rehearsal-size %s: a campaign with a server and a data set is not a rehearsal", name)
+		}
+		return nil
+	}
+	i := slices.IndexFunc(rehearsalSizes, func(s rehearsalSize) bool {
+		return s.name == cmp.Or(name, rehearsalSizes[0].name)
+	})
+	if i < 0 {
+		return run.UsageError("rehearsal", "Use tiny or normal", "--rehearsal-size %q is unknown", name)
+	}
+	p.size = rehearsalSizes[i]
+	// Audits are scaled to the rows of the data set; a whole data set has enough rows for whole audits.
+	rows := p.row.DatasetSamples
+	if n := plan.Config.Int("samples"); n > 0 {
+		rows = n
+	} else if !plan.HasDataset() {
+		rows = p.size.rows()
+	}
+	p.size.auditQueries = min(p.size.auditQueries, rows)
+	if rows >= p.row.DatasetSamples {
+		p.size.auditQueries = 0
+	}
+	return nil
+}
+
+// rows returns the rows of the synthetic data set.
+func (s rehearsalSize) rows() int {
+	for _, d := range s.table[models.Offline] {
+		if n, err := strconv.Atoi(d.text); d.name == "samples" && err == nil {
+			return n
+		}
+	}
+	return run.RehearsalSamples
+}
+
+// defaults returns the settings of a scenario that the size makes and the user has not.
+func (s rehearsalSize) defaults(row *models.ScenarioRow, e *config.Effective) []sizeDefault {
+	return slices.DeleteFunc(slices.Clone(s.table[row.LoadGen]), func(d sizeDefault) bool { return e.IsSet(d.name) })
+}
