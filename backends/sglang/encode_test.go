@@ -67,7 +67,8 @@ func TestEncodeRefuses(t *testing.T) {
 			"sample 7 has neither prompt ids nor text: a request to /generate"},
 		{datasets.Sample{InputIDs: []int32{1, 100}}, config,
 			"prompt id 100 at position 1 is outside the vocabulary of 100 ids: it is not sent"},
-		{datasets.Sample{InputIDs: []int32{-1}}, backends.Config{RequestOptions: backends.RequestOptions{Sampling: config.Sampling}}, "prompt id -1"},
+		{datasets.Sample{InputIDs: []int32{-1}},
+			backends.Config{RequestOptions: backends.RequestOptions{Sampling: config.Sampling}}, "prompt id -1"},
 		{datasets.Sample{Index: 2, Input: "x"}, endless, "sample 2: max_new_tokens is 0"},
 		{datasets.Sample{Index: 2, Input: "x"}, wild, "sample 2: temperature is +Inf"},
 	} {

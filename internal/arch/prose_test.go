@@ -150,7 +150,8 @@ func TestProseIsPlain(t *testing.T) {
 
 func TestPhrasesAreFound(t *testing.T) {
 	p := newProse()
-	require.NoError(t, p.add("a.go", "package a\n\n// A gives\n// the number. It is told of.\nvar A = \"none that works\"\n"))
+	require.NoError(t, p.add("a.go", "package a\n\n// A gives\n// the number. It is told of.\nvar A = \"none that "+
+		"works\"\n"))
 	require.NoError(t, p.add("a_test.go", "package a\n\n// Nobody gives the number.\n"))
 	require.NoError(t, p.add("a.sh", "#!/bin/sh\n# nobody\necho nobody\n"))
 	require.NoError(t, p.add("a.md", "Nobody `nobody`\n\n```\nnobody\n```\n"))

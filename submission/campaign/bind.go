@@ -113,7 +113,8 @@ func (p *Plan) syntheticSum(plan *run.Plan) (string, error) {
 	return p.syntheticSums[rows], nil
 }
 
-// refuseRehearsal: with a real server and a real data set, no setting may shorten a submission (docs/reference/runs.md#rehearsals).
+// refuseRehearsal: with a real server and a real data set, no setting may shorten a submission
+// (docs/reference/runs.md#rehearsals).
 func refuseRehearsal(plan *run.Plan) error {
 	if !isReal(plan) || len(plan.Rehearsal) == 0 {
 		return nil

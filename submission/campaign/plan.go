@@ -282,7 +282,8 @@ func (p *Plan) stepConfig(s Step) (*config.Effective, error) {
 	flag := func(name, text, where string) error {
 		return e.Set(name, text, config.Origin{Layer: config.FromFlag, Where: where})
 	}
-	if err := errors.Join(flag("scenario", string(s.Scenario), s.ID()), flag("mode", string(s.Mode()), s.ID())); err != nil {
+	if err := errors.Join(flag("scenario", string(s.Scenario), s.ID()),
+		flag("mode", string(s.Mode()), s.ID())); err != nil {
 		return nil, err
 	}
 	for _, o := range p.overrides {
