@@ -9,36 +9,33 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// Bounds on a JSON object of columns, which must be held until its last column is read.
-const (
-	maxColumnar = 2 << 30 // bytes of the kept columns
-	columnBlock = 1 << 20 // bytes of one block of kept values
-)
+// maxColumnar is the maximum size of the kept columns of a JSON object, which are held until the last one is read.
+const maxColumnar = 2 << 30
 
-// jsonColumns reads one JSON object whose members are columns: arrays of one value per record.
+// jsonColumns reads one JSON object whose members are columns: arrays with one value per record.
 type jsonColumns struct {
 	f     *framer
 	plan  *plan
 	all   bool
 	read  bool
 	names []string   // columns in the file's order
-	kept  [][][]byte // per column the JSON text of each value; nil where the schema does not know it
+	kept  [][][]byte // by column: the JSON text of each value; nil if the schema does not know it
 	rows  int
-	block []byte // unused rest of the current block
-	bytes int    // in all blocks
+	arena arena[byte] // kept values
+	bytes int         // in the arena
 	out   []byte
 	n     int
 }
 
 func newColumns(f *framer, p *plan, all bool) *jsonColumns {
-	return &jsonColumns{f: f, plan: p, all: all}
+	return &jsonColumns{f: f, plan: p, all: all, arena: arena[byte]{block: 1 << 20}}
 }
 
 func (c *jsonColumns) passed() int   { return c.n }
 func (c *jsonColumns) shape() string { return shapeColumns }
 
-// columnar tells whether the content is an object of columns: the first value that settles it, of a column that the
-// schema knows, is an array where a record has another kind, or an array of arrays where a record has an array.
+// columnar reports whether the content is an object of columns. The first known column whose value is conclusive
+// decides: it has an array where a record has another kind, or an array of arrays where a record has an array.
 func columnar(f *framer, p *plan) bool {
 	if c, more := f.peek(); !more || c != '{' {
 		return false
@@ -55,7 +52,7 @@ func columnar(f *framer, p *plan) bool {
 	}
 }
 
-// settle looks at the members of the object that head begins with, as far as they are there.
+// settle examines the members of the object that head begins with, as far as head reaches.
 func settle(head []byte, p *plan) (columns, settled bool) {
 	done := &fault{offset: len(head)}
 	s := scanner{b: head}
@@ -69,11 +66,11 @@ func settle(head []byte, p *plan) (columns, settled bool) {
 		}
 		return s.value()
 	})
-	// A fault well before the cut end is one of the file, which the record's own reader explains.
+	// A fault well before the end of head is in the file; the reader of records explains it.
 	return columns, settled || f == nil || f.offset < len(head)-16
 }
 
-// settledBy tells whether a value of a column of these kinds is that of one record, or of all.
+// settledBy reports whether a value of a column of these kinds is all records' rather than one's, if that is certain.
 func settledBy(value []byte, kinds kind) (columns, settled bool) {
 	if value[0] != '[' {
 		return false, true
@@ -106,14 +103,14 @@ func (c *jsonColumns) next() ([]byte, int, error) {
 			continue
 		}
 		c.out = append(c.out, c.kept[i][c.n]...)
-		c.kept[i][c.n] = nil // so that its block can go
+		c.kept[i][c.n] = nil // let the garbage collector free its block
 	}
 	c.n++
 	c.out = append(c.out, '}')
 	return c.out, 0, nil
 }
 
-// explainColumns makes a fault of the framer, which thinks in records, one of the whole file.
+// explainColumns converts the framer's errors, which speak of records, to errors about the whole file.
 func explainColumns(err error) error {
 	var fe *framingError
 	switch {
@@ -121,7 +118,7 @@ func explainColumns(err error) error {
 		return &fileError{fault: fe.fault}
 	case errors.Is(err, errCut):
 		return &fileError{fault: &fault{found: "the end of the file inside the object of columns",
-			expected: "a complete file", try: "get the file again: it was cut off"}, err: io.ErrUnexpectedEOF}
+			expected: "a complete file", try: "get the file again; it is truncated"}, err: io.ErrUnexpectedEOF}
 	}
 	return err
 }
@@ -129,29 +126,15 @@ func explainColumns(err error) error {
 // readAll reads every column.
 func (c *jsonColumns) readAll() error {
 	c.f.take(1)
-	for first := true; ; first = false {
-		b, more := c.f.peek()
-		if more && b == '}' {
-			break
-		}
-		if more && !first {
-			if b != ',' {
-				return c.f.unexpected("a comma or the end of the object after a column")
-			}
-			c.f.take(1)
-			b, more = c.f.peek()
-		}
-		if !more {
-			return c.f.cut()
-		}
+	err := c.f.each('}', "a comma or the end of the object after a column", func(b byte) error {
 		if b != '"' {
 			return c.f.unexpected("the name of a column")
 		}
-		if err := c.readColumn(); err != nil {
-			return err
-		}
+		return c.readColumn()
+	})
+	if err != nil {
+		return err
 	}
-	c.f.take(1)
 	if _, more := c.f.peek(); more {
 		return c.f.unexpected("nothing after the object of columns")
 	}
@@ -191,53 +174,41 @@ func (c *jsonColumns) readColumn() error {
 	}
 	if len(c.names) > 0 && n != c.rows {
 		return &fileError{fault: &fault{field: name, found: fmt.Sprintf("%d values", n),
-			expected: fmt.Sprintf("%d, as column %s has", c.rows, shown([]byte(c.names[0]))),
-			try:      "give each record a value in every column"}}
+			expected: fmt.Sprintf("%d like column %s", c.rows, shown([]byte(c.names[0]))),
+			try:      "write one value per record in every column"}}
 	}
 	c.rows = n
 	c.names, c.kept = append(c.names, name), append(c.kept, values)
 	return nil
 }
 
-// readValues reads the values of a column up to its closing bracket; keep: their text is kept.
+// readValues reads the values of a column including its closing bracket, and keeps their text if keep is set.
 func (c *jsonColumns) readValues(name string, keep bool) (values [][]byte, n int, err error) {
 	if keep {
 		values = [][]byte{}
 	}
-	for ; ; n++ {
-		b, more := c.f.peek()
-		if more && b == ']' {
-			c.f.take(1)
-			return values, n, nil
-		}
-		if more && n > 0 {
-			if b != ',' {
-				return nil, n, c.f.unexpected("a comma or the end of the column after a value")
-			}
-			c.f.take(1)
-			_, more = c.f.peek()
-		}
-		if !more {
-			return nil, n, c.f.cut()
-		}
+	err = c.f.each(']', "a comma or the end of the column after a value", func(byte) error {
 		value, err := c.value()
 		if err != nil {
-			return nil, n, err
+			return err
 		}
 		if n == maxSamples {
-			return nil, n, &fileError{fault: &fault{field: name, found: "more values than this",
+			return &fileError{fault: &fault{field: name, found: "too many values",
 				expected: fmt.Sprintf("at most %d", maxSamples), try: "split the file"}}
 		}
+		n++
 		if !keep {
-			continue
+			return nil
 		}
 		if c.bytes += len(value); c.bytes > maxColumnar {
-			return nil, n, &fileError{fault: &fault{found: fmt.Sprintf("columns of more than %d MiB", maxColumnar>>20),
-				expected: "fewer: columns are held until the last one is read",
+			return &fileError{fault: &fault{found: fmt.Sprintf("columns of more than %d MiB", maxColumnar>>20),
+				expected: "smaller ones: columns are held in memory until the last one is read",
 				try:      "write one object per record (JSON Lines) or a Parquet file"}}
 		}
-		values = append(values, c.hold(value))
-	}
+		values = append(values, c.arena.keep(value))
+		return nil
+	})
+	return values, n, err
 }
 
 // value returns the next value's text, valid until the next call.
@@ -256,13 +227,18 @@ func (c *jsonColumns) value() ([]byte, error) {
 	return c.f.take(n), nil
 }
 
-// hold copies a value into the blocks.
-func (c *jsonColumns) hold(value []byte) []byte {
-	if len(value) > len(c.block) {
-		c.block = make([]byte, max(columnBlock, len(value)))
+// arena copies slices into large shared blocks.
+type arena[T any] struct {
+	block int // length of a block
+	rest  []T // unused part of the current block
+}
+
+func (a *arena[T]) keep(v []T) []T {
+	if len(v) > len(a.rest) {
+		a.rest = make([]T, max(a.block, len(v)))
 	}
-	kept := c.block[:len(value):len(value)]
-	copy(kept, value)
-	c.block = c.block[len(value):]
+	kept := a.rest[:len(v):len(v)]
+	copy(kept, v)
+	a.rest = a.rest[len(v):]
 	return kept
 }

@@ -7,11 +7,10 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
-	"github.com/mlperf-go/mlperf-go/internal/spill"
 )
 
-// compose makes the prompt of a record that has none, from its raw fields: a system and a user message with an image,
-// or what the user's template says. It comes after the columns were taken.
+// compose creates the prompt of a record from its raw fields: a system and a user message with an image, or the
+// messages of the user's template. It runs after the columns were extracted.
 func (d *decoder) compose(record []byte, s *Sample, has *presence) *fault {
 	image := d.value(record, roleImage)
 	template := d.o.Template
@@ -51,19 +50,19 @@ func (d *decoder) compose(record []byte, s *Sample, has *presence) *fault {
 	}
 	d.body = append(d.body, ']')
 	s.InputIDs, s.InputLen, s.Input = nil, 0, ""
-	s.Messages = d.body // kept by the reader, when the record is found to be good
+	s.Messages = d.body // the reader copies them if the record is good
 	*has = presence{messages: true, id: has.id, mark: has.mark}
 	return nil
 }
 
-// roleText is one message before it is JSON.
+// roleText is one message before it is encoded as JSON.
 type roleText struct {
 	role string
 	text []byte
 }
 
-// rolesOf gives the texts of the messages: the template's, or the system message and the parts of the user's text with
-// a blank line between.
+// rolesOf returns the texts of the messages: the template's, or the system message and the parts of the user's text
+// separated by blank lines.
 func (d *decoder) rolesOf(record []byte) ([]roleText, *fault) {
 	var messages []roleText
 	if t := d.o.Template; t != nil && t.messages[0].role != "" {
@@ -107,7 +106,7 @@ func (d *decoder) rolesOf(record []byte) ([]roleText, *fault) {
 	return append(messages, user), nil
 }
 
-// value returns the JSON text of the column with a role; nil: the record has none.
+// value returns the JSON text of the column with a role, or nil.
 func (d *decoder) value(record []byte, role string) []byte {
 	for i, c := range d.plan.columns {
 		if at := d.spans[i]; c.Role == role && at.end > 0 {
@@ -117,7 +116,7 @@ func (d *decoder) value(record []byte, role string) []byte {
 	return nil
 }
 
-// field returns how a template finds a field of the record.
+// field returns a function that finds a field of the record for a template.
 func (d *decoder) field(record []byte) func(name string) []byte {
 	return func(name string) []byte {
 		ref, known := d.plan.byName[name]
@@ -129,8 +128,8 @@ func (d *decoder) field(record []byte) func(name string) []byte {
 	}
 }
 
-// wrapped puts a prompt's text into the template that its own record brings: a text with {input} in it, or an object of
-// such texts, one for each model family, of which the first is taken.
+// wrapped inserts a prompt's text into the template in its own record: a text with {input} in it, or an object of such
+// texts, one per model family, of which the first is used.
 func (d *decoder) wrapped(record []byte, text string) (string, *fault) {
 	value := d.value(record, roleTemplate)
 	if value == nil {
@@ -164,9 +163,8 @@ func firstText(object []byte) []byte {
 	return found
 }
 
-// keepMessages gives messages a place of their own: in the store where there is one, which also gives their block, else
-// in memory.
-func (r *reader) keepMessages(messages []byte) (json.RawMessage, *spill.Block, error) {
+// keepMessages copies messages to the store if there is one, else to the heap.
+func (r *reader) keepMessages(messages []byte) (json.RawMessage, func(), error) {
 	switch {
 	case len(messages) == 0:
 		return nil, nil, nil
@@ -176,8 +174,8 @@ func (r *reader) keepMessages(messages []byte) (json.RawMessage, *spill.Block, e
 		return bytes.Clone(messages), nil, nil
 	}
 	r.stored = true
-	return r.o.Store.Put(messages)
+	return r.o.Store.Keep(messages)
 }
 
-// sizesOnly stands for messages that nobody will send.
+// sizesOnly replaces messages that will not be sent.
 var sizesOnly = json.RawMessage("[]")

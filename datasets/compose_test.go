@@ -68,10 +68,10 @@ func TestImageFormatsAreDetected(t *testing.T) {
 
 func TestImagesAreRefused(t *testing.T) {
 	for value, says := range map[string]string{
-		`"` + base64Of("no image at all") + `"`: "bytes that begin like no image",
-		`"/9j/4A"`:                              "an image that is no base64",
-		`"/9j/4A=*"`:                            "an image that is no base64",
-		`""`:                                    "an image that is no base64",
+		`"` + base64Of("no image at all") + `"`: "bytes of an unknown image format",
+		`"/9j/4A"`:                              "an image that is not base64",
+		`"/9j/4A=*"`:                            "an image that is not base64",
+		`""`:                                    "an image that is not base64",
 		`{"path":"a.jpg"}`:                      "an image object without bytes",
 		`{"bytes":null,"path":""}`:              "an image object without bytes",
 		`7`:                                     "found a number",
@@ -105,7 +105,7 @@ func TestMessagesInAStore(t *testing.T) {
 	defer func() { require.NoError(t, o.Store.Close()) }()
 	d, err := Open(path, o)
 	require.NoError(t, err)
-	require.True(t, d.Store.Spilled())
+	require.True(t, o.Store.(*spill.Store).Spilled())
 	for i, s := range d.Samples {
 		require.Contains(t, string(s.Messages), base64Of(fmt.Sprintf("\xff\xd8\xff%06d", i)+"xxx"))
 		require.Equal(t, size+9, s.ImageBytes)
@@ -162,7 +162,7 @@ func TestGoldenPrompts(t *testing.T) {
 			`["Home > Kitchen > Mugs", "Home > Decor"]`, "{potential_product_categories}").Replace(parts[0].Text)
 		require.Equal(t, 3, strings.Count(user, "{"))
 		o := productOptions()
-		o.Template, _ = ParseTemplate("[system]\n" + system + "\n[user]\n" + user + "\n")
+		o.Template, _ = parseTemplate("[system]\n" + system + "\n[user]\n" + user + "\n")
 		require.NotNil(t, o.Template)
 		image, err := hex.DecodeString(c.Sample.Image)
 		require.NoError(t, err)
@@ -192,7 +192,7 @@ func goldenText(t *testing.T, kind string, raw []byte) {
 	}
 	o := testOptions()
 	var refused *Error
-	o.Template, refused = ParseTemplate(text)
+	o.Template, refused = parseTemplate(text)
 	require.Nil(t, refused)
 	row := map[string]any{"tok_input": []int{1}}
 	for name, value := range record {

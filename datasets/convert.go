@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// FormatJSONL is one object per line; only Convert tells it from FormatJSON.
+// FormatJSONL is one object per line. Only Convert distinguishes it from FormatJSON.
 const FormatJSONL = "jsonl"
 
-// Conversion is what Convert did.
+// Conversion is the result of Convert.
 type Conversion struct {
 	Records int
-	From    []ConvertedFile // in the order in which they were read
-	Notes   []string        // as Dataset.Notes
+	From    []ConvertedFile // in the order they were read
+	Notes   []string        // like Dataset.Notes
 
-	lengths []int64 // of the prompts, to FormatNPY
+	lengths []int64 // prompt lengths, for FormatNPY
 }
 
-// ConvertedFile is a file that Convert has read.
+// ConvertedFile is a file that Convert read.
 type ConvertedFile struct {
 	Path    string `json:"path"`
 	Format  string `json:"format"` // for people
@@ -29,18 +29,17 @@ type ConvertedFile struct {
 	Records int    `json:"samples"`
 }
 
-// recordWriter writes records, each the JSON text of one object.
+// recordWriter writes records, each given as the JSON text of one object.
 type recordWriter interface {
 	write(record []byte, s *Sample) error
 	close() error
 }
 
-// Convert writes the data set in the files at paths, one file after the other, to w in the format FormatJSON,
-// FormatJSONL, FormatCSV, FormatParquet or FormatNPY. Every record is checked as Open checks it, as one set over all
-// files, and carries every column of its file, those that the schema does not know included; a .npy file has the token
-// ids alone, and Conversion.WriteLengths writes the file that belongs to it. Numbers, token ids among them, keep their
-// text in JSON and CSV and their value in Parquet and .npy. The first thing wrong is returned, an *Error where it is a
-// file.
+// Convert reads the files at paths in order and writes their records to w as FormatJSON, FormatJSONL, FormatCSV,
+// FormatParquet or FormatNPY. It checks the records of all files as one data set, like Open, and keeps every column,
+// known to the schema or not; a .npy file has only the token ids, and Conversion.WriteLengths writes its companion.
+// Numbers keep their text in JSON and CSV and their value in Parquet and .npy. Convert returns the first fault, an
+// *Error if it is in a file.
 func Convert(w io.Writer, paths []string, o Options, to string) (*Conversion, error) {
 	out, lengths, err := newRecordWriter(w, paths, o, to)
 	if err != nil {
@@ -54,8 +53,8 @@ func Convert(w io.Writer, paths []string, o Options, to string) (*Conversion, er
 	return done, out.close()
 }
 
-// newRecordWriter opens a writer. A format that must know all columns or lengths before its first record has the files
-// read once before.
+// newRecordWriter creates the writer for a format. Formats that need all columns or lengths before the first record
+// read the files an extra time.
 func newRecordWriter(w io.Writer, paths []string, o Options, to string) (recordWriter, []int64, error) {
 	columns := &columnCells{}
 	switch to {
@@ -83,14 +82,14 @@ func newRecordWriter(w io.Writer, paths []string, o Options, to string) (recordW
 		out, err := newNPYWriter(w, lengths)
 		return out, lengths, err
 	}
-	return nil, nil, fmt.Errorf("%w: a data set cannot be written as %q; use one of %s", ErrOption, to,
+	return nil, nil, fmt.Errorf("%w: cannot write a data set as %q; use one of %s", ErrOption, to,
 		strings.Join(writable, ", "))
 }
 
-// writable are the formats that Convert writes.
+// writable lists the formats that Convert writes.
 var writable = []string{FormatJSON, FormatJSONL, FormatCSV, FormatParquet, FormatNPY}
 
-// FormatOfName returns the format that a file called name is written in, by its suffix; empty where that tells nothing.
+// FormatOfName returns the format that a file name's suffix implies, or the empty string.
 func FormatOfName(name string) string {
 	for _, format := range writable {
 		if strings.HasSuffix(strings.ToLower(name), "."+format) {
@@ -100,14 +99,14 @@ func FormatOfName(name string) string {
 	return ""
 }
 
-// walk reads and checks files and hands each record on, with every column of its file.
+// walk reads and checks files and passes each record on, with every column of its file.
 func walk(paths []string, o Options, take func(record []byte, s *Sample) error) (*Conversion, error) {
 	p, err := newPlan(o)
 	if err != nil {
 		return nil, err
 	}
 	done := &Conversion{}
-	var check *validator // one for all files, whose records together are the set
+	var check *validator // shared by all files, whose records form one set
 	for _, path := range paths {
 		r := newReader(path, o, p, 1)
 		if check != nil {

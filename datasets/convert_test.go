@@ -146,7 +146,7 @@ func TestConvertRefuses(t *testing.T) {
 	good := writeFile(t, "a", []byte(`{"tok_input":[1]}`))
 	_, err := Convert(&bytes.Buffer{}, []string{good}, testOptions(), "xml")
 	require.ErrorIs(t, err, ErrOption)
-	require.ErrorContains(t, err, `cannot be written as "xml"; use one of json, jsonl, csv, parquet, npy`)
+	require.ErrorContains(t, err, `cannot write a data set as "xml"; use one of json, jsonl, csv, parquet, npy`)
 	for _, to := range writable {
 		_, err = Convert(&bytes.Buffer{}, []string{writeFile(t, "a", []byte("{\"tok_input\":[1]}\n{\"tok_input\":[-1]}"))},
 			testOptions(), to)
@@ -156,7 +156,7 @@ func TestConvertRefuses(t *testing.T) {
 	}
 	_, err = Convert(&bytes.Buffer{}, []string{writeFile(t, "a", []byte(`{"tok_input":[1],"more":"\ud800"}`))},
 		testOptions(), FormatParquet)
-	require.ErrorContains(t, err, "half of a surrogate pair")
+	require.ErrorContains(t, err, "an unpaired surrogate")
 	require.Empty(t, FormatOfName("set.xml"))
 	require.Equal(t, FormatParquet, FormatOfName("Set.Parquet"))
 	_, err = Convert(&bytes.Buffer{}, []string{good}, Options{Columns: []models.Column{{Name: "a", Type: "tensor"}}},
@@ -201,8 +201,8 @@ func TestConvertJoins(t *testing.T) {
 	require.Equal(t, []int{1, 1, 2}, []int{done.From[0].Records, done.From[1].Records, done.Records})
 
 	for says, files := range map[string][]string{
-		`record 1 (line 1), field "id": found the id "a", which record 1 has too`: {one, one},
-		`record 1 (line 1), field "id": found no such field, expected it here, because`: {one,
+		`record 1 (line 1), field "id": found the id "a" of record 1 again`: {one, one},
+		`record 1 (line 1), field "id": found no such field, expected one, because`: {one,
 			writeFile(t, "three", []byte(`{"tok_input":[4]}`))},
 		`four, record 1 (line 1), field "tok_input": found no such field`: {one, two,
 			writeFile(t, "four", []byte(`{"other":[4]}`))},

@@ -10,12 +10,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// csvRecords reads comma-separated text (RFC 4180) whose first row names the columns. encoding/csv is not used: it
-// turns a CR LF inside quotes into LF, which changes a prompt, and it holds a line of any length.
+// csvRecords reads comma-separated text (RFC 4180) whose first row contains the column names. It does not use
+// encoding/csv, which changes a CR LF inside quotes to LF and holds lines of any length in memory.
 type csvRecords struct {
 	f      *framer
 	plan   *plan
-	all    bool // keep the columns that the schema does not know
+	all    bool // include columns that the schema does not know
 	header []csvColumn
 	out    []byte // JSON text of the current record
 	row    csvRow
@@ -36,7 +36,7 @@ func newCSV(f *framer, p *plan, all bool) *csvRecords {
 func (c *csvRecords) passed() int   { return c.n }
 func (c *csvRecords) shape() string { return "CSV" }
 
-// looksLikeCSV tells whether text begins like a CSV header: it names a column of the schema, or it is words with
+// looksLikeCSV reports whether text begins like a CSV header: it contains a column of the schema, or words separated by
 // commas.
 func looksLikeCSV(text []byte, p *plan) bool {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(text, "\r\n"), []byte{'\n'})
@@ -68,7 +68,7 @@ func (c *csvRecords) next() ([]byte, int, error) {
 	}
 	if len(c.row.cells) != len(c.header) {
 		return nil, line, &recordError{&fault{found: fmt.Sprintf("%d cells", len(c.row.cells)),
-			expected: fmt.Sprintf("%d, as the header has", len(c.header)),
+			expected: fmt.Sprintf("%d like the header", len(c.header)),
 			try:      "put cells with commas, quotes or line breaks in double quotes"}}
 	}
 	c.out = append(c.out[:0], '{')
@@ -112,7 +112,7 @@ func (c *csvRecords) readHeader() (int, error) {
 	return line, nil
 }
 
-// readRow returns the next row that is not blank, with its line end.
+// readRow returns the next row that is not blank, including its line end.
 func (c *csvRecords) readRow() ([]byte, int, error) {
 	for {
 		line := c.f.line
@@ -135,7 +135,7 @@ func (c *csvRecords) readRow() ([]byte, int, error) {
 	}
 }
 
-// measure returns the length of the next row; a line end inside quotes does not end it.
+// measure returns the length of the next row. A line end inside quotes does not end it.
 func (c *csvRecords) measure() (int, error) {
 	f, quoted := c.f, false
 	for n := 0; ; {
@@ -165,7 +165,7 @@ func (c *csvRecords) measure() (int, error) {
 	}
 }
 
-// explain names the place of a stray quote, which makes a row run on, rather than say that the row does not end.
+// explain reports the place of a stray quote, which makes a row run on, rather than a row that does not end.
 func (c *csvRecords) explain(row []byte, err error) *fileError {
 	f := c.row.split(row)
 	if errors.Is(err, errTooLong) && (f == nil || f.offset > len(row)-3) {
@@ -175,15 +175,15 @@ func (c *csvRecords) explain(row []byte, err error) *fileError {
 	return &fileError{fault: f, err: err}
 }
 
-// csvRow is one row cut into cells.
-type csvRow struct {
-	text  []byte   // the cells without their quotes, one after the other
+// csvRow is one row split into cells.
+type csvRow struct { // the cells without their quotes, concatenated
+	text  []byte   // start and end of each in text
 	cells [][2]int // where each stands in text
 }
 
 func (r *csvRow) cell(i int) []byte { return r.text[r.cells[i][0]:r.cells[i][1]] }
 
-// split cuts a row, which may still have its line end.
+// split splits a row, which may still have its line end.
 func (r *csvRow) split(row []byte) *fault {
 	row = bytes.TrimSuffix(bytes.TrimSuffix(row, []byte{'\n'}), []byte{'\r'})
 	r.text, r.cells = r.text[:0], r.cells[:0]
@@ -211,8 +211,8 @@ func (r *csvRow) bare(row []byte, at int) (int, *fault) {
 		n = len(row) - at
 	}
 	if q := bytes.IndexByte(row[at:at+n], '"'); q >= 0 {
-		return at, &fault{offset: at + q, found: "a double quote inside a cell that does not begin with one, " +
-			shown(row[at:at+n]), expected: "the whole cell in double quotes, its own doubled",
+		return at, &fault{offset: at + q, found: "a double quote inside an unquoted cell, " +
+			shown(row[at:at+n]), expected: "the whole cell in double quotes, with inner quotes doubled",
 			try: "write the file again with a CSV writer"}
 	}
 	r.text = append(r.text, row[at:at+n]...)
@@ -240,8 +240,8 @@ func (r *csvRow) quoted(row []byte, at int) (int, *fault) {
 	}
 }
 
-// appendCell appends a cell as the JSON value that the column's type asks for. An empty cell is null: CSV knows no
-// other.
+// appendCell appends a cell as the JSON value that the column's type requires. An empty cell is null: CSV has no other
+// null.
 func appendCell(dst, cell []byte, kinds kind) ([]byte, *fault) {
 	switch {
 	case len(cell) == 0:
@@ -258,7 +258,7 @@ func appendCell(dst, cell []byte, kinds kind) ([]byte, *fault) {
 	return jsontext.AppendQuoted(dst, cell), nil
 }
 
-// appendCellIDs appends token ids written as a JSON or Python list, or as numbers with blanks between them.
+// appendCellIDs appends token ids written as a JSON or Python list, or as numbers separated by white space.
 func appendCellIDs(dst, cell []byte) ([]byte, *fault) {
 	list := bytes.TrimSpace(cell)
 	if len(list) >= 2 && list[0] == '[' && list[len(list)-1] == ']' {
@@ -283,7 +283,7 @@ func appendCellIDs(dst, cell []byte) ([]byte, *fault) {
 			end := min(start+24, len(list))
 			return dst, &fault{found: shown(list[start:end]) + " among the ids",
 				expected: "a list of token ids, such as [1, 2, 3] or 1 2 3",
-				try:      "write the cell as a JSON array of integers, or name the column that holds the ids"}
+				try:      "write the cell as a JSON array of integers, or name the column with the ids"}
 		}
 		dst = append(dst, list[start:s.pos]...)
 	}

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// csvWriter writes records as comma-separated text. A text is a cell as it is, another value its JSON, a missing value
-// an empty cell.
+// csvWriter writes records as comma-separated text. A text is written as it is, another value as JSON, and a missing
+// value as an empty cell.
 type csvWriter struct {
 	w     *bufio.Writer
 	place map[string]int
@@ -33,7 +33,7 @@ func (c *csvWriter) write(record []byte, _ *Sample) error {
 		if value[0] == '"' {
 			text, ok := unquote(nil, value[1:len(value)-1])
 			if !ok {
-				return fmt.Errorf("writing record %d as CSV: half of a surrogate pair in field %q, which UTF-8 cannot carry", c.n,
+				return fmt.Errorf("writing record %d as CSV: field %q has an unpaired surrogate, which UTF-8 cannot represent", c.n,
 					name)
 			}
 			value = text
@@ -53,7 +53,7 @@ func (c *csvWriter) write(record []byte, _ *Sample) error {
 	return err
 }
 
-// cell writes one cell; its quotes are doubled. A failure stays with the writer and comes out at the end.
+// cell writes one cell with its quotes doubled. bufio.Writer keeps a write error until Flush.
 func (c *csvWriter) cell(i int, text []byte) {
 	if i > 0 {
 		c.w.WriteByte(',')

@@ -14,22 +14,22 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Description is the YAML file of a data set (docs/reference/datasets.md#a-file-of-names): which of its columns hold
-// what, and whose it is.
+// Description is the YAML file that describes a data set (docs/reference/datasets.md#a-file-of-names): the names of its
+// columns and the benchmark that it belongs to.
 type Description struct {
 	Path string // of the YAML file
 
 	Name, Text    string // for people
-	InputColumn   string // of the prompts' texts; empty here and below: the schema's own
-	IDsColumn     string // of the prompts' token ids
-	TargetColumn  string // of the reference outputs
-	LengthsColumn string // of how many of a row's ids are its prompt; the others are padding
-	Format        string // one of the Format constants; empty: the content tells
-	Rows          int    // read no more than these; 0: all
+	InputColumn   string // prompts as text; empty here and below: the schema's name
+	IDsColumn     string // prompts as token ids
+	TargetColumn  string // reference outputs
+	LengthsColumn string // number of ids in a row that are its prompt; the rest is padding
+	Format        string // one of the Format constants; empty: detect it
+	Rows          int    // maximum number of records; 0: all
 	Model         string // benchmark, or its model's name
-	Dataset       string // name of the set of which this is a part
-	File          string // of the data set, from the working folder
-	MaxTokens     int    // of an answer; 0: the benchmark's own
+	Dataset       string // name of the set that this file is a part of
+	File          string // data set file, relative to the working folder
+	MaxTokens     int    // maximum length of an answer; 0: the benchmark's
 }
 
 // formatNames are the values of file_format.
@@ -38,8 +38,7 @@ var formatNames = map[string]string{
 	"pkl": FormatPickle,
 }
 
-// ReadDescription reads a description of at most 1 MiB. Unknown keys and values of another form are errors with their
-// line.
+// ReadDescription reads a description of at most 1 MiB. Errors about unknown keys and invalid values name the line.
 func ReadDescription(path string) (*Description, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,18 +64,18 @@ func ReadDescription(path string) (*Description, error) {
 	}
 	known := false
 	if d.Format, known = formatNames[format]; !known {
-		return nil, fmt.Errorf("dataset config %s: file_format is %q, which is none of %s", path, format,
+		return nil, fmt.Errorf("dataset config %s: file_format is %q, expected one of %s", path, format,
 			strings.Join(slices.Sorted(maps.Keys(formatNames)), ", "))
 	}
 	return d, nil
 }
 
-// keyMap says where the values of a map's keys go: to a *string, an *int above 0, or into a map below.
+// keyMap maps keys to the destination of their values: a *string, an *int above 0, or a nested keyMap.
 type keyMap map[string]any
 
 func (k keyMap) read(m *yaml.Node) error {
 	if m.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: a map of %s is expected", m.Line, strings.Join(slices.Sorted(maps.Keys(k)), ", "))
+		return fmt.Errorf("line %d: expected a map of %s", m.Line, strings.Join(slices.Sorted(maps.Keys(k)), ", "))
 	}
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		key, value := m.Content[i], m.Content[i+1]
@@ -86,7 +85,7 @@ func (k keyMap) read(m *yaml.Node) error {
 			if near := config.Nearest(key.Value, names); len(near) > 0 {
 				names = near
 			}
-			return fmt.Errorf("line %d: the key %q is unknown or stands twice; did you mean %s", key.Line, key.Value,
+			return fmt.Errorf("line %d: unknown or duplicate key %q; did you mean %s", key.Line, key.Value,
 				strings.Join(names, " or "))
 		}
 		rest := keyMap(maps.Clone(k))
@@ -104,7 +103,7 @@ func readValue(to any, value *yaml.Node) error {
 		return below.read(value)
 	}
 	if value.Kind != yaml.ScalarNode || value.Value == "" || value.Tag == "!!null" {
-		return fmt.Errorf("takes one value that is not empty; remove the line to leave it unset")
+		return fmt.Errorf("needs one value that is not empty; remove the line to leave it unset")
 	}
 	switch to := to.(type) {
 	case *string:
@@ -112,14 +111,14 @@ func readValue(to any, value *yaml.Node) error {
 	case *int:
 		n, err := strconv.Atoi(value.Value)
 		if err != nil || n < 1 {
-			return fmt.Errorf("is %q; write a whole number above 0", value.Value)
+			return fmt.Errorf("is %q, expected an integer above 0", value.Value)
 		}
 		*to = n
 	}
 	return nil
 }
 
-// Apply puts what the description says under what the options have already.
+// Apply fills the options that are not set yet.
 func (d *Description) Apply(o *Options) {
 	overrides := map[string]string{}
 	for role, column := range map[string]string{roleInput: d.InputColumn, roleIDs: d.IDsColumn,
@@ -143,14 +142,14 @@ func (d *Description) Apply(o *Options) {
 	}
 }
 
-// cut takes the padding off a row whose length is the last of its kept values: no request carries padding.
+// cut removes the padding of a row whose length is the last of its kept values, since padding must not be sent.
 func cut(s *Sample) *fault {
 	last := len(s.Kept) - 1
 	n, err := strconv.Atoi(s.Kept[last])
 	if s.Kept = s.Kept[:last]; err != nil || n < 1 || n > len(s.InputIDs) {
-		return &fault{found: fmt.Sprintf("the length %d of a prompt that has %d ids", n, len(s.InputIDs)),
-			expected: "a number from 1 to that",
-			try:      "name the column of the lengths as input_lens_column, or leave it out where the ids carry no padding"}
+		return &fault{found: fmt.Sprintf("a prompt length of %d for %d ids", n, len(s.InputIDs)),
+			expected: "a number from 1 to the number of ids",
+			try:      "name the column of the lengths as input_lens_column, or leave it out if the ids have no padding"}
 	}
 	s.InputIDs, s.InputLen = s.InputIDs[:n:n], n
 	return nil

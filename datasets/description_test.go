@@ -91,8 +91,8 @@ func TestADescriptionMapsColumns(t *testing.T) {
 	require.Equal(t, "a", ds.Samples[0].Target)
 	require.Empty(t, ds.Samples[0].Kept)
 	for text, want := range map[string]string{
-		`[{"prompt_ids":[5],"n":2,"answer":""}]`:   "found the length 2 of a prompt that has 1 ids",
-		`[{"prompt_ids":[5],"n":0,"answer":""}]`:   "found the length 0",
+		`[{"prompt_ids":[5],"n":2,"answer":""}]`:   "found a prompt length of 2 for 1 ids",
+		`[{"prompt_ids":[5],"n":0,"answer":""}]`:   "found a prompt length of 0",
 		`[{"prompt_ids":[5],"n":"x","answer":""}]`: "an integer",
 		`[{"prompt_ids":[5],"answer":""}]`:         `field "n"`,
 		`[{"tok_input":[5],"n":1,"answer":""}]`:    `field "prompt_ids"`,
@@ -112,12 +112,12 @@ func TestADescriptionMapsColumns(t *testing.T) {
 func TestDescriptionsThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"fields: [a]": "line 1: a map of input_column, input_ids_column, input_lens_column, " +
-			"output_column is expected",
-		"feilds: {}":                       `line 1: the key "feilds" is unknown or stands twice; did you mean fields`,
-		"name: a\nfields:\n  input: x":     `line 3: the key "input" is unknown`,
+			"output_column",
+		"feilds: {}":                       `line 1: unknown or duplicate key "feilds"; did you mean fields`,
+		"name: a\nfields:\n  input: x":     `line 3: unknown or duplicate key "input"`,
 		"total_sample_count: none":         `total_sample_count is "none"`,
 		"total_sample_count: 0":            "above 0",
-		"file_format: xml":                 "none of auto, csv, json, npy, parquet, pickle, pkl",
+		"file_format: xml":                 "expected one of auto, csv, json, npy, parquet, pickle, pkl",
 		"name:":                            "takes one value that is not empty",
 		"model_specific: {max_tokens: []}": "takes one value",
 		"name: &b [x, x, x, x, x, x, x]\ndescription: &c [*b, *b, *b, *b, *b]\nfile_format: [*c, *c, *c]": "takes one value",

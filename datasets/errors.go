@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Error is what is wrong with a data set, and where.
+// Error describes what is wrong with a data set, and where.
 type Error struct {
 	Path     string // file; empty for a data set made in memory
-	What     string // what the file is; empty: a data set
-	Record   int    // 1-based; 0: the file as a whole
+	What     string // kind of the file; empty: data set
+	Record   int    // 1-based; 0: the whole file
 	Line     int    // 1-based; 0: unknown
-	Field    string // column; empty: the record as a whole
+	Field    string // column; empty: the whole record
 	Found    string
 	Expected string
 	Try      string
 	Err      error // cause, where another package reported it
 }
 
-// Error is one paragraph: place, what was found, what was expected, what to try.
+// Error returns one paragraph: place, what was found, what was expected, what to try.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Path != "" {
@@ -46,13 +46,13 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// fault is an Error before its record and line are known: offset counts bytes from the record's start.
+// fault is an Error without file, record and line. offset counts bytes from the start of the record.
 type fault struct {
 	offset                      int
 	field, found, expected, try string
 }
 
-// shown returns foreign bytes as an error may print them: quoted, at most 40 bytes.
+// shown quotes bytes of a file for an error message, at most 40 of them.
 func shown(b []byte) string {
 	const most = 40
 	if len(b) > most {

@@ -1,6 +1,7 @@
 package datasets_test
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
@@ -15,10 +16,13 @@ func ExampleNew() {
 	fmt.Println(len(d.Samples), d.Samples[1].InputLen, err)
 
 	_, err = datasets.New([]datasets.Sample{{InputIDs: []int32{}}}, datasets.Options{})
-	fmt.Println(err)
+	var fault *datasets.Error
+	if errors.As(err, &fault) {
+		fmt.Printf("record %d, field %s: %s\n", fault.Record, fault.Field, fault.Found)
+	}
 	// Output:
-	// 2 2 <nil> cannot use the data set in memory, record 1, field "InputIDs": found no token ids, expected a prompt of at
-	// least one; remove the record or give it a prompt
+	// 2 2 <nil>
+	// record 1, field InputIDs: no token ids
 }
 
 // The synthetic vocabulary turns any text into ids and back.

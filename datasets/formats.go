@@ -8,50 +8,50 @@ import (
 	"strings"
 )
 
-// Formats that Options.Format may name. Without one the content decides, whatever the file is called.
+// Formats for Options.Format. By default the content decides, not the file name.
 const (
 	FormatJSON    = "json" // array of objects, JSON Lines, one object, or one object of columns
 	FormatCSV     = "csv"
 	FormatParquet = "parquet"
 	FormatNPY     = "npy"
-	FormatPickle  = "pickle" // pandas DataFrame, list of dicts or dict of columns; "pkl" too
+	FormatPickle  = "pickle" // pandas DataFrame, list of dicts or dict of columns; also "pkl"
 )
 
-// What Dataset.Format calls the shapes of JSON.
+// Names of the JSON variants in Dataset.Format.
 const (
 	shapeArray   = "JSON array"
 	shapeLines   = "JSON Lines"
 	shapeColumns = "JSON columns"
 )
 
-// ErrOption is what is wrong with the options, whatever the file.
+// ErrOption is wrapped by errors about the options rather than the file.
 var ErrOption = errors.New("cannot read the data set as asked")
 
-// records is an opened file cut into records, each the JSON text of one object, whatever the file's own format.
+// records iterates over the records of an opened file. Each is the JSON text of one object, whatever the file's
+// format.
 type records interface {
-	// next returns the next record and the line it begins on (0: the format has no lines); io.EOF after the last. The
-	// bytes are valid until the next call. After a *recordError, and only then, the next call goes on behind the bad
-	// record.
+	// next returns the next record and the line it begins on (0 if the format has no lines), and io.EOF after the last.
+	// The bytes are valid until the next call. Only after a *recordError can the caller continue with the next record.
 	next() (record []byte, line int, err error)
-	passed() int   // records so far, a bad one included
+	passed() int   // records so far, including a bad one
 	shape() string // format, for people
 }
 
-// recordError is what is wrong with one record of a format whose next record can still be found.
+// recordError describes an invalid record after which reading can continue.
 type recordError struct{ fault *fault }
 
 func (e *recordError) Error() string { return e.fault.found }
 
-// fileError is what is wrong with the file as a whole, or with a record after which nothing can be read.
+// fileError describes an invalid file, or a record after which reading cannot continue.
 type fileError struct {
 	fault *fault
-	err   error // cause, where a library reported it
+	err   error // cause, if a library reported it
 }
 
 func (e *fileError) Error() string { return e.fault.found }
 func (e *fileError) Unwrap() error { return e.err }
 
-// begin finds out the format of the content and opens it.
+// begin detects the format of the content and opens it.
 func (r *reader) begin(src *source) (records, error) {
 	frames := newFramer(src.content)
 	format, err := formatOf(r.o.Format, frames, r.dec.plan)
@@ -79,7 +79,7 @@ func (r *reader) begin(src *source) (records, error) {
 	}
 }
 
-// formatOf returns the wanted format, or the one that the content begins like.
+// formatOf returns the requested format, or else the one that the content starts like.
 func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 	known := []string{FormatJSON, FormatCSV, FormatParquet, FormatNPY, FormatPickle}
 	wanted = strings.ToLower(wanted)
@@ -87,7 +87,7 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 		wanted = other
 	}
 	if wanted != "" && wanted != "auto" && !slices.Contains(known, wanted) {
-		return "", fmt.Errorf("%w: the format %q is unknown; use one of auto, %s, or leave it out: the content tells",
+		return "", fmt.Errorf("%w: unknown format %q; use one of auto, %s, or leave it out to detect it from the content",
 			ErrOption, wanted, strings.Join(known, ", "))
 	}
 	head := frames.head(24)
@@ -109,7 +109,7 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 	if bytes.HasPrefix(head, []byte("\x93NUMPY")) {
 		return FormatNPY, nil
 	}
-	if len(head) > 1 && head[0] == 0x80 && head[1] <= 9 { // the opcode that tells the protocol, since version 2
+	if len(head) > 1 && head[0] == 0x80 && head[1] <= 9 { // the opcode PROTO, since version 2
 		return FormatPickle, nil
 	}
 	if looksLikeCSV(frames.head(64<<10), p) {
@@ -118,7 +118,7 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 	return FormatJSON, nil
 }
 
-// heads are the beginnings of files that no reader takes, by what they are.
+// heads are the first bytes of unsupported files.
 var heads = []struct{ begins, what, try string }{
 	{"PARE", "an encrypted Parquet file", "write it without encryption"},
 	{"PK\x03\x04", "a zip archive", "unpack it"},

@@ -39,21 +39,21 @@ var badCSV = []struct {
 	{"header only", "tok_input,id\n", 0, 0, "found 0 records"},
 	{"no known column", "prompt,answer\nx,y\n", 1, 2,
 		`field "tok_input": found no such field; the record has prompt, answer`},
-	{"too few cells", "tok_input,id\n1 2,a\n3\n", 2, 3, "found 1 cells, expected 2, as the header has"},
+	{"too few cells", "tok_input,id\n1 2,a\n3\n", 2, 3, "found 1 cells, expected 2 like the header"},
 	{"too many cells", "tok_input\n1,2,3\n", 1, 2, "found 3 cells, expected 1"},
 	{"text among the ids", "tok_input\n1 x 3\n", 1, 2, `field "tok_input": found "x 3" among the ids`},
 	{"shortened by numpy", "tok_input\n[1 2 ... 8 9]\n", 1, 2, `"... 8 9" among the ids`},
 	{"float ids", "tok_input\n\"[1.0, 2.0]\"\n", 1, 2, "the number 1.0 among the ids"},
 	{"empty ids", "tok_input,id\n,a\n", 1, 2, "found null"},
 	{"empty list", "tok_input\n[]\n", 1, 2, "found no token ids"},
-	{"stray quote", "tok_input,input\n1,a \"b\" c\n", 1, 2, "a double quote inside a cell that does not begin with one"},
+	{"stray quote", "tok_input,input\n1,a \"b\" c\n", 1, 2, "a double quote inside an unquoted cell"},
 	{"text after a quote", "tok_input,input\n1,\"a\nb\"c\n", 1, 3, `found "c" after a closing quote`},
 	{"quote not closed", "tok_input,input\n1,a\n2,\"b\n", 2, 3, "the end of the file inside a quoted cell"},
 	{"stray quote runs on", "tok_input,input\n1,a \"b\n2,c\n", 1, 2,
-		"a double quote inside a cell that does not begin with one"},
+		"a double quote inside an unquoted cell"},
 	{"not UTF-8", "tok_input,input\n1,a\xff\n", 1, 2, "bytes that are not UTF-8"},
-	{"column twice", "tok_input,tok_input\n1,2\n", 1, 2, "the field twice"},
-	{"duplicate id", "tok_input,id\n1,a\n2,a\n", 2, 3, `found the id "a", which record 1 has too`},
+	{"column twice", "tok_input,tok_input\n1,2\n", 1, 2, "a duplicate field"},
+	{"duplicate id", "tok_input,id\n1,a\n2,a\n", 2, 3, `found the id "a" of record 1 again`},
 }
 
 var badColumns = []struct {
@@ -64,7 +64,7 @@ var badColumns = []struct {
 		"the end of the file inside the object of columns, expected a complete file"},
 	{"cut between columns", `{"tok_input":[[1]],`, "the end of the file inside the object of columns"},
 	{"lengths differ", `{"tok_input":[[1],[2]],"input":["a"]}`,
-		`field "input": found 1 values, expected 2, as column "tok_input" has`},
+		`field "input": found 1 values, expected 2 like column "tok_input"`},
 	{"a scalar column", `{"tok_input":[[1],[2]],"input":"a"}`,
 		`field "input": found a string, "\"a\"}", expected an array of one value per record`},
 	{"wrong type", `{"tok_input":[[1],"x"]}`, `record 2, field "tok_input": found a string`},
@@ -112,7 +112,7 @@ func TestOverlongRows(t *testing.T) {
 	require.ErrorContains(t, err, "found a value of more than 64 MiB")
 	_, err = Open(writeFile(t, "a.json", append([]byte(`{"other":[1],"more":[`),
 		bytes.Repeat([]byte("1,"), maxRecord/2+4096)...)), testOptions())
-	require.ErrorContains(t, err, "found more values than this, expected at most 4194304")
+	require.ErrorContains(t, err, "found too many values, expected at most 4194304")
 }
 
 func TestCSVBomb(t *testing.T) {
@@ -128,7 +128,7 @@ func TestFormatIsToldByContentOrOption(t *testing.T) {
 	o := testOptions()
 	o.Format = "xml"
 	_, err := Open(writeFile(t, "a", []byte("x")), o)
-	require.ErrorContains(t, err, `the format "xml" is unknown; use one of auto, json, csv`)
+	require.ErrorContains(t, err, `unknown format "xml"; use one of auto, json, csv`)
 
 	// What looks like a record to the schema is one, though all its values are arrays.
 	columns := []models.Column{{Name: "messages", Type: "messages", Role: "messages"}, {Name: "extra", Type: "array"}}

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// maxRecord bounds the bytes of one record.
+// maxRecord is the maximum size of a record in bytes.
 const maxRecord = 64 << 20
 
 var (
@@ -14,15 +14,15 @@ var (
 	errTooLong = errors.New("record too long")
 )
 
-// framer cuts a stream into records: the elements of one JSON array, or objects that follow each other (JSON Lines).
-// It looks at brackets and quotes only; whether a record is valid JSON is the scanner's matter.
+// framer splits a stream into records: the elements of one JSON array, or consecutive objects (JSON Lines). It only
+// looks at brackets and quotes; the scanner checks whether a record is valid JSON.
 type framer struct {
 	r          io.Reader
 	buf        []byte
 	start, end int // the unread window of buf
 	line       int // line of buf[start], 1-based
 	eof        bool
-	readErr    error // what the stream failed with, where not by its end
+	readErr    error // read error other than the end
 
 	begun, inArray, ended bool
 	records               int
@@ -32,7 +32,7 @@ func newFramer(r io.Reader) *framer {
 	return &framer{r: r, buf: make([]byte, 256<<10), line: 1}
 }
 
-// fill reads more bytes into the window; false: there are none, or readErr is set.
+// fill reads more bytes into the window. It returns false if there are none or readErr is set.
 func (f *framer) fill() bool {
 	if f.eof || f.readErr != nil {
 		return false
@@ -63,7 +63,7 @@ func (f *framer) take(n int) []byte {
 	return b
 }
 
-// peek skips white space and returns the next byte without consuming it; false at the stream's end.
+// peek skips white space and returns the next byte without consuming it, or false at the end of the stream.
 func (f *framer) peek() (byte, bool) {
 	for {
 		w := f.buf[f.start:f.end]
@@ -88,13 +88,13 @@ func (f *framer) head(n int) []byte {
 	return f.buf[f.start:min(f.start+n, f.end)]
 }
 
-// rest returns all that is left of the stream, for a reader of another format.
+// rest returns the rest of the stream for a reader of another format.
 func (f *framer) rest() io.Reader {
 	return io.MultiReader(bytes.NewReader(f.buf[f.start:f.end]), f.r)
 }
 
-// next returns the next record and the line it begins on; io.EOF after the last. The bytes are valid until the next
-// call. With errCut and errTooLong come the bytes that were read of the record.
+// next returns the next record and the line it begins on, and io.EOF after the last. The bytes are valid until the next
+// call. With errCut and errTooLong it returns the part of the record that was read.
 func (f *framer) next() (record []byte, line int, err error) {
 	c, more := f.peek()
 	if f.readErr != nil {
@@ -141,7 +141,7 @@ func (f *framer) next() (record []byte, line int, err error) {
 	return f.take(n), line, err
 }
 
-// close consumes the array's end, after which only white space may follow.
+// close consumes the end of the array; only white space may follow.
 func (f *framer) close() error {
 	f.take(1)
 	f.ended = true
@@ -161,7 +161,7 @@ func (f *framer) cut() error {
 	return errCut
 }
 
-// measure returns the length of the object, array or string that the window begins with, reading as much as it needs.
+// measure returns the length of the object, array or string at the start of the window, reading as much as needed.
 func (f *framer) measure() (int, error) {
 	depth, inText, skip := 0, false, false
 	for n := 0; ; {
@@ -200,7 +200,32 @@ func (f *framer) measure() (int, error) {
 	}
 }
 
-// measureValue returns the length of the value of any kind that the window begins with; 0: there is none.
+// each calls element for every element of a list whose opening bracket has been consumed, and consumes end. The
+// argument of element is the next byte; element must consume the element. expected describes the byte after an element.
+func (f *framer) each(end byte, expected string, element func(next byte) error) error {
+	for first := true; ; first = false {
+		b, more := f.peek()
+		if more && b == end {
+			f.take(1)
+			return nil
+		}
+		if more && !first {
+			if b != ',' {
+				return f.unexpected(expected)
+			}
+			f.take(1)
+			b, more = f.peek()
+		}
+		if !more {
+			return f.cut()
+		}
+		if err := element(b); err != nil {
+			return err
+		}
+	}
+}
+
+// measureValue returns the length of the value of any kind at the start of the window, or 0.
 func (f *framer) measureValue() (int, error) {
 	if c := f.buf[f.start]; c == '{' || c == '[' || c == '"' {
 		return f.measure()
@@ -229,7 +254,7 @@ func (f *framer) shape() string {
 	return shapeLines
 }
 
-// framingError is a fault between records; its offset counts from the window's start.
+// framingError is a fault between records. Its offset counts from the start of the window.
 type framingError struct{ fault *fault }
 
 func (e *framingError) Error() string { return e.fault.found }
@@ -241,5 +266,5 @@ func (f *framer) unexpected(expected string) error {
 		found = kindName(c) + ", " + found
 	}
 	return &framingError{&fault{found: found, expected: expected,
-		try: "a data set is one JSON array of objects, or one object per line (JSON Lines)"}}
+		try: "write the data set as one JSON array of objects, or one object per line (JSON Lines)"}}
 }

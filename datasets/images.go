@@ -5,14 +5,14 @@ import (
 	"encoding/base64"
 )
 
-// imageHeads are the beginnings of image files, by the names that Pillow has for the formats: a data URL carries that
-// name, as the reference's do (docs/reference/benchmarks.md#data-sets).
+// imageHeads maps the first bytes of image files to Pillow's names of the formats, which the reference puts into data
+// URLs (docs/reference/benchmarks.md#data-sets).
 var imageHeads = []struct{ begins, format string }{
 	{"\xff\xd8", "JPEG"}, {"\x89PNG\r\n\x1a\n", "PNG"}, {"GIF8", "GIF"}, {"BM", "BMP"}, {"II*\x00", "TIFF"},
 	{"MM\x00*", "TIFF"},
 }
 
-// imageFormat names the format of an image file by its beginning; empty: none that is known.
+// imageFormat returns the format of an image file by its first bytes; empty if unknown.
 func imageFormat(head []byte) string {
 	for _, h := range imageHeads {
 		if bytes.HasPrefix(head, []byte(h.begins)) {
@@ -25,8 +25,8 @@ func imageFormat(head []byte) string {
 	return ""
 }
 
-// appendImage appends the content part of an image: its bytes as they are stored, in a data URL, or the URL that the
-// value is. It returns the size of the image file, 0 for a URL.
+// appendImage appends the content part of an image: a data URL with its bytes as they are stored, or the value if it is
+// a URL. It returns the size of the image file, 0 for a URL.
 func (d *decoder) appendImage(dst, value []byte) ([]byte, int, *fault) {
 	const try = "store the image file's own bytes, or their base64"
 	if value[0] == '{' {
@@ -54,14 +54,14 @@ func (d *decoder) appendImage(dst, value []byte) ([]byte, int, *fault) {
 	n, _ := base64.StdEncoding.Decode(head[:], []byte(text[:min(len(text), 16)]))
 	format := imageFormat(head[:n])
 	if format == "" {
-		return dst, 0, &fault{found: "bytes that begin like no image, " + shown(head[:n]),
+		return dst, 0, &fault{found: "bytes of an unknown image format, " + shown(head[:n]),
 			expected: "JPEG, PNG, GIF, WEBP, BMP or TIFF", try: try}
 	}
 	dst = append(append(append(dst, "data:image/"...), format...), ";base64,"...)
 	return append(append(dst, text...), `"}}`...), size, nil
 }
 
-// base64Size checks base64 and returns how many bytes it stands for.
+// base64Size checks base64 and returns the number of bytes it encodes.
 func base64Size(text string) (int, *fault) {
 	end := len(text)
 	for end > 0 && len(text)-end < 2 && text[end-1] == '=' {
@@ -73,13 +73,13 @@ func base64Size(text string) (int, *fault) {
 		bad = !(c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/')
 	}
 	if bad {
-		return 0, &fault{found: "an image that is no base64, " + shown([]byte(text)),
+		return 0, &fault{found: "an image that is not base64, " + shown([]byte(text)),
 			expected: "the image file's bytes in base64", try: "encode the whole file, without line breaks"}
 	}
 	return end * 3 / 4, nil
 }
 
-// member returns the value of an object's member; nil: it has none. The object is valid JSON.
+// member returns the value of an object's member, or nil. The object must be valid JSON.
 func member(object []byte, name string) []byte {
 	var found []byte
 	s := scanner{b: object}

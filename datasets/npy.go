@@ -11,38 +11,38 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// Sides of the padding of a .npy table, for Padding.Side.
+// Sides of the padding in a .npy table, for Padding.Side.
 const (
 	PadRight = "right"
 	PadLeft  = "left"
 )
 
-// Padding says how a .npy file, which has no column names and rows of one length only, holds prompts of several
-// lengths.
+// Padding describes how a .npy file, which has no column names and only rows of equal length, contains prompts of
+// different lengths.
 type Padding struct {
-	Lengths string // .npy file with the number of ids of each prompt; always needed, so that no padding is ever sent
-	Side    string // of a table's padding: PadRight (also when empty) or PadLeft
-	ID      *int32 // id that all padding must be; nil: the first one met
+	Lengths string // .npy file with the number of ids of each prompt; required, so that padding is never sent
+	Side    string // of the padding in a table: PadRight (default) or PadLeft
+	ID      *int32 // the padding id; nil: the first one found
 }
 
-// maxNPYHeader bounds the header, which numpy itself keeps below 10,000 bytes.
+// maxNPYHeader is the maximum size of the header, which numpy itself keeps below 10,000 bytes.
 const maxNPYHeader = 64 << 10
 
-// npyHeader is what a .npy file says of its numbers.
+// npyHeader is the content of a .npy file's header.
 type npyHeader struct {
 	word  int   // bytes of one number: 4 or 8
-	begin int64 // of the numbers, in bytes from the file's beginning
+	begin int64 // offset of the numbers in the file
 	shape []int64
 }
 
-// The header is a Python dict of three entries, in any order (NEP 1).
+// The header is a Python dict with three entries in any order (NEP 1).
 var (
 	npyDescr   = regexp.MustCompile(`^\{.*'descr': *'([^']*)'`)
 	npyFortran = regexp.MustCompile(`'fortran_order': *(True|False)`)
 	npyShape   = regexp.MustCompile(`'shape': *\(([0-9, ]*)\)`)
 )
 
-// readNPYHeader reads the header of version 1, 2 or 3.
+// readNPYHeader reads a header of version 1, 2 or 3.
 func readNPYHeader(r io.Reader) (*npyHeader, *fault) {
 	var b [12]byte
 	size := 10
@@ -84,7 +84,7 @@ func parseNPYHeader(text string) (*npyHeader, *fault) {
 	h := &npyHeader{word: map[string]int{"<i4": 4, "<i8": 8}[descr[1]]}
 	switch {
 	case h.word == 0:
-		return nil, &fault{found: "numbers of the type " + shown([]byte(descr[1])),
+		return nil, &fault{found: "numbers of type " + shown([]byte(descr[1])),
 			expected: "<i4 or <i8 (int32 or int64, little-endian)", try: "save array.astype('<i4')"}
 	case fortran[1] == "True":
 		return nil, &fault{found: "an array in Fortran order", expected: "C order",
@@ -108,7 +108,7 @@ func parseNPYHeader(text string) (*npyHeader, *fault) {
 }
 
 func npyFault(found string) *fault {
-	return &fault{found: found, expected: "a whole .npy file of version 1, 2 or 3",
+	return &fault{found: found, expected: "a complete .npy file of version 1, 2 or 3",
 		try: "save the array again with numpy.save"}
 }
 
@@ -120,23 +120,23 @@ func npyNumber(b []byte, word int) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-// npyRecords reads token ids out of a .npy file, one prompt at a time.
+// npyRecords reads token ids from a .npy file, one prompt at a time.
 type npyRecords struct {
 	content npyContent
 	h       *npyHeader
-	name    string // of the column that the ids stand for
+	name    string // column name for the ids
 	lengths []int64
 	left    bool
 	pad     *int32
-	row     []byte // of the current prompt, with its padding
+	row     []byte // bytes of the current prompt with its padding
 	out     []byte
 	n       int
 }
 
-// newNPY reads the header from r, and the numbers from whole, the map of the same file; nil: from r too.
+// newNPY reads the header from r, and the numbers from whole, a map of the file, or from r if whole is nil.
 func newNPY(r io.Reader, whole []byte, name string, p Padding) (records, error) {
 	if p.Side != "" && p.Side != PadLeft && p.Side != PadRight {
-		return nil, fmt.Errorf("%w: the padding side %q is none; use left or right", ErrOption, p.Side)
+		return nil, fmt.Errorf("%w: unknown padding side %q; use left or right", ErrOption, p.Side)
 	}
 	h, f := readNPYHeader(r)
 	if f != nil {
@@ -145,7 +145,7 @@ func newNPY(r io.Reader, whole []byte, name string, p Padding) (records, error) 
 	n := &npyRecords{content: &npyStream{r: r}, h: h, name: name, left: p.Side == PadLeft, pad: p.ID}
 	if p.Lengths == "" {
 		return nil, &fileError{fault: &fault{found: "an array of ids without the lengths of its prompts",
-			expected: "both: padding must not be sent, and nothing else tells where a prompt ends",
+			expected: "both, because padding must not be sent",
 			try:      "name the .npy file of the lengths (--lengths), or convert the data to JSON Lines"}}
 	}
 	var err error
@@ -164,19 +164,19 @@ func newNPY(r io.Reader, whole []byte, name string, p Padding) (records, error) 
 	return n, nil
 }
 
-// checkSize holds the size of a whole file, in bytes, to its shape, whose numbers checkLengths has bounded.
+// checkSize checks the size of a whole file in bytes against its shape, whose numbers checkLengths has limited.
 func (h *npyHeader) checkSize(size int64) *fault {
 	want := int64(h.word)
 	for _, n := range h.shape {
 		want *= n
 	}
 	if got := max(size-h.begin, 0); got != want {
-		return npyFault(fmt.Sprintf("%d bytes of numbers, and not %d as its shape tells", got, want))
+		return npyFault(fmt.Sprintf("%d bytes of numbers instead of the %d of its shape", got, want))
 	}
 	return nil
 }
 
-// readLengths reads the file of the prompts' lengths.
+// readLengths reads the file of the prompt lengths.
 func readLengths(path string) ([]int64, error) {
 	src, err := openSource(path)
 	if err != nil {
@@ -190,13 +190,13 @@ func readLengths(path string) ([]int64, error) {
 	return lengths, nil
 }
 
-// lengthsOf reads the content of such a file. Memory grows with what is there, not with what the header tells.
+// lengthsOf reads the content of such a file. Memory grows with the content, not with what the header claims.
 func lengthsOf(r io.Reader) ([]int64, *fault, error) {
 	h, f := readNPYHeader(r)
 	if f == nil && (len(h.shape) != 1 || h.shape[0] > maxSamples) {
-		f = &fault{found: fmt.Sprintf("lengths of the shape %v", h.shape),
+		f = &fault{found: fmt.Sprintf("lengths of shape %v", h.shape),
 			expected: fmt.Sprintf("one length per prompt, at most %d", maxSamples),
-			try:      "save the lengths as an array of one dimension"}
+			try:      "save the lengths as a one-dimensional array"}
 	}
 	if f != nil {
 		return nil, f, nil
@@ -213,7 +213,7 @@ func lengthsOf(r io.Reader) ([]int64, *fault, error) {
 	return lengths, nil, nil
 }
 
-// checkLengths holds the lengths to the array's shape.
+// checkLengths checks the lengths against the shape of the array.
 func (n *npyRecords) checkLengths(path string) *fault {
 	most, sum := int64(maxRecord/n.h.word), int64(0)
 	if len(n.h.shape) == 2 {
@@ -236,7 +236,7 @@ func (n *npyRecords) checkLengths(path string) *fault {
 	}
 	if len(n.h.shape) == 1 && sum != n.h.shape[0] {
 		return &fault{found: fmt.Sprintf("lengths in %s that add up to %d", path, sum),
-			expected: fmt.Sprintf("%d, as the array has", n.h.shape[0]),
+			expected: fmt.Sprintf("%d like the array", n.h.shape[0]),
 			try:      "check that the file of lengths belongs to the array"}
 	}
 	return nil
@@ -282,16 +282,16 @@ func (n *npyRecords) next() (record []byte, line int, err error) {
 	return n.out, 0, nil
 }
 
-// atEnd expects nothing after the last prompt.
+// atEnd returns an error if bytes follow the last prompt.
 func (n *npyRecords) atEnd() error {
 	more, err := n.content.take(1)
 	if len(more) > 0 {
-		return &fileError{fault: npyFault("more bytes than the shape tells")}
+		return &fileError{fault: npyFault("more bytes than its shape")}
 	}
 	return err
 }
 
-// checkPadding holds what is cut off to be padding: ids there mean a wrong length or the wrong side.
+// checkPadding requires the ids outside of the prompt to be padding. Others mean a wrong length or the wrong side.
 func (n *npyRecords) checkPadding(from, to int) *fault {
 	for i := from; i < to; i++ {
 		id := npyNumber(n.row[i*n.h.word:], n.h.word)
@@ -304,7 +304,7 @@ func (n *npyRecords) checkPadding(from, to int) *fault {
 			if n.pad != nil {
 				expected = fmt.Sprintf("the padding id %d", *n.pad)
 			}
-			return &fault{field: n.name, found: fmt.Sprintf("the id %d at place %d, outside the prompt's %d ids", id, i,
+			return &fault{field: n.name, found: fmt.Sprintf("the id %d at position %d, outside of the prompt's %d ids", id, i,
 				n.lengths[n.n-1]), expected: expected,
 				try: "check the lengths, the padding id, and on which side the padding is (--pad-side)"}
 		}

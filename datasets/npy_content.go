@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// npyContent hands out the numbers of a .npy file from the first to the last.
+// npyContent returns the numbers of a .npy file from the first to the last.
 type npyContent interface {
-	// take returns the next n bytes, valid until the next call; with io.EOF none were left, with io.ErrUnexpectedEOF
-	// fewer.
+	// take returns the next n bytes, valid until the next call. It returns io.EOF if none are left, and
+	// io.ErrUnexpectedEOF if there are fewer.
 	take(n int) ([]byte, error)
 }
 
-// npyPiece bounds by how much a stream's buffer grows before its bytes have come.
+// npyPiece limits how much the buffer grows before the bytes have been read.
 const npyPiece = 256 << 10
 
-// npyStream reads the numbers of a packed file.
+// npyStream reads the numbers of a compressed file.
 type npyStream struct {
 	r io.Reader
 	b []byte
@@ -42,19 +42,19 @@ func (s *npyStream) take(n int) ([]byte, error) {
 	return s.b, nil
 }
 
-// npyWindow is how many bytes of a map stay in memory behind the place that is read.
+// npyWindow is how many bytes of a map stay resident behind the read position.
 const npyWindow = 8 << 20
 
-// npyMap reads the numbers out of a mapped file without a copy.
+// npyMap reads the numbers from a mapped file without copying.
 type npyMap struct {
 	b       []byte // the whole file
 	at      int
-	dropped int // bytes from the beginning that the map no longer holds in memory
+	dropped int // bytes at the start that have been released
 }
 
 func (m *npyMap) take(n int) ([]byte, error) {
 	if done := m.at &^ (os.Getpagesize() - 1); done-m.dropped >= npyWindow {
-		_ = unix.Madvise(m.b[m.dropped:done], unix.MADV_DONTNEED) // advice: without it the pages only stay longer
+		_ = unix.Madvise(m.b[m.dropped:done], unix.MADV_DONTNEED) // only advice; if it fails the pages stay longer
 		m.dropped = done
 	}
 	switch left := len(m.b) - m.at; {
@@ -67,8 +67,8 @@ func (m *npyMap) take(n int) ([]byte, error) {
 	return m.b[m.at-n : m.at], nil
 }
 
-// mapped returns the bytes of the file as a read-only map that lives as long as the source; nil where the file is
-// packed, or where its file system has no maps: then it is read as a stream.
+// mapped returns the file as a read-only map that lives as long as the source, or nil if the file is compressed or
+// cannot be mapped. It is then read as a stream.
 func (s *source) mapped() []byte {
 	info, err := s.file.Stat()
 	if s.packing != "" || err != nil {
@@ -83,8 +83,8 @@ func (s *source) mapped() []byte {
 	return b
 }
 
-// recoverCutMap turns the signal that answers a read of a mapped file behind its end, because the file was cut after it
-// was mapped, into an error of the caller, who defers what it returns.
+// recoverCutMap converts the fault of reading a mapped file beyond its end, after it was truncated, to an error. The
+// caller defers the function that it returns.
 func recoverCutMap(err *error) func() {
 	before := debug.SetPanicOnFault(true)
 	return func() {
@@ -100,7 +100,7 @@ func recoverCutMap(err *error) func() {
 		if !ok {
 			panic(caught)
 		}
-		*err = &fileError{fault: npyFault("fewer bytes than when it was opened: it was cut, or its disk failed, while it " +
-			"was read"), err: fault}
+		*err = &fileError{fault: npyFault("fewer bytes than when it was opened: the file was truncated or its disk failed"),
+			err: fault}
 	}
 }

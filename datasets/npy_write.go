@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// npyWriter writes the prompts' ids one after the other as a flat array of 32-bit integers. Their lengths are another
-// file's.
+// npyWriter writes the ids of all prompts as one flat array of 32-bit integers. Their lengths go to another file.
 type npyWriter struct {
 	w *bufio.Writer
 	n int
@@ -26,7 +25,7 @@ func newNPYWriter(w io.Writer, lengths []int64) (*npyWriter, error) {
 	return &npyWriter{w: out}, err
 }
 
-// npyHeaderText is the header of a file of version 1 for one dimension, filled up so that the numbers begin at a
+// npyHeaderText returns the header of a one-dimensional array in version 1, padded so that the numbers begin at a
 // multiple of 64 bytes (NEP 1).
 func npyHeaderText(kind string, n int64) string {
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }", kind, n)
@@ -38,7 +37,7 @@ func npyHeaderText(kind string, n int64) string {
 func (n *npyWriter) write(_ []byte, s *Sample) error {
 	n.n++
 	if len(s.InputIDs) == 0 {
-		return &Error{Record: n.n, Found: "no token ids", Expected: "ids, which is all that a .npy file holds",
+		return &Error{Record: n.n, Found: "no token ids", Expected: "ids, because a .npy file contains nothing else",
 			Try: "convert to another format"}
 	}
 	for _, id := range s.InputIDs {
@@ -51,10 +50,10 @@ func (n *npyWriter) write(_ []byte, s *Sample) error {
 
 func (n *npyWriter) close() error { return n.w.Flush() }
 
-// WriteLengths writes the prompts' lengths of a Conversion to FormatNPY, without which its array can not be read.
+// WriteLengths writes the prompt lengths of a Conversion to FormatNPY, without which its array cannot be read.
 func (c *Conversion) WriteLengths(w io.Writer) error {
 	if c.lengths == nil {
-		return errors.New("the conversion has no lengths: only one to .npy has")
+		return errors.New("only a conversion to .npy has lengths")
 	}
 	out := bufio.NewWriter(w)
 	out.WriteString(npyHeaderText("<i8", int64(len(c.lengths))))

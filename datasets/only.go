@@ -9,19 +9,20 @@ import (
 	"strings"
 )
 
-// Bounds on a list of ids.
+// Limits for a list of ids.
 const (
 	mostOnlyBytes = 64 << 20
 	mostOnlyLine  = 1 << 12
 )
 
-// Only names the records that Convert writes, by the values of a column; the others are checked and left out. nil: all.
+// Only selects the records that Convert writes by the values of a column. The others are checked but not written. A nil
+// Only selects all.
 type Only struct {
 	path, column string
-	met          map[string]bool // by id: a record had it
+	met          map[string]bool // by id: whether a record had it
 }
 
-// ReadOnly reads a list of ids, one on each line, of the records whose column has them. Empty lines do not count.
+// ReadOnly reads a list of values of column, one per line. Empty lines are ignored.
 func ReadOnly(path, column string) (*Only, error) {
 	failed := func(found string, err error) error {
 		return &Error{Path: path, What: "list of ids", Found: found, Expected: "a text file with one id on each line",
@@ -29,7 +30,7 @@ func ReadOnly(path, column string) (*Only, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, failed(fmt.Sprintf("a failure (%v)", err), err)
+		return nil, failed(fmt.Sprintf("a read error (%v)", err), err)
 	}
 	defer f.Close()
 	only := &Only{path: path, column: column, met: map[string]bool{}}
@@ -43,7 +44,7 @@ func ReadOnly(path, column string) (*Only, error) {
 	}
 	switch err := lines.Err(); {
 	case err != nil:
-		return nil, failed(fmt.Sprintf("a failure (%v)", err), err)
+		return nil, failed(fmt.Sprintf("a read error (%v)", err), err)
 	case content.N <= 0:
 		return nil, failed(fmt.Sprintf("more than %d MiB", mostOnlyBytes>>20), nil)
 	case len(only.met) == 0:
@@ -52,13 +53,13 @@ func ReadOnly(path, column string) (*Only, error) {
 	return only, nil
 }
 
-// takes tells whether a record is on the list.
+// takes reports whether a record is on the list.
 func (o *Only) takes(record []byte) bool {
 	if o == nil {
 		return true
 	}
 	taken := false
-	_ = members(record, func(name string, value []byte) error { // which has been checked
+	_ = members(record, func(name string, value []byte) error { // the record has been checked
 		if name != o.column {
 			return nil
 		}
@@ -75,7 +76,7 @@ func (o *Only) takes(record []byte) bool {
 	return taken
 }
 
-// whole tells which ids no record had.
+// whole returns an error if the list has ids that no record had.
 func (o *Only) whole() error {
 	if o == nil {
 		return nil
@@ -93,7 +94,8 @@ func (o *Only) whole() error {
 		return nil
 	}
 	return &Error{Path: o.path, What: "list of ids",
-		Found:    fmt.Sprintf("%d of %d ids that no record has in %q, such as %.60q", missing, len(o.met), o.column, one),
-		Expected: "ids of the data set", Try: "name the column of the ids with --id-column, and the files that have all of " +
+		Found: fmt.Sprintf("%d of %d ids without a record that has them in %q, such as %.60q", missing, len(o.met),
+			o.column, one),
+		Expected: "ids of the data set", Try: "name the column of the ids with --id-column, and all files that contain " +
 			"them"}
 }

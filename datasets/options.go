@@ -1,38 +1,38 @@
 package datasets
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/internal/spill"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Options says how a data set is read.
+// Options configures Open, Check and Convert.
 type Options struct {
-	Columns        []models.Column   // the schema
-	Schema         string            // its name, kept in Dataset.Schema
-	Format         string            // one of the Format constants; empty: the content tells
+	Columns        []models.Column   // schema
+	Schema         string            // its name, copied to Dataset.Schema
+	Format         string            // one of the Format constants; empty: detect it
 	Padding        Padding           // of a .npy file
 	Limit          int               // read only the first Limit records; 0: all
 	Only           *Only             // records that Convert writes; nil: all
 	MaxInputTokens int               // longest prompt allowed; 0: no limit
-	Vocabulary     int               // token ids must be below this; 0: not checked
-	KeepText       bool              // keep the prompt's text also where the record has ids or messages
+	Vocabulary     int               // token ids must be smaller; 0: not checked
+	KeepText       bool              // keep the prompt's text even if the record has ids or messages
 	KeepTarget     bool              // keep the reference output
-	Keep           []string          // columns whose values Sample.Kept holds: a string's text, another value's JSON
-	Overrides      map[string]string // role to column name, over the schema's own name
-	Template       *Template         // makes the prompts, in place of what the file has
-	// keeps messages; nil: in memory. Who made it closes it, when the data set is no longer used
-	Store     *spill.Store
-	SizesOnly bool // messages are checked and measured, and not kept
+	Keep           []string          // columns to copy to Sample.Kept: a string's text, or another value's JSON
+	Overrides      map[string]string // column name by role, instead of the schema's
+	Template       *Template         // composes the prompts, replacing those of the file
+	// keeps the messages; nil: they stay in memory. The caller closes it after the last use of the data set
+	Store     Store
+	SizesOnly bool // messages are checked and measured but not kept
 
-	lengths bool // the last of Keep is the number of ids that are the prompt
+	lengths bool // the last of Keep is the number of ids in the prompt
 }
 
-// ForRow returns the options that read a benchmark's data set.
+// ForRow returns the options for a benchmark's data set.
 func ForRow(row *models.Row) Options {
 	return Options{Columns: row.Columns, Schema: row.Name, MaxInputTokens: row.MaxInputTokens, Vocabulary: row.Vocabulary}
 }
@@ -44,16 +44,16 @@ const (
 	roleTarget   = "target"
 	roleMessages = "messages"
 	roleID       = "id"
-	roleSession  = "session"     // rows of one value belong together; only an override names its column
-	roleTemplate = "template"    // wraps the prompt's text: {input} stands for it; an object has one for each model family
-	roleImage    = "image"       // image file in base64, or an object that holds it as bytes
+	roleSession  = "session"     // rows with the same value belong together; only an override names its column
+	roleTemplate = "template"    // wraps the prompt's text at {input}; an object has one for each model family
+	roleImage    = "image"       // image file in base64, or an object with its bytes
 	roleSystem   = "system"      // text of the system message
-	rolePart     = "part"        // part of the user's text, in the schema's order
+	rolePart     = "part"        // part of the user's text, in schema order
 	roleTools    = "tools"       // functions that may be called, sent with the messages
-	roleChoice   = "tool_choice" // whether one must be
+	roleChoice   = "tool_choice" // whether a call is required
 )
 
-// roleTypes gives the type of a column that an override adds to a schema without that role.
+// roleTypes is the type of a column that an override adds to a schema without that role.
 var roleTypes = map[string]string{roleIDs: "ids", roleInput: "text", roleTarget: "text", roleMessages: "messages",
 	roleID: "text|int", roleSession: "text|int"}
 
@@ -71,7 +71,7 @@ const (
 	kindMessages
 )
 
-// columnTypes maps the words of models.Column.Type (joined by |) to what is accepted and how an error names it.
+// columnTypes maps each word in models.Column.Type (joined by |) to the accepted kinds and their name in errors.
 var columnTypes = map[string]struct {
 	kind kind
 	name string
@@ -87,15 +87,14 @@ var columnTypes = map[string]struct {
 	"any":      {kindText | kindInt | kindNumber | kindBool | kindObject | kindArray, "a value"},
 }
 
-// column is one column of the schema, ready to be matched.
+// column is one column of the schema, prepared for matching.
 type column struct {
 	models.Column
 	kinds    kind
 	expected string // what an error says was expected
-}
+} // for errors
 
-// nameRef points from a name in the file to a column; the smallest rank wins where a record has several names of one
-// column.
+// nameRef maps a name in the file to a column. If a record has several names of one column, the smallest rank wins.
 type nameRef struct{ column, rank int }
 
 // plan is a schema with its overrides applied.
@@ -118,9 +117,9 @@ func newPlan(o Options) (*plan, error) {
 		for word := range strings.SplitSeq(c.Type, "|") {
 			t, ok := columnTypes[word]
 			if !ok {
-				return nil, fmt.Errorf("the schema %q gives its column %q the type %q, which the data set reader does not know; "+
+				return nil, fmt.Errorf("the schema %q has a column %q of unknown type %q; "+
 					"use one of %s, joined by |",
-					o.Schema, c.Name, c.Type, strings.Join(typeNames(), ", "))
+					o.Schema, c.Name, c.Type, strings.Join(slices.Sorted(maps.Keys(columnTypes)), ", "))
 			}
 			col.kinds |= t.kind
 			expected = append(expected, t.name)
@@ -136,7 +135,7 @@ func newPlan(o Options) (*plan, error) {
 	for _, name := range o.Keep {
 		at := slices.IndexFunc(p.columns, func(c column) bool { return c.Name == name })
 		if at < 0 {
-			return nil, fmt.Errorf("the schema %q has no column %q, whose values were to be kept; name a column of the schema",
+			return nil, fmt.Errorf("the schema %q has no column %q to keep; name a column of the schema",
 				o.Schema, name)
 		}
 		p.keep = append(p.keep, at)
@@ -144,11 +143,11 @@ func newPlan(o Options) (*plan, error) {
 	return p, nil
 }
 
-// override returns the schema's columns with the column of each overridden role renamed, required and stripped of its
+// override returns the schema's columns in which the column of each overridden role is renamed, required and without
 // aliases.
 func override(o Options) ([]models.Column, error) {
 	if len(o.Columns) == 0 {
-		return nil, fmt.Errorf("the schema %q has no columns, so nothing can be read from a data set; give the columns of "+
+		return nil, fmt.Errorf("the schema %q has no columns, so no data set can be read; use the columns of "+
 			"a row of the model registry", o.Schema)
 	}
 	columns := slices.Clone(o.Columns)
@@ -165,7 +164,7 @@ func override(o Options) ([]models.Column, error) {
 	for role, name := range o.Overrides {
 		typ, ok := roleTypes[role]
 		if !ok || name == "" {
-			return nil, fmt.Errorf("cannot map column %q onto the role %q: the roles are input_ids, input, target, messages, "+
+			return nil, fmt.Errorf("cannot map column %q to the role %q: the roles are input_ids, input, target, messages, "+
 				"id and session, and a column needs a name", name, role)
 		}
 		at := slices.IndexFunc(columns, func(c models.Column) bool { return c.Role == role })
@@ -175,23 +174,23 @@ func override(o Options) ([]models.Column, error) {
 		}
 		columns[at].Name, columns[at].Aliases, columns[at].Required = name, nil, true
 	}
-	// An overriding name must not be caught by another column's alias.
-	sort.SliceStable(columns, func(i, j int) bool {
-		return o.Overrides[columns[i].Role] != "" && o.Overrides[columns[j].Role] == ""
+	// An overriding name must not match another column's alias.
+	slices.SortStableFunc(columns, func(a, b models.Column) int {
+		return cmp.Compare(o.Overrides[b.Role], "") - cmp.Compare(o.Overrides[a.Role], "")
 	})
 	return columns, nil
 }
 
-func typeNames() []string {
-	names := make([]string, 0, len(columnTypes))
-	for name := range columnTypes {
-		names = append(names, name)
+// kindsNamed returns the kinds that the schema accepts for a column called name, and whether it has one.
+func (p *plan) kindsNamed(name string) (kind, bool) {
+	ref, known := p.byName[name]
+	if !known {
+		return 0, false
 	}
-	sort.Strings(names)
-	return names
+	return p.columns[ref.column].kinds, true
 }
 
-// promptColumns names the columns that can hold the prompt.
+// promptColumns returns the names of the columns that can contain the prompt.
 func (p *plan) promptColumns() string {
 	var names []string
 	for _, c := range p.columns {

@@ -12,11 +12,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// maxFooter bounds the footer of a Parquet file. One of thousands of columns and row groups has a few MiB.
+// maxFooter is the maximum size of a footer. With thousands of columns and row groups it has a few MiB.
 const maxFooter = 16 << 20
 
-// parquetRecords reads a Parquet file row by row: of each wanted column one page is in memory, whatever the file's
-// size. The columns that the schema does not know are not read at all.
+// parquetRecords reads a Parquet file row by row. It holds one page of each wanted column, whatever the size of the
+// file, and does not read columns that the schema does not know.
 type parquetRecords struct {
 	file    io.ReaderAt
 	size    int64
@@ -26,7 +26,7 @@ type parquetRecords struct {
 	group   int   // next row group
 	left    int64 // rows left of the current one
 	columns []*pqColumn
-	spare   []buffers // of columns that are closed, by leaf
+	spare   []buffers // of closed columns, by leaf
 	out     []byte
 	grown   growth
 	n       int
@@ -50,10 +50,10 @@ func newParquet(file io.ReaderAt, size int64, p *plan, all bool) (records, error
 	return r, nil
 }
 
-// pqFooter reads the footer, which the file's last 8 bytes lead to.
+// pqFooter reads the footer, whose length is in the last 8 bytes of the file.
 func pqFooter(file io.ReaderAt, size int64) (*thriftNode, *fault) {
-	cut := &fault{found: "no Parquet footer at its end", expected: "a whole Parquet file",
-		try: "get the file again: it was cut off"}
+	cut := &fault{found: "no Parquet footer at its end", expected: "a complete Parquet file",
+		try: "get the file again; it is truncated"}
 	var tail [8]byte
 	if size < 12 {
 		return nil, cut
@@ -67,11 +67,11 @@ func pqFooter(file io.ReaderAt, size int64) (*thriftNode, *fault) {
 	}
 	b := make([]byte, length)
 	if _, err := file.ReadAt(b, size-8-length); err != nil {
-		return nil, pqDamaged(fmt.Sprintf("a footer that cannot be read (%v)", err))
+		return nil, pqDamaged(fmt.Sprintf("an unreadable footer (%v)", err))
 	}
 	footer, _, err := readThrift(b)
 	if err != nil {
-		return nil, pqDamaged("a footer that is none")
+		return nil, pqDamaged("an invalid footer")
 	}
 	return &footer, nil
 }
@@ -114,7 +114,7 @@ func (r *parquetRecords) next() ([]byte, int, error) {
 	return r.out, 0, nil
 }
 
-// column appends a top-level column's value, after a look that its row begins here in every leaf.
+// column appends the value of a top-level column after checking that a row begins here in every leaf.
 func (r *parquetRecords) column(n *pqNode) *fault {
 	for _, c := range r.columns[n.leaf : n.leaf+n.leaves] {
 		rep, _, more, f := c.peek()
@@ -122,7 +122,7 @@ func (r *parquetRecords) column(n *pqNode) *fault {
 			return f
 		}
 		if !more || rep != 0 {
-			return pqDamaged("fewer values than the footer has rows, or rows that do not end together")
+			return pqDamaged("fewer values than rows in the footer, or columns with different numbers of rows")
 		}
 	}
 	return r.write(n)
@@ -137,7 +137,7 @@ func (r *parquetRecords) beginGroup() *fault {
 	}
 	chunks := group.get(1).kids
 	if len(chunks) != len(r.leaves) {
-		return pqDamaged(fmt.Sprintf("a row group of %d columns where the schema has %d", len(chunks), len(r.leaves)))
+		return pqDamaged(fmt.Sprintf("a row group of %d columns for a schema of %d", len(chunks), len(r.leaves)))
 	}
 	for _, n := range r.root.kids {
 		for i := n.leaf; n.taken && i < n.leaf+n.leaves; i++ {
@@ -160,17 +160,17 @@ func (r *parquetRecords) openColumn(i int, chunk *thriftNode) *fault {
 		start = dictionary
 	}
 	if start < 4 || length < 0 || start > r.size-8 || length > r.size-8-start {
-		return pqDamaged(fmt.Sprintf("a column of %d bytes from %d on in a file of %d", length, start, r.size))
+		return pqDamaged(fmt.Sprintf("a column of %d bytes at offset %d in a file of %d", length, start, r.size))
 	}
 	if physical := meta.get(1).whole; physical != r.leaves[i].physical {
-		return pqDamaged(fmt.Sprintf("a column of type %d where the schema says %d", physical, r.leaves[i].physical))
+		return pqDamaged(fmt.Sprintf("a column of type %d for type %d in the schema", physical, r.leaves[i].physical))
 	}
 	r.columns[i] = &pqColumn{node: r.leaves[i], file: r.file, codec: meta.get(4).whole, pos: start, end: start + length,
 		grown: &r.grown, buffers: r.spare[i]}
 	return nil
 }
 
-// endGroup closes the columns, none of which may have values left.
+// endGroup closes the columns, which must have no values left.
 func (r *parquetRecords) endGroup() *fault {
 	for i, c := range r.columns {
 		if c == nil {
@@ -180,7 +180,7 @@ func (r *parquetRecords) endGroup() *fault {
 		c.close()
 		r.columns[i], r.spare[i] = nil, c.buffers
 		if f == nil && more {
-			f = pqDamaged("more values than the footer has rows")
+			f = pqDamaged("more values than rows in the footer")
 			f.field = c.node.name
 		}
 		if f != nil {
@@ -190,7 +190,7 @@ func (r *parquetRecords) endGroup() *fault {
 	return nil
 }
 
-// write appends a node's value as JSON (the record assembly of the Dremel encoding).
+// write appends a node's value as JSON (record assembly in the Dremel encoding).
 func (r *parquetRecords) write(n *pqNode) *fault {
 	if n.repetition == pqRequired {
 		return r.inner(n)
@@ -201,7 +201,7 @@ func (r *parquetRecords) write(n *pqNode) *fault {
 	case f != nil:
 		return f
 	case !more:
-		return pqDamaged("a row that ends early")
+		return pqDamaged("a truncated row")
 	case def < n.def && n.repetition == pqOptional:
 		r.out = append(r.out, "null"...)
 		return r.skip(n)
@@ -217,7 +217,7 @@ func (r *parquetRecords) write(n *pqNode) *fault {
 		}
 		if len(r.out) > maxRecord {
 			return &fault{found: fmt.Sprintf("a record of more than %d MiB", maxRecord>>20), expected: "a shorter one",
-				try: "check that the column is what it should be"}
+				try: "check the content of the column"}
 		}
 		rep, _, more, f := first.peek()
 		if f != nil {
@@ -230,7 +230,7 @@ func (r *parquetRecords) write(n *pqNode) *fault {
 	}
 }
 
-// skip passes the one entry that each leaf of an absent node has.
+// skip skips the one entry that each leaf of an absent node has.
 func (r *parquetRecords) skip(n *pqNode) *fault {
 	for _, c := range r.columns[n.leaf : n.leaf+n.leaves] {
 		_, def, more, f := c.peek()
@@ -238,14 +238,14 @@ func (r *parquetRecords) skip(n *pqNode) *fault {
 			return f
 		}
 		if !more || def >= n.def {
-			return pqDamaged("leaves of one value that do not agree whether it is there")
+			return pqDamaged("columns of one value that disagree whether it is null")
 		}
 		c.pass(false)
 	}
 	return nil
 }
 
-// inner appends a value that is there.
+// inner appends a value that is not null.
 func (r *parquetRecords) inner(n *pqNode) *fault {
 	switch {
 	case n.kids == nil:
@@ -271,11 +271,11 @@ func (r *parquetRecords) leaf(n *pqNode) *fault {
 		return f
 	}
 	if !more || def < n.def {
-		return pqDamaged("leaves of one value that do not agree whether it is there")
+		return pqDamaged("columns of one value that disagree whether it is null")
 	}
 	defer c.pass(true)
 	if n.meaning == pqDecimal {
-		return &fault{found: "decimal numbers", expected: "integers, floating-point numbers, text, bytes or truth values",
+		return &fault{found: "decimal numbers", expected: "integers, floating-point numbers, text, bytes or booleans",
 			try: "write the column as another type"}
 	}
 	switch n.physical {
@@ -303,29 +303,29 @@ func appendWhole(dst []byte, bits uint64, n *pqNode) []byte {
 	return strconv.AppendInt(dst, int64(bits), 10)
 }
 
-// float appends a number. NaN is what pandas writes for a missing one.
+// float appends a number. pandas writes a missing one as NaN.
 func (r *parquetRecords) float(v float64, bits int) *fault {
 	switch {
 	case math.IsNaN(v):
 		r.out = append(r.out, "null"...)
 	case math.IsInf(v, 0):
-		return &fault{found: "an infinite number", expected: "one that JSON can carry", try: "correct the column"}
+		return &fault{found: "an infinite number", expected: "a finite one", try: "correct the column"}
 	default:
 		r.out = jsontext.AppendFloat(r.out, v, bits)
 	}
 	return nil
 }
 
-// text appends a byte string: text, the JSON that it holds, or base64 of what is no text.
+// text appends a byte string: as text, as the JSON that it contains, or as base64.
 func (r *parquetRecords) text(n *pqNode, b []byte) *fault {
 	if len(b) > maxRecord/2 {
 		return &fault{found: fmt.Sprintf("a value of %d MiB", len(b)>>20),
-			expected: fmt.Sprintf("one of at most %d MiB", maxRecord>>21), try: "check that the column is what it should be"}
+			expected: fmt.Sprintf("one of at most %d MiB", maxRecord>>21), try: "check the content of the column"}
 	}
 	switch {
 	case n.meaning == pqJSON:
 		if !utf8.Valid(b) || !validJSON(b) {
-			return &fault{found: "bytes in a JSON column that are no JSON, " + shown(b), expected: "JSON",
+			return &fault{found: "invalid JSON in a JSON column, " + shown(b), expected: "JSON",
 				try: "correct the column"}
 		}
 		r.out = append(r.out, b...)

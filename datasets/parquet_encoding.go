@@ -3,6 +3,7 @@ package datasets
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -27,25 +28,25 @@ func pqLevels(dst []uint32, src []byte, n, most int) ([]uint32, *fault) {
 	}
 	for _, l := range levels {
 		if int(l) > most {
-			return levels, pqDamaged(fmt.Sprintf("the level %d where %d is the largest", l, most))
+			return levels, pqDamaged(fmt.Sprintf("a level %d above the maximum %d", l, most))
 		}
 	}
 	return levels, nil
 }
 
-// hybrid decodes n numbers of width bits in the hybrid of run lengths and packed bits (Encodings.md, RLE). Runs longer
-// than what is asked for are cut.
+// hybrid decodes n numbers of width bits in the hybrid of run lengths and packed bits (Encodings.md, RLE). It cuts runs
+// that are longer than needed.
 func hybrid(dst []uint32, src []byte, n, width int) ([]uint32, *fault) {
 	for len(dst) < n {
 		head, used := binary.Uvarint(src)
 		if used <= 0 || head > math.MaxUint32 || head < 2 {
-			return dst, pqDamaged("run lengths that end early")
+			return dst, pqDamaged("truncated run lengths")
 		}
 		src = src[used:]
 		if head&1 == 0 {
 			size := (width + 7) / 8
 			if len(src) < size {
-				return dst, pqDamaged("run lengths that end early")
+				return dst, pqDamaged("truncated run lengths")
 			}
 			var b [4]byte
 			copy(b[:], src[:size])
@@ -59,7 +60,7 @@ func hybrid(dst []uint32, src []byte, n, width int) ([]uint32, *fault) {
 		count := min(int(head>>1)*8, n-len(dst))
 		size := int(head>>1) * width
 		if len(src) < (count*width+7)/8 {
-			return dst, pqDamaged("packed bits that end early")
+			return dst, pqDamaged("truncated packed bits")
 		}
 		dst = unpackBits(dst, src, count, width)
 		src = src[min(size, len(src)):]
@@ -67,7 +68,7 @@ func hybrid(dst []uint32, src []byte, n, width int) ([]uint32, *fault) {
 	return dst, nil
 }
 
-// unpackBits appends count numbers of width bits, the lowest bit first.
+// unpackBits appends count numbers of width bits, lowest bit first.
 func unpackBits(dst []uint32, src []byte, count, width int) []uint32 {
 	mask := uint64(1)<<width - 1
 	var held uint64
@@ -84,7 +85,7 @@ func unpackBits(dst []uint32, src []byte, count, width int) []uint32 {
 	return dst
 }
 
-// unpack returns the page's body, which must have exactly size bytes; buf is used where it is large enough.
+// unpack returns the body of a page, which must have exactly size bytes. It uses buf if it is large enough.
 func (c *pqColumn) unpack(buf, packed []byte, size int) ([]byte, *fault) {
 	if c.codec == 0 {
 		return append(buf[:0], packed...), nil
@@ -100,7 +101,7 @@ func (c *pqColumn) unpack(buf, packed []byte, size int) ([]byte, *fault) {
 	switch c.codec {
 	case 1:
 		if n, e := snappy.DecodedLen(packed); e != nil || n != size {
-			return nil, pqDamaged("a snappy page of another size than its header tells")
+			return nil, pqDamaged("a snappy page whose size differs from its header")
 		}
 		buf, err = snappy.Decode(buf, packed)
 	case 2:
@@ -123,7 +124,7 @@ func (c *pqColumn) unpack(buf, packed []byte, size int) ([]byte, *fault) {
 		return nil, pqRefused("the compression " + pqCodecName(c.codec))
 	}
 	if err != nil {
-		return nil, pqDamaged(fmt.Sprintf("a page that cannot be unpacked (%v)", err))
+		return nil, pqDamaged(fmt.Sprintf("a corrupt page (%v)", err))
 	}
 	return buf, nil
 }
@@ -136,14 +137,14 @@ func pqCodecName(codec int64) string {
 	return fmt.Sprint(codec)
 }
 
-// readExactly fills buf and then expects the end.
+// readExactly fills buf and expects the end after it.
 func readExactly(r io.Reader, buf []byte) error {
 	if _, err := io.ReadFull(r, buf); err != nil {
 		return err
 	}
 	var more [1]byte
 	if n, err := io.ReadFull(r, more[:]); n > 0 || err != io.EOF {
-		return fmt.Errorf("more bytes than its header tells")
+		return errors.New("more bytes than in its header")
 	}
 	return nil
 }

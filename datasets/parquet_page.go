@@ -10,13 +10,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Bounds on one page of a Parquet file. Writers make pages of about 1 MiB, but pyarrow looks at a page's size only
-// after every 1024 values, so that a page of images has all those of a row group of its usual size.
+// Limits for one page. Writers make pages of about 1 MiB, but pyarrow checks a page's size only after every 1024
+// values, so that a page of images contains all images of a row group.
 const (
 	maxPage       = 512 << 20
 	maxPageWindow = 128 << 20 // of zstd
 	maxPageValues = 8 << 20
-	maxPageHeader = 16 << 20 // some writers put a page's least and greatest value there
+	maxPageHeader = 16 << 20 // some writers put the smallest and largest value of the page there
 )
 
 // Page types and encodings (parquet.thrift).
@@ -25,7 +25,7 @@ const (
 	encPlain, encDictionaryOld, encRLE, encDictionary = 0, 2, 3, 8
 )
 
-// pqValues are decoded values of a leaf: numbers as their bits, or byte strings.
+// pqValues are the decoded values of a leaf: numbers as their bits, or byte strings.
 type pqValues struct {
 	numbers []uint64
 	strings [][]byte
@@ -33,7 +33,7 @@ type pqValues struct {
 
 func (v *pqValues) len() int { return max(len(v.numbers), len(v.strings)) }
 
-// buffers are what a column reads its pages into; those of the next row group take them over.
+// buffers hold a column's pages; the column of the next row group reuses them.
 type buffers struct {
 	packed, body []byte
 	words        []byte // of the dictionary
@@ -45,20 +45,20 @@ type pqColumn struct {
 	file     io.ReaderAt
 	codec    int64
 	pos, end int64  // unread bytes of the chunk
-	window   []byte // page header, and what follows it
+	window   []byte // page header and following bytes
 	buffers
 	zstd       *zstd.Decoder
 	grown      *growth
 	dictionary pqValues
 	values     pqValues
-	indices    []uint32 // into the dictionary; nil: values hold the page's own
+	indices    []uint32 // into the dictionary, if coded
 	coded      bool
 	reps, defs []uint32
-	n, at      int // entries of the page, and how many have passed
+	n, at      int // entries of the page, and how many were consumed
 	valueAt    int
 }
 
-// peek loads the next page where the current one is used up; false: the chunk has no more values.
+// peek returns the levels of the next entry, loading the next page if needed; more is false at the end of the chunk.
 func (c *pqColumn) peek() (rep, def int, more bool, f *fault) {
 	for c.at == c.n {
 		if c.pos >= c.end {
@@ -79,15 +79,15 @@ func (c *pqColumn) peek() (rep, def int, more bool, f *fault) {
 	return rep, def, true, nil
 }
 
-// pass goes on to the next entry; there: the one passed had a value.
-func (c *pqColumn) pass(there bool) {
+// pass consumes an entry; present reports whether it had a value.
+func (c *pqColumn) pass(present bool) {
 	c.at++
-	if there {
+	if present {
 		c.valueAt++
 	}
 }
 
-// number and text return the current value.
+// number returns the current value of a numeric column.
 func (c *pqColumn) number() uint64 {
 	if c.coded {
 		return c.dictionary.numbers[c.indices[c.valueAt]]
@@ -95,6 +95,7 @@ func (c *pqColumn) number() uint64 {
 	return c.values.numbers[c.valueAt]
 }
 
+// text returns the current value of a column of byte strings.
 func (c *pqColumn) text() []byte {
 	if c.coded {
 		return c.dictionary.strings[c.indices[c.valueAt]]
@@ -110,7 +111,7 @@ func (c *pqColumn) page() *fault {
 	}
 	unpacked, packed := head.get(2).whole, head.get(3).whole
 	if packed < 0 || packed > c.end-c.pos || unpacked < 0 || unpacked > math.MaxInt32 {
-		return pqDamaged(fmt.Sprintf("a page of %d bytes, %d when unpacked, where the column has %d left", packed, unpacked,
+		return pqDamaged(fmt.Sprintf("a page of %d bytes, %d when unpacked, in a column with %d bytes left", packed, unpacked,
 			c.end-c.pos))
 	}
 	if max(packed, unpacked) > maxPage {
@@ -119,11 +120,11 @@ func (c *pqColumn) page() *fault {
 			try:      "write the file again with smaller row groups, such as 100 rows"}
 	}
 	if int64(cap(c.packed)) < packed {
-		c.packed = make([]byte, packed, packed+packed/4) // the pages of the next groups are about as large
+		c.packed = make([]byte, packed, packed+packed/4) // the pages of the next groups have about the same size
 	}
 	c.packed = c.packed[:packed]
 	if _, err := c.file.ReadAt(c.packed, c.pos); err != nil {
-		return pqDamaged(fmt.Sprintf("a page that cannot be read (%v)", err))
+		return pqDamaged(fmt.Sprintf("an unreadable page (%v)", err))
 	}
 	c.pos += packed
 	switch head.get(1).whole {
@@ -134,15 +135,15 @@ func (c *pqColumn) page() *fault {
 	case pageDataV2:
 		return c.readDataV2(head.get(8), int(unpacked))
 	}
-	return nil // an index page, or one of a type yet to come, holds no values
+	return nil // index pages and future types contain no values
 }
 
-// header reads the header at the current position, growing the window as long as it is cut off.
+// header reads the header at the current position, growing the window until it is complete.
 func (c *pqColumn) header() (*thriftNode, *fault) {
 	for size := int64(512); ; size *= 8 {
 		c.window = slices.Grow(c.window[:0], int(min(size, c.end-c.pos)))[:min(size, c.end-c.pos)]
 		if _, err := c.file.ReadAt(c.window, c.pos); err != nil {
-			return nil, pqDamaged(fmt.Sprintf("a page header that cannot be read (%v)", err))
+			return nil, pqDamaged(fmt.Sprintf("an unreadable page header (%v)", err))
 		}
 		head, n, err := readThrift(c.window)
 		if err == nil {
@@ -150,14 +151,14 @@ func (c *pqColumn) header() (*thriftNode, *fault) {
 			return &head, nil
 		}
 		if err != errThriftCut || int64(len(c.window)) == c.end-c.pos || size >= maxPageHeader {
-			return nil, pqDamaged("bytes that are no page header")
+			return nil, pqDamaged("an invalid page header")
 		}
 	}
 }
 
 func pqCount(n int64) (int, *fault) {
 	if n < 0 || n > maxPageValues {
-		return 0, pqDamaged(fmt.Sprintf("a page header that tells of %d values", n))
+		return 0, pqDamaged(fmt.Sprintf("a page header with %d values", n))
 	}
 	return int(n), nil
 }
@@ -191,10 +192,10 @@ func (c *pqColumn) readData(head *thriftNode, size int) *fault {
 			continue
 		}
 		if head.get(l.field).whole != encRLE {
-			return pqRefused("levels in an old encoding")
+			return pqRefused("levels in an obsolete encoding")
 		}
 		if len(body) < 4 || uint64(binary.LittleEndian.Uint32(body)) > uint64(len(body)-4) {
-			return pqDamaged("levels that end early")
+			return pqDamaged("truncated levels")
 		}
 		end := 4 + int(binary.LittleEndian.Uint32(body))
 		if *l.dst, f = pqLevels((*l.dst)[:0], body[4:end], n, l.most); f != nil {
@@ -230,7 +231,7 @@ func (c *pqColumn) readDataV2(head *thriftNode, size int) *fault {
 	return c.data(body, head.get(4).whole, n)
 }
 
-// data decodes the values of a page of n entries.
+// data decodes the values of a page with n entries.
 func (c *pqColumn) data(body []byte, encoding int64, n int) *fault {
 	values := n
 	if c.node.def > 0 {
@@ -256,15 +257,15 @@ func (c *pqColumn) data(body []byte, encoding int64, n int) *fault {
 		}
 		return f
 	}
-	return pqRefused(fmt.Sprintf("values in the encoding %d", encoding))
+	return pqRefused(fmt.Sprintf("values in encoding %d", encoding))
 }
 
 func pqRefused(found string) *fault {
-	return &fault{found: found, expected: "plain or dictionary encoding with no, snappy, gzip or zstd compression",
+	return &fault{found: found, expected: "plain or dictionary encoding, uncompressed or with snappy, gzip or zstd",
 		try: "write the file again with the usual settings of pandas or pyarrow"}
 }
 
-// codes decodes positions in the dictionary.
+// codes decodes indices into the dictionary.
 func (c *pqColumn) codes(body []byte, n int) *fault {
 	c.coded = true
 	if n == 0 {
@@ -272,7 +273,7 @@ func (c *pqColumn) codes(body []byte, n int) *fault {
 		return nil
 	}
 	if len(body) == 0 || body[0] > 32 {
-		return pqDamaged("positions in a dictionary that cannot be")
+		return pqDamaged("invalid dictionary indices")
 	}
 	var f *fault
 	if c.indices, f = hybrid(c.indices[:0], body[1:], n, int(body[0])); f != nil {
@@ -280,13 +281,13 @@ func (c *pqColumn) codes(body []byte, n int) *fault {
 	}
 	for _, i := range c.indices {
 		if int(i) >= c.dictionary.len() {
-			return pqDamaged(fmt.Sprintf("position %d in a dictionary of %d values", i, c.dictionary.len()))
+			return pqDamaged(fmt.Sprintf("index %d in a dictionary of %d values", i, c.dictionary.len()))
 		}
 	}
 	return nil
 }
 
-// plain decodes n values in the plain encoding. Byte strings stay where they are in body.
+// plain decodes n values in the plain encoding. Byte strings alias body.
 func (c *pqColumn) plain(v *pqValues, body []byte, n int) *fault {
 	v.numbers, v.strings = v.numbers[:0], v.strings[:0]
 	width := map[int64]int{pqInt32: 4, pqFloat: 4, pqInt64: 8, pqDouble: 8, pqFixed: c.node.width}[c.node.physical]

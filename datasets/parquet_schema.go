@@ -14,7 +14,7 @@ const (
 	pqRequired, pqOptional, pqRepeated = 0, 1, 2
 )
 
-// pqMeaning is what a leaf's annotation makes of its physical type.
+// pqMeaning is how a leaf's annotation interprets its physical type.
 type pqMeaning uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	pqDecimal
 )
 
-// Annotations that matter here: ConvertedType and LogicalType numbers of parquet.thrift.
+// Relevant annotations: ConvertedType and LogicalType numbers of parquet.thrift.
 var (
 	pqConverted = map[int64]pqMeaning{0: pqText, 4: pqText, 5: pqDecimal, 11: pqUnsigned, 12: pqUnsigned, 13: pqUnsigned,
 		14: pqUnsigned, 19: pqJSON}
@@ -33,7 +33,7 @@ var (
 )
 
 const (
-	pqConvertedMap  = 1 // with the old spelling 2 of its entries
+	pqConvertedMap  = 1 // 2 is the old notation of its entries
 	pqConvertedList = 3
 	pqLogicalMap    = 2
 	pqLogicalList   = 3
@@ -47,13 +47,13 @@ type pqNode struct {
 	physical     int64
 	width        int // of a pqFixed
 	meaning      pqMeaning
-	list         bool // group that stands for a list, or a map's list of entries: its only child is the repeated one
+	list         bool // group that represents a list, or a map's list of entries; its only child is repeated
 	inner        bool // repeated group that only wraps the list's element
 	kids         []*pqNode
-	def, rep     int // levels at which a value of the node is there
-	leaf         int // position among the leaves; of a group, that of its first
+	def, rep     int // levels of a value that is not null
+	leaf         int // index among the leaves; for a group, that of its first
 	leaves       int
-	kinds        kind // accepted by the column of the data set's schema that a top-level node is
+	kinds        kind // accepted by the data set's schema, for a top-level node
 	known, taken bool
 }
 
@@ -69,14 +69,14 @@ func readSchema(list []thriftNode) (*pqNode, []*pqNode, *fault) {
 	r := &schemaReader{elements: list}
 	root, f := r.node(0, 0, 0)
 	if f == nil && (r.pos != len(list) || len(root.kids) == 0) {
-		f = pqDamaged("a schema whose parts do not add up")
+		f = pqDamaged("a malformed schema")
 	}
 	return root, r.leaves, f
 }
 
 func (r *schemaReader) node(def, rep, depth int) (*pqNode, *fault) {
 	if r.pos >= len(r.elements) || depth > maxThriftDepth {
-		return nil, pqDamaged("a schema that ends early or is nested too deep")
+		return nil, pqDamaged("a truncated or too deeply nested schema")
 	}
 	e := &r.elements[r.pos]
 	r.pos++
@@ -124,11 +124,11 @@ func (n *pqNode) annotate(e *thriftNode) {
 	}
 }
 
-// finish checks a node and recognises the two groups that stand for a list (LogicalTypes.md, Lists).
+// finish checks a node and recognizes the two groups that represent a list (LogicalTypes.md, Lists).
 func (r *schemaReader) finish(n *pqNode, e *thriftNode) *fault {
 	if n.kids == nil {
 		if e.find(1) == nil {
-			return pqDamaged(fmt.Sprintf("the group %s without a column", shown([]byte(n.name))))
+			return pqDamaged(fmt.Sprintf("a group %s without columns", shown([]byte(n.name))))
 		}
 		if n.physical == pqFixed && (n.width <= 0 || n.width > maxRecord) {
 			return pqDamaged(fmt.Sprintf("values of %d bytes", n.width))
@@ -144,5 +144,5 @@ func (r *schemaReader) finish(n *pqNode, e *thriftNode) *fault {
 }
 
 func pqDamaged(found string) *fault {
-	return &fault{found: found, expected: "a whole Parquet file", try: "get or write the file again"}
+	return &fault{found: found, expected: "a complete Parquet file", try: "get or write the file again"}
 }

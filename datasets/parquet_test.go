@@ -148,7 +148,7 @@ func TestParquetWrongTypes(t *testing.T) {
 		`field "tok_input": found "abc" among the ids`: []struct {
 			TokInput string `parquet:"tok_input,plain"`
 		}{{"abc"}},
-		`an array with a string in it`: []struct {
+		`an array that contains a string`: []struct {
 			TokInput []string `parquet:"tok_input,list,plain"`
 		}{{[]string{"abc"}}},
 		`the number 1.5 among the ids`: []struct {
@@ -191,7 +191,7 @@ func TestParquetCutAnywhere(t *testing.T) {
 	file := foreignFile(t, foreignRows(5))
 	for n := 4; n < len(file); n += 1 + n/97 {
 		_, err := Open(writeFile(t, "a", file[:n]), testOptions())
-		require.ErrorContains(t, err, "no Parquet footer at its end, expected a whole Parquet file", n)
+		require.ErrorContains(t, err, "no Parquet footer at its end, expected a complete Parquet file", n)
 	}
 	// The footer is whole, but what it leads to is not there.
 	hole := append(file[:4:4], file[len(file)/2:]...)
@@ -292,16 +292,16 @@ func TestParquetLies(t *testing.T) {
 		says string
 	}{
 		{"more rows", with(func(l *lie) { l.rows = 3 }),
-			`record 3, field "input": found fewer values than the footer has rows`},
-		{"fewer rows", with(func(l *lie) { l.rows = 1 }), "more values than the footer has rows"},
+			`record 3, field "input": found fewer values than rows in the footer`},
+		{"fewer rows", with(func(l *lie) { l.rows = 1 }), "more values than rows in the footer"},
 		{"rows without end", with(func(l *lie) { l.rows = 1 << 60 }), "a row group of 1152921504606846976 rows"},
 		{"negative rows", with(func(l *lie) { l.rows = -1 }), "a row group of -1 rows"},
 		{"more values", with(func(l *lie) { l.values = 3 }), "a byte string longer than its page"},
-		{"values without end", with(func(l *lie) { l.values = 1 << 31 }), "a page header that tells of 2147483648 values"},
+		{"values without end", with(func(l *lie) { l.values = 1 << 31 }), "a page header with 2147483648 values"},
 		{"page of 2 GiB", with(func(l *lie) { l.unpacked = 1<<31 - 1 }),
 			"2147483647 when unpacked, expected pages of at most 512 MiB"},
 		{"page of more than that", with(func(l *lie) { l.unpacked = 1 << 40 }),
-			"1099511627776 when unpacked, where the column has"},
+			"1099511627776 when unpacked, in a column with"},
 		{"packed page of 2 GiB", with(func(l *lie) { l.packed = 1<<31 - 1 }), "a page of 2147483647 bytes"},
 		{"negative page", with(func(l *lie) { l.packed = -5 }), "a page of -5 bytes"},
 		{"text longer than its page", honest(1, append([]byte{0xff, 0xff, 0xff, 0xff}, "abc"...)).file(),
@@ -309,35 +309,35 @@ func TestParquetLies(t *testing.T) {
 		{"column beyond the file", with(func(l *lie) { l.length = 1 << 40 }), "a column of 109951162"},
 		{"column before the file", with(func(l *lie) { l.offset = -1 << 40 }), "a column of"},
 		{"no header there", with(func(l *lie) { l.offset = 9 }), "found"},
-		{"unknown encoding", with(func(l *lie) { l.encoding = 77 }), "values in the encoding 77"},
+		{"unknown encoding", with(func(l *lie) { l.encoding = 77 }), "values in encoding 77"},
 		{"unknown compression", with(func(l *lie) { l.codec = 77 }), "the compression 77"},
 		{"no dictionary", with(func(l *lie) {
 			l.encoding = encDictionary
 			l.body = []byte{1, 2 << 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-		}), "position 0 in a dictionary of 0 values"},
+		}), "index 0 in a dictionary of 0 values"},
 		{"snappy's own length", with(func(l *lie) {
 			l.codec = 1
 			l.body = append(binary.AppendUvarint(nil, 1<<31), 0)
 			l.packed = len(l.body)
-		}), "a snappy page of another size"},
+		}), "a snappy page whose size"},
 		{"snappy", with(func(l *lie) { l.codec = 1; l.body = snappy.Encode(nil, two)[:9]; l.packed = 9 }),
-			"a page that cannot be unpacked"},
+			"a corrupt page"},
 		{"zstd bomb that says so", lie{rows: 1, values: 1, codec: 6, unpacked: len(big) + 4, packed: len(bomb),
 			body: bomb}.file(), "found"},
 		{"zstd bomb that lies", lie{rows: 1, values: 1, codec: 6, unpacked: 64, packed: len(bomb), body: bomb}.file(),
-			"more bytes than its header tells"},
+			"more bytes than in its header"},
 		{"gzip bomb that lies", lie{rows: 1, values: 1, codec: 2, unpacked: 64, packed: len(gzipped(t, big)),
-			body: gzipped(t, big)}.file(), "more bytes than its header tells"},
+			body: gzipped(t, big)}.file(), "more bytes than in its header"},
 		{"levels longer than their page", with(func(l *lie) {
 			l.optional = 1
 			l.body = append([]byte{0xff, 0xff, 0xff, 0x7f}, two...)
 			l.packed = len(l.body)
-		}), "levels that end early"},
-		{"levels that end early", with(func(l *lie) {
+		}), "truncated levels"},
+		{"truncated levels", with(func(l *lie) {
 			l.optional = 1
 			l.body = append([]byte{2, 0, 0, 0, 2, 1}, two...)
 			l.packed = len(l.body)
-		}), "run lengths that end early"},
+		}), "truncated run lengths"},
 		{"a text of every row", lie{rows: 1 << 20, values: 1 << 20, encoding: encDictionary,
 			body: append(binary.AppendUvarint([]byte{0}, 1<<21), 0), unpacked: 5, packed: 5,
 			dictionary: plainTexts(string(big[:1<<20])), dictValues: 1}.file(), "grows to more than 200 times its size"},

@@ -5,19 +5,19 @@ import (
 	"errors"
 )
 
-// Bounds on the structures of a Parquet file.
+// Limits for the structures of a Parquet file.
 const (
 	maxThriftDepth = 24
-	maxThriftNodes = 2 << 20 // fields and list elements of one footer
+	maxThriftNodes = 2 << 20 // fields and list elements in one footer
 )
 
 var (
-	errThriftCut = errors.New("the structure ends early")
+	errThriftCut = errors.New("truncated structure")
 	errThriftBad = errors.New("not a Thrift structure")
 )
 
-// thriftNode is a value of the Thrift compact protocol (Apache Thrift, compact protocol, version 1), in which Parquet
-// writes its footer and page headers: an integer or truth value, bytes, or a struct's fields or a list's elements.
+// thriftNode is a value in the Thrift compact protocol (version 1), the format of Parquet's footer and page headers: an
+// integer or boolean, bytes, or the fields of a struct or elements of a list.
 type thriftNode struct {
 	field int16
 	whole int64
@@ -25,7 +25,7 @@ type thriftNode struct {
 	kids  []thriftNode
 }
 
-// get returns a field; the zero node where it is absent.
+// get returns a field, or the zero node.
 func (n *thriftNode) get(field int16) *thriftNode {
 	if at := n.find(field); at != nil {
 		return at
@@ -33,7 +33,7 @@ func (n *thriftNode) get(field int16) *thriftNode {
 	return &thriftNode{}
 }
 
-// find returns a field; nil where it is absent.
+// find returns a field, or nil.
 func (n *thriftNode) find(field int16) *thriftNode {
 	for i := range n.kids {
 		if n.kids[i].field == field {
@@ -52,7 +52,7 @@ const (
 	thriftStruct                        = 12
 )
 
-// thriftReader reads one struct. Nothing is allocated by a count that the bytes do not bear out.
+// thriftReader reads one struct. It never allocates by a count that the bytes do not back up.
 type thriftReader struct {
 	b     []byte
 	pos   int
@@ -60,7 +60,7 @@ type thriftReader struct {
 	err   error
 }
 
-// readThrift returns the struct that b begins with and its length.
+// readThrift returns the struct at the start of b and its length.
 func readThrift(b []byte) (thriftNode, int, error) {
 	r := thriftReader{b: b}
 	n := thriftNode{kids: r.fields(0)}
@@ -172,7 +172,7 @@ func (r *thriftReader) list(depth int) (elements []thriftNode) {
 	return elements
 }
 
-// mapping passes a map: none of Parquet's is needed.
+// mapping skips a map; none of Parquet's is needed.
 func (r *thriftReader) mapping(depth int) {
 	size := r.varint()
 	if size == 0 || r.err != nil {
@@ -185,7 +185,7 @@ func (r *thriftReader) mapping(depth int) {
 	}
 }
 
-// element reads a value outside a struct, where a truth value has a byte of its own.
+// element reads a value outside of a struct, where a boolean has its own byte.
 func (r *thriftReader) element(kind byte, depth int) thriftNode {
 	if kind == thriftTrue || kind == thriftFalse {
 		kind = thriftByte

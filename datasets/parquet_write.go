@@ -3,7 +3,8 @@ package datasets
 import (
 	"fmt"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -11,10 +12,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// parquetGroup is the JSON size of the records that are held for one row group.
+// parquetGroup is the JSON size of the records held for one row group.
 const parquetGroup = 64 << 20
 
-// cellType is the type of a column that Convert writes to Parquet: the narrowest that carries all its values.
+// cellType is the type of a column that Convert writes to Parquet: the narrowest for all its values.
 type cellType uint8
 
 const (
@@ -22,19 +23,19 @@ const (
 	cellText
 	cellBool
 	cellInt   // 64 bits
-	cellFloat // 64 bits, each value written as appendFloat does
+	cellFloat // 64 bits, for values in the format of jsontext.AppendFloat
 	cellIDs   // list of 32-bit integers
 	cellInts  // list of 64-bit integers
-	cellJSON  // anything else: its JSON text, marked as such
+	cellJSON  // anything else, as JSON text
 )
 
-// columnCells finds the type of each column.
+// columnCells determines the type of each column.
 type columnCells struct {
 	types map[string]cellType
-	order []string // names as they were first seen
+	order []string // names in order of first appearance
 }
 
-// look takes note of a record's values.
+// look records the types of a record's values.
 func (c *columnCells) look(record []byte, _ *Sample) error {
 	if c.types == nil {
 		c.types = map[string]cellType{}
@@ -101,15 +102,15 @@ func listTypeOf(value []byte) cellType {
 	return t
 }
 
-// members calls take with each member of a record that has been checked.
-func members(record []byte, take func(name string, value []byte) error) error {
+// members calls visit for each member of a record that has been checked.
+func members(record []byte, visit func(name string, value []byte) error) error {
 	var err error
 	s := scanner{b: record}
 	s.object(func(key []byte, _ int) *fault {
 		start := s.pos
 		f := s.value()
 		if name, _ := unquote(nil, key); f == nil && err == nil {
-			err = take(string(name), record[start:s.pos])
+			err = visit(string(name), record[start:s.pos])
 		}
 		return f
 	})
@@ -120,7 +121,7 @@ func members(record []byte, take func(name string, value []byte) error) error {
 type parquetWriter struct {
 	w     *parquet.GenericWriter[any]
 	types []cellType
-	place map[string]int // of each column: Parquet's groups are sorted by name
+	place map[string]int // of each column; Parquet sorts a group's columns by name
 	row   parquet.Row
 	cells [][]byte // of the current record, by place
 	held  int
@@ -140,21 +141,16 @@ var parquetNodes = map[cellType]func() parquet.Node{
 
 func newParquetWriter(w io.Writer, columns *columnCells) *parquetWriter {
 	p := &parquetWriter{place: map[string]int{}}
-	var names []string
-	for name := range columns.types {
-		names = append(names, name)
-	}
-	sort.Strings(names)
+	names := slices.Sorted(maps.Keys(columns.types))
 	group, options := parquet.Group{}, []parquet.WriterOption{parquet.Compression(&parquet.Zstd),
 		parquet.DataPageStatistics(false)}
 	for i, name := range names {
 		t := columns.types[name]
 		node := parquetNodes[t]()
-		if t != cellIDs && t != cellInts { // a list's element has its encoding
+		if t != cellIDs && t != cellInts { // a list has its encoding at the element
 			node = parquet.Encoded(node, &parquet.Plain)
 		}
-		// The least and the greatest of a column of images would stand in every page's header and in the footer, which
-		// readers hold.
+		// Bounds of a column of images would appear in every page header and in the footer, which readers hold in memory.
 		options = append(options, parquet.SkipPageBounds(name))
 		group[name] = parquet.Optional(node)
 		p.place[name] = i
@@ -191,7 +187,7 @@ func (p *parquetWriter) write(record []byte, _ *Sample) error {
 	return nil
 }
 
-// cell appends a column's value to the row. Definition level 1 is a value that is there; a list's elements have 2.
+// cell appends a column's value to the row. Definition level 1 means not null; elements of a list have level 2.
 func (p *parquetWriter) cell(column int, value []byte) error {
 	if len(value) == 0 || (value[0] == 'n' && p.types[column] != cellJSON) {
 		p.row = append(p.row, parquet.NullValue().Level(0, 0, column))
@@ -202,7 +198,7 @@ func (p *parquetWriter) cell(column int, value []byte) error {
 	case cellText:
 		text, ok := unquote(nil, value[1:len(value)-1])
 		if !ok {
-			return fmt.Errorf("half of a surrogate pair in the text %s, which UTF-8 cannot carry", shown(value))
+			return fmt.Errorf("an unpaired surrogate in the text %s, which UTF-8 cannot represent", shown(value))
 		}
 		v = parquet.ByteArrayValue(text)
 	case cellBool:

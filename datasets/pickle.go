@@ -8,7 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/pickle"
 )
 
-// pickleRecords hands out the rows of a Python pickle, which is read whole before the first.
+// pickleRecords returns the rows of a Python pickle, which is read completely before the first row.
 type pickleRecords struct {
 	table  *pickle.Table
 	wanted func(name string) bool
@@ -36,7 +36,7 @@ func newPickle(r io.Reader, p *plan, all bool) (records, error) {
 	return &pickleRecords{table: table, wanted: names.Wanted, grown: growth{size: counted.n}}, nil
 }
 
-// pickleFailed makes the machine's error one of the file.
+// pickleFailed converts an error of package pickle to an error of the file.
 func pickleFailed(err error) error {
 	var e *pickle.Error
 	if !errors.As(err, &e) {
@@ -52,11 +52,11 @@ func pickleFailed(err error) error {
 func (p *pickleRecords) passed() int   { return p.n }
 func (p *pickleRecords) shape() string { return "Python pickle" }
 
-// notes tells of images that were pickled as pixels and had to be encoded.
+// notes reports images that were pickled as pixels and had to be encoded.
 func (p *pickleRecords) notes() []string {
 	if n := p.table.Images(); n > 0 {
-		return []string{fmt.Sprintf("%d images were pickled as pixels: they are encoded as PNG without loss, so their "+
-			"bytes are not those of the original files", n)}
+		return []string{fmt.Sprintf("%d images were pickled as pixels; they were encoded as PNG without loss, so their "+
+			"bytes differ from the original files", n)}
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (p *pickleRecords) next() ([]byte, int, error) {
 	return p.out, 0, nil
 }
 
-// countingReader counts the bytes that are read through it.
+// countingReader counts the bytes read through it.
 type countingReader struct {
 	r io.Reader
 	n int64

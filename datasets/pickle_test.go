@@ -75,7 +75,7 @@ func TestPickleRefused(t *testing.T) {
 		"another kind": {bytes.Replace(recorded(t, "pandas3", "records-p2"), []byte("tok_input"), []byte("tok_inpux"), -1),
 			`field "tok_input": found no such field`},
 		"dates":       {recorded(t, "pandas3", "dates-p4"), `"tok_input"`},
-		"wrong ids":   {[]byte("\x80\x02](}X\x09\x00\x00\x00tok_input](K\x01Nese."), "an array with null in it"},
+		"wrong ids":   {[]byte("\x80\x02](}X\x09\x00\x00\x00tok_input](K\x01Nese."), "an array that contains null"},
 		"negative id": {[]byte("\x80\x02](}X\x09\x00\x00\x00tok_input](J\xff\xff\xff\xffese."), "the negative id -1"},
 		"a record nest": {[]byte("\x80\x02](}X\x01\x00\x00\x00n" + strings.Repeat("]", 80) + strings.Repeat("a", 79) + "se."),
 			"nested more than 64 deep"},
@@ -112,7 +112,7 @@ func TestConvertPickle(t *testing.T) {
 	d, err := Open(images, o)
 	require.NoError(t, err)
 	require.Len(t, d.Notes, 1)
-	require.Contains(t, d.Notes[0], "7 images were pickled as pixels: they are encoded as PNG")
+	require.Contains(t, d.Notes[0], "7 images were pickled as pixels; they were encoded as PNG")
 	done, err = Convert(io.Discard, []string{images}, o, FormatParquet)
 	require.NoError(t, err)
 	require.Equal(t, d.Notes, done.Notes)

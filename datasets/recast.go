@@ -14,17 +14,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// Public files whose lines are no rows of a data set have a form, by which Recast makes rows of them
+// Forms of public files whose lines are not rows of a data set, for Recast
 // (docs/reference/datasets.md#small-public-files).
 const (
 	FormCalls = "calls" // BFCL's: questions in one file, the calls that answer them in another
 	FormTurns = "turns" // one message of a conversation on each line
 )
 
-// mostRecast bounds a file of such a form, unpacked, in bytes: the public ones have some MiB.
+// mostRecast is the maximum unpacked size of such a file in bytes; the public ones have a few MiB.
 const mostRecast = 64 << 20
 
-// recaster makes rows of a file's lines.
+// recaster converts lines of a file to rows.
 type recaster struct {
 	path  string
 	line  int // 1-based record of the file
@@ -33,19 +33,19 @@ type recaster struct {
 	rows  int
 }
 
-// forms are the ways of Recast.
+// forms maps each form to its reader.
 var forms = map[string]func(r *recaster, lines *json.Decoder, answers string) error{
 	FormCalls: (*recaster).calls,
 	FormTurns: (*recaster).turns,
 }
 
-// Recast writes the files at paths, which have a form of their own, to w as JSON Lines in the schema of chats with
-// tools, and gives the number of rows. answers names the file of the right answers, where the form has one. The first
-// thing wrong is returned.
+// Recast converts the files at paths from their form to JSON Lines in the schema of chats with tools, writes them to w,
+// and returns the number of rows. answers is the file of correct answers if the form has one. Recast returns the first
+// fault.
 func Recast(w io.Writer, form string, paths []string, answers string) (int, error) {
 	read := forms[form]
 	if read == nil {
-		return 0, fmt.Errorf("%w: the form %q is unknown; use one of %s", ErrOption, form,
+		return 0, fmt.Errorf("%w: unknown form %q; use one of %s", ErrOption, form,
 			strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
 	}
 	r := &recaster{w: bufio.NewWriterSize(w, 1<<20)}
@@ -77,7 +77,7 @@ func (r *recaster) file(path string, read func(lines *json.Decoder) error) error
 	return err
 }
 
-// next reads the next line's object; false at the end.
+// next decodes the next line's object and returns false at the end.
 func (r *recaster) next(lines *json.Decoder, v any) (bool, error) {
 	r.line++
 	switch err := lines.Decode(v); {
@@ -85,10 +85,10 @@ func (r *recaster) next(lines *json.Decoder, v any) (bool, error) {
 		return false, nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return false, r.wrong("", "the end of the file inside this record", "a complete file",
-			"get the file again: it was cut off")
+			"get the file again; it is truncated")
 	case err != nil:
-		return false, r.wrong("", fmt.Sprintf("what is no record of this form (%v)", err), "one JSON object per line",
-			"check that the file is what --form says")
+		return false, r.wrong("", fmt.Sprintf("an invalid record of this form (%v)", err), "one JSON object per line",
+			"check that the file has the form given by --form")
 	}
 	return true, nil
 }
@@ -97,20 +97,15 @@ func (r *recaster) wrong(field, found, expected, try string) error {
 	return &Error{Path: r.path, Record: r.line, Field: field, Found: found, Expected: expected, Try: try}
 }
 
-// row writes one row: names and JSON values in turn.
+// row writes one row, given as alternating names and values. A value is a text, or JSON as json.RawMessage.
 func (r *recaster) row(columns ...any) error {
-	var line []byte
+	line := []byte{'{'}
 	for i := 0; i < len(columns); i += 2 {
-		mark := byte(',')
-		if i == 0 {
-			mark = '{'
-		}
 		value := columns[i+1]
 		if text, ok := value.(string); ok {
 			value = json.RawMessage(jsontext.AppendQuoted(nil, text))
 		}
-		line = append(append(append(line, mark), jsontext.AppendQuoted(nil, columns[i].(string))...), ':')
-		line = append(line, value.(json.RawMessage)...)
+		line = append(jsontext.AppendKey(line, columns[i].(string)), value.(json.RawMessage)...)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, append(line, '}')); err != nil {
@@ -119,7 +114,7 @@ func (r *recaster) row(columns ...any) error {
 	compact.WriteByte('\n')
 	if compact.Len() > maxRecord || r.grown.add(compact.Len()) {
 		return r.wrong("", fmt.Sprintf("rows of %d MiB so far", r.grown.made>>20),
-			"a file that does not grow out of all proportion", "check that the file is what --form says")
+			"rows in proportion to the size of the file", "check that the file has the form given by --form")
 	}
 	r.rows++
 	_, err := r.w.Write(compact.Bytes())
@@ -142,8 +137,7 @@ type turnLine struct {
 	} `json:"tool_results"`
 }
 
-// turns makes a row of every answer of a conversation: what the model had seen before it, with the answer as the
-// reference.
+// turns writes a row for every answer in a conversation: the messages before it, and the answer as the reference.
 func (r *recaster) turns(lines *json.Decoder, _ string) error {
 	var id string
 	var tools, messages json.RawMessage
@@ -155,10 +149,11 @@ func (r *recaster) turns(lines *json.Decoder, _ string) error {
 		}
 		switch {
 		case l.Conversation == "":
-			return r.wrong("conversation_id", "nothing", "the name of a conversation", "check that the file is what --form says")
+			return r.wrong("conversation_id", "nothing", "the name of a conversation",
+				"check that the file has the form given by --form")
 		case l.Conversation != id && seen[l.Conversation]:
-			return r.wrong("conversation_id", fmt.Sprintf("%.40q again, with another conversation between", l.Conversation),
-				"conversations one after the other", "sort the file by conversation and turn")
+			return r.wrong("conversation_id", fmt.Sprintf("%.40q again after another conversation", l.Conversation),
+				"all messages of a conversation together", "sort the file by conversation and turn")
 		case l.Conversation == id && l.Turn <= last:
 			return r.wrong("turn", fmt.Sprint(l.Turn), fmt.Sprintf("more than %d", last),
 				"sort the file by conversation and turn")
@@ -184,7 +179,7 @@ func (r *recaster) turns(lines *json.Decoder, _ string) error {
 	}
 }
 
-// appendTo appends the line's message, or one message for each of its tool results.
+// appendTo appends the line's message, or one message per tool result.
 func (l *turnLine) appendTo(messages json.RawMessage) json.RawMessage {
 	if len(l.Results) > 0 {
 		for _, res := range l.Results {
@@ -203,23 +198,22 @@ func (l *turnLine) appendTo(messages json.RawMessage) json.RawMessage {
 	return addMessage(messages, l.Role, parts...)
 }
 
-// addMessage appends a chat message to others, with a comma between.
+// addMessage appends a chat message, given as alternating names and JSON values, to a comma-separated list.
 func addMessage(messages json.RawMessage, role string, parts ...any) json.RawMessage {
 	if len(messages) > 0 {
 		messages = append(messages, ',')
 	}
 	messages = jsontext.AppendQuoted(append(messages, `{"role":`...), role)
 	for i := 0; i < len(parts); i += 2 {
-		messages = append(jsontext.AppendQuoted(append(messages, ','), parts[i].(string)), ':')
-		messages = append(messages, parts[i+1].(json.RawMessage)...)
+		messages = append(jsontext.AppendKey(messages, parts[i].(string)), parts[i+1].(json.RawMessage)...)
 	}
 	return append(messages, '}')
 }
 
-// given tells whether a value is there and not null.
+// given reports whether a value is present and not null.
 func given(v json.RawMessage) bool { return len(v) > 0 && string(v) != "null" }
 
-// orEmpty is an empty text in place of no content (docs/reference/benchmarks.md#data-sets).
+// orEmpty replaces missing content by an empty text (docs/reference/benchmarks.md#data-sets).
 func orEmpty(v json.RawMessage) json.RawMessage {
 	if given(v) {
 		return v

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// question is a line of a file of questions; its functions are kept in their own words, in which the scorer checks
+// question is a line of a file of questions. Its functions keep their original text, against which the scorer checks
 // calls.
 type question struct {
 	ID        string              `json:"id"`
@@ -18,8 +18,8 @@ type question struct {
 	Functions []json.RawMessage   `json:"function"`
 }
 
-// callTypes are JSON Schema's names of BFCL's types (docs/reference/benchmarks.md#data-sets); what is not here and not
-// in schemaTypes becomes a string.
+// callTypes maps BFCL's types to JSON Schema's (docs/reference/benchmarks.md#data-sets). Types in neither this table
+// nor schemaTypes become strings.
 var callTypes = map[string]string{
 	"dict": "object", "HashMap": "object", "Hashtable": "object", "object": "object",
 	"float": "number", "double": "number", "number": "number",
@@ -28,7 +28,7 @@ var callTypes = map[string]string{
 	"bool": "boolean", "Boolean": "boolean", "boolean": "boolean",
 }
 
-// calls joins questions with the calls that answer them. A question without an answer, as those of irrelevance, is
+// calls joins questions with the calls that answer them. A question without an answer, such as those of irrelevance, is
 // answered by no call.
 func (r *recaster) calls(lines *json.Decoder, answers string) error {
 	subset := strings.TrimSuffix(filepath.Base(r.path), ".gz")
@@ -49,15 +49,15 @@ func (r *recaster) calls(lines *json.Decoder, answers string) error {
 			return err
 		case !more && found < len(known):
 			return &Error{Path: answers, What: "answers",
-				Found:    fmt.Sprintf("%d answers to no question of %s", len(known)-found, r.path),
+				Found:    fmt.Sprintf("%d answers that belong to no question of %s", len(known)-found, r.path),
 				Expected: "the answers to these questions", Try: "name the file of the same name in possible_answer"}
 		case !more:
 			return nil
 		case q.ID == "":
-			return r.wrong("id", "nothing", "the question's name", "check that the file is what --form says")
+			return r.wrong("id", "nothing", "the question's name", "check that the file has the form given by --form")
 		case len(q.Turns) != 1:
 			return r.wrong("question", fmt.Sprintf("a conversation of %d turns", len(q.Turns)), "one turn",
-				"take a file of single-turn questions: the benchmark has no other")
+				"use a file of single-turn questions; the benchmark has no others")
 		}
 		answer, ok := known[q.ID]
 		if ok {
@@ -65,8 +65,8 @@ func (r *recaster) calls(lines *json.Decoder, answers string) error {
 		} else {
 			if answers != "" {
 				return &Error{Path: answers, What: "answers", Found: fmt.Sprintf("no answer to %.60q", q.ID),
-					Expected: "one to each question", Try: "name the file of the same name in possible_answer; leave --answers out " +
-						"where there is none"}
+					Expected: "one per question", Try: "name the file of the same name in possible_answer; omit --answers " +
+						"if there is none"}
 			}
 			answer = json.RawMessage("[]")
 		}
@@ -109,7 +109,7 @@ func (r *recaster) callRow(q *question, subset string, answer json.RawMessage) e
 		"ground_truth", answer, "func_description", list(functions), "subset", subset)
 }
 
-// readAnswers reads the calls that answer the questions, by the questions' names; nothing where no file is named.
+// readAnswers returns the calls that answer the questions, by question id. path may be empty.
 func readAnswers(path string) (map[string]json.RawMessage, error) {
 	known := map[string]json.RawMessage{}
 	if path == "" {
@@ -127,19 +127,18 @@ func readAnswers(path string) (map[string]json.RawMessage, error) {
 				return err
 			}
 			if _, double := known[a.ID]; double || a.ID == "" || !given(a.Calls) {
-				return r.wrong("", "no id, one that was there before, or no ground_truth", "one answer to each question",
-					"check that the file is one of possible_answer")
+				return r.wrong("", "a missing or duplicate id, or no ground_truth", "one answer per question",
+					"check that the file is from possible_answer")
 			}
 			known[a.ID] = a.Calls
 		}
 	})
 }
 
-// toolOf makes a tool of a chat request of a function: no dots in its name, parameters of JSON Schema. The order of
-// fields stays.
+// toolOf converts a function to a tool of a chat request: no dots in its name, parameters as JSON Schema. The order of
+// fields is kept.
 func toolOf(function json.RawMessage) (json.RawMessage, error) {
 	out := json.RawMessage(`{"type":"function","function":{`)
-	n := 0
 	err := members(function, func(name string, value []byte) error {
 		switch name {
 		case "name":
@@ -151,12 +150,11 @@ func toolOf(function json.RawMessage) (json.RawMessage, error) {
 		case "parameters":
 			value = schemaOf(value, true)
 		}
-		out = appendMember(out, n, name, value)
-		n++
+		out = append(jsontext.AppendKey(out, name), value...)
 		return nil
 	})
-	if err == nil && n == 0 {
-		err = errors.New("no function")
+	if err == nil && out[len(out)-1] == '{' {
+		err = errors.New("an empty function")
 	}
 	if err != nil {
 		return nil, err
@@ -164,21 +162,13 @@ func toolOf(function json.RawMessage) (json.RawMessage, error) {
 	return append(out, "}}"...), nil
 }
 
-func appendMember(dst []byte, n int, name string, value []byte) []byte {
-	if n > 0 {
-		dst = append(dst, ',')
-	}
-	return append(append(jsontext.AppendQuoted(dst, name), ':'), value...)
-}
-
-// schemaOf translates the names of types in a schema. top: it is that of all parameters, which is an object whatever it
-// says.
+// schemaOf translates the type names in a schema. top marks the schema of all parameters, which is always an object.
 func schemaOf(schema []byte, top bool) []byte {
 	if len(schema) == 0 || schema[0] != '{' {
 		return schema
 	}
-	out, n := []byte{'{'}, 0
-	_ = members(schema, func(name string, value []byte) error { // it has been read as JSON before
+	out := []byte{'{'}
+	_ = members(schema, func(name string, value []byte) error { // already parsed as JSON
 		switch name {
 		case "type":
 			var text string
@@ -197,8 +187,7 @@ func schemaOf(schema []byte, top bool) []byte {
 		case "items", "additionalProperties":
 			value = schemaOf(value, false)
 		}
-		out = appendMember(out, n, name, value)
-		n++
+		out = append(jsontext.AppendKey(out, name), value...)
 		return nil
 	})
 	return append(out, '}')
@@ -208,10 +197,9 @@ func propertiesOf(properties []byte) []byte {
 	if len(properties) == 0 || properties[0] != '{' {
 		return properties
 	}
-	out, n := []byte{'{'}, 0
+	out := []byte{'{'}
 	_ = members(properties, func(name string, value []byte) error {
-		out = appendMember(out, n, name, schemaOf(value, false))
-		n++
+		out = append(jsontext.AppendKey(out, name), schemaOf(value, false)...)
 		return nil
 	})
 	return append(out, '}')

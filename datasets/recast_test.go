@@ -73,9 +73,9 @@ func TestRecastTurns(t *testing.T) {
 
 func TestRecastRefuses(t *testing.T) {
 	for _, c := range []struct{ name, form, answers, content, says string }{
-		{"form", "odd", "", "{}", `the form "odd" is unknown; use one of calls, turns`},
-		{"no JSON", FormTurns, "", "text", "what is no record of this form"},
-		{"wrong type", FormTurns, "", `{"conversation_id": 3}`, "what is no record of this form"},
+		{"form", "odd", "", "{}", `unknown form "odd"; use one of calls, turns`},
+		{"no JSON", FormTurns, "", "text", "an invalid record of this form"},
+		{"wrong type", FormTurns, "", `{"conversation_id": 3}`, "an invalid record of this form"},
 		{"cut", FormTurns, "", madeTurns[:len(madeTurns)/2], "the end of the file inside this record"},
 		{"no conversation", FormTurns, "", `{"turn": 1, "role": "user"}`, `record 1, field "conversation_id": found nothing`},
 		{"turns not in order", FormTurns, "", `{"conversation_id": "a", "turn": 2}{"conversation_id": "a", "turn": 2}`,
@@ -85,14 +85,14 @@ func TestRecastRefuses(t *testing.T) {
 			"a conversation of 2 turns, expected one turn"},
 		{"no id", FormCalls, "", `{"question": [[]]}`, `field "id"`},
 		{"no role", FormCalls, "", `{"id": "x", "question": [[{"content": "a"}]]}`, "messages with a role"},
-		{"no function", FormCalls, "", `{"id": "x", "question": [[]], "function": [3]}`,
+		{"an empty function", FormCalls, "", `{"id": "x", "question": [[]], "function": [3]}`,
 			"a function with name, description and parameters"},
 		{"no answer", FormCalls, `{"id": "y", "ground_truth": []}`, `{"id": "x", "question": [[]]}`, `no answer to "x"`},
 		{"too many answers", FormCalls, madeAnswers, `{"id": "simple_python_0", "question": [[]]}`,
-			"1 answers to no question"},
+			"1 answers that belong to no question"},
 		{"answers of no form", FormCalls, `{"id": "x"}`, madeQuestions, "no ground_truth"},
 		{"a line without end", FormCalls, "", `{"id": "` + strings.Repeat("x", mostRecast), "more than 64 MiB"},
-		{"a conversation without end", FormTurns, "", endless(), "a file that does not grow out of all proportion"},
+		{"a conversation without end", FormTurns, "", endless(), "rows in proportion to the size of the file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := recast(t, c.form, c.answers, "x.json", c.content)
@@ -158,7 +158,7 @@ func TestOnlyTheRecordsOfAList(t *testing.T) {
 	o.Only, err = ReadOnly(writeFile(t, "ids.txt", []byte("q1\nq9\nq8")), "id")
 	require.NoError(t, err)
 	_, err = Convert(new(bytes.Buffer), []string{set}, o, FormatJSONL)
-	require.ErrorContains(t, err, `found 2 of 3 ids that no record has in "id", such as "q8"`)
+	require.ErrorContains(t, err, `found 2 of 3 ids without a record that has them in "id", such as "q8"`)
 	for content, says := range map[string]string{"": "found no ids", strings.Repeat("x", mostOnlyLine+1): "token too long",
 		strings.Repeat("x\n", mostOnlyBytes/2): "more than 64 MiB"} {
 		_, err := ReadOnly(writeFile(t, "ids.txt", []byte(content)), "id")

@@ -11,32 +11,32 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// idChunk is the number of ids in one allocation: ids of thousands of prompts share few large blocks.
+// idChunk is the number of ids per allocation, so that the ids of thousands of prompts share a few large blocks.
 const idChunk = 1 << 20
 
-// decoder turns the JSON text of records into samples.
+// decoder converts the JSON text of records to samples.
 type decoder struct {
 	plan    *plan
 	o       Options
-	spans   []span  // per column of the plan, of the current record
-	scratch []byte  // unquoted text
-	ids     []int32 // prompt ids of the current record
-	others  []int32 // ids of its columns that are checked and not kept
-	arena   []int32 // unused rest of the current block of kept ids
-	body    []byte  // messages of the current record
+	spans   []span       // by column of the plan, for the current record
+	scratch []byte       // unquoted text
+	ids     []int32      // prompt ids of the current record
+	others  []int32      // ids of columns that are checked but not kept
+	arena   arena[int32] // kept ids
+	body    []byte       // messages of the current record
 }
 
-// span is where a column's value stands in the record.
+// span is the position of a column's value in the record.
 type span struct {
 	start, end int // end 0: absent
 	rank       int
 }
 
 func newDecoder(p *plan, o Options) *decoder {
-	return &decoder{plan: p, o: o, spans: make([]span, len(p.columns))}
+	return &decoder{plan: p, o: o, spans: make([]span, len(p.columns)), arena: arena[int32]{block: idChunk}}
 }
 
-// decode checks a record against the schema and returns what is kept of it, and what it has.
+// decode checks a record against the schema and returns the kept values, and which fields it has.
 func (d *decoder) decode(record []byte) (Sample, presence, *fault) {
 	if !utf8.Valid(record) {
 		return Sample{}, presence{}, &fault{offset: invalidUTF8(record), found: "bytes that are not UTF-8",
@@ -53,7 +53,7 @@ func (d *decoder) decode(record []byte) (Sample, presence, *fault) {
 	return d.sample(record)
 }
 
-// locate walks the record and notes where each column's value stands.
+// locate records the position of each column's value.
 func (d *decoder) locate(record []byte) *fault {
 	clear(d.spans)
 	s := scanner{b: record}
@@ -71,7 +71,7 @@ func (d *decoder) locate(record []byte) *fault {
 			return nil
 		}
 		if old := d.spans[ref.column]; old.end > 0 && old.rank == ref.rank {
-			return &fault{offset: at, field: string(key), found: "the field twice in one record", expected: "it once",
+			return &fault{offset: at, field: string(key), found: "a duplicate field", expected: "each field once",
 				try: "remove one of them"}
 		}
 		d.spans[ref.column] = span{start, s.pos, ref.rank}
@@ -86,7 +86,7 @@ func (d *decoder) locate(record []byte) *fault {
 	return nil
 }
 
-// checkType checks presence and kind of the value of column i. An optional null counts as absent.
+// checkType checks that column i is present and has an accepted kind. An optional null counts as absent.
 func (d *decoder) checkType(record []byte, i int) *fault {
 	c, at := &d.plan.columns[i], &d.spans[i]
 	if at.end == 0 {
@@ -102,12 +102,12 @@ func (d *decoder) checkType(record []byte, i int) *fault {
 	}
 	if c.kinds&kindsOf(value) == 0 {
 		return &fault{offset: at.start, field: c.Name, found: kindName(value[0]) + ", " + shown(value), expected: c.expected,
-			try: "correct the field, or name another column in its place"}
+			try: "correct the field, or name another column for it"}
 	}
 	return nil
 }
 
-// kindsOf returns the kinds that a valid JSON value may count as.
+// kindsOf returns the kinds that a valid JSON value can have.
 func kindsOf(value []byte) kind {
 	switch value[0] {
 	case '"':
@@ -135,21 +135,21 @@ func (d *decoder) missing(record []byte, c *column) *fault {
 		return s.value()
 	})
 	const most = 12
-	found := "no such field; the record has none at all"
+	found := "no such field; the record is empty"
 	if len(names) > most {
 		found = "no such field; the record has " + strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more",
 			len(names)-most)
 	} else if len(names) > 0 {
 		found = "no such field; the record has " + strings.Join(names, ", ")
 	}
-	try := "rename a column of the file, or name the column that holds it"
+	try := "rename a column of the file, or name the column to use"
 	if near := config.Nearest(c.Name, names); len(near) > 0 {
 		try += fmt.Sprintf(" (the nearest name is %s)", near[0])
 	}
 	return &fault{field: c.Name, found: found, expected: c.expected, try: try}
 }
 
-// sample takes the kept values out of a record whose columns have the right types.
+// sample extracts the kept values from a record whose columns have the right types.
 func (d *decoder) sample(record []byte) (Sample, presence, *fault) {
 	var s Sample
 	var has presence
@@ -169,7 +169,7 @@ func (d *decoder) sample(record []byte) (Sample, presence, *fault) {
 		case roleInput:
 			input, has.text = at, true
 			if len(value) == 2 {
-				f = &fault{found: "an empty text", expected: "a prompt", try: "remove the record or give it a prompt"}
+				f = &fault{found: "an empty text", expected: "a prompt", try: "remove the record or add a prompt"}
 			}
 		case roleTarget:
 			target = at
@@ -207,7 +207,7 @@ func (d *decoder) sample(record []byte) (Sample, presence, *fault) {
 	return s, has, d.keepColumns(record, &s)
 }
 
-// keepTexts copies prompt and reference output out of the record where the options ask for them.
+// keepTexts copies the prompt and the reference output if the options ask for them.
 func (d *decoder) keepTexts(record []byte, s *Sample, has presence, input, target span) *fault {
 	var f *fault
 	if has.text && (d.o.KeepText || !(has.ids || has.messages)) {
@@ -229,7 +229,7 @@ func (d *decoder) keepTexts(record []byte, s *Sample, has presence, input, targe
 	return nil
 }
 
-// keepColumns copies the values of the columns that the options name.
+// keepColumns copies the values of the columns in Options.Keep.
 func (d *decoder) keepColumns(record []byte, s *Sample) *fault {
 	if len(d.plan.keep) == 0 {
 		return nil
@@ -265,13 +265,13 @@ func (d *decoder) text(value []byte) (string, *fault) {
 	}
 	var ok bool
 	if d.scratch, ok = unquote(d.scratch[:0], value[1:len(value)-1]); !ok {
-		return "", &fault{found: "half of a surrogate pair (\\ud800 to \\udfff alone)", expected: "text that UTF-8 can carry",
+		return "", &fault{found: "half of a surrogate pair (\\ud800 to \\udfff alone)", expected: "valid Unicode text",
 			try: "write the file again from valid text"}
 	}
 	return string(d.scratch), nil
 }
 
-// messages returns chat messages without blanks between their parts, after a look at their kinds; valid until the next
+// messages returns chat messages without white space after checking their kinds. The bytes are valid until the next
 // record.
 func (d *decoder) messages(value []byte) (json.RawMessage, *fault) {
 	s := scanner{b: value}
@@ -288,7 +288,7 @@ func (d *decoder) messages(value []byte) (json.RawMessage, *fault) {
 		return nil, f
 	}
 	if n == 0 {
-		return nil, &fault{found: "no messages", expected: "at least one", try: "remove the record or give it a prompt"}
+		return nil, &fault{found: "no messages", expected: "at least one", try: "remove the record or add a prompt"}
 	}
 	var b bytes.Buffer
 	b.Grow(len(value))
@@ -298,28 +298,17 @@ func (d *decoder) messages(value []byte) (json.RawMessage, *fault) {
 	return b.Bytes(), nil
 }
 
-// embedded returns a JSON value that may stand in a text, as in files whose columns are all texts.
+// embedded returns a JSON value that may be encoded in a string, as in files whose columns are all text.
 func (d *decoder) embedded(value []byte) (json.RawMessage, *fault) {
 	if value[0] != '"' {
 		return bytes.Clone(value), nil
 	}
 	text, f := d.text(value)
 	if f == nil && !validJSON([]byte(text)) {
-		f = &fault{found: "a text that is no JSON, " + shown([]byte(text)), expected: "a list of functions",
+		f = &fault{found: "text that is not JSON, " + shown([]byte(text)), expected: "a list of functions",
 			try: "write the column as JSON"}
 	}
 	return json.RawMessage(text), f
-}
-
-// keepIDs copies the current record's ids into the arena.
-func (d *decoder) keepIDs(ids []int32) []int32 {
-	if len(ids) > len(d.arena) {
-		d.arena = make([]int32, max(idChunk, len(ids)))
-	}
-	kept := d.arena[:len(ids):len(ids)]
-	copy(kept, ids)
-	d.arena = d.arena[len(ids):]
-	return kept
 }
 
 func invalidUTF8(b []byte) int {

@@ -2,52 +2,57 @@ package datasets
 
 import (
 	"encoding/json"
-
-	"github.com/mlperf-go/mlperf-go/internal/spill"
 )
 
-// Sample is one record of a data set. Its position in Dataset.Samples is LoadGen's sample index.
+// Sample is one record of a data set. Its index in Dataset.Samples is LoadGen's sample index.
 type Sample struct {
 	Index             int
-	ID                string          // the record's own id where the file has one
-	Session           string          // what the rows that belong together share; empty where no column was named for it
-	InputIDs          []int32         // prompt as token ids; nil where the file has none
-	Input             string          // prompt as text; empty where it was not kept
-	InputLen          int             // tokens of the prompt; 0 where unknown
-	Target            string          // reference output as text; empty where the file has none
-	Messages          json.RawMessage // chat messages, without blanks: the file's own, or made of its raw fields
-	Tools, ToolChoice json.RawMessage // of a chat request, where the file has them
-	MessageBytes      int             // size of Messages, also where they were not kept
-	ImageBytes        int             // size of the image file that Messages carry in base64
-	Kept              []string        // values of Options.Keep, in its order; empty where the record has none
+	ID                string          // the record's own id, if it has one
+	Session           string          // shared by the records of one session; empty if no column was named for it
+	InputIDs          []int32         // prompt as token ids; nil if the file has none
+	Input             string          // prompt as text; empty if it was not kept
+	InputLen          int             // tokens in the prompt; 0 if unknown
+	Target            string          // reference output as text; may be empty
+	Messages          json.RawMessage // chat messages without white space, from the file or composed from raw fields
+	Tools, ToolChoice json.RawMessage // of a chat request; may be nil
+	MessageBytes      int             // size of Messages, even if they were not kept
+	ImageBytes        int             // size of the image file that Messages contain in base64
+	Kept              []string        // values of Options.Keep, in its order; empty if the record has none
 }
 
 // Dataset is a data set in memory.
 type Dataset struct {
-	Path    string // as given; empty for one made in memory
+	Path    string // as given; empty for a data set made in memory
 	SHA256  string // of the file's bytes, lower-case hex
 	Schema  string // models.Schema name it was read with
-	Format  string // what the file is, for people, such as "JSON Lines, gzip"; empty for one made in memory
+	Format  string // for people, such as "JSON Lines, gzip"; empty for a data set made in memory
 	Samples []Sample
-	Store   *spill.Store // where messages are kept, Options.Store; nil: there are none, or they are in memory
-	Notes   []string     // what a user should know of how the file was read, a sentence each
+	Store   Store    // Options.Store if it holds the messages; else nil
+	Notes   []string // what a user should know about how the file was read, one sentence each
 
-	// prompts that were made of raw fields without a prompt template: their wording is not the benchmark's
+	// prompts composed from raw fields without a prompt template; their wording is not the benchmark's
 	WithoutTemplate int
 
-	blocks []*spill.Block // of Store, by sample: where its messages stand
-	marked bool           // a record has the mark of a synthetic set
+	free   []func() // by sample: frees its messages in Store
+	marked bool     // a record has the mark of a synthetic set
 }
 
-// MoveMessages has a sample's messages be another copy of them, which its caller keeps in the same store, and frees
-// their first one: so a request and the messages in it are held once. False: they have no place of their own in a
-// store, and nothing has changed.
+// Store keeps messages outside of Go's heap.
+type Store interface {
+	// Keep copies messages. It returns the copy and a function that frees it.
+	Keep(messages []byte) (kept []byte, free func(), err error)
+	Close() error
+}
+
+// MoveMessages replaces a sample's messages by another copy of them and frees the old one in the store, so that a
+// request and the messages inside it occupy memory once. It returns false, and changes nothing, if the messages are not
+// in a store.
 func (d *Dataset) MoveMessages(index int, to []byte) bool {
-	if d.Store == nil || index >= len(d.blocks) || d.blocks[index] == nil {
+	if d.Store == nil || index >= len(d.free) || d.free[index] == nil {
 		return false
 	}
 	d.Samples[index].Messages = to[:len(to):len(to)]
-	d.Store.Drop(d.blocks[index])
-	d.blocks[index] = nil
+	d.free[index]()
+	d.free[index] = nil
 	return true
 }

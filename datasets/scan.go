@@ -9,10 +9,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// maxDepth bounds the nesting of a record's values.
+// maxDepth is the maximum nesting of a record's values.
 const maxDepth = 64
 
-// scanner walks the JSON text of one record. It is strict: what it passes is valid JSON (RFC 8259).
+// scanner walks the JSON text of one record and accepts only valid JSON (RFC 8259).
 type scanner struct {
 	b     []byte
 	pos   int
@@ -25,7 +25,7 @@ func (s *scanner) fail(expected string) *fault {
 		found = shown(s.b[s.pos:min(s.pos+12, len(s.b))])
 	}
 	return &fault{offset: s.pos, found: found, expected: expected,
-		try: "the file is not valid JSON there: write it again with a JSON encoder"}
+		try: "the file is not valid JSON there; write it again with a JSON encoder"}
 }
 
 func (s *scanner) space() {
@@ -54,7 +54,7 @@ func (s *scanner) expect(c byte, what string) *fault {
 	return nil
 }
 
-// value passes one value of any kind.
+// value scans one value of any kind.
 func (s *scanner) value() *fault {
 	switch c := s.peek(); c {
 	case '{':
@@ -100,19 +100,10 @@ func tooDeep(offset int) *fault {
 		try: "check that this is a data set file"}
 }
 
-// object passes an object; member is called at each value with the raw key and the key's offset, and must pass the
+// object scans an object. It calls member at each value with the raw key and the key's offset; member must scan the
 // value.
 func (s *scanner) object(member func(key []byte, at int) *fault) *fault {
-	if f := s.enter(); f != nil {
-		return f
-	}
-	s.space()
-	if s.peek() == '}' {
-		s.pos++
-		s.depth--
-		return nil
-	}
-	for {
+	return s.list('}', "a comma or the end of the object", func() *fault {
 		at := s.pos
 		if s.peek() != '"' {
 			return s.fail("a key in double quotes")
@@ -126,51 +117,44 @@ func (s *scanner) object(member func(key []byte, at int) *fault) *fault {
 			return f
 		}
 		s.space()
-		if f := member(key, at); f != nil {
-			return f
-		}
-		s.space()
-		if s.peek() == '}' {
-			s.pos++
-			s.depth--
-			return nil
-		}
-		if f := s.expect(',', "a comma or the end of the object"); f != nil {
-			return f
-		}
-		s.space()
-	}
+		return member(key, at)
+	})
 }
 
-// array passes an array; element is called at each element and must pass it.
+// array scans an array. It calls element at each element, which must scan it.
 func (s *scanner) array(element func() *fault) *fault {
+	return s.list(']', "a comma or the end of the array", element)
+}
+
+// list scans an object or an array up to its closing bracket.
+func (s *scanner) list(end byte, expected string, part func() *fault) *fault {
 	if f := s.enter(); f != nil {
 		return f
 	}
 	s.space()
-	if s.peek() == ']' {
+	if s.peek() == end {
 		s.pos++
 		s.depth--
 		return nil
 	}
 	for {
-		if f := element(); f != nil {
+		if f := part(); f != nil {
 			return f
 		}
 		s.space()
-		if s.peek() == ']' {
+		if s.peek() == end {
 			s.pos++
 			s.depth--
 			return nil
 		}
-		if f := s.expect(',', "a comma or the end of the array"); f != nil {
+		if f := s.expect(',', expected); f != nil {
 			return f
 		}
 		s.space()
 	}
 }
 
-// text passes a string and returns what stands between its quotes, and whether that has escapes.
+// text scans a string and returns the bytes between its quotes, and whether they contain escapes.
 func (s *scanner) text() (raw []byte, escaped bool, f *fault) {
 	s.pos++
 	start := s.pos
@@ -248,10 +232,9 @@ func (s *scanner) number() *fault {
 	return nil
 }
 
-// appendIDs appends the token ids of a JSON array that the scanner has passed before, so that its syntax is known to be
-// good.
+// appendIDs appends the token ids of a JSON array that has been scanned before.
 func appendIDs(dst []int32, array []byte) ([]int32, *fault) {
-	const try = "write token ids as plain integers, or name the column that holds them"
+	const try = "write token ids as plain integers, or name the column with the ids"
 	i := 1
 	for i < len(array)-1 {
 		switch c := array[i]; {
@@ -274,14 +257,14 @@ func appendIDs(dst []int32, array []byte) ([]int32, *fault) {
 		case c == '-':
 			return dst, &fault{offset: i, found: "the negative id " + element(array[i:]), expected: "ids from 0 on", try: try}
 		default:
-			return dst, &fault{offset: i, found: "an array with " + kindName(c) + " in it",
-				expected: "an array of token ids (integers)", try: try + "; one object per record, not one per column"}
+			return dst, &fault{offset: i, found: "an array that contains " + kindName(c),
+				expected: "an array of token ids (integers)", try: try + "; use one object per record, not one per column"}
 		}
 	}
 	return dst, nil
 }
 
-// element returns an array's next element as an error shows it.
+// element returns the next element of an array for an error message.
 func element(b []byte) string {
 	if end := bytes.IndexAny(b, ", ]\n\t\r"); end >= 0 {
 		b = b[:end]
@@ -303,7 +286,7 @@ func hexValue(c byte) rune {
 
 var simpleEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unquote appends a passed string's text; false: it has half of a surrogate pair, which no UTF-8 text can carry.
+// unquote appends the text of a scanned string. It returns false if the string has an unpaired surrogate.
 func unquote(dst, raw []byte) ([]byte, bool) {
 	for {
 		at := bytes.IndexByte(raw, '\\')
@@ -331,12 +314,12 @@ func unquote(dst, raw []byte) ([]byte, bool) {
 	}
 }
 
-// codeUnit reads the \uXXXX that b begins with.
+// codeUnit parses the \uXXXX at the start of b.
 func codeUnit(b []byte) rune {
 	return hexValue(b[2])<<12 | hexValue(b[3])<<8 | hexValue(b[4])<<4 | hexValue(b[5])
 }
 
-// kindName names the kind of the JSON value that begins with c.
+// kindName returns the kind of the JSON value that begins with c.
 func kindName(c byte) string {
 	switch c {
 	case '{':
@@ -346,9 +329,20 @@ func kindName(c byte) string {
 	case '"':
 		return "a string"
 	case 't', 'f':
-		return "a truth value"
+		return "a boolean"
 	case 'n':
 		return "null"
 	}
 	return "a number"
+}
+
+// validJSON reports whether b is exactly one JSON value.
+func validJSON(b []byte) bool {
+	s := scanner{b: b}
+	s.space()
+	if s.value() != nil {
+		return false
+	}
+	s.space()
+	return s.pos == len(b)
 }

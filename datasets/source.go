@@ -13,12 +13,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Bounds on compressed files: a file may not grow to more than maxRatio times its size once freeBytes have come out of
-// it.
+// Limits for compressed files: once freeBytes have been unpacked, a file may not grow beyond maxRatio times its size.
 const (
 	maxRatio  = 200
 	freeBytes = 64 << 20
-	zstdMax   = 256 << 20 // largest window that a zstd file may ask for
+	zstdMax   = 256 << 20 // largest window of a zstd file
 )
 
 var (
@@ -26,12 +25,12 @@ var (
 	errCompressed = errors.New("bad compressed data")
 )
 
-// source is an opened file: its content unpacked, and the hash of its own bytes.
+// source is an opened file: its unpacked content, and the hash of its own bytes.
 type source struct {
 	file    *os.File
 	raw     *hashed
 	content io.Reader
-	packing string // what Dataset.Format says of the packing
+	packing string // suffix for Dataset.Format
 	close   func()
 }
 
@@ -61,7 +60,7 @@ func openSource(path string) (*source, error) {
 	return s, nil
 }
 
-// unpack looks at the first bytes, whatever the file is called.
+// unpack detects the compression by the first bytes.
 func (s *source) unpack() error {
 	var magic [4]byte
 	n, err := s.file.ReadAt(magic[:], 0)
@@ -89,8 +88,8 @@ func (s *source) unpack() error {
 	return nil
 }
 
-// whole returns the content for reading at any place: the file itself, or what a packed file holds, unpacked into a
-// file that has no name. The frames have read the beginning.
+// whole returns the content for random access: the file itself, or an unnamed temporary file with the unpacked content.
+// frames has read the beginning.
 func (s *source) whole(frames *framer) (io.ReaderAt, int64, error) {
 	if s.packing == "" {
 		info, err := s.file.Stat()
@@ -112,7 +111,7 @@ func (s *source) whole(frames *framer) (io.ReaderAt, int64, error) {
 	return f, size, err
 }
 
-// sum reads what is left of the file and returns the hash of all its bytes.
+// sum reads the rest of the file and returns the SHA-256 of all its bytes.
 func (s *source) sum() (string, error) {
 	if _, err := io.Copy(io.Discard, s.raw); err != nil {
 		return "", err
@@ -126,7 +125,7 @@ func (s *source) Close() {
 	s.file.Close()
 }
 
-// hashed hashes and counts what is read through it.
+// hashed hashes and counts the bytes read through it.
 type hashed struct {
 	r io.Reader
 	h hash.Hash
@@ -140,7 +139,7 @@ func (h *hashed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bounded passes unpacked bytes on as long as they are not out of all proportion to the packed ones.
+// bounded limits how much unpacked data may come from the packed bytes read so far.
 type bounded struct {
 	r   io.Reader
 	raw *hashed
@@ -159,10 +158,10 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// growth counts what comes out of a file, packed or repeated as it may be.
+// growth compares the bytes produced from a file with its size.
 type growth struct{ made, size int64 }
 
-// add tells whether it has become out of all proportion.
+// add adds n bytes and reports whether the total exceeds the limit.
 func (g *growth) add(n int) bool {
 	g.made += int64(n)
 	return g.made > freeBytes && g.made > maxRatio*g.size

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Summary describes a set of lengths. The percentile is the element trunc(n*p) of the sorted lengths, as LoadGen takes
-// it.
+// Summary describes a set of lengths. The percentile is the element trunc(n*p) of the sorted lengths, as in LoadGen.
 type Summary struct {
 	Min    int     `json:"min"`
 	Mean   float64 `json:"mean"`
@@ -16,7 +15,7 @@ type Summary struct {
 	Max    int     `json:"max"`
 }
 
-// Statistics are the figures of a data set. What a data set was not read with (texts, targets) counts as absent.
+// Statistics are the figures of a data set. Texts and targets that were not read count as absent.
 type Statistics struct {
 	Samples     int     `json:"samples"`
 	WithIDs     int     `json:"with_ids"`
@@ -26,7 +25,7 @@ type Statistics struct {
 	InputBytes  Summary `json:"input_bytes"`  // of the texts
 	TargetWords Summary `json:"target_words"` // of the reference outputs
 
-	TargetTokens *Summary `json:"target_tokens,omitempty"` // where a tokenizer counted them
+	TargetTokens *Summary `json:"target_tokens,omitempty"` // if a tokenizer counted them
 	Images       int      `json:"images"`
 	ImageBytes   Summary  `json:"image_bytes"`   // of the image files
 	MessageBytes Summary  `json:"message_bytes"` // of the messages, with images in base64
@@ -49,9 +48,7 @@ func Stats(d *Dataset) Statistics {
 			s.WithTarget++
 			words = append(words, len(strings.Fields(sample.Target)))
 		}
-	}
-	for i := range d.Samples {
-		if n := d.Samples[i].MessageBytes; n > 0 {
+		if n := sample.MessageBytes; n > 0 {
 			messages = append(messages, n)
 		}
 	}
@@ -61,7 +58,7 @@ func Stats(d *Dataset) Statistics {
 	return s
 }
 
-// CountTokens has prompts without ids counted, and returns the lengths of the reference outputs in tokens.
+// CountTokens sets InputLen of prompts without ids, and returns the lengths of the reference outputs in tokens.
 func CountTokens(d *Dataset, count func(text string) int) []int {
 	var targets []int
 	for i := range d.Samples {
@@ -87,7 +84,7 @@ func ImageSizes(d *Dataset) []int {
 	return sizes
 }
 
-// InputLengths returns the prompt lengths in tokens of the samples where they are known, in the order of the samples.
+// InputLengths returns the known prompt lengths in tokens, in the order of the samples.
 func InputLengths(d *Dataset) []int {
 	lengths := make([]int, 0, len(d.Samples))
 	for i := range d.Samples {
@@ -98,7 +95,7 @@ func InputLengths(d *Dataset) []int {
 	return lengths
 }
 
-// Summarize describes values; of none it is the zero Summary.
+// Summarize describes values. Without values it returns the zero Summary.
 func Summarize(values []int) Summary {
 	if len(values) == 0 {
 		return Summary{}
@@ -113,7 +110,7 @@ func Summarize(values []int) Summary {
 		Max: sorted[n-1]}
 }
 
-// Bins counts values in at most n ranges of equal size from low on. Without values there are no ranges.
+// Bins counts values in at most n ranges of equal size starting at low. Without values there are no ranges.
 func Bins(values []int, n int) (low, step int, counts []int) {
 	if len(values) == 0 || n < 1 {
 		return 0, 1, nil
@@ -128,8 +125,7 @@ func Bins(values []int, n int) (low, step int, counts []int) {
 	return low, step, counts
 }
 
-// Histogram draws values as lines of text: at most bins ranges of equal size, each with its count and a bar of at most
-// width marks.
+// Histogram returns a text chart of values: one line per range with its count and a bar of at most width marks.
 func Histogram(values []int, bins, width int) []string {
 	low, step, counts := Bins(values, bins)
 	if len(counts) == 0 || width < 1 {
@@ -140,7 +136,7 @@ func Histogram(values []int, bins, width int) []string {
 	lines := make([]string, len(counts))
 	for i, n := range counts {
 		from := low + i*step
-		// Rounded up: a range with anything in it shows a mark.
+		// Round up, so that a range with any value has a mark.
 		lines[i] = strings.TrimRight(fmt.Sprintf("%*d..%-*d %*d %s", digits, from, digits, min(from+step-1, high),
 			len(fmt.Sprint(most)), n,
 			strings.Repeat("#", (n*width+most-1)/most)), " ")

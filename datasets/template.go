@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// maxTemplate bounds a template file, in bytes.
+// maxTemplate is the maximum size of a template file in bytes.
 const maxTemplate = 1 << 20
 
-// Template makes a prompt of a record's fields. It is immutable.
+// Template composes a prompt from a record's fields. It is immutable.
 //
-// {name} stands for the field name: a text as it is, another value as Python's json.dumps writes it; {name!r} for what
-// Python's repr writes of it. {{name}} is the text {name}; every other brace is itself. Lines that are [system], [user]
-// or [assistant] alone begin a message of that role; the line break before such a line, and one at the file's end,
-// belong to no text.
+// {name} inserts the field name: a text as it is, another value in the format of Python's json.dumps; {name!r} inserts
+// it in the format of Python's repr. {{name}} is the literal text {name}; other braces are literal. A line that
+// consists of [system], [user] or [assistant] begins a message of that role. The line break before such a line and the
+// last one of the file are not part of a text.
 type Template struct {
 	messages []templateMessage
 	fields   []string
 }
 
-// templateMessage is one message; role is empty where the template is one text.
+// templateMessage is one message; role is empty if the template is a single text.
 type templateMessage struct {
 	role  string
 	parts []templatePart
 }
 
-// templatePart is a text and the field behind it; an empty name: none.
+// templatePart is a text and the field after it; field is empty if there is none.
 type templatePart struct {
 	text, field string
 	repr        bool
@@ -46,24 +46,24 @@ func ReadTemplate(path string) (*Template, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, failed(fmt.Sprintf("a failure (%v)", err), err)
+		return nil, failed(fmt.Sprintf("a read error (%v)", err), err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxTemplate {
-		return nil, failed(fmt.Sprintf("no regular file of at most %d KiB", maxTemplate>>10), nil)
+		return nil, failed(fmt.Sprintf("not a regular file of at most %d KiB", maxTemplate>>10), nil)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, failed(fmt.Sprintf("a failure (%v)", err), err)
+		return nil, failed(fmt.Sprintf("a read error (%v)", err), err)
 	}
-	t, f := ParseTemplate(string(text))
+	t, f := parseTemplate(string(text))
 	if f != nil {
 		return nil, &Error{Path: path, What: "prompt template", Found: f.Found, Expected: f.Expected, Try: f.Try}
 	}
 	return t, nil
 }
 
-// ParseTemplate reads a template's text.
-func ParseTemplate(text string) (*Template, *Error) {
+// parseTemplate parses the text of a template.
+func parseTemplate(text string) (*Template, *Error) {
 	t := &Template{}
 	marks := templateRole.FindAllStringSubmatchIndex(text, -1)
 	if marks == nil {
@@ -86,7 +86,7 @@ func ParseTemplate(text string) (*Template, *Error) {
 	return t, nil
 }
 
-// add cuts a text at its fields.
+// add splits a text at its fields.
 func (t *Template) add(role, text string) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	m := templateMessage{role: role}
@@ -106,7 +106,7 @@ func (t *Template) add(role, text string) {
 	t.messages = append(t.messages, m)
 }
 
-// appendText appends a message's text; value gives a field's JSON text, nil where the record has none.
+// appendText appends a message's text. value returns a field's JSON text, or nil if the record has none.
 func (m *templateMessage) appendText(dst []byte, value func(name string) []byte) ([]byte, *fault) {
 	for _, p := range m.parts {
 		dst = append(dst, p.text...)
@@ -115,12 +115,12 @@ func (m *templateMessage) appendText(dst []byte, value func(name string) []byte)
 		}
 		v := value(p.field)
 		if v == nil {
-			return dst, &fault{field: p.field, found: "no such field", expected: "it, because the prompt template names it",
-				try: "correct the template, or write {{" + p.field + "}} for the braces themselves"}
+			return dst, &fault{field: p.field, found: "no such field", expected: "one, because the prompt template uses it",
+				try: "correct the template, or write {{" + p.field + "}} for literal braces"}
 		}
 		var ok bool
 		if dst, ok = appendPython(dst, v, p.repr, 0); !ok {
-			return dst, &fault{field: p.field, found: "half of a surrogate pair", expected: "text that UTF-8 can carry",
+			return dst, &fault{field: p.field, found: "half of a surrogate pair", expected: "valid Unicode text",
 				try: "write the file again from valid text"}
 		}
 	}

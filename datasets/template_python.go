@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// appendPython appends a JSON value as a Python program puts it into a text: a string at the outermost level as it is,
-// another value as json.dumps writes it with its defaults, or, with repr, as repr does. false: a string is no text.
-func appendPython(dst, value []byte, repr bool, depth int) ([]byte, bool) {
+// appendPython appends a JSON value as Python formats it: a string at the outermost level as it is, another value like
+// json.dumps with its defaults, or with repr like repr. ok is false if a string is not valid Unicode.
+func appendPython(dst, value []byte, repr bool, depth int) (_ []byte, ok bool) {
 	switch value[0] {
 	case '"':
-		text, ok := unquote(nil, value[1:len(value)-1])
+		text, valid := unquote(nil, value[1:len(value)-1])
 		switch {
-		case !ok:
+		case !valid:
 			return dst, false
 		case repr:
 			return appendRepr(dst, text), true
@@ -33,18 +33,16 @@ func appendPython(dst, value []byte, repr bool, depth int) ([]byte, bool) {
 	return append(dst, value...), true
 }
 
-// appendPythonParts appends a list or a dict with Python's blanks behind commas and colons.
+// appendPythonParts appends a list or a dict with Python's spaces after commas and colons.
 func appendPythonParts(dst, value []byte, repr bool, depth int) ([]byte, bool) {
 	ok := true
 	dst = append(dst, value[0])
+	from := len(dst)
 	s := scanner{b: value}
-	first := true
-	element := func() *fault {
-		if !first {
+	element := func() {
+		if len(dst) > from {
 			dst = append(dst, ", "...)
 		}
-		first = false
-		return nil
 	}
 	part := func() *fault {
 		start := s.pos
@@ -73,23 +71,18 @@ func appendPythonParts(dst, value []byte, repr bool, depth int) ([]byte, bool) {
 	return append(dst, '}'), ok
 }
 
-// appendDumped appends a string as json.dumps does: ASCII only.
+// pythonEscapes maps control characters to their letter after a backslash.
+var pythonEscapes = map[rune]byte{'\n': 'n', '\r': 'r', '\t': 't', '\b': 'b', '\f': 'f'}
+
+// appendDumped appends a string in the format of json.dumps: ASCII only.
 func appendDumped(dst, text []byte) []byte {
 	dst = append(dst, '"')
 	for _, r := range string(text) {
 		switch {
 		case r == '"' || r == '\\':
 			dst = append(dst, '\\', byte(r))
-		case r == '\n':
-			dst = append(dst, '\\', 'n')
-		case r == '\r':
-			dst = append(dst, '\\', 'r')
-		case r == '\t':
-			dst = append(dst, '\\', 't')
-		case r == '\b':
-			dst = append(dst, '\\', 'b')
-		case r == '\f':
-			dst = append(dst, '\\', 'f')
+		case pythonEscapes[r] != 0:
+			dst = append(dst, '\\', pythonEscapes[r])
 		case r >= ' ' && r < 0x7f:
 			dst = append(dst, byte(r))
 		case r > 0xffff:
@@ -102,7 +95,7 @@ func appendDumped(dst, text []byte) []byte {
 	return append(dst, '"')
 }
 
-// appendRepr appends a string as repr does: in single quotes unless it has some and no double ones.
+// appendRepr appends a string in the format of repr: in single quotes unless it contains some and no double ones.
 func appendRepr(dst, text []byte) []byte {
 	quote := byte('\'')
 	if bytes.IndexByte(text, '\'') >= 0 && bytes.IndexByte(text, '"') < 0 {
@@ -113,12 +106,8 @@ func appendRepr(dst, text []byte) []byte {
 		switch {
 		case r == rune(quote) || r == '\\':
 			dst = append(dst, '\\', byte(r))
-		case r == '\n':
-			dst = append(dst, '\\', 'n')
-		case r == '\r':
-			dst = append(dst, '\\', 'r')
-		case r == '\t':
-			dst = append(dst, '\\', 't')
+		case r == '\n' || r == '\r' || r == '\t':
+			dst = append(dst, '\\', pythonEscapes[r])
 		case r == ' ' || unicode.IsPrint(r):
 			dst = utf8.AppendRune(dst, r)
 		case r < 0x100:

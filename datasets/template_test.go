@@ -14,7 +14,7 @@ import (
 )
 
 func TestTemplateMakesText(t *testing.T) {
-	template, fault := ParseTemplate("Q: {question}\nOf {n}: {list} {list!r} {flag!r} {{question}} {\"json\": {}}\n")
+	template, fault := parseTemplate("Q: {question}\nOf {n}: {list} {list!r} {flag!r} {{question}} {\"json\": {}}\n")
 	require.Nil(t, fault)
 	o := testOptions()
 	o.Template = template
@@ -25,11 +25,11 @@ func TestTemplateMakesText(t *testing.T) {
 		"'b': [True, 1.50]}] True {question} {\"json\": {}}", s.Input)
 	require.Empty(t, s.InputIDs, "the file's ids are of another prompt")
 	_, err = Open(writeFile(t, "a.json", []byte(`{"tok_input":[1],"question":"x"}`)), o)
-	require.ErrorContains(t, err, `field "n": found no such field, expected it, because the prompt template names it; correct the template, or write {{n}}`)
+	require.ErrorContains(t, err, `field "n": found no such field, expected one, because the prompt template uses it; correct the template, or write {{n}}`)
 }
 
 func TestTemplateOfMessages(t *testing.T) {
-	template, fault := ParseTemplate("[system]\nBe brief.\n\n[user]\r\nSay {question}.\n[assistant]\nYes\n")
+	template, fault := parseTemplate("[system]\nBe brief.\n\n[user]\r\nSay {question}.\n[assistant]\nYes\n")
 	require.Nil(t, fault)
 	o := testOptions()
 	o.Template = template
@@ -58,7 +58,7 @@ func TestTemplateFiles(t *testing.T) {
 	for content, says := range map[string]string{
 		"no field":                         "found no field, expected at least one, such as {input}",
 		"before\n[user]\n{input}":          "found text before the first message",
-		strings.Repeat("x", maxTemplate+1): "no regular file of at most 1024 KiB",
+		strings.Repeat("x", maxTemplate+1): "not a regular file of at most 1024 KiB",
 	} {
 		_, err := ReadTemplate(writeFile(t, "t.txt", []byte(content)))
 		require.ErrorContains(t, err, says)
@@ -67,7 +67,7 @@ func TestTemplateFiles(t *testing.T) {
 	_, err := ReadTemplate(t.TempDir() + "/none")
 	require.ErrorContains(t, err, "no such file")
 	_, err = ReadTemplate(t.TempDir())
-	require.ErrorContains(t, err, "no regular file")
+	require.ErrorContains(t, err, "not a regular file")
 	template, err := ReadTemplate(writeFile(t, "t.txt", []byte("{input}")))
 	require.NoError(t, err)
 	require.Equal(t, []string{"input"}, template.fields)
@@ -118,7 +118,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Add("[user]\n{a} {{b}} {c!r}\n", `{"a":"x","c":[1,{"k":null}]}`)
 	f.Add("{a}", `{"a":"\ud800"}`)
 	f.Fuzz(func(t *testing.T, text, record string) {
-		template, fault := ParseTemplate(text)
+		template, fault := parseTemplate(text)
 		if fault != nil || !validJSON([]byte(record)) || !strings.HasPrefix(record, "{") || !utf8.ValidString(record) {
 			return
 		}

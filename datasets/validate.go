@@ -8,36 +8,36 @@ import (
 // maxSamples bounds the number of records of a data set.
 const maxSamples = 4 << 20
 
-// presence says what a record carries, whether it is kept or not.
+// presence reports which fields a record has, whether they are kept or not.
 type presence struct{ ids, text, messages, id, mark bool }
 
-// validator checks samples as they come, those of a file and those made in memory alike.
+// validator checks samples one by one, from a file or from memory.
 type validator struct {
 	o      Options
-	prompt string // names of the columns that can hold the prompt
+	prompt string // names of the columns that can contain the prompt
 	fields presenceNames
 	first  presence
-	seen   map[string]int // record number of each id
+	seen   map[string]int // record number by id
 	n      int
 }
 
-// presenceNames are the names that errors use for what a record carries.
+// presenceNames are the fields' names in errors.
 type presenceNames struct{ ids, text, messages, id string }
 
 func newValidator(o Options, prompt string, fields presenceNames) *validator {
 	return &validator{o: o, prompt: prompt, fields: fields, seen: map[string]int{}}
 }
 
-// check looks at the next sample.
+// check checks the next sample.
 func (v *validator) check(s *Sample, has presence) *fault {
 	v.n++
 	if v.n > maxSamples {
-		return &fault{found: "more records than this", expected: fmt.Sprintf("at most %d", maxSamples),
+		return &fault{found: "too many records", expected: fmt.Sprintf("at most %d", maxSamples),
 			try: "read the first records only, or split the file"}
 	}
 	if !has.ids && !has.text && !has.messages {
 		return &fault{found: "no prompt", expected: "one of the fields " + v.prompt,
-			try: "add the prompt, or name the column that holds it"}
+			try: "add the prompt, or name its column"}
 	}
 	if has.ids {
 		if f := v.checkIDs(s.InputIDs); f != nil {
@@ -50,9 +50,9 @@ func (v *validator) check(s *Sample, has presence) *fault {
 	}
 	if has.id {
 		if before, twice := v.seen[s.ID]; twice {
-			return &fault{field: v.fields.id, found: fmt.Sprintf("the id %s, which record %d has too", shown([]byte(s.ID)),
+			return &fault{field: v.fields.id, found: fmt.Sprintf("the id %s of record %d again", shown([]byte(s.ID)),
 				before),
-				expected: "an id of its own for each record", try: "remove the duplicate"}
+				expected: "unique ids", try: "remove the duplicate"}
 		}
 		v.seen[s.ID] = v.n
 	}
@@ -61,12 +61,12 @@ func (v *validator) check(s *Sample, has presence) *fault {
 
 func (v *validator) checkIDs(ids []int32) *fault {
 	if len(ids) == 0 {
-		return &fault{found: "no token ids", expected: "a prompt of at least one",
-			try: "remove the record or give it a prompt"}
+		return &fault{found: "no token ids", expected: "at least one",
+			try: "remove the record or add a prompt"}
 	}
 	if v.o.MaxInputTokens > 0 && len(ids) > v.o.MaxInputTokens {
 		return &fault{found: fmt.Sprintf("%d token ids", len(ids)), expected: fmt.Sprintf("at most %d", v.o.MaxInputTokens),
-			try: "check that the file belongs to this benchmark; prompts must not be shortened"}
+			try: "check that the file belongs to this benchmark; prompts must not be truncated"}
 	}
 	for i, id := range ids {
 		if id < 0 {
@@ -82,8 +82,8 @@ func (v *validator) checkIDs(ids []int32) *fault {
 	return nil
 }
 
-// checkSame holds every record to what the first one carries: a set in which only some prompts have ids would be sent
-// in two ways.
+// checkSame requires every record to have the same fields as the first one. A set in which only some prompts have ids
+// would be sent in two ways.
 func (v *validator) checkSame(has presence) *fault {
 	if v.n == 1 {
 		v.first = has
@@ -98,18 +98,17 @@ func (v *validator) checkSame(has presence) *fault {
 			continue
 		}
 		if p.one {
-			return &fault{field: p.name, found: "no such field", expected: "it here, because record 1 has it",
-				try: "give it to every record or to none"}
+			return &fault{field: p.name, found: "no such field", expected: "one, because record 1 has it",
+				try: "use the field in every record or in none"}
 		}
-		return &fault{field: p.name, found: "the field", expected: "none here, because record 1 has none",
-			try: "give it to every record or to none"}
+		return &fault{field: p.name, found: "the field", expected: "no such field, because record 1 has none",
+			try: "use the field in every record or in none"}
 	}
 	return nil
 }
 
-// New returns a data set of samples made in memory, checked as those of a file are. Samples are taken over, not copied;
-// Index is set to the position, InputLen to the number of ids where there are any. Options.Limit applies; columns are
-// not needed.
+// New returns a data set of samples made in memory after the same checks as Open. It keeps the slice and sets Index to
+// the position, and InputLen to the number of ids if there are any. It applies Options.Limit and ignores the columns.
 func New(samples []Sample, o Options) (*Dataset, error) {
 	if o.Limit > 0 && o.Limit < len(samples) {
 		samples = samples[:o.Limit]
@@ -133,7 +132,7 @@ func New(samples []Sample, o Options) (*Dataset, error) {
 		}
 	}
 	if len(samples) == 0 {
-		return nil, &Error{Found: "0 samples", Expected: "at least one", Try: "give the data set samples"}
+		return nil, &Error{Found: "0 samples", Expected: "at least one", Try: "pass at least one sample"}
 	}
 	return &Dataset{Schema: o.Schema, Samples: samples}, nil
 }

@@ -45,10 +45,11 @@ func TestMessagesAreHeldOnce(t *testing.T) {
 	d, messages := withMessages(t, t.TempDir(), rows, size, limit)
 	defer func() { require.NoError(t, d.Store.Close()) }()
 	encoded := 0
-	l := library(t, Options{Dataset: d, Store: d.Store, Encode: func(dst []byte, s *datasets.Sample) ([]byte, error) {
-		encoded++
-		return around(dst, s)
-	}})
+	l := library(t, Options{Dataset: d, Store: d.Store.(*spill.Store),
+		Encode: func(dst []byte, s *datasets.Sample) ([]byte, error) {
+			encoded++
+			return around(dst, s)
+		}})
 	var shuffled []int
 	for i := range rows {
 		shuffled = append(shuffled, i*7%rows)
@@ -75,7 +76,7 @@ func TestMessagesAreHeldOnce(t *testing.T) {
 	require.Less(t, l.ScratchBytes(), int64(rows*size*2-limit), "both would take so much")
 
 	// A second library has the messages in the requests of the first, which it leaves alone.
-	second := library(t, Options{Dataset: d, Store: d.Store, Encode: around})
+	second := library(t, Options{Dataset: d, Store: d.Store.(*spill.Store), Encode: around})
 	require.NoError(t, second.Load([]int{5}))
 	require.NoError(t, second.Unload([]int{5}))
 	require.Equal(t, messages[5], string(d.Samples[5].Messages))
@@ -100,7 +101,7 @@ func TestMessagesProperty(t *testing.T) {
 			}
 			return append(dst, bytes.ToUpper(s.Messages)...), nil
 		}
-		l := library(t, Options{Dataset: d, Store: d.Store, Encode: encode})
+		l := library(t, Options{Dataset: d, Store: d.Store.(*spill.Store), Encode: encode})
 		refs := make([]int, rows)
 		for range rapid.IntRange(1, 10).Draw(t, "steps") {
 			i := rapid.IntRange(0, rows-1).Draw(t, "row")

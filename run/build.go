@@ -4,6 +4,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/spill"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/qsl"
@@ -23,11 +24,12 @@ func (t *test) performanceCount() int {
 // build puts library, ledger, backend and LoadGen's objects together.
 func (t *test) build(driver backends.Driver) error {
 	p := t.plan
+	store, _ := t.dataset.Store.(*spill.Store) // nil if the messages are on Go's heap
 	var err error
 	t.library, err = qsl.New(qsl.Options{
 		Dataset: t.dataset, Total: len(t.dataset.Samples), Performance: t.performanceCount(),
 		Encode:      func(dst []byte, s *datasets.Sample) ([]byte, error) { return driver.Encode(dst, s, t.config) },
-		MemoryLimit: p.Config.Bytes("request-memory"), ScratchDir: t.folder, Store: t.dataset.Store,
+		MemoryLimit: p.Config.Bytes("request-memory"), ScratchDir: t.folder, Store: store,
 	})
 	if err != nil {
 		return err

@@ -116,6 +116,12 @@ func (s *Store) Drop(b *Block) {
 	}
 }
 
+// Keep is Put for callers outside of this module: it returns a function that drops the copy instead of its block.
+func (s *Store) Keep(body []byte) (kept []byte, free func(), err error) {
+	kept, b, err := s.Put(body)
+	return kept, func() { s.Drop(b) }, err
+}
+
 // retire stops filling the current block and frees it if no byte string in it is live.
 func (s *Store) retire() {
 	if s.current != nil && s.current.live == 0 {

@@ -30,7 +30,7 @@ func AppendQuoted[T string | []byte](dst []byte, text T) []byte {
 	return append(append(dst, text[from:]...), '"')
 }
 
-// AppendKey appends an object's key with its colon, after a comma where it is not the first.
+// AppendKey appends an object's key and colon, preceded by a comma unless it is the first key.
 func AppendKey(dst []byte, name string) []byte {
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
@@ -38,8 +38,8 @@ func AppendKey(dst []byte, name string) []byte {
 	return append(AppendQuoted(dst, name), ':')
 }
 
-// AppendFloat appends a finite number in the fewest digits, so that it reads back as one with a fraction or an
-// exponent. bits is 32 or 64.
+// AppendFloat appends a finite number with the fewest digits that keep it a floating-point number: it always has a
+// fraction or an exponent. bits is 32 or 64.
 func AppendFloat(dst []byte, v float64, bits int) []byte {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.AppendFloat(dst, v, 'f', 1, bits)

@@ -1,7 +1,5 @@
-// Package jsontext writes pieces of JSON text onto a byte slice, as the readers of every format do.
+// Package jsontext appends JSON text to a byte slice.
 //
-// In: a slice, and a string, key or number. Out: the slice with its JSON text behind it. Bytes that are no UTF-8 pass
-// as they are: whoever reads the text names them.
-//
-// It owns no state, reads nothing and imports nothing of the project.
+// AppendQuoted, AppendKey and AppendFloat append a string, an object's key and a number. Bytes that are not UTF-8 are
+// copied unchanged; the reader of the text reports them. The package imports nothing of this project.
 package jsontext
