@@ -9,10 +9,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// arguments reads server_args: a list of words as they are, or a map of names and values.
+// arguments parses server_args: a list of words, used unchanged, or a map of names and values.
 func arguments(c *Config, n *yaml.Node) error {
 	if c.Args != nil {
-		return fmt.Errorf("is given beside the other of server_args and api_server_args: keep one")
+		return fmt.Errorf("is set in addition to its other name: keep one of server_args and api_server_args")
 	}
 	var err error
 	switch n.Kind {
@@ -36,7 +36,7 @@ func fromMap(n *yaml.Node) ([]string, error) {
 		key, value := n.Content[i], n.Content[i+1]
 		name := strings.ReplaceAll(strings.TrimLeft(key.Value, "-"), "_", "-")
 		if name == "" || strings.ContainsAny(name, " =\n") {
-			return nil, fmt.Errorf("has the name %q in line %d, which is no name of an argument", key.Value, key.Line)
+			return nil, fmt.Errorf("has %q in line %d, which is not the name of an argument", key.Value, key.Line)
 		}
 		if seen[name] {
 			return nil, fmt.Errorf("has %s twice, again in line %d", name, key.Line)
@@ -44,14 +44,14 @@ func fromMap(n *yaml.Node) ([]string, error) {
 		seen[name] = true
 		of, err := pair(name, value)
 		if err != nil {
-			return nil, fmt.Errorf("has the value of %s in line %d, which %w", name, value.Line, err)
+			return nil, fmt.Errorf("has a value of %s in line %d that %w", name, value.Line, err)
 		}
 		args = append(args, of...)
 	}
 	return args, nil
 }
 
-// pair are the words for one name: a bare flag for true, --no-NAME for false, nothing for null, JSON for maps and
+// pair returns the words for one name: a bare flag for true, --no-NAME for false, none for null, JSON for maps and
 // lists.
 func pair(name string, value *yaml.Node) ([]string, error) {
 	if isNull(value) {
@@ -60,11 +60,11 @@ func pair(name string, value *yaml.Node) ([]string, error) {
 	if value.Kind != yaml.ScalarNode {
 		var v any
 		if err := value.Decode(&v); err != nil {
-			return nil, fmt.Errorf("can not be read: %w", err)
+			return nil, fmt.Errorf("cannot be read: %w", err)
 		}
 		b, err := json.Marshal(v)
 		if err != nil {
-			return nil, fmt.Errorf("can not be written as JSON: %w", err)
+			return nil, fmt.Errorf("cannot be written as JSON: %w", err)
 		}
 		return []string{"--" + name, string(b)}, nil
 	}
@@ -73,7 +73,7 @@ func pair(name string, value *yaml.Node) ([]string, error) {
 	}
 	var on bool
 	if err := value.Decode(&on); err != nil {
-		return nil, fmt.Errorf("is no truth value: %w", err)
+		return nil, fmt.Errorf("is neither true nor false: %w", err)
 	}
 	if on {
 		return []string{"--" + name}, nil
@@ -81,21 +81,20 @@ func pair(name string, value *yaml.Node) ([]string, error) {
 	return []string{"--no-" + name}, nil
 }
 
-// group is a flag with the words behind it; the words in front of the first flag have no name.
+// group is a flag with its values. The words before the first flag form a group without a name.
 type group struct {
 	name  string
 	words []string
 }
 
-// isFlag says whether a word names an argument: a dash and a letter, so that -1 is a value.
+// isFlag reports whether a word is a flag: one or two dashes and a letter, so that -1 is a value.
 func isFlag(word string) bool {
 	name := strings.TrimLeft(word, "-")
 	return name != word && len(word)-len(name) <= 2 && name != "" && (name[0] < '0' || name[0] > '9') &&
 		!strings.ContainsAny(name[:1], ".{[\" ")
 }
 
-// canonical is the name of a flag by which two spellings of it are found: of the engine's short names, with or without
-// "no".
+// canonical returns the name of a flag that all its spellings share: short and long, with and without "no-".
 func canonical(e engine, word string) string {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	name = strings.TrimPrefix(strings.ReplaceAll(name, "_", "-"), "no-")
@@ -117,8 +116,8 @@ func grouped(e engine, words []string) []group {
 	return groups
 }
 
-// merge gives base with every argument of over in the place of base's arguments of that name. A name that base or over
-// has several times keeps its order; words in front of the first flag stay in front.
+// merge returns base with its arguments replaced by those of over that have the same name. Repeated names keep their
+// order, and words before the first flag stay in front.
 func merge(e engine, base, over []string) []string {
 	front, rest := []string{}, []string{}
 	above := grouped(e, over)
@@ -137,7 +136,7 @@ func merge(e engine, base, over []string) []string {
 	return append(front, rest...)
 }
 
-// valueOf is the first word behind a flag of that name, and whether the flag is there.
+// valueOf returns the first value of the flag with that name, and whether the flag is present.
 func valueOf(e engine, words []string, name string) (value string, ok bool) {
 	for _, g := range grouped(e, words) {
 		if g.name != name || name == "" {
@@ -151,7 +150,7 @@ func valueOf(e engine, words []string, name string) (value string, ok bool) {
 	return "", false
 }
 
-// without drops the arguments of that name.
+// without returns the words without the flags of that name.
 func without(e engine, words []string, name string) []string {
 	kept := []string{}
 	for _, g := range grouped(e, words) {

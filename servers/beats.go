@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	largestBeats = 64 << 20 // bytes that are read of one replica's heartbeats: the last ones, two months with one in 5 s
+	largestBeats = 64 << 20 // bytes read from the end of a replica's file: two months at one heartbeat in 5 s
 	longestBeat  = 4 << 10  // bytes of one line
-	longestWhy   = 512      // bytes of an error, which may be six times as many in JSON
+	longestError = 512      // bytes of an error; JSON may need six times as many
 )
 
-// Beats are the heartbeats of one server during a test.
+// Beats summarizes the heartbeats of one server during a test.
 type Beats struct {
 	Sent        int64   `json:"sent"`
-	Failed      int64   `json:"failed"`        // of them: without an answer in time, or with another than that it is well
-	LongestGapS float64 `json:"longest_gap_s"` // the longest time of the test without an answer
+	Failed      int64   `json:"failed"`        // answered late, not at all, or with an error
+	LongestGapS float64 `json:"longest_gap_s"` // longest time without a good answer, in seconds
 }
 
-// beat is one heartbeat as it ended, a line of the replica's file.
+// beat is one completed heartbeat, a line of the replica's file.
 type beat struct {
 	At     time.Time     `json:"at"`
 	TookNS time.Duration `json:"took_ns"`
@@ -38,33 +38,32 @@ func beatsPath(dir string, replica int) string {
 	return filepath.Join(dir, fmt.Sprintf("heartbeat-%d.jsonl", replica))
 }
 
-// beatsFile is where a supervisor notes the heartbeats of one replica, each as it ends: a test that is over reads those
-// of its own time.
+// beatsFile records the heartbeats of one replica, so that a test can later read those of its own time.
 type beatsFile struct{ file *os.File }
 
 func createBeats(access atomicfile.Access, dir string, replica int) (*beatsFile, error) {
 	f, err := access.Create(beatsPath(dir, replica))
 	if err != nil {
-		return nil, fmt.Errorf("noting the heartbeats of replica %d: %w", replica, err)
+		return nil, fmt.Errorf("record the heartbeats of replica %d: %w", replica, err)
 	}
 	return &beatsFile{f}, nil
 }
 
-// note writes one heartbeat; after a failure it does nothing.
+// note writes one heartbeat. After a failed write it does nothing.
 func (b *beatsFile) note(began, ended time.Time, failed error) error {
 	if b == nil || b.file == nil {
 		return nil
 	}
 	line := beat{At: ended, TookNS: ended.Sub(began)}
 	if failed != nil {
-		line.Error = foreign.Line(failed.Error(), longestWhy)
+		line.Error = foreign.Line(failed.Error(), longestError)
 	}
 	text, err := json.Marshal(line)
 	if err == nil {
 		_, err = b.file.Write(append(text, '\n'))
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("noting a heartbeat: %w", err), b.close())
+		return errors.Join(fmt.Errorf("record a heartbeat: %w", err), b.close())
 	}
 	return nil
 }
@@ -78,8 +77,7 @@ func (b *beatsFile) close() error {
 	return f.Close()
 }
 
-// ReadBeats counts the heartbeats of a replica that ended between two moments. A line at the end of the file that is
-// not whole yet does not count.
+// ReadBeats counts the heartbeats of a replica that ended between two times. It ignores an incomplete last line.
 func ReadBeats(dir string, replica int, from, to time.Time) (*Beats, error) {
 	path := beatsPath(dir, replica)
 	b, err := readBeats(path, largestBeats, from, to)
@@ -89,7 +87,7 @@ func ReadBeats(dir string, replica int, from, to time.Time) (*Beats, error) {
 	return b, nil
 }
 
-// readBeats reads the last bytes of a file, at most so many.
+// readBeats reads at most the last most bytes of a file.
 func readBeats(path string, most int64, from, to time.Time) (*Beats, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -112,7 +110,7 @@ func readBeats(path string, most int64, from, to time.Time) (*Beats, error) {
 	return countBeats(r, from, to)
 }
 
-// countBeats reads lines in the order in which the heartbeats ended.
+// countBeats requires lines in the order in which the heartbeats ended.
 func countBeats(r *bufio.Reader, from, to time.Time) (*Beats, error) {
 	b, answered := &Beats{}, from
 	gap := func(until time.Time) { b.LongestGapS = max(b.LongestGapS, until.Sub(answered).Seconds()) }
@@ -127,7 +125,7 @@ func countBeats(r *bufio.Reader, from, to time.Time) (*Beats, error) {
 			err = json.Unmarshal(text, &line)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d is no heartbeat: %w", number, err)
+			return nil, fmt.Errorf("line %d is not a heartbeat: %w", number, err)
 		}
 		if line.At.Before(from) || line.At.After(to) {
 			continue

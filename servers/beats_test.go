@@ -54,14 +54,14 @@ func TestBeatsOfATest(t *testing.T) {
 	require.EqualValues(t, 6, got.Sent, "the last line is not whole")
 	require.NoError(t, os.WriteFile(beatsPath(dir, 3), append([]byte("{}}\n"), text...), 0o644))
 	_, err = ReadBeats(dir, 3, second(0), second(7))
-	require.ErrorContains(t, err, "heartbeat-3.jsonl: line 1 is no heartbeat")
+	require.ErrorContains(t, err, "heartbeat-3.jsonl: line 1 is not a heartbeat")
 	_, err = ReadBeats(dir, 4, second(0), second(7))
 	require.ErrorIs(t, err, os.ErrNotExist)
 
 	_, err = createBeats(atomicfile.Private, dir+"/none", 0)
-	require.ErrorContains(t, err, "noting the heartbeats of replica 0")
+	require.ErrorContains(t, err, "record the heartbeats of replica 0")
 	b = &beatsFile{must(os.Open(beatsPath(dir, 3)))} // not for writing
-	require.ErrorContains(t, b.note(second(1), second(1), nil), "noting a heartbeat")
+	require.ErrorContains(t, b.note(second(1), second(1), nil), "record a heartbeat")
 	require.NoError(t, b.note(second(1), second(1), nil), "it is said once")
 }
 
@@ -72,7 +72,7 @@ func must(f *os.File, err error) *os.File {
 	return f
 }
 
-// TestBeatsOfALongTime: of a file that is larger than what is read, the end counts.
+// Only the end of a file that exceeds the limit is read.
 func TestBeatsOfALongTime(t *testing.T) {
 	line := []byte(`{"at":"1970-01-01T00:16:41Z","took_ns":1}` + "\n")
 	path := beatsPath(t.TempDir(), 0)

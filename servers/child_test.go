@@ -24,7 +24,7 @@ const (
 	superviseName = "SERVER_TEST_SUPERVISE"
 )
 
-// The test binary is the server too: what it does follows from its environment, so that every test runs real processes.
+// The test binary also serves as the server, so that tests run real processes. Its environment selects the behaviour.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(modeName); mode != "" {
 		child(mode, os.Args[1], os.Args[2])
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// child is a server that behaves as one word of mode after the other says.
+// child runs a server whose behaviour is set by the words of mode, in order.
 func child(mode, address, model string) {
 	for _, word := range strings.Split(mode, ",") {
 		name, value, _ := strings.Cut(word, "=")
@@ -90,7 +90,7 @@ func child(mode, address, model string) {
 	}
 }
 
-// serveChild answers as a server does; while the file sick exists, /health says 503.
+// serveChild answers like a server. While the file sick exists, /health returns 503.
 func serveChild(address, model, kind string) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -124,7 +124,7 @@ func serveChild(address, model, kind string) {
 	panic(http.Serve(l, mux))
 }
 
-// freePorts are ports that nothing listened on a moment ago.
+// freePorts returns ports that were free a moment ago.
 func freePorts(t testing.TB, n int) []string {
 	t.Helper()
 	var ports []string

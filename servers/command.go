@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// engine says how one engine is told what; the names are its own (docs/reference/engines.md#arguments).
+// engine holds the argument names of one engine, without dashes (docs/reference/engines.md#arguments).
 type engine struct {
-	module     string            // of Python
-	model      string            // names of arguments, without dashes
-	served     string            //
-	tensor     string            // GPUs of one replica are the product of this and the next ones
-	parallel   []string          //
-	loadFormat string            //
-	logLevel   string            // an argument, where the level is one
-	logEnv     string            // else a variable
-	short      map[string]string // other spellings of arguments
-	caches     []string          // variables that name a folder of what the engine compiles
+	module     string // Python module
+	model      string
+	served     string
+	tensor     string // a replica uses as many GPUs as the product of tensor and parallel
+	parallel   []string
+	loadFormat string
+	logLevel   string            // argument of the log level, or
+	logEnv     string            // variable of the log level
+	short      map[string]string // other spelling → name
+	caches     []string          // variables of folders for compiled code
 }
 
-// compilerCaches are written by what every engine compiles with.
+// compilerCaches are the cache variables of the compilers that every engine uses.
 var compilerCaches = []string{"TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"}
 
 var engines = map[string]engine{
@@ -48,7 +48,7 @@ var engines = map[string]engine{
 	},
 }
 
-// engine of the file; of a backend without one, only the compilers' caches are known.
+// engine returns the engine of the backend, or one with only the compilers' caches and false if it is unknown.
 func (c *Config) engine() (engine, bool) {
 	e, ok := engines[c.Backend]
 	if !ok {
@@ -57,7 +57,7 @@ func (c *Config) engine() (engine, bool) {
 	return e, ok
 }
 
-// engineArgs are the file's arguments under those of the command line, without what the plan sets itself.
+// engineArgs returns the file's arguments, overridden by extra, without those that the plan sets itself.
 func (c *Config) engineArgs(extra []string) ([]string, error) {
 	e, _ := c.engine()
 	args := merge(e, c.Args, extra)
@@ -71,16 +71,15 @@ func (c *Config) engineArgs(extra []string) ([]string, error) {
 		{"port", "port", strconv.Itoa(c.Ports[0])}, {e.model, "model", c.Model}} {
 		got, given := valueOf(e, args, set.name)
 		if given && got != set.value {
-			return nil, fmt.Errorf("server config %s: the engine's arguments have --%s %s beside the file's %s %s: set \"%s\" "+
-				"in the file alone, because each replica's is made from it",
-				c.Name, set.name, got, set.key, set.value, set.key)
+			return nil, fmt.Errorf("server config %s: the engine's arguments have --%s %s, but the file has %s %s: set only "+
+				"\"%s\", from which the argument of each replica is made", c.Name, set.name, got, set.key, set.value, set.key)
 		}
 		args = without(e, args, set.name)
 	}
 	return args, nil
 }
 
-// command is the command line of one replica.
+// command returns the command line of one replica.
 func (c *Config) command(host string, port int, args []string) []string {
 	e, known := c.engine()
 	address := []string{"--host", host, "--port", strconv.Itoa(port)}
@@ -95,8 +94,8 @@ func (c *Config) command(host string, port int, args []string) []string {
 
 func isVLLM(program string) bool { return filepath.Base(program) == "vllm" }
 
-// launch fills {model}, {host} and {port} in. A command of vLLM or SGLang without them gets the engine's own arguments
-// for them.
+// launch returns launch_command with {model}, {host} and {port} filled in. If a command of vLLM or SGLang lacks one of
+// them, launch appends the engine's argument.
 func (c *Config) launch(e engine, known bool, host string, address, args []string) []string {
 	fill := strings.NewReplacer("{model}", c.Model, "{host}", host, "{port}", address[3])
 	line := make([]string, len(c.LaunchCommand))
@@ -123,7 +122,7 @@ func (c *Config) launch(e engine, known bool, host string, address, args []strin
 	return append(line[:1], merge(e, line[1:], append(named, args...))...)
 }
 
-// serves says whether a command is `vllm serve`, which takes the model as a word of its own.
+// serves reports whether a command is `vllm serve`, which accepts the model as a positional argument.
 func serves(line []string) bool {
 	i := slices.IndexFunc(line, isVLLM)
 	return i >= 0 && i+1 < len(line) && line[i+1] == "serve"

@@ -16,7 +16,7 @@ func parse(t testing.TB, text string) *Config {
 	return c
 }
 
-func TestTheOldHarnessesFile(t *testing.T) {
+func TestFileOfTheOlderHarness(t *testing.T) {
 	c := parse(t, `
 backend: sglang
 model: /models/some-llm
@@ -50,42 +50,42 @@ pre_start: export A=1
 	}, c)
 }
 
-func TestFilesThatAreRefused(t *testing.T) {
+func TestInvalidFiles(t *testing.T) {
 	for text, want := range map[string]string{
-		"modl: x":                      `line 1: the key "modl" is unknown; did you mean model?`,
-		"model: x\nserver_arg: []":     "line 2: the key \"server_arg\" is unknown; did you mean server_args",
-		"model: x\nconfig:\n  port: 1": `line 3: the key "port" is unknown below config`,
-		"model: x\nconfig: 3":          "config is no map of keys",
-		"model: x\nmodel: y":           "line 2: model was set in line 1 already",
-		"model: x\nbinary_path: a\nconfig: {binary_path: b}": "binary_path was set in line 2 already",
-		"model: x\nserver_args: []\napi_server_args: []":     "line 3: api_server_args is given beside the other",
+		"modl: x":                      `line 1: unknown key "modl"; did you mean model?`,
+		"model: x\nserver_arg: []":     "line 2: unknown key \"server_arg\"; did you mean server_args",
+		"model: x\nconfig:\n  port: 1": `line 3: unknown key "port" below config`,
+		"model: x\nconfig: 3":          "config is not a map",
+		"model: x\nmodel: y":           "line 2: model is already set in line 1",
+		"model: x\nbinary_path: a\nconfig: {binary_path: b}": "binary_path is already set in line 2",
+		"model: x\nserver_args: []\napi_server_args: []":     "line 3: api_server_args is set in addition to its other name",
 		"backend: vllm":                          "has no model",
 		"backend: sim\nmodel: x":                 "needs a launch_command",
-		"backend: tgi\nmodel: x":                 `"tgi", which is none of vllm, sglang`,
-		"model: x\nport: 70000":                  "no port from 1 to 65535",
+		"backend: tgi\nmodel: x":                 `"tgi", which is not one of vllm, sglang`,
+		"model: x\nport: 70000":                  "not a port from 1 to 65535",
 		"model: x\nports: [1, 1]":                "has 1 twice",
-		"model: x\nport: 1\nports: [1, 2]":       "ports is given beside port (line 2)",
+		"model: x\nport: 1\nports: [1, 2]":       "both ports and port (line 2) are set",
 		"model: x\nports: [1, 2]\nreplicas: 3":   "2 ports for 3 replicas",
 		"model: x\nreplicas: 0":                  "whole number from 1",
 		"model: x\nstartup_timeout: soon":        "write seconds or a duration",
 		"model: x\nstop_timeout: -1":             "above 0",
 		"model: x\nheartbeat_interval: .nan":     "write seconds",
 		"model: x\nheartbeat_interval: .inf":     "at most a week",
-		"model: x\nenv_vars: [A]":                `no map of "NAME: value"`,
+		"model: x\nenv_vars: [A]":                `not a map of "NAME: value"`,
 		"model: x\nenv_vars: {A: [1]}":           `has "A" in line 2`,
 		"model: x\nenv_vars: {A: 1, A: 2}":       "twice",
 		"model: x\nlaunch_command: []":           "is an empty list",
-		"model: x\nlaunch_command: [a, {b: c}]":  "has an item in line 2 that is no text",
+		"model: x\nlaunch_command: [a, {b: c}]":  "has an item in line 2 that is not a text",
 		"model: x\nserver_args: 3":               "neither a list of words nor a map",
 		"model: x\nserver_args: [a, null]":       "has an item in line 2",
 		"model: x\nserver_args: {a: 1, --a: 2}":  "has a twice",
-		"model: x\nserver_args: {a b: 1}":        "no name of an argument",
-		"model: x\nserver_args:\n  x: {y: .nan}": "value of x in line 3, which can not be written as JSON",
-		"model: &m x\nserved_model: *m":          "anchors and aliases are not read",
+		"model: x\nserver_args: {a b: 1}":        "not the name of an argument",
+		"model: x\nserver_args:\n  x: {y: .nan}": "value of x in line 3 that cannot be written as JSON",
+		"model: &m x\nserved_model: *m":          "anchors and aliases are not supported",
 		"model: x\ndebug_mode: maybe":            "write true or false",
 		"model: x\nhost:":                        "host has no value",
-		"model: [x]":                             "takes one text",
-		"- model":                                "no map",
+		"model: [x]":                             "must be one text",
+		"- model":                                "not a map",
 		"model: \"a\\0b\"":                       "NUL byte",
 		"model: x\nserver_args: " + strings.Repeat("[", 40) + strings.Repeat("]", 40): "nested deeper",
 	} {
@@ -139,7 +139,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Whatever the words are, nothing of over is lost, and merging it again changes nothing.
+// For all words, merge keeps every word of over, and merging again changes nothing.
 func TestMergeKeepsEveryWordOfTheUpperLayer(t *testing.T) {
 	word := rapid.SampledFrom([]string{"--a", "--a=1", "-b", "--no-a", "x", "-1", "", "--tp", "--c_d", "--c-d", "{}"})
 	rapid.Check(t, func(t *rapid.T) {

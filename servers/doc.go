@@ -1,14 +1,16 @@
-// Package servers starts, watches and stops inference servers on this machine: vLLM, SGLang, or any command.
+// Package servers starts, watches and stops inference servers on this machine: vLLM, SGLang, or any other command.
 //
-// It owns the YAML file of a server (Load), the plan of replicas, GPUs, ports and cache folders that follows from it
-// (NewPlan), the processes of the replicas from start to proven end (Start, Fleet), and the state file by which another
-// process sees them (ReadState) or ends them (Down).
+// Load reads the YAML file of a server. NewPlan turns it into a Plan: replicas with their command lines, GPUs, ports
+// and cache folders. Start runs the plan as a Fleet and returns when every replica serves the model. The Fleet keeps a
+// state file, with which another process can inspect the servers (ReadState) or stop them (Down).
 //
-// In: a YAML file, arguments for the engine, the environment, the GPUs of the machine. Out: command lines, child
-// processes with their logs, base URLs that serve the model. Each replica leads a session and process group of its own,
-// is killed by the kernel when the thread of the supervisor dies, and has a guard that kills its group when the
-// supervisor is gone without a word.
+//	c, err := servers.Load("server.yaml")
+//	p, err := servers.NewPlan(c, servers.Options{GPUs: gpus, GPUsPerReplica: -1, Environ: os.Environ()})
+//	fleet, err := servers.Start(ctx, p, func(line string) { log.Print(line) })
+//	defer fleet.Stop()
 //
-// Linux only. It imports internal/config, internal/hostinfo, internal/atomicfile and internal/crash; it reads no
-// environment and prints nothing.
+// Each replica leads its own session and process group. The kernel kills it when the supervisor's thread dies, and a
+// guard process kills its group if the supervisor disappears.
+//
+// The package runs on Linux only, reads no environment and prints nothing. It must not import run, backends or cmd.
 package servers

@@ -9,8 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
-// engineNames are the variables that engines, and the libraries below them, go by; in enginePrefixes are families of
-// them. Only their values are recorded: of any other variable nobody knows what its value is.
+// engineNames and enginePrefixes list the variables that engines and their libraries read. Only the values of these are
+// recorded, because the value of any other variable may be a secret.
 var engineNames = []string{
 	"PATH", "VIRTUAL_ENV", "TMPDIR", "XDG_CACHE_HOME", "SHM_SIZE", "WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR",
 	"MASTER_PORT",
@@ -31,7 +31,7 @@ var enginePrefixes = []string{
 	"PYTHON", "CONDA_",
 }
 
-// ofEngines reports whether a variable is known to steer engines.
+// ofEngines reports whether engines are known to read a variable.
 func ofEngines(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.Contains(engineNames, name) ||
@@ -39,22 +39,22 @@ func ofEngines(name string) bool {
 }
 
 const (
-	longestValue = 1 << 10 // bytes that are kept of a variable
-	distinct     = 8       // bytes of a value that is looked for in what engines write
-	switchBytes  = 5       // of a number or truth value that is no secret: as long as "false"
+	longestValue = 1 << 10 // bytes recorded of a variable
+	distinct     = 8       // shortest value, in bytes, that is redacted wherever it occurs in text
+	switchBytes  = 5       // longest number or bool, in bytes, that cannot be a secret: "false"
 )
 
-// recorded reports whether the value of a variable is one for a record: it steers engines or is a switch, and its name
-// tells of no secret.
+// recorded reports whether the value of a variable may be recorded: engines read it or it is a switch, and its name
+// does not suggest a secret.
 func recorded(name, value string) bool {
 	return !secret.Name(name) && (ofEngines(name) || value == "" || secret.IsSwitch(value) && len(value) <= switchBytes)
 }
 
-// redactor hides what a plan's processes are given to keep to themselves.
+// redactor hides the secrets of a plan's processes.
 type redactor struct{ *secret.Redactor }
 
-// learn makes the values of variables known that somebody set for the servers: those of names that tell of a secret,
-// and every one of which nobody knows what it is. Paths, short words and what a record has anyway are none.
+// learn adds the values of variables set for the servers whose name suggests a secret or is unknown. Paths, short words
+// and parts of public texts are not added for unknown names.
 func (r redactor) learn(variables map[string]string, public ...string) {
 	for name, value := range variables {
 		unknown := !recorded(name, value) && len(value) >= distinct && !strings.HasPrefix(value, "/") &&
@@ -66,7 +66,7 @@ func (r redactor) learn(variables map[string]string, public ...string) {
 	r.AddEnviron(pairs(variables, func(string) bool { return true }))
 }
 
-// value is a variable's value as records have it.
+// value returns a variable's value without secrets, for records.
 func (r redactor) value(name, value string) string {
 	if value != "" && !recorded(name, value) {
 		return secret.Hidden
@@ -74,7 +74,7 @@ func (r redactor) value(name, value string) string {
 	return foreign.Line(r.Text(value), longestValue)
 }
 
-// variables are values of variables as records have them.
+// variables returns variables without secrets, for records.
 func (r redactor) variables(m map[string]string) map[string]string {
 	shown := map[string]string{}
 	for name, value := range m {
@@ -83,8 +83,8 @@ func (r redactor) variables(m map[string]string) map[string]string {
 	return shown
 }
 
-// inherited is an environment as records have it: the variables for engines, and those that somebody set. The last of a
-// name counts, as it does for exec.
+// inherited returns the recorded part of an environment: variables that engines read and those in set. The last value
+// of a repeated name counts, as for exec.
 func (r redactor) inherited(environ []string, set map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, pair := range environ {
@@ -99,7 +99,7 @@ func (r redactor) inherited(environ []string, set map[string]string) map[string]
 // assigned matches NAME=value in a shell command.
 var assigned = regexp.MustCompile(`\b([A-Za-z_][A-Za-z0-9_]*)=("(?:[^"\\]|\\.)*"|'[^']*'|\$\([^)]*\)|[^\s;&|()<>]+)`)
 
-// commands are shell commands without secrets. Of a variable that is not for engines the value is one.
+// commands returns shell commands without secrets. It hides the values of variables that engines do not read.
 func (r redactor) commands(lines []string) []string {
 	shown := slices.Clone(lines)
 	for i, line := range lines {
@@ -114,13 +114,13 @@ func (r redactor) commands(lines []string) []string {
 	return shown
 }
 
-// learnCommands makes the values known that shell commands assign to variables.
+// learnCommands adds the secrets among the values that shell commands assign to variables.
 func (r redactor) learnCommands(lines []string, public ...string) {
 	values := map[string]string{}
 	for _, line := range lines {
 		r.AddText(line)
 		for _, m := range assigned.FindAllStringSubmatch(line, -1) {
-			if value := strings.Trim(m[2], `"'`); !strings.ContainsAny(value, "$`") { // the shell makes the others
+			if value := strings.Trim(m[2], `"'`); !strings.ContainsAny(value, "$`") { // the shell computes the others
 				values[m[1]] = value
 			}
 		}
@@ -128,7 +128,7 @@ func (r redactor) learnCommands(lines []string, public ...string) {
 	r.learn(values, public...)
 }
 
-// commandLine is a command line without secrets.
+// commandLine returns a command line without secrets.
 func (r redactor) commandLine(line []string) []string {
 	shown := secret.Args(line)
 	for i, w := range shown {

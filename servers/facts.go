@@ -1,23 +1,23 @@
 package servers
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// Facts are what the record of a test says of the servers behind it: how they were started, and what happened to them
-// meanwhile.
+// Facts describes the servers of a test for its record: how they were started, and what happened to them during it.
 type Facts struct {
-	Config      string   `json:"config"` // the file, or the folder of the model
+	Config      string   `json:"config"` // the file, or the model's folder
 	Backend     string   `json:"backend"`
 	Model       string   `json:"model"`
 	ServedModel string   `json:"served_model"`
-	Dir         string   `json:"dir"` // of their logs
+	Dir         string   `json:"dir"` // folder of their logs
 	Notes       []string `json:"notes"`
 	Profiler    string   `json:"profiler,omitempty"`
-	// with those outside the profile block: no result of them is to be published
+	// includes profilers outside the profile block; results with one must not be published
 	Profilers          []string          `json:"profilers,omitempty"`
 	PreStart           []string          `json:"pre_start,omitempty"`
 	Environment        map[string]string `json:"environment"` // of every replica, secrets hidden
@@ -26,55 +26,55 @@ type Facts struct {
 	Replicas           []ReplicaFacts    `json:"replicas"`
 }
 
-// ReplicaFacts are one server's.
+// ReplicaFacts describes one server of a test.
 type ReplicaFacts struct {
 	Index       int               `json:"index"`
 	URL         string            `json:"url"`
-	Version     string            `json:"version,omitempty"` // as the preflight found it
+	Version     string            `json:"version,omitempty"` // found by the preflight
 	PID         int               `json:"pid"`
-	GPUs        []string          `json:"gpus"` // empty: not restricted
+	GPUs        []string          `json:"gpus"` // empty: all
 	Command     []string          `json:"command"`
-	Environment map[string]string `json:"environment"` // what differs from the others', and what pre_start exported
+	Environment map[string]string `json:"environment"` // differences from Facts.Environment, and pre_start's exports
 	Log         string            `json:"log"`
-	ReadyAfterS float64           `json:"ready_after_s"` // from the start of its process to the model being listed
+	ReadyAfterS float64           `json:"ready_after_s"` // from the start of its process until the model was listed
 	Health      Health            `json:"health"`
 	Heartbeat   *Beats            `json:"heartbeat,omitempty"` // during the test
-	Gaps        []Gap             `json:"gaps"`                // of the heartbeat, during the test
+	Gaps        []Gap             `json:"gaps"`                // during the test
 	Died        *time.Time        `json:"died,omitempty"`
 	Exit        string            `json:"exit,omitempty"`
-	LogTail     []string          `json:"log_tail,omitempty"` // of one that died
+	LogTail     []string          `json:"log_tail,omitempty"` // only if it died
 }
 
-// Gap is a time in which a server that was ready did not answer its heartbeat.
+// Gap is a period in which a ready server did not answer heartbeats.
 type Gap struct {
 	From  time.Time  `json:"from"`            // its last answer
-	Until *time.Time `json:"until,omitempty"` // its next one; null: there was none
+	Until *time.Time `json:"until,omitempty"` // its next answer, if there was one
 	Error string     `json:"error"`
 }
 
-// within says whether a gap and a span of time have a moment in common.
+// within reports whether a gap overlaps a span of time.
 func (g Gap) within(from, to time.Time) bool {
 	return g.From.Before(to) && (g.Until == nil || g.Until.After(from))
 }
 
-// beginGap marks a server that was ready and has not answered since a moment.
+// beginGap marks a ready server as unhealthy; since is the time of its last answer.
 func (r *ReplicaState) beginGap(since time.Time, err error) {
 	r.Health = Unhealthy
 	if r.Unhealthy++; r.Unhealthy <= maxGaps {
-		r.Gaps = append(slices.Clone(r.Gaps), Gap{From: since, Error: foreign.Line(err.Error(), longestWhy)})
+		r.Gaps = append(slices.Clone(r.Gaps), Gap{From: since, Error: foreign.Line(err.Error(), longestError)})
 	}
 }
 
-// endGap marks a server that answers again.
+// endGap marks a server as ready again.
 func (r *ReplicaState) endGap(at time.Time) {
 	r.Health = Ready
 	if r.Unhealthy <= maxGaps {
-		r.Gaps = slices.Clone(r.Gaps) // those who have the old list keep it
+		r.Gaps = slices.Clone(r.Gaps) // copies of the state share the old list
 		r.Gaps[len(r.Gaps)-1].Until = &at
 	}
 }
 
-// Facts of the servers as they matter to a test that ran from one moment to another.
+// Facts returns the facts for the record of a test that ran from one time to another.
 func (s *State) Facts(from, to time.Time) *Facts {
 	p := s.Plan
 	f := &Facts{
@@ -90,11 +90,8 @@ func (s *State) Facts(from, to time.Time) *Facts {
 			Environment: map[string]string{}, Log: of.Log,
 			ReadyAfterS: r.ReadyAfter.Seconds(), Health: r.Health, Gaps: []Gap{}, Died: r.Died, Exit: r.Exit, LogTail: r.LogTail,
 		}
-		for _, set := range []map[string]string{of.Env, r.Exported} {
-			for name, value := range set {
-				facts.Environment[name] = value
-			}
-		}
+		maps.Copy(facts.Environment, of.Env)
+		maps.Copy(facts.Environment, r.Exported)
 		for _, g := range r.Gaps {
 			if g.within(from, to) {
 				facts.Gaps = append(facts.Gaps, g)
@@ -105,8 +102,8 @@ func (s *State) Facts(from, to time.Time) *Facts {
 	return f
 }
 
-// Settled says whether of every replica that has died everything is told: how it ended comes a moment after that it
-// did.
+// Settled reports whether the exit status of every dead replica is known. It arrives shortly after the death is
+// noticed.
 func (s *State) Settled() bool {
 	return !slices.ContainsFunc(s.Replicas, func(r ReplicaState) bool { return r.Died != nil && r.Exit == "" })
 }

@@ -75,11 +75,11 @@ func TestAModelFolderInAVirtualEnvironment(t *testing.T) {
 	require.NoError(t, c.SetPython(python))
 	require.Equal(t, python, c.Binary)
 
-	require.ErrorContains(t, c.SetModel(python), "is no folder")
+	require.ErrorContains(t, c.SetModel(python), "is not a folder")
 	require.ErrorContains(t, c.SetModel(model+"x"), "no such file")
-	require.ErrorContains(t, c.SetBackend("openai"), "sglang and vllm can")
+	require.ErrorContains(t, c.SetBackend("openai"), "sglang and vllm start without one")
 	require.ErrorContains(t, c.SetPython(model), "has no bin/python")
-	require.ErrorContains(t, c.SetPython(model+"x"), "can not be used")
+	require.ErrorContains(t, c.SetPython(model+"x"), "cannot use the servers' Python")
 	c.LaunchCommand = []string{"serve"}
-	require.ErrorContains(t, c.SetPython(venv), "launch_command names its own program")
+	require.ErrorContains(t, c.SetPython(venv), "launch_command has its own program")
 }

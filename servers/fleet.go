@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,31 +19,33 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
-// Fleet are the running servers of a plan. Every replica has one goroutine that starts, watches and stops it.
+// Fleet is the set of running servers of a plan. One goroutine per replica starts, watches and stops it. The methods
+// may be called concurrently.
 type Fleet struct {
 	plan   *Plan
 	notify func(text string)
 	lock   *os.File
 
-	starts  chan func()    // run by the one thread that starts processes
+	starts  chan func()    // executed by the only thread that starts processes
 	starter sync.WaitGroup // that thread
 	stop    context.CancelCauseFunc
 	ends    sync.WaitGroup // the replicas' goroutines
-	ready   chan struct{}  // one value for each replica that serves
-	failed  chan error     // one value for each replica that can not go on
+	ready   chan struct{}  // one value per replica that serves the model
+	failed  chan error     // one value per replica that failed
 	once    sync.Once
 	stopErr error
 
 	mu    sync.Mutex
 	state State
-	errs  []error // of stops and of the state file
+	errs  []error // of stopping servers and writing the state file
 }
 
-// errStop is why replicas end that were told to.
+// errStop is the cause with which Stop cancels the replicas.
 var errStop = errors.New("the servers are stopped")
 
-// Start starts every replica of a plan and returns when all serve the model. When one can not, all are stopped and the
-// error says why, with the end of its log. notify gets a line for each change, from one goroutine at a time.
+// Start starts every replica of a plan and returns when all of them serve the model. If one fails, Start stops all of
+// them and returns an error with the end of that replica's log. notify receives a line for each change, from one
+// goroutine at a time.
 func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, error) {
 	lock, err := lockDir(p.Dir, p.access)
 	if err != nil {
@@ -50,15 +53,15 @@ func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, erro
 	}
 	for _, r := range p.Replicas {
 		if err := portFree(r.address); err != nil {
-			return nil, errors.Join(fmt.Errorf("replica %d can not listen on %s: %w; end what listens there (ss -ltnp shows "+
-				"it), or choose another port", r.Index, r.address, err), lock.Close())
+			return nil, errors.Join(fmt.Errorf("replica %d cannot listen on %s: %w; stop the program that listens there (find "+
+				"it with ss -ltnp), or choose another port", r.Index, r.address, err), lock.Close())
 		}
 	}
 	self, ok := readProc(os.Getpid())
 	if !ok {
-		return nil, errors.Join(errors.New("servers are supervised through /proc, which is not mounted here"), lock.Close())
+		return nil, errors.Join(errors.New("/proc is not mounted, and supervising servers requires it"), lock.Close())
 	}
-	space, err := numberSpace()
+	space, err := pidSpace()
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -86,7 +89,7 @@ func Start(ctx context.Context, p *Plan, notify func(text string)) (*Fleet, erro
 func (f *Fleet) startAll() {
 	f.starter.Go(func() {
 		defer crash.Catch()
-		// The kernel ties children to the thread that made them: this one lives until they have ended.
+		// The kernel kills the children when the thread that started them ends, so this thread outlives them.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		for start := range f.starts {
@@ -110,14 +113,14 @@ func (f *Fleet) awaitReady(ctx context.Context) error {
 		case err := <-f.failed:
 			return err
 		case <-ctx.Done():
-			return fmt.Errorf("the start of the servers was ended: %w", context.Cause(ctx))
+			return fmt.Errorf("starting the servers was interrupted: %w", context.Cause(ctx))
 		}
 	}
 	return nil
 }
 
-// Wait returns when a replica has ended by itself, with an error that has the end of its log, or when ctx ends, with
-// nil.
+// Wait blocks until a replica exits by itself and returns an error with the end of its log, or until ctx is done and
+// returns nil.
 func (f *Fleet) Wait(ctx context.Context) error {
 	select {
 	case err := <-f.failed:
@@ -127,7 +130,7 @@ func (f *Fleet) Wait(ctx context.Context) error {
 	}
 }
 
-// Err is why a replica has ended by itself, once for each; nil when none has.
+// Err returns the error of a replica that exited by itself, once per replica, or nil.
 func (f *Fleet) Err() error {
 	select {
 	case err := <-f.failed:
@@ -137,17 +140,19 @@ func (f *Fleet) Err() error {
 	}
 }
 
-// Ended says which replica has ended by itself, as often as it is asked; nil: none has. Nobody starts it again.
+// Ended returns an error that names the first replica that exited by itself, or nil. Replicas are not restarted, so
+// later calls return an error too.
 func (f *Fleet) Ended() error {
 	for i, r := range f.State().Replicas {
 		if r.Died != nil {
-			return fmt.Errorf("replica %d (%s) has ended by itself; its log is %s", i, r.URL, f.plan.Replicas[i].Log)
+			return fmt.Errorf("replica %d (%s) exited by itself; its log is %s", i, r.URL, f.plan.Replicas[i].Log)
 		}
 	}
 	return nil
 }
 
-// Stop ends every server, and proves that no process and no listener of theirs is left. It may be called again.
+// Stop ends every server and verifies that none of their processes and listeners remains. Further calls return the same
+// error.
 func (f *Fleet) Stop() error {
 	f.once.Do(func() {
 		f.stop(errStop)
@@ -161,7 +166,7 @@ func (f *Fleet) Stop() error {
 	return f.stopErr
 }
 
-// State is how the replicas are now.
+// State returns a copy of the current state.
 func (f *Fleet) State() State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,10 +175,10 @@ func (f *Fleet) State() State {
 	return s
 }
 
-// URLs are the base URLs of the replicas.
+// URLs returns the base URLs of the replicas.
 func (f *Fleet) URLs() []string { return f.plan.URLs() }
 
-// write writes the state without any secret that is known.
+// write writes the state file without the known secrets.
 func (f *Fleet) write() error {
 	text, err := f.plan.secrets.JSON(&f.state)
 	if err != nil {
@@ -182,7 +187,7 @@ func (f *Fleet) write() error {
 	return f.plan.access.WriteJSON(filepath.Join(f.plan.Dir, StateName), text)
 }
 
-// change records where a replica stands and tells whoever listens.
+// change updates the state of a replica, writes the state file and notifies the caller of Start.
 func (f *Fleet) change(i int, text string, set func(*ReplicaState)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -195,7 +200,7 @@ func (f *Fleet) change(i int, text string, set func(*ReplicaState)) {
 	}
 }
 
-// run is the life of one replica.
+// run starts, watches and stops one replica.
 func (f *Fleet) run(ctx context.Context, r Replica) {
 	p, since, err := f.start(r)
 	if err != nil {
@@ -207,13 +212,13 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 		func(s *ReplicaState) { s.Leader = p.identity })
 	probe := newProber(r.URL, f.plan.apiKey)
 	began := time.Now()
-	err = probe.awaitReady(ctx, f.plan.Served, f.plan.StartupTimeout, p.ended, f.plan.WordEvery,
+	err = probe.awaitReady(ctx, f.plan.Served, f.plan.StartupTimeout, p.ended, f.plan.ReportInterval,
 		func(last error) { f.stillStarts(r, time.Since(began), since, last) })
 	if err == nil && f.plan.torch {
 		err = probe.torch(ctx, "start")
 	}
 	if err == nil {
-		// before anybody learns that there is a server to be tested
+		// before the replica is reported as ready, so that a test finds the file
 		beats, noteErr := createBeats(f.plan.access, f.plan.Dir, r.Index)
 		f.complain(noteErr)
 		f.isReady(r, p, time.Since(began))
@@ -224,8 +229,8 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 	select {
 	case <-p.ended:
 		alive = false
-		now := time.Now() // before the rest of it is ended: who reads the state is to know at once
-		f.change(r.Index, "has ended by itself", func(s *ReplicaState) { s.Health, s.Died = Dead, &now })
+		now := time.Now() // before its other processes are stopped, so that readers of the state learn of it at once
+		f.change(r.Index, "exited by itself", func(s *ReplicaState) { s.Health, s.Died = Dead, &now })
 	default:
 	}
 	var stopErr error
@@ -234,44 +239,44 @@ func (f *Fleet) run(ctx context.Context, r Replica) {
 	}
 	stopErr = errors.Join(stopErr, p.stop(f.plan.StopTimeout))
 	if err := awaitFree(r.address); err != nil {
-		stopErr = errors.Join(stopErr, fmt.Errorf("%s is still taken: %w", r.address, err))
+		stopErr = errors.Join(stopErr, fmt.Errorf("%s is still in use: %w", r.address, err))
 	}
 	f.lookBack(r)
 	if stopErr != nil {
-		f.complain(fmt.Errorf("replica %d (%s) was not ended as it should: %w", r.Index, r.URL, stopErr))
+		f.complain(fmt.Errorf("replica %d (%s) did not stop cleanly: %w", r.Index, r.URL, stopErr))
 	}
 	if errors.Is(err, errStop) && alive {
 		f.change(r.Index, "is stopped", func(s *ReplicaState) { s.Health, s.Exit = Stopped, p.exitText() })
 		return
 	}
-	what := "is ended, because it does not serve"
+	what := "is stopped because it does not serve the model"
 	if !alive {
-		what = "" // was told
+		what = "" // reported above
 	}
-	p.exports() // the secrets among them are known once it returns
+	p.exports() // learns the secrets among them
 	lines, logErr := f.tail(r, since)
 	f.change(r.Index, what, func(s *ReplicaState) { s.Health, s.Exit, s.LogTail = Dead, p.exitText(), lines })
 	f.failed <- errors.Join(f.explain(r, p, err, alive, lines), logErr)
 }
 
-// tail is the end of a replica's log since a position, without secrets.
+// tail returns the end of a replica's log after a position, without secrets.
 func (f *Fleet) tail(r Replica, since int64) ([]string, error) {
 	return tail(r.Log, since, f.plan.secrets.Text)
 }
 
-// stillStarts tells of a replica that is not ready yet, with the last words of its log since a position.
+// stillStarts reports that a replica is not ready yet, with the last line of its log after a position.
 func (f *Fleet) stillStarts(r Replica, took time.Duration, since int64, last error) {
 	lines, err := f.tail(r, since)
 	f.complain(err)
-	said := "has written nothing to its log"
+	logged := "its log is empty"
 	if len(lines) > 0 {
-		said = "wrote to its log last: " + lines[len(lines)-1]
+		logged = "the last line of its log: " + lines[len(lines)-1]
 	}
-	f.change(r.Index, fmt.Sprintf("has been starting for %v of at most %v (%v) and %s", took.Round(time.Second),
-		f.plan.StartupTimeout, last, said), func(*ReplicaState) {})
+	f.change(r.Index, fmt.Sprintf("has been starting for %v (limit %v): %v; %s", took.Round(time.Second),
+		f.plan.StartupTimeout, last, logged), func(*ReplicaState) {})
 }
 
-// lookBack notes what a replica that was ended has left of the processes that debug_mode noted.
+// lookBack records which of the processes that debug_mode recorded are still alive after a replica was stopped.
 func (f *Fleet) lookBack(r Replica) {
 	if !f.plan.Debug {
 		return
@@ -281,12 +286,12 @@ func (f *Fleet) lookBack(r Replica) {
 		Checked: len(noted), Listening: portFree(r.address) != nil,
 		Alive: slices.DeleteFunc(slices.Clone(noted), func(m Process) bool { return !m.alive() }),
 	}
-	f.change(r.Index, fmt.Sprintf("has left %d of its %d processes", len(left.Alive), left.Checked),
+	f.change(r.Index, fmt.Sprintf("left %d of its %d processes running", len(left.Alive), left.Checked),
 		func(s *ReplicaState) { s.AfterStop = left })
 	if len(left.Alive) > 0 || left.Listening {
-		f.complain(fmt.Errorf("replica %d (%s) has left %v of its processes after its end, and something listens on its "+
-			"port: %t; end them by their numbers (%s has them)",
-			r.Index, r.URL, left.Alive, left.Listening, filepath.Join(f.plan.Dir, StateName)))
+		f.complain(fmt.Errorf("replica %d (%s) left processes running after its stop: %v (port still in use: %t); end them "+
+			"by the process numbers in %s", r.Index, r.URL, left.Alive, left.Listening,
+			filepath.Join(f.plan.Dir, StateName)))
 	}
 }
 
@@ -295,13 +300,13 @@ func (f *Fleet) start(r Replica) (p *process, since int64, err error) {
 		return nil, 0, err
 	}
 	if err := os.MkdirAll(filepath.Dir(r.Log), f.plan.access.Folder()); err != nil {
-		return nil, 0, fmt.Errorf("making the folder of its log: %w", err)
+		return nil, 0, fmt.Errorf("create the folder of its log: %w", err)
 	}
 	log, err := f.plan.access.Append(r.Log)
 	if err != nil {
-		return nil, 0, fmt.Errorf("opening its log: %w", err)
+		return nil, 0, fmt.Errorf("open its log: %w", err)
 	}
-	defer log.Close() // the child has its own
+	defer log.Close() // the child has its own descriptor
 	if s, err := log.Stat(); err == nil {
 		since = s.Size()
 	}
@@ -315,7 +320,7 @@ func (f *Fleet) start(r Replica) (p *process, since int64, err error) {
 	return p, since, err
 }
 
-// learn makes the secrets known among the variables that a replica's pre_start commands made.
+// learn adds the secrets among the variables that a replica's pre_start commands set.
 func (f *Fleet) learn(made map[string]string) { f.plan.secrets.learn(made, f.plan.public()...) }
 
 func (f *Fleet) isReady(r Replica, p *process, took time.Duration) {
@@ -336,8 +341,8 @@ func (f *Fleet) isReady(r Replica, p *process, took time.Duration) {
 	f.ready <- struct{}{}
 }
 
-// watch probes a server until it ends or is to end, and notes each answer. One that does not answer is marked, and may
-// come back.
+// watch probes a server and records each answer until the server exits or ctx is done. A server that does not answer is
+// marked as unhealthy until it answers again.
 func (f *Fleet) watch(ctx context.Context, r Replica, p *process, probe *prober, beats *beatsFile) error {
 	tick := time.NewTicker(f.plan.HeartbeatInterval)
 	defer tick.Stop()
@@ -374,7 +379,7 @@ func (f *Fleet) watch(ctx context.Context, r Replica, p *process, probe *prober,
 	}
 }
 
-// complain keeps an error for the end; nil is none.
+// complain keeps a non-nil error for Stop to return.
 func (f *Fleet) complain(err error) {
 	if err == nil {
 		return
@@ -384,23 +389,23 @@ func (f *Fleet) complain(err error) {
 	f.errs = append(f.errs, err)
 }
 
-// explain is the error of a replica that can not go on, with the end of its log.
+// explain returns the error of a failed replica, with the end of its log.
 func (f *Fleet) explain(r Replica, p *process, err error, alive bool, lines []string) error {
-	what := fmt.Errorf("did not serve %s: %w", first(f.plan.Served, "a model"), err)
+	what := fmt.Errorf("did not serve %s: %w", cmp.Or(f.plan.Served, "a model"), err)
 	if !alive {
-		what = fmt.Errorf("ended (%s)", p.exitText())
+		what = fmt.Errorf("exited (%s)", p.exitText())
 		if len(f.plan.PreStart) > 0 {
-			what = fmt.Errorf("or its pre_start commands ended (%s)", p.exitText())
+			what = fmt.Errorf("or its pre_start commands exited (%s)", p.exitText())
 		}
 		if p.cmd.ProcessState != nil && p.cmd.ProcessState.Success() {
-			what = fmt.Errorf("%w: a server has to stay in the foreground, and what it left behind was ended", what)
+			what = fmt.Errorf("%w: a server must stay in the foreground; its remaining processes were ended", what)
 		}
 	}
-	said := "its log " + r.Log + " is empty"
+	logged := "its log " + r.Log + " is empty"
 	if len(lines) > 0 {
-		said = "the end of its log " + r.Log + ":\n" + strings.Join(lines, "\n")
+		logged = "the end of its log " + r.Log + ":\n" + strings.Join(lines, "\n")
 	}
-	return fmt.Errorf("replica %d (%s) %w; %s", r.Index, r.URL, what, said)
+	return fmt.Errorf("replica %d (%s) %w; %s", r.Index, r.URL, what, logged)
 }
 
 // Finish stops the servers after a test, and first logs what happened to them during the test. The error is Stop's.

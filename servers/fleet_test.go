@@ -20,7 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
-// notes collects what a fleet says.
+// notes collects the lines that a fleet reports.
 type notes struct {
 	mu   sync.Mutex
 	list []string
@@ -38,7 +38,7 @@ func (n *notes) has(text string) bool {
 	return strings.Contains(strings.Join(n.list, "\n"), text)
 }
 
-// leftovers are living processes that a plan's children started.
+// leftovers returns the live processes that a plan's children started.
 func leftovers(t *testing.T, p *Plan) []string {
 	t.Helper()
 	var left []string
@@ -93,7 +93,7 @@ func TestFourReplicasAtOnce(t *testing.T) {
 	require.Len(t, f.URLs(), 4)
 
 	_, err = Start(t.Context(), p, nil)
-	require.ErrorContains(t, err, "are running already: end them with `mlperf-go server down`")
+	require.ErrorContains(t, err, "stop them with `mlperf-go server down`")
 
 	require.NoError(t, f.Stop())
 	require.NoError(t, f.Stop())
@@ -106,8 +106,8 @@ func TestFourReplicasAtOnce(t *testing.T) {
 	}
 }
 
-// debug_mode looks for what it noted, whatever the stop believes: here nothing was stopped.
-func TestDebugModeTellsWhatIsLeft(t *testing.T) {
+// debug_mode checks the recorded processes itself and does not trust the stop: here nothing was stopped.
+func TestDebugModeReportsRemainingProcesses(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
@@ -121,8 +121,8 @@ func TestDebugModeTellsWhatIsLeft(t *testing.T) {
 		state: State{Replicas: []ReplicaState{{Processes: []Process{ended, alive}}}}}
 	f.lookBack(r)
 	require.Equal(t, &Leftover{Checked: 2, Alive: []Process{alive}, Listening: true}, f.State().Replicas[0].AfterStop)
-	require.True(t, n.has("has left 1 of its 2 processes"))
-	require.ErrorContains(t, errors.Join(f.errs...), "has left [alive")
+	require.True(t, n.has("left 1 of its 2 processes running"))
+	require.ErrorContains(t, errors.Join(f.errs...), "left processes running after its stop: [alive")
 }
 
 func TestServersThatDoNotServe(t *testing.T) {
@@ -134,24 +134,24 @@ func TestServersThatDoNotServe(t *testing.T) {
 		more       []string
 		want       []string
 	}{
-		{"dies at once", "die", nil, []string{"replica 0 (http://127.0.0.1:", "ended (exit status 7)", "the end of its log",
+		{"dies at once", "die", nil, []string{"replica 0 (http://127.0.0.1:", "exited (exit status 7)", "the end of its log",
 			"\nline 10 before the end\n", "line 59 before the end"}},
 		{"hangs", "hang", []string{"startup_timeout: 0.5"},
-			[]string{"did not serve some-llm: the start-up timeout is over (startup_timeout; a large model may need longer); " +
+			[]string{"did not serve some-llm: not ready within startup_timeout (a large model may need longer); " +
 				"the last answer was:", "connection refused", "is empty"}},
 		{"hangs and ignores SIGTERM", "ignore,hang", []string{"startup_timeout: 0.5", "stop_timeout: 0.2"},
-			[]string{"start-up timeout"}},
+			[]string{"not ready within startup_timeout"}},
 		{"goes to the background", "fork=session,env", nil,
-			[]string{"ended (exit status 0): a server has to stay in the foreground", "the end of its log"}},
+			[]string{"exited (exit status 0): a server must stay in the foreground", "the end of its log"}},
 		{"dies and leaves a child", "fork=session,fork,die", nil, []string{"exit status 7"}},
 		{"another model", "model=other,serve", nil,
-			[]string{"another model is served", "lists other and not some-llm; correct model or served_model"}},
+			[]string{"another model is served", "lists other but not some-llm; correct model or served_model"}},
 		{"is sick", "serve", []string{"startup_timeout: 5"}, []string{"/health: status 503"}},
 		{"wants a key", "serve=key", []string{"startup_timeout: 5"}, []string{"/v1/models: status 401"}},
 		{"pre_start fails", "serve", []string{"pre_start: ['echo preparing', 'false']"},
-			[]string{"its pre_start commands ended (exit status 1)", "preparing"}},
+			[]string{"its pre_start commands exited (exit status 1)", "preparing"}},
 		{"no such program", "serve", []string{"launch_command: [no-such-server]"},
-			[]string{"was not started", `the program "no-such-server" is not in the PATH`}},
+			[]string{"was not started", `the program "no-such-server" is not in the absolute folders of PATH`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// it must come up on the busiest machine, so its time is long
@@ -179,8 +179,8 @@ func TestServersThatDoNotServe(t *testing.T) {
 		p := childPlan(t, "serve", 1)
 		p.Replicas[0].address = busy.Addr().String()
 		_, err := Start(t.Context(), p, nil)
-		require.ErrorContains(t, err, "replica 0 can not listen on "+busy.Addr().String())
-		require.ErrorContains(t, err, "address already in use; end what listens there")
+		require.ErrorContains(t, err, "replica 0 cannot listen on "+busy.Addr().String())
+		require.ErrorContains(t, err, "address already in use; stop the program that listens there")
 	})
 }
 
@@ -202,9 +202,9 @@ func TestAServerThatDiesLater(t *testing.T) {
 	err = f.Wait(t.Context())
 	require.ErrorContains(t, err, "replica 1 ")
 	for range 2 {
-		require.ErrorContains(t, f.Ended(), "has ended by itself; its log is "+p.Replicas[1].Log)
+		require.ErrorContains(t, f.Ended(), "exited by itself; its log is "+p.Replicas[1].Log)
 	}
-	require.ErrorContains(t, err, "ended (exit status 9); the end of its log")
+	require.ErrorContains(t, err, "exited (exit status 9); the end of its log")
 	require.ErrorContains(t, err, "out of memory")
 	s := f.State()
 	require.Equal(t, []Health{Ready, Dead}, []Health{s.Replicas[0].Health, s.Replicas[1].Health})
@@ -238,20 +238,20 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// A large model loads for many minutes: meanwhile there is a word about it now and then.
-func TestALongStartIsTold(t *testing.T) {
+// While a large model loads for minutes, progress is reported at intervals.
+func TestLongStartIsReported(t *testing.T) {
 	p := childPlan(t, "say,hang", 1)
-	p.WordEvery = 10 * time.Millisecond
+	p.ReportInterval = 10 * time.Millisecond
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var n notes
 	_, err := Start(ctx, p, func(text string) {
 		n.add(text)
-		if n.has("wrote to its log last: loading weights 99%") {
+		if n.has("the last line of its log: loading weights 99%") {
 			cancel(errDeadline)
 		}
 	})
 	require.ErrorIs(t, err, errDeadline)
-	require.True(t, n.has("has been starting for ") && n.has("s of at most 1m0s (Get "), n.list)
+	require.True(t, n.has("has been starting for ") && n.has("s (limit 1m0s): Get "), n.list)
 	require.True(t, n.has("connection refused"))
 	requireNothingLeft(t, p)
 }
@@ -304,8 +304,8 @@ func TestHeartbeatMarksAServerThatDoesNotAnswer(t *testing.T) {
 	require.Equal(t, &Beats{LongestGapS: 59 * 60}, none, "of a test that was over before")
 }
 
-// A process that is stopped still has its port: the kernel takes the connection, and nobody answers.
-func TestHeartbeatMarksAServerThatIsStopped(t *testing.T) {
+// A suspended process still holds its port: the kernel accepts connections, but no answer comes.
+func TestHeartbeatMarksASuspendedServer(t *testing.T) {
 	p := childPlan(t, "serve", 2)
 	f, err := Start(t.Context(), p, nil)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,15 +11,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 )
 
-// GPUs are the devices that replicas can be given.
+// GPUs lists the devices available to replicas.
 type GPUs struct {
-	Vendor string   `json:"vendor"` // nvidia, amd, or "" without any
-	IDs    []string `json:"ids"`    // as CUDA_VISIBLE_DEVICES and its like take them
-	Note   string   `json:"note"`   // one line that says where they are from, or why there is none
+	Vendor string   `json:"vendor"` // nvidia, amd, or "" if there is none
+	IDs    []string `json:"ids"`    // in the form of CUDA_VISIBLE_DEVICES
+	Note   string   `json:"note"`   // one line: how they were found, or why there is none
 }
 
-// FindGPUs gives NVIDIA's GPUs from the facts of the machine, else AMD's from the kernel. A list of visible devices in
-// the environment restricts both.
+// FindGPUs returns NVIDIA's GPUs from the facts of the machine, else AMD's from the kernel, restricted by the list of
+// visible devices in the environment.
 func FindGPUs(f hostinfo.Facts, environ []string) GPUs { return findGPUs("/", f, environ) }
 
 func findGPUs(root string, f hostinfo.Facts, environ []string) GPUs {
@@ -29,30 +30,26 @@ func findGPUs(root string, f hostinfo.Facts, environ []string) GPUs {
 		g = GPUs{Vendor: "amd", IDs: numbers(n), Note: fmt.Sprintf("%d of AMD", n)}
 	}
 	if g.Vendor == "" {
-		why := f.GPUNote
-		if why == "" {
-			why = "no driver lists one"
-		}
-		g.Note = "there is no GPU on this machine (" + why + ")"
+		g.Note = "this machine has no GPU (" + cmp.Or(f.GPUNote, "no driver lists one") + ")"
 		return g
 	}
 	for _, name := range visibleNames[g.Vendor] {
 		if value, ok := lookup(environ, name); ok {
 			g.IDs = visible(value)
-			g.Note += fmt.Sprintf(", of which %s=%s leaves %d", name, value, len(g.IDs))
+			g.Note += fmt.Sprintf(", %d visible with %s=%s", len(g.IDs), name, value)
 			break
 		}
 	}
 	return g
 }
 
-// visibleNames are the variables that restrict a process to some GPUs, the deciding one first.
+// visibleNames lists the variables that restrict a process to some GPUs; the first one takes precedence.
 var visibleNames = map[string][]string{
 	"nvidia": {"CUDA_VISIBLE_DEVICES"},
 	"amd":    {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"},
 }
 
-// visible takes a list of devices apart; CUDA reads it up to the first entry that is no device.
+// visible splits a list of devices. Like CUDA, it stops at the first entry that is not a device.
 func visible(list string) []string {
 	ids := []string{}
 	for id := range strings.SplitSeq(list, ",") {
@@ -64,7 +61,7 @@ func visible(list string) []string {
 	return ids
 }
 
-// countAMD counts the nodes of the kernel's compute topology that are GPUs: a CPU's gpu_id is 0.
+// countAMD counts the GPUs in the kernel's compute topology, where CPUs have the gpu_id 0.
 func countAMD(root string) int {
 	nodes, err := filepath.Glob(filepath.Join(root, "sys/class/kfd/kfd/topology/nodes/*/gpu_id"))
 	if err != nil {
@@ -87,7 +84,7 @@ func numbers(n int) []string {
 	return ids
 }
 
-// devices are the variables that give one replica its GPUs. On AMD the second list counts within the first.
+// devices returns the variables that restrict a replica to its GPUs. On AMD, HIP numbers the devices that ROCR leaves.
 func (g GPUs) devices(ids []string) map[string]string {
 	if g.Vendor == "amd" {
 		return map[string]string{"ROCR_VISIBLE_DEVICES": strings.Join(ids, ","),
@@ -96,7 +93,7 @@ func (g GPUs) devices(ids []string) map[string]string {
 	return map[string]string{"CUDA_VISIBLE_DEVICES": strings.Join(ids, ",")}
 }
 
-// lookup finds a variable; the last one of a name counts, as it does for exec.
+// lookup returns the value of a variable. The last value of a repeated name counts, as for exec.
 func lookup(environ []string, name string) (value string, ok bool) {
 	for _, pair := range environ {
 		if v, found := strings.CutPrefix(pair, name+"="); found {

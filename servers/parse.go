@@ -14,19 +14,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 )
 
-// deepest bounds the nesting of a file: an engine argument may be a map of maps, as JSON text.
+// deepest limits the nesting of a file. Engine arguments may be nested maps, which become JSON.
 const deepest = 32
 
-// parser walks one file.
+// parser parses one file.
 type parser struct {
 	config *Config
-	seen   map[string]int // line of each key; keys below config count as the same keys
+	seen   map[string]int // key → line; keys under "config" share the names of top-level keys
 }
 
-// reader takes the value of one key.
+// reader parses the value of one key.
 type reader func(c *Config, n *yaml.Node) error
 
-// keys are the file's. They stand at the top; those in below may stand under "config" instead.
+// keys lists the top-level keys of the file. Those in below are also accepted under "config".
 var keys = map[string]reader{
 	"backend":            oneOf(func(c *Config) *string { return &c.Backend }, "vllm", "sglang", "openai", "sim"),
 	"model":              text(func(c *Config) *string { return &c.Model }),
@@ -63,10 +63,10 @@ var keys = map[string]reader{
 var below = []string{"server_args", "api_server_args", "binary_path", "load_format", "logging_level", "max_pool_size",
 	"pre_start"}
 
-// endpointTypes are the routes that requests may go to, by their names in files.
+// endpointTypes lists the names of routes for requests.
 var endpointTypes = []string{"completions", "chat_completions", "generate"}
 
-// maxReplicas bounds the processes that one file can start.
+// maxReplicas limits the processes that one file can start.
 const maxReplicas = 1024
 
 func (p *parser) file(r io.Reader) error {
@@ -97,12 +97,12 @@ func (p *parser) walk(m *yaml.Node, top bool) error {
 func (p *parser) key(key, value *yaml.Node, top bool) error {
 	name := key.Value
 	if line := p.seen[name]; line > 0 {
-		return fmt.Errorf("%s was set in line %d already", name, line)
+		return fmt.Errorf("%s is already set in line %d", name, line)
 	}
 	p.seen[name] = key.Line
 	if name == "config" && top {
 		if value.Kind != yaml.MappingNode {
-			return fmt.Errorf("config is no map of keys: it holds %s", strings.Join(below, ", "))
+			return fmt.Errorf("config is not a map; its keys are %s", strings.Join(below, ", "))
 		}
 		return p.walk(value, false)
 	}
@@ -130,24 +130,24 @@ func (p *parser) unknown(name string, top bool) error {
 	}
 	near := config.Nearest(name, candidates)
 	if len(near) == 0 {
-		return fmt.Errorf("the key %q is unknown%s; the keys are %s", name, where, strings.Join(candidates, ", "))
+		return fmt.Errorf("unknown key %q%s; the keys are %s", name, where, strings.Join(candidates, ", "))
 	}
-	return fmt.Errorf("the key %q is unknown%s; did you mean %s?", name, where, strings.Join(near, " or "))
+	return fmt.Errorf("unknown key %q%s; did you mean %s?", name, where, strings.Join(near, " or "))
 }
 
-// plain refuses what a configuration has no use for: aliases, keys that are no words, deep nests, NUL bytes.
+// plain rejects aliases, keys that are not words, deep nesting and NUL bytes.
 func plain(n *yaml.Node, depth int) error {
 	switch {
 	case depth > deepest:
 		return fmt.Errorf("line %d: nested deeper than %d levels", n.Line, deepest)
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return fmt.Errorf("line %d: anchors and aliases are not read; write the value out", n.Line)
+		return fmt.Errorf("line %d: anchors and aliases are not supported; write the value out", n.Line)
 	case strings.ContainsRune(n.Value, 0):
-		return fmt.Errorf("line %d: a NUL byte stands in a value", n.Line)
+		return fmt.Errorf("line %d: a value contains a NUL byte", n.Line)
 	}
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 && child.Kind != yaml.ScalarNode {
-			return fmt.Errorf("line %d: a key is no plain word", child.Line)
+			return fmt.Errorf("line %d: a key is not a plain word", child.Line)
 		}
 		if err := plain(child, depth+1); err != nil {
 			return err
@@ -161,14 +161,14 @@ func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!
 func text(field func(*Config) *string) reader {
 	return func(c *Config, n *yaml.Node) error {
 		if n.Kind != yaml.ScalarNode || n.Value == "" {
-			return fmt.Errorf("takes one text that is not empty")
+			return fmt.Errorf("must be one text that is not empty")
 		}
 		*field(c) = n.Value
 		return nil
 	}
 }
 
-// texts takes a list of texts, or one text.
+// texts parses a list of texts, or one text.
 func texts(field func(*Config) *[]string) reader {
 	return func(c *Config, n *yaml.Node) error {
 		items, err := words(n)
@@ -180,7 +180,7 @@ func texts(field func(*Config) *[]string) reader {
 	}
 }
 
-// words are the texts of a list, or the one text that stands in its place.
+// words returns the texts of a list, or one text as a list.
 func words(n *yaml.Node) ([]string, error) {
 	nodes := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
@@ -189,7 +189,7 @@ func words(n *yaml.Node) ([]string, error) {
 	var items []string
 	for _, item := range nodes {
 		if item.Kind != yaml.ScalarNode || isNull(item) {
-			return nil, fmt.Errorf("has an item in line %d that is no text", item.Line)
+			return nil, fmt.Errorf("has an item in line %d that is not a text", item.Line)
 		}
 		items = append(items, item.Value)
 	}
@@ -199,7 +199,7 @@ func words(n *yaml.Node) ([]string, error) {
 func oneOf(field func(*Config) *string, known ...string) reader {
 	return func(c *Config, n *yaml.Node) error {
 		if n.Kind != yaml.ScalarNode || !slices.Contains(known, n.Value) {
-			return fmt.Errorf("is %q, which is none of %s", n.Value, strings.Join(known, ", "))
+			return fmt.Errorf("is %q, which is not one of %s", n.Value, strings.Join(known, ", "))
 		}
 		*field(c) = n.Value
 		return nil
@@ -226,7 +226,7 @@ func count(field func(*Config) *int, lowest, highest int) reader {
 	}
 }
 
-// duration takes seconds, whole or not, or a Go duration; at most a week.
+// duration parses seconds, with or without a fraction, or a Go duration; at most a week.
 func duration(field func(*Config) *time.Duration) reader {
 	const longest = 7 * 24 * time.Hour
 	return func(c *Config, n *yaml.Node) error {
@@ -251,7 +251,7 @@ func ports(c *Config, n *yaml.Node) error {
 	for _, item := range items {
 		p, err := strconv.Atoi(item)
 		if err != nil || p < 1 || p > math.MaxUint16 {
-			return fmt.Errorf("has %q, which is no port from 1 to %d", item, math.MaxUint16)
+			return fmt.Errorf("has %q, which is not a port from 1 to %d", item, math.MaxUint16)
 		}
 		if slices.Contains(c.Ports, p) {
 			return fmt.Errorf("has %d twice", p)
@@ -266,7 +266,7 @@ func ports(c *Config, n *yaml.Node) error {
 
 func environment(c *Config, n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("is no map of \"NAME: value\"")
+		return fmt.Errorf("is not a map of \"NAME: value\"")
 	}
 	c.Environment = map[string]string{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -275,10 +275,10 @@ func environment(c *Config, n *yaml.Node) error {
 			return fmt.Errorf("has %s twice, again in line %d", name, n.Content[i].Line)
 		}
 		if name == "" || strings.Contains(name, "=") || value.Kind != yaml.ScalarNode {
-			return fmt.Errorf("has %q in line %d, which is no \"NAME: value\"", name, n.Content[i].Line)
+			return fmt.Errorf("has %q in line %d, which is not \"NAME: value\"", name, n.Content[i].Line)
 		}
 		if isNull(value) {
-			value = &yaml.Node{} // "NAME:" sets the variable to nothing
+			value = &yaml.Node{} // "NAME:" sets the variable to an empty value
 		}
 		c.Environment[name] = value.Value
 	}

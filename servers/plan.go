@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -15,31 +16,31 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
-// ErrGPUs is in the error of a plan that needs more GPUs than there are.
+// ErrGPUs is wrapped by the error of a plan that needs more GPUs than the machine has.
 var ErrGPUs = errors.New("not enough GPUs")
 
-// Options are what a command adds to a file.
+// Options are the settings of a command; they take precedence over the file.
 type Options struct {
-	Args           []string // of the engine; each replaces the file's of its name
-	Dir            string   // for logs and state; "": the file's output_dir
-	Replicas       int      // 0: the file's
-	Shared         bool     // other users may read logs and state
-	GPUsPerReplica int      // below 0: the file's
+	Args           []string // engine arguments; each replaces the file's argument of the same name
+	Dir            string   // folder for logs and state; "": the file's output_dir
+	Replicas       int      // 0: from the file
+	Shared         bool     // let other users read logs and state
+	GPUsPerReplica int      // negative: from the file
 	GPUs           GPUs
-	Environ        []string         // of this process, KEY=VALUE
-	Secrets        *secret.Redactor // learns what the servers are given to keep; nil: the plan has one of its own
+	Environ        []string         // environment of this process, KEY=VALUE
+	Secrets        *secret.Redactor // collects the servers' secrets; nil: the plan uses its own
 }
 
-// Plan is what will be started.
+// Plan describes the servers to start.
 type Plan struct {
-	Config   string   `json:"config"` // the file, or the folder of the model
+	Config   string   `json:"config"` // the file, or the model's folder
 	Backend  string   `json:"backend"`
 	Model    string   `json:"model"`
-	Served   string   `json:"served_model"` // what /v1/models must list; "": anything
+	Served   string   `json:"served_model"` // name that /v1/models must list; "": any
 	Dir      string   `json:"dir"`
 	Notes    []string `json:"notes"`
 	Profiler string   `json:"profiler,omitempty"`
-	// Profilers are the profile block and every other profiler that the configuration shows.
+	// Profilers lists the profile block and every other profiler found in the configuration.
 	Profilers []string  `json:"profilers,omitempty"`
 	PreStart  []string  `json:"pre_start,omitempty"`
 	Replicas  []Replica `json:"replicas"`
@@ -48,11 +49,11 @@ type Plan struct {
 	HeartbeatTimeout  time.Duration `json:"-"`
 	StartupTimeout    time.Duration `json:"-"`
 	StopTimeout       time.Duration `json:"-"`
-	WordEvery         time.Duration `json:"-"` // of a replica that starts
+	ReportInterval    time.Duration `json:"-"` // between two progress lines of a starting replica
 	Debug             bool          `json:"-"`
 
-	environ []string          // of every replica
-	set     map[string]string // of it, by the file
+	environ []string          // environment of every replica
+	set     map[string]string // the part of it that the file sets
 	apiKey  string
 	secrets redactor
 	access  atomicfile.Access
@@ -63,35 +64,35 @@ type Plan struct {
 type Replica struct {
 	Index   int               `json:"index"`
 	URL     string            `json:"url"`
-	GPUs    []string          `json:"gpus"` // empty: not restricted
+	GPUs    []string          `json:"gpus"` // empty: all
 	Command []string          `json:"command"`
-	Env     map[string]string `json:"env"` // what differs from this process's environment
+	Env     map[string]string `json:"env"` // differences from the plan's environment
 	Log     string            `json:"log"`
 
-	address    string // that the server binds
+	address    string // host:port to bind
 	profileDir string // "" without a profiler
 }
 
-// NewPlan places the replicas of a file on ports and GPUs.
+// NewPlan assigns ports and GPUs to the replicas of a file and builds their command lines.
 func NewPlan(c *Config, o Options) (*Plan, error) {
 	if len(c.Hosts) > 1 {
-		return nil, fmt.Errorf("server config %s names %d hosts (%s): servers are started on this machine alone, so keep "+
+		return nil, fmt.Errorf("server config %s lists %d hosts (%s), but servers are started only on this machine: keep "+
 			"one host, or run the command on each", c.Name, len(c.Hosts), strings.Join(c.Hosts, ", "))
 	}
 	args, err := c.engineArgs(o.Args)
 	if err != nil {
 		return nil, err
 	}
-	// engines may change their folder, and find their caches all the same
-	dir, err := filepath.Abs(first(o.Dir, c.OutputDir))
+	// absolute, because engines may change their working folder
+	dir, err := filepath.Abs(cmp.Or(o.Dir, c.OutputDir))
 	if err != nil {
 		return nil, fmt.Errorf("server config %s: output_dir: %w", c.Name, err)
 	}
 	p := &Plan{
 		Config: c.Name, Backend: c.Backend, Model: c.Model, Dir: dir, Notes: []string{}, PreStart: c.PreStart, Debug: c.Debug,
 		HeartbeatInterval: c.HeartbeatInterval, HeartbeatTimeout: c.HeartbeatTimeout, StartupTimeout: c.StartupTimeout,
-		StopTimeout: c.StopTimeout,
-		WordEvery:   time.Minute,
+		StopTimeout:    c.StopTimeout,
+		ReportInterval: time.Minute,
 	}
 	if c.Profile.Enabled {
 		p.Profiler, p.torch, p.StopTimeout = c.Profile.Tool, c.Profile.Tool == "pytorch", max(p.StopTimeout, profileStop)
@@ -109,9 +110,10 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 	if gpus.Vendor == "" {
 		p.Notes = append(p.Notes, gpus.Note+": the servers are started without one")
 	} else if per == 0 {
-		p.Notes = append(p.Notes, "GPUs: "+gpus.Note+"; the servers see them all, because gpus_per_replica is 0 or not told")
+		p.Notes = append(p.Notes, "GPUs: "+gpus.Note+
+			"; every server sees all of them, because gpus_per_replica is 0 or not set")
 	} else {
-		p.Notes = append(p.Notes, fmt.Sprintf("GPUs: %s; %d for each of %d", gpus.Note, per, len(ports)))
+		p.Notes = append(p.Notes, fmt.Sprintf("GPUs: %s; %d for each of %d replicas", gpus.Note, per, len(ports)))
 	}
 	p.environ, p.set = c.environ(o.Environ, gpus, per), c.Environment
 	e, _ := c.engine()
@@ -130,7 +132,7 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// learn makes the secrets known that the servers are given.
+// learn collects the secrets that the servers receive, so that logs and records hide them.
 func (p *Plan) learn(r *secret.Redactor) {
 	if r == nil {
 		r = &secret.Redactor{}
@@ -145,19 +147,19 @@ func (p *Plan) learn(r *secret.Redactor) {
 	}
 }
 
-// public are texts that records have whatever a variable's value is.
+// public returns texts that appear in records anyway and therefore are not secrets.
 func (p *Plan) public() []string { return []string{p.Config, p.Backend, p.Model, p.Served, p.Dir} }
 
-// Served is the name by which the servers of the file list their model.
+// Served returns the name under which the servers list their model.
 func (c *Config) Served() string { return c.served(c.Args) }
 
 func (c *Config) served(args []string) string {
 	e, _ := c.engine()
 	name, _ := valueOf(e, args, e.served)
-	return first(c.ServedModel, name, c.Model)
+	return cmp.Or(c.ServedModel, name, c.Model)
 }
 
-// ports of as many replicas as the command or the file wants.
+// ports returns one port per replica. replicas overrides the file's number unless it is 0.
 func (c *Config) ports(replicas int) ([]int, error) {
 	n := replicas
 	if n == 0 {
@@ -165,16 +167,16 @@ func (c *Config) ports(replicas int) ([]int, error) {
 	}
 	switch {
 	case n < 1 || n > maxReplicas:
-		return nil, fmt.Errorf("%d replicas can not be started: choose from 1 to %d", n, maxReplicas)
+		return nil, fmt.Errorf("cannot start %d replicas: choose a number from 1 to %d", n, maxReplicas)
 	case len(c.Ports) > 1 && len(c.Ports) < n:
-		return nil, fmt.Errorf("server config %s has %d ports for %d replicas: give one each, or \"port\" for the first",
-			c.Name, len(c.Ports), n)
+		return nil, fmt.Errorf("server config %s has %d ports for %d replicas: list one port per replica, or set \"port\" "+
+			"to the first one", c.Name, len(c.Ports), n)
 	case len(c.Ports) == 1 && c.Ports[0]+n-1 > math.MaxUint16:
-		return nil, fmt.Errorf("server config %s: %d replicas from port %d on go past port %d: choose a lower port", c.Name,
-			n, c.Ports[0], math.MaxUint16)
+		return nil, fmt.Errorf("server config %s: %d replicas starting at port %d exceed port %d: choose a lower port",
+			c.Name, n, c.Ports[0], math.MaxUint16)
 	case n > 1 && len(c.LaunchCommand) > 0 && !c.holds("{port}") && engines[c.Backend].module == "":
-		return nil, fmt.Errorf("server config %s: launch_command has no {port}, so that %d replicas would all take the "+
-			"same: write {port} where the port belongs", c.Name, n)
+		return nil, fmt.Errorf("server config %s: launch_command has no {port}, so all %d replicas would use the same "+
+			"port: write {port} where the port belongs", c.Name, n)
 	}
 	if len(c.Ports) > 1 {
 		return c.Ports[:n], nil
@@ -186,56 +188,56 @@ func (c *Config) ports(replicas int) ([]int, error) {
 	return ports, nil
 }
 
-// within narrows the GPUs down to those that the file names.
+// within restricts the GPUs to those that the file lists.
 func (g GPUs) within(c *Config) GPUs {
 	if len(c.GPUs) > 0 {
-		g.IDs, g.Note = c.GPUs, "those that "+c.Name+" names"
+		g.IDs, g.Note = c.GPUs, "listed in "+c.Name
 		if g.Vendor == "" {
-			g.Vendor = "nvidia" // whose variable most engines read
+			g.Vendor = "nvidia" // most engines read its variable
 		}
 		return g
 	}
 	for _, name := range visibleNames[g.Vendor] {
 		if list, ok := c.Environment[name]; ok {
-			g.IDs, g.Note = visible(list), fmt.Sprintf("those of %s=%s in %s", name, list, c.Name)
+			g.IDs, g.Note = visible(list), fmt.Sprintf("%s=%s in %s", name, list, c.Name)
 			return g
 		}
 	}
 	return g
 }
 
-// perReplica is how many GPUs a replica gets, and the arguments that tell the engine to use them. Not told, an engine's
-// own arguments decide; any other command sees all GPUs.
+// perReplica returns the number of GPUs per replica, and args with the engine's argument for that number. If neither
+// options nor file set the number, the engine's arguments decide; a command of an unknown engine sees all GPUs.
 func (c *Config) perReplica(o Options, gpus GPUs, replicas int, args []string) (int, []string, error) {
 	e, known := c.engine()
 	per := o.GPUsPerReplica
 	if per < 0 {
 		per = c.GPUsPerReplica
 	}
-	told := per >= 0
+	isSet := per >= 0
 	need, err := c.parallel(e, args)
 	if err != nil {
 		return 0, nil, err
 	}
 	switch {
-	case !told && (!known || gpus.Vendor == ""):
+	case !isSet && (!known || gpus.Vendor == ""):
 		return 0, args, nil
-	case !told:
+	case !isSet:
 		per = need
 	case known && per > 0 && need > per:
-		return 0, nil, fmt.Errorf("the engine's arguments spread a replica over %d GPUs, and it gets %d: change "+
-			"gpus_per_replica or --%s", need, per, e.tensor)
+		return 0, nil, fmt.Errorf("the engine's arguments need %d GPUs per replica, but gpus_per_replica is %d: change it "+
+			"or --%s", need, per, e.tensor)
 	case known && per > 1 && need == 1:
 		args = append(slices.Clone(args), "--"+e.tensor, strconv.Itoa(per))
 	}
 	if per > len(gpus.IDs)/replicas {
-		return 0, nil, fmt.Errorf("%w: %d replicas of %d need %d, and there are %d: %s", ErrGPUs, replicas, per, per*replicas,
-			len(gpus.IDs), gpus.Note)
+		return 0, nil, fmt.Errorf("%w: %d replicas with %d each need %d, but only %d are available: %s", ErrGPUs, replicas,
+			per, per*replicas, len(gpus.IDs), gpus.Note)
 	}
 	return per, args, nil
 }
 
-// parallel is the number of GPUs over which an engine's arguments spread one replica.
+// parallel returns the number of GPUs per replica that the engine's arguments require.
 func (c *Config) parallel(e engine, args []string) (int, error) {
 	need := 1
 	for _, name := range append([]string{e.tensor}, e.parallel...) {
@@ -245,16 +247,18 @@ func (c *Config) parallel(e engine, args []string) (int, error) {
 		}
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 || n > maxReplicas {
-			return 0, fmt.Errorf("the engine's argument --%s is %q, which is no number of GPUs", name, value)
+			return 0, fmt.Errorf("the engine's argument --%s is %q; it must be a number of GPUs from 1 to %d", name, value,
+				maxReplicas)
 		}
 		need = min(need*n, maxReplicas*maxReplicas)
 	}
 	return need, nil
 }
 
-// environ is what every replica gets: ours without our own settings, and without lists of GPUs where the plan has one.
-func (c *Config) environ(ours []string, gpus GPUs, per int) []string {
-	kept := slices.DeleteFunc(slices.Clone(ours), func(pair string) bool {
+// environ returns the environment of every replica: inherited without MLPERF_GO_ variables, and without lists of GPUs
+// if the plan assigns GPUs (per > 0).
+func (c *Config) environ(inherited []string, gpus GPUs, per int) []string {
+	kept := slices.DeleteFunc(slices.Clone(inherited), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
 		return strings.HasPrefix(name, "MLPERF_GO_") || per > 0 && slices.Contains(visibleNames[gpus.Vendor], name)
 	})
@@ -262,15 +266,14 @@ func (c *Config) environ(ours []string, gpus GPUs, per int) []string {
 	if c.LoggingLevel != "" && e.logEnv != "" {
 		kept = append(kept, e.logEnv+"="+strings.ToUpper(c.LoggingLevel))
 	}
-	if c.Venv != "" { // as its activate script does: engines call compilers by name
-		path, _ := lookup(ours, "PATH")
+	if c.Venv != "" { // like its activate script, because engines call compilers by name
+		path, _ := lookup(inherited, "PATH")
 		bin := filepath.Join(c.Venv, "bin") + string(filepath.ListSeparator) + path
-		// an empty element is the working folder
+		// a trailing separator would add the working folder to the PATH
 		kept = append(kept, "VIRTUAL_ENV="+c.Venv, "PATH="+strings.TrimSuffix(bin, string(filepath.ListSeparator)))
 	}
 	return append(kept, pairs(c.Environment, func(name string) bool {
-		return per == 0 ||
-			!slices.Contains(visibleNames[gpus.Vendor], name)
+		return per == 0 || !slices.Contains(visibleNames[gpus.Vendor], name)
 	})...)
 }
 
@@ -305,7 +308,7 @@ func (c *Config) replica(dir string, i, port int, args []string, gpus GPUs, ids 
 	return r
 }
 
-// reachable is the host under which a server that binds host is met from this machine.
+// reachable returns the host at which a server that binds to host can be reached from this machine.
 func reachable(host string) string {
 	host = strings.Trim(host, "[]")
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
@@ -317,7 +320,7 @@ func reachable(host string) string {
 	return host
 }
 
-// Shown is the plan without secrets, for people and files.
+// Shown returns a copy of the plan without secrets, for display and files.
 func (p *Plan) Shown() *Plan {
 	shown := *p
 	shown.PreStart = p.secrets.commands(p.PreStart)
@@ -329,22 +332,14 @@ func (p *Plan) Shown() *Plan {
 	return &shown
 }
 
-// APIKey is the bearer token that the servers want; "" for none.
+// APIKey returns the bearer token that the servers require, or "".
 func (p *Plan) APIKey() string { return p.apiKey }
 
-// URLs are the base URLs of the replicas, in order.
+// URLs returns the base URLs of the replicas, in order.
 func (p *Plan) URLs() []string {
 	var urls []string
 	for _, r := range p.Replicas {
 		urls = append(urls, r.URL)
 	}
 	return urls
-}
-
-func first(texts ...string) string {
-	i := slices.IndexFunc(texts, func(t string) bool { return t != "" })
-	if i < 0 {
-		return ""
-	}
-	return texts[i]
 }

@@ -60,7 +60,7 @@ func TestReplicasGetPortsAndGPUs(t *testing.T) {
 	require.Equal(t, "/logs/cache/replica-3/vllm_cache_root", p.Replicas[3].Env["VLLM_CACHE_ROOT"])
 	require.Equal(t, "/logs/replica-3.log", p.Replicas[3].Log)
 	require.Contains(t, p.Replicas[3].Command, "0.0.0.0")
-	require.Equal(t, []string{"GPUs: 8 × test; 2 for each of 4"}, p.Notes)
+	require.Equal(t, []string{"GPUs: 8 × test; 2 for each of 4 replicas"}, p.Notes)
 
 	p = plan(t, "model: m\nports: [7, 9]", Options{GPUsPerReplica: 4, GPUs: eight()})
 	require.Equal(t, []string{"http://127.0.0.1:7", "http://127.0.0.1:9"}, p.URLs())
@@ -79,30 +79,32 @@ func TestReplicasGetPortsAndGPUs(t *testing.T) {
 func TestWithoutGPU(t *testing.T) {
 	none := findGPUs(t.TempDir(), hostinfo.Facts{GPUNote: "the driver is absent"}, nil)
 	p := plan(t, "model: m", Options{GPUsPerReplica: unset, GPUs: none})
-	require.Equal(t, []string{"there is no GPU on this machine (the driver is absent): the servers are started " +
-		"without one"}, p.Notes)
+	require.Equal(t, []string{"this machine has no GPU (the driver is absent): the servers are started without one"},
+		p.Notes)
 	require.Empty(t, p.Replicas[0].GPUs)
 	require.NotContains(t, p.Replicas[0].Env, "CUDA_VISIBLE_DEVICES")
 
 	_, err := NewPlan(parse(t, "model: m"), Options{GPUsPerReplica: 1, GPUs: none})
 	require.ErrorIs(t, err, ErrGPUs)
-	require.ErrorContains(t, err, "not enough GPUs: 1 replicas of 1 need 1, and there are 0: there is no GPU on this "+
-		"machine (the driver is absent)")
+	require.ErrorContains(t, err, "not enough GPUs: 1 replicas with 1 each need 1, but only 0 are available: this "+
+		"machine has no GPU "+
+		"(the driver is absent)")
 }
 
-func TestPlansThatAreRefused(t *testing.T) {
+func TestInvalidPlans(t *testing.T) {
 	for text, want := range map[string]string{
-		"model: m\nhost: [a, b]":                                   "names 2 hosts (a, b)",
-		"model: m\nserver_args: [--port, 1]":                       "--port 1 beside the file's port 8000",
-		"model: m\nserver_args: {model: other}":                    "--model other beside",
-		"model: m\nport: 65535\nreplicas: 2":                       "past port 65535",
+		"model: m\nhost: [a, b]":                                   "lists 2 hosts (a, b)",
+		"model: m\nserver_args: [--port, 1]":                       "--port 1, but the file has port 8000",
+		"model: m\nserver_args: {model: other}":                    "--model other, but",
+		"model: m\nport: 65535\nreplicas: 2":                       "exceed port 65535",
 		"backend: sim\nmodel: m\nreplicas: 2\nlaunch_command: [a]": "launch_command has no {port}",
-		"model: m\ngpus_per_replica: 2\nserver_args: {tp: 4}":      "over 4 GPUs, and it gets 2",
+		"model: m\ngpus_per_replica: 2\nserver_args: {tp: 4}":      "need 4 GPUs per replica, but gpus_per_replica is 2",
 		"model: m\nserver_args: {tp: x}":                           `--tensor-parallel-size is "x"`,
-		"model: m\nserver_args: {tp: 2, pp: 2, dp: 3}":             "1 replicas of 12 need 12, and there are 8",
-		"model: m\ngpus: [a, b]\nreplicas: 3": "3 replicas of 1 need 3, and there are 2: those " +
-			"that s.yaml names",
-		"model: m\nreplicas: 3\nenv_vars: {CUDA_VISIBLE_DEVICES: '4,5'}": "there are 2: those of CUDA_VISIBLE_DEVICES=4,5 " +
+		"model: m\nserver_args: {tp: 2, pp: 2, dp: 3}": "1 replicas with 12 each need 12, but only 8 are " +
+			"available",
+		"model: m\ngpus: [a, b]\nreplicas: 3": "3 replicas with 1 each need 3, but only 2 are available: listed in " +
+			"s.yaml",
+		"model: m\nreplicas: 3\nenv_vars: {CUDA_VISIBLE_DEVICES: '4,5'}": "only 2 are available: CUDA_VISIBLE_DEVICES=4,5 " +
 			"in s.yaml",
 	} {
 		_, err := NewPlan(parse(t, text), Options{GPUsPerReplica: unset, GPUs: eight()})

@@ -16,17 +16,16 @@ import (
 )
 
 const (
-	probeTimeout = 5 * time.Second // of one request
+	probeTimeout = 5 * time.Second // per request
 	largestProbe = 1 << 20         // bytes of an answer
 	probePause   = 200 * time.Millisecond
-	freeGrace    = 2 * time.Second // for the kernel to close the sockets of processes that have ended
+	freeGrace    = 2 * time.Second // for the kernel to close the sockets of ended processes
 )
 
-// errWrongModel is an answer that waiting does not change.
+// errWrongModel ends the wait for a server, since waiting does not change the model.
 var errWrongModel = errors.New("another model is served")
 
-// prober asks one server how it is. No proxy stands between, since the server runs on this machine. Each request has a
-// connection of its own.
+// prober sends health requests to one server, each on a new connection and without a proxy.
 type prober struct {
 	client *http.Client
 	url    string
@@ -64,7 +63,7 @@ func (p *prober) ask(ctx context.Context, method, path string) (*http.Response, 
 	return p.client.Do(request)
 }
 
-// healthy asks /health. Servers without that route answer 404, and are healthy when they list models.
+// healthy requests /health. If the server answers 404, it is healthy if it lists models.
 func (p *prober) healthy(ctx context.Context) error {
 	for _, path := range []string{"/health", "/v1/models"} {
 		status, _, err := p.get(ctx, path)
@@ -80,15 +79,14 @@ func (p *prober) healthy(ctx context.Context) error {
 	return fmt.Errorf("%s has neither /health nor /v1/models", p.url)
 }
 
-// beats asks for health as a heartbeat does: who is slower than the time after which it counts as unhealthy has not
-// answered.
+// beats is healthy with the timeout of a heartbeat.
 func (p *prober) beats(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, min(limit, probeTimeout))
 	defer cancel()
 	return p.healthy(ctx)
 }
 
-// serves asks whether the model is listed. A folder may be listed by its last name.
+// serves returns an error unless the server lists the model. A folder may be listed by its base name.
 func (p *prober) serves(ctx context.Context, model string) error {
 	status, body, err := p.get(ctx, "/v1/models")
 	if err != nil {
@@ -111,19 +109,20 @@ func (p *prober) serves(ctx context.Context, model string) error {
 	if len(ids) == 0 {
 		return fmt.Errorf("GET %s/v1/models lists no model", p.url)
 	}
-	return fmt.Errorf("%w: %s/v1/models lists %s and not %s; correct model or served_model", errWrongModel, p.url,
+	return fmt.Errorf("%w: %s/v1/models lists %s but not %s; correct model or served_model", errWrongModel, p.url,
 		foreign.Line(strings.Join(ids, ", "), 400), model)
 }
 
-// awaitReady returns nil when the server is healthy and serves the model, or why it will not: wrong model, deadline,
-// its end, a stop. still gets the last answer behind each pause of the length between.
+// awaitReady waits until the server is healthy and serves the model. It returns an error if the server has the wrong
+// model or exits, or at the limit, or when ctx is done. While it waits, it passes the last error to still every
+// between.
 func (p *prober) awaitReady(ctx context.Context, model string, limit time.Duration, ended <-chan struct{},
 	between time.Duration, still func(error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errDeadline)
 	defer cancel()
-	var last error // that the server itself made, not the end of the wait
-	word := time.NewTicker(between)
-	defer word.Stop()
+	var last error // from the server, not from the end of the wait
+	report := time.NewTicker(between)
+	defer report.Stop()
 	for {
 		err := p.healthy(ctx)
 		if err == nil {
@@ -133,7 +132,7 @@ func (p *prober) awaitReady(ctx context.Context, model string, limit time.Durati
 			last = err
 		}
 		select {
-		case <-ended: // whoever answered was another server
+		case <-ended: // the answer came from another server
 			return errEnded
 		default:
 		}
@@ -145,7 +144,7 @@ func (p *prober) awaitReady(ctx context.Context, model string, limit time.Durati
 			return errEnded
 		case <-ctx.Done():
 			return fmt.Errorf("%w; the last answer was: %w", context.Cause(ctx), last)
-		case <-word.C:
+		case <-report.C:
 			still(last)
 		case <-time.After(probePause):
 		}
@@ -153,11 +152,11 @@ func (p *prober) awaitReady(ctx context.Context, model string, limit time.Durati
 }
 
 var (
-	errDeadline = errors.New("the start-up timeout is over (startup_timeout; a large model may need longer)")
-	errEnded    = errors.New("the process has ended")
+	errDeadline = errors.New("not ready within startup_timeout (a large model may need longer)")
+	errEnded    = errors.New("the process has exited")
 )
 
-// portFree is an error when something listens on the address, or nothing can.
+// portFree returns an error if the address is in use or cannot be bound.
 func portFree(address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -166,7 +165,7 @@ func portFree(address string) error {
 	return l.Close()
 }
 
-// awaitFree waits for the listeners of processes that have ended to vanish.
+// awaitFree waits until the address can be bound, at most freeGrace.
 func awaitFree(address string) error {
 	for deadline := time.Now().Add(freeGrace); ; time.Sleep(poll) {
 		err := portFree(address)

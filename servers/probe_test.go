@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a server said last is told, not that the probe after it was cut off by the end of the wait.
-func TestTheEndOfAWaitIsNoAnswer(t *testing.T) {
+// The error contains the server's last answer, not the probe that the end of the wait cancelled.
+func TestLastAnswerSurvivesTheDeadline(t *testing.T) {
 	over := errors.New("the wait is over")
 	ctx, end := context.WithCancelCause(t.Context())
 	defer end(nil)

@@ -11,27 +11,26 @@ import (
 	"syscall"
 )
 
-// identity names a process for as long as the machine runs: numbers are used again, start times are not.
+// identity identifies a process until the machine reboots. The start time is part of it because PIDs are reused.
 type identity struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start_ticks"` // since boot
 }
 
-// numberSpace names what process numbers mean here: the kernel's start and the PID namespace. Elsewhere, and after the
-// next start, they are the numbers of other processes.
-func numberSpace() (string, error) {
+// pidSpace identifies the boot and the PID namespace in which the PIDs of this process are valid.
+func pidSpace() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return "", fmt.Errorf("the kernel's start: %w", err)
+		return "", fmt.Errorf("read the boot id: %w", err)
 	}
 	namespace, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
-		return "", fmt.Errorf("the space of process numbers: %w", err)
+		return "", fmt.Errorf("read the PID namespace: %w", err)
 	}
 	return string(bytes.TrimSpace(boot)) + " " + namespace, nil
 }
 
-// proc is a line of /proc/PID/stat.
+// proc is the content of /proc/PID/stat.
 type proc struct {
 	identity
 	parent, group, session int
@@ -39,28 +38,28 @@ type proc struct {
 	name                   string
 }
 
-// gone says whether only the exit status of a process is left.
+// gone reports whether the process has exited and only waits to be reaped.
 func (p proc) gone() bool { return p.state == 'Z' || p.state == 'X' }
 
 func (p proc) String() string { return fmt.Sprintf("%d (%s)", p.PID, p.name) }
 
-// readProc gives a process as it is now; false where there is none.
+// readProc returns the current state of a process, or false if there is none with that PID.
 func readProc(pid int) (proc, bool) {
 	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
-		return proc{}, false // it has ended
+		return proc{}, false
 	}
 	return parseStat(b)
 }
 
-// parseStat reads "pid (name) state ppid pgrp session ..."; the name may hold blanks and brackets.
+// parseStat parses "pid (name) state ppid pgrp session ..."; the name may contain blanks and parentheses.
 func parseStat(b []byte) (proc, bool) {
 	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if open < 1 || end < open {
 		return proc{}, false
 	}
 	fields := bytes.Fields(b[end+1:])
-	const startTime = 19 // field 22 of proc(5), of which two stand before
+	const startTime = 19 // field 22 of proc(5); the first two precede fields
 	if len(fields) <= startTime || len(fields[0]) != 1 {
 		return proc{}, false
 	}
@@ -78,7 +77,7 @@ func parseStat(b []byte) (proc, bool) {
 func processes() ([]proc, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return nil, fmt.Errorf("listing processes: %w", err)
+		return nil, fmt.Errorf("list the processes: %w", err)
 	}
 	var all []proc
 	for _, e := range entries {
@@ -91,29 +90,31 @@ func processes() ([]proc, error) {
 	return all, nil
 }
 
-// cookieName is a variable that every process of a replica inherits, by which those are found that left its session.
+// cookieName is a variable that every process of a replica inherits. It identifies processes that left the session.
 const cookieName = "MLPERF_SERVER_REPLICA"
 
-// cookie is the variable's value for one replica of one fleet.
+// cookie returns the variable's value for a replica of a fleet.
 func cookie(fleet string, replica int) string { return fmt.Sprintf("%s-%d", fleet, replica) }
 
-// carries says whether a process inherited the cookie. One that overwrote its environment, as those do that set their
-// title, does not.
+// carries reports whether the environment of a process contains the cookie. Processes that set their title may have
+// overwritten it.
 func (p proc) carries(cookie string) bool {
 	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "environ"))
 	return err == nil && bytes.Contains(b, []byte(cookieName+"="+cookie+"\x00"))
 }
 
-// family are the living processes of a replica. Its leader, what was known of it before and what carries its cookie
-// prove by start time or cookie that they are its own. The groups and sessions in which one of these is are its own
-// too, with everything in them: the kernel gives a number to nothing else for as long as a process, a group or a
-// session has it. So are the descendants of them all. A number alone proves nothing.
+// family returns the live processes of a replica.
+//
+// The leader, previously known members and processes with the cookie are witnesses: start time or cookie proves that
+// they belong to the replica. If a witness is in a group or session of the replica, every process there belongs to it
+// too, because the kernel does not reuse a number while a process, group or session has it. So do the descendants of
+// all of them. A matching number alone proves nothing.
 func family(leader identity, cookie string, known []identity) ([]proc, error) {
 	all, err := processes()
 	if err != nil {
 		return nil, err
 	}
-	numbers := map[int]bool{leader.PID: false} // that its processes had; true: a witness is in that group or session now
+	numbers := map[int]bool{leader.PID: false} // PIDs of the replica → whether a witness is in that group or session
 	for _, k := range known {
 		numbers[k.PID] = false
 	}
@@ -151,31 +152,31 @@ func family(leader identity, cookie string, known []identity) ([]proc, error) {
 	return found, nil
 }
 
-// signalGroup sends a signal to a group; a group that has ended is no error.
+// signalGroup sends a signal to a process group. It returns nil if the group has ended.
 func signalGroup(leader int, s syscall.Signal) error {
 	if err := syscall.Kill(-leader, s); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("sending %v to the process group %d: %w", s, leader, err)
+		return fmt.Errorf("send %v to the process group %d: %w", s, leader, err)
 	}
 	return nil
 }
 
-// signalOne sends a signal to a process unless its number is another's by now.
+// signalOne sends a signal to a process. It returns nil if the process has ended, even if its PID was reused.
 func signalOne(id identity, s syscall.Signal) error {
-	p, err := os.FindProcess(id.PID) // a handle: what comes after is about this process, whatever becomes of its number
+	p, err := os.FindProcess(id.PID) // a handle (pidfd), which stays bound to this process if the PID is reused
 	if err != nil {
-		return fmt.Errorf("looking for the process %d: %w", id.PID, err)
+		return fmt.Errorf("find the process %d: %w", id.PID, err)
 	}
 	defer p.Release()
 	if now, ok := readProc(id.PID); !ok || now.Start != id.Start {
 		return nil
 	}
 	if err := p.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("sending %v to the process %d: %w", s, id.PID, err)
+		return fmt.Errorf("send %v to the process %d: %w", s, id.PID, err)
 	}
 	return nil
 }
 
-// alive says whether a process still runs.
+// alive reports whether the process is still running.
 func (id identity) alive() bool {
 	now, ok := readProc(id.PID)
 	return ok && now.Start == id.Start && !now.gone()

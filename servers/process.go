@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	groupGrace = 5 * time.Second // for the group to end after SIGTERM, when its leader is gone
-	// for the kernel to end what got SIGKILL; a process that waits for a device takes its time
+	groupGrace = 5 * time.Second // for the group to end after SIGTERM, once its leader has exited
+	// for processes to end after SIGKILL; one that waits for a device may take seconds
 	killGrace = 10 * time.Second
 	poll      = 20 * time.Millisecond
 )
@@ -29,19 +29,19 @@ const (
 type process struct {
 	identity
 	cmd    *exec.Cmd
-	ended  chan struct{} // closed when the leader has ended; its status is not collected, so that its number stays its own
+	ended  chan struct{} // closed when the leader has exited; it is not reaped yet, so that its PID is not reused
 	cookie string
-	// what members has found so far: a child with a session and an environment of its own is found by its parent alone
+	// processes that members has found so far; a child with its own session and environment is found only by its parent
 	known []identity
 	guard *guard
 
-	environ  []string                // that it was started with
-	learn    func(map[string]string) // gets the variables that pre_start made
-	exported chan map[string]string  // them too, at most once; closed then
+	environ  []string                // environment at the start
+	learn    func(map[string]string) // receives the variables that pre_start set
+	exported chan map[string]string  // carries them at most once, then is closed
 }
 
-// startProcess starts a server. The thread that calls it must live as long as the server: the kernel kills the server
-// with it.
+// startProcess starts a server. The calling thread must outlive the server, because the kernel kills the server when
+// the thread ends.
 func startProcess(line, environ, pre []string, cookie string, log *os.File, learn func(map[string]string)) (*process,
 	error) {
 	line = slices.Clone(line)
@@ -51,35 +51,35 @@ func startProcess(line, environ, pre []string, cookie string, log *os.File, lear
 	}
 	p := &process{ended: make(chan struct{}), cookie: cookie, environ: environ, learn: learn,
 		exported: make(chan map[string]string, 1)}
-	var told, tell *os.File // by the shell of pre_start: its environment
+	var fromShell, toParent *os.File // pipe for the environment that the shell of pre_start ends with
 	if len(pre) > 0 {
 		if line, err = withPreStart(line, environ, pre); err != nil {
 			return nil, err
 		}
 		program = line[0]
-		if told, tell, err = os.Pipe(); err != nil {
-			return nil, fmt.Errorf("a pipe for the pre_start commands: %w", err)
+		if fromShell, toParent, err = os.Pipe(); err != nil {
+			return nil, fmt.Errorf("create a pipe for the pre_start commands: %w", err)
 		}
 	}
 	p.cmd = &exec.Cmd{
 		Path: program, Args: line, Env: append(slices.Clone(environ), cookieName+"="+cookie), Stdout: log, Stderr: log,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	}
-	if tell != nil {
-		p.cmd.ExtraFiles = []*os.File{tell} // descriptor 3
+	if toParent != nil {
+		p.cmd.ExtraFiles = []*os.File{toParent} // descriptor 3
 	}
 	err = p.cmd.Start()
-	if tell == nil {
+	if toParent == nil {
 		close(p.exported)
 	} else {
-		err = errors.Join(err, tell.Close())
-		go p.readExports(told)
+		err = errors.Join(err, toParent.Close())
+		go p.readExports(fromShell)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("starting %s: %w", line[0], err)
+		return nil, fmt.Errorf("start %s: %w", line[0], err)
 	}
 	p.PID = p.cmd.Process.Pid
-	if now, ok := readProc(p.PID); ok { // a zombie has its entry too: its status is not collected yet
+	if now, ok := readProc(p.PID); ok { // true even if it has exited, since it is not reaped yet
 		p.Start = now.Start
 	}
 	go p.watch()
@@ -89,7 +89,7 @@ func startProcess(line, environ, pre []string, cookie string, log *os.File, lear
 	return p, nil
 }
 
-// watch notices the leader's end without collecting its status.
+// watch waits for the leader's exit without reaping it.
 func (p *process) watch() {
 	defer crash.Catch()
 	defer close(p.ended)
@@ -100,45 +100,45 @@ func (p *process) watch() {
 	}
 }
 
-// largestEnviron bounds what is read of an environment; the kernel's own limit is lower.
+// largestEnviron limits the bytes read of an environment; the kernel's own limit is lower.
 const largestEnviron = 8 << 20
 
-// readExports takes the environment that the shell of pre_start hands to the server. It ends when that shell has become
-// the server, or has ended.
+// readExports reads the environment that the shell of pre_start passes to the server. It returns when the shell has
+// executed the server or has exited.
 func (p *process) readExports(from io.ReadCloser) {
 	defer crash.Catch()
 	defer close(p.exported)
 	defer from.Close()
 	b, err := io.ReadAll(io.LimitReader(from, largestEnviron))
 	if err == nil && len(b) > 0 {
-		made := p.made(strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"))
-		p.learn(made)
-		p.exported <- made
+		changed := p.changed(strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"))
+		p.learn(changed)
+		p.exported <- changed
 	}
 }
 
-// shellOwn are variables that every shell sets, whatever its commands export.
+// shellOwn lists variables that every shell sets by itself.
 var shellOwn = []string{"_", "PWD", "OLDPWD", "SHLVL"}
 
-// exports are the variables that pre_start made or changed, for the first that asks. The server must be ready, or have
-// ended.
+// exports returns the variables that pre_start set or changed, to the first caller only. It blocks until the server is
+// ready or has exited.
 func (p *process) exports() map[string]string { return <-p.exported }
 
-// made are the variables of an environment that differ from those that the process was started with.
-func (p *process) made(environ []string) map[string]string {
-	made := map[string]string{}
+// changed returns the variables of environ that differ from the environment at the start.
+func (p *process) changed(environ []string) map[string]string {
+	changed := map[string]string{}
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
 		if before, had := lookup(p.environ, name); (!had || before != value) && name != cookieName &&
 			!slices.Contains(shellOwn, name) {
-			made[name] = value
+			changed[name] = value
 		}
 	}
-	return made
+	return changed
 }
 
-// withPreStart makes one shell run the commands and then become the server, so that variables which they export are the
-// server's.
+// withPreStart returns a command line of one shell that runs the commands and then executes the server, which inherits
+// the variables that they export.
 func withPreStart(line, environ, pre []string) ([]string, error) {
 	shell, err := lookPath("bash", environ)
 	if err != nil {
@@ -146,7 +146,7 @@ func withPreStart(line, environ, pre []string) ([]string, error) {
 			return nil, fmt.Errorf("the pre_start commands need a shell: %w", err)
 		}
 	}
-	// Descriptor 3 is for the environment alone: what the commands leave running must not keep it open.
+	// Descriptor 3 carries only the environment; programs that the commands leave running must not keep it open.
 	script := "set -e\n{\n" + strings.Join(pre, "\n") + "\n} 3>&-\nenv -0 >&3\nexec 3>&-\nexec \"$@\"\n"
 	return append([]string{shell, "-c", script, "pre_start"}, line...), nil
 }
@@ -159,18 +159,18 @@ func lookPath(name string, environ []string) (string, error) {
 	path, _ := lookup(environ, "PATH")
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
-			continue // an empty element is the working folder, where anybody may have put a program of that name
+			continue // the working folder may hold a program of that name from anyone
 		}
 		file := filepath.Join(dir, name)
 		if s, err := os.Stat(file); err == nil && s.Mode().IsRegular() && s.Mode()&0o111 != 0 {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("the program %q is not in the PATH (%s), of which only absolute folders count: activate its "+
-		"environment, or give its path as binary_path or in launch_command", name, path)
+	return "", fmt.Errorf("the program %q is not in the absolute folders of PATH (%s): activate its environment, or write "+
+		"its path in binary_path or launch_command", name, path)
 }
 
-// members are the living processes of the server. It is asked from one goroutine at a time.
+// members returns the live processes of the server. It must not be called concurrently.
 func (p *process) members() ([]proc, error) {
 	found, err := family(p.identity, p.cookie, p.known)
 	for _, m := range found {
@@ -181,12 +181,12 @@ func (p *process) members() ([]proc, error) {
 	return found, err
 }
 
-// stop ends the server and everything it started: SIGTERM to the leader, which gets grace to end; SIGTERM, then
-// SIGKILL, to the rest. It is an error when something is left.
+// stop ends the server and all processes that it started. The leader receives SIGTERM and has grace to exit; the
+// remaining processes receive SIGTERM, then SIGKILL. A process that survives is an error.
 func (p *process) stop(grace time.Duration) error {
 	var failed []error
 	if grace > 0 {
-		_, err := p.members() // while the leader lives, its children are found by it
+		_, err := p.members() // children are found through their parent while it lives
 		failed = append(failed, err, signalOne(p.identity, syscall.SIGTERM))
 		select {
 		case <-p.ended:
@@ -205,18 +205,19 @@ func (p *process) stop(grace time.Duration) error {
 			break
 		}
 		if step.signal == syscall.SIGKILL {
-			failed = append(failed, fmt.Errorf("processes of the server are left after SIGKILL: %v; look at what they wait for",
-				members))
-			return errors.Join(append(failed, p.guard.end())...)
+			return errors.Join(append(failed, unkillable(members), p.guard.end())...)
 		}
 	}
-	// The number is still the leader's, whose status is not collected: nothing but it can be hit, whatever could not be
-	// read above.
+	// The leader is not reaped yet, so its number cannot belong to another group, even if reading /proc failed above.
 	failed = append(failed, signalGroup(p.PID, syscall.SIGKILL), p.guard.end())
 	<-p.ended
-	// how a server ends that was told to does not matter; one that ended by itself is described by exitText
+	// The status of a stopped server does not matter; exitText describes one that exited by itself.
 	_ = p.cmd.Wait()
 	return errors.Join(failed...)
+}
+
+func unkillable(members []proc) error {
+	return fmt.Errorf("processes of the server survived SIGKILL: %v; check what they are waiting for", members)
 }
 
 func (p *process) signalAll(s syscall.Signal) ([]proc, error) {
@@ -233,7 +234,8 @@ func (p *process) signalAll(s syscall.Signal) ([]proc, error) {
 	return members, errors.Join(failed...)
 }
 
-// awaitEnd waits for the members to end. What one of them started in the moment of its own end is killed too.
+// awaitEnd waits for the members to end. After SIGKILL it also kills processes that a member started just before its
+// end.
 func (p *process) awaitEnd(sent syscall.Signal, limit time.Duration) (left []proc, err error) {
 	for deadline := time.Now().Add(limit); ; time.Sleep(poll) {
 		if left, err = p.members(); err != nil || len(left) == 0 || time.Now().After(deadline) {
@@ -247,7 +249,7 @@ func (p *process) awaitEnd(sent syscall.Signal, limit time.Duration) (left []pro
 	}
 }
 
-// exitText says how the leader ended; it must have.
+// exitText describes how the leader exited. The leader must have been reaped.
 func (p *process) exitText() string {
 	if p.cmd.ProcessState == nil {
 		return "unknown"
@@ -255,15 +257,15 @@ func (p *process) exitText() string {
 	return p.cmd.ProcessState.String()
 }
 
-// guard kills a group when this process ends without having stopped it: the kernel's parent-death signal reaches the
-// leader alone.
+// guard kills a process group if this process ends without stopping it. It is needed because the kernel's parent-death
+// signal reaches only the leader.
 type guard struct {
 	cmd  *exec.Cmd
-	life io.WriteCloser // the end of a pipe that nobody else has: when it closes, the guard acts
+	life io.WriteCloser // write end of a pipe that only this process holds; the guard acts when it closes
 }
 
-// guardScript gets the leader's number and start time. It kills the group unless the number is another process's by
-// now.
+// guardScript receives the leader's PID and start time. It kills the group unless the PID now belongs to another
+// process.
 const guardScript = `read -r _
 if read -r stat 2>/dev/null </proc/$1/stat; then
 	set -- "$1" "$2" ${stat##*\) }
@@ -278,25 +280,25 @@ func startGuard(leader identity) (*guard, error) {
 	}
 	g := &guard{cmd: exec.Command(shell, "-c", guardScript, "mlperf-go-guard", strconv.Itoa(leader.PID),
 		strconv.FormatUint(leader.Start, 10))}
-	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C at the terminal is not for it
+	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // protects it from Ctrl-C at the terminal
 	g.cmd.Env = []string{}
 	if g.life, err = g.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("the guard of a server: %w", err)
 	}
 	if err := g.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting the guard of a server: %w", err)
+		return nil, fmt.Errorf("start the guard of a server: %w", err)
 	}
 	return g, nil
 }
 
-// end takes the guard away; the group it stands for has ended.
+// end removes the guard of a group that has ended.
 func (g *guard) end() error {
 	if g == nil {
 		return nil
 	}
 	if err := g.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("ending the guard of a server: %w", err)
+		return fmt.Errorf("stop the guard of a server: %w", err)
 	}
-	_ = g.cmd.Wait() // it was killed
+	_ = g.cmd.Wait() // the error only reports the kill
 	return nil
 }

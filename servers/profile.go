@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -15,22 +16,22 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// profileStop is how long a profiled server gets to end: nsys writes its report then, and the torch profiler may take
+// profileStop is the time for a profiled server to exit: nsys writes its report then, and the torch profiler may need
 // minutes (docs/reference/engines.md#profilers).
 const profileStop = 5 * time.Minute
 
-// Profile is the file's profile block: a profiler for each whole server.
+// Profile is the profile block of a file. It profiles each server from start to end.
 type Profile struct {
 	Enabled bool
 	Tool    string   // nsys, pytorch or amd
-	Dir     string   // of reports; "": profile below output_dir
-	Args    []string // of nsys and rocprof
-	Binary  string   // of the tool; "": its own name
+	Dir     string   // folder of the reports; "": profile in output_dir
+	Args    []string // arguments of nsys or rocprof
+	Binary  string   // path of the tool; "": found in the PATH
 }
 
 var profileTools = []string{"nsys", "pytorch", "amd"}
 
-// profileWords are the command in front of a server's own; the report's path goes behind it.
+// profileWords lists the commands that run a server under a profiler; --output REPORT follows.
 var profileWords = map[string]struct {
 	line   []string
 	report string // suffix
@@ -39,12 +40,12 @@ var profileWords = map[string]struct {
 	"amd":  {[]string{"rocprof"}, ".csv"},
 }
 
-// torchFolders name the folder of the torch profiler: the variable of vLLM, and of SGLang.
+// torchFolders are the variables of vLLM and SGLang for the folder of the torch profiler.
 var torchFolders = []string{"VLLM_TORCH_PROFILER_DIR", "SGLANG_TORCH_PROFILER_DIR"}
 
 func profile(c *Config, n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("is no map of enabled, tool, output_dir, args and binary_path")
+		return fmt.Errorf("is not a map of enabled, tool, output_dir, args and binary_path")
 	}
 	scratch := &Config{}
 	read := map[string]reader{
@@ -58,26 +59,26 @@ func profile(c *Config, n *yaml.Node) error {
 		key, value := n.Content[i], n.Content[i+1]
 		take, known := read[key.Value]
 		if !known {
-			return fmt.Errorf("has the key %q in line %d, which is unknown or set before: it takes enabled, tool, output_dir, "+
-				"args, binary_path, each once", key.Value, key.Line)
+			return fmt.Errorf("has the key %q in line %d, which is unknown or repeated: the keys are enabled, tool, "+
+				"output_dir, args and binary_path", key.Value, key.Line)
 		}
 		delete(read, key.Value)
 		if err := take(scratch, value); err != nil {
-			return fmt.Errorf("has %s in line %d, which %w", key.Value, key.Line, err)
+			return fmt.Errorf("has %s in line %d, but it %w", key.Value, key.Line, err)
 		}
 	}
 	if c.Profile.Enabled && c.Profile.Tool == "" {
-		return fmt.Errorf("is enabled without a tool: choose one of %s", strings.Join(profileTools, ", "))
+		return fmt.Errorf("is enabled without a tool: set tool to one of %s", strings.Join(profileTools, ", "))
 	}
 	return nil
 }
 
-// apply puts the profiler in front of a replica's command, or into its environment.
+// apply adds the profiler to a replica: before its command, or in its environment.
 func (f Profile) apply(r *Replica, dir string) {
 	if !f.Enabled {
 		return
 	}
-	folder := first(f.Dir, filepath.Join(dir, "profile"))
+	folder := cmp.Or(f.Dir, filepath.Join(dir, "profile"))
 	r.profileDir = folder
 	if f.Tool == "pytorch" {
 		for _, name := range torchFolders {
@@ -88,7 +89,7 @@ func (f Profile) apply(r *Replica, dir string) {
 	}
 	words := profileWords[f.Tool]
 	line := slices.Clone(words.line)
-	line[0] = first(f.Binary, line[0])
+	line[0] = cmp.Or(f.Binary, line[0])
 	given := slices.ContainsFunc(f.Args, func(w string) bool {
 		return w == "-o" || w == "--output" || strings.HasPrefix(w, "--output=")
 	})
@@ -99,19 +100,19 @@ func (f Profile) apply(r *Replica, dir string) {
 	r.Command = slices.Concat(line, []string{"--"}, r.Command)
 }
 
-// prepare makes the folder of reports, which no profiler does.
+// prepare creates the folder of the reports, because profilers do not.
 func (r Replica) prepare(access atomicfile.Access) error {
 	if r.profileDir == "" {
 		return nil
 	}
 	if err := os.MkdirAll(r.profileDir, access.Folder()); err != nil {
-		return fmt.Errorf("making the folder of its profile: %w", err)
+		return fmt.Errorf("create the folder of its profile: %w", err)
 	}
 	return nil
 }
 
-// torch starts or stops the torch profiler of a server: action is start or stop. Stopping writes the trace, for
-// minutes.
+// torch starts or stops the torch profiler of a server; action is start or stop. Stopping writes the trace, which may
+// take minutes.
 func (p *prober) torch(ctx context.Context, action string) error {
 	ctx, cancel := context.WithTimeout(ctx, profileStop)
 	defer cancel()
@@ -125,9 +126,10 @@ func (p *prober) torch(ctx context.Context, action string) error {
 		err := fmt.Errorf("the torch profiler did not %s: POST %s answered status %d", action, p.url+path,
 			response.StatusCode)
 		if response.StatusCode == http.StatusNotFound {
-			// docs/reference/engines.md#profilers: the variable counts no more
-			err = fmt.Errorf(`%w; vLLM since 0.13 has the route only with the engine's argument --profiler-config `+
-				`'{"profiler":"torch","torch_profiler_dir":"FOLDER"}': put it into server_args`, err)
+			// docs/reference/engines.md#profilers: newer versions ignore the variable
+			const argument = `--profiler-config '{"profiler":"torch","torch_profiler_dir":"FOLDER"}'`
+			err = fmt.Errorf("%w; vLLM since 0.13 has the route only with the engine's argument %s: add it to server_args",
+				err, argument)
 		}
 		return err
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestProfileBlocksThatAreRefused(t *testing.T) {
+func TestInvalidProfileBlocks(t *testing.T) {
 	for block, want := range map[string]string{
-		"3":                       "is no map of enabled",
-		"{enabled: true}":         "is enabled without a tool: choose one of nsys, pytorch, amd",
-		"{tool: perf}":            `none of nsys, pytorch, amd`,
+		"3":                       "is not a map of enabled",
+		"{enabled: true}":         "is enabled without a tool: set tool to one of nsys, pytorch, amd",
+		"{tool: perf}":            `one of nsys, pytorch, amd`,
 		"{tol: nsys}":             `has the key "tol" in line 2`,
-		"{tool: nsys, tool: amd}": "each once",
+		"{tool: nsys, tool: amd}": "unknown or repeated",
 		"{enabled: maybe}":        "write true or false",
 	} {
 		_, err := Parse("s.yaml", strings.NewReader("model: m\nprofile: "+block))
@@ -27,8 +27,8 @@ func TestProfileBlocksThatAreRefused(t *testing.T) {
 	require.Equal(t, "python3", p.Replicas[0].Command[0])
 }
 
-// A stand-in for nsys and rocprof: it notes its arguments and becomes the command behind --.
-func TestAProfilerStandsInFrontOfEachServer(t *testing.T) {
+// A fake nsys or rocprof records its arguments and executes the command after --.
+func TestProfilerWrapsEachServer(t *testing.T) {
 	tool := filepath.Join(t.TempDir(), "profiler")
 	require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\necho profiler \"$@\"\nwhile [ \"$1\" != -- ]; do shift; "+
 		"done\nshift\nexec \"$@\"\n"), 0o755))

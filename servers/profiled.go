@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// A profiler in a server's configuration slows the server down, or stops it now and then, so that no result of it may
-// be published (docs/reference/engines.md#profilers). It can be there without a profile block: as a variable, an
-// argument of the engine, or a program around it.
+// A profiler slows a server down or pauses it, so results of a profiled server must not be published
+// (docs/reference/engines.md#profilers). Besides the profile block, a variable, an argument of the engine or a wrapping
+// program can enable one.
 
-// profilerVariables switch a profiler on, or name where it writes.
+// profilerVariables enable a profiler or set its output folder.
 var profilerVariables = []string{
 	"VLLM_TORCH_PROFILER_DIR", "VLLM_ENABLE_PROFILER", "VLLM_TORCH_CUDA_PROFILE", "SGLANG_TORCH_PROFILER_DIR",
 	"SGLANG_PROFILE_V2", "HABANA_PROFILE",
 	"NSYS_PROFILING_SESSION_ID", "CUDA_INJECTION64_PATH", "ROCPROFILER_REGISTER_FORCE_LOAD", "ROCP_TOOL_LIB",
 }
 
-// profilerPrograms run another program and watch it.
+// profilerPrograms run another program under a profiler.
 var profilerPrograms = []string{
 	"nsys", "ncu", "nvprof", "rocprof", "rocprofv2", "rocprofv3", "rocprof-compute", "rocprof-sys-run", "omniperf",
 	"omnitrace-run", "vtune", "py-spy", "scalene",
 	"viztracer", "msprof",
 }
 
-// profilerArguments are the engines' own.
+// profilerArguments are arguments of engines that enable a profiler.
 var profilerArguments = []string{"profiler-config", "profile", "enable-profiling", "enable-layerwise-nvtx-marker",
 	"enable-layerwise-nvtx-tracing", "collect-detailed-traces"}
 
-// profilersInEnviron are the variables of an environment that ask for a profiler.
+// profilersInEnviron returns the variables of an environment that enable a profiler.
 func profilersInEnviron(environ map[string]string) []string {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(environ)) {
@@ -41,8 +41,8 @@ func profilersInEnviron(environ map[string]string) []string {
 	return found
 }
 
-// profilersInCommand are the words of a command line that ask for a profiler: programs in front of the engine, and its
-// arguments.
+// profilersInCommand returns the words of a command line that enable a profiler: wrapping programs and arguments of the
+// engine.
 func profilersInCommand(line []string) []string {
 	var found []string
 	for i, w := range line {
@@ -66,10 +66,10 @@ func profilersInCommand(line []string) []string {
 	return found
 }
 
-// noProfiler are values of such an argument that switch nothing on.
+// noProfiler lists values of such an argument that enable nothing.
 var noProfiler = []string{"{}", "null", "None", "none", "false", "False", "0", `{"profiler":null}`}
 
-// profilersInShell are the words of shell commands that ask for a profiler.
+// profilersInShell returns the words of shell commands that enable a profiler.
 func profilersInShell(lines []string) []string {
 	var found []string
 	for _, line := range lines {
@@ -87,7 +87,7 @@ func profilersInShell(lines []string) []string {
 	return found
 }
 
-// findProfilers notes what profilers a plan has, in its profile block or elsewhere.
+// findProfilers records the profilers of a plan, in its profile block or elsewhere.
 func (p *Plan) findProfilers() {
 	var found []string
 	if p.Profiler != "" {
@@ -106,12 +106,12 @@ func (p *Plan) findProfilers() {
 	}
 	p.Profilers = unique(found)
 	if len(p.Profilers) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("the servers are profiled (%s): no result of them is to be published",
+		p.Notes = append(p.Notes, fmt.Sprintf("the servers are profiled (%s): do not publish their results",
 			strings.Join(p.Profilers, ", ")))
 	}
 }
 
-// unique drops what came before.
+// unique removes repeated words and keeps the order.
 func unique(words []string) []string {
 	var list []string
 	for _, w := range words {
@@ -122,7 +122,7 @@ func unique(words []string) []string {
 	return list
 }
 
-// profilers are the plan's and what pre_start has exported since.
+// profilers returns the profilers of the plan and those that the variables exported by pre_start enable.
 func (s *State) profilers() []string {
 	found := slices.Clone(s.Plan.Profilers)
 	for _, r := range s.Replicas {

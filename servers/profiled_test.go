@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every way by which a profiler comes into a server's configuration is found; what only looks like one is not.
+// Every way to configure a profiler is found; look-alikes are not.
 func TestProfilersAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"server_args: {profiler_config: {profiler: torch, torch_profiler_dir: /p}}": "the argument --profiler-config",
@@ -46,7 +46,7 @@ func TestProfilersAreFound(t *testing.T) {
 		"of the environment that the servers inherit")
 }
 
-// What pre_start exports is known when it has run.
+// Profilers exported by pre_start are found after it has run.
 func TestExportedProfilersAreFound(t *testing.T) {
 	p := childPlan(t, "serve", 1, fmt.Sprintf("pre_start: ['eval export VLLM_TORCH_PROFILE%s']", "R_DIR=/tmp"))
 	p.Profilers = nil

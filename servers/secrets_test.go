@@ -70,8 +70,8 @@ func TestNoSecretLeavesTheServer(t *testing.T) {
 	}
 }
 
-// Folders and files of servers are the user's own unless others are to read them.
-func TestWhoReadsTheFilesOfServers(t *testing.T) {
+// Only the user can read folders and files of servers unless they are shared.
+func TestFilePermissions(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		p := childPlan(t, "serve", 1, "output_dir: '"+filepath.Join(t.TempDir(), "new")+"'")
 		if p.access.File() != 0o600 {

@@ -10,21 +10,21 @@ import (
 
 func shipped(t *testing.T, name string) *Config {
 	t.Helper()
-	c, err := Load(filepath.Join("../../configs/backends", name))
+	c, err := Load(filepath.Join("../configs/backends", name))
 	require.NoError(t, err)
 	return c
 }
 
-// The files that users copy plan what they say.
+// The shipped files produce the plans that they describe.
 func TestShippedFiles(t *testing.T) {
-	files, err := filepath.Glob("../../configs/backends/*.yaml")
+	files, err := filepath.Glob("../configs/backends/*.yaml")
 	require.NoError(t, err)
 	require.Len(t, files, len(engines))
 
 	v := shipped(t, "vllm.yaml")
 	require.Equal(t, "completions", v.EndpointType)
 	require.ErrorContains(t, v.CheckEndpoint("generate"),
-		"the endpoint generate is none of its endpoints: completions, chat_completions")
+		"endpoint generate is not one of its endpoints (completions, chat_completions)")
 	p, err := NewPlan(v, Options{Args: []string{"--max_num_seqs=64"}, Replicas: 8, GPUsPerReplica: unset, GPUs: eight()})
 	require.NoError(t, err)
 	line := strings.Join(p.Replicas[7].Command, " ")
@@ -54,10 +54,10 @@ func TestEndpointsOfAFile(t *testing.T) {
 	require.Equal(t, "generate", c.EndpointType)
 	for text, want := range map[string]string{
 		"model: m\nendpoints: [completions, chat]": `line 2: endpoints has "chat"`,
-		"model: m\nendpoints: [completions]\nendpoint_type: generate": "the endpoint generate is none of its " +
+		"model: m\nendpoints: [completions]\nendpoint_type: generate": "endpoint generate is not one of its " +
 			"endpoints",
-		"model: m\nendpoints: [generate]\ndefault_endpoint: chat_completions": "the endpoint chat_completions is none",
-		"model: m\ndefault_endpoint: chat": "none of completions, chat_completions, " +
+		"model: m\nendpoints: [generate]\ndefault_endpoint: chat_completions": "endpoint chat_completions is not one",
+		"model: m\ndefault_endpoint: chat": "not one of completions, chat_completions, " +
 			"generate",
 	} {
 		_, err := Parse("s.yaml", strings.NewReader(text))

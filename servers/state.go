@@ -8,16 +8,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// Schema names the form of the state file.
+// Schema identifies the format of the state file.
 const Schema = "mlperf-go/server/1"
 
-// StateName is the file in a plan's folder by which other processes find the servers.
+// StateName is the name of the state file in a plan's folder.
 const StateName = "server.json"
 
 const (
@@ -25,11 +26,11 @@ const (
 	largestState = 16 << 20
 )
 
-// Health is where a replica stands.
+// Health is the condition of a replica.
 type Health string
 
-// A replica goes from starting to ready to stopped; it is unhealthy while it does not answer, and dead when it ended by
-// itself.
+// A replica goes from Starting to Ready to Stopped. It is Unhealthy while it does not answer, and Dead after it failed
+// or exited by itself.
 const (
 	Starting  Health = "starting"
 	Ready     Health = "ready"
@@ -38,11 +39,11 @@ const (
 	Stopped   Health = "stopped"
 )
 
-// State is what the supervisor writes at each change.
+// State is the content of the state file, which the supervisor writes at each change.
 type State struct {
 	Schema     string    `json:"schema"`
-	ID         string    `json:"id"`            // of this start, which every process of it carries
-	Space      string    `json:"process_space"` // in which the numbers below are those of processes
+	ID         string    `json:"id"`            // of this start; every process of it carries the ID
+	Space      string    `json:"process_space"` // in which the PIDs below are valid; see pidSpace
 	Supervisor identity  `json:"supervisor"`
 	Started    time.Time `json:"started"`
 	Plan       *Plan     `json:"plan"`
@@ -51,30 +52,30 @@ type State struct {
 	HeartbeatInterval time.Duration     `json:"heartbeat_interval_ns"`
 	HeartbeatTimeout  time.Duration     `json:"heartbeat_timeout_ns"`
 
-	StopLimit time.Duration  `json:"stop_limit_ns"` // within which the supervisor ends every server
+	StopLimit time.Duration  `json:"stop_limit_ns"` // longest time that the supervisor takes to stop the servers
 	Replicas  []ReplicaState `json:"replicas"`
 }
 
-// ReplicaState is one server as the supervisor saw it last.
+// ReplicaState is the last known state of one server.
 type ReplicaState struct {
 	Index     int      `json:"index"`
 	URL       string   `json:"url"`
-	Leader    identity `json:"leader"` // also the number of its session and group; 0 before it is started
+	Leader    identity `json:"leader"` // its PID also identifies session and group; 0 before the start
 	Health    Health   `json:"health"`
-	Unhealthy int      `json:"unhealthy_spells"` // times that it stopped to answer
-	Gaps      []Gap    `json:"gaps,omitempty"`   // the first maxGaps of them
-	Exit      string   `json:"exit,omitempty"`   // how it ended
+	Unhealthy int      `json:"unhealthy_spells"` // number of times that it stopped answering
+	Gaps      []Gap    `json:"gaps,omitempty"`   // the first maxGaps of these times
+	Exit      string   `json:"exit,omitempty"`   // how it exited
 
 	ReadyAfter time.Duration     `json:"ready_after_ns,omitempty"`
 	Exported   map[string]string `json:"exported,omitempty"` // by the pre_start commands, secrets hidden
-	Died       *time.Time        `json:"died,omitempty"`     // when it was seen to have ended by itself
-	LogTail    []string          `json:"log_tail,omitempty"` // of one that died
+	Died       *time.Time        `json:"died,omitempty"`     // when it was found to have exited by itself
+	LogTail    []string          `json:"log_tail,omitempty"` // only if it died
 
-	Processes []Process `json:"processes,omitempty"`  // when it was ready; with debug_mode
-	AfterStop *Leftover `json:"after_stop,omitempty"` // with debug_mode
+	Processes []Process `json:"processes,omitempty"`  // when it became ready; only with debug_mode
+	AfterStop *Leftover `json:"after_stop,omitempty"` // only with debug_mode
 }
 
-// Process is one of a replica, as debug_mode notes it.
+// Process is a process of a replica, recorded by debug_mode.
 type Process struct {
 	identity
 	Parent int    `json:"parent"`
@@ -84,41 +85,36 @@ type Process struct {
 
 func (p Process) String() string { return fmt.Sprintf("%s (%d)", p.Name, p.PID) }
 
-// Leftover is what debug_mode finds after a stop; of a stop as it should be, it is nothing.
+// Leftover is what debug_mode finds after a stop. After a clean stop nothing is alive or listening.
 type Leftover struct {
-	Checked   int       `json:"checked"`   // processes that were noted before
-	Alive     []Process `json:"alive"`     // of them
-	Listening bool      `json:"listening"` // something still listens on the port
+	Checked   int       `json:"checked"`   // processes recorded before the stop
+	Alive     []Process `json:"alive"`     // those that are still alive
+	Listening bool      `json:"listening"` // whether the port is still in use
 }
 
-// maxGaps bounds the gaps that are kept of one replica.
+// maxGaps limits the gaps recorded per replica.
 const maxGaps = 1000
 
-// Running says whether the supervisor that wrote the state still runs.
+// Running reports whether the supervisor that wrote the state is alive.
 func (s *State) Running() bool { return s.here() && s.Supervisor.alive() }
 
-// here says whether the processes of the state are, or were, among those that this process sees.
+// here reports whether the state's PIDs are valid on this machine, in this container and since this boot.
 func (s *State) here() bool {
-	space, err := numberSpace()
+	space, err := pidSpace()
 	return err == nil && s.Space == space
 }
 
-// AllReady says whether the supervisor runs and each replica was ready when it looked last.
+// AllReady reports whether the supervisor is alive and every replica was ready at its last check.
 func (s *State) AllReady() bool {
-	for _, r := range s.Replicas {
-		if r.Health != Ready {
-			return false
-		}
-	}
-	return s.Running()
+	return s.Running() && !slices.ContainsFunc(s.Replicas, func(r ReplicaState) bool { return r.Health != Ready })
 }
 
-// ReadState reads the state in a plan's folder. Without one it is an os.ErrNotExist.
+// ReadState reads the state file in a plan's folder. The error is os.ErrNotExist if there is none.
 func ReadState(dir string) (*State, error) {
 	path := filepath.Join(dir, StateName)
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("state of the servers: %w", err)
+		return nil, fmt.Errorf("read the state of the servers: %w", err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, largestState))
@@ -131,45 +127,45 @@ func ReadState(dir string) (*State, error) {
 func parseState(path string, b []byte) (*State, error) {
 	var s State
 	if err := json.Unmarshal(b, &s); err != nil {
-		return nil, fmt.Errorf("state of the servers %s: %w; remove it when no server of it runs", path, err)
+		return nil, fmt.Errorf("state of the servers %s: %w; remove the file if none of its servers is running", path, err)
 	}
 	if s.Schema != Schema {
-		return nil, fmt.Errorf("state of the servers %s has the schema %q, and this program reads %q", path, s.Schema, Schema)
+		return nil, fmt.Errorf("state of the servers %s has the schema %q, but this program reads %q", path, s.Schema, Schema)
 	}
 	if len(s.ID) < len(rand.Text()) {
-		return nil, fmt.Errorf("state of the servers %s has the id %q, which names no start", path, s.ID)
+		return nil, fmt.Errorf("state of the servers %s has the invalid id %q", path, s.ID)
 	}
 	if s.Plan != nil && len(s.Plan.Replicas) != len(s.Replicas) {
-		return nil, fmt.Errorf("state of the servers %s has %d replicas and a plan of %d", path, len(s.Replicas),
+		return nil, fmt.Errorf("state of the servers %s has %d replicas, but a plan of %d", path, len(s.Replicas),
 			len(s.Plan.Replicas))
 	}
 	for _, r := range s.Replicas {
-		// What is signalled is read from here: neither all processes (-1) nor our own group (0) nor the system's first one.
+		// Processes are signalled by these PIDs: never all processes (-1), the own group (0) or init (1).
 		if r.Leader.PID != 0 && r.Leader.PID < 2 || s.Supervisor.PID < 2 || r.Leader.PID == s.Supervisor.PID {
-			return nil, fmt.Errorf("state of the servers %s names process %d, which is no server", path, r.Leader.PID)
+			return nil, fmt.Errorf("state of the servers %s lists process %d, which cannot be a server", path, r.Leader.PID)
 		}
 		for _, m := range r.Processes {
 			if m.PID < 2 || m.PID == s.Supervisor.PID {
-				return nil, fmt.Errorf("state of the servers %s names process %d, which is no server's", path, m.PID)
+				return nil, fmt.Errorf("state of the servers %s lists process %d, which cannot belong to a server", path, m.PID)
 			}
 		}
 	}
 	return &s, nil
 }
 
-// lockDir keeps a second supervisor out of a folder for as long as this process, or the file, lives.
+// lockDir prevents a second supervisor from using a folder. The lock lasts as long as the returned file is open.
 func lockDir(dir string, access atomicfile.Access) (*os.File, error) {
 	if err := os.MkdirAll(dir, access.Folder()); err != nil {
-		return nil, fmt.Errorf("making the servers' folder: %w", err)
+		return nil, fmt.Errorf("create the servers' folder: %w", err)
 	}
 	path := filepath.Join(dir, lockName)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, access.File())
 	if err != nil {
-		return nil, fmt.Errorf("locking the servers' folder: %w", err)
+		return nil, fmt.Errorf("lock the servers' folder: %w", err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("servers of %s are running already: end them with `mlperf-go server down`, or choose another "+
+		err = fmt.Errorf("servers are already running in %s: stop them with `mlperf-go server down`, or choose another "+
 			"output_dir", dir)
 	}
 	if err != nil {
@@ -178,8 +174,8 @@ func lockDir(dir string, access atomicfile.Access) (*os.File, error) {
 	return f, nil
 }
 
-// Down ends the servers of a folder from any process: through their supervisor, and by force where that is gone. It
-// returns when nothing is left of them.
+// Down stops the servers of a folder from any process: through their supervisor, or by SIGKILL if the supervisor is
+// gone. It returns when all their processes have ended.
 func Down(dir string) (*State, error) {
 	s, err := ReadState(dir)
 	if err != nil {
@@ -189,9 +185,8 @@ func Down(dir string) (*State, error) {
 		return s, err
 	}
 	if !s.here() {
-		return s, fmt.Errorf("the servers of %s were started on another machine, in another container, or before the last "+
-			"start of this one, so none of the processes here is theirs; end them where they run, or remove %s if they are gone",
-			dir, filepath.Join(dir, StateName))
+		return s, fmt.Errorf("the servers of %s were started on another machine, in another container, or before this "+
+			"machine's last boot; stop them where they run, or remove %s if they are gone", dir, filepath.Join(dir, StateName))
 	}
 	if s.Running() {
 		if err := signalOne(s.Supervisor, syscall.SIGTERM); err != nil {
@@ -202,27 +197,27 @@ func Down(dir string) (*State, error) {
 		}
 	}
 	if s.Running() {
-		return s, fmt.Errorf("the supervisor %d of %s did not end within %v of SIGTERM; look at its log, then send it "+
-			"SIGKILL: its guards end the servers", s.Supervisor.PID, dir, s.StopLimit+freeGrace)
+		return s, fmt.Errorf("the supervisor %d of %s did not exit within %v after SIGTERM; check its log, then send it "+
+			"SIGKILL: its guards will end the servers", s.Supervisor.PID, dir, s.StopLimit+freeGrace)
 	}
 	return s, s.sweep()
 }
 
-// owned refuses a state that another user wrote, or may have changed: it says which processes are to be killed.
+// owned rejects a state file that another user may have written, because Down kills the processes it lists.
 func owned(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return fmt.Errorf("state of the servers: %w", err)
+		return fmt.Errorf("read the state of the servers: %w", err)
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.Mode().IsRegular() || int(stat.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("the state of the servers %s is no file of this user's that others can not change, and it would "+
-			"name the processes to end; end them as the user who started them", path)
+		return fmt.Errorf("the state of the servers %s does not belong to this user, or others can change it, so the "+
+			"processes it lists are not stopped; stop the servers as the user who started them", path)
 	}
 	return nil
 }
 
-// sweep kills what a supervisor left behind that did not end as it should.
+// sweep kills the processes that a crashed supervisor left behind.
 func (s *State) sweep() error {
 	var failed []error
 	for _, r := range s.Replicas {
@@ -238,7 +233,7 @@ func (s *State) sweep() error {
 	return errors.Join(failed...)
 }
 
-// killFamily kills a replica until nothing of it is left.
+// killFamily sends SIGKILL to the processes of a replica until all have ended.
 func killFamily(leader identity, cookie string, known []identity) error {
 	for deadline := time.Now().Add(killGrace); ; time.Sleep(poll) {
 		members, err := family(leader, cookie, known)
@@ -246,7 +241,7 @@ func killFamily(leader identity, cookie string, known []identity) error {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("processes of the server are left after SIGKILL: %v; look at what they wait for", members)
+			return unkillable(members)
 		}
 		for _, m := range members {
 			if err := signalOne(m.identity, syscall.SIGKILL); err != nil {

@@ -34,30 +34,30 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-func TestFamilyOfNobodyIsEmpty(t *testing.T) {
+func TestFamilyOfUnknownLeaderIsEmpty(t *testing.T) {
 	members, err := family(identity{}, cookie("there-is-no-such-fleet", 0), nil)
 	require.NoError(t, err)
 	require.Empty(t, members, "leader 0 is neither the kernel's group nor the parent of init")
 }
 
-func TestStatesThatAreRefused(t *testing.T) {
+func TestInvalidStates(t *testing.T) {
 	id := strings.Repeat("A", 26)
 	for text, want := range map[string]string{
-		`{`:                "remove it when no server of it runs",
+		`{`:                "remove the file if none of its servers is running",
 		`{"schema":"x/1"}`: `has the schema "x/1"`,
-		`{"schema":"mlperf-go/server/1","supervisor":{"pid":9}}`: "names no start",
+		`{"schema":"mlperf-go/server/1","supervisor":{"pid":9}}`: "has the invalid id",
 		`{"schema":"mlperf-go/server/1","id":"` + id +
-			`","supervisor":{"pid":9},"replicas":[{"leader":{"pid":-1}}]}`: "names process -1, which is no server",
+			`","supervisor":{"pid":9},"replicas":[{"leader":{"pid":-1}}]}`: "lists process -1, which cannot be a server",
 		`{"schema":"mlperf-go/server/1","id":"` + id +
-			`","supervisor":{"pid":9},"replicas":[{"leader":{"pid":1}}]}`: "names process 1",
+			`","supervisor":{"pid":9},"replicas":[{"leader":{"pid":1}}]}`: "lists process 1",
 		`{"schema":"mlperf-go/server/1","id":"` + id +
-			`","supervisor":{"pid":1},"replicas":[{"leader":{"pid":5}}]}`: "is no server",
+			`","supervisor":{"pid":1},"replicas":[{"leader":{"pid":5}}]}`: "cannot be a server",
 		`{"schema":"mlperf-go/server/1","id":"` + id +
-			`","supervisor":{"pid":5},"replicas":[{"leader":{"pid":5}}]}`: "names process 5",
+			`","supervisor":{"pid":5},"replicas":[{"leader":{"pid":5}}]}`: "lists process 5",
 		`{"schema":"mlperf-go/server/1","id":"` + id +
-			`","supervisor":{"pid":5},"replicas":[{"processes":[{"pid":0}]}]}`: "names process 0",
+			`","supervisor":{"pid":5},"replicas":[{"processes":[{"pid":0}]}]}`: "lists process 0",
 		`{"schema":"mlperf-go/server/1","id":"` + id +
-			`","supervisor":{"pid":5},"replicas":[{"processes":[{"pid":5}]}]}`: "names process 5",
+			`","supervisor":{"pid":5},"replicas":[{"processes":[{"pid":5}]}]}`: "lists process 5",
 	} {
 		_, err := parseState("state", []byte(text))
 		require.ErrorContains(t, err, want, text)
@@ -88,10 +88,10 @@ func TestDownSweepsWhatADeadSupervisorLeft(t *testing.T) {
 	s.Space = "another start, another container"
 	writeState(t, dir, s)
 	_, err := Down(dir)
-	require.ErrorContains(t, err, "before the last start of this one")
+	require.ErrorContains(t, err, "before this machine's last boot")
 	require.True(t, left.alive())
 
-	s.Space, err = numberSpace()
+	s.Space, err = pidSpace()
 	require.NoError(t, err)
 	writeState(t, dir, s)
 	got, err := Down(dir)
@@ -100,8 +100,8 @@ func TestDownSweepsWhatADeadSupervisorLeft(t *testing.T) {
 	require.False(t, left.alive())
 }
 
-// stranger starts a process that is of no server: a session whose leader has ended, with a child that is left in it. It
-// returns the number of the leader, which nothing but that session has now, and the child.
+// stranger starts a process that belongs to no server: a session whose leader has exited, with a remaining child. It
+// returns the leader's PID, which only that session still uses, and the child.
 func stranger(t *testing.T) (leader int, child proc) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pid")
@@ -119,10 +119,10 @@ func stranger(t *testing.T) (leader int, child proc) {
 	return cmd.Process.Pid, child
 }
 
-// A number that is used again names another process, group or session: whatever a state file says, Down leaves them
-// alone.
-func TestDownSparesWhatUsesANumberAgain(t *testing.T) {
-	space, err := numberSpace()
+// A reused number belongs to another process, group or session. Down leaves those alone, whatever a state file
+// says.
+func TestDownSparesReusedNumbers(t *testing.T) {
+	space, err := pidSpace()
 	require.NoError(t, err)
 	leader, child := stranger(t)
 	_, other := stranger(t)
@@ -153,10 +153,10 @@ func TestDownSparesWhatUsesANumberAgain(t *testing.T) {
 	require.Eventually(t, func() bool { return !child.alive() }, 5*time.Second, time.Millisecond)
 }
 
-// While one process of a session proves that it is a replica's, all of the session are: those too that overwrote their
-// environment.
+// If one process of a session proves that it belongs to a replica, the whole session does, even processes that
+// overwrote their environment.
 func TestDownEndsASessionWithAWitness(t *testing.T) {
-	space, err := numberSpace()
+	space, err := pidSpace()
 	require.NoError(t, err)
 	leader, child := stranger(t)
 	s := State{Schema: Schema, ID: strings.Repeat("D", 26), Space: space, Supervisor: identity{PID: 1 << 22, Start: 1}}
@@ -169,9 +169,9 @@ func TestDownEndsASessionWithAWitness(t *testing.T) {
 	require.False(t, child.alive())
 }
 
-func TestDownBelievesNoStateOfOthers(t *testing.T) {
+func TestDownRejectsStatesOfOtherUsers(t *testing.T) {
 	_, child := stranger(t)
-	space, err := numberSpace()
+	space, err := pidSpace()
 	require.NoError(t, err)
 	s := State{Schema: Schema, ID: strings.Repeat("E", 26), Space: space, Supervisor: child.identity,
 		Replicas: []ReplicaState{{}}}
@@ -180,16 +180,16 @@ func TestDownBelievesNoStateOfOthers(t *testing.T) {
 	writeState(t, dir, s)
 	require.NoError(t, os.Chmod(path, 0o666))
 	_, err = Down(dir)
-	require.ErrorContains(t, err, "end them as the user who started them")
+	require.ErrorContains(t, err, "stop the servers as the user who started them")
 	require.NoError(t, os.Chmod(path, 0o600))
 	require.NoError(t, os.Rename(path, path+".real"))
 	require.NoError(t, os.Symlink(path+".real", path))
 	_, err = Down(dir)
-	require.ErrorContains(t, err, "end them as the user who started them")
+	require.ErrorContains(t, err, "stop the servers as the user who started them")
 	require.True(t, child.alive())
 }
 
-// The guard looks once more whose number it is.
+// The guard checks again that the PID belongs to the leader.
 func TestGuardSparesAnotherProcess(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -212,7 +212,7 @@ func TestGuardSparesAnotherProcess(t *testing.T) {
 	require.Eventually(t, func() bool { return !self.alive() }, 5*time.Second, time.Millisecond)
 }
 
-// An empty element of PATH, and a relative one, is a folder that others may write to.
+// Empty and relative elements of PATH may be writable by others.
 func TestProgramsComeFromAbsoluteFolders(t *testing.T) {
 	folder, good := t.TempDir(), t.TempDir()
 	t.Chdir(folder)
@@ -222,7 +222,7 @@ func TestProgramsComeFromAbsoluteFolders(t *testing.T) {
 	}
 	for _, path := range []string{"", ":", ".", "bin", ":" + "bin" + ":.:"} {
 		_, err := lookPath("bash", []string{"PATH=" + path})
-		require.ErrorContains(t, err, "of which only absolute folders count", "%q", path)
+		require.ErrorContains(t, err, "is not in the absolute folders of PATH", "%q", path)
 		got, err := lookPath("bash", []string{"PATH=" + path + ":" + good})
 		require.NoError(t, err)
 		require.Equal(t, filepath.Join(good, "bash"), got)
@@ -245,7 +245,7 @@ func TestTail(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got)
 	_, err = tail(path+"x", 0, strings.ToUpper)
-	require.ErrorContains(t, err, "reading the server's log")
+	require.ErrorContains(t, err, "read the server's log")
 
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("line\n", 1<<16)), 0o644))
 	got, err = tail(path, 0, strings.ToUpper)

@@ -16,25 +16,24 @@ const (
 	lineBytes = 500
 )
 
-// tail gives the last lines that were written to a log since a position, as redact leaves them: what a server said
-// before it ended.
+// tail returns the last lines of a log after a position, passed through redact.
 func tail(path string, since int64, redact func(string) string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the server's log: %w", err)
+		return nil, fmt.Errorf("read the server's log: %w", err)
 	}
 	defer f.Close()
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, fmt.Errorf("reading the server's log %s: %w", path, err)
+		return nil, fmt.Errorf("read the server's log %s: %w", path, err)
 	}
 	from := max(since, size-tailBytes)
 	b, err := io.ReadAll(io.NewSectionReader(f, from, tailBytes))
 	if err != nil {
-		return nil, fmt.Errorf("reading the server's log %s: %w", path, err)
+		return nil, fmt.Errorf("read the server's log %s: %w", path, err)
 	}
 	text := colour.ReplaceAllString(string(b), "")
-	if from > since { // within a line, and perhaps within a secret
+	if from > since { // drop the first line: it may be incomplete and begin within a secret
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	text = strings.TrimRight(redact(text), "\n")
@@ -49,10 +48,10 @@ func tail(path string, since int64, redact func(string) string) ([]string, error
 	return lines, nil
 }
 
-// colour matches the sequences by which programs colour their logs.
+// colour matches the escape sequences of coloured logs.
 var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// lastState is a line of a log; of a progress bar, it is the last state.
+// lastState returns a line of a log, or the last state of a progress bar.
 func lastState(line string) string {
 	line = strings.TrimRight(line, "\r")
 	line = line[strings.LastIndexByte(line, '\r')+1:]
