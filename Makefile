@@ -27,7 +27,7 @@ help:
 ## make build        set-up if needed, then bin/mlperf-go
 build: setup
 	@[ -e $(BIN) ] || echo "build: compiling $(BIN) (the first time a minute or two; the modules that it needs are fetched)"
-	@go build -trimpath -ldflags "-X github.com/mlperf-go/mlperf-go/run.version=$(VERSION)" -o $(BIN) ./cmd/mlperf-go
+	@go build -trimpath -ldflags "-X github.com/mlperf-go/mlperf-go/run/record.version=$(VERSION)" -o $(BIN) ./cmd/mlperf-go
 
 ## make setup        the official LoadGen into third_party/loadgen (LOADGEN_SDIST=, LOADGEN_SRC=, LOADGEN_ROOT=)
 setup: tools-check

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // The values of --lb-key and the strategy that looks at it.
@@ -46,7 +47,7 @@ func (t *test) findKeys() error {
 		t.keys = prefixKeys(t.dataset.Samples, c.Int("lb-prefix-tokens"))
 	case keyBySession:
 		if t.keys, err = sessionKeys(t.dataset.Samples); err != nil {
-			return usage("lb_key", err, "Name the column that says which rows belong together with --session-column")
+			return exit.Usage("lb_key", "Name the column that says which rows belong together with --session-column", "%w", err)
 		}
 	}
 	if n := len(t.keys); n > 1 && len(t.config.Endpoints) > 1 && slices.Min(t.keys) == slices.Max(t.keys) {

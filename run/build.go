@@ -8,6 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/qsl"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
@@ -50,13 +51,13 @@ func (t *test) build(driver backends.Driver) error {
 	} else if p.Config.Has("max-errors") {
 		maxErrors = p.Config.Int("max-errors")
 	}
-	t.failures = &failures{path: t.path(FailuresName), access: t.plan.access(), secrets: t.plan.Secrets}
+	t.failures = &failures{path: t.path(record.FailuresName), access: t.plan.access(), secrets: t.plan.Secrets}
 	for _, e := range t.config.Endpoints {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}
 	t.sut, err = sut.New(sut.Options{
 		Name: p.sutName(t.config.ServedModel), Backends: t.backends, Ledger: t.ledger,
-		FirstTokens: t.firstTokens(), Failed: t.failures.add, Unusual: t.finishes.add, MaxErrors: maxErrors,
+		FirstTokens: p.firstTokens(), Failed: t.failures.add, Unusual: t.finishes.add, MaxErrors: maxErrors,
 		DrainTimeout: p.Config.Duration("drain-timeout"),
 	})
 	return err
@@ -73,9 +74,9 @@ func (p *Plan) sutName(served string) string {
 	return "mlperf-go " + served
 }
 
-// firstTokens says whether LoadGen waits for a first token of every sample.
-func (t *test) firstTokens() bool {
-	return t.plan.Row.UseTokenLatencies && t.plan.Scenario.LoadGen != models.Offline
+// firstTokens reports whether LoadGen expects a first token of every sample.
+func (p *Plan) firstTokens() bool {
+	return p.Row.UseTokenLatencies && p.Scenario.LoadGen != models.Offline
 }
 
 // load notes how much the library holds: after the test it is empty.

@@ -7,13 +7,8 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
-)
-
-// What became of a server's prefix cache before the timed phase, as endpoints[].prefix_cache says it.
-const (
-	cacheEmptied    = "emptied"
-	cacheNotOffered = "not_offered"
-	cacheFailed     = "failed"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // emptyCaches has every server forget the prompts that the preflight, the warm-up or a test before have shown it: what
@@ -28,7 +23,7 @@ func (t *test) emptyCaches(ctx context.Context) error {
 	endpoints := t.config.Endpoints
 	asking, stop := narrate(t.config, t.observer)
 	defer stop()
-	t.caches = make([]string, len(endpoints))
+	t.caches = make([]record.PrefixCache, len(endpoints))
 	errs := make([]error, len(endpoints))
 	var all sync.WaitGroup
 	for i, e := range endpoints {
@@ -40,13 +35,13 @@ func (t *test) emptyCaches(ctx context.Context) error {
 	all.Wait()
 	for i, e := range endpoints {
 		switch {
-		case mode == "require" && t.caches[i] == cacheNotOffered:
-			return environment("reset_cache", fmt.Errorf("the server at %s offers no way to empty its prefix cache, and "+
-				"--reset-cache require wants one", e.URL),
-				"Start vLLM with VLLM_SERVER_DEV_MODE=1 (SGLang always offers it), restart the server before each test, or give "+
-					"--reset-cache auto")
+		case mode == "require" && t.caches[i] == record.CacheNotOffered:
+			return exit.Environment("reset_cache", "Start vLLM with VLLM_SERVER_DEV_MODE=1 (SGLang always offers it), restart "+
+				"the server before each test, or give "+
+				"--reset-cache auto", "the server at %s offers no way to empty its prefix cache, and "+
+				"--reset-cache require wants one", e.URL)
 		case mode == "require" && errs[i] != nil:
-			return environment("reset_cache", errs[i], "Give --reset-cache auto to go on without")
+			return exit.Environment("reset_cache", "Give --reset-cache auto to go on without", "%w", errs[i])
 		case errs[i] != nil:
 			t.notes = append(t.notes, fmt.Sprintf("%s: %v", e.URL, errs[i]))
 		}
@@ -54,16 +49,17 @@ func (t *test) emptyCaches(ctx context.Context) error {
 	return nil
 }
 
-func emptyCache(ctx context.Context, d backends.Driver, e backends.Endpoint, c *backends.Config) (string, error) {
+func emptyCache(ctx context.Context, d backends.Driver, e backends.Endpoint, c *backends.Config) (record.PrefixCache,
+	error) {
 	empty := d.Describe().EmptyCache
 	if empty == nil {
-		return cacheNotOffered, nil
+		return record.CacheNotOffered, nil
 	}
 	switch offered, err := empty(ctx, e, c); {
 	case err != nil:
-		return cacheFailed, err
+		return record.CacheFailed, err
 	case !offered:
-		return cacheNotOffered, nil
+		return record.CacheNotOffered, nil
 	}
-	return cacheEmptied, nil
+	return record.CacheEmptied, nil
 }

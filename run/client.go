@@ -12,49 +12,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/ledger"
-	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// Client says what the measuring side itself took, and how late it was. docs/reference/run-record.md explains each
-// field.
-type Client struct {
-	IssueLagUS    ledger.LagUS `json:"issue_lag_us"`    // scheduled to issued
-	DispatchLagUS ledger.LagUS `json:"dispatch_lag_us"` // scheduled to sent
-	// last token readable, at the earliest, to completion reported
-	ReportLagUS       ledger.LagUS            `json:"report_lag_us"`
-	StagesUS          map[string]ledger.LagUS `json:"stages_us"` // the parts of a sample's way
-	IssueLagCounts    []ledger.Bucket         `json:"issue_lag_counts"`
-	DispatchLagCounts []ledger.Bucket         `json:"dispatch_lag_counts"`
-
-	CPUS             float64 `json:"cpu_s"`
-	CPUUserS         float64 `json:"cpu_user_s"`
-	CPUSystemS       float64 `json:"cpu_system_s"`
-	CPUUSPerSample   float64 `json:"cpu_us_per_sample"`
-	ThreadsMax       int     `json:"threads_max"`
-	RSSMaxBytes      int64   `json:"rss_max_bytes"`
-	RSSAnonMaxBytes  int64   `json:"rss_anon_max_bytes"` // the part that no file backs
-	PreemptiveSwitch int64   `json:"preemptive_switches"`
-
-	GCPauses         uint64  `json:"gc_pauses"`
-	GCPauseMaxS      float64 `json:"gc_pause_max_s"`
-	OtherPauses      uint64  `json:"other_pauses"` // of all goroutines, for other reasons than collection
-	OtherPauseMaxS   float64 `json:"other_pause_max_s"`
-	SchedLatencyP99S float64 `json:"sched_latency_p99_s"` // of goroutines that were ready to run
-	SchedLatencyMaxS float64 `json:"sched_latency_max_s"`
-
-	ClockDriftUS    float64              `json:"clock_drift_us"` // wall clock against monotonic clock over the test
-	IssueThread     loadgen.ThreadInfo   `json:"issue_thread"`
-	LoopRealtime    bool                 `json:"loop_realtime"` // all loops had real-time priority
-	Loops           []backends.LoopStats `json:"loops"`         // one per shard; none with net/http
-	RingWakes       int                  `json:"ring_wakes"`
-	RingFullWaits   int                  `json:"ring_full_waits"`
-	RequestBytes    int64                `json:"request_bytes"`
-	RequestsSpilled bool                 `json:"requests_spilled"`
-	ScratchBytes    int64                `json:"scratch_bytes"` // largest length of the scratch file
-}
-
-func (t *test) client(data *ledger.Test, m *ledger.Metrics, process hostinfo.Process, drift time.Duration) Client {
-	c := Client{
+func (t *test) client(data *ledger.Test, m *ledger.Metrics, process hostinfo.Process,
+	drift time.Duration) record.Client {
+	c := record.Client{
 		IssueLagUS: m.IssueLag.LagUS(), DispatchLagUS: m.DispatchLag.LagUS(), ReportLagUS: m.ReportLag.LagUS(),
 		StagesUS: data.Stages(),
 		CPUS:     process.CPUS(), CPUUserS: process.CPUUserS, CPUSystemS: process.CPUSystemS,
@@ -95,7 +59,8 @@ func (t *test) openBackends(driver backends.Driver) error {
 	}
 	pins, err := pinning(c.String("pin-loop"), shards)
 	if err != nil {
-		return usage("pin-loop", err, "Use off, auto, or as many numbers of processors as there are shards, with commas")
+		return exit.Usage("pin-loop", "Use off, auto, or as many numbers of processors as there are shards, with commas",
+			"%w", err)
 	}
 	t.config.CoalesceWakeups = c.Duration("coalesce-wakeups")
 	// docs/reference/measurements.md#cost-of-a-pause: a pause delays first tokens by up to its length.

@@ -9,6 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
@@ -21,22 +23,11 @@ func (t *test) findCounter(ctx context.Context) error {
 	}
 	found, err := p.Counter(ctx)
 	if err != nil {
-		return usage("tokenizer", err, "")
+		return exit.Usage("tokenizer", "", "%w", err)
 	}
 	t.counter = &found.Source
 	t.config.CountText = func(text []byte) (int, error) { return found.Count(context.Background(), string(text)) }
 	return nil
-}
-
-// Recount compares the servers' counts of an accuracy test's tokens with those of the tokenizer in the text of the same
-// answers. They are not the same where an answer ends in a token without text, thinks, or was cut into other tokens
-// than its text would be.
-type Recount struct {
-	Samples    int   `json:"samples"`
-	Server     int64 `json:"server"`
-	Tokenizer  int64 `json:"tokenizer"`
-	Apart      int   `json:"apart"`       // samples whose counts differ by more than one
-	LargestGap int64 `json:"largest_gap"` // tokens, of one sample
 }
 
 // recountShare is how far the sums may be apart before a note says so: cutting a text anew moves counts by a few
@@ -45,7 +36,7 @@ const recountShare = 0.05
 
 // recount reads the answers' texts back from LoadGen's accuracy log. It is nil where there is no tokenizer, or the
 // servers counted nothing.
-func (t *test) recount(r *Record, data *ledger.Test) (*Recount, error) {
+func (t *test) recount(r *record.Record, data *ledger.Test) (*record.Recount, error) {
 	if t.counter == nil || t.plan.Mode != models.Accuracy || r.Tokens.Source != ledger.TokensFromUsage {
 		return nil, nil
 	}
@@ -55,8 +46,8 @@ func (t *test) recount(r *Record, data *ledger.Test) (*Recount, error) {
 			counted[int64(e.Index)] = int64(e.OutputTokens)
 		}
 	}
-	c := &Recount{}
-	_, err := mllog.ReadAccuracyFile(filepath.Join(t.path(LogFolder), mllog.AccuracyName),
+	c := &record.Recount{}
+	_, err := mllog.ReadAccuracyFile(filepath.Join(t.path(record.LogFolder), mllog.AccuracyName),
 		func(e *mllog.AccuracyEntry) error {
 			server := counted[e.QSLIdx]
 			if server == 0 {
@@ -86,7 +77,7 @@ func (t *test) recount(r *Record, data *ledger.Test) (*Recount, error) {
 }
 
 // countedBy is the tokenizer that has counted tokens of the record; nil: the servers alone did.
-func (t *test) countedBy(r *Record) *finder.Source {
+func (t *test) countedBy(r *record.Record) *finder.Source {
 	if r.Tokens.Recount == nil && !r.Tokens.Source.Includes(ledger.TokensFromTokenizer) {
 		return nil
 	}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // simBackend names the driver of the simulator: the wire is vLLM's, the run a rehearsal.
@@ -38,13 +38,13 @@ func (p *Plan) Bind(rows int) error {
 		}
 	}
 	if p.needsQPS() && !p.Config.Has("target-qps") {
-		return usage("target_qps", fmt.Errorf("a %s test needs the load to offer, and --target-qps is not given",
-			p.Scenario.Scenario),
-			"Give --target-qps QUERIES_PER_SECOND, here or in --user-conf")
+		return exit.Usage("target_qps", "Give --target-qps QUERIES_PER_SECOND, here or in --user-conf",
+			"a %s test needs the load to offer, and --target-qps is not given",
+			p.Scenario.Scenario)
 	}
 	if p.Config.String("served-model") == "" {
-		return usage("served_model", errors.New("no --served-model is given, and the model's row names none"),
-			"Give the name that the server lists at /v1/models")
+		return exit.Usage("served_model", "Give the name that the server lists at /v1/models",
+			"no --served-model is given, and the model's row names none")
 	}
 	p.Rehearsal = append(p.Rehearsal, p.settingReasons()...)
 	p.addRehearsal(startedProfiled(p.Profilers))
@@ -68,15 +68,15 @@ func (p *Plan) wanted() int {
 
 func (p *Plan) checkRows(rows int) error {
 	if rows < 1 {
-		return usage("dataset", errors.New("the data set has no rows"), "Give one that has some")
+		return exit.Usage("dataset", "Give one that has some", "the data set has no rows")
 	}
 	if want := p.wanted(); want > 0 && rows > want {
-		return usage("dataset", fmt.Errorf("the data set has %d rows, and that of %s has %d", rows, p.Row.Name, want),
-			"Is it the right file? --samples N takes its first N rows")
+		return exit.Usage("dataset", "Is it the right file? --samples N takes its first N rows",
+			"the data set has %d rows, and that of %s has %d", rows, p.Row.Name, want)
 	}
 	if n := p.Config.Int("samples"); n > rows {
-		return usage("samples", fmt.Errorf("--samples asks for %d rows, and the data set has %d", n, rows),
-			"Ask for fewer, or give a larger data set")
+		return exit.Usage("samples", "Ask for fewer, or give a larger data set",
+			"--samples asks for %d rows, and the data set has %d", n, rows)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // choiceOf is a good answer to the prompt with an index of a batch.
@@ -88,5 +90,5 @@ func TestServerThatCutsPromptsOfABatch(t *testing.T) {
 	require.EqualValues(t, 32, r.Samples.Completed)
 	r.failedBy(t, "token_count_mismatch")
 	require.EqualValues(t, 32, r.Samples.Failed)
-	require.True(t, r.has("token_mismatch"), r.Reasons)
+	require.True(t, r.Has(record.CodeTokenMismatch), r.Reasons)
 }

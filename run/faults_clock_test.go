@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // stepClock moves the machine's wall clock.
@@ -51,13 +53,13 @@ func TestFaultClockStep(t *testing.T) {
 		"--max-tokens", "4", "--no-preflight-query", "--model", "generic", "--scenario", "Server", "--target-qps", "30",
 		"--backend", "vllm")
 	require.NoError(t, <-moved)
-	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, record.Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)
 	require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
-	var codes []string
+	var codes []record.Code
 	for _, c := range r.Reasons {
 		codes = append(codes, c.Code)
 	}
-	require.Contains(t, codes, "clock_step")
+	require.Contains(t, codes, record.CodeClockStep)
 	require.InDelta(t, 20_000, r.Client.ClockDriftUS, 5_000)
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // fleet is several servers that count what they are asked.
@@ -53,16 +54,16 @@ func secondDies(server int, x *call) {
 // written down.
 func (r *ran) failedBy(t *testing.T, reasons ...ledger.Reason) {
 	t.Helper()
-	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, record.Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)
-	require.True(t, r.has("failed_samples"), r.Reasons)
+	require.True(t, r.Has(record.CodeFailedSamples), r.Reasons)
 	sum := int64(0)
 	for _, reason := range reasons {
 		sum += r.Samples.FailedByReason[reason]
 	}
 	require.Positive(t, sum, r.Samples.FailedByReason)
 	require.Equal(t, r.Samples.Failed, sum, "only %v: %v", reasons, r.Samples.FailedByReason)
-	failures, err := os.ReadFile(filepath.Join(r.Folder, FailuresName))
+	failures, err := os.ReadFile(filepath.Join(r.Folder, record.FailuresName))
 	require.NoError(t, err)
 	for _, reason := range reasons {
 		if r.Samples.FailedByReason[reason] > 0 {
@@ -84,8 +85,8 @@ func TestFaultAnsweredTwice(t *testing.T) {
 	r := faultRun(t, "offline", []string{server.url})
 	r.holdsTogether(t, requestsOf(t, r))
 	require.Equal(t, ExitInvalid, r.Exit)
-	require.Equal(t, Invalid, r.Verdict)
-	require.Equal(t, "unasked_answers", r.Reasons[0].Code, r.Reasons)
+	require.Equal(t, record.Invalid, r.Verdict)
+	require.Equal(t, record.CodeUnaskedAnswers, r.Reasons[0].Code, r.Reasons)
 	require.Positive(t, r.Client.Loops[0].Unasked)
 	require.Zero(t, r.Samples.Failed, "they were all answered")
 }
@@ -304,7 +305,7 @@ func TestFaultTLS(t *testing.T) {
 	})
 	r := faultRun(t, "", []string{s.url}, "--ca-file", file)
 	r.holdsTogether(t, requestsOf(t, r))
-	probed, err := os.ReadFile(filepath.Join(r.Folder, PreflightName))
+	probed, err := os.ReadFile(filepath.Join(r.Folder, record.PreflightName))
 	require.NoError(t, err)
 	require.Contains(t, string(probed), `"client": "net/http"`)
 	r.failedBy(t, "tls", "reset") // the second on the connection that brought the change
@@ -322,7 +323,7 @@ func TestFaultsLeaveNothingInTheAccuracyLog(t *testing.T) {
 			r := faultRun(t, row.kind, []string{serveFaults(t, row.reply).url}, append(row.args, "--mode", "accuracy")...)
 			require.Equal(t, ExitInvalid, r.Exit)
 			seen := map[int64]bool{}
-			_, err := mllog.ReadAccuracyFile(filepath.Join(r.Folder, LogFolder, "mlperf_log_accuracy.json"),
+			_, err := mllog.ReadAccuracyFile(filepath.Join(r.Folder, record.LogFolder, "mlperf_log_accuracy.json"),
 				func(e *mllog.AccuracyEntry) error {
 					require.False(t, seen[e.QSLIdx], "a sample stands twice in the log")
 					seen[e.QSLIdx] = true
@@ -355,9 +356,9 @@ func TestServerThatCutsPrompts(t *testing.T) {
 	}
 	require.Positive(t, struck)
 	require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
-	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, record.Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)
-	i := slices.IndexFunc(r.Reasons, func(c Cause) bool { return c.Code == "token_mismatch" })
+	i := slices.IndexFunc(r.Reasons, func(c record.Cause) bool { return c.Code == record.CodeTokenMismatch })
 	require.GreaterOrEqual(t, i, 0, r.Reasons)
 	require.EqualValues(t, struck, r.Reasons[i].Value)
 }

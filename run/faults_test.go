@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // faultRow is one fault of the wire, and what becomes of the samples that it strikes.
@@ -23,7 +24,7 @@ type faultRow struct {
 	args  []string        // beside those of the kind of run
 	// "": Server with streams; offline; chat; native (SGLang's route); llama (a row with a vocabulary)
 	kind  string
-	cause string // code of the verdict where it is not failed_samples
+	cause record.Code // of the verdict where it is not failed_samples
 }
 
 // With the prompt repeated on purpose, a failed attempt is struck again, so what stands here is the end of its sample.
@@ -314,7 +315,7 @@ func TestFaultsThatAreBorne(t *testing.T) {
 func (r *ran) isValid(t *testing.T) {
 	t.Helper()
 	require.Empty(t, r.Reasons)
-	require.Equal(t, Valid, r.Verdict)
+	require.Equal(t, record.Valid, r.Verdict)
 	require.Zero(t, r.Exit)
 	require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
 	require.Zero(t, r.LoadGen.Errors)
@@ -323,7 +324,7 @@ func (r *ran) isValid(t *testing.T) {
 // requestsOf reads a run's request log.
 func requestsOf(t *testing.T, r *ran) *ledger.Test {
 	t.Helper()
-	log, err := ledger.ReadRequests(filepath.Join(r.Folder, RequestsName))
+	log, err := ledger.ReadRequests(filepath.Join(r.Folder, record.RequestsName))
 	require.NoError(t, err)
 	return log
 }
@@ -355,14 +356,14 @@ func (r *ran) holdsTogether(t *testing.T, log *ledger.Test) {
 // tells wants the fault in verdict, reasons and exit code.
 func (r *ran) tells(t *testing.T, row faultRow, struck int64) {
 	t.Helper()
-	codes := map[string]bool{}
+	codes := map[record.Code]bool{}
 	for _, c := range r.Reasons {
 		codes[c.Code] = true
 		require.NotEmpty(t, c.Text)
 	}
 	if row.want == backends.OK {
 		require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
-		require.NotContains(t, codes, "failed_samples")
+		require.NotContains(t, codes, record.CodeFailedSamples)
 		require.Zero(t, r.LoadGen.Errors)
 		if row.cause != "" {
 			require.Contains(t, codes, row.cause)
@@ -371,13 +372,13 @@ func (r *ran) tells(t *testing.T, row faultRow, struck int64) {
 	}
 	require.Positive(t, struck, "the fault struck nobody: the test shows nothing")
 	require.Equal(t, map[backends.Reason]int64{row.want: struck}, r.Samples.FailedByReason)
-	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, record.Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)
-	require.Contains(t, codes, "failed_samples")
+	require.Contains(t, codes, record.CodeFailedSamples)
 	if row.cause != "" {
 		require.Contains(t, codes, row.cause)
 	}
-	failures, err := os.ReadFile(filepath.Join(r.Folder, FailuresName))
+	failures, err := os.ReadFile(filepath.Join(r.Folder, record.FailuresName))
 	require.NoError(t, err)
 	require.Contains(t, string(failures), `"`+string(row.want)+`"`)
 }

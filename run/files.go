@@ -15,35 +15,16 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
-
-// The names in a run's folder (docs/reference/runs.md#files).
-const (
-	RecordName    = "run.json"
-	ConfigName    = "config.yaml"
-	UserConfName  = "user.conf"
-	PreflightName = "preflight.json"
-	LogFolder     = "mlperf"
-	RequestsName  = "requests.jsonl.zst"
-	FailuresName  = "failures.jsonl"
-	DatasetName   = "dataset.json" // a synthetic data set
-	AuditName     = "audit.config" // copy of --audit-config
-	// What the submission checker reads of a score, and the whole of it.
-	AccuracyTextName = "accuracy.txt"
-	AccuracyName     = "accuracy.json"
-)
-
-// ours are the entries of a folder by which a run is recognised.
-var ours = []string{RecordName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName,
-	DatasetName, AuditName, AccuracyTextName, AccuracyName, reserveName}
 
 // CheckFolder refuses a folder that can not be read, one that a run is writing, and one that holds an earlier run,
 // unless force says that it will be replaced.
 func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return environment("output_dir", fmt.Errorf("the output folder can not be read: %w", err),
-			"Choose another --output-dir")
+		return exit.Environment("output_dir", "Choose another --output-dir", "the output folder can not be read: %w", err)
 	}
 	if err := idle(folder); err != nil {
 		return err
@@ -51,7 +32,7 @@ func CheckFolder(folder string, force bool) error {
 	if force {
 		return nil
 	}
-	for _, name := range ours {
+	for _, name := range record.Entries {
 		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name }) {
 			return used(folder, name)
 		}
@@ -60,8 +41,8 @@ func CheckFolder(folder string, force bool) error {
 }
 
 func used(folder, name string) error {
-	return usage("output_used", fmt.Errorf("the output folder %s holds an earlier run (%s)", folder, name),
-		"Choose another --output-dir, or give --resume or --force (with make: OUT=folder, ARGS=--force)")
+	return exit.Usage("output_used", "Choose another --output-dir, or give --resume or --force (with make: OUT=folder, "+
+		"ARGS=--force)", "the output folder %s holds an earlier run (%s)", folder, name)
 }
 
 // claim makes the run's folder, and holds it until the lock is released.
@@ -81,10 +62,9 @@ func claim(folder string, force bool, access atomicfile.Access) (*folderLock, er
 
 // replace takes an earlier run out of a folder.
 func replace(folder string, access atomicfile.Access) error {
-	for _, name := range ours {
+	for _, name := range record.Entries {
 		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
-			return environment("output_dir", fmt.Errorf("the earlier run can not be removed: %w", err),
-				"Choose another --output-dir")
+			return exit.Environment("output_dir", "Choose another --output-dir", "the earlier run can not be removed: %w", err)
 		}
 	}
 	return makeLogFolder(folder, access)
@@ -98,14 +78,14 @@ func notMade(err error) error {
 	if err == nil {
 		return nil
 	}
-	return environment("output_dir", fmt.Errorf("the output folder can not be made: %w", err),
-		"Choose another --output-dir, or change its rights")
+	return exit.Environment("output_dir", "Choose another --output-dir, or change its rights",
+		"the output folder can not be made: %w", err)
 }
 
 // makeLogFolder makes the folder of LoadGen's logs in that of a run. LoadGen follows links: where others may write to
 // the run's folder, its own must be one that this user made.
 func makeLogFolder(folder string, access atomicfile.Access) error {
-	logs := filepath.Join(folder, LogFolder)
+	logs := filepath.Join(folder, record.LogFolder)
 	err := os.Mkdir(logs, access.Folder())
 	if errors.Is(err, fs.ErrExist) {
 		err = ownFolder(logs)
@@ -144,15 +124,11 @@ func hideLogs(folder string, access atomicfile.Access) error {
 	return err
 }
 
-// reserveName is a file that holds some space while the test runs, so that a disk that fills up meanwhile still takes
-// the record.
-const (
-	reserveName = ".reserve"
-	reserveSize = 1 << 20
-)
+// reserveSize is the size of the file that holds disk space for the record, in bytes.
+const reserveSize = 1 << 20
 
 func (t *test) reserve() error {
-	f, err := os.OpenFile(t.path(reserveName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(t.path(record.ReserveName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		_, err = f.Write(make([]byte, reserveSize))
 		err = errors.Join(err, f.Close())
@@ -164,7 +140,7 @@ func (t *test) reserve() error {
 }
 
 func (t *test) freeReserve() error {
-	if err := os.Remove(t.path(reserveName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(t.path(record.ReserveName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the space that was held for the record can not be freed: %w", err)
 	}
 	return nil
@@ -239,7 +215,7 @@ func hashFiles(folder string) (map[string]string, error) {
 			return err
 		}
 		name, err := filepath.Rel(folder, path)
-		if err != nil || name == RecordName {
+		if err != nil || name == record.FileName {
 			return err
 		}
 		sums[name], err = atomicfile.SHA256(path)

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -22,10 +20,12 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // finish reads back what was left and judges it.
-func (t *test) finish(ctx context.Context) (*Record, error) {
+func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	process, err := t.sampler.Stop()
 	if err != nil {
 		return nil, err
@@ -52,26 +52,27 @@ func (t *test) finish(ctx context.Context) (*Record, error) {
 	data := t.timed() // once: after an early end LoadGen may go on issuing
 	r := t.record(data, logs, process, drift, result, score)
 	if lost = errors.Join(lost, t.writeRequests(data)); lost != nil {
-		r.lose(lost)
+		r.Lose(lost)
 	}
-	if err := hideLogs(t.path(LogFolder), t.plan.access()); err != nil {
-		r.lose(err)
+	if err := hideLogs(t.path(record.LogFolder), t.plan.access()); err != nil {
+		r.Lose(err)
 	}
 	if r.Files, err = hashFiles(t.folder); err != nil {
 		return nil, err
 	}
 	if !slices.Equal(states, t.logs.states()) {
-		r.lose(errors.New("another program changed LoadGen's logs after the test had ended"))
+		r.Lose(errors.New("another program changed LoadGen's logs after the test had ended"))
 	}
 	if words := r.Overruled(); words != "" {
 		r.Notes = append(r.Notes, words)
 	}
-	if err := t.plan.writeJSON(t.path(RecordName), r); err != nil {
+	if err := t.plan.writeJSON(t.path(record.FileName), r); err != nil {
 		return nil, err
 	}
 	if gone != nil {
-		return nil, environment("output_lost", fmt.Errorf("%s; what was measured is saved in %s, and is not valid",
-			gone.words(), t.folder), "Leave a folder alone while a test writes it, and run again")
+		return nil, exit.Environment("output_lost", "Leave a folder alone while a test writes it, and run again",
+			"%s; what was measured is saved in %s, and is not valid",
+			gone.words(), t.folder)
 	}
 	return r, nil
 }
@@ -83,11 +84,11 @@ func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, 
 	if gone != nil {
 		faults = []string{gone.words()} // from which the others follow
 	} else if len(faults) > 0 {
-		t.unsaved = errors.Join(t.unsaved, os.MkdirAll(t.path(LogFolder), t.plan.access().Folder()),
-			t.logs.restore(t.plan.access(), t.path(LogFolder)))
+		t.unsaved = errors.Join(t.unsaved, os.MkdirAll(t.path(record.LogFolder), t.plan.access().Folder()),
+			t.logs.restore(t.plan.access(), t.path(record.LogFolder)))
 	}
 	states = t.logs.states()
-	logs, err = mllog.Summarize(t.path(LogFolder))
+	logs, err = mllog.Summarize(t.path(record.LogFolder))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, states, nil
@@ -101,22 +102,22 @@ func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, 
 
 // record makes run.json from ledger, logs and the process's own figures.
 func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Process, drift time.Duration,
-	result *accuracy.Result, score *Score) *Record {
+	result *accuracy.Result, score *record.Score) *record.Record {
 	p := t.plan
 	m := data.Metrics()
-	r := &Record{
-		Schema: Schema, Rehearsal: len(p.Rehearsal) > 0, RehearsalReasons: p.Rehearsal,
-		Tool: ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
+	r := &record.Record{
+		Schema: record.Schema, Rehearsal: len(p.Rehearsal) > 0, RehearsalReasons: p.Rehearsal,
+		Tool: record.ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
 		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel, Round: p.Round.Name,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
 		Started: t.started.UTC(), DurationS: m.DurationS,
 		Notes:   slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes, t.models.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
-		LatencyS:  Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
+		LatencyS:  record.Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
 		Answers:   t.answers(),
 		Client:    t.client(data, &m, process, drift),
 		Endpoints: t.endpoints(data.Entries),
-		Dataset:   DatasetFacts{Path: t.dataset.Path, SHA256: t.dataset.SHA256, Samples: len(t.dataset.Samples)},
+		Dataset:   record.DatasetFacts{Path: t.dataset.Path, SHA256: t.dataset.SHA256, Samples: len(t.dataset.Samples)},
 		Sampling:  sampling(t.config.Sampling),
 		Breaches:  p.Breaches(),
 		Tails:     t.tails(),
@@ -125,17 +126,16 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 	var err error
 	servers, notes := t.servers()
 	r.Servers, r.Notes = servers, slices.Concat(r.Notes, notes, t.finishes.notes())
-	t.count(r, data)
+	e := &record.Evidence{}
+	t.count(r, e, data)
 	if r.Tokens.Recount, err = t.recount(r, data); err != nil {
 		r.Notes = append(r.Notes, "the servers' token counts could not be compared with the tokenizer's: "+err.Error())
 	}
 	r.Tokenizer = t.countedBy(r)
-	e := &evidence{
-		plan: p, record: r, logs: logs, score: result, ended: t.ended, outside: t.outside, drift: drift, audit: audited(logs),
-		tokens: t.firstTokens(), medianN: medianOutput(data.Entries),
-	}
-	r.otherModels = t.models.others
-	r.Verdict, r.Reasons = e.judge()
+	e.Record, e.Logs, e.Result, e.Ended, e.Interrupted = r, logs, result, t.ended, t.outside
+	e.Terms, e.ClockDrift, e.AuditApplied = p.terms(), drift, audited(logs)
+	e.MedianTokens, e.OtherModels = medianOutput(data.Entries), t.models.others
+	r.Verdict, r.Reasons = e.Judge()
 	return r
 }
 
@@ -160,42 +160,43 @@ func (t *test) writeRequests(data *ledger.Test) error {
 	if !t.plan.Config.Bool("request-log") {
 		return nil
 	}
-	return ledger.WriteRequests(t.plan.access(), t.path(RequestsName), data)
+	return ledger.WriteRequests(t.plan.access(), t.path(record.RequestsName), data)
 }
 
 // count fills what the ledger counted. Samples are counted as the request log has them.
-func (t *test) count(r *Record, data *ledger.Test) {
+func (t *test) count(r *record.Record, e *record.Evidence, data *ledger.Test) {
 	c := ledger.Counts{Issued: int64(len(data.Entries))}
 	failed, sources := map[ledger.Reason]int64{}, map[ledger.TokenSource]bool{}
 	sendsIDs := !t.plan.sendsText()
 	for i := range data.Entries {
-		e := &data.Entries[i]
-		if !e.Succeeded() {
-			if e.DoneNS != 0 {
+		entry := &data.Entries[i]
+		if !entry.Succeeded() {
+			if entry.DoneNS != 0 {
 				c.Failed++
-				failed[data.Names.Reason(e)]++
+				failed[data.Names.Reason(entry)]++
 			}
 			continue
 		}
 		c.Completed++
-		if source := data.Names.Source(e); source != "" {
+		if source := data.Names.Source(entry); source != "" {
 			sources[source] = true
 		}
-		if e.OutputTokens == 1 {
-			r.oneToken++
+		if entry.OutputTokens == 1 {
+			e.OneToken++
 		}
-		if sent := t.promptTokens(int(e.Index)); sendsIDs && sent > 0 && e.InputTokens > 0 && int(e.InputTokens) != sent {
-			r.otherPrompts++
+		if sent := t.promptTokens(int(entry.Index)); sendsIDs && sent > 0 && entry.InputTokens > 0 &&
+			int(entry.InputTokens) != sent {
+			e.OtherPrompts++
 		}
 	}
 	all := t.ledger.Counts()
-	r.Samples = SampleCounts{
+	r.Samples = record.SampleCounts{
 		Issued: c.Issued, Completed: c.Completed + c.Failed, Failed: c.Failed, Retried: all.Retried,
 		FirstTokens: all.FirstTokens,
 		Empty:       all.Empty + failed[ledger.FailEmpty], FailureRate: c.FailureRate(), FailedByReason: failed,
 	}
-	r.misreported = all.Duplicates + all.Unknown
-	r.Tokens = TokenCounts{
+	e.Misreported = all.Duplicates + all.Unknown
+	r.Tokens = record.TokenCounts{
 		Input: all.InputTokens, Output: all.OutputTokens, Source: ledger.JoinSources(slices.Sorted(maps.Keys(sources))),
 		Mismatches: failed[ledger.FailTokenCount], Events: all.Events, Merged: all.Merged,
 	}
@@ -209,9 +210,9 @@ func (t *test) promptTokens(index int) int {
 	return len(t.dataset.Samples[index].InputIDs)
 }
 
-func (t *test) answers() Answers {
+func (t *test) answers() record.Answers {
 	unidentified := func(e backends.Endpoint) bool { return e.IDs != backends.IDsRequired }
-	a := Answers{Identified: !slices.ContainsFunc(t.config.Endpoints, unidentified)}
+	a := record.Answers{Identified: !slices.ContainsFunc(t.config.Endpoints, unidentified)}
 	for _, b := range t.backends {
 		if traffic := b.Features().Traffic; traffic != nil {
 			counted := traffic()
@@ -221,8 +222,8 @@ func (t *test) answers() Answers {
 	return a
 }
 
-func (t *test) endpoints(entries []ledger.Entry) []EndpointCounts {
-	list := make([]EndpointCounts, len(t.config.Endpoints))
+func (t *test) endpoints(entries []ledger.Entry) []record.EndpointCounts {
+	list := make([]record.EndpointCounts, len(t.config.Endpoints))
 	for i, e := range t.config.Endpoints {
 		list[i].URL = e.URL
 		if t.caches != nil {
@@ -257,11 +258,11 @@ func (t *test) endpoints(entries []ledger.Entry) []EndpointCounts {
 	return list
 }
 
-func loadgenResult(logs *mllog.Result) LoadGenResult {
+func loadgenResult(logs *mllog.Result) record.LoadGenResult {
 	if logs == nil {
-		return LoadGenResult{Result: map[string]any{}}
+		return record.LoadGenResult{Result: map[string]any{}}
 	}
-	r := LoadGenResult{Valid: logs.Valid, Complete: logs.Complete, Errors: logs.Errors, Warnings: logs.Warnings,
+	r := record.LoadGenResult{Valid: logs.Valid, Complete: logs.Complete, Errors: logs.Errors, Warnings: logs.Warnings,
 		Missing: logs.Missing, Result: map[string]any{}}
 	for key, v := range logs.Result {
 		if strings.HasPrefix(key, "result_") || strings.HasPrefix(key, "effective_") ||
@@ -299,16 +300,13 @@ func medianOutput(entries []ledger.Entry) int {
 	return int(n[len(n)/2])
 }
 
-// PinnedLoadGen is the version of third_party/loadgen.lock.
-const PinnedLoadGen = "6.0.17"
-
 // loadgenNotes warn of another LoadGen than the pinned one, and of another round than the pinned one's: a submitter may
 // want either, but then knowingly.
 func (p *Plan) loadgenNotes() []string {
 	var notes []string
-	if v := loadgen.Version(); v != PinnedLoadGen {
+	if v := loadgen.Version(); v != record.PinnedLoadGen {
 		notes = append(notes, fmt.Sprintf("LoadGen %s @ %s is linked, not the pinned %s", v, loadgen.Revision(),
-			PinnedLoadGen))
+			record.PinnedLoadGen))
 	}
 	if p.Round.Name != rounds.Current {
 		notes = append(notes, fmt.Sprintf("the run is for round %s: its seeds are given to LoadGen %s, whose own are those "+
@@ -317,14 +315,12 @@ func (p *Plan) loadgenNotes() []string {
 	return notes
 }
 
-// version is set by the linker (Makefile); a program that imports this package shows its own build information instead.
-var version = ""
-
-// ThisTool says what this program is made of.
-func ThisTool() Tool {
-	t := Tool{Version: version, LoadGen: loadgen.Version(), LoadGenRevision: loadgen.Revision(), Go: runtime.Version()}
-	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
-		t.Version = info.Main.Version
+// terms are what the plan demands of the test.
+func (p *Plan) terms() record.Terms {
+	c := p.Config
+	return record.Terms{
+		Mode: p.Mode, Scenario: p.Scenario.Scenario, Rehearsal: len(p.Rehearsal) > 0, Audit: c.Has("audit-config"),
+		Score: c.Bool("score"), TokenLatencies: p.Row.UseTokenLatencies, FirstTokens: p.firstTokens(),
+		TTFTLimit: c.Duration("ttft-limit"), TPOTLimit: c.Duration("tpot-limit"), AnswerLimit: p.latencyLimit(),
 	}
-	return t
 }

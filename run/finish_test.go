@@ -3,9 +3,11 @@ package run
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/qsl"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
@@ -29,15 +32,17 @@ func ended(t *testing.T, settings Settings) *test {
 		Encode: func(dst []byte, _ *datasets.Sample) ([]byte, error) { return dst, nil }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, library.Close()) })
-	e := clean(t, settings)
+	all := Settings{"model": "llama3.1-8b", "scenario": "Server", "endpoint": "http://host:1", "target-qps": "10"}
+	maps.Copy(all, settings)
+	p := planned(t, 13368, all)
 	folder := t.TempDir()
 	t.Cleanup(func() { schematest.Records(t, folder) })
 	run := &test{
-		plan: e.plan, folder: folder, dataset: ds, library: library, started: time.Now(), pre: &Preflight{},
+		plan: p, folder: folder, dataset: ds, library: library, started: time.Now(), pre: &Preflight{},
 		ledger: ledger.New(1, 0),
 		config: &backends.Config{Endpoints: []backends.Endpoint{{URL: "http://a"}, {URL: "http://b"}},
 			RequestOptions: backends.RequestOptions{ServedModel: "m"}},
-		failures: &failures{path: filepath.Join(folder, FailuresName)},
+		failures: &failures{path: filepath.Join(folder, record.FailuresName)},
 		backends: []backends.Backend{connected{}, connected{}},
 	}
 	run.sampler, err = hostinfo.StartSampler(time.Hour)
@@ -45,8 +50,8 @@ func ended(t *testing.T, settings Settings) *test {
 	run.clock, err = hostinfo.WatchClocks()
 	require.NoError(t, err)
 	require.NoError(t, run.reserve())
-	require.NoError(t, os.MkdirAll(run.path(LogFolder), 0o755))
-	run.logs = watchLogs(run.path(LogFolder))
+	require.NoError(t, os.MkdirAll(run.path(record.LogFolder), 0o755))
+	run.logs = watchLogs(run.path(record.LogFolder))
 	run.models = watchModels(mute{}, run.config, run.pre)
 	t.Cleanup(run.logs.close)
 	return run
@@ -81,12 +86,15 @@ func TestWhatCouldNotBeWrittenIsTold(t *testing.T) {
 	}{
 		"nothing": {func(*test) error { return nil }, ""},
 		"the list of failures": {func(r *test) error {
-			r.failures.path = filepath.Join(r.folder, "none", FailuresName)
+			r.failures.path = filepath.Join(r.folder, "none", record.FailuresName)
 			r.failures.add(backends.Attempt{Reason: "reset"})
 			return nil
-		}, FailuresName},
-		"the request log": {func(r *test) error { return os.MkdirAll(filepath.Join(r.folder, RequestsName, "x"), 0o755) },
-			RequestsName},
+		}, record.FailuresName},
+		"the request log": {func(r *test) error {
+			return os.MkdirAll(filepath.Join(r.folder, record.RequestsName, "x"),
+				0o755)
+		},
+			record.RequestsName},
 		"what judges programs": {func(r *test) error {
 			r.scorer = &scorer{notScored: "no tokenizer", judges: Judges{Close: func() error { return full }}}
 			return nil
@@ -98,10 +106,11 @@ func TestWhatCouldNotBeWrittenIsTold(t *testing.T) {
 			require.NoError(t, c.spoil(run))
 			r, err := run.finish(context.Background())
 			require.NoError(t, err)
-			require.Equal(t, Invalid, r.Verdict, "there are no logs")
+			require.Equal(t, record.Invalid, r.Verdict, "there are no logs")
 			told := ""
 			for _, reason := range r.Reasons {
-				if reason.Code == "log_incomplete" && reason.Value == nil && reason.Text != ruleLogComplete(&evidence{}).Text {
+				if reason.Code == record.CodeLogIncomplete && reason.Value == nil &&
+					!strings.Contains(reason.Text, "left no logs") {
 					told = reason.Text
 				}
 			}
@@ -111,12 +120,12 @@ func TestWhatCouldNotBeWrittenIsTold(t *testing.T) {
 				require.Contains(t, told, "a log could not be written: ")
 				require.Contains(t, told, c.want)
 			}
-			require.FileExists(t, run.path(RecordName))
-			require.NotContains(t, r.Files, RecordName)
+			require.FileExists(t, run.path(record.FileName))
+			require.NotContains(t, r.Files, record.FileName)
 			if name != "the request log" {
-				require.Len(t, r.Files[RequestsName], 64)
+				require.Len(t, r.Files[record.RequestsName], 64)
 			}
-			require.NoFileExists(t, run.path(reserveName))
+			require.NoFileExists(t, run.path(record.ReserveName))
 		})
 	}
 }
@@ -143,13 +152,16 @@ func TestCountsOfTheRecord(t *testing.T) {
 	shard.Issue(7, 0, 100) // not ended
 	r, err := run.finish(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, SampleCounts{
+	require.Equal(t, record.SampleCounts{
 		Issued: 8, Completed: 7, Failed: 3, Retried: 2, FirstTokens: 3, Empty: 2, FailureRate: 3. / 7,
 		FailedByReason: map[ledger.Reason]int64{"empty": 1, "token_count_mismatch": 1, "no_endpoint": 1},
 	}, r.Samples)
-	require.Equal(t, TokenCounts{Input: 8, Output: 11, Source: "ids+usage", Mismatches: 1, Events: 4, Merged: 1}, r.Tokens)
-	require.Equal(t, []any{1, 1, int64(7)}, []any{r.oneToken, r.otherPrompts, r.misreported})
-	require.Equal(t, []EndpointCounts{
+	require.Equal(t, record.TokenCounts{Input: 8, Output: 11, Source: "ids+usage", Mismatches: 1, Events: 4, Merged: 1},
+		r.Tokens)
+	e := &record.Evidence{}
+	run.count(&record.Record{}, e, run.timed())
+	require.Equal(t, []any{1, 1, int64(7)}, []any{e.OneToken, e.OtherPrompts, e.Misreported})
+	require.Equal(t, []record.EndpointCounts{
 		{URL: "http://a", Requests: 3, Failed: 1, Connections: 6},
 		{URL: "http://b", Requests: 3, Failed: 1, Retried: 3, Connections: 8, Excluded: 2},
 	}, r.Endpoints)
@@ -162,9 +174,9 @@ func TestPromptsOfAChatAreNotCompared(t *testing.T) {
 	run := ended(t, Settings{"scenario": "Offline", "api": "chat"})
 	run.complete(0, 0, ledger.Completion{OutputTokens: 5, InputTokens: 40})
 	run.complete(1, 77, ledger.Completion{OutputTokens: 5, InputTokens: 40}) // no row of the data set
-	r, err := run.finish(context.Background())
-	require.NoError(t, err)
-	require.Zero(t, r.otherPrompts)
+	e := &record.Evidence{}
+	run.count(&record.Record{}, e, run.timed())
+	require.Zero(t, e.OtherPrompts)
 }
 
 // Latencies count from what LoadGen counts from.
@@ -217,6 +229,7 @@ func TestPartsOfTheRecord(t *testing.T) {
 	r := loadgenResult(&mllog.Result{Complete: true, Errors: 2, Warnings: 3, Missing: []string{"x"},
 		Result: map[string]any{
 			"result_a": 1, "effective_b": 2, "early_stopping_c": 3, "requested_d": 4, "result_nan": math.NaN()}})
-	require.Equal(t, LoadGenResult{Complete: true, Errors: 2, Warnings: 3, Missing: []string{"x"}, Result: map[string]any{
-		"result_a": 1, "effective_b": 2, "early_stopping_c": 3, "result_nan": "NaN"}}, r)
+	require.Equal(t, record.LoadGenResult{Complete: true, Errors: 2, Warnings: 3, Missing: []string{"x"},
+		Result: map[string]any{
+			"result_a": 1, "effective_b": 2, "early_stopping_c": 3, "result_nan": "NaN"}}, r)
 }

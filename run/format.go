@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // Values of response-format that are no file.
@@ -21,7 +23,7 @@ const (
 
 // formatBreach: answers that a server holds to a form are others than the benchmark's, where its rules do not leave
 // that to the submitter.
-func (p *Plan) formatBreach() []Breach {
+func (p *Plan) formatBreach() []record.Breach {
 	sent := p.Config.String("response-format")
 	switch {
 	case sent == "" || sent == formatText || p.guided():
@@ -31,8 +33,8 @@ func (p *Plan) formatBreach() []Breach {
 	case sent != formatObject:
 		sent = "a JSON schema"
 	}
-	return []Breach{{"response_format", sent, orNothing(""),
-		"guided decoding of " + p.Row.Name + " in " + p.Round.Name + ": " + p.Row.Source}}
+	return []record.Breach{{Code: "response_format", Sent: sent, Required: orNothing(""),
+		Source: "guided decoding of " + p.Row.Name + " in " + p.Round.Name + ": " + p.Row.Source}}
 }
 
 // guided reports whether the round leaves guided decoding to the submitter.
@@ -67,20 +69,21 @@ func (p *Plan) format() (*backends.Format, error) {
 		return &backends.Format{}, nil
 	case formatBenchmark:
 		if p.Row.Guided.Schema == "" {
-			return nil, usage("response_format", fmt.Errorf("--response-format benchmark asks for the schema of %s, and the "+
-				"benchmark has none", p.Row.Name), "Write text, json_object, or the file of a JSON schema")
+			return nil, exit.Usage("response_format", "Write text, json_object, or the file of a JSON schema",
+				"--response-format benchmark asks for the schema of %s, and the "+
+					"benchmark has none", p.Row.Name)
 		}
 		return &backends.Format{Schema: []byte(p.Row.Guided.Schema)}, nil
 	default:
 		text, err := readAtMost(name, largestSchema)
 		if err != nil {
-			return nil, usage("response_format", fmt.Errorf("the JSON schema of --response-format can not be read: %w", err),
-				"Write text, json_object, benchmark, or a readable file")
+			return nil, exit.Usage("response_format", "Write text, json_object, benchmark, or a readable file",
+				"the JSON schema of --response-format can not be read: %w", err)
 		}
 		var schema bytes.Buffer
 		if err := json.Compact(&schema, text); err != nil || !strings.HasPrefix(schema.String(), "{") {
-			return nil, usage("response_format", fmt.Errorf("%s holds no JSON object (%v), and a JSON schema is one", name, err),
-				"Write text, json_object, benchmark, or the file of a JSON schema")
+			return nil, exit.Usage("response_format", "Write text, json_object, benchmark, or the file of a JSON schema",
+				"%s holds no JSON object (%v), and a JSON schema is one", name, err)
 		}
 		return &backends.Format{Schema: schema.Bytes()}, nil
 	}

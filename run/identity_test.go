@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // A server that sends ids back and answers some requests with what an earlier one was due: exactly these samples fail.
@@ -63,7 +65,7 @@ func TestFaultGatewayReplacesTheID(t *testing.T) {
 	for _, url := range []string{gateway.URL, refusing.URL} {
 		r := askedRun(t, "offline", []string{server.url, url})
 		r.holdsTogether(t, requestsOf(t, r))
-		require.Equal(t, Valid, r.Verdict, r.Reasons)
+		require.Equal(t, record.Valid, r.Verdict, r.Reasons)
 		require.False(t, r.Answers.Identified, "one of the two endpoints sends no ids back")
 	}
 	r := askedRun(t, "offline", []string{server.url})
@@ -97,8 +99,8 @@ func TestFaultAnsweredTwiceOverNetHTTP(t *testing.T) {
 			r = askedRun(t, "offline", []string{"http://192.0.2.1:1"}, "--proxy", server.url)
 		}
 		r.holdsTogether(t, requestsOf(t, r))
-		require.Equal(t, Invalid, r.Verdict, way)
-		require.Equal(t, "unasked_answers", r.Reasons[0].Code, "%s: %v", way, r.Reasons)
+		require.Equal(t, record.Invalid, r.Verdict, way)
+		require.Equal(t, record.CodeUnaskedAnswers, r.Reasons[0].Code, "%s: %v", way, r.Reasons)
 		require.Positive(t, r.Answers.Unasked)
 		require.False(t, r.Answers.Identified)
 	}

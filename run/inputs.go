@@ -9,6 +9,8 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // keepDataset copies a synthetic data set, which lies in a temporary folder, to where it can be scored against later.
@@ -22,14 +24,14 @@ func (t *test) keepDataset() error {
 		return fmt.Errorf("the synthetic data set is gone: %w", err)
 	}
 	defer from.Close()
-	err = t.plan.access().Write(t.path(DatasetName), func(w io.Writer) error {
+	err = t.plan.access().Write(t.path(record.DatasetName), func(w io.Writer) error {
 		_, err := io.Copy(w, from)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	t.dataset.Path = t.path(DatasetName)
+	t.dataset.Path = t.path(record.DatasetName)
 	return c.Set("dataset", t.dataset.Path, SyntheticDataset)
 }
 
@@ -38,16 +40,16 @@ func (t *test) path(name string) string { return filepath.Join(t.folder, name) }
 // writeInputs writes what the run was told and found, and lets LoadGen read its part.
 func (t *test) writeInputs() error {
 	p := t.plan
-	if err := p.writeUserConf(t.path(UserConfName)); err != nil {
+	if err := p.writeUserConf(t.path(record.UserConfName)); err != nil {
 		return err
 	}
-	if err := p.writeConfig(t.path(ConfigName)); err != nil {
+	if err := p.writeConfig(t.path(record.ConfigName)); err != nil {
 		return err
 	}
-	if err := t.plan.writeJSON(t.path(PreflightName), t.pre); err != nil {
+	if err := t.plan.writeJSON(t.path(record.PreflightName), t.pre); err != nil {
 		return err
 	}
-	settings, err := p.testSettings(t.path(UserConfName))
+	settings, err := p.testSettings(t.path(record.UserConfName))
 	if err != nil {
 		return err
 	}
@@ -58,7 +60,7 @@ func (t *test) writeInputs() error {
 	}
 	total, performance := len(t.dataset.Samples), t.performanceCount()
 	if err := effective.Check(total, performance); err != nil {
-		return usage("loadgen_setting", err, "")
+		return exit.Usage("loadgen_setting", "", "%w", err)
 	}
 	return nil
 }

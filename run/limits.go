@@ -7,6 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // spareFiles are open files beside the connections (docs/reference/wire-protocols.md#connections).
@@ -43,7 +44,7 @@ func (p *Plan) reserveConnections(pre *Preflight, c *backends.Config, host hostL
 	need := p.connections(c)
 	var err error
 	if pre.OpenFiles, err = host.raiseNoFile(uint64(need) + spareFiles); err != nil {
-		return environment("open_files", err, p.fewer())
+		return exit.Environment("open_files", p.fewer(), "%w", err)
 	}
 	if pre.LocalPorts, err = host.localPorts(); err != nil {
 		pre.Notes = append(pre.Notes, fmt.Sprintf("the number of local ports is not known: %v", err))
@@ -58,9 +59,8 @@ func (p *Plan) reserveConnections(pre *Preflight, c *backends.Config, host hostL
 	if len(addresses) == 0 || need <= pre.LocalPorts*len(addresses) {
 		return nil
 	}
-	return environment("local_ports", fmt.Errorf("%d connections to %d addresses are needed, and this machine has %d "+
-		"local ports for each (net.ipv4.ip_local_port_range)", need, len(addresses), pre.LocalPorts),
-		`Widen the range (sysctl -w net.ipv4.ip_local_port_range="1024 65535"), give more endpoints, or `+p.fewer())
+	return exit.Environment("local_ports", `Widen the range (sysctl -w net.ipv4.ip_local_port_range="1024 65535"), give more endpoints, or `+p.fewer(), "%d connections to %d addresses are needed, and this machine has %d "+
+		"local ports for each (net.ipv4.ip_local_port_range)", need, len(addresses), pre.LocalPorts)
 }
 
 // CheckRoom refuses resource limits that are too low for a test: without room the runtime, or LoadGen, would end the
@@ -72,7 +72,7 @@ func CheckRoom(p *Plan) error {
 		extra = 2 * uint64(min(info.Size(), p.Config.Bytes("request-memory")))
 	}
 	if err := hostinfo.CheckRoom(hostinfo.NeededRoom(extra, minFreeBytes)); err != nil {
-		return environment("limits", err, "")
+		return exit.Environment("limits", "", "%w", err)
 	}
 	return nil
 }

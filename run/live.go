@@ -2,7 +2,6 @@ package run
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,35 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
-
-// Tail is how a running Server test stands against one of its limits.
-type Tail struct {
-	What     string        `json:"what"` // the time that is limited
-	Limit    time.Duration `json:"limit_ns"`
-	Queries  int           `json:"queries"`  // that the whole test has
-	Bearable int           `json:"bearable"` // of them may be over the limit, by LoadGen's early-stopping criterion
-	Over     int           `json:"over"`     // are, for certain
-}
-
-// Lost says that no further answer can make the test valid.
-func (t Tail) Lost() bool { return t.Over > t.Bearable }
-
-func (t Tail) String() string {
-	return fmt.Sprintf("%s: %d over %v, %d may be", t.What, t.Over, t.Limit, t.Bearable)
-}
-
-// limitLost is the end that --fail-fast makes of a test that can no longer become valid.
-type limitLost struct {
-	Tail
-	all []Tail // the other limits too
-}
-
-func (e *limitLost) Error() string {
-	return fmt.Sprintf("%d queries have a %s over %v; of the %d queries of this test at most %d may, by LoadGen's "+
-		"early-stopping criterion: it can no longer become valid (--fail-fast)",
-		e.Over, e.What, e.Limit, e.Queries, e.Bearable)
-}
 
 // reportSlack is how much later than we LoadGen may have seen a first token. A time per token is held against the limit
 // as if it had been so late, because a test must not be ended that LoadGen would have called valid.
@@ -47,7 +19,7 @@ const reportSlack = 20 * time.Millisecond
 
 // tail counts one limit.
 type tail struct {
-	Tail
+	record.Tail
 	late    func(e *ledger.Entry, nowNS int64, limit int64) bool
 	settled int // of samples that have ended
 }
@@ -96,11 +68,11 @@ func (t *test) newLive() *live {
 func liveLimits(s *loadgen.TestSettings) []tail {
 	if s.UseTokenLatencies {
 		return []tail{
-			{Tail: Tail{What: "time to first token", Limit: time.Duration(s.ServerTTFTLatency)}, late: lateFirstToken},
-			{Tail: Tail{What: "time per output token", Limit: time.Duration(s.ServerTPOTLatency)}, late: lateTokens},
+			{Tail: record.Tail{What: "time to first token", Limit: time.Duration(s.ServerTTFTLatency)}, late: lateFirstToken},
+			{Tail: record.Tail{What: "time per output token", Limit: time.Duration(s.ServerTPOTLatency)}, late: lateTokens},
 		}
 	}
-	return []tail{{Tail: Tail{What: "latency", Limit: time.Duration(s.ServerTargetLatencyNS)}, late: lateAnswer}}
+	return []tail{{Tail: record.Tail{What: "latency", Limit: time.Duration(s.ServerTargetLatencyNS)}, late: lateAnswer}}
 }
 
 // lateFirstToken: LoadGen counts from the schedule and to its own stamp, both of which make it later than this.
@@ -130,7 +102,7 @@ func lateAnswer(e *ledger.Entry, nowNS, limit int64) bool {
 }
 
 // look counts anew and gives how each limit stands.
-func (l *live) look(nowNS int64) []Tail {
+func (l *live) look(nowNS int64) []record.Tail {
 	if l == nil {
 		return nil
 	}
@@ -155,7 +127,7 @@ func (l *live) look(nowNS int64) []Tail {
 			}
 		}
 	}
-	list := make([]Tail, len(l.tails))
+	list := make([]record.Tail, len(l.tails))
 	for i, t := range l.tails {
 		list[i] = t.Tail
 	}
@@ -163,12 +135,12 @@ func (l *live) look(nowNS int64) []Tail {
 }
 
 // assert ends the test, where that was asked for, once a limit is lost; it says so in the record in any case.
-func (t *test) assert(tails []Tail) {
-	i := slices.IndexFunc(tails, Tail.Lost)
+func (t *test) assert(tails []record.Tail) {
+	i := slices.IndexFunc(tails, record.Tail.Lost)
 	if i < 0 || t.lost != nil {
 		return
 	}
-	t.lost = &limitLost{tails[i], tails}
+	t.lost = &record.LimitLost{Tail: tails[i], All: tails}
 	if t.plan.Config.Bool("fail-fast") {
 		t.sut.Stop(t.lost)
 	}
@@ -176,9 +148,9 @@ func (t *test) assert(tails []Tail) {
 
 // tails is how the limits stand at the end. Where they ended the test it is what decided: samples that were late then
 // and cancelled since would not count any more.
-func (t *test) tails() []Tail {
+func (t *test) tails() []record.Tail {
 	if t.lost != nil && errors.Is(t.ended, t.lost) {
-		return t.lost.all
+		return t.lost.All
 	}
 	return t.live.look(time.Now().UnixNano())
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/earlystop"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 const (
@@ -22,8 +23,8 @@ func following(queries int) (*ledger.Shard, *live) {
 	bearable := earlystop.Bearable(.99, queries)
 	v := &live{ledger: l}
 	for _, t := range []tail{
-		{Tail: Tail{What: "time to first token", Limit: time.Duration(testTTFT)}, late: lateFirstToken},
-		{Tail: Tail{What: "time per output token", Limit: time.Duration(testTPOT)}, late: lateTokens},
+		{Tail: record.Tail{What: "time to first token", Limit: time.Duration(testTTFT)}, late: lateFirstToken},
+		{Tail: record.Tail{What: "time per output token", Limit: time.Duration(testTPOT)}, late: lateTokens},
 	} {
 		t.Queries, t.Bearable = queries, bearable
 		v.tails = append(v.tails, t)
@@ -128,9 +129,9 @@ func TestFailFastEndsAServerRunThatIsLost(t *testing.T) {
 		"--ttft-limit", "200ms",
 		"--target-qps", "100", "--min-duration", "0", "--min-tokens", "1"}
 	r := start(t, append(args, "--min-queries", "6000", "--fail-fast")...)
-	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, record.Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)
-	require.Equal(t, "scenario_limit", r.Reasons[0].Code)
+	require.Equal(t, record.CodeScenarioLimit, r.Reasons[0].Code)
 	require.Contains(t, r.Reasons[0].Text, "can no longer become valid (--fail-fast)")
 	require.Less(t, r.Samples.Issued, int64(5000), "it did not run to its end")
 	require.Len(t, r.Tails, 2)
@@ -140,7 +141,7 @@ func TestFailFastEndsAServerRunThatIsLost(t *testing.T) {
 	require.False(t, r.Tails[1].Lost())
 
 	r = start(t, append(args, "--min-queries", "640")...)
-	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, record.Invalid, r.Verdict)
 	require.Equal(t, int64(640), r.Samples.Completed, "without --fail-fast it does")
 	require.Equal(t, r.Samples.Completed, int64(r.Tails[0].Over))
 	require.Zero(t, r.Samples.Failed)

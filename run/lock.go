@@ -2,9 +2,10 @@ package run
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
+
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // folderLock is the right to write a run's folder. The kernel takes it back when the process ends, however it ends.
@@ -16,13 +17,13 @@ type folderLock struct{ dir *os.File }
 func lockFolder(folder string) (*folderLock, error) {
 	dir, err := os.Open(folder)
 	if err != nil {
-		return nil, environment("output_dir", fmt.Errorf("the output folder can not be read: %w", err),
-			"Choose another --output-dir, or change its rights")
+		return nil, exit.Environment("output_dir", "Choose another --output-dir, or change its rights",
+			"the output folder can not be read: %w", err)
 	}
 	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		_ = dir.Close() // only read
-		return nil, usage("run_active", fmt.Errorf("another run is writing the output folder %s at this moment", folder),
-			"Wait for its end, or choose another --output-dir")
+		return nil, exit.Usage("run_active", "Wait for its end, or choose another --output-dir",
+			"another run is writing the output folder %s at this moment", folder)
 	}
 	return &folderLock{dir}, nil
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
@@ -150,7 +152,7 @@ func runLong(t *testing.T, args ...string) *running {
 		schematest.Records(t, filepath.Dir(r.folder))
 		schematest.Records(t, r.temporary)
 	})
-	detail := filepath.Join(r.folder, LogFolder, mllog.DetailName)
+	detail := filepath.Join(r.folder, record.LogFolder, mllog.DetailName)
 	require.Eventually(t, func() bool {
 		text, err := os.ReadFile(detail)
 		return err == nil && strings.Contains(string(text), "generated_query_duration")
@@ -185,25 +187,25 @@ func TestALogThatIsChangedInATest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := runLong(t)
-			require.NoError(t, c.change(filepath.Join(r.folder, LogFolder)))
+			require.NoError(t, c.change(filepath.Join(r.folder, record.LogFolder)))
 			require.Equal(t, ExitEnvironment, r.end(), r.stderr.String())
-			record, err := ReadRecord(r.folder)
+			saved, err := record.Read(r.folder)
 			require.NoError(t, err)
-			require.Equal(t, Invalid, record.Verdict)
-			require.False(t, record.LoadGen.Complete)
-			require.Equal(t, "log_incomplete", record.Reasons[0].Code)
-			require.Contains(t, fmt.Sprint(record.Reasons[0].Value), c.text)
-			hashed(t, r.folder, record)
+			require.Equal(t, record.Invalid, saved.Verdict)
+			require.False(t, saved.LoadGen.Complete)
+			require.Equal(t, record.CodeLogIncomplete, saved.Reasons[0].Code)
+			require.Contains(t, fmt.Sprint(saved.Reasons[0].Value), c.text)
+			hashed(t, r.folder, saved)
 		})
 	}
 }
 
 // hashed wants the hash of every file of a run but the record's, as the files are now.
-func hashed(t *testing.T, folder string, r *Record) {
+func hashed(t *testing.T, folder string, r *record.Record) {
 	t.Helper()
 	now := map[string]string{}
 	require.NoError(t, filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == RecordName {
+		if err != nil || e.IsDir() || e.Name() == record.FileName {
 			return err
 		}
 		name, err := filepath.Rel(folder, path)
@@ -214,9 +216,9 @@ func hashed(t *testing.T, folder string, r *Record) {
 	}))
 	require.Equal(t, now, r.Files)
 	for _, name := range logNames {
-		require.Contains(t, r.Files, LogFolder+"/"+name)
+		require.Contains(t, r.Files, record.LogFolder+"/"+name)
 	}
-	for _, name := range []string{UserConfName, ConfigName, PreflightName, RequestsName} {
+	for _, name := range []string{record.UserConfName, record.ConfigName, record.PreflightName, record.RequestsName} {
 		require.Contains(t, r.Files, name)
 	}
 }
@@ -227,10 +229,10 @@ func TestHashesAfterASignal(t *testing.T) {
 	r := runLong(t, "--target-qps", "2000", "--min-duration", "10m", "--max-tokens", "2")
 	require.NoError(t, r.Process.Signal(syscall.SIGINT))
 	require.Equal(t, ExitInterrupt, r.end(), r.stderr.String())
-	record, err := ReadRecord(r.folder)
+	saved, err := record.Read(r.folder)
 	require.NoError(t, err)
-	require.Equal(t, Interrupted, record.Verdict)
-	hashed(t, r.folder, record)
+	require.Equal(t, record.Interrupted, saved.Verdict)
+	hashed(t, r.folder, saved)
 }
 
 // An output folder that is renamed or deleted in the middle of a test costs its place, not what was measured.
@@ -260,19 +262,19 @@ func TestALostOutputFolder(t *testing.T) {
 			require.Contains(t, r.stderr.String(), "the output folder "+r.folder+" was ")
 			require.Contains(t, r.stderr.String(), "saved in "+found[0])
 			require.Equal(t, 1, strings.Count(r.stderr.String(), "the output folder "), "one sentence")
-			record, err := ReadRecord(found[0])
+			saved, err := record.Read(found[0])
 			require.NoError(t, err)
-			require.Equal(t, Invalid, record.Verdict)
-			require.Equal(t, "log_incomplete", record.Reasons[0].Code)
-			require.Contains(t, record.Reasons[0].Text, r.folder)
-			require.EqualValues(t, 512, record.Samples.Completed)
-			hashed(t, found[0], record)
-			logs, err := mllog.Summarize(filepath.Join(found[0], LogFolder))
+			require.Equal(t, record.Invalid, saved.Verdict)
+			require.Equal(t, record.CodeLogIncomplete, saved.Reasons[0].Code)
+			require.Contains(t, saved.Reasons[0].Text, r.folder)
+			require.EqualValues(t, 512, saved.Samples.Completed)
+			hashed(t, found[0], saved)
+			logs, err := mllog.Summarize(filepath.Join(found[0], record.LogFolder))
 			require.NoError(t, err)
 			require.True(t, logs.Complete, logs.Missing)
 			if name == "renamed" || name == "another instead" {
 				require.Contains(t, r.stderr.String(), r.folder+".moved")
-				require.NoFileExists(t, filepath.Join(r.folder+".moved", RecordName))
+				require.NoFileExists(t, filepath.Join(r.folder+".moved", record.FileName))
 			}
 		})
 	}
@@ -286,12 +288,13 @@ func TestErrorsAfterATestAreNotUsage(t *testing.T) {
 	err := Classify(run.afterTest(errors.New("odd")))
 	require.Equal(t, ExitEnvironment, err.Exit)
 	require.ErrorContains(t, err, "What was measured is in out")
-	full := environment("disk_full", errors.New("full"), "")
+	full := exit.Environment("disk_full", "", "full")
 	require.Equal(t, error(full), run.afterTest(full))
 
 	run = ended(t, Settings{"scenario": "Offline"})
 	run.complete(0, 0, ledger.Completion{OutputTokens: 5})
-	require.NoError(t, os.MkdirAll(filepath.Join(run.folder, RecordName, "x"), 0o755)) // a folder in the record's place
+	// a folder in the record's place
+	require.NoError(t, os.MkdirAll(filepath.Join(run.folder, record.FileName, "x"), 0o755))
 	_, failed := run.finish(context.Background())
 	require.Equal(t, ExitEnvironment, Classify(run.afterTest(failed)).Exit)
 }

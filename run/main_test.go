@@ -12,6 +12,8 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // LoadGen reads its built-in configuration once per process, so the test binary starts itself again for each plan whose
@@ -52,7 +54,7 @@ func (j *job) plan() (*Plan, error) {
 	c := config.New(config.RunSettings())
 	for name, text := range j.Settings {
 		if err := c.Set(name, text, config.Origin{Layer: config.FromFlag, Where: name}); err != nil {
-			return nil, usage("setting", err, "")
+			return nil, exit.Usage("setting", "", "%w", err)
 		}
 	}
 	for setting, text := range map[string]string{"user-conf": j.UserConf, "audit-config": j.Audit} {
@@ -79,7 +81,7 @@ func (j *job) settle() (*settled, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(j.Folder, UserConfName)
+	path := filepath.Join(j.Folder, record.UserConfName)
 	if err := p.writeUserConf(path); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // Ten thousand streams with answers after 1 ms: LoadGen sees every first token before its completion (it logs an error
@@ -33,7 +34,7 @@ func TestTenThousandStreams(t *testing.T) {
 }
 
 func checkFigures(t *testing.T, r *ran) {
-	log, err := ledger.ReadRequests(filepath.Join(r.Folder, RequestsName))
+	log, err := ledger.ReadRequests(filepath.Join(r.Folder, record.RequestsName))
 	require.NoError(t, err)
 	m := log.Metrics()
 	require.Equal(t, r.LatencyS.TTFT, m.TTFT)

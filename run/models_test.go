@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // listOf is a list of models with the served one, whose files are at root.
@@ -47,9 +49,9 @@ func TestFaultAnotherModelAtTheEnd(t *testing.T) {
 		}
 		r := faultRun(t, "offline", []string{server.url})
 		r.holdsTogether(t, requestsOf(t, r))
-		require.Equal(t, Invalid, r.Verdict, name)
+		require.Equal(t, record.Invalid, r.Verdict, name)
 		require.Equal(t, ExitInvalid, r.Exit)
-		require.Equal(t, "wrong_model", r.Reasons[0].Code, "%s: %v", name, r.Reasons)
+		require.Equal(t, record.CodeWrongModel, r.Reasons[0].Code, "%s: %v", name, r.Reasons)
 		require.Contains(t, r.Reasons[0].Text, server.url)
 		require.Zero(t, r.Samples.Failed)
 	}
@@ -87,8 +89,8 @@ func TestFaultAnotherModelAfterReconnect(t *testing.T) {
 		r.holdsTogether(t, requestsOf(t, r))
 		require.True(t, seen.Load())
 		require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
-		require.Equal(t, Invalid, r.Verdict)
-		require.Equal(t, "wrong_model", r.Reasons[0].Code, r.Reasons)
+		require.Equal(t, record.Invalid, r.Verdict)
+		require.Equal(t, record.CodeWrongModel, r.Reasons[0].Code, r.Reasons)
 		require.Contains(t, r.Reasons[0].Text, `"/models/n", and was "/models/m"`)
 	}
 }
@@ -106,7 +108,7 @@ func TestFaultSilentAtTheEnd(t *testing.T) {
 	}
 	r := faultRun(t, "offline", []string{server.url})
 	r.holdsTogether(t, requestsOf(t, r))
-	require.Equal(t, Valid, r.Verdict, r.Reasons)
+	require.Equal(t, record.Valid, r.Verdict, r.Reasons)
 	require.Contains(t, strings.Join(r.Notes, "\n"), "could not be asked for its model at the end of the test")
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 func replaced(keys, percent string) string { return strings.Replace(keys, "%", percent, 1) }
@@ -70,7 +71,7 @@ func TestThreadsWithThousandsInFlight(t *testing.T) {
 	r := start(t, "--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", server.url, "--samples", "256",
 		"--target-qps", "1300", "--min-queries", "9000", "--min-duration", "1s")
 	r.sound(t, "scenario_limit", "loadgen_invalid")
-	log, err := ledger.ReadRequests(filepath.Join(r.Folder, RequestsName))
+	log, err := ledger.ReadRequests(filepath.Join(r.Folder, record.RequestsName))
 	require.NoError(t, err)
 	peak := mostInFlight(log.Entries)
 	t.Logf("%d in flight at most, %d threads, %d MiB, dispatch lag p99 %.0f us", peak, r.Client.ThreadsMax,

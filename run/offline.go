@@ -1,12 +1,12 @@
 package run
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // offlineWindow is the number of requests in flight per endpoint in Offline: more would wait in the server's or a
@@ -57,9 +57,9 @@ func (p *Plan) checkOffline() error {
 		return nil
 	}
 	if name == "all" && p.Config.IsSet("concurrency") && p.Config.Int("concurrency") > 0 {
-		return usage("offline_strategy", fmt.Errorf("--offline-strategy all has every sample in flight at once, and "+
-			"--concurrency %d bounds them", p.Config.Int("concurrency")),
-			"Leave --concurrency out, or choose --offline-strategy window")
+		return exit.Usage("offline_strategy", "Leave --concurrency out, or choose --offline-strategy window",
+			"--offline-strategy all has every sample in flight at once, and "+
+				"--concurrency %d bounds them", p.Config.Int("concurrency"))
 	}
 	if p.Config.IsSet("batch-size") && !s.batch {
 		p.notices = append(p.notices, "--batch-size does nothing without --offline-strategy batch: every sample is a "+
@@ -80,8 +80,9 @@ func (p *Plan) place(c *backends.Config) error {
 	}
 	c.Batch = p.Config.Int("batch-size")
 	if !slices.Contains([]string{"completions", "generate"}, c.API) {
-		return usage("offline_strategy", fmt.Errorf("the API %s takes one prompt in a request, and --offline-strategy "+
-			"batch sends several", c.API), "Choose --api completions, or another --offline-strategy")
+		return exit.Usage("offline_strategy", "Choose --api completions, or another --offline-strategy",
+			"the API %s takes one prompt in a request, and --offline-strategy "+
+				"batch sends several", c.API)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // An open loop that is faster than its server: what the process has no place for waits, no sample fails, and the wait
@@ -21,8 +23,8 @@ func TestMoreQueriesThanConnections(t *testing.T) {
 	require.LessOrEqual(t, loop.ConnectionsMax, loop.LimitMax)
 	require.Positive(t, loop.QueueMax, "what had no place waited")
 	require.Greater(t, r.Client.StagesUS["dequeued_to_sent"].Max, 1e3, "and the wait is shown, in us")
-	require.Equal(t, Invalid, r.Verdict)
+	require.Equal(t, record.Invalid, r.Verdict)
 	require.Equal(t, ExitInvalid, r.Exit)
-	require.True(t, r.has("client_lag"), "a second's wait is above a tenth of the limit of 2 s: %v, p99 %.0f us",
+	require.True(t, r.Has(record.CodeClientLag), "a second's wait is above a tenth of the limit of 2 s: %v, p99 %.0f us",
 		r.Reasons, r.Client.DispatchLagUS.P99)
 }

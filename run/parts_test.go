@@ -17,13 +17,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 func TestClaim(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "a", "b")
 	claimed(t, folder, false).release()
-	require.DirExists(t, filepath.Join(folder, LogFolder))
+	require.DirExists(t, filepath.Join(folder, record.LogFolder))
 
 	_, err := claim(folder, false, atomicfile.Private)
 	require.Equal(t, "output_used", Classify(err).Code)
@@ -31,20 +33,20 @@ func TestClaim(t *testing.T) {
 	require.ErrorContains(t, err, "holds an earlier run (mlperf)")
 	require.ErrorContains(t, err, "--resume or --force")
 
-	for _, name := range append(ours, "notes.txt") {
-		if name != LogFolder {
+	for _, name := range append(record.Entries, "notes.txt") {
+		if name != record.LogFolder {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("old"), 0o644))
 		}
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(folder, LogFolder, "log"), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, record.LogFolder, "log"), nil, 0o644))
 	claimed(t, folder, true).release()
-	require.FileExists(t, filepath.Join(folder, RecordName), "an earlier run stays until the new one can start")
+	require.FileExists(t, filepath.Join(folder, record.FileName), "an earlier run stays until the new one can start")
 	require.NoError(t, replace(folder, atomicfile.Private))
 	left, err := filepath.Glob(filepath.Join(folder, "*"))
 	require.NoError(t, err)
-	require.Equal(t, []string{filepath.Join(folder, LogFolder), filepath.Join(folder, "notes.txt")}, left,
+	require.Equal(t, []string{filepath.Join(folder, record.LogFolder), filepath.Join(folder, "notes.txt")}, left,
 		"somebody else's file stays")
-	require.NoFileExists(t, filepath.Join(folder, LogFolder, "log"))
+	require.NoFileExists(t, filepath.Join(folder, record.LogFolder, "log"))
 
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
@@ -80,10 +82,11 @@ func TestAFolderIsOneRunsAtATime(t *testing.T) {
 func TestReleaseLeavesNothing(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "run")
 	claimed(t, folder, false).release()
-	for _, name := range []string{UserConfName, ConfigName, AuditName, filepath.Join(LogFolder, "mlperf_log_detail.txt")} {
+	for _, name := range []string{record.UserConfName, record.ConfigName, record.AuditName,
+		filepath.Join(record.LogFolder, "mlperf_log_detail.txt")} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o644))
 	}
-	cause := usage("x", os.ErrInvalid, "")
+	cause := exit.Usage("x", "", "%w", os.ErrInvalid)
 	run := &test{folder: folder, claimed: true}
 	require.Equal(t, cause, run.release(cause))
 	require.NoDirExists(t, folder)
@@ -95,7 +98,7 @@ func TestReleaseLeavesNothing(t *testing.T) {
 }
 
 func TestFailuresFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), FailuresName)
+	path := filepath.Join(t.TempDir(), record.FailuresName)
 	require.NoError(t, (&failures{path: path}).close())
 	require.NoFileExists(t, path, "a run without a failure has no such file")
 
@@ -131,10 +134,10 @@ func TestFailuresFile(t *testing.T) {
 // A process that is killed leaves the failures that came before: each line reaches the unfinished file at once.
 func TestFailuresAreOnDiskAtOnce(t *testing.T) {
 	dir := t.TempDir()
-	f := &failures{path: filepath.Join(dir, FailuresName), urls: []string{"http://a"}}
+	f := &failures{path: filepath.Join(dir, record.FailuresName), urls: []string{"http://a"}}
 	for i := range 3 {
 		f.add(backends.Attempt{Query: loadgen.Query{Seq: i}, Reason: "reset"})
-		unfinished, err := filepath.Glob(filepath.Join(dir, FailuresName+"*"))
+		unfinished, err := filepath.Glob(filepath.Join(dir, record.FailuresName+"*"))
 		require.NoError(t, err)
 		require.Len(t, unfinished, 1)
 		text, err := os.ReadFile(unfinished[0])
@@ -146,7 +149,7 @@ func TestFailuresAreOnDiskAtOnce(t *testing.T) {
 }
 
 func TestFailuresFileThatCanNotBe(t *testing.T) {
-	f := &failures{path: filepath.Join(t.TempDir(), "missing", FailuresName)}
+	f := &failures{path: filepath.Join(t.TempDir(), "missing", record.FailuresName)}
 	f.add(backends.Attempt{})
 	f.add(backends.Attempt{})
 	require.ErrorIs(t, f.close(), os.ErrNotExist)

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
@@ -62,7 +62,7 @@ func New(s Settings) (*Plan, error) {
 	c := config.New(config.RunSettings())
 	for name, text := range s {
 		if err := c.Set(name, text, config.Origin{Layer: config.FromFlag, Where: name}); err != nil {
-			return nil, usage("setting", err, "")
+			return nil, exit.Usage("setting", "", "%w", err)
 		}
 	}
 	return NewPlan(c)
@@ -92,7 +92,7 @@ func (p *Plan) readDescription() error {
 	}
 	d, err := datasets.ReadDescription(path)
 	if err != nil {
-		return usage("dataset_config", err, "docs/reference/datasets.md lists the keys")
+		return exit.Usage("dataset_config", "docs/reference/datasets.md lists the keys", "%w", err)
 	}
 	p.description = d
 	tokens := ""
@@ -104,7 +104,7 @@ func (p *Plan) readDescription() error {
 			continue
 		}
 		if err := p.Config.Set(s[0], s[1], config.Origin{Layer: config.FromFile, Where: path}); err != nil {
-			return usage("dataset_config", err, "")
+			return exit.Usage("dataset_config", "", "%w", err)
 		}
 	}
 	return nil
@@ -119,15 +119,15 @@ func (p *Plan) findModel() error {
 		return m.Row.Name, true
 	}
 	if err := p.Config.ResolveModelCategory(rowOf); err != nil {
-		return usage("model", err, "")
+		return exit.Usage("model", "", "%w", err)
 	}
 	if !p.Config.Has("model") {
-		return usage("model", errors.New("no --model is given"),
-			"`mlperf-go models` lists the benchmarks; any other served model runs as --model generic --served-model NAME")
+		return exit.Usage("model", "`mlperf-go models` lists the benchmarks; any other served model runs as --model "+
+			"generic --served-model NAME", "no --model is given")
 	}
 	m, err := models.Find(p.Config.String("model"))
 	if err != nil {
-		return usage("unknown_model", err, "")
+		return exit.Usage("unknown_model", "", "%w", err)
 	}
 	p.Row = m.Row
 	if m.Notice != "" {
@@ -137,18 +137,18 @@ func (p *Plan) findModel() error {
 	if m.Scenario != "" {
 		if p.Config.IsSet("scenario") && p.Config.String("scenario") != string(m.Scenario) &&
 			p.Config.String("scenario") != string(models.Server) {
-			return usage("scenario", fmt.Errorf("the model name %q means scenario %s, but --scenario is %s",
-				p.Config.String("model"), m.Scenario, p.Config.String("scenario")),
-				"Use the name without -interactive, or the scenario Interactive")
+			return exit.Usage("scenario", "Use the name without -interactive, or the scenario Interactive",
+				"the model name %q means scenario %s, but --scenario is %s",
+				p.Config.String("model"), m.Scenario, p.Config.String("scenario"))
 		}
 		if err := p.Config.Set("scenario", string(m.Scenario),
 			config.Origin{Layer: config.FromFlag, Where: "--model " + p.Config.String("model")}); err != nil {
-			return usage("scenario", err, "")
+			return exit.Usage("scenario", "", "%w", err)
 		}
 	}
 	// The effective configuration says which benchmark it is, whatever name it was given by.
 	if err := p.Config.Set("model", m.Row.Name, p.Config.Origin("model")); err != nil {
-		return usage("model", err, "")
+		return exit.Usage("model", "", "%w", err)
 	}
 	served := m.ServedModel
 	if served == "" && len(m.Row.ServedModels) > 0 {
@@ -185,8 +185,8 @@ func (p *Plan) findRound() error {
 		row, err = round.Row(p.Row)
 	}
 	if err != nil {
-		return usage("round", fmt.Errorf("--round %s: %w", name, err),
-			"`mlperf-go models "+p.Row.Name+"` tells what each round has; without --round it is "+newest)
+		return exit.Usage("round", "`mlperf-go models "+p.Row.Name+"` tells what each round has; without --round it is "+
+			newest, "--round %s: %w", name, err)
 	}
 	p.Row, p.Round = row, round
 	// The effective configuration has the name as the registry spells it.
@@ -195,7 +195,7 @@ func (p *Plan) findRound() error {
 		from = p.Config.Origin("round")
 	}
 	if err := p.Config.Set("round", p.Round.Name, from); err != nil {
-		return usage("round", err, "")
+		return exit.Usage("round", "", "%w", err)
 	}
 	if from.Layer > config.FromRegistry || p.Round.Name != rounds.Current {
 		seeds := p.Round.Seeds.InOrder()
@@ -209,28 +209,28 @@ func (p *Plan) findScenario() error {
 	if name := p.Row.DefaultScenario(); !p.Config.IsSet("scenario") && name != models.Offline {
 		if err := p.Config.Set("scenario", string(name), config.Origin{Layer: config.FromRegistry,
 			Where: p.Row.Name}); err != nil {
-			return usage("scenario", err, "")
+			return exit.Usage("scenario", "", "%w", err)
 		}
 	}
 	s, err := p.Row.Scenario(p.Config.String("scenario"))
 	if err != nil {
-		return usage("scenario", fmt.Errorf("round %s: %w", p.Round.Name, err),
-			"`mlperf-go models "+p.Row.Name+"` tells what each round has")
+		return exit.Usage("scenario", "`mlperf-go models "+p.Row.Name+"` tells what each round has", "round %s: %w",
+			p.Round.Name, err)
 	}
 	p.Scenario = s
 	mode := p.Config.String("mode")
 	if p.Mode, err = models.ParseMode(mode); err != nil {
-		return usage("mode", err, "")
+		return exit.Usage("mode", "", "%w", err)
 	}
 	if err := p.suggest(config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}, "lg-model-name",
 		s.LoadGenModel); err != nil {
 		return err
 	}
 	if known := append(config.LoadGenModels(), models.Generic); !slices.Contains(known, p.LoadGenModel()) {
-		return usage("lg_model_name", fmt.Errorf("LoadGen's mlperf.conf knows no model %q, so its limits and counts would "+
-			"silently be those of no benchmark; near it are %s",
-			p.LoadGenModel(), strings.Join(config.Nearest(p.LoadGenModel(), known), ", ")),
-			"Leave --lg-model-name out: the registry knows the key")
+		return exit.Usage("lg_model_name", "Leave --lg-model-name out: the registry knows the key",
+			"LoadGen's mlperf.conf knows no model %q, so its limits and counts would "+
+				"silently be those of no benchmark; near it are %s",
+			p.LoadGenModel(), strings.Join(config.Nearest(p.LoadGenModel(), known), ", "))
 	}
 	return nil
 }
@@ -244,17 +244,16 @@ func (p *Plan) readUserConf() error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return usage("user_conf", fmt.Errorf("the user.conf can not be read: %w", err),
-			"Give a readable file with --user-conf")
+		return exit.Usage("user_conf", "Give a readable file with --user-conf", "the user.conf can not be read: %w", err)
 	}
 	defer f.Close()
 	conf, err := config.ParseConf(path, f, config.UserConf, p.LoadGenModel())
 	if err != nil {
-		return usage("user_conf", err, "")
+		return exit.Usage("user_conf", "", "%w", err)
 	}
 	p.confRest, err = p.Config.ApplyUserConf(conf, p.LoadGenModel(), string(p.Scenario.LoadGen), p.gates()...)
 	if err != nil {
-		return usage("user_conf", err, "")
+		return exit.Usage("user_conf", "", "%w", err)
 	}
 	return nil
 }
@@ -283,14 +282,15 @@ func (p *Plan) readSeeds() error {
 	}
 	var seeds [3]uint64
 	if len(words) != len(seeds) {
-		return usage("seed_override", fmt.Errorf("--seed-override %s is neither a round nor three numbers",
-			strings.Join(words, ",")), "Write v6.0, or qsl,sample_index,schedule")
+		return exit.Usage("seed_override", "Write v6.0, or qsl,sample_index,schedule",
+			"--seed-override %s is neither a round nor three numbers",
+			strings.Join(words, ","))
 	}
 	for i, w := range words {
 		n, err := strconv.ParseUint(w, 10, 64)
 		if err != nil {
-			return usage("seed_override", fmt.Errorf("--seed-override: %q is no unsigned 64-bit number", w),
-				"Write v6.0, or qsl,sample_index,schedule")
+			return exit.Usage("seed_override", "Write v6.0, or qsl,sample_index,schedule",
+				"--seed-override: %q is no unsigned 64-bit number", w)
 		}
 		seeds[i] = n
 	}
@@ -302,14 +302,14 @@ func (p *Plan) readSeeds() error {
 // looks like any other.
 func (p *Plan) checkPaths() error {
 	if _, err := os.Lstat("audit.config"); err == nil {
-		return usage("stray_audit_config", errors.New("a file named audit.config lies in the working folder; a LoadGen "+
-			"test started here would take its settings"),
-			"Remove it, or start in another folder; an audit is run with --audit-config FILE")
+		return exit.Usage("stray_audit_config", "Remove it, or start in another folder; an audit is run with "+
+			"--audit-config FILE", "a file named audit.config lies in the working folder; a LoadGen "+
+			"test started here would take its settings")
 	}
 	// also where it is not used: what scores the answers later has the same settings
 	if name := p.Config.String("tokenizer"); name != "" {
 		if err := finder.Check(name); err != nil {
-			return usage("tokenizer", fmt.Errorf("--tokenizer: %w", err), "")
+			return exit.Usage("tokenizer", "", "--tokenizer: %w", err)
 		}
 	}
 	if path := p.Config.String("prompt-template"); path != "" {
@@ -319,8 +319,8 @@ func (p *Plan) checkPaths() error {
 	}
 	if path := p.Config.String("audit-config"); path != "" {
 		if _, err := os.Stat(path); err != nil {
-			return usage("audit_config", fmt.Errorf("the audit configuration can not be read: %w", err),
-				"Give a readable file with --audit-config")
+			return exit.Usage("audit_config", "Give a readable file with --audit-config",
+				"the audit configuration can not be read: %w", err)
 		}
 	}
 	return nil
@@ -354,13 +354,13 @@ func (p *Plan) Endpoints() ([]backends.Endpoint, error) {
 	for _, url := range p.Config.Strings("endpoint") {
 		e, err := backends.ParseEndpoint(url)
 		if err != nil {
-			return nil, usage("endpoint", err, "Write --endpoint http://host:port")
+			return nil, exit.Usage("endpoint", "Write --endpoint http://host:port", "%w", err)
 		}
 		e.APIKey = key
 		list = append(list, e)
 	}
 	if len(list) == 0 {
-		return nil, usage("endpoint", errors.New("no --endpoint is given"), "Write --endpoint http://host:port")
+		return nil, exit.Usage("endpoint", "Write --endpoint http://host:port", "no --endpoint is given")
 	}
 	return list, nil
 }
@@ -375,8 +375,7 @@ func (p *Plan) apiKey() (string, error) {
 	}
 	text, err := readAtMost(path, largestKey)
 	if err != nil {
-		return "", usage("api_key", fmt.Errorf("the API key can not be read: %w", err),
-			"Give a file whose first line is the key")
+		return "", exit.Usage("api_key", "Give a file whose first line is the key", "the API key can not be read: %w", err)
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	return strings.TrimSpace(line), nil

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // Preflight is preflight.json: what was probed before the first query.
@@ -40,11 +40,12 @@ func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Con
 		return nil, err
 	}
 	if pre.DiskFreeBytes, err = hostinfo.FreeBytes(folder); err != nil {
-		return nil, environment("disk", err, "Choose another --output-dir")
+		return nil, exit.Environment("disk", "Choose another --output-dir", "%w", err)
 	}
 	if pre.DiskFreeBytes < minFreeBytes {
-		return nil, environment("disk_full", fmt.Errorf("the disk of the output folder has %d MiB left, and a test wants %d",
-			pre.DiskFreeBytes>>20, minFreeBytes>>20), "Free some space, or choose another --output-dir")
+		return nil, exit.Environment("disk_full", "Free some space, or choose another --output-dir",
+			"the disk of the output folder has %d MiB left, and a test wants %d",
+			pre.DiskFreeBytes>>20, minFreeBytes>>20)
 	}
 	generate := p.Config.Bool("preflight-query")
 	asking, stop := narrate(c, o)
@@ -95,8 +96,9 @@ func (p *Plan) probeTokens() int {
 func (p *Plan) checkLengths(pre *Preflight) error {
 	for _, e := range pre.Endpoints {
 		if e.MaxModelLen > 0 && e.MaxModelLen <= p.Config.Int("max-tokens") {
-			return environment("context_length", fmt.Errorf("the server at %s has a context of %d tokens, and answers may "+
-				"have %d", e.URL, e.MaxModelLen, p.Config.Int("max-tokens")), "Start it with a larger --max-model-len")
+			return exit.Environment("context_length", "Start it with a larger --max-model-len",
+				"the server at %s has a context of %d tokens, and answers may "+
+					"have %d", e.URL, e.MaxModelLen, p.Config.Int("max-tokens"))
 		}
 	}
 	return nil
@@ -129,8 +131,9 @@ func (p *Plan) expectLatency(pre *Preflight, seen []time.Duration, generate bool
 		return nil
 	}
 	if !generate || len(seen) == 0 {
-		return usage("expected_latency", errors.New("a SingleStream test needs the expected latency of an answer, and the "+
-			"preflight query is switched off"), "Give --expected-latency D")
+		return exit.Usage("expected_latency", "Give --expected-latency D",
+			"a SingleStream test needs the expected latency of an answer, and the "+
+				"preflight query is switched off")
 	}
 	slices.Sort(seen)
 	pre.ExpectedLatency = max(seen[len(seen)/2], time.Microsecond)
@@ -143,7 +146,7 @@ func (p *Plan) expectLatency(pre *Preflight, seen []time.Duration, generate bool
 func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 	d, err := backends.Lookup(p.Config.String("backend"))
 	if err != nil {
-		return nil, nil, usage("backend", err, "")
+		return nil, nil, exit.Usage("backend", "", "%w", err)
 	}
 	endpoints, err := p.Endpoints()
 	if err != nil {
@@ -169,12 +172,12 @@ func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
 		return nil, nil, err
 	}
 	if _, err := backends.Authorities(config.CAFile); err != nil {
-		return nil, nil, usage("ca_file", fmt.Errorf("--ca-file: %w", err),
-			"Give the PEM file of the authority that signed the server's certificate")
+		return nil, nil, exit.Usage("ca_file", "Give the PEM file of the authority that signed the server's certificate",
+			"--ca-file: %w", err)
 	}
 	if err := checkProxy(config); err != nil {
-		return nil, nil, usage("proxy", fmt.Errorf("--proxy: %w", err),
-			"Give it as http://host:port, and no endpoint on a Unix socket with it")
+		return nil, nil, exit.Usage("proxy", "Give it as http://host:port, and no endpoint on a Unix socket with it",
+			"--proxy: %w", err)
 	}
 	return d, config, p.place(config)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/race"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
@@ -87,7 +88,7 @@ func simulate(t *testing.T, args ...string) simulator {
 
 // ran is a run of the program.
 type ran struct {
-	*Record
+	*record.Record
 	Folder string
 	Exit   int
 	Took   time.Duration
@@ -112,18 +113,18 @@ func startIn(t *testing.T, within []string, args ...string) *ran {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	require.True(t, err == nil || errors.As(err, &exit), "%v", err)
-	r := &ran{Record: &Record{}, Folder: folder, Exit: cmd.ProcessState.ExitCode(), Took: time.Since(begun)}
+	r := &ran{Record: &record.Record{}, Folder: folder, Exit: cmd.ProcessState.ExitCode(), Took: time.Since(begun)}
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), r.Record), "%s%s", stdout.String(), stderr.String())
-	require.Equal(t, Schema, r.Schema, stderr.String())
+	require.Equal(t, record.Schema, r.Schema, stderr.String())
 	schematest.Records(t, folder)
 	return r
 }
 
 // sound wants nothing against the run but the lag of a client on a busy machine, and where limits are met, their miss.
-func (r *ran) sound(t *testing.T, allowed ...string) {
+func (r *ran) sound(t *testing.T, allowed ...record.Code) {
 	t.Helper()
 	for _, c := range r.Reasons {
-		require.Contains(t, append(allowed, "client_lag"), c.Code, c.Text)
+		require.Contains(t, append(allowed, record.CodeClientLag), c.Code, c.Text)
 	}
 	require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
 	require.Equal(t, r.Samples.Issued, r.Samples.Completed)

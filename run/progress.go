@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // Progress is a moment of a running test.
@@ -19,7 +20,7 @@ type Progress struct {
 	RatePerS float64       // completions over the last seconds
 	TTFTp99  time.Duration // 0: no first token yet
 	Left     time.Duration // 0: unknown
-	Tails    []Tail        // of a Server test with limits
+	Tails    []record.Tail // of a Server test with limits
 }
 
 const progressEvery = 500 * time.Millisecond

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
@@ -49,7 +50,7 @@ func TestInterruptedPreflight(t *testing.T) {
 	p.Dataset, err = datasets.New([]datasets.Sample{{InputIDs: []int32{1}}}, datasets.Options{})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	time.AfterFunc(50*time.Millisecond, func() { cancel(Interrupt{syscall.SIGTERM}) })
+	time.AfterFunc(50*time.Millisecond, func() { cancel(Interrupt{Signal: syscall.SIGTERM}) })
 	r, err := Run(ctx, p, nil)
 	require.Nil(t, r)
 	require.ErrorContains(t, err, "ended before its test began: interrupted by SIGTERM")
@@ -109,7 +110,7 @@ func TestAReserveThatIsGone(t *testing.T) {
 	x := &test{folder: t.TempDir()}
 	require.NoError(t, x.reserve())
 	require.NoError(t, x.freeReserve())
-	require.NoFileExists(t, x.path(reserveName))
+	require.NoFileExists(t, x.path(record.ReserveName))
 	require.NoError(t, x.freeReserve())
 }
 

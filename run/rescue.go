@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // lostFolder is what became of an output folder that is no longer where it was; nil: it is.
@@ -62,19 +65,19 @@ func (t *test) rescue(l *lostFolder) error {
 	folder := l.was + rescuedInfix + at
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		if folder, err = os.MkdirTemp("", filepath.Base(l.was)+rescuedInfix+at+"-"); err != nil {
-			return environment("output_dir", fmt.Errorf("%s, and no other folder can be made for what was measured: %w",
-				l.words(), err), "")
+			return exit.Environment("output_dir", "", "%s, and no other folder can be made for what was measured: %w",
+				l.words(), err)
 		}
 	}
 	p := t.plan
 	var lost error
 	if l.now != "" {
 		lost = os.CopyFS(folder, os.DirFS(t.heldPath()))
-		_ = os.Remove(filepath.Join(folder, reserveName)) // it is not there where the disk is full
+		_ = os.Remove(filepath.Join(folder, record.ReserveName)) // it is not there where the disk is full
 	}
 	t.folder = folder
-	lost = errors.Join(lost, os.MkdirAll(t.path(LogFolder), p.access().Folder()),
-		t.logs.restore(p.access(), t.path(LogFolder)), t.restoreInputs())
+	lost = errors.Join(lost, os.MkdirAll(t.path(record.LogFolder), p.access().Folder()),
+		t.logs.restore(p.access(), t.path(record.LogFolder)), t.restoreInputs())
 	if rest, ok := strings.CutPrefix(t.dataset.Path, l.was+string(filepath.Separator)); ok {
 		t.dataset.Path = t.path(rest)
 	}
@@ -93,9 +96,9 @@ func (t *test) restoreInputs() error {
 		name  string
 		write func(path string) error
 	}{
-		{UserConfName, p.writeUserConf},
-		{ConfigName, p.writeConfig},
-		{PreflightName, func(path string) error { return p.writeJSON(path, t.pre) }},
+		{record.UserConfName, p.writeUserConf},
+		{record.ConfigName, p.writeConfig},
+		{record.PreflightName, func(path string) error { return p.writeJSON(path, t.pre) }},
 	} {
 		if _, err := os.Lstat(t.path(f.name)); errors.Is(err, fs.ErrNotExist) {
 			lost = errors.Join(lost, f.write(t.path(f.name)))
@@ -107,8 +110,8 @@ func (t *test) restoreInputs() error {
 // notStarted names the lost output folder as the reason why LoadGen refused to start in it.
 func (t *test) notStarted(err error) error {
 	if l := t.folderLost(); l != nil {
-		return environment("output_lost", fmt.Errorf("%s, and LoadGen was not started: %w", l.words(), err),
-			"Leave a folder alone while a test writes it, and run again")
+		return exit.Environment("output_lost", "Leave a folder alone while a test writes it, and run again",
+			"%s, and LoadGen was not started: %w", l.words(), err)
 	}
 	return err
 }
@@ -116,8 +119,8 @@ func (t *test) notStarted(err error) error {
 // afterTest is an error of a test that had run: it is never one of usage, which would say that nothing was started.
 func (t *test) afterTest(err error) error {
 	if known := Classify(err); known != nil && known.Exit == ExitUsage {
-		return environment("after_test", fmt.Errorf("the test ran, and its record could not be made: %w", err),
-			"What was measured is in "+t.folder)
+		return exit.Environment("after_test", "What was measured is in "+t.folder,
+			"the test ran, and its record could not be made: %w", err)
 	}
 	return err
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/qsl"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/sut"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
@@ -56,12 +58,12 @@ type test struct {
 	wakes    int
 	full     int
 	live     *live
-	lost     *limitLost         // the limit that can not be met any more; nil: none
+	lost     *record.LimitLost  // the limit that can not be met any more; nil: none
 	ended    error              // why the test ended early
 	backends []backends.Backend // one per shard
 	joined   bool               // and all of them have returned
 	driver   backends.Driver
-	caches   []string // what became of each endpoint's prefix cache; nil: nothing was asked
+	caches   []record.PrefixCache // what became of each endpoint's prefix cache; nil: nothing was asked
 	notes    []string
 	scorer   *scorer
 	counter  *finder.Source // of the tokenizer that counts answers nobody else counts; nil: there is none
@@ -74,7 +76,7 @@ type test struct {
 // Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing
 // was started, or the record could not be written. After an early end LoadGen may still hold a thread: the process
 // should then end.
-func Run(ctx context.Context, p *Plan, o Observer) (*Record, error) {
+func Run(ctx context.Context, p *Plan, o Observer) (*record.Record, error) {
 	if o == nil {
 		o = silent{}
 	}
@@ -115,7 +117,7 @@ func programOrigin(where string) config.Origin {
 // files.
 func (t *test) prepare(ctx context.Context) error {
 	if !loadgen.Built {
-		return environment("no_loadgen", errors.New("this program was built without LoadGen"), "Build it with 'make build'")
+		return exit.Environment("no_loadgen", "Build it with 'make build'", "this program was built without LoadGen")
 	}
 	p := t.plan
 	var err error
@@ -144,7 +146,7 @@ func (t *test) prepare(ctx context.Context) error {
 	}
 	t.claimed = !p.Config.Bool("force")
 	if t.pre, err = p.preflight(ctx, driver, c, t.dataset.Samples, t.folder, t.observer); err != nil {
-		_ = os.Remove(t.path(LogFolder)) // neither goes unless it is empty
+		_ = os.Remove(t.path(record.LogFolder)) // neither goes unless it is empty
 		_ = os.Remove(t.folder)
 		return err
 	}
@@ -184,7 +186,7 @@ func (t *test) release(err error) error {
 	if !t.claimed {
 		return err
 	}
-	for _, name := range ours {
+	for _, name := range record.Entries {
 		_ = os.RemoveAll(t.path(name)) // what stays is told by the next run into this folder
 	}
 	_ = os.Remove(t.folder) // unless somebody else's files are in it

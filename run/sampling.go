@@ -14,6 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // parameter is one sampling parameter: its setting, its twin for accuracy tests, and its name in a request and in a
@@ -74,7 +76,7 @@ func (p *Plan) readSampling() error {
 			// A flag's layer, whatever set the twin: it is the more special of the two.
 			from := config.Origin{Layer: config.FromFlag, Where: "--" + twin + " (" + c.Origin(twin).String() + ")"}
 			if err := c.Set(d.setting, c.Text(twin), from); err != nil {
-				return usage("setting", err, "")
+				return exit.Usage("setting", "", "%w", err)
 			}
 		}
 	}
@@ -84,7 +86,7 @@ func (p *Plan) readSampling() error {
 	}
 	values, notices, err := readGenerationConfig(path)
 	if err != nil {
-		return usage("generation_config", err, "")
+		return exit.Usage("generation_config", "", "%w", err)
 	}
 	p.notices = append(p.notices, notices...)
 	from := config.Origin{Layer: config.FromFile, Where: path}
@@ -94,7 +96,7 @@ func (p *Plan) readSampling() error {
 			continue
 		}
 		if err := c.Set(d.setting, text, from); err != nil {
-			return usage("generation_config", fmt.Errorf("the generation config: %w", err), "")
+			return exit.Usage("generation_config", "", "the generation config: %w", err)
 		}
 	}
 	return nil
@@ -179,33 +181,21 @@ func generationValues(text []byte) (values map[string]string, ignored []string, 
 	return values, ignored, nil
 }
 
-// Breach is a setting that the closed division does not allow.
-type Breach struct {
-	Code     string `json:"code"`
-	Sent     string `json:"sent"` // "nothing" where no such field is sent
-	Required string `json:"required"`
-	Source   string `json:"source"`
-}
-
-// String is one sentence.
-func (b Breach) String() string {
-	return fmt.Sprintf("%s: %s is sent, and the closed division wants %s (%s)", b.Code, b.Sent, b.Required, b.Source)
-}
-
 // Breaches are the settings of the plan, as they stand, that the closed division does not allow for its benchmark. A
 // row that is in no round has no such rules.
 //
 // Values are known once the plan is bound to its data set.
-func (p *Plan) Breaches() []Breach {
+func (p *Plan) Breaches() []record.Breach {
 	if len(rounds.Of(p.Row)) == 0 {
 		return nil
 	}
-	var list []Breach
+	var list []record.Breach
 	sent, required := p.Sampling(), p.Row.Sampling[p.Mode]
 	source := "sampling of " + p.Row.Name + " in " + string(p.Mode) + ": " + p.Row.Source
 	for _, d := range parameters {
 		if a, b := d.of(sent), d.of(required); a != b {
-			list = append(list, Breach{"sampling_" + d.wire, orNothing(a), orNothing(b), source})
+			list = append(list, record.Breach{Code: "sampling_" + d.wire, Sent: orNothing(a),
+				Required: orNothing(b), Source: source})
 		}
 	}
 	return slices.Concat(list, p.formatBreach(), p.templateBreach())
@@ -213,7 +203,7 @@ func (p *Plan) Breaches() []Breach {
 
 // templateBreach: a data set of raw fields has no prompts of its own, and the rules fix their wording. A synthetic set
 // has no wording to fix.
-func (p *Plan) templateBreach() []Breach {
+func (p *Plan) templateBreach() []record.Breach {
 	ds := p.Dataset
 	if ds == nil {
 		ds = p.file
@@ -221,9 +211,10 @@ func (p *Plan) templateBreach() []Breach {
 	if ds == nil || ds.WithoutTemplate == 0 || p.synthetic {
 		return nil
 	}
-	return []Breach{{"prompt_template", fmt.Sprintf("%d prompts in the program's own wording", ds.WithoutTemplate),
-		"the benchmark's prompt template (--prompt-template)",
-		"prompts of " + p.Row.Name + ": " + p.Row.Source}}
+	return []record.Breach{{Code: "prompt_template",
+		Sent:     fmt.Sprintf("%d prompts in the program's own wording", ds.WithoutTemplate),
+		Required: "the benchmark's prompt template (--prompt-template)",
+		Source:   "prompts of " + p.Row.Name + ": " + p.Row.Source}}
 }
 
 func orNothing(text string) string {

@@ -61,7 +61,7 @@ func TestBreaches(t *testing.T) {
 	b := p.Breaches()[0]
 	require.Equal(t, []string{"64", "128"}, []string{b.Sent, b.Required})
 	require.Contains(t, b.Source, "llama3.1-8b in performance")
-	require.Contains(t, p.Breaches()[4].String(), "nothing is sent, and the closed division wants 1")
+	require.Contains(t, p.Breaches()[4].String(), "nothing is sent, and the closed division requires 1")
 
 	// Guided decoding is off in the current round, whatever asks for it; a schema of its own has one benchmark alone.
 	for format, sent := range map[string]string{"json_object": "json_object", "benchmark": "the benchmark's JSON schema",
@@ -170,7 +170,7 @@ func TestPromptsOfTheProgramsOwnWordingAreABreach(t *testing.T) {
 	require.Len(t, p.Breaches(), 1)
 	require.Equal(t, "prompt_template", p.Breaches()[0].Code)
 	require.Contains(t, p.Breaches()[0].String(),
-		"3 prompts in the program's own wording is sent, and the closed division wants the benchmark's prompt template")
+		"3 prompts in the program's own wording is sent, and the closed division requires the benchmark's prompt template")
 	p.Dataset.WithoutTemplate = 0
 	require.Empty(t, p.Breaches())
 

@@ -125,21 +125,3 @@ func gapNotes(f *servers.Facts, from, to time.Time) []string {
 	}
 	return notes
 }
-
-// ruleServers: a test that lost one of its servers measured fewer than it says, whatever became of the samples.
-func ruleServers(e *evidence) *Cause {
-	if e.record.Servers == nil {
-		return nil
-	}
-	var died []string
-	for _, r := range e.record.Servers.Replicas {
-		if r.Died != nil {
-			died = append(died, fmt.Sprintf("replica %d (%s): %s", r.Index, r.URL, r.Exit))
-		}
-	}
-	if len(died) == 0 {
-		return nil
-	}
-	return &Cause{Code: "server_died", Text: fmt.Sprintf("servers of the test ended by themselves (%s); "+
-		"servers.replicas has the ends of their logs", strings.Join(died, "; ")), Value: len(died), Limit: 0}
-}

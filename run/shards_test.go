@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // Every sample once, whatever the number of shards: LoadGen logs an error line for a first token and a completion that
@@ -23,7 +24,7 @@ func TestShards(t *testing.T) {
 					"--target-qps", "500", "--min-queries", "301", "--min-duration", "0", "--concurrency", "30", "--shards",
 					fmt.Sprint(shards))
 				r.sound(t, "scenario_limit", "loadgen_invalid")
-				log, err := ledger.ReadRequests(filepath.Join(r.Folder, RequestsName))
+				log, err := ledger.ReadRequests(filepath.Join(r.Folder, record.RequestsName))
 				require.NoError(t, err)
 				require.EqualValues(t, r.Samples.Issued, len(log.Entries))
 				for i, e := range log.Entries {

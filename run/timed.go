@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 // run starts the test, waits for its end of whatever kind, and makes the record.
-func (t *test) run(ctx context.Context) (*Record, error) {
+func (t *test) run(ctx context.Context) (*record.Record, error) {
 	library, err := t.ready(ctx)
 	if err != nil {
 		return nil, t.release(err)
@@ -33,13 +34,13 @@ func (t *test) run(ctx context.Context) (*Record, error) {
 	t.sut.Start(ctx)
 	t.live = t.newLive()
 	stopProgress := t.watch()
-	t.logs = watchLogs(t.path(LogFolder))
+	t.logs = watchLogs(t.path(record.LogFolder))
 	defer t.logs.close()
 	returned := make(chan error, 1)
 	go func() {
 		defer crash.Catch()
 		info, err := loadgen.StartTest(t.sut.LoadGen(), library, t.settings, loadgen.LogSettings{
-			OutDir: t.path(LogFolder), Prefix: "mlperf_log_", EnableTrace: t.plan.Config.Bool("enable-trace"),
+			OutDir: t.path(record.LogFolder), Prefix: "mlperf_log_", EnableTrace: t.plan.Config.Bool("enable-trace"),
 		}, t.audit)
 		t.thread = info
 		returned <- err

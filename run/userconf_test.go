@@ -11,11 +11,12 @@ import (
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/rounds"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 func userConf(t *testing.T, p *Plan) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), UserConfName)
+	path := filepath.Join(t.TempDir(), record.UserConfName)
 	require.NoError(t, p.writeUserConf(path))
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -112,7 +113,7 @@ func TestUserConfOfAnEarlierRun(t *testing.T) {
 			require.Contains(t, userConf(t, planned(t, 64, s)), "accuracy_sample_count_override = 64")
 
 			require.NoError(t, os.WriteFile(path, []byte(strings.Replace(first, "override = 64", "override = 65", 1)), 0o644))
-			err := planned(t, 64, s).writeUserConf(filepath.Join(t.TempDir(), UserConfName))
+			err := planned(t, 64, s).writeUserConf(filepath.Join(t.TempDir(), record.UserConfName))
 			require.Equal(t, ExitUsage, Classify(err).Exit)
 			require.ErrorContains(t, err, "the user.conf has performance_sample_count_override = 65, and this test needs 64")
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // What the record says in LoadGen's name is what LoadGen's two files say, to the last digit; and what it says in its
@@ -108,7 +109,7 @@ func checkTotals(t *testing.T, scenario string, r *ran, stored map[string]string
 // storedResult gives the numbers of loadgen.result in run.json, digit for digit.
 func storedResult(t *testing.T, folder string) map[string]string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(folder, RecordName))
+	data, err := os.ReadFile(filepath.Join(folder, record.FileName))
 	require.NoError(t, err)
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -132,7 +133,7 @@ func storedResult(t *testing.T, folder string) map[string]string {
 func loggedResult(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	numbers := map[string]string{}
-	_, err := mllog.ReadDetailFile(filepath.Join(folder, LogFolder, mllog.DetailName), func(e *mllog.Entry) error {
+	_, err := mllog.ReadDetailFile(filepath.Join(folder, record.LogFolder, mllog.DetailName), func(e *mllog.Entry) error {
 		text := string(e.Value)
 		_, isNumber := strconv.ParseFloat(text, 64)
 		known := strings.HasPrefix(e.Key, "result_") || strings.HasPrefix(e.Key, "effective_") ||
@@ -160,7 +161,7 @@ func plainNumber(t *testing.T, text string) string {
 // summaryOf gives the lines of LoadGen's summary; of a label that comes twice the first.
 func summaryOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(folder, LogFolder, mllog.SummaryName))
+	data, err := os.ReadFile(filepath.Join(folder, record.LogFolder, mllog.SummaryName))
 	require.NoError(t, err)
 	lines := map[string]string{}
 	for line := range strings.Lines(string(data)) {

@@ -54,7 +54,7 @@ func TestEndedPreflight(t *testing.T) {
 	p, err := New(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere"})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(Interrupt{syscall.SIGINT})
+	cancel(Interrupt{Signal: syscall.SIGINT})
 	_, err = PreflightOnly(ctx, p, silent{})
 	require.EqualError(t, err, "the preflight was ended: interrupted by SIGINT (Ctrl-C)")
 	require.Equal(t, ExitInterrupt, Classify(err).Exit)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // A warm-up sends each of its samples once, through the connections of the test, and stands in no count: neither its
@@ -40,7 +42,7 @@ func TestAWarmUpStandsInNoCount(t *testing.T) {
 			require.EqualValues(t, samples, r.Endpoints[0].Requests)
 			require.Zero(t, r.Endpoints[0].Failed)
 			require.LessOrEqual(t, r.Endpoints[0].Connections, int64(4), "those of the warm-up serve the test")
-			require.NoFileExists(t, filepath.Join(r.Folder, FailuresName))
+			require.NoFileExists(t, filepath.Join(r.Folder, record.FailuresName))
 			require.Equal(t, (samples+c.more)/faultEvery, asked.Load(), "requests that were to be struck")
 			if c.note != "" {
 				require.Contains(t, r.Notes, c.note)

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/score"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
@@ -106,7 +107,7 @@ func (p *program) writeScore(l *score.Log, r *accuracy.Result, access atomicfile
 	if err := os.MkdirAll(l.Folder, access.Folder()); err != nil {
 		return err
 	}
-	if err := run.WriteScore(access, l.Folder, r); err != nil {
+	if err := record.WriteScore(access, l.Folder, r); err != nil {
 		return err
 	}
 	rehearsal := l.IsRehearsal()

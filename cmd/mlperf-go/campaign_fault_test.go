@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 )
 
@@ -170,11 +171,11 @@ func TestDeathAtAnyMoment(t *testing.T) {
 func validRuns(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	paths, err := filepath.Glob(filepath.Join(folder, "simulated", "*", "*", "*", run.RecordName))
+	paths, err := filepath.Glob(filepath.Join(folder, "simulated", "*", "*", "*", record.FileName))
 	require.NoError(t, err)
 	for _, path := range paths {
-		r, err := run.ReadRecord(filepath.Dir(path))
-		if err != nil || r.Verdict != run.Valid || strings.HasPrefix(filepath.Base(filepath.Dir(path)), "TEST") {
+		r, err := record.Read(filepath.Dir(path))
+		if err != nil || r.Verdict != record.Valid || strings.HasPrefix(filepath.Base(filepath.Dir(path)), "TEST") {
 			continue
 		}
 		text, err := os.ReadFile(path)

@@ -10,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/submission/check"
@@ -100,7 +101,7 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 		Code     string          `json:"code"`
 		Why      string          `json:"why"`
 		Verdict  string          `json:"verdict"`
-		Reasons  []run.Cause     `json:"reasons"`
+		Reasons  []record.Cause  `json:"reasons"`
 		LoadGen  string          `json:"loadgen,omitempty"` // that its own summary says INVALID, and why that does not count
 		Exit     int             `json:"exit"`
 		Attempts int             `json:"attempts"`
@@ -111,7 +112,7 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 	rows := []row{}
 	for _, o := range outcomes {
 		r := row{o.Step.ID(), o.Step.Scenario, o.Step.Test, o.Entry.Status, o.Kept, o.Entry.Code, o.Entry.Why, "",
-			[]run.Cause{}, "", o.Entry.Exit, o.Entry.Attempts, o.Entry.TookS, o.Entry.Hash, o.Folder}
+			[]record.Cause{}, "", o.Entry.Exit, o.Entry.Attempts, o.Entry.TookS, o.Entry.Hash, o.Folder}
 		if o.Record != nil {
 			r.Verdict, r.Reasons, r.LoadGen = string(o.Record.Verdict), o.Record.Reasons, o.Record.Overruled()
 		}

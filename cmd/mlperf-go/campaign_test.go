@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // startCampaign starts Server of llama3.1-8b, performance for about six seconds and then accuracy. Its limits suit a
@@ -69,8 +70,8 @@ func TestKilledCampaignGoesOn(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Kill())
 	require.Equal(t, -1, p.end(endWithin))
 	p.gone(children)
-	r, err := run.ReadRecord(p.folder)
-	valid := err == nil && r.Verdict == run.Valid
+	r, err := record.Read(p.folder)
+	valid := err == nil && r.Verdict == record.Valid
 	require.False(t, valid, "what was cut short is not valid")
 
 	states, verdicts := resume(t, folder)
@@ -89,7 +90,7 @@ func TestInterruptedCampaignKeepsWhatWasMeasured(t *testing.T) {
 	require.Equal(t, run.ExitInterrupt, p.end(endWithin), "stderr:\n%s", p.stderr.String())
 	p.gone(children)
 	r := p.record()
-	require.Equal(t, run.Interrupted, r.Verdict)
+	require.Equal(t, record.Interrupted, r.Verdict)
 	require.Positive(t, r.Samples.Completed)
 	require.NoDirExists(t, filepath.Join(filepath.Dir(p.folder), "accuracy"), "nothing is started after a signal")
 
@@ -103,7 +104,7 @@ func TestCampaignHidesTheKeyFromTheProcessList(t *testing.T) {
 	p := startCampaign(t, filepath.Join(t.TempDir(), "out"), "--endpoint", url, "--api-key", "quite-secret")
 	p.folder = strings.Replace(p.folder, "simulated", "system", 1)
 	p.until("the step to start", patience, func() bool {
-		_, err := os.Stat(filepath.Join(p.folder, run.UserConfName))
+		_, err := os.Stat(filepath.Join(p.folder, record.UserConfName))
 		return err == nil
 	})
 	children := childrenOf(p.cmd.Process.Pid)

@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/score"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -70,7 +71,7 @@ func (p *program) complianceRun(c *cli.Context) error {
 		audit = audit.Scale(n)
 	}
 	in := compliance.Input{
-		Compliance: filepath.Join(plan.Folder(), run.LogFolder), Scenario: plan.Scenario.Scenario, Row: plan.Row,
+		Compliance: filepath.Join(plan.Folder(), record.LogFolder), Scenario: plan.Scenario.Scenario, Row: plan.Row,
 		Audit:             audit,
 		ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
 		EOSOption: compliance.OfficialEOSOption(plan.Row),
@@ -80,7 +81,7 @@ func (p *program) complianceRun(c *cli.Context) error {
 	}
 	// It is written with the run's other files, so that nothing stays behind elsewhere, however this process ends.
 	plan.AuditText = audit.Config()
-	if err := e.Set("audit-config", filepath.Join(plan.Folder(), run.AuditName),
+	if err := e.Set("audit-config", filepath.Join(plan.Folder(), record.AuditName),
 		config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
 		return err
 	}

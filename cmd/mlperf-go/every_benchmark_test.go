@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
@@ -35,7 +36,7 @@ var checkerNames = map[string]struct {
 }
 
 // rehearsed runs a benchmark's accuracy rehearsal and gives its record and exit code.
-func rehearsed(t *testing.T, row *models.Row, folder string, more ...string) (*run.Record, int) {
+func rehearsed(t *testing.T, row *models.Row, folder string, more ...string) (*record.Record, int) {
 	t.Helper()
 	args := append([]string{"run", "--model", row.Name, "--mode", "accuracy", "--no-progress", "--output-dir", folder},
 		more...)
@@ -51,7 +52,7 @@ func rehearsed(t *testing.T, row *models.Row, folder string, more ...string) (*r
 		t.Fatalf("%s: %v", row.Name, err)
 	}
 	schematest.Records(t, folder)
-	r, err := run.ReadRecord(folder)
+	r, err := record.Read(folder)
 	require.NoError(t, err, out.String())
 	require.NotNil(t, r.Accuracy, out.String())
 	require.Empty(t, r.Accuracy.NotScored, out.String())
@@ -73,7 +74,7 @@ func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "run")
 			r, exit := rehearsed(t, row, folder, "--samples", strconv.Itoa(samples), "--sim-quality",
 				strconv.FormatFloat(quality, 'f', -1, 64))
-			text, err := os.ReadFile(filepath.Join(folder, run.AccuracyTextName))
+			text, err := os.ReadFile(filepath.Join(folder, record.AccuracyTextName))
 			require.NoError(t, err)
 			read, err := accuracy.CheckText(bytes.NewReader(text), row.Scoring.TargetsFor(models.Scenario(r.Scenario)), false)
 			require.NoError(t, err)
@@ -92,14 +93,14 @@ func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
 				checked++
 			}
 			require.Positive(t, checked)
-			codes := ""
+			var codes []record.Code
 			for _, c := range r.Reasons {
-				codes += c.Code
+				codes = append(codes, c.Code)
 			}
 			if below {
-				require.Equal(t, []any{run.ExitInvalid, "accuracy_below_target"}, []any{exit, codes})
+				require.Equal(t, []any{run.ExitInvalid, []record.Code{record.CodeAccuracyBelowTarget}}, []any{exit, codes})
 			} else {
-				require.Equal(t, []any{run.ExitValid, ""}, []any{exit, codes})
+				require.Equal(t, []any{run.ExitValid, []record.Code(nil)}, []any{exit, codes})
 			}
 			require.EqualValues(t, samples, r.Samples.Completed)
 			require.Empty(t, r.Breaches)

@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 func (p *program) versionCommand() *cli.Command {
@@ -20,14 +21,14 @@ func (p *program) versionCommand() *cli.Command {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			t := run.ThisTool()
+			t := record.ThisTool()
 			if p.json {
 				p.writeJSON(t)
 				return nil
 			}
 			fmt.Fprintf(p.stdout, "mlperf-go %s\nLoadGen %s @ %s\n%s\n", t.Version, t.LoadGen, t.LoadGenRevision, t.Go)
-			if t.LoadGen != run.PinnedLoadGen {
-				p.log.Warn("this LoadGen is not the pinned " + run.PinnedLoadGen)
+			if t.LoadGen != record.PinnedLoadGen {
+				p.log.Warn("this LoadGen is not the pinned " + record.PinnedLoadGen)
 			}
 			return nil
 		},

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // madeUpRound is the one file that a new round adds.
@@ -89,9 +89,9 @@ func TestANewRoundAndANewBenchmarkAreAFileEach(t *testing.T) {
 		require.NoError(t, err, string(out))
 		require.Contains(t, string(out), "Nothing is wrong with the tree but that it is a rehearsal")
 		for _, test := range tests {
-			r, err := run.ReadRecord(filepath.Join(folder, "simulated", model, "Offline", test))
+			r, err := record.Read(filepath.Join(folder, "simulated", model, "Offline", test))
 			require.NoError(t, err, string(out))
-			require.Equal(t, []any{"v9.9", run.Verdict("VALID")}, []any{r.Round, r.Verdict}, string(out))
+			require.Equal(t, []any{"v9.9", record.Verdict("VALID")}, []any{r.Round, r.Verdict}, string(out))
 			seed := r.LoadGen.Result["effective_qsl_rng_seed"]
 			require.EqualValues(t, 11, seed, "%T", seed)
 		}

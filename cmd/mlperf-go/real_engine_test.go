@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // histogram is one of an engine's: how often each bucket was hit.
@@ -179,7 +179,7 @@ func (h histogram) near(ts *testscript.TestScript, dir, figure string, mean, med
 
 // requestLog reads a run's request log.
 func requestLog(ts *testscript.TestScript, dir string) []ledger.Entry {
-	log, err := ledger.ReadRequests(ts.MkAbs(filepath.Join(dir, run.RequestsName)))
+	log, err := ledger.ReadRequests(ts.MkAbs(filepath.Join(dir, record.RequestsName)))
 	ts.Check(err)
 	return log.Entries
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // synthSeed makes every synthetic set of this program the same.
@@ -50,7 +51,7 @@ func (p *program) rehearse(ctx context.Context, plan *run.Plan, keep string) (st
 		if keep == "" {
 			keep, hint = dir, "Make room there, or name another folder for temporary files with TMPDIR"
 		}
-		if err := makeDataset(plan, filepath.Join(keep, run.DatasetName), hint); err != nil {
+		if err := makeDataset(plan, filepath.Join(keep, record.DatasetName), hint); err != nil {
 			return stop, nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/score"
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
@@ -152,20 +153,20 @@ func (p *program) runOne(ctx context.Context, plan *run.Plan, s *settings) error
 		return err
 	}
 	p.exit = r.ExitCode()
-	if i, ok := context.Cause(ctx).(run.Interrupt); ok && r.Verdict == run.Interrupted {
+	if i, ok := context.Cause(ctx).(run.Interrupt); ok && r.Verdict == record.Interrupted {
 		p.exit = i.ExitCode()
 	}
 	return p.printRecord(r, plan.Folder())
 }
 
 // wantsScore refuses to take a log for a scored test: a run that was asked for its log only is valid without a score.
-func wantsScore(plan *run.Plan, r *run.Record) error {
+func wantsScore(plan *run.Plan, r *record.Record) error {
 	if !plan.Config.Bool("score") || !r.LogOnly() || campaign.HasScore(plan.Folder()) {
 		return nil
 	}
 	return &run.Error{Exit: run.ExitInvalid, Code: "not_scored",
 		Err: fmt.Errorf("%s holds the log of a valid accuracy test, whose answers were not scored (%s)", plan.Folder(),
-			run.LogOnly),
+			record.LogOnly),
 		Hint: "Score them with `mlperf-go accuracy --log " + plan.Folder() + "`"}
 }
 
@@ -196,7 +197,7 @@ func checkDataset(plan *run.Plan) error {
 	return err
 }
 
-func (p *program) printRecord(r *run.Record, folder string) error {
+func (p *program) printRecord(r *record.Record, folder string) error {
 	if p.json {
 		p.writeJSON(r)
 		return nil

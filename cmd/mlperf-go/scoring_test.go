@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // startScored starts an accuracy test whose answers are token ids that only the server can turn into text: before the
@@ -78,11 +79,11 @@ func TestSignalWhileScoringIsNoEndOfTheTest(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
 	require.Equal(t, run.ExitInterrupt, p.end(endWithin), p.stderr.String())
 	r := p.record()
-	require.Equal(t, run.Interrupted, r.Verdict)
-	require.Equal(t, "interrupted", r.Reasons[0].Code)
+	require.Equal(t, record.Interrupted, r.Verdict)
+	require.Equal(t, record.CodeInterrupted, r.Reasons[0].Code)
 	require.Contains(t, r.Accuracy.NotScored, "mlperf-go accuracy")
 	require.True(t, r.LoadGen.Complete, "the log can still be scored")
-	require.NoFileExists(t, filepath.Join(p.folder, run.AccuracyName))
+	require.NoFileExists(t, filepath.Join(p.folder, record.AccuracyName))
 }
 
 // What was to be scored and could not be is not valid, whatever LoadGen thinks of the test.
@@ -94,9 +95,9 @@ func TestScoringThatFailsIsNoScore(t *testing.T) {
 	})
 	require.Equal(t, run.ExitInvalid, p.end(patience), p.stderr.String())
 	r := p.record()
-	require.Equal(t, run.Invalid, r.Verdict)
+	require.Equal(t, record.Invalid, r.Verdict)
 	require.Len(t, r.Reasons, 1)
-	require.Equal(t, run.CodeNotScored, r.Reasons[0].Code)
+	require.Equal(t, record.CodeNotScored, r.Reasons[0].Code)
 	require.Contains(t, r.Reasons[0].Text, "500")
 	require.Contains(t, r.Accuracy.NotScored, "mlperf-go accuracy")
 	require.Nil(t, r.Accuracy.Pass)
@@ -113,7 +114,7 @@ func TestNoTokenizerIsNoScore(t *testing.T) {
 	require.Equal(t, run.ExitInvalid, p.end(patience), p.stderr.String())
 	r := p.record()
 	require.Len(t, r.Reasons, 1)
-	require.Equal(t, run.CodeNotScored, r.Reasons[0].Code)
+	require.Equal(t, record.CodeNotScored, r.Reasons[0].Code)
 	require.Contains(t, r.Reasons[0].Text, "tokenizer")
 
 	folder = filepath.Join(t.TempDir(), "campaign")
@@ -124,7 +125,7 @@ func TestNoTokenizerIsNoScore(t *testing.T) {
 		Steps []struct{ State, Code, Why string }
 	}
 	require.NoError(t, json.Unmarshal(p.stdout.Bytes(), &steps), p.stdout.String())
-	require.Equal(t, []string{"done", "invalid", run.CodeNotScored},
+	require.Equal(t, []string{"done", "invalid", string(record.CodeNotScored)},
 		[]string{steps.Steps[0].State, steps.Steps[1].State, steps.Steps[1].Code})
 	require.Contains(t, steps.Steps[1].Why, "tokenizer")
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 var expectation = regexp.MustCompile(`^([\w.-]+)(!=|=|>|~)(.*)$`)
 
 // cmdRecord checks a run's record: record DIR path=value path!=value path>number path~part...
 func cmdRecord(ts *testscript.TestScript, _ bool, args []string) {
-	expect(ts, ts.ReadFile(filepath.Join(args[0], run.RecordName)), args[1:])
+	expect(ts, ts.ReadFile(filepath.Join(args[0], record.FileName)), args[1:])
 }
 
 // cmdJSON wants one JSON object on the last command's stdout, and nothing else there: json path=value...
@@ -103,7 +103,7 @@ func holds(got, op, want string) bool {
 // cmdRequests reads a run's request log to its end and wants one line for each issued sample, and the record's count of
 // failures.
 func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
-	f, err := os.Open(ts.MkAbs(filepath.Join(args[0], run.RequestsName)))
+	f, err := os.Open(ts.MkAbs(filepath.Join(args[0], record.RequestsName)))
 	ts.Check(err)
 	defer f.Close()
 	z, err := zstd.NewReader(f)
@@ -128,13 +128,13 @@ func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
 	if samples == 0 {
 		ts.Fatalf("the request log has no sample")
 	}
-	expect(ts, ts.ReadFile(filepath.Join(args[0], run.RecordName)), []string{
+	expect(ts, ts.ReadFile(filepath.Join(args[0], record.FileName)), []string{
 		fmt.Sprintf("samples.issued=%d", samples), fmt.Sprintf("samples.failed=%d", failed)})
 }
 
 // cmdFailures reads failures.jsonl and wants a line of each reason named: failures DIR REASON...
 func cmdFailures(ts *testscript.TestScript, _ bool, args []string) {
-	text := ts.ReadFile(filepath.Join(args[0], run.FailuresName))
+	text := ts.ReadFile(filepath.Join(args[0], record.FailuresName))
 	seen := map[string]bool{}
 	for line := range strings.Lines(text) {
 		v, err := oneObject(line)
@@ -151,7 +151,7 @@ func cmdFailures(ts *testscript.TestScript, _ bool, args []string) {
 // cmdAnswers reads LoadGen's accuracy log and counts answers with and without data: answers DIR
 func cmdAnswers(ts *testscript.TestScript, _ bool, args []string) {
 	var entries []struct{ Data string }
-	text := ts.ReadFile(filepath.Join(args[0], run.LogFolder, "mlperf_log_accuracy.json"))
+	text := ts.ReadFile(filepath.Join(args[0], record.LogFolder, "mlperf_log_accuracy.json"))
 	ts.Check(json.NewDecoder(bytes.NewReader([]byte(text))).Decode(&entries))
 	empty, tokens := 0, 0
 	for _, e := range entries {
@@ -160,7 +160,7 @@ func cmdAnswers(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		tokens += len(e.Data) / 8 // four bytes a token, two hexadecimal digits a byte
 	}
-	expect(ts, ts.ReadFile(filepath.Join(args[0], run.RecordName)), []string{
+	expect(ts, ts.ReadFile(filepath.Join(args[0], record.FileName)), []string{
 		fmt.Sprintf("samples.completed=%d", len(entries)), fmt.Sprintf("samples.failed=%d", empty),
 		fmt.Sprintf("tokens.output=%d", tokens)})
 }

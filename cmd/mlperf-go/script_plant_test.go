@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 const precious = "precious"
@@ -16,20 +16,21 @@ const precious = "precious"
 // plantedNames are what a run writes, in its folder and in that of LoadGen's logs, and a name under which it holds
 // space.
 var plantedNames = []string{
-	run.RecordName, run.ConfigName, run.UserConfName, run.PreflightName, run.RequestsName, run.FailuresName,
-	run.DatasetName, run.AuditName,
-	run.AccuracyTextName, run.AccuracyName, ".reserve", run.RecordName + ".tmp", run.RequestsName + ".tmp",
-	run.LogFolder + "/mlperf_log_detail.txt", run.LogFolder + "/mlperf_log_summary.txt",
-	run.LogFolder + "/mlperf_log_accuracy.json",
+	record.FileName, record.ConfigName, record.UserConfName, record.PreflightName, record.RequestsName,
+	record.FailuresName,
+	record.DatasetName, record.AuditName,
+	record.AccuracyTextName, record.AccuracyName, ".reserve", record.FileName + ".tmp", record.RequestsName + ".tmp",
+	record.LogFolder + "/mlperf_log_detail.txt", record.LogFolder + "/mlperf_log_summary.txt",
+	record.LogFolder + "/mlperf_log_accuracy.json",
 }
 
 // cmdPlant puts links into a folder, under every name that a run writes, to files of another one: plant FOLDER HOME.
 func cmdPlant(ts *testscript.TestScript, _ bool, args []string) {
 	folder, home := ts.MkAbs(args[0]), ts.MkAbs(args[1])
-	ts.Check(os.MkdirAll(filepath.Join(home, run.LogFolder), 0o755))
-	ts.Check(os.Symlink(filepath.Join(home, run.LogFolder), filepath.Join(folder, run.LogFolder)))
+	ts.Check(os.MkdirAll(filepath.Join(home, record.LogFolder), 0o755))
+	ts.Check(os.Symlink(filepath.Join(home, record.LogFolder), filepath.Join(folder, record.LogFolder)))
 	for _, name := range plantedNames {
-		if strings.HasPrefix(name, run.LogFolder) { // the folder is the link
+		if strings.HasPrefix(name, record.LogFolder) { // the folder is the link
 			ts.Check(os.WriteFile(filepath.Join(home, filepath.FromSlash(name)), []byte(precious), 0o644))
 			continue
 		}

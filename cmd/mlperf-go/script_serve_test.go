@@ -16,7 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME
@@ -172,14 +172,14 @@ func cmdCounted(ts *testscript.TestScript, _ bool, args []string) {
 			}
 		}
 		ts.Setenv(key, strconv.FormatFloat(now, 'f', -1, 64))
-		expect(ts, ts.ReadFile(filepath.Join(args[1], run.RecordName)), []string{fmt.Sprintf("%s=%.0f", path, now-last)})
+		expect(ts, ts.ReadFile(filepath.Join(args[1], record.FileName)), []string{fmt.Sprintf("%s=%.0f", path, now-last)})
 	}
 }
 
 func recorded(ts *testscript.TestScript, dir, path string) string {
-	record, err := oneObject(ts.ReadFile(filepath.Join(dir, run.RecordName)))
+	r, err := oneObject(ts.ReadFile(filepath.Join(dir, record.FileName)))
 	ts.Check(err)
-	return lookup(record, strings.Split(path, "."))
+	return lookup(r, strings.Split(path, "."))
 }
 
 // tokensOf is what a server of any kind counted for one figure of the record.

@@ -22,6 +22,7 @@ import (
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
@@ -82,7 +83,7 @@ func start(t *testing.T, folder string, args ...string) *process {
 func (p *process) issuing() {
 	p.t.Helper()
 	p.until("the test to start", patience, func() bool {
-		info, err := os.Stat(filepath.Join(p.folder, run.LogFolder, "mlperf_log_detail.txt"))
+		info, err := os.Stat(filepath.Join(p.folder, record.LogFolder, "mlperf_log_detail.txt"))
 		return err == nil && info.Size() > 0
 	})
 	before := cpuBelow(p.cmd.Process.Pid)
@@ -145,11 +146,11 @@ func (p *process) end(limit time.Duration) int {
 	}
 }
 
-func (p *process) record() *run.Record {
+func (p *process) record() *record.Record {
 	p.t.Helper()
-	text, err := os.ReadFile(filepath.Join(p.folder, run.RecordName))
+	text, err := os.ReadFile(filepath.Join(p.folder, record.FileName))
 	require.NoError(p.t, err, "the record; stderr:\n%s", p.stderr.String())
-	r := &run.Record{}
+	r := &record.Record{}
 	require.NoError(p.t, json.Unmarshal(text, r))
 	return r
 }
@@ -195,8 +196,8 @@ func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
 				require.Equal(t, 128+int(sig), p.end(endWithin), "exit code; stderr:\n%s", p.stderr.String())
 
 				r := p.record()
-				require.Equal(t, run.Interrupted, r.Verdict)
-				require.Equal(t, "interrupted", r.Reasons[0].Code)
+				require.Equal(t, record.Interrupted, r.Verdict)
+				require.Equal(t, record.CodeInterrupted, r.Reasons[0].Code)
 				require.Positive(t, r.Samples.Completed)
 				require.InDelta(t, r.Samples.Issued, r.Samples.Completed, 2,
 					"what was issued was completed, failed if need be; LoadGen goes on issuing")
@@ -205,7 +206,7 @@ func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
 				}
 				require.Positive(t, r.Tokens.Output, "what was answered before is counted")
 				require.Equal(t, r.LoadGen.Complete, hasEnd(t, p.folder), "loadgen.complete tells the truth about LoadGen's logs")
-				require.FileExists(t, filepath.Join(p.folder, run.RequestsName))
+				require.FileExists(t, filepath.Join(p.folder, record.RequestsName))
 				p.until("the simulator to end", patience, func() bool { return !alive(simulator) })
 			})
 		}
@@ -214,7 +215,7 @@ func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
 
 // hasEnd says whether LoadGen closed its accuracy log, the last thing that it writes.
 func hasEnd(t *testing.T, folder string) bool {
-	text, err := os.ReadFile(filepath.Join(folder, run.LogFolder, "mlperf_log_summary.txt"))
+	text, err := os.ReadFile(filepath.Join(folder, record.LogFolder, "mlperf_log_summary.txt"))
 	require.NoError(t, err)
 	return len(text) > 0
 }
@@ -232,7 +233,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		code := p.end(endWithin)
 		require.Contains(t, []int{128 + int(syscall.SIGINT), 128 + int(syscall.SIGTERM)}, code)
 		p.until("the simulator to end", patience, func() bool { return !alive(simulator) })
-		if _, err := os.Stat(filepath.Join(p.folder, run.RecordName)); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(p.folder, record.FileName)); errors.Is(err, os.ErrNotExist) {
 			return
 		}
 	}
@@ -251,7 +252,7 @@ func TestAHangupKeepsWhatWasMeasured(t *testing.T) {
 			p.issuing()
 			require.NoError(t, p.cmd.Process.Signal(sig))
 			require.Equal(t, 128+int(sig), p.end(2*endWithin), "exit code; stderr:\n%s", p.stderr.String())
-			require.Equal(t, run.Interrupted, p.record().Verdict)
+			require.Equal(t, record.Interrupted, p.record().Verdict)
 			require.NotContains(t, p.stderr.String(), "goroutine ")
 		})
 	}
@@ -286,8 +287,8 @@ func TestKilledRunTakesTheSimulatorAlong(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Kill())
 	require.Equal(t, -1, p.end(endWithin))
 	p.until("the simulator to end", patience, func() bool { return !alive(simulator) })
-	require.NoFileExists(t, filepath.Join(p.folder, run.RecordName), "a folder without a record is a crashed run")
-	require.FileExists(t, filepath.Join(p.folder, run.UserConfName))
+	require.NoFileExists(t, filepath.Join(p.folder, record.FileName), "a folder without a record is a crashed run")
+	require.FileExists(t, filepath.Join(p.folder, record.UserConfName))
 
 	// It is never taken for a result: the next run is refused, and --resume does it again.
 	args := []string{"run", "--model", "llama3.1-8b", "--samples", "16", "--min-queries", "16", "--output-dir", p.folder,
@@ -296,5 +297,5 @@ func TestKilledRunTakesTheSimulatorAlong(t *testing.T) {
 	require.ErrorAs(t, exec.Command("mlperf-go", args...).Run(), &exit)
 	require.Equal(t, run.ExitUsage, exit.ExitCode())
 	require.NoError(t, exec.Command("mlperf-go", append(args, "--resume")...).Run())
-	require.Equal(t, run.Valid, p.record().Verdict)
+	require.Equal(t, record.Valid, p.record().Verdict)
 }

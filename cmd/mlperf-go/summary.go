@@ -8,12 +8,12 @@ import (
 	"text/tabwriter"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // printSummary is what a person reads first: the verdict and why, then the ten metrics, then what the client itself
 // took.
-func printSummary(out io.Writer, r *run.Record) {
+func printSummary(out io.Writer, r *record.Record) {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	kind := "test"
 	if r.Rehearsal {
@@ -50,7 +50,7 @@ func printSummary(out io.Writer, r *run.Record) {
 }
 
 // verdictWords are the verdict, and what it does not cover.
-func verdictWords(r *run.Record) string {
+func verdictWords(r *record.Record) string {
 	if r.LogOnly() {
 		return string(r.Verdict) + " (log only, not scored: --no-score)"
 	}
@@ -58,11 +58,11 @@ func verdictWords(r *run.Record) string {
 }
 
 // printScore shows each metric with its target, and what was not scored.
-func printScore(w io.Writer, s *run.Score, rehearsal bool) {
+func printScore(w io.Writer, s *record.Score, rehearsal bool) {
 	if s == nil {
 		return
 	}
-	if s.NotScored != "" && s.NotScored != run.LogOnly { // which the verdict's line says
+	if s.NotScored != "" && s.NotScored != record.LogOnly { // which the verdict's line says
 		fmt.Fprintf(w, "score\tnone: %s\n", s.NotScored)
 	}
 	for _, m := range s.Metrics {
@@ -77,15 +77,15 @@ type latencyRow struct {
 	name  string
 	unit  string
 	scale float64
-	of    func(*run.Record) *ledger.Stats
+	of    func(*record.Record) *ledger.Stats
 }
 
 var latencyRows = []latencyRow{
-	{"TTFT", "ms", 1e3, func(r *run.Record) *ledger.Stats { return r.LatencyS.TTFT }},
-	{"TPOT", "ms/token", 1e3, func(r *run.Record) *ledger.Stats { return r.LatencyS.TPOT }},
-	{"ITL", "ms", 1e3, func(r *run.Record) *ledger.Stats { return r.LatencyS.ITL }},
-	{"time per request", "s", 1, func(r *run.Record) *ledger.Stats { return r.LatencyS.E2E }},
-	{"NTPOT", "ms/token", 1e3, func(r *run.Record) *ledger.Stats { return r.LatencyS.NTPOT }},
+	{"TTFT", "ms", 1e3, func(r *record.Record) *ledger.Stats { return r.LatencyS.TTFT }},
+	{"TPOT", "ms/token", 1e3, func(r *record.Record) *ledger.Stats { return r.LatencyS.TPOT }},
+	{"ITL", "ms", 1e3, func(r *record.Record) *ledger.Stats { return r.LatencyS.ITL }},
+	{"time per request", "s", 1, func(r *record.Record) *ledger.Stats { return r.LatencyS.E2E }},
+	{"NTPOT", "ms/token", 1e3, func(r *record.Record) *ledger.Stats { return r.LatencyS.NTPOT }},
 }
 
 func printLatency(w io.Writer, row latencyRow, s *ledger.Stats) {
@@ -121,7 +121,7 @@ var headlines = []struct{ key, unit string }{
 	{"result_samples_per_second", "samples/s (LoadGen)"},
 }
 
-func headline(r *run.Record) string {
+func headline(r *record.Record) string {
 	if r.Mode == "accuracy" {
 		return fmt.Sprintf("%d answers in the accuracy log", r.Samples.Completed)
 	}

@@ -3,7 +3,6 @@ package arch
 import (
 	"encoding/json"
 	"go/ast"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,58 +19,32 @@ const troubleshooting = "docs/reference/troubleshooting.md"
 
 // failureCodes are the values of the constants of type ledger.Reason.
 func failureCodes(t *testing.T) []string {
-	t.Helper()
-	var codes []string
-	for _, s := range sources(t) {
-		if s.name != "ledger/reason.go" {
-			continue
-		}
-		for _, d := range s.file.Decls {
-			g, ok := d.(*ast.GenDecl)
-			if !ok || g.Tok != token.CONST {
-				continue
-			}
-			for _, spec := range g.Specs {
-				v := spec.(*ast.ValueSpec)
-				if typ, ok := v.Type.(*ast.Ident); ok && typ.Name == "Reason" {
-					codes = append(codes, literal(t, v.Values[0]))
-				}
-			}
-		}
-	}
+	codes := constants(t, "ledger/reason.go", "Reason")
 	return slices.DeleteFunc(codes, func(c string) bool { return c == "" }) // "" is success
 }
 
-// verdictCodes are the codes of every Cause that package run makes.
-func verdictCodes(t *testing.T) []string {
+// verdictCodes are the values of the constants of type record.Code.
+func verdictCodes(t *testing.T) []string { return constants(t, "run/record/code.go", "Code") }
+
+// constants returns the values of the constants of one type in a file.
+func constants(t *testing.T, name, typeName string) []string {
 	t.Helper()
-	found := map[string]bool{}
+	var values []string
 	for _, s := range sources(t) {
-		if !below(s.pkg, "run") {
+		if s.name != name {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
-			c, ok := n.(*ast.CompositeLit)
-			if !ok {
-				return true
-			}
-			if typ, ok := c.Type.(*ast.Ident); !ok || typ.Name != "Cause" {
-				return true
-			}
-			for _, e := range c.Elts {
-				if kv := e.(*ast.KeyValueExpr); kv.Key.(*ast.Ident).Name == "Code" {
-					found[literal(t, kv.Value)] = true
+			if v, ok := n.(*ast.ValueSpec); ok {
+				if typ, ok := v.Type.(*ast.Ident); ok && typ.Name == typeName {
+					values = append(values, literal(t, v.Values[0]))
 				}
 			}
 			return true
 		})
 	}
-	var codes []string
-	for c := range found {
-		codes = append(codes, c)
-	}
-	slices.Sort(codes)
-	return codes
+	require.NotEmpty(t, values, "%s has no constants of type %s", name, typeName)
+	return values
 }
 
 func literal(t *testing.T, e ast.Expr) string {

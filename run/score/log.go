@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
@@ -39,8 +40,8 @@ type Log struct {
 	Row      *models.Row
 	Scenario models.Scenario
 	Round    string
-	Record   *run.Record // nil: another program ran the test
-	isAudit  bool        // the log holds a part of a performance test's answers
+	Record   *record.Record // nil: another program ran the test
+	isAudit  bool           // the log holds a part of a performance test's answers
 }
 
 // Options are how a log is scored.
@@ -63,7 +64,7 @@ func Find(s Source) (*Log, error) {
 			mllog.AccuracyName, "the log to score can not be read: %w", err)
 	}
 	l, given := &Log{Path: s.Log}, s
-	if r, err := run.ReadRecord(s.Log); err == nil {
+	if r, err := record.Read(s.Log); err == nil {
 		if err := l.useRecord(r, &s); err != nil {
 			return nil, err
 		}
@@ -88,7 +89,7 @@ func Find(s Source) (*Log, error) {
 }
 
 // useRecord fills the empty fields of s from a run's record.
-func (l *Log) useRecord(r *run.Record, s *Source) error {
+func (l *Log) useRecord(r *record.Record, s *Source) error {
 	if r.Mode != string(models.Accuracy) {
 		return run.UsageError("log", "Give the folder of an accuracy run (run --mode accuracy)",
 			"%s holds a %s run, whose log has no answers to score", s.Log, r.Mode)
@@ -128,14 +129,14 @@ func (l *Log) findTest(s Source) error {
 
 // OfAudit returns the log that an audit's test left in its plan's folder.
 func OfAudit(plan *run.Plan) (*Log, error) {
-	record, err := run.ReadRecord(plan.Folder())
+	saved, err := record.Read(plan.Folder())
 	if err != nil {
 		return nil, err
 	}
 	return &Log{
-		Path:    filepath.Join(plan.Folder(), run.LogFolder, mllog.AccuracyName),
-		Dataset: DatasetOf(plan.Folder(), record), Row: plan.Row, Round: plan.Round.Name,
-		Scenario: plan.Scenario.Scenario, Record: record, isAudit: true,
+		Path:    filepath.Join(plan.Folder(), record.LogFolder, mllog.AccuracyName),
+		Dataset: DatasetOf(plan.Folder(), saved), Row: plan.Row, Round: plan.Round.Name,
+		Scenario: plan.Scenario.Scenario, Record: saved, isAudit: true,
 	}, nil
 }
 
@@ -147,16 +148,16 @@ func logFolder(folder string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	logs, err := atomicfile.FolderIn(root, run.LogFolder)
+	logs, err := atomicfile.FolderIn(root, record.LogFolder)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(folder, run.LogFolder), logs.Close()
+	return filepath.Join(folder, record.LogFolder), logs.Close()
 }
 
 // DatasetOf returns the path of a run's data set: the copy in the run's folder, or the path in the record.
-func DatasetOf(folder string, r *run.Record) string {
-	own := filepath.Join(folder, run.DatasetName)
+func DatasetOf(folder string, r *record.Record) string {
+	own := filepath.Join(folder, record.DatasetName)
 	if _, err := os.Stat(own); err == nil {
 		return own
 	}
@@ -254,7 +255,7 @@ func (l *Log) check() error {
 		return nil
 	}
 	if l.Record != nil {
-		want := l.Record.Files[path.Join(run.LogFolder, mllog.AccuracyName)]
+		want := l.Record.Files[path.Join(record.LogFolder, mllog.AccuracyName)]
 		if got, err := atomicfile.SHA256(l.Path); err == nil && want != "" && got != want {
 			return run.UsageError("log", "Score a run before its log is truncated; a changed log cannot be scored",
 				"%s is not the log that the run left: its SHA-256 is %s, and the record has %s", l.Path, got, want)

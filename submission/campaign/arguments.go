@@ -10,7 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -26,7 +26,7 @@ var stepSettings = map[string]bool{
 func (p *Plan) arguments(t Task) ([]string, error) {
 	folder := p.Path(t.Step)
 	logs := func(test string) string {
-		return filepath.Join(p.Path(Step{Scenario: t.Scenario, Test: test}), run.LogFolder)
+		return filepath.Join(p.Path(Step{Scenario: t.Scenario, Test: test}), record.LogFolder)
 	}
 	if t.Test == Score {
 		return p.scoreArguments(t, folder), nil

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -328,7 +329,7 @@ func (c *Campaign) read(t Task, entry *Entry, end ended) {
 			end.exit, entry.Exit = 0, map[Status]int{Invalid: run.ExitInvalid}[f.Status] // the file says what the code says
 		// such as a tokenizer that is not there: the log is, and has no score
 		case f.Status == Pending && end.exit == run.ExitUsage:
-			f = Finding{Status: Invalid, Code: run.CodeNotScored, Why: "the answers were not scored: " + end.why}
+			f = Finding{Status: Invalid, Code: string(record.CodeNotScored), Why: "the answers were not scored: " + end.why}
 			end = ended{}
 			entry.Exit = run.ExitInvalid
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/runtest"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
@@ -61,18 +62,18 @@ func job(words []string) int {
 	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	log := filepath.Join(folder, run.LogFolder, "mlperf_log_detail.txt")
+	log := filepath.Join(folder, record.LogFolder, "mlperf_log_detail.txt")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(log), 0o755), os.WriteFile(log, []byte("a line\n"), 0o644),
-		os.WriteFile(filepath.Join(folder, run.ConfigName), []byte("tpot-limit: "+limit+"\n"), 0o644)); err != nil {
+		os.WriteFile(filepath.Join(folder, record.ConfigName), []byte("tpot-limit: "+limit+"\n"), 0o644)); err != nil {
 		return exitOf(err, 0)
 	}
 	sum, err := atomicfile.SHA256(log)
-	record := runtest.Record("llama3.1-8b", step.Scenario, step.Mode())
-	record.Files["mlperf/mlperf_log_detail.txt"] = sum
+	r := runtest.Record("llama3.1-8b", step.Scenario, step.Mode())
+	r.Files["mlperf/mlperf_log_detail.txt"] = sum
 	exit := exitOf(err, 0)
 	switch act {
 	case "invalid":
-		record.Verdict, record.Reasons = run.Invalid, []run.Cause{{Code: "failed_samples", Text: "three"}}
+		r.Verdict, r.Reasons = record.Invalid, []record.Cause{{Code: "failed_samples", Text: "three"}}
 		exit = run.ExitInvalid
 	case "crash":
 		return run.ExitBug
@@ -88,27 +89,27 @@ func job(words []string) int {
 		_ = os.RemoveAll(folder)
 		return map[string]int{"usage": run.ExitUsage, "environment": run.ExitEnvironment}[act]
 	case "no JSON":
-		return exitOf(os.WriteFile(filepath.Join(folder, run.RecordName), []byte("{"), 0o644), 0)
+		return exitOf(os.WriteFile(filepath.Join(folder, record.FileName), []byte("{"), 0o644), 0)
 	case "rehearsal":
-		record.Rehearsal, record.RehearsalReasons = true, []string{"a part"}
+		r.Rehearsal, r.RehearsalReasons = true, []string{"a part"}
 	case "audit in its place":
-		record.Files[run.AuditName] = sum
+		r.Files[record.AuditName] = sum
 	case "waits":
-		record.Reasons = []run.Cause{{Code: "interrupted", Text: "a signal"}}
-		record.Verdict, exit = run.Interrupted, 128+int((<-signals).(syscall.Signal))
+		r.Reasons = []record.Cause{{Code: "interrupted", Text: "a signal"}}
+		r.Verdict, exit = record.Interrupted, 128+int((<-signals).(syscall.Signal))
 	case "deaf":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 		time.Sleep(time.Minute)
 	}
 	if step.Audit() {
-		record.Files[run.AuditName] = sum
+		r.Files[record.AuditName] = sum
 		v := compliance.Verdict{Test: step.Test, Pass: act != "audit fails", OK: act != "audit fails"}
 		if err := v.Keep(filepath.Join(folder, layout.VerifyFolder)); err != nil {
 			return exitOf(err, 0)
 		}
 		exit = map[bool]int{false: run.ExitInvalid}[v.OK]
 	}
-	return exitOf(errors.Join(atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), record),
+	return exitOf(errors.Join(atomicfile.WriteJSON(filepath.Join(folder, record.FileName), r),
 		schematest.Check(folder, nil)), exit)
 }
 
@@ -180,8 +181,9 @@ func (s *stage) again(folder string) {
 // settings are those of a job's config.yaml, as FolderSettings reads it.
 func (s *stage) settings(scenario models.Scenario) Settings {
 	folder := s.t.TempDir()
-	require.NoError(s.t, os.WriteFile(filepath.Join(folder, run.ConfigName), []byte("tpot-limit: "+s.limit+"\n"), 0o644))
-	settings, err := FolderSettings(folder, &run.Record{Scenario: string(scenario)})
+	require.NoError(s.t, os.WriteFile(filepath.Join(folder, record.ConfigName), []byte("tpot-limit: "+s.limit+"\n"),
+		0o644))
+	settings, err := FolderSettings(folder, &record.Record{Scenario: string(scenario)})
 	require.NoError(s.t, err)
 	return settings
 }
@@ -565,7 +567,7 @@ func TestInterruption(t *testing.T) {
 			s.Ready = func(ctx context.Context) error { return ctx.Err() }
 			ctx, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)
-			mark := filepath.Join(s.folder(s.Tasks[2].Step), run.ConfigName)
+			mark := filepath.Join(s.folder(s.Tasks[2].Step), record.ConfigName)
 			watched := make(chan struct{})
 			go func() {
 				defer close(watched)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -50,7 +50,7 @@ func (c *Campaign) estimate(t Task) (time.Duration, bool) {
 // measured is the speed of a scenario's performance run, in answers per second; 0: unknown.
 func (c *Campaign) measured(t Task) float64 {
 	for _, test := range []string{layout.Performance, layout.Accuracy} {
-		if r, err := run.ReadRecord(c.folder(Step{t.Scenario, test})); err == nil && r.Throughput.Requests > 0 {
+		if r, err := record.Read(c.folder(Step{t.Scenario, test})); err == nil && r.Throughput.Requests > 0 {
 			return r.Throughput.Requests
 		}
 	}

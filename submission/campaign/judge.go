@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -23,8 +23,8 @@ type Finding struct {
 	Status  Status
 	Code    string
 	Why     string
-	Record  *run.Record // nil: there is none
-	Changes []Change    // settings that differ from the ones wanted
+	Record  *record.Record // nil: there is none
+	Changes []Change       // settings that differ from the ones wanted
 }
 
 // Want is what a step must have been for its result to count.
@@ -38,13 +38,13 @@ type Want struct {
 // Judge reads a run's folder. A valid run counts only when it was of this very test, with these settings, and when
 // LoadGen's logs are still what the run has left.
 func (w Want) Judge(folder string) Finding {
-	r, err := run.ReadRecord(folder)
+	r, err := record.Read(folder)
 	switch {
 	case err != nil && untouched(folder):
 		return Finding{Status: Pending}
 	case errors.Is(err, fs.ErrNotExist):
 		return Finding{Status: Crashed, Code: "crashed",
-			Why: "its folder has no " + run.RecordName + ": it was ended before it could tell"}
+			Why: "its folder has no " + record.FileName + ": it was ended before it could tell"}
 	case err != nil:
 		return Finding{Status: Crashed, Code: "crashed", Why: err.Error()}
 	}
@@ -53,9 +53,9 @@ func (w Want) Judge(folder string) Finding {
 	case r.Model != w.Model || r.Scenario != string(w.Step.Scenario) || r.Mode != string(w.Step.Mode()) ||
 		r.Audit() != w.Step.Audit():
 		f.Status, f.Code, f.Why = Pending, "other_test", "its folder holds "+r.Test()
-	case r.Verdict == run.Interrupted:
+	case r.Verdict == record.Interrupted:
 		f.Status, f.Code, f.Why = Failed, "interrupted", reasons(r)
-	case !r.ValidBut(run.CodeNotScored): // the log counts; its score is a step of its own
+	case !r.ValidBut(record.CodeNotScored): // the log counts; its score is a step of its own
 		f.Status, f.Code, f.Why = Invalid, firstCode(r), reasons(r)
 	case w.Real && r.Rehearsal:
 		f.Status, f.Code, f.Why = Pending, "rehearsal",
@@ -67,7 +67,7 @@ func (w Want) Judge(folder string) Finding {
 }
 
 // unharmed looks at a valid run more closely: its settings, its logs, and an audit's verdict.
-func (w Want) unharmed(folder string, r *run.Record, f *Finding) {
+func (w Want) unharmed(folder string, r *record.Record, f *Finding) {
 	if w.Settings != nil {
 		was, err := FolderSettings(folder, r)
 		if err != nil {
@@ -110,9 +110,9 @@ func untouched(folder string) bool {
 }
 
 // intact compares the files that a submission carries with the sums that the run has noted.
-func intact(folder string, r *run.Record) error {
+func intact(folder string, r *record.Record) error {
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
-		if name != run.UserConfName && !strings.HasPrefix(name, run.LogFolder+"/") {
+		if name != record.UserConfName && !strings.HasPrefix(name, record.LogFolder+"/") {
 			continue
 		}
 		sum, err := atomicfile.SHA256(filepath.Join(folder, filepath.FromSlash(name)))
@@ -126,19 +126,19 @@ func intact(folder string, r *run.Record) error {
 	return nil
 }
 
-func firstCode(r *run.Record) string {
+func firstCode(r *record.Record) string {
 	if len(r.Reasons) == 0 {
 		return "invalid"
 	}
-	return r.Reasons[0].Code
+	return string(r.Reasons[0].Code)
 }
 
-func reasons(r *run.Record) string {
-	var words []string
+func reasons(r *record.Record) string {
+	var texts []string
 	for _, c := range r.Reasons {
-		words = append(words, c.Code+": "+c.Text)
+		texts = append(texts, fmt.Sprintf("%s: %s", c.Code, c.Text))
 	}
-	return strings.Join(words, "; ")
+	return strings.Join(texts, "; ")
 }
 
 // readScore gives the score that lies in an accuracy run's folder; nil: there is none that can be read.
@@ -164,7 +164,7 @@ func lookScored(folder string, anyScore bool) Finding {
 	if _, err := os.Stat(filepath.Join(folder, layout.ScoreFile)); err != nil {
 		return Finding{Status: Pending}
 	}
-	r, err := run.ReadRecord(folder)
+	r, err := record.Read(folder)
 	if err != nil {
 		return Finding{Status: Pending}
 	}
@@ -175,7 +175,7 @@ func lookScored(folder string, anyScore bool) Finding {
 	see := ": see " + filepath.Join(folder, ScoreRecord)
 	switch {
 	case unscored > 0:
-		return Finding{Status: Invalid, Code: run.CodeNotScored,
+		return Finding{Status: Invalid, Code: string(record.CodeNotScored),
 			Why: fmt.Sprintf("%d of %d answers were not scored%s", unscored, score.Entries, see)}
 	case len(score.Unclaimed) > 0:
 		return Finding{Status: Invalid, Code: belowTarget,

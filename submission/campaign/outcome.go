@@ -3,6 +3,7 @@ package campaign
 import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // Outcome is a step and how it stands, for tables.
@@ -10,8 +11,8 @@ type Outcome struct {
 	Step   Step
 	Entry  Entry
 	Folder string
-	Kept   bool        // it was done before
-	Record *run.Record // nil: the step has none
+	Kept   bool           // it was done before
+	Record *record.Record // nil: the step has none
 	Score  *accuracy.Result
 }
 
@@ -21,7 +22,7 @@ func (c *Campaign) Outcomes() []Outcome {
 	for _, t := range c.Tasks {
 		o := Outcome{Step: t.Step, Entry: *c.state.Entry(t.Step), Folder: c.folder(t.Step), Kept: c.kept[t.ID()]}
 		if t.IsRun() {
-			o.Record, _ = run.ReadRecord(o.Folder) // a step without a record has none to show
+			o.Record, _ = record.Read(o.Folder) // a step without a record has none to show
 		} else if t.Test == Score && o.Entry.Status != Pending {
 			o.Score = readScore(o.Folder)
 		}
@@ -38,7 +39,7 @@ func ExitCode(outcomes []Outcome) int {
 			continue
 		case o.Entry.Exit != 0:
 			return o.Entry.Exit
-		case o.Record != nil && o.Record.Verdict != run.Valid:
+		case o.Record != nil && o.Record.Verdict != record.Valid:
 			return o.Record.ExitCode()
 		default:
 			return run.ExitInvalid

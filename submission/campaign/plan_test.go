@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 func TestScenariosOfARound(t *testing.T) {
@@ -72,7 +73,7 @@ func TestSettingsOfAPlanReadBack(t *testing.T) {
 		require.NoError(t, p.Bind(16))
 		folder := t.TempDir()
 		require.NoError(t, writeConfig(folder, p))
-		back, err := FolderSettings(folder, &run.Record{Scenario: scenario, Dataset: run.DatasetFacts{SHA256: "abc"}})
+		back, err := FolderSettings(folder, &record.Record{Scenario: scenario, Dataset: record.DatasetFacts{SHA256: "abc"}})
 		require.NoError(t, err)
 		want := PlanSettings(p, "abc")
 		require.Empty(t, changes(back, want), scenario)
@@ -99,8 +100,8 @@ func TestEstimate(t *testing.T) {
 
 	folder := c.folder(Step{models.Offline, "performance"})
 	require.NoError(t, os.MkdirAll(folder, 0o755))
-	require.NoError(t, atomicfile.WriteJSON(filepath.Join(folder, run.RecordName),
-		&run.Record{Schema: run.Schema, Throughput: ledger.Throughput{Requests: 0.5}}))
+	require.NoError(t, atomicfile.WriteJSON(filepath.Join(folder, record.FileName),
+		&record.Record{Schema: record.Schema, Throughput: ledger.Throughput{Requests: 0.5}}))
 	d, sure = c.Estimate(2)
 	require.True(t, sure, "the last run measured it")
 	require.Equal(t, 200*time.Second+overhead, d)
@@ -113,7 +114,7 @@ func TestInspectOfACampaignThatIsRunningOrDied(t *testing.T) {
 	require.NoError(t, err)
 	s.state.Entry(s.Tasks[6].Step).Status = Active
 	require.NoError(t, s.state.write(s.Folder))
-	require.NoError(t, os.Remove(filepath.Join(s.folder(s.Tasks[6].Step), run.RecordName)))
+	require.NoError(t, os.Remove(filepath.Join(s.folder(s.Tasks[6].Step), record.FileName)))
 	require.NoError(t, os.Truncate(filepath.Join(s.folder(s.Tasks[1].Step), "mlperf/mlperf_log_detail.txt"), 3))
 	for _, running := range []bool{false, true} {
 		if running {
@@ -201,7 +202,7 @@ func FuzzState(f *testing.F) {
 }
 
 func writeConfig(folder string, p *run.Plan) error {
-	f, err := os.Create(filepath.Join(folder, run.ConfigName))
+	f, err := os.Create(filepath.Join(folder, record.ConfigName))
 	if err != nil {
 		return err
 	}

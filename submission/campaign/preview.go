@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -95,7 +95,7 @@ func (c *Campaign) refresh(e *Entry, t Task, running bool) {
 
 // fromRuns makes a state of the runs that lie in a folder.
 func fromRuns(folder string) (*State, error) {
-	paths, err := filepath.Glob(filepath.Join(folder, "*", "*", "*", "*", run.RecordName))
+	paths, err := filepath.Glob(filepath.Join(folder, "*", "*", "*", "*", record.FileName))
 	if err != nil {
 		return nil, err
 	}

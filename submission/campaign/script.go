@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -30,7 +30,7 @@ func (p *Plan) Script(engineArgs []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		userConf := filepath.Join(p.Path(Step{Scenario: t.Scenario, Test: layout.Performance}), run.UserConfName)
+		userConf := filepath.Join(p.Path(Step{Scenario: t.Scenario, Test: layout.Performance}), record.UserConfName)
 		placeholders := strings.NewReplacer(scriptEndpoint, `"$endpoint"`,
 			scriptLatency, fmt.Sprintf(scriptFound, servers.Quote(userConf)))
 		for i, a := range args {
@@ -53,7 +53,7 @@ func (p *Plan) scriptStart(b *strings.Builder, engineArgs []string) error {
 		return err
 	}
 	if !p.settings.Has("dataset") {
-		path, set := filepath.Join(p.Folder, run.DatasetName), p.options.Rehearsal.Dataset(plan)
+		path, set := filepath.Join(p.Folder, record.DatasetName), p.options.Rehearsal.Dataset(plan)
 		fmt.Fprintf(b, "\n# The synthetic data set.\n"+
 			"mlperf-go dataset synth --model %s --samples %d --seed %d --output %s\n",
 			p.row.Name, set.Samples, set.Seed, servers.Quote(path))

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -79,9 +80,9 @@ func PlanSettings(p *run.Plan, sha256 string) Settings {
 }
 
 // FolderSettings reads the settings of a run's folder.
-func FolderSettings(folder string, r *run.Record) (Settings, error) {
+func FolderSettings(folder string, r *record.Record) (Settings, error) {
 	c := config.New(config.RunSettings())
-	if err := c.LoadYAMLFile(filepath.Join(folder, run.ConfigName)); err != nil {
+	if err := c.LoadYAMLFile(filepath.Join(folder, record.ConfigName)); err != nil {
 		return nil, err
 	}
 	scenario := models.Scenario(r.Scenario)
@@ -157,7 +158,7 @@ func (c *Campaign) follow(t Task) Task {
 		return t
 	}
 	folder := c.folder(Step{t.Scenario, layout.Performance})
-	r, err := run.ReadRecord(folder)
+	r, err := record.Read(folder)
 	if err != nil {
 		return t
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/check"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/truncate"
@@ -90,10 +91,10 @@ func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
 				e.eachRun(func(l layout.Leaf) {
 					for old, new := range map[uint64]uint64{current.Seeds.QSL: round.Seeds.QSL,
 						current.Seeds.SampleIndex: round.Seeds.SampleIndex, current.Seeds.Schedule: round.Seeds.Schedule} {
-						e.edit(l, run.LogFolder+"/"+mllog.DetailName, fmt.Sprint(old), fmt.Sprint(new))
+						e.edit(l, record.LogFolder+"/"+mllog.DetailName, fmt.Sprint(old), fmt.Sprint(new))
 					}
 					if division == layout.Network {
-						e.edit(l, run.LogFolder+"/"+mllog.DetailName, `"sut_name", "value": "`, `"sut_name", "value": "Network SUT `)
+						e.edit(l, record.LogFolder+"/"+mllog.DetailName, `"sut_name", "value": "`, `"sut_name", "value": "Network SUT `)
 					}
 				})
 				o := e.options()
@@ -125,7 +126,7 @@ func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
 func TestRunsThatAreRefused(t *testing.T) {
 	server := func(test string) layout.Leaf { return leafOf(models.Server, test) }
 	folder := func(e *example, test string) string { return server(test).Folder(e.folder) }
-	detail := run.LogFolder + "/" + mllog.DetailName
+	detail := record.LogFolder + "/" + mllog.DetailName
 	for _, c := range []struct {
 		name   string
 		change func(*example)
@@ -137,48 +138,48 @@ func TestRunsThatAreRefused(t *testing.T) {
 		{"an audit is missing", func(e *example) { require.NoError(e.t, os.RemoveAll(folder(e, compliance.Test06))) },
 			[]string{"missing@Server/TEST06"}, "asks for this audit"},
 		{"a run crashed", func(e *example) {
-			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Performance), run.RecordName)))
+			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Performance), record.FileName)))
 		}, []string{"crashed@Server/performance"}, "CRASHED"},
-		{"a record is cut", func(e *example) { e.write(filepath.Join(folder(e, layout.Performance), run.RecordName), "{") },
-			[]string{"crashed@Server/performance"}, "no JSON"},
+		{"a record is cut", func(e *example) { e.write(filepath.Join(folder(e, layout.Performance), record.FileName), "{") },
+			[]string{"crashed@Server/performance"}, "not valid JSON"},
 		{"a run is invalid", func(e *example) {
-			e.record(server(layout.Performance), func(r *run.Record) {
-				r.Verdict, r.Reasons = run.Invalid, []run.Cause{{Code: "failed_samples", Text: "3 failed"}}
+			e.record(server(layout.Performance), func(r *record.Record) {
+				r.Verdict, r.Reasons = record.Invalid, []record.Cause{{Code: "failed_samples", Text: "3 failed"}}
 			})
 		}, []string{"verdict@Server/performance"}, "INVALID; failed_samples: 3 failed"},
 		{"a run was interrupted", func(e *example) {
-			e.record(server(layout.Accuracy), func(r *run.Record) {
-				r.Verdict, r.Reasons = run.Interrupted, []run.Cause{{Code: "interrupted", Text: "a signal"}}
+			e.record(server(layout.Accuracy), func(r *record.Record) {
+				r.Verdict, r.Reasons = record.Interrupted, []record.Cause{{Code: "interrupted", Text: "a signal"}}
 			})
 		}, []string{"verdict@Server/accuracy"}, "INTERRUPTED"},
 		{"an audit lies where the performance run should", func(e *example) {
-			e.record(server(layout.Performance), func(r *run.Record) { r.Files[run.AuditName] = strings.Repeat("b", 64) })
+			e.record(server(layout.Performance), func(r *record.Record) { r.Files[record.AuditName] = strings.Repeat("b", 64) })
 		}, []string{"other_test@Server/performance"}, "an audit of"},
 		{"an audit was run without its configuration", func(e *example) {
-			e.record(server(compliance.Test06), func(r *run.Record) { delete(r.Files, run.AuditName) })
+			e.record(server(compliance.Test06), func(r *record.Record) { delete(r.Files, record.AuditName) })
 		}, []string{"other_test@Server/TEST06"}, "performance of"},
 		{"a run is of another test", func(e *example) {
-			e.record(server(layout.Accuracy), func(r *run.Record) { r.Mode, r.Accuracy = "performance", nil })
+			e.record(server(layout.Accuracy), func(r *record.Record) { r.Mode, r.Accuracy = "performance", nil })
 		}, []string{"other_test@Server/accuracy"}, "performance"},
 		{"a run is a rehearsal", func(e *example) {
-			e.record(server(layout.Performance), func(r *run.Record) {
+			e.record(server(layout.Performance), func(r *record.Record) {
 				r.Rehearsal, r.RehearsalReasons = true,
 					[]string{"64 of 13368 rows"}
 			})
 		}, []string{"rehearsal@Server/performance"}, "64 of 13368 rows"},
 		{"settings that the division does not allow", func(e *example) {
-			e.record(server(layout.Performance), func(r *run.Record) {
-				r.Breaches = []run.Breach{{Code: "sampling_temperature", Sent: "0.7", Required: "0", Source: "the rules"}}
+			e.record(server(layout.Performance), func(r *record.Record) {
+				r.Breaches = []record.Breach{{Code: "sampling_temperature", Sent: "0.7", Required: "0", Source: "the rules"}}
 			})
-		}, []string{"breach@Server/performance"}, "0.7 is sent, and the closed division wants 0"},
+		}, []string{"breach@Server/performance"}, "0.7 is sent, and the closed division requires 0"},
 		{"a log has no end", func(e *example) {
-			e.tampered(server(layout.Performance), func(r *run.Record) { r.LoadGen.Complete = false })
+			e.tampered(server(layout.Performance), func(r *record.Record) { r.LoadGen.Complete = false })
 		}, []string{"log_incomplete@Server/performance"}, "end"},
 		{"a log was altered", func(e *example) {
-			e.write(filepath.Join(folder(e, layout.Performance), run.LogFolder, mllog.SummaryName), "Result is : VALID")
+			e.write(filepath.Join(folder(e, layout.Performance), record.LogFolder, mllog.SummaryName), "Result is : VALID")
 		}, []string{"log_altered@Server/performance"}, "changed after the run"},
 		{"a log has no hash", func(e *example) {
-			e.record(server(layout.Performance), func(r *run.Record) { delete(r.Files, detail) })
+			e.record(server(layout.Performance), func(r *record.Record) { delete(r.Files, detail) })
 		}, []string{"log_altered@Server/performance"}, "no hash"},
 		{"a log is gone", func(e *example) {
 			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Performance), detail)))
@@ -206,8 +207,8 @@ func TestRunsThatAreRefused(t *testing.T) {
 				`{"unscored": [{"subset": "code", "samples": 3, "why": "nothing runs them"}]}`)
 		}, []string{"score@Server/accuracy"}, "not every answer was scored"},
 		{"a test that could not be scored, and was not since", func(e *example) {
-			e.record(server(layout.Accuracy), func(r *run.Record) {
-				r.Verdict, r.Reasons = run.Invalid, []run.Cause{{Code: run.CodeNotScored, Text: "no tokenizer"}}
+			e.record(server(layout.Accuracy), func(r *record.Record) {
+				r.Verdict, r.Reasons = record.Invalid, []record.Cause{{Code: record.CodeNotScored, Text: "no tokenizer"}}
 			})
 			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Accuracy), layout.ScoreFile)))
 		}, []string{"score@Server/accuracy"}, "mlperf-go accuracy --log"},
@@ -223,7 +224,7 @@ func TestRunsThatAreRefused(t *testing.T) {
 			e.write(filepath.Join(server(compliance.Test06).Verified(e.folder), "accuracy", mllog.AccuracyName), "[]")
 		}, []string{"audit@Server/TEST06"}, "not the log that the audit's run left"},
 		{"two configurations", func(e *example) {
-			e.edit(server(layout.Accuracy), run.UserConfName, "target_qps = 25", "target_qps = 26")
+			e.edit(server(layout.Accuracy), record.UserConfName, "target_qps = 25", "target_qps = 26")
 		}, []string{"user_conf@Server/accuracy"}, "target_qps = 26"},
 		{"several at once", func(e *example) {
 			require.NoError(e.t, os.RemoveAll(folder(e, layout.Accuracy)))
@@ -244,8 +245,8 @@ func TestOpenTakesALowScore(t *testing.T) {
 	e := campaign(t)
 	e.score(models.Server, false)
 	accurate := leafOf(models.Server, layout.Accuracy)
-	e.record(accurate, func(r *run.Record) {
-		r.Verdict, r.Reasons = run.Invalid, []run.Cause{{Code: "accuracy_below_target", Text: "rouge1 is 1"}}
+	e.record(accurate, func(r *record.Record) {
+		r.Verdict, r.Reasons = record.Invalid, []record.Cause{{Code: "accuracy_below_target", Text: "rouge1 is 1"}}
 	})
 	e.write(filepath.Join(accurate.Folder(e.folder), layout.ScoreFile),
 		"Results\n\n{'rouge1': '1.0', 'rouge2': '1.0', 'rougeL': '1.0', 'rougeLsum': '1.0', 'gen_len': 7}\n")
@@ -275,11 +276,11 @@ func TestWhereBreachesCount(t *testing.T) {
 				e := campaign(t)
 				e.eachRun(func(l layout.Leaf) {
 					if division == layout.Network {
-						e.edit(l, run.LogFolder+"/"+mllog.DetailName, `"sut_name", "value": "`, `"sut_name", "value": "Network SUT `)
+						e.edit(l, record.LogFolder+"/"+mllog.DetailName, `"sut_name", "value": "`, `"sut_name", "value": "Network SUT `)
 					}
 				})
-				e.record(leafOf(models.Server, layout.Accuracy), func(r *run.Record) {
-					r.Breaches = []run.Breach{{Code: "sampling_top_p", Sent: "0.9", Required: "1", Source: "the rules"}}
+				e.record(leafOf(models.Server, layout.Accuracy), func(r *record.Record) {
+					r.Breaches = []record.Breach{{Code: "sampling_top_p", Sent: "0.9", Required: "1", Source: "the rules"}}
 					if r.Rehearsal = rehearsal; rehearsal {
 						r.RehearsalReasons = []string{"the server is the simulator"}
 					}
@@ -335,8 +336,8 @@ func TestTheMachineFillsTheSystemOfALocalServer(t *testing.T) {
 	e.refused(o, "empty@system.host_processor_model_name", "empty@system.host_storage_type")
 
 	host := hostinfo.Facts{CPUModel: "Measured CPU", CPUs: 4, MemoryBytes: 1 << 34, GPUs: []hostinfo.GPU{}}
-	e.record(leafOf(models.Offline, layout.Performance), func(r *run.Record) {
-		r.Host, r.Endpoints = host, []run.EndpointCounts{{URL: "http://127.0.0.1:8000"}, {URL: "http://localhost:1"}}
+	e.record(leafOf(models.Offline, layout.Performance), func(r *record.Record) {
+		r.Host, r.Endpoints = host, []record.EndpointCounts{{URL: "http://127.0.0.1:8000"}, {URL: "http://localhost:1"}}
 	})
 	o = e.options()
 	delete(o.Description.System, "host_processor_model_name")
@@ -445,7 +446,9 @@ func TestCodeOfTheSubmitterGoesAlong(t *testing.T) {
 func TestARehearsalIsMarked(t *testing.T) {
 	e := campaign(t)
 	e.eachRun(func(l layout.Leaf) {
-		e.record(l, func(r *run.Record) { r.Rehearsal, r.RehearsalReasons = true, []string{"the server is the simulator"} })
+		e.record(l, func(r *record.Record) {
+			r.Rehearsal, r.RehearsalReasons = true, []string{"the server is the simulator"}
+		})
 	})
 	r := e.build(Options{Campaign: e.folder, Rehearsal: true})
 	require.True(t, r.Rehearsal)

@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/runtest"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 	"github.com/mlperf-go/mlperf-go/submission/describe"
@@ -51,20 +52,20 @@ func campaign(t testing.TB) *example {
 			compliance.Test06: "performance/run_1"} {
 			folder := leafOf(s, test).Folder(e.folder)
 			for _, name := range []string{mllog.DetailName, mllog.SummaryName} {
-				e.copy(filepath.Join(from, logs, name), filepath.Join(folder, run.LogFolder, name))
+				e.copy(filepath.Join(from, logs, name), filepath.Join(folder, record.LogFolder, name))
 			}
-			e.write(filepath.Join(folder, run.LogFolder, mllog.AccuracyName), answers(1000))
-			e.copy(filepath.Join(from, layout.UserConfName), filepath.Join(folder, run.UserConfName))
-			e.write(filepath.Join(folder, run.ConfigName), "model: "+benchmarkName+"\n")
+			e.write(filepath.Join(folder, record.LogFolder, mllog.AccuracyName), answers(1000))
+			e.copy(filepath.Join(from, layout.UserConfName), filepath.Join(folder, record.UserConfName))
+			e.write(filepath.Join(folder, record.ConfigName), "model: "+benchmarkName+"\n")
 		}
-		e.write(filepath.Join(leafOf(s, layout.Performance).Folder(e.folder), run.PreflightName),
+		e.write(filepath.Join(leafOf(s, layout.Performance).Folder(e.folder), record.PreflightName),
 			encoded(t, run.Preflight{Endpoints: []*backends.Probe{{Server: "vllm", Version: "9.9"}}}))
 		audit := leafOf(s, compliance.Test06)
 		e.copy(filepath.Join(from, "TEST06/accuracy", mllog.AccuracyName),
-			filepath.Join(audit.Folder(e.folder), run.LogFolder, mllog.AccuracyName))
+			filepath.Join(audit.Folder(e.folder), record.LogFolder, mllog.AccuracyName))
 		e.copy(filepath.Join(from, "TEST06/verify_accuracy.txt"),
 			filepath.Join(audit.Verified(e.folder), "verify_accuracy.txt"))
-		e.copy(filepath.Join(audit.Folder(e.folder), run.LogFolder, mllog.AccuracyName),
+		e.copy(filepath.Join(audit.Folder(e.folder), record.LogFolder, mllog.AccuracyName),
 			filepath.Join(audit.Verified(e.folder), "accuracy", mllog.AccuracyName))
 		e.verdict(s, true)
 		score, err := os.ReadFile(filepath.Join(from, "accuracy", layout.ScoreFile))
@@ -73,7 +74,7 @@ func campaign(t testing.TB) *example {
 		e.write(filepath.Join(leafOf(s, layout.Accuracy).Folder(e.folder), layout.ScoreFile), text)
 		e.score(s, true)
 		for _, test := range []string{layout.Performance, layout.Accuracy, compliance.Test06} {
-			e.record(leafOf(s, test), func(*run.Record) {})
+			e.record(leafOf(s, test), func(*record.Record) {})
 		}
 	}
 	return e
@@ -122,14 +123,14 @@ func (e *example) score(s models.Scenario, pass bool) {
 }
 
 // record writes a run's record, with the hashes of what its folder holds now.
-func (e *example) record(leaf layout.Leaf, change func(*run.Record)) {
+func (e *example) record(leaf layout.Leaf, change func(*record.Record)) {
 	e.t.Helper()
 	e.tampered(leaf, change)
 	schematest.Records(e.t, leaf.Folder(e.folder))
 }
 
 // tampered writes a record as no run would: it need not fit the schema.
-func (e *example) tampered(leaf layout.Leaf, change func(*run.Record)) {
+func (e *example) tampered(leaf layout.Leaf, change func(*record.Record)) {
 	e.t.Helper()
 	folder := leaf.Folder(e.folder)
 	mode := models.Performance
@@ -141,17 +142,17 @@ func (e *example) tampered(leaf layout.Leaf, change func(*run.Record)) {
 		r.Round = e.round
 	}
 	r.Command, r.Sampling = []string{"mlperf-go", "run", "--dataset", "a b.json"}, map[string]any{"temperature": 0}
-	for _, name := range []string{run.UserConfName, run.LogFolder + "/" + mllog.SummaryName,
-		run.LogFolder + "/" + mllog.DetailName, run.LogFolder + "/" + mllog.AccuracyName} {
+	for _, name := range []string{record.UserConfName, record.LogFolder + "/" + mllog.SummaryName,
+		record.LogFolder + "/" + mllog.DetailName, record.LogFolder + "/" + mllog.AccuracyName} {
 		sum, err := atomicfile.SHA256(filepath.Join(folder, name))
 		require.NoError(e.t, err)
 		r.Files[name] = sum
 	}
 	if leaf.Audit() {
-		r.Files[run.AuditName] = strings.Repeat("a", 64)
+		r.Files[record.AuditName] = strings.Repeat("a", 64)
 	}
 	change(r)
-	require.NoError(e.t, atomicfile.WriteJSON(filepath.Join(folder, run.RecordName), r))
+	require.NoError(e.t, atomicfile.WriteJSON(filepath.Join(folder, record.FileName), r))
 }
 
 // edit replaces a text in a file of a run, as if the run had written it so.
@@ -162,7 +163,7 @@ func (e *example) edit(leaf layout.Leaf, name, old, new string) {
 	require.NoError(e.t, err)
 	require.Contains(e.t, string(text), old)
 	e.write(path, strings.ReplaceAll(string(text), old, new))
-	e.record(leaf, func(*run.Record) {})
+	e.record(leaf, func(*record.Record) {})
 }
 
 // eachRun calls for every run of the campaign.

@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/check"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
@@ -26,8 +26,8 @@ type scenario struct {
 // test is one run of a scenario.
 type test struct {
 	leaf      layout.Leaf
-	folder    string      // for those who read by path, once missing has seen that it is one
-	record    *run.Record // nil: there is none
+	folder    string         // for those who read by path, once missing has seen that it is one
+	record    *record.Record // nil: there is none
 	rehearsal bool
 }
 

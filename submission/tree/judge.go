@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
@@ -83,10 +84,10 @@ func (b *builder) missing(t *test) string {
 }
 
 func (b *builder) crashed(t *test) string {
-	r, err := run.ReadRecord(t.folder)
+	r, err := record.Read(t.folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "CRASHED: the folder has no " + run.RecordName
+		return "CRASHED: the folder has no " + record.FileName
 	case err != nil:
 		return err.Error()
 	}
@@ -94,20 +95,17 @@ func (b *builder) crashed(t *test) string {
 	return ""
 }
 
-// lowScore is the reason of a run whose answers are below the benchmark's target, which the open division takes.
-const lowScore = "accuracy_below_target"
-
 func (b *builder) verdict(t *test) string {
-	allowed := []string{run.CodeNotScored} // a score may have been made since: another objection looks for it
+	allowed := []record.Code{record.CodeNotScored} // a later score may replace it: another check looks for it
 	if b.o.Division == layout.Open {
-		allowed = append(allowed, lowScore)
+		allowed = append(allowed, record.CodeAccuracyBelowTarget)
 	}
 	if t.record.ValidBut(allowed...) {
 		return ""
 	}
 	words := []string{string(t.record.Verdict)}
 	for _, c := range t.record.Reasons {
-		words = append(words, c.Code+": "+c.Text)
+		words = append(words, fmt.Sprintf("%s: %s", c.Code, c.Text))
 	}
 	return strings.Join(words, "; ")
 }
@@ -163,9 +161,9 @@ func (t *test) logs() []string {
 
 // altered: a log must be the one that the run left, byte for byte.
 func (b *builder) altered(t *test) string {
-	names := []string{run.UserConfName}
+	names := []string{record.UserConfName}
 	for _, name := range t.logs() {
-		names = append(names, run.LogFolder+"/"+name)
+		names = append(names, record.LogFolder+"/"+name)
 	}
 	for _, name := range names {
 		want, noted := t.record.Files[name]
@@ -191,7 +189,7 @@ func (b *builder) wrongSeeds(t *test) string {
 	}
 	networked := b.o.Division != layout.Network
 	var wrong []string
-	f, err := atomicfile.OpenIn(b.campaign, filepath.Join(t.where(), run.LogFolder, mllog.DetailName))
+	f, err := atomicfile.OpenIn(b.campaign, filepath.Join(t.where(), record.LogFolder, mllog.DetailName))
 	if err != nil {
 		return err.Error()
 	}
@@ -312,7 +310,7 @@ func (b *builder) copies(t *test) string {
 			return fmt.Errorf("%s is no plain file", e.Path)
 		}
 		found = true
-		want, isLog := t.record.Files[run.LogFolder+"/"+e.Name()]
+		want, isLog := t.record.Files[record.LogFolder+"/"+e.Name()]
 		if !isLog {
 			return nil
 		}
@@ -333,7 +331,7 @@ func (b *builder) copies(t *test) string {
 // oneUserConf: performance and accuracy of a scenario ran with one configuration, and that is what the tree holds.
 func (b *builder) oneUserConf(s *scenario) {
 	settings := func(name string) []string {
-		text, err := b.read(s.test(name), run.UserConfName)
+		text, err := b.read(s.test(name), record.UserConfName)
 		if err != nil {
 			return []string{err.Error()}
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
@@ -80,7 +81,7 @@ func (b *builder) facts(t *test) []describe.Fact {
 	if server := b.framework(t); server != "" {
 		facts = append(facts, describe.Fact{Field: "framework", Value: server, From: "the endpoint"})
 	}
-	if !slices.ContainsFunc(t.record.Endpoints, func(e run.EndpointCounts) bool { return !loopback(e.URL) }) {
+	if !slices.ContainsFunc(t.record.Endpoints, func(e record.EndpointCounts) bool { return !loopback(e.URL) }) {
 		inv := hostinfo.Inventory{Facts: t.record.Host}
 		if m := b.o.Machine; m != nil && m.CPUModel == inv.CPUModel && m.CPUs == inv.CPUs &&
 			m.MemoryBytes == inv.MemoryBytes {
@@ -102,7 +103,7 @@ func loopback(text string) bool {
 
 // framework is the server that the preflight met, with its version.
 func (b *builder) framework(t *test) string {
-	text, err := b.read(t, run.PreflightName)
+	text, err := b.read(t, record.PreflightName)
 	if err != nil {
 		return ""
 	}
@@ -182,17 +183,17 @@ func (b *builder) scenarioFiles(s *scenario) {
 				b.below(b.campaign, filepath.Join(t.where(), power), path.Join(s.place.Folder(), layout.Performance, power))
 			}
 		}
-		b.copy(filepath.Join(t.where(), run.ConfigName),
+		b.copy(filepath.Join(t.where(), record.ConfigName),
 			path.Join(s.place.Code(), "configs", s.system+"-"+s.place.Name+"-"+t.leaf.Test+".yaml"))
 	}
 	performance := s.test(layout.Performance)
-	b.copy(filepath.Join(performance.where(), run.UserConfName), path.Join(s.place.Measured(), layout.UserConfName))
+	b.copy(filepath.Join(performance.where(), record.UserConfName), path.Join(s.place.Measured(), layout.UserConfName))
 	b.text(path.Join(s.place.Measured(), layout.ReadmeName), b.readme(s))
 }
 
 func (b *builder) logs(t *test, to string) {
 	for _, name := range t.logs() {
-		b.copy(filepath.Join(t.where(), run.LogFolder, name), path.Join(to, name))
+		b.copy(filepath.Join(t.where(), record.LogFolder, name), path.Join(to, name))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -48,7 +48,7 @@ func (b *builder) mark(t *strings.Builder, s *scenario) {
 	t.WriteString("\n\n")
 }
 
-func sampling(r *run.Record) string {
+func sampling(r *record.Record) string {
 	var parts []string
 	for _, key := range sortedKeys(r.Sampling) {
 		parts = append(parts, fmt.Sprintf("%s %v", key, r.Sampling[key]))

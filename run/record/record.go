@@ -1,4 +1,4 @@
-package run
+package record
 
 import (
 	"fmt"
@@ -8,14 +8,15 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-// Schema names the form of run.json; schema/run.schema.json describes it.
+// Schema identifies the format of run.json, which schema/run.schema.json describes.
 const Schema = "mlperf-go/run/1"
 
-// Verdict is what a run is worth.
+// Verdict is the judgement of a run.
 type Verdict string
 
 // The verdicts.
@@ -27,7 +28,7 @@ const (
 
 // Cause is one cause of a verdict other than VALID.
 type Cause struct {
-	Code  string `json:"code"`
+	Code  Code   `json:"code"`
 	Text  string `json:"text"`
 	Value any    `json:"value,omitempty"`
 	Limit any    `json:"limit,omitempty"`
@@ -44,7 +45,7 @@ type Record struct {
 	Model            string         `json:"model"`
 	LoadGenModel     string         `json:"loadgen_model"`
 	ServedModel      string         `json:"served_model"`
-	// of the rules: its limits, counts and targets, and, without --seed-override, its seeds
+	// the round whose limits, counts, targets and, without --seed-override, seeds apply
 	Round     string    `json:"round"`
 	Scenario  string    `json:"scenario"`
 	Mode      string    `json:"mode"`
@@ -63,34 +64,20 @@ type Record struct {
 	Answers    Answers           `json:"answers"`
 	Client     Client            `json:"client"`
 	Endpoints  []EndpointCounts  `json:"endpoints"`
-	Servers    *servers.Facts    `json:"servers,omitempty"` // where --server-dir told of them
+	Servers    *servers.Facts    `json:"servers,omitempty"` // with --server-dir
 	Dataset    DatasetFacts      `json:"dataset"`
-	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // what counted tokens where the server did not, or after it
+	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // counted tokens instead of the server, or after it
 	Sampling   map[string]any    `json:"sampling"`
-	Breaches   []Breach          `json:"breaches,omitempty"` // what the closed division does not allow
+	Breaches   []Breach          `json:"breaches,omitempty"` // settings that the closed division does not allow
 	Accuracy   *Score            `json:"accuracy,omitempty"` // of an accuracy test
-	// of a Server test: how it stands against LoadGen's early-stopping criterion
+	// of a Server test: its limits against LoadGen's early-stopping criterion
 	Tails []Tail            `json:"tails,omitempty"`
 	Files map[string]string `json:"files"`
-
-	otherModels []string // sentences on endpoints that served another model
-	oneToken    int      // successful answers of one token
-	// successful answers to a prompt that is not as long as the one that was sent, as the server counts
-	otherPrompts int
-	misreported  int64 // reports of samples that were none: second ones, and of samples that LoadGen had not issued
 }
 
-// Tool says what made the record.
-type Tool struct {
-	Version         string `json:"version"`
-	LoadGen         string `json:"loadgen"`
-	LoadGenRevision string `json:"loadgen_revision"`
-	Go              string `json:"go"`
-}
-
-// LoadGenResult is what LoadGen's own logs say.
+// LoadGenResult is what LoadGen's own logs contain.
 type LoadGenResult struct {
-	Valid    *bool          `json:"valid"` // null in accuracy mode, and where LoadGen came to no verdict
+	Valid    *bool          `json:"valid"` // null in accuracy mode, and where LoadGen logged no verdict
 	Complete bool           `json:"complete"`
 	Errors   int            `json:"errors"`
 	Warnings int            `json:"warnings"`
@@ -98,7 +85,7 @@ type LoadGenResult struct {
 	Result   map[string]any `json:"result"`
 }
 
-// SampleCounts count what became of the samples.
+// SampleCounts are the numbers of samples by outcome.
 type SampleCounts struct {
 	Issued         int64                   `json:"issued"`
 	Completed      int64                   `json:"completed"` // successful and failed
@@ -110,29 +97,28 @@ type SampleCounts struct {
 	FailedByReason map[ledger.Reason]int64 `json:"failed_by_reason"`
 }
 
-// Answers say how it is known to which requests the answers belong.
+// Answers is how answers were matched with requests.
 type Answers struct {
-	// Identified says that every endpoint sends the id of a request back in its answer, and that every answer was compared
-	// with it.
+	// Identified: every endpoint returned the id of each request in its answer, and the client compared them.
 	Identified bool  `json:"identified"`
-	Unasked    int64 `json:"unasked"` // answers that came although no request was under way on their connection
-	Strays     int64 `json:"strays"`  // times that other bytes came in such a place
+	Unasked    int64 `json:"unasked"` // answers on a connection without a request in flight
+	Strays     int64 `json:"strays"`  // times that other bytes arrived on such a connection
 }
 
-// TokenCounts count tokens of successful samples.
+// TokenCounts are the tokens of successful samples.
 type TokenCounts struct {
 	Input      int64              `json:"input"`
 	Output     int64              `json:"output"`
-	Source     ledger.TokenSource `json:"source"` // several are joined by +
+	Source     ledger.TokenSource `json:"source"` // several are joined with +
 	Mismatches int64              `json:"mismatches"`
-	Events     int64              `json:"events"`        // of streams, that brought tokens
-	Merged     int64              `json:"merged_events"` // of them, with more than one token
+	Events     int64              `json:"events"`        // stream events that contained tokens
+	Merged     int64              `json:"merged_events"` // of them, those with more than one token
 
-	// of an accuracy test whose texts the server counted, where a tokenizer is named
+	// of an accuracy test whose tokens the server counted, with --tokenizer
 	Recount *Recount `json:"recount,omitempty"`
 }
 
-// Latencies are in seconds, from successful samples; null: nothing to count.
+// Latencies are in seconds, from successful samples; null: there are none.
 type Latencies struct {
 	TTFT  *ledger.Stats `json:"ttft"`
 	TPOT  *ledger.Stats `json:"tpot"`
@@ -141,67 +127,75 @@ type Latencies struct {
 	NTPOT *ledger.Stats `json:"ntpot"`
 }
 
-// EndpointCounts say what one server got.
+// EndpointCounts are the requests of one endpoint.
 type EndpointCounts struct {
-	URL         string `json:"url"`
-	Requests    int64  `json:"requests"`
-	Failed      int64  `json:"failed"`
-	Retried     int64  `json:"retried"`
-	Connections int64  `json:"connections"` // opened; 0 where the backend does not count them
-	Excluded    int64  `json:"excluded"`    // times it was left out because it was not there
-	// before the timed phase: emptied, not_offered or failed; empty: nothing was asked
-	PrefixCache string `json:"prefix_cache,omitempty"`
+	URL         string      `json:"url"`
+	Requests    int64       `json:"requests"`
+	Failed      int64       `json:"failed"`
+	Retried     int64       `json:"retried"`
+	Connections int64       `json:"connections"` // opened; 0 where the backend does not count them
+	Excluded    int64       `json:"excluded"`    // times it was excluded because it was unreachable
+	PrefixCache PrefixCache `json:"prefix_cache,omitempty"`
 }
 
-// DatasetFacts name the data set.
+// DatasetFacts identify the data set.
 type DatasetFacts struct {
 	Path    string `json:"path"`
 	SHA256  string `json:"sha256"`
 	Samples int    `json:"samples"`
 }
 
-// ExitCode is the program's exit code for the record.
+// ExitCode returns the exit code of the program for the record.
 func (r *Record) ExitCode() int {
 	switch {
 	case r.Verdict == Valid:
-		return ExitValid
-	case r.has("log_incomplete"):
-		return ExitEnvironment
+		return exit.CodeValid
+	case r.Has(CodeLogIncomplete):
+		return exit.CodeEnvironment
 	default:
-		return ExitInvalid
+		return exit.CodeInvalid
 	}
 }
 
-// ValidBut reports whether the run is VALID, or INVALID for nothing but reasons of the given codes.
-func (r *Record) ValidBut(codes ...string) bool {
+// ValidBut reports whether the run is VALID, or INVALID only for reasons with the given codes.
+func (r *Record) ValidBut(codes ...Code) bool {
 	return r.Verdict == Valid || r.Verdict == Invalid && len(r.Reasons) > 0 &&
 		!slices.ContainsFunc(r.Reasons, func(c Cause) bool { return !slices.Contains(codes, c.Code) })
 }
 
-// Audit says whether LoadGen was given an audit configuration: the test then is no performance result, however well it
-// went. Its verdict does not ask LoadGen's, and its counts, order and samples are the audit's.
+// Has reports whether the verdict has a reason with the code.
+func (r *Record) Has(code Code) bool {
+	return slices.ContainsFunc(r.Reasons, func(c Cause) bool { return c.Code == code })
+}
+
+// Audit reports whether LoadGen was given an audit configuration. Such a test is no performance result: its verdict
+// ignores LoadGen's, and the audit sets its counts, order and samples.
 func (r *Record) Audit() bool {
 	_, given := r.Files[AuditName]
 	return given
 }
 
-// demands are LoadGen's conditions of VALID, by their keys in its detail log.
-var demands = []struct{ key, words string }{
-	{"result_perf_constraints_met", "the latency limits"}, {"result_min_duration_met", "the minimum duration"},
+// LogOnly reports whether the record is of an accuracy test whose answers were not to be scored.
+func (r *Record) LogOnly() bool { return r.Accuracy != nil && r.Accuracy.NotScored == LogOnly }
+
+// conditions are LoadGen's conditions of VALID by their keys in the detail log.
+var conditions = []struct{ key, text string }{
+	{"result_perf_constraints_met", "the latency limits"},
+	{"result_min_duration_met", "the minimum duration"},
 	{"result_min_queries_met", "the minimum of queries"},
 	{"early_stopping_met", "early stopping"},
 }
 
-// Overruled says in words that LoadGen's own summary says INVALID and why that does not count; "": it does count, or
-// says nothing of the kind.
+// Overruled returns a sentence that explains why INVALID in LoadGen's own summary does not count, or "" if it counts or
+// the summary contains nothing of the kind.
 func (r *Record) Overruled() string {
 	if !r.Audit() || r.Verdict != Valid || r.LoadGen.Valid == nil || *r.LoadGen.Valid {
 		return ""
 	}
 	var unmet []string
-	for _, d := range demands {
-		if r.LoadGen.Result[d.key] == false {
-			unmet = append(unmet, d.words)
+	for _, c := range conditions {
+		if r.LoadGen.Result[c.key] == false {
+			unmet = append(unmet, c.text)
 		}
 	}
 	text := "LoadGen's own summary says INVALID"
@@ -212,7 +206,7 @@ func (r *Record) Overruled() string {
 		"verification"
 }
 
-// Test says in words which test it was.
+// Test returns a short description of the test.
 func (r *Record) Test() string {
 	kind := r.Mode
 	if r.Audit() {
@@ -221,19 +215,23 @@ func (r *Record) Test() string {
 	return fmt.Sprintf("%s of %s, %s", kind, r.Model, r.Scenario)
 }
 
-// lose notes that a file of ours could not be written whole.
-func (r *Record) lose(why error) {
-	r.Reasons = append(r.Reasons, Cause{Code: "log_incomplete", Text: fmt.Sprintf("a log could not be written: %v", why)})
+// Lose adds the reason that a file of the run's folder could not be written completely. It turns VALID into INVALID.
+func (r *Record) Lose(why error) {
+	r.Reasons = append(r.Reasons, Cause{Code: CodeLogIncomplete, Text: fmt.Sprintf("a log could not be written: %v", why)})
 	if r.Verdict == Valid {
 		r.Verdict = Invalid
 	}
 }
 
-func (r *Record) has(code string) bool {
-	for _, c := range r.Reasons {
-		if c.Code == code {
-			return true
-		}
-	}
-	return false
+// Breach is a setting that the closed division does not allow.
+type Breach struct {
+	Code     string `json:"code"`
+	Sent     string `json:"sent"` // "nothing" where no such field is sent
+	Required string `json:"required"`
+	Source   string `json:"source"`
+}
+
+// String returns one sentence.
+func (b Breach) String() string {
+	return fmt.Sprintf("%s: %s is sent, and the closed division requires %s (%s)", b.Code, b.Sent, b.Required, b.Source)
 }

@@ -1,21 +1,23 @@
-package run
+package record
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // TestALostFileOnlyLowersAVerdict: a record that lacks one of its files is worth no more than before, and never VALID.
 func TestALostFileOnlyLowersAVerdict(t *testing.T) {
 	for before, after := range map[Verdict]Verdict{Valid: Invalid, Invalid: Invalid, Interrupted: Interrupted} {
 		r := &Record{Verdict: before, Reasons: []Cause{{Code: "first"}}}
-		r.lose(errors.New("the disk is full"))
+		r.Lose(errors.New("the disk is full"))
 		require.Equal(t, after, r.Verdict, "%s", before)
-		require.Equal(t, []Cause{{Code: "first"}, {Code: "log_incomplete",
+		require.Equal(t, []Cause{{Code: "first"}, {Code: CodeLogIncomplete,
 			Text: "a log could not be written: the disk is full"}}, r.Reasons)
-		require.Equal(t, ExitEnvironment, r.ExitCode(), "%s", before)
+		require.Equal(t, exit.CodeEnvironment, r.ExitCode(), "%s", before)
 	}
 }
 

@@ -1,0 +1,21 @@
+package run
+
+import (
+	"github.com/mlperf-go/mlperf-go/run/record"
+)
+
+// Record is run.json.
+type Record = record.Record
+
+// Verdict is the judgement of a run.
+type Verdict = record.Verdict
+
+// The verdicts.
+const (
+	Valid       = record.Valid
+	Invalid     = record.Invalid
+	Interrupted = record.Interrupted
+)
+
+// ReadRecord reads the run.json of a folder.
+func ReadRecord(folder string) (*Record, error) { return record.Read(folder) }

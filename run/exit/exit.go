@@ -1,0 +1,147 @@
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// The exit codes of the program (docs/reference/troubleshooting.md#exit-codes).
+const (
+	CodeValid       = 0
+	CodeInvalid     = 1
+	CodeUsage       = 2
+	CodeEnvironment = 3
+	CodeBug         = 70
+	CodeHangup      = 129 // SIGHUP
+	CodeInterrupt   = 130 // SIGINT
+	CodeQuit        = 131 // SIGQUIT
+	CodeTerminate   = 143 // SIGTERM
+)
+
+// Error is why a run could not start or could not end as it should, with the exit code that follows.
+type Error struct {
+	Exit int
+	Code string // a word for scripts
+	Hint string // what to try
+	Err  error
+}
+
+// Error returns one paragraph that ends with the hint.
+func (e *Error) Error() string {
+	if e.Hint == "" {
+		return e.Err.Error()
+	}
+	return e.Err.Error() + ". " + e.Hint
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Usage returns an error with exit code 2: the user has to change the command, a file or a setting. The format may
+// contain %w.
+func Usage(code, hint, format string, args ...any) *Error {
+	return &Error{Exit: CodeUsage, Code: code, Hint: hint, Err: fmt.Errorf(format, args...)}
+}
+
+// Environment returns an error with exit code 3: the machine, a disk or a server prevented the run. The format may
+// contain %w.
+func Environment(code, hint, format string, args ...any) *Error {
+	return &Error{Exit: CodeEnvironment, Code: code, Hint: hint, Err: fmt.Errorf(format, args...)}
+}
+
+// Classify returns err as an *Error. It keeps the exit code and the word of an *Error inside err, and otherwise derives
+// them from the type and the cause of err. It returns nil for nil.
+func Classify(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	disk := firstMatch(diskFaults, err)
+	if known, ok := errors.AsType[*Error](err); ok {
+		if disk != nil && known.Exit == CodeUsage { // no flag or setting fills a disk
+			return disk
+		}
+		return known
+	}
+	if i, ok := errors.AsType[Interrupt](err); ok {
+		return &Error{Exit: i.ExitCode(), Code: "interrupted", Err: err}
+	}
+	if disk != nil {
+		return disk
+	}
+	if known := firstMatch(classes, err); known != nil {
+		return known
+	}
+	return &Error{Exit: CodeUsage, Code: "usage", Err: err}
+}
+
+// class is a kind of error, recognized by its type or its cause.
+type class struct {
+	exit    int
+	code    string
+	hint    string
+	matches func(error) bool
+}
+
+func firstMatch(list []class, err error) *Error {
+	for _, c := range list {
+		if c.matches(err) {
+			return &Error{Exit: c.exit, Code: c.code, Hint: c.hint, Err: err}
+		}
+	}
+	return nil
+}
+
+var classes = []class{
+	{CodeUsage, "dataset", "", isA[*datasets.Error]},
+	{CodeUsage, "unknown_model", "", isA[*models.NameError]},
+	{CodeUsage, "loadgen_setting", "", isA[*loadgen.SettingsError]},
+	{CodeEnvironment, "endpoint", "", isA[*backends.EndpointError]},
+	{CodeEnvironment, "permission", "Change its owner or its permissions, or name another place", is(syscall.EACCES)},
+	{CodeEnvironment, "interrupted", "", is(context.Canceled)},
+}
+
+// diskFaults are faults of the environment, whatever operation met them.
+var diskFaults = []class{
+	{CodeEnvironment, "limits", "Raise the limit of a file's size (RLIMIT_FSIZE): ulimit -f unlimited",
+		is(syscall.EFBIG)},
+	{CodeEnvironment, "limits", "Give the process more memory, or raise its limits: ulimit -v (RLIMIT_AS), the " +
+		"container's memory", is(syscall.ENOMEM)},
+	{CodeEnvironment, "disk_full", "Free some space on that disk, or write to another one", is(syscall.ENOSPC)},
+	{CodeEnvironment, "disk_full", "Free some space in your quota, or write to another disk", is(syscall.EDQUOT)},
+	{CodeEnvironment, "permission", "That disk is mounted read-only: write to another one", is(syscall.EROFS)},
+}
+
+func isA[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+	return ok
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+// Interrupt is the cause of a context that a signal cancelled.
+type Interrupt struct{ Signal syscall.Signal }
+
+var signalNames = map[syscall.Signal]string{
+	syscall.SIGHUP: "SIGHUP (the terminal is gone)", syscall.SIGINT: "SIGINT (Ctrl-C)", syscall.SIGQUIT: "SIGQUIT",
+	syscall.SIGTERM: "SIGTERM",
+}
+
+// Error names the signal.
+func (i Interrupt) Error() string {
+	if name, ok := signalNames[i.Signal]; ok {
+		return "interrupted by " + name
+	}
+	return "interrupted by " + i.Signal.String()
+}
+
+// ExitCode returns 128 + the number of the signal.
+func (i Interrupt) ExitCode() int { return 128 + int(i.Signal) }

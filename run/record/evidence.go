@@ -1,0 +1,76 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// Terms are what a test was meant to be, as far as its verdict depends on it.
+type Terms struct {
+	Mode      models.Mode
+	Scenario  models.Scenario
+	Rehearsal bool
+	Audit     bool // with an audit configuration
+	Score     bool // the answers of an accuracy test are to be scored
+	// TokenLatencies: LoadGen measures tokens. FirstTokens: it also expects a first token of every sample.
+	TokenLatencies, FirstTokens bool
+	// The limits; 0: none.
+	TTFTLimit, TPOTLimit, AnswerLimit time.Duration
+}
+
+// Evidence is everything that a verdict rests on.
+type Evidence struct {
+	Terms
+	Record       *Record
+	Logs         *mllog.Result    // nil: LoadGen wrote none
+	Result       *accuracy.Result // nil: there is no score
+	Ended        error            // why the test ended early; nil: it did not
+	Interrupted  bool             // a signal or the caller's context ended it
+	ClockDrift   time.Duration    // of the wall clock against the monotonic clock
+	AuditApplied bool             // LoadGen logged that it applied an audit configuration
+	MedianTokens int              // median output tokens of successful samples
+
+	OtherModels  []string // one sentence for each endpoint that served another model
+	OneToken     int      // successful answers of one token
+	OtherPrompts int      // successful answers whose prompt has another length by the server's count than was sent
+	Misreported  int64    // repeated reports of a sample, and reports of samples that LoadGen had not issued
+}
+
+// rules are the conditions of VALID (docs/reference/troubleshooting.md#verdict-codes). Each is a function that returns
+// a cause, or nil. A cause precedes its consequences: a server that died fails samples, which LoadGen logs as errors,
+// for which it says INVALID.
+var rules = []func(*Evidence) *Cause{
+	interrupted, limitLost, endedEarly, serverDied,
+	failedSamples, unfinishedSamples, emptyOutputs, missingFirstTokens, tokenCounts, promptCounts, misreported,
+	unaskedAnswers, wrongModel,
+	clockStep, dispatchLag, reportLag, ttftLimit, tpotLimit, answerLimit,
+	logIncomplete, loadgenErrors, loadgenInvalid, auditApplied, accuracyBelowTarget, accuracyUnclaimed, notScored,
+}
+
+// Judge returns the verdict and all of its causes.
+func (e *Evidence) Judge() (Verdict, []Cause) {
+	causes := []Cause{}
+	for _, rule := range rules {
+		if c := rule(e); c != nil {
+			causes = append(causes, *c)
+		}
+	}
+	switch {
+	case len(causes) == 0:
+		return Valid, causes
+	case slices.ContainsFunc(causes, func(c Cause) bool { return c.Code == CodeInterrupted }):
+		return Interrupted, causes
+	default:
+		return Invalid, causes
+	}
+}
+
+// measures reports whether the scenario's limits apply. This program checks them in addition to LoadGen, which would
+// apply Server's limits to an Interactive run with the wrong key.
+func (e *Evidence) measures() bool {
+	return e.Mode == models.Performance && !e.Audit && e.Ended == nil && e.Logs != nil
+}

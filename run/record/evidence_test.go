@@ -1,0 +1,331 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/servers"
+)
+
+func yes() *bool { v := true; return &v }
+func no() *bool  { v := false; return &v }
+
+// clean is the evidence of a Server run of llama3.1-8b with nothing against it.
+func clean() *Evidence {
+	return &Evidence{
+		Terms: Terms{Mode: models.Performance, Scenario: models.Server, Score: true, TokenLatencies: true, FirstTokens: true,
+			TTFTLimit: 2 * time.Second, TPOTLimit: 100 * time.Millisecond},
+		MedianTokens: 101,
+		Record:       &Record{Samples: SampleCounts{Issued: 100, Completed: 100, FirstTokens: 100}},
+		Logs: &mllog.Result{Valid: yes(), Complete: true, Result: map[string]any{
+			"result_first_token_99.00_percentile_latency_ns":   int64(1_999_999_999),
+			"result_time_per_output_token_99.00_percentile_ns": int64(99_999_999),
+		}},
+	}
+}
+
+func ofAccuracy(e *Evidence) *Evidence {
+	e.Mode = "accuracy"
+	e.Logs.Valid = nil
+	e.Logs.Result = map[string]any{}
+	e.Record.Accuracy = &Score{Samples: 100}
+	return e
+}
+
+// Each row breaks one condition of VALID (docs/reference/troubleshooting.md#verdict-codes), and no other.
+func TestEachRuleAlone(t *testing.T) {
+	audit := Terms{Mode: models.Performance, Scenario: models.Server, Audit: true}
+	for name, c := range map[string]struct {
+		terms   *Terms // nil: those of clean
+		change  func(e *Evidence)
+		verdict Verdict
+		codes   []Code
+		text    string
+		exit    int
+	}{
+		"good":          {verdict: Valid},
+		"good accuracy": {change: func(e *Evidence) { ofAccuracy(e) }, verdict: Valid},
+		"server died": {change: func(e *Evidence) {
+			now := time.Now()
+			e.Record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{URL: "http://a:1"},
+				{Index: 1, URL: "http://b:2", Died: &now, Exit: "signal: killed"}}}
+		}, verdict: Invalid, codes: []Code{CodeServerDied}, text: "replica 1 (http://b:2): signal: killed",
+			exit: exit.CodeInvalid},
+		"servers live": {change: func(e *Evidence) {
+			e.Record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{Gaps: []servers.Gap{{Error: "timeout"}}}}}
+		}, verdict: Valid},
+		"interrupted": {change: func(e *Evidence) { e.Ended, e.Interrupted = exit.Interrupt{Signal: syscall.SIGINT}, true },
+			verdict: Interrupted, codes: []Code{CodeInterrupted}, text: "interrupt", exit: exit.CodeInvalid},
+		"interrupted with samples outstanding": {change: func(e *Evidence) {
+			e.Ended, e.Interrupted, e.Logs.Complete, e.Logs.Valid = context.Canceled, true, false, nil
+			e.Record.Samples.Failed = 3
+		}, verdict: Interrupted, codes: []Code{CodeInterrupted, CodeFailedSamples}, exit: exit.CodeInvalid},
+		"the caller's own cause": {change: func(e *Evidence) { e.Ended, e.Interrupted = errors.New("enough"), true },
+			verdict: Interrupted, codes: []Code{CodeInterrupted}, text: "enough", exit: exit.CodeInvalid},
+		"the caller's deadline": {change: func(e *Evidence) {
+			e.Ended, e.Interrupted, e.Logs = context.DeadlineExceeded, true,
+				nil
+		},
+			verdict: Interrupted, codes: []Code{CodeInterrupted}, exit: exit.CodeInvalid},
+		"ended by a backend with every sample answered": {change: func(e *Evidence) {
+			e.Ended, e.Logs.Complete, e.Logs.Valid = errors.New("the backend broke"), false, nil
+		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "the backend broke", exit: exit.CodeInvalid},
+		"ended by --max-errors": {change: func(e *Evidence) {
+			e.Ended, e.Logs.Complete, e.Logs.Valid = errors.New("more samples failed"), false, nil
+			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 6, map[ledger.Reason]int64{"http_500": 6}
+		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "http_500 6; the test was ended: more samples failed",
+			exit: exit.CodeInvalid},
+		"failed in several ways": {change: func(e *Evidence) {
+			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 12,
+				map[ledger.Reason]int64{"reset": 3, "http_500": 6, "connect": 3}
+		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "samples failed, http_500 6, connect 3, reset 3",
+			exit: exit.CodeInvalid},
+		"what causes others stands before them": {change: func(e *Evidence) {
+			now := time.Now()
+			e.Record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{URL: "http://a:1", Died: &now}}}
+			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 2, map[ledger.Reason]int64{"reset": 2}
+			e.Logs.Errors, e.Logs.ErrorTexts, e.Logs.Valid = 2, []mllog.Text{{Text: "no token", Count: 2}}, no()
+			e.Logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(3e9)
+		}, verdict: Invalid, codes: []Code{CodeServerDied, CodeFailedSamples, CodeScenarioLimit, CodeLoadGenErrors,
+			CodeLoadGenInvalid}, exit: exit.CodeInvalid},
+		"log without an end": {change: func(e *Evidence) { e.Logs.Complete, e.Logs.Missing = false, []string{"the summary"} },
+			verdict: Invalid, codes: []Code{CodeLogIncomplete}, text: "disk full", exit: exit.CodeEnvironment},
+		"a limit in a log without an end": {change: func(e *Evidence) {
+			e.Logs.Complete, e.Logs.Missing = false, []string{"the summary"}
+			e.Logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9)
+			delete(e.Logs.Result, "result_time_per_output_token_99.00_percentile_ns")
+		}, verdict: Invalid, codes: []Code{CodeScenarioLimit, CodeLogIncomplete}, text: "time to first token is 2s",
+			exit: exit.CodeEnvironment},
+		"no log": {change: func(e *Evidence) { e.Logs = nil }, verdict: Invalid, codes: []Code{CodeLogIncomplete},
+			exit: exit.CodeEnvironment},
+		"LoadGen says INVALID": {change: func(e *Evidence) {
+			e.Logs.Valid = no()
+			e.Logs.Result["result_invalid_reason"] = "too few queries"
+		},
+			verdict: Invalid, codes: []Code{CodeLoadGenInvalid}, text: "too few queries", exit: exit.CodeInvalid},
+		"LoadGen says nothing": {change: func(e *Evidence) { e.Logs.Valid = nil }, verdict: Invalid,
+			codes: []Code{CodeLoadGenInvalid}, text: "no verdict", exit: exit.CodeInvalid},
+		"LoadGen logged an error": {change: func(e *Evidence) {
+			e.Logs.Errors, e.Logs.ErrorTexts = 2, []mllog.Text{{Text: "Multiple complete", Count: 2}}
+		}, verdict: Invalid, codes: []Code{CodeLoadGenErrors}, text: "the first, 2 times: Multiple complete",
+			exit: exit.CodeInvalid},
+		"one-token answers": {change: func(e *Evidence) { e.Logs.Errors, e.OneToken = 1, 4 },
+			verdict: Invalid, codes: []Code{CodeLoadGenErrors},
+			text: "4 answers have one token, which LoadGen counts as an error; set --min-tokens 2", exit: exit.CodeInvalid},
+		"a stray audit": {change: func(e *Evidence) { e.AuditApplied = true }, verdict: Invalid,
+			codes: []Code{CodeStrayAuditConfig}, exit: exit.CodeInvalid},
+		"an audit that was not applied": {terms: &audit, verdict: Invalid, codes: []Code{CodeComplianceFailed},
+			exit: exit.CodeInvalid},
+		"an audit": {terms: &audit, change: func(e *Evidence) { e.AuditApplied, e.Logs.Valid = true, no() },
+			verdict: Valid},
+		"an audit above the limits": {terms: &audit, change: func(e *Evidence) {
+			e.AuditApplied, e.Logs.Result = true, nil
+			e.Record.Client.DispatchLagUS.P99 = 1e9
+		}, verdict: Valid},
+		"an audit with a failure": {terms: &audit, change: func(e *Evidence) {
+			e.AuditApplied, e.Record.Samples.Failed = true,
+				1
+		},
+			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.CodeInvalid},
+		"a failed sample": {change: func(e *Evidence) {
+			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 1, map[ledger.Reason]int64{"reset": 1}
+		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "1 of 100 samples failed, reset 1",
+			exit: exit.CodeInvalid},
+		"a failed sample in accuracy mode": {change: func(e *Evidence) { ofAccuracy(e).Record.Samples.Failed = 1 },
+			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.CodeInvalid},
+		"allowed failures are failures": {
+			change:  func(e *Evidence) { e.Record.Samples.Failed = 1 },
+			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.CodeInvalid},
+		"an unfinished sample": {change: func(e *Evidence) { e.Record.Samples.Completed--; e.Record.Samples.FirstTokens-- },
+			verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "100 samples were issued and 99 completed",
+			exit: exit.CodeInvalid},
+		"no sample at all": {change: func(e *Evidence) { e.Record.Samples = SampleCounts{} }, verdict: Invalid,
+			codes: []Code{CodeFailedSamples}, exit: exit.CodeInvalid},
+		"an empty answer": {change: func(e *Evidence) { e.Record.Samples.Empty = 1 }, verdict: Invalid,
+			codes: []Code{CodeEmptyOutputs}, exit: exit.CodeInvalid},
+		"a missing first token": {change: func(e *Evidence) { e.Record.Samples.FirstTokens = 98 },
+			verdict: Invalid, codes: []Code{CodeMissingFirstTokens}, text: "2 successful samples", exit: exit.CodeInvalid},
+		"a failed sample needs no first token": {change: func(e *Evidence) {
+			e.Record.Samples.Failed,
+				e.Record.Samples.FirstTokens = 10, 90
+		},
+			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.CodeInvalid},
+		"first tokens that nobody waits for": {change: func(e *Evidence) {
+			e.FirstTokens, e.Record.Samples.FirstTokens = false,
+				0
+		}, verdict: Valid},
+		"a token mismatch": {change: func(e *Evidence) { e.Record.Tokens.Mismatches = 1 },
+			verdict: Invalid, codes: []Code{CodeTokenMismatch}, exit: exit.CodeInvalid},
+		"prompts that the server cuts": {change: func(e *Evidence) { e.OtherPrompts = 3 }, verdict: Invalid,
+			codes: []Code{CodeTokenMismatch}, text: "in 3 answers", exit: exit.CodeInvalid},
+		"an answer that nobody asked for": {change: func(e *Evidence) {
+			e.Record.Client.Loops = []backends.LoopStats{{},
+				{Unasked: 1}}
+		}, verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.CodeInvalid},
+		"an answer that net/http saw": {change: func(e *Evidence) { e.Record.Answers.Unasked = 1 },
+			verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.CodeInvalid},
+		"an answer where ids are compared": {change: func(e *Evidence) {
+			e.Record.Answers = Answers{Identified: true,
+				Unasked: 1}
+		}, verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.CodeInvalid},
+		"bytes that nothing asked for": {change: func(e *Evidence) { e.Record.Answers.Strays = 1 },
+			verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.CodeInvalid},
+		"such bytes where ids are compared": {change: func(e *Evidence) {
+			e.Record.Answers = Answers{Identified: true,
+				Strays: 1}
+		}, verdict: Valid},
+		"an end that was told twice": {change: func(e *Evidence) { e.Misreported = 1 }, verdict: Invalid,
+			codes: []Code{CodeMisreported}, exit: exit.CodeInvalid},
+		"a long answer where tokens are limited": {change: func(e *Evidence) { e.Logs.Result["result_99.00_percentile_latency_ns"] = int64(3600e9) }, verdict: Valid},
+		"TTFT at its limit": {change: func(e *Evidence) { e.Logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9) },
+			verdict: Invalid, codes: []Code{CodeScenarioLimit}, text: "time to first token is 2s, the limit of Server is 2s",
+			exit: exit.CodeInvalid},
+		"TPOT above its limit": {change: func(e *Evidence) {
+			e.Logs.Result["result_time_per_output_token_99.00_percentile_ns"] = int64(1e8 + 1)
+		},
+			verdict: Invalid, codes: []Code{CodeScenarioLimit}, text: "time per output token", exit: exit.CodeInvalid},
+		"no TTFT in the log": {change: func(e *Evidence) {
+			delete(e.Logs.Result,
+				"result_first_token_99.00_percentile_latency_ns")
+		},
+			verdict: Invalid, codes: []Code{CodeScenarioLimit}, exit: exit.CodeInvalid},
+		"Interactive's own limit": {change: func(e *Evidence) {
+			e.Scenario, e.TTFTLimit, e.TPOTLimit = models.Interactive, 500*time.Millisecond, 30*time.Millisecond
+			e.Logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(499e6)
+			e.Logs.Result["result_time_per_output_token_99.00_percentile_ns"] = int64(30e6)
+		}, verdict: Invalid, codes: []Code{CodeScenarioLimit}, text: "the limit of Interactive is 30ms",
+			exit: exit.CodeInvalid},
+		"sent late": {change: func(e *Evidence) { e.Record.Client.DispatchLagUS.P99 = 200_001 },
+			verdict: Invalid, codes: []Code{CodeClientLag}, text: "scheduled to sent", exit: exit.CodeInvalid},
+		"sent just in time": {change: func(e *Evidence) { e.Record.Client.DispatchLagUS.P99 = 200_000 }, verdict: Valid},
+		"reported late": {change: func(e *Evidence) { e.Record.Client.ReportLagUS.P99 = 1_000_001 },
+			verdict: Invalid, codes: []Code{CodeClientLag}, text: "readable to reported", exit: exit.CodeInvalid},
+		"reported just in time": {change: func(e *Evidence) { e.Record.Client.ReportLagUS.P99 = 1_000_000 }, verdict: Valid},
+		"a score below target": {change: func(e *Evidence) {
+			ofAccuracy(e).Result = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 30, Text: "30.0",
+				Min: 38.39, Pass: no()}}}
+		}, verdict: Invalid, codes: []Code{CodeAccuracyBelowTarget}, text: "rouge1 is 30.0 and must be at least 38.39",
+			exit: exit.CodeInvalid},
+		"no score": {change: func(e *Evidence) { ofAccuracy(e).Record.Accuracy = NotScored("there is no tokenizer") },
+			verdict: Invalid, codes: []Code{CodeNotScored}, text: "the answers were not scored: there is no tokenizer",
+			exit: exit.CodeInvalid},
+		"nothing to score with": {change: func(e *Evidence) { ofAccuracy(e).Record.Accuracy = nil },
+			verdict: Invalid, codes: []Code{CodeNotScored}, text: "--no-score asks for the log only", exit: exit.CodeInvalid},
+		"a part of the answers was scored": {change: func(e *Evidence) {
+			ofAccuracy(e).Record.Accuracy.Unscored = []accuracy.Unscored{{Subset: "mbxp", Samples: 7, Why: "no sandbox"},
+				{Subset: "lcb", Samples: 5, Why: "no tests"}}
+		}, verdict: Invalid, codes: []Code{CodeNotScored},
+			text: "12 of 100 answers were not scored; 7 of mbxp: no sandbox; 5 of lcb: no tests", exit: exit.CodeInvalid},
+		"the log alone was asked for": {
+			change: func(e *Evidence) { ofAccuracy(e).Record.Accuracy, e.Score = NotScored(LogOnly), false }, verdict: Valid},
+		"no score of a test that lacks its log's end": {change: func(e *Evidence) {
+			ofAccuracy(e).Record.Accuracy, e.Logs.Complete = NotScored("the test did not run to its end"), false
+		}, verdict: Invalid, codes: []Code{CodeLogIncomplete}, exit: exit.CodeEnvironment},
+		"a score in reach": {change: func(e *Evidence) {
+			ofAccuracy(e).Result = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 39, Min: 38.39,
+				Pass: yes()}}}
+		}, verdict: Valid},
+		"samples without an answer": {change: func(e *Evidence) {
+			ofAccuracy(e).Result = &accuracy.Result{Missing: 2, Unclaimed: []string{"2 samples have no answer"}}
+		},
+			verdict: Invalid, codes: []Code{CodeAccuracyBelowTarget}, text: "2 samples", exit: exit.CodeInvalid},
+		"a clock that was set": {change: func(e *Evidence) { e.ClockDrift = -1001 * time.Microsecond },
+			verdict: Invalid, codes: []Code{CodeClockStep}, exit: exit.CodeInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := clean()
+			if c.terms != nil {
+				e.Terms = *c.terms
+			}
+			if c.change != nil {
+				c.change(e)
+			}
+			verdict, causes := e.Judge()
+			var codes []Code
+			text := ""
+			for _, cause := range causes {
+				codes = append(codes, cause.Code)
+				text += cause.Text + "\n"
+				if _, isCount := cause.Value.(int64); isCount && cause.Code != CodeScenarioLimit {
+					require.EqualValues(t, 0, cause.Limit, cause.Code)
+				}
+			}
+			require.Equal(t, c.codes, codes, text)
+			require.Equal(t, c.verdict, verdict)
+			require.Contains(t, text, c.text)
+			r := &Record{Verdict: verdict, Reasons: causes}
+			require.Equal(t, c.exit, r.ExitCode())
+		})
+	}
+}
+
+// A benchmark that limits the whole answer is held against that, and its tokens against nothing
+// (docs/reference/benchmarks.md#limits-and-counts).
+func TestLimitOfTheWholeAnswer(t *testing.T) {
+	limits := map[models.Scenario]time.Duration{models.Server: 12 * time.Second,
+		models.Interactive: 1500 * time.Millisecond}
+	for name, c := range map[string]struct {
+		scenario models.Scenario
+		ns       any
+		lagUS    float64
+		codes    []Code
+	}{
+		"Server":                  {"Server", int64(11_999_999_999), 1_200_000, nil},
+		"Server at its limit":     {"Server", int64(12e9), 0, []Code{CodeScenarioLimit}},
+		"Server, sent late":       {"Server", int64(5e9), 1_200_001, []Code{CodeClientLag}},
+		"Interactive":             {"Interactive", int64(1_499_999_999), 150_000, nil},
+		"Interactive, as Server":  {"Interactive", int64(11e9), 0, []Code{CodeScenarioLimit}},
+		"Interactive, sent late":  {"Interactive", int64(1e9), 150_001, []Code{CodeClientLag}},
+		"Interactive, no latency": {"Interactive", nil, 0, []Code{CodeScenarioLimit}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := clean()
+			e.TokenLatencies, e.FirstTokens, e.TTFTLimit, e.TPOTLimit = false, false, 0, 0
+			e.Scenario, e.AnswerLimit, e.Logs.Result = c.scenario, limits[c.scenario], map[string]any{}
+			if c.ns != nil {
+				e.Logs.Result["result_99.00_percentile_latency_ns"] = c.ns
+			}
+			e.Record.Client.DispatchLagUS.P99 = c.lagUS
+			_, causes := e.Judge()
+			var codes []Code
+			for _, cause := range causes {
+				codes = append(codes, cause.Code)
+			}
+			require.Equal(t, c.codes, codes, causes)
+		})
+	}
+}
+
+// A model without limits has none, and the lag of its client is only reported.
+func TestNoLimitsNoLag(t *testing.T) {
+	e := clean()
+	e.TTFTLimit, e.TPOTLimit, e.Logs.Result = 0, 0, map[string]any{}
+	e.Record.Client.DispatchLagUS.P99, e.Record.Client.ReportLagUS.P99 = 1e9, 1e9
+	verdict, causes := e.Judge()
+	require.Equal(t, Valid, verdict, causes)
+}
+
+// INTERRUPTED does not depend on the order of the rules.
+func TestInterruptedWhateverTheOrderOfRules(t *testing.T) {
+	before := rules
+	t.Cleanup(func() { rules = before })
+	rules = slices.Clone(rules)
+	slices.Reverse(rules)
+	e := clean()
+	e.Ended, e.Interrupted, e.Record.Samples.Failed = context.Canceled, true, 3
+	verdict, causes := e.Judge()
+	require.Equal(t, Interrupted, verdict, causes)
+	require.NotEqual(t, CodeInterrupted, causes[0].Code)
+}

@@ -1,0 +1,23 @@
+package record
+
+// The names in a run's folder (docs/reference/runs.md#files).
+const (
+	FileName      = "run.json"
+	ConfigName    = "config.yaml"
+	UserConfName  = "user.conf"
+	PreflightName = "preflight.json"
+	LogFolder     = "mlperf"
+	RequestsName  = "requests.jsonl.zst"
+	FailuresName  = "failures.jsonl"
+	DatasetName   = "dataset.json" // a synthetic data set
+	AuditName     = "audit.config" // copy of --audit-config
+	// ReserveName is a file that holds some disk space while the test runs, so that run.json fits on a disk that fills up.
+	ReserveName = ".reserve"
+	// AccuracyTextName is what the submission checker reads of a score, and AccuracyName is the whole score.
+	AccuracyTextName = "accuracy.txt"
+	AccuracyName     = "accuracy.json"
+)
+
+// Entries are the names that identify a folder as that of a run.
+var Entries = []string{FileName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName,
+	DatasetName, AuditName, AccuracyTextName, AccuracyName, ReserveName}

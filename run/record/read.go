@@ -1,0 +1,33 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+)
+
+// maxBytes bounds a run.json. Its lists are as long as the settings, the endpoints or the files of a run.
+const maxBytes = 64 << 20
+
+// Read reads the run.json of a folder. A file with another schema is an error.
+func Read(folder string) (*Record, error) {
+	f, err := atomicfile.OpenBelow(folder, FileName)
+	if err != nil {
+		return nil, fmt.Errorf("the record of %s can not be read: %w", folder, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes))
+	if err != nil {
+		return nil, fmt.Errorf("the record of %s can not be read: %w", folder, err)
+	}
+	r := &Record{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("the record of %s is not valid JSON: %w", folder, err)
+	}
+	if r.Schema != Schema {
+		return nil, fmt.Errorf("the record of %s has the schema %q; this program reads %q", folder, r.Schema, Schema)
+	}
+	return r, nil
+}

@@ -1,0 +1,86 @@
+package record
+
+import (
+	"fmt"
+	"time"
+)
+
+func ttftLimit(e *Evidence) *Cause {
+	return e.scenarioLimit(e.tokenTime(e.TTFTLimit), "time to first token",
+		"result_first_token_99.00_percentile_latency_ns")
+}
+
+func tpotLimit(e *Evidence) *Cause {
+	return e.scenarioLimit(e.tokenTime(e.TPOTLimit), "time per output token",
+		"result_time_per_output_token_99.00_percentile_ns")
+}
+
+// answerLimit is for benchmarks that limit the whole answer and not its tokens.
+func answerLimit(e *Evidence) *Cause {
+	return e.scenarioLimit(e.AnswerLimit, "whole answer", "result_99.00_percentile_latency_ns")
+}
+
+// scenarioLimit wants LoadGen's 99th percentile strictly below the limit, as the submission checker does
+// (docs/reference/benchmarks.md#limits-and-counts).
+func (e *Evidence) scenarioLimit(limit time.Duration, what, key string) *Cause {
+	if !e.measures() || limit <= 0 {
+		return nil
+	}
+	ns, ok := number64(e.Logs.Result[key])
+	switch {
+	case ok && ns < float64(limit), !ok && !e.Logs.Complete: // of which logIncomplete tells
+		return nil
+	case !ok:
+		return &Cause{Code: CodeScenarioLimit, Text: fmt.Sprintf("LoadGen logged no 99th percentile of the %s, which must "+
+			"be under %v in %s", what, limit, e.Scenario), Limit: limit.Seconds()}
+	}
+	return &Cause{Code: CodeScenarioLimit, Text: fmt.Sprintf("the 99th percentile of the %s is %v, the limit of %s is %v",
+		what, time.Duration(ns).Round(10*time.Microsecond), e.Scenario, limit),
+		Value: ns / 1e9, Limit: limit.Seconds()}
+}
+
+// lagShare is the part of a limit that the client itself may use up (docs/reference/troubleshooting.md#verdict-codes).
+const lagShare = 0.1
+
+// dispatchLag goes by the limit of the first token, or of the whole answer where that is what is limited.
+func dispatchLag(e *Evidence) *Cause {
+	tolerance := max(e.tokenTime(e.TTFTLimit), e.AnswerLimit)
+	return e.lag(e.Record.Client.DispatchLagUS.P99, tolerance, "from scheduled to sent", "the limit for the first token")
+}
+
+func reportLag(e *Evidence) *Cause {
+	tolerance := e.tokenTime(e.TPOTLimit) * time.Duration(max(e.MedianTokens-1, 1))
+	return e.lag(e.Record.Client.ReportLagUS.P99, tolerance, "from readable to reported",
+		"the time that the tokens may take")
+}
+
+// tokenTime returns a limit per token, or 0 if LoadGen does not measure first tokens.
+func (e *Evidence) tokenTime(limit time.Duration) time.Duration {
+	if !e.FirstTokens {
+		return 0
+	}
+	return limit
+}
+
+// lag wants the client's own share below a tenth of a limit.
+func (e *Evidence) lag(us float64, limit time.Duration, what, of string) *Cause {
+	most := limit.Seconds() * lagShare * 1e6
+	if !e.measures() || limit <= 0 || us <= most {
+		return nil
+	}
+	return &Cause{Code: CodeClientLag, Text: fmt.Sprintf("the 99th percentile %s is %.0f us, above a tenth of %s: the "+
+		"client is too slow for this load. Is another program using this machine, or the server? Give the client cores of "+
+		"its own", what, us, of), Value: us, Limit: most}
+}
+
+func number64(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return float64(n), true
+	case uint64:
+		return float64(n), true
+	case float64:
+		return n, true
+	}
+	return 0, false
+}

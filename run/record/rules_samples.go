@@ -1,0 +1,110 @@
+package record
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+func failedSamples(e *Evidence) *Cause {
+	s := e.Record.Samples
+	if s.Failed == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%d of %d samples failed", s.Failed, s.Issued)
+	for _, reason := range mostFirst(s.FailedByReason) {
+		text += fmt.Sprintf(", %s %d", reason, s.FailedByReason[reason])
+	}
+	if e.Ended != nil {
+		text += fmt.Sprintf("; the test was ended: %v", e.Ended)
+	}
+	return &Cause{Code: CodeFailedSamples, Text: text, Value: s.Failed, Limit: 0}
+}
+
+// mostFirst gives the keys, those of large counts first.
+func mostFirst[K cmp.Ordered](counts map[K]int64) []K {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+}
+
+func unfinishedSamples(e *Evidence) *Cause {
+	s := e.Record.Samples
+	if s.Issued == s.Completed && s.Issued > 0 {
+		return nil
+	}
+	return &Cause{Code: CodeFailedSamples, Text: fmt.Sprintf("%d samples were issued and %d completed", s.Issued,
+		s.Completed), Value: s.Issued - s.Completed, Limit: 0}
+}
+
+func emptyOutputs(e *Evidence) *Cause {
+	if n := e.Record.Samples.Empty; n > 0 {
+		return &Cause{Code: CodeEmptyOutputs, Text: fmt.Sprintf("%d answers have no output token", n), Value: n, Limit: 0}
+	}
+	return nil
+}
+
+func missingFirstTokens(e *Evidence) *Cause {
+	s := e.Record.Samples
+	if missing := s.Completed - s.Failed - s.FirstTokens; e.FirstTokens && missing > 0 {
+		return &Cause{Code: CodeMissingFirstTokens, Text: fmt.Sprintf("%d successful samples have no first token", missing),
+			Value: missing, Limit: 0}
+	}
+	return nil
+}
+
+func tokenCounts(e *Evidence) *Cause {
+	if n := e.Record.Tokens.Mismatches; n > 0 {
+		return &Cause{Code: CodeTokenMismatch, Text: fmt.Sprintf("in %d answers the server's token count is not the number "+
+			"of its ids", n), Value: n, Limit: 0}
+	}
+	return nil
+}
+
+// promptCounts: a server that cuts prompts, or puts tokens before them, answers another benchmark.
+func promptCounts(e *Evidence) *Cause {
+	if n := e.OtherPrompts; n > 0 {
+		return &Cause{Code: CodeTokenMismatch, Text: fmt.Sprintf("in %d answers the server counted another number of prompt "+
+			"tokens than the token ids that it was sent: does it cut prompts, or put a token before them?", n), Value: n,
+			Limit: 0}
+	}
+	return nil
+}
+
+// misreported: every sample has one first token at most and one end. What was refused did not reach LoadGen, but
+// whoever reported it is wrong about something else too.
+func misreported(e *Evidence) *Cause {
+	if n := e.Misreported; n > 0 {
+		return &Cause{Code: CodeMisreported, Text: fmt.Sprintf("%d times a first token or an end was reported again, or of a "+
+			"sample that LoadGen had not issued: this is a bug, please report it with the run's folder", n), Value: n, Limit: 0}
+	}
+	return nil
+}
+
+// unaskedAnswers: an answer that nothing asked for may have come in the place of another, and so may other bytes where
+// answers carry no ids by which they could be told apart. One is enough.
+func unaskedAnswers(e *Evidence) *Cause {
+	a, inLoops := e.Record.Answers, int64(0)
+	for _, loop := range e.Record.Client.Loops {
+		inLoops += loop.Unasked
+	}
+	switch n := max(a.Unasked, inLoops); {
+	case n > 0:
+		return &Cause{Code: CodeUnaskedAnswers, Text: fmt.Sprintf("%d answers came that nothing had asked for, and one that "+
+			"comes when the next request is out is taken for the answer to that", n), Value: n, Limit: 0}
+	case a.Strays > 0 && !a.Identified:
+		return &Cause{Code: CodeUnaskedAnswers, Text: fmt.Sprintf("%d times bytes came that nothing had asked for, and the "+
+			"answers carry no ids of their requests: whose they are can not be told", a.Strays), Value: a.Strays, Limit: 0}
+	}
+	return nil
+}
+
+// wrongModel: a server that was asked again, after it came back or at the end, served another model than before the
+// test.
+func wrongModel(e *Evidence) *Cause {
+	if n := len(e.OtherModels); n > 0 {
+		return &Cause{Code: CodeWrongModel, Text: e.OtherModels[0], Value: n, Limit: 0}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// accuracyBelowTarget: a test whose score is below the benchmark's target is done and not valid. What could not be
+// scored claims nothing.
+func accuracyBelowTarget(e *Evidence) *Cause {
+	if e.Result == nil {
+		return nil
+	}
+	short := e.Result.Short(e.Rehearsal)
+	if len(short) == 0 {
+		return nil
+	}
+	text := "the answers are below target:"
+	for i, m := range short {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf(" %s is %s and must be %s", m.Name, strings.Trim(m.Text, "'"), m.Bounds())
+	}
+	c := &Cause{Code: CodeAccuracyBelowTarget, Text: text, Value: short[0].Value, Limit: short[0].Min}
+	if short[0].Value >= short[0].Min {
+		c.Limit = short[0].Max
+	}
+	return c
+}
+
+// accuracyUnclaimed: a score over a part of the data set, or of a log that is none of one accuracy test, is none.
+func accuracyUnclaimed(e *Evidence) *Cause {
+	if e.Result == nil || len(e.Result.Unclaimed) == 0 {
+		return nil
+	}
+	return &Cause{Code: CodeAccuracyBelowTarget, Text: strings.Join(e.Result.Unclaimed, "; "),
+		Value: len(e.Result.Unclaimed), Limit: 0}
+}
+
+// notScored: an accuracy test is worth its score. Without --no-score, answers that nothing has scored make it
+// INVALID. Where the test did not run to its end, other rules report why.
+func notScored(e *Evidence) *Cause {
+	if e.Mode != models.Accuracy || !e.Score || e.Ended != nil || e.Logs == nil ||
+		!e.Logs.Complete {
+		return nil
+	}
+	const logOnly = "; --no-score asks for the log only"
+	s := e.Record.Accuracy
+	if s == nil || s.NotScored != "" {
+		why := "nothing was there to score them with"
+		if s != nil {
+			why = s.NotScored
+		}
+		return &Cause{Code: CodeNotScored, Text: "the answers were not scored: " + why + logOnly,
+			Value: e.Record.Samples.Completed, Limit: 0}
+	}
+	n, parts := 0, ""
+	for _, u := range s.Unscored {
+		n += u.Samples
+		parts += fmt.Sprintf("; %d of %s: %s", u.Samples, u.Subset, u.Why)
+	}
+	if n == 0 {
+		return nil
+	}
+	return &Cause{Code: CodeNotScored, Text: fmt.Sprintf("%d of %d answers were not scored%s%s", n,
+		e.Record.Samples.Completed, parts, logOnly), Value: n, Limit: 0}
+}

@@ -1,0 +1,36 @@
+package record
+
+import (
+	"fmt"
+	"time"
+)
+
+// Tail is how a Server test stands against one of its latency limits.
+type Tail struct {
+	What     string        `json:"what"` // the time that is limited
+	Limit    time.Duration `json:"limit_ns"`
+	Queries  int           `json:"queries"`  // of the whole test
+	Bearable int           `json:"bearable"` // of them may exceed the limit, by LoadGen's early-stopping criterion
+	Over     int           `json:"over"`     // exceed it for certain
+}
+
+// Lost reports whether the test can no longer become valid.
+func (t Tail) Lost() bool { return t.Over > t.Bearable }
+
+// String returns the state of the limit in one line.
+func (t Tail) String() string {
+	return fmt.Sprintf("%s: %d over %v, %d may be", t.What, t.Over, t.Limit, t.Bearable)
+}
+
+// LimitLost is the cause of a test that --fail-fast ended because it could no longer become valid.
+type LimitLost struct {
+	Tail
+	All []Tail // every limit of the test at that moment
+}
+
+// Error returns the sentence of the verdict.
+func (e *LimitLost) Error() string {
+	return fmt.Sprintf("%d queries have a %s over %v; of the %d queries of this test at most %d may, by LoadGen's "+
+		"early-stopping criterion: it can no longer become valid (--fail-fast)",
+		e.Over, e.What, e.Limit, e.Queries, e.Bearable)
+}
