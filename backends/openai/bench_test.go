@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +64,26 @@ func BenchmarkStream(b *testing.B) {
 // perToken reports the processor time of each of b.N rounds of tokens.
 func perToken(b *testing.B, tokens int, since time.Duration) {
 	b.ReportMetric(float64((wiretest.ProcessorTime()-since).Nanoseconds())/float64(b.N)/float64(tokens), "ns/token")
+}
+
+// BenchmarkBatchStream reads a stream with the answers to 4 prompts, one token per event. Its events differ in their
+// index, so that their shape is not learned.
+func BenchmarkBatchStream(b *testing.B) {
+	var stream []byte
+	for i := range 128 {
+		event := strings.Replace(vllmEvent, `"index":0`, fmt.Sprintf(`"index":%d`, i%4), 1)
+		stream = append(append(append(stream, "data: "...), event...), "\n\n"...)
+	}
+	a := newAnswer(&vllm, &backends.Config{RequestOptions: backends.RequestOptions{Stream: true, Batch: 4},
+		AnswerOptions: backends.AnswerOptions{NeedIDs: true}})
+	b.ReportAllocs()
+	for b.Loop() {
+		a.Begin("text/event-stream")
+		for p := stream; len(p) > 0; {
+			_, p = a.Feed(p)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/128, "ns/token")
 }
 
 // BenchmarkWhole reads an answer of 16 tokens that comes in one piece and no stream.

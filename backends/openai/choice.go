@@ -11,7 +11,7 @@ import (
 // choicesOf reads the array of choices.
 func (w *walker) choicesOf(e *reader.Event) bool {
 	w.Blank()
-	return w.list(e, w.counted)
+	return w.list(e, (*walker).counted)
 }
 
 // counted reads one choice of the array, and gives it to who wants each of them.
@@ -29,68 +29,58 @@ func (w *walker) counted(e *reader.Event) bool {
 	return true
 }
 
+// choiceMembers has the members of one choice.
+var choiceMembers = reader.NewTable(
+	reader.On("index", keyIndex, (*walker).Index),
+	reader.On("text", keyText, (*walker).choiceText),
+	reader.On("logprobs", 0, (*walker).logprobs),
+	reader.On("finish_reason", keyFinish, (*walker).Finish),
+	reader.On("prompt_token_ids", 0, func(w *walker, _ *reader.Event) bool { return w.SkipNumbers() }),
+	reader.On("token_ids", keyTokenIDs, (*walker).choiceIDs),
+	reader.On("delta", keyMessage, (*walker).message),
+	reader.On("message", keyMessage, (*walker).message),
+	// SGLang's chat (docs/reference/wire-protocols.md#differences-between-servers)
+	reader.On("response_token_ids", keyTokenIDs, (*walker).IDs),
+	// of one choice, as OpenRouter sends it: encoding/json reads the choices apart
+	reader.On("error", keyError, func(w *walker, _ *reader.Event) bool { return w.Null() }),
+)
+
 // choice reads one choice; what an earlier choice said is forgotten, but for the number of choices.
 func (w *walker) choice(e *reader.Event) bool {
 	e.Index, e.IDs, e.HasIDs, e.BadID = 0, e.IDs[:0], false, false
 	e.Text, e.HasText, e.Finish, e.Calls = e.Text[:0], false, nil, nil
+	w.behindText = 0
 	if !w.Open('{') {
 		return false
 	}
-	var seen, atText reader.Keys
-	first, behindText := true, 0
-	for {
-		key, more, ok := w.Member(&first)
-		if !ok || !more {
-			return ok
-		}
-		var k reader.Keys
-		switch string(key) {
-		case "index":
-			k, ok = keyIndex, w.Integer(&e.Index, 0)
-		case "text":
-			k, ok = keyText, w.text(e)
-		case "response_token_ids": // SGLang's chat (docs/reference/wire-protocols.md#differences-between-servers)
-			k, ok = keyTokenIDs, w.IDs(e)
-		case "logprobs":
-			ok = w.logprobs(e)
-		case "token_ids":
-			if w.IDsInLogprobs {
-				ok = w.Skip(0)
-				break
-			}
-			if k = keyTokenIDs; behindText > 0 && e.Finish == nil && seen&^keyFinish == atText&^keyFinish {
-				w.middle = append(w.middle[:0], w.B[behindText:w.I]...)
-				w.middleFrom, w.middleTo = atText, seen
-			}
-			ok = w.ids(e)
-		case "finish_reason":
-			k, ok = keyFinish, w.Word(&e.Finish)
-		case "prompt_token_ids":
-			ok = w.SkipNumbers()
-		case "error": // of one choice, as OpenRouter sends it: encoding/json reads the choices apart
-			k, ok = keyError, w.Null()
-		case "delta", "message":
-			k, ok = keyMessage, w.message(e)
-		default:
-			ok = w.Skip(0)
-		}
-		if !ok || seen&k != 0 {
-			return false
-		}
-		if seen |= k; seen&(keyText|keyMessage) == keyText|keyMessage {
-			return false
-		}
-		if k == keyText {
-			behindText, atText = w.I, seen
-			if len(w.middle) > 0 && seen == w.middleFrom && bytes.HasPrefix(w.B[w.I:], w.middle) {
-				w.I += len(w.middle)
-				if !w.ids(e) {
-					return false
-				}
-				seen = w.middleTo | keyTokenIDs
-			}
-		}
+	seen, ok := choiceMembers.Walk(&w.Scanner, w, e)
+	return ok && seen&(keyText|keyMessage) != keyText|keyMessage
+}
+
+// choiceText reads the text of a choice, and its token ids where the bytes between the two are known.
+func (w *walker) choiceText(e *reader.Event) bool {
+	if !w.text(e) {
+		return false
 	}
+	w.behindText, w.atText = w.I, w.Seen|keyText
+	if len(w.middle) > 0 && w.atText == w.middleFrom && bytes.HasPrefix(w.B[w.I:], w.middle) {
+		w.I += len(w.middle)
+		w.Seen = w.middleTo | keyTokenIDs
+		return w.ids(e)
+	}
+	return true
+}
+
+// choiceIDs reads the token ids of a choice, and remembers the bytes between its text and them.
+func (w *walker) choiceIDs(e *reader.Event) bool {
+	if w.IDsInLogprobs {
+		return w.Skip(0)
+	}
+	if w.behindText > 0 && e.Finish == nil && w.Seen&^keyFinish == w.atText&^keyFinish {
+		w.middle = append(w.middle[:0], w.B[w.behindText:w.I]...)
+		w.middleFrom, w.middleTo = w.atText, w.Seen
+	}
+	return w.ids(e)
 }
 
 // text reads the text of the answer, and marks where it stands.
@@ -109,67 +99,14 @@ func (w *walker) ids(e *reader.Event) bool {
 	return ok
 }
 
-// message reads a chat message or its delta. Reasoning is output, and no part of the answer's text.
-func (w *walker) message(e *reader.Event) bool {
-	if w.Null() {
-		return true
-	}
-	if !w.Open('{') {
-		return false
-	}
-	var seen reader.Keys
-	first := true
-	for {
-		key, more, ok := w.Member(&first)
-		if !ok || !more {
-			return ok
-		}
-		var k reader.Keys
-		switch string(key) {
-		case "content":
-			k, ok = keyText, w.text(e)
-		case "reasoning":
-			k, ok = keyReasoning, w.Text(e, false)
-		case "reasoning_content":
-			k, ok = keyReasoningContent, w.Text(e, false)
-		case "tool_calls":
-			k, ok = keyToolCalls, w.Calls(e)
-		default:
-			ok = w.Skip(0)
-		}
-		if !ok || seen&k != 0 {
-			return false
-		}
-		seen |= k
-	}
-}
+var messageMembers = reader.NewTable(
+	reader.On("content", keyText, (*walker).text),
+	reader.On("reasoning", keyReasoning, (*walker).aside),
+	reader.On("reasoning_content", keyReasoningContent, (*walker).aside),
+	reader.On("tool_calls", keyToolCalls, (*walker).Calls),
+)
 
-func (w *walker) usageOf(e *reader.Event) bool {
-	if w.Null() {
-		return true
-	}
-	if !w.Open('{') {
-		return false
-	}
-	var seen reader.Keys
-	first := true
-	for {
-		key, more, ok := w.Member(&first)
-		if !ok || !more {
-			return ok
-		}
-		var k reader.Keys
-		switch string(key) {
-		case "prompt_tokens":
-			k, ok = keyPrompt, w.Count(&e.Prompt)
-		case "completion_tokens":
-			k, ok = keyProduced, w.Count(&e.Produced)
-		default:
-			ok = w.Skip(0)
-		}
-		if !ok || seen&k != 0 {
-			return false
-		}
-		seen |= k
-	}
-}
+// message reads a chat message or its delta. Reasoning is output, and no part of the answer's text.
+func (w *walker) message(e *reader.Event) bool { return messageMembers.Value(&w.Scanner, w, e) }
+
+func (w *walker) aside(e *reader.Event) bool { return w.Text(e, false) }

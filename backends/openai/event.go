@@ -25,6 +25,8 @@ type walker struct {
 	middle     []byte      // from behind the text of a choice up to and with the colon after "token_ids"
 	middleFrom reader.Keys // keys of the choice before middle
 	middleTo   reader.Keys // and behind it
+	behindText int         // end of the text of the choice that is read; 0: it had none yet
+	atText     reader.Keys // keys of that choice up to its text
 
 	shape shape
 	marks marks
@@ -57,6 +59,7 @@ const (
 	keyID
 	keyModel
 	keyErrors
+	keyToken
 )
 
 // Decode reads one document.
@@ -101,51 +104,52 @@ func (w *walker) walk(doc []byte, e *reader.Event) bool {
 }
 
 // whole reads every byte of a document, but for those before the choices where they are known.
-func (w *walker) whole(doc []byte, e *reader.Event) bool {
+func (w *walker) whole(doc []byte, e *reader.Event) (ok bool) {
 	w.I = 0
+	var seen reader.Keys
 	if n := len(w.prefix); n > 0 && len(doc) > n && bytes.Equal(doc[:n], w.prefix) {
 		w.I = n
 		w.head.give(e)
-		return w.choicesOf(e) && w.members(e, w.seen, false) && w.AtEnd()
-	}
-	w.Blank()
-	return w.Open('{') && w.members(e, 0, true) && w.AtEnd()
-}
-
-// members reads the members of the top-level object: from its first on, or from behind a value.
-func (w *walker) members(e *reader.Event, seen reader.Keys, first bool) bool {
-	for {
-		key, more, ok := w.Member(&first)
-		if !ok || !more {
-			return ok && (seen&(keyChoices|keyUsage) != 0 || e.IsError) // else encoding/json decides what the document is
-		}
-		var k reader.Keys
-		switch string(key) {
-		case "choices":
-			if k = keyChoices; seen&(keyUsage|keyError|keyErrors|k) == 0 && !e.IsError {
-				w.prefix = append(w.prefix[:0], w.B[:w.I]...)
-				w.seen = seen | k
-				w.head.learn(e)
-			}
-			ok = w.choicesOf(e)
-		case "usage":
-			k, ok = keyUsage, w.usageOf(e)
-		case "error":
-			k, ok = keyError, w.Error(e)
-		case "errors":
-			k, ok = keyErrors, w.Errors(e)
-		case "object":
-			k, ok = keyObject, w.Object(e)
-		case "id", "request_id": // the latter on vLLM's generate route
-			k, ok = keyID, w.Name(&e.ID)
-		case "model":
-			k, ok = keyModel, w.Name(&e.Model)
-		default:
-			ok = w.Skip(0)
-		}
-		if !ok || seen&k != 0 {
+		if !w.choicesOf(e) {
 			return false
 		}
-		seen |= k
+		seen, ok = document.Resume(&w.Scanner, w, e, w.seen)
+	} else {
+		w.Blank()
+		if !w.Open('{') {
+			return false
+		}
+		seen, ok = document.Walk(&w.Scanner, w, e)
 	}
+	// where it is neither an answer nor an error, encoding/json decides what the document is
+	return ok && (seen&(keyChoices|keyUsage) != 0 || e.IsError) && w.AtEnd()
 }
+
+// document has the members of the top-level object.
+var document = reader.NewTable(
+	reader.On("id", keyID, (*walker).ID),
+	reader.On("request_id", keyID, (*walker).ID), // on vLLM's generate route
+	reader.On("object", keyObject, (*walker).Object),
+	reader.On("model", keyModel, (*walker).Model),
+	reader.On("choices", keyChoices, (*walker).firstChoices),
+	reader.On("usage", keyUsage, (*walker).usageOf),
+	reader.On("error", keyError, (*walker).Error),
+	reader.On("errors", keyErrors, (*walker).Errors),
+)
+
+// firstChoices reads the choices, and remembers what stands before them, where that is nothing but names.
+func (w *walker) firstChoices(e *reader.Event) bool {
+	if w.Seen&(keyUsage|keyError|keyErrors) == 0 && !e.IsError {
+		w.prefix = append(w.prefix[:0], w.B[:w.I]...)
+		w.seen = w.Seen | keyChoices
+		w.head.learn(e)
+	}
+	return w.choicesOf(e)
+}
+
+var usage = reader.NewTable(
+	reader.On("prompt_tokens", keyPrompt, (*walker).Prompt),
+	reader.On("completion_tokens", keyProduced, (*walker).Produced),
+)
+
+func (w *walker) usageOf(e *reader.Event) bool { return usage.Value(&w.Scanner, w, e) }

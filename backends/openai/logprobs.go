@@ -29,42 +29,28 @@ func asID(token []byte) (id int32, named, ok bool) {
 	return int32(min(v, math.MaxInt32)), true, v <= math.MaxInt32
 }
 
+// logprobsMembers has the lists of tokens: completions send texts, and chat sends objects. Both keys may be there, and
+// one of them null.
+var logprobsMembers = reader.NewTable(
+	reader.On("tokens", 0, func(w *walker, e *reader.Event) bool { return w.onlyList(e, (*walker).named) }),
+	reader.On("content", 0, func(w *walker, e *reader.Event) bool { return w.onlyList(e, (*walker).entry) }),
+)
+
 // logprobs reads the ids in a choice's log probabilities.
 func (w *walker) logprobs(e *reader.Event) bool {
 	if !w.IDsInLogprobs {
 		return w.Skip(0)
 	}
-	if e.HasIDs {
-		return false // said twice: encoding/json decides
-	}
-	if w.Null() {
-		return true
-	}
-	if !w.Open('{') {
-		return false
-	}
-	first := true
-	for {
-		key, more, ok := w.Member(&first)
-		if !ok || !more {
-			return ok
-		}
-		switch string(key) {
-		case "tokens":
-			ok = !e.HasIDs && w.list(e, w.named)
-		case "content":
-			ok = !e.HasIDs && w.list(e, w.entry)
-		default:
-			ok = w.Skip(0)
-		}
-		if !ok {
-			return false
-		}
-	}
+	return !e.HasIDs && logprobsMembers.Value(&w.Scanner, w, e)
+}
+
+// onlyList reads a list of tokens. It gives up where ids came before: encoding/json decides which of them count.
+func (w *walker) onlyList(e *reader.Event, element func(*walker, *reader.Event) bool) bool {
+	return !e.HasIDs && w.list(e, element)
 }
 
 // list reads an array, or null.
-func (w *walker) list(e *reader.Event, element func(*reader.Event) bool) bool {
+func (w *walker) list(e *reader.Event, element func(*walker, *reader.Event) bool) bool {
 	if w.Null() {
 		return true
 	}
@@ -77,7 +63,7 @@ func (w *walker) list(e *reader.Event, element func(*reader.Event) bool) bool {
 	}
 	for {
 		w.Blank()
-		if !element(e) {
+		if !element(w, e) {
 			return false
 		}
 		w.Blank()
@@ -112,30 +98,15 @@ func addNamed(e *reader.Event, token []byte) {
 	e.IDs = append(e.IDs, id)
 }
 
+var entryMembers = reader.NewTable(reader.On("token", keyToken, (*walker).named))
+
 // entry reads one object of a chat answer.
 func (w *walker) entry(e *reader.Event) bool {
 	if !w.Open('{') {
 		return false
 	}
-	first, seen := true, false
-	for {
-		key, more, ok := w.Member(&first)
-		if !ok || !more {
-			return ok
-		}
-		if string(key) == "token" {
-			if seen {
-				return false
-			}
-			seen = true
-			ok = w.named(e)
-		} else {
-			ok = w.Skip(0)
-		}
-		if !ok {
-			return false
-		}
-	}
+	_, ok := entryMembers.Walk(&w.Scanner, w, e)
+	return ok
 }
 
 // slowLogprobs reads the ids in a choice's log probabilities with encoding/json.

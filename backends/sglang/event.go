@@ -40,7 +40,7 @@ func (w *walker) Decode(doc []byte, e *reader.Event) error {
 // DecodeBatch reads one document with the answers to several prompts: an array in the order of the prompts.
 func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func(*reader.Event)) error {
 	l := reader.List{
-		Begin:   func(e *reader.Event) { w.Forget(); e.Running = true },
+		Begin:   func(*reader.Event) { w.Forget() },
 		Members: w.members,
 	}
 	clear()
@@ -61,109 +61,52 @@ func (w *walker) Forget() {
 // walk reads one document into e; false: not sure.
 func (w *walker) walk(doc []byte, e *reader.Event) bool {
 	e.Reset()
-	e.Running = true
 	w.Start(doc)
 	w.Blank()
 	return w.Open('{') && w.members(e) && w.AtEnd()
 }
 
-// members reads the document. What has none of an answer's parts is none.
+// document has the members of an answer.
+var document = reader.NewTable(
+	reader.On("text", keyText, (*walker).textOf),
+	reader.On("output_ids", keyIDs, (*walker).idsOf),
+	reader.On("meta_info", keyMeta, (*walker).meta),
+	reader.On("index", keyIndex, (*walker).Index),
+	reader.On("error", keyError, (*walker).Error),
+	reader.On("errors", keyErrors, (*walker).Errors),
+	reader.On("object", keyObject, (*walker).Object),
+)
+
+// members reads one answer.
 func (w *walker) members(e *reader.Event) bool {
-	var seen reader.Keys
-	first := true
-	for {
-		key, more, ok := w.Member(&first)
-		if !ok || !more {
-			if seen&(keyText|keyIDs|keyMeta) != 0 {
-				e.Choices = 1
-			}
-			return ok && (e.Choices > 0 || e.IsError) // else encoding/json decides what the document is
-		}
-		var k reader.Keys
-		switch string(key) {
-		case "text":
-			k, ok = keyText, w.textOf(e)
-		case "output_ids":
-			k, ok = keyIDs, w.idsOf(e)
-		case "meta_info":
-			k, ok = keyMeta, w.meta(e)
-		case "index":
-			k, ok = keyIndex, w.Integer(&e.Index, 0)
-		case "error":
-			k, ok = keyError, w.Error(e)
-		case "errors":
-			k, ok = keyErrors, w.Errors(e)
-		case "object":
-			k, ok = keyObject, w.Object(e)
-		default:
-			ok = w.Skip(0)
-		}
-		if !ok || seen&k != 0 {
-			return false
-		}
-		seen |= k
+	e.Running = true
+	seen, ok := document.Walk(&w.Scanner, w, e)
+	if seen&(keyText|keyIDs|keyMeta) != 0 {
+		e.Choices = 1
 	}
+	return ok && (e.Choices > 0 || e.IsError) // else encoding/json decides what the document is
 }
 
+var metaMembers = reader.NewTable(
+	reader.On("id", keyID, (*walker).ID),
+	reader.On("finish_reason", keyFinish, (*walker).finish),
+	reader.On("prompt_tokens", keyPrompt, (*walker).Prompt),
+	reader.On("completion_tokens", keyProduced, (*walker).Produced),
+)
+
 // meta reads the counts and the finish reason.
-func (w *walker) meta(e *reader.Event) bool {
-	if w.Null() {
-		return true
-	}
-	if !w.Open('{') {
-		return false
-	}
-	var seen reader.Keys
-	first := true
-	for {
-		key, more, ok := w.Member(&first)
-		if !ok || !more {
-			return ok
-		}
-		var k reader.Keys
-		switch string(key) {
-		case "finish_reason":
-			k, ok = keyFinish, w.finish(e)
-		case "prompt_tokens":
-			k, ok = keyPrompt, w.Count(&e.Prompt)
-		case "completion_tokens":
-			k, ok = keyProduced, w.Count(&e.Produced)
-		case "id":
-			k, ok = keyID, w.Name(&e.ID)
-		default:
-			ok = w.Skip(0)
-		}
-		if !ok || seen&k != 0 {
-			return false
-		}
-		seen |= k
-	}
-}
+func (w *walker) meta(e *reader.Event) bool { return metaMembers.Value(&w.Scanner, w, e) }
+
+var finishMembers = reader.NewTable(
+	reader.On("type", keyType, (*walker).Finish),
+	reader.On("message", keyMessage, func(w *walker, e *reader.Event) bool { return w.Word(&e.Why) }),
+)
 
 // finish reads a finish reason: null, an object with a type, or, of old servers, a word.
 func (w *walker) finish(e *reader.Event) bool {
 	if !w.Open('{') {
 		return w.Word(&e.Finish)
 	}
-	var seen reader.Keys
-	first := true
-	for {
-		key, more, ok := w.Member(&first)
-		if !ok || !more {
-			return ok && e.Finish != nil
-		}
-		var k reader.Keys
-		switch string(key) {
-		case "type":
-			k, ok = keyType, w.Word(&e.Finish)
-		case "message":
-			k, ok = keyMessage, w.Word(&e.Why)
-		default:
-			ok = w.Skip(0)
-		}
-		if !ok || seen&k != 0 {
-			return false
-		}
-		seen |= k
-	}
+	_, ok := finishMembers.Walk(&w.Scanner, w, e)
+	return ok && e.Finish != nil
 }

@@ -32,7 +32,7 @@ var documents = []string{
 	`{"error":{"message":"m","code":400}}`, `{"error":"text"}`, `{"error":null}`, `{}`, `{"other":1}`,
 	`{"output_ids":[1,-1]}`, `{"output_ids":[2147483648]}`, `{"output_ids":[1.0]}`, `{"output_ids":[1.5]}`,
 	`{"output_ids":[null]}`, `{"output_ids":[1,2`, `{"output_ids":[1 2]}`, `{"output_ids":[,1]}`, `{"output_ids":[01]}`,
-	`{"output_ids":[1,]}`, `{"output_ids":"x"}`,
+	`{"output_ids":[1,]}`, `{"output_ids":"x"}`, `{,"text":"a"}`, `{"meta_info":{,"id":"x"}}`,
 	`{"output_ids":[ 1 , 2 ] , "text" : "a" }`, `{"output_ids":[1,2,3],"text":"a\n\"b\" \u00e9 \ud83d\ude00"}`,
 	`{"text":"a\ud83d"}`, `{"text":"a\ud83d\ude00"}`, `{"text":"a\u00e9","text":"b"}`, `{"output_ids":[1e0]}`,
 	`{"output_ids":[12]}`, `{"output_ids":[123,4]}`,

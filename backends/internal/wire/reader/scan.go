@@ -12,15 +12,14 @@ type Scanner struct {
 	KeepText bool
 
 	IDsInLogprobs bool // Config's
+
+	Seen Keys // of the object that a Table reads
 }
 
 // NewScanner makes one for answers that c asks for.
 func NewScanner(c *backends.Config) Scanner {
 	return Scanner{KeepText: KeepsText(c), IDsInLogprobs: c.IDsInLogprobs}
 }
-
-// Keys is a set of the keys that a walk reads; a repeated one makes it give up, since the last would have to win.
-type Keys uint32
 
 // maxDepth bounds the nesting of values that a walk skips; deeper ones go to encoding/json, which has its own bound.
 const maxDepth = 64

@@ -105,6 +105,24 @@ func (s *Scanner) Name(into *[]byte) bool {
 	return s.Skip(0)
 }
 
+// ID reads the id of the request.
+func (s *Scanner) ID(e *Event) bool { return s.Name(&e.ID) }
+
+// Model reads the name of the model.
+func (s *Scanner) Model(e *Event) bool { return s.Name(&e.Model) }
+
+// Prompt reads the number of tokens of the prompt.
+func (s *Scanner) Prompt(e *Event) bool { return s.Count(&e.Prompt) }
+
+// Produced reads the number of tokens of the answer so far.
+func (s *Scanner) Produced(e *Event) bool { return s.Count(&e.Produced) }
+
+// Index reads the index of a choice.
+func (s *Scanner) Index(e *Event) bool { return s.Integer(&e.Index, 0) }
+
+// Finish reads a finish reason.
+func (s *Scanner) Finish(e *Event) bool { return s.Word(&e.Finish) }
+
 // IDs reads an array of whole numbers, or null.
 func (s *Scanner) IDs(e *Event) bool {
 	if s.PlainIDs(e) || s.Null() {
