@@ -20,7 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/truncate"
 )
 
-// rehearsalSubmitter is the submitter of a rehearsal's tree where none is given.
+// rehearsalSubmitter is the submitter of a rehearsal's tree of a campaign without one.
 const rehearsalSubmitter = "Rehearsal"
 
 // Build builds the tree of the runs in a campaign's folder. What the options leave open is taken from campaign.json and

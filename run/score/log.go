@@ -167,7 +167,7 @@ func DatasetOf(folder string, r *record.Record) string {
 // IsRehearsal reports whether the log is known to be a rehearsal's.
 func (l *Log) IsRehearsal() bool { return l.Record != nil && l.Record.Rehearsal }
 
-// Score scores the log. Errors are *run.Error, but for those of the data set's reader.
+// Score scores the log. Errors are *run.Error, except for those of the data set's reader.
 func (l *Log) Score(ctx context.Context, o Options) (*accuracy.Result, error) {
 	bench, err := accuracy.Find(l.Row.Name)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// A campaign finds its endpoints on the way that its runs take: by host and port alone, on a Unix socket, with a
-// certificate of one's own, through a proxy. Any answer will do.
+// A campaign reaches its endpoints in the same ways as its runs: by host and port alone, on a Unix socket, with a
+// self-signed certificate, through a proxy. Any answer is enough.
 func TestACampaignFindsItsEndpoints(t *testing.T) {
 	here := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	plain, secure, socket := httptest.NewServer(here), httptest.NewTLSServer(here), httptest.NewUnstartedServer(here)

@@ -9,8 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// A closed submission of qwen3-vl wants the benchmark's prompt template.
-func TestACampaignWithoutItsPromptTemplateIsRefused(t *testing.T) {
+// A closed submission of qwen3-vl requires the benchmark's prompt template.
+func TestACampaignWithoutItsPromptTemplateIsRejected(t *testing.T) {
 	plan, err := run.New(run.Settings{"model": "qwen3-vl-235b-a22b", "endpoint": "http://a", "dataset": "f"})
 	require.NoError(t, err)
 	plan.Dataset = &datasets.Dataset{WithoutTemplate: 48289, Samples: []datasets.Sample{{Input: "What is this?"}}}
@@ -23,9 +23,8 @@ func TestACampaignWithoutItsPromptTemplateIsRefused(t *testing.T) {
 	require.NoError(t, k.refuseBreaches(plan))
 }
 
-// What the closed division does not allow is refused before hours are spent, and is the submitter's own affair in the
-// open one.
-func TestBreachesAreRefusedWhereTheyCount(t *testing.T) {
+// A setting that the closed division does not allow is rejected before hours are spent. The open division allows it.
+func TestBreachesAreRejectedWhereTheyCount(t *testing.T) {
 	plan, err := run.New(run.Settings{"model": "llama3.1-8b", "max-tokens": "64", "endpoint": "http://a"})
 	require.NoError(t, err)
 	require.NoError(t, plan.Bind(13368))

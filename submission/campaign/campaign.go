@@ -17,37 +17,37 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Task is a step with what it is set to.
+// Task is a step with its settings.
 type Task struct {
 	Step
 	Settings Settings
 	Load     Load
 }
 
-// Campaign is what is to be done in a folder.
+// Campaign is the work to do in a folder.
 type Campaign struct {
 	Of
 	Folder     string
 	SystemType string
 	Submitter  string
-	All        []Step // of the whole campaign; Tasks may be some of them
+	All        []Step // of the whole campaign; Tasks may be only some of them
 	Tasks      []Task
-	Real       bool // a rehearsal counts for nothing here
-	AnyScore   bool // a score below its target is no failure: the open division
-	Resume     bool // go on in a folder that was used
-	Force      bool // do everything again
+	Real       bool // a rehearsal does not count here
+	AnyScore   bool // a score below its target is accepted: the open division
+	Resume     bool // continue in a folder that was used before
+	Force      bool // run everything again
 	Attempts   int  // how often a step that ends INVALID is tried; 0: once
-	// Place is a step's folder; nil: as submission/layout says.
+	// Place returns a step's folder; nil: that of package layout.
 	Place func(Step) string
 
-	// Command makes the process of a task; the campaign sets its group, its output and its end.
+	// Command returns the process of a task, not yet started. The campaign sets its group and its output, and ends it.
 	Command func(Task) *exec.Cmd
-	// Ready says whether the endpoints answer; nil: nobody asks. It is asked before every step. ErrEnded in its error:
-	// they never will.
+	// Ready returns an error while the endpoints do not answer; nil: they are not asked. It is called before every step.
+	// An error with ErrEnded means that they never will.
 	Ready func(context.Context) error
-	// Wait is how long endpoints that do not answer are waited for.
+	// Wait is how long to wait for endpoints that do not answer.
 	Wait time.Duration
-	// Log gets a line for each thing that happens, with the fields step, scenario and code where they apply; nil: none.
+	// Log receives a line for each event, with the fields step, scenario and code where they apply; nil: no log.
 	Log *zap.Logger
 
 	state *State
@@ -56,7 +56,7 @@ type Campaign struct {
 	grace time.Duration   // for a child to end after a signal; 0: killGrace
 }
 
-// folder of a step; a score lies in that of the accuracy run.
+// folder returns a step's folder; a score is in the accuracy run's.
 func (c *Campaign) folder(s Step) string {
 	test := s.Test
 	if test == Score {
@@ -68,10 +68,10 @@ func (c *Campaign) folder(s Step) string {
 	return layout.Leaf{System: c.System, Benchmark: c.Model, Scenario: s.Scenario, Test: test}.Folder(c.Folder)
 }
 
-// Path is where a step's run lies.
+// Path returns the folder of a step's run.
 func (c *Campaign) Path(s Step) string { return c.folder(s) }
 
-// report logs what happens to a step. code is empty or the word for why.
+// report logs what happens to a step. code is the reason's code, or empty.
 func (c *Campaign) report(s Step, code, format string, args ...any) {
 	if c.Log == nil {
 		return
@@ -83,8 +83,8 @@ func (c *Campaign) report(s Step, code, format string, args ...any) {
 	c.Log.Info(fmt.Sprintf(format, args...), fields...)
 }
 
-// Open takes the folder's lock and its state. A folder without campaign.json is taken by its runs, one of another
-// campaign is an error.
+// Open takes the folder's lock and reads its state. Without campaign.json the runs in the folder are the state. The
+// folder of another campaign is an error.
 func (c *Campaign) Open(ctx context.Context) error {
 	lock, err := Acquire(ctx, c.Folder)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *Campaign) Open(ctx context.Context) error {
 	return nil
 }
 
-// Close gives the folder up.
+// Close releases the folder.
 func (c *Campaign) Close() { c.lock.Release() }
 
 func (c *Campaign) adopt() error {
@@ -113,7 +113,7 @@ func (c *Campaign) adopt() error {
 		s = &State{}
 	case s.Of != c.Of:
 		return run.UsageError("other_campaign", "Choose another --output-dir for "+c.Of.String(),
-			"the folder %s holds the campaign of %s", c.Folder, s.Of)
+			"the folder %s holds another campaign: %s", c.Folder, s.Of)
 	}
 	s.Schema, s.Of, s.SystemType, s.Submitter = Schema, c.Of, c.SystemType, c.Submitter
 	c.state = s
@@ -125,7 +125,7 @@ func (c *Campaign) adopt() error {
 	}
 	for _, t := range c.Tasks {
 		if t.IsRun() && !untouched(c.folder(t.Step)) {
-			return run.UsageError("output_used", "Choose another --output-dir, or give --resume or --force",
+			return run.UsageError("output_used", "Choose another --output-dir, or pass --resume or --force",
 				"the output folder %s holds an earlier run (%s)", c.Folder, t.ID())
 		}
 	}
@@ -136,7 +136,7 @@ func (o Of) String() string {
 	return fmt.Sprintf("%s on %s, round %s, %s division", o.Model, o.System, o.Round, o.Division)
 }
 
-// Look says how a task stands, from what its folder holds.
+// Look judges a task by its folder.
 func (c *Campaign) Look(t Task) Finding {
 	t = c.follow(t)
 	entry := c.state.Entry(t.Step)
@@ -147,7 +147,7 @@ func (c *Campaign) Look(t Task) Finding {
 		return lookScored(c.folder(t.Step), c.AnyScore)
 	}
 	f := Want{Model: c.Model, Step: t.Step, Settings: t.Settings, Real: c.Real}.Judge(c.folder(t.Step))
-	// what a folder does not tell
+	// campaign.json has settings that are in no folder
 	if f.Status == Done && entry.Settings != nil && len(changes(entry.Settings, t.Settings)) > 0 {
 		f.Changes = changes(entry.Settings, t.Settings)
 		f.Status, f.Code, f.Why = Pending, "settings_changed", sentence(f.Changes)
@@ -155,11 +155,12 @@ func (c *Campaign) Look(t Task) Finding {
 	return f
 }
 
-// Run does the tasks in order. It goes on after a step that is not valid: the others' results are worth having. After
-// ctx ends, the running child gets the signal and the rest is not run. An error is one of environment or input, which
-// the other steps would meet too; a score that can not be made is none: it takes a second, and can be made later.
+// Run runs the tasks in order. It continues after a step that is not valid, because the other results are still useful.
+// When ctx ends, the running child gets the signal and the remaining steps are not run. Run returns an error only for
+// faults of the environment or the input, which the other steps would have too. A score that fails is not such an
+// error: it takes a second and can be repeated later.
 func (c *Campaign) Run(ctx context.Context) error {
-	own := map[string]bool{} // done by this process, or found done
+	own := map[string]bool{} // steps that this process ran or found done
 	for i, t := range c.Tasks {
 		t = c.follow(t)
 		entry := c.state.Entry(t.Step)
@@ -175,7 +176,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 		if why := c.blocked(t); why != "" {
 			*entry = Entry{ID: entry.ID, Status: Pending, Code: "blocked", Why: why, Attempts: entry.Attempts,
 				TakesS: entry.TakesS, AtLeast: entry.AtLeast, Aside: entry.Aside}
-			c.report(t.Step, "blocked", "%s is left out: %s", t.ID(), why)
+			c.report(t.Step, "blocked", "%s is skipped: %s", t.ID(), why)
 			continue
 		}
 		if t.Test == Preflight && !c.wanted(t) {
@@ -193,7 +194,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 	return c.state.write(c.Folder)
 }
 
-// where says in which folder a test is run.
+// where returns the folder of a test as the end of a line.
 func (c *Campaign) where(t Task) string {
 	if !t.IsRun() {
 		return ""
@@ -201,7 +202,7 @@ func (c *Campaign) where(t Task) string {
 	return " -> " + c.folder(t.Step)
 }
 
-// keep notes a step that was done before.
+// keep records a step that was done before.
 func (c *Campaign) keep(entry *Entry, t Task, f Finding) {
 	if c.kept == nil {
 		c.kept = map[string]bool{}
@@ -216,15 +217,15 @@ func (c *Campaign) keep(entry *Entry, t Task, f Finding) {
 	c.report(t.Step, "", "%s is done already", t.ID())
 }
 
-// announce says why a step that had a result is done again.
+// announce reports why a step that had a result is run again.
 func (c *Campaign) announce(entry *Entry, t Task, f Finding) {
 	if f.Why == "" || entry.Code == f.Code && entry.Status == f.Status && f.Status == Pending {
 		return
 	}
-	c.report(t.Step, f.Code, "%s is done again: %s", t.ID(), f.Why)
+	c.report(t.Step, f.Code, "%s is run again: %s", t.ID(), f.Why)
 }
 
-// blocked says which step a task needs and has not.
+// blocked returns which required step of a task is not done; empty: none is missing.
 func (c *Campaign) blocked(t Task) string {
 	for _, test := range t.Needs() {
 		s := Step{t.Scenario, test}
@@ -240,7 +241,7 @@ func (c *Campaign) blocked(t Task) string {
 	return ""
 }
 
-// wanted says whether a scenario has anything to do for which its endpoints must be asked.
+// wanted reports whether a scenario has a test to run, so that its endpoints must be probed.
 func (c *Campaign) wanted(preflight Task) bool {
 	for _, t := range c.Tasks {
 		if t.Scenario == preflight.Scenario && t.IsRun() && (c.Force || c.Look(t).Status != Done) {
@@ -252,14 +253,14 @@ func (c *Campaign) wanted(preflight Task) bool {
 	return false
 }
 
-// ErrEnded is in the error of endpoints that are not waited for: nobody will start them again while the campaign runs.
+// ErrEnded is in the error of endpoints that will not answer again while the campaign runs, so that waiting is useless.
 var ErrEnded = errors.New("the server of an endpoint has ended")
 
-// regained is how often a step is done again because its endpoint was gone meanwhile.
+// regained limits how often a step is run again because its endpoint disappeared.
 const regained = 5
 
-// attempt does a task until it is done, or its attempts are used up. What fails because the endpoints are gone is done
-// again once they answer, where they are waited for at all.
+// attempt runs a task until it is done or its attempts are used up. A task that fails because the endpoints disappeared
+// is run again once they answer, if Wait allows for it.
 func (c *Campaign) attempt(ctx context.Context, t Task, entry *Entry) error {
 	lost := 0
 	for n := 1; ; n++ {
@@ -280,7 +281,7 @@ func (c *Campaign) attempt(ctx context.Context, t Task, entry *Entry) error {
 	}
 }
 
-// once runs a task's process and reads what it has left.
+// once runs a task's process and judges its result.
 func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -300,7 +301,7 @@ func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
 	started := time.Now()
 	end, err := child(ctx, c.Command(t), c.lock, c.grace)
 	if err != nil {
-		return fmt.Errorf("the process of %s can not be started: %w", t.ID(), err)
+		return fmt.Errorf("cannot start the process of %s: %w", t.ID(), err)
 	}
 	entry.TookS, entry.Exit = time.Since(started).Seconds(), end.exit
 	c.read(t, entry, end)
@@ -316,7 +317,7 @@ func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
 	return nil
 }
 
-// read judges a task whose process has ended. The process's own word counts against it, never for it.
+// read judges a task whose process has ended. The exit code can only make the judgement worse, never better.
 func (c *Campaign) read(t Task, entry *Entry, end ended) {
 	f := Finding{Status: Done}
 	switch {
@@ -326,8 +327,9 @@ func (c *Campaign) read(t Task, entry *Entry, end ended) {
 		f = lookScored(c.folder(t.Step), c.AnyScore)
 		switch {
 		case f.Status != Pending && end.exit == run.ExitInvalid:
-			end.exit, entry.Exit = 0, map[Status]int{Invalid: run.ExitInvalid}[f.Status] // the file says what the code says
-		// such as a tokenizer that is not there: the log is, and has no score
+			// accuracy.json contains what the exit code reports
+			end.exit, entry.Exit = 0, map[Status]int{Invalid: run.ExitInvalid}[f.Status]
+		// such as a missing tokenizer: the log is there, and has no score
 		case f.Status == Pending && end.exit == run.ExitUsage:
 			f = Finding{Status: Invalid, Code: string(record.CodeNotScored), Why: "the answers were not scored: " + end.why}
 			end = ended{}
@@ -335,7 +337,7 @@ func (c *Campaign) read(t Task, entry *Entry, end ended) {
 		}
 	}
 	switch {
-	case f.Status == Pending: // nothing of this test is there
+	case f.Status == Pending: // the folder has nothing of this test
 		f.Status = Failed
 	case f.Status == Done && end.exit != 0:
 		f.Status, f.Code, f.Why = Failed, end.code, end.why
@@ -352,10 +354,10 @@ func (c *Campaign) read(t Task, entry *Entry, end ended) {
 	entry.Status, entry.Code, entry.Why = f.Status, f.Code, f.Why
 }
 
-// readyPause is between two questions whether endpoints answer.
+// readyPause is the time between two calls of Ready.
 const readyPause = 500 * time.Millisecond
 
-// away says whether endpoints do not answer now, and may answer again.
+// away reports whether endpoints do not answer now but may answer later.
 func (c *Campaign) away(ctx context.Context) bool {
 	err := c.Ready(ctx)
 	return err != nil && !errors.Is(err, ErrEnded)
@@ -388,14 +390,14 @@ func (c *Campaign) ready(ctx context.Context, t Task, entry *Entry) error {
 		return nil
 	}
 	entry.Status, entry.Code, entry.Why, entry.Exit = Pending, "endpoint", err.Error(), run.ExitEnvironment
-	return run.EnvironmentError("endpoint", "Start the server again, and go on with --resume; --wait-endpoint D waits "+
-		"for it", "%s was not started: %w", t.ID(), err)
+	return run.EnvironmentError("endpoint", "Start the server again and continue with --resume, or pass "+
+		"--wait-endpoint D to wait for it", "%s was not started: %w", t.ID(), err)
 }
 
-// AsideName is the folder of a campaign for what was done and is done again.
+// AsideName is the folder of a campaign for earlier runs of steps that were run again.
 const AsideName = "aside"
 
-// moveAside takes a step's earlier folder out of the way. It is kept: an hour of measurement is nobody's to throw away.
+// moveAside moves a step's earlier folder out of the way. It is kept, because it may hold an hour of measurement.
 func (c *Campaign) moveAside(t Task, entry *Entry) error {
 	from := c.folder(t.Step)
 	if !t.IsRun() || untouched(from) {
@@ -412,8 +414,8 @@ func (c *Campaign) moveAside(t Task, entry *Entry) error {
 			err = os.Rename(from, to)
 		}
 		if err != nil {
-			return run.EnvironmentError("output_dir", "Choose another --output-dir, or change its rights",
-				"the earlier run of %s can not be moved aside: %w", t.ID(), err)
+			return run.EnvironmentError("output_dir", "Choose another --output-dir, or change its permissions",
+				"cannot move the earlier run of %s aside: %w", t.ID(), err)
 		}
 		entry.Aside = append(entry.Aside, name)
 		return nil

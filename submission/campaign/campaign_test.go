@@ -121,8 +121,8 @@ func exitOf(err error, otherwise int) int {
 	return otherwise
 }
 
-// stage is a campaign over two scenarios with one audit. acts say what the steps do, by Scenario/test or by test;
-// without a word a step does well.
+// stage is a campaign over two scenarios with one audit. acts is the behaviour of steps, by Scenario/test or by test;
+// all other steps succeed.
 type stage struct {
 	*Campaign
 	t     *testing.T
@@ -139,8 +139,8 @@ func newStage(t *testing.T, acts map[string]string) *stage {
 	return s
 }
 
-// told returns the messages that the campaign logged.
-func (s *stage) told() []string {
+// messages returns the messages that the campaign logged.
+func (s *stage) messages() []string {
 	var texts []string
 	for _, e := range s.logs.All() {
 		texts = append(texts, e.Message)
@@ -148,7 +148,7 @@ func (s *stage) told() []string {
 	return texts
 }
 
-// again is the campaign of another process in the same folder.
+// again makes the campaign of another process in the same folder.
 func (s *stage) again(folder string) {
 	s.ran = nil
 	core, logs := observer.New(zap.InfoLevel)
@@ -178,7 +178,7 @@ func (s *stage) again(folder string) {
 	}
 }
 
-// settings are those of a job's config.yaml, as FolderSettings reads it.
+// settings returns those of a job's config.yaml, as FolderSettings reads it.
 func (s *stage) settings(scenario models.Scenario) Settings {
 	folder := s.t.TempDir()
 	require.NoError(s.t, os.WriteFile(filepath.Join(folder, record.ConfigName), []byte("tpot-limit: "+s.limit+"\n"),
@@ -196,7 +196,7 @@ func (s *stage) do(ctx context.Context) ([]Outcome, error) {
 	return s.Outcomes(), err
 }
 
-// resume does the campaign again as another process would, with Resume.
+// resume runs the campaign again as another process would, with Resume.
 func (s *stage) resume() []Outcome {
 	s.t.Helper()
 	s.again(s.Folder)
@@ -206,7 +206,7 @@ func (s *stage) resume() []Outcome {
 	return out
 }
 
-// states by step, of those that are not done.
+// states returns the states of the steps that are not done.
 func undone(outcomes []Outcome) map[string]Status {
 	states := map[string]Status{}
 	for _, o := range outcomes {
@@ -217,7 +217,7 @@ func undone(outcomes []Outcome) map[string]Status {
 	return states
 }
 
-// tests are the steps of a list that have a run.
+// tests returns the steps of a list that have a run.
 func tests(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return strings.HasSuffix(id, "/"+Preflight) ||
@@ -321,7 +321,7 @@ func TestAScoreBelowTargetIsAllowedInTheOpenDivision(t *testing.T) {
 	require.Equal(t, "accuracy_below_target", out[3].Entry.Code, "and the table says so")
 }
 
-// A score over a part of the answers is none, in the open division too.
+// A score of only some of the answers does not count, in the open division either.
 func TestAnswersWithoutAScoreCountInNoDivision(t *testing.T) {
 	for act, why := range map[string]string{"half scored": "4 of 9 answers were not scored",
 		"no tokenizer": "there is no tokenizer"} {
@@ -352,7 +352,7 @@ func TestAScoreIsBothOfItsFiles(t *testing.T) {
 	}
 }
 
-// What is wrong with input or machine is so for every step.
+// A fault of the input or the machine would stop every step.
 func TestBadInputEndsTheCampaign(t *testing.T) {
 	for act, exit := range map[string]int{"usage": run.ExitUsage, "environment": run.ExitEnvironment} {
 		s := newStage(t, map[string]string{"Offline/accuracy": act})
@@ -376,7 +376,7 @@ func TestAttempts(t *testing.T) {
 	require.Equal(t, []string{"aside/Server/performance-1", "aside/Server/performance-2"}, out[6].Entry.Aside)
 }
 
-// An earlier run's valid record must not speak for a process that died before it wrote its own.
+// The valid record of an earlier run must not count for a process that died before it wrote its own.
 func TestAnEarlierRecordIsNotTheCrashedStepsOwn(t *testing.T) {
 	s := newStage(t, nil)
 	_, err := s.do(context.Background())
@@ -390,8 +390,8 @@ func TestAnEarlierRecordIsNotTheCrashedStepsOwn(t *testing.T) {
 	require.Nil(t, out[7].Record)
 }
 
-// A setting that only Server feels leaves Offline alone, and the reason is told.
-func TestAChangedSettingTouchesNoMoreThanItMust(t *testing.T) {
+// A setting that only affects Server leaves Offline done, and the reason is reported.
+func TestAChangedSettingRepeatsOnlyTheStepsItAffects(t *testing.T) {
 	s := newStage(t, nil)
 	_, err := s.do(context.Background())
 	require.NoError(t, err)
@@ -408,12 +408,12 @@ func TestAChangedSettingTouchesNoMoreThanItMust(t *testing.T) {
 		out := s.resume()
 		require.Empty(t, undone(out))
 		require.Equal(t, []string{"Server/performance", "Server/accuracy", "Server/TEST06"}, tests(s.ran))
-		require.Contains(t, strings.Join(s.told(), "\n"), "Server/performance is done again: tpot-limit was ")
+		require.Contains(t, strings.Join(s.messages(), "\n"), "Server/performance is run again: tpot-limit was ")
 	}
 }
 
-// Some settings stand in no run's folder. campaign.json tells that they have changed.
-func TestAChangeThatOnlyTheStateKnows(t *testing.T) {
+// Some settings are not in a run's folder. campaign.json shows that they have changed.
+func TestAChangedSettingThatOnlyTheStateContains(t *testing.T) {
 	s := newStage(t, nil)
 	scaled := func(queries string) {
 		for _, task := range s.Tasks {
@@ -437,11 +437,10 @@ func TestAChangeThatOnlyTheStateKnows(t *testing.T) {
 		require.Empty(t, undone(out))
 		require.Equal(t, c.again, tests(s.ran))
 	}
-	require.Contains(t, s.told(), "Server/TEST06 is done again: audit-queries was 512 and is 64")
+	require.Contains(t, s.messages(), "Server/TEST06 is run again: audit-queries was 512 and is 64")
 }
 
-// Whoever looks at the folder while a step runs, or after the campaign was killed there, reads which step it is and
-// what it was set to.
+// While a step runs, and after the campaign was killed in it, campaign.json contains the step and its settings.
 func TestTheStateIsWrittenBeforeAStep(t *testing.T) {
 	s := newStage(t, nil)
 	command := s.Command
@@ -471,7 +470,7 @@ func TestTheStateIsWrittenBeforeAStep(t *testing.T) {
 	require.Len(t, s.ran, 10)
 }
 
-func TestALostStateIsMadeAgainFromTheRuns(t *testing.T) {
+func TestALostStateIsRebuiltFromTheRuns(t *testing.T) {
 	s := newStage(t, nil)
 	_, err := s.do(context.Background())
 	require.NoError(t, err)
@@ -496,7 +495,7 @@ func TestALostStateIsMadeAgainFromTheRuns(t *testing.T) {
 	require.Empty(t, undone(out))
 }
 
-// A log that changed after its run was judged is no log of that run.
+// A log that changed after its run was judged does not count.
 func TestADamagedLogIsMeasuredAgain(t *testing.T) {
 	s := newStage(t, nil)
 	_, err := s.do(context.Background())
@@ -507,10 +506,10 @@ func TestADamagedLogIsMeasuredAgain(t *testing.T) {
 	require.Equal(t, map[string]Status{"Server/performance": Crashed}, undone(out))
 	require.Empty(t, undone(s.resume()))
 	require.Equal(t, []string{"Server/performance"}, tests(s.ran))
-	require.Contains(t, strings.Join(s.told(), "\n"), "mlperf_log_detail.txt is not what the run has left")
+	require.Contains(t, strings.Join(s.messages(), "\n"), "mlperf_log_detail.txt was changed after the run")
 }
 
-func TestARehearsalIsNoPartOfARealCampaign(t *testing.T) {
+func TestARehearsalDoesNotCountInARealCampaign(t *testing.T) {
 	s := newStage(t, map[string]string{layout.Performance: "rehearsal"})
 	_, err := s.do(context.Background())
 	require.NoError(t, err)
@@ -522,9 +521,8 @@ func TestARehearsalIsNoPartOfARealCampaign(t *testing.T) {
 	require.Equal(t, []string{"Offline/performance", "Server/performance"}, tests(s.ran))
 }
 
-// An audit measures in a mode of its own kind, and its verdict leaves out what LoadGen says: it is no performance
-// result.
-func TestAnAuditIsNoPerformanceRun(t *testing.T) {
+// An audit's verdict ignores LoadGen's, so an audit's run is not a performance result.
+func TestAnAuditIsNotAPerformanceRun(t *testing.T) {
 	s := newStage(t, map[string]string{layout.Performance: "audit in its place"})
 	out, err := s.do(context.Background())
 	require.NoError(t, err)
@@ -534,7 +532,7 @@ func TestAnAuditIsNoPerformanceRun(t *testing.T) {
 	out, err = s.do(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, undone(out))
-	require.Contains(t, strings.Join(s.told(), "\n"), "its folder holds an audit of llama3.1-8b, Offline")
+	require.Contains(t, strings.Join(s.messages(), "\n"), "its folder holds an audit of llama3.1-8b, Offline")
 }
 
 func TestAFolderIsOneCampaigns(t *testing.T) {
@@ -545,7 +543,7 @@ func TestAFolderIsOneCampaigns(t *testing.T) {
 	require.ErrorContains(t, s.Open(context.Background()), "holds an earlier run (Offline/performance)")
 	s.Resume = true
 	s.Model = "deepseek-r1"
-	require.ErrorContains(t, s.Open(context.Background()), "holds the campaign of llama3.1-8b on sys")
+	require.ErrorContains(t, s.Open(context.Background()), "holds another campaign: llama3.1-8b on sys")
 }
 
 func TestInterruption(t *testing.T) {
@@ -585,7 +583,7 @@ func TestInterruption(t *testing.T) {
 			require.Equal(t, c.state, out[2].Entry.Status)
 			require.Equal(t, c.exit, out[2].Entry.Exit)
 			require.Len(t, s.ran, 3, "nothing is started after a signal")
-			require.NotContains(t, strings.Join(s.told(), "\n"), "its endpoint is gone")
+			require.NotContains(t, strings.Join(s.messages(), "\n"), "its endpoint is gone")
 			require.NotZero(t, ExitCode(out))
 			s.acts = nil
 			require.Empty(t, undone(s.resume()))
@@ -603,15 +601,15 @@ func TestContextThatHasEnded(t *testing.T) {
 	require.Empty(t, s.ran)
 }
 
-func TestProgramThatIsNotThere(t *testing.T) {
+func TestMissingProgram(t *testing.T) {
 	s := newStage(t, nil)
 	s.Command = func(Task) *exec.Cmd { return exec.Command(filepath.Join(t.TempDir(), "missing")) }
 	_, err := s.do(context.Background())
-	require.ErrorContains(t, err, "the process of Offline/preflight can not be started")
+	require.ErrorContains(t, err, "cannot start the process of Offline/preflight")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// An endpoint that is gone is waited for; a step that fails because of it is done again.
+// The campaign waits for an endpoint that disappeared, and repeats the step that failed because of it.
 func TestAnEndpointThatComesBack(t *testing.T) {
 	s := newStage(t, map[string]string{"Server/performance": "invalid"})
 	asked, gone := 0, 0
@@ -631,11 +629,11 @@ func TestAnEndpointThatComesBack(t *testing.T) {
 	require.Empty(t, undone(out))
 	require.Equal(t, 4, gone)
 	require.Equal(t, 2, out[6].Entry.Attempts)
-	require.Contains(t, strings.Join(s.told(), "\n"), "Server/performance is invalid, and its endpoint is gone")
-	require.Contains(t, strings.Join(s.told(), "\n"), "waits up to 1m0s: connection refused")
+	require.Contains(t, strings.Join(s.messages(), "\n"), "Server/performance is invalid, and its endpoint is gone")
+	require.Contains(t, strings.Join(s.messages(), "\n"), "waits up to 1m0s: connection refused")
 }
 
-// An endpoint that is gone after each attempt and back before the next does not keep a step going for ever.
+// An endpoint that disappears after each attempt and returns before the next does not keep a step running for ever.
 func TestAnEndpointThatComesAndGoes(t *testing.T) {
 	s := newStage(t, map[string]string{"Server/performance": "invalid"})
 	s.Wait, s.Attempts = time.Minute, 2
@@ -653,12 +651,12 @@ func TestAnEndpointThatComesAndGoes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Invalid, undone(out)["Server/performance"])
 	require.Equal(t, regained+2, out[6].Entry.Attempts, "those that the endpoint cost, and the two of any step")
-	require.Equal(t, regained, strings.Count(strings.Join(s.told(), "\n"),
+	require.Equal(t, regained, strings.Count(strings.Join(s.messages(), "\n"),
 		"Server/performance is invalid, and its endpoint is gone"))
 }
 
-// Only a step that failed while its endpoint is gone, and is waited for, is done again.
-func TestStepsThatAnEndpointDoesNotCost(t *testing.T) {
+// Only a step that failed while its endpoint was gone is run again, and only if the campaign waits for endpoints.
+func TestStepsThatAreNotRunAgainForAnEndpoint(t *testing.T) {
 	for name, c := range map[string]struct {
 		step, act string
 		wait      time.Duration
@@ -686,12 +684,12 @@ func TestStepsThatAnEndpointDoesNotCost(t *testing.T) {
 			require.Equal(t, c.wait == 0, err != nil, "the next step asks once")
 			i := slices.IndexFunc(out, func(o Outcome) bool { return o.Step.ID() == c.step })
 			require.Equal(t, 1, out[i].Entry.Attempts)
-			require.NotContains(t, strings.Join(s.told(), "\n"), "its endpoint is gone")
+			require.NotContains(t, strings.Join(s.messages(), "\n"), "its endpoint is gone")
 		})
 	}
 }
 
-// A server that nobody will start again is not waited for, neither before a step nor to do one again.
+// The campaign does not wait for a server that will not be started again, neither before a step nor to repeat one.
 func TestAnEndpointThatHasEnded(t *testing.T) {
 	s := newStage(t, map[string]string{"Offline/performance": "invalid"})
 	s.Wait = time.Hour
@@ -706,8 +704,8 @@ func TestAnEndpointThatHasEnded(t *testing.T) {
 	require.ErrorContains(t, err, "was not started: the server of an endpoint has ended: out of memory")
 	require.Equal(t, Invalid, out[slices.IndexFunc(out,
 		func(o Outcome) bool { return o.Step.ID() == "Offline/performance" })].Entry.Status)
-	require.NotContains(t, strings.Join(s.told(), "\n"), "waits up to")
-	require.NotContains(t, strings.Join(s.told(), "\n"), "its endpoint is gone")
+	require.NotContains(t, strings.Join(s.messages(), "\n"), "waits up to")
+	require.NotContains(t, strings.Join(s.messages(), "\n"), "its endpoint is gone")
 }
 
 func TestAnEndpointThatDoesNotComeBack(t *testing.T) {

@@ -16,26 +16,26 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// killGrace is how long a child may take to end after a signal: its own early end takes up to 3 s.
+// killGrace is how long a child may take to end after a signal. A test needs up to 3 s to stop early.
 const killGrace = 15 * time.Second
 
-// maxOutput bounds what is kept of a child's standard output.
+// maxOutput limits how many bytes of a child's standard output are kept.
 const maxOutput = 1 << 20
 
 // ended is how a step's process ended.
 type ended struct {
 	exit      int
-	code, why string // of its error, where it told one on standard output
+	code, why string // of the error that it wrote to standard output, if any
 }
 
-// child runs a process to its end. It has a group of its own, so that a Ctrl-C at the terminal reaches it once, through
-// us; and it holds the lock, so that nobody else works in the folder while it still may.
+// child runs a process to its end. The process has a group of its own, so that a Ctrl-C at the terminal reaches it only
+// once, through this program. It also holds the lock, so that no other campaign uses the folder while it runs.
 func child(ctx context.Context, cmd *exec.Cmd, lock *Lock, grace time.Duration) (ended, error) {
 	var out bounded
 	cmd.Stdout = &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	cmd.ExtraFiles = []*os.File{lock.file}
-	cmd.WaitDelay = time.Second // a grandchild may keep its output open
+	cmd.WaitDelay = time.Second // a grandchild may keep the output open
 	if err := cmd.Start(); err != nil {
 		return ended{}, err
 	}
@@ -54,7 +54,7 @@ func child(ctx context.Context, cmd *exec.Cmd, lock *Lock, grace time.Duration) 
 	if errors.As(context.Cause(ctx), &i) {
 		signal = i.Signal
 	}
-	_ = cmd.Process.Signal(signal) // it may have ended just now
+	_ = cmd.Process.Signal(signal) // the process may have ended already
 	select {
 	case err := <-over:
 		return out.ended(cmd, err)
@@ -64,7 +64,7 @@ func child(ctx context.Context, cmd *exec.Cmd, lock *Lock, grace time.Duration) 
 	}
 }
 
-// bounded keeps the first bytes of what is written to it.
+// bounded keeps the first maxOutput bytes written to it.
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {
@@ -74,7 +74,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ended reads the exit code and, from standard output, the error of a process that was told to write JSON.
+// ended returns the exit code of a process and the error that it wrote to standard output as JSON.
 func (b *bounded) ended(cmd *exec.Cmd, err error) (ended, error) {
 	var e ended
 	var exit *exec.ExitError
@@ -87,7 +87,7 @@ func (b *bounded) ended(cmd *exec.Cmd, err error) (ended, error) {
 	e.exit = exit.ExitCode()
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		e.exit = 128 + int(s.Signal())
-		e.code, e.why = "killed", fmt.Sprintf("its process was ended by the signal %v", s.Signal())
+		e.code, e.why = "killed", fmt.Sprintf("its process was killed by the signal %v", s.Signal())
 	}
 	var said struct {
 		Error struct{ Code, Message string }

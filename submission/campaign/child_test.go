@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// begun is a step's process that runs a shell script in a folder, which it has locked.
+// begun is a step's process that runs a shell script in a folder that it has locked.
 type begun struct {
 	t      *testing.T
 	folder string
@@ -78,7 +78,7 @@ func TestAStepsProcessHoldsTheLock(t *testing.T) {
 	require.False(t, Running(b.folder))
 }
 
-// A process that ignores the signal is killed with all that it has started.
+// A process that ignores the signal is killed together with its children.
 func TestTheWholeGroupIsKilled(t *testing.T) {
 	b := begin(t, 100*time.Millisecond, "trap '' TERM; sleep 600 & echo $! > grandchild; echo $$ > started; wait")
 	grandchild := b.number("grandchild")
@@ -91,7 +91,7 @@ func TestTheWholeGroupIsKilled(t *testing.T) {
 	require.Eventually(t, func() bool { return startOf(grandchild) == "" }, 30*time.Second, 5*time.Millisecond)
 }
 
-// A signal reaches the process alone: it ends its own children in its own order.
+// Only the process gets the signal: it ends its own children in its own order.
 func TestTheSignalIsForTheProcess(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		b := begin(t, time.Minute, `trap 'kill -0 $child && echo $child > alive; kill -9 $child; exit 7' INT TERM
@@ -105,7 +105,7 @@ func TestTheSignalIsForTheProcess(t *testing.T) {
 	}
 }
 
-// What a process writes is bounded, and its error is read from what is kept.
+// A process's output is kept up to a limit, and its error is read from that part.
 func TestOutputIsBounded(t *testing.T) {
 	var b bounded
 	n, err := b.Write(make([]byte, maxOutput-1))

@@ -8,18 +8,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Load is how much a task has to do, as far as it is known before.
+// Load is how much a task has to do, as far as this is known in advance.
 type Load struct {
-	Samples     int           // answers to be had
-	PerS        float64       // offered load; 0: the server's own speed
-	MinDuration time.Duration // the test goes on for at least this long
+	Samples     int           // answers to receive
+	PerS        float64       // offered load in samples per second; 0: as fast as the server answers
+	MinDuration time.Duration // of the test
 }
 
-// overhead is what a test's process takes beside its test: reading the data set, asking the endpoint, reading the logs.
+// overhead is the time that a test's process needs beside its test: reading the data set, probing the endpoint, reading
+// the logs.
 const overhead = 2 * time.Second
 
-// Estimate says how long the tasks from the given one on will take. Where a server's own speed decides and nothing of
-// the scenario was measured yet, sure is false and the time is the least.
+// Estimate returns how long the tasks from the given one on will take. Where this depends on the server's speed and the
+// scenario was not measured yet, sure is false and the time is a lower bound.
 func (c *Campaign) Estimate(from int) (left time.Duration, sure bool) {
 	sure = true
 	for _, t := range c.Tasks[from:] {
@@ -47,7 +48,7 @@ func (c *Campaign) estimate(t Task) (time.Duration, bool) {
 	return overhead + max(t.Load.MinDuration, time.Duration(float64(t.Load.Samples)/rate*float64(time.Second))), true
 }
 
-// measured is the speed of a scenario's performance run, in answers per second; 0: unknown.
+// measured returns the speed of a scenario's earlier run in answers per second; 0: unknown.
 func (c *Campaign) measured(t Task) float64 {
 	for _, test := range []string{layout.Performance, layout.Accuracy} {
 		if r, err := record.Read(c.folder(Step{t.Scenario, test})); err == nil && r.Throughput.Requests > 0 {
@@ -57,7 +58,7 @@ func (c *Campaign) measured(t Task) float64 {
 	return 0
 }
 
-// reckon notes how long each task from the given one on will take, for whoever looks at the folder meanwhile.
+// reckon records how long each task from the given one on will take, for `submission status`.
 func (c *Campaign) reckon(from int) {
 	for _, t := range c.Tasks[from:] {
 		took, sure := c.estimate(t)
@@ -66,9 +67,8 @@ func (c *Campaign) reckon(from int) {
 	}
 }
 
-// Remaining is how long the steps that are not done will take, by what the campaign has noted of them, at a time of
-// day. The clock of the machine may have been set since a step was started: it changes the share of that one step,
-// between nothing and the whole.
+// Remaining returns how long the steps that are not done will take after now, from the campaign's own estimates. If the
+// machine's clock was changed since the running step started, only the share of that step is wrong.
 func Remaining(outcomes []Outcome, now time.Time) (left time.Duration, sure bool) {
 	sure = true
 	for _, o := range outcomes {
@@ -88,13 +88,13 @@ func Remaining(outcomes []Outcome, now time.Time) (left time.Duration, sure bool
 	return left, sure
 }
 
-// left is the estimate as words behind a line; empty where there is nothing to say.
+// left returns the estimate as the end of a line.
 func (c *Campaign) left(from int) string {
 	d, sure := c.Estimate(from)
 	return ", " + About(d, sure) + " left"
 }
 
-// About words an estimate.
+// About returns an estimate as text.
 func About(d time.Duration, sure bool) string {
 	word := "about"
 	if !sure {

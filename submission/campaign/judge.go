@@ -18,25 +18,25 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Finding is what a step's folder says about the step.
+// Finding is the judgement of a step's folder.
 type Finding struct {
 	Status  Status
 	Code    string
 	Why     string
-	Record  *record.Record // nil: there is none
+	Record  *record.Record // nil: the folder has none
 	Changes []Change       // settings that differ from the ones wanted
 }
 
-// Want is what a step must have been for its result to count.
+// Want is what a run must have been for its result to count.
 type Want struct {
 	Model    string
 	Step     Step
-	Settings Settings // nil: whatever they were
+	Settings Settings // nil: any
 	Real     bool     // a rehearsal does not count
 }
 
-// Judge reads a run's folder. A valid run counts only when it was of this very test, with these settings, and when
-// LoadGen's logs are still what the run has left.
+// Judge reads a run's folder. A valid run counts only if it ran this test with these settings, and if LoadGen's logs
+// are unchanged since.
 func (w Want) Judge(folder string) Finding {
 	r, err := record.Read(folder)
 	switch {
@@ -44,7 +44,7 @@ func (w Want) Judge(folder string) Finding {
 		return Finding{Status: Pending}
 	case errors.Is(err, fs.ErrNotExist):
 		return Finding{Status: Crashed, Code: "crashed",
-			Why: "its folder has no " + record.FileName + ": it was ended before it could tell"}
+			Why: "its folder has no " + record.FileName + ": the run ended before it could write one"}
 	case err != nil:
 		return Finding{Status: Crashed, Code: "crashed", Why: err.Error()}
 	}
@@ -66,7 +66,7 @@ func (w Want) Judge(folder string) Finding {
 	return f
 }
 
-// unharmed looks at a valid run more closely: its settings, its logs, and an audit's verdict.
+// unharmed checks the settings and the logs of a valid run, and an audit's verdict.
 func (w Want) unharmed(folder string, r *record.Record, f *Finding) {
 	if w.Settings != nil {
 		was, err := FolderSettings(folder, r)
@@ -88,7 +88,7 @@ func (w Want) unharmed(folder string, r *record.Record, f *Finding) {
 	}
 }
 
-// audited reads what the verification of an audit has left.
+// audited reads the verdict of an audit's verification.
 func (w Want) audited(folder string, f *Finding) {
 	v, err := compliance.ReadVerdict(filepath.Join(folder, layout.VerifyFolder))
 	switch {
@@ -103,13 +103,13 @@ func (w Want) audited(folder string, f *Finding) {
 	}
 }
 
-// untouched says that no run was begun in a folder.
+// untouched reports whether no run was begun in a folder.
 func untouched(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
 }
 
-// intact compares the files that a submission carries with the sums that the run has noted.
+// intact compares the files that go into a submission with the checksums in the run's record.
 func intact(folder string, r *record.Record) error {
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
 		if name != record.UserConfName && !strings.HasPrefix(name, record.LogFolder+"/") {
@@ -117,10 +117,10 @@ func intact(folder string, r *record.Record) error {
 		}
 		sum, err := atomicfile.SHA256(filepath.Join(folder, filepath.FromSlash(name)))
 		if err != nil {
-			return fmt.Errorf("a log of the run can not be read: %w", err)
+			return fmt.Errorf("cannot read a log of the run: %w", err)
 		}
 		if sum != r.Files[name] {
-			return fmt.Errorf("%s is not what the run has left: its SHA-256 is %s and was %s", name, sum, r.Files[name])
+			return fmt.Errorf("%s was changed after the run: its SHA-256 is %s and was %s", name, sum, r.Files[name])
 		}
 	}
 	return nil
@@ -141,7 +141,7 @@ func reasons(r *record.Record) string {
 	return strings.Join(texts, "; ")
 }
 
-// readScore gives the score that lies in an accuracy run's folder; nil: there is none that can be read.
+// readScore returns the score in an accuracy run's folder; nil: it has none, or an unreadable one.
 func readScore(folder string) *accuracy.Result {
 	text, err := os.ReadFile(filepath.Join(folder, ScoreRecord))
 	if err != nil {
@@ -154,8 +154,8 @@ func readScore(folder string) *accuracy.Result {
 	return &score
 }
 
-// lookScored judges the score of an accuracy run's folder. anyScore accepts one below the target: the open division. A
-// score over a part of the answers is none, in no division.
+// lookScored judges the score in an accuracy run's folder. anyScore accepts a score below the target, as the open
+// division does. A score of only some of the answers does not count in any division.
 func lookScored(folder string, anyScore bool) Finding {
 	score := readScore(folder)
 	if score == nil {
@@ -191,7 +191,7 @@ func lookScored(folder string, anyScore bool) Finding {
 // HasScore reports whether an accuracy run's folder holds a score that may be claimed.
 func HasScore(folder string) bool { return lookScored(folder, false).Status == Done }
 
-// belowTarget is the word of the verdict's list for a score that is too low
+// belowTarget is the verdict code of a score that is too low
 // (docs/reference/troubleshooting.md#verdict-codes).
 const belowTarget = "accuracy_below_target"
 

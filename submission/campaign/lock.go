@@ -15,28 +15,28 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// LockName is the file that a campaign holds.
+// LockName is the lock file in a campaign's folder.
 const LockName = ".campaign.lock"
 
-// lockWait is how long the processes of a campaign that was killed get to end by themselves; they are told to at once.
+// lockWait is how long the processes of a killed campaign may take to end. They get their signal when it dies.
 const lockWait = 30 * time.Second
 
-// Lock is the right to work in a campaign's folder. Every step's process holds it too, so that it outlasts the death of
-// the campaign itself for as long as anything may still write.
+// Lock is the right to work in a campaign's folder. Every step's process holds it too, so that after the death of the
+// campaign it lasts for as long as one of them may still write.
 type Lock struct{ file *os.File }
 
-// Acquire makes the folder and takes its lock. Another campaign that is alive is an error of usage; what a dead one has
-// left behind is waited for.
+// Acquire creates the folder and takes its lock. A lock held by a live campaign is an error of usage; it waits for the
+// processes of a dead one.
 func Acquire(ctx context.Context, folder string) (*Lock, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, run.EnvironmentError("output_dir", "Choose another --output-dir, or change its rights",
-			"the campaign's folder can not be made: %w", err)
+		return nil, run.EnvironmentError("output_dir", "Choose another --output-dir, or change its permissions",
+			"cannot create the campaign's folder: %w", err)
 	}
 	path := filepath.Join(folder, LockName)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
-		return nil, run.EnvironmentError("output_dir", "Choose another --output-dir, or change its rights",
-			"the campaign's folder can not be locked: %w", err)
+		return nil, run.EnvironmentError("output_dir", "Choose another --output-dir, or change its permissions",
+			"cannot lock the campaign's folder: %w", err)
 	}
 	deadline := time.Now().Add(lockWait)
 	for {
@@ -53,7 +53,7 @@ func Acquire(ctx context.Context, folder string) (*Lock, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) || holder.alive() || time.Now().After(deadline) {
 			_ = f.Close() // only read
 			return nil, run.UsageError("campaign_running",
-				"Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows how far it is",
+				"Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows its progress",
 				"the folder %s is in use by another campaign (%s): %w", folder, holder, err)
 		}
 		select {
@@ -65,13 +65,13 @@ func Acquire(ctx context.Context, folder string) (*Lock, error) {
 	}
 }
 
-// Release gives the lock up, whoever else still has its file open, as a child does between its fork and its exec.
+// Release releases the lock even if another process still has the file open, such as a child between fork and exec.
 func (l *Lock) Release() {
-	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN) // closing does it too where nobody else has the file
+	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN) // closing does it too if no other process has the file
 	_ = l.file.Close()
 }
 
-// sign leaves who holds the lock.
+// sign writes the holder's identity into the lock file.
 func (l *Lock) sign() error {
 	if err := l.file.Truncate(0); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (l *Lock) sign() error {
 	return err
 }
 
-// process is a process that lives, or did: its number alone may have been given again.
+// process identifies a process. Its number alone is not enough, because numbers are reused.
 type process struct {
 	pid     int
 	started string // field 22 of /proc/PID/stat: ticks since the machine's start
@@ -92,10 +92,10 @@ func (p process) String() string { return fmt.Sprintf("process %d %s", p.pid, p.
 
 func (p process) alive() bool { return p.pid > 0 && p.started != "" && startOf(p.pid) == p.started }
 
-// holder reads who signed a lock file; the zero process: nobody has yet.
+// holder reads who signed a lock file; the zero process if it is not signed yet.
 func holder(f io.ReaderAt) process {
 	text := make([]byte, 128)
-	n, _ := f.ReadAt(text, 0) // a file that is empty or short has no name in it
+	n, _ := f.ReadAt(text, 0) // an empty or short file has no identity in it
 	words := strings.Fields(string(text[:n]))
 	if len(words) != 3 {
 		return process{}
@@ -107,13 +107,13 @@ func holder(f io.ReaderAt) process {
 	return process{pid, words[2]}
 }
 
-// startOf gives when a process was started; empty: there is none.
+// startOf returns when a process was started; empty: it does not exist.
 func startOf(pid int) string {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return ""
 	}
-	// The name in brackets may hold blanks and brackets; the fields behind it do not. The state is the first of them.
+	// The name in parentheses may contain spaces and parentheses; the fields after it do not. The first is the state.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	if len(fields) < 20 || fields[0] == "Z" {
 		return ""
@@ -121,14 +121,14 @@ func startOf(pid int) string {
 	return fields[19]
 }
 
-// Running says whether a campaign that is alive holds the folder.
+// Running reports whether a live campaign holds the folder.
 func Running(folder string) bool {
 	f, err := os.Open(filepath.Join(folder, LockName))
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil { // given up again when the file is closed
+	if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil { // released when the file is closed
 		return false
 	}
 	return true

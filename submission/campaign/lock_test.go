@@ -36,7 +36,7 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	require.False(t, Running(folder), "who does not get it does not hold it")
 }
 
-// The lock of a campaign that was killed is held by its step's process; that one is waited for.
+// The process of a step holds the lock of a killed campaign, and the next campaign waits for it.
 func TestTheLockOutlivesItsHolder(t *testing.T) {
 	folder := t.TempDir()
 	dead := exec.Command("true")

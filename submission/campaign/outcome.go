@@ -6,23 +6,23 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// Outcome is a step and how it stands, for tables.
+// Outcome is a step with its state, for tables.
 type Outcome struct {
 	Step   Step
 	Entry  Entry
 	Folder string
-	Kept   bool           // it was done before
+	Kept   bool           // done by an earlier campaign
 	Record *record.Record // nil: the step has none
 	Score  *accuracy.Result
 }
 
-// Outcomes are the tasks as they stand after Run.
+// Outcomes returns the state of each task after Run.
 func (c *Campaign) Outcomes() []Outcome {
 	var list []Outcome
 	for _, t := range c.Tasks {
 		o := Outcome{Step: t.Step, Entry: *c.state.Entry(t.Step), Folder: c.folder(t.Step), Kept: c.kept[t.ID()]}
 		if t.IsRun() {
-			o.Record, _ = record.Read(o.Folder) // a step without a record has none to show
+			o.Record, _ = record.Read(o.Folder) // some steps have no record
 		} else if t.Test == Score && o.Entry.Status != Pending {
 			o.Score = readScore(o.Folder)
 		}
@@ -31,7 +31,7 @@ func (c *Campaign) Outcomes() []Outcome {
 	return list
 }
 
-// ExitCode is the campaign's: 0 when every step is done, else that of the first that is not.
+// ExitCode returns 0 when every step is done, otherwise the exit code of the first step that is not.
 func ExitCode(outcomes []Outcome) int {
 	for _, o := range outcomes {
 		switch {

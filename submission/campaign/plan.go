@@ -104,7 +104,7 @@ func New(o Options) (*Plan, error) {
 	}
 	if p.row = plan.Row; p.row.Name == models.Generic {
 		return nil, run.UsageError("model", "Use `mlperf-go run --model generic`",
-			"generic is not a benchmark and has no submission")
+			"generic is not a benchmark, so there is nothing to submit")
 	}
 	for _, text := range plan.Notices() {
 		o.Log.Info(text)

@@ -32,7 +32,7 @@ func TestScenariosOfARound(t *testing.T) {
 		"not on this type": {"llama3.1-8b", "v6.1", "edge", nil, "",
 			"for systems of type datacenter and datacenter,edge only"},
 		"no such type":      {"llama3.1-8b", "v6.1", "cloud", nil, "", `the system type "cloud" is unknown`},
-		"not in this round": {"mixtral-8x7b", "v6.1", "", nil, "", "round v6.1 has no results for mixtral-8x7b"},
+		"not in this round": {"mixtral-8x7b", "v6.1", "", nil, "", "round v6.1 does not have mixtral-8x7b"},
 		"in an older round": {"mixtral-8x7b", "v6.0", "", []models.Scenario{"Offline", "Server"}, "datacenter", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,10 +61,10 @@ func TestOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []Step{{models.Offline, Preflight}, {models.Server, Score}}, got, "in the campaign's order")
 	_, err = Only(steps, []string{"TEST09"})
-	require.EqualError(t, err, `the campaign has no step "TEST09": its tests are preflight, performance, accuracy, score, TEST06; a scenario names all of its tests, and Offline/preflight one`)
+	require.EqualError(t, err, `the campaign has no step "TEST09": its tests are preflight, performance, accuracy, score, TEST06; a scenario selects all of its tests, Offline/preflight a single one`)
 }
 
-// What a plan says and what its run's config.yaml says are the same settings.
+// A plan and the config.yaml of its run have the same settings.
 func TestSettingsOfAPlanReadBack(t *testing.T) {
 	for _, scenario := range []string{"Offline", "Server", "Interactive"} {
 		p, err := run.New(run.Settings{"model": "llama3.1-8b", "scenario": scenario, "samples": "16",
@@ -107,7 +107,7 @@ func TestEstimate(t *testing.T) {
 	require.Equal(t, 200*time.Second+overhead, d)
 }
 
-// A step that was running is running only while somebody holds the folder; what was done is looked at in either case.
+// A step counts as running only while the folder is locked. Steps that were done are judged in either case.
 func TestInspectOfACampaignThatIsRunningOrDied(t *testing.T) {
 	s := newStage(t, nil)
 	_, err := s.do(context.Background())
@@ -129,7 +129,7 @@ func TestInspectOfACampaignThatIsRunningOrDied(t *testing.T) {
 	}
 }
 
-// What the state tells of the rest, also under a clock that was set back or forward while a step runs.
+// The remaining time, also when the clock was changed while a step runs.
 func TestRemaining(t *testing.T) {
 	started := time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC)
 	outcomes := []Outcome{
@@ -161,8 +161,8 @@ func TestRemaining(t *testing.T) {
 	require.Zero(t, left)
 }
 
-// Every step that was not done when the last was started has its time in the state, for `submission status`.
-func TestTheStateTellsWhatEachStepTakes(t *testing.T) {
+// The state contains the expected time of every step that was not done when the last step was started.
+func TestTheStateContainsTheTimeOfEachStep(t *testing.T) {
 	s := newStage(t, map[string]string{"Server/performance": "invalid"})
 	for i := range s.Tasks {
 		s.Tasks[i].Load = Load{Samples: 1000, PerS: 10}
@@ -177,7 +177,7 @@ func TestTheStateTellsWhatEachStepTakes(t *testing.T) {
 	require.Equal(t, 204*time.Second, left, "performance again, and the audit that needs it")
 }
 
-// Reading any text as a state ends, and a state that was read is one whose every step has a name.
+// Reading any text as a state ends, and in a state that was read every step has a name.
 func TestStateOfAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, err := parseState([]byte(rapid.String().Draw(t, "text")))

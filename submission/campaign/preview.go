@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// State is the campaign's state as it stands.
+// State returns the campaign's current state.
 func (c *Campaign) State() *State { return c.state }
 
 // Planned is what Run would do with a step.
@@ -24,7 +24,7 @@ type Planned struct {
 	Change []Change `json:"changes"`
 }
 
-// Preview says what Run would do, and changes nothing.
+// Preview returns what Run would do. It changes no file.
 func (c *Campaign) Preview() []Planned {
 	c.survey()
 	var list []Planned
@@ -55,8 +55,8 @@ func (c *Campaign) survey() {
 	}
 }
 
-// Inspect reads a campaign's folder from outside, with its lock or without. Where campaign.json is gone the runs'
-// records are shown.
+// Inspect reads a campaign's folder, whether or not the campaign is running. Without campaign.json it reads the runs'
+// records.
 func Inspect(folder string) (*State, []Outcome, error) {
 	s, err := ReadState(folder)
 	if errors.Is(err, ErrNoState) {
@@ -76,13 +76,13 @@ func Inspect(folder string) (*State, []Outcome, error) {
 	return s, c.Outcomes(), nil
 }
 
-// refresh corrects an entry by what the step's folder holds.
+// refresh corrects an entry from the step's folder.
 func (c *Campaign) refresh(e *Entry, t Task, running bool) {
 	switch {
 	case e.Status == Active && running:
 		return
 	case e.Status == Active && !t.IsRun():
-		e.Status, e.Code, e.Why = Crashed, "crashed", "the campaign ended while it ran"
+		e.Status, e.Code, e.Why = Crashed, "crashed", "the campaign ended while this step ran"
 		return
 	case !t.IsRun():
 		return
@@ -93,7 +93,7 @@ func (c *Campaign) refresh(e *Entry, t Task, running bool) {
 	}
 }
 
-// fromRuns makes a state of the runs that lie in a folder.
+// fromRuns builds a state from the runs in a folder.
 func fromRuns(folder string) (*State, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*", "*", "*", "*", record.FileName))
 	if err != nil {
@@ -110,7 +110,7 @@ func fromRuns(folder string) (*State, error) {
 		s.Entry(Step{models.Scenario(scenario), test})
 	}
 	if len(s.Steps) == 0 {
-		return nil, fmt.Errorf("%s holds no campaign: neither %s nor a run", folder, layout.StateName)
+		return nil, fmt.Errorf("%s holds no campaign: it has neither %s nor a run", folder, layout.StateName)
 	}
 	slices.SortFunc(s.Steps, func(a, b *Entry) int { return strings.Compare(a.ID, b.ID) })
 	return s, nil

@@ -17,10 +17,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Settings are what a step was or will be set to, by setting name, as far as its result depends on it.
+// Settings are the settings of a step by name, as far as its result depends on them.
 type Settings map[string]string
 
-// Hash is a short name of the settings.
+// Hash returns a short identifier of the settings.
 func (s Settings) Hash() string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(s)) {
@@ -29,50 +29,49 @@ func (s Settings) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// Names of entries that are no settings of a run.
+// Names of entries that are not settings of a run.
 const (
 	keyDataset   = "dataset-sha256"
-	keyEndpoints = "endpoints" // how many; an address says nothing about the system behind it
+	keyEndpoints = "endpoints" // their number: an address does not identify the system behind it
 
-	// KeyAudit is to how many queries a rehearsal scales an audit.
+	// KeyAudit is the number of queries that a rehearsal scales an audit to.
 	KeyAudit = "audit-queries"
 )
 
-// touchesNothing are settings on which no valid result depends: where files go, how the client waits and gives up,
-// secrets.
-var touchesNothing = map[string]bool{
+// irrelevant are settings on which no valid result depends: where files go, how long the client waits, secrets.
+var irrelevant = map[string]bool{
 	"output-dir": true, "resume": true, "force": true, "request-log": true, "shared-output": true, "max-errors": true,
 	"fail-fast": true, "enable-trace": true,
 	"api-key": true, "api-key-file": true, "ca-file": true, "insecure-skip-verify": true, "request-memory": true,
 	"preflight-query": true,
 	"request-timeout": true, "first-token-timeout": true, "token-timeout": true, "connect-timeout": true,
 	"drain-timeout": true,
-	"model":         true, "model-category": true, "scenario": true, "mode": true, // a step's name says them
-	"audit-config": true, "user-conf": true, "dataset-config": true, // their values count, whatever file they stood in
-	"endpoint": true, "dataset": true, // counted otherwise
-	// as the endpoints they make
+	"model":         true, "model-category": true, "scenario": true, "mode": true, // part of a step's name
+	"audit-config": true, "user-conf": true, "dataset-config": true, // their contents count, not the file's name
+	"endpoint": true, "dataset": true, // replaced by keyEndpoints and keyDataset
+	// replaced by the endpoints that they start
 	"server-config": true, "server-dir": true, "model-path": true, "replicas": true, "gpus-per-replica": true,
 	"python": true,
 	// a score is a step of its own
 	"score": true, "tokenizer": true, "tokenizer-revision": true, "fetch-tokenizer": true, "run-code": true,
 	"code-tests": true, "code-service": true, "math-grader": true,
-	// What they say stands in the settings that they stand for.
+	// They set other settings, which count.
 	"generation-config": true, "accuracy-max-tokens": true, "accuracy-min-tokens": true, "accuracy-temperature": true,
 	"accuracy-top-p": true, "accuracy-top-k": true, "accuracy-seed": true,
 }
 
-// touches are settings that only some scenarios feel, by LoadGen's scenario; the others feel every scenario.
-var touches = map[string][]models.Scenario{
+// scenariosOf lists the settings that affect only some of LoadGen's scenarios.
+var scenariosOf = map[string][]models.Scenario{
 	"ttft-limit": {models.Server}, "tpot-limit": {models.Server}, "server-coalesce-queries": {models.Server},
 	"concurrency": {models.Offline}, KeyExpectedLatency: {models.SingleStream},
 }
 
-// found are settings that a test finds out by itself where nobody sets them: their absence from a plan is no
-// difference.
-var found = map[string]bool{KeyExpectedLatency: true}
+// measured are settings that a test measures itself where the user does not set them. A plan without them does not
+// differ from a run with them.
+var measured = map[string]bool{KeyExpectedLatency: true}
 
-// PlanSettings are those of a bound plan, whose data set has the given SHA-256. The settings of the same plan's run,
-// read back from its folder, are equal.
+// PlanSettings returns the settings of a bound plan, whose data set has the given SHA-256. FolderSettings returns the
+// same settings for the run of the plan.
 func PlanSettings(p *run.Plan, sha256 string) Settings {
 	s := of(p.Config, p.Scenario.LoadGen)
 	s[keyDataset] = sha256
@@ -97,10 +96,10 @@ func FolderSettings(folder string, r *record.Record) (Settings, error) {
 func of(c *config.Effective, scenario models.Scenario) Settings {
 	s := Settings{}
 	for _, row := range c.Table() {
-		if touchesNothing[row.Name] || row.Ignored || row.Secret || !c.Has(row.Name) {
+		if irrelevant[row.Name] || row.Ignored || row.Secret || !c.Has(row.Name) {
 			continue
 		}
-		if only, some := touches[row.Name]; some && !slices.Contains(only, scenario) {
+		if only, some := scenariosOf[row.Name]; some && !slices.Contains(only, scenario) {
 			continue
 		}
 		s[row.Name] = c.Text(row.Name)
@@ -109,7 +108,7 @@ func of(c *config.Effective, scenario models.Scenario) Settings {
 	return s
 }
 
-// Change is one setting that differs.
+// Change is a setting that differs.
 type Change struct {
 	Name string `json:"name"`
 	Was  string `json:"was"`
@@ -126,16 +125,16 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s was %s and is %s", c.Name, value(c.Was), value(c.Is))
 }
 
-// changes lists what differs, in the order of names.
+// changes lists the settings that differ, in the order of their names.
 func changes(was, is Settings) []Change {
 	var list []Change
 	names := maps.Clone(was)
 	maps.Copy(names, is)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if was[name] == is[name] || found[name] && is[name] == "" {
+		if was[name] == is[name] || measured[name] && is[name] == "" {
 			continue
 		}
-		if _, had := was[name]; !had && name == KeyAudit { // a folder does not tell
+		if _, had := was[name]; !had && name == KeyAudit { // a folder does not contain it
 			continue
 		}
 		list = append(list, Change{name, was[name], is[name]})
@@ -151,7 +150,7 @@ func sentence(list []Change) string {
 	return strings.Join(words, "; ")
 }
 
-// follow gives a task what its scenario's performance run has found out by itself: all tests of a scenario have one
+// follow adds to a task the settings that its scenario's performance run measured: all tests of a scenario share one
 // user.conf.
 func (c *Campaign) follow(t Task) Task {
 	if !t.IsRun() || t.Test == layout.Performance || t.Scenario != models.SingleStream {
@@ -166,7 +165,7 @@ func (c *Campaign) follow(t Task) Task {
 	if err != nil {
 		return t
 	}
-	for name := range found {
+	for name := range measured {
 		if t.Settings[name] == "" && was[name] != "" {
 			t.Settings = maps.Clone(t.Settings)
 			t.Settings[name] = was[name]
@@ -175,5 +174,5 @@ func (c *Campaign) follow(t Task) Task {
 	return t
 }
 
-// KeyExpectedLatency is the setting that a SingleStream performance run finds out by itself.
+// KeyExpectedLatency is the setting that a SingleStream performance run measures itself.
 const KeyExpectedLatency = "expected-latency"

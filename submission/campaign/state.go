@@ -16,20 +16,20 @@ import (
 // Schema names the form of campaign.json; docs/how-to/campaigns.md describes it.
 const Schema = "mlperf-go/campaign/1"
 
-// Status says what became of a step.
+// Status is the state of a step.
 type Status string
 
 // The states of a step.
 const (
-	Pending Status = "pending" // to be done; Why tells what it waits for, or why it is done again
+	Pending Status = "pending" // not run yet, or to be run again; Why is the reason
 	Active  Status = "running"
-	Done    Status = "done"    // valid, or of no verdict and well
-	Invalid Status = "invalid" // ended with a verdict that is not valid
+	Done    Status = "done"    // valid, or successful without a verdict
+	Invalid Status = "invalid" // ended with the verdict INVALID
 	Failed  Status = "failed"  // ended without a verdict, or was interrupted
 	Crashed Status = "crashed" // left a folder without a record
 )
 
-// Of says whose campaign a folder is. It never changes in a folder.
+// Of identifies a campaign. It never changes in a folder.
 type Of struct {
 	Model    string `json:"model"` // checker name
 	System   string `json:"system"`
@@ -49,9 +49,10 @@ type State struct {
 
 // Entry is one step in campaign.json.
 type Entry struct {
-	ID       string    `json:"id"`
-	Status   Status    `json:"state"`
-	Code     string    `json:"code,omitempty"` // a word for Why: a verdict's first reason, an error's, or ours
+	ID     string `json:"id"`
+	Status Status `json:"state"`
+	// of Why: the first of a verdict's reasons, an error's code, or one of this package
+	Code     string    `json:"code,omitempty"`
 	Why      string    `json:"why,omitempty"`
 	Exit     int       `json:"exit"`
 	Attempts int       `json:"attempts"`
@@ -59,17 +60,17 @@ type Entry struct {
 	TookS    float64   `json:"took_s,omitempty"`
 	Hash     string    `json:"settings_hash,omitempty"`
 	Settings Settings  `json:"settings,omitempty"`
-	// TakesS is how long the step was expected to take before the campaign's last step was started, and AtLeast that it
-	// may be longer. A step that was never reckoned has 0.
+	// TakesS is the step's expected duration in seconds, estimated when the campaign's last step was started; 0: never
+	// estimated. AtLeast marks a lower bound.
 	TakesS  float64  `json:"takes_s,omitempty"`
 	AtLeast bool     `json:"at_least,omitempty"`
 	Aside   []string `json:"aside,omitempty"` // where earlier folders of the step were moved, below the campaign's
 }
 
-// maxState bounds campaign.json: a benchmark has a few dozen steps.
+// maxState limits the size of campaign.json in bytes: a benchmark has a few dozen steps.
 const maxState = 16 << 20
 
-// ErrNoState: the folder has no campaign.json.
+// ErrNoState reports that a folder has no campaign.json.
 var ErrNoState = errors.New("there is no " + layout.StateName)
 
 // ReadState reads a folder's campaign.json.
@@ -98,10 +99,10 @@ func ReadState(folder string) (*State, error) {
 func parseState(text []byte) (*State, error) {
 	s := &State{}
 	if err := json.Unmarshal(text, s); err != nil {
-		return nil, fmt.Errorf("it is no JSON of a campaign: %w", err)
+		return nil, fmt.Errorf("not the JSON of a campaign: %w", err)
 	}
 	if s.Schema != Schema {
-		return nil, fmt.Errorf("it has the schema %q, and %q is known", s.Schema, Schema)
+		return nil, fmt.Errorf("it has the schema %q; this program reads %q", s.Schema, Schema)
 	}
 	for i, e := range s.Steps {
 		if e == nil || e.ID == "" {
@@ -111,7 +112,7 @@ func parseState(text []byte) (*State, error) {
 	return s, nil
 }
 
-// Entry gives a step's entry, a new one where there is none.
+// Entry returns a step's entry, and adds one if there is none.
 func (s *State) Entry(step Step) *Entry {
 	for _, e := range s.Steps {
 		if e.ID == step.ID() {
@@ -123,7 +124,7 @@ func (s *State) Entry(step Step) *Entry {
 	return e
 }
 
-// write makes the state last: file and folder are synced before it returns.
+// write saves the state. File and folder are synced before it returns.
 func (s *State) write(folder string) error {
 	s.Updated = time.Now()
 	return atomicfile.WriteJSON(filepath.Join(folder, layout.StateName), s)

@@ -10,9 +10,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// The steps of a scenario that have no run of their own.
+// The steps of a scenario that are not LoadGen tests.
 const (
-	Preflight = "preflight" // asks the endpoints what they are; never counts as done before
+	Preflight = "preflight" // probes the endpoints; always done again
 	Score     = "score"     // scores the accuracy run's answers
 )
 
@@ -22,16 +22,16 @@ type Step struct {
 	Test     string // Preflight, layout.Performance, layout.Accuracy, Score, or an audit's name
 }
 
-// ID names the step, such as Server/accuracy.
+// ID returns the step's name, such as Server/accuracy.
 func (s Step) ID() string { return string(s.Scenario) + "/" + s.Test }
 
-// Audit says whether the step is an audit's.
+// Audit reports whether the step is an audit.
 func (s Step) Audit() bool { return strings.HasPrefix(s.Test, "TEST") }
 
-// IsRun says whether the step is a LoadGen test with a folder of its own.
+// IsRun reports whether the step is a LoadGen test with a folder of its own.
 func (s Step) IsRun() bool { return s.Test != Preflight && s.Test != Score }
 
-// Mode is what the step's test is for; an audit measures performance.
+// Mode returns the mode of the step's test; an audit measures performance.
 func (s Step) Mode() models.Mode {
 	if s.Test == layout.Accuracy || s.Test == Score {
 		return models.Accuracy
@@ -39,8 +39,8 @@ func (s Step) Mode() models.Mode {
 	return models.Performance
 }
 
-// Needs are the tests of the same scenario that must be done before: a score has its answers, and an audit shows what
-// the performance run has claimed.
+// Needs returns the tests of the same scenario that must be done before: the accuracy run for a score, the performance
+// run for an audit.
 func (s Step) Needs() []string {
 	switch {
 	case s.Test == Score:
@@ -52,7 +52,7 @@ func (s Step) Needs() []string {
 	}
 }
 
-// Steps are the steps of the scenarios in the order in which they run; audits are their names.
+// Steps returns the steps of the scenarios in the order in which they run. audits are the names of the audits.
 func Steps(scenarios []models.Scenario, audits []string) []Step {
 	var steps []Step
 	for _, s := range scenarios {
@@ -63,7 +63,7 @@ func Steps(scenarios []models.Scenario, audits []string) []Step {
 	return steps
 }
 
-// Only narrows steps to scenarios, tests, or Scenario/test. A word that names no step is an error.
+// Only selects steps by scenario, test, or Scenario/test. A word that matches no step is an error.
 func Only(steps []Step, words []string) ([]Step, error) {
 	if len(words) == 0 {
 		return steps, nil
@@ -80,8 +80,8 @@ func Only(steps []Step, words []string) ([]Step, error) {
 	}
 	for _, w := range words {
 		if !slices.ContainsFunc(steps, func(s Step) bool { return named(s, w) }) {
-			return nil, fmt.Errorf("the campaign has no step %q: its tests are %s; a scenario names all of its tests, and "+
-				"%s one", w, strings.Join(names, ", "), steps[0].ID())
+			return nil, fmt.Errorf("the campaign has no step %q: its tests are %s; a scenario selects all of its tests, "+
+				"%s a single one", w, strings.Join(names, ", "), steps[0].ID())
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
@@ -89,9 +89,9 @@ func Only(steps []Step, words []string) ([]Step, error) {
 	}), nil
 }
 
-// Scenarios returns a benchmark's scenarios in a round on a system type: what the checker demands and what it allows,
-// as far as the benchmark's row has it. An empty type stands for the first that the round has for the benchmark; the
-// type that was taken is returned too.
+// Scenarios returns a benchmark's scenarios in a round on a system type: those that the checker requires or allows and
+// that the benchmark's row has. An empty type selects the first type of the benchmark in the round. The selected type
+// is returned too.
 func Scenarios(row *models.Row, round, systemType string) ([]models.Scenario, string, error) {
 	of, err := rounds.Find(round)
 	if err != nil {
@@ -100,12 +100,12 @@ func Scenarios(row *models.Row, round, systemType string) ([]models.Scenario, st
 	b := of.Benchmark(row.Name)
 	switch {
 	case b == nil:
-		return nil, "", fmt.Errorf("round %s has no results for %s: it is in the rounds [%s]", round, row.Name,
+		return nil, "", fmt.Errorf("round %s does not have %s, which is in the rounds [%s]", round, row.Name,
 			strings.Join(rounds.Of(row), " "))
 	case systemType == "":
 		systemType = b.Types()[0]
 	case !slices.Contains(rounds.SystemTypes(), systemType):
-		return nil, "", fmt.Errorf("the system type %q is unknown: take one of %s", systemType,
+		return nil, "", fmt.Errorf("the system type %q is unknown: use one of %s", systemType,
 			strings.Join(rounds.SystemTypes(), " | "))
 	}
 	set, ok := b.Systems[systemType]
