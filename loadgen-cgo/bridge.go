@@ -22,14 +22,14 @@ import (
 	"unsafe"
 )
 
-// SUT is LoadGen's system under test: the rings that its issue thread fills.
+// SUT is LoadGen's system under test. It owns the rings that LoadGen's issue thread fills.
 type SUT struct {
 	c      *C.lg_sut
 	shards []*Shard
 }
 
-// ConstructSUT makes a system under test with one ring per shard; LoadGen logs name. capacity is the number of samples
-// a ring holds before IssueQuery waits, rounded up to a power of two.
+// ConstructSUT makes a system under test with one ring per shard; LoadGen logs name. A ring holds capacity samples,
+// rounded up to a power of two, before IssueQuery waits.
 func ConstructSUT(name string, shards, capacity int) (*SUT, error) {
 	if shards < 1 || capacity < 1 {
 		return nil, fmt.Errorf("a system under test needs at least one shard and one slot, not %d and %d", shards, capacity)
@@ -50,26 +50,25 @@ func ConstructSUT(name string, shards, capacity int) (*SUT, error) {
 	return s, nil
 }
 
-// checkName refuses what would break, or forge, a line of LoadGen's logs.
+// checkName refuses a name that would break or forge a line of LoadGen's logs.
 func checkName(what, name string) error {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
-		return fmt.Errorf("%s %q holds a quote, a backslash or a control character, which LoadGen writes into its JSON "+
-			"lines as they are", what, name)
+		return fmt.Errorf("%s %q contains a quote, a backslash or a control character, which LoadGen writes into its JSON "+
+			"lines unescaped", what, name)
 	}
 	return nil
 }
 
-// DestroySUT frees the rings. StartTest must have returned and every consumer ended.
+// DestroySUT frees the rings. Call it after StartTest has returned and every consumer has ended.
 func DestroySUT(s *SUT) {
 	C.lg_sut_free(s.c)
 	s.c, s.shards = nil, nil
 }
 
-// Shards are the rings, each for exactly one consumer.
+// Shards returns the rings. Each must have exactly one consumer.
 func (s *SUT) Shards() []*Shard { return s.shards }
 
-// Flushes tells, for each FlushQueries call, how many IssueQuery calls came before it. Only after StartTest has
-// returned.
+// Flushes returns the number of IssueQuery calls before each FlushQueries call. Call it after StartTest has returned.
 func (s *SUT) Flushes() []int {
 	marks := make([]C.uint64_t, C.lg_sut_flushes(s.c, nil, 0))
 	if len(marks) == 0 {
@@ -90,16 +89,16 @@ type QSL struct {
 	total, performance int
 }
 
-// sampleLoader holds the Go side of a QSL. An error is kept, because LoadGen's calls can not return one.
+// sampleLoader holds the Go side of a QSL. It keeps the first error, because LoadGen's callbacks cannot return one.
 type sampleLoader struct {
 	load, unload func(indices []int) error
 	err          error
 	failed       func(error)
 }
 
-// ConstructQSL makes a sample library of total samples, of which performance fit in memory together. load and unload
-// are called on LoadGen's thread, untimed; the first error of either goes to failed, once, and comes back from
-// StartTest.
+// ConstructQSL makes a sample library of total samples, of which performance fit in memory together. LoadGen's thread
+// calls load and unload outside the timed phases. The first error of either is passed to failed once, and StartTest
+// returns it.
 func ConstructQSL(name string, total, performance int, load, unload func(indices []int) error,
 	failed func(error)) (*QSL, error) {
 	if err := checkName("the sample library's name", name); err != nil {
@@ -117,29 +116,29 @@ func ConstructQSL(name string, total, performance int, load, unload func(indices
 	return q, nil
 }
 
-// DestroyQSL frees the library. StartTest must have returned.
+// DestroyQSL frees the library. Call it after StartTest has returned.
 func DestroyQSL(q *QSL) {
 	C.lg_qsl_free(q.c)
 	q.handle.Delete()
 	q.c = nil
 }
 
-// started guards rule 10 of bridge.h.
+// started enforces rule 10 of bridge.h: one test per process.
 var started atomic.Bool
 
-// ErrSecondTest says that this process has run a test already.
+// ErrSecondTest is returned by StartTest if this process has already run a test.
 var ErrSecondTest = errors.New("this process has already run a LoadGen test; LoadGen keeps state that a second one " +
 	"would trip over: start another process")
 
-// ThreadInfo is what the thread that issues the queries was given by the system.
+// ThreadInfo describes the thread that issues the queries: what the system granted it.
 type ThreadInfo struct {
 	TimerSlackNS int64 `json:"timer_slack_ns"`
 	Realtime     bool  `json:"realtime"` // SCHED_FIFO was permitted
 }
 
-// StartTest runs one LoadGen test and returns when it has ended. auditConfig is the path that LoadGen opens instead of
-// an audit.config in the working folder; a path that does not exist means none. Settings that would hang or kill
-// LoadGen are refused before anything starts.
+// StartTest runs one LoadGen test and returns when it has ended. LoadGen opens auditConfig instead of audit.config in
+// the working folder; if that file does not exist, the test is no audit. Settings that would make LoadGen hang or die
+// are refused first.
 func StartTest(s *SUT, q *QSL, settings TestSettings, log LogSettings, auditConfig string) (ThreadInfo, error) {
 	if err := settings.Check(q.total, q.performance); err != nil {
 		return ThreadInfo{}, err
@@ -171,13 +170,13 @@ func StartTest(s *SUT, q *QSL, settings TestSettings, log LogSettings, auditConf
 }
 
 // QuerySamplesComplete reports the answer to one sample: its token ids, which LoadGen copies as little-endian 32-bit
-// words, and the number of tokens. LoadGen takes the time of completion on entry.
+// words, and the number of tokens. LoadGen reads the clock on entry.
 func QuerySamplesComplete(id ResponseID, tokens []int32, nTokens int) {
 	C.lg_complete(C.uint64_t(id), (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(tokens))), C.size_t(4*len(tokens)),
 		C.int64_t(nTokens))
 }
 
-// QuerySamplesCompleteBytes is QuerySamplesComplete for answers that are no token ids, such as UTF-8 text.
+// QuerySamplesCompleteBytes is QuerySamplesComplete for answers that are not token ids, such as UTF-8 text.
 func QuerySamplesCompleteBytes(id ResponseID, data []byte, nTokens int) {
 	C.lg_complete(C.uint64_t(id), (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(data))), C.size_t(len(data)),
 		C.int64_t(nTokens))
@@ -188,13 +187,13 @@ func FirstTokenComplete(id ResponseID, tokens []int32) {
 	C.lg_first_token(C.uint64_t(id), (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(tokens))), C.size_t(4*len(tokens)))
 }
 
-// Version is what the linked LoadGen says of itself.
+// Version returns the version of the linked LoadGen, such as 6.0.17.
 func Version() string { return C.GoString(C.lg_version()) }
 
-// Revision is the git revision that the linked LoadGen was made from, ten digits.
+// Revision returns the git revision of the linked LoadGen, ten digits.
 func Revision() string { return C.GoString(C.lg_revision()) }
 
-// SHA1OfFiles maps LoadGen's source files to their SHA-1, as the linked library states them: it is in every detail log.
+// SHA1OfFiles maps LoadGen's source files to the SHA-1 that the linked library writes into every detail log.
 func SHA1OfFiles() map[string]string {
 	sums := map[string]string{}
 	for _, line := range strings.Split(C.GoString(C.lg_sha1_of_files()), "\n") {
@@ -205,5 +204,5 @@ func SHA1OfFiles() map[string]string {
 	return sums
 }
 
-// Built says whether LoadGen is linked into this program.
+// Built reports whether LoadGen is linked into this program.
 const Built = true

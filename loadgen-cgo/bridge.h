@@ -1,22 +1,20 @@
 // The bridge between Go and the official LoadGen: it translates types and nothing else.
 //
 // Ownership and threads. Each rule has a test named after its number (bridge_rules_test.go).
-//  1. IssueQuery never enters Go: it copies {id, index, seq, call, time} into a ring in C memory, wakes the ring's
-//  reader
-//     if that sleeps, and returns.
+//  1. IssueQuery never enters Go. It copies {id, index, seq, call, time} into a ring in C memory, wakes the reader
+//     of the ring if it sleeps, and returns.
 //  2. A ring has one producer, the thread that runs StartTest, and one consumer, the goroutine that holds its Shard.
-//  3. Rings are allocated by lg_sut_new and freed by lg_sut_free, which must not be called before StartTest has
-//  returned.
+//  3. lg_sut_new allocates the rings and lg_sut_free frees them. Call lg_sut_free after StartTest has returned.
 //  4. Answer bytes belong to the caller. LoadGen reads them inside lg_complete and lg_first_token and keeps no pointer.
-//  5. No Go pointer is kept by C, and no C pointer but the rings' is kept by Go.
+//  5. C keeps no Go pointer, and Go keeps no C pointer except those of the rings.
 //  6. lg_complete and lg_first_token of one sample must come from one OS thread, the first token first.
-//  7. Only the two sample-loading calls enter Go (go_load_samples, go_unload_samples), on the StartTest thread,
-//  untimed.
-//  8. StartTest runs on a std::thread of its own, with 1 ns timer slack and, where permitted, SCHED_FIFO; both end with
-//  it.
-//  9. An exception or abort inside LoadGen becomes one line on stderr, never a Go crash dump: exit code 3 where the
-//     system refused memory or a thread, 70 otherwise.
-// 10. One test per process: LoadGen keeps process-wide state that a second test trips over. The second is refused.
+//  7. Only the two calls that load and unload samples enter Go (go_load_samples, go_unload_samples), on the StartTest
+//     thread and outside the timed phases.
+//  8. StartTest runs on a std::thread of its own, with 1 ns timer slack and, where permitted, SCHED_FIFO. Both end with
+//     the thread.
+//  9. An exception or abort inside LoadGen becomes one line on stderr, never a Go crash dump. The exit code is 3 if the
+//     system refused memory or a thread, else 70.
+// 10. A process runs one test. LoadGen keeps state that a second test would trip over, so the second is refused.
 #ifndef MLPERF_GO_BRIDGE_H_
 #define MLPERF_GO_BRIDGE_H_
 

@@ -258,8 +258,8 @@ func TestNamesThatWouldBreakALine(t *testing.T) {
 	nothing := func([]int) error { return nil }
 	for _, name := range []string{`a"b`, `a\b`, "a\nb", "a\tb", "a\x00b"} {
 		_, err := loadgen.ConstructSUT(name, 1, 1)
-		require.ErrorContains(t, err, "holds a quote", name)
+		require.ErrorContains(t, err, "contains a quote", name)
 		_, err = loadgen.ConstructQSL(name, 1, 1, nothing, nothing, nil)
-		require.ErrorContains(t, err, "holds a quote", name)
+		require.ErrorContains(t, err, "contains a quote", name)
 	}
 }

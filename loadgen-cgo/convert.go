@@ -8,22 +8,22 @@ import "C"
 
 import "unsafe"
 
-// DefaultTestSettings are LoadGen's defaults, as the linked library has them.
+// DefaultTestSettings returns the defaults of the linked LoadGen.
 func DefaultTestSettings() TestSettings {
 	var c C.lg_settings
 	C.lg_default_settings(&c)
 	return fromC(&c)
 }
 
-// The kinds of configuration file that FromConfig tells apart.
+// Kinds of configuration files.
 const (
 	ConfBuiltIn = 0 // the built-in mlperf.conf; path is ignored
 	ConfUser    = 1 // user.conf; the first one in a process loads the built-in mlperf.conf before itself
 	ConfAudit   = 2 // audit.config
 )
 
-// FromConfig applies a configuration file as LoadGen reads it and returns LoadGen's code: 0, -2 (no such file) or -22
-// (nothing of the file was applied). ConfUser works once in a process.
+// FromConfig lets LoadGen apply a configuration file and returns its code: 0, -2 (no such file) or -22 (a faulty line;
+// nothing was applied). ConfUser works once per process.
 func (s *TestSettings) FromConfig(path, model, scenario string, kind int) int {
 	cpath, cmodel, cscenario := C.CString(path), C.CString(model), C.CString(scenario)
 	for _, p := range []*C.char{cpath, cmodel, cscenario} {

@@ -1,11 +1,11 @@
 // Package loadgen is the bridge to the official MLPerf LoadGen C++ library, and nothing but the bridge.
 //
-// In come test settings, a sample library's load and unload functions, answers and first tokens; out go the issued
-// samples, through a ring in C memory that LoadGen's issue thread fills without ever entering Go. The names are
-// LoadGen's own. Rules of ownership and threads stand, numbered, in bridge.h.
+// StartTest runs a test. LoadGen's issue thread puts the issued samples into rings in C memory and never enters Go;
+// Shard.Wait returns them, and FirstTokenComplete and QuerySamplesComplete report first tokens and answers. The names
+// are LoadGen's own. bridge.h numbers the rules of ownership and threads.
 //
-// types.go has the types that clients of the bridge share and needs no LoadGen; with the build tag noloadgen (or
-// without cgo) everything else is there too, but StartTest and what leads to it answer ErrNotBuilt.
+// With the build tag noloadgen, or without cgo, everything compiles, but StartTest and the constructors return
+// ErrNotBuilt. types.go contains the types that clients share and needs no LoadGen.
 //
-// The package imports nothing of this project, reads no configuration file but through LoadGen, and prints nothing.
+// The package imports nothing of this project, reads configuration files only through LoadGen, and prints nothing.
 package loadgen

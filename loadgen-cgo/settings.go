@@ -20,10 +20,10 @@ const (
 
 var scenarioNames = [...]string{"SingleStream", "MultiStream", "Server", "Offline"}
 
-// String gives the scenario as LoadGen writes it.
+// String returns LoadGen's name of the scenario.
 func (s TestScenario) String() string { return nameOf(scenarioNames[:], int(s)) }
 
-// ParseScenario reads a scenario as LoadGen writes it.
+// ParseScenario parses LoadGen's name of a scenario.
 func ParseScenario(name string) (TestScenario, error) {
 	i, err := indexOf("scenario", scenarioNames[:], name)
 	return TestScenario(i), err
@@ -42,10 +42,10 @@ const (
 
 var modeNames = [...]string{"SubmissionRun", "AccuracyOnly", "PerformanceOnly", "FindPeakPerformance"}
 
-// String gives the mode as LoadGen writes it.
+// String returns LoadGen's name of the mode.
 func (m TestMode) String() string { return nameOf(modeNames[:], int(m)) }
 
-// ParseMode reads a mode as LoadGen writes it.
+// ParseMode parses LoadGen's name of a mode.
 func ParseMode(name string) (TestMode, error) {
 	i, err := indexOf("mode", modeNames[:], name)
 	return TestMode(i), err
@@ -114,7 +114,7 @@ type TestSettings struct {
 	TokenLatencyScalingFactor           uint64
 }
 
-// LogSettings says where and how LoadGen writes its logs.
+// LogSettings selects where and how LoadGen writes its logs.
 type LogSettings struct {
 	OutDir              string // must exist
 	Prefix              string // before summary, detail, accuracy, trace; LoadGen's own default is mlperf_log_
@@ -125,13 +125,13 @@ type LogSettings struct {
 	EnableTrace         bool
 }
 
-// DefaultLogSettings are LoadGen's, but for the trace, which is off.
+// DefaultLogSettings returns LoadGen's defaults for a folder, with the trace switched off.
 func DefaultLogSettings(outDir string) LogSettings {
 	return LogSettings{OutDir: outDir, Prefix: "mlperf_log_"}
 }
 
-// LogFiles are the files that LoadGen creates under s, in its own order. With PrefixWithDatetime their names are not
-// known.
+// LogFiles returns the files that LoadGen creates under s, in its order. With PrefixWithDatetime their names are
+// unknown.
 func (s LogSettings) LogFiles() []string {
 	var files []string
 	for _, f := range [...]struct{ stem, ext string }{{"summary", ".txt"}, {"detail", ".txt"}, {"accuracy", ".json"},
@@ -152,13 +152,13 @@ type SettingsError struct {
 	Why   string
 }
 
-// Error tells the field, its value and what LoadGen would do with it.
+// Error names the field, its value and what LoadGen would do with it.
 func (e *SettingsError) Error() string {
 	return fmt.Sprintf("LoadGen setting %s = %v is refused: %s", e.Field, e.Value, e.Why)
 }
 
-// Check refuses what makes LoadGen hang, loop or die (docs/reference/loadgen.md#traps), for a library of total
-// samples of which performance fit in memory. What LoadGen merely reports as an error in its log is let through.
+// Check returns a *SettingsError for a setting that makes LoadGen hang, loop or die (docs/reference/loadgen.md#traps)
+// with a library of total samples of which performance fit in memory. Mistakes that LoadGen reports in its log pass.
 func (s *TestSettings) Check(total, performance int) error {
 	for _, c := range s.checks(uint64(max(total, 0)), uint64(max(performance, 0))) {
 		if c.bad {
@@ -175,7 +175,8 @@ type check struct {
 	why   string
 }
 
-// maxQPS bounds the scheduled rate: LoadGen cuts the time between two queries to whole ns, and steps of 0 never end.
+// maxQPS bounds the scheduled rate: LoadGen cuts the time between two queries to whole ns, and a time of 0 loops
+// forever.
 const maxQPS = 1e8
 
 func (s *TestSettings) checks(total, performance uint64) []check {
@@ -192,8 +193,8 @@ func (s *TestSettings) checks(total, performance uint64) []check {
 	}
 	performs := s.Mode != AccuracyOnly || s.Test05 // LoadGen's TEST05 makes every mode a performance one
 	return []check{
-		{s.Scenario < SingleStream || s.Scenario > Offline, "scenario", int32(s.Scenario), "it is none of LoadGen's"},
-		{s.Mode < SubmissionRun || s.Mode > FindPeakPerformance, "mode", int32(s.Mode), "it is none of LoadGen's"},
+		{s.Scenario < SingleStream || s.Scenario > Offline, "scenario", int32(s.Scenario), "LoadGen does not know it"},
+		{s.Mode < SubmissionRun || s.Mode > FindPeakPerformance, "mode", int32(s.Mode), "LoadGen does not know it"},
 		{total == 0, "total sample count", total, "LoadGen would index an empty library"},
 		{performance == 0, "performance sample count", performance, "LoadGen would divide by it"},
 		{math.IsNaN(qps) || math.IsInf(qps, 0) || qps == 0, "target QPS", qps, "LoadGen would prepare queries for ever"},
@@ -237,7 +238,7 @@ func (s *TestSettings) checks(total, performance uint64) []check {
 	}
 }
 
-// smallestSet is the size of the smallest set that LoadGen loads: in accuracy mode the last one has what is left over.
+// smallestSet returns the size of the smallest set that LoadGen loads: in accuracy mode the last set contains the rest.
 func (s *TestSettings) smallestSet(total, piece uint64) uint64 {
 	smallest := min(piece, total)
 	if s.Mode != AccuracyOnly && s.Mode != SubmissionRun || smallest == 0 {
@@ -257,8 +258,8 @@ const percentileWhy = "LoadGen would read past the end of its sorted latencies; 
 
 func badPercentile(p float64) bool { return !(p >= 0 && p < 1) }
 
-// qps is the rate that LoadGen derives (docs/reference/loadgen.md#effective-settings); a negative one becomes 1 there,
-// with an error line.
+// qps returns the rate that LoadGen derives (docs/reference/loadgen.md#effective-settings); a negative one becomes 1
+// there, with an error line.
 func (s *TestSettings) qps() float64 {
 	switch s.Scenario {
 	case SingleStream:
@@ -279,22 +280,22 @@ func negativeIsOne(qps float64) float64 {
 	return qps
 }
 
-// Check refuses a log folder that is missing or in which LoadGen's files can not be made: LoadGen would return as if
-// nothing were wrong and kill the process later.
+// Check returns an error if the log folder is missing or LoadGen's files cannot be created in it: LoadGen would return
+// without an error and abort the process later.
 func (s LogSettings) Check() error {
 	for _, name := range s.LogFiles() {
 		_, err := os.Stat(name)
 		existed := err == nil
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
 		if err != nil {
-			return fmt.Errorf("LoadGen's log file can not be written: %w. Create the folder, or choose another", err)
+			return fmt.Errorf("LoadGen's log file cannot be written: %w. Create the folder, or choose another", err)
 		}
 		if err := f.Close(); err != nil {
-			return fmt.Errorf("LoadGen's log file can not be written: %w", err)
+			return fmt.Errorf("LoadGen's log file cannot be written: %w", err)
 		}
 		if !existed {
 			if err := os.Remove(name); err != nil {
-				return fmt.Errorf("a probe of LoadGen's log folder can not be removed: %w", err)
+				return fmt.Errorf("a probe of LoadGen's log folder cannot be removed: %w", err)
 			}
 		}
 	}

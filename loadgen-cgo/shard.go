@@ -1,7 +1,7 @@
 //go:build cgo && !noloadgen
 
-// HOT PATH: Pop, Wait and the completion calls run once a sample. No lock, no allocation, no channel, and of cgo only
-// the two completion calls.
+// HOT PATH: Pop, Wait and the completion calls run once per sample. They use no lock, no allocation, no channel, and no
+// cgo call except the two completion calls.
 
 package loadgen
 
@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Shard is the consumer's end of one ring. It is a Source and a Reporter for one goroutine that is locked to its
+// Shard is the consumer's end of one ring. It is a Source and a Reporter for one goroutine, which must be locked to its
 // thread.
 type Shard struct {
 	ring  *C.lg_ring
@@ -56,8 +56,8 @@ func (s *Shard) Pop(dst []Query) int {
 	return n
 }
 
-// Park announces that the consumer is about to sleep on FD. false: there is something to pop, or the test has ended,
-// and it must not sleep.
+// Park announces that the consumer is about to sleep on FD. It returns false if the consumer must not sleep, because
+// there is something to pop or the test has ended.
 func (s *Shard) Park() bool {
 	atomic.StoreUint32(s.park, 1)
 	if atomic.LoadUint64(s.head) == *s.tail && atomic.LoadUint32(s.ended) == 0 {
@@ -67,31 +67,31 @@ func (s *Shard) Park() bool {
 	return false
 }
 
-// Unpark takes the announcement back, after FD became readable or the wait was given up, and swallows the wake-up where
-// there was one. The issue thread may still be about to write it: then FD becomes readable once more and stays so until
-// the next wake-up, which is why FD has to be watched edge-triggered.
+// Unpark takes the announcement back, after FD became readable or the consumer stopped waiting, and reads the wake-up
+// if there was one. The issue thread may be about to write another: FD then becomes readable once more and stays so
+// until the next wake-up. FD must therefore be watched edge-triggered.
 func (s *Shard) Unpark() {
 	if atomic.SwapUint32(s.park, 0) == 0 {
 		s.swallow()
 	}
 }
 
-// swallow makes FD wait for the next wake-up.
+// swallow reads the wake-up, so that FD waits for the next one.
 func (s *Shard) swallow() {
 	var counter [8]byte
-	_, _ = unix.Read(int(s.ring.event_fd), counter[:]) // EAGAIN: nobody had woken us
+	_, _ = unix.Read(int(s.ring.event_fd), counter[:]) // EAGAIN: no wake-up was written
 }
 
-// FD is an eventfd that becomes readable when a parked consumer is woken. The ring owns it.
+// FD returns an eventfd that becomes readable when a parked consumer is woken. The ring owns it.
 func (s *Shard) FD() int { return int(s.ring.event_fd) }
 
-// Wait is Pop that blocks its OS thread until there is a query, the timeout is over (0, true) or the test has ended and
-// nothing is left (0, false). A blocked thread gives its P back; the runtime's own poller would look every 10 ms only
+// Wait is Pop that blocks its OS thread until there is a query, the timeout has passed (0, true) or the test has ended
+// and the ring is empty (0, false). A blocked thread returns its P. The runtime's poller would look only every 10 ms
 // when all Ps are busy.
 func (s *Shard) Wait(dst []Query, timeout time.Duration) (n int, open bool) {
 	deadline := time.Now().Add(timeout)
 	for {
-		// ended is read before the ring: what was issued before the end is then seen.
+		// ended is read before the ring, so that no query from before the end is missed.
 		ended := atomic.LoadUint32(s.ended) != 0
 		if n := s.Pop(dst); n > 0 {
 			return n, true
@@ -123,15 +123,14 @@ func (s *Shard) QuerySamplesComplete(id ResponseID, tokens []int32, nTokens int)
 	QuerySamplesComplete(id, tokens, nTokens)
 }
 
-// QuerySamplesCompleteBytes reports an answer that is no token ids from the shard's thread.
+// QuerySamplesCompleteBytes reports an answer that is not token ids from the shard's thread.
 func (s *Shard) QuerySamplesCompleteBytes(id ResponseID, data []byte, nTokens int) {
 	atomic.AddUint64(s.done, 1)
 	QuerySamplesCompleteBytes(id, data, nTokens)
 }
 
-// Wakes counts how often the issue thread woke the consumer, FullWaits how often it slept because the ring was full.
-// Only after the test.
+// Wakes returns how often the issue thread woke the consumer. Call it after the test.
 func (s *Shard) Wakes() int { return int(s.ring.wakes) }
 
-// FullWaits counts how often IssueQuery slept because the ring was full. Only after the test.
+// FullWaits returns how often IssueQuery slept because the ring was full. Call it after the test.
 func (s *Shard) FullWaits() int { return int(s.ring.full_waits) }

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// ErrNotBuilt says that this program was built without LoadGen.
+// ErrNotBuilt is returned if this program was built without LoadGen.
 var ErrNotBuilt = errors.New("this program was built without LoadGen (build tag noloadgen, or CGO_ENABLED=0): it " +
 	"reads logs but runs no test. Build it with 'make build'")
 
-// Built says whether LoadGen is linked into this program.
+// Built reports whether LoadGen is linked into this program.
 const Built = false
 
-// The types of the bridge, empty: every way to make one answers ErrNotBuilt.
+// The types of the bridge without content: every constructor returns ErrNotBuilt.
 type (
 	SUT        struct{}
 	QSL        struct{}
@@ -25,7 +25,7 @@ type (
 	}
 )
 
-// The kinds of configuration file that FromConfig tells apart.
+// Kinds of configuration files.
 const (
 	ConfBuiltIn = 0
 	ConfUser    = 1

@@ -5,7 +5,7 @@ import "time"
 // ResponseID names one issued sample inside LoadGen. It is never 0 and valid until the sample is completed.
 type ResponseID uintptr
 
-// Query is one sample as LoadGen issued it.
+// Query is one issued sample.
 type Query struct {
 	ID       ResponseID
 	Index    int   // sample index in the query sample library
@@ -14,17 +14,17 @@ type Query struct {
 	IssuedNS int64 // wall clock, ns since 1970, when LoadGen called IssueQuery
 }
 
-// Source hands out the queries of one shard. It has one consumer: one goroutine, one thread.
+// Source returns the queries of one shard. It has one consumer: one goroutine on one thread.
 type Source interface {
 	// Pop moves up to len(dst) queries into dst without blocking.
 	Pop(dst []Query) int
-	// Wait is Pop that blocks its OS thread until there is a query, the timeout is over (0, true) or
-	// the test has ended and nothing is left (0, false).
+	// Wait is Pop that blocks its OS thread until there is a query, the timeout has passed (0, true) or the test has ended
+	// and no query is left (0, false).
 	Wait(dst []Query, timeout time.Duration) (n int, open bool)
 }
 
-// Reporter takes first tokens and answers to LoadGen. Both calls for one sample must come from one OS thread:
-// LoadGen merges its per-thread buffers unordered. Data is read only during the call.
+// Reporter reports first tokens and answers to LoadGen. Both calls for one sample must come from one OS thread, because
+// LoadGen does not order its per-thread buffers. Data is read only during the call.
 type Reporter interface {
 	FirstTokenComplete(id ResponseID, tokens []int32)
 	QuerySamplesComplete(id ResponseID, tokens []int32, nTokens int)

@@ -25,8 +25,8 @@ const (
 	sourceRow  = sourceRules + "; " + sourceConf
 )
 
-// Describe lists everything that a row fixes, with where it comes from, in the order in which it is shown. rounds are
-// the fields that package rounds adds.
+// Describe returns everything that a row fixes, each value with its source, in display order. rounds are the fields
+// that package rounds adds.
 func (r *Row) Describe(rounds ...Field) []Field {
 	fields := []Field{
 		{"name", r.Name, sourceChecker},
@@ -73,7 +73,7 @@ func answerForm(r *Row) string {
 	return "token ids, int32 little-endian"
 }
 
-// describeScoring lists the scorer, what it reads, and each target with the product that it is.
+// describeScoring lists the scorer, the columns it reads, and each target with the product that yields it.
 func (r *Row) describeScoring() []Field {
 	s := &r.Scoring
 	if s.Scorer == "" {
@@ -96,7 +96,7 @@ func (r *Row) describeScoring() []Field {
 	return fields
 }
 
-// String gives the limits of a target and how they come from the reference's figure.
+// String returns the limits of a target and how they derive from the reference's figure.
 func (t Target) String() string {
 	var parts []string
 	limit := func(word string, value, factor float64) {
@@ -117,10 +117,11 @@ func (t Target) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Figure prints a number for people: six digits behind the point at most, as the last ones of a product say nothing.
+// Figure formats a number for people, with at most six digits after the point: the last digits of a product mean
+// nothing.
 func Figure(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
 
-// String gives the parameters as a request names them; "nothing sent" when there is none.
+// String returns the parameters under their names in requests, or "nothing sent".
 func (s Sampling) String() string {
 	var parts []string
 	add := func(name, value string) { parts = append(parts, name+" "+value) }
@@ -154,7 +155,7 @@ func (s Sampling) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// String gives a scenario's LoadGen key, limits and smallest run in one line.
+// String returns a scenario's LoadGen key, limits and smallest run in one line.
 func (s *ScenarioRow) String() string {
 	parts := []string{fmt.Sprintf("LoadGen %s as %s", s.LoadGenModel, s.LoadGen)}
 	limit := func(name string, d time.Duration) {

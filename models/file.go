@@ -15,7 +15,7 @@ import (
 func AddFile(path string) (*Row, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("the model file can not be read: %w", err)
+		return nil, fmt.Errorf("the model file cannot be read: %w", err)
 	}
 	defer f.Close()
 	root, err := config.ReadYAML(path, f)
@@ -28,7 +28,7 @@ func AddFile(path string) (*Row, error) {
 	}
 	for _, name := range append([]string{row.Name}, row.Aliases...) {
 		if m, err := Find(name); err == nil {
-			return nil, fmt.Errorf("the model file %s: the name %q stands for the benchmark %s already; choose another", path,
+			return nil, fmt.Errorf("the model file %s: the name %q already names the benchmark %s; choose another", path,
 				name, m.Row.Name)
 		}
 	}
@@ -36,8 +36,8 @@ func AddFile(path string) (*Row, error) {
 	return row, nil
 }
 
-// readRow makes a row of a file's one map. What the file does not say is as in the row that "like" names, else as in
-// the generic one; the row is in no round, so the rules of none hold for it.
+// readRow makes a row of the map in a file. Values that the file omits are those of the row that "like" names, else
+// those of the generic row. The row belongs to no round.
 func readRow(path string, root yamlNode) (*Row, error) {
 	if root.Node == nil {
 		return nil, fmt.Errorf("the model file %s is empty: it needs at least name, and like or columns", path)
@@ -87,7 +87,7 @@ func readRow(path string, root yamlNode) (*Row, error) {
 	return &row, checkRow(path, &row)
 }
 
-// checkRow looks at what no single line of the file can show.
+// checkRow checks what depends on several lines of the file.
 func checkRow(path string, row *Row) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("the model file %s: %s", path, fmt.Sprintf(format, args...))
@@ -126,7 +126,8 @@ func rowName(n yamlNode, row *Row) error {
 		return err
 	}
 	if strings.ContainsAny(name, "/ \t\n") || len(name) > 96 || name[0] == '-' || name[0] == '.' {
-		return n.wrong("%.100q is no name: it becomes part of paths, so it has no slash or blank and at most 96 bytes", name)
+		return n.wrong("%.100q is not a valid name: it becomes part of paths, so it must have no slash or space and at "+
+			"most 96 bytes", name)
 	}
 	row.Name = name
 	return nil
@@ -175,7 +176,7 @@ func readScenario(n yamlNode, name Scenario, row *Row) (ScenarioRow, error) {
 	})
 }
 
-// readSampling replaces the sampling of modes: what the map does not name is not sent.
+// readSampling replaces the sampling of modes. Parameters that the map omits are not sent.
 func readSampling(n yamlNode, row *Row, modes ...Mode) error {
 	var s Sampling
 	err := n.fields(map[string]func(yamlNode) error{
@@ -194,7 +195,7 @@ func readSampling(n yamlNode, row *Row, modes ...Mode) error {
 	return err
 }
 
-// columnTypes are what a column of a file may hold; package datasets reads them.
+// columnTypes are the types of columns that package datasets reads.
 var columnTypes = []string{"ids", "text", "object", "messages", "int", "number", "bool", "array", "any"}
 
 func readColumns(n yamlNode, row *Row) error {

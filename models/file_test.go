@@ -97,9 +97,9 @@ func TestModelFileIsAdded(t *testing.T) {
 	require.Same(t, r, m.Row)
 	require.True(t, slices.Contains(Rows(), r))
 	_, err = AddFile(path)
-	require.ErrorContains(t, err, `the name "in-house-1" stands for the benchmark in-house-1 already`)
+	require.ErrorContains(t, err, `the name "in-house-1" already names the benchmark in-house-1`)
 	_, err = AddFile(path + "x")
-	require.ErrorContains(t, err, "the model file can not be read")
+	require.ErrorContains(t, err, "the model file cannot be read")
 }
 
 // The example of the documentation is a whole row.
@@ -120,11 +120,11 @@ func TestModelFileRefuses(t *testing.T) {
 		"":                                   "own.yaml is empty",
 		"- a":                                "line 1",
 		"name: [a]":                          "own.yaml line 1: a text is expected",
-		"\nname: a/b":                        `own.yaml line 2: "a/b" is no name`,
-		"name: -x":                           "is no name",
+		"\nname: a/b":                        `own.yaml line 2: "a/b" is not a valid name`,
+		"name: -x":                           "is not a valid name",
 		"served-models: [a/b]":               "it has no name",
 		"name: a\nserved: b":                 `own.yaml line 2: the key "served" is unknown; did you mean served-models?`,
-		"name: a\nname: b":                   "the key name stands twice",
+		"name: a\nname: b":                   "the key name occurs twice",
 		"like: llama9\nname: a":              `line 1: model "llama9" is not in the registry`,
 		"like: [a]":                          "line 1: a text is expected",
 		"name: a\nvocabulary: 10\neos: [10]": "the token id 10 is not below the vocabulary of 10",

@@ -8,7 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 )
 
-// Match is what a name stands for.
+// Match is the row that a name selects.
 type Match struct {
 	Row         *Row
 	Scenario    Scenario // Interactive when the name was an -interactive one; else empty
@@ -16,16 +16,16 @@ type Match struct {
 	Notice      string   // one line to print when the name was not the row's own; else empty
 }
 
-// NameError says that a name stands for no benchmark, or for several.
+// NameError reports a name that selects no benchmark, or several.
 type NameError struct {
 	Name       string
 	Ambiguous  bool
-	Candidates []string // nearest names, or the ones that the name may mean
+	Candidates []string // nearest names, or the benchmarks that the name may mean
 }
 
 func (e *NameError) Error() string {
 	if e.Ambiguous {
-		return fmt.Sprintf("model %q stands for several benchmarks: say which of %s is meant", e.Name,
+		return fmt.Sprintf("model %q is ambiguous: name one of %s", e.Name,
 			strings.Join(e.Candidates, ", "))
 	}
 	near := "no known name is near it"
@@ -37,14 +37,14 @@ func (e *NameError) Error() string {
 		e.Name, near, Generic)
 }
 
-// servedOwner names the row that a Hugging Face id alone selects where several rows serve that model.
-// The edge benchmark is asked for by its own name.
+// servedOwner names the row that a Hugging Face id selects if several rows serve that model. The edge benchmark is
+// selected by its own name.
 var servedOwner = map[string]string{
 	"meta-llama/llama-3.1-8b-instruct":      "llama3.1-8b",
 	"meta-llama/meta-llama-3.1-8b-instruct": "llama3.1-8b",
 }
 
-// Find gives the benchmark that a name stands for.
+// Find returns the benchmark that a name selects.
 //
 // Letter case, "-", "_" and "." do not count. An -interactive name also selects the scenario, a Hugging Face id also
 // the served model's name. An unknown or ambiguous name is a *NameError.
@@ -105,14 +105,14 @@ func oneOf(name string, hits []*Row, s Scenario) (Match, error) {
 	return m, nil
 }
 
-// ambiguous lists names that stand for a pair of rows which differ in the accuracy target alone.
+// ambiguous lists names that select two rows which differ only in the accuracy target.
 var ambiguous = map[string][]*Row{
 	"llama270b":       {&llama2_70b99, &llama2_70b999},
 	"llama270bchat":   {&llama2_70b99, &llama2_70b999},
 	"llama270bchathf": {&llama2_70b99, &llama2_70b999},
 }
 
-// named gives the rows whose name or alias squeezes to key.
+// named returns the rows with a name or alias that squeezes to key.
 func named(key string) []*Row {
 	for _, r := range rows {
 		if squeeze(r.Name) == key || slices.ContainsFunc(r.Aliases, func(a string) bool { return squeeze(a) == key }) {
@@ -122,7 +122,7 @@ func named(key string) []*Row {
 	return slices.Clone(ambiguous[key])
 }
 
-// withoutInteractive takes the word out wherever it stands: llama3_1-8b-interactive, llama2-70b-interactive-99.
+// withoutInteractive removes the word at any position: llama3_1-8b-interactive, llama2-70b-interactive-99.
 func withoutInteractive(key string) (string, bool) {
 	before, after, found := strings.Cut(key, "interactive")
 	return before + after, found
@@ -130,13 +130,13 @@ func withoutInteractive(key string) (string, bool) {
 
 var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
 
-// squeeze brings the spellings of a name together: lower case, without separators.
+// squeeze returns a name in lower case without separators, the same for all its spellings.
 func squeeze(s string) string {
 	return separators.Replace(strings.ToLower(s))
 }
 
-// nearest compares a name, and the last part of an id, with every name of the registry, and gives the names of at most
-// three rows.
+// nearest compares a name, and the last part of an id, with every name of the registry, and returns the names of at
+// most three rows.
 func nearest(name string) []string {
 	if found := nearestRows(name); len(found) > 0 {
 		return found

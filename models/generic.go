@@ -6,8 +6,8 @@ func init() { register(&generic) }
 const Generic = "generic"
 
 // No limits, no equal-issue mode and LoadGen's wildcard settings (docs/reference/loadgen.md#values-of-mlperfconf). The
-// sampling is the default that the harness before this one used for models without a row
-// (docs/reference/benchmarks.md#sampling). One of tok_input and input must be in the file.
+// sampling is the default of the older Python harness for models without a row (docs/reference/benchmarks.md#sampling).
+// One of tok_input and input must be in the file.
 var generic = Row{
 	Name: Generic,
 	Scenarios: []ScenarioRow{

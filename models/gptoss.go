@@ -2,9 +2,9 @@ package models
 
 func init() { register(&gptOSS120b) }
 
-// Counts and limits: docs/reference/benchmarks.md#limits-and-counts. mlperf.conf names no Offline min_query_count, the
-// checker wants 6396 samples: the row carries 6396 and the generated user.conf sets it. Sampling: temperature 1, top_p
-// 1, top_k off, no seed, 10240 new tokens in performance (the reference's figure,
+// Counts and limits: docs/reference/benchmarks.md#limits-and-counts. mlperf.conf sets no Offline min_query_count, and
+// the checker requires 6396 samples: the row has 6396 and the generated user.conf sets it. Sampling: temperature 1,
+// top_p 1, top_k off, no seed, 10240 new tokens in performance (the reference's figure,
 // docs/reference/benchmarks.md#where-sources-disagree) and 32768 in accuracy. Token ids:
 // docs/reference/benchmarks.md#token-ids; prompts begin with a harmony marker of their own.
 var gptOSS120b = Row{
@@ -52,7 +52,7 @@ var gptOSS120b = Row{
 		{"top_k", "README: 0; generation_config: -1; both switch it off", "nothing is sent"},
 		{"Offline min_query_count", "mlperf.conf: none; checker: 6396 samples", "6396, in the generated user.conf"},
 		{"TEST07's reasoning effort", "card of the data set: high; audit: the performance settings, low",
-			"low, as the audit's text says (compliance/TEST07 of mlcommons/inference); the effort is part of the compliance " +
+			"low, as in the audit's text (compliance/TEST07 of mlcommons/inference); the effort is part of the compliance " +
 				"data set's prompts"},
 	},
 	Source: sourceRow,

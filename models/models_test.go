@@ -64,10 +64,10 @@ func TestFindRefuses(t *testing.T) {
 		text       string
 	}{
 		{"llama2-70b", true, []string{"llama2-70b-99", "llama2-70b-99.9"},
-			`model "llama2-70b" stands for several benchmarks: say which of llama2-70b-99, llama2-70b-99.9 is meant`},
-		{"llama270b", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "say which"},
-		{"llama2-70b-interactive", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "say which"},
-		{"meta-llama/Llama-2-70b-chat-hf", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "say which"},
+			`model "llama2-70b" is ambiguous: name one of llama2-70b-99, llama2-70b-99.9`},
+		{"llama270b", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "is ambiguous"},
+		{"llama2-70b-interactive", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "is ambiguous"},
+		{"meta-llama/Llama-2-70b-chat-hf", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "is ambiguous"},
 		{"llama3.1-8", false, []string{"llama3.1-8b", "llama3.1-8b-edge"}, "the nearest known are llama3.1-8b"},
 		{"gpt-oss-20b", false, []string{"gpt-oss-120b"}, "gpt-oss-120b"},
 		{"openai/gpt-oss-20b", false, []string{"gpt-oss-120b"}, "gpt-oss-120b"},

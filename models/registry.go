@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// rows is the registry in the order in which it is listed.
+// rows is the registry in listing order.
 var rows []*Row
 
-// register adds the benchmarks of a file, which calls it from its init function. The listing is by name; retired
-// benchmarks and the generic row come last.
+// register adds benchmarks; each file calls it from init. Rows are listed by name; retired benchmarks and the generic
+// row come last.
 func register(more ...*Row) {
 	rows = append(rows, more...)
 	last := func(r *Row) int {
@@ -26,11 +26,11 @@ func register(more ...*Row) {
 	slices.SortFunc(rows, func(a, b *Row) int { return cmp.Or(last(a)-last(b), strings.Compare(a.Name, b.Name)) })
 }
 
-// Rows gives every row of the registry in listing order. Rows are shared: callers must not change them.
+// Rows returns every row of the registry in listing order. Rows are shared; callers must not change them.
 func Rows() []*Row { return slices.Clone(rows) }
 
-// The common settings of mlperf.conf (docs/reference/loadgen.md#values-of-mlperfconf): min_duration of every scenario
-// in use, and LoadGen's own min_query_count where mlperf.conf names none.
+// The common settings of mlperf.conf (docs/reference/loadgen.md#values-of-mlperfconf): the minimum duration of every
+// scenario, and LoadGen's default query count, which holds if mlperf.conf sets none.
 const (
 	confMinDuration = 600 * time.Second
 	confMinQueries  = 100

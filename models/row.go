@@ -14,7 +14,7 @@ const (
 	SingleStream Scenario = "SingleStream"
 )
 
-// Mode says what a test is for.
+// Mode is the purpose of a test.
 type Mode string
 
 // The modes of a test.
@@ -23,10 +23,10 @@ const (
 	Accuracy    Mode = "accuracy"
 )
 
-// NoBOS stands in Row.BOS where prompts have no first token of their own.
+// NoBOS is the value of Row.BOS if prompts have no first token of their own.
 const NoBOS int32 = -1
 
-// Sampling is what a request asks of the server. Nil pointers and 0 counts are not sent.
+// Sampling contains the sampling parameters of a request. Nil pointers and counts of 0 are not sent.
 type Sampling struct {
 	MaxTokens    int // largest number of output tokens
 	MinTokens    int // smallest number of output tokens
@@ -42,15 +42,15 @@ type Sampling struct {
 type ScenarioRow struct {
 	Scenario      Scenario
 	LoadGenModel  string        // model key of mlperf.conf and user.conf, such as llama3_1-8b-interactive
-	LoadGen       Scenario      // scenario that LoadGen is told: Server for Interactive
+	LoadGen       Scenario      // LoadGen's scenario: Server for Interactive
 	TTFTLimit     time.Duration // p99 limit of the time to first token; 0: none
 	TPOTLimit     time.Duration // p99 limit of the time per output token; 0: none
 	TargetLatency time.Duration // p99 limit of the whole answer; 0: none
 	MinQueries    int           // smallest query count of a real run (Offline: samples per query)
 	MinDuration   time.Duration // smallest duration of a real run
 	Stream        bool          // answers are streamed
-	Samples       int           // rows of the data set where this scenario has its own; 0: the row's
-	Note          string        // what a user of this scenario should know
+	Samples       int           // rows of the data set if this scenario has its own; 0: the row's
+	Note          string        // a note for users of this scenario
 }
 
 // Column is one field of a benchmark's data set.
@@ -75,28 +75,28 @@ type Row struct {
 	MaxInputTokens    int     // longest prompt of the real data set; 0: unknown
 	Vocabulary        int     // token ids are below this; 0: unknown
 	BOS               int32   // first token of every prompt; NoBOS: none
-	EOS               []int32 // ids that end an answer; the last is the one that a chat answer ends with
+	EOS               []int32 // ids that end an answer; the last ends a chat answer
 	MinOutputTokens   int     // fewer output tokens are a failed sample
 	Sampling          map[Mode]Sampling
 	Columns           []Column
 	TextAnswers       bool   // LoadGen gets the answer's UTF-8 text; false: its token ids
 	API               string // interface that requests go to; empty: completions
-	// special tokens that answers hold, for the simulator and for decoding without a tokenizer file
+	// special tokens in answers, for the simulator and for decoding without a tokenizer file
 	Special   []SpecialToken
 	Scoring   Scoring
 	Guided    Guided
-	Decisions []Decision // where sources disagree, and what this row does
+	Decisions []Decision // points on which sources disagree
 	Retired   bool
 	Source    string
 }
 
-// Guided is what a benchmark says of guided decoding, by which a server holds answers to a form. The zero Guided:
-// nothing. A round's file says whether its closed division leaves it to the submitter.
+// Guided describes guided decoding, by which a server forces answers into a form. The zero value has no schema. A
+// round's file states whether its closed division allows it.
 type Guided struct {
 	Schema string // JSON schema of an answer
 }
 
-// SpecialToken is a token that stands for itself: no text that a model reads or writes is cut into it.
+// SpecialToken is a token that no text is split into.
 type SpecialToken struct {
 	ID   int32
 	Text string
@@ -105,6 +105,6 @@ type SpecialToken struct {
 // Decision is a point on which sources disagree (docs/reference/benchmarks.md#where-sources-disagree).
 type Decision struct {
 	Item   string // what it is about
-	Values string // who says what
-	Taken  string // what this program does
+	Values string // the value of each source
+	Taken  string // what this program uses
 }

@@ -25,7 +25,7 @@ func ParseScenario(s string) (Scenario, error) {
 	return "", fmt.Errorf("scenario %q is unknown: take one of %s", s, join(scenarioNames))
 }
 
-// ParseMode reads a mode's name in any letter case. The mode "submission" is two runs and no mode of one.
+// ParseMode reads a mode's name in any letter case. "submission" is not a mode: it means two runs.
 func ParseMode(s string) (Mode, error) {
 	for _, name := range modeNames {
 		if strings.EqualFold(s, string(name)) {
@@ -35,9 +35,9 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("mode %q is unknown: take one of %s", s, join(modeNames))
 }
 
-// Scenario gives the row's entry for a scenario's name in any spelling of ParseScenario.
+// Scenario returns the row's entry for a scenario, in any spelling that ParseScenario accepts.
 //
-// A benchmark without that scenario is an error that lists what it has.
+// If the benchmark lacks the scenario, the error lists those it has.
 func (r *Row) Scenario(name string) (*ScenarioRow, error) {
 	scenario, err := ParseScenario(name)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *Row) Scenario(name string) (*ScenarioRow, error) {
 	return nil, fmt.Errorf("model %s has no scenario %s: it has %s", r.Name, scenario, join(has))
 }
 
-// DefaultScenario is Offline where the row has it, else its first.
+// DefaultScenario returns Offline if the row has it, else its first scenario.
 func (r *Row) DefaultScenario() Scenario {
 	if r.has(Offline) {
 		return Offline

@@ -6,7 +6,7 @@ import "cmp"
 const (
 	ScoreSummaries     = "rouge-summaries" // ROUGE, figures printed as strings
 	ScoreAnswers       = "rouge-answers"   // ROUGE and token counts
-	ScoreLongContext   = "long-context"    // ROUGE-L or exact match, as the sample says
+	ScoreLongContext   = "long-context"    // ROUGE-L or exact match, selected by the sample
 	ScoreMixture       = "mixture"         // ROUGE, numbers and code by subset
 	ScoreReasoning     = "reasoning"       // exact match by subset
 	ScoreHarmony       = "harmony"         // exact match by subset on harmony text, repeats weighted
@@ -20,27 +20,27 @@ func Scorings() []string {
 		ScoreCatalogue, ScoreFunctionCalls}
 }
 
-// Scoring is how a benchmark's answers are scored and what they must reach. The zero Scoring: they are not.
+// Scoring describes how a benchmark's answers are scored and the targets. The zero value: answers are not scored.
 type Scoring struct {
 	Scorer    string
 	Columns   ScoringColumns
 	Targets   []Target
-	Scenarios map[Scenario][]Target // targets of scenarios that have their own
-	Notes     []string              // what a reader of the result should know
-	// column of programs that pass, which synthetic sets have for the simulator; empty: none
+	Scenarios map[Scenario][]Target // targets of scenarios with their own
+	Notes     []string              // notes for readers of the result
+	// column of passing programs, which synthetic sets contain for the simulator; empty: none
 	Solution string
 	Source   string
 }
 
-// ScoringColumns names the columns of the data set that a scorer reads. Empty: not needed.
+// ScoringColumns names the columns of the data set that a scorer reads. An empty name: not needed.
 type ScoringColumns struct {
 	Target, Subset, Metric, ID  string
 	Brand, Secondhand, Function string
-	// what a program must pass; synthetic sets have it, real ones have files of their own
+	// tests of a program, in synthetic sets only; real sets have separate files
 	Tests string
 }
 
-// Names gives the columns that are named, in a fixed order.
+// Names returns the names that are not empty, in a fixed order.
 func (c *ScoringColumns) Names() []string {
 	var names []string
 	for _, n := range []string{c.Target, c.Subset, c.Metric, c.ID, c.Brand, c.Secondhand, c.Function, c.Tests} {
@@ -51,11 +51,11 @@ func (c *ScoringColumns) Names() []string {
 	return names
 }
 
-// Reference is what a sample's answer is compared with.
+// Reference contains what a sample's answer is compared with.
 type Reference struct {
 	Target     string // reference answer
 	Subset     string // the part of the data set that it belongs to
-	Metric     string // how it is scored, where the data set says so
+	Metric     string // how it is scored, if the data set has such a column
 	ID         string
 	Brand      string
 	Secondhand string
@@ -63,8 +63,8 @@ type Reference struct {
 	Tests      string // of a program, as a line of LiveCodeBench's file
 }
 
-// Reference puts a record's values of Names' columns, in that order, to where they belong; false where they are not as
-// many.
+// Reference assigns the values of the columns of Names, in that order, to the fields of a Reference. It returns false
+// if their number differs.
 func (c *ScoringColumns) Reference(values []string) (Reference, bool) {
 	var r Reference
 	for _, f := range []struct {
@@ -87,19 +87,19 @@ func (c *ScoringColumns) Reference(values []string) (Reference, bool) {
 
 // Target is the range that a metric must lie in, both ends included.
 //
-// The limits are the submission checker's products as Python prints them; Reference times LowFactor or HighFactor gives
-// them again.
+// The limits are the submission checker's products as Python prints them; they are Reference times LowFactor or
+// HighFactor.
 type Target struct {
 	Metric     string
 	Min        float64 // 0: none
 	Max        float64 // 0: none
-	Optional   bool    // holds only where the metric was printed
-	Reference  float64 // the reference implementation's figure; 0: not named
+	Optional   bool    // applies only if the metric was printed
+	Reference  float64 // the reference implementation's figure; 0: unknown
 	LowFactor  float64
 	HighFactor float64
 }
 
-// checkerNames are the submission checker's names of metrics, where they are not the scorers'.
+// checkerNames are the submission checker's names of metrics that differ from the scorers'.
 var checkerNames = map[string]string{
 	"rouge1": "ROUGE1", "rouge2": "ROUGE2", "rougeL": "ROUGEL", "rougeLsum": "ROUGELSUM", "gen_len": "GEN_LEN",
 	"tokens_per_sample": "TOKENS_PER_SAMPLE", "gsm8k": "gsm8k_accuracy", "mbxp": "mbxp_accuracy", "f1": "F1_HIERARCHICAL",
@@ -108,7 +108,7 @@ var checkerNames = map[string]string{
 // CheckerName returns the metric's name in the tables and the summary of the submission checker, such as ROUGE1.
 func (t Target) CheckerName() string { return cmp.Or(checkerNames[t.Metric], t.Metric) }
 
-// TargetsFor are the targets in a scenario.
+// TargetsFor returns the targets of a scenario.
 func (s *Scoring) TargetsFor(scenario Scenario) []Target {
 	if own, ok := s.Scenarios[scenario]; ok {
 		return own

@@ -24,7 +24,7 @@ func (n yamlNode) wrong(format string, args ...any) error {
 	return fmt.Errorf("the model file %s line %d: %s", n.path, n.Line, fmt.Sprintf(format, args...))
 }
 
-// fields hands each value of a map to the reader of its key. Keys that have none, or stand twice, are errors.
+// fields calls the reader of each key of a map with its value. Unknown and repeated keys are errors.
 func (n yamlNode) fields(known map[string]func(yamlNode) error) error {
 	if n.Kind != yaml.MappingNode {
 		return n.wrong("a map is expected, with some of %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
@@ -42,7 +42,7 @@ func (n yamlNode) fields(known map[string]func(yamlNode) error) error {
 			return key.wrong("the key %.60q is unknown; did you mean %s?", key.Value, strings.Join(near, ", "))
 		}
 		if seen[key.Value] {
-			return key.wrong("the key %s stands twice", key.Value)
+			return key.wrong("the key %s occurs twice", key.Value)
 		}
 		seen[key.Value] = true
 		if err := read(value); err != nil {
@@ -52,7 +52,7 @@ func (n yamlNode) fields(known map[string]func(yamlNode) error) error {
 	return nil
 }
 
-// find gives the value of one key of a map.
+// find returns the value of one key of a map.
 func (n yamlNode) find(name string) (yamlNode, bool, error) {
 	if n.Kind != yaml.MappingNode {
 		return n, false, n.wrong("a map is expected")
@@ -80,7 +80,7 @@ func (n yamlNode) items(read func(yamlNode) error) error {
 	return nil
 }
 
-// text is a plain value that is not empty.
+// text returns a scalar that is not empty.
 func (n yamlNode) text() (string, error) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "" ||
 		strings.ContainsRune(n.Value, 0) {
@@ -121,7 +121,7 @@ func (n yamlNode) truth(to *bool) error {
 	return nil
 }
 
-// count is a whole number from least to 2^31-1.
+// count reads a whole number from least to 2^31-1.
 func (n yamlNode) count(to *int, least int) error {
 	v, err := strconv.ParseInt(n.Value, 10, 32)
 	if n.Kind != yaml.ScalarNode || err != nil || int(v) < least {
@@ -159,7 +159,7 @@ func (n yamlNode) ids() (list []int32, err error) {
 	})
 }
 
-// duration is Go's form, or a whole number of seconds.
+// duration reads a Go duration, or a whole number of seconds.
 func (n yamlNode) duration(to *time.Duration) error {
 	if n.Kind == yaml.ScalarNode {
 		d, err := time.ParseDuration(n.Value)

@@ -86,7 +86,7 @@ func TestADataSetWhoseNameBreaksLoadGensLog(t *testing.T) {
 	cmd.Stderr = &stderr
 	require.Error(t, cmd.Run())
 	require.Equal(t, ExitUsage, cmd.ProcessState.ExitCode(), stderr.String())
-	require.Contains(t, stderr.String(), "holds a quote")
+	require.Contains(t, stderr.String(), "contains a quote")
 	require.NoDirExists(t, folder)
 }
 
