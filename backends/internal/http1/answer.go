@@ -1,5 +1,5 @@
-// HOT PATH: begin, header, piece, feed, end and complete run once a query or a token. They may not lock or block, nor
-// allocate but for more queries in flight than ever before, and for the words of a failure.
+// HOT PATH: begin, header, piece, feed, end and complete run once a query or a token. They may not lock or block, and
+// allocate only for more queries in flight than ever before and for the message of a failure.
 
 package http1
 
@@ -12,8 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// exchange is one query on its way. It is used again after the completion. It is kept small, as conn is: with a
-// thousand of them in flight each one has left the processor's caches by the time its answer comes.
+// exchange is one query in flight. Its memory is used again after the completion. It is small, as conn is: with a
+// thousand exchanges in flight, each has left the processor's caches before its answer comes.
 type exchange struct {
 	query       loadgen.Query
 	dequeuedNS  int64
@@ -21,22 +21,25 @@ type exchange struct {
 	firstByteNS int64
 
 	deadline int64 // ns of the loop's clock
-	firstBy  int64 // and of the first token of this attempt
+	firstBy  int64 // deadline of this attempt's first token
 	endpoint int
 	again    int  // attempts before this one
-	fresh    bool // takes no connection that was used before
+	fresh    bool // must not use a connection that was used before
 	large    bool // its request may still be in the socket although it was written
 	retries  policy.Retries
 
-	timer  timer  // of the wait before another attempt
-	number uint64 // of the present attempt, in its request id; 0: it carries none
+	timer  timer  // of the pause before another attempt
+	number uint64 // of this attempt, in its request id; 0: the request has none
 	_      [16]byte
 }
 
 // begin starts a query at an endpoint that has room for it.
 func (l *loop) begin(t task, endpoint int) {
-	l.busy++
-	x := l.exchange()
+	x := l.exchanges.get()
+	if x == nil {
+		x = &exchange{}
+		x.timer.exchange = x
+	}
 	x.query, x.dequeuedNS = t.query, t.dequeuedNS
 	x.retries = policy.NewRetries(l.client.config.Retries)
 	x.again, x.fresh = 0, false
@@ -45,36 +48,25 @@ func (l *loop) begin(t task, endpoint int) {
 	l.attempt(x)
 }
 
-func (l *loop) exchange() *exchange {
-	n := len(l.spare)
-	if n == 0 {
-		x := &exchange{}
-		x.timer.exchange = x
-		return x
-	}
-	x := l.spare[n-1]
-	l.spare = l.spare[:n-1]
-	return x
-}
-
-// attempt sends a request on the connection that was used last, or on a new one.
+// attempt sends a request on the connection that was used last, or else on a new one.
 func (l *loop) attempt(x *exchange) {
 	x.sentNS, x.firstByteNS = l.wall, 0
 	x.firstBy = never
 	if l.client.config.Stream {
 		x.firstBy = l.now + int64(l.client.config.FirstTokenTimeout)
 	}
-	if c := l.idle[x.endpoint]; c != nil && !x.fresh {
-		l.unrest(c)
-		l.start(c, x)
-		return
+	if !x.fresh {
+		if c := l.pool.take(x.endpoint); c != nil {
+			l.start(c, x)
+			return
+		}
 	}
 	l.dial(x)
 }
 
-// header begins to read an answer, or to refuse it.
+// header accepts or refuses an answer.
 func (l *loop) header(c *conn) {
-	l.line.Well(c.endpoint)
+	l.intake.line.Well(c.endpoint)
 	r := c.reading
 	if r.parser.status != 200 || r.parser.encoding != "" {
 		if seen := response(&r.parser); seen.Refused() {
@@ -87,7 +79,7 @@ func (l *loop) header(c *conn) {
 	l.expect(c)
 }
 
-// piece takes a part of a body.
+// piece handles a part of a body.
 func (l *loop) piece(c *conn, b []byte) {
 	r := c.reading
 	switch c.state {
@@ -107,7 +99,7 @@ func (l *loop) piece(c *conn, b []byte) {
 	}
 }
 
-// feed reads the tokens of what came in one read, all at the time of that read.
+// feed reports the tokens in the bytes of one read, all of them at the time of that read.
 func (l *loop) feed(c *conn, b []byte) {
 	r, at := c.reading, l.wall
 	n, rest := r.answer.Feed(b)
@@ -121,12 +113,12 @@ func (l *loop) feed(c *conn, b []byte) {
 			l.client.protocol.Streamed(c.exchange.query, r.answer.News(), at)
 		case first:
 			r.out.FirstTokenNS = at
-			l.sink.FirstToken(c.exchange.query, r.answer.Tokens(), at)
+			l.report.sink.FirstToken(c.exchange.query, r.answer.Tokens(), at)
 			if n > 1 {
-				l.sink.TokenGap(0, n-1)
+				l.report.sink.TokenGap(0, n-1)
 			}
 		default:
-			l.sink.TokenGap(at-r.out.LastTokenNS, n)
+			l.report.sink.TokenGap(at-r.out.LastTokenNS, n)
 		}
 		r.out.LastTokenNS = at
 		r.out.ReadableNS = l.since
@@ -139,8 +131,8 @@ func (l *loop) feed(c *conn, b []byte) {
 	l.watch(c)
 }
 
-// settle completes an answer that needs nothing more. After a good one the connection waits for the end of the answer,
-// so that it can be used again.
+// settle completes an answer before its last byte. After a good answer the connection waits for that byte, so that it
+// can be used again.
 func (l *loop) settle(c *conn) {
 	if l.finish(c, backends.OK, ""); c.state == closed {
 		return
@@ -150,7 +142,7 @@ func (l *loop) settle(c *conn) {
 	l.watch(c)
 }
 
-// end is the end of an answer; more are bytes that follow, and that nobody asked for.
+// end handles the end of an answer. more are unrequested bytes behind it.
 func (l *loop) end(c *conn, more []byte) {
 	usable := c.reading.parser.keepAlive && len(more) == 0 && !c.unsent && c.broken == 0
 	if len(more) > 0 {
@@ -168,11 +160,11 @@ func (l *loop) end(c *conn, more []byte) {
 		l.refused(x, r)
 		return
 	}
-	l.free(c.endpoint)
+	l.intake.release(c.endpoint)
 	l.part(c, usable)
 }
 
-// part lets a connection rest that can be used again, and closes any other.
+// part keeps a usable connection and closes any other.
 func (l *loop) part(c *conn, usable bool) {
 	if usable {
 		l.rest(c)
@@ -182,8 +174,8 @@ func (l *loop) part(c *conn, usable bool) {
 	l.shut(c)
 }
 
-// finish ends an answer before its bytes have ended: cut is why, OK where it is settled. Its connection is closed
-// unless the answer was good.
+// finish ends an answer before its last byte. cut is the reason, OK if the answer is settled. The connection is closed
+// unless the answer is good.
 func (l *loop) finish(c *conn, cut backends.Reason, why string) {
 	l.judge(c, cut, why)
 	o := &c.reading.out
@@ -192,12 +184,12 @@ func (l *loop) finish(c *conn, cut backends.Reason, why string) {
 	c.exchange = nil
 	l.complete(x, o)
 	if !good {
-		l.free(c.endpoint)
+		l.intake.release(c.endpoint)
 		l.shut(c)
 	}
 }
 
-// judge asks the protocol for the outcome of an answer, and records it where it is a failure.
+// judge gets the outcome of an answer from the protocol, and records a failure.
 func (l *loop) judge(c *conn, cut backends.Reason, why string) {
 	r := c.reading
 	o := &r.out
@@ -210,36 +202,33 @@ func (l *loop) judge(c *conn, cut backends.Reason, why string) {
 	}
 	if o.Reason == backends.OK {
 		if o.Model != "" {
-			l.client.targets[c.endpoint].model = o.Model // the first answer decides
+			l.report.targets[c.endpoint].model = o.Model // the first answer decides
 		}
 		return
 	}
 	if detail == "" {
 		detail = why
 	}
-	l.record(c.exchange, &policy.Failure{Reason: o.Reason, Detail: detail}, r.kept, false)
+	l.report.record(c.exchange, &policy.Failure{Reason: o.Reason, Detail: detail}, r.kept, false)
 }
 
-// unwritten reports whether the server can not have read the whole request yet. A segment of an answer confirms all
-// that the server has received, so that nothing is unconfirmed once an answer to the whole request has come.
+// unwritten reports whether the server can not have read the whole request. Each segment of an answer acknowledges all
+// bytes that the server has received, so nothing is unacknowledged once an answer to the whole request has come.
 func (c *conn) unwritten() bool {
 	return c.unsent || c.broken != 0 || c.exchange.large && unconfirmed(c.fd)
 }
 
-// complete reports a query's outcome. What it used is free when Complete has returned.
+// complete reports the outcome of an exchange, whose memory may be used again when it returns.
 func (l *loop) complete(x *exchange, o *backends.Outcome) {
-	o.Endpoint, o.Retries = x.endpoint, x.again
-	o.DequeuedNS, o.SentNS, o.FirstByteNS = x.dequeuedNS, x.sentNS, x.firstByteNS
-	l.sink.Complete(x.query, o)
-	l.left--
-	l.spare = append(l.spare, x)
+	l.report.complete(x, o)
+	l.exchanges.put(x)
 }
 
-// free gives back a place under the limits: a request has left its endpoint.
-func (l *loop) free(endpoint int) {
-	l.busy--
-	l.line.Done(endpoint)
+// lose completes an exchange that has no answer to judge.
+func (l *loop) lose(x *exchange, reason backends.Reason) {
+	l.report.lose(x, reason)
+	l.exchanges.put(x)
 }
 
-// untilDeadline is the time that a request has left.
+// untilDeadline returns the time until the deadline of a request.
 func (l *loop) untilDeadline(x *exchange) time.Duration { return time.Duration(x.deadline - l.now) }

@@ -22,8 +22,8 @@ type Client struct {
 	targets  []target
 	balance  balance.Options
 	*policy.Counters
-	kept *loop // of a warm-up, with its connections
-	did  backends.LoopStats
+	kept  *loop // of a warm-up, with its connections
+	stats backends.LoopStats
 }
 
 // New makes a client for the endpoints of c, all of them plain http. It looks their addresses up and connects to
@@ -47,7 +47,7 @@ func New(c *backends.Config, p wire.Protocol) (*Client, error) {
 
 // Features are warming up, counters, and the figures of the loop.
 func (c *Client) Features() backends.Features {
-	return backends.Features{WarmUp: c.WarmUp, Traffic: c.Traffic, Loop: func() backends.LoopStats { return c.did }}
+	return backends.Features{WarmUp: c.WarmUp, Traffic: c.Traffic, Loop: func() backends.LoopStats { return c.stats }}
 }
 
 // Serve answers the queries of src on the calling goroutine, which is locked to its OS thread meanwhile.
@@ -95,7 +95,7 @@ func (c *Client) serve(ctx context.Context, l *loop, src loadgen.Source, sink ba
 		return err
 	}
 	defer l.detach()
-	l.did.realtime, l.did.processor = granted, processor
+	l.stats.realtime, l.stats.processor = granted, processor
 	told := make(chan struct{})
 	stopWatching := context.AfterFunc(ctx, func() {
 		defer close(told)
@@ -109,6 +109,6 @@ func (c *Client) serve(ctx context.Context, l *loop, src loadgen.Source, sink ba
 	cpu, delay := threadTimes()
 	l.run()
 	cpuEnd, delayEnd := threadTimes()
-	c.did = l.did.stats(&l.pace, cpuEnd-cpu, delayEnd-delay)
+	c.stats = l.summary(cpuEnd-cpu, delayEnd-delay)
 	return nil
 }

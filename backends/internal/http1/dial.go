@@ -19,17 +19,18 @@ import (
 // target is one endpoint, ready for use.
 type target struct {
 	policy.Endpoint
-	// of a request, up to the number behind "Content-Length: ", or up to the id behind the name of its header
+	// head of a request, up to the number behind "Content-Length: ", or up to the id behind the name of its header
 	head      []byte
 	addresses []address
+	good      int // index of the address that was connected to last
 
 	identified bool   // requests carry an id
-	must       bool   // and answers have to
+	must       bool   // answers have to carry it too
 	member     []byte // of the body, up to the id; nil: the id is in the header
 	model      string // that answers name; empty: none has come
 }
 
-// address is where a socket can be connected to.
+// address is an address of an endpoint.
 type address struct {
 	family   int
 	sockaddr unix.Sockaddr
@@ -76,7 +77,7 @@ func newTarget(e backends.Endpoint, protocol wire.Protocol, timeout time.Duratio
 	return t, nil
 }
 
-// lookUp resolves a host once, so that no query waits for a name.
+// lookUp resolves a host when the client is opened, so that no query waits for it.
 func lookUp(host, port string, timeout time.Duration) ([]address, error) {
 	if port == "" {
 		port = "80"
@@ -116,37 +117,33 @@ func lookUp(host, port string, timeout time.Duration) ([]address, error) {
 	return all, nil
 }
 
-// connectOver ends a connection that is not made in time.
+// connectOver is the deadline of connecting.
 var connectOver = &policy.Deadline{Reason: backends.FailConnect,
 	Detail: "no connection was made within the connect timeout (--connect-timeout)"}
 
 // dial sends an exchange over a new connection.
 func (l *loop) dial(x *exchange) {
-	var c *conn
-	if n := len(l.spareConn); n > 0 {
-		c, l.spareConn = l.spareConn[n-1], l.spareConn[:n-1]
-	} else {
-		c = &conn{}
-		c.timer.conn = c
-	}
+	c := l.pool.create()
 	c.state, c.exchange, c.endpoint = connecting, x, x.endpoint
 	c.reused, c.answering = false, false
-	c.first, c.tried = l.good[x.endpoint], 0
+	c.first, c.tried = l.report.targets[x.endpoint].good, 0
 	l.connect(c, errors.New("no address"))
 }
 
-// connect tries the addresses of an endpoint that were not tried yet, from the one that was good last.
+// connect tries the remaining addresses of an endpoint, beginning with the one that was connected to last. last is the
+// error of the address before.
 func (l *loop) connect(c *conn, last error) {
-	all := l.client.targets[c.endpoint].addresses
+	all := l.report.targets[c.endpoint].addresses
 	for c.tried < len(all) {
 		a := &all[(c.first+c.tried)%len(all)]
 		c.tried++
-		err := l.open(c, a)
+		err := l.connectTo(c, a)
 		if err == nil {
 			return
 		}
 		if usedUp(err) {
-			if (err == unix.EMFILE || err == unix.ENFILE) && l.evict() {
+			if other := l.pool.anyIdle(); other != nil && (err == unix.EMFILE || err == unix.ENFILE) {
+				l.shut(other)
 				c.tried--
 				continue
 			}
@@ -161,37 +158,29 @@ func (l *loop) connect(c *conn, last error) {
 	l.failed(x, policy.Lost(backends.FailConnect, policy.Explain(backends.FailConnect, last), false, false), nil)
 }
 
-// open begins to connect a socket. It does not wait.
-func (l *loop) open(c *conn, a *address) error {
+// connEvents are the events of a connection.
+const connEvents = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
+
+// connectTo begins to connect a socket to an address. It does not wait.
+func (l *loop) connectTo(c *conn, a *address) error {
 	fd, err := unix.Socket(a.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	// What these options are good for is not worth a failure: a delay less, and a dead peer found.
+	// Errors are ignored: these options only avoid a delay and detect a dead peer.
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, 15)
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, 15)
-	if err := unix.Connect(fd, a.sockaddr); err != nil && err != unix.EINPROGRESS {
+	if err = unix.Connect(fd, a.sockaddr); err == nil || err == unix.EINPROGRESS {
+		err = l.control(unix.EPOLL_CTL_ADD, fd, connEvents, l.pool.generation+1)
+	}
+	if err != nil {
 		_ = unix.Close(fd)
 		return err
 	}
-	l.generation++
-	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(fd),
-		Pad: l.generation}
-	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
-		_ = unix.Close(fd)
-		return err
-	}
-	c.fd, c.generation = fd, l.generation
-	for len(l.conns) <= fd {
-		l.conns = append(l.conns, make([]*conn, fd+64-len(l.conns))...)
-	}
-	l.conns[fd] = c
-	l.dialing++
-	l.did.open++
-	l.did.openMax = max(l.did.openMax, l.did.open)
-	share := l.client.config.ConnectTimeout / time.Duration(len(l.client.targets[c.endpoint].addresses)-c.tried+1)
+	l.pool.add(c, fd)
+	share := l.client.config.ConnectTimeout / time.Duration(len(l.report.targets[c.endpoint].addresses)-c.tried+1)
 	x := c.exchange
 	c.deadline, c.phase, c.over = x.deadline, x.firstBy, policy.FirstTokenOver
 	if by := l.now + int64(share); by < c.phase {
@@ -201,7 +190,7 @@ func (l *loop) open(c *conn, a *address) error {
 	return nil
 }
 
-// connected sends the request over a connection that has come about; false: it has not.
+// connected sends the request once the connection is made, and reports whether it is.
 func (l *loop) connected(c *conn, events uint32) bool {
 	if events&(unix.EPOLLOUT|unix.EPOLLERR|unix.EPOLLHUP) == 0 {
 		return false
@@ -211,89 +200,62 @@ func (l *loop) connected(c *conn, events uint32) bool {
 		l.unreachable(c, unix.Errno(code))
 		return false
 	}
-	all := len(l.client.targets[c.endpoint].addresses)
-	l.good[c.endpoint] = (c.first + c.tried - 1) % all
-	l.dialing--
+	t := &l.report.targets[c.endpoint]
+	t.good = (c.first + c.tried - 1) % len(t.addresses)
+	l.pool.dialing--
 	l.client.Connected(c.endpoint)
 	l.start(c, c.exchange)
 	return true
 }
 
-// unreachable goes on to the next address.
+// unreachable tries the next address.
 func (l *loop) unreachable(c *conn, errno unix.Errno) {
-	all := l.client.targets[c.endpoint].addresses
+	all := l.report.targets[c.endpoint].addresses
 	err := fmt.Errorf("connect to %s: %w", all[(c.first+c.tried-1)%len(all)].name, errno)
-	l.disconnect(c)
+	l.pool.remove(c)
 	l.connect(c, err)
 }
 
-// usedUp tells whether this machine, not the server, is the reason.
+// usedUp reports whether an error means that this machine, not the server, allows no more connections.
 func usedUp(err error) bool {
 	return err == unix.EMFILE || err == unix.ENFILE || err == unix.EADDRNOTAVAIL || err == unix.ENOBUFS ||
 		err == unix.ENOMEM
 }
 
-// evict closes an idle connection; false: there is none.
-func (l *loop) evict() bool {
-	for _, c := range l.idle {
-		if c != nil {
-			l.shut(c)
-			return true
-		}
-	}
-	return false
-}
-
-// putBack lets a query wait for a place where this machine has none for more connections, and takes as many as there
-// are now for the limit. It is false where waiting would not help.
+// putBack returns a query to the line if this machine allows no more connections, and lowers the limit to the requests
+// that are in flight now. It reports false if waiting would not help.
 func (l *loop) putBack(c *conn) bool {
 	x := c.exchange
-	if l.busy < 2 || x.again > 0 {
+	if l.intake.busy < 2 || x.again > 0 {
 		return false
 	}
 	l.release(c)
-	l.free(x.endpoint)
-	l.limit = l.busy
-	l.did.limit = l.limit
-	l.line.Unpush(task{query: x.query, dequeuedNS: x.dequeuedNS})
-	l.spare = append(l.spare, x)
+	l.intake.release(x.endpoint)
+	l.intake.limit = l.intake.busy
+	l.intake.line.Unpush(task{query: x.query, dequeuedNS: x.dequeuedNS})
+	l.exchanges.put(x)
 	return true
 }
 
-// shut closes a connection. Events of it that are still to be handled are void.
+// shut closes a connection.
 func (l *loop) shut(c *conn) {
 	if c.state == idle {
-		l.unrest(c)
+		l.pool.unrest(c)
 		l.glance(c)
 	}
-	l.disconnect(c)
+	l.pool.remove(c)
 	l.release(c)
 }
 
-func (l *loop) disconnect(c *conn) {
-	if c.state == connecting {
-		l.dialing--
-	}
-	l.did.open--
-	c.timer.stop()
-	l.conns[c.fd] = nil
-	c.generation = 0
-	_ = unix.Close(c.fd) // nothing is lost: what was sent is answered or given up
-}
-
-// release keeps a connection's memory for the next one.
+// release keeps the memory of a connection without a socket.
 func (l *loop) release(c *conn) {
-	c.state, c.exchange, c.broken = closed, nil, 0
-	c.head, c.body, c.unsent = nil, nil, false
 	l.closeReading(c)
-	l.spareConn = append(l.spareConn, c)
+	l.pool.recycle(c)
 }
 
-// rearm makes epoll tell again what there is to read on a connection that has had its turn.
+// rearm makes epoll report once more what can be read on a connection that has had its turn.
 func (l *loop) rearm(c *conn) {
-	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(c.fd),
-		Pad: c.generation}
-	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_MOD, c.fd, &event); err != nil {
+	if err := l.control(unix.EPOLL_CTL_MOD, c.fd, connEvents, c.generation); err != nil {
 		l.broke(c, unix.EIO)
 	}
 }

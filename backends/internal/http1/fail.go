@@ -12,55 +12,44 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// response is what of a header decides whether its answer is read.
+// response returns the fields of a header that decide whether its answer is accepted.
 func response(p *parser) policy.Response {
 	return policy.Response{Status: p.status, Encoding: p.encoding, Location: p.location, RetryAfter: p.retryAfter}
 }
 
-// record tells of a failed attempt; kept is the first KiB of what came as its answer.
-func (l *loop) record(x *exchange, f *policy.Failure, kept []byte, retried bool) {
-	t := &l.client.targets[x.endpoint]
-	l.sink.Failed(t.Record(x.query, x.endpoint, f, kept, retried, time.Now().UnixNano()))
-}
-
-// stray counts bytes that nothing asked for.
+// stray counts unrequested bytes.
 func (l *loop) stray(b []byte) {
 	if l.client.Unexpected(b) {
-		l.did.unasked++
+		l.stats.unasked++
 	}
 }
 
-// glance counts what is left to read on a connection that carries no request and is about to be closed.
+// glance counts the bytes that can still be read from a connection without a request that is about to be closed.
 func (l *loop) glance(c *conn) {
 	if n, errno := recv(c.fd, l.buf); errno == 0 && n > 0 {
 		l.stray(l.buf[:n])
 	}
 }
 
-// lose completes a query without an answer to judge.
-func (l *loop) lose(x *exchange, reason backends.Reason) {
-	l.lost = backends.Outcome{UsageTokens: -1, InputTokens: -1, Reason: reason}
-	l.complete(x, &l.lost)
-}
-
-// failed ends an attempt whose answer was not read, and makes another where that is allowed. Its connection is gone.
+// failed ends an attempt without an accepted answer, and makes another one if that is allowed. The connection is closed
+// or idle already.
 func (l *loop) failed(x *exchange, f policy.Failure, kept []byte) {
 	l.client.Lost(x.endpoint, f.Reason)
 	if f.Absent() {
-		l.line.Strike(x.endpoint)
+		l.intake.line.Strike(x.endpoint)
 	}
 	wait, retry := x.retries.Next(&f, l.untilDeadline(x))
-	l.record(x, &f, kept, retry)
+	l.report.record(x, &f, kept, retry)
 	switch {
 	case !retry:
-		l.free(x.endpoint)
+		l.intake.release(x.endpoint)
 		l.lose(x, f.Reason)
 	case wait == 0:
 		x.repeat()
 		l.attempt(x)
 	default:
 		x.repeat()
-		l.line.Done(x.endpoint)
+		l.intake.line.Done(x.endpoint)
 		l.wheel.set(&x.timer, l.now+int64(wait))
 	}
 }
@@ -70,25 +59,25 @@ func (x *exchange) repeat() {
 	x.fresh = true
 }
 
-// resume makes the attempt for which a request has waited, where there is room for it by now.
+// resume makes the attempt that a request was waiting for, if an endpoint has room for it.
 func (l *loop) resume(x *exchange) {
-	endpoint, room := l.line.Pick(l.client.config.Key(x.query.Index))
+	endpoint, room := l.intake.line.Pick(l.client.config.Key(x.query.Index))
 	switch {
 	case room:
 		x.endpoint = endpoint
 		l.attempt(x)
-	case l.line.Hopeless() || l.now >= x.deadline:
-		l.busy--
+	case l.intake.line.Hopeless() || l.now >= x.deadline:
+		l.intake.busy--
 		x.endpoint = balance.Nowhere
-		l.sink.Failed(policy.Homeless(x.query, time.Now().UnixNano()))
+		l.report.sink.Failed(policy.Homeless(x.query, time.Now().UnixNano()))
 		l.lose(x, backends.FailNoEndpoint)
 	default:
 		l.wheel.set(&x.timer, l.now+int64(policy.AskAgain))
 	}
 }
 
-// cut ends what is on a connection, because of its transport or its time. repeatable tells whether it is of a kind that
-// another attempt may heal.
+// cut ends the request of a connection because of a transport error or a deadline. repeatable is set if another attempt
+// may succeed.
 func (l *loop) cut(c *conn, reason backends.Reason, why string, repeatable bool) {
 	x := c.exchange
 	switch {
@@ -97,7 +86,7 @@ func (l *loop) cut(c *conn, reason backends.Reason, why string, repeatable bool)
 	case c.state == draining:
 		l.stopDraining(c)
 	case c.state == refusing:
-		l.stopDraining(c) // the status has said it: a cut body adds nothing
+		l.stopDraining(c) // the status is known: the rest of the body adds nothing
 	case c.answering:
 		l.client.Lost(c.endpoint, reason)
 		l.finish(c, reason, why)
@@ -113,7 +102,7 @@ func (l *loop) cut(c *conn, reason backends.Reason, why string, repeatable bool)
 func (l *loop) stopDraining(c *conn) {
 	if c.state == draining {
 		l.shut(c)
-		l.free(c.endpoint)
+		l.intake.release(c.endpoint)
 		return
 	}
 	x, r := c.exchange, c.reading
@@ -122,13 +111,13 @@ func (l *loop) stopDraining(c *conn) {
 	l.refused(x, r)
 }
 
-// refused ends an attempt whose answer was refused; its connection is gone, or rests.
+// refused ends an attempt whose answer was refused. The connection is closed or idle already.
 func (l *loop) refused(x *exchange, r *reading) {
 	l.failed(x, r.refusal(), r.kept)
-	l.unread = append(l.unread, r)
+	l.readings.put(r)
 }
 
-// late ends what has taken too long.
+// late handles a deadline that has passed.
 func (l *loop) late(c *conn) {
 	switch over := c.over; {
 	case c.state == idle || c.state == draining:
@@ -142,7 +131,7 @@ func (l *loop) late(c *conn) {
 	}
 }
 
-// hungUp is the end of what the server sends on a connection.
+// hungUp handles the end of what the server sends on a connection.
 func (l *loop) hungUp(c *conn) {
 	switch {
 	case (c.state == busy || c.state == refusing) && c.answersUntilEOF():
@@ -164,7 +153,7 @@ var unreached = map[unix.Errno]bool{
 	unix.EADDRNOTAVAIL: true,
 }
 
-// broke is an error of a socket.
+// broke handles an error of a socket.
 func (l *loop) broke(c *conn, errno unix.Errno) {
 	reason := backends.FailReset
 	if unreached[errno] && c.reading == nil {
@@ -173,7 +162,7 @@ func (l *loop) broke(c *conn, errno unix.Errno) {
 	l.cut(c, reason, policy.Explain(reason, errno), true)
 }
 
-// malformed is an answer that is no HTTP.
+// malformed handles an answer that is not HTTP.
 func (l *loop) malformed(c *conn) {
 	l.cut(c, backends.FailBadChunk, policy.Explain(backends.FailBadChunk, errors.New(c.reading.parser.bad)), true)
 }

@@ -1,8 +1,9 @@
-// HOT PATH: look runs once a wait, round and begin once a round. No allocation, no clock.
+// HOT PATH: look runs once a wait, endRound and beginRound once a round. No allocation, no clock.
 
 package http1
 
 import (
+	"math"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -42,8 +43,8 @@ func (p *pace) look(now int64, n int) {
 	p.looks, p.events, p.from = 0, 0, now
 }
 
-// deeds are what a loop did; see backends.LoopStats.
-type deeds struct {
+// stats are the figures of a loop; see backends.LoopStats.
+type stats struct {
 	rounds    ledger.LagCounts
 	longest   int64
 	began     int64 // ns, of the present round; 0: none has begun
@@ -51,37 +52,38 @@ type deeds struct {
 	sleeps    int64
 	pauses    int64
 	events    int64
-	open      int // connections
-	openMax   int
-	queueMax  int
 	unasked   int64
-	limit     int
 	realtime  bool
 	processor int // -1: any
 }
 
-// round ends the present round.
-func (d *deeds) round(now int64) {
-	if d.began == 0 {
+func (s *stats) endRound(now int64) {
+	if s.began == 0 {
 		return
 	}
-	d.turns++
-	d.rounds.Add(now - d.began)
-	d.longest = max(d.longest, now-d.began)
+	s.turns++
+	s.rounds.Add(now - s.began)
+	s.longest = max(s.longest, now-s.began)
 }
 
-// begin starts a round of n events.
-func (d *deeds) begin(now int64, n int) {
-	d.began = now
-	d.events += int64(n)
+// beginRound begins a round of n events.
+func (s *stats) beginRound(now int64, n int) {
+	s.began = now
+	s.events += int64(n)
 }
 
-// stats are the figures of one Serve, whose thread has used cpu seconds and waited delay seconds for a processor.
-func (d *deeds) stats(p *pace, cpu, delay float64) backends.LoopStats {
-	return backends.LoopStats{
-		Realtime: d.realtime, CPU: d.processor, CoalesceUS: float64(p.length) / float64(time.Microsecond), Pauses: d.pauses,
-		Turns: d.turns, Sleeps: d.sleeps, Events: d.events, StallMaxUS: float64(d.longest) / 1e3, Stalls: d.rounds.Buckets(),
-		CPUSeconds: cpu, RunDelayS: delay, ConnectionsMax: d.openMax, LimitMax: d.limit, QueueMax: d.queueMax,
-		Unasked: d.unasked,
+// summary returns the figures of one Serve, whose thread used a processor for cpu seconds and waited for one for delay
+// seconds.
+func (l *loop) summary(cpu, delay float64) backends.LoopStats {
+	s := &l.stats
+	sum := backends.LoopStats{
+		Realtime: s.realtime, CPU: s.processor, CoalesceUS: float64(l.pace.length) / float64(time.Microsecond),
+		Pauses: s.pauses, Turns: s.turns, Sleeps: s.sleeps, Events: s.events, StallMaxUS: float64(s.longest) / 1e3,
+		Stalls: s.rounds.Buckets(), CPUSeconds: cpu, RunDelayS: delay, ConnectionsMax: l.pool.openMax,
+		QueueMax: l.intake.queueMax, Unasked: s.unasked,
 	}
+	if l.intake.limit < math.MaxInt {
+		sum.LimitMax = l.intake.limit
+	}
+	return sum
 }

@@ -34,15 +34,15 @@ func TestPace(t *testing.T) {
 	require.False(t, p.on, "a loop that has enough to do waits for nobody")
 }
 
-func TestDeeds(t *testing.T) {
-	var d deeds
-	d.round(50)
-	require.Zero(t, d.turns, "none has begun")
-	d.begin(1000, 3)
-	d.round(5000)
-	d.begin(6000, 2)
-	d.round(6500)
-	s := d.stats(&pace{}, 1, 2)
+func TestStats(t *testing.T) {
+	var l loop
+	l.stats.endRound(50)
+	require.Zero(t, l.stats.turns, "none has begun")
+	l.stats.beginRound(1000, 3)
+	l.stats.endRound(5000)
+	l.stats.beginRound(6000, 2)
+	l.stats.endRound(6500)
+	s := l.summary(1, 2)
 	require.EqualValues(t, 2, s.Turns)
 	require.EqualValues(t, 5, s.Events)
 	require.InDelta(t, 4, s.StallMaxUS, 1e-9)

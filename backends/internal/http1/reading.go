@@ -1,5 +1,5 @@
-// HOT PATH: openReading and closeReading run once a request. No allocation once there are as many as answers come in
-// pieces.
+// HOT PATH: openReading and closeReading run once a request. No allocation once there are as many readings as answers
+// that are read at the same time.
 
 package http1
 
@@ -11,9 +11,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
-// reading is what one answer is read with. A connection has one from the first byte of an answer to its last, and the
-// one that was used last is used next: an answer that comes whole, however many requests are in flight, is read with
-// memory that the processor still has at hand.
+// reading is the state of one answer that is being read. A connection has a reading from the first byte of an answer to
+// its last. The reading that was used last is used next: answers that come in one piece are read with memory that is
+// still in the processor's caches, however many requests are in flight.
 type reading struct {
 	parser parser
 	answer wire.Answer
@@ -22,16 +22,12 @@ type reading struct {
 	id     [policy.IDLength]byte // of the request
 }
 
-// openReading gives one that has read nothing.
+// openReading returns a reading for a new answer.
 func (l *loop) openReading() *reading {
-	n := len(l.unread)
-	if n == 0 {
-		r := &reading{answer: l.client.protocol.NewAnswer()}
-		r.reset()
-		return r
+	r := l.readings.get()
+	if r == nil {
+		r = &reading{answer: l.client.protocol.NewAnswer()}
 	}
-	r := l.unread[n-1]
-	l.unread = l.unread[:n-1]
 	r.reset()
 	return r
 }
@@ -42,21 +38,21 @@ func (r *reading) reset() {
 	r.kept = r.kept[:0]
 }
 
-// expect tells the reader of an answer which request and which model it must be of.
+// expect sets the request and the model that an answer must belong to.
 func (l *loop) expect(c *conn) {
-	r, t := c.reading, &l.client.targets[c.endpoint]
+	r, t := c.reading, &l.report.targets[c.endpoint]
 	want := wire.Expected{Model: t.model, Learn: t.model == "",
 		StreamMode: l.client.config.Endpoints[c.endpoint].StreamMode}
 	if number := c.exchange.number; number != 0 {
-		want.ID, want.Must = l.ids.Append(r.id[:0], number), t.must
+		want.ID, want.Must = l.sender.ids.Append(r.id[:0], number), t.must
 	}
 	r.answer.Expect(want)
 }
 
-// keepLine is the longest header line, in bytes, whose memory is kept for other answers.
+// keepLine is the largest memory of a header line, in bytes, that is kept for other answers.
 const keepLine = 4 << 10
 
-// closeReading takes it from a connection, where it has one.
+// closeReading frees the reading of a connection, if it has one.
 func (l *loop) closeReading(c *conn) {
 	r := c.reading
 	if r == nil {
@@ -66,10 +62,10 @@ func (l *loop) closeReading(c *conn) {
 	if cap(r.parser.line) > keepLine {
 		r.parser.line = nil
 	}
-	l.unread = append(l.unread, r)
+	l.readings.put(r)
 }
 
-// refusal says why an answer was refused; it is rare.
+// refusal returns why an answer was refused. It is rare.
 func (r *reading) refusal() policy.Failure {
 	seen := response(&r.parser)
 	return seen.Refusal(r.kept, time.Now())

@@ -1,0 +1,130 @@
+// HOT PATH: take, rest and find run once a request. No lock; no allocation once there are as many connections as
+// requests in flight.
+
+package http1
+
+import "golang.org/x/sys/unix"
+
+// pool holds the connections of a loop.
+type pool struct {
+	byFD       []*conn // nil: the descriptor is not a connection
+	idle       []*conn // by endpoint: first of a list, the most recently used connection first
+	resting    int     // connections in idle
+	dialing    int     // connections that are being made
+	open       int     // connections with a socket
+	openMax    int
+	generation int32 // of the newest socket
+	spare      freelist[conn]
+}
+
+// create returns a connection without a socket.
+func (p *pool) create() *conn {
+	c := p.spare.get()
+	if c == nil {
+		c = &conn{}
+		c.timer.conn = c
+	}
+	return c
+}
+
+// add gives a connection its socket, whose generation is that of the pool plus one.
+func (p *pool) add(c *conn, fd int) {
+	p.generation++
+	c.fd, c.generation = fd, p.generation
+	for len(p.byFD) <= fd {
+		p.byFD = append(p.byFD, make([]*conn, fd+64-len(p.byFD))...)
+	}
+	p.byFD[fd] = c
+	p.dialing++
+	p.open++
+	p.openMax = max(p.openMax, p.open)
+}
+
+// find returns the connection of a descriptor; nil if its socket is not of that generation, because it was closed by an
+// earlier event.
+func (p *pool) find(fd int, generation int32) *conn {
+	if c := p.byFD[fd]; c != nil && c.generation == generation {
+		return c
+	}
+	return nil
+}
+
+// remove closes the socket of a connection. Events of it that were not handled yet are void.
+func (p *pool) remove(c *conn) {
+	if c.state == connecting {
+		p.dialing--
+	}
+	p.open--
+	c.timer.stop()
+	p.byFD[c.fd] = nil
+	c.generation = 0
+	_ = unix.Close(c.fd) // nothing is lost: what was sent is answered or given up
+}
+
+// recycle keeps the memory of a connection without a socket.
+func (p *pool) recycle(c *conn) {
+	c.state, c.exchange, c.broken = closed, nil, 0
+	c.head, c.body, c.unsent = nil, nil, false
+	p.spare.put(c)
+}
+
+// take returns the connection to an endpoint that was used last; nil: none is idle.
+func (p *pool) take(endpoint int) *conn {
+	c := p.idle[endpoint]
+	if c != nil {
+		p.unrest(c)
+	}
+	return c
+}
+
+// rest makes a connection idle.
+func (p *pool) rest(c *conn) {
+	c.state, c.exchange, c.reused = idle, nil, true
+	c.prev, c.next = nil, p.idle[c.endpoint]
+	if c.next != nil {
+		c.next.prev = c
+	}
+	p.idle[c.endpoint] = c
+	p.resting++
+}
+
+// unrest removes an idle connection from its list.
+func (p *pool) unrest(c *conn) {
+	p.resting--
+	if c.prev != nil {
+		c.prev.next = c.next
+	} else {
+		p.idle[c.endpoint] = c.next
+	}
+	if c.next != nil {
+		c.next.prev = c.prev
+	}
+	c.next, c.prev = nil, nil
+}
+
+// anyIdle returns an idle connection; nil: there is none.
+func (p *pool) anyIdle() *conn {
+	for _, c := range p.idle {
+		if c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// freelist keeps values for reuse. The value that was put last is taken first: the processor's caches may still hold
+// it.
+type freelist[T any] struct{ free []*T }
+
+// get returns a value that was used before; nil: there is none.
+func (f *freelist[T]) get() *T {
+	n := len(f.free)
+	if n == 0 {
+		return nil
+	}
+	v := f.free[n-1]
+	f.free = f.free[:n-1]
+	return v
+}
+
+func (f *freelist[T]) put(v *T) { f.free = append(f.free, v) }
