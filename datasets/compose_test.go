@@ -15,6 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/golden"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
 	"github.com/mlperf-go/mlperf-go/models"
+
+	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
 // productColumns are those of a row of products with images.
@@ -146,7 +148,8 @@ func TestGoldenPrompts(t *testing.T) {
 			goldenText(t, c.Kind, raw)
 			continue
 		}
-		want := fmt.Sprintf(`[{"role":"system","content":%s},{"role":"user","content":[%s,%s]}]`, appendText(nil, c.System),
+		want := fmt.Sprintf(`[{"role":"system","content":%s},{"role":"user","content":[%s,%s]}]`,
+			jsontext.AppendQuoted(nil, c.System),
 			last(c.Prompt, 2), last(c.Prompt, 1))
 		if c.Messages != nil {
 			want = fmt.Sprintf(`[%s,%s]`, c.Messages[0], c.Messages[1])

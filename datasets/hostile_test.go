@@ -69,7 +69,7 @@ func TestGigabyteLines(t *testing.T) {
 		"columns":    {`{"tok_input":[[1]],"input":["`, "a value of more than 64 MiB"},
 		"CSV":        {"tok_input,input\n1,\"", "a row of more than 64 MiB"},
 		"pickle": {"\x80\x02](}X\xff\xff\xff\x03",
-			"MiB of pickle|the end of the file|no opcode|a dict with|a list whose"},
+			"MiB of pickle|the end of the file|not an opcode|a dict with|a list whose"},
 		"NumPy": {"\x93NUMPY\x01\x00\xff\xff{'descr': '<i4', 'fortran_order': False, 'shape': (9999999999,), }",
 			"without the lengths|the header"},
 		"nothing": {"", "found"},

@@ -3,6 +3,8 @@ package datasets
 import (
 	"bytes"
 	"encoding/base64"
+
+	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
 // imageHeads maps the first bytes of image files to Pillow's names of the formats, which the reference puts into data
@@ -42,7 +44,7 @@ func (d *decoder) appendImage(dst, value []byte) ([]byte, int, *fault) {
 	dst = append(dst, `{"type":"image_url","image_url":{"url":"`...)
 	for _, scheme := range []string{"data:image/", "https://", "http://"} {
 		if len(text) > len(scheme) && text[:len(scheme)] == scheme {
-			dst = append(dst[:len(dst)-1], appendText(nil, text)...)
+			dst = jsontext.AppendQuoted(dst[:len(dst)-1], text)
 			return append(dst, "}}"...), 0, nil
 		}
 	}

@@ -212,7 +212,7 @@ var badFiles = []struct {
 		`field "output": found half of a surrogate pair`},
 	{"parquet", "PAR1\x15\x04", 0, 0, "no Parquet footer at its end, expected a complete Parquet file"},
 	{"encrypted parquet", "PARE\x15\x04", 0, 0, "an encrypted Parquet file"},
-	{"pickle", "\x80\x04\x95", 0, 0, "the end of the file before the pickle's"},
+	{"pickle", "\x80\x04\x95", 0, 0, "the end of the file before the end of the pickle"},
 	{"LFS pointer", "version https://git-lfs.github.com/spec/v1\n", 0, 0, "a Git LFS pointer"},
 	{"HTML", "<!doctype html>", 0, 0, "HTML or XML"},
 	{"UTF-16", "\xff\xfe[\x00", 0, 0, "UTF-16 text"},

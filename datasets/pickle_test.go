@@ -65,10 +65,11 @@ func TestPickleRefused(t *testing.T) {
 		says    string
 	}{
 		"a command": {[]byte("\x80\x02cposix\nsystem\nX\x02\x00\x00\x00id\x85R."),
-			"found the name posix.system, which the pickle wants called (at byte 16), expected names of tables only (pandas, " +
+			"found the name posix.system, which the pickle would call (at byte 16), expected only the names that tables need " +
+				"(pandas, " +
 				"numpy, plain Python); nothing was run;"},
-		"cut":          {content[:len(content)/2], "the end of the file before the pickle's"},
-		"another form": {[]byte("\x80\x04K\x01."), "found an int, expected a pickle of plain tables"},
+		"cut":          {content[:len(content)/2], "the end of the file before the end of the pickle"},
+		"another form": {[]byte("\x80\x04K\x01."), "found an int, expected a pickle of a plain table"},
 		"a later one":  {[]byte("\x80\x06K\x01."), "found protocol 6"},
 		"no prompt": {recorded(t, "pandas3", "series-p4"),
 			`field "tok_input": found no such field; the record has n, id`},

@@ -2,55 +2,56 @@ package datasets
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/models"
+
+	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// synthTemplate wraps the text of a synthetic prompt; {input} stands for the text.
+// synthTemplate wraps the text of a synthetic prompt at {input}.
 const synthTemplate = "Tell this in brief:\n" + inputPlace + "\nIn brief:"
 
-// inputPlace is where a template of a data set has the prompt's text.
+// inputPlace is the place of the prompt's text in a template.
 const inputPlace = "{input}"
 
-// Bounds of synthetic texts: prompts in tokens with the beginning-of-text id, outputs so that an answer with its end
-// token stays below 128 tokens.
+// Limits for synthetic texts: prompts in tokens including the beginning-of-text id, outputs so that an answer with its
+// end token is shorter than 128 tokens.
 const (
 	synthLongestPrompt = 2000
 	synthLongestOutput = 126 // tokens
 )
 
-// promptQuantiles are the sixteenths of the prompt length in tokens: a right-skewed shape around that of news articles.
-// Integers throughout, so that a seed gives the same set on every machine.
+// promptQuantiles are the sixteenths of the prompt length in tokens, a right-skewed distribution like that of news
+// articles. They are integers, so that a seed produces the same set on every machine.
 var promptQuantiles = [17]int{64, 230, 290, 340, 385, 430, 475, 520, 570, 620, 680, 745, 820, 910, 1030, 1220,
 	synthLongestPrompt}
 
 // SynthRecord is one record of a synthetic data set.
 type SynthRecord struct {
-	Template string            // wraps Input; empty where the schema has no template, then Input is the whole prompt
-	Input    string            // text of the prompt
-	InputIDs []int32           // the whole prompt with the schema's beginning-of-text id before it
-	Output   string            // reference output
-	Fields   map[string]string // values of other columns, as JSON text: ground truth as the benchmark's scorer reads it
+	Template string  // wraps Input; empty if the schema has no template and Input is the whole prompt
+	Input    string  // text of the prompt
+	InputIDs []int32 // the whole prompt, starting with the schema's beginning-of-text id
+	Output   string  // reference output
+	// values of other columns as JSON text: ground truth in the form that the benchmark's scorer reads
+	Fields map[string]string
 }
 
-// SynthSet is a synthetic data set of a benchmark. Its records depend on the seed alone: the first records of a longer
-// set are those of a shorter one.
+// SynthSet is a synthetic data set of a benchmark. Its records depend only on the seed: a longer set starts with the
+// records of a shorter one.
 type SynthSet struct {
 	Row     *models.Row
 	Samples int
 	Seed    int64
-	// Code adds the parts whose answers are programs, which only a judge in a sandbox can score.
+	// Code includes the parts whose answers are programs, which only a judge in a sandbox can score.
 	Code bool
 }
 
-// Synth returns the n records of a synthetic data set without programs. An error says why the benchmark's schema cannot
-// be made.
+// Synth returns the n records of a synthetic data set without programs, or an error if the benchmark's schema cannot be
+// generated.
 func Synth(row *models.Row, n int, seed int64) ([]SynthRecord, error) {
 	var records []SynthRecord
 	err := SynthSet{Row: row, Samples: n, Seed: seed}.each(func(_ int, r *SynthRecord) error {
@@ -65,7 +66,7 @@ func WriteSynth(w io.Writer, row *models.Row, n int, seed int64) error {
 	return SynthSet{Row: row, Samples: n, Seed: seed}.Write(w)
 }
 
-// Write writes the set in the benchmark's own schema, as a JSON array with one record a line.
+// Write writes the set in the benchmark's own schema, as a JSON array with one record per line.
 func (s SynthSet) Write(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	line := []byte("[\n")
@@ -90,14 +91,14 @@ func (s SynthSet) Write(w io.Writer) error {
 	return nil
 }
 
-// each makes the records, one after the other.
-func (s SynthSet) each(take func(i int, r *SynthRecord) error) error {
+// each generates the records one by one.
+func (s SynthSet) each(visit func(i int, r *SynthRecord) error) error {
 	if s.Samples < 1 {
 		return fmt.Errorf("a synthetic data set needs at least 1 record, not %d", s.Samples)
 	}
 	row := s.Row
 	if row.Vocabulary > 0 && row.Vocabulary < int(synthBareWord)+SynthWords {
-		return fmt.Errorf("no synthetic data set can be made for %s: its vocabulary of %d ids has no room for the "+
+		return fmt.Errorf("cannot generate a synthetic data set for %s: its vocabulary of %d ids has no room for the "+
 			"synthetic one, which goes up to %d", row.Name, row.Vocabulary, synthBareWord+SynthWords)
 	}
 	template := ""
@@ -119,18 +120,18 @@ func (s SynthSet) each(take func(i int, r *SynthRecord) error) error {
 		}
 		if i == 0 {
 			if name := missing(row, &r); name != "" {
-				return fmt.Errorf("no synthetic data set can be made for %s: its column %q cannot be invented; use the "+
+				return fmt.Errorf("cannot generate a synthetic data set for %s: its column %q cannot be invented; use the "+
 					"benchmark's own data set", row.Name, name)
 			}
 		}
-		if err := take(i, &r); err != nil {
+		if err := visit(i, &r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// missing names a column that every record must have and the synthetic ones have not.
+// missing returns the name of a required column that synthetic records lack.
 func missing(row *models.Row, r *SynthRecord) string {
 	for _, c := range row.Columns {
 		if c.Required && synthValue(c, row, 0, r) == nil {
@@ -140,8 +141,8 @@ func missing(row *models.Row, r *SynthRecord) string {
 	return ""
 }
 
-// synthBOS is the id that prompts begin with: the synthetic one, or the model's own where that has no place in its
-// vocabulary.
+// synthBOS returns the id that begins prompts: the synthetic one, or the model's own if its vocabulary is too small for
+// it.
 func synthBOS(row *models.Row) int32 {
 	if row.Vocabulary == 0 || row.Vocabulary > int(SynthBOS) {
 		return SynthBOS
@@ -149,8 +150,8 @@ func synthBOS(row *models.Row) int32 {
 	return max(row.BOS, 0)
 }
 
-// appendRecord appends a record as JSON, its fields in the order of the schema. A column that cannot be invented is
-// left out.
+// appendRecord appends a record as JSON with its fields in the order of the schema, without columns that cannot be
+// invented.
 func appendRecord(dst []byte, row *models.Row, i int, r *SynthRecord) []byte {
 	dst = append(dst, '{')
 	for _, c := range row.Columns {
@@ -161,15 +162,15 @@ func appendRecord(dst []byte, row *models.Row, i int, r *SynthRecord) []byte {
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ", "...)
 		}
-		dst = append(append(appendText(dst, c.Name), ": "...), value...)
+		dst = append(append(jsontext.AppendQuoted(dst, c.Name), ": "...), value...)
 	}
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ", "...)
 	}
-	return append(append(appendText(dst, synthMark), ": true"...), '}')
+	return append(append(jsontext.AppendQuoted(dst, synthMark), ": true"...), '}')
 }
 
-// synthValue is a column's value as JSON text; nil: there is none.
+// synthValue returns the JSON text of a column's value, or nil.
 func synthValue(c models.Column, row *models.Row, i int, r *SynthRecord) []byte {
 	if v, ok := r.Fields[c.Name]; ok {
 		return []byte(v)
@@ -178,16 +179,16 @@ func synthValue(c models.Column, row *models.Row, i int, r *SynthRecord) []byte 
 	case roleIDs:
 		return appendIDArray(nil, r.InputIDs)
 	case roleInput:
-		return appendText(nil, r.Input)
+		return jsontext.AppendQuoted(nil, r.Input)
 	case roleTarget:
-		return appendText(nil, r.Output)
+		return jsontext.AppendQuoted(nil, r.Output)
 	case roleID:
-		return appendText(nil, "synth-"+strconv.Itoa(i))
+		return jsontext.AppendQuoted(nil, "synth-"+strconv.Itoa(i))
 	case roleTemplate:
 		if !strings.Contains(c.Type, "object") {
-			return appendText(nil, r.Template)
+			return jsontext.AppendQuoted(nil, r.Template)
 		}
-		return append(appendText([]byte(`{"llama": `), r.Template), '}')
+		return append(jsontext.AppendQuoted([]byte(`{"llama": `), r.Template), '}')
 	case roleImage:
 		return synthImage(i)
 	}
@@ -197,14 +198,16 @@ func synthValue(c models.Column, row *models.Row, i int, r *SynthRecord) []byte 
 	return nil
 }
 
-// synthExtras are columns that real files have beside those that have a role, by name.
+// synthExtras are columns without a role in real files, by name.
 var synthExtras = map[string]func(i int, r *SynthRecord) []byte{
-	"system_prompt":        func(int, *SynthRecord) []byte { return []byte(`""`) },
-	"question":             func(_ int, r *SynthRecord) []byte { return appendText(nil, r.Input) },
-	"templated_text_input": func(_ int, r *SynthRecord) []byte { return appendText(nil, prompt(r.Template, r.Input)) },
+	"system_prompt": func(int, *SynthRecord) []byte { return []byte(`""`) },
+	"question":      func(_ int, r *SynthRecord) []byte { return jsontext.AppendQuoted(nil, r.Input) },
+	"templated_text_input": func(_ int, r *SynthRecord) []byte {
+		return jsontext.AppendQuoted(nil,
+			prompt(r.Template, r.Input))
+	},
 	"origin": func(i int, _ *SynthRecord) []byte {
-		return appendText(nil,
-			synthOrigins[i%len(synthOrigins)])
+		return jsontext.AppendQuoted(nil, synthOrigins[i%len(synthOrigins)])
 	},
 	"tok_output":           synthOutputIDs,
 	"tok_ref_output":       synthOutputIDs,
@@ -213,10 +216,10 @@ var synthExtras = map[string]func(i int, r *SynthRecord) []byte{
 	"tok_output_length":    synthOutputLength,
 	"tok_ref_output_len":   synthOutputLength,
 	"ref_accuracy":         func(int, *SynthRecord) []byte { return []byte("100.0") },
-	"product_image_format": func(i int, _ *SynthRecord) []byte { return appendText(nil, synthImageFormat(i)) },
+	"product_image_format": func(i int, _ *SynthRecord) []byte { return jsontext.AppendQuoted(nil, synthImageFormat(i)) },
 }
 
-// synthOrigins are the parts of the set that llama2-70b's rows come from (docs/reference/benchmarks.md#data-sets).
+// synthOrigins are the parts of the set from which llama2-70b's rows come (docs/reference/benchmarks.md#data-sets).
 var synthOrigins = []string{"cot", "niv", "flan", "t0"}
 
 func synthOutputIDs(_ int, r *SynthRecord) []byte {
@@ -242,16 +245,7 @@ func appendIDArray(dst []byte, ids []int32) []byte {
 	return append(dst, ']')
 }
 
-// appendText appends a JSON string.
-func appendText(dst []byte, text string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string into memory cannot fail
-	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte{'\n'})...)
-}
-
-// prompt puts a text into its template.
+// prompt inserts a text into its template.
 func prompt(template, input string) string {
 	if template == "" {
 		return input

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// synthCallSubsets are the parts of the function-call set, in turn (docs/reference/scoring-rules.md#function-calls).
+// synthCallSubsets are the parts of the function-call set, used in turn
+// (docs/reference/scoring-rules.md#function-calls).
 var synthCallSubsets = []string{
 	"simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple",
 	"live_simple", "live_multiple", "live_parallel", "live_parallel_multiple", "irrelevance", "live_irrelevance",
 }
 
-// synthFunction is a function that may be called, as the set describes it.
+// synthFunction describes a callable function in the set.
 type synthFunction struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
@@ -58,11 +59,11 @@ func functionCallRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	r.setJSON("messages", []map[string]string{{"role": "user", "content": r.Input}})
 	r.setJSON("tools", toolsOf(functions))
 	r.set("tool_choice", "auto")
-	text, _ := json.Marshal(calls) // texts and numbers
+	text, _ := json.Marshal(calls) // text and numbers
 	r.Output = string(text)
 }
 
-// setJSON gives a column a value.
+// setJSON sets a column to a value.
 func (r *SynthRecord) setJSON(column string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -71,8 +72,8 @@ func (r *SynthRecord) setJSON(column string, v any) {
 	r.Fields[column] = string(text)
 }
 
-// function invents one with a name and a number for parameters. strict: every value is a text, as for Java and
-// JavaScript.
+// function invents a function with a name and a number as parameters. If strict is set every value is text, as for Java
+// and JavaScript.
 func (g *generator) function(strict bool) synthFunction {
 	text, number := "string", "integer"
 	if strict {
@@ -86,7 +87,7 @@ func (g *generator) function(strict bool) synthFunction {
 	}
 }
 
-// toolsOf describes functions as a chat request does: names without dots, parameters of JSON Schema.
+// toolsOf converts functions to the form of a chat request: names without dots, parameters as JSON Schema.
 func toolsOf(functions []synthFunction) []any {
 	var tools []any
 	for _, f := range functions {

@@ -5,27 +5,27 @@ import (
 	"unicode"
 )
 
-// synthMark is the column by which a synthetic set is known: every record that is made here has it, and every format
-// that keeps columns keeps it. One record with it makes a set synthetic.
+// synthMark is the column that marks a synthetic set. Every record generated here has it, and every format that keeps
+// columns keeps it. One record with it makes a set synthetic.
 const synthMark = "mlperf_go_synthetic"
 
-// roleMark is that of its column, which is read beside the columns of every schema.
+// roleMark is the role of that column, which is read in addition to every schema.
 const roleMark = "synthetic"
 
-// isMark reports whether a record's value of the column marks it.
+// isMark reports whether a value of the column marks the record.
 func isMark(value []byte) bool { return string(value) != "false" && string(value) != `"false"` }
 
-// Synthetic reports whether the set was made here: a record carries the mark, or, where a file can not carry it (a .npy
-// file has token ids alone), every prompt that is looked at is made of invented words.
+// Synthetic reports whether the set was generated here: a record has the mark, or, for files that cannot contain it (a
+// .npy file has only token ids), every inspected prompt consists of invented words.
 func Synthetic(d *Dataset) bool { return d.marked || invented(d) }
 
-// looksAt is how many samples are looked at; one real prompt is enough to tell.
+// looksAt is how many samples are inspected; one real prompt is conclusive.
 const looksAt = 64
 
-// looksAtBytes is how much of a chat prompt is looked at: an image may follow.
+// looksAtBytes is how much of a chat prompt is inspected; an image may follow.
 const looksAtBytes = 2 << 10
 
-// invented reports whether the prompts are those of a synthetic set by their words.
+// invented reports whether the prompts consist of invented words.
 func invented(d *Dataset) bool {
 	seen := d.Samples[:min(looksAt, len(d.Samples))]
 	for i := range seen {
@@ -38,8 +38,8 @@ func invented(d *Dataset) bool {
 	return len(seen) > 0
 }
 
-// synthIDs reports whether a prompt is written in the synthetic vocabulary: no id is of another one, and half of them
-// are invented words. Bytes alone prove nothing: they are the first ids of most vocabularies.
+// synthIDs reports whether a prompt uses only ids of the synthetic vocabulary, and invented words for at least half of
+// them. Bytes alone prove nothing, since they are the first ids of most vocabularies.
 func synthIDs(ids []int32) bool {
 	words := 0
 	for _, id := range ids {
@@ -53,7 +53,7 @@ func synthIDs(ids []int32) bool {
 	return 2*words >= len(ids)
 }
 
-// synthText says whether at least half of a text's words are invented ones.
+// synthText reports whether at least half of a text's words are invented.
 func synthText(text string) bool {
 	v := SynthVocabulary()
 	text, _, _ = strings.Cut(text, ";base64,") // an image has no words
@@ -64,5 +64,5 @@ func synthText(text string) bool {
 			known++
 		}
 	}
-	return known > 4 && 2*known >= len(words)-16 // the words of the form around it
+	return known > 4 && 2*known >= len(words)-16 // allow for the words of the form around it
 }

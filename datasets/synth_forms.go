@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/mlperf-go/mlperf-go/models"
+
+	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// synthForms make what a benchmark's scorer compares answers with, by models.Scoring.Scorer. A benchmark without one
-// has a summary of its prompt for reference output, and nothing else.
+// synthForms generate what a benchmark's scorer compares answers with, by models.Scoring.Scorer. For other benchmarks
+// the reference output is a summary of the prompt.
 var synthForms = map[string]func(g *generator, i int, s SynthSet, r *SynthRecord){
 	models.ScoreLongContext:   longContextRow,
 	models.ScoreMixture:       mixtureRow,
@@ -20,23 +21,23 @@ var synthForms = map[string]func(g *generator, i int, s SynthSet, r *SynthRecord
 	models.ScoreFunctionCalls: functionCallRow,
 }
 
-// set gives a column a text.
+// set sets a column to a text.
 func (r *SynthRecord) set(column, text string) {
 	if column != "" {
-		r.Fields[column] = string(appendText(nil, text))
+		r.Fields[column] = string(jsontext.AppendQuoted(nil, text))
 	}
 }
 
-// words are n invented words.
+// words returns n invented words.
 func (g *generator) words(n int) string {
-	list := make([]string, n)
+	list := make([]int, n)
 	for i := range list {
-		list[i] = word(g.word())
+		list[i] = g.word()
 	}
-	return strings.Join(list, " ")
+	return joinWords(list)
 }
 
-// longContextRow is scored by ROUGE, by ids that are to be found, or by words that the answer must have
+// longContextRow is scored by ROUGE, by ids to find, or by words that the answer must contain
 // (docs/reference/scoring-rules.md#long-context).
 func longContextRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	metric, part := "rouge", "synthetic_reports"
@@ -54,13 +55,13 @@ func longContextRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	r.set(c.Target, r.Output)
 }
 
-// uuid is an id in the form that the scorer looks for.
+// uuid returns an id in the form that the scorer looks for.
 func (g *generator) uuid() string {
 	a, b := g.next(), g.next()
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", uint32(a>>32), uint16(a>>16), uint16(a), uint16(b>>48), b&(1<<48-1))
 }
 
-// mixtureRow is a summary, a number or a program (docs/reference/scoring-rules.md#mixture).
+// mixtureRow asks for a summary, a number or a program (docs/reference/scoring-rules.md#mixture).
 func mixtureRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	parts := []string{"OpenOrca", "GSM8K", "MBXP"}
 	if !s.Code {
@@ -82,13 +83,13 @@ func mixtureRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	r.set(c.Target, r.Output)
 }
 
-// synthAnswer is what a question's answer is compared with, and an answer that is right.
+// synthAnswer is the ground truth of a question, and a correct answer.
 type synthAnswer struct {
 	truth, text string
-	tests       string // of an answer that is a program: a line of LiveCodeBench's file
+	tests       string // of a program: a line of LiveCodeBench's file
 }
 
-// synthSubset is a part of a reasoning set: its name, and how its answers are compared.
+// synthSubset is a part of a reasoning set: its name and how its answers are generated.
 type synthSubset struct {
 	name   string
 	answer func(g *generator, i int) synthAnswer
@@ -108,8 +109,8 @@ var synthSubsets = map[string][]synthSubset{
 	},
 }
 
-// AsksForPrograms tells whether a part of a benchmark's data set is answered with programs, which its synthetic sets
-// have only where SynthSet.Code says so.
+// AsksForPrograms reports whether a part of a benchmark's data set asks for programs. Synthetic sets contain that part
+// only if SynthSet.Code is set.
 func AsksForPrograms(row *models.Row) bool {
 	for _, part := range synthSubsets[row.Scoring.Scorer] {
 		if part.code {
@@ -119,7 +120,7 @@ func AsksForPrograms(row *models.Row) bool {
 	return row.Scoring.Scorer == models.ScoreMixture
 }
 
-// reasoningRow is a question with one right answer.
+// reasoningRow is a question with one correct answer.
 func reasoningRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	var parts []synthSubset
 	for _, p := range synthSubsets[s.Row.Scoring.Scorer] {
@@ -160,7 +161,7 @@ func inABox(truth string) synthAnswer {
 
 func smallNumber(g *generator, _ int) synthAnswer { return inABox(strconv.Itoa(g.between(0, 900))) }
 
-// expression is a number or a fraction in lowest terms.
+// expression returns a number or a fraction in lowest terms.
 func expression(g *generator, i int) synthAnswer {
 	truth := strconv.Itoa(g.between(-500, 900))
 	if i%2 == 0 {
@@ -171,7 +172,7 @@ func expression(g *generator, i int) synthAnswer {
 }
 
 // program adds a number to the one that it reads. Its truth is the question's id, as in LiveCodeBench's rows; the tests
-// say what it prints.
+// contain the expected output.
 func program(g *generator, i int) synthAnswer {
 	n := g.between(1, 99)
 	type test struct {
@@ -184,9 +185,8 @@ func program(g *generator, i int) synthAnswer {
 			list = append(list, test{strconv.Itoa(x), strconv.Itoa(x + n)})
 		}
 		text, _ := json.Marshal(list) // texts
-		return string(text)
+		return string(text)           // texts
 	}
-	// texts
 	tests, _ := json.Marshal(map[string]string{"public_test_cases": cases(1), "private_test_cases": cases(-5, 400),
 		"metadata": "{}"})
 	return synthAnswer{fmt.Sprintf("synth-%d", i), fmt.Sprintf("```python\nprint(int(input()) + %d)\n```", n),

@@ -12,13 +12,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// synthImageSide is the width and height of an invented image, in pixels.
+// synthImageSide is the width and height of an invented image in pixels.
 const synthImageSide = 16
 
-// synthImageFormat is the format of record i's image, as Pillow names it.
+// synthImageFormat returns Pillow's name for the format of record i's image.
 func synthImageFormat(i int) string { return []string{"JPEG", "PNG"}[i%2] }
 
-// synthImage is a small valid image that no other record has, as a JSON text in base64.
+// synthImage returns a small valid image, different for every record, as a JSON string in base64.
 func synthImage(i int) []byte {
 	m := image.NewNRGBA(image.Rect(0, 0, synthImageSide, synthImageSide))
 	for y := range synthImageSide {
@@ -34,12 +34,12 @@ func synthImage(i int) []byte {
 		err = png.Encode(&b, m)
 	}
 	if err != nil {
-		panic(err) // into memory, of a size that both formats know
+		panic(err) // encoding to memory in a size that both formats support
 	}
 	return jsontext.AppendQuoted(nil, base64.StdEncoding.EncodeToString(b.Bytes()))
 }
 
-// catalogueRow is a product with a path of categories among some that are near it.
+// catalogueRow is a product with a path of categories among similar ones.
 func catalogueRow(g *generator, _ int, s SynthSet, r *SynthRecord) {
 	top, middle := g.words(1), g.words(1)
 	paths := make([]string, g.between(3, 6))
@@ -58,7 +58,7 @@ func catalogueRow(g *generator, _ int, s SynthSet, r *SynthRecord) {
 	r.setJSON("potential_product_categories", paths)
 }
 
-// firstWords are the first n words of a text.
+// firstWords returns the first n words of a text.
 func firstWords(text string, n int) string {
 	words := strings.Fields(text)
 	return strings.Join(words[:min(n, len(words))], " ")

@@ -22,7 +22,7 @@ func SynthTokensOf(row *models.Row) *SynthTokens {
 	return t
 }
 
-// Encode returns the token ids of a text: a special token that is written out is its id.
+// Encode returns the token ids of a text. A special token in the text becomes its id.
 func (t *SynthTokens) Encode(text string) []int32 {
 	var ids []int32
 	v := SynthVocabulary()
@@ -42,7 +42,7 @@ func (t *SynthTokens) Encode(text string) []int32 {
 	return ids
 }
 
-// Decode returns the text of ids. skipSpecial leaves special tokens out; ids without a token are passed over.
+// Decode returns the text of ids. skipSpecial omits special tokens. Unused ids are ignored.
 func (t *SynthTokens) Decode(ids []int32, skipSpecial bool) string {
 	text := make([]byte, 0, 6*len(ids))
 	for _, id := range ids {
@@ -51,7 +51,7 @@ func (t *SynthTokens) Decode(ids []int32, skipSpecial bool) string {
 	return strings.ToValidUTF8(string(text), "\ufffd")
 }
 
-// Piece returns the bytes that a token adds to a text; nothing for a special token.
+// Piece returns the bytes that a token adds to a text; none for a special token.
 func (t *SynthTokens) Piece(id int32) []byte { return t.appendText(nil, id, true) }
 
 func (t *SynthTokens) appendText(dst []byte, id int32, skipSpecial bool) []byte {

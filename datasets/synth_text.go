@@ -2,18 +2,18 @@ package datasets
 
 import "strings"
 
-// generator makes one record. It is a splitmix64 generator of its own, so that no library's change moves a seed's set.
+// generator generates one record with splitmix64, so that no change in a library changes the set of a seed.
 type generator struct {
 	state   uint64
-	bos     int32 // begins every prompt
-	longest int   // prompt, in tokens
-	least   int   // tokens of a reference output: a server gives no shorter answer
+	bos     int32 // first id of every prompt
+	longest int   // maximum length of a prompt in tokens
+	least   int   // minimum length of a reference output in tokens, because a server's answers are no shorter
 	topic   [topicWords]int
 }
 
 const (
-	topicWords  = 48  // words that an article is about
-	commonWords = 200 // words that every article uses
+	topicWords  = 48  // words of one article's topic
+	commonWords = 200 // words common to all articles
 )
 
 func (g *generator) next() uint64 {
@@ -24,7 +24,7 @@ func (g *generator) next() uint64 {
 	return z ^ z>>31
 }
 
-// between returns a number from low to high, both included.
+// between returns a number from low to high, inclusive.
 func (g *generator) between(low, high int) int { return low + int(g.next()%uint64(high-low+1)) }
 
 func (g *generator) record(template string) SynthRecord {
@@ -46,7 +46,7 @@ func (g *generator) promptLength() int {
 	return min(g.between(promptQuantiles[i], promptQuantiles[i+1]), g.longest)
 }
 
-// article returns sentences of at most so many tokens together: a token for each word and one for each full stop.
+// article returns sentences with a total of at most tokens tokens: one for each word and one for each full stop.
 func (g *generator) article(tokens int) [][]int {
 	var sentences [][]int
 	for tokens > 4 {
@@ -60,7 +60,7 @@ func (g *generator) article(tokens int) [][]int {
 	return sentences
 }
 
-// word draws a word of the topic or, as often, a common one; low numbers come more often.
+// word returns a common word or a word of the topic with equal probability; low numbers are more frequent.
 func (g *generator) word() int {
 	if g.next()&1 == 0 {
 		return g.between(0, g.between(0, commonWords-1))
@@ -68,8 +68,8 @@ func (g *generator) word() int {
 	return g.topic[g.between(0, g.between(0, topicWords-1))]
 }
 
-// summary returns lines that each repeat most words of a sentence of the article, 20 to 100 words together. A word is a
-// token, so that so many words have as many tokens at least.
+// summary returns lines that each repeat most words of a sentence of the article, 20 to 100 words in total. Every word
+// is one token, so there are at least as many tokens as words.
 func (g *generator) summary(article [][]int) string {
 	var lines []string
 	tokens, want := 0, max(g.between(20, 96), g.least)
@@ -78,7 +78,7 @@ func (g *generator) summary(article [][]int) string {
 		keep := min(g.between(10, 16), max(want-words, 5))
 		var line []int
 		for i := range keep {
-			// Walking the sentence in order and now and then leaving a word out keeps common subsequences long.
+			// Keeping the order of the sentence and dropping few words keeps common subsequences long.
 			if at := i + i/5; at < len(source) {
 				line = append(line, source[at])
 			} else {
@@ -96,24 +96,19 @@ func (g *generator) summary(article [][]int) string {
 
 // layout joins sentences to a text.
 func layout(sentences [][]int) string {
-	var b strings.Builder
+	texts := make([]string, len(sentences))
 	for i, s := range sentences {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(sentence(s))
+		texts[i] = sentence(s)
 	}
-	return b.String()
+	return strings.Join(texts, " ")
 }
 
-func sentence(words []int) string {
-	var b strings.Builder
+func sentence(words []int) string { return joinWords(words) + "." }
+
+func joinWords(words []int) string {
+	texts := make([]string, len(words))
 	for i, k := range words {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(word(k))
+		texts[i] = word(k)
 	}
-	b.WriteByte('.')
-	return b.String()
+	return strings.Join(texts, " ")
 }

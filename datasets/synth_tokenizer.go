@@ -6,7 +6,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
-// synthSpecial are the special tokens of the Llama-3 family that the synthetic vocabulary leaves room for; prompts
+// synthSpecial are the special tokens of the Llama-3 family, which the synthetic vocabulary leaves room for. Prompts
 // begin with the first.
 var synthSpecial = []tokenizer.SpecialToken{
 	{ID: SynthBOS, Text: "<|begin_of_text|>"},
@@ -15,9 +15,9 @@ var synthSpecial = []tokenizer.SpecialToken{
 	{ID: 128009, Text: "<|eot_id|>"},
 }
 
-// WriteTokenizer writes a tokenizer.json that encodes and decodes as the vocabulary does, so that whatever reads such
-// files can score a rehearsal. It differs in two things: special tokens written in a text become their ids, and bytes
-// that are no UTF-8 are decoded to U+FFFD.
+// WriteTokenizer writes a tokenizer.json that encodes and decodes like the vocabulary, so that other programs can score
+// a rehearsal. There are two differences: special tokens in a text become their ids, and invalid UTF-8 is decoded to
+// U+FFFD.
 func (v *Vocabulary) WriteTokenizer(w io.Writer) error {
 	return tokenizer.WriteWords(w, func(yield func(int32, string) bool) {
 		for b := range 256 {

@@ -6,16 +6,16 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
-// Token ids of the synthetic vocabulary. Bytes and words leave room for the special tokens of the Llama-3 family.
+// Token ids of the synthetic vocabulary. They leave room for the special tokens of the Llama-3 family.
 const (
 	SynthBOS        int32 = 128000 // begins every synthetic prompt
 	SynthWords            = 4096   // number of invented words
-	synthSpacedWord int32 = 1000   // + k: word k with a space before it
+	synthSpacedWord int32 = 1000   // + k: word k preceded by a space
 	synthBareWord   int32 = 6000   // + k: word k alone
 	synthLetters          = 6      // shortest word, in bytes; see word
 )
 
-// Syllables of the invented words. The first two have two letters each, so that a word tells its number.
+// Syllables of the invented words. The first two have two letters each, so that every word is unique.
 var (
 	openings = [16]string{"ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "wu", "za"}
 	middles  = [16]string{"la", "me", "ni", "ro", "su", "ta", "ve", "bi", "do", "ku", "pa", "ge", "fi", "mo", "lu", "ne"}
@@ -23,17 +23,17 @@ var (
 		"tu", "zel"}
 )
 
-// word returns the invented word of number k (0 <= k < SynthWords).
+// word returns the invented word number k (0 <= k < SynthWords).
 func word(k int) string { return openings[k>>8] + middles[k>>4&15] + endings[k&15] }
 
-// Vocabulary is the synthetic vocabulary: raw bytes (ids 0 to 255) and invented words with and without a space before
-// them. It is immutable and safe for concurrent use.
+// Vocabulary is the synthetic vocabulary: raw bytes (ids 0 to 255) and invented words with and without a leading space.
+// It is immutable and safe for concurrent use.
 type Vocabulary struct {
 	words   [SynthWords]string
 	numbers map[string]int32
 }
 
-// SynthVocabulary returns the one synthetic vocabulary.
+// SynthVocabulary returns the synthetic vocabulary.
 var SynthVocabulary = sync.OnceValue(func() *Vocabulary {
 	v := &Vocabulary{numbers: make(map[string]int32, SynthWords)}
 	for k := range SynthWords {
@@ -43,14 +43,14 @@ var SynthVocabulary = sync.OnceValue(func() *Vocabulary {
 	return v
 })
 
-// Encode returns the token ids of any text; Decode gives exactly the text back. A word of the vocabulary is one id
-// together with the space before it, every other byte is an id. No beginning-of-text id is added.
+// Encode returns the token ids of any text, and Decode returns exactly that text. A word of the vocabulary and the
+// space before it are one id, every other byte is an id. Encode adds no beginning-of-text id.
 func (v *Vocabulary) Encode(text string) []int32 {
 	return v.AppendIDs(make([]int32, 0, len(text)/4+4), text)
 }
 
-// AppendIDs is Encode onto a slice. Texts are cut as Llama-3 cuts them, so that WriteTokenizer's file gives the same
-// ids.
+// AppendIDs is like Encode but appends to dst. It splits a text like Llama-3, so that WriteTokenizer's file produces
+// the same ids.
 func (v *Vocabulary) AppendIDs(dst []int32, text string) []int32 {
 	for len(text) > 0 {
 		n := tokenizer.Llama3Piece(text)
@@ -77,8 +77,7 @@ func (v *Vocabulary) appendPiece(dst []int32, piece string) []int32 {
 	return dst
 }
 
-// Decode returns the text of token ids. Ids that the vocabulary does not have, special tokens among them, are passed
-// over.
+// Decode returns the text of token ids. It ignores unused ids and special tokens.
 func (v *Vocabulary) Decode(ids []int32) string {
 	text := make([]byte, 0, len(ids)*7)
 	for _, id := range ids {
@@ -87,7 +86,7 @@ func (v *Vocabulary) Decode(ids []int32) string {
 	return string(text)
 }
 
-// AppendText appends the bytes of one token; a token may be a part of a UTF-8 character.
+// AppendText appends the bytes of one token, which may be part of a UTF-8 character.
 func (v *Vocabulary) AppendText(dst []byte, id int32) []byte {
 	switch {
 	case id >= 0 && id < 256:

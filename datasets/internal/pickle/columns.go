@@ -7,16 +7,16 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// column is the values of one name, a row each.
+// column is the values of one column, one per row.
 type column interface {
 	len() int
 	append(w *writer, row int) error
 }
 
-// grid is a column of an array: the values along one axis.
+// grid is a column of a numpy array: the values along one axis.
 type grid struct {
 	a    *array
-	at   int // element of row 0
+	at   int // index of row 0
 	axis int
 }
 
@@ -44,7 +44,7 @@ func (m *masked) append(w *writer, row int) error {
 	return w.appendElement(m.data, row, 1)
 }
 
-// categorical is a column of numbers of categories; -1 is a missing value.
+// categorical is a column of category numbers; -1 is a missing value.
 type categorical struct {
 	codes      *array
 	categories column
@@ -58,17 +58,17 @@ func (c *categorical) append(w *writer, row int) error {
 	case code < 0:
 		return w.null()
 	case code >= int64(c.categories.len()):
-		return damaged("a category that there is not")
+		return damaged("an unknown category")
 	}
 	return c.categories.append(w, int(code))
 }
 
-// columnOf reads anything that can be a column.
+// columnOf reads a value that can be a column.
 func columnOf(v any) (column, error) { return columnIn(v, 0) }
 
 func columnIn(v any, depth int) (column, error) {
 	if depth > maxWrapped {
-		return nil, damaged("a column wrapped in columns")
+		return nil, damaged("nested columns")
 	}
 	switch v := v.(type) {
 	case *List:
@@ -122,19 +122,19 @@ func columnOfObject(o *Object, depth int) (column, error) {
 	return &grid{a: a}, nil
 }
 
-// maskedOf reads the arrays of whole numbers, truth values and floats that know missing values.
+// maskedOf reads an array of integers, booleans or floats with a mask.
 func maskedOf(o *Object) (column, error) {
 	state, _ := o.State.(*Dict)
 	data, ok1, err1 := arrayOf(state.Get("_data"))
 	mask, ok2, err2 := arrayOf(state.Get("_mask"))
 	if err1 != nil || err2 != nil || !ok1 || !ok2 || len(data.shape) != 1 || len(mask.shape) != 1 ||
 		data.shape[0] != mask.shape[0] || mask.kind != 'b' || mask.size != 1 {
-		return nil, damaged("a column with a mask that does not fit")
+		return nil, damaged("a column with an invalid mask")
 	}
 	return &masked{data, mask}, nil
 }
 
-// categoricalOf reads numbers of categories, and the categories.
+// categoricalOf reads category numbers and the categories.
 func categoricalOf(o *Object, depth int) (column, error) {
 	parts, _ := o.State.(Tuple)
 	if d, ok := o.State.(*Dict); ok {
@@ -158,18 +158,17 @@ func categoricalOf(o *Object, depth int) (column, error) {
 		}
 	}
 	if c.codes == nil || c.categories == nil || len(c.codes.shape) != 1 || c.codes.kind != 'i' {
-		return nil, damaged("a column of categories without its parts")
+		return nil, damaged("an incomplete column of categories")
 	}
 	return c, nil
 }
 
-// arrowTexts is a column of texts as pyarrow holds them: an offset each and one more, and the bytes one after the
-// other.
+// arrowTexts is a column of texts in pyarrow's layout: n+1 offsets, and the concatenated bytes.
 type arrowTexts struct {
-	valid   []byte // bits; nil: all are there
+	valid   []byte // bit set; nil: no missing values
 	offsets []byte
 	width   int // bytes of an offset
-	from    int // first row's place
+	from    int // index of the first row
 	n       int
 	data    []byte
 }
@@ -195,7 +194,7 @@ func (a *arrowTexts) append(w *writer, row int) error {
 	return w.value(string(a.data[start:end]), 1)
 }
 
-// chunks are columns one after the other.
+// chunks is a column in several parts.
 type chunks []column
 
 func (c chunks) len() int {
@@ -216,7 +215,7 @@ func (c chunks) append(w *writer, row int) error {
 	return damaged("a row outside its column")
 }
 
-// arrowOf reads the texts of an array of pandas around one of pyarrow.
+// arrowOf reads the texts of a pandas array that wraps a pyarrow array.
 func arrowOf(o *Object) (column, error) {
 	state, _ := o.State.(*Dict)
 	inner, ok := state.Get("_pa_array").(*Object)
@@ -224,7 +223,7 @@ func arrowOf(o *Object) (column, error) {
 		inner, ok = state.Get("_data").(*Object) // before pandas 2.1
 	}
 	if !ok {
-		return nil, damaged("a column of pyarrow without its values")
+		return nil, damaged("a pyarrow column without its values")
 	}
 	if inner.Class.class != classArrowChunks {
 		return arrowArray(inner)
@@ -234,7 +233,7 @@ func arrowOf(o *Object) (column, error) {
 		for _, v := range elements(arg) {
 			part, ok := v.(*Object)
 			if !ok {
-				return nil, damaged("a column of pyarrow in parts that are " + kindOf(v))
+				return nil, damaged("a pyarrow column with a part that is " + kindOf(v))
 			}
 			c, err := arrowArray(part)
 			if err != nil {
@@ -253,7 +252,7 @@ func arrowArray(o *Object) (column, error) {
 		args, _ = args[0].(Tuple)
 	}
 	if o.Class.class != classArrowArray || len(args) < 5 {
-		return nil, damaged("a column of pyarrow without its parts")
+		return nil, damaged("an incomplete pyarrow column")
 	}
 	typ, _ := args[0].(*Object)
 	name := ""
@@ -262,14 +261,14 @@ func arrowArray(o *Object) (column, error) {
 	}
 	width := map[string]int{"string": 4, "utf8": 4, "large_string": 8, "large_utf8": 8}[name]
 	if width == 0 {
-		return nil, refused(fmt.Sprintf("a column of pyarrow's type %q", foreign.Line(name, 20)))
+		return nil, refused(fmt.Sprintf("a pyarrow column of type %q", foreign.Line(name, 20)))
 	}
 	n, ok1 := args[1].(int64)
 	from, ok2 := args[3].(int64)
 	buffers := elements(args[4])
 	a := &arrowTexts{width: width, n: int(n), from: int(from)}
 	if !ok1 || !ok2 || n < 0 || from < 0 || n > maxElements || from > maxElements || len(buffers) != 3 {
-		return nil, damaged("a column of pyarrow without its parts")
+		return nil, damaged("an incomplete pyarrow column")
 	}
 	if buffers[0] != nil {
 		a.valid, ok1 = bytesOf(buffers[0])
@@ -283,7 +282,7 @@ func arrowArray(o *Object) (column, error) {
 	}
 	if !ok1 || (!ok2 && n > 0) || (n > 0 && len(a.offsets) < width*(a.from+a.n+1)) ||
 		(a.valid != nil && len(a.valid)*8 < a.from+a.n) {
-		return nil, damaged("a column of pyarrow whose buffers are too short")
+		return nil, damaged("a pyarrow column with short buffers")
 	}
 	return a, nil
 }

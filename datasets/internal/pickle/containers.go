@@ -2,7 +2,7 @@ package pickle
 
 import "slices"
 
-// Opcodes that make and fill containers, and those that would call something.
+// Opcodes that create and fill containers, and those that would call something.
 
 func listOfMark(m *machine) error {
 	values, err := m.popMark()
@@ -52,7 +52,7 @@ func tupleOf(m *machine, n int) error {
 	return m.push(Tuple(slices.Clone(values)), 24+16*n)
 }
 
-// extend appends values to the list on the stack.
+// extend appends values to the list on top of the stack.
 func extend(m *machine, values []any, err error) error {
 	if err != nil {
 		return err
@@ -70,12 +70,12 @@ func extend(m *machine, values []any, err error) error {
 		}
 		m.held += v.List.add(values)
 	default:
-		return damaged("elements for " + kindOf(v))
+		return damaged("elements appended to " + kindOf(v))
 	}
 	return nil
 }
 
-// setItems sets pairs of key and value in the dict on the stack.
+// setItems sets pairs of key and value in the dict on top of the stack.
 func setItems(m *machine, pairs []any, err error) error {
 	if err != nil {
 		return err
@@ -94,10 +94,10 @@ func setItems(m *machine, pairs []any, err error) error {
 		}
 		return v.Dict.set(pairs)
 	}
-	return damaged("entries for " + kindOf(v))
+	return damaged("entries set in " + kindOf(v))
 }
 
-// globalLines reads module and name, a line each.
+// globalLines reads a module and a name, one per line.
 func globalLines(m *machine) error {
 	line, err := m.line(maxName)
 	if err != nil {
@@ -118,7 +118,7 @@ func globalOfStack(m *machine) error {
 	module, isText := v[0].(string)
 	name, isName := v[1].(string)
 	if !isText || !isName {
-		return damaged("a name that is no text")
+		return damaged("a name that is not a string")
 	}
 	return m.name(module, name)
 }
@@ -131,16 +131,16 @@ func (m *machine) name(module, name string) error {
 	return m.push(g, 0)
 }
 
-// call makes what a known name makes of arguments, which have to be a tuple.
+// call records a call of a global; the arguments must be a tuple.
 func (m *machine) call(name, arguments any) error {
 	args, ok := arguments.(Tuple)
 	if !ok {
-		return damaged("a call with " + kindOf(arguments) + " for arguments")
+		return damaged("a call with " + kindOf(arguments) + " as arguments")
 	}
 	return m.make(name, args)
 }
 
-// reduce is REDUCE and NEWOBJ: a callable and its arguments.
+// reduce implements REDUCE and NEWOBJ: a callable and its arguments.
 func reduce(m *machine) error {
 	v, err := m.popN(2)
 	if err != nil {
@@ -149,7 +149,7 @@ func reduce(m *machine) error {
 	return m.call(v[0], v[1])
 }
 
-// newWithKeywords is NEWOBJ_EX: a class, its arguments and its keyword arguments, which no known class needs.
+// newWithKeywords implements NEWOBJ_EX: a class, its arguments and keyword arguments, which no allowed class needs.
 func newWithKeywords(m *machine) error {
 	v, err := m.popN(3)
 	if err != nil {
@@ -158,7 +158,7 @@ func newWithKeywords(m *machine) error {
 	return m.call(v[0], v[1])
 }
 
-// build hands an object its state.
+// build sets the state of an object.
 func build(m *machine) error {
 	state, err := m.pop()
 	if err != nil {
@@ -177,9 +177,9 @@ func build(m *machine) error {
 }
 
 func outside(*machine) error {
-	return refused("a reference to something outside the file (persistent id, extension code or buffer)")
+	return refused("a reference to data outside the file (persistent id, extension code or buffer)")
 }
 
 func oldInstance(*machine) error {
-	return refused("an instance of a class of Python 2")
+	return refused("an instance of a Python 2 class")
 }

@@ -2,9 +2,9 @@ package pickle
 
 import "fmt"
 
-// Error is what is wrong with a pickle.
+// Error describes what is wrong with a pickle.
 type Error struct {
-	At       int64 // byte; -1: not known any more
+	At       int64 // byte offset; -1: unknown
 	Found    string
 	Expected string
 	Try      string
@@ -21,14 +21,14 @@ func (e *Error) Error() string {
 const tryTable = "write it again with DataFrame.to_parquet, or as JSON Lines"
 
 func damaged(found string) *Error {
-	return &Error{At: -1, Found: found, Expected: "a whole Python pickle", Try: "get or write the file again"}
+	return &Error{At: -1, Found: found, Expected: "a complete Python pickle", Try: "get or write the file again"}
 }
 
 func refused(found string) *Error {
-	return &Error{At: -1, Found: found, Expected: "a pickle of plain tables", Try: tryTable}
+	return &Error{At: -1, Found: found, Expected: "a pickle of a plain table", Try: tryTable}
 }
 
-// kindOf names a value's kind as Python does, for errors.
+// kindOf returns the Python type of a value, for errors.
 func kindOf(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -6,43 +6,43 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// class is what a name stands for to the readers of tables.
+// class is the role of an allowed name for the readers of tables.
 type class uint8
 
 const (
-	classOther     class = iota // allowed, and of no use: only passed over
+	classOther     class = iota // allowed but ignored
 	classArray                  // the type numpy.ndarray
-	classRebuilt                // function that makes an empty array, which then gets its state
-	classBuffer                 // function that makes an array of bytes
+	classRebuilt                // function that creates an empty array, which then gets its state
+	classBuffer                 // function that creates an array from bytes
 	classDType                  // numpy.dtype
-	classScalar                 // function that makes one number
+	classScalar                 // function that creates one number
 	classEncode                 // _codecs.encode
-	classContainer              // dict, list, set by another name
+	classContainer              // dict, list or set under another name
 	classBytes                  // bytes, bytearray
 	classCopied                 // copyreg._reconstructor: (class, base, state)
 	classFrame
 	classSeries
 	classManager
-	classBlock  // function that makes a block of (values, placement, dimensions)
-	classIndex  // an index, or the function that makes one of (class, dict)
+	classBlock  // function that creates a block from (values, placement, dimensions)
+	classIndex  // an index, or the function that creates one from (class, dict)
 	classRange  // the type RangeIndex
 	classSlice  // builtins.slice
-	classBacked // an array of pandas around one of numpy
-	classMasked // an array of pandas with a mask of missing values
+	classBacked // a pandas array that wraps a numpy array
+	classMasked // a pandas array with a mask of missing values
 	classCategorical
 	classCategories // its type
-	classArrow      // an array of pandas around one of pyarrow
-	classArrowArray // function that makes a pyarrow array of buffers
+	classArrow      // a pandas array that wraps a pyarrow array
+	classArrowArray // function that creates a pyarrow array from buffers
 	classArrowChunks
 	classArrowType
 	classArrowBuffer
-	classImage   // an image of Pillow
+	classImage   // a Pillow image
 	classMissing // pandas' own None
 )
 
 // Global is a name that a pickle may use.
 type Global struct {
-	Name  string // with its module
+	Name  string // including the module
 	class class
 }
 
@@ -123,19 +123,19 @@ var allowed = func() map[string]*Global {
 	return all
 }()
 
-// global looks a name up.
+// global returns the Global of a name, or an error if it is not allowed.
 func global(module, name string) (*Global, error) {
 	full := module + "." + name
 	if g, ok := allowed[full]; ok {
 		return g, nil
 	}
 	const most = 80
-	return nil, &Error{At: -1, Found: "the name " + foreign.Line(full, most) + ", which the pickle wants called",
-		Expected: "names of tables only (pandas, numpy, plain Python)",
+	return nil, &Error{At: -1, Found: "the name " + foreign.Line(full, most) + ", which the pickle would call",
+		Expected: "only the names that tables need (pandas, numpy, plain Python)",
 		Try:      "nothing was run; if you trust the file, open it in Python and " + tryTable}
 }
 
-// classOf returns the class of an object; classOther for any other value.
+// classOf returns the class of an object, or classOther for any other value.
 func classOf(v any) class {
 	if o, ok := v.(*Object); ok {
 		return o.Class.class

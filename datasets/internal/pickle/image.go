@@ -10,10 +10,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// maxPixels bounds an image.
+// maxPixels is the maximum size of an image.
 const maxPixels = 1 << 26
 
-// image writes the pixels of a Pillow image as PNG, which loses nothing of them, in base64.
+// image writes the pixels of a Pillow image as PNG, without loss, in base64.
 func (w *writer) image(o *Object) error {
 	state := elements(o.State)
 	if len(state) < 5 {
@@ -36,14 +36,14 @@ func (w *writer) image(o *Object) error {
 	}
 	var b bytes.Buffer
 	if err := png.Encode(&b, m); err != nil {
-		return refused(fmt.Sprintf("an image that PNG can not carry (%v)", err))
+		return refused(fmt.Sprintf("an image that cannot be encoded as PNG (%v)", err))
 	}
 	w.images++
 	w.base64(b.Bytes())
 	return nil
 }
 
-// picture reads pixels in the modes that PNG has the like of.
+// picture reads pixels in the modes that PNG supports.
 func picture(mode string, width, height int, data []byte, palette any) (image.Image, error) {
 	area := image.Rect(0, 0, width, height)
 	n := width * height
@@ -52,10 +52,10 @@ func picture(mode string, width, height int, data []byte, palette any) (image.Im
 		return bits(area, data)
 	}
 	if bands == 0 {
-		return nil, refused(fmt.Sprintf("an image of the mode %q", foreign.Line(mode, 10)))
+		return nil, refused(fmt.Sprintf("an image in mode %q", foreign.Line(mode, 10)))
 	}
 	if len(data) != n*bands {
-		return nil, damaged("an image whose bytes are not as many as its size tells")
+		return nil, damaged("an image with the wrong number of bytes for its size")
 	}
 	switch mode {
 	case "L":
@@ -67,7 +67,7 @@ func picture(mode string, width, height int, data []byte, palette any) (image.Im
 		}
 		for _, c := range data {
 			if int(c) >= len(colors) {
-				return nil, damaged("an image with a color that its palette has not")
+				return nil, damaged("an image with a color outside of its palette")
 			}
 		}
 		return &image.Paletted{Pix: data, Stride: width, Rect: area, Palette: colors}, nil
@@ -94,11 +94,11 @@ func picture(mode string, width, height int, data []byte, palette any) (image.Im
 	return m, nil
 }
 
-// bits reads black and white pixels, eight in a byte, rows filled up.
+// bits reads black and white pixels, eight per byte, with padded rows.
 func bits(area image.Rectangle, data []byte) (image.Image, error) {
 	stride := (area.Dx() + 7) / 8
 	if len(data) != stride*area.Dy() {
-		return nil, damaged("an image whose bytes are not as many as its size tells")
+		return nil, damaged("an image with the wrong number of bytes for its size")
 	}
 	m := image.NewGray(area)
 	for y := range area.Dy() {
@@ -111,7 +111,7 @@ func bits(area image.Rectangle, data []byte) (image.Image, error) {
 	return m, nil
 }
 
-// paletteOf reads red, green and blue of each color.
+// paletteOf reads the red, green and blue of each color.
 func paletteOf(v any) (color.Palette, error) {
 	l, ok := v.(*List)
 	if !ok || l.Len()%3 != 0 || l.Len() == 0 || l.Len() > 768 || len(l.Ints) != l.Len() {

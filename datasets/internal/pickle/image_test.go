@@ -46,16 +46,17 @@ func TestImagesRefused(t *testing.T) {
 		state []any
 		says  string
 	}{
-		"no state":   {nil, "an image without its pixels"},
-		"no size":    {[]any{nil, "L", int64(1), nil, []byte{1}}, "an image without its pixels"},
-		"huge":       {[]any{nil, "L", Tuple{int64(1 << 40), int64(1 << 40)}, nil, []byte{1}}, "pixels"},
-		"short":      {[]any{nil, "RGB", Tuple{int64(2), int64(2)}, nil, []byte{1}}, "not as many as its size tells"},
-		"short bits": {[]any{nil, "1", Tuple{int64(9), int64(2)}, nil, []byte{1}}, "not as many as its size tells"},
+		"no state": {nil, "an image without its pixels"},
+		"no size":  {[]any{nil, "L", int64(1), nil, []byte{1}}, "an image without its pixels"},
+		"huge":     {[]any{nil, "L", Tuple{int64(1 << 40), int64(1 << 40)}, nil, []byte{1}}, "pixels"},
+		"short": {[]any{nil, "RGB", Tuple{int64(2), int64(2)}, nil, []byte{1}},
+			"the wrong number of bytes for its size"},
+		"short bits": {[]any{nil, "1", Tuple{int64(9), int64(2)}, nil, []byte{1}}, "the wrong number of bytes for its size"},
 		"mode": {[]any{nil, "CMYK", Tuple{int64(1), int64(1)}, nil, []byte{1, 2, 3, 4}},
-			`an image of the mode "CMYK"`},
+			`an image in mode "CMYK"`},
 		"no palette": {[]any{nil, "P", Tuple{int64(1), int64(1)}, nil, []byte{1}}, "without its palette"},
 		"past palette": {[]any{nil, "P", Tuple{int64(1), int64(1)}, &List{Ints: []int32{1, 2, 3}}, []byte{1}},
-			"a color that its palette has not"},
+			"a color outside of its palette"},
 	} {
 		w := writer{most: maxRow}
 		err := w.image(&Object{Class: allowed["PIL.Image.Image"], State: &List{Items: c.state}})

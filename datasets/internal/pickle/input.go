@@ -6,24 +6,24 @@ import (
 	"math"
 )
 
-// Bounds on a pickle's parts.
+// Limits for the parts of a pickle.
 const (
 	maxText = 1 << 30 // bytes of one string
 	maxLine = 64 << 20
-	maxName = 256 // bytes of a module's or a class's name
+	maxName = 256 // length of a module's or a class's name
 	step    = 1 << 20
 )
 
-// input reads a stream piece by piece.
+// input reads a stream in pieces.
 type input struct {
 	r          io.Reader
 	buf        []byte
 	start, end int
 	passed     int64 // bytes before buf[start]
-	err        error // what the stream failed with, where not by its end
+	err        error // read error other than the end
 }
 
-// fill reads more; false: there is none.
+// fill reads more bytes and returns false if there are none.
 func (in *input) fill() bool {
 	if in.start > 0 {
 		in.end = copy(in.buf, in.buf[in.start:in.end])
@@ -54,10 +54,10 @@ func (in *input) cut() error {
 	if in.err != nil {
 		return in.err
 	}
-	return damaged("the end of the file before the pickle's")
+	return damaged("the end of the file before the end of the pickle")
 }
 
-// take returns the next n bytes, n at most step; valid until the next call.
+// take returns the next n bytes, at most step. They are valid until the next call.
 func (in *input) take(n int) ([]byte, error) {
 	for in.end-in.start < n {
 		if !in.fill() {
@@ -88,10 +88,10 @@ func (in *input) number(n int) (uint64, error) {
 	return v, err
 }
 
-// bytes copies n bytes, growing as they come: a length that lies takes no memory.
+// bytes copies n bytes into a buffer that grows as they arrive, so that a false length takes no memory.
 func (in *input) bytes(n uint64) ([]byte, error) {
 	if n > maxText || n > math.MaxInt {
-		return nil, damaged("a text that says to be longer than 1 GiB")
+		return nil, damaged("a text longer than 1 GiB")
 	}
 	b := make([]byte, 0, min(n, step))
 	for uint64(len(b)) < n {
@@ -104,7 +104,7 @@ func (in *input) bytes(n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// counted copies the bytes whose number stands before them in n bytes.
+// counted copies bytes preceded by their number, which takes n bytes.
 func (in *input) counted(n int) ([]byte, error) {
 	size, err := in.number(n)
 	if err != nil {
@@ -113,7 +113,7 @@ func (in *input) counted(n int) ([]byte, error) {
 	return in.bytes(size)
 }
 
-// line returns the bytes up to a line feed, without it; valid until the next call.
+// line returns the bytes up to a line feed, without it. They are valid until the next call.
 func (in *input) line(most int) ([]byte, error) {
 	for from := 0; ; {
 		w := in.buf[in.start:in.end]

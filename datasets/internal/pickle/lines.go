@@ -18,7 +18,7 @@ func numberedLine(m *machine, use func(uint64) error) error {
 	}
 	i, err := strconv.ParseUint(string(line), 10, 32)
 	if err != nil {
-		return damaged("a place in the memo that is no number")
+		return damaged("an invalid memo number")
 	}
 	return use(i)
 }
@@ -53,7 +53,7 @@ func (m *machine) decimal(digits string) error {
 	}
 	n, ok := new(big.Int).SetString(digits, 10)
 	if !ok {
-		return damaged("an integer that is none, " + strconv.Quote(foreign.Line(digits, 40)))
+		return damaged("an invalid integer, " + strconv.Quote(foreign.Line(digits, 40)))
 	}
 	return m.push(n, len(digits))
 }
@@ -65,12 +65,12 @@ func floatLine(m *machine) error {
 	}
 	v, err := strconv.ParseFloat(string(line), 64)
 	if err != nil {
-		return damaged("a number that is none, " + strconv.Quote(foreign.Line(string(line), 40)))
+		return damaged("an invalid number, " + strconv.Quote(foreign.Line(string(line), 40)))
 	}
 	return m.push(v, 8)
 }
 
-// unicodeLine reads a text in which \uXXXX and \UXXXXXXXX stand for characters (raw-unicode-escape).
+// unicodeLine reads a text with \uXXXX and \UXXXXXXXX as escapes (raw-unicode-escape).
 func unicodeLine(m *machine) error {
 	line, err := m.line(maxLine)
 	if err != nil {
@@ -93,7 +93,7 @@ func stringLine(m *machine) error {
 		map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '\\': '\\', '\'': '\'', '"': '"'}), 16+4*n)
 }
 
-// unescape turns Latin-1 bytes with escapes into a text.
+// unescape converts Latin-1 bytes with escapes to a text.
 func unescape(b []byte, codes map[byte]int, single map[byte]byte) string {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {

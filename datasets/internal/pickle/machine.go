@@ -6,26 +6,26 @@ import (
 	"io"
 )
 
-// Bounds on what a pickle may build. Writers empty the stack every 1000 elements, and tables are a few levels deep.
+// Limits for the values of a pickle. Writers empty the stack every 1000 elements, and tables are a few levels deep.
 const (
 	maxStack = 1 << 20
 	maxMarks = 1 << 10
-	// Memory that values may take, by a cautious count: freeHeld, and heldPerByte for each byte read.
+	// Memory for values by a conservative estimate: freeHeld plus heldPerByte per byte read.
 	freeHeld    = 64 << 20
 	heldPerByte = 24
 )
 
-// machine runs the opcodes of one pickle. Names are looked up and never called.
+// machine runs the opcodes of one pickle. It looks names up and never calls them.
 type machine struct {
 	input
 	stack []any
 	marks []int // places in the stack
 	memo  []any
-	far   map[uint64]any // memo entries behind a gap
+	far   map[uint64]any // memo entries after a gap
 	held  int64
 }
 
-// read runs a stream up to its STOP and returns the value left on the stack.
+// read runs a stream until STOP and returns the value on the stack.
 func read(r io.Reader) (any, error) {
 	m := &machine{input: input{r: r}}
 	for {
@@ -37,7 +37,7 @@ func read(r io.Reader) (any, error) {
 			if run := opcodes[code]; run != nil {
 				err = run(m)
 			} else {
-				err = damaged(fmt.Sprintf("the byte 0x%02x, which is no opcode of protocols 0 to 5", code))
+				err = damaged(fmt.Sprintf("the byte 0x%02x, which is not an opcode of protocols 0 to 5", code))
 			}
 		}
 		if err == nil {
@@ -60,21 +60,21 @@ func read(r io.Reader) (any, error) {
 func (m *machine) check() error {
 	switch {
 	case len(m.stack) > maxStack || len(m.marks) > maxMarks:
-		return damaged("a stack deeper than any table needs")
+		return damaged("a stack deeper than a table needs")
 	case m.held > freeHeld+heldPerByte*m.passed:
 		return damaged(fmt.Sprintf("values of %d MiB in %d MiB of pickle", m.held>>20, m.passed>>20))
 	}
 	return nil
 }
 
-// push puts a value onto the stack; size is the bytes that it takes beside its place.
+// push pushes a value; size is the memory that it takes outside of the stack.
 func (m *machine) push(v any, size int) error {
 	m.stack = append(m.stack, v)
 	m.held += int64(size)
 	return nil
 }
 
-// base is the place below which the stack belongs to an open mark.
+// base returns the lowest index that belongs to the innermost mark.
 func (m *machine) base() int {
 	if len(m.marks) == 0 {
 		return 0
@@ -82,10 +82,10 @@ func (m *machine) base() int {
 	return m.marks[len(m.marks)-1]
 }
 
-// pop takes the top value off.
+// pop removes and returns the top value.
 func (m *machine) pop() (any, error) {
 	if len(m.stack) <= m.base() {
-		return nil, damaged("an opcode that takes a value from an empty stack")
+		return nil, damaged("an opcode that pops from an empty stack")
 	}
 	v := m.stack[len(m.stack)-1]
 	m.stack[len(m.stack)-1] = nil
@@ -93,18 +93,18 @@ func (m *machine) pop() (any, error) {
 	return v, nil
 }
 
-// top returns the top value without taking it off.
+// top returns the top value.
 func (m *machine) top() (any, error) {
 	if len(m.stack) <= m.base() {
-		return nil, damaged("an opcode that looks at an empty stack")
+		return nil, damaged("an opcode that reads an empty stack")
 	}
 	return m.stack[len(m.stack)-1], nil
 }
 
-// popMark takes off everything above the last mark; the values are valid until the next push.
+// popMark removes and returns the values above the last mark. They are valid until the next push.
 func (m *machine) popMark() ([]any, error) {
 	if len(m.marks) == 0 {
-		return nil, damaged("an opcode that takes values up to a mark, and there is none")
+		return nil, damaged("an opcode that needs a mark when there is none")
 	}
 	at := m.marks[len(m.marks)-1]
 	m.marks = m.marks[:len(m.marks)-1]
@@ -113,18 +113,18 @@ func (m *machine) popMark() ([]any, error) {
 	return values, nil
 }
 
-// popN takes n values off; valid until the next push.
+// popN removes and returns n values. They are valid until the next push.
 func (m *machine) popN(n int) ([]any, error) {
 	at := len(m.stack) - n
 	if at < m.base() {
-		return nil, damaged("an opcode that takes values from an empty stack")
+		return nil, damaged("an opcode that pops from an empty stack")
 	}
 	values := m.stack[at:]
 	m.stack = m.stack[:at]
 	return values, nil
 }
 
-// put notes the top value under a number.
+// put stores the top value in the memo.
 func (m *machine) put(i uint64) error {
 	v, err := m.top()
 	switch n := uint64(len(m.memo)); {
@@ -157,7 +157,7 @@ func (m *machine) get(i uint64) error {
 	return m.push(v, 0)
 }
 
-// make notes that a class or function was to be called.
+// make records the call of a class or function.
 func (m *machine) make(callee any, args Tuple) error {
 	g, ok := callee.(*Global)
 	if !ok {

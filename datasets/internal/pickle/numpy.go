@@ -12,25 +12,25 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// Bounds on an array.
+// Limits for an array.
 const (
 	maxDimensions = 8
 	maxElements   = 1 << 31
-	maxWrapped    = 8 // wrappings of a column around its values
+	maxWrapped    = 8 // nesting of a column's values
 )
 
-// dtype is a numpy element type: kind letter as numpy spells it, and bytes of one element.
+// dtype is a numpy element type: numpy's kind letter and the size of an element in bytes.
 type dtype struct {
 	kind byte
 	size int
 	big  bool // big-endian
 }
 
-// dtypeOf reads what numpy.dtype was called with.
+// dtypeOf reads the arguments of numpy.dtype.
 func dtypeOf(v any) (dtype, error) {
 	o, ok := v.(*Object)
 	if !ok || o.Class.class != classDType || len(o.Args) < 1 {
-		return dtype{}, damaged("an array whose type is " + kindOf(v))
+		return dtype{}, damaged("an array with the type " + kindOf(v))
 	}
 	name, _ := o.Args[0].(string)
 	if name == "" {
@@ -43,7 +43,7 @@ func dtypeOf(v any) (dtype, error) {
 	name = strings.TrimLeft(name, "<>|=")
 	size, err := strconv.Atoi(name[min(1, len(name)):])
 	if err != nil || size < 0 || size > 1<<16 || name == "" {
-		return dtype{}, refused("an array of the type " + strconv.Quote(foreign.Line(name, 20)))
+		return dtype{}, refused("an array of type " + strconv.Quote(foreign.Line(name, 20)))
 	}
 	d := dtype{name[0], size, order == ">"}
 	if d.kind == 'U' {
@@ -62,22 +62,22 @@ func dtypeOf(v any) (dtype, error) {
 		ok = false
 	}
 	if !ok {
-		return dtype{}, refused("an array of the type " + strconv.Quote(foreign.Line(name, 20)))
+		return dtype{}, refused("an array of type " + strconv.Quote(foreign.Line(name, 20)))
 	}
 	return d, nil
 }
 
-// array is a numpy array: packed numbers, or Python values.
+// array is a numpy array of numbers or of Python values.
 type array struct {
 	dtype
 	shape   []int
 	strides []int // in elements
 	data    []byte
-	items   *List // of an array of Python values
+	items   *List // elements, if they are Python values
 }
 
-// arrayOf reads the two functions that numpy makes arrays with, and pandas' arrays that are one of numpy with a name.
-// false: it is no array.
+// arrayOf reads an array created by one of numpy's two functions, or a pandas array that wraps one. It returns false
+// for other values.
 func arrayOf(v any) (*array, bool, error) {
 	o, ok := v.(*Object)
 	if !ok {
@@ -94,7 +94,7 @@ func arrayOf(v any) (*array, bool, error) {
 		return a, true, err
 	case classBuffer:
 		if len(o.Args) != 4 {
-			return nil, true, damaged("an array without its parts")
+			return nil, true, damaged("an incomplete array")
 		}
 		order, _ := o.Args[3].(string)
 		a, err := newArray(o.Args[1], o.Args[2], order == "F", o.Args[0])
@@ -105,7 +105,7 @@ func arrayOf(v any) (*array, bool, error) {
 	return nil, false, nil
 }
 
-// backedOf finds the array that an array of pandas wraps, whatever stands beside it in the state.
+// backedOf finds the numpy array in the state of a pandas array.
 func backedOf(state any, depth int) (*array, bool, error) {
 	parts, _ := state.(Tuple)
 	if d, ok := state.(*Dict); ok {
@@ -120,7 +120,7 @@ func backedOf(state any, depth int) (*array, bool, error) {
 			return backedOf(inner, depth+1)
 		}
 	}
-	return nil, true, damaged("an array of pandas without its values")
+	return nil, true, damaged("a pandas array without its values")
 }
 
 func newArray(typ, shape any, fortran bool, data any) (*array, error) {
@@ -137,7 +137,7 @@ func newArray(typ, shape any, fortran bool, data any) (*array, error) {
 	for _, s := range sizes {
 		size, ok := s.(int64)
 		if !ok || size < 0 || (size > 0 && n > maxElements/size) {
-			return nil, damaged("an array of an impossible shape")
+			return nil, damaged("an array with an invalid shape")
 		}
 		n *= size
 		a.shape = append(a.shape, int(size))
@@ -145,17 +145,17 @@ func newArray(typ, shape any, fortran bool, data any) (*array, error) {
 	a.strides = stridesOf(a.shape, fortran)
 	if d.kind == 'O' {
 		if a.items, ok = data.(*List); !ok || int64(a.items.Len()) != n {
-			return nil, damaged("an array of Python values whose number is not that of its shape")
+			return nil, damaged("an array with the wrong number of Python values for its shape")
 		}
 		return a, nil
 	}
 	if a.data, ok = bytesOf(data); !ok || int64(len(a.data)) != n*int64(d.size) {
-		return nil, damaged("an array whose bytes are not as many as its shape tells")
+		return nil, damaged("an array with the wrong number of bytes for its shape")
 	}
 	return a, nil
 }
 
-// stridesOf gives the distance of neighbours along each axis.
+// stridesOf returns the distance of neighbours along each axis.
 func stridesOf(shape []int, fortran bool) []int {
 	strides := make([]int, len(shape))
 	distance := 1
@@ -170,7 +170,7 @@ func stridesOf(shape []int, fortran bool) []int {
 	return strides
 }
 
-// bytesOf reads bytes in the forms of all protocols.
+// bytesOf reads bytes as written by any protocol.
 func bytesOf(v any) ([]byte, bool) {
 	for range maxWrapped {
 		o, ok := v.(*Object)
@@ -203,7 +203,7 @@ func bytesOf(v any) ([]byte, bool) {
 	return nil, false
 }
 
-// word reads element i of a number type.
+// word returns element i as an unsigned number.
 func (a *array) word(i int) uint64 {
 	b := a.data[i*a.size : (i+1)*a.size]
 	var order binary.ByteOrder = binary.LittleEndian
@@ -221,7 +221,7 @@ func (a *array) word(i int) uint64 {
 	return order.Uint64(b)
 }
 
-// signed widens a number of an integer type.
+// signed returns element i of an integer type.
 func (a *array) signed(i int) int64 {
 	shift := 64 - 8*a.size
 	return int64(a.word(i)<<shift) >> shift
@@ -253,7 +253,7 @@ func (w *writer) appendElement(a *array, i, depth int) error {
 	return nil
 }
 
-// wide reads a text of four bytes a character.
+// wide returns a text with four bytes per character.
 func (a *array) wide(i int) string {
 	chars := array{dtype: dtype{'u', 4, a.big}, data: a.data[i*a.size : (i+1)*a.size]}
 	var out []byte
@@ -263,25 +263,24 @@ func (a *array) wide(i int) string {
 	return strings.TrimRight(string(out), "\x00")
 }
 
-// appendArray appends the part of an array from axis on as JSON: an element, or lists in lists.
+// appendArray appends the part of an array from axis on as JSON: an element, or nested lists.
 func (w *writer) appendArray(a *array, axis, at, depth int) error {
 	if axis == len(a.shape) {
 		return w.appendElement(a, at, depth)
 	}
 	return w.list(a.shape[axis], depth, func(i int) error {
-		return w.appendArray(a, axis+1, at+i*a.strides[axis],
-			depth+1)
+		return w.appendArray(a, axis+1, at+i*a.strides[axis], depth+1)
 	})
 }
 
-// scalar appends a number of numpy.
+// scalar appends a numpy scalar.
 func (w *writer) scalar(o *Object, depth int) error {
 	if len(o.Args) != 2 {
-		return damaged("a number of numpy without its parts")
+		return damaged("an incomplete numpy scalar")
 	}
 	a, err := newArray(o.Args[0], Tuple(nil), false, o.Args[1])
 	if err != nil {
-		return fmt.Errorf("a number of numpy: %w", err)
+		return fmt.Errorf("a numpy scalar: %w", err)
 	}
 	return w.appendElement(a, 0, depth)
 }

@@ -4,12 +4,13 @@ import (
 	"encoding/binary"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 )
 
 const opStop = '.'
 
-// opcodes are those of Python's pickletools, protocols 0 to 5. What is missing refers to things outside the file.
+// opcodes are those of Python's pickletools for protocols 0 to 5.
 var opcodes [256]func(m *machine) error
 
 func init() {
@@ -25,7 +26,7 @@ func init() {
 		0x8a: func(m *machine) error { return longBytes(m, 1) },
 		0x8b: func(m *machine) error { return longBytes(m, 4) },
 		'I':  intLine, 'L': longLine, 'F': floatLine,
-		// Texts and bytes; Python 2's strings are taken for texts.
+		// Texts and bytes. Strings of Python 2 count as texts.
 		'X':  func(m *machine) error { return text(m, 4) },
 		0x8c: func(m *machine) error { return text(m, 1) },
 		0x8d: func(m *machine) error { return text(m, 8) },
@@ -93,7 +94,7 @@ func floatBytes(m *machine) error {
 	return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)), 8)
 }
 
-// longBytes reads an integer of any size, in two's complement.
+// longBytes reads an integer of any size in two's complement.
 func longBytes(m *machine, n int) error {
 	b, err := m.counted(n)
 	if err != nil {
@@ -114,9 +115,7 @@ func longBytes(m *machine, n int) error {
 		return refused("an integer of " + strconv.Itoa(len(b)) + " bytes")
 	}
 	big := new(big.Int)
-	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
-		b[i], b[j] = b[j], b[i]
-	}
+	slices.Reverse(b)
 	big.SetBytes(b)
 	if b[0] >= 0x80 {
 		big.Sub(big, new(bigInt).Lsh(bigOne, uint(8*len(b))))
@@ -143,7 +142,7 @@ func raw(m *machine, n int) error {
 }
 
 func pop(m *machine) error {
-	// Python lets POP take a mark off, too.
+	// Like Python, let POP also remove a mark.
 	if n := len(m.marks); n > 0 && m.marks[n-1] == len(m.stack) {
 		m.marks = m.marks[:n-1]
 		return nil

@@ -15,7 +15,7 @@ func frameOf(o *Object) (*Table, error) {
 		return nil, err
 	}
 	if len(axes) != 2 {
-		return nil, damaged(fmt.Sprintf("a table of %d axes", len(axes)))
+		return nil, damaged(fmt.Sprintf("a table with %d axes", len(axes)))
 	}
 	t := &Table{}
 	if t.names, err = labels(axes[0]); err != nil {
@@ -25,7 +25,7 @@ func frameOf(o *Object) (*Table, error) {
 	for _, b := range blocks {
 		for i, place := range b.places {
 			if place < 0 || place >= len(t.columns) || t.columns[place] != nil {
-				return nil, damaged("a block of columns that are not the table's")
+				return nil, damaged("a block with columns outside of the table")
 			}
 			if t.columns[place], err = columnOfBlock(b, i); err != nil {
 				return nil, err
@@ -40,13 +40,13 @@ func frameOf(o *Object) (*Table, error) {
 	return t, t.checkRows()
 }
 
-// block is columns that stand together: values with one row for each place, or one array of pandas for one place.
+// block is a group of columns: values with one row for each place, or one pandas array for one place.
 type block struct {
 	values any
 	places []int
 }
 
-// managerOf finds the blocks and axes of a DataFrame or a Series, whatever version of pandas wrote them.
+// managerOf returns the blocks and axes of a DataFrame or a Series written by any version of pandas.
 func managerOf(o *Object) ([]block, []any, error) {
 	state, _ := o.State.(*Dict)
 	manager, ok := state.Get("_mgr").(*Object)
@@ -64,9 +64,9 @@ func managerOf(o *Object) ([]block, []any, error) {
 		return nil, nil, damaged("a table without its blocks")
 	}
 	versions, _ := old[3].(*Dict)
-	parts, ok := versions.Get("0.14.1").(*Dict) // the version of the form, not of pandas
+	parts, ok := versions.Get("0.14.1").(*Dict) // the version of the layout, not of pandas
 	if !ok {
-		return nil, nil, refused("a table of a version of pandas before 0.14.1")
+		return nil, nil, refused("a table written by pandas before 0.14.1")
 	}
 	return oldBlocks(parts)
 }
@@ -77,7 +77,7 @@ func newBlocks(list, axisList any) ([]block, []any, error) {
 	for _, v := range elements(list) {
 		o, ok := v.(*Object)
 		if !ok || o.Class.class != classBlock || len(o.Args) < 2 {
-			return nil, nil, damaged("a block of a table that is " + kindOf(v))
+			return nil, nil, damaged("a block of type " + kindOf(v))
 		}
 		places, err := placesOf(o.Args[1])
 		if err != nil {
@@ -93,7 +93,7 @@ func oldBlocks(parts *Dict) ([]block, []any, error) {
 	for _, v := range elements(parts.Get("blocks")) {
 		d, ok := v.(*Dict)
 		if !ok {
-			return nil, nil, damaged("a block of a table that is " + kindOf(v))
+			return nil, nil, damaged("a block of type " + kindOf(v))
 		}
 		places, err := placesOf(d.Get("mgr_locs"))
 		if err != nil {
@@ -104,12 +104,12 @@ func oldBlocks(parts *Dict) ([]block, []any, error) {
 	return blocks, elements(parts.Get("axes")), nil
 }
 
-// maxColumns bounds the columns of a table.
+// maxColumns is the maximum number of columns in a table.
 const maxColumns = 1 << 16
 
-// placesOf reads which columns a block holds: a slice or an array.
+// placesOf reads the columns of a block: a slice or an array.
 func placesOf(v any) ([]int, error) {
-	bad := damaged("a block of a table that does not say which columns it holds")
+	bad := damaged("a block without the numbers of its columns")
 	if o, ok := v.(*Object); ok && o.Class.class == classSlice && len(o.Args) == 3 {
 		start, ok1 := o.Args[0].(int64)
 		stop, ok2 := o.Args[1].(int64)
@@ -149,30 +149,30 @@ func columnOfBlock(b block, i int) (column, error) {
 	}
 	if ok && len(a.shape) == 2 {
 		if a.shape[0] != len(b.places) {
-			return nil, damaged("a block of a table with more or fewer columns than it says")
+			return nil, damaged("a block with the wrong number of columns")
 		}
 		return &grid{a: a, at: i * a.strides[0], axis: 1}, nil
 	}
 	if len(b.places) != 1 {
-		return nil, damaged("a block of a table that is one column and says to be several")
+		return nil, damaged("a block of one column with several column numbers")
 	}
 	return columnOf(b.values)
 }
 
-// labels reads the names of an axis.
+// labels reads the labels of an axis.
 func labels(v any) ([]string, error) {
 	o, ok := v.(*Object)
 	if !ok {
-		return nil, damaged("a table whose columns are named by " + kindOf(v))
+		return nil, damaged("a table whose column names are " + kindOf(v))
 	}
 	entries := o.Dict
-	for _, arg := range o.Args { // of the function that makes an index: its class, and a dict
+	for _, arg := range o.Args { // of the function that creates an index: its class and a dict
 		if d, ok := arg.(*Dict); ok {
 			entries = d
 		}
 	}
 	if stop, ok := entries.Get("stop").(int64); ok {
-		return numbered0(entries, stop)
+		return rangeLabels(entries, stop)
 	}
 	c, err := columnOf(entries.Get("data"))
 	if err != nil {
@@ -189,7 +189,7 @@ func labels(v any) ([]string, error) {
 		}
 		if len(w.out) > 0 && w.out[0] == '"' {
 			if err := json.Unmarshal(w.out, &names[i]); err != nil {
-				return nil, damaged("a column whose name is no text")
+				return nil, damaged("an invalid column name")
 			}
 		} else {
 			names[i] = string(w.out)
@@ -198,12 +198,12 @@ func labels(v any) ([]string, error) {
 	return names, nil
 }
 
-// numbered0 names the columns of a RangeIndex by their numbers.
-func numbered0(entries *Dict, stop int64) ([]string, error) {
+// rangeLabels returns the column names of a RangeIndex, which are numbers.
+func rangeLabels(entries *Dict, stop int64) ([]string, error) {
 	start, _ := entries.Get("start").(int64)
 	step, _ := entries.Get("step").(int64)
 	if start < 0 || stop > maxColumns || step < 1 {
-		return nil, refused("a table with columns numbered in an odd way")
+		return nil, refused("a table with unsupported column numbers")
 	}
 	var names []string
 	for i := start; i < stop; i += step {

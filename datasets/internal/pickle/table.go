@@ -11,9 +11,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// Bounds on one row.
+// Limits for one row.
 const (
-	maxRow   = 64 << 20 // bytes of its JSON text
+	maxRow   = 64 << 20 // length of its JSON text
 	maxDepth = 64
 )
 
@@ -22,20 +22,20 @@ type Table struct {
 	names   []string
 	columns []column
 	rows    int
-	records []any // rows as dicts, in place of columns
+	records []any // rows as dicts instead of columns
 	images  int
 }
 
-// Names says what the caller knows of the columns.
+// Names describes the columns that the caller knows.
 type Names struct {
-	// List tells whether a column is known, and whether one row's value is a list.
+	// List reports whether a column is known, and whether a row's value in it is a list.
 	List func(name string) (known, list bool)
-	// Wanted tells whether a column's values are used: others are written as null, whatever they are.
+	// Wanted reports whether a column's values are used. The values of other columns are written as null.
 	Wanted func(name string) bool
 }
 
-// Read reads a pickle to its end and finds the table in it: a DataFrame, a list of dicts, a dict of columns, or one
-// dict as the only row.
+// Read reads a pickle to its end and returns its table: a DataFrame, a list of dicts, a dict of columns, or one dict as
+// the only row.
 func Read(r io.Reader, names Names) (*Table, error) {
 	v, err := read(r)
 	if err != nil {
@@ -68,7 +68,7 @@ func Read(r io.Reader, names Names) (*Table, error) {
 	return nil, refused(kindOf(v))
 }
 
-// recordsOf makes a table of dicts.
+// recordsOf returns a table of dicts.
 func recordsOf(items []any, n int) (*Table, error) {
 	if len(items) != n {
 		return nil, refused("a list of numbers")
@@ -89,7 +89,7 @@ func asDict(v any) (*Dict, bool) {
 	return d, ok
 }
 
-// dictOf makes a table of a dict: columns, or one row.
+// dictOf returns the table in a dict: columns, or one row.
 func dictOf(d *Dict, names Names) (*Table, error) {
 	if !isColumns(d, names) {
 		return &Table{records: []any{d}, rows: 1}, nil
@@ -98,7 +98,7 @@ func dictOf(d *Dict, names Names) (*Table, error) {
 	for i, k := range d.Keys {
 		name, ok := k.(string)
 		if !ok {
-			return nil, refused("a dict with " + kindOf(k) + " among its keys")
+			return nil, refused("a dict with " + kindOf(k) + " as a key")
 		}
 		c, err := columnOf(d.Values[i])
 		if err != nil {
@@ -109,8 +109,8 @@ func dictOf(d *Dict, names Names) (*Table, error) {
 	return t, t.checkRows()
 }
 
-// isColumns tells columns from a row: by the first column that the caller knows, or else by whether all values are
-// columns of one length.
+// isColumns reports whether a dict contains columns rather than one row. The first known column decides, or else
+// whether all values are columns of the same length.
 func isColumns(d *Dict, names Names) bool {
 	length := -1
 	same := len(d.Keys) > 0
@@ -132,7 +132,7 @@ func isColumns(d *Dict, names Names) bool {
 	return same
 }
 
-// checkRows holds all columns to one length.
+// checkRows checks that all columns have the same length.
 func (t *Table) checkRows() error {
 	for i, c := range t.columns {
 		if i == 0 {
@@ -145,10 +145,10 @@ func (t *Table) checkRows() error {
 	return nil
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
-// Images is the number of pickled images that Append has encoded as PNG so far.
+// Images returns how many pickled images Append has encoded as PNG so far.
 func (t *Table) Images() int { return t.images }
 
 // Append appends row i as the JSON text of an object.
@@ -176,7 +176,7 @@ func (t *Table) Append(dst []byte, i int, wanted func(name string) bool) ([]byte
 // writer writes values as JSON.
 type writer struct {
 	out    []byte
-	most   int // bytes that out may grow to
+	most   int // maximum length of out
 	images int
 }
 
@@ -261,7 +261,7 @@ func (w *writer) object(o *Object, depth int) error {
 	return w.appendArray(a, 0, 0, depth)
 }
 
-// members writes the entries of a dict; wanted nil: all of them.
+// members writes the entries of a dict; a nil wanted means all.
 func (w *writer) members(d *Dict, wanted func(string) bool, depth int) error {
 	for i, k := range d.Keys {
 		name, ok := k.(string)
@@ -269,7 +269,7 @@ func (w *writer) members(d *Dict, wanted func(string) bool, depth int) error {
 			name, ok = strconv.FormatInt(n, 10), true
 		}
 		if !ok {
-			return refused("a dict with " + kindOf(k) + " among its keys")
+			return refused("a dict with " + kindOf(k) + " as a key")
 		}
 		w.out = jsontext.AppendKey(w.out, name)
 		if wanted != nil && !wanted(name) {
@@ -301,7 +301,7 @@ func (w *writer) list(n, depth int, element func(i int) error) error {
 	return nil
 }
 
-// float writes a number. NaN is what pandas has for a missing one.
+// float writes a number. pandas writes a missing one as NaN.
 func (w *writer) float(v float64, bits int) error {
 	switch {
 	case math.IsNaN(v):

@@ -11,13 +11,13 @@ type bigInt = big.Int
 // Tuple is a Python tuple.
 type Tuple []any
 
-// List is a Python list (a set too). While all elements are integers of 32 bits they stand in Ints, else in Items.
+// List is a Python list or set. As long as all elements are 32-bit integers they are in Ints, else in Items.
 type List struct {
 	Ints  []int32
 	Items []any
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (l *List) Len() int { return len(l.Ints) + len(l.Items) }
 
 // At returns element i.
@@ -28,7 +28,7 @@ func (l *List) At(i int) any {
 	return int64(l.Ints[i])
 }
 
-// add appends elements and returns the bytes they take.
+// add appends elements and returns the memory they take.
 func (l *List) add(values []any) int64 {
 	if l.Items == nil {
 		for n, v := range values {
@@ -49,7 +49,7 @@ func (l *List) addItems(values []any) int64 {
 	return int64(16 * len(values))
 }
 
-// unfold gives every integer a value of its own, because another kind comes.
+// unfold moves the integers to Items.
 func (l *List) unfold() {
 	l.Items = make([]any, len(l.Ints), len(l.Ints)+8)
 	for i, n := range l.Ints {
@@ -58,12 +58,12 @@ func (l *List) unfold() {
 	l.Ints = nil
 }
 
-// Dict is a Python dict in the order of its entries.
+// Dict is a Python dict in insertion order.
 type Dict struct {
 	Keys, Values []any
 }
 
-// Get returns the value of a text key, the last where it was set several times; nil: there is none.
+// Get returns the last value set for a string key, or nil.
 func (d *Dict) Get(name string) any {
 	if d == nil {
 		return nil
@@ -76,11 +76,11 @@ func (d *Dict) Get(name string) any {
 	return nil
 }
 
-// Object is what a pickle would have made by calling Class with Args and handing it State: nothing was called.
+// Object is what a pickle would have created by calling Class with Args and setting State. Nothing was called.
 type Object struct {
 	Class *Global
 	Args  Tuple
 	State any
-	Dict  *Dict // entries set on it; nil: none
-	List  *List // elements appended to it; nil: none
+	Dict  *Dict // entries set on it; may be nil
+	List  *List // elements appended to it; may be nil
 }
