@@ -213,7 +213,7 @@ func TestNeeds(t *testing.T) {
 	_, err := Needs("llama9", "v6.1", "closed")
 	require.ErrorContains(t, err, `the benchmark "llama9" is in no round`)
 	_, err = Needs("resnet", "v1.0", "closed")
-	require.EqualError(t, err, `round "v1.0" is unknown: take one of v5.1, v6.0, v6.1`)
+	require.EqualError(t, err, `unknown round "v1.0": use one of v5.1, v6.0, v6.1`)
 	needs, err := Needs("gpt-oss-120b", "v5.1", "closed")
 	require.NoError(t, err)
 	require.Equal(t, "gpt-oss-120b is not in round v5.1", needs[0].Why)

@@ -15,7 +15,7 @@ type Field struct {
 	Source string `json:"source"` // where the value comes from
 }
 
-// Sources of the constants, as Describe names them.
+// Sources of the values, as Describe shows them.
 const (
 	sourceConf    = "loadgen/mlperf.conf of mlcommons/inference, LoadGen 6.0.17"
 	sourceChecker = "tools/submission/submission_checker/constants.py of mlcommons/inference, v6.1"
@@ -25,8 +25,8 @@ const (
 	sourceRow  = sourceRules + "; " + sourceConf
 )
 
-// Describe returns everything that a row fixes, each value with its source, in display order. rounds are the fields
-// that package rounds adds.
+// Describe returns every value of a row with its source, in display order. rounds are the fields that package rounds
+// adds.
 func (r *Row) Describe(rounds ...Field) []Field {
 	fields := []Field{
 		{"name", r.Name, sourceChecker},
@@ -37,10 +37,10 @@ func (r *Row) Describe(rounds ...Field) []Field {
 		{"accuracy sample count", count(r.AccuracyCount), sourceConf},
 		{"token latencies", strconv.FormatBool(r.UseTokenLatencies), sourceConf},
 		{"longest prompt (tokens)", count(r.MaxInputTokens), sourceRules},
-		{"vocabulary", count(r.Vocabulary), sourceRules},
+		{"vocabulary size", count(r.Vocabulary), sourceRules},
 		{"first token id", firstToken(r.BOS), sourceRules},
 		{"end token ids", numbers(r.EOS), sourceRules},
-		{"fewest output tokens", strconv.Itoa(r.MinOutputTokens), sourceRules},
+		{"minimum output tokens", strconv.Itoa(r.MinOutputTokens), sourceRules},
 	}
 	for _, m := range modeNames {
 		fields = append(fields, Field{"sampling, " + string(m), r.Sampling[m].String(), sourceRules})
@@ -51,7 +51,7 @@ func (r *Row) Describe(rounds ...Field) []Field {
 	}
 	fields = append(fields,
 		Field{"columns", describeColumns(r.Columns), sourceRules},
-		Field{"answers to LoadGen", answerForm(r), sourceRules})
+		Field{"answers in LoadGen's log", answerForm(r), sourceRules})
 	fields = append(fields, r.describeScoring()...)
 	if g := r.Guided; g.Schema != "" {
 		fields = append(fields, Field{"guided decoding", "off, unless the round allows it; schema " + g.Schema, sourceRules})
@@ -73,7 +73,7 @@ func answerForm(r *Row) string {
 	return "token ids, int32 little-endian"
 }
 
-// describeScoring lists the scorer, the columns it reads, and each target with the product that yields it.
+// describeScoring returns the scorer, the columns that it reads, and each target with its factors.
 func (r *Row) describeScoring() []Field {
 	s := &r.Scoring
 	if s.Scorer == "" {
@@ -96,7 +96,7 @@ func (r *Row) describeScoring() []Field {
 	return fields
 }
 
-// String returns the limits of a target and how they derive from the reference's figure.
+// String returns the limits of a target with the products from which they result.
 func (t Target) String() string {
 	var parts []string
 	limit := func(word string, value, factor float64) {
@@ -112,16 +112,15 @@ func (t Target) String() string {
 	limit("at least", t.Min, t.LowFactor)
 	limit("at most", t.Max, t.HighFactor)
 	if t.Optional {
-		parts = append(parts, "only where it is printed")
+		parts = append(parts, "only if it is printed")
 	}
 	return strings.Join(parts, ", ")
 }
 
-// Figure formats a number for people, with at most six digits after the point: the last digits of a product mean
-// nothing.
+// Figure formats a number for display with at most six decimals.
 func Figure(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
 
-// String returns the parameters under their names in requests, or "nothing sent".
+// String returns the parameters under their names in a request, or "nothing sent".
 func (s Sampling) String() string {
 	var parts []string
 	add := func(name, value string) { parts = append(parts, name+" "+value) }
@@ -155,7 +154,7 @@ func (s Sampling) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// String returns a scenario's LoadGen key, limits and smallest run in one line.
+// String returns a scenario's LoadGen key, limits and minimum size in one line.
 func (s *ScenarioRow) String() string {
 	parts := []string{fmt.Sprintf("LoadGen %s as %s", s.LoadGenModel, s.LoadGen)}
 	limit := func(name string, d time.Duration) {

@@ -1,11 +1,14 @@
-// Package models is the registry of benchmarks, with one row per benchmark.
+// Package models is the registry of benchmarks, with one Row per benchmark.
 //
-// Find returns the row for a name that a user typed: a benchmark's name in any of its spellings, an "-interactive" name
-// or a Hugging Face id. A row contains what the rules and LoadGen's built-in mlperf.conf fix: LoadGen keys, latency
-// limits, counts, sampling parameters, data set columns and token ids. A name that fits no row, or several, is a
-// NameError with candidates; Find never falls back to the generic row.
+// A row holds the values that the MLPerf rules and LoadGen's built-in mlperf.conf fix for a benchmark: LoadGen keys,
+// latency limits, counts, sampling parameters, data set columns, token ids and scoring. To add a benchmark, add a row.
 //
-// Rows are data and do not change after start-up. A new benchmark is a new file with a row; package rounds returns a
-// row with the values of a round. The package reads no file, no flag and no environment, and imports nothing but
-// internal/config (for nearest names).
+// Find accepts any spelling of a benchmark's name, an "-interactive" name or a Hugging Face id. A name that matches no
+// row, or several, is a NameError with candidates; there is no silent fallback to the generic row.
+//
+//	match, err := models.Find("meta-llama/Llama-3.1-8B-Instruct") // match.Row.Name is llama3.1-8b
+//	scenario, err := match.Row.Scenario("server")
+//
+// Rows must not be changed after start-up. Package rounds adapts a row to a round. The package imports only
+// internal/config, and reads no flag and no environment.
 package models

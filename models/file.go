@@ -10,12 +10,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 )
 
-// AddFile reads a row from a YAML file and adds it to the registry. It must be called before anything else reads the
-// registry. A name that another row has already is an error.
+// AddFile reads a row from a YAML file and adds it to the registry. Call it before any other use of the registry. A
+// name that another row already has is an error.
 func AddFile(path string) (*Row, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("the model file cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read the model file: %w", err)
 	}
 	defer f.Close()
 	root, err := config.ReadYAML(path, f)
@@ -28,7 +28,7 @@ func AddFile(path string) (*Row, error) {
 	}
 	for _, name := range append([]string{row.Name}, row.Aliases...) {
 		if m, err := Find(name); err == nil {
-			return nil, fmt.Errorf("the model file %s: the name %q already names the benchmark %s; choose another", path,
+			return nil, fmt.Errorf("the model file %s: the name %q already belongs to the benchmark %s; choose another", path,
 				name, m.Row.Name)
 		}
 	}
@@ -36,11 +36,11 @@ func AddFile(path string) (*Row, error) {
 	return row, nil
 }
 
-// readRow makes a row of the map in a file. Values that the file omits are those of the row that "like" names, else
-// those of the generic row. The row belongs to no round.
+// readRow makes a row from the map of a file. Missing fields are copied from the row named by "like", or else from the
+// generic row. The row is in no round, so no round's rules apply to it.
 func readRow(path string, root yamlNode) (*Row, error) {
 	if root.Node == nil {
-		return nil, fmt.Errorf("the model file %s is empty: it needs at least name, and like or columns", path)
+		return nil, fmt.Errorf("the model file %s is empty: write at least name, and like or columns", path)
 	}
 	row := generic
 	if like, ok, err := root.find("like"); err != nil {
@@ -87,13 +87,13 @@ func readRow(path string, root yamlNode) (*Row, error) {
 	return &row, checkRow(path, &row)
 }
 
-// checkRow checks what depends on several lines of the file.
+// checkRow validates combinations of keys.
 func checkRow(path string, row *Row) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("the model file %s: %s", path, fmt.Sprintf(format, args...))
 	}
 	if row.Name == "" {
-		return bad("it has no name; write name: my-model")
+		return bad("no name given; write name: my-model")
 	}
 	for _, id := range append(slices.Clone(row.EOS), row.BOS) {
 		if row.Vocabulary > 0 && int(id) >= row.Vocabulary {
@@ -104,17 +104,17 @@ func checkRow(path string, row *Row) error {
 		return nil
 	}
 	if row.Scoring.Columns.Target == "" {
-		return bad("scoring names no column for its target; write columns: {target: NAME}")
+		return bad("scoring has no target column; write columns: {target: NAME}")
 	}
 	has := func(name string) bool {
 		return slices.ContainsFunc(row.Columns, func(c Column) bool { return c.Name == name })
 	}
 	if !has(row.Scoring.Columns.Tests) {
-		row.Scoring.Columns.Tests = "" // of the row that it is like: only synthetic sets have it
+		row.Scoring.Columns.Tests = "" // inherited from "like"; only synthetic sets have the column
 	}
 	for _, name := range row.Scoring.Columns.Names() {
 		if !has(name) {
-			return bad("scoring reads the column %q, which is not among columns", name)
+			return bad("scoring reads the column %q, which columns does not list", name)
 		}
 	}
 	return nil
@@ -126,14 +126,13 @@ func rowName(n yamlNode, row *Row) error {
 		return err
 	}
 	if strings.ContainsAny(name, "/ \t\n") || len(name) > 96 || name[0] == '-' || name[0] == '.' {
-		return n.wrong("%.100q is not a valid name: it becomes part of paths, so it must have no slash or space and at "+
-			"most 96 bytes", name)
+		return n.wrong("invalid name %.100q: a name is used in paths, so it has no slash or blank and at most 96 bytes", name)
 	}
 	row.Name = name
 	return nil
 }
 
-// readScenarios reads a map of scenarios. Each runs under LoadGen's generic key unless loadgen-model names another.
+// readScenarios reads a map of scenarios. Each uses LoadGen's generic key unless loadgen-model sets another.
 func readScenarios(n yamlNode, row *Row) error {
 	row.Scenarios = nil
 	known := map[string]func(yamlNode) error{}
@@ -148,7 +147,7 @@ func readScenarios(n yamlNode, row *Row) error {
 		return err
 	}
 	if len(row.Scenarios) == 0 {
-		return n.wrong("scenarios is empty; it has some of %s", join(scenarioNames))
+		return n.wrong("scenarios is empty; list some of %s", join(scenarioNames))
 	}
 	return nil
 }
@@ -176,7 +175,7 @@ func readScenario(n yamlNode, name Scenario, row *Row) (ScenarioRow, error) {
 	})
 }
 
-// readSampling replaces the sampling of modes. Parameters that the map omits are not sent.
+// readSampling replaces the sampling of modes. Parameters that the map does not have are not sent.
 func readSampling(n yamlNode, row *Row, modes ...Mode) error {
 	var s Sampling
 	err := n.fields(map[string]func(yamlNode) error{
@@ -195,7 +194,7 @@ func readSampling(n yamlNode, row *Row, modes ...Mode) error {
 	return err
 }
 
-// columnTypes are the types of columns that package datasets reads.
+// columnTypes lists the types of columns that package datasets reads.
 var columnTypes = []string{"ids", "text", "object", "messages", "int", "number", "bool", "array", "any"}
 
 func readColumns(n yamlNode, row *Row) error {
@@ -209,7 +208,7 @@ func readColumns(n yamlNode, row *Row) error {
 				c.Type, err = n.text()
 				for word := range strings.SplitSeq(c.Type, "|") {
 					if err == nil && !slices.Contains(columnTypes, word) {
-						err = n.wrong("the type %.60q is not known; it is one of %s, or several joined by |", word,
+						err = n.wrong("unknown type %.60q; use one of %s, or several joined by |", word,
 							strings.Join(columnTypes, ", "))
 					}
 				}
@@ -257,7 +256,7 @@ func readScoring(n yamlNode, row *Row) error {
 		},
 	})
 	if err == nil && s.Scorer == "" {
-		err = n.wrong("scoring names no scorer; it is one of %s", strings.Join(Scorings(), ", "))
+		err = n.wrong("scoring has no scorer; set it to one of %s", strings.Join(Scorings(), ", "))
 	}
 	row.Scoring = s
 	return err

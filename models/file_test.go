@@ -74,7 +74,7 @@ func TestModelFile(t *testing.T) {
 	require.Equal(t, "model file own.yaml", r.Source)
 }
 
-// A row like another has its data set, scorer and limits, and none of its rounds.
+// A row with "like" has the other row's data set, scorer and limits, but is in no round.
 func TestModelFileLikeAnother(t *testing.T) {
 	r, err := readText("like: llama3.1-8b\nname: llama-8b-distilled\nserved-models: [acme/distilled]\nsampling: " +
 		"{max-tokens: 64}\n")
@@ -97,12 +97,12 @@ func TestModelFileIsAdded(t *testing.T) {
 	require.Same(t, r, m.Row)
 	require.True(t, slices.Contains(Rows(), r))
 	_, err = AddFile(path)
-	require.ErrorContains(t, err, `the name "in-house-1" already names the benchmark in-house-1`)
+	require.ErrorContains(t, err, `the name "in-house-1" already belongs to the benchmark in-house-1`)
 	_, err = AddFile(path + "x")
-	require.ErrorContains(t, err, "the model file cannot be read")
+	require.ErrorContains(t, err, "cannot read the model file")
 }
 
-// The example of the documentation is a whole row.
+// The example in the documentation is a complete row.
 func TestDocumentedModelFile(t *testing.T) {
 	page, err := os.ReadFile("../docs/how-to/models.md")
 	require.NoError(t, err)
@@ -115,42 +115,42 @@ func TestDocumentedModelFile(t *testing.T) {
 	require.Len(t, r.Scenarios, 2)
 }
 
-func TestModelFileRefuses(t *testing.T) {
+func TestInvalidModelFiles(t *testing.T) {
 	for text, why := range map[string]string{
 		"":                                   "own.yaml is empty",
 		"- a":                                "line 1",
-		"name: [a]":                          "own.yaml line 1: a text is expected",
-		"\nname: a/b":                        `own.yaml line 2: "a/b" is not a valid name`,
-		"name: -x":                           "is not a valid name",
-		"served-models: [a/b]":               "it has no name",
-		"name: a\nserved: b":                 `own.yaml line 2: the key "served" is unknown; did you mean served-models?`,
-		"name: a\nname: b":                   "the key name occurs twice",
-		"like: llama9\nname: a":              `line 1: model "llama9" is not in the registry`,
-		"like: [a]":                          "line 1: a text is expected",
+		"name: [a]":                          "own.yaml line 1: expected a text",
+		"\nname: a/b":                        `own.yaml line 2: invalid name "a/b"`,
+		"name: -x":                           "invalid name",
+		"served-models: [a/b]":               "no name given",
+		"name: a\nserved: b":                 `own.yaml line 2: unknown key "served"; did you mean served-models?`,
+		"name: a\nname: b":                   "the key name is repeated",
+		"like: llama9\nname: a":              `line 1: unknown model "llama9"`,
+		"like: [a]":                          "line 1: expected a text",
 		"name: a\nvocabulary: 10\neos: [10]": "the token id 10 is not below the vocabulary of 10",
-		"name: a\neos: 2":                    "line 2: a list of at most",
+		"name: a\neos: 2":                    "line 2: expected a list of at most",
 		"name: a\neos: [-1]":                 "a token id from 0",
 		"name: a\nbos: big":                  "a whole number from -1",
-		"name: a\ndataset-samples: 0":        "a whole number from 1 is expected",
-		"name: a\ntoken-latencies: 1":        "line 2: true or false is expected",
-		"name: a\napi: grpc":                 `"grpc" is not known; take one of completions, chat, generate`,
+		"name: a\ndataset-samples: 0":        "expected a whole number from 1",
+		"name: a\ntoken-latencies: 1":        "line 2: expected true or false",
+		"name: a\napi: grpc":                 `unknown value "grpc"; use one of completions, chat, generate`,
 		"name: a\nscenarios: {}":             "scenarios is empty",
 		"name: a\nscenarios: {Ofline: {}}":   "did you mean Offline?",
-		"name: a\nscenarios: {Server: {ttft-limit: soon}}":            "a duration is expected",
-		"name: a\nscenarios: {Server: {loadgen-model: llama}}":        `"llama" is not known`,
+		"name: a\nscenarios: {Server: {ttft-limit: soon}}":            "expected a duration",
+		"name: a\nscenarios: {Server: {loadgen-model: llama}}":        `unknown value "llama"`,
 		"name: a\nsampling: {top-p: 2}":                               "a number from 0 to 1",
-		"name: a\nsampling: 5":                                        "a map is expected",
+		"name: a\nsampling: 5":                                        "expected a map",
 		"name: a\ncolumns: [{type: ids}]":                             "a column has no name",
-		"name: a\ncolumns: [{name: x, type: tensor}]":                 `the type "tensor" is not known`,
-		"name: a\ncolumns: [{name: x, role: prompt}]":                 `"prompt" is not known`,
-		"name: a\nscoring: {}":                                        "scoring names no scorer",
-		"name: a\nscoring: {scorer: bleu}":                            `"bleu" is not known`,
-		"name: a\nscoring: {scorer: reasoning}":                       "scoring names no column for its target",
-		"name: a\nscoring: {scorer: reasoning, columns: {target: t}}": `the column "t", which is not among columns`,
+		"name: a\ncolumns: [{name: x, type: tensor}]":                 `unknown type "tensor"`,
+		"name: a\ncolumns: [{name: x, role: prompt}]":                 `unknown value "prompt"`,
+		"name: a\nscoring: {}":                                        "scoring has no scorer",
+		"name: a\nscoring: {scorer: bleu}":                            `unknown value "bleu"`,
+		"name: a\nscoring: {scorer: reasoning}":                       "scoring has no target column",
+		"name: a\nscoring: {scorer: reasoning, columns: {target: t}}": `the column "t", which columns does not list`,
 		"name: a\nscoring: {scorer: reasoning, targets: [{min: 1}]}":  "a target has no metric",
 		"name: a\naliases:\n  - &b [x, x, x, x, x, x, x, x, x]\n  - &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\n  - &d [*c, " +
-			"*c, *c, *c, *c, *c, *c, *c, *c]\n  - [*d, *d, *d, *d]": "a text is expected",
-		"name: &x a\naliases: [*x]": "a text is expected",
+			"*c, *c, *c, *c, *c, *c, *c, *c]\n  - [*d, *d, *d, *d]": "expected a text",
+		"name: &x a\naliases: [*x]": "expected a text",
 	} {
 		_, err := readText(text)
 		require.ErrorContains(t, err, why, text)

@@ -8,46 +8,44 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 )
 
-// Match is the row that a name selects.
+// Match is the result of Find.
 type Match struct {
 	Row         *Row
-	Scenario    Scenario // Interactive when the name was an -interactive one; else empty
-	ServedModel string   // the name as typed when it was a Hugging Face id; else empty
-	Notice      string   // one line to print when the name was not the row's own; else empty
+	Scenario    Scenario // Interactive if the name was an -interactive one, else ""
+	ServedModel string   // the name as typed if it was a Hugging Face id, else ""
+	Notice      string   // line to print if the name differs from the row's, else ""
 }
 
-// NameError reports a name that selects no benchmark, or several.
+// NameError reports a name that matches no benchmark, or several.
 type NameError struct {
 	Name       string
 	Ambiguous  bool
-	Candidates []string // nearest names, or the benchmarks that the name may mean
+	Candidates []string // similar names, or the benchmarks that an ambiguous name matches
 }
 
 func (e *NameError) Error() string {
 	if e.Ambiguous {
-		return fmt.Sprintf("model %q is ambiguous: name one of %s", e.Name,
-			strings.Join(e.Candidates, ", "))
+		return fmt.Sprintf("model %q matches several benchmarks: use one of %s", e.Name, strings.Join(e.Candidates, ", "))
 	}
-	near := "no known name is near it"
+	near := "no known name is similar"
 	if len(e.Candidates) > 0 {
-		near = "the nearest known are " + strings.Join(e.Candidates, ", ")
+		near = "similar names are " + strings.Join(e.Candidates, ", ")
 	}
-	return fmt.Sprintf("model %q is not in the registry: %s; `mlperf-go models` lists all, and any other served model "+
-		"runs as --model %s --served-model NAME",
-		e.Name, near, Generic)
+	return fmt.Sprintf("unknown model %q: %s; `mlperf-go models` lists all benchmarks, and --model %s --served-model NAME "+
+		"runs any other model", e.Name, near, Generic)
 }
 
-// servedOwner names the row that a Hugging Face id selects if several rows serve that model. The edge benchmark is
-// selected by its own name.
+// servedOwner maps a Hugging Face id that several rows serve to the row that it selects. The edge benchmark is selected
+// only by its own name.
 var servedOwner = map[string]string{
 	"meta-llama/llama-3.1-8b-instruct":      "llama3.1-8b",
 	"meta-llama/meta-llama-3.1-8b-instruct": "llama3.1-8b",
 }
 
-// Find returns the benchmark that a name selects.
+// Find returns the benchmark with that name.
 //
-// Letter case, "-", "_" and "." do not count. An -interactive name also selects the scenario, a Hugging Face id also
-// the served model's name. An unknown or ambiguous name is a *NameError.
+// Letter case, "-", "_" and "." are ignored. An -interactive name also selects the scenario, and a Hugging Face id the
+// served model. An unknown or ambiguous name is a *NameError.
 func Find(name string) (Match, error) {
 	if strings.Contains(name, "/") {
 		return findServed(name)
@@ -86,7 +84,7 @@ func findServed(id string) (Match, error) {
 	return m, nil
 }
 
-// oneOf refuses more than one row and writes the notice for a name that is not the row's own.
+// oneOf returns the only row of hits, with a notice if name differs from the row's name. Several rows are an error.
 func oneOf(name string, hits []*Row, s Scenario) (Match, error) {
 	if len(hits) > 1 {
 		e := &NameError{Name: name, Ambiguous: true}
@@ -105,7 +103,7 @@ func oneOf(name string, hits []*Row, s Scenario) (Match, error) {
 	return m, nil
 }
 
-// ambiguous lists names that select two rows which differ only in the accuracy target.
+// ambiguous maps names to pairs of rows that differ only in the accuracy target.
 var ambiguous = map[string][]*Row{
 	"llama270b":       {&llama2_70b99, &llama2_70b999},
 	"llama270bchat":   {&llama2_70b99, &llama2_70b999},
@@ -130,13 +128,12 @@ func withoutInteractive(key string) (string, bool) {
 
 var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
 
-// squeeze returns a name in lower case without separators, the same for all its spellings.
+// squeeze normalizes a name to lower case without separators.
 func squeeze(s string) string {
 	return separators.Replace(strings.ToLower(s))
 }
 
-// nearest compares a name, and the last part of an id, with every name of the registry, and returns the names of at
-// most three rows.
+// nearest returns the names of at most three rows that are similar to a name, or to the last part of an id.
 func nearest(name string) []string {
 	if found := nearestRows(name); len(found) > 0 {
 		return found

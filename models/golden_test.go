@@ -21,7 +21,7 @@ func goldenFile(t *testing.T, part, name string) []byte {
 	return text
 }
 
-// builtin gives what is recorded of LoadGen's settings for a model key and scenario after its built-in mlperf.conf.
+// builtin returns the recording of LoadGen's settings for a model key and scenario after its built-in mlperf.conf.
 func builtin(t *testing.T) func(key string, s Scenario) (settings map[string]any, listed bool) {
 	var table struct {
 		Rows []map[string]any `json:"rows"`
@@ -46,7 +46,7 @@ func builtin(t *testing.T) func(key string, s Scenario) (settings map[string]any
 	}
 }
 
-// Where a row knows better than mlperf.conf, the generated user.conf carries the row's value. Each reason stands in
+// These rows deviate from mlperf.conf, so the generated user.conf contains their value. The reasons are in
 // docs/reference/benchmarks.md#limits-and-counts.
 var betterThanConf = map[string]bool{
 	"gpt-oss-120b Offline MinQueries":              true, // mlperf.conf has none, the checker wants 6396

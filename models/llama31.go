@@ -2,7 +2,7 @@ package models
 
 func init() { register(&llama31_8b, &llama31_8bEdge, &llama31_405b) }
 
-// Default is the benchmark of commands without --model.
+// Default is the benchmark that commands use if none is given.
 const Default = "llama3.1-8b"
 
 // Token ids of the Llama 3.1 family: docs/reference/benchmarks.md#token-ids; the end ids are those of the model's

@@ -2,9 +2,9 @@ package models
 
 func init() { register(&mixtral8x7b) }
 
-// Counts and limits: docs/reference/benchmarks.md#limits-and-counts. Two tokens at least, greedy:
-// docs/reference/benchmarks.md#sampling. Its code part additionally stops after four given tokens, which no request
-// field expresses; scoring trims there.
+// Counts and limits: docs/reference/benchmarks.md#limits-and-counts. Greedy with at least two tokens:
+// docs/reference/benchmarks.md#sampling. In the reference, the code part also stops after a sequence of four tokens; no
+// request field expresses that, so scoring trims the answers there.
 var mixtral8x7b = Row{
 	Name:         "mixtral-8x7b",
 	Aliases:      []string{"mixtral", "mixtral-8x7b-instruct", "mixtral-8x7b-instruct-v0.1"},

@@ -56,7 +56,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFindRefuses(t *testing.T) {
+func TestFindRejects(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		ambiguous  bool
@@ -64,19 +64,19 @@ func TestFindRefuses(t *testing.T) {
 		text       string
 	}{
 		{"llama2-70b", true, []string{"llama2-70b-99", "llama2-70b-99.9"},
-			`model "llama2-70b" is ambiguous: name one of llama2-70b-99, llama2-70b-99.9`},
-		{"llama270b", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "is ambiguous"},
-		{"llama2-70b-interactive", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "is ambiguous"},
-		{"meta-llama/Llama-2-70b-chat-hf", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "is ambiguous"},
-		{"llama3.1-8", false, []string{"llama3.1-8b", "llama3.1-8b-edge"}, "the nearest known are llama3.1-8b"},
+			`model "llama2-70b" matches several benchmarks: use one of llama2-70b-99, llama2-70b-99.9`},
+		{"llama270b", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "use one of"},
+		{"llama2-70b-interactive", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "use one of"},
+		{"meta-llama/Llama-2-70b-chat-hf", true, []string{"llama2-70b-99", "llama2-70b-99.9"}, "use one of"},
+		{"llama3.1-8", false, []string{"llama3.1-8b", "llama3.1-8b-edge"}, "similar names are llama3.1-8b"},
 		{"gpt-oss-20b", false, []string{"gpt-oss-120b"}, "gpt-oss-120b"},
 		{"openai/gpt-oss-20b", false, []string{"gpt-oss-120b"}, "gpt-oss-120b"},
-		{"mixtral-interactive", false, nil, "is not in the registry"},
-		{"xyzzy", false, nil, "no known name is near it; `mlperf-go models` lists all, and any other served model runs as " +
+		{"mixtral-interactive", false, nil, "unknown model"},
+		{"xyzzy", false, nil, "no known name is similar; `mlperf-go models` lists all benchmarks, and " +
 			"--model generic --served-model NAME"},
-		{"", false, nil, "is not in the registry"},
-		{"/", false, nil, "is not in the registry"},
-		{"interactive", false, nil, "is not in the registry"},
+		{"", false, nil, "unknown model"},
+		{"/", false, nil, "unknown model"},
+		{"interactive", false, nil, "unknown model"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, "/", ":"), func(t *testing.T) {
 			_, err := Find(c.name)
@@ -91,7 +91,7 @@ func TestFindRefuses(t *testing.T) {
 	}
 }
 
-// No text stands for the generic row but its own name.
+// Only its own name selects the generic row.
 func TestFindNeverFallsBackToGeneric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.String().Draw(t, "name")
@@ -171,7 +171,7 @@ func TestRowsAreComplete(t *testing.T) {
 	}
 }
 
-// The constants of the main benchmark, written out once more from docs/reference/benchmarks.md.
+// The constants of the main benchmark, copied from docs/reference/benchmarks.md.
 func TestLlama31_8b(t *testing.T) {
 	m, err := Find("llama3.1-8b")
 	require.NoError(t, err)
@@ -193,9 +193,9 @@ func TestLlama31_8b(t *testing.T) {
 
 func TestScenarioOfRow(t *testing.T) {
 	_, err := llama31_8b.Scenario("single_stream")
-	require.EqualError(t, err, "model llama3.1-8b has no scenario SingleStream: it has Offline, Server, Interactive")
+	require.EqualError(t, err, "model llama3.1-8b has no scenario SingleStream; it has Offline, Server, Interactive")
 	_, err = llama31_8b.Scenario("Ofline")
-	require.EqualError(t, err, `scenario "Ofline" is unknown: take one of Offline, Server, Interactive, SingleStream`)
+	require.EqualError(t, err, `unknown scenario "Ofline": use one of Offline, Server, Interactive, SingleStream`)
 	s, err := llama31_8bEdge.Scenario("SINGLESTREAM")
 	require.NoError(t, err)
 	require.Equal(t, SingleStream, s.Scenario)
@@ -206,7 +206,7 @@ func TestParseMode(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Accuracy, m)
 	_, err = ParseMode("submission")
-	require.EqualError(t, err, `mode "submission" is unknown: take one of performance, accuracy`)
+	require.EqualError(t, err, `unknown mode "submission": use one of performance, accuracy`)
 }
 
 func TestDescribe(t *testing.T) {
@@ -224,7 +224,7 @@ func TestDescribe(t *testing.T) {
 		"100 queries and 10m0s, streamed", line)
 }
 
-// Each limit is the product that its source prints, to the last bit.
+// Each limit equals the product that its source prints, to the last bit.
 func TestTargetsAreTheReferencesTimesTheFactor(t *testing.T) {
 	for _, r := range Rows() {
 		if r.Scoring.Scorer == "" {

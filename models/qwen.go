@@ -30,7 +30,7 @@ var qwen3VL = Row{
 		{Name: "product_title", Type: "text", Role: "part"},
 		{Name: "product_description", Type: "text", Role: "part"},
 		{Name: "product_image", Aliases: []string{"product_image_base64"}, Type: "text|object", Role: "image"},
-		{Name: "product_image_format", Type: "text"}, // of the converted file; the bytes tell it
+		{Name: "product_image_format", Type: "text"}, // only in the converted file; detected from the bytes
 		{Name: "potential_product_categories", Type: "text|array"},
 		{Name: "ground_truth_category", Type: "text"},
 		{Name: "ground_truth_brand", Type: "text"},
@@ -60,8 +60,7 @@ var qwen3VL = Row{
 	Source: sourceRow,
 }
 
-// productSchema allows what the scorer takes for valid: these three members and no other
-// (docs/reference/scoring-rules.md#product-catalogue).
+// productSchema allows exactly the answers that the scorer accepts (docs/reference/scoring-rules.md#product-catalogue).
 const productSchema = `{"type":"object","properties":{"category":{"type":"string"},"brand":{"type":"string"},` +
 	`"is_secondhand":{"type":"boolean"}},` +
 	`"required":["category","brand","is_secondhand"],"additionalProperties":false}`
@@ -71,9 +70,9 @@ var qwenSpecial = []SpecialToken{
 	{151653, "<|vision_end|>"}, {151655, "<|image_pad|>"},
 }
 
-// The edge-agentic benchmark (docs/reference/benchmarks.md#data-sets): the endpoints client's own, without a key of
-// LoadGen, so the generic one is used. Its accuracy part is 995 rows of function calls; sampling temperature 0, seed
-// 42, 1024 new tokens. Vocabulary and end ids are read from the server: this row names none.
+// The edge-agentic benchmark (docs/reference/benchmarks.md#data-sets) belongs to the endpoints client and has no
+// LoadGen key, so the generic key is used. Its accuracy part is 995 rows of function calls with temperature 0, seed 42
+// and 1024 new tokens. Vocabulary and end ids come from the server.
 var qwen36_27b = Row{
 	Name:            "qwen3.6-27b",
 	Aliases:         []string{"qwen3_6-27b", "qwen36-27b", "edge-agentic"},
@@ -103,16 +102,15 @@ var qwen36_27b = Row{
 			atLeast("normalized_single_turn_score", 87.96, 0.97, 85.32119999999999),
 			atLeast("mAP", 86.23, 0.99, 85.3677),
 		},
-		Notes: []string{"the sources disagree: the benchmark's own gate is 0.97 of 86.23 overall and of 87.96 normalised, " +
-			"the submission checker " +
-			"wants 0.99 of 86.23 overall under the name mAP; all are shown, and all must be met"},
+		Notes: []string{"the sources disagree: the benchmark requires 0.97 of 86.23 overall and of 87.96 normalised, the " +
+			"submission checker 0.99 of 86.23 overall under the name mAP; all are shown, and all must be met"},
 		Source: scoringSource,
 	},
 	Decisions: []Decision{
 		{"factor and name of the target", "README and endpoints client: 0.97 of overall and normalised; checker: 0.99 of " +
 			"overall on a line mAP=", "all are reported, and all must be met"},
 		{"LoadGen key", "none: the official run is the endpoints client's",
-			"the generic key; performance with LoadGen is no official run"},
+			"the generic key; performance measured with LoadGen is not an official run"},
 	},
 	Source: "inference_rules.adoc of mlcommons/inference_policies, and the edge-agentic example of mlcommons/endpoints",
 }
@@ -120,8 +118,8 @@ var qwen36_27b = Row{
 func qwen36SingleStream() ScenarioRow {
 	s := singleStream(Generic)
 	s.MinQueries = 995 // the checker's min-queries
-	s.Note = "performance is the endpoints client's replay of 20 trajectories; LoadGen here runs the accuracy rows one " +
-		"by one"
+	s.Note = "the official performance test is the endpoints client's replay of 20 trajectories; LoadGen here runs the " +
+		"accuracy rows one by one"
 	return s
 }
 

@@ -10,8 +10,8 @@ import (
 // rows is the registry in listing order.
 var rows []*Row
 
-// register adds benchmarks; each file calls it from init. Rows are listed by name; retired benchmarks and the generic
-// row come last.
+// register adds benchmarks; the file of a benchmark calls it from init. Rows are sorted by name, with retired
+// benchmarks and then the generic row last.
 func register(more ...*Row) {
 	rows = append(rows, more...)
 	last := func(r *Row) int {
@@ -26,17 +26,17 @@ func register(more ...*Row) {
 	slices.SortFunc(rows, func(a, b *Row) int { return cmp.Or(last(a)-last(b), strings.Compare(a.Name, b.Name)) })
 }
 
-// Rows returns every row of the registry in listing order. Rows are shared; callers must not change them.
+// Rows returns every row of the registry in listing order. Callers must not change the rows, which are shared.
 func Rows() []*Row { return slices.Clone(rows) }
 
-// The common settings of mlperf.conf (docs/reference/loadgen.md#values-of-mlperfconf): the minimum duration of every
-// scenario, and LoadGen's default query count, which holds if mlperf.conf sets none.
+// Common settings of mlperf.conf (docs/reference/loadgen.md#values-of-mlperfconf): min_duration of every scenario, and
+// LoadGen's default of min_query_count.
 const (
 	confMinDuration = 600 * time.Second
 	confMinQueries  = 100
 )
 
-// offline is the Offline row of a benchmark; minQueries is the smallest number of samples of its one query.
+// offline returns the Offline row of a benchmark; minQueries is the minimum number of samples of its one query.
 func offline(key string, minQueries int) ScenarioRow {
 	return ScenarioRow{
 		Scenario: Offline, LoadGenModel: key, LoadGen: Offline,
@@ -44,7 +44,7 @@ func offline(key string, minQueries int) ScenarioRow {
 	}
 }
 
-// server is the Server row of a benchmark with p99 limits in milliseconds; 0 is no limit.
+// server returns the Server row of a benchmark with p99 limits in milliseconds; 0 means no limit.
 func server(key string, ttftMS, tpotMS, latencyMS int) ScenarioRow {
 	return ScenarioRow{
 		Scenario: Server, LoadGenModel: key, LoadGen: Server,
@@ -53,7 +53,7 @@ func server(key string, ttftMS, tpotMS, latencyMS int) ScenarioRow {
 	}
 }
 
-// interactive is Server under another key and tighter limits, stored under its own name
+// interactive returns the Interactive row: Server with another key and tighter limits
 // (docs/reference/benchmarks.md#names).
 func interactive(key string, ttftMS, tpotMS, latencyMS int) ScenarioRow {
 	s := server(key, ttftMS, tpotMS, latencyMS)
@@ -72,7 +72,7 @@ func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 func ptr[T any](v T) *T { return &v }
 
-// greedy is the sampling of most benchmarks: the likeliest token each time (docs/reference/benchmarks.md#sampling).
+// greedy returns the sampling of most benchmarks: always the likeliest token (docs/reference/benchmarks.md#sampling).
 func greedy(minTokens, maxTokens int) Sampling {
 	return Sampling{
 		MinTokens: minTokens, MaxTokens: maxTokens,

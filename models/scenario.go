@@ -6,38 +6,37 @@ import (
 	"strings"
 )
 
-// scenarioNames and modeNames list what ParseScenario and ParseMode accept, in the order in which errors show them.
+// scenarioNames and modeNames list the names that ParseScenario and ParseMode accept, in the order of error messages.
 var (
 	scenarioNames = []Scenario{Offline, Server, Interactive, SingleStream}
 	modeNames     = []Mode{Performance, Accuracy}
 )
 
-// Scenarios lists every scenario in the order in which errors show them.
+// Scenarios returns every scenario in the order of error messages.
 func Scenarios() []Scenario { return slices.Clone(scenarioNames) }
 
-// ParseScenario reads a scenario's name; letter case, "-" and "_" do not count.
+// ParseScenario parses a scenario's name. It ignores letter case, "-" and "_".
 func ParseScenario(s string) (Scenario, error) {
 	for _, name := range scenarioNames {
 		if squeeze(s) == squeeze(string(name)) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("scenario %q is unknown: take one of %s", s, join(scenarioNames))
+	return "", fmt.Errorf("unknown scenario %q: use one of %s", s, join(scenarioNames))
 }
 
-// ParseMode reads a mode's name in any letter case. "submission" is not a mode: it means two runs.
+// ParseMode parses the name of a test's mode in any letter case. It rejects "submission", which is two tests.
 func ParseMode(s string) (Mode, error) {
 	for _, name := range modeNames {
 		if strings.EqualFold(s, string(name)) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("mode %q is unknown: take one of %s", s, join(modeNames))
+	return "", fmt.Errorf("unknown mode %q: use one of %s", s, join(modeNames))
 }
 
-// Scenario returns the row's entry for a scenario, in any spelling that ParseScenario accepts.
-//
-// If the benchmark lacks the scenario, the error lists those it has.
+// Scenario returns the row of a scenario, in any spelling that ParseScenario accepts. If the benchmark lacks the
+// scenario, the error lists those it has.
 func (r *Row) Scenario(name string) (*ScenarioRow, error) {
 	scenario, err := ParseScenario(name)
 	if err != nil {
@@ -50,7 +49,7 @@ func (r *Row) Scenario(name string) (*ScenarioRow, error) {
 		}
 		has = append(has, r.Scenarios[i].Scenario)
 	}
-	return nil, fmt.Errorf("model %s has no scenario %s: it has %s", r.Name, scenario, join(has))
+	return nil, fmt.Errorf("model %s has no scenario %s; it has %s", r.Name, scenario, join(has))
 }
 
 // DefaultScenario returns Offline if the row has it, else its first scenario.
@@ -62,12 +61,7 @@ func (r *Row) DefaultScenario() Scenario {
 }
 
 func (r *Row) has(s Scenario) bool {
-	for i := range r.Scenarios {
-		if r.Scenarios[i].Scenario == s {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Scenarios, func(row ScenarioRow) bool { return row.Scenario == s })
 }
 
 func join[T ~string](names []T) string {

@@ -1,12 +1,15 @@
 package models
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
-// Ways of scoring, the keys of accuracy's table of scorers.
+// Names of scorers, the keys of accuracy's table.
 const (
-	ScoreSummaries     = "rouge-summaries" // ROUGE, figures printed as strings
+	ScoreSummaries     = "rouge-summaries" // ROUGE, with figures printed as strings
 	ScoreAnswers       = "rouge-answers"   // ROUGE and token counts
-	ScoreLongContext   = "long-context"    // ROUGE-L or exact match, selected by the sample
+	ScoreLongContext   = "long-context"    // ROUGE-L or exact match, per sample
 	ScoreMixture       = "mixture"         // ROUGE, numbers and code by subset
 	ScoreReasoning     = "reasoning"       // exact match by subset
 	ScoreHarmony       = "harmony"         // exact match by subset on harmony text, repeats weighted
@@ -14,81 +17,71 @@ const (
 	ScoreFunctionCalls = "function-calls"  // syntax-tree check of function calls
 )
 
-// Scorings lists the ways of scoring in the order in which errors show them.
+// Scorings returns the names of scorers in the order of error messages.
 func Scorings() []string {
 	return []string{ScoreSummaries, ScoreAnswers, ScoreLongContext, ScoreMixture, ScoreReasoning, ScoreHarmony,
 		ScoreCatalogue, ScoreFunctionCalls}
 }
 
-// Scoring describes how a benchmark's answers are scored and the targets. The zero value: answers are not scored.
+// Scoring describes how a benchmark's answers are scored, and their targets. Answers with the zero Scoring are not
+// scored.
 type Scoring struct {
 	Scorer    string
 	Columns   ScoringColumns
 	Targets   []Target
-	Scenarios map[Scenario][]Target // targets of scenarios with their own
-	Notes     []string              // notes for readers of the result
-	// column of passing programs, which synthetic sets contain for the simulator; empty: none
+	Scenarios map[Scenario][]Target // targets that differ from Targets
+	Notes     []string              // remarks for readers of the result
+	// column of correct programs, which only synthetic sets have, for the simulator; "": none
 	Solution string
 	Source   string
 }
 
-// ScoringColumns names the columns of the data set that a scorer reads. An empty name: not needed.
+// ScoringColumns holds the names of the data set columns that a scorer reads, "" for those it does not need.
 type ScoringColumns struct {
 	Target, Subset, Metric, ID  string
 	Brand, Secondhand, Function string
-	// tests of a program, in synthetic sets only; real sets have separate files
+	// tests that a program must pass; only synthetic sets have the column
 	Tests string
 }
 
-// Names returns the names that are not empty, in a fixed order.
+// Names returns the names that are set, in a fixed order.
 func (c *ScoringColumns) Names() []string {
-	var names []string
-	for _, n := range []string{c.Target, c.Subset, c.Metric, c.ID, c.Brand, c.Secondhand, c.Function, c.Tests} {
-		if n != "" {
-			names = append(names, n)
-		}
-	}
-	return names
+	all := []string{c.Target, c.Subset, c.Metric, c.ID, c.Brand, c.Secondhand, c.Function, c.Tests}
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
-// Reference contains what a sample's answer is compared with.
+// Reference holds the values of a sample's ScoringColumns, with which its answer is compared.
 type Reference struct {
 	Target     string // reference answer
-	Subset     string // the part of the data set that it belongs to
-	Metric     string // how it is scored, if the data set has such a column
+	Subset     string // part of the data set
+	Metric     string // metric of this sample, if the data set has one per sample
 	ID         string
 	Brand      string
 	Secondhand string
-	Function   string // descriptions of the functions that may be called, as JSON
-	Tests      string // of a program, as a line of LiveCodeBench's file
+	Function   string // descriptions of the callable functions, as JSON
+	Tests      string // tests of a program, as a line of LiveCodeBench's file
 }
 
-// Reference assigns the values of the columns of Names, in that order, to the fields of a Reference. It returns false
-// if their number differs.
+// Reference makes a Reference from the values of the columns in Names. It returns false if their number differs.
 func (c *ScoringColumns) Reference(values []string) (Reference, bool) {
 	var r Reference
-	for _, f := range []struct {
-		name string
-		to   *string
-	}{
-		{c.Target, &r.Target}, {c.Subset, &r.Subset}, {c.Metric, &r.Metric}, {c.ID, &r.ID},
-		{c.Brand, &r.Brand}, {c.Secondhand, &r.Secondhand}, {c.Function, &r.Function}, {c.Tests, &r.Tests},
-	} {
-		if f.name == "" {
+	names := []string{c.Target, c.Subset, c.Metric, c.ID, c.Brand, c.Secondhand, c.Function, c.Tests}
+	for i, field := range []*string{&r.Target, &r.Subset, &r.Metric, &r.ID, &r.Brand, &r.Secondhand, &r.Function,
+		&r.Tests} {
+		if names[i] == "" {
 			continue
 		}
 		if len(values) == 0 {
 			return r, false
 		}
-		*f.to, values = values[0], values[1:]
+		*field, values = values[0], values[1:]
 	}
 	return r, len(values) == 0
 }
 
-// Target is the range that a metric must lie in, both ends included.
+// Target is the inclusive range that a metric must lie in.
 //
-// The limits are the submission checker's products as Python prints them; they are Reference times LowFactor or
-// HighFactor.
+// The limits are the submission checker's products as Python prints them: Reference times LowFactor or HighFactor.
 type Target struct {
 	Metric     string
 	Min        float64 // 0: none
@@ -99,7 +92,7 @@ type Target struct {
 	HighFactor float64
 }
 
-// checkerNames are the submission checker's names of metrics that differ from the scorers'.
+// checkerNames maps the scorers' names of metrics to the submission checker's, if they differ.
 var checkerNames = map[string]string{
 	"rouge1": "ROUGE1", "rouge2": "ROUGE2", "rougeL": "ROUGEL", "rougeLsum": "ROUGELSUM", "gen_len": "GEN_LEN",
 	"tokens_per_sample": "TOKENS_PER_SAMPLE", "gsm8k": "gsm8k_accuracy", "mbxp": "mbxp_accuracy", "f1": "F1_HIERARCHICAL",
@@ -108,7 +101,7 @@ var checkerNames = map[string]string{
 // CheckerName returns the metric's name in the tables and the summary of the submission checker, such as ROUGE1.
 func (t Target) CheckerName() string { return cmp.Or(checkerNames[t.Metric], t.Metric) }
 
-// TargetsFor returns the targets of a scenario.
+// TargetsFor returns the targets in a scenario.
 func (s *Scoring) TargetsFor(scenario Scenario) []Target {
 	if own, ok := s.Scenarios[scenario]; ok {
 		return own
@@ -116,15 +109,15 @@ func (s *Scoring) TargetsFor(scenario Scenario) []Target {
 	return s.Targets
 }
 
-// Source of the targets and the algorithms.
+// scoringSource is the source of the targets and the algorithms.
 const scoringSource = "targets: " + sourceChecker + "; algorithm: docs/how-to/accuracy.md"
 
-// atLeast is a target of factor x reference, printed as limit.
+// atLeast returns the target factor x reference; limit is that product as Python prints it.
 func atLeast(metric string, reference, factor, limit float64) Target {
 	return Target{Metric: metric, Min: limit, Reference: reference, LowFactor: factor}
 }
 
-// within is a target from 0.9 x reference to 1.1 x reference, printed as low and high.
+// within returns the target from 0.9 x reference (low) to 1.1 x reference (high).
 func within(metric string, reference, low, high float64) Target {
 	return Target{Metric: metric, Min: low, Max: high, Reference: reference, LowFactor: 0.9, HighFactor: 1.1}
 }

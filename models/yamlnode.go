@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 )
 
-// yamlNode is a value of a model file. Its errors name file and line.
+// yamlNode is a value of a model file. Its errors contain file and line.
 type yamlNode struct {
 	*yaml.Node
 	path string
@@ -24,10 +24,10 @@ func (n yamlNode) wrong(format string, args ...any) error {
 	return fmt.Errorf("the model file %s line %d: %s", n.path, n.Line, fmt.Sprintf(format, args...))
 }
 
-// fields calls the reader of each key of a map with its value. Unknown and repeated keys are errors.
+// fields passes each value of a map to the reader of its key. Unknown and repeated keys are errors.
 func (n yamlNode) fields(known map[string]func(yamlNode) error) error {
 	if n.Kind != yaml.MappingNode {
-		return n.wrong("a map is expected, with some of %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		return n.wrong("expected a map with some of %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -39,10 +39,10 @@ func (n yamlNode) fields(known map[string]func(yamlNode) error) error {
 			if len(near) == 0 {
 				near = names
 			}
-			return key.wrong("the key %.60q is unknown; did you mean %s?", key.Value, strings.Join(near, ", "))
+			return key.wrong("unknown key %.60q; did you mean %s?", key.Value, strings.Join(near, ", "))
 		}
 		if seen[key.Value] {
-			return key.wrong("the key %s occurs twice", key.Value)
+			return key.wrong("the key %s is repeated", key.Value)
 		}
 		seen[key.Value] = true
 		if err := read(value); err != nil {
@@ -52,10 +52,10 @@ func (n yamlNode) fields(known map[string]func(yamlNode) error) error {
 	return nil
 }
 
-// find returns the value of one key of a map.
+// find returns the value of a key of a map, and whether the map has it.
 func (n yamlNode) find(name string) (yamlNode, bool, error) {
 	if n.Kind != yaml.MappingNode {
-		return n, false, n.wrong("a map is expected")
+		return n, false, n.wrong("expected a map")
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == name {
@@ -65,12 +65,12 @@ func (n yamlNode) find(name string) (yamlNode, bool, error) {
 	return n, false, nil
 }
 
-// mostItems bounds a list.
+// mostItems limits the length of a list.
 const mostItems = 1000
 
 func (n yamlNode) items(read func(yamlNode) error) error {
 	if n.Kind != yaml.SequenceNode || len(n.Content) > mostItems {
-		return n.wrong("a list of at most %d items is expected", mostItems)
+		return n.wrong("expected a list of at most %d items", mostItems)
 	}
 	for _, item := range n.Content {
 		if err := read(yamlNode{item, n.path}); err != nil {
@@ -84,7 +84,7 @@ func (n yamlNode) items(read func(yamlNode) error) error {
 func (n yamlNode) text() (string, error) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "" ||
 		strings.ContainsRune(n.Value, 0) {
-		return "", n.wrong("a text is expected")
+		return "", n.wrong("expected a text")
 	}
 	return n.Value, nil
 }
@@ -107,7 +107,7 @@ func (n yamlNode) oneOf(to *string, words ...string) error {
 		if len(near) == 0 {
 			near = words
 		}
-		return n.wrong("%.60q is not known; take one of %s", t, strings.Join(near, ", "))
+		return n.wrong("unknown value %.60q; use one of %s", t, strings.Join(near, ", "))
 	}
 	*to = t
 	return nil
@@ -115,17 +115,17 @@ func (n yamlNode) oneOf(to *string, words ...string) error {
 
 func (n yamlNode) truth(to *bool) error {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
-		return n.wrong("true or false is expected")
+		return n.wrong("expected true or false")
 	}
 	*to = strings.EqualFold(n.Value, "true")
 	return nil
 }
 
-// count reads a whole number from least to 2^31-1.
+// count parses a whole number from least to 2^31-1.
 func (n yamlNode) count(to *int, least int) error {
 	v, err := strconv.ParseInt(n.Value, 10, 32)
 	if n.Kind != yaml.ScalarNode || err != nil || int(v) < least {
-		return n.wrong("a whole number from %d is expected, not %.60q", least, n.Value)
+		return n.wrong("expected a whole number from %d, not %.60q", least, n.Value)
 	}
 	*to = int(v)
 	return nil
@@ -134,7 +134,7 @@ func (n yamlNode) count(to *int, least int) error {
 func (n yamlNode) number(to *float64, low, high float64) error {
 	v, err := strconv.ParseFloat(n.Value, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || math.IsNaN(v) || v < low || v > high {
-		return n.wrong("a number from %v to %v is expected, not %.60q", low, high, n.Value)
+		return n.wrong("expected a number from %v to %v, not %.60q", low, high, n.Value)
 	}
 	*to = v
 	return nil
@@ -152,14 +152,14 @@ func (n yamlNode) ids() (list []int32, err error) {
 		var id int32
 		err := n.id(&id)
 		if err == nil && id < 0 {
-			err = n.wrong("a token id from 0 is expected, not %d", id)
+			err = n.wrong("expected a token id from 0, not %d", id)
 		}
 		list = append(list, id)
 		return err
 	})
 }
 
-// duration reads a Go duration, or a whole number of seconds.
+// duration parses a Go duration or a whole number of seconds.
 func (n yamlNode) duration(to *time.Duration) error {
 	if n.Kind == yaml.ScalarNode {
 		d, err := time.ParseDuration(n.Value)
@@ -171,5 +171,5 @@ func (n yamlNode) duration(to *time.Duration) error {
 			return nil
 		}
 	}
-	return n.wrong("a duration is expected, such as 2s or 100ms, not %.60q", n.Value)
+	return n.wrong("expected a duration such as 2s or 100ms, not %.60q", n.Value)
 }

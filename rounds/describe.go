@@ -14,7 +14,7 @@ const (
 	sourceRules   = "inference_rules.adoc of mlcommons/inference_policies"
 )
 
-// Describe lists what each round that takes a benchmark demands of it, and the round's seeds, for models.Row.Describe.
+// Describe returns the requirements of each round that has a benchmark, and its seeds, for models.Row.Describe.
 func Describe(row *models.Row) []models.Field {
 	var fields []models.Field
 	for _, r := range all() {
@@ -49,11 +49,11 @@ func Describe(row *models.Row) []models.Field {
 	return fields
 }
 
-// String names the scenarios as `mlperf-go models` shows them.
+// String returns the scenarios as `mlperf-go models` shows them.
 func (s Set) String() string {
 	text := "required " + join(s.Required)
 	if len(s.Optional) > 0 {
-		text += "; optional " + join(s.Optional) + ", one of them at least"
+		text += "; optional " + join(s.Optional) + ", at least one of them"
 	}
 	return text
 }
@@ -66,7 +66,7 @@ func join(scenarios []models.Scenario) string {
 	return strings.Join(names, ", ")
 }
 
-// String lists the limits that replace those of the benchmark's row; empty where there are none.
+// String returns the limits that replace those of the benchmark's row, or "".
 func (l Limits) String() string {
 	var parts []string
 	for _, limit := range []struct {
@@ -78,7 +78,7 @@ func (l Limits) String() string {
 		}
 	}
 	if l.Samples != nil && *l.Samples == 0 {
-		parts = append(parts, "no data set of its own")
+		parts = append(parts, "the benchmark's data set")
 	} else if l.Samples != nil {
 		parts = append(parts, fmt.Sprintf("data set of %d", *l.Samples))
 	}

@@ -69,7 +69,7 @@ type Checker struct {
 	DesignPower bool `yaml:"design_power"` // its summary has the column design_power_watts
 }
 
-// Benchmark is what a round asks of one benchmark.
+// Benchmark holds a round's requirements of one benchmark.
 type Benchmark struct {
 	Name             string
 	Alias            string                      // another spelling of the benchmark's folder
@@ -86,9 +86,9 @@ type Benchmark struct {
 	AnyDuration      bool                        `yaml:"any_duration"`
 	SingleStream     string                      `yaml:"single_stream_metric"` // key of the metric in place of LoadGen's
 	Guided           bool                        // the closed division leaves guided decoding to the submitter
-	// results of the organisers' newer client are taken
+	// results of the organisers' newer client are accepted
 	OtherClient bool `yaml:"other_client"`
-	// and their score is compared with the target
+	// their score is compared with the target
 	OtherClientScored bool `yaml:"other_client_scored"`
 }
 
@@ -99,7 +99,7 @@ type Set struct{ Required, Optional []models.Scenario }
 // All returns the required and the optional scenarios.
 func (s Set) All() []models.Scenario { return slices.Concat(s.Required, s.Optional) }
 
-// Limits replace what the default row of a benchmark says about one scenario. Nil leaves the row's value.
+// Limits replace the values of a benchmark's default row for one scenario. Nil keeps the row's value.
 type Limits struct {
 	TTFT, TPOT, Latency *time.Duration
 	Samples             *int
@@ -177,7 +177,7 @@ func read(folder fs.FS) ([]*Round, error) {
 func (r *Round) number() []int {
 	var parts []int
 	for part := range strings.SplitSeq(strings.TrimPrefix(r.Name, "v"), ".") {
-		n, _ := strconv.Atoi(part) // complete has looked at it
+		n, _ := strconv.Atoi(part) // complete has checked it
 		parts = append(parts, n)
 	}
 	return parts
@@ -189,8 +189,8 @@ const both = "datacenter,edge"
 // SystemTypes lists the system types in the order in which they are offered.
 func SystemTypes() []string { return []string{"datacenter", "edge", both} }
 
-// complete checks a round's file and fills in what it may leave out: a system of both types takes the scenarios of the
-// one type that the file names.
+// complete checks a round's file and fills in omitted values: a system of both types has the scenarios of the first
+// type in the file.
 func (r *Round) complete() error {
 	parts := strings.Split(strings.TrimPrefix(r.Name, "v"), ".")
 	if _, err := strconv.Atoi(parts[0]); len(parts) != 2 || err != nil || !strings.HasPrefix(r.Name, "v") {
@@ -205,7 +205,7 @@ func (r *Round) complete() error {
 	for _, b := range r.Benchmarks {
 		for kind := range b.Systems {
 			if !slices.Contains(SystemTypes(), kind) {
-				return fmt.Errorf("benchmark %s: the system type %q is unknown: take %s", b.Name, kind,
+				return fmt.Errorf("benchmark %s: unknown system type %q: use one of %s", b.Name, kind,
 					strings.Join(SystemTypes(), ", "))
 			}
 		}
@@ -248,11 +248,11 @@ func Find(name string) (*Round, error) {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("round %q is unknown: take one of %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("unknown round %q: use one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Benchmark returns what the round asks of a benchmark, by the name that the submission checker uses; nil where the
-// round does not take it.
+// Benchmark returns the round's requirements of a benchmark, by the name that the submission checker uses, or nil if
+// the round does not have it.
 func (r *Round) Benchmark(name string) *Benchmark {
 	for _, b := range r.Benchmarks {
 		if b.Name == name {

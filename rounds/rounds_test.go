@@ -33,10 +33,10 @@ func TestFind(t *testing.T) {
 	require.Equal(t, [3]uint64{2465351861681999779, 14276810075590677512, 3936089224930324775},
 		find(t, "6.0").Seeds.InOrder())
 	_, err := Find("v9")
-	require.EqualError(t, err, `round "v9" is unknown: take one of v5.1, v6.0, v6.1`)
+	require.EqualError(t, err, `unknown round "v9": use one of v5.1, v6.0, v6.1`)
 }
 
-// The seeds of the current round are those that the official library carries.
+// The seeds of the current round equal those of the official library.
 func TestGoldenCurrentRoundIsTheLinkedLibrarys(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(golden.Dir(t, "loadgen"), "table_builtin_config.json"))
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestGoldenCurrentRoundIsTheLinkedLibrarys(t *testing.T) {
 	require.True(t, seen)
 }
 
-// What each round takes of every benchmark, on any system type.
+// The scenarios of every benchmark in each round, on any system type.
 func TestBenchmarksOfEachRound(t *testing.T) {
 	three := []models.Scenario{models.Offline, models.Server, models.Interactive}
 	two := []models.Scenario{models.Offline, models.Server}
@@ -80,7 +80,7 @@ func TestBenchmarksOfEachRound(t *testing.T) {
 		for _, round := range All() {
 			of, err := round.Row(benchmark)
 			if want[round.Name] == nil {
-				require.ErrorContains(t, err, "round "+round.Name+" has no results for "+name+": it is in the rounds ")
+				require.ErrorContains(t, err, "round "+round.Name+" does not include "+name+"; it is in the rounds ")
 				continue
 			}
 			require.NoError(t, err, "%s in %s", name, round.Name)
@@ -139,7 +139,7 @@ func TestScenarioOfAnEarlierRound(t *testing.T) {
 	require.True(t, find(t, "v6.0").Benchmark(qwen.Name).Guided)
 }
 
-// A benchmark that no round takes is the same in all.
+// A benchmark that is in no round is the same in all of them.
 func TestBenchmarksOfNoRound(t *testing.T) {
 	for _, name := range []string{"generic", "gptj"} {
 		for _, round := range All() {
@@ -183,7 +183,7 @@ benchmarks:
 	require.Equal(t, list[0].Benchmarks[0].Systems["datacenter"], list[0].Benchmarks[0].Systems["datacenter,edge"])
 }
 
-func TestRoundFilesThatAreRefused(t *testing.T) {
+func TestInvalidRoundFiles(t *testing.T) {
 	const good = "seeds: {qsl: 1}\nlayout: {code: src}\n"
 	for says, file := range map[string]struct{ name, text string }{
 		"its name must be v, a number, a dot and a number": {"6.2.yaml", good},
@@ -191,7 +191,7 @@ func TestRoundFilesThatAreRefused(t *testing.T) {
 		"a dot and a number":             {"vx.y.yaml", good},
 		"it needs seeds and layout.code": {"v6.2.yaml", "layout: {code: src}\n"},
 		"field target_qps not found":     {"v6.2.yaml", good + "target_qps: 3\n"},
-		`the system type "cloud" is unknown: take datacenter, edge, datacenter,edge`: {"v6.2.yaml",
+		`unknown system type "cloud": use one of datacenter, edge, datacenter,edge`: {"v6.2.yaml",
 			good + "benchmarks: [{name: a, systems: {cloud: {}}}]\n"},
 		`benchmark "a" needs a name and systems`: {"v6.2.yaml",
 			good + "benchmarks: [{name: a}]\n"},
@@ -205,9 +205,9 @@ func TestRoundFilesThatAreRefused(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	fields := Describe(row(t, "qwen3-vl-235b-a22b"))
 	require.Contains(t, fields, models.Field{Name: "round v6.1, datacenter",
-		Value: "required Offline; optional Interactive, Server, one of them at least", Source: sourceChecker})
+		Value: "required Offline; optional Interactive, Server, at least one of them", Source: sourceChecker})
 	require.Contains(t, fields, models.Field{Name: "Interactive in v6.0",
-		Value: "p99 latency under 12s, no data set of its own", Source: sourceChecker})
+		Value: "p99 latency under 12s, the benchmark's data set", Source: sourceChecker})
 	require.Contains(t, fields, models.Field{Name: "guided decoding in v6.0",
 		Value: "left to the submitter in the closed division", Source: sourceRules})
 	require.Contains(t, Describe(row(t, "gpt-oss-120b")),

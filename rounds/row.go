@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Of returns the rounds that take a benchmark, oldest first; none takes a benchmark of a user's own.
+// Of returns the names of the rounds that have a benchmark, oldest first; no round has a benchmark from a model file.
 func Of(row *models.Row) []string {
 	var names []string
 	for _, r := range all() {
@@ -20,7 +20,7 @@ func Of(row *models.Row) []string {
 	return names
 }
 
-// Last returns the newest round that takes a benchmark and that is not newer than Current; Current where none does.
+// Last returns the newest round up to Current that has a benchmark, or Current if no round has it.
 func Last(row *models.Row) string {
 	last := Current
 	for _, name := range Of(row) {
@@ -32,8 +32,8 @@ func Last(row *models.Row) string {
 	return last
 }
 
-// Row returns a benchmark as the round has it: the scenarios that the round takes, with its limits, counts and targets.
-// A benchmark that no round takes is the same in all. One that this round does not take is an error.
+// Row returns a benchmark's row under the rules of the round: its scenarios, limits, counts and targets. A benchmark
+// that is in no round is returned unchanged; one that is only in other rounds is an error.
 func (r *Round) Row(row *models.Row) (*models.Row, error) {
 	known := Of(row)
 	if len(known) == 0 {
@@ -41,7 +41,7 @@ func (r *Round) Row(row *models.Row) (*models.Row, error) {
 	}
 	b := r.Benchmark(row.Name)
 	if b == nil {
-		return nil, fmt.Errorf("round %s has no results for %s: it is in the rounds %s", r.Name, row.Name,
+		return nil, fmt.Errorf("round %s does not include %s; it is in the rounds %s", r.Name, row.Name,
 			strings.Join(known, ", "))
 	}
 	own, taken := b.Apply(row), b.scenarios()
@@ -61,7 +61,7 @@ func (b *Benchmark) Apply(row *models.Row) *models.Row {
 	return &own
 }
 
-// scenarios returns what the round takes of the benchmark on any system type.
+// scenarios returns the benchmark's scenarios in the round, on any system type.
 func (b *Benchmark) scenarios() []models.Scenario {
 	var list []models.Scenario
 	for _, set := range b.Systems {
@@ -86,8 +86,8 @@ func replace[T any](value *T, by *T) {
 	}
 }
 
-// scoring returns a benchmark's scoring with the round's targets. A scenario has targets of its own only where the
-// round says so.
+// scoring returns a benchmark's scoring with the round's targets. A scenario has its own targets only if the round sets
+// them.
 func (b *Benchmark) scoring(standard *models.Scoring) models.Scoring {
 	own := *standard
 	own.Targets = withBounds(standard.Targets, b.AtLeast, b.AtMost)
@@ -102,8 +102,8 @@ func (b *Benchmark) scoring(standard *models.Scoring) models.Scoring {
 	return own
 }
 
-// withBounds returns targets with the round's bounds. A bound that differs from the default row's is no product of the
-// row's reference figure, so that figure is left out.
+// withBounds returns targets with the round's bounds. If a bound differs from the default row's, it is not a product of
+// the row's reference figure, so that figure is removed.
 func withBounds(targets []models.Target, atLeast, atMost Targets) []models.Target {
 	targets = slices.Clone(targets)
 	for i := range targets {

@@ -225,7 +225,7 @@ func TestPlansThatCanNotBe(t *testing.T) {
 		"unknown setting":  {Settings{"modle": "x"}, 1, "setting", "model"},
 		"unknown scenario": {Settings{"model": "llama3.1-8b", "scenario": "Servr"}, 1, "setting", "Server"},
 		"scenario not in row": {Settings{"model": "llama3.1-8b", "scenario": "SingleStream"}, 1, "scenario",
-			"has no scenario SingleStream: it has Offline, Server, Interactive"},
+			"has no scenario SingleStream; it has Offline, Server, Interactive"},
 		"name against scenario": {Settings{"model": "llama3.1-8b-interactive", "scenario": "Offline"}, 1, "scenario",
 			"means scenario Interactive"},
 		"two tests in one": {Settings{"model": "llama3.1-8b", "mode": "submission"}, 1, "mode", "submission"},

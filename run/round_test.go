@@ -18,7 +18,7 @@ func TestPlansOfEveryRound(t *testing.T) {
 			if err != nil {
 				_, err := New(Settings{"model": row.Name, "round": round.Name})
 				require.Equal(t, ExitUsage, Classify(err).Exit)
-				require.ErrorContains(t, err, "has no results for "+row.Name)
+				require.ErrorContains(t, err, "does not include "+row.Name)
 				continue
 			}
 			for i := range of.Scenarios {
@@ -59,11 +59,11 @@ func TestRoundsThatAreRefused(t *testing.T) {
 		text     string
 	}{
 		"no round": {Settings{"model": "llama3.1-8b", "round": "v9"},
-			`--round v9: round "v9" is unknown: take one of v5.1, v6.0, v6.1`},
+			`--round v9: unknown round "v9": use one of v5.1, v6.0, v6.1`},
 		"not in the round": {Settings{"model": "gpt-oss-120b", "round": "v5.1"},
-			"round v5.1 has no results for gpt-oss-120b: it is in the rounds v6.0, v6.1"},
+			"round v5.1 does not include gpt-oss-120b; it is in the rounds v6.0, v6.1"},
 		"without scenario": {Settings{"model": "deepseek-r1", "round": "v5.1", "scenario": "Interactive"},
-			"round v5.1: model deepseek-r1 has no scenario Interactive: it has Offline, Server"},
+			"round v5.1: model deepseek-r1 has no scenario Interactive; it has Offline, Server"},
 		"its rows are more": {Settings{"model": "qwen3-vl-235b-a22b", "scenario": "Interactive", "endpoint": "http://a:1",
 			"dataset": "f", "target-qps": "1"}, "has 8000"},
 	} {

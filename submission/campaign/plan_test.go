@@ -32,7 +32,7 @@ func TestScenariosOfARound(t *testing.T) {
 		"not on this type": {"llama3.1-8b", "v6.1", "edge", nil, "",
 			"for systems of type datacenter and datacenter,edge only"},
 		"no such type":      {"llama3.1-8b", "v6.1", "cloud", nil, "", `the system type "cloud" is unknown`},
-		"not in this round": {"mixtral-8x7b", "v6.1", "", nil, "", "round v6.1 does not have mixtral-8x7b"},
+		"not in this round": {"mixtral-8x7b", "v6.1", "", nil, "", "round v6.1 does not include mixtral-8x7b"},
 		"in an older round": {"mixtral-8x7b", "v6.0", "", []models.Scenario{"Offline", "Server"}, "datacenter", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

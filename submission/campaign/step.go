@@ -100,7 +100,7 @@ func Scenarios(row *models.Row, round, systemType string) ([]models.Scenario, st
 	b := of.Benchmark(row.Name)
 	switch {
 	case b == nil:
-		return nil, "", fmt.Errorf("round %s does not have %s, which is in the rounds [%s]", round, row.Name,
+		return nil, "", fmt.Errorf("round %s does not include %s; it is in the rounds [%s]", round, row.Name,
 			strings.Join(rounds.Of(row), " "))
 	case systemType == "":
 		systemType = b.Types()[0]

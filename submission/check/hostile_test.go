@@ -119,7 +119,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		root string
 		o    Options
 	}{
-		`round "v9.9" is unknown: take one of v5.1, v6.0, v6.1`: {root, Options{Round: "v9.9"}},
+		`unknown round "v9.9": use one of v5.1, v6.0, v6.1`:     {root, Options{Round: "v9.9"}},
 		`mode "lax" is unknown: take strict or compat`:          {root, Options{Mode: "lax"}},
 		"is no folder; give the one that holds closed":          {file, Options{}},
 		"no such file or directory; give the folder that holds": {filepath.Join(root, "absent"), Options{}},
