@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,7 +15,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-func (p *program) accuracyCommand() *cli.Command {
+// accuracyCommand scores an accuracy log.
+type accuracyCommand struct{ *program }
+
+func (cmd accuracyCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "accuracy", Usage: "score an accuracy log as the benchmark's reference does", HideHelpCommand: true,
 		OnUsageError: usageError,
@@ -47,7 +48,7 @@ func (p *program) accuracyCommand() *cli.Command {
 			&cli.StringFlag{Name: "math-grader", Usage: "command that decides which mathematical expressions are equal, in " +
 				"place of the built-in comparison"},
 		}, tokenizerFlags()...),
-		Action: p.score,
+		Action: cmd.score,
 	}
 }
 
@@ -59,7 +60,7 @@ func accessOf(c *cli.Context) atomicfile.Access {
 	return atomicfile.Private
 }
 
-func (p *program) score(c *cli.Context) error {
+func (cmd accuracyCommand) score(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -68,15 +69,56 @@ func (p *program) score(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := l.Score(c.Context, p.scoreOptions(c))
+	r, err := l.Score(c.Context, scoreOptions(cmd.program, c))
 	if err != nil {
 		return err
 	}
-	return p.writeScore(l, r, accessOf(c))
+	return cmd.write(l, r, accessOf(c))
+}
+
+// write leaves accuracy.txt and accuracy.json and gives the exit code.
+func (cmd accuracyCommand) write(l *score.Log, r *accuracy.Result, access atomicfile.Access) error {
+	if err := os.MkdirAll(l.Folder, access.Folder()); err != nil {
+		return err
+	}
+	if err := record.WriteScore(access, l.Folder, r); err != nil {
+		return err
+	}
+	rehearsal := l.IsRehearsal()
+	if !r.Reached(rehearsal) {
+		cmd.exit = run.ExitInvalid
+	}
+	if cmd.json {
+		r.PerSample = nil // the file has it
+		return r.WriteJSON(cmd.stdout)
+	}
+	if err := cmd.printMetrics(r.Metrics, rehearsal); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.stdout, "answers  %d of %d samples, %d missing\n", r.Entries, r.Samples+r.Missing, r.Missing)
+	for _, u := range r.Unclaimed {
+		fmt.Fprintln(cmd.stdout, "not claimed:", u)
+	}
+	for _, u := range r.Unscored {
+		fmt.Fprintf(cmd.stdout, "not scored: %d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(cmd.stdout, n)
+	}
+	return nil
+}
+
+// printMetrics shows each metric with its target and whether it is reached.
+func (cmd accuracyCommand) printMetrics(metrics []accuracy.Metric, rehearsal bool) error {
+	w := cmd.table()
+	for _, m := range metrics {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, strings.Trim(m.Text, "'"), m.Bounds(), m.Word(rehearsal))
+	}
+	return w.Flush()
 }
 
 // scoreOptions are what the flags of a command say about a scoring.
-func (p *program) scoreOptions(c *cli.Context) score.Options {
+func scoreOptions(p *program, c *cli.Context) score.Options {
 	o := score.Options{
 		Environ: p.environ, Tokenizer: finder.FromEnviron(p.environ),
 		Setting: func(name string) string { return fmt.Sprint(c.Value(name)) }, IsSet: c.IsSet,
@@ -91,54 +133,23 @@ func (p *program) scoreOptions(c *cli.Context) score.Options {
 	return o
 }
 
-// scored shows how far a scoring is that takes long: nothing for one that ends at once.
-func (p *program) scored() func(done, total int) {
-	last := time.Now()
-	return func(done, total int) {
-		if time.Since(last) >= lineEvery && !p.quiet && !p.noProgress {
-			last = time.Now()
-			fmt.Fprintf(p.messages, "scored %d of %d answers\n", done, total)
-		}
-	}
+// tokenizerFlags are the flags of commands that need a tokenizer and run no test.
+func tokenizerFlags() []cli.Flag {
+	return append(tokenizerNames(),
+		&cli.StringFlag{Name: "endpoint", Usage: "server whose /tokenize is asked where no file is found"},
+		&cli.StringFlag{Name: "served-model", Usage: "name of the model at --endpoint"},
+		&cli.StringFlag{Name: "api-key", Usage: "key for --endpoint"},
+	)
 }
 
-// writeScore leaves accuracy.txt and accuracy.json and gives the exit code.
-func (p *program) writeScore(l *score.Log, r *accuracy.Result, access atomicfile.Access) error {
-	if err := os.MkdirAll(l.Folder, access.Folder()); err != nil {
-		return err
+// tokenizerNames are the flags that name a tokenizer.
+func tokenizerNames() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, tokenizer.model, the folder of one, or a model's name " +
+			"(ORG/MODEL) in the Hugging Face cache"},
+		&cli.StringFlag{Name: "tokenizer-revision",
+			Usage: "branch or commit of the model in the cache or the hub; default: main"},
+		&cli.BoolFlag{Name: "fetch-tokenizer", Usage: "download the tokenizer into the Hugging Face cache where it is " +
+			"found nowhere else (HF_ENDPOINT, HF_TOKEN)"},
 	}
-	if err := record.WriteScore(access, l.Folder, r); err != nil {
-		return err
-	}
-	rehearsal := l.IsRehearsal()
-	if !r.Reached(rehearsal) {
-		p.exit = run.ExitInvalid
-	}
-	if p.json {
-		r.PerSample = nil // the file has it
-		return r.WriteJSON(p.stdout)
-	}
-	if err := p.printMetrics(r.Metrics, rehearsal); err != nil {
-		return err
-	}
-	fmt.Fprintf(p.stdout, "answers  %d of %d samples, %d missing\n", r.Entries, r.Samples+r.Missing, r.Missing)
-	for _, u := range r.Unclaimed {
-		fmt.Fprintln(p.stdout, "not claimed:", u)
-	}
-	for _, u := range r.Unscored {
-		fmt.Fprintf(p.stdout, "not scored: %d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
-	}
-	for _, n := range r.Notes {
-		fmt.Fprintln(p.stdout, n)
-	}
-	return nil
-}
-
-// printMetrics shows each metric with its target and whether it is reached.
-func (p *program) printMetrics(metrics []accuracy.Metric, rehearsal bool) error {
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	for _, m := range metrics {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, strings.Trim(m.Text, "'"), m.Bounds(), m.Word(rehearsal))
-	}
-	return w.Flush()
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/run"
 )
 
 // flagsFirst moves the flags of a command that takes arguments before them, because the flag parser stops at the first
@@ -73,4 +75,22 @@ func values(known []cli.Flag, arg string) int {
 		}
 	}
 	return 0
+}
+
+func noArguments(c *cli.Context) error {
+	if c.NArg() == 0 {
+		return nil
+	}
+	return run.UsageError("argument", "Is a -- missing before it, or an = in front of its value?",
+		"%s takes flags only, not %q", c.Command.HelpName, c.Args().First())
+}
+
+func oneTree(c *cli.Context) (string, error) { return oneArgument(c, "submission tree", "TREE") }
+
+func oneArgument(c *cli.Context, what, name string) (string, error) {
+	if c.NArg() != 1 {
+		return "", run.UsageError("argument", "Write `mlperf-go submission "+c.Command.Name+" "+name+"`",
+			"one %s is expected", what)
+	}
+	return c.Args().First(), nil
 }

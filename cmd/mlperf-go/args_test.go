@@ -15,7 +15,7 @@ func TestUnderscoresInNamesOfFlags(t *testing.T) {
 }
 
 func TestFlagsMayFollowArguments(t *testing.T) {
-	app := (&program{}).app()
+	app := newTestProgram().app()
 	for _, c := range []struct{ typed, parsed string }{
 		{"mlperf-go models llama --json", "mlperf-go models --json llama"},
 		{"mlperf-go --log-level debug dataset info FILE --model m --json",

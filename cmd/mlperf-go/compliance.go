@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,7 +17,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-func (p *program) complianceCommand() *cli.Command {
+// complianceCommand runs audits.
+type complianceCommand struct{ *program }
+
+func (cmd complianceCommand) command() *cli.Command {
 	scale := &cli.IntFlag{Name: "rehearsal-queries",
 		Usage:       "at most this many queries, for a rehearsal: the verdict then counts for nothing",
 		DefaultText: "as many as the audit asks for"}
@@ -29,15 +30,15 @@ func (p *program) complianceCommand() *cli.Command {
 			{Name: "run", Usage: "run an audit's test and verify it", HideHelpCommand: true, OnUsageError: usageError,
 				Description: "Runs the test with the audit's configuration, given to LoadGen by path, and verifies its logs. The " +
 					"verify files are written to OUTPUT-DIR/compliance.",
-				Flags: append(append(settingFlags(), testFlag(), scale), referenceFlags()...), Action: p.complianceRun},
-			p.verifyCommand(), p.needsCommand(),
+				Flags: append(append(settingFlags(), testFlag(), scale), referenceFlags()...), Action: cmd.run},
+			verifyCommand{cmd.program}.command(), needsCommand{cmd.program}.command(),
 		},
 	}
 }
 
 // complianceRun does an audit's test in this process and verifies what it left.
-func (p *program) complianceRun(c *cli.Context) error {
-	s, err := p.testSettings(c)
+func (cmd complianceCommand) run(c *cli.Context) error {
+	s, err := cmd.testSettings(c)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (p *program) complianceRun(c *cli.Context) error {
 			err)
 	}
 	plan.AuditRows = audit.Samples
-	if err := p.tellNeed(audit.Test, plan); err != nil {
+	if err := cmd.reportNeed(audit.Test, plan); err != nil {
 		return err
 	}
 	rows, err := rowsOf(plan)
@@ -85,17 +86,17 @@ func (p *program) complianceRun(c *cli.Context) error {
 		config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
 		return err
 	}
-	plan.Command, plan.Secrets = p.commandLine(), p.secrets
-	p.notice(plan.Notices()...)
-	if err := p.runAudit(c.Context, plan, s); err != nil || p.exit != run.ExitValid {
+	plan.Command, plan.Secrets = cmd.commandLine(), cmd.secrets
+	cmd.notice(plan.Notices()...)
+	if err := cmd.runTest(c.Context, plan, s); err != nil || cmd.exit != run.ExitValid {
 		return err
 	}
 	if audit.Threshold > 0 {
-		if in.Evaluator, err = p.evaluation(c, plan); err != nil {
+		if in.Evaluator, err = cmd.evaluation(c, plan); err != nil {
 			return err
 		}
 	}
-	return p.verify(in, audit.Test, filepath.Join(plan.Folder(), layout.VerifyFolder))
+	return cmd.verifyAudit(in, audit.Test, filepath.Join(plan.Folder(), layout.VerifyFolder))
 }
 
 // rowsOf is the number of rows that a plan's test will have.
@@ -111,7 +112,7 @@ func rowsOf(plan *run.Plan) (int, error) {
 }
 
 // tellNeed says where the round does not ask for an audit.
-func (p *program) tellNeed(test string, plan *run.Plan) error {
+func (cmd complianceCommand) reportNeed(test string, plan *run.Plan) error {
 	if len(rounds.Of(plan.Row)) == 0 { // a row of the user's own
 		return nil
 	}
@@ -121,19 +122,19 @@ func (p *program) tellNeed(test string, plan *run.Plan) error {
 	}
 	for _, n := range needs {
 		if n.Test == test && !n.Needed {
-			p.notice(n.Why)
+			cmd.notice(n.Why)
 		}
 	}
 	return nil
 }
 
 // evaluation is what the accuracy evaluation prints about an audit's answers.
-func (p *program) evaluation(c *cli.Context, plan *run.Plan) (string, error) {
+func (cmd complianceCommand) evaluation(c *cli.Context, plan *run.Plan) (string, error) {
 	l, err := score.OfAudit(plan)
 	if err != nil {
 		return "", err
 	}
-	r, err := l.Score(c.Context, p.scoreOptions(c))
+	r, err := l.Score(c.Context, scoreOptions(cmd.program, c))
 	if err != nil {
 		return "", err
 	}
@@ -142,50 +143,16 @@ func (p *program) evaluation(c *cli.Context, plan *run.Plan) (string, error) {
 	return text.String(), err
 }
 
-// runAudit is runOne without its summary on stdout where one JSON object is wanted: the verification's.
-func (p *program) runAudit(ctx context.Context, plan *run.Plan, s *settings) error {
-	wantsJSON := p.json
-	p.json = false
-	quiet := p.quiet
-	p.quiet = p.quiet || wantsJSON
-	defer func() { p.json, p.quiet = wantsJSON, quiet }()
-	return p.runOne(ctx, plan, s)
-}
-
-// verify judges an audit's logs; an audit that fails is exit 1, as an invalid run is.
-func (p *program) verify(in compliance.Input, test, folder string) error {
-	in.Now = time.Now()
-	r, err := compliance.Verify(test, in)
-	if err != nil {
-		return run.UsageError("compliance", "", "%w", err)
-	}
-	if folder != "" {
-		if len(r.Files) > 0 {
-			if err := r.Write(folder); err != nil {
-				return err
-			}
-		}
-		if err := r.Verdict().Keep(folder); err != nil {
-			return err
-		}
-	}
-	if !r.OK() {
-		p.exit = run.ExitInvalid
-	}
+// runTest runs the audit's test. With --json the test's own result is not printed, because standard output is for one
+// object: the verification's.
+func (cmd complianceCommand) runTest(ctx context.Context, plan *run.Plan, s *settings) error {
+	p := cmd.program
 	if p.json {
-		p.writeJSON(r.Verdict())
-		return nil
+		quiet := *p.console
+		quiet.json, quiet.quiet = false, true
+		p = &program{console: &quiet, environ: p.environ, secrets: p.secrets, modelFile: p.modelFile}
 	}
-	official, strict := "FAIL", "FAIL"
-	if r.Pass {
-		official = "PASS"
-	}
-	if r.OK() {
-		strict = "PASS"
-	}
-	fmt.Fprintf(p.stdout, "%s  official reading %s, strict reading %s\n", r.Test, official, strict)
-	for _, f := range r.Strict {
-		fmt.Fprintf(p.stdout, "  %s %s: %s\n", f.Severity, f.Code, f.Words())
-	}
-	return nil
+	err := testRun{p, plan, s}.do(ctx)
+	cmd.exit = p.exit
+	return err
 }

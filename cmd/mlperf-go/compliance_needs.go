@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,7 +12,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-func (p *program) needsCommand() *cli.Command {
+// needsCommand shows which audits a benchmark needs.
+type needsCommand struct{ *program }
+
+func (cmd needsCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "needs", Usage: "which audits a benchmark needs, and why the others not", HideHelpCommand: true,
 		OnUsageError: usageError,
@@ -22,11 +24,11 @@ func (p *program) needsCommand() *cli.Command {
 			&cli.StringFlag{Name: "model", Usage: "benchmark; default: all of them"},
 			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round"},
 			&cli.StringFlag{Name: "division", Value: "closed", Usage: "closed, open or network"}},
-		Action: p.complianceNeeds,
+		Action: cmd.show,
 	}
 }
 
-func (p *program) complianceNeeds(c *cli.Context) error {
+func (cmd needsCommand) show(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -35,7 +37,7 @@ func (p *program) complianceNeeds(c *cli.Context) error {
 	}
 	name := c.String("model")
 	if name == "" {
-		return p.allNeeds(c.String("division"))
+		return cmd.allNeeds(c.String("division"))
 	}
 	if m, err := models.Find(name); err == nil { // audits are known of more benchmarks than this program runs
 		name = m.Row.Name
@@ -44,11 +46,11 @@ func (p *program) complianceNeeds(c *cli.Context) error {
 	if err != nil {
 		return run.UsageError("audit", "", "%w", err)
 	}
-	if p.json {
-		p.writeJSON(map[string]any{"model": name, "round": c.String("round"), "needs": needs})
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"model": name, "round": c.String("round"), "needs": needs})
 		return nil
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	w := cmd.table()
 	for _, n := range needs {
 		needed := "-"
 		if n.Needed {
@@ -60,14 +62,14 @@ func (p *program) complianceNeeds(c *cli.Context) error {
 }
 
 // allNeeds is the table of every benchmark and round: the audits, none, or - where the round lacks the benchmark.
-func (p *program) allNeeds(division string) error {
+func (cmd needsCommand) allNeeds(division string) error {
 	type cell struct {
 		Model string            `json:"model"`
 		Round string            `json:"round"`
 		Needs []compliance.Need `json:"needs"`
 	}
 	var cells []cell
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	w := cmd.table()
 	header := []string{"benchmark"}
 	for _, r := range rounds.All() {
 		header = append(header, r.Name)
@@ -85,8 +87,8 @@ func (p *program) allNeeds(division string) error {
 		}
 		lines = append(lines, strings.Join(line, "\t"))
 	}
-	if p.json {
-		p.writeJSON(map[string]any{"division": division, "benchmarks": cells})
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"division": division, "benchmarks": cells})
 		return nil
 	}
 	for _, l := range lines {
@@ -95,7 +97,7 @@ func (p *program) allNeeds(division string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.stdout, "\n-: the round lacks the benchmark. `mlperf-go compliance needs --model NAME --round ROUND` "+
+	fmt.Fprintln(cmd.stdout, "\n-: the round lacks the benchmark. `mlperf-go compliance needs --model NAME --round ROUND` "+
 		"tells why the others are skipped.")
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 )
+
+// verifyCommand verifies the logs of an audit.
+type verifyCommand struct{ *program }
 
 // referenceFlags name the runs with which some audits compare.
 func referenceFlags() []cli.Flag {
@@ -24,7 +28,7 @@ func testFlag() cli.Flag {
 	return &cli.StringFlag{Name: "test", Required: true, Usage: "TEST01, TEST04, TEST06, TEST07, TEST08 or TEST09"}
 }
 
-func (p *program) verifyCommand() *cli.Command {
+func (cmd verifyCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "verify", Usage: "verify the logs of an audit's test", HideHelpCommand: true, OnUsageError: usageError,
 		Description: "The flags below --output-dir are those of the official scripts. Exit code 1: the official or the " +
@@ -45,11 +49,11 @@ func (p *program) verifyCommand() *cli.Command {
 			&cli.StringFlag{Name: "dtype",
 				Usage: "TEST01, TEST06: how answers are logged: byte, int16, int32, int64 or float32"},
 		}, referenceFlags()...),
-		Action: p.complianceVerify,
+		Action: cmd.run,
 	}
 }
 
-func (p *program) complianceVerify(c *cli.Context) error {
+func (cmd verifyCommand) run(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -91,7 +95,7 @@ func (p *program) complianceVerify(c *cli.Context) error {
 		}
 		in.Scenario = s
 	}
-	return p.verify(in, c.String("test"), c.String("output-dir"))
+	return cmd.verifyAudit(in, c.String("test"), c.String("output-dir"))
 }
 
 // maxEvaluation bounds what an evaluation printed, in bytes.
@@ -108,4 +112,42 @@ func smallFile(path string) (string, error) {
 		err = fmt.Errorf("%s has more than %d bytes: it should hold what an evaluation printed", path, maxEvaluation)
 	}
 	return string(text), err
+}
+
+// verifyAudit judges an audit's logs; an audit that fails is exit 1, as an invalid run is.
+func (p *program) verifyAudit(in compliance.Input, test, folder string) error {
+	in.Now = time.Now()
+	r, err := compliance.Verify(test, in)
+	if err != nil {
+		return run.UsageError("compliance", "", "%w", err)
+	}
+	if folder != "" {
+		if len(r.Files) > 0 {
+			if err := r.Write(folder); err != nil {
+				return err
+			}
+		}
+		if err := r.Verdict().Keep(folder); err != nil {
+			return err
+		}
+	}
+	if !r.OK() {
+		p.exit = run.ExitInvalid
+	}
+	if p.json {
+		p.writeJSON(r.Verdict())
+		return nil
+	}
+	official, strict := "FAIL", "FAIL"
+	if r.Pass {
+		official = "PASS"
+	}
+	if r.OK() {
+		strict = "PASS"
+	}
+	fmt.Fprintf(p.stdout, "%s  official reading %s, strict reading %s\n", r.Test, official, strict)
+	for _, f := range r.Strict {
+		fmt.Fprintf(p.stdout, "  %s %s: %s\n", f.Severity, f.Code, f.Words())
+	}
+	return nil
 }

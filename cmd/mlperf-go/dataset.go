@@ -17,22 +17,25 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-func (p *program) datasetCommand() *cli.Command {
+// datasetCommand inspects, checks, converts and makes data sets.
+type datasetCommand struct{ *program }
+
+func (cmd datasetCommand) command() *cli.Command {
 	model := &cli.StringFlag{Name: "model", Value: models.Default, Usage: "benchmark whose schema the data set has"}
 	reading := append([]cli.Flag{model}, readingFlags()...)
 	return &cli.Command{
 		Name: "dataset", Usage: "look at, check, convert and make data sets",
 		Subcommands: []*cli.Command{
 			{Name: "info", Usage: "format, rows, checksum and prompt lengths", ArgsUsage: "FILE", HideHelpCommand: true,
-				Action: p.datasetInfo, Flags: append(slices.Clone(reading), infoFlags()...), OnUsageError: usageError},
+				Action: cmd.info, Flags: append(slices.Clone(reading), infoFlags()...), OnUsageError: usageError},
 			{Name: "check", Usage: "every fault of a file, not only the first", ArgsUsage: "FILE", HideHelpCommand: true,
 				OnUsageError: usageError,
 				Flags: append(slices.Clone(reading),
 					&cli.IntFlag{Name: "most", Value: 50, Usage: "stop after so many faults"}),
-				Action: p.datasetCheck},
+				Action: cmd.check},
 			{Name: "convert", Usage: "write a set in another format, every column kept; several files become one set",
 				ArgsUsage: "IN... OUT", HideHelpCommand: true, OnUsageError: usageError,
-				Flags: append(slices.Clone(reading), convertFlags()...), Action: p.datasetConvert},
+				Flags: append(slices.Clone(reading), convertFlags()...), Action: cmd.convert},
 			{Name: "synth", Usage: "write a synthetic set in a benchmark's schema", HideHelpCommand: true,
 				OnUsageError: usageError,
 				Flags: []cli.Flag{model,
@@ -41,7 +44,7 @@ func (p *program) datasetCommand() *cli.Command {
 					&cli.BoolFlag{Name: "code", Usage: "with the parts whose answers are programs, which only a judge in a sandbox " +
 						"can score"},
 					&cli.StringFlag{Name: "output", Usage: "file to write"}},
-				Action: p.datasetSynth},
+				Action: cmd.synth},
 		},
 	}
 }
@@ -142,7 +145,7 @@ func datasetFailed(c *cli.Context, err error) error {
 	return err
 }
 
-func (p *program) datasetFile(c *cli.Context) (string, *models.Row, error) {
+func (cmd datasetCommand) file(c *cli.Context) (string, *models.Row, error) {
 	if c.NArg() != 1 {
 		return "", nil, run.UsageError("argument", "Write `mlperf-go dataset "+c.Command.Name+" FILE`",
 			"one data set file is expected")
@@ -154,8 +157,8 @@ func (p *program) datasetFile(c *cli.Context) (string, *models.Row, error) {
 	return c.Args().First(), m.Row, nil
 }
 
-func (p *program) datasetCheck(c *cli.Context) error {
-	path, row, err := p.datasetFile(c)
+func (cmd datasetCommand) check(c *cli.Context) error {
+	path, row, err := cmd.file(c)
 	if err != nil {
 		return err
 	}
@@ -167,11 +170,11 @@ func (p *program) datasetCheck(c *cli.Context) error {
 	if len(faults) > 0 {
 		return datasetFailed(c, run.UsageError("dataset", "", "%w", errors.Join(faults...)))
 	}
-	if p.json {
-		p.writeJSON(map[string]any{"path": path, "samples": len(ds.Samples), "sha256": ds.SHA256, "faults": 0})
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"path": path, "samples": len(ds.Samples), "sha256": ds.SHA256, "faults": 0})
 		return nil
 	}
-	fmt.Fprintf(p.stdout, "%s: %d rows, no fault\n", path, len(ds.Samples))
+	fmt.Fprintf(cmd.stdout, "%s: %d rows, no fault\n", path, len(ds.Samples))
 	return nil
 }
 
@@ -214,7 +217,7 @@ func something(path string) bool {
 	return err == nil && info.Size() > 0 && info.Mode().IsRegular()
 }
 
-func (p *program) datasetConvert(c *cli.Context) error {
+func (cmd datasetCommand) convert(c *cli.Context) error {
 	from, to, format, err := conversion(c)
 	if err != nil {
 		return err
@@ -255,23 +258,23 @@ func (p *program) datasetConvert(c *cli.Context) error {
 	if err == nil && format == datasets.FormatNPY {
 		lengths := lengthsOf(to)
 		if err = atomicfile.Write(lengths, done.WriteLengths); err == nil {
-			p.notice(lengths + ": the prompts' lengths, for --lengths")
+			cmd.notice(lengths + ": the prompts' lengths, for --lengths")
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if p.json {
-		p.writeJSON(map[string]any{"path": to, "format": format, "samples": done.Records, "sources": done.From})
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"path": to, "format": format, "samples": done.Records, "sources": done.From})
 		return nil
 	}
 	source := fmt.Sprintf("%s (%s)", from[0], done.From[0].Format)
 	if len(done.From) > 1 {
 		source = fmt.Sprintf("%d files, %s to %s,", len(done.From), from[0], done.From[len(done.From)-1].Path)
 	}
-	p.notice(fmt.Sprintf("%s: %d rows of %s as %s", to, done.Records, source, format))
+	cmd.notice(fmt.Sprintf("%s: %d rows of %s as %s", to, done.Records, source, format))
 	for _, note := range done.Notes {
-		p.notice(note)
+		cmd.notice(note)
 	}
 	return nil
 }
@@ -290,7 +293,7 @@ func ownSet(path string, row *models.Row) error {
 		"%s is there already, and is no synthetic set of %s", path, row.Name)
 }
 
-func (p *program) datasetSynth(c *cli.Context) error {
+func (cmd datasetCommand) synth(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -317,11 +320,11 @@ func (p *program) datasetSynth(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.json {
-		p.writeJSON(map[string]any{"path": c.String("output"), "model": m.Row.Name, "samples": c.Int("samples"),
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"path": c.String("output"), "model": m.Row.Name, "samples": c.Int("samples"),
 			"seed": c.Int64("seed")})
 		return nil
 	}
-	p.notice(fmt.Sprintf("%s: %d synthetic rows in the schema of %s", c.String("output"), c.Int("samples"), m.Row.Name))
+	cmd.notice(fmt.Sprintf("%s: %d synthetic rows in the schema of %s", c.String("output"), c.Int("samples"), m.Row.Name))
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -29,8 +28,8 @@ type lengths struct {
 	values         []int
 }
 
-func (p *program) datasetInfo(c *cli.Context) error {
-	path, row, err := p.datasetFile(c)
+func (cmd datasetCommand) info(c *cli.Context) error {
+	path, row, err := cmd.file(c)
 	if err != nil {
 		return err
 	}
@@ -63,13 +62,13 @@ func (p *program) datasetInfo(c *cli.Context) error {
 			return err
 		}
 	}
-	if p.json {
-		p.writeJSON(map[string]any{"path": path, "format": ds.Format, "sha256": ds.SHA256, "schema": ds.Schema,
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"path": path, "format": ds.Format, "sha256": ds.SHA256, "schema": ds.Schema,
 			"samples": len(ds.Samples), "benchmark_samples": row.DatasetSamples,
 			"stats": stats, "notes": ds.Notes, "plot": c.String("plot")})
 		return nil
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	w := cmd.table()
 	fmt.Fprintf(w, "file\t%s\nformat\t%s\nsha256\t%s\nschema\t%s\nrows\t%d (the benchmark has %d)\n", path, ds.Format,
 		ds.SHA256, ds.Schema, len(ds.Samples), row.DatasetSamples)
 	fmt.Fprintf(w, "references\t%d of %d rows have a reference output\n", stats.WithTarget, stats.Samples)
@@ -80,23 +79,24 @@ func (p *program) datasetInfo(c *cli.Context) error {
 	}
 	_ = w.Flush() // to stdout: where that is gone nobody reads it
 	for _, note := range ds.Notes {
-		fmt.Fprintln(p.stdout, "note: "+note)
+		fmt.Fprintln(cmd.stdout, "note: "+note)
 	}
-	p.printLengths(sets)
+	cmd.printLengths(sets)
 	return nil
 }
 
 // printLengths prints a summary and a histogram of each set that is not empty.
-func (p *program) printLengths(sets []lengths) {
+func (cmd datasetCommand) printLengths(sets []lengths) {
 	for _, s := range sets {
 		if len(s.values) == 0 {
 			continue
 		}
 		t := datasets.Summarize(s.values)
-		fmt.Fprintf(p.stdout, "\n%s: min %d, mean %.1f, median %d, p99 %d, max %d\n", s.name, t.Min, t.Mean, t.Median, t.P99,
+		fmt.Fprintf(cmd.stdout, "\n%s: min %d, mean %.1f, median %d, p99 %d, max %d\n", s.name, t.Min, t.Mean, t.Median,
+			t.P99,
 			t.Max)
 		for _, line := range datasets.Histogram(s.values, 16, 50) {
-			fmt.Fprintln(p.stdout, "  "+line)
+			fmt.Fprintln(cmd.stdout, "  "+line)
 		}
 	}
 }

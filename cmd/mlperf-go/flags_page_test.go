@@ -3,7 +3,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
-	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 var updateFlags = flag.Bool("update-flags", false, "write docs/reference/flags.md anew")
@@ -31,7 +29,7 @@ func TestTheFlagsPageIsWhatTheCommandsSay(t *testing.T) {
 }
 
 func flagsText() string {
-	app := (&program{stdout: foreign.Writer(io.Discard), stderr: io.Discard}).app()
+	app := newTestProgram().app()
 	var b strings.Builder
 	b.WriteString("# Every flag\n\nWritten from the program's own words (`mlperf-go COMMAND --help`); a test keeps it " +
 		"so. Every flag is also read from the environment: " +

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
@@ -16,13 +15,16 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-func (p *program) modelsCommand() *cli.Command {
+// modelsCommand lists the benchmarks or describes one.
+type modelsCommand struct{ *program }
+
+func (cmd modelsCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "models", Usage: "the benchmarks that are known", ArgsUsage: "[NAME]", HideHelpCommand: true,
 		OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
-				return p.listModels()
+				return cmd.list()
 			}
 			if c.NArg() > 1 {
 				return run.UsageError("argument", "Write `mlperf-go models NAME`",
@@ -32,21 +34,21 @@ func (p *program) modelsCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.showModel(m.Row)
+			return cmd.show(m.Row)
 		},
 	}
 }
 
-func (p *program) listModels() error {
-	if p.json {
+func (cmd modelsCommand) list() error {
+	if cmd.json {
 		list := []modelJSON{}
 		for _, r := range models.Rows() {
 			list = append(list, describeRow(r))
 		}
-		p.writeJSON(map[string]any{"models": list})
+		cmd.writeJSON(map[string]any{"models": list})
 		return nil
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	w := cmd.table()
 	fmt.Fprintln(w, "name\tscenarios\trows\tserved model")
 	for _, r := range models.Rows() {
 		served := "-"
@@ -88,12 +90,12 @@ func describeRow(r *models.Row) modelJSON {
 	return m
 }
 
-func (p *program) showModel(r *models.Row) error {
-	if p.json {
-		p.writeJSON(describeRow(r))
+func (cmd modelsCommand) show(r *models.Row) error {
+	if cmd.json {
+		cmd.writeJSON(describeRow(r))
 		return nil
 	}
-	_, err := io.WriteString(p.stdout, describeText(r.Describe(rounds.Describe(r)...)))
+	_, err := io.WriteString(cmd.stdout, describeText(r.Describe(rounds.Describe(r)...)))
 	return err
 }
 

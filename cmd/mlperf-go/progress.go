@@ -14,7 +14,7 @@ import (
 
 // progress shows a running test on stderr: a bar on a terminal, a line every few seconds elsewhere.
 type progress struct {
-	p       *program
+	console *console
 	title   string
 	bars    *mpb.Progress
 	bar     *mpb.Bar
@@ -24,27 +24,27 @@ type progress struct {
 
 const lineEvery = 5 * time.Second
 
-func (p *program) newProgress(plan *run.Plan) *progress {
-	return &progress{p: p, title: fmt.Sprintf("%s %s %s", plan.Row.Name, plan.Scenario.Scenario, plan.Mode)}
+func (c *console) newProgress(plan *run.Plan) *progress {
+	return &progress{console: c, title: fmt.Sprintf("%s %s %s", plan.Row.Name, plan.Scenario.Scenario, plan.Mode)}
 }
 
 // Waiting says what takes so long.
-func (g *progress) Waiting(text string) { g.p.notice(text) }
+func (g *progress) Waiting(text string) { g.console.notice(text) }
 
 // Preflighted tells what will be tested.
 func (g *progress) Preflighted(plan *run.Plan, pre *run.Preflight, notes []string) {
 	for _, e := range pre.Endpoints {
-		g.p.notice(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version,
+		g.console.notice(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version,
 			foreign.Line(strings.Join(e.Models, ", "), 400)))
 	}
 	for _, n := range notes {
-		g.p.log.Warn(n)
+		g.console.log.Warn(n)
 	}
 	for _, b := range plan.Breaches() {
-		g.p.log.Warn(b.String())
+		g.console.log.Warn(b.String())
 	}
 	if len(plan.Rehearsal) > 0 {
-		g.p.notice("rehearsal, not for submission: " + strings.Join(plan.Rehearsal, "; "))
+		g.console.notice("rehearsal, not for submission: " + strings.Join(plan.Rehearsal, "; "))
 	}
 }
 
@@ -57,17 +57,17 @@ func orUnknown(s string) string {
 
 // Progress draws a moment.
 func (g *progress) Progress(now run.Progress) {
-	if g.p.quiet || g.p.noProgress {
+	if g.console.quiet || g.console.noProgress {
 		return
 	}
 	g.text = describe(now)
-	if terminal(g.p.stderr) {
+	if isTerminal(g.console.stderr) {
 		g.draw(now)
 		return
 	}
 	if time.Since(g.lastOut) >= lineEvery {
 		g.lastOut = time.Now()
-		fmt.Fprintf(g.p.messages, "%s %d/%d %s\n", g.title, now.Done, now.Total, g.text)
+		fmt.Fprintf(g.console.messages, "%s %d/%d %s\n", g.title, now.Done, now.Total, g.text)
 	}
 }
 
@@ -92,7 +92,7 @@ func describe(now run.Progress) string {
 
 func (g *progress) draw(now run.Progress) {
 	if g.bars == nil {
-		g.bars = mpb.New(mpb.WithOutput(g.p.stderr), mpb.WithWidth(40))
+		g.bars = mpb.New(mpb.WithOutput(g.console.stderr), mpb.WithWidth(40))
 		g.bar = g.bars.AddBar(now.Total,
 			mpb.PrependDecorators(decor.Name(g.title+" "), decor.CountersNoUnit("%d/%d")),
 			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + g.text })))
@@ -112,3 +112,14 @@ func (g *progress) end() {
 }
 
 var _ run.Observer = (*progress)(nil)
+
+// scored shows how far a scoring is that takes long: nothing for one that ends at once.
+func (c *console) scored() func(done, total int) {
+	last := time.Now()
+	return func(done, total int) {
+		if time.Since(last) >= lineEvery && !c.quiet && !c.noProgress {
+			last = time.Now()
+			fmt.Fprintf(c.messages, "scored %d of %d answers\n", done, total)
+		}
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,7 +16,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
-func (p *program) serverCommand() *cli.Command {
+// serverCommand starts, shows and ends inference servers.
+type serverCommand struct{ *program }
+
+func (cmd serverCommand) command() *cli.Command {
 	placed := serverFlags()
 	file := placed[:2]
 	command := func(name, usage, args string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
@@ -28,10 +30,10 @@ func (p *program) serverCommand() *cli.Command {
 	return &cli.Command{
 		Name: "server", Usage: "start and supervise inference servers", HideHelpCommand: true,
 		Subcommands: []*cli.Command{
-			command("up", "start the servers, and stay until a signal ends them", engineArgs, placed, p.serverUp),
-			command("down", "end the servers that `server up` started", "", file, p.serverDown),
-			command("status", "how the servers are; exit code 0 when all are ready", "", file, p.serverStatus),
-			command("plan", "print what `server up` would start", engineArgs, placed, p.serverPlan),
+			command("up", "start the servers, and stay until a signal ends them", engineArgs, placed, cmd.up),
+			command("down", "end the servers that `server up` started", "", file, cmd.down),
+			command("status", "how the servers are; exit code 0 when all are ready", "", file, cmd.status),
+			command("plan", "print what `server up` would start", engineArgs, placed, cmd.plan),
 		},
 	}
 }
@@ -86,7 +88,7 @@ func dashedArguments(c *cli.Context) error {
 }
 
 // planOnly is planServers for the commands that start servers and no test.
-func (p *program) planOnly(c *cli.Context) (*servers.Plan, error) {
+func (cmd serverCommand) planOnly(c *cli.Context) (*servers.Plan, error) {
 	if err := dashedArguments(c); err != nil {
 		return nil, err
 	}
@@ -109,20 +111,20 @@ func (p *program) planOnly(c *cli.Context) (*servers.Plan, error) {
 			"Give a YAML file with backend and model, or the folder of a model; docs/how-to/servers.md shows both",
 			"neither --server-config nor --model-path is given")
 	}
-	return p.planServers(c, e, cfg)
+	return cmd.planServers(c, e, cfg)
 }
 
-func (p *program) serverPlan(c *cli.Context) error {
-	plan, err := p.planOnly(c)
+func (cmd serverCommand) plan(c *cli.Context) error {
+	plan, err := cmd.planOnly(c)
 	if err != nil {
 		return err
 	}
 	plan = plan.Shown()
-	if p.json {
-		p.writeJSON(plan)
+	if cmd.json {
+		cmd.writeJSON(plan)
 		return nil
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	w := cmd.table()
 	fmt.Fprintf(w, "backend\t%s\nmodel\t%s\nfolder\t%s\n", plan.Backend, plan.Model, plan.Dir)
 	for _, n := range plan.Notes {
 		fmt.Fprintf(w, "note\t%s\n", n)
@@ -136,24 +138,24 @@ func (p *program) serverPlan(c *cli.Context) error {
 	return w.Flush()
 }
 
-func (p *program) serverUp(c *cli.Context) error {
-	plan, err := p.planOnly(c)
+func (cmd serverCommand) up(c *cli.Context) error {
+	plan, err := cmd.planOnly(c)
 	if err != nil {
 		return err
 	}
-	p.notice(plan.Notes...)
-	fleet, err := servers.Start(c.Context, plan, func(text string) { p.notice(text) })
+	cmd.notice(plan.Notes...)
+	fleet, err := servers.Start(c.Context, plan, func(text string) { cmd.notice(text) })
 	if err != nil {
 		return serverError("server_start", err)
 	}
 	urls := strings.Join(fleet.URLs(), ",")
-	if p.json {
-		p.writeJSON(map[string]any{"urls": fleet.URLs(), "model": plan.Served,
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"urls": fleet.URLs(), "model": plan.Served,
 			"state": filepath.Join(plan.Dir, servers.StateName)})
 	} else {
-		fmt.Fprintln(p.stdout, urls)
+		fmt.Fprintln(cmd.stdout, urls)
 	}
-	p.notice("serving " + plan.Served + " until SIGINT, SIGTERM or `mlperf-go server down --server-dir " +
+	cmd.notice("serving " + plan.Served + " until SIGINT, SIGTERM or `mlperf-go server down --server-dir " +
 		servers.Quote(plan.Dir) + "`")
 	if err := errors.Join(fleet.Wait(c.Context), fleet.Stop()); err != nil {
 		return serverError("server_died", err)
@@ -189,7 +191,7 @@ func noServers(dir string, err error) error {
 	return serverError("server_state", err)
 }
 
-func (p *program) serverDown(c *cli.Context) error {
+func (cmd serverCommand) down(c *cli.Context) error {
 	dir, err := serverState(c)
 	if err != nil {
 		return err
@@ -198,15 +200,15 @@ func (p *program) serverDown(c *cli.Context) error {
 	if err != nil {
 		return noServers(dir, err)
 	}
-	if p.json {
-		p.writeJSON(map[string]any{"ended": len(state.Replicas)})
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"ended": len(state.Replicas)})
 		return nil
 	}
-	fmt.Fprintf(p.stdout, "%d servers of %s have ended\n", len(state.Replicas), dir)
+	fmt.Fprintf(cmd.stdout, "%d servers of %s have ended\n", len(state.Replicas), dir)
 	return nil
 }
 
-func (p *program) serverStatus(c *cli.Context) error {
+func (cmd serverCommand) status(c *cli.Context) error {
 	dir, err := serverState(c)
 	if err != nil {
 		return err
@@ -216,13 +218,13 @@ func (p *program) serverStatus(c *cli.Context) error {
 		return noServers(dir, err)
 	}
 	if !state.AllReady() {
-		p.exit = run.ExitEnvironment
+		cmd.exit = run.ExitEnvironment
 	}
-	if p.json {
-		p.writeJSON(map[string]any{"running": state.Running(), "ready": state.AllReady(), "servers": state})
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"running": state.Running(), "ready": state.AllReady(), "servers": state})
 		return nil
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	w := cmd.table()
 	if state.Running() {
 		fmt.Fprintf(w, "supervisor\tprocess %d since %s\n", state.Supervisor.PID, state.Started.Format("2006-01-02 15:04:05"))
 	} else {

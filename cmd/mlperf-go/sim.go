@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,7 +18,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
-func (p *program) simCommand() *cli.Command {
+// simCommand runs the simulated server.
+type simCommand struct{ *program }
+
+func (cmd simCommand) command() *cli.Command {
 	d := sim.DefaultConfig()
 	return &cli.Command{
 		Name: "sim", Usage: "the simulated LLM server", HideHelpCommand: true,
@@ -51,17 +53,17 @@ func (p *program) simCommand() *cli.Command {
 			&cli.BoolFlag{Name: "list-faults", Usage: "list the faults, and stop"},
 			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send"},
 		},
-		Action:       func(c *cli.Context) error { return p.simulate(c, d) },
+		Action:       func(c *cli.Context) error { return cmd.simulate(c, d) },
 		OnUsageError: usageError,
 	}
 }
 
-func (p *program) simulate(c *cli.Context, cfg sim.Config) error {
+func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
 	if c.Bool("list-faults") {
-		return p.listFaults()
+		return cmd.listFaults()
 	}
 	cfg.Model, cfg.Answers, cfg.APIKey, cfg.Seed = c.String("model"), sim.AnswerMode(c.String("answers")),
 		c.String("api-key"), c.Uint64("seed")
@@ -84,19 +86,19 @@ func (p *program) simulate(c *cli.Context, cfg sim.Config) error {
 		cfg.Tokenizer, cfg.Vocabulary = sim.FileTokenizer(t), max(cfg.Vocabulary, t.VocabSize())
 	}
 	cfg.OnDie = func() { os.Exit(1) }
-	return p.serve(c, cfg)
+	return cmd.serve(c, cfg)
 }
 
-func (p *program) listFaults() error {
-	if p.json {
+func (cmd simCommand) listFaults() error {
+	if cmd.json {
 		faults := map[string]string{}
 		for _, f := range sim.FaultNames() {
 			faults[f.Name] = f.Effect
 		}
-		p.writeJSON(map[string]any{"faults": faults})
+		cmd.writeJSON(map[string]any{"faults": faults})
 		return nil
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	w := cmd.table()
 	for _, f := range sim.FaultNames() {
 		fmt.Fprintf(w, "%s\t%s\n", f.Name, f.Effect)
 	}
@@ -137,7 +139,7 @@ func portNumber(text string) bool {
 	return err == nil
 }
 
-func (p *program) serve(c *cli.Context, cfg sim.Config) error {
+func (cmd simCommand) serve(c *cli.Context, cfg sim.Config) error {
 	s, err := sim.New(cfg)
 	if err != nil {
 		return run.UsageError("sim", "", "%w", err)
@@ -157,7 +159,7 @@ func (p *program) serve(c *cli.Context, cfg sim.Config) error {
 			return errors.Join(err, l.Close())
 		}
 	}
-	p.notice("simulator: " + url + " serves " + cfg.Model)
+	cmd.notice("simulator: " + url + " serves " + cfg.Model)
 	if err := s.Serve(c.Context, l); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -12,14 +12,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 )
 
+// submissionCommand runs campaigns and makes submission trees.
+type submissionCommand struct{ *program }
+
 const campaignGroup = "Campaign"
 
-func (p *program) submissionCommand() *cli.Command {
+func (cmd submissionCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "submission", Usage: "a benchmark's tests, its submission tree, and the tree's check",
 		Description: "Without a word behind it: run, build, truncate and check, in this order, to a tree in " +
 			"OUTPUT-DIR/submission.",
-		Flags: campaignCommandFlags(), Action: p.submitAll,
+		Flags: campaignCommandFlags(), Action: cmd.submitAll,
 		Subcommands: []*cli.Command{{
 			Name: "run", Usage: "every test of every scenario: preflight, performance, accuracy, score, audits",
 			HideHelpCommand: true,
@@ -28,14 +31,15 @@ func (p *program) submissionCommand() *cli.Command {
 				"what is done and valid is not repeated, and what a changed setting touches is. docs/how-to/campaigns.md tells " +
 				"more.",
 			Flags:        campaignCommandFlags(),
-			Action:       p.submissionRun,
+			Action:       cmd.run,
 			OnUsageError: usageError,
 		}, {
 			Name: "status", Usage: "how far a campaign is", ArgsUsage: "OUTPUT-DIR", HideHelpCommand: true,
 			Description: "Reads the folder of a campaign, also of one that runs. Exit code 0: every step is done; 1: some are " +
 				"not.",
-			Action: p.submissionStatus, OnUsageError: usageError,
-		}, p.initCommand(), p.buildCommand(), p.truncateCommand(), p.checkCommand(), p.packCommand()},
+			Action: cmd.status, OnUsageError: usageError,
+		}, initCommand{cmd.program}.command(), buildCommand{cmd.program}.command(),
+			truncateCommand{cmd.program}.command(), checkCommand{cmd.program}.command(), packCommand{cmd.program}.command()},
 	}
 }
 
@@ -74,8 +78,8 @@ func campaignFlags() []cli.Flag {
 	}
 }
 
-func (p *program) submissionRun(c *cli.Context) error {
-	k, s, err := p.planCampaign(c)
+func (cmd submissionCommand) run(c *cli.Context) error {
+	k, s, err := cmd.planCampaign(c)
 	if err != nil {
 		return err
 	}
@@ -85,25 +89,25 @@ func (p *program) submissionRun(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprint(p.stdout, script)
+		_, err = fmt.Fprint(cmd.stdout, script)
 		return err
 	case c.Bool("dry-run"):
-		return p.dryRun(k)
+		return cmd.dryRun(k)
 	}
-	return p.runCampaign(c.Context, k)
+	return cmd.runCampaign(c.Context, k)
 }
 
 // planCampaign reads the settings and the campaign's flags, and plans its steps.
-func (p *program) planCampaign(c *cli.Context) (*campaign.Plan, *settings, error) {
-	s, err := p.testSettings(c)
+func (cmd submissionCommand) planCampaign(c *cli.Context) (*campaign.Plan, *settings, error) {
+	s, err := cmd.testSettings(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	k, err := campaign.New(p.campaignOptions(c, s))
+	k, err := campaign.New(cmd.campaignOptions(c, s))
 	return k, s, err
 }
 
-func (p *program) campaignOptions(c *cli.Context, s *settings) campaign.Options {
+func (cmd submissionCommand) campaignOptions(c *cli.Context, s *settings) campaign.Options {
 	o := campaign.Options{
 		Settings:   s.Effective,
 		SystemFile: c.String("system"), SystemName: c.String("system-name"), SystemType: c.String("system-type"),
@@ -111,17 +115,17 @@ func (p *program) campaignOptions(c *cli.Context, s *settings) campaign.Options 
 		Only: c.StringSlice("only"), Set: c.StringSlice("set"),
 		RehearsalSize: c.String("rehearsal-size"), Wait: c.Duration("wait-endpoint"),
 		Servers: s.servers, ServerOrigin: s.serverOrigin,
-		Environ: p.environ, Stderr: p.stderr, Log: p.log,
-		Global:    []string{"--log-format", p.logFormat, "--log-level", p.logLevel},
-		Rehearsal: campaign.Rehearsal{Dataset: synthSet, Start: p.rehearse},
+		Environ: cmd.environ, Stderr: cmd.stderr, Log: cmd.log,
+		Global:    []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},
+		Rehearsal: campaign.Rehearsal{Dataset: synthSet, Start: cmd.rehearse},
 	}
 	if c.IsSet("attempts") {
 		o.Attempts = max(1, c.Int("attempts"))
 	}
-	if p.quiet {
+	if cmd.quiet {
 		o.Global = append(o.Global, "--quiet")
 	}
-	if p.noProgress {
+	if cmd.noProgress {
 		o.Global = append(o.Global, "--no-progress")
 	}
 	return o
@@ -129,32 +133,32 @@ func (p *program) campaignOptions(c *cli.Context, s *settings) campaign.Options 
 
 // runPair is `run --mode submission`: performance and accuracy of one scenario, in folders of their own below the
 // output folder.
-func (p *program) runPair(c *cli.Context, s *settings) error {
-	k, err := campaign.NewPair(p.campaignOptions(c, s))
+func (cmd submissionCommand) runPair(c *cli.Context, s *settings) error {
+	k, err := campaign.NewPair(cmd.campaignOptions(c, s))
 	if err != nil {
 		return err
 	}
-	return p.runCampaign(c.Context, k)
+	return cmd.runCampaign(c.Context, k)
 }
 
 // runCampaign runs the steps and prints how each stands.
-func (p *program) runCampaign(ctx context.Context, k *campaign.Plan) error {
+func (cmd submissionCommand) runCampaign(ctx context.Context, k *campaign.Plan) error {
 	outcomes, exit, err := k.Measure(ctx)
-	p.exit = exit
-	if len(outcomes) == 0 || err != nil && p.json { // with --json the error is the one object on stdout
+	cmd.exit = exit
+	if len(outcomes) == 0 || err != nil && cmd.json { // with --json the error is the one object on stdout
 		return err
 	}
-	p.printOutcomes(k.State(), outcomes)
-	p.printResume()
+	cmd.printOutcomes(k.State(), outcomes)
+	cmd.printResume()
 	return err
 }
 
 // submitAll is `submission` without a subcommand: from an endpoint to a checked tree.
-func (p *program) submitAll(c *cli.Context) error {
+func (cmd submissionCommand) submitAll(c *cli.Context) error {
 	if c.NumFlags() == 0 || c.NArg() > 0 && c.String("server-config") == "" {
-		return p.noCommand(c)
+		return cmd.noCommand(c)
 	}
-	k, _, err := p.planCampaign(c)
+	k, _, err := cmd.planCampaign(c)
 	switch {
 	case err != nil:
 		return err
@@ -165,13 +169,13 @@ func (p *program) submitAll(c *cli.Context) error {
 		return err
 	}
 	outcomes, exit, err := k.Measure(c.Context)
-	p.exit = exit
-	if len(outcomes) == 0 || err != nil && p.json { // with --json the error is the one object on stdout
+	cmd.exit = exit
+	if len(outcomes) == 0 || err != nil && cmd.json { // with --json the error is the one object on stdout
 		return err
 	}
 	if err != nil || exit != run.ExitValid {
-		p.printOutcomes(k.State(), outcomes)
-		p.printResume()
+		cmd.printOutcomes(k.State(), outcomes)
+		cmd.printResume()
 		return err
 	}
 	h, err := submission.HandIn(c.Context, k)
@@ -179,13 +183,13 @@ func (p *program) submitAll(c *cli.Context) error {
 		return err
 	}
 	if !h.Check.OnlyRehearsal() { // a valid tree has no error at all
-		p.exit = run.ExitInvalid
+		cmd.exit = run.ExitInvalid
 	}
-	return p.printHandedIn(k.State(), outcomes, h)
+	return cmd.printHandedIn(k.State(), outcomes, h)
 }
 
 // submissionStatus shows a campaign's folder, also while the campaign runs.
-func (p *program) submissionStatus(c *cli.Context) error {
+func (cmd submissionCommand) status(c *cli.Context) error {
 	folder, err := oneArgument(c, "campaign's folder", "OUTPUT-DIR")
 	if err != nil {
 		return err
@@ -194,6 +198,6 @@ func (p *program) submissionStatus(c *cli.Context) error {
 	if err != nil {
 		return run.UsageError("campaign", "Give the --output-dir of `submission run`", "%w", err)
 	}
-	p.exit = min(campaign.ExitCode(outcomes), run.ExitInvalid)
-	return p.printStatus(state, outcomes, time.Now())
+	cmd.exit = min(campaign.ExitCode(outcomes), run.ExitInvalid)
+	return cmd.printStatus(state, outcomes, time.Now())
 }

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/rounds"
@@ -15,8 +11,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/tree"
 )
 
+// buildCommand builds a submission tree.
+type buildCommand struct{ *program }
+
 // buildCommand lays a campaign's runs out as a tree.
-func (p *program) buildCommand() *cli.Command {
+func (cmd buildCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "build", Usage: "lay a campaign's runs out as a submission tree", ArgsUsage: "CAMPAIGN", HideHelpCommand: true,
 		OnUsageError: usageError,
@@ -35,11 +34,11 @@ func (p *program) buildCommand() *cli.Command {
 			&cli.BoolFlag{Name: "rehearsal", Usage: "take rehearsals too, and mark the tree as one"},
 			&cli.BoolFlag{Name: "force", Usage: "replace a tree that is there"},
 		},
-		Action: p.buildTree,
+		Action: cmd.run,
 	}
 }
 
-func (p *program) buildTree(c *cli.Context) error {
+func (cmd buildCommand) run(c *cli.Context) error {
 	campaign, err := oneArgument(c, "campaign's folder", "CAMPAIGN")
 	if err != nil {
 		return err
@@ -58,39 +57,10 @@ func (p *program) buildTree(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.json {
-		p.writeJSON(r)
+	if cmd.json {
+		cmd.writeJSON(r)
 		return nil
 	}
-	p.printTree(r)
+	cmd.printTree(r)
 	return nil
-}
-
-func (p *program) printTree(r *tree.Result) {
-	if p.quiet {
-		return
-	}
-	for _, s := range r.Scenarios {
-		fmt.Fprintln(p.stdout, s)
-	}
-	fmt.Fprintf(p.stdout, "\n%d files, %.1f MB in %s (round %s, %s, %s)\n", r.Files, float64(r.Bytes)/1e6, r.Root, r.Round,
-		r.Division, r.Submitter)
-	if r.Reused > 0 {
-		fmt.Fprintf(p.stdout, "%d of them stood there from a build that was interrupted\n", r.Reused)
-	}
-	var found []string
-	for field, from := range r.Filled {
-		if strings.HasPrefix(from, "the ") {
-			found = append(found, field)
-		}
-	}
-	if slices.Sort(found); len(found) > 0 {
-		fmt.Fprintf(p.stdout, "found by themselves, look at them in systems/: %s\n", strings.Join(found, ", "))
-	}
-	for _, n := range r.Notes {
-		fmt.Fprintln(p.stdout, n)
-	}
-	if r.Rehearsal {
-		fmt.Fprintln(p.stdout, "A rehearsal: the tree is marked and can not be submitted.")
-	}
 }

@@ -18,8 +18,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
+// initCommand writes a description of a system to fill in.
+type initCommand struct{ *program }
+
 // initCommand writes the file in which a person describes a system.
-func (p *program) initCommand() *cli.Command {
+func (cmd initCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "init", Usage: "write the description of a system to fill in", HideHelpCommand: true, OnUsageError: usageError,
 		Description: "Run it on the machine with the accelerators: what that tells of itself is filled in already. A name " +
@@ -31,11 +34,11 @@ func (p *program) initCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-machine", Usage: "leave every field empty"},
 			&cli.BoolFlag{Name: "force", Usage: "replace a file that is there"},
 		},
-		Action: p.initDescription,
+		Action: cmd.run,
 	}
 }
 
-func (p *program) initDescription(c *cli.Context) error {
+func (cmd initCommand) run(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -62,12 +65,12 @@ func (p *program) initDescription(c *cli.Context) error {
 	}
 	d.System["submitter"], d.System["division"] = d.Submitter, d.Division
 	missing := d.Missing(d.Division)
-	if p.json {
-		p.writeJSON(map[string]any{"path": path, "missing": missing, "filled": d.From})
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"path": path, "missing": missing, "filled": d.From})
 		return nil
 	}
-	if !p.quiet {
-		fmt.Fprintf(p.stdout, "%s is written. To fill in: %s\n", path, strings.Join(missing, ", "))
+	if !cmd.quiet {
+		fmt.Fprintf(cmd.stdout, "%s is written. To fill in: %s\n", path, strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -14,8 +14,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/pack"
 )
 
+// packCommand packs a checked tree.
+type packCommand struct{ *program }
+
 // packCommand makes the file that is handed in.
-func (p *program) packCommand() *cli.Command {
+func (cmd packCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "pack", Usage: "put a checked tree into the file that is handed in", ArgsUsage: "TREE", HideHelpCommand: true,
 		OnUsageError: usageError,
@@ -31,11 +34,11 @@ func (p *program) packCommand() *cli.Command {
 			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round of the rules"},
 			&cli.BoolFlag{Name: "rehearsal", Usage: "pack a tree in which nothing is wrong but that it is a rehearsal"},
 		},
-		Action: p.packTree,
+		Action: cmd.run,
 	}
 }
 
-func (p *program) packTree(c *cli.Context) error {
+func (cmd packCommand) run(c *cli.Context) error {
 	root, err := oneTree(c)
 	if err != nil {
 		return err
@@ -51,15 +54,15 @@ func (p *program) packTree(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.json {
-		p.writeJSON(r)
+	if cmd.json {
+		cmd.writeJSON(r)
 		return nil
 	}
-	if !p.quiet {
-		fmt.Fprintf(p.stdout, "%s  %d files, %d bytes\nsha1    %s\nsha256  %s\nfiles   %s\n", r.Tarball, r.Files, r.Bytes,
+	if !cmd.quiet {
+		fmt.Fprintf(cmd.stdout, "%s  %d files, %d bytes\nsha1    %s\nsha256  %s\nfiles   %s\n", r.Tarball, r.Files, r.Bytes,
 			r.SHA1, r.SHA256, r.List)
 		if !report.Valid {
-			fmt.Fprintln(p.stdout, "A rehearsal: not for submission.")
+			fmt.Fprintln(cmd.stdout, "A rehearsal: not for submission.")
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -14,7 +13,7 @@ import (
 // printSummary is what a person reads first: the verdict and why, then the ten metrics, then what the client itself
 // took.
 func printSummary(out io.Writer, r *record.Record) {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	w := newTable(out)
 	kind := "test"
 	if r.Rehearsal {
 		kind = "rehearsal"

@@ -1,63 +1,27 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/check"
-	"github.com/mlperf-go/mlperf-go/submission/truncate"
 )
 
-// truncateCommand cuts the accuracy logs of a tree, as the organisers want them.
-func (p *program) truncateCommand() *cli.Command {
-	return &cli.Command{
-		Name: "truncate", Usage: "cut the accuracy logs of a submission tree, and keep the originals", ArgsUsage: "TREE",
-		HideHelpCommand: true, OnUsageError: usageError,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "submitter", Required: true, Usage: "folder name of the submitter below each division"},
-			&cli.StringFlag{Name: "backup", Required: true, Usage: "folder outside of the tree for the whole logs"},
-			&cli.StringSliceFlag{Name: "skip", Usage: "scenario folders that are left alone"},
-		},
-		Action: func(c *cli.Context) error {
-			root, err := oneTree(c)
-			if err != nil {
-				return err
-			}
-			targets, err := truncate.Tree(c.Context, root,
-				truncate.Options{Submitter: c.String("submitter"), Backup: c.String("backup"), Skip: c.StringSlice("skip")})
-			if err != nil {
-				return run.UsageError("truncate", "", "%w", err)
-			}
-			if p.json {
-				p.writeJSON(map[string]any{"root": root, "logs": targets})
-				return nil
-			}
-			for _, t := range targets {
-				fmt.Fprintf(p.stdout, "%s  %s  %d -> %d bytes\n", t.State, foreign.Line(t.Path, 4096), t.Before, t.After)
-			}
-			return nil
-		},
-	}
-}
+// checkCommand checks a tree against the rules.
+type checkCommand struct{ *program }
 
-func oneTree(c *cli.Context) (string, error) { return oneArgument(c, "submission tree", "TREE") }
-
-func oneArgument(c *cli.Context, what, name string) (string, error) {
-	if c.NArg() != 1 {
-		return "", run.UsageError("argument", "Write `mlperf-go submission "+c.Command.Name+" "+name+"`",
-			"one %s is expected", what)
-	}
-	return c.Args().First(), nil
-}
-
-// checkCommand holds a tree against the rules.
-func (p *program) checkCommand() *cli.Command {
+func (cmd checkCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "hold a submission tree against the rules", ArgsUsage: "TREE", HideHelpCommand: true,
 		OnUsageError: usageError,
@@ -84,11 +48,11 @@ func (p *program) checkCommand() *cli.Command {
 			&cli.BoolFlag{Name: "skip-empty-files-check", Usage: "the official checker's switch of that name"},
 			&cli.BoolFlag{Name: "skip-dataset-size-check", Usage: "the official checker's switch of that name"},
 		},
-		Action: p.checkTree,
+		Action: cmd.run,
 	}
 }
 
-func (p *program) checkTree(c *cli.Context) error {
+func (cmd checkCommand) run(c *cli.Context) error {
 	root, err := oneTree(c)
 	if err != nil {
 		return err
@@ -118,10 +82,62 @@ func (p *program) checkTree(c *cli.Context) error {
 		}
 	}
 	if !r.OnlyRehearsal() { // a valid tree has no error at all
-		p.exit = run.ExitInvalid
+		cmd.exit = run.ExitInvalid
 	}
-	if p.json {
-		return r.JSON(p.stdout)
+	if cmd.json {
+		return r.JSON(cmd.stdout)
 	}
-	return r.Text(p.stdout)
+	return r.Text(cmd.stdout)
+}
+
+// finalReport writes the JSON of the organisers' final report, and the table of numbers that goes from one report to
+// the next.
+func finalReport(c *cli.Context, r *check.Report) error {
+	path, table := c.String("final-report"), c.String("ids")
+	if path == "" {
+		return run.UsageError("final_report", "Give --final-report FILE too",
+			"--ids is given, and no --final-report that would need it")
+	}
+	ids, err := readIDs(table)
+	if err != nil {
+		return run.UsageError("ids", "Give the ids.json of the report before, or a name for a new one", "%w", err)
+	}
+	o := check.FinalOptions{
+		Version: strings.TrimPrefix(r.Round, "v"), Owner: c.String("repository-owner"),
+		Repository: cmp.Or(c.String("repository"), "submissions_inference_"+r.Round),
+		Branch:     c.String("repository-branch"), IDs: ids,
+	}
+	if err := atomicfile.Write(path, func(w io.Writer) error { return r.FinalReport(w, o) }); err != nil {
+		return err
+	}
+	if table == "" {
+		return nil
+	}
+	return atomicfile.Write(table, func(w io.Writer) error { return check.WriteIDs(w, ids) })
+}
+
+// maxIDs bounds the table of numbers: some thousand systems in all rounds together.
+const maxIDs = 16 << 20
+
+// readIDs reads the numbers of earlier reports; a file that is not there yet has none.
+func readIDs(path string) (map[string]int, error) {
+	ids := map[string]int{}
+	if path == "" {
+		return ids, nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ids, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the numbers of earlier reports can not be read: %w", err)
+	}
+	defer f.Close()
+	if err := json.NewDecoder(io.LimitReader(f, maxIDs)).Decode(&ids); err != nil {
+		return nil, fmt.Errorf("the numbers of earlier reports in %s are no JSON object of whole numbers: %w", path, err)
+	}
+	if ids == nil {
+		return nil, fmt.Errorf("%s holds no JSON object", path)
+	}
+	return ids, nil
 }

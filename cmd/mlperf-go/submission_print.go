@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
@@ -14,18 +14,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/submission/check"
+	"github.com/mlperf-go/mlperf-go/submission/tree"
 )
 
 // printOutcomes is the table at the end, and that of status.
-func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome) {
-	if p.json {
-		p.writeJSON(outcomesJSON(of, outcomes))
+func (cmd submissionCommand) printOutcomes(of *campaign.State, outcomes []campaign.Outcome) {
+	if cmd.json {
+		cmd.writeJSON(outcomesJSON(of, outcomes))
 		return
 	}
-	if p.quiet {
+	if cmd.quiet {
 		return
 	}
-	t := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	t := cmd.table()
 	fmt.Fprintf(t, "scenario\ttest\tstate\tverdict\tresult\tfailed\ttook\tfolder\n")
 	for _, o := range outcomes {
 		verdict, result, failed, folder := "-", "-", "-", o.Folder
@@ -47,21 +48,22 @@ func (p *program) printOutcomes(of *campaign.State, outcomes []campaign.Outcome)
 	_ = t.Flush() // to stdout: where that is gone nobody reads the table
 	for _, o := range outcomes {
 		if o.Record != nil && o.Record.Overruled() != "" {
-			fmt.Fprintf(p.stdout, "%s: %s\n", o.Step.ID(), o.Record.Overruled())
+			fmt.Fprintf(cmd.stdout, "%s: %s\n", o.Step.ID(), o.Record.Overruled())
 		}
 		if o.Entry.Why != "" {
-			fmt.Fprintf(p.stdout, "%s: %s: %s\n", o.Step.ID(), o.Entry.Code, strings.TrimPrefix(o.Entry.Why, o.Entry.Code+": "))
+			fmt.Fprintf(cmd.stdout, "%s: %s: %s\n", o.Step.ID(), o.Entry.Code,
+				strings.TrimPrefix(o.Entry.Why, o.Entry.Code+": "))
 		}
 	}
 	if campaign.ExitCode(outcomes) == run.ExitValid {
-		fmt.Fprintln(p.stdout, "\nEvery step is done.")
+		fmt.Fprintln(cmd.stdout, "\nEvery step is done.")
 	}
 }
 
 // printResume says how what is not done yet gets done.
-func (p *program) printResume() {
-	if p.exit != run.ExitValid && !p.json && !p.quiet {
-		fmt.Fprintln(p.stdout, "\nThe same command with --resume does what is missing, and keeps what is done (with make: "+
+func (cmd submissionCommand) printResume() {
+	if cmd.exit != run.ExitValid && !cmd.json && !cmd.quiet {
+		fmt.Fprintln(cmd.stdout, "\nThe same command with --resume does what is missing, and keeps what is done (with make: "+
 			"ARGS=--resume).")
 	}
 }
@@ -123,34 +125,34 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 }
 
 // printStatus prints the steps and how long those that are not done will take.
-func (p *program) printStatus(state *campaign.State, outcomes []campaign.Outcome, now time.Time) error {
+func (cmd submissionCommand) printStatus(state *campaign.State, outcomes []campaign.Outcome, now time.Time) error {
 	left, sure := campaign.Remaining(outcomes, now)
-	if p.json {
+	if cmd.json {
 		o := outcomesJSON(state, outcomes)
 		o["seconds_left"], o["at_least"] = left.Seconds(), !sure
-		p.writeJSON(o)
+		cmd.writeJSON(o)
 		return nil
 	}
-	p.printOutcomes(state, outcomes)
-	if p.exit != run.ExitValid && !p.quiet {
-		fmt.Fprintf(p.stdout, "\n%s left\n", campaign.About(left, sure))
+	cmd.printOutcomes(state, outcomes)
+	if cmd.exit != run.ExitValid && !cmd.quiet {
+		fmt.Fprintf(cmd.stdout, "\n%s left\n", campaign.About(left, sure))
 	}
 	return nil
 }
 
 // dryRun prints what a run would do.
-func (p *program) dryRun(k *campaign.Plan) error {
+func (cmd submissionCommand) dryRun(k *campaign.Plan) error {
 	if err := k.Bind(); err != nil {
 		return err
 	}
 	steps := k.Preview()
 	left, sure := k.Estimate(0)
-	if p.json {
-		p.writeJSON(map[string]any{"model": k.Model, "system": k.System, "round": k.Round, "division": k.Division,
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"model": k.Model, "system": k.System, "round": k.Round, "division": k.Division,
 			"folder": k.Folder, "steps": steps, "seconds_left": left.Seconds(), "at_least": !sure})
 		return nil
 	}
-	t := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	t := cmd.table()
 	fmt.Fprintf(t, "step\tstate\ttakes\twhy\n")
 	for _, s := range steps {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.ID, s.Action, s.Takes, s.Why)
@@ -158,25 +160,26 @@ func (p *program) dryRun(k *campaign.Plan) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "\n%s, in %s: %s\n", k.Of, k.Folder, campaign.About(left, sure))
+	fmt.Fprintf(cmd.stdout, "\n%s, in %s: %s\n", k.Of, k.Folder, campaign.About(left, sure))
 	return nil
 }
 
 // printHandedIn prints the result of a whole submission: the steps, the tree and its check.
-func (p *program) printHandedIn(state *campaign.State, outcomes []campaign.Outcome, h *submission.HandedIn) error {
-	if p.json {
-		p.writeJSON(map[string]any{"campaign": outcomesJSON(state, outcomes), "tree": h.Tree, "truncated": h.Truncated,
+func (cmd submissionCommand) printHandedIn(state *campaign.State, outcomes []campaign.Outcome,
+	h *submission.HandedIn) error {
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"campaign": outcomesJSON(state, outcomes), "tree": h.Tree, "truncated": h.Truncated,
 			"check": h.Check})
 		return nil
 	}
-	p.printOutcomes(state, outcomes)
-	if p.quiet {
+	cmd.printOutcomes(state, outcomes)
+	if cmd.quiet {
 		return nil
 	}
-	fmt.Fprintln(p.stdout)
-	p.printTree(h.Tree)
-	fmt.Fprintf(p.stdout, "%d accuracy logs are cut, the whole ones lie in %s\n\n", len(h.Truncated), h.Originals)
-	return printVerdict(p.stdout, h.Check)
+	fmt.Fprintln(cmd.stdout)
+	cmd.printTree(h.Tree)
+	fmt.Fprintf(cmd.stdout, "%d accuracy logs are cut, the whole ones lie in %s\n\n", len(h.Truncated), h.Originals)
+	return printVerdict(cmd.stdout, h.Check)
 }
 
 // printVerdict says what stands against a tree. Of a rehearsal it is the list of what makes it one, each rule once.
@@ -207,7 +210,7 @@ func printVerdict(w io.Writer, r *check.Report) error {
 		lines = append(lines, l)
 	}
 	fmt.Fprintf(w, "Nothing is wrong with the tree but that it is a rehearsal:\n")
-	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	t := newTable(w)
 	for _, l := range lines {
 		fmt.Fprintf(t, "  %s\t%s\t%s, and a submission has %s\t%s\n", l.Rule, l.Key, l.Found, l.Expected,
 			count(l.places, "place"))
@@ -220,4 +223,33 @@ func count(n int, of string) string {
 		return "1 " + of
 	}
 	return fmt.Sprintf("%d %ss", n, of)
+}
+
+func (c *console) printTree(r *tree.Result) {
+	if c.quiet {
+		return
+	}
+	for _, s := range r.Scenarios {
+		fmt.Fprintln(c.stdout, s)
+	}
+	fmt.Fprintf(c.stdout, "\n%d files, %.1f MB in %s (round %s, %s, %s)\n", r.Files, float64(r.Bytes)/1e6, r.Root, r.Round,
+		r.Division, r.Submitter)
+	if r.Reused > 0 {
+		fmt.Fprintf(c.stdout, "%d of them stood there from a build that was interrupted\n", r.Reused)
+	}
+	var found []string
+	for field, from := range r.Filled {
+		if strings.HasPrefix(from, "the ") {
+			found = append(found, field)
+		}
+	}
+	if slices.Sort(found); len(found) > 0 {
+		fmt.Fprintf(c.stdout, "found by themselves, look at them in systems/: %s\n", strings.Join(found, ", "))
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(c.stdout, n)
+	}
+	if r.Rehearsal {
+		fmt.Fprintln(c.stdout, "A rehearsal: the tree is marked and can not be submitted.")
+	}
 }

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// globalFlags are accepted before and after the command's name.
+func globalFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "log-level", Usage: "debug, info, warn or error", EnvVars: []string{"MLPERF_GO_LOG_LEVEL"},
+			Category: globalGroup, DefaultText: "info"},
+		&cli.StringFlag{Name: "log-format", Usage: "console or json", EnvVars: []string{"MLPERF_GO_LOG_FORMAT"},
+			Category: globalGroup, DefaultText: "console"},
+		&cli.BoolFlag{Name: "quiet", Usage: "print errors only", EnvVars: []string{"MLPERF_GO_QUIET"}, Category: globalGroup},
+		&cli.BoolFlag{Name: "no-progress", Usage: "no progress on stderr", EnvVars: []string{"MLPERF_GO_NO_PROGRESS"},
+			Category: globalGroup},
+		&cli.StringFlag{Name: "model-file", Usage: "YAML file that adds a row to the registry of benchmarks",
+			EnvVars: []string{modelFileEnv}, Category: globalGroup},
+		&cli.BoolFlag{Name: "json", Usage: "the result as one JSON object on stdout", EnvVars: []string{"MLPERF_GO_JSON"},
+			Category: globalGroup},
+	}
+}
+
+const globalGroup = "Global"
+
+// modelFileEnv is how processes that this one starts learn of --model-file.
+const modelFileEnv = "MLPERF_GO_MODEL_FILE"
+
+// addModel adds the row of a model file, once, and hands its name on.
+func (p *program) addModel(path string) error {
+	if path == "" {
+		return nil
+	}
+	whole, err := filepath.Abs(path)
+	if err != nil || whole == p.modelFile {
+		return err
+	}
+	if _, err := models.AddFile(whole); err != nil {
+		return run.UsageError("model_file", "", "%w", err)
+	}
+	p.modelFile = whole
+	p.environ = append(slices.Clone(p.environ), modelFileEnv+"="+whole)
+	return os.Setenv(modelFileEnv, whole)
+}
+
+// withGlobals adds the global flags to every command below.
+func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
+	for _, c := range commands {
+		c.Flags = append(c.Flags, globalFlags()...)
+		c.Before = p.before
+		withEnviron(c)
+		withRequired(c)
+		c.Subcommands = p.withGlobals(c.Subcommands)
+		if len(c.Subcommands) > 0 {
+			c.OnUsageError = usageError
+			if c.Action == nil {
+				c.Action = p.noCommand
+			}
+		}
+	}
+	return commands
+}
+
+// withRequired asks for the flags that a command can not do without in one paragraph; cli's own way prints the whole
+// help first.
+func withRequired(c *cli.Command) {
+	var names []string
+	for _, f := range c.Flags {
+		if s, ok := f.(*cli.StringFlag); ok && s.Required {
+			s.Required = false
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	action := c.Action
+	c.Action = func(of *cli.Context) error {
+		for _, name := range names {
+			if of.String(name) == "" && of.Command.ArgsUsage == "" && of.Args().Present() {
+				return noArguments(of)
+			}
+			if of.String(name) == "" {
+				return usageError(of, fmt.Errorf("%s needs --%s", of.Command.HelpName, name), false)
+			}
+		}
+		return action(of)
+	}
+}
+
+func (p *program) app() *cli.App {
+	return &cli.App{
+		Name: "mlperf-go", HelpName: "mlperf-go", Usage: "MLPerf Inference tests of large language model servers, on the " +
+			"official LoadGen",
+		Writer: p.stdout, ErrWriter: p.messages,
+		HideVersion: true, EnableBashCompletion: true, Suggest: true, UseShortOptionHandling: false,
+		Flags:  globalFlags(),
+		Before: p.before,
+		Commands: p.withGlobals([]*cli.Command{
+			runCommand{p}.command(), submissionCommand{p}.command(), complianceCommand{p}.command(),
+			accuracyCommand{p}.command(), preflightCommand{p}.command(),
+			serverCommand{p}.command(), simCommand{p}.command(), datasetCommand{p}.command(), modelsCommand{p}.command(),
+			versionCommand{p}.command(), completionCommand{p}.command(),
+		}),
+		ExitErrHandler: func(*cli.Context, error) {}, // mainCode does
+		OnUsageError:   usageError,
+		Action:         p.noCommand,
+	}
+}
+
+// before runs for the program and again for each command: what is set nearer to the command counts.
+func (p *program) before(c *cli.Context) error {
+	for name, to := range map[string]*bool{"json": &p.json, "quiet": &p.quiet, "no-progress": &p.noProgress} {
+		if c.IsSet(name) {
+			*to = c.Bool(name)
+		}
+	}
+	for name, to := range map[string]*string{"log-level": &p.logLevel, "log-format": &p.logFormat} {
+		if c.IsSet(name) {
+			*to = c.String(name)
+		}
+	}
+	if err := p.addModel(c.String("model-file")); err != nil {
+		return err
+	}
+	return p.setLog()
+}
+
+func (p *program) noCommand(c *cli.Context) error {
+	below, full := c.App.Commands, c.Args().First()
+	if len(c.Command.Subcommands) > 0 && c.Command.Name != c.App.Name {
+		below, full = c.Command.Subcommands, c.Command.Name+" "+full
+	}
+	if c.NArg() == 0 {
+		return cli.ShowSubcommandHelp(c)
+	}
+	var names []string
+	for _, command := range below {
+		names = append(names, command.Name)
+	}
+	hint := "`mlperf-go help` lists the commands"
+	if near := config.Nearest(c.Args().First(), names); len(near) > 0 {
+		hint = "Did you mean " + strings.Join(near, ", ") + "? " + hint
+	}
+	return run.UsageError("unknown_command", hint, "the command %q is unknown", full)
+}
+
+// usageError turns the flag parser's words into ours, with the nearest flag.
+func usageError(c *cli.Context, err error, _ bool) error {
+	e := run.UsageError("flag", "`"+c.Command.HelpName+" --help` lists the flags", "%w", err)
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
+	if !unknown {
+		e.Err = wrongValue(c.Command.Flags, err)
+		return e
+	}
+	e.Code, e.Err = "unknown_flag", fmt.Errorf("the flag -%s is unknown", name)
+	var names []string
+	for _, f := range c.Command.Flags {
+		names = append(names, f.Names()...)
+	}
+	if near := config.Nearest(strings.TrimLeft(name, "-"), names); len(near) > 0 {
+		e.Hint = "Did you mean --" + strings.Join(near, ", --") + "? " + e.Hint
+	}
+	return e
+}
+
+// The flag parser's words for a value that does not fit, and for one that is not there.
+var (
+	badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value "(.*)" for (?:flag )?-+([^ :]+): .*$`)
+	noValue  = regexp.MustCompile(`^flag needs an argument: -+(.*)$`)
+)
+
+// wrongValue says what kind of value a flag takes.
+func wrongValue(flags []cli.Flag, err error) error {
+	if m := noValue.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Errorf("--%s needs a value", m[1])
+	}
+	m := badValue.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	kind := "no value that fits"
+	for _, f := range flags {
+		if !slices.Contains(f.Names(), m[2]) {
+			continue
+		}
+		switch f.(type) {
+		case *cli.IntFlag, *cli.Int64Flag, *cli.Uint64Flag:
+			kind = "no whole number"
+		case *cli.Float64Flag:
+			kind = "no number"
+		case *cli.DurationFlag:
+			kind = "no duration: write 90s, 10m, 1.5h or 250ms"
+		case *cli.BoolFlag:
+			kind = "neither true nor false"
+		}
+	}
+	return fmt.Errorf("--%s %.100q is %s", m[2], m[1], kind)
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"text/tabwriter"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"golang.org/x/term"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// console is what a command writes to. Everything but stderr removes secrets and control characters.
+type console struct {
+	stdout   *foreign.LineWriter // results
+	messages *foreign.LineWriter // errors, logs and lines of progress, to stderr
+	stderr   io.Writer           // for drawing on a terminal, and for children, which clean their own messages
+	log      *zap.Logger
+
+	json, quiet, noProgress bool
+	logLevel, logFormat     string
+
+	results *output // below stdout
+}
+
+func newConsole(stdout, stderr io.Writer, secrets *secret.Redactor) *console {
+	results := &output{to: stdout}
+	return &console{stdout: foreign.Writer(results, secrets.Values), messages: foreign.Writer(stderr, secrets.Values),
+		stderr: stderr, log: zap.NewNop(), logLevel: "info", logFormat: "console", results: results}
+}
+
+// setLog makes the logger of the flags log-level, log-format and quiet.
+func (c *console) setLog() error {
+	level, err := zapcore.ParseLevel(c.logLevel)
+	if err != nil {
+		return run.UsageError("log_level", "Use debug, info, warn or error", "--log-level: %w", err)
+	}
+	if c.quiet {
+		level = max(level, zapcore.ErrorLevel)
+	}
+	core, err := newLogCore(c.logFormat, zapcore.AddSync(c.messages), level)
+	c.log = zap.New(core)
+	return err
+}
+
+// newLogCore returns a core that writes log lines: as JSON with their fields, or as plain text for a person.
+func newLogCore(format string, to zapcore.WriteSyncer, level zapcore.Level) (zapcore.Core, error) {
+	switch format {
+	case "json":
+		encoder := zap.NewProductionEncoderConfig()
+		encoder.EncodeTime = zapcore.ISO8601TimeEncoder
+		return zapcore.NewCore(zapcore.NewJSONEncoder(encoder), to, level), nil
+	case "console":
+		return textCore{level, to}, nil
+	}
+	return zapcore.NewNopCore(), run.UsageError("log_format", "Use console or json", "--log-format %q is unknown", format)
+}
+
+// textCore writes the level and the message of a log line. The fields are left out: the message contains what a person
+// needs of them.
+type textCore struct {
+	zapcore.LevelEnabler
+	to zapcore.WriteSyncer
+}
+
+func (t textCore) With([]zapcore.Field) zapcore.Core { return t }
+
+func (t textCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if t.Enabled(e.Level) {
+		return checked.AddCore(e, t)
+	}
+	return checked
+}
+
+func (t textCore) Write(e zapcore.Entry, _ []zapcore.Field) error {
+	_, err := fmt.Fprintf(t.to, "%s: %s\n", e.Level, e.Message)
+	return err
+}
+
+func (t textCore) Sync() error { return t.to.Sync() }
+
+// notice logs lines that a user should see once.
+func (c *console) notice(lines ...string) {
+	for _, l := range lines {
+		c.log.Info(l)
+	}
+}
+
+// table returns a writer that aligns the columns of what is written to it; Flush prints them to stdout.
+func (c *console) table() *tabwriter.Writer { return newTable(c.stdout) }
+
+func newTable(to io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(to, 0, 8, 2, ' ', 0) }
+
+// writeJSON prints a command's result as one JSON object. exitCode reports an error of it.
+func (c *console) writeJSON(v any) {
+	enc := json.NewEncoder(c.stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil && c.results.err == nil {
+		c.results.err = err
+	}
+}
+
+// isTerminal reports whether progress can be drawn in place.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// exitCode returns the exit code of a command that ended without an error and asked for code: a valid result that did
+// not reach stdout is an error of the environment.
+func (c *console) exitCode(code int) int {
+	_ = c.stdout.Flush() // results remembers the error
+	err := c.results.err
+	if err == nil || readerGone(err) || code != run.ExitValid {
+		return code
+	}
+	fmt.Fprintf(c.messages, "mlperf-go: cannot write the result to the standard output: %v. Free some space there, or "+
+		"redirect it elsewhere; the files that the command wrote are complete\n", err)
+	return run.ExitEnvironment
+}
+
+// output is stdout. It remembers the first write that failed.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.to.Write(b)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// readerGone reports whether the reader of a pipe has closed it, as head does.
+func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// preflightCommand probes endpoints and starts no test.
+type preflightCommand struct{ *program }
+
+func (cmd preflightCommand) command() *cli.Command {
+	return &cli.Command{
+		Name: "preflight", Usage: "ask endpoints what they are, and start no test", HideHelpCommand: true,
+		OnUsageError: usageError,
+		Flags:        settingFlags(),
+		Action: func(c *cli.Context) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			s, err := cmd.readSettings(c)
+			if err != nil {
+				return err
+			}
+			plan, err := run.NewPlan(s.Effective)
+			if err != nil {
+				return err
+			}
+			if s.servers != nil {
+				return run.UsageError("endpoint", "Start them with `mlperf-go server up`, and give their --endpoint",
+					"preflight starts no servers")
+			}
+			if !plan.HasEndpoint() {
+				return run.UsageError("endpoint", "Write --endpoint http://host:port", "no --endpoint is given")
+			}
+			cmd.notice(plan.Notices()...)
+			pre, err := run.PreflightOnly(c.Context, plan, cmd.newProgress(plan))
+			if err != nil {
+				return err
+			}
+			if cmd.json {
+				cmd.writeJSON(pre)
+				return nil
+			}
+			return cmd.print(pre)
+		},
+	}
+}
+
+func (cmd preflightCommand) print(pre *run.Preflight) error {
+	w := cmd.table()
+	for _, e := range pre.Endpoints {
+		fmt.Fprintf(w, "endpoint\t%s\n  server\t%s %s\n  models\t%s\n  context\t%d tokens\n  health\t%d\n  client\t%s\n",
+			e.URL, orUnknown(e.Server), e.Version, foreign.Line(strings.Join(e.Models, ", "), 400), e.MaxModelLen,
+			e.HealthStatus, e.Client)
+		if e.Generated {
+			fmt.Fprintf(w, "  token ids in\t%t\n  token ids out\t%t\n  usage\t%t\n  streams\t%s\n  answer\t%d tokens in %v\n",
+				e.TokenIDPrompt, e.ReturnsTokenIDs, e.Usage, streaming(e), e.OutputTokens, e.Latency.Round(10*time.Microsecond))
+		}
+		for _, n := range e.Notes {
+			fmt.Fprintf(w, "  note\t%s\n", n)
+		}
+	}
+	for _, n := range pre.Notes {
+		fmt.Fprintf(w, "note\t%s\n", n)
+	}
+	fmt.Fprintf(w, "open files\t%d of at most %d\n", pre.OpenFiles.Now, pre.OpenFiles.Hard)
+	return w.Flush()
+}
+
+// streaming tells of the first token. A server that was asked for a stream and gave none has not come this far.
+func streaming(e *backends.Probe) string {
+	if !e.Streams {
+		return "not asked for in this scenario"
+	}
+	return fmt.Sprintf("true, the first token after %v", e.TTFT.Round(10*time.Microsecond))
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"go.uber.org/zap"
+
+	"github.com/mlperf-go/mlperf-go/internal/secret"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/score"
+	"github.com/mlperf-go/mlperf-go/servers"
+	"github.com/mlperf-go/mlperf-go/submission/campaign"
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
+)
+
+// testRun is one test in this process.
+type testRun struct {
+	*program
+	plan     *run.Plan
+	settings *settings
+}
+
+// do runs the test, prints its record and sets the exit code.
+func (t testRun) do(ctx context.Context) error {
+	plan, s := t.plan, t.settings
+	plan.Scoring = score.Plan(plan, t.environ, t.scored())
+	plan.Counter = func(ctx context.Context) (*finder.Found, error) {
+		return finder.Find(ctx, score.TokenizerOf(plan, t.environ))
+	}
+	if s.servers != nil {
+		plan.Profilers = s.servers.Profilers
+	}
+	if plan.Config.Bool("resume") {
+		before := campaign.Before(plan, synthSet)
+		if before.Status == campaign.Done {
+			if err := wantsScore(plan, before.Record); err != nil {
+				return err
+			}
+			t.notice("skipped: " + plan.Folder() + " holds a valid run of these settings")
+			return t.printRecord(before.Record, plan.Folder())
+		}
+		if before.Why != "" {
+			t.notice("the test is done again: " + before.Why)
+		}
+		if err := plan.Config.Set("force", "true", forced); err != nil {
+			return err
+		}
+	}
+	if err := checkDataset(plan); err != nil {
+		return err
+	}
+	if err := run.CheckFolder(plan.Folder(), plan.Config.Bool("force")); err != nil {
+		return err
+	}
+	if err := run.CheckRoom(plan); err != nil {
+		return err
+	}
+	down, err := t.startServers(ctx, s.servers)
+	if err != nil {
+		return err
+	}
+	defer down()
+	stop, _, err := t.rehearse(ctx, plan, "")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	progress := t.newProgress(plan)
+	r, err := run.Run(ctx, plan, progress)
+	progress.end()
+	if err != nil {
+		return err
+	}
+	t.exit = r.ExitCode()
+	if i, ok := context.Cause(ctx).(run.Interrupt); ok && r.Verdict == record.Interrupted {
+		t.exit = i.ExitCode()
+	}
+	return t.printRecord(r, plan.Folder())
+}
+
+// wantsScore refuses to take a log for a scored test: a run that was asked for its log only is valid without a score.
+func wantsScore(plan *run.Plan, r *record.Record) error {
+	if !plan.Config.Bool("score") || !r.LogOnly() || campaign.HasScore(plan.Folder()) {
+		return nil
+	}
+	return &run.Error{Exit: run.ExitInvalid, Code: "not_scored",
+		Err: fmt.Errorf("%s holds the log of a valid accuracy test, whose answers were not scored (%s)", plan.Folder(),
+			record.LogOnly),
+		Hint: "Score them with `mlperf-go accuracy --log " + plan.Folder() + "`"}
+}
+
+// startServers starts the servers of a test. The returned function stops them; an error of it sets the exit code.
+func (t testRun) startServers(ctx context.Context, plan *servers.Plan) (stop func(), err error) {
+	if plan == nil {
+		return func() {}, nil
+	}
+	t.notice(plan.Notes...)
+	fleet, err := servers.Start(ctx, plan, func(text string) { t.notice(text) })
+	if err != nil {
+		return nil, serverError("server_start", err)
+	}
+	return func() {
+		if err := fleet.Finish(t.log); err != nil {
+			t.log.Error(err.Error())
+			t.exit = max(t.exit, run.ExitEnvironment)
+		}
+	}, nil
+}
+
+// checkDataset reads the user's data set before anything is started, the simulator included.
+func checkDataset(plan *run.Plan) error {
+	if !plan.HasDataset() {
+		return nil
+	}
+	_, err := plan.ReadDataset()
+	return err
+}
+
+func (c *console) printRecord(r *record.Record, folder string) error {
+	if c.json {
+		c.writeJSON(r)
+		return nil
+	}
+	if c.quiet {
+		for _, cause := range r.Reasons { // a VALID run has none
+			c.log.Error(fmt.Sprintf("%s: %s: %s", r.Verdict, cause.Code, cause.Text),
+				zap.String("scenario", r.Scenario), zap.String("code", string(cause.Code)))
+		}
+		return nil
+	}
+	printSummary(c.stdout, r)
+	fmt.Fprintf(c.stdout, "\nfolder      %s\n", filepath.Clean(folder))
+	return nil
+}
+
+// commandLine is how this program was called, without secrets.
+func (p *program) commandLine() []string {
+	line := []string{"mlperf-go"}
+	for _, w := range secret.Args(os.Args[1:]) {
+		line = append(line, p.secrets.Values(w))
+	}
+	return line
+}
