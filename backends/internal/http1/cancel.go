@@ -14,12 +14,13 @@ import (
 )
 
 func newLoop(c *Client) (*loop, error) {
-	l := &loop{client: c, buf: make([]byte, readBuffer)}
-	l.pool.idle = make([]*conn, len(c.targets))
-	l.report.targets = c.targets
-	l.sender.bodyOf, l.sender.ids = c.config.Body, policy.NewRequestIDs()
-	l.wheel.init()
+	l := &loop{config: &c.config}
 	l.poller.wait = l.waitForWork
+	l.pool = pool{poller: &l.poller, counters: c.Counters, buf: make([]byte, readBuffer),
+		idle:     make([]*conn, len(c.targets)),
+		readings: readings{newAnswer: c.protocol.NewAnswer}}
+	l.sender = sender{bodyOf: c.config.Body, ids: policy.NewRequestIDs()}
+	l.report = reporter{times: &l.poller, targets: c.targets, streamed: c.protocol.Streamed}
 	if err := l.poller.open(); err != nil {
 		l.close()
 		return nil, err
@@ -28,8 +29,8 @@ func newLoop(c *Client) (*loop, error) {
 }
 
 // attach prepares for one Serve. Connections of the previous one are still open.
-func (l *loop) attach(src source, sink backends.Sink) error {
-	config := &l.client.config
+func (l *loop) attach(src source, sink backends.Sink, o balance.Options) error {
+	config := l.config
 	l.report.sink = sink
 	l.intake = intake{src: src, fd: src.FD(), limit: allowed(config)}
 	l.cancelled = false
@@ -37,13 +38,12 @@ func (l *loop) attach(src source, sink backends.Sink) error {
 	l.pace = pace{length: config.CoalesceWakeups}
 	l.stats = stats{processor: -1}
 	l.pool.openMax = l.pool.open
-	o := l.client.balance
 	o.Health = balance.Health{
 		Try: func(ctx context.Context, endpoint int) error {
 			return dial.Try(ctx, l.report.targets[endpoint].URL, config.ConnectTimeout)
 		},
 		Wake:     func() { signal(l.wake) },
-		Out:      func(e int) { l.client.Out[e].Add(1) },
+		Out:      func(e int) { l.pool.counters.Out[e].Add(1) },
 		Patience: config.EndpointTimeout,
 	}
 	l.intake.line = balance.NewLine(balance.New(o), func(t task) uint64 { return config.Key(t.query.Index) })
@@ -65,16 +65,8 @@ func (l *loop) detach() {
 
 // close closes all descriptors.
 func (l *loop) close() {
-	l.shutAll()
+	l.pool.shutAll()
 	l.poller.close()
-}
-
-func (l *loop) shutAll() {
-	for _, c := range l.pool.byFD {
-		if c != nil {
-			l.shut(c)
-		}
-	}
 }
 
 // cancel ends the test early. It may be called by any goroutine.
@@ -95,11 +87,11 @@ func (l *loop) cancelAll() {
 	l.wheel.each(func(t *timer) {
 		if x := t.exchange; x != nil {
 			t.stop()
-			l.lose(x, backends.FailCancelled)
+			l.report.lose(x, backends.FailCancelled)
 		}
 	})
 	l.refuseAll(backends.FailCancelled)
-	l.shutAll()
+	l.pool.shutAll()
 	l.intake.busy = 0
 }
 
@@ -110,13 +102,13 @@ func (l *loop) cancelOne(c *conn) {
 	case c.state == refusing:
 		f := r.refusal()
 		l.report.record(x, &f, r.kept, false)
-		l.lose(x, f.Reason)
+		l.report.lose(x, f.Reason)
 	case c.answering:
-		l.judge(c, backends.FailCancelled, why)
-		l.complete(x, &r.out)
+		l.report.judge(c, backends.FailCancelled, why)
+		l.report.complete(x, &r.out)
 	default:
 		l.report.record(x, &policy.Failure{Reason: backends.FailCancelled, Detail: why}, nil, false)
-		l.lose(x, backends.FailCancelled)
+		l.report.lose(x, backends.FailCancelled)
 	}
 	c.exchange = nil
 }

@@ -91,7 +91,7 @@ func (c *Client) serve(ctx context.Context, l *loop, src loadgen.Source, sink ba
 		return err
 	}
 	defer stopSource()
-	if err := l.attach(s, sink); err != nil {
+	if err := l.attach(s, sink, c.balance); err != nil {
 		return err
 	}
 	defer l.detach()

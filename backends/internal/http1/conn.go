@@ -57,15 +57,12 @@ const gatherFrom = 2 << 10
 // is below the smallest receive buffer that a server may have (Linux: 128 KiB).
 const largeFrom = 32 << 10
 
-// watch sets the connection's timer to its next deadline.
-func (l *loop) watch(c *conn) { l.wheel.by(&c.timer, min(c.deadline, c.phase)) }
-
 // start sends the request of an exchange on a ready connection.
 func (l *loop) start(c *conn, x *exchange) {
 	c.state, c.exchange = busy, x
 	c.answering, c.drained = false, 0
 	c.deadline, c.phase, c.over = x.deadline, x.firstBy, policy.FirstTokenOver
-	l.watch(c)
+	l.pool.watch(c)
 	head, body := l.sender.request(x, &l.report.targets[c.endpoint])
 	x.large = len(body) > largeFrom
 	if len(body) <= gatherFrom {
@@ -111,7 +108,7 @@ func (l *loop) sent(c *conn, errno unix.Errno) {
 func (l *loop) receive(c *conn, over bool) {
 	generation := c.generation
 	for range readsAtOnce {
-		n, errno := recv(c.fd, l.buf)
+		n, errno := recv(c.fd, l.pool.buf)
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -128,23 +125,25 @@ func (l *loop) receive(c *conn, over bool) {
 			return
 		}
 		l.stamp()
-		l.read(c, l.buf[:n])
-		if c.generation != generation || (n < len(l.buf) && !over && c.broken == 0) {
+		l.read(c, l.pool.buf[:n])
+		if c.generation != generation || (n < len(l.pool.buf) && !over && c.broken == 0) {
 			return
 		}
 	}
-	l.rearm(c)
+	if err := l.control(unix.EPOLL_CTL_MOD, c.fd, connEvents, c.generation); err != nil { // report the rest again
+		l.broke(c, unix.EIO)
+	}
 }
 
 // read parses the bytes of one read.
 func (l *loop) read(c *conn, b []byte) {
 	if c.state == idle {
-		l.stray(b)
-		l.shut(c)
+		l.pool.stray(b)
+		l.pool.shut(c)
 		return
 	}
 	if c.reading == nil {
-		c.reading = l.openReading()
+		c.reading = l.pool.readings.open()
 		c.exchange.firstByteNS = l.wall
 	}
 	generation := c.generation
@@ -169,12 +168,4 @@ func (l *loop) read(c *conn, b []byte) {
 		}
 		b = rest
 	}
-}
-
-// rest keeps a connection for the next request.
-func (l *loop) rest(c *conn) {
-	l.pool.rest(c)
-	l.closeReading(c)
-	c.deadline, c.phase = never, l.now+int64(policy.IdleTimeout)
-	l.watch(c)
 }

@@ -24,10 +24,11 @@ type target struct {
 	addresses []address
 	good      int // index of the address that was connected to last
 
-	identified bool   // requests carry an id
-	must       bool   // answers have to carry it too
-	member     []byte // of the body, up to the id; nil: the id is in the header
-	model      string // that answers name; empty: none has come
+	stream     backends.StreamMode // see backends.Endpoint
+	identified bool                // requests carry an id
+	must       bool                // answers have to carry it too
+	member     []byte              // of the body, up to the id; nil: the id is in the header
+	model      string              // that answers name; empty: none has come
 }
 
 // address is an address of an endpoint.
@@ -51,7 +52,7 @@ func newTarget(e backends.Endpoint, protocol wire.Protocol, timeout time.Duratio
 		t.head = fmt.Appendf(t.head, "%s: %s\r\n", f.Name, f.Value)
 	}
 	field := policy.RequestID(&e, protocol)
-	t.must, t.model = e.IDs == backends.IDsRequired, e.Model
+	t.must, t.model, t.stream = e.IDs == backends.IDsRequired, e.Model, e.StreamMode
 	switch {
 	case field.Header != "":
 		t.identified = true
@@ -137,13 +138,19 @@ func (l *loop) connect(c *conn, last error) {
 	for c.tried < len(all) {
 		a := &all[(c.first+c.tried)%len(all)]
 		c.tried++
-		err := l.connectTo(c, a)
+		err := l.pool.connect(c, a)
 		if err == nil {
+			share := l.config.ConnectTimeout / time.Duration(len(all)-c.tried+1)
+			c.deadline, c.phase, c.over = c.exchange.deadline, c.exchange.firstBy, policy.FirstTokenOver
+			if by := l.now + int64(share); by < c.phase {
+				c.phase, c.over = by, connectOver
+			}
+			l.pool.watch(c)
 			return
 		}
 		if usedUp(err) {
 			if other := l.pool.anyIdle(); other != nil && (err == unix.EMFILE || err == unix.ENFILE) {
-				l.shut(other)
+				l.pool.shut(other)
 				c.tried--
 				continue
 			}
@@ -154,40 +161,8 @@ func (l *loop) connect(c *conn, last error) {
 		last = fmt.Errorf("connect to %s: %w", a.name, err)
 	}
 	x := c.exchange
-	l.release(c)
+	l.pool.release(c)
 	l.failed(x, policy.Lost(backends.FailConnect, policy.Explain(backends.FailConnect, last), false, false), nil)
-}
-
-// connEvents are the events of a connection.
-const connEvents = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
-
-// connectTo begins to connect a socket to an address. It does not wait.
-func (l *loop) connectTo(c *conn, a *address) error {
-	fd, err := unix.Socket(a.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	// Errors are ignored: these options only avoid a delay and detect a dead peer.
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
-	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, 15)
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, 15)
-	if err = unix.Connect(fd, a.sockaddr); err == nil || err == unix.EINPROGRESS {
-		err = l.control(unix.EPOLL_CTL_ADD, fd, connEvents, l.pool.generation+1)
-	}
-	if err != nil {
-		_ = unix.Close(fd)
-		return err
-	}
-	l.pool.add(c, fd)
-	share := l.client.config.ConnectTimeout / time.Duration(len(l.report.targets[c.endpoint].addresses)-c.tried+1)
-	x := c.exchange
-	c.deadline, c.phase, c.over = x.deadline, x.firstBy, policy.FirstTokenOver
-	if by := l.now + int64(share); by < c.phase {
-		c.phase, c.over = by, connectOver
-	}
-	l.watch(c)
-	return nil
 }
 
 // connected sends the request once the connection is made, and reports whether it is.
@@ -203,7 +178,7 @@ func (l *loop) connected(c *conn, events uint32) bool {
 	t := &l.report.targets[c.endpoint]
 	t.good = (c.first + c.tried - 1) % len(t.addresses)
 	l.pool.dialing--
-	l.client.Connected(c.endpoint)
+	l.pool.counters.Connected(c.endpoint)
 	l.start(c, c.exchange)
 	return true
 }
@@ -229,33 +204,10 @@ func (l *loop) putBack(c *conn) bool {
 	if l.intake.busy < 2 || x.again > 0 {
 		return false
 	}
-	l.release(c)
+	l.pool.release(c)
 	l.intake.release(x.endpoint)
 	l.intake.limit = l.intake.busy
 	l.intake.line.Unpush(task{query: x.query, dequeuedNS: x.dequeuedNS})
-	l.exchanges.put(x)
+	l.report.exchanges.put(x)
 	return true
-}
-
-// shut closes a connection.
-func (l *loop) shut(c *conn) {
-	if c.state == idle {
-		l.pool.unrest(c)
-		l.glance(c)
-	}
-	l.pool.remove(c)
-	l.release(c)
-}
-
-// release keeps the memory of a connection without a socket.
-func (l *loop) release(c *conn) {
-	l.closeReading(c)
-	l.pool.recycle(c)
-}
-
-// rearm makes epoll report once more what can be read on a connection that has had its turn.
-func (l *loop) rearm(c *conn) {
-	if err := l.control(unix.EPOLL_CTL_MOD, c.fd, connEvents, c.generation); err != nil {
-		l.broke(c, unix.EIO)
-	}
 }

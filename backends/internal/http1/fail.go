@@ -17,33 +17,19 @@ func response(p *parser) policy.Response {
 	return policy.Response{Status: p.status, Encoding: p.encoding, Location: p.location, RetryAfter: p.retryAfter}
 }
 
-// stray counts unrequested bytes.
-func (l *loop) stray(b []byte) {
-	if l.client.Unexpected(b) {
-		l.stats.unasked++
-	}
-}
-
-// glance counts the bytes that can still be read from a connection without a request that is about to be closed.
-func (l *loop) glance(c *conn) {
-	if n, errno := recv(c.fd, l.buf); errno == 0 && n > 0 {
-		l.stray(l.buf[:n])
-	}
-}
-
 // failed ends an attempt without an accepted answer, and makes another one if that is allowed. The connection is closed
 // or idle already.
 func (l *loop) failed(x *exchange, f policy.Failure, kept []byte) {
-	l.client.Lost(x.endpoint, f.Reason)
+	l.pool.counters.Lost(x.endpoint, f.Reason)
 	if f.Absent() {
 		l.intake.line.Strike(x.endpoint)
 	}
-	wait, retry := x.retries.Next(&f, l.untilDeadline(x))
+	wait, retry := x.retries.Next(&f, time.Duration(x.deadline-l.now))
 	l.report.record(x, &f, kept, retry)
 	switch {
 	case !retry:
 		l.intake.release(x.endpoint)
-		l.lose(x, f.Reason)
+		l.report.lose(x, f.Reason)
 	case wait == 0:
 		x.repeat()
 		l.attempt(x)
@@ -61,7 +47,7 @@ func (x *exchange) repeat() {
 
 // resume makes the attempt that a request was waiting for, if an endpoint has room for it.
 func (l *loop) resume(x *exchange) {
-	endpoint, room := l.intake.line.Pick(l.client.config.Key(x.query.Index))
+	endpoint, room := l.intake.line.Pick(l.config.Key(x.query.Index))
 	switch {
 	case room:
 		x.endpoint = endpoint
@@ -70,7 +56,7 @@ func (l *loop) resume(x *exchange) {
 		l.intake.busy--
 		x.endpoint = balance.Nowhere
 		l.report.sink.Failed(policy.Homeless(x.query, time.Now().UnixNano()))
-		l.lose(x, backends.FailNoEndpoint)
+		l.report.lose(x, backends.FailNoEndpoint)
 	default:
 		l.wheel.set(&x.timer, l.now+int64(policy.AskAgain))
 	}
@@ -82,18 +68,18 @@ func (l *loop) cut(c *conn, reason backends.Reason, why string, repeatable bool)
 	x := c.exchange
 	switch {
 	case c.state == idle:
-		l.shut(c)
+		l.pool.shut(c)
 	case c.state == draining:
 		l.stopDraining(c)
 	case c.state == refusing:
 		l.stopDraining(c) // the status is known: the rest of the body adds nothing
 	case c.answering:
-		l.client.Lost(c.endpoint, reason)
+		l.pool.counters.Lost(c.endpoint, reason)
 		l.finish(c, reason, why)
 	default:
 		f := policy.Lost(reason, why, c.reading != nil || !repeatable, c.reused)
 		c.exchange = nil
-		l.shut(c)
+		l.pool.shut(c)
 		l.failed(x, f, nil)
 	}
 }
@@ -101,20 +87,20 @@ func (l *loop) cut(c *conn, reason backends.Reason, why string, repeatable bool)
 // stopDraining gives up the rest of an answer that is complete or refused.
 func (l *loop) stopDraining(c *conn) {
 	if c.state == draining {
-		l.shut(c)
+		l.pool.shut(c)
 		l.intake.release(c.endpoint)
 		return
 	}
 	x, r := c.exchange, c.reading
 	c.exchange, c.reading = nil, nil
-	l.shut(c)
+	l.pool.shut(c)
 	l.refused(x, r)
 }
 
 // refused ends an attempt whose answer was refused. The connection is closed or idle already.
 func (l *loop) refused(x *exchange, r *reading) {
 	l.failed(x, r.refusal(), r.kept)
-	l.readings.put(r)
+	l.pool.readings.put(r)
 }
 
 // late handles a deadline that has passed.

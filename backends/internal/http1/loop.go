@@ -22,17 +22,13 @@ const (
 // are used by other goroutines.
 type loop struct {
 	poller
-	client    *Client
+	config    *backends.Config
 	stop      atomic.Bool // the test is to end early
 	cancelled bool
-	wheel     wheel
 	pool      pool
 	intake    intake
 	sender    sender
 	report    reporter
-	buf       []byte // for the reads of all connections; what has to outlive a read is copied
-	exchanges freelist[exchange]
-	readings  freelist[reading]
 }
 
 // run works until the source has ended and all its queries are completed.

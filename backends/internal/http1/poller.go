@@ -32,13 +32,14 @@ func (c *clock) stamp() {
 	c.wall = c.baseWall + c.now
 }
 
-// poller waits for events with epoll.
+// poller waits for events with epoll, and for the deadlines of a wheel.
 type poller struct {
 	clock
 	epoll  int
 	wake   int // eventfd by which other goroutines end a wait
 	events [64]unix.EpollEvent
 	wait   func() int // blocks until there is something to do, and returns the number of events
+	wheel  wheel
 	pace   pace
 	stats  stats
 
@@ -49,6 +50,7 @@ type poller struct {
 // open creates the descriptors. The caller calls close even after an error.
 func (p *poller) open() error {
 	p.clock, p.epoll, p.wake = newClock(), -1, -1
+	p.wheel.init()
 	var err error
 	if p.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
 		p.wake, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)

@@ -3,10 +3,18 @@
 
 package http1
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+)
 
 // pool holds the connections of a loop.
 type pool struct {
+	poller     *poller
+	counters   *policy.Counters
+	readings   readings
+	buf        []byte  // for the reads of all connections; what has to outlive a read is copied
 	byFD       []*conn // nil: the descriptor is not a connection
 	idle       []*conn // by endpoint: first of a list, the most recently used connection first
 	resting    int     // connections in idle
@@ -27,9 +35,28 @@ func (p *pool) create() *conn {
 	return c
 }
 
-// add gives a connection its socket, whose generation is that of the pool plus one.
-func (p *pool) add(c *conn, fd int) {
-	p.generation++
+// connEvents are the events of a connection.
+const connEvents = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
+
+// connect gives a connection a socket and begins to connect it to an address. It does not wait.
+func (p *pool) connect(c *conn, a *address) error {
+	fd, err := unix.Socket(a.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	// Errors are ignored: these options only avoid a delay and detect a dead peer.
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, 15)
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, 15)
+	if err = unix.Connect(fd, a.sockaddr); err == nil || err == unix.EINPROGRESS {
+		p.generation++
+		err = p.poller.control(unix.EPOLL_CTL_ADD, fd, connEvents, p.generation)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return err
+	}
 	c.fd, c.generation = fd, p.generation
 	for len(p.byFD) <= fd {
 		p.byFD = append(p.byFD, make([]*conn, fd+64-len(p.byFD))...)
@@ -38,6 +65,7 @@ func (p *pool) add(c *conn, fd int) {
 	p.dialing++
 	p.open++
 	p.openMax = max(p.openMax, p.open)
+	return nil
 }
 
 // find returns the connection of a descriptor; nil if its socket is not of that generation, because it was closed by an
@@ -61,11 +89,47 @@ func (p *pool) remove(c *conn) {
 	_ = unix.Close(c.fd) // nothing is lost: what was sent is answered or given up
 }
 
-// recycle keeps the memory of a connection without a socket.
-func (p *pool) recycle(c *conn) {
+// release keeps the memory of a connection without a socket.
+func (p *pool) release(c *conn) {
+	p.readings.close(c)
 	c.state, c.exchange, c.broken = closed, nil, 0
 	c.head, c.body, c.unsent = nil, nil, false
 	p.spare.put(c)
+}
+
+// shut closes a connection.
+func (p *pool) shut(c *conn) {
+	if c.state == idle {
+		p.unrest(c)
+		p.glance(c)
+	}
+	p.remove(c)
+	p.release(c)
+}
+
+func (p *pool) shutAll() {
+	for _, c := range p.byFD {
+		if c != nil {
+			p.shut(c)
+		}
+	}
+}
+
+// watch sets the connection's timer to its next deadline.
+func (p *pool) watch(c *conn) { p.poller.wheel.by(&c.timer, min(c.deadline, c.phase)) }
+
+// stray counts unrequested bytes.
+func (p *pool) stray(b []byte) {
+	if p.counters.Unexpected(b) {
+		p.poller.stats.unasked++
+	}
+}
+
+// glance counts the bytes that can still be read from a connection without a request that is about to be closed.
+func (p *pool) glance(c *conn) {
+	if n, errno := recv(c.fd, p.buf); errno == 0 && n > 0 {
+		p.stray(p.buf[:n])
+	}
 }
 
 // take returns the connection to an endpoint that was used last; nil: none is idle.
@@ -77,9 +141,12 @@ func (p *pool) take(endpoint int) *conn {
 	return c
 }
 
-// rest makes a connection idle.
+// rest keeps a connection for the next request.
 func (p *pool) rest(c *conn) {
+	p.readings.close(c)
 	c.state, c.exchange, c.reused = idle, nil, true
+	c.deadline, c.phase = never, p.poller.now+int64(policy.IdleTimeout)
+	p.watch(c)
 	c.prev, c.next = nil, p.idle[c.endpoint]
 	if c.next != nil {
 		c.next.prev = c

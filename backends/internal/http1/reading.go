@@ -1,4 +1,4 @@
-// HOT PATH: openReading and closeReading run once a request. No allocation once there are as many readings as answers
+// HOT PATH: open, expect and close run once a request. No allocation once there are as many readings as answers
 // that are read at the same time.
 
 package http1
@@ -22,11 +22,17 @@ type reading struct {
 	id     [policy.IDLength]byte // of the request
 }
 
-// openReading returns a reading for a new answer.
-func (l *loop) openReading() *reading {
-	r := l.readings.get()
+// readings keeps readings for reuse.
+type readings struct {
+	freelist[reading]
+	newAnswer func() wire.Answer
+}
+
+// open returns a reading for a new answer.
+func (f *readings) open() *reading {
+	r := f.get()
 	if r == nil {
-		r = &reading{answer: l.client.protocol.NewAnswer()}
+		r = &reading{answer: f.newAnswer()}
 	}
 	r.reset()
 	return r
@@ -38,13 +44,12 @@ func (r *reading) reset() {
 	r.kept = r.kept[:0]
 }
 
-// expect sets the request and the model that an answer must belong to.
-func (l *loop) expect(c *conn) {
-	r, t := c.reading, &l.report.targets[c.endpoint]
-	want := wire.Expected{Model: t.model, Learn: t.model == "",
-		StreamMode: l.client.config.Endpoints[c.endpoint].StreamMode}
-	if number := c.exchange.number; number != 0 {
-		want.ID, want.Must = l.sender.ids.Append(r.id[:0], number), t.must
+// expect sets the request and the model that the answer must belong to. number is that of the request's id; 0: it has
+// none.
+func (r *reading) expect(t *target, ids *policy.RequestIDs, number uint64) {
+	want := wire.Expected{Model: t.model, Learn: t.model == "", StreamMode: t.stream}
+	if number != 0 {
+		want.ID, want.Must = ids.Append(r.id[:0], number), t.must
 	}
 	r.answer.Expect(want)
 }
@@ -52,8 +57,8 @@ func (l *loop) expect(c *conn) {
 // keepLine is the largest memory of a header line, in bytes, that is kept for other answers.
 const keepLine = 4 << 10
 
-// closeReading frees the reading of a connection, if it has one.
-func (l *loop) closeReading(c *conn) {
+// close frees the reading of a connection, if it has one.
+func (f *readings) close(c *conn) {
 	r := c.reading
 	if r == nil {
 		return
@@ -62,7 +67,7 @@ func (l *loop) closeReading(c *conn) {
 	if cap(r.parser.line) > keepLine {
 		r.parser.line = nil
 	}
-	l.readings.put(r)
+	f.put(r)
 }
 
 // refusal returns why an answer was refused. It is rare.

@@ -1,4 +1,5 @@
-// HOT PATH: complete runs once a query. No lock, no allocation; refuse and record run once a failure.
+// HOT PATH: tokens runs once a read, judge and complete once a query. No lock; no allocation but for more queries in
+// flight than ever before. refuse and record run once a failure.
 
 package http1
 
@@ -8,22 +9,92 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// reporter completes queries and records failed attempts.
+// reporter reports tokens, completed queries and failed attempts.
 type reporter struct {
 	sink        backends.Sink
+	streamed    func(q loadgen.Query, news []wire.News, atNS int64) // of batches; nil: requests carry one prompt
+	times       *poller                                             // the time of each report
 	targets     []target
 	outstanding int              // queries that were taken and not completed
 	lost        backends.Outcome // of a query without an answer
+	exchanges   freelist[exchange]
 }
 
-// complete reports the outcome of an exchange.
+// exchange returns an exchange for a new query.
+func (r *reporter) exchange() *exchange {
+	x := r.exchanges.get()
+	if x == nil {
+		x = &exchange{}
+		x.timer.exchange = x
+	}
+	return x
+}
+
+// tokens reports the tokens in the bytes of one read, all of them at the time of that read. It returns whether there
+// are any.
+func (r *reporter) tokens(x *exchange, from *reading, b []byte) bool {
+	at, o := r.times.wall, &from.out
+	n, rest := from.answer.Feed(b)
+	if n == 0 {
+		return false
+	}
+	for n > 0 {
+		switch first := o.FirstTokenNS == 0; {
+		case r.streamed != nil:
+			o.FirstTokenNS = at
+			r.streamed(x.query, from.answer.News(), at)
+		case first:
+			o.FirstTokenNS = at
+			r.sink.FirstToken(x.query, from.answer.Tokens(), at)
+			if n > 1 {
+				r.sink.TokenGap(0, n-1)
+			}
+		default:
+			r.sink.TokenGap(at-o.LastTokenNS, n)
+		}
+		o.LastTokenNS, o.ReadableNS = at, r.times.since
+		if len(rest) == 0 {
+			break
+		}
+		n, rest = from.answer.Feed(rest)
+	}
+	return true
+}
+
+// judge gets the outcome of a connection's answer from the protocol, and records a failure. cut and why are the failure
+// of the transport and its explanation.
+func (r *reporter) judge(c *conn, cut backends.Reason, why string) {
+	o := &c.reading.out
+	detail := c.reading.answer.Finish(o, cut)
+	if o.Reason == backends.OK && c.unwritten() {
+		o.Reason, detail = backends.FailUnsent, policy.Unsent
+	}
+	if o.NTokens > 0 && o.LastTokenNS == 0 {
+		o.LastTokenNS, o.ReadableNS = r.times.wall, r.times.since // the tokens of a whole answer come with its last byte
+	}
+	if o.Reason == backends.OK {
+		if o.Model != "" {
+			r.targets[c.endpoint].model = o.Model // the first answer decides
+		}
+		return
+	}
+	if detail == "" {
+		detail = why
+	}
+	r.record(c.exchange, &policy.Failure{Reason: o.Reason, Detail: detail}, c.reading.kept, false)
+}
+
+// complete reports the outcome of an exchange, whose memory may be used again when it returns.
 func (r *reporter) complete(x *exchange, o *backends.Outcome) {
 	o.Endpoint, o.Retries = x.endpoint, x.again
 	o.DequeuedNS, o.SentNS, o.FirstByteNS = x.dequeuedNS, x.sentNS, x.firstByteNS
 	r.sink.Complete(x.query, o)
 	r.outstanding--
+	r.exchanges.put(x)
 }
 
 // lose completes an exchange that has no answer to judge.
