@@ -19,7 +19,7 @@ func init() { backends.Register("llamacpp", Driver{}) }
 // native says that a configuration means /completion, which is the default.
 func native(c *backends.Config) bool { return c.API == "" || c.API == "generate" }
 
-var words = reader.Words{
+var terms = reader.Terms{
 	Count: "tokens_predicted",
 	IDs: "llama.cpp leaves out of a stream the ids of tokens that are no whole character, and older servers know no " +
 		"return_tokens; whole answers (Offline, SingleStream without token latencies) have all ids",
@@ -29,7 +29,7 @@ var words = reader.Words{
 
 func newAnswer(c *backends.Config) wire.Answer {
 	d := decoder{keepText: reader.KeepsText(c)}
-	o := reader.Options{Decoder: d, Words: words, MayHoldBack: true}
+	o := reader.Options{Decoder: d, Terms: terms, MayHoldBack: true}
 	if c.Batch > 0 {
 		return reader.NewBatch(c, o, d)
 	}

@@ -160,7 +160,7 @@ func TestAnswers(t *testing.T) {
 		{"ids held back, which the answer is", sse(held, last), true, true, backends.FailBadEvent, 2,
 			backends.TokensFromUsage, "length", " a", "no whole character"},
 		{"more ids than were counted", sse(token, second, second, last), true, false, backends.FailTokenCount, 3,
-			backends.TokensFromIDs, "length", " a a a", "tokens_predicted says 2"},
+			backends.TokensFromIDs, "length", " a a a", "tokens_predicted is 2"},
 		{"no stop", sse(token, second), true, true, backends.FailTruncated, 2, backends.TokensFromIDs, "", " a a",
 			"without a finish_reason"},
 		{"an end of unknown kind", sse(token, second, with(last, "limit", "cancelled")), true, true, backends.FailAborted, 2,

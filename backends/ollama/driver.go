@@ -23,10 +23,10 @@ var paths = map[string]string{"": "/api/generate", "generate": "/api/generate", 
 
 const noIDs = "Ollama sends none on any route: a benchmark whose answers are token ids needs another server"
 
-var words = reader.Words{Count: "eval_count", IDs: noIDs, Needs: "eval_count", Parts: "response, message or done"}
+var terms = reader.Terms{Count: "eval_count", IDs: noIDs, Needs: "eval_count", Parts: "response, message or done"}
 
 func newAnswer(c *backends.Config) wire.Answer {
-	return reader.New(c, reader.Options{Decoder: decoder{reader.KeepsText(c)}, Words: words, Lines: true})
+	return reader.New(c, reader.Options{Decoder: decoder{reader.KeepsText(c)}, Terms: terms, Lines: true})
 }
 
 var errBatch = errors.New("backend \"ollama\" takes one prompt in a request: choose another --offline-strategy")

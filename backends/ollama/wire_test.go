@@ -61,7 +61,7 @@ func TestFaults(t *testing.T) {
 		{"the server dies", wiretest.Closes(head + wiretest.Chunks(part)), backends.FailTruncated, ""},
 		{"no JSON", wiretest.Answers(head + wiretest.Chunked("{oops\n")), backends.FailBadJSON, "{oops"},
 		{"no stream", wiretest.Answers(wiretest.Whole(200, "application/json", end)), backends.FailNoFirstToken,
-			"a stream was asked for"},
+			"a stream was requested"},
 	} {
 		for _, name := range []string{http1.Name, nethttp.Name} {
 			t.Run(c.name+", "+name, func(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// words names the parts of a completion; needIDs says how this family of servers is made to send token ids.
-func (d *dialect) words() reader.Words {
-	return reader.Words{
+// terms names the fields of a completion; needIDs says how this family of servers is made to send token ids.
+func (d *dialect) terms() reader.Terms {
+	return reader.Terms{
 		Count: "usage.completion_tokens",
 		IDs:   d.needIDs,
 		Needs: "token ids (return_token_ids, vLLM >= 0.10.2) nor usage (stream_options.include_usage)",
@@ -20,7 +20,7 @@ func (d *dialect) words() reader.Words {
 // last step brought no token (docs/reference/wire-protocols.md#vllm-generate-route).
 func newAnswer(d *dialect, c *backends.Config) wire.Answer {
 	w := &walker{Scanner: reader.NewScanner(c)}
-	o := reader.Options{Decoder: w, Words: d.words()}
+	o := reader.Options{Decoder: w, Terms: d.terms()}
 	if c.Batch > 0 {
 		return reader.NewBatch(c, o, w)
 	}

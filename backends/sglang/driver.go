@@ -20,7 +20,7 @@ func init() { backends.Register("sglang", Driver{}) }
 // native says that a configuration means /generate, which is the default.
 func native(c *backends.Config) bool { return c.API == "" || c.API == "generate" }
 
-var words = reader.Words{
+var terms = reader.Terms{
 	Count: "meta_info.completion_tokens",
 	IDs:   "/generate sends them as output_ids since SGLang 0.4; older servers only with --skip-tokenizer-init",
 	Needs: "output_ids nor meta_info.completion_tokens",
@@ -29,7 +29,7 @@ var words = reader.Words{
 
 func newAnswer(c *backends.Config) wire.Answer {
 	w := &walker{Scanner: reader.NewScanner(c)}
-	o := reader.Options{Decoder: w, Words: words}
+	o := reader.Options{Decoder: w, Terms: terms}
 	if c.Batch > 0 {
 		return reader.NewBatch(c, o, w)
 	}

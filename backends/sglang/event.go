@@ -79,7 +79,7 @@ var document = reader.NewTable(
 
 // members reads one answer.
 func (w *walker) members(e *reader.Event) bool {
-	e.Running = true
+	e.MayRepeat = true
 	seen, ok := document.Walk(&w.Scanner, w, e)
 	if seen&(keyText|keyIDs|keyMeta) != 0 {
 		e.Choices = 1

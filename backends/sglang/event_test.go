@@ -47,8 +47,8 @@ func same(t require.TestingT, doc string, a, b *reader.Event) {
 	require.Equal(t, []int{a.Choices, int(a.Index), int(a.Prompt), int(a.Produced)},
 		[]int{b.Choices, int(b.Index), int(b.Prompt), int(b.Produced)}, doc)
 	require.True(t, slices.Equal(a.IDs, b.IDs), "%v %v: %s", a.IDs, b.IDs, doc)
-	require.Equal(t, []bool{a.HasIDs, a.BadID, a.HasText, a.IsError, a.Finish == nil, a.Running},
-		[]bool{b.HasIDs, b.BadID, b.HasText, b.IsError, b.Finish == nil, b.Running}, doc)
+	require.Equal(t, []bool{a.HasIDs, a.BadID, a.HasText, a.IsError, a.Finish == nil, a.MayRepeat},
+		[]bool{b.HasIDs, b.BadID, b.HasText, b.IsError, b.Finish == nil, b.MayRepeat}, doc)
 	require.Equal(t, []string{string(a.Text), string(a.Finish), string(a.Why), string(a.Message)},
 		[]string{string(b.Text), string(b.Finish), string(b.Why), string(b.Message)}, doc)
 }
@@ -190,12 +190,12 @@ func TestAnswersThatDoNotAddUp(t *testing.T) {
 		{"an event twice, cumulative", event("1", "1") + event("1,2", "2") + event("1,2", "2") + last("1,2,3", "3"),
 			backends.OK, []int32{1, 2, 3}, ""},
 		{"increments after a cumulative event", event("1", "1") + event("1,2", "2") + last("3", "3"), backends.FailBadEvent,
-			[]int32{1, 2}, "as the events before it showed"},
+			[]int32{1, 2}, "as the previous events showed"},
 		{"an end without ids", event("1", "1") + event("2", "2") + last("", "2"), backends.OK, []int32{1, 2}, ""},
 		{"an event was lost", event("1", "1") + event("3", "3") + last("4", "4"), backends.FailTokenCount, []int32{1},
-			"1 token ids behind 1 others, and its meta_info.completion_tokens is 3: events are missing"},
+			"1 token ids after 1 others, and its meta_info.completion_tokens is 3: events are missing"},
 		{"cumulative after increments", event("1", "1") + event("2", "2") + last("1,2,3", "3"), backends.FailBadEvent,
-			[]int32{1, 2}, "they are all so far"},
+			[]int32{1, 2}, "it repeats all ids"},
 		{"no counts", event("1", "null") + last("2", "null"), backends.FailBadEvent, []int32{1},
 			"no meta_info.completion_tokens"},
 		{"no counts, one event", strings.ReplaceAll(last("1", "-"), "-", "null"), backends.OK, []int32{1}, ""},

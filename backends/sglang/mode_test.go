@@ -190,13 +190,13 @@ func TestStreamsAgainstTheirMode(t *testing.T) {
 		{"counts that begin again, incremental", backends.StreamIncremental,
 			[]string{doc(1, 40, 40, "null"), doc(2, 160, 160, end)}, backends.FailTokenCount, "events are missing"},
 		{"increments, told cumulative", backends.StreamCumulative, []string{doc(1, 40, 40, "null"), doc(1, 40, 80, end)},
-			backends.FailBadEvent, "as the server's arguments or the preflight said"},
+			backends.FailBadEvent, "as the server's arguments or the preflight showed"},
 		{"all ids, told incremental", backends.StreamIncremental, []string{doc(1, 40, 40, "null"), doc(1, 80, 80, end)},
-			backends.FailBadEvent, "as the server's arguments or the preflight said"},
+			backends.FailBadEvent, "as the server's arguments or the preflight showed"},
 		{"all ids and then increments", "", []string{doc(1, 40, 40, "null"), doc(1, 80, 80, "null"), doc(1, 40, 120, end)},
-			backends.FailBadEvent, "as the events before it showed"},
+			backends.FailBadEvent, "as the previous events showed"},
 		{"increments and then all ids", "", []string{doc(1, 40, 40, "null"), doc(1, 40, 80, "null"), doc(1, 120, 120, end)},
-			backends.FailBadEvent, "as the events before it showed"},
+			backends.FailBadEvent, "as the previous events showed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config := declares(c.told, 0)
@@ -241,6 +241,6 @@ func TestTextsThatCouldBeEither(t *testing.T) {
 	a := begin(declares(backends.StreamIncrementalIDs, 0))
 	readOn(a, sent([]string{event("ab", 1, "null"), event("cd", 2, `{"type":"length"}`)}))
 	var o backends.Outcome
-	require.Contains(t, a.Finish(&o, backends.OK), "does not begin with the text before it")
+	require.Contains(t, a.Finish(&o, backends.OK), "does not begin with the previous text")
 	require.Equal(t, backends.FailBadEvent, o.Reason)
 }

@@ -143,7 +143,7 @@ func TestProbeOfStreams(t *testing.T) {
 		{"the older argument", `"stream_output":true`, increments, backends.StreamIncrementalIDs, ""},
 		{"no argument, cumulative", `"x":1`, "stream", backends.StreamCumulative, ""},
 		{"no argument, incremental", `"x":1`, increments, backends.StreamIncremental, ""},
-		{"an answer against the argument", `"incremental_streaming_output":true`, "stream", "", "new ids only"},
+		{"an answer against the argument", `"incremental_streaming_output":true`, "stream", "", "only new ids"},
 		{"and the other way round", `"incremental_streaming_output":false`, increments, "", "repeats all ids"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func (w *walker) decodeSlow(doc []byte, e *reader.Event) error {
 }
 
 func (w *walker) slowAnswer(o reader.Object, e *reader.Event) {
-	e.Running = true
+	e.MayRepeat = true
 	if o.Has(parts...) {
 		e.Choices = 1
 	}

@@ -74,7 +74,7 @@ func TestFaults(t *testing.T) {
 		{"no finish reason, [DONE]", wiretest.Answers(head + wiretest.Chunked(event("5", 1, running), wiretest.Done)), nil,
 			backends.FailTruncated, "without a finish_reason"},
 		{"a batch that nobody asked for", wiretest.Answers(wiretest.Whole(200, "application/json",
-			`[{"output_ids":[1]},{"output_ids":[2]}]`)), offline, backends.FailBadEvent, "2 came"},
+			`[{"output_ids":[1]},{"output_ids":[2]}]`)), offline, backends.FailBadEvent, "got 2"},
 		{"something else", wiretest.Answers(wiretest.Whole(200, "application/json", `{"choices":[]}`)), offline,
 			backends.FailBadEvent, "no output_ids, text or meta_info"},
 		{"no JSON", wiretest.Answers(head + wiretest.Chunked("data: {oops\n\n")), nil, backends.FailBadJSON, "{oops"},

@@ -91,7 +91,7 @@ func Failures() []Failure {
 		{"too large, not streamed", Answers(Whole(200, "application/json", strings.Repeat(" ", 1200)+Good)),
 			func(c *backends.Config) { offline(c); c.MaxAnswerBytes = 1000 }, "too_large", "", ""},
 		{"ids and usage differ", Answers(StreamHead + Chunked(Event("5,6", `"stop"`), Usage(3), Done)), nil,
-			"token_count_mismatch", "2 token ids and usage.completion_tokens says 3", ""},
+			"token_count_mismatch", "2 token ids, but usage.completion_tokens is 3", ""},
 		{"not Streamed although asked", Answers(Whole(200, "application/json", Good)), nil, "no_first_token", "", ""},
 	}
 }

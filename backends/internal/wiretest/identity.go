@@ -311,10 +311,10 @@ func (k *Contract) idsAreCompared(t *testing.T) {
 		}, "wrong_answer", "lacks the id"},
 		"another model": {func(id string) string {
 			return stream(event("cmpl-"+id, "n", "null", 5), event("cmpl-"+id, "n", `"stop"`, 6))
-		}, "wrong_model", `by the model "n"`},
+		}, "wrong_model", `from the model "n"`},
 		"a model later": {func(id string) string {
 			return stream(event("cmpl-"+id, "m", "null", 5), event("cmpl-"+id, "n", `"stop"`, 6))
-		}, "wrong_model", `by the model "n"`},
+		}, "wrong_model", `from the model "n"`},
 		"no model": {func(id string) string {
 			return stream(event("cmpl-"+id, "", "null", 5), event("cmpl-"+id, "", `"stop"`, 6))
 		}, "", ""},

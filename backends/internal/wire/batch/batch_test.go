@@ -184,15 +184,15 @@ func TestFaults(t *testing.T) {
 		{"none", false, func([]part) []part { return nil }, backends.FailBadEvent, 3, "no choices"},
 		{"one aborted", true, func(p []part) []part { p[1].finish = "abort"; return p }, backends.FailAborted, 1, `"abort"`},
 		{"the count differs", false, func(p []part) []part { p[1].usage = 1; return p }, backends.FailTokenCount, 3,
-			"6 token ids and usage.completion_tokens says 7"},
+			"6 token ids, but usage.completion_tokens is 7"},
 		{"a prompt is cut", false, func(p []part) []part { p[1].cut = 1; return p }, backends.FailTokenCount, 3,
 			"counted 5 prompt tokens in a batch whose prompts have 6"},
 		{"the count is of one prompt alone", false, func(p []part) []part { // as llama.cpp's is
 			p[1].cut, p[2].cut, p[1].usage, p[2].usage = 2, 2, -2, -2
 			return p
-		}, backends.FailTokenCount, 3, "6 token ids and usage.completion_tokens says 2"},
+		}, backends.FailTokenCount, 3, "6 token ids, but usage.completion_tokens is 2"},
 		{"the count of one differs", true, func(p []part) []part { p[1].usage = 1; return p }, backends.FailTokenCount, 1,
-			"2 token ids and meta_info.completion_tokens says 3"},
+			"2 token ids, but meta_info.completion_tokens is 3"},
 	} {
 		for _, backend := range []string{"vllm", "sglang"} {
 			if (backend == "sglang") != c.native && (c.name != "one is missing" && c.name != "one too many" &&

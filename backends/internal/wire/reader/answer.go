@@ -19,108 +19,110 @@ import (
 // defaultMaxAnswer bounds an answer where Config.MaxAnswerBytes is 0, in bytes.
 const defaultMaxAnswer = 256 << 20
 
-// What a body that is not streamed may have, in bytes: it is kept whole until its end, so that its bound follows from
-// what was asked for. A token with its id, its text and several log probabilities takes less than 2 KiB of JSON.
+// The limit of a body that is not streamed, in bytes. The body is kept until its end, so its limit depends on the
+// number of requested tokens: a token with its id, its text and several log probabilities takes less than 2 KiB of
+// JSON.
 const (
-	bodyBytes    = 16 << 20
-	bytesOfToken = 2 << 10
+	bodyBytes     = 16 << 20
+	bytesPerToken = 2 << 10
 )
 
-// keepBuffer is the largest buffer, in bytes, that is kept for the next answer.
+// keepBuffer is the size of the largest buffer, in bytes, that is reused for the next answer.
 const keepBuffer = 1 << 20
 
-// Options are what a protocol says of its answers.
+// Options describe the answers of a protocol.
 type Options struct {
 	Decoder Decoder
-	Words   Words
-	// EndsByCount is the number of tokens that were asked for, where a stream of so many may end with [DONE] and without a
-	// finish reason; 0: it may not.
+	Terms   Terms
+	// EndsByCount is the number of requested tokens, if a stream of exactly that many may end with [DONE] and without a
+	// finish reason; 0: every stream needs a finish reason.
 	EndsByCount int
-	// Lines says that a stream is JSON, one document to a line, and no server-sent events.
+	// Lines is set if a stream consists of lines with one JSON document each, instead of server-sent events.
 	Lines bool
-	// MayHoldBack says that a server leaves ids out of a stream: fewer of them than it counted are then as good as none.
+	// MayHoldBack is set if servers omit ids from a stream: if there are fewer ids than the server counted, all of them
+	// are ignored.
 	MayHoldBack bool
 }
 
-// Answer reads one answer, streamed or whole, and judges it. It is a wire.Answer.
+// Answer reads one answer, streamed or whole, and checks it. It implements wire.Answer.
 type Answer struct {
 	Options
-	stream     bool // asked for
+	stream     bool // requested
 	needIDs    bool
 	keepText   bool
-	giveText   bool // the text is the answer, and not only counted
+	returnText bool // the text is the answer; else it is kept only to be counted
 	countText  func([]byte) (int, error)
 	minTokens  int
-	maxTokens  int // that were asked for; 0: no number was
+	maxTokens  int // requested; 0: no limit was requested
 	vocabulary int
 	maxBytes   int64
-	maxBody    int64 // of a body that is kept
+	maxBody    int64 // of a body that is not streamed
 
-	reads   func(doc []byte) int // takes a document: take, or that of a batch
-	repeat  Repeater             // nil: every document is decoded
-	kind    string               // its Content-Type
-	events  bool                 // it comes in parts, as its Content-Type says: events, or
-	lines   bool                 // lines of JSON
-	plain   bool                 // its Content-Type is neither JSON nor events nor absent
-	framer  sse.Framer
-	ndjson  ndjson.Framer
-	event   Event
-	body    []byte // the answer so far, where it does not come as events
-	read    int64
-	tokens  []int32
-	timed   int // tokens that were reported
-	pieces  int // events with tokens
-	merged  int // of them, with more than one
-	grown   grown
-	text    []byte
-	calls   []*call // function calls so far; where there are any, they are the answer
-	finish  string
-	why     string
-	prompt  int64
-	count   int64 // tokens of the answer, as the server counts them; -1: not sent
-	hasIDs  bool
-	bareIDs bool // an event had text and no ids
-	early   bool // the first one with output had
-	hidden  bool // an event had output that is no part of the text, such as reasoning
-	counted int  // tokens of the text, as a tokenizer counts them; -1: they were not
-	choice  bool // a choice came
-	done    bool // [DONE] came
-	over    bool // of a batch: [DONE] came, and every part that began has its end
-	reason  backends.Reason
-	detail  string
+	readDocument func(doc []byte) int // the method of this type, or that of a batch
+	repeat       Repeater             // nil: every document is decoded
+	contentType  string
+	events       bool // it comes in parts: events, or
+	lines        bool // lines of JSON
+	plain        bool // its Content-Type is neither JSON nor events nor absent
+	framer       sse.Framer
+	ndjson       ndjson.Framer
+	event        Event
+	body         []byte // the answer so far, if it does not come as events
+	read         int64  // bytes
+	tokens       []int32
+	reported     int // tokens
+	pieces       int // events with tokens
+	merged       int // events with more than one token
+	mode         modeTracker
+	text         []byte
+	calls        []*call // function calls so far; if there are any, they are the answer
+	finish       string
+	explanation  string // of the finish reason
+	prompt       int64
+	count        int64 // tokens of the answer as the server counts them; -1: not sent
+	hasIDs       bool
+	lacksIDs     bool // an event had text and no ids
+	firstLacks   bool // the first event with output had text and no ids
+	aside        bool // an event had output that is not part of the text, such as reasoning
+	tokenized    int  // tokens of the text as a tokenizer counts them; -1: not counted
+	hasChoice    bool
+	done         bool // [DONE] came
+	allDone      bool // of a batch: [DONE] came, and all parts have their finish reason
+	reason       backends.Reason
+	detail       string
 
 	want      wire.Expected
-	nameless  bool   // an event that had to carry the request's id carried none
-	named     bool   // an event carried it
-	modelName string // that the answer names, where want.Learn is set
+	lacksName bool   // an event lacked the request's id, or carried another one
+	named     bool   // an event carried an id
+	modelName string // set if want.Learn is
 }
 
 // KeepsText reports whether the text of answers is kept: as the answer, or for a tokenizer that counts it.
 func KeepsText(c *backends.Config) bool { return c.KeepText || c.CountText != nil }
 
-// New makes a reader of answers.
+// New returns a reader of answers.
 func New(c *backends.Config, o Options) *Answer {
 	a := &Answer{
-		Options: o, stream: c.Stream, needIDs: c.NeedIDs, keepText: KeepsText(c), giveText: c.KeepText,
+		Options: o, stream: c.Stream, needIDs: c.NeedIDs, keepText: KeepsText(c), returnText: c.KeepText,
 		countText: c.CountText,
 		minTokens: c.MinTokens, maxTokens: c.Sampling.MaxTokens, vocabulary: c.Vocabulary, maxBytes: c.MaxAnswerBytes,
 	}
 	if a.maxBytes <= 0 {
 		a.maxBytes = defaultMaxAnswer
 	}
-	a.maxBody = min(a.maxBytes, bodyBytes+bytesOfToken*int64(c.Sampling.MaxTokens)*int64(max(c.Batch, 1)))
-	a.reads = a.take
+	a.maxBody = min(a.maxBytes, bodyBytes+bytesPerToken*int64(c.Sampling.MaxTokens)*int64(max(c.Batch, 1)))
+	a.readDocument = a.readEvent
 	a.repeat, _ = o.Decoder.(Repeater)
 	a.classify("")
 	a.Begin("")
 	return a
 }
 
-// classify says how an answer comes. Without a Content-Type it is taken for what was asked for.
+// classify derives the framing of an answer from its Content-Type. Without one, the answer is framed as requested.
 func (a *Answer) classify(contentType string) {
 	kind, _, _ := strings.Cut(contentType, ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))
-	a.kind = contentType
+	a.contentType = contentType
 	bare := kind == "" || kind == "text/plain"
 	a.lines = kind == "application/x-ndjson" || kind == "application/jsonl" ||
 		(a.Lines && a.stream && (bare || kind == "application/json"))
@@ -128,9 +130,9 @@ func (a *Answer) classify(contentType string) {
 	a.plain = !a.events && kind != "" && !strings.HasSuffix(kind, "json")
 }
 
-// Begin starts an answer.
+// Begin discards the previous answer and starts one.
 func (a *Answer) Begin(contentType string) {
-	if contentType != a.kind {
+	if contentType != a.contentType {
 		a.classify(contentType)
 	}
 	a.framer.Reset()
@@ -138,13 +140,13 @@ func (a *Answer) Begin(contentType string) {
 	a.Decoder.Forget()
 	a.body, a.text = emptied(a.body), emptied(a.text)
 	a.tokens = a.tokens[:0]
-	a.read, a.finish, a.why, a.prompt, a.count = 0, "", "", -1, -1
+	a.read, a.finish, a.explanation, a.prompt, a.count = 0, "", "", -1, -1
 	a.pieces, a.merged = 0, 0
-	a.timed, a.hasIDs, a.bareIDs, a.choice, a.done = 0, false, false, false, false
-	a.grown.begin("")
+	a.reported, a.hasIDs, a.lacksIDs, a.hasChoice, a.done = 0, false, false, false, false
+	a.mode.begin("")
 	a.reason, a.detail = backends.OK, ""
-	a.hidden, a.early, a.over, a.counted, a.calls = false, false, false, -1, nil
-	a.want, a.nameless, a.named, a.modelName = wire.Expected{}, false, false, ""
+	a.aside, a.firstLacks, a.allDone, a.tokenized, a.calls = false, false, false, -1, nil
+	a.want, a.lacksName, a.named, a.modelName = wire.Expected{}, false, false, ""
 }
 
 func emptied(b []byte) []byte {
@@ -154,21 +156,21 @@ func emptied(b []byte) []byte {
 	return b[:0]
 }
 
-// Expect sets what the answer must say about itself.
+// Expect sets what the answer must contain.
 func (a *Answer) Expect(want wire.Expected) {
 	a.want = want
-	a.grown.begin(want.StreamMode)
+	a.mode.begin(want.StreamMode)
 }
 
-// Tokens gives the ids so far.
+// Tokens returns the ids so far.
 func (a *Answer) Tokens() []int32 { return a.tokens }
 
 // News returns nil: the answer is to one prompt.
 func (a *Answer) News() []wire.News { return nil }
 
-// Settled is true after a failure, and after [DONE] of an answer that has its finish reason.
+// Settled reports whether the answer has failed, or has both its finish reason and [DONE].
 func (a *Answer) Settled() bool {
-	return a.reason != backends.OK || a.over || (a.done && a.finish != "")
+	return a.reason != backends.OK || a.allDone || (a.done && a.finish != "")
 }
 
 // Feed reads p up to the next event with output tokens.
@@ -184,14 +186,14 @@ func (a *Answer) Feed(p []byte) (int, []byte) {
 	}
 	for {
 		tokens := 0
-		if n := a.ordinary(p); n > 0 {
+		if n := a.repeatEvent(p); n > 0 {
 			tokens, p = a.add(&a.event), p[n:]
 		} else {
 			doc, rest, ok := a.next(p)
 			if !a.grow(len(p)-len(rest), a.maxBytes) || !ok {
 				return 0, nil
 			}
-			tokens, p = a.reads(doc), rest
+			tokens, p = a.readDocument(doc), rest
 		}
 		if tokens > 0 {
 			a.report(tokens)
@@ -203,24 +205,25 @@ func (a *Answer) Feed(p []byte) (int, []byte) {
 	}
 }
 
-// report counts an event whose n tokens are reported.
+// report counts an event whose n tokens are reported to the client.
 func (a *Answer) report(n int) {
-	a.timed += n
+	a.reported += n
 	a.pieces++
 	if n > 1 {
 		a.merged++
 	}
 }
 
-// ordinary reads the event that p begins with, where the decoder knows it: neither its end nor its fields are searched
-// for then. n are its bytes; 0: the framer and the decoder read it.
-func (a *Answer) ordinary(p []byte) (n int) {
+// repeatEvent reads the event at the start of p if it differs from an earlier one in its text and ids only, so that
+// neither its end nor its fields need a search. It returns the number of bytes; 0: the framer and the decoder have to
+// read it.
+func (a *Answer) repeatEvent(p []byte) (n int) {
 	if a.repeat == nil || a.lines || len(p) == 0 || a.finish != "" || !a.framer.Between() {
 		return 0
 	}
 	blank := 0
 	if p[0] == '\n' {
-		blank = 1 // the line that ended the event before
+		blank = 1 // the empty line that ended the previous event
 	}
 	if n = a.repeat.Repeat(p[blank:], &a.event); n == 0 || a.read+int64(blank+n) > a.maxBytes {
 		return 0
@@ -229,7 +232,7 @@ func (a *Answer) ordinary(p []byte) (n int) {
 	return blank + n
 }
 
-// next gives the next document of a stream. ok is false when p is used up, or the stream has failed.
+// next returns the next document of a stream. ok is false if p is used up, or the stream has failed.
 func (a *Answer) next(p []byte) (doc, rest []byte, ok bool) {
 	if a.lines {
 		if doc, rest, ok = a.ndjson.Next(p); !ok && a.ndjson.Err() != nil {
@@ -240,33 +243,33 @@ func (a *Answer) next(p []byte) (doc, rest []byte, ok bool) {
 	if doc, rest, ok = a.framer.Next(p); !ok && a.framer.Err() != nil {
 		a.fail(backends.FailTooLarge, "the answer was given up: "+a.framer.Err().Error())
 	}
-	return doc, rest, !a.reported() && ok
+	return doc, rest, !a.hasErrorEvent() && ok
 }
 
-// reported fails the answer where the stream itself named an error.
-func (a *Answer) reported() bool {
-	said := a.framer.Failure()
-	if said != nil {
-		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+foreign.Line(string(said),
+// hasErrorEvent fails the answer if the stream contained an error event.
+func (a *Answer) hasErrorEvent() bool {
+	message := a.framer.Failure()
+	if message != nil {
+		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+foreign.Line(string(message),
 			400))
 	}
-	return said != nil
+	return message != nil
 }
 
-// last gives the document that a stream ended in.
+// last returns the document at the end of a stream that lacks its empty line.
 func (a *Answer) last() ([]byte, bool) {
 	if a.lines {
 		return a.ndjson.End()
 	}
 	doc, ok := a.framer.End()
-	return doc, !a.reported() && ok
+	return doc, !a.hasErrorEvent() && ok
 }
 
-// grow counts bytes of the answer; false: it has more than most.
-func (a *Answer) grow(n int, most int64) bool {
+// grow counts n more bytes of the answer, and fails it above the limit.
+func (a *Answer) grow(n int, limit int64) bool {
 	a.read += int64(n)
-	if a.read > most {
-		a.fail(backends.FailTooLarge, fmt.Sprintf("the answer was given up after %d bytes, the limit of one answer", most))
+	if a.read > limit {
+		a.fail(backends.FailTooLarge, fmt.Sprintf("the answer was given up after %d bytes, the limit of one answer", limit))
 		return false
 	}
 	return true
@@ -278,35 +281,36 @@ func (a *Answer) fail(reason backends.Reason, detail string) {
 	}
 }
 
-// take reads one document and gives the number of its new output tokens.
-func (a *Answer) take(doc []byte) int {
+// readEvent reads one document and returns the number of its new output tokens.
+func (a *Answer) readEvent(doc []byte) int {
 	if !a.decode(doc) {
 		return 0
 	}
 	return a.apply(&a.event)
 }
 
-// decode reads one document into the event; false: it says nothing of the answer.
+// decode reads one document into the event, and reports whether it is part of the answer.
 func (a *Answer) decode(doc []byte) bool {
 	if doc = bytes.TrimSpace(doc); string(doc) == "[DONE]" {
 		a.done = true
 		return false
 	}
-	if err := a.Decoder.Decode(doc, &a.event); err != nil && !a.event.IsError { // the rest of an error may have any shape
+	// the other members of an error may have any type
+	if err := a.Decoder.Decode(doc, &a.event); err != nil && !a.event.IsError {
 		// llama.cpp begins a batch stream with one (docs/reference/wire-protocols.md#differences-between-servers)
 		if string(doc) != "null" {
 			a.refuse(doc, err)
 		}
 		return false
 	}
-	return a.belongs(&a.event)
+	return a.checkIdentity(&a.event)
 }
 
 func (a *Answer) refuse(doc []byte, err error) {
-	reason, what := backends.FailBadJSON, "no JSON"
+	reason, what := backends.FailBadJSON, "invalid JSON"
 	var shape *ShapeError
 	if errors.As(err, &shape) {
-		reason, what = backends.FailBadEvent, "JSON of another shape"
+		reason, what = backends.FailBadEvent, "unexpected JSON"
 	}
 	a.fail(reason, fmt.Sprintf("the server sent %s (%v): %s", what, err, foreign.Line(string(doc), 200)))
 }

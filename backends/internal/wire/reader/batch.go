@@ -9,72 +9,73 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// BatchDecoder reads documents that hold the answers to several prompts.
+// BatchDecoder reads documents that contain the answers to several prompts.
 type BatchDecoder interface {
 	Decoder
-	// DecodeBatch reads one document: add gets every answer in it, and what stands beside them is left in e. Where it
-	// begins again, because a walk has given up, clear comes before. Its error is a *ShapeError where the document is JSON
-	// of another shape.
+	// DecodeBatch reads one document: it calls add with every answer in it, and sets e to the other members of the
+	// document. It calls clear before it starts, and before it starts again because a walk has given up. The error is a
+	// *ShapeError if the document is valid JSON of an unexpected form.
 	DecodeBatch(doc []byte, e *Event, clear func(), add func(*Event)) error
 }
 
-// Batch reads the answers to several prompts, streamed (stream.go) or in one body, and judges each of them. It is a
-// wire.Answer and a backends.Batched; of a body it has nothing to report before the end.
+// Batch reads the answers to several prompts, streamed (stream.go) or in one body, and checks each of them. It
+// implements wire.Answer and a backends.Batched. It reports the tokens of a body at its end only.
 type Batch struct {
 	whole   *Answer // body, framing and failures of the request
-	one     *Answer // of a body: each part in turn
+	one     *Answer // reads each part of a body in turn
 	decoder BatchDecoder
 	parts   []backends.Part
-	unnamed int       // parts of a body without an id of their own
-	tokens  [][]int32 // memory of the parts
+	unnamed int       // parts of a body without their own id
+	tokens  [][]int32 // buffers of the parts
 	texts   [][]byte
 
-	live     []*Answer // of a stream: the parts by index; nil: none came with it yet
-	came     []bool    // of live, in this answer
+	live     []*Answer // readers of a stream's parts by index; nil: none of that index came yet
+	came     []bool    // by index: the part came in this answer
 	seen     int       // parts that came
-	open     int       // of them, without a finish reason
-	last     int64     // index of the event before; -1: it had none
+	open     int       // parts that came and have no finish reason yet
+	last     int64     // index of the previous event; -1: it had none
 	news     []wire.News
-	held     []Event // the choices of a document with several
+	choices  []Event // of a document with several
 	newPart  func() *Answer
 	maxParts int
 }
 
-// NewBatch makes a reader of answers to several prompts.
+// NewBatch returns a reader of answers to several prompts.
 func NewBatch(c *backends.Config, o Options, d BatchDecoder) *Batch {
 	o.Decoder = d
 	b := &Batch{whole: New(c, o), decoder: d, maxParts: c.Batch}
-	b.whole.reads, b.whole.repeat = b.take, nil
-	o.Decoder = nothing{}
+	b.whole.readDocument, b.whole.repeat = b.readDocument, nil
+	o.Decoder = noDecoder{}
 	b.newPart = func() *Answer { return New(c, o) }
 	b.one = b.newPart()
 	return b
 }
 
-// nothing is the decoder of parts: they come decoded.
-type nothing struct{}
+// noDecoder is the decoder of the parts' readers, which receive decoded events.
+type noDecoder struct{}
 
-func (nothing) Forget()                     {}
-func (nothing) Decode([]byte, *Event) error { return nil }
+func (noDecoder) Forget()                     {}
+func (noDecoder) Decode([]byte, *Event) error { return nil }
 
-// Begin starts an answer.
+// Begin discards the previous answer and starts one.
 func (b *Batch) Begin(contentType string) {
 	b.whole.Begin(contentType)
 	b.parts, b.unnamed = b.parts[:0], 0
 	b.forget()
 }
 
-// Expect sets what the answer must say about itself. The parts of a batch are of one request.
+// Expect sets what the answer must contain. All parts of a batch belong to one request.
 func (b *Batch) Expect(want wire.Expected) { b.whole.Expect(want) }
 
-// Tokens are those of the parts: News has them.
+// Tokens returns nil: News returns the tokens of each part.
 func (b *Batch) Tokens() []int32 { return nil }
 
-// Settled is true after a failure, and after [DONE] of a stream all of whose parts have their finish reason.
+// Settled reports whether the answer has failed, or has [DONE] and the finish reasons of all its parts.
 func (b *Batch) Settled() bool { return b.whole.Settled() }
 
-// Finish reads what is left. The parts of o are in the order of a body, or of their indices, each with the index that
-// it carries; whether they are the ones that were asked for is not known here. An answer that was cut has none.
+// Finish reads what is left. The parts of o are in the order of the body, or of their indices in a stream, each with
+// the index that it carries; the caller checks whether they are the requested ones. An answer that was cut has no
+// parts.
 func (b *Batch) Finish(o *backends.Outcome, cut backends.Reason) string {
 	w := b.whole
 	o.UsageTokens, o.InputTokens, o.Parts = -1, -1, nil
@@ -106,7 +107,7 @@ func (b *Batch) Finish(o *backends.Outcome, cut backends.Reason) string {
 		return unidentified
 	case len(b.parts) == 0:
 		o.Reason = backends.FailBadEvent
-		return "the answer has no " + w.Words.Parts + ": " + foreign.Line(string(w.body), 200)
+		return "the answer has no " + w.Terms.Parts + ": " + foreign.Line(string(w.body), 200)
 	}
 	o.Reason, o.Parts = backends.OK, b.parts
 	o.NTokens = b.sum()
@@ -120,12 +121,12 @@ func (b *Batch) sum() int {
 		total += max(0, b.parts[i].NTokens)
 		ids = ids && b.parts[i].TokenSource == backends.TokensFromIDs
 	}
-	if said := b.whole.count; ids && said >= 0 && said != int64(total) {
+	if count := b.whole.count; ids && count >= 0 && count != int64(total) {
 		for i := range b.parts {
 			if p := &b.parts[i]; p.Reason == backends.OK {
 				p.Reason = backends.FailTokenCount
-				p.Detail = fmt.Sprintf("the answers to the batch carry %d token ids and %s says %d", total, b.whole.Words.Count,
-					said)
+				p.Detail = fmt.Sprintf("the answers to the batch carry %d token ids, but %s is %d", total, b.whole.Terms.Count,
+					count)
 			}
 		}
 	}
@@ -143,20 +144,20 @@ func (b *Batch) read() {
 		return
 	}
 	e := &w.event
-	if e.Choices = 0; !w.belongs(e) {
+	if e.Choices = 0; !w.checkIdentity(e) {
 		return
 	}
-	w.nameless = w.nameless || (len(e.ID) == 0 && b.unnamed > 0) // the id stands beside the parts, or in each of them
+	w.lacksName = w.lacksName || (len(e.ID) == 0 && b.unnamed > 0) // the id is beside the parts, or in each of them
 	w.apply(e)
 }
 
-// add judges one part.
+// add checks one part of a body.
 func (b *Batch) add(e *Event) {
 	a := b.one
 	index, choices := e.Index, e.Choices
 	if len(e.ID) == 0 {
 		b.unnamed++
-	} else if !b.whole.belongs(e) {
+	} else if !b.whole.checkIdentity(e) {
 		return
 	}
 	a.Begin("application/json")
@@ -164,7 +165,7 @@ func (b *Batch) add(e *Event) {
 	a.apply(e)
 	i := len(b.parts)
 	if i == len(b.tokens) {
-		// a text may be empty, and is none where it is nil
+		// an empty text differs from a missing one, which is nil
 		b.tokens, b.texts = append(b.tokens, nil), append(b.texts, []byte{})
 	}
 	p := backends.Part{Index: int(index)}

@@ -28,7 +28,7 @@ func (g given) DecodeBatch(doc []byte, e *Event, clear func(), add func(*Event))
 }
 
 func parts(t *testing.T, c *backends.Config, g given, body string) (*backends.Outcome, string) {
-	b := NewBatch(c, Options{Words: Words{Count: "usage", Parts: "choices"}}, g)
+	b := NewBatch(c, Options{Terms: Terms{Count: "usage", Parts: "choices"}}, g)
 	b.Begin("application/json")
 	for piece := range strings.SplitSeq(body, "|") {
 		b.Feed([]byte(piece))

@@ -10,10 +10,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// mostCalls bounds the function calls of one answer.
-const mostCalls = 1024
+// maxCalls is the limit of function calls in one answer.
+const maxCalls = 1024
 
-// callPart is a function call, or what an event of a stream brings of one: its index says of which.
+// callPart is a function call, or the piece of it in one event of a stream. Index identifies the call.
 type callPart struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
@@ -24,18 +24,18 @@ type callPart struct {
 	} `json:"function"`
 }
 
-// call is a function call that is being put together.
+// call is a function call that is assembled from its pieces.
 type call struct {
 	index          int
 	id, kind, name string
 	arguments      strings.Builder
 }
 
-// addCalls puts the tool calls of a document to those that came before. They are rare, so encoding/json reads them.
+// addCalls adds the tool calls of a document. They are rare, so encoding/json reads them.
 func (a *Answer) addCalls(raw []byte) {
 	var parts []callPart
 	if err := json.Unmarshal(raw, &parts); err != nil {
-		a.fail(backends.FailBadEvent, fmt.Sprintf("the answer's tool_calls are no list of calls (%v): %s", err,
+		a.fail(backends.FailBadEvent, fmt.Sprintf("the answer's tool_calls are not a list of calls (%v): %s", err,
 			foreign.Line(string(raw), 200)))
 		return
 	}
@@ -47,28 +47,28 @@ func (a *Answer) addCalls(raw []byte) {
 		}
 		c := a.callOf(index)
 		if c == nil {
-			a.fail(backends.FailBadEvent, fmt.Sprintf("the answer has more than %d tool calls", mostCalls))
+			a.fail(backends.FailBadEvent, fmt.Sprintf("the answer has more than %d tool calls", maxCalls))
 			return
 		}
-		// some servers repeat them
+		// some servers repeat these in each piece
 		c.id, c.kind, c.name = firstOf(c.id, p.ID), firstOf(c.kind, p.Type), firstOf(c.name, p.Function.Name)
 		var text string
 		if json.Unmarshal(p.Function.Arguments, &text) == nil {
 			c.arguments.WriteString(text)
-		} else { // a server that sends an object instead of its text
+		} else { // some servers send an object instead of its text
 			c.arguments.Write(p.Function.Arguments)
 		}
 	}
 }
 
-// callOf finds the call of an index, or begins it; nil: there are too many.
+// callOf returns the call of an index, a new one if necessary; nil: there are too many.
 func (a *Answer) callOf(index int) *call {
 	for _, c := range a.calls {
 		if c.index == index {
 			return c
 		}
 	}
-	if len(a.calls) == mostCalls {
+	if len(a.calls) == maxCalls {
 		return nil
 	}
 	a.calls = append(a.calls, &call{index: index})
@@ -82,8 +82,8 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// callsText is the list of calls as a whole answer of OpenAI's interface has it: what function-call benchmarks score in
-// place of the text (docs/reference/scoring-rules.md#function-calls).
+// callsText returns the calls as the list in an answer of OpenAI's interface, which function-call benchmarks score
+// instead of the text (docs/reference/scoring-rules.md#function-calls).
 func (a *Answer) callsText() []byte {
 	type function struct {
 		Name      string `json:"name"`
@@ -101,6 +101,6 @@ func (a *Answer) callsText() []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(list) // texts into memory
+	_ = e.Encode(list) // cannot fail: strings, written to memory
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
 }

@@ -1,13 +1,12 @@
-// Package reader reads and judges one answer of an inference server, whatever its wire protocol is.
+// Package reader reads and checks one answer of an inference server, for all wire protocols.
 //
-// It owns what all protocols share: framing and bounds of an answer (answer.go), how events become tokens and text
-// (merge.go), the verdict (judge.go), and the pieces that a protocol's own walk over its JSON is made of (scan.go,
-// skip.go, value.go; object.go: the same with encoding/json, wherever a walk is not sure). A protocol brings a Decoder,
-// which turns one JSON document into an Event.
+// It contains what the protocols share: Answer, with the framing and the limits of one answer (answer.go), the steps
+// from events to tokens and text (merge.go, running.go) and the checks at its end (judge.go); Batch, the same for
+// requests with several prompts; and two ways to read JSON. Table walks over a document without allocations (table.go,
+// scan.go, skip.go, value.go). Object uses encoding/json (object.go): it reads whatever a walk gives up on, and all
+// documents of protocols that need no walk. A protocol brings a Decoder, which turns one JSON document into an Event.
 //
-// In come the bytes of an answer, out go the fields of a backends.Outcome.
+// All files but object.go, judge.go and calls.go are on the hot path: no allocation per event, no lock, no clock.
 //
-// Everything but object.go and judge.go is a hot path: no allocation per event, no lock, no clock.
-//
-// It must not import any protocol or HTTP client.
+// It must not import a protocol or an HTTP client.
 package reader

@@ -1,30 +1,30 @@
 package reader
 
-// Event is what one JSON document of the server says, an event of a stream or a whole answer. Its slices are valid as
-// long as the document is, and until the next document.
+// Event is the content of one JSON document of the server: an event of a stream or a whole answer. Its slices are valid
+// until the document changes or the next one is read.
 type Event struct {
-	Choices  int     // answers in the document; 0: it is about none, such as a count at the end
+	Choices  int     // answers in the document; 0: none, as in a count at the end
 	Index    int64   // of the last choice
 	IDs      []int32 // output ids of the last choice
-	HasIDs   bool    // the list of ids was there
-	BadID    bool    // one id does not fit into 31 bits or is negative
-	Text     []byte  // text of the answer, decoded; only where it is wanted
-	HasText  bool    // text, content or reasoning was not empty
-	Aside    bool    // there was output that is no part of the text: reasoning, tool calls
+	HasIDs   bool    // the list of ids is present
+	BadID    bool    // an id is negative or needs more than 31 bits
+	Text     []byte  // text of the answer, decoded; only if it is kept
+	HasText  bool    // text, content or reasoning is not empty
+	Aside    bool    // there is output that is not part of the text: reasoning, tool calls
 	Calls    []byte  // tool calls of the last choice, as JSON; nil: none
-	Finish   []byte  // finish reason; nil: null or not there
-	Why      []byte  // what the server said to its finish reason, as it stands in the JSON
-	Prompt   int64   // tokens of the prompt; -1: not there
-	Produced int64   // tokens of the answer so far; -1: not there
+	Finish   []byte  // finish reason; nil: null or absent
+	Why      []byte  // the server's explanation of the finish reason, escaped as in the JSON
+	Prompt   int64   // tokens of the prompt; -1: absent
+	Produced int64   // tokens of the answer so far; -1: absent
 	IsError  bool    // an error object
 	Message  []byte  // the error, as JSON
-	Last     bool    // no event follows, whatever else comes
-	ID       []byte  // of the request, with what the server puts around it; empty: not there
-	Model    []byte  // name of the model; empty: not there
+	Last     bool    // the answer ends here, even without [DONE]
+	ID       []byte  // of the request, with the prefix and suffix of the server; empty: absent
+	Model    []byte  // name of the model; empty: absent
 
-	// Running says that IDs and Text are either new or all of the answer so far: Produced tells which.
-	Running bool
-	Known   int // so many first ids are those of the event before
+	// MayRepeat is set if IDs and Text are either new or all of the answer so far, which Produced distinguishes.
+	MayRepeat bool
+	Known     int // number of first ids that equal those of the previous event
 }
 
 // Reset empties it for the next document.
@@ -34,7 +34,7 @@ func (e *Event) Reset() {
 	e.IDs, e.Text, e.Prompt, e.Produced = ids, text, -1, -1
 }
 
-// ResetPiece empties it for text and ids alone.
+// ResetPiece empties the fields of text and ids.
 func (e *Event) ResetPiece() {
 	e.IDs, e.Text = e.IDs[:0], e.Text[:0]
 	e.HasIDs, e.BadID, e.HasText, e.Aside = false, false, false, false
@@ -42,30 +42,30 @@ func (e *Event) ResetPiece() {
 
 // Decoder reads the documents of a protocol.
 type Decoder interface {
-	// Forget drops what was learned from the answer before.
+	// Forget discards what was learned from the previous answer.
 	Forget()
-	// Decode reads one document into e. Its error is a *ShapeError where the document is JSON of another shape.
+	// Decode reads one document into e. The error is a *ShapeError if the document is valid JSON of an unexpected form.
 	Decode(doc []byte, e *Event) error
 }
 
-// Repeater is what a Decoder may also be: one that knows the ordinary events of an answer but for what changes in them.
+// Repeater is a Decoder that recognizes events which differ from an earlier one in their text and ids only.
 type Repeater interface {
-	// Repeat reads the event with which p, bytes of a stream between two events, begins: "data: ", a document without a
-	// line break, and an empty line. It is about choice 0 and says nothing but text and ids; the other fields of e are
-	// void. n are its bytes; 0: it is of no known form, or not all of it is in p, and e is void.
+	// Repeat reads the event at the start of p: "data: ", a document without a line break, and an empty line. The event is
+	// about choice 0 and contains text and ids only; the other fields of e are undefined. n is its length in bytes. 0
+	// means that the event has another form, or is not complete, and that e is undefined.
 	Repeat(p []byte, e *Event) (n int)
 }
 
-// Words are what a protocol calls its parts, for sentences.
-type Words struct {
+// Terms are the names of a protocol's fields, for messages.
+type Terms struct {
 	Count string // the field that counts the output tokens
-	IDs   string // how to get token ids, as a clause behind "the answer carries no token ids: "
-	Needs string // what an answer can be counted by
-	Parts string // what an answer consists of: "choices"
+	IDs   string // how to get token ids; follows "the answer carries no token ids: "
+	Needs string // the fields that tokens can be counted by; follows "the answer has neither "
+	Parts string // the fields of which an answer needs at least one, such as "choices"
 }
 
-// called notes tool calls, as JSON, where there are any.
-func (e *Event) called(raw []byte) {
+// setCalls sets the tool calls, unless the JSON is null or an empty list.
+func (e *Event) setCalls(raw []byte) {
 	if string(raw) != "null" && string(raw) != "[]" {
 		e.HasText, e.Aside, e.Calls = true, true, raw
 	}

@@ -1,14 +1,14 @@
 package reader
 
-// List is how a protocol reads an array of answers, one to a prompt and in their order.
+// List describes how a protocol walks over an array of answers, one per prompt and in the order of the prompts.
 type List struct {
-	// Begin is called before each answer of a document is read, in the order of the prompts.
+	// Begin is called before each answer of a document is read.
 	Begin func(e *Event)
-	// Members reads one object, from behind its opening brace.
+	// Members reads one object from behind its opening brace; false: give up.
 	Members func(e *Event) bool
 }
 
-// Walk reads a document with s and gives every answer to add; false: not sure.
+// Walk reads a document with s and calls add with every answer. It returns false if it gives up.
 func (l *List) Walk(s *Scanner, doc []byte, e *Event, add func(*Event)) bool {
 	s.Start(doc)
 	s.Blank()

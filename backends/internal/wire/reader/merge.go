@@ -1,5 +1,5 @@
-// HOT PATH: apply and what it calls run once an event. No I/O, no clock, no lock, no allocation but for the growth of
-// the answer itself.
+// HOT PATH: apply and the functions that it calls run once per event. No I/O, no clock, no lock, no allocation except
+// for the growth of the answer itself.
 
 package reader
 
@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// apply adds what a document says to the answer and gives the number of output tokens that are new in it.
+// apply adds a document to the answer and returns the number of its new output tokens.
 func (a *Answer) apply(e *Event) int {
 	if e.IsError {
 		a.fail(backends.FailServerErrorEvent, "the server reported an error inside its answer: "+
@@ -26,25 +26,25 @@ func (a *Answer) apply(e *Event) int {
 	if e.Choices == 0 {
 		return 0
 	}
-	a.choice = true
+	a.hasChoice = true
 	if e.Choices > 1 || e.Index != 0 {
-		a.fail(backends.FailBadEvent, fmt.Sprintf("one choice with index 0 was asked for, %d came, the last with index %d",
+		a.fail(backends.FailBadEvent, fmt.Sprintf("expected one choice with index 0, got %d, the last with index %d",
 			e.Choices, e.Index))
 		return 0
 	}
 	a.done = a.done || e.Last
 	over := a.finish != ""
 	if e.Finish != nil {
-		a.ends(e)
+		a.setFinish(e)
 	}
-	if a.giveText && e.Calls != nil {
+	if a.returnText && e.Calls != nil {
 		a.addCalls(e.Calls)
 	}
 	a.hasIDs = a.hasIDs || e.HasIDs
-	a.hidden = a.hidden || e.Aside
+	a.aside = a.aside || e.Aside
 	n := 0
-	if e.Running {
-		n = a.running(e)
+	if e.MayRepeat {
+		n = a.addNew(e)
 	} else {
 		n = a.add(e)
 	}
@@ -55,9 +55,9 @@ func (a *Answer) apply(e *Event) int {
 	return n
 }
 
-// ends notes the finish reason of an event. An answer has one: what was aborted stays so, and two others contradict
-// each other.
-func (a *Answer) ends(e *Event) {
+// setFinish sets the finish reason of the answer. An aborted answer stays aborted; two different reasons are otherwise
+// a contradiction.
+func (a *Answer) setFinish(e *Event) {
 	reason := intern(e.Finish)
 	switch {
 	case isAborted(a.finish) || reason == "":
@@ -68,17 +68,17 @@ func (a *Answer) ends(e *Event) {
 	}
 	a.finish = reason
 	if len(e.Why) > 0 {
-		a.why = foreign.Line(string(e.Why), 400)
+		a.explanation = foreign.Line(string(e.Why), 400)
 	}
 }
 
-// add adds the text and the ids of an event to the answer.
+// add adds the text and the ids of an event to the answer, and returns the number of tokens.
 func (a *Answer) add(e *Event) int {
 	if a.keepText {
 		a.text = append(a.text, e.Text...)
 	}
 	if !e.HasIDs && e.HasText {
-		a.bareIDs, a.early = true, a.early || a.timed == 0
+		a.lacksIDs, a.firstLacks = true, a.firstLacks || a.reported == 0
 		return 1
 	}
 	if !a.valid(e, e.IDs) {
@@ -88,7 +88,7 @@ func (a *Answer) add(e *Event) int {
 	return len(e.IDs)
 }
 
-// valid says whether ids can be ones of the model.
+// valid reports whether all ids are in the vocabulary, and fails the answer if not.
 func (a *Answer) valid(e *Event, ids []int32) bool {
 	if e.BadID {
 		a.fail(backends.FailBadEvent, "a token id is negative or above 2147483647")

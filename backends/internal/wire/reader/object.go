@@ -218,7 +218,7 @@ func (o Object) Aside(key string, e *Event) {
 // Calls reads the tool calls of a message.
 func (o Object) Calls(e *Event) {
 	if raw, ok := o.members["tool_calls"]; ok {
-		e.called(raw)
+		e.setCalls(raw)
 	}
 }
 

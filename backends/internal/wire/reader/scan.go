@@ -1,11 +1,11 @@
-// HOT PATH: Member runs once a key of an event. No allocation; what it is not sure of goes to object.go.
+// HOT PATH: Member runs once per key of an event. No allocation; a document that it gives up on goes to object.go.
 
 package reader
 
 import "github.com/mlperf-go/mlperf-go/backends"
 
-// Scanner is a place in a JSON document. Its methods step over one thing and report false wherever they are not sure;
-// the document is then read with encoding/json.
+// Scanner is a position in a JSON document. Its methods step over one thing, and return false to give up: the document
+// is then read with encoding/json.
 type Scanner struct {
 	B        []byte
 	I        int
@@ -16,18 +16,18 @@ type Scanner struct {
 	Seen Keys // of the object that a Table reads
 }
 
-// NewScanner makes one for answers that c asks for.
+// NewScanner returns a scanner for answers to the requests of c.
 func NewScanner(c *backends.Config) Scanner {
 	return Scanner{KeepText: KeepsText(c), IDsInLogprobs: c.IDsInLogprobs}
 }
 
-// maxDepth bounds the nesting of values that a walk skips; deeper ones go to encoding/json, which has its own bound.
+// maxDepth limits the nesting of values that a walk skips; encoding/json reads deeper ones, with its own limit.
 const maxDepth = 64
 
 // Start begins a document.
 func (s *Scanner) Start(doc []byte) { s.B, s.I = doc, 0 }
 
-// AtEnd says that nothing but white space follows.
+// AtEnd reports whether only white space follows.
 func (s *Scanner) AtEnd() bool {
 	s.Blank()
 	return s.I == len(s.B)
@@ -67,7 +67,7 @@ func (s *Scanner) Member(first *bool) (key []byte, more, ok bool) {
 	return key, true, true
 }
 
-// nextKey steps over ,"key": where it stands there without a blank and a value follows at once; nil: it does not.
+// nextKey steps over ,"key": if there is no blank in it and a value follows at once; nil: there is another form.
 func (s *Scanner) nextKey(first bool) []byte {
 	b, i := s.B, s.I
 	if first || i+1 >= len(b) || b[i] != ',' || b[i+1] != '"' {
@@ -82,7 +82,7 @@ func (s *Scanner) nextKey(first bool) []byte {
 	return b[from:i:i]
 }
 
-// Error reads the value of "error": an error of the server where it is not null.
+// Error reads the value of "error", which is an error of the server unless it is null.
 func (s *Scanner) Error(e *Event) bool {
 	from := s.I
 	if !s.Skip(0) {
@@ -94,7 +94,7 @@ func (s *Scanner) Error(e *Event) bool {
 	return true
 }
 
-// Errors reads the value of "errors": errors of the server where it holds anything.
+// Errors reads the value of "errors", which are errors of the server unless it is empty.
 func (s *Scanner) Errors(e *Event) bool {
 	from := s.I
 	if !s.Skip(0) {
@@ -106,7 +106,7 @@ func (s *Scanner) Errors(e *Event) bool {
 	return true
 }
 
-// Object reads the value of "object": older servers name an error there, and the document is the error.
+// Object reads the value of "object". Older servers write "error" there, and the whole document is the error.
 func (s *Scanner) Object(e *Event) bool {
 	from := s.I
 	if !s.Skip(0) {

@@ -1,4 +1,4 @@
-// HOT PATH: every byte of an event that is not known already passes here. No allocation.
+// HOT PATH: every byte of an event passes here, except those that are compared with an earlier event. No allocation.
 
 package reader
 
@@ -20,7 +20,7 @@ func (s *Scanner) Blank() {
 	}
 }
 
-// Open steps over c; false: something else is there.
+// Open steps over c; false: the next byte is another one.
 func (s *Scanner) Open(c byte) bool {
 	if s.I < len(s.B) && s.B[s.I] == c {
 		s.I++
@@ -29,7 +29,7 @@ func (s *Scanner) Open(c byte) bool {
 	return false
 }
 
-// literal steps over a word.
+// literal steps over a fixed text.
 func (s *Scanner) literal(word string) bool {
 	if len(s.B)-s.I >= len(word) && string(s.B[s.I:s.I+len(word)]) == word {
 		s.I += len(word)
@@ -38,12 +38,12 @@ func (s *Scanner) literal(word string) bool {
 	return false
 }
 
-// Null steps over null, where it is there.
+// Null steps over null, if that is next.
 func (s *Scanner) Null() bool {
 	return s.I < len(s.B) && s.B[s.I] == 'n' && s.literal("null")
 }
 
-// plain are the bytes of a string that need no look: all but the quote, the backslash and control characters.
+// plain are the bytes that mean themselves in a string: all except the quote, the backslash and control characters.
 var plain = func() (t [256]bool) {
 	for c := 0x20; c < 256; c++ {
 		t[c] = c != '"' && c != '\\'
@@ -51,7 +51,7 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// Str steps over a string and gives what is between its quotes, escapes as they are.
+// Str steps over a string and returns the bytes between its quotes, escapes included.
 func (s *Scanner) Str() (raw []byte, escaped, ok bool) {
 	if !s.Open('"') {
 		return nil, false, false
@@ -59,7 +59,7 @@ func (s *Scanner) Str() (raw []byte, escaped, ok bool) {
 	return s.Rest()
 }
 
-// Rest steps over what is left of a string, from a place between two of its characters.
+// Rest steps over the rest of a string, from a position between two of its characters.
 func (s *Scanner) Rest() (raw []byte, escaped, ok bool) {
 	b, from := s.B, s.I
 	for i := plainEnd(b, from); i < len(b); i = plainEnd(b, i+1) {
@@ -81,7 +81,8 @@ func (s *Scanner) Rest() (raw []byte, escaped, ok bool) {
 	return nil, false, false
 }
 
-// plainEnd finds the first byte from i on that is not plain, eight at a time; the length of b: there is none.
+// plainEnd returns the index of the first byte from i on that is not plain, or the length of b. It reads 8 bytes at
+// once.
 func plainEnd(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		if m := notPlain(binary.LittleEndian.Uint64(b[i:])); m != 0 {
@@ -94,8 +95,8 @@ func plainEnd(b []byte, i int) int {
 	return min(i, len(b))
 }
 
-// notPlain sets the highest bit of the lowest byte of eight that is not plain, and none below it: a borrow can only
-// disturb the bytes above one that was found.
+// notPlain sets the highest bit of the lowest byte of eight that is not plain, and no bit below it. Bits above it may
+// be wrong, because a borrow disturbs the higher bytes.
 func notPlain(eight uint64) uint64 {
 	const (
 		each    = 0x0101010101010101
@@ -105,7 +106,7 @@ func notPlain(eight uint64) uint64 {
 	return ((quote-each)&^quote | (backslash-each)&^backslash | (eight-' '*each)&^eight) & highest
 }
 
-// escapeLen is the length of the escape at the start of b; 0: it is none.
+// escapeLen returns the length of the escape at the start of b; 0: it is invalid.
 func escapeLen(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -200,7 +201,7 @@ func (s *Scanner) skipArray(depth int) bool {
 	}
 }
 
-// skipNumber follows JSON's grammar: minus, digits without a leading zero, fraction, exponent.
+// skipNumber steps over a number of JSON's grammar: minus, digits without a leading zero, fraction, exponent.
 func (s *Scanner) skipNumber() bool {
 	b, i := s.B, s.I
 	if i < len(b) && b[i] == '-' {
@@ -238,9 +239,9 @@ func digitsEnd(b []byte, i int) int {
 	return i
 }
 
-// SkipNumbers steps over an array of numbers at the speed of memchr: a prompt of 40,000 ids comes back with its answer.
-// Without a quote and an inner bracket before it, the first closing bracket ends the array, whatever else is in it, so
-// the walk can not lose its place; only the numbers' grammar is not checked.
+// SkipNumbers steps over an array of numbers at the speed of memchr, because a prompt of 40,000 ids may come back with
+// its answer. If there is neither a quote nor an opening bracket before it, the first closing bracket ends the array.
+// The grammar of the numbers is not checked.
 func (s *Scanner) SkipNumbers() bool {
 	if s.I >= len(s.B) || s.B[s.I] != '[' {
 		return s.Skip(0)

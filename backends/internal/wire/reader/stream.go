@@ -1,4 +1,4 @@
-// HOT PATH: Feed and take run once an event. No allocation once each part has come and has its room.
+// HOT PATH: Feed and readDocument run once per event. No allocation once every part has come and has its buffers.
 
 package reader
 
@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
-// forget starts an answer.
+// forget discards the previous answer.
 func (b *Batch) forget() {
 	for i := range b.came {
 		b.came[i] = false
@@ -29,36 +29,36 @@ func (b *Batch) Feed(p []byte) (int, []byte) {
 	return n, rest
 }
 
-// News are the parts for which the last Feed found tokens.
+// News returns the parts for which the last Feed found tokens.
 func (b *Batch) News() []wire.News { return b.news }
 
-// take reads one document and gives the number of new output tokens of all parts. What comes behind the one that
-// settles the batch is not read, whether the same bytes brought it or later ones.
-func (b *Batch) take(doc []byte) int {
+// readDocument reads one document and returns the number of new output tokens of all parts. Documents behind the one
+// that settles the batch are not read, whether they came in the same bytes or later.
+func (b *Batch) readDocument(doc []byte) int {
 	b.news = b.news[:0]
 	n := 0
 	if b.whole.decode(doc) {
-		n = b.spread(doc)
+		n = b.apply(doc)
 	}
-	b.whole.over = b.whole.done && b.seen > 0 && b.open == 0
+	b.whole.allDone = b.whole.done && b.seen > 0 && b.open == 0
 	return n
 }
 
-// spread gives the event, which doc is, to the parts that it is of.
-func (b *Batch) spread(doc []byte) int {
+// apply adds the event that was decoded from doc to its part, or to several.
+func (b *Batch) apply(doc []byte) int {
 	w := b.whole
 	switch e := &w.event; {
 	case e.IsError || e.Choices == 0: // of the whole batch
 		return w.apply(e)
 	case e.Choices == 1:
-		return b.bring(e)
+		return b.applyTo(e)
 	}
-	return b.several(doc)
+	return b.applyChoices(doc)
 }
 
-// bring adds an event to the part that it is of. A count beside one choice is that part's: llama.cpp sends it so, and
-// vLLM where it is asked for a count in each event (docs/reference/wire-protocols.md#differences-between-servers).
-func (b *Batch) bring(e *Event) int {
+// applyTo adds an event with one choice to its part. A count beside one choice is that part's: llama.cpp sends it so,
+// and vLLM if a count in each event is requested (docs/reference/wire-protocols.md#differences-between-servers).
+func (b *Batch) applyTo(e *Event) int {
 	w, index := b.whole, e.Index
 	if index < 0 || index >= int64(b.maxParts) {
 		w.fail(backends.FailBatch, fmt.Sprintf("the answer to a batch of at most %d prompts has one with index %d",
@@ -70,10 +70,10 @@ func (b *Batch) bring(e *Event) int {
 	case a.reason != backends.OK:
 		return 0
 	case a.finish != "" && (e.Finish != nil || e.HasText || len(e.IDs) > 0):
-		w.fail(backends.FailBatch, fmt.Sprintf("the answer with index %d comes again behind its finish_reason", index))
+		w.fail(backends.FailBatch, fmt.Sprintf("the answer with index %d continues after its finish_reason", index))
 		return 0
 	}
-	if index != b.last { // what a decoder knows is of the event before, whatever part that was of
+	if index != b.last { // e.Known is about the previous event, which belongs to another part
 		e.Known, b.last = 0, index
 	}
 	unfinished := a.finish == ""
@@ -89,7 +89,7 @@ func (b *Batch) bring(e *Event) int {
 	return n
 }
 
-// part gives the answer with an index, and begins it where it is the first of it.
+// part returns the reader of the part with an index, and starts it if this is the part's first event.
 func (b *Batch) part(index int) *Answer {
 	for len(b.live) <= index {
 		b.live, b.came = append(b.live, nil), append(b.came, false)
@@ -100,8 +100,8 @@ func (b *Batch) part(index int) *Answer {
 	a := b.live[index]
 	if !b.came[index] {
 		a.Begin("")
-		a.grown.begin(b.whole.want.StreamMode)
-		a.read = 1 // what there is was read as the whole's
+		a.mode.begin(b.whole.want.StreamMode)
+		a.read = 1 // not empty; the bytes are counted for the whole
 		b.came[index] = true
 		b.seen++
 		b.open++
@@ -109,28 +109,28 @@ func (b *Batch) part(index int) *Answer {
 	return a
 }
 
-// several adds a document with more than one choice. No listed server sends such events
+// applyChoices adds a document with more than one choice. No listed server sends such events
 // (docs/reference/wire-protocols.md#differences-between-servers).
-func (b *Batch) several(doc []byte) int {
-	b.held = b.held[:0]
-	clear := func() { b.held = b.held[:0] }
+func (b *Batch) applyChoices(doc []byte) int {
+	b.choices = b.choices[:0]
+	clear := func() { b.choices = b.choices[:0] }
 	e := &b.whole.event
-	if err := b.decoder.DecodeBatch(doc, e, clear, func(e *Event) { b.held = append(b.held, e.copied()) }); err != nil {
+	if err := b.decoder.DecodeBatch(doc, e, clear, func(e *Event) { b.choices = append(b.choices, e.clone()) }); err != nil {
 		b.whole.refuse(doc, err)
 		return 0
 	}
 	e.Choices = 0
 	b.whole.apply(e)
 	n := 0
-	for i := range b.held {
-		b.held[i].Choices = 1
-		n += b.bring(&b.held[i])
+	for i := range b.choices {
+		b.choices[i].Choices = 1
+		n += b.applyTo(&b.choices[i])
 	}
 	return n
 }
 
-// copied is an event that outlives its document.
-func (e *Event) copied() Event {
+// clone returns a copy that outlives the document.
+func (e *Event) clone() Event {
 	own := *e
 	own.IDs, own.Text, own.Calls, own.Why = slices.Clone(e.IDs), slices.Clone(e.Text), slices.Clone(e.Calls),
 		slices.Clone(e.Why)
@@ -138,7 +138,7 @@ func (e *Event) copied() Event {
 	return own
 }
 
-// gather judges the parts that came.
+// gather checks the parts that came.
 func (b *Batch) gather() {
 	for index, came := range b.came {
 		if !came {

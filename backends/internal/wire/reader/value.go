@@ -1,4 +1,4 @@
-// HOT PATH: Text, IDs and Integer run once an event. No allocation but for a text with escapes.
+// HOT PATH: Text, IDs and Integer run once per event. No allocation except for a text with escapes.
 
 package reader
 
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text reads a string or null; the text is kept where it is wanted and keep is set.
+// Text reads a string or null. keep is set for text of the answer, and unset for output that is not part of it.
 func (s *Scanner) Text(e *Event, keep bool) bool {
 	if s.Null() {
 		return true
@@ -27,7 +27,7 @@ func (s *Scanner) Text(e *Event, keep bool) bool {
 	return ok
 }
 
-// PlainText reads a string that has no escapes, where its text is not kept; false: it is another, and nothing is read.
+// PlainText reads a string without escapes if the text is not kept. If it returns false, it has read nothing.
 func (s *Scanner) PlainText(e *Event) bool {
 	b, i := s.B, s.I
 	if s.KeepText || i >= len(b) || b[i] != '"' {
@@ -41,7 +41,7 @@ func (s *Scanner) PlainText(e *Event) bool {
 	return true
 }
 
-// AppendDecoded appends the text of a string; quoted is the string with its quotes and raw without.
+// AppendDecoded appends the text of a string to dst. quoted is the string with its quotes, and raw without.
 func AppendDecoded(dst, quoted, raw []byte, escaped bool) ([]byte, bool) {
 	if !escaped && utf8.Valid(raw) {
 		return append(dst, raw...), true
@@ -53,13 +53,13 @@ func AppendDecoded(dst, quoted, raw []byte, escaped bool) ([]byte, bool) {
 	return append(dst, text...), true
 }
 
-// Calls reads the tool calls of a message: output beside the text.
+// Calls reads the tool calls of a message, which are output beside the text.
 func (s *Scanner) Calls(e *Event) bool {
 	from := s.I
 	if !s.Skip(0) {
 		return false
 	}
-	e.called(s.B[from:s.I])
+	e.setCalls(s.B[from:s.I])
 	return true
 }
 
@@ -78,7 +78,7 @@ func (s *Scanner) Bool(into *bool) bool {
 	return s.Null()
 }
 
-// Word reads a short string without escapes, or null as nil.
+// Word reads a string without escapes, or null as nil.
 func (s *Scanner) Word(into *[]byte) bool {
 	if s.Null() {
 		*into = nil
@@ -92,7 +92,7 @@ func (s *Scanner) Word(into *[]byte) bool {
 	return true
 }
 
-// Name reads a string without escapes. Another value is skipped and gives nil, as an empty string does.
+// Name reads a string without escapes. An empty string and any other value are nil.
 func (s *Scanner) Name(into *[]byte) bool {
 	if s.I < len(s.B) && s.B[s.I] == '"' {
 		ok := s.Word(into)
@@ -139,8 +139,8 @@ func (s *Scanner) IDs(e *Event) bool {
 	return s.moreIDs(e)
 }
 
-// PlainIDs reads an array of numbers as servers write them: at least one, up to nine digits each, no blank. false: it
-// is another, and nothing is read.
+// PlainIDs reads an array of numbers as servers write them: at least one, up to nine digits each, no blank. If it
+// returns false, it has read nothing.
 func (s *Scanner) PlainIDs(e *Event) bool {
 	b, i, ids := s.B, s.I, e.IDs
 	if i >= len(b) || b[i] != '[' {
@@ -186,11 +186,10 @@ func (s *Scanner) moreIDs(e *Event) bool {
 	}
 }
 
-// maxCount bounds the tokens that a server may count in one answer or prompt.
+// maxCount is the largest number of tokens that a server may count in one answer or prompt.
 const maxCount = math.MaxInt32
 
-// Count reads a number of tokens; null is -1. A negative one and a huge one are left to encoding/json, which refuses
-// them.
+// Count reads a number of tokens; null is -1. It gives up at negative and huge ones, which Object.Count rejects.
 func (s *Scanner) Count(into *int64) bool {
 	return s.Null() && set(into, -1) || s.Integer(into, -1) && *into >= 0 && *into <= maxCount
 }
@@ -200,7 +199,7 @@ func set(into *int64, v int64) bool {
 	return true
 }
 
-// Integer reads a whole number without fraction or exponent; null gives what is said for it.
+// Integer reads a whole number without fraction or exponent. null has the value that the caller passes.
 func (s *Scanner) Integer(into *int64, null int64) bool {
 	if s.Null() {
 		*into = null

@@ -1,0 +1,54 @@
+// HOT PATH: checkIdentity runs once for each event that is not a repetition of an earlier one. No allocation.
+
+package reader
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
+)
+
+// checkIdentity reports whether an event belongs to the request and comes from the expected model, and fails the answer
+// if not. Errors of the server need neither an id nor a model.
+func (a *Answer) checkIdentity(e *Event) bool {
+	if e.IsError {
+		return true
+	}
+	a.lacksName = a.lacksName || (e.Choices > 0 && len(e.ID) == 0)
+	if len(e.ID) > 0 && a.want.ID != nil {
+		// servers add a prefix, and in a batch the number of the prompt
+		if !bytes.HasSuffix(e.ID, a.want.ID) && !bytes.Contains(e.ID, a.want.ID) {
+			a.lacksName = true
+			if a.want.Must {
+				a.fail(backends.FailWrongAnswer, fmt.Sprintf("the answer belongs to another request: its id is %q, and the "+
+					"request had the id %q", foreign.Line(string(e.ID), 100), a.want.ID))
+				return false
+			}
+		}
+		a.named = true
+	}
+	if len(e.Model) == 0 {
+		return true
+	}
+	if a.want.Learn && a.modelName == "" {
+		a.modelName = foreign.Line(string(e.Model), maxModelName)
+	}
+	if a.want.Model != "" && string(e.Model) != a.want.Model {
+		a.fail(backends.FailWrongModel, fmt.Sprintf("the answer is from the model %q, and earlier answers of this endpoint "+
+			"were from %q", foreign.Line(string(e.Model), 200), a.want.Model))
+		return false
+	}
+	return true
+}
+
+// maxModelName is the length in bytes to which names of models are cut.
+const maxModelName = 1 << 10
+
+// identified reports whether every event carried the request's id.
+func (a *Answer) identified() bool { return a.named && !a.lacksName }
+
+// unidentified is the detail of an answer that lacks the request's id.
+const unidentified = "the answer lacks the id of its request, which this server returned before the test: it cannot " +
+	"be matched to its request"
