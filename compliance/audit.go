@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// accuracyLogSeed chooses the answers that LoadGen logs; every audit has the same
+// accuracyLogSeed selects the answers that LoadGen logs. Every audit uses it
 // (docs/reference/audits.md#how-an-audit-runs).
 const accuracyLogSeed = "720381539243781796"
 
@@ -20,31 +20,31 @@ type Setting struct {
 	Why   string
 }
 
-// Audit is one test of one benchmark: what LoadGen is told, and what its logs must then hold.
+// Audit is one test of one benchmark: LoadGen's settings and what its logs must contain.
 type Audit struct {
 	Test      string
 	Benchmark string
 	Settings  []Setting
 
-	Records   int  // answers that the accuracy log must hold; 0: no fixed number
-	Distinct  bool // each of another sample
+	Records   int  // answers that the accuracy log must contain; 0: any number
+	Distinct  bool // each answer is of another sample
 	Samples   int  // rows of a data set of its own; 0: the benchmark's performance data set
-	Scaled    bool // Scale made it smaller: a rehearsal
+	Scaled    bool // Scale reduced it: a rehearsal
 	Threshold float64
 	MinTokens float64 // TEST09: smallest mean number of output tokens
 	MaxTokens float64 // TEST09: largest
 }
 
-// makers build the audit of a benchmark, or say that there is none.
+// makers build the audit of a benchmark; ok is false if the benchmark has none.
 var makers = map[string]func(benchmark string) (Audit, bool){
 	Test01: audit01, Test04: audit04, Test06: audit06, Test07: audit07, Test08: audit08, Test09: audit09,
 }
 
-// Tests are the names of the tests, in their order.
+// Tests returns the names of the tests in order.
 func Tests() []string { return []string{Test01, Test04, Test06, Test07, Test08, Test09} }
 
-// Find gives a test's audit for a benchmark by its checker name, such as models.Row.Name. A test that needs figures of
-// the benchmark (TEST01, TEST07, TEST09) is an error where the rules give none.
+// Find returns a test's audit for a benchmark, which has its checker name, such as models.Row.Name. TEST01, TEST07 and
+// TEST09 need figures of the benchmark; Find returns an error if the rules have none.
 func Find(test, benchmark string) (*Audit, error) {
 	settings, ok := makers[test]
 	if !ok {
@@ -96,7 +96,7 @@ func family(benchmark string) string {
 	return benchmark
 }
 
-// audit04 leaves out the query counts that the official file gives to single models: LoadGen never reads such lines
+// audit04 omits the query counts of single models in the official file, because LoadGen never reads those lines
 // (docs/reference/audits.md#how-an-audit-runs).
 func audit04(string) (Audit, bool) {
 	return Audit{Settings: []Setting{
@@ -107,7 +107,7 @@ func audit04(string) (Audit, bool) {
 	}}, true
 }
 
-// test06Queries is both what TEST06 issues and what it logs (docs/reference/audits.md#test06).
+// test06Queries is the number of queries that TEST06 issues and logs (docs/reference/audits.md#test06).
 const test06Queries = 100
 
 func audit06(string) (Audit, bool) {
@@ -131,7 +131,7 @@ func audit08(string) (Audit, bool) {
 	return Audit{Settings: []Setting{performanceMode, seed, logged(4096)}}, true
 }
 
-// minTokensKey is the line with the smallest mean length.
+// minTokensKey is the key of the smallest mean length.
 const minTokensKey = "test09_min_output_tokens"
 
 // test09Logged is above every data set's size, so that every answer is logged.
@@ -151,12 +151,12 @@ func audit09(benchmark string) (Audit, bool) {
 	}, ok
 }
 
-// rehearsalTokens is TEST09's smallest mean length in a rehearsal, whose answers are not the benchmark's: there is an
-// answer at all.
+// rehearsalTokens is TEST09's smallest mean length in a rehearsal. It only requires an answer, because the answers are
+// not the benchmark's.
 const rehearsalTokens = 1
 
-// Over returns the audit for a data set of that many rows. Where each sample is asked once, a smaller set than the
-// rules' has fewer answers than they ask for: the audit is then a rehearsal.
+// Over returns the audit for a data set with that number of rows. If each sample is issued once and the set is smaller
+// than the rules', the audit becomes a rehearsal.
 func (a *Audit) Over(rows int) *Audit {
 	if !a.Distinct || rows >= a.Records {
 		return a
@@ -168,7 +168,8 @@ func (a *Audit) Over(rows int) *Audit {
 	return small
 }
 
-// Scale is the audit with at most n queries, for a rehearsal. Its verdict counts for nothing, and a Result says so.
+// Scale returns the audit with at most n queries, for a rehearsal. Its verdict does not count, which Result.Rehearsal
+// reports.
 func (a *Audit) Scale(n int) *Audit {
 	small := *a
 	small.Settings = slices.Clone(a.Settings)
@@ -192,7 +193,8 @@ func (a *Audit) Scale(n int) *Audit {
 	return &small
 }
 
-// Config is the audit.config text. Comments stand on lines of their own: LoadGen drops a file with one behind a value.
+// Config returns the text of audit.config. Comments have lines of their own, because LoadGen rejects a file with a
+// comment after a value.
 func (a *Audit) Config() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s of %s. LoadGen applies these after every other setting.\n", a.Test, a.Benchmark)

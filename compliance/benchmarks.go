@@ -10,7 +10,7 @@ const (
 	Test09 = "TEST09"
 )
 
-// lengthBounds are TEST09's, the reference's mean number of output tokens less and plus a tenth
+// lengthBounds are the bounds of TEST09: the reference's mean number of output tokens minus and plus 10 %
 // (docs/reference/audits.md#test09).
 type lengthBounds struct {
 	queries  int // 0 ends of the data set
@@ -23,7 +23,7 @@ var test09 = map[string]lengthBounds{
 	"e2e-rag-qna":  {queries: 824, min: 246.43, max: 301.19},
 }
 
-// fullAccuracy is TEST07's data set and score (docs/reference/audits.md#test07).
+// fullAccuracy is the size of TEST07's data set and the required score (docs/reference/audits.md#test07).
 type fullAccuracy struct {
 	samples   int
 	threshold float64 // percent
@@ -33,7 +33,7 @@ var test07 = map[string]fullAccuracy{
 	"gpt-oss-120b": {samples: 990, threshold: 60.698},
 }
 
-// sampled01 is how many answers TEST01 logs; a benchmark of several targets stands under its name without them
+// sampled01 is the number of answers that TEST01 logs, by benchmark name without accuracy target
 // (docs/reference/audits.md#test01).
 var sampled01 = map[string]int{
 	"bert": 4096, "dlrm": 4096, "dlrm-v2": 4096, "gptj": 4096, "resnet": 4096, "rgat": 4096, "rnnt": 4096, "whisper": 4096,

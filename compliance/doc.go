@@ -1,12 +1,13 @@
-// Package compliance is the audits TEST01, TEST04, TEST06, TEST07, TEST08 and TEST09: which one a benchmark needs in
-// which round, what each asks of LoadGen, and whether the logs of such a run pass.
+// Package compliance implements the audits TEST01, TEST04, TEST06, TEST07, TEST08 and TEST09: which of them a benchmark
+// needs in a round, how each configures LoadGen, and whether the logs of such a run pass. TEST01, TEST04 and TEST08
+// concern benchmarks that this program does not run; it only verifies their logs.
 //
-// In come the names of benchmark and round, and folders with LoadGen's logs. Out go an audit.config text, and a Result:
-// the verdict of the official scripts with the files that they write, byte for byte, and beside it the findings of a
-// stricter reading. A caller takes an Audit from Find, gives its Config to a run, and hands the run's logs to Verify.
+// Find returns the Audit of a benchmark. Its Config is the audit.config of a run, and Verify reads that run's logs. The
+// Result contains the verdict of the official scripts, the files that they write, byte for byte, and the findings of a
+// stricter reading.
 //
-// Logs are read as streams: what is kept is a few numbers per sample, so that logs of hundreds of megabytes fit. Broken
-// logs fail the audit with a finding that says where; only a file that can not be opened, or a missing fact, is an
+// Logs are read as streams with a few numbers kept per sample, so that logs of hundreds of megabytes fit. Broken logs
+// fail the audit with a finding that names the place. Only a file that cannot be opened, or a missing input, is an
 // error.
 //
 // The package runs no test, starts no process, prints nothing, and must not import run or anything above it.

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// DType is how answers are encoded, by the names of the official scripts' options. All are little endian.
+// DType is the encoding of answers, under the name of the official scripts' option. All encodings are little-endian.
 type DType string
 
 // The encodings.
@@ -20,7 +20,7 @@ const (
 
 var sizes = map[DType]int{Byte: 1, Int16: 2, Int32: 4, Int64: 8, Float32: 4}
 
-// size is the number of bytes of one element; def stands for no encoding.
+// size returns the number of bytes of one element. An empty encoding becomes def.
 func (d *DType) size(def DType) (int, error) {
 	if *d == "" {
 		*d = def
@@ -32,7 +32,7 @@ func (d *DType) size(def DType) (int, error) {
 	return n, nil
 }
 
-// value is the element at the start of b.
+// value returns the element at the start of b.
 func (d DType) value(b []byte) float64 {
 	switch d {
 	case Byte:
@@ -47,9 +47,9 @@ func (d DType) value(b []byte) float64 {
 	return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 }
 
-// equal compares two elements of the same size as numbers: in float32, NaN differs from itself.
+// equal compares two elements of the same size as numbers. In float32, NaN differs from itself.
 func (d DType) equal(a, b []byte) bool {
-	if d == Int64 { // float64 does not hold every int64
+	if d == Int64 { // float64 cannot represent every int64
 		return binary.LittleEndian.Uint64(a) == binary.LittleEndian.Uint64(b)
 	}
 	return d.value(a) == d.value(b)

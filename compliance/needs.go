@@ -9,14 +9,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
-// Need says whether a benchmark needs a test in a round, and why or why not.
+// Need reports whether a benchmark needs a test in a round, and why.
 type Need struct {
 	Test   string `json:"test"`
 	Needed bool   `json:"needed"`
 	Why    string `json:"why"`
 }
 
-// purposes say what each test is for; they are the reason for leaving it out elsewhere.
+// purposes describe each test. They also explain why other benchmarks do not need it.
 var purposes = map[string]string{
 	Test01: "compares single answers with the accuracy run's, which needs a model that always answers the same; the " +
 		"rules name it for vision, graph, speech and recommendation models",
@@ -28,8 +28,8 @@ var purposes = map[string]string{
 	Test09: "checks the mean output length, where accuracy and performance run under different settings",
 }
 
-// Needs gives every test for a benchmark (its checker name) in a round, for one division. A needed test is due for
-// every scenario that is submitted. An unknown benchmark or round is an error.
+// Needs returns every test for a benchmark (its checker name) in a round and a division. A needed test is due for every
+// submitted scenario. An unknown benchmark or round is an error.
 func Needs(benchmark, round, division string) ([]Need, error) {
 	r, err := rounds.Find(round)
 	if err != nil {
@@ -46,7 +46,7 @@ func Needs(benchmark, round, division string) ([]Need, error) {
 	return needs, nil
 }
 
-// InRound says whether a round has a benchmark.
+// InRound reports whether a round has a benchmark.
 func InRound(benchmark, round string) bool {
 	r, err := rounds.Find(round)
 	return err == nil && inRound(benchmark, r)
@@ -84,8 +84,8 @@ func need(test, benchmark string, r *rounds.Round, division string) Need {
 	return n
 }
 
-// Benchmarks are the names for which audits are known: those of the rounds, and those of the registry that no round
-// takes any more. A name without an accuracy target stands for all of the benchmark's targets.
+// Benchmarks returns the names for which audits are known: those of the rounds, and those of retired benchmarks. A name
+// without an accuracy target means all targets of the benchmark.
 func Benchmarks() []string {
 	var names, others []string
 	add := func(list *[]string, name string) {

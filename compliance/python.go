@@ -12,7 +12,7 @@ func pyBool(b bool) string {
 	return "False"
 }
 
-// pyHex reads hex as Python's bytes.fromhex does: blanks may stand between bytes, not inside one.
+// pyHex reads hexadecimal text as Python's bytes.fromhex does: spaces are allowed between bytes, not inside one.
 func pyHex(text string) ([]byte, error) {
 	var out []byte
 	for _, part := range strings.Fields(text) {

@@ -16,19 +16,19 @@ type record struct {
 	seq      int64
 	sample   int64
 	data     []byte
-	dataErr  error // why data can not be decoded; it then counts as empty
+	dataErr  error // why data cannot be decoded; it then counts as empty
 	tokens   int64
 	hasCount bool
 }
 
-// form says in which form records were found.
+// form describes how the records were written.
 type form struct {
 	array     bool // in [ ]
 	truncated bool // the last record, or the closing bracket, is missing
 }
 
-// readRecords hands over every record of a JSON array, of objects one a line, or of objects behind one another. Unlike
-// mllog.ReadAccuracy it goes on after data that is no hex. Text outside of objects is an error.
+// readRecords calls its function for every record of a JSON array, of one object a line, or of consecutive objects.
+// Unlike mllog.ReadAccuracy it continues after data that is not hexadecimal. Text outside objects is an error.
 func readRecords(r io.Reader, fn func(*record) error) (form, error) {
 	in := objectReader{r: bufio.NewReaderSize(r, 256<<10)}
 	var f form
@@ -50,7 +50,7 @@ func readRecords(r io.Reader, fn func(*record) error) (form, error) {
 			closed = true
 			continue
 		case c != '{' || closed:
-			return f, fmt.Errorf("%q stands where record %d is expected", c, number)
+			return f, fmt.Errorf("%q was found where record %d is expected", c, number)
 		}
 		object, err := in.object()
 		if errors.Is(err, io.EOF) {
@@ -75,13 +75,13 @@ func readRecords(r io.Reader, fn func(*record) error) (form, error) {
 // maxObject bounds a record: four million tokens.
 const maxObject = 32 << 20
 
-// objectReader cuts objects out of a stream without understanding them.
+// objectReader splits a stream into objects without parsing them.
 type objectReader struct {
 	r   *bufio.Reader
 	buf []byte
 }
 
-// object gives the bytes of an object whose opening brace was read; io.EOF where it does not end.
+// object returns the bytes of an object whose opening brace was read, or io.EOF if it does not end.
 func (o *objectReader) object() ([]byte, error) {
 	o.buf = append(o.buf[:0], '{')
 	n := nesting{depth: 1}
@@ -89,7 +89,7 @@ func (o *objectReader) object() ([]byte, error) {
 		if _, err := o.r.Peek(1); err != nil {
 			return nil, err
 		}
-		part, _ := o.r.Peek(o.r.Buffered()) // what is buffered can be looked at
+		part, _ := o.r.Peek(o.r.Buffered()) // buffered bytes can always be peeked
 		end := n.end(part)
 		o.buf = append(o.buf, part[:end]...)
 		if len(o.buf) > maxObject {
@@ -104,13 +104,13 @@ func (o *objectReader) object() ([]byte, error) {
 	}
 }
 
-// nesting is where in an object the bytes so far have led.
+// nesting is the position inside an object after the bytes so far.
 type nesting struct {
 	depth           int
 	quoted, escaped bool
 }
 
-// end gives how many bytes of the next part belong to the object: all of them where it goes on.
+// end returns how many bytes of the next part belong to the object: all of them if it continues.
 func (n *nesting) end(part []byte) int {
 	for i := 0; i < len(part); i++ {
 		c := part[i]
@@ -118,7 +118,7 @@ func (n *nesting) end(part []byte) int {
 		case n.escaped:
 			n.escaped = false
 		case n.quoted && c != '"' && c != '\\':
-			if skip := bytes.IndexAny(part[i:], `"\`); skip > 0 { // most of a log is inside of quotes
+			if skip := bytes.IndexAny(part[i:], `"\`); skip > 0 { // most of a log is inside quotes
 				i += skip - 1
 			} else {
 				return len(part)
@@ -142,7 +142,7 @@ func decode(object []byte) (record, error) {
 	rec := record{seq: -1, sample: -1}
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object, &fields); err != nil {
-		return rec, fmt.Errorf("it is no JSON: %w", err)
+		return rec, fmt.Errorf("it is not JSON: %w", err)
 	}
 	for name, to := range map[string]*int64{"seq_id": &rec.seq, "qsl_idx": &rec.sample, "token_count": &rec.tokens} {
 		text, ok := fields[name]
@@ -150,7 +150,7 @@ func decode(object []byte) (record, error) {
 			continue
 		}
 		if err := json.Unmarshal(text, to); err != nil {
-			return rec, fmt.Errorf("its %s is no whole number: %.40q", name, text)
+			return rec, fmt.Errorf("its %s is not a whole number: %.40q", name, text)
 		}
 		rec.hasCount = rec.hasCount || name == "token_count"
 	}
@@ -170,7 +170,7 @@ func decodeData(text json.RawMessage) ([]byte, error) {
 	}
 	var digits string
 	if err := json.Unmarshal(text, &digits); err != nil {
-		return nil, fmt.Errorf("its data is no string: %.40q", text)
+		return nil, fmt.Errorf("its data is not a string: %.40q", text)
 	}
 	data, err := pyHex(digits)
 	if err != nil {

@@ -15,25 +15,25 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// Severity says what a finding does to the strict verdict.
+// Severity is the effect of a finding on the strict verdict.
 type Severity string
 
 // The severities.
 const (
 	Fatal   Severity = "error"   // the strict verdict is a failure
-	Warning Severity = "warning" // worth a look, and no failure
+	Warning Severity = "warning" // worth a look, but not a failure
 )
 
-// Finding is one thing that the strict reading sees and the official scripts may not.
+// Finding is a fault that the strict reading found. The official scripts may miss it.
 type Finding struct {
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
 	File     string   `json:"file,omitempty"`
 	Text     string   `json:"text"`            // what was found, and what was expected
-	Count    int      `json:"count,omitempty"` // how many records have it; Text tells the first
+	Count    int      `json:"count,omitempty"` // how many records have it; Text describes the first
 }
 
-// Words is the text, with the number of records that have it where there are several.
+// Words returns the text, with the number of records if it is above one.
 func (f Finding) Words() string {
 	if f.Count < 2 {
 		return f.Text
@@ -41,26 +41,26 @@ func (f Finding) Words() string {
 	return fmt.Sprintf("%s (%d records have it)", f.Text, f.Count)
 }
 
-// Log is a log that a submission carries beside the verify files.
+// Log is a log that a submission contains next to the verify files.
 type Log struct {
-	From string // path as it is now
+	From string // current path
 	To   string // path in the test's folder
 }
 
-// Result is what became of an audit.
+// Result is the outcome of an audit.
 type Result struct {
 	Test    string         `json:"test"`
 	Pass    bool           `json:"pass"` // the official script's verdict
 	Strict  []Finding      `json:"strict"`
 	Figures map[string]any `json:"figures"` // the numbers that decided
-	// name in the test's folder → content; none where the official script gives up
+	// name in the test's folder → content; empty if the official script gives up
 	Files map[string]string `json:"-"`
 	Logs  []Log             `json:"-"`
 
-	Rehearsal bool `json:"rehearsal,omitempty"` // the Audit was scaled: the verdict counts for nothing
+	Rehearsal bool `json:"rehearsal,omitempty"` // the Audit was scaled: the verdict does not count
 }
 
-// OK says that the official script passes the audit and the strict reading finds no error.
+// OK reports whether the official script passes the audit and the strict reading finds no error.
 func (r *Result) OK() bool {
 	return r.Pass && !slices.ContainsFunc(r.Strict, func(f Finding) bool { return f.Severity == Fatal })
 }
@@ -76,7 +76,7 @@ func (r *Result) add(s Severity, code, file, format string, args ...any) {
 	r.Strict = append(r.Strict, Finding{Code: code, Severity: s, File: file, Text: fmt.Sprintf(format, args...), Count: 1})
 }
 
-// explain adds words to a finding.
+// explain appends to the text of a finding.
 func (r *Result) explain(code, file, words string) {
 	for i := range r.Strict {
 		if r.Strict[i].Code == code && r.Strict[i].File == file {
@@ -88,13 +88,13 @@ func (r *Result) explain(code, file, words string) {
 // codeBroken is the finding on which the official script gives up.
 const codeBroken = "log_broken"
 
-// giveUp is how an audit ends where the official script would: without a file of that name.
+// giveUp ends an audit as the official script does: without a file of that name.
 func (r *Result) giveUp(file string, err error) {
 	r.Pass = false
 	r.add(Fatal, codeBroken, file, "the official script gives up on this and writes no verdict: %v", err)
 }
 
-// broken is why the official script gave up.
+// broken returns why the official script gave up.
 func (r *Result) broken() string {
 	for _, f := range r.Strict {
 		if f.Code == codeBroken {
@@ -104,14 +104,14 @@ func (r *Result) broken() string {
 	return "it was not verified"
 }
 
-// figure keeps a number that decided. JSON has no NaN and no infinity: those become text.
+// figure keeps a number that decided the verdict. NaN and infinity become text, because JSON lacks them.
 func (r *Result) figure(name string, f float64) {
 	if r.Figures[name] = f; math.IsNaN(f) || math.IsInf(f, 0) {
 		r.Figures[name] = pyrepr.Float(f)
 	}
 }
 
-// logPlaces are the logs that a test's folder holds beside its verify files
+// logPlaces are the logs in a test's folder next to its verify files
 // (docs/reference/submission-rules.md#audit-folders).
 var logPlaces = map[string][]string{
 	Test01: {mllog.AccuracyName, mllog.SummaryName, mllog.DetailName},
@@ -122,7 +122,7 @@ var logPlaces = map[string][]string{
 	Test09: {mllog.AccuracyName, mllog.SummaryName, mllog.DetailName},
 }
 
-// logsOf gives the logs of a run that exist, with their places.
+// logsOf returns the existing logs of a run, with their places.
 func logsOf(test, folder string) []Log {
 	var logs []Log
 	for _, name := range logPlaces[test] {
@@ -139,15 +139,14 @@ func logsOf(test, folder string) []Log {
 	return logs
 }
 
-// Write makes the test's folder, such as OUT/TEST06, below out, with the verify files and copies of the logs. A
-// verification that came to no verdict has nothing to write, which is an error. No link below out, and none in the
-// place of a log, is followed.
+// Write creates the test's folder, such as OUT/TEST06, with the verify files and copies of the logs. It returns an
+// error if the verification has no verdict. It follows no link below out and no link that replaces a log.
 func (r *Result) Write(out string) error {
 	if len(r.Files) == 0 {
 		return fmt.Errorf("%s has no verdict to write below %s: %s", r.Test, out, r.broken())
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return fmt.Errorf("the folder of %s can not be made: %w", r.Test, err)
+		return fmt.Errorf("the folder of %s cannot be created: %w", r.Test, err)
 	}
 	root, err := os.OpenRoot(out)
 	if err != nil {
@@ -180,7 +179,7 @@ func (r *Result) copyLog(root *os.Root, l Log) error {
 func (r *Result) put(root *os.Root, name string, from io.Reader) error {
 	dir, err := atomicfile.MakeFolderIn(root, filepath.Join(r.Test, filepath.Dir(name)))
 	if err != nil {
-		return fmt.Errorf("the folder of %s can not be made: %w", name, err)
+		return fmt.Errorf("the folder of %s cannot be created: %w", name, err)
 	}
 	defer dir.Close()
 	_, err = atomicfile.CopyIn(dir, filepath.Base(name), from)

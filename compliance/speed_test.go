@@ -141,9 +141,9 @@ func TestSummariesOfTEST04(t *testing.T) {
 			"Scenario : MultiStream\nper query, Early stopping 99th percentile estimate: 900000000\n",
 			"Verifying performance.\nreference score = 1.0\ntest score = 1.1111111111111112\nTEST PASS\n", ""},
 		"latency of 0": {"Scenario : SingleStream\nEarly stopping 90th percentile estimate: 0\n", good, "",
-			`line 2: the latency "0" gives no rate`},
-		"score is no number": {good, strings.Replace(good, "100", "fast", 1), "",
-			`a score can not be read: "fast" is no number`},
+			`line 2: the latency "0" has no rate`},
+		"score is not a number": {good, strings.Replace(good, "100", "fast", 1), "",
+			`a score cannot be read: "fast" is not a number`},
 		"scenario is missing": {"Scenario\n", good, "", `line 1: "Scenario" has no value`},
 		"one endless line":    {strings.Repeat("x", maxSummary), good, "", "token too long"},
 	} {
@@ -220,7 +220,7 @@ func TestThresholds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.config")
 	require.NoError(t, os.WriteFile(path, []byte("\n*.*.test07_accuracy_threshold = 60 # percent\n"), 0o644))
 	_, err := Verify(Test07, Input{Compliance: "x", AuditFile: path})
-	require.ErrorContains(t, err, `line 2: test07_accuracy_threshold: "60 # percent" is no number; a comment needs a line of its own`)
+	require.ErrorContains(t, err, `line 2: test07_accuracy_threshold: "60 # percent" is not a number; a comment needs a line of its own`)
 	_, err = Verify(Test07, Input{Compliance: "x", AuditFile: path + "x"})
 	require.ErrorContains(t, err, "reading the thresholds")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// generalCheck tells how the checks that are the same for every test differ.
+// generalCheck selects variants of the checks that all tests share.
 type generalCheck int
 
 const (
@@ -18,20 +18,20 @@ const (
 	detailOptional              // a submission does not carry this test's detail log
 )
 
-// detail is what verification needs of a detail log.
+// detail contains what verification needs from a detail log.
 type detail struct {
 	path   string
 	first  map[string]string // first value of each kept key
 	errors int
 	error  string // the first
-	marked bool   // LoadGen took an audit configuration
+	marked bool   // LoadGen applied an audit configuration
 	log    mllog.Detail
 }
 
-// kept are the beginnings of the keys that detail keeps.
+// kept are the prefixes of the keys that detail keeps.
 var kept = []string{"requested_", "effective_", "result_", "early_stopping"}
 
-// Bounds of what a hostile log can make detail keep.
+// Bounds on what detail keeps of a hostile log.
 const (
 	maxKept  = 1000
 	maxValue = 4 << 10
@@ -78,7 +78,7 @@ func (d *detail) take(e *mllog.Entry) {
 	}
 }
 
-// general is what every audit's run must show in its detail log: that it was this audit, and of this scenario.
+// general checks what the detail log of every audit must show: this audit, and this scenario.
 func (a *audit) general(how generalCheck) {
 	if a.out.Rehearsal {
 		a.out.add(Warning, "rehearsal", "", "the audit was scaled to %d queries, fewer than %s asks for: its verdict "+
@@ -98,7 +98,7 @@ func (a *audit) general(how generalCheck) {
 	a.checkWhole(d)
 	if !d.marked {
 		a.out.add(Fatal, "audit_config_unused", path,
-			"LoadGen does not say that it took an audit.config: give the run the audit's file with --audit-config")
+			"LoadGen did not log that it applied an audit.config: pass the audit's file with --audit-config")
 	}
 	if d.errors > 0 {
 		a.out.add(severity(how&strictErrors != 0), "loadgen_errors", path, "LoadGen logged %d errors, the first: %.200s",
@@ -125,12 +125,12 @@ func (a *audit) checkWhole(d *detail) {
 	case d.log.Truncated:
 		a.out.add(Fatal, "detail_broken", d.path, "the last line is not finished: the run was cut off")
 	case d.log.Broken > 0:
-		a.out.add(Fatal, "detail_broken", d.path, "%d lines can not be read, the first is line %d", d.log.Broken,
+		a.out.add(Fatal, "detail_broken", d.path, "%d lines cannot be read, the first is line %d", d.log.Broken,
 			d.log.FirstBroken)
 	}
 }
 
-// loadGenScenario is the scenario as LoadGen knows it.
+// loadGenScenario returns LoadGen's name of the scenario.
 func (a *audit) loadGenScenario() models.Scenario {
 	if a.Scenario == models.Interactive {
 		return models.Server
@@ -144,8 +144,8 @@ func (a *audit) expect(d *detail, key, want, code string) {
 	}
 }
 
-// loggedAs are the settings whose name in the detail log is another than in the file. LoadGen logs what was requested
-// after it has read the audit.config; what is effective may be adapted to the scenario.
+// loggedAs are the settings with another name in the detail log than in the file. LoadGen logs requested settings after
+// it has read audit.config; effective settings may be adapted to the scenario.
 var loggedAs = map[string]string{"min_duration": "requested_min_duration_ms", "mode": ""}
 
 func (a *audit) checkSettings(d *detail) {
@@ -165,10 +165,10 @@ func (a *audit) checkSettings(d *detail) {
 	}
 }
 
-// maxSeen bounds the samples that are told apart.
+// maxSeen bounds the samples that are distinguished.
 const maxSeen = 1 << 21
 
-// samples counts the records of an accuracy log and looks whether they are of different samples.
+// samples counts the records of an accuracy log and their different samples.
 type samples struct {
 	records   int
 	sequences map[int64]struct{}
@@ -186,7 +186,7 @@ func (s *samples) take(a *audit, path string, seq, sample int64) {
 		return
 	}
 	if _, twice := s.sequences[seq]; twice {
-		a.out.add(Fatal, "sequence_repeated", path, "record %d has the seq_id %d of an earlier one; LoadGen gives each once",
+		a.out.add(Fatal, "sequence_repeated", path, "record %d has the seq_id %d of an earlier one; LoadGen uses each once",
 			s.records, seq)
 	}
 	if len(s.sequences) < maxSeen {
@@ -200,7 +200,7 @@ func (s *samples) take(a *audit, path string, seq, sample int64) {
 	}
 }
 
-// sampleCount is the number of rows of the audit's data set; 0: unknown.
+// sampleCount returns the number of rows of the audit's data set; 0: unknown.
 func (a *audit) sampleCount() int {
 	switch {
 	case a.asked != nil && a.asked.Samples > 0:
@@ -216,7 +216,7 @@ func (a *audit) sampleCount() int {
 	return a.Row.DatasetSamples
 }
 
-// check says what is wrong with the number of records.
+// check adds a finding if the number of records is wrong.
 func (s *samples) check(a *audit, path string) {
 	a.out.Figures["records"], a.out.Figures["distinct_samples"] = s.records, len(s.distinct)
 	want := 0
@@ -231,7 +231,7 @@ func (s *samples) check(a *audit, path string) {
 	}
 	switch {
 	case a.asked != nil && a.asked.Distinct && len(s.distinct) < min(s.records, maxSeen):
-		a.out.add(Fatal, "samples_repeated", path, "%d records are of %d samples; the audit wants each sample once",
+		a.out.add(Fatal, "samples_repeated", path, "%d records are of %d samples; the audit requires each sample once",
 			s.records, len(s.distinct))
 	case a.out.Test != Test04 && s.records > 1 && len(s.distinct) == 1:
 		a.out.add(Fatal, "samples_repeated", path, "all %d records are of one sample", s.records)
@@ -242,5 +242,5 @@ func wanted(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; the audit wants %d", n)
+	return fmt.Sprintf("; the audit requires %d", n)
 }

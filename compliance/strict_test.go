@@ -205,7 +205,7 @@ func TestBrokenAccuracyLogsFailWithTheirPlace(t *testing.T) {
 		"no list": {"hello", "found 'h', expected the opening ["},
 		"bad hex": {strings.Replace(good, `"64000000C8`, `"6Z000000C8`, 1), "record 1: its data is not hexadecimal"},
 		"odd size": {strings.Replace(good, `"64000000C8000000`, `"64000000C80000`, 1),
-			"record 1 has 11 bytes, which are no whole number of int32 elements"},
+			"record 1 has 11 bytes, which is not a multiple of the size of int32"},
 		"no count": {strings.Replace(good, `, "token_count" : 3`, "", 1),
 			"record 1 has no token_count: the run was made without token latencies"},
 		"unknown field": {strings.Replace(good, `"qsl_idx"`, `"idx"`, 1), `record 1: it has the unknown field "idx"`},

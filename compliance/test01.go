@@ -28,7 +28,7 @@ func (a *audit) test01() error {
 // maxAnswers bounds the samples of an accuracy run that are kept, at about 100 bytes each.
 const maxAnswers = 1 << 22
 
-// answer is what is kept of one: the official script compares the first element alone.
+// answer is what is kept of an answer. The official script compares only the first element.
 type answer struct {
 	head [8]byte
 	size int
@@ -43,7 +43,7 @@ type answerLog struct {
 
 	entries, duplicates, duplicatesDiffer int
 	logged, matched, differ, missing      int
-	partly                                int // of the matched: equal in the first element alone
+	partly                                int // of the matched: equal only in the first element
 }
 
 func (l *answerLog) answer(data []byte) answer {
@@ -95,7 +95,7 @@ func (l *answerLog) reference(e *mllog.AccuracyEntry) error {
 	return nil
 }
 
-// compare also takes over each answer, so that a sample logged twice is compared with its first time.
+// compare also stores each answer, so that a repeated sample is compared with its first answer.
 func (l *answerLog) compare(e *mllog.AccuracyEntry) error {
 	l.logged++
 	k := l.answer(e.Data)
@@ -108,7 +108,7 @@ func (l *answerLog) compare(e *mllog.AccuracyEntry) error {
 	}
 	for _, n := range []int{k.size, ref.size} {
 		if n%l.size != 0 {
-			return fmt.Errorf("sample %d has %d bytes, which are no whole number of %s elements", e.QSLIdx, n, l.Type)
+			return fmt.Errorf("sample %d has %d bytes, which is not a multiple of the size of %s", e.QSLIdx, n, l.Type)
 		}
 	}
 	l.known[e.QSLIdx] = k
@@ -173,7 +173,7 @@ func (l *answerLog) strict() {
 	}
 }
 
-// scoreKeys are where a detail log tells the score of a scenario.
+// scoreKeys are the keys of the score in a detail log, by scenario.
 var scoreKeys = map[string]string{
 	string(models.Offline):      "result_samples_per_second",
 	string(models.Server):       "result_completed_samples_per_sec",
@@ -181,7 +181,7 @@ var scoreKeys = map[string]string{
 	"MultiStream":               "early_stopping_latency_ms",
 }
 
-// score is a run's speed as its detail log tells it.
+// score is a run's speed in its detail log.
 type score struct {
 	scenario string
 	value    float64
@@ -189,10 +189,10 @@ type score struct {
 	valid    bool
 }
 
-// score gives an error where the official script would end with a trace.
+// score returns an error if the official script would end with a stack trace.
 func (d *detail) score() (score, error) {
 	if d.log.Broken > 0 {
-		return score{}, fmt.Errorf("line %d can not be read", d.log.FirstBroken)
+		return score{}, fmt.Errorf("line %d cannot be read", d.log.FirstBroken)
 	}
 	s := score{scenario: d.first["effective_scenario"], valid: d.first["result_validity"] == "VALID"}
 	key, ok := scoreKeys[s.scenario]
@@ -218,7 +218,7 @@ func (d *detail) score() (score, error) {
 	return s, nil
 }
 
-// speed01 writes what the official script prints while it reads the two logs, with the times at which it does.
+// speed01 writes what the official script prints while it reads the two logs, with time stamps.
 func (a *audit) speed01() (pass bool, err error) {
 	const name = "verify_performance.txt"
 	text := "Verifying performance.\n"
@@ -275,7 +275,8 @@ func compareScores(ref, test score) (text string, pass bool) {
 	return text + "TEST FAIL: Test score invalid\n", false
 }
 
-// tolerance is how far a score may be off: more where latencies are so short that the operating system disturbs them.
+// tolerance returns the allowed deviation of a score. It is larger for latencies so short that the operating system
+// disturbs them.
 func tolerance(scenario string, ref float64) float64 {
 	if scenario == string(models.SingleStream) && ref <= 200_000 || scenario == "MultiStream" && ref <= 1_600_000 {
 		return 0.20
@@ -283,7 +284,7 @@ func tolerance(scenario string, ref float64) float64 {
 	return 0.10
 }
 
-// joined is a path as the official scripts print it.
+// joined returns a path as the official scripts print it.
 func joined(folder, name string) string {
 	return strings.TrimSuffix(folder, "/") + "/" + name
 }

@@ -16,21 +16,21 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// summaryScore is what the official script of TEST04 takes from a summary log.
+// summaryScore contains what the official script of TEST04 reads from a summary log.
 type summaryScore struct {
 	scenario string
 	score    string // as printed
 	invalid  bool
-	errors   []string // counts of the lines that tell errors
+	errors   []string // counts in the lines about errors
 }
 
-// percentileLines are the lines with the latency that stands for the score where queries follow each other.
+// percentileLines are the lines with the latency that is the score of sequential scenarios.
 var percentileLines = map[string]*regexp.Regexp{
 	string(models.SingleStream): regexp.MustCompile(`Early stopping (90th|90.0th|99.9th) percentile estimate`),
 	"MultiStream":               regexp.MustCompile(`Early stopping (99th|99.0th) percentile estimate`),
 }
 
-// rateLines are the beginnings of the lines with the score of the others.
+// rateLines are the prefixes of the lines with the score of the other scenarios.
 var rateLines = map[string]string{
 	string(models.Server):  "Completed samples per second",
 	string(models.Offline): "Samples per second",
@@ -77,11 +77,10 @@ func (a *audit) judge04(name, text string, ref, test summaryScore) error {
 	r, err1 := pyrepr.ParseFloat(ref.score)
 	t, err2 := pyrepr.ParseFloat(test.score)
 	if err := errors.Join(err1, err2); err != nil {
-		a.out.giveUp(path, fmt.Errorf("a score can not be read: %w", err))
+		a.out.giveUp(path, fmt.Errorf("a score cannot be read: %w", err))
 		return nil
 	}
-	// The script takes the rate for a latency here, so that the wider bound counts for almost every system of one query at
-	// a time.
+	// The script confuses rate and latency here, so the wider bound applies to almost every sequential system.
 	a.out.Pass = t < r*(1+tolerance(ref.scenario, r))
 	verdict := "TEST PASS\n"
 	if !a.out.Pass {
@@ -135,7 +134,7 @@ func (s *summaryScore) take(line string) error {
 	case percentile != nil && percentile.MatchString(line):
 		latencyNS, err := pyrepr.ParseFloat(value)
 		if err != nil || latencyNS == 0 {
-			return fmt.Errorf("the latency %.40q gives no rate", value)
+			return fmt.Errorf("the latency %.40q has no rate", value)
 		}
 		s.score = pyrepr.Float(1e9 / latencyNS)
 	case rate != "" && strings.HasPrefix(line, rate):

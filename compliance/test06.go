@@ -10,12 +10,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// officialEOS is the end token that the official script looks for when it is given none.
+// officialEOS is the official script's default end token.
 const officialEOS = 2
 
-// OfficialEOSOption is the option -e that the official script should be given for a benchmark: none where its default
-// is right. With the option its end token check passes always, since it compares numbers with text; without it, it
-// takes id 2 of any model for an end token.
+// OfficialEOSOption returns the option -e of the official script for a benchmark, or none if its default is right. With
+// the option the end token check always passes, because it compares numbers with text. Without it, the script treats id
+// 2 of any model as an end token.
 func OfficialEOSOption(row *models.Row) string {
 	if len(row.EOS) == 0 || slices.Contains(row.EOS, officialEOS) {
 		return ""
@@ -31,9 +31,9 @@ type tokenLog struct {
 	samples *samples
 
 	first, eos, length bool
-	// records whose token_count is another than the answer's length; of these, those in which it is half of it
+	// records whose token_count differs from the answer's length; of these, those with half of it
 	miscounted, halved int
-	died               error // where the official script gives up
+	died               error // why the official script gives up
 }
 
 func (a *audit) newTokenLog(path string) (*tokenLog, error) {
@@ -54,7 +54,7 @@ func (a *audit) test06() error {
 	return nil
 }
 
-// judge ends the reading, with the error that the log ended in.
+// judge completes the reading. err is the error at the end of the log.
 func (t *tokenLog) judge(err error) {
 	if err == nil {
 		err = t.died
@@ -72,12 +72,12 @@ func (t *tokenLog) judge(err error) {
 	t.out.Files["verify_accuracy.txt"] = t.text()
 }
 
-// test06Types are the encodings of different size that the official script can be told, its default first.
+// test06Types are the official script's encodings of different size, its default first.
 var test06Types = []DType{Int32, Int64, Int16}
 
-// ReadTest06 reads the accuracy log that a submission carries for TEST06, under each encoding that its text may have
-// been written with, and returns the reading of the first that passes, or of the default. The end token of the official
-// script is not looked for, because the option that it was given is in no file. name is what findings call the log.
+// ReadTest06 reads a submission's accuracy log of TEST06 in each possible encoding. It returns the reading of the first
+// encoding that passes, or of the default. It does not check the official script's end token, because no file records
+// that option. Findings call the log name.
 func ReadTest06(log io.Reader, name string, scenario models.Scenario, row *models.Row) (*Result, DType) {
 	asked, _ := audit06("")
 	var readings []*tokenLog
@@ -125,7 +125,7 @@ func (t *tokenLog) take(e *mllog.AccuracyEntry) error {
 	if len(e.Data)%t.size != 0 {
 		t.eos = false
 		t.firstFails()
-		t.die(fmt.Errorf("record %d has %d bytes, which are no whole number of %s elements", e.Record, len(e.Data), t.Type))
+		t.die(fmt.Errorf("record %d has %d bytes, which is not a multiple of the size of %s", e.Record, len(e.Data), t.Type))
 		return nil
 	}
 	tokens := len(e.Data) / t.size
@@ -142,15 +142,15 @@ func (t *tokenLog) take(e *mllog.AccuracyEntry) error {
 		if int64(tokens) == 2*e.TokenCount {
 			t.halved++
 		}
-		t.out.add(Fatal, "token_count", t.path, "record %d says %d tokens and its answer has %d", e.Record, e.TokenCount,
+		t.out.add(Fatal, "token_count", t.path, "record %d has token_count %d and its answer has %d tokens", e.Record,
+			e.TokenCount,
 			tokens)
 	}
 	t.strictTokens(e, tokens)
 	return nil
 }
 
-// die is remembered while the official length check still runs: it ends at its first difference, and so never sees what
-// comes later.
+// die keeps the first error. The official length check ends at its first difference and never sees later records.
 func (t *tokenLog) die(err error) {
 	if t.died == nil && t.length {
 		t.died = err
@@ -164,8 +164,8 @@ func (t *tokenLog) firstFails() {
 	}
 }
 
-// takeEnd fails on two end tokens in a row at the end, the very first token left out. An id given by option is text to
-// the official script, which no token equals.
+// takeEnd fails on two consecutive end tokens at the end, not counting the first token. To the official script an id
+// from its option is text, which equals no token.
 func (t *tokenLog) takeEnd(e *mllog.AccuracyEntry) {
 	if t.EOSOption != "" {
 		return
@@ -177,7 +177,7 @@ func (t *tokenLog) takeEnd(e *mllog.AccuracyEntry) {
 	}
 }
 
-// trailing counts the elements at the end of which is true.
+// trailing counts the elements at the end for which is returns true.
 func (t *tokenLog) trailing(data []byte, is func(id float64) bool) int {
 	n := 0
 	for end := len(data); end >= t.size && is(t.Type.value(data[end-t.size:end])); end -= t.size {
@@ -213,7 +213,7 @@ func (t *tokenLog) takeFirst(e *mllog.AccuracyEntry) {
 	}
 }
 
-// strictTokens reads an answer with the model's own end tokens and vocabulary.
+// strictTokens checks an answer against the model's own end tokens and vocabulary.
 func (t *tokenLog) strictTokens(e *mllog.AccuracyEntry, tokens int) {
 	if tokens == 0 {
 		t.out.add(Fatal, "empty_output", t.path, "record %d is an empty answer", e.Record)

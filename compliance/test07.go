@@ -9,12 +9,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// officialScore finds the score in what the reference evaluation of the one benchmark that has this test prints.
+// officialScore finds the score in the output of the reference evaluation.
 const officialScore = `'exact_match':\s*([\d.]+)`
 
 var ruler = strings.Repeat("=", 80)
 
-// test07 judges the score of a run over all samples of the audit's own data set.
+// test07 judges the score over all samples of the audit's own data set.
 func (a *audit) test07() error {
 	var rules float64
 	if a.asked != nil {
@@ -35,7 +35,7 @@ func (a *audit) test07() error {
 	printed := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(a.Evaluator)
 	a.judge07(printed, expression, threshold.value)
 	if rules != 0 && threshold.value < rules {
-		a.out.add(Fatal, "threshold_weakened", a.AuditFile, "the threshold is %s (%s) and the rules ask for %s",
+		a.out.add(Fatal, "threshold_weakened", a.AuditFile, "the threshold is %s (%s) and the rules require %s",
 			pyrepr.Float(threshold.value), threshold.from, pyrepr.Float(rules))
 	}
 	return a.samples07()
@@ -55,7 +55,7 @@ func (a *audit) judge07(printed string, expression *regexp.Regexp, threshold flo
 		fmt.Fprintf(&b, "Accuracy score: %s\nAccuracy threshold: %s\nAccuracy check pass: %s\n", pyrepr.Float(score),
 			pyrepr.Float(threshold), pyBool(a.out.Pass))
 		if !a.out.Pass {
-			a.out.add(Fatal, "accuracy_below_target", "", "the score is %s and %s is needed", pyrepr.Float(score),
+			a.out.add(Fatal, "accuracy_below_target", "", "the score is %s; at least %s is required", pyrepr.Float(score),
 				pyrepr.Float(threshold))
 		}
 	}

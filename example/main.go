@@ -34,7 +34,7 @@ func (counter) Probe(_ context.Context, e backends.Endpoint, c *backends.Config,
 
 type server struct{ config *backends.Config }
 
-// Serve reports first token and answer of a query from one OS thread, as LoadGen wants it.
+// Serve reports first token and answer of a query from one OS thread, as LoadGen requires.
 func (*server) Features() backends.Features { return backends.Features{} }
 
 func (s *server) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
@@ -86,7 +86,7 @@ func main() {
 	}
 }
 
-// measure runs one test. LoadGen keeps state, so a process can do this once.
+// measure runs one test. LoadGen keeps state, so a process can run only one test.
 func measure(folder string) (*run.Record, error) {
 	var prompts []datasets.Sample
 	for i := range int32(100) {

@@ -15,7 +15,7 @@ import (
 // DefaultMemoryLimit is the memory in bytes that request bytes may take before they go to the scratch file.
 const DefaultMemoryLimit = 2 << 30
 
-// Options says what a library holds and how.
+// Options configures a library.
 type Options struct {
 	Dataset     *datasets.Dataset
 	Total       int // samples that LoadGen may ask for; 0: all of the data set
@@ -28,9 +28,8 @@ type Options struct {
 	MemoryLimit int64  // bytes; 0: DefaultMemoryLimit
 	ScratchDir  string // folder of the scratch file; needed only above MemoryLimit
 
-	// Store is used in place of one of the library's own, where the data set's messages stand in one already: both then
-	// share its memory and its file, and messages that stand in a request as they are take no place beside it. Who made it
-	// closes it.
+	// Store replaces the library's own store if the data set's messages are in one already. Both then share its memory and
+	// its file, and messages that a request contains unchanged are not stored twice. The caller that made it closes it.
 	Store *spill.Store
 }
 
@@ -41,7 +40,7 @@ type Library struct {
 	requests [][]byte       // by sample index; nil: not loaded
 	refs     []int32        // how often a sample is loaded
 	blocks   []*spill.Block // where its bytes are
-	// requests in which the data set's messages stand from their first load on, which stay when they are unloaded
+	// requests that contain the data set's messages from their first load on; they stay after Unload
 	homes   [][]byte
 	store   *spill.Store
 	scratch []byte // Encode's buffer
@@ -50,7 +49,7 @@ type Library struct {
 	closed  bool
 }
 
-// New returns an empty library. An error says which option cannot be.
+// New returns an empty library. The error names the faulty option.
 func New(o Options) (*Library, error) {
 	switch {
 	case o.Dataset == nil || len(o.Dataset.Samples) == 0:
@@ -123,8 +122,8 @@ func (l *Library) Request(index int) []byte {
 	return l.requests[index]
 }
 
-// Load builds the request bytes of the samples that are not in memory yet. A sample that is named or loaded several
-// times is held until it was unloaded as often. After an error nothing of the call is loaded.
+// Load builds the request bytes of the samples that are not in memory yet. A sample that was loaded several times stays
+// until it was unloaded as often. After an error, no sample of the call is loaded.
 func (l *Library) Load(indices []int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,7 +175,8 @@ func (l *Library) load(index int) error {
 	return nil
 }
 
-// house makes a request the place of its sample's messages, where both are in one store and it has them as they are.
+// house makes a request the place of its sample's messages if both are in one store and the request contains them
+// unchanged.
 func (l *Library) house(index int) {
 	messages, request := l.o.Dataset.Samples[index].Messages, l.requests[index]
 	if l.o.Store == nil || l.o.Store != l.o.Dataset.Store || len(messages) == 0 {
@@ -187,8 +187,8 @@ func (l *Library) house(index int) {
 	}
 }
 
-// Unload releases samples; what was loaded as often as it is now unloaded is freed. An error names the first sample
-// that was not loaded (often enough), and then nothing of the call is unloaded.
+// Unload releases samples and frees those that were unloaded as often as loaded. The error names the first sample that
+// was not loaded often enough; then no sample of the call is unloaded.
 func (l *Library) Unload(indices []int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -224,35 +224,35 @@ func (l *Library) unload(index int) {
 	}
 }
 
-// Loaded is the number of different samples in memory.
+// Loaded returns the number of different samples in memory.
 func (l *Library) Loaded() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.loaded
 }
 
-// Bytes is the size of all loaded request bytes, in memory and in the scratch file.
+// Bytes returns the size of all loaded request bytes, in memory and in the scratch file.
 func (l *Library) Bytes() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.bytes
 }
 
-// Spilled says whether a scratch file was needed since New.
+// Spilled reports whether a scratch file was needed since New.
 func (l *Library) Spilled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.store.Spilled()
 }
 
-// ScratchBytes is the largest length that the scratch file had; 0: none was needed.
+// ScratchBytes returns the largest length of the scratch file; 0: it was not needed.
 func (l *Library) ScratchBytes() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.store.ScratchBytes()
 }
 
-// Close frees everything. Request bytes that were handed out must no longer be read. A closed library can load nothing.
+// Close frees everything. Request bytes must not be read after it. A closed library can load nothing.
 func (l *Library) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,9 +1,7 @@
-// Package schema holds the form of the files that this program writes for other programs to read.
+// Package schema contains the schemas of the files that this program writes for other programs.
 //
-// It owns run.schema.json and campaign.schema.json, the JSON Schemas (draft 2020-12) of a run's record run.json and of
-// a campaign's state campaign.json, and gives their texts to whoever wants to check one from Go. Nothing flows in. The
-// schemas are strict: what they do not name may not stand in a file, so a field that is added, renamed or dropped fails
-// the tests here before it surprises a script.
+// Run and Campaign are the texts of the JSON Schemas (draft 2020-12) of run.json and campaign.json. The schemas allow
+// no unknown field, so a field that is added, renamed or dropped fails the tests here before it surprises a script.
 //
-// The package imports nothing of the project; its tests run the built program and hold its files against the schemas.
+// The package imports nothing of the project; its tests run the built program and validate its files.
 package schema

@@ -1,7 +1,7 @@
-// Package schematest holds records of runs against their schema, for tests: every run.json that a test makes or meets
-// goes through it, so that what the program writes and what schema/run.schema.json says are one thing.
+// Package schematest validates records of runs against their schema in tests. Every run.json that a test makes or reads
+// goes through it, so that the program and schema/run.schema.json agree.
 //
 //	schematest.Records(t, folder) // every run.json below folder
 //
-// It must not be imported by anything but tests.
+// Only tests may import it.
 package schematest

@@ -14,13 +14,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema"
 )
 
-// recordName is that of a run's record.
+// recordName is the file name of a run's record.
 const recordName = "run.json"
 
 // form is the compiled schema of run.json.
 var form = sync.OnceValues(func() (*jsonschema.Schema, error) { return Compile("run.schema.json", schema.Run) })
 
-// Compile compiles a schema, whose formats are asserted.
+// Compile compiles a schema and asserts its formats.
 func Compile(name string, text []byte) (*jsonschema.Schema, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -34,7 +34,7 @@ func Compile(name string, text []byte) (*jsonschema.Schema, error) {
 	return c.Compile(name)
 }
 
-// Validate holds the text of a run.json against its schema.
+// Validate validates the text of a run.json.
 func Validate(text []byte) error {
 	s, err := form()
 	if err != nil {
@@ -47,13 +47,13 @@ func Validate(text []byte) error {
 	return s.Validate(v)
 }
 
-// tester is what a test has of testing.TB.
+// tester is the part of testing.TB that Records needs.
 type tester interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// Records validates every run.json below a folder, which may be gone.
+// Records validates every run.json below a folder. The folder may be missing.
 func Records(t tester, folder string) {
 	t.Helper()
 	if err := Check(folder, nil); err != nil {
@@ -61,8 +61,8 @@ func Records(t tester, folder string) {
 	}
 }
 
-// Check is Records without a test. It passes over a record whose text except knows, such as one that a test has
-// damaged; nil: none.
+// Check is Records without a test. It skips a record if except returns true for its text, such as one that a test has
+// damaged; except may be nil.
 func Check(folder string, except func(text []byte) bool) error {
 	var faults error
 	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
