@@ -12,43 +12,43 @@ import (
 	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
-// Mode says whose rules are asked.
+// Mode selects the rules.
 type Mode string
 
 // The modes of a check.
 const (
-	Compat Mode = "compat" // the current official checker's
-	Strict Mode = "strict" // also the older checker's, the rules text's, and our own
+	Compat Mode = "compat" // rules of the current official checker
+	Strict Mode = "strict" // also rules of the older checker and of the rules text, and this program's own
 )
 
-// Options choose the rules. The zero value checks everything strictly for the current round.
+// Options select the rules. The zero value checks the whole tree strictly for the current round.
 type Options struct {
-	Round     string // such as v6.1; empty: rounds.Current
-	Mode      Mode   // empty: Strict
-	Submitter string // only this one's folders; empty: everyone's
-	Location  string // what stands before the paths in the summary CSV; empty: the root as it was given
-	Workers   int    // benchmarks that are read at a time; 0: 2
-	OnlyKnown bool   // benchmarks that generate no text are left out, and not counted either
+	Round     string // such as v6.1; "": rounds.Current
+	Mode      Mode   // "": Strict
+	Submitter string // check only this submitter's folders; "": all
+	Location  string // prefix of the paths in the summary CSV; "": the root as passed to Check
+	Workers   int    // benchmarks to read concurrently; 0: 2
+	OnlyKnown bool   // skip benchmarks that generate no text, and do not count them
 
 	// The official checker's switches of the same names.
-	SubmissionExceptions bool // performance logs must have no LoadGen error but the one about uncommitted changes
+	SubmissionExceptions bool // performance logs may have only the LoadGen error about uncommitted changes
 	SkipEmptyFields      bool // --skip-meaningful-fields-emptiness-check
 	SkipEmptyFiles       bool // --skip-empty-files-check
 	SkipDatasetSize      bool // --skip-dataset-size-check
 }
 
-// checker is what every rule may ask beside the place it looks at.
+// checker holds the data that is common to all scopes.
 type checker struct {
 	files  files
 	o      Options
 	round  *rounds.Round
 	tables map[string]*benchmark
-	places int          // of the tree, counted while it is walked
-	ended  func() error // the caller's end of the check
+	places int          // number of scopes found so far
+	ended  func() error // returns an error once the caller cancels the check
 }
 
-// Check walks the rules over the tree below root. What is wrong with the tree is in the report; an error is a root that
-// can not be read, an option that makes no sense, or the end of ctx.
+// Check applies the rules to the tree in root. Faults of the tree are in the report. Check returns an error if the root
+// cannot be read, an option is invalid, or ctx is cancelled.
 func Check(ctx context.Context, root string, o Options) (*Report, error) {
 	c, err := newChecker(root, o)
 	if err != nil {
@@ -58,7 +58,7 @@ func Check(ctx context.Context, root string, o Options) (*Report, error) {
 	c.ended = ctx.Err
 	top := c.walk()
 	if err := c.run(ctx, top); err != nil {
-		return nil, fmt.Errorf("checking the submission below %s: %w", root, err)
+		return nil, fmt.Errorf("check the submission %s: %w", root, err)
 	}
 	return c.report(top), nil
 }
@@ -78,31 +78,30 @@ func newChecker(root string, o Options) (*checker, error) {
 	}
 	round, err := rounds.Find(o.Round)
 	if err != nil {
-		return nil, fmt.Errorf("checking the submission below %s: %w", root, err)
+		return nil, fmt.Errorf("check the submission %s: %w", root, err)
 	}
 	if !slices.Contains([]Mode{Compat, Strict}, o.Mode) {
-		return nil, fmt.Errorf("checking the submission below %s: mode %q is unknown: take %s or %s", root, o.Mode, Strict,
-			Compat)
+		return nil, fmt.Errorf("check the submission %s: unknown mode %q: use %s or %s", root, o.Mode, Strict, Compat)
 	}
 	info, err := os.Stat(root)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("checking a submission: %w; give the folder that holds closed, open or network", err)
+		return nil, fmt.Errorf("check a submission: %w; pass the folder that contains closed, open or network", err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("checking a submission: %s is no folder; give the one that holds closed, open or network",
+		return nil, fmt.Errorf("check a submission: %s is not a folder; pass the one that contains closed, open or network",
 			root)
 	}
 	o.Round = round.Name
 	opened, err := openFiles(root)
 	if err != nil {
-		return nil, fmt.Errorf("checking a submission: the folder can not be read: %w; change its rights, or do it as its "+
-			"owner", err)
+		return nil, fmt.Errorf("check a submission: cannot read the folder: %w; change its permissions, or run the check as "+
+			"its owner", err)
 	}
 	return &checker{files: opened, o: o, round: round, tables: tablesOf(round), ended: func() error { return nil }}, nil
 }
 
-// run gives every place to the table of rules. A benchmark and its scenario folders are one piece of work, so that what
-// was read of them is dropped together.
+// run applies the rules to every scope. A benchmark and its scenario folders are processed together, so that their
+// files are released together.
 func (c *checker) run(ctx context.Context, top *scope) error {
 	var work []*scope
 	top.each(func(s *scope) {

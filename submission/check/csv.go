@@ -9,18 +9,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// columns are those of the organisers' summary (docs/reference/submission-rules.md#summary).
+// columns lists the columns of the organisers' summary (docs/reference/submission-rules.md#summary).
 var columns = strings.Split("Organization,Availability,Division,SystemType,SystemName,Platform,Model,MlperfModel,"+
 	"Scenario,Result,Accuracy,number_of_nodes,host_processor_model_name,host_processors_per_node,"+
 	"host_processor_core_count,accelerator_model_name,accelerators_per_node,total_accelerators,Location,framework,"+
 	"operating_system,notes,compliance,errors,version,inferred,has_power,Units,weight_data_types,design_power_watts,"+
 	"PrivateID", ",")
 
-// row is one line of the summary, by column.
+// row maps the columns of one line of the summary to values.
 type row map[string]string
 
-// CSV writes the organisers' summary: every valid result, as their checker prints it. Fields are quoted and, as there,
-// not escaped.
+// CSV writes the organisers' summary of all valid results in the format of their checker, which quotes fields but does
+// not escape them.
 func (r *Report) CSV(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	_, _ = out.WriteString(strings.Join(columns, ",") + "\n")
@@ -39,7 +39,7 @@ func (r *Report) CSV(w io.Writer) error {
 	return out.Flush()
 }
 
-// fromSystem are the columns that are copied from the system's description.
+// fromSystem maps columns to the fields of the system's description from which they are copied.
 var fromSystem = map[string]string{
 	"Availability": "status", "SystemType": "system_type", "SystemName": "system_name",
 	"number_of_nodes": "number_of_nodes", "host_processor_model_name": "host_processor_model_name",
@@ -48,7 +48,7 @@ var fromSystem = map[string]string{
 	"framework": "framework", "operating_system": "operating_system",
 }
 
-// csvRow fills the columns while the folder's files are at hand; nil where they do not suffice.
+// csvRow returns the line of a scenario folder, or nil if its files do not suffice. It needs the folder's files.
 func (s *scope) csvRow() row {
 	if s.model() == nil || s.result.metric.err != nil || s.result.measurements.err != nil {
 		return nil
@@ -66,7 +66,7 @@ func (s *scope) csvRow() row {
 	for column, key := range fromSystem {
 		r[column] = pyStr(sut.values[key])
 	}
-	// The official summary compares letter case too, so that Interactive, a Server log, counts as inferred.
+	// The official summary compares case-sensitively, so Interactive, whose log is a Server log, counts as inferred.
 	if ran := s.result.performance.scenario(); ran != s.name && (ran != "server" || s.name != "interactive") {
 		r["inferred"] = "1"
 	}
@@ -76,7 +76,7 @@ func (s *scope) csvRow() row {
 	return r
 }
 
-// scoreText is a JSON object of the scores, in the order in which accuracy.txt has them, without its commas, quotes and
+// scoreText returns the scores in the order of accuracy.txt, formatted like a JSON object without commas, quotes and
 // braces.
 func (s *scope) scoreText() string {
 	t := s.result.scores
@@ -87,8 +87,7 @@ func (s *scope) scoreText() string {
 	return strings.Join(parts, "  ")
 }
 
-// notes joins both notes of a system as the official summary does; ok is false where it gives up, since it adds texts
-// alone.
+// notes joins both notes of a system like the official summary; ok is false if that fails, since it joins only strings.
 func notes(sut *document) (text string, ok bool) {
 	hw, sw := sut.values[hardwareNotes], sut.values[softwareNotes]
 	if !truthy(sw) {
@@ -108,7 +107,7 @@ func notes(sut *document) (text string, ok bool) {
 	return second, true
 }
 
-// The fields that make the summary's column of notes.
+// The fields that make up the summary's column "notes".
 const (
 	hardwareNotes = "hw_notes"
 	softwareNotes = "sw_notes"

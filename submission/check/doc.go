@@ -1,16 +1,18 @@
-// Package check says whether a submission tree is one that the organisers' checker accepts, and what a reviewer would
-// refuse.
+// Package check reports whether the organisers' checker accepts a submission tree, and what a reviewer would reject.
 //
-// It owns the rules as one table (Rules), its constants (rounds.yaml beside what the models registry has), and one loop
-// that walks the table over the tree: root, division, submitter, system, benchmark, scenario folder. In comes the root
-// of a tree of round v5.1, v6.0 or v6.1; out goes a Report: every scenario folder with its metric, every finding with
-// what to do about it, and writers for text, JSON, the organisers' summary CSV and the final report's JSON.
+// Check applies the table of Rules to every folder of the tree: root, division, submitter, system, benchmark and
+// scenario. Its Report lists every scenario folder with its metric and every Finding with advice, and can be written as
+// text, JSON, the organisers' summary CSV and the final report's JSON. Constants come from the packages rounds and
+// models.
 //
-// Compat gives the current official checker's verdict without its crashes; Strict adds what the older checker and the
-// rules text ask, and what both miss (docs/reference/submission-rules.md). docs/reference/checks.md lists every rule,
-// and where Compat deviates. Files are opened only where they are plain ones, relative to the opened root, read as
-// streams and to a bound each. Links are followed inside of the tree, no deeper than it has levels, and never out of
-// it.
+//	report, err := check.Check(ctx, "/path/to/tree", check.Options{Round: "v6.1"})
+//	fmt.Println(report.Valid)
+//	err = report.Text(os.Stdout)
 //
-// It changes no file, prints nothing and must not import cmd or run.
+// In mode Compat the verdict is that of the current official checker, without its crashes. Strict adds the rules of the
+// older checker and of the rules text, and some that both lack (docs/reference/submission-rules.md).
+// docs/reference/checks.md lists every rule, and where Compat deviates.
+//
+// Only regular files are opened, relative to the opened root, and read as streams up to a limit. Links are followed
+// inside the tree, but never out of it. The package changes no file, prints nothing and must not import cmd or run.
 package check

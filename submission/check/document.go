@@ -7,15 +7,15 @@ import (
 	"io/fs"
 )
 
-// document is a JSON object that people or other tools wrote. Its methods answer also where it could not be read.
+// document is a JSON object written by people or other tools. Its methods also work if it could not be read.
 type document struct {
 	path   string
-	err    error // why it can not be used; nil: it can
+	err    error // why it cannot be used, or nil
 	absent bool
 	values map[string]any // numbers are json.Number
 }
 
-var errNoObject = errors.New("it holds no JSON object")
+var errNoObject = errors.New("not a JSON object")
 
 func (c *checker) readDocument(name string) *document {
 	d := &document{path: name}
@@ -36,7 +36,7 @@ func object(b []byte) (map[string]any, error) {
 		return nil, err
 	}
 	if in.More() {
-		return nil, errors.New("something follows its JSON object")
+		return nil, errors.New("there is text after its JSON object")
 	}
 	o, ok := v.(map[string]any)
 	if !ok {
@@ -45,22 +45,22 @@ func object(b []byte) (map[string]any, error) {
 	return o, nil
 }
 
-// has says whether the key is there, whatever its value.
+// has reports whether the key exists.
 func (d *document) has(key string) bool {
 	_, ok := d.values[key]
 	return ok
 }
 
-// text gives a string value; ok is false for any other.
+// text returns a string value; ok is false for other types.
 func (d *document) text(key string) (string, bool) {
 	s, ok := d.values[key].(string)
 	return s, ok
 }
 
-// empty is true for what Python takes for false: no value, "", 0, false, an empty list or object.
+// empty reports whether the value is false in Python: missing, null, "", 0, false, an empty list or object.
 func (d *document) empty(key string) bool { return !truthy(d.values[key]) }
 
-// readMapping gives a submitter's own benchmark names; what can not be read maps nothing.
+// readMapping returns a submitter's own benchmark names; an unreadable file maps none.
 func (c *checker) readMapping(name string) map[string]string {
 	d := c.readDocument(name)
 	own := map[string]string{}

@@ -14,24 +14,24 @@ import (
 	"syscall"
 )
 
-// files opens what lies below a root by slash-separated names, relative to the opened folder: a link is followed inside
-// the root and never out of it, whatever changes meanwhile.
+// files opens files in a root folder by slash-separated names. Links are followed inside the root, but never out of it,
+// even if the tree changes at the same time.
 type files struct {
 	root  string // for messages
 	dir   *os.Root
-	links *atomic.Int64 // that lists have followed
+	links *atomic.Int64 // number of links that list has followed
 }
 
-// The bounds of what is read.
+// Limits on reading.
 const (
 	maxDocument = 4 << 20 // bytes of a JSON or YAML document
 	maxEntries  = 100_000 // entries of one folder
-	maxLinks    = 20_000  // links to folders and files that lists follow
+	maxLinks    = 20_000  // links that list follows
 	maxLog      = 2 << 30 // bytes of one LoadGen log
 	maxText     = 64 << 20
 )
 
-// openFiles opens a root whose names can be read. Close it with close.
+// openFiles opens a root folder that can be listed. The caller must close it.
 func openFiles(root string) (files, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -45,17 +45,17 @@ func openFiles(root string) (files, error) {
 	return f, nil
 }
 
-func (f files) close() { _ = f.dir.Close() } // it was only read
+func (f files) close() { _ = f.dir.Close() } // read-only, so closing cannot lose data
 
-// outside reports whether err says that a name leads out of the root. It is the one error of a Root that the system did
-// not make.
+// outside reports whether err means that a name leads out of the root. It is the only error of os.Root that does not
+// come from the system.
 func outside(err error) bool {
 	var system syscall.Errno
 	return err != nil && !errors.As(err, &system)
 }
 
 var (
-	errNotPlain = errors.New("it is no plain file")
+	errNotPlain = errors.New("not a regular file")
 	errOutside  = errors.New("a link leads out of the tree")
 )
 
@@ -67,7 +67,7 @@ func (f files) stat(name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// open refuses what is no plain file: a pipe would never answer, a device never end.
+// open opens a regular file. It rejects others, because reading a pipe or a device may never end.
 func (f files) open(name string) (*os.File, error) {
 	info, err := f.stat(name)
 	if err != nil {
@@ -90,7 +90,7 @@ func (f files) open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// read gives a whole file of at most limit bytes.
+// read returns the content of a file of at most limit bytes.
 func (f files) read(name string, limit int64) ([]byte, error) {
 	file, err := f.open(name)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f files) read(name string, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// size gives the size of what has that name, links followed.
+// size returns the size of a file or folder, following links, and whether it exists.
 func (f files) size(name string) (bytes int64, there bool) {
 	info, err := f.stat(name)
 	if err != nil {
@@ -113,7 +113,7 @@ func (f files) size(name string) (bytes int64, there bool) {
 	return info.Size(), true
 }
 
-// plainSize is size where only a plain file counts.
+// plainSize is size for regular files only.
 func (f files) plainSize(name string) (bytes int64, there bool) {
 	info, err := f.stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -122,9 +122,9 @@ func (f files) plainSize(name string) (bytes int64, there bool) {
 	return info.Size(), true
 }
 
-// entries returns at most limit entries of a folder, sorted by name; limit is more than 0.
+// entries returns at most limit entries of a folder, sorted by name; limit must be positive.
 func (f files) entries(folder string, limit int) ([]fs.DirEntry, error) {
-	// With O_NONBLOCK a pipe in the folder's place does not wait for its other end.
+	// With O_NONBLOCK, opening a pipe of that name does not block.
 	d, err := f.dir.OpenFile(filepath.FromSlash(folder), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -138,20 +138,20 @@ func (f files) entries(folder string, limit int) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// maxDepth bounds the folders that a walk holds open, one below the other. A tree has about ten.
+// maxDepth limits the nesting of folders, which a walk keeps open. A tree has about ten levels.
 const maxDepth = 200
 
 // found is one entry of a walk.
 type found struct {
 	fs.DirEntry
-	dir   *os.Root // that holds it
-	name  string   // below the root
-	empty bool     // a folder without entries
-	err   error    // why a folder is not walked
+	dir   *os.Root // folder that contains it
+	name  string   // relative to the root
+	empty bool     // whether it is a folder without entries
+	err   error    // why a folder cannot be walked
 }
 
-// walk calls visit for every entry below a folder, sorted by name, a folder ahead of its content, until visit returns
-// false. Links are entries and not followed. limit bounds the entries of each folder.
+// walk calls visit for every entry below a folder, sorted by name and a folder before its content, until visit returns
+// false. Links are not followed. limit is the maximum number of entries per folder.
 func (f files) walk(folder string, limit int, visit func(found) bool) error {
 	dir, err := f.dir.OpenRoot(filepath.FromSlash(folder))
 	if err != nil {
@@ -201,11 +201,11 @@ func readDir(dir *os.Root, limit int) ([]fs.DirEntry, error) {
 	return files{dir: dir}.entries(".", limit)
 }
 
-// listing is what a folder holds, sorted, links followed.
+// listing is the sorted content of a folder, with links followed.
 type listing struct {
 	folders, plain []string
 	outside        []string // links that lead out of the tree
-	err            error    // the folder can not be read, or has too many entries
+	err            error    // why the listing is missing or incomplete
 }
 
 func (f files) list(name string) listing {
@@ -228,7 +228,7 @@ func (f files) list(name string) listing {
 				l.outside = append(l.outside, e.Name())
 				continue
 			case err != nil:
-				continue // the rule about broken links names it
+				continue // another rule reports broken links
 			}
 			folder = info.IsDir()
 		}

@@ -15,21 +15,20 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// FinalOptions choose what the final report says beside the summary.
+// FinalOptions hold the data of the final report that the check does not have.
 type FinalOptions struct {
-	Version    string         // as it stands in the IDs, such as 6.1
-	Owner      string         // of the organisers' repository
+	Version    string         // version in the IDs, such as 6.1
+	Owner      string         // owner of the organisers' repository
 	Repository string         // its name
 	Branch     string         // its branch
-	IDs        map[string]int // numbers that were given before, by unique id; new ones are added
+	IDs        map[string]int // numbers assigned earlier, by unique id; FinalReport adds new ones
 }
 
 // FinalReport writes the JSON of the organisers' final report (docs/reference/submission-rules.md#final-report) for the
 // valid results.
 func (r *Report) FinalReport(w io.Writer, o FinalOptions) error {
 	if o.IDs == nil {
-		return fmt.Errorf("writing the final report: there is no table of IDs; give the one of the report before, or an " +
-			"empty one")
+		return fmt.Errorf("write the final report: no table of IDs given; pass that of the previous report, or an empty one")
 	}
 	t := newFinalTable(r.Results)
 	entries := make([]finalEntry, 0, len(t.rows))
@@ -48,7 +47,7 @@ func (r *Report) FinalReport(w io.Writer, o FinalOptions) error {
 	return writeEntries(w, entries)
 }
 
-// WriteIDs writes the table of numbers in the form of the organisers' ids.json.
+// WriteIDs writes the table of numbers in the format of the organisers' ids.json.
 func WriteIDs(w io.Writer, ids map[string]int) error {
 	names := sortedKeys(ids)
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ids[a], ids[b]) })
@@ -62,7 +61,7 @@ func WriteIDs(w io.Writer, ids map[string]int) error {
 	return err
 }
 
-// renamed are the columns of the summary that have another name in the report.
+// renamed maps columns of the summary to their names in the report, if they differ.
 var renamed = map[string]string{
 	"Organization": "Submitter", "Division": "Category", "SystemType": "Suite", "SystemName": "System",
 	"number_of_nodes": "Nodes", "host_processor_model_name": "Processor", "accelerator_model_name": "Accelerator",
@@ -70,13 +69,13 @@ var renamed = map[string]string{
 	"Model": "UsedModel", "MlperfModel": "Model",
 }
 
-// finalTable is the summary with a type for each column, as the organisers' reader guesses it from all values.
+// finalTable is the summary with a type per column, which the organisers' reader infers from all values.
 type finalTable struct {
 	rows []row
 	kind map[string]string
 }
 
-// notAvailable are the texts that reader takes for no value.
+// notAvailable lists the texts that the reader treats as missing values.
 var notAvailable = keySet("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
 	"<NA>", "N/A",
 	"NA", "NULL", "NaN", "n/a", "nan", "null")
@@ -121,7 +120,7 @@ func (t finalTable) guess(column string) string {
 	return "text"
 }
 
-// value is a column's value as the report's JSON prints it.
+// value returns a column's value in the format of the report's JSON.
 func (t finalTable) value(r row, column string) json.RawMessage {
 	v := r[column]
 	if notAvailable[v] {
@@ -154,7 +153,7 @@ type pair struct {
 	value json.RawMessage
 }
 
-// finalEntry is one result in the report, with what it is sorted by.
+// finalEntry is one result in the report, with its sort keys.
 type finalEntry struct {
 	id, category, availability, submitter, unique, used, scenario, unit string
 	pairs                                                               []pair
@@ -191,7 +190,7 @@ func (t finalTable) entry(r row, o FinalOptions) finalEntry {
 	return e
 }
 
-// adapted cleans what the report cleans: scenario names, no accelerator.
+// adapted applies the report's clean-up of scenario names and missing accelerators.
 func (t finalTable) adapted(r row, column string) json.RawMessage {
 	switch v := t.value(r, column); {
 	case column == "Scenario":
@@ -203,7 +202,7 @@ func (t finalTable) adapted(r row, column string) json.RawMessage {
 	}
 }
 
-// assignIDs gives each unique id its number, new ones in the order in which they come.
+// assignIDs assigns a number to each unique id, to new ones in order of appearance.
 func assignIDs(entries []finalEntry, o FinalOptions) {
 	last := 0
 	for _, n := range o.IDs {
@@ -248,7 +247,7 @@ func writeObject(out *bytes.Buffer, pairs []pair, indent, step string) {
 	out.WriteString("\n" + indent + "}")
 }
 
-// ascii writes other characters as the organisers' JSON writer does.
+// ascii escapes other characters like the organisers' JSON writer.
 func ascii(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for _, r := range string(b) {

@@ -1,24 +1,24 @@
 package check
 
-// Severity says what a finding does to the verdict.
+// Severity is the effect of a finding on the verdict.
 type Severity string
 
-// The severities. Only an Error makes a result, or what is below its place, invalid.
+// The severities. An Error invalidates the results in its folder; a Warning does not.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 )
 
-// Class sorts findings by what they are about.
+// Class is the subject of a finding.
 type Class string
 
-// The classes. A rehearsal's tree may have findings of its own class, and nothing else.
+// The classes. The tree of a rehearsal may have errors only of class Rehearsal.
 const (
 	Rehearsal Class = "rehearsal" // durations, counts and totals that only a full run has
 	Tree      Class = "tree"      // folders, names and sizes of files
 	Document  Class = "document"  // descriptions that people write
-	Log       Class = "log"       // LoadGen's files can not be read as they must
-	Run       Class = "run"       // how the run was made, what it reached
+	Log       Class = "log"       // missing or unreadable files of LoadGen
+	Run       Class = "run"       // settings and performance of the run
 	Score     Class = "score"     // accuracy
 	Audit     Class = "audit"     // compliance tests
 )
@@ -28,8 +28,8 @@ type Finding struct {
 	Rule     string   `json:"rule"`
 	Class    Class    `json:"class"`
 	Severity Severity `json:"severity"`
-	Place    string   `json:"place"` // folder whose results it concerns, below the root; "." is the tree
-	File     string   `json:"file"`  // below the root
+	Place    string   `json:"place"` // folder whose results it concerns, relative to the root; "." is the tree
+	File     string   `json:"file"`  // relative to the root
 	Key      string   `json:"key,omitempty"`
 	Found    string   `json:"found"`
 	Expected string   `json:"expected,omitempty"`

@@ -62,7 +62,7 @@ func TestLinksInACircle(t *testing.T) {
 	}
 	r := inTime(t, root)
 	require.False(t, r.Valid)
-	require.Contains(t, fmt.Sprint(r.Findings), "a link that leads nowhere")
+	require.Contains(t, fmt.Sprint(r.Findings), "a broken link")
 }
 
 // Links that multiply at every level end at the bound of folders.
@@ -111,7 +111,7 @@ func TestFindingsArePrintable(t *testing.T) {
 	require.Contains(t, b.String(), `found "\x1b[2Jred"`)
 }
 
-func TestOptionsThatMakeNoSense(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
@@ -120,9 +120,9 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		o    Options
 	}{
 		`unknown round "v9.9": use one of v5.1, v6.0, v6.1`:     {root, Options{Round: "v9.9"}},
-		`mode "lax" is unknown: take strict or compat`:          {root, Options{Mode: "lax"}},
-		"is no folder; give the one that holds closed":          {file, Options{}},
-		"no such file or directory; give the folder that holds": {filepath.Join(root, "absent"), Options{}},
+		`unknown mode "lax": use strict or compat`:              {root, Options{Mode: "lax"}},
+		"is not a folder; pass the one that contains closed":    {file, Options{}},
+		"no such file or directory; pass the folder that contains": {filepath.Join(root, "absent"), Options{}},
 	} {
 		_, err := Check(context.Background(), try.root, try.o)
 		require.ErrorContains(t, err, text)

@@ -10,21 +10,21 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// result is what was read of one scenario folder. It lives while the rules are asked.
+// result holds the files of a scenario folder while rules are applied to it.
 type result struct {
 	dir          string // the folder
 	performance  *detail
 	accuracy     *detail
-	otherClient  bool      // both logs are absent: another client's result
+	otherClient  bool      // whether both logs are absent, so that the result is another client's
 	scores       *scores   // accuracy.txt
-	measurements *document // how the model was made
+	measurements *document // measurements.json
 	measured     string    // folder of measurements, user.conf and README.md
 	src          string
 	metric       metric
-	test06       []compliance.Finding // about the log of TEST06; nil: not read yet
+	test06       []compliance.Finding // findings about the log of TEST06; nil: not read yet
 }
 
-// place gives where the round keeps what belongs to a scenario folder.
+// place returns the locations of a scenario's files in the round's layout.
 func (s *scope) place() layout.Scenario {
 	at := layout.Submitter{Division: s.division(), Name: s.at(submitterLevel).name}
 	return layout.Scenario{Submitter: at, Round: s.round, SystemID: s.at(systemLevel).name,
@@ -53,8 +53,8 @@ func (c *checker) load(ctx context.Context, s *scope) *result {
 	return r
 }
 
-// measurementsFile is measurements.json; where the round has a folder of its own for it, the first file of the system's
-// name.
+// measurementsFile returns the path of measurements.json. If the round has a separate folder for it, that is the first
+// JSON file named after the system.
 func (c *checker) measurementsFile(s *scope, dir string) string {
 	if c.round.Layout.Measurements == "" {
 		return path.Join(dir, layout.MeasurementsName)

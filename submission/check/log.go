@@ -11,24 +11,24 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 )
 
-// detail is what the rules ask of a LoadGen detail log, or of the files that stand for it in another client's result.
+// detail holds the values of a LoadGen detail log, or of the equivalent files of another client, that rules need.
 type detail struct {
 	path    string
 	absent  bool
-	err     error          // why it can not be judged; nil: it can
+	err     error          // why it cannot be used, or nil
 	values  map[string]any // first value of each wanted key
-	errors  int            // entries marked as errors
-	grave   int            // of these, the ones that are not about uncommitted changes
-	texts   []string       // of the first errors
-	several map[string]int // wanted keys that came more than once
+	errors  int            // number of entries marked as errors
+	grave   int            // number of errors other than uncommitted
+	texts   []string       // texts of the first errors
+	several map[string]int // wanted key → number of repetitions
 }
 
-// The errors that the official checker's --submission-exceptions knows.
+// uncommitted is the error that the official checker's --submission-exceptions tolerates.
 const uncommitted = "Loadgen built with uncommitted changes!"
 
 const maxTexts = 10
 
-// wanted are the keys that some rule asks for; everything else is read over.
+// wanted lists the keys that rules need.
 var wanted = keySet(
 	"effective_scenario", "effective_test_mode", "effective_performance_sample_count", "effective_accuracy_sample_count",
 	"qsl_reported_total_count", "effective_qsl_rng_seed", "effective_sample_index_rng_seed", "effective_schedule_rng_seed",
@@ -57,8 +57,8 @@ func keySet(keys ...string) map[string]bool {
 	return m
 }
 
-// readDetail streams a detail log. What the official parser does not take is an error here: a first line without the
-// marker, a marked line that is no JSON.
+// readDetail streams a detail log. Like the official parser, it rejects a first line without the marker and a marked
+// line that is not JSON.
 func (c *checker) readDetail(ctx context.Context, name string) *detail {
 	d := &detail{path: name, values: map[string]any{}, several: map[string]int{}}
 	f, err := c.files.open(name)
@@ -69,7 +69,7 @@ func (c *checker) readDetail(ctx context.Context, name string) *detail {
 	defer f.Close()
 	first, noJSON := 0, 0
 	in := &io.LimitedReader{R: f, N: maxLog}
-	told, err := mllog.ReadDetail(in, func(e *mllog.Entry) error {
+	stats, err := mllog.ReadDetail(in, func(e *mllog.Entry) error {
 		if first == 0 {
 			first = e.Line
 		}
@@ -87,16 +87,16 @@ func (c *checker) readDetail(ctx context.Context, name string) *detail {
 		d.err = err
 	case in.N <= 0:
 		d.err = fmt.Errorf("it has more than %d GiB", maxLog>>30)
-	case told.Lines == 0:
-		d.err = errors.New("it has no line of LoadGen's")
-	case first != 1 && told.FirstBroken != 1:
+	case stats.Lines == 0:
+		d.err = errors.New("it has no line of LoadGen")
+	case first != 1 && stats.FirstBroken != 1:
 		d.err = errors.New("its first line does not begin with :::MLLOG")
-	case told.Broken > 0:
-		d.err = fmt.Errorf("line %d is not readable, and %d of %d are not", told.FirstBroken, told.Broken, told.Lines)
-	case told.Truncated:
-		d.err = errors.New("its last line has no end")
+	case stats.Broken > 0:
+		d.err = fmt.Errorf("%d of %d lines are unreadable, line %d first", stats.Broken, stats.Lines, stats.FirstBroken)
+	case stats.Truncated:
+		d.err = errors.New("its last line is incomplete")
 	case noJSON > 0:
-		d.err = fmt.Errorf("line %d has a value that is no JSON", noJSON)
+		d.err = fmt.Errorf("line %d has a value that is not JSON", noJSON)
 	}
 	return d
 }
@@ -122,7 +122,7 @@ func (d *detail) take(e *mllog.Entry) {
 	d.values[e.Key] = e.Value.Any()
 }
 
-// usable says whether the values are worth asking.
+// usable reports whether the values can be used.
 func (d *detail) usable() bool { return d.err == nil }
 
 func (d *detail) text(key string) string {
@@ -130,14 +130,14 @@ func (d *detail) text(key string) string {
 	return s
 }
 
-// value is nil where the key is absent.
+// value returns the value of a key, or nil.
 func (d *detail) value(key string) any { return d.values[key] }
 
-// number gives a number; ok is false where the key is absent or holds something else.
+// number returns a number; ok is false if the key is absent or has another type.
 func (d *detail) number(key string) (float64, bool) { return number(d.values[key]) }
 
-// is says whether the key holds exactly true.
+// is reports whether Python would treat the value as true.
 func (d *detail) is(key string) bool { return truthy(d.values[key]) }
 
-// scenario is the one that LoadGen was told.
+// scenario returns the scenario with which LoadGen ran.
 func (d *detail) scenario() string { return d.text("effective_scenario") }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// metric is the figure of a result.
+// metric is the performance figure of a result.
 type metric struct {
 	value float64
 	unit  string
@@ -13,7 +13,7 @@ type metric struct {
 	key   string
 }
 
-// metricKeys are the keys of the log by its scenario (docs/reference/submission-rules.md#metrics).
+// metricKeys maps the scenario of a log to the key of its metric (docs/reference/submission-rules.md#metrics).
 var metricKeys = map[string]string{
 	"Offline":      "result_samples_per_second",
 	"Server":       "result_completed_samples_per_sec",
@@ -21,8 +21,8 @@ var metricKeys = map[string]string{
 	"MultiStream":  "early_stopping_latency_ms",
 }
 
-// tokenKeys are the keys in their place for benchmarks whose tokens are counted. The official table lacks another
-// client's "offline", which is why such a result is in samples.
+// tokenKeys replaces metricKeys for benchmarks measured in tokens. The official table lacks another client's "offline",
+// so that such a result is in samples.
 var tokenKeys = map[string]string{
 	"Offline":     "result_tokens_per_second",
 	"Server":      "result_completed_tokens_per_second",
@@ -30,7 +30,7 @@ var tokenKeys = map[string]string{
 	"interactive": "result_completed_tokens_per_second",
 }
 
-// fromV61 are the scenario names that the table of round v6.1 has beside those, for results of another client.
+// fromV61 extends metricKeys in round v6.1 for results of another client.
 var fromV61 = map[string]string{
 	"Interactive":  "result_completed_samples_per_sec",
 	"offline":      "result_samples_per_second",
@@ -42,7 +42,7 @@ var fromV61 = map[string]string{
 
 const nsPerMS = 1e6
 
-// measure takes the metric from a performance log.
+// measure reads the metric from a performance log.
 func (s *scope) measure(d *detail, b *benchmark) metric {
 	m := metric{unit: b.unit(canonical(s.name))}
 	ran := d.scenario()
@@ -72,7 +72,7 @@ func (s *scope) measure(d *detail, b *benchmark) metric {
 	return m
 }
 
-// take reads a figure as the official checker does, which accepts a number in a text too.
+// take reads a figure like the official checker, which also accepts a number in a string.
 func (m *metric) take(d *detail, key string) {
 	v, ok := pyFloat(d.value(key))
 	if !ok {
@@ -83,7 +83,7 @@ func (m *metric) take(d *detail, key string) {
 	m.value = v
 }
 
-// instead gives the key that counts in place of the scenario's own.
+// instead returns the key that replaces the one of the scenario, or "".
 func (b *benchmark) instead(ran string) string {
 	if ran == "SingleStream" {
 		return b.SingleStream
@@ -94,14 +94,14 @@ func (b *benchmark) instead(ran string) string {
 	return ""
 }
 
-// units are the units by the folder's scenario, of samples and of tokens.
+// units maps the folder's scenario to the units of samples and of tokens.
 var units = map[string][2]string{
 	"Offline":     {"Samples/s", "Tokens/s"},
 	"Server":      {"Queries/s", "Tokens/s"},
 	"Interactive": {"Queries/s", "Tokens/s"},
 }
 
-// unit goes by the folder's scenario, also where the value was inferred from another one's log.
+// unit returns the unit for the folder's scenario, even if the value was inferred from the log of another one.
 func (b *benchmark) unit(folder string) string {
 	u, ok := units[folder]
 	switch {
@@ -113,14 +113,14 @@ func (b *benchmark) unit(folder string) string {
 	return u[0]
 }
 
-// inferred says whether the folder's result comes from another scenario's log. Interactive is a Server log by its
-// nature.
+// inferred reports whether the folder's result comes from another scenario's log. The log of Interactive is always a
+// Server log.
 func (s *scope) inferred(ran string) bool {
 	log, folder := strings.ToLower(ran), strings.ToLower(s.name)
 	return log != folder && (log != "server" || folder != "interactive")
 }
 
-// inferable are the pairs of log and folder that the rules let an edge system infer.
+// inferable lists the pairs of log and folder for which the rules let an edge system infer the result.
 var inferable = map[[2]string]bool{
 	{"singlestream", "multistream"}: true,
 	{"multistream", "offline"}:      true,
@@ -137,8 +137,8 @@ func (m *metric) infer(d *detail, ran, folder string) {
 	case [2]string{"MultiStream", "Offline"}:
 		perQuery, ok := d.number("effective_samples_per_query")
 		if m.take(d, "result_mean_query_latency_ns"); m.err == nil && (!ok || m.value == 0) {
-			m.err = fmt.Errorf("the log gives no rate: %v samples per query in %v ns", d.value("effective_samples_per_query"),
-				m.value)
+			m.err = fmt.Errorf("no rate can be computed from %v samples per query in %v ns",
+				d.value("effective_samples_per_query"), m.value)
 		}
 		if m.err == nil {
 			m.value = perQuery * 1000 / (m.value / nsPerMS)

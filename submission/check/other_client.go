@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// The files of a result that the organisers' newer client made
+// The files of a result of the organisers' newer client
 // (docs/reference/submission-rules.md#results-of-the-endpoints-client).
 const (
 	clientConfig      = "config.yaml"
@@ -19,7 +19,7 @@ const (
 	clientAccuracy    = "accuracy/accuracy_results.json"
 )
 
-// The places of LoadGen's keys in the client's files.
+// Paths of LoadGen's keys in the client's files.
 var (
 	summaryKeys = map[string][]string{
 		latencyKey:                           {"latency", "early_stopping_percentiles", "99.0"},
@@ -42,7 +42,7 @@ var (
 	}
 )
 
-// readOtherClient puts the client's files in the place of LoadGen's logs.
+// readOtherClient reads the client's files instead of LoadGen's logs.
 func (c *checker) readOtherClient(dir string, r *result) {
 	config, err := c.readClientConfig(dir)
 	summary := c.readDocument(path.Join(dir, clientPerformance))
@@ -50,7 +50,7 @@ func (c *checker) readOtherClient(dir string, r *result) {
 	r.performance = &detail{path: summary.path, absent: summary.absent, values: map[string]any{}}
 	r.accuracy = &detail{path: results.path, absent: results.absent, values: map[string]any{}}
 	if summary.absent && results.absent && err != nil {
-		// Nothing of that client is there: LoadGen's logs are what is missing.
+		// No file of that client exists either, so report LoadGen's logs as missing.
 		r.performance.path = path.Join(dir, layout.PerformanceRun, mllog.DetailName)
 		r.accuracy.path = path.Join(dir, "accuracy", mllog.DetailName)
 	}
@@ -70,18 +70,18 @@ func (c *checker) readClientConfig(dir string) (map[string]any, error) {
 		}
 		var v map[string]any
 		if err := decodeYAML(b, &v); err != nil {
-			return nil, fmt.Errorf("%s can not be read: %w", name, err)
+			return nil, fmt.Errorf("cannot read %s: %w", name, err)
 		}
 		return v, nil
 	}
 	return nil, fmt.Errorf("there is no %s", clientConfig)
 }
 
-// decodeYAML turns a panic of the YAML reader into an error: it has some left for broken input.
+// decodeYAML turns a panic of the YAML reader into an error; some broken input makes it panic.
 func decodeYAML(b []byte, v any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the YAML reader gave up: %v", p)
+			err = fmt.Errorf("the YAML reader failed: %v", p)
 		}
 	}()
 	return yaml.Unmarshal(b, v)
@@ -94,7 +94,7 @@ func (d *detail) translate(summary, config map[string]any) {
 	for key, at := range configKeys {
 		d.put(key, nested(config, at))
 	}
-	if d.text("effective_scenario") == "online" { // what the client calls Server
+	if d.text("effective_scenario") == "online" { // the client's name of Server
 		d.values["effective_scenario"] = "server"
 	}
 	count, counted := d.number("generated_query_count")
@@ -123,7 +123,7 @@ func nested(v any, at []string) any {
 	return v
 }
 
-// clientScores reads accuracy_results.json: the scores of the first data set, the sample counts of all.
+// clientScores reads accuracy_results.json: the scores of the first data set, and the sample counts of all.
 func clientScores(results *document, accuracy *detail) *scores {
 	t := &scores{path: results.path, absent: results.absent, err: results.err, found: map[string]string{}}
 	list, _ := results.values["accuracy_scores"].([]any)

@@ -45,7 +45,7 @@ The submission is not valid.
 
 // A shortened tree is a rehearsal where it says so, and then for the strict rules alone: the official checker rejects
 // both.
-func TestARehearsalSaysThatItIsOne(t *testing.T) {
+func TestRehearsalsAreMarked(t *testing.T) {
 	short := change("log_set", "~/Server"+perfOf, "effective_min_duration_ms", "10000")
 	mark := change("json_set", "~/Server/measurements.json", "rehearsal", "true")
 	for _, c := range []struct {
@@ -56,7 +56,7 @@ func TestARehearsalSaysThatItIsOne(t *testing.T) {
 		verdict string
 	}{
 		{Strict, []mutation{short, mark}, true, "rehearsal  closed", "The submission is a rehearsal"},
-		{Strict, []mutation{short}, false, "invalid  closed", "it does not say that it is a rehearsal."},
+		{Strict, []mutation{short}, false, "invalid  closed", "it is not marked as a rehearsal."},
 		{Compat, []mutation{short, mark}, false, "invalid  closed", "The submission is not valid.\n"},
 	} {
 		r := checked(t, Options{Mode: c.mode}, c.changes...)
@@ -80,7 +80,7 @@ func TestBenchmarksWithoutRules(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, r.Text(&b))
 	require.Contains(t, b.String(), "2 results valid, 0 not, 2 not judged; 0 errors, 1 warnings\nThe submission is "+
-		"valid as far as it was judged.")
+		"valid, except for results that were not judged.")
 	r = checked(t, Options{OnlyKnown: true}, other)
 	require.Equal(t, Counts{Valid: 2}, r.Counts)
 	require.Empty(t, r.Findings)
@@ -139,7 +139,7 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, Finding{
 		Rule: "system-json", Class: Document, Severity: Error, Place: home + "results/sim-8x", File: sut,
 		Found: r.Findings[len(r.Findings)-1].Found, Expected: "a JSON object",
-		Advice: "write the system's description as a JSON object",
+		Advice: "write the system's description as a JSON object in this file",
 	}, r.Findings[len(r.Findings)-1])
 
 	b.Reset()
@@ -186,10 +186,10 @@ func TestFinalReportColumns(t *testing.T) {
 	} {
 		require.Contains(t, b.String(), line)
 	}
-	require.ErrorContains(t, r.FinalReport(&b, FinalOptions{}), "there is no table of IDs")
+	require.ErrorContains(t, r.FinalReport(&b, FinalOptions{}), "no table of IDs given")
 }
 
-func TestPythonsFigures(t *testing.T) {
+func TestPythonNumbers(t *testing.T) {
 	for want, f := range map[string]float64{
 		"1.0": 1, "0.0001": 0.0001, "1e-05": 0.00001, "1e+16": 1e16, "1234567890123456.0": 1234567890123456,
 		"286.068295": 286068295 / 1e6,

@@ -11,9 +11,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// The organisers' tools are Python programs and print values as Python does; these functions do the same.
+// The organisers' tools are Python programs. These functions convert and print values like Python.
 
-// truthy is Python's truth of a value.
+// truthy is Python's bool(v).
 func truthy(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -31,8 +31,7 @@ func truthy(v any) bool {
 	return !ok || f != 0
 }
 
-// number gives the value of any kind of number that a JSON, YAML or log reader makes. Python counts with true as with
-// 1.
+// number returns the value of any number type that the readers of JSON, YAML and logs produce. As in Python, true is 1.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case bool:

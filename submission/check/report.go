@@ -7,17 +7,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Schema names the form of the JSON report.
+// Schema identifies the format of the JSON report.
 const Schema = "mlperf-go/check/1"
 
-// Report is what a check found.
+// Report is the result of a check.
 type Report struct {
 	Schema    string    `json:"schema"`
 	Root      string    `json:"root"`
 	Round     string    `json:"round"`
 	Mode      Mode      `json:"mode"`
 	Valid     bool      `json:"valid"`
-	Rehearsal bool      `json:"rehearsal"` // not valid, and OnlyRehearsal
+	Rehearsal bool      `json:"rehearsal"` // not valid, but OnlyRehearsal
 	Counts    Counts    `json:"counts"`
 	Results   []Result  `json:"results"`
 	Findings  []Finding `json:"findings"`
@@ -26,35 +26,35 @@ type Report struct {
 // Counts are the totals of a report.
 type Counts struct {
 	Valid     int `json:"valid"`      // scenario folders with a valid result
-	Invalid   int `json:"invalid"`    // and without
-	NotJudged int `json:"not_judged"` // scenario folders of benchmarks that this program has no rules for
+	Invalid   int `json:"invalid"`    // scenario folders without one
+	NotJudged int `json:"not_judged"` // scenario folders of benchmarks for which this program has no rules
 	Errors    int `json:"errors"`
 	Warnings  int `json:"warnings"`
 }
 
-// Result is one scenario folder.
+// Result describes one scenario folder.
 type Result struct {
-	Path      string  `json:"path"` // below the root
+	Path      string  `json:"path"` // relative to the root
 	Division  string  `json:"division"`
 	Submitter string  `json:"submitter"`
 	System    string  `json:"system"`
 	Benchmark string  `json:"benchmark"` // the folder's name
-	Model     string  `json:"model"`     // the official name; empty where none is known
+	Model     string  `json:"model"`     // the official name; "" if unknown
 	Scenario  string  `json:"scenario"`
 	Valid     bool    `json:"valid"`
-	Metric    float64 `json:"metric"` // 0 where there is none
+	Metric    float64 `json:"metric"` // 0 if there is none
 	Unit      string  `json:"unit"`
-	// under Strict: it carries a rehearsal's mark, and its only errors are of class rehearsal
+	// only in mode Strict: it is marked as a rehearsal, and all its errors are of class rehearsal
 	Rehearsal bool `json:"rehearsal"`
 
-	row row // of the summary CSV; empty where the result is not valid
+	row row // of the summary CSV; nil if the result is not valid
 }
 
-// summary is what stays of a scenario folder when its files are dropped.
+// summary is the data kept of a scenario folder after its files are released.
 type summary struct {
 	metric float64
 	unit   string
-	marked bool // measurements.json says that the result is a rehearsal's
+	marked bool // whether measurements.json marks the result as a rehearsal
 	row    row
 }
 
@@ -65,7 +65,7 @@ func (s *scope) summary() *summary {
 	}
 }
 
-// finite gives 0 for what JSON can not hold.
+// finite returns f, or 0 for infinities and NaN, which JSON cannot represent.
 func finite(f float64) float64 {
 	if f-f != 0 {
 		return 0
@@ -73,15 +73,15 @@ func finite(f float64) float64 {
 	return f
 }
 
-// OnlyRehearsal reports whether the only thing wrong with the tree is that it is a rehearsal and says so: every error
-// is of class rehearsal, and every result that has one carries the mark (layout.RehearsalKey). A valid tree has no
-// error. Under Compat no result is a rehearsal: the official checker knows none.
+// OnlyRehearsal reports whether the tree is valid, or has no fault except that it is a marked rehearsal: every error is
+// of class rehearsal, and every result with such an error carries the mark (layout.RehearsalKey). In mode Compat no
+// result is a rehearsal, because the official checker has no such concept.
 func (r *Report) OnlyRehearsal() bool {
 	return r.Valid || r.shortened() && !slices.ContainsFunc(r.Results,
 		func(one Result) bool { return !one.Valid && !one.Rehearsal })
 }
 
-// shortened reports whether every error is of class rehearsal, whether or not the tree says that it is one.
+// shortened reports whether every error is of class rehearsal, with or without the mark.
 func (r *Report) shortened() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Error && f.Class != Rehearsal })
 }
@@ -131,8 +131,8 @@ func (s *scope) asResult() Result {
 	return one
 }
 
-// onlyRehearsal reports whether the result carries a rehearsal's mark, and something is wrong here or above, all of it
-// of that class.
+// onlyRehearsal reports whether the result is marked as a rehearsal and is invalid only because of errors of that
+// class, here or in a parent folder.
 func (s *scope) onlyRehearsal() bool {
 	if !s.invalid() || !s.row.marked {
 		return false
@@ -147,7 +147,7 @@ func (s *scope) onlyRehearsal() bool {
 	return true
 }
 
-// location is the path that the summary CSV gives for a result.
+// location returns the path of a result in the summary CSV.
 func (s *scope) location() string {
 	base := s.o.Location
 	if base != "" && base[len(base)-1] != '/' {

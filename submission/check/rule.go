@@ -1,13 +1,15 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 )
 
-// level is the kind of place that a rule looks at.
+// level is the kind of folder to which a rule applies.
 type level int
 
 const (
@@ -19,24 +21,24 @@ const (
 	resultLevel
 )
 
-// Rule is one line of the table.
+// Rule is one row of the table.
 type Rule struct {
 	ID       string
 	Class    Class
-	Severity Severity
-	Strict   bool   // only in strict mode: the current official checker does not ask it
-	Advice   string // what to do where it is broken
+	Severity Severity // Error unless the table states otherwise
+	Strict   bool     // apply only in strict mode: the current official checker lacks the rule
+	Advice   string   // what to do about a breach
 
 	level level
-	when  []condition // all must hold for the rule to be asked
-	look  func(*scope, say)
+	when  []condition // all must hold for the rule to apply
+	check func(*scope, breachFunc)
 }
 
-// say reports one breach: the file below the root, the key in it (empty: the file itself), what stands there and what
-// should.
-type say func(file, key string, found, expected any)
+// breachFunc reports one breach: the file relative to the root, the key in it ("" for the file itself), the value found
+// and the value expected.
+type breachFunc func(file, key string, found, expected any)
 
-// condition narrows a rule to some places.
+// condition restricts a rule to some folders.
 type condition func(*scope) bool
 
 // rules is the whole table, family by family.
@@ -45,42 +47,43 @@ var rules = join(
 	accuracyRules, measurementRules, auditRules, otherClientRules,
 )
 
+// join concatenates families of rules and fills in the default severity.
 func join(families ...[]Rule) []Rule {
-	var all []Rule
-	for _, f := range families {
-		all = append(all, f...)
+	all := slices.Concat(families...)
+	for i := range all {
+		all[i].Severity = cmp.Or(all[i].Severity, Error)
 	}
 	return all
 }
 
-// Rules gives the table in the order in which it is walked.
-func Rules() []Rule { return append([]Rule(nil), rules...) }
+// atLevel sets the level of a family of rules.
+func atLevel(l level, family ...Rule) []Rule {
+	for i := range family {
+		family[i].level = l
+	}
+	return family
+}
 
-// apply asks every rule of the table that is for this kind of place.
+// Rules returns the table in the order in which it is applied.
+func Rules() []Rule { return slices.Clone(rules) }
+
+// apply applies every rule of the table that is for this level.
 func (s *scope) apply(table []Rule) {
 	for i := range table {
 		r := &table[i]
-		if r.level == s.level && (!r.Strict || s.o.Mode == Strict) && s.all(r.when) {
-			s.ask(r)
+		fails := func(c condition) bool { return !c(s) }
+		if r.level == s.level && (!r.Strict || s.o.Mode == Strict) && !slices.ContainsFunc(r.when, fails) {
+			s.applyRule(r)
 		}
 	}
 }
 
-func (s *scope) all(conditions []condition) bool {
-	for _, c := range conditions {
-		if !c(s) {
-			return false
-		}
-	}
-	return true
-}
-
-// maxBreaches bounds the findings of one rule at one place; a tree may hold a million hidden files.
+// maxBreaches limits the findings of one rule in one folder; a tree may contain a million hidden files.
 const maxBreaches = 50
 
-func (s *scope) ask(r *Rule) {
+func (s *scope) applyRule(r *Rule) {
 	breaches := 0
-	r.look(s, func(file, key string, found, expected any) {
+	r.check(s, func(file, key string, found, expected any) {
 		breaches++
 		if breaches > maxBreaches {
 			return
@@ -101,9 +104,10 @@ func (s *scope) ask(r *Rule) {
 	}
 }
 
-// maxShown bounds a value in a finding: foreign files may hold megabytes in one.
+// maxShown limits the bytes of a value in a finding; foreign files may have values of megabytes.
 const maxShown = 400
 
+// shown formats a value for a finding: quoted if it has unprintable characters, and limited in length.
 func shown(v any) string {
 	text := ""
 	if v != nil {

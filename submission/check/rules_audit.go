@@ -15,40 +15,37 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// auditRules look at the compliance tests of the benchmark (docs/reference/submission-rules.md#audit-results). Open has
-// none.
-var auditRules = []Rule{
-	{ID: "audit-folder", Class: Audit, Severity: Error, level: resultLevel, when: []condition{byLoadGen, enforced},
-		Advice: "run the audit", look: auditFolder},
-	{ID: "audit-text", Class: Audit, Severity: Error, level: resultLevel, when: []condition{byLoadGen, enforced},
-		Advice: "verify the audit's run", look: auditText},
-	{ID: "audit-result", Class: Audit, Severity: Error, level: resultLevel, when: []condition{byLoadGen, enforced},
-		Advice: "look into the text for what failed, and repeat the audit", look: auditResult},
-	{ID: "audit-skipped", Class: Audit, Severity: Error, Strict: true, level: resultLevel,
-		when:   []condition{byLoadGen, enforced},
-		Advice: "verify the audit's run under its own scenario: only Offline has no first token to compare",
-		look:   auditSkipped},
-	{ID: "audit-log", Class: Audit, Severity: Error, Strict: true, level: resultLevel,
-		when:   []condition{byLoadGen, enforced},
-		Advice: "put the whole log there that the text was written about; if it is that one, repeat the audit",
-		look:   auditLog(compliance.Fatal)},
-	{ID: "audit-log-notes", Class: Audit, Severity: Warning, Strict: true, level: resultLevel,
-		when:   []condition{byLoadGen, enforced},
-		Advice: "look into the log: no official tool asks, a reviewer may", look: auditLog(compliance.Warning)},
-	{ID: "audit-files", Class: Audit, Severity: Warning, Strict: true, level: resultLevel,
-		when:   []condition{byLoadGen, enforced},
-		Advice: "put the verification's whole output there: no tool asks for it, a reviewer may", look: auditFiles},
-}
+// auditRules check the compliance tests of the benchmark (docs/reference/submission-rules.md#audit-results). The open
+// division has none.
+var auditRules = atLevel(resultLevel,
+	Rule{ID: "audit-folder", Class: Audit, when: []condition{byLoadGen, enforced}, check: auditFolder,
+		Advice: "run the audit"},
+	Rule{ID: "audit-text", Class: Audit, when: []condition{byLoadGen, enforced}, check: auditText,
+		Advice: "verify the audit's run"},
+	Rule{ID: "audit-result", Class: Audit, when: []condition{byLoadGen, enforced}, check: auditResult,
+		Advice: "see the text for the check that failed, and repeat the audit"},
+	Rule{ID: "audit-skipped", Class: Audit, Strict: true, when: []condition{byLoadGen, enforced}, check: auditSkipped,
+		Advice: "verify the audit's run under its own scenario: only Offline has no first token to compare"},
+	Rule{ID: "audit-log", Class: Audit, Strict: true, when: []condition{byLoadGen, enforced},
+		check:  auditLog(compliance.Fatal),
+		Advice: "put the whole log there that the text was written about; if it is that one, repeat the audit"},
+	Rule{ID: "audit-log-notes", Class: Audit, Severity: Warning, Strict: true, when: []condition{byLoadGen, enforced},
+		check:  auditLog(compliance.Warning),
+		Advice: "read the log: no official tool checks this, but a reviewer may"},
+	Rule{ID: "audit-files", Class: Audit, Severity: Warning, Strict: true, when: []condition{byLoadGen, enforced},
+		check:  auditFiles,
+		Advice: "put the verification's whole output there: no tool requires it, but a reviewer may"},
+)
 
-// audit is one compliance test: where its verdict stands, and the lines that must be in it.
+// audit describes the verdict of one compliance test.
 type audit struct {
-	text  string
-	lines [][]string // of each group one must be there as a whole line
-	words string     // or this anywhere
-	files []string   // what the verification leaves beside it
+	text  string     // file of the verdict
+	lines [][]string // one line of each group must be in it
+	words string     // or this text anywhere
+	files []string   // other files that the verification writes
 }
 
-// cutLog are the files of an audit whose accuracy log is truncated.
+// cutLog lists the files of an audit with a truncated accuracy log.
 var cutLog = []string{"accuracy/" + mllog.AccuracyName, "accuracy/" + layout.ScoreFile,
 	layout.PerformanceRun + "/" + mllog.DetailName, layout.PerformanceRun + "/" + mllog.SummaryName}
 
@@ -62,7 +59,7 @@ var audits = map[string]audit{
 	"TEST09": {text: "verify_output_len.txt", words: "TEST PASS", files: cutLog},
 }
 
-// eachAudit gives the benchmark's audits with their folders.
+// eachAudit calls do for the benchmark's audits and their folders.
 func (s *scope) eachAudit(do func(name, folder string, a audit)) {
 	if s.model() == nil {
 		return
@@ -74,7 +71,7 @@ func (s *scope) eachAudit(do func(name, folder string, a audit)) {
 	}
 }
 
-func auditFolder(s *scope, breach say) {
+func auditFolder(s *scope, breach breachFunc) {
 	s.eachAudit(func(name, folder string, _ audit) {
 		if _, ok := s.files.size(folder); !ok {
 			breach(folder, name, "no such folder", "the audit "+name)
@@ -82,16 +79,16 @@ func auditFolder(s *scope, breach say) {
 	})
 }
 
-func auditText(s *scope, breach say) {
+func auditText(s *scope, breach breachFunc) {
 	s.eachAudit(func(name, folder string, a audit) {
 		file := path.Join(folder, a.text)
 		if _, ok := s.files.size(file); !ok {
-			breach(file, name, "no such file", "what the verification wrote")
+			breach(file, name, "no such file", "the verification's output")
 		}
 	})
 }
 
-func auditResult(s *scope, breach say) {
+func auditResult(s *scope, breach breachFunc) {
 	s.eachAudit(func(name, folder string, a audit) {
 		file := path.Join(folder, a.text)
 		seen, err := s.linesOf(file, a)
@@ -99,7 +96,7 @@ func auditResult(s *scope, breach say) {
 		case errors.Is(err, fs.ErrNotExist):
 			return
 		case err != nil:
-			breach(file, name, err, "a text that can be read")
+			breach(file, name, err, "a readable text")
 			return
 		}
 		for _, group := range a.lines {
@@ -113,7 +110,7 @@ func auditResult(s *scope, breach say) {
 	})
 }
 
-func auditSkipped(s *scope, breach say) {
+func auditSkipped(s *scope, breach breachFunc) {
 	if canonical(s.name) == "Offline" {
 		return
 	}
@@ -125,10 +122,10 @@ func auditSkipped(s *scope, breach say) {
 	})
 }
 
-func auditFiles(s *scope, breach say) {
+func auditFiles(s *scope, breach breachFunc) {
 	s.eachAudit(func(name, folder string, a audit) {
 		if _, ok := s.files.size(folder); !ok {
-			return // another rule's
+			return // reported by another rule
 		}
 		for _, f := range a.files {
 			if _, ok := s.files.plainSize(path.Join(folder, f)); !ok {
@@ -138,14 +135,14 @@ func auditFiles(s *scope, breach say) {
 	})
 }
 
-// deniesText are the findings about a log under which the official script could not have written a text that passes.
+// deniesText lists the findings about a log with which the official script could not have written a passing text.
 var deniesText = map[string]bool{"log_broken": true, "no_records": true, "token_count": true,
 	"first_token_differs": true, "first_token_missing": true, "record_broken": true}
 
-// auditLog reads the log of TEST06 itself: its text may hide that there is none. It reports what denies the text as
-// Fatal, else the rest, each kind of finding once.
-func auditLog(severity compliance.Severity) func(*scope, say) {
-	return func(s *scope, breach say) {
+// auditLog checks the log of TEST06, because its text may exist without one. With Fatal it reports the findings that
+// deny the text, otherwise the other ones.
+func auditLog(severity compliance.Severity) func(*scope, breachFunc) {
+	return func(s *scope, breach breachFunc) {
 		s.eachAudit(func(name, folder string, _ audit) {
 			file := path.Join(folder, layout.Accuracy, mllog.AccuracyName)
 			if name != compliance.Test06 {
@@ -161,7 +158,7 @@ func auditLog(severity compliance.Severity) func(*scope, say) {
 	}
 }
 
-// test06Log is read once for a scenario folder.
+// test06Log returns the findings about the log of TEST06. The log is read once per scenario folder.
 func (s *scope) test06Log(file string) []compliance.Finding {
 	if s.result.test06 != nil {
 		return s.result.test06
@@ -170,7 +167,7 @@ func (s *scope) test06Log(file string) []compliance.Finding {
 	f, err := s.files.open(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // another rule's
+		return nil // reported by another rule
 	case err != nil:
 		s.result.test06 = append(s.result.test06, compliance.Finding{Code: "log_broken", Text: err.Error()})
 		return s.result.test06
@@ -194,7 +191,7 @@ func anyOf(seen map[string]bool, lines []string) bool {
 	return false
 }
 
-// linesOf streams an audit's text and says which of the lines it asks for are there.
+// linesOf streams an audit's text and returns which of the required lines it has.
 func (s *scope) linesOf(name string, a audit) (map[string]bool, error) {
 	f, err := s.files.open(name)
 	if err != nil {
@@ -220,7 +217,7 @@ func (s *scope) linesOf(name string, a audit) (map[string]bool, error) {
 		}
 	}
 	if err := in.Err(); err != nil {
-		return nil, fmt.Errorf("it can not be read as text: %w", err)
+		return nil, fmt.Errorf("it cannot be read as text: %w", err)
 	}
 	return seen, nil
 }

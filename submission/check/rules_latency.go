@@ -7,31 +7,30 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// latencyRules look at early stopping and the tails (docs/reference/submission-rules.md#latency).
-var latencyRules = []Rule{
-	{ID: "early-stopping", Class: Run, Severity: Error, level: resultLevel, when: []condition{loadgen, stopsEarly},
-		Advice: "run longer or with more queries, or at a lower target_qps: LoadGen's message says how many more",
-		look:   earlyStopping},
-	{ID: "latency-bound", Class: Run, Severity: Error, level: resultLevel, when: []condition{loadgen, stopsEarly},
-		Advice: "take target_latency out of user.conf", look: latencyBound},
-	{ID: "latency", Class: Run, Severity: Error, level: resultLevel, when: []condition{anyClient},
-		Advice: "run at a lower load", look: latency},
-	{ID: "ttft-tpot", Class: Run, Severity: Error, level: resultLevel, when: []condition{anyClient, isLLM},
-		Advice: "run at a lower target_qps", look: ttftTPOT},
-	{ID: "folder-ttft-tpot", Class: Run, Severity: Error, Strict: true, level: resultLevel,
-		when: []condition{loadgen, isLLM},
-		Advice: "run at a lower target_qps: an Interactive folder has Interactive's limits, which the official checker " +
-			"does not look at", look: folderTTFTTPOT},
-	{ID: "folder-latency-bound", Class: Run, Severity: Error, Strict: true, level: resultLevel,
-		when:   []condition{loadgen, stopsEarly},
-		Advice: "run with the folder's own target_latency", look: folderLatencyBound},
-	{ID: "configured-limits", Class: Run, Severity: Warning, Strict: true, level: resultLevel,
-		when: []condition{loadgen, isLLM, stopsEarly},
-		Advice: "run under the LoadGen model key of the folder's scenario: LoadGen's own early stopping used other limits " +
-			"than the round's", look: configuredLimits},
-}
+// latencyRules check early stopping and tail latencies (docs/reference/submission-rules.md#latency).
+var latencyRules = atLevel(resultLevel,
+	Rule{ID: "early-stopping", Class: Run, when: []condition{loadgen, stopsEarly}, check: earlyStopping,
+		Advice: "run longer or with more queries, or at a lower target_qps: LoadGen's message states how many more"},
+	Rule{ID: "latency-bound", Class: Run, when: []condition{loadgen, stopsEarly}, check: latencyBound,
+		Advice: "remove target_latency from user.conf"},
+	Rule{ID: "latency", Class: Run, when: []condition{anyClient}, check: latency,
+		Advice: "run at a lower load"},
+	Rule{ID: "ttft-tpot", Class: Run, when: []condition{anyClient, isLLM}, check: ttftTPOT,
+		Advice: "run at a lower target_qps"},
+	Rule{ID: "folder-ttft-tpot", Class: Run, Strict: true, when: []condition{loadgen, isLLM}, check: folderTTFTTPOT,
+		Advice: "run at a lower target_qps: an Interactive folder has Interactive's limits, which the official " +
+			"checker does not look at"},
+	Rule{ID: "folder-latency-bound", Class: Run, Strict: true, when: []condition{loadgen, stopsEarly},
+		check:  folderLatencyBound,
+		Advice: "run with the folder's own target_latency"},
+	Rule{ID: "configured-limits", Class: Run, Severity: Warning, Strict: true,
+		when:  []condition{loadgen, isLLM, stopsEarly},
+		check: configuredLimits,
+		Advice: "run under the LoadGen model key of the folder's scenario: LoadGen's own early stopping used other " +
+			"limits than the round's"},
+)
 
-func earlyStopping(s *scope, breach say) {
+func earlyStopping(s *scope, breach breachFunc) {
 	d := s.result.performance
 	if d.is("early_stopping_met") {
 		return
@@ -43,18 +42,18 @@ func earlyStopping(s *scope, breach say) {
 	breach(d.path, "early_stopping_met", found, true)
 }
 
-func latencyBound(s *scope, breach say) {
+func latencyBound(s *scope, breach breachFunc) {
 	s.atMost("effective_target_latency_ns", s.result.performance.scenario(), breach)
 }
 
-func folderLatencyBound(s *scope, breach say) {
+func folderLatencyBound(s *scope, breach breachFunc) {
 	if folder := canonical(s.name); folder != s.result.performance.scenario() && !s.model().isLLM() {
 		s.atMost("effective_target_latency_ns", folder, breach)
 	}
 }
 
-// latency is for logs without early stopping; of the benchmarks here only another client's have a bound.
-func latency(s *scope, breach say) {
+// latency checks logs without early stopping; only results of another client have a bound.
+func latency(s *scope, breach breachFunc) {
 	switch {
 	case !s.result.otherClient && stopsEarly(s):
 	case s.result.otherClient && !isLLM(s):
@@ -64,8 +63,8 @@ func latency(s *scope, breach say) {
 	}
 }
 
-// atMost asks for the scenario's bound of the whole answer's latency, where it has one.
-func (s *scope) atMost(key, scenario string, breach say) {
+// atMost checks the scenario's bound on the latency of whole answers, if it has one.
+func (s *scope) atMost(key, scenario string, breach breachFunc) {
 	bound, ok := s.model().TargetLatencyNS[models.Scenario(scenario)]
 	if !ok {
 		return
@@ -76,9 +75,9 @@ func (s *scope) atMost(key, scenario string, breach say) {
 	}
 }
 
-// ttftTPOT goes by the log's scenario, so that Interactive, a Server log, has Server's limits; another client's by the
-// folder's.
-func ttftTPOT(s *scope, breach say) {
+// ttftTPOT applies the limits of the log's scenario, so that Interactive, whose log is a Server log, has Server's
+// limits. Results of another client have the limits of the folder's scenario.
+func ttftTPOT(s *scope, breach breachFunc) {
 	scenario := s.result.performance.scenario()
 	if s.result.otherClient {
 		scenario = canonical(s.name)
@@ -86,13 +85,13 @@ func ttftTPOT(s *scope, breach say) {
 	s.below(scenario, breach)
 }
 
-func folderTTFTTPOT(s *scope, breach say) {
+func folderTTFTTPOT(s *scope, breach breachFunc) {
 	if folder := canonical(s.name); folder != s.result.performance.scenario() {
 		s.below(folder, breach)
 	}
 }
 
-func (s *scope) below(scenario string, breach say) {
+func (s *scope) below(scenario string, breach breachFunc) {
 	ttft, tpot, ok := s.model().limits(scenario)
 	if !ok || (scenario != "Server" && scenario != "Interactive") {
 		return
@@ -109,7 +108,7 @@ func (s *scope) below(scenario string, breach say) {
 	}
 }
 
-func configuredLimits(s *scope, breach say) {
+func configuredLimits(s *scope, breach breachFunc) {
 	ttft, tpot, ok := s.model().limits(canonical(s.name))
 	if !ok {
 		return

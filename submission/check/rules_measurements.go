@@ -9,33 +9,32 @@ import (
 
 func measured(s *scope) bool { return s.result.measurements.err == nil }
 
-// measurementRules look at what says how the model was made (docs/reference/submission-rules.md#measurements).
-var measurementRules = []Rule{
-	{ID: "measurements-json", Class: Document, Severity: Error, level: resultLevel,
-		Advice: "write measurements.json", look: measurementsJSON},
-	{ID: "measurements-field-missing", Class: Document, Severity: Error, level: resultLevel, when: []condition{measured},
-		Advice: "add the field", look: measurementsMissing},
-	{ID: "measurements-field-empty", Class: Document, Severity: Error, level: resultLevel, when: []condition{measured},
-		Advice: "fill the field", look: measurementsEmpty},
-	{ID: "rehearsal-mark", Class: Rehearsal, Severity: Error, Strict: true, level: resultLevel,
-		when:   []condition{measured},
-		Advice: "build the tree of real runs: this one says of itself that it is a rehearsal", look: rehearsalMark},
-	{ID: "user-conf", Class: Document, Severity: Error, level: resultLevel, when: []condition{byLoadGen},
-		Advice: "put the run's user.conf there", look: func(s *scope, b say) { s.documentThere(layout.UserConfName, b) }},
-	{ID: "readme", Class: Document, Severity: Error, level: resultLevel,
-		Advice: "write README.md: how to repeat the run",
-		look:   func(s *scope, b say) { s.documentThere(layout.ReadmeName, b) }},
-	{ID: "source", Class: Document, Severity: Error, level: resultLevel,
-		Advice: "put the code that ran the benchmark there", look: sourceThere},
-}
+// measurementRules check the documents about the model (docs/reference/submission-rules.md#measurements).
+var measurementRules = atLevel(resultLevel,
+	Rule{ID: "measurements-json", Class: Document, check: measurementsJSON,
+		Advice: "write measurements.json"},
+	Rule{ID: "measurements-field-missing", Class: Document, when: []condition{measured}, check: measurementsMissing,
+		Advice: "add the field"},
+	Rule{ID: "measurements-field-empty", Class: Document, when: []condition{measured}, check: measurementsEmpty,
+		Advice: "fill the field"},
+	Rule{ID: "rehearsal-mark", Class: Rehearsal, Strict: true, when: []condition{measured}, check: rehearsalMark,
+		Advice: "build the tree from full runs: this result is marked as a rehearsal"},
+	Rule{ID: "user-conf", Class: Document, when: []condition{byLoadGen},
+		check:  func(s *scope, b breachFunc) { s.documentThere(layout.UserConfName, b) },
+		Advice: "put the run's user.conf there"},
+	Rule{ID: "readme", Class: Document, check: func(s *scope, b breachFunc) { s.documentThere(layout.ReadmeName, b) },
+		Advice: "write README.md: how to repeat the run"},
+	Rule{ID: "source", Class: Document, check: sourceThere,
+		Advice: "put the code that ran the benchmark there"},
+)
 
-func measurementsJSON(s *scope, breach say) {
+func measurementsJSON(s *scope, breach breachFunc) {
 	if d := s.result.measurements; d.err != nil {
 		breach(d.path, "", d.err, "a JSON object")
 	}
 }
 
-func measurementsMissing(s *scope, breach say) {
+func measurementsMissing(s *scope, breach breachFunc) {
 	for _, f := range layout.MeasurementFields {
 		if !s.result.measurements.has(f.Name) {
 			breach(s.result.measurements.path, f.Name, "no such field", "a field "+f.Name)
@@ -43,35 +42,35 @@ func measurementsMissing(s *scope, breach say) {
 	}
 }
 
-func measurementsEmpty(s *scope, breach say) {
+func measurementsEmpty(s *scope, breach breachFunc) {
 	if s.o.SkipEmptyFields {
 		return
 	}
 	for _, f := range layout.MeasurementFields {
 		if d := s.result.measurements; d.has(f.Name) && d.empty(f.Name) {
-			breach(d.path, f.Name, fmt.Sprintf("%q", shown(d.values[f.Name])), "something meaningful")
+			breach(d.path, f.Name, fmt.Sprintf("%q", shown(d.values[f.Name])), "a meaningful value")
 		}
 	}
 }
 
-func rehearsalMark(s *scope, breach say) {
+func rehearsalMark(s *scope, breach breachFunc) {
 	if d := s.result.measurements; truthy(d.values[layout.RehearsalKey]) {
 		breach(d.path, layout.RehearsalKey, d.values[layout.RehearsalKey], "no such field")
 	}
 }
 
-func (s *scope) documentThere(name string, breach say) {
+func (s *scope) documentThere(name string, breach breachFunc) {
 	file := path.Join(s.result.measured, name)
 	size, ok := s.files.plainSize(file)
 	switch {
 	case !ok:
 		breach(file, "", "no such file", "a file "+name)
 	case size == 0 && !s.o.SkipEmptyFiles:
-		breach(file, "", "an empty file", "something in it")
+		breach(file, "", "an empty file", "some content")
 	}
 }
 
-func sourceThere(s *scope, breach say) {
+func sourceThere(s *scope, breach breachFunc) {
 	if _, ok := s.files.size(s.result.src); !ok {
 		breach(s.result.src, "", "no such folder", "the submitter's code")
 	}

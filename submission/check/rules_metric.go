@@ -1,20 +1,20 @@
 package check
 
-// metricRules look at the figure itself (docs/reference/submission-rules.md#metrics).
-var metricRules = []Rule{
-	{ID: "metric", Class: Run, Severity: Error, level: resultLevel, when: []condition{anyClient},
-		Advice: "repeat the run: LoadGen writes the figure at its end", look: metricThere},
-	{ID: "metric-zero", Class: Run, Severity: Error, level: resultLevel, when: []condition{anyClient},
-		Advice: "repeat the run: nothing was measured", look: metricZero},
-}
+// metricRules check the performance figure (docs/reference/submission-rules.md#metrics).
+var metricRules = atLevel(resultLevel,
+	Rule{ID: "metric", Class: Run, when: []condition{anyClient}, check: metricThere,
+		Advice: "repeat the run: LoadGen writes the figure at its end"},
+	Rule{ID: "metric-zero", Class: Run, when: []condition{anyClient}, check: metricZero,
+		Advice: "repeat the run: nothing was measured"},
+)
 
-func metricThere(s *scope, breach say) {
+func metricThere(s *scope, breach breachFunc) {
 	if m := s.result.metric; m.err != nil {
 		breach(s.result.performance.path, m.key, m.err, "a number")
 	}
 }
 
-func metricZero(s *scope, breach say) {
+func metricZero(s *scope, breach breachFunc) {
 	if m := s.result.metric; m.err == nil && !truthy(m.value) {
 		breach(s.result.performance.path, m.key, m.value, "more than 0")
 	}

@@ -10,36 +10,35 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// otherClientRules look at results of the organisers' newer client
+// otherClientRules check results of the organisers' newer client
 // (docs/reference/submission-rules.md#results-of-the-endpoints-client).
-var otherClientRules = []Rule{
-	{ID: "client-round", Class: Run, Severity: Error, level: resultLevel, when: []condition{otherClient},
-		Advice: "measure with LoadGen in this round", look: clientRound},
-	{ID: "client-benchmark", Class: Run, Severity: Error, level: resultLevel, when: []condition{otherClient},
-		Advice: "measure this benchmark with LoadGen", look: clientBenchmark},
-	{ID: "client-score", Class: Score, Severity: Error, level: resultLevel,
-		when:   []condition{otherClient, scored, enforced},
-		Advice: "look for a wrong model, prompt or sampling; or submit in open", look: clientScore},
-	{ID: "client-audit", Class: Audit, Severity: Error, level: resultLevel, when: []condition{otherClient, enforced},
-		Advice: "repeat the audit", look: clientAudit},
-	{ID: "client-output-length", Class: Audit, Severity: Error, level: resultLevel,
-		when:   []condition{otherClient, anyClient, enforced},
-		Advice: "run with the reference's output limits", look: clientOutputLength},
-}
+var otherClientRules = atLevel(resultLevel,
+	Rule{ID: "client-round", Class: Run, when: []condition{otherClient}, check: clientRound,
+		Advice: "measure with LoadGen in this round"},
+	Rule{ID: "client-benchmark", Class: Run, when: []condition{otherClient}, check: clientBenchmark,
+		Advice: "measure this benchmark with LoadGen"},
+	Rule{ID: "client-score", Class: Score, when: []condition{otherClient, scored, enforced}, check: clientScore,
+		Advice: "look for a wrong model, prompt or sampling; or submit in open"},
+	Rule{ID: "client-audit", Class: Audit, when: []condition{otherClient, enforced}, check: clientAudit,
+		Advice: "repeat the audit"},
+	Rule{ID: "client-output-length", Class: Audit, when: []condition{otherClient, anyClient, enforced},
+		check:  clientOutputLength,
+		Advice: "run with the reference's output limits"},
+)
 
-func clientRound(s *scope, breach say) {
+func clientRound(s *scope, breach breachFunc) {
 	if !s.round.Checker.OtherClient {
 		breach(s.result.performance.path, "", "a result of another client in round "+s.round.Name, "LoadGen's logs")
 	}
 }
 
-func clientBenchmark(s *scope, breach say) {
+func clientBenchmark(s *scope, breach breachFunc) {
 	if !s.model().OtherClient {
 		breach(s.result.performance.path, "", s.model().Name, "a benchmark that may be measured with that client")
 	}
 }
 
-func clientScore(s *scope, breach say) {
+func clientScore(s *scope, breach breachFunc) {
 	if !s.model().OtherClientScored {
 		return
 	}
@@ -51,14 +50,14 @@ func clientScore(s *scope, breach say) {
 	}
 }
 
-// clientAudits are the names of the audits' records.
+// clientAudits maps audits to the names of their records.
 var clientAudits = map[string]string{
 	"TEST06": "consistency_output_test",
 	"TEST07": "accuracy_in_performance_full_test",
 }
 
-// clientAudit: a record need not be there, but must say that the audit passed.
-func clientAudit(s *scope, breach say) {
+// clientAudit accepts missing records; a record that exists must state that the audit passed.
+func clientAudit(s *scope, breach breachFunc) {
 	for _, name := range s.model().Audits {
 		test := clientAudits[name]
 		if test == "" {
@@ -77,14 +76,14 @@ func clientAudit(s *scope, breach say) {
 	}
 }
 
-// The bounds of TEST09, which stand for every benchmark that has it
+// The bounds of TEST09, the same for every benchmark that has it
 // (docs/reference/submission-rules.md#results-of-the-endpoints-client).
 const (
 	minOutputTokens = 1150.38
 	maxOutputTokens = 1406.02
 )
 
-func clientOutputLength(s *scope, breach say) {
+func clientOutputLength(s *scope, breach breachFunc) {
 	for _, name := range s.model().Audits {
 		if name != "TEST09" {
 			continue

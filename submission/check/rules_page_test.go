@@ -13,7 +13,7 @@ import (
 var updateRules = flag.Bool("update-rules", false, "write the table of docs/reference/checks.md anew")
 
 // Every rule stands in the table at the end of docs/reference/checks.md as the program has it.
-func TestTheRulesPageIsWhatTheRulesSay(t *testing.T) {
+func TestRulesPageIsUpToDate(t *testing.T) {
 	const page, head = "../../docs/reference/checks.md",
 		"| rule | rules | finding | what to do |\n| --- | --- | --- | --- |\n"
 	text, err := os.ReadFile(page)
@@ -32,5 +32,5 @@ func TestTheRulesPageIsWhatTheRulesSay(t *testing.T) {
 		require.NoError(t, os.WriteFile(page, []byte(before+head+want.String()), 0o644))
 		got = want.String()
 	}
-	require.Equal(t, want.String(), got, "go test ./submission/check -run TestTheRulesPage -update-rules writes it anew")
+	require.Equal(t, want.String(), got, "go test ./submission/check -run TestRulesPage -update-rules writes it anew")
 }

@@ -10,33 +10,33 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// scenarioRules look at the names of benchmark and scenario folders, and at files that every result has
+// scenarioRules check the names of benchmark and scenario folders, and the files that every result has
 // (docs/reference/submission-rules.md#benchmarks-and-scenarios).
 var scenarioRules = []Rule{
-	{ID: "benchmark-known", Class: Tree, Severity: Error, level: benchmarkLevel,
-		Advice: "take the official name of a language or vision-language benchmark of this round (in open also one that " +
-			"model_mapping.json maps); other benchmarks are the official checker's business", look: benchmarkKnown},
-	{ID: "benchmark-empty", Class: Tree, Severity: Error, Strict: true, level: benchmarkLevel,
-		Advice: "add the scenarios' folders, or remove the benchmark's", look: benchmarkEmpty},
-	{ID: "scenario-missing", Class: Tree, Severity: Error, level: benchmarkLevel, when: []condition{enforced},
-		Advice: "run the scenario, or submit in open", look: scenarioMissing},
-	{ID: "scenario-unknown", Class: Tree, Severity: Error, level: benchmarkLevel, when: []condition{enforced},
-		Advice: "remove the folder, or submit in open", look: scenarioUnknown},
-	{ID: "scenario-spelling", Class: Tree, Severity: Error, level: resultLevel,
-		Advice: "rename the folder", look: scenarioSpelling},
-	{ID: "scenario-case", Class: Tree, Severity: Warning, Strict: true, level: resultLevel,
-		Advice: "rename the folder: the official checkers accept lower case, and their summary prints it",
-		look:   scenarioCase},
-	{ID: "accuracy-files", Class: Tree, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen},
-		Advice: "leave LoadGen's files and accuracy.txt alone in the folder", look: accuracyFiles},
-	{ID: "performance-files", Class: Tree, Severity: Error, Strict: true, level: resultLevel, when: []condition{byLoadGen},
-		Advice: "leave LoadGen's files alone in the folder, and spl.txt where power was measured", look: performanceFiles},
-	{ID: "power", Class: Run, Severity: Warning, level: resultLevel,
-		Advice: "check power measurements with the Power working group's tools; this program knows no rule about them",
-		look:   powerMeasured},
+	{ID: "benchmark-known", Class: Tree, level: benchmarkLevel, check: benchmarkKnown,
+		Advice: "take the official name of a language or vision-language benchmark of this round (in open also one " +
+			"that model_mapping.json maps); other benchmarks are the official checker's business"},
+	{ID: "benchmark-empty", Class: Tree, Strict: true, level: benchmarkLevel, check: benchmarkEmpty,
+		Advice: "add the scenarios' folders, or remove the benchmark's"},
+	{ID: "scenario-missing", Class: Tree, level: benchmarkLevel, when: []condition{enforced}, check: scenarioMissing,
+		Advice: "run the scenario, or submit in open"},
+	{ID: "scenario-unknown", Class: Tree, level: benchmarkLevel, when: []condition{enforced}, check: scenarioUnknown,
+		Advice: "remove the folder, or submit in open"},
+	{ID: "scenario-spelling", Class: Tree, level: resultLevel, check: scenarioSpelling,
+		Advice: "rename the folder"},
+	{ID: "scenario-case", Class: Tree, Severity: Warning, Strict: true, level: resultLevel, check: scenarioCase,
+		Advice: "rename the folder: the official checkers accept lower case, and their summary prints it"},
+	{ID: "accuracy-files", Class: Tree, Strict: true, level: resultLevel, when: []condition{byLoadGen},
+		check:  accuracyFiles,
+		Advice: "keep only LoadGen's files and accuracy.txt in the folder"},
+	{ID: "performance-files", Class: Tree, Strict: true, level: resultLevel, when: []condition{byLoadGen},
+		check:  performanceFiles,
+		Advice: "keep only LoadGen's files in the folder, and spl.txt if power was measured"},
+	{ID: "power", Class: Run, Severity: Warning, level: resultLevel, check: powerMeasured,
+		Advice: "check power measurements with the Power working group's tools; this program has no rules for them"},
 }
 
-func benchmarkKnown(s *scope, breach say) {
+func benchmarkKnown(s *scope, breach breachFunc) {
 	if s.bench == nil {
 		breach(s.path, "", s.name, "a benchmark of round "+s.round.Name)
 		return
@@ -47,14 +47,14 @@ func benchmarkKnown(s *scope, breach say) {
 	}
 }
 
-// typed: the system's kind is one that the rules know; else another rule speaks.
+// typed reports whether the system's type is valid; otherwise another rule reports it.
 func (s *scope) typed() bool {
 	bad := false
 	systemType(s, func(string, string, any, any) { bad = true })
 	return !bad
 }
 
-func benchmarkEmpty(s *scope, breach say) {
+func benchmarkEmpty(s *scope, breach breachFunc) {
 	if len(s.down) == 0 {
 		breach(s.path, "", "no scenario folder", "at least one")
 	}
@@ -68,9 +68,9 @@ func (s *scope) folders() []string {
 	return names
 }
 
-func scenarioMissing(s *scope, breach say) {
+func scenarioMissing(s *scope, breach breachFunc) {
 	set, ok := s.set()
-	if !ok || len(s.down) == 0 { // an empty folder has no result that could miss one
+	if !ok || len(s.down) == 0 { // another rule reports an empty folder
 		return
 	}
 	has := s.folders()
@@ -85,7 +85,7 @@ func scenarioMissing(s *scope, breach say) {
 	}
 }
 
-func scenarioUnknown(s *scope, breach say) {
+func scenarioUnknown(s *scope, breach breachFunc) {
 	set, ok := s.set()
 	if !ok {
 		return
@@ -98,15 +98,15 @@ func scenarioUnknown(s *scope, breach say) {
 	}
 }
 
-// scenarioSpelling: the official summary knows the canonical and the all lower-case spelling.
-func scenarioSpelling(s *scope, breach say) {
+// scenarioSpelling accepts the two spellings of the official summary: canonical and all lower case.
+func scenarioSpelling(s *scope, breach breachFunc) {
 	official := canonical(s.name)
 	if s.name != official && (official == "" || s.name != strings.ToLower(s.name)) {
 		breach(s.path, "", s.name, orScenario(official))
 	}
 }
 
-func scenarioCase(s *scope, breach say) {
+func scenarioCase(s *scope, breach breachFunc) {
 	if official := canonical(s.name); s.name != official && s.name == strings.ToLower(s.name) && official != "" {
 		breach(s.path, "", s.name, official)
 	}
@@ -119,15 +119,15 @@ func orScenario(official string) string {
 	return official
 }
 
-// tolerated are the strays that no list of files minds.
+// tolerated lists extra files that are accepted in every folder.
 var tolerated = []string{mllog.TraceName, "results.json", ".gitkeep"}
 
-func accuracyFiles(s *scope, breach say) {
+func accuracyFiles(s *scope, breach breachFunc) {
 	s.compareFiles(s.path+"/accuracy", []string{mllog.SummaryName, mllog.DetailName, layout.ScoreFile, mllog.AccuracyName},
 		nil, breach)
 }
 
-func performanceFiles(s *scope, breach say) {
+func performanceFiles(s *scope, breach breachFunc) {
 	optional := []string{mllog.AccuracyName}
 	if s.hasPower() {
 		optional = append(optional, powerLogName)
@@ -135,10 +135,10 @@ func performanceFiles(s *scope, breach say) {
 	s.compareFiles(s.path+"/"+layout.PerformanceRun, []string{mllog.SummaryName, mllog.DetailName}, optional, breach)
 }
 
-// powerLogName is the power analyzer's log, which lies beside LoadGen's where power was measured.
+// powerLogName is the power analyzer's log, which is beside LoadGen's if power was measured.
 const powerLogName = "spl.txt"
 
-func (s *scope) compareFiles(folder string, needed, optional []string, breach say) {
+func (s *scope) compareFiles(folder string, needed, optional []string, breach breachFunc) {
 	l := s.files.list(folder)
 	if l.err != nil {
 		breach(folder, "", l.err, "a folder with "+strings.Join(needed, ", "))
@@ -157,7 +157,7 @@ func (s *scope) compareFiles(folder string, needed, optional []string, breach sa
 	}
 }
 
-func powerMeasured(s *scope, breach say) {
+func powerMeasured(s *scope, breach breachFunc) {
 	if s.hasPower() {
 		breach(s.path+"/"+layout.Performance+"/"+layout.PowerName, "", "a power measurement",
 			fmt.Sprintf("none in round %s as far as this program checks", s.round.Name))

@@ -279,7 +279,7 @@ var ruleCases = []struct {
 		`"Burst"`)}, rules: "metric inferred"},
 	{name: "power folder", changes: []mutation{change("write", "~/Offline/performance/power/log.txt", "x")},
 		rules: "power", compat: true},
-	{name: "link that leads nowhere", changes: []mutation{change("write", home+"src/x.md", "x")}, compat: true},
+	{name: "broken link", changes: []mutation{change("write", home+"src/x.md", "x")}, compat: true},
 	{name: "no results folder", changes: []mutation{change("delete", home+"results")},
 		rules: "no-result no-system system-without-results", compat: true},
 	{name: "huge description", changes: []mutation{sized(change("fill", sut), maxDocument+1)}, rules: "system-json"},
@@ -301,7 +301,7 @@ var ruleCases = []struct {
 }
 
 // A warning about records stands there once for a folder, however many of them have it.
-func TestAuditLogNotesStandOnce(t *testing.T) {
+func TestAuditLogNotesAreReportedOnce(t *testing.T) {
 	r := checked(t, Options{}, change("write", auditLogOf, answers(4, 100, "09F4010005000000", 2)))
 	require.Len(t, r.Findings, 1)
 	require.Equal(t, "eos_inside", r.Findings[0].Key)
@@ -397,7 +397,7 @@ func TestTableOfRules(t *testing.T) {
 		require.NotEmpty(t, r.Class, r.ID)
 		require.NotEmpty(t, r.Severity, r.ID)
 		require.NotEmpty(t, r.Advice, r.ID)
-		require.NotNil(t, r.look, r.ID)
+		require.NotNil(t, r.check, r.ID)
 	}
 }
 

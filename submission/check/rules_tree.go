@@ -11,41 +11,39 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// treeRules look at names and sizes. All but none are the older checker's
+// treeRules check names and sizes of files; most come from the older checker
 // (docs/reference/submission-rules.md#files-and-names).
 var treeRules = []Rule{
-	{ID: "root-folder", Class: Tree, Severity: Error, Strict: true, level: rootLevel,
-		Advice: "move it out of the tree, or below a submitter's folder", look: rootFolders},
-	{ID: "root-file", Class: Tree, Severity: Error, Strict: true, level: rootLevel,
-		Advice: "move it out of the tree; only .md and .pdf files may lie beside the divisions", look: rootFiles},
-	{ID: "no-result", Class: Tree, Severity: Error, Strict: true, level: rootLevel,
-		Advice: "give the folder that holds closed, open or network, with at least one " +
-			"results/<system>/<benchmark>/<scenario>", look: noResult},
-	{ID: "link-outside", Class: Tree, Severity: Error, level: rootLevel,
-		Advice: "put the folder itself there: nothing outside of the tree is read, and only what lies in it is packed",
-		look:   linksOutside},
-	{ID: "benchmark-not-judged", Class: Tree, Severity: Warning, level: rootLevel,
-		Advice: "check these results with the official checker; --only-known leaves them out", look: benchmarksNotJudged},
-	{ID: "too-many-folders", Class: Tree, Severity: Error, level: rootLevel,
-		Advice: "check a part of the tree; look for links that lead in a circle", look: tooManyFolders},
-	{ID: "division-file", Class: Tree, Severity: Error, Strict: true, level: divisionLevel,
-		Advice: "move it below a submitter's folder", look: divisionFiles},
-	{ID: "submitter-files", Class: Tree, Severity: Error, Strict: true, level: submitterLevel,
-		Advice: "rename, shorten or remove it: folders must hold something, links must lead somewhere, files have at most " +
-			"50 MB, names neither begin with a dot nor hold a blank, and all must be readable", look: submitterFiles},
-	{ID: "calibration", Class: Document, Severity: Error, Strict: true, level: submitterLevel, when: []condition{enforced},
-		Advice: "write documentation/calibration.md: how the weights were quantised, or that they were not",
-		look:   calibration},
-	{ID: "system-without-results", Class: Tree, Severity: Error, Strict: true, level: submitterLevel,
-		Advice: "remove the description, or add the system's results", look: systemsWithoutResults},
-	{ID: "no-system", Class: Tree, Severity: Error, Strict: true, level: submitterLevel,
-		Advice: "add results/<system>/<benchmark>/<scenario>, or remove the submitter's folder from this division",
-		look:   noSystem},
+	{ID: "root-folder", Class: Tree, Strict: true, level: rootLevel, check: rootFolders,
+		Advice: "move it out of the tree, or below a submitter's folder"},
+	{ID: "root-file", Class: Tree, Strict: true, level: rootLevel, check: rootFiles,
+		Advice: "move it out of the tree; only .md and .pdf files may lie beside the divisions"},
+	{ID: "no-result", Class: Tree, Strict: true, level: rootLevel, check: noResult,
+		Advice: "check the folder that contains closed, open or network, with at least one " +
+			"results/<system>/<benchmark>/<scenario>"},
+	{ID: "link-outside", Class: Tree, level: rootLevel, check: linksOutside,
+		Advice: "replace the link by the folder: only files inside the tree are read and packed"},
+	{ID: "benchmark-not-judged", Class: Tree, Severity: Warning, level: rootLevel, check: benchmarksNotJudged,
+		Advice: "check these results with the official checker; --only-known leaves them out"},
+	{ID: "too-many-folders", Class: Tree, level: rootLevel, check: tooManyFolders,
+		Advice: "check a part of the tree; look for links that lead in a circle"},
+	{ID: "division-file", Class: Tree, Strict: true, level: divisionLevel, check: divisionFiles,
+		Advice: "move it below a submitter's folder"},
+	{ID: "submitter-files", Class: Tree, Strict: true, level: submitterLevel, check: submitterFiles,
+		Advice: "rename, shorten or remove it: folders must not be empty, links must not be broken, files have at " +
+			"most 50 MB, names neither begin with a dot nor contain a blank, and everything must be readable"},
+	{ID: "calibration", Class: Document, Strict: true, level: submitterLevel, when: []condition{enforced},
+		check:  calibration,
+		Advice: "write documentation/calibration.md: how the weights were quantised, or that they were not"},
+	{ID: "system-without-results", Class: Tree, Strict: true, level: submitterLevel, check: systemsWithoutResults,
+		Advice: "remove the description, or add the system's results"},
+	{ID: "no-system", Class: Tree, Strict: true, level: submitterLevel, check: noSystem,
+		Advice: "add results/<system>/<benchmark>/<scenario>, or remove the submitter's folder from this division"},
 }
 
 var besideDivisions = []string{".git", ".github", "assets"}
 
-func rootFolders(s *scope, breach say) {
+func rootFolders(s *scope, breach breachFunc) {
 	for _, name := range s.here.folders {
 		if !slices.Contains(layout.Divisions(), name) && !slices.Contains(besideDivisions, name) {
 			breach(name, "", "a folder "+name, "closed, open or network")
@@ -53,9 +51,9 @@ func rootFolders(s *scope, breach say) {
 	}
 }
 
-func rootFiles(s *scope, breach say) {
+func rootFiles(s *scope, breach breachFunc) {
 	if s.here.err != nil {
-		breach(".", "", s.here.err, "a folder that can be listed")
+		breach(".", "", s.here.err, "a readable folder")
 	}
 	for _, name := range s.here.plain {
 		if ext := path.Ext(name); ext != ".md" && ext != ".pdf" {
@@ -64,7 +62,7 @@ func rootFiles(s *scope, breach say) {
 	}
 }
 
-func noResult(s *scope, breach say) {
+func noResult(s *scope, breach breachFunc) {
 	found := false
 	s.each(func(d *scope) { found = found || d.level == resultLevel || d.skipped })
 	if !found {
@@ -72,9 +70,8 @@ func noResult(s *scope, breach say) {
 	}
 }
 
-// linksOutside looks at every folder in which the walk looked for results: a link that it does not follow would hide
-// some.
-func linksOutside(s *scope, breach say) {
+// linksOutside reports links that the walk did not follow, because they may hide results.
+func linksOutside(s *scope, breach breachFunc) {
 	s.each(func(d *scope) {
 		for _, name := range d.here.outside {
 			breach(path.Join(d.path, name), "", errOutside, "the folder itself")
@@ -82,7 +79,7 @@ func linksOutside(s *scope, breach say) {
 	})
 }
 
-func benchmarksNotJudged(s *scope, breach say) {
+func benchmarksNotJudged(s *scope, breach breachFunc) {
 	names := map[string]bool{}
 	s.each(func(d *scope) {
 		if d.skipped {
@@ -95,29 +92,29 @@ func benchmarksNotJudged(s *scope, breach say) {
 	}
 }
 
-func tooManyFolders(s *scope, breach say) {
+func tooManyFolders(s *scope, breach breachFunc) {
 	if s.files.links.Load() > maxLinks {
-		breach(".", "", fmt.Sprintf("more than %d links; the rest is not looked at", maxLinks), "fewer")
+		breach(".", "", fmt.Sprintf("more than %d links; the rest is not checked", maxLinks), "fewer")
 	}
 	if s.places > maxFolders {
-		breach(".", "", fmt.Sprintf("more than %d submitters, systems, benchmarks and scenarios; the rest is not looked at",
+		breach(".", "", fmt.Sprintf("more than %d submitters, systems, benchmarks and scenarios; the rest is not checked",
 			maxFolders), "fewer")
 	}
 }
 
-func divisionFiles(s *scope, breach say) {
+func divisionFiles(s *scope, breach breachFunc) {
 	for _, name := range s.here.plain {
-		breach(path.Join(s.path, name), "", "a file", "submitters' folders alone")
+		breach(path.Join(s.path, name), "", "a file", "only submitters' folders")
 	}
 }
 
-// maxFileSize is the organisers' bound of one file, in bytes.
+// maxFileSize is the organisers' limit on the size of a file, in bytes.
 const maxFileSize = 50 << 20
 
-// maxFiles bounds the walk over a submitter's files.
+// maxFiles limits the walk over a submitter's files.
 const maxFiles = 2_000_000
 
-func submitterFiles(s *scope, breach say) {
+func submitterFiles(s *scope, breach breachFunc) {
 	seen := 0
 	err := s.files.walk(s.path, maxFiles+1, func(at found) bool {
 		if seen++; seen > maxFiles {
@@ -128,11 +125,11 @@ func submitterFiles(s *scope, breach say) {
 		return s.ended() == nil
 	})
 	if err != nil {
-		breach(s.path, "", err, "a folder that can be read")
+		breach(s.path, "", err, "a readable folder")
 	}
 }
 
-func (s *scope) oneFile(at found, breach say) {
+func (s *scope) oneFile(at found, breach breachFunc) {
 	if strings.HasPrefix(at.Name(), ".") {
 		breach(at.name, "", "a name that begins with a dot", "another name")
 	}
@@ -145,7 +142,7 @@ func (s *scope) oneFile(at found, breach say) {
 		}
 		switch {
 		case at.err != nil:
-			breach(at.name, "", at.err, "a folder that can be read")
+			breach(at.name, "", at.err, "a readable folder")
 		case at.empty:
 			breach(at.name, "", "an empty folder", "a file in it, or no such folder")
 		}
@@ -157,7 +154,7 @@ func (s *scope) oneFile(at found, breach say) {
 		case errors.Is(err, errOutside):
 			breach(at.name, "", err, "the file itself")
 		case err != nil:
-			breach(at.name, "", "a link that leads nowhere", "the file itself")
+			breach(at.name, "", "a broken link", "the file itself")
 		}
 	}
 	if err == nil && !info.IsDir() && info.Size() > maxFileSize {
@@ -165,7 +162,7 @@ func (s *scope) oneFile(at found, breach say) {
 	}
 }
 
-func calibration(s *scope, breach say) {
+func calibration(s *scope, breach breachFunc) {
 	places := layout.Submitter{Division: s.division(), Name: s.name}.Calibration()
 	for _, name := range places {
 		if _, ok := s.files.size(name); ok {
@@ -175,7 +172,7 @@ func calibration(s *scope, breach say) {
 	breach(places[0], "", "no such file", "a calibration document")
 }
 
-func systemsWithoutResults(s *scope, breach say) {
+func systemsWithoutResults(s *scope, breach breachFunc) {
 	var has []string
 	for _, y := range s.down {
 		has = append(has, y.name)
@@ -188,7 +185,7 @@ func systemsWithoutResults(s *scope, breach say) {
 	}
 }
 
-func noSystem(s *scope, breach say) {
+func noSystem(s *scope, breach breachFunc) {
 	if len(s.down) == 0 {
 		breach(path.Join(s.path, layout.ResultsName), "", "no system", "at least one")
 	}

@@ -7,28 +7,28 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// scope is one place of the tree: the root, a division, a submitter, a system, a benchmark or a scenario folder.
+// scope is a folder of the tree to which rules apply.
 type scope struct {
 	*checker
 	level level
-	path  string // below the root; "." is the root
-	name  string // its last element
+	path  string // relative to the root; "." is the root
+	name  string // last element of path
 	up    *scope
 	down  []*scope
 	here  listing
 
-	system  *document         // of a system: its description
-	mapping map[string]string // of a submitter: own benchmark names
-	bench   *benchmark        // of a benchmark: its rules; nil where none is known
-	skipped bool              // of a benchmark: an official one that generates no text, for which there are no rules here
-	result  *result           // of a scenario folder while its rules are asked
+	system  *document         // description of a system
+	mapping map[string]string // a submitter's own benchmark names
+	bench   *benchmark        // rules of a benchmark; nil if unknown
+	skipped bool              // whether it is an official benchmark that generates no text and has no rules here
+	result  *result           // files of a scenario folder, while rules are applied to it
 
 	findings []Finding
-	broken   bool     // it has an error of its own
-	row      *summary // of a scenario folder: what the report says about it
+	broken   bool     // whether it has an error itself
+	row      *summary // report on a scenario folder
 }
 
-// at gives the place of that level which holds s, or s itself.
+// at returns the folder of that level that contains s, or s itself.
 func (s *scope) at(l level) *scope {
 	for s.level > l {
 		s = s.up
@@ -38,13 +38,13 @@ func (s *scope) at(l level) *scope {
 
 func (s *scope) division() string { return s.at(divisionLevel).name }
 
-// sut gives the system's description; every document answers, also one that could not be read.
+// sut returns the system's description. It is never nil, even if it could not be read.
 func (s *scope) sut() *document { return s.at(systemLevel).system }
 
-// model gives the benchmark's rules; nil where none is known.
+// model returns the benchmark's rules, or nil if it is unknown.
 func (s *scope) model() *benchmark { return s.at(benchmarkLevel).bench }
 
-// invalid says whether an error here or above spoils what lies here.
+// invalid reports whether the folder or one of its parents has an error.
 func (s *scope) invalid() bool {
 	for ; s != nil; s = s.up {
 		if s.broken {
@@ -68,7 +68,7 @@ func (s *scope) add(level level, name string) *scope {
 	return d
 }
 
-// notJudged counts the scenario folders of benchmarks without rules.
+// notJudged counts the scenario folders of official benchmarks without rules.
 func (s *scope) notJudged() int {
 	n := 0
 	s.each(func(d *scope) {
@@ -79,11 +79,11 @@ func (s *scope) notJudged() int {
 	return n
 }
 
-// maxFolders bounds the places of a tree. A round's whole tree has some thousands; links can make a small one look
+// maxFolders limits the scopes of a tree. The tree of a whole round has thousands; links can make a small tree seem
 // endless.
 const maxFolders = 20_000
 
-// walk finds the places of the tree.
+// walk finds the folders to check.
 func (c *checker) walk() *scope {
 	top := &scope{checker: c, level: rootLevel, path: "."}
 	top.here = c.files.list(".")
@@ -101,7 +101,7 @@ func (c *checker) walk() *scope {
 	return top
 }
 
-// room says whether one more place is looked at.
+// room counts a folder and reports whether it is still within the limits.
 func (c *checker) room() bool {
 	c.places++
 	return c.places <= maxFolders && c.files.links.Load() <= maxLinks && c.ended() == nil

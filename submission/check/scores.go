@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// patterns find a metric's value in a line of accuracy.txt, from its beginning
-// (docs/reference/scoring-rules.md#printed-results).
+// patterns match the line of a metric in accuracy.txt (docs/reference/scoring-rules.md#printed-results).
 var patterns = map[string]*regexp.Regexp{
 	"ROUGE1":            regexp.MustCompile(`^.*'rouge1':\s+'?([\d.]+)'?.*`),
 	"ROUGE2":            regexp.MustCompile(`^.*'rouge2':\s+'?([\d.]+)'?.*`),
@@ -28,19 +27,19 @@ var patterns = map[string]*regexp.Regexp{
 	"E2E_ACCURACY":      regexp.MustCompile(`^Accuracy:\s*([\d.]+)`),
 }
 
-// ofTheCorpus are metrics of the answers' length: only the whole data set has the expected one.
-var ofTheCorpus = map[string]bool{"GEN_LEN": true, "TOKENS_PER_SAMPLE": true}
+// corpusMetrics are metrics of the answers' length, which only the whole data set can reach.
+var corpusMetrics = map[string]bool{"GEN_LEN": true, "TOKENS_PER_SAMPLE": true}
 
 var hashLine = regexp.MustCompile(`^hash=(\w+)$`)
 
-// scores is what accuracy.txt says.
+// scores is the content of accuracy.txt.
 type scores struct {
 	path   string
 	absent bool
 	err    error
-	found  map[string]string // of each metric the last value, as it stands there
-	order  []string          // its keys, as they were found first
-	passed map[string]bool   // seen at or above its target
+	found  map[string]string // metric → last value, as text
+	order  []string          // keys of found in the order of their first line
+	passed map[string]bool   // metrics that reached their target in some line
 	low    []breach
 	high   []breach
 	hash   string
@@ -54,8 +53,8 @@ type breach struct {
 
 const maxScoreLine = 4 << 20
 
-// readScores looks for the benchmark's metrics. As the official checker does it stops at the first line after which
-// every metric has passed and a hash is known; a metric that fails on one line fails, whatever comes later.
+// readScores reads the benchmark's metrics. Like the official checker, it stops at the first line after which every
+// metric has passed and the hash is known. A metric that fails in one line fails, even if it passes in a later one.
 func (c *checker) readScores(name string, s *scope) *scores {
 	t := &scores{path: name, found: map[string]string{}, passed: map[string]bool{}}
 	f, err := c.files.open(name)
@@ -130,7 +129,7 @@ func (t *scores) value(metric, line string) (text string, value float64, ok bool
 	}
 	value, err := strconv.ParseFloat(m[1], 64)
 	if err != nil {
-		t.err = fmt.Errorf("the value of %s is no number: %.40q", metric, m[1])
+		t.err = fmt.Errorf("the value of %s is not a number: %.40q", metric, m[1])
 		return "", 0, false
 	}
 	return m[1], value, true

@@ -9,18 +9,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
-// benchmark is what the round asks of one benchmark, with what the models registry knows about it.
+// benchmark combines a round's requirements of a benchmark with its row in the registry.
 type benchmark struct {
 	*rounds.Benchmark
-	row *models.Row // with the round's limits; nil where the registry has none
+	row *models.Row // with the round's limits; nil if the registry has no row
 }
 
 type targets = rounds.Targets
 
-// scenarioSet is the scenarios of a benchmark on one system type, by the names of their folders.
+// scenarioSet lists the scenarios of a benchmark on one system type, by the names of their folders.
 type scenarioSet struct{ Required, Optional []string }
 
-// folderNames returns the names of the folders that scenarios lie in.
+// folderNames returns the names of the folders of scenarios.
 func folderNames(scenarios []models.Scenario) []string {
 	names := make([]string, len(scenarios))
 	for i, s := range scenarios {
@@ -38,7 +38,7 @@ func tablesOf(round *rounds.Round) map[string]*benchmark {
 	return of
 }
 
-// newBenchmark fills in the counts that the round leaves to the registry.
+// newBenchmark fills in the counts that the round does not set from the registry.
 func newBenchmark(b *rounds.Benchmark) *benchmark {
 	own := *b
 	for _, r := range models.Rows() {
@@ -55,7 +55,7 @@ func newBenchmark(b *rounds.Benchmark) *benchmark {
 	return &benchmark{Benchmark: &own}
 }
 
-// SystemTypes returns the system types that a round takes a benchmark on; none where the round lacks the benchmark.
+// SystemTypes returns the system types of a benchmark in a round, or nil if the round does not have it.
 func SystemTypes(benchmark, round string) []string {
 	r, err := rounds.Find(round)
 	if err != nil || r.Benchmark(benchmark) == nil {
@@ -64,10 +64,10 @@ func SystemTypes(benchmark, round string) []string {
 	return r.Benchmark(benchmark).Types()
 }
 
-// isLLM is true for the benchmarks whose token latencies are measured.
+// isLLM reports whether token latencies of the benchmark are measured.
 func (b *benchmark) isLLM() bool { return b.row != nil && b.row.UseTokenLatencies }
 
-// limits gives the p99 limits of a scenario; ok is false where it has none.
+// limits returns the p99 limits of a scenario; ok is false if it has none.
 func (b *benchmark) limits(scenario string) (ttft, tpot time.Duration, ok bool) {
 	if b.row == nil {
 		return 0, 0, false
@@ -79,7 +79,7 @@ func (b *benchmark) limits(scenario string) (ttft, tpot time.Duration, ok bool) 
 	return s.TTFTLimit, s.TPOTLimit, true
 }
 
-// accuracyCount is the number of samples that an accuracy run of the scenario must have.
+// accuracyCount returns the required number of samples in an accuracy run of the scenario.
 func (b *benchmark) accuracyCount(scenario string) int {
 	if b.AccuracyCount > 0 || b.row == nil {
 		return b.AccuracyCount
@@ -100,8 +100,8 @@ func (b *benchmark) atLeast(scenario string) targets {
 	return b.AtLeast
 }
 
-// find returns the rules of a benchmark folder: by its name, its alias, or in open by the submitter's own mapping.
-// Where there are none, other reports whether the name is that of an official benchmark that generates no text.
+// find returns the rules of a benchmark's folder: by its name, its alias, or in open by the submitter's mapping. If
+// there are none, other reports whether it is an official benchmark that generates no text.
 func (s *scope) find(name string) (rules *benchmark, other bool) {
 	if b := s.tables[name]; b != nil {
 		return b, false
@@ -116,7 +116,7 @@ func (s *scope) find(name string) (rules *benchmark, other bool) {
 	return b, b == nil && (s.round.NotJudged.Has(name) || s.round.NotJudged.Has(mapped))
 }
 
-// set gives the scenarios of the benchmark for the kind of system that it ran on; ok is false where that has none.
+// set returns the scenarios of the benchmark for the type of its system; ok is false if there are none.
 func (s *scope) set() (scenarioSet, bool) {
 	kind, _ := s.sut().text("system_type")
 	if kind == "edge,datacenter" {
@@ -129,7 +129,7 @@ func (s *scope) set() (scenarioSet, bool) {
 	return scenarioSet{folderNames(set.Required), folderNames(set.Optional)}, ok
 }
 
-// canonical gives the official spelling of a scenario; "" where there is none.
+// canonical returns the official spelling of a scenario, or "".
 func canonical(name string) string {
 	for _, s := range []string{"Offline", "Server", "Interactive", "SingleStream", "MultiStream"} {
 		if strings.EqualFold(s, name) {

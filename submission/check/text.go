@@ -16,14 +16,14 @@ func (r *Report) JSON(w io.Writer) error {
 	return out.Encode(r)
 }
 
-// Text writes the report for people: the results as a table, the findings below, the verdict last.
+// Text writes the report for display: a table of results, then the findings, then the verdict.
 func (r *Report) Text(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, one := range r.Results {
 		fmt.Fprintf(table, "%s\t%s\t%.6g %s\n", one.word(), shown(one.Path), one.Metric, one.Unit)
 	}
-	_ = table.Flush() // into memory: out has the error
+	_ = table.Flush() // out.Flush returns the error
 	for _, f := range r.Findings {
 		fmt.Fprintf(out, "\n%s\n", f)
 	}
@@ -53,20 +53,18 @@ func (r *Report) notJudged() string {
 func (r *Report) verdict() string {
 	switch {
 	case r.Valid && r.Counts.NotJudged > 0:
-		return "The submission is valid as far as it was judged."
+		return "The submission is valid, except for results that were not judged."
 	case r.Valid:
 		return "The submission is valid."
 	case r.OnlyRehearsal():
-		return "The submission is a rehearsal: durations, counts and totals are those of short runs, and nothing else is " +
-			"wrong."
+		return "The submission is a rehearsal: its only errors are durations, counts and totals of short runs."
 	case r.Mode == Strict && r.shortened():
-		return "The submission is not valid: its errors are those of shortened runs, and it does not say that it is a " +
-			"rehearsal."
+		return "The submission is not valid: all its errors come from short runs, but it is not marked as a rehearsal."
 	}
 	return "The submission is not valid."
 }
 
-// String is the finding as one paragraph.
+// String returns the finding as one paragraph.
 func (f Finding) String() string {
 	where := shown(f.File)
 	if f.Key != "" {
