@@ -8,44 +8,23 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/run/exit"
-)
-
-// The values of --lb-key and the strategy that looks at it.
-const (
-	keyByPrefix  = "prefix"
-	keyBySession = "session"
-	lbHash       = "hash"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // bytesPerToken is about what a token of English text takes; prompts without ids are measured by it.
 const bytesPerToken = 4
 
-// checkBalance tells of settings that the strategy of --lb does not look at.
-func (p *Plan) checkBalance() error {
-	c := p.Config
-	key, hash := c.String("lb-key"), c.String("lb") == lbHash
-	switch {
-	case c.IsSet("lb-key") && !hash:
-		p.notices = append(p.notices, fmt.Sprintf("--lb-key does nothing with --lb %s: only hash has a key", c.String("lb")))
-	case c.IsSet("lb-prefix-tokens") && (!hash || key != keyByPrefix):
-		p.notices = append(p.notices, "--lb-prefix-tokens does nothing without --lb hash and --lb-key prefix")
-	case c.IsSet("session-column") && (!hash || key != keyBySession):
-		p.notices = append(p.notices, "--session-column does nothing without --lb hash and --lb-key session")
-	}
-	return nil
-}
-
 // findKeys makes the keys by which the strategy hash chooses endpoints, where they are not the samples' indices.
 func (t *test) findKeys() error {
 	c := t.plan.Config
-	if c.String("lb") != lbHash {
+	if c.String("lb") != plan.BalanceHash {
 		return nil
 	}
 	var err error
 	switch by := c.String("lb-key"); by {
-	case keyByPrefix:
+	case plan.KeyByPrefix:
 		t.keys = prefixKeys(t.dataset.Samples, c.Int("lb-prefix-tokens"))
-	case keyBySession:
+	case plan.KeyBySession:
 		if t.keys, err = sessionKeys(t.dataset.Samples); err != nil {
 			return exit.Usage("lb_key", "Name the column that says which rows belong together with --session-column", "%w", err)
 		}

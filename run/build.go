@@ -6,7 +6,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
 	"github.com/mlperf-go/mlperf-go/ledger"
-	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/sut"
@@ -51,32 +50,16 @@ func (t *test) build(driver backends.Driver) error {
 	} else if p.Config.Has("max-errors") {
 		maxErrors = p.Config.Int("max-errors")
 	}
-	t.failures = &failures{path: t.path(record.FailuresName), access: t.plan.access(), secrets: t.plan.Secrets}
+	t.failures = &failures{path: t.path(record.FailuresName), access: t.plan.Access(), secrets: t.plan.Secrets}
 	for _, e := range t.config.Endpoints {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}
 	t.sut, err = sut.New(sut.Options{
-		Name: p.sutName(t.config.ServedModel), Backends: t.backends, Ledger: t.ledger,
-		FirstTokens: p.firstTokens(), Failed: t.failures.add, Unusual: t.finishes.add, MaxErrors: maxErrors,
+		Name: p.SUTName(t.config.ServedModel), Backends: t.backends, Ledger: t.ledger,
+		FirstTokens: p.FirstTokens(), Failed: t.failures.add, Unusual: t.finishes.add, MaxErrors: maxErrors,
 		DrainTimeout: p.Config.Duration("drain-timeout"),
 	})
 	return err
-}
-
-// NetworkSUT stands in the name of a system that is measured over a network, by which the network division's runs are
-// known (docs/reference/submission-rules.md#divisions).
-const NetworkSUT = "Network SUT"
-
-func (p *Plan) sutName(served string) string {
-	if p.Config.Bool("network-sut") {
-		return NetworkSUT + " mlperf-go " + served
-	}
-	return "mlperf-go " + served
-}
-
-// firstTokens reports whether LoadGen expects a first token of every sample.
-func (p *Plan) firstTokens() bool {
-	return p.Row.UseTokenLatencies && p.Scenario.LoadGen != models.Offline
 }
 
 // load notes how much the library holds: after the test it is empty.

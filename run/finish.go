@@ -17,10 +17,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
 	"github.com/mlperf-go/mlperf-go/ledger"
-	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -54,7 +53,7 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	if lost = errors.Join(lost, t.writeRequests(data)); lost != nil {
 		r.Lose(lost)
 	}
-	if err := hideLogs(t.path(record.LogFolder), t.plan.access()); err != nil {
+	if err := hideLogs(t.path(record.LogFolder), t.plan.Access()); err != nil {
 		r.Lose(err)
 	}
 	if r.Files, err = hashFiles(t.folder); err != nil {
@@ -66,7 +65,7 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	if words := r.Overruled(); words != "" {
 		r.Notes = append(r.Notes, words)
 	}
-	if err := t.plan.writeJSON(t.path(record.FileName), r); err != nil {
+	if err := t.plan.WriteJSON(t.path(record.FileName), r); err != nil {
 		return nil, err
 	}
 	if gone != nil {
@@ -84,8 +83,8 @@ func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, 
 	if gone != nil {
 		faults = []string{gone.words()} // from which the others follow
 	} else if len(faults) > 0 {
-		t.unsaved = errors.Join(t.unsaved, os.MkdirAll(t.path(record.LogFolder), t.plan.access().Folder()),
-			t.logs.restore(t.plan.access(), t.path(record.LogFolder)))
+		t.unsaved = errors.Join(t.unsaved, os.MkdirAll(t.path(record.LogFolder), t.plan.Access().Folder()),
+			t.logs.restore(t.plan.Access(), t.path(record.LogFolder)))
 	}
 	states = t.logs.states()
 	logs, err = mllog.Summarize(t.path(record.LogFolder))
@@ -111,14 +110,14 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel, Round: p.Round.Name,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
 		Started: t.started.UTC(), DurationS: m.DurationS,
-		Notes:   slices.Concat(t.pre.notes(), p.loadgenNotes(), t.notes, t.models.notes),
+		Notes:   slices.Concat(t.pre.notes(), p.LoadGenNotes(), t.notes, t.models.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
 		LatencyS:  record.Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
 		Answers:   t.answers(),
 		Client:    t.client(data, &m, process, drift),
 		Endpoints: t.endpoints(data.Entries),
 		Dataset:   record.DatasetFacts{Path: t.dataset.Path, SHA256: t.dataset.SHA256, Samples: len(t.dataset.Samples)},
-		Sampling:  sampling(t.config.Sampling),
+		Sampling:  plan.SamplingFields(t.config.Sampling),
 		Breaches:  p.Breaches(),
 		Tails:     t.tails(),
 		Accuracy:  score,
@@ -133,7 +132,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 	}
 	r.Tokenizer = t.countedBy(r)
 	e.Record, e.Logs, e.Result, e.Ended, e.Interrupted = r, logs, result, t.ended, t.outside
-	e.Terms, e.ClockDrift, e.AuditApplied = p.terms(), drift, audited(logs)
+	e.Terms, e.ClockDrift, e.AuditApplied = p.Terms(), drift, audited(logs)
 	e.MedianTokens, e.OtherModels = medianOutput(data.Entries), t.models.others
 	r.Verdict, r.Reasons = e.Judge()
 	return r
@@ -160,14 +159,14 @@ func (t *test) writeRequests(data *ledger.Test) error {
 	if !t.plan.Config.Bool("request-log") {
 		return nil
 	}
-	return ledger.WriteRequests(t.plan.access(), t.path(record.RequestsName), data)
+	return ledger.WriteRequests(t.plan.Access(), t.path(record.RequestsName), data)
 }
 
 // count fills what the ledger counted. Samples are counted as the request log has them.
 func (t *test) count(r *record.Record, e *record.Evidence, data *ledger.Test) {
 	c := ledger.Counts{Issued: int64(len(data.Entries))}
 	failed, sources := map[ledger.Reason]int64{}, map[ledger.TokenSource]bool{}
-	sendsIDs := !t.plan.sendsText()
+	sendsIDs := !t.plan.SendsText()
 	for i := range data.Entries {
 		entry := &data.Entries[i]
 		if !entry.Succeeded() {
@@ -298,29 +297,4 @@ func medianOutput(entries []ledger.Entry) int {
 	}
 	slices.Sort(n)
 	return int(n[len(n)/2])
-}
-
-// loadgenNotes warn of another LoadGen than the pinned one, and of another round than the pinned one's: a submitter may
-// want either, but then knowingly.
-func (p *Plan) loadgenNotes() []string {
-	var notes []string
-	if v := loadgen.Version(); v != record.PinnedLoadGen {
-		notes = append(notes, fmt.Sprintf("LoadGen %s @ %s is linked, not the pinned %s", v, loadgen.Revision(),
-			record.PinnedLoadGen))
-	}
-	if p.Round.Name != rounds.Current {
-		notes = append(notes, fmt.Sprintf("the run is for round %s: its seeds are given to LoadGen %s, whose own are those "+
-			"of %s", p.Round.Name, loadgen.Version(), rounds.Current))
-	}
-	return notes
-}
-
-// terms are what the plan demands of the test.
-func (p *Plan) terms() record.Terms {
-	c := p.Config
-	return record.Terms{
-		Mode: p.Mode, Scenario: p.Scenario.Scenario, Rehearsal: len(p.Rehearsal) > 0, Audit: c.Has("audit-config"),
-		Score: c.Bool("score"), TokenLatencies: p.Row.UseTokenLatencies, FirstTokens: p.firstTokens(),
-		TTFTLimit: c.Duration("ttft-limit"), TPOTLimit: c.Duration("tpot-limit"), AnswerLimit: p.latencyLimit(),
-	}
 }

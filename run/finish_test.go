@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/qsl"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
@@ -96,7 +97,7 @@ func TestWhatCouldNotBeWrittenIsTold(t *testing.T) {
 		},
 			record.RequestsName},
 		"what judges programs": {func(r *test) error {
-			r.scorer = &scorer{notScored: "no tokenizer", judges: Judges{Close: func() error { return full }}}
+			r.scorer = &scorer{notScored: "no tokenizer", judges: plan.Judges{Close: func() error { return full }}}
 			return nil
 		}, full.Error()},
 	} {

@@ -32,9 +32,9 @@ func TestForeignPrompts(t *testing.T) {
 	} {
 		p, err := New(Settings{"model": c.model, "served-model": "m", "dataset": "d.json"})
 		require.NoError(t, err)
-		require.Equal(t, c.told, p.foreignPrompts(c.samples) != "", "%s %v", c.model, c.samples)
+		require.Equal(t, c.told, foreignPrompts(p, c.samples) != "", "%s %v", c.model, c.samples)
 	}
 	p, err := New(Settings{"model": "llama3.1-8b"})
 	require.NoError(t, err)
-	require.Empty(t, p.foreignPrompts(ids(1)), "without a data set the preflight has prompts of its own")
+	require.Empty(t, foreignPrompts(p, ids(1)), "without a data set the preflight has prompts of its own")
 }

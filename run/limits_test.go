@@ -11,9 +11,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-func offlinePlan(t *testing.T, s Settings) (*Plan, *backends.Config) {
+func offlinePlan(t *testing.T, s Settings) (*plan.Plan, *backends.Config) {
 	all := Settings{"model": "llama3.1-8b", "endpoint": "http://127.0.0.1:1", "backend": "parrot"}
 	for name, text := range s {
 		all[name] = text
@@ -21,7 +22,7 @@ func offlinePlan(t *testing.T, s Settings) (*Plan, *backends.Config) {
 	p, err := New(all)
 	require.NoError(t, err)
 	require.NoError(t, p.Bind(100))
-	_, c, err := p.openDriver()
+	_, c, err := p.OpenDriver()
 	require.NoError(t, err)
 	return p, c
 }
@@ -64,7 +65,7 @@ func TestConnectionsThatATestNeeds(t *testing.T) {
 		{Settings{"scenario": "Server", "target-qps": "1"}, models.Performance, 0},
 	} {
 		p, c := offlinePlan(t, x.set)
-		require.Equal(t, x.want, p.connections(c), "%v", x.set)
+		require.Equal(t, x.want, p.Connections(c), "%v", x.set)
 	}
 }
 
@@ -72,11 +73,11 @@ func TestConnectionsThatATestNeeds(t *testing.T) {
 func TestConnectionsAreReserved(t *testing.T) {
 	p, c := offlinePlan(t, Settings{"concurrency": "10"})
 	pre := &Preflight{}
-	require.NoError(t, p.reserveConnections(pre, c, thisHost))
+	require.NoError(t, (&prober{plan: p, config: c}).reserveConnections(pre, thisHost))
 	require.Positive(t, pre.LocalPorts)
 
 	p, c = offlinePlan(t, Settings{"offline-strategy": "all", "min-queries": "9000000000"})
-	err := p.reserveConnections(pre, c, thisHost)
+	err := (&prober{plan: p, config: c}).reserveConnections(pre, thisHost)
 	require.ErrorContains(t, err, "open files are needed")
 	require.ErrorContains(t, err, "choose --offline-strategy window")
 	require.Equal(t, "open_files", Classify(err).Code)
@@ -113,7 +114,7 @@ func TestLocalPortsBoundConnections(t *testing.T) {
 			}
 			pre := &Preflight{}
 			c.Concurrency = cmp.Or(x.most, 1_000_000)
-			require.NoError(t, p.reserveConnections(pre, c, withPorts(ports, nil)))
+			require.NoError(t, (&prober{plan: p, config: c}).reserveConnections(pre, withPorts(ports, nil)))
 			require.Equal(t, ports, pre.LocalPorts)
 			require.EqualValues(t, c.Concurrency+spareFiles, pre.OpenFiles.Now, "files are needed beside the connections")
 			require.Empty(t, pre.Notes)
@@ -121,18 +122,18 @@ func TestLocalPortsBoundConnections(t *testing.T) {
 				return
 			}
 			c.Concurrency++
-			err := p.reserveConnections(pre, c, withPorts(ports, nil))
+			err := (&prober{plan: p, config: c}).reserveConnections(pre, withPorts(ports, nil))
 			require.Equal(t, "local_ports", Classify(err).Code)
 			require.Equal(t, ExitEnvironment, Classify(err).Exit)
 			require.ErrorContains(t, err, "ip_local_port_range")
-			require.ErrorContains(t, err, fmt.Sprintf("%d connections to %d addresses are needed, and this machine has %d "+
+			require.ErrorContains(t, err, fmt.Sprintf("the test needs %d connections to %d addresses, and this machine has %d "+
 				"local ports", c.Concurrency, x.most/ports, ports))
 			require.ErrorContains(t, err, "lower --concurrency")
 		})
 	}
 	p, c := offlinePlan(t, nil)
 	pre := &Preflight{}
-	require.NoError(t, p.reserveConnections(pre, c, withPorts(0, errors.New("no /proc"))),
+	require.NoError(t, (&prober{plan: p, config: c}).reserveConnections(pre, withPorts(0, errors.New("no /proc"))),
 		"an unknown number rejects no test")
 	require.Equal(t, []string{"the number of local ports is not known: no /proc"}, pre.Notes)
 }

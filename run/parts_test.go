@@ -18,8 +18,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
+
+// planned makes a plan for a data set of so many rows.
+func planned(t *testing.T, rows int, s Settings) *plan.Plan {
+	t.Helper()
+	p, err := New(s)
+	require.NoError(t, err)
+	require.NoError(t, p.Bind(rows))
+	return p
+}
 
 func TestClaim(t *testing.T) {
 	dir := t.TempDir()

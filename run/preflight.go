@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // Preflight is preflight.json: what was probed before the first query.
@@ -30,13 +31,19 @@ const minFreeBytes = 256 << 20
 // latencyProbes is how often a SingleStream preflight asks for an answer.
 const latencyProbes = 3
 
-// preflight asks every endpoint what it is, before anything is timed. The prompts of its generations are the first
-// samples.
-func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Config, samples []datasets.Sample,
-	folder string, o Observer) (*Preflight, error) {
-	pre := &Preflight{}
+// prober checks the machine and asks every endpoint what it is, before anything is timed.
+type prober struct {
+	plan     *plan.Plan
+	driver   backends.Driver
+	config   *backends.Config
+	observer Observer
+}
+
+// preflight returns what it found. The prompts of its requests are the first samples.
+func (b *prober) preflight(ctx context.Context, samples []datasets.Sample, folder string) (*Preflight, error) {
+	pre, p, c := &Preflight{}, b.plan, b.config
 	var err error
-	if err = p.reserveConnections(pre, c, thisHost); err != nil {
+	if err = b.reserveConnections(pre, thisHost); err != nil {
 		return nil, err
 	}
 	if pre.DiskFreeBytes, err = hostinfo.FreeBytes(folder); err != nil {
@@ -48,12 +55,12 @@ func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Con
 			pre.DiskFreeBytes>>20, minFreeBytes>>20)
 	}
 	generate := p.Config.Bool("preflight-query")
-	asking, stop := narrate(c, o)
+	asking, stop := narrate(c, b.observer)
 	defer stop()
 	var latencies []time.Duration
 	for _, e := range c.Endpoints {
-		for i := range p.probes(generate) {
-			probe, err := d.Probe(ctx, e, asking, &samples[i%len(samples)], generate)
+		for i := range b.probes(generate) {
+			probe, err := b.driver.Probe(ctx, e, asking, &samples[i%len(samples)], generate)
 			if err != nil {
 				return nil, err
 			}
@@ -63,10 +70,10 @@ func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Con
 			latencies = append(latencies, probe.Latency)
 		}
 	}
-	if err := p.checkLengths(pre); err != nil {
+	if err := b.checkLengths(pre); err != nil {
 		return nil, err
 	}
-	if note := p.foreignPrompts(samples); note != "" {
+	if note := foreignPrompts(p, samples); note != "" {
 		pre.Notes = append(pre.Notes, note)
 	}
 	if c.Proxy != "" {
@@ -74,26 +81,20 @@ func (p *Plan) preflight(ctx context.Context, d backends.Driver, c *backends.Con
 			c.Proxy))
 	}
 	pre.adapt(c)
-	return pre, p.expectLatency(pre, latencies, generate)
+	return pre, b.expectLatency(pre, latencies, generate)
 }
 
-func (p *Plan) probes(generate bool) int {
+func (b *prober) probes(generate bool) int {
+	p := b.plan
 	if generate && p.Scenario.LoadGen == models.SingleStream && !p.Config.Has("expected-latency") {
 		return latencyProbes
 	}
 	return 1
 }
 
-// probeTokens is the length of the preflight's answers: whole ones where their time is what is asked for.
-func (p *Plan) probeTokens() int {
-	if p.Scenario.LoadGen == models.SingleStream {
-		return p.Config.Int("max-tokens")
-	}
-	return 8
-}
-
 // checkLengths refuses a server whose context is shorter than an answer: it would cut every one without a word.
-func (p *Plan) checkLengths(pre *Preflight) error {
+func (b *prober) checkLengths(pre *Preflight) error {
+	p := b.plan
 	for _, e := range pre.Endpoints {
 		if e.MaxModelLen > 0 && e.MaxModelLen <= p.Config.Int("max-tokens") {
 			return exit.Environment("context_length", "Start it with a larger --max-model-len",
@@ -105,7 +106,7 @@ func (p *Plan) checkLengths(pre *Preflight) error {
 }
 
 // foreignPrompts tells of token ids of another model: ids of one vocabulary are valid ids of every larger one.
-func (p *Plan) foreignPrompts(samples []datasets.Sample) string {
+func foreignPrompts(p *plan.Plan, samples []datasets.Sample) string {
 	if p.Row.BOS == models.NoBOS || !p.HasDataset() || p.Row.Name == models.Generic {
 		return ""
 	}
@@ -126,7 +127,8 @@ func (p *Plan) foreignPrompts(samples []datasets.Sample) string {
 
 // expectLatency sets SingleStream's expected latency to the median of what was seen. It must be near the truth: LoadGen
 // asks for twice min-duration/latency queries, so one that is too short makes a test of hours.
-func (p *Plan) expectLatency(pre *Preflight, seen []time.Duration, generate bool) error {
+func (b *prober) expectLatency(pre *Preflight, seen []time.Duration, generate bool) error {
+	p := b.plan
 	if p.Scenario.LoadGen != models.SingleStream || p.Config.Has("expected-latency") {
 		return nil
 	}
@@ -139,66 +141,13 @@ func (p *Plan) expectLatency(pre *Preflight, seen []time.Duration, generate bool
 	pre.ExpectedLatency = max(seen[len(seen)/2], time.Microsecond)
 	pre.Notes = append(pre.Notes, fmt.Sprintf("expected latency %v: the median of %d answers", pre.ExpectedLatency,
 		len(seen)))
-	return p.suggest(programOrigin("measured by the preflight"), "expected-latency", pre.ExpectedLatency.String())
-}
-
-// openDriver finds the backend's driver and makes its configuration, but for the request bytes.
-func (p *Plan) openDriver() (backends.Driver, *backends.Config, error) {
-	d, err := backends.Lookup(p.Config.String("backend"))
-	if err != nil {
-		return nil, nil, exit.Usage("backend", "", "%w", err)
-	}
-	endpoints, err := p.Endpoints()
-	if err != nil {
-		return nil, nil, err
-	}
-	c := p.Config
-	config := &backends.Config{
-		Endpoints: endpoints,
-		RequestOptions: backends.RequestOptions{API: c.String("api"), ServedModel: c.String("served-model"),
-			Sampling: p.Sampling(), Stream: p.Scenario.Stream && p.Row.UseTokenLatencies || c.Bool("stream")},
-		AnswerOptions: backends.AnswerOptions{KeepText: p.Row.TextAnswers, NeedIDs: !p.Row.TextAnswers,
-			MinTokens: p.Row.MinOutputTokens, Vocabulary: p.Row.Vocabulary},
-		Dispatch: backends.Dispatch{Concurrency: c.Int("concurrency"), Retries: c.Int("retries"),
-			Balance: c.String("lb")},
-		Deadlines: backends.Deadlines{RequestTimeout: c.Duration("request-timeout"),
-			FirstTokenTimeout: c.Duration("first-token-timeout"), TokenTimeout: c.Duration("token-timeout"),
-			ConnectTimeout: c.Duration("connect-timeout"), EndpointTimeout: c.Duration("endpoint-timeout")},
-		Transport: backends.Transport{InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
-			Proxy: c.String("proxy")},
-		ProbeOptions: backends.ProbeOptions{ProbeTokens: p.probeTokens()},
-	}
-	if config.Format, err = p.format(); err != nil {
-		return nil, nil, err
-	}
-	if _, err := backends.Authorities(config.CAFile); err != nil {
-		return nil, nil, exit.Usage("ca_file", "Give the PEM file of the authority that signed the server's certificate",
-			"--ca-file: %w", err)
-	}
-	if err := checkProxy(config); err != nil {
-		return nil, nil, exit.Usage("proxy", "Give it as http://host:port, and no endpoint on a Unix socket with it",
-			"--proxy: %w", err)
-	}
-	return d, config, p.place(config)
-}
-
-// checkProxy refuses a proxy that is none, and sockets, which no proxy reaches.
-func checkProxy(c *backends.Config) error {
-	if proxy, err := backends.ParseProxy(c.Proxy); proxy == nil {
-		return err
-	}
-	for _, e := range c.Endpoints {
-		if e.Socket() != "" {
-			return fmt.Errorf("the endpoint %s is a socket of this machine", e.URL)
-		}
-	}
-	return nil
+	return p.Suggest(plan.ProgramOrigin("measured by the preflight"), "expected-latency", pre.ExpectedLatency.String())
 }
 
 // PreflightOnly probes the endpoints of a plan and starts no test. Of the observer it needs Waiting alone.
-func PreflightOnly(ctx context.Context, p *Plan, o Observer) (*Preflight, error) {
+func PreflightOnly(ctx context.Context, p *plan.Plan, o Observer) (*Preflight, error) {
 	samples := []datasets.Sample{{InputIDs: []int32{1, 2, 3, 4}, Input: "one two three", InputLen: 4}}
-	rows := p.wanted()
+	rows := p.OfficialRows()
 	var notes []string
 	if p.HasDataset() {
 		ds, err := p.ReadDataset()
@@ -207,17 +156,17 @@ func PreflightOnly(ctx context.Context, p *Plan, o Observer) (*Preflight, error)
 		}
 		samples, rows, notes = ds.Samples, len(ds.Samples), ds.Notes
 	}
-	if err := p.suggest(programOrigin("not used by a preflight"), "target-qps", "1"); err != nil {
+	if err := p.Suggest(plan.ProgramOrigin("not used by a preflight"), "target-qps", "1"); err != nil {
 		return nil, err
 	}
 	if err := p.Bind(max(rows, 1)); err != nil {
 		return nil, err
 	}
-	d, c, err := p.openDriver()
+	d, c, err := p.OpenDriver()
 	if err != nil {
 		return nil, err
 	}
-	pre, err := p.preflight(ctx, d, c, samples, ".", o)
+	pre, err := (&prober{p, d, c, o}).preflight(ctx, samples, ".")
 	if cause := context.Cause(ctx); cause != nil { // the endpoint is not to blame
 		return nil, fmt.Errorf("the preflight was ended: %w", cause)
 	}
@@ -236,4 +185,34 @@ func (pre *Preflight) notes() []string {
 		}
 	}
 	return notes
+}
+
+// adapt makes requests as the probed servers understand them: what one of them refuses goes to none of them. It notes
+// with each endpoint what its streams repeat.
+func (pre *Preflight) adapt(c *backends.Config) {
+	c.Endpoints = slices.Clone(c.Endpoints)
+	for i := range c.Endpoints {
+		c.Endpoints[i].IDs = backends.IDsOff
+		at := slices.IndexFunc(pre.Endpoints, func(p *backends.Probe) bool { return p.URL == c.Endpoints[i].URL })
+		if at < 0 {
+			continue
+		}
+		c.Endpoints[i].StreamMode = pre.Endpoints[at].StreamMode
+		if c.Endpoints[i].Model = pre.Endpoints[at].AnswerModel; pre.Endpoints[at].Identified {
+			c.Endpoints[i].IDs = backends.IDsRequired
+		}
+	}
+	for i, e := range pre.Endpoints {
+		if i == 0 {
+			c.ServerVersion = e.Version
+		} else if c.ServerVersion != e.Version {
+			c.ServerVersion = ""
+		}
+		c.IDsInLogprobs = c.IDsInLogprobs || e.IDsInLogprobs
+		for _, field := range e.Dropped {
+			if !slices.Contains(c.Drop, field) {
+				c.Drop = append(c.Drop, field)
+			}
+		}
+	}
 }

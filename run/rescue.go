@@ -76,8 +76,8 @@ func (t *test) rescue(l *lostFolder) error {
 		_ = os.Remove(filepath.Join(folder, record.ReserveName)) // it is not there where the disk is full
 	}
 	t.folder = folder
-	lost = errors.Join(lost, os.MkdirAll(t.path(record.LogFolder), p.access().Folder()),
-		t.logs.restore(p.access(), t.path(record.LogFolder)), t.restoreInputs())
+	lost = errors.Join(lost, os.MkdirAll(t.path(record.LogFolder), p.Access().Folder()),
+		t.logs.restore(p.Access(), t.path(record.LogFolder)), t.restoreInputs())
 	if rest, ok := strings.CutPrefix(t.dataset.Path, l.was+string(filepath.Separator)); ok {
 		t.dataset.Path = t.path(rest)
 	}
@@ -96,9 +96,9 @@ func (t *test) restoreInputs() error {
 		name  string
 		write func(path string) error
 	}{
-		{record.UserConfName, p.writeUserConf},
-		{record.ConfigName, p.writeConfig},
-		{record.PreflightName, func(path string) error { return p.writeJSON(path, t.pre) }},
+		{record.UserConfName, p.WriteUserConf},
+		{record.ConfigName, p.WriteConfig},
+		{record.PreflightName, func(path string) error { return p.WriteJSON(path, t.pre) }},
 	} {
 		if _, err := os.Lstat(t.path(f.name)); errors.Is(err, fs.ErrNotExist) {
 			lost = errors.Join(lost, f.write(t.path(f.name)))

@@ -5,18 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
-	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/sut"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
@@ -27,14 +26,14 @@ type Observer interface {
 	// Waiting comes when an endpoint takes long to answer a question that stands between the user and the test.
 	Waiting(text string)
 	// Preflighted comes once, after the endpoints were probed and before the test starts.
-	Preflighted(p *Plan, pre *Preflight, notes []string)
+	Preflighted(p *plan.Plan, pre *Preflight, notes []string)
 	// Progress comes about twice a second while the test runs.
 	Progress(Progress)
 }
 
 // test is one run on its way.
 type test struct {
-	plan     *Plan
+	plan     *plan.Plan
 	observer Observer
 	folder   string
 	claimed  bool // the folder is this run's own
@@ -76,7 +75,7 @@ type test struct {
 // Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing
 // was started, or the record could not be written. After an early end LoadGen may still hold a thread: the process
 // should then end.
-func Run(ctx context.Context, p *Plan, o Observer) (*record.Record, error) {
+func Run(ctx context.Context, p *plan.Plan, o Observer) (*record.Record, error) {
 	if o == nil {
 		o = silent{}
 	}
@@ -94,24 +93,9 @@ func Run(ctx context.Context, p *Plan, o Observer) (*record.Record, error) {
 
 type silent struct{}
 
-func (silent) Waiting(string)                          {}
-func (silent) Preflighted(*Plan, *Preflight, []string) {}
-func (silent) Progress(Progress)                       {}
-
-// Folder is where the run's files go.
-func (p *Plan) Folder() string {
-	if dir := p.Config.String("output-dir"); dir != "" {
-		return filepath.Clean(dir)
-	}
-	return filepath.Join("results", fmt.Sprintf("%s-%s-%s", p.Row.Name, p.Scenario.Scenario, p.Mode))
-}
-
-// SyntheticDataset is the origin of a data set that was made for the run.
-var SyntheticDataset = programOrigin("a synthetic set, as there is no --dataset")
-
-func programOrigin(where string) config.Origin {
-	return config.Origin{Layer: config.FromProgram, Where: where}
-}
+func (silent) Waiting(string)                               {}
+func (silent) Preflighted(*plan.Plan, *Preflight, []string) {}
+func (silent) Progress(Progress)                            {}
 
 // prepare does everything that can fail before the test: input first, then the machine and the endpoints, and only then
 // files.
@@ -127,10 +111,10 @@ func (t *test) prepare(ctx context.Context) error {
 	if err := p.Bind(len(t.dataset.Samples)); err != nil {
 		return err
 	}
-	if t.scorer, err = p.newScorer(ctx, t.dataset); err != nil {
+	if t.scorer, err = newScorer(ctx, p, t.dataset); err != nil {
 		return err
 	}
-	driver, c, err := p.openDriver()
+	driver, c, err := p.OpenDriver()
 	if err != nil {
 		return err
 	}
@@ -141,11 +125,11 @@ func (t *test) prepare(ctx context.Context) error {
 	if err := t.findCounter(ctx); err != nil {
 		return err
 	}
-	if t.lock, err = claim(t.folder, p.Config.Bool("force"), p.access()); err != nil {
+	if t.lock, err = claim(t.folder, p.Config.Bool("force"), p.Access()); err != nil {
 		return err
 	}
 	t.claimed = !p.Config.Bool("force")
-	if t.pre, err = p.preflight(ctx, driver, c, t.dataset.Samples, t.folder, t.observer); err != nil {
+	if t.pre, err = (&prober{p, driver, c, t.observer}).preflight(ctx, t.dataset.Samples, t.folder); err != nil {
 		_ = os.Remove(t.path(record.LogFolder)) // neither goes unless it is empty
 		_ = os.Remove(t.folder)
 		return err
@@ -157,7 +141,7 @@ func (t *test) prepare(ctx context.Context) error {
 			t.scorer.notScored+"; --no-score asks for the log only")
 	}
 	if !t.claimed { // an earlier run is given up only now, when nothing but the test itself can fail
-		if err := replace(t.folder, p.access()); err != nil {
+		if err := replace(t.folder, p.Access()); err != nil {
 			return err
 		}
 		t.claimed = true

@@ -11,52 +11,20 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
-	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
-
-// Scoring is what the answers of an accuracy test are scored with at its end.
-type Scoring struct {
-	// Tokens finds what decodes the answers; it is asked before the test starts, and only where answers are token ids.
-	Tokens func(ctx context.Context, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error)
-	// Judges sets what decides what the scorers can not, before the test starts; nil: programs stay unscored.
-	Judges func(ctx context.Context, in *accuracy.Input) (Judges, error)
-	// Progress is told how many answers are scored.
-	Progress func(done, total int)
-}
-
-// Judges are what a scoring has open.
-type Judges struct {
-	Close func() error
-	Notes []string // how they judge
-}
 
 // scorer is a scoring that is ready, made before the test starts so that what is missing is told before hours are
 // spent.
 type scorer struct {
 	input     accuracy.Input
-	judges    Judges
+	judges    plan.Judges
 	notScored string
 }
 
-// keep makes the data set's reader keep what scoring and the simulator read; a column that the user has renamed is kept
-// under its name.
-func (p *Plan) keep(o datasets.Options) datasets.Options {
-	if p.Mode != models.Accuracy || p.Scoring == nil {
-		return o
-	}
-	for _, name := range p.Row.Scoring.Columns.Names() {
-		at := slices.IndexFunc(p.Row.Columns, func(c models.Column) bool { return c.Name == name })
-		if renamed := o.Overrides[p.Row.Columns[at].Role]; renamed != "" {
-			name = renamed
-		}
-		o.Keep = append(o.Keep, name)
-	}
-	return o
-}
-
 // newScorer gets references, sentence parameters and the tokenizer. It is nil where nothing is to be scored.
-func (p *Plan) newScorer(ctx context.Context, ds *datasets.Dataset) (*scorer, error) {
+func newScorer(ctx context.Context, p *plan.Plan, ds *datasets.Dataset) (*scorer, error) {
 	if p.Mode != models.Accuracy || p.Scoring == nil {
 		return nil, nil
 	}
@@ -131,7 +99,7 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 		return nil, record.NotScored(why), nil
 	}
 	r.Notes = append(r.Notes, s.judges.Notes...)
-	if err := record.WriteScore(t.plan.access(), t.folder, r); err != nil {
+	if err := record.WriteScore(t.plan.Access(), t.folder, r); err != nil {
 		return nil, nil, err
 	}
 	return r, record.ScoreOf(r), nil

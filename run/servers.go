@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
@@ -57,7 +57,7 @@ func (t *test) servers() (*servers.Facts, []string) {
 func (t *test) addProfiled() {
 	for _, e := range t.pre.Endpoints {
 		if len(e.Profilers) > 0 {
-			t.plan.addRehearsal(fmt.Sprintf("profiled: the server %s has a profiler (%s)", e.URL,
+			t.plan.AddRehearsal(fmt.Sprintf("profiled: the server %s has a profiler (%s)", e.URL,
 				strings.Join(e.Profilers, ", ")))
 		}
 	}
@@ -67,22 +67,7 @@ func (t *test) addProfiled() {
 	}
 	// Where the state can not be read, or is of other servers, the record says so.
 	if state, err := servers.ReadState(dir); err == nil && matches(state, t.config.Endpoints) == nil {
-		t.plan.addRehearsal(startedProfiled(state.Facts(t.started, time.Now()).Profilers))
-	}
-}
-
-// startedProfiled is a reason of a rehearsal; "" without a profiler.
-func startedProfiled(profilers []string) string {
-	if len(profilers) == 0 {
-		return ""
-	}
-	return "profiled: the servers were started with a profiler (" + strings.Join(profilers, ", ") + ")"
-}
-
-// addRehearsal adds a reason, once; "" is none.
-func (p *Plan) addRehearsal(why string) {
-	if why != "" && !slices.Contains(p.Rehearsal, why) {
-		p.Rehearsal = append(p.Rehearsal, why)
+		t.plan.AddRehearsal(plan.Profiled(state.Facts(t.started, time.Now()).Profilers))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/score"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
@@ -47,7 +48,7 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 		return run.UsageError("audit_config", "Leave --audit-config and --mode out",
 			"an audit brings its own audit.config, and measures performance")
 	}
-	plan, err := run.NewPlan(e)
+	plan, err := plan.Resolve(e)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
 )
 
 // datasetCommand inspects, checks, converts and makes data sets.
@@ -39,8 +41,8 @@ func (cmd datasetCommand) command() *cli.Command {
 			{Name: "synth", Usage: "write a synthetic set in a benchmark's schema", HideHelpCommand: true,
 				OnUsageError: usageError,
 				Flags: []cli.Flag{model,
-					&cli.IntFlag{Name: "samples", Value: run.RehearsalSamples, Usage: "rows"},
-					&cli.Int64Flag{Name: "seed", Value: synthSeed, Usage: "the same seed makes the same set"},
+					&cli.IntFlag{Name: "samples", Value: plan.RehearsalSamples, Usage: "rows"},
+					&cli.Int64Flag{Name: "seed", Value: rehearse.Seed, Usage: "the same seed makes the same set"},
 					&cli.BoolFlag{Name: "code", Usage: "with the parts whose answers are programs, which only a judge in a sandbox " +
 						"can score"},
 					&cli.StringFlag{Name: "output", Usage: "file to write"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // preflightCommand probes endpoints and starts no test.
@@ -28,7 +29,7 @@ func (cmd preflightCommand) command() *cli.Command {
 			if err != nil {
 				return err
 			}
-			plan, err := run.NewPlan(s.Effective)
+			plan, err := plan.Resolve(s.Effective)
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // runCommand runs one test.
@@ -28,7 +29,7 @@ func (cmd runCommand) command() *cli.Command {
 			if s.String("mode") == "submission" {
 				return submissionCommand{cmd.program}.runPair(c, s)
 			}
-			plan, err := run.NewPlan(s.Effective)
+			plan, err := plan.Resolve(s.Effective)
 			if err != nil {
 				return err
 			}

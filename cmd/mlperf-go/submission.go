@@ -117,7 +117,6 @@ func (cmd submissionCommand) campaignOptions(c *cli.Context, s *settings) campai
 		Servers: s.servers, ServerOrigin: s.serverOrigin,
 		Environ: cmd.environ, Stderr: cmd.stderr, Log: cmd.log,
 		Global:    []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},
-		Rehearsal: campaign.Rehearsal{Dataset: synthSet, Start: cmd.rehearse},
 	}
 	if c.IsSet("attempts") {
 		o.Attempts = max(1, c.Int("attempts"))

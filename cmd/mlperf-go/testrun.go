@@ -8,14 +8,19 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/run/score"
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
+
+// forced is the origin of --force in a resumed run.
+var forced = config.Origin{Layer: config.FromFlag, Where: "--resume"}
 
 // testRun is one test in this process.
 type testRun struct {
@@ -35,7 +40,7 @@ func (t testRun) do(ctx context.Context) error {
 		plan.Profilers = s.servers.Profilers
 	}
 	if plan.Config.Bool("resume") {
-		before := campaign.Before(plan, synthSet)
+		before := campaign.Before(plan)
 		if before.Status == campaign.Done {
 			if err := wantsScore(plan, before.Record); err != nil {
 				return err
@@ -64,11 +69,11 @@ func (t testRun) do(ctx context.Context) error {
 		return err
 	}
 	defer down()
-	stop, _, err := t.rehearse(ctx, plan, "")
+	rehearsal, err := rehearse.Start(ctx, plan, rehearse.Options{})
 	if err != nil {
 		return err
 	}
-	defer stop()
+	defer rehearsal.Stop()
 	progress := t.newProgress(plan)
 	r, err := run.Run(ctx, plan, progress)
 	progress.end()

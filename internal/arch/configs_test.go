@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // Every shipped configuration is one that `run --config` takes: known keys, good values, a test that can be planned.
@@ -18,7 +18,7 @@ func TestShippedConfigsCanBePlanned(t *testing.T) {
 	for _, name := range files {
 		c := config.New(config.RunSettings())
 		require.NoError(t, c.LoadYAMLFile(name))
-		p, err := run.NewPlan(c)
+		p, err := plan.Resolve(c)
 		require.NoError(t, err, name)
 		require.NotEmpty(t, p.Row.DatasetSamples, name)
 		require.NoError(t, p.Bind(p.Row.DatasetSamples), name)

@@ -9,7 +9,7 @@ import (
 // importers are rooms that only some may import. internal/golden, internal/race and the C++ worker are for tests, whose
 // imports are not looked at.
 var importers = map[string][]string{
-	"sim":                         {"cmd"},
+	"sim":                         {"cmd", "run/rehearse"},
 	"schema":                      {"cmd", "submission"},
 	"internal/sandbox":            {"accuracy", "cmd", "run"},
 	"internal/golden":             {"backends/internal/wirecase"}, // itself for tests

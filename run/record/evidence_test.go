@@ -188,8 +188,12 @@ func TestEachRuleAlone(t *testing.T) {
 		}, verdict: Valid},
 		"an end that was told twice": {change: func(e *Evidence) { e.Misreported = 1 }, verdict: Invalid,
 			codes: []Code{CodeMisreported}, exit: exit.CodeInvalid},
-		"a long answer where tokens are limited": {change: func(e *Evidence) { e.Logs.Result["result_99.00_percentile_latency_ns"] = int64(3600e9) }, verdict: Valid},
-		"TTFT at its limit": {change: func(e *Evidence) { e.Logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9) },
+		"a long answer where tokens are limited": {change: func(e *Evidence) {
+			e.Logs.Result["result_99.00_percentile_latency_ns"] = int64(3600e9)
+		}, verdict: Valid},
+		"TTFT at its limit": {change: func(e *Evidence) {
+			e.Logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9)
+		},
 			verdict: Invalid, codes: []Code{CodeScenarioLimit}, text: "time to first token is 2s, the limit of Server is 2s",
 			exit: exit.CodeInvalid},
 		"TPOT above its limit": {change: func(e *Evidence) {

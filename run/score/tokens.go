@@ -8,41 +8,41 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
 // Plan returns what a test's answers are scored with at its end; nil where the test is not to be scored.
-func Plan(plan *run.Plan, environ []string, progress func(done, total int)) *run.Scoring {
-	if plan.Mode != models.Accuracy || !plan.Config.Bool("score") {
+func Plan(p *plan.Plan, environ []string, progress func(done, total int)) *plan.Scoring {
+	if p.Mode != models.Accuracy || !p.Config.Bool("score") {
 		return nil
 	}
-	return &run.Scoring{
+	return &plan.Scoring{
 		Progress: progress,
-		Judges: func(ctx context.Context, in *accuracy.Input) (run.Judges, error) {
-			j, err := OpenJudges(ctx, environ, plan.Config.Text, in)
+		Judges: func(ctx context.Context, in *accuracy.Input) (plan.Judges, error) {
+			j, err := OpenJudges(ctx, environ, p.Config.Text, in)
 			if err != nil {
-				return run.Judges{}, err
+				return plan.Judges{}, err
 			}
-			return run.Judges{Close: j.Close, Notes: j.Notes}, nil
+			return plan.Judges{Close: j.Close, Notes: j.Notes}, nil
 		},
 		Tokens: func(ctx context.Context, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error) {
-			return Decoder(ctx, TokenizerOf(plan, environ), plan.Row, ds)
+			return Decoder(ctx, TokenizerOf(p, environ), p.Row, ds)
 		},
 	}
 }
 
 // TokenizerOf returns where the tokenizer of a plan's test is looked for.
-func TokenizerOf(plan *run.Plan, environ []string) finder.Options {
-	c := plan.Config
+func TokenizerOf(p *plan.Plan, environ []string) finder.Options {
+	c := p.Config
 	o := finder.FromEnviron(environ)
 	o.Name, o.Revision, o.Fetch, o.Models = c.String("tokenizer"), c.String("tokenizer-revision"),
-		c.Bool("fetch-tokenizer"), plan.Row.ServedModels
+		c.Bool("fetch-tokenizer"), p.Row.ServedModels
 	// The plan itself reports errors in these two settings.
 	o.Web.Proxy, _ = backends.ParseProxy(c.String("proxy"))
 	o.Web.Authorities, _ = backends.Authorities(c.String("ca-file"))
 	o.Web.InsecureSkipVerify = c.Bool("insecure-skip-verify")
-	if endpoints, err := plan.Endpoints(); err == nil && len(endpoints) > 0 && o.Name == "" {
+	if endpoints, err := p.Endpoints(); err == nil && len(endpoints) > 0 && o.Name == "" {
 		o.Server = &finder.Server{URL: endpoints[0].URL, Model: c.String("served-model"),
 			Key: finder.Secret(endpoints[0].APIKey)}
 	}

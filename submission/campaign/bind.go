@@ -9,9 +9,10 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/compliance"
-	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -60,7 +61,7 @@ func (p *Plan) resolve(s Step) (*run.Plan, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	plan, err := run.NewPlan(e)
+	plan, err := plan.Resolve(e)
 	if err != nil {
 		return nil, "", err
 	}
@@ -105,7 +106,7 @@ func (p *Plan) syntheticSum(plan *run.Plan) (string, error) {
 	rows := plan.Samples()
 	if p.syntheticSums[rows] == "" {
 		h := sha256.New()
-		if err := p.options.Rehearsal.Dataset(plan).Write(h); err != nil {
+		if err := rehearse.Dataset(plan).Write(h); err != nil {
 			return "", run.UsageError("dataset", "Give the benchmark's own data set with --dataset", "%w", err)
 		}
 		p.syntheticSums[rows] = hex.EncodeToString(h.Sum(nil))
@@ -150,10 +151,10 @@ func loadOf(plan *run.Plan) Load {
 	return l
 }
 
-// Before judges what a plan's folder holds from an earlier run: a valid run with the plan's settings is Done. synthetic
-// returns the plan's synthetic data set. A plan that cannot be resolved has the zero Finding: its run will report why.
-func Before(plan *run.Plan, synthetic func(*run.Plan) datasets.SynthSet) Finding {
-	p := &Plan{options: Options{Rehearsal: Rehearsal{Dataset: synthetic}}, settings: plan.Config.Clone(), row: plan.Row,
+// Before judges what a plan's folder holds from an earlier run: a valid run with the plan's settings is Done. A
+// plan that cannot be resolved has the zero Finding: its run will report why.
+func Before(plan *run.Plan) Finding {
+	p := &Plan{settings: plan.Config.Clone(), row: plan.Row,
 		syntheticSums: map[int]string{}, readers: map[string]*run.Plan{}}
 	step := Step{Scenario: plan.Scenario.Scenario, Test: string(plan.Mode)}
 	bound, sum, err := p.resolve(step)

@@ -11,6 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/reach"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/run/score"
 	"github.com/mlperf-go/mlperf-go/servers"
 )
@@ -85,11 +87,11 @@ func (p *Plan) rehearse(ctx context.Context, fleet *servers.Fleet) (stop func(),
 	if err != nil {
 		return nil, err
 	}
-	plan, err := run.NewPlan(e)
+	plan, err := plan.Resolve(e)
 	if err != nil {
 		return nil, err
 	}
-	stop, gone, err := p.options.Rehearsal.Start(ctx, plan, p.Folder)
+	r, err := rehearse.Start(ctx, plan, rehearse.Options{Folder: p.Folder})
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +100,8 @@ func (p *Plan) rehearse(ctx context.Context, fleet *servers.Fleet) (stop func(),
 			err = errors.Join(err, p.settings.Set(name, text, plan.Config.Origin(name)))
 		}
 	}
-	if gone != nil { // nobody would start the simulator again
+	gone := r.Exited()
+	if gone != nil { // nothing would start the simulator again
 		p.Wait = 0
 	}
 	p.Ready = func(ctx context.Context) error {
@@ -114,7 +117,7 @@ func (p *Plan) rehearse(ctx context.Context, fleet *servers.Fleet) (stop func(),
 			return answers(ctx, plan.Config)
 		}
 	}
-	return stop, err
+	return r.Stop, err
 }
 
 // answerWithin is how long an endpoint may take to answer.

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,11 +13,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/mlperf-go/mlperf-go/compliance"
-	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/score"
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/submission/describe"
@@ -48,17 +47,6 @@ type Options struct {
 	Global  []string  // arguments of the steps' processes before their command
 	Stderr  io.Writer // of the steps' processes
 	Log     *zap.Logger
-
-	Rehearsal Rehearsal
-}
-
-// Rehearsal makes what the user left out.
-type Rehearsal struct {
-	// Dataset returns the synthetic data set of a plan.
-	Dataset func(*run.Plan) datasets.SynthSet
-	// Start starts the simulator and writes the synthetic data set into keep, as far as a plan lacks them. stop ends the
-	// simulator; gone is closed when it has ended, and nil where there is none.
-	Start func(ctx context.Context, p *run.Plan, keep string) (stop func(), gone <-chan struct{}, err error)
 }
 
 // Plan is a campaign with the settings of each of its steps.
@@ -98,7 +86,7 @@ func New(o Options) (*Plan, error) {
 			return nil, err
 		}
 	}
-	plan, err := run.NewPlan(e.Clone())
+	plan, err := plan.Resolve(e.Clone())
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -53,7 +54,7 @@ func (p *Plan) scriptStart(b *strings.Builder, engineArgs []string) error {
 		return err
 	}
 	if !p.settings.Has("dataset") {
-		path, set := filepath.Join(p.Folder, record.DatasetName), p.options.Rehearsal.Dataset(plan)
+		path, set := filepath.Join(p.Folder, record.DatasetName), rehearse.Dataset(plan)
 		fmt.Fprintf(b, "\n# The synthetic data set.\n"+
 			"mlperf-go dataset synth --model %s --samples %d --seed %d --output %s\n",
 			p.row.Name, set.Samples, set.Seed, servers.Quote(path))

@@ -8,6 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // rehearsalSize is how long a rehearsal's tests are. The zero value changes nothing.
@@ -70,7 +71,7 @@ func (s rehearsalSize) rows() int {
 			return n
 		}
 	}
-	return run.RehearsalSamples
+	return plan.RehearsalSamples
 }
 
 // defaults returns the settings of a scenario that the size makes and the user has not.

@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
@@ -202,7 +202,7 @@ func (b *builder) wrongSeeds(t *test) string {
 			}
 			delete(want, e.Key)
 		}
-		networked = networked || e.Key == "sut_name" && strings.Contains(e.Value.Text(), run.NetworkSUT)
+		networked = networked || e.Key == "sut_name" && strings.Contains(e.Value.Text(), plan.NetworkSUT)
 		return nil
 	})
 	switch {
@@ -216,7 +216,7 @@ func (b *builder) wrongSeeds(t *test) string {
 		return "its log does not name the seeds"
 	case !networked:
 		return fmt.Sprintf("its log does not name the system a %s, as the network division wants: run with --network-sut",
-			run.NetworkSUT)
+			plan.NetworkSUT)
 	}
 	return ""
 }

@@ -1,12 +1,14 @@
-package run
+package plan
 
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
+	"github.com/mlperf-go/mlperf-go/models"
 )
 
 // columnSettings are the settings that name a column, by the role that it takes.
@@ -28,7 +30,7 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 		return nil, err
 	}
 	o = p.keep(o)
-	o.KeepText = o.KeepText || p.sendsText()
+	o.KeepText = o.KeepText || p.SendsText()
 	if p.description != nil {
 		p.description.Apply(&o)
 	}
@@ -39,9 +41,9 @@ func (p *Plan) ReadDataset() (*datasets.Dataset, error) {
 	return ds, err
 }
 
-// sendsText reports whether requests carry the text of a row that has token ids too. An unknown backend is refused
+// SendsText reports whether requests carry the text of a row that has token ids too. An unknown backend is refused
 // elsewhere.
-func (p *Plan) sendsText() bool {
+func (p *Plan) SendsText() bool {
 	d, err := backends.Lookup(p.Config.String("backend"))
 	if err != nil {
 		return false
@@ -115,4 +117,20 @@ func (p *Plan) firstRows() *datasets.Dataset {
 		ds.Samples = ds.Samples[:n]
 	}
 	return &ds
+}
+
+// keep makes the data set's reader keep what scoring and the simulator read; a column that the user has renamed is kept
+// under its name.
+func (p *Plan) keep(o datasets.Options) datasets.Options {
+	if p.Mode != models.Accuracy || p.Scoring == nil {
+		return o
+	}
+	for _, name := range p.Row.Scoring.Columns.Names() {
+		at := slices.IndexFunc(p.Row.Columns, func(c models.Column) bool { return c.Name == name })
+		if renamed := o.Overrides[p.Row.Columns[at].Role]; renamed != "" {
+			name = renamed
+		}
+		o.Keep = append(o.Keep, name)
+	}
+	return o
 }

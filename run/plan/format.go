@@ -1,4 +1,4 @@
-package run
+package plan
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -86,35 +85,5 @@ func (p *Plan) format() (*backends.Format, error) {
 				"%s holds no JSON object (%v), and a JSON schema is one", name, err)
 		}
 		return &backends.Format{Schema: schema.Bytes()}, nil
-	}
-}
-
-// adapt makes requests as the probed servers understand them: what one of them refuses goes to none of them. It notes
-// with each endpoint what its streams repeat.
-func (pre *Preflight) adapt(c *backends.Config) {
-	c.Endpoints = slices.Clone(c.Endpoints)
-	for i := range c.Endpoints {
-		c.Endpoints[i].IDs = backends.IDsOff
-		at := slices.IndexFunc(pre.Endpoints, func(p *backends.Probe) bool { return p.URL == c.Endpoints[i].URL })
-		if at < 0 {
-			continue
-		}
-		c.Endpoints[i].StreamMode = pre.Endpoints[at].StreamMode
-		if c.Endpoints[i].Model = pre.Endpoints[at].AnswerModel; pre.Endpoints[at].Identified {
-			c.Endpoints[i].IDs = backends.IDsRequired
-		}
-	}
-	for i, e := range pre.Endpoints {
-		if i == 0 {
-			c.ServerVersion = e.Version
-		} else if c.ServerVersion != e.Version {
-			c.ServerVersion = ""
-		}
-		c.IDsInLogprobs = c.IDsInLogprobs || e.IDsInLogprobs
-		for _, field := range e.Dropped {
-			if !slices.Contains(c.Drop, field) {
-				c.Drop = append(c.Drop, field)
-			}
-		}
 	}
 }

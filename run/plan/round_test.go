@@ -1,4 +1,4 @@
-package run
+package plan
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // Every benchmark is planned for every round that has it as that round has it, and is refused in the others.
@@ -17,7 +18,7 @@ func TestPlansOfEveryRound(t *testing.T) {
 			of, err := round.Row(row)
 			if err != nil {
 				_, err := New(Settings{"model": row.Name, "round": round.Name})
-				require.Equal(t, ExitUsage, Classify(err).Exit)
+				require.Equal(t, exit.CodeUsage, exit.Classify(err).Exit)
 				require.ErrorContains(t, err, "does not include "+row.Name)
 				continue
 			}
@@ -30,7 +31,7 @@ func TestPlansOfEveryRound(t *testing.T) {
 				require.Equal(t, round.Name, p.Config.String("round"))
 				require.Equal(t, s, *p.Scenario, "%s in %s", row.Name, round.Name)
 				require.Equal(t, round.Seeds.InOrder(), *p.seeds)
-				require.NoError(t, p.Bind(max(1, p.wanted())))
+				require.NoError(t, p.Bind(max(1, p.OfficialRows())))
 				require.Empty(t, p.Rehearsal, "a whole run in %s is no rehearsal", round.Name)
 				require.Empty(t, p.Breaches())
 			}
@@ -50,7 +51,7 @@ func TestTheRoundThatNobodySays(t *testing.T) {
 	require.Equal(t, []string{"llama3.1-405b is not in round v6.1: this is for round v6.0, the last that has it"},
 		p.Notices())
 	require.Empty(t, p.Rehearsal)
-	require.Contains(t, p.loadgenNotes()[0], "the run is for round v6.0: its seeds are given to LoadGen")
+	require.Contains(t, p.LoadGenNotes()[0], "the run is for round v6.0: its seeds are given to LoadGen")
 }
 
 func TestRoundsThatAreRefused(t *testing.T) {
@@ -72,7 +73,7 @@ func TestRoundsThatAreRefused(t *testing.T) {
 			if err == nil {
 				err = p.Bind(48289)
 			}
-			require.Equal(t, ExitUsage, Classify(err).Exit)
+			require.Equal(t, exit.CodeUsage, exit.Classify(err).Exit)
 			require.ErrorContains(t, err, c.text)
 		})
 	}

@@ -1,4 +1,4 @@
-package run
+package plan
 
 import (
 	"bytes"
@@ -247,8 +247,8 @@ func (p *Plan) Sampling() models.Sampling {
 	return s
 }
 
-// sampling is what requests asked for, as it was sent.
-func sampling(s models.Sampling) map[string]any {
+// SamplingFields returns the fields that requests carry, for the record.
+func SamplingFields(s models.Sampling) map[string]any {
 	m := map[string]any{}
 	for name, n := range map[string]int{"max_tokens": s.MaxTokens, "min_tokens": s.MinTokens} {
 		if n > 0 {

@@ -1,4 +1,4 @@
-package run
+package plan
 
 import (
 	"maps"
@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // planned makes a plan for a data set of so many rows.
@@ -255,8 +256,8 @@ func TestPlansThatCanNotBe(t *testing.T) {
 				err = p.Bind(c.rows)
 			}
 			require.Error(t, err)
-			e := Classify(err)
-			require.Equal(t, ExitUsage, e.Exit)
+			e := exit.Classify(err)
+			require.Equal(t, exit.CodeUsage, e.Exit)
 			require.Equal(t, c.code, e.Code, err)
 			require.Contains(t, e.Error(), c.text)
 		})
@@ -267,8 +268,8 @@ func TestStrayAuditConfigIsRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("audit.config", nil, 0o644))
 	_, err := New(Settings{"model": "llama3.1-8b"})
-	require.Equal(t, "stray_audit_config", Classify(err).Code)
-	require.Equal(t, ExitUsage, Classify(err).Exit)
+	require.Equal(t, "stray_audit_config", exit.Classify(err).Code)
+	require.Equal(t, exit.CodeUsage, exit.Classify(err).Exit)
 	require.ErrorContains(t, err, "Remove it")
 }
 
@@ -284,7 +285,7 @@ func TestLayers(t *testing.T) {
 	require.NoError(t, c.SetEnviron([]string{"MLPERF_GO_MIN_QUERIES=4", "MLPERF_GO_MIN_DURATION=4",
 		"MLPERF_GO_USER_CONF=" + conf}))
 	require.NoError(t, c.Set("min-duration", "5", config.Origin{Layer: config.FromFlag, Where: "--min-duration"}))
-	p, err := NewPlan(c)
+	p, err := Resolve(c)
 	require.NoError(t, err)
 	require.NoError(t, p.Bind(512))
 	for setting, want := range map[string]struct {
@@ -343,7 +344,7 @@ func TestEndpointsAndKey(t *testing.T) {
 		p, err := New(s)
 		require.NoError(t, err)
 		_, err = p.Endpoints()
-		require.Equal(t, code, Classify(err).Code, err)
+		require.Equal(t, code, exit.Classify(err).Code, err)
 	}
 }
 

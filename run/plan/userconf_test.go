@@ -1,4 +1,4 @@
-package run
+package plan
 
 import (
 	"os"
@@ -11,13 +11,14 @@ import (
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/rounds"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 func userConf(t *testing.T, p *Plan) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), record.UserConfName)
-	require.NoError(t, p.writeUserConf(path))
+	require.NoError(t, p.WriteUserConf(path))
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(text)
@@ -113,8 +114,8 @@ func TestUserConfOfAnEarlierRun(t *testing.T) {
 			require.Contains(t, userConf(t, planned(t, 64, s)), "accuracy_sample_count_override = 64")
 
 			require.NoError(t, os.WriteFile(path, []byte(strings.Replace(first, "override = 64", "override = 65", 1)), 0o644))
-			err := planned(t, 64, s).writeUserConf(filepath.Join(t.TempDir(), record.UserConfName))
-			require.Equal(t, ExitUsage, Classify(err).Exit)
+			err := planned(t, 64, s).WriteUserConf(filepath.Join(t.TempDir(), record.UserConfName))
+			require.Equal(t, exit.CodeUsage, exit.Classify(err).Exit)
 			require.ErrorContains(t, err, "the user.conf has performance_sample_count_override = 65, and this test needs 64")
 		})
 	}
@@ -269,7 +270,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 			t.Parallel()
 			got := settle(t, c.job)
 			require.Contains(t, got.Error, c.text)
-			require.Contains(t, []int{ExitUsage, ExitEnvironment}, got.Exit)
+			require.Contains(t, []int{exit.CodeUsage, exit.CodeEnvironment}, got.Exit)
 		})
 	}
 }
@@ -300,7 +301,7 @@ func TestSettingsThatAreNotTheRounds(t *testing.T) {
 		change(s)
 		err := p.assertSettings(s)
 		require.ErrorContains(t, err, text)
-		require.Equal(t, ExitEnvironment, Classify(err).Exit)
+		require.Equal(t, exit.CodeEnvironment, exit.Classify(err).Exit)
 	}
 
 	whole := planned(t, 8000, Settings{"model": "qwen3-vl-235b-a22b", "scenario": "Server", "endpoint": "http://a:1",
@@ -340,7 +341,7 @@ func TestAuditSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := settle(t, job{Settings: offline, Rows: 10, Audit: c.text})
 			require.Contains(t, got.Error, c.want)
-			require.Equal(t, ExitUsage, got.Exit)
+			require.Equal(t, exit.CodeUsage, got.Exit)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package run
+package plan
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // withServer is a plan of a test of a real server.
@@ -42,9 +43,9 @@ func TestSamplingOfTheRecord(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"max_tokens": 7, "min_tokens": 2, "temperature": 0.0, "top_p": 0.0, "top_k": 0, "seed": int64(0),
 		"stop_token_ids": []int32{1}, "ignore_eos": true,
-	}, sampling(models.Sampling{MaxTokens: 7, MinTokens: 2, Temperature: &zero, TopP: &zero, TopK: &k, Seed: &seed,
+	}, SamplingFields(models.Sampling{MaxTokens: 7, MinTokens: 2, Temperature: &zero, TopP: &zero, TopK: &k, Seed: &seed,
 		StopTokenIDs: []int32{1}, IgnoreEOS: true}))
-	require.Empty(t, sampling(models.Sampling{}))
+	require.Empty(t, SamplingFields(models.Sampling{}))
 }
 
 func TestBreaches(t *testing.T) {
@@ -125,7 +126,7 @@ func TestGenerationConfig(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := New(Settings{"model": "llama3.1-8b", "generation-config": path})
 		require.ErrorContains(t, err, why, text)
-		require.Equal(t, "generation_config", Classify(err).Code)
+		require.Equal(t, "generation_config", exit.Classify(err).Code)
 	}
 	_, err := New(Settings{"model": "llama3.1-8b", "generation-config": path + "x"})
 	require.ErrorContains(t, err, "can not be read")
@@ -152,7 +153,7 @@ func TestTheGenerationConfigIsBelowEverySetting(t *testing.T) {
 		}
 		require.NoError(t, set(c))
 		require.NoError(t, c.Set("model", "llama3.1-8b", config.Origin{Layer: config.FromFlag, Where: "flag"}))
-		p, err := NewPlan(c)
+		p, err := Resolve(c)
 		require.NoError(t, err)
 		require.NoError(t, p.Bind(13368))
 		require.Equal(t, 66, p.Config.Int("max-tokens"), layer)

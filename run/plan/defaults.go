@@ -1,4 +1,4 @@
-package run
+package plan
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ func (p *Plan) Bind(rows int) error {
 	common := slices.Concat(deadlines, []suggestion{p.drainDefault()}, p.wireDefaults(), p.offlineDefaults())
 	for _, of := range []defaults{size, {row, rowDefaults(p)}, p.simulated(), {config.Origin{}, common}} {
 		for _, d := range of.list {
-			if err := p.suggest(of.from, d.name, d.text); err != nil {
+			if err := p.Suggest(of.from, d.name, d.text); err != nil {
 				return err
 			}
 		}
@@ -47,14 +47,14 @@ func (p *Plan) Bind(rows int) error {
 			"no --served-model is given, and the model's row names none")
 	}
 	p.Rehearsal = append(p.Rehearsal, p.settingReasons()...)
-	p.addRehearsal(startedProfiled(p.Profilers))
+	p.AddRehearsal(Profiled(p.Profilers))
 	return nil
 }
 
 func (p *Plan) needsQPS() bool { return p.Scenario.LoadGen == models.Server }
 
-// wanted is the number of rows of the real data set; 0: the row has none, any file is the real one.
-func (p *Plan) wanted() int {
+// OfficialRows is the number of rows of the real data set; 0: the row has none, any file is the real one.
+func (p *Plan) OfficialRows() int {
 	switch {
 	case p.AuditRows > 0:
 		return p.AuditRows
@@ -70,7 +70,7 @@ func (p *Plan) checkRows(rows int) error {
 	if rows < 1 {
 		return exit.Usage("dataset", "Give one that has some", "the data set has no rows")
 	}
-	if want := p.wanted(); want > 0 && rows > want {
+	if want := p.OfficialRows(); want > 0 && rows > want {
 		return exit.Usage("dataset", "Is it the right file? --samples N takes its first N rows",
 			"the data set has %d rows, and that of %s has %d", rows, p.Row.Name, want)
 	}
@@ -94,7 +94,7 @@ func (p *Plan) dataReasons(rows int) []string {
 	if own && p.Mode == models.Accuracy && datasets.AsksForPrograms(p.Row) && !p.Config.Bool("run-code") {
 		why = append(why, "it has no questions for programs, because of --run-code=false")
 	}
-	if want := p.wanted(); rows < want {
+	if want := p.OfficialRows(); rows < want {
 		why = append(why, fmt.Sprintf("%d of %d rows", rows, want))
 	}
 	return why
@@ -155,10 +155,10 @@ func (p *Plan) suggestCode() error {
 		return nil
 	}
 	d := p.runsCode()
-	return p.suggest(rehearsalOrigin, d.name, d.text)
+	return p.Suggest(rehearsalOrigin, d.name, d.text)
 }
 
-var rehearsalOrigin = programOrigin("default of a rehearsal")
+var rehearsalOrigin = ProgramOrigin("default of a rehearsal")
 
 // rehearsalDefaults (docs/reference/runs.md#rehearsals) are short, and enough queries for early stopping.
 func rehearsalDefaults(p *Plan, rows int) []suggestion {
@@ -214,7 +214,7 @@ func (p *Plan) drainDefault() suggestion {
 }
 
 // SimulatorOrigin is that of settings by which the simulator is used.
-var SimulatorOrigin = programOrigin("the simulator, as there is no --endpoint")
+var SimulatorOrigin = ProgramOrigin("the simulator, as there is no --endpoint")
 
 func (p *Plan) simulated() defaults {
 	if p.HasEndpoint() {
@@ -268,4 +268,11 @@ func number(f *float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(*f, 'g', -1, 64)
+}
+
+// SyntheticDataset is the origin of a data set that was made for the run.
+var SyntheticDataset = ProgramOrigin("a synthetic set, as there is no --dataset")
+
+func ProgramOrigin(where string) config.Origin {
+	return config.Origin{Layer: config.FromProgram, Where: where}
 }

@@ -1,4 +1,4 @@
-package run
+package plan
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ import (
 // noLimit stands in user.conf where a benchmark has no latency limit: LoadGen's own default of 100 ms would be one.
 const noLimit = 24 * time.Hour
 
-// writeUserConf writes what LoadGen will be given, and what a submission carries.
-func (p *Plan) writeUserConf(path string) error {
+// WriteUserConf writes what LoadGen will be given, and what a submission carries.
+func (p *Plan) WriteUserConf(path string) error {
 	kvs, err := p.userConfKeys()
 	if err != nil {
 		return exit.Usage("user_conf", "", "%w", err)
@@ -31,7 +31,7 @@ func (p *Plan) writeUserConf(path string) error {
 	if len(p.Rehearsal) > 0 {
 		header = append(header, "A rehearsal: "+strings.Join(p.Rehearsal, "; ")+".")
 	}
-	return p.access().Write(path, func(w io.Writer) error {
+	return p.Access().Write(path, func(w io.Writer) error {
 		return config.WriteUserConf(w, header, p.LoadGenModel(), string(p.Scenario.LoadGen), kvs)
 	})
 }
@@ -123,8 +123,8 @@ var loadgenModes = map[models.Mode]loadgen.TestMode{
 	models.Accuracy:    loadgen.AccuracyOnly,
 }
 
-// testSettings lets LoadGen read the generated user.conf and asserts that what it makes of it is what was meant.
-func (p *Plan) testSettings(userConf string) (loadgen.TestSettings, error) {
+// TestSettings lets LoadGen read the generated user.conf and asserts that what it makes of it is what was meant.
+func (p *Plan) TestSettings(userConf string) (loadgen.TestSettings, error) {
 	s := loadgen.DefaultTestSettings()
 	scenario, err := loadgen.ParseScenario(string(p.Scenario.LoadGen))
 	if err != nil {
@@ -132,7 +132,7 @@ func (p *Plan) testSettings(userConf string) (loadgen.TestSettings, error) {
 	}
 	s.Scenario = scenario
 	if rc := s.FromConfig(userConf, p.LoadGenModel(), string(p.Scenario.LoadGen), loadgen.ConfUser); rc != 0 {
-		return s, &Error{Exit: ExitBug, Code: "user_conf",
+		return s, &exit.Error{Exit: exit.CodeBug, Code: "user_conf",
 			Err:  fmt.Errorf("LoadGen refused the generated %s with code %d", userConf, rc),
 			Hint: "This is a bug: please report it with the run's folder"}
 	}
@@ -182,10 +182,10 @@ func (p *Plan) limit(setting string) time.Duration {
 // largestAudit bounds an audit.config, in bytes.
 const largestAudit = 1 << 20
 
-// auditSettings gives the settings as LoadGen will have them under an audit configuration, and puts it into the run's
+// AuditSettings gives the settings as LoadGen will have them under an audit configuration, and puts it into the run's
 // own folder, where no other test looks. Without an audit it names a file that does not exist, because LoadGen would
 // otherwise look into the working folder.
-func (p *Plan) auditSettings(s loadgen.TestSettings, folder string) (loadgen.TestSettings, string, error) {
+func (p *Plan) AuditSettings(s loadgen.TestSettings, folder string) (loadgen.TestSettings, string, error) {
 	from := p.Config.String("audit-config")
 	if from == "" {
 		return s, filepath.Join(folder, "no-audit.config"), nil
@@ -205,7 +205,7 @@ func (p *Plan) auditSettings(s loadgen.TestSettings, folder string) (loadgen.Tes
 		return s, "", exit.Usage("audit_config", "", "%w", err)
 	}
 	path := filepath.Join(folder, record.AuditName)
-	if err := p.access().WriteBytes(path, text); err != nil {
+	if err := p.Access().WriteBytes(path, text); err != nil {
 		return s, "", err
 	}
 	if rc := s.FromConfig(path, "*", string(p.Scenario.LoadGen), loadgen.ConfAudit); rc != 0 {

@@ -1,4 +1,4 @@
-package run
+package plan
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
@@ -54,7 +53,7 @@ type Plan struct {
 	synthetic bool // the data set that was read is a synthetic one, whoever made it
 }
 
-// Settings are settings by their flag names, for programs that run a test without a command line.
+// Settings are settings by the names of their flags, for programs that run a test without a command line.
 type Settings map[string]string
 
 // New plans a test from plain settings.
@@ -65,12 +64,12 @@ func New(s Settings) (*Plan, error) {
 			return nil, exit.Usage("setting", "", "%w", err)
 		}
 	}
-	return NewPlan(c)
+	return Resolve(c)
 }
 
-// NewPlan resolves a configuration. It reads the user.conf and the dataset config that the configuration names and
+// Resolve resolves a configuration. It reads the user.conf and the dataset config that the configuration names and
 // nothing else.
-func NewPlan(c *config.Effective) (*Plan, error) {
+func Resolve(c *config.Effective) (*Plan, error) {
 	p := &Plan{Config: c, Secrets: &secret.Redactor{}}
 	for _, step := range []func() error{p.readDescription, p.findModel, p.suggestCode, p.findRound, p.findScenario,
 		p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkBalance, p.checkPaths} {
@@ -154,12 +153,12 @@ func (p *Plan) findModel() error {
 	if served == "" && len(m.Row.ServedModels) > 0 {
 		served = m.Row.ServedModels[0]
 	}
-	return p.suggest(registry, "served-model", served)
+	return p.Suggest(registry, "served-model", served)
 }
 
-// suggest sets a value of the registry's layer where nobody has set one: neither the user nor, for a rehearsal, the
+// Suggest sets a value of the registry's layer where nobody has set one: neither the user nor, for a rehearsal, the
 // caller.
-func (p *Plan) suggest(from config.Origin, name, text string) error {
+func (p *Plan) Suggest(from config.Origin, name, text string) error {
 	if text == "" || p.Config.IsSet(name) {
 		return nil
 	}
@@ -222,7 +221,7 @@ func (p *Plan) findScenario() error {
 	if p.Mode, err = models.ParseMode(mode); err != nil {
 		return exit.Usage("mode", "", "%w", err)
 	}
-	if err := p.suggest(config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}, "lg-model-name",
+	if err := p.Suggest(config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}, "lg-model-name",
 		s.LoadGenModel); err != nil {
 		return err
 	}
@@ -341,42 +340,4 @@ func (p *Plan) Samples() int {
 		return n
 	}
 	return RehearsalSamples
-}
-
-// Endpoints are the servers of the configuration.
-func (p *Plan) Endpoints() ([]backends.Endpoint, error) {
-	key, err := p.apiKey()
-	if err != nil {
-		return nil, err
-	}
-	p.Secrets.Add(key)
-	var list []backends.Endpoint
-	for _, url := range p.Config.Strings("endpoint") {
-		e, err := backends.ParseEndpoint(url)
-		if err != nil {
-			return nil, exit.Usage("endpoint", "Write --endpoint http://host:port", "%w", err)
-		}
-		e.APIKey = key
-		list = append(list, e)
-	}
-	if len(list) == 0 {
-		return nil, exit.Usage("endpoint", "Write --endpoint http://host:port", "no --endpoint is given")
-	}
-	return list, nil
-}
-
-// largestKey bounds the file of an API key, in bytes.
-const largestKey = 1 << 16
-
-func (p *Plan) apiKey() (string, error) {
-	path := p.Config.String("api-key-file")
-	if path == "" {
-		return p.Config.String("api-key"), nil
-	}
-	text, err := readAtMost(path, largestKey)
-	if err != nil {
-		return "", exit.Usage("api_key", "Give a file whose first line is the key", "the API key can not be read: %w", err)
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	return strings.TrimSpace(line), nil
 }

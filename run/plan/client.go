@@ -1,0 +1,166 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+)
+
+// OpenDriver finds the backend's driver and makes its configuration, but for the request bytes.
+func (p *Plan) OpenDriver() (backends.Driver, *backends.Config, error) {
+	d, err := backends.Lookup(p.Config.String("backend"))
+	if err != nil {
+		return nil, nil, exit.Usage("backend", "", "%w", err)
+	}
+	endpoints, err := p.Endpoints()
+	if err != nil {
+		return nil, nil, err
+	}
+	c := p.Config
+	config := &backends.Config{
+		Endpoints: endpoints,
+		RequestOptions: backends.RequestOptions{API: c.String("api"), ServedModel: c.String("served-model"),
+			Sampling: p.Sampling(), Stream: p.Scenario.Stream && p.Row.UseTokenLatencies || c.Bool("stream")},
+		AnswerOptions: backends.AnswerOptions{KeepText: p.Row.TextAnswers, NeedIDs: !p.Row.TextAnswers,
+			MinTokens: p.Row.MinOutputTokens, Vocabulary: p.Row.Vocabulary},
+		Dispatch: backends.Dispatch{Concurrency: c.Int("concurrency"), Retries: c.Int("retries"),
+			Balance: c.String("lb")},
+		Deadlines: backends.Deadlines{RequestTimeout: c.Duration("request-timeout"),
+			FirstTokenTimeout: c.Duration("first-token-timeout"), TokenTimeout: c.Duration("token-timeout"),
+			ConnectTimeout: c.Duration("connect-timeout"), EndpointTimeout: c.Duration("endpoint-timeout")},
+		Transport: backends.Transport{InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
+			Proxy: c.String("proxy")},
+		ProbeOptions: backends.ProbeOptions{ProbeTokens: p.probeTokens()},
+	}
+	if config.Format, err = p.format(); err != nil {
+		return nil, nil, err
+	}
+	if _, err := backends.Authorities(config.CAFile); err != nil {
+		return nil, nil, exit.Usage("ca_file", "Give the PEM file of the authority that signed the server's certificate",
+			"--ca-file: %w", err)
+	}
+	if err := checkProxy(config); err != nil {
+		return nil, nil, exit.Usage("proxy", "Give it as http://host:port, and no endpoint on a Unix socket with it",
+			"--proxy: %w", err)
+	}
+	return d, config, p.place(config)
+}
+
+// checkProxy refuses a proxy that is none, and sockets, which no proxy reaches.
+func checkProxy(c *backends.Config) error {
+	if proxy, err := backends.ParseProxy(c.Proxy); proxy == nil {
+		return err
+	}
+	for _, e := range c.Endpoints {
+		if e.Socket() != "" {
+			return fmt.Errorf("the endpoint %s is a socket of this machine", e.URL)
+		}
+	}
+	return nil
+}
+
+// probeTokens is the length of the preflight's answers: whole ones where their time is what is asked for.
+func (p *Plan) probeTokens() int {
+	if p.Scenario.LoadGen == models.SingleStream {
+		return p.Config.Int("max-tokens")
+	}
+	return 8
+}
+
+// Endpoints are the servers of the configuration.
+func (p *Plan) Endpoints() ([]backends.Endpoint, error) {
+	key, err := p.apiKey()
+	if err != nil {
+		return nil, err
+	}
+	p.Secrets.Add(key)
+	var list []backends.Endpoint
+	for _, url := range p.Config.Strings("endpoint") {
+		e, err := backends.ParseEndpoint(url)
+		if err != nil {
+			return nil, exit.Usage("endpoint", "Write --endpoint http://host:port", "%w", err)
+		}
+		e.APIKey = key
+		list = append(list, e)
+	}
+	if len(list) == 0 {
+		return nil, exit.Usage("endpoint", "Write --endpoint http://host:port", "no --endpoint is given")
+	}
+	return list, nil
+}
+
+// largestKey bounds the file of an API key, in bytes.
+const largestKey = 1 << 16
+
+func (p *Plan) apiKey() (string, error) {
+	path := p.Config.String("api-key-file")
+	if path == "" {
+		return p.Config.String("api-key"), nil
+	}
+	text, err := readAtMost(path, largestKey)
+	if err != nil {
+		return "", exit.Usage("api_key", "Give a file whose first line is the key", "the API key can not be read: %w", err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(line), nil
+}
+
+// offlineSlack is what LoadGen adds to target QPS times duration for the samples of an Offline query
+// (docs/reference/loadgen.md#effective-settings).
+const offlineSlack = 1.1
+
+// Connections is how many the test may have open at once; 0: that depends on the server.
+func (p *Plan) Connections(c *backends.Config) int {
+	if c.Concurrency > 0 || p.Scenario.LoadGen != models.Offline {
+		return c.Concurrency
+	}
+	if p.Mode != models.Performance {
+		return p.Config.Int("samples")
+	}
+	byTime := p.Config.Float("target-qps") * offlineSlack * p.Config.Duration("min-duration").Seconds()
+	return max(p.Config.Int("min-queries"), int(byTime))
+}
+
+// FewerConnections says how a test takes fewer connections.
+func (p *Plan) FewerConnections() string {
+	if p.Config.String("offline-strategy") == "all" {
+		return "choose --offline-strategy window"
+	}
+	return "lower --concurrency"
+}
+
+// The values of --lb-key and the strategy that looks at it.
+const (
+	KeyByPrefix  = "prefix"
+	KeyBySession = "session"
+	BalanceHash  = "hash"
+)
+
+// checkBalance tells of settings that the strategy of --lb does not look at.
+func (p *Plan) checkBalance() error {
+	c := p.Config
+	key, hash := c.String("lb-key"), c.String("lb") == BalanceHash
+	switch {
+	case c.IsSet("lb-key") && !hash:
+		p.notices = append(p.notices, fmt.Sprintf("--lb-key does nothing with --lb %s: only hash has a key", c.String("lb")))
+	case c.IsSet("lb-prefix-tokens") && (!hash || key != KeyByPrefix):
+		p.notices = append(p.notices, "--lb-prefix-tokens does nothing without --lb hash and --lb-key prefix")
+	case c.IsSet("session-column") && (!hash || key != KeyBySession):
+		p.notices = append(p.notices, "--session-column does nothing without --lb hash and --lb-key session")
+	}
+	return nil
+}
+
+// NetworkSUT stands in the name of a system that is measured over a network, by which the network division's runs are
+// known (docs/reference/submission-rules.md#divisions).
+const NetworkSUT = "Network SUT"
+
+func (p *Plan) SUTName(served string) string {
+	if p.Config.Bool("network-sut") {
+		return NetworkSUT + " mlperf-go " + served
+	}
+	return "mlperf-go " + served
+}
