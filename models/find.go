@@ -31,8 +31,8 @@ func (e *NameError) Error() string {
 	if len(e.Candidates) > 0 {
 		near = "similar names are " + strings.Join(e.Candidates, ", ")
 	}
-	return fmt.Sprintf("unknown model %q: %s; `mlperf-go models` lists all benchmarks, and --model %s --served-model NAME "+
-		"runs any other model", e.Name, near, Generic)
+	return fmt.Sprintf("unknown model %q: %s; `mlperf-go models` lists all benchmarks, and --model %s --served-model "+
+		"NAME runs any other model", e.Name, near, Generic)
 }
 
 // servedOwner maps a Hugging Face id that several rows serve to the row that it selects. The edge benchmark is selected

@@ -166,8 +166,8 @@ func lookPath(name string, environ []string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("the program %q is not in the absolute folders of PATH (%s): activate its environment, or write "+
-		"its path in binary_path or launch_command", name, path)
+	return "", fmt.Errorf("the program %q is not in the absolute folders of PATH (%s): activate its environment, or "+
+		"write its path in binary_path or launch_command", name, path)
 }
 
 // members returns the live processes of the server. It must not be called concurrently.

@@ -97,8 +97,8 @@ func (cmd needsCommand) allNeeds(division string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(cmd.stdout, "\n-: the round lacks the benchmark. `mlperf-go compliance needs --model NAME --round ROUND` "+
-		"tells why the others are skipped.")
+	fmt.Fprintln(cmd.stdout, "\n-: the round lacks the benchmark. `mlperf-go compliance needs --model NAME --round "+
+		"ROUND` tells why the others are skipped.")
 	return nil
 }
 

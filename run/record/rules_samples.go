@@ -76,7 +76,8 @@ func promptCounts(e *Evidence) *Cause {
 // whoever reported it is wrong about something else too.
 func misreported(e *Evidence) *Cause {
 	if n := e.Misreported; n > 0 {
-		return &Cause{Code: CodeMisreported, Text: fmt.Sprintf("%d times a first token or an end was reported again, or of a "+
+		return &Cause{Code: CodeMisreported, Text: fmt.Sprintf("%d times a first token or an end was reported again, or "+
+			"of a "+
 			"sample that LoadGen had not issued: this is a bug, please report it with the run's folder", n), Value: n, Limit: 0}
 	}
 	return nil

@@ -171,7 +171,8 @@ func (a *Answer) check(cut backends.Reason) (backends.Reason, string) {
 		return backends.FailBadEvent, "the number of output tokens is unknown: the answer has neither " + a.Terms.Needs +
 			", and no --tokenizer counts its text"
 	case n < a.minTokens:
-		return backends.FailTooShort, fmt.Sprintf("the answer has %d output tokens, but the benchmark requires at least %d", n,
+		return backends.FailTooShort, fmt.Sprintf("the answer has %d output tokens, but the benchmark requires at least %d",
+			n,
 			a.minTokens)
 	case a.stream && a.reported == 0:
 		return backends.FailNoFirstToken, "a stream was requested, but the tokens came without one: the time of the first " +

@@ -115,7 +115,9 @@ func (b *Batch) applyChoices(doc []byte) int {
 	b.choices = b.choices[:0]
 	clear := func() { b.choices = b.choices[:0] }
 	e := &b.whole.event
-	if err := b.decoder.DecodeBatch(doc, e, clear, func(e *Event) { b.choices = append(b.choices, e.clone()) }); err != nil {
+	if err := b.decoder.DecodeBatch(doc, e, clear, func(e *Event) {
+		b.choices = append(b.choices, e.clone())
+	}); err != nil {
 		b.whole.refuse(doc, err)
 		return 0
 	}
