@@ -61,7 +61,7 @@ func TestInvalidFiles(t *testing.T) {
 		"model: x\nserver_args: []\napi_server_args: []":     "line 3: api_server_args is set in addition to its other name",
 		"backend: vllm":                          "has no model",
 		"backend: sim\nmodel: x":                 "needs a launch_command",
-		"backend: tgi\nmodel: x":                 `"tgi", which is not one of vllm, sglang`,
+		"backend: tgi\nmodel: x":                 "needs a launch_command",
 		"model: x\nport: 70000":                  "not a port from 1 to 65535",
 		"model: x\nports: [1, 1]":                "has 1 twice",
 		"model: x\nport: 1\nports: [1, 2]":       "both ports and port (line 2) are set",

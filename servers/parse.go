@@ -28,7 +28,7 @@ type reader func(c *Config, n *yaml.Node) error
 
 // keys lists the top-level keys of the file. Those in below are also accepted under "config".
 var keys = map[string]reader{
-	"backend":            oneOf(func(c *Config) *string { return &c.Backend }, "vllm", "sglang", "openai", "sim"),
+	"backend":            text(func(c *Config) *string { return &c.Backend }),
 	"model":              text(func(c *Config) *string { return &c.Model }),
 	"served_model":       text(func(c *Config) *string { return &c.ServedModel }),
 	"host":               texts(func(c *Config) *[]string { return &c.Hosts }),
