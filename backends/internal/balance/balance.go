@@ -1,4 +1,5 @@
-// HOT PATH: Pick, Done and Well run once a query. No lock, no atomic while every endpoint is in, no allocation.
+// HOT PATH: Pick, Done and Well run once a query. No lock, no atomic operation while no endpoint is excluded, no
+// allocation.
 
 package balance
 
@@ -10,15 +11,15 @@ import (
 	"strings"
 )
 
-// Nowhere is Pick's answer where no endpoint can take the query now.
+// Nowhere is the endpoint that Pick returns if none can accept the query now.
 const Nowhere = -1
 
-// Options say what a balancer chooses from.
+// Options are the settings of a balancer.
 type Options struct {
 	Strategy    string // one of Names; empty: round-robin
 	Endpoints   int
 	PerEndpoint int    // requests in flight at one endpoint; 0: no limit
-	Health      Health // zero: no endpoint is ever left out
+	Health      Health // the zero value: no endpoint is ever excluded
 }
 
 // Balancer chooses endpoints for one shard.
@@ -26,7 +27,7 @@ type Balancer struct {
 	choose   func(b *Balancer, key uint64) (endpoint int, room bool)
 	inflight []int
 	limit    int // of each endpoint
-	turn     int // where round-robin and ties go on
+	turn     int // next endpoint for round-robin and for ties
 	health
 }
 
@@ -37,10 +38,10 @@ var strategies = map[string]func(b *Balancer, key uint64) (int, bool){
 	"hash":           (*Balancer).hash,
 }
 
-// Names lists the strategies in alphabetical order.
+// Names returns the strategies in alphabetical order.
 func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 
-// Check says what is wrong with options.
+// Check returns an error for invalid options.
 func (o *Options) Check() error {
 	if o.Endpoints < 1 {
 		return fmt.Errorf("a balancer needs at least one endpoint, got %d", o.Endpoints)
@@ -51,7 +52,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// New makes a balancer of options that pass Check.
+// New returns a balancer. The options must pass Check.
 func New(o Options) *Balancer {
 	b := &Balancer{choose: strategies[o.Strategy], inflight: make([]int, o.Endpoints), limit: o.PerEndpoint}
 	if b.choose == nil {
@@ -64,8 +65,8 @@ func New(o Options) *Balancer {
 	return b
 }
 
-// Pick gives the endpoint for a query and counts it as in flight there, until Done. Without room nothing is counted:
-// the query has to wait, for that endpoint, or, where it is Nowhere, for any.
+// Pick returns the endpoint of a query, and counts it as in flight there until Done. Without room nothing is counted,
+// and the query has to wait for that endpoint, or for any endpoint if it is Nowhere.
 func (b *Balancer) Pick(key uint64) (endpoint int, room bool) {
 	if endpoint, room = b.choose(b, key); room {
 		b.inflight[endpoint]++
@@ -73,7 +74,7 @@ func (b *Balancer) Pick(key uint64) (endpoint int, room bool) {
 	return endpoint, room
 }
 
-// Take is Pick with the endpoint given.
+// Take is Pick for a given endpoint.
 func (b *Balancer) Take(endpoint int) (room bool) {
 	if room = b.usable(endpoint); room {
 		b.inflight[endpoint]++
@@ -81,7 +82,7 @@ func (b *Balancer) Take(endpoint int) (room bool) {
 	return room
 }
 
-// Done says that a request has left its endpoint.
+// Done ends a request of an endpoint.
 func (b *Balancer) Done(endpoint int) { b.inflight[endpoint]-- }
 
 func (b *Balancer) usable(endpoint int) bool {
@@ -116,7 +117,7 @@ func (b *Balancer) random(uint64) (int, bool) {
 	return Nowhere, false
 }
 
-// from is the first usable endpoint of a round that begins at first; the next round begins behind it.
+// from returns the first usable endpoint from first on. The next round begins after it.
 func (b *Balancer) from(first int) (int, bool) {
 	n := len(b.inflight)
 	for e, i := first, 0; i < n; i++ {
@@ -133,7 +134,7 @@ func (b *Balancer) from(first int) (int, bool) {
 	return Nowhere, false
 }
 
-// leastInflight picks the endpoint with the fewest requests in flight; ties go round.
+// leastInflight picks the endpoint with the fewest requests in flight, and round-robin among equals.
 func (b *Balancer) leastInflight(uint64) (int, bool) {
 	n, best := len(b.inflight), Nowhere
 	for e, i := b.turn, 0; i < n; i++ {
@@ -151,7 +152,7 @@ func (b *Balancer) leastInflight(uint64) (int, bool) {
 }
 
 // hash sends equal keys to the same endpoint: the one with the highest weight for the key (rendezvous hashing). While
-// an endpoint is out only its own keys go elsewhere, and they come back with it.
+// an endpoint is excluded, only its own keys go to other endpoints.
 func (b *Balancer) hash(key uint64) (int, bool) {
 	best, highest := Nowhere, uint64(0)
 	for e := range b.inflight {

@@ -9,37 +9,37 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
-// An endpoint is left out after so many failed attempts in a row.
+// strikesOut is the number of consecutive failed attempts that excludes an endpoint.
 const strikesOut = 3
 
-// Pauses between two tries of a connection to an endpoint that is out; each is twice the one before.
+// Pauses between attempts to connect to an excluded endpoint. Each is twice the one before.
 const (
 	firstTry = 100 * time.Millisecond
 	lastTry  = 2 * time.Second
 )
 
-// Health says how endpoints that fail are left out and come back.
+// Health is how failing endpoints are excluded and included again.
 type Health struct {
-	// Try connects to an endpoint and gives the connection up again; nil: no endpoint is ever left out.
+	// Try connects to an endpoint and closes the connection; nil: no endpoint is ever excluded.
 	Try func(ctx context.Context, endpoint int) error
-	// Wake is called from another goroutine when Heard may have something new to say.
+	// Wake is called by another goroutine when Heard may report news.
 	Wake func()
-	// Out is called when an endpoint is left out; nil: nobody.
+	// Out is called when an endpoint is excluded; nil: not called.
 	Out func(endpoint int)
-	// Patience is how long queries wait once every endpoint is out.
+	// Patience is how long queries wait while all endpoints are excluded.
 	Patience time.Duration
 }
 
-// health is the part of a balancer that knows who is out.
+// health is the part of a balancer that excludes endpoints.
 type health struct {
 	Health
 	out     []bool
 	strikes []int // failed attempts in a row
-	missing int   // endpoints that are out
-	row     []int // how often each was left out since its last answer
+	missing int   // excluded endpoints
+	row     []int // how often each was excluded since its last answer
 
 	hopeless bool
-	returns  context.CancelFunc // ends the wait for the first one to return
+	returns  context.CancelFunc // stops expire when an endpoint returns
 	ctx      context.Context
 	cancel   context.CancelFunc
 	trying   sync.WaitGroup
@@ -55,14 +55,14 @@ func (h *health) init(n int, o Health) {
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 }
 
-// Well says that an endpoint has answered an attempt.
+// Well notes that an endpoint has answered an attempt.
 func (h *health) Well(endpoint int) {
 	if h.strikes[endpoint] != 0 {
 		h.strikes[endpoint], h.row[endpoint] = 0, 0
 	}
 }
 
-// Strike counts an attempt that brought no answer because the endpoint was not there; true: it is out now.
+// Strike counts an attempt that could not reach the endpoint, and reports whether that has excluded it.
 func (h *health) Strike(endpoint int) bool {
 	if h.strikes[endpoint]++; h.Try == nil || h.strikes[endpoint] < strikesOut || h.out[endpoint] {
 		return false
@@ -85,7 +85,7 @@ func (h *health) Strike(endpoint int) bool {
 	return true
 }
 
-// expire ends the patience with endpoints that are all out, unless one returns before.
+// expire ends the patience while all endpoints are excluded, unless one returns first.
 func (h *health) expire(ctx context.Context) {
 	defer crash.Catch()
 	defer h.trying.Done()
@@ -97,7 +97,7 @@ func (h *health) expire(ctx context.Context) {
 	}
 }
 
-// bringBack tries connections until one comes about.
+// bringBack tries to connect until it succeeds.
 func (h *health) bringBack(endpoint int, first time.Duration) {
 	defer crash.Catch()
 	defer h.trying.Done()
@@ -122,7 +122,7 @@ func (h *health) tell() {
 	}
 }
 
-// Heard takes note of endpoints that are back and of patience at its end; false: nothing is new.
+// Heard includes endpoints that have returned, notes the end of the patience, and reports whether anything has changed.
 func (h *health) Heard() bool {
 	if h.missing == 0 || !h.news.Swap(false) {
 		return false
@@ -145,10 +145,10 @@ func (h *health) Heard() bool {
 	return true
 }
 
-// Hopeless says that every endpoint has been out for longer than queries wait.
+// Hopeless reports whether all endpoints have been excluded for longer than queries wait.
 func (h *health) Hopeless() bool { return h.hopeless }
 
-// Close ends the tries and waits for them.
+// Close stops the attempts to connect and waits for their goroutines.
 func (h *health) Close() {
 	h.cancel()
 	h.trying.Wait()

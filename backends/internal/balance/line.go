@@ -2,31 +2,31 @@
 
 package balance
 
-// Line is the queries of a shard that wait for an endpoint, first in, first out. A query whose strategy binds it to an
-// endpoint without room does not hold up those behind it.
+// Line holds the queries of a shard that wait for an endpoint, first in, first out. A query that its strategy binds to
+// an endpoint without room does not delay the queries behind it.
 type Line[T any] struct {
 	*Balancer
 	key     func(T) uint64
 	waiting Queue[T]
-	bound   []Queue[T] // by endpoint: chosen, and without room there
+	bound   []Queue[T] // by endpoint: queries that wait for room at it
 	held    int        // queries in bound
 }
 
-// NewLine makes a line; key is what a strategy may go by.
+// NewLine returns a line. key returns what strategies choose by.
 func NewLine[T any](b *Balancer, key func(T) uint64) *Line[T] {
 	return &Line[T]{Balancer: b, key: key, bound: make([]Queue[T], len(b.inflight))}
 }
 
-// Len is the number of queries that wait.
+// Len returns the number of waiting queries.
 func (l *Line[T]) Len() int { return l.waiting.Len() + l.held }
 
 // Push adds a query.
 func (l *Line[T]) Push(t T) { l.waiting.Push(t) }
 
-// Unpush puts back what Next gave; Done is the caller's.
+// Unpush puts back the query that Next returned. The caller calls Done.
 func (l *Line[T]) Unpush(t T) { l.waiting.Unpush(t) }
 
-// Next takes a query for which there is room, and counts it as in flight at its endpoint.
+// Next removes a query that an endpoint has room for, and counts it as in flight there.
 func (l *Line[T]) Next() (t T, endpoint int, ok bool) {
 	if l.held > 0 {
 		for e := range l.bound {
@@ -52,7 +52,7 @@ func (l *Line[T]) Next() (t T, endpoint int, ok bool) {
 	return t, Nowhere, false
 }
 
-// Give takes any query, where none of them will be sent.
+// Give removes any query. It is for queries that will not be sent.
 func (l *Line[T]) Give() (t T, ok bool) {
 	l.unbind()
 	if l.waiting.Len() == 0 {
@@ -61,15 +61,14 @@ func (l *Line[T]) Give() (t T, ok bool) {
 	return l.waiting.Pop(), true
 }
 
-// Strike counts a failed attempt; where it was one too many for its endpoint, the queries that are bound to it choose
-// again.
+// Strike counts a failed attempt. If it excludes the endpoint, other endpoints are chosen for the queries bound to it.
 func (l *Line[T]) Strike(endpoint int) {
 	if l.Balancer.Strike(endpoint) {
 		l.unbind()
 	}
 }
 
-// unbind lets every bound query choose again.
+// unbind lets all bound queries choose again.
 func (l *Line[T]) unbind() {
 	for e := range l.bound {
 		for l.bound[e].Len() > 0 {
@@ -79,23 +78,23 @@ func (l *Line[T]) unbind() {
 	}
 }
 
-// Queue is first in, first out; it grows and never shrinks.
+// Queue is first in, first out. It grows and never shrinks.
 type Queue[T any] struct {
 	ring    []T // its length is a power of two
 	head, n int
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (q *Queue[T]) Len() int { return q.n }
 
-// Push adds at the end.
+// Push adds an element at the end.
 func (q *Queue[T]) Push(t T) {
 	q.room()
 	q.ring[(q.head+q.n)&(len(q.ring)-1)] = t
 	q.n++
 }
 
-// Unpush puts back what was taken last.
+// Unpush puts back the element that Pop returned last.
 func (q *Queue[T]) Unpush(t T) {
 	q.room()
 	q.head = (q.head - 1) & (len(q.ring) - 1)
@@ -103,7 +102,7 @@ func (q *Queue[T]) Unpush(t T) {
 	q.n++
 }
 
-// Pop takes the first element; there has to be one.
+// Pop removes the first element. The queue must not be empty.
 func (q *Queue[T]) Pop() T {
 	var none T
 	t := q.ring[q.head]

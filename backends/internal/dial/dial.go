@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// socketHost ends the host that stands for a Unix socket, so that net/http keeps the connections of each socket apart.
-// What is before it is the socket's path in hexadecimal digits.
+// socketHost is the suffix of host names that represent Unix sockets, so that net/http keeps the connections of each
+// socket apart. Before it is the socket's path in hexadecimal digits.
 const socketHost = ".socket.invalid"
 
-// Socket is the URL of a path on a server that listens on a Unix socket.
+// Socket returns the URL of a path on a server that listens on a Unix socket.
 func Socket(socket, path string) *url.URL {
 	return &url.URL{Scheme: "http", Host: hex.EncodeToString([]byte(socket)) + socketHost, Path: path}
 }
 
-// socketOf is the path of the socket that a host stands for.
+// socketOf returns the path of the socket that a host name represents.
 func socketOf(host string) (path string, ok bool) {
 	digits, ok := strings.CutSuffix(host, socketHost)
 	if !ok {
@@ -28,7 +28,7 @@ func socketOf(host string) (path string, ok bool) {
 	return string(b), err == nil
 }
 
-// Target is the network and address of a URL.
+// Target returns the network and the address of a URL.
 func Target(u *url.URL) (network, address string) {
 	host, port := u.Hostname(), u.Port()
 	if path, ok := socketOf(host); ok {
@@ -44,7 +44,7 @@ func Target(u *url.URL) (network, address string) {
 	return "tcp", net.JoinHostPort(host, port)
 }
 
-// Func makes the function that a transport of net/http dials with.
+// Func returns the dial function of a transport of net/http.
 func Func(timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
 	d := newDialer(timeout)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -57,7 +57,7 @@ func Func(timeout time.Duration) func(ctx context.Context, network, address stri
 	}
 }
 
-// Try makes a connection and gives it up.
+// Try makes a connection and closes it.
 func Try(ctx context.Context, u *url.URL, timeout time.Duration) error {
 	network, address := Target(u)
 	c, err := newDialer(timeout).DialContext(ctx, network, address)
@@ -67,7 +67,7 @@ func Try(ctx context.Context, u *url.URL, timeout time.Duration) error {
 	return c.Close()
 }
 
-// newDialer looks names up without blocking a thread each, as the system's resolver does.
+// newDialer uses the resolver of Go: each lookup of the system's resolver would block a thread.
 func newDialer(timeout time.Duration) *net.Dialer {
 	return &net.Dialer{Timeout: timeout, Resolver: &net.Resolver{PreferGo: true}}
 }

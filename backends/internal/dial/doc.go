@@ -1,9 +1,5 @@
-// Package dial connects to endpoints, over TCP or a Unix socket.
+// Package dial connects to endpoints over TCP or a Unix socket. It defines how the URL of an endpoint names its socket,
+// the dial function of net/http's transports, and the attempts that find out whether an excluded endpoint is back.
 //
-// It owns how the URL of an endpoint names its socket, what net/http's transport dials with, and the tries by which an
-// endpoint that was left out is found to be back.
-//
-// In come URLs as policy.Endpoint has them, out go connections.
-//
-// It must not import any client or wire protocol, and reads no environment.
+// It must not import a client or a wire protocol, and reads no environment.
 package dial

@@ -18,15 +18,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
-// trace is what net/http tells of one attempt, from goroutines of its own.
+// trace collects what net/http reports about one attempt, from its own goroutines.
 type trace struct {
 	conns       atomic.Int32
 	reused      atomic.Bool
 	badTLS      atomic.Bool
 	sentNS      atomic.Int64
 	firstByteNS atomic.Int64
-	connected   func()        // is called for each new connection
-	written     chan struct{} // gets a value once a request was written whole
+	connected   func()        // called for each new connection
+	written     chan struct{} // receives a value when the whole request was written
 	body        *body
 }
 
@@ -57,13 +57,12 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 	}
 }
 
-// reportGrace is how long net/http may take to report that a request was written whose last byte it has read. The
-// goroutine that reports it competes with all others for the processor, so a busy machine needs much longer than a
-// quiet one.
+// reportGrace is how long net/http may take to report that a request was written after it has read its last byte. The
+// reporting goroutine competes with all others for the processor, so that a busy machine needs much longer.
 const reportGrace = 5 * time.Second
 
-// sent reports whether the whole request was written. What net/http has read of it may still be in a buffer, and the
-// report that it was written may come behind the answer.
+// sent reports whether the whole request was written. Bytes that net/http has read may still be in a buffer, and its
+// report may come after the answer.
 func (t *trace) sent() bool {
 	if t.body.left.Load() > 0 {
 		return false
@@ -76,11 +75,11 @@ func (t *trace) sent() bool {
 	}
 }
 
-// body sends the cached bytes of a sample without a copy, behind a few bytes of the attempt's own. It has no GetBody:
-// net/http must not repeat a request behind the record's back.
+// body sends the cached bytes of a sample without a copy, after a few bytes of this attempt. It has no GetBody, so that
+// net/http can not repeat a request without a record.
 type body struct {
 	own, shared bytes.Reader
-	left        atomic.Int64 // bytes that were not read yet
+	left        atomic.Int64 // unread bytes
 }
 
 func newBody(own, shared []byte) *body {
@@ -101,7 +100,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 
 func (*body) Close() error { return nil }
 
-// try makes one attempt and leaves its outcome in r.out and a. The answer's body stays open in w.open after a success.
+// try makes one attempt and leaves its outcome in r.out and a. After a success the answer's body stays open as w.open.
 func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	c := w.shard.client
 	ctx, cancel := context.WithCancelCause(w.shard.ctx)
@@ -112,10 +111,10 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	}
 	endpoint := a.endpoint
 	t := trace{connected: func() { c.Connected(endpoint) }, written: make(chan struct{}, 1)}
-	t.sentNS.Store(time.Now().UnixNano()) // holds where no connection comes
+	t.sentNS.Store(time.Now().UnixNano()) // used if no connection is made
 	response, err := w.send(httptrace.WithClientTrace(ctx, t.hooks()), r, a, &t)
 	r.out.SentNS, r.out.FirstByteNS = t.sentNS.Load(), t.firstByteNS.Load()
-	// net/http takes another connection by itself where the first one was closed before a byte was written.
+	// net/http uses another connection without asking if the first one was closed before a byte was written
 	r.out.Retries += max(0, int(t.conns.Load())-1)
 	if err != nil {
 		w.lost(ctx, err, &t, a)
@@ -156,8 +155,8 @@ func (w *worker) send(ctx context.Context, r *request, a *attempt, t *trace) (*h
 	return c.pooled.RoundTrip(request)
 }
 
-// identify gives an attempt its id, where the endpoint's requests carry one, and returns the header and the body with
-// it.
+// identify creates the id of an attempt, if the endpoint's requests carry one, and returns the header and the body that
+// contain it.
 func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 	content := c.config.Body(r.query.Index)
 	header, own := e.header, []byte(nil)
@@ -176,7 +175,7 @@ func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 	return header, newBody(own, content)
 }
 
-// expect tells the reader of an answer which request and which model it must be of.
+// expect sets the request and the model that an answer must belong to.
 func (e *endpoint) expect(r *request) {
 	want := wire.Expected{StreamMode: e.stream}
 	if model := e.model.Load(); model != nil {
@@ -190,18 +189,18 @@ func (e *endpoint) expect(r *request) {
 	r.answer.Expect(want)
 }
 
-// lost says why no response came.
+// lost stores in a why no response came.
 func (w *worker) lost(ctx context.Context, err error, t *trace, a *attempt) {
 	begun := t.firstByteNS.Load() != 0
 	reason := classify(ctx, err, begun)
 	if reason == backends.FailReset && t.badTLS.Load() {
 		reason = backends.FailTLS
 	}
-	// What a deadline or the test's end has cut off is over.
+	// an attempt that a deadline or the end of the test has cut off is not repeated
 	a.Failure = policy.Lost(reason, explain(ctx, reason, err), begun || context.Cause(ctx) != nil, t.reused.Load())
 }
 
-// explain is one sentence on a failure of the transport.
+// explain returns one sentence about a failure of the transport.
 func explain(ctx context.Context, reason backends.Reason, err error) string {
 	var late *policy.Deadline
 	if errors.As(context.Cause(ctx), &late) {
@@ -210,7 +209,7 @@ func explain(ctx context.Context, reason backends.Reason, err error) string {
 	return policy.Explain(reason, err)
 }
 
-// refused tells whether the response is none that can be read, and reads the beginning of its body.
+// refused reports whether the response must be refused, and reads the beginning of its body.
 func (w *worker) refused(response *http.Response, r *request, a *attempt) bool {
 	h := response.Header
 	is := policy.Response{Status: response.StatusCode, Encoding: h.Get("Content-Encoding"), Location: h.Get("Location"),
@@ -223,19 +222,20 @@ func (w *worker) refused(response *http.Response, r *request, a *attempt) bool {
 	return true
 }
 
-// readHead keeps the beginning of a refusal and reads a short rest, so that the connection can be used again.
+// readHead keeps the beginning of a refusal, and reads the rest if it is short, so that the connection can be used
+// again.
 func (w *worker) readHead(from io.Reader, r *request) {
 	for read := 0; read < policy.DrainBytes; {
 		n, err := from.Read(w.buf)
 		r.body = policy.Keep(r.body, w.buf[:n])
 		if err != nil {
-			return // the status has said it: a cut body adds nothing
+			return // the status is known: the rest of the body adds nothing
 		}
 		read += n
 	}
 }
 
-// read reads an answer while it comes and reports its first token. It gives one sentence where the answer failed.
+// read reads an answer while it arrives and reports its tokens. It returns one sentence about a failure.
 func (w *worker) read(ctx context.Context, response *http.Response, r *request, e *endpoint) string {
 	r.answer.Begin(response.Header.Get("Content-Type"))
 	e.expect(r)
@@ -274,7 +274,7 @@ func (w *worker) read(ctx context.Context, response *http.Response, r *request, 
 	return detail
 }
 
-// feed reads the tokens of what came in one read, all at the time of that read.
+// feed reports the tokens in the bytes of one read, all of them at the time of that read.
 func (w *worker) feed(r *request, p []byte, now time.Time) {
 	at := now.UnixNano()
 	for {

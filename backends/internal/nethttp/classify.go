@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// classify gives the failure code of an error of the transport. began tells whether the response had begun, so that an
-// end of the stream means a cut answer and not a closed connection.
+// classify returns the failure code of an error of the transport. began is set if the response had begun: the end of
+// the connection is then a truncated answer.
 func classify(ctx context.Context, err error, began bool) backends.Reason {
 	var late *policy.Deadline
 	if cause := context.Cause(ctx); errors.As(cause, &late) {
@@ -34,7 +34,7 @@ func classify(ctx context.Context, err error, began bool) backends.Reason {
 	return backends.FailReset
 }
 
-// rules are looked through from the first to the last. began is the reason inside a response, where it differs.
+// rules are tried in order. began is the reason within a response, if it differs.
 var rules = []struct {
 	is     func(error) bool
 	reason backends.Reason
@@ -89,7 +89,7 @@ func isErrno(numbers ...syscall.Errno) func(error) bool {
 	}
 }
 
-// textOf finds errors that net/http gives no type to.
+// textOf matches errors of net/http that have no type of their own.
 func textOf(parts ...string) func(error) bool {
 	return func(err error) bool {
 		text := err.Error()

@@ -19,17 +19,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
-// Name is what the preflight calls this client.
+// Name is the name of this client in the results of a probe.
 const Name = "net/http"
 
 // endpoint is one server address, ready for use.
 type endpoint struct {
 	policy.Endpoint
-	header http.Header // read by all requests, changed by none
+	header http.Header // shared by all requests; must not be changed
 	id     wire.RequestIDField
-	must   bool // answers have to carry the request's id
+	must   bool // answers must carry the request's id
 	stream backends.StreamMode
-	model  atomic.Pointer[string] // that answers name; nil: none has come
+	model  atomic.Pointer[string] // that answers must name; nil: the first answer decides
 }
 
 // Client is a backend on net/http.
@@ -39,7 +39,7 @@ type Client struct {
 	endpoints []*endpoint
 	ids       policy.RequestIDs
 	sent      atomic.Uint64 // requests with an id
-	proxy     *url.URL      // nil: there is none
+	proxy     *url.URL      // nil: direct connections
 	balance   balance.Options
 	pooled    *http.Transport
 	fresh     *http.Transport // never reuses a connection
@@ -47,7 +47,7 @@ type Client struct {
 	*policy.Counters
 }
 
-// New makes a client for the endpoints of c. It connects to nothing yet.
+// New returns a client for the endpoints of c. It does not connect yet.
 func New(c *backends.Config, p wire.Protocol) (*Client, error) {
 	client := &Client{config: *c, protocol: p, ids: policy.NewRequestIDs(), Counters: policy.NewCounters(c)}
 	policy.SetDefaults(&client.config)
@@ -82,8 +82,8 @@ func New(c *backends.Config, p wire.Protocol) (*Client, error) {
 // Features are counters.
 func (c *Client) Features() backends.Features { return backends.Features{Traffic: c.Traffic} }
 
-// way is what a connection to an endpoint is made to.
-func (c *Client) way(endpoint int) *url.URL {
+// peer returns the server that a connection for an endpoint is made to: the endpoint, or the proxy.
+func (c *Client) peer(endpoint int) *url.URL {
 	if c.proxy != nil {
 		return c.proxy
 	}
@@ -102,7 +102,7 @@ func newEndpoint(e backends.Endpoint, path string) (*endpoint, error) {
 	return &endpoint{Endpoint: p, header: header, stream: e.StreamMode}, nil
 }
 
-// Serve answers the queries of src. Its own goroutine takes them, locked to an OS thread, since Wait blocks one.
+// Serve answers the queries of src. The calling goroutine takes them and is locked to its OS thread, which Wait blocks.
 func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -110,7 +110,7 @@ func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Si
 	o := c.balance
 	o.Health = balance.Health{
 		Try: func(ctx context.Context, endpoint int) error {
-			return dial.Try(ctx, c.way(endpoint), c.config.ConnectTimeout)
+			return dial.Try(ctx, c.peer(endpoint), c.config.ConnectTimeout)
 		},
 		Wake: s.queue.wake, Out: func(e int) { c.Out[e].Add(1) }, Patience: c.config.EndpointTimeout,
 	}
@@ -145,8 +145,8 @@ type shard struct {
 	workers sync.WaitGroup
 }
 
-// dispatch moves queries from the source to the workers until the source has ended. After ctx ended, queries that still
-// come are completed without being sent.
+// dispatch moves queries from the source to the workers until the source has ended. After ctx was cancelled it
+// completes new queries without sending them.
 func (s *shard) dispatch(src loadgen.Source) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

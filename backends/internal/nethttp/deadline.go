@@ -9,9 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// watchdog cancels one attempt at a time when its request or its present phase takes too long. One timer serves all
-// attempts of a worker; it is set again only for an earlier end, and otherwise finds out when it fires that it is
-// early.
+// watchdog cancels an attempt when its request or its phase takes too long. A worker has one watchdog and one timer for
+// all its attempts. The timer is reset only for an earlier deadline; if it fires before a later one, it is set again.
 type watchdog struct {
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -30,7 +29,7 @@ func (w *watchdog) arm(cancel context.CancelCauseFunc, request time.Time) {
 	w.set(request)
 }
 
-// expect begins a phase that has to end before the given time.
+// expect begins a phase that must end before the given time.
 func (w *watchdog) expect(before time.Time, over *policy.Deadline) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,5 +77,5 @@ func (w *watchdog) fire() {
 	}
 }
 
-// errDrain ends the wait for the end of an answer that is complete.
+// errDrain is the deadline for the last byte of a complete answer.
 var errDrain = &policy.Deadline{Reason: backends.OK, Detail: "the connection was not given back in time"}

@@ -15,13 +15,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// dialer makes the connections of a transport. Those of HTTP/1.1 are guarded, so that it makes TLS and tunnels by
-// itself: net/http would put its TLS around the guard.
+// dialer makes the connections of a transport. It does TLS and tunnels itself, because connections of HTTP/1.1 need a
+// guard, and net/http would put its own TLS around that.
 type dialer struct {
 	connect  func(ctx context.Context, network, address string) (net.Conn, error)
 	config   *tls.Config
 	timeout  time.Duration // of a TLS handshake, and of making a tunnel
-	proxy    *url.URL      // nil: there is none
+	proxy    *url.URL      // nil: direct connections
 	counters *policy.Counters
 }
 
@@ -34,8 +34,8 @@ func (d *dialer) plain(ctx context.Context, network, address string) (net.Conn, 
 	return newGuard(c, d.counters), nil
 }
 
-// secure connects with TLS: to a server, through a tunnel where there is a proxy, or to a proxy that forwards requests.
-// HTTP/2 needs no guard: its frames name their requests.
+// secure connects with TLS: to a server, directly or through the tunnel of a proxy, or to a proxy that forwards
+// requests. HTTP/2 needs no guard, because its frames name their requests.
 func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
 	protocols := []string{"h2", "http/1.1"}
 	reach := d.connect
@@ -98,8 +98,8 @@ func (d *dialer) tunnel(ctx context.Context, network, address string) (net.Conn,
 	return c, nil
 }
 
-// ask sends CONNECT. A server behind a tunnel is silent until TLS has spoken, so that nothing of it is lost in the
-// buffer.
+// ask sends CONNECT. A server sends nothing through a tunnel before the TLS handshake, so the discarded buffer contains
+// no bytes of it.
 func (d *dialer) ask(c net.Conn, address string) error {
 	if err := c.SetDeadline(time.Now().Add(d.timeout)); err != nil {
 		return err

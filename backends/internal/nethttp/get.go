@@ -25,14 +25,14 @@ type Reply struct {
 	Body   []byte // at most 4 MiB
 }
 
-// Get asks an endpoint for a path, on a connection of its own, and follows no redirect. Its error is a
+// Get sends a GET request to an endpoint on a new connection and follows no redirect. The error is a
 // *backends.EndpointError.
 func Get(ctx context.Context, c *backends.Config, e backends.Endpoint, path string, timeout time.Duration) (*Reply,
 	error) {
 	return ask(ctx, c, e, http.MethodGet, path, timeout)
 }
 
-// Post is Get with the method that lets a server do something; there is no body.
+// Post is Get with the method POST and without a body.
 func Post(ctx context.Context, c *backends.Config, e backends.Endpoint, path string, timeout time.Duration) (*Reply,
 	error) {
 	return ask(ctx, c, e, http.MethodPost, path, timeout)
@@ -65,7 +65,7 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 	}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		// the guard kept from net/http what came before the request
+		// the guard has hidden from net/http what came before the request
 		if t := counters.Traffic(); t.Unasked+t.Strays > 0 {
 			err = errNoHTTP
 		}
@@ -76,11 +76,11 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 	if reply.Body, err = io.ReadAll(io.LimitReader(response.Body, maxReply)); err != nil {
 		return nil, unreachable(ctx, method, reply.URL, err)
 	}
-	reply.Body = target.Redact(reply.Body) // parts of it stand in messages
+	reply.Body = target.Redact(reply.Body) // messages quote it
 	return reply, nil
 }
 
-var errNoHTTP = errors.New("the server sent bytes that are no HTTP answer")
+var errNoHTTP = errors.New("the server sent bytes that are not an HTTP answer")
 
 func unreachable(ctx context.Context, method, url string, err error) error {
 	fault, try := backends.FaultUnreachable, "Is the server started, has it finished loading, and are host and port right?"

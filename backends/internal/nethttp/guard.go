@@ -10,28 +10,26 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// guard is a connection of HTTP/1.1, seen without its encryption. net/http takes bytes that came before a request for
-// the beginning of its answer. The guard counts such bytes and keeps them from it: the connection ends where the answer
-// did.
+// guard is a connection of HTTP/1.1 above its encryption. net/http reads bytes that came before a request as the
+// beginning of its answer. The guard counts such bytes and hides them: the connection ends with the previous answer.
 type guard struct {
 	net.Conn
 	counters *policy.Counters
 
-	mu       sync.Mutex // Read and Write are called by a goroutine each
+	mu       sync.Mutex // Read and Write are called by different goroutines
 	follower http1.Follower
-	asked    bool // a request was begun, and its answer has not ended
-	over     bool // nothing more is read
-	blind    bool // what was read is no HTTP/1.1: where the answer ends is not known
+	asked    bool // a request has begun and its answer has not ended
+	over     bool // no more bytes are read
+	blind    bool // the server does not send HTTP/1.1, so that the end of the answer is unknown
 }
 
 func newGuard(c net.Conn, counters *policy.Counters) *guard {
 	return &guard{Conn: c, counters: counters}
 }
 
-var errNotUsable = errors.New("the connection is not used again: the server sent bytes on it that are no part of an " +
-	"answer")
+var errNotUsable = errors.New("the connection is not used again: the server sent bytes on it without a request")
 
-// Write begins a request where none is under way.
+// Write begins a request unless one is in flight.
 func (g *guard) Write(p []byte) (int, error) {
 	g.mu.Lock()
 	if g.over || g.blind {
@@ -46,7 +44,7 @@ func (g *guard) Write(p []byte) (int, error) {
 	return g.Conn.Write(p)
 }
 
-// Read gives the bytes of answers to requests.
+// Read returns only bytes that belong to answers.
 func (g *guard) Read(p []byte) (int, error) {
 	if g.ended() {
 		return 0, io.EOF

@@ -6,8 +6,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 )
 
-// queue hands requests to workers first in, first out, each with the endpoint that it goes to, and starts a worker
-// where none is idle and the limit allows it. Workers stay for the next request until the queue is closed.
+// queue passes requests to workers, first in, first out, each with its endpoint. It starts a worker if none is idle and
+// the limit allows it. Workers wait for further requests until the queue is closed.
 type queue struct {
 	mu      sync.Mutex
 	ready   sync.Cond
@@ -40,8 +40,8 @@ func (q *queue) push(r *request) {
 	q.ready.Signal()
 }
 
-// pop waits for a request and room for it; nil: the queue is closed and empty. A request that will not be sent goes
-// Nowhere.
+// pop waits for a request that an endpoint has room for; nil: the queue is closed and empty. A request that must not be
+// sent has the endpoint balance.Nowhere.
 func (q *queue) pop() *request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -72,7 +72,8 @@ func (q *queue) next() (*request, int, bool) {
 	return q.line.Next()
 }
 
-// again looks for an endpoint for a request that has left its own; hopeless: none will come back in time.
+// again returns an endpoint for a request that has left its own, and whether it has room. hopeless is set if no
+// endpoint returned in time.
 func (q *queue) again(r *request) (endpoint int, room, hopeless bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -81,7 +82,7 @@ func (q *queue) again(r *request) (endpoint int, room, hopeless bool) {
 	return endpoint, room, q.line.Hopeless()
 }
 
-// done gives back the room of a request.
+// done ends a request of an endpoint.
 func (q *queue) done(endpoint int) {
 	q.mu.Lock()
 	q.line.Done(endpoint)
@@ -89,14 +90,14 @@ func (q *queue) done(endpoint int) {
 	q.ready.Signal()
 }
 
-// well says that an endpoint has answered.
+// well notes that an endpoint has answered.
 func (q *queue) well(endpoint int) {
 	q.mu.Lock()
 	q.line.Well(endpoint)
 	q.mu.Unlock()
 }
 
-// strike counts an attempt that found its endpoint absent.
+// strike counts an attempt that could not reach its endpoint.
 func (q *queue) strike(endpoint int) {
 	q.mu.Lock()
 	q.line.Strike(endpoint)
@@ -104,20 +105,20 @@ func (q *queue) strike(endpoint int) {
 	q.ready.Broadcast()
 }
 
-// stop makes pop give out what waits without an endpoint.
+// stop makes pop return waiting requests without an endpoint.
 func (q *queue) stop() { q.raise(&q.stopped) }
 
-// wake lets the workers look again.
+// wake lets waiting workers check the queue again.
 func (q *queue) wake() {
 	q.mu.Lock()
 	q.ready.Broadcast()
 	q.mu.Unlock()
 }
 
-// close says that nothing more is pushed.
+// close declares that no more requests are pushed.
 func (q *queue) close() { q.raise(&q.closed) }
 
-// raise sets one of its flags, and lets the workers look again.
+// raise sets a flag and lets waiting workers check the queue again.
 func (q *queue) raise(flag *bool) {
 	q.mu.Lock()
 	*flag = true

@@ -9,19 +9,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
-// reportBuffer is how many reports may wait: LoadGen stamps at the call, so a worker must never be the reason of a
-// wait.
+// reportBuffer is how many reports may wait. LoadGen stamps at the call, so workers must not delay the reporting
+// goroutine.
 const reportBuffer = 4096
 
-// request is one query on its way, and what its answer needs. It is used again after its completion was reported.
+// request is one query in flight and the state of its answer. It is used again after its completion was reported.
 type request struct {
 	query    loadgen.Query
-	key      uint64 // what the choice of an endpoint goes by
-	endpoint int    // where it goes; balance.Nowhere: it is not sent
+	key      uint64 // for the choice of an endpoint
+	endpoint int    // balance.Nowhere: it is not sent
 	answer   wire.Answer
 	out      backends.Outcome
 	body     []byte // first KiB of what the server sent in this attempt
-	id       []byte // of this attempt; empty: it carries none
+	id       []byte // of this attempt; empty: the request has no id
 }
 
 func (r *request) begin(q loadgen.Query, key uint64, dequeuedNS int64) {
@@ -30,18 +30,17 @@ func (r *request) begin(q loadgen.Query, key uint64, dequeuedNS int64) {
 	r.body = r.body[:0]
 }
 
-// report is one call of LoadGen's to come: a first token where first is set, tokens of a batch where there are some,
-// else a completion.
+// report is one call of the sink: a first token if first is set, tokens of a batch if news is set, else a completion.
 type report struct {
 	request *request
 	first   bool
 	tokens  []int32
-	news    []wire.News // tokens of a streamed batch; nil: this is none
+	news    []wire.News // tokens of a streamed batch
 	atNS    int64
 }
 
-// report makes every FirstToken and Complete call of the shard, in order, from one OS thread. A completed request is
-// ready for the next query when Complete has returned.
+// report makes all FirstToken and Complete calls of the shard in order, from one OS thread. The memory of a request is
+// used for another query after Complete has returned.
 func (s *shard) report() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -10,8 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// newTransport makes a transport for c, which counts unexpected bytes. A fresh one opens a connection for each request
-// and keeps none.
+// newTransport returns a transport that counts unexpected bytes. A fresh transport opens a connection for each request.
 func newTransport(c *backends.Config, counters *policy.Counters, fresh bool) (*http.Transport, error) {
 	authorities, err := backends.Authorities(c.CAFile)
 	if err != nil {
@@ -53,5 +52,5 @@ func newTransport(c *backends.Config, counters *policy.Counters, fresh bool) (*h
 	return t, nil
 }
 
-// byProxy is the operation of the errors of the way to and through a proxy, as net/http calls it.
+// byProxy is the operation in errors of connections through a proxy, as net/http names it.
 const byProxy = "proxyconnect"

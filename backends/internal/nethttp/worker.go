@@ -18,12 +18,12 @@ type worker struct {
 	shard    *shard
 	watchdog watchdog
 	buf      []byte
-	open     io.ReadCloser // body of an answer that is complete, and whose connection may yet be given back
+	open     io.ReadCloser // body of a complete answer, whose connection may still become reusable
 	cancel   context.CancelCauseFunc
-	held     int // endpoint whose room the request has; balance.Nowhere: none
+	held     int // endpoint at which the request counts as in flight; balance.Nowhere: none
 }
 
-// work starts a worker; the queue calls it.
+// work starts a worker. The queue calls it.
 func (s *shard) work() {
 	s.workers.Add(1)
 	go func() {
@@ -41,14 +41,14 @@ func (s *shard) work() {
 	}()
 }
 
-// attempt is one try of a request, and how it failed.
+// attempt is one attempt of a request, and how it failed.
 type attempt struct {
 	endpoint int
 	fresh    bool
 	policy.Failure
 }
 
-// serve brings one request to its outcome, with as many attempts as are allowed.
+// serve makes as many attempts at a request as are allowed, and leaves its outcome in r.out.
 func (w *worker) serve(r *request) {
 	s := w.shard
 	c := &s.client.config
@@ -92,7 +92,7 @@ func (w *worker) serve(r *request) {
 	w.held = a.endpoint
 }
 
-// elsewhere waits and then finds an endpoint with room; balance.Nowhere: none in time.
+// elsewhere waits, and returns an endpoint with room; balance.Nowhere: none had room in time.
 func (s *shard) elsewhere(r *request, wait time.Duration, deadline time.Time) int {
 	for {
 		s.pause(wait)
@@ -107,7 +107,7 @@ func (s *shard) elsewhere(r *request, wait time.Duration, deadline time.Time) in
 	}
 }
 
-// pause waits, at most until the end of the context.
+// pause waits for d, or until the context is cancelled.
 func (s *shard) pause(d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -117,8 +117,8 @@ func (s *shard) pause(d time.Duration) {
 	}
 }
 
-// giveBack reads a complete answer to its end, so that its connection can be used again, and closes it where that end
-// does not come soon.
+// giveBack reads a complete answer to its end, so that its connection can be used again, and closes it if the end does
+// not come soon.
 func (w *worker) giveBack() {
 	if w.open == nil {
 		return
@@ -139,7 +139,7 @@ func (w *worker) giveBack() {
 func (w *worker) close(body io.Closer) {
 	w.watchdog.disarm()
 	if body != nil {
-		_ = body.Close() // it was only read from: nothing is lost by an error here
+		_ = body.Close() // an error loses nothing: the body was only read
 	}
 	w.cancel(nil)
 }

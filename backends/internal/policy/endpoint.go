@@ -17,10 +17,10 @@ import (
 
 // Endpoint is one route of one server.
 type Endpoint struct {
-	URL  *url.URL // what is connected to, as package dial reads it
+	URL  *url.URL // as package dial reads it
 	Host string   // of the header
-	name string   // for texts
-	key  string   // to be kept out of every text
+	name string   // for messages
+	key  string   // must not appear in a message
 }
 
 // NewEndpoint joins a server's base URL with a path.
@@ -35,7 +35,7 @@ func NewEndpoint(e backends.Endpoint, path string) (Endpoint, error) {
 	}
 	u, err := url.Parse(base.URL + path)
 	if err != nil {
-		return Endpoint{}, fmt.Errorf("the endpoint %q with the path %q is no URL: %w", base.URL, path, err)
+		return Endpoint{}, fmt.Errorf("the endpoint %q with the path %q is not a URL: %w", base.URL, path, err)
 	}
 	known := Endpoint{URL: u, Host: u.Host, name: u.String(), key: e.APIKey}
 	return known, known.checkKey(base.URL)
@@ -43,19 +43,19 @@ func NewEndpoint(e backends.Endpoint, path string) (Endpoint, error) {
 
 func (e *Endpoint) checkKey(url string) error {
 	if !utf8.ValidString(e.key) || strings.ContainsFunc(e.key, unicode.IsControl) {
-		return fmt.Errorf("the API key for %q holds a line break, another control character or bytes that are no text: "+
-			"give the key alone", url)
+		return fmt.Errorf("the API key for %q contains a line break, another control character or bytes that are not text: "+
+			"pass the key alone", url)
 	}
 	return nil
 }
 
-// String is the endpoint's name for people.
+// String returns the endpoint's URL for messages.
 func (e *Endpoint) String() string { return e.name }
 
 // Field is one field of a request's header.
 type Field struct{ Name, Value string }
 
-// Fields are the header fields of every request, but for Host and Content-Length.
+// Fields returns the header fields of all requests except Host and Content-Length.
 func (e *Endpoint) Fields() []Field {
 	fields := []Field{{"Content-Type", "application/json"}, {"Accept-Encoding", "identity"}, {"User-Agent", "mlperf-go"}}
 	if e.key != "" {
@@ -64,7 +64,7 @@ func (e *Endpoint) Fields() []Field {
 	return fields
 }
 
-// RequestID returns the place of the id in the requests to an endpoint; the zero value: they carry none.
+// RequestID returns the place of the id in the requests to an endpoint; the zero value: they have no id.
 func RequestID(e *backends.Endpoint, p wire.Protocol) wire.RequestIDField {
 	if e.IDs == backends.IDsOff {
 		return wire.RequestIDField{}
@@ -72,10 +72,10 @@ func RequestID(e *backends.Endpoint, p wire.Protocol) wire.RequestIDField {
 	return p.RequestID
 }
 
-// leastOfKey is how much of a key at a text's end, in bytes, is taken for the beginning of the key.
+// leastOfKey is the shortest beginning of a key, in bytes, that is removed from the end of a text.
 const leastOfKey = 4
 
-// Redact takes the API key out of a text, also the beginning of it at the end of a text that was cut there.
+// Redact removes the API key from a text, and its beginning from the end of a text that was cut there.
 func (e *Endpoint) Redact(text []byte) []byte {
 	if e.key == "" {
 		return text
@@ -90,7 +90,7 @@ func (e *Endpoint) Redact(text []byte) []byte {
 	return text
 }
 
-// Record is a failed attempt as the record keeps it: a server may have sent the API key back, and it is taken out.
+// Record returns a failed attempt for the record, without the API key, which the server may have sent back.
 func (e *Endpoint) Record(q loadgen.Query, endpoint int, f *Failure, body []byte, retried bool,
 	atNS int64) backends.Attempt {
 	return backends.Attempt{
@@ -100,11 +100,11 @@ func (e *Endpoint) Record(q loadgen.Query, endpoint int, f *Failure, body []byte
 	}
 }
 
-// Homeless is the record of a query that was not sent because every endpoint was left out.
+// Homeless returns the record of a query that was not sent because all endpoints were excluded.
 func Homeless(q loadgen.Query, atNS int64) backends.Attempt {
 	return backends.Attempt{
 		Query: q, Endpoint: balance.Nowhere, Reason: backends.FailNoEndpoint, AtNS: atNS,
-		Detail: "not sent: every endpoint was left out after failed attempts, and none took a connection again within " +
+		Detail: "not sent: all endpoints were excluded after failed attempts, and none accepted a connection within " +
 			"--endpoint-timeout",
 	}
 }

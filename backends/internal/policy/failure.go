@@ -16,23 +16,23 @@ type Failure struct {
 	Reason backends.Reason
 	Detail string
 	Stale  bool          // a reused connection ended before the first byte of an answer
-	Again  bool          // another attempt may heal it
-	Wait   time.Duration // what the server asked for with Retry-After
+	Again  bool          // another attempt may succeed
+	Wait   time.Duration // what the server requested with Retry-After
 }
 
-// Absent says that the endpoint was not there: no connection, or one that ended before the first byte and was not
-// reused.
+// Absent reports whether the endpoint could not be reached: no connection was made, or a new one ended before the first
+// byte.
 func (f *Failure) Absent() bool {
 	return f.Again && !f.Stale && (f.Reason == backends.FailConnect || f.Reason == backends.FailReset)
 }
 
-// Deadline is a limit in time and what its end means.
+// Deadline is a limit in time, and the failure of exceeding it.
 type Deadline struct {
 	Reason backends.Reason
 	Detail string
 }
 
-// Error is the sentence.
+// Error returns the sentence about the failure.
 func (d *Deadline) Error() string { return d.Detail }
 
 // The deadlines of an attempt.
@@ -45,7 +45,7 @@ var (
 		"the answer stopped: no further output token came within the token timeout (--token-timeout)"}
 )
 
-// Explain is one sentence on a failure of the transport.
+// Explain returns one sentence about a failure of the transport.
 func Explain(reason backends.Reason, err error) string {
 	switch reason {
 	case backends.FailCancelled:
@@ -57,36 +57,36 @@ func Explain(reason backends.Reason, err error) string {
 	case backends.FailTruncated:
 		return fmt.Sprintf("the connection ended inside the answer: %v", err)
 	case backends.FailBadChunk:
-		return fmt.Sprintf("the answer is no proper HTTP: %v", err)
+		return fmt.Sprintf("the answer is not valid HTTP: %v", err)
 	}
 	return fmt.Sprintf("the connection broke: %v", err)
 }
 
-// Unsent is the detail of an answer that ended before its request was written whole.
-const Unsent = "the answer ended before its request was written whole: whatever it answers, it is not this request"
+// Unsent is the detail of an answer that ended before the whole request was written.
+const Unsent = "the answer ended before the whole request was written, so it does not answer this request"
 
-// Response is what of a response's header decides whether it is read.
+// Response contains the fields of a header that decide whether the answer is accepted.
 type Response struct {
 	Status                         int
 	Encoding, Location, RetryAfter string
 }
 
-// Refused tells whether a response is none that can be read.
+// Refused reports whether the answer must not be read.
 func (r *Response) Refused() bool {
 	return r.Status != http.StatusOK || (r.Encoding != "" && r.Encoding != "identity")
 }
 
-// repeatable are the statuses that may be over soon.
+// repeatable are the statuses of failures that may end soon.
 var repeatable = map[int]bool{
 	http.StatusTooManyRequests: true, http.StatusBadGateway: true,
 	http.StatusServiceUnavailable: true, http.StatusGatewayTimeout: true,
 }
 
-// Refusal says why a response was refused; body is the beginning of what came with it.
+// Refusal returns why a response was refused. body is the beginning of its body.
 func (r *Response) Refusal(body []byte, now time.Time) Failure {
 	if r.Status == http.StatusOK {
 		return Failure{Reason: backends.FailBadJSON,
-			Detail: fmt.Sprintf("the answer came with Content-Encoding %.32q, identity was asked for", r.Encoding)}
+			Detail: fmt.Sprintf("the answer has the Content-Encoding %.32q although identity was requested", r.Encoding)}
 	}
 	f := Failure{
 		Reason: backends.Reason("http_" + strconv.Itoa(r.Status)),
@@ -94,14 +94,14 @@ func (r *Response) Refusal(body []byte, now time.Time) Failure {
 		Again:  repeatable[r.Status], Wait: retryAfter(r.RetryAfter, now),
 	}
 	if r.Location != "" && r.Status/100 == 3 {
-		f.Detail += fmt.Sprintf(" to %.200q, which is not followed: give the address that answers itself", r.Location)
+		f.Detail += fmt.Sprintf(" to %.200q, which is not followed: pass the address of the server itself", r.Location)
 	} else if len(body) > 0 {
 		f.Detail += ": " + foreign.Line(strings.TrimSpace(string(body)), 300)
 	}
 	return f
 }
 
-// retryAfter reads a Retry-After header, seconds or a date; 0: none.
+// retryAfter parses a Retry-After header, seconds or a date; 0: the header is missing or invalid.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(value); err == nil {
 		return time.Duration(min(max(seconds, 0), 24*3600)) * time.Second

@@ -6,21 +6,21 @@ import (
 )
 
 const (
-	runDigits    = 20 // of an id: random, the same for all requests of one loop
-	numberDigits = 12 // of an id: the number of the request
-	// IDLength is the length of a request id. All ids have it, so that none is a prefix of another: SGLang aborts requests
+	runDigits    = 20 // random, the same for all requests of one loop
+	numberDigits = 12 // the number of the request
+	// IDLength is the length of all request ids, so that none is a prefix of another: SGLang aborts requests
 	// by prefix (docs/reference/wire-protocols.md#aborted-requests).
 	IDLength = runDigits + numberDigits
 )
 
-// RequestIDs makes the ids of requests: hexadecimal digits, 80 random bits and a counter. Two of them never make the
-// same id, in one process or in several. Each attempt takes a new number.
+// RequestIDs creates the ids of requests: hexadecimal digits of 80 random bits and a counter. Two RequestIDs never
+// create the same id, in one process or in several. Each attempt uses a new number.
 type RequestIDs struct{ run [runDigits]byte }
 
-// NewRequestIDs draws the random part.
+// NewRequestIDs returns ids with a new random part.
 func NewRequestIDs() RequestIDs {
 	var random [runDigits / 2]byte
-	_, _ = rand.Read(random[:]) // it never fails: crypto/rand ends the process instead
+	_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the process instead
 	var ids RequestIDs
 	hex.Encode(ids.run[:], random[:])
 	return ids
@@ -38,7 +38,7 @@ func (r *RequestIDs) Append(dst []byte, number uint64) []byte {
 	return dst
 }
 
-// pairs are the bytes 0 to 255 in two hexadecimal digits each.
+// pairs are the bytes 0 to 255 as two hexadecimal digits each.
 var pairs = func() (t [256][2]byte) {
 	const digits = "0123456789abcdef"
 	for i := range t {

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 )
 
-// Limits for what Config leaves 0: no deadline is infinite.
+// Deadlines that Config leaves at 0. No deadline is infinite.
 const (
 	defaultConnect  = 10 * time.Second
 	defaultRequest  = time.Hour
@@ -18,23 +18,23 @@ const (
 )
 
 const (
-	// IdleTimeout is below the 5 s after which the servers of this field close an idle connection
-	// (docs/reference/wire-protocols.md#connections): a request must not race with that.
+	// IdleTimeout is below the 5 s after which inference servers close an idle connection
+	// (docs/reference/wire-protocols.md#connections), so that a request does not race with that.
 	IdleTimeout = 4 * time.Second
-	// DrainTime is how long a connection may take to reach the end of an answer that needs nothing more.
+	// DrainTime is how long the last byte of an answer that is complete already may take.
 	DrainTime = 100 * time.Millisecond
-	// DrainBytes is how much of an answer that is complete or refused is read for the sake of its connection.
+	// DrainBytes is how much of a complete or refused answer is read so that its connection can be used again.
 	DrainBytes = 64 << 10
 	// MaxHead bounds the header of a response, in bytes.
 	MaxHead = 256 << 10
 
-	// AskAgain is how soon a request that is to be repeated, and found no endpoint with room, looks for one again.
+	// AskAgain is the pause between two searches for an endpoint with room for a repeated request.
 	AskAgain = 50 * time.Millisecond
 
-	answerHead = 1 << 10 // bytes of an answer that a failure record keeps
+	answerHead = 1 << 10 // bytes of an answer in the record of a failure
 )
 
-// SetDefaults fills what c leaves open.
+// SetDefaults sets the deadlines and the key that c leaves open.
 func SetDefaults(c *backends.Config) {
 	if c.ConnectTimeout <= 0 {
 		c.ConnectTimeout = defaultConnect
@@ -56,7 +56,7 @@ func SetDefaults(c *backends.Config) {
 	}
 }
 
-// Balance is what c says about the choice of endpoints, but for their health.
+// Balance returns the options of a balancer for c, without its Health.
 func Balance(c *backends.Config) (balance.Options, error) {
 	o := balance.Options{Strategy: c.Balance, Endpoints: len(c.Endpoints), PerEndpoint: c.PerEndpoint}
 	if err := o.Check(); err != nil {
@@ -68,7 +68,7 @@ func Balance(c *backends.Config) (balance.Options, error) {
 // Counters count what happens at each endpoint. Any goroutine may read them.
 type Counters struct {
 	Opened []atomic.Int64 // connections
-	Out    []atomic.Int64 // how often it was left out
+	Out    []atomic.Int64 // how often it was excluded
 
 	unasked, strays atomic.Int64
 
@@ -76,14 +76,14 @@ type Counters struct {
 	reconnected func(endpoint int)
 }
 
-// NewCounters makes them for the endpoints of c.
+// NewCounters returns counters for the endpoints of c.
 func NewCounters(c *backends.Config) *Counters {
 	n := len(c.Endpoints)
 	return &Counters{Opened: make([]atomic.Int64, n), Out: make([]atomic.Int64, n), lost: make([]atomic.Bool, n),
 		reconnected: c.Reconnected}
 }
 
-// Lost notes that an endpoint refused a connection, or that one to it broke.
+// Lost notes that an endpoint refused a connection or broke one.
 func (c *Counters) Lost(endpoint int, reason backends.Reason) {
 	switch reason {
 	case backends.FailConnect, backends.FailReset, backends.FailTruncated:
@@ -142,7 +142,7 @@ func loaded(counters []atomic.Int64) []int64 {
 	return counts
 }
 
-// Keep appends to kept what of p belongs to the first KiB of an answer.
+// Keep appends p to kept, up to the first KiB of an answer.
 func Keep(kept, p []byte) []byte {
 	if room := answerHead - len(kept); room > 0 {
 		kept = append(kept, p[:min(room, len(p))]...)

@@ -74,7 +74,7 @@ func TestRefusal(t *testing.T) {
 		{Response{Status: 500}, "http_500", false, 0, ""},
 		{Response{Status: 400}, "http_400", false, 0, ""},
 		{Response{Status: 307, Location: "http://b/"}, "http_307", false, 0, `to "http://b/", which is not followed`},
-		{Response{Status: 200, Encoding: "gzip"}, backends.FailBadJSON, false, 0, `"gzip", identity was asked for`},
+		{Response{Status: 200, Encoding: "gzip"}, backends.FailBadJSON, false, 0, `"gzip" although identity was requested`},
 	} {
 		require.True(t, c.r.Refused())
 		f := c.r.Refusal([]byte(" busy\n"), now)

@@ -11,19 +11,19 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// Retries decides about further attempts of one request. Before the first byte of an answer a dead reused connection is
-// worth one repeat, and further attempts are the user's to allow; after it there is none.
+// Retries decides about further attempts of one request. Before the first byte of an answer, a dead reused connection
+// allows one repeat, and the user may allow more. After that byte nothing is repeated.
 type Retries struct {
 	repeated bool
 	left     int
 	pause    time.Duration
 }
 
-// NewRetries allows n attempts beside the first one and the repeat.
+// NewRetries allows n attempts besides the first one and the repeat on a dead connection.
 func NewRetries(n int) Retries { return Retries{left: n, pause: firstPause} }
 
-// Next tells whether another attempt is made after f, always on a fresh connection, and after which wait. An attempt
-// that would begin after the deadline, which is left away, is none.
+// Next reports whether another attempt follows f, and after which pause. It uses a new connection. left is the time
+// until the deadline of the request, by which the attempt must have begun.
 func (r *Retries) Next(f *Failure, left time.Duration) (wait time.Duration, retry bool) {
 	switch {
 	case f.Stale && !r.repeated:
@@ -39,8 +39,8 @@ func (r *Retries) Next(f *Failure, left time.Duration) (wait time.Duration, retr
 	return 0, false
 }
 
-// Lost says what a transport that failed means: began tells whether the first byte of the answer had come, reused
-// whether its connection had carried an answer before.
+// Lost returns the failure of an attempt whose transport failed. began is set if the first byte of the answer had come,
+// reused if the connection had carried an answer before.
 func Lost(reason backends.Reason, detail string, began, reused bool) Failure {
 	f := Failure{Reason: reason, Detail: detail}
 	if !began {

@@ -146,7 +146,7 @@ func (k *Contract) noEndpointReturns(t *testing.T) {
 	}
 	require.Equal(t, map[backends.Reason]int{backends.FailConnect: 3, backends.FailNoEndpoint: 22}, count)
 	require.Len(t, r.Attempts, 25)
-	require.Contains(t, r.Attempts[24].Detail, "every endpoint was left out")
+	require.Contains(t, r.Attempts[24].Detail, "all endpoints were excluded")
 }
 
 // cancelWhileWaiting ends a test whose queries wait for an endpoint.

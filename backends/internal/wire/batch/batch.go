@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
-// linger is how long a batch that is not full waits for the next sample. LoadGen hands an Offline test over in one go,
-// so that only its last batch waits for so long.
+// linger is how long an incomplete batch waits for the next sample. LoadGen issues an Offline test at once, so that
+// only its last batch waits.
 const linger = 5 * time.Millisecond
 
 // Backend is a backend of batches.
@@ -24,23 +24,22 @@ type Backend struct {
 	config           *backends.Config
 	frames           []frame
 
-	groups atomic.Pointer[[]*group] // by the index that its batch has as a query
-	mu     sync.Mutex               // of what follows, and of a change to groups
+	groups atomic.Pointer[[]*group] // by the index of the query that stands for the batch
+	mu     sync.Mutex               // guards spare and changes of groups
 	spare  []int
 }
 
-// group is the samples of one batch. The source fills it; the backend's thread has it from then on until its
-// completion.
+// group is one batch of samples. The source fills it; then it belongs to the backend's thread until its completion.
 type group struct {
 	sink    backends.Sink // of the samples
 	queries []loadgen.Query
-	body    []byte // written once: net/http may read it after the batch has its answer
-	lengths []int  // ids of each prompt; -1: it is text
+	body    []byte // written once, because net/http may read it after the answer has come
+	lengths []int  // number of ids of each prompt; -1: the prompt is text
 	seen    []bool
-	times   []span // of a stream, by sample
+	times   []span // by sample; of a stream
 }
 
-// span is when the tokens of one sample came; wall clock, ns since 1970, 0: none came.
+// span is when the first and the last token of one sample came; wall clock, ns since 1970, 0: none came.
 type span struct{ first, last int64 }
 
 // Open opens the backend of whole batches. It passes streamed to the client as wire.Protocol.Streamed.
@@ -104,7 +103,7 @@ func (b *Backend) put(queries []loadgen.Query, sink backends.Sink) int {
 	return slot
 }
 
-// group is asked for once an event of a stream: it takes no lock.
+// group takes no lock, because it is called once an event of a stream.
 func (b *Backend) group(slot int) *group { return (*b.groups.Load())[slot] }
 
 func (b *Backend) free(slot int) {
@@ -113,7 +112,7 @@ func (b *Backend) free(slot int) {
 	b.spare = append(b.spare, slot)
 }
 
-// key is that of the first sample.
+// key returns the key of the first sample.
 func (b *Backend) key(slot int) uint64 {
 	index := b.group(slot).queries[0].Index
 	if b.config.Key != nil {
@@ -122,7 +121,7 @@ func (b *Backend) key(slot int) uint64 {
 	return uint64(index)
 }
 
-// request joins the requests of a batch when it is sent first, so that only batches in flight take memory.
+// request joins the requests of a batch when it is sent for the first time, so that only batches in flight use memory.
 func (b *Backend) request(slot int) []byte {
 	g := b.group(slot)
 	if len(g.body) > 0 {
@@ -146,7 +145,7 @@ func (b *Backend) request(slot int) []byte {
 		}
 		return body
 	}
-	// Nothing to join them by: the first goes alone, and the answer will show that the others are missing.
+	// The requests can not be joined. The first is sent alone, and the answer fails because the other parts are missing.
 	g.body = append(g.body, requests[0]...)
 	for range requests {
 		g.lengths = append(g.lengths, -1)
@@ -162,13 +161,13 @@ type shard struct {
 	buf     []loadgen.Query
 }
 
-// Pop gives a batch where there are samples.
+// Pop returns a batch if there are samples.
 func (s *shard) Pop(dst []loadgen.Query) int {
 	n, _ := s.Wait(dst, 0)
 	return n
 }
 
-// Wait gives at most one batch.
+// Wait returns at most one batch.
 func (s *shard) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 	if len(dst) == 0 {
 		return 0, true
@@ -220,7 +219,7 @@ func (s *shard) FirstToken(loadgen.Query, []int32, int64) {}
 // TokenGap is not called either.
 func (s *shard) TokenGap(int64, int) {}
 
-// Failed records an attempt for each of its samples; what the server said stands with the first.
+// Failed records the attempt for each sample of the batch, with the server's answer for the first sample only.
 func (s *shard) Failed(a backends.Attempt) {
 	queries := s.backend.group(a.Query.Index).queries
 	a.Detail += fmt.Sprintf(" (a batch of %d samples)", len(queries))
@@ -231,7 +230,7 @@ func (s *shard) Failed(a backends.Attempt) {
 	}
 }
 
-// Complete ends every sample of a batch.
+// Complete completes all samples of a batch.
 func (s *shard) Complete(batch loadgen.Query, o *backends.Outcome) {
 	g := s.backend.group(batch.Index)
 	detail := ""
@@ -254,7 +253,7 @@ func (s *shard) Complete(batch loadgen.Query, o *backends.Outcome) {
 	s.backend.free(batch.Index)
 }
 
-// end completes a sample of a batch that failed as a whole.
+// end completes a sample of a failed batch.
 func (s *shard) end(q loadgen.Query, whole *backends.Outcome, detail string) {
 	o := *whole
 	o.FirstTokenNS, o.LastTokenNS, o.Events, o.Merged = 0, 0, 0, 0
@@ -267,12 +266,12 @@ func (s *shard) end(q loadgen.Query, whole *backends.Outcome, detail string) {
 	s.sink.Complete(q, &o)
 }
 
-// part completes one sample with its part of the answer.
+// part completes a sample with its part of the answer.
 func (s *shard) part(g *group, whole *backends.Outcome, p *backends.Part) {
 	q, o := g.queries[p.Index], p.Outcome
 	o.Endpoint, o.Retries = whole.Endpoint, whole.Retries
 	o.DequeuedNS, o.SentNS, o.FirstByteNS = whole.DequeuedNS, whole.SentNS, whole.FirstByteNS
-	// of the batch, which is what the completion waits for
+	// the times of the batch, because the completion waits for all of it
 	o.LastTokenNS, o.ReadableNS = whole.LastTokenNS, whole.ReadableNS
 	if t := g.times[p.Index]; t.first != 0 {
 		o.FirstTokenNS, o.LastTokenNS = t.first, t.last
@@ -287,7 +286,7 @@ func (s *shard) part(g *group, whole *backends.Outcome, p *backends.Part) {
 	s.sink.Complete(q, &o)
 }
 
-// mismatch says in one sentence why parts are not the answers to a batch; empty: they are. Their order is the server's.
+// mismatch returns one sentence if parts are not the answers to the batch. They may be in any order.
 func (g *group) mismatch(parts []backends.Part) string {
 	n := len(g.queries)
 	g.seen = append(g.seen[:0], make([]bool, n)...)
@@ -309,9 +308,9 @@ func (g *group) mismatch(parts []backends.Part) string {
 	return ""
 }
 
-// otherPrompts says in one sentence that the server counted other prompts than it was sent; empty: it did not, or does
-// not tell. Its count is of all prompts together. llama.cpp's is of one of them, as the count of tokens beside it
-// shows, which is not that of all parts.
+// otherPrompts returns one sentence if the server counted other prompt tokens than it was sent. Servers report one
+// count for all prompts. llama.cpp reports that of one prompt, which shows because its count of output tokens is not
+// that of all parts.
 func (g *group) otherPrompts(o *backends.Outcome) string {
 	sent := 0
 	for _, n := range g.lengths {

@@ -9,16 +9,16 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// Form is how a protocol writes a request.
+// Form is how a protocol encodes a request.
 type Form struct {
-	Keys   []string // under which a prompt may stand
+	Keys   []string // members of the body that may contain the prompt
 	Encode func(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error)
 }
 
-// frame is what all requests have in common: what stands before the prompt and behind it.
+// frame is the part of a request before the prompt and behind it, which all requests have in common.
 type frame struct{ prefix, suffix []byte }
 
-// samples with the shortest prompts there are, and how those are written.
+// shortest are samples with the shortest prompts, and the JSON of these.
 var shortest = []struct {
 	sample datasets.Sample
 	text   string
@@ -27,7 +27,7 @@ var shortest = []struct {
 	{datasets.Sample{Input: "x"}, `"x"`},
 }
 
-// frames are the requests of c without their prompts, one for ids and one for text where the protocol has both.
+// frames returns the requests of c without their prompts: one for ids and one for text if the protocol has both.
 func (f *Form) frames(c *backends.Config) ([]frame, error) {
 	var all []frame
 	var failed error
@@ -53,7 +53,7 @@ func (f *Form) frames(c *backends.Config) ([]frame, error) {
 	return all, nil
 }
 
-// prompt is the part of a request between prefix and suffix; ok is false where they are not there.
+// prompt returns the part of a request between prefix and suffix; ok is false if it does not have both.
 func (f *frame) prompt(body []byte) (prompt []byte, ok bool) {
 	if len(body) < len(f.prefix)+len(f.suffix) || !bytes.HasPrefix(body, f.prefix) || !bytes.HasSuffix(body, f.suffix) {
 		return nil, false
@@ -61,7 +61,7 @@ func (f *frame) prompt(body []byte) (prompt []byte, ok bool) {
 	return body[len(f.prefix) : len(body)-len(f.suffix)], true
 }
 
-// join writes one request with all the prompts; ok is false where a request is not of the frame.
+// join appends one request with all prompts; ok is false if a request does not have the frame.
 func (f *frame) join(dst []byte, requests [][]byte) (body []byte, ok bool) {
 	dst = append(append(dst, f.prefix...), '[')
 	for i, r := range requests {
@@ -77,7 +77,7 @@ func (f *frame) join(dst []byte, requests [][]byte) (body []byte, ok bool) {
 	return append(append(dst, ']'), f.suffix...), true
 }
 
-// length is the number of ids of a prompt; -1: it is no list of ids.
+// length returns the number of ids of a prompt; -1: it is not a list of ids.
 func length(prompt []byte) int {
 	switch {
 	case len(prompt) < 2 || prompt[0] != '[':
