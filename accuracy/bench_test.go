@@ -30,7 +30,7 @@ func BenchmarkRougeSample(b *testing.B) {
 	for i := range texts {
 		texts[i] = sentencesOf(rnd, 300)
 	}
-	r, p := NewRouge(true), plainPunkt()
+	r, p := newRouge(true), plainPunkt()
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {

@@ -9,17 +9,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
-// Benchmark is how one benchmark is scored: a row of the model registry.
+// Benchmark describes how one benchmark is scored: a row of the model registry.
 type Benchmark struct {
 	models.Scoring
 	Name string // as models.Row.Name
 	row  *models.Row
 }
 
-// Target is the range that a metric must lie in, both ends included.
+// Target is the range of values that a metric must have, inclusive.
 type Target = models.Target
 
-// Benchmarks gives every row of the registry that has a scorer, in listing order.
+// Benchmarks returns every benchmark of the registry that has a scorer, in listing order.
 func Benchmarks() []*Benchmark {
 	var list []*Benchmark
 	for _, r := range models.Rows() {
@@ -30,7 +30,7 @@ func Benchmarks() []*Benchmark {
 	return list
 }
 
-// Find gives the row of a benchmark of the model registry.
+// Find returns a benchmark by the name of its model.
 func Find(name string) (*Benchmark, error) {
 	var names []string
 	for _, b := range Benchmarks() {
@@ -39,12 +39,12 @@ func Find(name string) (*Benchmark, error) {
 		}
 		names = append(names, b.Name)
 	}
-	return nil, fmt.Errorf("model %q has no scorer, so its answers can not be scored; the benchmarks with one are %s",
+	return nil, fmt.Errorf("model %q has no scorer; the benchmarks with a scorer are %s",
 		name, strings.Join(names, ", "))
 }
 
-// FindIn gives the row of a benchmark as a round has it; an empty round is the newest that has it.
-func FindIn(name, round string) (*Benchmark, error) {
+// findIn returns a benchmark with the targets of a round; an empty round means the newest one that has it.
+func findIn(name, round string) (*Benchmark, error) {
 	b, err := Find(name)
 	if err != nil || round == "" {
 		return b, err
@@ -60,13 +60,13 @@ func FindIn(name, round string) (*Benchmark, error) {
 	return &Benchmark{row.Scoring, row.Name, row}, nil
 }
 
-// NeedsTokenizer tells whether the log's answers are token ids that must become text.
+// NeedsTokenizer reports whether the log contains token ids rather than text.
 func (b *Benchmark) NeedsTokenizer() bool { return scorers[b.Scorer].text != utf8Text }
 
-// LeavesOutSpecial tells whether special tokens are left out of that text.
+// LeavesOutSpecial reports whether decoding must omit special tokens.
 func (b *Benchmark) LeavesOutSpecial() bool { return scorers[b.Scorer].text == plainText }
 
-// wholeSet is the number of entries of a whole accuracy log: limits of sums hold for it alone.
+// wholeSet returns the number of entries in a complete accuracy log. Limits of sums only apply to that.
 func (b *Benchmark) wholeSet(s models.Scenario) int {
 	for _, row := range b.row.Scenarios {
 		if row.Scenario == s && row.Samples > 0 {
@@ -79,28 +79,28 @@ func (b *Benchmark) wholeSet(s models.Scenario) int {
 	return b.row.DatasetSamples
 }
 
-// Reference is what a sample's answer is compared with.
+// Reference is the ground truth of a sample.
 type Reference = models.Reference
 
-// DatasetOptions makes a data set reader keep what References needs.
+// DatasetOptions returns o with the columns that References needs.
 func (b *Benchmark) DatasetOptions(o datasets.Options) datasets.Options {
 	o.Keep = b.Columns.Names()
 	return o
 }
 
-// References takes the references out of a data set that was read with DatasetOptions.
+// References returns the references in a data set that was read with DatasetOptions.
 func (b *Benchmark) References(d *datasets.Dataset) ([]Reference, error) {
 	refs := make([]Reference, len(d.Samples))
 	synthetic := datasets.Synthetic(d)
 	for i, s := range d.Samples {
 		var ok bool
 		if refs[i], ok = b.Columns.Reference(s.Kept); !ok {
-			return nil, fmt.Errorf("scoring with the data set %s: its columns %s were not kept when it was read; read it with "+
+			return nil, fmt.Errorf("scoring with the data set %s: its columns %s were not kept; read it with "+
 				"the options of the benchmark %s",
 				d.Path, strings.Join(b.Columns.Names(), ", "), b.Name)
 		}
 		if !synthetic {
-			refs[i].Tests = "" // a real set's programs are tested by the benchmark's own file
+			refs[i].Tests = "" // programs of a real set are tested with the benchmark's own file
 		}
 	}
 	return refs, nil

@@ -9,40 +9,22 @@ import (
 
 // The syntax-tree check of function calls (docs/reference/scoring-rules.md#function-calls).
 
-// CallVerdict says whether calls are what was expected, and which rule failed first.
-type CallVerdict struct {
+// callVerdict reports whether calls are correct, and otherwise the first failed rule.
+type callVerdict struct {
 	Valid bool
-	Error string // kind of error as the reference names it; "unsupported: ..." where the reference would fail itself
+	Error string // the reference's name of the error; "unsupported: ..." if the reference itself would fail
 }
 
-var callsValid = CallVerdict{Valid: true}
+var callsValid = callVerdict{Valid: true}
 
-func invalid(kind string) CallVerdict { return CallVerdict{Error: kind} }
+func invalid(kind string) callVerdict { return callVerdict{Error: kind} }
 
-// CheckCalls compares function calls with what a sample expects. All three are JSON: descriptions of the functions;
-// calls as a list of {name: arguments}; expected calls as a list of {name: {parameter: [allowed values]}}.
-func CheckCalls(subset, descriptions, calls, expected string) (CallVerdict, error) {
-	var lists [3][]any
-	for i, text := range []string{descriptions, calls, expected} {
-		v, err := parseJSON(text)
-		if err != nil {
-			return CallVerdict{}, err
-		}
-		list, ok := v.([]any)
-		if !ok {
-			return CallVerdict{}, fmt.Errorf("%w: a list is expected", errJSON)
-		}
-		lists[i] = list
-	}
-	return checkCalls(subset, lists[0], lists[1], lists[2]), nil
-}
-
-// errUnsupported is what the reference fails at.
+// errUnsupported marks input on which the reference fails.
 var errUnsupported = errors.New("unsupported")
 
-func checkCalls(subset string, descriptions, calls, expected []any) CallVerdict {
+func checkCalls(subset string, descriptions, calls, expected []any) callVerdict {
 	c := callChecker{rules: rulesOf(subset), descriptions: descriptions}
-	var v CallVerdict
+	var v callVerdict
 	var err error
 	switch {
 	case strings.Contains(subset, "parallel"):
@@ -70,10 +52,10 @@ func (c *callChecker) descriptionAt(i int) (*object, error) {
 			return o, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: a function without a description", errUnsupported)
+	return nil, fmt.Errorf("%w: missing description of a function", errUnsupported)
 }
 
-// described finds a function's description by its name.
+// described returns a function's description by its name.
 func (c *callChecker) described(name string) (*object, error) {
 	for i := range c.descriptions {
 		if o, err := c.descriptionAt(i); err == nil && o.values["name"] == name {
@@ -83,18 +65,18 @@ func (c *callChecker) described(name string) (*object, error) {
 	return nil, fmt.Errorf("%w: no description of %.60q", errUnsupported, name)
 }
 
-// expectedCall is the name and the parameters of one expected call.
+// expectedCall returns the name and the parameters of one expected call.
 func expectedCall(v any) (string, *object, error) {
 	if o, ok := v.(*object); ok && len(o.keys) > 0 {
 		if params, ok := o.values[o.keys[0]].(*object); ok {
 			return o.keys[0], params, nil
 		}
 	}
-	return "", nil, fmt.Errorf("%w: an expected call that is no {name: {parameter: values}}", errUnsupported)
+	return "", nil, fmt.Errorf("%w: an expected call that is not {name: {parameter: values}}", errUnsupported)
 }
 
 // one checks a single call.
-func (c *callChecker) one(checker string, calls, expected []any, find func(string) (*object, error)) (CallVerdict,
+func (c *callChecker) one(checker string, calls, expected []any, find func(string) (*object, error)) (callVerdict,
 	error) {
 	want := len(expected)
 	if checker == "simple_function_checker" {
@@ -104,21 +86,21 @@ func (c *callChecker) one(checker string, calls, expected []any, find func(strin
 		return invalid(checker + ":wrong_count"), nil
 	}
 	if len(expected) == 0 || len(calls) == 0 {
-		return CallVerdict{}, fmt.Errorf("%w: no expected call", errUnsupported)
+		return callVerdict{}, fmt.Errorf("%w: no expected call", errUnsupported)
 	}
 	name, params, err := expectedCall(expected[0])
 	if err != nil {
-		return CallVerdict{}, err
+		return callVerdict{}, err
 	}
 	description, err := find(name)
 	if err != nil {
-		return CallVerdict{}, err
+		return callVerdict{}, err
 	}
 	return c.call(description, calls[0], params)
 }
 
-// anyOrder takes for each expected call in turn the first remaining call that fits.
-func (c *callChecker) anyOrder(calls, expected []any) (CallVerdict, error) {
+// anyOrder matches each expected call in turn with the first remaining call that fits.
+func (c *callChecker) anyOrder(calls, expected []any) (callVerdict, error) {
 	if len(calls) != len(expected) {
 		return invalid("parallel_function_checker_no_order:wrong_count"), nil
 	}
@@ -126,11 +108,11 @@ func (c *callChecker) anyOrder(calls, expected []any) (CallVerdict, error) {
 	for _, e := range expected {
 		name, params, err := expectedCall(e)
 		if err != nil {
-			return CallVerdict{}, err
+			return callVerdict{}, err
 		}
 		description, err := c.described(name)
 		if err != nil {
-			return CallVerdict{}, err
+			return callVerdict{}, err
 		}
 		found := false
 		for i := 0; i < len(calls) && !found; i++ {
@@ -139,7 +121,7 @@ func (c *callChecker) anyOrder(calls, expected []any) (CallVerdict, error) {
 			}
 			v, err := c.call(description, calls[i], params)
 			if err != nil {
-				return CallVerdict{}, err
+				return callVerdict{}, err
 			}
 			used[i], found = v.Valid, v.Valid
 		}
@@ -150,18 +132,18 @@ func (c *callChecker) anyOrder(calls, expected []any) (CallVerdict, error) {
 	return callsValid, nil
 }
 
-// call checks one call: its name, that nothing required is missing and nothing unknown is there, and each value.
-func (c *callChecker) call(description *object, call any, expected *object) (CallVerdict, error) {
+// call checks the name of one call, that no required argument is missing and none is unknown, and each value.
+func (c *callChecker) call(description *object, call any, expected *object) (callVerdict, error) {
 	const checker = "simple_function_checker"
 	name, _ := description.values["name"].(string)
 	parameters, ok := description.values["parameters"].(*object)
 	if !ok {
-		return CallVerdict{}, fmt.Errorf("%w: a description without parameters", errUnsupported)
+		return callVerdict{}, fmt.Errorf("%w: a description without parameters", errUnsupported)
 	}
 	details, ok := parameters.values["properties"].(*object)
 	required, isList := parameters.values["required"].([]any)
 	if !ok || !isList {
-		return CallVerdict{}, fmt.Errorf("%w: a description without properties or required", errUnsupported)
+		return callVerdict{}, fmt.Errorf("%w: a description without properties or required", errUnsupported)
 	}
 	made, _ := call.(*object)
 	name = strings.ReplaceAll(name, ".", "_")
@@ -170,7 +152,7 @@ func (c *callChecker) call(description *object, call any, expected *object) (Cal
 	}
 	arguments, ok := made.values[name].(*object)
 	if !ok {
-		return CallVerdict{}, fmt.Errorf("%w: arguments that are no object", errUnsupported)
+		return callVerdict{}, fmt.Errorf("%w: arguments that are not an object", errUnsupported)
 	}
 	for _, r := range required {
 		if key, _ := r.(string); !slices.Contains(arguments.keys, key) {
@@ -190,7 +172,7 @@ func (c *callChecker) call(description *object, call any, expected *object) (Cal
 	for _, key := range expected.keys {
 		list, ok := expected.values[key].([]any)
 		if !ok {
-			return CallVerdict{}, fmt.Errorf("%w: allowed values that are no list", errUnsupported)
+			return callVerdict{}, fmt.Errorf("%w: allowed values that are not a list", errUnsupported)
 		}
 		if !slices.Contains(arguments.keys, key) && !pyContains(list, "") {
 			return invalid(checker + ":missing_optional"), nil
@@ -199,12 +181,12 @@ func (c *callChecker) call(description *object, call any, expected *object) (Cal
 	return callsValid, nil
 }
 
-// argument checks one value against its description and the values that are allowed.
-func (c *callChecker) argument(value, detail, allowed any) (CallVerdict, error) {
+// argument checks one value against its description and the allowed values.
+func (c *callChecker) argument(value, detail, allowed any) (callVerdict, error) {
 	d, ok := detail.(*object)
 	list, isList := allowed.([]any)
 	if !ok || !isList {
-		return CallVerdict{}, fmt.Errorf("%w: a parameter without a type or a list of allowed values", errUnsupported)
+		return callVerdict{}, fmt.Errorf("%w: a parameter without a type or a list of allowed values", errUnsupported)
 	}
 	described, _ := d.values["type"].(string)
 	value, kind, nested, v, err := c.rules.prepare(value, described, d)
@@ -233,7 +215,7 @@ func (c *callChecker) argument(value, detail, allowed any) (CallVerdict, error) 
 	return callsValid, nil
 }
 
-// answerKind is the type of the first allowed value that is not the mark of an optional parameter.
+// answerKind returns the type of the first allowed value that is not the mark of an optional parameter.
 func answerKind(allowed []any) string {
 	for _, a := range allowed {
 		if a != "" {
@@ -243,8 +225,8 @@ func answerKind(allowed []any) string {
 	return ""
 }
 
-// checkType checks a value's type. A value of the allowed values' type counts as a variable.
-func checkType(value any, allowed []any, kind, nested string) (variable bool, v CallVerdict) {
+// checkType checks a value's type. A value that has the type of the allowed values counts as a variable.
+func checkType(value any, allowed []any, kind, nested string) (variable bool, v callVerdict) {
 	answers := answerKind(allowed)
 	variable = answers != "" && answers != kind
 	if pyKind(value) == kind {
@@ -278,7 +260,7 @@ func itemsFit(items []any, allowed any, nested string) bool {
 
 var ignoredMarks = strings.NewReplacer(" ", "", ",", "", ".", "", "/", "", "-", "", "_", "", "*", "", "^", "")
 
-// standard is a string in the form in which strings are compared; other values stay.
+// standard returns a string in the form in which strings are compared; it returns other values unchanged.
 func standard(v any) any {
 	if s, ok := v.(string); ok {
 		return strings.ReplaceAll(pyLower(ignoredMarks.Replace(s)), "'", `"`)
@@ -294,18 +276,18 @@ func standardAll(list []any) []any {
 	return out
 }
 
-func checkString(value string, allowed []any) CallVerdict {
-	if slices.ContainsFunc(allowed, func(a any) bool {
-		_, ok := a.(string)
-		return ok &&
-			standard(a) == standard(value)
-	}) {
+func checkString(value string, allowed []any) callVerdict {
+	isEqual := func(a any) bool {
+		_, isText := a.(string)
+		return isText && standard(a) == standard(value)
+	}
+	if slices.ContainsFunc(allowed, isEqual) {
 		return callsValid
 	}
 	return invalid("value_error:string")
 }
 
-func checkList(value []any, allowed []any) (CallVerdict, error) {
+func checkList(value []any, allowed []any) (callVerdict, error) {
 	value = standardAll(value)
 	for _, a := range allowed {
 		var list []any
@@ -317,7 +299,7 @@ func checkList(value []any, allowed []any) (CallVerdict, error) {
 				list = append(list, standard(string(r)))
 			}
 		default:
-			return CallVerdict{}, fmt.Errorf("%w: an allowed list that is a %s", errUnsupported, pyKind(a))
+			return callVerdict{}, fmt.Errorf("%w: an allowed value of type %s instead of list", errUnsupported, pyKind(a))
 		}
 		if pyEqual(value, list) {
 			return callsValid, nil
@@ -326,7 +308,7 @@ func checkList(value []any, allowed []any) (CallVerdict, error) {
 	return invalid("value_error:list/tuple"), nil
 }
 
-func checkDict(value any, allowed []any) (CallVerdict, error) {
+func checkDict(value any, allowed []any) (callVerdict, error) {
 	v := invalid("dict_checker:unclear")
 	given, ok := value.(*object)
 	for _, a := range allowed {
@@ -335,7 +317,7 @@ func checkDict(value any, allowed []any) (CallVerdict, error) {
 		}
 		answer, isDict := a.(*object)
 		if !ok || !isDict {
-			return CallVerdict{}, fmt.Errorf("%w: a dict that is compared with something else", errUnsupported)
+			return callVerdict{}, fmt.Errorf("%w: comparison of a dict with another type", errUnsupported)
 		}
 		var err error
 		if v, err = dictFits(given, answer); err != nil || v.Valid {
@@ -345,7 +327,7 @@ func checkDict(value any, allowed []any) (CallVerdict, error) {
 	return v, nil
 }
 
-func dictFits(given, answer *object) (CallVerdict, error) {
+func dictFits(given, answer *object) (callVerdict, error) {
 	verdict := callsValid
 	for _, key := range given.keys {
 		allowed, known := answer.values[key]
@@ -355,7 +337,7 @@ func dictFits(given, answer *object) (CallVerdict, error) {
 		}
 		list, ok := allowed.([]any)
 		if !ok {
-			return CallVerdict{}, fmt.Errorf("%w: allowed values of a dict's key that are no list", errUnsupported)
+			return callVerdict{}, fmt.Errorf("%w: allowed values of a dict's key that are not a list", errUnsupported)
 		}
 		if !pyContains(standardAll(list), standard(given.values[key])) {
 			verdict = invalid("value_error:dict_value")
@@ -371,7 +353,7 @@ func dictFits(given, answer *object) (CallVerdict, error) {
 	return verdict, nil
 }
 
-func checkDicts(value any, allowed []any) (CallVerdict, error) {
+func checkDicts(value any, allowed []any) (callVerdict, error) {
 	v := invalid("list_dict_checker:unclear")
 	given := value.([]any)
 	for _, a := range allowed {
@@ -383,7 +365,7 @@ func checkDicts(value any, allowed []any) (CallVerdict, error) {
 		fits := true
 		for i := 0; i < len(given) && fits; i++ {
 			if answers == nil {
-				return CallVerdict{}, fmt.Errorf("%w: a list of dicts that is compared with a string", errUnsupported)
+				return callVerdict{}, fmt.Errorf("%w: comparison of a list of dicts with a string", errUnsupported)
 			}
 			var err error
 			if v, err = checkDict(given[i], answers[i:i+1]); err != nil {

@@ -1,20 +1,12 @@
 package accuracy
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // Function calls in a model's output (docs/reference/scoring-rules.md#function-calls).
-
-// FunctionCalls finds the calls in an answer and gives them as a JSON list of {name, arguments}; "[]" where there are
-// none. native tells whether they were the structured tool calls of the server.
-func FunctionCalls(text string) (calls string, native bool) {
-	list, native := extractCalls(text)
-	var b strings.Builder
-	pyDump(&b, list)
-	return b.String(), native
-}
 
 func extractCalls(text string) (calls []any, native bool) {
 	text = pyStrip(text)
@@ -57,7 +49,7 @@ func newCall(name, arguments any) *object {
 	return o
 }
 
-// toolCall reads an item of the servers' tool_calls.
+// toolCall reads an item of a server's tool_calls.
 func toolCall(o *object) (*object, bool) {
 	f, ok := o.values["function"].(*object)
 	if !ok {
@@ -79,7 +71,7 @@ func toolCall(o *object) (*object, bool) {
 	return newCall(name, arguments), true
 }
 
-// namedCall reads a plain {name, arguments}.
+// namedCall reads {name, arguments}.
 func namedCall(o *object) (*object, bool) {
 	name, ok := o.values["name"]
 	if !ok {
@@ -92,19 +84,13 @@ func namedCall(o *object) (*object, bool) {
 	return newCall(name, arguments), true
 }
 
-// notFunctions are words before a parenthesis that are no calls.
-var notFunctions = map[string]bool{}
+// notFunctions are words before a parenthesis that are not calls.
+var notFunctions = strings.Fields("print return if for while def class import from with assert raise try except " +
+	"len str int float list dict set tuple " +
+	"type isinstance range enumerate zip map filter Note Example Here This The For")
 
-func init() {
-	for word := range strings.FieldsSeq("print return if for while def class import from with assert raise try except " +
-		"len str int float list dict set tuple " +
-		"type isinstance range enumerate zip map filter Note Example Here This The For") {
-		notFunctions[word] = true
-	}
-}
-
-// textCalls finds calls written as text. An unclosed parenthesis is looked for to the end once: behind it no earlier
-// one closes either, unless a quote was open.
+// textCalls finds calls written as text. If a parenthesis is not closed, then none of the following ones closes it
+// either, unless a quote is open; maxOpenScans limits such searches.
 func textCalls(text string) []any {
 	calls := []any{}
 	for at, scans := 0, 0; scans < maxOpenScans; {
@@ -115,7 +101,7 @@ func textCalls(text string) []any {
 		name, _, _ := strings.Cut(text[start:open], " ")
 		name = strings.TrimFunc(name, pySpace)
 		at = open + 1
-		if notFunctions[name] {
+		if slices.Contains(notFunctions, name) {
 			continue
 		}
 		closing := closingParen(text, open)
@@ -133,10 +119,10 @@ func textCalls(text string) []any {
 	return calls
 }
 
-// maxOpenScans bounds the search for parentheses that are never closed.
+// maxOpenScans limits the searches for parentheses that are never closed.
 const maxOpenScans = 200
 
-// nextCall finds the next identifier before an opening parenthesis, from a place on.
+// nextCall returns the next identifier before an opening parenthesis.
 func nextCall(text string, from int) (start, open int) {
 	for at := from; at < len(text); {
 		if c := text[at]; !(c == '_' || (isAlnum(c) && c > '9')) || !boundary(text, at) {
@@ -153,11 +139,11 @@ func nextCall(text string, from int) (start, open int) {
 	return 0, -1
 }
 
-// closingParen finds the parenthesis that closes the one at open, outside of quotes; -1: none.
-func closingParen(text string, open int) int {
-	depth := 0
+// unquoted calls visit for each byte outside of quotes until it returns false. It reports whether all quotes are
+// closed.
+func unquoted(text string, visit func(i int, c byte) bool) bool {
 	quote := byte(0)
-	for i := open; i < len(text); i++ {
+	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
 		case quote != 0:
@@ -168,18 +154,31 @@ func closingParen(text string, open int) int {
 			}
 		case c == '\'' || c == '"':
 			quote = c
-		case c == '(':
-			depth++
-		case c == ')':
-			if depth--; depth == 0 {
-				return i
-			}
+		case !visit(i, c):
+			return true
 		}
 	}
-	return -1
+	return quote == 0
 }
 
-// looksDeclared tells whether all arguments are bare names, with a type or without: a declaration, no call.
+// closingParen returns the index of the parenthesis that closes the one at open, or -1. Quoted text does not count.
+func closingParen(text string, open int) int {
+	depth, closing := 0, -1
+	unquoted(text[open:], func(i int, c byte) bool {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				closing = open + i
+			}
+		}
+		return closing < 0
+	})
+	return closing
+}
+
+// looksDeclared reports whether all arguments are bare names, with or without a type: a declaration, not a call.
 func looksDeclared(args string) bool {
 	for part := range strings.SplitSeq(args, ",") {
 		part = pyStrip(part)
@@ -203,8 +202,8 @@ func wordOnly(s string) bool {
 		strings.IndexFunc(s, func(r rune) bool { return !pyWord(r) }) < 0
 }
 
-// callArguments reads keyword arguments as Python would. Positional ones are left out; a text that Python could not
-// parse is kept whole under _raw.
+// callArguments parses keyword arguments like Python. Positional ones are dropped. A text that Python could not parse
+// is returned whole under _raw.
 func callArguments(args string) *object {
 	o := newObject()
 	parts, ok := splitArguments(args)
@@ -239,7 +238,7 @@ func callArguments(args string) *object {
 	return o
 }
 
-// plausible refuses what can be no Python expression: nothing, an assignment inside, or an end that asks for more.
+// plausible rejects text that cannot be a Python expression: nothing, an assignment, or an incomplete end.
 func plausible(expr string) bool {
 	bare := strings.NewReplacer("==", "", "<=", "", ">=", "", "!=", "").Replace(expr)
 	depth := 0
@@ -260,37 +259,31 @@ func plausible(expr string) bool {
 	return expr != "" && strings.IndexByte(`:\`, expr[len(expr)-1]) < 0
 }
 
-// splitArguments cuts at the commas outside of brackets and quotes; false: brackets or quotes do not match.
+// splitArguments splits at the commas outside of brackets and quotes. It returns false if brackets or quotes do not
+// match.
 func splitArguments(args string) ([]string, bool) {
 	if args == "" {
 		return nil, true
 	}
 	var parts []string
 	var open []byte
-	start := 0
-	quote := byte(0)
-	for i := 0; i < len(args); i++ {
-		c := args[i]
+	start, matched := 0, true
+	closed := unquoted(args, func(i int, c byte) bool {
 		switch {
-		case quote != 0:
-			if c == '\\' {
-				i++
-			} else if c == quote {
-				quote = 0
-			}
-		case c == '\'' || c == '"':
-			quote = c
 		case strings.IndexByte("([{", c) >= 0:
 			open = append(open, c)
 		case strings.IndexByte(")]}", c) >= 0:
-			if len(open) == 0 || "([{"[strings.IndexByte(")]}", c)] != open[len(open)-1] {
-				return nil, false
+			if matched = len(open) > 0 && "([{"[strings.IndexByte(")]}", c)] == open[len(open)-1]; matched {
+				open = open[:len(open)-1]
 			}
-			open = open[:len(open)-1]
 		case c == ',' && len(open) == 0:
 			parts = append(parts, args[start:i])
 			start = i + 1
 		}
+		return matched
+	})
+	if !matched {
+		return nil, false
 	}
-	return append(parts, args[start:]), quote == 0 && len(open) == 0
+	return append(parts, args[start:]), closed && len(open) == 0
 }

@@ -38,21 +38,21 @@ func TestGoldenBFCLv4(t *testing.T) {
 	eachCase(t, "bfcl_v4", func(t *testing.T, c callCase) {
 		switch c.Kind {
 		case "ast":
-			v, err := CheckCalls(c.Subset, string(c.Descriptions), string(c.Output), string(c.Truth))
+			v, err := checkCallsJSON(c.Subset, string(c.Descriptions), string(c.Output), string(c.Truth))
 			require.NoError(t, err)
-			require.Equal(t, CallVerdict{c.Valid, c.ErrorType}, v, "%s %s", c.ID, c.Mutation)
+			require.Equal(t, callVerdict{c.Valid, c.ErrorType}, v, "%s %s", c.ID, c.Mutation)
 		case "aggregate":
-			counts := map[string]Count{}
+			counts := map[string]correctCount{}
 			for name, n := range c.Counts {
-				counts[name] = Count{n[0], n[1]}
+				counts[name] = correctCount{n[0], n[1]}
 			}
-			got := TotalCalls(counts)
+			got := totalCalls(counts)
 			require.Equal(t, c.Overall, rounded(got.Overall))
 			require.Equal(t, c.Normalized, rounded(got.Normalized))
 			require.Equal(t, c.Categories, all(got.Categories))
 			require.Equal(t, c.Subsets, all(got.Subsets))
 		case "extract_calls":
-			calls, native := FunctionCalls(c.Text)
+			calls, native := callsJSON(c.Text)
 			require.Equal(t, c.Result, calls)
 			require.Equal(t, c.Native, native)
 		default:

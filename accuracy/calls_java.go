@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Java literals as the reference reads them.
+// Java literals, read like the reference.
 
 var (
 	javaListOf   = regexp.MustCompile(`new` + spaceClass + `+ArrayList<[\pL\pN_]*>\(Arrays\.asList\((.+?)\)\)`)
@@ -21,7 +21,7 @@ var (
 	javaMapNone = regexp.MustCompile(`new` + spaceClass + `+HashMap<.*?>` + spaceClass + `*\(\)`)
 )
 
-// javaValue converts a literal; what is not written as its type asks stays a string.
+// javaValue converts a literal. A value that is not written in its type's form stays a string.
 func javaValue(value, described, nested string) (any, error) {
 	if f, ok := javaForms[described]; ok {
 		if f.form.MatchString(strings.TrimSuffix(value, "\n")) {
@@ -62,7 +62,7 @@ func javaList(value, nested string) (any, error) {
 	return value, nil
 }
 
-// javaItems converts the items of a collection. Those of an array keep their quotes, and its empty ones are dropped.
+// javaItems converts the items of a collection. Items of an array keep their quotes, and empty ones are dropped.
 func javaItems(items []string, nested string, array bool) (any, error) {
 	out := []any{}
 	for _, item := range items {
@@ -98,7 +98,7 @@ func javaDict(value string) any {
 	return o
 }
 
-// javaUntyped reads a literal without a type.
+// javaUntyped converts a literal of unknown type.
 func javaUntyped(s string) any {
 	if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
 		return inner(s)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// JavaScript literals as the reference reads them.
+// JavaScript literals, read like the reference.
 
 const nestedRow = `\[.*?\]` + spaceClass + `*`
 
@@ -122,7 +122,7 @@ func scriptObject(code string, depth int) any {
 
 func bareKey(key string) string { return strings.Trim(pyStrip(key), `'"`) }
 
-// pairFollows tells whether a key and a colon stand before the next comma.
+// pairFollows reports whether a key and a colon precede the next comma.
 func pairFollows(s string) bool {
 	colon := strings.IndexByte(s, ':')
 	comma := strings.IndexByte(s, ',')

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Types that descriptions of functions name, by language, and the conversion of Java and JavaScript literals, which
-// models write as strings (docs/reference/scoring-rules.md#function-calls).
+// Types in descriptions of functions, by language, and the conversion of Java and JavaScript literals, which models
+// write as strings (docs/reference/scoring-rules.md#function-calls).
 
-// callRules are the types of one language.
+// callRules describes the types of one language.
 type callRules struct {
 	kinds   map[string]string // described type to Python type
 	nested  map[string]bool   // types whose items are checked too
 	convert func(value, described, nested string) (any, error)
-	error   string // kind of error where a value is no string and must be one
+	error   string // kind of error if a value must be a string but is not
 }
 
 var pythonRules = callRules{
@@ -40,7 +40,7 @@ var scriptRules = callRules{
 	nested: map[string]bool{"array": true}, error: "type_error:js", convert: scriptValue,
 }
 
-// subsetRules are the subsets that are not Python.
+// subsetRules are the rules of the subsets that are not Python.
 var subsetRules = map[string]callRules{"simple_java": javaRules, "simple_javascript": scriptRules}
 
 func rulesOf(subset string) callRules {
@@ -50,14 +50,14 @@ func rulesOf(subset string) callRules {
 	return pythonRules
 }
 
-// maxLiteral bounds a literal that is converted.
+// maxLiteral is the maximum length of a converted literal.
 const maxLiteral = 1 << 16
 
-// prepare gives a value in the form in which it is compared, with the Python types of it and of its items.
-func (r *callRules) prepare(value any, described string, detail *object) (any, string, string, CallVerdict, error) {
+// prepare returns a value in the form in which it is compared, with the Python types of it and its items.
+func (r *callRules) prepare(value any, described string, detail *object) (any, string, string, callVerdict, error) {
 	kind, ok := r.kinds[described]
 	if !ok {
-		return nil, "", "", CallVerdict{}, fmt.Errorf("%w: type %.40q", errUnsupported, described)
+		return nil, "", "", callVerdict{}, fmt.Errorf("%w: type %.40q", errUnsupported, described)
 	}
 	text, isText := value.(string)
 	if r.convert != nil && !isText {
@@ -70,12 +70,12 @@ func (r *callRules) prepare(value any, described string, detail *object) (any, s
 			nestedType, _ = items.values["type"].(string)
 		}
 		if nested, ok = r.kinds[nestedType]; !ok {
-			return nil, "", "", CallVerdict{}, fmt.Errorf("%w: items of type %.40q", errUnsupported, nestedType)
+			return nil, "", "", callVerdict{}, fmt.Errorf("%w: items of type %.40q", errUnsupported, nestedType)
 		}
 	}
 	if r.convert != nil {
 		if len(text) > maxLiteral {
-			return nil, "", "", CallVerdict{}, fmt.Errorf("%w: a literal of more than %d bytes", errUnsupported, maxLiteral)
+			return nil, "", "", callVerdict{}, fmt.Errorf("%w: a literal of more than %d bytes", errUnsupported, maxLiteral)
 		}
 		converted, err := r.convert(text, described, nestedType)
 		return converted, kind, nested, callsValid, err
@@ -86,7 +86,7 @@ func (r *callRules) prepare(value any, described string, detail *object) (any, s
 	return value, kind, nested, callsValid, nil
 }
 
-// literalForm is how a literal of a type is written, and how it is read.
+// literalForm is the notation of a type's literals, and the function that parses them.
 type literalForm struct {
 	form *regexp.Regexp
 	read func(string) any
@@ -129,7 +129,7 @@ var scriptForms = map[string]literalForm{
 	"Bigint": {regexp.MustCompile(`^-?\p{Nd}+n$`), withoutLast(readInt)},
 }
 
-// inner is a text without its first and last character.
+// inner returns a text without its first and last character.
 func inner(s string) string {
 	r := []rune(s)
 	if len(r) < 2 {
@@ -138,7 +138,7 @@ func inner(s string) string {
 	return string(r[1 : len(r)-1])
 }
 
-// untyped reads a literal by its looks: truth values and numbers, else the text.
+// untyped parses a literal of unknown type as a boolean or a number, or else returns the text.
 func untyped(s string) any {
 	if truthForm.form.MatchString(s) {
 		return readBool(s)

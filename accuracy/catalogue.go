@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Pieces of the product catalogue's score (docs/reference/scoring-rules.md#product-catalogue).
+// Parts of the product catalogue's score (docs/reference/scoring-rules.md#product-catalogue).
 
 const (
 	levelSeparator = " > "
@@ -18,8 +18,9 @@ const (
 	padBrand       = "<|__PRED_BRAND_PAD__|>"
 )
 
-// Levels compares two category paths: levels of the common start, of the prediction, and of the truth.
-func Levels(predicted, truth string) (common, predictedLevels, trueLevels int) {
+// pathLevels compares two category paths and returns the number of levels in their common prefix, the prediction and
+// the truth.
+func pathLevels(predicted, truth string) (common, predictedLevels, trueLevels int) {
 	p, t := strings.Split(predicted, levelSeparator), strings.Split(truth, levelSeparator)
 	for common < min(len(p), len(t)) && pyStrip(p[common]) == pyStrip(t[common]) {
 		common++
@@ -27,19 +28,19 @@ func Levels(predicted, truth string) (common, predictedLevels, trueLevels int) {
 	return common, len(p), len(t)
 }
 
-// HierarchicalF1 is the harmonic mean of precision and recall over all levels of all samples together.
-func HierarchicalF1(common, predicted, truth int) float64 {
+// hierarchicalF1 returns the harmonic mean of precision and recall over all levels of all samples.
+func hierarchicalF1(common, predicted, truth int) float64 {
 	if predicted == 0 || truth == 0 {
 		return 0
 	}
 	return fScore(float64(common)/float64(predicted), float64(common)/float64(truth)).F
 }
 
-// brandThreshold is the similarity above which two brands are the same.
+// brandThreshold is the similarity above which two brands count as equal.
 const brandThreshold = 90
 
-// BrandRatio is the similarity of two brands from 0 to 100, letter case and outer white space aside.
-func BrandRatio(predicted, truth string) float64 {
+// brandRatio returns the similarity of two brands from 0 to 100, ignoring case and surrounding white space.
+func brandRatio(predicted, truth string) float64 {
 	a, b := []rune(pyLower(pyStrip(predicted))), []rune(pyLower(pyStrip(truth)))
 	n := len(a) + len(b)
 	if n == 0 {
@@ -49,10 +50,10 @@ func BrandRatio(predicted, truth string) float64 {
 	return 100 * (1 - float64(indel)/float64(n))
 }
 
-// BrandMatch tells whether two brands count as the same.
-func BrandMatch(predicted, truth string) bool { return BrandRatio(predicted, truth) > brandThreshold }
+// brandMatch reports whether two brands count as equal.
+func brandMatch(predicted, truth string) bool { return brandRatio(predicted, truth) > brandThreshold }
 
-// commonSubsequence is the length of the longest one.
+// commonSubsequence returns the length of the longest common subsequence.
 func commonSubsequence(a, b []rune) int {
 	row := make([]int, len(b)+1)
 	for _, r := range a {
@@ -70,8 +71,8 @@ func commonSubsequence(a, b []rune) int {
 	return row[len(b)]
 }
 
-// SecondhandF1 is the F1 of the positive class; 0 where it is undefined.
-func SecondhandF1(predicted, truth []bool) float64 {
+// secondhandF1 returns the F1 of the positive class, or 0 if it is undefined.
+func secondhandF1(predicted, truth []bool) float64 {
 	var both, wrong int
 	for i, p := range predicted {
 		switch {
@@ -87,29 +88,29 @@ func SecondhandF1(predicted, truth []bool) float64 {
 	return 2 * float64(both) / float64(2*both+wrong)
 }
 
-// Product is an answer about one product.
-type Product struct {
+// catalogueProduct is the answer about one product.
+type catalogueProduct struct {
 	Category   string
 	Brand      string
 	Secondhand bool
 }
 
-// maxProductBytes bounds an answer; the real ones have a few hundred bytes.
+// maxProductBytes is the maximum length of an answer; real ones have a few hundred bytes.
 const maxProductBytes = 1 << 20
 
-// ParseProduct reads an answer as the reference's strict schema does: one JSON object with exactly the three fields.
-func ParseProduct(answer string) (Product, error) {
-	var p Product
+// parseProduct parses an answer by the reference's strict schema: one JSON object with exactly the three fields.
+func parseProduct(answer string) (catalogueProduct, error) {
+	var p catalogueProduct
 	switch {
 	case len(answer) > maxProductBytes:
 		return p, errors.New("the answer is longer than 1 MiB")
 	case !utf8.ValidString(answer):
-		return p, errors.New("the answer is no UTF-8")
+		return p, errors.New("the answer is not valid UTF-8")
 	}
 	d := json.NewDecoder(strings.NewReader(answer))
 	d.UseNumber()
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return p, errors.New("the answer is no JSON object")
+		return p, errors.New("the answer is not a JSON object")
 	}
 	fields := map[string]bool{}
 	for d.More() {
@@ -131,7 +132,7 @@ func ParseProduct(answer string) (Product, error) {
 		return p, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return p, errors.New("something stands after the JSON object")
+		return p, errors.New("the JSON object is followed by other text")
 	}
 	if len(fields) < 3 {
 		return p, errors.New("one of category, brand, is_secondhand is missing")
@@ -139,11 +140,11 @@ func ParseProduct(answer string) (Product, error) {
 	return p, nil
 }
 
-func (p *Product) set(name string, raw []byte) error {
+func (p *catalogueProduct) set(name string, raw []byte) error {
 	switch name {
 	case "category", "brand":
 		if raw[0] != '"' {
-			return errors.New(name + " is no string")
+			return errors.New(name + " is not a string")
 		}
 		into := &p.Category
 		if name == "brand" {
@@ -153,20 +154,20 @@ func (p *Product) set(name string, raw []byte) error {
 	case "is_secondhand":
 		var ok bool
 		if p.Secondhand, ok = leniently(raw); !ok {
-			return errors.New("is_secondhand is no truth value")
+			return errors.New("is_secondhand is not a boolean")
 		}
 		return nil
 	}
 	return errors.New("the field " + strconv.Quote(shortened(name)) + " is not allowed")
 }
 
-// truthWords are the strings that the reference's schema takes for truth values, in any case.
+// truthWords are the strings that the reference's schema accepts as booleans, in any case.
 var truthWords = map[string]bool{
 	"true": true, "t": true, "yes": true, "y": true, "on": true, "1": true,
 	"false": false, "f": false, "no": false, "n": false, "off": false, "0": false,
 }
 
-// leniently reads a JSON value as a truth value.
+// leniently parses a JSON value as a boolean.
 func leniently(raw []byte) (value, ok bool) {
 	switch raw[0] {
 	case 't', 'f':

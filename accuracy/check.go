@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// checkerPatterns are how the submission checker finds each metric at the start of a line, and what it calls it
-// (docs/reference/scoring-rules.md#printed-results).
+// checkerPatterns are the submission checker's patterns for metrics, which it matches at the start of a line, and its
+// names of them (docs/reference/scoring-rules.md#printed-results).
 var checkerPatterns = map[string]struct {
 	name    string
 	pattern *regexp.Regexp
@@ -33,19 +33,19 @@ var checkerPatterns = map[string]struct {
 
 var hashLine = regexp.MustCompile(`^hash=([\pL\pN_]+)$`)
 
-// Checked is what the submission checker would say about an accuracy.txt.
+// Checked is the submission checker's view of an accuracy.txt.
 type Checked struct {
 	Valid  bool
 	Values map[string]string // text of each metric by the checker's name, as last seen
 	Hash   string
-	Why    []string // one sentence for each thing that fails
+	Why    []string // one sentence per failure
 }
 
-// maxAccuracyLine bounds a line of accuracy.txt.
+// maxAccuracyLine is the maximum length of a line in accuracy.txt.
 const maxAccuracyLine = 1 << 20
 
-// CheckText reads an accuracy.txt as the checker does. Targets of metrics that it does not look for are left out; the
-// open division is held to none.
+// CheckText reads an accuracy.txt like the checker. It ignores targets of metrics that the checker does not look for.
+// In the open division no target must be reached.
 func CheckText(r io.Reader, targets []Target, open bool) (Checked, error) {
 	c := Checked{Values: map[string]string{}}
 	targets = slices.DeleteFunc(slices.Clone(targets),
@@ -64,7 +64,7 @@ func CheckText(r io.Reader, targets []Target, open bool) (Checked, error) {
 		}
 	}
 	if c.Hash == "" {
-		c.fail("there is no hash line; truncation adds it")
+		c.fail("no hash line (truncation adds it)")
 	}
 	c.Valid = len(c.Why) == 0 || (open && c.Hash != "")
 	return c, nil
@@ -74,7 +74,7 @@ func (c *Checked) fail(format string, args ...any) {
 	c.Why = append(c.Why, fmt.Sprintf(format, args...))
 }
 
-// sawAll tells whether the checker stops reading.
+// sawAll reports whether the checker stops reading.
 func (c *Checked) sawAll(targets []Target) bool {
 	return c.Hash != "" && len(c.Why) == 0 && !slices.ContainsFunc(targets, func(t Target) bool {
 		return !t.Optional && c.Values[checkerPatterns[t.Metric].name] == ""
@@ -92,7 +92,7 @@ func (c *Checked) line(line string, targets []Target) {
 		v, err := strconv.ParseFloat(m[1], 64)
 		switch {
 		case err != nil:
-			c.fail("%s is %s, which is no number", p.name, m[1])
+			c.fail("%s is %s, which is not a number", p.name, m[1])
 		case v < t.Min:
 			c.fail("%s is %s, below the target %s", p.name, m[1], pyrepr.Float(t.Min))
 		case t.Max > 0 && v > t.Max:

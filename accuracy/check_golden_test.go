@@ -42,24 +42,24 @@ func TestGoldenQwen3VL(t *testing.T) {
 	}
 	kinds := map[string]func(t *testing.T, c catalogueCase){
 		"hier_components": func(t *testing.T, c catalogueCase) {
-			common, predicted, truth := Levels(c.Pred, c.True)
+			common, predicted, truth := pathLevels(c.Pred, c.True)
 			require.Equal(t, c.Result, [3]int{common, predicted, truth})
 		},
 		"hier_f1": func(t *testing.T, c catalogueCase) {
 			var sum [3]int
 			texts(c.Pairs, func(pred, truth string) {
-				a, b, d := Levels(pred, truth)
+				a, b, d := pathLevels(pred, truth)
 				sum = [3]int{sum[0] + a, sum[1] + b, sum[2] + d}
 			})
-			near(t, c.F1, HierarchicalF1(sum[0], sum[1], sum[2]), "f1")
+			near(t, c.F1, hierarchicalF1(sum[0], sum[1], sum[2]), "f1")
 		},
 		"brand_ratio": func(t *testing.T, c catalogueCase) {
-			near(t, c.Ratio, BrandRatio(c.Pred, c.True), "ratio")
-			require.Equal(t, c.Match == 1, BrandMatch(c.Pred, c.True))
+			near(t, c.Ratio, brandRatio(c.Pred, c.True), "ratio")
+			require.Equal(t, c.Match == 1, brandMatch(c.Pred, c.True))
 		},
 		"brand_score": func(t *testing.T, c catalogueCase) {
 			matches := 0.0
-			texts(c.Pairs, func(pred, truth string) { matches += number01(BrandMatch(pred, truth)) })
+			texts(c.Pairs, func(pred, truth string) { matches += number01(brandMatch(pred, truth)) })
 			near(t, c.Score, matches/float64(len(c.Pairs)), "score")
 		},
 		"secondhand_f1": func(t *testing.T, c catalogueCase) {
@@ -67,10 +67,10 @@ func TestGoldenQwen3VL(t *testing.T) {
 			for _, p := range c.Pairs {
 				pred, truth = append(pred, p[0].(bool)), append(truth, p[1].(bool))
 			}
-			near(t, c.F1, SecondhandF1(pred, truth), "f1")
+			near(t, c.F1, secondhandF1(pred, truth), "f1")
 		},
 		"response_valid": func(t *testing.T, c catalogueCase) {
-			_, err := ParseProduct(c.Response)
+			_, err := parseProduct(c.Response)
 			require.Equal(t, c.Valid, err == nil, "%q: %v", c.Response, err)
 		},
 		"accuracy_txt": func(t *testing.T, c catalogueCase) {

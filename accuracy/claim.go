@@ -2,10 +2,11 @@ package accuracy
 
 import "fmt"
 
-// corpusTotals belong to the whole data set: a rehearsal on a part of it, or on a synthetic one, can not reach them.
+// corpusTotals are totals over the whole data set, which a rehearsal on a part of it or on a synthetic one cannot
+// reach.
 var corpusTotals = map[string]bool{sumOfLengths: true, tokensPerSample: true}
 
-// Reached tells whether every target was reached and the score may be claimed; a rehearsal is not held to the targets
+// Reached reports whether every target was reached and the score may be claimed. A rehearsal need not reach the totals
 // of the whole data set.
 func (r *Result) Reached(rehearsal bool) bool {
 	if !rehearsal {
@@ -14,8 +15,7 @@ func (r *Result) Reached(rehearsal bool) bool {
 	return len(r.Short(true)) == 0 && len(r.Unclaimed) == 0 && len(r.Unscored) == 0
 }
 
-// Word says whether a metric's target was reached: pass, FAIL, that there is none, or that a rehearsal is not held to
-// it.
+// Word returns pass, FAIL, "-" for a metric without a target, or a note that a rehearsal cannot reach it.
 func (m Metric) Word(rehearsal bool) string {
 	switch {
 	case m.Pass == nil:
@@ -23,12 +23,12 @@ func (m Metric) Word(rehearsal bool) string {
 	case *m.Pass:
 		return "pass"
 	case rehearsal && corpusTotals[m.Name]:
-		return "not judged: a total of the whole data set, and this is a rehearsal"
+		return "not judged in a rehearsal: a total of the whole data set"
 	}
 	return "FAIL"
 }
 
-// Short are the metrics whose target was not reached, without those that a rehearsal can not reach.
+// Short returns the metrics below their target, except for those that a rehearsal cannot reach.
 func (r *Result) Short(rehearsal bool) []Metric {
 	var short []Metric
 	for _, m := range r.Metrics {
@@ -39,8 +39,8 @@ func (r *Result) Short(rehearsal bool) []Metric {
 	return short
 }
 
-// doubts say why the score is none that may be claimed, whatever its figures: the log is not what one accuracy test of
-// the benchmark's whole data set leaves. The reference scripts score such logs all the same.
+// doubts returns the reasons why the score must not be claimed whatever its value: the log is not that of one accuracy
+// test of the whole data set. The reference scripts score such logs all the same.
 func (p *pipeline) doubts(r *Result, whole int) []string {
 	var out []string
 	doubt := func(is bool, format string, args ...any) {
@@ -48,40 +48,41 @@ func (p *pipeline) doubts(r *Result, whole int) []string {
 			out = append(out, fmt.Sprintf(format, args...))
 		}
 	}
-	rows, rule := len(p.in.References), "were left out, as the reference does"
-	doubt(p.truncated, "the log has no end: it was cut off, and what came before is scored")
-	doubt(p.unreadable > 0, "%d lines of the log can not be read and %s", p.unreadable, rule)
+	rows, rule := len(p.in.References), "were left out, like in the reference"
+	doubt(p.truncated, "the log is truncated; the answers before its end were scored")
+	doubt(p.unreadable > 0, "%d lines of the log are unreadable and %s", p.unreadable, rule)
 	doubt(r.Missing > 0, "%d of the data set's %d samples have no answer", r.Missing, rows)
-	doubt(p.outside > 0, "%d entries answer samples beyond the data set's %d and %s; the log belongs to another data set",
+	doubt(p.outside > 0, "%d entries are for samples beyond the data set's %d and %s; the log belongs to another data set",
 		p.outside, rows, rule)
 	if p.sc.repeats {
-		rule = "count, as in the reference"
+		rule = "count, like in the reference"
 	}
-	doubt(r.Duplicates > 0, "%d entries answer a sample that was answered before and %s; an accuracy test asks each "+
-		"sample once, so this is the log of another test, or of several", r.Duplicates, rule)
-	doubt(r.Empty > 0, "%d answers are empty: those samples failed", r.Empty)
+	doubt(r.Duplicates > 0, "%d entries are for a sample that was answered before and %s; an accuracy test asks each "+
+		"sample once, so this is the log of another test or of several tests", r.Duplicates, rule)
+	doubt(r.Empty > 0, "%d answers are empty; those samples failed", r.Empty)
 	credited := 0
 	for _, s := range p.scores {
 		if s.credit && !s.Empty {
 			credited++
 		}
 	}
-	doubt(credited > 0, "%d answers are blank and count as right, as in the reference, which finds nothing inside every "+
+	doubt(credited > 0, "%d answers are blank and count as correct, like in the reference, which finds an empty text in "+
+		"every "+
 		"text", credited)
-	doubt(p.foreign > 0, "%d answers have token ids that the model does not have (sample %d: %d); the log is another "+
+	doubt(p.foreign > 0, "%d answers have token ids outside of the model's vocabulary (sample %d: %d); the log is another "+
 		"model's, or has tokens of another type (--dtype)", p.foreign, p.firstForeign.qsl, p.firstForeign.id)
-	doubt(!p.in.Rehearsal && whole > 0 && r.Samples != whole, "%d answers were scored; a run for a submission has %d",
+	doubt(!p.in.Rehearsal && whole > 0 && r.Samples != whole, "%d answers were scored; a submission needs %d",
 		r.Samples, whole)
 	return out
 }
 
-// foreignID is a token id beyond the model's vocabulary.
+// foreignID is a token id outside of the model's vocabulary.
 type foreignID struct {
 	slot, qsl int
 	id        int32
 }
 
-// foreignIn finds the first id that the model does not have; a vocabulary of 0 is not known.
+// foreignIn returns the first id outside of the vocabulary; a vocabulary of 0 is unknown.
 func foreignIn(ids []int32, vocabulary int) (int32, bool) {
 	if vocabulary > 0 {
 		for _, id := range ids {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Extractors of the endpoints client (docs/reference/scoring-rules.md#harmony-answers). Python's boundaries and
-// look-arounds stand here as the characters that they ask for; what a pattern takes beside the letter does not matter.
+// Extractors of the endpoints client (docs/reference/scoring-rules.md#harmony-answers). Go's patterns consume the
+// characters at Python's word boundaries and look-arounds, which makes no difference to the letter found.
 const (
 	wordStart  = `(?:^|[^\pL\pN_])`
 	wordEnd    = `(?:$|[^\pL\pN_])`
@@ -17,7 +17,7 @@ const (
 	dashes     = `[:\-–]`
 )
 
-// choicePatterns are tried in this order; the first that is found decides.
+// choicePatterns are tried in order; the first match decides.
 var choicePatterns = compileAll(
 	`(?i)`+emphasis+`Answer[s]?`+blanks+dashes+`?`+emphasis+blanks+`([ABCD])`+wordEnd,
 	`(?im:^)`+blanks+emphasis+`?(?i:Answer:?)`+emphasis+`?`+blanks+`:?`+blanks+emphasis+`?(?i:([ABCD]))`,
@@ -40,8 +40,8 @@ func compileAll(patterns ...string) []*regexp.Regexp {
 	return out
 }
 
-// ChoiceKey is the client's abcd_extractor: choice1 to choice4, or empty.
-func ChoiceKey(text string) string {
+// choiceKey is the client's abcd_extractor: it returns choice1 to choice4, or an empty string.
+func choiceKey(text string) string {
 	for _, p := range choicePatterns {
 		if m := p.FindStringSubmatch(text); m != nil {
 			return "choice" + string('1'+(fold([]rune(m[1])[0])-'a'))
@@ -61,9 +61,9 @@ var (
 	integerRun  = regexp.MustCompile(`\p{Nd}+`)
 )
 
-// BoxedValue is the client's boxed_math_extractor: the last box that is not empty, what stands behind its last comma;
-// without a box the last integer of the text.
-func BoxedValue(text string) (string, bool) {
+// boxedValue is the client's boxed_math_extractor: the text after the last comma in the last box that is not empty, or
+// without a box, the last integer of the text.
+func boxedValue(text string) (string, bool) {
 	boxes := boxedEither.FindAllStringSubmatch(text, -1)
 	for i := len(boxes) - 1; i >= 0; i-- {
 		for _, group := range boxes[i][1:] {
@@ -78,5 +78,5 @@ func BoxedValue(text string) (string, bool) {
 	return "", false
 }
 
-// CodeBlock is the client's python_code_extractor: the last block marked as Python, else the last block.
-func CodeBlock(text string) (string, bool) { return lastBlock(pyStrip(text)) }
+// codeBlock is the client's python_code_extractor: the last block marked as Python, else the last block.
+func codeBlock(text string) (string, bool) { return lastBlock(pyStrip(text)) }

@@ -5,35 +5,35 @@ import (
 	"unicode/utf8"
 )
 
-// Multiple-choice answers. The references' patterns need Unicode word boundaries, so they are walked by hand.
+// Multiple-choice answers. They are parsed by hand because the references' patterns need Unicode word boundaries.
 
-// Options of multiple-choice questions: the last letter that may be chosen.
+// Last option of a multiple-choice question.
 const (
-	FourOptions byte = 'D'
-	TenOptions  byte = 'J'
+	fourOptions byte = 'D'
+	tenOptions  byte = 'J'
 )
 
-// Choice finds the letter that a text ends up choosing (docs/reference/scoring-rules.md#reasoning-sets), from A to the
-// last option.
-func Choice(text string, last byte) (string, bool) {
+// finalChoice returns the letter, from A to last, that a text finally chooses
+// (docs/reference/scoring-rules.md#reasoning-sets).
+func finalChoice(text string, last byte) (string, bool) {
 	text = choiceText(pyStrip(text))
 	if c, ok := announced(text, last); ok {
 		return c, true
 	}
-	if last == TenOptions {
+	if last == tenOptions {
 		return lastSingle(text, last)
 	}
 	return "", false
 }
 
-// HarmonyChoice finds the letter in text with harmony markers: first in the final section
+// harmonyChoice returns the chosen letter in text with harmony markers; the final section takes precedence
 // (docs/reference/scoring-rules.md#harmony-answers).
-func HarmonyChoice(text string, last byte) (string, bool) {
+func harmonyChoice(text string, last byte) (string, bool) {
 	text = pyStrip(text)
 	if text == "" {
 		return "", false
 	}
-	final := choiceText(boldText.ReplaceAllString(FinalSection(text), "$1"))
+	final := choiceText(boldText.ReplaceAllString(finalSection(text), "$1"))
 	if c, ok := leading(pyStrip(final), last); ok {
 		return c, true
 	}
@@ -43,18 +43,18 @@ func HarmonyChoice(text string, last byte) (string, bool) {
 	if c, ok := announced(unescaped(text), last); ok {
 		return c, true
 	}
-	if last == TenOptions {
+	if last == tenOptions {
 		return lastSingle(final, last)
 	}
 	return "", false
 }
 
-// ChoiceCorrect compares a chosen letter with the data set's.
-func ChoiceCorrect(choice, truth string, last byte) bool {
+// choiceCorrect reports whether a chosen letter equals the data set's.
+func choiceCorrect(choice, truth string, last byte) bool {
 	return len(choice) == 1 && choice[0] >= 'A' && choice[0] <= last && choice == strings.ToUpper(truth)
 }
 
-// choiceText removes what a printed Python list leaves around a text.
+// choiceText removes the remains of a printed Python list around a text.
 func choiceText(text string) string {
 	if n := len(text); (strings.HasPrefix(text, "['") || strings.HasPrefix(text, `["`)) &&
 		(strings.HasSuffix(text, "']") || strings.HasSuffix(text, `"]`)) {
@@ -67,7 +67,7 @@ func unescaped(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, `\n`, "\n"), `\'`, "'")
 }
 
-// fold gives the lower-case ASCII letter that a character equals where case is ignored; 0: none.
+// fold returns the lower-case ASCII letter that equals r when case is ignored, or 0.
 func fold(r rune) byte {
 	switch {
 	case r >= 'a' && r <= 'z':
@@ -84,7 +84,7 @@ func fold(r rune) byte {
 	return 0
 }
 
-// foldPrefix gives the length of a lower-case ASCII word at the start of text, case ignored; 0: it is not there.
+// foldPrefix returns the length of a lower-case ASCII word at the start of text, ignoring case, or 0.
 func foldPrefix(text, word string) int {
 	n := 0
 	for i := 0; i < len(word); i++ {
@@ -101,7 +101,7 @@ func skipSpace(text string, at int) int {
 	return len(text) - len(strings.TrimLeftFunc(text[at:], pySpace))
 }
 
-// boundary tells whether a word begins or ends at a place.
+// boundary reports whether a word begins or ends at a position.
 func boundary(text string, at int) bool {
 	return wordBefore(text, at) != wordAfter(text, at)
 }
@@ -116,7 +116,7 @@ func wordAfter(text string, at int) bool {
 	return at < len(text) && pyWord(r)
 }
 
-// letterAt gives the option at a place and where it ends.
+// letterAt returns the option at a position and its end.
 func letterAt(text string, at int, last byte) (string, int, bool) {
 	r, size := utf8.DecodeRuneInString(text[at:])
 	c := fold(r)
@@ -129,7 +129,7 @@ func letterAt(text string, at int, last byte) (string, int, bool) {
 	return string(c - 'a' + 'A'), at + size, true
 }
 
-// announced is the last "ANSWER: X" or "FINAL ANSWER (X)".
+// announced returns the letter of the last "ANSWER: X" or "FINAL ANSWER (X)".
 func announced(text string, last byte) (string, bool) {
 	choice, found := "", false
 	for at := range text {
@@ -160,7 +160,7 @@ func announced(text string, last byte) (string, bool) {
 	return choice, found
 }
 
-// skipAny passes one of the characters if it is there.
+// skipAny skips one of the characters if it is there.
 func skipAny(text string, at int, chars string) int {
 	if at < len(text) && strings.IndexByte(chars, text[at]) >= 0 {
 		return at + 1
@@ -168,7 +168,7 @@ func skipAny(text string, at int, chars string) int {
 	return at
 }
 
-// lastSingle is the last letter of the options that stands alone.
+// lastSingle returns the last option that is a word by itself.
 func lastSingle(text string, last byte) (string, bool) {
 	choice, found := "", false
 	for at := range text {
@@ -179,7 +179,7 @@ func lastSingle(text string, last byte) (string, bool) {
 	return choice, found
 }
 
-// leading is the first letter of the text, where it is an option and stands alone.
+// leading returns the first letter of the text if it is an option and a word by itself.
 func leading(text string, last byte) (string, bool) {
 	at := strings.IndexFunc(text, func(r rune) bool { return fold(r) != 0 })
 	if at < 0 {
@@ -192,7 +192,7 @@ func leading(text string, last byte) (string, bool) {
 	return c, true
 }
 
-// firstAnswer is the first "Answer: X"; colon, full stop and blanks may be missing.
+// firstAnswer returns the letter of the first "Answer: X"; colon, full stop and white space are optional.
 func firstAnswer(text string, last byte) (string, bool) {
 	for at := range text {
 		n := foldPrefix(text[at:], "answer")

@@ -10,8 +10,8 @@ const (
 	pythonFence = "```python"
 )
 
-// PythonBlock is the first fenced block that is marked as Python, stripped.
-func PythonBlock(text string) (string, bool) {
+// pythonBlock returns the first fenced block marked as Python, stripped.
+func pythonBlock(text string) (string, bool) {
 	blocks := fenced(pyStrip(text), pythonFence)
 	if len(blocks) == 0 {
 		return "", false
@@ -19,11 +19,11 @@ func PythonBlock(text string) (string, bool) {
 	return pyStrip(blocks[0]), true
 }
 
-// HarmonyCode is the program in text with harmony markers: in the final section the last block marked as Python, else
-// the last block; without any there, the same in the whole text.
-func HarmonyCode(text string) (string, bool) {
+// harmonyCode returns the program in text with harmony markers: in the final section the last block marked as Python,
+// or else the last block; if there is none, the same in the whole text.
+func harmonyCode(text string) (string, bool) {
 	text = pyStrip(text)
-	if final := FinalSection(text); final != text {
+	if final := finalSection(text); final != text {
 		if code, ok := lastBlock(final); ok {
 			return code, true
 		}
@@ -31,7 +31,7 @@ func HarmonyCode(text string) (string, bool) {
 	return lastBlock(text)
 }
 
-// fenced gives what stands between each opening and the next fence.
+// fenced returns the text between each opening and the next fence.
 func fenced(text, opening string) []string {
 	var out []string
 	for {
@@ -48,7 +48,7 @@ func fenced(text, opening string) []string {
 	}
 }
 
-// languageLine is the language's name at the start of a block, with the line breaks behind it.
+// languageLine matches the language's name at the start of a block and the following line breaks.
 var languageLine = regexp.MustCompile(`^(?i:python|py)` + spaceClass + `*\n`)
 
 func lastBlock(text string) (string, bool) {

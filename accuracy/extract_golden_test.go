@@ -28,10 +28,10 @@ func found[T any](v T, ok bool) any {
 
 func TestGoldenDeepseekR1Extract(t *testing.T) {
 	fns := map[string]func(c extractCase) any{
-		"parse_multiple_choice": func(c extractCase) any { return found(Choice(c.Input, c.MaxOption[0])) },
-		"parse_boxed_math":      func(c extractCase) any { return found(Boxed(c.Input)) },
-		"parse_aime_answer":     func(c extractCase) any { return found(AIMEAnswer(c.Input)) },
-		"parse_code":            func(c extractCase) any { return found(PythonBlock(c.Input)) },
+		"parse_multiple_choice": func(c extractCase) any { return found(finalChoice(c.Input, c.MaxOption[0])) },
+		"parse_boxed_math":      func(c extractCase) any { return found(boxedAnswer(c.Input)) },
+		"parse_aime_answer":     func(c extractCase) any { return found(aimeAnswer(c.Input)) },
+		"parse_code":            func(c extractCase) any { return found(pythonBlock(c.Input)) },
 	}
 	eachCase(t, "deepseek_r1_extract", func(t *testing.T, c extractCase) {
 		require.Contains(t, fns, c.Fn)
@@ -41,11 +41,11 @@ func TestGoldenDeepseekR1Extract(t *testing.T) {
 
 func TestGoldenGptOssExtract(t *testing.T) {
 	fns := map[string]func(c extractCase) any{
-		"parse_multiple_choice": func(c extractCase) any { return found(HarmonyChoice(c.Input, c.MaxOption[0])) },
-		"parse_boxed_math":      func(c extractCase) any { return found(Boxed(c.Input)) },
-		"parse_aime_answer":     func(c extractCase) any { return found(AIMEAnswer(c.Input)) },
-		"parse_code":            func(c extractCase) any { return found(HarmonyCode(c.Input)) },
-		"extract_final_section": func(c extractCase) any { return FinalSection(c.Input) },
+		"parse_multiple_choice": func(c extractCase) any { return found(harmonyChoice(c.Input, c.MaxOption[0])) },
+		"parse_boxed_math":      func(c extractCase) any { return found(boxedAnswer(c.Input)) },
+		"parse_aime_answer":     func(c extractCase) any { return found(aimeAnswer(c.Input)) },
+		"parse_code":            func(c extractCase) any { return found(harmonyCode(c.Input)) },
+		"extract_final_section": func(c extractCase) any { return finalSection(c.Input) },
 	}
 	eachCase(t, "gpt_oss_extract", func(t *testing.T, c extractCase) {
 		require.Contains(t, fns, c.Fn)
@@ -55,9 +55,9 @@ func TestGoldenGptOssExtract(t *testing.T) {
 
 func TestGoldenEndpointsExtractors(t *testing.T) {
 	fns := map[string]func(string) any{
-		"abcd_extractor":        func(s string) any { return ChoiceKey(s) },
-		"boxed_math_extractor":  func(s string) any { return found(BoxedValue(s)) },
-		"python_code_extractor": func(s string) any { return found(CodeBlock(s)) },
+		"abcd_extractor":        func(s string) any { return choiceKey(s) },
+		"boxed_math_extractor":  func(s string) any { return found(boxedValue(s)) },
+		"python_code_extractor": func(s string) any { return found(codeBlock(s)) },
 	}
 	eachCase(t, "endpoints_extractors", func(t *testing.T, c extractCase) {
 		require.Contains(t, fns, c.Extractor)
@@ -75,16 +75,16 @@ func TestGoldenGptOssScore(t *testing.T) {
 		CheckerLine string  `json:"checker_line"`
 	}
 	eachCase(t, "gpt_oss_score", func(t *testing.T, c scoreCase) {
-		sets := map[string]Count{}
+		sets := map[string]correctCount{}
 		for name, n := range c.Stats {
-			sets[name] = Count{n[0], n[1]}
+			sets[name] = correctCount{n[0], n[1]}
 		}
-		got := WeightedScore(sets)
+		got := weightedScore(sets)
 		near(t, c.FinalScore, got.Score, "score")
 		near(t, c.MaxScore, got.Max, "max")
 		near(t, c.Percent, got.Percent, "percent")
 		near(t, c.Overall, got.Plain, "overall")
-		require.Equal(t, c.CheckerLine, got.Line())
+		require.Equal(t, c.CheckerLine, "'exact_match': "+got.text())
 	})
 }
 
@@ -100,12 +100,12 @@ func TestGoldenMixtral(t *testing.T) {
 	eachCase(t, "mixtral", func(t *testing.T, c mixtralCase) {
 		switch c.Kind {
 		case "gsm8k":
-			require.Equal(t, c.Extracted, GSM8KNumber(c.Text))
-			require.Equal(t, c.Correct, GSM8KCorrect(GSM8KNumber(c.Text), c.GroundTruth))
+			require.Equal(t, c.Extracted, gsm8kNumber(c.Text))
+			require.Equal(t, c.Correct, gsm8kCorrect(gsm8kNumber(c.Text), c.GroundTruth))
 		case "mbxp_postprocess":
-			require.Equal(t, c.Solution, MBXPSolution(c.Lang, c.Response))
+			require.Equal(t, c.Solution, mbxpSolution(c.Lang, c.Response))
 		case "token_trim":
-			require.Equal(t, c.Out, TrimMixtral(c.Dataset, c.Tokens))
+			require.Equal(t, c.Out, trimMixtral(c.Dataset, c.Tokens))
 		default:
 			t.Fatalf("kind %q", c.Kind)
 		}
@@ -124,13 +124,13 @@ func TestGoldenLlama405bMetrics(t *testing.T) {
 		if c.Aggregate == nil {
 			c.Aggregate, c.Mean = []row{c.row}, c.Result
 		}
-		var scores []LongScore
+		var scores []longScore
 		for _, r := range c.Aggregate {
-			s, err := ScoreLong(r.Metric, r.Label, r.Pred)
+			s, err := scoreLong(r.Metric, r.Label, r.Pred)
 			require.NoError(t, err)
 			scores = append(scores, s)
 		}
-		got := LongContextMeans(scores)
+		got := longContextMeans(scores)
 		require.Len(t, got, len(c.Mean))
 		for _, m := range got {
 			require.Contains(t, c.Mean, m.Name)

@@ -17,26 +17,26 @@ func FuzzExtractors(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, last := range []byte{FourOptions, TenOptions} {
-			for _, choose := range []func(string, byte) (string, bool){Choice, HarmonyChoice} {
+		for _, last := range []byte{fourOptions, tenOptions} {
+			for _, choose := range []func(string, byte) (string, bool){finalChoice, harmonyChoice} {
 				if c, ok := choose(s, last); ok && c != "İ" && (len(c) != 1 || c[0] < 'A' || c[0] > last) {
 					t.Fatalf("chose %q of %q", c, s)
 				}
 			}
 		}
-		if n, ok := AIMEAnswer(s); ok && (n < 0 || n > maxAIME) {
+		if n, ok := aimeAnswer(s); ok && (n < 0 || n > maxAIME) {
 			t.Fatalf("%d of %q", n, s)
 		}
-		for _, find := range []func(string) (string, bool){Boxed, PythonBlock, HarmonyCode, BoxedValue, CodeBlock} {
+		for _, find := range []func(string) (string, bool){boxedAnswer, pythonBlock, harmonyCode, boxedValue, codeBlock} {
 			if v, ok := find(s); ok && utf8.ValidString(s) && !utf8.ValidString(v) {
 				t.Fatalf("%q of %q", v, s)
 			}
 		}
-		GSM8KCorrect(GSM8KNumber(s), s)
-		MBXPSolution("python", s)
-		ChoiceKey(s)
-		NeedleMatch(s, s)
-		AnswerContained(s, s)
+		gsm8kCorrect(gsm8kNumber(s), s)
+		mbxpSolution("python", s)
+		choiceKey(s)
+		needleMatch(s, s)
+		answerContained(s, s)
 	})
 }
 
@@ -46,10 +46,10 @@ func FuzzMathEqual(f *testing.F) {
 		f.Add(s, "x")
 	}
 	f.Fuzz(func(t *testing.T, given, truth string) {
-		if equal, _ := MathEqual(given, given); !equal {
+		if equal, _ := mathEqual(given, given); !equal {
 			t.Fatalf("%q is not equal to itself", given)
 		}
-		MathEqual(given, truth)
+		mathEqual(given, truth)
 		sameValue(given, truth)
 	})
 }
@@ -60,11 +60,11 @@ func FuzzParseProduct(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		p, err := ParseProduct(s)
+		p, err := parseProduct(s)
 		if err == nil {
-			common, predicted, truth := Levels(p.Category, p.Category)
+			common, predicted, truth := pathLevels(p.Category, p.Category)
 			require.True(t, common == predicted && predicted == truth)
-			BrandRatio(p.Brand[:min(len(p.Brand), 200)], "x")
+			brandRatio(p.Brand[:min(len(p.Brand), 200)], "x")
 		}
 	})
 }
@@ -75,7 +75,7 @@ func FuzzFunctionCalls(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		calls, _ := FunctionCalls(s)
+		calls, _ := callsJSON(s)
 		if _, err := parseJSON(calls); err != nil && utf8.ValidString(s) && !strings.Contains(calls, "inf") {
 			t.Fatalf("%q gives %q: %v", s, calls, err)
 		}
@@ -90,7 +90,7 @@ func FuzzCheckCalls(f *testing.F) {
 		`[{"f":{"a":"{k: [1, 2], j: {x: 1}}"}}]`, `[{"f":{"a":[{"k":[[1,2]]}]}}]`)
 	f.Add("parallel", `[{"name":"f","parameters":{"properties":{"a":{"type":"array","items":{"type":"dict"}}},"required":[]}}]`, `[{"f":{"a":[]}}]`, `[{"f":{"a":[""]}}]`)
 	f.Fuzz(func(t *testing.T, subset, descriptions, calls, expected string) {
-		v, err := CheckCalls(subset, descriptions, calls, expected)
+		v, err := checkCallsJSON(subset, descriptions, calls, expected)
 		require.True(t, err != nil || v.Valid == (v.Error == ""))
 	})
 }
@@ -103,7 +103,7 @@ func FuzzPunkt(f *testing.F) {
 	p := newPunkt()
 	p.abbreviations["dr"] = true
 	p.ortho["he"] = anyUpper | anyLower
-	r := NewRouge(true)
+	r := newRouge(true)
 	f.Fuzz(func(t *testing.T, s string) {
 		at := 0
 		for _, sentence := range p.Sentences(s) {
@@ -114,7 +114,7 @@ func FuzzPunkt(f *testing.F) {
 			at += i + len(sentence)
 		}
 		scores := r.Score(s, p.Joined(s))
-		for _, m := range []RougeScore{scores.Rouge1, scores.Rouge2, scores.RougeL} {
+		for _, m := range []rougeScore{scores.Rouge1, scores.Rouge2, scores.RougeL} {
 			if m.F != 0 && m.F != 1 {
 				t.Fatalf("%q against itself gives %v", s, m)
 			}
@@ -125,7 +125,7 @@ func FuzzPunkt(f *testing.F) {
 func FuzzReadPunktJSON(f *testing.F) {
 	f.Add(`{"AbbrevTypes":{"dr":1},"Collocations":{"a,b":1},"SentStarters":{"she":1},"OrthoContext":{"x":4}}`)
 	f.Fuzz(func(t *testing.T, s string) {
-		if p, err := ReadPunktJSON(strings.NewReader(s)); err == nil {
+		if p, err := readPunktJSON(strings.NewReader(s)); err == nil {
 			p.Sentences(s)
 		}
 	})
@@ -146,7 +146,7 @@ func FuzzCheckText(f *testing.F) {
 
 // The bit-parallel length is that of the table.
 func TestLongestCommonSubsequence(t *testing.T) {
-	r := NewRouge(false)
+	r := newRouge(false)
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g"})
 		ref, pred := rapid.SliceOfN(word, 0, 200).Draw(t, "ref"), rapid.SliceOfN(word, 0, 200).Draw(t, "pred")

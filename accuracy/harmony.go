@@ -17,9 +17,9 @@ const (
 
 var boldText = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 
-// FinalSection is the text of the first final channel, stripped; the whole text where there is none. Whatever stands
-// between the channel's name and the message mark is tolerated, as models write it.
-func FinalSection(text string) string {
+// finalSection returns the text of the first final channel, stripped, or the whole text if there is none. Models write
+// other text between the channel's name and the message mark, which it accepts.
+func finalSection(text string) string {
 	text = pyStrip(text)
 	for rest := text; ; {
 		_, after, ok := strings.Cut(rest, finalChannel)
@@ -34,23 +34,23 @@ func FinalSection(text string) string {
 	}
 }
 
-// Count is how many answers of a subset are right.
-type Count struct{ Correct, Total int }
+// correctCount is the number of correct answers in a subset.
+type correctCount struct{ Correct, Total int }
 
-// HarmonyTotal is the weighted score of the gpt-oss sets (docs/reference/scoring-rules.md#harmony-answers).
-type HarmonyTotal struct {
-	Score   float64 // sum of correct answers, each over its set's repeats
+// harmonyTotal is the weighted score of the gpt-oss sets (docs/reference/scoring-rules.md#harmony-answers).
+type harmonyTotal struct {
+	Score   float64 // sum of correct answers, each divided by its set's repeats
 	Max     float64 // the same for all answers
 	Percent float64
-	Plain   float64 // percentage of correct answers without weights
+	Plain   float64 // percentage of correct answers, unweighted
 }
 
-// setRepeats are how often a set's questions are asked; 1 for those not named.
+// setRepeats is how often the questions of a set are asked; 1 for other sets.
 var setRepeats = map[string]int{"aime25": 8, "gpqa_diamond": 5, "livecodebench_v6": 3}
 
-// WeightedScore sums the sets up, those that are asked repeatedly by their repeats.
-func WeightedScore(sets map[string]Count) HarmonyTotal {
-	var t HarmonyTotal
+// weightedScore sums up the sets, each divided by its repeats.
+func weightedScore(sets map[string]correctCount) harmonyTotal {
+	var t harmonyTotal
 	var correct, total int
 	for _, name := range slices.Sorted(maps.Keys(sets)) {
 		c, repeats := sets[name], float64(max(setRepeats[name], 1))
@@ -65,5 +65,5 @@ func WeightedScore(sets map[string]Count) HarmonyTotal {
 	return t
 }
 
-// Line is the line that the checker reads.
-func (t HarmonyTotal) Line() string { return fmt.Sprintf("'exact_match': %.3f", t.Percent) }
+// text returns the percentage as the reference prints it.
+func (t harmonyTotal) text() string { return fmt.Sprintf("%.3f", t.Percent) }

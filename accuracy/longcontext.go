@@ -7,10 +7,10 @@ import (
 
 var uuidForm = regexp.MustCompile(`[\pL\pN_]{8}-[\pL\pN_]{4}-[\pL\pN_]{4}-[\pL\pN_]{4}-[\pL\pN_]{12}`)
 
-// NeedleMatch compares the ids in a prediction with those in the label, pair by pair: the share of the label id's
-// characters that occur anywhere in the predicted one, as a percentage of the predicted ids
+// needleMatch compares the ids in a prediction with those in the label, pair by pair. It returns the share of the label
+// id's characters that occur anywhere in the predicted id, as a percentage of the predicted ids
 // (docs/reference/scoring-rules.md#long-context).
-func NeedleMatch(label, prediction string) float64 {
+func needleMatch(label, prediction string) float64 {
 	want, got := uuidForm.FindAllString(label, -1), uuidForm.FindAllString(prediction, -1)
 	if len(got) == 0 {
 		return 0
@@ -30,9 +30,9 @@ func NeedleMatch(label, prediction string) float64 {
 	return pyRound(sum/float64(len(got))*100, 2)
 }
 
-// AnswerContained is 100 where the answer is part of the label or one of the label's entries is part of the answer, and
-// 0 else.
-func AnswerContained(label, prediction string) float64 {
+// answerContained returns 100 if the answer is part of the label or one of the label's entries is part of the answer,
+// and 0 otherwise.
+func answerContained(label, prediction string) float64 {
 	answer := prediction
 	const mark = "Answer: "
 	if at := strings.LastIndex(prediction, mark); at >= 0 {
@@ -50,7 +50,7 @@ func AnswerContained(label, prediction string) float64 {
 	return 0
 }
 
-// squeezed is a text in lower case without white space.
+// squeezed returns a text in lower case without white space.
 func squeezed(s string) string {
 	return pyLower(strings.Map(func(r rune) rune {
 		if pySpace(r) {

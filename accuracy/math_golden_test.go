@@ -17,11 +17,11 @@ func TestGoldenMath500Grader(t *testing.T) {
 		PlainTruth  string `json:"norm_truth"`
 	}
 	eachCase(t, "math500_grader", func(t *testing.T, c gradeCase) {
-		require.Equal(t, c.NormalGiven, MathNormal(c.Given))
-		require.Equal(t, c.NormalTruth, MathNormal(c.Truth))
-		require.Equal(t, c.PlainGiven, MathPlain(c.Given))
-		require.Equal(t, c.PlainTruth, MathPlain(c.Truth))
-		equal, _ := MathEqual(c.Given, c.Truth)
+		require.Equal(t, c.NormalGiven, mathNormal(c.Given))
+		require.Equal(t, c.NormalTruth, mathNormal(c.Truth))
+		require.Equal(t, c.PlainGiven, mathPlain(c.Given))
+		require.Equal(t, c.PlainTruth, mathPlain(c.Truth))
+		equal, _ := mathEqual(c.Given, c.Truth)
 		require.Equal(t, c.Correct, equal, "%q and %q", c.Given, c.Truth)
 	})
 }
@@ -44,11 +44,11 @@ func TestMathFallback(t *testing.T) {
 		{`9^9^9`, `x`, false},
 		{`1/(x-x)`, `x`, false},
 	} {
-		equal, _ := MathEqual(c.given, c.truth)
+		equal, _ := mathEqual(c.given, c.truth)
 		require.Equal(t, c.equal, equal, "%s and %s", c.given, c.truth)
 	}
-	_, fallback := MathEqual("x+1", "1+x")
+	_, fallback := mathEqual("x+1", "1+x")
 	require.True(t, fallback)
-	_, fallback = MathEqual("0.50", `\frac12`)
+	_, fallback = mathEqual("0.50", `\frac12`)
 	require.False(t, fallback)
 }

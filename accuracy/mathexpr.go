@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// The built-in stand-in for symbolic algebra: two expressions are equal when they are the same rational number, or when
-// their values agree at several points, real and complex.
+// A replacement for symbolic algebra: two expressions are equal if they are the same rational number, or if their
+// values agree at several real and complex points.
 
-// Bounds of an expression: it comes from a model.
+// Limits for expressions, which models write.
 const (
 	maxExpression = 4096
 	maxNesting    = 100
@@ -21,14 +21,14 @@ const (
 	agreement     = 1e-9
 )
 
-// evalPoints are the values of the two unknowns. They lie off the real axis too, so that sqrt(x^2) and x differ.
+// evalPoints are values of the two unknowns. Some are complex, so that sqrt(x^2) and x differ.
 var evalPoints = [][2]complex128{
 	{complex(0.731, 0), complex(1.618, 0)}, {complex(-1.273, 0), complex(0.577, 0)},
 	{complex(2.345, 0.89), complex(-0.618, 1.7)}, {complex(-0.37, -1.41), complex(-2.13, 0.29)},
 }
 
-// sameValue tells whether two expressions are equal wherever both are looked at, and whether that is certain: it is for
-// numbers. What can not be parsed is not equal.
+// sameValue reports whether two expressions are equal at every point, and whether that is exact, as it is for numbers.
+// Expressions that cannot be parsed are unequal.
 func sameValue(a, b string) (equal, exact bool) {
 	left, err := parseExpression(a)
 	if err != nil {
@@ -58,7 +58,7 @@ func sameValue(a, b string) (equal, exact bool) {
 
 // term is a node of an expression.
 type term struct {
-	// '+', '-', '*', '/', '^'; '~' minus sign, 'r' square root, 'l' logarithm, '!' factorial, 'n' number, 'p' pi, 'x'
+	// '+', '-', '*', '/', '^'; '~' negation, 'r' square root, 'l' logarithm, '!' factorial, 'n' number, 'p' pi, 'x'
 	// unknown
 	op     byte
 	number *big.Rat
@@ -67,9 +67,9 @@ type term struct {
 	right  *term
 }
 
-var errExpression = errors.New("no expression")
+var errExpression = errors.New("not an expression")
 
-// expression is a text on its way to a term.
+// expression is the unparsed rest of a text.
 type expression struct {
 	s     string
 	depth int
@@ -109,7 +109,7 @@ func (e *expression) sum() (*term, error) {
 	return t, err
 }
 
-// product reads factors: with signs between them, or one directly after the other.
+// product parses factors, which are separated by operators or follow each other directly.
 func (e *expression) product() (*term, error) {
 	t, err := e.signed()
 	for err == nil && e.s != "" {
@@ -196,7 +196,7 @@ func (e *expression) atom() (*term, error) {
 	return &term{op: 'x', name: r}, nil
 }
 
-// rational gives the exact value of an expression of numbers.
+// rational returns the exact value of an expression without unknowns or irrational parts.
 func (t *term) rational() (*big.Rat, bool) {
 	switch t.op {
 	case 'n':
@@ -233,7 +233,7 @@ func (t *term) rational() (*big.Rat, bool) {
 
 func tooLong(r *big.Rat) bool { return r.Num().BitLen()+r.Denom().BitLen() > maxRatBits }
 
-// rationalPower raises to small whole powers.
+// rationalPower raises a number to a small integer power.
 func rationalPower(a, b *big.Rat) (*big.Rat, bool) {
 	if !b.IsInt() || !b.Num().IsInt64() || b.Num().Int64() > 64 || b.Num().Int64() < -64 ||
 		(a.Sign() == 0 && b.Sign() < 0) {

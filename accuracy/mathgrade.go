@@ -7,18 +7,11 @@ import (
 	"unicode"
 )
 
-// MathEqual tells whether two MATH answers are the same (docs/reference/scoring-rules.md#mathematics). fallback is true
-// where the built-in comparison stood in for the reference's symbolic algebra.
-func MathEqual(given, truth string) (equal, fallback bool) {
-	equal, fallback, _ = gradeMath(context.Background(), nil, given, truth)
-	return equal, fallback
-}
-
 func gradeMath(ctx context.Context, judge MathJudge, given, truth string) (equal, fallback bool, err error) {
-	if MathNormal(given) == MathNormal(truth) {
+	if mathNormal(given) == mathNormal(truth) {
 		return true, false, nil
 	}
-	given, truth = MathPlain(given), MathPlain(truth)
+	given, truth = mathPlain(given), mathPlain(truth)
 	if given == truth {
 		return true, false, nil
 	}
@@ -43,7 +36,7 @@ func gradeMath(ctx context.Context, judge MathJudge, given, truth string) (equal
 	return true, fallback, nil
 }
 
-// samePart compares one part of a tuple, or an answer that is none.
+// samePart compares one part of a tuple, or a whole answer.
 func samePart(ctx context.Context, judge MathJudge, given, want string) (equal, fallback bool, err error) {
 	if equal, decided := comparedAsText(given, want); decided {
 		return equal, false, nil
@@ -61,7 +54,7 @@ func samePart(ctx context.Context, judge MathJudge, given, want string) (equal, 
 
 var fractionForm = regexp.MustCompile(`^-?[0-9]+.?/0*[1-9][0-9]*.?$`)
 
-// comparedAsText decides what needs no algebra: fractions must be written alike, and an integer equals only itself.
+// comparedAsText decides without algebra: fractions must be written alike, and an integer equals only itself.
 func comparedAsText(given, want string) (equal, decided bool) {
 	if fractionForm.MatchString(want) && fractionForm.MatchString(given) {
 		return given == want, true
@@ -91,12 +84,12 @@ func tupleParts(s string) []string {
 	return []string{s}
 }
 
-// maxUnknowns is the number of distinct letters up to which an expression is evaluated.
+// maxUnknowns is the maximum number of distinct letters in an expression that is evaluated.
 const maxUnknowns = 2
 
 var longPower = regexp.MustCompile(`\^[0-9]+\^|\^[0-9][0-9]+`)
 
-// mayEvaluate refuses text, and powers that a computer algebra system might not come back from.
+// mayEvaluate rejects text, and powers that a computer algebra system might never finish.
 func mayEvaluate(expr string) bool {
 	letters := map[rune]bool{}
 	for _, r := range strings.ReplaceAll(strings.ReplaceAll(expr, "sqrt", ""), "frac", "") {

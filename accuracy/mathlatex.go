@@ -2,10 +2,10 @@ package accuracy
 
 import "strings"
 
-// maxLatexDepth bounds the nesting of groups and arguments.
+// maxLatexDepth is the maximum nesting of groups and arguments.
 const maxLatexDepth = 200
 
-// latexText writes LaTeX as plain text: fractions with a slash, roots as sqrt(...), Greek letters as themselves.
+// latexText converts LaTeX to plain text: fractions with a slash, roots as sqrt(...), Greek letters as characters.
 func latexText(source string) string {
 	s := rewriteAll(source, []rewrite{{`\tfrac`, `\frac`}, {`\dfrac`, `\frac`}, {`\frac`, ` \frac`}})
 	l := latex{s: s}
@@ -24,7 +24,7 @@ func latexText(source string) string {
 type latex struct {
 	s      string
 	at     int
-	failed bool // the reference's converter gives up, and so does this one
+	failed bool // the reference's converter gives up here
 }
 
 // node writes the next node: a group, a command with its arguments, or a character.
@@ -72,7 +72,7 @@ func (l *latex) group(b *strings.Builder, depth int) {
 	}
 }
 
-// name reads a command's name: letters and the blanks behind them, or one other character.
+// name parses a command's name: letters and the following blanks, or one other character.
 func (l *latex) name() string {
 	start := l.at
 	for l.at < len(l.s) && fold(rune(l.s[l.at])) != 0 {
@@ -89,7 +89,7 @@ func (l *latex) name() string {
 	return name
 }
 
-// argument writes the next group or single node as text.
+// argument returns the next group or single node as text.
 func (l *latex) argument(depth int) string {
 	var b strings.Builder
 	for l.at < len(l.s) && l.s[l.at] == ' ' {
@@ -101,7 +101,7 @@ func (l *latex) argument(depth int) string {
 	return b.String()
 }
 
-// option passes an optional argument in brackets.
+// option skips an optional argument in brackets.
 func (l *latex) option() {
 	if l.at < len(l.s) && l.s[l.at] == '[' {
 		if end := strings.IndexByte(l.s[l.at:], ']'); end >= 0 {
@@ -136,7 +136,7 @@ func (l *latex) command(b *strings.Builder, name string, depth int) {
 	}
 }
 
-// matrices are the environments that are written as rows; the content of others stays.
+// matrices are the environments written as rows; other environments keep their content.
 var matrices = map[string]bool{"array": true, "pmatrix": true, "bmatrix": true, "smallmatrix": true,
 	"psmallmatrix": true, "bsmallmatrix": true}
 

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The first normalisation of MATH answers: Hendrycks' (docs/reference/scoring-rules.md#mathematics).
+// The first normalization of MATH answers: Hendrycks' (docs/reference/scoring-rules.md#mathematics).
 
 // rewrite is one replacement of a text.
 type rewrite struct{ old, by string }
@@ -26,8 +26,8 @@ var (
 	pointLatex = []rewrite{{`\%`, ""}, {" .", " 0."}, {"{.", "{0."}}
 )
 
-// MathNormal is a MATH answer in Hendrycks' normal form.
-func MathNormal(answer string) string {
+// mathNormal returns a MATH answer in Hendrycks' normal form.
+func mathNormal(answer string) string {
 	answer = unwrapText(pyStrip(answer), true)
 	if s, ok := hendrycks(answer); ok {
 		return s
@@ -35,7 +35,7 @@ func MathNormal(answer string) string {
 	return answer
 }
 
-// unwrapText takes the content out of an answer that is \text{...} as a whole.
+// unwrapText returns the content of an answer that consists of \text{...}.
 func unwrapText(s string, strip bool) string {
 	inner, ok := strings.CutPrefix(s, `\text{`)
 	if !ok || !strings.HasSuffix(strings.TrimSuffix(inner, "\n"), "}") {
@@ -51,7 +51,7 @@ func unwrapText(s string, strip bool) string {
 	return inner
 }
 
-// hendrycks gives false where the reference would fail.
+// hendrycks returns false if the reference would fail.
 func hendrycks(s string) (string, bool) {
 	s = rewriteAll(s, plainLatex)
 	if parts := strings.Split(s, `\text{ `); len(parts) > 2 {
@@ -86,10 +86,10 @@ func hendrycks(s string) (string, bool) {
 	return s, true
 }
 
-// integerRatio is a quotient of two integers written without spare digits.
+// integerRatio matches a quotient of two integers without leading zeros.
 var integerRatio = regexp.MustCompile(`^(0|-?[1-9][0-9]*)/(0|-?[1-9][0-9]*)$`)
 
-// braceRoots writes \sqrt3 as \sqrt{3}.
+// braceRoots rewrites \sqrt3 as \sqrt{3}.
 func braceRoots(s string) (string, bool) {
 	parts := strings.Split(s, `\sqrt`)
 	for i, p := range parts[1:] {
@@ -104,7 +104,7 @@ func braceRoots(s string) (string, bool) {
 	return strings.Join(parts, `\sqrt`), true
 }
 
-// braceFractions writes \frac12 and \frac1{2} with all their braces.
+// braceFractions adds the missing braces of \frac12 and \frac1{2}.
 func braceFractions(s string) (string, bool) {
 	parts := strings.Split(s, `\frac`)
 	for i, p := range parts[1:] {

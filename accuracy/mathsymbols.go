@@ -1,8 +1,7 @@
 package accuracy
 
-// Commands of LaTeX and the characters that latex-to-text conversion writes for them, as far as answers use them.
-// Commands that are not listed are dropped, and what is in their braces stays.
-
+// latexSymbols maps LaTeX commands to the characters that latex-to-text conversion writes for them, as far as answers
+// use them. Other commands are dropped, but the content of their braces stays.
 var latexSymbols = map[string]string{
 	"hbar": "ħ", "ell": "ℓ", "forall": "∀", "complement": "∁", "partial": "∂", "exists": "∃", "nexists": "∄",
 	"varnothing": "∅", "emptyset": "∅",
@@ -53,17 +52,17 @@ var latexSymbols = map[string]string{
 	"\\": "\n", "%": "%",
 }
 
-// typographic are runs of characters that become one.
+// typographic maps sequences of characters to one character.
 var typographic = []rewrite{{"---", "—"}, {"--", "–"}, {"``", "“"}, {"''", "”"}}
 
-// latexAccents are put behind what they stand over.
+// latexAccents are combining characters, written after the character they modify.
 var latexAccents = map[string]string{
 	"vec": "\u20d7", "dot": "\u0307", "hat": "\u0302", "check": "\u030c", "breve": "\u0306", "acute": "\u0301",
 	"grave": "\u0300",
 	"tilde": "\u0303", "bar": "\u0305", "ddot": "\u0308", "not": "\u0338",
 }
 
-// alphabet is where the letters of a mathematical style begin, with the letters that stand elsewhere.
+// alphabet is the position of a mathematical style's letters, with the exceptions.
 type alphabet struct {
 	upper, lower rune
 	elsewhere    map[rune]rune

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The second normalisation of MATH answers: units, numbers and LaTeX as text
+// The second normalization of MATH answers: units, numbers and LaTeX as text
 // (docs/reference/scoring-rules.md#mathematics).
 
 var wordMath = []rewrite{
@@ -33,8 +33,8 @@ var (
 	groupComma  = regexp.MustCompile(`(\p{Nd}),(\p{Nd}{3})($|\P{Nd})`)
 )
 
-// MathPlain is a MATH answer as plain text, the form in which it is parsed.
-func MathPlain(s string) string {
+// mathPlain returns a MATH answer as plain text for the expression parser.
+func mathPlain(s string) string {
 	s = rewriteAll(unwrapText(s, false), wordMath)
 	for _, unit := range mathUnits {
 		s = unit.ReplaceAllString(s, "")
@@ -69,13 +69,13 @@ func integerText(f float64) string {
 	return n.String()
 }
 
-// isInteger tells whether a text is a whole number, thousands separated by commas or not.
+// isInteger reports whether a text is an integer, with or without commas between thousands.
 func isInteger(s string) bool {
 	f, ok := pyFloatOf(withoutGroups(s))
 	return ok && nearInteger(f)
 }
 
-// withoutGroups removes the commas that separate thousands, and no others.
+// withoutGroups removes only the commas that separate thousands.
 func withoutGroups(s string) string {
 	for {
 		next := groupComma.ReplaceAllString(s, "$1$2$3")

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Pieces of the mixture of OpenOrca, GSM8K and MBXP (docs/reference/scoring-rules.md#mixture).
+// Parts of the mixture of OpenOrca, GSM8K and MBXP (docs/reference/scoring-rules.md#mixture).
 
 var plainNumber = regexp.MustCompile(`-?[\p{Nd},]*\.?\p{Nd}+`)
 
-// GSM8KNumber is the number that an answer gives: the first after the last "The answer is", or else the last of the
-// text before another question begins. Commas are removed; without a number the result is empty.
-func GSM8KNumber(text string) string {
+// gsm8kNumber returns the number in an answer: the first after the last "The answer is", or else the last one before
+// another question begins. It removes commas. The result is empty if there is no number.
+func gsm8kNumber(text string) string {
 	text, _, _ = strings.Cut(text, "\nQ:")
 	const phrase = "The answer is"
 	number := ""
@@ -27,18 +27,18 @@ func GSM8KNumber(text string) string {
 	return strings.ReplaceAll(number, ",", "")
 }
 
-// GSM8KCorrect compares a number with the data set's as floating point.
-func GSM8KCorrect(number, truth string) bool {
+// gsm8kCorrect compares a number with the data set's as floating point.
+func gsm8kCorrect(number, truth string) bool {
 	given, ok := pyFloatOf(number)
 	want, known := pyFloatOf(truth)
 	return ok && known && given == want
 }
 
-// codeLanguages are those whose MBXP answers are run.
+// codeLanguages are the languages whose MBXP answers are run.
 var codeLanguages = []string{"cpp", "python", "php", "javascript", "ruby", "typescript"}
 
-// MBXPSolution is the program in an answer: what stands before the first fence, with escaped underscores undone.
-func MBXPSolution(language, response string) string {
+// mbxpSolution returns the program in an answer: the text before the first fence, with escaped underscores restored.
+func mbxpSolution(language, response string) string {
 	solution, _, _ := strings.Cut(response, fence)
 	if language == "python" {
 		solution = strings.TrimLeftFunc(solution, pySpace)
@@ -46,12 +46,12 @@ func MBXPSolution(language, response string) string {
 	return strings.ReplaceAll(solution, `\_`, "_")
 }
 
-// mbxpStop are the tokens behind which a code answer ends.
+// mbxpStop are the tokens after which a code answer ends.
 var mbxpStop = []int32{13, 13940, 28832, 13}
 
-// TrimMixtral is what the reference reports of an answer's tokens: without trailing end and padding tokens, and for
-// MBXP cut behind the first stop sequence.
-func TrimMixtral(subset string, ids []int32) []int32 {
+// trimMixtral returns an answer's tokens as the reference reports them: without trailing end and padding tokens, and
+// for MBXP only up to the first stop sequence.
+func trimMixtral(subset string, ids []int32) []int32 {
 	for len(ids) > 0 && (ids[len(ids)-1] == 2 || ids[len(ids)-1] == 0) {
 		ids = ids[:len(ids)-1]
 	}

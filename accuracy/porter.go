@@ -2,9 +2,9 @@ package accuracy
 
 import "bytes"
 
-// Stem is the Porter stemmer in NLTK's default mode, for a word in lower case
+// porterStem returns the stem of a lower-case word by the Porter stemmer in NLTK's default mode
 // (docs/reference/scoring-rules.md#porter-stemmer).
-func Stem(word string) string {
+func porterStem(word string) string {
 	if s, ok := irregular[word]; ok {
 		return s
 	}
@@ -22,7 +22,7 @@ func Stem(word string) string {
 	return string(porterEnd(w))
 }
 
-// irregular words are looked up before any rule.
+// irregular words take precedence over the rules.
 var irregular = map[string]string{
 	"sky": "sky", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news",
 	"innings": "inning", "inning": "inning", "outings": "outing", "outing": "outing", "cannings": "canning",
@@ -30,7 +30,7 @@ var irregular = map[string]string{
 	"howe":    "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
 }
 
-// condition decides on the stem that a rule would leave.
+// condition reports whether a rule may leave the stem.
 type condition func(stem []byte) bool
 
 type porterRule struct {
@@ -42,7 +42,7 @@ func anyMeasure(m int) condition { return func(stem []byte) bool { return measur
 
 func always([]byte) bool { return true }
 
-// applyRules applies the first rule whose suffix matches; a failing condition ends the list.
+// applyRules applies the first rule whose suffix matches, unless its condition fails.
 func applyRules(w []byte, rules []porterRule) ([]byte, bool) {
 	for _, r := range rules {
 		if !hasSuffix(w, r.suffix) {
@@ -181,7 +181,7 @@ func porterEnd(w []byte) []byte {
 	return w
 }
 
-// consonantAt tells whether letter i is one: y is, at the start and after a vowel.
+// consonantAt reports whether letter i is a consonant. A y is one at the start and after a vowel.
 func consonantAt(w []byte, i int) bool {
 	switch w[i] {
 	case 'a', 'e', 'i', 'o', 'u':
@@ -201,7 +201,7 @@ func hasVowel(w []byte) bool {
 	return false
 }
 
-// measure counts the groups of vowels that consonants follow.
+// measure counts the groups of vowels that are followed by consonants.
 func measure(w []byte) int {
 	m, consonant := 0, true
 	for i, c := range w {
@@ -221,7 +221,7 @@ func measure(w []byte) int {
 	return m
 }
 
-// endsCVC is the condition *o, with NLTK's case of two letters.
+// endsCVC implements the condition *o, with NLTK's case of two letters.
 func endsCVC(w []byte) bool {
 	n := len(w)
 	if n == 2 {

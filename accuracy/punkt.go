@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Punkt splits text into sentences as NLTK's tokenizer does with the same parameters
-// (docs/reference/scoring-rules.md#sentences). It is read-only and serves any number of goroutines.
+// Punkt splits text into sentences like NLTK's tokenizer with the same parameters
+// (docs/reference/scoring-rules.md#sentences). It is immutable and safe for concurrent use.
 type Punkt struct {
 	abbreviations map[string]bool // without the final period
 	collocations  map[[2]string]bool
@@ -15,7 +15,7 @@ type Punkt struct {
 	ortho         map[string]orthoFlags
 }
 
-// orthoFlags say where and how a word was seen.
+// orthoFlags record where and in which case a word was seen.
 type orthoFlags uint8
 
 const (
@@ -25,10 +25,10 @@ const (
 	anyLower   orthoFlags = 112
 )
 
-// Joined is what the ROUGE scorers compare: the stripped text with one sentence a line.
+// Joined returns the text that the ROUGE scorers compare: stripped, with one sentence per line.
 func (p *Punkt) Joined(text string) string { return strings.Join(p.Sentences(pyStrip(text)), "\n") }
 
-// Sentences splits the text as given.
+// Sentences splits the text without stripping it.
 func (p *Punkt) Sentences(text string) []string {
 	spans := p.spans(text)
 	out := []string{}
@@ -55,7 +55,7 @@ func (p *Punkt) Sentences(text string) []string {
 
 type textSpan struct{ start, end int }
 
-// spans cuts the text after every mark that ends a sentence.
+// spans splits the text after every mark that ends a sentence.
 func (p *Punkt) spans(text string) []textSpan {
 	var out []textSpan
 	begin := 0
@@ -72,10 +72,10 @@ func (p *Punkt) spans(text string) []textSpan {
 	return append(out, textSpan{min(begin, end), end})
 }
 
-// candidate is a mark that may end a sentence, and the text that decides it: from the word before to what follows.
+// candidate is a mark that may end a sentence, with the text that decides: from the word before it to what follows.
 type candidate struct {
-	start, mark, after int // the word's first byte, the mark, one past what follows it
-	token              int // first byte of the token that follows after white space; 0: another mark follows directly
+	start, mark, after int // start of the word, the mark, end of what follows
+	token              int // start of the token after white space; 0: another mark follows directly
 }
 
 // candidates calls fn for each mark that no later mark of the same word replaces.
@@ -91,7 +91,7 @@ func (p *Punkt) candidates(text string, fn func(candidate)) {
 		if !ok {
 			continue
 		}
-		// A blank at index 0 does not begin a word: the reference takes index 0 for "none".
+		// The reference treats index 0 as "none", so white space there does not start a word.
 		word := start
 		if i := strings.LastIndexAny(text[stop:at], asciiSpace); i > 0 {
 			word = stop + i + 1
@@ -110,7 +110,7 @@ func (p *Punkt) candidates(text string, fn func(candidate)) {
 
 const asciiSpace = " \t\n\r\v\f"
 
-// following looks behind the mark: a character that ends a word, or white space and a token.
+// following examines the text after a mark: a character that ends a word, or white space and a token.
 func following(text string, mark int) (candidate, bool) {
 	rest := text[mark+1:]
 	if rest == "" {
@@ -130,11 +130,11 @@ func following(text string, mark int) (candidate, bool) {
 	return candidate{mark: mark, token: mark + 1 + blank, after: mark + 1 + blank + token}, true
 }
 
-// endsWord tells the characters that are never inside a word.
+// endsWord reports whether a character never occurs inside a word.
 func endsWord(c byte) bool { return strings.IndexByte(")\";}]*:@'({[!?", c) >= 0 }
 
-// closers is the length of closing quotes and brackets at the start of a sentence that belong to the one before, with
-// the white space behind them.
+// closers returns the length of closing quotes and brackets at the start of a sentence that belong to the previous one,
+// including the white space after them.
 func closers(s string) int {
 	for n := 0; n < len(s) && strings.IndexByte("\"')]}", s[n]) >= 0; {
 		n++
@@ -147,16 +147,16 @@ func closers(s string) int {
 	return 0
 }
 
-// punktToken is one token with what the two passes say about it.
+// punktToken is a token with the findings of the two passes.
 type punktToken struct {
-	text     string
+	text     string // lower case; numbers as ##number##
 	kind     string // lower case, numbers as ##number##
 	ends     bool   // a sentence ends here
 	abbr     bool
 	ellipsis bool
 }
 
-// breaksInside tells whether a token other than the last ends a sentence.
+// breaksInside reports whether a token other than the last one ends a sentence.
 func (p *Punkt) breaksInside(context string) bool {
 	tokens := p.tokens(context)
 	for i := 0; i+1 < len(tokens); i++ {
@@ -175,12 +175,12 @@ func (p *Punkt) tokens(context string) []punktToken {
 	return out
 }
 
-// number is the form of a word that counts as one.
+// number matches words that count as numbers.
 var number = regexp.MustCompile(`^-?[.,]?\p{Nd}[\p{Nd},.\-]*\.?$`)
 
 const numberKind = "##number##"
 
-// first looks at a token by itself.
+// first classifies a token by itself.
 func (p *Punkt) first(word string) punktToken {
 	t := punktToken{text: word, kind: pyLower(word)}
 	if number.MatchString(t.kind) {
@@ -199,7 +199,7 @@ func (p *Punkt) first(word string) punktToken {
 	return t
 }
 
-// bare is the kind without its final period.
+// bare returns the kind without its final period.
 func (t *punktToken) bare() string {
 	if len(t.kind) > 1 {
 		return strings.TrimSuffix(t.kind, ".")
@@ -207,7 +207,7 @@ func (t *punktToken) bare() string {
 	return t.kind
 }
 
-// inSentence is the kind without a period that ends the sentence.
+// inSentence returns the kind without a period that ends the sentence.
 func (t *punktToken) inSentence() string {
 	if t.ends {
 		return t.bare()
@@ -225,13 +225,13 @@ func (t *punktToken) lower() bool {
 	return pyLowerRune(r)
 }
 
-// initial is one letter and a period.
+// initial reports whether the token is one letter and a period.
 func (t *punktToken) initial() bool {
 	r, n := utf8.DecodeRuneInString(t.text)
 	return pyWord(r) && !pyDigit(r) && t.text[n:] == "."
 }
 
-// second looks at a token with its neighbour.
+// second classifies a token by its neighbour.
 func (p *Punkt) second(t, next *punktToken) {
 	if !strings.HasSuffix(t.text, ".") {
 		return
@@ -261,7 +261,7 @@ func (p *Punkt) second(t, next *punktToken) {
 	}
 }
 
-// guess is an answer that may be missing.
+// guess is a decision that may be unknown.
 type guess int8
 
 const (
@@ -270,7 +270,7 @@ const (
 	no
 )
 
-// starts tells from a word's spelling here and elsewhere whether it starts a sentence.
+// starts guesses from a word's spelling, here and elsewhere, whether it starts a sentence.
 func (p *Punkt) starts(t *punktToken) guess {
 	if len(t.text) == 1 && strings.Contains(";:,.!?", t.text) {
 		return no
@@ -285,7 +285,7 @@ func (p *Punkt) starts(t *punktToken) guess {
 	return unknown
 }
 
-// punktWords cuts a line into words and punctuation.
+// punktWords splits a line into words and punctuation.
 func punktWords(line string, fn func(word string)) {
 	for at := 0; at < len(line); {
 		r, size := utf8.DecodeRuneInString(line[at:])
@@ -305,7 +305,7 @@ func punktWords(line string, fn func(word string)) {
 	}
 }
 
-// wordLength is the shortest run of characters behind which a word may end; 0: there is none.
+// wordLength returns the length of the shortest run of characters after which a word may end, or 0.
 func wordLength(s string) int {
 	_, n := utf8.DecodeRuneInString(s)
 	for n < len(s) {
@@ -323,7 +323,7 @@ func wordEnds(rest string) bool {
 	return pySpace(r) || endsWord(rest[0]) || multiPunct(rest) > 0
 }
 
-// multiPunct is the length of dashes, dots, or dots with blanks between at the start of s.
+// multiPunct returns the length of dashes, dots, or dots separated by white space at the start of s.
 func multiPunct(s string) int {
 	for _, c := range [...]byte{'-', '.'} {
 		n := 0

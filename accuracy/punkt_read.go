@@ -2,6 +2,7 @@ package accuracy
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,15 +11,18 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/neurosnap/sentences/data"
 )
 
-// Bounds of foreign sentence parameters. The English ones have 20366 entries of at most a few dozen characters.
+// Limits for sentence parameters. The English ones have 20366 entries of at most a few dozen characters.
 const (
 	maxPunktBytes   = 32 << 20
 	maxPunktEntries = 1 << 20
 )
 
-// punktFiles are the files of one language in a punkt_tab folder, and what a line of each holds.
+// punktFiles are the files of one language in a punkt_tab folder, and how a line of each is read.
 var punktFiles = []struct {
 	name string
 	line func(p *Punkt, line string) error
@@ -28,7 +32,7 @@ var punktFiles = []struct {
 	{"collocations.tab", func(p *Punkt, line string) error {
 		first, second, ok := strings.Cut(line, "\t")
 		if !ok {
-			return errors.New("it is not two words with a tab between them")
+			return errors.New("expected two words separated by a tab")
 		}
 		p.collocations[[2]string{first, second}] = true
 		return nil
@@ -37,7 +41,7 @@ var punktFiles = []struct {
 		word, flags, _ := strings.Cut(line, "\t")
 		n, err := strconv.ParseUint(flags, 10, 7)
 		if err != nil {
-			return fmt.Errorf("it is not a word, a tab and a number from 0 to 127: %w", err)
+			return fmt.Errorf("expected a word, a tab and a number from 0 to 127: %w", err)
 		}
 		p.ortho[word] = orthoFlags(n)
 		return nil
@@ -49,7 +53,7 @@ func newPunkt() *Punkt {
 		ortho: map[string]orthoFlags{}}
 }
 
-// ReadPunkt reads sentence parameters from a folder as ReadPunktTab does, or from a file as ReadPunktJSON does.
+// ReadPunkt reads sentence parameters from a folder of NLTK's punkt_tab data, or from a JSON file.
 func ReadPunkt(path string) (*Punkt, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -57,27 +61,25 @@ func ReadPunkt(path string) (*Punkt, error) {
 			"them", err)
 	}
 	if info.IsDir() {
-		return ReadPunktTab(path)
+		return readPunktTab(path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading sentence parameters: %w", err)
 	}
 	defer f.Close()
-	p, err := ReadPunktJSON(f)
+	p, err := readPunktJSON(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return p, nil
 }
 
-// ReadPunktTab reads sentence parameters from a language's folder of NLTK's punkt_tab data, or from the folder above
-// it, where english is taken.
-func ReadPunktTab(dir string) (*Punkt, error) {
-	if _, err := os.Stat(filepath.Join(dir, punktFiles[0].name)); err != nil {
-		if sub := filepath.Join(dir, "english"); exists(filepath.Join(sub, punktFiles[0].name)) {
-			dir = sub
-		}
+// readPunktTab reads the sentence parameters in a language's folder of NLTK's punkt_tab data, or of English in the
+// folder above it.
+func readPunktTab(dir string) (*Punkt, error) {
+	if !exists(filepath.Join(dir, punktFiles[0].name)) && exists(filepath.Join(dir, "english", punktFiles[0].name)) {
+		dir = filepath.Join(dir, "english")
 	}
 	p := newPunkt()
 	for _, file := range punktFiles {
@@ -120,22 +122,23 @@ func readPunktFile(path string, fn func(line string) error) error {
 	return nil
 }
 
-// ReadPunktJSON reads the JSON form of the English sentence parameters that Go module github.com/neurosnap/sentences
-// carries. It has one sentence starter more than punkt_tab, "she", which is dropped
-// (docs/reference/scoring-rules.md#sentences).
-func ReadPunktJSON(r io.Reader) (*Punkt, error) {
+// readPunktJSON reads the JSON form of the English sentence parameters in Go module github.com/neurosnap/sentences. It
+// drops the sentence starter "she", which punkt_tab does not have (docs/reference/scoring-rules.md#sentences).
+func readPunktJSON(r io.Reader) (*Punkt, error) {
 	var file struct {
 		AbbrevTypes, Collocations, SentStarters map[string]json.Number
 		OrthoContext                            map[string]orthoFlags
 	}
 	d := json.NewDecoder(io.LimitReader(r, maxPunktBytes))
 	if err := d.Decode(&file); err != nil {
-		return nil, fmt.Errorf("reading sentence parameters from JSON: %w; an object with AbbrevTypes, Collocations, "+
-			"SentStarters and OrthoContext is expected", err)
+		return nil, fmt.Errorf("reading sentence parameters from JSON: %w; expected an object with AbbrevTypes, "+
+			"Collocations, "+
+			"SentStarters and OrthoContext", err)
 	}
 	if len(file.AbbrevTypes) == 0 || len(file.OrthoContext) == 0 {
-		return nil, errors.New("reading sentence parameters from JSON: AbbrevTypes or OrthoContext is missing or empty; an " +
-			"object with AbbrevTypes, Collocations, SentStarters and OrthoContext is expected")
+		return nil, errors.New("reading sentence parameters from JSON: AbbrevTypes or OrthoContext is missing or empty; " +
+			"expected an " +
+			"object with AbbrevTypes, Collocations, SentStarters and OrthoContext")
 	}
 	p := newPunkt()
 	for w := range file.AbbrevTypes {
@@ -147,8 +150,9 @@ func ReadPunktJSON(r io.Reader) (*Punkt, error) {
 	for pair := range file.Collocations {
 		first, second, ok := strings.Cut(pair, ",")
 		if !ok {
-			return nil, fmt.Errorf("reading sentence parameters from JSON: the collocation %.60q is not two words with a "+
-				"comma between them", pair)
+			return nil, fmt.Errorf("reading sentence parameters from JSON: the collocation %.60q is not two words separated "+
+				"by a "+
+				"comma", pair)
 		}
 		p.collocations[[2]string{first, second}] = true
 	}
@@ -157,3 +161,13 @@ func ReadPunktJSON(r io.Reader) (*Punkt, error) {
 	}
 	return p, nil
 }
+
+// EnglishPunkt returns the built-in English sentence parameters. They are read once and shared.
+var EnglishPunkt = sync.OnceValues(func() (*Punkt, error) {
+	const name = "data/english.json"
+	text, err := data.Asset(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading the built-in sentence parameters %s: %w", name, err)
+	}
+	return readPunktJSON(bytes.NewReader(text))
+})

@@ -35,8 +35,8 @@ func TestReadPunktRefuses(t *testing.T) {
 		"ortho_context.tab": ""}
 	for name, c := range map[string]struct{ file, text, want string }{
 		"flags": {"ortho_context.tab", "he\t46\nshe\tx\n",
-			"ortho_context.tab line 2: it is not a word, a tab and a number from 0 to 127"},
-		"collocation": {"collocations.tab", "one\n", "collocations.tab line 1: it is not two words with a tab between them"},
+			"ortho_context.tab line 2: expected a word, a tab and a number from 0 to 127"},
+		"collocation": {"collocations.tab", "one\n", "collocations.tab line 1: expected two words separated by a tab"},
 		"long line": {"abbrev_types.txt", strings.Repeat("x", 1<<17),
 			"abbrev_types.txt line 1: bufio.Scanner: token too long"},
 	} {
@@ -58,7 +58,7 @@ func TestReadPunktRefuses(t *testing.T) {
 
 // The starter that the JSON form has too many is dropped.
 func TestReadPunktJSON(t *testing.T) {
-	p, err := ReadPunktJSON(strings.NewReader(`{"AbbrevTypes":{"u.s":1},"Collocations":{"a,b":1},"SentStarters":{"she":1,"he":1},"OrthoContext":{"x":4}}`))
+	p, err := readPunktJSON(strings.NewReader(`{"AbbrevTypes":{"u.s":1},"Collocations":{"a,b":1},"SentStarters":{"she":1,"he":1},"OrthoContext":{"x":4}}`))
 	require.NoError(t, err)
 	require.Equal(t, []string{"In the U.S. She left."}, p.Sentences("In the U.S. She left."))
 	require.Equal(t, []string{"In the U.S.", "He left."}, p.Sentences("In the U.S. He left."))

@@ -3,9 +3,12 @@ package accuracy
 import (
 	"math"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// pyRound is round of a Python float: the decimal nearest to its exact value, ties to even.
+// pyRound is Python's round of a float: the decimal nearest to its exact value, ties to even.
 func pyRound(f float64, digits int) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(f, 'f', digits, 64), 64)
 	if err != nil {
@@ -16,3 +19,50 @@ func pyRound(f float64, digits int) float64 {
 
 // numpyRound4 is round(x, 4) of a numpy float, which scales, rounds and scales back.
 func numpyRound4(f float64) float64 { return math.RoundToEven(f*1e4) / 1e4 }
+
+// asciiDigits converts the decimal digits of every script to 0 to 9.
+func asciiDigits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf || !pyDigit(r) {
+			return r
+		}
+		// Decimal digits come in runs of ten that start with zero; a range of the table is one or several such runs.
+		for _, span := range unicode.Nd.R16 {
+			if r >= rune(span.Lo) && r <= rune(span.Hi) {
+				return '0' + (r-rune(span.Lo))%10
+			}
+		}
+		for _, span := range unicode.Nd.R32 {
+			if r >= rune(span.Lo) && r <= rune(span.Hi) {
+				return '0' + (r-rune(span.Lo))%10
+			}
+		}
+		return r
+	}, s)
+}
+
+// pyFloatOf is Python's float of a string.
+func pyFloatOf(s string) (float64, bool) {
+	s = asciiDigits(pyStrip(s))
+	if strings.ContainsAny(s, "xXpP") || strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") ||
+		strings.Contains(s, "__") {
+		return 0, false
+	}
+	plain := strings.ReplaceAll(s, "_", "")
+	for i, c := range s {
+		if c == '_' && (s[i-1] < '0' || s[i-1] > '9' || s[i+1] < '0' || s[i+1] > '9') {
+			return 0, false
+		}
+	}
+	f, err := strconv.ParseFloat(plain, 64)
+	if err != nil && f == 0 {
+		return 0, false
+	}
+	return f, true
+}
+
+// pyIntOf is Python's int of a string.
+func pyIntOf(s string) (int, bool) {
+	n, err := strconv.Atoi(asciiDigits(pyStrip(s)))
+	return n, err == nil
+}

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// literalReader reads Python literals: numbers, strings, True, False, None, lists, tuples and dicts.
+// literalReader parses Python literals: numbers, strings, True, False, None, lists, tuples and dicts.
 type literalReader struct {
 	s     string
 	depth int
 }
 
-// pythonLiteral reads a text that is one literal as a whole. Tuples become lists, as JSON writes them.
+// pythonLiteral parses a text that consists of one literal. Tuples become lists, as in JSON.
 func pythonLiteral(s string) (any, bool) {
 	r := literalReader{s: s}
 	v, ok := r.value()
@@ -66,7 +66,7 @@ func (r *literalReader) value() (any, bool) {
 	return nil, false
 }
 
-// items reads values up to the closing bracket, and tells whether a comma stood before it.
+// items parses values up to the closing bracket and reports whether a comma preceded it.
 func (r *literalReader) items(closing string) (list []any, comma, ok bool) {
 	list = []any{}
 	for {
@@ -132,7 +132,7 @@ func (r *literalReader) number() (any, bool) {
 	return f, ok
 }
 
-// text reads string literals, several in a row as one.
+// text parses string literals; adjacent ones are concatenated.
 func (r *literalReader) text() (any, bool) {
 	var b strings.Builder
 	for n := 0; ; n++ {
@@ -181,7 +181,7 @@ func (r *literalReader) quoted(b *strings.Builder, quote string, raw bool) bool 
 var plainEscapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", '\\': `\`, '\'': "'", '"': `"`, 'a': "\a",
 	'b': "\b", 'f': "\f", 'v': "\v", '\n': ""}
 
-// codeEscapes are the escapes with a number of hexadecimal digits.
+// codeEscapes maps escapes to their number of hexadecimal digits.
 var codeEscapes = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
 func (r *literalReader) escape(b *strings.Builder) {

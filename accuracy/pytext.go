@@ -4,29 +4,23 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// The references run in Python, whose classes of characters are wider than those of Go's regexp and differ from
-// package unicode's in a few places. These are Python's.
+// The references run in Python, whose character classes are wider than those of Go's regexp and differ from package
+// unicode in a few places. The functions here implement Python's.
 
-// pySpace is str.isspace, which is also \s of a text pattern.
-func pySpace(r rune) bool {
-	return unicode.IsSpace(r) || (r >= 0x1c && r <= 0x1f)
-}
-
-// IsSpace is Python's str.isspace of one character.
-func IsSpace(r rune) bool { return pySpace(r) }
-
-// Strip is Python's str.strip.
-func Strip(s string) string { return pyStrip(s) }
+// pySpace is str.isspace, which is also \s in a pattern.
+func pySpace(r rune) bool { return pyrepr.IsSpace(r) }
 
 // pyStrip is str.strip.
-func pyStrip(s string) string { return strings.TrimFunc(s, pySpace) }
+func pyStrip(s string) string { return pyrepr.Strip(s) }
 
 // pyRstrip is str.rstrip.
 func pyRstrip(s string) string { return strings.TrimRightFunc(s, pySpace) }
 
-// pyWord is \w of a text pattern: letters, numbers of every kind and the underscore, but no combining marks.
+// pyWord is \w in a pattern: letters, numbers of every kind and the underscore, but not combining marks.
 func pyWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || isAlnum(byte(r))
@@ -34,7 +28,7 @@ func pyWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r)
 }
 
-// pyDigit is \d of a text pattern.
+// pyDigit is \d in a pattern.
 func pyDigit(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= '0' && r <= '9'
@@ -50,8 +44,7 @@ func pyLowerRune(r rune) bool {
 	return unicode.IsLower(r) || unicode.Is(unicode.Other_Lowercase, r)
 }
 
-// pyLower is str.lower: the mapping of single characters, and the two that depend on more (dotted capital I, final
-// sigma).
+// pyLower is str.lower: it maps single characters, except for the dotted capital I and the final sigma.
 func pyLower(s string) string {
 	plain := true
 	for i := 0; i < len(s); i++ {
@@ -78,7 +71,7 @@ func pyLower(s string) string {
 	return b.String()
 }
 
-// lowerSigma gives the final form where a letter stands before and none after.
+// lowerSigma returns the final form if a letter precedes and none follows.
 func lowerSigma(s string, at int) rune {
 	before := strings.TrimRightFunc(s[:at], caseIgnorable)
 	after := strings.TrimLeftFunc(s[at+len("Σ"):], caseIgnorable)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -13,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// Values as Python's json module reads them: nil, bool, pyInt, float64, string, []any and *object. The function-call
-// checker tells integers from floats, and a dict's order decides which error comes first.
+// Values as returned by Python's json module: nil, bool, pyInt, float64, string, []any and *object. The function-call
+// checker distinguishes integers from floats, and the order of a dict decides which error comes first.
 
 // pyInt is an integer of any size in canonical decimal form.
 type pyInt string
@@ -34,15 +35,15 @@ func (o *object) set(key string, v any) {
 	o.values[key] = v
 }
 
-// Bounds of JSON that a model wrote.
+// Limits for JSON written by a model.
 const (
 	maxJSONBytes = 4 << 20
 	maxJSONDepth = 200
 )
 
-var errJSON = errors.New("no JSON value")
+var errJSON = errors.New("not a JSON value")
 
-// parseJSON reads one JSON value.
+// parseJSON parses one JSON value.
 func parseJSON(s string) (any, error) {
 	if len(s) > maxJSONBytes {
 		return nil, fmt.Errorf("%w: it is longer than %d MiB", errJSON, maxJSONBytes>>20)
@@ -54,7 +55,7 @@ func parseJSON(s string) (any, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: something stands behind it", errJSON)
+		return nil, fmt.Errorf("%w: other text follows", errJSON)
 	}
 	return v, nil
 }
@@ -110,7 +111,7 @@ func readObject(d *json.Decoder, depth int) (any, error) {
 	return o, err
 }
 
-// pyNumber reads a number of JSON: an integer unless it has a point or an exponent.
+// pyNumber parses a JSON number: an integer unless it has a point or an exponent.
 func pyNumber(s string) (any, error) {
 	if strings.ContainsAny(s, ".eE") {
 		f, err := strconv.ParseFloat(s, 64)
@@ -122,10 +123,10 @@ func pyNumber(s string) (any, error) {
 	if n, ok := canonicalInt(s); ok {
 		return n, nil
 	}
-	return nil, fmt.Errorf("%w: %.40q is no number", errJSON, s)
+	return nil, fmt.Errorf("%w: %.40q is not a number", errJSON, s)
 }
 
-// maxIntDigits is the length from which Python refuses to read an integer.
+// maxIntDigits is the maximum length of an integer that Python parses.
 const maxIntDigits = 4300
 
 func canonicalInt(s string) (pyInt, bool) {
@@ -139,7 +140,7 @@ func canonicalInt(s string) (pyInt, bool) {
 	return pyInt(n.String()), true
 }
 
-// pyKind is the type of a value.
+// pyKind returns the Python type of a value.
 func pyKind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -158,19 +159,11 @@ func pyKind(v any) string {
 	return "dict"
 }
 
-// pyEqual is == of two values: numbers and truth values compare by value.
+// pyEqual is Python's ==: numbers and booleans compare by value.
 func pyEqual(a, b any) bool {
 	if x, ok := a.([]any); ok {
 		y, ok := b.([]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		for i := range x {
-			if !pyEqual(x[i], y[i]) {
-				return false
-			}
-		}
-		return true
+		return ok && slices.EqualFunc(x, y, pyEqual)
 	}
 	if x, ok := a.(*object); ok {
 		y, ok := b.(*object)
@@ -211,17 +204,12 @@ func pyNumeric(v any) (float64, bool) {
 	return 0, false
 }
 
-// pyContains is the operator in of a list.
+// pyContains is Python's operator in for a list.
 func pyContains(list []any, v any) bool {
-	for _, item := range list {
-		if pyEqual(item, v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(item any) bool { return pyEqual(item, v) })
 }
 
-// pyDump writes a value as json.dumps does.
+// pyDump formats a value like json.dumps.
 func pyDump(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case nil:

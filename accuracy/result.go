@@ -5,24 +5,25 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-// Metric is one figure of a result, and what its target says.
+// Metric is one figure of a result, with its target.
 type Metric struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-	Text  string  `json:"text"` // as printed
+	Text  string  `json:"text"` // printed form
 	Min   float64 `json:"min,omitempty"`
 	Max   float64 `json:"max,omitempty"`
 	Pass  *bool   `json:"pass,omitempty"` // nil: no target
 	Note  string  `json:"note,omitempty"`
 }
 
-// Bounds says in words what the metric's target is.
+// Bounds describes the metric's target in words.
 func (m Metric) Bounds() string {
 	switch {
 	case m.Min != 0 && m.Max != 0:
@@ -35,7 +36,7 @@ func (m Metric) Bounds() string {
 	return "no target"
 }
 
-// Subset is the mean of the samples' scores over one part of the data set.
+// Subset contains the means of the scores over one part of the data set.
 type Subset struct {
 	Name     string             `json:"name"`
 	Samples  int                `json:"samples"`
@@ -43,25 +44,25 @@ type Subset struct {
 	Means    map[string]float64 `json:"means"`
 }
 
-// Unscored says which answers have no score, and why.
+// Unscored counts answers without a score for one reason.
 type Unscored struct {
 	Subset  string `json:"subset"`
 	Samples int    `json:"samples"`
 	Why     string `json:"why"`
 }
 
-// SampleScore is what one answer got.
+// SampleScore is the score of one answer.
 type SampleScore struct {
 	Index    int       `json:"index"` // LoadGen's sample index
 	Subset   string    `json:"subset,omitempty"`
-	Empty    bool      `json:"empty,omitempty"` // the log has no byte of it
+	Empty    bool      `json:"empty,omitempty"` // the log contains no bytes for it
 	Tokens   int       `json:"tokens,omitempty"`
 	Chars    int       `json:"chars,omitempty"`    // code points of the processed text
 	Scores   []float64 `json:"-"`                  // in the order of Result.ScoreNames; NaN: none
-	Answer   string    `json:"answer,omitempty"`   // what was extracted, shortened
+	Answer   string    `json:"answer,omitempty"`   // extracted answer, shortened
 	Unscored string    `json:"unscored,omitempty"` // why there is no score
-	Fallback bool      `json:"fallback,omitempty"` // the built-in stand-in of a reference's part decided
-	credit   bool      // it has no text and a score above 0 all the same
+	Fallback bool      `json:"fallback,omitempty"` // a built-in replacement for a part of the reference decided
+	credit   bool      // the text is blank but has a score above 0
 }
 
 // Result is the score of one accuracy log.
@@ -70,18 +71,18 @@ type Result struct {
 	Scenario   string     `json:"scenario,omitempty"`
 	Scorer     string     `json:"scorer"`
 	Log        string     `json:"log"`
-	Entries    int        `json:"entries"`              // of the log
-	Samples    int        `json:"samples"`              // scored as the reference counts them
-	Duplicates int        `json:"duplicates,omitempty"` // entries whose sample came before
+	Entries    int        `json:"entries"`              // in the log
+	Samples    int        `json:"samples"`              // scored, by the reference's count
+	Duplicates int        `json:"duplicates,omitempty"` // entries for a sample that was answered before
 	Missing    int        `json:"missing,omitempty"`    // samples of the data set without an answer
-	Empty      int        `json:"empty,omitempty"`      // answers without a byte
+	Empty      int        `json:"empty,omitempty"`      // answers without any bytes
 	Metrics    []Metric   `json:"metrics"`
 	Subsets    []Subset   `json:"subsets,omitempty"`
 	Unscored   []Unscored `json:"unscored,omitempty"`
-	Fallbacks  int        `json:"fallbacks,omitempty"` // samples that a built-in stand-in of the reference decided
+	Fallbacks  int        `json:"fallbacks,omitempty"` // samples decided by a built-in replacement for the reference
 	Rehearsal  bool       `json:"rehearsal,omitempty"`
-	Pass       *bool      `json:"pass"` // nil: nothing is claimed, because of Unscored or Unclaimed
-	// why the score is none that may be claimed, whatever its figures
+	Pass       *bool      `json:"pass"` // nil: no claim, because of Unscored or Unclaimed
+	// reasons why the score must not be claimed
 	Unclaimed  []string       `json:"unclaimed,omitempty"`
 	Notes      []string       `json:"notes,omitempty"`
 	Tokenizer  *finder.Source `json:"tokenizer,omitempty"` // what decoded the answers
@@ -92,17 +93,16 @@ type Result struct {
 	line func(*Result) string
 }
 
-// Metric gives a metric by its name.
+// Metric returns a metric by its name.
 func (r *Result) Metric(name string) (Metric, bool) {
-	for _, m := range r.Metrics {
-		if m.Name == name {
-			return m, true
-		}
+	i := slices.IndexFunc(r.Metrics, func(m Metric) bool { return m.Name == name })
+	if i < 0 {
+		return Metric{}, false
 	}
-	return Metric{}, false
+	return r.Metrics[i], true
 }
 
-// MarshalJSON names a sample's scores.
+// MarshalJSON writes the scores of samples with their names.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	type plain Result
 	type named struct {
@@ -125,8 +125,8 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// WriteText writes accuracy.txt without the hash line that truncation adds. What was not scored is named, and its
-// metrics are absent.
+// WriteText writes accuracy.txt without the hash line that truncation adds. It lists unscored answers and omits their
+// metrics.
 func (r *Result) WriteText(w io.Writer) error {
 	text := "Results\n\n" + r.line(r)
 	for _, u := range r.Unscored {
@@ -138,7 +138,7 @@ func (r *Result) WriteText(w io.Writer) error {
 	return nil
 }
 
-// WriteJSON writes the result as one line of JSON, with one score per sample where the input asked for them.
+// WriteJSON writes the result as one line of JSON, with one score per sample if Input.PerSample was set.
 func (r *Result) WriteJSON(w io.Writer) error {
 	if err := json.NewEncoder(w).Encode(r); err != nil {
 		return fmt.Errorf("writing the scores as JSON: %w", err)
@@ -146,18 +146,13 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// judge compares the metrics with their targets. It claims nothing as a whole where the log is in doubt or answers are
-// not scored.
+// judge compares the metrics with their targets. It claims no total if the log is in doubt or answers are
+// unscored.
 func (r *Result) judge(targets []Target, whole int) {
 	pass := true
 	var lacking []string
 	for _, t := range targets {
-		i := -1
-		for j := range r.Metrics {
-			if r.Metrics[j].Name == t.Metric {
-				i = j
-			}
-		}
+		i := slices.IndexFunc(r.Metrics, func(m Metric) bool { return m.Name == t.Metric })
 		if i < 0 {
 			if !t.Optional {
 				pass, lacking = false, append(lacking, t.Metric)
@@ -173,9 +168,9 @@ func (r *Result) judge(targets []Target, whole int) {
 			m.Note = fmt.Sprintf("a sum over %d samples; the target is for %d", r.Samples, whole)
 		}
 	}
-	if len(lacking) > 0 && len(r.Unscored) == 0 && !r.Rehearsal { // where answers are not scored, that says more
-		r.Unclaimed = append(r.Unclaimed, fmt.Sprintf("the benchmark has targets for %s, and the data set has no rows that "+
-			"they are made of", strings.Join(lacking, ", ")))
+	if len(lacking) > 0 && len(r.Unscored) == 0 && !r.Rehearsal { // unscored answers are the better reason
+		r.Unclaimed = append(r.Unclaimed, fmt.Sprintf("the benchmark has targets for %s, but the data set has no rows for"+
+			"these metrics", strings.Join(lacking, ", ")))
 	}
 	if len(r.Unclaimed) == 0 && len(r.Unscored) == 0 {
 		r.Pass = &pass

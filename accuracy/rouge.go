@@ -2,28 +2,28 @@ package accuracy
 
 import "strings"
 
-// RougeScore is precision, recall and their harmonic mean, each from 0 to 1.
-type RougeScore struct {
+// rougeScore contains precision, recall and their harmonic mean, each from 0 to 1.
+type rougeScore struct {
 	P float64 `json:"p"`
 	R float64 `json:"r"`
 	F float64 `json:"f"`
 }
 
-// RougeScores are the four measures of one pair of texts.
-type RougeScores struct {
-	Rouge1    RougeScore `json:"rouge1"`
-	Rouge2    RougeScore `json:"rouge2"`
-	RougeL    RougeScore `json:"rougeL"`
-	RougeLsum RougeScore `json:"rougeLsum"`
+// rougeScores are the four measures for one pair of texts.
+type rougeScores struct {
+	Rouge1    rougeScore `json:"rouge1"`
+	Rouge2    rougeScore `json:"rouge2"`
+	RougeL    rougeScore `json:"rougeL"`
+	RougeLsum rougeScore `json:"rougeLsum"`
 }
 
-// maxStems bounds the table of known words of one Rouge. Beyond it the table starts anew.
+// maxStems is the maximum size of the table of known words; beyond it the table is cleared.
 const maxStems = 1 << 20
 
-// Rouge scores pairs of texts. It keeps tables between pairs and serves one goroutine at a time.
-type Rouge struct {
+// rougeScorer scores pairs of texts. It keeps tables between pairs and is not safe for concurrent use.
+type rougeScorer struct {
 	stem     bool
-	ids      map[string]int32 // token as it stands in the text, to the number of its stem
+	ids      map[string]int32 // token to the number of its stem
 	stems    map[string]int32
 	word     []byte
 	ref      tokens
@@ -33,23 +33,23 @@ type Rouge struct {
 	lcs      lcsTable
 }
 
-// tokens are a text's tokens as numbers, and where its sentences end.
+// tokens are a text's tokens as numbers, and the ends of its sentences.
 type tokens struct {
 	ids  []int32
-	ends []int // of the sentences that are not empty strings
+	ends []int // of the non-empty sentences
 }
 
-// NewRouge returns a scorer, with or without the Porter stemmer. All references use the stemmer.
-func NewRouge(stem bool) *Rouge {
-	return &Rouge{stem: stem, ids: map[string]int32{}, stems: map[string]int32{}, bigrams: map[uint64]int32{}}
+// newRouge returns a scorer with or without the Porter stemmer. All references use the stemmer.
+func newRouge(stem bool) *rougeScorer {
+	return &rougeScorer{stem: stem, ids: map[string]int32{}, stems: map[string]int32{}, bigrams: map[uint64]int32{}}
 }
 
-// Score compares a prediction with its reference, both as given: sentences are separated by newlines
+// Score compares a prediction with its reference. Sentences are separated by newlines
 // (docs/reference/scoring-rules.md#rouge).
-func (r *Rouge) Score(reference, prediction string) RougeScores {
+func (r *rougeScorer) Score(reference, prediction string) rougeScores {
 	r.load(reference, prediction)
 	ref, pred := r.ref.ids, r.pred.ids
-	return RougeScores{
+	return rougeScores{
 		Rouge1:    ngramScore(r.commonUnigrams(ref, pred), len(ref), len(pred)),
 		Rouge2:    ngramScore(r.commonBigrams(ref, pred), len(ref)-1, len(pred)-1),
 		RougeL:    r.longest(ref, pred),
@@ -57,16 +57,16 @@ func (r *Rouge) Score(reference, prediction string) RougeScores {
 	}
 }
 
-// Refused tells whether the last pair had sentences too long for ROUGE-Lsum: its value is not to be used.
-func (r *Rouge) Refused() bool { return r.lcs.refused }
+// Refused reports whether sentences of the last pair were too long for ROUGE-Lsum, whose value is then invalid.
+func (r *rougeScorer) Refused() bool { return r.lcs.refused }
 
-// RougeL computes that measure alone.
-func (r *Rouge) RougeL(reference, prediction string) RougeScore {
+// RougeL returns only that measure.
+func (r *rougeScorer) RougeL(reference, prediction string) rougeScore {
 	r.load(reference, prediction)
 	return r.longest(r.ref.ids, r.pred.ids)
 }
 
-func (r *Rouge) load(reference, prediction string) {
+func (r *rougeScorer) load(reference, prediction string) {
 	if len(r.ids) > maxStems {
 		clear(r.ids)
 		clear(r.stems)
@@ -75,24 +75,17 @@ func (r *Rouge) load(reference, prediction string) {
 	r.tokenize(prediction, &r.pred)
 }
 
-// RougeTokens are the tokens that ROUGE compares.
-func RougeTokens(text string, stem bool) []string {
-	var words []string
-	eachWord(text, nil, func(w []byte) { words = append(words, stemmed(string(w), stem)) }, nil)
-	return words
-}
-
-// shortWord is the longest word that is not stemmed.
+// shortWord is the length up to which words are not stemmed.
 const shortWord = 3
 
 func stemmed(w string, stem bool) string {
 	if stem && len(w) > shortWord {
-		return Stem(w)
+		return porterStem(w)
 	}
 	return w
 }
 
-func (r *Rouge) tokenize(text string, t *tokens) {
+func (r *rougeScorer) tokenize(text string, t *tokens) {
 	t.ids, t.ends = t.ids[:0], t.ends[:0]
 	r.word = eachWord(text, r.word, func(w []byte) {
 		id, known := r.ids[string(w)]
@@ -108,9 +101,8 @@ func (r *Rouge) tokenize(text string, t *tokens) {
 	}, func() { t.ends = append(t.ends, len(t.ids)) })
 }
 
-// eachWord calls word for each run of letters and digits of the lower-cased text, and sentence at the end of each line
-// that is not empty. Two characters outside ASCII have a lower case inside it: the dotted capital I and the Kelvin
-// sign.
+// eachWord calls word for each run of letters and digits in the lower-cased text, and sentence at the end of each
+// non-empty line. Two characters outside ASCII have an ASCII lower case: the dotted capital I and the Kelvin sign.
 func eachWord(text string, buf []byte, word func([]byte), sentence func()) []byte {
 	w, start := buf[:0], 0
 	flush := func() {
@@ -150,19 +142,19 @@ func eachWord(text string, buf []byte, word func([]byte), sentence func()) []byt
 	return w
 }
 
-func fScore(p, r float64) RougeScore {
-	s := RougeScore{P: p, R: r}
+func fScore(p, r float64) rougeScore {
+	s := rougeScore{P: p, R: r}
 	if p+r > 0 {
 		s.F = 2 * p * r / (p + r)
 	}
 	return s
 }
 
-func ngramScore(common, ref, pred int) RougeScore {
+func ngramScore(common, ref, pred int) rougeScore {
 	return fScore(float64(common)/float64(max(pred, 1)), float64(common)/float64(max(ref, 1)))
 }
 
-// counter counts small numbers and forgets them again in the time that counting took.
+// counter counts small numbers, and can be reset in the time that counting took.
 type counter []int32
 
 func (c *counter) add(ids []int32) {
@@ -180,8 +172,8 @@ func (c counter) reset(ids []int32) {
 	}
 }
 
-// commonUnigrams is the size of the multisets' intersection.
-func (r *Rouge) commonUnigrams(ref, pred []int32) int {
+// commonUnigrams returns the size of the multisets' intersection.
+func (r *rougeScorer) commonUnigrams(ref, pred []int32) int {
 	r.unigrams.add(ref)
 	common := 0
 	for _, id := range pred {
@@ -194,7 +186,7 @@ func (r *Rouge) commonUnigrams(ref, pred []int32) int {
 	return common
 }
 
-func (r *Rouge) commonBigrams(ref, pred []int32) int {
+func (r *rougeScorer) commonBigrams(ref, pred []int32) int {
 	clear(r.bigrams)
 	for i := 1; i < len(ref); i++ {
 		r.bigrams[bigram(ref, i)]++

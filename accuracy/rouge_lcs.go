@@ -2,35 +2,35 @@ package accuracy
 
 import "math/bits"
 
-// Hot path of the ROUGE scorers: quadratic in the texts' lengths. BenchmarkRouge stands beside it.
+// Hot path of the ROUGE scorers: quadratic in the length of the texts. BenchmarkRouge measures it.
 
-// lcsTable holds what the longest common subsequence needs between pairs.
+// lcsTable is the working memory for longest common subsequences.
 type lcsTable struct {
-	masks   []uint64 // per distinct token of the reference: where it stands, one bit a position
-	slot    counter  // token to its place in masks, from 1
+	masks   []uint64 // per distinct token of the reference: a bit set of its positions
+	slot    counter  // token to its index in masks, from 1
 	row     []uint64
 	cells   []uint16 // table of one pair of sentences, with a border of zeros
-	refused bool     // a pair's table would have been larger than maxCells
+	refused bool     // a pair's table would have exceeded maxCells
 	hits    []bool
 	refLeft counter
 	preLeft counter
 }
 
-// maxCells bounds the table of one pair of sentences to 128 MiB. A reference and an answer of 1024 tokens need 1 M
+// maxCells limits the table of one pair of sentences to 128 MiB. A reference and an answer of 1024 tokens need 1 M
 // cells.
 const maxCells = 1 << 26
 
-// longest is ROUGE-L over whole texts.
-func (r *Rouge) longest(ref, pred []int32) RougeScore {
+// longest returns ROUGE-L over whole texts.
+func (r *rougeScorer) longest(ref, pred []int32) rougeScore {
 	if len(ref) == 0 || len(pred) == 0 {
-		return RougeScore{}
+		return rougeScore{}
 	}
 	l := float64(r.lcs.length(ref, pred))
 	return fScore(l/float64(len(pred)), l/float64(len(ref)))
 }
 
-// length is the length of the longest common subsequence, 64 cells of a column at once: a bit of the row is 0 where the
-// table steps up by one.
+// length returns the length of the longest common subsequence. It computes 64 cells of a column at once: a bit in the
+// row is 0 where the table steps up by one.
 func (t *lcsTable) length(ref, pred []int32) int {
 	words := (len(ref) + 63) / 64
 	t.masks = t.masks[:0]
@@ -74,12 +74,12 @@ func (t *lcsTable) length(ref, pred []int32) int {
 	return zeros
 }
 
-// summary is ROUGE-Lsum: per sentence of the reference the union of its common subsequences with each sentence of the
-// prediction, every token counted as often as both texts have it.
-func (r *Rouge) summary() RougeScore {
+// summary returns ROUGE-Lsum: for each sentence of the reference the union of its common subsequences with each
+// sentence of the prediction. A token counts as often as it occurs in both texts.
+func (r *rougeScorer) summary() rougeScore {
 	ref, pred := &r.ref, &r.pred
 	if len(ref.ids) == 0 || len(pred.ids) == 0 {
-		return RougeScore{}
+		return rougeScore{}
 	}
 	t := &r.lcs
 	t.refused = false
@@ -110,8 +110,8 @@ func (r *Rouge) summary() RougeScore {
 	return fScore(float64(hits)/float64(len(pred.ids)), float64(hits)/float64(len(ref.ids)))
 }
 
-// mark adds the positions in ref of one longest common subsequence to the hits. Which one decides the score: equal
-// tokens are taken, then a strictly better left neighbour, then the one above.
+// mark adds to hits the positions in ref of one longest common subsequence. The choice affects the score: equal tokens
+// come first, then a strictly better left neighbour, then the one above.
 func (t *lcsTable) mark(ref, pred []int32) {
 	width := len(pred) + 1
 	need := (len(ref) + 1) * width

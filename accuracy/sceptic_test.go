@@ -37,21 +37,21 @@ func TestWhatIsNoAccuracyLogClaimsNothing(t *testing.T) {
 			"1 of the data set's 2 samples have no answer"},
 		{"repeats missing", "gpt-oss-120b", contest, []answer{seven}, "1 of the data set's 2 samples have no answer"},
 		{"right answers many times", "gpt-oss-120b", contest, []answer{seven, {1, "x"}, seven, seven},
-			"2 entries answer a sample that was answered before and count, as in the reference"},
+			"2 entries are for a sample that was answered before and count, like in the reference"},
 		{"the better answer first", "llama3.1-8b", words, []answer{{0, "one two"}, {1, "three four"}, {1, "x"}},
-			"1 entries answer a sample that was answered before and were left out"},
+			"1 entries are for a sample that was answered before and were left out"},
 		{"a data set of its easy samples", "gpt-oss-120b", contest[:1], []answer{seven, eight},
-			"1 entries answer samples beyond the data set's 1"},
+			"1 entries are for samples beyond the data set's 1"},
 		{"no answer at all is inside every label", "llama3.1-405b", long, []answer{{0, ""}, {1, ""}},
-			"2 answers are empty: those samples failed"},
+			"2 answers are empty; those samples failed"},
 		{"a blank is inside every label", "llama3.1-405b", long, []answer{{0, "Rome, Paris"}, {1, " "}},
-			"1 answers are blank and count as right, as in the reference"},
+			"1 answers are blank and count as correct, like in the reference"},
 		{"no answer at all is no call", "qwen3.6-27b", tools, []answer{{0, ""}, {1, "No."}},
-			"1 answers are empty: those samples failed"},
+			"1 answers are empty; those samples failed"},
 		{"ids that no model has", "llama3.1-8b", words, []answer{{1, "three four"}, {0, "one two\U000f0000"}},
-			"1 answers have token ids that the model does not have (sample 0: 983040)"},
+			"1 answers have token ids outside of the model's vocabulary (sample 0: 983040)"},
 		{"ids of another vocabulary", "llama2-70b-99", words, []answer{{0, "one two"}, {1, "three four\U0001f600"}},
-			"1 answers have token ids that the model does not have (sample 1: 128512)"},
+			"1 answers have token ids outside of the model's vocabulary (sample 1: 128512)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := Input{Benchmark: c.model, References: c.refs, Decoder: byteDecoder{}, Punkt: plainPunkt(), Rehearsal: true}
@@ -72,7 +72,7 @@ func TestWhatIsNoAccuracyLogClaimsNothing(t *testing.T) {
 	in := Input{Benchmark: "llama3.1-8b", References: words, Decoder: byteDecoder{}, Punkt: plainPunkt(),
 		Log: writeLog(t, true, answer{0, "one two"}, answer{1, "three four"})}
 	r, _ := scored(t, in)
-	require.Equal(t, []string{"2 answers were scored; a run for a submission has 13368"}, r.Unclaimed)
+	require.Equal(t, []string{"2 answers were scored; a submission needs 13368"}, r.Unclaimed)
 	require.False(t, r.Reached(false))
 }
 
@@ -91,25 +91,25 @@ func TestTokenCountOfTheLogIsCompared(t *testing.T) {
 		1)), 0o644))
 	r, _ := scored(t, Input{Benchmark: "llama3.1-8b", References: []Reference{{Target: "one two"}}, Decoder: byteDecoder{},
 		Punkt: plainPunkt(), Rehearsal: true, Log: log})
-	require.Contains(t, r.Notes, "1 answers have another number of tokens than the log's token_count says")
+	require.Contains(t, r.Notes, "1 answers differ in length from the log's token_count")
 }
 
 // Digits of other scripts are digits in the references too; what is none of them, or no number at all, is wrong.
 func TestDigitsThatAreNotASCII(t *testing.T) {
 	for text, want := range map[string]int{`\boxed{7}`: 7, `\boxed{७}`: 7, `\boxed{１２}`: 12, `\boxed{𝟕}`: 7,
 		`\boxed{007}`: 7} {
-		n, ok := AIMEAnswer(text)
+		n, ok := aimeAnswer(text)
 		require.True(t, ok, text)
 		require.Equal(t, want, n, text)
 	}
 	for _, text := range []string{`\boxed{²}`, `\boxed{Ⅶ}`, `\boxed{七}`, `\boxed{½}`, `\boxed{NaN}`, `\boxed{-7}`,
 		`\boxed{7.0}`, `\boxed{1e1}`, `\boxed{1000}`, `\boxed{` + strings.Repeat("9", 5000) + `}`} {
-		_, ok := AIMEAnswer(text)
+		_, ok := aimeAnswer(text)
 		require.False(t, ok, "%.40s", text)
 	}
 	for _, text := range []string{"The answer is NaN", "The answer is inf", "The answer is ∞", "nan", ""} {
-		require.False(t, GSM8KCorrect(GSM8KNumber(text), "12"), text)
-		require.False(t, GSM8KCorrect(GSM8KNumber(text), "nan"), "nan equals nothing, itself among it")
+		require.False(t, gsm8kCorrect(gsm8kNumber(text), "12"), text)
+		require.False(t, gsm8kCorrect(gsm8kNumber(text), "nan"), "nan equals nothing, itself among it")
 	}
 }
 
@@ -121,7 +121,7 @@ var hostilePieces = []string{
 	"12345678-1234-1234-1234-123456789012", "The answer is ", "new ArrayList<>(", "1/", "a ",
 }
 
-// Answers of a megabyte end in a score of nothing or in a refusal, in bounded time, whatever they are made of.
+// Answers of a megabyte end in a score of nothing or in a refusal, in bounded time, whatever these metrics.
 func TestAnswersOfAMegabyte(t *testing.T) {
 	refs := map[string]Reference{
 		models.ScoreSummaries: {Target: "one two"}, models.ScoreAnswers: {Target: "one two"},
@@ -190,7 +190,7 @@ func TestLogsOfAnotherForm(t *testing.T) {
 		`[{"seq_id" : 0, "qsl_idx" : 99999999999999999999, "data" : ""}]`:          "its qsl_idx is not an integer",
 		`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "0G"}]`:                           "not hexadecimal",
 		`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "00", "score" : 100}]`:            "unknown field",
-		fmt.Sprintf(`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "%06d"}]`, 0):         "no whole number of 4-byte tokens",
+		fmt.Sprintf(`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "%06d"}]`, 0):         "not a multiple of 4-byte tokens",
 		`[{"seq_id" : 0, "qsl_idx" : 0, "data" : "00"}] [{"seq_id" : 1}]`:          "expected the end of the file",
 		`[{"seq_id" : 0, "qsl_idx" : 0, "qsl_idx" : 1, "data" : "61000000"}, nan]`: "",
 	} {

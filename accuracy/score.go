@@ -16,17 +16,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-// Decoder turns token ids into text. It must serve any number of goroutines.
+// Decoder converts token ids to text. It must be safe for concurrent use.
 type Decoder interface {
 	Decode(ids []int32, skipSpecial bool) string
 }
 
-// RemoteDecoder is a decoder that may fail, such as a server's. It must serve any number of goroutines.
+// RemoteDecoder is a decoder that can fail, such as a server's. It must be safe for concurrent use.
 type RemoteDecoder interface {
 	Decode(ctx context.Context, ids []int32, skipSpecial bool) (string, error)
 }
 
-// DType is the type of a token in the accuracy log.
+// DType is the type of tokens in the accuracy log.
 type DType string
 
 // Types of the reference scripts' --dtype. Every reference SUT writes int32.
@@ -36,74 +36,74 @@ const (
 	Float32 DType = "float"
 )
 
-// Input is what a log is scored with.
+// Input configures Score.
 type Input struct {
 	Benchmark  string                // name of a row of Benchmarks
-	Round      string                // selects the targets where rounds differ; empty: the newest that has the benchmark
-	Scenario   models.Scenario       // selects the targets where scenarios differ
+	Round      string                // selects the targets; empty: the newest round with the benchmark
+	Scenario   models.Scenario       // selects the targets
 	Log        string                // path of mlperf_log_accuracy.json
-	References []Reference           // one per sample of the data set, by LoadGen's index
-	Decoder    Decoder               // nil where the log holds text, or Remote decodes
-	Remote     RemoteDecoder         // asked where Decoder is nil
-	Tokenizer  *finder.Source        // kept in the result; nil: not known
-	Punkt      *Punkt                // sentence parameters; nil where the scorer splits none
-	DType      DType                 // empty: int32
+	References []Reference           // one per sample of the data set, in LoadGen's order
+	Decoder    Decoder               // nil if the log contains text or Remote decodes
+	Remote     RemoteDecoder         // used if Decoder is nil
+	Tokenizer  *finder.Source        // copied to the result; nil if unknown
+	Punkt      *Punkt                // sentence parameters; nil if the scorer needs none
+	DType      DType                 // default: int32
 	Code       CodeJudge             // runs model-written code elsewhere; nil: such answers stay unscored
-	Math       MathJudge             // decides what needs symbolic algebra; nil: the built-in stand-in
+	Math       MathJudge             // decides what needs symbolic algebra; nil: the built-in comparison
 	PerSample  bool                  // keep one score per sample in the result
-	Rehearsal  bool                  // a part of the data set is all that was to be scored
-	Workers    int                   // 0: all cores
-	Progress   func(done, total int) // called by one goroutine at a time
+	Rehearsal  bool                  // only a part of the data set was meant to be scored
+	Workers    int                   // 0: one per processor
+	Progress   func(done, total int) // never called concurrently
 }
 
 // Kinds of programs.
 const (
 	LiveCodeBench      = "livecodebench"
-	LiveCodeBenchQuick = "livecodebench-quick" // with gpt-oss's limit on all tests of an answer
+	LiveCodeBenchQuick = "livecodebench-quick" // with gpt-oss's limit for all tests of an answer
 	MBXP               = "mbxp"
 )
 
 // CodeTask is one answer that is a program.
 type CodeTask struct {
 	Benchmark string // kind of program
-	Question  string // the question's id, or the row's id with its language
+	Question  string // the question's id, or the row's id, which starts with its language
 	Code      string
-	Tests     string // test code where the data set has it
+	Tests     string // test code, if the data set has it
 }
 
-// CodeJudge runs model-written code in a place made for that, outside this program, and tells whether it passed.
+// CodeJudge runs model-written code in isolation, outside this program, and reports whether it passed.
 type CodeJudge interface {
 	JudgeCode(ctx context.Context, task CodeTask) (passed bool, err error)
 }
 
-// Unjudged is what a judge returns for an answer that it can not decide; the answer stays unscored.
+// Unjudged is the error of a judge that cannot decide about an answer, which then stays unscored.
 type Unjudged struct{ Why string }
 
-// Error says why.
+// Error returns the reason.
 func (u *Unjudged) Error() string { return u.Why }
 
-// MathJudge tells whether two normalised mathematical expressions are equal.
+// MathJudge reports whether two normalized mathematical expressions are equal.
 type MathJudge interface {
 	Equal(ctx context.Context, given, truth string) (bool, error)
 }
 
-// batch bounds: what one worker takes at a time, so that memory stays small whatever the answers' length.
+// Limits for the work that one worker receives at a time, so that memory stays small however long the answers are.
 const (
 	batchEntries = 64
 	batchBytes   = 1 << 20
 )
 
-// entry is one answer on its way to a worker.
+// entry is one answer for a worker.
 type entry struct {
-	slot   int // place in the list of scores
+	slot   int // index in the list of scores
 	qsl    int
 	data   []byte
-	tokens int64 // as LoadGen was told; -1: it was not
+	tokens int64 // as reported to LoadGen; -1: not reported
 }
 
-// Score reads an accuracy log and scores every answer as the benchmark's reference script does.
+// Score reads an accuracy log and scores every answer like the benchmark's reference script.
 func Score(ctx context.Context, in Input) (*Result, error) {
-	b, err := FindIn(in.Benchmark, in.Round)
+	b, err := findIn(in.Benchmark, in.Round)
 	if err != nil {
 		return nil, err
 	}
@@ -121,42 +121,42 @@ func Score(ctx context.Context, in Input) (*Result, error) {
 	return p.result(b), nil
 }
 
-// check says what is missing before anything is read.
+// check returns an error if an input is missing.
 func (sc *scorer) check(b *Benchmark, in *Input) error {
 	switch {
 	case len(in.References) == 0:
-		return fmt.Errorf("scoring %s as %s: the data set gave no references; name the benchmark's data set file", in.Log,
+		return fmt.Errorf("scoring %s as %s: no references in the data set; name the benchmark's data set file", in.Log,
 			b.Name)
 	case sc.text != utf8Text && in.Decoder == nil && in.Remote == nil:
-		return fmt.Errorf("scoring %s as %s: the log holds token ids, and there is no tokenizer to decode them; name the "+
+		return fmt.Errorf("scoring %s as %s: the log contains token ids but no tokenizer was given; name the "+
 			"model's tokenizer.json", in.Log, b.Name)
 	case sc.sentences && in.Punkt == nil:
-		return fmt.Errorf("scoring %s as %s: there are no parameters to split sentences with; name the folder english of "+
+		return fmt.Errorf("scoring %s as %s: no sentence parameters given; name the folder english of "+
 			"NLTK's punkt_tab data", in.Log, b.Name)
 	case !slices.Contains([]DType{"", Int32, Int64, Float32}, in.DType):
-		return fmt.Errorf("scoring %s as %s: the token type %q is none of int32, int64, float", in.Log, b.Name, in.DType)
+		return fmt.Errorf("scoring %s as %s: unknown token type %q; use int32, int64 or float", in.Log, b.Name, in.DType)
 	}
 	return nil
 }
 
-// pipeline is one reader and several workers.
+// pipeline consists of one reader and several workers.
 type pipeline struct {
 	in         *Input
 	sc         *scorer
-	vocabulary int // token ids are below this; 0: unknown
+	vocabulary int // token ids are smaller; 0: unknown
 	cancel     context.CancelCauseFunc
 	work       chan []entry
 
 	entries, outside int
 	truncated        bool
-	unreadable       int // lines of a damaged log that were left out
+	unreadable       int // skipped lines of a damaged log
 
 	mu           sync.Mutex
 	scores       []SampleScore
 	done         int
-	foreign      int // answers with token ids beyond the vocabulary
+	foreign      int // answers with token ids outside of the vocabulary
 	firstForeign foreignID
-	miscounted   int // answers with another number of tokens than LoadGen was told
+	miscounted   int // answers whose number of tokens differs from the one reported to LoadGen
 }
 
 func (p *pipeline) run(ctx context.Context) {
@@ -183,7 +183,7 @@ func (p *pipeline) run(ctx context.Context) {
 	wg.Wait()
 }
 
-// read hands the log's entries to the workers in batches.
+// read passes the log's entries to the workers in batches.
 func (p *pipeline) read(ctx context.Context) error {
 	seen := make([]bool, len(p.in.References))
 	var batch []entry
@@ -208,7 +208,8 @@ func (p *pipeline) read(ctx context.Context) error {
 				p.outside++
 				return nil
 			}
-			return fmt.Errorf("it answers sample %d, and the data set has %d; the log belongs to another data set", e.QSLIdx,
+			return fmt.Errorf("the log has an answer to sample %d, but the data set has only %d samples; it belongs to "+
+				"another data set", e.QSLIdx,
 				len(seen))
 		}
 		if seen[e.QSLIdx] && !p.sc.repeats {
@@ -234,25 +235,26 @@ func (p *pipeline) read(ctx context.Context) error {
 		return send()
 	}
 	if slots == 0 {
-		return errors.New("the log has no answers; run the test in accuracy mode and name its mlperf_log_accuracy.json")
+		return errors.New("no answers in the log; run the test in accuracy mode and name its mlperf_log_accuracy.json")
 	}
 	return nil
 }
 
-// readLog hands over the log's entries, line by line where it is no whole array and the reference reads it so.
-func (p *pipeline) readLog(take func(*mllog.AccuracyEntry) error) error {
+// readLog passes on the log's entries. If the log is not a complete array and the reference reads such logs line by
+// line, so does readLog.
+func (p *pipeline) readLog(visit func(*mllog.AccuracyEntry) error) error {
 	if p.sc.damagedLogs {
 		if _, err := mllog.ReadAccuracyFile(p.in.Log, func(*mllog.AccuracyEntry) error { return nil }); err != nil {
-			_, p.unreadable, err = mllog.ReadAccuracyLines(p.in.Log, take)
+			_, p.unreadable, err = mllog.ReadAccuracyLines(p.in.Log, visit)
 			return err
 		}
 	}
-	log, err := mllog.ReadAccuracyFile(p.in.Log, take)
+	log, err := mllog.ReadAccuracyFile(p.in.Log, visit)
 	p.truncated = log.Truncated
 	return err
 }
 
-// score scores a batch and puts the scores at their places.
+// score scores a batch and stores the scores.
 func (p *pipeline) score(ctx context.Context, score scoreFunc, batch []entry) error {
 	out := make([]SampleScore, len(batch))
 	for i, e := range batch {
@@ -286,7 +288,7 @@ func (p *pipeline) score(ctx context.Context, score scoreFunc, batch []entry) er
 	return nil
 }
 
-// decode turns the logged bytes into tokens and text.
+// decode converts the logged bytes to tokens and text.
 func (p *pipeline) decode(ctx context.Context, s *sample, e *entry, out *SampleScore) error {
 	if p.sc.text == utf8Text {
 		s.text = string(e.data)
@@ -307,7 +309,7 @@ func (p *pipeline) decode(ctx context.Context, s *sample, e *entry, out *SampleS
 	return err
 }
 
-// look notes what an answer's ids have that those of an accuracy test have not.
+// look counts answers with foreign token ids or a wrong number of tokens.
 func (p *pipeline) look(ids []int32, e *entry) {
 	id, foreign := foreignIn(ids, p.vocabulary)
 	miscounted := e.tokens >= 0 && e.tokens != int64(len(ids))
@@ -327,14 +329,14 @@ func (p *pipeline) look(ids []int32, e *entry) {
 	}
 }
 
-// tokenIDs reads little-endian tokens.
+// tokenIDs decodes little-endian tokens.
 func tokenIDs(data []byte, dtype DType) ([]int32, error) {
 	size := 4
 	if dtype == Int64 {
 		size = 8
 	}
 	if len(data)%size != 0 {
-		return nil, fmt.Errorf("its %d bytes are no whole number of %d-byte tokens; the log was written with another token "+
+		return nil, fmt.Errorf("its %d bytes are not a multiple of %d-byte tokens; the log was written with another token "+
 			"type, so try --dtype", len(data), size)
 	}
 	ids := make([]int32, len(data)/size)
@@ -346,7 +348,7 @@ func tokenIDs(data []byte, dtype DType) ([]int32, error) {
 		case Float32:
 			f := math.Float32frombits(binary.LittleEndian.Uint32(data[i*4:]))
 			if f != f || f < math.MinInt32 || f > math.MaxInt32 {
-				return nil, fmt.Errorf("its token %d is %v, which is no token id; the log was written with another token type, "+
+				return nil, fmt.Errorf("its token %d is %v, which is not a token id; the log was written with another token type, "+
 					"so try --dtype", i, f)
 			}
 			v = int64(f)
@@ -354,7 +356,8 @@ func tokenIDs(data []byte, dtype DType) ([]int32, error) {
 			v = int64(int32(binary.LittleEndian.Uint32(data[i*4:])))
 		}
 		if v < math.MinInt32 || v > math.MaxInt32 {
-			return nil, fmt.Errorf("its token %d is %d, which is no token id; the log was written with another token type, so "+
+			return nil, fmt.Errorf("its token %d is %d, which is not a token id; the log was written with another token type, "+
+				"so "+
 				"try --dtype", i, v)
 		}
 		ids[i] = int32(v)

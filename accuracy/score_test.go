@@ -93,7 +93,7 @@ func TestEveryModelHasAScorer(t *testing.T) {
 	}
 	require.Contains(t, names, "gptj")
 	_, err := Find("llama9")
-	require.EqualError(t, err, `model "llama9" has no scorer, so its answers can not be scored; the benchmarks with one are `+strings.Join(names, ", "))
+	require.EqualError(t, err, `model "llama9" has no scorer; the benchmarks with a scorer are `+strings.Join(names, ", "))
 }
 
 // A perfect answer to every sample is what the reference scripts give 100 for.
@@ -124,14 +124,14 @@ func TestSummariesFromADataset(t *testing.T) {
 	length, _ := r.Metric("gen_len")
 	require.Equal(t, "a sum over 2 samples; the target is for 13368", length.Note)
 	require.Equal(t, []string{
-		"1 entries answer a sample that was answered before and were left out, as the reference does; an accuracy test " +
-			"asks each sample once, so this is the log of another test, or of several",
-		"2 answers were scored; a run for a submission has 13368",
+		"1 entries are for a sample that was answered before and were left out, like in the reference; an accuracy test " +
+			"asks each sample once, so this is the log of another test or of several tests",
+		"2 answers were scored; a submission needs 13368",
 	}, r.Unclaimed)
 	require.Empty(t, r.Notes)
 
 	_, err = b.References(&datasets.Dataset{Path: "set.json", Samples: make([]datasets.Sample, 1)})
-	require.EqualError(t, err, "scoring with the data set set.json: its columns output were not kept when it was read; "+
+	require.EqualError(t, err, "scoring with the data set set.json: its columns output were not kept; "+
 		"read it with the options of the benchmark llama3.1-8b")
 
 	var js strings.Builder
@@ -163,7 +163,7 @@ func TestLongContext(t *testing.T) {
 	require.Nil(t, r.Pass, "nothing is claimed while answers are missing")
 	in.Log = writeLog(t, true, answer{2, "x"})
 	_, err := Score(context.Background(), in)
-	require.ErrorContains(t, err, `the answer to sample 2: its metric in the data set is "f1", and only rouge, niah_em and qa_em are known`)
+	require.ErrorContains(t, err, `the answer to sample 2: its metric in the data set is "f1", expected rouge, niah_em or qa_em`)
 }
 
 // judged passes the programs that hold a word.
@@ -183,7 +183,7 @@ func TestMixture(t *testing.T) {
 	require.Nil(t, r.Pass, "nothing is claimed while programs are not judged")
 	require.Equal(t, "Results\n\n{'rouge1': 100.0, 'rouge2': 100.0, 'rougeL': 100.0, 'rougeLsum': 100.0, 'gsm8k': "+
 		"100.0, 'gen_len': 7, 'gen_num': 5, 'gen_tok_len': 33, 'tokens_per_sample': 6.6}\n"+
-		"\nnot scored: 1 samples of MBXP: the answers are programs, and there is no judge to run them in a sandbox\n", text)
+		"\nnot scored: 1 samples of MBXP: the answers are programs, but no judge was given to run them in a sandbox\n", text)
 	in.Code = judged("good")
 	r, text = scored(t, in)
 	require.Contains(t, text, "'gsm8k': 100.0, 'mbxp': 100.0, ")
@@ -217,9 +217,9 @@ func TestReasoning(t *testing.T) {
 	require.NotContains(t, text, "exact_match")
 	require.Nil(t, r.Pass)
 	require.Equal(t, []Unscored{{"livecodebench", 1,
-		"the answers are programs, and there is no judge to run them in a sandbox"}}, r.Unscored)
-	require.Contains(t, r.Unclaimed, "1 entries answer samples beyond the data set's 4 and were left out, as the "+
-		"reference does; the log belongs to another data set")
+		"the answers are programs, but no judge was given to run them in a sandbox"}}, r.Unscored)
+	require.Contains(t, r.Unclaimed, "1 entries are for samples beyond the data set's 4 and were left out, like in the "+
+		"reference; the log belongs to another data set")
 	in.Code = judged("x")
 	_, text = scored(t, in)
 	require.Contains(t, text, "{'exact_match': 75.0, ")
@@ -272,7 +272,7 @@ func TestCatalogue(t *testing.T) {
 	require.True(t, strings.HasPrefix(text, "Results\n\n{\"f1\": 0.5}\n\nhash="))
 	f1, _ := r.Metric("f1")
 	require.Equal(t, 0.7799219999999999, f1.Min)
-	require.Contains(t, r.Unclaimed, "2 answers were scored; a run for a submission has 8000")
+	require.Contains(t, r.Unclaimed, "2 answers were scored; a submission needs 8000")
 	invalid, _ := r.Metric("invalid_answers")
 	require.Equal(t, 1.0, invalid.Value)
 	brand, _ := r.Metric("brand")
@@ -303,20 +303,21 @@ func TestScoreRefuses(t *testing.T) {
 		in   Input
 		want string
 	}{
-		{"no references", Input{Log: log}, "the data set gave no references; name the benchmark's data set file"},
+		{"no references", Input{Log: log}, "no references in the data set; name the benchmark's data set file"},
 		{"no tokenizer", Input{Log: log, References: refs},
-			"the log holds token ids, and there is no tokenizer to decode them; name the model's tokenizer.json"},
+			"the log contains token ids but no tokenizer was given; name the model's tokenizer.json"},
 		{"no sentences", Input{Log: log, References: refs, Decoder: byteDecoder{}},
-			"there are no parameters to split sentences with; name the folder english of NLTK's punkt_tab data"},
+			"no sentence parameters given; name the folder english of NLTK's punkt_tab data"},
 		{"token type", Input{Log: log, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt(), DType: "int8"},
-			`the token type "int8" is none of int32, int64, float`},
+			`unknown token type "int8"; use int32, int64 or float`},
 		{"odd bytes", Input{Log: odd, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()},
-			"the answer to sample 0: its 3 bytes are no whole number of 4-byte tokens; the log was written with another token " +
+			"the answer to sample 0: its 3 bytes are not a multiple of 4-byte tokens; the log was written with another token " +
 				"type, so try --dtype"},
 		{"empty", Input{Log: empty, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()},
-			"the log has no answers; run the test in accuracy mode and name its mlperf_log_accuracy.json"},
+			"no answers in the log; run the test in accuracy mode and name its mlperf_log_accuracy.json"},
 		{"other data set", Input{Log: writeLog(t, true, answer{5, "x"}), References: refs, Decoder: byteDecoder{},
-			Punkt: plainPunkt()}, "it answers sample 5, and the data set has 1; the log belongs to another data set"},
+			Punkt: plainPunkt()}, "the log has an answer to sample 5, but the data set has only 1 samples; it belongs to " +
+			"another data set"},
 		{"no log", Input{Log: filepath.Join(t.TempDir(), "none.json"), References: refs, Decoder: byteDecoder{},
 			Punkt: plainPunkt()}, "no such file"},
 	} {
@@ -334,7 +335,7 @@ func TestEndlessSentenceIsRefused(t *testing.T) {
 	long := strings.Repeat("a ", 20000)
 	_, err := Score(context.Background(), Input{Benchmark: "llama3.1-8b", Log: writeLog(t, true, answer{0, long}),
 		References: []Reference{{Target: long}}, Decoder: byteDecoder{}, Punkt: plainPunkt()})
-	require.ErrorContains(t, err, "the answer to sample 0: a sentence in it has so many words (20000 in all) that "+
+	require.ErrorContains(t, err, "the answer to sample 0: a sentence in it is too long (20000 words in total): "+
 		"comparing it would take more than 128 MiB")
 }
 
@@ -345,7 +346,7 @@ func TestCutLogIsScoredAsFarAsItGoes(t *testing.T) {
 	require.NoError(t, os.WriteFile(log, data[:len(data)-20], 0o644))
 	r, _ := scored(t, Input{Benchmark: "llama3.1-8b", Log: log, References: []Reference{{Target: "one two"}},
 		Decoder: byteDecoder{}, Punkt: plainPunkt()})
-	require.Contains(t, r.Unclaimed, "the log has no end: it was cut off, and what came before is scored")
+	require.Contains(t, r.Unclaimed, "the log is truncated; the answers before its end were scored")
 }
 
 var errStop = errors.New("stopped by the test")
@@ -367,8 +368,8 @@ func TestTokenTypes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int32{128000}, ids)
 	_, err = tokenIDs(binary.LittleEndian.AppendUint64(nil, 1<<40), Int64)
-	require.EqualError(t, err, "its token 0 is 1099511627776, which is no token id; the log was written with another "+
+	require.EqualError(t, err, "its token 0 is 1099511627776, which is not a token id; the log was written with another "+
 		"token type, so try --dtype")
 	_, err = tokenIDs(binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(math.NaN()))), Float32)
-	require.ErrorContains(t, err, "NaN, which is no token id")
+	require.ErrorContains(t, err, "NaN, which is not a token id")
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// How the subsets of the function-call set are put together (docs/reference/scoring-rules.md#function-calls).
+// Totals over the subsets of the function-call set (docs/reference/scoring-rules.md#function-calls).
 
-// callCategory is a part of the total: the mean of its groups, each the mean of its subsets, or all subsets weighted by
-// samples.
+// callCategory is a part of the total. It is the mean of its groups; a group is the mean of its subsets, or if
+// weighted, of their samples.
 type callCategory struct {
 	name     string
 	groups   [][]string
@@ -24,24 +24,24 @@ var callCategories = []callCategory{
 	{name: "hallucination", groups: [][]string{{"irrelevance"}, {"live_irrelevance"}}},
 }
 
-// refusals are the subsets in which no call is the right answer; in relevance any call is.
+// In refusals the correct answer is no call; in relevance it is any call.
 var (
 	refusals  = map[string]bool{"irrelevance": true, "live_irrelevance": true}
 	relevance = map[string]bool{"live_relevance": true}
 )
 
-// CallTotals are the figures of the function-call set, as fractions.
-type CallTotals struct {
+// callTotals are the results for the function-call set as fractions.
+type callTotals struct {
 	Overall    float64
 	Normalized float64 // mean of the categories
 	Categories map[string]float64
 	Subsets    map[string]float64
 }
 
-// TotalCalls puts the subsets' counts together. Total counts issued samples: those without an answer are wrong.
-func TotalCalls(counts map[string]Count) CallTotals {
-	t := CallTotals{Categories: map[string]float64{}, Subsets: map[string]float64{}}
-	var all Count
+// totalCalls combines the counts of the subsets. A sample without an answer counts as wrong.
+func totalCalls(counts map[string]correctCount) callTotals {
+	t := callTotals{Categories: map[string]float64{}, Subsets: map[string]float64{}}
+	var all correctCount
 	for name, c := range counts {
 		if c.Total == 0 {
 			continue
@@ -64,8 +64,8 @@ func TotalCalls(counts map[string]Count) CallTotals {
 	return t
 }
 
-// total is the mean of the groups that have samples.
-func (c *callCategory) total(means map[string]float64, counts map[string]Count) (float64, bool) {
+// total returns the mean of the groups that have samples.
+func (c *callCategory) total(means map[string]float64, counts map[string]correctCount) (float64, bool) {
 	sum, groups := 0.0, 0
 	for _, group := range c.groups {
 		part, weight := 0.0, 0.0
@@ -87,7 +87,7 @@ func (c *callCategory) total(means map[string]float64, counts map[string]Count) 
 	return sum / float64(max(groups, 1)), groups > 0
 }
 
-// percent prints a fraction as the reference does.
+// percent formats a fraction like the reference.
 func percent(v float64) string { return fmt.Sprintf("%.2f", v*100) }
 
 func functionCalls() *scorer {
@@ -122,12 +122,12 @@ func scoreCalls(s *sample, out *SampleScore) error {
 	return err
 }
 
-// compareCalls checks extracted calls against a sample's reference. What the reference's checker would fail at is
-// wrong.
-func compareCalls(ref *Reference, extracted []any) (CallVerdict, error) {
+// compareCalls checks extracted calls against a sample's reference. Calls that the reference's checker fails on count
+// as wrong.
+func compareCalls(ref *Reference, extracted []any) (callVerdict, error) {
 	expected, err := parseJSON(ref.Target)
 	if err != nil {
-		return CallVerdict{}, fmt.Errorf("the expected calls in the data set: %w", err)
+		return callVerdict{}, fmt.Errorf("invalid expected calls in the data set: %w", err)
 	}
 	wants, isList := expected.([]any)
 	if o, isObject := expected.(*object); (isList && len(wants) == 0) || (isObject && len(o.keys) == 0) ||
@@ -138,19 +138,19 @@ func compareCalls(ref *Reference, extracted []any) (CallVerdict, error) {
 		return invalid("unexpected_call"), nil
 	}
 	if !isList {
-		return CallVerdict{}, fmt.Errorf("the expected calls in the data set are a %s, and a list is expected",
+		return callVerdict{}, fmt.Errorf("the expected calls in the data set are a %s instead of a list",
 			pyKind(expected))
 	}
 	described, err := parseJSON(ref.Function)
 	descriptions, isList := described.([]any)
 	if err != nil || !isList {
-		return CallVerdict{}, fmt.Errorf("the descriptions of functions in the data set are no JSON list: %.60q",
+		return callVerdict{}, fmt.Errorf("the function descriptions in the data set are not a JSON list: %.60q",
 			ref.Function)
 	}
 	return checkCalls(ref.Subset, descriptions, namedArguments(extracted), wants), nil
 }
 
-// namedArguments writes {name, arguments} as {name: arguments}.
+// namedArguments converts {name, arguments} to {name: arguments}.
 func namedArguments(calls []any) []any {
 	var out []any
 	for _, c := range calls {
@@ -174,12 +174,12 @@ func namedArguments(calls []any) []any {
 }
 
 func callMetrics(t *tally) []Metric {
-	counts := map[string]Count{}
+	counts := map[string]correctCount{}
 	for _, s := range t.scores {
 		c := counts[s.Subset]
-		counts[s.Subset] = Count{c.Correct + int(s.Scores[0]), c.Total + 1}
+		counts[s.Subset] = correctCount{c.Correct + int(s.Scores[0]), c.Total + 1}
 	}
-	total := TotalCalls(counts)
+	total := totalCalls(counts)
 	metric := func(name string, v float64) Metric {
 		return Metric{Name: name, Value: pyRound(v*100, 2), Text: percent(v)}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// Places of a catalogue sample's scores.
+// Indices of a catalogue sample's scores.
 const (
 	levelsCommon = iota
 	levelsPredicted
@@ -39,23 +39,23 @@ func catalogue() *scorer {
 	}
 }
 
-// scoreProduct scores one answer. An invalid one counts as a path of padding as deep as the truth; its guess at the
-// truth value, which the reference draws at random, is left out.
+// scoreProduct scores one answer. An invalid one counts as a path of padding as deep as the truth. The reference draws
+// its boolean at random; here it is left out.
 func scoreProduct(s *sample, out *SampleScore) {
 	out.Chars = codePoints(s.text)
-	p, err := ParseProduct(s.text)
+	p, err := parseProduct(s.text)
 	out.Scores[answerValid] = number01(err == nil)
 	if err != nil {
 		depth := strings.Count(s.ref.Target, levelSeparator) + 1
-		p = Product{Category: strings.TrimSuffix(strings.Repeat(padCategory+levelSeparator, depth), levelSeparator),
+		p = catalogueProduct{Category: strings.TrimSuffix(strings.Repeat(padCategory+levelSeparator, depth), levelSeparator),
 			Brand: padBrand}
 	}
 	out.Answer = shortened(p.Category)
-	common, predicted, truth := Levels(p.Category, s.ref.Target)
+	common, predicted, truth := pathLevels(p.Category, s.ref.Target)
 	out.Scores[levelsCommon], out.Scores[levelsPredicted], out.Scores[levelsTrue] = float64(common), float64(predicted),
 		float64(truth)
 	if s.ref.Brand != "" || s.ref.Secondhand != "" {
-		out.Scores[brandMatches] = number01(BrandMatch(p.Brand, s.ref.Brand))
+		out.Scores[brandMatches] = number01(brandMatch(p.Brand, s.ref.Brand))
 	}
 	if want, known := truthWords[strings.ToLower(s.ref.Secondhand)]; known && err == nil {
 		out.Scores[secondhandSays], out.Scores[secondhandTrue] = number01(p.Secondhand), number01(want)
@@ -84,19 +84,19 @@ func catalogueMetrics(t *tally) []Metric {
 			says, want = append(says, v == 1), append(want, s.Scores[secondhandTrue] == 1)
 		}
 	}
-	out := []Metric{floatMetric("f1", HierarchicalF1(common, predicted, truth)), countMetric("invalid_answers", invalid)}
+	out := []Metric{floatMetric("f1", hierarchicalF1(common, predicted, truth)), countMetric("invalid_answers", invalid)}
 	if brand, n := t.mean(brandMatches); n > 0 {
 		out = append(out, floatMetric("brand", brand))
 	}
 	if len(says) > 0 {
-		m := floatMetric("is_secondhand", SecondhandF1(says, want))
-		m.Note = "of the valid answers; the reference draws a value at random for the others"
+		m := floatMetric("is_secondhand", secondhandF1(says, want))
+		m.Note = "only of the valid answers; the reference draws a value at random for the others"
 		out = append(out, m)
 	}
 	return out
 }
 
-// catalogueLine is the JSON text that the checker reads, and its own hash below.
+// catalogueLine returns the JSON text that the checker reads, followed by its hash.
 func catalogueLine(f1 float64) string {
 	text := `{"f1": ` + pyrepr.Float(f1) + `}`
 	return fmt.Sprintf("%s\n\nhash=%x", text, sha256.Sum256([]byte(text)))

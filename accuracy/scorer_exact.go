@@ -8,38 +8,38 @@ import (
 	"strings"
 )
 
-// verdict is what an exact-match set says about one answer.
+// verdict is the result for one answer of an exact-match set.
 type verdict struct {
-	answer   string // extracted; empty: none
+	answer   string // extracted answer; may be empty
 	correct  bool
 	unscored string // why the answer could not be scored
 	fallback bool
 }
 
-// exactSet is how the answers of a part of the data set are compared.
+// exactSet describes how the answers of a part of the data set are compared.
 type exactSet struct {
-	key   string // found inside the lower-case name of the part
+	key   string // substring of the part's lower-case name
 	score func(ctx context.Context, in *Input, text string, ref *Reference) (verdict, error)
 }
 
-// extraction is what differs between the two families: where in the text an answer is looked for.
+// extraction is the difference between the two families: how an answer is found in the text.
 type extraction struct {
 	choice    func(text string, last byte) (string, bool)
 	code      func(text string) (string, bool)
 	codeJudge string // CodeTask.Benchmark of its programs
-}
+} // CodeTask.Benchmark of its programs
 
-// exactSets are the parts in the order in which their names are tried (docs/reference/scoring-rules.md#reasoning-sets).
+// exactSets returns the parts in the order their names are tried (docs/reference/scoring-rules.md#reasoning-sets).
 func exactSets(from extraction) []exactSet {
 	choices := func(last byte) func(context.Context, *Input, string, *Reference) (verdict, error) {
 		return func(_ context.Context, _ *Input, text string, ref *Reference) (verdict, error) {
 			c, ok := from.choice(text, last)
-			return verdict{answer: c, correct: ok && ChoiceCorrect(c, ref.Target, last)}, nil
+			return verdict{answer: c, correct: ok && choiceCorrect(c, ref.Target, last)}, nil
 		}
 	}
 	return []exactSet{
-		{"gpqa", choices(FourOptions)},
-		{"mmlu_pro", choices(TenOptions)},
+		{"gpqa", choices(fourOptions)},
+		{"mmlu_pro", choices(tenOptions)},
 		{"math500", scoreMath},
 		{"aime", scoreAIME},
 		{"livecodebench", func(ctx context.Context, in *Input, text string, ref *Reference) (verdict, error) {
@@ -49,12 +49,12 @@ func exactSets(from extraction) []exactSet {
 			}
 			return judgeCode(ctx, in, CodeTask{Benchmark: from.codeJudge, Question: ref.Target, Code: code, Tests: ref.Tests})
 		}},
-		{"mmlu", choices(TenOptions)},
+		{"mmlu", choices(tenOptions)},
 	}
 }
 
 func scoreAIME(_ context.Context, _ *Input, text string, ref *Reference) (verdict, error) {
-	n, ok := AIMEAnswer(text)
+	n, ok := aimeAnswer(text)
 	if !ok {
 		return verdict{}, nil
 	}
@@ -63,7 +63,7 @@ func scoreAIME(_ context.Context, _ *Input, text string, ref *Reference) (verdic
 }
 
 func scoreMath(ctx context.Context, in *Input, text string, ref *Reference) (verdict, error) {
-	given, ok := Boxed(text)
+	given, ok := boxedAnswer(text)
 	if !ok || given == "" || ref.Target == "" {
 		return verdict{answer: given}, nil
 	}
@@ -73,17 +73,16 @@ func scoreMath(ctx context.Context, in *Input, text string, ref *Reference) (ver
 	return v, err
 }
 
-// judgeCode asks the user's judge. Without one the answer stays unscored: model-written code is never run here.
+// judgeCode asks the user's judge. Without one the answer stays unscored: this package never runs model-written code.
 func judgeCode(ctx context.Context, in *Input, task CodeTask) (verdict, error) {
 	v := verdict{answer: task.Code}
 	if in.Code == nil {
-		v.unscored = "the answers are programs, and there is no judge to run them in a sandbox"
+		v.unscored = "the answers are programs, but no judge was given to run them in a sandbox"
 		return v, nil
 	}
 	var err error
 	v.correct, err = in.Code.JudgeCode(ctx, task)
-	var u *Unjudged
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*Unjudged](err); ok {
 		v.unscored = u.Why
 		return v, nil
 	}
@@ -93,10 +92,10 @@ func judgeCode(ctx context.Context, in *Input, task CodeTask) (verdict, error) {
 	return v, nil
 }
 
-// answerShown is the longest extract that a sample's score keeps.
+// answerShown is the maximum length of the extract in a sample's score.
 const answerShown = 200
 
-// record writes a verdict into a sample's score.
+// record stores a verdict in a sample's score.
 func (v verdict) record(out *SampleScore, score int) {
 	out.Answer, out.Fallback, out.Unscored = shortened(v.answer), v.fallback, v.unscored
 	if v.unscored != "" {
@@ -121,8 +120,8 @@ func exactWorker(sets []exactSet) func(in *Input) scoreFunc {
 			name := strings.ToLower(s.ref.Subset)
 			i := slices.IndexFunc(sets, func(e exactSet) bool { return strings.Contains(name, e.key) })
 			if i < 0 {
-				return fmt.Errorf("its part of the data set is %q, and only gpqa, mmlu_pro, math500, aime, livecodebench and "+
-					"mmlu are known", s.ref.Subset)
+				return fmt.Errorf("its part of the data set is %q, expected gpqa, mmlu_pro, math500, aime, livecodebench or "+
+					"mmlu", s.ref.Subset)
 			}
 			v, err := sets[i].score(ctx, in, s.text, s.ref)
 			v.record(out, 0)
@@ -136,7 +135,7 @@ var exactScores = []string{"exact_match"}
 func reasoning() *scorer {
 	return &scorer{
 		damagedLogs: true, dropsOutside: true, scores: exactScores, line: dictLine,
-		worker: exactWorker(exactSets(extraction{Choice, PythonBlock, LiveCodeBench})),
+		worker: exactWorker(exactSets(extraction{finalChoice, pythonBlock, LiveCodeBench})),
 		finish: func(t *tally) []Metric {
 			var out []Metric
 			if mean, _ := t.mean(0); t.complete() {
@@ -152,28 +151,28 @@ func reasoning() *scorer {
 func harmony() *scorer {
 	return &scorer{
 		text: specialText, repeats: true, dropsOutside: true, scores: exactScores,
-		worker: exactWorker(exactSets(extraction{HarmonyChoice, HarmonyCode, LiveCodeBenchQuick})),
+		worker: exactWorker(exactSets(extraction{harmonyChoice, harmonyCode, LiveCodeBenchQuick})),
 		finish: func(t *tally) []Metric {
 			if !t.complete() {
 				return nil
 			}
 			total := t.weighted()
 			m := floatMetric("exact_match", pyRound(total.Percent, 3))
-			m.Text = strings.TrimPrefix(total.Line(), "'exact_match': ")
+			m.Text = total.text()
 			return []Metric{m}
 		},
 		line: func(r *Result) string {
 			m, ok := r.Metric("exact_match")
 			if !ok {
-				return "no exact_match: not every answer is scored\n"
+				return "no exact_match: some answers are not scored\n"
 			}
 			return "'exact_match': " + m.Text + "\n"
 		},
 	}
 }
 
-func (t *tally) weighted() HarmonyTotal {
-	sets := map[string]Count{}
+func (t *tally) weighted() harmonyTotal {
+	sets := map[string]correctCount{}
 	for _, s := range t.scores {
 		name := strings.ToLower(s.Subset)
 		c := sets[name]
@@ -183,10 +182,10 @@ func (t *tally) weighted() HarmonyTotal {
 		}
 		sets[name] = c
 	}
-	return WeightedScore(sets)
+	return weightedScore(sets)
 }
 
-// Places of the mixture's scores behind the ROUGE ones.
+// Indices of the mixture's scores, after the ROUGE scores.
 const (
 	mixtureGSM8K = 4
 	mixtureMBXP  = 5
@@ -203,8 +202,8 @@ func mixture() *scorer {
 				case "OpenOrca":
 					return rouge(ctx, s, out)
 				case "GSM8K":
-					n := GSM8KNumber(s.text)
-					verdict{answer: n, correct: GSM8KCorrect(n, s.ref.Target)}.record(out, mixtureGSM8K)
+					n := gsm8kNumber(s.text)
+					verdict{answer: n, correct: gsm8kCorrect(n, s.ref.Target)}.record(out, mixtureGSM8K)
 					return nil
 				}
 				return scoreMBXP(ctx, in, s, out)
@@ -220,7 +219,7 @@ func mixture() *scorer {
 			}
 			if mbxp, n := t.mean(mixtureMBXP); t.complete() && n > 0 {
 				out = append(out, floatMetric("mbxp", mbxp))
-			} else if t.complete() && t.has(isProgram) { // a set without programs, as a rehearsal's, claims nothing about them
+			} else if t.complete() && slices.ContainsFunc(t.refs, isProgram) {
 				out = append(out, countMetric("mbxp", 0))
 			}
 			return append(out, tokenMetrics(t)...)
@@ -228,15 +227,16 @@ func mixture() *scorer {
 	}
 }
 
-// isProgram tells whether a sample of the mixture asks for a program.
-func isProgram(ref *Reference) bool { return ref.Subset != "OpenOrca" && ref.Subset != "GSM8K" }
+// isProgram reports whether a sample of the mixture asks for a program. A rehearsal's set may have none, and then
+// claims nothing about programs.
+func isProgram(ref Reference) bool { return ref.Subset != "OpenOrca" && ref.Subset != "GSM8K" }
 
 func scoreMBXP(ctx context.Context, in *Input, s *sample, out *SampleScore) error {
 	language, _, _ := strings.Cut(s.ref.ID, "_")
 	if !slices.Contains(codeLanguages, language) {
 		return nil
 	}
-	v, err := judgeCode(ctx, in, CodeTask{Benchmark: MBXP, Question: s.ref.ID, Code: MBXPSolution(language, s.text),
+	v, err := judgeCode(ctx, in, CodeTask{Benchmark: MBXP, Question: s.ref.ID, Code: mbxpSolution(language, s.text),
 		Tests: s.ref.Target})
 	v.record(out, mixtureMBXP)
 	return err

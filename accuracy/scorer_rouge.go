@@ -5,28 +5,28 @@ import (
 	"fmt"
 )
 
-// Names of the ROUGE scores, in the order in which they are printed.
+// rougeNames are the names of the ROUGE scores in printing order.
 var rougeNames = []string{"rouge1", "rouge2", "rougeL", "rougeLsum"}
 
-// rougeWorker scores the stripped texts, one sentence a line (docs/reference/scoring-rules.md#rouge).
+// rougeWorker scores the stripped texts with one sentence per line (docs/reference/scoring-rules.md#rouge).
 func rougeWorker(in *Input) scoreFunc {
-	r := NewRouge(true)
+	r := newRouge(true)
 	return func(_ context.Context, s *sample, out *SampleScore) error {
 		text := in.Punkt.Joined(s.text)
 		out.Chars = codePoints(text)
 		scores := r.Score(in.Punkt.Joined(s.ref.Target), text)
 		if r.Refused() {
-			return fmt.Errorf("a sentence in it has so many words (%d in all) that comparing it would take more than %d MiB; "+
-				"this is no answer to this benchmark", len(r.pred.ids), maxCells*2>>20)
+			return fmt.Errorf("a sentence in it is too long (%d words in total): comparing it would take more than %d MiB; "+
+				"this is not an answer to this benchmark", len(r.pred.ids), maxCells*2>>20)
 		}
-		for i, m := range []RougeScore{scores.Rouge1, scores.Rouge2, scores.RougeL, scores.RougeLsum} {
+		for i, m := range []rougeScore{scores.Rouge1, scores.Rouge2, scores.RougeL, scores.RougeLsum} {
 			out.Scores[i] = m.F * 100
 		}
 		return nil
 	}
 }
 
-// rougeMetrics are the rounded means of the ROUGE scores.
+// rougeMetrics returns the rounded means of the ROUGE scores.
 func rougeMetrics(t *tally, quote string) []Metric {
 	var out []Metric
 	for i, name := range rougeNames {
@@ -38,7 +38,7 @@ func rougeMetrics(t *tally, quote string) []Metric {
 	return out
 }
 
-// tokenMetrics are the counts that most references print last.
+// tokenMetrics returns the counts that most references print last.
 func tokenMetrics(t *tally) []Metric {
 	tokens := t.tokens()
 	return []Metric{
@@ -63,15 +63,14 @@ func answers() *scorer {
 	}
 }
 
-// longMetrics are the functions that a sample of the long-context set names
-// (docs/reference/scoring-rules.md#long-context).
+// longMetrics are the metrics that samples of the long-context set name (docs/reference/scoring-rules.md#long-context).
 var longMetrics = map[string]struct {
-	score int // place in the sample's scores
-	value func(r *Rouge, label, prediction string) float64
+	score int // index in the sample's scores
+	value func(r *rougeScorer, label, prediction string) float64
 }{
-	"rouge":   {0, func(r *Rouge, label, prediction string) float64 { return 100 * r.RougeL(label, prediction).F }},
-	"niah_em": {1, func(_ *Rouge, label, prediction string) float64 { return NeedleMatch(label, prediction) }},
-	"qa_em":   {1, func(_ *Rouge, label, prediction string) float64 { return AnswerContained(label, prediction) }},
+	"rouge":   {0, func(r *rougeScorer, label, prediction string) float64 { return 100 * r.RougeL(label, prediction).F }},
+	"niah_em": {1, func(_ *rougeScorer, label, prediction string) float64 { return needleMatch(label, prediction) }},
+	"qa_em":   {1, func(_ *rougeScorer, label, prediction string) float64 { return answerContained(label, prediction) }},
 }
 
 func longContext() *scorer {
@@ -79,11 +78,11 @@ func longContext() *scorer {
 	return &scorer{
 		sentences: true, scores: names, line: dictLine,
 		worker: func(in *Input) scoreFunc {
-			r := NewRouge(true)
+			r := newRouge(true)
 			return func(_ context.Context, s *sample, out *SampleScore) error {
 				m, ok := longMetrics[s.ref.Metric]
 				if !ok {
-					return fmt.Errorf("its metric in the data set is %q, and only rouge, niah_em and qa_em are known", s.ref.Metric)
+					return fmt.Errorf("its metric in the data set is %q, expected rouge, niah_em or qa_em", s.ref.Metric)
 				}
 				text := in.Punkt.Joined(s.text)
 				out.Chars = codePoints(text)
@@ -91,39 +90,31 @@ func longContext() *scorer {
 				return nil
 			}
 		},
-		finish: func(t *tally) []Metric { return append(LongContextMeans(t.longScores()), tokenMetrics(t)...) },
+		finish: func(t *tally) []Metric { return append(longContextMeans(t.longScores()), tokenMetrics(t)...) },
 	}
 }
 
-// LongScore is one sample's value of the metric that its row of the data set names.
-type LongScore struct {
+// longScore is one sample's value of the metric that the data set names.
+type longScore struct {
 	Metric string // rougeL or exact_match
 	Value  float64
 }
 
-// ScoreLong scores one pair of texts by the metric that the data set names: rouge, niah_em or qa_em.
-func ScoreLong(metric, label, prediction string) (LongScore, error) {
-	m, ok := longMetrics[metric]
-	if !ok {
-		return LongScore{}, fmt.Errorf("the metric %q is not known; the data set's are rouge, niah_em and qa_em", metric)
-	}
-	return LongScore{[]string{"rougeL", "exact_match"}[m.score], m.value(NewRouge(true), label, prediction)}, nil
-}
-
-func (t *tally) longScores() []LongScore {
-	var out []LongScore
+func (t *tally) longScores() []longScore {
+	var out []longScore
 	for _, s := range t.scores {
 		for i, v := range s.Scores {
 			if v == v {
-				out = append(out, LongScore{t.names[i], v})
+				out = append(out, longScore{t.names[i], v})
 			}
 		}
 	}
 	return out
 }
 
-// LongContextMeans is the mean of each metric over the samples that have it, in order of first appearance, unrounded.
-func LongContextMeans(scores []LongScore) []Metric {
+// longContextMeans returns the unrounded mean of each metric over the samples that have it, in order of first
+// appearance.
+func longContextMeans(scores []longScore) []Metric {
 	var out []Metric
 	var counts []int
 	at := map[string]int{}

@@ -11,13 +11,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Metrics that several scorers have.
+// Metrics of several scorers.
 const (
-	sumOfLengths    = "gen_len"           // code points of all processed answers
+	sumOfLengths    = "gen_len"           // code points in all processed answers
 	tokensPerSample = "tokens_per_sample" // mean length in tokens
 )
 
-// textForm is how an answer's bytes become text.
+// textForm is how an answer's bytes are converted to text.
 type textForm int
 
 const (
@@ -26,23 +26,23 @@ const (
 	utf8Text                    // the bytes are the text
 )
 
-// sample is one answer and what it is compared with.
+// sample is one answer and its reference.
 type sample struct {
 	ref  *Reference
 	text string
 }
 
-// scoreFunc scores one answer. It may keep tables between answers and belongs to one goroutine.
+// scoreFunc scores one answer. It may keep state between answers and is used by one goroutine.
 type scoreFunc func(ctx context.Context, s *sample, out *SampleScore) error
 
-// scorer is one way of scoring, as data.
+// scorer describes one way of scoring.
 type scorer struct {
 	text         textForm
-	sentences    bool     // text is split into sentences
-	repeats      bool     // every entry counts, also of a sample that was answered before
-	countsAll    bool     // the number of answers includes those left out as duplicates
-	damagedLogs  bool     // a log that is no whole array is read line by line
-	dropsOutside bool     // entries beyond the data set are left out, not an error
+	sentences    bool     // texts are split into sentences
+	repeats      bool     // every entry counts, even if its sample was answered before
+	countsAll    bool     // the number of answers includes duplicates that were left out
+	damagedLogs  bool     // a log that is not a complete array is read line by line
+	dropsOutside bool     // entries beyond the data set are ignored instead of being an error
 	scores       []string // names of a sample's scores
 	worker       func(in *Input) scoreFunc
 	finish       func(t *tally) []Metric
@@ -64,7 +64,7 @@ func init() {
 	}
 }
 
-// blank is a sample's list of scores before any is set.
+// blank returns a sample's list of scores before any is set.
 func (sc *scorer) blank() []float64 {
 	values := make([]float64, len(sc.scores))
 	for i := range values {
@@ -73,15 +73,15 @@ func (sc *scorer) blank() []float64 {
 	return values
 }
 
-// tally is what the totals are made of.
+// tally is the input of the totals.
 type tally struct {
-	scores  []SampleScore // in the log's order
-	answers int           // number of answers as the reference counts them
+	scores  []SampleScore // in log order
+	answers int           // number of answers by the reference's count
 	names   []string
 	refs    []Reference
 }
 
-// mean is that of one score over the samples that have it, and their number.
+// mean returns the mean of one score over the samples that have it, and their number.
 func (t *tally) mean(score int) (float64, int) {
 	sum, n := 0.0, 0
 	for _, s := range t.scores {
@@ -96,34 +96,22 @@ func (t *tally) mean(score int) (float64, int) {
 	return sum / float64(n), n
 }
 
-// complete tells whether no sample stayed unscored.
+// complete reports whether every sample has a score.
 func (t *tally) complete() bool {
 	return !slices.ContainsFunc(t.scores, func(s SampleScore) bool { return s.Unscored != "" })
 }
 
-// has tells whether the data set has a sample of a kind.
-func (t *tally) has(kind func(*Reference) bool) bool {
-	for i := range t.refs {
-		if kind(&t.refs[i]) {
-			return true
-		}
+// sum adds up a count over all samples.
+func (t *tally) sum(of func(s *SampleScore) int) (total int) {
+	for i := range t.scores {
+		total += of(&t.scores[i])
 	}
-	return false
+	return total
 }
 
-func (t *tally) chars() (sum int) {
-	for _, s := range t.scores {
-		sum += s.Chars
-	}
-	return sum
-}
+func (t *tally) chars() int { return t.sum(func(s *SampleScore) int { return s.Chars }) }
 
-func (t *tally) tokens() (sum int) {
-	for _, s := range t.scores {
-		sum += s.Tokens
-	}
-	return sum
-}
+func (t *tally) tokens() int { return t.sum(func(s *SampleScore) int { return s.Tokens }) }
 
 func floatMetric(name string, v float64) Metric {
 	return Metric{Name: name, Value: v, Text: pyrepr.Float(v)}
@@ -133,7 +121,7 @@ func countMetric(name string, n int) Metric {
 	return Metric{Name: name, Value: float64(n), Text: fmt.Sprint(n)}
 }
 
-// dictLine prints metrics as Python prints a dict. The checker reads it
+// dictLine formats metrics like Python prints a dict, for the checker
 // (docs/reference/scoring-rules.md#printed-results).
 func dictLine(r *Result) string {
 	var parts []string
@@ -143,7 +131,7 @@ func dictLine(r *Result) string {
 	return "{" + strings.Join(parts, ", ") + "}\n"
 }
 
-// result sums up when every answer is scored.
+// result summarizes the scores of all answers.
 func (p *pipeline) result(b *Benchmark) *Result {
 	in := p.in
 	t := &tally{scores: p.scores, answers: len(p.scores), names: p.sc.scores, refs: in.References}
@@ -180,17 +168,17 @@ func (p *pipeline) result(b *Benchmark) *Result {
 func (r *Result) addNotes(p *pipeline, whole int) {
 	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
 	if p.in.Rehearsal && r.Samples != whole {
-		note("%d answers were scored; a run for a submission has %d", r.Samples, whole)
+		note("%d answers were scored; a submission needs %d", r.Samples, whole)
 	}
 	if p.miscounted > 0 {
-		note("%d answers have another number of tokens than the log's token_count says", p.miscounted)
+		note("%d answers differ in length from the log's token_count", p.miscounted)
 	}
 	if r.Fallbacks > 0 {
-		note("%d answers were decided by the built-in stand-in for symbolic algebra, not by the reference's", r.Fallbacks)
+		note("%d answers were compared by the built-in algebra, not by the reference's", r.Fallbacks)
 	}
 }
 
-// subsets gives the mean of every score over each part of the data set, where there are parts.
+// subsets returns the mean of every score over each part of the data set, if there are parts.
 func (t *tally) subsets() []Subset {
 	type sums struct {
 		Subset

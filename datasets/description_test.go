@@ -122,7 +122,7 @@ func TestDescriptionsThatAreRefused(t *testing.T) {
 		"model_specific: {max_tokens: []}": "needs one value",
 		"name: &b [x, x, x, x, x, x, x]\ndescription: &c [*b, *b, *b, *b, *b]\nfile_format: [*c, *c, *c]": "needs one value",
 		"name: [a": "line 1",
-		"a\nb":     "no map",
+		"a\nb":     "not a map",
 	} {
 		_, err := describe(t, text)
 		require.ErrorContains(t, err, want, text)

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// sameText compares a program's output with the expected one line by line, stripped; lines that differ as text must be
+// sameText compares a program's output with the expected one line by line, stripped. Lines that differ as text must be
 // equal as lists of decimal numbers (docs/reference/scoring-rules.md#running-programs).
 func sameText(got, want string) bool {
 	gotLines, wantLines := strippedLines(got), strippedLines(want)
@@ -27,15 +27,15 @@ func sameText(got, want string) bool {
 }
 
 func strippedLines(text string) []string {
-	lines := strings.Split(accuracy.Strip(text), "\n")
+	lines := strings.Split(pyrepr.Strip(text), "\n")
 	for i := range lines {
-		lines[i] = accuracy.Strip(lines[i])
+		lines[i] = pyrepr.Strip(lines[i])
 	}
 	return lines
 }
 
-// decimal is a number as Python's decimal reads it: digits without zeros at either end, and the power of ten of the
-// last.
+// decimal is a number as parsed by Python's decimal: digits without leading or trailing zeros, and the power of ten of
+// the last digit.
 type decimal struct {
 	negative bool
 	digits   string // empty: zero
@@ -55,7 +55,7 @@ func (d decimal) equal(o decimal) bool {
 
 func decimals(line string) ([]decimal, bool) {
 	var out []decimal
-	for _, field := range strings.FieldsFunc(line, accuracy.IsSpace) {
+	for _, field := range strings.FieldsFunc(line, pyrepr.IsSpace) {
 		d, ok := parseDecimal(field)
 		if !ok {
 			return nil, false
@@ -65,7 +65,7 @@ func decimals(line string) ([]decimal, bool) {
 	return out, true
 }
 
-// specials are what stands for no finite number, in lower case.
+// specials are the lower-case notations of numbers that are not finite.
 var specials = map[string]string{"inf": "inf", "infinity": "inf", "nan": "nan", "snan": "nan"}
 
 func parseDecimal(text string) (d decimal, ok bool) {
@@ -100,8 +100,8 @@ func parseDecimal(text string) (d decimal, ok bool) {
 	return d, true
 }
 
-// sameReturned compares a returned value, tagged with its type, with expected JSON, as Python's == compares them:
-// numbers of all types by value, lists and dictionaries element by element.
+// sameReturned compares a returned value, tagged with its type, with expected JSON like Python's ==: numbers of all
+// types by value, lists and dictionaries element by element.
 func sameReturned(tagged json.RawMessage, want string) bool {
 	d := json.NewDecoder(strings.NewReader(want))
 	d.UseNumber()
@@ -162,7 +162,7 @@ func sameObject(tagged json.RawMessage, want any) bool {
 	return true
 }
 
-// numberOf reads a tagged bool, int or float exactly.
+// numberOf parses a tagged bool, int or float exactly.
 func numberOf(kind string, raw json.RawMessage) (*big.Rat, bool) {
 	if kind == "bool" {
 		return boolean(string(raw) == "true"), true
@@ -191,10 +191,10 @@ func boolean(b bool) *big.Rat {
 	return new(big.Rat)
 }
 
-// mostDigits bounds an integer: reading it takes the square of its length.
+// mostDigits limits integers, whose parsing takes quadratic time.
 const mostDigits = 1 << 16
 
-// number reads a floating-point number as the nearest double, or an integer as it is.
+// number parses a floating-point number as the nearest double, or an integer exactly.
 func number(text string, float bool) (*big.Rat, bool) {
 	if float {
 		v, err := strconv.ParseFloat(text, 64)

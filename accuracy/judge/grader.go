@@ -17,42 +17,42 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 )
 
-// Grader asks the user's own program whether two expressions are equal: it gets one JSON object, {"given": ...,
-// "truth": ...}, on a line of its standard input, and answers with one line, {"equal": true} or {"equal": false}. What
-// is given was written by a model, and algebra systems evaluate it: so each question has a process of its own, in the
-// sandbox.
+// Grader asks the user's own program whether two expressions are equal. The program reads one JSON object, {"given":
+// ..., "truth": ...}, from a line of its standard input, and answers with one line, {"equal": true} or {"equal":
+// false}. The given expression was written by a model, and algebra systems evaluate it, so that each question gets its
+// own process in the sandbox.
 type Grader struct {
 	command string
 	*runtime
 	files map[string][]byte
 }
 
-// Bounds of one comparison: algebra systems may not come back.
+// Limits for one comparison, since algebra systems may never finish.
 const (
 	answerTime  = 60 * time.Second
 	answerBytes = 64 << 10
 )
 
-// mostGraderBytes bounds a file that the command names.
+// mostGraderBytes is the maximum size of a file in the command.
 const mostGraderBytes = 64 << 20
 
-// pythonPlaces asks an interpreter for its own file, and then for the folders that it and its modules lie in.
+// pythonPlaces makes an interpreter print its own file, and then the folders with its modules.
 var pythonPlaces = []string{"-c",
 	"import sys; print(sys.executable, sys.base_prefix, sys.prefix, *sys.path, sep='\\n')"}
 
-// NewGrader makes a grader of a command line, words separated by spaces, no shell, and tries it. The sandbox shows the
-// command with its own folder, and the files and folders that the other words name. Without a sandbox the error is an
-// *sandbox.Unavailable.
+// NewGrader returns a grader that runs a command line, split at spaces without a shell, after trying it. The sandbox
+// contains the command and its own folder, and the files and folders that its arguments name. Without a sandbox the
+// error is a *sandbox.Unavailable.
 func NewGrader(ctx context.Context, command string, environ []string) (*Grader, error) {
 	words := strings.Fields(command)
 	if len(words) == 0 {
-		return nil, errors.New("the command of the grader of mathematics is empty")
+		return nil, errors.New("the command of the math grader is empty")
 	}
 	path, _ := which(ctx, environ, words[0], nil)
 	if path == "" {
-		return nil, fmt.Errorf("the grader of mathematics can not be started: there is no program %q", words[0])
+		return nil, fmt.Errorf("cannot start the math grader: program %q not found", words[0])
 	}
-	// python may be a script that starts another one
+	// python may be a script that starts another interpreter.
 	if interpreter := interpreterOf(path); interpreter != nil && !isPython(words[0]) {
 		words = slices.Concat(interpreter, []string{path}, words[1:])
 	}
@@ -67,7 +67,7 @@ func NewGrader(ctx context.Context, command string, environ []string) (*Grader, 
 	}
 	g.runtime = &runtime{language: l}
 	if missing := g.locate(ctx, environ); missing != "" {
-		return nil, fmt.Errorf("the grader of mathematics can not be started: %s", missing)
+		return nil, fmt.Errorf("cannot start the math grader: %s", missing)
 	}
 	if l.ask != nil {
 		_, folders := which(ctx, environ, words[0], l.ask)
@@ -79,7 +79,7 @@ func NewGrader(ctx context.Context, command string, environ []string) (*Grader, 
 
 func isPython(command string) bool { return strings.HasPrefix(filepath.Base(command), "python") }
 
-// interpreterOf gives the command of a script's first line; nil: the file is no script.
+// interpreterOf returns the command in a script's first line, or nil if the file is not a script.
 func interpreterOf(path string) []string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -98,27 +98,28 @@ func interpreterOf(path string) []string {
 	return words
 }
 
-// arguments puts the files that words name into the sandbox's folder, and folders into the view.
+// arguments puts the files named by words into the sandbox's folder, and folders into the view.
 func (g *Grader) arguments(words, view []string) (args, shown []string, err error) {
 	shown = slices.Clone(view)
 	for _, word := range words {
 		info, err := os.Stat(word)
 		switch {
-		case err != nil: // no path
+		case err != nil: // not a path
 		case info.IsDir():
 			if word, err = filepath.Abs(word); err != nil {
 				return nil, nil, err
 			}
 			below := func(folder string) bool { return word == folder || strings.HasPrefix(word, folder+"/") }
 			if below("/tmp") || below(sandbox.Home) {
-				return nil, nil, fmt.Errorf("the grader's folder %s can not be shown in the sandbox, which has /tmp and %s of "+
-					"its own: put it elsewhere", word, sandbox.Home)
+				return nil, nil, fmt.Errorf("the grader's folder %s is not visible in the sandbox, which has its own /tmp and %s "+
+					"of "+
+					"move it elsewhere", word, sandbox.Home)
 			}
 			shown = append(shown, word)
 		case info.Mode().IsRegular():
 			name := filepath.Base(word)
 			if g.files[name] != nil || info.Size() > mostGraderBytes {
-				return nil, nil, fmt.Errorf("the grader's file %s is larger than %d MiB, or another one has its name", word,
+				return nil, nil, fmt.Errorf("the grader's file %s is larger than %d MiB or has the same name as another one", word,
 					mostGraderBytes>>20)
 			}
 			if g.files[name], err = os.ReadFile(word); err != nil {
@@ -131,17 +132,17 @@ func (g *Grader) arguments(words, view []string) (args, shown []string, err erro
 	return args, shown, nil
 }
 
-// try asks for a pair that is equal.
+// try asks about a pair that is equal.
 func (g *Grader) try(ctx context.Context) error {
 	equal, err := g.Equal(ctx, "1", "1")
 	if err == nil && !equal {
-		err = fmt.Errorf("asking the grader %q whether 1 equals 1: it says no, or nothing within %v", g.command, answerTime)
+		err = fmt.Errorf("the grader %q does not confirm within %v that 1 equals 1", g.command, answerTime)
 	}
 	return err
 }
 
-// Equal asks for one pair. A pair at which the grader meets a limit or crashes counts as unequal: it was tried, so the
-// text is to blame.
+// Equal asks about one pair. If the grader hits a limit or crashes, the pair counts as unequal: since the grader passed
+// its trial, the expression is to blame.
 func (g *Grader) Equal(ctx context.Context, given, truth string) (bool, error) {
 	line, err := json.Marshal(map[string]string{"given": given, "truth": truth})
 	if err != nil {
@@ -163,14 +164,14 @@ func (g *Grader) Equal(ctx context.Context, given, truth string) (bool, error) {
 	}
 	first, _, _ := bytes.Cut(r.Stdout, []byte("\n"))
 	if err := json.Unmarshal(first, &answer); err != nil || answer.Equal == nil {
-		return false, fmt.Errorf("asking the grader %q whether %.80q equals %.80q: it answers %.100q, expected {\"equal\": "+
+		return false, fmt.Errorf("asking the grader %q whether %.80q equals %.80q: it answered %.100q, expected {\"equal\": "+
 			"true} or {\"equal\": false}; its errors end with: %s",
 			g.command, given, truth, first, tail(r.Stderr))
 	}
 	return *answer.Equal, nil
 }
 
-// tail is the end of a text, on one line.
+// tail returns the end of a text on one line.
 func tail(text []byte) string {
 	const most = 300
 	line := strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "?")), " ")

@@ -15,21 +15,20 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 )
 
-// Options say what the judge may use.
+// Options configures New.
 type Options struct {
-	Tests      string   // file or folder of LiveCodeBench's tests; empty: none
+	Tests      string   // file or folder with LiveCodeBench's tests; may be empty
 	Environ    []string // of the command: PATH, NODE_PATH
-	PythonOnly bool     // the other languages of MBXP are not looked for
+	PythonOnly bool     // do not look for MBXP's other languages
 }
 
 // Judge runs programs against their tests. It is safe for concurrent use.
 type Judge struct {
 	runtimes map[string]*runtime // by MBXP's name of the language
-	tests    *testFile           // nil: no file was named
+	tests    *testFile           // nil: no file was given
 }
 
-// New finds and tries the runtimes, and reads where each question's tests lie. Without a sandbox the error is an
-// *sandbox.Unavailable.
+// New finds and tries the runtimes, and indexes the tests. Without a sandbox the error is a *sandbox.Unavailable.
 func New(ctx context.Context, o Options) (*Judge, error) {
 	if err := sandbox.Available(ctx); err != nil {
 		return nil, err
@@ -51,7 +50,7 @@ func (j *Judge) Close() error {
 	return j.tests.close()
 }
 
-// Describe says for each language what runs it, or what is missing.
+// Describe returns for each language what runs it, or what is missing.
 func (j *Judge) Describe() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(j.runtimes)) {
@@ -63,7 +62,7 @@ func (j *Judge) Describe() []string {
 	return out
 }
 
-// JudgeCode runs one program.
+// JudgeCode reports whether one program passes its tests.
 func (j *Judge) JudgeCode(ctx context.Context, task accuracy.CodeTask) (bool, error) {
 	if task.Benchmark == accuracy.MBXP {
 		return j.mbxp(ctx, task)
@@ -75,20 +74,20 @@ func unjudged(format string, args ...any) error {
 	return &accuracy.Unjudged{Why: fmt.Sprintf(format, args...)}
 }
 
-// mbxpSeconds is the reference's limit of one program (docs/reference/scoring-rules.md#mixture).
+// mbxpSeconds is the reference's time limit for a program (docs/reference/scoring-rules.md#mixture).
 const mbxpSeconds = 20
 
-// mbxp runs a program with the asserts of its row.
+// mbxp runs a program with the asserts in its row.
 func (j *Judge) mbxp(ctx context.Context, task accuracy.CodeTask) (bool, error) {
 	language, entry, _ := strings.Cut(task.Question, "_")
 	r := j.runtimes[language]
 	switch {
 	case r == nil:
-		return false, unjudged("programs in %s can not be run here", language)
+		return false, unjudged("programs in %s cannot be run on this machine", language)
 	case r.missing != "":
 		return false, unjudged("%s: %s", language, r.missing)
 	case task.Tests == "":
-		return false, unjudged("the data set has no tests for them")
+		return false, unjudged("the data set has no tests for these programs")
 	}
 	a, err := r.attempt(ctx, task.Code, task.Tests, entry, r.limits(mbxpSeconds*time.Second))
 	if err != nil {
@@ -100,13 +99,13 @@ func (j *Judge) mbxp(ctx context.Context, task accuracy.CodeTask) (bool, error) 
 	return a.proven, nil
 }
 
-// Times of LiveCodeBench (docs/reference/scoring-rules.md#harmony-answers).
+// Time limits of LiveCodeBench (docs/reference/scoring-rules.md#harmony-answers).
 const (
 	testSeconds   = 60
 	sampleSeconds = 80 // of the gpt-oss reference, for all tests of an answer
 )
 
-// question gives a program's tests: those of the file, or the row's own where none was named.
+// question returns a program's tests: those in the file, or the row's own if no file was given.
 func (j *Judge) question(task accuracy.CodeTask) (*question, error) {
 	if j.tests != nil {
 		return j.tests.question(task.Question)
@@ -121,12 +120,12 @@ func (j *Judge) question(task accuracy.CodeTask) (*question, error) {
 //go:embed questions.py
 var questionsProgram []byte
 
-// questions runs a program with the tests of its question: all must pass.
+// questions runs a program with the tests of its question. All of them must pass.
 func (j *Judge) questions(ctx context.Context, task accuracy.CodeTask) (bool, error) {
 	python := j.runtimes["python"]
 	switch {
 	case j.tests == nil && task.Tests == "":
-		return false, unjudged("there is no file with LiveCodeBench's tests")
+		return false, unjudged("no file with LiveCodeBench's tests was given")
 	case python.missing != "":
 		return false, unjudged("python: %s", python.missing)
 	}
@@ -137,7 +136,7 @@ func (j *Judge) questions(ctx context.Context, task accuracy.CodeTask) (bool, er
 	if err != nil {
 		return false, err
 	}
-	told, err := json.Marshal(map[string]any{"code": task.Code, "function": q.function, "inputs": q.inputs,
+	tests, err := json.Marshal(map[string]any{"code": task.Code, "function": q.function, "inputs": q.inputs,
 		"seconds": testSeconds})
 	if err != nil {
 		return false, err
@@ -146,7 +145,7 @@ func (j *Judge) questions(ctx context.Context, task accuracy.CodeTask) (bool, er
 	if task.Benchmark == accuracy.LiveCodeBenchQuick {
 		wall = min(wall, sampleSeconds*time.Second)
 	}
-	p := python.program(map[string][]byte{"main.py": questionsProgram, "tests.json": told})
+	p := python.program(map[string][]byte{"main.py": questionsProgram, "tests.json": tests})
 	l := python.limits(wall)
 	l.Output = 64 << 20
 	result, err := sandbox.Run(ctx, p, l)
@@ -156,7 +155,7 @@ func (j *Judge) questions(ctx context.Context, task accuracy.CodeTask) (bool, er
 	return result.OK() && q.passed(result.Stdout), nil
 }
 
-// passed compares what each test printed or returned with what is expected.
+// passed compares the output or result of each test with the expected one.
 func (q *question) passed(printed []byte) bool {
 	lines := strings.Split(strings.TrimSuffix(string(printed), "\n"), "\n")
 	if len(lines) != len(q.outputs) {

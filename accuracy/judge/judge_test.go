@@ -102,7 +102,8 @@ func TestSaysWhatItCanNotJudge(t *testing.T) {
 		want string
 	}{
 		{without, accuracy.CodeTask{Benchmark: accuracy.MBXP, Question: "ruby_f"}, "ruby: ruby is not installed"},
-		{without, accuracy.CodeTask{Benchmark: accuracy.MBXP, Question: "cobol_f"}, "programs in cobol can not be run here"},
+		{without, accuracy.CodeTask{Benchmark: accuracy.MBXP, Question: "cobol_f"},
+			"programs in cobol cannot be run on this machine"},
 		{j, accuracy.CodeTask{Benchmark: accuracy.MBXP, Question: "python_f"}, "no tests"},
 		{j, accuracy.CodeTask{Benchmark: accuracy.LiveCodeBench, Question: "q"}, "no file with LiveCodeBench's tests"},
 		{&Judge{runtimes: without.runtimes, tests: &testFile{}},
@@ -204,7 +205,7 @@ func TestLiveCodeBench(t *testing.T) {
 	_, err = rows.JudgeCode(t.Context(), accuracy.CodeTask{Benchmark: accuracy.LiveCodeBench, Question: "own",
 		Tests: "{}"})
 	require.ErrorContains(t, err, `reading the tests of question "own" from its row: public_test_cases`)
-	for question, want := range map[string]string{"empty": "it has none", "broken": "public_test_cases"} {
+	for question, want := range map[string]string{"empty": "no tests", "broken": "public_test_cases"} {
 		_, err := j.JudgeCode(t.Context(), accuracy.CodeTask{Benchmark: accuracy.LiveCodeBench, Question: question})
 		require.ErrorContains(t, err, want)
 	}
@@ -216,7 +217,7 @@ func TestOpenTests(t *testing.T) {
 	_, err := openTests(t.Context(), path)
 	require.ErrorContains(t, err, "--code-tests")
 	_, err = openTests(t.Context(), folder)
-	require.ErrorContains(t, err, "has no *.jsonl")
+	require.ErrorContains(t, err, "no *.jsonl files")
 	for text, want := range map[string]string{"{": "line 1", "{}\n": "it has no question_id",
 		"\n{\"question_id\": \"a\"}\n[]": "line 3"} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))

@@ -14,19 +14,19 @@ import (
 // A program can end with exit code 0 before its tests have passed: by os._exit(0), by replacing itself with another
 // program, by returning early. Each run therefore gets a secret on its standard input. The harness reads the secret
 // before the program starts, runs the program with its tests, and writes the secret after the last test has passed. In
-// an interpreted language a mark behind the tests tells the harness that the text ran to its end.
+// an interpreted language a mark after the tests tells the harness that the text ran to its end.
 
 //go:embed proof
 var harnesses embed.FS
 
-// markPlace stands for the mark's name in a harness and behind the tests.
+// markPlace is the placeholder for the mark's name in a harness and after the tests.
 const markPlace = "DONE"
 
 // proof is the harness of one language.
 type proof struct {
 	harness string // file in the folder proof
 	as      string // its name in the sandbox
-	end     string // stands behind the tests and sets the mark; empty: the harness sees the end otherwise
+	end     string // appended to the tests to set the mark; empty: the harness detects the end itself
 }
 
 // attempt is one run of a program with its tests.
@@ -35,7 +35,7 @@ type attempt struct {
 	proven bool // the tests were run to their end, and all of them passed
 }
 
-// attempt runs files of a program, one of which ends with the mark.
+// attempt runs a program with its tests.
 func (r *runtime) attempt(ctx context.Context, code, tests, entry string, l sandbox.Limits) (*attempt, error) {
 	secret, mark := token(), "done_"+token()
 	p := r.program(r.files(code, tests, entry, mark))
@@ -50,11 +50,11 @@ func (r *runtime) attempt(ctx context.Context, code, tests, entry string, l sand
 // token returns 128 random bits in hexadecimal.
 func token() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// files are the program with its tests, and the harness.
+// files returns the program with its tests, and the harness.
 func (l *language) files(code, tests, entry, mark string) map[string][]byte {
 	harness, err := harnesses.ReadFile("proof/" + l.proof.harness)
 	if err != nil {

@@ -14,36 +14,36 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 )
 
-// language is how the programs of one language are run, as data.
+// language describes how programs of one language are run.
 type language struct {
-	command string // what is looked for in PATH
-	// arguments with which it tells its own file and, on a second line, its folder; nil: the file in PATH is it
+	command string // name in PATH
+	// arguments to print its own file and, on a second line, its folder; nil: the file in PATH is used
 	ask   []string
-	also  string   // another language's command that it needs
-	view  []string // what it needs to see beside its own folder
+	also  string   // command of another language that it needs
+	view  []string // what it needs to see besides its own folder
 	file  string   // name of the program
-	args  []string // how it is run; {self}, {also} stand for the commands
-	shell bool     // args is one line for a shell: it compiles first
+	args  []string // arguments; {self} and {also} are replaced by the commands
+	shell bool     // args is one line for a shell, which compiles first
 	join  func(code, tests, entry string) string
 	proof proof
-	hello string // a program that does something
-	heavy bool   // reserves more addresses than it uses
+	hello string // a minimal program
+	heavy bool   // reserves more address space than it uses
 	env   []string
 }
 
-// libraries are what nearly every program of a Linux machine needs.
+// libraries are needed by nearly every program on a Linux machine.
 var libraries = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/libexec", "/etc/ld.so.cache",
 	"/etc/alternatives"}
 
-// nodeModules are where distributions and npm put modules for all programs.
+// nodeModules are the folders in which distributions and npm install shared modules.
 var nodeModules = []string{"/usr/share/nodejs", "/usr/share/javascript", "/usr/lib/node_modules",
 	"/usr/local/lib/node_modules"}
 
-// tools are what a compiler calls.
+// tools are used by compilers.
 var tools = []string{"/bin", "/usr/bin", "/usr/include", "/usr/local/include"}
 
-// languages are those of MBXP that the reference runs, by its names (docs/reference/scoring-rules.md#mixture). Commands
-// as of mxeval's executor.
+// languages are MBXP's languages that the reference runs, by its names (docs/reference/scoring-rules.md#mixture). The
+// commands are those of mxeval's executor.
 var languages = map[string]*language{
 	"python": {
 		command: "python3", ask: []string{"-I", "-c",
@@ -59,8 +59,8 @@ var languages = map[string]*language{
 		command: "tsc", also: "node", view: append(slices.Clone(nodeModules), tools...), file: "main.ts", shell: true,
 		join: joined, proof: proof{"proof.js", "proof.js", "\n;(globalThis as any).DONE = true;\n"},
 		hello: "console.log('hello')", heavy: true,
-		// The compiler ends with 2 where it wrote the program in spite of type errors, which the tests' own calls of require
-		// make.
+		// The compiler exits with 2 if it wrote the program in spite of type errors, which calls of require in the tests
+		// cause.
 		args: []string{"{also} {self} main.ts --target es5 --lib es2016 </dev/null >&2; [ $? = 0 -o $? = 2 ] || exit 1; " +
 			"exec timeout 20 {also} proof.js"},
 	},
@@ -78,15 +78,15 @@ var languages = map[string]*language{
 		hello: "<?php echo \"hello\\n\";"},
 }
 
-// joined puts a program and its tests into one text, as the reference does.
+// joined concatenates a program and its tests, like the reference.
 func joined(code, tests, _ string) string { return code + tests }
 
-// joinCpp also gives the tests an assert that the program has not switched off.
+// joinCpp also defines assert again, in case the program has disabled it.
 func joinCpp(code, tests, _ string) string {
 	return code + "\n#undef NDEBUG\n#undef assert\n#include <cassert>\n" + tests
 }
 
-// joinPython also calls the function check, which the tests of the real set define and do not call.
+// joinPython also calls the function check, which the tests of the real set only define.
 func joinPython(code, tests, entry string) string {
 	program := code + "\n" + tests
 	if strings.Contains(tests, "def check(") {
@@ -95,15 +95,15 @@ func joinPython(code, tests, entry string) string {
 	return program
 }
 
-// runtime is a language as it is on this machine.
+// runtime is a language on this machine.
 type runtime struct {
 	*language
 	self    string   // the language's command
-	path    string   // what is run: the command, or a shell that compiles first
-	args    []string // with the commands in their places
+	path    string   // program to start: the command, or a shell that compiles first
+	args    []string // with the commands inserted
 	view    []string
 	env     []string
-	missing string // why programs can not be run; empty: they can
+	missing string // why programs cannot be run; empty if they can
 }
 
 func (r *runtime) describe() string {
@@ -113,7 +113,7 @@ func (r *runtime) describe() string {
 	return r.self
 }
 
-// findRuntimes looks the languages up and tries each on one small program.
+// findRuntimes looks for the languages and tries each with a small program.
 func findRuntimes(ctx context.Context, o Options) map[string]*runtime {
 	found := map[string]*runtime{}
 	for name, l := range languages {
@@ -129,7 +129,7 @@ func findRuntimes(ctx context.Context, o Options) map[string]*runtime {
 	return found
 }
 
-// trial is enough for a compiler on a machine that is busy.
+// trial is enough time for a compiler on a busy machine.
 const trial = 2 * time.Minute
 
 // try runs the language's hello.
@@ -137,7 +137,7 @@ func (r *runtime) try(ctx context.Context) string {
 	a, err := r.attempt(ctx, r.hello, "", "", r.limits(trial))
 	switch {
 	case err != nil:
-		return r.command + " can not be run in the sandbox: " + err.Error()
+		return r.command + " cannot be run in the sandbox: " + err.Error()
 	case !a.proven:
 		text := strings.Join(strings.Fields(string(a.Stderr)), " ")
 		return r.command + " does not run in the sandbox: " + foreign.Line(text, 200)
@@ -145,15 +145,15 @@ func (r *runtime) try(ctx context.Context) string {
 	return ""
 }
 
-// program is a program of the language with these files.
+// program returns a program of the language with these files.
 func (r *runtime) program(files map[string][]byte) sandbox.Program {
 	return sandbox.Program{Path: r.path, Args: r.args, Env: r.env, Files: files, View: r.view}
 }
 
-// The reference gives programs 4 GB.
+// memory is the reference's limit of 4 GB.
 const memory = 4 << 30
 
-// limits are those of one program; a compiler has time of its own before it.
+// limits returns the limits of one program; a compiler has additional time.
 func (r *runtime) limits(wall time.Duration) sandbox.Limits {
 	const compileSeconds = 100 // as the reference's executor
 	l := sandbox.DefaultLimits()
@@ -167,7 +167,7 @@ func (r *runtime) limits(wall time.Duration) sandbox.Limits {
 	return l
 }
 
-// locate fills in where the language's commands lie; the text says what is missing.
+// locate fills in the paths of the language's commands, and returns what is missing.
 func (r *runtime) locate(ctx context.Context, environ []string) string {
 	self, folders := which(ctx, environ, r.command, r.ask)
 	if self == "" {
@@ -178,7 +178,7 @@ func (r *runtime) locate(ctx context.Context, environ []string) string {
 	if r.also != "" {
 		var alsoFolders []string
 		if also, alsoFolders = which(ctx, environ, r.also, languages["javascript"].ask); also == "" {
-			return r.also + ", which " + r.command + " needs, is not installed"
+			return r.also + " is not installed (" + r.command + " needs it)"
 		}
 		r.view = append(r.view, own(also, alsoFolders, environ)...)
 	}
@@ -206,11 +206,11 @@ func value(environ []string, name string) string {
 	return ""
 }
 
-// which finds a command in PATH and, where it is a shim, asks it for its own file; further lines are folders that it
-// needs.
+// which finds a command in PATH. If ask is given it runs the command, which may be a shim, to print its own file and
+// the folders it needs, one per line.
 func which(ctx context.Context, environ []string, command string, ask []string) (self string, folders []string) {
 	folders = filepath.SplitList(value(environ, "PATH"))
-	if strings.Contains(command, "/") { // as a shell does it
+	if strings.Contains(command, "/") { // like a shell
 		here, err := os.Getwd()
 		if err != nil {
 			return "", nil
@@ -246,8 +246,8 @@ func which(ctx context.Context, environ []string, command string, ask []string) 
 	return "", nil
 }
 
-// own is what a command needs of its own: its file, and the folder that it was installed into where that is no folder
-// of the system's or the user's.
+// own returns a command's file, and the folder in which it is installed unless that is a folder of the system or the
+// user.
 func own(self string, folders, environ []string) []string {
 	view := []string{self}
 	if real, err := filepath.EvalSymlinks(self); err == nil {
@@ -270,7 +270,7 @@ func own(self string, folders, environ []string) []string {
 
 var noModule = regexp.MustCompile(`Cannot find module '([^']+)'`)
 
-// lacks names the module that tests ask for and that is not there: the program is not to blame.
+// lacks returns the missing module that the tests require, which is not the program's fault.
 func (r *runtime) lacks(stderr []byte, tests string) string {
 	m := noModule.FindSubmatch(stderr)
 	if m == nil {

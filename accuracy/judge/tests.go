@@ -17,14 +17,14 @@ import (
 	"strings"
 )
 
-// Bounds of a file of tests: the largest public rows have some 100 MB.
+// Limits for a file of tests. The largest public rows have about 100 MB.
 const (
 	mostRowBytes     = 512 << 20
 	mostPrivateBytes = 1 << 30
 )
 
-// testFile is LiveCodeBench's file of questions, one JSON object a line. Only the places of the rows are kept; a row is
-// read when it is asked for.
+// testFile is LiveCodeBench's file of questions, one JSON object per line. It keeps only the positions of the rows and
+// reads a row when it is needed.
 type testFile struct {
 	path   string
 	files  []*os.File
@@ -37,21 +37,21 @@ type place struct {
 	length int64
 }
 
-// question is what a program is tested with.
+// question contains the tests of one program.
 type question struct {
-	function string   // name of the function that is called; empty: the program reads and prints
-	inputs   []string // arguments, one JSON value a line, or standard input
+	function string   // function to call; empty: the program reads and prints
+	inputs   []string // arguments, one JSON value per line, or standard input
 	outputs  []string
 }
 
 var errNoQuestion = errors.New("no such question")
 
-// openTests reads where each question lies, in a JSONL file or in every JSONL file of a folder.
+// openTests indexes a JSONL file or every JSONL file in a folder.
 func openTests(ctx context.Context, path string) (*testFile, error) {
 	names := []string{path}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		if names, err = filepath.Glob(filepath.Join(path, "*.jsonl")); err != nil || len(names) == 0 {
-			return nil, fmt.Errorf("looking for tests: the folder %s has no *.jsonl; name LiveCodeBench's test.jsonl files or "+
+			return nil, fmt.Errorf("no *.jsonl files in the tests folder %s; name LiveCodeBench's test.jsonl files or "+
 				"their folder with --code-tests", path)
 		}
 	}
@@ -79,7 +79,7 @@ func (t *testFile) close() error {
 	return err
 }
 
-// index notes the lines of one file.
+// index records the positions of the lines in one file.
 func (t *testFile) index(ctx context.Context, file int) error {
 	r := bufio.NewReaderSize(t.files[file], 1<<20)
 	offset := int64(0)
@@ -102,7 +102,7 @@ func (t *testFile) index(ctx context.Context, file int) error {
 	}
 }
 
-// rowID reads one line and gives its question's id.
+// rowID reads one line and returns its question's id.
 func rowID(r *bufio.Reader) (id string, length int64, err error) {
 	var line []byte
 	for {
@@ -136,7 +136,7 @@ func rowID(r *bufio.Reader) (id string, length int64, err error) {
 	return row.ID, int64(len(line)), nil
 }
 
-// testCase is one test as the file has it.
+// testCase is one test in the file.
 type testCase struct {
 	Input  string `json:"input"`
 	Output string `json:"output"`
@@ -161,8 +161,7 @@ func (t *testFile) question(id string) (*question, error) {
 	return q, nil
 }
 
-// parseQuestion reads a line of LiveCodeBench's file, the public tests first. With an error comes the part that it is
-// about.
+// parseQuestion parses a line of LiveCodeBench's file, public tests first. what names the part with the error.
 func parseQuestion(line []byte) (q *question, what string, err error) {
 	var row struct {
 		Public   string `json:"public_test_cases"`
@@ -194,12 +193,12 @@ func parseQuestion(line []byte) (q *question, what string, err error) {
 		q.inputs, q.outputs = append(q.inputs, c.Input), append(q.outputs, c.Output)
 	}
 	if len(q.inputs) == 0 {
-		return nil, "tests", errors.New("it has none")
+		return nil, "tests", errors.New("no tests")
 	}
 	return q, "", nil
 }
 
-// privateTests reads JSON, or base64 of zlib of a pickled string of JSON.
+// privateTests parses JSON, or base64 of zlib of a pickled string of JSON.
 func privateTests(text string) ([]testCase, error) {
 	var cases []testCase
 	if json.Unmarshal([]byte(text), &cases) == nil {
@@ -230,8 +229,7 @@ const (
 	opPut, opLongPut                    byte = 'q', 'r'
 )
 
-// pickledText takes the string out of a pickle of one string. Anything else is refused: nothing of a pickle is ever
-// executed.
+// pickledText returns the string in a pickle of one string. It rejects other pickles and never executes anything.
 func pickledText(p []byte) (text []byte, err error) {
 	sizes := map[byte]int{opProto: 1, opFrame: 8, opMemoize: 0, opShortText: 1, opText: 4, opLongText: 8, opPut: 1,
 		opLongPut: 4}
@@ -249,7 +247,7 @@ func pickledText(p []byte) (text []byte, err error) {
 		if op == opShortText || op == opText || op == opLongText {
 			n := binary.LittleEndian.Uint64(argument)
 			if text != nil || n > uint64(len(p)) {
-				return nil, errors.New("the pickle is cut off")
+				return nil, errors.New("the pickle is truncated")
 			}
 			text, p = p[:n:n], p[n:]
 		}
