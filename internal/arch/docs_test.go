@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -101,6 +102,21 @@ func TestLinksAndMakeTargetsExist(t *testing.T) {
 		}
 		for _, m := range makeTarget.FindAllStringSubmatch(page, -1) {
 			require.Contains(t, targets, "\n"+m[1]+":", "%s speaks of `make %s`", name, m[1])
+		}
+	}
+}
+
+// The list of changes in the architecture page names files that exist.
+func TestChangesNameExistingFiles(t *testing.T) {
+	page := text(t, "docs/explanation/architecture.md")
+	_, changes, found := strings.Cut(page, "\n## Ten changes and the files they touch\n")
+	require.True(t, found)
+	require.Len(t, regexp.MustCompile(`(?m)^\*\*`).FindAllString(changes, -1), 10)
+	named := regexp.MustCompile("`([a-z0-9_./-]+\\.[a-z]+)`").FindAllStringSubmatch(changes, -1)
+	require.Greater(t, len(named), 40)
+	for _, m := range named {
+		if m[1] != "run.json" && m[1] != "user.conf" {
+			require.FileExists(t, filepath.Join(root, filepath.FromSlash(m[1])))
 		}
 	}
 }
