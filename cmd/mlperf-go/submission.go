@@ -116,7 +116,7 @@ func (cmd submissionCommand) campaignOptions(c *cli.Context, s *settings) campai
 		RehearsalSize: c.String("rehearsal-size"), Wait: c.Duration("wait-endpoint"),
 		Servers: s.servers, ServerOrigin: s.serverOrigin,
 		Environ: cmd.environ, Stderr: cmd.stderr, Log: cmd.log,
-		Global:    []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},
+		Global: []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},
 	}
 	if c.IsSet("attempts") {
 		o.Attempts = max(1, c.Int("attempts"))
