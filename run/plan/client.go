@@ -5,27 +5,37 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
+// Client is how the test reaches its servers.
+type Client struct {
+	*Test
+	// Secrets are kept out of what the run writes. Endpoints adds the endpoints' key.
+	Secrets *secret.Redactor
+
+	requests *Requests
+}
+
 // OpenDriver finds the backend's driver and makes its configuration, but for the request bytes.
-func (p *Plan) OpenDriver() (backends.Driver, *backends.Config, error) {
-	d, err := backends.Lookup(p.Config.String("backend"))
+func (cl *Client) OpenDriver() (backends.Driver, *backends.Config, error) {
+	d, err := backends.Lookup(cl.Config.String("backend"))
 	if err != nil {
 		return nil, nil, exit.Usage("backend", "", "%w", err)
 	}
-	endpoints, err := p.Endpoints()
+	endpoints, err := cl.Endpoints()
 	if err != nil {
 		return nil, nil, err
 	}
-	c := p.Config
+	c := cl.Config
 	config := &backends.Config{
 		Endpoints: endpoints,
 		RequestOptions: backends.RequestOptions{API: c.String("api"), ServedModel: c.String("served-model"),
-			Sampling: p.Sampling(), Stream: p.Scenario.Stream && p.Row.UseTokenLatencies || c.Bool("stream")},
-		AnswerOptions: backends.AnswerOptions{KeepText: p.Row.TextAnswers, NeedIDs: !p.Row.TextAnswers,
-			MinTokens: p.Row.MinOutputTokens, Vocabulary: p.Row.Vocabulary},
+			Sampling: cl.requests.Sampling(), Stream: cl.Scenario.Stream && cl.Row.UseTokenLatencies || c.Bool("stream")},
+		AnswerOptions: backends.AnswerOptions{KeepText: cl.Row.TextAnswers, NeedIDs: !cl.Row.TextAnswers,
+			MinTokens: cl.Row.MinOutputTokens, Vocabulary: cl.Row.Vocabulary},
 		Dispatch: backends.Dispatch{Concurrency: c.Int("concurrency"), Retries: c.Int("retries"),
 			Balance: c.String("lb")},
 		Deadlines: backends.Deadlines{RequestTimeout: c.Duration("request-timeout"),
@@ -33,9 +43,9 @@ func (p *Plan) OpenDriver() (backends.Driver, *backends.Config, error) {
 			ConnectTimeout: c.Duration("connect-timeout"), EndpointTimeout: c.Duration("endpoint-timeout")},
 		Transport: backends.Transport{InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
 			Proxy: c.String("proxy")},
-		ProbeOptions: backends.ProbeOptions{ProbeTokens: p.probeTokens()},
+		ProbeOptions: backends.ProbeOptions{ProbeTokens: cl.probeTokens()},
 	}
-	if config.Format, err = p.format(); err != nil {
+	if config.Format, err = cl.requests.format(); err != nil {
 		return nil, nil, err
 	}
 	if _, err := backends.Authorities(config.CAFile); err != nil {
@@ -46,7 +56,7 @@ func (p *Plan) OpenDriver() (backends.Driver, *backends.Config, error) {
 		return nil, nil, exit.Usage("proxy", "Give it as http://host:port, and no endpoint on a Unix socket with it",
 			"--proxy: %w", err)
 	}
-	return d, config, p.place(config)
+	return d, config, cl.place(config)
 }
 
 // checkProxy refuses a proxy that is none, and sockets, which no proxy reaches.
@@ -63,22 +73,22 @@ func checkProxy(c *backends.Config) error {
 }
 
 // probeTokens is the length of the preflight's answers: whole ones where their time is what is asked for.
-func (p *Plan) probeTokens() int {
-	if p.Scenario.LoadGen == models.SingleStream {
-		return p.Config.Int("max-tokens")
+func (cl *Client) probeTokens() int {
+	if cl.Scenario.LoadGen == models.SingleStream {
+		return cl.Config.Int("max-tokens")
 	}
 	return 8
 }
 
 // Endpoints are the servers of the configuration.
-func (p *Plan) Endpoints() ([]backends.Endpoint, error) {
-	key, err := p.apiKey()
+func (cl *Client) Endpoints() ([]backends.Endpoint, error) {
+	key, err := cl.apiKey()
 	if err != nil {
 		return nil, err
 	}
-	p.Secrets.Add(key)
+	cl.Secrets.Add(key)
 	var list []backends.Endpoint
-	for _, url := range p.Config.Strings("endpoint") {
+	for _, url := range cl.Config.Strings("endpoint") {
 		e, err := backends.ParseEndpoint(url)
 		if err != nil {
 			return nil, exit.Usage("endpoint", "Write --endpoint http://host:port", "%w", err)
@@ -95,10 +105,10 @@ func (p *Plan) Endpoints() ([]backends.Endpoint, error) {
 // largestKey bounds the file of an API key, in bytes.
 const largestKey = 1 << 16
 
-func (p *Plan) apiKey() (string, error) {
-	path := p.Config.String("api-key-file")
+func (cl *Client) apiKey() (string, error) {
+	path := cl.Config.String("api-key-file")
 	if path == "" {
-		return p.Config.String("api-key"), nil
+		return cl.Config.String("api-key"), nil
 	}
 	text, err := readAtMost(path, largestKey)
 	if err != nil {
@@ -113,20 +123,20 @@ func (p *Plan) apiKey() (string, error) {
 const offlineSlack = 1.1
 
 // Connections is how many the test may have open at once; 0: that depends on the server.
-func (p *Plan) Connections(c *backends.Config) int {
-	if c.Concurrency > 0 || p.Scenario.LoadGen != models.Offline {
+func (cl *Client) Connections(c *backends.Config) int {
+	if c.Concurrency > 0 || cl.Scenario.LoadGen != models.Offline {
 		return c.Concurrency
 	}
-	if p.Mode != models.Performance {
-		return p.Config.Int("samples")
+	if cl.Mode != models.Performance {
+		return cl.Config.Int("samples")
 	}
-	byTime := p.Config.Float("target-qps") * offlineSlack * p.Config.Duration("min-duration").Seconds()
-	return max(p.Config.Int("min-queries"), int(byTime))
+	byTime := cl.Config.Float("target-qps") * offlineSlack * cl.Config.Duration("min-duration").Seconds()
+	return max(cl.Config.Int("min-queries"), int(byTime))
 }
 
 // FewerConnections says how a test takes fewer connections.
-func (p *Plan) FewerConnections() string {
-	if p.Config.String("offline-strategy") == "all" {
+func (cl *Client) FewerConnections() string {
+	if cl.Config.String("offline-strategy") == "all" {
 		return "choose --offline-strategy window"
 	}
 	return "lower --concurrency"
@@ -140,27 +150,17 @@ const (
 )
 
 // checkBalance tells of settings that the strategy of --lb does not look at.
-func (p *Plan) checkBalance() error {
-	c := p.Config
+func (cl *Client) checkBalance() error {
+	c := cl.Config
 	key, hash := c.String("lb-key"), c.String("lb") == BalanceHash
 	switch {
 	case c.IsSet("lb-key") && !hash:
-		p.notices = append(p.notices, fmt.Sprintf("--lb-key does nothing with --lb %s: only hash has a key", c.String("lb")))
+		cl.notices = append(cl.notices, fmt.Sprintf("--lb-key does nothing with --lb %s: only hash has a key",
+			c.String("lb")))
 	case c.IsSet("lb-prefix-tokens") && (!hash || key != KeyByPrefix):
-		p.notices = append(p.notices, "--lb-prefix-tokens does nothing without --lb hash and --lb-key prefix")
+		cl.notices = append(cl.notices, "--lb-prefix-tokens does nothing without --lb hash and --lb-key prefix")
 	case c.IsSet("session-column") && (!hash || key != KeyBySession):
-		p.notices = append(p.notices, "--session-column does nothing without --lb hash and --lb-key session")
+		cl.notices = append(cl.notices, "--session-column does nothing without --lb hash and --lb-key session")
 	}
 	return nil
-}
-
-// NetworkSUT stands in the name of a system that is measured over a network, by which the network division's runs are
-// known (docs/reference/submission-rules.md#divisions).
-const NetworkSUT = "Network SUT"
-
-func (p *Plan) SUTName(served string) string {
-	if p.Config.Bool("network-sut") {
-		return NetworkSUT + " mlperf-go " + served
-	}
-	return "mlperf-go " + served
 }

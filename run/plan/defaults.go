@@ -2,13 +2,11 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -51,111 +49,12 @@ func (p *Plan) Bind(rows int) error {
 	return nil
 }
 
-func (p *Plan) needsQPS() bool { return p.Scenario.LoadGen == models.Server }
-
-// OfficialRows is the number of rows of the real data set; 0: the row has none, any file is the real one.
-func (p *Plan) OfficialRows() int {
-	switch {
-	case p.AuditRows > 0:
-		return p.AuditRows
-	case p.Scenario.Samples > 0:
-		return p.Scenario.Samples
-	case p.Mode == models.Accuracy && p.Row.AccuracyCount > 0:
-		return p.Row.AccuracyCount
-	}
-	return p.Row.DatasetSamples
-}
-
-func (p *Plan) checkRows(rows int) error {
-	if rows < 1 {
-		return exit.Usage("dataset", "Give one that has some", "the data set has no rows")
-	}
-	if want := p.OfficialRows(); want > 0 && rows > want {
-		return exit.Usage("dataset", "Is it the right file? --samples N takes its first N rows",
-			"the data set has %d rows, and that of %s has %d", rows, p.Row.Name, want)
-	}
-	if n := p.Config.Int("samples"); n > rows {
-		return exit.Usage("samples", "Ask for fewer, or give a larger data set",
-			"--samples asks for %d rows, and the data set has %d", n, rows)
-	}
-	return nil
-}
-
-// dataReasons say why the server or the data set makes a run a rehearsal.
-func (p *Plan) dataReasons(rows int) []string {
-	var why []string
-	if !p.HasEndpoint() || p.Config.String("backend") == simBackend {
-		why = append(why, "the server is the simulator")
-	}
-	if !p.HasDataset() || p.synthetic {
-		why = append(why, "the data set is synthetic")
-	}
-	own := !p.HasDataset() || p.Config.Origin("dataset") == SyntheticDataset
-	if own && p.Mode == models.Accuracy && datasets.AsksForPrograms(p.Row) && !p.Config.Bool("run-code") {
-		why = append(why, "it has no questions for programs, because of --run-code=false")
-	}
-	if want := p.OfficialRows(); rows < want {
-		why = append(why, fmt.Sprintf("%d of %d rows", rows, want))
-	}
-	return why
-}
-
-// settingReasons say which settings make a run a rehearsal: what is below the rules' minimum, and the round's seeds.
-func (p *Plan) settingReasons() []string {
-	if p.Row.Name == models.Generic {
-		return nil
-	}
-	var why []string
-	c, s := p.Config, p.Scenario
-	if d := c.Duration("min-duration"); d < s.MinDuration {
-		why = append(why, fmt.Sprintf("min-duration %v is below %v", d, s.MinDuration))
-	}
-	if n := c.Int("min-queries"); n < s.MinQueries {
-		why = append(why, fmt.Sprintf("min-queries %d is below %d", n, s.MinQueries))
-	}
-	for _, l := range []struct {
-		name  string
-		limit time.Duration
-	}{{"ttft-limit", s.TTFTLimit}, {"tpot-limit", s.TPOTLimit}} {
-		if d := c.Duration(l.name); d != l.limit {
-			why = append(why, fmt.Sprintf("%s %v is not the benchmark's %v", l.name, d, l.limit))
-		}
-	}
-	why = append(why, p.confReasons()...)
-	if c.IsSet("seed-override") {
-		why = append(why, "the seeds are not the round's")
-	}
-	if c.String("lg-model-name") != s.LoadGenModel {
-		why = append(why, fmt.Sprintf("the LoadGen model %s is not the benchmark's %s", c.String("lg-model-name"),
-			s.LoadGenModel))
-	}
-	return why
-}
-
 type suggestion struct{ name, text string }
 
 // defaults are what one source says about settings that nobody set.
 type defaults struct {
 	from config.Origin
 	list []suggestion
-}
-
-// runsCode is what a rehearsal has for run-code: it runs the programs among its answers, so that it claims a total as a
-// submission does.
-func (p *Plan) runsCode() suggestion {
-	if !datasets.AsksForPrograms(p.Row) || p.Config.Has("code-service") {
-		return suggestion{name: "run-code"}
-	}
-	return suggestion{"run-code", "true"}
-}
-
-// suggestCode decides about programs before there is a data set: a synthetic one has some where they are run.
-func (p *Plan) suggestCode() error {
-	if p.HasDataset() {
-		return nil
-	}
-	d := p.runsCode()
-	return p.Suggest(rehearsalOrigin, d.name, d.text)
 }
 
 var rehearsalOrigin = ProgramOrigin("default of a rehearsal")

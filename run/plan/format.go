@@ -22,10 +22,10 @@ const (
 
 // formatBreach: answers that a server holds to a form are others than the benchmark's, where its rules do not leave
 // that to the submitter.
-func (p *Plan) formatBreach() []record.Breach {
-	sent := p.Config.String("response-format")
+func (r *Requests) formatBreach() []record.Breach {
+	sent := r.Config.String("response-format")
 	switch {
-	case sent == "" || sent == formatText || p.guided():
+	case sent == "" || sent == formatText || r.guided():
 		return nil
 	case sent == formatBenchmark:
 		sent = "the benchmark's JSON schema"
@@ -33,12 +33,12 @@ func (p *Plan) formatBreach() []record.Breach {
 		sent = "a JSON schema"
 	}
 	return []record.Breach{{Code: "response_format", Sent: sent, Required: orNothing(""),
-		Source: "guided decoding of " + p.Row.Name + " in " + p.Round.Name + ": " + p.Row.Source}}
+		Source: "guided decoding of " + r.Row.Name + " in " + r.Round.Name + ": " + r.Row.Source}}
 }
 
 // guided reports whether the round leaves guided decoding to the submitter.
-func (p *Plan) guided() bool {
-	b := p.Round.Benchmark(p.Row.Name)
+func (r *Requests) guided() bool {
+	b := r.Round.Benchmark(r.Row.Name)
 	return b != nil && b.Guided
 }
 
@@ -60,19 +60,19 @@ func readAtMost(path string, most int64) ([]byte, error) {
 }
 
 // format reads --response-format: text, json_object, the benchmark's own schema, or the file of one.
-func (p *Plan) format() (*backends.Format, error) {
-	switch name := p.Config.String("response-format"); name {
+func (r *Requests) format() (*backends.Format, error) {
+	switch name := r.Config.String("response-format"); name {
 	case "", formatText:
 		return nil, nil
 	case formatObject:
 		return &backends.Format{}, nil
 	case formatBenchmark:
-		if p.Row.Guided.Schema == "" {
+		if r.Row.Guided.Schema == "" {
 			return nil, exit.Usage("response_format", "Write text, json_object, or the file of a JSON schema",
 				"--response-format benchmark asks for the schema of %s, and the "+
-					"benchmark has none", p.Row.Name)
+					"benchmark has none", r.Row.Name)
 		}
-		return &backends.Format{Schema: []byte(p.Row.Guided.Schema)}, nil
+		return &backends.Format{Schema: []byte(r.Row.Guided.Schema)}, nil
 	default:
 		text, err := readAtMost(name, largestSchema)
 		if err != nil {

@@ -65,24 +65,24 @@ func percentile(s *loadgen.TestSettings, scenario models.Scenario) float64 {
 
 // confReasons say which lines of a user.conf make a run a rehearsal: they measure otherwise than LoadGen's built-in
 // mlperf.conf would.
-func (p *Plan) confReasons() []string {
-	if len(p.confRest) == 0 || !loadgen.Built {
+func (l *Load) confReasons() []string {
+	if len(l.confRest) == 0 || !loadgen.Built {
 		return nil
 	}
 	official := loadgen.DefaultTestSettings()
-	official.FromConfig("", p.LoadGenModel(), string(p.Scenario.LoadGen), loadgen.ConfBuiltIn)
-	if limit := p.Scenario.TargetLatency; limit > 0 {
+	official.FromConfig("", l.LoadGenModel(), string(l.Scenario.LoadGen), loadgen.ConfBuiltIn)
+	if limit := l.Scenario.TargetLatency; limit > 0 {
 		official.ServerTargetLatencyNS = uint64(limit)
 	}
 	fixed := append(slices.Clone(fixedKeys), fixedKey{percentileKey,
-		func(s *loadgen.TestSettings) float64 { return percentile(s, p.Scenario.LoadGen) }})
+		func(s *loadgen.TestSettings) float64 { return percentile(s, l.Scenario.LoadGen) }})
 	var why []string
 	for _, k := range fixed {
-		i := slices.IndexFunc(p.confRest, func(kv config.KV) bool { return kv.Key == k.name })
-		if i < 0 || p.restFollows(k.name) {
+		i := slices.IndexFunc(l.confRest, func(kv config.KV) bool { return kv.Key == k.name })
+		if i < 0 || l.restFollows(k.name) {
 			continue
 		}
-		if is, want := p.confRest[i].Text, k.official(&official); !isNumber(is, want) {
+		if is, want := l.confRest[i].Text, k.official(&official); !isNumber(is, want) {
 			why = append(why, fmt.Sprintf("the user.conf's %s %s is not the benchmark's %s", k.name, is,
 				strconv.FormatFloat(want, 'g', 6, 64)))
 		}
@@ -91,8 +91,8 @@ func (p *Plan) confReasons() []string {
 }
 
 // restFollows: with --samples both counts follow from it, and fewer rows are a reason of their own.
-func (p *Plan) restFollows(key string) bool {
-	return p.Config.Int("samples") > 0 && slices.Contains(sampleCounts, key)
+func (l *Load) restFollows(key string) bool {
+	return l.Config.Int("samples") > 0 && slices.Contains(sampleCounts, key)
 }
 
 // isNumber compares a number of a user.conf, which may be hexadecimal, with one of LoadGen's, which has gone through a
@@ -109,29 +109,20 @@ func isNumber(text string, want float64) bool {
 	return is >= want-rounding*want && is <= want+rounding*want
 }
 
-// latencyLimit is what LoadGen is to hold the whole answer against in Server; 0: the benchmark has limits per token
-// instead, or none.
-func (p *Plan) latencyLimit() time.Duration {
-	if p.Scenario.LoadGen != models.Server || p.Row.UseTokenLatencies {
-		return 0
-	}
-	return p.Scenario.TargetLatency
-}
-
 // writesLatencyLimit: the limit stands in no mlperf.conf. Interactive of a benchmark without an interactive key would
 // get Server's (docs/reference/benchmarks.md#names).
-func (p *Plan) writesLatencyLimit() bool {
-	return p.latencyLimit() > 0 && p.Scenario.Scenario == models.Interactive
+func (l *Load) writesLatencyLimit() bool {
+	return l.latencyLimit() > 0 && l.Scenario.Scenario == models.Interactive
 }
 
 // expectedLatencyLimit is what LoadGen has to hold the whole answer against; false: nothing is known of it.
-func (p *Plan) expectedLatencyLimit() (time.Duration, bool) {
-	for _, kv := range p.confRest {
+func (l *Load) expectedLatencyLimit() (time.Duration, bool) {
+	for _, kv := range l.confRest {
 		if kv.Key == keyTargetLatency {
 			n, err := strconv.ParseUint(kv.Text, 0, 63)
 			return time.Duration(n) * time.Millisecond, err == nil
 		}
 	}
-	limit := p.latencyLimit()
+	limit := l.latencyLimit()
 	return limit, limit > 0
 }

@@ -32,17 +32,17 @@ var strategies = map[string]strategy{
 }
 
 // offline gives the strategy of an Offline test; false: it is none.
-func (p *Plan) offline() (strategy, bool) {
-	return strategies[p.Config.String("offline-strategy")], p.Scenario.LoadGen == models.Offline
+func (cl *Client) offline() (strategy, bool) {
+	return strategies[cl.Config.String("offline-strategy")], cl.Scenario.LoadGen == models.Offline
 }
 
 // offlineDefaults are what the strategy says about settings that nobody set.
-func (p *Plan) offlineDefaults() []suggestion {
-	s, ok := p.offline()
+func (cl *Client) offlineDefaults() []suggestion {
+	s, ok := cl.offline()
 	if !ok {
 		return nil
 	}
-	list := []suggestion{{"concurrency", strconv.Itoa(s.concurrency(max(1, len(p.Config.Strings("endpoint")))))}}
+	list := []suggestion{{"concurrency", strconv.Itoa(s.concurrency(max(1, len(cl.Config.Strings("endpoint")))))}}
 	if s.batch {
 		list = append(list, suggestion{"batch-size", strconv.Itoa(defaultBatch)})
 	}
@@ -50,27 +50,27 @@ func (p *Plan) offlineDefaults() []suggestion {
 }
 
 // checkOffline refuses settings that contradict the strategy, and tells of one that it makes useless.
-func (p *Plan) checkOffline() error {
-	s, ok := p.offline()
-	name := p.Config.String("offline-strategy")
+func (cl *Client) checkOffline() error {
+	s, ok := cl.offline()
+	name := cl.Config.String("offline-strategy")
 	if !ok {
 		return nil
 	}
-	if name == "all" && p.Config.IsSet("concurrency") && p.Config.Int("concurrency") > 0 {
+	if name == "all" && cl.Config.IsSet("concurrency") && cl.Config.Int("concurrency") > 0 {
 		return exit.Usage("offline_strategy", "Leave --concurrency out, or choose --offline-strategy window",
 			"--offline-strategy all has every sample in flight at once, and "+
-				"--concurrency %d bounds them", p.Config.Int("concurrency"))
+				"--concurrency %d bounds them", cl.Config.Int("concurrency"))
 	}
-	if p.Config.IsSet("batch-size") && !s.batch {
-		p.notices = append(p.notices, "--batch-size does nothing without --offline-strategy batch: every sample is a "+
+	if cl.Config.IsSet("batch-size") && !s.batch {
+		cl.notices = append(cl.notices, "--batch-size does nothing without --offline-strategy batch: every sample is a "+
 			"request of its own, and the server batches")
 	}
 	return nil
 }
 
 // place puts the strategy into a backend's configuration.
-func (p *Plan) place(c *backends.Config) error {
-	s, ok := p.offline()
+func (cl *Client) place(c *backends.Config) error {
+	s, ok := cl.offline()
 	if !ok {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (p *Plan) place(c *backends.Config) error {
 	if !s.batch {
 		return nil
 	}
-	c.Batch = p.Config.Int("batch-size")
+	c.Batch = cl.Config.Int("batch-size")
 	if !slices.Contains([]string{"completions", "generate"}, c.API) {
 		return exit.Usage("offline_strategy", "Choose --api completions, or another --offline-strategy",
 			"the API %s takes one prompt in a request, and --offline-strategy "+

@@ -18,6 +18,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
+// Requests is what the requests of a test ask for: sampling parameters and the format of answers.
+type Requests struct {
+	*Test
+	data *Data
+}
+
 // parameter is one sampling parameter: its setting, its twin for accuracy tests, and its name in a request and in a
 // generation config file.
 type parameter struct {
@@ -65,9 +71,9 @@ func topKText(s models.Sampling) string {
 
 // readSampling takes the twins of an accuracy test to the settings that they stand for, and fills what nobody has set
 // from the generation config file.
-func (p *Plan) readSampling() error {
-	c := p.Config
-	if p.Mode == models.Accuracy {
+func (r *Requests) readSampling() error {
+	c := r.Config
+	if r.Mode == models.Accuracy {
 		for _, d := range parameters {
 			twin := accuracyTwin + d.setting
 			if !c.IsSet(twin) {
@@ -88,7 +94,7 @@ func (p *Plan) readSampling() error {
 	if err != nil {
 		return exit.Usage("generation_config", "", "%w", err)
 	}
-	p.notices = append(p.notices, notices...)
+	r.notices = append(r.notices, notices...)
 	from := config.Origin{Layer: config.FromFile, Where: path}
 	for _, d := range parameters {
 		text, ok := values[d.file]
@@ -185,36 +191,36 @@ func generationValues(text []byte) (values map[string]string, ignored []string, 
 // row that is in no round has no such rules.
 //
 // Values are known once the plan is bound to its data set.
-func (p *Plan) Breaches() []record.Breach {
-	if len(rounds.Of(p.Row)) == 0 {
+func (r *Requests) Breaches() []record.Breach {
+	if len(rounds.Of(r.Row)) == 0 {
 		return nil
 	}
 	var list []record.Breach
-	sent, required := p.Sampling(), p.Row.Sampling[p.Mode]
-	source := "sampling of " + p.Row.Name + " in " + string(p.Mode) + ": " + p.Row.Source
+	sent, required := r.Sampling(), r.Row.Sampling[r.Mode]
+	source := "sampling of " + r.Row.Name + " in " + string(r.Mode) + ": " + r.Row.Source
 	for _, d := range parameters {
 		if a, b := d.of(sent), d.of(required); a != b {
 			list = append(list, record.Breach{Code: "sampling_" + d.wire, Sent: orNothing(a),
 				Required: orNothing(b), Source: source})
 		}
 	}
-	return slices.Concat(list, p.formatBreach(), p.templateBreach())
+	return slices.Concat(list, r.formatBreach(), r.templateBreach())
 }
 
 // templateBreach: a data set of raw fields has no prompts of its own, and the rules fix their wording. A synthetic set
 // has no wording to fix.
-func (p *Plan) templateBreach() []record.Breach {
-	ds := p.Dataset
+func (r *Requests) templateBreach() []record.Breach {
+	ds := r.data.Dataset
 	if ds == nil {
-		ds = p.file
+		ds = r.data.file
 	}
-	if ds == nil || ds.WithoutTemplate == 0 || p.synthetic {
+	if ds == nil || ds.WithoutTemplate == 0 || r.data.synthetic {
 		return nil
 	}
 	return []record.Breach{{Code: "prompt_template",
 		Sent:     fmt.Sprintf("%d prompts in the program's own wording", ds.WithoutTemplate),
 		Required: "the benchmark's prompt template (--prompt-template)",
-		Source:   "prompts of " + p.Row.Name + ": " + p.Row.Source}}
+		Source:   "prompts of " + r.Row.Name + ": " + r.Row.Source}}
 }
 
 func orNothing(text string) string {
@@ -225,8 +231,8 @@ func orNothing(text string) string {
 }
 
 // Sampling is what requests ask for: the row's, with what the configuration says over it.
-func (p *Plan) Sampling() models.Sampling {
-	s, c := p.Row.Sampling[p.Mode], p.Config
+func (r *Requests) Sampling() models.Sampling {
+	s, c := r.Row.Sampling[r.Mode], r.Config
 	s.MaxTokens, s.MinTokens = c.Int("max-tokens"), c.Int("min-tokens")
 	if c.Has("temperature") {
 		t := c.Float("temperature")

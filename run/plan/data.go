@@ -1,0 +1,250 @@
+package plan
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/spill"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
+)
+
+// Data is the data set of a test.
+type Data struct {
+	*Test
+	// Dataset is used instead of the file that the configuration names.
+	Dataset *datasets.Dataset
+	// AuditRows is the size of an audit's own data set, such as TEST07's; 0: the audit has none.
+	AuditRows int
+	// Scoring scores the answers of an accuracy test at its end; nil: nothing does. The reader keeps what it needs.
+	Scoring *Scoring
+
+	file        *datasets.Dataset     // that the configuration names; nil: not read yet
+	description *datasets.Description // of --dataset-config; nil without
+	synthetic   bool                  // the data set that was read is a synthetic one
+}
+
+// RehearsalSamples is the size of a synthetic data set where --samples does not say.
+const RehearsalSamples = 512
+
+// columnSettings are the settings that name a column, by the role that it takes.
+var columnSettings = map[string]string{"input": "input-column", "input_ids": "input-ids-column",
+	"target": "output-column", "session": "session-column"}
+
+// readDescription takes from --dataset-config what nobody has set.
+func (d *Data) readDescription() error {
+	path := d.Config.String("dataset-config")
+	if path == "" {
+		return nil
+	}
+	desc, err := datasets.ReadDescription(path)
+	if err != nil {
+		return exit.Usage("dataset_config", "docs/reference/datasets.md lists the keys", "%w", err)
+	}
+	d.description = desc
+	tokens := ""
+	if desc.MaxTokens > 0 {
+		tokens = strconv.Itoa(desc.MaxTokens)
+	}
+	for _, s := range [][2]string{{"model", desc.Model}, {"dataset", desc.File}, {"max-tokens", tokens}} {
+		if s[1] == "" || d.Config.IsSet(s[0]) {
+			continue
+		}
+		if err := d.Config.Set(s[0], s[1], config.Origin{Layer: config.FromFile, Where: path}); err != nil {
+			return exit.Usage("dataset_config", "", "%w", err)
+		}
+	}
+	return nil
+}
+
+// HasDataset says whether the user gave a data set; without one the caller makes a synthetic one.
+func (d *Data) HasDataset() bool { return d.Dataset != nil || d.Config.Has("dataset") }
+
+// Samples is the number of rows that a synthetic data set for this test should have.
+func (d *Data) Samples() int {
+	if n := d.Config.Int("samples"); n > 0 {
+		return n
+	}
+	return RehearsalSamples
+}
+
+// suggestCode decides about programs before there is a data set: a synthetic one has some where they are run.
+func (d *Data) suggestCode() error {
+	if d.HasDataset() {
+		return nil
+	}
+	code := d.runsCode()
+	return d.Suggest(rehearsalOrigin, code.name, code.text)
+}
+
+// ReadDataset reads the data set of the configuration, or gives the one in memory. A file is read once.
+func (d *Data) ReadDataset() (*datasets.Dataset, error) {
+	path := d.Config.String("dataset")
+	switch {
+	case d.Dataset != nil:
+		d.synthetic = datasets.Synthetic(d.Dataset) // now: after the test its messages may be gone
+		return d.firstRows(), nil
+	case d.file != nil && d.file.Path == path:
+		return d.file, nil
+	}
+	o, err := d.datasetOptions()
+	if err != nil {
+		return nil, err
+	}
+	o = d.keep(o)
+	o.KeepText = o.KeepText || d.SendsText()
+	if d.description != nil {
+		d.description.Apply(&o)
+	}
+	ds, err := datasets.Open(path, o)
+	if err == nil {
+		d.file, d.synthetic = ds, datasets.Synthetic(ds)
+	}
+	return ds, err
+}
+
+// SendsText reports whether requests carry the text of a row that has token ids too. An unknown backend is refused
+// elsewhere.
+func (d *Data) SendsText() bool {
+	driver, err := backends.Lookup(d.Config.String("backend"))
+	if err != nil {
+		return false
+	}
+	is := driver.Describe()
+	return is.SendsText(d.Config.String("api"))
+}
+
+// datasetOptions are how the configuration has the file read.
+func (d *Data) datasetOptions() (datasets.Options, error) {
+	c := d.Config
+	o := datasets.ForRow(d.Row)
+	o.Limit, o.Format = c.Int("samples"), c.String("dataset-format")
+	o.Overrides = map[string]string{}
+	for role, setting := range columnSettings {
+		if column := c.String(setting); column != "" {
+			o.Overrides[role] = column
+		}
+	}
+	o.Padding = datasets.Padding{Lengths: c.String("lengths"), Side: c.String("pad-side")}
+	if c.Has("pad-id") {
+		id := int32(c.Int("pad-id"))
+		o.Padding.ID = &id
+	}
+	if file := c.String("prompt-template"); file != "" {
+		var err error
+		if o.Template, err = datasets.ReadTemplate(file); err != nil {
+			return o, err
+		}
+	}
+	o.Store = spill.New(c.Bytes("request-memory"), existing(d.Folder()))
+	return o, nil
+}
+
+// keep makes the data set's reader keep what scoring and the simulator read; a column that the user has renamed is kept
+// under its name.
+func (d *Data) keep(o datasets.Options) datasets.Options {
+	if d.Mode != models.Accuracy || d.Scoring == nil {
+		return o
+	}
+	for _, name := range d.Row.Scoring.Columns.Names() {
+		at := slices.IndexFunc(d.Row.Columns, func(c models.Column) bool { return c.Name == name })
+		if renamed := o.Overrides[d.Row.Columns[at].Role]; renamed != "" {
+			name = renamed
+		}
+		o.Keep = append(o.Keep, name)
+	}
+	return o
+}
+
+// existing is a folder, or the nearest one above it that is there already: nothing is made before all input is found
+// good.
+func existing(folder string) string {
+	for {
+		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+			return folder
+		}
+		up := filepath.Dir(folder)
+		if up == folder {
+			return os.TempDir()
+		}
+		folder = up
+	}
+}
+
+// readingSettings are the settings that say how a data set is read.
+var readingSettings = []string{"dataset", "dataset-format", "samples", "input-column", "input-ids-column",
+	"output-column", "session-column", "lengths", "pad-side", "pad-id", "prompt-template"}
+
+// share takes the data set that another plan has read, where this one would read the same file in the same way.
+func (d *Data) share(other *Data) {
+	if other.file == nil || d.Row.Name != other.Row.Name {
+		return
+	}
+	for _, name := range readingSettings {
+		if d.Config.Text(name) != other.Config.Text(name) {
+			return
+		}
+	}
+	d.file, d.synthetic = other.file, other.synthetic
+}
+
+// firstRows is the data set in memory, cut to --samples as a file is.
+func (d *Data) firstRows() *datasets.Dataset {
+	ds := *d.Dataset
+	if n := d.Config.Int("samples"); n > 0 && n < len(ds.Samples) {
+		ds.Samples = ds.Samples[:n]
+	}
+	return &ds
+}
+
+// OfficialRows is the number of rows of the real data set; 0: the row has none, any file is the real one.
+func (d *Data) OfficialRows() int {
+	switch {
+	case d.AuditRows > 0:
+		return d.AuditRows
+	case d.Scenario.Samples > 0:
+		return d.Scenario.Samples
+	case d.Mode == models.Accuracy && d.Row.AccuracyCount > 0:
+		return d.Row.AccuracyCount
+	}
+	return d.Row.DatasetSamples
+}
+
+func (d *Data) checkRows(rows int) error {
+	if rows < 1 {
+		return exit.Usage("dataset", "Give one that has some", "the data set has no rows")
+	}
+	if want := d.OfficialRows(); want > 0 && rows > want {
+		return exit.Usage("dataset", "Is it the right file? --samples N takes its first N rows",
+			"the data set has %d rows, and that of %s has %d", rows, d.Row.Name, want)
+	}
+	if n := d.Config.Int("samples"); n > rows {
+		return exit.Usage("samples", "Ask for fewer, or give a larger data set",
+			"--samples asks for %d rows, and the data set has %d", n, rows)
+	}
+	return nil
+}
+
+// Scoring is what the answers of an accuracy test are scored with at its end.
+type Scoring struct {
+	// Tokens finds what decodes the answers; it is asked before the test starts, and only where answers are token ids.
+	Tokens func(ctx context.Context, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error)
+	// Judges sets what decides what the scorers can not, before the test starts; nil: programs stay unscored.
+	Judges func(ctx context.Context, in *accuracy.Input) (Judges, error)
+	// Progress is told how many answers are scored.
+	Progress func(done, total int)
+}
+
+// Judges are what a scoring has open.
+type Judges struct {
+	Close func() error
+	Notes []string // how they judge
+}

@@ -1,0 +1,24 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/models"
+)
+
+// A benchmark with limits per token has none for the whole answer, and only Server has limits.
+func TestLimitOfTheWholeAnswer(t *testing.T) {
+	limits := func(scenario models.Scenario, perToken bool) Limits {
+		return Limits{&Test{Row: &models.Row{UseTokenLatencies: perToken},
+			Scenario: &models.ScenarioRow{LoadGen: scenario, TargetLatency: time.Second}}}
+	}
+	l := limits(models.Server, false)
+	require.Equal(t, time.Second, l.latencyLimit())
+	l = limits(models.Server, true)
+	require.Zero(t, l.latencyLimit())
+	l = limits(models.Offline, false)
+	require.Zero(t, l.latencyLimit())
+}

@@ -1,0 +1,254 @@
+package plan
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
+)
+
+// Test is what a plan measures: a benchmark in a scenario and a mode, with the configuration of the test.
+type Test struct {
+	Config   *config.Effective
+	Row      *models.Row // as the round has it
+	Round    *rounds.Round
+	Scenario *models.ScenarioRow
+	Mode     models.Mode
+
+	notices []string
+}
+
+// Notices are lines that a user should see once, such as what an alias stands for.
+func (t *Test) Notices() []string { return append(t.Config.Notices(), t.notices...) }
+
+func (t *Test) findModel() error {
+	rowOf := func(name string) (string, bool) {
+		m, err := models.Find(name)
+		if err != nil || m.ServedModel != "" {
+			return "", false
+		}
+		return m.Row.Name, true
+	}
+	if err := t.Config.ResolveModelCategory(rowOf); err != nil {
+		return exit.Usage("model", "", "%w", err)
+	}
+	if !t.Config.Has("model") {
+		return exit.Usage("model", "`mlperf-go models` lists the benchmarks; any other served model runs as --model "+
+			"generic --served-model NAME", "no --model is given")
+	}
+	m, err := models.Find(t.Config.String("model"))
+	if err != nil {
+		return exit.Usage("unknown_model", "", "%w", err)
+	}
+	t.Row = m.Row
+	if m.Notice != "" {
+		t.notices = append(t.notices, m.Notice)
+	}
+	registry := config.Origin{Layer: config.FromRegistry, Where: m.Row.Name}
+	if m.Scenario != "" {
+		if t.Config.IsSet("scenario") && t.Config.String("scenario") != string(m.Scenario) &&
+			t.Config.String("scenario") != string(models.Server) {
+			return exit.Usage("scenario", "Use the name without -interactive, or the scenario Interactive",
+				"the model name %q means scenario %s, but --scenario is %s",
+				t.Config.String("model"), m.Scenario, t.Config.String("scenario"))
+		}
+		if err := t.Config.Set("scenario", string(m.Scenario),
+			config.Origin{Layer: config.FromFlag, Where: "--model " + t.Config.String("model")}); err != nil {
+			return exit.Usage("scenario", "", "%w", err)
+		}
+	}
+	// The effective configuration says which benchmark it is, whatever name it was given by.
+	if err := t.Config.Set("model", m.Row.Name, t.Config.Origin("model")); err != nil {
+		return exit.Usage("model", "", "%w", err)
+	}
+	served := m.ServedModel
+	if served == "" && len(m.Row.ServedModels) > 0 {
+		served = m.Row.ServedModels[0]
+	}
+	return t.Suggest(registry, "served-model", served)
+}
+
+// Suggest sets a value of the registry's layer where nobody has set one: neither the user nor, for a rehearsal, the
+// caller.
+func (t *Test) Suggest(from config.Origin, name, text string) error {
+	if text == "" || t.Config.IsSet(name) {
+		return nil
+	}
+	if err := t.Config.Set(name, text, from); err != nil {
+		return fmt.Errorf("the registry's value for --%s: %w", name, err)
+	}
+	return nil
+}
+
+// findRound takes the benchmark as its round has it: the one of --round, else the newest that has it.
+func (t *Test) findRound() error {
+	name, newest := t.Config.String("round"), rounds.Last(t.Row)
+	if name == "" {
+		name = newest
+		if name != rounds.Current {
+			t.notices = append(t.notices, fmt.Sprintf("%s is not in round %s: this is for round %s, the last that has it",
+				t.Row.Name, rounds.Current, newest))
+		}
+	}
+	round, err := rounds.Find(name)
+	var row *models.Row
+	if err == nil {
+		row, err = round.Row(t.Row)
+	}
+	if err != nil {
+		return exit.Usage("round", "`mlperf-go models "+t.Row.Name+"` tells what each round has; without --round it is "+
+			newest, "--round %s: %w", name, err)
+	}
+	t.Row, t.Round = row, round
+	// The effective configuration has the name as the registry spells it.
+	from := config.Origin{Layer: config.FromRegistry, Where: row.Name}
+	if t.Config.IsSet("round") {
+		from = t.Config.Origin("round")
+	}
+	if err := t.Config.Set("round", t.Round.Name, from); err != nil {
+		return exit.Usage("round", "", "%w", err)
+	}
+	return nil
+}
+
+func (t *Test) findScenario() error {
+	// the setting's own default
+	if name := t.Row.DefaultScenario(); !t.Config.IsSet("scenario") && name != models.Offline {
+		if err := t.Config.Set("scenario", string(name), config.Origin{Layer: config.FromRegistry,
+			Where: t.Row.Name}); err != nil {
+			return exit.Usage("scenario", "", "%w", err)
+		}
+	}
+	s, err := t.Row.Scenario(t.Config.String("scenario"))
+	if err != nil {
+		return exit.Usage("scenario", "`mlperf-go models "+t.Row.Name+"` tells what each round has", "round %s: %w",
+			t.Round.Name, err)
+	}
+	t.Scenario = s
+	mode := t.Config.String("mode")
+	if t.Mode, err = models.ParseMode(mode); err != nil {
+		return exit.Usage("mode", "", "%w", err)
+	}
+	if err := t.Suggest(config.Origin{Layer: config.FromRegistry, Where: t.Row.Name}, "lg-model-name",
+		s.LoadGenModel); err != nil {
+		return err
+	}
+	if known := append(config.LoadGenModels(), models.Generic); !slices.Contains(known, t.LoadGenModel()) {
+		return exit.Usage("lg_model_name", "Leave --lg-model-name out: the registry knows the key",
+			"LoadGen's mlperf.conf knows no model %q, so its limits and counts would "+
+				"silently be those of no benchmark; near it are %s",
+			t.LoadGenModel(), strings.Join(config.Nearest(t.LoadGenModel(), known), ", "))
+	}
+	return nil
+}
+
+// LoadGenModel is the model key under which LoadGen looks its settings up.
+func (t *Test) LoadGenModel() string { return t.Config.String("lg-model-name") }
+
+// HasEndpoint says whether the user named a server; without one the caller starts the simulator and names it.
+func (t *Test) HasEndpoint() bool { return t.Config.Has("endpoint") }
+
+func (t *Test) needsQPS() bool { return t.Scenario.LoadGen == models.Server }
+
+// gates are LoadGen's switches that are on for the model before any user.conf.
+func (t *Test) gates() []string {
+	if t.Row.UseTokenLatencies {
+		return []string{"use_token_latencies"}
+	}
+	return nil
+}
+
+// FirstTokens reports whether LoadGen expects a first token of every sample.
+func (t *Test) FirstTokens() bool {
+	return t.Row.UseTokenLatencies && t.Scenario.LoadGen != models.Offline
+}
+
+// LoadGenNotes warn of another LoadGen than the pinned one, and of another round than the pinned one's: a submitter may
+// want either, but then knowingly.
+func (t *Test) LoadGenNotes() []string {
+	var notes []string
+	if v := loadgen.Version(); v != record.PinnedLoadGen {
+		notes = append(notes, fmt.Sprintf("LoadGen %s @ %s is linked, not the pinned %s", v, loadgen.Revision(),
+			record.PinnedLoadGen))
+	}
+	if t.Round.Name != rounds.Current {
+		notes = append(notes, fmt.Sprintf("the run is for round %s: its seeds are given to LoadGen %s, whose own are those "+
+			"of %s", t.Round.Name, loadgen.Version(), rounds.Current))
+	}
+	return notes
+}
+
+// Folder is where the run's files go.
+func (t *Test) Folder() string {
+	if dir := t.Config.String("output-dir"); dir != "" {
+		return filepath.Clean(dir)
+	}
+	return filepath.Join("results", fmt.Sprintf("%s-%s-%s", t.Row.Name, t.Scenario.Scenario, t.Mode))
+}
+
+// Access is who may read the run's files.
+func (t *Test) Access() atomicfile.Access {
+	if t.Config.Bool("shared-output") {
+		return atomicfile.Shared
+	}
+	return atomicfile.Private
+}
+
+// runsCode is what a rehearsal has for run-code: it runs the programs among its answers, so that it claims a total as a
+// submission does.
+func (t *Test) runsCode() suggestion {
+	if !datasets.AsksForPrograms(t.Row) || t.Config.Has("code-service") {
+		return suggestion{name: "run-code"}
+	}
+	return suggestion{"run-code", "true"}
+}
+
+// NetworkSUT stands in the name of a system that is measured over a network, by which the network division's runs are
+// known (docs/reference/submission-rules.md#divisions).
+const NetworkSUT = "Network SUT"
+
+func (t *Test) SUTName(served string) string {
+	if t.Config.Bool("network-sut") {
+		return NetworkSUT + " mlperf-go " + served
+	}
+	return "mlperf-go " + served
+}
+
+// checkPaths refuses an audit.config in the working folder: LoadGen would read it, and a run that was changed by it
+// looks like any other.
+func (t *Test) checkPaths() error {
+	if _, err := os.Lstat("audit.config"); err == nil {
+		return exit.Usage("stray_audit_config", "Remove it, or start in another folder; an audit is run with "+
+			"--audit-config FILE", "a file named audit.config lies in the working folder; a LoadGen "+
+			"test started here would take its settings")
+	}
+	// also where it is not used: what scores the answers later has the same settings
+	if name := t.Config.String("tokenizer"); name != "" {
+		if err := finder.Check(name); err != nil {
+			return exit.Usage("tokenizer", "", "--tokenizer: %w", err)
+		}
+	}
+	if path := t.Config.String("prompt-template"); path != "" {
+		if _, err := datasets.ReadTemplate(path); err != nil {
+			return err
+		}
+	}
+	if path := t.Config.String("audit-config"); path != "" {
+		if _, err := os.Stat(path); err != nil {
+			return exit.Usage("audit_config", "Give a readable file with --audit-config",
+				"the audit configuration can not be read: %w", err)
+		}
+	}
+	return nil
+}
