@@ -1,6 +1,6 @@
 package ledger
 
-// Counts is what happened so far. Completed and Failed together are the samples that ended.
+// Counts counts events so far. The ended samples are Completed plus Failed.
 type Counts struct {
 	Issued      int64 // by LoadGen
 	Completed   int64 // ended with an answer
@@ -12,13 +12,13 @@ type Counts struct {
 	Unknown     int64 // events of samples that were never issued, and second issues
 
 	InputTokens, OutputTokens int64 // of completed samples
-	Events, Merged            int64 // theirs: events with tokens, and those with more than one
+	Events, Merged            int64 // of completed samples: events with tokens, and those with more than one
 }
 
-// InFlight is the number of samples that were issued and have not ended.
+// InFlight returns the number of samples that were issued and have not ended.
 func (c Counts) InFlight() int64 { return c.Issued - c.Completed - c.Failed }
 
-// FailureRate is the share of ended samples that failed; 0 before the first end.
+// FailureRate returns the share of ended samples that failed; 0 before the first end.
 func (c Counts) FailureRate() float64 {
 	if ended := c.Completed + c.Failed; ended > 0 {
 		return float64(c.Failed) / float64(ended)
@@ -26,7 +26,8 @@ func (c Counts) FailureRate() float64 {
 	return 0
 }
 
-// Counts adds the counters of all shards. Ends are read before issues, so that InFlight is never negative.
+// Counts returns the sum of the counters of all shards. Ends are read before issues, so that InFlight is never
+// negative.
 func (l *Ledger) Counts() Counts {
 	var c Counts
 	for _, s := range l.shards {
@@ -49,10 +50,10 @@ func (l *Ledger) Counts() Counts {
 	return c
 }
 
-// TTFT is a snapshot of the times from issue to first token, in ns.
+// TTFT returns a snapshot of the times from issue to first token, in ns.
 func (l *Ledger) TTFT() *Histogram { return l.merged(func(s *Shard) *Histogram { return &s.ttft }) }
 
-// ITL is a snapshot of the gaps between tokens, in ns.
+// ITL returns a snapshot of the gaps between tokens, in ns.
 func (l *Ledger) ITL() *Histogram { return l.merged(func(s *Shard) *Histogram { return &s.itl }) }
 
 func (l *Ledger) merged(of func(*Shard) *Histogram) *Histogram {
@@ -66,14 +67,14 @@ func (l *Ledger) merged(of func(*Shard) *Histogram) *Histogram {
 // Names returns the reasons and sources behind the codes of entries.
 func (l *Ledger) Names() Names { return Names{Reasons: l.reasons.all(), Sources: l.sources.all()} }
 
-// Names are the values of Entry.Reason and Entry.Source by code.
+// Names lists the values of Entry.Reason and Entry.Source by code.
 type Names struct {
 	Reasons []Reason
 	Sources []TokenSource
 }
 
-// Reason is the failure reason of e; empty for success.
+// Reason returns the failure reason of e; empty for success.
 func (n Names) Reason(e *Entry) Reason { return n.Reasons[e.Reason] }
 
-// Source is where the output count of e comes from.
+// Source returns the source of e's output count.
 func (n Names) Source(e *Entry) TokenSource { return n.Sources[e.Source] }

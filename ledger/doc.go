@@ -1,11 +1,11 @@
-// Package ledger keeps what happened to each sample, and when.
+// Package ledger records what happened to each sample, and when.
 //
-// It owns one Entry per issued sample, the counters a progress display reads, live histograms of TTFT and ITL, and the
-// figures computed from the entries afterwards. A Shard is the pen of one thread: Issue, FirstToken, Gap and Complete
-// take no lock and allocate nothing; each sample is completed exactly once, a second completion is refused and counted.
+// A Ledger has one Entry per issued sample, counters for the progress display and live histograms of TTFT and ITL. Each
+// thread writes through its Shard: Issue, FirstToken, Gap and Complete take no lock and allocate nothing. A sample is
+// completed once; a second completion is refused and counted.
 //
-// In: events of the shards, the scheduled times. Out: Counts, Histogram, Entries, Metrics, requests.jsonl.zst.
-// Metrics is a pure function of entries, so that a report can be rebuilt from the requests file.
+// Compute derives Metrics from entries and scheduled times alone, so that a report can be rebuilt from
+// requests.jsonl.zst.
 //
 // Reason and TokenSource are the types of every failure reason and token source, from the client to the record.
 //

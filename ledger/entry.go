@@ -1,6 +1,6 @@
 package ledger
 
-// Entry is the life of one sample. Times are wall clock, ns since 1970; 0: did not happen.
+// Entry records one sample. Times are wall clock, ns since 1970; 0: did not happen.
 type Entry struct {
 	Seq, Index   int32
 	Endpoint     int16
@@ -9,8 +9,8 @@ type Entry struct {
 	Source       Code // index into Names.Sources; 0: not ended
 	InputTokens  int32
 	OutputTokens int32
-	Events       int32 // of a stream, that brought tokens
-	Merged       int32 // of them, with more than one token
+	Events       int32 // events of a stream with tokens
+	Merged       int32 // events with more than one token
 	IssuedNS     int64
 	DequeuedNS   int64
 	SentNS       int64
@@ -21,10 +21,10 @@ type Entry struct {
 	DoneNS       int64
 }
 
-// Succeeded says whether the sample ended with an answer.
+// Succeeded reports whether the sample ended with an answer.
 func (e *Entry) Succeeded() bool { return e.DoneNS != 0 && e.Reason == 0 }
 
-// Completion is how a sample ended. Counts that are not known are 0 or less.
+// Completion describes how a sample ended. Unknown counts are 0 or less.
 type Completion struct {
 	Reason       Reason
 	Source       TokenSource // of OutputTokens
@@ -37,7 +37,7 @@ type Completion struct {
 	DequeuedNS   int64
 	SentNS       int64
 	FirstByteNS  int64
-	FirstTokenNS int64 // used where FirstToken was not called before
+	FirstTokenNS int64 // used if FirstToken was not called before
 	LastTokenNS  int64
 	ReadableNS   int64
 	DoneNS       int64 // when the sample was completed to LoadGen

@@ -1,7 +1,7 @@
 package ledger
 
-// Entry gives the sample that was issued as the seq-th; it is false while there is none. A sample that is being written
-// at this moment appears as it was before.
+// Entry returns the seq-th issued sample; ok is false if it was not issued yet. If the sample is being written, Entry
+// returns its previous state.
 func (l *Ledger) Entry(seq int) (Entry, bool) {
 	if seq < 0 || seq>>chunkBits >= maxChunks {
 		return Entry{}, false

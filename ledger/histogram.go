@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// A power of two of values is split in 64 equal buckets, so that a bucket's middle is at most 1/128 = 0.78 % from any
-// value in it. Values below 64 have a bucket each.
+// Each power of two is split into 64 equal buckets, so that a bucket's middle is at most 1/128 = 0.78 % from any value
+// in it. Values below 64 have a bucket each.
 const (
 	subBits  = 6
 	subCount = 1 << subBits
@@ -31,7 +31,7 @@ func bucketOf(v int64) int {
 	return shift*subCount + int(v>>shift)
 }
 
-// middleOf is the value that stands for all of a bucket.
+// middleOf returns the middle of a bucket.
 func middleOf(bucket int) int64 {
 	if bucket < subCount {
 		return int64(bucket)
@@ -44,7 +44,7 @@ func middleOf(bucket int) int64 {
 // Record counts v once; a negative v counts as 0.
 func (h *Histogram) Record(v int64) { h.add(v, 1) }
 
-// RecordN counts n tokens that came together gap after the ones before them: one gap and n-1 zeros.
+// RecordN counts n tokens that arrived together, gap after the previous ones: one gap and n-1 zeros.
 func (h *Histogram) RecordN(gap int64, n int) {
 	if n <= 0 {
 		return
@@ -71,7 +71,7 @@ func (h *Histogram) raiseMax(v int64) {
 	}
 }
 
-// Count is the number of values.
+// Count returns the number of values.
 func (h *Histogram) Count() int64 {
 	n := int64(0)
 	for i := range h.buckets {
@@ -80,10 +80,10 @@ func (h *Histogram) Count() int64 {
 	return n
 }
 
-// Max is the largest value, exactly; 0 when empty.
+// Max returns the exact largest value; 0 if empty.
 func (h *Histogram) Max() int64 { return h.max.Load() }
 
-// Mean is the exact mean; 0 when empty.
+// Mean returns the exact mean; 0 if empty.
 func (h *Histogram) Mean() float64 {
 	n := h.Count()
 	if n == 0 {
@@ -92,7 +92,7 @@ func (h *Histogram) Mean() float64 {
 	return float64(h.sum.Load()) / float64(n)
 }
 
-// Quantile is the value at index trunc(count·p) of the sorted values, within 0.8 %; 0 when empty.
+// Quantile returns the value at index trunc(count·p) of the sorted values, within 0.8 %; 0 if empty.
 func (h *Histogram) Quantile(p float64) int64 {
 	total := h.Count()
 	if total == 0 {
@@ -118,7 +118,7 @@ func (h *Histogram) Merge(other *Histogram) {
 	h.raiseMax(other.max.Load())
 }
 
-// Stats gives the usual figures of values in ns, in seconds; nil when empty.
+// Stats returns figures in seconds of values in ns; nil if empty.
 func (h *Histogram) Stats() *Stats {
 	if h.Count() == 0 {
 		return nil
@@ -130,7 +130,7 @@ func (h *Histogram) Stats() *Stats {
 	}
 }
 
-// percentileIndex is LoadGen's rule: element trunc(n·p), here clamped to the last.
+// percentileIndex returns LoadGen's index trunc(n·p), at most the last.
 func percentileIndex(n int, p float64) int {
 	if i := int(math.Trunc(float64(n) * p)); i < n {
 		return max(i, 0)

@@ -2,22 +2,22 @@ package ledger
 
 import "math/bits"
 
-// LagCounts counts lags by powers of two: the first bucket is up to 1 µs, each further one twice as far. One thread
-// writes it.
+// LagCounts counts lags by powers of two: the first bucket ends at 1 µs, each further one at twice the previous end.
+// One thread writes it.
 type LagCounts [36]int64
 
-// Add counts one lag in ns; a negative one is none. Hot path: it runs once a round of an event loop.
+// Add counts one lag in ns; a negative lag counts as 0. Hot path: it runs once per round of an event loop.
 func (c *LagCounts) Add(ns int64) {
 	c[min(bits.Len64(uint64(max(ns-1, 0))/1000), len(c)-1)]++
 }
 
-// Bucket counts lags above the bucket before, up to and with UpToUS.
+// Bucket counts lags above the previous bucket, up to and including UpToUS.
 type Bucket struct {
 	UpToUS float64 `json:"up_to_us"`
 	Count  int64   `json:"count"`
 }
 
-// Buckets are the counts from the first to the last that is not 0; none is an empty list.
+// Buckets returns the counts up to the last that is not 0; the list is empty if all are 0.
 func (c *LagCounts) Buckets() []Bucket {
 	buckets := []Bucket{}
 	last := 0
@@ -33,7 +33,7 @@ func (c *LagCounts) Buckets() []Bucket {
 	return buckets[:last]
 }
 
-// stages are the parts of a sample's way, each from one stamp to the next (run.json's client.stages_us).
+// stages are the parts of a sample's time, each from one stamp to the next (run.json's client.stages_us).
 var stages = []struct {
 	name string
 	from func(e *Entry, due int64) int64
@@ -53,7 +53,7 @@ var stages = []struct {
 		func(e *Entry) int64 { return e.DoneNS }},
 }
 
-// Stages are the figures of each part of the samples' ways, in µs, of the samples that have both of its ends.
+// Stages returns figures of each stage in µs, over the samples with both of its stamps.
 func (t *Test) Stages() map[string]LagUS {
 	out := make(map[string]LagUS, len(stages))
 	for _, s := range stages {
@@ -70,7 +70,7 @@ func (t *Test) Stages() map[string]LagUS {
 	return out
 }
 
-// LagHistograms count how late samples were issued, and how late they were sent.
+// LagHistograms returns how late samples were issued and sent.
 func (t *Test) LagHistograms() (issue, dispatch []Bucket) {
 	var issued, sent LagCounts
 	for i := range t.Entries {

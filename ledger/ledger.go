@@ -1,5 +1,5 @@
-// HOT PATH: Shard's methods run per query and per token. No lock but for a
-// reason that is new, and no allocation once a chunk stands.
+// HOT PATH: Shard's methods run per query and per token. They lock only for a new reason, and allocate only for a new
+// chunk.
 
 package ledger
 
@@ -10,11 +10,12 @@ import (
 
 const (
 	chunkBits = 12
-	chunkSize = 1 << chunkBits // entries that are allocated together: 400 KiB
+	chunkSize = 1 << chunkBits // entries allocated together: 400 KiB
 	maxChunks = 1 << 15        // 134 million samples, ten times the longest official run
 )
 
-// States of an entry. The two that end in -ing are held while fields are written, so that a reader never sees half.
+// States of an entry. The two that end in -ing are set while fields are written, so that a reader never sees a partial
+// write.
 const (
 	absent uint32 = iota
 	issuing
@@ -30,7 +31,7 @@ type chunk struct {
 	entry [chunkSize]Entry
 }
 
-// Ledger holds the entries of one test. Shards write, anyone may read at any time.
+// Ledger holds the entries of one test. Shards write; any goroutine may read at any time.
 type Ledger struct {
 	chunks  [maxChunks]atomic.Pointer[chunk]
 	shards  []*Shard
@@ -38,7 +39,7 @@ type Ledger struct {
 	sources names[TokenSource]
 }
 
-// Shard is what one thread writes through. A sample may be issued by one shard and completed by another, but only one
+// Shard is the writer of one thread. A sample may be issued by one shard and completed by another, but only one
 // thread at a time owns a sample, and only one thread calls the methods of a shard.
 type Shard struct {
 	ledger *Ledger
@@ -54,8 +55,8 @@ type tally struct {
 	inputTokens, outputTokens, events, merged              atomic.Int64
 }
 
-// New makes a ledger for a number of shards. Chunks for expected samples are allocated at once, further ones when they
-// are needed.
+// New returns a ledger with a number of shards. It allocates chunks for the expected samples; further chunks are
+// allocated on demand.
 func New(shards, expected int) *Ledger {
 	l := &Ledger{shards: make([]*Shard, max(shards, 1))}
 	for i := range l.shards {
@@ -67,10 +68,10 @@ func New(shards, expected int) *Ledger {
 	return l
 }
 
-// Shard gives the i-th shard.
+// Shard returns the i-th shard.
 func (l *Ledger) Shard(i int) *Shard { return l.shards[i] }
 
-// slot finds state and entry of a sample; nil when seq is outside of the ledger or its chunk does not stand.
+// slot returns state and entry of a sample, or nil if seq is outside the ledger or its chunk does not exist.
 func (l *Ledger) slot(seq int) (*atomic.Uint32, *Entry) {
 	if uint(seq)>>chunkBits >= maxChunks {
 		return nil, nil
@@ -83,8 +84,8 @@ func (l *Ledger) slot(seq int) (*atomic.Uint32, *Entry) {
 	return &c.state[i], &c.entry[i]
 }
 
-// Issue notes that LoadGen issued sample index as the seq-th of the test. It is false, and counted in Unknown, when seq
-// was issued before or lies outside of the ledger.
+// Issue records that LoadGen issued sample index as the seq-th of the test. It returns false and counts the call in
+// Unknown if seq was issued before or is outside the ledger.
 func (s *Shard) Issue(seq, index int, atNS int64) bool {
 	l := s.ledger
 	if uint(seq)>>chunkBits >= maxChunks {
@@ -105,8 +106,8 @@ func (s *Shard) Issue(seq, index int, atNS int64) bool {
 	return true
 }
 
-// FirstToken notes the first output token of a sample. It is false when the sample was never issued (counted in
-// Unknown), has its first token already or is completed (counted in Duplicates).
+// FirstToken records the first output token of a sample. It returns false if the sample was never issued (counted in
+// Unknown), or has its first token or is completed already (counted in Duplicates).
 func (s *Shard) FirstToken(seq int, atNS int64) bool {
 	state, e := s.ledger.slot(seq)
 	if state == nil || state.Load() == absent {
@@ -124,17 +125,17 @@ func (s *Shard) FirstToken(seq int, atNS int64) bool {
 	return true
 }
 
-// HasFirstToken says whether FirstToken was accepted for a sample that has not ended.
+// HasFirstToken reports whether FirstToken was accepted for a sample that has not ended.
 func (s *Shard) HasFirstToken(seq int) bool {
 	state, _ := s.ledger.slot(seq)
 	return state != nil && state.Load() == firstTokened
 }
 
-// Gap notes n tokens that came gapNS after the ones before them in the same answer.
+// Gap records n tokens that arrived gapNS after the previous ones of the same answer.
 func (s *Shard) Gap(gapNS int64, n int) { s.itl.RecordN(gapNS, n) }
 
-// Complete notes the end of a sample. It is false when the sample was never issued (counted in Unknown) or is completed
-// already (counted in Duplicates); then nothing changes.
+// Complete records the end of a sample. It returns false and changes nothing if the sample was never issued (counted in
+// Unknown) or is completed already (counted in Duplicates).
 func (s *Shard) Complete(seq int, c *Completion) bool {
 	state, e := s.ledger.slot(seq)
 	if state == nil || state.Load() == absent {
@@ -179,8 +180,8 @@ func (t *tally) end(e *Entry) {
 	}
 }
 
-// Entries copies every issued sample in the order of issue. A sample that is being written at this moment appears as it
-// was before.
+// Entries returns a copy of every issued sample in the order of issue. A sample that is being written appears in its
+// previous state.
 func (l *Ledger) Entries() []Entry {
 	entries := make([]Entry, 0, l.Counts().Issued)
 	for i := range l.chunks {
@@ -197,7 +198,7 @@ func (l *Ledger) Entries() []Entry {
 	return slices.Clip(entries)
 }
 
-// read copies the fields that are settled in the state the entry is in.
+// read copies the fields that are final in the entry's state.
 func (c *chunk) read(i int) (Entry, bool) {
 	e := &c.entry[i]
 	switch state := c.state[i].Load(); state {

@@ -4,7 +4,7 @@ import "slices"
 
 const nsPerS = 1e9
 
-// Stats are the figures of one metric, in seconds: run.json's latency_s.
+// Stats are the figures of one metric in seconds (run.json's latency_s).
 type Stats struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
@@ -15,7 +15,7 @@ type Stats struct {
 	Max  float64 `json:"max"`
 }
 
-// LagUS are the figures of a lag, in µs: run.json's client.issue_lag_us.
+// LagUS are the figures of a lag in µs (run.json's client.issue_lag_us).
 type LagUS struct {
 	P50  float64 `json:"p50"`
 	P99  float64 `json:"p99"`
@@ -23,7 +23,7 @@ type LagUS struct {
 	Max  float64 `json:"max"`
 }
 
-// LagUS gives s in µs; zeros for nil.
+// LagUS returns s in µs; zeros for nil.
 func (s *Stats) LagUS() LagUS {
 	if s == nil {
 		return LagUS{}
@@ -32,27 +32,27 @@ func (s *Stats) LagUS() LagUS {
 	return LagUS{P50: s.P50 * us, P99: s.P99 * us, P999: s.P999 * us, Max: s.Max * us}
 }
 
-// Origin says from when a sample's latency counts.
+// Origin is the time from which a sample's latency counts.
 type Origin int
 
 // The origins of the scenarios.
 const (
 	FromSchedule Origin = iota // Server, Interactive: t0 + schedule[seq]
-	FromIssue                  // SingleStream: when it was issued
+	FromIssue                  // SingleStream: the time of issue
 	FromStart                  // Offline: t0 for every sample
 )
 
 // Options of Compute.
 type Options struct{ Origin Origin }
 
-// Throughput is per second between the first issue and the last completion.
+// Throughput is measured between the first issue and the last completion.
 type Throughput struct {
 	Requests     float64 `json:"requests_per_s"`
 	InputTokens  float64 `json:"input_tokens_per_s"`
 	OutputTokens float64 `json:"output_tokens_per_s"`
 }
 
-// Metrics are the figures of a test, from successful samples only. A nil Stats had no value to count.
+// Metrics are the figures of a test, from successful samples only. A Stats is nil if it has no values.
 type Metrics struct {
 	TTFT  *Stats `json:"ttft,omitempty"`  // origin to first token
 	TPOT  *Stats `json:"tpot,omitempty"`  // (last − first token)/(n−1), n > 1
@@ -72,8 +72,9 @@ type Metrics struct {
 	DurationS    float64    `json:"duration_s"`     // first issue to last completion
 }
 
-// EstimateStart tells when LoadGen started the clock of a series: no query is issued before its time, so the smallest
-// issue time less its schedule is the start, late by the smallest lag. Without a schedule it is the first issue.
+// EstimateStart returns when LoadGen started the clock of a series. No query is issued before it is due, so the start
+// is the smallest difference between issue and schedule, too late by the smallest lag. Without a schedule it is the
+// first issue.
 func EstimateStart(entries []Entry, schedule []int64) int64 {
 	t0 := int64(0)
 	for i := range entries {
@@ -88,8 +89,8 @@ func EstimateStart(entries []Entry, schedule []int64) int64 {
 	return t0
 }
 
-// ScheduledNS is the wall clock time from which the latency of e counts. A sample beyond the schedule counts from
-// issue.
+// ScheduledNS returns the wall clock time from which the latency of e counts: its issue if the schedule does not
+// contain it.
 func ScheduledNS(e *Entry, schedule []int64, t0 int64, o Origin) int64 {
 	switch {
 	case o == FromStart:
@@ -100,8 +101,8 @@ func ScheduledNS(e *Entry, schedule []int64, t0 int64, o Origin) int64 {
 	return e.IssuedNS
 }
 
-// Compute makes the figures of a test from its entries. schedule holds each sample's offset from t0 in ns, by Seq; t0
-// is wall clock ns. Percentiles are element trunc(n·p) of the sorted values.
+// Compute returns the figures of a test. schedule contains each sample's offset from t0 in ns, by Seq; t0 is wall clock
+// ns. A percentile is element trunc(n·p) of the sorted values.
 func Compute(entries []Entry, schedule []int64, t0 int64, o Options) Metrics {
 	var m Metrics
 	v := newValues(len(entries))

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Code is the place of a Reason or a TokenSource in Names: an Entry has no room for the string.
+// Code is the index of a Reason or a TokenSource in Names, because an Entry has no room for the string.
 type Code uint8
 
 // overflow is the last code. All further names share it, so that a server cannot exhaust the table with odd statuses.

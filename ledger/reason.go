@@ -2,8 +2,8 @@ package ledger
 
 import "strings"
 
-// Reason is the code of a failed sample, as failed_by_reason of run.json lists it. The empty Reason is success. Answers
-// with another HTTP status than 200 have the codes http_<status>.
+// Reason is the failure code of a sample in failed_by_reason of run.json. The empty Reason is success. An HTTP status
+// other than 200 has the code http_<status>.
 type Reason string
 
 // The failure reasons.
@@ -34,7 +34,7 @@ const (
 	FailUnsent           Reason = "unsent"
 )
 
-// TokenSource is where an answer's token count comes from.
+// TokenSource is the source of an answer's token count.
 type TokenSource string
 
 // Token sources, the most reliable one first.

@@ -6,16 +6,16 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// Test is everything that Compute and the requests file need.
+// Test is the input of Compute and of the requests file.
 type Test struct {
 	Entries  []Entry
 	Names    Names
-	Schedule []int64 // offsets from T0NS in ns, by Seq; nil where samples have no time of their own
+	Schedule []int64 // offsets from T0NS in ns, by Seq; nil if samples have no due times
 	T0NS     int64
 	Origin   Origin
 }
 
-// Metrics are the figures of the test.
+// Metrics returns the figures of the test.
 func (t *Test) Metrics() Metrics {
 	return Compute(t.Entries, t.Schedule, t.T0NS, Options{Origin: t.Origin})
 }
@@ -26,7 +26,7 @@ type requestTime struct {
 	of  func(*Entry) *int64
 }
 
-// requestTimes are written in this order; one that did not happen is left out.
+// requestTimes are written in this order. Times that did not happen are omitted.
 var requestTimes = []requestTime{
 	{"issued", func(e *Entry) *int64 { return &e.IssuedNS }},
 	{"dequeued", func(e *Entry) *int64 { return &e.DequeuedNS }},
@@ -39,8 +39,8 @@ var requestTimes = []requestTime{
 }
 
 // WriteRequests writes one JSON line per sample: seq, index, times in ns relative to the first issue, input_tokens,
-// output_tokens, of a stream events and merged, source, endpoint, retries, reason. The ending of path (.zst, .gz)
-// chooses the compression.
+// output_tokens, events and merged of a stream, source, endpoint, retries, reason. The ending of path (.zst, .gz)
+// selects the compression.
 func WriteRequests(access atomicfile.Access, path string, t *Test) error {
 	lines, err := access.CreateLines(path)
 	if err != nil {
@@ -96,7 +96,7 @@ func appendInt(b []byte, key string, v int64) []byte {
 	return strconv.AppendInt(b, v, 10)
 }
 
-// appendString quotes as Go does; for the codes it is given (letters, digits, underscores) that is JSON too.
+// appendString quotes as Go does, which is JSON for codes of letters, digits and underscores.
 func appendString[T ~string](b []byte, key string, v T) []byte {
 	b = append(append(append(b, `,"`...), key...), `":`...)
 	return strconv.AppendQuote(b, string(v))

@@ -10,11 +10,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// maxRequestLine bounds a line of the requests file; ours are below 400 bytes.
+// maxRequestLine bounds a line of the requests file. Lines of this program have fewer than 400 bytes.
 const maxRequestLine = 64 << 10
 
-// replayStartNS stands for the first issue in a test read from a file, which holds relative times only. It is a day, so
-// that no time comes out as 0, which means that it did not happen.
+// replayStartNS is the time of the first issue of a test read from a file, which contains only relative times. It is a
+// day, so that no time becomes 0, which means that it did not happen.
 const replayStartNS = 24 * 3600 * 1e9
 
 // requestLine is a line of the requests file.
@@ -41,7 +41,7 @@ type requestLine struct {
 }
 
 // ReadRequests reads a requests file back, so that its figures can be computed again. Absolute times are lost: the
-// first issue is put at an arbitrary moment. Every sample's scheduled time stands in Schedule, whatever the origin was.
+// first issue gets an arbitrary time. Schedule contains every sample's scheduled time, whatever the origin was.
 func ReadRequests(path string) (*Test, error) {
 	r, err := atomicfile.OpenLines(path)
 	if err != nil {
@@ -103,12 +103,12 @@ func (t *Test) add(line *requestLine, reasons *names[Reason], sources *names[Tok
 			*requestTimes[i].of(&e) = replayStartNS + *at
 		}
 	}
-	// Lines stand in the order of issue.
+	// Lines are in the order of issue.
 	if int(e.Seq) < len(t.Schedule) || int(e.Seq) > len(t.Schedule)+maxSeqGap {
 		return errors.New("seq does not follow the line before")
 	}
 	for len(t.Schedule) < int(e.Seq) {
-		t.Schedule = append(t.Schedule, 0) // of a sample that is not there: never read
+		t.Schedule = append(t.Schedule, 0) // of a missing sample: never read
 	}
 	t.Schedule = append(t.Schedule, *line.Scheduled)
 	t.Entries = append(t.Entries, e)

@@ -1,11 +1,12 @@
-// Package sut is the system under test: it joins LoadGen's queries with a backend and completes each exactly once.
+// Package sut is the system under test. It passes LoadGen's queries to a backend and completes each query exactly once.
 //
-// In come the rings of a loadgen.SUT, a backend per shard and a ledger; out go first tokens and answers to LoadGen, and
-// what happened to each sample to the ledger. A failed sample is completed too, empty and with 0 tokens, because
-// LoadGen would wait for it for ever; no token is ever invented.
+// Each shard has a ring of queries and a backend. A SUT reports first tokens and answers to LoadGen and records each
+// sample in a ledger. A failed sample is completed too, empty and with 0 tokens, because LoadGen would wait for it
+// forever; no token is ever invented.
 //
 // One goroutine per shard runs the backend; New makes them, Start starts them, Wait waits for them. A watchdog ends a
-// test whose last answers never come.
+// test whose last answers never arrive.
 //
-// The package knows no wire protocol, no file and no setting of LoadGen; it must not import run, qsl, report or cmd.
+// The package contains no wire protocol, reads no file and no setting of LoadGen, and must not import run, qsl, report
+// or cmd.
 package sut

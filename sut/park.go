@@ -1,21 +1,21 @@
-// HOT PATH: Park and Unpark run once for each time that a client's loop goes to sleep. No lock, no allocation.
+// HOT PATH: Park and Unpark run each time a client's loop goes to sleep. No lock, no allocation.
 
 package sut
 
-// parker is a source that an event loop can sleep on, as loadgen.Shard is.
+// parker is a source that an event loop can sleep on, such as loadgen.Shard.
 type parker interface {
 	Park() bool
 	Unpark()
 	FD() int
 }
 
-// Park announces that the consumer is about to sleep on FD; false: it must not.
+// Park announces that the consumer is about to sleep on FD. It returns false if the consumer must not sleep.
 func (s *source) Park() bool { return s.ring.(parker).Park() }
 
 // Unpark takes the announcement back.
 func (s *source) Unpark() { s.ring.(parker).Unpark() }
 
-// FD becomes readable when a parked consumer is woken; -1: the ring has none.
+// FD returns a descriptor that becomes readable when a parked consumer is woken, or -1 if the ring has none.
 func (s *source) FD() int {
 	if p, ok := s.ring.(parker); ok {
 		return p.FD()

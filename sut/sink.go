@@ -11,11 +11,11 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// sink writes what a backend reports into the ledger and to LoadGen.
+// sink passes a backend's reports to the ledger and to LoadGen.
 type sink struct {
 	ledger      *ledger.Shard
 	loadgen     loadgen.Reporter
-	firstTokens bool // LoadGen waits for a first token of every sample
+	firstTokens bool // LoadGen expects a first token of every sample
 	failed      func(backends.Attempt)
 	unusual     func(finishReason string)
 	counts      *counts
@@ -25,15 +25,15 @@ type sink struct {
 
 var _ backends.Sink = (*sink)(nil)
 
-// wallClock gives a clock of ns since 1970 that reads the monotonic clock only, which is half the price. A step of the
-// wall clock is found by other means, and ends in no valid result.
+// wallClock returns a clock of ns since 1970 that reads only the monotonic clock, at half the cost. A step of the wall
+// clock is detected elsewhere and makes the result invalid.
 func wallClock() func() int64 {
 	base := time.Now()
 	wall := base.UnixNano()
 	return func() int64 { return wall + int64(time.Since(base)) }
 }
 
-// FirstToken goes to LoadGen only where it is the sample's first: the ledger refuses another.
+// FirstToken reports a sample's first token to LoadGen. The ledger refuses a second one.
 func (s *sink) FirstToken(q loadgen.Query, tokens []int32, atNS int64) {
 	if s.ledger.FirstToken(q.Seq, atNS) && s.firstTokens {
 		s.loadgen.FirstTokenComplete(q.ID, tokens)
@@ -43,13 +43,13 @@ func (s *sink) FirstToken(q loadgen.Query, tokens []int32, atNS int64) {
 // TokenGap counts a gap between tokens.
 func (s *sink) TokenGap(gapNS int64, n int) { s.ledger.Gap(gapNS, n) }
 
-// Failed hands a failed attempt on to whoever keeps the list.
+// Failed passes a failed attempt to Options.Failed.
 func (s *sink) Failed(a backends.Attempt) { s.failed(a) }
 
 // Complete ends a sample. The ledger decides whether it is the first completion; LoadGen never sees a second.
 func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	reason := o.Reason
-	told := s.ledger.HasFirstToken(q.Seq) // what a backend did counts, not the time that it wrote down
+	told := s.ledger.HasFirstToken(q.Seq) // the backend's call counts, not the time in the outcome
 	if reason == backends.OK && s.firstTokens && !told {
 		reason = backends.FailNoFirstToken
 	}
@@ -64,12 +64,12 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	}
 	switch {
 	case reason != backends.OK:
-		// A first token that is missing would crash LoadGen's accuracy mode. This empty one stands in no figure of ours.
+		// A missing first token would crash LoadGen's accuracy mode. No figure of this program contains this empty one.
 		if s.firstTokens && !told {
 			s.loadgen.FirstTokenComplete(q.ID, nil)
 		}
 		s.loadgen.QuerySamplesComplete(q.ID, nil, 0)
-	case o.Text != nil: // kept only where answers are texts, be they empty, whether the server gave ids too or not
+	case o.Text != nil: // kept only if answers are texts, even if empty, and even if the server also sent ids
 		s.loadgen.QuerySamplesCompleteBytes(q.ID, o.Text, o.NTokens)
 	default:
 		s.loadgen.QuerySamplesComplete(q.ID, o.Tokens, o.NTokens)
@@ -84,17 +84,17 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	}
 }
 
-// stoppedPace slows LoadGen down once a test was ended early: in SingleStream it issues the next query as soon as one
-// ends, which would make tens of thousands of cancelled samples before the process is gone.
+// stoppedPace slows LoadGen down after a test was ended early. In SingleStream it issues the next query as soon as one
+// ends, which would cancel tens of thousands of samples before the process exits.
 const stoppedPace = 20 * time.Millisecond
 
-// source notes each query in the ledger as it leaves the ring.
+// source records each query in the ledger as it leaves the ring.
 type source struct {
 	ctx    context.Context
 	ring   loadgen.Source
 	ledger *ledger.Shard
 	counts *counts
-	ended  bool // the backend was told that nothing more comes
+	ended  bool // the backend has seen the end of the queries
 }
 
 var _ loadgen.Source = (*source)(nil)

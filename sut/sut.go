@@ -14,32 +14,32 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// Options say what the system under test is made of.
+// Options configures a system under test.
 type Options struct {
-	Name         string // what LoadGen logs as the SUT's name
-	RingCapacity int    // samples a shard's ring holds; 0: 65,536 (only Offline ever fills one)
+	Name         string // the SUT's name in LoadGen's logs
+	RingCapacity int    // samples in a shard's ring; 0: 65,536 (only Offline ever fills one)
 	Backends     []backends.Backend
 	Ledger       *ledger.Ledger // with as many shards as there are backends
-	// FirstTokens says that LoadGen waits for a first token of every sample: token latencies on, scenario not Offline.
+	// FirstTokens: LoadGen expects a first token of every sample (token latencies on, scenario not Offline).
 	FirstTokens bool
-	// Failed gets every failed attempt, from any goroutine; nil: nobody.
+	// Failed is called with every failed attempt, from any goroutine. It may be nil.
 	Failed func(backends.Attempt)
-	// Unusual gets the finish reason of every good answer that is none of the usual ones, from any goroutine; nil: nobody.
+	// Unusual is called with every unusual finish reason of a good answer, from any goroutine. It may be nil.
 	Unusual func(finishReason string)
 	// MaxErrors ends the test after more failed samples than this; negative: never.
 	MaxErrors int
-	// DrainTimeout ends the test when LoadGen has nothing more to issue, samples are outstanding and none has ended for so
-	// long; 0: never.
+	// DrainTimeout ends the test if LoadGen has issued everything, samples are outstanding and no sample has ended for
+	// this long; 0: never.
 	DrainTimeout time.Duration
 }
 
-// The causes for which a SUT ends a test by itself.
+// Causes for which a SUT ends a test.
 var (
 	ErrTooManyFailures = errors.New("more samples failed than the run allows")
 	ErrDrain           = errors.New("no answer came for as long as the drain deadline allows, and samples are outstanding")
 )
 
-// errUnserved ends a test that would otherwise wait for ever: nobody takes its queries any more.
+// errUnserved ends a test that would otherwise wait forever, because no backend takes its queries.
 var errUnserved = errors.New("the backend returned before the test had ended")
 
 const defaultRingCapacity = 1 << 16
@@ -58,7 +58,7 @@ type SUT struct {
 	watching  sync.WaitGroup
 }
 
-// counts are what a shard has done. Each is written by one thread, on cache lines of its own.
+// counts are the counters of a shard. One thread writes each, on cache lines of its own.
 type counts struct {
 	taken, ended, failed atomic.Int64
 	_                    [128 - 24]byte
@@ -75,7 +75,7 @@ func taken(c *counts) *atomic.Int64  { return &c.taken }
 func ended(c *counts) *atomic.Int64  { return &c.ended }
 func failed(c *counts) *atomic.Int64 { return &c.failed }
 
-// New makes the system under test. LoadGen gets it from LoadGen().
+// New returns a system under test. Pass its LoadGen() to StartTest.
 func New(o Options) (*SUT, error) {
 	if o.RingCapacity == 0 {
 		o.RingCapacity = defaultRingCapacity
@@ -94,11 +94,11 @@ func New(o Options) (*SUT, error) {
 		stopWatch: make(chan struct{})}, nil
 }
 
-// LoadGen is what StartTest takes.
+// LoadGen returns the argument for StartTest.
 func (s *SUT) LoadGen() *loadgen.SUT { return s.loadgen }
 
-// Start runs the backends. After ctx ends, or Stop, nothing more is sent, and every outstanding query and every one
-// that still comes is completed as cancelled.
+// Start runs the backends. After ctx ends, or after Stop, nothing more is sent, and every outstanding and later query
+// is completed as cancelled.
 func (s *SUT) Start(ctx context.Context) {
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	now := wallClock()
@@ -130,14 +130,14 @@ func (s *SUT) Start(ctx context.Context) {
 // Stop ends the test early for the given cause.
 func (s *SUT) Stop(cause error) { s.cancel(cause) }
 
-// Stopped is closed once the test is to end early; Cause then tells why.
+// Stopped returns a channel that is closed when the test ends early; Cause then returns why.
 func (s *SUT) Stopped() <-chan struct{} { return s.ctx.Done() }
 
-// Cause tells why the test ended early; nil while it has not.
+// Cause returns why the test ended early, or nil.
 func (s *SUT) Cause() error { return context.Cause(s.ctx) }
 
-// Wait waits for the backends after StartTest has returned, and frees what was made. An error is a backend's; it has
-// ended the test, so Cause gives it too.
+// Wait waits for the backends after StartTest has returned, and frees the SUT. It returns the first error of a backend;
+// Cause returns it too.
 func (s *SUT) Wait() error {
 	s.running.Wait()
 	close(s.stopWatch)
@@ -146,7 +146,7 @@ func (s *SUT) Wait() error {
 	return errors.Join(s.errs...)
 }
 
-// oneFailed comes behind each failed sample.
+// oneFailed is called after each failed sample.
 func (s *SUT) oneFailed() {
 	if s.o.MaxErrors >= 0 && s.sum(failed) > int64(s.o.MaxErrors) && s.ctx.Err() == nil {
 		s.cancel(ErrTooManyFailures)
@@ -155,7 +155,8 @@ func (s *SUT) oneFailed() {
 
 const watchEvery = 100 * time.Millisecond
 
-// watch looks at counters only. A stall is: samples outstanding, and none taken or ended for DrainTimeout.
+// watch reads only counters. A stall means that samples are outstanding and no sample was taken or ended for
+// DrainTimeout.
 func (s *SUT) watch() {
 	defer crash.Catch()
 	defer s.watching.Done()
