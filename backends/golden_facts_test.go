@@ -96,7 +96,7 @@ func modelInfo(t *testing.T, c *wirecase.Case) {
 	p, err := probed(t, c)
 	require.NoError(t, err)
 	require.Equal(t, "sglang", p.Server)
-	require.NotContains(t, strings.Join(p.Notes, "\n"), c.Path+" tells nothing")
+	require.NotContains(t, strings.Join(p.Notes, "\n"), c.Path+" returned no")
 	require.Contains(t, string(c.Body), `"`+c.Meant.ModelPath+`"`)
 }
 

@@ -11,18 +11,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// Driver speaks llama.cpp's native route, and its OpenAI routes by way of package openai.
+// Driver implements llama.cpp's native route. Package openai implements its other routes.
 type Driver struct{}
 
 func init() { backends.Register("llamacpp", Driver{}) }
 
-// native says that a configuration means /completion, which is the default.
+// native reports whether a configuration selects /completion, which is the default.
 func native(c *backends.Config) bool { return c.API == "" || c.API == "generate" }
 
 var terms = reader.Terms{
 	Count: "tokens_predicted",
-	IDs: "llama.cpp leaves out of a stream the ids of tokens that are no whole character, and older servers know no " +
-		"return_tokens; whole answers (Offline, SingleStream without token latencies) have all ids",
+	IDs: "llama.cpp omits from a stream the ids of tokens that are not a whole character, and older servers do not " +
+		"support " +
+		"return_tokens; answers without a stream (Offline, SingleStream without token latencies) have all ids",
 	Needs: "tokens nor tokens_predicted",
 	Parts: "content, tokens or stop",
 }
@@ -36,7 +37,7 @@ func newAnswer(c *backends.Config) wire.Answer {
 	return reader.New(c, o)
 }
 
-// Protocol gives the route and the answers for an HTTP client.
+// Protocol returns the route and the reader of answers for an HTTP client.
 func (Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 	if !native(c) {
 		return openai.LlamaCpp.Protocol(c)
@@ -68,7 +69,7 @@ func (d Driver) askModel(ctx context.Context, e backends.Endpoint, c *backends.C
 }
 
 // Probe asks one endpoint for its health, its properties and its served names and, with generate, for one short answer.
-// Its errors are *backends.EndpointError where the endpoint is at fault.
+// A fault of the endpoint is a *backends.EndpointError.
 func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample,
 	generate bool) (*backends.Probe, error) {
 	return newProber(d, e, c).run(ctx, sample, generate)

@@ -10,12 +10,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// appendRequest writes the body of one sample: its ids where it has them, else its text.
+// appendRequest writes the body of one sample, with its ids, or its text if it has none.
 func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte, err error) {
 	p := &c.Sampling
 	dst = append(dst, `{"prompt":`...)
 	switch {
-	case p.MaxTokens < 1: // without a limit an answer goes to the end of the context
+	case p.MaxTokens < 1: // without a limit, an answer ends at the end of the context
 		return dst, fmt.Errorf("sample %d: n_predict is %d: a request needs at least 1, set --max-tokens", s.Index,
 			p.MaxTokens)
 	case len(s.InputIDs) > 0:
@@ -26,7 +26,7 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 		dst = encode.Text(dst, s.Input)
 	default:
 		return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a request to /completion needs one of them "+
-			"(messages go with --api chat)", s.Index)
+			"(use --api chat for messages)", s.Index)
 	}
 	dst = encode.Integer(dst, "n_predict", int64(p.MaxTokens))
 	if dst, err = appendSampling(dst, p); err != nil {
@@ -39,9 +39,9 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 	return append(dst, `,"return_tokens":true}`...), nil
 }
 
-// appendSampling writes what the benchmark fixes, and switches off what the server would do by itself: it drops tokens
-// below 5 % of the likeliest (min_p 0.05), and may punish repeated ones. The route knows neither min_tokens nor
-// stop_token_ids.
+// appendSampling writes the parameters that the benchmark fixes, and switches off the server's defaults: it discards
+// tokens below 5 % of the most probable one (min_p 0.05), and may penalize repeated ones. The route supports neither
+// min_tokens nor stop_token_ids.
 func appendSampling(dst []byte, p *models.Sampling) (_ []byte, err error) {
 	if dst, err = encode.Number(dst, "temperature", p.Temperature); err != nil {
 		return dst, err

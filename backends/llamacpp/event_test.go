@@ -158,7 +158,7 @@ func TestAnswers(t *testing.T) {
 		{"ids held back, which nobody needs", sse(held, last), true, false, backends.OK, 2, backends.TokensFromUsage,
 			"length", " a", ""},
 		{"ids held back, which the answer is", sse(held, last), true, true, backends.FailBadEvent, 2,
-			backends.TokensFromUsage, "length", " a", "no whole character"},
+			backends.TokensFromUsage, "length", " a", "not a whole character"},
 		{"more ids than were counted", sse(token, second, second, last), true, false, backends.FailTokenCount, 3,
 			backends.TokensFromIDs, "length", " a a a", "tokens_predicted is 2"},
 		{"no stop", sse(token, second), true, true, backends.FailTruncated, 2, backends.TokensFromIDs, "", " a a",

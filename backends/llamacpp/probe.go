@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// prober asks one server for what llama.cpp tells beside OpenAI's routes.
+// prober reads the routes that llama.cpp has besides OpenAI's.
 type prober struct{ probe.Prober }
 
 func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
@@ -22,13 +22,14 @@ func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
 
 func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
 	if s := &p.Config.Sampling; native(p.Config) && (s.MinTokens > 1 || len(s.StopTokenIDs) > 0) {
-		p.Note("/completion knows neither min_tokens nor stop_token_ids: answers end where the model's file says, and one " +
+		p.Note("/completion supports neither min_tokens nor stop_token_ids: the model's file decides where answers end, " +
+			"and one " +
 			"shorter than the benchmark's minimum fails")
 	}
 	return p.Run(ctx, sample, generate, p.Health, p.props, p.Models, p.Busy)
 }
 
-// props asks for the server's build and its slots: each has a context of its own, and one request at a time.
+// props reads the server's build and its slots. Each slot has its own context and processes one request at a time.
 func (p *prober) props(ctx context.Context) error {
 	var props struct {
 		Build    string `json:"build_info"`
@@ -43,14 +44,14 @@ func (p *prober) props(ctx context.Context) error {
 		return err
 	}
 	if instead != "" {
-		p.Note("GET /props tells nothing (%s)", instead)
+		p.Note("GET /props returned nothing (%s)", instead)
 		return nil
 	}
 	p.Found.Version, p.Found.Server = foreign.Line(props.Build, 100), "llama.cpp"
 	p.Found.MaxModelLen = max(0, props.Settings.Context)
 	p.Identify("model_path", props.Model)
 	if props.Slots > 0 {
-		p.Note("the server works on %d requests at a time; others wait in it", props.Slots)
+		p.Note("the server processes %d requests at a time and queues the others", props.Slots)
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func TestProbe(t *testing.T) {
 		[]any{p.Server, p.Version, p.MaxModelLen, *p.InFlight, p.Generated, p.ReturnsTokenIDs, p.OutputTokens})
 	require.Len(t, p.Notes, 3)
 	require.Contains(t, p.Notes[0], "min_tokens")
-	require.Contains(t, p.Notes[1], "works on 4 requests at a time")
+	require.Contains(t, p.Notes[1], "processes 4 requests at a time")
 	require.Contains(t, p.Notes[2], "3 other requests in flight")
 
 	delete(pages, "/props")

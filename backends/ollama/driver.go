@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// Driver speaks Ollama's native routes, and its OpenAI route of completions by way of package openai.
+// Driver implements Ollama's native routes. Package openai implements its completions route.
 type Driver struct{}
 
 func init() { backends.Register("ollama", Driver{}) }
@@ -29,9 +29,9 @@ func newAnswer(c *backends.Config) wire.Answer {
 	return reader.New(c, reader.Options{Decoder: decoder{reader.KeepsText(c)}, Terms: terms, Lines: true})
 }
 
-var errBatch = errors.New("backend \"ollama\" takes one prompt in a request: choose another --offline-strategy")
+var errBatch = errors.New("backend \"ollama\" accepts one prompt per request: choose another --offline-strategy")
 
-// Protocol gives the route and the answers for an HTTP client.
+// Protocol returns the route and the reader of answers for an HTTP client.
 func (Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 	path, native := paths[c.API]
 	switch {
@@ -48,7 +48,7 @@ func (Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 // Encode appends the request body of one sample to dst, as compact JSON.
 func (Driver) Encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error) {
 	if len(s.InputIDs) > 0 && s.Input == "" && len(s.Messages) == 0 {
-		return dst, fmt.Errorf("sample %d has prompt ids and no text, and Ollama takes text only: use a data set with the "+
+		return dst, fmt.Errorf("sample %d has prompt ids and no text, but Ollama accepts text only: use a data set with the "+
 			"prompts' text, or another server", s.Index)
 	}
 	if _, native := paths[c.API]; native {
@@ -73,8 +73,8 @@ func (d Driver) askModel(ctx context.Context, e backends.Endpoint, c *backends.C
 	return p.AskModel(ctx, p.models)
 }
 
-// Probe asks one endpoint for its version and its models and, with generate, for one short answer. Its errors are
-// *backends.EndpointError where the endpoint is at fault.
+// Probe asks one endpoint for its version and its models and, with generate, for one short answer. A fault of
+// the endpoint is a *backends.EndpointError.
 func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample,
 	generate bool) (*backends.Probe, error) {
 	return newProber(d, e, c).run(ctx, sample, generate)

@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// appendRequest writes the body of one sample: its messages or its text. raw keeps the server's own template away from
-// a prompt, and without truncate and shift it would cut one that does not fit into its context, without a word.
+// appendRequest writes the body of one sample: its messages or its text. raw switches off the server's own template,
+// and truncate and shift stop the server from silently shortening prompts that do not fit into its context.
 func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte, err error) {
 	p := &c.Sampling
 	dst = append(encode.Text(append(dst, `{"model":`...), c.ServedModel), ',')
@@ -21,12 +21,12 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 			return dst, err
 		}
 	} else if s.Input == "" {
-		return dst, fmt.Errorf("sample %d has no text: a request to /api/generate needs it (messages go with --api chat)",
+		return dst, fmt.Errorf("sample %d has no text: a request to /api/generate needs it (use --api chat for messages)",
 			s.Index)
 	} else {
 		dst = append(encode.Text(append(dst, `"prompt":`...), s.Input), `,"raw":true`...)
 	}
-	if p.MaxTokens < 1 { // without a limit an answer may go on for ever
+	if p.MaxTokens < 1 { // without a limit, an answer may never end
 		return dst, fmt.Errorf("sample %d: num_predict is %d: a request needs at least 1, set --max-tokens", s.Index,
 			p.MaxTokens)
 	}
@@ -48,7 +48,7 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
 	switch {
 	case len(s.Messages) > 0 && s.MessageBytes != len(s.Messages) && !json.Valid(s.Messages):
-		return dst, fmt.Errorf("sample %d: its messages are no JSON: check the data set", s.Index)
+		return dst, fmt.Errorf("sample %d: its messages are not JSON: check the data set", s.Index)
 	case len(s.Messages) > 0:
 		dst = append(append(dst, `"messages":`...), s.Messages...)
 	case s.Input != "":
@@ -62,9 +62,9 @@ func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
 	return dst, nil
 }
 
-// appendSampling writes what the benchmark fixes, and switches off what the server would do by itself: it drops
-// unlikely tokens (min_p) and punishes repeated ones (repeat_penalty 1.1). It knows neither min_tokens, stop_token_ids
-// nor ignore_eos.
+// appendSampling writes the parameters that the benchmark fixes, and switches off the server's defaults: it discards
+// improbable tokens (min_p) and penalizes repeated ones (repeat_penalty 1.1). Ollama supports neither min_tokens,
+// stop_token_ids nor ignore_eos.
 func appendSampling(dst []byte, p *models.Sampling) (_ []byte, err error) {
 	if dst, err = encode.Number(dst, "temperature", p.Temperature); err != nil {
 		return dst, err

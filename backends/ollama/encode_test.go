@@ -65,10 +65,10 @@ func TestEncodeRefuses(t *testing.T) {
 		text   string
 	}{
 		{datasets.Sample{Index: 7, InputIDs: []int32{1}}, config,
-			"sample 7 has prompt ids and no text, and Ollama takes text only"},
+			"sample 7 has prompt ids and no text, but Ollama accepts text only"},
 		{datasets.Sample{Index: 7, Messages: json.RawMessage(`[]`)}, config, "sample 7 has no text"},
 		{datasets.Sample{Index: 7}, chat, "sample 7 has neither messages nor text"},
-		{datasets.Sample{Index: 7, Messages: json.RawMessage(`[`)}, chat, "sample 7: its messages are no JSON"},
+		{datasets.Sample{Index: 7, Messages: json.RawMessage(`[`)}, chat, "sample 7: its messages are not JSON"},
 		{datasets.Sample{Index: 2, Input: "x"}, endless, "sample 2: num_predict is 0"},
 		{datasets.Sample{Index: 2, Input: "x"}, wild, "sample 2: temperature is +Inf"},
 	} {
@@ -87,5 +87,5 @@ func TestAPIs(t *testing.T) {
 	_, err := Driver{}.Open(&backends.Config{RequestOptions: backends.RequestOptions{API: "other"}})
 	require.EqualError(t, err, `backend "ollama" has no API "other": choose generate, chat or completions`)
 	_, err = Driver{}.Open(&backends.Config{RequestOptions: backends.RequestOptions{Batch: 2}})
-	require.ErrorContains(t, err, "takes one prompt in a request")
+	require.ErrorContains(t, err, "accepts one prompt per request")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// prober asks one server for what Ollama tells.
+// prober reads Ollama's routes.
 type prober struct{ probe.Prober }
 
 func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
@@ -18,13 +18,14 @@ func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
 
 func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
 	if s := &p.Config.Sampling; s.MinTokens > 1 || len(s.StopTokenIDs) > 0 || s.IgnoreEOS {
-		p.Note("Ollama knows neither min_tokens, stop_token_ids nor ignore_eos: answers end where the model's file says, " +
+		p.Note("Ollama supports neither min_tokens, stop_token_ids nor ignore_eos: the model's file decides where answers " +
+			"end, " +
 			"and one shorter than the benchmark's minimum fails")
 	}
 	return p.Run(ctx, sample, generate, p.version, p.models)
 }
 
-// version asks for the version, which is the health, too: there is no /health.
+// version reads the version. It also replaces the missing route /health.
 func (p *prober) version(ctx context.Context) error {
 	if err := p.HealthAt(ctx, "/api/version"); err != nil {
 		return err
@@ -37,14 +38,14 @@ func (p *prober) version(ctx context.Context) error {
 		return err
 	}
 	if body.Version == "" {
-		p.Note("GET /api/version tells no version (%s)", instead)
+		p.Note("GET /api/version returned no version (%s)", instead)
 		return nil
 	}
 	p.Found.Version, p.Found.Server = foreign.Line(body.Version, 100), "ollama"
 	return nil
 }
 
-// models asks for the models. One whose name has no tag is the one tagged "latest".
+// models reads the names of the models. A name without a tag means the tag "latest".
 func (p *prober) models(ctx context.Context) error {
 	var list struct {
 		Models []struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// terms names the fields of a completion; needIDs says how this family of servers is made to send token ids.
+// terms returns the names of a completion's fields.
 func (d *dialect) terms() reader.Terms {
 	return reader.Terms{
 		Count: "usage.completion_tokens",
@@ -16,8 +16,8 @@ func (d *dialect) terms() reader.Terms {
 	}
 }
 
-// newAnswer makes a reader of completions. vLLM's generate route may end a stream without a finish reason where the
-// last step brought no token (docs/reference/wire-protocols.md#vllm-generate-route).
+// newAnswer returns a reader of completions. vLLM's generate route may end a stream without a finish reason if the last
+// step produced no token (docs/reference/wire-protocols.md#vllm-generate-route).
 func newAnswer(d *dialect, c *backends.Config) wire.Answer {
 	w := &walker{Scanner: reader.NewScanner(c)}
 	o := reader.Options{Decoder: w, Terms: d.terms()}

@@ -1,4 +1,4 @@
-// HOT PATH: choice runs once an event. No allocation; what it is not sure of goes to slow.go.
+// HOT PATH: choice runs once per event. No allocation; a document that it gives up on goes to slow.go.
 
 package openai
 
@@ -14,7 +14,7 @@ func (w *walker) choicesOf(e *reader.Event) bool {
 	return w.list(e, (*walker).counted)
 }
 
-// counted reads one choice of the array, and gives it to who wants each of them.
+// counted reads one choice of the array, and passes it to w.each.
 func (w *walker) counted(e *reader.Event) bool {
 	e.Choices++
 	if !w.choice(e) {
@@ -29,7 +29,7 @@ func (w *walker) counted(e *reader.Event) bool {
 	return true
 }
 
-// choiceMembers has the members of one choice.
+// choiceMembers are the members of one choice.
 var choiceMembers = reader.NewTable(
 	reader.On("index", keyIndex, (*walker).Index),
 	reader.On("text", keyText, (*walker).choiceText),
@@ -41,11 +41,11 @@ var choiceMembers = reader.NewTable(
 	reader.On("message", keyMessage, (*walker).message),
 	// SGLang's chat (docs/reference/wire-protocols.md#differences-between-servers)
 	reader.On("response_token_ids", keyTokenIDs, (*walker).IDs),
-	// of one choice, as OpenRouter sends it: encoding/json reads the choices apart
+	// OpenRouter reports an error of one choice here: encoding/json reads it
 	reader.On("error", keyError, func(w *walker, _ *reader.Event) bool { return w.Null() }),
 )
 
-// choice reads one choice; what an earlier choice said is forgotten, but for the number of choices.
+// choice reads one choice. It replaces everything from earlier choices except their number.
 func (w *walker) choice(e *reader.Event) bool {
 	e.Index, e.IDs, e.HasIDs, e.BadID = 0, e.IDs[:0], false, false
 	e.Text, e.HasText, e.Finish, e.Calls = e.Text[:0], false, nil, nil
@@ -57,7 +57,7 @@ func (w *walker) choice(e *reader.Event) bool {
 	return ok && seen&(keyText|keyMessage) != keyText|keyMessage
 }
 
-// choiceText reads the text of a choice, and its token ids where the bytes between the two are known.
+// choiceText reads the text of a choice, and its token ids too if the bytes between the two are known.
 func (w *walker) choiceText(e *reader.Event) bool {
 	if !w.text(e) {
 		return false
@@ -83,7 +83,7 @@ func (w *walker) choiceIDs(e *reader.Event) bool {
 	return w.ids(e)
 }
 
-// text reads the text of the answer, and marks where it stands.
+// text reads the text of the answer, and marks its position.
 func (w *walker) text(e *reader.Event) bool {
 	w.marks.text = w.I
 	ok := w.Text(e, true)
@@ -91,7 +91,7 @@ func (w *walker) text(e *reader.Event) bool {
 	return ok
 }
 
-// ids reads the token ids, and marks where they stand.
+// ids reads the token ids, and marks their position.
 func (w *walker) ids(e *reader.Event) bool {
 	w.marks.ids = w.I
 	ok := w.IDs(e)
@@ -106,7 +106,7 @@ var messageMembers = reader.NewTable(
 	reader.On("tool_calls", keyToolCalls, (*walker).Calls),
 )
 
-// message reads a chat message or its delta. Reasoning is output, and no part of the answer's text.
+// message reads a chat message or its delta. Reasoning is output that is not part of the text.
 func (w *walker) message(e *reader.Event) bool { return messageMembers.Value(&w.Scanner, w, e) }
 
 func (w *walker) aside(e *reader.Event) bool { return w.Text(e, false) }

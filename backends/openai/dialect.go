@@ -5,31 +5,31 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
-// dialect is what a family of servers understands beside OpenAI's fields. Unknown fields are ignored by most servers
-// and refused by TensorRT-LLM, so each gets its own only
+// dialect describes a family of servers: the fields that it accepts besides OpenAI's, and its routes. Most servers
+// ignore unknown fields and TensorRT-LLM rejects them, so that each family receives its own only
 // (docs/reference/wire-protocols.md#differences-between-servers).
 type dialect struct {
 	server, owner string // see backends.Description
-	chatLimit     string // the field that bounds a chat answer
-	always        bool   // ids are asked for although nothing needs them
-	askIDs        string // asks for token ids; empty: no field is known
+	chatLimit     string // the field that limits a chat answer
+	always        bool   // ids are requested even if they are not needed
+	askIDs        string // requests token ids; empty: there is no such field
 	chatIDs       string // the same in chat
 	streamIDs     string // the same in a chat stream
 	whole         string // keeps special tokens in the text
-	topKOff       *int64 // the one way to switch top_k off; nil: 0 and -1 are both understood
+	topKOff       *int64 // the only value that switches top_k off; nil: 0 and -1 both do
 	generate      bool   // has /inference/v1/generate
-	logprobs      bool   // can name ids among the log probabilities
+	logprobs      bool   // can send ids in the log probabilities
 	grammar       grammar
-	// emptyCache is the route that empties the prefix cache; empty: none is known.
+	// emptyCache is the route that empties the prefix cache; empty: there is none.
 	emptyCache string
-	needIDs    string // how it is made to send token ids, as a clause
-	// requestID is the place of a request's id. Servers that do not know the header ignore it.
+	needIDs    string // how to get token ids; follows "the answer carries no token ids: "
+	// requestID is the place of a request's id. Servers without support for the header ignore it.
 	requestID wire.RequestIDField
 }
 
 const (
 	returnIDs = `,"return_token_ids":true`
-	fromVLLM  = "they are asked for with return_token_ids, which vLLM >= 0.10.2 honours and older or other servers ignore"
+	fromVLLM  = "the request contains return_token_ids, which vLLM >= 0.10.2 supports and other servers ignore"
 )
 
 var minusOne, zero int64 = -1, 0
@@ -43,17 +43,17 @@ var (
 		whole: `,"skip_special_tokens":false`, generate: true, logprobs: true, grammar: vllmGrammar, needIDs: fromVLLM,
 		emptyCache: "/reset_prefix_cache", requestID: byHeader,
 	}
-	// generic is sent nothing that the benchmark did not ask for.
+	// generic servers receive only the fields that the benchmark needs.
 	generic = dialect{chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, streamIDs: returnIDs, generate: true,
 		logprobs: true, needIDs: fromVLLM, requestID: byHeader}
-	// SGLang refuses return_token_ids in a chat stream (docs/reference/wire-protocols.md#differences-between-servers).
+	// SGLang rejects return_token_ids in a chat stream (docs/reference/wire-protocols.md#differences-between-servers).
 	sglang = dialect{
 		chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne, grammar: sglangGrammar,
 		needIDs: "SGLang sends them on its native route (--api generate)",
-		// it does not use the header (docs/reference/wire-protocols.md#sglang-generate-route)
+		// it ignores the header (docs/reference/wire-protocols.md#sglang-generate-route)
 		requestID: wire.RequestIDField{Member: "rid"},
 	}
-	// llama.cpp and Ollama name no token ids on these routes.
+	// llama.cpp and Ollama send no token ids on these routes.
 	llamaCpp = dialect{chatLimit: "max_tokens", topKOff: &zero,
 		needIDs: "llama.cpp sends them on its native route (--api generate)", requestID: byHeader}
 	ollama = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "Ollama sends none on any route",
@@ -66,7 +66,7 @@ var (
 	}
 )
 
-// ids is the member that asks for token ids.
+// ids returns the member that requests token ids.
 func (d *dialect) ids(c *backends.Config) string {
 	switch {
 	case c.IDsInLogprobs && c.API == "chat":
@@ -83,7 +83,7 @@ func (d *dialect) ids(c *backends.Config) string {
 	return d.chatIDs
 }
 
-// topK gives top_k as the server knows it: vLLM takes 0 and -1 for off, SGLang -1 only and TensorRT-LLM 0 only.
+// topK returns top_k in the form of the server. Off is 0 or -1 for vLLM, -1 for SGLang and 0 for TensorRT-LLM.
 func (d *dialect) topK(k int) int64 {
 	if k <= 0 && d.topKOff != nil {
 		return *d.topKOff

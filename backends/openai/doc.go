@@ -1,11 +1,10 @@
-// Package openai speaks OpenAI's completions and chat routes as vLLM extends them, and vLLM's generate route.
+// Package openai implements OpenAI's completions and chat routes as vLLM extends them, and vLLM's generate route.
 //
-// It owns the request bodies (encode.go; dialect.go: what each family of servers understands), the reading of events
-// and whole answers (event.go, choice.go: an own walk over the JSON; slow.go: encoding/json, wherever the walk is not
-// sure) and the drivers. Importing it registers "vllm", "sim" (the simulator speaks vLLM's wire), "trtllm" and "openai"
-// (any server of that family: nothing is sent that the benchmark did not ask for).
-//
-// In come datasets.Sample and the bytes of answers, out go request bodies and backends.Outcome fields.
+// It contains the request bodies (encode.go), the differences between families of servers (dialect.go: one row each),
+// the reader of events and whole answers (event.go, choice.go, shape.go: a walk over the JSON; slow.go: encoding/json,
+// for documents that the walk gives up on) and the drivers. Importing it registers "vllm", "sim" (the simulator, which
+// implements vLLM's routes), "trtllm" and "openai" (any other server of the family, which receives only the fields that
+// the benchmark needs).
 //
 // The walk is a hot path: no allocation per event, no lock, no clock.
 //

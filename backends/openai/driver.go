@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// Driver speaks the completions and chat routes, and vLLM's generate route.
+// Driver implements the completions and chat routes, and vLLM's generate route, in one dialect.
 type Driver struct {
 	name string
 	dialect
@@ -40,7 +40,7 @@ var paths = map[string]string{
 	"generate":    "/inference/v1/generate",
 }
 
-// Protocol gives the route and the answers for an HTTP client.
+// Protocol returns the route and the reader of answers for an HTTP client.
 func (d *Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 	path, ok := paths[c.API]
 	switch {
@@ -49,13 +49,11 @@ func (d *Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 	case !ok, c.API == "generate" && !d.generate:
 		return wire.Protocol{}, fmt.Errorf("backend %q has no API %q: choose completions or chat", d.name, c.API)
 	case c.API == "generate" && c.KeepText:
-		return wire.Protocol{}, fmt.Errorf("the generate route of backend %q sends token ids and no text, which this "+
-			"benchmark needs: "+
-			"choose completions or chat", d.name)
+		return wire.Protocol{}, fmt.Errorf("the generate route of backend %q returns token ids without text, but this "+
+			"benchmark needs text: choose completions or chat", d.name)
 	case c.Batch > 0 && path != paths["completions"]:
-		return wire.Protocol{}, fmt.Errorf("backend %q takes several prompts in one request on its completions route only, "+
-			"not on %s: "+
-			"choose --api completions, or another --offline-strategy", d.name, path)
+		return wire.Protocol{}, fmt.Errorf("backend %q accepts several prompts in one request on its completions route "+
+			"only, not on %s: choose --api completions, or another --offline-strategy", d.name, path)
 	}
 	return wire.Protocol{Path: path, RequestID: d.requestID,
 		NewAnswer: func() wire.Answer { return newAnswer(&d.dialect, c) }}, nil
@@ -85,8 +83,8 @@ func (d *Driver) askModel(ctx context.Context, e backends.Endpoint, c *backends.
 	return p.AskModel(ctx, p.Models)
 }
 
-// Probe asks one endpoint for its health, version and models and, with generate, for one short answer. Its errors are
-// *backends.EndpointError where the endpoint is at fault.
+// Probe asks one endpoint for its health, version and models and, with generate, for one short answer. A fault of
+// the endpoint is a *backends.EndpointError.
 func (d *Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample,
 	generate bool) (*backends.Probe, error) {
 	p := &probe.Prober{

@@ -13,7 +13,7 @@ import (
 
 // encode appends the body of one sample, as compact JSON.
 func (d *Driver) encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error) {
-	// where nothing is said, a chat goes to the end of the context, and other routes to 16 tokens
+	// without a limit, chat answers end at the end of the context, and those of other routes after 16 tokens
 	if c.Sampling.MaxTokens < 1 && c.API != "chat" {
 		return dst, fmt.Errorf("sample %d: max_tokens is %d: a request needs at least 1, set --max-tokens", s.Index,
 			c.Sampling.MaxTokens)
@@ -50,11 +50,11 @@ func (d *Driver) encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]b
 	return append(dst, '}'), nil
 }
 
-// appendGenerate writes the body of vLLM's route of token ids in and out, which knows no text.
+// appendGenerate writes the body for vLLM's route that accepts and returns token ids only.
 func (d *Driver) appendGenerate(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte, err error) {
 	if len(s.InputIDs) == 0 {
-		return dst, fmt.Errorf("sample %d has no prompt ids: the generate route takes nothing else (text goes with --api "+
-			"completions)", s.Index)
+		return dst, fmt.Errorf("sample %d has no prompt ids: the generate route accepts nothing else (use --api completions "+
+			"for text)", s.Index)
 	}
 	if dst, err = encode.Prompt(append(dst, `"token_ids":`...), s, c.Vocabulary); err != nil {
 		return dst, err
@@ -76,13 +76,13 @@ func appendStream(dst []byte, c *backends.Config) []byte {
 	return append(dst, `,"stream":false`...)
 }
 
-// appendPrompt writes the ids where the sample has them, else its text.
+// appendPrompt writes the sample's ids, or its text if it has none.
 func appendPrompt(dst []byte, s *datasets.Sample, vocabulary int) ([]byte, error) {
 	dst = append(dst, `"prompt":`...)
 	if len(s.InputIDs) == 0 {
 		if s.Input == "" {
 			return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a completions request needs one of them "+
-				"(messages go with --api chat)", s.Index)
+				"(use --api chat for messages)", s.Index)
 		}
 		return encode.Text(dst, s.Input), nil
 	}
@@ -92,29 +92,29 @@ func appendPrompt(dst []byte, s *datasets.Sample, vocabulary int) ([]byte, error
 // appendMessages writes the sample's messages, or its text as one message of the user.
 func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
 	dst = append(dst, `"messages":`...)
-	// checked and compact: images make them too large to be looked at twice
+	// already valid and compact; messages with images are too large to check them twice
 	if len(s.Messages) > 0 && s.MessageBytes == len(s.Messages) {
 		return appendTools(append(dst, s.Messages...), s), nil
 	}
 	if len(s.Messages) > 0 {
 		if !json.Valid(s.Messages) || bytes.TrimLeft(s.Messages, " \t\r\n")[0] != '[' {
-			return dst, fmt.Errorf("sample %d: its messages are no JSON array: check the data set", s.Index)
+			return dst, fmt.Errorf("sample %d: its messages are not a JSON array: check the data set", s.Index)
 		}
 		buf := bytes.NewBuffer(dst)
 		if err := json.Compact(buf, s.Messages); err != nil {
-			return dst, fmt.Errorf("sample %d: its messages are no JSON: %w", s.Index, err)
+			return dst, fmt.Errorf("sample %d: its messages are not JSON: %w", s.Index, err)
 		}
 		return appendTools(buf.Bytes(), s), nil
 	}
 	if s.Input == "" {
-		return dst, fmt.Errorf("sample %d has neither messages nor text: a chat request needs one of them (ids go with "+
-			"--api completions)", s.Index)
+		return dst, fmt.Errorf("sample %d has neither messages nor text: a chat request needs one of them (use --api "+
+			"completions for ids)", s.Index)
 	}
 	dst = append(dst, `[{"role":"user","content":`...)
 	return append(encode.Text(dst, s.Input), "}]"...), nil
 }
 
-// appendTools writes the functions that the model may call, where the sample has some.
+// appendTools writes the functions that the model may call, if the sample has any.
 func appendTools(dst []byte, s *datasets.Sample) []byte {
 	if len(s.Tools) == 0 {
 		return dst
@@ -126,7 +126,7 @@ func appendTools(dst []byte, s *datasets.Sample) []byte {
 	return dst
 }
 
-// appendSampling writes what the benchmark fixes: a server's own defaults must not leak in
+// appendSampling writes all parameters that the benchmark fixes, so that no default of the server applies
 // (docs/reference/wire-protocols.md#vllm-requests).
 func (d *Driver) appendSampling(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte, err error) {
 	p := &c.Sampling

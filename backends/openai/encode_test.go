@@ -130,8 +130,8 @@ func TestEncodeRefuses(t *testing.T) {
 		{datasets.Sample{InputIDs: []int32{1}}, chat, "neither messages nor text"},
 		{datasets.Sample{Index: 4, Input: "x"}, generate, "sample 4 has no prompt ids"},
 		{datasets.Sample{InputIDs: []int32{100}}, generate, "prompt id 100"},
-		{datasets.Sample{Messages: json.RawMessage(`{"role":"user"}`)}, chat, "no JSON array"},
-		{datasets.Sample{Messages: json.RawMessage(`[{]`)}, chat, "its messages are no JSON array"},
+		{datasets.Sample{Messages: json.RawMessage(`{"role":"user"}`)}, chat, "not a JSON array"},
+		{datasets.Sample{Messages: json.RawMessage(`[{]`)}, chat, "its messages are not a JSON array"},
 		{datasets.Sample{Input: "x"}, endless, "max_tokens is 0"},
 		{datasets.Sample{Input: "x"}, wild, "top_p is NaN"},
 	} {

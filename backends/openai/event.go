@@ -1,4 +1,4 @@
-// HOT PATH: Decode runs once an event. No allocation; what it is not sure of goes to slow.go.
+// HOT PATH: Decode runs once per event. No allocation; a document that it gives up on goes to slow.go.
 
 package openai
 
@@ -8,18 +8,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// walker reads documents of one answer. It goes over the JSON once, key by key, respects strings, and gives up (false)
-// wherever it is not sure: then decodeSlow reads the document again.
+// walker reads the documents of one answer. It walks over the JSON once, key by key, and gives up (false) at anything
+// unusual: decodeSlow then reads the document again.
 //
-// The bytes before "choices" are the same in every event of one answer (id, created, model). They are remembered from
-// the first event and compared with the next ones: equal bytes lead to an equal state, so the walk starts behind them.
-// In the same way the bytes between a choice's text and its token ids are remembered, and, where that is all that
-// differs between two events, everything but these (shape.go).
+// The bytes before "choices" are the same in every event of one answer (id, created, model). The walker keeps those of
+// the first event and compares them with later ones: equal bytes lead to an equal state, so the walk starts behind
+// them. In the same way it keeps the bytes between a choice's text and its token ids. If two events differ in text and
+// ids only, it keeps everything else (shape.go).
 type walker struct {
 	reader.Scanner
-	each   func(*reader.Event) // of a batch: gets every choice; nil: the last one counts
+	each   func(*reader.Event) // receives every choice of a batch; nil: the last one counts
 	prefix []byte              // up to and with the colon after "choices"; empty: not learned
-	head   names               // that stand in prefix
+	head   names               // in prefix
 	seen   reader.Keys         // keys of the top-level object inside prefix
 
 	middle     []byte      // from behind the text of a choice up to and with the colon after "token_ids"
@@ -32,14 +32,14 @@ type walker struct {
 	marks marks
 }
 
-// names are the request's id and the model of an event that others are compared with.
+// names are the request's id and the model of an event with which others are compared.
 type names struct{ id, model []byte }
 
 func (n *names) learn(e *reader.Event) {
 	n.id, n.model = append(n.id[:0], e.ID...), append(n.model[:0], e.Model...)
 }
 
-func (n *names) give(e *reader.Event) { e.ID, e.Model = n.id, n.model }
+func (n *names) set(e *reader.Event) { e.ID, e.Model = n.id, n.model }
 
 const (
 	keyChoices reader.Keys = 1 << iota
@@ -82,13 +82,13 @@ func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func
 	return decodeSlow(doc, &w.Scanner, e, add)
 }
 
-// Forget drops what was learned from the answer before.
+// Forget discards what was learned from the previous answer.
 func (w *walker) Forget() {
 	w.prefix, w.middle = w.prefix[:0], w.middle[:0]
 	w.shape.forget()
 }
 
-// walk reads one document into e; false: not sure.
+// walk reads one document into e, and returns false if it gives up.
 func (w *walker) walk(doc []byte, e *reader.Event) bool {
 	e.Reset()
 	w.Start(doc)
@@ -103,13 +103,13 @@ func (w *walker) walk(doc []byte, e *reader.Event) bool {
 	return true
 }
 
-// whole reads every byte of a document, but for those before the choices where they are known.
+// whole reads all bytes of a document, except those before the choices if they are known.
 func (w *walker) whole(doc []byte, e *reader.Event) (ok bool) {
 	w.I = 0
 	var seen reader.Keys
 	if n := len(w.prefix); n > 0 && len(doc) > n && bytes.Equal(doc[:n], w.prefix) {
 		w.I = n
-		w.head.give(e)
+		w.head.set(e)
 		if !w.choicesOf(e) {
 			return false
 		}
@@ -121,11 +121,11 @@ func (w *walker) whole(doc []byte, e *reader.Event) (ok bool) {
 		}
 		seen, ok = document.Walk(&w.Scanner, w, e)
 	}
-	// where it is neither an answer nor an error, encoding/json decides what the document is
+	// encoding/json decides what a document is that is neither an answer nor an error
 	return ok && (seen&(keyChoices|keyUsage) != 0 || e.IsError) && w.AtEnd()
 }
 
-// document has the members of the top-level object.
+// document lists the members of the top-level object.
 var document = reader.NewTable(
 	reader.On("id", keyID, (*walker).ID),
 	reader.On("request_id", keyID, (*walker).ID), // on vLLM's generate route
@@ -137,7 +137,7 @@ var document = reader.NewTable(
 	reader.On("errors", keyErrors, (*walker).Errors),
 )
 
-// firstChoices reads the choices, and remembers what stands before them, where that is nothing but names.
+// firstChoices reads the choices, and keeps the bytes before them if they contain no counts and no error.
 func (w *walker) firstChoices(e *reader.Event) bool {
 	if w.Seen&(keyUsage|keyError|keyErrors) == 0 && !e.IsError {
 		w.prefix = append(w.prefix[:0], w.B[:w.I]...)

@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/encode"
 )
 
-// grammar is how a family of servers is told that answers have to be JSON.
+// grammar is the way in which a family of servers is asked for JSON.
 type grammar uint8
 
 const (
@@ -17,8 +17,8 @@ const (
 	sglangGrammar // json_schema as a string on the completions route, response_format in chat
 )
 
-// atLeast says whether a version such as "0.11.2rc1+cu12" is one of the given ones or a later one; known: it can be
-// told.
+// atLeast reports whether a version such as "0.11.2rc1+cu12" is major.minor or later. known is false if the version
+// cannot be parsed.
 func atLeast(version string, major, minor int) (yes, known bool) {
 	var have [2]int
 	if n, err := fmt.Sscanf(version, "%d.%d", &have[0], &have[1]); n < 2 || err != nil {
@@ -27,7 +27,7 @@ func atLeast(version string, major, minor int) (yes, known bool) {
 	return have[0] > major || have[0] == major && have[1] >= minor, true
 }
 
-// appendFormat asks for answers of a form, in the words of the server's version.
+// appendFormat requests answers of a form, with the field of the server's version.
 func (d *dialect) appendFormat(dst []byte, c *backends.Config) []byte {
 	f := c.Format
 	if f == nil {
@@ -35,7 +35,7 @@ func (d *dialect) appendFormat(dst []byte, c *backends.Config) []byte {
 	}
 	since11, known := atLeast(c.ServerVersion, 0, 11)
 	switch {
-	case d.grammar == vllmGrammar && (since11 || c.API == "generate"): // that route is younger
+	case d.grammar == vllmGrammar && (since11 || c.API == "generate"): // that route never had guided_json
 		if f.Schema == nil {
 			return append(dst, `,"structured_outputs":{"json_object":true}`...)
 		}

@@ -7,13 +7,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// Servers that send no token ids may name them among the log probabilities, as "token_id:5" where the text of the token
-// would stand (return_tokens_as_token_ids; vLLM 0.6 and later). Completions have a list of tokens, chat a list of
-// objects.
+// Servers that send no token ids may send them in the log probabilities, as "token_id:5" in place of the token's text
+// (return_tokens_as_token_ids; vLLM 0.6 and later). Completions have a list of tokens, chat has a list of objects.
 
 var tokenID = []byte("token_id:")
 
-// asID reads "token_id:5"; named: it has that form.
+// asID parses "token_id:5". named reports whether the token has that form, and ok whether the id is valid.
 func asID(token []byte) (id int32, named, ok bool) {
 	digits, named := bytes.CutPrefix(token, tokenID)
 	if !named || len(digits) == 0 || len(digits) > 10 {
@@ -29,11 +28,11 @@ func asID(token []byte) (id int32, named, ok bool) {
 	return int32(min(v, math.MaxInt32)), true, v <= math.MaxInt32
 }
 
-// logprobsMembers has the lists of tokens: completions send texts, and chat sends objects. Both keys may be there, and
+// logprobsMembers are the lists of tokens: of texts in completions, of objects in chat. An answer may have both keys,
 // one of them null.
 var logprobsMembers = reader.NewTable(
-	reader.On("tokens", 0, func(w *walker, e *reader.Event) bool { return w.onlyList(e, (*walker).named) }),
-	reader.On("content", 0, func(w *walker, e *reader.Event) bool { return w.onlyList(e, (*walker).entry) }),
+	reader.On("tokens", 0, func(w *walker, e *reader.Event) bool { return w.tokenList(e, (*walker).named) }),
+	reader.On("content", 0, func(w *walker, e *reader.Event) bool { return w.tokenList(e, (*walker).entry) }),
 )
 
 // logprobs reads the ids in a choice's log probabilities.
@@ -44,8 +43,8 @@ func (w *walker) logprobs(e *reader.Event) bool {
 	return !e.HasIDs && logprobsMembers.Value(&w.Scanner, w, e)
 }
 
-// onlyList reads a list of tokens. It gives up where ids came before: encoding/json decides which of them count.
-func (w *walker) onlyList(e *reader.Event, element func(*walker, *reader.Event) bool) bool {
+// tokenList reads a list of tokens. It gives up if ids came before: encoding/json decides which of them count.
+func (w *walker) tokenList(e *reader.Event, element func(*walker, *reader.Event) bool) bool {
 	return !e.HasIDs && w.list(e, element)
 }
 
@@ -89,7 +88,7 @@ func (w *walker) named(e *reader.Event) bool {
 func addNamed(e *reader.Event, token []byte) {
 	id, named, ok := asID(token)
 	if !named {
-		return // the server sends texts: there are no ids to be had
+		return // the server sends texts instead of ids
 	}
 	e.HasIDs = true
 	if !ok {
@@ -100,7 +99,7 @@ func addNamed(e *reader.Event, token []byte) {
 
 var entryMembers = reader.NewTable(reader.On("token", keyToken, (*walker).named))
 
-// entry reads one object of a chat answer.
+// entry reads the object of one token in a chat answer.
 func (w *walker) entry(e *reader.Event) bool {
 	if !w.Open('{') {
 		return false

@@ -1,4 +1,4 @@
-// HOT PATH: Repeat runs once an event. No allocation once the shape is learned.
+// HOT PATH: Repeat runs once per event. No allocation once the shape is learned.
 
 package openai
 
@@ -8,37 +8,38 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// How nearly every server frames an event. What is framed otherwise is still known by its document.
+// The frame of an event of nearly every server. Events with another frame are still recognized by their document.
 const (
 	frameStart = "data: "
 	frameEnd   = "\n\n"
 )
 
-// shape is what the ordinary events of one answer have in common: every byte but their text and their token ids. An
-// event of the same shape differs from the one it was learned from in these two alone, so the rest of it needs no
-// second walk, and the frame around it no search for its end.
+// shape contains the bytes that the ordinary events of one answer have in common: all except text and token ids. An
+// event of the same shape differs from the learned one in these two only, so that the rest needs no second walk, and
+// the frame around it no search for its end.
 type shape struct {
-	before  []byte // frameStart, and the document up to the text; empty: none is learned
-	between []byte // from behind the text up to the list of ids; up to the end where there is none
+	before  []byte // frameStart, and the document up to the text; empty: no shape is learned
+	between []byte // from behind the text up to the list of ids, or up to the end if there is none
 	after   []byte // from behind the ids to the end, with frameEnd
 	ids     bool
-	names   names // that stand in it
+	names   names // in it
 	learned int   // times in this answer
 }
 
-// maxLearned bounds how often a shape is learned in one answer: a first event may say more than those behind it, and
-// events that never repeat are not worth the copies.
+// maxLearned limits how often a shape is learned in one answer: a first event may have more members than later ones,
+// and learning costs copies in vain if events never repeat.
 const maxLearned = 4
 
 func (s *shape) forget() { s.before, s.learned = s.before[:0], 0 }
 
-// marks are where a walk found the text and the ids of a document's choice; 0: it did not.
+// marks are the positions of the text and the ids in a document; 0: there are none.
 type marks struct {
 	text, behindText int
 	ids, behindIDs   int
 }
 
-// Repeat reads an event of the learned shape from the bytes of the stream; 0: it is of another, or not all there.
+// Repeat reads an event of the learned shape from the bytes of the stream. It returns its length, or 0 if the event has
+// another shape or is not complete.
 func (w *walker) Repeat(p []byte, e *reader.Event) int {
 	s := &w.shape
 	if len(s.before) == 0 || !bytes.HasPrefix(p, s.before) {
@@ -52,7 +53,7 @@ func (w *walker) Repeat(p []byte, e *reader.Event) int {
 	return w.I + len(s.after)
 }
 
-// known reads a document of the learned shape; false: it is of another, and e is as it was.
+// known reads a document of the learned shape. It returns false, with an empty e, if the document has another shape.
 func (w *walker) known(doc []byte, e *reader.Event) bool {
 	s := &w.shape
 	if len(s.before) == 0 || !bytes.HasPrefix(doc, s.before[len(frameStart):]) {
@@ -63,12 +64,12 @@ func (w *walker) known(doc []byte, e *reader.Event) bool {
 		return false
 	}
 	e.Choices = 1
-	s.names.give(e)
+	s.names.set(e)
 	return true
 }
 
-// varying reads what differs, from the text on up to what stands behind the ids. It takes no blank, so that no line
-// break of a stream can pass for one of a document.
+// varying reads from the text up to the end of the ids. It accepts no blanks, because a line break of the stream would
+// pass for one inside the document.
 func (w *walker) varying(text int, e *reader.Event) bool {
 	s := &w.shape
 	w.I = text
@@ -79,8 +80,7 @@ func (w *walker) varying(text int, e *reader.Event) bool {
 	return !s.ids || w.PlainIDs(e)
 }
 
-// learn remembers the shape of an ordinary event: one choice with text, ids behind it where there are any, and nothing
-// else to tell.
+// learn keeps the shape of an ordinary event: one choice with text, ids behind it or none, and no other content.
 func (w *walker) learn(doc []byte, e *reader.Event) {
 	m, s := &w.marks, &w.shape
 	if s.learned == maxLearned || e.Choices != 1 || e.Index != 0 || e.Finish != nil || e.IsError || e.Prompt >= 0 ||

@@ -1,13 +1,12 @@
-// Package sglang speaks SGLang's native route, /generate: token ids in, token ids out.
+// Package sglang implements SGLang's native route, /generate, which accepts and returns token ids.
 //
-// It owns the request bodies (encode.go), the reading of events and whole answers (event.go, grown.go: an own walk over
-// the JSON; slow.go: encoding/json, wherever the walk is not sure) and the probe of a server (probe.go). Importing it
-// registers the driver "sglang"; its APIs "completions" and "chat" are those of package openai.
+// It contains the request bodies (encode.go), the reader of events and whole answers (event.go, grown.go: a walk over
+// the JSON; slow.go: encoding/json, for documents that the walk gives up on) and the probe of a server (probe.go).
+// Importing it registers the driver "sglang"; its APIs "completions" and "chat" are those of package openai.
 //
 // A stream is cumulative unless the server was started with --incremental-streaming-output: each event repeats all text
-// and ids. The walk then steps over what it knows from the event before, so that a long answer costs what is new in it.
-//
-// In come datasets.Sample and the bytes of answers, out go request bodies and backends.Outcome fields.
+// and ids. The walk steps over what it knows from the previous event, so that the cost of a long answer grows with its
+// new tokens only.
 //
 // The walk is a hot path: no allocation per event, no lock, no clock.
 //

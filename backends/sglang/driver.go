@@ -12,12 +12,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// Driver speaks SGLang's native route, and its OpenAI routes by way of package openai.
+// Driver implements SGLang's native route. Package openai implements its other routes.
 type Driver struct{}
 
 func init() { backends.Register("sglang", Driver{}) }
 
-// native says that a configuration means /generate, which is the default.
+// native reports whether a configuration selects /generate, which is the default.
 func native(c *backends.Config) bool { return c.API == "" || c.API == "generate" }
 
 var terms = reader.Terms{
@@ -36,12 +36,12 @@ func newAnswer(c *backends.Config) wire.Answer {
 	return reader.New(c, o)
 }
 
-// Protocol gives the route and the answers for an HTTP client.
+// Protocol returns the route and the reader of answers for an HTTP client.
 func (Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 	if !native(c) {
 		return openai.SGLang.Protocol(c)
 	}
-	// The member rid comes back as meta_info.id; in a batch with the number of the prompt behind it.
+	// The server returns the member rid as meta_info.id; in a batch it appends the number of the prompt.
 	return wire.Protocol{Path: "/generate", RequestID: wire.RequestIDField{Member: "rid"},
 		NewAnswer: func() wire.Answer { return newAnswer(c) }}, nil
 }
@@ -72,7 +72,7 @@ func (d Driver) askModel(ctx context.Context, e backends.Endpoint, c *backends.C
 }
 
 // Probe asks one endpoint for its health, arguments, model and served names and, with generate, for one short answer.
-// Its errors are *backends.EndpointError where the endpoint is at fault.
+// A fault of the endpoint is a *backends.EndpointError.
 func (d Driver) Probe(ctx context.Context, e backends.Endpoint, c *backends.Config, sample *datasets.Sample,
 	generate bool) (*backends.Probe, error) {
 	return newProber(d, e, c).run(ctx, sample, generate)

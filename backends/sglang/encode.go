@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// appendRequest writes the body of one sample: its ids where it has them, else its text.
+// appendRequest writes the body of one sample, with its ids, or its text if it has none.
 func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte, err error) {
 	p := &c.Sampling
 	switch {
@@ -24,7 +24,7 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 		dst = encode.Text(append(dst, `{"text":`...), s.Input)
 	default:
 		return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a request to /generate needs one of them "+
-			"(messages go with --api chat)", s.Index)
+			"(use --api chat for messages)", s.Index)
 	}
 	dst = strconv.AppendInt(append(dst, `,"sampling_params":{"max_new_tokens":`...), int64(p.MaxTokens), 10)
 	if dst, err = appendSampling(dst, c); err != nil {
@@ -33,7 +33,7 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 	return append(strconv.AppendBool(append(dst, `},"stream":`...), c.Stream), `}`...), nil
 }
 
-// appendSampling writes what the benchmark fixes and nothing else: SGLang refuses names that it does not know
+// appendSampling writes the parameters that the benchmark fixes and nothing else: SGLang rejects unknown names
 // (docs/reference/wire-protocols.md#sglang-generate-route).
 func appendSampling(dst []byte, c *backends.Config) (_ []byte, err error) {
 	p := &c.Sampling
@@ -49,7 +49,7 @@ func appendSampling(dst []byte, c *backends.Config) (_ []byte, err error) {
 	if p.TopK != nil {
 		k := int64(*p.TopK)
 		if k <= 0 {
-			k = -1 // the one way to switch it off; vLLM's 0 is refused
+			k = -1 // the only value that switches it off; SGLang rejects 0
 		}
 		dst = encode.Integer(dst, "top_k", k)
 	}
@@ -57,7 +57,7 @@ func appendSampling(dst []byte, c *backends.Config) (_ []byte, err error) {
 	if p.IgnoreEOS {
 		dst = append(dst, `,"ignore_eos":true`...)
 	}
-	if p.Seed != nil && drawn(c) {
+	if p.Seed != nil && isRandom(c) {
 		dst = encode.Integer(dst, "sampling_seed", *p.Seed)
 	}
 	if c.KeepText {
@@ -69,9 +69,9 @@ func appendSampling(dst []byte, c *backends.Config) (_ []byte, err error) {
 	return dst, nil
 }
 
-// drawn says that tokens are drawn at random, so that a seed matters. Without, it is not sent: servers before
-// 2025-09-21 do not know sampling_seed, and refuse it.
-func drawn(c *backends.Config) bool {
+// isRandom reports whether tokens are drawn at random, so that a seed matters. Otherwise no seed is sent, because
+// servers before 2025-09-21 reject sampling_seed.
+func isRandom(c *backends.Config) bool {
 	t, k := c.Sampling.Temperature, c.Sampling.TopK
 	return (t == nil || *t != 0) && (k == nil || *k != 1)
 }

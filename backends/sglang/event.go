@@ -1,11 +1,11 @@
-// HOT PATH: Decode runs once an event. No allocation; what it is not sure of goes to slow.go.
+// HOT PATH: Decode runs once per event. No allocation; a document that it gives up on goes to slow.go.
 
 package sglang
 
 import "github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 
-// walker reads documents of one answer. It goes over the JSON once, key by key, respects strings, and gives up (false)
-// wherever it is not sure: then decodeSlow reads the document again.
+// walker reads the documents of one answer. It walks over the JSON once, key by key, and gives up (false) at anything
+// unusual: decodeSlow then reads the document again.
 type walker struct {
 	reader.Scanner
 	ids  grownIDs
@@ -33,7 +33,7 @@ func (w *walker) Decode(doc []byte, e *reader.Event) error {
 	if w.walk(doc, e) {
 		return nil
 	}
-	w.Forget() // half of the document may have been learned
+	w.Forget() // the walk may have learned half of the document
 	return w.decodeSlow(doc, e)
 }
 
@@ -52,13 +52,13 @@ func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func
 	return reader.DecodeList(doc, e, parts, w.slowAnswer, add)
 }
 
-// Forget drops what was learned from the answer before.
+// Forget discards what was learned from the previous answer.
 func (w *walker) Forget() {
 	w.ids.forget()
 	w.text.forget()
 }
 
-// walk reads one document into e; false: not sure.
+// walk reads one document into e, and returns false if it gives up.
 func (w *walker) walk(doc []byte, e *reader.Event) bool {
 	e.Reset()
 	w.Start(doc)
@@ -66,7 +66,7 @@ func (w *walker) walk(doc []byte, e *reader.Event) bool {
 	return w.Open('{') && w.members(e) && w.AtEnd()
 }
 
-// document has the members of an answer.
+// document lists the members of an answer.
 var document = reader.NewTable(
 	reader.On("text", keyText, (*walker).textOf),
 	reader.On("output_ids", keyIDs, (*walker).idsOf),

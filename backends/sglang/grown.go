@@ -1,4 +1,4 @@
-// HOT PATH: idsOf and textOf run once an event. No allocation but for the growth of what came before.
+// HOT PATH: idsOf and textOf run once per event. No allocation except for the growth of the answer.
 
 package sglang
 
@@ -9,24 +9,24 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// keepBuffer is the largest buffer, in bytes, that is kept for the next answer.
+// keepBuffer is the size of the largest buffer, in bytes, that is reused for the next answer.
 const keepBuffer = 1 << 20
 
-// grownIDs is the list of ids of the event before. Equal bytes lead to equal numbers, so only what follows them is
+// grownIDs is the list of ids of the previous event. Equal bytes mean equal ids, so that only the bytes behind them are
 // read.
 type grownIDs struct {
 	raw  []byte // from behind the opening bracket to the last digit; empty: not learned
 	list []int32
-	bad  bool // one of them is no id
+	bad  bool // one of them is not a valid id
 }
 
 func (g *grownIDs) forget() { g.raw, g.list, g.bad = emptied(g.raw), g.list[:0], false }
 
-// grownText is the text of the event before, as it stands in the JSON and decoded.
+// grownText is the text of the previous event, as in the JSON and decoded.
 type grownText struct {
 	raw   []byte
-	plain []byte // only where the text is wanted
-	quote []byte // a piece with quotes around it
+	plain []byte // only if the text is kept
+	quote []byte // buffer: a piece with quotes around it
 	whole bool   // raw is valid UTF-8: what follows it can be decoded alone
 }
 
@@ -109,8 +109,8 @@ func (w *walker) textOf(e *reader.Event) bool {
 	return true
 }
 
-// decode adds a piece to the decoded text. A piece that may finish a surrogate pair, or a broken character, is decoded
-// together with what is before it.
+// decode adds a piece to the decoded text. A piece that may complete a surrogate pair or a character is decoded
+// together with the text before it.
 func (g *grownText) decode(piece []byte, escaped bool) (ok bool) {
 	if !g.whole || bytes.HasPrefix(piece, []byte(`\u`)) {
 		g.plain, escaped = g.plain[:0], true

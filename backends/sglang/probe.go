@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// prober asks one server for what SGLang tells beside OpenAI's routes.
+// prober reads the routes that SGLang has besides OpenAI's.
 type prober struct{ probe.Prober }
 
 func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
@@ -20,16 +20,16 @@ func newProber(d Driver, e backends.Endpoint, c *backends.Config) *prober {
 	}}
 }
 
-// run asks for health first: it makes a token and takes a second or more (docs/reference/wire-protocols.md#health), so
-// it must not be asked while a test runs.
+// run asks for health first, because that generates a token and takes a second or more
+// (docs/reference/wire-protocols.md#health), so it must not be called while a test runs.
 func (p *prober) run(ctx context.Context, sample *datasets.Sample, generate bool) (*backends.Probe, error) {
 	if p.Config.Vocabulary == 0 && sample != nil && len(sample.InputIDs) > 0 {
-		p.Note("the vocabulary is not known, so prompt ids can not be checked against it: one id outside it kills SGLang")
+		p.Note("the vocabulary is unknown, so prompt ids cannot be checked: one id outside of it crashes SGLang")
 	}
 	return p.Run(ctx, sample, generate, p.Health, p.info, p.model, p.Models, p.Busy)
 }
 
-// info asks for the server's arguments, by the names of today and of before 2025-11-17.
+// info reads the server's arguments, from the route of today or from that before 2025-11-17.
 func (p *prober) info(ctx context.Context) error {
 	var server struct {
 		Version       string `json:"version"`
@@ -42,7 +42,7 @@ func (p *prober) info(ctx context.Context) error {
 		return err
 	}
 	if err := json.Unmarshal(info, &server); err != nil {
-		p.Note("GET /server_info tells nothing (%v)", err)
+		p.Note("GET /server_info returned no arguments (%v)", err)
 		return nil
 	}
 	p.ProfilersIn(info)
@@ -55,7 +55,7 @@ func (p *prober) info(ctx context.Context) error {
 	return nil
 }
 
-// model asks for the model, by the names of today and of before 2025-11-17.
+// model reads the model, from the route of today or from that before 2025-11-17.
 func (p *prober) model(ctx context.Context) error {
 	var model struct {
 		Path         string `json:"model_path"`
@@ -70,14 +70,14 @@ func (p *prober) model(ctx context.Context) error {
 	}
 	if model.IsGeneration != nil && !*model.IsGeneration {
 		return &backends.EndpointError{URL: p.Endpoint.URL, Fault: backends.FaultGenerate,
-			Text: "GET " + p.Endpoint.URL + "/model_info: the server says that its model generates nothing (is_generation is " +
+			Text: "GET " + p.Endpoint.URL + "/model_info: the server's model does not generate text (is_generation is " +
 				"false). Start it with a model for text generation and without --is-embedding."}
 	}
 	return nil
 }
 
-// streamMode is what the server's arguments say of its streams; empty: nothing. --incremental-streaming-output has
-// replaced --stream-output in March 2026, whose events had new ids and yet all text.
+// streamMode returns the mode that the server's arguments select; empty: they select none. In March 2026
+// --incremental-streaming-output replaced --stream-output, whose events had new ids but all text.
 func streamMode(incremental, output *bool) backends.StreamMode {
 	switch {
 	case incremental != nil && *incremental:
@@ -90,7 +90,7 @@ func streamMode(incremental, output *bool) backends.StreamMode {
 	return ""
 }
 
-// first reads the first of several names of one route that is there.
+// first reads the first path that exists of several paths of one route.
 func (p *prober) first(ctx context.Context, v any, paths ...string) error {
 	var instead string
 	for _, path := range paths {
@@ -99,6 +99,6 @@ func (p *prober) first(ctx context.Context, v any, paths ...string) error {
 			return err
 		}
 	}
-	p.Note("GET %s tells nothing (%s)", paths[0], instead)
+	p.Note("GET %s returned nothing (%s)", paths[0], instead)
 	return nil
 }

@@ -116,14 +116,15 @@ func TestProbeOfOlderAndOtherServers(t *testing.T) {
 	p, err := probe(t, old, &bodies, 0)
 	require.NoError(t, err)
 	require.Equal(t, "0.5.23", p.Version)
-	require.Equal(t, []string{"the vocabulary is not known, so prompt ids can not be checked against it: one id outside " +
-		"it kills SGLang"}, p.Notes)
+	require.Equal(t, []string{"the vocabulary is unknown, so prompt ids cannot be checked: one id outside of it crashes " +
+		"SGLang"}, p.Notes)
 
 	delete(old, "/get_server_info")
 	delete(old, "/get_model_info")
 	p, err = probe(t, old, &bodies, 10)
 	require.NoError(t, err)
-	require.Equal(t, []string{"GET /server_info tells nothing (HTTP 404)", "GET /model_info tells nothing (HTTP 404)"},
+	require.Equal(t, []string{"GET /server_info returned nothing (HTTP 404)",
+		"GET /model_info returned nothing (HTTP 404)"},
 		p.Notes)
 	require.Equal(t, "sglang", p.Server, "as its list of models says")
 }

@@ -9,8 +9,8 @@ import (
 // parts are the keys of an answer. A document without any of them is not one.
 var parts = []string{"text", "output_ids", "meta_info"}
 
-// decodeSlow reads a document with encoding/json. Its error is a *reader.ShapeError or encoding/json's own. A list of
-// answers is what a batch gets: it counts as its last one.
+// decodeSlow reads a document with encoding/json. Its error is a *reader.ShapeError or encoding/json's own. A list,
+// which is the answer to a batch, counts as its last element.
 func (w *walker) decodeSlow(doc []byte, e *reader.Event) error {
 	var list []json.RawMessage
 	if len(doc) > 0 && doc[0] == '[' && json.Unmarshal(doc, &list) == nil && len(list) > 0 {

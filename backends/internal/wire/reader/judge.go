@@ -172,8 +172,7 @@ func (a *Answer) check(cut backends.Reason) (backends.Reason, string) {
 			", and no --tokenizer counts its text"
 	case n < a.minTokens:
 		return backends.FailTooShort, fmt.Sprintf("the answer has %d output tokens, but the benchmark requires at least %d",
-			n,
-			a.minTokens)
+			n, a.minTokens)
 	case a.stream && a.reported == 0:
 		return backends.FailNoFirstToken, "a stream was requested, but the tokens came without one: the time of the first " +
 			"token is unknown"

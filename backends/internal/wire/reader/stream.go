@@ -114,10 +114,9 @@ func (b *Batch) part(index int) *Answer {
 func (b *Batch) applyChoices(doc []byte) int {
 	b.choices = b.choices[:0]
 	clear := func() { b.choices = b.choices[:0] }
+	add := func(e *Event) { b.choices = append(b.choices, e.clone()) }
 	e := &b.whole.event
-	if err := b.decoder.DecodeBatch(doc, e, clear, func(e *Event) {
-		b.choices = append(b.choices, e.clone())
-	}); err != nil {
+	if err := b.decoder.DecodeBatch(doc, e, clear, add); err != nil {
 		b.whole.refuse(doc, err)
 		return 0
 	}
