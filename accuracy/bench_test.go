@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sentences makes text of about 300 tokens a side as summaries have: a growing vocabulary, sentences of a dozen words.
+// sentences returns a text of about 300 tokens like a summary: a growing vocabulary in sentences of a dozen words.
 func sentencesOf(r *rand.Rand, words int) string {
 	var b strings.Builder
 	for i := range words {
@@ -22,8 +22,8 @@ func sentencesOf(r *rand.Rand, words int) string {
 	return b.String()
 }
 
-// BenchmarkRougeSample scores one pair of 300 tokens a side: a set of 24576 takes that many times the figure, over the
-// cores.
+// BenchmarkRougeSample scores one pair of texts of 300 tokens. A set of 24576 takes that many times as long, divided by
+// the number of cores.
 func BenchmarkRougeSample(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var texts [64]string
@@ -39,7 +39,7 @@ func BenchmarkRougeSample(b *testing.B) {
 	}
 }
 
-// BenchmarkScoreLog scores a log of 1024 answers of 300 tokens through the whole pipeline, all cores used.
+// BenchmarkScoreLog scores a log of 1024 answers of 300 tokens with the whole pipeline on all cores.
 func BenchmarkScoreLog(b *testing.B) {
 	const answers = 1024
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// extractCase is a case of the extractors' files. An output of null means that nothing is found.
+// extractCase is a case in the extractors' files. An output of null means that nothing is found.
 type extractCase struct {
 	Fn, Extractor, Input string
 	MaxOption            string `json:"max_option"`
 	Output               any
 }
 
-// found turns an extractor's result into the recorded form.
+// found converts an extractor's result to the recorded form.
 func found[T any](v T, ok bool) any {
 	if !ok {
 		return nil

@@ -144,7 +144,7 @@ func FuzzCheckText(f *testing.F) {
 	})
 }
 
-// The bit-parallel length is that of the table.
+// The bit-parallel length equals that of the table.
 func TestLongestCommonSubsequence(t *testing.T) {
 	r := newRouge(false)
 	rapid.Check(t, func(t *rapid.T) {
@@ -161,7 +161,7 @@ func TestLongestCommonSubsequence(t *testing.T) {
 	})
 }
 
-// mathLog answers every question the same way.
+// mathLog is a log that answers every question the same way.
 type mathLog struct{ asked []string }
 
 func (m *mathLog) Equal(_ context.Context, given, truth string) (bool, error) {

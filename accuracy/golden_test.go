@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// goldenFile reads a file of recorded results. Numbers inside any keep their text.
+// goldenFile reads a file of recorded results. Numbers in an any keep their text.
 func goldenFile(t *testing.T, name string, into any) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(golden.Dir(t, "accuracy"), name+".json"))
@@ -34,7 +34,7 @@ func eachCase[C any](t *testing.T, name string, fn func(t *testing.T, c C)) {
 	}
 }
 
-// near holds two floating point numbers to the tolerance of the recorded results.
+// near compares two floating-point numbers with the tolerance of the recorded results.
 func near(t *testing.T, want, got float64, what string) {
 	t.Helper()
 	if math.Abs(want-got) > 1e-12*max(1, math.Abs(want)) {

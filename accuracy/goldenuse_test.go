@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
-// Every file of recorded results is read by a test of the package that answers for it; each of those tests takes every
-// case of its file, and fails at a kind of case that it does not know.
+// Every file of recorded results is read by a test of the package it belongs to. Each of those tests runs every case of
+// its file and fails on an unknown kind of case.
 func TestGoldenEveryFileIsRead(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(golden.Dir(t, "accuracy"), "*.json"))
 	require.NoError(t, err)

@@ -7,8 +7,7 @@ import (
 )
 
 // checkCallsJSON compares function calls with the expected ones. All arguments are JSON: descriptions of the functions,
-// calls
-// as a list of {name: arguments}, and expected calls as a list of {name: {parameter: [allowed values]}}.
+// calls as a list of {name: arguments}, and expected calls as a list of {name: {parameter: [allowed values]}}.
 func checkCallsJSON(subset, descriptions, calls, expected string) (callVerdict, error) {
 	var lists [3][]any
 	for i, text := range []string{descriptions, calls, expected} {
@@ -25,8 +24,7 @@ func checkCallsJSON(subset, descriptions, calls, expected string) (callVerdict, 
 	return checkCalls(subset, lists[0], lists[1], lists[2]), nil
 }
 
-// callsJSON returns the calls in an answer as a JSON list of {name, arguments}. native reports whether they are
-// the
+// callsJSON returns the calls in an answer as a JSON list of {name, arguments}. native reports whether they are the
 // server's structured tool calls.
 func callsJSON(text string) (calls string, native bool) {
 	list, native := extractCalls(text)

@@ -26,7 +26,7 @@ func TestGoldenMath500Grader(t *testing.T) {
 	})
 }
 
-// Each line is two answers and whether they are equal; the built-in comparison decides all of them.
+// Each line has two answers and whether they are equal. The built-in comparison decides all of them.
 func TestMathFallback(t *testing.T) {
 	for _, c := range []struct {
 		given, truth string
@@ -37,7 +37,7 @@ func TestMathFallback(t *testing.T) {
 		{`\sqrt{x^2}`, `x`, false},
 		{`x^2-y^2`, `(x-y)(x+y)`, true},
 		{`(1,x+1)`, `(1,1+x)`, true},
-		// brackets inside: the reference takes it for no tuple, and fails to subtract
+		// Brackets inside: the reference does not treat it as a tuple, and fails to subtract.
 		{`(1,\sqrt{8})`, `(1,2\sqrt{2})`, false},
 		{`x+1`, `x+2`, false},
 		{`2\pi r`, `\pi r2`, false}, // three letters are text for the reference

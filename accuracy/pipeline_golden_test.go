@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wordList decodes by a list of texts.
+// wordList decodes ids to the texts in a list.
 type wordList struct {
 	words   []string
 	special map[int32]bool

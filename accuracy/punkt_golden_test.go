@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// punktEnv names other sentence parameters than the built-in ones: a folder of NLTK's punkt_tab data, or a JSON file.
+// punktEnv names sentence parameters to use instead of the built-in ones: a folder of NLTK's punkt_tab data, or a JSON
+// file.
 const punktEnv = "MLPERF_GO_PUNKT"
 
 func testPunkt(t testing.TB) *Punkt {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What passes: every required metric is there and within its bounds, the bounds themselves included, and no answer is
-// unscored or in doubt.
+// A result passes if every required metric is present and within its bounds, inclusive, and no answer is unscored or in
+// doubt.
 func TestWhatPasses(t *testing.T) {
 	targets := []Target{{Metric: "low", Min: 38.391408}, {Metric: "range", Min: 10, Max: 20}, {Metric: "high", Max: 5},
 		{Metric: "extra", Min: 1, Optional: true}}
@@ -88,7 +88,7 @@ func TestWhatPasses(t *testing.T) {
 		require.False(t, r.Reached(false), name)
 		require.Len(t, r.Unclaimed, 1)
 		require.Contains(t, r.Unclaimed[0], "targets for "+name+",", "a test with a metric too few is not valid")
-		// A rehearsal's own set may lack a part; it still claims no pass.
+		// A rehearsal's own set may lack a part, but still claims no pass.
 		rehearsal.Rehearsal = true
 		rehearsal.judge(targets, 0)
 		require.Empty(t, rehearsal.Unclaimed)

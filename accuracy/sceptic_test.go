@@ -16,8 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/race"
 )
 
-// Logs by which a score could be made better than the run was: the figures are the reference's, and nothing is claimed
-// of them.
+// These logs would score better than the run was. Their figures equal the reference's, but nothing is claimed.
 func TestWhatIsNoAccuracyLogClaimsNothing(t *testing.T) {
 	words := []Reference{{Target: "one two"}, {Target: "three four"}}
 	contest := []Reference{{Target: "7", Subset: "aime25"}, {Target: "8", Subset: "aime25"}}
@@ -68,7 +67,7 @@ func TestWhatIsNoAccuracyLogClaimsNothing(t *testing.T) {
 			require.False(t, r.Reached(false))
 		})
 	}
-	// Outside of a rehearsal a part of the data set is none.
+	// Outside of a rehearsal, a part of the data set does not count as the whole.
 	in := Input{Benchmark: "llama3.1-8b", References: words, Decoder: byteDecoder{}, Punkt: plainPunkt(),
 		Log: writeLog(t, true, answer{0, "one two"}, answer{1, "three four"})}
 	r, _ := scored(t, in)
@@ -94,7 +93,7 @@ func TestTokenCountOfTheLogIsCompared(t *testing.T) {
 	require.Contains(t, r.Notes, "1 answers differ in length from the log's token_count")
 }
 
-// Digits of other scripts are digits in the references too; what is none of them, or no number at all, is wrong.
+// The references accept digits of other scripts too; other characters are wrong.
 func TestDigitsThatAreNotASCII(t *testing.T) {
 	for text, want := range map[string]int{`\boxed{7}`: 7, `\boxed{७}`: 7, `\boxed{１２}`: 12, `\boxed{𝟕}`: 7,
 		`\boxed{007}`: 7} {
@@ -113,7 +112,7 @@ func TestDigitsThatAreNotASCII(t *testing.T) {
 	}
 }
 
-// hostilePieces are what patterns and parsers could walk through again and again.
+// hostilePieces are texts that could make patterns and parsers slow.
 var hostilePieces = []string{
 	`\boxed{`, "Answer: ", "ANSWER: A ", "f(", "f(a=1)", "f(a='", "[", `{"a":`, "```python\n", "**", "<|channel|>final",
 	"<|channel|>final<|message|>",
@@ -121,7 +120,7 @@ var hostilePieces = []string{
 	"12345678-1234-1234-1234-123456789012", "The answer is ", "new ArrayList<>(", "1/", "a ",
 }
 
-// Answers of a megabyte end in a score of nothing or in a refusal, in bounded time, whatever these metrics.
+// Answers of a megabyte are scored as nothing or rejected in bounded time by every metric.
 func TestAnswersOfAMegabyte(t *testing.T) {
 	refs := map[string]Reference{
 		models.ScoreSummaries: {Target: "one two"}, models.ScoreAnswers: {Target: "one two"},
@@ -173,7 +172,7 @@ func TestAnswersOfAMegabyte(t *testing.T) {
 	require.Len(t, seen, len(refs))
 }
 
-// processTime is the CPU time of this process so far.
+// processTime returns the CPU time of this process so far.
 func processTime(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
@@ -181,7 +180,7 @@ func processTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// A log of one long line, of another form, or of numbers that are none is refused with the record that is to blame.
+// A log with one long line, of another form, or with invalid numbers is rejected, and the error names the record.
 func TestLogsOfAnotherForm(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a": 1}`: "the opening [",

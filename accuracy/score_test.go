@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// byteDecoder takes each token for a character; 0 is special.
+// byteDecoder decodes each token to a character; 0 is special.
 type byteDecoder struct{}
 
 func (byteDecoder) Decode(ids []int32, skipSpecial bool) string {
@@ -37,7 +37,7 @@ type answer struct {
 	text  string
 }
 
-// writeLog writes an accuracy log, texts as tokens of byteDecoder or as bytes.
+// writeLog writes an accuracy log with texts as tokens of byteDecoder or as bytes.
 func writeLog(t testing.TB, tokens bool, answers ...answer) string {
 	t.Helper()
 	var entries []string
@@ -96,7 +96,7 @@ func TestEveryModelHasAScorer(t *testing.T) {
 	require.EqualError(t, err, `model "llama9" has no scorer; the benchmarks with a scorer are `+strings.Join(names, ", "))
 }
 
-// A perfect answer to every sample is what the reference scripts give 100 for.
+// A perfect answer to every sample has the score that the reference scripts call 100.
 func TestSummariesFromADataset(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "set.json")
 	require.NoError(t, os.WriteFile(path, []byte(`[{"tok_input":[1],"output":"The first one. It is short."},{"tok_input":[2],"output":"Another text\nover two lines."}]`), 0o644))
@@ -166,7 +166,7 @@ func TestLongContext(t *testing.T) {
 	require.ErrorContains(t, err, `the answer to sample 2: its metric in the data set is "f1", expected rouge, niah_em or qa_em`)
 }
 
-// judged passes the programs that hold a word.
+// judged accepts the programs that contain a word.
 type judged string
 
 func (j judged) JudgeCode(_ context.Context, task CodeTask) (bool, error) {
@@ -189,7 +189,7 @@ func TestMixture(t *testing.T) {
 	require.Contains(t, text, "'gsm8k': 100.0, 'mbxp': 100.0, ")
 	require.Nil(t, r.Pass, "a sample was answered twice")
 
-	// A part without rows has no figure, and what has no figure is not reached.
+	// A part without rows has no figure, so its target is not reached.
 	for part, lacks := range map[int][]string{0: {"gsm8k", "mbxp"}, 1: {"rouge1", "mbxp"}, 2: {"rouge1", "gsm8k"}} {
 		in.References, in.Log = refs[part:part+1], writeLog(t, true, answer{0, "The answer is 12. good"})
 		r, _ = scored(t, in)
@@ -225,7 +225,7 @@ func TestReasoning(t *testing.T) {
 	require.Contains(t, text, "{'exact_match': 75.0, ")
 }
 
-// TestDamagedLogs reads what is no whole array line by line, for the benchmark whose reference does.
+// TestDamagedLogs reads a log that is not a complete array line by line, like the benchmark's reference.
 func TestDamagedLogs(t *testing.T) {
 	refs := []Reference{{Target: "7", Subset: "aime1983"}, {Target: "8", Subset: "aime1983"}}
 	in := Input{Benchmark: "deepseek-r1", References: refs, Decoder: byteDecoder{}, Rehearsal: true}
@@ -330,7 +330,7 @@ func TestScoreRefuses(t *testing.T) {
 	}
 }
 
-// One sentence of many words against another would take gigabytes.
+// Comparing one very long sentence with another would take gigabytes.
 func TestEndlessSentenceIsRefused(t *testing.T) {
 	long := strings.Repeat("a ", 20000)
 	_, err := Score(context.Background(), Input{Benchmark: "llama3.1-8b", Log: writeLog(t, true, answer{0, long}),

@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// productColumns are those of a row of products with images.
+// productColumns are the columns of a data set of products with images.
 var productColumns = []models.Column{
 	{Name: "messages", Type: "messages", Role: "messages"}, {Name: "system_message", Type: "text", Role: "system"},
 	{Name: "product_title", Type: "text", Role: "part"}, {Name: "product_description", Type: "text", Role: "part"},
@@ -86,14 +86,15 @@ func TestImagesAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "found no prompt, expected one of the fields messages, product_image")
 }
 
-// Messages of the file's own win over raw fields and are sent as they are, blanks between their parts aside.
+// Messages in the file take precedence over raw fields and are sent unchanged except for white space between their
+// parts.
 func TestMessagesAreKept(t *testing.T) {
 	d, err := Open(writeFile(t, "a.json", []byte(`{"messages":[ {"role" : "user", "content":"a  b"} ],"product_image":"/9j/4AAA"}`)), productOptions())
 	require.NoError(t, err)
 	require.Equal(t, `[{"role":"user","content":"a  b"}]`, string(d.Samples[0].Messages))
 }
 
-// TestMessagesInAStore reads more messages than its memory takes.
+// TestMessagesInAStore reads more messages than fit into the store's memory.
 func TestMessagesInAStore(t *testing.T) {
 	const rows, size = 400, 50_000
 	var b strings.Builder
@@ -123,8 +124,8 @@ func TestMessagesInAStore(t *testing.T) {
 	require.ErrorContains(t, err, "cannot keep the messages of record 1")
 }
 
-// TestGoldenPrompts makes the vision benchmark's prompts from templates that are the recorded texts with fields in
-// place of values.
+// TestGoldenPrompts composes the vision benchmark's prompts from templates: the recorded texts with fields in place of
+// values.
 func TestGoldenPrompts(t *testing.T) {
 	var file struct{ Cases []json.RawMessage }
 	content, err := os.ReadFile(filepath.Join(golden.Dir(t, "accuracy"), "prompts.json"))
@@ -180,7 +181,7 @@ func TestGoldenPrompts(t *testing.T) {
 	require.Equal(t, len(file.Cases), seen)
 }
 
-// goldenText makes a prompt that is one text from a template: the recorded text with fields in place of values.
+// goldenText composes a single-text prompt from a template: the recorded text with fields in place of values.
 func goldenText(t *testing.T, kind string, raw []byte) {
 	t.Helper()
 	fields := map[string][]string{"llama3.1-8b_cnn": {"article"}, "llama2-70b_openorca": {"system_prompt", "question"},

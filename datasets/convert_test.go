@@ -44,7 +44,7 @@ func TestConvertKeepsEveryValue(t *testing.T) {
 		writeFile(t, "a", converted(t, writeFile(t, "b", back), FormatParquet)), FormatJSONL)))
 }
 
-// values decodes a line without changing its numbers.
+// values decodes a line and keeps the text of its numbers.
 func values(t testing.TB, line string) (v map[string]any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(line))
@@ -102,7 +102,7 @@ func TestConvertOtherFormats(t *testing.T) {
 	require.Equal(t, "{\"note\":\"x\",\"tok_input\":[1]}\n{\"note\":\"y\",\"tok_input\":[2]}\n", string(columns))
 }
 
-// TestConvertToText writes CSV and reads it back: texts as they are, other values of known columns too.
+// TestConvertToText writes CSV and reads it back. Texts and other values of known columns stay the same.
 func TestConvertToText(t *testing.T) {
 	const lines = `{"id":"a","tok_input":[1,2,2147483647],"input":"é\n\"<&>, \r\n","note":"x,\"y\"","more":{"k":[1,null]}}
 {"id":"b","tok_input":[7],"input":"b","note":null,"more":null}
@@ -164,7 +164,7 @@ func TestConvertRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "tensor")
 }
 
-// TestConvertJoins makes one set of several files, of several formats, and checks it as one.
+// TestConvertJoins converts several files of several formats to one set and checks it as one.
 func TestConvertJoins(t *testing.T) {
 	one := writeFile(t, "one", []byte(`{"id":"a","tok_input":[1],"note":"x"}`))
 	two := writeFile(t, "two", converted(t, writeFile(t, "a",
@@ -215,7 +215,7 @@ func TestConvertJoins(t *testing.T) {
 
 var errFull = errors.New("full")
 
-// full is a writer that takes nothing.
+// full is a writer that accepts nothing.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }

@@ -20,8 +20,7 @@ func describe(t testing.TB, text string) (*Description, error) {
 	return ReadDescription(path)
 }
 
-// Every file that is shipped names a benchmark, columns and a count that the registry knows, and reads a set in that
-// benchmark's schema.
+// Every shipped file names a known benchmark, columns and count, and can read a set in that benchmark's schema.
 func TestShippedDescriptions(t *testing.T) {
 	files, err := filepath.Glob("../configs/datasets/*.yaml")
 	require.NoError(t, err)
@@ -101,7 +100,7 @@ func TestADescriptionMapsColumns(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 	}
 
-	// What the options have already stands above the description.
+	// Options that are already set take precedence over the description.
 	o = ForRow(m.Row)
 	o.Overrides, o.Format, o.Limit = map[string]string{"input_ids": "ids"}, FormatCSV, 1
 	d.Apply(&o)

@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// A data set made in memory is checked as a file is.
+// New checks samples made in memory like Open checks a file.
 func ExampleNew() {
 	d, err := datasets.New([]datasets.Sample{
 		{InputIDs: []int32{128000, 9906, 1917}, Target: "a greeting"},

@@ -30,7 +30,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// badCSV and badColumns are contents that Open must refuse, and what the error must say.
+// badCSV and badColumns are contents that Open must reject, with the expected error.
 var badCSV = []struct {
 	name, content string
 	record, line  int
@@ -130,7 +130,7 @@ func TestFormatIsToldByContentOrOption(t *testing.T) {
 	_, err := Open(writeFile(t, "a", []byte("x")), o)
 	require.ErrorContains(t, err, `unknown format "xml"; use one of auto, json, csv`)
 
-	// What looks like a record to the schema is one, though all its values are arrays.
+	// What the schema recognizes as a record is one, even if all its values are arrays.
 	columns := []models.Column{{Name: "messages", Type: "messages", Role: "messages"}, {Name: "extra", Type: "array"}}
 	for content, n := range map[string]int{
 		`{"extra":[1],"messages":[{"role":"user"}]}`:                     1,
@@ -182,7 +182,7 @@ func TestQuotedTextIsJSON(t *testing.T) {
 	})
 }
 
-// FuzzCSV compares the rows with encoding/csv's, where that changes nothing (it drops carriage returns).
+// FuzzCSV compares the rows with those of encoding/csv if that changes nothing (it drops carriage returns).
 func FuzzCSV(f *testing.F) {
 	for _, c := range badCSV {
 		f.Add([]byte(c.content))
@@ -216,7 +216,7 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// csvRows returns the rows before the first that encoding/csv refuses.
+// csvRows returns the rows before the first one that encoding/csv rejects.
 func csvRows(content []byte) (rows [][]string, err error) {
 	r := csv.NewReader(bytes.NewReader(content))
 	r.FieldsPerRecord = -1
@@ -249,7 +249,7 @@ var bigRows, bigMemory = func() (rows int, memory int64) {
 	return rows, int64(rows)*bigIDs*16 + 40_000_000
 }()
 
-// bigID is the id at a place of the big set.
+// bigID returns the id at a position of the big set.
 func bigID(row, i int) int { return (row*7919 + i*104729) % 128_000 }
 
 func bigList(dst []byte, row int, between string) []byte {
@@ -329,7 +329,7 @@ var bigSets = map[string]func(t *testing.T, f *os.File){
 	},
 }
 
-// bigLengths ends the name of the file of lengths beside a set that needs one.
+// bigLengths is the suffix of the companion file with lengths.
 const bigLengths = ".lengths"
 
 func writeBigArray(t *testing.T, w io.Writer) {
@@ -348,11 +348,11 @@ func writeBig(t *testing.T, f io.Writer, begin, before, between, after, end stri
 	require.NoError(t, err)
 }
 
-// peakMemory finds a process's largest resident size in /proc/self/status. (Rusage's would count the parent's before
-// the exec.)
+// peakMemory returns a process's largest resident size from /proc/self/status. (Rusage would include the parent's
+// before the exec.)
 var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// TestBigSets reads each big set in a child process of its own, and takes time and peak memory from the kernel.
+// TestBigSets reads each big set in a child process and measures its time and peak memory.
 func TestBigSets(t *testing.T) {
 	if path := os.Getenv("DATASETS_TEST_BIG"); path != "" {
 		d, err := Open(path, Options{Columns: testColumns, Vocabulary: 128_000, MaxInputTokens: bigIDs,

@@ -18,8 +18,8 @@ import (
 // childFile names the file that a test's own child process reads, in its environment.
 const childFile = "DATASETS_TEST_CHILD"
 
-// inChild runs this test in a process of its own, which calls read, and returns what that printed and its peak memory
-// in bytes.
+// inChild runs this test in a child process that calls read. It returns the child's output and its peak memory in
+// bytes.
 func inChild(t *testing.T, path string, read func(path string) string) (out string, peak int64) {
 	t.Helper()
 	if child := os.Getenv(childFile); child != "" {
@@ -43,7 +43,7 @@ func inChild(t *testing.T, path string, read func(path string) string) (out stri
 	return result, peak << 10
 }
 
-// sparse writes a file that begins with text and goes on as zeros up to size, which take no disk.
+// sparse writes a sparse file that begins with text and continues with zeros up to size.
 func sparse(t *testing.T, text string, size int64) string {
 	t.Helper()
 	path := writeFile(t, "big", []byte(text))
@@ -51,7 +51,7 @@ func sparse(t *testing.T, text string, size int64) string {
 	return path
 }
 
-// TestGigabyteLines reads one line of 1 GiB in each text format: one error, and memory of a few records.
+// TestGigabyteLines reads one line of 1 GiB in each text format: each is one error and uses memory of a few records.
 func TestGigabyteLines(t *testing.T) {
 	if race.Enabled || testing.Short() {
 		t.Skip("measures memory")
@@ -81,8 +81,8 @@ func TestGigabyteLines(t *testing.T) {
 	}
 }
 
-// A set of images of 160 MB, of which memory holds a few pages, whether the messages are kept in a scratch file or only
-// measured. A page has the images of a row group of 500, as in pyarrow's files, where they are in a dictionary page.
+// TestMemory reads a set of images of 160 MB, of which memory holds a few pages, whether the messages are kept in a
+// scratch file or only measured. A page has the images of a row group of 500, as in pyarrow's dictionary pages.
 const (
 	imageRows   = 4000
 	imageBytes  = 40_000

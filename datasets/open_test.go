@@ -157,7 +157,7 @@ func TestOpenSchemaErrors(t *testing.T) {
 	require.ErrorContains(t, err, `a column "a" of unknown type "tensor"`)
 }
 
-// badFiles are contents that Open must refuse, and what the error must say.
+// badFiles are contents that Open must reject, with the expected error.
 var badFiles = []struct {
 	name, content string
 	record, line  int

@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// foreignRow is a row as other writers make it.
+// foreignRow is a row as written by other programs.
 type foreignRow struct {
 	ID       string     `parquet:"id,plain"`
 	TokInput []int64    `parquet:"tok_input,list,plain"`
@@ -124,7 +124,7 @@ func TestParquetReadsOnlyWhatIsWanted(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, d.Samples, rows)
 
-	// Those that are wanted come page by page.
+	// Wanted columns are read page by page.
 	o := testOptions()
 	o.Columns = append(o.Columns[:len(o.Columns):len(o.Columns)], models.Column{Name: "picture", Type: "any"})
 	d, err = grownBy(t, 400<<20, func() (*Dataset, error) { return Open(path, o) })
@@ -132,7 +132,7 @@ func TestParquetReadsOnlyWhatIsWanted(t *testing.T) {
 	require.Len(t, d.Samples, rows)
 }
 
-// grownBy fails the test where do allocates more than most bytes in all.
+// grownBy fails the test if do allocates more than most bytes in total.
 func grownBy(t *testing.T, most uint64, do func() (*Dataset, error)) (*Dataset, error) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -193,7 +193,7 @@ func TestParquetCutAnywhere(t *testing.T) {
 		_, err := Open(writeFile(t, "a", file[:n]), testOptions())
 		require.ErrorContains(t, err, "no Parquet footer at its end, expected a complete Parquet file", n)
 	}
-	// The footer is whole, but what it leads to is not there.
+	// The footer is complete, but it points to missing data.
 	hole := append(file[:4:4], file[len(file)/2:]...)
 	_, err := Open(writeFile(t, "a", hole), testOptions())
 	require.Error(t, err)
@@ -202,7 +202,7 @@ func TestParquetCutAnywhere(t *testing.T) {
 	require.ErrorContains(t, err, "found a footer of 2147483647 bytes in a file of")
 }
 
-// th writes a Thrift struct of the compact protocol: each field is its number and a value.
+// th writes a Thrift struct in the compact protocol, given as field numbers and values.
 type th struct {
 	field int
 	value any // int, string, bool, []th (a struct), [][]th (a list of structs)
@@ -230,7 +230,7 @@ func thriftOf(fields []th) []byte {
 	return append(b, 0)
 }
 
-// lie is a Parquet file of one text column with one page, in which any number may be wrong.
+// lie is a Parquet file with one text column and one page, in which any number can be wrong.
 type lie struct {
 	rows, values, codec, unpacked, packed, encoding, optional int
 	pageKind                                                  int
@@ -239,7 +239,7 @@ type lie struct {
 	dictValues, offset, length                                int
 }
 
-// honest is a file of n rows whose body is what follows.
+// honest returns a file of n rows with the given body.
 func honest(n int, body []byte) lie {
 	return lie{rows: n, values: n, unpacked: len(body), packed: len(body), body: body}
 }
@@ -353,7 +353,7 @@ func TestParquetLies(t *testing.T) {
 	}
 }
 
-// A count in a Thrift list costs nothing until its elements are there.
+// The count of a Thrift list allocates nothing until its elements have been read.
 func TestThriftListsAreNotBelieved(t *testing.T) {
 	lying := append([]byte{0x19, 15<<4 | thriftStruct}, binary.AppendUvarint(nil, 1<<40)...)
 	_, _, err := readThrift(lying)

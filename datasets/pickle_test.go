@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// recorded returns a pickle that pandas wrote (internal/pickle's TestRecordPickles records them).
+// recorded returns a pickle written by pandas (see TestRecordPickles in internal/pickle).
 func recorded(t testing.TB, version, name string) []byte {
 	t.Helper()
 	z, err := zip.OpenReader(filepath.Join("internal", "pickle", "testdata", version+".zip"))
@@ -91,7 +91,7 @@ func TestPickleRefused(t *testing.T) {
 	}
 }
 
-// A pickled bomb in gzip ends at the bound of what comes out of a compressed file, or of what a pickle may hold.
+// A bomb of gzip and pickle stops at the limit for compressed files, or at that for a pickle's values.
 func TestPickleBomb(t *testing.T) {
 	bomb := append([]byte("\x80\x02]("), bytes.Repeat([]byte("(]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]l"), 8<<20)...)
 	_, err := Open(writeFile(t, "set.pkl.gz", gzipped(t, bomb)), pickleOptions())

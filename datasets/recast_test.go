@@ -105,7 +105,7 @@ func TestRecastRefuses(t *testing.T) {
 	}
 }
 
-// endless is one conversation of which every answer has all before it: 5,000 lines of 100 bytes make 250 MB of rows.
+// endless is one conversation in which every answer repeats all before it: 5,000 lines of 100 bytes become 250 MB.
 func endless() string {
 	var b strings.Builder
 	for i := range 5000 {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// passes tells whether the scanner takes b for one JSON value.
+// passes reports whether the scanner accepts b as one JSON value.
 func passes(b []byte) bool {
 	s := scanner{b: b}
 	s.space()

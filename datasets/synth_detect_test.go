@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// A synthetic set is known by the mark that synth writes; where somebody takes it out, its words tell.
+// A synthetic set is recognized by the mark that synth writes, or without the mark by its words.
 func TestSynthetic(t *testing.T) {
 	for _, row := range models.Rows() {
 		var file bytes.Buffer
@@ -36,7 +36,7 @@ func TestSynthetic(t *testing.T) {
 	require.False(t, Synthetic(text))
 }
 
-// Small ids are no mark: they are bytes in most vocabularies, and words in small ones.
+// Small ids prove nothing: they are bytes in most vocabularies, and words in small ones.
 func TestSmallIDsAreNotSynthetic(t *testing.T) {
 	file := []byte(`{"input": "a", "ids": [72, 101, 108, 108, 111], "mlperf_go_synthetic": false}` + "\n" +
 		`{"input": "b", "ids": [1, 2, 3]}`)
@@ -51,7 +51,7 @@ func TestSmallIDsAreNotSynthetic(t *testing.T) {
 	require.False(t, Synthetic(&Dataset{}))
 }
 
-// The mark goes through every format that a set can be converted to, and through a set that has some real rows too.
+// The mark survives conversion to every format, and a set with some real rows keeps it too.
 func TestTheMarkIsConverted(t *testing.T) {
 	row := llamaRow
 	var file bytes.Buffer

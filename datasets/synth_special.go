@@ -62,5 +62,5 @@ func (t *SynthTokens) appendText(dst []byte, id int32, skipSpecial bool) []byte 
 	case ok:
 		return append(dst, special...)
 	}
-	return SynthVocabulary().AppendText(dst, id)
+	return SynthVocabulary().appendToken(dst, id)
 }

@@ -83,7 +83,7 @@ func TestSynthKeepsItsBounds(t *testing.T) {
 	require.Less(t, shared, 1.0)
 }
 
-// sharedWords is the part of the output's words that its input has.
+// sharedWords returns the share of the output's words that occur in its input.
 func sharedWords(r SynthRecord) float64 {
 	words, found := strings.Fields(r.Output), 0
 	for _, w := range words {
@@ -109,7 +109,7 @@ func TestSynthIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestSynthOfEveryBenchmark makes a set in every schema of the registry and reads it back as a run does.
+// TestSynthOfEveryBenchmark generates a set in every schema of the registry and reads it like a run.
 func TestSynthOfEveryBenchmark(t *testing.T) {
 	for _, row := range models.Rows() {
 		for _, code := range []bool{false, true} {

@@ -49,8 +49,8 @@ func (v *Vocabulary) Encode(text string) []int32 {
 	return v.AppendIDs(make([]int32, 0, len(text)/4+4), text)
 }
 
-// AppendIDs is like Encode but appends to dst. It splits a text like Llama-3, so that WriteTokenizer's file produces
-// the same ids.
+// AppendIDs is like Encode but appends to dst. It splits a text like Llama-3, so that a tokenizer.json can encode it the
+// same way.
 func (v *Vocabulary) AppendIDs(dst []int32, text string) []int32 {
 	for len(text) > 0 {
 		n := tokenizer.Llama3Piece(text)
@@ -81,13 +81,13 @@ func (v *Vocabulary) appendPiece(dst []int32, piece string) []int32 {
 func (v *Vocabulary) Decode(ids []int32) string {
 	text := make([]byte, 0, len(ids)*7)
 	for _, id := range ids {
-		text = v.AppendText(text, id)
+		text = v.appendToken(text, id)
 	}
 	return string(text)
 }
 
-// AppendText appends the bytes of one token, which may be part of a UTF-8 character.
-func (v *Vocabulary) AppendText(dst []byte, id int32) []byte {
+// appendToken appends the bytes of one token, which may be part of a UTF-8 character.
+func (v *Vocabulary) appendToken(dst []byte, id int32) []byte {
 	switch {
 	case id >= 0 && id < 256:
 		return append(dst, byte(id))

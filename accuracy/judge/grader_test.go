@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 )
 
-// graderFile writes a grader in Python: code answers one question q.
+// graderFile writes a grader in Python; code answers one question q.
 func graderFile(t *testing.T, code string) string {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -30,7 +30,7 @@ func graderFile(t *testing.T, code string) string {
 	return path
 }
 
-// grades makes a grader; without a sandbox the test is skipped.
+// grades returns a grader; without a sandbox the test is skipped.
 func grades(t *testing.T, command string) (*Grader, error) {
 	t.Helper()
 	g, err := NewGrader(t.Context(), command, os.Environ())
@@ -56,7 +56,7 @@ func TestGrader(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// A script by its own name.
+	// A script called by its own name.
 	g, err = grades(t, graderFile(t, evaluates))
 	require.NoError(t, err)
 	equal, err := g.Equal(t.Context(), "2*3", "6")
@@ -64,7 +64,8 @@ func TestGrader(t *testing.T) {
 	require.True(t, equal)
 }
 
-// TestGraderIsBehindWalls: what a model wrote is evaluated, and reaches neither this machine nor the next question.
+// TestGraderIsBehindWalls lets the grader evaluate hostile expressions, which must reach neither this machine nor the
+// next question.
 func TestGraderIsBehindWalls(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("s"), 0o644))
@@ -89,7 +90,7 @@ func TestGraderIsBehindWalls(t *testing.T) {
 	equal, err := g.Equal(t.Context(), "hasattr(__import__('builtins'), 'remembered')", "False")
 	require.NoError(t, err)
 	require.True(t, equal, "each question has a process of its own")
-	// More than the sandbox's memory, and a crash: the pair is unequal.
+	// More memory than the sandbox has, and a crash: the pair counts as unequal.
 	for _, given := range []string{"bytearray(1 << 36) or [bytearray(b'x') * (1 << 30) for i in range(6)]",
 		"__import__('os').abort()"} {
 		equal, err = g.Equal(t.Context(), given, "1")
@@ -122,7 +123,7 @@ func TestGraderThatFails(t *testing.T) {
 	}
 }
 
-// TestGraderWithAlgebra runs the algebra system of the reference in the sandbox.
+// TestGraderWithAlgebra runs the reference's algebra system in the sandbox.
 func TestGraderWithAlgebra(t *testing.T) {
 	if exec.Command("python3", "-c", "import sympy").Run() != nil {
 		t.Skip("there is no sympy here")

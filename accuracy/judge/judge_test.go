@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// shared is one judge for all tests: finding the runtimes takes a compiler's time.
+// shared is the judge of all tests, because finding the runtimes takes as long as a compiler.
 var shared = sync.OnceValues(func() (*Judge, error) {
 	return New(context.Background(), Options{Environ: os.Environ()})
 })
@@ -124,7 +124,7 @@ func TestSaysWhatItCanNotJudge(t *testing.T) {
 		"the program itself asked for it")
 }
 
-// questionFile writes a file of tests as LiveCodeBench has it: the private tests as JSON, or packed.
+// questionFile writes a file of tests in LiveCodeBench's format, with the private tests as JSON or packed.
 func questionFile(t *testing.T) string {
 	t.Helper()
 	packed := func(cases string) string {
@@ -172,8 +172,7 @@ func TestLiveCodeBench(t *testing.T) {
 		{"has a main", "sum", "def main():\n  " + reads + "  print(a + b)\nif __name__ == '__main__':\n  main()", true},
 		{"reads all", "sum", "import sys\nprint(sum(map(int, sys.stdin.read().split())))", true},
 		{"reads bytes", "sum", "import sys\nprint(sum(map(int, sys.stdin.buffer.read().split())))", true},
-		// The names that every program is given hold open as it was before the test put its own in place, as in the
-		// reference.
+		// As in the reference, the names given to every program include open as it was before the test replaced it.
 		{"reads the descriptor", "sum", "print(sum(map(int, open(0).read().split())))", false},
 		{"leaves when done", "sum", "import sys\n" + reads + "print(a + b)\nsys.exit()", true},
 		{"uses names it was not given", "sum", "print(reduce(add, map(int, input().split())))", true},
@@ -193,7 +192,7 @@ func TestLiveCodeBench(t *testing.T) {
 			require.Equal(t, c.passed, passed)
 		})
 	}
-	// Where no file was named, the row's own tests decide; they are read as a line of the file.
+	// Without a file, the row's own tests decide; they have the format of a line in the file.
 	rows := &Judge{runtimes: j.runtimes}
 	const own = `{"public_test_cases":"[{\"input\":\"1\",\"output\":\"3\"}]","private_test_cases":"[{\"input\":\"5\",\"output\":\"7\"}]"}`
 	for code, want := range map[string]bool{"print(int(input()) + 2)": true, "print(3)": false} {

@@ -16,8 +16,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 )
 
-// hostile are programs of one language. Each of them ends well, with exit code 0, only where a wall of the sandbox has
-// a hole; PORT, SECRET and OUTSIDE stand for a listening port, a file and a folder of this machine.
+// hostile are programs of one language that exit with code 0 only if the sandbox has a hole. PORT, SECRET and OUTSIDE
+// are replaced by a listening port, a file and a folder of this machine.
 type hostile struct {
 	head                                              string // before every program
 	right, wrong                                      string // programs of a function double, with a test that 3 gives 6
@@ -87,7 +87,7 @@ var hostiles = map[string]hostile{
 	},
 }
 
-// TestLanguagesBehindWalls runs programs of every language of MBXP that is installed here, good ones and hostile ones.
+// TestLanguagesBehindWalls runs good and hostile programs in every installed language of MBXP.
 func TestLanguagesBehindWalls(t *testing.T) {
 	require.Len(t, hostiles, len(languages))
 	for name, h := range hostiles {

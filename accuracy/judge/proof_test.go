@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 )
 
-// dishonest are programs of one language that do not do what their tests ask for, and try to be counted as passed all
-// the same. Each stands between head and a test of its own or the language's, which fails.
+// dishonest are programs of one language that do not do what their tests require but try to pass. Each is inserted
+// between head and a failing test of its own or of the language.
 type dishonest struct {
 	head, right, test string // test fails unless right stands before it
 	programs          map[string]string
@@ -146,8 +146,7 @@ var dishonestOf = map[string]dishonest{
 	},
 }
 
-// TestExitCodesProveNothing: in every language a program has passed when its tests were run to their end, and only
-// then.
+// TestExitCodesProveNothing checks in every language that a program passes only if its tests ran to their end.
 func TestExitCodesProveNothing(t *testing.T) {
 	require.Len(t, dishonestOf, len(languages))
 	for name, d := range dishonestOf {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// checkImage compares the PNG in a row with the pixels that stand beside it, as Pillow sees them.
+// checkImage compares the PNG in a row with the recorded pixels next to it, as seen by Pillow.
 func checkImage(t *testing.T, line string) {
 	t.Helper()
 	var row struct {

@@ -44,8 +44,8 @@ func indexObject(labels string, n string) string {
 		dict(text4("data"), arrayObject("O8", n, labels), text4("name"), "N"))
 }
 
-// oldFrame is a DataFrame as pandas before 1.3 wrote it: the manager's state is a tuple, whose last part tells the
-// form.
+// oldFrame is a DataFrame as written by pandas before 1.3: the manager's state is a tuple, and its last part names the
+// layout.
 func oldFrame(manager string) string {
 	axes := list(indexObject(list(text4("id"), text4("n"), text4("m")), "K\x03"),
 		call(name("pandas.core.indexes.base", "_new_Index"), name("pandas.core.indexes.range", "RangeIndex"),
@@ -165,7 +165,7 @@ func TestFramesThatLie(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere takes bytes off the end, and flips them: an error each time or a table, never a panic.
+// TestCutAnywhere truncates the file and flips bits: the result is an error or a table, never a panic.
 func TestCutAnywhere(t *testing.T) {
 	good := oldFrame("_mgr")
 	for n := range len(good) - 1 {
@@ -179,7 +179,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// Values that hold themselves end in an error.
+// Values that contain themselves are errors.
 func TestValuesInThemselves(t *testing.T) {
 	frame := name("pandas", "Series") + ")\x81q\x00" + dict(text4("_mgr"),
 		call(name("pandas.core.internals.managers", "SingleBlockManager"),
@@ -197,7 +197,7 @@ func TestValuesInThemselves(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded holds a stream that makes far more than it brings to its bound.
+// TestMemoryIsBounded reads a stream that would create far more data than it contains.
 func TestMemoryIsBounded(t *testing.T) {
 	empty := io.MultiReader(strings.NewReader("]("), &repeated{text: []byte("]]]]]]]]]]]]]]]]"), n: 1 << 30})
 	_, err := Read(empty, testNames)
@@ -209,7 +209,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	far := io.MultiReader(strings.NewReader("]"), &repeated{text: []byte("r\x00\x00\x00\xff"), n: 1 << 26, step: true})
 	_, err = Read(far, testNames)
 	require.Error(t, err)
-	// Each row is the same long list: what comes out is bounded by the row.
+	// All rows share the same long list; the limit for a row applies.
 	long := "]q\x00(" + strings.Repeat("X\x01\x00\x00\x00x", 1000) + "e0]q\x01(" + strings.Repeat("h\x00", 1000) + "e0](" +
 		strings.Repeat("h\x01", 1000) + "eq\x020"
 	_, _, err = rowsOf(t, long+"](}"+text4("id")+
@@ -217,7 +217,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, "a row of more than 64 MiB")
 }
 
-// repeated is a stream of n bytes of the same text over and over; step counts the second byte on.
+// repeated is a stream of n bytes that repeats a text. If step is set, the second byte counts up.
 type repeated struct {
 	text []byte
 	n    int

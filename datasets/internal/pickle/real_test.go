@@ -24,10 +24,10 @@ var makers = []struct{ name, requirements string }{
 	{"pandas3", "pandas==3.1.1 numpy==2.4.6 pyarrow"},
 }
 
-// update records the pickles again: MLPERF_GO_UPDATE_PICKLES=1 go test ./datasets/internal/pickle.
+// update makes the tests record the pickles again: MLPERF_GO_UPDATE_PICKLES=1 go test ./datasets/internal/pickle.
 var update = os.Getenv("MLPERF_GO_UPDATE_PICKLES") != ""
 
-// python returns an interpreter with the packages, made once under .cache of the repository.
+// python returns an interpreter with the packages, installed once under .cache of the repository.
 func python(t *testing.T, name, requirements string) string {
 	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func python(t *testing.T, name, requirements string) string {
 	return path
 }
 
-// script writes every form of one table, in protocols 2 to 5 and more, into the folder that it is given.
+// script writes every form of one table in several protocols into a folder.
 const script = `
 import os, pickle, sys, collections
 import numpy as np, pandas as pd
@@ -112,7 +112,7 @@ except ImportError:
     pass
 `
 
-// wanted are the rows of each form; a form that is not named has a test of its own.
+// wanted maps each form to its rows; other forms have their own test.
 var wanted = map[string]string{
 	"frame": `{"id":"a","tok_input":[1,2,300],"n":1,"m":10,"f":0.5,"b":true,"array":[1,2],"none":null,"nested":{"k":[1,{"z":null}]},"bytes":"AP8=","big":1180591620717411303424}
 {"id":"bé\n","tok_input":[4,70000,128255,2],"n":2,"m":20,"f":null,"b":false,"array":[[3],[4]],"none":"x","nested":{},"bytes":"","big":-1180591620717411303424}
@@ -151,7 +151,7 @@ var testNames = Names{
 	Wanted: func(string) bool { return true },
 }
 
-// rowsOf reads a pickle and returns its rows, a line each.
+// rowsOf reads a pickle and returns its rows, one per line.
 func rowsOf(t *testing.T, content string) (string, *Table, error) {
 	t.Helper()
 	table, err := Read(strings.NewReader(content), testNames)
@@ -170,7 +170,7 @@ func rowsOf(t *testing.T, content string) (string, *Table, error) {
 	return strings.Join(lines, "\n"), table, nil
 }
 
-// TestRecordPickles has pandas write the pickles of testdata again, and reads them. It needs pip and a network.
+// TestRecordPickles lets pandas write the pickles of testdata again, and reads them. It needs pip and a network.
 func TestRecordPickles(t *testing.T) {
 	if !update {
 		t.Skip("installs pandas; MLPERF_GO_UPDATE_PICKLES=1 records the pickles again")
@@ -196,7 +196,7 @@ func record(t *testing.T, name, dir string) {
 	require.NoError(t, os.WriteFile(filepath.Join("testdata", name+".zip"), b.Bytes(), 0o644))
 }
 
-// TestRecordedPickles reads the pickles of three generations of pandas, recorded.
+// TestRecordedPickles reads the recorded pickles of three generations of pandas.
 func TestRecordedPickles(t *testing.T) {
 	for _, m := range makers {
 		t.Run(m.name, func(t *testing.T) {
