@@ -20,39 +20,39 @@ type accuracyCommand struct{ *program }
 
 func (cmd accuracyCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "accuracy", Usage: "score an accuracy log as the benchmark's reference does", HideHelpCommand: true,
+		Name: "accuracy", Usage: "score an accuracy log like the benchmark's reference", HideHelpCommand: true,
 		OnUsageError: usageError,
-		Description: "LOG is a run's folder, a folder of LoadGen's logs, or an accuracy log. From a run's folder, model, " +
-			"scenario and data set are known.\n" +
-			"Writes accuracy.txt, which the submission checker reads, and accuracy.json. Exit code 1: below target, or " +
-			"answers are missing.",
+		Description: "The log is a run's folder, a folder of LoadGen's logs, or an accuracy log. A run's folder also " +
+			"supplies " +
+			"model, scenario and data set.\n" +
+			"Writes accuracy.txt, which the submission checker reads, and accuracy.json. Exit code 1: the score is below " +
+			"the target, or answers are missing.",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "log", Required: true, Usage: "run's folder, log folder or accuracy log"},
-			&cli.StringFlag{Name: "model", Usage: "benchmark"},
-			&cli.StringFlag{Name: "scenario", Usage: "scenario, where targets differ"},
-			&cli.StringFlag{Name: "round", Usage: "round whose targets hold; default: the run's, else the newest that has the " +
-				"benchmark"},
-			&cli.StringFlag{Name: "dataset", Usage: "data set with the reference outputs"},
-			&cli.StringFlag{Name: "output-dir", Usage: "folder for accuracy.txt and accuracy.json; default: the log's"},
+			&cli.StringFlag{Name: "log", Required: true, Usage: "folder of a run, folder of LoadGen's logs, or accuracy log"},
+			&cli.StringFlag{Name: "model", Usage: "benchmark; default: the run's"},
+			&cli.StringFlag{Name: "scenario", Usage: "scenario, for benchmarks whose targets depend on it; default: the run's"},
+			&cli.StringFlag{Name: "round", Usage: "round whose targets apply; default: the run's, or the latest that has " +
+				"the benchmark"},
+			&cli.StringFlag{Name: "dataset", Usage: "data set with the reference outputs; default: the run's"},
+			&cli.StringFlag{Name: "output-dir", Usage: "folder for accuracy.txt and accuracy.json; default: that of the log"},
 			runSetting("shared-output"),
-			&cli.BoolFlag{Name: "per-sample", Usage: "keep the score of every sample in accuracy.json", Value: true},
-			&cli.StringFlag{Name: "dtype", Usage: "type of a token in the log: int32, int64 or float",
+			&cli.BoolFlag{Name: "per-sample", Usage: "record the score of every sample in accuracy.json", Value: true},
+			&cli.StringFlag{Name: "dtype", Usage: "type of the tokens in the log: int32, int64 or float",
 				Value: string(accuracy.Int32)},
-			&cli.StringFlag{Name: "punkt", Usage: "folder english of NLTK's punkt_tab data; default: the data that the " +
-				"program has"},
-			&cli.BoolFlag{Name: "run-code", Usage: "run the programs among the answers in a sandbox; without it they are not " +
-				"scored, and no total is claimed; default in rehearsals: yes"},
-			&cli.StringFlag{Name: "code-tests", Usage: "LiveCodeBench's tests: a JSONL file or a folder of them"},
-			&cli.StringFlag{Name: "code-service", Usage: "address (ws://...) of a service that runs LiveCodeBench's programs, " +
-				"in place of the sandbox"},
-			&cli.StringFlag{Name: "math-grader", Usage: "command that decides which mathematical expressions are equal, in " +
-				"place of the built-in comparison"},
+			&cli.StringFlag{Name: "punkt", Usage: "folder english of NLTK's punkt_tab data; default: built-in data"},
+			&cli.BoolFlag{Name: "run-code", Usage: "run the programs among the answers in a sandbox; otherwise they are not " +
+				"scored and there is no total score; on by default in rehearsals"},
+			&cli.StringFlag{Name: "code-tests", Usage: "tests of LiveCodeBench: a JSONL file, or a folder of such files"},
+			&cli.StringFlag{Name: "code-service", Usage: "address (ws://...) of a service that runs LiveCodeBench's programs " +
+				"instead of the sandbox"},
+			&cli.StringFlag{Name: "math-grader", Usage: "command that decides which mathematical expressions are equal " +
+				"instead of the built-in comparison"},
 		}, tokenizerFlags()...),
 		Action: cmd.score,
 	}
 }
 
-// accessOf is who may read what a command writes.
+// accessOf returns who may read the files that a command writes.
 func accessOf(c *cli.Context) atomicfile.Access {
 	if c.Bool("shared-output") {
 		return atomicfile.Shared
@@ -76,7 +76,7 @@ func (cmd accuracyCommand) score(c *cli.Context) error {
 	return cmd.write(l, r, accessOf(c))
 }
 
-// write leaves accuracy.txt and accuracy.json and gives the exit code.
+// write writes accuracy.txt and accuracy.json, prints the score and sets the exit code.
 func (cmd accuracyCommand) write(l *score.Log, r *accuracy.Result, access atomicfile.Access) error {
 	if err := os.MkdirAll(l.Folder, access.Folder()); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (cmd accuracyCommand) write(l *score.Log, r *accuracy.Result, access atomic
 		cmd.exit = run.ExitInvalid
 	}
 	if cmd.json {
-		r.PerSample = nil // the file has it
+		r.PerSample = nil // only in the file
 		return r.WriteJSON(cmd.stdout)
 	}
 	if err := cmd.printMetrics(r.Metrics, rehearsal); err != nil {
@@ -97,7 +97,7 @@ func (cmd accuracyCommand) write(l *score.Log, r *accuracy.Result, access atomic
 	}
 	fmt.Fprintf(cmd.stdout, "answers  %d of %d samples, %d missing\n", r.Entries, r.Samples+r.Missing, r.Missing)
 	for _, u := range r.Unclaimed {
-		fmt.Fprintln(cmd.stdout, "not claimed:", u)
+		fmt.Fprintln(cmd.stdout, "no score claimed:", u)
 	}
 	for _, u := range r.Unscored {
 		fmt.Fprintf(cmd.stdout, "not scored: %d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
@@ -108,7 +108,7 @@ func (cmd accuracyCommand) write(l *score.Log, r *accuracy.Result, access atomic
 	return nil
 }
 
-// printMetrics shows each metric with its target and whether it is reached.
+// printMetrics prints each metric with its target and whether it reaches it.
 func (cmd accuracyCommand) printMetrics(metrics []accuracy.Metric, rehearsal bool) error {
 	w := cmd.table()
 	for _, m := range metrics {
@@ -117,7 +117,7 @@ func (cmd accuracyCommand) printMetrics(metrics []accuracy.Metric, rehearsal boo
 	return w.Flush()
 }
 
-// scoreOptions are what the flags of a command say about a scoring.
+// scoreOptions reads the flags about scoring.
 func scoreOptions(p *program, c *cli.Context) score.Options {
 	o := score.Options{
 		Environ: p.environ, Tokenizer: finder.FromEnviron(p.environ),
@@ -133,23 +133,23 @@ func scoreOptions(p *program, c *cli.Context) score.Options {
 	return o
 }
 
-// tokenizerFlags are the flags of commands that need a tokenizer and run no test.
+// tokenizerFlags returns the flags of commands that need a tokenizer and run no test.
 func tokenizerFlags() []cli.Flag {
 	return append(tokenizerNames(),
-		&cli.StringFlag{Name: "endpoint", Usage: "server whose /tokenize is asked where no file is found"},
+		&cli.StringFlag{Name: "endpoint", Usage: "server whose /tokenize is used if no file is found"},
 		&cli.StringFlag{Name: "served-model", Usage: "name of the model at --endpoint"},
-		&cli.StringFlag{Name: "api-key", Usage: "key for --endpoint"},
+		&cli.StringFlag{Name: "api-key", Usage: "API key of --endpoint"},
 	)
 }
 
-// tokenizerNames are the flags that name a tokenizer.
+// tokenizerNames returns the flags that name a tokenizer.
 func tokenizerNames() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, tokenizer.model, the folder of one, or a model's name " +
-			"(ORG/MODEL) in the Hugging Face cache"},
+		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, tokenizer.model, the folder of either, or a model's " +
+			"name (ORG/MODEL) in the Hugging Face cache"},
 		&cli.StringFlag{Name: "tokenizer-revision",
 			Usage: "branch or commit of the model in the cache or the hub; default: main"},
-		&cli.BoolFlag{Name: "fetch-tokenizer", Usage: "download the tokenizer into the Hugging Face cache where it is " +
-			"found nowhere else (HF_ENDPOINT, HF_TOKEN)"},
+		&cli.BoolFlag{Name: "fetch-tokenizer", Usage: "download the tokenizer into the Hugging Face cache if it is " +
+			"not found elsewhere (HF_ENDPOINT, HF_TOKEN)"},
 	}
 }

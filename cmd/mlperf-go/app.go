@@ -15,29 +15,32 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// globalFlags are accepted before and after the command's name.
+// globalFlags returns the flags that are accepted before and after the command's name.
 func globalFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "log-level", Usage: "debug, info, warn or error", EnvVars: []string{"MLPERF_GO_LOG_LEVEL"},
+		&cli.StringFlag{Name: "log-level", Usage: "lowest level of log lines: debug, info, warn or error",
+			EnvVars:  []string{"MLPERF_GO_LOG_LEVEL"},
 			Category: globalGroup, DefaultText: "info"},
-		&cli.StringFlag{Name: "log-format", Usage: "console or json", EnvVars: []string{"MLPERF_GO_LOG_FORMAT"},
+		&cli.StringFlag{Name: "log-format", Usage: "format of log lines: console or json",
+			EnvVars:  []string{"MLPERF_GO_LOG_FORMAT"},
 			Category: globalGroup, DefaultText: "console"},
 		&cli.BoolFlag{Name: "quiet", Usage: "print errors only", EnvVars: []string{"MLPERF_GO_QUIET"}, Category: globalGroup},
-		&cli.BoolFlag{Name: "no-progress", Usage: "no progress on stderr", EnvVars: []string{"MLPERF_GO_NO_PROGRESS"},
+		&cli.BoolFlag{Name: "no-progress", Usage: "print no progress", EnvVars: []string{"MLPERF_GO_NO_PROGRESS"},
 			Category: globalGroup},
-		&cli.StringFlag{Name: "model-file", Usage: "YAML file that adds a row to the registry of benchmarks",
+		&cli.StringFlag{Name: "model-file", Usage: "YAML file that defines a further benchmark",
 			EnvVars: []string{modelFileEnv}, Category: globalGroup},
-		&cli.BoolFlag{Name: "json", Usage: "the result as one JSON object on stdout", EnvVars: []string{"MLPERF_GO_JSON"},
+		&cli.BoolFlag{Name: "json", Usage: "print the result as one JSON object on stdout",
+			EnvVars:  []string{"MLPERF_GO_JSON"},
 			Category: globalGroup},
 	}
 }
 
 const globalGroup = "Global"
 
-// modelFileEnv is how processes that this one starts learn of --model-file.
+// modelFileEnv passes --model-file to the processes that this one starts.
 const modelFileEnv = "MLPERF_GO_MODEL_FILE"
 
-// addModel adds the row of a model file, once, and hands its name on.
+// addModel adds the benchmark of a model file to the registry, once, and passes the file on to child processes.
 func (p *program) addModel(path string) error {
 	if path == "" {
 		return nil
@@ -72,8 +75,7 @@ func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
 	return commands
 }
 
-// withRequired asks for the flags that a command can not do without in one paragraph; cli's own way prints the whole
-// help first.
+// withRequired reports missing required flags in one paragraph. The flag parser would print the whole help first.
 func withRequired(c *cli.Command) {
 	var names []string
 	for _, f := range c.Flags {
@@ -92,7 +94,7 @@ func withRequired(c *cli.Command) {
 				return noArguments(of)
 			}
 			if of.String(name) == "" {
-				return usageError(of, fmt.Errorf("%s needs --%s", of.Command.HelpName, name), false)
+				return usageError(of, fmt.Errorf("%s requires --%s", of.Command.HelpName, name), false)
 			}
 		}
 		return action(of)
@@ -101,8 +103,8 @@ func withRequired(c *cli.Command) {
 
 func (p *program) app() *cli.App {
 	return &cli.App{
-		Name: "mlperf-go", HelpName: "mlperf-go", Usage: "MLPerf Inference tests of large language model servers, on the " +
-			"official LoadGen",
+		Name: "mlperf-go", HelpName: "mlperf-go", Usage: "run MLPerf Inference tests of large language model servers " +
+			"with the official LoadGen",
 		Writer: p.stdout, ErrWriter: p.messages,
 		HideVersion: true, EnableBashCompletion: true, Suggest: true, UseShortOptionHandling: false,
 		Flags:  globalFlags(),
@@ -113,13 +115,13 @@ func (p *program) app() *cli.App {
 			serverCommand{p}.command(), simCommand{p}.command(), datasetCommand{p}.command(), modelsCommand{p}.command(),
 			versionCommand{p}.command(), completionCommand{p}.command(),
 		}),
-		ExitErrHandler: func(*cli.Context, error) {}, // mainCode does
+		ExitErrHandler: func(*cli.Context, error) {}, // mainCode handles errors
 		OnUsageError:   usageError,
 		Action:         p.noCommand,
 	}
 }
 
-// before runs for the program and again for each command: what is set nearer to the command counts.
+// before runs for the program and again for each command, so that a flag after the command's name takes precedence.
 func (p *program) before(c *cli.Context) error {
 	for name, to := range map[string]*bool{"json": &p.json, "quiet": &p.quiet, "no-progress": &p.noProgress} {
 		if c.IsSet(name) {
@@ -156,7 +158,7 @@ func (p *program) noCommand(c *cli.Context) error {
 	return run.UsageError("unknown_command", hint, "the command %q is unknown", full)
 }
 
-// usageError turns the flag parser's words into ours, with the nearest flag.
+// usageError rewords an error of the flag parser and suggests the nearest flags.
 func usageError(c *cli.Context, err error, _ bool) error {
 	e := run.UsageError("flag", "`"+c.Command.HelpName+" --help` lists the flags", "%w", err)
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
@@ -175,33 +177,33 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	return e
 }
 
-// The flag parser's words for a value that does not fit, and for one that is not there.
+// The flag parser's messages for an invalid and for a missing value.
 var (
 	badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value "(.*)" for (?:flag )?-+([^ :]+): .*$`)
 	noValue  = regexp.MustCompile(`^flag needs an argument: -+(.*)$`)
 )
 
-// wrongValue says what kind of value a flag takes.
+// wrongValue rewords an error about a flag's value: it names the kind of value that the flag accepts.
 func wrongValue(flags []cli.Flag, err error) error {
 	if m := noValue.FindStringSubmatch(err.Error()); m != nil {
-		return fmt.Errorf("--%s needs a value", m[1])
+		return fmt.Errorf("--%s requires a value", m[1])
 	}
 	m := badValue.FindStringSubmatch(err.Error())
 	if m == nil {
 		return err
 	}
-	kind := "no value that fits"
+	kind := "not a valid value"
 	for _, f := range flags {
 		if !slices.Contains(f.Names(), m[2]) {
 			continue
 		}
 		switch f.(type) {
 		case *cli.IntFlag, *cli.Int64Flag, *cli.Uint64Flag:
-			kind = "no whole number"
+			kind = "not a whole number"
 		case *cli.Float64Flag:
-			kind = "no number"
+			kind = "not a number"
 		case *cli.DurationFlag:
-			kind = "no duration: write 90s, 10m, 1.5h or 250ms"
+			kind = "not a duration: write 90s, 10m, 1.5h or 250ms"
 		case *cli.BoolFlag:
 			kind = "neither true nor false"
 		}

@@ -9,9 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// flagsFirst moves the flags of a command that takes arguments before them, because the flag parser stops at the first
-// argument and `dataset info FILE --json` would not see its flag. What stands before the command, and after a --, stays
-// where it is.
+// flagsFirst moves a command's flags before its arguments, because the flag parser stops at the first argument and
+// would not see the flag of `dataset info FILE --json`. Arguments before the command and after -- stay in place.
 func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []string {
 	args = dashed(args)
 	var command *cli.Command
@@ -48,7 +47,7 @@ func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []str
 	return append(flags, rest...)
 }
 
-// dashed spells the names of flags with dashes: older harnesses wrote --num_replicas.
+// dashed replaces underscores in the names of flags by dashes: older harnesses wrote --num_replicas.
 func dashed(args []string) []string {
 	spelled := slices.Clone(args)
 	for i, a := range spelled {
@@ -65,8 +64,8 @@ func dashed(args []string) []string {
 	return spelled
 }
 
-// values is the number of arguments that a flag takes after it: one, unless it is a switch or carries its value behind
-// a =.
+// values returns how many of the following arguments belong to a flag: one, unless it is a switch or has its value
+// after an equals sign.
 func values(known []cli.Flag, arg string) int {
 	name, _, inline := cutFlag(arg)
 	for _, f := range known {
@@ -81,8 +80,8 @@ func noArguments(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return nil
 	}
-	return run.UsageError("argument", "Is a -- missing before it, or an = in front of its value?",
-		"%s takes flags only, not %q", c.Command.HelpName, c.Args().First())
+	return run.UsageError("argument", "Is a -- missing before it, or an equals sign before its value?",
+		"%s accepts flags only, not %q", c.Command.HelpName, c.Args().First())
 }
 
 func oneTree(c *cli.Context) (string, error) { return oneArgument(c, "submission tree", "TREE") }
@@ -90,7 +89,7 @@ func oneTree(c *cli.Context) (string, error) { return oneArgument(c, "submission
 func oneArgument(c *cli.Context, what, name string) (string, error) {
 	if c.NArg() != 1 {
 		return "", run.UsageError("argument", "Write `mlperf-go submission "+c.Command.Name+" "+name+"`",
-			"one %s is expected", what)
+			"this command requires one %s", what)
 	}
 	return c.Args().First(), nil
 }

@@ -43,7 +43,7 @@ func (cmd completionCommand) command() *cli.Command {
 			script, ok := shells[c.Args().First()]
 			if !ok || c.NArg() != 1 {
 				return run.UsageError("argument", "Write `mlperf-go completion bash`, zsh or fish",
-					"completion for %q is not known", c.Args().First())
+					"there is no completion for the shell %q", c.Args().First())
 			}
 			_, err := fmt.Fprint(cmd.stdout, script)
 			return err

@@ -23,14 +23,14 @@ type complianceCommand struct{ *program }
 
 func (cmd complianceCommand) command() *cli.Command {
 	scale := &cli.IntFlag{Name: "rehearsal-queries",
-		Usage:       "at most this many queries, for a rehearsal: the verdict then counts for nothing",
-		DefaultText: "as many as the audit asks for"}
+		Usage:       "limit the queries, for a rehearsal whose verdict does not count",
+		DefaultText: "as many as the audit requires"}
 	return &cli.Command{
-		Name: "compliance", Usage: "the audits: run one, or verify its logs",
+		Name: "compliance", Usage: "run an audit, verify its logs, or list the audits of a benchmark",
 		Subcommands: []*cli.Command{
-			{Name: "run", Usage: "run an audit's test and verify it", HideHelpCommand: true, OnUsageError: usageError,
-				Description: "Runs the test with the audit's configuration, given to LoadGen by path, and verifies its logs. The " +
-					"verify files are written to OUTPUT-DIR/compliance.",
+			{Name: "run", Usage: "run the test of an audit and verify it", HideHelpCommand: true, OnUsageError: usageError,
+				Description: "Runs the test with the audit's configuration and verifies its logs. The results of the " +
+					"verification go to OUTPUT-DIR/compliance.",
 				Flags: append(append(settingFlags(), testFlag(), scale), referenceFlags()...), Action: cmd.run},
 			verifyCommand{cmd.program}.command(), needsCommand{cmd.program}.command(),
 		},
@@ -45,8 +45,8 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 	}
 	e := s.Effective
 	if e.IsSet("audit-config") || e.String("mode") != string(models.Performance) {
-		return run.UsageError("audit_config", "Leave --audit-config and --mode out",
-			"an audit brings its own audit.config, and measures performance")
+		return run.UsageError("audit_config", "Omit --audit-config and --mode",
+			"an audit has its own audit.config and always measures performance")
 	}
 	plan, err := plan.Resolve(e)
 	if err != nil {
@@ -54,7 +54,7 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 	}
 	audit, err := compliance.Find(c.String("test"), plan.Row.Name)
 	if err != nil {
-		return run.UsageError("audit", "`mlperf-go compliance needs --model "+plan.Row.Name+"` lists what there is", "%w",
+		return run.UsageError("audit", "`mlperf-go compliance needs --model "+plan.Row.Name+"` lists the audits", "%w",
 			err)
 	}
 	plan.AuditRows = audit.Samples
@@ -67,8 +67,8 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 	}
 	audit = audit.Over(rows)
 	if n := c.Int("rehearsal-queries"); n < 0 {
-		return run.UsageError("rehearsal", "Leave it out for the whole audit",
-			"--rehearsal-queries %d is no number of queries", n)
+		return run.UsageError("rehearsal", "Omit it for the whole audit",
+			"--rehearsal-queries %d is not a number of queries", n)
 	} else if n > 0 {
 		audit = audit.Scale(n)
 	}
@@ -78,10 +78,10 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 		ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
 		EOSOption: compliance.OfficialEOSOption(plan.Row),
 	}
-	if err := in.Complete(audit.Test); err != nil { // said before hours of a run, not after
+	if err := in.Complete(audit.Test); err != nil { // report it before hours of a run
 		return run.UsageError("compliance", "Give --reference-accuracy or --reference-performance", "%w", err)
 	}
-	// It is written with the run's other files, so that nothing stays behind elsewhere, however this process ends.
+	// audit.config is one of the run's files, so that no file remains elsewhere however this process ends.
 	plan.AuditText = audit.Config()
 	if err := e.Set("audit-config", filepath.Join(plan.Folder(), record.AuditName),
 		config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
@@ -100,7 +100,7 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 	return cmd.verifyAudit(in, audit.Test, filepath.Join(plan.Folder(), layout.VerifyFolder))
 }
 
-// rowsOf is the number of rows that a plan's test will have.
+// rowsOf returns the number of rows that a plan's test will have.
 func rowsOf(plan *run.Plan) (int, error) {
 	if !plan.HasDataset() {
 		return plan.Samples(), nil
@@ -112,9 +112,9 @@ func rowsOf(plan *run.Plan) (int, error) {
 	return len(ds.Samples), nil
 }
 
-// tellNeed says where the round does not ask for an audit.
+// reportNeed reports if the round does not require the audit.
 func (cmd complianceCommand) reportNeed(test string, plan *run.Plan) error {
-	if len(rounds.Of(plan.Row)) == 0 { // a row of the user's own
+	if len(rounds.Of(plan.Row)) == 0 { // a benchmark of the user's own
 		return nil
 	}
 	needs, err := compliance.Needs(plan.Row.Name, plan.Round.Name, layout.Closed)
@@ -129,7 +129,7 @@ func (cmd complianceCommand) reportNeed(test string, plan *run.Plan) error {
 	return nil
 }
 
-// evaluation is what the accuracy evaluation prints about an audit's answers.
+// evaluation returns what the accuracy evaluation prints about an audit's answers.
 func (cmd complianceCommand) evaluation(c *cli.Context, plan *run.Plan) (string, error) {
 	l, err := score.OfAudit(plan)
 	if err != nil {

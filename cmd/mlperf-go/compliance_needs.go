@@ -17,11 +17,11 @@ type needsCommand struct{ *program }
 
 func (cmd needsCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "needs", Usage: "which audits a benchmark needs, and why the others not", HideHelpCommand: true,
+		Name: "needs", Usage: "show which audits a benchmark requires, and why", HideHelpCommand: true,
 		OnUsageError: usageError,
-		Description:  "Without --model: a table of every benchmark and round.",
+		Description:  "Without --model it prints a table of all benchmarks and rounds.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "model", Usage: "benchmark; default: all of them"},
+			&cli.StringFlag{Name: "model", Usage: "benchmark; default: all"},
 			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round"},
 			&cli.StringFlag{Name: "division", Value: "closed", Usage: "closed, open or network"}},
 		Action: cmd.show,
@@ -39,7 +39,7 @@ func (cmd needsCommand) show(c *cli.Context) error {
 	if name == "" {
 		return cmd.allNeeds(c.String("division"))
 	}
-	if m, err := models.Find(name); err == nil { // audits are known of more benchmarks than this program runs
+	if m, err := models.Find(name); err == nil { // the rules of audits cover more benchmarks than this program runs
 		name = m.Row.Name
 	}
 	needs, err := compliance.Needs(name, c.String("round"), c.String("division"))
@@ -61,7 +61,7 @@ func (cmd needsCommand) show(c *cli.Context) error {
 	return w.Flush()
 }
 
-// allNeeds is the table of every benchmark and round: the audits, none, or - where the round lacks the benchmark.
+// allNeeds prints a table of all benchmarks and rounds: the audits, none, or - if the round lacks the benchmark.
 func (cmd needsCommand) allNeeds(division string) error {
 	type cell struct {
 		Model string            `json:"model"`
@@ -97,8 +97,8 @@ func (cmd needsCommand) allNeeds(division string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(cmd.stdout, "\n-: the round lacks the benchmark. `mlperf-go compliance needs --model NAME --round "+
-		"ROUND` tells why the others are skipped.")
+	fmt.Fprintln(cmd.stdout, "\n-: the benchmark is not in the round. `mlperf-go compliance needs --model NAME --round "+
+		"ROUND` explains each audit.")
 	return nil
 }
 

@@ -16,38 +16,38 @@ import (
 // verifyCommand verifies the logs of an audit.
 type verifyCommand struct{ *program }
 
-// referenceFlags name the runs with which some audits compare.
+// referenceFlags returns the flags of the runs that some audits compare with.
 func referenceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "reference-accuracy", Usage: "TEST01, TEST08: log folder of the accuracy run"},
-		&cli.StringFlag{Name: "reference-performance", Usage: "TEST01, TEST04: log folder of the performance run"},
+		&cli.StringFlag{Name: "reference-accuracy", Usage: "log folder of the accuracy run (TEST01, TEST08)"},
+		&cli.StringFlag{Name: "reference-performance", Usage: "log folder of the performance run (TEST01, TEST04)"},
 	}
 }
 
 func testFlag() cli.Flag {
-	return &cli.StringFlag{Name: "test", Required: true, Usage: "TEST01, TEST04, TEST06, TEST07, TEST08 or TEST09"}
+	return &cli.StringFlag{Name: "test", Required: true,
+		Usage: "name of the audit: TEST01, TEST04, TEST06, TEST07, TEST08 or TEST09"}
 }
 
 func (cmd verifyCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "verify", Usage: "verify the logs of an audit's test", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "The flags below --output-dir are those of the official scripts. Exit code 1: the official or the " +
-			"strict reading fails.",
+		Name: "verify", Usage: "verify the logs of an audit", HideHelpCommand: true, OnUsageError: usageError,
+		Description: "The flags after --output-dir are those of the official scripts. Exit code 1: the verification fails " +
+			"by the official rules or by the stricter ones of this program.",
 		Flags: append([]cli.Flag{testFlag(),
-			&cli.StringFlag{Name: "model", Usage: "benchmark, for the strict reading and its thresholds"},
-			&cli.StringFlag{Name: "scenario", Usage: "scenario of the test"},
-			&cli.StringFlag{Name: "logs", Usage: "log folder of the audit's test", Required: true},
-			&cli.StringFlag{Name: "output-dir", Usage: "folder for the verify files; none: they are not written"},
-			&cli.StringFlag{Name: "audit-file", Usage: "TEST07, TEST09: audit.config with the thresholds"},
-			&cli.StringFlag{Name: "evaluation", Usage: "TEST07: file with what the accuracy evaluation printed, such as " +
-				"accuracy.txt"},
-			&cli.StringFlag{Name: "score-pattern", Usage: "TEST07: expression whose first group is the score in it"},
-			&cli.Float64Flag{Name: "accuracy-threshold", Usage: "TEST07: lowest score in percent"},
-			&cli.Float64Flag{Name: "min-output-tokens", Usage: "TEST09: smallest mean number of output tokens"},
-			&cli.Float64Flag{Name: "max-output-tokens", Usage: "TEST09: largest mean number of output tokens"},
-			&cli.Float64Flag{Name: "tolerance", Usage: "TEST08: largest relative difference"},
+			&cli.StringFlag{Name: "model", Usage: "benchmark, for the strict verification and its thresholds"},
+			&cli.StringFlag{Name: "scenario", Usage: "scenario of the audit"},
+			&cli.StringFlag{Name: "logs", Usage: "log folder of the audit", Required: true},
+			&cli.StringFlag{Name: "output-dir", Usage: "folder for the results of the verification; default: not written"},
+			&cli.StringFlag{Name: "audit-file", Usage: "audit.config with the thresholds (TEST07, TEST09)"},
+			&cli.StringFlag{Name: "evaluation", Usage: "output of the accuracy evaluation, such as accuracy.txt (TEST07)"},
+			&cli.StringFlag{Name: "score-pattern", Usage: "regular expression whose first group is the score (TEST07)"},
+			&cli.Float64Flag{Name: "accuracy-threshold", Usage: "lowest score in percent (TEST07)"},
+			&cli.Float64Flag{Name: "min-output-tokens", Usage: "smallest mean number of output tokens (TEST09)"},
+			&cli.Float64Flag{Name: "max-output-tokens", Usage: "largest mean number of output tokens (TEST09)"},
+			&cli.Float64Flag{Name: "tolerance", Usage: "largest relative difference (TEST08)"},
 			&cli.StringFlag{Name: "dtype",
-				Usage: "TEST01, TEST06: how answers are logged: byte, int16, int32, int64 or float32"},
+				Usage: "type of the logged answers: byte, int16, int32, int64 or float32 (TEST01, TEST06)"},
 		}, referenceFlags()...),
 		Action: cmd.run,
 	}
@@ -58,8 +58,8 @@ func (cmd verifyCommand) run(c *cli.Context) error {
 		return err
 	}
 	if _, err := os.Stat(c.String("logs")); err != nil {
-		return run.UsageError("logs", "Give --logs the folder of LoadGen's logs of the audit's test",
-			"the audit's logs can not be read: %w", err)
+		return run.UsageError("logs", "Pass --logs the folder of LoadGen's logs of the audit",
+			"cannot read the audit's logs: %w", err)
 	}
 	in := compliance.Input{
 		Compliance: c.String("logs"), ReferenceAccuracy: c.String("reference-accuracy"),
@@ -98,7 +98,7 @@ func (cmd verifyCommand) run(c *cli.Context) error {
 	return cmd.verifyAudit(in, c.String("test"), c.String("output-dir"))
 }
 
-// maxEvaluation bounds what an evaluation printed, in bytes.
+// maxEvaluation limits the output of an evaluation in bytes.
 const maxEvaluation = 16 << 20
 
 func smallFile(path string) (string, error) {
@@ -109,12 +109,12 @@ func smallFile(path string) (string, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxEvaluation+1))
 	if err == nil && len(text) > maxEvaluation {
-		err = fmt.Errorf("%s has more than %d bytes: it should hold what an evaluation printed", path, maxEvaluation)
+		err = fmt.Errorf("%s has more than %d bytes, too many for the output of an evaluation", path, maxEvaluation)
 	}
 	return string(text), err
 }
 
-// verifyAudit judges an audit's logs; an audit that fails is exit 1, as an invalid run is.
+// verifyAudit judges an audit's logs. A failed audit sets exit code 1, like an invalid run.
 func (p *program) verifyAudit(in compliance.Input, test, folder string) error {
 	in.Now = time.Now()
 	r, err := compliance.Verify(test, in)

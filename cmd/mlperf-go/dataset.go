@@ -23,70 +23,70 @@ import (
 type datasetCommand struct{ *program }
 
 func (cmd datasetCommand) command() *cli.Command {
-	model := &cli.StringFlag{Name: "model", Value: models.Default, Usage: "benchmark whose schema the data set has"}
+	model := &cli.StringFlag{Name: "model", Value: models.Default, Usage: "benchmark that the data set belongs to"}
 	reading := append([]cli.Flag{model}, readingFlags()...)
 	return &cli.Command{
-		Name: "dataset", Usage: "look at, check, convert and make data sets",
+		Name: "dataset", Usage: "inspect, check, convert and make data sets",
 		Subcommands: []*cli.Command{
-			{Name: "info", Usage: "format, rows, checksum and prompt lengths", ArgsUsage: "FILE", HideHelpCommand: true,
+			{Name: "info", Usage: "print format, rows, checksum and prompt lengths", ArgsUsage: "FILE", HideHelpCommand: true,
 				Action: cmd.info, Flags: append(slices.Clone(reading), infoFlags()...), OnUsageError: usageError},
-			{Name: "check", Usage: "every fault of a file, not only the first", ArgsUsage: "FILE", HideHelpCommand: true,
+			{Name: "check", Usage: "list the faults of a file", ArgsUsage: "FILE", HideHelpCommand: true,
 				OnUsageError: usageError,
 				Flags: append(slices.Clone(reading),
-					&cli.IntFlag{Name: "most", Value: 50, Usage: "stop after so many faults"}),
+					&cli.IntFlag{Name: "most", Value: 50, Usage: "stop after this many faults"}),
 				Action: cmd.check},
-			{Name: "convert", Usage: "write a set in another format, every column kept; several files become one set",
+			{Name: "convert", Usage: "convert data sets to another format, with all columns; several files become one",
 				ArgsUsage: "IN... OUT", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: append(slices.Clone(reading), convertFlags()...), Action: cmd.convert},
-			{Name: "synth", Usage: "write a synthetic set in a benchmark's schema", HideHelpCommand: true,
+			{Name: "synth", Usage: "make a synthetic data set for a benchmark", HideHelpCommand: true,
 				OnUsageError: usageError,
 				Flags: []cli.Flag{model,
-					&cli.IntFlag{Name: "samples", Value: plan.RehearsalSamples, Usage: "rows"},
+					&cli.IntFlag{Name: "samples", Value: plan.RehearsalSamples, Usage: "number of rows"},
 					&cli.Int64Flag{Name: "seed", Value: rehearse.Seed, Usage: "the same seed makes the same set"},
-					&cli.BoolFlag{Name: "code", Usage: "with the parts whose answers are programs, which only a judge in a sandbox " +
-						"can score"},
+					&cli.BoolFlag{Name: "code", Usage: "include the parts whose answers are programs, which only a sandbox can " +
+						"score"},
 					&cli.StringFlag{Name: "output", Usage: "file to write"}},
 				Action: cmd.synth},
 		},
 	}
 }
 
-// readingFlags say how a file is read.
+// readingFlags returns the flags about reading a file.
 func readingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "dataset-config", Usage: "YAML file that says which columns hold what, and the format; other " +
-			"flags stand above it"},
-		&cli.StringFlag{Name: "format", Usage: "format of the file: json, csv, parquet, npy or pickle; its content tells " +
-			"otherwise"},
-		&cli.StringFlag{Name: "input-column", Usage: "column that holds the prompt's text, in place of the schema's"},
-		&cli.StringFlag{Name: "input-ids-column", Usage: "column that holds the prompt's token ids"},
-		&cli.StringFlag{Name: "output-column", Usage: "column that holds the reference output"},
+		&cli.StringFlag{Name: "dataset-config", Usage: "YAML file that describes columns and format; flags take " +
+			"precedence"},
+		&cli.StringFlag{Name: "format", Usage: "format of the file: json, csv, parquet, npy or pickle; default: detected " +
+			"from its content"},
+		&cli.StringFlag{Name: "input-column", Usage: "column of the prompt's text"},
+		&cli.StringFlag{Name: "input-ids-column", Usage: "column of the prompt's token ids"},
+		&cli.StringFlag{Name: "output-column", Usage: "column of the reference output"},
 		&cli.StringFlag{Name: "prompt-template",
-			Usage: "text file that makes the prompts of a row's fields, such as {input}"},
-		&cli.StringFlag{Name: "lengths", Usage: ".npy file of the prompts' lengths, for ids in a .npy file"},
-		&cli.StringFlag{Name: "pad-side", Usage: "side of the padding in a .npy table: right or left",
+			Usage: "text file of the prompt, with fields of the row such as {input}"},
+		&cli.StringFlag{Name: "lengths", Usage: ".npy file of the prompts' lengths, if the ids are in a .npy file"},
+		&cli.StringFlag{Name: "pad-side", Usage: "side of the padding in a .npy file: right or left",
 			Value: datasets.PadRight},
-		&cli.IntFlag{Name: "pad-id", Usage: "id that the padding in a .npy table must be", DefaultText: "the first one met"},
+		&cli.IntFlag{Name: "pad-id", Usage: "token id of the padding in a .npy file", DefaultText: "the first padding found"},
 	}
 }
 
-// convertFlags are those of dataset convert beside them.
+// convertFlags returns the further flags of dataset convert.
 func convertFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "to", Usage: "format of OUT: json, jsonl, csv, parquet or npy; OUT's suffix tells otherwise"},
-		&cli.StringFlag{Name: "form", Usage: "what IN has in place of rows: calls (questions of BFCL) or turns (one " +
-			"message of a conversation on each line)"},
-		&cli.StringFlag{Name: "answers", Usage: "file of the right answers, for --form calls"},
-		&cli.StringFlag{Name: "ids", Usage: "text file with one id on each line: only the rows that have one of them"},
-		&cli.StringFlag{Name: "id-column", Value: "id", Usage: "column of the ids, for --ids"},
-		&cli.BoolFlag{Name: "force", Usage: "replace a file that is there"},
+		&cli.StringFlag{Name: "to", Usage: "format of OUT: json, jsonl, csv, parquet or npy; default: by the suffix of OUT"},
+		&cli.StringFlag{Name: "form", Usage: "for files without rows: calls (questions of BFCL) or turns (one message " +
+			"of a conversation per line)"},
+		&cli.StringFlag{Name: "answers", Usage: "file of the correct answers, for --form calls"},
+		&cli.StringFlag{Name: "ids", Usage: "text file with one id per line: keep only these rows"},
+		&cli.StringFlag{Name: "id-column", Value: "id", Usage: "column of the ids of --ids"},
+		&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"},
 	}
 }
 
-// recast makes rows of files that have none, and gives the file that holds them, in a folder to be removed.
+// recast makes rows from files without rows. It returns the file with them, in a temporary folder to be removed.
 func recast(c *cli.Context, from []string) (folder string, rows []string, err error) {
 	if folder, err = os.MkdirTemp("", "mlperf-go-rows-*"); err != nil {
-		return "", nil, run.EnvironmentError("output_dir", "", "no folder can be made for the rows: %w", err)
+		return "", nil, run.EnvironmentError("output_dir", "", "cannot create a temporary folder for the rows: %w", err)
 	}
 	path := filepath.Join(folder, filepath.Base(from[0]))
 	f, err := os.Create(path)
@@ -97,10 +97,10 @@ func recast(c *cli.Context, from []string) (folder string, rows []string, err er
 	return folder, []string{path}, err
 }
 
-// columnFlags maps the flags that name a column onto the role it takes.
+// columnFlags maps the flags that name a column to the column's role.
 var columnFlags = map[string]string{"input-column": "input", "input-ids-column": "input_ids", "output-column": "target"}
 
-// reading returns the options that read a row's data set as the flags say.
+// reading returns the flags' options for reading a benchmark's data set.
 func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 	o := datasets.ForRow(row)
 	o.Format, o.Padding = c.String("format"), datasets.Padding{Lengths: c.String("lengths"), Side: c.String("pad-side")}
@@ -133,16 +133,16 @@ func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 	return o, nil
 }
 
-// datasetFailed gives what is wrong with the options the exit code of a wrong command line; a file's fault has its own.
-// Whose first row lacks a column may be the set of another benchmark than the one that nobody named.
+// datasetFailed adds the code of wrong options, or a hint. If the first row lacks a column and no --model was given,
+// the file may belong to another benchmark.
 func datasetFailed(c *cli.Context, err error) error {
 	if errors.Is(err, datasets.ErrOption) {
 		return run.UsageError("dataset_option", "", "%w", err)
 	}
 	if fault := (*datasets.Error)(nil); errors.As(err, &fault) && fault.Record <= 1 && fault.Field != "" &&
 		!c.IsSet("model") {
-		return run.UsageError("dataset", "The columns are looked for that "+c.String("model")+
-			" has, the default: name the benchmark of this set with --model", "%w", err)
+		return run.UsageError("dataset", "The file may belong to another benchmark than the default, "+
+			c.String("model")+": pass its benchmark with --model", "%w", err)
 	}
 	return err
 }
@@ -150,7 +150,7 @@ func datasetFailed(c *cli.Context, err error) error {
 func (cmd datasetCommand) file(c *cli.Context) (string, *models.Row, error) {
 	if c.NArg() != 1 {
 		return "", nil, run.UsageError("argument", "Write `mlperf-go dataset "+c.Command.Name+" FILE`",
-			"one data set file is expected")
+			"this command requires one data set file")
 	}
 	m, err := models.Find(c.String("model"))
 	if err != nil {
@@ -176,7 +176,7 @@ func (cmd datasetCommand) check(c *cli.Context) error {
 		cmd.writeJSON(map[string]any{"path": path, "samples": len(ds.Samples), "sha256": ds.SHA256, "faults": 0})
 		return nil
 	}
-	fmt.Fprintf(cmd.stdout, "%s: %d rows, no fault\n", path, len(ds.Samples))
+	fmt.Fprintf(cmd.stdout, "%s: %d rows, no faults\n", path, len(ds.Samples))
 	return nil
 }
 
@@ -185,7 +185,7 @@ func conversion(c *cli.Context) (from []string, to, format string, err error) {
 	last := c.NArg() - 1
 	if last < 1 {
 		return nil, "", "", run.UsageError("argument", "Write `mlperf-go dataset convert IN... OUT`",
-			"%d arguments are given", c.NArg())
+			"convert requires at least two files, not %d", c.NArg())
 	}
 	from, to, format = c.Args().Slice()[:last], c.Args().Get(last), c.String("to")
 	if format == "" {
@@ -193,27 +193,27 @@ func conversion(c *cli.Context) (from []string, to, format string, err error) {
 	}
 	if format == "" {
 		return nil, "", "", run.UsageError("format", "End it in .json, .jsonl, .csv, .parquet or .npy, or write --to FORMAT",
-			"the suffix of %s tells no format", to)
+			"the suffix of %s is not one of a format", to)
 	}
 	writes := []string{to}
 	if format == datasets.FormatNPY {
 		writes = append(writes, lengthsOf(to))
 	}
 	for _, path := range writes {
-		// A pattern of the shell without OUT behind it would have the last of the files that were to be read written over.
+		// With a pattern of the shell and no OUT, the last file to read would be overwritten.
 		if !c.Bool("force") && something(path) {
 			return nil, "", "", run.UsageError("output_used",
 				"Name a new OUT behind the files to read, or give --force to replace it",
-				"the data set can not be written to %s: something is there already", path)
+				"cannot write the data set to %s: the file exists", path)
 		}
 	}
 	return from, to, format, nil
 }
 
-// lengthsOf names the file of the prompts' lengths that goes with a .npy file of ids.
+// lengthsOf returns the name of the file of the prompts' lengths for a .npy file of ids.
 func lengthsOf(ids string) string { return strings.TrimSuffix(ids, ".npy") + ".lengths.npy" }
 
-// something says whether writing to a path would lose what is there: an empty file has nothing to lose.
+// something reports whether writing to a path would lose data: it is a file that is not empty.
 func something(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Size() > 0 && info.Mode().IsRegular()
@@ -246,7 +246,7 @@ func (cmd datasetCommand) convert(c *cli.Context) error {
 		}
 		read = rows
 	} else if c.String("answers") != "" {
-		return run.UsageError("dataset_option", "Give both, or neither", "--answers is given without --form calls")
+		return run.UsageError("dataset_option", "Give both, or neither", "--answers requires --form calls")
 	}
 	var done *datasets.Conversion
 	var failed error
@@ -255,7 +255,7 @@ func (cmd datasetCommand) convert(c *cli.Context) error {
 		return failed
 	})
 	if fault := (*datasets.Error)(nil); errors.As(failed, &fault) || errors.Is(failed, datasets.ErrOption) {
-		return datasetFailed(c, failed) // concerns the file read, not the one written
+		return datasetFailed(c, failed) // about the file read, not the file written
 	}
 	if err == nil && format == datasets.FormatNPY {
 		lengths := lengthsOf(to)
@@ -281,7 +281,7 @@ func (cmd datasetCommand) convert(c *cli.Context) error {
 	return nil
 }
 
-// ownSet refuses to write over a file that is no synthetic set of the benchmark's: a real data set may lie there.
+// ownSet rejects a path whose file is not a synthetic set of the benchmark, to protect real data sets.
 func ownSet(path string, row *models.Row) error {
 	if !something(path) {
 		return nil
@@ -292,7 +292,7 @@ func ownSet(path string, row *models.Row) error {
 		return nil
 	}
 	return run.UsageError("output", "Choose another --output, or remove it",
-		"%s is there already, and is no synthetic set of %s", path, row.Name)
+		"%s exists and is not a synthetic data set of %s", path, row.Name)
 }
 
 func (cmd datasetCommand) synth(c *cli.Context) error {
@@ -304,14 +304,14 @@ func (cmd datasetCommand) synth(c *cli.Context) error {
 		return err
 	}
 	if c.String("output") == "" {
-		return run.UsageError("output", "Write --output FILE", "no --output is given")
+		return run.UsageError("output", "Write --output FILE", "no --output given")
 	}
 	if format := datasets.FormatOfName(c.String("output")); format != "" && format != datasets.FormatJSON {
-		return run.UsageError("output", "End it in .json; `mlperf-go dataset convert` makes the other formats of it",
-			"--output %s is named as %s, and a synthetic set is written as JSON", c.String("output"), format)
+		return run.UsageError("output", "End it in .json; `mlperf-go dataset convert` converts it to other formats",
+			"--output %s has the suffix of %s, but synthetic data sets are written as JSON", c.String("output"), format)
 	}
 	if c.Int("samples") < 1 {
-		return run.UsageError("samples", "", "--samples is %d; a data set has at least one row", c.Int("samples"))
+		return run.UsageError("samples", "", "--samples is %d; a data set needs at least one row", c.Int("samples"))
 	}
 	if err := ownSet(c.String("output"), m.Row); err != nil {
 		return err
@@ -327,6 +327,6 @@ func (cmd datasetCommand) synth(c *cli.Context) error {
 			"seed": c.Int64("seed")})
 		return nil
 	}
-	cmd.notice(fmt.Sprintf("%s: %d synthetic rows in the schema of %s", c.String("output"), c.Int("samples"), m.Row.Name))
+	cmd.notice(fmt.Sprintf("%s: %d synthetic rows for %s", c.String("output"), c.Int("samples"), m.Row.Name))
 	return nil
 }

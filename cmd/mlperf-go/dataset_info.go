@@ -17,14 +17,14 @@ import (
 
 func infoFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "plot", Usage: "draw the histograms into this file, .svg or .png"},
-		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json or its folder: counts the tokens of texts"},
+		&cli.StringFlag{Name: "plot", Usage: "file to draw the histograms into, .svg or .png"},
+		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json or its folder, to count the tokens of texts"},
 	}
 }
 
-// lengths are values of a data set that are worth a histogram.
+// lengths are values of a data set that are shown as a histogram.
 type lengths struct {
-	name, unit, of string // of says what has these lengths
+	name, unit, of string // of is the plural of what has these lengths
 	values         []int
 }
 
@@ -35,7 +35,8 @@ func (cmd datasetCommand) info(c *cli.Context) error {
 	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.String("plot"))), ".")
 	if c.IsSet("plot") && format != plot.SVG && format != plot.PNG {
-		return run.UsageError("plot", "End it in .svg or .png", "the suffix of --plot %s tells no format", c.String("plot"))
+		return run.UsageError("plot", "End it in .svg or .png", "the suffix of --plot %s is not one of a format",
+			c.String("plot"))
 	}
 	o, err := reading(c, row)
 	if err != nil {
@@ -77,7 +78,7 @@ func (cmd datasetCommand) info(c *cli.Context) error {
 		fmt.Fprintf(w, "images\t%d, %.1f MiB in files, %.1f MiB in messages\n", stats.Images, total/(1<<20),
 			stats.MessageBytes.Mean*float64(stats.Samples)/(1<<20))
 	}
-	_ = w.Flush() // to stdout: where that is gone nobody reads it
+	_ = w.Flush() // the console reports a failed write
 	for _, note := range ds.Notes {
 		fmt.Fprintln(cmd.stdout, "note: "+note)
 	}
@@ -101,7 +102,7 @@ func (cmd datasetCommand) printLengths(sets []lengths) {
 	}
 }
 
-// countTokens counts with the tokenizer that the user names; nil: none is named.
+// countTokens counts the tokens of the references with --tokenizer; nil without it.
 func countTokens(c *cli.Context, ds *datasets.Dataset) ([]int, error) {
 	if !c.IsSet("tokenizer") {
 		return nil, nil
@@ -117,7 +118,7 @@ func countTokens(c *cli.Context, ds *datasets.Dataset) ([]int, error) {
 	}), nil
 }
 
-// plotBins is the number of bars of a drawing.
+// plotBins is the number of bars of a histogram.
 const plotBins = 60
 
 func plotLengths(path, format, name string, sets []lengths) error {
@@ -135,8 +136,8 @@ func plotLengths(path, format, name string, sets []lengths) error {
 		})
 	}
 	if len(panels) == 0 {
-		return run.UsageError("plot", "Give --tokenizer, which counts the tokens of texts",
-			"the data set has nothing to draw: no token ids and no images")
+		return run.UsageError("plot", "Pass --tokenizer to count the tokens of texts",
+			"the data set has neither token ids nor images to draw")
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return plot.Write(w, format, panels) })
 }

@@ -1,9 +1,9 @@
 // Command mlperf-go runs MLPerf Inference tests of large language models against inference servers.
 //
-// One file per command: flags in, one call of a package below, exit code out. It alone reads flags, environment and
-// terminal; what a command knows it gets from the tables below (settings, registry, faults), so that help, completion
-// and errors follow from them.
+// Each command is one type in one file: it reads its flags, makes one call to a package below and prints the result.
+// Only this package reads flags, the environment and the terminal. Help texts, completion and errors come from the same
+// tables as the behaviour (settings, benchmarks, faults).
 //
-// In: arguments and MLPERF_GO_* names. Out: results on stdout, progress and log on stderr, and the exit codes of
-// run.Exit*.
+// Results go to stdout, progress and logs to stderr, and the exit codes are run.Exit*. All commands share the type
+// program (environment, secrets, exit code) and with it the console (output and log).
 package main

@@ -12,14 +12,13 @@ import (
 
 const envPrefix = "MLPERF_GO_"
 
-// envNames are environment names that are not their flag's own, because another command's flag of that name means
-// something else.
+// envNames are the environment names of flags whose own name has another meaning in another command.
 var envNames = map[string]string{
 	"sim --model":   "MLPERF_GO_SERVED_MODEL",
 	"sim --api-key": "MLPERF_GO_SIM_API_KEY",
 }
 
-// withEnviron gives every flag of the command its environment name, but for settings of a run: config reads those.
+// withEnviron sets the environment name of each flag of a command, except for a test's settings: config reads those.
 func withEnviron(c *cli.Command) {
 	table := config.RunSettings()
 	settings := slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "config" })
@@ -56,9 +55,9 @@ func setEnvVar(f cli.Flag, name string) {
 	}
 }
 
-// otherNames are the environment names of flags that are no settings of a run, of any command.
+// otherNames returns the environment names of all commands' flags that are not settings of a test.
 func otherNames(commands []*cli.Command) []string {
-	names := []string{"MLPERF_GO_GOLDEN"} // where tests find recorded results
+	names := []string{"MLPERF_GO_GOLDEN"} // for tests: the folder of recorded results
 	for _, c := range commands {
 		for _, f := range c.Flags {
 			if e, ok := f.(cli.DocGenerationFlag); ok {
@@ -73,7 +72,7 @@ func otherNames(commands []*cli.Command) []string {
 	})
 }
 
-// dropEmpty takes variables of ours that are empty out of the environment: they count as not set.
+// dropEmpty removes empty variables of this program from the environment: they count as not set.
 func dropEmpty(environ []string) error {
 	for _, pair := range environ {
 		if name, value, _ := strings.Cut(pair, "="); value == "" && strings.HasPrefix(name, envPrefix) {

@@ -11,10 +11,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
-// settingFlags makes a command-line flag of every setting: the table is the only list.
+// settingFlags returns a command-line flag for each setting of a test.
 func settingFlags() []cli.Flag {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "config", Usage: "YAML file of settings, by their flag names"},
+		&cli.StringFlag{Name: "config", Usage: "YAML file of settings, named like the flags"},
 	}
 	for _, s := range config.RunSettings() {
 		flags = append(flags, settingFlag(s, s.Name, s.Hidden))
@@ -25,7 +25,7 @@ func settingFlags() []cli.Flag {
 	return flags
 }
 
-// usageOf is a setting's help with the words that it takes.
+// usageOf returns a setting's help with its allowed values.
 func usageOf(s config.Setting) string {
 	if s.Kind == config.Enum {
 		return s.Usage + " (" + strings.Join(s.Enum, ", ") + ")"
@@ -36,7 +36,7 @@ func usageOf(s config.Setting) string {
 	return s.Usage
 }
 
-// settingFlag keeps the text as it was typed: config reads it, and says what is wrong with it.
+// settingFlag returns a flag that keeps its text as typed. Package config parses it and reports errors.
 func settingFlag(s config.Setting, name string, hidden bool) cli.Flag {
 	takesNone := s.Kind == config.Bool || isSwitch(s, name)
 	switch {
@@ -58,7 +58,7 @@ func isSwitch(s config.Setting, name string) bool {
 	return false
 }
 
-// settings are the settings of a test, with the servers that its file asks to start.
+// settings are the settings of a test, with the servers that they start.
 type settings struct {
 	*config.Effective
 	servers      *servers.Plan // nil: none are to be started
@@ -84,7 +84,7 @@ func (p *program) readSettings(c *cli.Context) (*settings, error) {
 	if path := c.String("config"); path != "" {
 		if err := e.LoadYAMLFile(path); err != nil {
 			return nil, run.UsageError("config_file",
-				"Its keys are the flags of `mlperf-go run --help` without their dashes", "%w", err)
+				"Its keys are the flags of `mlperf-go run --help` without the leading dashes", "%w", err)
 		}
 	}
 	if err := e.SetEnviron(p.environ, otherNames(c.App.Commands)...); err != nil {
@@ -143,7 +143,7 @@ func setFlag(e *config.Effective, c *cli.Context, s config.Setting, name string)
 	}
 }
 
-// cutFlag takes --name=value apart.
+// cutFlag splits --name=value.
 func cutFlag(arg string) (name, value string, inline bool) {
 	name, value, inline = strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return name, value, inline

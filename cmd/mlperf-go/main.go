@@ -25,19 +25,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// The main goroutine keeps the main thread: children are tied to the thread that made them by their parent-death
-// signal.
+// The main goroutine keeps the main thread, because the parent-death signal ties children to the thread that started
+// them.
 func init() { runtime.LockOSThread() }
 
 func main() {
-	sandbox.Enter(os.Args, os.Environ()) // a child that runs a model's program becomes that program here
+	sandbox.Enter(os.Args, os.Environ()) // in a child that runs a model's program this call does not return
 	crash.Handle(func(v any, stack []byte) {
-		fmt.Fprintf(os.Stderr, "mlperf-go: a bug of this program: %s. Please report it with the run's folder and these "+
+		fmt.Fprintf(os.Stderr, "mlperf-go: bug in this program: %s. Please report it with the run's folder and these "+
 			"lines:\n%s", foreign.Lines(fmt.Sprint(v), longestError), stack)
 		os.Exit(run.ExitBug)
 	})
 	defer crash.Catch()
-	// net/http writes there what a strange server sent; the error that follows says it in one paragraph
+	// net/http logs malformed answers of servers there; the error that follows reports them
 	log.SetOutput(io.Discard)
 	os.Exit(mainCode(os.Args, os.Environ(), os.Stdout, os.Stderr))
 }
@@ -78,7 +78,8 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	return p.report(err)
 }
 
-// asksForJSON looks for --json where the flag parser did not come to it, because it stumbled over another flag.
+// asksForJSON looks for --json in arguments and environment: the flag parser may have stopped at another flag before
+// it.
 func asksForJSON(args, environ []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		name, value, inline := cutFlag(a)
@@ -86,14 +87,14 @@ func asksForJSON(args, environ []string) bool {
 	}) || slices.Contains(environ, "MLPERF_GO_JSON=true") || slices.Contains(environ, "MLPERF_GO_JSON=1")
 }
 
-// longestError bounds an error, in bytes: the ends of the logs of some servers may be in it.
+// longestError limits an error in bytes. It may contain the ends of the logs of several servers.
 const longestError = 256 << 10
 
-// report writes an error as one paragraph, or as JSON, and gives its exit code.
+// report writes an error as one paragraph, or as JSON, and returns its exit code.
 func (p *program) report(err error) int {
 	e := run.Classify(err)
 	var exit cli.ExitCoder
-	if errors.As(err, &exit) { // the flag parser has one of its own for `help WORD` alone
+	if errors.As(err, &exit) { // only `help WORD` has an exit code of the flag parser
 		text, _, _ := strings.Cut(err.Error(), ".")
 		e = run.UsageError("unknown_command", "`mlperf-go help` lists the commands", "%s", text)
 	}
@@ -104,7 +105,7 @@ func (p *program) report(err error) int {
 	if p.json {
 		p.writeJSON(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Err.Error(), "hint": e.Hint}})
 	}
-	_ = p.stdout.Flush() // the error is what counts
+	_ = p.stdout.Flush() // the error matters more than a failed write
 	fmt.Fprintf(p.messages, "mlperf-go: %s\n", strings.TrimSuffix(foreign.Lines(e.Error(), longestError), "\n"))
 	return e.Exit
 }

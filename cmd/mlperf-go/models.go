@@ -20,7 +20,7 @@ type modelsCommand struct{ *program }
 
 func (cmd modelsCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "models", Usage: "the benchmarks that are known", ArgsUsage: "[NAME]", HideHelpCommand: true,
+		Name: "models", Usage: "list the benchmarks, or describe one", ArgsUsage: "[NAME]", HideHelpCommand: true,
 		OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
@@ -28,7 +28,7 @@ func (cmd modelsCommand) command() *cli.Command {
 			}
 			if c.NArg() > 1 {
 				return run.UsageError("argument", "Write `mlperf-go models NAME`",
-					"%d names are given, and one benchmark is shown at a time", c.NArg())
+					"%d names given, but only one benchmark can be shown", c.NArg())
 			}
 			m, err := models.Find(c.Args().First())
 			if err != nil {
@@ -71,7 +71,7 @@ func (cmd modelsCommand) list() error {
 	return w.Flush()
 }
 
-// modelJSON is a row for scripts: what they look for by name, and everything with its source.
+// modelJSON is a benchmark for scripts: its main properties by name, and all fields with their sources.
 type modelJSON struct {
 	Name         string            `json:"name"`
 	Aliases      []string          `json:"aliases"`
@@ -99,11 +99,11 @@ func (cmd modelsCommand) show(r *models.Row) error {
 	return err
 }
 
-// pageWidth is the longest line of a description, in characters.
+// pageWidth is the maximum length of a line of a description in characters.
 const pageWidth = 100
 
-// describeText sets fields in two columns. A source of several fields is a number behind the value and a line at the
-// end.
+// describeText prints fields in two columns. A source that several fields share is a number after the value, explained
+// at the end.
 func describeText(fields []models.Field) string {
 	column, uses := 0, map[string]int{}
 	for _, f := range fields {
@@ -131,7 +131,7 @@ func describeText(fields []models.Field) string {
 	return b.String()
 }
 
-// hang writes a text in a column of its own behind a word, in lines of at most pageWidth where its words allow.
+// hang writes a text in its own column after a word, wrapped at pageWidth.
 func hang(b *strings.Builder, word string, column int, text string) {
 	b.WriteString(word + strings.Repeat(" ", column-utf8.RuneCountInString(word)))
 	at := column

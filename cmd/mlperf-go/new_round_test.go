@@ -87,7 +87,7 @@ func TestANewRoundAndANewBenchmarkAreAFileEach(t *testing.T) {
 		out, err := exec.Command(program, "--no-progress", "submission", "--model", model, "--round", "v9.9",
 			"--rehearsal-size", "tiny", "--output-dir", folder).CombinedOutput()
 		require.NoError(t, err, string(out))
-		require.Contains(t, string(out), "Nothing is wrong with the tree but that it is a rehearsal")
+		require.Contains(t, string(out), "The tree is a rehearsal and has no other errors")
 		for _, test := range tests {
 			r, err := record.Read(filepath.Join(folder, "simulated", model, "Offline", test))
 			require.NoError(t, err, string(out))

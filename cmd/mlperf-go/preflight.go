@@ -18,7 +18,7 @@ type preflightCommand struct{ *program }
 
 func (cmd preflightCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "preflight", Usage: "ask endpoints what they are, and start no test", HideHelpCommand: true,
+		Name: "preflight", Usage: "probe endpoints without starting a test", HideHelpCommand: true,
 		OnUsageError: usageError,
 		Flags:        settingFlags(),
 		Action: func(c *cli.Context) error {
@@ -34,11 +34,11 @@ func (cmd preflightCommand) command() *cli.Command {
 				return err
 			}
 			if s.servers != nil {
-				return run.UsageError("endpoint", "Start them with `mlperf-go server up`, and give their --endpoint",
-					"preflight starts no servers")
+				return run.UsageError("endpoint", "Start them with `mlperf-go server up` and pass their --endpoint",
+					"preflight does not start servers")
 			}
 			if !plan.HasEndpoint() {
-				return run.UsageError("endpoint", "Write --endpoint http://host:port", "no --endpoint is given")
+				return run.UsageError("endpoint", "Write --endpoint http://host:port", "no --endpoint given")
 			}
 			cmd.notice(plan.Notices()...)
 			pre, err := run.PreflightOnly(c.Context, plan, cmd.newProgress(plan))
@@ -75,10 +75,10 @@ func (cmd preflightCommand) print(pre *run.Preflight) error {
 	return w.Flush()
 }
 
-// streaming tells of the first token. A server that was asked for a stream and gave none has not come this far.
+// streaming describes the stream. A server that does not stream when asked to has failed the preflight already.
 func streaming(e *backends.Probe) string {
 	if !e.Streams {
-		return "not asked for in this scenario"
+		return "not used in this scenario"
 	}
 	return fmt.Sprintf("true, the first token after %v", e.TTFT.Round(10*time.Microsecond))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+	"go.uber.org/zap"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -15,6 +16,7 @@ import (
 // progress shows a running test on stderr: a bar on a terminal, a line every few seconds elsewhere.
 type progress struct {
 	console *console
+	log     *zap.Logger // with the test's scenario
 	title   string
 	bars    *mpb.Progress
 	bar     *mpb.Bar
@@ -25,26 +27,27 @@ type progress struct {
 const lineEvery = 5 * time.Second
 
 func (c *console) newProgress(plan *run.Plan) *progress {
-	return &progress{console: c, title: fmt.Sprintf("%s %s %s", plan.Row.Name, plan.Scenario.Scenario, plan.Mode)}
+	return &progress{console: c, log: c.log.With(zap.String("scenario", string(plan.Scenario.Scenario))),
+		title: fmt.Sprintf("%s %s %s", plan.Row.Name, plan.Scenario.Scenario, plan.Mode)}
 }
 
-// Waiting says what takes so long.
-func (g *progress) Waiting(text string) { g.console.notice(text) }
+// Waiting reports why the test does not start yet.
+func (g *progress) Waiting(text string) { g.log.Info(text) }
 
-// Preflighted tells what will be tested.
+// Preflighted reports what will be tested.
 func (g *progress) Preflighted(plan *run.Plan, pre *run.Preflight, notes []string) {
 	for _, e := range pre.Endpoints {
-		g.console.notice(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version,
-			foreign.Line(strings.Join(e.Models, ", "), 400)))
+		g.log.Info(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version,
+			foreign.Line(strings.Join(e.Models, ", "), 400)), zap.String("endpoint", e.URL))
 	}
 	for _, n := range notes {
-		g.console.log.Warn(n)
+		g.log.Warn(n)
 	}
 	for _, b := range plan.Breaches() {
-		g.console.log.Warn(b.String())
+		g.log.Warn(b.String(), zap.String("code", b.Code))
 	}
 	if len(plan.Rehearsal) > 0 {
-		g.console.notice("rehearsal, not for submission: " + strings.Join(plan.Rehearsal, "; "))
+		g.log.Info("rehearsal, not for submission: " + strings.Join(plan.Rehearsal, "; "))
 	}
 }
 
@@ -55,7 +58,7 @@ func orUnknown(s string) string {
 	return s
 }
 
-// Progress draws a moment.
+// Progress shows the current state.
 func (g *progress) Progress(now run.Progress) {
 	if g.console.quiet || g.console.noProgress {
 		return
@@ -81,7 +84,7 @@ func describe(now run.Progress) string {
 			text += ", " + tail.String()
 		}
 		if tail.Lost() {
-			text += ": INVALID already"
+			text += ": already INVALID"
 		}
 	}
 	if now.Left > 0 {
@@ -97,12 +100,12 @@ func (g *progress) draw(now run.Progress) {
 			mpb.PrependDecorators(decor.Name(g.title+" "), decor.CountersNoUnit("%d/%d")),
 			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + g.text })))
 	}
-	// The total is a guess: a bar that fills too early would end.
+	// The total is an estimate, and a bar that fills too early would end.
 	g.bar.SetTotal(max(now.Total, now.Done+1), false)
 	g.bar.SetCurrent(now.Done)
 }
 
-// end takes the bar away.
+// end removes the bar.
 func (g *progress) end() {
 	if g.bars == nil {
 		return
@@ -113,7 +116,7 @@ func (g *progress) end() {
 
 var _ run.Observer = (*progress)(nil)
 
-// scored shows how far a scoring is that takes long: nothing for one that ends at once.
+// scored returns a function that shows the progress of a scoring that takes long.
 func (c *console) scored() func(done, total int) {
 	last := time.Now()
 	return func(done, total int) {

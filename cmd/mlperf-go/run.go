@@ -12,15 +12,15 @@ type runCommand struct{ *program }
 
 func (cmd runCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "run", Usage: "run one test", HideHelpCommand: true,
-		Description: "Runs one LoadGen test and leaves a folder with the official logs, the record (run.json) and a " +
-			"verdict.\n" +
-			"Without --endpoint the simulator is started; without --dataset a synthetic data set is made. Both make a " +
-			"rehearsal.\n" +
-			"Every flag has an environment name too, such as MLPERF_GO_TARGET_QPS, and a line of --config FILE, such as " +
-			"target-qps: 40. docs/reference/flags.md lists them.",
+		Name: "run", Usage: "run one test and judge it", HideHelpCommand: true,
+		Description: "Runs one LoadGen test. Its folder then contains the official logs and the record with the verdict " +
+			"(run.json).\n" +
+			"Without --endpoint it starts the simulator; without --dataset it makes a synthetic data set. Either makes the " +
+			"test a rehearsal.\n" +
+			"Every setting can also be set by an environment variable, such as MLPERF_GO_TARGET_QPS, or by a line of " +
+			"--config FILE, such as target-qps: 40. docs/reference/flags.md lists them.",
 		Flags: append(settingFlags(), &cli.BoolFlag{Name: "print-config",
-			Usage: "print the effective configuration with origins, and stop"}),
+			Usage: "print the effective settings with their origins and exit"}),
 		Action: func(c *cli.Context) error {
 			s, err := cmd.testSettings(c)
 			if err != nil {
@@ -63,7 +63,7 @@ func (cmd runCommand) printConfig(plan *run.Plan) error {
 	return plan.Config.WriteYAML(cmd.stdout)
 }
 
-// configJSON is the effective configuration, each value as a flag would take it.
+// configJSON returns the effective settings, each value as its flag accepts it.
 func configJSON(plan *run.Plan) any {
 	type setting struct {
 		Value  string `json:"value"`

@@ -30,15 +30,15 @@ func (cmd serverCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "server", Usage: "start and supervise inference servers", HideHelpCommand: true,
 		Subcommands: []*cli.Command{
-			command("up", "start the servers, and stay until a signal ends them", engineArgs, placed, cmd.up),
-			command("down", "end the servers that `server up` started", "", file, cmd.down),
-			command("status", "how the servers are; exit code 0 when all are ready", "", file, cmd.status),
+			command("up", "start the servers and supervise them until a signal arrives", engineArgs, placed, cmd.up),
+			command("down", "stop the servers that `server up` started", "", file, cmd.down),
+			command("status", "show the state of the servers; exit code 0 if all are ready", "", file, cmd.status),
 			command("plan", "print what `server up` would start", engineArgs, placed, cmd.plan),
 		},
 	}
 }
 
-// serverFlags say which servers are started, and where; the first two find them again. For a run they are settings.
+// serverFlags returns the flags that select servers; the first two also find servers that run already.
 func serverFlags() []cli.Flag {
 	var flags []cli.Flag
 	for _, name := range servers.SettingNames {
@@ -47,17 +47,16 @@ func serverFlags() []cli.Flag {
 	return flags
 }
 
-// runSetting is the flag of a setting of run, for another command.
+// runSetting returns the flag of a test's setting for another command.
 func runSetting(name string) cli.Flag {
 	s, _, err := config.RunSettings().Find(name)
 	if err != nil {
-		panic(err) // the table is code
+		panic(err) // the name is a constant
 	}
 	return settingFlag(*s, name, false)
 }
 
-// serverError gives an error of the servers its exit code: what a file or flag asks for is usage, what the machine
-// lacks is environment.
+// serverError adds the exit code to an error about servers: usage for files and flags, environment for the machine.
 func serverError(code string, err error) error {
 	exit := run.ExitEnvironment
 	if code == "server_config" && !errors.Is(err, servers.ErrGPUs) {
@@ -66,7 +65,7 @@ func serverError(code string, err error) error {
 	return &run.Error{Exit: exit, Code: code, Err: err}
 }
 
-// planServers places the servers that are to be started, with the words behind -- as arguments of the engine.
+// planServers places the servers to start. The arguments after -- go to the engine.
 func (p *program) planServers(c *cli.Context, e *config.Effective, cfg *servers.Config) (*servers.Plan, error) {
 	if err := dashedArguments(c); err != nil {
 		return nil, err
@@ -83,11 +82,11 @@ func dashedArguments(c *cli.Context) error {
 	if c.NArg() == 0 || strings.HasPrefix(first, "-") {
 		return nil
 	}
-	return run.UsageError("argument", "Arguments of the engine stand behind -- and begin with a dash; the file is given "+
-		"by --server-config", "%q is no argument of an engine", first)
+	return run.UsageError("argument", "Arguments of the engine follow -- and begin with a dash; pass the file with "+
+		"--server-config", "%q is not an argument of an engine", first)
 }
 
-// planOnly is planServers for the commands that start servers and no test.
+// planOnly plans servers for the commands that run no test.
 func (cmd serverCommand) planOnly(c *cli.Context) (*servers.Plan, error) {
 	if err := dashedArguments(c); err != nil {
 		return nil, err
@@ -109,7 +108,7 @@ func (cmd serverCommand) planOnly(c *cli.Context) (*servers.Plan, error) {
 	if cfg == nil {
 		return nil, run.UsageError("server_config",
 			"Give a YAML file with backend and model, or the folder of a model; docs/how-to/servers.md shows both",
-			"neither --server-config nor --model-path is given")
+			"neither --server-config nor --model-path given")
 	}
 	return cmd.planServers(c, e, cfg)
 }
@@ -160,10 +159,10 @@ func (cmd serverCommand) up(c *cli.Context) error {
 	if err := errors.Join(fleet.Wait(c.Context), fleet.Stop()); err != nil {
 		return serverError("server_died", err)
 	}
-	return nil // a signal is how servers end
+	return nil // servers end by a signal
 }
 
-// serverState finds the state of servers by their file or their folder.
+// serverState returns the folder of the servers' state.
 func serverState(c *cli.Context) (dir string, err error) {
 	if err := noArguments(c); err != nil {
 		return "", err
@@ -178,7 +177,7 @@ func serverState(c *cli.Context) (dir string, err error) {
 	}
 	if dir == "" {
 		return "", run.UsageError("server_config", "Give --server-config or --server-dir as they were given to `mlperf-go "+
-			"server up`", "which servers is not told")
+			"server up`", "no servers specified")
 	}
 	return dir, nil
 }
@@ -204,7 +203,7 @@ func (cmd serverCommand) down(c *cli.Context) error {
 		cmd.writeJSON(map[string]any{"ended": len(state.Replicas)})
 		return nil
 	}
-	fmt.Fprintf(cmd.stdout, "%d servers of %s have ended\n", len(state.Replicas), dir)
+	fmt.Fprintf(cmd.stdout, "%d servers of %s were stopped\n", len(state.Replicas), dir)
 	return nil
 }
 
@@ -228,10 +227,10 @@ func (cmd serverCommand) status(c *cli.Context) error {
 	if state.Running() {
 		fmt.Fprintf(w, "supervisor\tprocess %d since %s\n", state.Supervisor.PID, state.Started.Format("2006-01-02 15:04:05"))
 	} else {
-		fmt.Fprintf(w, "supervisor\thas ended; below is what it saw last\n")
+		fmt.Fprintf(w, "supervisor\tnot running; its last observations follow\n")
 	}
 	for _, r := range state.Replicas {
-		fmt.Fprintf(w, "replica %d\t%s\t%s\tprocess %d\tnot answering %d times\t%s\n", r.Index, r.URL, r.Health, r.Leader.PID,
+		fmt.Fprintf(w, "replica %d\t%s\t%s\tprocess %d\tunhealthy %d times\t%s\n", r.Index, r.URL, r.Health, r.Leader.PID,
 			r.Unhealthy, r.Exit)
 	}
 	return w.Flush()

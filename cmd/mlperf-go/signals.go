@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// interruptible gives a context that the first SIGINT, SIGTERM, SIGHUP or SIGQUIT ends; the second ends the process at
-// once. SIGHUP comes when a terminal or a connection closes; who started the program with nohup wants it to go on.
+// interruptible returns a context that ends with the first SIGINT, SIGTERM, SIGHUP or SIGQUIT; the second ends the
+// process at once. SIGHUP arrives when a terminal or a connection closes; under nohup it is ignored and stays so.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -45,9 +45,8 @@ func interruptible() (context.Context, func()) {
 	}
 }
 
-// brokenPipes takes SIGPIPE, which would end a test in its middle because nobody reads its progress any more (as in
-// `2>&1 | head`). Nobody listens: the write fails, and that is told where it matters. Children get the signal's own
-// meaning back.
+// brokenPipes catches SIGPIPE, which would end a test whose progress is no longer read, as in `2>&1 | head`. The failed
+// write is reported where it matters. Children start with the default action again.
 func brokenPipes() chan os.Signal {
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)

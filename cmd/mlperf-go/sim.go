@@ -24,33 +24,35 @@ type simCommand struct{ *program }
 func (cmd simCommand) command() *cli.Command {
 	d := sim.DefaultConfig()
 	return &cli.Command{
-		Name: "sim", Usage: "the simulated LLM server", HideHelpCommand: true,
-		Description: "Speaks vLLM's wire, with continuous batching and faults on demand. Deterministic for a seed.",
+		Name: "sim", Usage: "run the simulated LLM server", HideHelpCommand: true,
+		Description: "Speaks the protocol of vLLM, with continuous batching and faults on demand. The same seed gives the " +
+			"same " +
+			"answers.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "address; port 0 takes a free one"},
-			&cli.StringFlag{Name: "ready-file", Usage: "file that gets the base URL in one line once it serves"},
-			&cli.StringFlag{Name: "model", Value: d.Model, Usage: "served model name"},
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "address to listen on; port 0 selects a free port"},
+			&cli.StringFlag{Name: "ready-file", Usage: "file to write the base URL to once the server is ready"},
+			&cli.StringFlag{Name: "model", Value: d.Model, Usage: "name of the served model"},
 			&cli.StringFlag{Name: "prompt-template",
-				Usage: "text file that makes the prompts of a row's fields, as the client's"},
-			&cli.StringFlag{Name: "benchmark", Value: models.Default, Usage: "benchmark whose schema the data set has"},
-			&cli.StringFlag{Name: "dataset", Usage: "data set with the prompts and their reference outputs"},
-			&cli.StringFlag{Name: "answers", Value: string(d.Answers), Usage: "reference, echo or random"},
+				Usage: "the client's --prompt-template, so that the prompts match"},
+			&cli.StringFlag{Name: "benchmark", Value: models.Default, Usage: "benchmark that the data set belongs to"},
+			&cli.StringFlag{Name: "dataset", Usage: "data set with prompts and reference outputs"},
+			&cli.StringFlag{Name: "answers", Value: string(d.Answers), Usage: "kind of answers: reference, echo or random"},
 			&cli.Float64Flag{Name: "quality", Value: d.Quality,
-				Usage: "share of right answers, 0 to 1, in the benchmark's own form; the score of an accuracy run comes out there"},
+				Usage: "share of correct answers (0 to 1), which is about the score of an accuracy run"},
 			&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, or the folder that holds it, for a real data set; " +
 				"default: the synthetic vocabulary"},
-			&cli.DurationFlag{Name: "ttft", Value: d.TTFT, Usage: "from the end of the prefill to the first token"},
-			&cli.DurationFlag{Name: "tpot", Value: d.TPOT, Usage: "between tokens of one sequence"},
+			&cli.DurationFlag{Name: "ttft", Value: d.TTFT, Usage: "time from the end of the prefill to the first token"},
+			&cli.DurationFlag{Name: "tpot", Value: d.TPOT, Usage: "time between the tokens of a sequence"},
 			&cli.Float64Flag{Name: "prefill-rate", Value: d.PrefillRate, Usage: "prompt tokens per second; 0: no prefill time"},
-			&cli.IntFlag{Name: "max-num-seqs", Value: d.MaxNumSeqs, Usage: "sequences that run at once"},
-			&cli.IntFlag{Name: "max-model-len", Value: d.MaxModelLen, Usage: "prompt and output tokens of one sequence"},
-			&cli.IntFlag{Name: "kv-tokens", Value: d.KVTokens, Usage: "KV budget in tokens; 0: derived"},
-			&cli.IntFlag{Name: "tokens-per-event", Value: d.TokensPerEvent, Usage: "tokens in one streamed event"},
-			&cli.IntFlag{Name: "output-tokens", Value: d.OutputTokens, Usage: "length of a random answer"},
-			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "of answers and faults"},
-			&cli.StringFlag{Name: "fault", Usage: "`NAME=RATE[,...]`, a fault and the share of requests that meet it; " +
-				"--list-faults names them"},
-			&cli.BoolFlag{Name: "list-faults", Usage: "list the faults, and stop"},
+			&cli.IntFlag{Name: "max-num-seqs", Value: d.MaxNumSeqs, Usage: "sequences that run at the same time"},
+			&cli.IntFlag{Name: "max-model-len", Value: d.MaxModelLen, Usage: "longest sequence, in prompt and output tokens"},
+			&cli.IntFlag{Name: "kv-tokens", Value: d.KVTokens, Usage: "size of the KV cache in tokens; 0: derived"},
+			&cli.IntFlag{Name: "tokens-per-event", Value: d.TokensPerEvent, Usage: "tokens in each streamed event"},
+			&cli.IntFlag{Name: "output-tokens", Value: d.OutputTokens, Usage: "length of random answers"},
+			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of answers and faults"},
+			&cli.StringFlag{Name: "fault", Usage: "`NAME=RATE[,...]`: faults, each with its share of the requests; " +
+				"--list-faults lists the names"},
+			&cli.BoolFlag{Name: "list-faults", Usage: "list the faults and exit"},
 			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send"},
 		},
 		Action:       func(c *cli.Context) error { return cmd.simulate(c, d) },
@@ -105,7 +107,8 @@ func (cmd simCommand) listFaults() error {
 	return w.Flush()
 }
 
-// simMemory is the memory in bytes for messages: each is looked at once, and the client beside has need of its own.
+// simMemory is the memory for messages in bytes. Each is read once, and the client on the same machine needs memory
+// too.
 const simMemory = 256 << 20
 
 func simDataset(cfg *sim.Config, benchmark, path, template string) error {
@@ -146,12 +149,12 @@ func (cmd simCommand) serve(c *cli.Context, cfg sim.Config) error {
 	}
 	if _, port, err := net.SplitHostPort(c.String("listen")); err != nil || !portNumber(port) {
 		return run.UsageError("listen", "Write --listen 127.0.0.1:8000, or port 0 for a free one",
-			"--listen %q is no address with a port", c.String("listen"))
+			"--listen %q is not an address with a port", c.String("listen"))
 	}
 	l, err := net.Listen("tcp", c.String("listen"))
 	if err != nil {
 		return run.EnvironmentError("listen", "Choose another --listen, or port 0 for a free one",
-			"the simulator can not listen: %w", err)
+			"the simulator cannot listen: %w", err)
 	}
 	url := "http://" + l.Addr().String()
 	if path := c.String("ready-file"); path != "" {
@@ -163,5 +166,5 @@ func (cmd simCommand) serve(c *cli.Context, cfg sim.Config) error {
 	if err := s.Serve(c.Context, l); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return nil // a signal is how a simulator ends
+	return nil // a simulator ends by a signal
 }

@@ -19,25 +19,23 @@ const campaignGroup = "Campaign"
 
 func (cmd submissionCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "submission", Usage: "a benchmark's tests, its submission tree, and the tree's check",
-		Description: "Without a word behind it: run, build, truncate and check, in this order, to a tree in " +
+		Name: "submission", Usage: "run all tests of a benchmark, build the submission tree and check it",
+		Description: "Without a subcommand it does run, build, truncate and check in this order. The tree is " +
 			"OUTPUT-DIR/submission.",
 		Flags: campaignCommandFlags(), Action: cmd.submitAll,
 		Subcommands: []*cli.Command{{
-			Name: "run", Usage: "every test of every scenario: preflight, performance, accuracy, score, audits",
+			Name: "run", Usage: "run all tests of all scenarios: preflight, performance, accuracy, score, audits",
 			HideHelpCommand: true,
 			Description: "Runs each test in a process of its own, into OUTPUT-DIR/<system>/<benchmark>/<scenario>/<test>. " +
-				"--resume goes on after any kind of end:\n" +
-				"what is done and valid is not repeated, and what a changed setting touches is. docs/how-to/campaigns.md tells " +
-				"more.",
+				"--resume continues an earlier campaign:\n" +
+				"it keeps valid results whose settings have not changed. docs/how-to/campaigns.md describes campaigns.",
 			Flags:        campaignCommandFlags(),
 			Action:       cmd.run,
 			OnUsageError: usageError,
 		}, {
-			Name: "status", Usage: "how far a campaign is", ArgsUsage: "OUTPUT-DIR", HideHelpCommand: true,
-			Description: "Reads the folder of a campaign, also of one that runs. Exit code 0: every step is done; 1: some are " +
-				"not.",
-			Action: cmd.status, OnUsageError: usageError,
+			Name: "status", Usage: "show the progress of a campaign", ArgsUsage: "OUTPUT-DIR", HideHelpCommand: true,
+			Description: "Reads the folder of a campaign, also while it runs. Exit code 0: every step is done; 1: some are not.",
+			Action:      cmd.status, OnUsageError: usageError,
 		}, initCommand{cmd.program}.command(), buildCommand{cmd.program}.command(),
 			truncateCommand{cmd.program}.command(), checkCommand{cmd.program}.command(), packCommand{cmd.program}.command()},
 	}
@@ -47,32 +45,32 @@ func campaignCommandFlags() []cli.Flag {
 	return append(settingFlags(), campaignFlags()...)
 }
 
-// campaignFlags are those of a campaign beside the settings of its tests.
+// campaignFlags returns the flags of a campaign, without the settings of its tests.
 func campaignFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "system", Category: campaignGroup,
-			Usage: "description of the system, as submission init writes it; its system_type tells which scenarios there are"},
+			Usage: "file that describes the system (see submission init); its system_type selects the scenarios"},
 		&cli.StringFlag{Name: "system-name", Category: campaignGroup,
-			Usage: "name of the system's folders; default: the description's file name"},
+			Usage: "name of the system's folders; default: the name of the description's file"},
 		&cli.StringFlag{Name: "system-type", Category: campaignGroup,
-			Usage: "datacenter, edge, or datacenter,edge; default: the description's, or the benchmark's own"},
+			Usage: "datacenter, edge, or datacenter,edge; default: the description's, or the first of the benchmark"},
 		&cli.StringFlag{Name: "submitter", Category: campaignGroup,
 			Usage: "name of the submitter; default: the description's"},
 		&cli.StringFlag{Name: "division", Category: campaignGroup,
 			Usage: "closed, open or network; default: the description's, or closed"},
 		&cli.StringSliceFlag{Name: "only", Category: campaignGroup,
-			Usage: "do these steps alone: a scenario, a test (performance, accuracy, score, TEST06), or Server/accuracy; " +
+			Usage: "run only these steps: a scenario, a test (performance, accuracy, score, TEST06), or Server/accuracy; " +
 				"repeatable"},
 		&cli.StringSliceFlag{Name: "set", Category: campaignGroup,
-			Usage: "a setting of one scenario or test, as in Server.target-qps=80 or accuracy.dataset=FILE; repeatable"},
+			Usage: "setting of one scenario or test, such as Server.target-qps=80 or accuracy.dataset=FILE; repeatable"},
 		&cli.StringFlag{Name: "rehearsal-size", Category: campaignGroup,
-			Usage: "tiny or normal: how long a rehearsal's tests are", DefaultText: "normal"},
-		&cli.IntFlag{Name: "attempts", Category: campaignGroup, Usage: "how often a test that ends INVALID is tried",
-			DefaultText: "1; of a rehearsal 2, of a tiny one 3"},
+			Usage: "length of a rehearsal's tests: tiny or normal", DefaultText: "normal"},
+		&cli.IntFlag{Name: "attempts", Category: campaignGroup, Usage: "how often to try a test that ends INVALID",
+			DefaultText: "1; 2 in a rehearsal, 3 in a tiny one"},
 		&cli.DurationFlag{Name: "wait-endpoint", Category: campaignGroup, Value: 10 * time.Minute,
-			Usage: "how long an endpoint that does not answer is waited for before a test"},
+			Usage: "how long to wait before a test for an endpoint that does not answer"},
 		&cli.BoolFlag{Name: "dry-run", Category: campaignGroup,
-			Usage: "say what would be done, why, and how long it takes; start nothing"},
+			Usage: "print the steps that would run, why, and how long they take; start nothing"},
 		&cli.BoolFlag{Name: "print-script", Category: campaignGroup,
 			Usage: "print a bash script that runs the same tests; start nothing"},
 	}

@@ -17,22 +17,22 @@ type buildCommand struct{ *program }
 // buildCommand lays a campaign's runs out as a tree.
 func (cmd buildCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "build", Usage: "lay a campaign's runs out as a submission tree", ArgsUsage: "CAMPAIGN", HideHelpCommand: true,
+		Name: "build", Usage: "build a submission tree from a campaign's runs", ArgsUsage: "CAMPAIGN", HideHelpCommand: true,
 		OnUsageError: usageError,
-		Description: "Takes the runs of the folder CAMPAIGN, the words of --system, and what the machine and the endpoint " +
-			"tell of themselves.\n" +
-			"Exit code 1: a run can not be submitted; 2: words are missing. In both cases nothing is written, and each reason " +
-			"is named.",
+		Description: "Combines the runs in the folder CAMPAIGN, the description in --system, and what was detected on the " +
+			"machine and the endpoint.\n" +
+			"Exit code 1: a run cannot be submitted; 2: the description is incomplete. In both cases all reasons are listed " +
+			"and nothing is written.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Usage: "root of the tree; default: CAMPAIGN/" + layout.TreeName},
-			&cli.StringFlag{Name: "system", Usage: "file with the description of the system and the submitter's words; " +
+			&cli.StringFlag{Name: "system", Usage: "file that describes the system and the submission; " +
 				"mlperf-go submission init writes one"},
 			&cli.StringFlag{Name: "submitter", Usage: "name of the submitter's folder; default: the description's"},
-			&cli.StringFlag{Name: "division", Usage: "closed, open or network; default: the description's, else the campaign's"},
-			&cli.StringFlag{Name: "round", Usage: "round whose layout and seeds count",
-				DefaultText: "the campaign's, else " + rounds.Current},
-			&cli.BoolFlag{Name: "rehearsal", Usage: "take rehearsals too, and mark the tree as one"},
-			&cli.BoolFlag{Name: "force", Usage: "replace a tree that is there"},
+			&cli.StringFlag{Name: "division", Usage: "closed, open or network; default: the description's, or the campaign's"},
+			&cli.StringFlag{Name: "round", Usage: "round whose layout and seeds apply",
+				DefaultText: "the campaign's, or " + rounds.Current},
+			&cli.BoolFlag{Name: "rehearsal", Usage: "accept rehearsals and mark the tree as one"},
+			&cli.BoolFlag{Name: "force", Usage: "overwrite an existing tree"},
 		},
 		Action: cmd.run,
 	}

@@ -23,26 +23,26 @@ type checkCommand struct{ *program }
 
 func (cmd checkCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "check", Usage: "hold a submission tree against the rules", ArgsUsage: "TREE", HideHelpCommand: true,
+		Name: "check", Usage: "check a submission tree against the rules", ArgsUsage: "TREE", HideHelpCommand: true,
 		OnUsageError: usageError,
-		Description: "Exit code 0: valid, or a tree that says that it is a rehearsal and has no other error than class " +
-			"rehearsal; 1: anything else.\n" +
-			"With --compat the official checker's: 1 for a rehearsal too.",
+		Description: "Exit code 0: valid, or a tree marked as a rehearsal whose errors all have the class rehearsal; 1: " +
+			"anything else.\n" +
+			"With --compat the exit code is the official checker's, which is 1 for a rehearsal.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round of the rules"},
-			&cli.BoolFlag{Name: "compat", Usage: "only what the official checker says"},
-			&cli.BoolFlag{Name: "only-known", Usage: "leave out benchmarks that generate no text, instead of counting them as " +
+			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round whose rules apply"},
+			&cli.BoolFlag{Name: "compat", Usage: "report only what the official checker reports"},
+			&cli.BoolFlag{Name: "only-known", Usage: "ignore benchmarks that generate no text, instead of counting them as " +
 				"not judged"},
-			&cli.StringFlag{Name: "submitter", Usage: "only this submitter's folders"},
-			&cli.StringFlag{Name: "csv", Usage: "file for the official summary"},
-			&cli.StringFlag{Name: "final-report", Usage: "file for the JSON of the organisers' final report"},
-			&cli.StringFlag{Name: "ids", Usage: "file with the numbers that earlier reports gave, in the form of ids.json; " +
-				"new ones are added"},
-			&cli.StringFlag{Name: "repository", Usage: "repository of the submissions, for the report's links",
+			&cli.StringFlag{Name: "submitter", Usage: "check only this submitter's folders"},
+			&cli.StringFlag{Name: "csv", Usage: "file to write the official summary to"},
+			&cli.StringFlag{Name: "final-report", Usage: "file to write the JSON of the organisers' final report to"},
+			&cli.StringFlag{Name: "ids", Usage: "ids.json: the file of the numbers from earlier reports, to which new ones " +
+				"are added"},
+			&cli.StringFlag{Name: "repository", Usage: "repository of the submissions, for the links in the report",
 				DefaultText: "submissions_inference_ROUND"},
 			&cli.StringFlag{Name: "repository-owner", Value: "mlcommons", Usage: "owner of that repository"},
 			&cli.StringFlag{Name: "repository-branch", Value: "main", Usage: "branch of that repository"},
-			&cli.StringFlag{Name: "location", Usage: "what stands before the paths in the summary"},
+			&cli.StringFlag{Name: "location", Usage: "prefix of the paths in the summary"},
 			&cli.BoolFlag{Name: "submission-exceptions", Usage: "the official checker's switch of that name"},
 			&cli.BoolFlag{Name: "skip-meaningful-fields-emptiness-check", Usage: "the official checker's switch of that name"},
 			&cli.BoolFlag{Name: "skip-empty-files-check", Usage: "the official checker's switch of that name"},
@@ -81,7 +81,7 @@ func (cmd checkCommand) run(c *cli.Context) error {
 			return err
 		}
 	}
-	if !r.OnlyRehearsal() { // a valid tree has no error at all
+	if !r.OnlyRehearsal() { // a valid tree has no errors
 		cmd.exit = run.ExitInvalid
 	}
 	if cmd.json {
@@ -90,17 +90,17 @@ func (cmd checkCommand) run(c *cli.Context) error {
 	return r.Text(cmd.stdout)
 }
 
-// finalReport writes the JSON of the organisers' final report, and the table of numbers that goes from one report to
+// finalReport writes the JSON of the organisers' final report, and the table of numbers that is kept from one report to
 // the next.
 func finalReport(c *cli.Context, r *check.Report) error {
 	path, table := c.String("final-report"), c.String("ids")
 	if path == "" {
 		return run.UsageError("final_report", "Give --final-report FILE too",
-			"--ids is given, and no --final-report that would need it")
+			"--ids requires --final-report")
 	}
 	ids, err := readIDs(table)
 	if err != nil {
-		return run.UsageError("ids", "Give the ids.json of the report before, or a name for a new one", "%w", err)
+		return run.UsageError("ids", "Pass the ids.json of the previous report, or the name of a new file", "%w", err)
 	}
 	o := check.FinalOptions{
 		Version: strings.TrimPrefix(r.Round, "v"), Owner: c.String("repository-owner"),
@@ -116,10 +116,10 @@ func finalReport(c *cli.Context, r *check.Report) error {
 	return atomicfile.Write(table, func(w io.Writer) error { return check.WriteIDs(w, ids) })
 }
 
-// maxIDs bounds the table of numbers: some thousand systems in all rounds together.
+// maxIDs limits the table of numbers in bytes: all rounds together have a few thousand systems.
 const maxIDs = 16 << 20
 
-// readIDs reads the numbers of earlier reports; a file that is not there yet has none.
+// readIDs reads the numbers of earlier reports; none without a file.
 func readIDs(path string) (map[string]int, error) {
 	ids := map[string]int{}
 	if path == "" {
@@ -130,14 +130,14 @@ func readIDs(path string) (map[string]int, error) {
 		return ids, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the numbers of earlier reports can not be read: %w", err)
+		return nil, fmt.Errorf("cannot read the numbers of earlier reports: %w", err)
 	}
 	defer f.Close()
 	if err := json.NewDecoder(io.LimitReader(f, maxIDs)).Decode(&ids); err != nil {
-		return nil, fmt.Errorf("the numbers of earlier reports in %s are no JSON object of whole numbers: %w", path, err)
+		return nil, fmt.Errorf("the numbers of earlier reports in %s are not a JSON object of whole numbers: %w", path, err)
 	}
 	if ids == nil {
-		return nil, fmt.Errorf("%s holds no JSON object", path)
+		return nil, fmt.Errorf("%s does not contain a JSON object", path)
 	}
 	return ids, nil
 }

@@ -24,15 +24,16 @@ type initCommand struct{ *program }
 // initCommand writes the file in which a person describes a system.
 func (cmd initCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "init", Usage: "write the description of a system to fill in", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "Run it on the machine with the accelerators: what that tells of itself is filled in already. A name " +
-			"that ends in .json gives JSON.",
+		Name: "init", Usage: "write a file for the description of a system", HideHelpCommand: true, OnUsageError: usageError,
+		Description: "Run it on the machine with the accelerators: it fills in what it detects there. The file is YAML, or " +
+			"JSON " +
+			"if its name ends in .json.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Value: "submission.yaml", Usage: "file to write"},
 			&cli.StringFlag{Name: "submitter", Usage: "name of the submitter's folder"},
 			&cli.StringFlag{Name: "division", Value: layout.Closed, Usage: "closed, open or network"},
-			&cli.BoolFlag{Name: "no-machine", Usage: "leave every field empty"},
-			&cli.BoolFlag{Name: "force", Usage: "replace a file that is there"},
+			&cli.BoolFlag{Name: "no-machine", Usage: "do not detect the machine; leave every field empty"},
+			&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"},
 		},
 		Action: cmd.run,
 	}
@@ -45,12 +46,12 @@ func (cmd initCommand) run(c *cli.Context) error {
 	path := c.String("output")
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !c.Bool("force") {
 		return run.UsageError("output_used", "Choose another --output, or give --force to replace it",
-			"the description can not be written to %s: something is there already", path)
+			"cannot write the description to %s: the file exists", path)
 	}
 	d := description.New()
 	d.Submitter, d.Division = c.String("submitter"), c.String("division")
 	if !slices.Contains(layout.Divisions(), d.Division) {
-		return run.UsageError("division", "Take one of "+strings.Join(layout.Divisions(), ", "), "there is no division %q",
+		return run.UsageError("division", "Use "+strings.Join(layout.Divisions(), ", "), "the division %q is unknown",
 			d.Division)
 	}
 	if !c.Bool("no-machine") {
@@ -70,7 +71,7 @@ func (cmd initCommand) run(c *cli.Context) error {
 		return nil
 	}
 	if !cmd.quiet {
-		fmt.Fprintf(cmd.stdout, "%s is written. To fill in: %s\n", path, strings.Join(missing, ", "))
+		fmt.Fprintf(cmd.stdout, "wrote %s. Please fill in: %s\n", path, strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -20,19 +20,18 @@ type packCommand struct{ *program }
 // packCommand makes the file that is handed in.
 func (cmd packCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "pack", Usage: "put a checked tree into the file that is handed in", ArgsUsage: "TREE", HideHelpCommand: true,
+		Name: "pack", Usage: "check a tree and pack it for upload", ArgsUsage: "TREE", HideHelpCommand: true,
 		OnUsageError: usageError,
-		Description: "Checks the tree first, refuses secrets, hidden files and files that are too large, and reads the " +
-			"packed file back.\n" +
-			"With a password the file is encrypted as the organisers' script does it, with `openssl enc -aes256`.",
+		Description: "Checks the tree first, rejects secrets, hidden files and files that are too large, and verifies the " +
+			"packed file.\n" +
+			"With a password the file is encrypted like by the organisers' script, with `openssl enc -aes256`.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output",
-				Usage: "folder for the tarball and its checksums; default: the one that TREE lies in"},
-			&cli.StringFlag{Name: "submitter", Usage: "whose folders are packed; default: the tree's only submitter"},
-			&cli.StringFlag{Name: "password-file", Usage: "file whose first line is the password; none: the tarball is not " +
-				"encrypted"},
-			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round of the rules"},
-			&cli.BoolFlag{Name: "rehearsal", Usage: "pack a tree in which nothing is wrong but that it is a rehearsal"},
+				Usage: "folder for the tarball and its checksums; default: the parent of TREE"},
+			&cli.StringFlag{Name: "submitter", Usage: "submitter whose folders are packed; default: the only one in the tree"},
+			&cli.StringFlag{Name: "password-file", Usage: "file whose first line is the password; default: no encryption"},
+			&cli.StringFlag{Name: "round", Value: rounds.Current, Usage: "round whose rules apply"},
+			&cli.BoolFlag{Name: "rehearsal", Usage: "also pack a rehearsal that has no other errors"},
 		},
 		Action: cmd.run,
 	}
@@ -62,26 +61,26 @@ func (cmd packCommand) run(c *cli.Context) error {
 		fmt.Fprintf(cmd.stdout, "%s  %d files, %d bytes\nsha1    %s\nsha256  %s\nfiles   %s\n", r.Tarball, r.Files, r.Bytes,
 			r.SHA1, r.SHA256, r.List)
 		if !report.Valid {
-			fmt.Fprintln(cmd.stdout, "A rehearsal: not for submission.")
+			fmt.Fprintln(cmd.stdout, "This is a rehearsal, not for submission.")
 		}
 	}
 	return nil
 }
 
-// maxPassword bounds a password, in bytes.
+// maxPassword limits the length of a password in bytes.
 const maxPassword = 4096
 
 func firstLine(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("the password can not be read: %w", err)
+		return "", fmt.Errorf("cannot read the password: %w", err)
 	}
 	defer f.Close()
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, maxPassword)
 	in.Scan()
 	if err := in.Err(); err != nil {
-		return "", fmt.Errorf("the password can not be read from %s: %w", path, err)
+		return "", fmt.Errorf("cannot read the password from %s: %w", path, err)
 	}
 	password := strings.TrimRight(in.Text(), "\r\n")
 	if password == "" {

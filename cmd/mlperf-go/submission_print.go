@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/tree"
 )
 
-// printOutcomes is the table at the end, and that of status.
+// printOutcomes prints the table of the steps, at the end and for status.
 func (cmd submissionCommand) printOutcomes(of *campaign.State, outcomes []campaign.Outcome) {
 	if cmd.json {
 		cmd.writeJSON(outcomesJSON(of, outcomes))
@@ -45,7 +45,7 @@ func (cmd submissionCommand) printOutcomes(of *campaign.State, outcomes []campai
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", o.Step.Scenario, o.Step.Test, stateWord(o), verdict, result,
 			failed, tookWord(o), folder)
 	}
-	_ = t.Flush() // to stdout: where that is gone nobody reads the table
+	_ = t.Flush() // the console reports a failed write
 	for _, o := range outcomes {
 		if o.Record != nil && o.Record.Overruled() != "" {
 			fmt.Fprintf(cmd.stdout, "%s: %s\n", o.Step.ID(), o.Record.Overruled())
@@ -60,15 +60,15 @@ func (cmd submissionCommand) printOutcomes(of *campaign.State, outcomes []campai
 	}
 }
 
-// printResume says how what is not done yet gets done.
+// printResume explains how to complete the campaign.
 func (cmd submissionCommand) printResume() {
 	if cmd.exit != run.ExitValid && !cmd.json && !cmd.quiet {
-		fmt.Fprintln(cmd.stdout, "\nThe same command with --resume does what is missing, and keeps what is done (with make: "+
-			"ARGS=--resume).")
+		fmt.Fprintln(cmd.stdout, "\nRun the same command with --resume to complete the campaign (with make: ARGS=--resume). "+
+			"Finished steps are kept.")
 	}
 }
 
-// scoreLine is the metrics that have a target, as accuracy.txt prints them.
+// scoreLine returns the metrics that have a target, as accuracy.txt prints them.
 func scoreLine(s *accuracy.Result) string {
 	var words []string
 	for _, m := range s.Metrics {
@@ -99,12 +99,12 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 		Scenario models.Scenario `json:"scenario"`
 		Test     string          `json:"test"`
 		State    campaign.Status `json:"state"`
-		Kept     bool            `json:"kept"` // it was done before
+		Kept     bool            `json:"kept"` // done by an earlier campaign
 		Code     string          `json:"code"`
 		Why      string          `json:"why"`
 		Verdict  string          `json:"verdict"`
 		Reasons  []record.Cause  `json:"reasons"`
-		LoadGen  string          `json:"loadgen,omitempty"` // that its own summary says INVALID, and why that does not count
+		LoadGen  string          `json:"loadgen,omitempty"` // why LoadGen's own INVALID does not count
 		Exit     int             `json:"exit"`
 		Attempts int             `json:"attempts"`
 		TookS    float64         `json:"took_s"`
@@ -178,11 +178,12 @@ func (cmd submissionCommand) printHandedIn(state *campaign.State, outcomes []cam
 	}
 	fmt.Fprintln(cmd.stdout)
 	cmd.printTree(h.Tree)
-	fmt.Fprintf(cmd.stdout, "%d accuracy logs are cut, the whole ones lie in %s\n\n", len(h.Truncated), h.Originals)
+	fmt.Fprintf(cmd.stdout, "%d accuracy logs were truncated; the originals are in %s\n\n", len(h.Truncated), h.Originals)
 	return printVerdict(cmd.stdout, h.Check)
 }
 
-// printVerdict says what stands against a tree. Of a rehearsal it is the list of what makes it one, each rule once.
+// printVerdict prints the findings about a tree. For a rehearsal these are its differences from a submission, each rule
+// once.
 func printVerdict(w io.Writer, r *check.Report) error {
 	switch {
 	case r.Valid:
@@ -209,10 +210,10 @@ func printVerdict(w io.Writer, r *check.Report) error {
 		byRule[f.Rule+f.Key] = l
 		lines = append(lines, l)
 	}
-	fmt.Fprintf(w, "Nothing is wrong with the tree but that it is a rehearsal:\n")
+	fmt.Fprintf(w, "The tree is a rehearsal and has no other errors:\n")
 	t := newTable(w)
 	for _, l := range lines {
-		fmt.Fprintf(t, "  %s\t%s\t%s, and a submission has %s\t%s\n", l.Rule, l.Key, l.Found, l.Expected,
+		fmt.Fprintf(t, "  %s\t%s\t%s; a submission needs %s\t%s\n", l.Rule, l.Key, l.Found, l.Expected,
 			count(l.places, "place"))
 	}
 	return t.Flush()
@@ -235,7 +236,7 @@ func (c *console) printTree(r *tree.Result) {
 	fmt.Fprintf(c.stdout, "\n%d files, %.1f MB in %s (round %s, %s, %s)\n", r.Files, float64(r.Bytes)/1e6, r.Root, r.Round,
 		r.Division, r.Submitter)
 	if r.Reused > 0 {
-		fmt.Fprintf(c.stdout, "%d of them stood there from a build that was interrupted\n", r.Reused)
+		fmt.Fprintf(c.stdout, "%d of them were complete from an interrupted build\n", r.Reused)
 	}
 	var found []string
 	for field, from := range r.Filled {
@@ -244,12 +245,12 @@ func (c *console) printTree(r *tree.Result) {
 		}
 	}
 	if slices.Sort(found); len(found) > 0 {
-		fmt.Fprintf(c.stdout, "found by themselves, look at them in systems/: %s\n", strings.Join(found, ", "))
+		fmt.Fprintf(c.stdout, "detected automatically; please check in systems/: %s\n", strings.Join(found, ", "))
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintln(c.stdout, n)
 	}
 	if r.Rehearsal {
-		fmt.Fprintln(c.stdout, "A rehearsal: the tree is marked and can not be submitted.")
+		fmt.Fprintln(c.stdout, "This is a rehearsal: the tree is marked as such and cannot be submitted.")
 	}
 }

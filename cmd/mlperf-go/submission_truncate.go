@@ -15,12 +15,12 @@ type truncateCommand struct{ *program }
 
 func (cmd truncateCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "truncate", Usage: "cut the accuracy logs of a submission tree, and keep the originals", ArgsUsage: "TREE",
+		Name: "truncate", Usage: "truncate the accuracy logs of a submission tree and keep the originals", ArgsUsage: "TREE",
 		HideHelpCommand: true, OnUsageError: usageError,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "submitter", Required: true, Usage: "folder name of the submitter below each division"},
-			&cli.StringFlag{Name: "backup", Required: true, Usage: "folder outside of the tree for the whole logs"},
-			&cli.StringSliceFlag{Name: "skip", Usage: "scenario folders that are left alone"},
+			&cli.StringFlag{Name: "submitter", Required: true, Usage: "name of the submitter's folder in each division"},
+			&cli.StringFlag{Name: "backup", Required: true, Usage: "folder outside the tree for the original logs"},
+			&cli.StringSliceFlag{Name: "skip", Usage: "scenario folders to skip"},
 		},
 		Action: func(c *cli.Context) error {
 			root, err := oneTree(c)

@@ -10,20 +10,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// printSummary is what a person reads first: the verdict and why, then the ten metrics, then what the client itself
-// took.
+// printSummary prints the verdict with its reasons, the metrics, and what the client itself needed.
 func printSummary(out io.Writer, r *record.Record) {
 	w := newTable(out)
 	kind := "test"
 	if r.Rehearsal {
 		kind = "rehearsal"
 	}
-	fmt.Fprintf(w, "%s %s %s (%s)\t%s\n", r.Model, r.Scenario, r.Mode, kind, verdictWords(r))
+	fmt.Fprintf(w, "%s %s %s (%s)\t%s\n", r.Model, r.Scenario, r.Mode, kind, verdictText(r))
 	for _, c := range r.Reasons {
 		fmt.Fprintf(w, "  %s\t%s\n", c.Code, c.Text)
 	}
-	if words := r.Overruled(); words != "" {
-		fmt.Fprintf(w, "  loadgen\t%s\n", words)
+	if text := r.Overruled(); text != "" {
+		fmt.Fprintf(w, "  loadgen\t%s\n", text)
 	}
 	for _, why := range r.RehearsalReasons {
 		fmt.Fprintf(w, "  rehearsal\t%s\n", why)
@@ -36,7 +35,7 @@ func printSummary(out io.Writer, r *record.Record) {
 	fmt.Fprintf(w, "requests/s\t%.2f\n", t.Requests)
 	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", r.Samples.Failed, r.Samples.Issued, 100*r.Samples.FailureRate,
 		reasons(r.Samples.FailedByReason))
-	fmt.Fprintf(w, "duration\t%.2f s from the first query to the last answer, by which these rates go\n", r.DurationS)
+	fmt.Fprintf(w, "duration\t%.2f s from the first query to the last answer (the rates refer to it)\n", r.DurationS)
 	fmt.Fprintf(w, "\nlatency\tmean\tp50\tp90\tp99\tp99.9\tmax\n")
 	for _, row := range latencyRows {
 		printLatency(w, row, row.of(r))
@@ -45,24 +44,24 @@ func printSummary(out io.Writer, r *record.Record) {
 	fmt.Fprintf(w, "\nclient\tissue lag p99 %.0f us, dispatch lag p99 %.0f us, %.0f us CPU per sample, %d threads, %d "+
 		"MiB\n",
 		c.IssueLagUS.P99, c.DispatchLagUS.P99, c.CPUUSPerSample, c.ThreadsMax, c.RSSMaxBytes>>20)
-	_ = w.Flush() // to stdout: where that is gone nobody reads it
+	_ = w.Flush() // the console reports a failed write
 }
 
-// verdictWords are the verdict, and what it does not cover.
-func verdictWords(r *record.Record) string {
+// verdictText returns the verdict and what it does not cover.
+func verdictText(r *record.Record) string {
 	if r.LogOnly() {
 		return string(r.Verdict) + " (log only, not scored: --no-score)"
 	}
 	return string(r.Verdict)
 }
 
-// printScore shows each metric with its target, and what was not scored.
+// printScore prints each metric with its target, and the answers that were not scored.
 func printScore(w io.Writer, s *record.Score, rehearsal bool) {
 	if s == nil {
 		return
 	}
-	if s.NotScored != "" && s.NotScored != record.LogOnly { // which the verdict's line says
-		fmt.Fprintf(w, "score\tnone: %s\n", s.NotScored)
+	if s.NotScored != "" && s.NotScored != record.LogOnly { // printed with the verdict
+		fmt.Fprintf(w, "score\tno score: %s\n", s.NotScored)
 	}
 	for _, m := range s.Metrics {
 		fmt.Fprintf(w, "score %s\t%s\t%s\t%s\n", m.Name, strings.Trim(m.Text, "'"), m.Bounds(), m.Word(rehearsal))
@@ -112,7 +111,7 @@ func reasons(by map[ledger.Reason]int64) string {
 }
 
 // headlines are LoadGen's own figures, the ones that a submission reports
-// (docs/reference/benchmarks.md#limits-and-counts), in the order of preference.
+// (docs/reference/benchmarks.md#limits-and-counts), in order of preference.
 var headlines = []struct{ key, unit string }{
 	{"result_completed_tokens_per_second", "tokens/s (LoadGen, completed)"},
 	{"result_tokens_per_second", "tokens/s (LoadGen)"},
@@ -132,5 +131,5 @@ func headline(r *record.Record) string {
 			return fmt.Sprintf("%v %s", v, h.unit)
 		}
 	}
-	return "none: LoadGen came to no result"
+	return "LoadGen reported no result"
 }

@@ -45,11 +45,11 @@ func (t testRun) do(ctx context.Context) error {
 			if err := wantsScore(plan, before.Record); err != nil {
 				return err
 			}
-			t.notice("skipped: " + plan.Folder() + " holds a valid run of these settings")
+			t.notice("skipped: " + plan.Folder() + " holds a valid run with these settings")
 			return t.printRecord(before.Record, plan.Folder())
 		}
 		if before.Why != "" {
-			t.notice("the test is done again: " + before.Why)
+			t.notice("the test is run again: " + before.Why)
 		}
 		if err := plan.Config.Set("force", "true", forced); err != nil {
 			return err
@@ -87,18 +87,18 @@ func (t testRun) do(ctx context.Context) error {
 	return t.printRecord(r, plan.Folder())
 }
 
-// wantsScore refuses to take a log for a scored test: a run that was asked for its log only is valid without a score.
+// wantsScore rejects an earlier run without a score where one is required: with --no-score such a run is valid.
 func wantsScore(plan *run.Plan, r *record.Record) error {
 	if !plan.Config.Bool("score") || !r.LogOnly() || campaign.HasScore(plan.Folder()) {
 		return nil
 	}
 	return &run.Error{Exit: run.ExitInvalid, Code: "not_scored",
-		Err: fmt.Errorf("%s holds the log of a valid accuracy test, whose answers were not scored (%s)", plan.Folder(),
+		Err: fmt.Errorf("%s holds a valid accuracy test whose answers were not scored (%s)", plan.Folder(),
 			record.LogOnly),
 		Hint: "Score them with `mlperf-go accuracy --log " + plan.Folder() + "`"}
 }
 
-// startServers starts the servers of a test. The returned function stops them; an error of it sets the exit code.
+// startServers starts the servers of a test. The returned function stops them, and sets the exit code if that fails.
 func (t testRun) startServers(ctx context.Context, plan *servers.Plan) (stop func(), err error) {
 	if plan == nil {
 		return func() {}, nil
@@ -116,7 +116,7 @@ func (t testRun) startServers(ctx context.Context, plan *servers.Plan) (stop fun
 	}, nil
 }
 
-// checkDataset reads the user's data set before anything is started, the simulator included.
+// checkDataset reads the user's data set before the simulator or a server is started.
 func checkDataset(plan *run.Plan) error {
 	if !plan.HasDataset() {
 		return nil
@@ -142,7 +142,7 @@ func (c *console) printRecord(r *record.Record, folder string) error {
 	return nil
 }
 
-// commandLine is how this program was called, without secrets.
+// commandLine returns this program's command line without secrets.
 func (p *program) commandLine() []string {
 	line := []string{"mlperf-go"}
 	for _, w := range secret.Args(os.Args[1:]) {

@@ -13,7 +13,7 @@ type versionCommand struct{ *program }
 
 func (cmd versionCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "what this program is made of", HideHelpCommand: true, OnUsageError: usageError,
+		Name: "version", Usage: "print version and build information", HideHelpCommand: true, OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
@@ -25,7 +25,7 @@ func (cmd versionCommand) command() *cli.Command {
 			}
 			fmt.Fprintf(cmd.stdout, "mlperf-go %s\nLoadGen %s @ %s\n%s\n", t.Version, t.LoadGen, t.LoadGenRevision, t.Go)
 			if t.LoadGen != record.PinnedLoadGen {
-				cmd.log.Warn("this LoadGen is not the pinned " + record.PinnedLoadGen)
+				cmd.log.Warn("this build does not use the pinned LoadGen " + record.PinnedLoadGen)
 			}
 			return nil
 		},
