@@ -13,7 +13,7 @@ func Authorities(file string) (*x509.CertPool, error) {
 	}
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("the file of trusted authorities can not be read: %w", err)
+		return nil, fmt.Errorf("the file of trusted authorities cannot be read: %w", err)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {

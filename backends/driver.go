@@ -33,7 +33,7 @@ type Description struct {
 	// false if the server has no such route. nil: no server of this driver has one.
 	EmptyCache func(ctx context.Context, e Endpoint, c *Config) (offered bool, err error)
 	// AskModel asks one endpoint for nothing but its model. The result is that of Probe.Identity; a served name that is
-	// missing is an *EndpointError with FaultWrongModel. nil: the servers can not be asked.
+	// missing is an *EndpointError with FaultWrongModel. nil: the servers cannot be asked.
 	AskModel func(ctx context.Context, e Endpoint, c *Config) (identity map[string]string, err error)
 }
 

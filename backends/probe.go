@@ -52,7 +52,7 @@ const (
 	FaultNoTokenCount Fault = "no_token_count" // neither ids nor usage
 )
 
-// EndpointError says that an endpoint can not be used as it is. It is a fault of the environment (exit code 3).
+// EndpointError says that an endpoint cannot be used as it is. It is a fault of the environment (exit code 3).
 type EndpointError struct {
 	URL    string
 	Fault  Fault

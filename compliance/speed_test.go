@@ -170,7 +170,7 @@ func TestBrokenAnswersOfTEST08(t *testing.T) {
 	for name, c := range map[string]struct{ shown, reference, want string }{
 		"cut value":       {shown + "00", reference, "no whole number of float32 elements"},
 		"no query":        {"0000803F", reference, "time step and query are two"},
-		"NaN as a name":   {"0000C07F0000A040", reference, "NaN stands where a whole number is expected"},
+		"NaN as a name":   {"0000C07F0000A040", reference, "NaN was found where a whole number is expected"},
 		"empty reference": {shown, "", "record 1: it is empty"},
 		"other candidates": {shown, strings.TrimSuffix(reference, "0000803F") + "00000040",
 			"it has 6 values, and 2 candidates take 9"},

@@ -82,7 +82,7 @@ func (d *detail) take(e *mllog.Entry) {
 func (a *audit) general(how generalCheck) {
 	if a.out.Rehearsal {
 		a.out.add(Warning, "rehearsal", "", "the audit was scaled to %d queries, fewer than %s asks for: its verdict "+
-			"counts for nothing", a.asked.Records, a.out.Test)
+			"does not count", a.asked.Records, a.out.Test)
 	}
 	path := a.log(mllog.DetailName)
 	d, err := a.readDetail(path)

@@ -74,12 +74,12 @@ func floats(data []byte) ([]float32, error) {
 	return out, nil
 }
 
-// whole is a number that stands for a count or name, cut to a whole one.
+// whole returns a count or a name, which is a number, cut to a whole number.
 func whole(f float32) (int64, error) {
 	if v := float64(f); v == v && math.Abs(v) < 1<<62 {
 		return int64(v), nil
 	}
-	return 0, fmt.Errorf("%v stands where a whole number is expected", f)
+	return 0, fmt.Errorf("%v was found where a whole number is expected", f)
 }
 
 func head(values []float32) (q query, err error) {

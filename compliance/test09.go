@@ -79,7 +79,7 @@ func (a *audit) test09() error {
 	return nil
 }
 
-// lengths09 gives nil where the log is broken or empty, which the Result then says.
+// lengths09 returns nil if the log is broken or empty, and adds a finding.
 func (a *audit) lengths09() (*lengths, error) {
 	path := a.log(mllog.AccuracyName)
 	f, err := atomicfile.OpenBelow(filepath.Split(path))
@@ -129,7 +129,8 @@ func (a *audit) strict09(path string, r *record) {
 			len(r.data))
 	}
 	if r.hasCount && r.tokens != int64(tokens) {
-		a.out.add(Fatal, "token_count", path, "record %d says %d tokens and its answer has %d", r.number, r.tokens, tokens)
+		a.out.add(Fatal, "token_count", path, "record %d has token_count %d and its answer has %d tokens", r.number, r.tokens,
+			tokens)
 	}
 	if a.Row == nil || a.Row.Vocabulary == 0 {
 		return

@@ -19,10 +19,8 @@ type number struct {
 	from  string
 }
 
-// threshold takes what was given, else the audit.config's line, else the rules' own.
-//
-// comments says that text behind a # is no part of a value: the official script of TEST09 knows such comments, that of
-// TEST07 does not.
+// threshold returns the given value, else that of audit.config, else the rules'. comments: text after a # is not part
+// of a value. The official script of TEST09 removes such comments, that of TEST07 does not.
 func (a *audit) threshold(key string, given *float64, rules float64, comments bool) (number, error) {
 	if given != nil {
 		return number{*given, "the value given"}, nil
@@ -56,8 +54,8 @@ func readThreshold(path, key string, comments bool) (float64, bool, error) {
 	return v, found, nil
 }
 
-// parseThreshold gives the last line of a key that holds a number. The official scripts pass over the others; a value
-// that is no number is an error here, because another threshold would count in its place.
+// parseThreshold returns the value of the last line with the key. The official scripts skip values that are not
+// numbers; here they are an error, because another threshold would apply instead.
 func parseThreshold(r io.Reader, key string, comments bool) (value float64, found bool, err error) {
 	in := bufio.NewScanner(io.LimitReader(r, maxAuditFile))
 	in.Buffer(nil, maxAuditFile)

@@ -24,7 +24,7 @@ type Verdict struct {
 	Figures   map[string]any `json:"figures"`
 }
 
-// Verdict gives the result without its files.
+// Verdict returns the result without its files.
 func (r *Result) Verdict() Verdict {
 	return Verdict{r.Test, r.Pass, r.OK(), r.Rehearsal, r.Strict, r.Figures}
 }
@@ -32,7 +32,7 @@ func (r *Result) Verdict() Verdict {
 // Keep writes the verdict into a folder.
 func (v Verdict) Keep(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("the folder of the verdict can not be made: %w", err)
+		return fmt.Errorf("the folder of the verdict cannot be created: %w", err)
 	}
 	return atomicfile.WriteJSON(filepath.Join(folder, VerdictName), v) // a link of that name is replaced
 }
@@ -53,7 +53,7 @@ func ReadVerdict(folder string) (Verdict, error) {
 		err = json.Unmarshal(text, &v)
 	}
 	if err != nil {
-		return v, fmt.Errorf("the audit's verdict in %s can not be read: %w", folder, err)
+		return v, fmt.Errorf("the audit's verdict in %s cannot be read: %w", folder, err)
 	}
 	return v, nil
 }

@@ -61,10 +61,8 @@ var verifiers = map[string]verifier{
 	Test09: {nil, (*audit).test09, 0},
 }
 
-// Verify judges the logs of an audit's run.
-//
-// What is wrong inside a log is a failed Result with a finding; an error is a file that is absent or can not be read,
-// or a missing field of in.
+// Verify judges the logs of an audit's run. Faults inside a log become findings of a failed Result. Verify returns an
+// error only if a file is absent or unreadable, or a field of in is missing.
 func Verify(test string, in Input) (*Result, error) {
 	if err := in.Complete(test); err != nil {
 		return nil, err
@@ -93,7 +91,7 @@ func newAudit(test string, in Input) *audit {
 	}
 }
 
-// Complete says what a test's verification lacks in the input. It opens no file.
+// Complete returns an error that names the missing inputs of a test's verification. It opens no file.
 func (in *Input) Complete(test string) error {
 	v, ok := verifiers[test]
 	if !ok {
@@ -131,7 +129,7 @@ func readAccuracy(path string, fn func(*mllog.AccuracyEntry) error) (records int
 	return log.Records, err
 }
 
-// unreadable says that an error is one of the file system and not of what a log holds.
+// unreadable reports whether an error comes from the file system, not from the content of a log.
 func unreadable(err error) bool {
 	var p *fs.PathError
 	return errors.As(err, &p)

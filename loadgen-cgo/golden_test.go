@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// skipped names every golden file that can not be driven through the bridge.
+// skipped names every golden file that cannot be driven through the bridge.
 var skipped = map[string]string{
 	"server_coalesce":               "needs an IssueQuery that blocks its caller: the bridge's returns at once (rule 1)",
 	"table_double_format":           "LoadGen's number formatting by itself: no call leads to it",

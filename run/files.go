@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// CheckFolder refuses a folder that can not be read, one that a run is writing, and one that holds an earlier run,
+// CheckFolder refuses a folder that cannot be read, one that a run is writing, and one that holds an earlier run,
 // unless force says that it will be replaced.
 func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
@@ -79,7 +79,7 @@ func notMade(err error) error {
 		return nil
 	}
 	return exit.Environment("output_dir", "Choose another --output-dir, or change its rights",
-		"the output folder can not be made: %w", err)
+		"the output folder cannot be made: %w", err)
 }
 
 // makeLogFolder makes the folder of LoadGen's logs in that of a run. LoadGen follows links: where others may write to

@@ -124,7 +124,7 @@ func freshFolder(root, name string) (string, error) {
 		}
 		if err != nil {
 			return "", run.EnvironmentError("output_dir", "",
-				"the whole logs of an earlier tree can not be moved aside: %w", err)
+				"the whole logs of an earlier tree cannot be moved aside: %w", err)
 		}
 		return path, nil
 	}

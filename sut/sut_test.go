@@ -197,7 +197,7 @@ func TestMaxErrors(t *testing.T) {
 		t.Parallel()
 		s := do(t, with(server("all fail"), func(j *job) { j.MaxErrors, j.Queries, j.QPS = 5, 100_000, 500 }))
 		require.Equal(t, sut.ErrTooManyFailures.Error(), s.Cause)
-		require.False(t, s.Returned, "LoadGen goes on with its schedule, and can not be stopped")
+		require.False(t, s.Returned, "LoadGen goes on with its schedule, and cannot be stopped")
 		require.GreaterOrEqual(t, s.Counts.Failed, int64(6))
 		require.EqualValues(t, 6, s.Reasons["connect"], "what came after the sixth failure was not sent")
 	})

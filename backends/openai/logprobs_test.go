@@ -81,7 +81,7 @@ func TestTheTokenizerCountsWhatNobodyElseDid(t *testing.T) {
 	s := &backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
 		AnswerOptions: backends.AnswerOptions{CountText: count}}
 	require.Equal(t, backends.FailBadEvent, feed(s, &generic, "text/event-stream", stream).Reason,
-		"what is not text can not be counted as text")
+		"what is not text cannot be counted as text")
 	c.CountText = func([]byte) (int, error) { return 0, errors.New("no tokenizer") }
 	require.Equal(t, backends.FailBadEvent, feed(c, &generic, "application/json", bare).Reason)
 	require.Equal(t, backends.FailBadEvent, feed(&backends.Config{}, &generic, "application/json", bare).Reason)

@@ -43,7 +43,7 @@ func stepClock(t *testing.T, by time.Duration) {
 	require.NoError(t, unix.ClockGettime(unix.CLOCK_REALTIME, &now))
 	then := unix.NsecToTimespec(now.Nano() + int64(by))
 	if err := unix.ClockSettime(unix.CLOCK_REALTIME, &then); err != nil {
-		t.Skipf("the clock can not be set here: %v", err)
+		t.Skipf("the clock cannot be set here: %v", err)
 	}
 }
 

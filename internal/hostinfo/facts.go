@@ -26,7 +26,7 @@ type Facts struct {
 	MemoryBytes int64  `json:"memory_bytes"` // usable by the kernel
 	GPUs        []GPU  `json:"gpus"`         // never nil
 	GPUDriver   string `json:"gpu_driver"`   // version
-	GPUNote     string `json:"gpu_note"`     // one line that says why GPUs is empty or short
+	GPUNote     string `json:"gpu_note"`     // one line: why GPUs is empty or incomplete
 }
 
 // GPU is one NVIDIA device.
@@ -36,7 +36,7 @@ type GPU struct {
 	MemoryBytes int64  `json:"memory_bytes"`
 }
 
-// gpuSource lists the GPUs of the machine; an error says why there are none.
+// gpuSource lists the GPUs of the machine. The error states why there is no list.
 type gpuSource interface {
 	list() (gpus []GPU, driver string, err error)
 }

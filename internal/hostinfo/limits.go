@@ -14,7 +14,7 @@ type NoFile struct {
 }
 
 // RaiseNoFile raises the soft limit of open files to the hard limit. If that is below want, it returns the limits and
-// an error that says what to type.
+// an error with the command to type.
 func RaiseNoFile(want uint64) (NoFile, error) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
@@ -36,7 +36,7 @@ func RaiseNoFile(want uint64) (NoFile, error) {
 	return n, nil
 }
 
-// portRange is the range of ports that the kernel gives to outgoing connections.
+// portRange returns the range of ports for outgoing connections.
 const portRange = "/proc/sys/net/ipv4/ip_local_port_range"
 
 // LocalPorts returns the number of connections that this machine can open to one address and port.

@@ -306,7 +306,7 @@ func TestSummarizeOfAFolderWithoutLogs(t *testing.T) {
 	require.ErrorContains(t, err, "no LoadGen log in")
 }
 
-// A file that can not be read is an error, never a whole log.
+// A file that cannot be read is an error, never a whole log.
 func TestSummarizeOfUnreadableLogs(t *testing.T) {
 	for name := range performanceLog("VALID") {
 		dir := writeLogs(t, performanceLog("VALID"))

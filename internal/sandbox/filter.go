@@ -106,7 +106,7 @@ var examined = []examination{
 		ioctlCloseOnExec, ioctlKeepOnExec}, errno: unix.ENOTTY},
 	// Memory that is shared and has no file stays when no process maps its pages any more, and no process's count has it.
 	{call: unix.SYS_MMAP, argument: 3, together: unix.MAP_SHARED | unix.MAP_ANONYMOUS, errno: unix.ENOMEM},
-	// F_SETPIPE_SZ, which lets a pipe hold more, is none of them.
+	// F_SETPIPE_SZ, which enlarges a pipe, is not among them.
 	{call: unix.SYS_FCNTL, argument: 1, values: []uint32{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD,
 		unix.F_GETFL, unix.F_SETFL, unix.F_GETLK, unix.F_SETLK,
 		unix.F_SETLKW, unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW, fcntlOwnedBy, unix.F_GETPIPE_SZ},

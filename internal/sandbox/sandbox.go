@@ -55,7 +55,7 @@ func DefaultLimits() Limits {
 		Files: 128, Processes: 64, Output: 1 << 20}
 }
 
-// End says why a program ended early.
+// End is why a program ended early.
 type End string
 
 // Ends.
@@ -251,7 +251,7 @@ func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()
 		c.group = grouped(c.cmd.Process.Pid, l.Memory)
 	}
 	// The child reads the whole plan before it does anything else. If it was killed, the pipe is broken, and the exit
-	// status tells more.
+	// status has the reason.
 	go func() {
 		defer crash.Catch()
 		_, _ = planWrite.Write(told)

@@ -234,7 +234,7 @@ func TestEndsWithItsParent(t *testing.T) {
 	walls(t)
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{parentName}
-	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // it can not clean up
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // it cannot clean up
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

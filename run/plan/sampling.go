@@ -127,7 +127,7 @@ func readGenerationConfig(path string) (values map[string]string, notices []stri
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, largestGenerationConfig+1))
 	if err != nil || len(text) > largestGenerationConfig {
-		return nil, nil, fmt.Errorf("the generation config %s can not be read, or has more than %d bytes: %w", path,
+		return nil, nil, fmt.Errorf("the generation config %s cannot be read, or has more than %d bytes: %w", path,
 			largestGenerationConfig, errors.Join(err))
 	}
 	values, ignored, err := generationValues(text)

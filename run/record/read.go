@@ -15,12 +15,12 @@ const maxBytes = 64 << 20
 func Read(folder string) (*Record, error) {
 	f, err := atomicfile.OpenBelow(folder, FileName)
 	if err != nil {
-		return nil, fmt.Errorf("the record of %s can not be read: %w", folder, err)
+		return nil, fmt.Errorf("the record of %s cannot be read: %w", folder, err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxBytes))
 	if err != nil {
-		return nil, fmt.Errorf("the record of %s can not be read: %w", folder, err)
+		return nil, fmt.Errorf("the record of %s cannot be read: %w", folder, err)
 	}
 	r := &Record{}
 	if err := json.Unmarshal(text, r); err != nil {

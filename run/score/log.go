@@ -61,7 +61,7 @@ type Options struct {
 func Find(s Source) (*Log, error) {
 	if _, err := os.Stat(s.Log); err != nil {
 		return nil, run.UsageError("log", "Give --log the folder of an accuracy run, a folder of LoadGen's logs, or a "+
-			mllog.AccuracyName, "the log to score can not be read: %w", err)
+			mllog.AccuracyName, "the log to score cannot be read: %w", err)
 	}
 	l, given := &Log{Path: s.Log}, s
 	if r, err := record.Read(s.Log); err == nil {

@@ -179,7 +179,7 @@ func lookScored(folder string, anyScore bool) Finding {
 			Why: fmt.Sprintf("%d of %d answers were not scored%s", unscored, score.Entries, see)}
 	case len(score.Unclaimed) > 0:
 		return Finding{Status: Invalid, Code: belowTarget,
-			Why: "the score can not be claimed: " + strings.Join(score.Unclaimed, "; ")}
+			Why: "the score cannot be claimed: " + strings.Join(score.Unclaimed, "; ")}
 	case score.Reached(r.Rehearsal):
 		return Finding{Status: Done}
 	case anyScore:

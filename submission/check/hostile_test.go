@@ -99,7 +99,7 @@ func TestManyBreachesOfOneRule(t *testing.T) {
 	require.Equal(t, "250 more of these", r.Findings[maxBreaches].Found)
 }
 
-// What a file holds can not write on the terminal.
+// What a file holds cannot write on the terminal.
 func TestFindingsArePrintable(t *testing.T) {
 	root := baseTree(t)
 	change("json_set", sut, "status", `"\u001b[2Jred"`).apply(t, root)

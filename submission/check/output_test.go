@@ -103,7 +103,7 @@ func TestScoresInTheOrderOfTheFile(t *testing.T) {
 		r.Results[0].row["Accuracy"])
 }
 
-// Notes are joined as Python joins texts: what it can not join, the summary can not have.
+// Notes are joined as Python joins texts: what it cannot join, the summary cannot have.
 func TestNotes(t *testing.T) {
 	for _, c := range []struct {
 		values map[string]any

@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 )
 
-// OfMachine are the facts that a machine tells about itself, for a system that runs on it alone. What it can not tell
+// OfMachine are the facts that a machine tells about itself, for a system that runs on it alone. What it cannot tell
 // is left out.
 func OfMachine(inv hostinfo.Inventory, from string) []Fact {
 	var facts []Fact

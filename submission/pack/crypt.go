@@ -73,7 +73,7 @@ func (e *encrypter) Close() error {
 }
 
 // errPassword is what a wrong password mostly looks like.
-var errPassword = errors.New("it can not be decrypted: another password, or a damaged file")
+var errPassword = errors.New("it cannot be decrypted: another password, or a damaged file")
 
 // decrypt gives what was encrypted.
 func decrypt(r io.Reader, password string) (io.Reader, error) {

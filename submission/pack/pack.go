@@ -96,7 +96,7 @@ func Pack(ctx context.Context, o Options) (*Result, error) {
 	}
 	switch inside, err := treefs.Within(o.Root, o.Output); {
 	case err != nil:
-		return fail(fmt.Errorf("the output folder can not be looked at: %w", err))
+		return fail(fmt.Errorf("the output folder cannot be looked at: %w", err))
 	case inside:
 		return fail(fmt.Errorf("the output folder %s lies in the tree; name one outside", o.Output))
 	}
@@ -105,7 +105,7 @@ func Pack(ctx context.Context, o Options) (*Result, error) {
 		return fail(err)
 	}
 	if err := os.MkdirAll(o.Output, 0o755); err != nil {
-		return fail(fmt.Errorf("the output folder can not be made: %w", err))
+		return fail(fmt.Errorf("the output folder cannot be made: %w", err))
 	}
 	out, err := os.OpenRoot(o.Output)
 	if err != nil {

@@ -42,7 +42,7 @@ type Problem struct {
 	Text  string `json:"text"`
 }
 
-// Refusal is why nothing was built. Runs that can not be submitted and words that are missing are told apart: the
+// Refusal is why nothing was built. Runs that cannot be submitted and words that are missing are told apart: the
 // former cost a run.
 type Refusal struct {
 	Runs  []Problem
@@ -52,7 +52,7 @@ type Refusal struct {
 func (r *Refusal) Error() string {
 	var b strings.Builder
 	if len(r.Runs) > 0 {
-		fmt.Fprintf(&b, "%d things about the runs can not be submitted:\n", len(r.Runs))
+		fmt.Fprintf(&b, "%d things about the runs cannot be submitted:\n", len(r.Runs))
 		for _, p := range r.Runs {
 			fmt.Fprintf(&b, "  %s: %s (%s)\n", p.Where, p.Text, p.Code)
 		}

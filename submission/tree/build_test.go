@@ -195,13 +195,13 @@ func TestRunsThatAreRefused(t *testing.T) {
 			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Accuracy), layout.ScoreFile)))
 		}, []string{"score@Server/accuracy"}, "mlperf-go accuracy --log"},
 		{"a broken score", func(e *example) { e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord), "{") },
-			[]string{"score@Server/accuracy"}, "can not be read"},
+			[]string{"score@Server/accuracy"}, "cannot be read"},
 		{"a score below the target", func(e *example) { e.score(models.Server, false) }, []string{"score@Server/accuracy"},
 			"below the target: rouge1 is '1'"},
 		{"a score that claims nothing", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord),
 				`{"missing": 3, "unclaimed": ["3 samples have no answer"]}`)
-		}, []string{"score@Server/accuracy"}, "can not be claimed: 3 samples"},
+		}, []string{"score@Server/accuracy"}, "cannot be claimed: 3 samples"},
 		{"answers that were not scored", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Accuracy), scoreRecord),
 				`{"unscored": [{"subset": "code", "samples": 3, "why": "nothing runs them"}]}`)

@@ -252,7 +252,7 @@ func (b *builder) score(t *test) string {
 	}
 	switch {
 	case err != nil:
-		return fmt.Sprintf("its score can not be read: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
+		return fmt.Sprintf("its score cannot be read: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
 	case b.o.Division == layout.Open && r.Missing == 0 && len(r.Unclaimed) == 0 && len(r.Unscored) == 0 ||
 		r.Reached(t.rehearsal):
 		return ""
@@ -263,7 +263,7 @@ func (b *builder) score(t *test) string {
 	}
 	switch {
 	case len(r.Unclaimed) > 0:
-		return "its score can not be claimed: " + strings.Join(r.Unclaimed, "; ")
+		return "its score cannot be claimed: " + strings.Join(r.Unclaimed, "; ")
 	case len(r.Unscored) > 0:
 		return fmt.Sprintf("not every answer was scored: %d of the benchmark's parts are not", len(r.Unscored))
 	}

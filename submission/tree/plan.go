@@ -65,7 +65,7 @@ func (b *builder) describe() {
 	}
 	for _, field := range b.words.Missing(b.o.Division) {
 		if field != "system.submitter" && field != "system.division" {
-			b.word(field, codeEmpty, "nobody says it, and it can not be found here")
+			b.word(field, codeEmpty, "nobody says it, and it cannot be found here")
 		}
 	}
 	for _, wrong := range b.words.Wrong() {
@@ -218,7 +218,7 @@ func (b *builder) below(root *os.Root, folder, to string) {
 // maxSource bounds the submitter's own code.
 const maxSource = 100_000
 
-var errSource = errors.New("the folder of the submitter's code can not be taken")
+var errSource = errors.New("the folder of the submitter's code cannot be taken")
 
 // source takes the submitter's own code. What no tree may hold is left out and named.
 func (b *builder) source(to string) error {

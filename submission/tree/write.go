@@ -39,17 +39,17 @@ func (b *builder) write(ctx context.Context) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
-		return environment(fmt.Errorf("the tree can not be made: %w", err))
+		return environment(fmt.Errorf("the tree cannot be made: %w", err))
 	}
 	parent, err := os.OpenRoot(filepath.Dir(output))
 	if err != nil {
-		return environment(fmt.Errorf("the tree can not be made: %w", err))
+		return environment(fmt.Errorf("the tree cannot be made: %w", err))
 	}
 	defer parent.Close()
 	at := place{parent, filepath.Base(output) + partSuffix, filepath.Base(output)}
 	part, err := atomicfile.MakeFolderIn(parent, at.part)
 	if err != nil {
-		return environment(fmt.Errorf("the tree can not be made: %w", err))
+		return environment(fmt.Errorf("the tree cannot be made: %w", err))
 	}
 	defer part.Close()
 	unlock, err := lock(part)
@@ -59,7 +59,7 @@ func (b *builder) write(ctx context.Context) error {
 	defer unlock()
 	if old {
 		if b.old, err = os.OpenRoot(output); err != nil {
-			return environment(fmt.Errorf("the tree that is replaced can not be read: %w", err))
+			return environment(fmt.Errorf("the tree that is replaced cannot be read: %w", err))
 		}
 		b.keepPower()
 	}
@@ -67,10 +67,10 @@ func (b *builder) write(ctx context.Context) error {
 		return err
 	}
 	if err := b.prune(ctx, part); err != nil {
-		return environment(fmt.Errorf("files of an earlier build can not be removed: %w", err))
+		return environment(fmt.Errorf("files of an earlier build cannot be removed: %w", err))
 	}
 	if err := at.publish(old); err != nil {
-		return environment(fmt.Errorf("the finished tree %s can not get its name %s: %w", output+partSuffix, output, err))
+		return environment(fmt.Errorf("the finished tree %s cannot get its name %s: %w", output+partSuffix, output, err))
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (b *builder) taken(output string) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, environment(fmt.Errorf("the place of the tree can not be read: %w", err))
+		return false, environment(fmt.Errorf("the place of the tree cannot be read: %w", err))
 	case len(entries) > 0 && !b.o.Force:
 		return false, run.UsageError("output_used", "Choose another --output, or give --force to replace the tree",
 			"the folder %s is there already, and not empty", output)
@@ -226,7 +226,7 @@ func (p place) publish(old bool) error {
 	}
 	defer d.Close()
 	err = unix.Renameat2(int(d.Fd()), p.part, int(d.Fd()), p.output, unix.RENAME_EXCHANGE)
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) { // a file system that can not exchange
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) { // a file system that cannot exchange
 		aside := p.output + ".old"
 		if err := p.parent.Rename(p.output, aside); err != nil {
 			return err

@@ -58,7 +58,7 @@ type Entry struct {
 
 // Walk calls visit for every entry below a folder, sorted by name, a folder ahead of its content. visit may return
 // fs.SkipDir for a folder. Links are entries. The walk ends with visit's first other error, with that of a folder that
-// can not be read, and with ctx.
+// cannot be read, and with ctx.
 func Walk(ctx context.Context, root *os.Root, folder string, visit func(Entry) error) error {
 	dir, err := atomicfile.FolderIn(root, folder)
 	if err != nil {

@@ -161,7 +161,7 @@ type accuracyLog struct {
 	kind kind
 }
 
-// logs finds the accuracy logs of every system, benchmark and scenario below results. A folder that can not be read, or
+// logs finds the accuracy logs of every system, benchmark and scenario below results. A folder that cannot be read, or
 // a link in the place of one, becomes a refused target.
 func (w *work) logs(results string, skip []string) []accuracyLog {
 	var found []accuracyLog

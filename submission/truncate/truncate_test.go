@@ -231,7 +231,7 @@ func TestRefuses(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Join(at.backup, at.dir), 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(at.backup, at.dir, logName), []byte("other"), 0o644))
 		}, "name a backup folder of its own"},
-		"a backup that can not be made": {func(t *testing.T, at *tree) {
+		"a backup that cannot be made": {func(t *testing.T, at *tree) {
 			at.write(t, logName, long)
 			at.write(t, txtName, "x\n")
 			at.backup = filepath.Join(t.TempDir(), "file")

@@ -59,7 +59,7 @@ func (p *poller) open() error {
 		err = p.control(unix.EPOLL_CTL_ADD, p.wake, unix.EPOLLIN, 0)
 	}
 	if err != nil {
-		return fmt.Errorf("the event loop of the HTTP client can not be set up: %w", os.NewSyscallError("epoll", err))
+		return fmt.Errorf("the event loop of the HTTP client cannot be set up: %w", os.NewSyscallError("epoll", err))
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (t *trace) sent() bool {
 }
 
 // body sends the cached bytes of a sample without a copy, after a few bytes of this attempt. It has no GetBody, so that
-// net/http can not repeat a request without a record.
+// net/http cannot repeat a request without a record.
 type body struct {
 	own, shared bytes.Reader
 	left        atomic.Int64 // unread bytes

@@ -60,7 +60,7 @@ func SetDefaults(c *backends.Config) {
 func Balance(c *backends.Config) (balance.Options, error) {
 	o := balance.Options{Strategy: c.Balance, Endpoints: len(c.Endpoints), PerEndpoint: c.PerEndpoint}
 	if err := o.Check(); err != nil {
-		return o, fmt.Errorf("the client can not be set up: %w", err)
+		return o, fmt.Errorf("the client cannot be set up: %w", err)
 	}
 	return o, nil
 }
@@ -101,7 +101,7 @@ func (c *Counters) Connected(endpoint int) {
 
 // Unexpected counts bytes that came on an HTTP/1.1 connection without a request, and reports whether they begin with an
 // answer. Such an answer would count as that of the next request if it came a little later, so the server's other
-// answers can not be trusted. Interim answers (1xx) and empty lines are harmless, and some servers send a 408 before
+// answers cannot be trusted. Interim answers (1xx) and empty lines are harmless, and some servers send a 408 before
 // they close an idle connection.
 func (c *Counters) Unexpected(b []byte) (answer bool) {
 	b = behindInterim(b)

@@ -125,7 +125,7 @@ func TestDefaultsAndKeep(t *testing.T) {
 	require.Equal(t, []int{2, 3}, []int{o.Endpoints, o.PerEndpoint})
 	c.Balance = "fastest"
 	_, err = Balance(c)
-	require.ErrorContains(t, err, `the client can not be set up: load balancing "fastest" is not known`)
+	require.ErrorContains(t, err, `the client cannot be set up: load balancing "fastest" is not known`)
 	kept := Keep(nil, make([]byte, 1000))
 	require.Len(t, Keep(kept, make([]byte, 1000)), answerHead)
 }

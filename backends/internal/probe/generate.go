@@ -72,7 +72,7 @@ func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.C
 	err error) {
 	body, err := p.Wire.Encode(nil, sample, c)
 	if err != nil {
-		return nil, "", fmt.Errorf("the generation probe can not be encoded: %w", err)
+		return nil, "", fmt.Errorf("the generation probe cannot be encoded: %w", err)
 	}
 	own := *c
 	own.NeedIDs = false // asked for all the same; whether they come is what the probe finds out

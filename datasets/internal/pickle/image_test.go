@@ -34,7 +34,7 @@ func checkImage(t *testing.T, line string) {
 			var want [4]int
 			require.NoError(t, json.Unmarshal(p, &want))
 			got := color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA)
-			if want[3] > 0 || row.ID != "LA" { // a pixel that can not be seen has no color
+			if want[3] > 0 || row.ID != "LA" { // a pixel that cannot be seen has no color
 				require.Equal(t, want, [4]int{int(got.R), int(got.G), int(got.B), int(got.A)}, "%s %d %d", row.ID, x, y)
 			}
 		}

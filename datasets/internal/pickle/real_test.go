@@ -50,7 +50,7 @@ func python(t *testing.T, name, requirements string) string {
 	defer cancel()
 	if out, err := exec.CommandContext(ctx, path, args...).CombinedOutput(); err != nil {
 		_ = os.RemoveAll(dir)
-		t.Skipf("%s can not be installed here: %v %s", requirements, err, out)
+		t.Skipf("%s cannot be installed here: %v %s", requirements, err, out)
 	}
 	return path
 }

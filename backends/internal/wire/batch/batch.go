@@ -145,7 +145,7 @@ func (b *Backend) request(slot int) []byte {
 		}
 		return body
 	}
-	// The requests can not be joined. The first is sent alone, and the answer fails because the other parts are missing.
+	// The requests cannot be joined. The first is sent alone, and the answer fails because the other parts are missing.
 	g.body = append(g.body, requests[0]...)
 	for range requests {
 		g.lengths = append(g.lengths, -1)

@@ -47,7 +47,7 @@ func (f *Form) frames(c *backends.Config) ([]frame, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("requests of this kind can not be joined: %w",
+		return nil, fmt.Errorf("requests of this kind cannot be joined: %w",
 			errors.Join(failed, errors.New("no prompt was found in one")))
 	}
 	return all, nil
