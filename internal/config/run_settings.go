@@ -114,8 +114,8 @@ var serverSettings = []Setting{
 		Usage: "HTTP proxy for the endpoints, http://host:port; proxy variables of the environment are ignored, and time " +
 			"spent in the proxy counts as latency"},
 	{Name: "reset-cache", Kind: Enum, Enum: []string{"auto", "off", "require"}, Default: "auto",
-		Usage: "empty the servers' prefix caches before the timed phase: auto does so if a server supports it, require " +
-			"does not start the test otherwise"},
+		Usage: "empty the servers' prefix caches before the timed phase: auto where a server supports it, require or " +
+			"do not start, off never"},
 	{Name: "insecure-skip-verify", Kind: Bool, Default: "false",
 		Usage: "do not verify the endpoints' certificates"},
 	{Name: "lb", Kind: Enum, Enum: []string{"round-robin", "random", "least-inflight", "hash"},
@@ -192,8 +192,7 @@ var loadSettings = []Setting{
 		Usage: "limit on the p99 time per output token (TPOT)"},
 	{Name: "server-coalesce-queries", Kind: Enum, Enum: []string{"0", "1", "2"},
 		Values: map[string]string{"false": "0", "no": "0", "off": "0", "true": "1", "yes": "1", "on": "1"},
-		Usage: "whether LoadGen merges Server queries that are due at the same time: 0 or false, 1 or true (LoadGen " +
-			"treats 2 like 1)"},
+		Usage: "merge Server queries that are due at the same time: 0 or false, 1 or true; LoadGen treats 2 like 1"},
 }
 
 var limitSettings = []Setting{
@@ -213,8 +212,8 @@ var limitSettings = []Setting{
 	{Name: "max-errors", Kind: Int,
 		Usage: "end the run as INVALID after more than N failed samples; default: run to the end"},
 	{Name: "fail-fast", Kind: Bool, Default: "false",
-		Usage: "end the run at the first failed sample; a Server run also when so many queries exceed a limit that " +
-			"LoadGen's early-stopping criterion can no longer be met"},
+		Usage: "end the run at the first failed sample; a Server run also once LoadGen's early-stopping criterion " +
+			"can no longer be met"},
 }
 
 var requestSettings = []Setting{
@@ -225,8 +224,8 @@ var requestSettings = []Setting{
 		Aliases: []Alias{{Name: "offline-back-to-back", Value: "window",
 			Notice: "--offline-back-to-back is now --offline-strategy window (the default): one request per sample, " +
 				"--concurrency of them in flight"}},
-		Usage: "how Offline sends its samples: window keeps --concurrency requests in flight, all sends everything at " +
-			"once, batch puts --batch-size prompts in one request, serial keeps one request in flight per endpoint"},
+		Usage: "Offline requests: window (--concurrency in flight), all at once, batch (--batch-size prompts each) " +
+			"or serial (one in flight per endpoint)"},
 	{Name: "batch-size", Kind: Int, Range: positive,
 		Usage: "prompts per request with --offline-strategy batch; default: 64"},
 	{Name: "stream", Kind: Bool, Default: "false",
@@ -279,8 +278,8 @@ var clientSettings = []Setting{
 		Usage: "pause that lets tokens of several streams arrive together; used only while tokens wake the client more " +
 			"often than this, and recorded; 0 for never"},
 	{Name: "pin-loop", Kind: String, Default: "off",
-		Usage: "processors to pin the event loops to: off, auto (the last ones if there are at least four) or one number " +
-			"per shard, separated by commas"},
+		Usage: "processors to pin the event loops to: off, auto (the last of four or more) or one number per shard, " +
+			"separated by commas"},
 }
 
 var outputSettings = []Setting{

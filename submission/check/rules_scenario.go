@@ -14,8 +14,8 @@ import (
 // (docs/reference/submission-rules.md#benchmarks-and-scenarios).
 var scenarioRules = []Rule{
 	{ID: "benchmark-known", Class: Tree, level: benchmarkLevel, check: benchmarkKnown,
-		Advice: "take the official name of a language or vision-language benchmark of this round (in open also one " +
-			"that model_mapping.json maps); other benchmarks are the official checker's business"},
+		Advice: "take the official name of a text benchmark of this round (in open also one that " +
+			"model_mapping.json maps); other benchmarks are the official checker's business"},
 	{ID: "benchmark-empty", Class: Tree, Strict: true, level: benchmarkLevel, check: benchmarkEmpty,
 		Advice: "add the scenarios' folders, or remove the benchmark's"},
 	{ID: "scenario-missing", Class: Tree, level: benchmarkLevel, when: []condition{enforced}, check: scenarioMissing,

@@ -30,8 +30,8 @@ var treeRules = []Rule{
 	{ID: "division-file", Class: Tree, Strict: true, level: divisionLevel, check: divisionFiles,
 		Advice: "move it below a submitter's folder"},
 	{ID: "submitter-files", Class: Tree, Strict: true, level: submitterLevel, check: submitterFiles,
-		Advice: "rename, shorten or remove it: folders must not be empty, links must not be broken, files have at " +
-			"most 50 MB, names neither begin with a dot nor contain a blank, and everything must be readable"},
+		Advice: "rename or remove it: empty folders, broken links, files above 50 MB, hidden names, blanks in names " +
+			"and unreadable files are not allowed"},
 	{ID: "calibration", Class: Document, Strict: true, level: submitterLevel, when: []condition{enforced},
 		check:  calibration,
 		Advice: "write documentation/calibration.md: how the weights were quantised, or that they were not"},
