@@ -80,7 +80,7 @@ func (w *walker) varying(text int, e *reader.Event) bool {
 	return !s.ids || w.PlainIDs(e)
 }
 
-// learn keeps the shape of an ordinary event: one choice with text, ids behind it or none, and no other content.
+// learn keeps the shape of an ordinary event: one choice with text, with or without ids behind it, and no other content.
 func (w *walker) learn(doc []byte, e *reader.Event) {
 	m, s := &w.marks, &w.shape
 	if s.learned == maxLearned || e.Choices != 1 || e.Index != 0 || e.Finish != nil || e.IsError || e.Prompt >= 0 ||

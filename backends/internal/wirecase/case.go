@@ -21,15 +21,15 @@ import (
 type Case struct {
 	Name         string // wire/CASE or wire-real/CASE
 	Method, Path string
-	Request      json.RawMessage // body; empty: none
+	Request      json.RawMessage // body; empty: no body
 	Status       int
 	ContentType  string
-	Response     []byte // status line, header and body as they came, chunked where the server chunks
+	Response     []byte // status line, header and body as received, chunks included
 	Body         []byte // without its chunks
-	Meant        *Meant // nil: it is not written down
+	Meant        *Meant // nil: not recorded
 }
 
-// Meant is what a client must make of a reply.
+// Meant is the required result of reading a reply.
 type Meant struct {
 	Outcome    string // ok, http_error or stream_error
 	Kind       string `json:"error_kind"`
@@ -57,22 +57,22 @@ type Choice struct {
 	Finish *string `json:"finish_reason"`
 }
 
-// Streams says that the request asks for a stream.
+// Streams reports whether the request asks for a stream.
 func (c *Case) Streams() bool { return c.flag("stream") }
 
-// NamesIDs says that the request asks for ids among the log probabilities.
+// NamesIDs reports whether the request asks for ids in the log probabilities.
 func (c *Case) NamesIDs() bool { return c.flag("return_tokens_as_token_ids") }
 
 func (c *Case) flag(name string) bool {
 	var fields map[string]any
-	if json.Unmarshal(c.Request, &fields) != nil { // some requests are no JSON on purpose
+	if json.Unmarshal(c.Request, &fields) != nil { // some requests are invalid on purpose
 		return bytes.Contains(c.Request, []byte(`"`+name+`":true`))
 	}
 	on, _ := fields[name].(bool)
 	return on
 }
 
-// MaxTokens is the longest answer that the request asks for; 0: it names none.
+// MaxTokens returns the limit of the answer's tokens in the request; 0: no limit.
 func (c *Case) MaxTokens() int {
 	var q struct {
 		Max      int `json:"max_tokens"`
@@ -86,11 +86,11 @@ func (c *Case) MaxTokens() int {
 			Predict int `json:"num_predict"`
 		}
 	}
-	_ = json.Unmarshal(c.Request, &q) // some requests are no JSON on purpose
+	_ = json.Unmarshal(c.Request, &q) // some requests are invalid on purpose
 	return max(q.Max, q.Chat, q.Predict, q.Sampling.Max, q.Sampling.New, q.Options.Predict)
 }
 
-// Prompts counts the prompts of the request; 0: it has none.
+// Prompts returns the number of prompts in the request.
 func (c *Case) Prompts() int {
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(c.Request, &fields)
@@ -151,8 +151,7 @@ func composed(t testing.TB, folder string) Case {
 	return c
 }
 
-// transcript reads a file of golden/wire-real: what was sent in lines of ###, then the reply, whose chunks are taken
-// off already.
+// transcript reads a file of golden/wire-real: the request in lines of ###, then the reply without its chunks.
 func transcript(data []byte) (Case, error) {
 	sent, got, ok := bytes.Cut(data, []byte("HTTP/1.1 "))
 	if !ok {
@@ -172,7 +171,7 @@ func transcript(data []byte) (Case, error) {
 		}
 	}
 	if method == "" {
-		return Case{}, fmt.Errorf("the transcript does not say what was asked: %.100q", sent)
+		return Case{}, fmt.Errorf("the transcript has no request: %.100q", sent)
 	}
 	head, rest, _ := bytes.Cut(append([]byte("HTTP/1.1 "), got...), []byte("\r\n\r\n"))
 	if strings.Contains(strings.ToLower(string(head)), "transfer-encoding: chunked") {
@@ -183,7 +182,7 @@ func transcript(data []byte) (Case, error) {
 	return c, err
 }
 
-// reply takes a reply's bytes apart.
+// reply parses a reply.
 func reply(response []byte) (Case, error) {
 	head, body, ok := bytes.Cut(response, []byte("\r\n\r\n"))
 	fields := bytes.Fields(head)

@@ -1,8 +1,7 @@
-// Package wirecase reads the recorded and composed answers of real servers: each case is a request, the reply to it as
-// bytes, and what the server meant where that is written beside it.
+// Package wirecase reads recorded and composed replies of real servers. A Case is a request, the bytes of the reply
+// and, if recorded, the required result of reading it.
 //
-// In come the folders golden/wire (a folder a case) and golden/wire-real (a file a case), out go Cases of one form.
-// Only tests import it.
+// All reads golden/wire (one folder per case) and golden/wire-real (one file per case). Only tests import the package.
 //
-// It must not import any protocol or client.
+// It must not import a protocol or a client.
 package wirecase

@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
-// Read is what an answer to several prompts came to.
+// Read is the result of reading an answer to several prompts.
 type Read struct {
 	Reason backends.Reason
 	Count  int
@@ -19,7 +19,7 @@ type Read struct {
 	News   map[int]int // tokens that were reported, by part
 }
 
-// ReadPart is one of its parts.
+// ReadPart is the result of one part.
 type ReadPart struct {
 	Index                  int
 	Reason                 backends.Reason
@@ -28,7 +28,7 @@ type ReadPart struct {
 	NTokens, Events, Multi int
 }
 
-// ReadBatch feeds a body to a reader of batches, in pieces of a length.
+// ReadBatch feeds a body to a reader of batches, in pieces of the given length.
 func ReadBatch(answer wire.Answer, contentType string, body []byte, length int) Read {
 	answer.Begin(contentType)
 	read := Read{News: map[int]int{}}
@@ -57,8 +57,8 @@ func ReadBatch(answer wire.Answer, contentType string, body []byte, length int) 
 	return read
 }
 
-// SameInPieces wants a streamed batch to come to the same however its bytes are cut, every part once and within the
-// batch.
+// SameInPieces requires that a streamed batch has the same result in pieces of any length, and that each of its parts
+// comes once and belongs to the batch.
 func SameInPieces(t require.TestingT, answer wire.Answer, size int, body []byte) Read {
 	whole := ReadBatch(answer, "text/event-stream", body, max(len(body), 1))
 	for _, length := range []int{1, 7, 64} {
@@ -72,14 +72,14 @@ func SameInPieces(t require.TestingT, answer wire.Answer, size int, body []byte)
 	return whole
 }
 
-// Piece is what one event of a streamed batch says of one of its prompts.
+// Piece is the content of one event of a streamed batch for one of its prompts.
 type Piece struct {
 	Index  int
 	IDs    []int
-	Finish string // empty: it goes on
+	Finish string // empty: the answer continues
 }
 
-// Completion is the piece as a choice of OpenAI's interface.
+// Completion returns the piece as a choice of OpenAI's interface.
 func (p *Piece) Completion() string {
 	finish := "null"
 	if p.Finish != "" {
@@ -89,12 +89,12 @@ func (p *Piece) Completion() string {
 		finish, p.ids())
 }
 
-// CompletionEvent is an event with that choice alone.
+// CompletionEvent returns an event with that choice only.
 func (p *Piece) CompletionEvent() string {
 	return `data: {"id":"c","object":"text_completion","choices":[` + p.Completion() + "]}\n\n"
 }
 
-// NativeEvent is the piece as an event of SGLang's own route; IDs are then all so far.
+// NativeEvent returns the piece as an event of SGLang's native route. IDs must then be all ids so far.
 func (p *Piece) NativeEvent() string {
 	finish := "null"
 	if p.Finish != "" {

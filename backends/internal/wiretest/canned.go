@@ -21,19 +21,19 @@ const (
 	cannedPace = "WIRETEST_CANNED_PACE"
 )
 
-// Canned runs a server in a process of its own that gives every request the same answer, in the given segments, one
-// write each, in turn with those of other connections. The test binary calls RunCanned in its TestMain. cpu pins the
-// server to a processor; -1: it runs where it likes.
+// Canned starts a server in its own process, which sends the same answer to every request: one write per segment, in
+// turn with those of other connections. The test binary has to call RunCanned in its TestMain. cpu is the processor
+// that the server is pinned to; -1: any.
 func Canned(t testing.TB, cpu int, segments ...string) (url string) {
 	return startCanned(t, cpu, 0, 0, segments)
 }
 
-// CannedHeld is Canned that stops before the third segment of each answer until held answers have come so far.
+// CannedHeld is Canned, but waits before the third segments until that many answers have come so far.
 func CannedHeld(t testing.TB, cpu, held int, segments ...string) (url string) {
 	return startCanned(t, cpu, held, 0, segments)
 }
 
-// CannedPaced is Canned with a time between the segments, in whole ms.
+// CannedPaced is Canned with a pause between the segments, rounded down to ms.
 func CannedPaced(t testing.TB, cpu int, pace time.Duration, segments ...string) (url string) {
 	return startCanned(t, cpu, 0, pace, segments)
 }
@@ -49,7 +49,7 @@ func startCanned(t testing.TB, cpu, held int, pace time.Duration, segments []str
 		cannedPace+"="+strconv.FormatInt(pace.Milliseconds(), 10), "GOMAXPROCS=1")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	in, err := cmd.StdinPipe() // the server ends with it
+	in, err := cmd.StdinPipe() // the server ends when it is closed
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { in.Close(); cmd.Process.Kill(); cmd.Wait() })
@@ -62,7 +62,7 @@ func startCanned(t testing.TB, cpu, held int, pace time.Duration, segments []str
 	return "http://127.0.0.1:" + strings.TrimSpace(string(port[:n]))
 }
 
-// Pin keeps a process that has just been started on one processor.
+// Pin pins all threads of a process to one processor.
 func Pin(pid, cpu int) error {
 	var set unix.CPUSet
 	set.Set(cpu)
@@ -80,7 +80,7 @@ func Pin(pid, cpu int) error {
 	return nil
 }
 
-// RunCanned is the server's process; it returns at once in any other.
+// RunCanned runs the server in a process that Canned started, and returns at once in any other process.
 func RunCanned() {
 	name := os.Getenv(cannedRole)
 	if name == "" {
@@ -100,13 +100,13 @@ func RunCanned() {
 	os.Exit(1)
 }
 
-// canned is an epoll loop on one thread, so that the server costs less than any client.
+// canned is a server with an epoll loop on one thread, so that it costs less than any client.
 type canned struct {
 	segments [][]byte
 	epoll    int
 	clients  map[int]*cannedClient
 	active   []*cannedClient
-	held     int // 0: nobody is, any more
+	held     int // number of answers to wait for; 0: none
 	pace     int // ms before each segment
 }
 
@@ -159,7 +159,7 @@ func (s *canned) serve() error {
 				s.read(s.clients[int(e.Fd)], buf)
 			}
 		}
-		s.speak()
+		s.send()
 	}
 }
 
@@ -199,7 +199,7 @@ func (s *canned) read(c *cannedClient, buf []byte) {
 	s.active = append(s.active, c)
 }
 
-// complete tells whether a whole request is there.
+// complete reports whether b contains a whole request.
 func complete(b []byte) bool {
 	head := bytes.Index(b, []byte("\r\n\r\n"))
 	if head < 0 {
@@ -217,8 +217,8 @@ func complete(b []byte) bool {
 	return len(b) >= head+4+length
 }
 
-// speak sends one segment to everyone who waits for one.
-func (s *canned) speak() {
+// send sends one segment on each connection that waits for one.
+func (s *canned) send() {
 	still := s.active[:0]
 	waiting := 0
 	for _, c := range s.active {

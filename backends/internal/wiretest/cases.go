@@ -10,19 +10,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// Failure is an answer that is none, and what has to become of it.
+// Failure is a bad answer with the required result.
 type Failure struct {
 	Name   string
 	Script Script
 	Set    func(*backends.Config)
 	Want   backends.Reason
-	Text   string // part of the sentence
-	Body   string // part of the kept answer
+	Text   string // part of the attempt's detail
+	Body   string // part of the recorded answer
 }
 
-// Failures are the ways of a server to fail one request.
+// Failures returns the ways in which a server can fail one request.
 func Failures() []Failure {
-	// What is to come before the limit has this long: the tests run side by side.
+	// Long enough for everything that has to happen before the limit, while other tests run in parallel.
 	const limit = 700 * time.Millisecond
 	first := func(c *backends.Config) { c.FirstTokenTimeout = limit }
 	between := func(c *backends.Config) { c.TokenTimeout = limit }
@@ -32,11 +32,12 @@ func Failures() []Failure {
 	return []Failure{
 		{"silence before the header", Silence(""), first, "timeout_first_token", "--first-token-timeout", ""},
 		{"silence behind the header", Silence(StreamHead), first, "timeout_first_token", "", ""},
-		{"comments are no tokens", Silence(StreamHead + Chunks(": keep-alive\n\n", Usage(0))), first, "timeout_first_token",
+		{"comments are not tokens", Silence(StreamHead + Chunks(": keep-alive\n\n", Usage(0))), first, "timeout_first_token",
 			"", "keep-alive"},
 		{"silence in the stream", Silence(StreamHead + two), between, "timeout_between_tokens", "--token-timeout",
 			`"token_ids":[5]`},
-		{"comments keep no stream alive", Drip(StreamHead+two, Chunks(": ping\n\n")), between, "timeout_between_tokens", "",
+		{"comments do not keep a stream alive", Drip(StreamHead+two, Chunks(": ping\n\n")), between, "timeout_between_tokens",
+			"",
 			""},
 		{"tokens for ever", Drip(StreamHead, Chunks(Event("5", "null"))), request, "timeout_request", "--request-timeout",
 			""},
@@ -65,9 +66,9 @@ func Failures() []Failure {
 		{"HTML, not streamed", Answers(Whole(200, "text/html", "<html>")), offline, "bad_json", "", ""},
 		{"gzip unasked", Answers(strings.Replace(Whole(200, "application/json", "\x1f\x8b"), "\r\n",
 			"\r\nContent-Encoding: gzip\r\n", 1)), offline, "bad_json", `Content-Encoding "gzip"`, ""},
-		{"an event of another shape", Answers(StreamHead + Chunked(`data: {"choices":[{"token_ids":"x"}]}`+"\n\n")), nil,
+		{"an unexpected event", Answers(StreamHead + Chunked(`data: {"choices":[{"token_ids":"x"}]}`+"\n\n")), nil,
 			"bad_event", "", ""},
-		{"a choice that was not asked for", Answers(StreamHead +
+		{"a choice that was not requested", Answers(StreamHead +
 			Chunked(`data: {"choices":[{"index":1,"token_ids":[5]}]}`+"\n\n")), nil, "bad_event", "index 1", ""},
 		{"an id beyond the vocabulary", Answers(StreamHead + Chunked(Event("99", "null"))),
 			func(c *backends.Config) { c.Vocabulary = 99 }, "bad_event", "token id 99", ""},
@@ -92,7 +93,7 @@ func Failures() []Failure {
 			func(c *backends.Config) { offline(c); c.MaxAnswerBytes = 1000 }, "too_large", "", ""},
 		{"ids and usage differ", Answers(StreamHead + Chunked(Event("5,6", `"stop"`), Usage(3), Done)), nil,
 			"token_count_mismatch", "2 token ids, but usage.completion_tokens is 3", ""},
-		{"not Streamed although asked", Answers(Whole(200, "application/json", Good)), nil, "no_first_token", "", ""},
+		{"not streamed although requested", Answers(Whole(200, "application/json", Good)), nil, "no_first_token", "", ""},
 	}
 }
 
@@ -117,7 +118,7 @@ func (k *Contract) failureCodes(t *testing.T) {
 	}
 }
 
-// Goods are the ways of a server to give one answer of the tokens 5 and 6.
+// Goods returns the ways in which a server can send an answer of the tokens 5 and 6.
 func Goods() map[string]Script {
 	return map[string]Script{
 		"whole": Answers(StreamHead + Chunked(Event("5", "null"), Event("6", `"stop"`), Usage(2),

@@ -12,8 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// Closed is a source of n queries of which at most window are outstanding, and the sink that completes them, all on one
-// thread. It can be slept on as LoadGen's rings can, and allocates nothing.
+// Closed is a source of N queries, of which at most Window are outstanding, and the sink that completes them, all on
+// one thread. A client can wait for it as it waits for LoadGen's rings. It allocates nothing.
 type Closed struct {
 	N, Window           int
 	Issued, Done        int
@@ -22,7 +22,7 @@ type Closed struct {
 	fd                  int
 }
 
-// NewClosed makes one.
+// NewClosed returns a source for a test.
 func NewClosed(t testing.TB, n, window int) *Closed {
 	s, stop, err := OpenClosed(n, window)
 	require.NoError(t, err)
@@ -30,13 +30,13 @@ func NewClosed(t testing.TB, n, window int) *Closed {
 	return s
 }
 
-// OpenClosed makes one outside a test.
+// OpenClosed returns a source outside of a test, and a function that closes it.
 func OpenClosed(n, window int) (s *Closed, stop func(), err error) {
 	fd, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
 	return &Closed{N: n, Window: window, fd: fd}, func() { _ = unix.Close(fd) }, err
 }
 
-// Pop is loadgen.Source's.
+// Pop implements loadgen.Source.
 func (s *Closed) Pop(dst []loadgen.Query) int {
 	n := min(len(dst), s.Window-(s.Issued-s.Done), s.N-s.Issued)
 	for i := range n {
@@ -46,31 +46,31 @@ func (s *Closed) Pop(dst []loadgen.Query) int {
 	return n
 }
 
-// Wait is loadgen.Source's.
+// Wait implements loadgen.Source.
 func (s *Closed) Wait(dst []loadgen.Query, _ time.Duration) (int, bool) {
 	n := s.Pop(dst)
 	return n, n > 0 || s.Issued < s.N
 }
 
-// Park is true while all that may be outstanding is.
+// Park reports whether the client may sleep, because Window queries are outstanding.
 func (s *Closed) Park() bool { return s.Issued < s.N && s.Issued-s.Done == s.Window }
 
-// Unpark has nothing to take back.
+// Unpark does nothing.
 func (s *Closed) Unpark() {}
 
-// FD never becomes readable: the loop that completes queries is the one that sleeps.
+// FD returns a descriptor that never becomes readable, because only the client's own completions issue queries.
 func (s *Closed) FD() int { return s.fd }
 
-// FirstToken is backends.Sink's.
+// FirstToken implements backends.Sink.
 func (s *Closed) FirstToken(loadgen.Query, []int32, int64) { s.FirstSeen++ }
 
-// TokenGap is backends.Sink's.
+// TokenGap implements backends.Sink.
 func (s *Closed) TokenGap(int64, int) { s.Gaps++ }
 
-// Failed is backends.Sink's.
+// Failed implements backends.Sink.
 func (s *Closed) Failed(backends.Attempt) {}
 
-// Complete is backends.Sink's.
+// Complete implements backends.Sink.
 func (s *Closed) Complete(_ loadgen.Query, o *backends.Outcome) {
 	s.Done++
 	if o.Reason != backends.OK {

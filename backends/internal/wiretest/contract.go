@@ -20,9 +20,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// Contract is what every client has to do.
+// Contract tests what every client has to do.
 type Contract struct {
-	Open func(*backends.Config) (backends.Backend, error)
+	Open func(*backends.Config) (backends.Backend, error) // opens the client
 }
 
 // Run runs every test of the contract.
@@ -34,7 +34,7 @@ func (k *Contract) Run(t *testing.T) {
 		{"failure codes", k.failureCodes},
 		{"good answers", k.goodAnswers},
 		{"refused connection", k.refusedConnection},
-		{"the key is in no text", k.theKeyIsInNoText},
+		{"the key is in no message", k.theKeyIsInNoMessage},
 		{"repeat on a dead reused connection", k.repeatOnADeadReusedConnection},
 		{"retries", k.retries},
 		{"no retry after the first byte", k.noRetryAfterTheFirstByte},
@@ -70,7 +70,7 @@ func (k *Contract) open(t require.TestingT, c *backends.Config) backends.Backend
 	return b
 }
 
-// Ask sends n queries and returns what became of them.
+// Ask sends n queries and returns their results.
 func (k *Contract) Ask(t require.TestingT, c *backends.Config, n int) *Recorder {
 	r := NewRecorder()
 	require.NoError(t, k.open(t, c).Serve(context.Background(), NewQueries(n).End(), r))
@@ -78,11 +78,10 @@ func (k *Contract) Ask(t require.TestingT, c *backends.Config, n int) *Recorder 
 	return r
 }
 
-// Patience is how long a test waits for what must happen: far longer than it takes on a machine that does other things
-// too.
+// Patience is how long a test waits for something that must happen. It is far longer than that takes on a busy machine.
 const Patience = time.Minute
 
-// Config is a streaming test configuration.
+// Config returns a configuration for streams from the endpoints.
 func Config(urls ...string) *backends.Config {
 	c := &backends.Config{
 		Body:           func(i int) []byte { return fmt.Appendf(nil, `{"prompt":[%d]}`, i) },
@@ -97,18 +96,19 @@ func Config(urls ...string) *backends.Config {
 	return c
 }
 
-// FDLimit is the number of files that this process may open.
+// FDLimit returns the number of files that this process may open.
 func FDLimit() (uint64, error) {
 	var r syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r)
 	return r.Cur, err
 }
 
-// repeatOnADeadReusedConnection uses a server that closes after each answer and does not say so, as llama.cpp does.
+// repeatOnADeadReusedConnection has a server that closes the connection after each answer without announcing it, as
+// llama.cpp does.
 func (k *Contract) repeatOnADeadReusedConnection(t *testing.T) {
 	url := Raw(t, func(c net.Conn, _, request int) bool {
 		if request > 0 {
-			return false // a second request on a connection finds it dead before the first byte
+			return false // closes the connection before the first byte
 		}
 		c.Write([]byte(Streamed))
 		return true
@@ -183,7 +183,7 @@ func (k *Contract) noRetryAfterTheFirstByte(t *testing.T) {
 	require.Equal(t, int32(1), tries.Load())
 }
 
-// cancel ends the context with requests in flight, in the queue and still to come.
+// cancel cancels the context while requests are in flight, queued and yet to come.
 func (k *Contract) cancel(t *testing.T) {
 	var requests atomic.Int32
 	url := Raw(t, func(c net.Conn, _, _ int) bool {
@@ -209,10 +209,10 @@ func (k *Contract) cancel(t *testing.T) {
 	for _, res := range r.Results {
 		require.Equal(t, backends.FailCancelled, res.Reason)
 	}
-	require.Equal(t, int32(50), requests.Load(), "nothing is sent after the end")
+	require.Equal(t, int32(50), requests.Load(), "nothing is sent after the cancellation")
 }
 
-// exactlyOnce mixes answers, failures, limits and a cancelled context at random.
+// exactlyOnce mixes answers, failures, limits and cancellation at random.
 func (k *Contract) exactlyOnce(t *testing.T) {
 	scripts := []string{Streamed, "", Whole(500, "text/plain", "no"), StreamHead + Chunks(Event("5", "null")),
 		"garbage\r\n\r\n"}
@@ -274,7 +274,7 @@ func (k *Contract) concurrencyIsBounded(t *testing.T) {
 	require.Equal(t, int32(3), most.Load())
 }
 
-// threads has 2,000 requests in flight at once: they wait in the poller, not in threads.
+// threads has 2,000 requests in flight, which must wait in the poller and not in threads.
 func (k *Contract) threads(t *testing.T) {
 	const inFlight = 2000
 	var limit = 2*inFlight + 200
@@ -292,7 +292,7 @@ func (k *Contract) threads(t *testing.T) {
 		fmt.Fprint(w, Event("5,6", `"stop"`), Done)
 	}))
 	defer s.Close()
-	defer open() // the server ends when its handlers do
+	defer open() // the server waits for its handlers
 	source, r := NewQueries(inFlight).End(), NewRecorder()
 	c := Config(s.URL)
 	c.RequestTimeout, c.FirstTokenTimeout, c.ConnectTimeout = 3*Patience, 3*Patience, 3*Patience
@@ -323,16 +323,16 @@ func (k *Contract) gapsAndTokens(t *testing.T) {
 	res := r.Results[1]
 	require.Equal(t, []int32{1, 2}, res.First)
 	require.Equal(t, []int32{1, 2, 3, 4, 5}, res.Tokens)
-	require.Equal(t, 3, r.Gaps, "the second token of the first event came at once behind the first")
-	require.Equal(t, res.LastTokenNS-res.FirstTokenNS, r.GapNS, "each gap begins where the one before it ended")
+	require.Equal(t, 3, r.Gaps, "the second token of the first event has a gap of its own")
+	require.Equal(t, res.LastTokenNS-res.FirstTokenNS, r.GapNS, "each gap begins at the end of the previous one")
 	require.Equal(t, []int{3, 2}, []int{res.Events, res.Merged})
 	require.Equal(t, backends.TokensFromIDs, res.TokenSource)
 	require.Equal(t, []int{5, 5, 1}, []int{res.NTokens, res.UsageTokens, res.InputTokens})
 	require.Greater(t, res.LastTokenNS-res.FirstTokenNS, int64(40*time.Millisecond))
 }
 
-// aSlowConnection has a server whose queue of connections is full, so that a connection takes a second, and reads when
-// the client says that it has sent its request: not before there was a connection.
+// aSlowConnection has a server whose queue of connections is full, so that connecting takes a second. The client must
+// not report a request as sent before there is a connection.
 func (k *Contract) aSlowConnection(t *testing.T) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -343,7 +343,7 @@ func (k *Contract) aSlowConnection(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	var fillers sync.WaitGroup
-	for range 3 { // more than it holds: the others wait as the client will
+	for range 3 { // more than fit into the queue
 		fillers.Go(func() {
 			if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
 				c.Close()
@@ -376,7 +376,7 @@ func (k *Contract) refusedConnection(t *testing.T) {
 		r.Attempts[2].Retried})
 }
 
-func (k *Contract) theKeyIsInNoText(t *testing.T) {
+func (k *Contract) theKeyIsInNoMessage(t *testing.T) {
 	const key = "sk-very-secret"
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)

@@ -1,6 +1,11 @@
-// Package wiretest is the contract of an HTTP client as tests: a raw server that says what a script says, byte for
-// byte, a source and a sink in memory, tables of answers and of what becomes of them, and tests that any client has to
-// pass.
+// Package wiretest contains the contract of an HTTP client as tests, which http1 and nethttp both run: Contract.
 //
-// In comes a function that opens a client; out go test results. Only tests import it.
+// It also contains what the tests of clients and protocols share: raw servers that send scripted bytes (Raw, Naming,
+// Canned), queries and sinks in memory (Queries, Recorder, Closed), and tables of good and bad answers (Goods,
+// Failures).
+//
+//	contract := wiretest.Contract{Open: open}
+//	contract.Run(t)
+//
+// Only tests import it.
 package wiretest

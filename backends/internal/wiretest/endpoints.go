@@ -17,8 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 )
 
-// Absent is the URL of an endpoint where nobody listens before listen is called. The port is kept all the while: nobody
-// else takes it.
+// Absent returns the URL of an endpoint that refuses connections until listen is called. The port stays reserved.
 func Absent(t *testing.T) (url string, listen func() net.Listener) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -31,7 +30,7 @@ func Absent(t *testing.T) (url string, listen func() net.Listener) {
 		require.NoError(t, unix.Listen(fd, unix.SOMAXCONN))
 		l, err := net.FileListener(f)
 		require.NoError(t, err)
-		f.Close() // else the port would stay open behind the listener's back
+		f.Close() // else the port would stay open after the listener is closed
 		return l
 	}
 }
@@ -45,7 +44,7 @@ func (k *Contract) endpointsShareTheLoad(t *testing.T) {
 	require.Equal(t, map[int]int{0: 20, 1: 20}, count)
 }
 
-// oneEndpointIsAbsent: the first attempts there fail, and with retries heal elsewhere; then it is left out.
+// oneEndpointIsAbsent requires that an endpoint is excluded after three failures, and that retries use other endpoints.
 func (k *Contract) oneEndpointIsAbsent(t *testing.T) {
 	for _, name := range balance.Names() {
 		for _, retries := range []int{0, 5} {
@@ -67,15 +66,15 @@ func (k *Contract) oneEndpointIsAbsent(t *testing.T) {
 			if retries > 0 {
 				require.Zero(t, failed, "%s", name)
 			} else {
-				require.Equal(t, 3, failed, "%s: the fourth query went elsewhere", name)
+				require.Equal(t, 3, failed, "%s: the fourth query uses another endpoint", name)
 			}
 			require.Equal(t, []int64{0, 1, 0}, b.Features().Traffic().Exclusions, name)
 		}
 	}
 }
 
-// aRefusingEndpointStays: an answer, even HTTP 502 or 503, says that somebody is there; its endpoint keeps its share of
-// the load.
+// aRefusingEndpointStays requires that an endpoint which answers, even with HTTP 502 or 503, keeps its share of the
+// load.
 func (k *Contract) aRefusingEndpointStays(t *testing.T) {
 	for _, status := range []int{500, 502, 503, 504} {
 		c := Config(Raw(t, Answers(Streamed)), Raw(t, Answers(Whole(status, "text/plain", "busy"))))
@@ -97,7 +96,7 @@ func (k *Contract) aRefusingEndpointStays(t *testing.T) {
 	}
 }
 
-// anEndpointReturns: every endpoint is out, queries wait, and are answered once one of them is back.
+// anEndpointReturns requires that queries wait while all endpoints are excluded, until one of them accepts connections.
 func (k *Contract) anEndpointReturns(t *testing.T) {
 	url, listen := Absent(t)
 	other, _ := Absent(t)
@@ -124,7 +123,7 @@ func (k *Contract) anEndpointReturns(t *testing.T) {
 	require.Equal(t, 30-2*strikes, good)
 }
 
-// noEndpointReturns: queries wait for as long as is allowed, and those that come later fail at once.
+// noEndpointReturns requires that queries wait up to EndpointTimeout, and that later ones fail at once.
 func (k *Contract) noEndpointReturns(t *testing.T) {
 	url, _ := Absent(t)
 	c := Config(url)
@@ -149,7 +148,7 @@ func (k *Contract) noEndpointReturns(t *testing.T) {
 	require.Contains(t, r.Attempts[24].Detail, "all endpoints were excluded")
 }
 
-// cancelWhileWaiting ends a test whose queries wait for an endpoint.
+// cancelWhileWaiting cancels the context while queries wait for an endpoint.
 func (k *Contract) cancelWhileWaiting(t *testing.T) {
 	url, _ := Absent(t)
 	c := Config(url)
@@ -164,7 +163,8 @@ func (k *Contract) cancelWhileWaiting(t *testing.T) {
 	r.ExactlyOnce(t, 20)
 }
 
-// onePerEndpoint: with a limit of one, no endpoint ever has two requests at once, and all of them work.
+// onePerEndpoint requires that with a limit of one no endpoint has two requests at once, and that all endpoints are
+// used.
 func (k *Contract) onePerEndpoint(t *testing.T) {
 	for _, name := range balance.Names() {
 		const endpoints = 3
@@ -177,7 +177,7 @@ func (k *Contract) onePerEndpoint(t *testing.T) {
 				}
 				served[i].Add(1)
 				time.Sleep(time.Millisecond)
-				now[i].Add(-1) // before the bytes that let the client go on
+				now[i].Add(-1) // before the client can send its next request
 				_, err := conn.Write([]byte(Streamed))
 				return err == nil
 			})
@@ -196,7 +196,7 @@ func (k *Contract) onePerEndpoint(t *testing.T) {
 	}
 }
 
-// equalKeysMeet: the strategy hash goes by the key that the configuration gives.
+// equalKeysMeet requires that the strategy hash uses the keys of the configuration.
 func (k *Contract) equalKeysMeet(t *testing.T) {
 	c := Config(Raw(t, Answers(Streamed)), Raw(t, Answers(Streamed)), Raw(t, Answers(Streamed)))
 	c.Balance = "hash"
@@ -212,7 +212,7 @@ func (k *Contract) equalKeysMeet(t *testing.T) {
 	require.Greater(t, len(where), 5)
 }
 
-// sockets: a server on a Unix socket or an IPv6 address is a server like others.
+// sockets tests servers on a Unix socket and on an IPv6 address.
 func (k *Contract) sockets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "server sock")
 	for network, address := range map[string]string{"unix": path, "tcp6": "[::1]:0"} {
@@ -237,7 +237,7 @@ func (k *Contract) sockets(t *testing.T) {
 		}
 		opened := b.Features().Traffic().Connections[0]
 		require.Positive(t, opened)
-		require.LessOrEqual(t, opened, int64(8), "connections are used again")
+		require.LessOrEqual(t, opened, int64(8), "connections are reused")
 	}
 	c := Config("unix://" + path + ".gone")
 	a := k.Ask(t, c, 1).Attempts[0]

@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// Named is a request that carries an id, as a Naming server has read it.
+// Named is a request with an id, as a Naming server reads it.
 type Named struct {
 	ID     string
 	Prompt int
@@ -28,7 +28,7 @@ type Named struct {
 	Number int // of the request on its connection, from 0
 }
 
-// Answer is the right answer to the request: two tokens, the first of which tells the prompt.
+// Answer returns the right answer to the request: two tokens, the first of which identifies the prompt.
 func (n *Named) Answer() string {
 	event := func(id int, finish string) string {
 		return fmt.Sprintf(`data: {"id":"cmpl-%s","object":"text_completion","model":"m","choices":[{"index":0,`+
@@ -42,11 +42,12 @@ func (n *Named) Answer() string {
 	return StreamHead + Chunked(event(OwnToken(n.Prompt), "null"), event(6, `"stop"`), Usage(2), Done)
 }
 
-// OwnToken is the first token of the right answer to a prompt.
+// OwnToken returns the first token of the right answer to a prompt.
 func OwnToken(prompt int) int { return 100 + prompt }
 
-// Naming is a server that answers each request with the bytes that reply returns; with secure over TLS, for whose
-// certificate Config.InsecureSkipVerify is set. An empty answer closes the connection.
+// Naming starts a server that answers each request with the bytes that reply returns, and returns a configuration for
+// it. If secure is set it uses TLS, and the configuration skips the verification of its certificate. An empty answer
+// closes the connection.
 func Naming(t testing.TB, secure bool, reply func(*Named) string) *backends.Config {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -58,34 +59,7 @@ func Naming(t testing.TB, secure bool, reply func(*Named) string) *backends.Conf
 		s.Close()
 		l, url = tls.NewListener(l, &tls.Config{Certificates: certificates}), "https://"+l.Addr().String()
 	}
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	open := map[net.Conn]bool{}
-	all.Go(func() {
-		for conn := 0; ; conn++ {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			open[c] = true
-			mu.Unlock()
-			number := conn
-			all.Go(func() {
-				defer c.Close()
-				serveNamed(c, number, reply)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		mu.Lock()
-		for c := range open {
-			c.Close()
-		}
-		mu.Unlock()
-		all.Wait()
-	})
+	serve(t, l, func(c net.Conn, number int) { serveNamed(c, number, reply) })
 	config := Config(url)
 	config.InsecureSkipVerify = secure
 	config.Endpoints[0].IDs = backends.IDsRequired
@@ -119,7 +93,7 @@ func serveNamed(c net.Conn, conn int, reply func(*Named) string) {
 	}
 }
 
-// Mixed are replies of servers that mix up their answers; each is for one test.
+// Mixed returns replies of servers that mix up their answers. Each may be used in one test.
 func Mixed() map[string]func(*Named) string {
 	var mu sync.Mutex
 	before := map[int]*Named{} // by connection
@@ -160,14 +134,14 @@ func Mixed() map[string]func(*Named) string {
 	}
 }
 
-// answersBelong: an answer with another request's id fails its sample, and no answer is taken for another request's.
+// answersBelong requires that an answer with the id of another request fails its sample.
 func (k *Contract) answersBelong(t *testing.T) {
 	const n = 40
 	for name, reply := range Mixed() {
 		for _, stream := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, stream %t", name, stream), func(t *testing.T) {
 				var mu sync.Mutex
-				wrong := 0 // answers whose request came before on the connection, or on another
+				wrong := 0 // answers that belong to an earlier request, or to one of another connection
 				config := Naming(t, false, func(asked *Named) string {
 					answer := reply(asked)
 					if name == "late" || name == "swapped" {
@@ -189,13 +163,14 @@ func (k *Contract) answersBelong(t *testing.T) {
 				}
 			})
 			if name == "late" {
-				break // its state is of the first run's connections
+				break // its state belongs to the connections of the first run
 			}
 		}
 	}
 }
 
-// Unasked is how many answers, and how often other bytes, a client that asks n times has seen that nothing asked for.
+// Unasked sends n queries and returns how many answers without a request the client has counted, and how often it has
+// counted other unexpected bytes.
 func (k *Contract) Unasked(t *testing.T, config *backends.Config, n int) (r *Recorder, answers, strays int64) {
 	t.Helper()
 	b := k.open(t, config)
@@ -206,7 +181,7 @@ func (k *Contract) Unasked(t *testing.T, config *backends.Config, n int) (r *Rec
 	return r, counted.Unasked, counted.Strays
 }
 
-// strays: what comes behind an answer, in the same segment or later, is counted and is in no answer.
+// strays requires that bytes behind an answer, in the same segment or later, are counted and not part of an answer.
 func (k *Contract) strays(t *testing.T) {
 	for name, c := range map[string]struct {
 		surplus         string
@@ -246,7 +221,7 @@ func (k *Contract) strays(t *testing.T) {
 				for r.Completed() == 0 {
 					time.Sleep(time.Millisecond)
 				}
-				time.Sleep(20 * time.Millisecond) // net/http reads an answer's end behind its completion
+				time.Sleep(20 * time.Millisecond) // net/http reads the end of an answer after completing it
 				_, _ = conn.Write([]byte(c.surplus))
 				_, _ = io.Copy(io.Discard, conn)
 				close(closed)
@@ -265,7 +240,7 @@ func (k *Contract) strays(t *testing.T) {
 	}
 }
 
-// requireOwn wants each answer to be its own request's, or FailWrongAnswer, and counts the latter.
+// requireOwn requires that each result is the answer to its own request or FailWrongAnswer, and counts the latter.
 func (r *Recorder) requireOwn(t require.TestingT) (failed int) {
 	for id, res := range r.Results {
 		if res.Reason == backends.FailWrongAnswer {
@@ -278,7 +253,7 @@ func (r *Recorder) requireOwn(t require.TestingT) (failed int) {
 	return failed
 }
 
-// idsAreCompared: what the first event or a later one says of itself decides.
+// idsAreCompared requires that the id and the model of every event are compared with the expected ones.
 func (k *Contract) idsAreCompared(t *testing.T) {
 	event := func(id, model, finish string, token int) string {
 		return fmt.Sprintf(`data: {"id":%q,"model":%q,"choices":[{"index":0,"text":"w","finish_reason":%s,`+
@@ -335,7 +310,8 @@ func (k *Contract) idsAreCompared(t *testing.T) {
 	}
 }
 
-// idsAreUnlike: no two attempts have the same id, and all have the same length. Without IDs there is none.
+// idsAreUnlike requires that no two attempts have the same id, and that all ids have the same length. With IDsOff no
+// request has an id.
 func (k *Contract) idsAreUnlike(t *testing.T) {
 	for _, use := range []backends.IDUse{backends.IDsOff, backends.IDsTried, backends.IDsRequired} {
 		var mu sync.Mutex
@@ -361,7 +337,7 @@ func (k *Contract) idsAreUnlike(t *testing.T) {
 			require.Contains(t, seen, "")
 			continue
 		}
-		require.Greater(t, len(seen), 20, "the repeats among them")
+		require.Greater(t, len(seen), 20, "repeated attempts included")
 		for id, times := range seen {
 			require.Equal(t, 1, times, id)
 			require.Len(t, id, 32)
@@ -369,7 +345,7 @@ func (k *Contract) idsAreUnlike(t *testing.T) {
 	}
 }
 
-// theFirstAnswerNamesTheModel where nothing is known of it before.
+// theFirstAnswerNamesTheModel requires that the first answer decides the model if it was unknown before.
 func (k *Contract) theFirstAnswerNamesTheModel(t *testing.T) {
 	var answered int
 	var mu sync.Mutex

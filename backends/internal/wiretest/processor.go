@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// ProcessorTime is what this process has used. A neighbour on its processor takes none of it, and the collector's
-// threads do.
+// ProcessorTime returns the processor time of this process, its collector included. Other processes do not add to it.
 func ProcessorTime() time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for wrong arguments alone
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for wrong arguments only
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

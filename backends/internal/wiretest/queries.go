@@ -7,7 +7,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// Queries is a source in memory.
+// Queries is a loadgen.Source in memory. It is safe for concurrent use.
 type Queries struct {
 	mu     sync.Mutex
 	wake   *sync.Cond
@@ -16,7 +16,7 @@ type Queries struct {
 	ended  bool
 }
 
-// NewQueries is a source with n queries.
+// NewQueries returns a source with n queries.
 func NewQueries(n int) *Queries {
 	s := &Queries{}
 	s.wake = sync.NewCond(&s.mu)
@@ -24,7 +24,7 @@ func NewQueries(n int) *Queries {
 	return s
 }
 
-// Issue adds n queries, with indices and sequence numbers that go on from the ones before.
+// Issue adds n queries, whose indices and sequence numbers follow the previous ones.
 func (s *Queries) Issue(n int) *Queries {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *Queries) Issue(n int) *Queries {
 	return s
 }
 
-// End says that no query follows.
+// End ends the source after the queries that it has.
 func (s *Queries) End() *Queries {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,14 +52,14 @@ func (s *Queries) take(dst []loadgen.Query) int {
 	return n
 }
 
-// Pop is loadgen.Source's.
+// Pop implements loadgen.Source.
 func (s *Queries) Pop(dst []loadgen.Query) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.take(dst)
 }
 
-// Wait is loadgen.Source's; it ignores the timeout.
+// Wait implements loadgen.Source, but ignores the timeout.
 func (s *Queries) Wait(dst []loadgen.Query, _ time.Duration) (int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// Result is what became of one query.
+// Result is the outcome of one query, and the calls that reported it.
 type Result struct {
 	backends.Outcome
 	First       []int32 // ids that came with the first token
@@ -22,18 +22,18 @@ type Result struct {
 	threads     map[int]bool
 }
 
-// Recorder is a sink that keeps everything.
+// Recorder is a sink that keeps everything. It is safe for concurrent use.
 type Recorder struct {
 	mu       sync.Mutex
 	Results  map[loadgen.ResponseID]*Result
 	Gaps     int
-	GapNS    int64 // of all gaps together
+	GapNS    int64 // sum of all gaps
 	Attempts []backends.Attempt
 	faults   []string
 	done     int
 }
 
-// NewRecorder makes an empty one.
+// NewRecorder returns an empty recorder.
 func NewRecorder() *Recorder { return &Recorder{Results: map[loadgen.ResponseID]*Result{}} }
 
 func (r *Recorder) of(q loadgen.Query) *Result {
@@ -44,7 +44,7 @@ func (r *Recorder) of(q loadgen.Query) *Result {
 	return r.Results[q.ID]
 }
 
-// FirstToken is backends.Sink's.
+// FirstToken implements backends.Sink.
 func (r *Recorder) FirstToken(q loadgen.Query, tokens []int32, _ int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +55,7 @@ func (r *Recorder) FirstToken(q loadgen.Query, tokens []int32, _ int64) {
 	}
 }
 
-// Complete is backends.Sink's.
+// Complete implements backends.Sink.
 func (r *Recorder) Complete(q loadgen.Query, o *backends.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +66,7 @@ func (r *Recorder) Complete(q loadgen.Query, o *backends.Outcome) {
 	r.done++
 }
 
-// TokenGap is backends.Sink's.
+// TokenGap implements backends.Sink.
 func (r *Recorder) TokenGap(gapNS int64, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,21 +77,21 @@ func (r *Recorder) TokenGap(gapNS int64, n int) {
 	r.GapNS += gapNS
 }
 
-// Failed is backends.Sink's.
+// Failed implements backends.Sink.
 func (r *Recorder) Failed(a backends.Attempt) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Attempts = append(r.Attempts, a)
 }
 
-// Completed counts completions so far.
+// Completed returns the number of completions so far.
 func (r *Recorder) Completed() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.done
 }
 
-// ExactlyOnce checks the promise of every test: each query completed once, first tokens before, all on one thread.
+// ExactlyOnce requires that each of n queries was completed once, after its first token, and all on one thread.
 func (r *Recorder) ExactlyOnce(t require.TestingT, n int) {
 	require.Len(t, r.Results, n)
 	threads := map[int]bool{}
@@ -106,17 +106,17 @@ func (r *Recorder) ExactlyOnce(t require.TestingT, n int) {
 	require.Empty(t, r.faults)
 }
 
-// Quiet is a sink that keeps nothing.
+// Quiet is a sink that discards everything.
 type Quiet struct{}
 
-// FirstToken is backends.Sink's.
+// FirstToken implements backends.Sink.
 func (Quiet) FirstToken(loadgen.Query, []int32, int64) {}
 
-// Complete is backends.Sink's.
+// Complete implements backends.Sink.
 func (Quiet) Complete(loadgen.Query, *backends.Outcome) {}
 
-// TokenGap is backends.Sink's.
+// TokenGap implements backends.Sink.
 func (Quiet) TokenGap(int64, int) {}
 
-// Failed is backends.Sink's.
+// Failed implements backends.Sink.
 func (Quiet) Failed(backends.Attempt) {}

@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,48 +14,46 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Script answers one request. It gets the number of the connection and of the request on it, from 0; it returns false
-// to close the connection.
+// Script answers one request on c. conn is the number of the connection and request that of the request on it, both
+// from
+// 0. It returns false to close the connection.
 type Script func(c net.Conn, conn, request int) bool
 
-// Raw is a server that answers each request with what script says, byte for byte; it returns its URL.
+// Raw starts a server that answers each request by script, and returns its URL.
 func Raw(t testing.TB, script Script) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	return RawOn(t, l, script)
 }
 
-// RawOn is Raw on a listener of the test's own.
+// RawOn is Raw on a given listener.
 func RawOn(t testing.TB, l net.Listener, script Script) string {
+	serve(t, l, func(c net.Conn, number int) {
+		for request := 0; readRequest(c) && script(c, number, request); request++ {
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+// serve calls handle for each connection, with its number from 0. It closes the connection when handle returns, and all
+// of them when the test ends.
+func serve(t testing.TB, l net.Listener, handle func(c net.Conn, number int)) {
 	var all sync.WaitGroup
-	stop := make(chan struct{})
+	ctx, stop := context.WithCancel(context.Background())
 	all.Go(func() {
-		for conn := 0; ; conn++ {
+		for number := 0; ; number++ {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			number := conn
-			ended := make(chan struct{})
 			all.Go(func() {
-				select {
-				case <-stop:
-				case <-ended:
-				}
-				c.Close()
-			})
-			all.Go(func() {
-				defer close(ended)
-				for request := 0; readRequest(c); request++ {
-					if !script(c, number, request) {
-						return
-					}
-				}
+				defer c.Close()
+				defer context.AfterFunc(ctx, func() { c.Close() })()
+				handle(c, number)
 			})
 		}
 	})
-	t.Cleanup(func() { close(stop); l.Close(); all.Wait() })
-	return "http://" + l.Addr().String()
+	t.Cleanup(func() { stop(); l.Close(); all.Wait() })
 }
 
 // readRequest reads one request with its body.
@@ -94,21 +93,21 @@ const (
 // Streamed is a good answer of two tokens.
 var Streamed = StreamHead + Chunked(Event("5", "null"), Event("6", `"stop"`), Usage(2), Done)
 
-// Event is one event of a stream.
+// Event returns one event of a stream.
 func Event(ids, finish string) string {
 	return fmt.Sprintf(`data: {"id":"c","object":"text_completion","choices":[{"index":0,"text":"w",`+
 		`"finish_reason":%s,"token_ids":[%s]}]}`+"\n\n", finish, ids)
 }
 
-// Usage is the event that counts.
+// Usage returns the event with the counts.
 func Usage(n int) string {
 	return fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":%d}}`+"\n\n", n)
 }
 
-// Chunked makes one chunk of each part and ends the body.
+// Chunked returns a body with one chunk for each part.
 func Chunked(parts ...string) string { return Chunks(parts...) + "0\r\n\r\n" }
 
-// Chunks makes one chunk of each part.
+// Chunks returns one chunk for each part, without the end of the body.
 func Chunks(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -117,7 +116,7 @@ func Chunks(parts ...string) string {
 	return b.String()
 }
 
-// Whole is an answer with a Content-Length.
+// Whole returns an answer with a Content-Length.
 func Whole(status int, contentType, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status,
 		http.StatusText(status), contentType, len(body), body)
@@ -131,7 +130,7 @@ func Answers(text string) Script {
 	}
 }
 
-// Closes is Answers, and then the connection ends.
+// Closes sends the bytes and closes the connection.
 func Closes(text string) Script {
 	return func(c net.Conn, _, _ int) bool {
 		c.Write([]byte(text))
@@ -139,7 +138,7 @@ func Closes(text string) Script {
 	}
 }
 
-// Silence answers with some bytes, then says nothing more until the client gives up.
+// Silence sends the bytes, and then nothing until the client closes the connection.
 func Silence(text string) Script {
 	return func(c net.Conn, _, _ int) bool {
 		c.Write([]byte(text))
@@ -148,7 +147,7 @@ func Silence(text string) Script {
 	}
 }
 
-// HalfCloses answers with some bytes and then closes its direction only.
+// HalfCloses sends the bytes and closes the sending direction only.
 func HalfCloses(text string) Script {
 	return func(c net.Conn, _, _ int) bool {
 		c.Write([]byte(text))
@@ -158,7 +157,7 @@ func HalfCloses(text string) Script {
 	}
 }
 
-// Resets answers with some bytes and then resets the connection.
+// Resets sends the bytes and resets the connection.
 func Resets(text string) Script {
 	return func(c net.Conn, _, _ int) bool {
 		c.Write([]byte(text))
@@ -168,7 +167,7 @@ func Resets(text string) Script {
 	}
 }
 
-// Drip sends a beginning, then the same bytes for ever.
+// Drip sends begin, and then again until the client closes the connection.
 func Drip(begin, again string) Script {
 	return func(c net.Conn, _, _ int) bool {
 		_, err := c.Write([]byte(begin))

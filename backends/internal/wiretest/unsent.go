@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,33 +12,23 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// hasty is a server that answers when it has read the beginning of a request, and reads no further until the test ends.
+// hasty starts a server that answers after reading the beginning of a request, and reads nothing more.
 func hasty(t testing.TB, answer string) (url string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	var all sync.WaitGroup
 	done := make(chan struct{})
-	all.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer c.Close()
-				if _, err := io.ReadFull(c, make([]byte, 4<<10)); err != nil {
-					return
-				}
-				_, _ = io.WriteString(c, answer)
-				<-done
-			})
+	serve(t, l, func(c net.Conn, _ int) {
+		if _, err := io.ReadFull(c, make([]byte, 4<<10)); err == nil {
+			_, _ = io.WriteString(c, answer)
+			<-done
 		}
 	})
-	t.Cleanup(func() { close(done); l.Close(); all.Wait() })
+	t.Cleanup(func() { close(done) }) // runs before that of serve
 	return "http://" + l.Addr().String()
 }
 
-// Unsent wants answers to requests of a length, of which the server reads the beginning only, to be failures.
+// Unsent requires that answers fail if the server has read the beginning of the request only. length is that of the
+// request in bytes.
 func (k *Contract) Unsent(t *testing.T, length int) {
 	body := fmt.Appendf(nil, `{"prompt":"%s"}`, bytes.Repeat([]byte("x"), length))
 	for _, c := range []struct {
