@@ -6,7 +6,8 @@ import (
 	"os"
 )
 
-// Authorities gives the system's certificate authorities with those of a PEM file; nil: the system's alone.
+// Authorities returns the certificate authorities of the system and of a PEM file. Without a file it returns nil, which
+// means those of the system.
 func Authorities(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -20,7 +21,7 @@ func Authorities(file string) (*x509.CertPool, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)", file)
+		return nil, fmt.Errorf("%s contains no certificate in PEM form (-----BEGIN CERTIFICATE-----)", file)
 	}
 	return pool, nil
 }

@@ -40,16 +40,16 @@ const (
 	StreamIncrementalIDs StreamMode = "incremental_ids" // new ids and all text so far: SGLang before March 2026
 )
 
-// routes are what people paste along with the base URL, longest first.
+// routes are often pasted along with the base URL. The longest comes first.
 var routes = []string{"/chat/completions", "/completions", "/v1"}
 
-// unixScheme begins the URL of a server that listens on a Unix socket; the socket's absolute path follows.
+// unixScheme begins the URL of a server that listens on a Unix socket. The socket's absolute path follows.
 const unixScheme = "unix://"
 
-// longestSocket is the longest path that a socket can have on Linux (unix(7): sun_path).
+// longestSocket is the longest path of a socket on Linux (unix(7): sun_path).
 const longestSocket = 107
 
-// Socket is the path of the Unix socket that the server listens on; empty: it has a host.
+// Socket returns the path of the Unix socket that the server listens on; empty: it listens on a host.
 func (e Endpoint) Socket() string {
 	path, ok := strings.CutPrefix(e.URL, unixScheme)
 	if !ok {
@@ -76,8 +76,8 @@ func badPort(text string) bool {
 	return text != "" && (err != nil || n == 0)
 }
 
-// ParseEndpoint reads a server's base URL: http or https, a host, and perhaps a path prefix; or a Unix socket. A
-// missing scheme means http.
+// ParseEndpoint parses the base URL of a server: http or https, a host and an optional path prefix; or a Unix socket.
+// Without a scheme it is http.
 func ParseEndpoint(text string) (Endpoint, error) {
 	full := strings.TrimSpace(text)
 	if strings.HasPrefix(full, unixScheme) {
@@ -89,8 +89,8 @@ func ParseEndpoint(text string) (Endpoint, error) {
 	full = strings.TrimRight(full, "/")
 	u, err := url.Parse(full)
 	if err != nil {
-		// The text is not shown: it may hold a password, and the parser's error would repeat it.
-		return Endpoint{}, fmt.Errorf("an endpoint is no URL; write it as http://host:port")
+		// The text is not shown, because it may contain a password, and the parser's error would repeat it.
+		return Endpoint{}, fmt.Errorf("an endpoint is not a URL; write it as http://host:port")
 	}
 	switch {
 	case u.Host == "" && u.Opaque == "" && u.Path == "":
@@ -108,7 +108,7 @@ func ParseEndpoint(text string) (Endpoint, error) {
 			foreign.Line(text, 200),
 			u.Port())
 	case u.User != nil:
-		return Endpoint{}, fmt.Errorf("the endpoint for host %q carries a user name; keys are given with --api-key or "+
+		return Endpoint{}, fmt.Errorf("the endpoint for host %q contains a user name; pass keys with --api-key or "+
 			"--api-key-file", u.Host)
 	case u.RawQuery != "" || u.Fragment != "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q has a query or fragment; give the base URL, such as http://host:8000",

@@ -42,12 +42,12 @@ func TestParseEndpointRefuses(t *testing.T) {
 		"https:/h:1":                          "lacks the colon",
 		"http://u:geheim@h:1":                 "user name",
 		"http://h:1?key=geheim":               "base URL",
-		"http://u:geheim@h:port":              "no URL",
-		"http://h:1/%zz?t=geheim#":            "no URL",
+		"http://u:geheim@h:port":              "not a URL",
+		"http://h:1/%zz?t=geheim#":            "not a URL",
 	} {
 		_, err := ParseEndpoint(text)
 		require.ErrorContains(t, err, words, text)
-		if words == "user name" || words == "no URL" {
+		if words == "user name" || words == "not a URL" {
 			require.NotContains(t, err.Error(), "geheim")
 		}
 	}

@@ -2,30 +2,30 @@ package backends
 
 import "time"
 
-// Probe is what an endpoint said of itself before the first query.
+// Probe is what an endpoint reported before the first query.
 type Probe struct {
 	URL             string   `json:"url"`
-	Server          string   `json:"server,omitempty"`  // vllm, sglang, ... where it can be told
+	Server          string   `json:"server,omitempty"`  // vllm, sglang, ...; empty: unknown
 	Version         string   `json:"version,omitempty"` // as the server reports it
 	Models          []string `json:"models"`            // served names
 	MaxModelLen     int      `json:"max_model_len,omitempty"`
 	HealthStatus    int      `json:"health_status"`
-	InFlight        *int     `json:"in_flight,omitempty"` // requests that the server had already; nil: it does not tell
-	Client          string   `json:"client"`              // which HTTP client will be used
+	InFlight        *int     `json:"in_flight,omitempty"` // requests of others at the server; nil: not reported
+	Client          string   `json:"client"`              // HTTP client that the test uses
 	Generated       bool     `json:"generated"`
 	TokenIDPrompt   bool     `json:"token_id_prompt"`
 	ReturnsTokenIDs bool     `json:"returns_token_ids"`
 	Usage           bool     `json:"usage"`
-	IDsInLogprobs   bool     `json:"ids_in_logprobs,omitempty"` // ids come among the log probabilities only
-	Dropped         []string `json:"dropped,omitempty"`         // fields that it refuses and that are left out
+	IDsInLogprobs   bool     `json:"ids_in_logprobs,omitempty"` // ids come in the log probabilities only
+	Dropped         []string `json:"dropped,omitempty"`         // fields that it rejects and that are left out
 	Streams         bool     `json:"streams"`
 	Identified      bool     `json:"identified"`             // the answer carries the id of its request
 	AnswerModel     string   `json:"answer_model,omitempty"` // the model that the answer names
-	// Profilers are the signs of a profiler in the server's configuration: no result of it is to be published.
+	// Profilers are the signs of a profiler in the server's configuration, with which results must not be published.
 	Profilers []string `json:"profilers,omitempty"`
-	// Identity is what tells the model from another one that is served under the same name, such as its path.
+	// Identity distinguishes the model from others that are served under the same name, for example by its path.
 	Identity map[string]string `json:"model_identity,omitempty"`
-	// as the server's arguments say, or else the short answer showed
+	// from the server's arguments, or else from the short answer
 	StreamMode   StreamMode    `json:"stream_mode,omitempty"`
 	OutputTokens int           `json:"output_tokens"`
 	TTFT         time.Duration `json:"ttft_ns"`
@@ -33,7 +33,7 @@ type Probe struct {
 	Notes        []string      `json:"notes,omitempty"`
 }
 
-// Fault says in one word what is wrong with an endpoint.
+// Fault is the kind of a problem with an endpoint.
 type Fault string
 
 // The faults that a probe finds.
@@ -52,17 +52,17 @@ const (
 	FaultNoTokenCount Fault = "no_token_count" // neither ids nor usage
 )
 
-// EndpointError says that an endpoint cannot be used as it is. It is a fault of the environment (exit code 3).
+// EndpointError is the error of an endpoint that cannot be used. It is a fault of the environment (exit code 3).
 type EndpointError struct {
 	URL    string
 	Fault  Fault
 	Text   string   // one paragraph: what was attempted, what came instead, what to try
-	Models []string // served names, where they are known
-	Err    error    // what the system said; may be nil
+	Models []string // served names; nil: unknown
+	Err    error    // cause; may be nil
 }
 
-// Error is the paragraph.
+// Error returns the paragraph.
 func (e *EndpointError) Error() string { return e.Text }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *EndpointError) Unwrap() error { return e.Err }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ParseProxy reads the URL of an HTTP proxy: http or https, and a host. Empty gives nil: there is none.
+// ParseProxy parses the URL of an HTTP proxy: http or https, a host and a port. It returns nil for an empty text.
 func ParseProxy(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -19,15 +19,16 @@ func ParseProxy(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(full)
 	switch {
-	case err != nil: // the text is not shown: it may hold a password
-		return nil, errors.New("the proxy is no URL")
+	case err != nil: // the text is not shown, because it may contain a password
+		return nil, errors.New("the proxy is not a URL")
 	case u.User != nil:
-		return nil, fmt.Errorf("the proxy %q carries a user name, and a password would stand in every record", u.Host)
+		return nil, fmt.Errorf("the proxy %q contains a user name; remove it, because every record would show the password",
+			u.Host)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("the proxy %q has the scheme %q; http and https are known", foreign.Line(text, 200), u.Scheme)
+		return nil, fmt.Errorf("the proxy %q has the scheme %q; use http or https", foreign.Line(text, 200), u.Scheme)
 	case u.Hostname() == "" || badPort(u.Port()) || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
 		u.Fragment != "":
-		return nil, fmt.Errorf("the proxy %q is more or less than a host and a port", foreign.Line(text, 200))
+		return nil, fmt.Errorf("the proxy %q is not just a host and a port", foreign.Line(text, 200))
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
 }

@@ -17,10 +17,11 @@ func TestParseProxy(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, none)
 	for text, want := range map[string]string{
-		"socks5://p:1": `has the scheme "socks5"`, "http://me:secret@p:1": "carries a user name",
-		"http://me:secret@[p": "is no URL",
-		"http://:1":           "is more or less", "http://p:0": "is more or less", "http://p/path": "is more or less",
-		"p:1?q": "is more or less",
+		"socks5://p:1": `has the scheme "socks5"`, "http://me:secret@p:1": "contains a user name",
+		"http://me:secret@[p": "is not a URL",
+		"http://:1":           "is not just a host", "http://p:0": "is not just a host",
+		"http://p/path": "is not just a host",
+		"p:1?q":         "is not just a host",
 	} {
 		_, err := ParseProxy(text)
 		require.ErrorContains(t, err, want)

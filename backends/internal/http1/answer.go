@@ -154,7 +154,7 @@ func (l *loop) finish(c *conn, cut backends.Reason, why string) {
 	}
 }
 
-// unwritten reports whether the server can not have read the whole request. Each segment of an answer acknowledges all
+// unwritten reports whether the server cannot have read the whole request. Each segment of an answer acknowledges all
 // bytes that the server has received, so nothing is unacknowledged once an answer to the whole request has come.
 func (c *conn) unwritten() bool {
 	return c.unsent || c.broken != 0 || c.exchange.large && unconfirmed(c.fd)

@@ -51,7 +51,7 @@ func (l *loop) attach(src source, sink backends.Sink, o balance.Options) error {
 	l.asked = l.wall
 	if err := l.control(unix.EPOLL_CTL_ADD, l.intake.fd, unix.EPOLLIN|unix.EPOLLET, 0); err != nil {
 		l.intake.line.Close()
-		return fmt.Errorf("the event loop of the HTTP client can not watch its source: %w",
+		return fmt.Errorf("the event loop of the HTTP client cannot watch its source: %w",
 			os.NewSyscallError("epoll_ctl", err))
 	}
 	return nil

@@ -34,7 +34,7 @@ type chunks struct {
 
 	last  uint32 // bytes of the trailer
 	place trailerPlace
-	wrong bool // its fields are none
+	wrong bool // its fields are invalid
 }
 
 func (c *chunks) reset() { *c = chunks{} }

@@ -27,7 +27,7 @@ type Client struct {
 }
 
 // New makes a client for the endpoints of c, all of them plain http. It looks their addresses up and connects to
-// nothing yet; a host that can not be found is a *backends.EndpointError.
+// nothing yet; a host that cannot be found is a *backends.EndpointError.
 func New(c *backends.Config, p wire.Protocol) (*Client, error) {
 	client := &Client{config: *c, protocol: p, Counters: policy.NewCounters(c)}
 	policy.SetDefaults(&client.config)

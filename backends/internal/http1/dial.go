@@ -71,7 +71,7 @@ func newTarget(e backends.Endpoint, protocol wire.Protocol, timeout time.Duratio
 	if t.addresses, err = lookUp(p.URL.Hostname(), p.URL.Port(), timeout); err != nil {
 		return target{}, &backends.EndpointError{
 			URL: p.URL.String(), Fault: backends.FaultUnreachable, Err: err,
-			Text: fmt.Sprintf("The host of %s can not be found: %v. Is its name right, and does this machine know it?", p.URL,
+			Text: fmt.Sprintf("The host of %s cannot be found: %v. Is its name right, and does this machine know it?", p.URL,
 				err),
 		}
 	}

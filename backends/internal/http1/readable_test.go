@@ -31,7 +31,7 @@ func (s *busySink) Complete(q query, o *backends.Outcome) {
 
 // TestReadableIsNotLaterThanTheBytes has an answer come while the loop is busy with another one: the time that it
 // waited is lag of the client, so its last token counts as readable from before the loop was busy. A loop that is held
-// up inside its own wait can not know that, so one round of several has to show it.
+// up inside its own wait cannot know that, so one round of several has to show it.
 func TestReadableIsNotLaterThanTheBytes(t *testing.T) {
 	shown := 0
 	for range 10 {

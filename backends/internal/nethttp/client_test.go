@@ -99,7 +99,7 @@ func TestTrustedAuthority(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(file, []byte("nothing"), 0o600))
 	_, err := open(c)
-	require.ErrorContains(t, err, "holds no certificate in PEM form")
+	require.ErrorContains(t, err, "contains no certificate in PEM form")
 	c.CAFile = file + ".missing"
 	_, err = open(c)
 	require.ErrorIs(t, err, os.ErrNotExist)
@@ -109,8 +109,8 @@ func TestEndpointsThatAreNone(t *testing.T) {
 	for url, text := range map[string]string{
 		"ftp://host":            `has the scheme "ftp"`,
 		"http://:8000":          "names no host",
-		"http://me:secret@host": "carries a user name",
-		"http://[::1":           "is no URL",
+		"http://me:secret@host": "contains a user name",
+		"http://[::1":           "is not a URL",
 	} {
 		_, err := open(wiretest.Config(url))
 		require.ErrorContains(t, err, text)

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 )
 
-// inFlight are the gauges of requests that a server works on or keeps waiting, as vLLM, SGLang and llama.cpp name them
+// inFlight are the gauges of running and waiting requests of vLLM, SGLang and llama.cpp
 // (docs/reference/wire-protocols.md#metrics).
 var inFlight = []string{
 	"vllm:num_requests_running", "vllm:num_requests_waiting",
@@ -20,8 +20,9 @@ var inFlight = []string{
 	"llamacpp:requests_processing", "llamacpp:requests_deferred",
 }
 
-// Busy asks how many requests the server has before the first of the test: what others send is measured with it.
-// Servers tell it in their metrics, some in /load; one that tells nothing is taken at its silence.
+// Busy asks how many requests are in flight at the server before the test begins, because other users' requests make
+// its answers slower. Servers report the number in their metrics, some in /load. A server that reports nothing is
+// accepted.
 func (p *Prober) Busy(ctx context.Context) error {
 	n, where, err := p.requests(ctx)
 	if err != nil || where == "" {
@@ -35,7 +36,7 @@ func (p *Prober) Busy(ctx context.Context) error {
 	return nil
 }
 
-// requests reads the number from the first route that has it; where is empty: none has.
+// requests reads the number from the first route that reports it; where is empty if none does.
 func (p *Prober) requests(ctx context.Context) (n int, where string, err error) {
 	const metrics, load = "/metrics", "/load"
 	r, err := nethttp.Get(ctx, p.Config, p.Endpoint, metrics, getTimeout)
@@ -56,7 +57,7 @@ func (p *Prober) requests(ctx context.Context) (n int, where string, err error) 
 	return max(0, *body.Load), load, nil
 }
 
-// sumGauges adds the gauges over all engines of an exposition in Prometheus' text format; ok: there was one of them.
+// sumGauges adds the gauges of all engines in Prometheus' text format; ok is false without any.
 func sumGauges(exposition []byte) (n int, ok bool) {
 	lines := bufio.NewScanner(bytes.NewReader(exposition))
 	lines.Buffer(nil, 1<<20)
@@ -66,7 +67,7 @@ func sumGauges(exposition []byte) (n int, ok bool) {
 		if !slices.Contains(inFlight, name) {
 			continue
 		}
-		if labelled { // a label's value may hold blanks
+		if labelled { // the value of a label may contain blanks
 			_, rest, _ = strings.Cut(lines.Text(), "} ")
 		}
 		value, _, _ := strings.Cut(strings.TrimSpace(rest), " ") // a time may follow

@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
 )
 
-// A server whose last requests still hold on to their prompts says so, and is asked again.
+// A server whose last requests still use their prompts reports that, and is asked again.
 const (
 	emptyPatience = 10 * time.Second
 	emptyPause    = 200 * time.Millisecond

@@ -15,12 +15,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// probeTokens is the length of the short answer where Config.ProbeTokens is 0.
+// probeTokens is the length of the short answer if Config.ProbeTokens is 0.
 const probeTokens = 8
 
-// generate sends one short request of the kind that the test will send, on the client that the test will use. A field
-// that the server refuses and that the test can do without is left out, and ids that do not come are asked for in
-// another way.
+// generate sends a short request of the same kind and on the same client as the test. If the server rejects a field
+// that the test does not need, it is left out. If token ids are missing, they are requested in another way.
 func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 	c := *p.Config
 	c.Endpoints = []backends.Endpoint{p.Endpoint}
@@ -45,11 +44,11 @@ func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 			continue
 		}
 		if c.Endpoints[0].IDs == backends.IDsTried && slices.Contains(refusals, got.outcome.Reason) {
-			c.Endpoints[0].IDs = backends.IDsOff // it may be the id that the server, or a gateway before it, refuses
+			c.Endpoints[0].IDs = backends.IDsOff // the server, or a gateway before it, may reject the id
 			continue
 		}
 		if c.IDsInLogprobs && got.outcome.TokenSource != backends.TokensFromIDs {
-			return p.noIDs // nor there
+			return p.noIDs // they are missing there too
 		}
 		p.record(&got.outcome, len(sample.InputIDs) > 0 && c.API != "chat")
 		err = p.judge(got, url)
@@ -75,7 +74,7 @@ func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.C
 		return nil, "", fmt.Errorf("the generation probe cannot be encoded: %w", err)
 	}
 	own := *c
-	own.NeedIDs = false // asked for all the same; whether they come is what the probe finds out
+	own.NeedIDs = false // they are requested, but the probe reports whether they come
 	own.Body = func(int) []byte { return body }
 	protocol, err := p.Wire.Protocol(&own)
 	if err != nil {
@@ -92,11 +91,11 @@ func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.C
 	return got, url, backend.Serve(ctx, &oneQuery{}, got)
 }
 
-// refusals are the failures by which a server refuses a part of a request.
+// refusals are the failures by which a server rejects a part of a request.
 var refusals = []backends.Reason{"http_400", "http_422", "http_431"}
 
-// refusedField is the field that a refusal names and that the test can do without; empty: there is none. Sampling may
-// go where the most likely token is taken anyway.
+// refusedField returns the field that a refusal names and that the test does not need; empty: none. Sampling parameters
+// are not needed if only the most likely token is sampled.
 func refusedField(got *probeSink, c *backends.Config) string {
 	if !slices.Contains(refusals, got.outcome.Reason) {
 		return ""
@@ -159,7 +158,7 @@ func (p *Prober) judge(got *probeSink, url string) error {
 	return nil
 }
 
-// oneQuery is a source of one query.
+// oneQuery is a source with one query.
 type oneQuery struct{ popped bool }
 
 func (s *oneQuery) Pop(dst []loadgen.Query) int {
@@ -176,7 +175,7 @@ func (s *oneQuery) Wait(dst []loadgen.Query, _ time.Duration) (int, bool) {
 	return n, n > 0
 }
 
-// probeSink keeps what came of the one query.
+// probeSink keeps the outcome of the query.
 type probeSink struct {
 	outcome backends.Outcome
 	detail  string

@@ -30,15 +30,15 @@ type Prober struct {
 	Wire     client.Wire
 	Endpoint backends.Endpoint
 	Config   *backends.Config
-	NoIDs    string // what to do where the answer carries no token ids
-	// InLogprobs says that the server may name ids among the log probabilities.
+	NoIDs    string // what to do if the answer has no token ids
+	// InLogprobs is set if the server may send token ids in the log probabilities.
 	InLogprobs bool
 
-	noIDs error // what was said before they were asked for there
+	noIDs error // of the request that did not ask for ids in the log probabilities
 	Found backends.Probe
 }
 
-// Run takes the steps one after another and, with generate, asks for one short answer.
+// Run takes the steps one after another and, if generate is set, asks for one short answer.
 func (p *Prober) Run(ctx context.Context, sample *datasets.Sample, generate bool,
 	steps ...func(context.Context) error) (*backends.Probe, error) {
 	p.Found.URL, p.Found.Models = p.Endpoint.URL, []string{}
@@ -57,18 +57,18 @@ func (p *Prober) Run(ctx context.Context, sample *datasets.Sample, generate bool
 	return &p.Found, p.generate(ctx, sample)
 }
 
-// Note adds what a user should know of the endpoint.
+// Note adds a remark about the endpoint for the user.
 func (p *Prober) Note(format string, args ...any) {
 	p.Found.Notes = append(p.Found.Notes, fmt.Sprintf(format, args...))
 }
 
-// Health asks whether the server is ready. Some generate a token for it. Where /health is not known, servers and
-// gateways have other names for it (llm-d, NIM, SageMaker).
+// Health asks whether the server is ready, for which some servers generate a token. Servers and gateways without
+// /health have other names for it (llm-d, NIM, SageMaker).
 func (p *Prober) Health(ctx context.Context) error {
 	return p.HealthAt(ctx, "/health", "/health/ready", "/v1/health/ready", "/ping")
 }
 
-// HealthAt asks the first of several paths that the server knows.
+// HealthAt is Health at the first of several paths that the server has.
 func (p *Prober) HealthAt(ctx context.Context, paths ...string) error {
 	for _, path := range paths {
 		r, err := nethttp.Get(ctx, p.Config, p.Endpoint, path, healthTimeout)
@@ -110,8 +110,8 @@ func (p *Prober) Version(ctx context.Context) error {
 	return nil
 }
 
-// Ask reads the JSON of a route that not every server has into v. instead says what came where it could not be read.
-// The error is of an endpoint that does not answer at all.
+// Ask reads the JSON of an optional route into v. instead describes an answer that could not be read. err is returned
+// only if the endpoint does not answer.
 func (p *Prober) Ask(ctx context.Context, path string, v any) (instead string, err error) {
 	r, err := nethttp.Get(ctx, p.Config, p.Endpoint, path, getTimeout)
 	switch {
@@ -125,7 +125,7 @@ func (p *Prober) Ask(ctx context.Context, path string, v any) (instead string, e
 	return "", nil
 }
 
-// Models asks for the served names, and refuses an endpoint that lacks the wanted one.
+// Models asks for the served names, and rejects an endpoint that does not serve the wanted one.
 func (p *Prober) Models(ctx context.Context) error {
 	var list struct {
 		Data []struct {
@@ -157,7 +157,8 @@ func (p *Prober) Models(ctx context.Context) error {
 	return p.Serves(r)
 }
 
-// Identify notes what tells the served model from another one of the same name; an empty value tells nothing.
+// Identify notes a property that distinguishes the served model from others of the same name. An empty value is
+// ignored.
 func (p *Prober) Identify(key, value string) {
 	if value == "" {
 		return
@@ -168,7 +169,7 @@ func (p *Prober) Identify(key, value string) {
 	p.Found.Identity[key] = foreign.Line(value, 500)
 }
 
-// AskModel takes steps that ask for the model, and for nothing else.
+// AskModel takes steps that ask for the model only, and returns its identity.
 func (p *Prober) AskModel(ctx context.Context, steps ...func(context.Context) error) (map[string]string, error) {
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -178,7 +179,7 @@ func (p *Prober) AskModel(ctx context.Context, steps ...func(context.Context) er
 	return p.Found.Identity, nil
 }
 
-// Must reads the JSON of a list of models into v.
+// Must reads the JSON of a required list of models into v.
 func (p *Prober) Must(ctx context.Context, path string, v any) (*nethttp.Reply, error) {
 	r, err := nethttp.Get(ctx, p.Config, p.Endpoint, path, getTimeout)
 	if err != nil {
@@ -194,7 +195,7 @@ func (p *Prober) Must(ctx context.Context, path string, v any) (*nethttp.Reply, 
 	return r, nil
 }
 
-// Serves refuses an endpoint whose models, which r named, lack the wanted one.
+// Serves rejects an endpoint whose list of models r does not contain the wanted one.
 func (p *Prober) Serves(r *nethttp.Reply) error {
 	if want := p.Config.ServedModel; want != "" && !slices.Contains(p.Found.Models, want) {
 		e := fault(r, backends.FaultWrongModel, fmt.Sprintf("the server does not serve %q, it serves %s", want,
@@ -206,7 +207,7 @@ func (p *Prober) Serves(r *nethttp.Reply) error {
 	return nil
 }
 
-// usable refuses replies that are no JSON of a server that lets us in.
+// usable rejects replies that contain no JSON because of access, redirects or another service.
 func usable(r *nethttp.Reply) error {
 	contentType := r.Header.Get("Content-Type")
 	switch {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// startProfile is a route that vLLM has only where a profiler is configured. It is looked up in the server's own list
-// of routes: asking the route itself could start the profiler.
+// startProfile is a route that vLLM has only if a profiler is configured. It is looked up in the server's list of
+// routes, because a request to the route could start the profiler.
 const startProfile = "/start_profile"
 
-// Profilers asks a server of vLLM's kind whether a profiler is configured: its list of routes tells, and in development
-// mode /server_info. Servers that tell no version are not asked.
+// Profilers asks a server with vLLM's routes whether a profiler is configured. Its list of routes shows that, and
+// /server_info in development mode. Servers without a version are not asked.
 func (p *Prober) Profilers(ctx context.Context) error {
 	if p.Found.Version == "" {
 		return nil
@@ -42,18 +42,17 @@ func (p *Prober) profiler(why string) {
 	}
 }
 
-// profilerSettings are names in a server's description of itself; a value that is no text, number or true switches
-// nothing on.
+// profilerSettings are the settings of a server that switch a profiler on, if their value is a text, a number or true.
 var profilerSettings = []string{
 	"profiler", "torch_profiler_dir", "VLLM_TORCH_PROFILER_DIR", "SGLANG_TORCH_PROFILER_DIR",
 	"enable_layerwise_nvtx_marker", "enable_layerwise_nvtx_tracing",
 	"enable_profiling", "collect_detailed_traces",
 }
 
-// profilerText finds the profiler in a configuration that is written as Python writes it.
+// profilerText matches the profiler in the Python representation of a configuration.
 var profilerText = regexp.MustCompile(`ProfilerConfig\(profiler='([a-z]+)'`)
 
-// ProfilersIn notes the profilers that a server names in a description of itself.
+// ProfilersIn notes the profilers in the settings that a server reports.
 func (p *Prober) ProfilersIn(info json.RawMessage) {
 	var v any
 	if json.Unmarshal(info, &v) == nil {
@@ -61,7 +60,7 @@ func (p *Prober) ProfilersIn(info json.RawMessage) {
 	}
 }
 
-// deepest bounds the nesting that is looked at.
+// deepest bounds the nesting that is searched.
 const deepest = 16
 
 func (p *Prober) walk(v any, depth int) {

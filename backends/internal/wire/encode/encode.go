@@ -10,20 +10,20 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// Text appends a JSON string; HTML's characters stay as they are.
+// Text appends a JSON string, without escapes for HTML.
 func Text(dst []byte, text string) []byte {
 	buf := bytes.NewBuffer(dst)
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(text); err != nil {
-		panic("encode: a string has no JSON: " + err.Error()) // Encode of a string into memory has no way to fail
+		panic("encode: a string has no JSON: " + err.Error()) // encoding a string into memory cannot fail
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
 
-// Prompt appends the prompt of a sample as an array of ids. An id that is not in the vocabulary is an error: one of
-// them kills some servers (docs/reference/wire-protocols.md#differences-between-servers). A vocabulary of 0 is not
-// known, and only negative ids are refused.
+// Prompt appends the prompt of a sample as an array of ids. An id outside the vocabulary is an error, because it kills
+// some servers (docs/reference/wire-protocols.md#differences-between-servers). If vocabulary is 0, only negative ids
+// are errors.
 func Prompt(dst []byte, s *datasets.Sample, vocabulary int) ([]byte, error) {
 	dst = append(dst, '[')
 	for i, id := range s.InputIDs {
@@ -44,7 +44,7 @@ func Integer(dst []byte, key string, v int64) []byte {
 	return strconv.AppendInt(member(dst, key), v, 10)
 }
 
-// Number appends a comma, a key and a number, where there is one.
+// Number appends a comma, a key and a number, unless that is nil.
 func Number(dst []byte, key string, v *float64) ([]byte, error) {
 	if v == nil {
 		return dst, nil
@@ -55,7 +55,7 @@ func Number(dst []byte, key string, v *float64) ([]byte, error) {
 	return strconv.AppendFloat(member(dst, key), *v, 'g', -1, 64), nil
 }
 
-// Integers appends a comma, a key and an array of whole numbers, where there are any.
+// Integers appends a comma, a key and an array of whole numbers, unless that is empty.
 func Integers(dst []byte, key string, list []int32) []byte {
 	if len(list) == 0 {
 		return dst
@@ -74,7 +74,7 @@ func member(dst []byte, key string) []byte {
 	return append(append(append(dst, `,"`...), key...), `":`...)
 }
 
-// triples are the numbers 000 to 999 in three digits each.
+// triples are the numbers 000 to 999 with three digits each.
 var triples = func() (t [1000][3]byte) {
 	for i := range t {
 		t[i] = [3]byte{byte('0' + i/100), byte('0' + i/10%10), byte('0' + i%10)}

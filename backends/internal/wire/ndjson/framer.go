@@ -10,20 +10,20 @@ import (
 // MaxLine is the longest line, in bytes.
 const MaxLine = 16 << 20
 
-// ErrTooLarge says that a line is longer than MaxLine.
+// ErrTooLarge is the error for a line longer than MaxLine.
 var ErrTooLarge = errors.New("a line of JSON is longer than 64 MiB")
 
-// keepBuffer is the largest buffer, in bytes, that outlives a Reset: one giant line must not cost its memory for ever.
+// keepBuffer is the largest buffer, in bytes, that Reset keeps, so that one giant line does not occupy memory forever.
 const keepBuffer = 1 << 20
 
-// Framer holds what is left of the pieces before. The zero value is ready; it is used by one goroutine.
+// Framer splits one stream, and keeps the rest of earlier pieces. The zero value is ready. One goroutine may use it.
 type Framer struct {
 	line []byte // a line whose end has not come
-	give bool   // line was given out by the call before
+	give bool   // line was returned by the previous call
 	err  error
 }
 
-// Reset forgets everything but the buffer.
+// Reset prepares for another stream and keeps the buffer.
 func (f *Framer) Reset() {
 	if cap(f.line) > keepBuffer {
 		f.line = nil
@@ -31,11 +31,11 @@ func (f *Framer) Reset() {
 	*f = Framer{line: f.line[:0]}
 }
 
-// Err is ErrTooLarge after a line was too large; no document follows it.
+// Err returns ErrTooLarge after a line was too long. No document follows it.
 func (f *Framer) Err() error { return f.err }
 
-// Next gives the next document in p and what follows it in p. ok is false when p is used up. The document is valid
-// until the next call and as long as p is.
+// Next returns the next document in p, and the rest of p behind it. ok is false if p contains no further document. The
+// document is valid until the next call and as long as p is.
 func (f *Framer) Next(p []byte) (doc, rest []byte, ok bool) {
 	f.forget()
 	for f.err == nil {
@@ -59,7 +59,7 @@ func (f *Framer) Next(p []byte) (doc, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// End gives the document that the stream ended in, without its line end. Call it once, after the last Next.
+// End returns the document of a last line without an end. Call it once, after the last Next.
 func (f *Framer) End() (doc []byte, ok bool) {
 	f.forget()
 	if f.err != nil {
@@ -70,14 +70,14 @@ func (f *Framer) End() (doc []byte, ok bool) {
 	return doc, len(doc) > 0
 }
 
-// forget drops a line that was given out.
+// forget drops a line that was returned.
 func (f *Framer) forget() {
 	if f.give {
 		f.line, f.give = f.line[:0], false
 	}
 }
 
-// keep holds back a part of a line.
+// keep stores a part of a line.
 func (f *Framer) keep(part []byte) {
 	if len(f.line)+len(part) > MaxLine {
 		f.err = ErrTooLarge

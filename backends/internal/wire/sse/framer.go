@@ -11,30 +11,30 @@ import (
 // MaxEvent is the longest line, and the longest data of one event, in bytes.
 const MaxEvent = 16 << 20
 
-// ErrTooLarge says that a line or an event is longer than MaxEvent.
+// ErrTooLarge is the error for a line or an event longer than MaxEvent.
 var ErrTooLarge = errors.New("a server-sent event is longer than 64 MiB")
 
-// window bounds how far a search for a line end looks at once: with line ends of one kind only, the search for the
-// other kind must not run through the whole piece again for each line.
+// window is how far a search for a line end looks at once. A stream with one kind of line ends would otherwise be
+// searched for the other kind to its end, once for each line.
 const window = 512
 
-// Framer holds what is left of the pieces before. The zero value is ready; it is used by one goroutine.
+// Framer splits one stream, and keeps the rest of earlier pieces. The zero value is ready. One goroutine may use it.
 type Framer struct {
 	line   []byte // a line whose end has not come
 	data   []byte // data lines of an event whose end has not come
 	inData bool   // data holds at least one line
-	skipLF bool   // the line before ended with CR: an LF that follows belongs to it
+	skipLF bool   // the previous line ended with CR: an LF behind it belongs to it
 	begun  bool   // the first line is over
-	give   bool   // data was given out by the call before
+	give   bool   // data was returned by the previous call
 	fault  bool   // the event has a line "event: error"
 	failed []byte // the first error that the stream reported
 	err    error
 }
 
-// keepBuffer is the largest buffer, in bytes, that outlives a Reset: one giant event must not cost its memory for ever.
+// keepBuffer is the largest buffer, in bytes, that Reset keeps, so that one giant event does not occupy memory forever.
 const keepBuffer = 1 << 20
 
-// Reset forgets everything but the buffers.
+// Reset prepares for another stream and keeps the buffers.
 func (f *Framer) Reset() {
 	*f = Framer{line: emptied(f.line), data: emptied(f.data)}
 }
@@ -46,15 +46,15 @@ func emptied(b []byte) []byte {
 	return b[:0]
 }
 
-// Err is ErrTooLarge after an event was too large; no event follows it.
+// Err returns ErrTooLarge after an event was too large. No event follows it.
 func (f *Framer) Err() error { return f.err }
 
-// maxFailure bounds what is kept of an error line, in bytes.
+// maxFailure is the length to which an error line is kept, in bytes.
 const maxFailure = 1 << 10
 
-// Failure is the beginning of what the stream reported as an error; nil: nothing. That is the data of an event of type
-// "error" (NVIDIA Dynamo, gateways), or a line "error:", which no standard knows: older llama.cpp servers end a stream
-// with it (docs/reference/wire-protocols.md#differences-between-servers). Next gives no event behind it.
+// Failure returns the beginning of the first error that the stream reported; nil: none. That is the data of an event of
+// type "error" (NVIDIA Dynamo, gateways), or a line "error:", which is not in the standard: older llama.cpp servers end
+// a stream with it (docs/reference/wire-protocols.md#differences-between-servers). Next returns no event behind it.
 func (f *Framer) Failure() []byte { return f.failed }
 
 // fail keeps the first error.
@@ -64,8 +64,8 @@ func (f *Framer) fail(said []byte) {
 	}
 }
 
-// Next gives the data of the next event in p and what follows it in p. ok is false when p is used up. The data is valid
-// until the next call and as long as p is.
+// Next returns the data of the next event in p, and the rest of p behind it. ok is false if p contains no further
+// event. The data is valid until the next call and as long as p is.
 func (f *Framer) Next(p []byte) (data, rest []byte, ok bool) {
 	if f.give {
 		f.data, f.inData, f.give = f.data[:0], false, false
@@ -99,13 +99,14 @@ func (f *Framer) Next(p []byte) (data, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// Between tells whether nothing of an event, and of the line that ended it, is held back: what comes next begins a
-// line. Who then steps over a whole event with its blank line, by other means than Next, leaves the framer right.
+// Between reports whether the next byte begins a line and no part of an event is kept. A caller may then skip a whole
+// event with its blank line without calling Next.
 func (f *Framer) Between() bool {
 	return f.begun && !f.inData && !f.give && !f.skipLF && !f.fault && len(f.line) == 0 && f.err == nil && f.failed == nil
 }
 
-// End gives the data of an event that the stream ended in, without its blank line. Call it once, after the last Next.
+// End returns the data of an event whose blank line is missing at the end of the stream. Call it once, after the last
+// Next.
 func (f *Framer) End() (data []byte, ok bool) {
 	if f.give {
 		f.data, f.inData, f.give = f.data[:0], false, false
@@ -124,8 +125,8 @@ func (f *Framer) End() (data []byte, ok bool) {
 	return f.data, f.inData && len(f.data) > 0 && f.failed == nil
 }
 
-// take reads one line. next is what follows it: where the blank line that ends the event is already there, a single
-// data line is given out without a copy, and the blank line then ends nothing.
+// take reads one line. next is the rest behind it: if it begins with the blank line that ends the event, a single data
+// line is returned without a copy, and that blank line is ignored later.
 func (f *Framer) take(line, next []byte) ([]byte, bool) {
 	if !f.begun {
 		f.begun = true
@@ -169,7 +170,7 @@ func (f *Framer) take(line, next []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// keep holds back the beginning of a line.
+// keep stores the beginning of a line.
 func (f *Framer) keep(part []byte) {
 	if len(f.line)+len(part) > MaxEvent {
 		f.err = ErrTooLarge
@@ -184,7 +185,7 @@ var (
 	errorKind  = []byte("error")
 )
 
-// message is the data of an event of type "error"; where it has none, its type.
+// message returns the data of an event of type "error", or its type if it has no data.
 func (f *Framer) message() []byte {
 	if len(f.data) == 0 {
 		return []byte("event: error")
@@ -192,7 +193,7 @@ func (f *Framer) message() []byte {
 	return f.data
 }
 
-// dataOf gives the value of a data line: "data:" with at most one blank after it, or "data" alone.
+// dataOf returns the value of a data line: behind "data:" and at most one blank, or empty for "data" alone.
 func dataOf(line []byte) ([]byte, bool) {
 	if len(line) < 4 || string(line[:4]) != "data" {
 		return nil, false
@@ -208,7 +209,7 @@ func dataOf(line []byte) ([]byte, bool) {
 	return line[5:], true
 }
 
-// lineEnd finds the first CR or LF; -1: none.
+// lineEnd returns the index of the first CR or LF; -1: none.
 func lineEnd(p []byte) int {
 	if len(p) > 0 && (p[0] == '\n' || p[0] == '\r') { // every second line of a stream is blank
 		return 0
