@@ -51,7 +51,7 @@ func (cmd initCommand) run(c *cli.Context) error {
 	d := description.New()
 	d.Submitter, d.Division = c.String("submitter"), c.String("division")
 	if !slices.Contains(layout.Divisions(), d.Division) {
-		return run.UsageError("division", "Use "+strings.Join(layout.Divisions(), ", "), "the division %q is unknown",
+		return run.UsageError("division", "Use one of "+strings.Join(layout.Divisions(), ", "), "unknown division %q",
 			d.Division)
 	}
 	if !c.Bool("no-machine") {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,34 +17,34 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Description is what people and machines say about a submission.
+// Description describes a submission.
 type Description struct {
 	Submitter    string            // name of the submitter's folder
 	Division     string            // closed, open or network
-	System       map[string]any    // by field of layout.SystemFields and its kin
+	System       map[string]any    // by field of layout.SystemFields, NetworkFields and OtherFields
 	Measurements map[string]any    // by field of layout.MeasurementFields
-	Readme       string            // text that each scenario's README.md ends with
+	Readme       string            // text at the end of each scenario's README.md
 	Calibration  string            // text of the calibration document
-	Source       string            // folder with the code that is handed in; empty: none but ours
-	Names        map[string]string // open division: own name of a benchmark, by its checker name
-	Power        string            // file with the system's nameplate power; empty: none
-	From         map[string]string // field to where its value came from
+	Source       string            // folder with the submitter's code; "": none
+	Names        map[string]string // checker's name of a benchmark → own name, for the open division
+	Power        string            // file with the system's nameplate power; "": none
+	From         map[string]string // field → source of its value
 }
 
-// Fact is one field's value that somebody else than the person knows.
+// Fact is the detected value of a field.
 type Fact struct {
 	Field string
 	Value any
 	From  string // such as "this machine"
 }
 
-// New is a description in which nothing is said.
+// New returns an empty description.
 func New() *Description {
 	return &Description{System: map[string]any{}, Measurements: map[string]any{}, Names: map[string]string{},
 		From: map[string]string{}}
 }
 
-// The keys of the file beside the fields of a plain system description.
+// The top-level keys of the file.
 const (
 	keySystem       = "system"
 	keyMeasurements = "measurements"
@@ -59,24 +60,24 @@ const (
 var fileKeys = []string{keySubmitter, keyDivision, keySystem, keyMeasurements, keyReadme, keyCalibration, keySource,
 	keyNames, keyPower}
 
-// Read reads a description file of at most 1 MiB: the template's form, or a plain systems/<system>.json. Paths in it
-// are relative to the file's folder. An unknown key is an error with the nearest known one.
+// Read reads a description of at most 1 MiB, in the form of the template or of a plain systems/<system>.json. Paths in
+// it are relative to the file's folder. An unknown key is an error that suggests similar ones.
 func Read(path string) (*Description, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the system's description: %w; `mlperf-go submission init` writes one to fill in", err)
+		return nil, fmt.Errorf("read the system's description: %w; create one with `mlperf-go submission init`", err)
 	}
 	defer f.Close()
 	root, err := config.ReadYAML(path, f)
 	if err != nil {
-		return nil, fmt.Errorf("reading the system's description: %w", err)
+		return nil, fmt.Errorf("read the system's description: %w", err)
 	}
 	d := New()
 	if root == nil {
 		return d, nil
 	}
 	if err := d.read(root, filepath.Base(path)); err != nil {
-		return nil, fmt.Errorf("reading the system's description %s: %w", path, err)
+		return nil, fmt.Errorf("read the system's description %s: %w", path, err)
 	}
 	for _, p := range []*string{&d.Source, &d.Power} {
 		if *p != "" && !filepath.IsAbs(*p) {
@@ -91,7 +92,7 @@ func (d *Description) read(root *yaml.Node, from string) error {
 		if err := readFields(d.System, root, systemNames()); err != nil {
 			return err
 		}
-		d.Submitter, d.Division = said(d.System[keySubmitter]), said(d.System[keyDivision])
+		d.Submitter, d.Division = text(d.System[keySubmitter]), text(d.System[keyDivision])
 		d.name(from)
 		return nil
 	}
@@ -123,7 +124,7 @@ func (d *Description) read(root *yaml.Node, from string) error {
 	return nil
 }
 
-// name notes that every value so far is the file's.
+// name records the file as the source of every value so far.
 func (d *Description) name(from string) {
 	for _, fields := range []map[string]any{d.System, d.Measurements} {
 		for field := range fields {
@@ -145,17 +146,16 @@ func unknown(key *yaml.Node, known []string) error {
 	if n := config.Nearest(key.Value, known); len(n) > 0 {
 		near = "; did you mean " + strings.Join(n, ", ") + "?"
 	}
-	return fmt.Errorf("line %d: the key %q is unknown%s", key.Line, key.Value, near)
+	return fmt.Errorf("line %d: unknown key %q%s", key.Line, key.Value, near)
 }
 
-// readFields decodes a map of fields, without those in which nothing is said. Values are texts, numbers, lists and
-// maps, as JSON has them.
+// readFields decodes a map of fields, without empty ones. Values must have a JSON form.
 func readFields(to map[string]any, node *yaml.Node, known []string) error {
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
 		return nil
 	}
 	if node.Kind != yaml.MappingNode {
-		return errors.New("a map of fields is expected")
+		return errors.New("expected a map of fields")
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
@@ -164,7 +164,7 @@ func readFields(to map[string]any, node *yaml.Node, known []string) error {
 			return unknown(key, known)
 		}
 		if seen[key.Value] {
-			return fmt.Errorf("line %d: %s stands there twice", key.Line, key.Value)
+			return fmt.Errorf("line %d: %s is repeated", key.Line, key.Value)
 		}
 		seen[key.Value] = true
 		var v any
@@ -181,7 +181,7 @@ func readFields(to map[string]any, node *yaml.Node, known []string) error {
 	return nil
 }
 
-// plain writes the number 0 as text: the organisers' checker takes the number for no answer
+// plain converts the number 0 to text, because the organisers' checker treats the number as missing
 // (docs/reference/submission-rules.md#system-description).
 func plain(v any) any {
 	if v == 0 {
@@ -190,7 +190,7 @@ func plain(v any) any {
 	return v
 }
 
-// empty is true for what the organisers' checker takes for no answer.
+// empty reports whether the organisers' checker treats a value as missing.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -207,7 +207,8 @@ func empty(v any) bool {
 	return false
 }
 
-func said(v any) string {
+// text returns v if it is a string, else "".
+func text(v any) string {
 	s, _ := v.(string)
 	return s
 }
@@ -224,9 +225,9 @@ func systemNames() []string {
 	return names(slices.Concat(layout.SystemFields, layout.NetworkFields, layout.OtherFields))
 }
 
-// object writes fields in a fixed order as indented JSON: first the listed ones, then the rest by name.
+// object returns fields as indented JSON: first those in order, then the rest by name.
 func object(values map[string]any, order []string) ([]byte, error) {
-	rest := slices.DeleteFunc(sortedKeys(values), func(k string) bool { return slices.Contains(order, k) })
+	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(k string) bool { return slices.Contains(order, k) })
 	var b bytes.Buffer
 	b.WriteString("{")
 	wrote := false

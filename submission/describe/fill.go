@@ -10,8 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Fill takes facts for fields of the system in which nothing is said yet; of two facts about one field the first
-// counts.
+// Fill sets empty fields of the system to facts. The first fact about a field counts.
 func (d *Description) Fill(facts []Fact) {
 	for _, f := range facts {
 		if empty(d.System[f.Field]) && !empty(f.Value) {
@@ -20,8 +19,7 @@ func (d *Description) Fill(facts []Fact) {
 	}
 }
 
-// Missing lists what a tree of the division needs and nobody has said yet, as section.field, in the order of the
-// template.
+// Missing returns the required fields without a value, as section.field, in the order of the template.
 func (d *Description) Missing(division string) []string {
 	var missing []string
 	for _, f := range layout.SystemFields {
@@ -40,15 +38,15 @@ func (d *Description) Missing(division string) []string {
 	return missing
 }
 
-// Wrong lists values that no checker takes.
+// Wrong returns a message for each value that checkers reject.
 func (d *Description) Wrong() []string {
 	var wrong []string
 	for _, one := range []struct {
 		field string
 		known []string
 	}{{"status", layout.Statuses}, {"system_type", layout.SystemTypes}} {
-		if v := said(d.System[one.field]); v != "" && !slices.Contains(one.known, v) {
-			wrong = append(wrong, fmt.Sprintf("%s.%s is %q; take one of %s", keySystem, one.field, v,
+		if v := text(d.System[one.field]); v != "" && !slices.Contains(one.known, v) {
+			wrong = append(wrong, fmt.Sprintf("%s.%s is %q; use one of %s", keySystem, one.field, v,
 				strings.Join(one.known, " ")))
 		}
 	}
@@ -62,11 +60,10 @@ func (d *Description) Wrong() []string {
 	return wrong
 }
 
-// notDescribed stands in a rehearsal's tree where a real one has a person's words.
+// notDescribed is the value of fields in a rehearsal's tree that a submitter would fill in.
 const notDescribed = "rehearsal: not described"
 
-// Rehearse says something in every field that a real submission's people would fill, and marks what must not be taken
-// for a result.
+// Rehearse fills in every required field and marks the description as a rehearsal.
 func (d *Description) Rehearse(systemType string) {
 	const from = "rehearsal"
 	d.Fill([]Fact{{"status", "rdi", from}, {"system_type", systemType, from}, {"number_of_nodes", "1", from},
@@ -84,11 +81,11 @@ func (d *Description) Rehearse(systemType string) {
 	if strings.TrimSpace(d.Calibration) == "" {
 		d.Calibration = "A rehearsal: nothing was calibrated."
 	}
-	d.System["sw_notes"] = strings.TrimSpace("REHEARSAL, not for submission. " + said(d.System["sw_notes"]))
+	d.System["sw_notes"] = strings.TrimSpace("REHEARSAL, not for submission. " + text(d.System["sw_notes"]))
 	d.Measurements[layout.RehearsalKey] = true
 }
 
-// SystemJSON is systems/<system>.json.
+// SystemJSON returns the content of systems/<system>.json.
 func (d *Description) SystemJSON() ([]byte, error) {
 	values := maps.Clone(d.System)
 	for _, f := range layout.SystemFields {
@@ -111,9 +108,7 @@ func (d *Description) SystemJSON() ([]byte, error) {
 	return object(values, order)
 }
 
-// MeasurementsJSON is measurements.json.
+// MeasurementsJSON returns the content of measurements.json.
 func (d *Description) MeasurementsJSON() ([]byte, error) {
 	return object(d.Measurements, names(layout.MeasurementFields))
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -9,8 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 )
 
-// OfMachine are the facts that a machine tells about itself, for a system that runs on it alone. What it cannot tell
-// is left out.
+// OfMachine returns the facts detected on a machine, for a system that consists of this machine only.
 func OfMachine(inv hostinfo.Inventory, from string) []Fact {
 	var facts []Fact
 	add := func(field string, known bool, value any) {
@@ -50,7 +49,7 @@ func ofDisks(disks []hostinfo.Disk, from string) []Fact {
 		total += d.Bytes
 		kind := "SSD"
 		switch {
-		case strings.HasPrefix(d.Name, "vd"), strings.HasPrefix(d.Name, "xvd"): // says rotational whatever it is
+		case strings.HasPrefix(d.Name, "vd"), strings.HasPrefix(d.Name, "xvd"): // always reported as rotational
 			kind = "virtual disk"
 		case d.Rotational:
 			kind = "HDD"
@@ -84,7 +83,7 @@ func ofNetworks(networks []hostinfo.Network, from string) []Fact {
 		{"host_network_card_count", counted(cards), from}}
 }
 
-// ofAccelerators says nothing where the library lists none: there may be some of another maker.
+// ofAccelerators returns no fact if the NVIDIA library lists none, since there may be accelerators of another vendor.
 func ofAccelerators(inv hostinfo.Inventory, from string) []Fact {
 	if len(inv.GPUs) == 0 {
 		return nil

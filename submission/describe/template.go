@@ -11,12 +11,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// hints say what a field is for, where its name does not.
+// hints explain fields whose names do not.
 var hints = map[string]string{
 	"status":                            "available, preview or rdi",
 	"system_type":                       "datacenter, edge or datacenter,edge",
 	"system_type_detail":                "such as on-premise or cloud instance",
-	"system_name":                       "as it stands in the table of results",
+	"system_name":                       "as in the table of results",
 	"host_processor_core_count":         "physical cores of one processor",
 	"host_memory_configuration":         "such as 16x 64 GB DDR5",
 	"host_networking_topology":          "N/A for one node",
@@ -28,22 +28,21 @@ var hints = map[string]string{
 	"cooling":                           "air or liquid",
 	"framework":                         "the inference server with its version",
 	"other_software_stack":              "drivers and libraries: a text, or a map of name to version",
-	"input_data_types":                  "int32 where prompts are sent as token ids",
+	"input_data_types":                  "int32 if prompts are sent as token ids",
 	"retraining":                        "No, or what was retrained",
-	"starting_weights_filename":         "where the weights come from",
+	"starting_weights_filename":         "source of the weights",
 	"weight_data_types":                 "such as bf16, fp8 or nvfp4",
 	"weight_transformations":            "such as quantization, or none",
 }
 
-// WriteYAML writes the file that Read reads, with a comment beside each field.
+// WriteYAML writes a file for Read, with a comment for each field.
 func (d *Description) WriteYAML(w io.Writer) error {
 	t := template{w: w}
-	t.line("# What a submission says in words. `mlperf-go submission build --system THIS-FILE` reads it, and lists what " +
-		"is still empty.")
-	t.line("# Fields marked + must be filled; N/A is an answer. Lines whose comment ends in \"found here\" were read " +
-		"from this machine:")
-	t.line("# look at them, and correct them where the inference server runs elsewhere.")
-	t.field(0, keySubmitter, d.Submitter, "+ name of your folder in the tree: no blanks")
+	t.line("# Description of a submission. `mlperf-go submission build --system THIS-FILE` reads it and lists empty " +
+		"fields.")
+	t.line("# Fields marked + are required; N/A is accepted. Values marked \"found here\" were detected on this machine:")
+	t.line("# please check them, and correct them if the inference server runs elsewhere.")
+	t.field(0, keySubmitter, d.Submitter, "+ name of your folder in the tree, without blanks")
 	t.field(0, keyDivision, d.Division, "+ closed, open or network")
 	t.line("")
 	t.line("# systems/<system>.json")
@@ -66,20 +65,19 @@ func (d *Description) WriteYAML(w io.Writer) error {
 		t.field(1, f.Name, d.Measurements[f.Name], d.comment(f))
 	}
 	t.line("")
-	t.field(0, keyCalibration, d.Calibration, "+ (not in open) how the weights were quantised and on which data, or "+
+	t.field(0, keyCalibration, d.Calibration, "+ (not in open) how and with which data the weights were quantised, or "+
 		"that they were not")
-	t.field(0, keyReadme, d.Readme, "what each scenario's README.md says beside the commands: how to get the model and "+
-		"the server")
-	t.field(0, keySource, d.Source, "folder with your own code, which goes into the tree; empty: none")
-	t.field(0, keyPower, d.Power, "v6.1: file with the system's nameplate power; empty: none")
+	t.field(0, keyReadme, d.Readme, "text for each scenario's README.md: how to get the model and the server")
+	t.field(0, keySource, d.Source, "folder with your own code to include in the tree, if any")
+	t.field(0, keyPower, d.Power, "v6.1: file with the system's nameplate power, if any")
 	if d.Division == layout.Open {
-		t.line("# Your own names of benchmarks, such as {llama3.1-8b: my-llama}; empty: the official ones.")
+		t.line("# Your own names of benchmarks, such as {llama3.1-8b: my-llama}, if they differ from the official ones.")
 		t.line(keyNames + ": {}")
 	}
 	return t.err
 }
 
-// WriteJSON writes the same without comments.
+// WriteJSON writes the same fields as JSON, without comments.
 func (d *Description) WriteJSON(w io.Writer) error {
 	file := map[string]any{keySubmitter: d.Submitter, keyDivision: d.Division, keyReadme: d.Readme,
 		keyCalibration: d.Calibration, keySource: d.Source, keyPower: d.Power, keyNames: d.Names}

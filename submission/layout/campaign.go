@@ -6,21 +6,20 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// The entries of a campaign's folder beside its systems' folders.
+// Entries of a campaign's folder, in addition to the systems' folders.
 const (
-	StateName     = "campaign.json" // which step is done, and what it was done with
-	TreeName      = "submission"    // the tree that is built of it (docs/reference/runs.md#files)
-	OriginalsName = "originals"     // accuracy logs as they were before they were cut
+	StateName     = "campaign.json" // completed steps and their settings
+	TreeName      = "submission"    // the submission tree (docs/reference/runs.md#files)
+	OriginalsName = "originals"     // accuracy logs before truncation
 )
 
-// The tests of a scenario that are no audits; an audit's test has the audit's name, such as TEST06.
+// The tests of a scenario other than audits. The test of an audit is named after it, such as TEST06.
 const (
 	Performance = "performance"
 	Accuracy    = "accuracy"
 )
 
-// VerifyFolder is the folder of an audit's run in which the audit's own folder lies:
-// compliance/TEST06/verify_accuracy.txt.
+// VerifyFolder is the folder in an audit's run that contains the verification: compliance/TEST06/verify_accuracy.txt.
 const VerifyFolder = "compliance"
 
 // Leaf is one test of a campaign: a run's folder (docs/reference/runs.md#files).
@@ -31,17 +30,17 @@ type Leaf struct {
 	Test      string // Performance, Accuracy, or an audit's name
 }
 
-// Folder is the leaf's own below the campaign's: <campaign>/<system>/<benchmark>/<Scenario>/<test>.
+// Folder returns the leaf's folder: <campaign>/<system>/<benchmark>/<Scenario>/<test>.
 func (l Leaf) Folder(campaign string) string {
 	return filepath.Join(campaign, l.System, l.Benchmark, string(l.Scenario), l.Test)
 }
 
-// Verified is the folder with an audit's verify files, once it was verified.
+// Verified returns the folder with the files of an audit's verification.
 func (l Leaf) Verified(campaign string) string {
 	return filepath.Join(l.Folder(campaign), VerifyFolder, l.Test)
 }
 
-// Audit says whether the leaf is an audit's test.
+// Audit reports whether the leaf is the test of an audit.
 func (l Leaf) Audit() bool { return l.Test != Performance && l.Test != Accuracy }
 
 // ScoreFile is the scored accuracy in the accuracy test's folder and in a tree.

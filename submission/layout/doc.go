@@ -1,12 +1,8 @@
-// Package layout is where things lie: in a campaign's folder, and in the submission tree of each round.
+// Package layout defines the paths in a campaign's folder and in the submission tree of each round.
 //
-// It owns names and nothing else. In come the nouns of a submission (round, division, submitter, system, benchmark,
-// scenario, audit); out go paths. What a campaign writes, what the builder lays out, what truncation cuts and what the
-// checker reads all take their paths from here, so that a name is written once.
+// Submitter and Scenario return the paths in a tree, relative to its root and with slashes; Leaf returns those in a
+// campaign's folder. The campaign, the tree builder, truncation and the checker all use these paths, so that each name
+// is defined once. Sources: docs/reference/submission-rules.md#the-tree and docs/reference/runs.md#files.
 //
-// Paths in a tree are relative to its root and have slashes, as the organisers' tools print them; paths in a campaign's
-// folder are of the machine's file system. Sources: docs/reference/submission-rules.md#the-tree and
-// docs/reference/runs.md#files.
-//
-// It opens no file, keeps no state, and must not import run, cmd or another package of this room.
+// The package opens no file, has no state, and must not import run, cmd or other packages of submission.
 package layout

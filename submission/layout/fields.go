@@ -18,10 +18,10 @@ var SystemFields = fields(`division submitter status system_type system_type_det
 	accelerator_frequency? accelerator_host_interconnect accelerator_interconnect accelerator_interconnect_topology?
 	accelerator_on-chip_memories? cooling framework operating_system other_software_stack hw_notes? sw_notes?`)
 
-// NetworkFlag says, as the text "true", that a system is of the network division.
+// NetworkFlag is the field that is the text "true" for a system of the network division.
 const NetworkFlag = "is_network"
 
-// NetworkFields are those that a system of the network division has beside SystemFields.
+// NetworkFields are the additional fields of a system of the network division.
 var NetworkFields = fields(`network_type? network_media? network_rate? nic_loadgen? number_nic_loadgen?
 	net_software_stack_loadgen? network_protocol? number_connections? nic_sut?
 	number_nic_sut? net_software_stack_sut? network_topology?`)

@@ -9,8 +9,8 @@ import (
 
 var hashLine = regexp.MustCompile(`^hash=(\w+)$`)
 
-// TruncationHash returns the hash that truncation has written into an accuracy.txt; empty: none. A scorer may write a
-// hash, too: that of a JSON object of scores on a line above, which says nothing about the log.
+// TruncationHash returns the hash of the log that truncation wrote into an accuracy.txt, or "". It ignores a hash that
+// a scorer wrote, which is the hash of a line above with a JSON object of scores.
 func TruncationHash(text []byte) string {
 	above := map[string]bool{}
 	for line := range bytes.Lines(text) {

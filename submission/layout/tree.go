@@ -8,14 +8,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
-// The divisions of a round. Other folders of a tree's root are no part of a submission.
+// The divisions of a round, which are the folders in a tree's root.
 const (
 	Closed  = "closed"
 	Open    = "open"
 	Network = "network"
 )
 
-// Divisions are their names in the order of the organisers' tools.
+// Divisions returns their names in the order of the organisers' tools.
 func Divisions() []string { return []string{Closed, Open, Network} }
 
 // The files of a submitter's folder and of a scenario's.
@@ -25,10 +25,10 @@ const (
 	MeasurementsName = "measurements.json" // since v6.0
 	UserConfName     = "user.conf"
 	ReadmeName       = "README.md"
-	MappingName      = "model_mapping.json" // open division: own benchmark names
+	MappingName      = "model_mapping.json" // the submitter's own benchmark names, in the open division
 	CalibrationName  = "calibration.md"
-	RunName          = "run_1" // the one performance run
-	PowerName        = "power" // below performance, where power was measured
+	RunName          = "run_1" // the only performance run
+	PowerName        = "power" // in performance, if power was measured
 	RangingName      = "ranging"
 )
 
@@ -38,31 +38,31 @@ type Submitter struct {
 	Name     string
 }
 
-// Folder is the submitter's own.
+// Folder returns the submitter's folder.
 func (s Submitter) Folder() string { return path.Join(s.Division, s.Name) }
 
-// Results is where the systems' results lie.
+// Results returns the folder of the systems' results.
 func (s Submitter) Results() string { return path.Join(s.Folder(), ResultsName) }
 
-// System is the description of a system.
+// System returns the file with the description of a system.
 func (s Submitter) System(system string) string {
 	return path.Join(s.Folder(), SystemsName, system+".json")
 }
 
-// SystemPower is the nameplate power of a system, where the round reads it.
+// SystemPower returns the file with the nameplate power of a system, for rounds that read it.
 func (s Submitter) SystemPower(system string) string {
 	return path.Join(s.Folder(), SystemsName, system+"_power.yaml")
 }
 
-// Calibration are the two places of the calibration document, the usual one first.
+// Calibration returns the two accepted paths of the calibration document, the usual one first.
 func (s Submitter) Calibration() []string {
 	return []string{path.Join(s.Folder(), "documentation", CalibrationName), path.Join(s.Folder(), CalibrationName)}
 }
 
-// Mapping is the file with own benchmark names.
+// Mapping returns the file with the submitter's own benchmark names.
 func (s Submitter) Mapping() string { return path.Join(s.Folder(), MappingName) }
 
-// Scenario is one scenario's place in a tree.
+// Scenario identifies a scenario in a tree.
 type Scenario struct {
 	Submitter
 	Round     *rounds.Round
@@ -71,29 +71,29 @@ type Scenario struct {
 	Name      string // name of the scenario's folder
 }
 
-// Place gives the place of a campaign's scenario in a round's tree.
+// Place returns the place of a campaign's scenario in a round's tree.
 func Place(r *rounds.Round, s Submitter, system, benchmark string, scenario models.Scenario) Scenario {
 	return Scenario{Submitter: s, Round: r, SystemID: system, Benchmark: benchmark, Name: string(scenario)}
 }
 
-// Folder is the scenario's own, below results.
+// Folder returns the scenario's folder in results.
 func (s Scenario) Folder() string {
 	return path.Join(s.Results(), s.SystemID, s.Benchmark, s.Name)
 }
 
-// Performance is the folder of the performance run's logs.
+// Performance returns the folder of the performance run's logs.
 func (s Scenario) Performance() string { return path.Join(s.Folder(), PerformanceRun) }
 
-// PerformanceRun is the folder of a performance run's logs below a scenario's or an audit's.
+// PerformanceRun is the folder of a performance run's logs, relative to that of a scenario or an audit.
 const PerformanceRun = Performance + "/" + RunName
 
-// Accuracy is the folder of the accuracy run's logs.
+// Accuracy returns the folder of the accuracy run's logs.
 func (s Scenario) Accuracy() string { return path.Join(s.Folder(), Accuracy) }
 
-// Measured is the folder of measurements, user.conf and README.md.
+// Measured returns the folder of measurements, user.conf and README.md.
 func (s Scenario) Measured() string { return s.beside(s.Round.Layout.Measurements) }
 
-// Measurements is the measurements file. Where the round has a folder of their own the name begins with the system's.
+// Measurements returns the measurements file. In rounds with a separate folder, its name begins with the system's.
 func (s Scenario) Measurements() string {
 	name := MeasurementsName
 	if s.Round.Layout.Measurements != "" {
@@ -102,7 +102,7 @@ func (s Scenario) Measurements() string {
 	return path.Join(s.Measured(), name)
 }
 
-// Audit is the folder of an audit.
+// Audit returns the folder of an audit.
 func (s Scenario) Audit(test string) string {
 	if slices.Contains(s.Round.Layout.MovedAudits, test) {
 		return path.Join(s.beside(s.Round.Layout.Compliance), test)
@@ -110,12 +110,12 @@ func (s Scenario) Audit(test string) string {
 	return path.Join(s.Folder(), test)
 }
 
-// Code is the folder of the code; the rules expect a README.md in it.
+// Code returns the folder of the code; the rules require a README.md in it.
 func (s Scenario) Code() string {
 	return path.Join(s.Submitter.Folder(), s.Round.Layout.Code, s.Benchmark)
 }
 
-// beside is the folder of the same system, benchmark and scenario below another folder of the submitter's.
+// beside returns the folder of the same system, benchmark and scenario in another folder of the submitter.
 func (s Scenario) beside(folder string) string {
 	if folder == "" {
 		return s.Folder()

@@ -17,8 +17,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// archive writes the files, and the folders that they lie in, in their order. Times, owners and rights are the same for
-// every tree, so that the same tree gives the same bytes.
+// archive writes the files and their folders in order. Times, owners and permissions are fixed, so that the same tree
+// yields the same bytes.
 func archive(ctx context.Context, w io.Writer, tree *os.Root, files []file, password string) (err error) {
 	closers := []io.Closer{}
 	defer func() {
@@ -45,7 +45,7 @@ func archive(ctx context.Context, w io.Writer, tree *os.Root, files []file, pass
 			return err
 		}
 		if err := add(t, tree, f); err != nil {
-			return fmt.Errorf("packing %s: %w", f.path, err)
+			return fmt.Errorf("pack %s: %w", f.path, err)
 		}
 	}
 	return nil
@@ -75,13 +75,11 @@ func add(t *tar.Writer, tree *os.Root, f file) error {
 		ModTime: atTime}); err != nil {
 		return err
 	}
-	if _, err := io.Copy(t, in); err != nil { // also where the file grew meanwhile
-		return err
-	}
-	return nil
+	_, err = io.Copy(t, in) // fails if the file has grown
+	return err
 }
 
-// compare reads a tarball and holds every file against its hash.
+// compare reads a tarball and compares every file with its hash.
 func compare(ctx context.Context, out *os.Root, tarball string, files []file, password string) error {
 	f, err := atomicfile.OpenIn(out, tarball)
 	if err != nil {
@@ -108,9 +106,9 @@ func compare(ctx context.Context, out *os.Root, tarball string, files []file, pa
 		switch {
 		case err == io.EOF:
 			if len(want) > 0 {
-				return fmt.Errorf("%d files are not in it", len(want))
+				return fmt.Errorf("%d files are missing", len(want))
 			}
-			_, err := io.Copy(io.Discard, z) // to the checksum at its end
+			_, err := io.Copy(io.Discard, z) // verifies the checksum at the end
 			return err
 		case err != nil:
 			return err
@@ -124,7 +122,7 @@ func compare(ctx context.Context, out *os.Root, tarball string, files []file, pa
 			return err
 		}
 		if want[h.Name] != hex.EncodeToString(sum.Sum(nil)) {
-			return fmt.Errorf("%s has other bytes", h.Name)
+			return fmt.Errorf("%s has different content", h.Name)
 		}
 		delete(want, h.Name)
 	}

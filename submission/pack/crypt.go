@@ -12,16 +12,16 @@ import (
 	"io"
 )
 
-// The organisers' packing script encrypts with `openssl enc -aes256`: AES-256 in CBC mode with PKCS #7 padding, behind
-// the word Salted__ and eight bytes of salt, key and start vector made of password and salt by one round of SHA-256.
-// One round is little: the password must be long. The form is theirs, and what they decrypt it with expects it.
+// The format of the organisers' packing script, which encrypts with `openssl enc -aes256`: the word Salted__, eight
+// bytes of salt, then AES-256 in CBC mode with PKCS #7 padding. Key and initialization vector are derived from password
+// and salt by one round of SHA-256, so the password must be long.
 const (
 	magic    = "Salted__"
 	saltSize = 8
 	keySize  = 32
 )
 
-// derive makes key and start vector of a password as EVP_BytesToKey does with SHA-256 and one round.
+// derive returns key and initialization vector like EVP_BytesToKey with SHA-256 and one round.
 func derive(password string, salt []byte) (key, iv []byte) {
 	var all, last []byte
 	for len(all) < keySize+aes.BlockSize {
@@ -32,11 +32,11 @@ func derive(password string, salt []byte) (key, iv []byte) {
 	return all[:keySize], all[keySize : keySize+aes.BlockSize]
 }
 
-// encrypt gives a writer that encrypts into w. Its Close writes the last block and does not close w.
+// encrypt returns a writer that encrypts into w. Its Close writes the last block and does not close w.
 func encrypt(w io.Writer, password string) (io.WriteCloser, error) {
 	salt := make([]byte, saltSize)
 	if _, err := rand.Read(salt); err != nil {
-		return nil, fmt.Errorf("the system gives no random numbers: %w", err)
+		return nil, fmt.Errorf("cannot generate random numbers: %w", err)
 	}
 	if _, err := w.Write(append([]byte(magic), salt...)); err != nil {
 		return nil, err
@@ -72,14 +72,14 @@ func (e *encrypter) Close() error {
 	return err
 }
 
-// errPassword is what a wrong password mostly looks like.
-var errPassword = errors.New("it cannot be decrypted: another password, or a damaged file")
+// errPassword is the usual result of a wrong password.
+var errPassword = errors.New("cannot decrypt it: wrong password or damaged file")
 
-// decrypt gives what was encrypted.
+// decrypt returns a reader of the decrypted content.
 func decrypt(r io.Reader, password string) (io.Reader, error) {
 	head := make([]byte, len(magic)+saltSize)
 	if _, err := io.ReadFull(r, head); err != nil || string(head[:len(magic)]) != magic {
-		return nil, errors.New("it does not begin as an encrypted file does")
+		return nil, errors.New("not an encrypted file")
 	}
 	key, iv := derive(password, head[len(magic):])
 	block, err := aes.NewCipher(key)
@@ -110,7 +110,7 @@ func (d *decrypter) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next decrypts some blocks; the last one loses its padding.
+// next decrypts some blocks, and removes the padding of the last one.
 func (d *decrypter) next() error {
 	buffer := make([]byte, 1024*aes.BlockSize)
 	n, err := io.ReadFull(d.r, buffer)

@@ -1,12 +1,12 @@
-// Package pack puts a submission tree into the one file that is handed in.
+// Package pack packs a submission tree into the file to submit.
 //
-// It owns the form of that file: a gzip'd tar of the divisions, the same bytes for the same tree, with the organisers'
-// names and their SHA-1 file, and where a password is given their encryption (AES-256 as `openssl enc -aes256` writes
-// it). In comes the root of a checked tree; out go the tarball, its checksums and a list of every file's SHA-256, and
-// all of it is read back and compared before it counts.
+// Pack writes a gzip-compressed tar of the divisions, with the organisers' names and SHA-1 file, and a list of every
+// file's SHA-256. The same tree yields the same bytes. With a password, the file is encrypted like the organisers'
+// script does (AES-256 in the format of `openssl enc -aes256`). Pack reads the tarball back and compares every file.
 //
-// What must not leave the house is refused by name: secrets in files, hidden files, links, files above the organisers'
-// size. A secret's text is never repeated.
+// Pack refuses secrets in files, hidden files, links, and files above the organisers' size limit. The error, a Refusal,
+// lists the files, but never repeats a secret.
 //
-// Whether the tree is valid is for check to say. The package prints nothing and must not import run or cmd.
+// The package does not check whether the tree is valid (see submission/check), prints nothing and must not import run
+// or cmd.
 package pack

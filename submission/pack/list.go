@@ -20,19 +20,17 @@ import (
 
 // file is one file of the tree.
 type file struct {
-	path   string // below the root, with slashes
+	path   string // relative to the root, with slashes
 	size   int64
 	sha256 string
 }
 
-// maxFiles bounds the tree, and maxFileSize one file: the organisers' bound
-// (docs/reference/submission-rules.md#files-and-names).
 const (
 	maxFiles    = 1_000_000
-	maxFileSize = 50 << 20
+	maxFileSize = 50 << 20 // the organisers' limit (docs/reference/submission-rules.md#files-and-names)
 )
 
-// list gives the submitter's files in the order of their names, and the documents beside the divisions.
+// list returns the submitter's files and the documents beside the divisions, sorted by name.
 func list(ctx context.Context, tree *os.Root, submitter string) ([]file, error) {
 	l := &lister{tree: tree}
 	entries, err := treefs.Entries(tree, ".")
@@ -48,7 +46,7 @@ func list(ctx context.Context, tree *os.Root, submitter string) ([]file, error) 
 		case division, path.Ext(e.Name()) == ".md", path.Ext(e.Name()) == ".pdf":
 			err = l.document(at)
 		default:
-			l.refuse(e.Name(), "stray", "it is no division: only .md and .pdf files lie beside those")
+			l.refuse(e.Name(), "stray", "it is not a division; only .md and .pdf files may be beside those")
 		}
 		if err != nil {
 			return nil, err
@@ -71,11 +69,11 @@ func (l *lister) refuse(path, code, format string, args ...any) {
 	l.problems = append(l.problems, Problem{path, code, fmt.Sprintf(format, args...)})
 }
 
-// walk takes the submitter's folder in a division, which may be absent.
+// walk adds the submitter's folder in a division, if it exists.
 func (l *lister) walk(ctx context.Context, folder string) error {
 	err := treefs.Walk(ctx, l.tree, folder, func(e treefs.Entry) error {
 		if len(l.files) > maxFiles {
-			return fmt.Errorf("it has more than %d files", maxFiles)
+			return fmt.Errorf("the tree has more than %d files", maxFiles)
 		}
 		return l.take(e)
 	})
@@ -89,10 +87,10 @@ func (l *lister) walk(ctx context.Context, folder string) error {
 	return err
 }
 
-// document takes a file beside the divisions, and refuses what lies in the place of a division and is no folder.
+// document adds a file beside the divisions. It refuses a file with the name of a division.
 func (l *lister) document(e treefs.Entry) error {
 	if e.Type().IsRegular() && slices.Contains(layout.Divisions(), e.Name()) {
-		l.refuse(e.Path, notPlain, "it is a file, and a division is a folder")
+		l.refuse(e.Path, notPlain, "it is a file, but a division must be a folder")
 		return nil
 	}
 	return l.take(e)
@@ -100,7 +98,7 @@ func (l *lister) document(e treefs.Entry) error {
 
 const notPlain = "not_plain"
 
-// take looks at one entry: a plain file is hashed and searched for secrets.
+// take adds an entry. It hashes a regular file and searches it for secrets.
 func (l *lister) take(e treefs.Entry) error {
 	switch {
 	case strings.HasPrefix(e.Name(), "."):
@@ -110,13 +108,13 @@ func (l *lister) take(e treefs.Entry) error {
 		}
 		return nil
 	case strings.ContainsAny(e.Path, " \t\r\n\\"):
-		l.refuse(e.Path, "name", "its name has a blank or a backslash in it")
+		l.refuse(e.Path, "name", "its name contains a blank or a backslash")
 	}
 	switch {
 	case e.IsDir():
 		return nil
 	case !e.Type().IsRegular():
-		l.refuse(e.Path, notPlain, "it is no plain file but %s: put the file itself there", e.Type())
+		l.refuse(e.Path, notPlain, "it is not a regular file (%s): replace it by the file itself", e.Type())
 		return nil
 	}
 	f, err := atomicfile.OpenIn(e.Dir, e.Name())
@@ -129,19 +127,20 @@ func (l *lister) take(e treefs.Entry) error {
 		return err
 	}
 	if info.Size() > maxFileSize {
-		l.refuse(e.Path, "too_large", "it has %d bytes, and the organisers take at most %d", info.Size(), maxFileSize)
+		l.refuse(e.Path, "too_large", "it has %d bytes, but the organisers accept at most %d", info.Size(), maxFileSize)
 		return nil
 	}
 	h := sha256.New()
 	found, err := search(io.TeeReader(f, h))
 	if err == nil {
-		_, err = io.Copy(h, f) // the search ends at its bound of hits
+		_, err = io.Copy(h, f) // search may stop early
 	}
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", e.Path, err)
+		return fmt.Errorf("read %s: %w", e.Path, err)
 	}
 	for _, s := range found {
-		l.refuse(e.Path, "secret", "line %d looks like %s; take it out, and consider it known", s.line, s.kind)
+		l.refuse(e.Path, "secret", "line %d looks like %s; remove it, and revoke it if others have seen the file", s.line,
+			s.kind)
 	}
 	l.files = append(l.files, file{e.Path, info.Size(), hex.EncodeToString(h.Sum(nil))})
 	return nil

@@ -18,17 +18,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
-// Options say what is packed, and where to.
+// Options are the inputs of Pack.
 type Options struct {
-	Root      string // of the tree
-	Output    string // folder of the files that are made; it must not lie in the tree
-	Submitter string // whose folders are packed; empty: the tree's only submitter
-	Password  string // empty: not encrypted
+	Root      string // root of the tree
+	Output    string // folder for the output files, outside the tree
+	Submitter string // submitter to pack; "": the only one in the tree
+	Password  string // "": do not encrypt
 }
 
 // Problem is one file that must not be packed.
 type Problem struct {
-	Path string `json:"path"` // below the root
+	Path string `json:"path"` // relative to the root
 	Code string `json:"code"`
 	Text string `json:"text"`
 }
@@ -38,7 +38,7 @@ type Refusal struct{ Problems []Problem }
 
 func (r *Refusal) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d things must not be packed:\n", len(r.Problems))
+	fmt.Fprintf(&b, "files that must not be packed (%d):\n", len(r.Problems))
 	for _, p := range r.Problems[:min(len(r.Problems), maxShown)] {
 		fmt.Fprintf(&b, "  %s: %s (%s)\n", p.Path, p.Text, p.Code)
 	}
@@ -48,10 +48,10 @@ func (r *Refusal) Error() string {
 	return b.String() + "nothing was packed"
 }
 
-// maxShown bounds the problems that a refusal lists.
+// maxShown limits the problems in the text of a refusal.
 const maxShown = 100
 
-// Result is what was packed.
+// Result describes the packed file.
 type Result struct {
 	Tarball   string `json:"tarball"`
 	SHA1      string `json:"sha1"`   // of the tarball, for the organisers
@@ -63,7 +63,7 @@ type Result struct {
 	Encrypted bool   `json:"encrypted"`
 }
 
-// The names of the files that are made, around the submitter's; the first two are the organisers'.
+// The prefix and suffixes of the output files' names; the first three are the organisers'.
 const (
 	namePrefix    = "mlperf_submission_"
 	tarballSuffix = ".tar.gz"
@@ -72,18 +72,18 @@ const (
 	listSuffix    = ".files.sha256"
 )
 
-// writeIn is atomicfile.WriteIn; a test lets it write something else.
+// writeIn is atomicfile.WriteIn, replaced by a test.
 var writeIn = atomicfile.WriteIn
 
-// Pack makes the tarball. A *Refusal names what must not be in it; then nothing is written. No link in the tree is
-// followed, and none in the place of a file that is made.
+// Pack writes the tarball. If the error is a *Refusal, nothing was written. Pack follows no link, neither in the tree
+// nor in place of an output file.
 func Pack(ctx context.Context, o Options) (*Result, error) {
 	fail := func(err error) (*Result, error) {
 		var refused *Refusal
 		if errors.As(err, &refused) {
 			return nil, refused
 		}
-		return nil, fmt.Errorf("packing %s: %w", o.Root, err)
+		return nil, fmt.Errorf("pack %s: %w", o.Root, err)
 	}
 	tree, err := os.OpenRoot(o.Root)
 	if err != nil {
@@ -96,16 +96,16 @@ func Pack(ctx context.Context, o Options) (*Result, error) {
 	}
 	switch inside, err := treefs.Within(o.Root, o.Output); {
 	case err != nil:
-		return fail(fmt.Errorf("the output folder cannot be looked at: %w", err))
+		return fail(fmt.Errorf("cannot resolve the output folder: %w", err))
 	case inside:
-		return fail(fmt.Errorf("the output folder %s lies in the tree; name one outside", o.Output))
+		return fail(fmt.Errorf("the output folder %s is inside the tree; choose one outside", o.Output))
 	}
 	files, err := list(ctx, tree, submitter)
 	if err != nil {
 		return fail(err)
 	}
 	if err := os.MkdirAll(o.Output, 0o755); err != nil {
-		return fail(fmt.Errorf("the output folder cannot be made: %w", err))
+		return fail(fmt.Errorf("cannot create the output folder: %w", err))
 	}
 	out, err := os.OpenRoot(o.Output)
 	if err != nil {
@@ -117,14 +117,12 @@ func Pack(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{Tarball: base + tarballSuffix, List: base + listSuffix, Submitter: submitter, Files: len(files),
 		Encrypted: o.Password != ""}
 	if err := writeIn(out, name+tarballSuffix, func(w io.Writer) error {
-		return archive(ctx, w, tree, files,
-			o.Password)
+		return archive(ctx, w, tree, files, o.Password)
 	}); err != nil {
 		return nil, err
 	}
 	if err := compare(ctx, out, name+tarballSuffix, files, o.Password); err != nil {
-		err = fmt.Errorf("the packed file %s is not what was to be packed: %w; look at the disk, and pack again", r.Tarball,
-			err)
+		err = fmt.Errorf("the packed file %s differs from the tree: %w; check the disk, and pack again", r.Tarball, err)
 		return nil, errors.Join(err, out.Remove(name+tarballSuffix))
 	}
 	if err := r.sums(out, name, files); err != nil {
@@ -133,7 +131,7 @@ func Pack(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// submitter is the one whose folders are packed. A link in the place of a division is refused: it may hide one.
+// submitter returns the submitter to pack. It refuses a link in place of a division, since that may hide a submitter.
 func (o Options) submitter(tree *os.Root) (string, error) {
 	found := map[string]bool{}
 	for _, division := range layout.Divisions() {
@@ -153,11 +151,11 @@ func (o Options) submitter(tree *os.Root) (string, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return "", fmt.Errorf("it holds no submitter's folder below %s", strings.Join(layout.Divisions(), ", "))
+		return "", fmt.Errorf("no submitter's folder found in %s", strings.Join(layout.Divisions(), ", "))
 	case o.Submitter == "" && len(found) > 1:
-		return "", fmt.Errorf("it holds %d submitters: name the one to pack", len(found))
+		return "", fmt.Errorf("the tree has %d submitters; choose one with --submitter", len(found))
 	case o.Submitter != "" && !found[o.Submitter]:
-		return "", fmt.Errorf("it holds no submitter %q", o.Submitter)
+		return "", fmt.Errorf("the tree has no submitter %q", o.Submitter)
 	case o.Submitter != "":
 		return o.Submitter, nil
 	}
@@ -167,7 +165,7 @@ func (o Options) submitter(tree *os.Root) (string, error) {
 	return "", nil
 }
 
-// sums writes the checksums, as sha1sum and sha256sum do, so that both programs check them.
+// sums writes the checksums in the format of sha1sum and sha256sum.
 func (r *Result) sums(out *os.Root, name string, files []file) error {
 	f, err := atomicfile.OpenIn(out, name+tarballSuffix)
 	if err != nil {
@@ -176,7 +174,7 @@ func (r *Result) sums(out *os.Root, name string, files []file) error {
 	defer f.Close()
 	first, second := sha1.New(), sha256.New()
 	if r.Bytes, err = io.Copy(io.MultiWriter(first, second), f); err != nil {
-		return fmt.Errorf("hashing %s: %w", r.Tarball, err)
+		return fmt.Errorf("hash %s: %w", r.Tarball, err)
 	}
 	r.SHA1, r.SHA256 = hex.EncodeToString(first.Sum(nil)), hex.EncodeToString(second.Sum(nil))
 	var lines strings.Builder

@@ -164,7 +164,7 @@ var bad = map[string]struct{ name, text, code, kind string }{
 	"stray file":    {"notes.txt", "", "stray", ""},
 }
 
-func TestWhatMustNotBePacked(t *testing.T) {
+func TestRefusedFiles(t *testing.T) {
 	for name, c := range bad {
 		t.Run(name, func(t *testing.T) {
 			root, out := tree(t), filepath.Join(t.TempDir(), "out")
@@ -186,9 +186,9 @@ func TestWhatMustNotBePacked(t *testing.T) {
 	put(t, root, "closed/Acme/big", "")
 	require.NoError(t, os.Truncate(filepath.Join(root, "closed/Acme/big"), maxFileSize+1))
 	_, err := Pack(context.Background(), Options{Root: root, Output: t.TempDir()})
-	require.ErrorContains(t, err, "2 things must not be packed")
+	require.ErrorContains(t, err, "files that must not be packed (2)")
 	require.ErrorContains(t, err, "closed/Acme/big: it has 52428801 bytes")
-	require.ErrorContains(t, err, "closed/Acme/link: it is no plain file")
+	require.ErrorContains(t, err, "closed/Acme/link: it is not a regular file")
 }
 
 // What the runs write is no secret: ids, hashes, hex, hidden keys.
@@ -217,7 +217,7 @@ func TestWhichSubmitter(t *testing.T) {
 	_, err = Pack(context.Background(), Options{Root: t.TempDir(), Output: t.TempDir()})
 	require.ErrorContains(t, err, "no submitter's folder")
 	_, err = Pack(context.Background(), Options{Root: root, Output: filepath.Join(root, "out"), Submitter: "Other"})
-	require.ErrorContains(t, err, "name one outside")
+	require.ErrorContains(t, err, "choose one outside")
 }
 
 func TestPackingEndsWhenItIsTold(t *testing.T) {

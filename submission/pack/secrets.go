@@ -7,21 +7,21 @@ import (
 	"regexp"
 )
 
-// secret is where something that looks like one stands.
+// secret is the location of a probable secret.
 type secret struct {
 	line int // from 1
 	kind string
 }
 
-// pattern is a kind of secret. begin is a part that every match has: a line without it is not looked at closer.
+// pattern matches a kind of secret. Lines without one of the texts in begin cannot match and are skipped.
 type pattern struct {
 	kind  string
 	begin []string
 	match *regexp.Regexp
 }
 
-// patterns are the forms in which keys and tokens are given out. Each form is long or marked enough that logs and
-// prompts' ids do not have it by chance.
+// patterns lists the formats of keys and tokens. Each is long or distinct enough not to occur in logs and token ids by
+// chance.
 var patterns = []pattern{
 	{"a private key", []string{"PRIVATE KEY"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY`)},
 	{"a Hugging Face token", []string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{30,}`)},
@@ -42,14 +42,14 @@ var patterns = []pattern{
 			`["']?\s*[=:]\s*["']?[A-Za-z0-9._~+/=-]{12,}`)},
 }
 
-// The bounds of the search: a line that is longer is looked at in pieces that overlap by more than a secret's length.
+// Limits of the search. Longer lines are searched in pieces that overlap by more than the length of a secret.
 const (
 	piece   = 64 << 10
 	overlap = 512
 	maxHits = 20 // per file
 )
 
-// search gives the first hits in a text. It may end before the text does.
+// search returns the first hits in a text. It may stop before the end of the text.
 func search(r io.Reader) ([]secret, error) {
 	in := bufio.NewReaderSize(r, piece)
 	var found []secret

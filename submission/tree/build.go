@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,21 +16,21 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Options say what is built of what.
+// Options are the inputs of Build.
 type Options struct {
 	Campaign    string // folder of the campaign
-	Output      string // root of the tree; empty: the campaign's own
-	Round       string // empty: rounds.Current
-	Division    string // empty: the description's, else the campaign's, else closed
-	Submitter   string // empty: the description's, else the campaign's
+	Output      string // root of the tree; "": layout.TreeName in the campaign's folder
+	Round       string // "": rounds.Current
+	Division    string // "": the description's, else the campaign's, else closed
+	Submitter   string // "": the description's, else the campaign's
 	Campaigned  Campaigned
 	Description *describe.Description
-	Machine     *hostinfo.Inventory // this machine; nil: it is not asked
-	Rehearsal   bool                // rehearsals are taken, and the tree is marked as one
-	Force       bool                // a tree that is there is replaced
+	Machine     *hostinfo.Inventory // this machine; nil: unknown
+	Rehearsal   bool                // accept rehearsals, and mark the tree as one
+	Force       bool                // replace an existing tree
 }
 
-// Campaigned is what the campaign was told of the submission.
+// Campaigned holds the submission's settings in the campaign.
 type Campaigned struct {
 	Division  string
 	Submitter string
@@ -37,13 +38,13 @@ type Campaigned struct {
 
 // Problem is one reason why nothing was built.
 type Problem struct {
-	Where string `json:"where"` // folder below the campaign's, or a field of the description
+	Where string `json:"where"` // folder relative to the campaign's, or field of the description
 	Code  string `json:"code"`
 	Text  string `json:"text"`
 }
 
-// Refusal is why nothing was built. Runs that cannot be submitted and words that are missing are told apart: the
-// former cost a run.
+// Refusal is the error of a tree that cannot be built. Runs lists runs that cannot be submitted, which must be
+// repeated; Words lists missing or invalid fields of the description.
 type Refusal struct {
 	Runs  []Problem
 	Words []Problem
@@ -52,7 +53,7 @@ type Refusal struct {
 func (r *Refusal) Error() string {
 	var b strings.Builder
 	if len(r.Runs) > 0 {
-		fmt.Fprintf(&b, "%d things about the runs cannot be submitted:\n", len(r.Runs))
+		fmt.Fprintf(&b, "problems with the runs (%d):\n", len(r.Runs))
 		for _, p := range r.Runs {
 			fmt.Fprintf(&b, "  %s: %s (%s)\n", p.Where, p.Text, p.Code)
 		}
@@ -66,7 +67,7 @@ func (r *Refusal) Error() string {
 		}
 	}
 	if len(empty) > 0 {
-		fmt.Fprintf(&b, "the description lacks %d fields that nobody says and nothing here tells: %s\n", len(empty),
+		fmt.Fprintf(&b, "the description lacks %d fields that are neither set nor detected: %s\n", len(empty),
 			strings.Join(empty, ", "))
 	}
 	return b.String() + "nothing was written"
@@ -75,7 +76,7 @@ func (r *Refusal) Error() string {
 // codeEmpty is the code of a field without a value.
 const codeEmpty = "empty"
 
-// Result is what was built.
+// Result describes the tree that was built.
 type Result struct {
 	Root      string            `json:"root"`
 	Round     string            `json:"round"`
@@ -84,14 +85,14 @@ type Result struct {
 	Rehearsal bool              `json:"rehearsal"`
 	Scenarios []string          `json:"scenarios"` // folders of the tree
 	Files     int               `json:"files"`
-	Reused    int               `json:"reused"` // of an interrupted build
+	Reused    int               `json:"reused"` // files kept from an interrupted build
 	Bytes     int64             `json:"bytes"`
-	Filled    map[string]string `json:"filled"` // field of the system to where its value came from
+	Filled    map[string]string `json:"filled"` // field of the system → source of its value
 	Notes     []string          `json:"notes"`
 }
 
-// Build makes the tree. A *Refusal says what stands against it; any other error is of the environment or of the
-// options.
+// Build builds the tree. It returns a *Refusal if runs or the description do not allow it; other errors are about the
+// options or the environment.
 func Build(ctx context.Context, o Options) (*Result, error) {
 	b, err := newBuilder(o)
 	if err != nil {
@@ -111,7 +112,7 @@ func Build(ctx context.Context, o Options) (*Result, error) {
 	if err := b.plan(); err != nil {
 		return nil, err
 	}
-	if len(b.refusal.Words) > 0 { // of what the plan reads: the submitter's own code
+	if len(b.refusal.Words) > 0 { // found by plan: the submitter's code
 		return nil, &b.refusal
 	}
 	if err := b.write(ctx); err != nil {
@@ -120,17 +121,17 @@ func Build(ctx context.Context, o Options) (*Result, error) {
 	return b.result(), nil
 }
 
-// builder is one build under way.
+// builder is the state of a build.
 type builder struct {
 	o         Options
-	campaign  *os.Root // no link below it is followed
-	code      *os.Root // the submitter's own code; nil: none
-	old       *os.Root // the tree that is replaced; nil: none
+	campaign  *os.Root // no link in it is followed
+	code      *os.Root // the submitter's code; nil: none
+	old       *os.Root // the tree to replace; nil: none
 	round     *rounds.Round
 	submitter layout.Submitter
 	words     *describe.Description
 	scenarios []*scenario
-	kind      string // of systems, that a rehearsal is of where nobody says one
+	kind      string // default system type of a rehearsal
 	entries   []entry
 	refusal   Refusal
 	notes     []string
@@ -144,18 +145,18 @@ func newBuilder(o Options) (*builder, error) {
 	}
 	round, err := rounds.Find(o.Round)
 	if err != nil {
-		return nil, fmt.Errorf("building a tree of %s: %w", o.Campaign, err)
+		return nil, fmt.Errorf("build the tree of %s: %w", o.Campaign, err)
 	}
 	if o.Description == nil {
 		o.Description = describe.New()
 	}
 	d := o.Description
-	if o.Division = first(o.Division, d.Division, o.Campaigned.Division,
+	if o.Division = cmp.Or(o.Division, d.Division, o.Campaigned.Division,
 		layout.Closed); !slices.Contains(layout.Divisions(), o.Division) {
-		return nil, fmt.Errorf("building a tree of %s: there is no division %q: take one of %s", o.Campaign, o.Division,
+		return nil, fmt.Errorf("build the tree of %s: unknown division %q: use one of %s", o.Campaign, o.Division,
 			strings.Join(layout.Divisions(), ", "))
 	}
-	o.Submitter = first(o.Submitter, d.Submitter, o.Campaigned.Submitter)
+	o.Submitter = cmp.Or(o.Submitter, d.Submitter, o.Campaigned.Submitter)
 	if o.Submitter == "" && o.Rehearsal {
 		o.Submitter = "Rehearsal"
 	}
@@ -164,7 +165,7 @@ func newBuilder(o Options) (*builder, error) {
 	}
 	campaign, err := os.OpenRoot(o.Campaign)
 	if err != nil {
-		return nil, fmt.Errorf("building a tree of %s: %w", o.Campaign, err)
+		return nil, fmt.Errorf("build the tree of %s: %w", o.Campaign, err)
 	}
 	b := &builder{o: o, campaign: campaign, round: round, words: d,
 		submitter: layout.Submitter{Division: o.Division, Name: o.Submitter}}
@@ -173,7 +174,7 @@ func newBuilder(o Options) (*builder, error) {
 	return b, nil
 }
 
-// close closes what was only read.
+// close closes the opened folders.
 func (b *builder) close() {
 	for _, root := range []*os.Root{b.campaign, b.code, b.old} {
 		if root != nil {
@@ -182,22 +183,13 @@ func (b *builder) close() {
 	}
 }
 
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
-
-// folderName says what is wrong with a name that becomes a folder of the tree; empty: nothing.
+// folderName returns what is wrong with a name of a folder, or "".
 func folderName(name string) string {
 	switch {
 	case name == "":
 		return "it is empty"
 	case strings.ContainsAny(name, `/\`+" \t\r\n"):
-		return "it has a blank or a slash in it"
+		return "it contains a blank or a slash"
 	case strings.HasPrefix(name, "."):
 		return "it begins with a dot"
 	}
@@ -226,12 +218,12 @@ func (b *builder) result() *Result {
 	return r
 }
 
-// rehearsal says whether any run of the tree is one.
+// rehearsal reports whether any run of the tree is a rehearsal.
 func (b *builder) rehearsal() bool {
 	return slices.ContainsFunc(b.scenarios, func(s *scenario) bool {
 		return slices.ContainsFunc(s.tests, func(t *test) bool { return t.rehearsal })
 	})
 }
 
-var errNothing = errors.New("there is no run in it: a campaign's folder holds " +
+var errNothing = errors.New("no runs found: a campaign's folder contains " +
 	"SYSTEM/BENCHMARK/SCENARIO/{performance,accuracy,TESTnn}")

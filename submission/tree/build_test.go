@@ -123,7 +123,7 @@ func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
 }
 
 // What stands against a run is named, and then nothing is written.
-func TestRunsThatAreRefused(t *testing.T) {
+func TestRefusedRuns(t *testing.T) {
 	server := func(test string) layout.Leaf { return leafOf(models.Server, test) }
 	folder := func(e *example, test string) string { return server(test).Folder(e.folder) }
 	detail := record.LogFolder + "/" + mllog.DetailName
@@ -136,7 +136,7 @@ func TestRunsThatAreRefused(t *testing.T) {
 		{"an accuracy run is missing", func(e *example) { require.NoError(e.t, os.RemoveAll(folder(e, layout.Accuracy))) },
 			[]string{"missing@Server/accuracy"}, "not run"},
 		{"an audit is missing", func(e *example) { require.NoError(e.t, os.RemoveAll(folder(e, compliance.Test06))) },
-			[]string{"missing@Server/TEST06"}, "asks for this audit"},
+			[]string{"missing@Server/TEST06"}, "requires this audit"},
 		{"a run crashed", func(e *example) {
 			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Performance), record.FileName)))
 		}, []string{"crashed@Server/performance"}, "CRASHED"},
@@ -174,7 +174,7 @@ func TestRunsThatAreRefused(t *testing.T) {
 		}, []string{"breach@Server/performance"}, "0.7 is sent, and the closed division requires 0"},
 		{"a log has no end", func(e *example) {
 			e.tampered(server(layout.Performance), func(r *record.Record) { r.LoadGen.Complete = false })
-		}, []string{"log_incomplete@Server/performance"}, "end"},
+		}, []string{"log_incomplete@Server/performance"}, "incomplete"},
 		{"a log was altered", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Performance), record.LogFolder, mllog.SummaryName), "Result is : VALID")
 		}, []string{"log_altered@Server/performance"}, "changed after the run"},
@@ -222,7 +222,7 @@ func TestRunsThatAreRefused(t *testing.T) {
 		}, []string{"audit@Server/TEST06"}, "not verified"},
 		{"an audit's copy is another log", func(e *example) {
 			e.write(filepath.Join(server(compliance.Test06).Verified(e.folder), "accuracy", mllog.AccuracyName), "[]")
-		}, []string{"audit@Server/TEST06"}, "not the log that the audit's run left"},
+		}, []string{"audit@Server/TEST06"}, "differs from the log of the audit's run"},
 		{"two configurations", func(e *example) {
 			e.edit(server(layout.Accuracy), record.UserConfName, "target_qps = 25", "target_qps = 26")
 		}, []string{"user_conf@Server/accuracy"}, "target_qps = 26"},
@@ -319,7 +319,7 @@ func TestWordsThatAreMissingAreAskedForInOneList(t *testing.T) {
 	o.Description.Source = "no-such-folder"
 	refused := e.refused(o, "empty@calibration", "empty@system.cooling", "empty@measurements.retraining",
 		"value@system.status", "submitter@submitter")
-	require.Contains(t, refused.Error(), "3 fields that nobody says and nothing here tells: system.cooling, "+
+	require.Contains(t, refused.Error(), "3 fields that are neither set nor detected: system.cooling, "+
 		"measurements.retraining, calibration")
 	o = e.options()
 	o.Description.Source = "no-such-folder"
@@ -392,7 +392,7 @@ func TestAnInterruptedBuildIsGoneOnWith(t *testing.T) {
 	require.NoDirExists(t, part)
 }
 
-func TestATreeThatIsThereIsReplacedOnlyWithForce(t *testing.T) {
+func TestExistingTreeIsReplacedOnlyWithForce(t *testing.T) {
 	e := campaign(t)
 	r := e.build(e.options())
 	e.write(filepath.Join(r.Root, "closed/ExampleOrg/results", systemName, benchmarkName,
@@ -413,7 +413,7 @@ func TestATreeThatIsThereIsReplacedOnlyWithForce(t *testing.T) {
 
 	e.write(filepath.Join(r.Root, "notes.txt"), "mine")
 	_, err = Build(context.Background(), o)
-	require.ErrorContains(t, err, "no part of a submission tree", "what is no tree is not replaced")
+	require.ErrorContains(t, err, "not part of a submission tree", "what is no tree is not replaced")
 }
 
 func TestTwoBuildsAtOnce(t *testing.T) {
@@ -466,7 +466,7 @@ func TestARehearsalIsMarked(t *testing.T) {
 
 func TestFoldersWithoutRuns(t *testing.T) {
 	_, err := Build(context.Background(), Options{Campaign: t.TempDir()})
-	require.ErrorContains(t, err, "there is no run in it")
+	require.ErrorContains(t, err, "no runs found")
 	_, err = Build(context.Background(), Options{Campaign: filepath.Join(t.TempDir(), "none")})
 	require.ErrorContains(t, err, "no such file")
 	_, err = Build(context.Background(), Options{Campaign: t.TempDir(), Round: "v1.0"})

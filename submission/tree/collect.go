@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,9 +16,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
-// scenario is one scenario of a campaign and its place in the tree.
+// scenario is a scenario of a campaign and its place in the tree.
 type scenario struct {
-	system, benchmark string // benchmark by its checker name
+	system, benchmark string // benchmark: the checker's name
 	scenario          models.Scenario
 	place             layout.Scenario
 	tests             []*test
@@ -26,15 +27,15 @@ type scenario struct {
 // test is one run of a scenario.
 type test struct {
 	leaf      layout.Leaf
-	folder    string         // for those who read by path, once missing has seen that it is one
-	record    *record.Record // nil: there is none
+	folder    string         // path of leaf; only valid after missing has checked it
+	record    *record.Record // nil if there is none
 	rehearsal bool
 }
 
-// where names the test as a campaign's user sees it: its folder below the campaign's.
+// where returns the test's folder relative to the campaign's.
 func (t *test) where() string { return t.leaf.Folder("") }
 
-// test gives a scenario's run by its name; nil where it is not wanted.
+// test returns the scenario's run with that name, or nil if the tree does not need it.
 func (s *scenario) test(name string) *test {
 	for _, t := range s.tests {
 		if t.leaf.Test == name {
@@ -44,17 +45,16 @@ func (s *scenario) test(name string) *test {
 	return nil
 }
 
-// collect finds the scenarios of the campaign: folders of a known benchmark's name with folders of scenarios' names in
-// them.
+// collect finds the scenarios of the campaign: folders named after scenarios in folders named after known benchmarks.
 func (b *builder) collect() error {
 	systems, err := b.folders(".")
 	if err != nil {
-		return fmt.Errorf("building a tree of %s: %w", b.o.Campaign, err)
+		return fmt.Errorf("build the tree of %s: %w", b.o.Campaign, err)
 	}
 	for _, system := range systems {
 		benchmarks, err := b.folders(system)
 		if err != nil {
-			return fmt.Errorf("building a tree of %s: %w", b.o.Campaign, err)
+			return fmt.Errorf("build the tree of %s: %w", b.o.Campaign, err)
 		}
 		for _, name := range benchmarks {
 			if m, err := models.Find(name); err == nil && m.Row.Name == name && name != models.Generic {
@@ -63,7 +63,7 @@ func (b *builder) collect() error {
 		}
 	}
 	if len(b.scenarios) == 0 && len(b.refusal.Runs) == 0 {
-		return fmt.Errorf("building a tree of %s: %w", b.o.Campaign, errNothing)
+		return fmt.Errorf("build the tree of %s: %w", b.o.Campaign, errNothing)
 	}
 	return nil
 }
@@ -76,9 +76,9 @@ func (b *builder) benchmark(system, name string) {
 		return
 	}
 	if why := folderName(system); why != "" {
-		b.run(system, "system_name", "the system's name becomes a folder of the tree, and %s: rename the folder", why)
+		b.run(system, "system_name", "the system's name is used as a folder's name, but %s: rename the folder", why)
 	}
-	b.kind = first(b.kind, kinds[0])
+	b.kind = cmp.Or(b.kind, kinds[0])
 	has, err := b.folders(filepath.Join(system, name))
 	if err != nil {
 		b.run(filepath.Join(system, name), "unreadable", "%v", err)
@@ -91,7 +91,7 @@ func (b *builder) benchmark(system, name string) {
 	}
 }
 
-// scenario gives the runs that a scenario must have in the tree, and where they lie.
+// scenario returns a scenario with the runs that the tree requires.
 func (b *builder) scenario(system, benchmark string, name models.Scenario, needs []compliance.Need) *scenario {
 	folder := benchmark
 	if own := b.words.Names[benchmark]; own != "" && b.o.Division == layout.Open {
@@ -112,7 +112,7 @@ func (b *builder) scenario(system, benchmark string, name models.Scenario, needs
 	return s
 }
 
-// folders gives the names of the folders in one of the campaign's, sorted; hidden ones are nobody's runs.
+// folders returns the sorted names of the folders in one of the campaign's folders, without hidden ones.
 func (b *builder) folders(folder string) ([]string, error) {
 	entries, err := treefs.Entries(b.campaign, folder)
 	if err != nil {
@@ -127,10 +127,10 @@ func (b *builder) folders(folder string) ([]string, error) {
 	return names, nil
 }
 
-// maxText bounds a text of a run that is read whole: scores of every sample of a large data set.
+// maxText limits the size of a file that is read whole, such as the scores of every sample of a large data set.
 const maxText = 1 << 30
 
-// read gives a file of a test's folder.
+// read returns the content of a file in a test's folder.
 func (b *builder) read(t *test, name string) ([]byte, error) {
 	f, err := atomicfile.OpenIn(b.campaign, filepath.Join(t.where(), name))
 	if err != nil {

@@ -1,14 +1,14 @@
-// Package tree lays a campaign's runs out as a submission of one round.
+// Package tree builds the submission tree of a round from the runs of a campaign.
 //
-// In come a campaign's folder (submission/layout), a description (submission/describe) and what the machine says of
-// itself. Out goes the tree: results with logs, scores, audits and user.conf as the runs left them, and the documents
-// made of the records and the words. It is written aside and appears whole under its name; what an interrupted build
-// had written counts.
+// Build reads a campaign's folder (submission/layout), a description (submission/describe) and the facts of the
+// machine. It copies logs, scores, audits and user.conf of each run unchanged, and generates the documents. The tree is
+// written under a temporary name and renamed when it is complete; a later build continues an interrupted one.
 //
-// Nothing invalid is packed: a run without a record, not VALID, altered since, of another test, with another round's
-// seeds, or a rehearsal where a submission was asked for, is refused by name with its reason, and then nothing is
-// written. Open takes scores below the target and needs no audits (docs/reference/submission-rules.md#divisions). A
-// rehearsal's tree says so in each document.
+// Build refuses invalid runs and then writes nothing: a run without a record, not VALID, altered, of another test or
+// round, with wrong seeds, or a rehearsal unless a rehearsal's tree is built. The error, a Refusal, lists all of them
+// with reasons. The open division accepts scores below the target and needs no audits
+// (docs/reference/submission-rules.md#divisions). Each document of a rehearsal's tree is marked as such.
 //
-// It starts no process, judges no tree (that is check), prints nothing and must not import cmd.
+// The package starts no process and prints nothing. It does not check the finished tree (see submission/check) and must
+// not import cmd.
 package tree

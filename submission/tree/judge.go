@@ -21,14 +21,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
-// objection is one reason not to take a run. look gives the words of it, none where the run may be taken.
+// objection is a reason to refuse a run. check returns the reason as text, or "" if it does not apply.
 type objection struct {
-	code string
-	look func(*builder, *test) string
+	code  string
+	check func(*builder, *test) string
 }
 
-// objections are asked in order for every run of a scenario; the first that holds is told, since those behind it would
-// follow from it.
+// objections are checked in order for every run; only the first that applies is reported, since later ones may follow
+// from it.
 var objections = []objection{
 	{"missing", (*builder).missing},
 	{"crashed", (*builder).crashed},
@@ -44,17 +44,17 @@ var objections = []objection{
 	{"audit", (*builder).audit},
 }
 
-// judge holds every run against the objections, and the runs of a scenario against each other.
+// judge checks every run for objections, and compares the runs of a scenario with each other.
 func (b *builder) judge(ctx context.Context) error {
 	for _, s := range b.scenarios {
 		whole := true
 		for _, t := range s.tests {
 			if ctx.Err() != nil {
-				return fmt.Errorf("building a tree of %s: %w", b.o.Campaign, context.Cause(ctx))
+				return fmt.Errorf("build the tree of %s: %w", b.o.Campaign, context.Cause(ctx))
 			}
 			for _, o := range objections {
-				if words := o.look(b, t); words != "" {
-					b.run(t.where(), o.code, "%s", words)
+				if reason := o.check(b, t); reason != "" {
+					b.run(t.where(), o.code, "%s", reason)
 					whole = false
 					break
 				}
@@ -74,7 +74,7 @@ func (b *builder) missing(t *test) string {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && t.leaf.Audit():
-		return fmt.Sprintf("round %s asks for this audit, and it was not run", b.round.Name)
+		return fmt.Sprintf("round %s requires this audit, but it was not run", b.round.Name)
 	case errors.Is(err, fs.ErrNotExist):
 		return "it was not run"
 	case err != nil:
@@ -96,21 +96,21 @@ func (b *builder) crashed(t *test) string {
 }
 
 func (b *builder) verdict(t *test) string {
-	allowed := []record.Code{record.CodeNotScored} // a later score may replace it: another check looks for it
+	allowed := []record.Code{record.CodeNotScored} // it may have been scored later; see score
 	if b.o.Division == layout.Open {
 		allowed = append(allowed, record.CodeAccuracyBelowTarget)
 	}
 	if t.record.ValidBut(allowed...) {
 		return ""
 	}
-	words := []string{string(t.record.Verdict)}
+	parts := []string{string(t.record.Verdict)}
 	for _, c := range t.record.Reasons {
-		words = append(words, fmt.Sprintf("%s: %s", c.Code, c.Text))
+		parts = append(parts, fmt.Sprintf("%s: %s", c.Code, c.Text))
 	}
-	return strings.Join(words, "; ")
+	return strings.Join(parts, "; ")
 }
 
-// otherTest: a folder may have been used for something else, or moved.
+// otherTest rejects a folder that was moved or used for another test.
 func (b *builder) otherTest(t *test) string {
 	mode := models.Performance
 	if t.leaf.Test == layout.Accuracy {
@@ -121,7 +121,7 @@ func (b *builder) otherTest(t *test) string {
 		r.Audit() == t.leaf.Audit() {
 		return ""
 	}
-	return "its record is of " + r.Test()
+	return "its record is that of another test: " + r.Test()
 }
 
 func (b *builder) rehearsed(t *test) string {
@@ -131,26 +131,26 @@ func (b *builder) rehearsed(t *test) string {
 	return "it is a rehearsal: " + strings.Join(t.record.RehearsalReasons, "; ")
 }
 
-// breached: the closed and network divisions fix what requests ask for.
+// breached rejects runs whose requests break the rules of the closed and network divisions.
 func (b *builder) breached(t *test) string {
 	if b.o.Division == layout.Open || t.rehearsal {
 		return ""
 	}
-	var words []string
+	var breaches []string
 	for _, breach := range t.record.Breaches {
-		words = append(words, breach.String())
+		breaches = append(breaches, breach.String())
 	}
-	return strings.Join(words, "; ")
+	return strings.Join(breaches, "; ")
 }
 
 func (b *builder) incomplete(t *test) string {
 	if t.record.LoadGen.Complete {
 		return ""
 	}
-	return "LoadGen's logs lack their end: " + strings.Join(t.record.LoadGen.Missing, "; ")
+	return "LoadGen's logs are incomplete: " + strings.Join(t.record.LoadGen.Missing, "; ")
 }
 
-// logs are the files of a run that a tree takes.
+// logs returns the names of the logs of a run that belong in the tree.
 func (t *test) logs() []string {
 	names := []string{mllog.SummaryName, mllog.DetailName}
 	if t.leaf.Test != layout.Performance {
@@ -159,29 +159,30 @@ func (t *test) logs() []string {
 	return names
 }
 
-// altered: a log must be the one that the run left, byte for byte.
+// altered rejects logs and a user.conf that differ from those that the run wrote.
 func (b *builder) altered(t *test) string {
 	names := []string{record.UserConfName}
 	for _, name := range t.logs() {
 		names = append(names, record.LogFolder+"/"+name)
 	}
 	for _, name := range names {
-		want, noted := t.record.Files[name]
+		want, recorded := t.record.Files[name]
 		sum, err := atomicfile.SHA256In(b.campaign, filepath.Join(t.where(), filepath.FromSlash(name)))
 		switch {
 		case err != nil:
 			return err.Error()
-		case !noted:
+		case !recorded:
 			return fmt.Sprintf("its record has no hash of %s", name)
 		case sum != want:
-			return fmt.Sprintf("%s was changed after the run: its SHA-256 is %.16s..., and the record says %.16s...", name, sum,
+			return fmt.Sprintf("%s was changed after the run: its SHA-256 is %.16s..., but the record has %.16s...", name, sum,
 				want)
 		}
 	}
 	return ""
 }
 
-// wrongSeeds reads them from the log: the record's numbers are rounded by who reads them.
+// wrongSeeds compares the seeds in the log with the round's. It does not use the record, because JSON readers may round
+// its numbers.
 func (b *builder) wrongSeeds(t *test) string {
 	want := map[string]uint64{
 		"effective_qsl_rng_seed": b.round.Seeds.QSL, "effective_sample_index_rng_seed": b.round.Seeds.SampleIndex,
@@ -197,8 +198,8 @@ func (b *builder) wrongSeeds(t *test) string {
 	_, err = mllog.ReadDetail(f, func(e *mllog.Entry) error {
 		if seed, ok := want[e.Key]; ok {
 			if e.Value.Text() != fmt.Sprint(seed) {
-				wrong = append(wrong, fmt.Sprintf("%s is %.30s and round %s has %d", strings.TrimPrefix(e.Key, "effective_"),
-					e.Value.Text(), b.round.Name, seed))
+				wrong = append(wrong, fmt.Sprintf("%s is %.30s, but round %s requires %d",
+					strings.TrimPrefix(e.Key, "effective_"), e.Value.Text(), b.round.Name, seed))
 			}
 			delete(want, e.Key)
 		}
@@ -208,32 +209,31 @@ func (b *builder) wrongSeeds(t *test) string {
 	switch {
 	case err != nil:
 		return err.Error()
-	case t.leaf.Test == layout.Accuracy: // the rules ask for seeds where the order of the samples counts
+	case t.leaf.Test == layout.Accuracy: // the rules fix the seeds only of performance runs
 		return ""
 	case len(wrong) > 0:
 		return strings.Join(wrong, "; ")
 	case len(want) > 0:
-		return "its log does not name the seeds"
+		return "its log does not contain the seeds"
 	case !networked:
-		return fmt.Sprintf("its log does not name the system a %s, as the network division wants: run with --network-sut",
-			plan.NetworkSUT)
+		return fmt.Sprintf("the system's name in its log does not contain %q, as the network division requires: run with "+
+			"--network-sut", plan.NetworkSUT)
 	}
 	return ""
 }
 
-// otherRound: a run that another round's limits and targets have judged. A log without a record has only its seeds.
+// otherRound rejects a run whose verdict is based on the limits and targets of another round.
 func (b *builder) otherRound(t *test) string {
 	if r := t.record.Round; r != "" && r != b.round.Name {
-		return fmt.Sprintf("it was run for round %s, whose limits and targets have judged it, and the tree is of round %s", r,
-			b.round.Name)
+		return fmt.Sprintf("it was run and judged under the rules of round %s, but the tree is for round %s", r, b.round.Name)
 	}
 	return ""
 }
 
-// scoreRecord is what the accuracy command leaves beside accuracy.txt.
+// scoreRecord is the file that the accuracy command writes beside accuracy.txt.
 const scoreRecord = "accuracy.json"
 
-// score: the accuracy run was scored, reached its target (not in open), and its log was not cut yet.
+// score rejects accuracy runs that were not scored, missed their target (except in open), or have a truncated log.
 func (b *builder) score(t *test) string {
 	if t.leaf.Test != layout.Accuracy {
 		return ""
@@ -243,7 +243,7 @@ func (b *builder) score(t *test) string {
 		return fmt.Sprintf("it was not scored: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
 	}
 	if layout.TruncationHash(text) != "" {
-		return fmt.Sprintf("%s has a hash already: the log was truncated before the tree was built", layout.ScoreFile)
+		return fmt.Sprintf("%s already has a hash: the log was truncated before the tree was built", layout.ScoreFile)
 	}
 	var r accuracy.Result
 	text, err = b.read(t, scoreRecord)
@@ -265,12 +265,12 @@ func (b *builder) score(t *test) string {
 	case len(r.Unclaimed) > 0:
 		return "its score cannot be claimed: " + strings.Join(r.Unclaimed, "; ")
 	case len(r.Unscored) > 0:
-		return fmt.Sprintf("not every answer was scored: %d of the benchmark's parts are not", len(r.Unscored))
+		return fmt.Sprintf("not every answer was scored: %d of the benchmark's parts were not", len(r.Unscored))
 	}
-	return "below the target: " + strings.Join(short, ", ") + "; the open division takes it"
+	return "below the target: " + strings.Join(short, ", ") + "; the open division accepts it"
 }
 
-// audit: it was verified, the verification passed, and its copies of the logs are the run's.
+// audit rejects audits that were not verified, did not pass, or whose copies of the logs differ from the run's.
 func (b *builder) audit(t *test) string {
 	if !t.leaf.Audit() {
 		return ""
@@ -280,7 +280,7 @@ func (b *builder) audit(t *test) string {
 	case err != nil:
 		return err.Error()
 	case v.Test != t.leaf.Test:
-		return "its verification is of " + v.Test
+		return "its verification is that of another audit: " + v.Test
 	case !v.OK:
 		return v.Why()
 	}
@@ -294,7 +294,7 @@ func (b *builder) audit(t *test) string {
 func (b *builder) audited(t *test) (v compliance.Verdict, err error) {
 	dir, err := atomicfile.FolderIn(b.campaign, filepath.Join(t.where(), layout.VerifyFolder))
 	if err != nil {
-		return v, fmt.Errorf("the audit was run and not verified: %w", err)
+		return v, fmt.Errorf("the audit was run, but not verified: %w", err)
 	}
 	defer dir.Close()
 	return compliance.ReadVerdict(dir.Name())
@@ -307,7 +307,7 @@ func (b *builder) copies(t *test) string {
 		case e.IsDir():
 			return nil
 		case !e.Type().IsRegular():
-			return fmt.Errorf("%s is no plain file", e.Path)
+			return fmt.Errorf("%s is not a regular file", e.Path)
 		}
 		found = true
 		want, isLog := t.record.Files[record.LogFolder+"/"+e.Name()]
@@ -315,7 +315,7 @@ func (b *builder) copies(t *test) string {
 			return nil
 		}
 		if sum, err := atomicfile.SHA256In(e.Dir, e.Name()); err != nil || sum != want {
-			return fmt.Errorf("%s is not the log that the audit's run left", e.Path)
+			return fmt.Errorf("%s differs from the log of the audit's run", e.Path)
 		}
 		return nil
 	})
@@ -323,12 +323,12 @@ func (b *builder) copies(t *test) string {
 	case err != nil:
 		return err.Error()
 	case !found:
-		return "its verification left no files"
+		return "its verification has no files"
 	}
 	return ""
 }
 
-// oneUserConf: performance and accuracy of a scenario ran with one configuration, and that is what the tree holds.
+// oneUserConf requires the same user.conf for performance and accuracy, because the tree has only one per scenario.
 func (b *builder) oneUserConf(s *scenario) {
 	settings := func(name string) []string {
 		text, err := b.read(s.test(name), record.UserConfName)
@@ -342,13 +342,13 @@ func (b *builder) oneUserConf(s *scenario) {
 	for _, line := range accurate {
 		if !slices.Contains(performance, line) {
 			b.run(s.test(layout.Accuracy).where(), "user_conf",
-				"it ran with %q, and the performance run did not: one user.conf is packed for both", line)
+				"it ran with %q, but the performance run did not: the tree has one user.conf for both", line)
 			return
 		}
 	}
 	if len(performance) != len(accurate) {
 		b.run(s.test(layout.Accuracy).where(), "user_conf",
-			"the performance run had %d settings in its user.conf and this one %d: one user.conf is packed for both",
+			"the performance run had %d settings in its user.conf and this one %d: the tree has one user.conf for both",
 			len(performance), len(accurate))
 	}
 }

@@ -28,13 +28,13 @@ import (
 
 // entry is one file of the tree: a copy of a file, or a text.
 type entry struct {
-	to   string   // below the root, with slashes
-	in   *os.Root // that from lies below; nil: from is a path that the user has named
-	from string   // empty: text
+	to   string   // path relative to the tree's root, with slashes
+	in   *os.Root // root of from; nil: from is a path that the user gave
+	from string   // file to copy; "": write text
 	text []byte
 }
 
-// copy takes a file of the campaign.
+// copy adds a copy of a file of the campaign.
 func (b *builder) copy(from, to string) {
 	b.entries = append(b.entries, entry{to: to, in: b.campaign, from: from})
 }
@@ -43,16 +43,16 @@ func (b *builder) text(to string, text []byte) {
 	b.entries = append(b.entries, entry{to: to, text: text})
 }
 
-// describe completes the description by what the runs and the machine know, and asks for the rest.
+// describe completes the description from the runs and the machine, and reports the fields that are still missing.
 func (b *builder) describe() {
 	if b.o.Submitter == "" {
-		b.word("submitter", codeEmpty, "nobody is named: give --submitter, or write it into the description")
+		b.word("submitter", codeEmpty, "no submitter given; pass --submitter NAME, or write it in the description")
 	} else if why := folderName(b.o.Submitter); why != "" {
-		b.word("submitter", "submitter", "it becomes a folder of the tree, and %s", why)
+		b.word("submitter", "submitter", "it is used as a folder's name, but %s", why)
 	}
 	for benchmark, own := range b.words.Names {
 		if why := folderName(own); why != "" && b.o.Division == layout.Open {
-			b.word("benchmark_names."+benchmark, "benchmark_names", "it becomes a folder of the tree, and %s", why)
+			b.word("benchmark_names."+benchmark, "benchmark_names", "it is used as a folder's name, but %s", why)
 		}
 	}
 	for _, s := range b.scenarios {
@@ -65,7 +65,7 @@ func (b *builder) describe() {
 	}
 	for _, field := range b.words.Missing(b.o.Division) {
 		if field != "system.submitter" && field != "system.division" {
-			b.word(field, codeEmpty, "nobody says it, and it cannot be found here")
+			b.word(field, codeEmpty, "it is not set, and cannot be detected here")
 		}
 	}
 	for _, wrong := range b.words.Wrong() {
@@ -74,8 +74,8 @@ func (b *builder) describe() {
 	}
 }
 
-// facts are what a performance run knows of the system. The machine is the system's only where the server was reached
-// on it.
+// facts returns what a performance run reveals about the system. The machine's facts are included only if the server
+// ran on it.
 func (b *builder) facts(t *test) []describe.Fact {
 	var facts []describe.Fact
 	if server := b.framework(t); server != "" {
@@ -101,7 +101,7 @@ func loopback(text string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// framework is the server that the preflight met, with its version.
+// framework returns name and version of the server, as recorded by the preflight, or "".
 func (b *builder) framework(t *test) string {
 	text, err := b.read(t, record.PreflightName)
 	if err != nil {
@@ -158,7 +158,7 @@ func (b *builder) plan() error {
 	return nil
 }
 
-// unique drops the repetitions of files that several scenarios share.
+// unique removes repeated entries of files that several scenarios share.
 func (b *builder) unique() {
 	seen := map[string]bool{}
 	b.entries = slices.DeleteFunc(b.entries, func(e entry) bool {
@@ -168,7 +168,7 @@ func (b *builder) unique() {
 	})
 }
 
-// scenarioFiles are the logs, scores, audits and configurations of one scenario.
+// scenarioFiles adds the logs, scores, audits and configurations of one scenario.
 func (b *builder) scenarioFiles(s *scenario) {
 	for _, t := range s.tests {
 		switch {
@@ -197,8 +197,7 @@ func (b *builder) logs(t *test, to string) {
 	}
 }
 
-// below copies the plain files of a folder, none where there is no such folder. A link among them is left out, and
-// noted.
+// below adds copies of the regular files of a folder, if it exists. Links and the like are skipped with a note.
 func (b *builder) below(root *os.Root, folder, to string) {
 	err := treefs.Walk(context.Background(), root, folder, func(e treefs.Entry) error {
 		switch {
@@ -206,21 +205,21 @@ func (b *builder) below(root *os.Root, folder, to string) {
 			rel := strings.TrimPrefix(e.Path, filepath.ToSlash(folder)+"/")
 			b.entries = append(b.entries, entry{to: path.Join(to, rel), in: root, from: e.Path})
 		case !e.IsDir():
-			b.noteOnce("%s is left out: it is no plain file", e.Path)
+			b.noteOnce("%s is skipped: it is not a regular file", e.Path)
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		b.noteOnce("%s is left out: %v", folder, err)
+		b.noteOnce("%s is skipped: %v", folder, err)
 	}
 }
 
-// maxSource bounds the submitter's own code.
+// maxSource limits the number of files of the submitter's code.
 const maxSource = 100_000
 
-var errSource = errors.New("the folder of the submitter's code cannot be taken")
+var errSource = errors.New("cannot copy the folder of the submitter's code")
 
-// source takes the submitter's own code. What no tree may hold is left out and named.
+// source adds the submitter's code. Files that a tree must not contain are skipped with a note.
 func (b *builder) source(to string) error {
 	folder := b.words.Source
 	if folder == "" {
@@ -237,8 +236,8 @@ func (b *builder) source(to string) error {
 	err := treefs.Walk(context.Background(), b.code, ".", func(e treefs.Entry) error {
 		switch {
 		case folderName(e.Name()) != "" || e.Name() == "__pycache__" || !e.IsDir() && !e.Type().IsRegular():
-			b.noteOnce("%s of the code is left out: hidden files, links, names with blanks and __pycache__ have no place in a "+
-				"tree", e.Path)
+			b.noteOnce("%s of the code is skipped: a tree must not contain hidden files, links, names with blanks or "+
+				"__pycache__", e.Path)
 			if e.IsDir() {
 				return fs.SkipDir
 			}
@@ -272,7 +271,7 @@ func (e *entry) open() (*os.File, error) {
 	return os.Open(e.from)
 }
 
-// hash is the SHA-256 that the entry's file must have.
+// hash returns the SHA-256 of the entry's content.
 func (e *entry) hash() (string, error) {
 	if e.from == "" {
 		return textHash(e.text), nil
@@ -284,7 +283,7 @@ func (e *entry) hash() (string, error) {
 	defer f.Close()
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("reading %s: %w", e.from, err)
+		return "", fmt.Errorf("read %s: %w", e.from, err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -1,16 +1,19 @@
 package tree
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// readme is a scenario's README.md: how its runs are repeated.
+// readme returns a scenario's README.md, which tells how to repeat its runs.
 func (b *builder) readme(s *scenario) []byte {
 	var t strings.Builder
 	fmt.Fprintf(&t, "# %s, %s\n\n", s.benchmark, s.place.Name)
@@ -19,10 +22,10 @@ func (b *builder) readme(s *scenario) []byte {
 	fmt.Fprintf(&t, "Measured with mlperf-go %s on the official LoadGen %s (revision %s), round %s.\n\n", r.Tool.Version,
 		r.Tool.LoadGen, r.Tool.LoadGenRevision, b.round.Name)
 	fmt.Fprintf(&t, "## System under test\n\n- served model: %s\n- inference server: %s\n", r.ServedModel,
-		first(b.framework(s.test(layout.Performance)), "see the system description"))
+		cmp.Or(b.framework(s.test(layout.Performance)), "see the system description"))
 	fmt.Fprintf(&t, "- data set: %d samples, SHA-256 %s\n", r.Dataset.Samples, r.Dataset.SHA256)
 	fmt.Fprintf(&t, "- sampling: %s\n\n", sampling(r))
-	t.WriteString("## Commands\n\nEach test is a process of its own; its settings stand in full in the code folder's " +
+	t.WriteString("## Commands\n\nEach test is a separate process; its complete settings are in the code folder's " +
 		"configs.\n")
 	for _, test := range s.tests {
 		fmt.Fprintf(&t, "\n%s:\n\n    %s\n", test.leaf.Test, command(test.record.Command))
@@ -33,7 +36,7 @@ func (b *builder) readme(s *scenario) []byte {
 	return paragraph(t.String())
 }
 
-// mark says in a document that it belongs to a rehearsal, and why.
+// mark states in a document that it belongs to a rehearsal, and why.
 func (b *builder) mark(t *strings.Builder, s *scenario) {
 	if !b.rehearsal() {
 		return
@@ -42,7 +45,7 @@ func (b *builder) mark(t *strings.Builder, s *scenario) {
 	for _, test := range s.tests {
 		if test.rehearsal {
 			fmt.Fprintf(t, "\n- %s: %s", test.leaf.Test,
-				first(strings.Join(test.record.RehearsalReasons, "; "), "its audit was scaled down"))
+				cmp.Or(strings.Join(test.record.RehearsalReasons, "; "), "its audit was scaled down"))
 		}
 	}
 	t.WriteString("\n\n")
@@ -50,13 +53,13 @@ func (b *builder) mark(t *strings.Builder, s *scenario) {
 
 func sampling(r *record.Record) string {
 	var parts []string
-	for _, key := range sortedKeys(r.Sampling) {
+	for _, key := range slices.Sorted(maps.Keys(r.Sampling)) {
 		parts = append(parts, fmt.Sprintf("%s %v", key, r.Sampling[key]))
 	}
-	return first(strings.Join(parts, ", "), "the server's")
+	return cmp.Or(strings.Join(parts, ", "), "the server's")
 }
 
-// command writes arguments as a shell takes them.
+// command formats arguments for a shell.
 func command(args []string) string {
 	if len(args) == 0 {
 		return "(started from code)"
@@ -71,7 +74,7 @@ func command(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// codeReadme says what ran the benchmark, for the code folder.
+// codeReadme returns the README.md of the code folder, which describes the client.
 func (b *builder) codeReadme(benchmark string) []byte {
 	var t strings.Builder
 	fmt.Fprintf(&t, "# Code of %s\n\n", benchmark)
@@ -79,21 +82,21 @@ func (b *builder) codeReadme(benchmark string) []byte {
 		if s.benchmark == benchmark {
 			r := s.test(layout.Performance).record
 			fmt.Fprintf(&t, "The client is mlperf-go %s, built with %s, with the unmodified official LoadGen %s (revision %s) "+
-				"inside.\n", r.Tool.Version, r.Tool.Go, r.Tool.LoadGen, r.Tool.LoadGenRevision)
+				"linked in.\n", r.Tool.Version, r.Tool.Go, r.Tool.LoadGen, r.Tool.LoadGenRevision)
 			break
 		}
 	}
 	t.WriteString("It sends the prompts of the data set to an inference server over HTTP; `make build` in its " +
 		"repository builds it.\n\n" +
-		"configs/ holds the effective configuration of each run, with where each value came from: `mlperf-go run --config " +
-		"FILE` repeats it.\n")
+		"configs/ contains the effective configuration of each run with the source of each value; `mlperf-go run --config " +
+		"FILE` repeats the run.\n")
 	if b.words.Source != "" {
-		t.WriteString("\nThe other files are the submitter's own.\n")
+		t.WriteString("\nThe other files are the submitter's.\n")
 	}
 	return paragraph(t.String())
 }
 
-// paragraph ends a text with one line break.
+// paragraph returns a text with exactly one line break at its end.
 func paragraph(text string) []byte { return []byte(strings.TrimRight(text, "\n") + "\n") }
 
 func textHash(text []byte) string {

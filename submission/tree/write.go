@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,18 +19,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
-// partSuffix marks a tree that is not complete. A build that finds one goes on with it.
+// partSuffix marks an incomplete tree. A later build continues it.
 const partSuffix = ".partial"
 
-// place is where the tree gets its name: the folder that holds it, and the names of the tree before and after it is
-// complete.
+// place is the location of the tree: its parent folder, and its names before and after it is complete.
 type place struct {
 	parent       *os.Root
 	part, output string
 }
 
-// write makes the files aside and gives the whole its name. Everything is written relative to the opened folders: a
-// link in the place of one is an error.
+// write writes the tree under its temporary name and then renames it. All files are written relative to opened folders,
+// so that a link in place of a folder is an error.
 func (b *builder) write(ctx context.Context) error {
 	output := filepath.Clean(b.o.Output)
 	old, err := b.taken(output)
@@ -39,17 +37,17 @@ func (b *builder) write(ctx context.Context) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
-		return environment(fmt.Errorf("the tree cannot be made: %w", err))
+		return environment(fmt.Errorf("cannot create the tree: %w", err))
 	}
 	parent, err := os.OpenRoot(filepath.Dir(output))
 	if err != nil {
-		return environment(fmt.Errorf("the tree cannot be made: %w", err))
+		return environment(fmt.Errorf("cannot create the tree: %w", err))
 	}
 	defer parent.Close()
 	at := place{parent, filepath.Base(output) + partSuffix, filepath.Base(output)}
 	part, err := atomicfile.MakeFolderIn(parent, at.part)
 	if err != nil {
-		return environment(fmt.Errorf("the tree cannot be made: %w", err))
+		return environment(fmt.Errorf("cannot create the tree: %w", err))
 	}
 	defer part.Close()
 	unlock, err := lock(part)
@@ -59,7 +57,7 @@ func (b *builder) write(ctx context.Context) error {
 	defer unlock()
 	if old {
 		if b.old, err = os.OpenRoot(output); err != nil {
-			return environment(fmt.Errorf("the tree that is replaced cannot be read: %w", err))
+			return environment(fmt.Errorf("cannot read the tree to replace: %w", err))
 		}
 		b.keepPower()
 	}
@@ -67,41 +65,42 @@ func (b *builder) write(ctx context.Context) error {
 		return err
 	}
 	if err := b.prune(ctx, part); err != nil {
-		return environment(fmt.Errorf("files of an earlier build cannot be removed: %w", err))
+		return environment(fmt.Errorf("cannot remove files of an earlier build: %w", err))
 	}
 	if err := at.publish(old); err != nil {
-		return environment(fmt.Errorf("the finished tree %s cannot get its name %s: %w", output+partSuffix, output, err))
+		return environment(fmt.Errorf("cannot rename the finished tree %s to %s: %w", output+partSuffix, output, err))
 	}
 	return nil
 }
 
 func environment(err error) error {
-	return run.EnvironmentError("output_dir", "Look at the space and the rights of that disk; the same command goes on "+
-		"where this one ended", "%w", err)
+	return run.EnvironmentError("output_dir", "Check space and permissions of the disk; then repeat the command, which "+
+		"continues where this one stopped", "%w", err)
 }
 
-// taken says whether a tree is there that will be replaced.
+// taken reports whether the output folder contains a tree to replace. It is an error without Options.Force, or if the
+// folder contains anything else.
 func (b *builder) taken(output string) (bool, error) {
 	entries, err := os.ReadDir(output)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, environment(fmt.Errorf("the place of the tree cannot be read: %w", err))
+		return false, environment(fmt.Errorf("cannot read the folder of the tree: %w", err))
 	case len(entries) > 0 && !b.o.Force:
-		return false, run.UsageError("output_used", "Choose another --output, or give --force to replace the tree",
-			"the folder %s is there already, and not empty", output)
+		return false, run.UsageError("output_used", "Choose another --output, or pass --force to replace the tree",
+			"the folder %s exists and is not empty", output)
 	}
-	for _, e := range entries { // something that is no tree is not ours to replace
+	for _, e := range entries { // never replace anything but a tree
 		if !slices.Contains(layout.Divisions(), e.Name()) {
 			return false, run.UsageError("output_used", "Choose another --output",
-				"the folder %s holds %s, which is no part of a submission tree", output, e.Name())
+				"the folder %s contains %s, which is not part of a submission tree", output, e.Name())
 		}
 	}
 	return true, nil
 }
 
-// lock keeps a second build out of the same folder; the kernel frees it with the process.
+// lock prevents a second build in the same folder. The kernel releases it when the process ends.
 func lock(folder *os.Root) (unlock func(), err error) {
 	d, err := folder.Open(".")
 	if err != nil {
@@ -109,12 +108,12 @@ func lock(folder *os.Root) (unlock func(), err error) {
 	}
 	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = d.Close()
-		return nil, run.UsageError("output_used", "Wait for its end", "another build is writing %s", folder.Name())
+		return nil, run.UsageError("output_used", "Wait until it ends", "another build is writing %s", folder.Name())
 	}
 	return func() { _ = d.Close() }, nil
 }
 
-// keepPower takes over the power files of the tree that is replaced: they come from other tools.
+// keepPower adds the power files of the tree to replace, because other tools wrote them there.
 func (b *builder) keepPower() {
 	planned := b.planned()
 	before := len(b.entries)
@@ -125,7 +124,7 @@ func (b *builder) keepPower() {
 		}
 		name := b.submitter.SystemPower(s.system)
 		if f, err := atomicfile.OpenIn(b.old, name); err == nil {
-			_ = f.Close() // it was not read
+			_ = f.Close() // opened only to see whether it exists
 			b.entries = append(b.entries, entry{to: name, in: b.old, from: name})
 		}
 	}
@@ -142,11 +141,11 @@ func (b *builder) planned() map[string]bool {
 	return planned
 }
 
-// fill writes every file that is not there yet as it should be.
+// fill writes every file that is missing or differs.
 func (b *builder) fill(ctx context.Context, part *os.Root) error {
 	for _, e := range b.entries {
 		if ctx.Err() != nil {
-			return fmt.Errorf("building the tree %s: %w", part.Name(), context.Cause(ctx))
+			return fmt.Errorf("build the tree %s: %w", part.Name(), context.Cause(ctx))
 		}
 		want, err := e.hash()
 		if err != nil {
@@ -191,7 +190,7 @@ func (e *entry) write(part *os.Root, want string) error {
 	return nil
 }
 
-// prune removes what an earlier build left and this one does not want, and folders that are then empty.
+// prune removes files of an earlier build that are not planned, and folders that are then empty.
 func (b *builder) prune(ctx context.Context, part *os.Root) error {
 	planned := b.planned()
 	var dirs []string
@@ -209,13 +208,12 @@ func (b *builder) prune(ctx context.Context, part *os.Root) error {
 	}
 	slices.SortFunc(dirs, func(a, b string) int { return strings.Compare(b, a) })
 	for _, d := range dirs {
-		_ = part.Remove(d) // fails where something is in it, as it should
+		_ = part.Remove(d) // fails if the folder is not empty, as intended
 	}
 	return nil
 }
 
-// publish gives the finished tree its name. Where one is there both change places at once, so that at no time there is
-// none.
+// publish renames the finished tree. It exchanges it with an old tree in one step, so that there always is one.
 func (p place) publish(old bool) error {
 	if !old {
 		return p.parent.Rename(p.part, p.output)
@@ -226,7 +224,7 @@ func (p place) publish(old bool) error {
 	}
 	defer d.Close()
 	err = unix.Renameat2(int(d.Fd()), p.part, int(d.Fd()), p.output, unix.RENAME_EXCHANGE)
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) { // a file system that cannot exchange
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) { // the file system does not support it
 		aside := p.output + ".old"
 		if err := p.parent.Rename(p.output, aside); err != nil {
 			return err
@@ -241,5 +239,3 @@ func (p place) publish(old bool) error {
 	}
 	return p.parent.RemoveAll(p.part)
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

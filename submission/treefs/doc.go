@@ -1,10 +1,8 @@
-// Package treefs looks into folders that somebody else may have made: a submission tree, a campaign's folder, a
-// submitter's code.
+// Package treefs lists and walks untrusted folders: a submission tree, a campaign's folder, a submitter's code.
 //
-// It owns how such a folder is opened, listed and walked: relative to its opened root, with every link an entry and
-// none followed. Within tells whether a place lies inside of a folder. Single files are opened and written by
-// internal/atomicfile's functions that end in In.
+// Entries and Walk work relative to an opened os.Root and return entries sorted by name. Links are entries and never
+// followed. Within reports whether a path is inside a folder. To open and write single files, use the functions of
+// internal/atomicfile whose names end in In.
 //
-// In comes an os.Root; out go entries sorted by name. It changes no file, prints nothing and must not import cmd or
-// run.
+// The package changes no file, prints nothing and must not import cmd or run.
 package treefs

@@ -15,14 +15,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// The bounds of what is listed and walked.
+// Limits of lists and walks.
 const (
-	maxEntries = 1_000_000 // of one folder
-	maxDepth   = 200       // folders one below the other, each held open
+	maxEntries = 1_000_000 // entries per folder
+	maxDepth   = 200       // nested folders, which a walk keeps open
 )
 
-// Entries returns the entries of a folder below root, sorted by name. A link at any component of the folder's name is
-// an error.
+// Entries returns the entries of a folder in root, sorted by name. A link in the folder's path is an error.
 func Entries(root *os.Root, folder string) ([]fs.DirEntry, error) {
 	dir, err := atomicfile.FolderIn(root, folder)
 	if err != nil {
@@ -49,16 +48,16 @@ func read(dir *os.Root) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// Entry is a file or folder of a walk, or what lies in the place of one.
+// Entry is a file, folder, link or other entry of a walk.
 type Entry struct {
 	fs.DirEntry
-	Path string   // below the root of the walk, with slashes
-	Dir  *os.Root // the opened folder that holds it; valid during the call
+	Path string   // relative to the root of the walk, with slashes
+	Dir  *os.Root // the opened folder that contains it; valid during the call
 }
 
-// Walk calls visit for every entry below a folder, sorted by name, a folder ahead of its content. visit may return
-// fs.SkipDir for a folder. Links are entries. The walk ends with visit's first other error, with that of a folder that
-// cannot be read, and with ctx.
+// Walk calls visit for every entry below a folder, sorted by name and a folder before its content. visit may return
+// fs.SkipDir for a folder. Links are not followed. Walk stops at the first other error of visit, at a folder that
+// cannot be read, and when ctx is done.
 func Walk(ctx context.Context, root *os.Root, folder string, visit func(Entry) error) error {
 	dir, err := atomicfile.FolderIn(root, folder)
 	if err != nil {
@@ -94,7 +93,7 @@ func walk(ctx context.Context, dir *os.Root, folder string, depth int, visit fun
 
 func descend(ctx context.Context, at Entry, depth int, visit func(Entry) error) error {
 	if depth == 0 {
-		return fmt.Errorf("the folder %s lies more than %d folders deep", at.Path, maxDepth)
+		return fmt.Errorf("the folder %s is nested more than %d folders deep", at.Path, maxDepth)
 	}
 	below, err := atomicfile.FolderIn(at.Dir, at.Name())
 	if err != nil {
@@ -104,21 +103,18 @@ func descend(ctx context.Context, at Entry, depth int, visit func(Entry) error) 
 	return walk(ctx, below, at.Path, depth, visit)
 }
 
-// Within reports whether place is folder or lies below it, links followed as far as place exists.
-func Within(folder, place string) (bool, error) {
+// Within reports whether name is folder or inside it. It follows the links of the part of name that exists.
+func Within(folder, name string) (bool, error) {
 	base, err := resolve(folder)
 	if err != nil {
 		return false, err
 	}
-	target, err := resolve(place)
+	target, err := resolve(name)
 	if err != nil {
 		return false, err
 	}
 	rel, err := filepath.Rel(base, target)
-	if err != nil {
-		return false, err
-	}
-	return filepath.IsLocal(rel), nil
+	return err == nil && filepath.IsLocal(rel), err
 }
 
 // resolve makes a path absolute and follows the links of the part that exists.

@@ -1,14 +1,12 @@
-// Package truncate shortens the accuracy logs of a submission tree and writes the hash of the whole log beside them.
+// Package truncate shortens the accuracy logs of a submission tree and records the hashes of the whole logs.
 //
-// It owns the organisers' form of a truncated log: the first and the last 4096 bytes around "...", and the line
-// hash=<SHA-256> in accuracy.txt. In comes the root of a tree whose logs are whole, a submitter and a backup folder
-// outside of the tree; out goes one Target per log, with what was done. Every original is in the backup before its file
-// changes.
+// Tree truncates every accuracy log of a submitter to its first and last 4096 bytes around "...", and writes the line
+// hash=<SHA-256> to accuracy.txt (docs/reference/submission-rules.md#truncation). It copies each original to a backup
+// folder outside the tree first, and returns a Target per log.
 //
-// A log is hashed once: where accuracy.txt holds another hash already, the log is refused. A death between the steps
-// (copy, hash, cut) is repaired by calling again. Files are streamed and written whole or not at all, each copy is read
-// back, and no link in the tree or the backup is followed.
+// A log is hashed only once: if accuracy.txt has the hash of another log, Tree refuses the log. After a crash between
+// the steps (copy, hash, truncate), call Tree again. Files are written atomically, copies are read back, and links in
+// the tree and the backup are not followed.
 //
-// It reads no LoadGen format, prints nothing and must not import cmd. Form:
-// docs/reference/submission-rules.md#truncation.
+// The package parses no log, prints nothing and must not import cmd.
 package truncate

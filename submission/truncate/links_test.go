@@ -141,7 +141,7 @@ func TestTheBackupIsReadBack(t *testing.T) {
 			}
 			t.Cleanup(func() { copyIn = atomicfile.CopyIn })
 			got, err := at.run(t)
-			require.ErrorContains(t, err, "does not hold what was written")
+			require.ErrorContains(t, err, "differs from what was written")
 			require.Equal(t, Refused, got.State)
 			require.Equal(t, before, content(t, at.root))
 			require.Empty(t, layout.TruncationHash([]byte(at.read(t, txtName))))

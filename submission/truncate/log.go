@@ -17,17 +17,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// The organisers' form of a truncated log (docs/reference/submission-rules.md#truncation).
+// The organisers' format of a truncated log (docs/reference/submission-rules.md#truncation).
 const (
-	endSize  = 4096  // bytes that stay at each end; a shorter log stays whole
+	endSize  = 4096  // bytes kept at each end; a shorter log is not changed
 	doneSize = 10240 // a hashed log below this size counts as truncated
 	gap      = "\n\n...\n\n"
 )
 
-// maxText bounds accuracy.txt: a page of figures, perhaps with the scorer's progress.
+// maxText limits accuracy.txt, which has figures and perhaps the scorer's progress.
 const maxText = 64 << 20
 
-// truncate does one log: copy to the backup, hash into accuracy.txt, cut. Each step is complete before the next begins.
+// truncate processes one log: it copies it to the backup, writes the hash to accuracy.txt, and truncates it, in this
+// order.
 func (w *work) truncate(l accuracyLog) {
 	t := Target{Path: path.Join(l.dir, logName), State: Refused}
 	err := w.steps(l, &t)
@@ -37,7 +38,7 @@ func (w *work) truncate(l accuracyLog) {
 func (w *work) steps(l accuracyLog, t *Target) error {
 	f, err := atomicfile.OpenIn(w.tree, t.Path)
 	if err != nil {
-		return fmt.Errorf("%w; an accuracy run leaves it there", err)
+		return fmt.Errorf("%w; copy the log of the accuracy run there", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -88,25 +89,23 @@ func sha256Of(r io.Reader) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// change is what becomes of a log and its accuracy.txt; nil where one stays as it is.
+// change holds the new content of a log and its accuracy.txt, nil if unchanged.
 type change struct {
 	state     State
 	text, log []byte
 }
 
-// plan says what to do with a log of size bytes whose hash is sum, beside an accuracy.txt that holds text. It touches
-// no file.
+// plan returns the change of a log with that size and hash, and of an accuracy.txt with that text. It writes no file.
 func (k kind) plan(log io.ReaderAt, size int64, sum string, text []byte) (change, error) {
 	known := layout.TruncationHash(text)
 	switch {
-	case known == sum && size >= endSize: // a death after the hash was written: only the cut is missing
+	case known == sum && size >= endSize: // an earlier call crashed before truncating
 	case known != "" && size < doneSize:
 		return change{state: Hashed}, nil
 	case known != "":
-		return change{}, fmt.Errorf("%s beside it holds the hash %.64s already, and the log of %d bytes is not the one "+
-			"that it was made of (%s): this log was replaced after truncation; take out the hash line if the new log is the "+
-			"right one, else copy the original back from the backup",
-			txtName, known, size, sum)
+		return change{}, fmt.Errorf("%s already has the hash %.64s, but the log of %d bytes has the hash %s: the log was "+
+			"replaced after truncation; remove the hash line if the new log is the right one, else copy the original back "+
+			"from the backup", txtName, known, size, sum)
 	}
 	short, err := shorten(log, size)
 	if err != nil {
@@ -119,7 +118,7 @@ func (k kind) plan(log io.ReaderAt, size int64, sum string, text []byte) (change
 	return c, nil
 }
 
-// withHash is accuracy.txt with the hash as the organisers' tool writes it.
+// withHash returns accuracy.txt with the hash in the format of the organisers' tool.
 func (k kind) withHash(text []byte, sum string) []byte {
 	line := "hash=" + sum + "\n"
 	if !k.needsText {
@@ -134,19 +133,19 @@ func (w *work) readText(name string, needed bool) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist) && !needed:
 		return nil, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no %s: score the log before it is cut, and write the scores there", name)
+		return nil, fmt.Errorf("no file %s: score the log before truncating it, and write the scores to this file", name)
 	case err != nil:
 		return nil, err
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
 	if err == nil && len(text) > maxText {
-		err = fmt.Errorf("%s has more than %d MiB: it should hold the scorer's figures", name, maxText>>20)
+		err = fmt.Errorf("%s has more than %d MiB, but should contain only the scorer's output", name, maxText>>20)
 	}
 	return text, err
 }
 
-// keep puts the log, and accuracy.txt as it was, into the backup. A copy that is there already must be the same log.
+// keep copies the log and accuracy.txt to the backup. An existing copy must be of the same log.
 func (w *work) keep(l accuracyLog, sum string) error {
 	backup, err := w.backup.open()
 	if err != nil {
@@ -154,7 +153,7 @@ func (w *work) keep(l accuracyLog, sum string) error {
 	}
 	dir, err := atomicfile.MakeFolderIn(backup, l.dir)
 	if err != nil {
-		return fmt.Errorf("making the backup folder: %w", err)
+		return fmt.Errorf("create the backup folder: %w", err)
 	}
 	defer dir.Close()
 	copied := filepath.Join(dir.Name(), logName)
@@ -162,11 +161,11 @@ func (w *work) keep(l accuracyLog, sum string) error {
 	case err == nil && old == sum:
 		return nil
 	case err == nil:
-		return fmt.Errorf("the backup %s holds another log (%s): name a backup folder of its own for this tree", copied, old)
+		return fmt.Errorf("the backup %s is of another log (%s): use a separate backup folder for this tree", copied, old)
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("looking into the backup: %w", err)
+		return fmt.Errorf("read the backup: %w", err)
 	}
-	// accuracy.txt first: where the log's copy is found, both are there.
+	// accuracy.txt is copied first, so that a copy of the log proves that both exist.
 	if _, err := w.save(l, dir, txtName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -174,13 +173,13 @@ func (w *work) keep(l accuracyLog, sum string) error {
 	case err != nil:
 		return err
 	case got != sum:
-		return fmt.Errorf("the backup %s has the hash %s instead of %s: the log changed while it was copied; end what "+
-			"writes it, and start again", copied, got, sum)
+		return fmt.Errorf("the backup %s has the hash %s instead of %s: the log changed while it was copied; stop the "+
+			"program that writes it, and try again", copied, got, sum)
 	}
 	return nil
 }
 
-// copyIn is atomicfile.CopyIn; a test lets it write something else.
+// copyIn is atomicfile.CopyIn, replaced by a test.
 var copyIn = atomicfile.CopyIn
 
 // save copies a file of the log's folder into the backup, reads the copy and returns its hash.
@@ -197,30 +196,30 @@ func (w *work) save(l accuracyLog, backup *os.Root, name string) (string, error)
 	got, err := atomicfile.SHA256In(backup, name)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("reading the backup again: %w", err)
+		return "", fmt.Errorf("read the backup: %w", err)
 	case got != want:
-		return "", fmt.Errorf("the backup %s does not hold what was written: its hash is %s instead of %s; look at the disk",
+		return "", fmt.Errorf("the backup %s differs from what was written: its hash is %s instead of %s; check the disk",
 			filepath.Join(backup.Name(), name), got, want)
 	}
 	return got, nil
 }
 
-// shorten gives both ends of the log around the gap; nil where it stays whole. A log of 4096 to 8191 bytes grows: its
-// ends overlap.
+// shorten returns both ends of the log around the gap, or nil for a shorter log. A log of 4096 to 8191 bytes grows,
+// because its ends overlap.
 func shorten(log io.ReaderAt, size int64) ([]byte, error) {
 	if size < endSize {
 		return nil, nil
 	}
 	head, tail := make([]byte, endSize), make([]byte, endSize)
 	if _, err := log.ReadAt(head, 0); err != nil {
-		return nil, fmt.Errorf("reading its beginning: %w", err)
+		return nil, fmt.Errorf("read its beginning: %w", err)
 	}
-	// The organisers' tool counts characters here; where those are bytes both agree.
+	// The organisers' tool counts characters, which equals bytes only for ASCII.
 	if i := bytes.IndexFunc(head, func(r rune) bool { return r == '\r' || r > '~' }); i >= 0 {
-		return nil, fmt.Errorf("byte %d is none that LoadGen writes into an accuracy log: look whether this is one", i)
+		return nil, fmt.Errorf("unexpected byte %d: not a LoadGen accuracy log", i)
 	}
 	if _, err := log.ReadAt(tail, size-endSize); err != nil {
-		return nil, fmt.Errorf("reading its end: %w", err)
+		return nil, fmt.Errorf("read its end: %w", err)
 	}
 	return slices.Concat(head, []byte(gap), tail), nil
 }

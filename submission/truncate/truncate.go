@@ -15,61 +15,60 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
-// State says what became of one accuracy log.
+// State is the outcome for one accuracy log.
 type State string
 
 // The states of a log.
 const (
-	Truncated State = "truncated" // hashed now, and cut where it was long enough
-	Hashed    State = "hashed"    // hashed and short before this call
-	Refused   State = "refused"   // not touched, for Target.Reason
+	Truncated State = "truncated" // hashed now, and truncated if it was long enough
+	Hashed    State = "hashed"    // already hashed and short
+	Refused   State = "refused"   // not changed; see Target.Reason
 )
 
-// Target is one accuracy log and what was done with it.
+// Target is the result for one accuracy log.
 type Target struct {
-	Path   string `json:"path"` // of the log, below the root, with slashes
+	Path   string `json:"path"` // of the log, relative to the root, with slashes
 	State  State  `json:"state"`
-	SHA256 string `json:"sha256,omitempty"` // of the whole log; empty unless State is Truncated
+	SHA256 string `json:"sha256,omitempty"` // of the whole log; "" unless State is Truncated
 	Before int64  `json:"size_before"`      // bytes
 	After  int64  `json:"size_after"`       // bytes
 	Reason string `json:"reason,omitempty"` // why it was refused
 }
 
-// Options choose what is truncated and where the originals go.
+// Options are the inputs of Tree.
 type Options struct {
-	Submitter string   // folder below each division
-	Backup    string   // folder for the originals, outside of the tree; made where it is absent
-	Skip      []string // scenario folders that are left alone
+	Submitter string   // name of the submitter's folder in each division
+	Backup    string   // folder for the originals, outside the tree; created if absent
+	Skip      []string // names of scenario folders to skip
 }
 
-// logName is the log that is cut, and txtName what holds its hash.
+// logName is the log to truncate, and txtName the file for its hash.
 const (
 	logName = mllog.AccuracyName
 	txtName = layout.ScoreFile
 )
 
-// kind says what a folder with an accuracy log asks of accuracy.txt.
+// kind describes the accuracy.txt of a folder with an accuracy log.
 type kind struct {
-	needsText bool // accuracy.txt must be there, and keeps its lines; else the hash is all that it holds
+	needsText bool // whether accuracy.txt must exist and keeps its lines; otherwise it contains only the hash
 }
 
-// audits are the audits whose log is cut. Others are handed in whole (docs/reference/submission-rules.md#truncation).
+// audits lists the audits whose logs are truncated (docs/reference/submission-rules.md#truncation).
 var audits = map[string]kind{
 	"TEST01": {needsText: true},
 	"TEST07": {},
 	"TEST09": {},
 }
 
-// Tree truncates every accuracy log of the submitter below root. One log that is refused does not stop the others; the
-// error joins all refusals. The targets are complete as far as the work went. No link below root is followed: one in
-// the place of a folder or a file is refused.
+// Tree truncates every accuracy log of the submitter in the tree. A refused log does not stop the others; the error
+// joins all refusals. The targets describe all logs processed so far. Links in the tree are refused.
 func Tree(ctx context.Context, root string, o Options) ([]Target, error) {
 	if err := o.check(root); err != nil {
 		return nil, err
 	}
 	tree, err := os.OpenRoot(root)
 	if err != nil {
-		return nil, fmt.Errorf("truncating the accuracy logs of a tree: %w; give the folder that holds closed, open or "+
+		return nil, fmt.Errorf("truncate the accuracy logs of a tree: %w; pass the folder that contains closed, open or "+
 			"network", err)
 	}
 	defer tree.Close()
@@ -79,20 +78,19 @@ func Tree(ctx context.Context, root string, o Options) ([]Target, error) {
 		found := w.logs(layout.Submitter{Division: division, Name: o.Submitter}.Results(), o.Skip)
 		for _, l := range found {
 			if err := ctx.Err(); err != nil {
-				return w.targets, fmt.Errorf("truncating the accuracy logs below %s: %w", root, context.Cause(ctx))
+				return w.targets, fmt.Errorf("truncate the accuracy logs in %s: %w", root, context.Cause(ctx))
 			}
 			w.truncate(l)
 		}
 	}
 	if len(w.targets) == 0 {
-		return nil, fmt.Errorf("truncating accuracy logs: no %s below %s for submitter %q; look at the root folder (it "+
-			"holds closed, open or network) and the submitter's spelling",
-			logName, root, o.Submitter)
+		return nil, fmt.Errorf("no %s of submitter %q found in %s; check the submitter's spelling and the folder, which "+
+			"must contain closed, open or network", logName, o.Submitter, root)
 	}
 	return w.targets, errors.Join(w.failed...)
 }
 
-// work is one call of Tree.
+// work is the state of a call of Tree.
 type work struct {
 	tree    *os.Root
 	root    string // for messages
@@ -104,12 +102,12 @@ type work struct {
 func (w *work) add(t Target, err error) {
 	if err != nil {
 		t.State, t.Reason = Refused, err.Error()
-		w.failed = append(w.failed, fmt.Errorf("truncating %s: %w", filepath.Join(w.root, filepath.FromSlash(t.Path)), err))
+		w.failed = append(w.failed, fmt.Errorf("truncate %s: %w", filepath.Join(w.root, filepath.FromSlash(t.Path)), err))
 	}
 	w.targets = append(w.targets, t)
 }
 
-// originals is the backup folder, which is made for the first log that goes into it.
+// originals is the backup folder, created when the first log needs it.
 type originals struct {
 	path string
 	dir  *os.Root
@@ -124,45 +122,45 @@ func (b *originals) open() (*os.Root, error) {
 		b.dir, err = os.OpenRoot(b.path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("making the backup folder: %w", err)
+		return nil, fmt.Errorf("create the backup folder: %w", err)
 	}
 	return b.dir, nil
 }
 
 func (b *originals) close() {
 	if b.dir != nil {
-		_ = b.dir.Close() // a handle of a folder holds no data
+		_ = b.dir.Close() // closing a folder cannot lose data
 	}
 }
 
 func (o Options) check(root string) error {
 	switch {
 	case o.Submitter == "" || o.Submitter != filepath.Base(o.Submitter) || o.Submitter == "..":
-		return fmt.Errorf("truncating below %s: the submitter %q is no folder's name; give the name of the folder below "+
-			"closed, open or network", root, o.Submitter)
+		return fmt.Errorf("truncate the logs in %s: invalid submitter %q; pass the name of a folder in closed, open or "+
+			"network", root, o.Submitter)
 	case o.Backup == "":
-		return fmt.Errorf("truncating below %s: no backup folder is named, and the organisers may ask for the whole logs; "+
-			"name one outside of the tree", root)
+		return fmt.Errorf("truncate the logs in %s: no backup folder given, but the organisers may ask for the whole logs; "+
+			"choose a folder outside the tree", root)
 	}
 	inside, err := treefs.Within(root, o.Backup)
 	if err != nil {
-		return fmt.Errorf("truncating below %s with the originals in %s: %w", root, o.Backup, err)
+		return fmt.Errorf("truncate the logs in %s with backup folder %s: %w", root, o.Backup, err)
 	}
 	if inside {
-		return fmt.Errorf("truncating below %s: the backup folder %s lies inside of the tree and would be handed in with "+
-			"it; name one outside", root, o.Backup)
+		return fmt.Errorf("truncate the logs in %s: the backup folder %s is inside the tree and would be submitted with it; "+
+			"choose one outside", root, o.Backup)
 	}
 	return nil
 }
 
-// accuracyLog is a folder that holds an accuracy log, below the root, with slashes.
+// accuracyLog is a folder with an accuracy log, relative to the root and with slashes.
 type accuracyLog struct {
 	dir  string
 	kind kind
 }
 
-// logs finds the accuracy logs of every system, benchmark and scenario below results. A folder that cannot be read, or
-// a link in the place of one, becomes a refused target.
+// logs finds the accuracy logs of every system, benchmark and scenario in results. A folder that cannot be read, or a
+// link, becomes a refused target.
 func (w *work) logs(results string, skip []string) []accuracyLog {
 	var found []accuracyLog
 	scenarios := []string{results}
@@ -187,7 +185,8 @@ func (w *work) logs(results string, skip []string) []accuracyLog {
 	return slices.DeleteFunc(found, w.absent)
 }
 
-// absent is true where a result has no log because another client than LoadGen made it, and in an audit without one.
+// absent reports whether a folder legitimately has no log: a result of another client than LoadGen, or an audit without
+// a log.
 func (w *work) absent(l accuracyLog) bool {
 	if _, err := w.tree.Lstat(path.Join(l.dir, logName)); !errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -201,14 +200,14 @@ func (w *work) absent(l accuracyLog) bool {
 	return errors.Is(err, fs.ErrNotExist) && !l.kind.needsText
 }
 
-// folders gives the folders in dir, and links, which may stand for folders; none where dir is absent.
+// folders returns the folders and links in dir, or none if dir does not exist.
 func (w *work) folders(dir string) []string {
 	entries, err := treefs.Entries(w.tree, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		w.add(Target{Path: dir}, fmt.Errorf("looking for accuracy logs: %w", err))
+		w.add(Target{Path: dir}, fmt.Errorf("find accuracy logs: %w", err))
 		return nil
 	}
 	var below []string

@@ -118,7 +118,7 @@ func TestGoldenTruncation(t *testing.T) {
 			require.Equal(t, c.Output, sum(at.read(t, logName)))
 			if c.After == nil {
 				require.NoFileExists(t, filepath.Join(at.root, at.dir, txtName))
-				require.ErrorContains(t, err, "score the log before it is cut")
+				require.ErrorContains(t, err, "score the log before truncating it")
 				return
 			}
 			require.Equal(t, *c.After, at.read(t, txtName))
@@ -213,30 +213,30 @@ func TestRefuses(t *testing.T) {
 		prepare func(t *testing.T, at *tree)
 		text    string
 	}{
-		"no scores": {func(t *testing.T, at *tree) { at.write(t, logName, long) }, "score the log before it is cut"},
+		"no scores": {func(t *testing.T, at *tree) { at.write(t, logName, long) }, "score the log before truncating it"},
 		"a link for a log": {func(t *testing.T, at *tree) {
 			require.NoError(t, os.Symlink("/dev/zero", filepath.Join(at.root, at.dir, logName)))
 		}, "a symbolic link, which is not followed here"},
 		"a replaced log": {func(t *testing.T, at *tree) {
 			at.write(t, logName, long)
 			at.write(t, txtName, "hash=ab12\n")
-		}, "this log was replaced after truncation"},
+		}, "the log was replaced after truncation"},
 		"no log of LoadGen's": {func(t *testing.T, at *tree) {
 			at.write(t, logName, "\x80"+long)
 			at.write(t, txtName, "x\n")
-		}, "byte 0 is none that LoadGen writes"},
+		}, "unexpected byte 0: not a LoadGen accuracy log"},
 		"another backup": {func(t *testing.T, at *tree) {
 			at.write(t, logName, long)
 			at.write(t, txtName, "x\n")
 			require.NoError(t, os.MkdirAll(filepath.Join(at.backup, at.dir), 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(at.backup, at.dir, logName), []byte("other"), 0o644))
-		}, "name a backup folder of its own"},
-		"a backup that cannot be made": {func(t *testing.T, at *tree) {
+		}, "use a separate backup folder"},
+		"a backup that cannot be created": {func(t *testing.T, at *tree) {
 			at.write(t, logName, long)
 			at.write(t, txtName, "x\n")
 			at.backup = filepath.Join(t.TempDir(), "file")
 			require.NoError(t, os.WriteFile(at.backup, nil, 0o644))
-		}, "making the backup folder"},
+		}, "create the backup folder"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := newTree(t, "")
@@ -252,15 +252,15 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-func TestAsksForItsFolders(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	at := newTree(t, "")
 	at.write(t, logName, "[]")
 	at.write(t, txtName, "x\n")
 	for text, o := range map[string]Options{
-		"is no folder's name":      {Submitter: "../other", Backup: at.backup},
-		"no backup folder is":      {Submitter: submitter},
-		"lies inside of the tree":  {Submitter: submitter, Backup: filepath.Join(at.root, "new", "backup")},
-		`for submitter "Somebody"`: {Submitter: "Somebody", Backup: at.backup},
+		"invalid submitter":             {Submitter: "../other", Backup: at.backup},
+		"no backup folder given":        {Submitter: submitter},
+		"is inside the tree":            {Submitter: submitter, Backup: filepath.Join(at.root, "new", "backup")},
+		`of submitter "Somebody" found`: {Submitter: "Somebody", Backup: at.backup},
 	} {
 		_, err := Tree(context.Background(), at.root, o)
 		require.ErrorContains(t, err, text)
