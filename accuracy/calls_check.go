@@ -132,7 +132,7 @@ func (c *callChecker) anyOrder(calls, expected []any) (callVerdict, error) {
 	return callsValid, nil
 }
 
-// call checks the name of one call, that no required argument is missing and none is unknown, and each value.
+// call checks the name of one call, its arguments (required ones must be present, unknown ones absent) and each value.
 func (c *callChecker) call(description *object, call any, expected *object) (callVerdict, error) {
 	const checker = "simple_function_checker"
 	name, _ := description.values["name"].(string)

@@ -40,7 +40,7 @@ func (r *Result) Short(rehearsal bool) []Metric {
 }
 
 // doubts returns the reasons why the score must not be claimed whatever its value: the log is not that of one accuracy
-// test of the whole data set. The reference scripts score such logs all the same.
+// test of the whole data set. The reference scripts score such logs anyway.
 func (p *pipeline) doubts(r *Result, whole int) []string {
 	var out []string
 	doubt := func(is bool, format string, args ...any) {
@@ -67,10 +67,9 @@ func (p *pipeline) doubts(r *Result, whole int) []string {
 		}
 	}
 	doubt(credited > 0, "%d answers are blank and count as correct, like in the reference, which finds an empty text in "+
-		"every "+
-		"text", credited)
-	doubt(p.foreign > 0, "%d answers have token ids outside of the model's vocabulary (sample %d: %d); the log is another "+
-		"model's, or has tokens of another type (--dtype)", p.foreign, p.firstForeign.qsl, p.firstForeign.id)
+		"every text", credited)
+	doubt(p.foreign > 0, "%d answers have token ids outside of the model's vocabulary (sample %d: %d); the log is "+
+		"another model's, or has tokens of another type (--dtype)", p.foreign, p.firstForeign.qsl, p.firstForeign.id)
 	doubt(!p.in.Rehearsal && whole > 0 && r.Samples != whole, "%d answers were scored; a submission needs %d",
 		r.Samples, whole)
 	return out

@@ -20,7 +20,7 @@ func pythonBlock(text string) (string, bool) {
 }
 
 // harmonyCode returns the program in text with harmony markers: in the final section the last block marked as Python,
-// or else the last block; if there is none, the same in the whole text.
+// or else the last block; without one, the same in the whole text.
 func harmonyCode(text string) (string, bool) {
 	text = pyStrip(text)
 	if final := finalSection(text); final != text {

@@ -18,16 +18,16 @@ func gradeMath(ctx context.Context, judge MathJudge, given, truth string) (equal
 	if given == "" {
 		return false, false, nil
 	}
-	wants, gives := tupleParts(truth), tupleParts(given)
-	if len(wants) != len(gives) || len(wants) == 0 {
+	wantParts, givenParts := tupleParts(truth), tupleParts(given)
+	if len(wantParts) != len(givenParts) || len(wantParts) == 0 {
 		return false, false, nil
 	}
-	if len(wants) > 1 && (truth[0] != given[0] || truth[len(truth)-1] != given[len(given)-1]) {
+	if len(wantParts) > 1 && (truth[0] != given[0] || truth[len(truth)-1] != given[len(given)-1]) {
 		return false, false, nil
 	}
-	for i := range wants {
+	for i := range wantParts {
 		var stoodIn bool
-		equal, stoodIn, err = samePart(ctx, judge, gives[i], wants[i])
+		equal, stoodIn, err = samePart(ctx, judge, givenParts[i], wantParts[i])
 		fallback = fallback || stoodIn
 		if err != nil || !equal {
 			return false, fallback, err

@@ -24,10 +24,9 @@ func porterStem(word string) string {
 
 // irregular words take precedence over the rules.
 var irregular = map[string]string{
-	"sky": "sky", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news",
-	"innings": "inning", "inning": "inning", "outings": "outing", "outing": "outing", "cannings": "canning",
-	"canning": "canning",
-	"howe":    "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
+	"sky": "sky", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news", "innings": "inning",
+	"inning": "inning", "outings": "outing", "outing": "outing", "cannings": "canning", "canning": "canning",
+	"howe": "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
 }
 
 // condition reports whether a rule may leave the stem.
@@ -61,11 +60,9 @@ var porterStep1a = []porterRule{{"sses", "ss", always}, {"ies", "i", always}, {"
 
 var porterStep2 = withMeasure(0, [][2]string{
 	{"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"}, {"bli", "ble"},
-	{"alli", "al"},
-	{"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}, {"ization", "ize"}, {"ation", "ate"}, {"ator", "ate"},
-	{"alism", "al"},
-	{"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"}, {"iviti", "ive"}, {"biliti", "ble"},
-	{"fulli", "ful"},
+	{"alli", "al"}, {"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}, {"ization", "ize"}, {"ation", "ate"},
+	{"ator", "ate"}, {"alism", "al"}, {"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"},
+	{"iviti", "ive"}, {"biliti", "ble"}, {"fulli", "ful"},
 })
 
 var porterStep3 = withMeasure(0, [][2]string{
@@ -77,9 +74,8 @@ var porterStep4 = step4()
 func step4() []porterRule {
 	rules := withMeasure(1, [][2]string{
 		{"al", ""}, {"ance", ""}, {"ence", ""}, {"er", ""}, {"ic", ""}, {"able", ""}, {"ible", ""}, {"ant", ""},
-		{"ement", ""}, {"ment", ""}, {"ent", ""},
-		{"ion", ""},
-		{"ou", ""}, {"ism", ""}, {"ate", ""}, {"iti", ""}, {"ous", ""}, {"ive", ""}, {"ize", ""},
+		{"ement", ""}, {"ment", ""}, {"ent", ""}, {"ion", ""}, {"ou", ""}, {"ism", ""}, {"ate", ""}, {"iti", ""},
+		{"ous", ""}, {"ive", ""}, {"ize", ""},
 	})
 	for i := range rules {
 		if rules[i].suffix == "ion" {

@@ -15,7 +15,7 @@ const (
 	levelsPredicted
 	levelsTrue
 	brandMatches
-	secondhandSays
+	secondhandPredicted
 	secondhandTrue
 	answerValid
 )
@@ -58,7 +58,7 @@ func scoreProduct(s *sample, out *SampleScore) {
 		out.Scores[brandMatches] = number01(brandMatch(p.Brand, s.ref.Brand))
 	}
 	if want, known := truthWords[strings.ToLower(s.ref.Secondhand)]; known && err == nil {
-		out.Scores[secondhandSays], out.Scores[secondhandTrue] = number01(p.Secondhand), number01(want)
+		out.Scores[secondhandPredicted], out.Scores[secondhandTrue] = number01(p.Secondhand), number01(want)
 	}
 }
 
@@ -71,7 +71,7 @@ func number01(b bool) float64 {
 
 func catalogueMetrics(t *tally) []Metric {
 	var common, predicted, truth int
-	var says, want []bool
+	var predictions, truths []bool
 	invalid := 0
 	for _, s := range t.scores {
 		common += int(s.Scores[levelsCommon])
@@ -80,16 +80,16 @@ func catalogueMetrics(t *tally) []Metric {
 		if s.Scores[answerValid] == 0 {
 			invalid++
 		}
-		if v := s.Scores[secondhandSays]; v == v {
-			says, want = append(says, v == 1), append(want, s.Scores[secondhandTrue] == 1)
+		if v := s.Scores[secondhandPredicted]; v == v {
+			predictions, truths = append(predictions, v == 1), append(truths, s.Scores[secondhandTrue] == 1)
 		}
 	}
 	out := []Metric{floatMetric("f1", hierarchicalF1(common, predicted, truth)), countMetric("invalid_answers", invalid)}
 	if brand, n := t.mean(brandMatches); n > 0 {
 		out = append(out, floatMetric("brand", brand))
 	}
-	if len(says) > 0 {
-		m := floatMetric("is_secondhand", secondhandF1(says, want))
+	if len(predictions) > 0 {
+		m := floatMetric("is_secondhand", secondhandF1(predictions, truths))
 		m.Note = "only of the valid answers; the reference draws a value at random for the others"
 		out = append(out, m)
 	}

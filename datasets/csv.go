@@ -178,7 +178,7 @@ func (c *csvRecords) explain(row []byte, err error) *fileError {
 // csvRow is one row split into cells.
 type csvRow struct { // the cells without their quotes, concatenated
 	text  []byte   // start and end of each in text
-	cells [][2]int // where each stands in text
+	cells [][2]int // start and end of each in text
 }
 
 func (r *csvRow) cell(i int) []byte { return r.text[r.cells[i][0]:r.cells[i][1]] }

@@ -32,7 +32,7 @@ func newFramer(r io.Reader) *framer {
 	return &framer{r: r, buf: make([]byte, 256<<10), line: 1}
 }
 
-// fill reads more bytes into the window. It returns false if there are none or readErr is set.
+// fill reads more bytes into the window. It returns false at the end of the stream or if readErr is set.
 func (f *framer) fill() bool {
 	if f.eof || f.readErr != nil {
 		return false

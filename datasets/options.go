@@ -91,7 +91,7 @@ var columnTypes = map[string]struct {
 type column struct {
 	models.Column
 	kinds    kind
-	expected string // what an error says was expected
+	expected string // for errors
 } // for errors
 
 // nameRef maps a name in the file to a column. If a record has several names of one column, the smallest rank wins.

@@ -66,7 +66,7 @@ func (r *recaster) calls(lines *json.Decoder, answers string) error {
 			if answers != "" {
 				return &Error{Path: answers, What: "answers", Found: fmt.Sprintf("no answer to %.60q", q.ID),
 					Expected: "one per question", Try: "name the file of the same name in possible_answer; omit --answers " +
-						"if there is none"}
+						"if the questions have no answers"}
 			}
 			answer = json.RawMessage("[]")
 		}

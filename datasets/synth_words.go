@@ -49,8 +49,8 @@ func (v *Vocabulary) Encode(text string) []int32 {
 	return v.AppendIDs(make([]int32, 0, len(text)/4+4), text)
 }
 
-// AppendIDs is like Encode but appends to dst. It splits a text like Llama-3, so that a tokenizer.json can encode it the
-// same way.
+// AppendIDs is like Encode but appends to dst. It splits a text like Llama-3, so that a tokenizer.json can produce the
+// same ids.
 func (v *Vocabulary) AppendIDs(dst []int32, text string) []int32 {
 	for len(text) > 0 {
 		n := tokenizer.Llama3Piece(text)

@@ -27,7 +27,7 @@ type templateMessage struct {
 	parts []templatePart
 }
 
-// templatePart is a text and the field after it; field is empty if there is none.
+// templatePart is a text and the field after it; field may be empty.
 type templatePart struct {
 	text, field string
 	repr        bool

@@ -92,7 +92,7 @@ func (t *Tokenizer) appendPieces(e *encoder, text string) {
 	if sp.file.kind == kindUnigram {
 		join = e.emitUnigram
 	} else if len(sp.user.tokens) > 0 {
-		// A user-defined piece stands alone in BPE; the unigram model scores it against the alternatives.
+		// A user-defined piece is separate in BPE; the unigram model scores it against the alternatives.
 		e.unknown = false
 		sp.user.split(rest, func(from, to int) { e.inParts(rest[from:to], join) }, func(id int32) {
 			e.unknown = false

@@ -222,7 +222,7 @@ func scanDeepSeek(text string) int {
 	return spaces(text)
 }
 
-// asciiWord returns the end of the ASCII letters after an ASCII mark; at most 1 if there are none.
+// asciiWord returns the end of the ASCII letters after an ASCII mark; at most 1 without letters.
 func asciiWord(text string) int {
 	if text[0] >= 0x80 {
 		return 0

@@ -14,7 +14,7 @@ import (
 // A program can end with exit code 0 before its tests have passed: by os._exit(0), by replacing itself with another
 // program, by returning early. Each run therefore gets a secret on its standard input. The harness reads the secret
 // before the program starts, runs the program with its tests, and writes the secret after the last test has passed. In
-// an interpreted language a mark after the tests tells the harness that the text ran to its end.
+// an interpreted language a mark after the tests shows the harness that the text ran to its end.
 
 //go:embed proof
 var harnesses embed.FS

@@ -110,7 +110,7 @@ func (s *search) download(ctx context.Context, name string) (*Found, error) {
 	return open(path, Source{Way: ByFetch, Name: name, Place: path, Revision: commit})
 }
 
-// newFetch checks the hub's address: tokens and tokenizers are only sent over a connection that nobody can alter.
+// newFetch checks the hub's address: tokens and tokenizers must only travel over an authenticated connection.
 func (s *search) newFetch() (*fetch, error) {
 	address := s.o.Hub
 	if address == "" {

@@ -32,7 +32,7 @@ type Options struct {
 	Models   []string // names of the model, tried in this order
 	Revision string   // branch or commit in the cache or the hub; empty: main
 
-	Cache   string  // hub folder of the Hugging Face cache; empty: none is known
+	Cache   string  // hub folder of the Hugging Face cache; empty: unknown
 	Server  *Server // server that may answer /tokenize; nil: none
 	Plain   bool    // decoded text must omit special tokens, which not every server can do
 	Fetch   bool    // downloads are allowed

@@ -23,7 +23,7 @@ type input struct {
 	err        error // read error other than the end
 }
 
-// fill reads more bytes and returns false if there are none.
+// fill reads more bytes. It returns false at the end of the stream or if err is set.
 func (in *input) fill() bool {
 	if in.start > 0 {
 		in.end = copy(in.buf, in.buf[in.start:in.end])

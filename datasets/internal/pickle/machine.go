@@ -104,7 +104,7 @@ func (m *machine) top() (any, error) {
 // popMark removes and returns the values above the last mark. They are valid until the next push.
 func (m *machine) popMark() ([]any, error) {
 	if len(m.marks) == 0 {
-		return nil, damaged("an opcode that needs a mark when there is none")
+		return nil, damaged("an opcode that needs a mark on a stack without marks")
 	}
 	at := m.marks[len(m.marks)-1]
 	m.marks = m.marks[:len(m.marks)-1]

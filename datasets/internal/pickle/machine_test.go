@@ -103,7 +103,7 @@ func TestDamaged(t *testing.T) {
 		".":                                    "0 values left at the end",
 		"0.":                                   "an empty stack",
 		"(0.":                                  "0 values left",
-		"t.":                                   "when there is none",
+		"t.":                                   "a stack without marks",
 		"\x85.":                                "an empty stack",
 		"](.":                                  "1 values left", // an open mark
 		"]K\x01(a.":                            "an empty stack",
@@ -128,7 +128,7 @@ func TestDamaged(t *testing.T) {
 		strings.Repeat("N", 2<<20):             "a stack deeper",
 		"I" + strings.Repeat("1", 200_000):     "an overlong line",
 		"c" + strings.Repeat("x", 200_000):     "an overlong line",
-		strings.Repeat("]", 100) + strings.Repeat("l", 1): "when there is none",
+		strings.Repeat("]", 100) + strings.Repeat("l", 1): "a stack without marks",
 		"}" + text4("id") + "K\x01K\x02K\x03\x87" + "s.":  "",
 	} {
 		_, err := Read(strings.NewReader(stream), testNames)

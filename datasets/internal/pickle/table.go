@@ -26,7 +26,7 @@ type Table struct {
 	images  int
 }
 
-// Names describes the columns that the caller knows.
+// Names describes the columns of the caller's schema.
 type Names struct {
 	// List reports whether a column is known, and whether a row's value in it is a list.
 	List func(name string) (known, list bool)
