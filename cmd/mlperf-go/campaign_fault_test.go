@@ -25,8 +25,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 )
 
-// pointsVariable is how many random points of a campaign are tried for each kind of death; one seed more,
-// CAMPAIGN_FAULT_SEED, repeats them.
+// pointsVariable is the number of random moments of a campaign at which each process is killed; seedVariable repeats
+// them.
 const pointsVariable, seedVariable = "CAMPAIGN_FAULT_POINTS", "CAMPAIGN_FAULT_SEED"
 
 func points(t *testing.T) (int, *rand.Rand) {
@@ -56,7 +56,7 @@ func small(t *testing.T, folder string, more ...string) *process {
 
 const faultWait = 2 * time.Minute
 
-// at waits until the campaign is at a step. A campaign that ends before is past it.
+// at waits until the campaign runs a step, or has ended.
 func (p *process) at(step int) {
 	p.t.Helper()
 	p.until("the campaign to come to step "+strconv.Itoa(step), faultWait, func() bool {
@@ -70,8 +70,7 @@ func (p *process) at(step int) {
 	})
 }
 
-// built resumes a campaign until it is done, which more than one resume must not take, and gives what its tree has
-// beside times.
+// built resumes a campaign, which must then be done, and returns its tree without times.
 func built(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	p := small(t, folder)
@@ -82,10 +81,10 @@ func built(t *testing.T, folder string) map[string]string {
 	return treeOf(t, filepath.Join(folder, "submission"))
 }
 
-// timed are files of a tree that hold times, addresses or rates; that they are there is what can be compared.
+// timed are files of a tree that contain times, addresses or rates, so that only their existence can be compared.
 var timed = []string{"mlperf_log_detail.txt", "mlperf_log_summary.txt", "mlperf_log_accuracy.json", "README.md"}
 
-// place is what differs from process to process: the simulator's address.
+// place matches what differs from process to process: the simulator's address.
 var place = regexp.MustCompile(`http://127[.]0[.]0[.]1:\d+`)
 
 func treeOf(t *testing.T, root string) map[string]string {
@@ -112,7 +111,7 @@ func treeOf(t *testing.T, root string) map[string]string {
 	return files
 }
 
-// victims gives the processes to kill: the campaign itself, its step's process, or the simulator.
+// victims returns the processes to kill: the campaign itself, its step's process, or the simulator.
 var victims = map[string]func(p *process) []int{
 	"campaign": func(p *process) []int { return []int{p.cmd.Process.Pid} },
 	"step": func(p *process) []int {
@@ -133,8 +132,8 @@ func (p *process) childrenThat(are func(line string) bool) []int {
 	return list
 }
 
-// A death of whatever process at whatever moment costs what it met, and no more: resumed, the campaign ends with the
-// tree of one that nobody disturbed.
+// The death of any process at any moment costs only the running step: a resumed campaign ends with the same tree as an
+// undisturbed one.
 func TestDeathAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	undisturbed := built(t, filepath.Join(t.TempDir(), "undisturbed"))
@@ -166,8 +165,8 @@ func TestDeathAtAnyMoment(t *testing.T) {
 	}
 }
 
-// validRuns are the records of a campaign's folder that are VALID, by path. An audit is more than its run: it may be
-// verified or not.
+// validRuns returns the VALID records in a campaign's folder by path, without those of audits, which also need their
+// verification.
 func validRuns(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -198,7 +197,7 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	require.Equal(t, 0, first.end(faultWait), "the first is not disturbed; its stderr:\n%s", first.stderr.String())
 }
 
-// relay is a server's address that stays while the servers behind it come and go.
+// relay is a server's address that stays while the servers behind it change.
 type relay struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -229,7 +228,7 @@ func newRelay(t *testing.T) *relay {
 	return r
 }
 
-// connect sends what comes from now on to another server; what is open is cut.
+// connect forwards new connections to another server and cuts open ones.
 func (r *relay) connect(to string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -263,8 +262,8 @@ func (r *relay) serve(in net.Conn) {
 	r.mu.Unlock()
 }
 
-// An endpoint that goes in the middle of a test and is back later: the campaign waits and does again what that cost.
-// One that stays away ends it, with a state that says why; resumed, it goes on.
+// If an endpoint disappears in the middle of a test and returns, the campaign waits and repeats the step. If it does
+// not return, the campaign ends and records why, and can be resumed.
 func TestEndpointGoneForAWhile(t *testing.T) {
 	t.Parallel()
 	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"))

@@ -26,7 +26,7 @@ func startCampaign(t *testing.T, folder string, more ...string) *process {
 	return start(t, filepath.Join(folder, "simulated", "llama3.1-8b", "Server", "performance"), args...)
 }
 
-// running waits until the test of a step issues, and gives the campaign's children.
+// running waits until the test of a step issues queries, and returns the campaign's children.
 func (p *process) running() []int {
 	p.t.Helper()
 	p.issuing()
@@ -47,7 +47,7 @@ func (p *process) gone(pids []int) {
 	})
 }
 
-// resume ends a campaign and gives the states and verdicts of its steps.
+// resume completes a campaign and returns the states and verdicts of its steps.
 func resume(t *testing.T, folder string) (states, verdicts []string) {
 	t.Helper()
 	p := startCampaign(t, folder, "--resume", "--json")
@@ -62,7 +62,7 @@ func resume(t *testing.T, folder string) (states, verdicts []string) {
 	return states, verdicts
 }
 
-func TestKilledCampaignGoesOn(t *testing.T) {
+func TestKilledCampaignResumes(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "out")
 	p := startCampaign(t, folder)

@@ -23,8 +23,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
-// checkerNames are what the submission checker calls the metrics that a quality sets, with their perfect score; empty:
-// it does not read it.
+// checkerNames are the submission checker's names of the metrics that --quality sets, with their perfect score; empty
+// if it does not read the metric.
 var checkerNames = map[string]struct {
 	name string
 	full float64
@@ -35,7 +35,7 @@ var checkerNames = map[string]struct {
 	"normalized_single_turn_score": {"", 100},
 }
 
-// rehearsed runs a benchmark's accuracy rehearsal and gives its record and exit code.
+// rehearsed runs a benchmark's accuracy rehearsal and returns its record and exit code.
 func rehearsed(t *testing.T, row *models.Row, folder string, more ...string) (*record.Record, int) {
 	t.Helper()
 	args := append([]string{"run", "--model", row.Name, "--mode", "accuracy", "--no-progress", "--output-dir", folder},
@@ -59,8 +59,8 @@ func rehearsed(t *testing.T, row *models.Row, folder string, more ...string) (*r
 	return r, cmd.ProcessState.ExitCode()
 }
 
-// Every benchmark's accuracy rehearsal ends with the score that the simulator was set to, an accuracy.txt that the
-// checker reads the same from, and exit 1 exactly where that is below a target.
+// Every benchmark's accuracy rehearsal ends with the score that the simulator was set to, with an accuracy.txt from
+// which the checker reads the same score, and with exit code 1 exactly if the score is below a target.
 func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
 	if !loadgen.Built {
 		t.Skip("built without LoadGen")
@@ -112,7 +112,7 @@ func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
 	}
 }
 
-// Every benchmark that a round has goes through the whole chain in CI.
+// CI takes every benchmark of a round through a whole submission.
 func TestTheChainOfEveryBenchmarkIsTested(t *testing.T) {
 	script, err := os.ReadFile("../../scripts/test.sh")
 	require.NoError(t, err)
@@ -127,8 +127,8 @@ func TestTheChainOfEveryBenchmarkIsTested(t *testing.T) {
 	require.ElementsMatch(t, want, strings.Fields(string(line[1])))
 }
 
-// Where there is no sandbox a rehearsal with programs says so before it starts anything, and what to do.
-func TestNoSandboxIsToldFirst(t *testing.T) {
+// Without a sandbox, a rehearsal with programs reports this, and what to do, before it starts anything.
+func TestAMissingSandboxIsReportedFirst(t *testing.T) {
 	if !canSandbox() {
 		t.Skip("the kernel does not allow the sandbox, or there is no python3")
 	}

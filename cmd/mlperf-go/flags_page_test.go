@@ -31,12 +31,14 @@ func TestTheFlagsPageIsWhatTheCommandsSay(t *testing.T) {
 func flagsText() string {
 	app := newTestProgram().app()
 	var b strings.Builder
-	b.WriteString("# Flags\n\nA test generates this page from `mlperf-go COMMAND --help`. Every flag has an environment name " +
+	b.WriteString("# Flags\n\nA test generates this page from `mlperf-go COMMAND --help`. Every flag has an environment " +
+		"name " +
 		"too:\n`--target-qps` is `MLPERF_GO_TARGET_QPS`. Flags take precedence over the environment, and the\n" +
 		"environment over a file of `--config`. Durations are Go's, such as `90s`; a bare number is seconds.\n" +
 		"[Move from the Python harness](../how-to/migration.md) lists the older harness's names.\n\n## All commands\n\n")
 	table(&b, globalFlags(), nil)
-	b.WriteString("\n## Settings of a test\n\nFor `run`, `submission`, `submission run`, `compliance run` and\n`preflight`. " +
+	b.WriteString("\n## Settings of a test\n\nFor `run`, `submission`, `submission run`, `compliance run` " +
+		"and\n`preflight`. " +
 		"`--config FILE` accepts the same names as YAML.\n")
 	group, settings := "", map[string]bool{"config": true}
 	for _, s := range config.RunSettings() {

@@ -10,8 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// What is fixed can be read on a screen, and its sources can be opened: they are the organisers' files and this
-// repository's pages.
+// The description of a benchmark fits on a screen. Its sources are the organisers' files and pages of this repository.
 func TestDescribeText(t *testing.T) {
 	for _, r := range models.Rows() {
 		text := describeText(r.Describe())

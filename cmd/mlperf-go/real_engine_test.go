@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// histogram is one of an engine's: how often each bucket was hit.
+// histogram is an engine's histogram: the count of each bucket.
 type histogram struct {
 	Above []float64 // upper bounds, ascending; the last one is +Inf, as 1e308 where it is kept as JSON
 	Count []float64 // in all buckets up to it
@@ -50,7 +50,7 @@ func readHistogram(ts *testscript.TestScript, url, name string) (h histogram) {
 	return h
 }
 
-// since is what a histogram counted after an earlier state of it.
+// since returns what a histogram counted after an earlier state of it.
 func (h histogram) since(before histogram) histogram {
 	now := histogram{Above: h.Above, Sum: h.Sum - before.Sum}
 	for i := range h.Count {
@@ -59,7 +59,7 @@ func (h histogram) since(before histogram) histogram {
 	return now
 }
 
-// bucket is the one that a value falls into.
+// bucket returns the bucket of a value.
 func (h histogram) bucket(value float64) (from, to float64) {
 	i, _ := slices.BinarySearch(h.Above, value)
 	if i > 0 {
@@ -68,7 +68,7 @@ func (h histogram) bucket(value float64) (from, to float64) {
 	return from, h.Above[i]
 }
 
-// median is the bucket that holds the middle.
+// median returns the bucket of the median.
 func (h histogram) median() (from, to float64) {
 	total := h.Count[len(h.Count)-1]
 	i := slices.IndexFunc(h.Count, func(n float64) bool { return n >= total/2 })
@@ -77,19 +77,18 @@ func (h histogram) median() (from, to float64) {
 
 func (h histogram) mean() float64 { return h.Sum / h.Count[len(h.Count)-1] }
 
-// engineHistograms are the engine's own, by the figure that a client can see too.
+// engineHistograms are the engine's histograms, by the client's name of the figure.
 var engineHistograms = map[string]string{"ttft": "vllm:time_to_first_token_seconds",
 	"itl": "vllm:inter_token_latency_seconds"}
 
-// cmdHistograms holds what a client saw against the engine's histograms since the last call, which it notes: histograms
-// URL [DIR [crowd]]
+// cmdHistograms compares what a client measured with the engine's histograms since the last call: histograms URL [DIR
+// [crowd]]
 //
-// The engine counts a first token from the arrival of its request, so the figure to compare is that of the request log,
-// sent to first token; latency_s.ttft counts from the schedule, with what stood in line before. Mean and median may be
-// no further from the engine's than the bucket is wide. Of the gaps between tokens the engine notes one for each token
-// but the first, and so does the record, whatever came together in one event: the number must be the same, exactly. A
-// crowd waits before the engine's front end, which counts from when it has read a request: then the engine's mean may
-// only not be above the client's.
+// The engine measures the first token from the arrival of its request, so it is compared with the request log (sent to
+// first token) and not with latency_s.ttft, which starts at the scheduled time. Mean and median may differ from the
+// engine's by at most the width of a bucket. Engine and record both count one gap between tokens for each token except
+// the first, however many tokens an event has: the numbers must be equal. A crowd waits in front of the engine's front
+// end, which measures from when it has read a request: then the engine's mean must only not exceed the client's.
 func cmdHistograms(ts *testscript.TestScript, _ bool, args []string) {
 	for figure, name := range engineHistograms {
 		now, key := readHistogram(ts, args[0], name), "HISTOGRAM_"+figure
@@ -139,7 +138,7 @@ func seenTTFT(ts *testscript.TestScript, dir string, engine histogram, crowd boo
 	}
 }
 
-// seenITL compares the gaps between tokens, of which several may have come in one event.
+// seenITL compares the gaps between tokens, several of which may arrive in one event.
 func seenITL(ts *testscript.TestScript, dir string, engine histogram, _ bool) {
 	gaps, events, merged := 0, 0, 0
 	for _, e := range requestLog(ts, dir) {
@@ -163,7 +162,7 @@ func seenITL(ts *testscript.TestScript, dir string, engine histogram, _ bool) {
 	engine.near(ts, dir, "itl", number("mean"), median)
 }
 
-// near wants a mean and a median, unless that is NaN, within the width of the histogram's bucket.
+// near requires a mean and a median, unless that is NaN, within the width of the histogram's bucket.
 func (h histogram) near(ts *testscript.TestScript, dir, figure string, mean, median float64) {
 	from, to := h.bucket(h.mean())
 	ts.Logf("%s of %s: mean %.2f ms, engine %.2f ms (bucket %g to %g)", figure, dir, mean*1e3, h.mean()*1e3, from, to)
@@ -184,7 +183,7 @@ func requestLog(ts *testscript.TestScript, dir string) []ledger.Entry {
 	return log.Entries
 }
 
-// cmdIdle waits until an engine runs and holds no request: idle URL
+// cmdIdle waits until an engine runs and has no requests: idle URL
 func cmdIdle(ts *testscript.TestScript, _ bool, args []string) {
 	for deadline := time.Now().Add(realWait); ; time.Sleep(100 * time.Millisecond) {
 		running, ok := counter(ts, args[0], "vllm:num_requests_running")

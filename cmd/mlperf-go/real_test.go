@@ -10,7 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// realWait bounds how long a script waits for a real server to do something, on a machine that is busy.
+// realWait is how long a script waits for a real server on a busy machine.
 const realWait = 2 * time.Minute
 
 // The scripts of a real server run where scripts/test-real.sh has installed it.

@@ -20,8 +20,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 )
 
-// wholeSet is the number of answers of the largest set that is scored by ROUGE, sideTokens the length of an answer and
-// of its reference.
+// wholeSet is the number of answers of the largest data set that is scored by ROUGE; sideTokens is the length of an
+// answer and of its reference.
 const (
 	wholeSet   = 24576
 	sideTokens = 300
@@ -125,7 +125,7 @@ func (p prose) text() string {
 	return strings.Join(lines, " ")
 }
 
-// retold is the same in another order of sentences, with half of the words replaced.
+// retold returns a text with its sentences in another order and half of its words replaced.
 func (p prose) retold(rnd *rand.Rand) prose {
 	out := make(prose, len(p))
 	for to, from := range rnd.Perm(len(p)) {

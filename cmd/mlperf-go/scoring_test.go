@@ -40,7 +40,7 @@ func startScored(t *testing.T, detokenize http.HandlerFunc) *process {
 		"--output-dir", folder, "--no-progress")
 }
 
-// scored gives a data set whose answers are token ids and a server whose tokenizer's routes are tokenize.
+// scored returns a data set whose answers are token ids and a server whose tokenizer's routes call tokenize.
 func scored(t *testing.T, tokenize http.HandlerFunc) (rowsPath, url string) {
 	t.Helper()
 	rows := filepath.Join(t.TempDir(), "rows.json")
@@ -62,8 +62,8 @@ func scored(t *testing.T, tokenize http.HandlerFunc) (rowsPath, url string) {
 	return rows, server.URL
 }
 
-// The answers are there and their score is not: the test is interrupted, not done.
-func TestSignalWhileScoringIsNoEndOfTheTest(t *testing.T) {
+// A test that has its answers but not their score is interrupted, not done.
+func TestASignalDuringScoringInterruptsTheTest(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{})
 	ask := sync.OnceFunc(func() { close(asked) })
@@ -86,8 +86,8 @@ func TestSignalWhileScoringIsNoEndOfTheTest(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(p.folder, record.AccuracyName))
 }
 
-// What was to be scored and could not be is not valid, whatever LoadGen thinks of the test.
-func TestScoringThatFailsIsNoScore(t *testing.T) {
+// A test whose scoring failed is not valid, whatever LoadGen's verdict is.
+func TestATestWhoseScoringFailedIsInvalid(t *testing.T) {
 	t.Parallel()
 	p := startScored(t, func(w http.ResponseWriter,
 		_ *http.Request) {
@@ -103,8 +103,9 @@ func TestScoringThatFailsIsNoScore(t *testing.T) {
 	require.Nil(t, r.Accuracy.Pass)
 }
 
-// Answers that are token ids have no score without a tokenizer: INVALID, alone and in a campaign of any division.
-func TestNoTokenizerIsNoScore(t *testing.T) {
+// Answers that are token ids have no score without a tokenizer: the test is INVALID, alone and in a campaign of any
+// division.
+func TestATestWithoutItsTokenizerIsInvalid(t *testing.T) {
 	t.Parallel()
 	rows, url := scored(t, http.NotFound)
 	of := []string{"--model", "llama2-70b-99", "--dataset", rows, "--endpoint", url, "--no-progress", "--output-dir"}

@@ -33,7 +33,7 @@ const endWithin = 30 * time.Second
 // patience is how long a test waits for what a quiet machine does in a second or two.
 const patience = 2 * time.Minute
 
-// long are runs that would go on for minutes.
+// long are the flags of runs that would take minutes.
 var long = map[string][]string{
 	"Server":       {"--scenario", "Server", "--target-qps", "50", "--min-duration", "10m", "--min-queries", "100"},
 	"Offline":      {"--scenario", "Offline", "--min-queries", "20000", "--concurrency", "64"},
@@ -79,7 +79,7 @@ func start(t *testing.T, folder string, args ...string) *process {
 	return p
 }
 
-// issuing waits until LoadGen issues, and answers have come.
+// issuing waits until LoadGen issues queries and answers have arrived.
 func (p *process) issuing() {
 	p.t.Helper()
 	p.until("the test to start", patience, func() bool {
@@ -91,7 +91,7 @@ func (p *process) issuing() {
 	p.until("answers", patience, func() bool { return cpuBelow(p.cmd.Process.Pid)-before > 6 })
 }
 
-// cpuBelow is the processor time of a process and all below it, in the kernel's ticks of 10 ms.
+// cpuBelow returns the processor time of a process and its descendants in the kernel's ticks of 10 ms.
 func cpuBelow(pid int) (ticks int) {
 	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
 		_, after, _ := strings.Cut(string(text), ") ")
@@ -108,7 +108,7 @@ func cpuBelow(pid int) (ticks int) {
 	return ticks
 }
 
-// started waits until the test issues, and gives the simulator's process.
+// started waits until the test issues queries, and returns the simulator's process.
 func (p *process) started() (simulator int) {
 	p.t.Helper()
 	p.issuing()
@@ -126,15 +126,14 @@ func (p *process) until(what string, limit time.Duration, ok func() bool) {
 	}
 }
 
-// lastWords ends a process that should have ended, or come further, and gives what it wrote: while it lives, it may
-// write more.
+// lastWords kills a process that should have ended or got further, and returns what it wrote.
 func (p *process) lastWords() string {
 	_ = p.cmd.Process.Kill() // its end is what counts
 	<-p.ended
 	return p.stderr.String()
 }
 
-// end waits for the process and gives its exit code; -1 where a signal ended it.
+// end waits for the process and returns its exit code; -1 if a signal ended it.
 func (p *process) end(limit time.Duration) int {
 	p.t.Helper()
 	select {
@@ -169,7 +168,7 @@ func childrenOf(pid int) []int {
 	return children
 }
 
-// procStat gives a process's parent and state.
+// procStat returns a process's parent and state.
 func procStat(path string) (parent int, state string, ok bool) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -213,15 +212,15 @@ func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// hasEnd says whether LoadGen closed its accuracy log, the last thing that it writes.
+// hasEnd reports whether LoadGen closed its accuracy log, which it writes last.
 func hasEnd(t *testing.T, folder string) bool {
 	text, err := os.ReadFile(filepath.Join(folder, record.LogFolder, "mlperf_log_summary.txt"))
 	require.NoError(t, err)
 	return len(text) > 0
 }
 
-// What ends at once has no time for its record, which the first signal grants. A busy machine may deliver the second
-// one too late.
+// After the second signal a test ends without its record, which the first signal leaves time for. A busy machine may
+// deliver the second signal too late.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 5 {
@@ -240,7 +239,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	t.Fatal("every second signal found the record written")
 }
 
-// A closed terminal or connection is the most common end of a long test: what was measured is kept then too.
+// A closed terminal or connection often ends a long test: the measurements are kept then too.
 func TestAHangupKeepsWhatWasMeasured(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("started with nohup, where a hangup means nothing")
@@ -275,12 +274,12 @@ func TestSignalBeforeTheTestLeavesNothing(t *testing.T) {
 	require.NoDirExists(t, p.folder)
 }
 
-// deferring lets a test start what scripts start.
+// deferring lets a test use the helpers of scripts.
 type deferring struct{ *testing.T }
 
 func (d deferring) Defer(f func()) { d.Cleanup(f) }
 
-func TestKilledRunTakesTheSimulatorAlong(t *testing.T) {
+func TestTheSimulatorEndsWithAKilledRun(t *testing.T) {
 	t.Parallel()
 	p := startRun(t, long["Server"]...)
 	simulator := p.started()
