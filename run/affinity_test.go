@@ -59,7 +59,7 @@ func TestFindKeys(t *testing.T) {
 			""},
 	} {
 		c.settings["model"] = "generic"
-		p, err := New(c.settings)
+		p, err := newPlan(c.settings)
 		require.NoError(t, err)
 		tt := &test{plan: p, dataset: &datasets.Dataset{Samples: c.samples},
 			config: &backends.Config{Endpoints: make([]backends.Endpoint, 2)}}
@@ -67,7 +67,7 @@ func TestFindKeys(t *testing.T) {
 		require.Len(t, tt.keys, c.keys)
 		require.Equal(t, c.note, strings.Join(tt.notes, "\n"))
 	}
-	p, err := New(Settings{"model": "generic", "lb": "hash", "lb-key": "session"})
+	p, err := newPlan(Settings{"model": "generic", "lb": "hash", "lb-key": "session"})
 	require.NoError(t, err)
 	err = (&test{plan: p, dataset: &datasets.Dataset{Samples: make([]datasets.Sample, 1)}}).findKeys()
 	require.Equal(t, "lb_key", Classify(err).Code)
@@ -82,7 +82,7 @@ func TestSettingsThatTheBalanceDoesNotLookAt(t *testing.T) {
 		"": {"lb": "hash", "lb-key": "prefix", "lb-prefix-tokens": "9"},
 	} {
 		s["model"] = "generic"
-		p, err := New(s)
+		p, err := newPlan(s)
 		require.NoError(t, err)
 		if text == "" {
 			require.Empty(t, p.Notices())

@@ -30,11 +30,11 @@ func TestForeignPrompts(t *testing.T) {
 		{"gpt-oss-120b", ids(1), false},
 		{"generic", ids(1), false},
 	} {
-		p, err := New(Settings{"model": c.model, "served-model": "m", "dataset": "d.json"})
+		p, err := newPlan(Settings{"model": c.model, "served-model": "m", "dataset": "d.json"})
 		require.NoError(t, err)
 		require.Equal(t, c.told, foreignPrompts(p, c.samples) != "", "%s %v", c.model, c.samples)
 	}
-	p, err := New(Settings{"model": "llama3.1-8b"})
+	p, err := newPlan(Settings{"model": "llama3.1-8b"})
 	require.NoError(t, err)
 	require.Empty(t, foreignPrompts(p, ids(1)), "without a data set the preflight has prompts of its own")
 }

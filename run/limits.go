@@ -6,7 +6,6 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
-	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // spareFiles are open files beside the connections (docs/reference/wire-protocols.md#connections).
@@ -52,11 +51,11 @@ func (b *prober) reserveConnections(pre *Preflight, host hostLimits) error {
 
 // CheckRoom refuses resource limits that are too low for a test: without room the runtime, or LoadGen, would end the
 // process in the middle. It is asked before anything is started.
-func CheckRoom(p *plan.Plan) error {
-	extra := uint64(0)
+func CheckRoom(p *Plan) error {
+	c, extra := p.plan.Config, uint64(0)
 	// the set, and its requests as far as they are in memory
-	if info, err := os.Stat(p.Config.String("dataset")); err == nil {
-		extra = 2 * uint64(min(info.Size(), p.Config.Bytes("request-memory")))
+	if info, err := os.Stat(c.String("dataset")); err == nil {
+		extra = 2 * uint64(min(info.Size(), c.Bytes("request-memory")))
 	}
 	if err := hostinfo.CheckRoom(hostinfo.NeededRoom(extra, minFreeBytes)); err != nil {
 		return exit.Environment("limits", "", "%w", err)

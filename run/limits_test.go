@@ -19,7 +19,7 @@ func offlinePlan(t *testing.T, s Settings) (*plan.Plan, *backends.Config) {
 	for name, text := range s {
 		all[name] = text
 	}
-	p, err := New(all)
+	p, err := newPlan(all)
 	require.NoError(t, err)
 	require.NoError(t, p.Bind(100))
 	_, c, err := p.OpenDriver()

@@ -22,10 +22,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
+// newPlan makes a plan that is not bound to a data set.
+func newPlan(s Settings) (*plan.Plan, error) { return plan.New(plan.Settings(s)) }
+
 // planned makes a plan for a data set of so many rows.
 func planned(t *testing.T, rows int, s Settings) *plan.Plan {
 	t.Helper()
-	p, err := New(s)
+	p, err := newPlan(s)
 	require.NoError(t, err)
 	require.NoError(t, p.Bind(rows))
 	return p

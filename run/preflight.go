@@ -145,7 +145,8 @@ func (b *prober) expectLatency(pre *Preflight, seen []time.Duration, generate bo
 }
 
 // PreflightOnly probes the endpoints of a plan and starts no test. Of the observer it needs Waiting alone.
-func PreflightOnly(ctx context.Context, p *plan.Plan, o Observer) (*Preflight, error) {
+func PreflightOnly(ctx context.Context, of *Plan, o Observer) (*Preflight, error) {
+	p := of.inner()
 	samples := []datasets.Sample{{InputIDs: []int32{1, 2, 3, 4}, Input: "one two three", InputLen: 4}}
 	rows := p.OfficialRows()
 	var notes []string

@@ -44,14 +44,14 @@ func TestInterruptedPreflight(t *testing.T) {
 		t.Skip("built without LoadGen")
 	}
 	folder := filepath.Join(t.TempDir(), "run")
-	p, err := New(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere",
+	p, err := newPlan(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere",
 		"output-dir": folder})
 	require.NoError(t, err)
 	p.Dataset, err = datasets.New([]datasets.Sample{{InputIDs: []int32{1}}}, datasets.Options{})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(Interrupt{Signal: syscall.SIGTERM}) })
-	r, err := Run(ctx, p, nil)
+	r, err := Run(ctx, FromPlan(p), nil)
 	require.Nil(t, r)
 	require.ErrorContains(t, err, "ended before its test began: interrupted by SIGTERM")
 	require.Equal(t, ExitTerminate, Classify(err).Exit)
@@ -95,11 +95,11 @@ func TestADataSetWithoutRows(t *testing.T) {
 		t.Skip("built without LoadGen")
 	}
 	folder := filepath.Join(t.TempDir(), "run")
-	p, err := New(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere",
+	p, err := newPlan(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere",
 		"output-dir": folder})
 	require.NoError(t, err)
 	p.Dataset = &datasets.Dataset{}
-	_, err = Run(context.Background(), p, nil)
+	_, err = Run(context.Background(), FromPlan(p), nil)
 	require.ErrorContains(t, err, "no rows")
 	require.Equal(t, ExitUsage, Classify(err).Exit)
 	require.NoDirExists(t, folder)

@@ -26,7 +26,7 @@ type Observer interface {
 	// Waiting comes when an endpoint takes long to answer a question that stands between the user and the test.
 	Waiting(text string)
 	// Preflighted comes once, after the endpoints were probed and before the test starts.
-	Preflighted(p *plan.Plan, pre *Preflight, notes []string)
+	Preflighted(pre *Preflight, notes []string)
 	// Progress comes about twice a second while the test runs.
 	Progress(Progress)
 }
@@ -75,11 +75,11 @@ type test struct {
 // Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing
 // was started, or the record could not be written. After an early end LoadGen may still hold a thread: the process
 // should then end.
-func Run(ctx context.Context, p *plan.Plan, o Observer) (*record.Record, error) {
+func Run(ctx context.Context, p *Plan, o Observer) (*Record, error) {
 	if o == nil {
 		o = silent{}
 	}
-	t := &test{plan: p, observer: o, folder: p.Folder()}
+	t := &test{plan: p.inner(), observer: o, folder: p.Folder()}
 	defer func() { t.lock.release() }()
 	err := t.prepare(ctx)
 	if cause := context.Cause(ctx); cause != nil {
@@ -93,9 +93,9 @@ func Run(ctx context.Context, p *plan.Plan, o Observer) (*record.Record, error) 
 
 type silent struct{}
 
-func (silent) Waiting(string)                               {}
-func (silent) Preflighted(*plan.Plan, *Preflight, []string) {}
-func (silent) Progress(Progress)                            {}
+func (silent) Waiting(string)                   {}
+func (silent) Preflighted(*Preflight, []string) {}
+func (silent) Progress(Progress)                {}
 
 // prepare does everything that can fail before the test: input first, then the machine and the endpoints, and only then
 // files.
@@ -149,7 +149,7 @@ func (t *test) prepare(ctx context.Context) error {
 	if err := t.keepDataset(); err != nil {
 		return err
 	}
-	t.observer.Preflighted(p, t.pre, t.pre.notes())
+	t.observer.Preflighted(t.pre, t.pre.notes())
 	if err := t.writeInputs(); err != nil {
 		return err
 	}

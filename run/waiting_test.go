@@ -42,20 +42,20 @@ func TestSilentEndpointIsToldOf(t *testing.T) {
 		http.Error(w, "no", http.StatusTeapot)
 	}))
 	defer s.Close()
-	p, err := New(Settings{"model": "llama3.1-8b", "endpoint": s.URL})
+	p, err := newPlan(Settings{"model": "llama3.1-8b", "endpoint": s.URL})
 	require.NoError(t, err)
-	_, err = PreflightOnly(context.Background(), p, l)
+	_, err = PreflightOnly(context.Background(), FromPlan(p), l)
 	require.ErrorContains(t, err, "HTTP 418")
 	require.Regexp(t, "^waiting for an answer to GET "+s.URL+`/health, for \d+ s so far and 25s at most$`, l.text)
 }
 
 // Who ends a preflight is not told that the endpoint is wrong.
 func TestEndedPreflight(t *testing.T) {
-	p, err := New(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere"})
+	p, err := newPlan(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere"})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(Interrupt{Signal: syscall.SIGINT})
-	_, err = PreflightOnly(ctx, p, silent{})
+	_, err = PreflightOnly(ctx, FromPlan(p), silent{})
 	require.EqualError(t, err, "the preflight was ended: interrupted by SIGINT (Ctrl-C)")
 	require.Equal(t, ExitInterrupt, Classify(err).Exit)
 }

@@ -101,7 +101,7 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 }
 
 // rowsOf returns the number of rows that a plan's test will have.
-func rowsOf(plan *run.Plan) (int, error) {
+func rowsOf(plan *plan.Plan) (int, error) {
 	if !plan.HasDataset() {
 		return plan.Samples(), nil
 	}
@@ -113,7 +113,7 @@ func rowsOf(plan *run.Plan) (int, error) {
 }
 
 // reportNeed reports if the round does not require the audit.
-func (cmd complianceCommand) reportNeed(test string, plan *run.Plan) error {
+func (cmd complianceCommand) reportNeed(test string, plan *plan.Plan) error {
 	if len(rounds.Of(plan.Row)) == 0 { // a benchmark of the user's own
 		return nil
 	}
@@ -130,7 +130,7 @@ func (cmd complianceCommand) reportNeed(test string, plan *run.Plan) error {
 }
 
 // evaluation returns what the accuracy evaluation prints about an audit's answers.
-func (cmd complianceCommand) evaluation(c *cli.Context, plan *run.Plan) (string, error) {
+func (cmd complianceCommand) evaluation(c *cli.Context, plan *plan.Plan) (string, error) {
 	l, err := score.OfAudit(plan)
 	if err != nil {
 		return "", err
@@ -146,7 +146,7 @@ func (cmd complianceCommand) evaluation(c *cli.Context, plan *run.Plan) (string,
 
 // runTest runs the audit's test. With --json the test's own result is not printed, because standard output is for one
 // object: the verification's.
-func (cmd complianceCommand) runTest(ctx context.Context, plan *run.Plan, s *settings) error {
+func (cmd complianceCommand) runTest(ctx context.Context, plan *plan.Plan, s *settings) error {
 	p := cmd.program
 	if p.json {
 		quiet := *p.console

@@ -41,7 +41,7 @@ func (cmd preflightCommand) command() *cli.Command {
 				return run.UsageError("endpoint", "Write --endpoint http://host:port", "no --endpoint given")
 			}
 			cmd.notice(plan.Notices()...)
-			pre, err := run.PreflightOnly(c.Context, plan, cmd.newProgress(plan))
+			pre, err := run.PreflightOnly(c.Context, run.FromPlan(plan), cmd.newProgress(plan))
 			if err != nil {
 				return err
 			}

@@ -11,11 +11,13 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // progress shows a running test on stderr: a bar on a terminal, a line every few seconds elsewhere.
 type progress struct {
 	console *console
+	plan    *plan.Plan
 	log     *zap.Logger // with the test's scenario
 	title   string
 	bars    *mpb.Progress
@@ -26,16 +28,16 @@ type progress struct {
 
 const lineEvery = 5 * time.Second
 
-func (c *console) newProgress(plan *run.Plan) *progress {
-	return &progress{console: c, log: c.log.With(zap.String("scenario", string(plan.Scenario.Scenario))),
-		title: fmt.Sprintf("%s %s %s", plan.Row.Name, plan.Scenario.Scenario, plan.Mode)}
+func (c *console) newProgress(p *plan.Plan) *progress {
+	return &progress{console: c, plan: p, log: c.log.With(zap.String("scenario", string(p.Scenario.Scenario))),
+		title: fmt.Sprintf("%s %s %s", p.Row.Name, p.Scenario.Scenario, p.Mode)}
 }
 
 // Waiting reports why the test does not start yet.
 func (g *progress) Waiting(text string) { g.log.Info(text) }
 
 // Preflighted reports what will be tested.
-func (g *progress) Preflighted(plan *run.Plan, pre *run.Preflight, notes []string) {
+func (g *progress) Preflighted(pre *run.Preflight, notes []string) {
 	for _, e := range pre.Endpoints {
 		g.log.Info(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version,
 			foreign.Line(strings.Join(e.Models, ", "), 400)), zap.String("endpoint", e.URL))
@@ -43,11 +45,11 @@ func (g *progress) Preflighted(plan *run.Plan, pre *run.Preflight, notes []strin
 	for _, n := range notes {
 		g.log.Warn(n)
 	}
-	for _, b := range plan.Breaches() {
+	for _, b := range g.plan.Breaches() {
 		g.log.Warn(b.String(), zap.String("code", b.Code))
 	}
-	if len(plan.Rehearsal) > 0 {
-		g.log.Info("rehearsal, not for submission: " + strings.Join(plan.Rehearsal, "; "))
+	if len(g.plan.Rehearsal) > 0 {
+		g.log.Info("rehearsal, not for submission: " + strings.Join(g.plan.Rehearsal, "; "))
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
@@ -44,7 +43,7 @@ func (cmd runCommand) command() *cli.Command {
 	}
 }
 
-func (cmd runCommand) printConfig(plan *run.Plan) error {
+func (cmd runCommand) printConfig(plan *plan.Plan) error {
 	rows := plan.Samples()
 	if plan.HasDataset() {
 		ds, err := plan.ReadDataset()
@@ -64,7 +63,7 @@ func (cmd runCommand) printConfig(plan *run.Plan) error {
 }
 
 // configJSON returns the effective settings, each value as its flag accepts it.
-func configJSON(plan *run.Plan) any {
+func configJSON(plan *plan.Plan) any {
 	type setting struct {
 		Value  string `json:"value"`
 		Origin string `json:"origin"`

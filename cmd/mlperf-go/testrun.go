@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/run/score"
@@ -25,7 +26,7 @@ var forced = config.Origin{Layer: config.FromFlag, Where: "--resume"}
 // testRun is one test in this process.
 type testRun struct {
 	*program
-	plan     *run.Plan
+	plan     *plan.Plan
 	settings *settings
 }
 
@@ -61,7 +62,7 @@ func (t testRun) do(ctx context.Context) error {
 	if err := run.CheckFolder(plan.Folder(), plan.Config.Bool("force")); err != nil {
 		return err
 	}
-	if err := run.CheckRoom(plan); err != nil {
+	if err := run.CheckRoom(run.FromPlan(plan)); err != nil {
 		return err
 	}
 	down, err := t.startServers(ctx, s.servers)
@@ -75,7 +76,7 @@ func (t testRun) do(ctx context.Context) error {
 	}
 	defer rehearsal.Stop()
 	progress := t.newProgress(plan)
-	r, err := run.Run(ctx, plan, progress)
+	r, err := run.Run(ctx, run.FromPlan(plan), progress)
 	progress.end()
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (t testRun) do(ctx context.Context) error {
 }
 
 // wantsScore rejects an earlier run without a score where one is required: with --no-score such a run is valid.
-func wantsScore(plan *run.Plan, r *record.Record) error {
+func wantsScore(plan *plan.Plan, r *record.Record) error {
 	if !plan.Config.Bool("score") || !r.LogOnly() || campaign.HasScore(plan.Folder()) {
 		return nil
 	}
@@ -117,7 +118,7 @@ func (t testRun) startServers(ctx context.Context, plan *servers.Plan) (stop fun
 }
 
 // checkDataset reads the user's data set before the simulator or a server is started.
-func checkDataset(plan *run.Plan) error {
+func checkDataset(plan *plan.Plan) error {
 	if !plan.HasDataset() {
 		return nil
 	}

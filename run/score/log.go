@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
@@ -128,7 +129,7 @@ func (l *Log) findTest(s Source) error {
 }
 
 // OfAudit returns the log that an audit's test left in its plan's folder.
-func OfAudit(plan *run.Plan) (*Log, error) {
+func OfAudit(plan *plan.Plan) (*Log, error) {
 	saved, err := record.Read(plan.Folder())
 	if err != nil {
 		return nil, err

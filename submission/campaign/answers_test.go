@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // A campaign reaches its endpoints in the same ways as its runs: by host and port alone, on a Unix socket, with a
@@ -32,19 +32,19 @@ func TestACampaignFindsItsEndpoints(t *testing.T) {
 			s.Close()
 		}
 	}()
-	ask := func(settings run.Settings) error {
+	ask := func(settings plan.Settings) error {
 		settings["model"] = "llama3.1-8b"
-		plan, err := run.New(settings)
+		plan, err := plan.New(settings)
 		require.NoError(t, err)
 		return answers(context.Background(), plan.Config)
 	}
 	for _, url := range []string{plain.URL, strings.TrimPrefix(plain.URL, "http://"), secure.URL, "unix://" + path,
 		plain.URL + "," + secure.URL} {
-		require.NoError(t, ask(run.Settings{"endpoint": url}), url)
+		require.NoError(t, ask(plan.Settings{"endpoint": url}), url)
 	}
-	require.NoError(t, ask(run.Settings{"endpoint": plain.URL, "proxy": proxy.URL}))
+	require.NoError(t, ask(plan.Settings{"endpoint": plain.URL, "proxy": proxy.URL}))
 	gone := "unix://" + path + ".gone"
-	require.ErrorContains(t, ask(run.Settings{"endpoint": plain.URL + "," + gone}),
+	require.ErrorContains(t, ask(plan.Settings{"endpoint": plain.URL + "," + gone}),
 		"an endpoint does not answer: GET "+gone)
-	require.ErrorContains(t, ask(run.Settings{"endpoint": plain.URL, "proxy": "http://127.0.0.1:1"}), "connection refused")
+	require.ErrorContains(t, ask(plan.Settings{"endpoint": plain.URL, "proxy": "http://127.0.0.1:1"}), "connection refused")
 }

@@ -56,7 +56,7 @@ func (p *Plan) bindTask(t *Task) error {
 }
 
 // resolve plans the test of a step as its own process will, and returns the SHA-256 of its data set.
-func (p *Plan) resolve(s Step) (*run.Plan, string, error) {
+func (p *Plan) resolve(s Step) (*plan.Plan, string, error) {
 	e, err := p.stepConfig(s)
 	if err != nil {
 		return nil, "", err
@@ -102,7 +102,7 @@ func findAudit(s Step, row *models.Row) (*compliance.Audit, error) {
 }
 
 // syntheticSum returns the SHA-256 of the synthetic data set that will be made for a plan.
-func (p *Plan) syntheticSum(plan *run.Plan) (string, error) {
+func (p *Plan) syntheticSum(plan *plan.Plan) (string, error) {
 	rows := plan.Samples()
 	if p.syntheticSums[rows] == "" {
 		h := sha256.New()
@@ -116,7 +116,7 @@ func (p *Plan) syntheticSum(plan *run.Plan) (string, error) {
 
 // refuseRehearsal: with a real server and a real data set, no setting may shorten a submission
 // (docs/reference/runs.md#rehearsals).
-func refuseRehearsal(plan *run.Plan) error {
+func refuseRehearsal(plan *plan.Plan) error {
 	if !isReal(plan) || len(plan.Rehearsal) == 0 {
 		return nil
 	}
@@ -126,7 +126,7 @@ func refuseRehearsal(plan *run.Plan) error {
 
 // refuseBreaches rejects what the division does not allow, which would otherwise be found hours later. A rehearsal's
 // tests warn themselves.
-func (p *Plan) refuseBreaches(plan *run.Plan) error {
+func (p *Plan) refuseBreaches(plan *plan.Plan) error {
 	breaches := plan.Breaches()
 	if !p.Real || p.Division == layout.Open || len(breaches) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func (p *Plan) refuseBreaches(plan *run.Plan) error {
 }
 
 // loadOf returns how much a bound plan's test has to do.
-func loadOf(plan *run.Plan) Load {
+func loadOf(plan *plan.Plan) Load {
 	c := plan.Config
 	l := Load{Samples: c.Int("min-queries"), MinDuration: c.Duration("min-duration")}
 	if plan.Scenario.LoadGen == models.Server {
@@ -153,14 +153,14 @@ func loadOf(plan *run.Plan) Load {
 
 // Before judges what a plan's folder holds from an earlier run: a valid run with the plan's settings is Done. A
 // plan that cannot be resolved has the zero Finding: its run will report why.
-func Before(plan *run.Plan) Finding {
-	p := &Plan{settings: plan.Config.Clone(), row: plan.Row,
-		syntheticSums: map[int]string{}, readers: map[string]*run.Plan{}}
-	step := Step{Scenario: plan.Scenario.Scenario, Test: string(plan.Mode)}
+func Before(test *plan.Plan) Finding {
+	p := &Plan{settings: test.Config.Clone(), row: test.Row,
+		syntheticSums: map[int]string{}, readers: map[string]*plan.Plan{}}
+	step := Step{Scenario: test.Scenario.Scenario, Test: string(test.Mode)}
 	bound, sum, err := p.resolve(step)
 	if err != nil {
 		return Finding{}
 	}
-	return Want{Model: plan.Row.Name, Step: step, Settings: PlanSettings(bound, sum),
-		Real: len(bound.Rehearsal) == 0}.Judge(plan.Folder())
+	return Want{Model: test.Row.Name, Step: step, Settings: PlanSettings(bound, sum),
+		Real: len(bound.Rehearsal) == 0}.Judge(test.Folder())
 }

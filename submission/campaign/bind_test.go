@@ -7,11 +7,12 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // A closed submission of qwen3-vl requires the benchmark's prompt template.
 func TestACampaignWithoutItsPromptTemplateIsRejected(t *testing.T) {
-	plan, err := run.New(run.Settings{"model": "qwen3-vl-235b-a22b", "endpoint": "http://a", "dataset": "f"})
+	plan, err := plan.New(plan.Settings{"model": "qwen3-vl-235b-a22b", "endpoint": "http://a", "dataset": "f"})
 	require.NoError(t, err)
 	plan.Dataset = &datasets.Dataset{WithoutTemplate: 48289, Samples: []datasets.Sample{{Input: "What is this?"}}}
 	require.NoError(t, plan.Bind(48289))
@@ -25,7 +26,7 @@ func TestACampaignWithoutItsPromptTemplateIsRejected(t *testing.T) {
 
 // A setting that the closed division does not allow is rejected before hours are spent. The open division allows it.
 func TestBreachesAreRejectedWhereTheyCount(t *testing.T) {
-	plan, err := run.New(run.Settings{"model": "llama3.1-8b", "max-tokens": "64", "endpoint": "http://a"})
+	plan, err := plan.New(plan.Settings{"model": "llama3.1-8b", "max-tokens": "64", "endpoint": "http://a"})
 	require.NoError(t, err)
 	require.NoError(t, plan.Bind(13368))
 	for division, refused := range map[string]bool{"closed": true, "network": true, "open": false} {

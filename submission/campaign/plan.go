@@ -62,8 +62,8 @@ type Plan struct {
 	scoreFlags []string // of the score steps
 	forScript  bool     // the steps' commands are printed, not run
 
-	syntheticSums map[int]string       // SHA-256 of synthetic data sets, by their rows
-	readers       map[string]*run.Plan // a plan that has read a data set, by the file
+	syntheticSums map[int]string        // SHA-256 of synthetic data sets, by their rows
+	readers       map[string]*plan.Plan // a plan that has read a data set, by the file
 }
 
 // override is a setting of one scenario or test.
@@ -80,35 +80,35 @@ func New(o Options) (*Plan, error) {
 		o.Log = zap.NewNop()
 	}
 	e := o.Settings
-	p := &Plan{options: o, settings: e, syntheticSums: map[int]string{}, readers: map[string]*run.Plan{}}
+	p := &Plan{options: o, settings: e, syntheticSums: map[int]string{}, readers: map[string]*plan.Plan{}}
 	if e.String("mode") != string(models.Performance) { // each step sets its own
 		if err := e.Set("mode", string(models.Performance), programOrigin); err != nil {
 			return nil, err
 		}
 	}
-	plan, err := plan.Resolve(e.Clone())
+	test, err := plan.Resolve(e.Clone())
 	if err != nil {
 		return nil, err
 	}
-	if p.row = plan.Row; p.row.Name == models.Generic {
+	if p.row = test.Row; p.row.Name == models.Generic {
 		return nil, run.UsageError("model", "Use `mlperf-go run --model generic`",
 			"generic is not a benchmark, so there is nothing to submit")
 	}
-	for _, text := range plan.Notices() {
+	for _, text := range test.Notices() {
 		o.Log.Info(text)
 	}
-	for _, step := range []func(*run.Plan) error{p.describe, p.readOverrides, p.findSize, p.findSteps} {
-		if err := step(plan); err != nil {
+	for _, step := range []func(*plan.Plan) error{p.describe, p.readOverrides, p.findSize, p.findSteps} {
+		if err := step(test); err != nil {
 			return nil, err
 		}
 	}
 	p.Folder = cmp.Or(e.String("output-dir"), filepath.Join("results", p.row.Name))
-	p.Real = isReal(plan)
+	p.Real = isReal(test)
 	p.Resume, p.Force = e.Bool("resume"), e.Bool("force")
 	p.AnyScore = strings.EqualFold(p.Division, layout.Open)
 	p.Attempts = max(1, cmp.Or(o.Attempts, p.size.attempts))
 	p.Wait, p.Command, p.Log = o.Wait, p.command, o.Log
-	return p, p.completeSettings(plan)
+	return p, p.completeSettings(test)
 }
 
 // NewPair plans performance and accuracy of one scenario alone, in the folders <scenario>/<test>.
@@ -125,7 +125,7 @@ func NewPair(o Options) (*Plan, error) {
 }
 
 // describe finds out whose campaign it is: the options come before the system's description.
-func (p *Plan) describe(plan *run.Plan) error {
+func (p *Plan) describe(plan *plan.Plan) error {
 	o := p.options
 	p.Description = describe.New()
 	p.System = "simulated"
@@ -162,7 +162,7 @@ func (p *Plan) describe(plan *run.Plan) error {
 }
 
 // readOverrides parses the options WHERE.SETTING=VALUE.
-func (p *Plan) readOverrides(*run.Plan) error {
+func (p *Plan) readOverrides(*plan.Plan) error {
 	for _, text := range p.options.Set {
 		name, value, ok := strings.Cut(text, "=")
 		where, name, dotted := strings.Cut(name, ".")
@@ -190,7 +190,7 @@ func (p *Plan) isScenario(name string) bool {
 }
 
 // findSteps plans the scenarios of the round and the audits that it requires.
-func (p *Plan) findSteps(plan *run.Plan) error {
+func (p *Plan) findSteps(plan *plan.Plan) error {
 	scenarios := []models.Scenario{plan.Scenario.Scenario}
 	// A scenario is named by the flag or by a model's name such as llama3.1-8b-interactive.
 	if !p.settings.IsSet("scenario") && !plan.Config.IsSet("scenario") {
@@ -246,7 +246,7 @@ func (p *Plan) audits() ([]string, error) {
 }
 
 // completeSettings sets what follows from the kind of campaign, and collects the settings of the scores.
-func (p *Plan) completeSettings(plan *run.Plan) error {
+func (p *Plan) completeSettings(plan *plan.Plan) error {
 	e := p.settings
 	if !p.Real && !e.IsSet("run-code") && plan.Config.Bool("run-code") {
 		if err := e.Set("run-code", "true", plan.Config.Origin("run-code")); err != nil {
@@ -296,7 +296,7 @@ func (p *Plan) stepConfig(s Step) (*config.Effective, error) {
 }
 
 // isReal reports whether a plan has an endpoint and a data set of the user's, so that only a submission can be meant.
-func isReal(plan *run.Plan) bool {
+func isReal(plan *plan.Plan) bool {
 	given := func(name string) bool {
 		return plan.Config.IsSet(name) && plan.Config.Origin(name).Layer > config.FromRegistry
 	}

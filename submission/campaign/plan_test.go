@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -67,7 +67,7 @@ func TestOnly(t *testing.T) {
 // A plan and the config.yaml of its run have the same settings.
 func TestSettingsOfAPlanReadBack(t *testing.T) {
 	for _, scenario := range []string{"Offline", "Server", "Interactive"} {
-		p, err := run.New(run.Settings{"model": "llama3.1-8b", "scenario": scenario, "samples": "16",
+		p, err := plan.New(plan.Settings{"model": "llama3.1-8b", "scenario": scenario, "samples": "16",
 			"endpoint": "http://a,http://b", "backend": "sim"})
 		require.NoError(t, err)
 		require.NoError(t, p.Bind(16))
@@ -201,7 +201,7 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-func writeConfig(folder string, p *run.Plan) error {
+func writeConfig(folder string, p *plan.Plan) error {
 	f, err := os.Create(filepath.Join(folder, record.ConfigName))
 	if err != nil {
 		return err

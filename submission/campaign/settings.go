@@ -12,7 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -72,7 +72,7 @@ var measured = map[string]bool{KeyExpectedLatency: true}
 
 // PlanSettings returns the settings of a bound plan, whose data set has the given SHA-256. FolderSettings returns the
 // same settings for the run of the plan.
-func PlanSettings(p *run.Plan, sha256 string) Settings {
+func PlanSettings(p *plan.Plan, sha256 string) Settings {
 	s := of(p.Config, p.Scenario.LoadGen)
 	s[keyDataset] = sha256
 	return s

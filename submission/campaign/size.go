@@ -34,7 +34,7 @@ var rehearsalSizes = []rehearsalSize{
 }
 
 // findSize looks up the size of a rehearsal. A real campaign has no size, and its audits are whole.
-func (p *Plan) findSize(plan *run.Plan) error {
+func (p *Plan) findSize(plan *plan.Plan) error {
 	name := p.options.RehearsalSize
 	if isReal(plan) {
 		if name != "" {
