@@ -1,5 +1,5 @@
-// HOT PATH: Shard's methods run per query and per token. They lock only for a new reason, and allocate only for a new
-// chunk.
+// HOT PATH: Shard's methods run per query and per token. They take no lock except for a new reason, and allocate only
+// for a new chunk.
 
 package ledger
 

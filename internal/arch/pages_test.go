@@ -72,5 +72,6 @@ func TestPageFaults(t *testing.T) {
 	require.Empty(t, pageFaults("```\n"+wide+"\n```\n\n| "+wide+"| "+wide+"|\n"))
 	require.Equal(t, []string{"104 columns: " + wide[:60]}, pageFaults(wide))
 	require.Equal(t, []string{"26 words in a cell: " + wide[:60]}, pageFaults("|"+wide+"a b c d e | x |"))
-	require.Equal(t, []string{"6 sentences: One. Two. Three. Four. Five. Six."}, pageFaults("One. Two. Three. Four. Five. Six."))
+	require.Equal(t, []string{"6 sentences: One. Two. Three. Four. Five. Six."},
+		pageFaults("One. Two. Three. Four. Five. Six."))
 }
