@@ -48,7 +48,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-func TestEncodeRefuses(t *testing.T) {
+func TestEncodeRejects(t *testing.T) {
 	config := backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 5}},
 		AnswerOptions: backends.AnswerOptions{Vocabulary: 100}}
 	endless, wild := config, config

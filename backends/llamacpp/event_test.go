@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// The form of events and ends as llama.cpp of October 2026 sends them.
+// Events and ends as llama.cpp of October 2026 sends them.
 const (
 	token = `{"index":0,"content":" a","tokens":[10],"stop":false,"id_slot":-1,"tokens_predicted":1,"tokens_evaluated":3}`
 	last  = `{"index":0,"content":"","tokens":[],"id_slot":3,"stop":true,"model":"m","tokens_predicted":2,"tokens_evaluated":3,"generation_settings":{"samplers":["top_k"],"stop":[],"temperature":0.0},"prompt":"<s> b","has_new_line":false,"truncated":false,"stop_type":"limit","stopping_word":"","tokens_cached":4,"timings":{"cache_n":2,"prompt_n":1,"prompt_ms":0.5,"predicted_n":2,"predicted_ms":1.5}}`
@@ -36,7 +36,7 @@ var documents = []string{
 	`[{"content":"a","stop":true},{"index":7,"content":"b"}]`,
 }
 
-// decode reads a document, and requires of it what no document may break.
+// decode reads a document, and checks what every event has to fulfil.
 func decode(t *testing.T, doc string, keepText bool) (reader.Event, error) {
 	t.Helper()
 	var e reader.Event
@@ -124,7 +124,7 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// read gives what becomes of a body.
+// read returns the outcome of a body.
 func read(c *backends.Config, kind string, body string) (*backends.Outcome, string) {
 	a := newAnswer(c)
 	a.Begin(kind)
@@ -155,9 +155,9 @@ func TestAnswers(t *testing.T) {
 		{"stream", sse(token, second, last), true, true, backends.OK, 2, backends.TokensFromIDs, "length", " a a", ""},
 		{"stream with [DONE]", sse(token, second, last, "[DONE]"), true, true, backends.OK, 2, backends.TokensFromIDs,
 			"length", " a a", ""},
-		{"ids held back, which nobody needs", sse(held, last), true, false, backends.OK, 2, backends.TokensFromUsage,
+		{"ids held back and not needed", sse(held, last), true, false, backends.OK, 2, backends.TokensFromUsage,
 			"length", " a", ""},
-		{"ids held back, which the answer is", sse(held, last), true, true, backends.FailBadEvent, 2,
+		{"ids held back and needed", sse(held, last), true, true, backends.FailBadEvent, 2,
 			backends.TokensFromUsage, "length", " a", "not a whole character"},
 		{"more ids than were counted", sse(token, second, second, last), true, false, backends.FailTokenCount, 3,
 			backends.TokensFromIDs, "length", " a a a", "tokens_predicted is 2"},
@@ -199,7 +199,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestBatches reads a list, one answer alone and what is neither.
+// TestBatches reads a list, a single answer, and documents that are neither.
 func TestBatches(t *testing.T) {
 	for body, want := range map[string]int{"[" + last + "]": 1, last: 1, "[" + last + "," + last + "]": 2,
 		`{"error":{"message":"m"}}`: 0, `[5]`: 0, `{}`: 0} {

@@ -36,7 +36,7 @@ func event(id, count int) string {
 
 const end = `data: {"index":0,"content":"","tokens":[],"stop":true,"tokens_predicted":2,"tokens_evaluated":4,"stop_type":"eos","truncated":false}` + "\n\n"
 
-// TestFaults are the ways of llama.cpp to fail one request, on both clients.
+// TestFaults has the ways in which llama.cpp fails one request, with both clients.
 func TestFaults(t *testing.T) {
 	const head = wiretest.StreamHead
 	loading := wiretest.Whole(503, "application/json",
@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestEndsWithoutDone completes an answer at its stop event, whether or not the server ends the reply.
+// TestEndsWithoutDone requires that the stop event completes an answer, whether the server ends the reply or not.
 func TestEndsWithoutDone(t *testing.T) {
 	body := wiretest.StreamHead + wiretest.Chunks(event(5, 1), event(6, 2), end)
 	for name, script := range map[string]wiretest.Script{

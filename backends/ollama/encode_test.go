@@ -55,7 +55,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-func TestEncodeRefuses(t *testing.T) {
+func TestEncodeRejects(t *testing.T) {
 	config := backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 5}}}
 	chat, endless, wild := config, config, config
 	chat.API, endless.Sampling.MaxTokens, wild.Sampling.Temperature = "chat", 0, ptr(math.Inf(1))

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// The form of documents and ends as Ollama 0.17.4 sends them.
+// Documents and ends as Ollama 0.17.4 sends them.
 const (
 	part = `{"model":"m","created_at":"2026-11-21T00:25:41.608079315Z","response":"c","done":false}`
 	last = `{"model":"m","created_at":"2026-11-21T00:25:41.61417689Z","response":"","done":true,"done_reason":"length","total_duration":9379728,"load_duration":1837248,"prompt_eval_count":3,"prompt_eval_duration":315262,"eval_count":3,"eval_duration":6292072}`
@@ -36,7 +36,7 @@ var documents = []string{
 	`{"object":"error","message":"m"}`, `{"done_reason":"st\u006fp","done":true}`,
 }
 
-// decode reads a document, and requires of it what no document may break.
+// decode reads a document, and checks what every event has to fulfil.
 func decode(t *testing.T, doc string, keepText bool) (reader.Event, error) {
 	t.Helper()
 	var e reader.Event
@@ -125,7 +125,7 @@ func TestAnswers(t *testing.T) {
 		{"chat", "application/x-ndjson", lines(message,
 			with(last, `"response":""`, `"message":{"role":"assistant","content":""}`)), true, backends.OK, 3, "length", "c",
 			""},
-		{"thinking is output and no text", "application/x-ndjson",
+		{"thinking is output but not text", "application/x-ndjson",
 			lines(with(part, `"response":"c"`, `"response":"","thinking":"hm"`), part, last), true, backends.OK, 3, "length",
 			"c", ""},
 		{"whole", "application/json; charset=utf-8", with(last, `"response":""`, `"response":"cc"`), false, backends.OK, 3,
@@ -141,7 +141,7 @@ func TestAnswers(t *testing.T) {
 		{"nothing was generated", "application/x-ndjson",
 			lines(with(with(last, `"eval_count":3`, `"eval_count":0`), "length", "load")), true, backends.FailEmpty, 0, "load",
 			"", ""},
-		{"nobody counts", "application/x-ndjson", lines(part, with(last, `"eval_count":3,`, "")), true, backends.FailBadEvent,
+		{"no count", "application/x-ndjson", lines(part, with(last, `"eval_count":3,`, "")), true, backends.FailBadEvent,
 			0, "length", "c", "eval_count"},
 		{"something else", "application/json", `{"choices":[]}`, false, backends.FailBadEvent, 0, "", "",
 			"no response, message or done"},

@@ -40,7 +40,7 @@ func config(url string) *backends.Config {
 	return c
 }
 
-// TestFaults are the ways of Ollama to fail one request, on both clients.
+// TestFaults has the ways in which Ollama fails one request, with both clients.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -77,7 +77,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestLinesInPieces reads lines that come in any chunks, of a server that ends the reply or does not.
+// TestLinesInPieces reads lines in any chunks, from servers that end the reply or keep it open.
 func TestLinesInPieces(t *testing.T) {
 	all := part + part + end
 	chunks := []string{all[:7], all[7:50], all[50:91], all[91:]}

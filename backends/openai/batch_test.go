@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// kept are the parts of a batch as a decoder gives them.
+// kept is one part of a batch as a decoder reports it.
 type kept struct {
 	Index           int64
 	IDs             []int32
@@ -26,7 +26,7 @@ func collect(parts *[]kept) (clear func(), add func(*reader.Event)) {
 	}
 }
 
-// bothWays reads a document by the walk and with encoding/json.
+// bothWays requires that the walk and encoding/json read a document alike.
 func bothWays(t *testing.T, doc []byte) {
 	w := &walker{Scanner: reader.Scanner{KeepText: true}}
 	var fast, slow []kept
@@ -97,7 +97,7 @@ func FuzzBatchStream(f *testing.F) {
 	f.Fuzz(streamed)
 }
 
-// The server counts a whole batch: fewer than its ids are as wrong as more.
+// TestCountOfABatch compares the server's count with the ids of the whole batch.
 func TestCountOfABatch(t *testing.T) {
 	for counted, want := range map[string]backends.Reason{"3": backends.OK, "2": backends.FailTokenCount,
 		"4": backends.FailTokenCount, "0": backends.FailTokenCount, "null": backends.OK} {

@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// BenchmarkStream reads 128 events of one token each from their bytes: frames, fields and counts here, bufio.Scanner
-// and encoding/json there, in processor time.
+// BenchmarkStream compares the reader of answers with bufio.Scanner and encoding/json on 128 events of one token each,
+// in processor time.
 func BenchmarkStream(b *testing.B) {
 	const events = 128
 	var stream []byte
@@ -61,7 +61,7 @@ func BenchmarkStream(b *testing.B) {
 	})
 }
 
-// perToken reports the processor time of each of b.N rounds of tokens.
+// perToken reports the processor time per token.
 func perToken(b *testing.B, tokens int, since time.Duration) {
 	b.ReportMetric(float64((wiretest.ProcessorTime()-since).Nanoseconds())/float64(b.N)/float64(tokens), "ns/token")
 }
@@ -86,7 +86,7 @@ func BenchmarkBatchStream(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/128, "ns/token")
 }
 
-// BenchmarkWhole reads an answer of 16 tokens that comes in one piece and no stream.
+// BenchmarkWhole reads an answer of 16 tokens that is not streamed.
 func BenchmarkWhole(b *testing.B) {
 	const body = `{"id":"cmpl-1","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":"word word word word word word word word","logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}],"usage":{"prompt_tokens":200,"total_tokens":216,"completion_tokens":16,"prompt_tokens_details":null}}`
 	whole := []byte(body)

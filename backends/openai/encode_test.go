@@ -71,7 +71,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// trtllmFields are those of TensorRT-LLM's two routes that this program may send: every other is answered 400
+// trtllmFields are the fields that TensorRT-LLM's two routes accept and this program may send; others are answered 400
 // (docs/reference/wire-protocols.md#differences-between-servers).
 var trtllmFields = []string{
 	"model", "prompt", "messages", "max_tokens", "min_tokens", "temperature", "top_p", "top_k", "seed", "stop_token_ids",
@@ -79,8 +79,8 @@ var trtllmFields = []string{
 	"stream_options", "detokenize", "response_format",
 }
 
-// TestTensorRTLLMIsSentWhatItKnows: no setting makes a field that this server refuses.
-func TestTensorRTLLMIsSentWhatItKnows(t *testing.T) {
+// TestTensorRTLLMReceivesKnownFieldsOnly requires that no setting adds a field that this server rejects.
+func TestTensorRTLLMReceivesKnownFieldsOnly(t *testing.T) {
 	d, err := backends.Lookup("trtllm")
 	require.NoError(t, err)
 	sample := datasets.Sample{InputIDs: []int32{1, 2}, Input: "a b",
@@ -108,7 +108,7 @@ func TestTensorRTLLMIsSentWhatItKnows(t *testing.T) {
 	}
 }
 
-func TestEncodeRefuses(t *testing.T) {
+func TestEncodeRejects(t *testing.T) {
 	d := &Driver{name: "vllm", dialect: vllm}
 	config := backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 5}},
 		AnswerOptions: backends.AnswerOptions{Vocabulary: 100}}
@@ -181,7 +181,7 @@ func TestResponseFormats(t *testing.T) {
 	}
 }
 
-func TestFieldsThatAreDropped(t *testing.T) {
+func TestDroppedFields(t *testing.T) {
 	d := &Driver{name: "vllm", dialect: vllm}
 	s, k, seed := &datasets.Sample{InputIDs: []int32{1}}, 1, int64(7)
 	c := &backends.Config{
@@ -227,7 +227,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// TestAnswerAllocatesNothing reads a whole stream again and again.
+// TestAnswerAllocatesNothing reads a whole stream repeatedly.
 func TestAnswerAllocatesNothing(t *testing.T) {
 	a := newAnswer(&vllm, &backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
 		AnswerOptions: backends.AnswerOptions{NeedIDs: true}})
@@ -281,7 +281,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-func TestEachFamilySaysHowToGetIDs(t *testing.T) {
+func TestMessagesExplainHowToGetIDs(t *testing.T) {
 	for name, text := range map[string]string{"vllm": "return_token_ids, which vLLM >= 0.10.2",
 		"trtllm": "detokenize false"} {
 		d, err := backends.Lookup(name)

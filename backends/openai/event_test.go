@@ -13,7 +13,7 @@ import (
 
 const vllmEvent = `{"id":"cmpl-9d2f8a7be0","object":"text_completion","created":1795176000,"model":"some/model-of-8B","choices":[{"index":0,"text":" word","logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"token_ids":[1097]}]}`
 
-// documents are shapes of all servers, good and bad; the fuzzer starts from them.
+// documents are good and bad documents of all servers. The fuzzers start from them.
 var documents = []string{
 	vllmEvent,
 	`{"choices":[]}`,
@@ -48,7 +48,7 @@ var documents = []string{
 
 func newWalker(keepText bool) walker { return walker{Scanner: reader.Scanner{KeepText: keepText}} }
 
-// same compares what two readers say of one document.
+// same requires that two readers have read the same event.
 func same(t *testing.T, doc string, a, b *reader.Event) {
 	t.Helper()
 	require.Equal(t, a.Choices, b.Choices, doc)
@@ -62,7 +62,8 @@ func same(t *testing.T, doc string, a, b *reader.Event) {
 	require.Equal(t, []int64{a.Prompt, a.Produced}, []int64{b.Prompt, b.Produced}, doc)
 }
 
-// checkWalk compares the walk with encoding/json, with and without a learned prefix.
+// checkWalk compares the walk with encoding/json, with and without a learned prefix. It reports whether the walk read
+// the document.
 func checkWalk(t *testing.T, doc string, keepText bool) (sure bool) {
 	t.Helper()
 	var slow, fast, again reader.Event
@@ -70,7 +71,7 @@ func checkWalk(t *testing.T, doc string, keepText bool) (sure bool) {
 	sure = w.walk([]byte(doc), &fast)
 	err := decodeSlow([]byte(doc), &reader.Scanner{KeepText: keepText}, &slow, nil)
 	if sure && strings.Contains(doc, "prompt_token_ids") && !json.Valid([]byte(doc)) {
-		return sure // the one list whose numbers are not checked
+		return sure // the walk does not check the numbers of this list
 	}
 	if sure {
 		require.NoError(t, err, doc)
@@ -88,10 +89,10 @@ func TestWalkAgainstEncodingJSON(t *testing.T) {
 		checkWalk(t, doc, true)
 		checkWalk(t, doc, false)
 	}
-	require.True(t, checkWalk(t, vllmEvent, false), "the usual event is read by the walk")
+	require.True(t, checkWalk(t, vllmEvent, false), "the walk reads the usual event")
 }
 
-func TestLearnedPrefixIsOnlyOneOfEqualBytes(t *testing.T) {
+func TestLearnedPrefixNeedsEqualBytes(t *testing.T) {
 	w := newWalker(true)
 	var e reader.Event
 	require.True(t, w.walk([]byte(vllmEvent), &e))
@@ -116,7 +117,7 @@ func TestLearnedShape(t *testing.T) {
 		w := newWalker(true)
 		var e reader.Event
 		require.True(t, w.walk([]byte(ordinary), &e))
-		require.NotEmpty(t, w.shape.before, "it is learned")
+		require.NotEmpty(t, w.shape.before, "the shape is learned")
 		for _, change := range [][2]string{
 			{"1097", "7,8"}, {" word", ""}, {" word", `a\"]}\u00e9`}, {"[1097]", "[]"}, {"[1097]", "null"}, {"1097", "-1"},
 			{"1097", "01"}, {"[1097]", "[1097"},

@@ -31,7 +31,7 @@ func protocol(t *testing.T, c *backends.Config) wire.Protocol {
 	return p
 }
 
-// decode reads a body in pieces of random length, several times, always with the same result.
+// decode reads a body several times in pieces of random length, and requires the same result each time.
 func decode(t *testing.T, c *backends.Config, kind string, body []byte) *backends.Outcome {
 	t.Helper()
 	p := protocol(t, c)
@@ -57,7 +57,7 @@ func decode(t *testing.T, c *backends.Config, kind string, body []byte) *backend
 	return first
 }
 
-// firstTokenEvent counts data events up to the first one with a token.
+// firstTokenEvent returns the number of data events before the first one with a token.
 func firstTokenEvent(t *testing.T, c *backends.Config, body []byte) int {
 	p := protocol(t, c)
 	answer := p.NewAnswer()

@@ -48,7 +48,7 @@ func TestIDsInLogprobs(t *testing.T) {
 	}
 }
 
-// The walk and encoding/json find the same ids.
+// TestLogprobsBothWays requires that the walk and encoding/json find the same ids.
 func TestLogprobsBothWays(t *testing.T) {
 	for _, doc := range []string{
 		`{"choices":[{"logprobs":{"tokens":["token_id:1","token_id:x","b"]}}]}`, `{"choices":[{"logprobs":null}]}`,
@@ -65,7 +65,7 @@ func TestLogprobsBothWays(t *testing.T) {
 	}
 }
 
-func TestTheTokenizerCountsWhatNobodyElseDid(t *testing.T) {
+func TestTokenizerCountsIfTheServerDoesNot(t *testing.T) {
 	count := func(text []byte) (int, error) { return len(text), nil }
 	bare := `{"choices":[{"index":0,"text":"abc","finish_reason":"stop"}]}`
 	c := &backends.Config{AnswerOptions: backends.AnswerOptions{CountText: count}}
@@ -87,7 +87,7 @@ func TestTheTokenizerCountsWhatNobodyElseDid(t *testing.T) {
 	require.Equal(t, backends.FailBadEvent, feed(&backends.Config{}, &generic, "application/json", bare).Reason)
 }
 
-// FuzzLogprobs reads documents whose ids stand among the log probabilities, by the walk and with encoding/json.
+// FuzzLogprobs compares the walk with encoding/json on documents with ids in the log probabilities.
 func FuzzLogprobs(f *testing.F) {
 	for _, logprobs := range []string{
 		`{"tokens":["token_id:1","token_id:x","b",""],"top_logprobs":[{"token_id:1":-1}]}`,

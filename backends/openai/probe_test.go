@@ -27,14 +27,14 @@ const (
 		"{\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n"
 )
 
-// page is what a path answers.
+// page is the answer to one path.
 type page struct {
 	status     int
 	kind, body string
 	location   string
 }
 
-// posted are the bodies of requests that a server got.
+// posted are the bodies of the requests that a server received.
 type posted struct {
 	mu     sync.Mutex
 	bodies []string
@@ -52,7 +52,7 @@ func (p *posted) all() []string {
 	return slices.Clone(p.bodies)
 }
 
-// server answers like vLLM, but for the given pages.
+// server answers like vLLM, except for the given pages.
 func server(t *testing.T, bodies *posted, pages map[string]page) string {
 	all := map[string]page{
 		"/health":         {status: 200},
@@ -134,7 +134,7 @@ func TestProbe(t *testing.T) {
 	require.Len(t, bodies.all(), 2, "no generation was asked for")
 }
 
-// TestProbeOfOtherServers: what servers of OpenAI's family lack or have elsewhere is no fault
+// TestProbeOfOtherServers accepts routes that servers of OpenAI's family lack or have elsewhere
 // (docs/reference/wire-protocols.md#differences-between-servers).
 func TestProbeOfOtherServers(t *testing.T) {
 	none, text := page{status: 404}, page{404, "text/plain", "Not Found", ""}
@@ -211,7 +211,7 @@ func TestProbeFaults(t *testing.T) {
 			backends.FaultNoStream, []string{"one whole answer came"}},
 		{"generation fails", "", map[string]page{"/v1/completions": {500, "application/json", `{"error":{"message":"boom"}}`,
 			""}}, backends.FaultGenerate, []string{"HTTP 500", "boom", "(http_500)"}},
-		{"key wanted for generation", "", map[string]page{"/v1/completions": {status: 401}}, backends.FaultUnauthorized,
+		{"key required for generation", "", map[string]page{"/v1/completions": {status: 401}}, backends.FaultUnauthorized,
 			[]string{"HTTP 401", "--api-key"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -32,7 +32,7 @@ const maxLearned = 4
 
 func (s *shape) forget() { s.before, s.learned = s.before[:0], 0 }
 
-// marks are the positions of the text and the ids in a document; 0: there are none.
+// marks are the positions of the text and the ids in a document; 0: absent.
 type marks struct {
 	text, behindText int
 	ids, behindIDs   int
@@ -80,7 +80,8 @@ func (w *walker) varying(text int, e *reader.Event) bool {
 	return !s.ids || w.PlainIDs(e)
 }
 
-// learn keeps the shape of an ordinary event: one choice with text, with or without ids behind it, and no other content.
+// learn keeps the shape of an ordinary event: one choice with text, with or without ids behind it, and no other
+// content.
 func (w *walker) learn(doc []byte, e *reader.Event) {
 	m, s := &w.marks, &w.shape
 	if s.learned == maxLearned || e.Choices != 1 || e.Index != 0 || e.Finish != nil || e.IsError || e.Prompt >= 0 ||

@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// told is everything that an answer has told by its end.
-type told struct {
+// reported is everything that an answer has reported by its end.
+type reported struct {
 	Counts []int // new tokens, event by event
 	Reason backends.Reason
 	Detail string
@@ -22,8 +22,8 @@ type told struct {
 	Finish string
 }
 
-// tell reads an answer from its pieces.
-func tell(c *backends.Config, pieces [][]byte) (all told) {
+// readPieces reads an answer in pieces.
+func readPieces(c *backends.Config, pieces [][]byte) (all reported) {
 	a := newAnswer(&vllm, c)
 	a.Begin("text/event-stream")
 	for _, p := range pieces {
@@ -40,7 +40,7 @@ func tell(c *backends.Config, pieces [][]byte) (all told) {
 	return all
 }
 
-// split cuts b at the given places.
+// split cuts b at the given positions.
 func split(b []byte, step func() int) (pieces [][]byte) {
 	for len(b) > 0 {
 		n := min(max(1, step()), len(b))
@@ -49,7 +49,7 @@ func split(b []byte, step func() int) (pieces [][]byte) {
 	return pieces
 }
 
-// drawEvent draws one event of a stream: mostly an ordinary one of the stream's form, sometimes anything else.
+// drawEvent draws one event of a stream: mostly an ordinary one, sometimes any other.
 func drawEvent(t *rapid.T, form string) string {
 	text := rapid.SampledFrom([]string{"", "a", " word", "né", `\n`, `\"`, `\u00e9`,
 		"a much longer piece of text, of several words", "\x01"}).Draw(t, "text")
@@ -79,9 +79,9 @@ func drawEvent(t *rapid.T, form string) string {
 	return "data: " + doc + "\n\n"
 }
 
-// TestAnySplitTellsTheSame reads streams in one piece, in pieces of any length and byte by byte. In the last case no
-// event is ever there whole, so nothing is known by heart but its document.
-func TestAnySplitTellsTheSame(t *testing.T) {
+// TestSplitsDoNotChangeAnAnswer reads streams in one piece, in pieces of any length and byte by byte. In the last case
+// no event is ever complete in one piece, so that Repeat never succeeds.
+func TestSplitsDoNotChangeAnAnswer(t *testing.T) {
 	forms := []string{
 		`{"id":"cmpl-1","choices":[{"index":0,"text":"TEXT","logprobs":null,"finish_reason":null,"token_ids":IDS}]}`,
 		`{"id":"cmpl-1","choices":[{"index":0,"delta":{"reasoning_content":null,"content":"TEXT"},"finish_reason":null}],"usage":null}`,
@@ -98,20 +98,20 @@ func TestAnySplitTellsTheSame(t *testing.T) {
 			AnswerOptions: backends.AnswerOptions{KeepText: rapid.Bool().Draw(t, "text"), NeedIDs: rapid.Bool().Draw(t, "ids"),
 				Vocabulary: 1000},
 		}
-		want := tell(c, split(stream, func() int { return 1 }))
+		want := readPieces(c, split(stream, func() int { return 1 }))
 		for name, step := range map[string]func() int{
 			"whole":  func() int { return len(stream) },
 			"pieces": func() int { return rapid.IntRange(1, 120).Draw(t, "piece") },
 			"events": func() int { return len(form) + len("data: []\n\n") },
 		} {
-			require.Equal(t, want, tell(c, split(stream, step)), "%s: %q", name, stream)
+			require.Equal(t, want, readPieces(c, split(stream, step)), "%s: %q", name, stream)
 		}
 	})
 }
 
-// TestOrdinaryEventsAreKnownByHeart counts what the shape saves: a first event that says more than the others, as
-// vLLM's does, must not keep the others from being known.
-func TestOrdinaryEventsAreKnownByHeart(t *testing.T) {
+// TestOrdinaryEventsHaveALearnedShape counts the events that need no walk. A first event with more members than the
+// others, as vLLM sends it, must not prevent that.
+func TestOrdinaryEventsHaveALearnedShape(t *testing.T) {
 	for name, events := range map[string][2]string{
 		"prompt ids in the first": {strings.Replace(vllmEvent, `"prompt_token_ids":null`, `"prompt_token_ids":[1,2,3]`, 1),
 			vllmEvent},

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// TestTolerance is the list of what servers of OpenAI's family do
+// TestTolerance has one row for each peculiarity of servers of OpenAI's family
 // (docs/reference/wire-protocols.md#differences-between-servers), one row each.
 func TestTolerance(t *testing.T) {
 	const (
@@ -143,7 +143,7 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// TestToleranceOfWholeAnswers is the same list for answers that are not streamed.
+// TestToleranceOfWholeAnswers does the same for answers that are not streamed.
 func TestToleranceOfWholeAnswers(t *testing.T) {
 	const good = `{"choices":[{"index":0,"text":"ab","token_ids":[5,6],"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`
 	for name, c := range map[string]struct {
@@ -200,7 +200,8 @@ func TestFewestTokens(t *testing.T) {
 	}
 }
 
-// A count without a text is no answer where the text is what counts; an id is one, and so is reasoning that was cut.
+// TestTextThatDoesNotCome rejects a count without a text if the benchmark scores the text. Ids without a text, and
+// reasoning that was cut, are valid answers.
 func TestTextThatDoesNotCome(t *testing.T) {
 	answer := func(choice string) []byte {
 		return []byte(`{"choices":[{"index":0,"finish_reason":"stop",` + choice + `}],"usage":{"completion_tokens":2}}`)

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// kept are the parts of a batch as a decoder gives them.
+// kept is one part of a batch as a decoder reports it.
 type kept struct {
 	Index            int64
 	IDs              []int32
@@ -19,7 +19,7 @@ type kept struct {
 	IsError          bool
 }
 
-// bothWays reads a document by the walk and with encoding/json.
+// bothWays requires that the walk and encoding/json read a document alike.
 func bothWays(t *testing.T, doc []byte) {
 	w := &walker{Scanner: reader.Scanner{KeepText: true}}
 	var fast, slow []kept

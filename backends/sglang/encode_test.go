@@ -39,7 +39,7 @@ func TestEncode(t *testing.T) {
 		{"its completions route", `{"model":"m","prompt":[128000,7,0],"max_tokens":9,"temperature":1,"top_p":0.95,"top_k":-1,"seed":-7,"stop_token_ids":[2,128009],"ignore_eos":true,"stream":false,"return_token_ids":true}`,
 			ids, backends.Config{RequestOptions: backends.RequestOptions{API: "completions", ServedModel: "m", Sampling: drawn},
 				AnswerOptions: backends.AnswerOptions{NeedIDs: true}}},
-		{"its chat route refuses return_token_ids in a stream",
+		{"the chat route rejects return_token_ids in a stream",
 			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`,
 			chat, backends.Config{RequestOptions: backends.RequestOptions{API: "chat", Sampling: models.Sampling{MaxTokens: 5},
 				Stream: true}, AnswerOptions: backends.AnswerOptions{NeedIDs: true}}},
@@ -53,7 +53,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-func TestEncodeRefuses(t *testing.T) {
+func TestEncodeRejects(t *testing.T) {
 	config := backends.Config{RequestOptions: backends.RequestOptions{Sampling: models.Sampling{MaxTokens: 5}},
 		AnswerOptions: backends.AnswerOptions{Vocabulary: 100}}
 	endless, wild := config, config

@@ -15,10 +15,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// usual is an event as SGLang sends it, of the ids so far.
+// usual is an event as SGLang sends it, with all ids so far.
 const usual = `{"text":" word","output_ids":[1097],"meta_info":{"id":"0d5e7a19","finish_reason":null,"prompt_tokens":5,"weight_version":"default","total_retractions":0,"completion_tokens":1,"cached_tokens":0,"e2e_latency":0.25}}`
 
-// documents are shapes of all servers, good and bad; the fuzzer starts from them.
+// documents are good and bad documents of all servers. The fuzzers start from them.
 var documents = []string{
 	usual,
 	`{"output_ids":[10,11],"meta_info":{"finish_reason":{"type":"length","length":2},"completion_tokens":2}}`,
@@ -42,7 +42,7 @@ var documents = []string{
 	`[{"text":"a"},{"text":"b"}]`, `[]`, `[1]`, `null`, `"x"`, ``, `{`, `{"text":"a"}x`,
 }
 
-// same compares what two readers say of one document.
+// same requires that two readers have read the same event.
 func same(t require.TestingT, doc string, a, b *reader.Event) {
 	require.Equal(t, []int{a.Choices, int(a.Index), int(a.Prompt), int(a.Produced)},
 		[]int{b.Choices, int(b.Index), int(b.Prompt), int(b.Produced)}, doc)
@@ -53,7 +53,7 @@ func same(t require.TestingT, doc string, a, b *reader.Event) {
 		[]string{string(b.Text), string(b.Finish), string(b.Why), string(b.Message)}, doc)
 }
 
-// checkWalk reads documents one after another with one walker, and compares each with encoding/json.
+// checkWalk reads documents in turn with one walker, and compares each event with that of encoding/json.
 func checkWalk(t require.TestingT, keepText bool, docs ...string) (sure bool) {
 	w := &walker{Scanner: reader.Scanner{KeepText: keepText}}
 	var before []int32
@@ -68,7 +68,7 @@ func checkWalk(t require.TestingT, keepText bool, docs ...string) (sure bool) {
 		require.NoError(t, err, doc)
 		same(t, doc, &fast, &slow)
 		require.LessOrEqual(t, fast.Known, len(before))
-		require.True(t, slices.Equal(fast.IDs[:fast.Known], before[:fast.Known]), "what is said to be known: %s", doc)
+		require.True(t, slices.Equal(fast.IDs[:fast.Known], before[:fast.Known]), "ids that are reported as known: %s", doc)
 		if fast.HasIDs {
 			before = slices.Clone(fast.IDs)
 		}
@@ -83,7 +83,7 @@ func TestWalkAgainstEncodingJSON(t *testing.T) {
 			checkWalk(t, false, before, doc)
 		}
 	}
-	require.True(t, checkWalk(t, false, usual), "the usual event is read by the walk")
+	require.True(t, checkWalk(t, false, usual), "the walk reads the usual event")
 	require.True(t, checkWalk(t, true, usual))
 	require.False(t, checkWalk(t, true, usual, `{"output_ids":[10971.5]}`))
 }
@@ -95,7 +95,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second string, keepText bool) { checkWalk(t, keepText, first, second, second) })
 }
 
-// stream is an answer in events of some tokens each, in one of the modes.
+// stream is an answer in events of several tokens each, in one of the modes.
 type stream struct {
 	ids   []int32
 	words []string // the text of each
@@ -128,7 +128,7 @@ func (s *stream) events() (docs []string) {
 	return docs
 }
 
-// mode is that of a stream which repeats ids and text, or neither.
+// mode returns the mode of a stream that repeats ids and text, or neither.
 func mode(cumulative bool) backends.StreamMode {
 	if cumulative {
 		return backends.StreamCumulative
@@ -136,8 +136,8 @@ func mode(cumulative bool) backends.StreamMode {
 	return backends.StreamIncremental
 }
 
-// TestAnswerOfAnyEvents makes streams of events of any size in both modes: the answer is the same, and the tokens of
-// its events are all its tokens.
+// TestAnswerOfAnyEvents reads streams with events of any size in both modes. The answers must be the same, and the
+// tokens of their events must be all their tokens.
 func TestAnswerOfAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStream(t, mode(rapid.Bool().Draw(t, "cumulative")))
@@ -159,11 +159,11 @@ func TestAnswerOfAnyEvents(t *testing.T) {
 		require.Equal(t, s.ids, o.Tokens)
 		require.Equal(t, s.text(), string(o.Text))
 		require.Equal(t, []int{len(s.ids), len(s.ids)}, []int{counted, o.UsageTokens})
-		require.Equal(t, kept, given, "what was given stays as it is")
+		require.Equal(t, kept, given, "returned ids do not change")
 	})
 }
 
-func TestAnswersThatDoNotAddUp(t *testing.T) {
+func TestInconsistentAnswers(t *testing.T) {
 	event := func(ids string, count string) string {
 		return `data: {"output_ids":[` + ids + `],"meta_info":{"finish_reason":null,"completion_tokens":` + count + `}}` +
 			"\n\n"
@@ -227,7 +227,8 @@ func TestAnswersThatDoNotAddUp(t *testing.T) {
 	}
 }
 
-// TestOldServers send text without ids: it is counted by what the server says, and joined by what it begins with.
+// TestOldServers reads answers of servers that send text without ids. The server's count is used, and the beginnings of
+// the texts decide how they are joined.
 func TestOldServers(t *testing.T) {
 	for _, texts := range [][]string{{" a", " a b", " a b c"}, {" a", " b", " c"}} {
 		a := newAnswer(&backends.Config{RequestOptions: backends.RequestOptions{Stream: true},
@@ -289,7 +290,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// long is a stream of 1000 tokens, one in each event.
+// long returns a stream of 1000 events with one token each.
 func long(cumulative bool) []byte {
 	s := stream{mode: mode(cumulative)}
 	for i := range int32(1000) {

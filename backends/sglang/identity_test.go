@@ -19,14 +19,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// asked is a request as SGLang reads it: a batch where the first prompt is a list.
+// asked is a request as SGLang reads it. It is a batch if the first prompt is a list.
 type asked struct {
 	RID      string            `json:"rid"`
 	InputIDs []json.RawMessage `json:"input_ids"`
 	Stream   bool
 }
 
-// naming is a server whose answers carry the ids that id gives for a request and, in a batch, the number of the prompt.
+// naming starts a server whose answers carry the id that id returns for a request and, in a batch, the prompt's number.
 func naming(t *testing.T, id func(rid string, prompt int) string) string {
 	answer := func(id, ids string) string {
 		return fmt.Sprintf(`{"text":"w","output_ids":[%s],"meta_info":{"id":%q,"finish_reason":{"type":"stop","matched":6},"prompt_tokens":2,"completion_tokens":2}}`, ids, id)
@@ -59,7 +59,7 @@ func naming(t *testing.T, id func(rid string, prompt int) string) string {
 	return s.URL
 }
 
-// own is what SGLang sends back: the id, and in a batch the number of the prompt behind it.
+// own returns the id as SGLang sends it back: in a batch with the number of the prompt behind it.
 func own(rid string, prompt int) string {
 	if prompt < 0 {
 		return rid
@@ -67,7 +67,7 @@ func own(rid string, prompt int) string {
 	return fmt.Sprintf("%s_%d", rid, prompt)
 }
 
-// The native route's ids, in streams, whole answers and batches, on both clients.
+// TestAnswersBelongToTheirRequests checks the ids of streams, whole answers and batches, with both clients.
 func TestAnswersBelongToTheirRequests(t *testing.T) {
 	var mu sync.Mutex
 	last := strings.Repeat("0", 32)

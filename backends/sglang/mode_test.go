@@ -15,8 +15,8 @@ import (
 
 var modes = []backends.StreamMode{backends.StreamCumulative, backends.StreamIncremental, backends.StreamIncrementalIDs}
 
-// drawStream draws an answer and how its tokens are grouped into events. No word begins with another one: where the
-// mode is not declared, texts that do could be either new or repeated.
+// drawStream draws an answer and the grouping of its tokens into events. No word begins with another one, because such
+// texts could be new or repeated if the mode is not declared.
 func drawStream(t *rapid.T, m backends.StreamMode) stream {
 	s := stream{ids: rapid.SliceOfN(rapid.Int32Range(0, 3), 1, 40).Draw(t, "ids"), mode: m}
 	for i := range s.ids {
@@ -30,7 +30,7 @@ func drawStream(t *rapid.T, m backends.StreamMode) stream {
 	return s
 }
 
-// struck drops, repeats and swaps events of a stream. hit reports whether that changed anything.
+// struck drops, repeats and swaps events of a stream. hit reports whether the stream changed.
 func struck(t *rapid.T, docs []string) (left []string, hit bool) {
 	for i, doc := range docs {
 		switch rapid.SampledFrom([]string{"keep", "keep", "keep", "drop", "twice", "before"}).Draw(t, "event") {
@@ -52,7 +52,7 @@ func struck(t *rapid.T, docs []string) (left []string, hit bool) {
 	return left, hit
 }
 
-// declares is a configuration whose server has the given mode; empty: nobody knows it.
+// declares returns a configuration for a server with the given mode; empty: unknown.
 func declares(m backends.StreamMode, batch int) *backends.Config {
 	return &backends.Config{
 		Endpoints:      []backends.Endpoint{{StreamMode: m}},
@@ -72,10 +72,10 @@ func sent(docs []string) []byte {
 	return []byte("data: " + strings.Join(docs, "\n\ndata: ") + "\n\ndata: [DONE]\n\n")
 }
 
-// TestCountsAreTheTruth sends streams in every mode, with events that are missing, come twice or in another order, to a
-// client that was told the mode, was not told, or was told wrong: the answer is the server's, to the last token, or it
-// fails. Whole streams of the mode that was told never fail.
-func TestCountsAreTheTruth(t *testing.T) {
+// TestAnswersAreCompleteOrFail reads streams in every mode, with events that are missing, repeated or swapped, with the
+// right mode declared, a wrong one, or none. The answer must be the server's to the last token, or fail. Undamaged
+// streams of the declared mode must not fail.
+func TestAnswersAreCompleteOrFail(t *testing.T) {
 	counted := map[bool]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStream(t, rapid.SampledFrom(modes).Draw(t, "mode"))
@@ -102,16 +102,16 @@ func TestCountsAreTheTruth(t *testing.T) {
 		}
 		require.Equal(t, s.ids, o.Tokens)
 		require.Equal(t, []int{len(s.ids), len(s.ids), len(s.ids)}, []int{o.NTokens, o.UsageTokens, reported})
-		if told == "" || told == s.mode { // a wrong word about the text alone can not be found out
+		if told == "" || told == s.mode { // a wrong declaration about the text only cannot be detected
 			require.Equal(t, s.text(), string(o.Text))
 		}
 	})
 	require.Greater(t, min(counted[true], counted[false]), 10, "both ends were seen: %v", counted)
 }
 
-// TestCountsOfBatchesAreTheTruth is the same for several prompts in one stream, whose events come in any order of the
+// TestBatchesAreCompleteOrFail does the same for several prompts in one stream, whose events come in any order of the
 // prompts.
-func TestCountsOfBatchesAreTheTruth(t *testing.T) {
+func TestBatchesAreCompleteOrFail(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.SampledFrom(modes).Draw(t, "mode")
 		told := rapid.SampledFrom([]backends.StreamMode{"", m, modes[0], modes[1]}).Draw(t, "told")
@@ -170,8 +170,8 @@ func TestCountsOfBatchesAreTheTruth(t *testing.T) {
 	})
 }
 
-// TestStreamsAgainstTheirMode has the two streams that once passed: increments whose own counts begin again, so that a
-// part of the ids was taken for all of them, and a cumulative one that goes on in increments.
+// TestStreamsAgainstTheirMode rejects two kinds of streams that once passed: increments whose counts start again, so
+// that some ids were taken for all of them, and cumulative streams that continue in increments.
 func TestStreamsAgainstTheirMode(t *testing.T) {
 	doc := func(from, n, said int, finish string) string {
 		ids := strings.Trim(strings.ReplaceAll(fmt.Sprint(slices.Repeat([]int{from}, n)), " ", ","), "[]")
@@ -217,8 +217,8 @@ func readOn(a wire.Answer, body []byte) {
 	}
 }
 
-// TestTextsThatCouldBeEither fails an answer whose text nobody can tell, and reads it once the server's mode is known.
-func TestTextsThatCouldBeEither(t *testing.T) {
+// TestAmbiguousTexts rejects an answer whose text could be new or repeated, and accepts it if the mode is declared.
+func TestAmbiguousTexts(t *testing.T) {
 	event := func(text string, count int, finish string) string {
 		return fmt.Sprintf(`{"text":%q,"output_ids":[7],"meta_info":{"finish_reason":%s,"completion_tokens":%d}}`, text,
 			finish, count)

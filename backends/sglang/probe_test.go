@@ -22,7 +22,7 @@ import (
 
 const modelInfo = `{"model_path":"some/model","is_generation":true}`
 
-// pages are what SGLang answers by path; none is 404.
+// pages are the answers of SGLang by path; other paths are answered 404.
 func pages() map[string]string {
 	return map[string]string{
 		"/health":      "",
@@ -52,7 +52,7 @@ func (p *posted) all() []string {
 }
 
 func server(t *testing.T, pages map[string]string, bodies *posted) string {
-	pages = maps.Clone(pages) // the test goes on with its own while the server still reads
+	pages = maps.Clone(pages) // the test changes its own map while the server still reads
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[r.URL.Path]
 		switch {
@@ -86,7 +86,7 @@ func probe(t *testing.T, pages map[string]string, bodies *posted, vocabulary int
 		&datasets.Sample{InputIDs: []int32{1, 2}}, true)
 }
 
-// TestProbe is patient with a health check of more than a second.
+// TestProbe waits for a health check of more than a second.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	var bodies posted
@@ -129,8 +129,8 @@ func TestProbeOfOlderAndOtherServers(t *testing.T) {
 	require.Equal(t, "sglang", p.Server, "as its list of models says")
 }
 
-// TestProbeOfStreams finds out what a server's streams repeat: from its arguments, or else from its short answer, which
-// has to fit them.
+// TestProbeOfStreams finds what a server's streams repeat from its arguments, or else from its short answer. The answer
+// has to fit the arguments.
 func TestProbeOfStreams(t *testing.T) {
 	const increments = "increments"
 	for _, c := range []struct {

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clients are the two HTTP clients that carry the protocol.
+// clients are the two HTTP clients.
 var clients = map[string]wiretest.Contract{
 	nethttp.Name: on(nethttp.Name),
 	http1.Name:   on(http1.Name),
@@ -36,7 +36,7 @@ func on(name string) wiretest.Contract {
 
 const head = wiretest.StreamHead
 
-// event is one of a stream of answers so far.
+// event returns an event of a cumulative stream.
 func event(ids string, count int, finish string) string {
 	return fmt.Sprintf(`data: {"text":"w","output_ids":[%s],"meta_info":{"id":"r","finish_reason":%s,"prompt_tokens":4,"completion_tokens":%d}}`+"\n\n", ids, finish, count)
 }
@@ -46,7 +46,7 @@ const (
 	length  = `{"type":"length","length":2}`
 )
 
-// TestFaults are the ways of SGLang to fail one request, on both clients.
+// TestFaults has the ways in which SGLang fails one request, with both clients.
 func TestFaults(t *testing.T) {
 	offline := func(c *backends.Config) { c.Stream = false }
 	for _, c := range []struct {
@@ -73,7 +73,7 @@ func TestFaults(t *testing.T) {
 		{"the server is dead before a byte", wiretest.Closes(""), nil, backends.FailReset, ""},
 		{"no finish reason, [DONE]", wiretest.Answers(head + wiretest.Chunked(event("5", 1, running), wiretest.Done)), nil,
 			backends.FailTruncated, "without a finish_reason"},
-		{"a batch that nobody asked for", wiretest.Answers(wiretest.Whole(200, "application/json",
+		{"an unexpected batch", wiretest.Answers(wiretest.Whole(200, "application/json",
 			`[{"output_ids":[1]},{"output_ids":[2]}]`)), offline, backends.FailBadEvent, "got 2"},
 		{"something else", wiretest.Answers(wiretest.Whole(200, "application/json", `{"choices":[]}`)), offline,
 			backends.FailBadEvent, "no output_ids, text or meta_info"},
@@ -104,7 +104,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestTimesOfAStream sends cumulative events one after another: each token is seen when its event comes, and once.
+// TestTimesOfAStream requires that each token of a cumulative stream is reported once, when its event comes.
 func TestTimesOfAStream(t *testing.T) {
 	for name, client := range clients {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestTimesOfAStream(t *testing.T) {
 	}
 }
 
-// TestEachEndpointHasItsMode holds the streams of each endpoint against the mode of its own server.
+// TestEachEndpointHasItsMode compares the streams of each endpoint with the mode of its own server.
 func TestEachEndpointHasItsMode(t *testing.T) {
 	answers := func(second string) string {
 		return wiretest.Raw(t, wiretest.Answers(head+wiretest.Chunked(event("1", 1, running), event(second, 2, length),
@@ -155,7 +155,7 @@ func TestEachEndpointHasItsMode(t *testing.T) {
 	}
 }
 
-// TestManyStreams has 300 streams on 32 connections, half of them cumulative.
+// TestManyStreams reads 300 streams on 32 connections, half of them cumulative.
 func TestManyStreams(t *testing.T) {
 	var served atomic.Int32
 	url := wiretest.Raw(t, func(c net.Conn, _, _ int) bool {

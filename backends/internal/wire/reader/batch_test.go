@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// given is a decoder that finds the same parts in every document.
+// given is a decoder that returns the same parts for every document.
 type given []Event
 
 func (given) Forget()                     {}

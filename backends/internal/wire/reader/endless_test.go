@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// A server that never stops costs the memory of an answer that was asked for, and not that of all that it sends: one
-// body, one event, one line, streamed or not.
+// TestEndlessAnswers requires that a server which never stops sending costs no more memory than the requested answer,
+// in one body, one event or one line, streamed or not.
 func TestEndlessAnswers(t *testing.T) {
 	for _, c := range []struct {
 		kind, begin string

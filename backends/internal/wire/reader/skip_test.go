@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPlainEnd compares the search by eight bytes with the one by the table, whatever stands around the byte that ends
-// it.
+// TestPlainEnd compares the search by eight bytes with that by the table, for any bytes around the one that is found.
 func TestPlainEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		odd := rapid.SampledFrom([]byte{'"', '\\', 0, '\n', 0x1f, ' ', '!', '#', '[', ']', 0x7f, 0x80, 0xa2, 0xdc, 0xff, 'a'})
@@ -22,7 +21,7 @@ func TestPlainEnd(t *testing.T) {
 	})
 }
 
-// TestPlainIDs are the same numbers as the reading of any list gives, or nothing is read.
+// TestPlainIDs requires that PlainIDs reads the same numbers as moreIDs, or nothing.
 func TestPlainIDs(t *testing.T) {
 	for doc, want := range map[string][]int32{
 		"[1]": {1}, "[0,10,999999999]x": {0, 10, 999999999},
