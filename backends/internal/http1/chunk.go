@@ -8,7 +8,7 @@ type chunkPhase uint8
 const (
 	inSize    chunkPhase = iota // hexadecimal digits
 	inBlank                     // blanks behind the digits
-	inExtra                     // an extension, which is not read
+	inExtra                     // an extension, which is ignored
 	inSizeLF                    // the LF behind the size
 	inData                      //
 	inDataCR                    // the CR behind the data
@@ -16,7 +16,7 @@ const (
 	inTrailer                   // behind the last chunk
 )
 
-// Limits of what is no data, in bytes, as net/http has them.
+// Limits of bytes that are not data, as in net/http.
 const (
 	maxSizeLine = 4096
 	maxExcess   = 16 << 10
@@ -26,13 +26,13 @@ const (
 // chunks reads a chunked body.
 type chunks struct {
 	phase  chunkPhase
-	digits int    // of the size so far
-	line   int    // bytes of the size's line, or of the trailer
-	left   uint64 // of the chunk
-	excess int    // bytes that are no data, beyond what short chunks need
+	digits int    // digits of the size so far
+	line   int    // bytes of the line of the size, or of the trailer
+	left   uint64 // bytes left of the chunk
+	excess int    // bytes that are not data, beyond what short chunks need
 	bad    string
 
-	last  uint32 // bytes of the trailer
+	last  uint32 // last bytes of the trailer
 	place trailerPlace
 	wrong bool // its fields are invalid
 }
@@ -57,7 +57,7 @@ func (c *chunks) next(b []byte) (ev event, body, rest []byte) {
 			}
 		case inDataCR:
 			if ch != '\r' {
-				c.bad = "a chunk is longer than its size says"
+				c.bad = "a chunk is longer than its size"
 				return evBad, nil, nil
 			}
 			c.phase = inDataLF
@@ -80,7 +80,7 @@ func (c *chunks) next(b []byte) (ev event, body, rest []byte) {
 	return evMore, nil, nil
 }
 
-// size reads one byte of the line of a chunk's size.
+// size reads one byte of the line with a chunk's size.
 func (c *chunks) size(ch byte) bool {
 	if c.line++; c.line > maxSizeLine {
 		c.bad = "the line of a chunk's size is longer than 4096 bytes"
@@ -122,7 +122,7 @@ func (c *chunks) size(ch byte) bool {
 	return true
 }
 
-// begin starts a chunk's data, or the trailer behind the last one.
+// begin begins the data of a chunk, or the trailer behind the last chunk.
 func (c *chunks) begin(ch byte) bool {
 	if ch != '\n' {
 		return c.refuse()
@@ -140,7 +140,7 @@ func (c *chunks) begin(ch byte) bool {
 	return true
 }
 
-// unhex are the values of hexadecimal digits; 0xff: none.
+// unhex are the values of hexadecimal digits; 0xff: not a digit.
 var unhex = func() (t [256]uint8) {
 	for i := range t {
 		t[i] = 0xff
@@ -173,7 +173,7 @@ const (
 )
 
 // trailer reads one byte behind the last chunk: CR LF, or fields up to the first CR LF CR LF, as net/http reads them.
-// Until that has come the answer is not whole, whatever the fields look like.
+// Until then the answer is incomplete, whatever the fields contain.
 func (c *chunks) trailer(ch byte) (end, ok bool) {
 	if c.line++; c.line > maxTrailer {
 		c.bad = "what follows the last chunk is longer than 64 KiB"
@@ -193,7 +193,7 @@ func (c *chunks) trailer(ch byte) (end, ok bool) {
 	return true, true
 }
 
-// field notes what no field has.
+// field reads one byte of a field, and notes invalid bytes.
 func (c *chunks) field(ch byte) {
 	switch c.place {
 	case atLine:
@@ -202,7 +202,7 @@ func (c *chunks) field(ch byte) {
 			c.place = behind
 		case ch == '\r':
 			c.place = atCR
-		case ch == ' ' || ch == '\t': // the line before goes on
+		case ch == ' ' || ch == '\t': // the previous line continues
 			c.wrong = c.wrong || c.line == 1
 			c.place = inValue
 		default:
@@ -225,7 +225,7 @@ func (c *chunks) field(ch byte) {
 	}
 }
 
-// name reads a byte of a field's name. Blanks inside it are let pass, as net/http does.
+// name reads a byte of a field's name. Blanks inside it are accepted, as by net/http.
 func (c *chunks) name(ch byte) {
 	switch {
 	case ch == ':':

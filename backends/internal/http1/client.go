@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
 
-// Name is what the preflight calls this client.
+// Name is the name of this client in the results of a probe.
 const Name = "epoll"
 
 // Client is a backend on one epoll loop.
@@ -26,8 +26,8 @@ type Client struct {
 	stats backends.LoopStats
 }
 
-// New makes a client for the endpoints of c, all of them plain http. It looks their addresses up and connects to
-// nothing yet; a host that cannot be found is a *backends.EndpointError.
+// New returns a client for the endpoints of c, all of which must be plain http. It resolves their addresses and does
+// not connect yet. A host that cannot be found is a *backends.EndpointError.
 func New(c *backends.Config, p wire.Protocol) (*Client, error) {
 	client := &Client{config: *c, protocol: p, Counters: policy.NewCounters(c)}
 	policy.SetDefaults(&client.config)
@@ -45,12 +45,12 @@ func New(c *backends.Config, p wire.Protocol) (*Client, error) {
 	return client, nil
 }
 
-// Features are warming up, counters, and the figures of the loop.
+// Features are the warm-up, the counters and the figures of the loop.
 func (c *Client) Features() backends.Features {
 	return backends.Features{WarmUp: c.WarmUp, Traffic: c.Traffic, Loop: func() backends.LoopStats { return c.stats }}
 }
 
-// Serve answers the queries of src on the calling goroutine, which is locked to its OS thread meanwhile.
+// Serve answers the queries of src on the calling goroutine, which it locks to its OS thread.
 func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
 	l := c.kept
 	c.kept = nil
@@ -64,8 +64,7 @@ func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Si
 	return c.serve(ctx, l, src, sink)
 }
 
-// WarmUp is Serve, but for the connections: they stay open for the Serve that has to follow, as does the memory that
-// was grown.
+// WarmUp is Serve, and keeps its connections and memory for the next Serve, which must follow.
 func (c *Client) WarmUp(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
 	l, err := newLoop(c)
 	if err != nil {
@@ -96,14 +95,14 @@ func (c *Client) serve(ctx context.Context, l *loop, src loadgen.Source, sink ba
 	}
 	defer l.detach()
 	l.stats.realtime, l.stats.processor = granted, processor
-	told := make(chan struct{})
+	cancelled := make(chan struct{})
 	stopWatching := context.AfterFunc(ctx, func() {
-		defer close(told)
+		defer close(cancelled)
 		l.cancel()
 	})
 	defer func() {
 		if !stopWatching() {
-			<-told
+			<-cancelled
 		}
 	}()
 	cpu, delay := threadTimes()

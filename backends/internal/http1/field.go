@@ -1,5 +1,5 @@
-// HOT PATH: field runs for each line of each header. No I/O, no lock, no allocation but for a value that it has not
-// seen on the connection.
+// HOT PATH: field runs for each line of each header. No I/O, no lock; it allocates only for a value that is new on the
+// connection.
 
 package http1
 
@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// token are the bytes of a field's name (RFC 9110 §5.6.2), and the blank that some servers write before the colon.
+// token contains the bytes of a field's name (RFC 9110 §5.6.2) and the blank that some servers write before the colon.
 var token = func() (t [256]bool) {
 	for _, c := range " !#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" {
 		t[c] = true
@@ -16,10 +16,10 @@ var token = func() (t [256]bool) {
 	return t
 }()
 
-// field reads one line of a header; false: it is none, and p.bad says why.
+// field reads one line of a header. It returns false, with the reason in p.bad, if the line is not a field.
 func (p *parser) field(line []byte) bool {
 	if line[0] == ' ' || line[0] == '\t' {
-		return true // a folded line goes on with a value; none that is read here is ever that long
+		return true // a folded line continues a value; the values that are read here are never that long
 	}
 	n := 0
 	for n < len(line) && token[line[n]] {
@@ -29,7 +29,7 @@ func (p *parser) field(line []byte) bool {
 		p.bad = fmt.Sprintf("%.80q is no line of a header", line)
 		return false
 	}
-	switch n { // the length tells most fields that are not read
+	switch n { // most other fields have another length
 	case 8, 10, 11, 12, 14, 16, 17:
 		return p.value(line[:n], trim(line[n+1:]))
 	}
@@ -90,7 +90,7 @@ func (p *parser) contentLength(value []byte) bool {
 	return true
 }
 
-// trim takes the blanks off both ends.
+// trim removes blanks from both ends.
 func trim(b []byte) []byte {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
@@ -101,7 +101,7 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// is compares with a text in lower case.
+// is compares with a text in lower case, ignoring case.
 func is(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false
@@ -118,7 +118,7 @@ func is(b []byte, lower string) bool {
 	return true
 }
 
-// has looks for a word in a list with commas.
+// has reports whether a comma-separated list contains a word.
 func has(list []byte, word string) bool {
 	for len(list) > 0 {
 		part := list

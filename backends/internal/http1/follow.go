@@ -1,13 +1,13 @@
 package http1
 
-// Follower finds where the answers on a connection end. It is for other clients, which read the answers themselves.
+// Follower finds the ends of answers on a connection whose answers another client reads.
 type Follower struct{ parser parser }
 
-// Begin waits for the next answer.
+// Begin prepares for the next answer.
 func (f *Follower) Begin() { f.parser.reset() }
 
-// Next reads bytes of an answer. n of them belong to it: fewer than all where it ended. ok is false where they are no
-// HTTP/1.1.
+// Next reads bytes of an answer and returns how many belong to it, and whether it has ended. ok is false if they are
+// not HTTP/1.1.
 func (f *Follower) Next(b []byte) (n int, ended, ok bool) {
 	rest := b
 	for {

@@ -10,25 +10,25 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
-// pace decides whether the loop pauses before it looks again. With many streams in flight every token wakes the loop by
-// itself, and a wake-up costs more than the token; a pause lets several come together
-// (docs/reference/measurements.md#pausing-after-a-wake-up). It delays what is handled by up to its length, so it is
-// used only while wake-ups come faster than that, and each pause brings more than one.
+// pace decides whether the loop pauses between wake-ups. With many streams in flight, each token wakes the loop, which
+// costs more than to handle the token. During a pause several tokens come together
+// (docs/reference/measurements.md#pausing-after-a-wake-up). It delays events by up to its length, so pauses
+// are made only while wake-ups come faster than that and each pause collects more than one event.
 type pace struct {
 	length time.Duration // 0: never pause
 	on     bool
-	looks  int
+	looks  int // waits that have ended
 	events int
-	from   int64 // ns, when the first look was
+	from   int64 // ns, when the first of them ended
 }
 
-// looksTogether are judged together.
+// looksTogether is the number of waits that one decision is based on.
 const looksTogether = 16
 
-// fewEvents a look: with more the loop has enough to do without waiting for company.
+// fewEvents is the number of events per wait from which a loop has enough to do without pauses.
 const fewEvents = 8
 
-// look notes a wait that has ended with n events.
+// look notes the end of a wait with n events.
 func (p *pace) look(now int64, n int) {
 	p.looks++
 	p.events += n

@@ -1,5 +1,5 @@
-// HOT PATH: next runs for each piece of each answer. No I/O, no clock; it allocates for a header that comes in pieces
-// or says something new.
+// HOT PATH: next runs for each piece of each answer. No I/O, no clock; it allocates only for a header that comes in
+// pieces or has a new Content-Type.
 
 package http1
 
@@ -14,11 +14,11 @@ import (
 type event uint8
 
 const (
-	evMore event = iota // everything is read
+	evMore event = iota // more bytes are needed
 	evHead              // the header is complete
 	evBody              // a piece of the body
 	evEnd               // the end of the answer
-	evBad               // this is no HTTP; parser.bad says why
+	evBad               // the bytes are not HTTP; parser.bad is the reason
 )
 
 // phase is where in an answer a parser is.
@@ -27,13 +27,13 @@ type phase uint8
 const (
 	atStatus phase = iota
 	atField
-	atBody  // of known length, or up to the end of the connection
+	atBody  // inside a body of known length, or up to the end of the connection
 	atChunk // inside a chunked body; chunks has its own phases
 	atEnd
 	atFault
 )
 
-// maxInterim bounds the interim answers (1xx) before an answer, as net/http does.
+// maxInterim is the largest number of interim answers (1xx) before an answer, as in net/http.
 const maxInterim = 5
 
 // parser reads one HTTP/1.1 answer after another from pieces of any length.
@@ -45,14 +45,14 @@ type parser struct {
 	old       bool // HTTP/1.0
 	interim   int8
 	status    int
-	length    int64 // Content-Length, then what is left of the body; -1: not sent
+	length    int64 // Content-Length, then the rest of the body; -1: not sent
 	seen      int   // bytes of the header so far
 	line      []byte
 	chunks    chunks
 	bad       string
 
-	contentType string // kept from answer to answer: the same one costs no allocation
-	typed       bool   // contentType is of this answer
+	contentType string // kept for further answers, so that the same type costs no allocation
+	typed       bool   // contentType belongs to this answer
 	encoding    string
 	location    string
 	retryAfter  string
@@ -64,7 +64,7 @@ func (p *parser) reset() {
 	p.clear()
 }
 
-// clear forgets one header.
+// clear discards one header.
 func (p *parser) clear() {
 	p.keepAlive, p.untilEOF, p.chunked, p.old, p.typed = true, false, false, false, false
 	p.length = -1
@@ -73,7 +73,7 @@ func (p *parser) clear() {
 	}
 }
 
-// kind is the answer's Content-Type.
+// kind returns the answer's Content-Type.
 func (p *parser) kind() string {
 	if !p.typed {
 		return ""
@@ -141,7 +141,7 @@ func (p *parser) next(b []byte) (ev event, body, rest []byte) {
 	}
 }
 
-// ended tells whether an end of the connection is the end of the answer.
+// ended reports whether the end of the connection is the end of the answer.
 func (p *parser) ended() bool { return p.phase == atEnd || (p.phase == atBody && p.untilEOF) }
 
 func (p *parser) fail(why string) (event, []byte, []byte) {
@@ -149,7 +149,7 @@ func (p *parser) fail(why string) (event, []byte, []byte) {
 	return evBad, nil, nil
 }
 
-// header reads one line; true: it was the last one of the answer's own header.
+// header reads one line, and reports whether it was the last one of the answer's own header.
 func (p *parser) header(line []byte) bool {
 	if p.phase == atStatus {
 		if !p.statusLine(line) {
@@ -177,13 +177,13 @@ func (p *parser) header(line []byte) bool {
 	return true
 }
 
-// body decides how the body ends, as RFC 9112 §6.3 says.
+// body decides how the body ends (RFC 9112 §6.3).
 func (p *parser) body() {
 	p.phase = atBody
 	switch {
 	case p.status == 101 || p.status == 204 || p.status == 304:
 		p.length = 0
-		p.keepAlive = p.keepAlive && p.status != 101 // the server now speaks something else
+		p.keepAlive = p.keepAlive && p.status != 101 // the server now uses another protocol
 	case p.chunked && !p.old:
 		p.phase = atChunk
 		p.chunks.reset()

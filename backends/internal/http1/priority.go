@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharpen asks for real-time priority for the loop's thread, as the bridge does for LoadGen's: beside an engine that
-// keeps every core of the machine busy, a thread of normal priority waits a tenth of a second and more for its turn,
-// and that would stand in the numbers as the server's time. The loop sleeps whenever it has nothing to do. It is false
-// where that is not permitted. Where it is not, pauses are at least as exact as the timer can be. Threads that this one
-// starts do not inherit the priority; restore takes both back, because the thread goes on serving other goroutines.
+// sharpen requests real-time priority for the loop's thread, as the bridge does for LoadGen's, and reports whether it
+// was granted. Beside an engine that keeps all cores of the machine busy, a thread of normal priority waits for a tenth
+// of a second and more, which would count as the server's time. The loop sleeps whenever it has nothing to do. sharpen
+// also sets the smallest timer slack, which needs no permission. Threads that this one starts do not inherit the
+// priority. restore undoes both, because the thread continues with other goroutines.
 func sharpen() (restore func(), granted bool) {
 	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 	if err != nil {
@@ -30,13 +30,13 @@ func sharpen() (restore func(), granted bool) {
 		return restoreSlack, false
 	}
 	return func() {
-		_ = unix.SchedSetAttr(0, before, 0) // what was allowed before is allowed again
+		_ = unix.SchedSetAttr(0, before, 0) // the previous settings are always permitted
 		restoreSlack()
 	}, true
 }
 
-// pin keeps the thread on one processor, counted from 1; 0: on any. processor is the one that it got, counted from 0;
-// -1: none.
+// pin keeps the thread on one processor, counted from 1; 0: on any. processor is the one that it runs on, counted from
+// 0; -1: it is not pinned.
 func pin(want int) (restore func(), processor int) {
 	nothing := func() {}
 	var before, only unix.CPUSet
@@ -50,8 +50,8 @@ func pin(want int) (restore func(), processor int) {
 	return func() { _ = unix.SchedSetaffinity(0, &before) }, want - 1
 }
 
-// threadTimes are what the calling thread has used of a processor, and how long it has waited for one, in s; 0: not
-// known.
+// threadTimes returns how long the calling thread has used a processor and how long it has waited for one, in s; 0:
+// unknown.
 func threadTimes() (used, delayed float64) {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_THREAD, &u) == nil {

@@ -1,4 +1,4 @@
-// HOT PATH: tokens runs once a read, judge and complete once a query. No lock; no allocation but for more queries in
+// HOT PATH: tokens runs once a read, judge and complete once a query. No lock; no allocation except for more queries in
 // flight than ever before. refuse and record run once a failure.
 
 package http1

@@ -11,7 +11,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// source is a loadgen.Source that can be waited for along with sockets, as loadgen.Shard can.
+// source is a loadgen.Source that an event loop can wait for along with sockets, such as loadgen.Shard.
 type source interface {
 	loadgen.Source
 	Park() bool
@@ -19,7 +19,7 @@ type source interface {
 	FD() int
 }
 
-// parkable gives src such methods where it lacks them. stop is called behind the last use.
+// parkable adds these methods to src if it does not have them. The caller calls stop after the last use.
 func parkable(src loadgen.Source) (s source, stop func(), err error) {
 	if s, ok := src.(source); ok && s.FD() >= 0 {
 		return s, func() {}, nil
@@ -33,7 +33,7 @@ func parkable(src loadgen.Source) (s source, stop func(), err error) {
 	return b, func() { <-b.over; _ = unix.Close(fd) }, nil
 }
 
-// bridged waits for a source on a goroutine of its own. Warm-ups and probes come this way; LoadGen's rings do not.
+// bridged waits for a source on a goroutine of its own. Warm-ups and probes use it; LoadGen's rings do not need it.
 type bridged struct {
 	fd     int
 	over   chan struct{}
@@ -74,7 +74,7 @@ func (b *bridged) Pop(dst []loadgen.Query) int {
 	return b.take(dst)
 }
 
-// Wait looks once, whatever the timeout: the loop only asks whether the source has ended.
+// Wait returns at once, because the loop only asks whether the source has ended.
 func (b *bridged) Wait(dst []loadgen.Query, _ time.Duration) (int, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,11 +100,11 @@ func (b *bridged) FD() int { return b.fd }
 
 // signal makes an eventfd readable.
 func signal(fd int) {
-	_, _ = unix.Write(fd, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // EAGAIN: it is
+	_, _ = unix.Write(fd, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // EAGAIN: it is readable already
 }
 
-// swallow makes it wait for the next signal.
+// swallow makes an eventfd unreadable until the next signal.
 func swallow(fd int) {
 	var counter [8]byte
-	_, _ = unix.Read(fd, counter[:]) // EAGAIN: nobody has signalled
+	_, _ = unix.Read(fd, counter[:]) // EAGAIN: it is unreadable already
 }

@@ -1,5 +1,5 @@
-// HOT PATH: every call here is made without telling Go's scheduler, so none may block but sleep, and pause for its few
-// µs. No allocation.
+// HOT PATH: the calls bypass Go's scheduler, so they may not block, except sleep, and pause for a few µs. No
+// allocation.
 
 package http1
 
@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recv reads what has come, without waiting.
+// recv reads the bytes that have come, without waiting.
 func recv(fd int, buf []byte) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))),
 		uintptr(len(buf)), unix.MSG_DONTWAIT, 0, 0)
 	return int(n), errno
 }
 
-// writer is the memory of a gathered write, kept so that none is allocated.
+// writer keeps the memory of a gathered write, so that a write allocates nothing.
 type writer struct {
 	parts  [2]unix.Iovec
 	header unix.Msghdr
@@ -40,14 +40,14 @@ func (w *writer) send(fd int, head, body []byte) (int, unix.Errno) {
 	return int(n), errno
 }
 
-// unconfirmed reports whether a socket holds bytes that the other end has not confirmed.
+// unconfirmed reports whether a socket contains bytes that the peer has not acknowledged.
 func unconfirmed(fd int) bool {
 	var n int32
 	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCOUTQ, uintptr(unsafe.Pointer(&n)))
 	return errno == 0 && n > 0
 }
 
-// ready gives the events that are there already.
+// ready returns the number of events that are ready now.
 func ready(epoll int, events []unix.EpollEvent) int {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll),
 		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
@@ -57,14 +57,15 @@ func ready(epoll int, events []unix.EpollEvent) int {
 	return int(n)
 }
 
-// pause stops the thread for a moment, far below what the scheduler or the collector would notice.
+// pause stops the thread, for much less time than would disturb the scheduler or the collector.
 func pause(d time.Duration) {
 	t := unix.NsecToTimespec(int64(d))
-	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0) // an interrupted pause is a short one
+	// an interrupted pause is just shorter
+	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
-// sleep waits for events, at most d (negative: without limit), and lets other goroutines have the processor. An
-// interrupted wait is a short one.
+// sleep waits for events, at most d (negative: without limit), while other goroutines may use the processor. An
+// interrupted wait is just shorter.
 func sleep(epoll int, events []unix.EpollEvent, d time.Duration) int {
 	ms := -1
 	if d >= 0 {

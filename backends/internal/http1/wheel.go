@@ -10,8 +10,8 @@ const (
 	never     = math.MaxInt64
 )
 
-// timer is one deadline in a wheel, or none. Its owner holds the true deadline, which may be later than the wheel
-// knows: moving one on costs nothing that way, and the owner sets the timer again when it goes off early.
+// timer is one deadline in a wheel, if it is set. Its owner may have a later deadline by now: a deadline is postponed
+// without the wheel, and the owner sets the timer again when it expires too early.
 type timer struct {
 	next, prev *timer
 	tick       int64
@@ -19,12 +19,12 @@ type timer struct {
 	exchange   *exchange
 }
 
-// wheel is a hashed timer wheel. Timers further away than one turn stay in their slot and are passed over.
+// wheel is a hashed timer wheel. Timers that are further away than one turn stay in their slot.
 type wheel struct {
 	slots [slots]timer // heads of rings
 	used  [slots / 64]uint64
-	over  timer // head of the ring of timers that went off
-	tick  int64 // looked at last
+	over  timer // head of the ring of expired timers
+	tick  int64 // handled last
 }
 
 func (w *wheel) init() {
@@ -39,7 +39,7 @@ func (t *timer) link(head *timer) {
 	head.prev.next, head.prev = t, t
 }
 
-// stop takes a timer out; one that is not set stays so.
+// stop removes a timer, if it is set.
 func (t *timer) stop() {
 	if t.next != nil {
 		t.prev.next, t.next.prev = t.next, t.prev
@@ -47,7 +47,7 @@ func (t *timer) stop() {
 	}
 }
 
-// set makes t go off at the first tick behind at.
+// set makes t expire at the first tick after at.
 func (w *wheel) set(t *timer, at int64) {
 	t.stop()
 	t.tick = max(at>>tickShift, w.tick) + 1
@@ -56,14 +56,14 @@ func (w *wheel) set(t *timer, at int64) {
 	w.used[slot/64] |= 1 << (slot % 64)
 }
 
-// by makes t go off at the given time or before.
+// by makes t expire at the given time or before.
 func (w *wheel) by(t *timer, at int64) {
 	if t.next == nil || at>>tickShift+1 < t.tick {
 		w.set(t, at)
 	}
 }
 
-// expired gives the next timer that has gone off, no longer set; nil: none.
+// expired returns the next expired timer, which is not set any more; nil: none.
 func (w *wheel) expired(now int64) *timer {
 	target := now >> tickShift
 	for {
@@ -74,7 +74,7 @@ func (w *wheel) expired(now int64) *timer {
 		if w.tick >= target {
 			return nil
 		}
-		w.tick = max(w.tick+1, target-slots+1) // one turn sees every slot
+		w.tick = max(w.tick+1, target-slots+1) // one turn covers every slot
 		w.collect(w.tick%slots, target)
 	}
 }
@@ -97,7 +97,7 @@ func (w *wheel) collect(slot, target int64) {
 	}
 }
 
-// wait tells how long nothing can go off, or less; negative: no timer is set.
+// wait returns a time within which no timer expires; negative: no timer is set.
 func (w *wheel) wait(now int64) int64 {
 	for i := int64(1); i <= slots; {
 		slot := (w.tick + i) % slots
@@ -114,7 +114,7 @@ func (w *wheel) wait(now int64) int64 {
 	return -1
 }
 
-// each calls f for every timer that is set. f may stop the timer it is given.
+// each calls f for every timer that is set. f may stop that timer.
 func (w *wheel) each(f func(*timer)) {
 	for i := range w.slots {
 		for t := w.slots[i].next; t != &w.slots[i]; {
