@@ -13,7 +13,7 @@ const (
 // lengthBounds are the bounds of TEST09: the reference's mean number of output tokens minus and plus 10 %
 // (docs/reference/audits.md#test09).
 type lengthBounds struct {
-	queries  int // 0 ends of the data set
+	queries  int
 	unique   bool
 	min, max float64
 }

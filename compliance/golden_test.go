@@ -63,7 +63,7 @@ func (c *goldenCase) check(t *testing.T, test string) {
 	}
 	r, err := Verify(test, c.input(t, test))
 	if slices.Contains(usageErrors, c.Name) {
-		require.ErrorContains(t, err, "there is no "+strings.ToLower(test)+"_")
+		require.ErrorContains(t, err, "no "+strings.ToLower(test)+"_")
 		return
 	}
 	require.NoError(t, err)

@@ -220,7 +220,7 @@ func TestThresholds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.config")
 	require.NoError(t, os.WriteFile(path, []byte("\n*.*.test07_accuracy_threshold = 60 # percent\n"), 0o644))
 	_, err := Verify(Test07, Input{Compliance: "x", AuditFile: path})
-	require.ErrorContains(t, err, `line 2: test07_accuracy_threshold: "60 # percent" is not a number; a comment needs a line of its own`)
+	require.ErrorContains(t, err, `line 2: test07_accuracy_threshold: "60 # percent" is not a number; put comments on separate lines`)
 	_, err = Verify(Test07, Input{Compliance: "x", AuditFile: path + "x"})
-	require.ErrorContains(t, err, "reading the thresholds")
+	require.ErrorContains(t, err, "read the thresholds")
 }

@@ -238,10 +238,10 @@ func TestInputsThatAreMissing(t *testing.T) {
 		want string
 	}{
 		"TEST99": {Input{}, `compliance test "TEST99" is unknown`},
-		Test01: {Input{Compliance: "x"}, "TEST01 compares with other runs or scenarios: name the folder of the " +
+		Test01: {Input{Compliance: "x"}, "TEST01 compares with other runs or scenarios: pass the folder of the " +
 			"accuracy run"},
-		Test04: {Input{Compliance: "x"}, "name the folder of the performance run"},
-		Test06: {Input{Compliance: "x"}, "name the scenario"},
+		Test04: {Input{Compliance: "x"}, "pass the folder of the performance run"},
+		Test06: {Input{Compliance: "x"}, "pass the scenario"},
 		Test07: {Input{}, "TEST07 needs the folder with the logs of its run"},
 		Test08: {Input{Compliance: "/no/such", ReferenceAccuracy: "/no/such"}, "no such file or directory"},
 		Test09: {Input{Compliance: "/no/such", Row: gptOSS}, "no such file or directory"},

@@ -12,16 +12,16 @@ import (
 // officialTolerance is the largest relative difference of two entropies that passes.
 const officialTolerance float64 = 0.001
 
-// maxPredictions bounds what is kept of the audit's run, 256 MiB; TEST08 logs about 4096 answers.
+// maxPredictions limits the memory for the audit's answers to 256 MiB; TEST08 logs about 4096 answers.
 const maxPredictions = 64 << 20
 
-// query names one recommendation: a time step and a query of it.
+// query identifies a recommendation by time step and query.
 type query struct{ step, query int64 }
 
 func (q query) String() string { return fmt.Sprintf("(%d, %d)", q.step, q.query) }
 
-// shownAnswer is one answer of the audit's run. Its entropies are known once the accuracy run's answer of the same
-// query was read.
+// shownAnswer is an answer of the audit's run. Its entropies are set when the accuracy run's answer to the same query
+// has been read.
 type shownAnswer struct {
 	query       query
 	predictions []float32
@@ -29,8 +29,7 @@ type shownAnswer struct {
 	ref, test   float64
 }
 
-// entropyLog keeps the audit's few answers and goes through the many of the accuracy run, so that neither log has to
-// fit into memory.
+// entropyLog keeps the few answers of the audit in memory and streams the many of the accuracy run.
 type entropyLog struct {
 	shown   []shownAnswer
 	byQuery map[query][]int
@@ -109,7 +108,7 @@ func (l *entropyLog) take(e *mllog.AccuracyEntry) error {
 	return nil
 }
 
-// reference compares with every shown answer of the same query; of a query that comes twice the last one counts.
+// reference compares an answer with every shown answer to the same query. If a query is repeated, the last one counts.
 func (l *entropyLog) reference(e *mllog.AccuracyEntry) error {
 	l.entries++
 	values, err := floats(e.Data)
@@ -175,7 +174,7 @@ func (a *audit) judge08(l *entropyLog, share float64) {
 	}
 }
 
-// mismatch is empty where two entropies are near enough. One that is 0 has no relative difference.
+// mismatch describes two entropies that differ too much, else it is "". An entropy of 0 has no relative difference.
 func (s *shownAnswer) mismatch(share float64) string {
 	switch {
 	case s.ref == 0 && s.test == 0:
@@ -190,15 +189,15 @@ func (s *shownAnswer) mismatch(share float64) string {
 	return fmt.Sprintf("acc_ne=%.6f, perf_ne=%.6f, diff=%.4f%%", s.ref, s.test, diff*100)
 }
 
-// Predictions and labels are kept away from 0 and 1, where the logarithm ends.
+// clip keeps predictions and labels away from 0 and 1, where the logarithm is infinite.
 const edge = 1e-7
 
 func clip(f float32) float32 { return min(max(f, float32(edge)), float32(1-edge)) }
 
 func ln(f float32) float32 { return float32(math.Log(float64(f))) }
 
-// entropy is the normalised entropy of predictions, in single precision up to the sums and in double after them, as the
-// official one is.
+// entropy returns the normalised entropy of predictions. Like the official script, it uses single precision for the
+// sums and double precision after them.
 func entropy(predictions, labels, weights []float32) float64 {
 	cross, weighted := make([]float32, len(labels)), make([]float32, len(labels))
 	for i, w := range weights {
@@ -219,8 +218,8 @@ func entropy(predictions, labels, weights []float32) float64 {
 	return float64(-pairwise(cross)) / (baseline * float64(total))
 }
 
-// pairwise adds in the order in which the official script's library does, so that the last digits agree: eight sums
-// side by side up to 128 elements, halves of those above.
+// pairwise adds in the order of the official script's library, so that the last digits agree: eight parallel sums for
+// up to 128 elements, else the sums of both halves.
 func pairwise(v []float32) float32 {
 	const lanes, block = 8, 128
 	switch n := len(v); {

@@ -11,10 +11,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// tokenSize is the size of a token id in TEST09, whatever the system writes.
+// tokenSize is the size in bytes that TEST09 assumes for a token id.
 const tokenSize = 4
 
-// lengths are the numbers of output tokens of all answers. They are kept because the deviation needs their mean first.
+// lengths holds the numbers of output tokens of all answers, because computing the deviation needs their mean first.
 type lengths struct {
 	each      []int32
 	sum       int64
@@ -33,7 +33,7 @@ func (l *lengths) take(n int) {
 
 func (l *lengths) mean() float64 { return float64(l.sum) / float64(len(l.each)) }
 
-// deviation is the population's. Its sum runs in the order of the log, as the official one does.
+// deviation returns the population's standard deviation. Like the official script, it adds in the order of the log.
 func (l *lengths) deviation() float64 {
 	mean, sum := l.mean(), 0.0
 	for _, n := range l.each {

@@ -10,10 +10,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// maxAuditFile bounds an audit.config.
+// maxAuditFile limits the bytes of an audit.config.
 const maxAuditFile = 1 << 20
 
-// number is a threshold and where it comes from.
+// number is a threshold and its source.
 type number struct {
 	value float64
 	from  string
@@ -37,14 +37,14 @@ func (a *audit) threshold(key string, given *float64, rules float64, comments bo
 	if rules != 0 {
 		return number{rules, "the rules"}, nil
 	}
-	return number{}, fmt.Errorf("there is no %s: give the value, an audit.config with a line *.*.%s = NUMBER, or a "+
-		"benchmark for which the rules have one", key, key)
+	return number{}, fmt.Errorf("no %s given: pass the value, an audit.config with a line *.*.%s = NUMBER, or a benchmark "+
+		"for which the rules have one", key, key)
 }
 
 func readThreshold(path, key string, comments bool) (float64, bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return 0, false, fmt.Errorf("reading the thresholds: %w", err)
+		return 0, false, fmt.Errorf("read the thresholds: %w", err)
 	}
 	defer f.Close()
 	v, found, err := parseThreshold(f, key, comments)
@@ -71,7 +71,7 @@ func parseThreshold(r io.Reader, key string, comments bool) (value float64, foun
 		}
 		v, err := pyrepr.ParseFloat(text)
 		if err != nil {
-			return 0, false, fmt.Errorf("line %d: %s: %w; a comment needs a line of its own", number, key, err)
+			return 0, false, fmt.Errorf("line %d: %s: %w; put comments on separate lines", number, key, err)
 		}
 		value, found = v, true
 	}

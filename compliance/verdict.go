@@ -11,14 +11,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// VerdictName is the file, beside the test's own folder, in which a Result is kept for later readers.
+// VerdictName is the file, beside the test's folder, with the Verdict of a Result.
 const VerdictName = "verdict.json"
 
-// Verdict is what a Result comes to.
+// Verdict is a Result without its files.
 type Verdict struct {
 	Test      string         `json:"test"`
-	Pass      bool           `json:"pass"` // the official script's
-	OK        bool           `json:"ok"`   // and nothing fatal in the strict reading
+	Pass      bool           `json:"pass"` // the official script's verdict
+	OK        bool           `json:"ok"`   // Pass, and no fatal finding of the strict reading
 	Rehearsal bool           `json:"rehearsal,omitempty"`
 	Strict    []Finding      `json:"strict"`
 	Figures   map[string]any `json:"figures"`
@@ -34,18 +34,18 @@ func (v Verdict) Keep(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("the folder of the verdict cannot be created: %w", err)
 	}
-	return atomicfile.WriteJSON(filepath.Join(folder, VerdictName), v) // a link of that name is replaced
+	return atomicfile.WriteJSON(filepath.Join(folder, VerdictName), v) // replaces a link of that name
 }
 
-// maxVerdict bounds a verdict's file: findings are counted, not repeated.
+// maxVerdict limits the bytes of a verdict, which stays small because repeated findings are counted.
 const maxVerdict = 1 << 20
 
-// ReadVerdict reads what Keep has left in a folder.
+// ReadVerdict reads the verdict that Keep wrote into a folder.
 func ReadVerdict(folder string) (Verdict, error) {
 	var v Verdict
 	f, err := atomicfile.OpenBelow(folder, VerdictName)
 	if err != nil {
-		return v, fmt.Errorf("the audit was run and not verified: %w", err)
+		return v, fmt.Errorf("the audit was run, but not verified: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxVerdict))
@@ -58,16 +58,16 @@ func ReadVerdict(folder string) (Verdict, error) {
 	return v, nil
 }
 
-// Why words what is wrong.
+// Why describes the reasons of a failed verdict.
 func (v Verdict) Why() string {
-	var words []string
+	var reasons []string
 	if !v.Pass {
-		words = append(words, "the official reading fails")
+		reasons = append(reasons, "the official verification fails")
 	}
 	for _, f := range v.Strict {
 		if f.Severity == Fatal {
-			words = append(words, f.Code+": "+f.Text)
+			reasons = append(reasons, f.Code+": "+f.Text)
 		}
 	}
-	return v.Test + ": " + strings.Join(words, "; ")
+	return v.Test + ": " + strings.Join(reasons, "; ")
 }

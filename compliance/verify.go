@@ -11,43 +11,42 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Input is what a verification looks at. Compliance is always needed; the other fields are for the tests that they
-// name.
+// Input holds the inputs of a verification. Compliance is always required, other fields by the tests in their comments.
 type Input struct {
 	Compliance           string // folder with the logs of the audit's run
 	ReferenceAccuracy    string // TEST01, TEST08: folder with the logs of the accuracy run
 	ReferencePerformance string // TEST01, TEST04: folder with the logs of the performance run
 
-	Scenario models.Scenario // TEST06: needed; elsewhere, where given, the logs must be of it
-	// for the strict reading: end tokens, vocabulary, number of samples; nil: these are not checked
+	Scenario models.Scenario // TEST06: required; in other tests, the logs must be of this scenario if it is set
+	// end tokens, vocabulary and number of samples for the strict reading; nil: they are not checked
 	Row   *models.Row
-	Audit *Audit // what the run was asked for; nil: the official one of Row, if there is a Row
+	Audit *Audit // settings of the run; nil: the official ones of Row, if set
 
-	Type DType // how the answers are encoded; empty: bytes for TEST01, int32 for TEST06
-	// TEST06: the official script's option -e, under which its end token check finds nothing; empty: its default, 2
+	Type DType // encoding of the answers; "": bytes for TEST01, int32 for TEST06
+	// TEST06: the official script's option -e, with which its end token check never fails; "": its default, 2
 	EOSOption  string
-	AuditFile  string   // TEST07, TEST09: audit.config with thresholds
-	Threshold  *float64 // TEST07: goes before AuditFile, as MinTokens and MaxTokens do; without both the Audit's counts
+	AuditFile  string   // TEST07, TEST09: audit.config with thresholds; nil thresholds fall back to it, then to Audit
+	Threshold  *float64 // TEST07
 	MinTokens  *float64 // TEST09
 	MaxTokens  *float64 // TEST09
-	Evaluator  string   // TEST07: what the accuracy evaluation printed
-	ScoreMatch string   // TEST07: expression whose first group is the score; empty: the official one
+	Evaluator  string   // TEST07: output of the accuracy evaluation
+	ScoreMatch string   // TEST07: regular expression whose first group is the score; "": the official one
 	Tolerance  *float64 // TEST08: largest relative difference; nil: the official one
 
-	Now time.Time // the time that TEST01's files carry
+	Now time.Time // time stamp in TEST01's files
 }
 
-// audit is one verification under way.
+// audit is the state of a verification.
 type audit struct {
 	Input
 	asked *Audit // nil: unknown
 	out   *Result
-	facts map[string]*detail // detail logs that were read, by path
+	facts map[string]*detail // path → detail log read so far
 }
 
-// verifier is one test: what it needs, and how it judges.
+// verifier describes the verification of a test.
 type verifier struct {
-	needs   []string // names of Input's fields that must be given
+	needs   []string // names of required fields of Input
 	judge   func(*audit) error
 	general generalCheck
 }
@@ -72,7 +71,7 @@ func Verify(test string, in Input) (*Result, error) {
 	if a.asked == nil && in.Row != nil {
 		var err error
 		if a.asked, err = Find(test, in.Row.Name); err != nil {
-			a.out.add(Warning, "audit_unknown", "", "what LoadGen was told is not checked: %v", err)
+			a.out.add(Warning, "audit_unknown", "", "LoadGen's settings are not checked: %v", err)
 		}
 	}
 	a.out.Rehearsal = a.asked != nil && a.asked.Scaled
@@ -110,7 +109,7 @@ func (in *Input) Complete(test string) error {
 	}
 	for _, n := range v.needs {
 		if !given[n] {
-			return fmt.Errorf("%s compares with other runs or scenarios: name %s", test, names[n])
+			return fmt.Errorf("%s compares with other runs or scenarios: pass %s", test, names[n])
 		}
 	}
 	return nil
@@ -118,8 +117,8 @@ func (in *Input) Complete(test string) error {
 
 func (a *audit) log(name string) string { return filepath.Join(a.Compliance, name) }
 
-// readAccuracy reads an accuracy log as the official scripts do, who take the whole file as JSON: what is not whole is
-// an error of content.
+// readAccuracy reads an accuracy log. Like the official scripts, which parse the file as JSON, it rejects an incomplete
+// one.
 func readAccuracy(path string, fn func(*mllog.AccuracyEntry) error) (records int, err error) {
 	log, err := mllog.ReadAccuracyFile(path, fn)
 	if err == nil && log.Truncated {

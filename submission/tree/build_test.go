@@ -216,7 +216,7 @@ func TestRefusedRuns(t *testing.T) {
 			e.write(filepath.Join(folder(e, layout.Accuracy), layout.ScoreFile), "Results\n\nhash=00\n")
 		}, []string{"score@Server/accuracy"}, "truncated before"},
 		{"an audit failed", func(e *example) { e.verdict(models.Server, false) }, []string{"audit@Server/TEST06"},
-			"official reading fails"},
+			"official verification fails"},
 		{"an audit was not verified", func(e *example) {
 			require.NoError(e.t, os.RemoveAll(filepath.Join(folder(e, compliance.Test06), layout.VerifyFolder)))
 		}, []string{"audit@Server/TEST06"}, "not verified"},
