@@ -46,5 +46,6 @@ func TestACampaignFindsItsEndpoints(t *testing.T) {
 	gone := "unix://" + path + ".gone"
 	require.ErrorContains(t, ask(plan.Settings{"endpoint": plain.URL + "," + gone}),
 		"an endpoint does not answer: GET "+gone)
-	require.ErrorContains(t, ask(plan.Settings{"endpoint": plain.URL, "proxy": "http://127.0.0.1:1"}), "connection refused")
+	require.ErrorContains(t, ask(plan.Settings{"endpoint": plain.URL, "proxy": "http://127.0.0.1:1"}),
+		"connection refused")
 }
