@@ -24,10 +24,7 @@ var (
 // javaValue converts a literal. A value that is not written in its type's form stays a string.
 func javaValue(value, described, nested string) (any, error) {
 	if f, ok := javaForms[described]; ok {
-		if f.form.MatchString(strings.TrimSuffix(value, "\n")) {
-			return f.read(strings.TrimSuffix(value, "\n")), nil
-		}
-		return value, nil
+		return f.convert(value), nil
 	}
 	switch described {
 	case "ArrayList":

@@ -20,10 +20,7 @@ var (
 
 func scriptValue(value, described, nested string) (any, error) {
 	if f, ok := scriptForms[described]; ok {
-		if f.form.MatchString(strings.TrimSuffix(value, "\n")) {
-			return f.read(strings.TrimSuffix(value, "\n")), nil
-		}
-		return value, nil
+		return f.convert(value), nil
 	}
 	switch described {
 	case "String":

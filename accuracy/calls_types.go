@@ -92,6 +92,14 @@ type literalForm struct {
 	read func(string) any
 }
 
+// convert parses a literal, or returns a text in another form unchanged.
+func (f literalForm) convert(value string) any {
+	if text := strings.TrimSuffix(value, "\n"); f.form.MatchString(text) {
+		return f.read(text)
+	}
+	return value
+}
+
 func readInt(s string) any {
 	n, ok := canonicalInt(asciiDigits(s))
 	if !ok {

@@ -132,26 +132,21 @@ func (s *scanner) list(end byte, expected string, part func() *fault) *fault {
 		return f
 	}
 	s.space()
-	if s.peek() == end {
-		s.pos++
-		s.depth--
-		return nil
-	}
-	for {
+	for first := true; s.peek() != end; first = false {
+		if !first {
+			if f := s.expect(',', expected); f != nil {
+				return f
+			}
+			s.space()
+		}
 		if f := part(); f != nil {
 			return f
 		}
 		s.space()
-		if s.peek() == end {
-			s.pos++
-			s.depth--
-			return nil
-		}
-		if f := s.expect(',', expected); f != nil {
-			return f
-		}
-		s.space()
 	}
+	s.pos++
+	s.depth--
+	return nil
 }
 
 // text scans a string and returns the bytes between its quotes, and whether they contain escapes.

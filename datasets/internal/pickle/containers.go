@@ -36,20 +36,11 @@ func (d *Dict) set(pairs []any) error {
 	return nil
 }
 
-func tupleOfMark(m *machine) error {
-	values, err := m.popMark()
+func tupleOf(m *machine, values []any, err error) error {
 	if err != nil {
 		return err
 	}
 	return m.push(Tuple(slices.Clone(values)), 24+16*len(values))
-}
-
-func tupleOf(m *machine, n int) error {
-	values, err := m.popN(n)
-	if err != nil {
-		return err
-	}
-	return m.push(Tuple(slices.Clone(values)), 24+16*n)
 }
 
 // extend appends values to the list on top of the stack.

@@ -43,11 +43,12 @@ func init() {
 		'}':  func(m *machine) error { return m.push(&Dict{}, 64) },
 		')':  func(m *machine) error { return m.push(Tuple(nil), 0) },
 		0x8f: func(m *machine) error { return m.push(&List{}, 64) }, // EMPTY_SET
-		'l':  listOfMark, 'd': dictOfMark, 't': tupleOfMark,
+		'l':  listOfMark, 'd': dictOfMark,
+		't':  func(m *machine) error { v, err := m.popMark(); return tupleOf(m, v, err) },
 		0x91: listOfMark, // FROZENSET
-		0x85: func(m *machine) error { return tupleOf(m, 1) },
-		0x86: func(m *machine) error { return tupleOf(m, 2) },
-		0x87: func(m *machine) error { return tupleOf(m, 3) },
+		0x85: func(m *machine) error { v, err := m.popN(1); return tupleOf(m, v, err) },
+		0x86: func(m *machine) error { v, err := m.popN(2); return tupleOf(m, v, err) },
+		0x87: func(m *machine) error { v, err := m.popN(3); return tupleOf(m, v, err) },
 		'a':  func(m *machine) error { v, err := m.popN(1); return extend(m, v, err) },
 		'e':  func(m *machine) error { v, err := m.popMark(); return extend(m, v, err) },
 		0x90: func(m *machine) error { v, err := m.popMark(); return extend(m, v, err) }, // ADDITEMS
