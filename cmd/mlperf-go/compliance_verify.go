@@ -32,8 +32,8 @@ func testFlag() cli.Flag {
 func (cmd verifyCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "verify", Usage: "verify the logs of an audit", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "The flags after --output-dir are those of the official scripts. Exit code 1: the verification fails " +
-			"by the official rules or by the stricter ones of this program.",
+		Description: "Flags that name audits in parentheses are those of the official scripts. Exit code 1: the " +
+			"verification fails by the official rules or by the stricter ones of this program.",
 		Flags: append([]cli.Flag{testFlag(),
 			&cli.StringFlag{Name: "model", Usage: "benchmark, for the strict verification and its thresholds"},
 			&cli.StringFlag{Name: "scenario", Usage: "scenario of the audit"},

@@ -38,7 +38,7 @@ func (cmd datasetCommand) command() *cli.Command {
 			{Name: "convert", Usage: "convert data sets to another format, with all columns; several files become one",
 				ArgsUsage: "IN... OUT", HideHelpCommand: true, OnUsageError: usageError,
 				Flags: append(slices.Clone(reading), convertFlags()...), Action: cmd.convert},
-			{Name: "synth", Usage: "make a synthetic data set for a benchmark", HideHelpCommand: true,
+			{Name: "synth", Usage: "generate a synthetic data set for a benchmark", HideHelpCommand: true,
 				OnUsageError: usageError,
 				Flags: []cli.Flag{model,
 					&cli.IntFlag{Name: "samples", Value: plan.RehearsalSamples, Usage: "number of rows"},

@@ -22,8 +22,8 @@ type rehearsalSize struct {
 // sizeDefault is a setting that a size makes where the user does not.
 type sizeDefault struct{ name, text string }
 
-// rehearsalSizes: a tiny rehearsal has as many queries as LoadGen's early stopping wants for its percentiles
-// (docs/reference/loadgen.md#early-stopping), and as few rows as a score can be made of.
+// rehearsalSizes are the sizes by name, the default first. A tiny rehearsal has as many queries as LoadGen's early
+// stopping needs for its percentiles (docs/reference/loadgen.md#early-stopping), and just enough rows for a score.
 var rehearsalSizes = []rehearsalSize{
 	{name: "normal", auditQueries: 512, attempts: 2},
 	{name: "tiny", auditQueries: 64, attempts: 3, table: map[models.Scenario][]sizeDefault{
