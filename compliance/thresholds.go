@@ -37,8 +37,8 @@ func (a *audit) threshold(key string, given *float64, rules float64, comments bo
 	if rules != 0 {
 		return number{rules, "the rules"}, nil
 	}
-	return number{}, fmt.Errorf("no %s given: pass the value, an audit.config with a line *.*.%s = NUMBER, or a benchmark "+
-		"for which the rules have one", key, key)
+	return number{}, fmt.Errorf("no %s given: pass the value, an audit.config with a line *.*.%s = NUMBER, or a "+
+		"benchmark for which the rules have one", key, key)
 }
 
 func readThreshold(path, key string, comments bool) (float64, bool, error) {

@@ -84,7 +84,7 @@ func TestTheSchemaKnowsEveryCode(t *testing.T) {
 
 var (
 	link       = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
-	makeTarget = regexp.MustCompile("(?m)(?:^|`)make ([a-z]+)")
+	makeTarget = regexp.MustCompile("(?m)(?:^|`)make ([a-z]{2,})")
 )
 
 func TestLinksAndMakeTargetsExist(t *testing.T) {
