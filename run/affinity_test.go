@@ -61,15 +61,18 @@ func TestFindKeys(t *testing.T) {
 		c.settings["model"] = "generic"
 		p, err := newPlan(c.settings)
 		require.NoError(t, err)
-		tt := &test{plan: p, dataset: &datasets.Dataset{Samples: c.samples},
-			config: &backends.Config{Endpoints: make([]backends.Endpoint, 2)}}
+		tt := newTest(p, nil, "")
+		tt.dataset = &datasets.Dataset{Samples: c.samples}
+		tt.config = &backends.Config{Endpoints: make([]backends.Endpoint, 2)}
 		require.NoError(t, tt.findKeys())
 		require.Len(t, tt.keys, c.keys)
 		require.Equal(t, c.note, strings.Join(tt.notes, "\n"))
 	}
 	p, err := newPlan(Settings{"model": "generic", "lb": "hash", "lb-key": "session"})
 	require.NoError(t, err)
-	err = (&test{plan: p, dataset: &datasets.Dataset{Samples: make([]datasets.Sample, 1)}}).findKeys()
+	tt := newTest(p, nil, "")
+	tt.dataset = &datasets.Dataset{Samples: make([]datasets.Sample, 1)}
+	err = tt.findKeys()
 	require.Equal(t, "lb_key", Classify(err).Code)
 	require.Equal(t, ExitUsage, Classify(err).Exit)
 }

@@ -13,9 +13,9 @@ import (
 
 // performanceCount is how many samples are in memory at once. TEST07's audit wants the library's own size
 // (docs/reference/audits.md#test07).
-func (t *test) performanceCount() int {
-	rows := len(t.dataset.Samples)
-	if n := t.plan.Row.PerformanceCount; n > 0 && n < rows {
+func (in *inputs) performanceCount() int {
+	rows := len(in.dataset.Samples)
+	if n := in.plan.Row.PerformanceCount; n > 0 && n < rows {
 		return n
 	}
 	return rows

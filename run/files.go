@@ -127,8 +127,8 @@ func hideLogs(folder string, access atomicfile.Access) error {
 // reserveSize is the size of the file that holds disk space for the record, in bytes.
 const reserveSize = 1 << 20
 
-func (t *test) reserve() error {
-	f, err := os.OpenFile(t.path(record.ReserveName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func (o *output) reserve() error {
+	f, err := os.OpenFile(o.path(record.ReserveName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		_, err = f.Write(make([]byte, reserveSize))
 		err = errors.Join(err, f.Close())
@@ -139,8 +139,8 @@ func (t *test) reserve() error {
 	return nil
 }
 
-func (t *test) freeReserve() error {
-	if err := os.Remove(t.path(record.ReserveName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (o *output) freeReserve() error {
+	if err := os.Remove(o.path(record.ReserveName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the space that was held for the record can not be freed: %w", err)
 	}
 	return nil

@@ -139,16 +139,16 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 }
 
 // timed joins the entries with the schedule that LoadGen kept to itself.
-func (t *test) timed() *ledger.Test {
-	data := &ledger.Test{Entries: t.ledger.Entries(), Names: t.ledger.Names(), Origin: ledger.FromIssue}
-	switch t.plan.Scenario.LoadGen {
+func (e *evidence) timed() *ledger.Test {
+	data := &ledger.Test{Entries: e.ledger.Entries(), Names: e.ledger.Names(), Origin: ledger.FromIssue}
+	switch e.plan.Scenario.LoadGen {
 	case models.Offline:
 		data.Origin = ledger.FromStart
 	case models.Server:
 		// An accuracy test of several sample sets restarts the schedule with each; from the issue it is right there too.
-		if t.plan.Mode == models.Performance {
+		if e.plan.Mode == models.Performance {
 			data.Origin = ledger.FromSchedule
-			data.Schedule = schedule.ServerDeltas(t.settings.ScheduleRNGSeed, t.settings.ServerTargetQPS, len(data.Entries))
+			data.Schedule = schedule.ServerDeltas(e.settings.ScheduleRNGSeed, e.settings.ServerTargetQPS, len(data.Entries))
 		}
 	}
 	data.T0NS = ledger.EstimateStart(data.Entries, data.Schedule)
@@ -163,10 +163,10 @@ func (t *test) writeRequests(data *ledger.Test) error {
 }
 
 // count fills what the ledger counted. Samples are counted as the request log has them.
-func (t *test) count(r *record.Record, e *record.Evidence, data *ledger.Test) {
+func (e *evidence) count(r *record.Record, judged *record.Evidence, data *ledger.Test) {
 	c := ledger.Counts{Issued: int64(len(data.Entries))}
 	failed, sources := map[ledger.Reason]int64{}, map[ledger.TokenSource]bool{}
-	sendsIDs := !t.plan.SendsText()
+	sendsIDs := !e.plan.SendsText()
 	for i := range data.Entries {
 		entry := &data.Entries[i]
 		if !entry.Succeeded() {
@@ -181,20 +181,20 @@ func (t *test) count(r *record.Record, e *record.Evidence, data *ledger.Test) {
 			sources[source] = true
 		}
 		if entry.OutputTokens == 1 {
-			e.OneToken++
+			judged.OneToken++
 		}
-		if sent := t.promptTokens(int(entry.Index)); sendsIDs && sent > 0 && entry.InputTokens > 0 &&
+		if sent := e.promptTokens(int(entry.Index)); sendsIDs && sent > 0 && entry.InputTokens > 0 &&
 			int(entry.InputTokens) != sent {
-			e.OtherPrompts++
+			judged.OtherPrompts++
 		}
 	}
-	all := t.ledger.Counts()
+	all := e.ledger.Counts()
 	r.Samples = record.SampleCounts{
 		Issued: c.Issued, Completed: c.Completed + c.Failed, Failed: c.Failed, Retried: all.Retried,
 		FirstTokens: all.FirstTokens,
 		Empty:       all.Empty + failed[ledger.FailEmpty], FailureRate: c.FailureRate(), FailedByReason: failed,
 	}
-	e.Misreported = all.Duplicates + all.Unknown
+	judged.Misreported = all.Duplicates + all.Unknown
 	r.Tokens = record.TokenCounts{
 		Input: all.InputTokens, Output: all.OutputTokens, Source: ledger.JoinSources(slices.Sorted(maps.Keys(sources))),
 		Mismatches: failed[ledger.FailTokenCount], Events: all.Events, Merged: all.Merged,
@@ -202,17 +202,17 @@ func (t *test) count(r *record.Record, e *record.Evidence, data *ledger.Test) {
 }
 
 // promptTokens is the number of a sample's token ids; 0: it has text only, whose tokens are the server's to count.
-func (t *test) promptTokens(index int) int {
-	if index < 0 || index >= len(t.dataset.Samples) {
+func (in *inputs) promptTokens(index int) int {
+	if index < 0 || index >= len(in.dataset.Samples) {
 		return 0
 	}
-	return len(t.dataset.Samples[index].InputIDs)
+	return len(in.dataset.Samples[index].InputIDs)
 }
 
-func (t *test) answers() record.Answers {
+func (e *evidence) answers() record.Answers {
 	unidentified := func(e backends.Endpoint) bool { return e.IDs != backends.IDsRequired }
-	a := record.Answers{Identified: !slices.ContainsFunc(t.config.Endpoints, unidentified)}
-	for _, b := range t.backends {
+	a := record.Answers{Identified: !slices.ContainsFunc(e.config.Endpoints, unidentified)}
+	for _, b := range e.backends {
 		if traffic := b.Features().Traffic; traffic != nil {
 			counted := traffic()
 			a.Unasked, a.Strays = a.Unasked+counted.Unasked, a.Strays+counted.Strays
@@ -221,15 +221,15 @@ func (t *test) answers() record.Answers {
 	return a
 }
 
-func (t *test) endpoints(entries []ledger.Entry) []record.EndpointCounts {
-	list := make([]record.EndpointCounts, len(t.config.Endpoints))
-	for i, e := range t.config.Endpoints {
-		list[i].URL = e.URL
-		if t.caches != nil {
-			list[i].PrefixCache = t.caches[i]
+func (e *evidence) endpoints(entries []ledger.Entry) []record.EndpointCounts {
+	list := make([]record.EndpointCounts, len(e.config.Endpoints))
+	for i, endpoint := range e.config.Endpoints {
+		list[i].URL = endpoint.URL
+		if e.caches != nil {
+			list[i].PrefixCache = e.caches[i]
 		}
 	}
-	for _, b := range t.backends {
+	for _, b := range e.backends {
 		traffic := b.Features().Traffic
 		if traffic == nil {
 			continue
@@ -243,14 +243,14 @@ func (t *test) endpoints(entries []ledger.Entry) []record.EndpointCounts {
 		}
 	}
 	for i := range entries {
-		e := &entries[i]
-		if e.DoneNS == 0 || int(e.Endpoint) >= len(list) || e.Endpoint < 0 {
+		entry := &entries[i]
+		if entry.DoneNS == 0 || int(entry.Endpoint) >= len(list) || entry.Endpoint < 0 {
 			continue
 		}
-		of := &list[e.Endpoint]
+		of := &list[entry.Endpoint]
 		of.Requests++
-		of.Retried += int64(e.Retries)
-		if !e.Succeeded() {
+		of.Retried += int64(entry.Retries)
+		if !entry.Succeeded() {
 			of.Failed++
 		}
 	}

@@ -38,14 +38,13 @@ func ended(t *testing.T, settings Settings) *test {
 	p := planned(t, 13368, all)
 	folder := t.TempDir()
 	t.Cleanup(func() { schematest.Records(t, folder) })
-	run := &test{
-		plan: p, folder: folder, dataset: ds, library: library, started: time.Now(), pre: &Preflight{},
-		ledger: ledger.New(1, 0),
-		config: &backends.Config{Endpoints: []backends.Endpoint{{URL: "http://a"}, {URL: "http://b"}},
-			RequestOptions: backends.RequestOptions{ServedModel: "m"}},
-		failures: &failures{path: filepath.Join(folder, record.FailuresName)},
-		backends: []backends.Backend{connected{}, connected{}},
-	}
+	run := newTest(p, nil, folder)
+	run.dataset, run.library, run.started, run.pre = ds, library, time.Now(), &Preflight{}
+	run.ledger = ledger.New(1, 0)
+	run.config = &backends.Config{Endpoints: []backends.Endpoint{{URL: "http://a"}, {URL: "http://b"}},
+		RequestOptions: backends.RequestOptions{ServedModel: "m"}}
+	run.failures = &failures{path: filepath.Join(folder, record.FailuresName)}
+	run.backends = []backends.Backend{connected{}, connected{}}
 	run.sampler, err = hostinfo.StartSampler(time.Hour)
 	require.NoError(t, err)
 	run.clock, err = hostinfo.WatchClocks()

@@ -5,12 +5,61 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
+
+// inputs is what a test is made from.
+type inputs struct {
+	plan     *plan.Plan
+	dataset  *datasets.Dataset
+	config   *backends.Config
+	keys     []uint64 // of the samples, for the strategy hash; nil: their indices
+	settings loadgen.TestSettings
+	audit    string // path of the audit configuration that LoadGen reads
+	pre      *Preflight
+	counter  *finder.Source // of the tokenizer that counts answers without ids or a count; nil: there is none
+}
+
+// output is the folder of a run while the test writes it.
+type output struct {
+	folder   string
+	claimed  bool        // the folder contains only files of this run
+	lock     *folderLock // nil: not claimed yet
+	failures *failures
+	logs     *logWatch // nil: LoadGen was not started
+	unsaved  error     // what could not be closed or written after the test
+}
+
+// evidence is what was observed of a test, from its start until its record is made.
+type evidence struct {
+	*inputs
+	ledger   *ledger.Ledger
+	backends []backends.Backend // one per shard
+	joined   bool               // all backends have returned
+	sampler  *hostinfo.Sampler
+	clock    *hostinfo.ClockWatch
+	started  time.Time
+	thread   loadgen.ThreadInfo
+	wakes    int
+	full     int
+	live     *live
+	finishes finishes
+	models   *modelWatch          // nil: the test has not been built
+	caches   []record.PrefixCache // by endpoint; nil: no cache was emptied
+	lost     *record.LimitLost    // the limit that can not be met any more; nil: none
+	ended    error                // why the test ended early
+	outside  bool                 // a signal or the caller's context ended it
+}
 
 // keepDataset copies a synthetic data set, which lies in a temporary folder, to where it can be scored against later.
 func (t *test) keepDataset() error {
@@ -34,7 +83,7 @@ func (t *test) keepDataset() error {
 	return c.Set("dataset", t.dataset.Path, plan.SyntheticDataset)
 }
 
-func (t *test) path(name string) string { return filepath.Join(t.folder, name) }
+func (o *output) path(name string) string { return filepath.Join(o.folder, name) }
 
 // writeInputs writes what the run was told and found, and lets LoadGen read its part.
 func (t *test) writeInputs() error {

@@ -34,9 +34,9 @@ type live struct {
 
 // newLive is nil where nothing is asserted: another scenario, a test that measures no performance, or one that is too
 // short for LoadGen's criterion from the beginning.
-func (t *test) newLive() *live {
-	s := &t.settings
-	if t.plan.Scenario.LoadGen != models.Server || t.plan.Mode != models.Performance || t.plan.Config.Has("audit-config") {
+func (e *evidence) newLive() *live {
+	s := &e.settings
+	if e.plan.Scenario.LoadGen != models.Server || e.plan.Mode != models.Performance || e.plan.Config.Has("audit-config") {
 		return nil
 	}
 	count := schedule.Load{
@@ -44,14 +44,14 @@ func (t *test) newLive() *live {
 		MinQueries: int(s.MinQueryCount),
 	}
 	if s.SampleConcatenatePermutation {
-		count.Set = t.performanceCount()
+		count.Set = e.performanceCount()
 	}
 	n := schedule.ServerCount(count)
 	bearable := earlystop.Bearable(s.ServerTargetLatencyPercentile, n)
 	if n == 0 || bearable < 0 {
 		return nil
 	}
-	l := &live{ledger: t.ledger}
+	l := &live{ledger: e.ledger}
 	for _, limit := range liveLimits(s) {
 		if limit.Limit > 0 {
 			limit.Queries, limit.Bearable = n, bearable
@@ -148,9 +148,9 @@ func (t *test) assert(tails []record.Tail) {
 
 // tails is how the limits stand at the end. Where they ended the test it is what decided: samples that were late then
 // and cancelled since would not count any more.
-func (t *test) tails() []record.Tail {
-	if t.lost != nil && errors.Is(t.ended, t.lost) {
-		return t.lost.All
+func (e *evidence) tails() []record.Tail {
+	if e.lost != nil && errors.Is(e.ended, e.lost) {
+		return e.lost.All
 	}
-	return t.live.look(time.Now().UnixNano())
+	return e.live.look(time.Now().UnixNano())
 }

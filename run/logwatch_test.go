@@ -283,15 +283,15 @@ func TestALostOutputFolder(t *testing.T) {
 // What can not be recorded after a test is the environment's fault or a bug, and never bad usage: that would say that
 // nothing was started.
 func TestErrorsAfterATestAreNotUsage(t *testing.T) {
-	run := &test{folder: "out"}
-	require.NoError(t, run.afterTest(nil))
-	err := Classify(run.afterTest(errors.New("odd")))
+	out := &output{folder: "out"}
+	require.NoError(t, out.afterTest(nil))
+	err := Classify(out.afterTest(errors.New("odd")))
 	require.Equal(t, ExitEnvironment, err.Exit)
 	require.ErrorContains(t, err, "What was measured is in out")
 	full := exit.Environment("disk_full", "", "full")
-	require.Equal(t, error(full), run.afterTest(full))
+	require.Equal(t, error(full), out.afterTest(full))
 
-	run = ended(t, Settings{"scenario": "Offline"})
+	run := ended(t, Settings{"scenario": "Offline"})
 	run.complete(0, 0, ledger.Completion{OutputTokens: 5})
 	// a folder in the record's place
 	require.NoError(t, os.MkdirAll(filepath.Join(run.folder, record.FileName, "x"), 0o755))

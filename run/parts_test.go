@@ -100,7 +100,8 @@ func TestReleaseLeavesNothing(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o644))
 	}
 	cause := exit.Usage("x", "", "%w", os.ErrInvalid)
-	run := &test{folder: folder, claimed: true}
+	run := newTest(nil, nil, folder)
+	run.claimed = true
 	require.Equal(t, cause, run.release(cause))
 	require.NoDirExists(t, folder)
 
@@ -191,7 +192,8 @@ func TestExpectedSamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := planned(t, c.rows, Settings{"model": "llama3.1-8b", "scenario": c.scenario, "mode": c.mode})
-			run := &test{plan: p, settings: c.settings, dataset: &datasets.Dataset{Samples: make([]datasets.Sample, c.rows)}}
+			run := &inputs{plan: p, settings: c.settings,
+				dataset: &datasets.Dataset{Samples: make([]datasets.Sample, c.rows)}}
 			require.Equal(t, c.want, run.expected())
 		})
 	}
@@ -199,9 +201,10 @@ func TestExpectedSamples(t *testing.T) {
 
 func TestProgressFigures(t *testing.T) {
 	p := planned(t, 64, Settings{"model": "llama3.1-8b", "scenario": "Server"})
-	run := &test{plan: p, ledger: ledger.New(1, 100), started: time.Now().Add(-time.Second),
-		settings: loadgen.TestSettings{MinQueryCount: 100, ServerTargetQPS: 50},
-		dataset:  &datasets.Dataset{Samples: make([]datasets.Sample, 64)}}
+	run := newTest(p, nil, "")
+	run.ledger, run.started = ledger.New(1, 100), time.Now().Add(-time.Second)
+	run.settings = loadgen.TestSettings{MinQueryCount: 100, ServerTargetQPS: 50}
+	run.dataset = &datasets.Dataset{Samples: make([]datasets.Sample, 64)}
 	pen := run.ledger.Shard(0)
 	for i := range 40 {
 		pen.Issue(i, i, 1000)

@@ -88,14 +88,14 @@ func (t *test) progress(w *window) Progress {
 }
 
 // expected is about how many samples LoadGen will issue: it prepares its queries without telling.
-func (t *test) expected() int64 {
-	rows := int64(len(t.dataset.Samples))
-	if t.plan.Mode == models.Accuracy {
+func (in *inputs) expected() int64 {
+	rows := int64(len(in.dataset.Samples))
+	if in.plan.Mode == models.Accuracy {
 		return rows
 	}
-	s := &t.settings
+	s := &in.settings
 	n := int64(s.MinQueryCount)
-	switch t.plan.Scenario.LoadGen {
+	switch in.plan.Scenario.LoadGen {
 	case models.Server:
 		n = max(n, int64(s.ServerTargetQPS*float64(s.MinDurationMS)/1000))
 	case models.Offline:

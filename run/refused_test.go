@@ -107,7 +107,7 @@ func TestADataSetWithoutRows(t *testing.T) {
 
 // The space for the record may be gone: somebody tidied up. The hours that were measured are not lost for it.
 func TestAReserveThatIsGone(t *testing.T) {
-	x := &test{folder: t.TempDir()}
+	x := &output{folder: t.TempDir()}
 	require.NoError(t, x.reserve())
 	require.NoError(t, x.freeReserve())
 	require.NoFileExists(t, x.path(record.ReserveName))

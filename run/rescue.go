@@ -28,19 +28,19 @@ func (l *lostFolder) words() string {
 }
 
 // folderLost compares the folder that the lock holds open with what has its path now.
-func (t *test) folderLost() *lostFolder {
-	if t.lock == nil {
+func (o *output) folderLost() *lostFolder {
+	if o.lock == nil {
 		return nil
 	}
-	held, err := t.lock.dir.Stat()
+	held, err := o.lock.dir.Stat()
 	if err != nil {
 		return nil
 	}
-	if named, err := os.Stat(t.folder); err == nil && os.SameFile(held, named) {
+	if named, err := os.Stat(o.folder); err == nil && os.SameFile(held, named) {
 		return nil
 	}
-	l := &lostFolder{was: t.folder}
-	if path, err := os.Readlink(t.heldPath()); err == nil {
+	l := &lostFolder{was: o.folder}
+	if path, err := os.Readlink(o.heldPath()); err == nil {
 		if named, err := os.Stat(path); err == nil && os.SameFile(held, named) {
 			l.now = path
 		}
@@ -49,8 +49,8 @@ func (t *test) folderLost() *lostFolder {
 }
 
 // heldPath leads to the folder itself, whatever it is called.
-func (t *test) heldPath() string {
-	return filepath.Join("/proc/self/fd", strconv.Itoa(int(t.lock.dir.Fd())))
+func (o *output) heldPath() string {
+	return filepath.Join("/proc/self/fd", strconv.Itoa(int(o.lock.dir.Fd())))
 }
 
 // rescuedInfix stands between the name of an output folder that was lost and the time at which another one took its
@@ -108,8 +108,8 @@ func (t *test) restoreInputs() error {
 }
 
 // notStarted names the lost output folder as the reason why LoadGen refused to start in it.
-func (t *test) notStarted(err error) error {
-	if l := t.folderLost(); l != nil {
+func (o *output) notStarted(err error) error {
+	if l := o.folderLost(); l != nil {
 		return exit.Environment("output_lost", "Leave a folder alone while a test writes it, and run again",
 			"%s, and LoadGen was not started: %w", l.words(), err)
 	}
@@ -117,9 +117,9 @@ func (t *test) notStarted(err error) error {
 }
 
 // afterTest is an error of a test that had run: it is never one of usage, which would say that nothing was started.
-func (t *test) afterTest(err error) error {
+func (o *output) afterTest(err error) error {
 	if known := Classify(err); known != nil && known.Exit == ExitUsage {
-		return exit.Environment("after_test", "What was measured is in "+t.folder,
+		return exit.Environment("after_test", "What was measured is in "+o.folder,
 			"the test ran, and its record could not be made: %w", err)
 	}
 	return err

@@ -6,19 +6,14 @@ import (
 	"fmt"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/datasets"
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
-	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/sut"
-	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
 // Observer is told how a run goes on. Its methods are never called two at a time.
@@ -31,45 +26,26 @@ type Observer interface {
 	Progress(Progress)
 }
 
-// test is one run on its way.
+// test is the life of one run: it is prepared, runs, and finishes with its record.
 type test struct {
-	plan     *plan.Plan
+	inputs
+	output
+	evidence
+
 	observer Observer
-	folder   string
-	claimed  bool // the folder is this run's own
-	dataset  *datasets.Dataset
-	config   *backends.Config
-	keys     []uint64 // of the samples, for the strategy hash; nil: their indices
-	settings loadgen.TestSettings
-	audit    string // path that LoadGen is given
+	driver   backends.Driver
 	library  *qsl.Library
-	ledger   *ledger.Ledger
 	loaded   atomic.Int64 // largest size of the request bytes that were in memory together
 	sut      *sut.SUT
-	failures *failures
-	finishes finishes
-	sampler  *hostinfo.Sampler
-	clock    *hostinfo.ClockWatch
-	started  time.Time
-	pre      *Preflight
-	models   *modelWatch // nil: the test has not been built
-	thread   loadgen.ThreadInfo
-	wakes    int
-	full     int
-	live     *live
-	lost     *record.LimitLost  // the limit that can not be met any more; nil: none
-	ended    error              // why the test ended early
-	backends []backends.Backend // one per shard
-	joined   bool               // and all of them have returned
-	driver   backends.Driver
-	caches   []record.PrefixCache // what became of each endpoint's prefix cache; nil: nothing was asked
-	notes    []string
 	scorer   *scorer
-	counter  *finder.Source // of the tokenizer that counts answers nobody else counts; nil: there is none
-	outside  bool           // it was the caller's context that ended it
-	lock     *folderLock    // on the output folder; nil: not had yet
-	logs     *logWatch      // on LoadGen's logs; nil: the test was not started
-	unsaved  error          // what could not be closed or written after the test
+	notes    []string
+}
+
+// newTest returns the test of a plan that writes into folder.
+func newTest(p *plan.Plan, o Observer, folder string) *test {
+	t := &test{inputs: inputs{plan: p}, output: output{folder: folder}, observer: o}
+	t.evidence.inputs = &t.inputs
+	return t
 }
 
 // Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing
@@ -79,7 +55,7 @@ func Run(ctx context.Context, p *Plan, o Observer) (*Record, error) {
 	if o == nil {
 		o = silent{}
 	}
-	t := &test{plan: p.inner(), observer: o, folder: p.Folder()}
+	t := newTest(p.inner(), o, p.Folder())
 	defer func() { t.lock.release() }()
 	err := t.prepare(ctx)
 	if cause := context.Cause(ctx); cause != nil {

@@ -17,8 +17,8 @@ const settleLimit = 10 * time.Second
 
 // servers gives what the supervisor in --server-dir saw of the endpoints during the test, and notes for the user.
 // Without a supervisor it is nil.
-func (t *test) servers() (*servers.Facts, []string) {
-	dir := t.plan.Config.String("server-dir")
+func (e *evidence) servers() (*servers.Facts, []string) {
+	dir := e.plan.Config.String("server-dir")
 	if dir == "" {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func (t *test) servers() (*servers.Facts, []string) {
 		state, err = servers.ReadState(dir)
 	}
 	if err == nil {
-		err = matches(state, t.config.Endpoints)
+		err = matches(state, e.config.Endpoints)
 	}
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -37,19 +37,19 @@ func (t *test) servers() (*servers.Facts, []string) {
 		}
 		return nil, []string{fmt.Sprintf("the record has no servers: %v", err)}
 	}
-	facts := state.Facts(t.started, ended)
+	facts := state.Facts(e.started, ended)
 	var notes []string
 	for i, r := range facts.Replicas {
-		if facts.Replicas[i].Heartbeat, err = servers.ReadBeats(dir, r.Index, t.started, ended); err != nil {
+		if facts.Replicas[i].Heartbeat, err = servers.ReadBeats(dir, r.Index, e.started, ended); err != nil {
 			notes = append(notes, fmt.Sprintf("the record has no count of heartbeats: %v", err))
 		}
-		for _, p := range t.pre.Endpoints {
+		for _, p := range e.pre.Endpoints {
 			if sameServer(p.URL, r.URL) {
 				facts.Replicas[i].Version = p.Version
 			}
 		}
 	}
-	return facts, append(notes, gapNotes(facts, t.started, ended)...)
+	return facts, append(notes, gapNotes(facts, e.started, ended)...)
 }
 
 // addProfiled makes the run a rehearsal where a profiler watches its servers: by their own word, or by how they were
