@@ -11,10 +11,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// bytesPerToken is about what a token of English text takes; prompts without ids are measured by it.
+// bytesPerToken is about the size of a token of English text. Prompts without ids are measured with it.
 const bytesPerToken = 4
 
-// findKeys makes the keys by which the strategy hash chooses endpoints, where they are not the samples' indices.
+// findKeys sets the keys by which the strategy hash chooses endpoints, unless they are the samples' indices.
 func (t *test) findKeys() error {
 	c := t.plan.Config
 	if c.String("lb") != plan.BalanceHash {
@@ -36,7 +36,8 @@ func (t *test) findKeys() error {
 	return nil
 }
 
-// prefixKeys gives samples whose prompts begin with the same tokens the same key. A shorter prompt counts as a whole.
+// prefixKeys returns the same key for samples whose prompts begin with the same tokens. A shorter prompt counts as a
+// whole.
 func prefixKeys(samples []datasets.Sample, tokens int) []uint64 {
 	keys := make([]uint64, len(samples))
 	var id [4]byte
@@ -58,7 +59,7 @@ func prefixKeys(samples []datasets.Sample, tokens int) []uint64 {
 	return keys
 }
 
-// sessionKeys gives samples of one session the same key.
+// sessionKeys returns the same key for samples of one session.
 func sessionKeys(samples []datasets.Sample) ([]uint64, error) {
 	keys := make([]uint64, len(samples))
 	for i := range samples {

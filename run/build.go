@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
-// performanceCount is how many samples are in memory at once. TEST07's audit wants the library's own size
+// performanceCount returns how many samples are in memory at once. TEST07's audit requires the library's own size
 // (docs/reference/audits.md#test07).
 func (in *inputs) performanceCount() int {
 	rows := len(in.dataset.Samples)
@@ -21,7 +21,7 @@ func (in *inputs) performanceCount() int {
 	return rows
 }
 
-// build puts library, ledger, backend and LoadGen's objects together.
+// build creates the library, the ledger, the backends and LoadGen's objects.
 func (t *test) build(driver backends.Driver) error {
 	p := t.plan
 	store, _ := t.dataset.Store.(*spill.Store) // nil if the messages are on Go's heap
@@ -43,7 +43,7 @@ func (t *test) build(driver backends.Driver) error {
 	if err := t.openBackends(driver); err != nil {
 		return err
 	}
-	t.ledger = ledger.New(len(t.backends), int(min(max(t.expected(), int64(len(t.dataset.Samples))), largestBook)))
+	t.ledger = ledger.New(len(t.backends), int(min(max(t.expected(), int64(len(t.dataset.Samples))), maxPreallocated)))
 	maxErrors := -1
 	if p.Config.Bool("fail-fast") {
 		maxErrors = 0
@@ -62,7 +62,7 @@ func (t *test) build(driver backends.Driver) error {
 	return err
 }
 
-// load notes how much the library holds: after the test it is empty.
+// load loads samples, and records how much the library holds: after the test it is empty.
 func (t *test) load(indices []int) error {
 	defer crash.Catch() // it is called by a thread of LoadGen's
 	err := t.library.Load(indices)
@@ -70,14 +70,14 @@ func (t *test) load(indices []int) error {
 	return err
 }
 
-// request gives the bytes of a sample. That LoadGen issues it after it was loaded is an order that C++ makes and the Go
-// memory model does not see; the atomic that load sets at its end shows it.
+// request returns the bytes of a sample. C++ orders the load before the issue, which the Go memory model does not see;
+// the atomic that load sets at its end shows it.
 func (t *test) request(index int) []byte {
 	_ = t.loaded.Load()
 	return t.library.Request(index)
 }
 
-// unload comes after the last completion, which in the same way is seen through the ledger's counters.
+// unload runs after the last completion, which the ledger's counters show in the same way.
 func (t *test) unload(indices []int) error {
 	defer crash.Catch()
 	_ = t.ledger.Counts()

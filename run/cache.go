@@ -11,10 +11,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// emptyCaches has every server forget the prompts that the preflight, the warm-up or a test before have shown it: what
-// is computed already would be served faster than it is for anyone else
-// (docs/reference/wire-protocols.md#prefix-caches). A server that does not offer it is told of in the record; with
-// --reset-cache require it ends the run before its test.
+// emptyCaches empties the prefix cache of every server, which the preflight, the warm-up or an earlier test has filled:
+// cached prompts would be served faster than for other clients. The record lists servers without that route; with
+// --reset-cache require they end the run before its test (docs/reference/wire-protocols.md#prefix-caches).
 func (t *test) emptyCaches(ctx context.Context) error {
 	mode := t.plan.Config.String("reset-cache")
 	if mode == "off" {

@@ -48,7 +48,7 @@ func (t *test) client(data *ledger.Test, m *ledger.Metrics, process hostinfo.Pro
 	return c
 }
 
-// openBackends makes one backend per shard. They share what is bounded for all of them together.
+// openBackends opens one backend per shard. They share the limits that apply to all of them together.
 func (t *test) openBackends(driver backends.Driver) error {
 	c := t.plan.Config
 	shards := c.Int("shards")
@@ -80,10 +80,10 @@ func (t *test) openBackends(driver backends.Driver) error {
 	return nil
 }
 
-// pausesInLimit is how much longer than a pause a limit of the first token has to be.
+// pausesInLimit is how many pauses a limit of the first token must be able to contain.
 const pausesInLimit = 100
 
-// atMost is n, or the smallest limit below it; 0 is no limit.
+// atMost returns n, or the smallest limit below it; 0 is no limit.
 func atMost(n int, limits ...int) int {
 	for _, limit := range limits {
 		if limit > 0 {
@@ -93,7 +93,7 @@ func atMost(n int, limits ...int) int {
 	return n
 }
 
-// share is what the i-th of n gets of a number.
+// share returns the i-th of n parts of a number.
 func share(of, n, i int) int {
 	if i < of%n {
 		return of/n + 1
@@ -101,10 +101,10 @@ func share(of, n, i int) int {
 	return of / n
 }
 
-// coresToPin is how many processors there have to be before "auto" keeps some of them for the loops.
+// coresToPin is the number of processors from which on "auto" reserves some for the loops.
 const coresToPin = 4
 
-// pinning gives each loop's processor, counted from 1; 0: any. auto takes the last ones, where there are enough for the
+// pinning returns each loop's processor, counted from 1; 0: any. auto takes the last ones if enough remain for the
 // rest.
 func pinning(setting string, shards int) ([]int, error) {
 	pins := make([]int, shards)
@@ -138,14 +138,13 @@ func pinning(setting string, shards int) ([]int, error) {
 	return pins, nil
 }
 
-// roomToRun lets as many threads run Go code as there are loops, and two more
-// (docs/reference/measurements.md#threads-for-go).
+// roomToRun allows two more threads than loops to run Go code (docs/reference/measurements.md#threads-for-go).
 func roomToRun(shards int) {
 	if runtime.GOMAXPROCS(0) < shards+2 {
 		runtime.GOMAXPROCS(shards + 2)
 	}
 }
 
-// largestBook bounds the entries of the ledger that are made before the test, in samples; more are made when they are
-// needed.
-const largestBook = 1 << 18
+// maxPreallocated bounds the entries that the ledger allocates before the test, in samples. It allocates more on
+// demand.
+const maxPreallocated = 1 << 18

@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-// findCounter finds the tokenizer of --tokenizer, which counts the text of answers that come with neither ids nor a
-// count. A benchmark that needs ids has no use for it.
+// findCounter finds the tokenizer of --tokenizer, which counts the text of answers without ids or a count. A benchmark
+// that needs ids does not use it.
 func (t *test) findCounter(ctx context.Context) error {
 	p := t.plan
 	if p.Counter == nil || t.config.NeedIDs || p.Config.String("tokenizer") == "" {
@@ -30,12 +30,12 @@ func (t *test) findCounter(ctx context.Context) error {
 	return nil
 }
 
-// recountShare is how far the sums may be apart before a note says so: cutting a text anew moves counts by a few
+// recountShare is how far the sums may differ before a note reports it: tokenizing a text again changes counts by a few
 // percent.
 const recountShare = 0.05
 
-// recount reads the answers' texts back from LoadGen's accuracy log. It is nil where there is no tokenizer, or the
-// servers counted nothing.
+// recount reads the answers' texts from LoadGen's accuracy log. It returns nil without a tokenizer, or if the servers
+// counted nothing.
 func (t *test) recount(r *record.Record, data *ledger.Test) (*record.Recount, error) {
 	if t.counter == nil || t.plan.Mode != models.Accuracy || r.Tokens.Source != ledger.TokensFromUsage {
 		return nil, nil
@@ -76,7 +76,7 @@ func (t *test) recount(r *record.Record, data *ledger.Test) (*record.Recount, er
 	return c, nil
 }
 
-// countedBy is the tokenizer that has counted tokens of the record; nil: the servers alone did.
+// countedBy returns the tokenizer that counted tokens of the record; nil: only the servers did.
 func (t *test) countedBy(r *record.Record) *finder.Source {
 	if r.Tokens.Recount == nil && !r.Tokens.Source.Includes(ledger.TokensFromTokenizer) {
 		return nil

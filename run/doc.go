@@ -1,10 +1,18 @@
-// Package run is one LoadGen test, from its configuration to its record.
+// Package run is the life of one LoadGen test, from its plan to its record.
 //
-// In comes an effective configuration (or plain settings, or a data set in memory); a Plan resolves it against the
-// model registry. Run then does preflight, StartTest, and reads back what LoadGen wrote; out go the run's folder, the
-// Record (run.json) and its verdict, which stands above LoadGen's.
+//	p, err := run.New(run.Settings{"model": "llama3.1-8b", "endpoint": "http://host:8000", ...})
+//	if err != nil { ... } // an *Error with an exit code and a hint
+//	record, err := run.Run(ctx, p, nil)
+//	fmt.Println(record.Verdict, record.Reasons)
 //
-// The package reads no flags, no environment and no terminal, and prints nothing: progress goes to an Observer. One
-// process runs one test, because LoadGen keeps state; whoever wants several starts the program again. It must not
-// import submission, tune, workload, sim or cmd.
+// Run checks the machine and the endpoints (Preflight), starts LoadGen, and reports Progress to an Observer. It then
+// reads LoadGen's logs and writes the run's folder with the Record (run.json), whose verdict is stricter than
+// LoadGen's. A process can run one test, because LoadGen keeps state.
+//
+// The supported API is Settings, New, Plan, Run, PreflightOnly, Preflight, Observer, Progress, Record, Verdict,
+// ReadRecord, Error with its exit codes, and Interrupt. FromPlan, CheckFolder and CheckRoom serve the commands of this
+// module, like the packages run/plan, run/record, run/rehearse, run/score and run/exit, and may change.
+//
+// The package reads no flags, no environment and no terminal, and prints nothing. It must not import submission or cmd,
+// nor package sim, which run/rehearse starts as a process.
 package run

@@ -19,8 +19,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// CheckFolder refuses a folder that cannot be read, one that a run is writing, and one that holds an earlier run,
-// unless force says that it will be replaced.
+// CheckFolder rejects a folder that can not be read, that a run is writing, or that contains an earlier run unless
+// force is set.
 func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +45,7 @@ func used(folder, name string) error {
 		"ARGS=--force)", "the output folder %s holds an earlier run (%s)", folder, name)
 }
 
-// claim makes the run's folder, and holds it until the lock is released.
+// claim creates the run's folder and locks it until the lock is released.
 func claim(folder string, force bool, access atomicfile.Access) (*folderLock, error) {
 	if err := CheckFolder(folder, force); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func claim(folder string, force bool, access atomicfile.Access) (*folderLock, er
 	return lockFolder(folder)
 }
 
-// replace takes an earlier run out of a folder.
+// replace removes an earlier run from a folder.
 func replace(folder string, access atomicfile.Access) error {
 	for _, name := range record.Entries {
 		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
@@ -82,8 +82,8 @@ func notMade(err error) error {
 		"the output folder cannot be made: %w", err)
 }
 
-// makeLogFolder makes the folder of LoadGen's logs in that of a run. LoadGen follows links: where others may write to
-// the run's folder, its own must be one that this user made.
+// makeLogFolder creates the folder of LoadGen's logs in a run's folder. LoadGen follows links, so where others may
+// write to the run's folder, this user must own that of the logs.
 func makeLogFolder(folder string, access atomicfile.Access) error {
 	logs := filepath.Join(folder, record.LogFolder)
 	err := os.Mkdir(logs, access.Folder())
@@ -93,7 +93,7 @@ func makeLogFolder(folder string, access atomicfile.Access) error {
 	return notMade(err)
 }
 
-// ownFolder refuses what is no folder of this user's.
+// ownFolder rejects anything but a folder of this user.
 func ownFolder(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -105,7 +105,7 @@ func ownFolder(path string) error {
 	return nil
 }
 
-// hideLogs takes LoadGen's logs, which it makes for everybody, from other users where the run is not shared.
+// hideLogs makes LoadGen's logs, which LoadGen creates for everybody, private unless the run is shared.
 func hideLogs(folder string, access atomicfile.Access) error {
 	if access == atomicfile.Shared {
 		return nil
@@ -146,7 +146,7 @@ func (o *output) freeReserve() error {
 	return nil
 }
 
-// failures writes failures.jsonl. The first failure makes the file: a run without one has none.
+// failures writes failures.jsonl. The first failure creates the file.
 type failures struct {
 	path    string
 	access  atomicfile.Access
@@ -170,7 +170,8 @@ type failureLine struct {
 	Body     string        `json:"body,omitempty"`
 }
 
-// add may be called from any goroutine. Lines reach the unfinished file at once, where a crash leaves them.
+// add appends one failed attempt. Any goroutine may call it. Lines reach the unfinished file at once, where a crash
+// leaves them.
 func (f *failures) add(a backends.Attempt) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -207,7 +208,7 @@ func (f *failures) close() error {
 	return f.err
 }
 
-// hashFiles gives the SHA-256 of every regular file under a folder, but for the record itself.
+// hashFiles returns the SHA-256 of every regular file under a folder except the record.
 func hashFiles(folder string) (map[string]string, error) {
 	sums := map[string]string{}
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {

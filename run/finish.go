@@ -23,7 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// finish reads back what was left and judges it.
+// finish reads what the test left, and judges it.
 func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	process, err := t.sampler.Stop()
 	if err != nil {
@@ -76,8 +76,8 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	return r, nil
 }
 
-// readLogs reads what LoadGen has left, and the states of its files at that moment. A log that somebody else changed
-// while the test ran, or whose folder was lost, is not whole, whatever is in it.
+// readLogs reads LoadGen's logs, and the states of the files at that moment. A log that another program changed during
+// the test, or whose folder was lost, is incomplete whatever it contains.
 func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, err error) {
 	faults := t.logs.stop()
 	if gone != nil {
@@ -99,7 +99,7 @@ func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, 
 	return logs, states, nil
 }
 
-// record makes run.json from ledger, logs and the process's own figures.
+// record creates run.json from the ledger, the logs and the process's own figures.
 func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Process, drift time.Duration,
 	result *accuracy.Result, score *record.Score) *record.Record {
 	p := t.plan
@@ -138,7 +138,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 	return r
 }
 
-// timed joins the entries with the schedule that LoadGen kept to itself.
+// timed joins the entries with LoadGen's schedule, which LoadGen does not log.
 func (e *evidence) timed() *ledger.Test {
 	data := &ledger.Test{Entries: e.ledger.Entries(), Names: e.ledger.Names(), Origin: ledger.FromIssue}
 	switch e.plan.Scenario.LoadGen {
@@ -162,7 +162,7 @@ func (t *test) writeRequests(data *ledger.Test) error {
 	return ledger.WriteRequests(t.plan.Access(), t.path(record.RequestsName), data)
 }
 
-// count fills what the ledger counted. Samples are counted as the request log has them.
+// count fills in what the ledger counted. The numbers of samples match the request log.
 func (e *evidence) count(r *record.Record, judged *record.Evidence, data *ledger.Test) {
 	c := ledger.Counts{Issued: int64(len(data.Entries))}
 	failed, sources := map[ledger.Reason]int64{}, map[ledger.TokenSource]bool{}
@@ -201,7 +201,7 @@ func (e *evidence) count(r *record.Record, judged *record.Evidence, data *ledger
 	}
 }
 
-// promptTokens is the number of a sample's token ids; 0: it has text only, whose tokens are the server's to count.
+// promptTokens returns the number of a sample's token ids; 0: the sample is text, whose tokens the server counts.
 func (in *inputs) promptTokens(index int) int {
 	if index < 0 || index >= len(in.dataset.Samples) {
 		return 0
@@ -272,7 +272,7 @@ func loadgenResult(logs *mllog.Result) record.LoadGenResult {
 	return r
 }
 
-// jsonValue keeps what JSON can not hold, such as LoadGen's -nan for a rate of one query, as its text.
+// jsonValue returns values that JSON can not represent, such as LoadGen's -nan for the rate of one query, as text.
 func jsonValue(v any) any {
 	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
 		return fmt.Sprint(f)

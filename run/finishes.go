@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// maxFinishes bounds the finish reasons that are told apart: the words are the server's.
+// maxFinishes bounds the number of different finish reasons, which are the server's words.
 const maxFinishes = 8
 
-// finishes counts good answers whose finish reason is none of the usual ones. They are whole as far as anyone can tell
-// (docs/reference/wire-protocols.md#whole-answers), and whoever reads the record should know what ended them.
+// finishes counts successful answers with an unusual finish reason. They count as complete, and the record notes the
+// reason (docs/reference/wire-protocols.md#whole-answers).
 type finishes struct {
 	mu     sync.Mutex
 	counts map[string]int64
@@ -32,13 +32,13 @@ func (f *finishes) add(reason string) {
 	f.counts[reason]++
 }
 
-// notes has a sentence for each reason.
+// notes returns a sentence for each reason.
 func (f *finishes) notes() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var notes []string
 	for _, reason := range slices.Sorted(maps.Keys(f.counts)) {
-		notes = append(notes, fmt.Sprintf("%d answers ended with finish_reason %q, which is none of the usual ones: they "+
+		notes = append(notes, fmt.Sprintf("%d answers ended with finish_reason %q, which is unusual: they "+
 			"count as whole", f.counts[reason], reason))
 	}
 	if f.others > 0 {

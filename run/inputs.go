@@ -61,7 +61,7 @@ type evidence struct {
 	outside  bool                 // a signal or the caller's context ended it
 }
 
-// keepDataset copies a synthetic data set, which lies in a temporary folder, to where it can be scored against later.
+// keepDataset copies a synthetic data set from its temporary folder to the run's, for later scoring.
 func (t *test) keepDataset() error {
 	c := t.plan.Config
 	if t.plan.Dataset != nil || c.Origin("dataset") != plan.SyntheticDataset {
@@ -85,7 +85,7 @@ func (t *test) keepDataset() error {
 
 func (o *output) path(name string) string { return filepath.Join(o.folder, name) }
 
-// writeInputs writes what the run was told and found, and lets LoadGen read its part.
+// writeInputs writes the configuration and the preflight, and lets LoadGen read its part.
 func (t *test) writeInputs() error {
 	p := t.plan
 	if err := p.WriteUserConf(t.path(record.UserConfName)); err != nil {

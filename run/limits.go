@@ -11,13 +11,13 @@ import (
 // spareFiles are open files beside the connections (docs/reference/wire-protocols.md#connections).
 const spareFiles = 200
 
-// hostLimits are the limits of a machine on connections.
+// hostLimits are a machine's limits on connections.
 type hostLimits struct {
 	raiseNoFile func(want uint64) (hostinfo.NoFile, error)
 	localPorts  func() (int, error)
 }
 
-// thisHost has the limits that the kernel reports.
+// thisHost returns the limits that the kernel reports.
 var thisHost = hostLimits{hostinfo.RaiseNoFile, hostinfo.LocalPorts}
 
 // reserveConnections raises the limit of open files, and rejects a test that needs more connections than the host can
@@ -49,8 +49,8 @@ func (b *prober) reserveConnections(pre *Preflight, host hostLimits) error {
 			"(net.ipv4.ip_local_port_range)", need, len(addresses), pre.LocalPorts)
 }
 
-// CheckRoom refuses resource limits that are too low for a test: without room the runtime, or LoadGen, would end the
-// process in the middle. It is asked before anything is started.
+// CheckRoom rejects resource limits that are too low for a test: the Go runtime, or LoadGen, would end the process in
+// the middle. Call it before starting anything.
 func CheckRoom(p *Plan) error {
 	c, extra := p.plan.Config, uint64(0)
 	// the set, and its requests as far as they are in memory

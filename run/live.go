@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// reportSlack is how much later than we LoadGen may have seen a first token. A time per token is held against the limit
-// as if it had been so late, because a test must not be ended that LoadGen would have called valid.
+// reportSlack is how much later than this program LoadGen may have seen a first token. The time per token is measured
+// as if it had been that late, because a test that LoadGen would call valid must not be ended.
 const reportSlack = 20 * time.Millisecond
 
 // tail counts one limit.
@@ -24,16 +24,16 @@ type tail struct {
 	settled int // of samples that have ended
 }
 
-// live follows a Server test's limits. It reads what the ledger has anyway: samples that have ended once, those in
-// flight each time.
+// live follows the limits of a Server test. It reads entries of the ledger: ended samples once, samples in flight each
+// time.
 type live struct {
 	ledger *ledger.Ledger
 	tails  []tail
 	from   int // every sample before it has ended and is counted
 }
 
-// newLive is nil where nothing is asserted: another scenario, a test that measures no performance, or one that is too
-// short for LoadGen's criterion from the beginning.
+// newLive returns nil where no limit applies: in another scenario or mode, or if the test is too short for LoadGen's
+// criterion.
 func (e *evidence) newLive() *live {
 	s := &e.settings
 	if e.plan.Scenario.LoadGen != models.Server || e.plan.Mode != models.Performance || e.plan.Config.Has("audit-config") {
@@ -75,7 +75,7 @@ func liveLimits(s *loadgen.TestSettings) []tail {
 	return []tail{{Tail: record.Tail{What: "latency", Limit: time.Duration(s.ServerTargetLatencyNS)}, late: lateAnswer}}
 }
 
-// lateFirstToken: LoadGen counts from the schedule and to its own stamp, both of which make it later than this.
+// lateFirstToken: LoadGen measures from the schedule to its own stamp, both of which make it later than this.
 func lateFirstToken(e *ledger.Entry, nowNS, limit int64) bool {
 	switch {
 	case e.FirstTokenNS != 0:
@@ -101,7 +101,7 @@ func lateAnswer(e *ledger.Entry, nowNS, limit int64) bool {
 	return end-e.IssuedNS > limit
 }
 
-// look counts anew and gives how each limit stands.
+// look counts again and returns the state of each limit.
 func (l *live) look(nowNS int64) []record.Tail {
 	if l == nil {
 		return nil
@@ -134,7 +134,7 @@ func (l *live) look(nowNS int64) []record.Tail {
 	return list
 }
 
-// assert ends the test, where that was asked for, once a limit is lost; it says so in the record in any case.
+// assert notes a lost limit, and ends the test with --fail-fast.
 func (t *test) assert(tails []record.Tail) {
 	i := slices.IndexFunc(tails, record.Tail.Lost)
 	if i < 0 || t.lost != nil {
@@ -146,8 +146,8 @@ func (t *test) assert(tails []record.Tail) {
 	}
 }
 
-// tails is how the limits stand at the end. Where they ended the test it is what decided: samples that were late then
-// and cancelled since would not count any more.
+// tails returns the state of the limits at the end. If they ended the test, it is the state that decided: samples that
+// were late then and were cancelled since would no longer count.
 func (e *evidence) tails() []record.Tail {
 	if e.lost != nil && errors.Is(e.ended, e.lost) {
 		return e.lost.All

@@ -8,12 +8,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// folderLock is the right to write a run's folder. The kernel takes it back when the process ends, however it ends.
+// folderLock is the exclusive right to write a run's folder. The kernel releases it when the process ends, however that
+// happens.
 type folderLock struct{ dir *os.File }
 
-// lockFolder takes a folder for this run. A folder that another run is writing is an error of usage, with --force too:
-// two tests' logs in one folder could pass for one test. A file system without locks gives a lock that holds nobody
-// off.
+// lockFolder locks a folder for this run. A folder that another run is writing is a usage error, even with --force:
+// logs of two tests in one folder could look like one test. On a file system without locks the lock has no effect.
 func lockFolder(folder string) (*folderLock, error) {
 	dir, err := os.Open(folder)
 	if err != nil {
@@ -28,7 +28,7 @@ func lockFolder(folder string) (*folderLock, error) {
 	return &folderLock{dir}, nil
 }
 
-// release gives the folder up; nil: it was never had.
+// release gives up the lock. It does nothing for nil.
 func (l *folderLock) release() {
 	if l != nil {
 		_ = syscall.Flock(int(l.dir.Fd()), syscall.LOCK_UN) // closing does it too where no child has the file
@@ -36,7 +36,7 @@ func (l *folderLock) release() {
 	}
 }
 
-// idle says whether nobody writes a folder; one that can not be opened tells its own story elsewhere.
+// idle returns an error if another run is writing the folder, and nil otherwise, also if the folder can not be opened.
 func idle(folder string) error {
 	l, err := lockFolder(folder)
 	if err == nil {

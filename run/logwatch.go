@@ -23,9 +23,9 @@ import (
 // logNames are LoadGen's files.
 var logNames = []string{mllog.DetailName, mllog.SummaryName, mllog.AccuracyName, mllog.TraceName}
 
-// logWatch holds LoadGen's logs open while the test runs. A log only grows and stays the file that it is: anything else
-// is a change from outside, of which LoadGen notices nothing. The open files also keep what was measured when somebody
-// removes their names.
+// logWatch keeps LoadGen's logs open while the test runs. A log only grows and stays the same file; anything else is a
+// change by another program, which LoadGen does not notice. The open files also keep the data when their names are
+// removed.
 type logWatch struct {
 	folder string // of the logs
 	end    chan struct{}
@@ -36,10 +36,10 @@ type logWatch struct {
 }
 
 type watchedLog struct {
-	name string
-	file *os.File
-	size int64
-	told bool
+	name     string
+	file     *os.File
+	size     int64
+	reported bool
 }
 
 // How often the logs are looked at: until LoadGen has made them, and then.
@@ -48,7 +48,7 @@ const (
 	logWatchEvery = 250 * time.Millisecond
 )
 
-// watchLogs begins to watch a folder of LoadGen's, in which no log is yet.
+// watchLogs starts to watch a folder of LoadGen's that contains no log yet.
 func watchLogs(folder string) *logWatch {
 	w := &logWatch{folder: folder, end: make(chan struct{})}
 	w.done.Go(func() {
@@ -68,7 +68,7 @@ func watchLogs(folder string) *logWatch {
 	return w
 }
 
-// stop ends the watch with a last look and returns the changes from outside.
+// stop ends the watch with a last look and returns the changes by other programs.
 func (w *logWatch) stop() []string {
 	close(w.end)
 	w.done.Wait()
@@ -76,7 +76,7 @@ func (w *logWatch) stop() []string {
 	return slices.Clone(w.faults)
 }
 
-// look compares every log with how it was, and returns how many are open.
+// look compares every log with its earlier state, and returns how many are open.
 func (w *logWatch) look() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,22 +90,22 @@ func (w *logWatch) look() int {
 	}
 	for i := range w.logs {
 		l := &w.logs[i]
-		if fault := l.fault(w.folder); fault != "" && !l.told {
-			l.told = true
+		if fault := l.fault(w.folder); fault != "" && !l.reported {
+			l.reported = true
 			w.faults = append(w.faults, fault)
 		}
 	}
 	return len(w.logs)
 }
 
-// begun reports whether LoadGen has written: it makes all of its files before the first line. Files that are there
-// earlier are the bridge's, which tries the folder out.
+// begun reports whether LoadGen has written a line: it creates all files before the first one. Earlier files are the
+// bridge's, which tests the folder.
 func (w *logWatch) begun() bool {
 	info, err := os.Lstat(filepath.Join(w.folder, mllog.DetailName))
 	return err == nil && info.Size() > 0
 }
 
-// open holds a log that is there; what can not be opened is missing when the logs are read.
+// open opens a log if it exists. One that can not be opened is reported as missing when the logs are read.
 func (w *logWatch) open(name string) {
 	f, err := os.OpenFile(filepath.Join(w.folder, name), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -118,7 +118,7 @@ func (w *logWatch) open(name string) {
 	w.logs = append(w.logs, watchedLog{name: name, file: f})
 }
 
-// fault says what somebody else did to a log; "": nothing.
+// fault returns what another program did to a log, or "".
 func (l *watchedLog) fault(folder string) string {
 	held, err := l.file.Stat()
 	if err != nil {
@@ -140,8 +140,8 @@ func (l *watchedLog) fault(folder string) string {
 	return ""
 }
 
-// freeze ends what LoadGen writes after an early end: it goes on issuing, and would change logs whose hashes are in the
-// record. LoadGen's own descriptors then lead nowhere.
+// freeze stops LoadGen's writes after an early end: LoadGen goes on issuing, and would change logs whose hashes are in
+// the record. It redirects LoadGen's descriptors to /dev/null.
 func (w *logWatch) freeze() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -182,7 +182,7 @@ func (w *logWatch) writes(fd int) bool {
 	})
 }
 
-// restore writes the logs that have lost their names into a folder, from the open files.
+// restore copies logs that have lost their names from the open files into a folder.
 func (w *logWatch) restore(access atomicfile.Access, folder string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -203,7 +203,7 @@ func (w *logWatch) restore(access atomicfile.Access, folder string) error {
 	return lost
 }
 
-// states of the logs, by which a change after the end is seen.
+// states returns a text for each log that changes with its size or time.
 func (w *logWatch) states() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -216,7 +216,7 @@ func (w *logWatch) states() []string {
 	return list
 }
 
-// close gives the files up.
+// close closes the files.
 func (w *logWatch) close() {
 	for _, l := range w.logs {
 		_ = l.file.Close() // only read

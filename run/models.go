@@ -19,8 +19,8 @@ const (
 	askModelPause   = 2 * time.Second // between two rounds of questions during a test
 )
 
-// modelWatch asks endpoints for their model during a test, beside the clients: whenever one takes connections again
-// after it refused or reset one, and all of them at the end.
+// modelWatch asks endpoints for their model during a test, independently of the clients: an endpoint that reconnects,
+// and all endpoints at the end.
 type modelWatch struct {
 	askModel func(context.Context, backends.Endpoint, *backends.Config) (map[string]string, error) // nil: not supported
 	config   backends.Config
@@ -35,7 +35,7 @@ type modelWatch struct {
 	notes  []string
 }
 
-// watchModels begins to watch. Endpoints are asked once reconnected was called.
+// watchModels starts the watch. It asks an endpoint after a call of reconnected.
 func watchModels(d backends.Driver, c *backends.Config, pre *Preflight) *modelWatch {
 	w := &modelWatch{config: *c, due: make([]atomic.Bool, len(c.Endpoints)), wake: make(chan struct{}, 1),
 		stop: make(chan struct{}), over: make(chan struct{})}
@@ -55,7 +55,7 @@ func watchModels(d backends.Driver, c *backends.Config, pre *Preflight) *modelWa
 	return w
 }
 
-// reconnected says that an endpoint takes connections again. It does not block.
+// reconnected notes that an endpoint accepts connections again. It does not block.
 func (w *modelWatch) reconnected(endpoint int) {
 	w.due[endpoint].Store(true)
 	select {
@@ -92,7 +92,7 @@ func (w *modelWatch) run() {
 	}
 }
 
-// ask asks one endpoint. The error is of one that does not tell.
+// ask asks one endpoint. It returns an error if the endpoint does not answer.
 func (w *modelWatch) ask(endpoint int) error {
 	if w.askModel == nil {
 		return nil
@@ -122,7 +122,7 @@ func (w *modelWatch) ask(endpoint int) error {
 	return nil
 }
 
-// otherModel is one sentence where the two are not one model; empty: nothing says so.
+// otherModel returns a sentence if the two identities differ, or "".
 func otherModel(before, now map[string]string) string {
 	for _, key := range slices.Sorted(maps.Keys(before)) {
 		if value, ok := now[key]; ok && value != before[key] {
@@ -132,7 +132,7 @@ func otherModel(before, now map[string]string) string {
 	return ""
 }
 
-// end asks every endpoint a last time. A server that is gone by then is noted: it has answered what it was asked.
+// end asks every endpoint a last time. A server that is gone by then is only noted, since it has answered its requests.
 func (w *modelWatch) end(ask bool) {
 	close(w.stop)
 	<-w.over // a question that is under way is answered first: what it sees may be gone a moment later

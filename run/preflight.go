@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// Preflight is preflight.json: what was probed before the first query.
+// Preflight is preflight.json: what was found before the first query.
 type Preflight struct {
 	Endpoints       []*backends.Probe `json:"endpoints"`
 	OpenFiles       hostinfo.NoFile   `json:"open_files"`
@@ -25,10 +25,11 @@ type Preflight struct {
 	Notes           []string          `json:"notes,omitempty"`
 }
 
-// minFreeBytes is what the logs of the longest official run need with room to spare: about 200 bytes a sample and line.
+// minFreeBytes is the disk space for the logs of the longest official run, about 200 bytes per sample and line, with a
+// margin.
 const minFreeBytes = 256 << 20
 
-// latencyProbes is how often a SingleStream preflight asks for an answer.
+// latencyProbes is the number of answers that a SingleStream preflight requests.
 const latencyProbes = 3
 
 // prober checks the machine and asks every endpoint what it is, before anything is timed.
@@ -92,7 +93,7 @@ func (b *prober) probes(generate bool) int {
 	return 1
 }
 
-// checkLengths refuses a server whose context is shorter than an answer: it would cut every one without a word.
+// checkLengths rejects a server whose context is shorter than an answer: it would cut every answer silently.
 func (b *prober) checkLengths(pre *Preflight) error {
 	p := b.plan
 	for _, e := range pre.Endpoints {
@@ -105,7 +106,8 @@ func (b *prober) checkLengths(pre *Preflight) error {
 	return nil
 }
 
-// foreignPrompts tells of token ids of another model: ids of one vocabulary are valid ids of every larger one.
+// foreignPrompts returns a note if the token ids seem to be another model's: ids of one vocabulary are valid ids of
+// every larger one.
 func foreignPrompts(p *plan.Plan, samples []datasets.Sample) string {
 	if p.Row.BOS == models.NoBOS || !p.HasDataset() || p.Row.Name == models.Generic {
 		return ""
@@ -125,8 +127,8 @@ func foreignPrompts(p *plan.Plan, samples []datasets.Sample) string {
 		"another model?", p.Row.BOS, p.Row.Name)
 }
 
-// expectLatency sets SingleStream's expected latency to the median of what was seen. It must be near the truth: LoadGen
-// asks for twice min-duration/latency queries, so one that is too short makes a test of hours.
+// expectLatency sets SingleStream's expected latency to the median of the preflight's answers. LoadGen issues twice
+// min-duration/latency queries, so a value that is too short makes a test of hours.
 func (b *prober) expectLatency(pre *Preflight, seen []time.Duration, generate bool) error {
 	p := b.plan
 	if p.Scenario.LoadGen != models.SingleStream || p.Config.Has("expected-latency") {
@@ -144,7 +146,7 @@ func (b *prober) expectLatency(pre *Preflight, seen []time.Duration, generate bo
 	return p.Suggest(plan.ProgramOrigin("measured by the preflight"), "expected-latency", pre.ExpectedLatency.String())
 }
 
-// PreflightOnly probes the endpoints of a plan and starts no test. Of the observer it needs Waiting alone.
+// PreflightOnly probes the endpoints of a plan without starting a test. It calls only Waiting of the observer.
 func PreflightOnly(ctx context.Context, of *Plan, o Observer) (*Preflight, error) {
 	p := of.inner()
 	samples := []datasets.Sample{{InputIDs: []int32{1, 2, 3, 4}, Input: "one two three", InputLen: 4}}
@@ -177,7 +179,7 @@ func PreflightOnly(ctx context.Context, of *Plan, o Observer) (*Preflight, error
 	return pre, err
 }
 
-// notes are what a user should know of the endpoints.
+// notes returns what a user should know about the endpoints.
 func (pre *Preflight) notes() []string {
 	notes := slices.Clone(pre.Notes)
 	for _, e := range pre.Endpoints {
@@ -188,8 +190,8 @@ func (pre *Preflight) notes() []string {
 	return notes
 }
 
-// adapt makes requests as the probed servers understand them: what one of them refuses goes to none of them. It notes
-// with each endpoint what its streams repeat.
+// adapt configures requests for the probed servers: a field that one of them rejects goes to none of them, and each
+// endpoint gets its stream mode.
 func (pre *Preflight) adapt(c *backends.Config) {
 	c.Endpoints = slices.Clone(c.Endpoints)
 	for i := range c.Endpoints {

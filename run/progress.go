@@ -12,7 +12,7 @@ import (
 // Progress is a moment of a running test.
 type Progress struct {
 	Elapsed  time.Duration
-	Total    int64 // samples that the test will issue as far as can be told; 0: unknown
+	Total    int64 // samples that the test will issue as far as is known; 0: unknown
 	Issued   int64
 	Done     int64 // completed or failed
 	Failed   int64
@@ -25,7 +25,7 @@ type Progress struct {
 
 const progressEvery = 500 * time.Millisecond
 
-// watch tells the observer how the test goes on, until the function that it returns is called.
+// watch reports the progress to the observer until stop is called.
 func (t *test) watch() (stop func()) {
 	end := make(chan struct{})
 	var done sync.WaitGroup
@@ -55,7 +55,7 @@ func (t *test) watch() (stop func()) {
 	}
 }
 
-// window keeps the last few counts, for a rate that follows the test.
+// window keeps the last few counts, so that the rate follows the test.
 type window struct {
 	at   [8]time.Time
 	done [8]int64
@@ -87,7 +87,7 @@ func (t *test) progress(w *window) Progress {
 	return p
 }
 
-// expected is about how many samples LoadGen will issue: it prepares its queries without telling.
+// expected returns about how many samples LoadGen will issue. LoadGen does not report the number.
 func (in *inputs) expected() int64 {
 	rows := int64(len(in.dataset.Samples))
 	if in.plan.Mode == models.Accuracy {

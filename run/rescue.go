@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// lostFolder is what became of an output folder that is no longer where it was; nil: it is.
+// lostFolder is an output folder that was moved or deleted.
 type lostFolder struct {
 	was string // its path
 	now string // where it is, "" where it was deleted
@@ -27,7 +27,7 @@ func (l *lostFolder) words() string {
 	return fmt.Sprintf("the output folder %s was renamed to %s while the test ran", l.was, l.now)
 }
 
-// folderLost compares the folder that the lock holds open with what has its path now.
+// folderLost compares the locked folder with the folder that now has its path. It returns nil if they are the same.
 func (o *output) folderLost() *lostFolder {
 	if o.lock == nil {
 		return nil
@@ -48,18 +48,16 @@ func (o *output) folderLost() *lostFolder {
 	return l
 }
 
-// heldPath leads to the folder itself, whatever it is called.
+// heldPath returns a path to the locked folder, whatever its name is now.
 func (o *output) heldPath() string {
 	return filepath.Join("/proc/self/fd", strconv.Itoa(int(o.lock.dir.Fd())))
 }
 
-// rescuedInfix stands between the name of an output folder that was lost and the time at which another one took its
-// place.
+// rescuedInfix joins the name of a lost output folder and the time of its replacement.
 const rescuedInfix = ".rescued-"
 
-// rescue makes a folder beside the lost one, or where its parent is gone too in the system's temporary folder, and puts
-// what there is of the run into it: what the lost folder still has, the logs that are held open, and the inputs,
-// written again. The test goes on in it.
+// rescue creates a folder beside the lost one, or in the system's temporary folder if the parent is gone, and saves the
+// run there: what the lost folder still contains, the open logs, and the inputs. The test continues in it.
 func (t *test) rescue(l *lostFolder) error {
 	at := time.Now().UTC().Format("20060102T150405Z")
 	folder := l.was + rescuedInfix + at
@@ -88,7 +86,7 @@ func (t *test) rescue(l *lostFolder) error {
 	return nil
 }
 
-// restoreInputs writes again what the run was told and found, where it is missing.
+// restoreInputs writes missing inputs again.
 func (t *test) restoreInputs() error {
 	p := t.plan
 	var lost error
@@ -107,7 +105,7 @@ func (t *test) restoreInputs() error {
 	return lost
 }
 
-// notStarted names the lost output folder as the reason why LoadGen refused to start in it.
+// notStarted returns err, or the loss of the output folder as the reason why LoadGen did not start.
 func (o *output) notStarted(err error) error {
 	if l := o.folderLost(); l != nil {
 		return exit.Environment("output_lost", "Leave a folder alone while a test writes it, and run again",
@@ -116,7 +114,8 @@ func (o *output) notStarted(err error) error {
 	return err
 }
 
-// afterTest is an error of a test that had run: it is never one of usage, which would say that nothing was started.
+// afterTest returns an error of a test that has run. It is never a usage error, which would mean that nothing was
+// started.
 func (o *output) afterTest(err error) error {
 	if known := Classify(err); known != nil && known.Exit == ExitUsage {
 		return exit.Environment("after_test", "What was measured is in "+o.folder,

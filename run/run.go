@@ -16,13 +16,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
-// Observer is told how a run goes on. Its methods are never called two at a time.
+// Observer receives the progress of a run. Its methods are never called concurrently.
 type Observer interface {
-	// Waiting comes when an endpoint takes long to answer a question that stands between the user and the test.
+	// Waiting is called when an endpoint takes long to answer before the test.
 	Waiting(text string)
-	// Preflighted comes once, after the endpoints were probed and before the test starts.
+	// Preflighted is called once, after the endpoints were probed and before the test starts.
 	Preflighted(pre *Preflight, notes []string)
-	// Progress comes about twice a second while the test runs.
+	// Progress is called about twice a second while the test runs.
 	Progress(Progress)
 }
 
@@ -48,9 +48,9 @@ func newTest(p *plan.Plan, o Observer, folder string) *test {
 	return t
 }
 
-// Run does one test and leaves its folder. A process can do this once. An error means that there is no verdict: nothing
-// was started, or the record could not be written. After an early end LoadGen may still hold a thread: the process
-// should then end.
+// Run runs one test and leaves its folder. A process can call it once, because LoadGen keeps state. An error means that
+// there is no verdict: the test did not start, or its record could not be written. After an early end LoadGen may still
+// run a thread, so the process should then end.
 func Run(ctx context.Context, p *Plan, o Observer) (*Record, error) {
 	if o == nil {
 		o = silent{}
@@ -73,8 +73,8 @@ func (silent) Waiting(string)                   {}
 func (silent) Preflighted(*Preflight, []string) {}
 func (silent) Progress(Progress)                {}
 
-// prepare does everything that can fail before the test: input first, then the machine and the endpoints, and only then
-// files.
+// prepare does everything that can fail before the test: first the input, then the machine and the endpoints, and files
+// last.
 func (t *test) prepare(ctx context.Context) error {
 	if !loadgen.Built {
 		return exit.Environment("no_loadgen", "Build it with 'make build'", "this program was built without LoadGen")
@@ -135,7 +135,7 @@ func (t *test) prepare(ctx context.Context) error {
 	return t.build(driver)
 }
 
-// release takes back what was written for a test that was not started (docs/reference/runs.md#files).
+// release removes what was written for a test that did not start, and returns err (docs/reference/runs.md#files).
 func (t *test) release(err error) error {
 	if t.models != nil {
 		t.models.end(false)
@@ -147,8 +147,8 @@ func (t *test) release(err error) error {
 		return err
 	}
 	for _, name := range record.Entries {
-		_ = os.RemoveAll(t.path(name)) // what stays is told by the next run into this folder
+		_ = os.RemoveAll(t.path(name)) // the next run into this folder reports what remains
 	}
-	_ = os.Remove(t.folder) // unless somebody else's files are in it
+	_ = os.Remove(t.folder) // fails if it contains other files
 	return err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// scorer is a scoring that is ready, made before the test starts so that what is missing is told before hours are
+// scorer is a scoring that is ready. It is made before the test, so that a missing part is reported before hours are
 // spent.
 type scorer struct {
 	input     accuracy.Input
@@ -23,7 +23,7 @@ type scorer struct {
 	notScored string
 }
 
-// newScorer gets references, sentence parameters and the tokenizer. It is nil where nothing is to be scored.
+// newScorer reads references, sentence parameters and the tokenizer. It returns nil if nothing is to be scored.
 func newScorer(ctx context.Context, p *plan.Plan, ds *datasets.Dataset) (*scorer, error) {
 	if p.Mode != models.Accuracy || p.Scoring == nil {
 		return nil, nil
@@ -62,7 +62,7 @@ func newScorer(ctx context.Context, p *plan.Plan, ds *datasets.Dataset) (*scorer
 	return s, err
 }
 
-// close ends what the judges hold. It may be called twice, and of no scorer.
+// close closes the judges. It may be called twice, and on nil.
 func (s *scorer) close() error {
 	if s == nil || s.judges.Close == nil {
 		return nil
@@ -72,8 +72,8 @@ func (s *scorer) close() error {
 	return end()
 }
 
-// score scores the log of a test that ran to its end and leaves accuracy.txt and accuracy.json. It returns no Score for
-// other tests than accuracy tests, and one without figures where nothing was scored.
+// score scores the log of a test that ran to its end and writes accuracy.txt and accuracy.json. It returns no Score for
+// other tests than accuracy tests, and one without figures if nothing was scored.
 func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result, *record.Score, error) {
 	s := t.scorer
 	switch {
@@ -91,7 +91,7 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 	s.input.Log, s.input.Rehearsal = filepath.Join(t.path(record.LogFolder), mllog.AccuracyName), len(t.plan.Rehearsal) > 0
 	r, err := accuracy.Score(ctx, s.input)
 	switch {
-	case err != nil && ctx.Err() != nil: // nobody takes a test for done whose score was wanted and was not waited for
+	case err != nil && ctx.Err() != nil: // such a test must not pass as finished
 		t.ended, t.outside = fmt.Errorf("its answers were not scored: %w", context.Cause(ctx)), true
 		return nil, record.NotScored("the scoring was ended early; " + later), nil
 	case err != nil:
@@ -105,5 +105,5 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 	return r, record.ScoreOf(r), nil
 }
 
-// later is what can be done about a score that did not come about.
+// later is the advice for a missing score.
 const later = "'mlperf-go accuracy' scores the log that the test left"

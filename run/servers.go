@@ -12,11 +12,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
-// settleLimit is how long the record waits for the supervisor to say how a server ended that has died.
+// settleLimit is how long the record waits for the exit status of a server that has died.
 const settleLimit = 10 * time.Second
 
-// servers gives what the supervisor in --server-dir saw of the endpoints during the test, and notes for the user.
-// Without a supervisor it is nil.
+// servers returns what the supervisor in --server-dir saw of the endpoints during the test, and notes for the user. It
+// is nil without a supervisor.
 func (e *evidence) servers() (*servers.Facts, []string) {
 	dir := e.plan.Config.String("server-dir")
 	if dir == "" {
@@ -52,8 +52,8 @@ func (e *evidence) servers() (*servers.Facts, []string) {
 	return facts, append(notes, gapNotes(facts, e.started, ended)...)
 }
 
-// addProfiled makes the run a rehearsal where a profiler watches its servers: by their own word, or by how they were
-// started where --server-dir tells.
+// addProfiled makes the run a rehearsal if a profiler watches its servers, by their own report or by their command
+// lines in --server-dir.
 func (t *test) addProfiled() {
 	for _, e := range t.pre.Endpoints {
 		if len(e.Profilers) > 0 {
@@ -71,7 +71,7 @@ func (t *test) addProfiled() {
 	}
 }
 
-// matches says whether every endpoint is one of the supervisor's servers.
+// matches returns an error unless every endpoint is one of the supervisor's servers.
 func matches(s *servers.State, endpoints []backends.Endpoint) error {
 	if s.Plan == nil {
 		return errors.New("their state does not tell how they were started")
@@ -82,19 +82,19 @@ func matches(s *servers.State, endpoints []backends.Endpoint) error {
 			found = found || sameServer(e.URL, r.URL)
 		}
 		if !found {
-			return fmt.Errorf("%s is none of those that --server-dir tells of", e.URL)
+			return fmt.Errorf("%s is not one of the servers of --server-dir", e.URL)
 		}
 	}
 	return nil
 }
 
-// sameServer compares base URLs; an endpoint may carry the path of its interface.
+// sameServer compares base URLs. An endpoint may have the path of its API.
 func sameServer(endpoint, base string) bool {
 	rest, ok := strings.CutPrefix(endpoint, base)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// gapNotes tell of servers that stopped to answer while they were measured.
+// gapNotes returns a note for each time that a server stopped answering during the test.
 func gapNotes(f *servers.Facts, from, to time.Time) []string {
 	var notes []string
 	for _, r := range f.Replicas {

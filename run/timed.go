@@ -22,7 +22,7 @@ const (
 	flushGrace  = 50 * time.Millisecond
 )
 
-// run starts the test, waits for its end of whatever kind, and makes the record.
+// run starts the test, waits for its end, and makes the record.
 func (t *test) run(ctx context.Context) (*record.Record, error) {
 	library, err := t.ready(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	return r, t.afterTest(err)
 }
 
-// ready does what comes last before the timed phase.
+// ready does the last steps before the timed phase.
 func (t *test) ready(ctx context.Context) (*loadgen.QSL, error) {
 	library, err := loadgen.ConstructQSL(t.library.Name(), t.library.TotalSampleCount(),
 		t.library.PerformanceSampleCount(),
@@ -84,8 +84,8 @@ func (t *test) ready(ctx context.Context) (*loadgen.QSL, error) {
 	return library, err
 }
 
-// garbageRoom is how many bytes may be allocated in the timed phase before a collection. A busy machine lets
-// collections come late, so a share of what is alive alone would bound nothing.
+// garbageRoom is how many bytes the timed phase may allocate before a collection. Collections come late on a busy
+// machine, so a share of the live heap alone would be no bound.
 const garbageRoom = 64 << 20
 
 // quiet makes the timed phase free of what the preparation left
@@ -98,8 +98,8 @@ func (t *test) quiet() {
 	debug.SetGCPercent(int(min(400, max(25, garbageRoom*100/max(m.HeapAlloc, 1)))))
 }
 
-// wait ends with StartTest, or soon after the test was ended early: LoadGen then may go on issuing for as long as its
-// schedule is, and has no way to be stopped, so it is left behind and the process must end.
+// wait returns with StartTest, or soon after the test was ended early. LoadGen may then go on issuing for as long as
+// its schedule is and can not be stopped, so it is left behind and the process must end.
 func (t *test) wait(returned <-chan error) error {
 	select {
 	case err := <-returned:
@@ -120,7 +120,7 @@ func (t *test) wait(returned <-chan error) error {
 	}
 }
 
-// cause is why the SUT ended the test by itself, with the setting that made it; nil: it did not.
+// cause returns why the SUT ended the test, with the setting that made it; nil: it did not.
 func (t *test) cause() error {
 	err, c := t.sut.Cause(), t.plan.Config
 	switch {

@@ -9,20 +9,20 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
-// How long an answer is awaited without a word, and how long after each word.
+// The time before the first report of a late answer, and between reports.
 const (
 	patience      = 2500 * time.Millisecond
 	patienceAgain = 15 * time.Second
 )
 
-// question is what a server was asked last.
+// question is the last request to a server.
 type question struct {
 	request string
 	asked   time.Time
 	longest time.Duration
 }
 
-// narrate gives a configuration by which the observer is told of answers that are long in coming, until stop is called.
+// narrate returns a configuration that reports late answers to the observer until stop is called.
 func narrate(c *backends.Config, o Observer) (asking *backends.Config, stop func()) {
 	questions, end := make(chan question), make(chan struct{})
 	own := *c

@@ -19,7 +19,7 @@ type Client struct {
 	requests *Requests
 }
 
-// OpenDriver finds the backend's driver and makes its configuration, but for the request bytes.
+// OpenDriver returns the driver of the backend and its configuration, except for the request bytes.
 func (cl *Client) OpenDriver() (backends.Driver, *backends.Config, error) {
 	d, err := backends.Lookup(cl.Config.String("backend"))
 	if err != nil {
@@ -59,7 +59,7 @@ func (cl *Client) OpenDriver() (backends.Driver, *backends.Config, error) {
 	return d, config, cl.place(config)
 }
 
-// checkProxy refuses a proxy that is none, and sockets, which no proxy reaches.
+// checkProxy rejects an invalid proxy, and a proxy for endpoints on Unix sockets.
 func checkProxy(c *backends.Config) error {
 	if proxy, err := backends.ParseProxy(c.Proxy); proxy == nil {
 		return err
@@ -72,7 +72,8 @@ func checkProxy(c *backends.Config) error {
 	return nil
 }
 
-// probeTokens is the length of the preflight's answers: whole ones where their time is what is asked for.
+// probeTokens returns the length of the preflight's answers. SingleStream needs whole answers, whose latency it
+// measures.
 func (cl *Client) probeTokens() int {
 	if cl.Scenario.LoadGen == models.SingleStream {
 		return cl.Config.Int("max-tokens")
@@ -80,7 +81,7 @@ func (cl *Client) probeTokens() int {
 	return 8
 }
 
-// Endpoints are the servers of the configuration.
+// Endpoints returns the servers of the configuration.
 func (cl *Client) Endpoints() ([]backends.Endpoint, error) {
 	key, err := cl.apiKey()
 	if err != nil {
@@ -122,7 +123,7 @@ func (cl *Client) apiKey() (string, error) {
 // (docs/reference/loadgen.md#effective-settings).
 const offlineSlack = 1.1
 
-// Connections is how many the test may have open at once; 0: that depends on the server.
+// Connections returns how many connections the test may have open at once; 0: the server decides.
 func (cl *Client) Connections(c *backends.Config) int {
 	if c.Concurrency > 0 || cl.Scenario.LoadGen != models.Offline {
 		return c.Concurrency
@@ -134,7 +135,7 @@ func (cl *Client) Connections(c *backends.Config) int {
 	return max(cl.Config.Int("min-queries"), int(byTime))
 }
 
-// FewerConnections says how a test takes fewer connections.
+// FewerConnections returns the advice for a test that needs too many connections.
 func (cl *Client) FewerConnections() string {
 	if cl.Config.String("offline-strategy") == "all" {
 		return "choose --offline-strategy window"
@@ -149,7 +150,7 @@ const (
 	BalanceHash  = "hash"
 )
 
-// checkBalance tells of settings that the strategy of --lb does not look at.
+// checkBalance notes settings that the strategy of --lb ignores.
 func (cl *Client) checkBalance() error {
 	c := cl.Config
 	key, hash := c.String("lb-key"), c.String("lb") == BalanceHash

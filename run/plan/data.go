@@ -32,14 +32,14 @@ type Data struct {
 	synthetic   bool                  // the data set that was read is a synthetic one
 }
 
-// RehearsalSamples is the size of a synthetic data set where --samples does not say.
+// RehearsalSamples is the size of a synthetic data set without --samples.
 const RehearsalSamples = 512
 
-// columnSettings are the settings that name a column, by the role that it takes.
+// columnSettings are the settings that name a column, by the role of the column.
 var columnSettings = map[string]string{"input": "input-column", "input_ids": "input-ids-column",
 	"target": "output-column", "session": "session-column"}
 
-// readDescription takes from --dataset-config what nobody has set.
+// readDescription applies --dataset-config to settings that are not set.
 func (d *Data) readDescription() error {
 	path := d.Config.String("dataset-config")
 	if path == "" {
@@ -65,10 +65,10 @@ func (d *Data) readDescription() error {
 	return nil
 }
 
-// HasDataset says whether the user gave a data set; without one the caller makes a synthetic one.
+// HasDataset reports whether the user gave a data set. Without one the caller makes a synthetic one.
 func (d *Data) HasDataset() bool { return d.Dataset != nil || d.Config.Has("dataset") }
 
-// Samples is the number of rows that a synthetic data set for this test should have.
+// Samples returns the number of rows of a synthetic data set for this test.
 func (d *Data) Samples() int {
 	if n := d.Config.Int("samples"); n > 0 {
 		return n
@@ -76,7 +76,7 @@ func (d *Data) Samples() int {
 	return RehearsalSamples
 }
 
-// suggestCode decides about programs before there is a data set: a synthetic one has some where they are run.
+// suggestCode enables --run-code before there is a data set: a synthetic set contains programs only if they can run.
 func (d *Data) suggestCode() error {
 	if d.HasDataset() {
 		return nil
@@ -85,7 +85,7 @@ func (d *Data) suggestCode() error {
 	return d.Suggest(rehearsalOrigin, code.name, code.text)
 }
 
-// ReadDataset reads the data set of the configuration, or gives the one in memory. A file is read once.
+// ReadDataset reads the data set of the configuration, or returns the one in memory. It reads a file once.
 func (d *Data) ReadDataset() (*datasets.Dataset, error) {
 	path := d.Config.String("dataset")
 	switch {
@@ -111,8 +111,8 @@ func (d *Data) ReadDataset() (*datasets.Dataset, error) {
 	return ds, err
 }
 
-// SendsText reports whether requests carry the text of a row that has token ids too. An unknown backend is refused
-// elsewhere.
+// SendsText reports whether requests carry the text of a row that also has token ids. It is false for an unknown
+// backend, which OpenDriver rejects.
 func (d *Data) SendsText() bool {
 	driver, err := backends.Lookup(d.Config.String("backend"))
 	if err != nil {
@@ -122,7 +122,7 @@ func (d *Data) SendsText() bool {
 	return is.SendsText(d.Config.String("api"))
 }
 
-// datasetOptions are how the configuration has the file read.
+// datasetOptions returns the options for reading the file.
 func (d *Data) datasetOptions() (datasets.Options, error) {
 	c := d.Config
 	o := datasets.ForRow(d.Row)
@@ -148,8 +148,7 @@ func (d *Data) datasetOptions() (datasets.Options, error) {
 	return o, nil
 }
 
-// keep makes the data set's reader keep what scoring and the simulator read; a column that the user has renamed is kept
-// under its name.
+// keep adds the columns that scoring and the simulator read. A renamed column is kept under its new name.
 func (d *Data) keep(o datasets.Options) datasets.Options {
 	if d.Mode != models.Accuracy || d.Scoring == nil {
 		return o
@@ -164,8 +163,7 @@ func (d *Data) keep(o datasets.Options) datasets.Options {
 	return o
 }
 
-// existing is a folder, or the nearest one above it that is there already: nothing is made before all input is found
-// good.
+// existing returns the folder, or its nearest parent that exists: nothing is created before all input has been checked.
 func existing(folder string) string {
 	for {
 		if info, err := os.Stat(folder); err == nil && info.IsDir() {
@@ -179,11 +177,11 @@ func existing(folder string) string {
 	}
 }
 
-// readingSettings are the settings that say how a data set is read.
+// readingSettings are the settings that determine how a data set is read.
 var readingSettings = []string{"dataset", "dataset-format", "samples", "input-column", "input-ids-column",
 	"output-column", "session-column", "lengths", "pad-side", "pad-id", "prompt-template"}
 
-// share takes the data set that another plan has read, where this one would read the same file in the same way.
+// share takes the data set that other has read if d would read the same file in the same way.
 func (d *Data) share(other *Data) {
 	if other.file == nil || d.Row.Name != other.Row.Name {
 		return
@@ -196,7 +194,7 @@ func (d *Data) share(other *Data) {
 	d.file, d.synthetic = other.file, other.synthetic
 }
 
-// firstRows is the data set in memory, cut to --samples as a file is.
+// firstRows returns the data set in memory, cut to --samples like a file.
 func (d *Data) firstRows() *datasets.Dataset {
 	ds := *d.Dataset
 	if n := d.Config.Int("samples"); n > 0 && n < len(ds.Samples) {
@@ -205,7 +203,7 @@ func (d *Data) firstRows() *datasets.Dataset {
 	return &ds
 }
 
-// OfficialRows is the number of rows of the real data set; 0: the row has none, any file is the real one.
+// OfficialRows returns the number of rows of the real data set; 0: the benchmark has none, so any file is the real one.
 func (d *Data) OfficialRows() int {
 	switch {
 	case d.AuditRows > 0:
@@ -233,17 +231,18 @@ func (d *Data) checkRows(rows int) error {
 	return nil
 }
 
-// Scoring is what the answers of an accuracy test are scored with at its end.
+// Scoring scores the answers of an accuracy test at its end.
 type Scoring struct {
-	// Tokens finds what decodes the answers; it is asked before the test starts, and only where answers are token ids.
+	// Tokens finds the decoder of the answers. It is called before the test starts, and only if answers are token ids.
 	Tokens func(ctx context.Context, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error)
-	// Judges sets what decides what the scorers can not, before the test starts; nil: programs stay unscored.
+	// Judges sets what decides where the scorers can not. It is called before the test starts; nil: programs stay
+	// unscored.
 	Judges func(ctx context.Context, in *accuracy.Input) (Judges, error)
-	// Progress is told how many answers are scored.
+	// Progress is called with the number of scored answers.
 	Progress func(done, total int)
 }
 
-// Judges are what a scoring has open.
+// Judges are the open resources of a scoring.
 type Judges struct {
 	Close func() error
 	Notes []string // how they judge

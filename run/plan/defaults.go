@@ -15,8 +15,8 @@ import (
 // simBackend names the driver of the simulator: the wire is vLLM's, the run a rehearsal.
 const simBackend = "sim"
 
-// Bind fixes what depends on the number of rows: sample counts, and whether this is a rehearsal, and then the defaults
-// of every setting that nobody set.
+// Bind fixes what depends on the number of rows: sample counts, the reasons of a rehearsal, and then the defaults of
+// all settings that are not set.
 func (p *Plan) Bind(rows int) error {
 	if err := p.checkRows(rows); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (p *Plan) Bind(rows int) error {
 
 type suggestion struct{ name, text string }
 
-// defaults are what one source says about settings that nobody set.
+// defaults are the suggestions of one source for settings that are not set.
 type defaults struct {
 	from config.Origin
 	list []suggestion
@@ -82,7 +82,7 @@ func realDefaults(p *Plan) []suggestion {
 	return list
 }
 
-// Deadlines: long enough for any server that works, so that a silent one can not hang a run
+// The default deadlines are long enough for any server that works, and end a test with a silent one
 // (docs/reference/flags.md#limits-and-deadlines).
 const (
 	defaultRequestTimeout    = 30 * time.Minute
@@ -100,8 +100,8 @@ var deadlines = []suggestion{
 	{"token-timeout", defaultTokenTimeout.String()}, {"connect-timeout", defaultConnectTimeout.String()},
 }
 
-// drainDefault lets requests take as long as they may, and an endpoint return for as long as it may: only what no other
-// deadline ends is for the drain deadline to end.
+// drainDefault returns a drain deadline above the request deadline and the endpoint timeout: it only ends what no other
+// deadline ends.
 func (p *Plan) drainDefault() suggestion {
 	longest := defaultRequestTimeout
 	if p.Config.Has("request-timeout") {
@@ -112,7 +112,7 @@ func (p *Plan) drainDefault() suggestion {
 	return suggestion{"drain-timeout", max(longest, longest+drainSlack).String()}
 }
 
-// SimulatorOrigin is that of settings by which the simulator is used.
+// SimulatorOrigin is the origin of settings that select the simulator.
 var SimulatorOrigin = ProgramOrigin("the simulator, as there is no --endpoint")
 
 func (p *Plan) simulated() defaults {
@@ -125,7 +125,7 @@ func (p *Plan) simulated() defaults {
 // defaultBackend is the driver of vLLM.
 const defaultBackend = "vllm"
 
-// wireDefaults are the backend and its API. An unknown backend is rejected elsewhere.
+// wireDefaults are the backend and its API.
 func (p *Plan) wireDefaults() []suggestion {
 	api := backends.DefaultAPI
 	if d, err := backends.Lookup(cmp.Or(p.Config.String("backend"), defaultBackend)); err == nil {
@@ -134,7 +134,7 @@ func (p *Plan) wireDefaults() []suggestion {
 	return []suggestion{{"backend", defaultBackend}, {"api", api}}
 }
 
-// rowDefaults are what the benchmark fixes.
+// rowDefaults are the values that the benchmark fixes.
 func rowDefaults(p *Plan) []suggestion {
 	sampling := p.Row.Sampling[p.Mode]
 	list := []suggestion{

@@ -20,8 +20,8 @@ const (
 	formatBenchmark = "benchmark"
 )
 
-// formatBreach: answers that a server holds to a form are others than the benchmark's, where its rules do not leave
-// that to the submitter.
+// formatBreach reports a response format where the round's rules do not leave it to the submitter: such answers differ
+// from the benchmark's.
 func (r *Requests) formatBreach() []record.Breach {
 	sent := r.Config.String("response-format")
 	switch {
@@ -45,7 +45,7 @@ func (r *Requests) guided() bool {
 // largestSchema bounds the file of a JSON schema, in bytes: it is sent with every request.
 const largestSchema = 1 << 20
 
-// readAtMost reads a small file, which may be a pipe; one of more bytes is an error.
+// readAtMost reads a small file, which may be a pipe. More than most bytes are an error.
 func readAtMost(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

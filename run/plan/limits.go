@@ -9,11 +9,10 @@ import (
 // Limits are the latency limits of a test.
 type Limits struct{ *Test }
 
-// noLimit stands in user.conf where a benchmark has no latency limit: LoadGen's own default of 100 ms would be one.
+// noLimit is the limit in user.conf of a benchmark without one. LoadGen's own default of 100 ms would be a limit.
 const noLimit = 24 * time.Hour
 
-// latencyLimit is what LoadGen is to hold the whole answer against in Server; 0: the benchmark has limits per token
-// instead, or none.
+// latencyLimit returns the limit of the whole answer in Server; 0: the benchmark limits tokens, or nothing.
 func (l *Limits) latencyLimit() time.Duration {
 	if l.Scenario.LoadGen != models.Server || l.Row.UseTokenLatencies {
 		return 0

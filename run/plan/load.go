@@ -21,8 +21,8 @@ type Load struct {
 	seeds    *[3]uint64  // that LoadGen is given; nil: it has the round's
 }
 
-// readUserConf takes the values of a user.conf that are settings of ours into the configuration and keeps the other
-// lines.
+// readUserConf moves the values of a user.conf that this program has settings for into the configuration, and keeps the
+// other lines.
 func (l *Load) readUserConf() error {
 	path := l.Config.String("user-conf")
 	if path == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// fixedKey is a key of LoadGen's configuration that the rules fix and that is no setting of ours: a user.conf may carry
-// it, and LoadGen then measures something else than the benchmark and says VALID all the same
+// fixedKey is a key of LoadGen's configuration that the rules fix and that this program has no setting for: a user.conf
+// may carry it, and LoadGen then measures something else than the benchmark and says VALID all the same
 // (docs/reference/loadgen.md#configuration-keys).
 type fixedKey struct {
 	name     string
@@ -26,8 +26,8 @@ func oneIf(on bool) float64 {
 	return 0
 }
 
-// fixedKeys are looked up in what a user.conf says beyond the settings. Keys that end a test early with an error
-// (max_async_queries) or that only log more (print_timestamps, accuracy_log_*) change no result and are not among them.
+// fixedKeys are the keys whose values in a user.conf are compared with the benchmark's. Keys that end a test early with
+// an error (max_async_queries) or that only log more (print_timestamps, accuracy_log_*) change no result.
 var fixedKeys = []fixedKey{
 	{keyTargetLatency, func(s *loadgen.TestSettings) float64 {
 		return float64(s.ServerTargetLatencyNS) / float64(time.Millisecond)
@@ -63,8 +63,8 @@ func percentile(s *loadgen.TestSettings, scenario models.Scenario) float64 {
 	return s.SingleStreamTargetLatencyPercentile * percent
 }
 
-// confReasons say which lines of a user.conf make a run a rehearsal: they measure otherwise than LoadGen's built-in
-// mlperf.conf would.
+// confReasons returns the lines of a user.conf that make the run a rehearsal, because they differ from LoadGen's
+// built-in mlperf.conf.
 func (l *Load) confReasons() []string {
 	if len(l.confRest) == 0 || !loadgen.Built {
 		return nil
@@ -90,13 +90,13 @@ func (l *Load) confReasons() []string {
 	return why
 }
 
-// restFollows: with --samples both counts follow from it, and fewer rows are a reason of their own.
+// restFollows reports whether a key follows from --samples. Fewer rows are a reason of their own.
 func (l *Load) restFollows(key string) bool {
 	return l.Config.Int("samples") > 0 && slices.Contains(sampleCounts, key)
 }
 
-// isNumber compares a number of a user.conf, which may be hexadecimal, with one of LoadGen's, which has gone through a
-// multiplication.
+// isNumber compares a number of a user.conf, which may be hexadecimal, with a number of LoadGen's, which has been
+// rounded.
 func isNumber(text string, want float64) bool {
 	const rounding = 1e-9
 	n, err := strconv.ParseUint(text, 0, 64)
@@ -109,13 +109,13 @@ func isNumber(text string, want float64) bool {
 	return is >= want-rounding*want && is <= want+rounding*want
 }
 
-// writesLatencyLimit: the limit stands in no mlperf.conf. Interactive of a benchmark without an interactive key would
-// get Server's (docs/reference/benchmarks.md#names).
+// writesLatencyLimit reports whether mlperf.conf lacks the limit. Interactive of a benchmark without an interactive key
+// would get Server's (docs/reference/benchmarks.md#names).
 func (l *Load) writesLatencyLimit() bool {
 	return l.latencyLimit() > 0 && l.Scenario.Scenario == models.Interactive
 }
 
-// expectedLatencyLimit is what LoadGen has to hold the whole answer against; false: nothing is known of it.
+// expectedLatencyLimit returns the limit that LoadGen must have for the whole answer; false: any.
 func (l *Load) expectedLatencyLimit() (time.Duration, bool) {
 	for _, kv := range l.confRest {
 		if kv.Key == keyTargetLatency {

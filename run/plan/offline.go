@@ -31,12 +31,12 @@ var strategies = map[string]strategy{
 	"batch":  {concurrency: func(endpoints int) int { return endpoints }, batch: true},
 }
 
-// offline gives the strategy of an Offline test; false: it is none.
+// offline returns the strategy of an Offline test; false: the test is not Offline.
 func (cl *Client) offline() (strategy, bool) {
 	return strategies[cl.Config.String("offline-strategy")], cl.Scenario.LoadGen == models.Offline
 }
 
-// offlineDefaults are what the strategy says about settings that nobody set.
+// offlineDefaults are the strategy's suggestions for settings that are not set.
 func (cl *Client) offlineDefaults() []suggestion {
 	s, ok := cl.offline()
 	if !ok {
@@ -49,7 +49,7 @@ func (cl *Client) offlineDefaults() []suggestion {
 	return list
 }
 
-// checkOffline refuses settings that contradict the strategy, and tells of one that it makes useless.
+// checkOffline rejects settings that contradict the strategy, and notes one that has no effect.
 func (cl *Client) checkOffline() error {
 	s, ok := cl.offline()
 	name := cl.Config.String("offline-strategy")

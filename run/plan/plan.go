@@ -71,7 +71,7 @@ func (p *Plan) ShareDataset(other *Plan) {
 // WriteUserConf writes the user.conf that LoadGen reads and that a submission contains.
 func (p *Plan) WriteUserConf(path string) error { return p.writeUserConf(path, p.Rehearsal) }
 
-// WriteConfig writes the effective configuration with its origins.
+// WriteConfig writes the effective configuration with the origin of each value.
 func (p *Plan) WriteConfig(path string) error {
 	var text bytes.Buffer
 	if err := p.Config.WriteYAML(&text); err != nil {
@@ -80,7 +80,7 @@ func (p *Plan) WriteConfig(path string) error {
 	return p.Access().WriteBytes(path, []byte(p.Secrets.Values(text.String())))
 }
 
-// WriteJSON writes v without any secret that is known.
+// WriteJSON writes v without any known secret.
 func (p *Plan) WriteJSON(path string, v any) error {
 	text, err := p.Secrets.JSON(v)
 	if err != nil {
@@ -89,7 +89,7 @@ func (p *Plan) WriteJSON(path string, v any) error {
 	return p.Access().WriteJSON(path, text)
 }
 
-// Terms are what the plan demands of the test.
+// Terms returns what the verdict requires of the test.
 func (p *Plan) Terms() record.Terms {
 	c := p.Config
 	return record.Terms{

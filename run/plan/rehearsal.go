@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// dataReasons say why the server or the data set makes a run a rehearsal.
+// dataReasons returns why the server or the data set makes the run a rehearsal.
 func (p *Plan) dataReasons(rows int) []string {
 	var why []string
 	if !p.HasEndpoint() || p.Config.String("backend") == simBackend {
@@ -29,7 +29,8 @@ func (p *Plan) dataReasons(rows int) []string {
 	return why
 }
 
-// settingReasons say which settings make a run a rehearsal: what is below the rules' minimum, and the round's seeds.
+// settingReasons returns the settings that make the run a rehearsal: values below the rules' minimum, other limits,
+// seeds or keys than the round's.
 func (p *Plan) settingReasons() []string {
 	if p.Row.Name == models.Generic {
 		return nil
@@ -61,7 +62,7 @@ func (p *Plan) settingReasons() []string {
 	return why
 }
 
-// Profiled is a reason of a rehearsal; "" without a profiler.
+// Profiled returns the reason of a rehearsal with profilers, or "" without any.
 func Profiled(profilers []string) string {
 	if len(profilers) == 0 {
 		return ""
@@ -69,7 +70,7 @@ func Profiled(profilers []string) string {
 	return "profiled: the servers were started with a profiler (" + strings.Join(profilers, ", ") + ")"
 }
 
-// AddRehearsal adds a reason, once; "" is none.
+// AddRehearsal adds a reason unless it is empty or known.
 func (p *Plan) AddRehearsal(why string) {
 	if why != "" && !slices.Contains(p.Rehearsal, why) {
 		p.Rehearsal = append(p.Rehearsal, why)

@@ -33,10 +33,10 @@ type parameter struct {
 	of      func(models.Sampling) string // as text; "" where nothing is sent
 }
 
-// accuracyTwin is what the name of a setting that holds in accuracy tests alone begins with.
+// accuracyTwin is the prefix of settings that apply to accuracy tests only.
 const accuracyTwin = "accuracy-"
 
-// parameters are in the order in which breaches are told.
+// parameters are in the order in which breaches are reported.
 var parameters = []parameter{
 	{"max-tokens", "max_tokens", "max_new_tokens", func(s models.Sampling) string { return someCount(s.MaxTokens) }},
 	{"min-tokens", "min_tokens", "min_new_tokens", func(s models.Sampling) string { return someCount(s.MinTokens) }},
@@ -60,7 +60,7 @@ func wholeText(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-// topKText: 0, -1 and nothing all mean that every candidate is looked at
+// topKText returns "" for 0, -1 and nil, which all consider every candidate
 // (docs/reference/benchmarks.md#where-sources-disagree).
 func topKText(s models.Sampling) string {
 	if s.TopK == nil || *s.TopK <= 0 {
@@ -69,8 +69,8 @@ func topKText(s models.Sampling) string {
 	return strconv.Itoa(*s.TopK)
 }
 
-// readSampling takes the twins of an accuracy test to the settings that they stand for, and fills what nobody has set
-// from the generation config file.
+// readSampling copies the accuracy-only settings of an accuracy test to the settings that they replace, and fills unset
+// ones from the generation config file.
 func (r *Requests) readSampling() error {
 	c := r.Config
 	if r.Mode == models.Accuracy {
@@ -141,7 +141,7 @@ func readGenerationConfig(path string) (values map[string]string, notices []stri
 	return values, notices, nil
 }
 
-// generationValues reads the object. Values are given as a setting takes them.
+// generationValues parses the object. It returns each value as the text of a setting.
 func generationValues(text []byte) (values map[string]string, ignored []string, err error) {
 	var known []string
 	for _, d := range parameters {
@@ -171,7 +171,7 @@ func generationValues(text []byte) (values map[string]string, ignored []string, 
 		case !slices.Contains(known, key):
 			return nil, nil, fmt.Errorf("the key %.60q is not known; the known ones are %s", key, strings.Join(known, ", "))
 		case double:
-			return nil, nil, fmt.Errorf("the key %s stands twice", key)
+			return nil, nil, fmt.Errorf("the key %s occurs twice", key)
 		case !isNumber:
 			return nil, nil, fmt.Errorf("the value of %s is no number", key)
 		default:
@@ -182,15 +182,15 @@ func generationValues(text []byte) (values map[string]string, ignored []string, 
 		return nil, nil, fmt.Errorf("it is no JSON: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, nil, errors.New("something stands behind its object")
+		return nil, nil, errors.New("there is text after its object")
 	}
 	return values, ignored, nil
 }
 
-// Breaches are the settings of the plan, as they stand, that the closed division does not allow for its benchmark. A
-// row that is in no round has no such rules.
+// Breaches returns the settings that the closed division does not allow for the benchmark. A row that is in no round
+// has no such rules.
 //
-// Values are known once the plan is bound to its data set.
+// The values are final once the plan is bound to its data set.
 func (r *Requests) Breaches() []record.Breach {
 	if len(rounds.Of(r.Row)) == 0 {
 		return nil
@@ -207,8 +207,8 @@ func (r *Requests) Breaches() []record.Breach {
 	return slices.Concat(list, r.formatBreach(), r.templateBreach())
 }
 
-// templateBreach: a data set of raw fields has no prompts of its own, and the rules fix their wording. A synthetic set
-// has no wording to fix.
+// templateBreach reports prompts that this program worded: a data set of raw fields has no prompts, and the rules fix
+// their wording. A synthetic set has no wording to fix.
 func (r *Requests) templateBreach() []record.Breach {
 	ds := r.data.Dataset
 	if ds == nil {
@@ -230,7 +230,7 @@ func orNothing(text string) string {
 	return text
 }
 
-// Sampling is what requests ask for: the row's, with what the configuration says over it.
+// Sampling returns the parameters of requests: the row's, overridden by the configuration.
 func (r *Requests) Sampling() models.Sampling {
 	s, c := r.Row.Sampling[r.Mode], r.Config
 	s.MaxTokens, s.MinTokens = c.Int("max-tokens"), c.Int("min-tokens")

@@ -29,7 +29,7 @@ type Test struct {
 	notices []string
 }
 
-// Notices are lines that a user should see once, such as what an alias stands for.
+// Notices returns lines that a user should see once, such as what an alias stands for.
 func (t *Test) Notices() []string { return append(t.Config.Notices(), t.notices...) }
 
 func (t *Test) findModel() error {
@@ -68,7 +68,7 @@ func (t *Test) findModel() error {
 			return exit.Usage("scenario", "", "%w", err)
 		}
 	}
-	// The effective configuration says which benchmark it is, whatever name it was given by.
+	// The effective configuration contains the benchmark's own name, whichever alias was given.
 	if err := t.Config.Set("model", m.Row.Name, t.Config.Origin("model")); err != nil {
 		return exit.Usage("model", "", "%w", err)
 	}
@@ -79,8 +79,7 @@ func (t *Test) findModel() error {
 	return t.Suggest(registry, "served-model", served)
 }
 
-// Suggest sets a value of the registry's layer where nobody has set one: neither the user nor, for a rehearsal, the
-// caller.
+// Suggest sets a value unless the user, or the caller of a rehearsal, has set one.
 func (t *Test) Suggest(from config.Origin, name, text string) error {
 	if text == "" || t.Config.IsSet(name) {
 		return nil
@@ -91,7 +90,7 @@ func (t *Test) Suggest(from config.Origin, name, text string) error {
 	return nil
 }
 
-// findRound takes the benchmark as its round has it: the one of --round, else the newest that has it.
+// findRound replaces the row by that of its round: the round of --round, else the newest that has the benchmark.
 func (t *Test) findRound() error {
 	name, newest := t.Config.String("round"), rounds.Last(t.Row)
 	if name == "" {
@@ -107,7 +106,7 @@ func (t *Test) findRound() error {
 		row, err = round.Row(t.Row)
 	}
 	if err != nil {
-		return exit.Usage("round", "`mlperf-go models "+t.Row.Name+"` tells what each round has; without --round it is "+
+		return exit.Usage("round", "`mlperf-go models "+t.Row.Name+"` lists what each round has; without --round it is "+
 			newest, "--round %s: %w", name, err)
 	}
 	t.Row, t.Round = row, round
@@ -132,7 +131,7 @@ func (t *Test) findScenario() error {
 	}
 	s, err := t.Row.Scenario(t.Config.String("scenario"))
 	if err != nil {
-		return exit.Usage("scenario", "`mlperf-go models "+t.Row.Name+"` tells what each round has", "round %s: %w",
+		return exit.Usage("scenario", "`mlperf-go models "+t.Row.Name+"` lists what each round has", "round %s: %w",
 			t.Round.Name, err)
 	}
 	t.Scenario = s
@@ -153,15 +152,15 @@ func (t *Test) findScenario() error {
 	return nil
 }
 
-// LoadGenModel is the model key under which LoadGen looks its settings up.
+// LoadGenModel returns the model key under which LoadGen looks up its settings.
 func (t *Test) LoadGenModel() string { return t.Config.String("lg-model-name") }
 
-// HasEndpoint says whether the user named a server; without one the caller starts the simulator and names it.
+// HasEndpoint reports whether the user named a server. Without one the caller starts the simulator and names it.
 func (t *Test) HasEndpoint() bool { return t.Config.Has("endpoint") }
 
 func (t *Test) needsQPS() bool { return t.Scenario.LoadGen == models.Server }
 
-// gates are LoadGen's switches that are on for the model before any user.conf.
+// gates returns LoadGen's switches that are on for the model before any user.conf.
 func (t *Test) gates() []string {
 	if t.Row.UseTokenLatencies {
 		return []string{"use_token_latencies"}
@@ -174,8 +173,8 @@ func (t *Test) FirstTokens() bool {
 	return t.Row.UseTokenLatencies && t.Scenario.LoadGen != models.Offline
 }
 
-// LoadGenNotes warn of another LoadGen than the pinned one, and of another round than the pinned one's: a submitter may
-// want either, but then knowingly.
+// LoadGenNotes warns of another LoadGen than the pinned one, and of another round than its own: a submitter may want
+// either, but should know.
 func (t *Test) LoadGenNotes() []string {
 	var notes []string
 	if v := loadgen.Version(); v != record.PinnedLoadGen {
@@ -189,7 +188,7 @@ func (t *Test) LoadGenNotes() []string {
 	return notes
 }
 
-// Folder is where the run's files go.
+// Folder returns the folder of the run.
 func (t *Test) Folder() string {
 	if dir := t.Config.String("output-dir"); dir != "" {
 		return filepath.Clean(dir)
@@ -197,7 +196,7 @@ func (t *Test) Folder() string {
 	return filepath.Join("results", fmt.Sprintf("%s-%s-%s", t.Row.Name, t.Scenario.Scenario, t.Mode))
 }
 
-// Access is who may read the run's files.
+// Access returns who may read the run's files.
 func (t *Test) Access() atomicfile.Access {
 	if t.Config.Bool("shared-output") {
 		return atomicfile.Shared
@@ -205,8 +204,8 @@ func (t *Test) Access() atomicfile.Access {
 	return atomicfile.Private
 }
 
-// runsCode is what a rehearsal has for run-code: it runs the programs among its answers, so that it claims a total as a
-// submission does.
+// runsCode returns the suggestion to run the programs among the answers, so that a rehearsal claims a total like a
+// submission.
 func (t *Test) runsCode() suggestion {
 	if !datasets.AsksForPrograms(t.Row) || t.Config.Has("code-service") {
 		return suggestion{name: "run-code"}
@@ -214,8 +213,8 @@ func (t *Test) runsCode() suggestion {
 	return suggestion{"run-code", "true"}
 }
 
-// NetworkSUT stands in the name of a system that is measured over a network, by which the network division's runs are
-// known (docs/reference/submission-rules.md#divisions).
+// NetworkSUT is the name prefix of a system that is measured over a network. Runs of the network division are
+// recognized by it (docs/reference/submission-rules.md#divisions).
 const NetworkSUT = "Network SUT"
 
 func (t *Test) SUTName(served string) string {
@@ -225,8 +224,8 @@ func (t *Test) SUTName(served string) string {
 	return "mlperf-go " + served
 }
 
-// checkPaths refuses an audit.config in the working folder: LoadGen would read it, and a run that was changed by it
-// looks like any other.
+// checkPaths rejects an audit.config in the working folder: LoadGen would read it, and the run would look like any
+// other.
 func (t *Test) checkPaths() error {
 	if _, err := os.Lstat("audit.config"); err == nil {
 		return exit.Usage("stray_audit_config", "Remove it, or start in another folder; an audit is run with "+

@@ -54,16 +54,15 @@ func (l *Load) userConfKeys() ([]config.KV, error) {
 	return joined(head, kvs)
 }
 
-// sampleCounts are both set by --samples, or LoadGen's built-in counts would ask for rows that are not there.
+// sampleCounts are both set with --samples. LoadGen's built-in counts would ask for rows that are missing.
 var sampleCounts = []string{"performance_sample_count_override", "accuracy_sample_count_override"}
 
 func latencyKey(limit time.Duration) config.KV {
 	return config.KV{Key: keyTargetLatency, Text: strconv.FormatInt(limit.Milliseconds(), 10)}
 }
 
-// joined puts what this program says before what a user.conf says. A line of the file that says the same, as in one
-// that an earlier run has generated, is dropped, because LoadGen must find each key once; one that says something else
-// is an error.
+// joined puts the program's own lines before those of a user.conf. A line of the file with the same value, as in a file
+// of an earlier run, is dropped, because LoadGen must find each key once. Another value is an error.
 func joined(own, file []config.KV) ([]config.KV, error) {
 	for _, kv := range own {
 		i := slices.IndexFunc(file, func(f config.KV) bool { return f.Key == kv.Key })
@@ -86,14 +85,14 @@ func sameNumber(a, b string) bool {
 	return a == b || errX == nil && errY == nil && x == y
 }
 
-// isOfficialLimit: a limit that is the benchmark's own stands in mlperf.conf already, and a submission should not
-// repeat it.
+// isOfficialLimit reports whether a limit is the benchmark's own. mlperf.conf contains it already, and a submission
+// should not repeat it.
 func (l *Load) isOfficialLimit(kv config.KV) bool {
 	return kv.Key == "ttft_latency" && l.Config.Duration("ttft-limit") == l.Scenario.TTFTLimit ||
 		kv.Key == "tpot_latency" && l.Config.Duration("tpot-limit") == l.Scenario.TPOTLimit
 }
 
-// unknownModelKeys say what mlperf.conf says for the benchmarks it knows.
+// unknownModelKeys returns what mlperf.conf contains for benchmarks that it knows.
 func (l *Load) unknownModelKeys(have []config.KV) []config.KV {
 	switch {
 	case !l.Row.UseTokenLatencies && l.Scenario.LoadGen != models.Server:
@@ -120,7 +119,7 @@ var loadgenModes = map[models.Mode]loadgen.TestMode{
 	models.Accuracy:    loadgen.AccuracyOnly,
 }
 
-// TestSettings lets LoadGen read the generated user.conf and asserts that what it makes of it is what was meant.
+// TestSettings lets LoadGen read the generated user.conf, and checks that the settings are the intended ones.
 func (l *Load) TestSettings(userConf string) (loadgen.TestSettings, error) {
 	s := loadgen.DefaultTestSettings()
 	scenario, err := loadgen.ParseScenario(string(l.Scenario.LoadGen))
@@ -140,8 +139,8 @@ func (l *Load) TestSettings(userConf string) (loadgen.TestSettings, error) {
 	return s, l.assertSettings(&s)
 }
 
-// assertSettings compares what a wrong key would change without a word: limits, seeds and the token switch. The
-// official checker tests Interactive folders with Server's limits, so nobody else would notice.
+// assertSettings checks limits, seeds and the token switch, which a wrong key would change silently. The official
+// checker tests Interactive folders with Server's limits, so it would not notice.
 func (l *Load) assertSettings(s *loadgen.TestSettings) error {
 	var wrong []string
 	expect := func(what string, got, want any) {
@@ -165,16 +164,16 @@ func (l *Load) assertSettings(s *loadgen.TestSettings) error {
 		return nil
 	}
 	return exit.Environment("loadgen_settings",
-		"Is another LoadGen linked than third_party/loadgen.lock names? `mlperf-go version` tells",
+		"Is another LoadGen linked than third_party/loadgen.lock names? `mlperf-go version` prints it",
 		"LoadGen's settings are not the round's: %s", strings.Join(wrong, "; "))
 }
 
 // largestAudit bounds an audit.config, in bytes.
 const largestAudit = 1 << 20
 
-// AuditSettings gives the settings as LoadGen will have them under an audit configuration, and puts it into the run's
-// own folder, where no other test looks. Without an audit it names a file that does not exist, because LoadGen would
-// otherwise look into the working folder.
+// AuditSettings returns the settings that LoadGen will have under an audit configuration, and the path of the
+// configuration's copy in the run's folder, where no other test reads it. Without an audit the path names no file,
+// because LoadGen would otherwise look into the working folder.
 func (l *Load) AuditSettings(s loadgen.TestSettings, folder string) (loadgen.TestSettings, string, error) {
 	from := l.Config.String("audit-config")
 	if from == "" {

@@ -15,7 +15,7 @@ func interrupted(e *Evidence) *Cause {
 	return &Cause{Code: CodeInterrupted, Text: fmt.Sprintf("the test ended early: %v", e.Ended)}
 }
 
-// limitLost tells of a test that --fail-fast ended because it could not become valid any more.
+// limitLost reports a test that --fail-fast ended because it could no longer become valid.
 func limitLost(e *Evidence) *Cause {
 	var lost *LimitLost
 	if e.Interrupted || !errors.As(e.Ended, &lost) {
@@ -24,15 +24,15 @@ func limitLost(e *Evidence) *Cause {
 	return &Cause{Code: CodeScenarioLimit, Text: lost.Error(), Value: lost.Over, Limit: lost.Bearable}
 }
 
-// endedEarly: no test that was cut short is valid, be every sample of it answered.
+// endedEarly: a test that was cut short is not valid, even if every sample has an answer.
 func endedEarly(e *Evidence) *Cause {
-	if e.Ended == nil || e.Interrupted || e.Record.Samples.Failed > 0 { // failedSamples tells the cause too
+	if e.Ended == nil || e.Interrupted || e.Record.Samples.Failed > 0 { // failedSamples reports the cause too
 		return nil
 	}
 	return &Cause{Code: CodeFailedSamples, Text: fmt.Sprintf("the test was ended: %v", e.Ended)}
 }
 
-// serverDied: a test that lost one of its servers measured fewer than it says, whatever became of the samples.
+// serverDied: a test that lost a server measured fewer servers than its record lists, whatever happened to the samples.
 func serverDied(e *Evidence) *Cause {
 	if e.Record.Servers == nil {
 		return nil

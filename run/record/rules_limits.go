@@ -15,7 +15,7 @@ func tpotLimit(e *Evidence) *Cause {
 		"result_time_per_output_token_99.00_percentile_ns")
 }
 
-// answerLimit is for benchmarks that limit the whole answer and not its tokens.
+// answerLimit applies to benchmarks that limit the whole answer instead of its tokens.
 func answerLimit(e *Evidence) *Cause {
 	return e.scenarioLimit(e.AnswerLimit, "whole answer", "result_99.00_percentile_latency_ns")
 }
@@ -28,7 +28,7 @@ func (e *Evidence) scenarioLimit(limit time.Duration, what, key string) *Cause {
 	}
 	ns, ok := number64(e.Logs.Result[key])
 	switch {
-	case ok && ns < float64(limit), !ok && !e.Logs.Complete: // of which logIncomplete tells
+	case ok && ns < float64(limit), !ok && !e.Logs.Complete: // logIncomplete reports it
 		return nil
 	case !ok:
 		return &Cause{Code: CodeScenarioLimit, Text: fmt.Sprintf("LoadGen logged no 99th percentile of the %s, which must "+
@@ -42,7 +42,7 @@ func (e *Evidence) scenarioLimit(limit time.Duration, what, key string) *Cause {
 // lagShare is the part of a limit that the client itself may use up (docs/reference/troubleshooting.md#verdict-codes).
 const lagShare = 0.1
 
-// dispatchLag goes by the limit of the first token, or of the whole answer where that is what is limited.
+// dispatchLag compares with the limit of the first token, or of the whole answer where that is limited.
 func dispatchLag(e *Evidence) *Cause {
 	tolerance := max(e.tokenTime(e.TTFTLimit), e.AnswerLimit)
 	return e.lag(e.Record.Client.DispatchLagUS.P99, tolerance, "from scheduled to sent", "the limit for the first token")
@@ -62,7 +62,7 @@ func (e *Evidence) tokenTime(limit time.Duration) time.Duration {
 	return limit
 }
 
-// lag wants the client's own share below a tenth of a limit.
+// lag requires the client's own share to stay below a tenth of a limit.
 func (e *Evidence) lag(us float64, limit time.Duration, what, of string) *Cause {
 	most := limit.Seconds() * lagShare * 1e6
 	if !e.measures() || limit <= 0 || us <= most {

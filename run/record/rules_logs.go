@@ -15,7 +15,7 @@ func logIncomplete(e *Evidence) *Cause {
 	if e.Logs == nil || len(e.Logs.Missing) == 0 {
 		return &Cause{Code: CodeLogIncomplete, Text: "LoadGen left no logs, although the test ran to its end"}
 	}
-	return &Cause{Code: CodeLogIncomplete, Text: "LoadGen's logs are not whole, although the test ran to its end: " +
+	return &Cause{Code: CodeLogIncomplete, Text: "LoadGen's logs are incomplete, although the test ran to its end: " +
 		e.Logs.Missing[0] + ". Is the disk full, or did another program change them?", Value: e.Logs.Missing}
 }
 
@@ -27,7 +27,7 @@ func loadgenInvalid(e *Evidence) *Cause {
 		if e.Ended != nil {
 			return nil // the cause of the early end says more
 		}
-		return &Cause{Code: CodeLoadGenInvalid, Text: "LoadGen came to no verdict"}
+		return &Cause{Code: CodeLoadGenInvalid, Text: "LoadGen logged no verdict"}
 	}
 	text := "LoadGen says INVALID"
 	if why, ok := e.Logs.Result["result_invalid_reason"].(string); ok && why != "" {
@@ -39,7 +39,7 @@ func loadgenInvalid(e *Evidence) *Cause {
 	return &Cause{Code: CodeLoadGenInvalid, Text: text}
 }
 
-// earlyStopping gives LoadGen's advice: its log has no other reason when only early stopping fails.
+// earlyStopping returns LoadGen's advice: its log contains no other reason if only early stopping failed.
 func earlyStopping(logs *mllog.Result) string {
 	text := ""
 	for _, key := range []string{"early_stopping_ttft_result", "early_stopping_tpot_result", "early_stopping_result"} {
@@ -70,11 +70,11 @@ func loadgenErrors(e *Evidence) *Cause {
 
 func auditApplied(e *Evidence) *Cause {
 	if e.AuditApplied && !e.Audit {
-		return &Cause{Code: CodeStrayAuditConfig, Text: "LoadGen took settings from an audit configuration that nobody " +
-			"asked for"}
+		return &Cause{Code: CodeStrayAuditConfig, Text: "LoadGen applied an audit configuration without " +
+			"--audit-config"}
 	}
 	if e.Audit && !e.AuditApplied && e.Ended == nil {
-		return &Cause{Code: CodeComplianceFailed, Text: "LoadGen did not say that it applied the audit configuration"}
+		return &Cause{Code: CodeComplianceFailed, Text: "LoadGen did not log that it applied the audit configuration"}
 	}
 	return nil
 }

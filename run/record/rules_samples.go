@@ -22,7 +22,7 @@ func failedSamples(e *Evidence) *Cause {
 	return &Cause{Code: CodeFailedSamples, Text: text, Value: s.Failed, Limit: 0}
 }
 
-// mostFirst gives the keys, those of large counts first.
+// mostFirst returns the keys, those with large counts first.
 func mostFirst[K cmp.Ordered](counts map[K]int64) []K {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
@@ -62,7 +62,7 @@ func tokenCounts(e *Evidence) *Cause {
 	return nil
 }
 
-// promptCounts: a server that cuts prompts, or puts tokens before them, answers another benchmark.
+// promptCounts: a server that cuts prompts, or adds tokens before them, answers another benchmark.
 func promptCounts(e *Evidence) *Cause {
 	if n := e.OtherPrompts; n > 0 {
 		return &Cause{Code: CodeTokenMismatch, Text: fmt.Sprintf("in %d answers the server counted another number of prompt "+
@@ -72,8 +72,8 @@ func promptCounts(e *Evidence) *Cause {
 	return nil
 }
 
-// misreported: every sample has one first token at most and one end. What was refused did not reach LoadGen, but
-// whoever reported it is wrong about something else too.
+// misreported: each sample has at most one first token and exactly one end. Rejected reports never reached LoadGen, but
+// their sender may be wrong about more.
 func misreported(e *Evidence) *Cause {
 	if n := e.Misreported; n > 0 {
 		return &Cause{Code: CodeMisreported, Text: fmt.Sprintf("%d times a first token or an end was reported again, or "+
@@ -83,8 +83,8 @@ func misreported(e *Evidence) *Cause {
 	return nil
 }
 
-// unaskedAnswers: an answer that nothing asked for may have come in the place of another, and so may other bytes where
-// answers carry no ids by which they could be told apart. One is enough.
+// unaskedAnswers: an unrequested answer may have replaced another one. So may stray bytes, unless answers carry ids
+// that tell them apart. One is enough.
 func unaskedAnswers(e *Evidence) *Cause {
 	a, inLoops := e.Record.Answers, int64(0)
 	for _, loop := range e.Record.Client.Loops {
@@ -96,12 +96,12 @@ func unaskedAnswers(e *Evidence) *Cause {
 			"comes when the next request is out is taken for the answer to that", n), Value: n, Limit: 0}
 	case a.Strays > 0 && !a.Identified:
 		return &Cause{Code: CodeUnaskedAnswers, Text: fmt.Sprintf("%d times bytes came that nothing had asked for, and the "+
-			"answers carry no ids of their requests: whose they are can not be told", a.Strays), Value: a.Strays, Limit: 0}
+			"answers carry no ids of their requests: their requests are unknown", a.Strays), Value: a.Strays, Limit: 0}
 	}
 	return nil
 }
 
-// wrongModel: a server that was asked again, after it came back or at the end, served another model than before the
+// wrongModel: a server that was asked again, after a reconnect or at the end, served another model than before the
 // test.
 func wrongModel(e *Evidence) *Cause {
 	if n := len(e.OtherModels); n > 0 {

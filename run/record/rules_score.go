@@ -7,8 +7,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// accuracyBelowTarget: a test whose score is below the benchmark's target is done and not valid. What could not be
-// scored claims nothing.
+// accuracyBelowTarget: an accuracy test below the benchmark's target is complete but not valid. Answers that could not
+// be scored claim nothing.
 func accuracyBelowTarget(e *Evidence) *Cause {
 	if e.Result == nil {
 		return nil
@@ -31,7 +31,7 @@ func accuracyBelowTarget(e *Evidence) *Cause {
 	return c
 }
 
-// accuracyUnclaimed: a score over a part of the data set, or of a log that is none of one accuracy test, is none.
+// accuracyUnclaimed: a score of a part of the data set, or of a log of several tests, does not count.
 func accuracyUnclaimed(e *Evidence) *Cause {
 	if e.Result == nil || len(e.Result.Unclaimed) == 0 {
 		return nil
@@ -40,8 +40,8 @@ func accuracyUnclaimed(e *Evidence) *Cause {
 		Value: len(e.Result.Unclaimed), Limit: 0}
 }
 
-// notScored: an accuracy test is worth its score. Without --no-score, answers that nothing has scored make it
-// INVALID. Where the test did not run to its end, other rules report why.
+// notScored: without --no-score, answers without a score make an accuracy test INVALID. If the test did not run to its
+// end, other rules report why.
 func notScored(e *Evidence) *Cause {
 	if e.Mode != models.Accuracy || !e.Score || e.Ended != nil || e.Logs == nil ||
 		!e.Logs.Complete {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Tail is how a Server test stands against one of its latency limits.
+// Tail is the state of a Server test against one of its latency limits.
 type Tail struct {
 	What     string        `json:"what"` // the time that is limited
 	Limit    time.Duration `json:"limit_ns"`
