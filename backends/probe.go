@@ -42,7 +42,7 @@ const (
 	FaultTLS          Fault = "tls"            // certificate or handshake
 	FaultUnauthorized Fault = "unauthorized"   // 401 or 403
 	FaultRedirect     Fault = "redirect"       // 3xx
-	FaultNotReady     Fault = "not_ready"      // health says 5xx
+	FaultNotReady     Fault = "not_ready"      // health answers 5xx
 	FaultStatus       Fault = "status"         // any other status than 200
 	FaultNotJSON      Fault = "not_json"       // HTML or something else where JSON was expected
 	FaultWrongModel   Fault = "wrong_model"    // the served names lack the wanted one

@@ -127,7 +127,7 @@ func TestProbe(t *testing.T) {
 	require.False(t, p.Streams)
 	require.Zero(t, p.TTFT)
 	require.Positive(t, p.Latency)
-	require.Equal(t, []string{"GET /version tells no version (HTTP 404)"}, p.Notes)
+	require.Equal(t, []string{"GET /version returns no version (HTTP 404)"}, p.Notes)
 	p, err = probe(t, server(t, &bodies, nil), c, false)
 	require.NoError(t, err)
 	require.False(t, p.Generated)
@@ -151,15 +151,15 @@ func TestProbeOfOtherServers(t *testing.T) {
 		"TensorRT-LLM: metrics are a list of JSON": {map[string]page{"/v1/models": owned("tensorrt_llm"),
 			"/metrics": {200, "application/json", `[{"iter":1,"numActiveRequests":3}]`, ""}}, "tensorrt-llm", 200, nil},
 		"NIM: the health routes are below /v1": {map[string]page{"/health": none, "/v1/health/ready": {status: 200},
-			"/version": none, "/v1/models": owned("nim")}, "", 200, []string{"GET /version tells no version (HTTP 404)"}},
+			"/version": none, "/v1/models": owned("nim")}, "", 200, []string{"GET /version returns no version (HTTP 404)"}},
 		"llm-d: no version and no load, as text": {map[string]page{"/health": text, "/health/ready": {status: 200},
-			"/version": text, "/load": text}, "vllm", 200, []string{"GET /version tells no version (HTTP 404)"}},
+			"/version": text, "/load": text}, "vllm", 200, []string{"GET /version returns no version (HTTP 404)"}},
 		"SageMaker's ping": {map[string]page{"/health": none, "/ping": {status: 200}}, "vllm", 200,
 			nil},
 		"no health route at all": {map[string]page{"/health": none}, "vllm", 404,
 			[]string{"GET /health answered HTTP 404"}},
 		"a version that is no object": {map[string]page{"/version": {200, "application/json", `"3.1"`, ""}},
-			"vllm", 200, []string{`GET /version tells no version (HTTP 200 and no JSON of that kind: "\"3.1\"")`}},
+			"vllm", 200, []string{`GET /version returns no version (HTTP 200 and no JSON of that kind: "\"3.1\"")`}},
 		"metrics only with a flag, as llama.cpp": {map[string]page{"/v1/models": owned("llamacpp"),
 			"/metrics": {501, "application/json", `{"error":{"code":501,"message":"This server does not support metrics endpoint.","type":"not_supported_error"}}`, ""}}, "llama.cpp", 200, nil},
 	} {

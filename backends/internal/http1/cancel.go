@@ -1,15 +1,14 @@
 package http1
 
 import (
-	"context"
 	"fmt"
+	"net/url"
 	"os"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
-	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
@@ -38,14 +37,8 @@ func (l *loop) attach(src source, sink backends.Sink, o balance.Options) error {
 	l.pace = pace{length: config.CoalesceWakeups}
 	l.stats = stats{processor: -1}
 	l.pool.openMax = l.pool.open
-	o.Health = balance.Health{
-		Try: func(ctx context.Context, endpoint int) error {
-			return dial.Try(ctx, l.report.targets[endpoint].URL, config.ConnectTimeout)
-		},
-		Wake:     func() { signal(l.wake) },
-		Out:      func(e int) { l.pool.counters.Out[e].Add(1) },
-		Patience: config.EndpointTimeout,
-	}
+	o.Health = l.pool.counters.Health(config, func(e int) *url.URL { return l.report.targets[e].URL },
+		func() { signal(l.wake) })
 	l.intake.line = balance.NewLine(balance.New(o), func(t task) uint64 { return config.Key(t.query.Index) })
 	l.stamp()
 	l.asked = l.wall

@@ -14,7 +14,6 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
-	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
@@ -108,12 +107,7 @@ func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Si
 	defer cancel()
 	s := &shard{client: c, ctx: ctx, sink: sink, reports: make(chan report, reportBuffer)}
 	o := c.balance
-	o.Health = balance.Health{
-		Try: func(ctx context.Context, endpoint int) error {
-			return dial.Try(ctx, c.peer(endpoint), c.config.ConnectTimeout)
-		},
-		Wake: s.queue.wake, Out: func(e int) { c.Out[e].Add(1) }, Patience: c.config.EndpointTimeout,
-	}
+	o.Health = c.Health(&c.config, c.peer, s.queue.wake)
 	line := balance.NewLine(balance.New(o), func(r *request) uint64 { return r.key })
 	defer line.Close()
 	s.queue.init(c.config.Concurrency, line, s.work)

@@ -2,12 +2,15 @@ package policy
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"net/url"
 	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
+	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 )
 
 // Deadlines that Config leaves at 0. No deadline is infinite.
@@ -140,6 +143,17 @@ func loaded(counters []atomic.Int64) []int64 {
 		counts[i] = counters[i].Load()
 	}
 	return counts
+}
+
+// Health returns how endpoints are excluded and included again. peer returns what a connection for an endpoint is made
+// to, wake is called when endpoints have returned.
+func (c *Counters) Health(config *backends.Config, peer func(endpoint int) *url.URL, wake func()) balance.Health {
+	return balance.Health{
+		Try: func(ctx context.Context, endpoint int) error {
+			return dial.Try(ctx, peer(endpoint), config.ConnectTimeout)
+		},
+		Wake: wake, Out: func(endpoint int) { c.Out[endpoint].Add(1) }, Patience: config.EndpointTimeout,
+	}
 }
 
 // Keep appends p to kept, up to the first KiB of an answer.

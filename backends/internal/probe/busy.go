@@ -30,8 +30,7 @@ func (p *Prober) Busy(ctx context.Context) error {
 	}
 	p.Found.InFlight = &n
 	if n > 0 {
-		p.Note("GET %s says that the server has %d other requests in flight: what they take is missing in the figures of "+
-			"the test", where, n)
+		p.Note("GET %s reports %d other requests in flight at the server: they slow the test down", where, n)
 	}
 	return nil
 }

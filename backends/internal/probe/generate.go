@@ -40,7 +40,7 @@ func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 		if field := refusedField(got, &c); field != "" {
 			c.Drop = append(slices.Clone(c.Drop), field)
 			p.Found.Dropped = append(p.Found.Dropped, field)
-			p.Note("the server refuses %s (%s): it is left out of requests", field, got.outcome.Reason)
+			p.Note("the server rejects %s (%s): requests do not contain it", field, got.outcome.Reason)
 			continue
 		}
 		if c.Endpoints[0].IDs == backends.IDsTried && slices.Contains(refusals, got.outcome.Reason) {
@@ -150,7 +150,7 @@ func (p *Prober) judge(got *probeSink, url string) error {
 				"or usage, by which tokens are counted.")
 	case o.Reason != backends.OK:
 		return refuse(backends.FaultGenerate, fmt.Sprintf("%s (%s)", got.detail, o.Reason),
-			"The server's log tells more; --no-preflight-query leaves this request out.")
+			"See the server's log; --no-preflight-query omits this request.")
 	case p.Config.NeedIDs && !p.Found.ReturnsTokenIDs:
 		return refuse(backends.FaultNoTokenIDs, "the answer carries no token ids, which this benchmark hands to LoadGen",
 			p.NoIDs)

@@ -103,7 +103,7 @@ func (p *Prober) Version(ctx context.Context) error {
 		return err
 	}
 	if body.Version == "" {
-		p.Note("GET /version tells no version (%s)", cmp.Or(instead, "HTTP 200"))
+		p.Note("GET /version returns no version (%s)", cmp.Or(instead, "HTTP 200"))
 		return nil
 	}
 	p.Found.Version = foreign.Line(body.Version, 100)
@@ -213,7 +213,7 @@ func usable(r *nethttp.Reply) error {
 	switch {
 	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
 		return fault(r, backends.FaultUnauthorized,
-			fmt.Sprintf("the server answered HTTP %d: it wants an API key, or another one", r.Status),
+			fmt.Sprintf("the server answered HTTP %d: it requires an API key, or another one", r.Status),
 			"Give the key that the server was started with (--api-key).")
 	case r.Status/100 == 3:
 		return fault(r, backends.FaultRedirect, fmt.Sprintf("the server redirects (HTTP %d) to %.200q", r.Status,

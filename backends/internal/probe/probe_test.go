@@ -67,7 +67,7 @@ func TestRefusedFieldsAreLeftOut(t *testing.T) {
 	require.ElementsMatch(t, []string{"return_token_ids", "seed"}, p.Dropped)
 	require.True(t, p.IDsInLogprobs)
 	require.True(t, p.ReturnsTokenIDs)
-	require.Contains(t, strings.Join(p.Notes, "\n"), "refuses return_token_ids (http_400)")
+	require.Contains(t, strings.Join(p.Notes, "\n"), "rejects return_token_ids (http_400)")
 	require.Contains(t, strings.Join(p.Notes, "\n"), "among the log probabilities only")
 	require.Equal(t, "0.8.5", p.Version)
 }

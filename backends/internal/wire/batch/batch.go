@@ -24,7 +24,7 @@ type Backend struct {
 	config           *backends.Config
 	frames           []frame
 
-	groups atomic.Pointer[[]*group] // by the index of the query that stands for the batch
+	groups atomic.Pointer[[]*group] // by the index of the query that represents the batch
 	mu     sync.Mutex               // guards spare and changes of groups
 	spare  []int
 }

@@ -1,6 +1,6 @@
 // Package batch sends several samples in one request: the strategy batch of Offline.
 //
-// A Backend stands between the system under test and a backend of single requests. It joins the requests of samples
+// A Backend wraps a backend of single requests. It joins the requests of samples
 // into one, and assigns the parts of the answer to the samples by the index that each part carries. An answer with
 // parts that are missing, unknown or duplicate fails the whole batch (batch_mismatch).
 //
