@@ -126,9 +126,11 @@ func readGenerationConfig(path string) (values map[string]string, notices []stri
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, largestGenerationConfig+1))
-	if err != nil || len(text) > largestGenerationConfig {
-		return nil, nil, fmt.Errorf("the generation config %s cannot be read, or has more than %d bytes: %w", path,
-			largestGenerationConfig, errors.Join(err))
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("reading the generation config: %w", err)
+	case len(text) > largestGenerationConfig:
+		return nil, nil, fmt.Errorf("the generation config %s has more than %d bytes", path, largestGenerationConfig)
 	}
 	values, ignored, err := generationValues(text)
 	if err != nil {
