@@ -11,7 +11,7 @@ import (
 type grammar uint8
 
 const (
-	openaiGrammar grammar = iota // response_format
+	_ grammar = iota // the zero value: response_format, as OpenAI documents it
 	// structured_outputs since 0.11, guided_json before (docs/reference/wire-protocols.md#vllm-requests)
 	vllmGrammar
 	sglangGrammar // json_schema as a string on the completions route, response_format in chat

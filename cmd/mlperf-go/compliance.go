@@ -32,7 +32,7 @@ func (cmd complianceCommand) command() *cli.Command {
 				Description: "Runs the test with the audit's configuration and verifies its logs. The results of the " +
 					"verification go to OUTPUT-DIR/compliance.",
 				Flags: append(append(settingFlags(), testFlag(), scale), referenceFlags()...), Action: cmd.run},
-			verifyCommand{cmd.program}.command(), needsCommand{cmd.program}.command(),
+			verifyCommand(cmd).command(), needsCommand(cmd).command(),
 		},
 	}
 }

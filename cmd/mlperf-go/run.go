@@ -26,7 +26,7 @@ func (cmd runCommand) command() *cli.Command {
 				return err
 			}
 			if s.String("mode") == "submission" {
-				return submissionCommand{cmd.program}.runPair(c, s)
+				return submissionCommand(cmd).runPair(c, s)
 			}
 			plan, err := plan.Resolve(s.Effective)
 			if err != nil {

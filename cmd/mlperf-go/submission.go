@@ -36,8 +36,8 @@ func (cmd submissionCommand) command() *cli.Command {
 			Name: "status", Usage: "show the progress of a campaign", ArgsUsage: "OUTPUT-DIR", HideHelpCommand: true,
 			Description: "Reads the folder of a campaign, also while it runs. Exit code 0: every step is done; 1: some are not.",
 			Action:      cmd.status, OnUsageError: usageError,
-		}, initCommand{cmd.program}.command(), buildCommand{cmd.program}.command(),
-			truncateCommand{cmd.program}.command(), checkCommand{cmd.program}.command(), packCommand{cmd.program}.command()},
+		}, initCommand(cmd).command(), buildCommand(cmd).command(),
+			truncateCommand(cmd).command(), checkCommand(cmd).command(), packCommand(cmd).command()},
 	}
 }
 

@@ -192,7 +192,7 @@ var loadSettings = []Setting{
 		Usage: "limit on the p99 time per output token (TPOT)"},
 	{Name: "server-coalesce-queries", Kind: Enum, Enum: []string{"0", "1", "2"},
 		Values: map[string]string{"false": "0", "no": "0", "off": "0", "true": "1", "yes": "1", "on": "1"},
-		Usage: "merge Server queries that are due at the same time: 0 or false, 1 or true; LoadGen treats 2 like 1"},
+		Usage:  "merge Server queries that are due at the same time: 0 or false, 1 or true; LoadGen treats 2 like 1"},
 }
 
 var limitSettings = []Setting{

@@ -52,7 +52,7 @@ func TestGPUsOfADriver(t *testing.T) {
 		"whose memory hides": {gpuLibrary(1, "memory"), []GPU{{Name: "Example GPU", UUID: "GPU-0"}}, "570.1", ""},
 		"none":               {gpuLibrary(0), nil, "570.1", "an NVIDIA driver, but no GPU"},
 		"that does not run":  {gpuLibrary(2, "init"), nil, "", "NVIDIA's management library does not start: it will not"},
-		"that cannot count": {gpuLibrary(2, "count"), nil, "570.1", "does not count its GPUs: it will not"},
+		"that cannot count":  {gpuLibrary(2, "count"), nil, "570.1", "does not count its GPUs: it will not"},
 		"that lost one":      {gpuLibrary(2, "handle"), nil, "570.1", "does not describe GPU 0: it will not"},
 		"without a name":     {gpuLibrary(2, "name"), nil, "570.1", "does not describe GPU 0: it will not"},
 	} {
