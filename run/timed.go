@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/sut"
 )

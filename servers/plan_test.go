@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 )
 
 func eight() GPUs { return GPUs{Vendor: "nvidia", IDs: numbers(8), Note: "8 × test"} }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 )
 
 // SettingNames are the settings that select servers to start. The first two also find servers that run already.

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/submission/check"

@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run"
 	description "github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"

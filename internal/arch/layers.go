@@ -13,7 +13,7 @@ var Layers = [][]string{
 	{"ledger", "datasets"},
 	{"rounds"},
 	{"models"},
-	{"internal/config", "internal/mllog", "internal/hostinfo", "internal/schedule", "internal/earlystop", "tokenizer",
+	{"internal/config", "internal/mllog", "internal/schedule", "internal/earlystop", "tokenizer",
 		"metrics", "loadgen-cgo"},
 	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign",
 		"internal/httpclient", "internal/secret"},

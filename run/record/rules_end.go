@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 )
 
 func interrupted(e *Evidence) *Cause {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mlperf-go/mlperf-go/internal/golden"
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 )
 
 // OfMachine returns the facts detected on a machine, for a system that consists of this machine only.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"

@@ -16,8 +16,8 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"

@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/internal/hostinfo"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/describe"
