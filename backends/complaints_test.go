@@ -85,7 +85,7 @@ func framed(kind string, docs ...string) string {
 	return "data: " + strings.Join(docs, "\n\ndata: ") + "\n\ndata: [DONE]\n\n"
 }
 
-// reads gives what a body comes to: whole, and in pieces.
+// reads returns the outcome of a body, which is read as a whole and in pieces.
 func (w *grammar) reads(t *testing.T, stream bool, prompts int, kind, body string) (reason backends.Reason,
 	detail string) {
 	t.Helper()

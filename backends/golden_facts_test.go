@@ -100,7 +100,7 @@ func modelInfo(t *testing.T, c *wirecase.Case) {
 	require.Contains(t, string(c.Body), `"`+c.Meant.ModelPath+`"`)
 }
 
-// inFlight compares the requests that a server says to have with what another reader finds.
+// inFlight compares the number of requests that a server reports with that of another reader.
 func inFlight(t *testing.T, c *wirecase.Case) {
 	p, err := probed(t, c)
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func inFlight(t *testing.T, c *wirecase.Case) {
 	require.EqualValues(t, want, *p.InFlight)
 }
 
-// tokenized reads ids that a server's tokenizer gave, or refuses what are none.
+// tokenized reads the ids of a server's tokenizer, or rejects what are not ids.
 func tokenized(t *testing.T, c *wirecase.Case) {
 	var body struct{ Tokens []int64 }
 	require.NoError(t, json.Unmarshal(c.Body, &body))
@@ -163,7 +163,7 @@ func detokenized(t *testing.T, c *wirecase.Case) {
 	require.Equal(t, body["prompt"]+body["content"]+body["text"], text)
 }
 
-// emptied tells a server to forget its prompts.
+// emptied tells a server to discard its cached prompts.
 func emptied(t *testing.T, c *wirecase.Case) {
 	d, _, _ := driverOf(t, c)
 	offered, err := d.Describe().EmptyCache(t.Context(), backends.Endpoint{URL: facts(t, c, nil)}, &backends.Config{})

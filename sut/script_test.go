@@ -12,7 +12,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// script is a backend that does what a test tells it with each query. take is called from one locked thread.
+// script is a backend that handles each query as a test defines it. take is called by one locked thread.
 type script struct {
 	take  func(q loadgen.Query, sink backends.Sink)
 	after func(sink backends.Sink, cancelled []loadgen.Query) // once the context has ended and all is cancelled

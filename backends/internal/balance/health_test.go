@@ -12,7 +12,7 @@ import (
 
 const long = 30 * time.Second // a deadline of tests that poll
 
-// failing makes a balancer whose endpoints take a connection once up says so.
+// failing returns a line whose endpoints accept connections once up is set.
 func failing(t *testing.T, n int, patience time.Duration, up *atomic.Bool, wakes *atomic.Int32,
 	outs ...int) *Line[int] {
 	b := New(Options{Endpoints: n, Health: Health{

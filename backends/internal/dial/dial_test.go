@@ -43,7 +43,7 @@ func TestTryAndFunc(t *testing.T) {
 		require.Equal(t, network, c.RemoteAddr().Network())
 		require.NoError(t, c.Close())
 		require.NoError(t, l.Close())
-		require.Error(t, Try(context.Background(), u, time.Minute), "nobody listens any more")
+		require.Error(t, Try(context.Background(), u, time.Minute), "the listener is closed")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

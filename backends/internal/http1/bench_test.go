@@ -59,7 +59,7 @@ var benchKinds = map[string]func(c benchRow, url string, m *meter) (failures int
 		error) {
 		return benchClient(c, url, m, backends.IDsOff)
 	},
-	// the server knows no ids
+	// the server returns no ids
 	"client-ids": func(c benchRow, url string, m *meter) (int,
 		error) {
 		return benchClient(c, url, m, backends.IDsTried)
@@ -156,7 +156,7 @@ func TestAgainstOthers(t *testing.T) {
 	}
 }
 
-// measure gives the µs of a request, or of a token where answers have them.
+// measure returns the µs of a request, or of a token if answers have several.
 func (c *benchRow) measure(t *testing.T, kind string, row int, url, wrk string) float64 {
 	per := 0.0
 	if kind == "wrk" {
@@ -167,7 +167,7 @@ func (c *benchRow) measure(t *testing.T, kind string, row int, url, wrk string) 
 	return per / float64(max(1, c.tokens))
 }
 
-// runKind gives the µs of one round.
+// runKind returns the µs of one round.
 func runKind(t *testing.T, kind string, row int, url string) float64 {
 	cmd := exec.Command("taskset", "-c", "1", os.Args[0])
 	// as a run has it
@@ -183,7 +183,7 @@ func runKind(t *testing.T, kind string, row int, url string) float64 {
 	return us
 }
 
-// benchWrk gives the µs of wrk for one request.
+// benchWrk returns the µs of wrk for one request.
 func benchWrk(t *testing.T, wrk, url string, request, conns int) float64 {
 	script := t.TempDir() + "/post.lua"
 	require.NoError(t, os.WriteFile(script, []byte(`wrk.method="POST" wrk.headers["Content-Type"]="application/json" wrk.body=string.rep("x",`+strconv.Itoa(request)+`)`), 0o600))

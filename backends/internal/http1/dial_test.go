@@ -17,7 +17,7 @@ func TestLookUp(t *testing.T) {
 	}
 }
 
-// AddRefusing puts an address where nobody listens before those of the first endpoint; only: and takes those away.
+// AddRefusing adds an address that refuses connections before those of the first endpoint, which only removes.
 func (c *Client) AddRefusing(only bool) {
 	all := &c.targets[0].addresses
 	if only {

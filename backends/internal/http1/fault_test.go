@@ -123,7 +123,7 @@ func TestIdleConnections(t *testing.T) {
 		conns.Store(int32(conn + 1))
 		c.Write([]byte(wiretest.Streamed))
 		if request == 1 {
-			c.Read(make([]byte, 1)) // nobody asks any more: what comes next is the end
+			c.Read(make([]byte, 1)) // no request follows: the next read is the end
 			closed <- time.Now()
 			return false
 		}

@@ -31,7 +31,7 @@ func TestPace(t *testing.T) {
 	p.spin(&at, 16, 60_000, 1)
 	require.False(t, p.on, "a pause that brings one is for nothing")
 	p.spin(&at, 32, 10_000, 20)
-	require.False(t, p.on, "a loop that has enough to do waits for nobody")
+	require.False(t, p.on, "a loop that has enough to do does not pause")
 }
 
 func TestStats(t *testing.T) {

@@ -24,7 +24,7 @@ type heard struct {
 	Rest      string
 }
 
-// listen gives pieces to a parser, one after the other.
+// listen passes pieces to a parser, one after the other.
 func listen(p *parser, pieces ...[]byte) (h heard) {
 	for i, b := range pieces {
 		for {
@@ -101,7 +101,7 @@ var answers = map[string]struct {
 	"negative length":            {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx", heard{Bad: true}},
 	"empty length":               {"HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nx", heard{Bad: true}},
 	"length beyond 63 bits":      {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx", heard{Bad: true}},
-	"encoding that nobody knows": {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", heard{Bad: true}},
+	"unknown encoding":           {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", heard{Bad: true}},
 	"no HTTP":                    {"SSH-2.0-OpenSSH_9.2\r\n\r\n", heard{Bad: true}},
 	"HTTP/2":                     {"HTTP/2.0 200 OK\r\n\r\n", heard{Bad: true}},
 	"status of two digits":       {"HTTP/1.1 20 OKAY\r\n\r\n", heard{Bad: true}},
@@ -110,12 +110,12 @@ var answers = map[string]struct {
 	"a name with a control byte": {"HTTP/1.1 200 OK\r\nx\x01y: z\r\n\r\n", heard{Bad: true}},
 	"a header without end": {"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("y", 997)+"\r\n", 270),
 		heard{Bad: true}},
-	"chunk without size":        {chunkedHead + "\r\nx\r\n", heard{Status: 200, Bad: true}},
-	"chunk with a bad size":     {chunkedHead + "zz\r\nx\r\n", heard{Status: 200, Bad: true}},
-	"chunk with blanks inside":  {chunkedHead + "1 1\r\nx\r\n", heard{Status: 200, Bad: true}},
-	"chunk longer than it says": {chunkedHead + "1\r\nxy\r\n", heard{Status: 200, Body: "x", Bad: true}},
-	"chunk size without CR":     {chunkedHead + "1\nx\r\n", heard{Status: 200, Bad: true}},
-	"chunk size of 17 digits":   {chunkedHead + "00000000000000001\r\nx\r\n", heard{Status: 200, Bad: true}},
+	"chunk without size":         {chunkedHead + "\r\nx\r\n", heard{Status: 200, Bad: true}},
+	"chunk with a bad size":      {chunkedHead + "zz\r\nx\r\n", heard{Status: 200, Bad: true}},
+	"chunk with blanks inside":   {chunkedHead + "1 1\r\nx\r\n", heard{Status: 200, Bad: true}},
+	"chunk longer than its size": {chunkedHead + "1\r\nxy\r\n", heard{Status: 200, Body: "x", Bad: true}},
+	"chunk size without CR":      {chunkedHead + "1\nx\r\n", heard{Status: 200, Bad: true}},
+	"chunk size of 17 digits":    {chunkedHead + "00000000000000001\r\nx\r\n", heard{Status: 200, Bad: true}},
 	"chunk with a long extension": {chunkedHead + "1;" + strings.Repeat("x", 5000) + "\r\nx\r\n",
 		heard{Status: 200, Bad: true}},
 	"more extension than data": {chunkedHead + strings.Repeat("1;"+strings.Repeat("x", 4000)+"\r\nx\r\n", 5),
@@ -143,7 +143,7 @@ func TestParser(t *testing.T) {
 	}
 }
 
-// TestParserIsUsedAgain gives several answers to one parser: nothing of one may show in the next.
+// TestParserIsUsedAgain parses several answers with one parser. Nothing of one may appear in the next.
 func TestParserIsUsedAgain(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := &parser{}

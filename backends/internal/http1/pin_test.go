@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// A loop says on which processor it was kept, and its thread may run on all of them again.
+// A loop reports the processor that it was pinned to, and unpins its thread afterwards.
 func TestALoopIsPinned(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -38,7 +38,7 @@ func streamOf(tokens, perSegment int) (segments []string) {
 	return append(segments, strings.Join(events, ""))
 }
 
-// fixed is a configuration whose requests are all the same bytes.
+// fixed returns a configuration whose requests are identical.
 func fixed(url string, stream bool, bytes int) *backends.Config {
 	body := []byte(strings.Repeat("x", bytes))
 	c := wiretest.Config(url)

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// stray is a whole good answer that nobody asked for: its tokens are in no answer of these tests.
+// stray is a whole, unrequested answer. Its tokens are in no other answer of these tests.
 var stray = wiretest.StreamHead + wiretest.Chunked(wiretest.Event("77", "null"), wiretest.Event("78", `"stop"`),
 	wiretest.Usage(2), wiretest.Done)
 

@@ -67,7 +67,7 @@ func TestWarmUpConnectionsMayDie(t *testing.T) {
 	}
 }
 
-// What has no place waits, and how much did stands in the loop's figures.
+// The figures of the loop contain how many queries waited for a place.
 func TestAQueueIsShown(t *testing.T) {
 	const burst = 1000
 	c := wiretest.Config(wiretest.Canned(t, -1, streamOf(2, 2)...))

@@ -47,7 +47,7 @@ func TestWheel(t *testing.T) {
 					delete(due, x)
 				}
 				for _, at := range due {
-					require.Greater(rt, at+2*tick, now, "none is forgotten")
+					require.Greater(rt, at+2*tick, now, "a timer was forgotten")
 				}
 			}
 		}

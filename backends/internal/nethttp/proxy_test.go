@@ -99,7 +99,7 @@ func TestThroughAProxy(t *testing.T) {
 	require.Positive(t, through.tunnels.Load())
 }
 
-// What is wrong with the proxy, or with the server behind it, is told apart from answers.
+// Faults of the proxy, or of the server behind it, are distinguished from answers.
 func TestProxyFaults(t *testing.T) {
 	nobody, _ := wiretest.Absent(t)
 	refuses := wiretest.Raw(t, wiretest.Answers(wiretest.Whole(403, "text/plain", "not from here")))

@@ -25,7 +25,7 @@ func TestRetries(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, 2*firstPause, wait)
 	_, ok = r.Next(&again, time.Hour)
-	require.False(t, ok, "none is left")
+	require.False(t, ok, "no attempt is left")
 	r = NewRetries(5)
 	_, ok = r.Next(&again, time.Millisecond)
 	require.False(t, ok, "it would begin after the deadline")
@@ -41,7 +41,7 @@ func TestRetries(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Only what shows that nobody is there counts against an endpoint.
+// Only failures to reach an endpoint count against it.
 func TestAbsent(t *testing.T) {
 	for want, list := range map[bool][]Failure{
 		true: {Lost(backends.FailConnect, "", false, false), Lost(backends.FailReset, "", false, false)},

@@ -19,7 +19,7 @@ func TestProfilersOfAServer(t *testing.T) {
 	}{
 		"none": {map[string]string{"/openapi.json": `{"paths": {"/v1/models": {}}}`,
 			"/server_info": `{"vllm_config": "ProfilerConfig(profiler=None)"}`}, nil},
-		"nothing is told": {nil, nil},
+		"no settings": {nil, nil},
 		"a route": {map[string]string{"/openapi.json": `{"paths": {"/start_profile": {"post": {}}}}`},
 			[]string{"it has the route /start_profile"}},
 		"a list that is no JSON": {map[string]string{"/openapi.json": `/start_profile`}, nil},

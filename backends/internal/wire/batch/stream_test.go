@@ -154,7 +154,7 @@ func TestTimesAreTheSamplesOwn(t *testing.T) {
 	}
 }
 
-// opener tells of the first token.
+// opener records the first token.
 type opener struct {
 	*wiretest.Recorder
 	first chan struct{}
@@ -219,7 +219,7 @@ func TestStreamFaults(t *testing.T) {
 		{"an error event", true, func(s *stream) { s.raw = "data: {\"error\":{\"message\":\"engine died\"}}\n\n" },
 			backends.FailServerErrorEvent, 3, "engine died"},
 		{"an event that is no JSON", true, func(s *stream) { s.raw = "data: {oops\n\n" }, backends.FailBadJSON, 3, "oops"},
-		{"an id that is none", true, func(s *stream) { s.pieces[4].IDs[0], s.count = -3, -1 }, backends.FailBadEvent, 1,
+		{"an invalid id", true, func(s *stream) { s.pieces[4].IDs[0], s.count = -3, -1 }, backends.FailBadEvent, 1,
 			"negative"},
 	} {
 		for _, backend := range []string{"vllm", "sglang"} {

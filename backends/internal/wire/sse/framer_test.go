@@ -42,7 +42,7 @@ func TestFraming(t *testing.T) {
 		{"comments", ": keep-alive\n\n:\n\ndata: a\n: in between\ndata: b\n\n", []string{"a\nb"}},
 		{"several data lines", "data: a\ndata: b\ndata\ndata:c\n\n", []string{"a\nb\n\nc"}},
 		{"other fields", "event: x\nid: 1\nretry: 5\ndata: a\n\ndate: b\n\n", []string{"a"}},
-		{"empty data gives nothing", "data:\n\ndata\n\ndata: \n\ndata: a\n\n", []string{"a"}},
+		{"empty data is no event", "data:\n\ndata\n\ndata: \n\ndata: a\n\n", []string{"a"}},
 		{"byte order mark", "\xEF\xBB\xBFdata: a\n\n\xEF\xBB\xBFdata: b\n\n", []string{"a"}},
 		{"end without a blank line", "data: a\n\ndata: b\n", []string{"a", "b"}},
 		{"end inside a line", "data: a\n\ndata: b", []string{"a", "b"}},
@@ -103,7 +103,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestErrorLines keeps what a line "error:" says, in whatever pieces it comes, and nothing of the stream's data.
+// TestErrorLines keeps the text of a line "error:" in pieces of any size, and none of the stream's data.
 func TestErrorLines(t *testing.T) {
 	stream := "data: a\n\nerror: {\"code\":500}\n\nerror: second\n\ndata: [DONE]\n\n"
 	for n := 1; n <= len(stream); n++ {
@@ -129,7 +129,7 @@ func TestErrorLines(t *testing.T) {
 	require.Len(t, f.Failure(), maxFailure)
 }
 
-// TestErrorEvents fails a stream for an event of type "error", wherever its type stands and however the bytes are cut.
+// TestErrorEvents fails a stream for an event of type "error", wherever its type is and however the bytes are split.
 func TestErrorEvents(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
@@ -156,7 +156,7 @@ func TestErrorEvents(t *testing.T) {
 					}
 					got, p = append(got, string(data)), rest
 				}
-				require.False(t, f.fault && f.Between(), "the rest of such an event is nobody else's")
+				require.False(t, f.fault && f.Between(), "the rest of such an event belongs to it")
 			}
 			if data, ok := f.End(); ok {
 				got = append(got, string(data))
