@@ -1,0 +1,253 @@
+package arch
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// supported are the packages that other modules may import: docs/reference/api.md. Each has its own kind of program in
+// testdata/outsider, and its exported names in testdata/api.txt.
+var supported = []string{
+	"accuracy", "backends", "datasets", "loadgen-cgo", "run", "submission/check", "sut", "tokenizer",
+}
+
+// shared are packages whose types appear in supported signatures. These types are documented and may be used by name;
+// everything else in the packages is unsupported.
+var shared = []string{
+	"ledger", "metrics/hostinfo", "models", "run/exit", "run/record", "servers", "tokenizer/finder",
+}
+
+// forTheCommand are exported functions that only the command uses: their signatures may name unsupported types.
+var forTheCommand = []string{"run.FromPlan"}
+
+// typeChecked returns the compiled packages of the module below the given folders, keyed by folder.
+var typeChecked = sync.OnceValues(func() (map[string]*types.Package, error) {
+	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "./...")
+	list.Dir = "../.."
+	var failure bytes.Buffer
+	list.Stderr = &failure
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list -export: %w\n%s", err, &failure)
+	}
+	files := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		name, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		files[name] = file
+	}
+	from := importer.ForCompiler(token.NewFileSet(), "gc", func(name string) (io.ReadCloser, error) {
+		return os.Open(files[name])
+	})
+	all := map[string]*types.Package{}
+	for _, folder := range slices.Concat(supported, shared) {
+		if files[module+"/"+folder] == "" {
+			continue
+		}
+		if all[folder], err = from.Import(module + "/" + folder); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+})
+
+// exported returns the supported names of a package: objects, exported methods and exported fields.
+func exported(p *types.Package) []string {
+	var names []string
+	add := func(parts ...string) { names = append(names, strings.Join(parts, ".")) }
+	for _, name := range p.Scope().Names() {
+		object := p.Scope().Lookup(name)
+		if !object.Exported() {
+			continue
+		}
+		add(name)
+		named, ok := object.Type().(*types.Named)
+		if _, isType := object.(*types.TypeName); !isType || !ok {
+			continue
+		}
+		for m := range types.NewMethodSet(types.NewPointer(named)).Methods() {
+			if m.Obj().Exported() && m.Obj().Pkg() == p {
+				add(name, m.Obj().Name())
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// folderOf returns the folder of a package of the module.
+func folderOf(p *types.Package) string { return strings.TrimPrefix(p.Path(), module+"/") }
+
+// mentioned calls visit for every named type of the module in the exported part of an object, with where it stands.
+func mentioned(p *types.Package, object types.Object, visit func(where string, t *types.TypeName)) {
+	seen := map[types.Type]bool{}
+	var walk func(where string, t types.Type)
+	own := func(where string, name *types.TypeName) {
+		if name.Pkg() != nil && name.Pkg() != p && strings.HasPrefix(name.Pkg().Path(), module) {
+			visit(where, name)
+		}
+	}
+	walk = func(where string, t types.Type) {
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		switch t := t.(type) {
+		case *types.Alias:
+			own(where, t.Obj())
+			walk(where, types.Unalias(t))
+		case *types.Named:
+			own(where, t.Obj())
+			for a := range t.TypeArgs().Types() {
+				walk(where, a)
+			}
+			if pkg := t.Obj().Pkg(); pkg != p && (pkg == nil || !slices.Contains(shared, folderOf(pkg))) {
+				return
+			}
+			walk(where, t.Underlying())
+			for m := range t.Methods() {
+				if m.Exported() {
+					walk(where+"."+m.Name(), m.Type())
+				}
+			}
+		case *types.Pointer:
+			walk(where, t.Elem())
+		case *types.Slice:
+			walk(where, t.Elem())
+		case *types.Array:
+			walk(where, t.Elem())
+		case *types.Chan:
+			walk(where, t.Elem())
+		case *types.Map:
+			walk(where, t.Key())
+			walk(where, t.Elem())
+		case *types.Signature:
+			for v := range t.Params().Variables() {
+				walk(where, v.Type())
+			}
+			for v := range t.Results().Variables() {
+				walk(where, v.Type())
+			}
+		case *types.Struct:
+			for f := range t.Fields() {
+				if f.Exported() {
+					walk(where+"."+f.Name(), f.Type())
+				}
+			}
+		case *types.Interface:
+			for m := range t.Methods() {
+				if m.Exported() {
+					walk(where+"."+m.Name(), m.Type())
+				}
+			}
+		}
+	}
+	walk(object.Name(), object.Type())
+}
+
+// A supported signature that names an unsupported type could not be used, or would support that type by accident.
+func TestSupportedSignaturesNameSupportedTypes(t *testing.T) {
+	packages, err := typeChecked()
+	require.NoError(t, err)
+	for folder, p := range packages {
+		for _, name := range p.Scope().Names() {
+			object := p.Scope().Lookup(name)
+			if !object.Exported() || slices.Contains(shared, folder) ||
+				slices.Contains(forTheCommand, folder+"."+name) {
+				continue
+			}
+			mentioned(p, object, func(where string, typ *types.TypeName) {
+				from := folderOf(typ.Pkg())
+				if !slices.Contains(supported, from) && !slices.Contains(shared, from) {
+					t.Errorf("%s.%s has the unsupported type %s.%s", folder, where, from, typ.Name())
+				}
+			})
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write testdata/api.txt anew")
+
+// A new exported name of a supported package is a promise, so it is a decision: it changes testdata/api.txt too.
+func TestExportedNamesAreDecided(t *testing.T) {
+	const list = "testdata/api.txt"
+	packages, err := typeChecked()
+	require.NoError(t, err)
+	var now strings.Builder
+	for _, folder := range supported {
+		require.Contains(t, packages, folder)
+		for _, name := range exported(packages[folder]) {
+			fmt.Fprintf(&now, "%s %s\n", folder, name)
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(list, []byte(now.String()), 0o644))
+	}
+	decided, err := os.ReadFile(list)
+	require.NoError(t, err)
+	before, after := strings.Split(string(decided), "\n"), strings.Split(now.String(), "\n")
+	for _, line := range after {
+		require.Contains(t, before, line, "a new exported name; unexport it, or run: go test ./internal/arch -run Decided "+
+			"-update")
+	}
+	for _, line := range before {
+		require.Contains(t, after, line, "an exported name is gone; run: go test ./internal/arch -run Decided -update")
+	}
+}
+
+// outsiders are the programs of testdata/outsider and what each prints. example/ is one too: package run tests it.
+var outsiders = map[string]string{
+	"accuracy":  "rouge1 100\n",
+	"check":     "false true\n",
+	"datasets":  "2 [3 1]\n",
+	"sut":       "128 answered\n",
+	"tokenizer": "[2 1] ab b\n",
+}
+
+// Programs of another module build against the supported packages, and work.
+func TestOutsidersBuildAndRun(t *testing.T) {
+	if !loadgen.Built {
+		t.Skip("LoadGen is not linked in")
+	}
+	top, err := filepath.Abs(root)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/outsider")))
+	mod, err := os.ReadFile(filepath.Join(top, "go.mod"))
+	require.NoError(t, err)
+	own := strings.Replace(string(mod), "module "+module+"\n", "module example.org/outsider\n", 1) +
+		"\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + top + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(own), 0o644))
+	sums, err := os.ReadFile(filepath.Join(top, "go.sum"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644))
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "bin")+"/", "./...")
+	build.Dir = dir
+	build.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for name, want := range outsiders {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(filepath.Join(dir, "bin", name))
+			cmd.Dir = t.TempDir()
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Equal(t, want, string(out))
+		})
+	}
+}
